@@ -1,0 +1,25 @@
+// The machine, as far as inspectors and probes may touch it: one member for each kernel interface.
+// Everything that reads the machine is below agents/host; everything else is given this struct.
+#pragma once
+
+#include "agents/host/address_netlink.h"
+#include "agents/host/dcb_netlink.h"
+#include "agents/host/ethtool.h"
+#include "agents/host/rdma_netlink.h"
+#include "agents/host/sysfs.h"
+#include "agents/host/verbs.h"
+
+namespace fabric::host {
+
+// Borrowed references; valid as long as the Machine (or the fakes of a test) they belong to.
+struct Host {
+  const Dir& root;  // "/" or a captured tree with sys/, proc/ and dev/ below it
+  bool captured;    // A captured tree: what only a live kernel can say is UNIMPLEMENTED.
+  RdmaNetlink& rdma;
+  DcbNetlink& dcb;
+  Ethtool& ethtool;
+  AddressNetlink& addresses;
+  Verbs& verbs;
+};
+
+}  // namespace fabric::host

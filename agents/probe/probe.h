@@ -1,0 +1,40 @@
+// Probe kinds: what one end of a probe does once both ends are connected.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "agents/host/verbs.h"
+#include "base/clock.h"
+#include "base/status.h"
+#include "fabric/v1/probe.pb.h"
+
+namespace fabric::probe {
+
+// What a kind may use while it runs. `stopped` turns true when the controller said stop or the time
+// is over; long loops ask it at least every millisecond or so of work.
+struct ProbeRun {
+  const v1::ProbeSpec& spec;
+  host::RcQueuePair& queue_pair;
+  const Clock& clock;
+  std::function<bool()> stopped;
+};
+
+// A stateless value. The functions run on the probe's own thread.
+struct ProbeKind {
+  std::string_view name;  // The oneof arm of ProbeSpec: "rc_write_latency"
+  std::string_view doc;
+  // INVALID_ARGUMENT when the numbers of the spec are out of bounds; says which and the bounds.
+  Status (*check)(const v1::ProbeSpec& spec);
+  host::RcOptions (*needs)(const v1::ProbeSpec& spec);  // Sizes only; device and GID come from the caller.
+  void (*initiate)(ProbeRun& run, v1::ProbeResult& result);
+  void (*respond)(ProbeRun& run, v1::ProbeResult& result);
+};
+
+std::span<const ProbeKind* const> AllProbeKinds();  // Generated; see CMakeLists.txt.
+
+// nullptr when no kind of that name exists.
+const ProbeKind* FindProbeKind(std::string_view name);
+
+}  // namespace fabric::probe

@@ -1,0 +1,31 @@
+// Time comes in: state machines are given a Moment, only main.cc and loops ask a Clock.
+#pragma once
+
+#include <chrono>
+
+namespace fabric {
+
+using Duration = std::chrono::nanoseconds;
+using SteadyTime = std::chrono::time_point<std::chrono::steady_clock, Duration>;
+using WallTime = std::chrono::sys_time<Duration>;
+
+// One instant on both clocks. Intervals and timeouts use `steady`, which never jumps; what is shown
+// or stored uses `wall`.
+struct Moment {
+  SteadyTime steady;
+  WallTime wall;
+};
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  // Safe to call from any thread.
+  virtual Moment Now() const = 0;
+};
+
+class SystemClock final : public Clock {
+ public:
+  Moment Now() const override;
+};
+
+}  // namespace fabric

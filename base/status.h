@@ -1,0 +1,109 @@
+// Status and Result<T>: how every fallible function of the tree reports failure.
+//
+// Codes are numerically those of gRPC, so that the API boundary converts with a cast. Nothing here
+// throws. What third-party code throws is caught in the one file that wraps that code.
+#pragma once
+
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace fabric {
+
+enum class Code {
+  kOk = 0,
+  kCancelled = 1,
+  kInvalidArgument = 3,
+  kDeadlineExceeded = 4,
+  kNotFound = 5,
+  kAlreadyExists = 6,
+  kPermissionDenied = 7,
+  kResourceExhausted = 8,
+  kFailedPrecondition = 9,
+  kUnimplemented = 12,
+  kInternal = 13,
+  kUnavailable = 14,
+  kDataLoss = 15,
+  kUnauthenticated = 16,
+};
+
+// "NOT_FOUND"; the names are gRPC's.
+std::string_view CodeName(Code code);
+
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(Code code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  bool ok() const { return code_ == Code::kOk; }
+  Code code() const { return code_; }
+  const std::string& message() const { return message_; }
+
+  // The same failure with what the caller was doing in front of it. Success passes untouched.
+  Status In(std::string_view what) const {
+    if (ok()) return *this;
+    return {code_, std::string(what) + ": " + message_};
+  }
+
+  friend bool operator==(const Status&, const Status&) = default;
+
+ private:
+  Code code_ = Code::kOk;
+  std::string message_;
+};
+
+// Maps an errno to a Status: the code says what a caller may do about it, the text what the kernel
+// said. EINVAL counts as "the driver does not report this", which is how the RDMA core uses it.
+Status FromErrno(int error, std::string_view what);
+
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::move(value)) {}        // NOLINT: implicit by design
+  Result(Status status) : state_(std::move(status)) {  // NOLINT: implicit by design
+    assert(!std::get<Status>(state_).ok());
+  }
+
+  bool ok() const { return std::holds_alternative<T>(state_); }
+  Status status() const { return ok() ? Status() : std::get<Status>(state_); }
+
+  const T& operator*() const& {
+    assert(ok());
+    return std::get<T>(state_);
+  }
+  T& operator*() & {
+    assert(ok());
+    return std::get<T>(state_);
+  }
+  T&& operator*() && {
+    assert(ok());
+    return std::get<T>(std::move(state_));
+  }
+  const T* operator->() const { return &**this; }
+  T* operator->() { return &**this; }
+
+ private:
+  std::variant<T, Status> state_;
+};
+
+}  // namespace fabric
+
+#define FABRIC_CONCAT_(a, b) a##b
+#define FABRIC_CONCAT(a, b) FABRIC_CONCAT_(a, b)
+
+// Returns from the calling function when `expr`, a Status, is a failure.
+#define RETURN_IF_ERROR(expr)                                              \
+  do {                                                                     \
+    if (::fabric::Status status_ = (expr); !status_.ok()) return status_;  \
+  } while (false)
+
+// Assigns the value of `expr`, a Result, or returns its failure.
+#define ASSIGN_OR_RETURN(lhs, expr) ASSIGN_OR_RETURN_(FABRIC_CONCAT(result_, __LINE__), lhs, expr)
+#define ASSIGN_OR_RETURN_(result, lhs, expr) \
+  auto result = (expr);                      \
+  if (!result.ok()) return result.status();  \
+  lhs = *std::move(result)

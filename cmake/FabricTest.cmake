@@ -1,0 +1,11 @@
+# fabric_test(<name> SOURCES <file>... LIBRARIES <target>...)
+#
+# One test program of GoogleTest cases, run by ctest under its own name with label "unit". Tests
+# find the repository in the macro-free constant fabric::testing::kSourceDir (tests/testing/paths.h).
+function(fabric_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} fabric_testing GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
+endfunction()

@@ -1,0 +1,20 @@
+// How the controller talks to agents. Implemented by the gRPC front, faked in tests.
+#pragma once
+
+#include "base/ids.h"
+#include "base/status.h"
+#include "fabric/v1/agent.pb.h"
+
+namespace fabric::control {
+
+class AgentSink {
+ public:
+  virtual ~AgentSink() = default;
+  // Queues; never blocks and never calls back into the controller. Messages to a session that is
+  // gone are dropped: its OnGone comes or has come.
+  virtual void Send(SessionId session, const v1::ControllerMessage& message) = 0;
+  // Ends the stream with this status, after what is queued.
+  virtual void Close(SessionId session, const Status& status) = 0;
+};
+
+}  // namespace fabric::control

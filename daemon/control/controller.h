@@ -1,0 +1,89 @@
+// The controller: takes what agents say, keeps the fleet, judges it, runs campaigns and answers the
+// API. Driven from outside by On...(), Tick() and the query functions, each given the time; it has
+// no thread and no socket of its own.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "daemon/control/agent_sink.h"
+#include "daemon/control/events.h"
+#include "daemon/fleet/fleet.h"
+#include "daemon/store/store.h"
+#include "fabric/v1/agent.pb.h"
+#include "fabric/v1/fabric.pb.h"
+
+namespace fabric::control {
+
+class Campaigns;
+class FindingBook;
+
+struct ControllerOptions {
+  Duration heartbeat_interval = std::chrono::seconds(1);
+  Duration lost_after = std::chrono::seconds(3);  // Without any message from the agent.
+  std::uint32_t pairs_at_once_max = 64;           // Of all campaigns together.
+};
+
+// Safe to call from any thread: one lock around everything.
+class Controller {
+ public:
+  // All are borrowed and must outlive the controller.
+  Controller(const ControllerOptions& options, store::Store& store, AgentSink& agents,
+             EventBus& events, Moment now);
+  ~Controller();
+
+  // Restores nodes (as lost), open findings and campaigns (running ones end as cancelled).
+  Status Load(Moment now);
+
+  // Agents. OnMessage's first one must be Hello; a failure means: close the session with it.
+  // A second session of a node that is connected replaces the first, which is closed.
+  Status OnMessage(SessionId session, const v1::AgentMessage& message, Moment now);
+  void OnGone(SessionId session, const std::string& reason, Moment now);
+
+  // Every 100 ms or so: evaluates rules when something changed, finds lost nodes, times out probes.
+  void Tick(Moment now);
+
+  // The API; shapes and errors as in fabric.proto. Codes: NOT_FOUND for an unknown name or id (with
+  // "did you mean" when one is close), INVALID_ARGUMENT for what cannot be meant.
+  Status GetVersion(const v1::GetVersionRequest&, v1::GetVersionResponse&);
+  Status ListNodes(const v1::ListNodesRequest&, v1::ListNodesResponse&);
+  Status GetNode(const v1::GetNodeRequest&, v1::GetNodeResponse&);
+  Status ListDevices(const v1::ListDevicesRequest&, v1::ListDevicesResponse&);
+  Status ListFindings(const v1::ListFindingsRequest&, v1::ListFindingsResponse&);
+  Status ListRules(const v1::ListRulesRequest&, v1::ListRulesResponse&);
+  Status Validate(const v1::ValidateRequest&, v1::ValidateResponse&, Moment now);
+  Status StartCampaign(const v1::StartCampaignRequest&, v1::Campaign&, Moment now);
+  Status GetCampaign(const v1::GetCampaignRequest&, v1::Campaign&);
+  Status ListCampaigns(const v1::ListCampaignsRequest&, v1::ListCampaignsResponse&);
+  Status CancelCampaign(const v1::CancelCampaignRequest&, v1::Campaign&, Moment now);
+
+  // Store writes that failed since the start; the last failure is in `last`. For metrics and health.
+  std::uint64_t StoreFailures(Status* last);
+
+ private:
+  struct Session;
+
+  void EvaluateRules(Moment now) REQUIRES(mutex_);
+  void Lose(const std::string& node, const std::string& reason, Moment now) REQUIRES(mutex_);
+
+  const ControllerOptions options_;
+  store::Store& store_;
+  AgentSink& agents_;
+  EventBus& events_;
+  const Moment started_;
+
+  Mutex mutex_;
+  fleet::Fleet fleet_ GUARDED_BY(mutex_);
+  std::map<SessionId, std::unique_ptr<Session>> sessions_ GUARDED_BY(mutex_);
+  std::unique_ptr<FindingBook> findings_ GUARDED_BY(mutex_);
+  std::unique_ptr<Campaigns> campaigns_ GUARDED_BY(mutex_);
+  bool dirty_ GUARDED_BY(mutex_) = false;  // Something changed since the last evaluation.
+};
+
+}  // namespace fabric::control

@@ -1,0 +1,59 @@
+// What rules and planner see: the connected nodes, their ports joined with netdevs, and the rails.
+// Borrows from the Fleet it was made of and is valid until that changes.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "daemon/fleet/fleet.h"
+
+namespace fabric::fleet {
+
+// One RDMA port with all that belongs to it.
+struct PortView {
+  const NodeRecord* node = nullptr;
+  const v1::RdmaDevice* device = nullptr;
+  const v1::Port* port = nullptr;
+  const v1::NetInterface* netdev = nullptr;  // nullptr: none, or not known
+  std::optional<Rail> rail;                  // Absent: does not count as a fabric port
+
+  v1::Subject Subject() const;  // Scope port, with netdev and rail
+};
+
+struct NodeView {
+  const NodeRecord* node = nullptr;
+  std::vector<PortView> ports;  // In rail order, those without a rail last
+};
+
+class FleetView {
+ public:
+  // Lost nodes are left out: nothing is known about them now.
+  explicit FleetView(const Fleet& fleet);
+  // Every node of these, whatever its state: for offline use.
+  explicit FleetView(std::span<const NodeRecord> records);
+
+  std::span<const NodeView> nodes() const { return nodes_; }  // By name
+  // Ports of rail r, by node name. Rails are 0 .. rails().size() - 1.
+  std::span<const std::vector<PortView>> rails() const { return rails_; }
+
+  const NodeView* Find(std::string_view node) const;
+
+ private:
+  void Add(const NodeRecord& record);
+  void FillRails();
+
+  std::vector<NodeView> nodes_;
+  std::vector<std::vector<PortView>> rails_;
+};
+
+// The GID that probes and jobs use: on RoCE the first RoCE v2 GID that is not link-local, IPv4
+// before IPv6; GID 0 on InfiniBand. nullptr when there is none.
+const v1::Gid* UsableGid(const v1::RdmaDevice& device, const v1::Port& port);
+
+// True when traffic over the port is RoCE (not InfiniBand, not iWARP).
+bool IsRoce(const v1::RdmaDevice& device, const v1::Port& port);
+
+}  // namespace fabric::fleet

@@ -1,0 +1,59 @@
+// Rules judge the fleet. A rule is a stateless value; it gets facts and never fetches any: no clock,
+// file, socket, log or mutex in this folder.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/fleet/fleet_view.h"
+#include "fabric/v1/finding.pb.h"
+
+namespace fabric::rules {
+
+struct Rule;
+
+// Where a rule puts its verdicts. A pass is counted; failures and unknowns are built.
+class Verdicts {
+ public:
+  void Pass() { ++counts_pass_; }
+  // `title`: one line with what was seen and what was wanted. At least one Evidence.
+  void Fail(v1::Subject subject, std::string title, std::vector<v1::Evidence> evidence,
+            std::vector<v1::Remedy> remedies);
+  // `title` says what could not be read and why.
+  void Unknown(v1::Subject subject, std::string title, std::vector<v1::Evidence> evidence);
+
+ private:
+  friend struct Evaluator;
+  const Rule* rule_ = nullptr;
+  std::uint64_t counts_pass_ = 0;
+  std::vector<v1::Finding> findings_;
+};
+
+struct Rule {
+  std::string_view id;     // "pfc_equal_on_rail", also the file's name
+  std::string_view title;  // One line: what must hold
+  v1::Severity severity;
+  v1::Scope scope;
+  std::string_view why;     // What happens when it does not hold
+  std::string_view source;  // Kernel file, specification or vendor guide
+  // Exactly one of the two. A node rule depends on one node alone.
+  void (*evaluate_node)(const fleet::NodeView&, Verdicts&) = nullptr;
+  void (*evaluate_fleet)(const fleet::FleetView&, Verdicts&) = nullptr;
+};
+
+std::span<const Rule* const> AllRules();  // Generated; see CMakeLists.txt.
+
+struct Evaluation {
+  v1::VerdictCounts counts;
+  // Failing and unknown ones; id (fingerprint of rule and subject), rule, severity, verdict, subject,
+  // title, evidence and remedies filled in. Sorted by id. Independent of the order of nodes.
+  std::vector<v1::Finding> findings;
+};
+
+Evaluation Evaluate(const fleet::FleetView& fleet);
+
+v1::RuleInfo Info(const Rule& rule);
+
+}  // namespace fabric::rules

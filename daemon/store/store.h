@@ -1,0 +1,38 @@
+// What must survive a restart: nodes, findings with their history, campaigns with their results.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "fabric/v1/fabric.pb.h"
+#include "fabric/v1/finding.pb.h"
+#include "fabric/v1/inventory.pb.h"
+#include "fabric/v1/probe.pb.h"
+
+namespace fabric::store {
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // Writes. Each is atomic; UNAVAILABLE when the disk is full or the file locked, with the path.
+  virtual Status PutNode(const v1::NodeSnapshot& snapshot) = 0;  // Newest only, by node name
+  virtual Status PutFinding(const v1::Finding& finding) = 0;     // By id; each change is kept too
+  virtual Status PutCampaign(const v1::Campaign& campaign) = 0;  // Without results; by id
+  virtual Status AddPairResult(const std::string& campaign, const v1::PairResult& result) = 0;
+
+  // Reads.
+  virtual Result<std::vector<v1::NodeSnapshot>> Nodes() = 0;
+  virtual Result<std::vector<v1::Finding>> OpenFindings() = 0;
+  virtual Result<std::vector<v1::Finding>> ResolvedFindings(std::uint32_t max) = 0;  // Newest first
+  virtual Result<std::vector<v1::Campaign>> Campaigns(std::uint32_t max) = 0;  // Newest first, bare
+  virtual Result<v1::Campaign> CampaignWithResults(const std::string& id) = 0;  // NOT_FOUND
+};
+
+// Opens or creates the file and brings its tables up to date. FAILED_PRECONDITION when it is not
+// one of ours or was written by a newer version; the message names the path.
+Result<std::unique_ptr<Store>> OpenSqlite(const std::string& path);
+
+}  // namespace fabric::store

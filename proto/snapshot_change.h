@@ -1,0 +1,20 @@
+// The difference between two snapshots of one node, and its application. Pure.
+#pragma once
+
+#include <optional>
+
+#include "base/status.h"
+#include "fabric/v1/inventory.pb.h"
+
+namespace fabric {
+
+// What must be applied to `before` to get `after`; empty when settings and counters are the same.
+// Settings are compared without taken_at and without the counters that ride in Pfc. When
+// `with_counters` is set and they differ, all counter sets are carried.
+std::optional<v1::SnapshotChange> Difference(const v1::NodeSnapshot& before,
+                                             const v1::NodeSnapshot& after, bool with_counters);
+
+// Replaces, adds and removes elements. Order of elements stays by key.
+void Apply(const v1::SnapshotChange& change, v1::NodeSnapshot& snapshot);
+
+}  // namespace fabric

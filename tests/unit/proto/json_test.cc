@@ -1,0 +1,50 @@
+#include "proto/json.h"
+
+#include <gtest/gtest.h>
+
+#include "fabric/v1/inventory.pb.h"
+
+namespace fabric {
+namespace {
+
+v1::NodeSnapshot Sample() {
+  v1::NodeSnapshot snapshot;
+  snapshot.mutable_node()->set_name("n1");
+  auto* device = snapshot.add_rdma_devices();
+  device->set_name("123");
+  device->set_firmware("28.41.1000");
+  device->set_node_guid("0c42:a103:0065:1f2e");
+  auto* port = device->add_ports();
+  port->set_number(1);
+  port->set_rate_bps(400'000'000'000);
+  return snapshot;
+}
+
+TEST(Json, RoundTrips) {
+  v1::NodeSnapshot back;
+  ASSERT_TRUE(FromJson(ToJson(Sample(), true), back).ok());
+  EXPECT_EQ(back.SerializeAsString(), Sample().SerializeAsString());
+}
+
+TEST(Json, NamesTheUnknownField) {
+  v1::NodeSnapshot snapshot;
+  const Status status = FromJson(R"({"nod": {}})", snapshot);
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_NE(status.message().find("nod"), std::string::npos) << status.message();
+}
+
+TEST(Yaml, KeepsStringsThatLookLikeNumbers) {
+  EXPECT_EQ(ToYaml(Sample()),
+            "node:\n"
+            "  name: n1\n"
+            "rdma_devices:\n"
+            "  - name: \"123\"\n"
+            "    node_guid: 0c42:a103:0065:1f2e\n"
+            "    firmware: \"28.41.1000\"\n"
+            "    ports:\n"
+            "      - number: 1\n"
+            "        rate_bps: \"400000000000\"\n");
+}
+
+}  // namespace
+}  // namespace fabric

@@ -1,0 +1,61 @@
+#include "proto/snapshot_change.h"
+
+#include <gtest/gtest.h>
+
+namespace fabric {
+namespace {
+
+v1::NodeSnapshot Node() {
+  v1::NodeSnapshot snapshot;
+  snapshot.mutable_node()->set_name("n1");
+  for (const char* name : {"rxe0", "rxe1"}) snapshot.add_rdma_devices()->set_name(name);
+  auto* netdev = snapshot.add_net_interfaces();
+  netdev->set_name("rail0");
+  netdev->set_mtu_bytes(4200);
+  netdev->mutable_dcb()->mutable_pfc()->set_enabled_mask(8);
+  for (int i = 0; i < 8; ++i) netdev->mutable_dcb()->mutable_pfc()->add_requests(0);
+  return snapshot;
+}
+
+TEST(Difference, NothingForTheSame) { EXPECT_FALSE(Difference(Node(), Node(), true)); }
+
+TEST(Difference, CountersOfPfcAreNoSetting) {
+  v1::NodeSnapshot after = Node();
+  after.mutable_net_interfaces(0)->mutable_dcb()->mutable_pfc()->set_requests(3, 99);
+  EXPECT_FALSE(Difference(Node(), after, false));
+}
+
+TEST(Difference, AppliedGivesTheNewState) {
+  v1::NodeSnapshot after = Node();
+  after.mutable_rdma_devices()->DeleteSubrange(0, 1);
+  after.mutable_rdma_devices(0)->set_firmware("2");
+  after.add_rdma_devices()->set_name("rxe9");
+  after.mutable_net_interfaces(0)->set_mtu_bytes(1500);
+  after.add_gpus()->set_pci_address("0000:01:00.0");
+  after.mutable_peer_memory()->set_nvidia_peermem_loaded(false);
+  after.add_gaps()->set_path("sys/x");
+  after.add_counters()->set_device("rxe1");
+
+  const auto change = Difference(Node(), after, true);
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->rdma_devices_size(), 2);
+  v1::NodeSnapshot snapshot = Node();
+  Apply(*change, snapshot);
+
+  EXPECT_EQ(snapshot.DebugString(), after.DebugString());
+}
+
+TEST(Difference, EmptiedListsAreCarried) {
+  v1::NodeSnapshot before = Node();
+  before.add_gaps()->set_path("sys/x");
+  before.add_gpus()->set_pci_address("0000:01:00.0");
+  const auto change = Difference(before, Node(), false);
+  ASSERT_TRUE(change);
+  v1::NodeSnapshot snapshot = before;
+  Apply(*change, snapshot);
+  EXPECT_TRUE(snapshot.gaps().empty());
+  EXPECT_TRUE(snapshot.gpus().empty());
+}
+
+}  // namespace
+}  // namespace fabric
