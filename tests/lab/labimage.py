@@ -158,7 +158,8 @@ def add_tools(archive, root):
     busybox = root / "bin" / "busybox"
     archive.file("usr/bin/busybox", busybox.read_bytes())
     for applet in run([str(busybox), "--list"], "asking busybox").split():
-        archive.link(f"usr/bin/{applet}", "busybox")
+        if applet != "busybox":
+            archive.link(f"usr/bin/{applet}", "busybox")
     libraries, first = set(), root / LIBRARIES
     tools = [root / tool for tool in TOOLS if (root / tool).is_file()]
     rxe = sorted(first.glob("libibverbs/librxe*"))
@@ -204,6 +205,8 @@ def base(root, version):
             archive.file(f"etc/{name}", text.encode(), 0o644)
         add_tools(archive, root)
         add_modules(archive, root, version, built)
+        # dash, because busybox's shell runs its own ip in place of the real one
+        archive.file("usr/bin/sh", (root / "bin/dash").read_bytes())
         archive.file("usr/sbin/labd", labd.read_bytes())
         archive.file("init", scripts[0].read_bytes())
         for script in scripts[1:]:

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One guest: QEMU's command line, its monitor, its console."""
+
+import base64
+import fcntl
+import json
+import os
+import re
+import socket
+import subprocess
+import time
+
+import labstate
+from labdefs import EXEC_PORTS, LAB, METRICS_PORT, MTU, RAILS, LabError, mac
+from labpackages import digest
+
+# The kernel's command line: quiet (the serial line is slow under emulation), without what costs
+# time in an emulated machine and protects nothing there.
+KERNEL_ARGS = """console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off nokaslr no_timer_check
+tsc=reliable cryptomgr.notests random.trust_cpu=on audit=0 apparmor=0 nowatchdog
+rcupdate.rcu_expedited=1 ipv6.autoconf=0 net.ifnames=0 8250.nr_uarts=1 i8042.nokbd i8042.noaux
+ima_appraise=off pci=nommconf""".split()
+MACHINE = {
+    "tcg": ["-M", "q35", "-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max"],
+    "kvm": ["-M", "q35", "-accel", "kvm", "-cpu", "host"],
+}
+TRIAL_LIMIT = 20  # seconds in which a guest must boot with hardware virtualisation
+
+
+def card(netdev, role, index, slot, more=""):
+    """A card at a fixed PCI slot: its address is stable and in the order of the rails."""
+    return ["-netdev", netdev, "-device",
+            f"virtio-net-pci,netdev={role},mac={mac(role, index)},addr={slot},romfile={more}"]
+
+
+def command(kernel, image, node, index, memory=448, accel="tcg", agent=None):
+    """QEMU's command line. It runs in the lab's directory: socket names stay short."""
+    words = KERNEL_ARGS + [f"lab.node={node}", f"lab.index={index}"]
+    if agent:
+        words.append("lab.agent=" + base64.b64encode(agent.encode()).decode())
+    argv = ["qemu-system-x86_64", "-name", node, "-nodefaults", "-no-user-config", "-no-reboot",
+            "-display", "none", "-smp", "1", "-m", str(memory), *MACHINE[accel],
+            "-kernel", str(kernel), "-initrd", str(image), "-append", " ".join(words),
+            "-chardev", f"file,id=console,path={node}/console.log", "-serial", "chardev:console",
+            "-qmp", f"unix:{node}/monitor.sock,server=on,wait=off"]
+    argv += card(f"user,id=eth0,hostfwd=tcp:127.0.0.1:0-:{METRICS_PORT}", "eth0", index, 3)
+    for number, rail in enumerate(RAILS):
+        argv += card(f"stream,id={rail},server=off,addr.type=unix,addr.path={rail}.sock",
+                     rail, index, 4 + number, f",host_mtu={MTU}")
+    argv += ["-device", f"virtio-serial-pci,addr=8,max_ports={EXEC_PORTS + 1}"]
+    for port in range(EXEC_PORTS):
+        argv += ["-chardev", f"socket,id=x{port},path={node}/exec{port}.sock,server=on,wait=off",
+                 "-device", f"virtserialport,chardev=x{port},nr={port + 1},name=lab.{port}"]
+    return argv
+
+
+def connect(folder, name, timeout):
+    """Connects to a unix socket in a directory, however long the directory's name is."""
+    there = os.open(folder, os.O_PATH | os.O_DIRECTORY)
+    sock = socket.socket(socket.AF_UNIX)
+    try:
+        sock.settimeout(timeout)
+        sock.connect(f"/proc/self/fd/{there}/{name}")
+        return sock
+    except OSError:
+        sock.close()
+        raise
+    finally:
+        os.close(there)
+
+
+def monitor(folder, execute, timeout=10, **arguments):
+    """Asks QEMU's monitor of the guest in this directory. Returns its answer."""
+    node = folder.name
+    with open(folder / "monitor.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            with connect(folder, "monitor.sock", timeout) as sock, sock.makefile("rw") as file:
+                json.loads(file.readline())
+                for request in ({"execute": "qmp_capabilities"},
+                                {"execute": execute, "arguments": arguments}):
+                    file.write(json.dumps(request) + "\n")
+                    file.flush()
+                    answer = {}
+                    while "return" not in answer and "error" not in answer:
+                        answer = json.loads(file.readline())
+        except (OSError, ValueError) as error:
+            raise LabError(f"the monitor of {node} does not answer: {error}") from None
+    if "error" in answer:
+        raise LabError(f"the monitor of {node} refuses {execute}: {answer['error']['desc']}")
+    return answer["return"]
+
+
+def forwarded_port(folder):
+    """The port of 127.0.0.1 that leads to the guest's metrics: QEMU took a free one."""
+    text = monitor(folder, "human-monitor-command", **{"command-line": "info usernet"})
+    found = re.search(r"TCP\[HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)\s", text)
+    if not found:
+        raise LabError(f"QEMU's user network of {folder.name} forwards no port:\n{text}")
+    return int(found.group(1))
+
+
+def console(folder):
+    try:
+        data = (folder / "console.log").read_bytes()
+    except OSError:
+        return ""
+    return data.decode("utf-8", "replace").replace("\r", "")
+
+
+def boot_state(folder):
+    """(ready, failure) as the console tells."""
+    text = console(folder)
+    failed = re.search(r"^lab: FAILED (.*)$|(Kernel panic.*)$", text, re.M)
+    if failed:
+        return False, failed.group(1) or failed.group(2)
+    return "lab: ready" in text, None
+
+
+def tail(folder, lines=25):
+    text = console(folder).strip().splitlines()
+    return "\n".join("  | " + line for line in text[-lines:]) or "  | (the console is empty)"
+
+
+def choose_accel(kernel, image, steps):
+    """tcg, unless FABRIC_LAB_ACCEL asks for kvm and a guest has been seen to boot with it."""
+    wanted = os.environ.get("FABRIC_LAB_ACCEL", "tcg")
+    if wanted not in ("tcg", "auto"):
+        raise LabError(f"FABRIC_LAB_ACCEL is '{wanted}'; expected tcg or auto", 2)
+    if wanted == "tcg" or not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return "tcg"
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        key = digest(str(kernel), file.read())
+    record = LAB / "kvm-trial.json"
+    seen = labstate.read_json(record)
+    if not seen or seen["key"] != key:
+        with steps.step("trial of hardware virtualisation"):
+            seen = {"key": key, "boots": trial(kernel, image)}
+        labstate.write_json(record, seen)
+    steps.say("hardware virtualisation " + ("works" if seen["boots"] else "boots no guest here"))
+    return "kvm" if seen["boots"] else "tcg"
+
+
+def trial(kernel, image):
+    """Boots a guest with kvm, without any network. True when it came to its ready line."""
+    folder = LAB / "kvm-trial" / "n1"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "console.log").unlink(missing_ok=True)
+    argv = command(kernel, image, "n1", 1, accel="kvm")
+    argv = [re.sub(r"^stream,id=(rail\d).*", r"user,id=\1", word) for word in argv]
+    with subprocess.Popen(argv, cwd=folder.parent, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+        deadline = time.monotonic() + TRIAL_LIMIT
+        try:
+            while time.monotonic() < deadline and child.poll() is None:
+                if boot_state(folder)[0]:
+                    return True
+                time.sleep(0.1)
+            return False
+        finally:
+            child.kill()
