@@ -34,8 +34,9 @@ struct RcOptions {
   std::string device;
   std::uint32_t port = 1;
   std::uint32_t gid_index = 0;
-  std::uint32_t memory_bytes = 0;    // Registered for local use and remote write
+  std::uint32_t memory_bytes = 0;  // Registered for local use and remote write
   std::uint32_t send_queue_depth = 1;
+  std::uint32_t inline_bytes = 0;  // Writes up to this go inline if the driver can; 0: never
 };
 
 struct Completion {
@@ -44,7 +45,8 @@ struct Completion {
   std::string error;  // "transport retry counter exceeded (12), vendor syndrome 0x81"
 };
 
-// One RC queue pair with its own completion queue and memory. Destroyed whole. One thread at a time.
+// One RC queue pair with its own completion queue and memory. Destroyed whole. One thread at a
+// time.
 class RcQueuePair {
  public:
   virtual ~RcQueuePair() = default;
@@ -64,7 +66,8 @@ class Verbs {
  public:
   virtual ~Verbs() = default;
   // UNIMPLEMENTED when captured, NOT_FOUND for no such device, PERMISSION_DENIED without access to
-  // /dev/infiniband/uverbs*. Safe from any thread.
+  // /dev/infiniband/uverbs*. Safe from any thread. No device stays open between calls: an open
+  // one would hold up the removal of its driver.
   virtual Result<VerbsPort> QueryPort(const std::string& device, std::uint32_t port) = 0;
   virtual Result<std::unique_ptr<RcQueuePair>> OpenRc(const RcOptions& options) = 0;
 };

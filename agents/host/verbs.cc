@@ -1,0 +1,71 @@
+#include "agents/host/verbs.h"
+
+#include <infiniband/verbs.h>
+
+#include "agents/host/verbs_device.h"
+#include "agents/host/verbs_queue_pair.h"
+#include "base/text.h"
+
+namespace fabric::host {
+namespace {
+
+class CapturedVerbs final : public Verbs {
+ public:
+  Result<VerbsPort> QueryPort(const std::string&, std::uint32_t) override { return Refusal(); }
+  Result<std::unique_ptr<RcQueuePair>> OpenRc(const RcOptions&) override { return Refusal(); }
+
+ private:
+  static Status Refusal() { return {Code::kUnimplemented, "verbs need the live machine"}; }
+};
+
+class MachineVerbs final : public Verbs {
+ public:
+  Result<VerbsPort> QueryPort(const std::string& device, std::uint32_t port) override {
+    ASSIGN_OR_RETURN(const ContextPtr context, OpenDevice(device));
+    ASSIGN_OR_RETURN(const ibv_port_attr attributes, PortAttributes(*context, port));
+    return VerbsPort{.active_mtu_bytes = MtuBytes(attributes.active_mtu),
+                     .max_mtu_bytes = MtuBytes(attributes.max_mtu)};
+  }
+  Result<std::unique_ptr<RcQueuePair>> OpenRc(const RcOptions& options) override {
+    return OpenVerbsQueuePair(options);
+  }
+};
+
+}  // namespace
+
+Result<ContextPtr> OpenDevice(const std::string& name) {
+  int count = 0;
+  ibv_device** const list = ibv_get_device_list(&count);
+  if (list == nullptr) return FromErrno(errno, "listing RDMA devices");
+  const std::unique_ptr<ibv_device*, void (*)(ibv_device**)> owner(list, ibv_free_device_list);
+  for (int i = 0; i < count; ++i) {
+    if (name != ibv_get_device_name(list[i])) continue;
+    ContextPtr context(ibv_open_device(list[i]));
+    if (context != nullptr) return context;
+    return FromErrno(errno, Format("opening {} (/dev/infiniband/{})", name, list[i]->dev_name));
+  }
+  return Status(Code::kNotFound,
+                Format("no RDMA device {} among the {} of this machine", Quoted(name), count));
+}
+
+Result<ibv_port_attr> PortAttributes(ibv_context& context, std::uint32_t port) {
+  ibv_port_attr attributes{};
+  if (port == 0 || port > 255)
+    return Status(Code::kInvalidArgument, Format("port {}: expected 1 to 255", port));
+  if (const int error = ibv_query_port(&context, static_cast<std::uint8_t>(port), &attributes))
+    return FromErrno(error, Format("querying {}/{}", ibv_get_device_name(context.device), port));
+  return attributes;
+}
+
+std::uint32_t MtuBytes(ibv_mtu mtu) {
+  return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128U << static_cast<unsigned>(mtu) : 0;
+}
+
+std::unique_ptr<Verbs> OpenVerbs() {
+  return std::make_unique<MachineVerbs>();
+}
+std::unique_ptr<Verbs> NoVerbs() {
+  return std::make_unique<CapturedVerbs>();
+}
+
+}  // namespace fabric::host
