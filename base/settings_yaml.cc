@@ -1,0 +1,100 @@
+// The YAML side of settings: the one place where they meet yaml-cpp, which throws.
+#include <yaml-cpp/yaml.h>
+
+#include <set>
+
+#include "base/settings.h"
+#include "base/text.h"
+
+namespace fabric {
+namespace {
+
+std::string Place(std::string_view file, const YAML::Mark& mark) {
+  if (mark.is_null()) return std::string(file);
+  return Format("{}:{}:{}", file, mark.line + 1, mark.column + 1);
+}
+
+std::string_view KindName(const YAML::Node& node) {
+  if (node.IsMap()) return "a map";
+  if (node.IsSequence()) return "a list";
+  return "nothing";
+}
+
+Status Bad(std::string place, std::string message) {
+  return {Code::kInvalidArgument, place + ": " + message};
+}
+
+bool NeedsQuotes(std::string_view text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/:-+";
+  return text.empty() || text.find_first_not_of(kPlain) != text.npos || text.front() == '-' ||
+         text.front() == ':' || text.back() == ':';
+}
+
+}  // namespace
+
+Status Settings::ReadYaml(std::string_view yaml, std::string_view file) {
+  try {
+    const YAML::Node root = YAML::Load(std::string(yaml));
+    if (!root.IsDefined() || root.IsNull()) return {};
+    if (!root.IsMap())
+      return Bad(Place(file, root.Mark()),
+                 "expected lines 'name: value', saw " +
+                     (root.IsScalar() ? Quoted(root.Scalar()) : std::string(KindName(root))));
+    std::set<std::string> seen;
+    for (const auto& item : root) {
+      const std::string place = Place(file, item.first.Mark());
+      if (!item.first.IsScalar())
+        return Bad(place, Format("expected the name of a setting, saw {}", KindName(item.first)));
+      const std::string& name = item.first.Scalar();
+      const auto found = Find(name);
+      if (!found.ok()) return found.status().In(Quoted(name)).In(place);
+      Entry& entry = **found;
+      if (name == "config") return Bad(place, "'config' can be given on the command line only");
+      if (!seen.insert(name).second) return Bad(place, Format("{} is given twice", Quoted(name)));
+      // yaml-cpp gives an absent value the place 1:1.
+      const std::string value_place =
+          item.second.IsNull() ? place : Place(file, item.second.Mark());
+      if (!item.second.IsScalar())
+        return Bad(value_place, Format("{}: expected {}, saw {}", name, TypeName(entry.row->type),
+                                       KindName(item.second)));
+      ASSIGN_OR_RETURN(Value value, [&]() -> Result<Value> {
+        auto parsed = Parse(*entry.row, item.second.Scalar());
+        if (!parsed.ok()) return parsed.status().In(name).In(value_place);
+        return parsed;
+      }());
+      if (entry.origin == Origin::kCommandLine) continue;
+      entry.value = std::move(value);
+      entry.text = item.second.Scalar();
+      entry.origin = Origin::kFile;
+    }
+    return {};
+  } catch (const YAML::Exception& error) {
+    return Bad(Place(file, error.mark), error.msg);
+  }
+}
+
+std::string Settings::Print() const {
+  constexpr std::string_view kOrigins[] = {"default", "file", "command line"};
+  std::string text;
+  for (const Entry& entry : entries_) {
+    const Setting& row = *entry.row;
+    if (row.name == "config") continue;
+    text += Format("# {}\n", row.doc);
+    if (entry.text.empty() && row.type != SettingType::kBool) {
+      text += Format("# {}:  # {}, not set\n", row.name, TypeName(row.type));
+      continue;
+    }
+    std::string value = entry.text.empty() ? "false" : entry.text;
+    if (NeedsQuotes(value)) {
+      YAML::Emitter out;
+      out << YAML::DoubleQuoted << value;
+      value = out.c_str();
+    }
+    text +=
+        Format("{}: {}  # {}\n", row.name, value, kOrigins[static_cast<std::size_t>(entry.origin)]);
+  }
+  return text;
+}
+
+}  // namespace fabric
