@@ -167,6 +167,7 @@ def add_tools(archive, root):
         libraries.update(needed_libraries(tool, f"{first}:{root}/lib/x86_64-linux-gnu"))
         if tool not in rxe:
             folder = "usr/sbin" if "sbin" in tool.parts else "usr/bin"
+            folder = "usr/lib/lab" if tool.name == "dcb" else folder  # behind guest/dcb
             archive.entries.pop(f"usr/bin/{tool.name}", None)
             archive.file(f"{folder}/{tool.name}", tool.read_bytes())
     for library in sorted(libraries):
@@ -191,7 +192,7 @@ def base(root, version):
     """The archive with everything but the programs under test."""
     built = modules(version)
     labd = program(HERE / "guest" / "labd.c", "-static", "-s")
-    scripts = [HERE / "guest" / name for name in ("init", "agent-loop", "healthy")]
+    scripts = [HERE / "guest" / name for name in ("init", "dcb", "agent-loop", "healthy")]
 
     def build(out):
         archive = Archive()
@@ -209,7 +210,8 @@ def base(root, version):
         archive.file("usr/bin/sh", (root / "bin/dash").read_bytes())
         archive.file("usr/sbin/labd", labd.read_bytes())
         archive.file("init", scripts[0].read_bytes())
-        for script in scripts[1:]:
+        archive.file("usr/sbin/dcb", scripts[1].read_bytes())
+        for script in scripts[2:]:
             archive.file(f"etc/lab/{script.name}", script.read_bytes())
         out.write_bytes(archive.bytes())
 

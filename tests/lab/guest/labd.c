@@ -264,9 +264,7 @@ static void serve(const char *path)
             pass_output(&p, &c, 0);
         if (n > 0 && fds[2].revents)
             pass_output(&p, &c, 1);
-        if (n > 0 && (fds[0].revents & POLLIN) && !take_input(&p, &c))
-            stop(&c);
-        if (n > 0 && (fds[0].revents & POLLHUP) && !(fds[0].revents & POLLIN)) {
+        if (n > 0 && fds[0].revents && !take_input(&p, &c)) {
             stop(&c);    // the host has hung up
             p.have = 0;
             send_all(p.fd, "", 1);    // blocks until somebody connects; poll() would spin
