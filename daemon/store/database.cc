@@ -1,0 +1,145 @@
+#include "daemon/store/database.h"
+
+#include <sqlite3.h>
+
+#include <cstring>
+#include <utility>
+
+#include "base/text.h"
+
+namespace fabric::store {
+namespace {
+
+Status Failure(sqlite3* connection, int error, const std::string& path) {
+  const int system_error = connection == nullptr ? 0 : sqlite3_system_errno(connection);
+  const std::string_view system = system_error == 0 ? "" : std::strerror(system_error);
+  const std::string_view words =
+      connection == nullptr ? sqlite3_errstr(error) : sqlite3_errmsg(connection);
+  switch (error & 0xff) {
+    case SQLITE_NOTADB:
+      return {Code::kFailedPrecondition, Format("{}: not an SQLite database", path)};
+    case SQLITE_CORRUPT:
+      return {Code::kDataLoss, Format("{}: the database is damaged: {}", path, words)};
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: return {Code::kUnavailable, Format("{}: locked by another process", path)};
+    case SQLITE_FULL: return {Code::kUnavailable, Format("{}: the disk is full", path)};
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+      return {Code::kPermissionDenied, Format("{}: cannot be written: {}", path, words)};
+    case SQLITE_CANTOPEN:
+      return {Code::kFailedPrecondition,
+              Format("{}: cannot be opened: {}", path, system.empty() ? words : system)};
+    case SQLITE_IOERR:
+    case SQLITE_NOMEM:
+      return {Code::kUnavailable, system.empty() ? Format("{}: {}", path, words)
+                                                 : Format("{}: {}: {}", path, words, system)};
+    default: return {Code::kInternal, Format("{}: {}", path, words)};
+  }
+}
+
+int Length(std::string_view bytes) {
+  return static_cast<int>(bytes.size());
+}
+
+}  // namespace
+
+Statement::Statement(sqlite3_stmt* statement, const std::string& path)
+    : statement_(statement), path_(path) {}
+
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
+  sqlite3_finalize(statement);
+}
+
+// A bind fails only for a parameter that does not exist, which is our own mistake, or for want of
+// memory; Step then reports it. SQLite copies the bytes.
+Statement& Statement::Bind(int parameter, std::int64_t value) {
+  sqlite3_bind_int64(statement_.get(), parameter + 1, value);
+  return *this;
+}
+
+Statement& Statement::Text(int parameter, std::string_view value) {
+  sqlite3_bind_text(statement_.get(), parameter + 1, value.data(), Length(value), SQLITE_TRANSIENT);
+  return *this;
+}
+
+Statement& Statement::Blob(int parameter, std::string_view value) {
+  // An empty blob must not become NULL, which SQLite makes of a null pointer.
+  const char* const data = value.empty() ? "" : value.data();
+  sqlite3_bind_blob(statement_.get(), parameter + 1, data, Length(value), SQLITE_TRANSIENT);
+  return *this;
+}
+
+Result<bool> Statement::Step() {
+  const int result = sqlite3_step(statement_.get());
+  if (result == SQLITE_ROW) return true;
+  Status status;
+  if (result != SQLITE_DONE) status = Failure(sqlite3_db_handle(statement_.get()), result, path_);
+  Reset();
+  if (!status.ok()) return status;
+  return false;
+}
+
+Status Statement::Run() {
+  ASSIGN_OR_RETURN(const bool row, Step());
+  if (row) Reset();
+  return {};
+}
+
+void Statement::Reset() {
+  sqlite3_reset(statement_.get());
+  sqlite3_clear_bindings(statement_.get());
+}
+
+std::int64_t Statement::Number(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+
+std::string_view Statement::Bytes(int column) const {
+  const void* const data = sqlite3_column_blob(statement_.get(), column);
+  const int size = sqlite3_column_bytes(statement_.get(), column);
+  if (data == nullptr) return {};
+  return {static_cast<const char*>(data), static_cast<std::size_t>(size)};
+}
+
+Database::Database(sqlite3* connection, std::string path)
+    : connection_(connection), path_(std::move(path)) {}
+
+void Database::Close::operator()(sqlite3* connection) const {
+  sqlite3_close_v2(connection);
+}
+
+Result<Database> Database::Open(const std::string& path) {
+  sqlite3* connection = nullptr;
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+  const int result = sqlite3_open_v2(path.c_str(), &connection, flags, nullptr);
+  Database database(connection, path);
+  if (result != SQLITE_OK) return Failure(connection, result, path);
+  sqlite3_extended_result_codes(connection, 1);
+  // SQLite falls back to reading when it may not write.
+  if (sqlite3_db_readonly(connection, "main") == 1)
+    return Status(Code::kPermissionDenied, Format("{}: cannot be written", path));
+  return database;
+}
+
+Status Database::Execute(const std::string& sql) {
+  const int result = sqlite3_exec(connection_.get(), sql.c_str(), nullptr, nullptr, nullptr);
+  return result == SQLITE_OK ? Status() : Failure(connection_.get(), result, path_);
+}
+
+Result<Statement> Database::Prepare(std::string_view sql) {
+  sqlite3_stmt* statement = nullptr;
+  const int result = sqlite3_prepare_v3(connection_.get(), sql.data(), Length(sql),
+                                        SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+  if (result != SQLITE_OK) return Failure(connection_.get(), result, path_);
+  return Statement(statement, path_);
+}
+
+Result<std::int64_t> Database::Number(std::string_view sql) {
+  ASSIGN_OR_RETURN(Statement statement, Prepare(sql));
+  ASSIGN_OR_RETURN(const bool row, statement.Step());
+  if (!row) return Status(Code::kInternal, Format("{}: no answer to {}", path_, sql));
+  return statement.Number(0);
+}
+
+}  // namespace fabric::store

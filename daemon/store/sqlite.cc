@@ -1,0 +1,192 @@
+#include <google/protobuf/message_lite.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "daemon/store/database.h"
+#include "daemon/store/schema.h"
+#include "daemon/store/store.h"
+#include "proto/timestamps.h"
+
+namespace fabric::store {
+namespace {
+
+std::int64_t Nanoseconds(const google::protobuf::Timestamp& time) {
+  return FromProto(time).time_since_epoch().count();
+}
+
+// Every statement that the store uses, prepared once.
+struct Statements {
+  Statement put_node, put_finding, add_history, put_campaign, add_result;
+  Statement nodes, open_findings, resolved_findings, campaigns, campaign, results;
+
+  static Result<Statements> Make(Database& database);
+};
+
+Result<Statements> Statements::Make(Database& database) {
+  ASSIGN_OR_RETURN(Statement put_node,
+                   database.Prepare("INSERT INTO nodes VALUES (?, ?, ?) ON CONFLICT (name) DO "
+                                    "UPDATE SET taken_at = excluded.taken_at, "
+                                    "snapshot = excluded.snapshot"));
+  ASSIGN_OR_RETURN(
+      Statement put_finding,
+      database.Prepare("INSERT INTO findings VALUES (?, ?, ?, ?) ON CONFLICT (id) DO "
+                       "UPDATE SET open = excluded.open, "
+                       "changed_at = excluded.changed_at, finding = excluded.finding"));
+  ASSIGN_OR_RETURN(Statement add_history,
+                   database.Prepare("INSERT INTO finding_history (id, resolved, changed_at, "
+                                    "finding) VALUES (?, ?, ?, ?)"));
+  ASSIGN_OR_RETURN(Statement put_campaign,
+                   database.Prepare("INSERT INTO campaigns (id, campaign) VALUES (?, ?) "
+                                    "ON CONFLICT (id) DO UPDATE SET campaign = excluded.campaign"));
+  ASSIGN_OR_RETURN(Statement add_result,
+                   database.Prepare("INSERT INTO pair_results (campaign, ended_at, result) "
+                                    "VALUES (?, ?, ?)"));
+  ASSIGN_OR_RETURN(Statement nodes, database.Prepare("SELECT name, snapshot FROM nodes "
+                                                     "ORDER BY name"));
+  ASSIGN_OR_RETURN(Statement open_findings,
+                   database.Prepare("SELECT id, finding FROM findings WHERE open = 1 ORDER BY id"));
+  ASSIGN_OR_RETURN(Statement resolved_findings,
+                   database.Prepare("SELECT id, finding FROM finding_history WHERE resolved = 1 "
+                                    "ORDER BY sequence DESC LIMIT ?"));
+  ASSIGN_OR_RETURN(Statement campaigns, database.Prepare("SELECT id, campaign FROM campaigns "
+                                                         "ORDER BY sequence DESC LIMIT ?"));
+  ASSIGN_OR_RETURN(Statement campaign,
+                   database.Prepare("SELECT id, campaign FROM campaigns WHERE id = ?"));
+  ASSIGN_OR_RETURN(Statement results, database.Prepare("SELECT campaign, result FROM pair_results "
+                                                       "WHERE campaign = ? ORDER BY sequence"));
+  return Statements{std::move(put_node),      std::move(put_finding),
+                    std::move(add_history),   std::move(put_campaign),
+                    std::move(add_result),    std::move(nodes),
+                    std::move(open_findings), std::move(resolved_findings),
+                    std::move(campaigns),     std::move(campaign),
+                    std::move(results)};
+}
+
+class SqliteStore final : public Store {
+ public:
+  SqliteStore(Database database, Statements statements)
+      : database_(std::move(database)), sql_(std::move(statements)) {}
+
+  Status PutNode(const v1::NodeSnapshot& snapshot) override {
+    return sql_.put_node.Text(0, snapshot.node().name())
+        .Bind(1, Nanoseconds(snapshot.taken_at()))
+        .Blob(2, snapshot.SerializeAsString())
+        .Run();
+  }
+
+  Status PutFinding(const v1::Finding& finding) override;
+
+  Status PutCampaign(const v1::Campaign& campaign) override {
+    v1::Campaign bare = campaign;
+    bare.clear_results();
+    RETURN_IF_ERROR(sql_.put_campaign.Text(0, bare.id()).Blob(1, bare.SerializeAsString()).Run());
+    return Added();
+  }
+
+  Status AddPairResult(const std::string& campaign, const v1::PairResult& result) override {
+    RETURN_IF_ERROR(sql_.add_result.Text(0, campaign)
+                        .Bind(1, Nanoseconds(result.ended_at()))
+                        .Blob(2, result.SerializeAsString())
+                        .Run());
+    return Added();
+  }
+
+  Result<std::vector<v1::NodeSnapshot>> Nodes() override {
+    return Read<v1::NodeSnapshot>(sql_.nodes, "node");
+  }
+  Result<std::vector<v1::Finding>> OpenFindings() override {
+    return Read<v1::Finding>(sql_.open_findings, "finding");
+  }
+  Result<std::vector<v1::Finding>> ResolvedFindings(std::uint32_t max) override {
+    return Read<v1::Finding>(sql_.resolved_findings.Bind(0, max), "finding");
+  }
+  Result<std::vector<v1::Campaign>> Campaigns(std::uint32_t max) override {
+    return Read<v1::Campaign>(sql_.campaigns.Bind(0, max), "campaign");
+  }
+  Result<v1::Campaign> CampaignWithResults(const std::string& id) override;
+
+ private:
+  // All rows of a query whose columns are a key and a message.
+  template <class Message>
+  Result<std::vector<Message>> Read(Statement& query, std::string_view what);
+  Status Added();
+
+  Database database_;
+  Statements sql_;  // After the database: finalized before it is closed.
+  std::int64_t added_ = 0;
+};
+
+template <class Message>
+Result<std::vector<Message>> SqliteStore::Read(Statement& query, std::string_view what) {
+  std::vector<Message> messages;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool row, query.Step());
+    if (!row) return messages;
+    const std::string_view bytes = query.Bytes(1);
+    if (!messages.emplace_back().ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+      const std::string key(query.Bytes(0));
+      query.Reset();
+      return Status(Code::kDataLoss, Format("{}: the database is damaged: {} {} cannot be decoded",
+                                            database_.path(), what, Quoted(key)));
+    }
+  }
+}
+
+Status SqliteStore::PutFinding(const v1::Finding& finding) {
+  const bool open = finding.state() == v1::FINDING_STATE_OPEN;
+  const std::string bytes = finding.SerializeAsString();
+  const std::int64_t at = Nanoseconds(open ? finding.changed_at() : finding.resolved_at());
+  const auto both = [&]() -> Status {
+    RETURN_IF_ERROR(
+        sql_.put_finding.Text(0, finding.id()).Bind(1, open).Bind(2, at).Blob(3, bytes).Run());
+    RETURN_IF_ERROR(
+        sql_.add_history.Text(0, finding.id()).Bind(1, !open).Bind(2, at).Blob(3, bytes).Run());
+    return database_.Execute("COMMIT;");
+  };
+  RETURN_IF_ERROR(database_.Execute("BEGIN IMMEDIATE;"));
+  if (Status status = both(); !status.ok()) {
+    // A full disk may have ended the transaction already; then there is nothing to roll back.
+    (void)database_.Execute("ROLLBACK;");
+    return status;
+  }
+  return Added();
+}
+
+Result<v1::Campaign> SqliteStore::CampaignWithResults(const std::string& id) {
+  ASSIGN_OR_RETURN(std::vector<v1::Campaign> found,
+                   Read<v1::Campaign>(sql_.campaign.Text(0, id), "campaign"));
+  if (found.empty()) return Status(Code::kNotFound, Format("no campaign {}", Quoted(id)));
+  ASSIGN_OR_RETURN(std::vector<v1::PairResult> results,
+                   Read<v1::PairResult>(sql_.results.Text(0, id), "result of campaign"));
+  v1::Campaign campaign = std::move(found.front());
+  campaign.mutable_results()->Assign(std::make_move_iterator(results.begin()),
+                                     std::make_move_iterator(results.end()));
+  return campaign;
+}
+
+Status SqliteStore::Added() {
+  const Bounds bounds;
+  if (++added_ % bounds.writes_between != 0) return {};
+  // The row is in; that the file could not be pruned is tried again later.
+  (void)Prune(database_, bounds);
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> OpenSqlite(const std::string& path) {
+  ASSIGN_OR_RETURN(Database database, OpenDatabase(path));
+  RETURN_IF_ERROR(Prune(database, Bounds()));
+  ASSIGN_OR_RETURN(Statements statements, Statements::Make(database));
+  return std::unique_ptr<Store>(
+      std::make_unique<SqliteStore>(std::move(database), std::move(statements)));
+}
+
+}  // namespace fabric::store

@@ -1,0 +1,156 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "daemon/store/store.h"
+#include "tests/testing/temp_tree.h"
+
+namespace fabric::store {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+v1::NodeSnapshot Node(const std::string& name, const std::string& kernel) {
+  v1::NodeSnapshot snapshot;
+  snapshot.mutable_node()->set_name(name);
+  snapshot.mutable_node()->set_kernel_release(kernel);
+  snapshot.mutable_taken_at()->set_seconds(1000);
+  return snapshot;
+}
+
+v1::Finding Finding(const std::string& id, v1::FindingState state, const std::string& title,
+                    int at) {
+  v1::Finding finding;
+  finding.set_id(id);
+  finding.set_state(state);
+  finding.set_title(title);
+  finding.mutable_changed_at()->set_seconds(at);
+  if (state == v1::FINDING_STATE_RESOLVED) finding.mutable_resolved_at()->set_seconds(at);
+  return finding;
+}
+
+v1::Campaign Campaign(const std::string& id, v1::CampaignState state) {
+  v1::Campaign campaign;
+  campaign.set_id(id);
+  campaign.set_state(state);
+  return campaign;
+}
+
+v1::PairResult PairOf(const std::string& from, const std::string& to) {
+  v1::PairResult result;
+  result.mutable_from()->set_node(from);
+  result.mutable_to()->set_node(to);
+  result.mutable_ended_at()->set_seconds(2000);
+  return result;
+}
+
+template <class Messages>
+std::vector<std::string> Ids(const Messages& messages) {
+  std::vector<std::string> ids;
+  for (const auto& message : messages) ids.push_back(message.id());
+  return ids;
+}
+
+class SqliteTest : public ::testing::Test {
+ protected:
+  SqliteTest() { Open(); }
+
+  // As after a restart of the controller.
+  void Open() {
+    store_.reset();
+    auto opened = OpenSqlite(path_);
+    ASSERT_TRUE(opened.ok()) << opened.status().message();
+    store_ = *std::move(opened);
+  }
+
+  testing::TempTree directory_;
+  const std::string path_ = directory_.path() + "/state.db";
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(SqliteTest, StartsEmpty) {
+  EXPECT_THAT(*store_->Nodes(), IsEmpty());
+  EXPECT_THAT(*store_->OpenFindings(), IsEmpty());
+  EXPECT_THAT(*store_->ResolvedFindings(10), IsEmpty());
+  EXPECT_THAT(*store_->Campaigns(10), IsEmpty());
+}
+
+TEST_F(SqliteTest, KeepsTheNewestSnapshotOfANode) {
+  ASSERT_TRUE(store_->PutNode(Node("n2", "6.1")).ok());
+  ASSERT_TRUE(store_->PutNode(Node("n1", "6.1")).ok());
+  ASSERT_TRUE(store_->PutNode(Node("n2", "6.9")).ok());
+  Open();
+  const auto nodes = store_->Nodes();
+  ASSERT_EQ(nodes->size(), 2u);
+  EXPECT_EQ((*nodes)[0].node().name(), "n1");
+  EXPECT_EQ((*nodes)[1].node().kernel_release(), "6.9");
+  EXPECT_EQ((*nodes)[1].taken_at().seconds(), 1000);
+}
+
+TEST_F(SqliteTest, KeepsOpenFindingsAcrossARestart) {
+  ASSERT_TRUE(store_->PutFinding(Finding("a", v1::FINDING_STATE_OPEN, "first", 1)).ok());
+  ASSERT_TRUE(store_->PutFinding(Finding("b", v1::FINDING_STATE_OPEN, "first", 2)).ok());
+  ASSERT_TRUE(store_->PutFinding(Finding("a", v1::FINDING_STATE_OPEN, "second", 3)).ok());
+  ASSERT_TRUE(store_->PutFinding(Finding("b", v1::FINDING_STATE_RESOLVED, "first", 4)).ok());
+  Open();
+  const auto open = store_->OpenFindings();
+  ASSERT_THAT(Ids(*open), ElementsAre("a"));
+  EXPECT_EQ(open->front().title(), "second");
+  EXPECT_THAT(Ids(*store_->ResolvedFindings(10)), ElementsAre("b"));
+}
+
+TEST_F(SqliteTest, RemembersEveryResolutionNewestFirst) {
+  for (const char* id : {"a", "b", "a"}) {
+    ASSERT_TRUE(store_->PutFinding(Finding(id, v1::FINDING_STATE_OPEN, "", 1)).ok());
+    ASSERT_TRUE(store_->PutFinding(Finding(id, v1::FINDING_STATE_RESOLVED, "", 2)).ok());
+  }
+  EXPECT_THAT(Ids(*store_->ResolvedFindings(10)), ElementsAre("a", "b", "a"));
+  EXPECT_THAT(Ids(*store_->ResolvedFindings(2)), ElementsAre("a", "b"));
+  EXPECT_THAT(*store_->OpenFindings(), IsEmpty());
+}
+
+TEST_F(SqliteTest, ListsCampaignsNewestFirstAndBare) {
+  ASSERT_TRUE(store_->PutCampaign(Campaign("c1", v1::CAMPAIGN_STATE_RUNNING)).ok());
+  ASSERT_TRUE(store_->AddPairResult("c1", PairOf("n1", "n2")).ok());
+  ASSERT_TRUE(store_->PutCampaign(Campaign("c2", v1::CAMPAIGN_STATE_RUNNING)).ok());
+  v1::Campaign done = Campaign("c1", v1::CAMPAIGN_STATE_DONE);
+  *done.add_results() = PairOf("n8", "n9");
+  ASSERT_TRUE(store_->PutCampaign(done).ok());
+  Open();
+  const auto campaigns = store_->Campaigns(10);
+  ASSERT_THAT(Ids(*campaigns), ElementsAre("c2", "c1"));
+  EXPECT_EQ((*campaigns)[1].state(), v1::CAMPAIGN_STATE_DONE);
+  EXPECT_EQ((*campaigns)[1].results_size(), 0);
+  EXPECT_THAT(Ids(*store_->Campaigns(1)), ElementsAre("c2"));
+}
+
+TEST_F(SqliteTest, GivesTheResultsOfOneCampaignInTheOrderOfTheirEnd) {
+  ASSERT_TRUE(store_->PutCampaign(Campaign("c1", v1::CAMPAIGN_STATE_RUNNING)).ok());
+  ASSERT_TRUE(store_->AddPairResult("c1", PairOf("n1", "n2")).ok());
+  ASSERT_TRUE(store_->AddPairResult("c2", PairOf("n5", "n6")).ok());
+  ASSERT_TRUE(store_->AddPairResult("c1", PairOf("n3", "n1")).ok());
+  Open();
+  const auto campaign = store_->CampaignWithResults("c1");
+  ASSERT_TRUE(campaign.ok()) << campaign.status().message();
+  ASSERT_EQ(campaign->results_size(), 2);
+  EXPECT_EQ(campaign->results(0).from().node(), "n1");
+  EXPECT_EQ(campaign->results(1).from().node(), "n3");
+
+  const auto missing = store_->CampaignWithResults("c7");
+  EXPECT_EQ(missing.status().code(), Code::kNotFound);
+  EXPECT_EQ(missing.status().message(), "no campaign 'c7'");
+}
+
+TEST_F(SqliteTest, TakesNamesAsTheyAre) {
+  const std::string name = "n1'; DROP TABLE nodes; --";
+  ASSERT_TRUE(store_->PutNode(Node(name, "")).ok());
+  ASSERT_EQ(store_->Nodes()->size(), 1u);
+  EXPECT_EQ(store_->Nodes()->front().node().name(), name);
+}
+
+}  // namespace
+}  // namespace fabric::store
