@@ -27,6 +27,7 @@ class Fleet {
   NodeRecord& Put(const v1::NodeSnapshot& snapshot, Moment now);
   // NOT_FOUND when no whole snapshot of the node has come yet.
   Status Change(const std::string& node, const v1::SnapshotChange& change, Moment now);
+  // Both leave a node alone that has never reported, and the moment when the state is not new.
   void MarkConnected(const std::string& node, Moment now);
   void MarkLost(const std::string& node, std::string reason, Moment now);
   // From the store after a restart: known, and lost until its agent reports.

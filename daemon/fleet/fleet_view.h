@@ -1,4 +1,12 @@
 // What rules and planner see: the connected nodes, their ports joined with netdevs, and the rails.
+//
+// A rail is the set of ports with the same index over the nodes. A node's ports are ordered by PCI
+// address, then port number; a software device takes the PCI address of its netdev; ports without
+// one come last, in the natural order of netdev and device names. Nothing in a snapshot tells
+// fabric from storage or management cards, so every RDMA port of a host adapter counts, up or down,
+// with or without netdev (leaving one out would shift the rails of those behind it). Ports of
+// switches and routers do not count.
+//
 // Borrows from the Fleet it was made of and is valid until that changes.
 #pragma once
 

@@ -1,7 +1,12 @@
-// Rules judge the fleet. A rule is a stateless value; it gets facts and never fetches any: no clock,
-// file, socket, log or mutex in this folder.
+// Rules judge the fleet. A rule is a stateless value; it gets facts and never fetches any: no
+// clock, file, socket, log or mutex in this folder.
+//
+// What a rule does not apply to gets no verdict at all: RoCE rules on InfiniBand, and every rule
+// but port_active on a port that is down. One fault gives one finding: a rule leaves alone what
+// another one reports.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,14 +23,18 @@ struct Rule;
 class Verdicts {
  public:
   void Pass() { ++counts_pass_; }
-  // `title`: one line with what was seen and what was wanted. At least one Evidence.
+  // `title`: one line with what was seen and what was wanted. At least one Evidence. `key` tells
+  // several findings of one rule and subject apart; it is part of the fingerprint.
   void Fail(v1::Subject subject, std::string title, std::vector<v1::Evidence> evidence,
-            std::vector<v1::Remedy> remedies);
+            std::vector<v1::Remedy> remedies, std::string_view key = {});
   // `title` says what could not be read and why.
   void Unknown(v1::Subject subject, std::string title, std::vector<v1::Evidence> evidence);
 
  private:
   friend struct Evaluator;
+  v1::Finding& Add(v1::Subject subject, std::string title, std::vector<v1::Evidence> evidence,
+                   std::string_view key);
+
   const Rule* rule_ = nullptr;
   std::uint64_t counts_pass_ = 0;
   std::vector<v1::Finding> findings_;
@@ -47,8 +56,9 @@ std::span<const Rule* const> AllRules();  // Generated; see CMakeLists.txt.
 
 struct Evaluation {
   v1::VerdictCounts counts;
-  // Failing and unknown ones; id (fingerprint of rule and subject), rule, severity, verdict, subject,
-  // title, evidence and remedies filled in. Sorted by id. Independent of the order of nodes.
+  // Failing and unknown ones; id (fingerprint of rule and subject), rule, severity, verdict,
+  // subject, title, evidence and remedies filled in. Sorted by id. Independent of the order of
+  // nodes.
   std::vector<v1::Finding> findings;
 };
 

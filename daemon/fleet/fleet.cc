@@ -1,0 +1,67 @@
+#include "daemon/fleet/fleet.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "proto/snapshot_change.h"
+
+namespace fabric::fleet {
+namespace {
+
+void Enter(NodeRecord& record, v1::NodeState state, Moment now) {
+  if (record.state != state) record.state_since = now;
+  record.state = state;
+}
+
+}  // namespace
+
+NodeRecord& Fleet::Put(const v1::NodeSnapshot& snapshot, Moment now) {
+  const std::string& name = snapshot.node().name();
+  const auto [at, added] = nodes_.try_emplace(name);
+  NodeRecord& record = at->second;
+  if (added) {
+    record.name = name;
+    record.state_since = now;
+  }
+  record.snapshot = snapshot;
+  record.reported_at = now;
+  MarkConnected(name, now);
+  return record;
+}
+
+Status Fleet::Change(const std::string& node, const v1::SnapshotChange& change, Moment now) {
+  const auto at = nodes_.find(node);
+  if (at == nodes_.end())
+    return {Code::kNotFound, Format("node {}: a change came before any whole snapshot", node)};
+  Apply(change, at->second.snapshot);
+  at->second.reported_at = now;
+  MarkConnected(node, now);
+  return {};
+}
+
+void Fleet::MarkConnected(const std::string& node, Moment now) {
+  const auto at = nodes_.find(node);
+  if (at == nodes_.end()) return;
+  Enter(at->second, v1::NODE_STATE_CONNECTED, now);
+  at->second.lost_reason.clear();
+}
+
+void Fleet::MarkLost(const std::string& node, std::string reason, Moment now) {
+  const auto at = nodes_.find(node);
+  if (at == nodes_.end() || at->second.state == v1::NODE_STATE_LOST) return;
+  Enter(at->second, v1::NODE_STATE_LOST, now);
+  at->second.lost_reason = std::move(reason);
+}
+
+void Fleet::Restore(NodeRecord record) {
+  record.state = v1::NODE_STATE_LOST;
+  const std::string name = record.name;
+  nodes_.insert_or_assign(name, std::move(record));
+}
+
+const NodeRecord* Fleet::Find(const std::string& node) const {
+  const auto at = nodes_.find(node);
+  return at == nodes_.end() ? nullptr : &at->second;
+}
+
+}  // namespace fabric::fleet

@@ -1,0 +1,167 @@
+#include "daemon/fleet/fleet_view.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace fabric::fleet {
+namespace {
+
+bool IsDigit(char c) {
+  return std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
+
+// A name such that plain comparison is the natural order, eth2 before eth10: every run of digits
+// gets its length in front.
+std::string NaturalKey(std::string_view name) {
+  std::string key;
+  for (std::size_t i = 0; i < name.size();) {
+    if (!IsDigit(name[i])) {
+      key += name[i++];
+      continue;
+    }
+    while (i + 1 < name.size() && name[i] == '0' && IsDigit(name[i + 1])) ++i;
+    std::size_t end = i;
+    while (end < name.size() && IsDigit(name[end])) ++end;
+    key += static_cast<char>('0' + std::min<std::size_t>(end - i, 9));
+    key.append(name.substr(i, end - i));
+    i = end;
+  }
+  return key;
+}
+
+// Where a port stands among the ports of its node.
+struct Place {
+  bool without_rail = false;
+  bool without_pci = false;
+  PciAddress pci;
+  std::string netdev;
+  std::string device;
+  std::uint32_t number = 0;
+
+  friend bool operator<(const Place& a, const Place& b) {
+    const auto key = [](const Place& p) {
+      return std::tie(p.without_rail, p.without_pci, p.pci, p.number, p.netdev, p.device);
+    };
+    return key(a) < key(b);
+  }
+};
+
+Result<PciAddress> PciOf(const PortView& view) {
+  if (view.device->has_pci_address()) return ParsePciAddress(view.device->pci_address());
+  if (view.netdev != nullptr) return ParsePciAddress(view.netdev->pci_address());
+  return Status(Code::kNotFound, "no PCI address");
+}
+
+bool CountsAsFabricPort(const v1::RdmaDevice& device) {
+  return device.node_type() != v1::NODE_TYPE_SWITCH && device.node_type() != v1::NODE_TYPE_ROUTER;
+}
+
+Place PlaceOf(const PortView& view) {
+  const auto pci = PciOf(view);
+  return {.without_rail = !CountsAsFabricPort(*view.device),
+          .without_pci = !pci.ok(),
+          .pci = pci.ok() ? *pci : PciAddress(),
+          .netdev = NaturalKey(view.port->netdev()),
+          .device = NaturalKey(view.device->name()),
+          .number = view.port->number()};
+}
+
+const v1::NetInterface* FindNetdev(const v1::NodeSnapshot& snapshot, const v1::Port& port) {
+  if (!port.has_netdev()) return nullptr;
+  for (const v1::NetInterface& netdev : snapshot.net_interfaces())
+    if (netdev.name() == port.netdev()) return &netdev;
+  return nullptr;
+}
+
+}  // namespace
+
+v1::Subject PortView::Subject() const {
+  v1::Subject subject;
+  subject.set_scope(v1::SCOPE_PORT);
+  subject.set_node(node->name);
+  subject.set_device(device->name());
+  subject.set_port(port->number());
+  subject.set_netdev(port->netdev());
+  if (rail) subject.set_rail(rail->value());
+  return subject;
+}
+
+FleetView::FleetView(const Fleet& fleet) {
+  nodes_.reserve(fleet.nodes().size());
+  for (const auto& [name, record] : fleet.nodes())
+    if (record.state == v1::NODE_STATE_CONNECTED) Add(record);
+  FillRails();
+}
+
+FleetView::FleetView(std::span<const NodeRecord> records) {
+  nodes_.reserve(records.size());
+  for (const NodeRecord& record : records) Add(record);
+  FillRails();
+}
+
+void FleetView::Add(const NodeRecord& record) {
+  std::vector<std::pair<Place, PortView>> ports;
+  for (const v1::RdmaDevice& device : record.snapshot.rdma_devices()) {
+    for (const v1::Port& port : device.ports()) {
+      const PortView view = {.node = &record,
+                             .device = &device,
+                             .port = &port,
+                             .netdev = FindNetdev(record.snapshot, port)};
+      ports.emplace_back(PlaceOf(view), view);
+    }
+  }
+  std::sort(ports.begin(), ports.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  NodeView& node = nodes_.emplace_back(NodeView{.node = &record});
+  node.ports.reserve(ports.size());
+  for (auto& [place, view] : ports) {
+    if (!place.without_rail) view.rail = Rail(static_cast<std::uint32_t>(node.ports.size()));
+    node.ports.push_back(view);
+  }
+}
+
+void FleetView::FillRails() {
+  std::sort(nodes_.begin(), nodes_.end(),
+            [](const NodeView& a, const NodeView& b) { return a.node->name < b.node->name; });
+  for (const NodeView& node : nodes_) {
+    for (const PortView& port : node.ports) {
+      if (!port.rail) continue;
+      if (rails_.size() <= port.rail->value()) rails_.resize(port.rail->value() + 1);
+      rails_[port.rail->value()].push_back(port);
+    }
+  }
+}
+
+const NodeView* FleetView::Find(std::string_view node) const {
+  const auto at =
+      std::lower_bound(nodes_.begin(), nodes_.end(), node,
+                       [](const NodeView& a, std::string_view b) { return a.node->name < b; });
+  return at != nodes_.end() && at->node->name == node ? &*at : nullptr;
+}
+
+const v1::Gid* UsableGid(const v1::RdmaDevice& device, const v1::Port& port) {
+  if (port.link_layer() == v1::LINK_LAYER_INFINIBAND) {
+    for (const v1::Gid& gid : port.gids())
+      if (gid.index() == 0) return &gid;
+    return nullptr;
+  }
+  if (!IsRoce(device, port)) return nullptr;
+  const v1::Gid* best = nullptr;
+  for (const v1::Gid& gid : port.gids()) {
+    if (gid.type() != v1::GID_TYPE_ROCE_V2 || gid.link_local()) continue;
+    const bool better = best == nullptr || (best->ipv4().empty() && !gid.ipv4().empty());
+    if (better) best = &gid;
+  }
+  return best;
+}
+
+bool IsRoce(const v1::RdmaDevice& device, const v1::Port& port) {
+  if (port.link_layer() == v1::LINK_LAYER_INFINIBAND) return false;
+  if (device.has_protocol()) return device.protocol() == v1::PROTOCOL_ROCE;
+  return port.link_layer() == v1::LINK_LAYER_ETHERNET && device.node_type() == v1::NODE_TYPE_CA;
+}
+
+}  // namespace fabric::fleet

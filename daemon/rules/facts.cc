@@ -1,0 +1,74 @@
+#include "daemon/rules/facts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+
+namespace fabric::rules {
+
+bool IsUp(const fleet::PortView& port) {
+  return !port.port->has_state() || port.port->state() == v1::PORT_STATE_ACTIVE;
+}
+
+bool IsRoce(const fleet::PortView& port) {
+  return fleet::IsRoce(*port.device, *port.port);
+}
+
+std::string_view DriverOf(const fleet::PortView& port) {
+  if (port.netdev != nullptr && port.netdev->has_driver()) return port.netdev->driver();
+  return port.device->driver();
+}
+
+std::string PortName(const fleet::PortView& port) {
+  return Format("{}/{}/{}", port.node->name, port.device->name(), port.port->number());
+}
+
+std::string NodeNames(const std::vector<const fleet::PortView*>& ports) {
+  constexpr std::size_t kNamesMax = 4;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(kNamesMax, ports.size()); ++i)
+    names.push_back(ports[i]->node->name);
+  const std::string more =
+      ports.size() > kNamesMax ? Format(" and {} more", ports.size() - kNamesMax) : std::string();
+  return Join(names, ", ") + more;
+}
+
+v1::Evidence ToEvidence(const fleet::NodeRecord& node, Fact fact) {
+  v1::Evidence evidence;
+  evidence.set_what(std::move(fact.what));
+  evidence.set_expected(std::move(fact.expected));
+  evidence.set_seen(std::move(fact.seen));
+  evidence.set_source(std::move(fact.source));
+  evidence.set_basis(std::move(fact.basis));
+  *evidence.mutable_read_at() = node.snapshot.taken_at();
+  return evidence;
+}
+
+v1::Remedy ToRemedy(RemedyText text) {
+  v1::Remedy remedy;
+  remedy.set_platform(std::string(text.platform));
+  remedy.set_command(std::move(text.command));
+  remedy.set_interrupts_traffic(text.interrupts_traffic);
+  remedy.set_note(std::string(text.note));
+  return remedy;
+}
+
+std::string PortFile(const fleet::PortView& port, std::string_view file) {
+  return Format("sys/class/infiniband/{}/ports/{}/{}", port.device->name(), port.port->number(),
+                file);
+}
+
+std::string NetdevFile(const fleet::PortView& port, std::string_view file) {
+  return Format("sys/class/net/{}/{}", port.port->netdev(), file);
+}
+
+std::string DcbSource(const fleet::PortView& port) {
+  return Format("dcb netlink {}", port.port->netdev());
+}
+
+std::string VerbsSource(const fleet::PortView& port) {
+  return Format("verbs query of {} port {}", port.device->name(), port.port->number());
+}
+
+}  // namespace fabric::rules

@@ -1,0 +1,51 @@
+// What several rules need: when a port is judged, how evidence and remedies are written.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/fleet/fleet_view.h"
+#include "fabric/v1/finding.pb.h"
+
+namespace fabric::rules {
+
+// False for a port that is known not to be ACTIVE: port_active's business, and what it shows of MTU
+// and GIDs means nothing.
+bool IsUp(const fleet::PortView& port);
+
+bool IsRoce(const fleet::PortView& port);
+
+// The driver that owns the settings of the port: the netdev's, else the RDMA device's.
+std::string_view DriverOf(const fleet::PortView& port);
+
+std::string PortName(const fleet::PortView& port);  // "n2/rxe0/1"
+
+// "n1, n2, n3, n4 and 60 more": the nodes of the ports.
+std::string NodeNames(const std::vector<const fleet::PortView*>& ports);
+
+struct Fact {
+  std::string what;
+  std::string expected;
+  std::string seen;
+  std::string source;
+  std::string basis;
+};
+// Read when the node's snapshot was taken.
+v1::Evidence ToEvidence(const fleet::NodeRecord& node, Fact fact);
+
+struct RemedyText {
+  std::string_view platform = "any";
+  std::string command;
+  bool interrupts_traffic = false;
+  std::string_view note = {};
+};
+v1::Remedy ToRemedy(RemedyText text);
+
+// Where a value was read, as the inspectors name it.
+std::string PortFile(const fleet::PortView& port, std::string_view file);
+std::string NetdevFile(const fleet::PortView& port, std::string_view file);
+std::string DcbSource(const fleet::PortView& port);
+std::string VerbsSource(const fleet::PortView& port);
+
+}  // namespace fabric::rules

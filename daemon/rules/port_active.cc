@@ -1,0 +1,114 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "daemon/rules/facts.h"
+#include "daemon/rules/rule.h"
+#include "proto/names.h"
+
+namespace fabric::rules {
+namespace {
+
+using fleet::PortView;
+
+bool HasLink(const v1::Port& port) {
+  return port.physical_state() == v1::PHYSICAL_STATE_LINK_UP;
+}
+
+bool IsActive(const v1::Port& port) {
+  if (port.state() != v1::PORT_STATE_ACTIVE) return false;
+  // Some drivers never say what the physical state is.
+  return port.physical_state() == v1::PHYSICAL_STATE_UNSPECIFIED || HasLink(port);
+}
+
+// Somebody wants to use the port: it has a link, or somebody gave its netdev an address.
+bool LooksUsed(const PortView& port) {
+  const auto is_routable = [](const std::string& address) { return !address.starts_with("fe80"); };
+  return HasLink(*port.port) ||
+         (port.netdev != nullptr && std::any_of(port.netdev->addresses().begin(),
+                                                port.netdev->addresses().end(), is_routable));
+}
+
+std::vector<v1::Remedy> Remedies(const PortView& port) {
+  if (port.port->link_layer() == v1::LINK_LAYER_INFINIBAND && HasLink(*port.port))
+    return {
+        ToRemedy({.command = "sminfo",
+                  .note = "A link without ACTIVE waits for the subnet manager: is one running?"})};
+  if (port.port->netdev().empty())
+    return {ToRemedy(
+        {.command = Format("rdma link show {}/{}", port.device->name(), port.port->number()),
+         .note = "Then look at the cable and the switch port."})};
+  const std::string& netdev = port.port->netdev();
+  return {ToRemedy({.command = Format("ip link set dev {} up", netdev),
+                    .note = "When it was taken down by hand."}),
+          ToRemedy({.command = Format("ethtool {}", netdev),
+                    .note = "'Link detected: no' while it is up: cable, module or switch port."})};
+}
+
+void Fail(const PortView& port, std::string basis, Verdicts& out) {
+  const v1::Port& seen = *port.port;
+  const std::string title = Format("port is {} ({}), expected ACTIVE (LinkUp)", Name(seen.state()),
+                                   Name(seen.physical_state()));
+  std::vector<v1::Evidence> evidence = {
+      ToEvidence(*port.node, {.what = "port state",
+                              .expected = "ACTIVE",
+                              .seen = std::string(Name(seen.state())),
+                              .source = PortFile(port, "state"),
+                              .basis = basis}),
+      ToEvidence(*port.node, {.what = "physical state",
+                              .expected = "LinkUp",
+                              .seen = std::string(Name(seen.physical_state())),
+                              .source = PortFile(port, "phys_state"),
+                              .basis = basis})};
+  if (port.netdev != nullptr && port.netdev->has_carrier())
+    evidence.push_back(ToEvidence(*port.node, {.what = "carrier of " + port.netdev->name(),
+                                               .expected = "yes",
+                                               .seen = port.netdev->carrier() ? "yes" : "no",
+                                               .source = NetdevFile(port, "carrier"),
+                                               .basis = basis}));
+  out.Fail(port.Subject(), title, std::move(evidence), Remedies(port));
+}
+
+void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
+  for (const std::vector<PortView>& rail : fleet.rails()) {
+    const auto active = std::count_if(rail.begin(), rail.end(),
+                                      [](const PortView& port) { return IsActive(*port.port); });
+    for (const PortView& port : rail) {
+      if (IsActive(*port.port)) {
+        out.Pass();
+      } else if (!port.port->has_state()) {
+        out.Unknown(port.Subject(), "port state could not be read",
+                    {ToEvidence(*port.node, {.what = "port state",
+                                             .expected = "ACTIVE",
+                                             .seen = "not readable",
+                                             .source = PortFile(port, "state"),
+                                             .basis = "rule"})});
+      } else if (active > 0) {
+        Fail(
+            port,
+            Format("{} of {} ports of rail {} are ACTIVE", active, rail.size(), port.rail->value()),
+            out);
+      } else if (LooksUsed(port)) {
+        Fail(port, HasLink(*port.port) ? "it has a link" : "its netdev has an address", out);
+      }
+      // Else: nobody uses this index anywhere, such as the second ports of two-port cards.
+    }
+  }
+}
+
+}  // namespace
+
+extern const Rule port_active = {
+    .id = "port_active",
+    .title = "Every RDMA port that is in use is ACTIVE with its link up",
+    .severity = v1::SEVERITY_CRITICAL,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "The bandwidth of the port is missing. NCCL passes over inactive ports without a word, "
+        "and jobs run at a fraction of their speed. A port counts as in use when any port of "
+        "its rail is ACTIVE, when it has a link, or when its netdev has an address; a port for "
+        "which none holds is not judged.",
+    .source = "kernel drivers/infiniband/core/sysfs.c (state, phys_state)",
+    .evaluate_fleet = Evaluate,
+};
+
+}  // namespace fabric::rules

@@ -1,0 +1,156 @@
+#include "daemon/fleet/fleet_view.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/testing/nodes.h"
+
+namespace fabric::fleet {
+namespace {
+
+using testing::Nodes;
+
+std::vector<NodeRecord> Records(const std::vector<v1::NodeSnapshot>& nodes) {
+  std::vector<NodeRecord> records;
+  for (const v1::NodeSnapshot& node : nodes)
+    records.push_back({.name = node.node().name(), .snapshot = node});
+  return records;
+}
+
+// The devices of the first node in rail order, "-" in front of those that have no rail.
+std::vector<std::string> Order(const v1::NodeSnapshot& node) {
+  const std::vector<NodeRecord> records = Records({node});
+  std::vector<std::string> devices;
+  const FleetView view(records);
+  for (const PortView& port : view.nodes()[0].ports)
+    devices.push_back((port.rail ? "" : "-") + port.device->name() + "/" +
+                      std::to_string(port.port->number()));
+  return devices;
+}
+
+using Strings = std::vector<std::string>;
+
+TEST(FleetView, RailsHoldThePortsOfEveryNodeByName) {
+  auto nodes = Nodes(3, testing::LabNode);
+  std::swap(nodes[0], nodes[2]);
+  const auto records = Records(nodes);
+  const FleetView view(records);
+  ASSERT_EQ(view.rails().size(), 2U);
+  for (std::uint32_t rail = 0; rail < 2; ++rail) {
+    ASSERT_EQ(view.rails()[rail].size(), 3U);
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      const PortView& port = view.rails()[rail][i];
+      EXPECT_EQ(port.node->name, "n" + std::to_string(i + 1));
+      EXPECT_EQ(port.device->name(), "rxe" + std::to_string(rail));
+      EXPECT_EQ(port.rail, Rail(rail));
+      ASSERT_NE(port.netdev, nullptr);
+      EXPECT_EQ(port.netdev->name(), "rail" + std::to_string(rail));
+    }
+  }
+}
+
+TEST(FleetView, LeavesLostNodesOut) {
+  Fleet fleet;
+  for (const auto& node : Nodes(3, testing::LabNode)) fleet.Put(node, {});
+  fleet.MarkLost("n2", "gone", {});
+  const FleetView view(fleet);
+  EXPECT_EQ(view.nodes().size(), 2U);
+  EXPECT_EQ(view.rails()[0].size(), 2U);
+  EXPECT_EQ(view.Find("n2"), nullptr);
+  ASSERT_NE(view.Find("n3"), nullptr);
+  EXPECT_EQ(view.Find("n3")->node->name, "n3");
+}
+
+TEST(FleetView, OrdersByPciAddressWhateverTheDevicesAreCalled) {
+  auto node = testing::RoceNode({.rails = 3});
+  node.mutable_rdma_devices(0)->set_pci_address("0000:e1:00.0");
+  EXPECT_EQ(Order(node), (Strings{"mlx5_1/1", "mlx5_2/1", "mlx5_0/1"}));
+  node.mutable_rdma_devices(1)->set_pci_address("10000:01:00.0");
+  EXPECT_EQ(Order(node), (Strings{"mlx5_2/1", "mlx5_0/1", "mlx5_1/1"}));
+}
+
+TEST(FleetView, OrdersSoftwareDevicesByTheirNetdevsPciAddress) {
+  auto node = testing::LabNode({.rails = 2});
+  testing::NetdevOf(node, 0).set_pci_address("0000:e1:00.0");
+  EXPECT_EQ(Order(node), (Strings{"rxe1/1", "rxe0/1"}));
+}
+
+TEST(FleetView, OrdersByNetdevNameWithoutAnyPciAddress) {
+  auto node = testing::LabNode({.rails = 3});
+  const std::vector<std::string> names = {"eth10", "eth2", "eth9"};
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    testing::NetdevOf(node, i).clear_pci_address();
+    testing::NetdevOf(node, i).set_name(names[i]);
+    testing::PortOf(node, i).set_netdev(names[i]);
+  }
+  EXPECT_EQ(Order(node), (Strings{"rxe1/1", "rxe2/1", "rxe0/1"}));
+}
+
+TEST(FleetView, CountsEveryPortOfACardWithTwoAndThoseWithoutNetdev) {
+  auto node = testing::RoceNode({.rails = 2});
+  v1::Port second = testing::PortOf(node, 0);
+  second.set_number(2);
+  second.clear_netdev();
+  *testing::DeviceOf(node, 0).add_ports() = second;
+  EXPECT_EQ(Order(node), (Strings{"mlx5_0/1", "mlx5_0/2", "mlx5_1/1"}));
+}
+
+TEST(FleetView, SwitchPortsHaveNoRail) {
+  auto node = testing::InfinibandNode({.rails = 2});
+  testing::DeviceOf(node, 0).set_node_type(v1::NODE_TYPE_SWITCH);
+  EXPECT_EQ(Order(node), (Strings{"mlx5_1/1", "-mlx5_0/1"}));
+}
+
+TEST(FleetView, SubjectNamesThePortWithNetdevAndRail) {
+  const auto records = Records(Nodes(1, testing::LabNode));
+  const v1::Subject subject = FleetView(records).rails()[1][0].Subject();
+  EXPECT_EQ(subject.scope(), v1::SCOPE_PORT);
+  EXPECT_EQ(subject.node(), "n1");
+  EXPECT_EQ(subject.device(), "rxe1");
+  EXPECT_EQ(subject.port(), 1U);
+  EXPECT_EQ(subject.netdev(), "rail1");
+  EXPECT_EQ(subject.rail(), 1U);
+}
+
+std::string Usable(v1::NodeSnapshot node) {
+  const v1::Gid* gid = UsableGid(testing::DeviceOf(node, 0), testing::PortOf(node, 0));
+  return gid == nullptr ? "none" : std::to_string(gid->index()) + " " + gid->gid();
+}
+
+TEST(UsableGid, IsTheRoutableOneOfEachKind) {
+  EXPECT_EQ(Usable(testing::RoceNode({})), "3 0000:0000:0000:0000:0000:ffff:0a0a:0001");
+  EXPECT_EQ(Usable(testing::LabNode({})), "1 0000:0000:0000:0000:0000:ffff:0a0a:0001");
+  EXPECT_EQ(Usable(testing::InfinibandNode({})), "0 fe80:0000:0000:0000:5054:00ff:fe00:0001");
+  EXPECT_EQ(Usable(testing::IwarpNode({})), "none");
+}
+
+TEST(UsableGid, PrefersIpv4AndTakesIpv6) {
+  auto node = testing::LabNode({});
+  v1::Gid ipv6 = testing::PortOf(node, 0).gids(1);
+  ipv6.set_gid("fd00:0000:0000:0000:0000:0000:0000:0001");
+  ipv6.set_ipv4("");
+  ipv6.set_index(0);
+  *testing::PortOf(node, 0).mutable_gids(0) = ipv6;
+  EXPECT_EQ(Usable(node), "1 0000:0000:0000:0000:0000:ffff:0a0a:0001");
+  testing::PortOf(node, 0).mutable_gids()->DeleteSubrange(1, 1);
+  EXPECT_EQ(Usable(node), "0 fd00:0000:0000:0000:0000:0000:0000:0001");
+}
+
+TEST(UsableGid, NoneWithLinkLocalOnes) {
+  auto node = testing::RoceNode({});
+  testing::DropAddress(node, 0);
+  EXPECT_EQ(Usable(node), "none");
+}
+
+TEST(IsRoce, ByProtocolAndByLinkLayerOfThePort) {
+  auto roce = testing::RoceNode({});
+  EXPECT_TRUE(IsRoce(testing::DeviceOf(roce, 0), testing::PortOf(roce, 0)));
+  auto iwarp = testing::IwarpNode({});
+  EXPECT_FALSE(IsRoce(testing::DeviceOf(iwarp, 0), testing::PortOf(iwarp, 0)));
+  testing::DeviceOf(iwarp, 0).clear_protocol();
+  EXPECT_FALSE(IsRoce(testing::DeviceOf(iwarp, 0), testing::PortOf(iwarp, 0))) << "an RNIC";
+  testing::PortOf(roce, 0).set_link_layer(v1::LINK_LAYER_INFINIBAND);
+  EXPECT_FALSE(IsRoce(testing::DeviceOf(roce, 0), testing::PortOf(roce, 0))) << "mixed card";
+}
+
+}  // namespace
+}  // namespace fabric::fleet

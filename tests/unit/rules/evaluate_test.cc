@@ -1,0 +1,64 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/testing/paths.h"
+#include "tests/unit/rules/judged.h"
+
+namespace fabric::rules {
+namespace {
+
+using testing::Nodes;
+
+TEST(AllRules, SayEverythingThatOperatorsNeed) {
+  std::set<std::string_view> ids;
+  for (const Rule* rule : AllRules()) {
+    SCOPED_TRACE(rule->id);
+    EXPECT_TRUE(ids.insert(rule->id).second) << "twice";
+    EXPECT_FALSE(rule->title.empty());
+    EXPECT_FALSE(rule->why.empty());
+    EXPECT_FALSE(rule->source.empty());
+    EXPECT_NE(rule->severity, v1::SEVERITY_UNSPECIFIED);
+    EXPECT_NE(rule->scope, v1::SCOPE_UNSPECIFIED);
+    EXPECT_NE(rule->evaluate_node == nullptr, rule->evaluate_fleet == nullptr)
+        << "exactly one of the two";
+    EXPECT_EQ(Info(*rule).id(), rule->id);
+  }
+}
+
+TEST(Evaluate, AnEmptyFleetHasNoVerdicts) {
+  const Evaluation evaluation = Judge({});
+  EXPECT_EQ(evaluation.counts.pass(), 0U);
+  EXPECT_TRUE(evaluation.findings.empty());
+}
+
+TEST(Evaluate, CountsEveryVerdict) {
+  auto nodes = Nodes(3, testing::LabNode);
+  const std::uint64_t healthy = Judge(nodes).counts.pass();
+  EXPECT_GE(healthy, 6U) << "at least one for each port";
+  testing::LinkDown(nodes[1], 1);
+  testing::PortOf(nodes[2], 0).clear_state();
+  const Evaluation evaluation = Judge(nodes);
+  EXPECT_EQ(evaluation.counts.fail(), 1U);
+  EXPECT_EQ(evaluation.counts.unknown(), 1U);
+  EXPECT_LT(evaluation.counts.pass(), healthy);
+}
+
+TEST(Evaluate, TheFingerprintStaysWhenNetdevOrRailOfThePortChange) {
+  auto nodes = Nodes(3, testing::LabNode);
+  testing::LinkDown(nodes[1], 1);
+  const std::string before = TheFailure(nodes).id();
+  EXPECT_EQ(before, "fa93ed2ff20f315f") << "stored findings are found again by it: never change it";
+  for (auto& node : nodes) {
+    testing::NetdevOf(node, 1).set_name("renamed");
+    testing::PortOf(node, 1).set_netdev("renamed");
+  }
+  EXPECT_EQ(TheFailure(nodes).id(), before);
+  testing::LinkDown(nodes[2], 1);
+  for (const v1::Finding& finding : Judge(nodes).findings)
+    EXPECT_EQ(finding.id() == before, finding.subject().node() == "n2");
+}
+
+}  // namespace
+}  // namespace fabric::rules

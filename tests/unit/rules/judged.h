@@ -1,0 +1,22 @@
+// A fleet of snapshots, judged: what the tests of single rules look at.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "daemon/rules/rule.h"
+#include "tests/testing/nodes.h"
+
+namespace fabric::rules {
+
+Evaluation Judge(const std::vector<v1::NodeSnapshot>& nodes);
+
+// "pfc_equal_on_rail n3/rxe0/1" for every failing finding, sorted.
+std::vector<std::string> Failures(const std::vector<v1::NodeSnapshot>& nodes);
+// The same for the unknown ones.
+std::vector<std::string> Unknowns(const std::vector<v1::NodeSnapshot>& nodes);
+
+// The only failing finding; an empty one with a test failure when there are none or more.
+v1::Finding TheFailure(const std::vector<v1::NodeSnapshot>& nodes);
+
+}  // namespace fabric::rules
