@@ -19,15 +19,17 @@ struct ProbeRun {
   host::RcQueuePair& queue_pair;
   const Clock& clock;
   std::function<bool()> stopped;
+  std::function<void()> await_stop;  // Sleeps until stopped() is true.
 };
 
-// A stateless value. The functions run on the probe's own thread.
+// A stateless value. The functions run on the probe's own thread. A kind that ends because of
+// stopped() says TIMED_OUT and what it was waiting for; its caller knows whether it was a stop.
 struct ProbeKind {
   std::string_view name;  // The oneof arm of ProbeSpec: "rc_write_latency"
   std::string_view doc;
   // INVALID_ARGUMENT when the numbers of the spec are out of bounds; says which and the bounds.
   Status (*check)(const v1::ProbeSpec& spec);
-  host::RcOptions (*needs)(const v1::ProbeSpec& spec);  // Sizes only; device and GID come from the caller.
+  host::RcOptions (*needs)(const v1::ProbeSpec& spec);  // Sizes; the port comes from the caller.
   void (*initiate)(ProbeRun& run, v1::ProbeResult& result);
   void (*respond)(ProbeRun& run, v1::ProbeResult& result);
 };

@@ -1,0 +1,21 @@
+// Whether a port can be probed, and from which of its addresses. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "fabric/v1/inventory.pb.h"
+
+namespace fabric::probe {
+
+struct PortAddress {
+  std::uint32_t gid_index = 0;
+  std::string gid;
+};
+
+// RoCE: the first RoCE v2 GID that is IPv4-mapped, else the first that is not link-local.
+// InfiniBand: GID 0, with a LID. FAILED_PRECONDITION with the reason when the port cannot be used.
+Result<PortAddress> ChooseAddress(const v1::RdmaDevice& device, std::uint32_t port);
+
+}  // namespace fabric::probe

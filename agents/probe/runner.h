@@ -1,0 +1,92 @@
+// Runs probes: takes what the controller says about them and reports back. Each probe has its own
+// thread from assignment to outcome, and every wait in it ends with the probe's timeout.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "agents/host/verbs.h"
+#include "agents/probe/probe.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "fabric/v1/agent.pb.h"
+#include "fabric/v1/inventory.pb.h"
+
+namespace fabric::probe {
+
+// Where the runner reports to, from the threads of the probes and from within StartProbe(). It
+// must not call the runner.
+class ProbeReports {
+ public:
+  virtual ~ProbeReports() = default;
+  virtual void Ready(const v1::ProbeReady& ready) = 0;
+  virtual void Armed(const v1::ProbeArmed& armed) = 0;
+  virtual void Outcome(const v1::ProbeOutcome& outcome) = 0;  // The last word on a probe.
+};
+
+struct RunnerOptions {
+  std::string node;              // Blamed when this end refuses.
+  std::uint32_t probes_max = 8;  // At once; more are refused.
+};
+
+// What the last inspection says about a device; empty when there is no such device. Called from
+// any thread.
+using FindDevice = std::function<std::optional<v1::RdmaDevice>(const std::string& name)>;
+
+// Safe to call from any thread. Everything borrowed must outlive the runner.
+class ProbeRunner {
+ public:
+  ProbeRunner(RunnerOptions options, host::Verbs& verbs, const Clock& clock, FindDevice find_device,
+              ProbeReports& reports);
+  ~ProbeRunner();  // Stops all probes and waits for their outcomes.
+
+  // Ready follows, or Outcome with a refusal. One probe a port at a time.
+  void Start(const v1::ProbeAssignment& assignment);
+  // The other end's address. Of a probe that is over: ignored, its outcome is on the way.
+  void Continue(const v1::ProbeStart& start);
+  void Stop(const v1::ProbeStop& stop);
+  void StopAll(const std::string& reason);
+
+ private:
+  struct Probe {
+    v1::ProbeAssignment assignment;
+    SteadyTime deadline;
+    std::optional<v1::ProbeEndpoint> remote;  // These three under mutex_.
+    std::string stop_reason;
+    bool finished = false;
+    std::jthread thread;
+  };
+
+  Status Admit(const v1::ProbeAssignment& assignment) REQUIRES(mutex_);
+  std::list<Probe> TakeFinished() REQUIRES(mutex_);
+  void Refuse(const v1::ProbeAssignment& assignment, const Status& why);
+  void Run(Probe& probe, std::stop_token stop);
+  v1::ProbeResult Attempt(Probe& probe, const std::stop_token& stop);
+  Result<std::unique_ptr<host::RcQueuePair>> Open(const Probe& probe, const ProbeKind& kind,
+                                                  v1::ProbeResult& result);
+  Status AwaitRemote(Probe& probe, const std::stop_token& stop, v1::ProbeEndpoint& remote);
+  void Execute(Probe& probe, const ProbeKind& kind, host::RcQueuePair& queue_pair,
+               const std::stop_token& stop, v1::ProbeResult& result);
+  // Sleeps until the probe is stopped or late, or `ready` (called under the lock) is true.
+  void Sleep(const Probe& probe, const std::stop_token& stop, const std::function<bool()>& ready)
+      EXCLUDES(mutex_);
+
+  const RunnerOptions options_;
+  host::Verbs& verbs_;
+  const Clock& clock_;
+  const FindDevice find_device_;
+  ProbeReports& reports_;
+
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  std::list<Probe> probes_ GUARDED_BY(mutex_);
+};
+
+}  // namespace fabric::probe

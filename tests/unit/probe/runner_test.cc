@@ -1,0 +1,269 @@
+#include "agents/probe/runner.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <variant>
+
+#include "proto/json.h"
+#include "tests/testing/fake_verbs.h"
+
+namespace fabric::probe {
+namespace {
+
+using testing::FakeFabric;
+using testing::FakeVerbs;
+
+constexpr auto kPatience = std::chrono::seconds(20);  // Of the tests, for what must come.
+
+// Collects what a runner reports; Next...() wait for it.
+class Reports final : public ProbeReports {
+ public:
+  void Ready(const v1::ProbeReady& ready) override { Add(ready); }
+  void Armed(const v1::ProbeArmed& armed) override { Add(armed); }
+  void Outcome(const v1::ProbeOutcome& outcome) override { Add(outcome); }
+
+  template <class Report>
+  Report Next() {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, kPatience, [&] { return !reports_.empty(); })) {
+      ADD_FAILURE() << "no report came";
+      return {};
+    }
+    const auto report = reports_.front();
+    reports_.pop_front();
+    if (const Report* wanted = std::get_if<Report>(&report)) return *wanted;
+    ADD_FAILURE() << "another report came: "
+                  << std::visit([](const auto& r) { return ToJson(r, false); }, report);
+    return {};
+  }
+
+ private:
+  template <class Report>
+  void Add(const Report& report) {
+    const std::lock_guard lock(mutex_);
+    reports_.emplace_back(report);
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::variant<v1::ProbeReady, v1::ProbeArmed, v1::ProbeOutcome>> reports_;
+};
+
+v1::RdmaDevice Device(const std::string& name) {
+  v1::RdmaDevice device;
+  EXPECT_TRUE(FromJson(R"({"ports": [
+      {"number": 1, "state": 4, "link_layer": 2, "gids": [{"index": 3, "type": 3,
+       "gid": "0000:0000:0000:0000:0000:ffff:0a0a:0001", "ipv4": "10.10.0.1"}]},
+      {"number": 2, "state": 1, "link_layer": 2}]})",
+                       device)
+                  .ok());
+  device.set_name(name);
+  return device;
+}
+
+std::optional<v1::RdmaDevice> FindKnown(const std::string& name) {
+  if (name.starts_with("mlx5_")) return Device(name);
+  return std::nullopt;
+}
+
+struct Node {
+  explicit Node(FakeFabric& fabric, std::string name, std::uint32_t probes_max = 8)
+      : verbs(fabric),
+        runner({.node = std::move(name), .probes_max = probes_max}, verbs, clock, FindKnown,
+               reports) {}
+  SystemClock clock;
+  FakeVerbs verbs;
+  Reports reports;
+  ProbeRunner runner;
+};
+
+v1::ProbeAssignment Assignment(std::uint64_t id, v1::ProbeRole role, const std::string& device,
+                               std::uint32_t port = 1) {
+  v1::ProbeAssignment assignment;
+  assignment.set_probe_id(id);
+  assignment.set_role(role);
+  assignment.mutable_local()->set_device(device);
+  assignment.mutable_local()->set_port(port);
+  assignment.mutable_spec()->mutable_rc_write_latency()->set_iterations(50);
+  assignment.mutable_spec()->set_timeout_ms(15'000);
+  return assignment;
+}
+
+v1::ProbeStart Towards(const v1::ProbeReady& ready) {
+  v1::ProbeStart start;
+  start.set_probe_id(ready.probe_id());
+  *start.mutable_remote() = ready.endpoint();
+  return start;
+}
+
+v1::ProbeStop Stop(std::uint64_t id, const std::string& reason) {
+  v1::ProbeStop stop;
+  stop.set_probe_id(id);
+  stop.set_reason(reason);
+  return stop;
+}
+
+class ProbeRunnerTest : public ::testing::Test {
+ protected:
+  FakeFabric fabric;
+  Node n1{fabric, "n1"};
+  Node n2{fabric, "n2"};
+};
+
+TEST_F(ProbeRunnerTest, ALatencyProbeRunsThroughAllItsSteps) {
+  n1.runner.Start(Assignment(7, v1::PROBE_ROLE_INITIATOR, "mlx5_0"));
+  n2.runner.Start(Assignment(7, v1::PROBE_ROLE_RESPONDER, "mlx5_1"));
+  const auto from = n1.reports.Next<v1::ProbeReady>();
+  const auto to = n2.reports.Next<v1::ProbeReady>();
+  EXPECT_EQ(from.probe_id(), 7u);
+  EXPECT_EQ(from.endpoint().gid_index(), 3u);
+  n2.runner.Continue(Towards(from));
+  EXPECT_EQ(n2.reports.Next<v1::ProbeArmed>().probe_id(), 7u);
+  n1.runner.Continue(Towards(to));
+
+  const auto outcome = n1.reports.Next<v1::ProbeOutcome>();
+  EXPECT_EQ(outcome.result().status(), v1::PROBE_STATUS_OK) << outcome.result().reason();
+  EXPECT_EQ(outcome.result().latency().samples(), 50u);
+  EXPECT_EQ(outcome.result().path_mtu_bytes(), 4096u);
+
+  n2.runner.Stop(Stop(7, "done"));
+  const auto answered = n2.reports.Next<v1::ProbeOutcome>();
+  EXPECT_EQ(answered.result().status(), v1::PROBE_STATUS_OK) << answered.result().reason();
+  EXPECT_EQ(fabric.open_queue_pairs(), 0u);
+}
+
+TEST_F(ProbeRunnerTest, APortTakesTheNextProbeAsSoonAsTheOutcomeIsOut) {
+  for (std::uint64_t id = 1; id <= 20; ++id) {
+    n1.runner.Start(Assignment(id, v1::PROBE_ROLE_INITIATOR, "mlx5_0"));
+    ASSERT_EQ(n1.reports.Next<v1::ProbeReady>().probe_id(), id);
+    n1.runner.Stop(Stop(id, "next"));
+    ASSERT_EQ(n1.reports.Next<v1::ProbeOutcome>().result().status(), v1::PROBE_STATUS_CANCELLED);
+  }
+}
+
+TEST_F(ProbeRunnerTest, ASecondProbeOnABusyPortIsRefused) {
+  n1.runner.Start(Assignment(7, v1::PROBE_ROLE_INITIATOR, "mlx5_0"));
+  n1.reports.Next<v1::ProbeReady>();
+  n1.runner.Start(Assignment(8, v1::PROBE_ROLE_RESPONDER, "mlx5_0"));
+  const auto outcome = n1.reports.Next<v1::ProbeOutcome>();
+  EXPECT_EQ(outcome.probe_id(), 8u);
+  EXPECT_EQ(outcome.result().status(), v1::PROBE_STATUS_REFUSED);
+  EXPECT_EQ(outcome.result().reason(), "mlx5_0/1: port busy with probe 7");
+  EXPECT_EQ(outcome.result().blamed_node(), "n1");
+}
+
+TEST_F(ProbeRunnerTest, MoreProbesThanAllowedAreRefused) {
+  Node small(fabric, "n3", 1);
+  small.runner.Start(Assignment(1, v1::PROBE_ROLE_INITIATOR, "mlx5_0"));
+  small.reports.Next<v1::ProbeReady>();
+  small.runner.Start(Assignment(2, v1::PROBE_ROLE_INITIATOR, "mlx5_1"));
+  EXPECT_EQ(small.reports.Next<v1::ProbeOutcome>().result().reason(), "1 probes are running here");
+}
+
+struct Refusal {
+  const char* name;
+  void (*change)(v1::ProbeAssignment&);
+  const char* reason;
+};
+void PrintTo(const Refusal& refusal, std::ostream* out) {
+  *out << refusal.name;
+}
+
+class Refused : public ::testing::TestWithParam<Refusal> {};
+
+TEST_P(Refused, WithTheReasonAndThisNode) {
+  FakeFabric fabric;
+  fabric.SetGid("mlx5_9", "fe80::1");
+  Node n1(fabric, "n1");
+  auto assignment = Assignment(7, v1::PROBE_ROLE_INITIATOR, "mlx5_0");
+  GetParam().change(assignment);
+  n1.runner.Start(assignment);
+  const auto outcome = n1.reports.Next<v1::ProbeOutcome>();
+  EXPECT_EQ(outcome.result().status(), v1::PROBE_STATUS_REFUSED);
+  EXPECT_EQ(outcome.result().reason(), GetParam().reason);
+  EXPECT_EQ(outcome.result().blamed_node(), "n1");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Assignments, Refused,
+    ::testing::Values(
+        Refusal{"no such device", [](auto& a) { a.mutable_local()->set_device("rxe9"); },
+                "rxe9: no such RDMA device"},
+        Refusal{"no such port", [](auto& a) { a.mutable_local()->set_port(3); },
+                "mlx5_0/3: no such port"},
+        Refusal{"port down", [](auto& a) { a.mutable_local()->set_port(2); },
+                "mlx5_0/2: port is DOWN"},
+        Refusal{"GID moved", [](auto& a) { a.mutable_local()->set_device("mlx5_9"); },
+                "mlx5_9/1: GID 3 has changed from 0000:0000:0000:0000:0000:ffff:0a0a:0001 to "
+                "fe80::1"},
+        Refusal{"unknown kind", [](auto& a) { a.mutable_spec()->clear_kind(); },
+                "this agent does not know the kind of the probe"},
+        Refusal{"no role", [](auto& a) { a.clear_role(); }, "the probe has no role"},
+        Refusal{
+            "out of bounds",
+            [](auto& a) { a.mutable_spec()->mutable_rc_write_latency()->set_message_bytes(~0U); },
+            "rc_write_latency: message_bytes: expected 0 to 1048576, saw 4294967295"}));
+
+TEST_F(ProbeRunnerTest, ADriverThatSaysNoIsAFailedSetUp) {
+  fabric.RefuseOpen("mlx5_0", Status(Code::kResourceExhausted,
+                                     "mlx5_0/1: registering 128 bytes: Cannot allocate memory"));
+  n1.runner.Start(Assignment(7, v1::PROBE_ROLE_INITIATOR, "mlx5_0"));
+  const auto outcome = n1.reports.Next<v1::ProbeOutcome>();
+  EXPECT_EQ(outcome.result().status(), v1::PROBE_STATUS_SETUP_FAILED);
+  EXPECT_EQ(outcome.result().reason(), "mlx5_0/1: registering 128 bytes: Cannot allocate memory");
+}
+
+TEST_F(ProbeRunnerTest, APairThatCannotBeConnectedIsAFailedSetUp) {
+  fabric.RefuseConnect("mlx5_0", Status(Code::kUnimplemented, "mlx5_0/1: queue pair to RTR: no"));
+  n1.runner.Start(Assignment(7, v1::PROBE_ROLE_RESPONDER, "mlx5_0"));
+  n1.runner.Continue(Towards(n1.reports.Next<v1::ProbeReady>()));
+  const auto outcome = n1.reports.Next<v1::ProbeOutcome>();
+  EXPECT_EQ(outcome.result().status(), v1::PROBE_STATUS_SETUP_FAILED);
+  EXPECT_EQ(outcome.result().reason(), "mlx5_0/1: queue pair to RTR: no");
+}
+
+TEST_F(ProbeRunnerTest, APartnerWithLessMemoryIsNotWrittenTo) {
+  n1.runner.Start(Assignment(7, v1::PROBE_ROLE_INITIATOR, "mlx5_0"));
+  auto start = Towards(n1.reports.Next<v1::ProbeReady>());
+  start.mutable_remote()->set_memory_bytes(64);
+  n1.runner.Continue(start);
+  EXPECT_EQ(n1.reports.Next<v1::ProbeOutcome>().result().reason(),
+            "the partner has 64 bytes of memory, expected 128");
+}
+
+TEST_F(ProbeRunnerTest, AnAssignmentWithoutAStartEndsWithItsTimeout) {
+  auto assignment = Assignment(7, v1::PROBE_ROLE_INITIATOR, "mlx5_0");
+  assignment.mutable_spec()->set_timeout_ms(10);
+  n1.runner.Start(assignment);
+  n1.reports.Next<v1::ProbeReady>();
+  const auto outcome = n1.reports.Next<v1::ProbeOutcome>();
+  EXPECT_EQ(outcome.result().status(), v1::PROBE_STATUS_TIMED_OUT);
+  EXPECT_EQ(outcome.result().reason(), "the controller did not send the partner's endpoint");
+}
+
+TEST_F(ProbeRunnerTest, ADeadPartnerEndsWithTheTimeout) {
+  fabric.Silence("mlx5_1");
+  auto assignment = Assignment(7, v1::PROBE_ROLE_INITIATOR, "mlx5_0");
+  assignment.mutable_spec()->set_timeout_ms(20);
+  n1.runner.Start(assignment);
+  n2.runner.Start(Assignment(7, v1::PROBE_ROLE_RESPONDER, "mlx5_1"));
+  n1.reports.Next<v1::ProbeReady>();
+  n1.runner.Continue(Towards(n2.reports.Next<v1::ProbeReady>()));
+  const auto outcome = n1.reports.Next<v1::ProbeOutcome>();
+  EXPECT_EQ(outcome.result().status(), v1::PROBE_STATUS_TIMED_OUT);
+}
+
+TEST_F(ProbeRunnerTest, StopAllCancelsWithTheReason) {
+  n1.runner.Start(Assignment(1, v1::PROBE_ROLE_INITIATOR, "mlx5_0"));
+  n1.reports.Next<v1::ProbeReady>();
+  n1.runner.StopAll("the controller is gone");
+  const auto outcome = n1.reports.Next<v1::ProbeOutcome>();
+  EXPECT_EQ(outcome.result().status(), v1::PROBE_STATUS_CANCELLED);
+  EXPECT_EQ(outcome.result().reason(),
+            "stopped: the controller is gone; the controller did not send the partner's endpoint");
+}
+
+}  // namespace
+}  // namespace fabric::probe
