@@ -37,7 +37,7 @@ def free_port(folder):
 
 class Channel:
     def __init__(self, folder, port):
-        self.node = folder.name
+        self.folder, self.node = folder, folder.name
         self.sock = labvm.connect(folder, f"exec{port}.sock", ANSWER_LIMIT)
         self.sock.setblocking(False)
         self.buffer = b""
@@ -68,13 +68,17 @@ class Channel:
         self.out = bytes(FRAME_MAX + 5)
         self.send(b"H", token)
         answer = b"H" + len(token).to_bytes(4, "big") + token
-        deadline = time.monotonic() + ANSWER_LIMIT
-        try:
-            while answer not in self.buffer:
-                self.pump(deadline)
-        except TimeoutError:
-            raise LabError(f"{self.node} does not answer within {ANSWER_LIMIT} s "
-                           "(frozen, or hung?)") from None
+        for limit in (2, ANSWER_LIMIT):
+            deadline = time.monotonic() + limit
+            try:
+                while answer not in self.buffer:
+                    self.pump(deadline)
+                break
+            except TimeoutError:
+                if labvm.monitor(self.folder, "query-status")["status"] == "paused":
+                    raise LabError(f"{self.node} is frozen") from None
+        else:
+            raise LabError(f"{self.node} does not answer within {ANSWER_LIMIT} s")
         self.buffer = self.buffer.partition(answer)[2]
 
     def frames(self):

@@ -9,6 +9,7 @@ number. A fault that works from outside has functions in place of scripts.
 import dataclasses
 import ipaddress
 import re
+import time
 from typing import Callable, Union
 
 import labvm
@@ -75,9 +76,16 @@ def link_down(lab, node, args, up):
         lab.shell(node, f"ip link set {rail} {'up' if up else 'down'}")
 
 
-def freeze(lab, node, args, up):
+def freeze(lab, node, args):
     del args
-    labvm.monitor(lab.folder / node, "cont" if up else "stop")
+    labvm.monitor(lab.folder / node, "stop")
+
+
+def thaw(lab, node, args):
+    """The guest's clock has stood still; it is set as an NTP client would do."""
+    del args
+    labvm.monitor(lab.folder / node, "cont")
+    lab.shell(node, f"date -u -s @{time.time():.0f}")
 
 
 NETEM = "[ -e /sys/module/sch_netem ] || insmod /lib/modules/sch_netem.ko; "
@@ -117,8 +125,7 @@ TABLE = [
           "touch /run/agent-held; [ ! -e /run/agent.pid ] || "
           "kill -9 $(cat /run/agent.pid) 2>/dev/null || :", "rm -f /run/agent-held"),
     Fault("freeze", (), "the whole node stands still",
-          lambda lab, node, args: freeze(lab, node, args, False),
-          lambda lab, node, args: freeze(lab, node, args, True)),
+          freeze, thaw),
 ]
 FAULTS = {fault.name: fault for fault in TABLE}
 
