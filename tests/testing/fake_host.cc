@@ -1,0 +1,88 @@
+#include "tests/testing/fake_host.h"
+
+#include <stdexcept>
+
+#include "base/text.h"
+
+namespace fabric::testing {
+namespace {
+
+host::Dir OpenRoot(const std::string& path) {
+  Result<host::Dir> root = host::Dir::Open(path);
+  if (!root.ok()) throw std::runtime_error(root.status().message());
+  return *std::move(root);
+}
+
+template <class Map, class Key>
+Result<typename Map::mapped_type> Find(const Status& status, const Map& map, const Key& key,
+                                       Code absent) {
+  if (!status.ok()) return status;
+  const auto found = map.find(key);
+  if (found == map.end()) return Status(absent, "not in the table of the fake");
+  return found->second;
+}
+
+}  // namespace
+
+Result<std::vector<host::RdmaDeviceInfo>> FakeRdmaNetlink::Devices() {
+  if (!status.ok()) return status;
+  return devices;
+}
+
+Result<std::vector<host::RdmaLinkInfo>> FakeRdmaNetlink::Links(std::uint32_t device_index) {
+  return Find(status, links, device_index, Code::kNotFound);
+}
+
+Result<std::vector<host::NamedCounter>> FakeRdmaNetlink::Counters(std::uint32_t device_index,
+                                                                  std::uint32_t port) {
+  return Find(status, counters, std::pair(device_index, port), Code::kUnimplemented);
+}
+
+Result<host::DcbIeee> FakeDcbNetlink::Ieee(const std::string& netdev) {
+  return Find(status, ieee, netdev, Code::kUnimplemented);
+}
+
+Result<std::uint8_t> FakeDcbNetlink::Dcbx(const std::string& netdev) {
+  return Find(status, dcbx, netdev, Code::kUnimplemented);
+}
+
+Result<host::DriverInfo> FakeEthtool::Driver(const std::string& netdev) {
+  return Find(status, drivers, netdev, Code::kUnimplemented);
+}
+
+Result<std::vector<host::NamedCounter>> FakeEthtool::Statistics(const std::string& netdev) {
+  return Find(status, statistics, netdev, Code::kUnimplemented);
+}
+
+Result<host::PauseParameters> FakeEthtool::Pause(const std::string& netdev) {
+  return Find(status, pauses, netdev, Code::kUnimplemented);
+}
+
+Result<std::vector<host::InterfaceAddress>> FakeAddressNetlink::Addresses() {
+  if (!status.ok()) return status;
+  return addresses;
+}
+
+Result<host::VerbsPort> FakePortVerbs::QueryPort(const std::string& device, std::uint32_t port) {
+  return Find(status, ports, std::pair(device, port), Code::kNotFound);
+}
+
+Result<std::unique_ptr<host::RcQueuePair>> FakePortVerbs::OpenRc(const host::RcOptions&) {
+  return Status(Code::kUnimplemented, "the fake opens no queue pairs");
+}
+
+FakeHost::FakeHost(const std::string& root_path) : root(OpenRoot(root_path)) {}
+
+host::Host FakeHost::host() {
+  const bool live = rdma.status.ok() || dcb.status.ok() || ethtool.status.ok() ||
+                    addresses.status.ok() || verbs.status.ok();
+  return {.root = root,
+          .captured = !live,
+          .rdma = rdma,
+          .dcb = dcb,
+          .ethtool = ethtool,
+          .addresses = addresses,
+          .verbs = verbs};
+}
+
+}  // namespace fabric::testing

@@ -1,0 +1,88 @@
+// A machine for tests: files from a directory, the rest of the kernel from tables.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agents/host/host.h"
+
+namespace fabric::testing {
+
+// Every fake fails with `status` until that is set to Status(); then it answers from its tables,
+// with NOT_FOUND for what is not in them. `Status()` is "OK".
+inline Status NotLive() {
+  return {Code::kUnimplemented, "not available in a captured tree"};
+}
+
+class FakeRdmaNetlink final : public host::RdmaNetlink {
+ public:
+  Status status = NotLive();
+  std::vector<host::RdmaDeviceInfo> devices;
+  std::map<std::uint32_t, std::vector<host::RdmaLinkInfo>> links;  // By device index
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<host::NamedCounter>> counters;
+
+  Result<std::vector<host::RdmaDeviceInfo>> Devices() override;
+  Result<std::vector<host::RdmaLinkInfo>> Links(std::uint32_t device_index) override;
+  Result<std::vector<host::NamedCounter>> Counters(std::uint32_t device_index,
+                                                   std::uint32_t port) override;
+};
+
+class FakeDcbNetlink final : public host::DcbNetlink {
+ public:
+  Status status = NotLive();
+  std::map<std::string, host::DcbIeee> ieee;  // By netdev; one that is not here has no DCB.
+  std::map<std::string, std::uint8_t> dcbx;
+
+  Result<host::DcbIeee> Ieee(const std::string& netdev) override;
+  Result<std::uint8_t> Dcbx(const std::string& netdev) override;
+};
+
+class FakeEthtool final : public host::Ethtool {
+ public:
+  Status status = NotLive();
+  std::map<std::string, host::DriverInfo> drivers;  // By netdev
+  std::map<std::string, std::vector<host::NamedCounter>> statistics;
+  std::map<std::string, host::PauseParameters> pauses;
+
+  Result<host::DriverInfo> Driver(const std::string& netdev) override;
+  Result<std::vector<host::NamedCounter>> Statistics(const std::string& netdev) override;
+  Result<host::PauseParameters> Pause(const std::string& netdev) override;
+};
+
+class FakeAddressNetlink final : public host::AddressNetlink {
+ public:
+  Status status = NotLive();
+  std::vector<host::InterfaceAddress> addresses;
+
+  Result<std::vector<host::InterfaceAddress>> Addresses() override;
+};
+
+// Port attributes only; see fake_verbs.h for queue pairs.
+class FakePortVerbs final : public host::Verbs {
+ public:
+  Status status = NotLive();
+  std::map<std::pair<std::string, std::uint32_t>, host::VerbsPort> ports;  // By device and port
+
+  Result<host::VerbsPort> QueryPort(const std::string& device, std::uint32_t port) override;
+  Result<std::unique_ptr<host::RcQueuePair>> OpenRc(const host::RcOptions& options) override;
+};
+
+struct FakeHost {
+  explicit FakeHost(const std::string& root_path);  // Throws when it cannot be opened.
+
+  // Borrows this object. Not captured when any fake has been made to answer.
+  host::Host host();
+
+  host::Dir root;
+  FakeRdmaNetlink rdma;
+  FakeDcbNetlink dcb;
+  FakeEthtool ethtool;
+  FakeAddressNetlink addresses;
+  FakePortVerbs verbs;
+};
+
+}  // namespace fabric::testing

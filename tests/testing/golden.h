@@ -1,0 +1,16 @@
+// Texts that people read, compared with files under tests/golden.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+namespace fabric::testing {
+
+// Compares `text` with tests/golden/<name>.txt; on a difference the message holds the first line
+// that differs. With FABRIC_GOLDEN_UPDATE=1 in the environment the file is written instead:
+//   EXPECT_TRUE(MatchesGolden("agent/h100_inspect", text));
+::testing::AssertionResult MatchesGolden(const std::string& name, std::string_view text);
+
+}  // namespace fabric::testing
