@@ -95,7 +95,7 @@ OWN_ADDRESS = "ip address flush dev $1 scope global; ip address add $(own $1) de
 TABLE = [
     Fault("mtu", ("RAIL", "MTU=1500"), "the card's MTU is another one",
           "ip link set $1 mtu $2", "ip link set $1 mtu 4200", 1),
-    Fault("link-down", ("RAIL", "HOW=cable"), "the cable is pulled, or the card is set down (admin)",
+    Fault("link-down", ("RAIL", "HOW=cable"), "the cable is pulled, or the card set down (admin)",
           lambda lab, node, args: link_down(lab, node, args, False),
           lambda lab, node, args: link_down(lab, node, args, True), 1),
     Fault("address", ("RAIL", "ADDR=10.99.0.1"), "the card has another address",
@@ -129,7 +129,7 @@ TABLE = [
 ]
 FAULTS = {fault.name: fault for fault in TABLE}
 
-# What `lab up` breaks for people who want to see something found: node (-1: the last), fault, words.
+# What `lab up` breaks, for people to see it found: node (-1: the last), fault, words.
 # PFC for one more priority differs from the others but still covers the RoCE traffic.
 PLANTED = [(2, "mtu", ["rail0"]), (-1, "pfc", ["rail1", "3,4"])]
 

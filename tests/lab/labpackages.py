@@ -14,9 +14,9 @@ import subprocess
 from labdefs import LAB, LabError
 
 # Programs and their libraries; libraries that are not here come from the host (libc).
-PACKAGES = """busybox-static dash iproute2 ethtool perftest ibverbs-utils ibverbs-providers rdmacm-utils
-libibverbs1 librdmacm1 libibumad3 libnl-3-200 libnl-route-3-200 libpci3 libmnl0 libelf1 libbpf1
-libcap2 libbsd0 libtirpc3 libdb5.3 libselinux1""".split()
+PACKAGES = """busybox-static dash iproute2 ethtool perftest ibverbs-utils ibverbs-providers
+rdmacm-utils libibverbs1 librdmacm1 libibumad3 libnl-3-200 libnl-route-3-200 libpci3 libmnl0
+libelf1 libbpf1 libcap2 libbsd0 libtirpc3 libdb5.3 libselinux1""".split()
 
 
 def run(argv, what, **options):

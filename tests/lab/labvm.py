@@ -19,9 +19,9 @@ from labpackages import digest
 KERNEL_ARGS = """console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off nokaslr no_timer_check
 tsc=reliable cryptomgr.notests random.trust_cpu=on audit=0 apparmor=0 nowatchdog
 rcupdate.rcu_expedited=1 ipv6.autoconf=0 net.ifnames=0 8250.nr_uarts=1 i8042.nokbd i8042.noaux
-ima_appraise=off initcall_blacklist=crypto_kdf108_init,init_kprobe_trace""".split()
+ima_appraise=off init_on_alloc=0 initcall_blacklist=crypto_kdf108_init,init_kprobe_trace""".split()
 MACHINE = {
-    "tcg": ["-M", "q35", "-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max"],
+    "tcg": ["-M", "q35", "-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max,-la57"],
     "kvm": ["-M", "q35", "-accel", "kvm", "-cpu", "host"],
 }
 TRIAL_LIMIT = 20  # seconds in which a guest must boot with hardware virtualisation

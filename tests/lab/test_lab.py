@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the lab itself: python3 tests/lab/test_lab.py. The ones in TestGuests boot two guests."""
+"""All tests of the lab: python3 tests/lab/test_lab.py. TestGuests is one lab of two nodes."""
 
 import json
 import os
 import pathlib
-import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -14,152 +12,16 @@ import threading
 import time
 import unittest
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-# pylint: disable=wrong-import-position
+# pylint: disable=wrong-import-position,unused-import
 import labdefs
-import labfaults
 import labimage
-import labstate
 from fabriclab import Lab
-from labdefs import LabError
-
-
-def cli(*words, **options):
-    env = dict(os.environ)
-    env.pop("FABRIC_LAB", None)
-    return subprocess.run([sys.executable, str(HERE / "lab"), *words], capture_output=True,
-                          text=True, env=env, check=False, timeout=100, **options)
-
-
-def running(name):
-    """Processes whose command line or directory belongs to the lab of that name."""
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                place = os.readlink(entry / "cwd") + (entry / "cmdline").read_bytes().decode()
-            except OSError:
-                continue
-            if str(labdefs.RUN / name) in place:
-                found.append(int(entry.name))
-    return found
-
-
-def until(test, what, limit=10):
-    deadline = time.monotonic() + limit
-    while not test():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {limit} s: {what}")
-        time.sleep(0.05)
-
-
-class TestParts(unittest.TestCase):
-    """What needs no guest."""
-
-    def test_archive_depends_on_contents_only(self):
-        def archive(order):
-            made = labimage.Archive()
-            for name in order:
-                made.file(f"usr/bin/{name}", name.encode() * 3)
-            made.link("bin", "usr/bin")
-            made.device("dev/console", 5, 1)
-            return made.bytes()
-
-        self.assertEqual(archive(["a", "bb"]), archive(["bb", "a"]))
-        self.assertNotEqual(archive(["a"]), archive(["b"]))
-        self.assertEqual(len(archive(["a"])) % 512, 0)
-
-    @unittest.skipUnless(shutil.which("cpio"), "no cpio on this machine")
-    def test_archive_is_read_by_cpio(self):
-        made = labimage.Archive()
-        made.file("etc/one", b"text\n", 0o640)
-        made.link("etc/two", "one")
-        seen = subprocess.run(["cpio", "-itv", "--quiet"], input=made.bytes(), check=True,
-                              capture_output=True).stdout.decode()
-        self.assertIn("-rw-r----- ", seen)
-        self.assertIn("etc/two -> one", seen)
-
-    def test_digest_separates_its_parts(self):
-        self.assertNotEqual(labimage.digest("ab", "c"), labimage.digest("a", "bc"))
-        with tempfile.NamedTemporaryFile() as file:
-            file.write(b"content")
-            file.flush()
-            self.assertEqual(labimage.digest(pathlib.Path(file.name)), labimage.digest("content"))
-
-    def test_controller_as_guests_see_it(self):
-        for given, seen in [("127.0.0.1:7470", "10.0.2.2:7470"), ("localhost:1", "10.0.2.2:1"),
-                            (":99", "10.0.2.2:99"), ("192.0.2.7:7470", "192.0.2.7:7470")]:
-            self.assertEqual(labdefs.guest_view(given), seen)
-        for bad in ("localhost", "a:b", "a:0", "a:65536", ""):
-            with self.assertRaisesRegex(LabError, "is not HOST:PORT"):
-                labdefs.guest_view(bad)
-
-    def test_process_identity(self):
-        me = labstate.identity(os.getpid())
-        self.assertTrue(labstate.alive(me))
-        self.assertFalse(labstate.alive(dict(me, start=me["start"] - 1)))
-        self.assertFalse(labstate.alive(None))
-        self.assertFalse(labstate.alive({"pid": 1 << 22, "start": None}))
-
-    def test_every_fault_has_known_words_and_a_way_back(self):
-        for fault in labfaults.TABLE:
-            for param in fault.params:
-                self.assertIn(param.partition("=")[0], labfaults.KINDS)
-            self.assertTrue(fault.apply and fault.mend and fault.help, fault.name)
-            self.assertIn(fault.usage(), labfaults.help_text())
-        for node, name, words in labfaults.planted(["n1", "n2", "n3"]):
-            labfaults.check(labfaults.FAULTS[name], words, False, [node])
-
-    def test_fault_words(self):
-        def check(name, *words, mend=False):
-            return labfaults.check(labfaults.FAULTS[name], list(words), mend, ["n1", "n2"])
-
-        self.assertEqual(check("mtu", "rail1"), ["rail1", "1500"])
-        self.assertEqual(check("loss", "rail0", mend=True), ["rail0"])
-        self.assertEqual(check("counter", "rail0", "rx_discards_phy", mend=True),
-                         ["rail0", "rx_discards_phy"])
-        for words, message in [
-                (("mtu",), "needs RAIL: mtu RAIL"), (("mtu", "rail9"), "is not one of rail0, rail1"),
-                (("mtu", "rail0", "9000"), "'9000' is not a whole number"),
-                (("mtu", "rail0", "1", "2"), "takes 2 words, not 3"),
-                (("pfc", "rail0", "8"), "'8' is not priorities"),
-                (("loss", "rail0", "101"), "is not a number from 0 to 100"),
-                (("duplicate-address", "rail0", "n3"), "'n3' is not a node of the lab"),
-                (("address", "rail0", "10.1.1"), "is not an IPv4 address")]:
-            with self.assertRaisesRegex(LabError, message) as raised:
-                check(*words)
-            self.assertEqual(raised.exception.status, 2)
-
-    def test_usage_errors(self):
-        for words, message in [
-                ((), "the following arguments are required: COMMAND"),
-                (("start",), "invalid choice: 'start'"),
-                (("up", "--nodes", "x"), "invalid int value: 'x'"),
-                (("up", "--nodes", "0"), "a lab has 1 to 100 nodes, not 0"),
-                (("up", "--name", "a/b"), "'a/b' cannot name a lab"),
-                (("up", "--agent", "/bin/true", "--controller", "here"), "'here' is not HOST:PORT"),
-                (("up", "--controller", ":1"), "a controller without an agent"),
-                (("list", "-o", "xml"), "invalid choice: 'xml'")]:
-            done = cli(*words)
-            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
-            self.assertIn(message, done.stderr)
-            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
-
-    def test_unknown_lab(self):
-        done = cli("exec", "--name", "nowhere", "n1", "true")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("lab: there is no lab 'nowhere'; ", done.stderr)
-
-    def test_a_lab_whose_processes_are_gone_is_removed(self):
-        folder = labdefs.RUN / f"stale-{os.getpid()}"
-        folder.mkdir(parents=True)
-        labstate.write_json(folder / "lab.json", {"state": "up", "nodes": {}})
-        labstate.write_json(folder / "keeper.json", {
-            "keeper": {"pid": os.getpid(), "start": 1}, "children": {}})
-        self.assertNotIn(folder.name, cli("list").stdout)
-        self.assertFalse(folder.exists())
+from labdefs import HERE, LabError
+from labtest import cli, until
+from test_lives import TestLives
+from test_parts import TestParts
 
 
 class TestGuests(unittest.TestCase):
@@ -216,8 +78,8 @@ class TestGuests(unittest.TestCase):
             command = f"ibv_rc_pingpong -d rxe{rail} -g 1 -n 50"
             server = threading.Thread(target=self.lab.exec, args=("n1", command))
             server.start()
-            until(lambda: ":4A15 " in self.shell("n1", "cat /proc/net/tcp /proc/net/tcp6")
-                  or ":4A15 " in self.shell("n1", "cat /proc/net/tcp6"), "the server listens")
+            until(lambda: ":4853 " in self.shell("n1", "cat /proc/net/tcp /proc/net/tcp6"),
+                  "the server listens")  # 0x4853 is the program's port, 18515
             done = self.lab.exec("n2", f"{command} 10.10.{rail}.1")
             server.join()
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -246,7 +108,8 @@ class TestGuests(unittest.TestCase):
         seen = "dcb pfc show dev rail0; ethtool -S rail0"
         self.broken("pfc-off", "rail0", seen=seen, broken="3:off", sound="3:on")
         self.broken("pfc", "rail0", "4,5", seen=seen, broken="3:off 4:on 5:on", sound="3:on 4:off")
-        self.broken("pfc", "rail0", "5", seen=seen, broken="rx_prio5_pause:", sound="rx_prio3_pause:")
+        self.broken("pfc", "rail0", "5", seen=seen, broken="rx_prio5_pause:",
+                    sound="rx_prio3_pause:")
 
     def test_dscp(self):
         seen = "dcb app show dev rail0 dscp-prio | tr ' ' '\\n' | grep -c : || :"
@@ -276,8 +139,8 @@ class TestGuests(unittest.TestCase):
         self.assertEqual(self.lab.exec("n1", "ping -c 1 -W 5 10.10.0.2").returncode, 0)
 
     def test_peermem(self):
-        self.broken("peermem-unload", seen="[ -e /sys/module/nvidia_peermem ] && echo in || echo out",
-                    broken="out\n", sound="in\n")
+        seen = "[ -e /sys/module/nvidia_peermem ] && echo in || echo out"
+        self.broken("peermem-unload", seen=seen, broken="out\n", sound="in\n")
 
     def test_modules_can_be_unloaded(self):
         script = "rmmod labnic && ethtool -i rail0 && insmod /lib/modules/labnic.ko " \
@@ -347,84 +210,6 @@ class TestGuests(unittest.TestCase):
                   if lab["name"] == name][0]
         self.assertEqual(listed["alive"], ["n1", "n2"])
         self.assertIn("lab: ready", cli("console", "--name", name, "n2").stdout)
-
-
-class TestSecondLab(unittest.TestCase):
-    """Labs beside each other, the agent, and what happens when something dies."""
-
-    def agent(self, folder):
-        """A stand-in for the agent: a script that notes its arguments and serves a page."""
-        path = pathlib.Path(folder) / "fabric-agent"
-        path.write_text('#!/bin/sh\necho "$@"; ulimit -l\nwhile :; do { printf '
-                        '"HTTP/1.0 200 OK\\r\\n\\r\\nup 1\\n"; } | nc -l -p 9417; done\n')
-        path.chmod(0o755)
-        return str(path)
-
-    def test_two_labs_and_an_agent(self):
-        name = f"cli-{os.getpid()}"
-        with tempfile.TemporaryDirectory() as folder, Lab(nodes=1, quiet=True) as other:
-            try:
-                done = cli("up", "--name", name, "--nodes", "1", "--no-faults", "--agent",
-                           self.agent(folder), "--controller", "127.0.0.1:7470",
-                           "--agent-flags=--extra 'a b'")
-                self.assertEqual(done.returncode, 0, done.stderr)
-                lab = Lab.attach(name)
-                log = "cat /var/log/fabric-agent.log"
-                until(lambda: "unlimited" in lab.shell("n1", log), "the agent runs")
-                self.assertIn("--controller 10.0.2.2:7470 --metrics 0.0.0.0:9417 --node n1 "
-                              "--extra a b\nunlimited\n", lab.shell("n1", log))
-                self.assertIn("up 1", self.fetch(lab.metrics("n1")))
-                lab.fault("n1", "kill-agent")
-                time.sleep(1.5)
-                self.assertEqual(lab.shell("n1", "pgrep -f -- --controller.10 | "
-                                           "grep -vc x || :"), "1\n")  # its loop only
-                lab.fault("n1", "kill-agent", mend=True)
-                until(lambda: lab.shell("n1", log).count("unlimited") == 2, "it is back")
-                # the labs have the same addresses and do not hear each other
-                self.assertEqual(other.shell("n1", "hostname"), lab.shell("n1", "hostname"))
-                self.assertNotEqual(other.metrics("n1"), lab.metrics("n1"))
-                several = cli("exec", "n1", "true")
-                self.assertEqual(several.returncode, 2)
-                self.assertIn("several labs are up", several.stderr)
-            finally:
-                done = cli("down", "--name", name)
-            self.assertEqual((done.returncode, running(name)), (0, []))
-            self.assertTrue(running(other.name))
-        self.assertEqual(running(other.name), [])
-
-    def fetch(self, address):
-        done = subprocess.run(["curl", "-s", "--max-time", "10", f"http://{address}/metrics"],
-                              capture_output=True, text=True, check=False)
-        return done.stdout
-
-    def test_a_killed_up_leaves_nothing(self):
-        name = f"killed-{os.getpid()}"
-        with subprocess.Popen([sys.executable, str(HERE / "lab"), "up", "--nodes", "1", "--name",
-                               name], stderr=subprocess.DEVNULL) as child:
-            until(lambda: (labdefs.RUN / name / "keeper.json").exists(), "guests start", 60)
-            child.send_signal(signal.SIGKILL)
-        until(lambda: not running(name), "all processes of the killed lab are gone")
-        self.assertNotIn(name, cli("list").stdout)
-        self.assertFalse((labdefs.RUN / name).exists())
-
-    def test_a_killed_keeper_takes_its_guests_along(self):
-        lab = Lab(nodes=1, quiet=True, boot_limit=0.5)
-        with self.assertRaisesRegex(LabError, r"n1 was not ready within 0.5 s; the end of its "):
-            lab.up()
-        self.assertEqual(running(lab.name), [])
-        kept = labdefs.LAB / "failed" / lab.name
-        self.assertTrue((kept / "n1" / "console.log").exists())
-        shutil.rmtree(kept)
-
-    def test_a_killed_keeper(self):
-        name = f"keeper-{os.getpid()}"
-        lab = Lab(nodes=1, name=name, quiet=True)
-        lab.up()
-        try:
-            os.kill(labstate.keeper(lab.folder)["keeper"]["pid"], signal.SIGKILL)
-            until(lambda: not running(name), "the guest has ended with its keeper")
-        finally:
-            lab.down()
 
 
 if __name__ == "__main__":

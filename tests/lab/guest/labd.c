@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// labd: process 1 of a lab guest. It runs the commands that `lab exec` sends, and reaps orphans.
+// labd: process 1 of a lab guest. It runs the commands that `lab exec` sends and reaps orphans.
 //
-// The channel is a set of virtio serial ports, /dev/vport*p*, named lab.0, lab.1, ...: it works with
-// every network card down. One port carries one command at a time; the host locks a port before it
-// uses it, so concurrent calls take different ports. Each port has one worker process here.
+// The channel is a set of virtio serial ports, /dev/vport*p*, named lab.0, lab.1, ...: it works
+// with every network card down. One port carries one command at a time; the host locks a port
+// before it uses it, so concurrent calls take different ports. Each port has one worker here.
 //
 // Frames, both ways: type (1 byte), length (4 bytes, big endian, at most FRAME_MAX), data.
 //   host to guest: H hello (16 bytes, sent back), A argument vector (each ended by a NUL),
 //                  I standard input, E end of standard input
 //   guest to host: H hello, O standard output, R standard error, S exit status (1 byte)
-// A zero byte where a type is expected is skipped. The host starts a conversation with FRAME_MAX + 5
-// zero bytes: whatever a killed predecessor left half-sent is completed by them. Whoever reads the
+// A zero byte where a type is expected is skipped. The host starts a conversation with FRAME_MAX+5
+// zero bytes: whatever a killed predecessor left half-sent is completed by them. Who reads the
 // other direction skips everything up to its own hello.
 
 #define _GNU_SOURCE
@@ -151,7 +151,8 @@ static void pass_output(struct port *p, struct command *c, int which)
 static void feed(struct port *p, struct command *c, const unsigned char *data, size_t len)
 {
     while (len > 0 && c->in >= 0) {
-        struct pollfd fds[3] = {{c->in, POLLOUT, 0}, {c->out[0], POLLIN, 0}, {c->out[1], POLLIN, 0}};
+        struct pollfd fds[3] = {
+            {c->in, POLLOUT, 0}, {c->out[0], POLLIN, 0}, {c->out[1], POLLIN, 0}};
         if (poll(fds, 3, -1) < 0)
             continue;
         for (int i = 0; i < 2; i++)

@@ -15,7 +15,9 @@ static struct {
 } config;
 
 static struct pci_sysdata sysdata = { .domain = DOMAIN, .node = NUMA_NO_NODE };
-static struct resource busn = { .name = "labgpu", .start = BUS, .end = BUS, .flags = IORESOURCE_BUS };
+static struct resource busn = {
+	.name = "labgpu", .start = BUS, .end = BUS, .flags = IORESOURCE_BUS,
+};
 static struct pci_bus *bus;
 
 static void put(int where, int size, u32 value)

@@ -5,10 +5,10 @@
 //   labswitch SOCKET...
 //
 // Each SOCKET is a unix socket and a segment of its own; each guest that connects is a port of it.
-// A frame on the socket is its length (4 bytes, big endian) and its bytes. Why unix sockets: they have
-// no port number, so that any number of labs run side by side; a stream loses nothing between a guest
-// and the switch, and one that is not read (a frozen guest) only fills its own buffer: the switch
-// drops frames for that port, as a real one does, and everybody else goes on.
+// A frame on the socket is its length (4 bytes, big endian) and its bytes. Why unix sockets: they
+// have no port number, so that any number of labs run side by side; a stream loses nothing between
+// a guest and the switch, and one that is not read (a frozen guest) only fills its own buffer: the
+// switch drops frames for that port, as a real one does, and everybody else goes on.
 
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the lab that need no guest."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+# pylint: disable=wrong-import-position
+import labdefs
+import labfaults
+import labimage
+import labstate
+from labdefs import LabError
+from labtest import cli
+
+
+class TestParts(unittest.TestCase):
+    def test_archive_depends_on_contents_only(self):
+        def archive(order):
+            made = labimage.Archive()
+            for name in order:
+                made.file(f"usr/bin/{name}", name.encode() * 3)
+            made.link("bin", "usr/bin")
+            made.device("dev/console", 5, 1)
+            return made.bytes()
+
+        self.assertEqual(archive(["a", "bb"]), archive(["bb", "a"]))
+        self.assertNotEqual(archive(["a"]), archive(["b"]))
+        self.assertEqual(len(archive(["a"])) % 512, 0)
+
+    @unittest.skipUnless(shutil.which("cpio"), "no cpio on this machine")
+    def test_archive_is_read_by_cpio(self):
+        made = labimage.Archive()
+        made.file("etc/one", b"text\n", 0o640)
+        made.link("etc/two", "one")
+        seen = subprocess.run(["cpio", "-itv", "--quiet"], input=made.bytes(), check=True,
+                              capture_output=True).stdout.decode()
+        self.assertIn("-rw-r----- ", seen)
+        self.assertIn("etc/two -> one", seen)
+
+    def test_digest_separates_its_parts(self):
+        self.assertNotEqual(labimage.digest("ab", "c"), labimage.digest("a", "bc"))
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(b"content")
+            file.flush()
+            self.assertEqual(labimage.digest(pathlib.Path(file.name)), labimage.digest("content"))
+
+    def test_controller_as_guests_see_it(self):
+        for given, seen in [("127.0.0.1:7470", "10.0.2.2:7470"), ("localhost:1", "10.0.2.2:1"),
+                            (":99", "10.0.2.2:99"), ("192.0.2.7:7470", "192.0.2.7:7470")]:
+            self.assertEqual(labdefs.guest_view(given), seen)
+        for bad in ("localhost", "a:b", "a:0", "a:65536", ""):
+            with self.assertRaisesRegex(LabError, "is not HOST:PORT"):
+                labdefs.guest_view(bad)
+
+    def test_process_identity(self):
+        me = labstate.identity(os.getpid())
+        self.assertTrue(labstate.alive(me))
+        self.assertFalse(labstate.alive(dict(me, start=me["start"] - 1)))
+        self.assertFalse(labstate.alive(None))
+        self.assertFalse(labstate.alive({"pid": 1 << 22, "start": None}))
+
+    def test_every_fault_has_known_words_and_a_way_back(self):
+        for fault in labfaults.TABLE:
+            for param in fault.params:
+                self.assertIn(param.partition("=")[0], labfaults.KINDS)
+            self.assertTrue(fault.apply and fault.mend and fault.help, fault.name)
+            self.assertIn(fault.usage(), labfaults.help_text())
+        for node, name, words in labfaults.planted(["n1", "n2", "n3"]):
+            labfaults.check(labfaults.FAULTS[name], words, False, [node])
+
+    def test_fault_words(self):
+        def check(name, *words, mend=False):
+            return labfaults.check(labfaults.FAULTS[name], list(words), mend, ["n1", "n2"])
+
+        self.assertEqual(check("mtu", "rail1"), ["rail1", "1500"])
+        self.assertEqual(check("loss", "rail0", mend=True), ["rail0"])
+        self.assertEqual(check("counter", "rail0", "rx_discards_phy", mend=True),
+                         ["rail0", "rx_discards_phy"])
+        for words, message in [
+                (("mtu",), "needs RAIL: mtu RAIL"),
+                (("mtu", "rail9"), "is not one of rail0, rail1"),
+                (("mtu", "rail0", "9000"), "'9000' is not a whole number"),
+                (("mtu", "rail0", "1", "2"), "takes 2 words, not 3"),
+                (("pfc", "rail0", "8"), "'8' is not priorities"),
+                (("loss", "rail0", "101"), "is not a number from 0 to 100"),
+                (("duplicate-address", "rail0", "n3"), "'n3' is not a node of the lab"),
+                (("address", "rail0", "10.1.1"), "is not an IPv4 address")]:
+            with self.assertRaisesRegex(LabError, message) as raised:
+                check(*words)
+            self.assertEqual(raised.exception.status, 2)
+
+    def test_usage_errors(self):
+        for words, message in [
+                ((), "the following arguments are required: COMMAND"),
+                (("start",), "invalid choice: 'start'"),
+                (("up", "--nodes", "x"), "invalid int value: 'x'"),
+                (("up", "--nodes", "0"), "a lab has 1 to 100 nodes, not 0"),
+                (("up", "--name", "a/b"), "'a/b' cannot name a lab"),
+                (("up", "--agent", "/bin/true", "--controller", "here"), "'here' is not HOST:PORT"),
+                (("up", "--controller", ":1"), "a controller without an agent"),
+                (("list", "-o", "xml"), "invalid choice: 'xml'")]:
+            done = cli(*words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+            self.assertIn(message, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_unknown_lab(self):
+        done = cli("exec", "--name", "nowhere", "n1", "true")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("lab: there is no lab 'nowhere'; ", done.stderr)
+
+    def test_a_lab_whose_processes_are_gone_is_removed(self):
+        folder = labdefs.RUN / f"stale-{os.getpid()}"
+        folder.mkdir(parents=True)
+        labstate.write_json(folder / "lab.json", {"state": "up", "nodes": {}})
+        labstate.write_json(folder / "keeper.json", {
+            "keeper": {"pid": os.getpid(), "start": 1}, "children": {}})
+        self.assertNotIn(folder.name, cli("list").stdout)
+        self.assertFalse(folder.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
