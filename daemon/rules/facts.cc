@@ -45,6 +45,17 @@ v1::Evidence ToEvidence(const fleet::NodeRecord& node, Fact fact) {
   return evidence;
 }
 
+v1::Evidence NotReadable(const fleet::PortView& port, std::string what, std::string source) {
+  std::string seen = "not readable";
+  for (const v1::Gap& gap : port.node->snapshot.gaps())
+    if (gap.path() == source) seen += ": " + gap.reason();
+  return ToEvidence(*port.node, {.what = std::move(what),
+                                 .expected = "a value",
+                                 .seen = std::move(seen),
+                                 .source = std::move(source),
+                                 .basis = "rule"});
+}
+
 v1::Remedy ToRemedy(RemedyText text) {
   v1::Remedy remedy;
   remedy.set_platform(std::string(text.platform));
@@ -64,7 +75,7 @@ std::string NetdevFile(const fleet::PortView& port, std::string_view file) {
 }
 
 std::string DcbSource(const fleet::PortView& port) {
-  return Format("dcb netlink {}", port.port->netdev());
+  return Format("netlink dcb {}", port.port->netdev());
 }
 
 std::string VerbsSource(const fleet::PortView& port) {

@@ -34,6 +34,9 @@ struct Fact {
 // Read when the node's snapshot was taken.
 v1::Evidence ToEvidence(const fleet::NodeRecord& node, Fact fact);
 
+// Evidence of a value that is missing, with the reason when a gap of the snapshot tells it.
+v1::Evidence NotReadable(const fleet::PortView& port, std::string what, std::string source);
+
 struct RemedyText {
   std::string_view platform = "any";
   std::string command;

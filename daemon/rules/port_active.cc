@@ -77,11 +77,7 @@ void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
         out.Pass();
       } else if (!port.port->has_state()) {
         out.Unknown(port.Subject(), "port state could not be read",
-                    {ToEvidence(*port.node, {.what = "port state",
-                                             .expected = "ACTIVE",
-                                             .seen = "not readable",
-                                             .source = PortFile(port, "state"),
-                                             .basis = "rule"})});
+                    {NotReadable(port, "port state", PortFile(port, "state"))});
       } else if (active > 0) {
         Fail(
             port,
@@ -107,7 +103,7 @@ extern const Rule port_active = {
         "and jobs run at a fraction of their speed. A port counts as in use when any port of "
         "its rail is ACTIVE, when it has a link, or when its netdev has an address; a port for "
         "which none holds is not judged.",
-    .source = "kernel drivers/infiniband/core/sysfs.c (state, phys_state)",
+    .source = "kernel ABI document sysfs-class-infiniband (state, phys_state)",
     .evaluate_fleet = Evaluate,
 };
 

@@ -1,0 +1,69 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "daemon/rules/facts.h"
+#include "daemon/rules/rule.h"
+
+namespace fabric::rules {
+namespace {
+
+// One that the host itself uses: not handed through to a virtual machine.
+bool IsNvidia(const v1::Gpu& gpu) {
+  return gpu.vendor_id() == "10de" && gpu.driver() != "vfio-pci";
+}
+
+v1::Subject SubjectOf(const fleet::NodeView& node) {
+  v1::Subject subject;
+  subject.set_scope(v1::SCOPE_NODE);
+  subject.set_node(node.node->name);
+  return subject;
+}
+
+std::vector<v1::Evidence> EvidenceOf(const fleet::NodeView& node, long gpus, std::string seen) {
+  return {ToEvidence(
+      *node.node, {.what = "nvidia_peermem",
+                   .expected = "loaded",
+                   .seen = std::move(seen),
+                   .source = "sys/module/nvidia_peermem",
+                   .basis = Format("NVIDIA GPUs: {}, RDMA ports: {}", gpus, node.ports.size())})};
+}
+
+void Evaluate(const fleet::NodeView& node, Verdicts& out) {
+  const v1::NodeSnapshot& snapshot = node.node->snapshot;
+  const v1::PeerMemory& memory = snapshot.peer_memory();
+  const long gpus = std::count_if(snapshot.gpus().begin(), snapshot.gpus().end(), IsNvidia);
+  const bool loaded = memory.nvidia_peermem_loaded() || memory.nv_peer_mem_loaded();
+  if (gpus == 0 || node.ports.empty() || loaded) {
+    out.Pass();
+    return;
+  }
+  if (!memory.has_nvidia_peermem_loaded() || !memory.has_nv_peer_mem_loaded()) {
+    out.Unknown(SubjectOf(node), "whether nvidia_peermem is loaded could not be read",
+                EvidenceOf(node, gpus, "not readable"));
+    return;
+  }
+  out.Fail(SubjectOf(node),
+           Format("nvidia_peermem is not loaded, expected loaded with {} NVIDIA GPU{}", gpus,
+                  gpus == 1 ? "" : "s"),
+           EvidenceOf(node, gpus, "not loaded"),
+           {ToRemedy({.command = "modprobe nvidia_peermem",
+                      .note = "After the RDMA drivers. 'Invalid argument' means that they have no "
+                              "peer memory interface: then GPUDirect RDMA needs dma-buf."})});
+}
+
+}  // namespace
+
+extern const Rule peermem_loaded = {
+    .id = "peermem_loaded",
+    .title = "A node with NVIDIA GPUs and RDMA ports has nvidia_peermem (or nv_peer_mem) loaded",
+    .severity = v1::SEVERITY_ERROR,
+    .scope = v1::SCOPE_NODE,
+    .why =
+        "Without it RDMA cannot reach GPU memory, and NCCL copies everything through the host, at "
+        "a fraction of the speed. A node whose jobs use dma-buf instead does not need it: which "
+        "of the two they use cannot be seen from here.",
+    .source = "NVIDIA open GPU kernel modules, nvidia-peermem; NCCL's choice of GPUDirect RDMA",
+    .evaluate_node = Evaluate,
+};
+
+}  // namespace fabric::rules

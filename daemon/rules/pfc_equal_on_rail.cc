@@ -1,0 +1,94 @@
+#include "base/text.h"
+#include "daemon/rules/camps.h"
+#include "daemon/rules/facts.h"
+#include "daemon/rules/pfc.h"
+#include "daemon/rules/rule.h"
+#include "proto/names.h"
+
+namespace fabric::rules {
+
+namespace {
+
+using fleet::PortView;
+
+std::string Show(std::uint64_t mask) {
+  return PriorityMask(static_cast<std::uint32_t>(mask));
+}
+
+// "3:on 4:on", nothing for none.
+std::string Switches(std::uint64_t mask) {
+  std::string words;
+  for (unsigned priority = 0; priority < 8; ++priority)
+    if ((mask >> priority & 1) != 0) words += Format(" {}:on", priority);
+  return words;
+}
+
+// "0,0,0,1,0,0,0,0"
+std::string Flags(std::uint64_t mask) {
+  std::vector<std::string> flags;
+  for (unsigned priority = 0; priority < 8; ++priority)
+    flags.push_back(Format("{}", mask >> priority & 1));
+  return Join(flags, ",");
+}
+
+std::vector<v1::Remedy> Remedies(const PortView& port, std::uint64_t expected) {
+  const std::string& netdev = port.port->netdev();
+  const std::string dcb =
+      Format("dcb pfc set dev {} prio-pfc all:off{}", netdev, Switches(expected));
+  const std::string_view driver = DriverOf(port);
+  if (driver.starts_with("mlx5"))
+    return {ToRemedy(
+                {.command = dcb, .interrupts_traffic = true, .note = "The link goes down and up."}),
+            ToRemedy({.platform = "mlx5",
+                      .command = Format("mlnx_qos -i {} --pfc {}", netdev, Flags(expected)),
+                      .interrupts_traffic = true,
+                      .note = "The same with NVIDIA's tool."})};
+  if (driver.starts_with("bnxt"))
+    return {ToRemedy({.platform = "bnxt",
+                      .command = dcb,
+                      .interrupts_traffic = true,
+                      .note = "ETS must be set before PFC, and no LLDP agent may run in the "
+                              "firmware; both are refused otherwise."})};
+  if (driver.starts_with("ice"))
+    return {ToRemedy(
+        {.platform = "ice",
+         .command = Format("ethtool --set-priv-flags {} fw-lldp-agent off && {}", netdev, dcb),
+         .interrupts_traffic = true,
+         .note = "While the firmware's LLDP agent is on, the switch decides. One "
+                 "traffic class at most may have PFC."})};
+  return {ToRemedy({.command = dcb, .interrupts_traffic = true})};
+}
+
+constexpr EqualOnRail kPfc = {.what = "PFC enabled priorities",
+                              .value = PfcMask,
+                              .show = Show,
+                              .source = DcbSource,
+                              .remedies = Remedies};
+
+void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
+  for (const std::vector<PortView>& rail : fleet.rails()) {
+    Judge(kPfc, rail, out);
+    for (const PortView& port : rail)
+      if (IsRoce(port) && IsUp(port) && !PfcMask(port))
+        out.Unknown(port.Subject(), "PFC enabled priorities could not be read",
+                    {NotReadable(port, std::string(kPfc.what), DcbSource(port))});
+  }
+}
+
+}  // namespace
+
+extern const Rule pfc_equal_on_rail = {
+    .id = "pfc_equal_on_rail",
+    .title = "All RoCE ports of a rail have PFC on for the same priorities",
+    .severity = v1::SEVERITY_ERROR,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "A port without PFC on the priority that the others use loses packets under incast, and "
+        "one lost packet stalls a whole RoCE connection. Nothing shows until the fabric is "
+        "loaded. The priorities of most ports of the rail are expected; without a majority the "
+        "rail is reported, and nobody blamed.",
+    .source = "IEEE 802.1Qbb; kernel include/uapi/linux/dcbnl.h (struct ieee_pfc)",
+    .evaluate_fleet = Evaluate,
+};
+
+}  // namespace fabric::rules

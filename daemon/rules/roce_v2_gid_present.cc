@@ -1,0 +1,64 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "daemon/rules/facts.h"
+#include "daemon/rules/rule.h"
+
+namespace fabric::rules {
+namespace {
+
+using fleet::PortView;
+
+void Fail(const PortView& port, Verdicts& out) {
+  const auto v2 = [](const v1::Gid& gid) { return gid.type() == v1::GID_TYPE_ROCE_V2; };
+  const auto& gids = port.port->gids();
+  const auto local = std::count_if(gids.begin(), gids.end(), v2);
+  const std::string seen = local > 0      ? "only link-local ones"
+                           : gids.empty() ? "no GID at all"
+                                          : "none";
+  const std::string& netdev = port.port->netdev();
+  out.Fail(port.Subject(), Format("RoCE v2 GIDs: {}, expected one with a routable address", seen),
+           {ToEvidence(*port.node, {.what = "routable RoCE v2 GIDs",
+                                    .expected = "at least 1",
+                                    .seen = seen,
+                                    .source = PortFile(port, "gids"),
+                                    .basis = "rule"})},
+           {ToRemedy({.command = Format("ip address add ADDRESS/PREFIX dev {}",
+                                        netdev.empty() ? "NETDEV" : netdev),
+                      .note = "The kernel makes the GID from the address. Also where the network "
+                              "is configured, or a reboot undoes it."})});
+}
+
+void Evaluate(const fleet::NodeView& node, Verdicts& out) {
+  for (const PortView& port : node.ports) {
+    if (!IsRoce(port) || !IsUp(port)) continue;
+    const auto& gids = port.port->gids();
+    const bool types_known = std::all_of(gids.begin(), gids.end(), [](const v1::Gid& gid) {
+      return gid.has_type() || gid.link_local();
+    });
+    if (fleet::UsableGid(*port.device, *port.port) != nullptr)
+      out.Pass();
+    else if (types_known)
+      Fail(port, out);
+    else
+      out.Unknown(port.Subject(), "types of the port's GIDs could not be read",
+                  {NotReadable(port, "GID types", PortFile(port, "gid_attrs/types"))});
+  }
+}
+
+}  // namespace
+
+extern const Rule roce_v2_gid_present = {
+    .id = "roce_v2_gid_present",
+    .title = "Every RoCE port has a RoCE v2 GID with an address that is not link-local",
+    .severity = v1::SEVERITY_CRITICAL,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "Without it the port has no address that other nodes can reach over routed RoCE v2: "
+        "jobs fail at connection set-up, or fall back to TCP without saying so. The kernel makes "
+        "a GID of each address of the netdev, so this is a lost or missing IP address.",
+    .source = "kernel drivers/infiniband: RoCE GID management; RoCE v2 annex A17",
+    .evaluate_node = Evaluate,
+};
+
+}  // namespace fabric::rules

@@ -1,0 +1,120 @@
+// mtu_equal_on_rail and rdma_mtu_matches_netdev
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "daemon/rules/mtu.h"
+#include "tests/unit/rules/judged.h"
+
+namespace fabric::rules {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::Nodes;
+
+TEST(RdmaMtuWithin, IsTheLargestStepThatFits) {
+  const std::vector<std::pair<std::uint32_t, std::uint32_t>> table = {
+      {0, 256},     {1404, 1024}, {2047, 1024}, {2048, 2048},
+      {4095, 2048}, {4096, 4096}, {8904, 4096}, {65535, 4096}};
+  for (const auto& [bytes, mtu] : table) EXPECT_EQ(RdmaMtuWithin(bytes), mtu) << bytes;
+}
+
+TEST(MtuEqualOnRail, NamesBothValuesAndTheMajority) {
+  auto nodes = Nodes(3, testing::LabNode);
+  testing::SetMtu(nodes[1], 0, 1500);
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.title(), "netdev MTU 1500, expected 4200 (2 of 3 nodes on rail 0)");
+  ASSERT_EQ(finding.evidence_size(), 2);
+  EXPECT_EQ(finding.evidence(0).source(), "sys/class/net/rail0/mtu");
+  EXPECT_EQ(finding.evidence(0).read_at().seconds(), 1'700'000'002);
+  EXPECT_EQ(finding.evidence(1).what(), "active RDMA MTU");
+  EXPECT_EQ(finding.evidence(1).expected(), "4096");
+  EXPECT_EQ(finding.evidence(1).seen(), "1024");
+  EXPECT_EQ(finding.remedies(0).command(), "ip link set dev rail0 mtu 4200");
+  EXPECT_TRUE(finding.remedies(0).interrupts_traffic());
+}
+
+TEST(MtuEqualOnRail, BlamesNobodyWithoutAMajority) {
+  auto nodes = Nodes(4, testing::LabNode);
+  testing::SetMtu(nodes[0], 1, 1500);
+  testing::SetMtu(nodes[2], 1, 1500);
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.rule(), "mtu_equal_on_rail");
+  EXPECT_EQ(finding.subject().scope(), v1::SCOPE_RAIL);
+  EXPECT_EQ(finding.subject().rail(), 1U);
+  EXPECT_EQ(finding.subject().node(), "");
+  EXPECT_EQ(finding.title(), "netdev MTU not the same: 1500 on n1, n3; 4200 on n2, n4");
+  EXPECT_EQ(finding.evidence_size(), 2);
+  EXPECT_EQ(finding.evidence(1).basis(), "2 of 4 nodes on rail 1, no majority");
+}
+
+TEST(MtuEqualOnRail, ReportsEachPortThatDeviates) {
+  auto nodes = Nodes(5, testing::LabNode);
+  testing::SetMtu(nodes[0], 0, 1500);
+  testing::SetMtu(nodes[4], 0, 9000);
+  EXPECT_THAT(Failures(nodes),
+              ElementsAre("mtu_equal_on_rail n1/rxe0/1", "mtu_equal_on_rail n5/rxe0/1"));
+}
+
+TEST(MtuEqualOnRail, RailsMayDiffer) {
+  auto nodes = Nodes(3, testing::LabNode);
+  for (auto& node : nodes) testing::SetMtu(node, 1, 9000);
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+}
+
+TEST(MtuEqualOnRail, OnInfinibandComparesTheActiveMtuAndNotIpoibs) {
+  auto nodes = Nodes(3, testing::InfinibandNode);
+  testing::NetdevOf(nodes[1], 0).set_mtu_bytes(65520);
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  testing::PortOf(nodes[1], 0).set_active_mtu_bytes(2048);
+  EXPECT_EQ(TheFailure(nodes).title(),
+            "active RDMA MTU 2048, expected 4096 (2 of 3 nodes on rail 0)");
+}
+
+TEST(MtuEqualOnRail, IsUnknownWithoutTheNetdevsMtu) {
+  auto nodes = Nodes(3, testing::LabNode);
+  testing::NetdevOf(nodes[1], 0).clear_mtu_bytes();
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  EXPECT_THAT(Unknowns(nodes), ElementsAre("mtu_equal_on_rail n2/rxe0/1"));
+}
+
+TEST(RdmaMtuMatchesNetdev, FailsForTheMtuThatLooksLike4096) {
+  auto nodes = Nodes(2, testing::RoceNode, {.rails = 1});
+  for (auto& node : nodes) testing::SetMtu(node, 0, 4096);
+  EXPECT_THAT(Failures(nodes), ElementsAre("rdma_mtu_matches_netdev n1/mlx5_0/1",
+                                           "rdma_mtu_matches_netdev n2/mlx5_0/1"));
+  const v1::Finding finding = Judge(nodes).findings[0];
+  EXPECT_EQ(finding.title(),
+            "netdev MTU 4096 leaves an RDMA MTU of 2048, expected 4096, which needs 4192");
+  EXPECT_EQ(finding.remedies(0).command(), "ip link set dev rail0 mtu 4192");
+}
+
+TEST(RdmaMtuMatchesNetdev, AllowsDriversThatLeaveLessRoomForHeaders) {
+  auto nodes = Nodes(1, testing::LabNode, {.rails = 1});
+  testing::SetMtu(nodes[0], 0, 4180);
+  testing::PortOf(nodes[0], 0).set_active_mtu_bytes(4096);
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+}
+
+TEST(RdmaMtuMatchesNetdev, AllowsWhatTheDeviceCannotDo) {
+  auto nodes = Nodes(1, testing::LabNode, {.rails = 1});
+  testing::PortOf(nodes[0], 0).set_max_mtu_bytes(2048);
+  testing::PortOf(nodes[0], 0).set_active_mtu_bytes(2048);
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+}
+
+TEST(RdmaMtuMatchesNetdev, FailsForAnRdmaMtuThatIsTooLarge) {
+  auto nodes = Nodes(1, testing::LabNode, {.rails = 1});
+  testing::SetMtu(nodes[0], 0, 1500);
+  testing::PortOf(nodes[0], 0).set_active_mtu_bytes(4096);
+  EXPECT_EQ(TheFailure(nodes).title(), "active RDMA MTU 4096, expected 1024 over netdev MTU 1500");
+}
+
+TEST(RdmaMtuMatchesNetdev, IsUnknownWithoutVerbs) {
+  auto nodes = Nodes(1, testing::LabNode, {.rails = 1});
+  testing::PortOf(nodes[0], 0).clear_active_mtu_bytes();
+  EXPECT_THAT(Unknowns(nodes), ElementsAre("rdma_mtu_matches_netdev n1/rxe0/1"));
+}
+
+}  // namespace
+}  // namespace fabric::rules

@@ -1,0 +1,134 @@
+// pfc_equal_on_rail and pfc_covers_roce_dscp
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/rules/judged.h"
+
+namespace fabric::rules {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::Nodes;
+
+TEST(PfcEqualOnRail, NamesBothMasksAndTheMajority) {
+  auto nodes = Nodes(3, testing::LabNode);
+  testing::SetPfc(nodes[2], 1, 0x18);
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.title(), "PFC enabled priorities 3,4, expected 3 (2 of 3 nodes on rail 1)");
+  EXPECT_EQ(finding.evidence(0).source(), "netlink dcb rail1");
+  ASSERT_EQ(finding.remedies_size(), 2);
+  EXPECT_EQ(finding.remedies(0).command(), "dcb pfc set dev rail1 prio-pfc all:off 3:on");
+  EXPECT_EQ(finding.remedies(1).platform(), "mlx5");
+  EXPECT_EQ(finding.remedies(1).command(), "mlnx_qos -i rail1 --pfc 0,0,0,1,0,0,0,0");
+  EXPECT_TRUE(finding.remedies(1).interrupts_traffic());
+}
+
+TEST(PfcEqualOnRail, BlamesNobodyWithoutAMajority) {
+  auto nodes = Nodes(2, testing::LabNode);
+  testing::SetPfc(nodes[1], 0, 0);
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.subject().scope(), v1::SCOPE_RAIL);
+  EXPECT_EQ(finding.title(), "PFC enabled priorities not the same: none on n2; 3 on n1");
+}
+
+TEST(PfcEqualOnRail, TellsTheCommandsOfOtherVendors) {
+  auto nodes = Nodes(3, testing::BnxtNode);
+  testing::SetPfc(nodes[0], 0, 0);
+  EXPECT_EQ(TheFailure(nodes).remedies(0).platform(), "bnxt");
+  for (auto& node : nodes) testing::NetdevOf(node, 0).set_driver("ice");
+  EXPECT_THAT(TheFailure(nodes).remedies(0).command(), HasSubstr("fw-lldp-agent off"));
+}
+
+TEST(PfcEqualOnRail, IsUnknownWithoutDcbAndSaysWhy) {
+  auto nodes = Nodes(2, testing::RxeNode, {.rails = 1});
+  EXPECT_THAT(Unknowns(nodes),
+              ElementsAre("pfc_equal_on_rail n1/rxe0/1", "pfc_equal_on_rail n2/rxe0/1"));
+  EXPECT_EQ(Judge(nodes).findings[0].evidence(0).seen(), "not readable: the driver has no DCB");
+}
+
+TEST(PfcCoversRoceDscp, NamesWhereTheDscpGoes) {
+  auto nodes = Nodes(3, testing::LabNode);
+  testing::MapDscp(nodes[1], 0, 26, 0);
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.title(), "DSCP 26 goes to priority 0, expected a priority with PFC (3)");
+  EXPECT_EQ(finding.evidence(0).basis(), "2 of 3 nodes on rail 0 give it one with PFC");
+  EXPECT_EQ(finding.remedies(0).command(), "dcb app replace dev rail0 dscp-prio 26:3");
+}
+
+TEST(PfcCoversRoceDscp, NamesTrustInPcp) {
+  auto nodes = Nodes(3, testing::LabNode);
+  testing::TrustPcp(nodes[1], 1);
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_THAT(finding.title(), HasSubstr("port trusts PCP, expected trust in DSCP"));
+  EXPECT_EQ(finding.evidence(0).basis(), "2 of 3 nodes on rail 1");
+}
+
+TEST(PfcCoversRoceDscp, BothFaultsOfAPortGiveBothFindings) {
+  auto nodes = Nodes(3, testing::LabNode);
+  testing::SetPfc(nodes[1], 0, 0);
+  testing::MapDscp(nodes[1], 0, 26, 0);
+  EXPECT_THAT(Failures(nodes),
+              ElementsAre("pfc_covers_roce_dscp n2/rxe0/1", "pfc_equal_on_rail n2/rxe0/1"));
+}
+
+TEST(PfcCoversRoceDscp, AllowsAnotherDscpWhenTheRailUsesIt) {
+  auto nodes = Nodes(3, testing::LabNode, {.rails = 1});
+  for (auto& node : nodes) testing::SetPfc(node, 0, 1U << 5);
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  testing::MapDscp(nodes[1], 0, 46, 0);
+  EXPECT_EQ(TheFailure(nodes).title(),
+            "DSCP 46 goes to priority 0, expected a priority with PFC (5)");
+}
+
+TEST(PfcCoversRoceDscp, FailsWhenNoDscpOfTheRailIsCovered) {
+  auto nodes = Nodes(2, testing::BnxtNode, {.rails = 1});
+  for (auto& node : nodes) testing::SetPfc(node, 0, 1U << 4);
+  EXPECT_THAT(Failures(nodes), ElementsAre("pfc_covers_roce_dscp n1/bnxt_re0/1",
+                                           "pfc_covers_roce_dscp n2/bnxt_re0/1"));
+  EXPECT_EQ(Judge(nodes).findings[0].title(),
+            "no DSCP goes to a priority with PFC, expected one to go to 4");
+}
+
+TEST(PfcCoversRoceDscp, LossyRoceIsFine) {
+  auto nodes = Nodes(3, testing::LabNode);
+  for (auto& node : nodes)
+    for (std::uint32_t rail = 0; rail < 2; ++rail) {
+      testing::SetPfc(node, rail, 0);
+      testing::TrustPcp(node, rail);
+    }
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  EXPECT_THAT(Unknowns(nodes), IsEmpty());
+}
+
+TEST(PfcCoversRoceDscp, PcpWithoutVlanFailsAndWithVlanIsUnknown) {
+  auto nodes = Nodes(2, testing::LabNode, {.rails = 1});
+  for (auto& node : nodes) testing::TrustPcp(node, 0);
+  EXPECT_THAT(Failures(nodes),
+              ElementsAre("pfc_covers_roce_dscp n1/rxe0/1", "pfc_covers_roce_dscp n2/rxe0/1"));
+  for (auto& node : nodes)
+    for (auto& gid : *testing::PortOf(node, 0).mutable_gids())
+      if (!gid.link_local()) gid.set_netdev("rail0.100");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  EXPECT_THAT(Unknowns(nodes),
+              ElementsAre("pfc_covers_roce_dscp n1/rxe0/1", "pfc_covers_roce_dscp n2/rxe0/1"));
+}
+
+TEST(PfcCoversRoceDscp, IsUnknownWithoutTrustOrMap) {
+  auto nodes = Nodes(3, testing::BnxtNode, {.rails = 1});
+  testing::NetdevOf(nodes[0], 0).mutable_dcb()->clear_trust();
+  testing::NetdevOf(nodes[1], 0).mutable_dcb()->clear_dscp_to_priority();
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  EXPECT_THAT(Unknowns(nodes), ElementsAre("pfc_covers_roce_dscp n1/bnxt_re0/1",
+                                           "pfc_covers_roce_dscp n2/bnxt_re0/1"));
+}
+
+TEST(PfcCoversRoceDscp, SurvivesAbsurdPriorities) {
+  auto nodes = Nodes(3, testing::LabNode);
+  testing::MapDscp(nodes[1], 0, 26, 4'000'000'000U);
+  EXPECT_EQ(TheFailure(nodes).rule(), "pfc_covers_roce_dscp");
+}
+
+}  // namespace
+}  // namespace fabric::rules
