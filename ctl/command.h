@@ -1,70 +1,102 @@
-// Commands of fabricctl. A command is a stateless value; it returns what there is to say, and one
-// renderer prints it in the format that --output names.
+// Commands of fabricctl. A command is a stateless value: a path, sentences, a table of options and
+// a function. It returns what there is to say, and one renderer prints it in the format that
+// --output names. The parser, the help texts and docs/reference/CLI.md are made from the same
+// tables.
 #pragma once
 
-#include <any>
+#include <google/protobuf/message.h>
+
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/status.h"
-
-namespace CLI {
-class App;
-}
-namespace google::protobuf {
-class Message;
-}
 
 namespace fabric::ctl {
 
+class Arguments;
 class Client;
 
-// Rows under titled columns, and the message they were made from: json and yaml print the message,
-// table and wide the rows, name the first column.
+// Rows under titled columns. Every row has as many cells as there are columns. A cell is "-" for
+// what is absent, never empty.
 struct Table {
   struct Column {
     std::string title;
     bool wide_only = false;
     bool right_aligned = false;  // Numbers
+    bool coloured = false;       // Words of state and severity: see render.cc.
+    std::size_t width_min = 0;   // For streams, whose later rows are not known yet.
   };
+  std::string title;  // A line above the columns; none when empty.
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;
+  std::string empty_note;  // Instead of columns without rows: "no findings". On standard error.
+  bool wide_only = false;
 };
 
-// Exit statuses; documented in the manual page and in README.
+// Exit statuses; documented in help texts and in the reference.
 inline constexpr int kExitOk = 0;
-inline constexpr int kExitFindings = 1;     // Findings, or failed probes.
+inline constexpr int kExitFindings = 1;  // Findings, or failed probes.
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitUnreachable = 3;  // Cannot reach the controller, or timed out.
 inline constexpr int kExitNotAllowed = 4;
-inline constexpr int kExitError = 5;        // Anything else; said on standard error.
+inline constexpr int kExitError = 5;  // Anything else; said on standard error.
 
+// What a command has to say. json and yaml print the message; table and wide the lines and the
+// tables; name the names.
 struct Output {
-  Table table;
+  std::vector<Table> tables;
   std::unique_ptr<google::protobuf::Message> message;
-  std::string before;  // Lines above the table, for people only (table, wide).
-  std::string after;   // Lines below it.
+  std::vector<std::string> names;  // One for each thing, fit to be given to another command.
+  std::string before;              // Lines above the tables, each with its newline.
+  std::string after;               // Lines below them.
   int exit_status = kExitOk;
 };
 
-// Where a command that goes on (watching) prints as it goes. Returns false when printing failed and
-// the command should end.
+// The world of a command that goes on.
 class Stream {
  public:
   virtual ~Stream() = default;
+  // Prints as it goes: rows without column titles, messages on one line. False when printing failed
+  // and the command should end.
   virtual bool Print(const Output& output) = 0;
+  // Replaces the line of progress; shown only when standard error is a terminal. Empty removes it.
+  virtual void Progress(std::string_view line) = 0;
+  // Waits. False when the person at the keyboard wants an end.
+  virtual bool Wait(Duration duration) = 0;
+};
+
+// One option, or one operand when `name` does not begin with dashes.
+struct Option {
+  enum class Kind {
+    kFlag,
+    kText,
+    kChoice,    // One of the words that `value` lists: "latency|bandwidth|both"
+    kNumber,    // 32 bits
+    kSequence,  // 64 bits
+    kNumbers,   // "0,1"
+    kWords,     // "n1,n2"
+    kDuration,  // "500ms", "10s", "2m"
+  };
+  std::string_view name;  // "--node"; operands "NAME"
+  Kind kind = Kind::kText;
+  std::string_view value;  // What help calls the value; empty for flags.
+  std::string_view help;
+  std::string_view fallback;  // Taken when the option is not given; empty: none.
+  char letter = '\0';         // The 'o' of -o.
+  bool required = false;
 };
 
 struct Command {
-  std::string_view path;     // "probe run"
-  std::string_view summary;  // One line, for help and for the generated reference.
-  std::string_view example;  // One command line, without the prompt.
-  // Adds options to the subcommand; values are kept in the returned object until run.
-  std::any (*configure)(CLI::App& app);
-  Result<Output> (*run)(Client& client, const std::any& arguments, Stream& stream);
+  std::string_view path;         // "probe run"
+  std::string_view summary;      // One line, for help and for the generated reference.
+  std::string_view description;  // What the columns mean and when it fails; sentences.
+  std::string_view example;      // One command line, without the prompt.
+  std::span<const Option> options;
+  Result<Output> (*run)(Client& client, const Arguments& arguments, Stream& stream);
 };
 
 std::span<const Command* const> AllCommands();  // Generated; see commands/CMakeLists.txt.

@@ -1,0 +1,36 @@
+// One run of fabricctl: from the words of the command line to output and an exit status. What
+// belongs to the process (arguments, environment, terminal, signals) comes in from main.cc.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "ctl/client.h"
+#include "ctl/command.h"
+
+namespace fabric::ctl {
+
+class Console {
+ public:
+  virtual ~Console() = default;
+  virtual bool Out(std::string_view text) = 0;  // False when it could not be written.
+  virtual void Err(std::string_view text) = 0;
+  virtual bool Wait(Duration duration) = 0;  // False when it was interrupted.
+};
+
+struct Environment {
+  std::string controller;  // FABRICCTL_CONTROLLER, empty when not set
+  bool colour = false;     // Standard output is a terminal, and NO_COLOR is not set.
+  bool progress = false;   // Standard error is a terminal.
+};
+
+using Connect = std::function<std::unique_ptr<Client>(const ClientOptions&)>;
+
+// Returns the exit status.
+int Run(std::span<const std::string_view> words, std::span<const Command* const> commands,
+        const Environment& environment, const Connect& connect, Console& console);
+
+}  // namespace fabric::ctl

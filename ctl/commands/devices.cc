@@ -1,0 +1,82 @@
+#include "base/text.h"
+#include "ctl/arguments.h"
+#include "ctl/cells.h"
+#include "ctl/client.h"
+#include "proto/names.h"
+
+namespace fabric::ctl {
+namespace {
+
+constexpr Option kOptions[] = {{.name = "NODE", .value = "NODE", .help = "Only this node."}};
+
+std::vector<std::string> Row(const v1::DeviceSummary& port) {
+  return {
+      Cell(port.node()),
+      Cell(port.device()),
+      Format("{}", port.port()),
+      NumberCell(port.has_rail(), port.rail()),
+      Cell(port.netdev()),
+      Cell(Name(port.protocol())),
+      Cell(Name(port.state())),
+      RateCell(port.has_rate_bps(), port.rate_bps()),
+      NumberCell(port.has_active_mtu_bytes(), port.active_mtu_bytes()),
+      NumberCell(port.has_netdev_mtu_bytes(), port.netdev_mtu_bytes()),
+      port.has_pfc_enabled_mask() ? PriorityMask(port.pfc_enabled_mask()) : std::string(kAbsent),
+      Cell(Name(port.trust())),
+      Cell(Name(port.physical_state())),
+      NumberCell(port.has_gid_index(), port.gid_index()),
+      Cell(port.gid()),
+      Cell(port.driver()),
+      Cell(port.firmware()),
+      Cell(port.pci_address()),
+  };
+}
+
+Result<Output> RunDevices(Client& client, const Arguments& arguments, Stream&) {
+  v1::ListDevicesRequest request;
+  request.set_node(arguments.Text("NODE"));
+  ASSIGN_OR_RETURN(v1::ListDevicesResponse response, client.ListDevices(request));
+  Output output;
+  Table table{.columns = {{.title = "NODE"},
+                          {.title = "DEVICE"},
+                          {.title = "PORT", .right_aligned = true},
+                          {.title = "RAIL", .right_aligned = true},
+                          {.title = "NETDEV"},
+                          {.title = "PROTOCOL"},
+                          {.title = "STATE", .coloured = true},
+                          {.title = "RATE", .right_aligned = true},
+                          {.title = "RDMA MTU", .right_aligned = true},
+                          {.title = "MTU", .right_aligned = true},
+                          {.title = "PFC"},
+                          {.title = "TRUST"},
+                          {.title = "PHYSICAL", .wide_only = true},
+                          {.title = "INDEX", .wide_only = true, .right_aligned = true},
+                          {.title = "GID", .wide_only = true},
+                          {.title = "DRIVER", .wide_only = true},
+                          {.title = "FIRMWARE", .wide_only = true},
+                          {.title = "PCI", .wide_only = true}},
+              .empty_note = "No RDMA devices."};
+  for (const v1::DeviceSummary& port : response.devices()) {
+    table.rows.push_back(Row(port));
+    output.names.push_back(Format("{}/{}/{}", port.node(), port.device(), port.port()));
+  }
+  output.tables.push_back(std::move(table));
+  output.message = std::make_unique<v1::ListDevicesResponse>(std::move(response));
+  return output;
+}
+
+}  // namespace
+
+extern const Command devices = {
+    .path = "devices",
+    .summary = "List the RDMA ports of all nodes with their netdevs and settings.",
+    .description =
+        "RDMA MTU is the active path MTU of the port and MTU that of its netdev, both in "
+        "bytes. PFC lists the lossless priorities. INDEX and GID are those that probes "
+        "use.",
+    .example = "fabricctl devices n1",
+    .options = kOptions,
+    .run = RunDevices,
+};
+
+}  // namespace fabric::ctl

@@ -1,0 +1,111 @@
+#include "base/text.h"
+#include "ctl/arguments.h"
+#include "ctl/cells.h"
+#include "ctl/client.h"
+#include "proto/names.h"
+#include "proto/timestamps.h"
+
+namespace fabric::ctl {
+namespace {
+
+constexpr Option kOptions[] = {
+    {.name = "--watch", .kind = Option::Kind::kFlag, .help = "Go on until interrupted. Required."},
+    {.name = "--since",
+     .kind = Option::Kind::kSequence,
+     .value = "SEQ",
+     .help = "Begin after the event of this number, as far back as the controller keeps them."},
+};
+
+std::string Measured(const v1::ProbeResult& result) {
+  std::string text(Name(result.status()));
+  if (result.has_latency()) text += Format(", median {:.2f} µs", result.latency().median_us());
+  if (result.has_bandwidth()) text += ", " + BitRate(result.bandwidth().mean_bps());
+  if (!result.reason().empty()) text += ": " + result.reason();
+  return text;
+}
+
+// Kind, subject, and what happened.
+std::vector<std::string> Describe(const v1::Event& event) {
+  switch (event.body_case()) {
+    case v1::Event::kNode: {
+      const v1::NodeSummary& summary = event.node();
+      if (summary.state() == v1::NODE_STATE_LOST)
+        return {"node", summary.name(), "lost: " + Cell(summary.lost_reason())};
+      return {"node", summary.name(), "connected"};
+    }
+    case v1::Event::kFinding: {
+      const v1::Finding& finding = event.finding();
+      return {"finding", SubjectName(finding.subject()),
+              Format("{} {} {}: {}", Name(finding.state()), Name(finding.severity()),
+                     finding.rule(), finding.title())};
+    }
+    case v1::Event::kCampaign: {
+      const v1::Campaign& campaign = event.campaign();
+      return {"campaign", campaign.id(),
+              Format("{}, {}: {} ok, {} failed", Name(campaign.state()),
+                     Count(campaign.probes_planned(), "probe"), campaign.probes_ok(),
+                     campaign.probes_failed())};
+    }
+    case v1::Event::kPairResult: {
+      const v1::PairResult& pair = event.pair_result();
+      return {"probe", Format("{}->{}", pair.from().node(), pair.to().node()),
+              Format("rail {} {} {}", pair.from().rail(), ProbeKindName(pair.probe()),
+                     Measured(pair.result()))};
+    }
+    case v1::Event::kPort: {
+      const v1::PortEvent& port = event.port();
+      return {"port", Format("{}/{}/{}", port.node(), port.device(), port.port()),
+              Format("{} -> {}", Name(port.before()), Name(port.after()))};
+    }
+    case v1::Event::BODY_NOT_SET: break;
+  }
+  return {"event", std::string(kAbsent), "of a kind that this fabricctl does not know"};
+}
+
+Output EventOutput(const v1::Event& event) {
+  Table table{.columns = {{.title = "TIME", .width_min = 20},
+                          {.title = "SEQ", .right_aligned = true, .width_min = 5},
+                          {.title = "KIND", .width_min = 8},
+                          {.title = "SUBJECT", .width_min = 12},
+                          {.title = "WHAT"}}};
+  std::vector<std::string> row = {ToString(event.at()), Format("{}", event.sequence())};
+  for (std::string& cell : Describe(event)) row.push_back(std::move(cell));
+  table.rows.push_back(std::move(row));
+  Output output;
+  output.tables.push_back(std::move(table));
+  output.names.push_back(Format("{}", event.sequence()));
+  output.message = std::make_unique<v1::Event>(event);
+  return output;
+}
+
+Result<Output> RunEvents(Client& client, const Arguments& arguments, Stream& stream) {
+  if (!arguments.Flag("--watch"))
+    return Status(Code::kInvalidArgument, "events only come as a stream: fabricctl events --watch");
+  v1::WatchEventsRequest request;
+  request.set_after_sequence(arguments.Sequence("--since"));
+  std::uint64_t last = request.after_sequence();
+  const Status ended = client.WatchEvents(request, [&](const v1::Event& event) {
+    last = event.sequence();
+    return stream.Print(EventOutput(event));
+  });
+  if (ended.ok()) return Status(Code::kInternal, "cannot write to standard output");
+  if (last == 0) return ended;
+  return Status(ended.code(),
+                Format("{}; to go on from here: events --watch --since {}", ended.message(), last));
+}
+
+}  // namespace
+
+extern const Command events = {
+    .path = "events",
+    .summary = "Watch what happens: nodes, ports, findings, campaigns and their probes.",
+    .description =
+        "One line for each event: time, number, kind, subject and what happened. -o json "
+        "prints one object on each line. Goes on until it is interrupted or the "
+        "controller ends the stream.",
+    .example = "fabricctl events --watch -o json",
+    .options = kOptions,
+    .run = RunEvents,
+};
+
+}  // namespace fabric::ctl

@@ -1,0 +1,57 @@
+#include "ctl/arguments.h"
+#include "ctl/client.h"
+#include "ctl/finding_table.h"
+
+namespace fabric::ctl {
+namespace {
+
+constexpr Option kOptions[] = {
+    {.name = "--node", .value = "NAME", .help = "Only findings about this node."},
+    {.name = "--rule", .value = "RULE", .help = "Only findings of this rule."},
+    {.name = "--severity",
+     .kind = Option::Kind::kChoice,
+     .value = "info|warning|error|critical",
+     .help = "Only findings at least this severe."},
+    {.name = "--all", .kind = Option::Kind::kFlag, .help = "Resolved findings too."},
+    {.name = "--unknown",
+     .kind = Option::Kind::kFlag,
+     .help = "Also what a rule could not judge because something could not be read."},
+};
+
+v1::Severity SeverityNamed(std::string_view name) {
+  if (name == "info") return v1::SEVERITY_INFO;
+  if (name == "warning") return v1::SEVERITY_WARNING;
+  if (name == "error") return v1::SEVERITY_ERROR;
+  return name == "critical" ? v1::SEVERITY_CRITICAL : v1::SEVERITY_UNSPECIFIED;
+}
+
+Result<Output> RunFindings(Client& client, const Arguments& arguments, Stream&) {
+  v1::ListFindingsRequest request;
+  request.set_node(arguments.Text("--node"));
+  request.set_rule(arguments.Text("--rule"));
+  request.set_min_severity(SeverityNamed(arguments.Text("--severity")));
+  request.set_include_resolved(arguments.Flag("--all"));
+  request.set_include_unknown(arguments.Flag("--unknown"));
+  ASSIGN_OR_RETURN(v1::ListFindingsResponse response, client.ListFindings(request));
+  Output output;
+  output.tables.push_back(FindingTable(response.findings(), arguments.Flag("--all")));
+  output.names = FindingNames(response.findings());
+  if (AnyFailing(response.findings())) output.exit_status = kExitFindings;
+  output.message = std::make_unique<v1::ListFindingsResponse>(std::move(response));
+  return output;
+}
+
+}  // namespace
+
+extern const Command findings = {
+    .path = "findings",
+    .summary = "List what is wrong with the fabric.",
+    .description =
+        "-o wide adds since when, what was expected and seen, and the command that mends "
+        "it. Exits with 1 when an open finding fails.",
+    .example = "fabricctl findings --node n2 -o wide",
+    .options = kOptions,
+    .run = RunFindings,
+};
+
+}  // namespace fabric::ctl

@@ -1,0 +1,191 @@
+#include "base/text.h"
+#include "ctl/arguments.h"
+#include "ctl/cells.h"
+#include "ctl/client.h"
+#include "proto/names.h"
+#include "proto/timestamps.h"
+
+namespace fabric::ctl {
+namespace {
+
+constexpr Option kOptions[] = {
+    {.name = "NAME", .value = "NAME", .help = "The node, as `nodes` lists it.", .required = true}};
+
+std::string PeerMemoryText(const v1::NodeSnapshot& snapshot) {
+  if (!snapshot.has_peer_memory()) return std::string(kAbsent);
+  const v1::PeerMemory& peer = snapshot.peer_memory();
+  if (peer.nvidia_peermem_loaded())
+    return peer.version().empty() ? "nvidia_peermem" : "nvidia_peermem " + peer.version();
+  if (peer.nv_peer_mem_loaded()) return "nv_peer_mem";
+  return peer.has_nvidia_peermem_loaded() ? "not loaded" : std::string(kAbsent);
+}
+
+std::string SummaryLines(const v1::GetNodeResponse& response) {
+  const v1::NodeSummary& summary = response.summary();
+  const bool lost = summary.state() == v1::NODE_STATE_LOST;
+  std::string lines = Format("Name:         {}\n", summary.name());
+  lines += Format("State:        {} since {}\n", lost ? "lost" : "connected",
+                  ToString(summary.state_since()));
+  if (lost) lines += Format("Reason:       {}\n", Cell(summary.lost_reason()));
+  lines += Format("Reported:     {}\n", ToString(summary.reported_at()));
+  lines += Format("Kernel:       {}\n", Cell(summary.kernel_release()));
+  lines += Format("Agent:        {}\n", Cell(summary.agent_version()));
+  lines += Format("Peer memory:  {}\n", PeerMemoryText(response.snapshot()));
+  return lines + Format("Findings:     {}\n", summary.findings_open());
+}
+
+Table PortTable(const v1::NodeSnapshot& snapshot) {
+  Table table{.title = "RDMA ports",
+              .columns = {{.title = "DEVICE"},
+                          {.title = "PORT", .right_aligned = true},
+                          {.title = "NETDEV"},
+                          {.title = "STATE", .coloured = true},
+                          {.title = "PHYSICAL"},
+                          {.title = "LINK"},
+                          {.title = "RATE", .right_aligned = true},
+                          {.title = "MTU", .right_aligned = true},
+                          {.title = "LID", .wide_only = true, .right_aligned = true},
+                          {.title = "DRIVER", .wide_only = true},
+                          {.title = "FIRMWARE", .wide_only = true},
+                          {.title = "PCI", .wide_only = true},
+                          {.title = "NODE GUID", .wide_only = true}},
+              .empty_note = "No RDMA devices."};
+  for (const v1::RdmaDevice& device : snapshot.rdma_devices())
+    for (const v1::Port& port : device.ports())
+      table.rows.push_back(
+          {device.name(), Format("{}", port.number()), Cell(port.netdev()),
+           Cell(Name(port.state())), Cell(Name(port.physical_state())),
+           Cell(Name(port.link_layer())), RateCell(port.has_rate_bps(), port.rate_bps()),
+           NumberCell(port.has_active_mtu_bytes(), port.active_mtu_bytes()),
+           NumberCell(port.has_lid(), port.lid()), Cell(device.driver()), Cell(device.firmware()),
+           Cell(device.pci_address()), Cell(device.node_guid())});
+  return table;
+}
+
+Table GidTable(const v1::NodeSnapshot& snapshot) {
+  Table table{.title = "GIDs",
+              .columns = {{.title = "DEVICE"},
+                          {.title = "PORT", .right_aligned = true},
+                          {.title = "INDEX", .right_aligned = true},
+                          {.title = "TYPE"},
+                          {.title = "NETDEV"},
+                          {.title = "GID"},
+                          {.title = "IPV4"}},
+              .empty_note = "No GIDs.",
+              .wide_only = true};
+  for (const v1::RdmaDevice& device : snapshot.rdma_devices())
+    for (const v1::Port& port : device.ports())
+      for (const v1::Gid& gid : port.gids())
+        table.rows.push_back({device.name(), Format("{}", port.number()), Format("{}", gid.index()),
+                              Cell(Name(gid.type())), Cell(gid.netdev()), Cell(gid.gid()),
+                              Cell(gid.ipv4())});
+  return table;
+}
+
+std::string Bandwidths(const v1::DcbConfig& dcb) {
+  std::vector<std::string> percents;
+  for (const std::uint32_t percent : dcb.ets().tc_tx_bandwidth_percent())
+    percents.push_back(Format("{}", percent));
+  return Cell(Join(percents, ","));
+}
+
+std::string Addresses(const v1::NetInterface& netdev) {
+  return Cell(Join({netdev.addresses().begin(), netdev.addresses().end()}, ","));
+}
+
+// "26>3,48>6": DSCP to priority, from the APP table.
+std::string DscpText(const v1::DcbConfig& dcb) {
+  std::vector<std::string> entries;
+  for (const v1::AppEntry& entry : dcb.app())
+    if (entry.selector() == v1::APP_SELECTOR_DSCP)
+      entries.push_back(Format("{}>{}", entry.protocol(), entry.priority()));
+  if (!dcb.app_read()) return std::string(kAbsent);
+  return entries.empty() ? "none" : Join(entries, ",");
+}
+
+Table NetdevTable(const v1::NodeSnapshot& snapshot) {
+  Table table{.title = "Network interfaces",
+              .columns = {{.title = "NETDEV"},
+                          {.title = "STATE"},
+                          {.title = "MTU", .right_aligned = true},
+                          {.title = "SPEED", .right_aligned = true},
+                          {.title = "PFC"},
+                          {.title = "TRUST"},
+                          {.title = "DSCP>PRIORITY"},
+                          {.title = "ETS %"},
+                          {.title = "ADDRESSES", .wide_only = true},
+                          {.title = "DRIVER", .wide_only = true},
+                          {.title = "PCI", .wide_only = true}},
+              .empty_note = "No network interfaces."};
+  for (const v1::NetInterface& netdev : snapshot.net_interfaces()) {
+    const v1::DcbConfig& dcb = netdev.dcb();
+    table.rows.push_back(
+        {netdev.name(), Cell(Name(netdev.oper_state())),
+         NumberCell(netdev.has_mtu_bytes(), netdev.mtu_bytes()),
+         RateCell(netdev.has_speed_bps(), netdev.speed_bps()),
+         dcb.has_pfc() ? PriorityMask(dcb.pfc().enabled_mask()) : std::string(kAbsent),
+         Cell(Name(dcb.trust())), DscpText(dcb), Bandwidths(dcb), Addresses(netdev),
+         Cell(netdev.driver()), Cell(netdev.pci_address())});
+  }
+  return table;
+}
+
+Table GpuTable(const v1::NodeSnapshot& snapshot) {
+  Table table{.title = "GPUs",
+              .columns = {{.title = "PCI"},
+                          {.title = "ID"},
+                          {.title = "DRIVER"},
+                          {.title = "NUMA", .right_aligned = true}},
+              .empty_note = "No GPUs."};
+  for (const v1::Gpu& gpu : snapshot.gpus())
+    table.rows.push_back(
+        {gpu.pci_address(), Format("{}:{}", Cell(gpu.vendor_id()), Cell(gpu.device_id())),
+         Cell(gpu.driver()), gpu.has_numa_node() ? Format("{}", gpu.numa_node()) : Cell("")});
+  return table;
+}
+
+Table GapTable(const v1::NodeSnapshot& snapshot) {
+  Table table{.title = "Gaps: what could not be read",
+              .columns = {{.title = "INSPECTOR"},
+                          {.title = "SUBJECT"},
+                          {.title = "CODE"},
+                          {.title = "PATH"},
+                          {.title = "REASON"}},
+              .empty_note = "No gaps."};
+  for (const v1::Gap& gap : snapshot.gaps())
+    table.rows.push_back({Cell(gap.inspector()), Cell(gap.subject()), Cell(Name(gap.code())),
+                          Cell(gap.path()), Cell(gap.reason())});
+  return table;
+}
+
+Result<Output> RunNode(Client& client, const Arguments& arguments, Stream&) {
+  v1::GetNodeRequest request;
+  request.set_name(arguments.Text("NAME"));
+  ASSIGN_OR_RETURN(v1::GetNodeResponse response, client.GetNode(request));
+  const v1::NodeSnapshot& snapshot = response.snapshot();
+  Output output;
+  output.before = SummaryLines(response);
+  output.tables.push_back(PortTable(snapshot));
+  output.tables.push_back(GidTable(snapshot));
+  output.tables.push_back(NetdevTable(snapshot));
+  output.tables.push_back(GpuTable(snapshot));
+  output.tables.push_back(GapTable(snapshot));
+  output.names.push_back(response.summary().name());
+  output.message = std::make_unique<v1::GetNodeResponse>(std::move(response));
+  return output;
+}
+
+}  // namespace
+
+extern const Command node = {
+    .path = "node",
+    .summary = "Show one node: its ports, its settings, and what could not be read.",
+    .description =
+        "-o wide adds the GID tables, addresses, drivers and firmware; -o json and yaml "
+        "print the whole snapshot with counters.",
+    .example = "fabricctl node n1 -o wide",
+    .options = kOptions,
+    .run = RunNode,
+};
+
+}  // namespace fabric::ctl

@@ -1,0 +1,70 @@
+#include "base/text.h"
+#include "ctl/arguments.h"
+#include "ctl/cells.h"
+#include "ctl/client.h"
+#include "proto/timestamps.h"
+
+namespace fabric::ctl {
+namespace {
+
+std::string_view StateName(v1::NodeState state) {
+  switch (state) {
+    case v1::NODE_STATE_CONNECTED: return "connected";
+    case v1::NODE_STATE_LOST: return "lost";
+    default: return "";
+  }
+}
+
+Result<Output> RunNodes(Client& client, const Arguments&, Stream&) {
+  ASSIGN_OR_RETURN(v1::ListNodesResponse response, client.ListNodes({}));
+  Output output;
+  Table table{.columns = {{.title = "NAME"},
+                          {.title = "STATE", .coloured = true},
+                          {.title = "DEVICES", .right_aligned = true},
+                          {.title = "ACTIVE PORTS", .right_aligned = true},
+                          {.title = "GPUS", .right_aligned = true},
+                          {.title = "FINDINGS", .right_aligned = true},
+                          {.title = "GAPS", .right_aligned = true},
+                          {.title = "SINCE", .wide_only = true},
+                          {.title = "REPORTED", .wide_only = true},
+                          {.title = "KERNEL", .wide_only = true},
+                          {.title = "AGENT", .wide_only = true}},
+              .empty_note = "No nodes: no agent has reported yet."};
+  for (const v1::NodeSummary& summary : response.nodes()) {
+    table.rows.push_back({
+        Cell(summary.name()),
+        Cell(StateName(summary.state())),
+        Format("{}", summary.devices()),
+        Format("{}/{}", summary.ports_active(), summary.ports()),
+        Format("{}", summary.gpus()),
+        Format("{}", summary.findings_open()),
+        Format("{}", summary.gaps()),
+        ToString(summary.state_since()),
+        ToString(summary.reported_at()),
+        Cell(summary.kernel_release()),
+        Cell(summary.agent_version()),
+    });
+    output.names.push_back(summary.name());
+    if (summary.state() == v1::NODE_STATE_LOST)
+      output.after += Format("{} was lost at {}: {}\n", summary.name(),
+                             ToString(summary.state_since()), Cell(summary.lost_reason()));
+  }
+  output.tables.push_back(std::move(table));
+  output.message = std::make_unique<v1::ListNodesResponse>(std::move(response));
+  return output;
+}
+
+}  // namespace
+
+extern const Command nodes = {
+    .path = "nodes",
+    .summary = "List the nodes that have ever reported, lost ones included.",
+    .description =
+        "FINDINGS counts failing findings; GAPS what the agent could not read. The "
+        "reasons of lost nodes stand below the table.",
+    .example = "fabricctl nodes -o wide",
+    .options = {},
+    .run = RunNodes,
+};
+
+}  // namespace fabric::ctl

@@ -1,0 +1,48 @@
+#include "base/text.h"
+#include "ctl/arguments.h"
+#include "ctl/cells.h"
+#include "ctl/client.h"
+#include "proto/names.h"
+#include "proto/timestamps.h"
+
+namespace fabric::ctl {
+namespace {
+
+Result<Output> RunProbeList(Client& client, const Arguments&, Stream&) {
+  ASSIGN_OR_RETURN(v1::ListCampaignsResponse response, client.ListCampaigns({}));
+  Output output;
+  Table table{.columns = {{.title = "ID"},
+                          {.title = "STATE", .coloured = true},
+                          {.title = "STARTED"},
+                          {.title = "ENDED"},
+                          {.title = "ROUNDS", .right_aligned = true},
+                          {.title = "PROBES", .right_aligned = true},
+                          {.title = "OK", .right_aligned = true},
+                          {.title = "FAILED", .right_aligned = true},
+                          {.title = "SKIPPED", .wide_only = true, .right_aligned = true}},
+              .empty_note = "No campaigns: start one with fabricctl probe run."};
+  for (const v1::Campaign& campaign : response.campaigns()) {
+    table.rows.push_back(
+        {Cell(campaign.id()), Cell(Name(campaign.state())), ToString(campaign.started_at()),
+         ToString(campaign.ended_at()), Format("{}", campaign.rounds()),
+         Format("{}", campaign.probes_planned()), Format("{}", campaign.probes_ok()),
+         Format("{}", campaign.probes_failed()), Format("{}", campaign.skipped_size())});
+    output.names.push_back(campaign.id());
+  }
+  output.tables.push_back(std::move(table));
+  output.message = std::make_unique<v1::ListCampaignsResponse>(std::move(response));
+  return output;
+}
+
+}  // namespace
+
+extern const Command probe_list = {
+    .path = "probe list",
+    .summary = "List the probe campaigns, newest first.",
+    .description = {},
+    .example = "fabricctl probe list",
+    .options = {},
+    .run = RunProbeList,
+};
+
+}  // namespace fabric::ctl

@@ -1,0 +1,41 @@
+#include "ctl/arguments.h"
+#include "ctl/cells.h"
+#include "ctl/client.h"
+#include "proto/names.h"
+
+namespace fabric::ctl {
+namespace {
+
+Result<Output> RunRules(Client& client, const Arguments&, Stream&) {
+  ASSIGN_OR_RETURN(v1::ListRulesResponse response, client.ListRules({}));
+  Output output;
+  Table table{.columns = {{.title = "RULE"},
+                          {.title = "SEVERITY"},
+                          {.title = "SCOPE"},
+                          {.title = "WHAT MUST HOLD"},
+                          {.title = "WHY", .wide_only = true},
+                          {.title = "SOURCE", .wide_only = true}},
+              .empty_note = "No rules."};
+  for (const v1::RuleInfo& rule : response.rules()) {
+    table.rows.push_back({Cell(rule.id()), Cell(Name(rule.severity())), Cell(Name(rule.scope())),
+                          Cell(rule.title()), Cell(rule.why()), Cell(rule.source())});
+    output.names.push_back(rule.id());
+  }
+  output.tables.push_back(std::move(table));
+  output.message = std::make_unique<v1::ListRulesResponse>(std::move(response));
+  return output;
+}
+
+}  // namespace
+
+extern const Command rules = {
+    .path = "rules",
+    .summary = "List the rules that the controller evaluates.",
+    .description =
+        "-o wide adds what happens when a rule does not hold, and where that is written.",
+    .example = "fabricctl rules -o wide",
+    .options = {},
+    .run = RunRules,
+};
+
+}  // namespace fabric::ctl

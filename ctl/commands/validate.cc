@@ -1,0 +1,36 @@
+#include "base/text.h"
+#include "ctl/arguments.h"
+#include "ctl/cells.h"
+#include "ctl/client.h"
+#include "ctl/finding_table.h"
+
+namespace fabric::ctl {
+namespace {
+
+Result<Output> RunValidate(Client& client, const Arguments&, Stream&) {
+  ASSIGN_OR_RETURN(v1::ValidateResponse response, client.Validate({}));
+  Output output;
+  output.before = Format("{}, {}: {} pass, {} fail, {} unknown\n", Count(response.nodes(), "node"),
+                         Count(response.rules(), "rule"), response.counts().pass(),
+                         response.counts().fail(), response.counts().unknown());
+  output.tables.push_back(FindingTable(response.findings(), false));
+  output.names = FindingNames(response.findings());
+  if (response.counts().fail() > 0) output.exit_status = kExitFindings;
+  output.message = std::make_unique<v1::ValidateResponse>(std::move(response));
+  return output;
+}
+
+}  // namespace
+
+extern const Command validate = {
+    .path = "validate",
+    .summary = "Evaluate every rule now; count the verdicts and list what is not a pass.",
+    .description =
+        "Unknown means that something the rule needs could not be read; it is never "
+        "counted as a pass. Exits with 1 when a verdict is a failure.",
+    .example = "fabricctl validate",
+    .options = {},
+    .run = RunValidate,
+};
+
+}  // namespace fabric::ctl

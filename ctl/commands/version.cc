@@ -1,0 +1,40 @@
+#include "base/version.h"
+#include "base/text.h"
+#include "ctl/arguments.h"
+#include "ctl/cells.h"
+#include "ctl/client.h"
+#include "proto/timestamps.h"
+
+namespace fabric::ctl {
+namespace {
+
+Result<Output> RunVersion(Client& client, const Arguments&, Stream&) {
+  auto message = std::make_unique<v1::GetVersionResponse>();
+  std::string controller;
+  if (auto response = client.GetVersion({}); response.ok()) {
+    *message = *std::move(response);
+    controller = Format("{}, up since {}", message->version(), ToString(message->started_at()));
+  } else {
+    controller = Format("{} ({})", kAbsent, response.status().message());
+  }
+  Output output;
+  output.before = Format("fabricctl {}\nfabricd   {}\n", kVersion, controller);
+  output.names.emplace_back(kVersion);
+  output.message = std::move(message);
+  return output;
+}
+
+}  // namespace
+
+extern const Command version = {
+    .path = "version",
+    .summary = "Show the versions of this program and of the controller.",
+    .description =
+        "Works without a controller and says so. -o json and yaml print the "
+        "controller's part; name prints this program's version.",
+    .example = "fabricctl version",
+    .options = {},
+    .run = RunVersion,
+};
+
+}  // namespace fabric::ctl

@@ -1,0 +1,82 @@
+#include "ctl/finding_table.h"
+
+#include <algorithm>
+
+#include "ctl/cells.h"
+#include "proto/names.h"
+#include "proto/timestamps.h"
+
+namespace fabric::ctl {
+namespace {
+
+bool Before(const v1::Finding* a, const v1::Finding* b) {
+  if (a->verdict() != b->verdict()) return a->verdict() < b->verdict();
+  if (a->severity() != b->severity()) return a->severity() > b->severity();
+  if (a->rule() != b->rule()) return a->rule() < b->rule();
+  const std::string subject_a = SubjectName(a->subject());
+  const std::string subject_b = SubjectName(b->subject());
+  if (subject_a != subject_b) return NaturalLess(subject_a, subject_b);
+  return a->id() < b->id();
+}
+
+std::vector<const v1::Finding*> Sorted(const Findings& findings) {
+  std::vector<const v1::Finding*> sorted;
+  for (const v1::Finding& finding : findings) sorted.push_back(&finding);
+  std::ranges::sort(sorted, Before);
+  return sorted;
+}
+
+std::string Fix(const v1::Finding& finding) {
+  if (finding.remedies().empty()) return Cell("");
+  const v1::Remedy& remedy = finding.remedies(0);
+  return Cell(remedy.command().empty() ? remedy.note() : remedy.command());
+}
+
+}  // namespace
+
+Table FindingTable(const Findings& findings, bool with_state) {
+  Table table{.columns = {{.title = "SEVERITY", .coloured = true},
+                          {.title = "RULE"},
+                          {.title = "SUBJECT"},
+                          {.title = "WHAT"},
+                          {.title = "OPENED", .wide_only = true},
+                          {.title = "EXPECTED", .wide_only = true},
+                          {.title = "SEEN", .wide_only = true},
+                          {.title = "FIX", .wide_only = true},
+                          {.title = "ID", .wide_only = true}},
+              .empty_note = "No findings."};
+  if (with_state) table.columns.insert(table.columns.begin(), {.title = "STATE", .coloured = true});
+  for (const v1::Finding* finding : Sorted(findings)) {
+    const bool unknown = finding->verdict() == v1::VERDICT_UNKNOWN;
+    const v1::Evidence evidence =
+        finding->evidence().empty() ? v1::Evidence() : finding->evidence(0);
+    std::vector<std::string> row = {
+        unknown ? "unknown" : Cell(Name(finding->severity())),
+        Cell(finding->rule()),
+        SubjectName(finding->subject()),
+        Cell(finding->title()),
+        ToString(finding->opened_at()),
+        Cell(evidence.expected()),
+        Cell(evidence.seen()),
+        Fix(*finding),
+        Cell(finding->id()),
+    };
+    if (with_state) row.insert(row.begin(), Cell(Name(finding->state())));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+bool AnyFailing(const Findings& findings) {
+  return std::ranges::any_of(findings, [](const v1::Finding& finding) {
+    return finding.verdict() == v1::VERDICT_FAIL && finding.state() != v1::FINDING_STATE_RESOLVED;
+  });
+}
+
+std::vector<std::string> FindingNames(const Findings& findings) {
+  std::vector<std::string> names;
+  for (const v1::Finding* finding : Sorted(findings)) names.push_back(finding->id());
+  return names;
+}
+
+}  // namespace fabric::ctl

@@ -1,0 +1,72 @@
+// fabricctl: words in, one command, text out.
+//
+//   words -> arguments -> command -> client -> fabricd
+//                            |
+//                            v
+//                         output -> render -> console
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "ctl/app.h"
+
+namespace {
+
+volatile sig_atomic_t interrupted = 0;
+
+void OnInterrupt(int) {
+  interrupted = 1;
+}
+
+class ProcessConsole final : public fabric::ctl::Console {
+ public:
+  bool Out(std::string_view text) override {
+    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+           std::fflush(stdout) == 0;
+  }
+  void Err(std::string_view text) override {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+  }
+
+  // From the first wait on, the first Ctrl-C ends the wait and the second one the program.
+  bool Wait(fabric::Duration duration) override {
+    struct sigaction action = {};
+    action.sa_handler = OnInterrupt;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    if (!handling_) {
+      sigaction(SIGINT, &action, nullptr);
+      sigaction(SIGTERM, &action, nullptr);
+      handling_ = true;
+    }
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+    if (interrupted == 0) poll(nullptr, 0, static_cast<int>(ms));
+    return interrupted == 0;
+  }
+
+ private:
+  bool handling_ = false;
+};
+
+bool IsSet(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no thread yet
+  return value != nullptr && *value != '\0';
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  fabric::ctl::Environment environment;
+  if (IsSet("FABRICCTL_CONTROLLER"))
+    environment.controller = std::getenv("FABRICCTL_CONTROLLER");  // NOLINT: as above
+  environment.colour = isatty(STDOUT_FILENO) == 1 && !IsSet("NO_COLOR");
+  environment.progress = isatty(STDERR_FILENO) == 1;
+  ProcessConsole console;
+  const std::vector<std::string_view> words(argv + 1, argv + argc);
+  return fabric::ctl::Run(words, fabric::ctl::AllCommands(), environment,
+                          fabric::ctl::MakeGrpcClient, console);
+}

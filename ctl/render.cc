@@ -1,0 +1,207 @@
+#include "ctl/render.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "base/text.h"
+#include "proto/json.h"
+
+namespace fabric::ctl {
+namespace {
+
+constexpr std::string_view kGap = "  ";
+constexpr std::string_view kRed = "\x1b[31m";
+constexpr std::string_view kYellow = "\x1b[33m";
+constexpr std::string_view kGreen = "\x1b[32m";
+constexpr std::string_view kPlain = "\x1b[0m";
+
+struct WordColour {
+  std::string_view word;
+  std::string_view colour;
+};
+constexpr WordColour kWordColours[] = {
+    {"critical", kRed},   {"error", kRed},       {"warning", kYellow},   {"unknown", kYellow},
+    {"lost", kRed},       {"connected", kGreen}, {"DOWN", kRed},         {"INIT", kYellow},
+    {"ARMED", kYellow},   {"ACTIVE", kGreen},    {"FAIL", kRed},         {"UNKNOWN", kYellow},
+    {"ok", kGreen},       {"refused", kRed},     {"unreachable", kRed},  {"setup failed", kRed},
+    {"timed out", kRed},  {"failed", kRed},      {"cancelled", kYellow}, {"running", kYellow},
+    {"resolved", kGreen}, {"open", kRed},        {"done", kGreen},
+};
+
+std::string_view ColourOf(std::string_view word) {
+  for (const WordColour& row : kWordColours)
+    if (row.word == word) return row.colour;
+  return {};
+}
+
+struct Rune {
+  std::uint32_t code = 0;
+  std::size_t bytes = 1;
+  bool valid = false;
+};
+
+// The first character of a text that is not empty.
+Rune FirstRune(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return {lead, 1, true};
+  const std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return {};
+  std::uint32_t code = lead & (0x7fu >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return {};
+    code = code << 6 | (byte(i) & 0x3fu);
+  }
+  constexpr std::array<std::uint32_t, 5> kSmallest = {0, 0, 0x80, 0x800, 0x10000};
+  if (code < kSmallest[bytes] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return {};
+  return {code, bytes, true};
+}
+
+struct Range {
+  std::uint32_t first;
+  std::uint32_t last;
+};
+// Marks that join the character before them, and what has no width at all.
+constexpr Range kZeroWidth[] = {
+    {0x300, 0x36f}, {0x200b, 0x200f}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}};
+// East Asian wide and full width, and pictographs (Unicode TR 11).
+constexpr Range kDoubleWidth[] = {{0x1100, 0x115f},   {0x2e80, 0x303e},  {0x3041, 0xa4cf},
+                                  {0xac00, 0xd7a3},   {0xf900, 0xfaff},  {0xfe30, 0xfe6f},
+                                  {0xff00, 0xff60},   {0xffe0, 0xffe6},  {0x1f300, 0x1f64f},
+                                  {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
+
+bool In(std::span<const Range> ranges, std::uint32_t code) {
+  return std::ranges::any_of(
+      ranges, [&](const Range& range) { return range.first <= code && code <= range.last; });
+}
+
+// The columns of `table` that the format shows.
+std::vector<std::size_t> Shown(const Table& table, bool wide) {
+  std::vector<std::size_t> shown;
+  for (std::size_t i = 0; i < table.columns.size(); ++i)
+    if (wide || !table.columns[i].wide_only) shown.push_back(i);
+  return shown;
+}
+
+std::string Line(const std::vector<std::string>& cells, const std::vector<Table::Column>& columns,
+                 const std::vector<std::size_t>& shown, const std::vector<std::size_t>& widths,
+                 bool colour) {
+  std::string line;
+  for (std::size_t n = 0; n < shown.size(); ++n) {
+    const std::size_t i = shown[n];
+    const std::string text = Printable(cells[i]);
+    const std::string padding(widths[n] - std::min(widths[n], DisplayWidth(text)), ' ');
+    const std::string_view paint =
+        colour && columns[i].coloured ? ColourOf(text) : std::string_view();
+    if (n > 0) line += kGap;
+    if (columns[i].right_aligned) line += padding;
+    line += paint;
+    line += text;
+    if (!paint.empty()) line += kPlain;
+    if (!columns[i].right_aligned && n + 1 < shown.size()) line += padding;
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+std::string TableText(const Table& table, const RenderOptions& options) {
+  const std::vector<std::size_t> shown = Shown(table, options.format == OutputFormat::kWide);
+  std::vector<std::string> titles;
+  for (const Table::Column& column : table.columns) titles.push_back(column.title);
+  std::vector<std::size_t> widths;
+  for (const std::size_t i : shown) {
+    std::size_t width = options.stream ? table.columns[i].width_min
+                                       : DisplayWidth(Printable(table.columns[i].title));
+    for (const auto& row : table.rows) width = std::max(width, DisplayWidth(Printable(row[i])));
+    widths.push_back(width);
+  }
+  std::string text;
+  if (!table.title.empty()) text += Printable(table.title) + "\n";
+  if (!options.stream) text += Line(titles, table.columns, shown, widths, false);
+  for (const auto& row : table.rows)
+    text += Line(row, table.columns, shown, widths, options.colour);
+  return text;
+}
+
+std::string PrintableLines(std::string_view lines) {
+  std::string printable;
+  for (; !lines.empty(); lines.remove_prefix(std::min(lines.size(), lines.find('\n') + 1))) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    printable += Printable(line) + "\n";
+    if (line.size() == lines.size()) break;
+  }
+  return printable;
+}
+
+// Blank lines between what stands on lines of its own.
+void Append(std::string_view part, std::string& text) {
+  if (part.empty()) return;
+  if (!text.empty()) text += "\n";
+  text += part;
+}
+
+}  // namespace
+
+Rendered Render(const Output& output, const RenderOptions& options) {
+  Rendered rendered;
+  switch (options.format) {
+    case OutputFormat::kJson:
+      rendered.out = ToJson(*output.message, !options.stream);
+      if (!rendered.out.ends_with('\n')) rendered.out += '\n';
+      return rendered;
+    case OutputFormat::kYaml:
+      rendered.out = (options.stream ? "---\n" : "") + ToYaml(*output.message);
+      return rendered;
+    case OutputFormat::kName:
+      for (const std::string& name : output.names) rendered.out += Printable(name) + "\n";
+      return rendered;
+    case OutputFormat::kTable:
+    case OutputFormat::kWide: break;
+  }
+  rendered.out = PrintableLines(output.before);
+  for (const Table& table : output.tables) {
+    if (table.wide_only && options.format != OutputFormat::kWide) continue;
+    if (table.rows.empty() && !table.empty_note.empty())
+      rendered.notes += table.empty_note + "\n";
+    else
+      Append(TableText(table, options), rendered.out);
+  }
+  Append(PrintableLines(output.after), rendered.out);
+  return rendered;
+}
+
+OutputFormat FormatNamed(std::string_view name) {
+  if (name == "wide") return OutputFormat::kWide;
+  if (name == "json") return OutputFormat::kJson;
+  if (name == "yaml") return OutputFormat::kYaml;
+  if (name == "name") return OutputFormat::kName;
+  return OutputFormat::kTable;
+}
+
+std::size_t DisplayWidth(std::string_view text) {
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const Rune rune = FirstRune(text);
+    if (!In(kZeroWidth, rune.code)) width += In(kDoubleWidth, rune.code) ? 2 : 1;
+    text.remove_prefix(rune.bytes);
+  }
+  return width;
+}
+
+std::string Printable(std::string_view text) {
+  std::string printable;
+  while (!text.empty()) {
+    const Rune rune = FirstRune(text);
+    if (!rune.valid)
+      printable += '?';
+    else if (rune.code < 0x20 || (rune.code >= 0x7f && rune.code < 0xa0))
+      printable += ' ';
+    else
+      printable += text.substr(0, rune.bytes);
+    text.remove_prefix(rune.bytes);
+  }
+  return printable;
+}
+
+}  // namespace fabric::ctl

@@ -1,0 +1,177 @@
+// What is common to all commands: the command line, errors, colours, help.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "ctl/arguments.h"
+#include "ctl/help.h"
+#include "tests/testing/golden.h"
+#include "tests/testing/paths.h"
+#include "tests/unit/ctl/fake_client.h"
+
+namespace fabric::ctl {
+namespace {
+
+using fabric::testing::MatchesGolden;
+
+struct Mistake {
+  std::string_view words;
+  std::string_view err;
+};
+
+TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
+  constexpr Mistake kMistakes[] = {
+      {"", "no command given; see fabricctl --help"},
+      {"ndoes", "unknown command 'ndoes' (did you mean nodes?)"},
+      {"frobnicate", "unknown command 'frobnicate'; see fabricctl --help"},
+      {"probe", "probe needs one of: run, list or show"},
+      {"probe rn", "unknown command 'probe rn' (did you mean run?)"},
+      {"nodes extra", "nodes: unexpected argument 'extra'"},
+      {"node", "node needs NAME; see fabricctl node --help"},
+      {"findings --nod n1", "unknown option '--nod' (did you mean --node?)"},
+      {"findings --frobnicate", "unknown option '--frobnicate'; see fabricctl findings --help"},
+      {"nodes -x", "unknown option '-x'; see fabricctl nodes --help"},
+      {"findings --node", "--node needs NAME"},
+      {"findings --all=yes", "--all takes no value, saw 'yes'"},
+      {"findings --node=", "--node: expected NAME, saw nothing"},
+      {"nodes -o jsn",
+       "--output: expected table, wide, json, yaml or name; saw 'jsn' (did you mean json?)"},
+      {"nodes --timeout 10", "--timeout: expected a duration such as 500ms, 10s or 2m; saw '10'"},
+      {"nodes --timeout 0s", "--timeout: expected a duration such as 500ms, 10s or 2m; saw '0s'"},
+      {"probe run --rails 0,x", "--rails: expected a number, saw 'x'"},
+      {"probe run --bytes 5000000000", "--bytes: expected a number, saw '5000000000'"},
+      {"probe run --nodes n1,,n2", "--nodes: expected names between commas, saw 'n1,,n2'"},
+      {"nodes --controller 10.0.0.1", "--controller: expected HOST:PORT, saw '10.0.0.1'"},
+      {"nodes --controller h:99999", "--controller: expected HOST:PORT, saw 'h:99999'"},
+      {"nodes --controller ::1:9418", "--controller: expected HOST:PORT, saw '::1:9418'"},
+  };
+  for (const Mistake& mistake : kMistakes) {
+    FakeController controller;
+    const Said said = RunWords(mistake.words, controller);
+    EXPECT_EQ(said.err, "fabricctl: " + std::string(mistake.err) + "\n") << mistake.words;
+    EXPECT_EQ(said.status, kExitUsage) << mistake.words;
+    EXPECT_EQ(said.out, "") << mistake.words;
+  }
+}
+
+TEST(CommandLine, OptionsStandAnywhere) {
+  for (const std::string_view words :
+       {"--controller [::1]:1 node n1 --timeout=500ms",
+        "node --timeout 500ms --controller=[::1]:1 n1",
+        "node n1 --timeout 1s --controller h:2 --timeout 500ms --controller [::1]:1",
+        "node --timeout 500ms --controller [::1]:1 -- n1"}) {
+    FakeController controller;
+    EXPECT_EQ(RunWords(words, controller).status, kExitOk) << words;
+    EXPECT_EQ(controller.node_request.name(), "n1") << words;
+    EXPECT_EQ(controller.options.controller, "[::1]:1") << words;
+    EXPECT_EQ(controller.options.timeout, std::chrono::milliseconds(500)) << words;
+  }
+}
+
+TEST(Controller, ComesFromTheOptionThenTheEnvironmentThenTheDefault) {
+  FakeController controller;
+  RunWords("nodes", controller);
+  EXPECT_EQ(controller.options.controller, "127.0.0.1:9418");
+  EXPECT_EQ(controller.options.timeout, std::chrono::seconds(10));
+  RunWords("nodes", controller, {.controller = "env:1"});
+  EXPECT_EQ(controller.options.controller, "env:1");
+  RunWords("nodes --controller flag:1", controller, {.controller = "env:1"});
+  EXPECT_EQ(controller.options.controller, "flag:1");
+  EXPECT_EQ(RunWords("nodes", controller, {.controller = "env"}).err,
+            "fabricctl: FABRICCTL_CONTROLLER: expected HOST:PORT, saw 'env'\n");
+}
+
+struct Failure {
+  Code code;
+  int status;
+};
+
+TEST(Failures, HaveTheirExitStatus) {
+  constexpr Failure kFailures[] = {
+      {Code::kUnavailable, kExitUnreachable},
+      {Code::kDeadlineExceeded, kExitUnreachable},
+      {Code::kPermissionDenied, kExitNotAllowed},
+      {Code::kUnauthenticated, kExitNotAllowed},
+      {Code::kInvalidArgument, kExitUsage},
+      {Code::kNotFound, kExitError},
+      {Code::kInternal, kExitError},
+  };
+  for (const Failure& failure : kFailures) {
+    FakeController controller;
+    controller.failure = Status(failure.code, "why");
+    for (const Command* command : AllCommands()) {
+      if (command->path == "version") continue;  // It works without a controller.
+      std::string words(command->path);
+      for (const Option& option : command->options)
+        if (option.required) words += " x";
+      if (command->path == "events") words += " --watch";
+      controller.campaign = {v1::Campaign()};
+      const Said said = RunWords(words, controller);
+      EXPECT_EQ(said.status, failure.status) << words << CodeName(failure.code);
+      EXPECT_TRUE(said.err.starts_with("fabricctl: why")) << said.err;
+      EXPECT_EQ(said.out, "");
+    }
+  }
+}
+
+TEST(Failures, OfWritingAreSaid) {
+  FakeController controller;
+  controller.nodes.add_nodes()->set_name("n1");
+  const Said said = RunWords("nodes", controller, {.writable = false});
+  EXPECT_EQ(said.err, "fabricctl: cannot write to standard output\n");
+  EXPECT_EQ(said.status, kExitError);
+}
+
+TEST(Failures, FromAfarCannotDriveTheTerminal) {
+  FakeController controller;
+  controller.failure = Status(Code::kNotFound, "no \x1b[2Jnode");
+  EXPECT_EQ(RunWords("nodes", controller).err, "fabricctl: no  [2Jnode\n");
+}
+
+TEST(Colours, AreForTerminalsAndCanBeRefused) {
+  FakeController controller;
+  v1::NodeSummary& summary = *controller.nodes.add_nodes();
+  summary.set_name("n1");
+  summary.set_state(v1::NODE_STATE_CONNECTED);
+  const auto coloured = [](const Said& said) { return said.out.find('\x1b') != std::string::npos; };
+  EXPECT_FALSE(coloured(RunWords("nodes", controller)));
+  EXPECT_TRUE(coloured(RunWords("nodes", controller, {.colour = true})));
+  EXPECT_FALSE(coloured(RunWords("nodes --no-color", controller, {.colour = true})));
+  EXPECT_FALSE(coloured(RunWords("nodes -o json", controller, {.colour = true})));
+}
+
+TEST(Help, OfTheProgramAGroupAndACommand) {
+  FakeController controller;
+  EXPECT_TRUE(MatchesGolden("ctl/help", RunWords("--help", controller).out));
+  EXPECT_TRUE(MatchesGolden("ctl/help_probe", RunWords("probe --help", controller).out));
+  EXPECT_TRUE(MatchesGolden("ctl/help_matrix", RunWords("matrix -h", controller).out));
+  EXPECT_EQ(RunWords("help matrix", controller).out, RunWords("matrix --help", controller).out);
+  EXPECT_EQ(RunWords("help", controller).status, kExitOk);
+}
+
+TEST(Help, EveryCommandHasASentenceAndAnExampleThatParses) {
+  for (const Command* command : AllCommands()) {
+    EXPECT_TRUE(command->summary.ends_with(".")) << command->path;
+    EXPECT_TRUE(command->example.starts_with("fabricctl ")) << command->path;
+    std::vector<std::string_view> words;
+    std::istringstream example{std::string(command->example)};
+    std::vector<std::string> kept{std::istream_iterator<std::string>(example), {}};
+    words.assign(kept.begin() + 1, kept.end());
+    const auto parsed = ParseCommandLine(words, AllCommands());
+    ASSERT_TRUE(parsed.ok()) << command->example << parsed.status().message();
+    EXPECT_EQ(parsed->command, command) << command->example;
+  }
+}
+
+TEST(Reference, PageIsCurrent) {
+  const auto path = std::filesystem::path(fabric::testing::kSourceDir) / "docs/reference/CLI.md";
+  std::ostringstream page;
+  page << std::ifstream(path).rdbuf();
+  EXPECT_TRUE(page.str() == ReferencePage(AllCommands()))
+      << path << " is stale; write it again: fabricctl reference > docs/reference/CLI.md";
+}
+
+}  // namespace
+}  // namespace fabric::ctl

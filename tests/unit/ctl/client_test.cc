@@ -1,0 +1,127 @@
+// The real client against a small service Fabric on a port of the kernel's choice.
+#include "ctl/client.h"
+
+#include <fabric/v1/fabric.grpc.pb.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+
+namespace fabric::ctl {
+namespace {
+
+class Service final : public v1::Fabric::Service {
+ public:
+  grpc::Status ListNodes(grpc::ServerContext*, const v1::ListNodesRequest*,
+                         v1::ListNodesResponse* response) override {
+    response->add_nodes()->set_name("n1");
+    return grpc::Status::OK;
+  }
+  grpc::Status GetNode(grpc::ServerContext*, const v1::GetNodeRequest* request,
+                       v1::GetNodeResponse*) override {
+    return {grpc::StatusCode::NOT_FOUND, "no node '" + request->name() + "'"};
+  }
+  grpc::Status Validate(grpc::ServerContext*, const v1::ValidateRequest*,
+                        v1::ValidateResponse*) override {
+    return {grpc::StatusCode::PERMISSION_DENIED, "not yours"};
+  }
+  // Answers when the caller has given up.
+  grpc::Status ListRules(grpc::ServerContext* context, const v1::ListRulesRequest*,
+                         v1::ListRulesResponse*) override {
+    while (!context->IsCancelled()) std::this_thread::yield();
+    return grpc::Status::OK;
+  }
+  grpc::Status GetVersion(grpc::ServerContext*, const v1::GetVersionRequest*,
+                          v1::GetVersionResponse*) override {
+    return grpc::Status::OK;
+  }
+  grpc::Status WatchEvents(grpc::ServerContext*, const v1::WatchEventsRequest* request,
+                           grpc::ServerWriter<v1::Event>* writer) override {
+    for (std::uint64_t number = 1; number <= 3; ++number) {
+      v1::Event event;
+      event.set_sequence(request->after_sequence() + number);
+      if (!writer->Write(event)) break;
+    }
+    return grpc::Status::OK;
+  }
+};
+
+class GrpcClient : public ::testing::Test {
+ protected:
+  GrpcClient() {
+    int port = 0;
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(&service_);
+    server_ = builder.BuildAndStart();
+    options_ = {.controller = Format("127.0.0.1:{}", port), .timeout = std::chrono::seconds(60)};
+  }
+
+  Service service_;
+  std::unique_ptr<grpc::Server> server_;
+  ClientOptions options_;
+};
+
+TEST_F(GrpcClient, BringsTheAnswer) {
+  const auto response = MakeGrpcClient(options_)->ListNodes({});
+  ASSERT_TRUE(response.ok()) << response.status().message();
+  ASSERT_EQ(response->nodes_size(), 1);
+  EXPECT_EQ(response->nodes(0).name(), "n1");
+}
+
+TEST_F(GrpcClient, PassesOnWhatTheControllerSays) {
+  v1::GetNodeRequest request;
+  request.set_name("n9");
+  EXPECT_EQ(MakeGrpcClient(options_)->GetNode(request).status(),
+            Status(Code::kNotFound, "no node 'n9'"));
+  EXPECT_EQ(MakeGrpcClient(options_)->Validate({}).status(),
+            Status(Code::kPermissionDenied, "not yours"));
+}
+
+TEST_F(GrpcClient, SaysThatNobodyListens) {
+  server_->Shutdown();
+  EXPECT_EQ(
+      MakeGrpcClient(options_)->ListNodes({}).status(),
+      Status(Code::kUnavailable,
+             Format("cannot reach the controller at {}: connection refused", options_.controller)));
+  EXPECT_EQ(MakeGrpcClient(options_)->WatchEvents({}, [](const v1::Event&) { return true; }).code(),
+            Code::kUnavailable);
+}
+
+TEST_F(GrpcClient, GivesUpAfterTheTimeout) {
+  options_.timeout = std::chrono::milliseconds(200);
+  EXPECT_EQ(MakeGrpcClient(options_)->ListRules({}).status(),
+            Status(Code::kDeadlineExceeded,
+                   Format("cannot reach the controller at {}: no answer within 200 ms",
+                          options_.controller)));
+}
+
+TEST_F(GrpcClient, SaysThatItIsAnotherProgram) {
+  const Status status = MakeGrpcClient(options_)->ListDevices({}).status();
+  EXPECT_EQ(status.code(), Code::kUnimplemented);
+  EXPECT_TRUE(
+      status.message().starts_with(Format("what answers at {} is no fabricd, or an older "
+                                          "one",
+                                          options_.controller)))
+      << status.message();
+}
+
+TEST_F(GrpcClient, StreamsEventsUntilToldToStop) {
+  v1::WatchEventsRequest request;
+  request.set_after_sequence(40);
+  std::vector<std::uint64_t> seen;
+  const auto stop_at = [&](std::uint64_t last) {
+    return [&seen, last](const v1::Event& event) {
+      seen.push_back(event.sequence());
+      return event.sequence() != last;
+    };
+  };
+  EXPECT_TRUE(MakeGrpcClient(options_)->WatchEvents(request, stop_at(42)).ok());
+  EXPECT_EQ(seen, (std::vector<std::uint64_t>{41, 42}));
+  const Status ended = MakeGrpcClient(options_)->WatchEvents(request, stop_at(0));
+  EXPECT_EQ(ended.code(), Code::kUnavailable);
+  EXPECT_TRUE(ended.message().ends_with("ended the stream of events")) << ended.message();
+}
+
+}  // namespace
+}  // namespace fabric::ctl

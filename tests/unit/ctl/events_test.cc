@@ -1,0 +1,79 @@
+// The command events.
+#include <gtest/gtest.h>
+
+#include "tests/testing/golden.h"
+#include "tests/unit/ctl/fake_client.h"
+
+namespace fabric::ctl {
+namespace {
+
+using fabric::testing::MatchesGolden;
+
+FakeController WithEvents() {
+  FakeController controller;
+  for (const std::string_view json : {
+           R"({"sequence": "7", "at": "2026-11-21T01:16:05Z",
+               "node": {"name": "n1", "state": "NODE_STATE_CONNECTED"}})",
+           R"({"sequence": "8", "at": "2026-11-21T01:16:06Z",
+               "node": {"name": "n2", "state": "NODE_STATE_LOST", "lost_reason": "stream broke"}})",
+           R"({"sequence": "9", "at": "2026-11-21T01:16:07Z", "finding": {
+               "rule": "port_active", "severity": "SEVERITY_CRITICAL",
+               "state": "FINDING_STATE_OPEN", "title": "state is DOWN, expected ACTIVE",
+               "subject": {"node": "n1", "device": "rxe0", "port": 1}}})",
+           R"({"sequence": "10", "at": "2026-11-21T01:16:08Z", "campaign": {
+               "id": "c1", "state": "CAMPAIGN_STATE_DONE", "probes_planned": 1, "probes_ok": 1}})",
+           R"({"sequence": "11", "at": "2026-11-21T01:16:09Z", "pair_result": {
+               "from": {"node": "n1", "rail": 1}, "to": {"node": "n2", "rail": 1},
+               "probe": {"rc_write_latency": {}},
+               "result": {"status": "PROBE_STATUS_OK", "latency": {"median_us": 12.345}}}})",
+           R"({"sequence": "12", "at": "2026-11-21T01:16:10Z", "port": {
+               "node": "n1", "device": "rxe0", "port": 1, "before": "PORT_STATE_ACTIVE",
+               "after": "PORT_STATE_DOWN"}})",
+           R"({"sequence": "13", "at": "2026-11-21T01:16:11Z"})",
+       })
+    controller.events.push_back(FromText<v1::Event>(json));
+  return controller;
+}
+
+TEST(Events, OneLineEach) {
+  FakeController controller = WithEvents();
+  const Said said = RunWords("events --watch", controller);
+  EXPECT_TRUE(MatchesGolden("ctl/events", said.out));
+}
+
+TEST(Events, OneJsonObjectOnEachLine) {
+  FakeController controller = WithEvents();
+  controller.events.resize(2);
+  EXPECT_EQ(RunWords("events --watch -o json", controller).out,
+            "{\"sequence\":\"7\",\"at\":\"2026-11-21T01:16:05Z\",\"node\":{\"name\":\"n1\","
+            "\"state\":\"NODE_STATE_CONNECTED\"}}\n"
+            "{\"sequence\":\"8\",\"at\":\"2026-11-21T01:16:06Z\",\"node\":{\"name\":\"n2\","
+            "\"state\":\"NODE_STATE_LOST\",\"lost_reason\":\"stream broke\"}}\n");
+}
+
+TEST(Events, EndOfTheStreamSaysHowToGoOn) {
+  FakeController controller = WithEvents();
+  const Said said = RunWords("events --watch --since 6", controller);
+  EXPECT_EQ(controller.watch_request.after_sequence(), 6u);
+  EXPECT_EQ(said.err,
+            "fabricctl: stream ended; to go on from here: events --watch --since 13 (is fabricd "
+            "running? --controller HOST:PORT)\n");
+  EXPECT_EQ(said.status, kExitUnreachable);
+}
+
+TEST(Events, StopWhenNobodyReads) {
+  FakeController controller = WithEvents();
+  const Said said = RunWords("events --watch", controller, {.writable = false});
+  EXPECT_EQ(said.status, kExitError);
+  EXPECT_EQ(std::count(said.out.begin(), said.out.end(), '\n'), 1);
+}
+
+TEST(Events, WithoutWatchIsAMistake) {
+  FakeController controller;
+  const Said said = RunWords("events", controller);
+  EXPECT_EQ(said.err, "fabricctl: events only come as a stream: fabricctl events --watch\n");
+  EXPECT_EQ(said.status, kExitUsage);
+}
+
+}  // namespace
+}  // namespace fabric::ctl

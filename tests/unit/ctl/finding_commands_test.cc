@@ -1,0 +1,120 @@
+// The commands findings, rules and validate.
+#include <gtest/gtest.h>
+
+#include "tests/testing/golden.h"
+#include "tests/unit/ctl/fake_client.h"
+
+namespace fabric::ctl {
+namespace {
+
+using fabric::testing::MatchesGolden;
+
+constexpr std::string_view kFindings = R"("findings": [
+    {"id": "f3", "rule": "peermem_loaded", "verdict": "VERDICT_UNKNOWN",
+     "severity": "SEVERITY_ERROR", "subject": {"scope": "SCOPE_NODE", "node": "n10"},
+     "title": "module list not readable: permission denied", "state": "FINDING_STATE_OPEN",
+     "opened_at": "2026-11-21T01:16:07Z"},
+    {"id": "f2", "rule": "mtu_equal_on_rail", "verdict": "VERDICT_FAIL",
+     "severity": "SEVERITY_ERROR",
+     "subject": {"scope": "SCOPE_PORT", "node": "n10", "device": "rxe1", "port": 1},
+     "title": "MTU 1500, expected 4200", "state": "FINDING_STATE_OPEN",
+     "opened_at": "2026-11-21T01:16:06Z",
+     "evidence": [{"what": "MTU", "expected": "4200", "seen": "1500"}],
+     "remedies": [{"command": "ip link set rail1 mtu 4200"}]},
+    {"id": "f1", "rule": "mtu_equal_on_rail", "verdict": "VERDICT_FAIL",
+     "severity": "SEVERITY_ERROR",
+     "subject": {"scope": "SCOPE_PORT", "node": "n2", "device": "rxe1", "port": 1},
+     "title": "MTU 1500, expected 4200", "state": "FINDING_STATE_RESOLVED",
+     "opened_at": "2026-11-21T01:16:05Z", "remedies": [{"note": "see the switch"}]},
+    {"id": "f0", "rule": "duplicate_gid", "verdict": "VERDICT_FAIL",
+     "severity": "SEVERITY_CRITICAL", "subject": {"scope": "SCOPE_RAIL", "rail": 0},
+     "title": "GID 10.10.0.1 on n1 and n2", "state": "FINDING_STATE_OPEN",
+     "opened_at": "2026-11-21T01:16:08Z"}])";
+
+FakeController WithFindings() {
+  FakeController controller;
+  controller.findings =
+      FromText<v1::ListFindingsResponse>(std::string("{").append(kFindings).append("}"));
+  return controller;
+}
+
+TEST(Findings, MostSevereFirstUnknownLast) {
+  FakeController controller = WithFindings();
+  const Said said = RunWords("findings", controller);
+  EXPECT_TRUE(MatchesGolden("ctl/findings", said.out));
+  EXPECT_EQ(said.status, kExitFindings);
+}
+
+TEST(Findings, WideTellsEvidenceAndFix) {
+  FakeController controller = WithFindings();
+  EXPECT_TRUE(MatchesGolden("ctl/findings_wide", RunWords("findings -o wide", controller).out));
+  EXPECT_EQ(RunWords("findings -o name", controller).out, "f0\nf1\nf2\nf3\n");
+}
+
+TEST(Findings, AllSaysWhichAreResolved) {
+  FakeController controller = WithFindings();
+  EXPECT_TRUE(MatchesGolden("ctl/findings_all", RunWords("findings --all", controller).out));
+}
+
+TEST(Findings, FiltersAreTheControllers) {
+  FakeController controller;
+  RunWords("findings --node n2 --rule=port_active --severity warning --all --unknown", controller);
+  const v1::ListFindingsRequest& request = controller.findings_request;
+  EXPECT_EQ(request.node(), "n2");
+  EXPECT_EQ(request.rule(), "port_active");
+  EXPECT_EQ(request.min_severity(), v1::SEVERITY_WARNING);
+  EXPECT_TRUE(request.include_resolved());
+  EXPECT_TRUE(request.include_unknown());
+}
+
+TEST(Findings, OnlyOpenFailingOnesChangeTheExitStatus) {
+  FakeController controller = WithFindings();
+  auto& list = *controller.findings.mutable_findings();
+  list.erase(std::remove_if(list.begin(), list.end(),
+                            [](const v1::Finding& f) { return f.id() == "f0" || f.id() == "f2"; }),
+             list.end());
+  ASSERT_EQ(list.size(), 2);  // One unknown, one resolved.
+  EXPECT_EQ(RunWords("findings --all --unknown", controller).status, kExitOk);
+}
+
+TEST(Findings, NoneIsSaidOnStandardError) {
+  FakeController controller;
+  const Said said = RunWords("findings", controller);
+  EXPECT_EQ(said.out, "");
+  EXPECT_EQ(said.err, "No findings.\n");
+  EXPECT_EQ(said.status, kExitOk);
+}
+
+TEST(Rules, AreListed) {
+  FakeController controller;
+  controller.rules = FromText<v1::ListRulesResponse>(R"({"rules": [
+    {"id": "port_active", "title": "a port with a link is ACTIVE", "severity": "SEVERITY_CRITICAL",
+     "scope": "SCOPE_PORT", "why": "nothing can use it", "source": "IBTA volume 1, 7.2.7"}]})");
+  EXPECT_TRUE(MatchesGolden("ctl/rules", RunWords("rules", controller).out));
+  EXPECT_TRUE(MatchesGolden("ctl/rules_wide", RunWords("rules -o wide", controller).out));
+  EXPECT_EQ(RunWords("rules -o name", controller).out, "port_active\n");
+}
+
+TEST(Validate, CountsAndLists) {
+  FakeController controller;
+  controller.validation = FromText<v1::ValidateResponse>(
+      std::string(R"({"counts": {"pass": "45", "fail": "2", "unknown": "1"}, "nodes": 3,
+                      "rules": 1, )")
+          .append(kFindings)
+          .append("}"));
+  const Said said = RunWords("validate", controller);
+  EXPECT_TRUE(MatchesGolden("ctl/validate", said.out));
+  EXPECT_EQ(said.status, kExitFindings);
+}
+
+TEST(Validate, UnknownAloneIsNoFailure) {
+  FakeController controller;
+  controller.validation =
+      FromText<v1::ValidateResponse>(R"({"counts": {"pass": "45", "unknown": "1"}, "nodes": 1})");
+  const Said said = RunWords("validate", controller);
+  EXPECT_EQ(said.out, "1 node, 0 rules: 45 pass, 0 fail, 1 unknown\n");
+  EXPECT_EQ(said.status, kExitOk);
+}
+
+}  // namespace
+}  // namespace fabric::ctl
