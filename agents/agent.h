@@ -3,11 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -17,11 +16,15 @@
 namespace fabric::agent {
 
 // The outside world of an Agent. Implemented with gRPC and threads in production, faked in tests.
+// None of these calls back into the agent.
 class AgentOutput {
  public:
   virtual ~AgentOutput() = default;
-  virtual void Dial() = 0;                                  // OnConnected or OnDisconnected follows.
-  virtual void Send(const v1::AgentMessage& message) = 0;   // Queued; dropped when not connected.
+  virtual void Dial() = 0;    // OnConnected or OnDisconnected follows.
+  virtual void HangUp() = 0;  // OnDisconnected follows.
+  // False while a snapshot or change has not left yet: the next change waits and carries both.
+  virtual bool Idle() = 0;
+  virtual void Send(const v1::AgentMessage& message) = 0;  // Queued; dropped when not connected.
   virtual void StartProbe(const v1::ProbeAssignment& assignment) = 0;
   virtual void ContinueProbe(const v1::ProbeStart& start) = 0;
   virtual void StopProbe(const v1::ProbeStop& stop) = 0;
@@ -29,15 +32,17 @@ class AgentOutput {
 };
 
 struct AgentOptions {
+  std::vector<std::string> probe_kinds;                   // That this agent can run.
   Duration counters_interval = std::chrono::seconds(5);   // How often changed counters are sent.
   Duration backoff_min = std::chrono::milliseconds(500);  // Doubles with each failure, with jitter
   Duration backoff_max = std::chrono::seconds(30);        // of half of it, up to this.
-  std::uint64_t seed = 0;                                 // Of the jitter.
+  Duration welcome_max = std::chrono::seconds(10);  // From Dial() to the controller's Welcome.
+  std::uint64_t seed = 0;                           // Of the jitter.
 };
 
 class Agent {
  public:
-  Agent(const AgentOptions& options, AgentOutput& output);
+  Agent(AgentOptions options, AgentOutput& output);
 
   void OnSnapshot(v1::NodeSnapshot snapshot, Moment now);  // After each inspection.
   void OnConnected(Moment now);
@@ -46,25 +51,28 @@ class Agent {
   void Tick(Moment now);
 
   bool connected() const { return state_ == State::kStreaming; }
-  // When Tick has to be called at the latest.
-  Moment next_dial() const { return next_dial_; }
+  // When Tick has to be called at the latest, if nothing else happens.
+  SteadyTime next_tick() const;
 
  private:
-  enum class State { kWaiting, kDialing, kGreeting, kStreaming };
+  enum class State { kWaiting, kDialing, kGreeting, kStreaming, kHangingUp };
 
-  void SendSnapshot(Moment now);
+  void OnWelcome(const v1::Welcome& welcome, Moment now);
+  void SendState(Moment now);  // A whole snapshot, or what has changed since the last one.
 
   const AgentOptions options_;
   AgentOutput& output_;
   State state_ = State::kWaiting;
-  Moment next_dial_{};
+  SteadyTime next_dial_{};  // While waiting.
+  SteadyTime dialed_at_{};
+  SteadyTime streaming_since_{};
   Duration backoff_{};
   std::minstd_rand random_;
   std::optional<v1::NodeSnapshot> latest_;
   std::optional<v1::NodeSnapshot> sent_;  // What the controller has. Empty: wants a whole one.
-  Moment counters_sent_at_{};
+  SteadyTime counters_sent_at_{};
   Duration heartbeat_interval_{};
-  Moment heartbeat_at_{};
+  SteadyTime heartbeat_at_{};
   std::uint64_t heartbeat_sequence_ = 0;
 };
 

@@ -1,0 +1,140 @@
+#include "agents/agent.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "proto/snapshot_change.h"
+
+namespace fabric::agent {
+namespace {
+
+constexpr Duration kHeartbeatDefault = std::chrono::seconds(1);
+constexpr Duration kIdleTick = std::chrono::seconds(1);
+
+// Takes over a change without its counters, which stay as the controller has them.
+void CopySettings(const v1::NodeSnapshot& from, v1::NodeSnapshot& to) {
+  auto counters = std::move(*to.mutable_counters());
+  to = from;
+  *to.mutable_counters() = std::move(counters);
+}
+
+}  // namespace
+
+Agent::Agent(AgentOptions options, AgentOutput& output)
+    : options_(std::move(options)),
+      output_(output),
+      backoff_(options_.backoff_min),
+      random_(static_cast<std::minstd_rand::result_type>(options_.seed)) {}
+
+void Agent::OnSnapshot(v1::NodeSnapshot snapshot, Moment now) {
+  latest_ = std::move(snapshot);
+  SendState(now);
+}
+
+void Agent::OnConnected(Moment) {
+  if (state_ != State::kDialing) return;
+  state_ = State::kGreeting;
+  v1::AgentMessage message;
+  v1::Hello& hello = *message.mutable_hello();
+  *hello.mutable_node() = latest_->node();
+  for (const std::string& kind : options_.probe_kinds) hello.add_probe_kinds(kind);
+  output_.Send(message);
+}
+
+void Agent::OnDisconnected(const Status& why, Moment now) {
+  if (state_ == State::kWaiting) return;
+  // A connection that held for a while was a good one; one that is dropped at once is not, and the
+  // controller is spared as if it had not answered.
+  if (state_ == State::kStreaming && now.steady - streaming_since_ >= options_.backoff_max)
+    backoff_ = options_.backoff_min;
+  state_ = State::kWaiting;
+  sent_.reset();
+  std::uniform_int_distribution<Duration::rep> jitter(backoff_.count() / 2, backoff_.count());
+  next_dial_ = now.steady + Duration(jitter(random_));
+  backoff_ = std::min(backoff_ * 2, options_.backoff_max);
+  output_.StopAllProbes("the controller is not connected: " + why.message());
+}
+
+void Agent::OnMessage(const v1::ControllerMessage& message, Moment now) {
+  if (message.has_welcome()) return OnWelcome(message.welcome(), now);
+  if (state_ != State::kStreaming) return;  // Nothing may come before Welcome.
+  switch (message.body_case()) {
+    case v1::ControllerMessage::kProbeAssignment:
+      return output_.StartProbe(message.probe_assignment());
+    case v1::ControllerMessage::kProbeStart: return output_.ContinueProbe(message.probe_start());
+    case v1::ControllerMessage::kProbeStop: return output_.StopProbe(message.probe_stop());
+    case v1::ControllerMessage::kSnapshotRequest: sent_.reset(); return SendState(now);
+    case v1::ControllerMessage::kWelcome:
+    case v1::ControllerMessage::BODY_NOT_SET: return;  // Of a newer controller
+  }
+}
+
+void Agent::OnWelcome(const v1::Welcome& welcome, Moment now) {
+  if (state_ != State::kGreeting) return;
+  state_ = State::kStreaming;
+  streaming_since_ = now.steady;
+  heartbeat_interval_ = welcome.heartbeat_interval_ms() == 0
+                            ? kHeartbeatDefault
+                            : std::chrono::milliseconds(welcome.heartbeat_interval_ms());
+  heartbeat_at_ = now.steady + heartbeat_interval_;
+  SendState(now);
+}
+
+void Agent::SendState(Moment now) {
+  if (state_ != State::kStreaming || !output_.Idle()) return;
+  v1::AgentMessage message;
+  if (!sent_) {
+    *message.mutable_snapshot() = *latest_;
+    sent_ = latest_;
+    counters_sent_at_ = now.steady;
+    return output_.Send(message);
+  }
+  const bool with_counters = now.steady - counters_sent_at_ >= options_.counters_interval;
+  auto change = Difference(*sent_, *latest_, with_counters);
+  if (!change) return;
+  if (with_counters) {
+    counters_sent_at_ = now.steady;
+    sent_ = latest_;
+  } else {
+    CopySettings(*latest_, *sent_);
+  }
+  *message.mutable_change() = *std::move(change);
+  output_.Send(message);
+}
+
+void Agent::Tick(Moment now) {
+  switch (state_) {
+    case State::kWaiting:
+      // The first thing to say is who this is, which the first inspection finds out.
+      if (!latest_ || now.steady < next_dial_) return;
+      state_ = State::kDialing;
+      dialed_at_ = now.steady;
+      return output_.Dial();
+    case State::kDialing:
+    case State::kGreeting:
+      if (now.steady - dialed_at_ < options_.welcome_max) return;
+      state_ = State::kHangingUp;
+      return output_.HangUp();
+    case State::kStreaming: {
+      if (now.steady < heartbeat_at_) return;
+      heartbeat_at_ = now.steady + heartbeat_interval_;
+      v1::AgentMessage message;
+      message.mutable_heartbeat()->set_sequence(++heartbeat_sequence_);
+      return output_.Send(message);
+    }
+    case State::kHangingUp: return;
+  }
+}
+
+SteadyTime Agent::next_tick() const {
+  switch (state_) {
+    case State::kWaiting: return next_dial_;
+    case State::kDialing:
+    case State::kGreeting: return dialed_at_ + options_.welcome_max;
+    case State::kStreaming: return heartbeat_at_;
+    case State::kHangingUp: return dialed_at_ + options_.welcome_max + kIdleTick;
+  }
+  return {};
+}
+
+}  // namespace fabric::agent

@@ -1,0 +1,120 @@
+#include "agents/loop.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <utility>
+
+#include "base/log.h"
+
+namespace fabric::agent {
+namespace {
+
+constexpr Duration kTickMax = std::chrono::seconds(1);
+constexpr Duration kTickMin = std::chrono::milliseconds(1);
+
+// Waits for `duration`, or until asked to stop.
+void Pause(const std::stop_token& stop, Duration duration) {
+  Mutex mutex;
+  std::condition_variable_any never;
+  MutexLock lock(mutex);
+  never.wait_for(lock, stop, duration, [] { return false; });
+}
+
+}  // namespace
+
+void Board::SetSnapshot(const v1::NodeSnapshot& snapshot, Duration inspection) {
+  MutexLock lock(mutex_);
+  snapshot_ = snapshot;
+  agent_.inspection = inspection;
+  ++agent_.inspections;
+}
+
+void Board::SetConnected(bool connected) {
+  MutexLock lock(mutex_);
+  agent_.connected = connected;
+}
+
+void Board::SetDropped(std::uint64_t messages) {
+  MutexLock lock(mutex_);
+  agent_.messages_dropped = messages;
+}
+
+std::optional<v1::RdmaDevice> Board::FindDevice(const std::string& name) {
+  MutexLock lock(mutex_);
+  for (const v1::RdmaDevice& device : snapshot_.rdma_devices())
+    if (device.name() == name) return device;
+  return std::nullopt;
+}
+
+std::uint64_t Board::inspections() {
+  MutexLock lock(mutex_);
+  return agent_.inspections;
+}
+
+NodeMetrics Board::Metrics() {
+  MutexLock lock(mutex_);
+  return {.snapshot = snapshot_, .agent = agent_};
+}
+
+void ReportsOverLink::Ready(const v1::ProbeReady& ready) {
+  v1::AgentMessage message;
+  *message.mutable_probe_ready() = ready;
+  link_.Send(message);
+}
+
+void ReportsOverLink::Armed(const v1::ProbeArmed& armed) {
+  v1::AgentMessage message;
+  *message.mutable_probe_armed() = armed;
+  link_.Send(message);
+}
+
+void ReportsOverLink::Outcome(const v1::ProbeOutcome& outcome) {
+  v1::AgentMessage message;
+  *message.mutable_probe_outcome() = outcome;
+  link_.Send(message);
+}
+
+void InspectionLoop::Run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    const Moment begin = clock.Now();
+    v1::NodeSnapshot snapshot = inspect(begin.wall);
+    const Duration took = clock.Now().steady - begin.steady;
+    board.SetSnapshot(snapshot, took);
+    inbox.OnSnapshot(std::move(snapshot));
+    // An inspection that takes long must not take all of a processor.
+    Pause(stop, std::max(interval - took, interval / 4));
+  }
+}
+
+void AgentLoop::Run(const std::stop_token& stop) {
+  std::string last_reason;
+  bool connected = false;
+  while (!stop.stop_requested()) {
+    const Duration wait = agent.next_tick() - clock.Now().steady;
+    auto event = inbox.Next(stop, std::clamp(wait, kTickMin, kTickMax));
+    const Moment now = clock.Now();
+    if (event) {
+      if (auto* snapshot = std::get_if<v1::NodeSnapshot>(&*event))
+        agent.OnSnapshot(std::move(*snapshot), now);
+      else if (const auto* message = std::get_if<v1::ControllerMessage>(&*event))
+        agent.OnMessage(*message, now);
+      else if (std::holds_alternative<Connected>(*event))
+        agent.OnConnected(now);
+      else if (const auto* gone = std::get_if<Disconnected>(&*event)) {
+        agent.OnDisconnected(gone->why, now);
+        if (std::exchange(last_reason, gone->why.message()) != gone->why.message())
+          log::Warning("not connected to {}: {}", controller, gone->why.message());
+      }
+    }
+    agent.Tick(now);
+    if (agent.connected() != connected) {
+      connected = agent.connected();
+      board.SetConnected(connected);
+      if (connected) log::Info("connected to {}", controller);
+      if (connected) last_reason.clear();
+    }
+    board.SetDropped(link.dropped());
+  }
+}
+
+}  // namespace fabric::agent

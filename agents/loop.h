@@ -1,0 +1,92 @@
+// The loops of fabric-agent's threads, and the state that they share.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "agents/agent.h"
+#include "agents/inbox.h"
+#include "agents/link.h"
+#include "agents/metrics.h"
+#include "agents/probe/runner.h"
+#include "base/clock.h"
+#include "base/mutex.h"
+#include "fabric/v1/inventory.pb.h"
+
+namespace fabric::agent {
+
+// What the daemon knows, for probes and metrics. Safe to use from any thread.
+class Board {
+ public:
+  void SetSnapshot(const v1::NodeSnapshot& snapshot, Duration inspection);
+  void SetConnected(bool connected);
+  void SetDropped(std::uint64_t messages);
+
+  std::optional<v1::RdmaDevice> FindDevice(const std::string& name);
+  std::uint64_t inspections();
+  NodeMetrics Metrics();
+
+ private:
+  Mutex mutex_;
+  v1::NodeSnapshot snapshot_ GUARDED_BY(mutex_);
+  AgentMetrics agent_ GUARDED_BY(mutex_);
+};
+
+// Probes report over the link.
+class ReportsOverLink final : public probe::ProbeReports {
+ public:
+  explicit ReportsOverLink(Link& link) : link_(link) {}
+  void Ready(const v1::ProbeReady& ready) override;
+  void Armed(const v1::ProbeArmed& armed) override;
+  void Outcome(const v1::ProbeOutcome& outcome) override;
+
+ private:
+  Link& link_;
+};
+
+// What the agent wants is done by the link and the probes.
+class LinkAndProbes final : public AgentOutput {
+ public:
+  LinkAndProbes(Link& link, probe::ProbeRunner& probes) : link_(link), probes_(probes) {}
+  void Dial() override { link_.Dial(); }
+  void HangUp() override { link_.HangUp(); }
+  bool Idle() override { return link_.Idle(); }
+  void Send(const v1::AgentMessage& message) override { link_.Send(message); }
+  void StartProbe(const v1::ProbeAssignment& assignment) override { probes_.Start(assignment); }
+  void ContinueProbe(const v1::ProbeStart& start) override { probes_.Continue(start); }
+  void StopProbe(const v1::ProbeStop& stop) override { probes_.Stop(stop); }
+  void StopAllProbes(const std::string& reason) override { probes_.StopAll(reason); }
+
+ private:
+  Link& link_;
+  probe::ProbeRunner& probes_;
+};
+
+// Inspects every `interval`, whatever happens elsewhere, until asked to stop.
+struct InspectionLoop {
+  std::function<v1::NodeSnapshot(WallTime)> inspect;
+  Duration interval;
+  const Clock& clock;
+  Board& board;
+  Inbox& inbox;
+
+  void Run(const std::stop_token& stop);
+};
+
+// Drives the agent with what is in the inbox and with the time, until asked to stop. Logs the
+// connection's ups and downs; a reason that repeats is logged once.
+struct AgentLoop {
+  std::string controller;  // For the log
+  Agent& agent;
+  Inbox& inbox;
+  Link& link;
+  const Clock& clock;
+  Board& board;
+
+  void Run(const std::stop_token& stop);
+};
+
+}  // namespace fabric::agent

@@ -1,0 +1,272 @@
+#include "agents/agent.h"
+
+#include <gtest/gtest.h>
+
+#include "proto/json.h"
+
+namespace fabric::agent {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Writes down what the agent does, one line each.
+class Output final : public AgentOutput {
+ public:
+  void Dial() override { Did("dial"); }
+  void HangUp() override { Did("hang up"); }
+  bool Idle() override { return idle; }
+  void Send(const v1::AgentMessage& message) override { Did("send " + ToJson(message, false)); }
+  void StartProbe(const v1::ProbeAssignment& assignment) override {
+    Did("start probe " + std::to_string(assignment.probe_id()));
+  }
+  void ContinueProbe(const v1::ProbeStart& start) override {
+    Did("continue probe " + std::to_string(start.probe_id()));
+  }
+  void StopProbe(const v1::ProbeStop& stop) override {
+    Did("stop probe " + std::to_string(stop.probe_id()));
+  }
+  void StopAllProbes(const std::string& reason) override { Did("stop all probes: " + reason); }
+
+  std::vector<std::string> Take() { return std::exchange(did_, {}); }
+
+  bool idle = true;
+
+ private:
+  void Did(std::string what) { did_.push_back(std::move(what)); }
+  std::vector<std::string> did_;
+};
+
+using Did = std::vector<std::string>;
+
+v1::NodeSnapshot Snapshot(std::uint32_t mtu, std::uint64_t packets) {
+  v1::NodeSnapshot snapshot;
+  snapshot.mutable_node()->set_name("n1");
+  auto& netdev = *snapshot.add_net_interfaces();
+  netdev.set_name("rail0");
+  netdev.set_mtu_bytes(mtu);
+  auto& set = *snapshot.add_counters();
+  set.set_netdev("rail0");
+  set.add_counters()->set_name("rx");
+  set.mutable_counters(0)->set_value(packets);
+  return snapshot;
+}
+
+std::string Whole(std::uint32_t mtu, std::uint64_t packets) {
+  v1::AgentMessage message;
+  *message.mutable_snapshot() = Snapshot(mtu, packets);
+  return "send " + ToJson(message, false);
+}
+
+std::string MtuChange(std::uint32_t mtu) {
+  return R"(send {"change":{"net_interfaces":[{"name":"rail0","mtu_bytes":)" + std::to_string(mtu) +
+         "}]}}";
+}
+
+std::string CountersChange(std::uint64_t packets) {
+  return R"(send {"change":{"counters":{"sets":[{"netdev":"rail0","counters":[{"name":"rx","value":")" +
+         std::to_string(packets) + R"("}]}]}}})";
+}
+
+class AgentTest : public ::testing::Test {
+ protected:
+  Moment At(Duration time) const {
+    return {.steady = SteadyTime(seconds(1000) + time), .wall = {}};
+  }
+  void Welcome(Duration time) {
+    v1::ControllerMessage message;
+    message.mutable_welcome()->set_heartbeat_interval_ms(1000);
+    agent.OnMessage(message, At(time));
+  }
+  // Streaming since 0 s with Snapshot(4200, 1) sent.
+  void Stream() {
+    agent.OnSnapshot(Snapshot(4200, 1), At({}));
+    agent.Tick(At({}));
+    agent.OnConnected(At({}));
+    Welcome({});
+    output.Take();
+  }
+  // Disconnects at `time`; how long the agent then waits before it dials.
+  Duration BackOff(Duration time) {
+    agent.OnDisconnected(Status(Code::kUnavailable, "refused"), At(time));
+    const Duration wait = agent.next_tick() - At(time).steady;
+    output.Take();
+    agent.Tick(At(time + wait - Duration(1)));
+    EXPECT_EQ(output.Take(), Did{}) << "dials too early";
+    agent.Tick(At(time + wait));
+    EXPECT_EQ(output.Take(), Did{"dial"});
+    return wait;
+  }
+
+  Output output;
+  Agent agent{{.probe_kinds = {"rc_write_latency"}, .seed = 7}, output};
+};
+
+TEST_F(AgentTest, DialsOnlyOnceItKnowsWhoItIs) {
+  agent.Tick(At({}));
+  EXPECT_EQ(output.Take(), Did{});
+  agent.OnSnapshot(Snapshot(4200, 1), At({}));
+  agent.Tick(At({}));
+  EXPECT_EQ(output.Take(), Did{"dial"});
+}
+
+TEST_F(AgentTest, SaysHelloThenOneWholeSnapshot) {
+  agent.OnSnapshot(Snapshot(4200, 1), At({}));
+  agent.Tick(At({}));
+  agent.OnConnected(At({}));
+  EXPECT_EQ(
+      output.Take(),
+      (Did{"dial", R"(send {"hello":{"node":{"name":"n1"},"probe_kinds":["rc_write_latency"]}})"}));
+  EXPECT_FALSE(agent.connected());
+  Welcome({});
+  EXPECT_TRUE(agent.connected());
+  EXPECT_EQ(output.Take(), Did{Whole(4200, 1)});
+}
+
+TEST_F(AgentTest, SendsNothingWhenNothingHasChanged) {
+  Stream();
+  agent.OnSnapshot(Snapshot(4200, 1), At(milliseconds(500)));
+  EXPECT_EQ(output.Take(), Did{});
+}
+
+TEST_F(AgentTest, SendsAChangedSettingAtOnceAndCountersAfterTheirInterval) {
+  Stream();
+  agent.OnSnapshot(Snapshot(1500, 2), At(milliseconds(100)));
+  EXPECT_EQ(output.Take(), Did{MtuChange(1500)});
+  agent.OnSnapshot(Snapshot(1500, 3), At(milliseconds(4999)));
+  EXPECT_EQ(output.Take(), Did{});
+  agent.OnSnapshot(Snapshot(1500, 4), At(seconds(5)));
+  EXPECT_EQ(output.Take(), Did{CountersChange(4)});
+}
+
+TEST_F(AgentTest, AChangeThatHadToWaitIsCarriedByTheNext) {
+  Stream();
+  output.idle = false;
+  agent.OnSnapshot(Snapshot(1500, 1), At(milliseconds(100)));
+  agent.OnSnapshot(Snapshot(2000, 1), At(milliseconds(200)));
+  EXPECT_EQ(output.Take(), Did{});
+  output.idle = true;
+  agent.OnSnapshot(Snapshot(2000, 1), At(milliseconds(300)));
+  EXPECT_EQ(output.Take(), Did{MtuChange(2000)});
+}
+
+TEST_F(AgentTest, SendsHeartbeatsAtTheIntervalOfTheController) {
+  Stream();
+  agent.Tick(At(milliseconds(999)));
+  EXPECT_EQ(output.Take(), Did{});
+  EXPECT_EQ(agent.next_tick(), At(seconds(1)).steady);
+  agent.Tick(At(seconds(1)));
+  EXPECT_EQ(output.Take(), Did{R"(send {"heartbeat":{"sequence":"1"}})"});
+}
+
+TEST_F(AgentTest, ASnapshotRequestBringsAWholeSnapshot) {
+  Stream();
+  v1::ControllerMessage request;
+  request.mutable_snapshot_request();
+  agent.OnMessage(request, At(seconds(1)));
+  EXPECT_EQ(output.Take(), Did{Whole(4200, 1)});
+}
+
+TEST_F(AgentTest, ReconnectingSendsAWholeSnapshotAgainAndStopsProbesBefore) {
+  Stream();
+  agent.OnDisconnected(Status(Code::kUnavailable, "gone"), At(seconds(60)));
+  EXPECT_FALSE(agent.connected());
+  EXPECT_EQ(output.Take(), Did{"stop all probes: the controller is not connected: gone"});
+  agent.OnSnapshot(Snapshot(1500, 9), At(seconds(60)));  // Goes on inspecting.
+  EXPECT_EQ(output.Take(), Did{});
+  agent.Tick(At(seconds(61)));
+  agent.OnConnected(At(seconds(61)));
+  output.Take();
+  Welcome(seconds(61));
+  EXPECT_EQ(output.Take(), Did{Whole(1500, 9)});
+}
+
+TEST_F(AgentTest, BacksOffTwiceAsLongEachTimeWithJitterUpToTheMaximum) {
+  agent.OnSnapshot(Snapshot(4200, 1), At({}));
+  agent.Tick(At({}));
+  output.Take();
+  Duration now{};
+  Duration expected = milliseconds(500);
+  for (int failure = 0; failure < 12; ++failure) {
+    const Duration wait = BackOff(now);
+    EXPECT_GE(wait, expected / 2) << failure;
+    EXPECT_LE(wait, expected) << failure;
+    now += wait;
+    expected = std::min<Duration>(expected * 2, seconds(30));
+  }
+}
+
+TEST_F(AgentTest, AgentsWithOtherSeedsDialAtOtherTimes) {
+  Output other_output;
+  Agent other({.seed = 8}, other_output);
+  for (Agent* each : {&agent, &other}) {
+    each->OnSnapshot(Snapshot(4200, 1), At({}));
+    each->Tick(At({}));
+    each->OnDisconnected(Status(Code::kUnavailable, "refused"), At({}));
+  }
+  EXPECT_NE(agent.next_tick(), other.next_tick());
+}
+
+TEST_F(AgentTest, AConnectionThatHeldForAWhileStartsTheBackOffAnew) {
+  agent.OnSnapshot(Snapshot(4200, 1), At({}));
+  agent.Tick(At({}));
+  output.Take();
+  for (int failure = 0; failure < 8; ++failure) BackOff(seconds(100 * failure));
+  agent.OnConnected(At(seconds(1000)));
+  Welcome(seconds(1000));
+  EXPECT_LE(BackOff(seconds(1030)), milliseconds(500));
+}
+
+TEST_F(AgentTest, AControllerThatDropsItAtOnceIsLeftAloneForLonger) {
+  agent.OnSnapshot(Snapshot(4200, 1), At({}));
+  agent.Tick(At({}));
+  Duration wait{};
+  for (int round = 0; round < 8; ++round) {
+    const Duration now = seconds(100 * round);
+    agent.OnConnected(At(now));
+    Welcome(now);
+    wait = BackOff(now + seconds(1));
+  }
+  EXPECT_GE(wait, seconds(15));
+}
+
+TEST_F(AgentTest, HangsUpWhenNoWelcomeComes) {
+  agent.OnSnapshot(Snapshot(4200, 1), At({}));
+  agent.Tick(At({}));
+  agent.OnConnected(At({}));
+  output.Take();
+  agent.Tick(At(milliseconds(9999)));
+  EXPECT_EQ(output.Take(), Did{});
+  agent.Tick(At(seconds(10)));
+  agent.Tick(At(seconds(11)));
+  EXPECT_EQ(output.Take(), Did{"hang up"});
+  BackOff(seconds(12));
+}
+
+TEST_F(AgentTest, HandsProbesOn) {
+  Stream();
+  v1::ControllerMessage message;
+  message.mutable_probe_assignment()->set_probe_id(1);
+  agent.OnMessage(message, At({}));
+  message.mutable_probe_start()->set_probe_id(2);
+  agent.OnMessage(message, At({}));
+  message.mutable_probe_stop()->set_probe_id(3);
+  agent.OnMessage(message, At({}));
+  EXPECT_EQ(output.Take(), (Did{"start probe 1", "continue probe 2", "stop probe 3"}));
+}
+
+TEST_F(AgentTest, TakesNothingBeforeWelcome) {
+  agent.OnSnapshot(Snapshot(4200, 1), At({}));
+  agent.Tick(At({}));
+  agent.OnConnected(At({}));
+  output.Take();
+  v1::ControllerMessage message;
+  message.mutable_probe_assignment()->set_probe_id(1);
+  agent.OnMessage(message, At({}));
+  message.mutable_snapshot_request();
+  agent.OnMessage(message, At({}));
+  EXPECT_EQ(output.Take(), Did{});
+}
+
+}  // namespace
+}  // namespace fabric::agent

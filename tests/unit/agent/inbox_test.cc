@@ -1,0 +1,50 @@
+#include "agents/inbox.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace fabric::agent {
+namespace {
+
+constexpr Duration kLong = std::chrono::hours(1);
+
+TEST(Inbox, KeepsTheNewestSnapshotAndEveryMessageInOrder) {
+  Inbox inbox;
+  const std::stop_token never;
+  inbox.OnConnected();
+  for (const char* name : {"old", "new"}) {
+    v1::NodeSnapshot snapshot;
+    snapshot.mutable_node()->set_name(name);
+    inbox.OnSnapshot(snapshot);
+  }
+  inbox.OnDisconnected(Status(Code::kUnavailable, "gone"));
+
+  EXPECT_EQ(std::get<v1::NodeSnapshot>(*inbox.Next(never, kLong)).node().name(), "new");
+  EXPECT_TRUE(std::holds_alternative<Connected>(*inbox.Next(never, kLong)));
+  EXPECT_EQ(std::get<Disconnected>(*inbox.Next(never, kLong)).why.message(), "gone");
+  EXPECT_FALSE(inbox.Next(never, Duration::zero()).has_value());
+}
+
+TEST(Inbox, AFloodOfMessagesIsBoundedButTheEndOfTheStreamIsKept) {
+  Inbox inbox;
+  for (int i = 0; i < 2000; ++i) inbox.OnMessage({});
+  inbox.OnDisconnected(Status(Code::kUnavailable, "gone"));
+  int messages = 0;
+  std::optional<Event> last;
+  while (auto event = inbox.Next({}, Duration::zero())) {
+    messages += std::holds_alternative<v1::ControllerMessage>(*event);
+    last = std::move(event);
+  }
+  EXPECT_EQ(messages, 1024);
+  EXPECT_TRUE(std::holds_alternative<Disconnected>(*last));
+}
+
+TEST(Inbox, StoppingEndsTheWait) {
+  Inbox inbox;
+  std::jthread waiting(
+      [&](const std::stop_token& stop) { EXPECT_FALSE(inbox.Next(stop, kLong).has_value()); });
+}
+
+}  // namespace
+}  // namespace fabric::agent

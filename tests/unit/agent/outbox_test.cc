@@ -1,0 +1,63 @@
+#include "agents/outbox.h"
+
+#include <gtest/gtest.h>
+
+namespace fabric::agent {
+namespace {
+
+v1::AgentMessage Heartbeat(std::uint64_t sequence) {
+  v1::AgentMessage message;
+  message.mutable_heartbeat()->set_sequence(sequence);
+  return message;
+}
+
+v1::AgentMessage Outcome(std::uint64_t probe) {
+  v1::AgentMessage message;
+  message.mutable_probe_outcome()->set_probe_id(probe);
+  return message;
+}
+
+v1::AgentMessage Change() {
+  v1::AgentMessage message;
+  message.mutable_change();
+  return message;
+}
+
+TEST(Outbox, GivesMessagesInTheirOrder) {
+  Outbox outbox;
+  EXPECT_TRUE(outbox.Put(Change()));
+  EXPECT_TRUE(outbox.Put(Outcome(1)));
+  EXPECT_TRUE(outbox.Take()->has_change());
+  EXPECT_EQ(outbox.Take()->probe_outcome().probe_id(), 1u);
+  EXPECT_FALSE(outbox.Take().has_value());
+}
+
+TEST(Outbox, AHeartbeatReplacesTheOneThatWaits) {
+  Outbox outbox;
+  outbox.Put(Heartbeat(1));
+  outbox.Put(Heartbeat(2));
+  EXPECT_EQ(outbox.Take()->heartbeat().sequence(), 2u);
+  EXPECT_FALSE(outbox.Take().has_value());
+}
+
+TEST(Outbox, WhenFullTheOldestOutcomeGoesAndTheStateStays) {
+  Outbox outbox(3);
+  outbox.Put(Change());
+  outbox.Put(Outcome(1));
+  outbox.Put(Outcome(2));
+  EXPECT_FALSE(outbox.Put(Outcome(3)));
+  EXPECT_TRUE(outbox.Take()->has_change());
+  EXPECT_EQ(outbox.Take()->probe_outcome().probe_id(), 2u);
+  EXPECT_EQ(outbox.Take()->probe_outcome().probe_id(), 3u);
+}
+
+TEST(Outbox, KnowsWhetherStateWaits) {
+  Outbox outbox;
+  outbox.Put(Outcome(1));
+  EXPECT_FALSE(outbox.HasState());
+  outbox.Put(Change());
+  EXPECT_TRUE(outbox.HasState());
+}
+
+}  // namespace
+}  // namespace fabric::agent
