@@ -1,14 +1,18 @@
 // IP addresses of the netdevs, by rtnetlink (RTM_GETADDR dump).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 
 namespace fabric::host {
+
+class NetlinkClient;
 
 struct InterfaceAddress {
   std::uint32_t netdev_index = 0;
@@ -23,5 +27,10 @@ class AddressNetlink {
 
 std::unique_ptr<AddressNetlink> OpenAddressNetlink();
 std::unique_ptr<AddressNetlink> NoAddressNetlink();
+std::unique_ptr<AddressNetlink> OpenAddressNetlink(NetlinkClient client);  // For tests: any kernel.
+
+// Parser of the reply, one or several datagrams; see ParseRdmaDevices for errors. IPv4 and IPv6
+// only.
+Result<std::vector<InterfaceAddress>> ParseAddresses(std::span<const std::byte> datagram);
 
 }  // namespace fabric::host

@@ -14,6 +14,8 @@
 
 namespace fabric::host {
 
+class NetlinkClient;
+
 struct DcbPfc {
   std::uint8_t capability = 0;
   std::uint8_t enabled_mask = 0;
@@ -54,6 +56,7 @@ class DcbNetlink {
 
 std::unique_ptr<DcbNetlink> OpenDcbNetlink();
 std::unique_ptr<DcbNetlink> NoDcbNetlink();
+std::unique_ptr<DcbNetlink> OpenDcbNetlink(NetlinkClient client);  // For tests: any kernel.
 
 // Parsers of one reply datagram; see ParseRdmaDevices for errors.
 Result<DcbIeee> ParseDcbIeee(std::span<const std::byte> datagram);

@@ -14,6 +14,8 @@
 
 namespace fabric::host {
 
+class NetlinkClient;
+
 struct RdmaLinkInfo {  // One port of one device.
   std::uint32_t port = 0;
   std::optional<std::uint8_t> state;
@@ -57,6 +59,7 @@ class RdmaNetlink {
 
 std::unique_ptr<RdmaNetlink> OpenRdmaNetlink();  // Never null: errors come with each call.
 std::unique_ptr<RdmaNetlink> NoRdmaNetlink();    // For captured trees: UNIMPLEMENTED.
+std::unique_ptr<RdmaNetlink> OpenRdmaNetlink(NetlinkClient client);  // For tests: any kernel.
 
 // Parsers of what the kernel sends: whole datagrams with netlink headers, one or several messages.
 // Truncated or inconsistent input is INVALID_ARGUMENT; unknown attributes are skipped.

@@ -3,14 +3,19 @@
 // A Dir is an open directory. Attributes are read relative to it with one openat() and one read():
 // a device that disappears between two reads yields NOT_FOUND, never half of another device that
 // took its name. Nothing here writes. Safe to use from several threads at once.
+//
+// Below "/" symbolic links mean what they mean to everybody. A captured tree is a world of its own:
+// absolute links and ".." start and end at its root, whatever the names and links in it say.
 #pragma once
 
+#include <concepts>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/status.h"
+#include "base/text.h"
 
 namespace fabric::host {
 
@@ -24,30 +29,40 @@ class Fd {
   }
   ~Fd();
   int get() const { return fd_; }
+  int Release() { return std::exchange(fd_, -1); }  // The caller closes it.
 
  private:
   int fd_;
 };
 
+// Names given to a Dir are relative and may hold several components ("device/driver"). Empty ones,
+// absolute ones and those with a NUL byte are INVALID_ARGUMENT; so are loops of links.
 class Dir {
  public:
   // `root` is "/" in production and a captured tree or a fixture in tests.
   static Result<Dir> Open(const std::string& root);
 
-  // A directory below this one; `name` may hold several components ("sys/class/net").
+  // A directory below this one: "sys/class/net".
   Result<Dir> Sub(const std::string& name) const;
 
   // One attribute without trailing newline and blanks. One read of at most 4096 bytes, the
-  // kernel's own limit; a directory, FIFO, socket or device at that place is INVALID_ARGUMENT and
-  // is never blocked on. Content with NUL or other bytes that are not text is DATA_LOSS.
+  // kernel's own limit (more is RESOURCE_EXHAUSTED); a directory, FIFO, socket or device at that
+  // place is INVALID_ARGUMENT and is never blocked on. Content with NUL or other bytes that are
+  // not text (printable.h) is DATA_LOSS.
   Result<std::string> Text(const std::string& name) const;
 
-  // A whole file up to 1 MiB, for /proc/modules and the like. RESOURCE_EXHAUSTED beyond.
+  // A whole file up to 1 MiB, for /proc/modules and the like. RESOURCE_EXHAUSTED beyond. The bytes
+  // as they are: a PCI function's binary `config` is read by this too.
   Result<std::string> Whole(const std::string& name) const;
 
   // Text() as a number; `base` 16 takes a leading 0x. DATA_LOSS when it is none.
-  template <class Integer>
-  Result<Integer> Number(const std::string& name, int base = 10) const;
+  template <std::integral Integer>
+  Result<Integer> Number(const std::string& name, int base = 10) const {
+    ASSIGN_OR_RETURN(const std::string text, Text(name));
+    Result<Integer> number = ParseNumber<Integer>(Trim(text), base);
+    if (!number.ok()) return Status(Code::kDataLoss, Path(name) + ": " + number.status().message());
+    return number;
+  }
 
   // Names below this directory, sorted, without those that begin with a dot.
   Result<std::vector<std::string>> Names() const;
@@ -56,17 +71,29 @@ class Dir {
   // links, NOT_FOUND or UNIMPLEMENTED.
   Result<std::string> LinkName(const std::string& name) const;
 
-  // Target of the link with every link resolved, relative to the root: "sys/devices/pci0000:00/...".
+  // Target of the link with every link resolved, relative to the root:
+  // "sys/devices/pci0000:00/...".
   Result<std::string> RealPath(const std::string& name) const;
 
   bool Has(const std::string& name) const;  // Anything of that name, a dangling link included.
 
-  const std::string& path() const { return path_; }  // For messages.
+  const std::string& path() const { return path_; }   // For messages.
+  bool captured() const { return root_.get() >= 0; }  // Not below "/".
 
  private:
-  Dir(Fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  Dir(Fd fd, Fd root, std::string below_root, std::string path)
+      : fd_(std::move(fd)),
+        root_(std::move(root)),
+        below_root_(std::move(below_root)),
+        path_(std::move(path)) {}
+
+  Result<Fd> OpenAt(const std::string& name, int flags) const;
+  Result<Fd> OpenFile(const std::string& name) const;
+  std::string Path(const std::string& name) const;
 
   Fd fd_;
+  Fd root_;                 // The root of a captured tree; none below "/".
+  std::string below_root_;  // Captured: this directory's path from root_, "" or "sys/class/"
   std::string path_;
 };
 

@@ -1,0 +1,93 @@
+#include "agents/host/address_netlink.h"
+
+#include <arpa/inet.h>
+#include <linux/rtnetlink.h>
+
+#include <array>
+#include <cstring>
+
+#include "agents/host/netlink_client.h"
+#include "agents/host/netlink_reader.h"
+#include "base/text.h"
+
+namespace fabric::host {
+namespace {
+
+std::size_t AddressSize(int family) {
+  return family == AF_INET ? sizeof(in_addr) : family == AF_INET6 ? sizeof(in6_addr) : 0;
+}
+
+Status TakeAddress(Bytes message, std::vector<InterfaceAddress>& addresses) {
+  ASSIGN_OR_RETURN(const auto header, ReadStruct<ifaddrmsg>(message, "address header"));
+  const std::size_t size = AddressSize(header.ifa_family);
+  if (size == 0) return {};  // Other protocols have addresses too; no RDMA runs over them.
+  if (header.ifa_prefixlen > 8 * size)
+    return {Code::kInvalidArgument, Format("netlink: expected a prefix of at most {} bits, saw {}",
+                                           8 * size, header.ifa_prefixlen)};
+  // On a point-to-point link IFA_ADDRESS is the other end and IFA_LOCAL is ours. Otherwise both are
+  // the same, or there is only IFA_ADDRESS.
+  Bytes address;
+  Bytes local;
+  RETURN_IF_ERROR(ForEachAttribute(message.subspan(NLMSG_ALIGN(sizeof(ifaddrmsg))),
+                                   [&](const NetlinkAttribute& attribute) -> Status {
+                                     if (attribute.type == IFA_ADDRESS) address = attribute.payload;
+                                     if (attribute.type == IFA_LOCAL) local = attribute.payload;
+                                     return {};
+                                   }));
+  const Bytes ours = local.empty() ? address : local;
+  if (ours.size() != size) return WrongSize("an address", size, ours.size());
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  ::inet_ntop(header.ifa_family, ours.data(), text.data(), text.size());
+  addresses.push_back({.netdev_index = header.ifa_index,
+                       .address = Format("{}/{}", text.data(), header.ifa_prefixlen)});
+  return {};
+}
+
+class LiveAddressNetlink final : public AddressNetlink {
+ public:
+  explicit LiveAddressNetlink(NetlinkClient client) : client_(std::move(client)) {}
+
+  Result<std::vector<InterfaceAddress>> Addresses() override {
+    constexpr std::string_view kDoing = "listing IP addresses";
+    NetlinkRequest request(RTM_GETADDR, NLM_F_DUMP);
+    request.Header(ifaddrmsg{});
+    const Result<Bytes> reply = client_.Ask(request);
+    if (!reply.ok()) return reply.status().In(kDoing);
+    Result<std::vector<InterfaceAddress>> parsed = ParseAddresses(*reply);
+    if (!parsed.ok()) return parsed.status().In(kDoing);
+    return parsed;
+  }
+
+ private:
+  NetlinkClient client_;
+};
+
+class CapturedAddressNetlink final : public AddressNetlink {
+ public:
+  Result<std::vector<InterfaceAddress>> Addresses() override {
+    return Status(Code::kUnimplemented, "IP addresses need the live machine");
+  }
+};
+
+}  // namespace
+
+Result<std::vector<InterfaceAddress>> ParseAddresses(Bytes datagram) {
+  std::vector<InterfaceAddress> addresses;
+  RETURN_IF_ERROR(ForEachReply(datagram, RTM_NEWADDR,
+                               [&](Bytes message) { return TakeAddress(message, addresses); }));
+  return addresses;
+}
+
+std::unique_ptr<AddressNetlink> OpenAddressNetlink() {
+  return OpenAddressNetlink(NetlinkClient([] { return NetlinkSocket::Open(NETLINK_ROUTE); }));
+}
+
+std::unique_ptr<AddressNetlink> OpenAddressNetlink(NetlinkClient client) {
+  return std::make_unique<LiveAddressNetlink>(std::move(client));
+}
+
+std::unique_ptr<AddressNetlink> NoAddressNetlink() {
+  return std::make_unique<CapturedAddressNetlink>();
+}
+
+}  // namespace fabric::host

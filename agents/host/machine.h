@@ -1,0 +1,32 @@
+// All interfaces of this machine, or of a captured tree that stands for one.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "agents/host/host.h"
+
+namespace fabric::host {
+
+class Machine {
+ public:
+  // "/" is the live machine. Any other root is a captured tree: only its files can be read, all
+  // that a live kernel would have to say is UNIMPLEMENTED. NOT_FOUND when there is no such
+  // directory.
+  static Result<Machine> Open(const std::string& root);
+
+  // Stays valid when the Machine moves, until it is destroyed.
+  Host host();
+
+ private:
+  explicit Machine(Dir root);
+
+  std::unique_ptr<const Dir> root_;
+  std::unique_ptr<RdmaNetlink> rdma_;
+  std::unique_ptr<DcbNetlink> dcb_;
+  std::unique_ptr<Ethtool> ethtool_;
+  std::unique_ptr<AddressNetlink> addresses_;
+  std::unique_ptr<Verbs> verbs_;
+};
+
+}  // namespace fabric::host

@@ -1,0 +1,200 @@
+#include "agents/host/sysfs.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "agents/host/printable.h"
+#include "agents/host/resolve.h"
+
+namespace fabric::host {
+namespace {
+
+constexpr std::size_t kTextBytesMax = 4096;
+constexpr std::size_t kWholeBytesMax = 1 << 20;
+
+Status CheckName(const std::string& name, const std::string& path) {
+  if (!name.empty() && name[0] != '/' && name.find('\0') == std::string::npos) return {};
+  return {Code::kInvalidArgument,
+          Format("{}: expected a relative name below it, saw {}", path, Quoted(name))};
+}
+
+// read() that starts again when a signal came; -1 with errno set otherwise.
+ssize_t ReadSome(int fd, char* to, std::size_t size) {
+  ssize_t got = 0;
+  do {
+    got = ::read(fd, to, size);
+  } while (got < 0 && errno == EINTR);
+  return got;
+}
+
+// Where an open descriptor is. Needs /proc, as everything here does.
+Result<std::string> PathOf(int fd, const std::string& what) {
+  std::array<char, 4096> target;
+  const std::string link = Format("/proc/self/fd/{}", fd);
+  const ssize_t size = ::readlink(link.c_str(), target.data(), target.size());
+  if (size < 0) return FileError(errno, what + ": reading " + link);
+  std::string path(target.data(), static_cast<std::size_t>(size));
+  if (path.ends_with(" (deleted)")) return FileError(ENOENT, what);
+  return path;
+}
+
+bool IsRegular(int fd) {
+  struct stat what {};
+  return ::fstat(fd, &what) == 0 && S_ISREG(what.st_mode);
+}
+
+bool SameFile(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+}  // namespace
+
+Fd::~Fd() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<Dir> Dir::Open(const std::string& root) {
+  Fd fd(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (fd.get() < 0) return FileError(errno, Format("opening root directory {}", Quoted(root)));
+  struct stat here {};
+  struct stat slash {};
+  if (::fstat(fd.get(), &here) != 0 || ::stat("/", &slash) != 0) return FileError(errno, root);
+  if (SameFile(here, slash)) return Dir(std::move(fd), Fd(), "", "/");
+
+  std::string path = root;
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  Fd root_fd(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
+  if (root_fd.get() < 0) return FileError(errno, path);
+  return Dir(std::move(fd), std::move(root_fd), "", path);
+}
+
+std::string Dir::Path(const std::string& name) const {
+  return path_ == "/" ? path_ + name : path_ + "/" + name;
+}
+
+Result<Fd> Dir::OpenAt(const std::string& name, int flags) const {
+  RETURN_IF_ERROR(CheckName(name, path_));
+  if (captured()) return OpenInRoot(root_.get(), below_root_ + name, flags, Path(name));
+  Fd fd(::openat(fd_.get(), name.c_str(), flags | O_CLOEXEC));
+  if (fd.get() < 0) return FileError(errno, Path(name));
+  return fd;
+}
+
+// A regular file, opened so that nothing else can block or act: no FIFO waits for its writer, no
+// terminal becomes ours.
+Result<Fd> Dir::OpenFile(const std::string& name) const {
+  Result<Fd> fd = OpenAt(name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  if (!fd.ok()) {
+    // A socket, or a device without driver, cannot be opened and looks like a missing file.
+    if (fd.status().code() != Code::kNotFound) return fd;
+    const Result<Fd> there = OpenAt(name, O_PATH);
+    if (!there.ok() || IsRegular(there->get())) return fd;
+  } else if (IsRegular(fd->get())) {
+    return fd;
+  }
+  return Status(Code::kInvalidArgument, Path(name) + ": expected a regular file");
+}
+
+Result<Dir> Dir::Sub(const std::string& name) const {
+  ASSIGN_OR_RETURN(Fd fd, OpenAt(name, O_PATH | O_DIRECTORY));
+  if (!captured()) return Dir(std::move(fd), Fd(), "", Path(name));
+  Fd root(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0));
+  if (root.get() < 0) return FileError(errno, Path(name));
+  return Dir(std::move(fd), std::move(root), below_root_ + name + "/", Path(name));
+}
+
+Result<std::string> Dir::Text(const std::string& name) const {
+  ASSIGN_OR_RETURN(const Fd fd, OpenFile(name));
+  std::array<char, kTextBytesMax + 1> buffer;
+  const ssize_t size = ReadSome(fd.get(), buffer.data(), buffer.size());
+  if (size < 0) return FileError(errno, Path(name));
+  const std::string_view bytes(buffer.data(), static_cast<std::size_t>(size));
+  if (bytes.size() > kTextBytesMax)
+    return Status(Code::kResourceExhausted,
+                  Format("{}: expected at most {} bytes", Path(name), kTextBytesMax));
+  Result<std::string> text = ParseAttribute(bytes);
+  if (!text.ok()) return text.status().In(Path(name));
+  return text;
+}
+
+Result<std::string> Dir::Whole(const std::string& name) const {
+  ASSIGN_OR_RETURN(const Fd fd, OpenFile(name));
+  std::string content;
+  std::size_t used = 0;
+  for (std::size_t room = kTextBytesMax;; room *= 2) {
+    // One byte more than may be, so that a file of exactly the limit is told from a longer one.
+    content.resize(std::min(used + room, kWholeBytesMax + 1));
+    while (used < content.size()) {
+      const ssize_t size = ReadSome(fd.get(), content.data() + used, content.size() - used);
+      if (size < 0) return FileError(errno, Path(name));
+      used += static_cast<std::size_t>(size);
+      if (size > 0) continue;
+      content.resize(used);
+      return content;
+    }
+    if (used > kWholeBytesMax)
+      return Status(Code::kResourceExhausted,
+                    Format("{}: expected at most {} bytes", Path(name), kWholeBytesMax));
+  }
+}
+
+Result<std::vector<std::string>> Dir::Names() const {
+  // Opened anew: a descriptor shared between threads would share their position in the listing.
+  // below_root_ ends in a slash, so that "." stays within a captured tree.
+  Result<Fd> fd = OpenAt(".", O_RDONLY | O_DIRECTORY);
+  if (!fd.ok()) return fd.status();
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(::fdopendir(fd->get()), ::closedir);
+  if (listing == nullptr) return FileError(errno, path_);
+  fd->Release();  // closedir() closes it.
+  std::vector<std::string> names;
+  for (;;) {
+    errno = 0;
+    const dirent* const entry = ::readdir(listing.get());  // NOLINT(concurrency-mt-unsafe)
+    if (entry == nullptr) break;
+    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+  }
+  if (errno != 0) return FileError(errno, path_);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<std::string> Dir::LinkName(const std::string& name) const {
+  ASSIGN_OR_RETURN(const Fd link, OpenAt(name, O_PATH | O_NOFOLLOW));
+  std::array<char, 4096> target;
+  const ssize_t size = ::readlinkat(link.get(), "", target.data(), target.size());
+  if (size < 0 && (errno == ENOENT || errno == EINVAL))  // ENOENT: what an empty name reports.
+    return Status(Code::kUnimplemented, Path(name) + ": expected a symbolic link");
+  if (size < 0) return FileError(errno, Path(name));
+  std::string_view text(target.data(), static_cast<std::size_t>(size));
+  while (text.size() > 1 && text.ends_with('/')) text.remove_suffix(1);
+  text = text.substr(text.find_last_of('/') + 1);
+  if (text.empty() || !IsText(text))
+    return Status(Code::kDataLoss, Path(name) + ": its target has no name that is text");
+  return std::string(text);
+}
+
+Result<std::string> Dir::RealPath(const std::string& name) const {
+  ASSIGN_OR_RETURN(const Fd target, OpenAt(name, O_PATH));
+  ASSIGN_OR_RETURN(const std::string path, PathOf(target.get(), Path(name)));
+  std::string root;
+  if (captured()) {
+    ASSIGN_OR_RETURN(root, PathOf(root_.get(), path_));
+  }
+  if (path == root || path == "/") return std::string(".");
+  if (!path.starts_with(root + "/"))
+    return Status(Code::kInvalidArgument,
+                  Format("{}: expected a path below {}, saw {}", Path(name), root, Quoted(path)));
+  return path.substr(root.size() + 1);
+}
+
+bool Dir::Has(const std::string& name) const {
+  return OpenAt(name, O_PATH | O_NOFOLLOW).ok();
+}
+
+}  // namespace fabric::host
