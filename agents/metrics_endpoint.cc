@@ -88,9 +88,9 @@ Result<std::unique_ptr<MetricsEndpoint>> MetricsEndpoint::Open(
   } catch (const std::exception& error) {
     // What it says is "null context when constructing CivetServer. Possible problem binding to
     // port.", whatever the cause.
-    return Status(
-        Code::kUnavailable,
-        Format("cannot listen on {} for metrics: address in use or not of this machine", address));
+    return Status(Code::kUnavailable,
+                  Format("cannot listen on {} for metrics: address in use or not of this machine",
+                         ToString(address)));
   }
 }
 
