@@ -11,7 +11,10 @@
 #define FABRIC_THREAD_ANNOTATION(x)
 #endif
 
+// gRPC's headers bring the same macro with the same meaning.
+#ifndef GUARDED_BY
 #define GUARDED_BY(x) FABRIC_THREAD_ANNOTATION(guarded_by(x))
+#endif
 #define REQUIRES(x) FABRIC_THREAD_ANNOTATION(requires_capability(x))
 #define EXCLUDES(x) FABRIC_THREAD_ANNOTATION(locks_excluded(x))
 
@@ -36,7 +39,8 @@ class FABRIC_THREAD_ANNOTATION(scoped_lockable) MutexLock {
   MutexLock(const MutexLock&) = delete;
   MutexLock& operator=(const MutexLock&) = delete;
 
-  // For condition_variable_any::wait, which unlocks and locks again: nothing changes for the caller.
+  // For condition_variable_any::wait, which unlocks and locks again: nothing changes for the
+  // caller.
   void lock() FABRIC_THREAD_ANNOTATION(no_thread_safety_analysis) { mutex_.lock(); }
   void unlock() FABRIC_THREAD_ANNOTATION(no_thread_safety_analysis) { mutex_.unlock(); }
 
