@@ -1,0 +1,213 @@
+#include "daemon/api/metrics.h"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <algorithm>
+#include <cctype>
+#include <limits>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "proto/names.h"
+#include "proto/timestamps.h"
+
+namespace fabric::api {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower == "?" ? "unknown" : lower;
+}
+
+void Add(MetricFamily& family, Labels labels, double value) {
+  ClientMetric& metric = family.metric.emplace_back();
+  metric.label = std::move(labels);
+  metric.gauge.value = value;
+  metric.counter.value = value;
+}
+
+void ControllerInfo(const MetricsInput& input, MetricFamily& family) {
+  Add(family, {{"version", input.version.version()}}, 1);
+}
+
+void StartTime(const MetricsInput& input, MetricFamily& family) {
+  Add(family, {}, static_cast<double>(input.version.started_at().seconds()));
+}
+
+void Nodes(const MetricsInput& input, MetricFamily& family) {
+  std::map<std::string, int> by_state = {{"connected", 0}, {"lost", 0}};
+  for (const auto& node : input.nodes.nodes())
+    ++by_state[node.state() == v1::NODE_STATE_LOST ? "lost" : "connected"];
+  for (const auto& [state, count] : by_state) Add(family, {{"state", state}}, count);
+}
+
+void Ports(const MetricsInput& input, MetricFamily& family) {
+  std::map<std::string, int> by_state = {{"active", 0}, {"down", 0}};
+  for (const auto& device : input.devices.devices()) ++by_state[Lower(Name(device.state()))];
+  for (const auto& [state, count] : by_state) Add(family, {{"state", state}}, count);
+}
+
+void FindingsOpen(const MetricsInput& input, MetricFamily& family) {
+  std::map<std::pair<std::string, std::string>, int> counts;
+  // A rule without findings is a 0, so that an alert on it can resolve.
+  for (const auto& rule : input.rules.rules()) counts[{rule.id(), Lower(Name(rule.severity()))}];
+  for (const auto& finding : input.findings.findings())
+    if (finding.verdict() == v1::VERDICT_FAIL && finding.state() != v1::FINDING_STATE_RESOLVED)
+      ++counts[{finding.rule(), Lower(Name(finding.severity()))}];
+  for (const auto& [key, count] : counts)
+    Add(family, {{"rule", key.first}, {"severity", key.second}}, count);
+}
+
+void Verdicts(const MetricsInput& input, MetricFamily& family) {
+  const v1::VerdictCounts& counts = input.findings.counts();
+  Add(family, {{"verdict", "fail"}}, static_cast<double>(counts.fail()));
+  Add(family, {{"verdict", "pass"}}, static_cast<double>(counts.pass()));
+  Add(family, {{"verdict", "unknown"}}, static_cast<double>(counts.unknown()));
+}
+
+void Campaigns(const MetricsInput& input, MetricFamily& family) {
+  std::map<std::string, int> by_state = {{"cancelled", 0}, {"done", 0}, {"running", 0}};
+  for (const auto& campaign : input.campaigns.campaigns())
+    ++by_state[Lower(Name(campaign.state()))];
+  for (const auto& [state, count] : by_state) Add(family, {{"state", state}}, count);
+}
+
+void Probes(const MetricsInput& input, MetricFamily& family) {
+  double ok = 0;
+  double failed = 0;
+  for (const auto& campaign : input.campaigns.campaigns()) {
+    ok += campaign.probes_ok();
+    failed += campaign.probes_failed();
+  }
+  Add(family, {{"result", "failed"}}, failed);
+  Add(family, {{"result", "ok"}}, ok);
+}
+
+// Minimum, median and maximum over the pairs of each rail.
+void Aggregate(std::map<std::uint32_t, std::vector<double>> by_rail, MetricFamily& family) {
+  for (auto& [rail, values] : by_rail) {
+    std::sort(values.begin(), values.end());
+    const std::string name = Format("{}", rail);
+    Add(family, {{"rail", name}, {"aggregate", "min"}}, values.front());
+    Add(family, {{"rail", name}, {"aggregate", "median"}}, values[values.size() / 2]);
+    Add(family, {{"rail", name}, {"aggregate", "max"}}, values.back());
+  }
+}
+
+void Latency(const MetricsInput& input, MetricFamily& family) {
+  std::map<std::uint32_t, std::vector<double>> by_rail;
+  for (const auto& pair : input.newest.results())
+    if (pair.result().status() == v1::PROBE_STATUS_OK && pair.result().has_latency())
+      by_rail[pair.from().rail()].push_back(pair.result().latency().median_us() * 1e-6);
+  Aggregate(std::move(by_rail), family);
+}
+
+void Bandwidth(const MetricsInput& input, MetricFamily& family) {
+  std::map<std::uint32_t, std::vector<double>> by_rail;
+  for (const auto& pair : input.newest.results())
+    if (pair.result().status() == v1::PROBE_STATUS_OK && pair.result().has_bandwidth())
+      by_rail[pair.from().rail()].push_back(pair.result().bandwidth().mean_bps() / 8);
+  Aggregate(std::move(by_rail), family);
+}
+
+void StoreFailures(const MetricsInput& input, MetricFamily& family) {
+  Add(family, {}, static_cast<double>(input.store_failures));
+}
+
+void Requests(const MetricsInput& input, MetricFamily& family) {
+  for (const auto& [key, count] : input.calls.calls)
+    Add(family,
+        {{"method", key.method},
+         {"transport", key.transport},
+         {"code", std::string(CodeName(key.code))}},
+        static_cast<double>(count));
+}
+
+void RequestDurations(const MetricsInput& input, MetricFamily& family) {
+  for (const auto& [key, durations] : input.calls.durations) {
+    ClientMetric& metric = family.metric.emplace_back();
+    metric.label = {{"method", key.first}, {"transport", key.second}};
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i < durations.buckets.size(); ++i) {
+      count += durations.buckets[i];
+      const double bound = i < kDurationBuckets.size() ? kDurationBuckets[i]
+                                                       : std::numeric_limits<double>::infinity();
+      metric.histogram.bucket.push_back({count, bound});
+    }
+    metric.histogram.sample_count = count;
+    metric.histogram.sample_sum = durations.sum_seconds;
+  }
+}
+
+struct Family {
+  std::string_view name;
+  MetricType type;
+  std::string_view help;
+  void (*fill)(const MetricsInput&, MetricFamily&);
+};
+
+constexpr Family kFamilies[] = {
+    {"fabric_controller_info", MetricType::Gauge, "Version of the controller.", &ControllerInfo},
+    {"fabric_controller_start_time_seconds", MetricType::Gauge,
+     "When the controller started, seconds since 1970.", &StartTime},
+    {"fabric_nodes", MetricType::Gauge, "Nodes that have ever reported, by state.", &Nodes},
+    {"fabric_ports", MetricType::Gauge, "RDMA ports of all nodes, by state.", &Ports},
+    {"fabric_findings_open", MetricType::Gauge, "Open failing findings, by rule and severity.",
+     &FindingsOpen},
+    {"fabric_rule_verdicts", MetricType::Gauge, "Verdicts of the last evaluation of all rules.",
+     &Verdicts},
+    {"fabric_campaigns", MetricType::Gauge, "Probe campaigns that are known, by state.",
+     &Campaigns},
+    {"fabric_campaign_probes", MetricType::Gauge, "Probes of these campaigns, by result.", &Probes},
+    {"fabric_probe_latency_seconds", MetricType::Gauge,
+     "Median RDMA write latency of a pair: minimum, median and maximum over the pairs of a rail in "
+     "the newest campaign.",
+     &Latency},
+    {"fabric_probe_bandwidth_bytes_per_second", MetricType::Gauge,
+     "Mean RDMA write bandwidth of a pair: minimum, median and maximum over the pairs of a rail in "
+     "the newest campaign.",
+     &Bandwidth},
+    {"fabric_store_failures_total", MetricType::Counter, "Writes to the store that failed.",
+     &StoreFailures},
+    {"fabric_api_requests_total", MetricType::Counter, "API calls.", &Requests},
+    {"fabric_api_request_duration_seconds", MetricType::Histogram,
+     "Time from request to answer in the controller.", &RequestDurations},
+};
+
+}  // namespace
+
+std::string MetricsText(const MetricsInput& input) {
+  std::vector<MetricFamily> families;
+  for (const Family& row : kFamilies) {
+    MetricFamily family;
+    family.name = row.name;
+    family.help = row.help;
+    family.type = row.type;
+    row.fill(input, family);
+    if (!family.metric.empty()) families.push_back(std::move(family));
+  }
+  return prometheus::TextSerializer().Serialize(families);
+}
+
+std::string MetricsReference() {
+  constexpr auto type_name = [](MetricType type) {
+    return type == MetricType::Counter ? "counter"
+                                       : (type == MetricType::Gauge ? "gauge" : "histogram");
+  };
+  std::string text = "| metric | type | meaning |\n|---|---|---|\n";
+  for (const Family& row : kFamilies)
+    text += Format("| `{}` | {} | {} |\n", row.name, type_name(row.type), row.help);
+  return text;
+}
+
+}  // namespace fabric::api

@@ -1,0 +1,31 @@
+// The controller's /metrics: families computed from what the API answers. Pure but for the text
+// serializer; never a series per pair of nodes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "daemon/api/call_metrics.h"
+#include "fabric/v1/fabric.pb.h"
+
+namespace fabric::api {
+
+struct MetricsInput {
+  v1::GetVersionResponse version;
+  v1::ListNodesResponse nodes;
+  v1::ListDevicesResponse devices;
+  v1::ListFindingsResponse findings;
+  v1::ListRulesResponse rules;
+  v1::ListCampaignsResponse campaigns;
+  v1::Campaign newest;  // The newest campaign with its results; empty when there is none.
+  std::uint64_t store_failures = 0;
+  CallMetrics::Counts calls;
+};
+
+// Prometheus text exposition format.
+std::string MetricsText(const MetricsInput& input);
+
+// Markdown table of every metric's name, type and meaning, for the reference page.
+std::string MetricsReference();
+
+}  // namespace fabric::api

@@ -1,0 +1,49 @@
+#include "daemon/config.h"
+
+namespace fabric {
+namespace {
+
+constexpr Setting kSettings[] = {
+    {.name = "config",
+     .type = SettingType::kPath,
+     .doc = "YAML file with settings, one 'name: value' a line; flags win over it."},
+    {.name = "grpc",
+     .type = SettingType::kAddress,
+     .fallback = "127.0.0.1:9418",
+     .doc = "Where gRPC listens, for agents and clients; port 0 takes a free one."},
+    {.name = "rest",
+     .type = SettingType::kAddress,
+     .fallback = "127.0.0.1:9419",
+     .doc = "Where REST, server-sent events and /metrics listen; port 0 takes a free one."},
+    {.name = "state",
+     .type = SettingType::kPath,
+     .fallback = "fabricd.db",
+     .doc = "SQLite file that keeps nodes, findings and campaigns; made when missing."},
+    {.name = "addresses-file",
+     .type = SettingType::kPath,
+     .doc = "JSON file that is written with the addresses once both are listened on."},
+    {.name = "heartbeat-interval",
+     .type = SettingType::kDuration,
+     .fallback = "1s",
+     .min = "10ms",
+     .max = "1m",
+     .doc = "How often agents are told to give a sign of life."},
+    {.name = "lost-after",
+     .type = SettingType::kDuration,
+     .fallback = "3s",
+     .min = "20ms",
+     .max = "1h",
+     .doc = "Silence after which a node counts as lost."},
+    {.name = "log-level",
+     .fallback = "info",
+     .choices = "debug|info|warning|error",
+     .doc = "The least important log lines that are written."},
+};
+
+}  // namespace
+
+std::span<const Setting> ControllerSettings() {
+  return kSettings;
+}
+
+}  // namespace fabric

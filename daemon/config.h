@@ -1,0 +1,12 @@
+// The settings of fabricd.
+#pragma once
+
+#include <span>
+
+#include "base/settings.h"
+
+namespace fabric {
+
+std::span<const Setting> ControllerSettings();
+
+}  // namespace fabric

@@ -1,0 +1,163 @@
+// fabricd, wired by hand:
+//
+//   agents ──gRPC──► AgentFront ──► Controller ◄── Api ◄──┬── GrpcFront ◄── fabricctl
+//          ◄────────────┘ Send        │   │               └── RestServer ◄── curl, Prometheus
+//                                     │   └──► EventBus ──► watchers (gRPC and SSE)
+//   ticking thread ──Tick───────────► │
+//                                     └──► Store (SQLite)
+#include <pthread.h>
+
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "base/log.h"
+#include "base/systemd.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "daemon/addresses_file.h"
+#include "daemon/api/agent_front.h"
+#include "daemon/api/fabric_api.h"
+#include "daemon/api/grpc_front.h"
+#include "daemon/api/metrics_source.h"
+#include "daemon/api/openapi.h"
+#include "daemon/api/rest_server.h"
+#include "daemon/config.h"
+#include "daemon/control/controller.h"
+#include "daemon/store/store.h"
+
+namespace fabric {
+namespace {
+
+constexpr int kExitOk = 0;
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+constexpr Duration kTickInterval = std::chrono::milliseconds(100);
+
+// Blocks the signals that end the program in this thread and all that it starts.
+sigset_t BlockEndingSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+std::jthread StartTicking(control::Controller& controller, const Clock& clock) {
+  return std::jthread([&controller, &clock](std::stop_token stop) {
+    std::mutex mutex;
+    std::condition_variable_any wake;
+    std::unique_lock lock(mutex);
+    while (!stop.stop_requested()) {
+      controller.Tick(clock.Now());
+      wake.wait_for(lock, stop, kTickInterval, [] { return false; });
+    }
+  });
+}
+
+std::vector<api::Page> Pages(control::Controller& controller, const api::CallMetrics& calls) {
+  const std::string openapi = api::OpenApiJson(api::FabricService(), kVersion);
+  return {
+      {"/metrics",
+       [&] {
+         return api::HttpResponse{.content_type = "text/plain; version=0.0.4; charset=utf-8",
+                                  .body = api::MetricsText(api::ReadMetrics(controller, calls))};
+       }},
+      {"/openapi.json", [openapi] { return api::HttpResponse{.body = openapi}; }},
+      {"/healthz", [] { return api::HttpResponse{.content_type = "text/plain", .body = "ok\n"}; }},
+  };
+}
+
+Status Serve(const Settings& settings, const sigset_t& ending_signals) {
+  const SystemClock clock;
+  ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store,
+                   store::OpenSqlite(settings.Text("state")));
+  control::EventBus events;
+  api::AgentFront agents;
+  control::Controller controller({.heartbeat_interval = settings.Duration("heartbeat-interval"),
+                                  .lost_after = settings.Duration("lost-after")},
+                                 *store, agents, events, clock.Now());
+  RETURN_IF_ERROR(controller.Load(clock.Now()));
+  agents.SetListener({
+      .on_message =
+          [&](SessionId session, const v1::AgentMessage& message) {
+            return controller.OnMessage(session, message, clock.Now());
+          },
+      .on_gone =
+          [&](SessionId session, const std::string& reason) {
+            controller.OnGone(session, reason, clock.Now());
+          },
+  });
+
+  api::CallMetrics calls;
+  api::Api fabric_api(controller, clock, calls);
+  const api::CallFunction call = [&](auto&&... arguments) { return fabric_api.Call(arguments...); };
+  ASSIGN_OR_RETURN(std::vector<api::Route> routes, api::RoutesOf(api::FabricService()));
+  const api::RestService rest_service(call, std::move(routes), Pages(controller, calls));
+
+  ASSIGN_OR_RETURN(const auto grpc,
+                   api::GrpcFront::Listen(settings.Address("grpc"), call, events, agents));
+  ASSIGN_OR_RETURN(const auto rest,
+                   api::RestServer::Listen(settings.Address("rest"), rest_service, events, {}));
+  const std::jthread ticking = StartTicking(controller, clock);
+
+  if (settings.Has("addresses-file"))
+    RETURN_IF_ERROR(WriteFileAtomically(settings.Text("addresses-file"),
+                                        AddressesJson(grpc->address(), rest->address())));
+  std::printf("fabricd %s: gRPC on %s, REST and /metrics on http://%s\n",
+              std::string(kVersion).c_str(), ToString(grpc->address()).c_str(),
+              ToString(rest->address()).c_str());
+  std::fflush(stdout);
+  const auto notify = [](std::string_view state) {
+    const Status status = NotifySystemd(state);
+    if (!status.ok()) log::Warning("systemd is not told {}: {}", state, status.message());
+  };
+  notify("READY=1");
+
+  int signal = 0;
+  sigwait(&ending_signals, &signal);
+  log::Info("ending on signal {}", signal);
+  notify("STOPPING=1");
+  rest->Stop();
+  grpc->Stop();
+  return {};
+}
+
+int Main(std::span<const char* const> args) {
+  const auto settings = Settings::Load(ControllerSettings(), args);
+  if (!settings.ok()) {
+    std::fprintf(stderr, "fabricd: %s\n", settings.status().message().c_str());
+    return kExitUsage;
+  }
+  switch (settings->request()) {
+    case Request::kRun: break;
+    case Request::kHelp:
+      std::printf("fabricd: the controller of the fabric.\nUsage: fabricd [--NAME VALUE]...\n\n%s",
+                  SettingsHelp(ControllerSettings()).c_str());
+      return kExitOk;
+    case Request::kVersion:
+      std::printf("fabricd %s\n", std::string(kVersion).c_str());
+      return kExitOk;
+    case Request::kPrintConfig: std::printf("%s", settings->Print().c_str()); return kExitOk;
+  }
+  const sigset_t ending_signals = BlockEndingSignals();
+  const auto level = log::ParseLevel(settings->Text("log-level"));
+  log::Init("fabricd", level.ok() ? *level : log::Level::kInfo);
+  api::RedirectGrpcLog();
+  const Status status = Serve(*settings, ending_signals);
+  if (status.ok()) return kExitOk;
+  std::fprintf(stderr, "fabricd: %s\n", status.message().c_str());
+  return kExitFailed;
+}
+
+}  // namespace
+}  // namespace fabric
+
+int main(int argc, char** argv) {
+  return fabric::Main({argv + 1, argv + (argc > 0 ? argc : 1)});
+}

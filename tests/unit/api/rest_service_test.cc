@@ -1,0 +1,91 @@
+#include "daemon/api/rest_service.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
+#include <gtest/gtest.h>
+
+#include "fabric/v1/fabric.pb.h"
+
+namespace fabric::api {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Answers GetNode for "n1" alone, every other call with an empty message.
+Status FakeApi(const CallContext& context, const google::protobuf::MethodDescriptor& method,
+               const google::protobuf::Message& request, google::protobuf::Message& response) {
+  EXPECT_EQ(context.transport, "rest");
+  if (method.name() != "GetNode") return {};
+  const auto& get = static_cast<const v1::GetNodeRequest&>(request);
+  if (get.name() != "n1") return {Code::kNotFound, "no node '" + get.name() + "'"};
+  auto& node = static_cast<v1::GetNodeResponse&>(response);
+  node.mutable_summary()->set_name("n1");
+  node.mutable_summary()->set_ports(2);
+  return {};
+}
+
+RestService Service() {
+  const auto* const service = v1::Event::descriptor()->file()->FindServiceByName("Fabric");
+  return {
+      FakeApi,
+      *RoutesOf(*service),
+      {{"/healthz", [] { return HttpResponse{.content_type = "text/plain", .body = "ok\n"}; }}}};
+}
+
+HttpResponse Answer(const HttpRequest& request) {
+  auto answer = Service().Handle(request);
+  if (auto* const response = std::get_if<HttpResponse>(&answer)) return *response;
+  ADD_FAILURE() << request.target << " is a stream";
+  return {};
+}
+
+TEST(RestService, AnswersWithJsonInTheNamesOfTheSchema) {
+  const HttpResponse response = Answer({.verb = "GET", .target = "/v1/nodes/n1"});
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.content_type, "application/json");
+  EXPECT_EQ(response.body, "{\"summary\":{\"name\":\"n1\",\"ports\":2}}\n");
+  EXPECT_THAT(Answer({.verb = "GET", .target = "/v1/nodes/n1?pretty"}).body,
+              HasSubstr("\n  \"name\": \"n1\""));
+}
+
+TEST(RestService, FailuresCarryTheHttpStatusAndTheCode) {
+  const HttpResponse response = Answer({.verb = "GET", .target = "/v1/nodes/n9"});
+  EXPECT_EQ(response.status, 404);
+  EXPECT_EQ(response.body, "{\"code\":5,\"message\":\"no node 'n9'\",\"status\":\"NOT_FOUND\"}\n");
+  EXPECT_EQ(Answer({.verb = "GET", .target = "/nowhere"}).status, 404);
+  EXPECT_EQ(Answer({.verb = "PUT", .target = "/v1/nodes"}).allow, "GET, HEAD, OPTIONS");
+}
+
+TEST(RestService, HeadAndOptionsWorkEverywhere) {
+  EXPECT_EQ(Answer({.verb = "HEAD", .target = "/v1/nodes/n1"}).status, 200);
+  EXPECT_EQ(Answer({.verb = "HEAD", .target = "/healthz"}).body, "ok\n");
+  const HttpResponse options = Answer({.verb = "OPTIONS", .target = "/v1/campaigns"});
+  EXPECT_EQ(options.status, 204);
+  EXPECT_EQ(options.allow, "POST, GET, HEAD, OPTIONS");
+  EXPECT_EQ(Answer({.verb = "OPTIONS", .target = "/healthz"}).allow, "GET, HEAD, OPTIONS");
+  EXPECT_EQ(Answer({.verb = "OPTIONS", .target = "/nowhere"}).status, 404);
+  EXPECT_EQ(Answer({.verb = "POST", .target = "/healthz"}).status, 405);
+}
+
+TEST(RestService, EventsResumeByParameterOrHeader) {
+  const auto after = [](const HttpRequest& request) {
+    return std::get<EventStreamStart>(Service().Handle(request)).after_sequence;
+  };
+  EXPECT_EQ(after({.verb = "GET", .target = "/v1/events"}), 0u);
+  EXPECT_EQ(after({.verb = "GET", .target = "/v1/events?after_sequence=7"}), 7u);
+  EXPECT_EQ(after({.verb = "GET", .target = "/v1/events?after_sequence=7", .last_event_id = "9"}),
+            9u);
+  EXPECT_EQ(Answer({.verb = "GET", .target = "/v1/events", .last_event_id = "x"}).status, 400);
+  EXPECT_EQ(Answer({.verb = "HEAD", .target = "/v1/events"}).content_type, "text/event-stream");
+}
+
+TEST(ServerSentEvent, HasIdNameAndOneLineOfData) {
+  v1::Event event;
+  event.set_sequence(12);
+  event.mutable_port()->set_node("n1");
+  EXPECT_EQ(ServerSentEvent(event),
+            "id: 12\nevent: port\ndata: {\"sequence\":\"12\",\"port\":{\"node\":\"n1\"}}\n\n");
+}
+
+}  // namespace
+}  // namespace fabric::api

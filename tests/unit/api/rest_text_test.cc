@@ -1,0 +1,40 @@
+#include "daemon/api/rest_text.h"
+
+#include <gtest/gtest.h>
+
+namespace fabric::api {
+namespace {
+
+TEST(PercentDecode, TurnsEscapesIntoBytes) {
+  EXPECT_EQ(*PercentDecode("a%2Fb%20c", false), "a/b c");
+  EXPECT_EQ(*PercentDecode("a+b", false), "a+b");
+  EXPECT_EQ(*PercentDecode("a+b", true), "a b");
+  EXPECT_EQ(*PercentDecode("%c3%a9", false), "\xc3\xa9");
+  EXPECT_EQ(*PercentDecode("", false), "");
+}
+
+TEST(PercentDecode, RefusesBrokenEscapesAndWhatIsNotUtf8) {
+  for (const char* bad : {"%", "%2", "a%zz", "%0x", "%x0", "%ff", "%c0%af", "%ed%a0%80"})
+    EXPECT_EQ(PercentDecode(bad, false).status().code(), Code::kInvalidArgument) << bad;
+}
+
+TEST(IsUtf8, KnowsOverlongFormsAndSurrogates) {
+  EXPECT_TRUE(IsUtf8("plain"));
+  EXPECT_TRUE(IsUtf8("\xf0\x9f\x98\x80"));
+  for (const char* bad : {"\x80", "\xc1\x81", "\xe0\x80\x80", "\xf0\x80\x80\x80",
+                          "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80", "\xe2\x82"})
+    EXPECT_FALSE(IsUtf8(bad));
+}
+
+TEST(JsonString, EscapesWhatJsonCannotHold) {
+  EXPECT_EQ(JsonString("a\"b\\c\n"), "\"a\\\"b\\\\c\\u000a\"");
+  EXPECT_EQ(JsonString("\xff!"), "\"\xef\xbf\xbd!\"");
+}
+
+TEST(ErrorJson, HasCodeMessageAndName) {
+  EXPECT_EQ(ErrorJson({Code::kNotFound, "no node 'n9'"}),
+            "{\"code\":5,\"message\":\"no node 'n9'\",\"status\":\"NOT_FOUND\"}");
+}
+
+}  // namespace
+}  // namespace fabric::api
