@@ -1,6 +1,5 @@
 #include "ctl/client.h"
 
-#include <fabric/v1/fabric.grpc.pb.h>
 #include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
 
@@ -9,6 +8,7 @@
 #include <chrono>
 
 #include "base/text.h"
+#include "fabric/v1/fabric.grpc.pb.h"
 
 namespace fabric::ctl {
 namespace {

@@ -1,11 +1,11 @@
 // The real client against a small service Fabric on a port of the kernel's choice.
 #include "ctl/client.h"
 
-#include <fabric/v1/fabric.grpc.pb.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "fabric/v1/fabric.grpc.pb.h"
 
 namespace fabric::ctl {
 namespace {

@@ -1,0 +1,44 @@
+"""Every component in a CMake catalog has a unit test that names it and a line in docs."""
+
+import re
+
+from tree import Problem
+
+_CATALOG = re.compile(r"fabric_catalog\s*\((?P<body>[^)]*)\)")
+
+
+def entries(text):
+    """Yields (line, type, name) for each entry of each catalog of a CMakeLists.txt."""
+    code = re.sub(r"#[^\n]*", lambda m: " " * len(m[0]), text)
+    for catalog in _CATALOG.finditer(code):
+        body = catalog["body"]
+        kind = re.search(r"\bTYPE\s+(\w+)", body)
+        listed = re.search(r"\bENTRIES\b", body)
+        if kind is None or listed is None:
+            continue
+        for name in re.finditer(r"\w+", body[listed.end():]):
+            position = catalog.start("body") + listed.end() + name.start()
+            yield text.count("\n", 0, position) + 1, kind[1], name[0]
+
+
+def names(entry):
+    """A pattern for probe_run, "probe run" and ProbeRun."""
+    snake = r"[_ ]".join(re.escape(part) for part in entry.split("_"))
+    camel = "".join(part.capitalize() for part in entry.split("_"))
+    return re.compile(rf"(?<![a-z0-9_])(?:{snake})(?![a-z0-9_])|(?<![A-Za-z]){camel}(?![a-z])")
+
+
+def check_catalogs(tree):
+    tests = "\n".join(tree.text(p) for p in tree.files
+                      if p.startswith("tests/unit/") and p.endswith(".cc"))
+    docs = "\n".join(tree.text(p) for p in tree.files
+                     if p.startswith("docs/") and p.endswith(".md"))
+    for path in tree.files:
+        if not path.endswith("CMakeLists.txt"):
+            continue
+        for line, kind, entry in entries(tree.text(path)):
+            pattern = names(entry)
+            if not pattern.search(tests):
+                yield Problem(path, line, f"{kind} {entry}", "no test under tests/unit names it")
+            if not pattern.search(docs):
+                yield Problem(path, line, f"{kind} {entry}", "no line of docs/ names it")

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Tests of tidy: each check finds its breach at its line, and lets good code pass."""
+
+import contextlib
+import io
+import pathlib
+import tempfile
+import unittest
+
+import catalogs
+import cpp
+import texts
+import tidy
+import walls
+from tree import Tree
+
+
+def breaches(check, files):
+    """What `check` says about a repository of these files, as "path:line: what"."""
+    with tempfile.TemporaryDirectory() as root:
+        for path, text in files.items():
+            file = pathlib.Path(root) / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        return [f"{p.path}:{p.line}: {p.what}" for p in sorted(set(check(Tree(root))))]
+
+
+class Sizes(unittest.TestCase):
+    def test_line_counts_characters_not_bytes(self):
+        self.assertEqual(breaches(texts.check_sizes, {"a.cc": "// " + "µ" * 97 + "\n"}), [])
+        self.assertEqual(breaches(texts.check_sizes, {"a.cc": "\n// " + "x" * 98 + "\n"}),
+                         ["a.cc:2: 101 columns"])
+
+    def test_file(self):
+        self.assertEqual(breaches(texts.check_sizes, {"a.cc": ";\n" * 500}), [])
+        self.assertEqual(breaches(texts.check_sizes, {"run": "#!/bin/sh\n" + ":\n" * 500}),
+                         ["run:501: 501 lines"])
+
+    def test_function_in_each_language(self):
+        body = "  x();\n" * 69
+        self.assertEqual(breaches(texts.check_sizes, {
+            "ok.cc": "void F() {\n" + body[:-7] + "}\n",
+            "a.cc": "\nvoid F(\n    int) {\n" + body + "}\n",
+            "b.py": "def f():\n" + "    x()\n" * 70,
+            "c.sh": "f() {\n" + body + "  x\n}\n",
+        }), ["a.cc:2: function of 72 lines", "b.py:1: function of 71 lines",
+             "c.sh:1: function of 72 lines"])
+
+    def test_data_is_not_code(self):
+        self.assertEqual(breaches(texts.check_sizes, {"tests/golden/a.py": "x" * 200}), [])
+
+
+class Functions(unittest.TestCase):
+    def lengths(self, text):
+        return list(cpp.functions(text))
+
+    def test_found_in_namespaces_and_classes(self):
+        self.assertEqual(self.lengths("""namespace a {
+class B final : public C<int()> {
+  int F() const override {
+    if (x) { y(); }
+  }
+};
+}"""), [(3, 3)])
+
+    def test_lambda_of_a_table(self):
+        table = "const Command c = {\n  .run = [](int) {\n    x();\n  },\n};"
+        self.assertEqual(self.lengths(table), [(2, 3)])
+
+    def test_braces_in_texts_do_not_count(self):
+        self.assertEqual(self.lengths("""void F() {  // {
+  s = "{{" + R"({")" + '{' + 1'000;
+}
+constexpr int kTable[] = {1, 2};
+"""), [(1, 3)])
+
+
+class Walls(unittest.TestCase):
+    def test_forbidden_edge(self):
+        self.assertEqual(breaches(walls.check_walls, {
+            "base/text.h": "", "agents/agent.h": '#include "base/text.h"\n',
+            "base/bad.cc": '#include "base/text.h"\n#include "agents/agent.h"\n',
+            "tests/unit/t.cc": '#include "agents/agent.h"\n'}),
+            ['base/bad.cc:2: "agents/agent.h"'])
+
+    def test_from_the_root_and_in_quotes(self):
+        self.assertEqual(breaches(walls.check_walls, {
+            "base/a.h": "", "base/b.cc": '#include "a.h"\n#include <base/a.h>\n#include <vector>\n',
+            "base/c.cc": '// #include "a.h"\n'}),
+            ['base/b.cc:1: "a.h"', "base/b.cc:2: <base/a.h>"])
+
+    def test_generated_headers_exist(self):
+        self.assertEqual(breaches(walls.check_walls, {
+            "base/version.h.in": "",
+            "ctl/a.cc": '#include "base/version.h"\n#include "fabric/v1/fabric.grpc.pb.h"\n'}), [])
+
+    def test_rules_are_pure(self):
+        self.assertEqual(breaches(walls.check_walls, {
+            "daemon/rules/a.cc": "#include <mutex>\n#include <map>\n"}),
+            ["daemon/rules/a.cc:1: mutex"])
+        self.assertEqual(breaches(walls.check_words, {
+            "daemon/plan/a.cc": "auto t = std::chrono::steady_clock::now();\n"}),
+            ["daemon/plan/a.cc:1: ::now("])
+
+    def test_own_header_first(self):
+        self.assertEqual(breaches(walls.check_own_header_first, {
+            "base/a.h": "", "base/a.cc": '#include <map>\n#include "base/a.h"\n',
+            "base/b.cc": "#include <map>\n"}), ["base/a.cc:1: includes map first"])
+
+
+class Words(unittest.TestCase):
+    def test_each_is_found_where_it_may_not_stand(self):
+        for word in ("std::this_thread::sleep_for(s)", 'getenv("X")', "Registry::Instance()",
+                     "std::shared_ptr<X> x", "#define X 1", "std::chrono::system_clock::now()",
+                     'Open("/sys/class")', 'Open("/proc")', "ibv_open(x)", "NETLINK_ROUTE"):
+            with self.subTest(word):
+                found = breaches(walls.check_words, {"daemon/a.cc": f"\n{word};\n"})
+                self.assertEqual(len(found), 1, found)
+                self.assertTrue(found[0].startswith("daemon/a.cc:2: "), found)
+
+    def test_allowed_where_they_belong(self):
+        self.assertEqual(breaches(walls.check_words, {
+            "ctl/main.cc": 'getenv("X");\n', "tests/testing/golden.cc": 'getenv("X");\n',
+            "base/mutex.h": "#define X\n", "base/clock.cc": "system_clock::now();\n",
+            "agents/host/verbs.cc": 'ibv_open("/sys/class");\n'}), [])
+
+    def test_comments_and_texts_are_free(self):
+        self.assertEqual(breaches(walls.check_words, {
+            "daemon/a.cc": '// ibv_open, sleep_for\nx = "no shared_ptr, /sys";\n'}), [])
+
+
+class Comments(unittest.TestCase):
+    def test_dead_code(self):
+        for line in ("// return 3;", "//  x", "// if (a) {", "// foo.Bar(1);", "// int x = 3;",
+                     "// EXPECT_EQ(1, 2);", "// }"):
+            found = breaches(texts.check_comments, {"a.cc": line + "\n"})
+            self.assertEqual(found, [] if line == "//  x" else [f"a.cc:1: {line}"], line)
+
+    def test_prose_and_examples(self):
+        prose = """// Reads one attribute; nothing else.
+//   EXPECT_TRUE(MatchesGolden("name", text));
+// Two lines: a, and b (see below).
+// if the port is down, its netdev is too
+"""
+        self.assertEqual(breaches(texts.check_comments, {"a.cc": prose}), [])
+
+    def test_promises_name_their_issue(self):
+        self.assertEqual(breaches(texts.check_promises, {
+            "a.cc": "// TODO(#12): more\n// FIXME: this\n", "b.md": "a TODO\n"}),
+            ["a.cc:2: FIXME", "b.md:1: TODO"])
+
+
+class Parsing(unittest.TestCase):
+    def test_scripts(self):
+        self.assertEqual(breaches(texts.check_scripts, {
+            "good": "#!/bin/bash\nif true; then :; fi\n",
+            "bad": "#!/bin/bash\nif true; then\n", "bad.py": "x = (\n"}),
+            ["bad:3: bash -n", "bad.py:1: python"])
+
+    def test_json(self):
+        self.assertEqual(breaches(texts.check_data, {"a.json": "{\n1}", "b.json": "{}"}),
+                         ["a.json:2: json"])
+
+
+class Catalogs(unittest.TestCase):
+    LISTS = ("fabric_catalog(t TYPE Rule HEADER h\n  NAMESPACE n\n  ENTRIES\n"
+             "    port_up # why\n    dup)\n")
+
+    def test_entries(self):
+        self.assertEqual(list(catalogs.entries(self.LISTS)),
+                         [(4, "Rule", "port_up"), (5, "Rule", "dup")])
+
+    def test_need_a_test_and_a_line_of_documentation(self):
+        self.assertEqual(breaches(catalogs.check_catalogs, {
+            "daemon/CMakeLists.txt": self.LISTS, "docs/RULES.md": "| `port_up` | and dups |\n",
+            "tests/unit/a_test.cc": "TEST(PortUp, Works) {}\nTEST(Dup, Works) {}\n"}),
+            ["daemon/CMakeLists.txt:5: Rule dup"])
+
+
+class Whole(unittest.TestCase):
+    def test_a_clean_repository_is_clean(self):
+        with tempfile.TemporaryDirectory() as root:
+            (pathlib.Path(root) / "base").mkdir()
+            (pathlib.Path(root) / "base/a.h").write_text("#pragma once\n")
+            self.assertEqual(tidy.main([root]), 0)
+
+    def test_usage(self):
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(tidy.main(["--fix"]), 2)
+        self.assertIn("Usage: tidy.py", said.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()
