@@ -1,0 +1,49 @@
+#include "tests/tools/rules_reference.h"
+
+#include "base/text.h"
+#include "daemon/rules/rule.h"
+#include "proto/names.h"
+
+namespace fabric::rules {
+namespace {
+
+constexpr std::size_t kColumns = 100;
+
+std::string Wrapped(std::string_view text) {
+  std::string out;
+  std::size_t column = 0;
+  for (const std::string_view word : Words(text)) {
+    const bool fits = column + 1 + word.size() <= kColumns;
+    if (column > 0) out += fits ? ' ' : '\n';
+    column = column > 0 && fits ? column + 1 + word.size() : word.size();
+    out += word;
+  }
+  return out + "\n";
+}
+
+constexpr std::string_view kHead = R"(# Rules
+
+Generated from the rules' own text by `rules_reference`; do not edit.
+
+Every rule gives each thing that it applies to one of three verdicts: PASS, FAIL, or UNKNOWN when
+what it needs could not be read. Passes are counted; failures and unknowns become findings, each
+with what was expected, what was seen, where it was read and why that is expected. One fault gives
+one finding: a port that is down is judged by `port_active` alone.
+
+)";
+
+}  // namespace
+
+std::string RulesReference() {
+  std::string page(kHead);
+  page += "| Rule | Severity | Scope |\n|---|---|---|\n";
+  for (const Rule* rule : AllRules())
+    page += Format("| [`{0}`](#{0}) | {1} | {2} |\n", rule->id, Name(rule->severity),
+                   Name(rule->scope));
+  for (const Rule* rule : AllRules())
+    page += Format("\n## {}\n\n**{}.**\n\n{}\nSource: {}.\n", rule->id, rule->title,
+                   Wrapped(rule->why), rule->source);
+  return page;
+}
+
+}  // namespace fabric::rules
