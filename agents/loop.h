@@ -6,6 +6,8 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "agents/agent.h"
 #include "agents/inbox.h"
@@ -21,6 +23,8 @@ namespace fabric::agent {
 // What the daemon knows, for probes and metrics. Safe to use from any thread.
 class Board {
  public:
+  explicit Board(std::vector<std::string> inspectors) { agent_.inspectors = std::move(inspectors); }
+
   void SetSnapshot(const v1::NodeSnapshot& snapshot, Duration inspection);
   void SetConnected(bool connected);
   void SetDropped(std::uint64_t messages);

@@ -111,7 +111,7 @@ void ProbeRunner::Refuse(const v1::ProbeAssignment& assignment, const Status& wh
   outcome.set_probe_id(assignment.probe_id());
   outcome.mutable_result()->set_status(v1::PROBE_STATUS_REFUSED);
   outcome.mutable_result()->set_reason(why.message());
-  outcome.mutable_result()->set_blamed_node(options_.node);
+  outcome.mutable_result()->set_blamed_node(assignment.local().node());
   reports_.Outcome(outcome);
 }
 
@@ -194,7 +194,7 @@ Result<std::unique_ptr<host::RcQueuePair>> ProbeRunner::Open(const Probe& probe,
                                                              v1::ProbeResult& result) {
   const v1::ProbePort& local = probe.assignment.local();
   result.set_status(v1::PROBE_STATUS_REFUSED);
-  result.set_blamed_node(options_.node);
+  result.set_blamed_node(local.node());
   const std::optional<v1::RdmaDevice> device = find_device_(local.device());
   if (!device) return Status(Code::kNotFound, Format("{}: no such RDMA device", local.device()));
   ASSIGN_OR_RETURN(const PortAddress address, ChooseAddress(*device, local.port()));

@@ -32,7 +32,6 @@ class ProbeReports {
 };
 
 struct RunnerOptions {
-  std::string node;              // Blamed when this end refuses.
   std::uint32_t probes_max = 8;  // At once; more are refused.
 };
 

@@ -69,10 +69,8 @@ std::optional<v1::RdmaDevice> FindKnown(const std::string& name) {
 }
 
 struct Node {
-  explicit Node(FakeFabric& fabric, std::string name, std::uint32_t probes_max = 8)
-      : verbs(fabric),
-        runner({.node = std::move(name), .probes_max = probes_max}, verbs, clock, FindKnown,
-               reports) {}
+  explicit Node(FakeFabric& fabric, std::uint32_t probes_max = 8)
+      : verbs(fabric), runner({.probes_max = probes_max}, verbs, clock, FindKnown, reports) {}
   SystemClock clock;
   FakeVerbs verbs;
   Reports reports;
@@ -84,6 +82,7 @@ v1::ProbeAssignment Assignment(std::uint64_t id, v1::ProbeRole role, const std::
   v1::ProbeAssignment assignment;
   assignment.set_probe_id(id);
   assignment.set_role(role);
+  assignment.mutable_local()->set_node("n1");
   assignment.mutable_local()->set_device(device);
   assignment.mutable_local()->set_port(port);
   assignment.mutable_spec()->mutable_rc_write_latency()->set_iterations(50);
@@ -108,8 +107,8 @@ v1::ProbeStop Stop(std::uint64_t id, const std::string& reason) {
 class ProbeRunnerTest : public ::testing::Test {
  protected:
   FakeFabric fabric;
-  Node n1{fabric, "n1"};
-  Node n2{fabric, "n2"};
+  Node n1{fabric};
+  Node n2{fabric};
 };
 
 TEST_F(ProbeRunnerTest, ALatencyProbeRunsThroughAllItsSteps) {
@@ -155,7 +154,7 @@ TEST_F(ProbeRunnerTest, ASecondProbeOnABusyPortIsRefused) {
 }
 
 TEST_F(ProbeRunnerTest, MoreProbesThanAllowedAreRefused) {
-  Node small(fabric, "n3", 1);
+  Node small(fabric, 1);
   small.runner.Start(Assignment(1, v1::PROBE_ROLE_INITIATOR, "mlx5_0"));
   small.reports.Next<v1::ProbeReady>();
   small.runner.Start(Assignment(2, v1::PROBE_ROLE_INITIATOR, "mlx5_1"));
@@ -176,7 +175,7 @@ class Refused : public ::testing::TestWithParam<Refusal> {};
 TEST_P(Refused, WithTheReasonAndThisNode) {
   FakeFabric fabric;
   fabric.SetGid("mlx5_9", "fe80::1");
-  Node n1(fabric, "n1");
+  Node n1(fabric);
   auto assignment = Assignment(7, v1::PROBE_ROLE_INITIATOR, "mlx5_0");
   GetParam().change(assignment);
   n1.runner.Start(assignment);

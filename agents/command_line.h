@@ -1,0 +1,25 @@
+// The words after `fabric-agent`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace fabric::agent {
+
+enum class Command { kHelp, kRun, kInspect, kIbdev2Netdev, kMetrics, kVersion };
+
+struct CommandLine {
+  Command command = Command::kHelp;
+  std::string root = "/";
+  std::string output = "table";   // Of inspect: table, json, yaml
+  bool verbose = false;           // Of ibdev2netdev
+  std::vector<std::string> rest;  // Of run: its settings
+  std::string help;               // Of kHelp: what to print
+};
+
+// INVALID_ARGUMENT with one line for what cannot be meant.
+Result<CommandLine> ParseCommandLine(int argc, const char* const* argv);
+
+}  // namespace fabric::agent
