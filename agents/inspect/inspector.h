@@ -31,7 +31,8 @@ struct InspectOptions {
   WallTime now;
 };
 
-// Runs every inspector, one after the other. Lists of the result are sorted as inventory.proto says.
+// Runs every inspector, one after the other. Lists of the result are sorted as inventory.proto
+// says.
 v1::NodeSnapshot Inspect(const Host& host, const InspectOptions& options);
 
 // Adds a gap to the snapshot. `path` is where it was looked for; of `status`, code and message.

@@ -1,0 +1,82 @@
+// Reading attributes for an inspector: what fails becomes a gap, and the value is absent.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "agents/inspect/inspector.h"
+
+namespace fabric::inspect {
+
+// Where an inspector's gaps about one subject go.
+struct Gaps {
+  v1::NodeSnapshot& snapshot;
+  std::string_view inspector;
+  std::string subject;  // "mlx5_0", "mlx5_0/1", "eth0", or empty for the node.
+
+  void Add(std::string_view path, const Status& status) const {
+    AddGap(snapshot, inspector, subject, path, status);
+  }
+};
+
+enum class Absence { kIsGap, kIsFine };  // What it means that the file is not there.
+
+// One directory of attributes.
+class Attributes {
+ public:
+  // `path` is relative to the root, "sys/class/net/eth0". Failure is that of Dir::Sub.
+  static Result<Attributes> Open(const Host& host, const std::string& path, Gaps gaps);
+
+  // An empty file is a gap too, and so absent.
+  std::optional<std::string> Text(const std::string& name, Absence absence = Absence::kIsGap) const;
+
+  // Text() as what `parse`, a Result<T>(std::string_view), makes of it.
+  template <class Parse>
+  auto Parsed(const std::string& name, Parse parse, Absence absence = Absence::kIsGap) const
+      -> std::optional<std::decay_t<decltype(*parse(std::string_view()))>> {
+    const std::optional<std::string> text = Text(name, absence);
+    if (!text) return std::nullopt;
+    auto value = parse(*text);
+    if (value.ok()) return *std::move(value);
+    Gap(name, value.status());
+    return std::nullopt;
+  }
+
+  // The name of every entry of a directory below, without those whose names are not fit to be
+  // shown: these are gaps.
+  std::vector<std::string> Names(const std::string& name, Absence absence = Absence::kIsGap) const;
+
+  // Names() as numbers from `min` to `max` in ascending order; other names are gaps.
+  std::vector<std::uint32_t> Numbers(const std::string& name, std::uint32_t min,
+                                     std::uint32_t max) const;
+
+  void Gap(const std::string& name, const Status& status) const;
+
+  const Dir& dir() const { return dir_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  Attributes(Dir dir, std::string path, Gaps gaps)
+      : dir_(std::move(dir)), path_(std::move(path)), gaps_(std::move(gaps)) {}
+
+  Dir dir_;
+  std::string path_;
+  Gaps gaps_;
+};
+
+// Names below the directory `path` of the root that are fit to be shown; the others are gaps.
+Result<std::vector<std::string>> PlainNames(const Host& host, const std::string& path,
+                                            const Gaps& gaps);
+
+// What stands behind the "device" link of a class directory.
+struct Parent {
+  std::optional<std::string> driver;
+  std::optional<std::string> pci_address;
+  bool there = false;  // False: a software device, or a tree that did not capture it.
+};
+Parent ReadParent(const Dir& dir);
+
+}  // namespace fabric::inspect

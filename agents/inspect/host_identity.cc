@@ -1,0 +1,33 @@
+#include "agents/inspect/attributes.h"
+#include "base/version.h"
+
+namespace fabric::inspect {
+namespace {
+
+constexpr std::string_view kName = "host_identity";
+
+Status InspectHostIdentity(const Host& host, v1::NodeSnapshot& out) {
+  v1::NodeIdentity& node = *out.mutable_node();
+  node.set_agent_version(std::string(kVersion));
+  const Gaps gaps{.snapshot = out, .inspector = kName, .subject = ""};
+  const auto read = [&](const std::string& path) {
+    const Result<std::string> text = host.root.Text(path);
+    if (!text.ok()) gaps.Add(path, text.status());
+    return text.ok() ? *text : std::string();
+  };
+  if (node.name().empty()) node.set_name(read("proc/sys/kernel/hostname"));
+  node.set_machine_id(read("etc/machine-id"));
+  node.set_boot_id(read("proc/sys/kernel/random/boot_id"));
+  node.set_kernel_release(read("proc/sys/kernel/osrelease"));
+  return {};
+}
+
+}  // namespace
+
+extern const Inspector host_identity = {
+    .name = kName,
+    .doc = "Host name, machine and boot id, kernel release, version of the agent.",
+    .inspect = InspectHostIdentity,
+};
+
+}  // namespace fabric::inspect

@@ -1,0 +1,72 @@
+#include "agents/inspect/rdma.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace fabric::inspect {
+namespace {
+
+template <class Predicate>
+bool AnyPort(const v1::NodeSnapshot& snapshot, Predicate predicate) {
+  return std::any_of(snapshot.rdma_devices().begin(), snapshot.rdma_devices().end(),
+                     [&](const v1::RdmaDevice& device) {
+                       return std::any_of(device.ports().begin(), device.ports().end(), predicate);
+                     });
+}
+
+}  // namespace
+
+std::string RdmaPath(const v1::RdmaDevice& device) {
+  return "sys/class/infiniband/" + device.name();
+}
+
+std::string PortPath(const v1::RdmaDevice& device, const v1::Port& port) {
+  return Format("{}/ports/{}", RdmaPath(device), port.number());
+}
+
+std::string PortName(const v1::RdmaDevice& device, const v1::Port& port) {
+  return Format("{}/{}", device.name(), port.number());
+}
+
+std::map<std::string, host::RdmaDeviceInfo> NetlinkDevices(const Host& host) {
+  std::map<std::string, host::RdmaDeviceInfo> by_name;
+  Result<std::vector<host::RdmaDeviceInfo>> devices = host.rdma.Devices();
+  if (!devices.ok()) return by_name;
+  for (host::RdmaDeviceInfo& device : *devices) by_name[device.name] = std::move(device);
+  return by_name;
+}
+
+bool CarriesRdma(const v1::NodeSnapshot& snapshot, std::string_view netdev) {
+  return AnyPort(snapshot, [&](const v1::Port& port) {
+    return port.netdev() == netdev ||
+           std::any_of(port.gids().begin(), port.gids().end(),
+                       [&](const v1::Gid& gid) { return gid.netdev() == netdev; });
+  });
+}
+
+bool IsNetdevOfRoce(const v1::NodeSnapshot& snapshot, std::string_view netdev) {
+  return AnyPort(snapshot, [&](const v1::Port& port) {
+    return port.netdev() == netdev && port.link_layer() != v1::LINK_LAYER_INFINIBAND;
+  });
+}
+
+v1::CounterSet& PortCounters(v1::NodeSnapshot& snapshot, const v1::RdmaDevice& device,
+                             const v1::Port& port) {
+  for (v1::CounterSet& set : *snapshot.mutable_counters())
+    if (set.device() == device.name() && set.port() == port.number()) return set;
+  v1::CounterSet& set = *snapshot.add_counters();
+  set.set_device(device.name());
+  set.set_port(port.number());
+  return set;
+}
+
+v1::CounterSet& NetdevCounters(v1::NodeSnapshot& snapshot, const std::string& netdev) {
+  for (v1::CounterSet& set : *snapshot.mutable_counters())
+    if (set.netdev() == netdev) return set;
+  v1::CounterSet& set = *snapshot.add_counters();
+  set.set_netdev(netdev);
+  return set;
+}
+
+}  // namespace fabric::inspect

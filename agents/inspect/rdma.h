@@ -1,0 +1,31 @@
+// What several inspectors ask about RDMA devices.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agents/inspect/inspector.h"
+
+namespace fabric::inspect {
+
+std::string RdmaPath(const v1::RdmaDevice& device);  // "sys/class/infiniband/mlx5_0"
+std::string PortPath(const v1::RdmaDevice& device, const v1::Port& port);  // ".../ports/1"
+std::string PortName(const v1::RdmaDevice& device, const v1::Port& port);  // "mlx5_0/1"
+
+// Devices of RDMA netlink by name; empty when there is no RDMA netlink to ask.
+std::map<std::string, host::RdmaDeviceInfo> NetlinkDevices(const Host& host);
+
+// Whether any RDMA port uses the netdev, by map or by GID.
+bool CarriesRdma(const v1::NodeSnapshot& snapshot, std::string_view netdev);
+
+// Whether the netdev is that of a port over Ethernet: where lossless settings matter.
+bool IsNetdevOfRoce(const v1::NodeSnapshot& snapshot, std::string_view netdev);
+
+// The set with that key, added when it is not there yet.
+v1::CounterSet& PortCounters(v1::NodeSnapshot& snapshot, const v1::RdmaDevice& device,
+                             const v1::Port& port);
+v1::CounterSet& NetdevCounters(v1::NodeSnapshot& snapshot, const std::string& netdev);
+
+}  // namespace fabric::inspect

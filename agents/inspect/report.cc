@@ -1,0 +1,250 @@
+#include "agents/inspect/report.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+#include "proto/names.h"
+#include "proto/timestamps.h"
+
+namespace fabric::inspect {
+namespace {
+
+constexpr std::string_view kAbsent = "-";
+constexpr std::size_t kColumnGap = 2;
+
+std::string OrAbsent(std::string_view text) {
+  return std::string(text.empty() ? kAbsent : text);
+}
+
+template <class T>
+std::string NumberIf(bool there, const T& value) {
+  return there ? Format("{}", value) : std::string(kAbsent);
+}
+
+template <class Enum>
+std::string NameIf(bool there, Enum value) {
+  return std::string(there ? Name(value) : kAbsent);
+}
+
+std::string RateIf(bool there, std::uint64_t bps) {
+  return there ? BitRate(static_cast<double>(bps)) : std::string(kAbsent);
+}
+
+// Columns as wide as their widest cell, two blanks apart; the last one is not filled up.
+class Section {
+ public:
+  Section(std::string title, std::vector<std::string> header)
+      : title_(std::move(title)), rows_{std::move(header)} {}
+
+  void Row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+
+  // `empty` is the line printed where there are no rows.
+  std::string Text(std::string_view empty) const {
+    std::string text = title_ + "\n";
+    if (rows_.size() == 1) return text + Format("  {}\n\n", empty);
+    std::vector<std::size_t> widths(rows_[0].size());
+    for (const auto& row : rows_)
+      for (std::size_t column = 0; column < row.size(); ++column)
+        widths[column] = std::max(widths[column], row[column].size());
+    for (const auto& row : rows_) {
+      std::string line;
+      for (std::size_t column = 0; column < row.size(); ++column)
+        line += Format("{:<{}}", row[column], widths[column] + kColumnGap);
+      text += "  " + line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
+    return text + "\n";
+  }
+
+ private:
+  std::string title_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+const v1::NetInterface* FindNetdev(const v1::NodeSnapshot& snapshot, const std::string& name) {
+  for (const v1::NetInterface& netdev : snapshot.net_interfaces())
+    if (netdev.name() == name) return &netdev;
+  return nullptr;
+}
+
+std::string PortName(const v1::RdmaDevice& device, const v1::Port& port) {
+  return Format("{}/{}", device.name(), port.number());
+}
+
+std::string NodeText(const v1::NodeSnapshot& snapshot) {
+  const v1::NodeIdentity& node = snapshot.node();
+  Section section("Node", {"NAME", OrAbsent(node.name())});
+  section.Row({"KERNEL", OrAbsent(node.kernel_release())});
+  section.Row({"MACHINE ID", OrAbsent(node.machine_id())});
+  section.Row({"BOOT ID", OrAbsent(node.boot_id())});
+  section.Row({"AGENT", OrAbsent(node.agent_version())});
+  section.Row({"TAKEN AT", ToString(snapshot.taken_at())});
+  section.Row({"FROM", snapshot.captured() ? "a captured tree" : "the live machine"});
+  return section.Text("");
+}
+
+std::string DevicesText(const v1::NodeSnapshot& snapshot) {
+  Section section("RDMA devices", {"DEVICE", "PROTOCOL", "TYPE", "FIRMWARE", "BOARD", "DRIVER",
+                                   "PCI ADDRESS", "NUMA", "NODE GUID", "DESCRIPTION"});
+  for (const v1::RdmaDevice& device : snapshot.rdma_devices())
+    section.Row({device.name(), NameIf(device.has_protocol(), device.protocol()),
+                 OrAbsent(device.hca_type()), OrAbsent(device.firmware()),
+                 OrAbsent(device.board_id()), OrAbsent(device.driver()),
+                 OrAbsent(device.pci_address()),
+                 NumberIf(device.has_numa_node(), device.numa_node()), OrAbsent(device.node_guid()),
+                 OrAbsent(device.node_description())});
+  return section.Text("none");
+}
+
+std::string PortsText(const v1::NodeSnapshot& snapshot) {
+  Section section("RDMA ports",
+                  {"PORT", "STATE", "PHYSICAL", "LINK", "RATE", "LANES", "LID", "SM LID",
+                   "RDMA MTU", "MAX", "NETDEV", "OPER", "NETDEV MTU", "SPEED"});
+  const v1::NetInterface none;
+  for (const v1::RdmaDevice& device : snapshot.rdma_devices()) {
+    for (const v1::Port& port : device.ports()) {
+      const v1::NetInterface* const found = FindNetdev(snapshot, port.netdev());
+      const v1::NetInterface& netdev = found == nullptr ? none : *found;
+      const bool infiniband = port.link_layer() != v1::LINK_LAYER_ETHERNET;
+      section.Row(
+          {PortName(device, port), NameIf(port.has_state(), port.state()),
+           NameIf(port.has_physical_state(), port.physical_state()),
+           NameIf(port.has_link_layer(), port.link_layer()),
+           RateIf(port.has_rate_bps(), port.rate_bps()),
+           port.has_width() ? Format("{}X {}", port.width(), port.speed()) : std::string(kAbsent),
+           NumberIf(port.has_lid() && infiniband, port.lid()),
+           NumberIf(port.has_sm_lid() && infiniband, port.sm_lid()),
+           NumberIf(port.has_active_mtu_bytes(), port.active_mtu_bytes()),
+           NumberIf(port.has_max_mtu_bytes(), port.max_mtu_bytes()), OrAbsent(port.netdev()),
+           NameIf(netdev.has_oper_state(), netdev.oper_state()),
+           NumberIf(netdev.has_mtu_bytes(), netdev.mtu_bytes()),
+           RateIf(netdev.has_speed_bps(), netdev.speed_bps())});
+    }
+  }
+  return section.Text("none");
+}
+
+// "0-7:0 8-15:1": runs of DSCPs that share a priority.
+std::string DscpMap(const v1::DcbConfig& dcb) {
+  std::vector<std::string> runs;
+  const auto& map = dcb.dscp_to_priority();
+  for (int begin = 0; begin < map.size();) {
+    int end = begin;
+    while (end + 1 < map.size() && map[end + 1] == map[begin]) ++end;
+    runs.push_back(begin == end ? Format("{}:{}", begin, map[begin])
+                                : Format("{}-{}:{}", begin, end, map[begin]));
+    begin = end + 1;
+  }
+  return OrAbsent(Join(runs, " "));
+}
+
+std::string DcbxText(const v1::DcbConfig& dcb) {
+  if (!dcb.has_dcbx()) return std::string(kAbsent);
+  std::vector<std::string> words;
+  if (dcb.dcbx().host()) words.emplace_back("host");
+  if (dcb.dcbx().lld_managed()) words.emplace_back("lld-managed");
+  if (dcb.dcbx().cee()) words.emplace_back("cee");
+  if (dcb.dcbx().ieee()) words.emplace_back("ieee");
+  if (dcb.dcbx().static_config()) words.emplace_back("static");
+  return words.empty() ? "none" : Join(words, " ");
+}
+
+// Shares of the traffic classes in percent; a class of strict priority is "s".
+std::string EtsText(const v1::DcbConfig& dcb) {
+  if (!dcb.has_ets()) return std::string(kAbsent);
+  constexpr std::uint32_t kStrict = 0;
+  std::vector<std::string> shares;
+  for (int tc = 0; tc < dcb.ets().tc_tx_bandwidth_percent_size(); ++tc) {
+    const bool strict = tc < dcb.ets().tc_algorithm_size() && dcb.ets().tc_algorithm(tc) == kStrict;
+    shares.push_back(strict ? "s" : Format("{}", dcb.ets().tc_tx_bandwidth_percent(tc)));
+  }
+  return OrAbsent(Join(shares, " "));
+}
+
+std::string LosslessText(const v1::NodeSnapshot& snapshot) {
+  Section section("Lossless settings", {"NETDEV", "PORT", "PFC", "TRUST", "GLOBAL PAUSE", "DCBX",
+                                        "ETS PERCENT", "DSCP:PRIORITY"});
+  for (const v1::RdmaDevice& device : snapshot.rdma_devices()) {
+    for (const v1::Port& port : device.ports()) {
+      if (port.link_layer() == v1::LINK_LAYER_INFINIBAND || port.netdev().empty()) continue;
+      const v1::NetInterface* const netdev = FindNetdev(snapshot, port.netdev());
+      if (netdev == nullptr) continue;
+      const v1::DcbConfig& dcb = netdev->dcb();
+      const v1::GlobalPause& pause = netdev->global_pause();
+      section.Row({netdev->name(), PortName(device, port),
+                   dcb.has_pfc() ? PriorityMask(dcb.pfc().enabled_mask()) : std::string(kAbsent),
+                   NameIf(dcb.has_trust(), dcb.trust()),
+                   netdev->has_global_pause()
+                       ? Format("rx {} tx {}", pause.rx() ? "on" : "off", pause.tx() ? "on" : "off")
+                       : std::string(kAbsent),
+                   DcbxText(dcb), EtsText(dcb), DscpMap(dcb)});
+    }
+  }
+  return section.Text("no RDMA over Ethernet");
+}
+
+std::string GidsText(const v1::NodeSnapshot& snapshot) {
+  Section section("GIDs", {"PORT", "INDEX", "GID", "IPV4", "TYPE", "NETDEV"});
+  for (const v1::RdmaDevice& device : snapshot.rdma_devices())
+    for (const v1::Port& port : device.ports())
+      for (const v1::Gid& gid : port.gids())
+        section.Row({PortName(device, port), Format("{}", gid.index()), gid.gid(),
+                     OrAbsent(gid.ipv4()), NameIf(gid.has_type(), gid.type()),
+                     OrAbsent(gid.netdev())});
+  return section.Text("none");
+}
+
+std::string NetdevsText(const v1::NodeSnapshot& snapshot) {
+  Section section("Netdevs", {"NETDEV", "OPER", "CARRIER", "MTU", "SPEED", "MAC", "DRIVER",
+                              "FIRMWARE", "PCI ADDRESS", "ADDRESSES"});
+  for (const v1::NetInterface& netdev : snapshot.net_interfaces())
+    section.Row({netdev.name(), NameIf(netdev.has_oper_state(), netdev.oper_state()),
+                 netdev.has_carrier() ? (netdev.carrier() ? "yes" : "no") : std::string(kAbsent),
+                 NumberIf(netdev.has_mtu_bytes(), netdev.mtu_bytes()),
+                 RateIf(netdev.has_speed_bps(), netdev.speed_bps()), OrAbsent(netdev.mac()),
+                 OrAbsent(netdev.driver()), OrAbsent(netdev.firmware()),
+                 OrAbsent(netdev.pci_address()),
+                 OrAbsent(Join({netdev.addresses().begin(), netdev.addresses().end()}, " "))});
+  return section.Text("none");
+}
+
+std::string GpusText(const v1::NodeSnapshot& snapshot) {
+  Section section("GPUs", {"PCI ADDRESS", "VENDOR", "DEVICE", "DRIVER", "NUMA"});
+  for (const v1::Gpu& gpu : snapshot.gpus())
+    section.Row({gpu.pci_address(), OrAbsent(gpu.vendor_id()), OrAbsent(gpu.device_id()),
+                 OrAbsent(gpu.driver()), NumberIf(gpu.has_numa_node(), gpu.numa_node())});
+  return section.Text("none");
+}
+
+std::string PeerMemoryText(const v1::NodeSnapshot& snapshot) {
+  const auto loaded = [](bool there, bool value) {
+    return std::string(!there ? kAbsent : value ? "loaded" : "not loaded");
+  };
+  const v1::PeerMemory& peer = snapshot.peer_memory();
+  Section section("Peer memory", {"NVIDIA_PEERMEM", loaded(peer.has_nvidia_peermem_loaded(),
+                                                           peer.nvidia_peermem_loaded())});
+  section.Row({"NV_PEER_MEM", loaded(peer.has_nv_peer_mem_loaded(), peer.nv_peer_mem_loaded())});
+  section.Row({"VERSION", OrAbsent(peer.version())});
+  section.Row({"CLIENTS", OrAbsent(Join({peer.clients().begin(), peer.clients().end()}, " "))});
+  return section.Text("");
+}
+
+std::string GapsText(const v1::NodeSnapshot& snapshot) {
+  Section section("Gaps", {"INSPECTOR", "SUBJECT", "CODE", "WHERE", "WHY"});
+  for (const v1::Gap& gap : snapshot.gaps())
+    section.Row({gap.inspector(), OrAbsent(gap.subject()), std::string(Name(gap.code())),
+                 OrAbsent(gap.path()), gap.reason()});
+  return section.Text("none: everything was read");
+}
+
+}  // namespace
+
+std::string Report(const v1::NodeSnapshot& snapshot) {
+  std::string text = NodeText(snapshot) + DevicesText(snapshot) + PortsText(snapshot) +
+                     LosslessText(snapshot) + GidsText(snapshot) + NetdevsText(snapshot) +
+                     GpusText(snapshot) + PeerMemoryText(snapshot) + GapsText(snapshot);
+  text.pop_back();  // The blank line after the last section.
+  return text;
+}
+
+}  // namespace fabric::inspect
