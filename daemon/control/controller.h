@@ -3,7 +3,6 @@
 // no thread and no socket of its own.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -23,6 +22,9 @@ namespace fabric::control {
 
 class Campaigns;
 class FindingBook;
+class Outbox;
+class Sessions;
+struct Session;
 
 struct ControllerOptions {
   Duration heartbeat_interval = std::chrono::seconds(1);
@@ -38,11 +40,14 @@ class Controller {
              EventBus& events, Moment now);
   ~Controller();
 
-  // Restores nodes (as lost), open findings and campaigns (running ones end as cancelled).
+  // Restores nodes (as lost), open findings and campaigns (running ones end as cancelled). Rules
+  // are not evaluated until the restored nodes are back, `lost_after` at most: half a fleet is no
+  // ground for judging the other half.
   Status Load(Moment now);
 
   // Agents. OnMessage's first one must be Hello; a failure means: close the session with it.
-  // A second session of a node that is connected replaces the first, which is closed.
+  // A second session of a node that is connected replaces the first, which is closed; when it comes
+  // from another machine, it is refused with ALREADY_EXISTS.
   Status OnMessage(SessionId session, const v1::AgentMessage& message, Moment now);
   void OnGone(SessionId session, const std::string& reason, Moment now);
 
@@ -63,27 +68,36 @@ class Controller {
   Status ListCampaigns(const v1::ListCampaignsRequest&, v1::ListCampaignsResponse&);
   Status CancelCampaign(const v1::CancelCampaignRequest&, v1::Campaign&, Moment now);
 
-  // Store writes that failed since the start; the last failure is in `last`. For metrics and health.
+  // Store writes that failed since the start; the last failure is in `last`. For metrics and
+  // health.
   std::uint64_t StoreFailures(Status* last);
 
  private:
-  struct Session;
-
-  void EvaluateRules(Moment now) REQUIRES(mutex_);
+  Status OnHello(SessionId session, const v1::Hello& hello, Moment now) REQUIRES(mutex_);
+  Status OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Moment now) REQUIRES(mutex_);
+  Status OnChange(Session& session, v1::SnapshotChange change, Moment now) REQUIRES(mutex_);
+  void Wake(Session& session, bool wants_snapshot, Moment now) REQUIRES(mutex_);
   void Lose(const std::string& node, const std::string& reason, Moment now) REQUIRES(mutex_);
+  void PublishNode(const std::string& node, Moment now) REQUIRES(mutex_);
+  void StoreNode(Session& session, Moment now) REQUIRES(mutex_);
+  void EvaluateRules(Moment now) REQUIRES(mutex_);
+  bool Settled(Moment now) const REQUIRES(mutex_);
+  Status CheckNode(const std::string& name) const REQUIRES(mutex_);
 
   const ControllerOptions options_;
-  store::Store& store_;
   AgentSink& agents_;
-  EventBus& events_;
   const Moment started_;
 
   Mutex mutex_;
   fleet::Fleet fleet_ GUARDED_BY(mutex_);
-  std::map<SessionId, std::unique_ptr<Session>> sessions_ GUARDED_BY(mutex_);
+  std::unique_ptr<Outbox> outbox_ GUARDED_BY(mutex_);
+  std::unique_ptr<Sessions> sessions_ GUARDED_BY(mutex_);
   std::unique_ptr<FindingBook> findings_ GUARDED_BY(mutex_);
   std::unique_ptr<Campaigns> campaigns_ GUARDED_BY(mutex_);
+  std::set<std::string> awaited_ GUARDED_BY(mutex_);  // Restored and not back yet
+  SteadyTime awaited_until_ GUARDED_BY(mutex_);
   bool dirty_ GUARDED_BY(mutex_) = false;  // Something changed since the last evaluation.
+  SteadyTime evaluated_at_ GUARDED_BY(mutex_);
 };
 
 }  // namespace fabric::control

@@ -1,7 +1,10 @@
 #include "daemon/store/database.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -27,15 +30,21 @@ Status Failure(sqlite3* connection, int error, const std::string& path) {
     case SQLITE_PERM:
     case SQLITE_AUTH:
       return {Code::kPermissionDenied, Format("{}: cannot be written: {}", path, words)};
-    case SQLITE_CANTOPEN:
-      return {Code::kFailedPrecondition,
-              Format("{}: cannot be opened: {}", path, system.empty() ? words : system)};
     case SQLITE_IOERR:
     case SQLITE_NOMEM:
       return {Code::kUnavailable, system.empty() ? Format("{}: {}", path, words)
                                                  : Format("{}: {}: {}", path, words, system)};
     default: return {Code::kInternal, Format("{}: {}", path, words)};
   }
+}
+
+// SQLite tries again for reading alone and keeps only that attempt's errno: ask the system once
+// more.
+Status WhyNotOpened(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0) return FromErrno(errno, path + ": cannot be opened");
+  ::close(file);
+  return {Code::kFailedPrecondition, path + ": cannot be opened as a database"};
 }
 
 int Length(std::string_view bytes) {
@@ -114,6 +123,7 @@ Result<Database> Database::Open(const std::string& path) {
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
   const int result = sqlite3_open_v2(path.c_str(), &connection, flags, nullptr);
   Database database(connection, path);
+  if ((result & 0xff) == SQLITE_CANTOPEN) return WhyNotOpened(path);
   if (result != SQLITE_OK) return Failure(connection, result, path);
   sqlite3_extended_result_codes(connection, 1);
   // SQLite falls back to reading when it may not write.

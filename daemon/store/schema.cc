@@ -96,7 +96,8 @@ DELETE FROM pair_results WHERE sequence < (SELECT min(sequence) FROM pair_result
 DELETE FROM findings WHERE open = 0 AND changed_at < (SELECT max(changed_at) FROM findings) - {3};
 DELETE FROM finding_history WHERE sequence <= (SELECT max(sequence) FROM finding_history) - {2};
 DELETE FROM finding_history WHERE sequence < (SELECT min(sequence) FROM finding_history
-  WHERE changed_at >= (SELECT changed_at FROM finding_history ORDER BY sequence DESC LIMIT 1) - {3});
+  WHERE changed_at >=
+    (SELECT changed_at FROM finding_history ORDER BY sequence DESC LIMIT 1) - {3});
 COMMIT;
 )",
       bounds.campaigns, bounds.pair_results, bounds.history, bounds.age_ns);

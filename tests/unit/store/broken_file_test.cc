@@ -71,12 +71,12 @@ TEST_F(BrokenFile, ANewerVersionIsLeftAlone) {
 
 TEST_F(BrokenFile, ADirectoryThatIsNotThere) {
   path_ = directory_.path() + "/missing/state.db";
-  ExpectRefused(Code::kFailedPrecondition, "No such file or directory");
+  ExpectRefused(Code::kNotFound, "No such file or directory");
 }
 
 TEST_F(BrokenFile, ADirectoryInPlaceOfTheFile) {
   directory_.Directory("state.db");
-  ExpectRefused(Code::kFailedPrecondition, "cannot be opened");
+  ExpectRefused(Code::kInternal, "cannot be opened: Is a directory");
 }
 
 TEST_F(BrokenFile, ADirectoryThatCannotBeWritten) {
@@ -84,7 +84,7 @@ TEST_F(BrokenFile, ADirectoryThatCannotBeWritten) {
   directory_.Directory("locked");
   std::filesystem::permissions(directory_.path() + "/locked", std::filesystem::perms(0500));
   path_ = directory_.path() + "/locked/state.db";
-  ExpectRefused(Code::kFailedPrecondition, "Permission denied");
+  ExpectRefused(Code::kPermissionDenied, "Permission denied");
 }
 
 TEST_F(BrokenFile, AFileThatCannotBeWritten) {

@@ -1,0 +1,167 @@
+#include "daemon/control/campaigns.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "daemon/control/summaries.h"
+
+namespace fabric::control {
+namespace {
+
+// Results that the store did not take are held in memory, up to so many for each campaign.
+constexpr std::size_t kUnsavedMax = 10'000;
+
+std::string IdOf(std::uint64_t number) {
+  return Format("c{}", number);
+}
+
+std::optional<std::uint64_t> NumberOf(const std::string& id) {
+  if (!id.starts_with('c')) return std::nullopt;
+  const auto number = ParseNumber<std::uint64_t>(std::string_view(id).substr(1));
+  if (!number.ok() || IdOf(*number) != id) return std::nullopt;
+  return *number;
+}
+
+}  // namespace
+
+Campaigns::Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& outbox, Moment now)
+    : pairs_at_once_max_(std::max(pairs_at_once_max, 1u)),
+      agents_(agents),
+      outbox_(outbox),
+      // Agents may still answer probes of an earlier run of the controller: never the same numbers.
+      next_probe_(static_cast<std::uint64_t>(now.wall.time_since_epoch().count())) {}
+
+void Campaigns::Restore(const std::vector<v1::Campaign>& newest_first, Moment now) {
+  for (const v1::Campaign& stored : newest_first) {
+    const auto number = NumberOf(stored.id());
+    if (!number) continue;
+    Campaign& campaign = campaigns_[*number];
+    campaign.summary = stored;
+    next_campaign_ = std::max(next_campaign_, *number + 1);
+    if (stored.state() != v1::CAMPAIGN_STATE_RUNNING && stored.has_ended_at()) continue;
+    campaign.summary.set_state(v1::CAMPAIGN_STATE_CANCELLED);
+    campaign.summary.add_skipped("what had not run: the controller was restarted");
+    *campaign.summary.mutable_ended_at() = ToProto(now.wall);
+    Publish(campaign, now);
+  }
+}
+
+v1::Campaign Campaigns::Start(const v1::CampaignSpec& spec, plan::Plan plan, Moment now) {
+  Forget();
+  const std::uint64_t number = next_campaign_++;
+  Campaign& campaign = campaigns_[number];
+  std::size_t pairs = 0;
+  for (const auto& round : plan.rounds) pairs += round.size();
+  v1::Campaign& summary = campaign.summary;
+  summary.set_id(IdOf(number));
+  *summary.mutable_spec() = spec;
+  summary.set_state(v1::CAMPAIGN_STATE_RUNNING);
+  *summary.mutable_started_at() = ToProto(now.wall);
+  summary.set_rounds(static_cast<std::uint32_t>(plan.rounds.size()));
+  summary.set_probes_planned(
+      static_cast<std::uint32_t>(pairs * static_cast<std::size_t>(spec.probes_size())));
+  summary.mutable_skipped()->Assign(plan.skipped.begin(), plan.skipped.end());
+  campaign.plan = std::move(plan);
+  running_.insert(number);
+  Publish(campaign, now);
+  Advance(now);
+  return campaign.summary;
+}
+
+Result<v1::Campaign> Campaigns::Get(const std::string& id, bool with_results) {
+  ASSIGN_OR_RETURN(const std::uint64_t number, Find(id));
+  const Campaign& known = campaigns_.at(number);
+  if (!with_results) return known.summary;
+  Result<v1::Campaign> stored = outbox_.store().CampaignWithResults(id);
+  if (!stored.ok() && stored.status().code() != Code::kNotFound) return stored.status();
+  v1::Campaign campaign = known.summary;
+  if (stored.ok()) campaign.mutable_results()->Swap(stored->mutable_results());
+  for (const v1::PairResult& result : known.unsaved) *campaign.add_results() = result;
+  return campaign;
+}
+
+std::vector<v1::Campaign> Campaigns::List() const {
+  std::vector<v1::Campaign> list;
+  for (auto at = campaigns_.rbegin(); at != campaigns_.rend(); ++at)
+    list.push_back(at->second.summary);
+  return list;
+}
+
+Result<v1::Campaign> Campaigns::Cancel(const std::string& id, Moment now) {
+  ASSIGN_OR_RETURN(const std::uint64_t number, Find(id));
+  Campaign& campaign = campaigns_.at(number);
+  if (campaign.summary.state() == v1::CAMPAIGN_STATE_RUNNING) {
+    campaign.summary.set_state(v1::CAMPAIGN_STATE_CANCELLED);
+    ForEachPair(now, [&](Pair& pair) {
+      if (pair.campaign == number) pair.run->Cancel(std::string(kCancelled), agents_, now);
+    });
+    Advance(now);
+  }
+  return campaign.summary;
+}
+
+void Campaigns::OnReady(const std::string& node, const v1::ProbeReady& ready, Moment now) {
+  const auto at = pairs_.find(ProbeId(ready.probe_id()));
+  if (at == pairs_.end()) return;
+  at->second.run->OnReady(node, ready, agents_);
+  Settle(at, now);
+}
+
+void Campaigns::OnArmed(const std::string& node, const v1::ProbeArmed& armed, Moment now) {
+  const auto at = pairs_.find(ProbeId(armed.probe_id()));
+  if (at == pairs_.end()) return;
+  at->second.run->OnArmed(node, agents_);
+  Settle(at, now);
+}
+
+void Campaigns::OnOutcome(const std::string& node, const v1::ProbeOutcome& outcome, Moment now) {
+  const auto at = pairs_.find(ProbeId(outcome.probe_id()));
+  if (at == pairs_.end()) return;
+  at->second.run->OnOutcome(node, outcome.result(), agents_, now);
+  Settle(at, now);
+  Advance(now);
+}
+
+void Campaigns::OnLost(const std::string& node, const std::string& reason, Moment now) {
+  ForEachPair(now, [&](Pair& pair) { pair.run->OnLost(node, reason, agents_, now); });
+  Advance(now);
+}
+
+void Campaigns::Tick(Moment now) {
+  ForEachPair(now, [&](Pair& pair) { pair.run->Tick(agents_, now); });
+  Advance(now);
+}
+
+Result<std::uint64_t> Campaigns::Find(const std::string& id) const {
+  const auto number = NumberOf(id);
+  if (number && campaigns_.contains(*number)) return *number;
+  std::vector<std::string> ids;
+  for (const auto& [known, campaign] : campaigns_) ids.push_back(IdOf(known));
+  return NoSuch("campaign", id, ids);
+}
+
+// The oldest that have ended make room.
+void Campaigns::Forget() {
+  auto at = campaigns_.begin();
+  while (campaigns_.size() >= kKnownMax && at != campaigns_.end())
+    at = running_.contains(at->first) ? std::next(at) : campaigns_.erase(at);
+}
+
+void Campaigns::Record(Campaign& campaign, v1::PairResult result, Moment now) {
+  if (result.result().status() == v1::PROBE_STATUS_OK)
+    campaign.summary.set_probes_ok(campaign.summary.probes_ok() + 1);
+  else
+    campaign.summary.set_probes_failed(campaign.summary.probes_failed() + 1);
+  const bool stored = outbox_.Stored(outbox_.store().AddPairResult(campaign.summary.id(), result));
+  if (!stored && campaign.unsaved.size() < kUnsavedMax) campaign.unsaved.push_back(result);
+  outbox_.Publish(now, [&](v1::Event& event) { *event.mutable_pair_result() = std::move(result); });
+}
+
+void Campaigns::Publish(const Campaign& campaign, Moment now) {
+  outbox_.Stored(outbox_.store().PutCampaign(campaign.summary));
+  outbox_.Publish(now, [&](v1::Event& event) { *event.mutable_campaign() = campaign.summary; });
+}
+
+}  // namespace fabric::control

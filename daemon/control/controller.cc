@@ -1,0 +1,252 @@
+#include "daemon/control/controller.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/text.h"
+#include "base/version.h"
+#include "daemon/control/campaigns.h"
+#include "daemon/control/findings.h"
+#include "daemon/control/outbox.h"
+#include "daemon/control/sessions.h"
+#include "daemon/control/summaries.h"
+#include "daemon/rules/rule.h"
+#include "proto/timestamps.h"
+
+namespace fabric::control {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kEvaluateEvery = 200ms;
+// Settings are stored when they change. Counters change all the time and are only nice to have.
+constexpr Duration kStoreCountersEvery = 60s;
+
+// Agents' clocks may say anything; beyond this range nanoseconds do not fit.
+constexpr std::int64_t kSecondsMax = 9'000'000'000;
+
+void CheckTakenAt(google::protobuf::Timestamp& at, Moment now) {
+  const bool sound = at.seconds() >= 0 && at.seconds() <= kSecondsMax && at.nanos() >= 0 &&
+                     at.nanos() <= 999'999'999;
+  if (!sound) at = ToProto(now.wall);
+}
+
+bool ChangesSettings(const v1::SnapshotChange& change) {
+  v1::SnapshotChange rest = change;
+  rest.clear_taken_at();
+  rest.clear_counters();
+  return rest.ByteSizeLong() > 0;
+}
+
+}  // namespace
+
+Controller::Controller(const ControllerOptions& options, store::Store& store, AgentSink& agents,
+                       EventBus& events, Moment now)
+    : options_(options),
+      agents_(agents),
+      started_(now),
+      outbox_(std::make_unique<Outbox>(store, events)),
+      sessions_(std::make_unique<Sessions>(agents)),
+      findings_(std::make_unique<FindingBook>(*outbox_)),
+      campaigns_(std::make_unique<Campaigns>(options.pairs_at_once_max, *sessions_, *outbox_, now)),
+      awaited_until_(now.steady),
+      evaluated_at_(now.steady - kEvaluateEvery) {}
+
+Controller::~Controller() = default;
+
+Status Controller::Load(Moment now) {
+  const MutexLock lock(mutex_);
+  store::Store& store = outbox_->store();
+  ASSIGN_OR_RETURN(std::vector<v1::NodeSnapshot> nodes, store.Nodes());
+  ASSIGN_OR_RETURN(std::vector<v1::Finding> findings, store.OpenFindings());
+  ASSIGN_OR_RETURN(const std::vector<v1::Campaign> campaigns,
+                   store.Campaigns(Campaigns::kKnownMax));
+  for (v1::NodeSnapshot& snapshot : nodes) {
+    fleet::NodeRecord record;
+    record.name = snapshot.node().name();
+    record.state = v1::NODE_STATE_LOST;
+    record.state_since = now;
+    record.reported_at = {now.steady, FromProto(snapshot.taken_at())};
+    record.lost_reason = "not heard of since the controller was started";
+    record.snapshot = std::move(snapshot);
+    awaited_.insert(record.name);
+    fleet_.Restore(std::move(record));
+  }
+  awaited_until_ = now.steady + options_.lost_after;
+  findings_->Restore(std::move(findings));
+  campaigns_->Restore(campaigns, now);
+  return {};
+}
+
+Status Controller::OnMessage(SessionId id, const v1::AgentMessage& message, Moment now) {
+  const MutexLock lock(mutex_);
+  Session* const session = sessions_->Find(id);
+  if (session == nullptr) {
+    if (message.has_hello()) return OnHello(id, message.hello(), now);
+    return {Code::kFailedPrecondition, "expected hello as the first message, saw another"};
+  }
+  session->heard_at = now;
+  const std::string node = session->node.name();
+  if (session->silent) Wake(*session, !message.has_snapshot(), now);
+  switch (message.body_case()) {
+    case v1::AgentMessage::kHello:
+      return {Code::kFailedPrecondition, Format("{}: expected hello once, saw a second", node)};
+    case v1::AgentMessage::kSnapshot: return OnSnapshot(*session, message.snapshot(), now);
+    case v1::AgentMessage::kChange: return OnChange(*session, message.change(), now);
+    case v1::AgentMessage::kProbeReady:
+      campaigns_->OnReady(node, message.probe_ready(), now);
+      return {};
+    case v1::AgentMessage::kProbeArmed:
+      campaigns_->OnArmed(node, message.probe_armed(), now);
+      return {};
+    case v1::AgentMessage::kProbeOutcome:
+      campaigns_->OnOutcome(node, message.probe_outcome(), now);
+      return {};
+    case v1::AgentMessage::kHeartbeat:
+    case v1::AgentMessage::BODY_NOT_SET:  // Of a newer agent: heard of all the same.
+      return {};
+  }
+  return {};
+}
+
+Status Controller::OnHello(SessionId id, const v1::Hello& hello, Moment now) {
+  const std::string& node = hello.node().name();
+  RETURN_IF_ERROR(CheckNodeName(node));
+  if (const Session* const older = sessions_->OfNode(node)) {
+    const std::string& theirs = older->node.machine_id();
+    const std::string& ours = hello.node().machine_id();
+    const bool same = theirs == ours || theirs.empty() || ours.empty();
+    if (!same && !older->silent)
+      return {Code::kAlreadyExists,
+              Format("node {} is connected from another machine: machine id {}, this one has {}",
+                     node, Quoted(theirs), Quoted(ours))};
+    const SessionId replaced = older->id;
+    agents_.Close(replaced,
+                  Status(Code::kCancelled, Format("a newer session of node {} has come", node)));
+    sessions_->Remove(replaced);
+    campaigns_->OnLost(node, "the agent connected anew", now);
+  }
+  sessions_->Add(id, hello, now);
+  v1::ControllerMessage message;
+  v1::Welcome& welcome = *message.mutable_welcome();
+  welcome.set_controller_version(std::string(kVersion));
+  welcome.set_heartbeat_interval_ms(static_cast<std::uint32_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(options_.heartbeat_interval).count()));
+  sessions_->Send(id, message);
+  return {};
+}
+
+Status Controller::OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Moment now) {
+  // The name that the session was opened with counts: it is the key of everything.
+  const std::string node = session.node.name();
+  snapshot.mutable_node()->set_name(node);
+  CheckTakenAt(*snapshot.mutable_taken_at(), now);
+  const fleet::NodeRecord* const before = fleet_.Find(node);
+  const bool news = before == nullptr || before->state != v1::NODE_STATE_CONNECTED;
+  std::vector<v1::PortEvent> ports;
+  if (before != nullptr) ports = PortChanges(before->snapshot, snapshot);
+  fleet_.Put(snapshot, now);
+  session.reported = true;
+  awaited_.erase(node);
+  dirty_ = true;
+  StoreNode(session, now);
+  if (news) PublishNode(node, now);
+  for (const v1::PortEvent& port : ports)
+    outbox_->Publish(now, [&](v1::Event& event) { *event.mutable_port() = port; });
+  return {};
+}
+
+Status Controller::OnChange(Session& session, v1::SnapshotChange change, Moment now) {
+  const std::string node = session.node.name();
+  const fleet::NodeRecord* const before = fleet_.Find(node);
+  if (!session.reported || before == nullptr) {
+    v1::ControllerMessage message;
+    message.mutable_snapshot_request();
+    sessions_->Send(session.id, message);
+    return {};
+  }
+  if (change.has_node()) change.mutable_node()->set_name(node);
+  if (change.has_taken_at()) CheckTakenAt(*change.mutable_taken_at(), now);
+  const v1::NodeSnapshot old = before->snapshot;
+  RETURN_IF_ERROR(fleet_.Change(node, change, now));
+  const bool settings = ChangesSettings(change);
+  dirty_ = dirty_ || settings;
+  if (settings || now.steady - session.stored_at >= kStoreCountersEvery) StoreNode(session, now);
+  for (const v1::PortEvent& port : PortChanges(old, fleet_.Find(node)->snapshot))
+    outbox_->Publish(now, [&](v1::Event& event) { *event.mutable_port() = port; });
+  return {};
+}
+
+// The session was silent for long and is not any more. What it missed to say is asked for.
+void Controller::Wake(Session& session, bool wants_snapshot, Moment now) {
+  session.silent = false;
+  if (!session.reported) return;
+  const std::string node = session.node.name();
+  if (!wants_snapshot) return;  // It brings one, and that is news enough.
+  fleet_.MarkConnected(node, now);
+  PublishNode(node, now);
+  dirty_ = true;
+  v1::ControllerMessage message;
+  message.mutable_snapshot_request();
+  sessions_->Send(session.id, message);
+}
+
+void Controller::OnGone(SessionId id, const std::string& reason, Moment now) {
+  const MutexLock lock(mutex_);
+  const Session* const session = sessions_->Find(id);
+  if (session == nullptr) return;  // Refused, or replaced by a newer one
+  const std::string node = session->node.name();
+  sessions_->Remove(id);
+  Lose(node, "connection closed: " + reason, now);
+}
+
+void Controller::Lose(const std::string& node, const std::string& reason, Moment now) {
+  const fleet::NodeRecord* const record = fleet_.Find(node);
+  if (record != nullptr && record->state == v1::NODE_STATE_CONNECTED) {
+    fleet_.MarkLost(node, reason, now);
+    PublishNode(node, now);
+    dirty_ = true;
+  }
+  campaigns_->OnLost(node, reason, now);
+}
+
+void Controller::Tick(Moment now) {
+  const MutexLock lock(mutex_);
+  for (auto& [id, session] : sessions_->all()) {
+    const Duration quiet = now.steady - session.heard_at.steady;
+    if (session.silent || quiet < options_.lost_after) continue;
+    session.silent = true;
+    Lose(session.node.name(),
+         Format("no message for {:.1f} s", std::chrono::duration<double>(quiet).count()), now);
+  }
+  campaigns_->Tick(now);
+  if (dirty_ && Settled(now) && now.steady - evaluated_at_ >= kEvaluateEvery) EvaluateRules(now);
+}
+
+bool Controller::Settled(Moment now) const {
+  return awaited_.empty() || now.steady >= awaited_until_;
+}
+
+void Controller::EvaluateRules(Moment now) {
+  findings_->Take(rules::Evaluate(fleet::FleetView(fleet_)), fleet_, now);
+  dirty_ = false;
+  evaluated_at_ = now.steady;
+}
+
+void Controller::PublishNode(const std::string& node, Moment now) {
+  const v1::NodeSummary summary = Summarize(*fleet_.Find(node), findings_->FailingOn(node));
+  outbox_->Publish(now, [&](v1::Event& event) { *event.mutable_node() = summary; });
+}
+
+void Controller::StoreNode(Session& session, Moment now) {
+  session.stored_at = now.steady;
+  outbox_->Stored(outbox_->store().PutNode(fleet_.Find(session.node.name())->snapshot));
+}
+
+std::uint64_t Controller::StoreFailures(Status* last) {
+  const MutexLock lock(mutex_);
+  if (last != nullptr) *last = outbox_->last_failure();
+  return outbox_->failures();
+}
+
+}  // namespace fabric::control

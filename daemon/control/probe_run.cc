@@ -1,0 +1,173 @@
+#include "daemon/control/probe_run.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/text.h"
+#include "daemon/control/probe_check.h"
+#include "proto/names.h"
+
+namespace fabric::control {
+namespace {
+
+using namespace std::chrono_literals;
+
+// The agents bound themselves by the timeout and know better what went wrong: their word may still
+// be on its way when the time is over.
+constexpr Duration kGrace = 1s;
+// How long a port is kept from other probes while its agent winds up.
+constexpr Duration kWindUpMax = 2s;
+
+}  // namespace
+
+ProbeRun::ProbeRun(ProbeId id, const v1::ProbePort& from, const v1::ProbePort& to,
+                   const v1::ProbeSpec& spec)
+    : id_(id), spec_(spec) {
+  initiator_.port = from;
+  responder_.port = to;
+}
+
+void ProbeRun::Start(Sessions& agents, Moment now) {
+  started_ = now;
+  deadline_ = now.steady + std::chrono::milliseconds(spec_.timeout_ms());
+  for (const End* end : {&initiator_, &responder_}) {
+    const std::string& node = end->port.node();
+    const Session* const session = agents.Usable(node);
+    if (session == nullptr)
+      return Fail(v1::PROBE_STATUS_UNREACHABLE, node + ": the agent is not connected", node, agents,
+                  now);
+    const std::string kind(ProbeKindName(spec_));
+    if (!session->probe_kinds.empty() && !session->probe_kinds.contains(kind))
+      return Fail(v1::PROBE_STATUS_REFUSED, Format("{}: the agent cannot run {}", node, kind), node,
+                  agents, now);
+  }
+  Assign(responder_, initiator_, v1::PROBE_ROLE_RESPONDER, agents);
+  Assign(initiator_, responder_, v1::PROBE_ROLE_INITIATOR, agents);
+}
+
+void ProbeRun::OnReady(const std::string& node, const v1::ProbeReady& ready, Sessions& agents) {
+  End* const end = EndOf(node);
+  if (end == nullptr || decided() || !end->busy || end->ready) return;
+  end->ready = true;
+  end->endpoint = ready.endpoint();
+  if (phase_ != Phase::kReadying || !initiator_.ready || !responder_.ready) return;
+  phase_ = Phase::kArming;
+  Continue(responder_, initiator_, agents);
+}
+
+void ProbeRun::OnArmed(const std::string& node, Sessions& agents) {
+  if (decided() || phase_ != Phase::kArming || EndOf(node) != &responder_) return;
+  phase_ = Phase::kRunning;
+  deadline_ = started_.steady + std::chrono::milliseconds(spec_.timeout_ms()) + kGrace;
+  Continue(initiator_, responder_, agents);
+}
+
+void ProbeRun::OnOutcome(const std::string& node, const v1::ProbeResult& said, Sessions& agents,
+                         Moment now) {
+  End* const end = EndOf(node);
+  if (end == nullptr || !end->busy) return;
+  const End& other = end == &initiator_ ? responder_ : initiator_;
+  end->busy = false;
+  // The responder may be through before the initiator, whose figures count.
+  const bool through = end == &responder_ && said.status() == v1::PROBE_STATUS_OK;
+  if (decided() || (through && phase_ == Phase::kRunning)) return;
+  v1::ProbeResult result = Checked(spec_, said, node, other.port.node());
+  // An end that has done its part and gave up waiting is not the one that failed.
+  const bool waited =
+      phase_ == Phase::kReadying ? end->ready : phase_ == Phase::kArming && end == &initiator_;
+  if (result.status() == v1::PROBE_STATUS_TIMED_OUT && waited) return TimeOut(agents, now);
+  if (said.status() == v1::PROBE_STATUS_OK && phase_ != Phase::kRunning)
+    return Fail(v1::PROBE_STATUS_FAILED, node + ": reported a result before the probe had begun",
+                node, agents, now);
+  // Who refuses or cannot set up is to blame; of a failed transfer neither end knows.
+  const bool own = result.status() == v1::PROBE_STATUS_REFUSED ||
+                   result.status() == v1::PROBE_STATUS_SETUP_FAILED;
+  if (own && result.blamed_node().empty()) result.set_blamed_node(node);
+  Decide(std::move(result), agents, now);
+}
+
+void ProbeRun::OnLost(const std::string& node, const std::string& reason, Sessions& agents,
+                      Moment now) {
+  End* const end = EndOf(node);
+  if (end == nullptr) return;
+  // The lost end is told to stop as well: a node that only fell silent hears it when it wakes.
+  if (!decided())
+    Fail(v1::PROBE_STATUS_UNREACHABLE, Format("{}: {}", node, reason), node, agents, now);
+  end->busy = false;
+}
+
+void ProbeRun::Cancel(const std::string& reason, Sessions& agents, Moment now) {
+  if (!decided()) Fail(v1::PROBE_STATUS_CANCELLED, reason, "", agents, now);
+}
+
+void ProbeRun::Tick(Sessions& agents, Moment now) {
+  if (now.steady < deadline_) return;
+  if (!decided()) return TimeOut(agents, now);
+  initiator_.busy = false;
+  responder_.busy = false;
+}
+
+ProbeRun::End* ProbeRun::EndOf(const std::string& node) {
+  if (initiator_.port.node() == node) return &initiator_;
+  return responder_.port.node() == node ? &responder_ : nullptr;
+}
+
+void ProbeRun::Assign(End& end, const End& other, v1::ProbeRole role, Sessions& agents) {
+  v1::ControllerMessage message;
+  v1::ProbeAssignment& assignment = *message.mutable_probe_assignment();
+  assignment.set_probe_id(id_.value());
+  assignment.set_role(role);
+  *assignment.mutable_spec() = spec_;
+  *assignment.mutable_local() = end.port;
+  *assignment.mutable_remote() = other.port;
+  end.busy = true;
+  agents.Send(end.port.node(), message);
+}
+
+void ProbeRun::Continue(const End& end, const End& other, Sessions& agents) {
+  v1::ControllerMessage message;
+  message.mutable_probe_start()->set_probe_id(id_.value());
+  *message.mutable_probe_start()->mutable_remote() = other.endpoint;
+  agents.Send(end.port.node(), message);
+}
+
+void ProbeRun::Decide(v1::ProbeResult result, Sessions& agents, Moment now) {
+  result_ = std::move(result);
+  deadline_ = now.steady + kWindUpMax;
+  v1::ControllerMessage message;
+  message.mutable_probe_stop()->set_probe_id(id_.value());
+  message.mutable_probe_stop()->set_reason(
+      result_.status() == v1::PROBE_STATUS_OK ? "done" : result_.reason());
+  for (const End* end : {&initiator_, &responder_})
+    if (end->busy) agents.Send(end->port.node(), message);
+}
+
+void ProbeRun::Fail(v1::ProbeStatus status, const std::string& reason, const std::string& blamed,
+                    Sessions& agents, Moment now) {
+  v1::ProbeResult result;
+  result.set_status(status);
+  result.set_reason(OneLine(reason));
+  result.set_blamed_node(blamed);
+  Decide(std::move(result), agents, now);
+}
+
+void ProbeRun::TimeOut(Sessions& agents, Moment now) {
+  const std::string& from = initiator_.port.node();
+  const std::string& to = responder_.port.node();
+  const std::string within = Format("within {} ms", spec_.timeout_ms());
+  const auto fail = [&](const std::string& reason, const std::string& blamed) {
+    Fail(v1::PROBE_STATUS_TIMED_OUT, reason, blamed, agents, now);
+  };
+  switch (phase_) {
+    case Phase::kReadying:
+      if (!initiator_.ready && !responder_.ready)
+        return fail(Format("{} and {}: neither answered the assignment {}", from, to, within), "");
+      return fail(
+          Format("{}: did not answer the assignment {}", initiator_.ready ? to : from, within),
+          initiator_.ready ? to : from);
+    case Phase::kArming: return fail(Format("{}: did not connect {}", to, within), to);
+    case Phase::kRunning: return fail(Format("{}: reported no result {}", from, within), from);
+  }
+}
+
+}  // namespace fabric::control

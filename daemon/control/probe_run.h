@@ -1,0 +1,65 @@
+// One probe between two agents, from assignment to the end of both: the order of messages that
+// agent.proto describes.
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "daemon/control/sessions.h"
+#include "fabric/v1/agent.pb.h"
+#include "fabric/v1/probe.pb.h"
+
+namespace fabric::control {
+
+// It is decided when the result is there and over when neither end uses its port any more; the
+// second never comes before the first. Messages that do not fit the phase are ignored.
+class ProbeRun {
+ public:
+  ProbeRun(ProbeId id, const v1::ProbePort& from, const v1::ProbePort& to,
+           const v1::ProbeSpec& spec);
+
+  // Assigns both ends, or decides at once: an agent is not there, or cannot run this kind.
+  void Start(Sessions& agents, Moment now);
+
+  void OnReady(const std::string& node, const v1::ProbeReady& ready, Sessions& agents);
+  void OnArmed(const std::string& node, Sessions& agents);
+  void OnOutcome(const std::string& node, const v1::ProbeResult& result, Sessions& agents,
+                 Moment now);
+  void OnLost(const std::string& node, const std::string& reason, Sessions& agents, Moment now);
+  void Cancel(const std::string& reason, Sessions& agents, Moment now);
+  void Tick(Sessions& agents, Moment now);
+
+  bool decided() const { return result_.status() != v1::PROBE_STATUS_UNSPECIFIED; }
+  bool over() const { return decided() && !initiator_.busy && !responder_.busy; }
+  const v1::ProbeResult& result() const { return result_; }
+  Moment started() const { return started_; }
+
+ private:
+  enum class Phase { kReadying, kArming, kRunning };
+
+  struct End {
+    v1::ProbePort port;
+    bool busy = false;  // Assigned, and its outcome has not come.
+    bool ready = false;
+    v1::ProbeEndpoint endpoint;
+  };
+
+  End* EndOf(const std::string& node);
+  void Assign(End& end, const End& other, v1::ProbeRole role, Sessions& agents);
+  void Continue(const End& end, const End& other, Sessions& agents);
+  void Decide(v1::ProbeResult result, Sessions& agents, Moment now);
+  void Fail(v1::ProbeStatus status, const std::string& reason, const std::string& blamed,
+            Sessions& agents, Moment now);
+  void TimeOut(Sessions& agents, Moment now);
+
+  const ProbeId id_;
+  const v1::ProbeSpec spec_;
+  End initiator_, responder_;
+  Phase phase_ = Phase::kReadying;
+  Moment started_;
+  SteadyTime deadline_;  // Of the phase; once decided, of the ends to let go.
+  v1::ProbeResult result_;
+};
+
+}  // namespace fabric::control

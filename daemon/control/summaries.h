@@ -1,0 +1,29 @@
+// What the API shows of nodes and ports. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "daemon/fleet/fleet_view.h"
+#include "fabric/v1/fabric.pb.h"
+
+namespace fabric::control {
+
+v1::NodeSummary Summarize(const fleet::NodeRecord& node, std::uint32_t findings_open);
+v1::DeviceSummary Summarize(const fleet::PortView& port);
+
+// Ports whose state differs between two snapshots of a node. A port that is in one of them alone
+// has no state in the other.
+std::vector<v1::PortEvent> PortChanges(const v1::NodeSnapshot& before,
+                                       const v1::NodeSnapshot& after);
+
+// NOT_FOUND: "no node 'n11'; did you mean 'n1'?"
+Status NoSuch(std::string_view what, const std::string& name,
+              const std::vector<std::string>& known);
+
+// INVALID_ARGUMENT unless it may name a node: 1 to 253 letters, digits, '-', '.' and '_'.
+Status CheckNodeName(const std::string& name);
+
+}  // namespace fabric::control

@@ -1,0 +1,107 @@
+#include "tests/testing/control_world.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "base/text.h"
+#include "proto/names.h"
+#include "tests/testing/nodes.h"
+
+namespace fabric::testing {
+
+using namespace std::chrono_literals;
+
+Status FlakyStore::PutNode(const v1::NodeSnapshot& snapshot) {
+  return failure.ok() ? store_->PutNode(snapshot) : failure;
+}
+Status FlakyStore::PutFinding(const v1::Finding& finding) {
+  return failure.ok() ? store_->PutFinding(finding) : failure;
+}
+Status FlakyStore::PutCampaign(const v1::Campaign& campaign) {
+  return failure.ok() ? store_->PutCampaign(campaign) : failure;
+}
+Status FlakyStore::AddPairResult(const std::string& campaign, const v1::PairResult& result) {
+  return failure.ok() ? store_->AddPairResult(campaign, result) : failure;
+}
+
+ControlWorld::ControlWorld(const control::ControllerOptions& options) : options_(options) {
+  (void)bus_.Subscribe(log, 0);
+  Open();
+}
+
+ControlWorld::~ControlWorld() {
+  bus_.Unsubscribe(log);
+}
+
+void ControlWorld::Open() {
+  auto opened = store::OpenSqlite(directory_.path() + "/state.db");
+  if (!opened.ok()) FAIL() << opened.status().message();
+  store = std::make_unique<FlakyStore>(*std::move(opened));
+  controller = std::make_unique<control::Controller>(options_, *store, agents, bus_, agents.now());
+  agents.Attach(*controller);
+}
+
+void ControlWorld::Restart() {
+  controller.reset();
+  store.reset();
+  Open();
+  const Status loaded = controller->Load(agents.now());
+  ASSERT_TRUE(loaded.ok()) << loaded.message();
+}
+
+void ControlWorld::ConnectNodes(std::uint32_t count) {
+  for (const v1::NodeSnapshot& node : Nodes(count, RoceNode)) {
+    const Status connected = agents.Connect(node);
+    ASSERT_TRUE(connected.ok()) << connected.message();
+  }
+  agents.Advance(300ms);
+}
+
+std::string ControlWorld::StartCampaign(const v1::CampaignSpec& spec) {
+  v1::StartCampaignRequest request;
+  *request.mutable_spec() = spec;
+  v1::Campaign campaign;
+  const Status started = controller->StartCampaign(request, campaign, agents.now());
+  EXPECT_TRUE(started.ok()) << started.message();
+  return campaign.id();
+}
+
+v1::Campaign ControlWorld::Campaign(const std::string& id) {
+  v1::GetCampaignRequest request;
+  request.set_id(id);
+  v1::Campaign campaign;
+  const Status got = controller->GetCampaign(request, campaign);
+  EXPECT_TRUE(got.ok()) << got.message();
+  return campaign;
+}
+
+v1::Campaign ControlWorld::Finish(const std::string& id, Duration most) {
+  for (Duration passed{}; passed < most; passed += 100ms) {
+    agents.Advance(100ms);
+    if (Campaign(id).has_ended_at()) break;
+  }
+  v1::Campaign campaign = Campaign(id);
+  EXPECT_TRUE(campaign.has_ended_at()) << "the campaign does not end";
+  return campaign;
+}
+
+std::vector<std::string> ControlWorld::OpenFindings() {
+  v1::ListFindingsResponse response;
+  EXPECT_TRUE(controller->ListFindings({}, response).ok());
+  std::vector<std::string> lines;
+  for (const v1::Finding& finding : response.findings())
+    lines.push_back(Format("{} {}", finding.rule(), SubjectName(finding.subject())));
+  return lines;
+}
+
+v1::NodeSummary ControlWorld::Node(const std::string& name) {
+  v1::GetNodeRequest request;
+  request.set_name(name);
+  v1::GetNodeResponse response;
+  const Status got = controller->GetNode(request, response);
+  EXPECT_TRUE(got.ok()) << got.message();
+  return response.summary();
+}
+
+}  // namespace fabric::testing

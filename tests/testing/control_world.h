@@ -1,0 +1,76 @@
+// A controller with its store, its events and agents, on one thread with a simulated clock.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/control/controller.h"
+#include "daemon/control/events.h"
+#include "daemon/store/store.h"
+#include "tests/testing/fake_agents.h"
+#include "tests/testing/temp_tree.h"
+
+namespace fabric::testing {
+
+// Passes everything on; writes fail while `failure` is one.
+class FlakyStore final : public store::Store {
+ public:
+  explicit FlakyStore(std::unique_ptr<store::Store> store) : store_(std::move(store)) {}
+
+  Status failure;
+
+  Status PutNode(const v1::NodeSnapshot& snapshot) override;
+  Status PutFinding(const v1::Finding& finding) override;
+  Status PutCampaign(const v1::Campaign& campaign) override;
+  Status AddPairResult(const std::string& campaign, const v1::PairResult& result) override;
+  Result<std::vector<v1::NodeSnapshot>> Nodes() override { return store_->Nodes(); }
+  Result<std::vector<v1::Finding>> OpenFindings() override { return store_->OpenFindings(); }
+  Result<std::vector<v1::Finding>> ResolvedFindings(std::uint32_t max) override {
+    return store_->ResolvedFindings(max);
+  }
+  Result<std::vector<v1::Campaign>> Campaigns(std::uint32_t max) override {
+    return store_->Campaigns(max);
+  }
+  Result<v1::Campaign> CampaignWithResults(const std::string& id) override {
+    return store_->CampaignWithResults(id);
+  }
+
+ private:
+  std::unique_ptr<store::Store> store_;
+};
+
+class ControlWorld {
+ public:
+  explicit ControlWorld(const control::ControllerOptions& options = {});
+  ~ControlWorld();
+
+  // The controller ends and a new one loads what the store has. Agents have to connect again.
+  void Restart();
+
+  // n1 ... n<count>, healthy ConnectX nodes with two rails, connected and judged.
+  void ConnectNodes(std::uint32_t count);
+
+  // All nodes and rails, with these probes or the default ones. Returns the id.
+  std::string StartCampaign(const v1::CampaignSpec& spec = {});
+  v1::Campaign Campaign(const std::string& id);
+  // Lets time pass until the campaign has ended. It fails the test after `most`.
+  v1::Campaign Finish(const std::string& id, Duration most = std::chrono::minutes(5));
+
+  std::vector<std::string> OpenFindings();  // "port_active n1/mlx5_0/1"
+  v1::NodeSummary Node(const std::string& name);
+
+  FakeAgents agents;
+  EventLog log;
+  std::unique_ptr<FlakyStore> store;
+  std::unique_ptr<control::Controller> controller;
+
+ private:
+  void Open();
+
+  const control::ControllerOptions options_;
+  TempTree directory_;
+  control::EventBus bus_;
+};
+
+}  // namespace fabric::testing

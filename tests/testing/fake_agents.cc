@@ -1,0 +1,252 @@
+#include "tests/testing/fake_agents.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include "base/text.h"
+#include "proto/names.h"
+
+namespace fabric::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+v1::ProbeResult Failed(v1::ProbeStatus status, const std::string& reason) {
+  v1::ProbeResult result;
+  result.set_status(status);
+  result.set_reason(reason);
+  return result;
+}
+
+v1::ProbeResult Figures(const v1::ProbeSpec& spec) {
+  v1::ProbeResult result;
+  result.set_status(v1::PROBE_STATUS_OK);
+  if (spec.has_rc_write_latency()) {
+    result.mutable_latency()->set_median_us(2.5);
+    result.mutable_latency()->set_samples(1000);
+  }
+  if (spec.has_rc_write_bandwidth()) result.mutable_bandwidth()->set_mean_bps(97e9);
+  return result;
+}
+
+bool SamePort(const v1::ProbePort& a, const v1::ProbePort& b) {
+  return a.node() == b.node() && a.device() == b.device() && a.port() == b.port();
+}
+
+}  // namespace
+
+FakeAgents::FakeAgents() {
+  now_.steady = SteadyTime(1000s);
+  now_.wall = WallTime(1'800'000'000s);
+}
+
+void FakeAgents::Attach(control::Controller& controller) {
+  controller_ = &controller;
+  for (auto& [node, agent] : agents_) {
+    agent.connected = false;
+    agent.probes.clear();
+    agent.inbox.clear();
+  }
+}
+
+Status FakeAgents::Connect(const v1::NodeSnapshot& snapshot) {
+  const std::string& node = snapshot.node().name();
+  const SessionId session(next_session_++);
+  v1::AgentMessage message;
+  v1::Hello& hello = *message.mutable_hello();
+  *hello.mutable_node() = snapshot.node();
+  if (hello.node().machine_id().empty()) hello.mutable_node()->set_machine_id("machine-" + node);
+  hello.add_probe_kinds("rc_write_latency");
+  hello.add_probe_kinds("rc_write_bandwidth");
+  Status status = controller_->OnMessage(session, message, now_);
+  if (!status.ok()) return status;
+  Agent& agent = agents_[node];
+  agent.snapshot = snapshot;
+  agent.session = session;
+  agent.connected = true;
+  agent.probes.clear();
+  agent.inbox.clear();
+  nodes_[session] = node;
+  return SendSnapshot(snapshot);
+}
+
+void FakeAgents::Disconnect(const std::string& node, const std::string& reason) {
+  Agent& agent = agents_.at(node);
+  agent.connected = false;
+  agent.probes.clear();
+  agent.inbox.clear();
+  controller_->OnGone(agent.session, reason, now_);
+}
+
+void FakeAgents::Behave(const std::string& node, Behaviour behaviour) {
+  agents_.at(node).behaviour = behaviour;
+}
+
+void FakeAgents::Mute(const std::string& node, bool mute) {
+  agents_.at(node).mute = mute;
+}
+
+Status FakeAgents::Say(const std::string& node, const v1::AgentMessage& message) {
+  const Agent& agent = agents_.at(node);
+  if (!agent.connected || agent.mute) return {};
+  return controller_->OnMessage(agent.session, message, now_);
+}
+
+Status FakeAgents::SendSnapshot(const v1::NodeSnapshot& snapshot) {
+  v1::AgentMessage message;
+  *message.mutable_snapshot() = snapshot;
+  agents_.at(snapshot.node().name()).snapshot = snapshot;
+  return Say(snapshot.node().name(), message);
+}
+
+void FakeAgents::Deliver(std::mt19937_64* shuffle) {
+  while (true) {
+    std::vector<std::string> ready;
+    for (const auto& [node, agent] : agents_)
+      if (!agent.inbox.empty() && agent.connected && !agent.mute) ready.push_back(node);
+    if (ready.empty()) return;
+    const std::size_t pick =
+        shuffle == nullptr ? 0 : static_cast<std::size_t>((*shuffle)() % ready.size());
+    Agent& agent = agents_.at(ready[pick]);
+    const v1::ControllerMessage message = std::move(agent.inbox.front());
+    agent.inbox.pop_front();
+    Answer(ready[pick], message);
+  }
+}
+
+void FakeAgents::Advance(Duration time, std::mt19937_64* shuffle) {
+  for (Duration passed{}; passed < time; passed += 100ms) {
+    now_.steady += 100ms;
+    now_.wall += 100ms;
+    v1::AgentMessage heartbeat;
+    heartbeat.mutable_heartbeat();
+    for (const auto& [node, agent] : agents_) (void)Say(node, heartbeat);
+    Deliver(shuffle);
+    controller_->Tick(now_);
+    Deliver(shuffle);
+  }
+}
+
+void FakeAgents::Send(SessionId session, const v1::ControllerMessage& message) {
+  const auto node = nodes_.find(session);
+  if (node == nodes_.end()) return;
+  Agent& agent = agents_.at(node->second);
+  if (agent.session == session && agent.connected) agent.inbox.push_back(message);
+}
+
+void FakeAgents::Close(SessionId session, const Status& status) {
+  closed_[session] = status;
+}
+
+void FakeAgents::Answer(const std::string& node, const v1::ControllerMessage& message) {
+  Agent& agent = agents_.at(node);
+  switch (message.body_case()) {
+    case v1::ControllerMessage::kProbeAssignment:
+      return OnAssignment(node, message.probe_assignment());
+    case v1::ControllerMessage::kProbeStart: return OnStart(node, message.probe_start());
+    case v1::ControllerMessage::kProbeStop:
+      if (agent.behaviour != Behaviour::kSilent)
+        End(node, message.probe_stop().probe_id(),
+            Failed(v1::PROBE_STATUS_CANCELLED, message.probe_stop().reason()));
+      agent.probes.erase(message.probe_stop().probe_id());
+      return;
+    case v1::ControllerMessage::kSnapshotRequest:
+      ++snapshot_requests_;
+      (void)SendSnapshot(v1::NodeSnapshot(agent.snapshot));
+      return;
+    default: return;
+  }
+}
+
+void FakeAgents::OnAssignment(const std::string& node, const v1::ProbeAssignment& assignment) {
+  Agent& agent = agents_.at(node);
+  ++agent.assignments;
+  for (const auto& [id, probe] : agent.probes)
+    if (SamePort(probe.assignment.local(), assignment.local()))
+      violations_.push_back(Format("{}/{}: probes {} and {}", node, assignment.local().device(), id,
+                                   assignment.probe_id()));
+  agent.probes[assignment.probe_id()].assignment = assignment;
+  CountProbes();
+  switch (agent.behaviour) {
+    case Behaviour::kSilent: return;
+    case Behaviour::kVanish: return Disconnect(node, "connection reset by peer");
+    case Behaviour::kRefuse:
+      return End(node, assignment.probe_id(), Failed(v1::PROBE_STATUS_REFUSED, "port busy"));
+    default: break;
+  }
+  v1::AgentMessage message;
+  message.mutable_probe_ready()->set_probe_id(assignment.probe_id());
+  message.mutable_probe_ready()->mutable_endpoint()->set_gid(node);
+  (void)Say(node, message);
+}
+
+void FakeAgents::OnStart(const std::string& node, const v1::ProbeStart& start) {
+  Agent& agent = agents_.at(node);
+  const auto found = agent.probes.find(start.probe_id());
+  if (found == agent.probes.end()) return;
+  const v1::ProbeAssignment assignment = found->second.assignment;
+  if (start.remote().gid() != assignment.remote().node())
+    violations_.push_back(Format("{}: got the endpoint of {}, expected that of {}", node,
+                                 start.remote().gid(), assignment.remote().node()));
+  if (agent.behaviour == Behaviour::kVanishRunning)
+    return Disconnect(node, "connection reset by peer");
+  if (assignment.role() == v1::PROBE_ROLE_RESPONDER) {
+    if (agent.behaviour == Behaviour::kNeverArms) return;
+    v1::AgentMessage message;
+    message.mutable_probe_armed()->set_probe_id(start.probe_id());
+    (void)Say(node, message);
+    return;
+  }
+  v1::ProbeResult result = Figures(assignment.spec());
+  switch (agent.behaviour) {
+    case Behaviour::kNeverFinishes: return;
+    case Behaviour::kFail:
+      result = Failed(v1::PROBE_STATUS_FAILED, "transport retry counter exceeded");
+      break;
+    case Behaviour::kNonsense:
+      result.mutable_latency()->set_median_us(std::numeric_limits<double>::quiet_NaN());
+      break;
+    default: break;
+  }
+  End(node, start.probe_id(), std::move(result));
+}
+
+void FakeAgents::End(const std::string& node, std::uint64_t probe, v1::ProbeResult result) {
+  Agent& agent = agents_.at(node);
+  if (agent.probes.erase(probe) == 0) return;
+  v1::AgentMessage message;
+  message.mutable_probe_outcome()->set_probe_id(probe);
+  *message.mutable_probe_outcome()->mutable_result() = std::move(result);
+  (void)Say(node, message);
+}
+
+void FakeAgents::CountProbes() {
+  std::set<std::uint64_t> running;
+  for (const auto& [node, agent] : agents_)
+    for (const auto& [id, probe] : agent.probes) running.insert(id);
+  probes_at_once_max_ = std::max(probes_at_once_max_, running.size());
+}
+
+std::vector<std::string> EventLog::Lines() const {
+  std::vector<std::string> lines;
+  for (const v1::Event& event : events) {
+    if (event.has_node())
+      lines.push_back(
+          Format("node {} {}", event.node().name(),
+                 event.node().state() == v1::NODE_STATE_CONNECTED ? "connected" : "lost"));
+    if (event.has_finding())
+      lines.push_back(Format("finding {} {}", SubjectName(event.finding().subject()),
+                             Name(event.finding().state())));
+    if (event.has_campaign())
+      lines.push_back(
+          Format("campaign {} {}", event.campaign().id(), Name(event.campaign().state())));
+    if (event.has_port())
+      lines.push_back(Format("port {}/{}/{} {}", event.port().node(), event.port().device(),
+                             event.port().port(), Name(event.port().after())));
+  }
+  return lines;
+}
+
+}  // namespace fabric::testing

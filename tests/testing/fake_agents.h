@@ -1,0 +1,114 @@
+// Agents that are played against a Controller on one thread with a simulated clock. What the
+// controller sends is queued and answered in Deliver(), in order for each agent.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "daemon/control/agent_sink.h"
+#include "daemon/control/controller.h"
+#include "daemon/control/events.h"
+#include "fabric/v1/agent.pb.h"
+
+namespace fabric::testing {
+
+// What an agent does with probes. All but kVanish and kMute go on sending heartbeats.
+enum class Behaviour {
+  kOk,
+  kRefuse,         // "port busy"
+  kSilent,         // Never answers an assignment
+  kNeverArms,      // As responder: ready, and then nothing
+  kNeverFinishes,  // As initiator: starts, and then nothing
+  kFail,           // As initiator: a work request ends with an error
+  kNonsense,       // As initiator: ok with figures that cannot be
+  kVanish,         // Its connection breaks when it is assigned
+  kVanishRunning,  // Its connection breaks when it is to start
+};
+
+class FakeAgents final : public control::AgentSink {
+ public:
+  FakeAgents();
+
+  // The controller under test; set anew after a restart, which every agent then has to notice.
+  void Attach(control::Controller& controller);
+
+  Moment now() const { return now_; }
+
+  // Hello and the whole snapshot, over a new connection. The machine id is "machine-<node>" unless
+  // the snapshot has one. Returns what the controller says to it.
+  Status Connect(const v1::NodeSnapshot& snapshot);
+  void Disconnect(const std::string& node, const std::string& reason);
+  void Behave(const std::string& node, Behaviour behaviour);
+  void Mute(const std::string& node, bool mute);  // Connected, and no message at all
+  Status Say(const std::string& node, const v1::AgentMessage& message);
+  Status SendSnapshot(const v1::NodeSnapshot& snapshot);
+  SessionId SessionOf(const std::string& node) const { return agents_.at(node).session; }
+
+  // Answers until nothing is queued. With `shuffle`, agents take turns at random.
+  void Deliver(std::mt19937_64* shuffle = nullptr);
+  // Lets time pass in steps of 100 ms: heartbeats, answers, Tick.
+  void Advance(Duration time, std::mt19937_64* shuffle = nullptr);
+
+  // AgentSink
+  void Send(SessionId session, const v1::ControllerMessage& message) override;
+  void Close(SessionId session, const Status& status) override;
+
+  // What was seen.
+  std::size_t probes_at_once_max() const { return probes_at_once_max_; }
+  const std::vector<std::string>& violations() const { return violations_; }  // Two on one port
+  std::uint32_t assignments(const std::string& node) const { return agents_.at(node).assignments; }
+  std::uint32_t snapshot_requests() const { return snapshot_requests_; }
+  const std::map<SessionId, Status>& closed() const { return closed_; }
+
+ private:
+  struct Probe {
+    v1::ProbeAssignment assignment;
+  };
+  struct Agent {
+    v1::NodeSnapshot snapshot;
+    SessionId session;
+    bool connected = false;
+    bool mute = false;
+    Behaviour behaviour = Behaviour::kOk;
+    std::uint32_t assignments = 0;
+    std::map<std::uint64_t, Probe> probes;  // By id
+    std::deque<v1::ControllerMessage> inbox;
+  };
+
+  void Answer(const std::string& node, const v1::ControllerMessage& message);
+  void OnAssignment(const std::string& node, const v1::ProbeAssignment& assignment);
+  void OnStart(const std::string& node, const v1::ProbeStart& start);
+  void End(const std::string& node, std::uint64_t probe, v1::ProbeResult result);
+  void CountProbes();
+
+  control::Controller* controller_ = nullptr;
+  Moment now_;
+  std::uint64_t next_session_ = 1;
+  std::map<std::string, Agent> agents_;
+  std::map<SessionId, std::string> nodes_;
+  std::map<SessionId, Status> closed_;
+  std::vector<std::string> violations_;
+  std::size_t probes_at_once_max_ = 0;
+  std::uint32_t snapshot_requests_ = 0;
+};
+
+// Keeps every event.
+class EventLog final : public control::EventListener {
+ public:
+  void OnEvent(const v1::Event& event) override { events.push_back(event); }
+  // "node n1 CONNECTED", "finding n1/mlx5_0/1 open", "campaign c1 done", "port n1/mlx5_0/1 DOWN".
+  // Results of pairs are left out.
+  std::vector<std::string> Lines() const;
+
+  std::vector<v1::Event> events;
+};
+
+}  // namespace fabric::testing

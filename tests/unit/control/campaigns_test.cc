@@ -1,0 +1,172 @@
+// Several campaigns, their ends before time, and what a restart leaves of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+#include "tests/testing/control_world.h"
+
+namespace fabric::control {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Behaviour;
+using ::testing::Contains;
+using testing::ControlWorld;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+v1::Campaign Cancel(ControlWorld& world, const std::string& id) {
+  v1::CancelCampaignRequest request;
+  request.set_id(id);
+  v1::Campaign campaign;
+  const Status status = world.controller->CancelCampaign(request, campaign, world.agents.now());
+  EXPECT_TRUE(status.ok()) << status.message();
+  return campaign;
+}
+
+std::size_t CountOf(const v1::Campaign& campaign, v1::ProbeStatus status) {
+  std::size_t count = 0;
+  for (const v1::PairResult& result : campaign.results())
+    if (result.result().status() == status) ++count;
+  return count;
+}
+
+TEST(Campaigns, NeverPutAPortInTwoProbes) {
+  ControlWorld world;
+  world.ConnectNodes(6);
+  const std::string first = world.StartCampaign();
+  const std::string second = world.StartCampaign();
+  const std::string third = world.StartCampaign();
+  EXPECT_THAT((std::vector{first, second, third}), ElementsAre("c1", "c2", "c3"));
+  for (const std::string& id : {first, second, third}) {
+    const v1::Campaign campaign = world.Finish(id);
+    EXPECT_EQ(campaign.probes_ok(), 60u) << "15 pairs on 2 rails, 2 probes";
+    EXPECT_EQ(campaign.results_size(), 60);
+  }
+  EXPECT_THAT(world.agents.violations(), IsEmpty());
+}
+
+TEST(Campaigns, KeepTheLimitOfPairsTogether) {
+  ControlWorld world({.pairs_at_once_max = 3});
+  world.ConnectNodes(8);
+  const std::string first = world.StartCampaign();
+  const std::string second = world.StartCampaign();
+  EXPECT_EQ(world.Finish(first).probes_ok(), 112u);
+  EXPECT_EQ(world.Finish(second).probes_ok(), 112u);
+  EXPECT_EQ(world.agents.probes_at_once_max(), 3u);
+}
+
+TEST(Campaigns, ASecondOneIsNotStarvedByTheFirst) {
+  ControlWorld world({.pairs_at_once_max = 1});
+  world.ConnectNodes(3);
+  for (const char* node : {"n1", "n2", "n3"}) world.agents.Behave(node, Behaviour::kNeverFinishes);
+  const std::string first = world.StartCampaign();
+  const std::string second = world.StartCampaign();
+  world.agents.Advance(60s);
+  EXPECT_GT(world.Campaign(first).results_size(), 0);
+  EXPECT_GT(world.Campaign(second).results_size(), 0);
+}
+
+TEST(Campaigns, CancelRecordsEveryPlannedProbe) {
+  ControlWorld world;
+  world.ConnectNodes(4);
+  for (const char* node : {"n1", "n2", "n3", "n4"})
+    world.agents.Behave(node, Behaviour::kNeverFinishes);
+  const std::string id = world.StartCampaign();
+  world.agents.Deliver();
+  EXPECT_EQ(Cancel(world, id).state(), v1::CAMPAIGN_STATE_CANCELLED);
+  const v1::Campaign campaign = world.Finish(id, 1s);
+  EXPECT_EQ(campaign.state(), v1::CAMPAIGN_STATE_CANCELLED);
+  EXPECT_EQ(campaign.results_size(), 24);
+  EXPECT_EQ(CountOf(campaign, v1::PROBE_STATUS_CANCELLED), 24u);
+  EXPECT_EQ(campaign.results(0).result().reason(), "the campaign was cancelled");
+  EXPECT_EQ(Cancel(world, id).probes_failed(), 24u) << "idempotent";
+  EXPECT_THAT(world.log.Lines(), Contains("campaign c1 cancelled").Times(1));
+
+  for (const char* node : {"n1", "n2", "n3", "n4"}) world.agents.Behave(node, Behaviour::kOk);
+  EXPECT_EQ(world.Finish(world.StartCampaign()).probes_ok(), 24u) << "the ports are free again";
+  EXPECT_THAT(world.agents.violations(), IsEmpty());
+}
+
+TEST(Campaigns, CancelOfAHugeOneDoesNotHoldTheControllerUp) {
+  ControlWorld world;
+  world.ConnectNodes(48);
+  const std::string id = world.StartCampaign();
+  const v1::Campaign answer = Cancel(world, id);
+  EXPECT_EQ(answer.state(), v1::CAMPAIGN_STATE_CANCELLED);
+  EXPECT_LT(answer.probes_failed(), answer.probes_planned());
+  EXPECT_EQ(world.Finish(id, 2s).results_size(), 48 * 47 / 2 * 2 * 2);
+}
+
+TEST(Campaigns, ARestartEndsTheRunningAndCountsOn) {
+  ControlWorld world;
+  world.ConnectNodes(3);
+  const std::string done = world.StartCampaign();
+  world.Finish(done);
+  world.agents.Behave("n1", Behaviour::kNeverFinishes);
+  world.agents.Behave("n2", Behaviour::kNeverFinishes);
+  const std::string running = world.StartCampaign();
+  world.agents.Deliver();
+  world.Restart();
+
+  EXPECT_EQ(world.Campaign(done).state(), v1::CAMPAIGN_STATE_DONE);
+  EXPECT_EQ(world.Campaign(done).results_size(), 12);
+  const v1::Campaign ended = world.Campaign(running);
+  EXPECT_EQ(ended.state(), v1::CAMPAIGN_STATE_CANCELLED);
+  EXPECT_TRUE(ended.has_ended_at());
+  EXPECT_THAT(ended.skipped(), ElementsAre("what had not run: the controller was restarted"));
+
+  world.ConnectNodes(3);
+  world.agents.Behave("n1", Behaviour::kOk);
+  world.agents.Behave("n2", Behaviour::kOk);
+  EXPECT_EQ(world.StartCampaign(), "c3");
+  EXPECT_EQ(world.Finish("c3").probes_ok(), 12u);
+
+  v1::ListCampaignsResponse list;
+  ASSERT_TRUE(world.controller->ListCampaigns({}, list).ok());
+  ASSERT_EQ(list.campaigns_size(), 3);
+  EXPECT_EQ(list.campaigns(0).id(), "c3");
+  EXPECT_EQ(list.campaigns(2).id(), "c1");
+}
+
+TEST(Campaigns, GoOnWithoutTheDisk) {
+  ControlWorld world;
+  world.ConnectNodes(3);
+  const std::string id = world.StartCampaign();
+  world.store->failure = Status(Code::kUnavailable, "state.db: the disk is full");
+  const v1::Campaign campaign = world.Finish(id);
+  EXPECT_EQ(campaign.state(), v1::CAMPAIGN_STATE_DONE);
+  EXPECT_EQ(campaign.probes_ok(), 12u);
+  EXPECT_EQ(campaign.results_size(), 12) << "held in memory";
+  Status last;
+  EXPECT_GE(world.controller->StoreFailures(&last), 12u);
+  EXPECT_EQ(last, world.store->failure);
+}
+
+TEST(Campaigns, AnUnknownOneIsNotFound) {
+  ControlWorld world;
+  world.ConnectNodes(2);
+  world.Finish(world.StartCampaign());
+  for (const auto& [id, message] : std::vector<std::pair<std::string, std::string>>{
+           {"c7", "no campaign 'c7'; did you mean 'c1'?"},
+           {"c01", "no campaign 'c01'; did you mean 'c1'?"},
+           {"campaign", "no campaign 'campaign'"},
+           {"c99999999999999999999", "no campaign 'c99999999999999999999'"}}) {
+    v1::GetCampaignRequest request;
+    request.set_id(id);
+    v1::Campaign campaign;
+    EXPECT_EQ(world.controller->GetCampaign(request, campaign), Status(Code::kNotFound, message));
+  }
+  v1::GetCampaignRequest request;
+  request.set_id("c1");
+  request.set_omit_results(true);
+  v1::Campaign bare;
+  ASSERT_TRUE(world.controller->GetCampaign(request, bare).ok());
+  EXPECT_EQ(bare.results_size(), 0);
+  EXPECT_EQ(bare.probes_ok(), 4u);
+}
+
+}  // namespace
+}  // namespace fabric::control

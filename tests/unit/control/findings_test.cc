@@ -1,0 +1,150 @@
+#include "daemon/control/findings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/store/store.h"
+#include "proto/names.h"
+#include "tests/testing/fake_agents.h"
+#include "tests/testing/nodes.h"
+
+namespace fabric::control {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+v1::Finding Finding(const std::string& id, const std::string& node, const std::string& title) {
+  v1::Finding finding;
+  finding.set_id(id);
+  finding.set_rule("mtu_equal_on_rail");
+  finding.set_verdict(v1::VERDICT_FAIL);
+  finding.set_severity(v1::SEVERITY_ERROR);
+  finding.mutable_subject()->set_node(node);
+  finding.set_title(title);
+  finding.add_evidence()->set_seen(title);
+  return finding;
+}
+
+class FindingBookTest : public ::testing::Test {
+ protected:
+  FindingBookTest() : store_(*store::OpenSqlite(":memory:")), outbox_(*store_, bus_) {
+    now_.wall = WallTime(1'800'000'000s);
+    (void)bus_.Subscribe(log_, 0);
+    for (const auto& node : testing::Nodes(3, testing::RoceNode)) fleet_.Put(node, now_);
+  }
+
+  // One second later.
+  void Take(const std::vector<v1::Finding>& findings) {
+    now_.steady += 1s;
+    now_.wall += 1s;
+    rules::Evaluation evaluation;
+    for (v1::Finding finding : findings) {
+      for (v1::Evidence& evidence : *finding.mutable_evidence())
+        *evidence.mutable_read_at() = ToProto(now_.wall);
+      evaluation.findings.push_back(std::move(finding));
+    }
+    evaluation.counts.set_fail(findings.size());
+    book_.Take(std::move(evaluation), fleet_, now_);
+  }
+  std::int64_t Second() const { return ToProto(now_.wall).seconds(); }
+
+  std::unique_ptr<store::Store> store_;
+  EventBus bus_;
+  testing::EventLog log_;
+  Outbox outbox_;
+  fleet::Fleet fleet_;
+  FindingBook book_{outbox_};
+  Moment now_;
+};
+
+TEST_F(FindingBookTest, OpensOnceChangesAndResolves) {
+  Take({Finding("a", "n1", "MTU 1500")});
+  const std::int64_t opened = Second();
+  Take({Finding("a", "n1", "MTU 1500")});
+  EXPECT_EQ(log_.events.size(), 1u) << "when it was read is no change";
+  EXPECT_EQ(book_.FailingOn("n1"), 1u);
+  EXPECT_EQ(book_.counts().fail(), 1u);
+  EXPECT_EQ(book_.open().at("a").evidence(0).read_at().seconds(), Second()) << "but is kept";
+
+  Take({Finding("a", "n1", "MTU 2000")});
+  const std::int64_t changed = Second();
+  EXPECT_EQ(book_.open().at("a").opened_at().seconds(), opened);
+  EXPECT_EQ(book_.open().at("a").changed_at().seconds(), changed);
+
+  Take({});
+  EXPECT_THAT(book_.open(), IsEmpty());
+  EXPECT_EQ(book_.FailingOn("n1"), 0u);
+  EXPECT_THAT(log_.Lines(),
+              ElementsAre("finding n1 open", "finding n1 open", "finding n1 resolved"));
+  const v1::Finding& last = log_.events.back().finding();
+  EXPECT_EQ(last.title(), "MTU 2000");
+  EXPECT_EQ(last.opened_at().seconds(), opened);
+  EXPECT_EQ(last.resolved_at().seconds(), Second());
+
+  Take({Finding("a", "n1", "MTU 2000")});
+  EXPECT_EQ(book_.open().at("a").opened_at().seconds(), Second()) << "a new life";
+}
+
+TEST_F(FindingBookTest, StoresEachTransition) {
+  Take({Finding("a", "n1", "MTU 1500"), Finding("b", "n2", "MTU 1500")});
+  Take({Finding("a", "n1", "MTU 2000")});
+  EXPECT_EQ(store_->OpenFindings()->size(), 1u);
+  EXPECT_EQ(store_->OpenFindings()->front().title(), "MTU 2000");
+  EXPECT_EQ(store_->ResolvedFindings(10)->front().id(), "b");
+}
+
+TEST_F(FindingBookTest, CountsUnknownNotAsFailing) {
+  v1::Finding unknown = Finding("a", "n1", "PFC cannot be read");
+  unknown.set_verdict(v1::VERDICT_UNKNOWN);
+  Take({unknown});
+  EXPECT_EQ(book_.FailingOn("n1"), 0u);
+  EXPECT_THAT(log_.Lines(), ElementsAre("finding n1 open"));
+}
+
+TEST_F(FindingBookTest, LeavesFindingsOfLostNodesAlone) {
+  Take({Finding("a", "n1", "MTU 1500"), Finding("b", "n2", "MTU 1500")});
+  fleet_.MarkLost("n1", "gone", now_);
+  Take({});
+  EXPECT_TRUE(book_.open().contains("a"));
+  EXPECT_FALSE(book_.open().contains("b"));
+  EXPECT_EQ(book_.FailingOn("n1"), 1u);
+  fleet_.MarkConnected("n1", now_);
+  Take({});
+  EXPECT_THAT(book_.open(), IsEmpty()) << "judged again once it reports";
+}
+
+TEST_F(FindingBookTest, KnowsLostNodesByTheEvidenceOfRailFindings) {
+  v1::Finding rail = Finding("a", "", "two groups");
+  rail.mutable_subject()->set_rail(0);
+  rail.mutable_evidence(0)->set_seen("n1/mlx5_0/1 and n2/mlx5_0/1");
+  EXPECT_FALSE(AboutLostNodes(rail, fleet_));
+  fleet_.MarkLost("n1", "gone", now_);
+  EXPECT_FALSE(AboutLostNodes(rail, fleet_)) << "n2 is there";
+  fleet_.MarkLost("n2", "gone", now_);
+  EXPECT_TRUE(AboutLostNodes(rail, fleet_));
+  rail.mutable_evidence(0)->set_seen("nothing in particular");
+  EXPECT_FALSE(AboutLostNodes(rail, fleet_));
+}
+
+TEST_F(FindingBookTest, ResumesAfterARestart) {
+  Take({Finding("a", "n1", "MTU 1500")});
+  const v1::Finding before = book_.open().at("a");
+  FindingBook restarted(outbox_);
+  restarted.Restore(*store_->OpenFindings());
+  EXPECT_EQ(restarted.FailingOn("n1"), 1u);
+  rules::Evaluation same;
+  same.findings = {Finding("a", "n1", "MTU 1500")};
+  restarted.Take(same, fleet_, now_);
+  EXPECT_EQ(restarted.open().at("a").opened_at().seconds(), before.opened_at().seconds());
+  EXPECT_EQ(log_.events.size(), 1u);
+}
+
+}  // namespace
+}  // namespace fabric::control
