@@ -74,6 +74,10 @@ void FailRail(const EqualOnRail& setting, const Camps& camps, Verdicts& out) {
     const PortView& first = *camp.ports[0];
     const std::string shown = setting.show(camp.value);
     const std::string who = NodeNames(camp.ports);
+    if (sides.size() == kListedMax) {
+      sides.push_back(Format("and {} more values", camps.all().size() - sides.size()));
+      break;
+    }
     sides.push_back(Format("{} on {}", shown, who));
     evidence.push_back(ToEvidence(*first.node, {.what = Format("{} of {}", setting.what, who),
                                                 .expected = "the same on the whole rail",

@@ -55,35 +55,37 @@ std::string Show(const v1::Gid& gid) {
   return gid.ipv4().empty() ? gid.gid() : gid.ipv4();
 }
 
+v1::Evidence EvidenceOf(const Holder& holder) {
+  const std::uint32_t index = holder.gid->index();
+  return ToEvidence(*holder.port->node,
+                    {.what = Format("GID {} of {}", index, PortName(*holder.port)),
+                     .expected = "on no other port",
+                     .seen = Show(*holder.gid),
+                     .source = PortFile(*holder.port, Format("gids/{}", index)),
+                     .basis = "rule"});
+}
+
 // `gids`: all that the same ports have, sorted.
 void Fail(const std::vector<const std::vector<Holder>*>& gids, Verdicts& out) {
   v1::Subject subject;
   subject.set_scope(v1::SCOPE_FLEET);
   std::vector<std::string> shown;
-  std::vector<v1::Evidence> evidence;
-  for (const std::vector<Holder>* holders : gids) {
-    shown.push_back(Show(*holders->front().gid));
-    for (const Holder& holder : *holders)
-      evidence.push_back(
-          ToEvidence(*holder.port->node,
-                     {.what = Format("GID {} of {}", holder.gid->index(), PortName(*holder.port)),
-                      .expected = "on no other port",
-                      .seen = shown.back(),
-                      .source = PortFile(*holder.port, Format("gids/{}", holder.gid->index())),
-                      .basis = "rule"}));
-  }
+  for (const std::vector<Holder>* holders : gids) shown.push_back(Show(*holders->front().gid));
   std::vector<std::string> ports;
-  for (const Holder& holder : *gids[0]) ports.push_back(PortName(*holder.port));
-  const Holder& first = gids[0]->front();
-  const Holder& last = gids[0]->back();
-  out.Fail(std::move(subject),
-           Format("GID {} is on {} ports, expected on one: {}", Join(shown, ", "), ports.size(),
-                  Join(ports, ", ")),
-           std::move(evidence),
-           {ToRemedy({.command = Format("ip address del {} dev {}", shown[0], NetdevOf(last)),
-                      .interrupts_traffic = true,
-                      .note = "On the one that should not have it; then give it its own."})},
-           first.gid->gid());
+  std::vector<v1::Evidence> evidence;
+  for (const Holder& holder : *gids[0]) {
+    ports.push_back(PortName(*holder.port));
+    if (evidence.size() < kListedMax) evidence.push_back(EvidenceOf(holder));
+  }
+  out.Fail(
+      std::move(subject),
+      Format("GID {} is on {} ports, expected on one: {}", Listed(shown), ports.size(),
+             Listed(ports)),
+      std::move(evidence),
+      {ToRemedy({.command = Format("ip address del {} dev {}", shown[0], NetdevOf(gids[0]->back())),
+                 .interrupts_traffic = true,
+                 .note = "On the one that should not have it; then give it its own."})},
+      gids[0]->front().gid->gid());
 }
 
 void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {

@@ -24,14 +24,17 @@ std::string PortName(const fleet::PortView& port) {
   return Format("{}/{}/{}", port.node->name, port.device->name(), port.port->number());
 }
 
-std::string NodeNames(const std::vector<const fleet::PortView*>& ports) {
-  constexpr std::size_t kNamesMax = 4;
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < std::min(kNamesMax, ports.size()); ++i)
-    names.push_back(ports[i]->node->name);
+std::string Listed(const std::vector<std::string>& items) {
+  const std::size_t shown = std::min(kListedMax, items.size());
   const std::string more =
-      ports.size() > kNamesMax ? Format(" and {} more", ports.size() - kNamesMax) : std::string();
-  return Join(names, ", ") + more;
+      items.size() > shown ? Format(" and {} more", items.size() - shown) : std::string();
+  return Join({items.begin(), items.begin() + static_cast<std::ptrdiff_t>(shown)}, ", ") + more;
+}
+
+std::string NodeNames(const std::vector<const fleet::PortView*>& ports) {
+  std::vector<std::string> names;
+  for (const fleet::PortView* port : ports) names.push_back(port->node->name);
+  return Listed(names);
 }
 
 v1::Evidence ToEvidence(const fleet::NodeRecord& node, Fact fact) {
@@ -79,7 +82,7 @@ std::string DcbSource(const fleet::PortView& port) {
 }
 
 std::string VerbsSource(const fleet::PortView& port) {
-  return Format("verbs query of {} port {}", port.device->name(), port.port->number());
+  return Format("verbs query_port {} {}", port.device->name(), port.port->number());
 }
 
 }  // namespace fabric::rules

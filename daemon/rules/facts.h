@@ -21,7 +21,12 @@ std::string_view DriverOf(const fleet::PortView& port);
 
 std::string PortName(const fleet::PortView& port);  // "n2/rxe0/1"
 
-// "n1, n2, n3, n4 and 60 more": the nodes of the ports.
+// A finding names this many of a kind; evidence is bounded by it too.
+inline constexpr std::size_t kListedMax = 4;
+
+// "n1, n2, n3, n4 and 60 more"
+std::string Listed(const std::vector<std::string>& items);
+// The nodes of the ports.
 std::string NodeNames(const std::vector<const fleet::PortView*>& ports);
 
 struct Fact {

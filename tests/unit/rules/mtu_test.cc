@@ -48,6 +48,18 @@ TEST(MtuEqualOnRail, BlamesNobodyWithoutAMajority) {
   EXPECT_EQ(finding.evidence(1).basis(), "2 of 4 nodes on rail 1, no majority");
 }
 
+TEST(MtuEqualOnRail, NamesAFewOfManyNodesAndValues) {
+  auto nodes = Nodes(12, testing::LabNode, {.rails = 1});
+  for (std::uint32_t i = 0; i < 12; ++i) testing::SetMtu(nodes[i], 0, i < 6 ? 9000 : 9216);
+  EXPECT_EQ(TheFailure(nodes).title(),
+            "netdev MTU not the same: 9000 on n1, n2, n3, n4 and 2 more; "
+            "9216 on n10, n11, n12, n7 and 2 more");
+  for (std::uint32_t i = 0; i < 12; ++i) testing::SetMtu(nodes[i], 0, 9000 + i);
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.evidence_size(), 4);
+  EXPECT_THAT(finding.title(), ::testing::EndsWith("9003 on n4; and 8 more values"));
+}
+
 TEST(MtuEqualOnRail, ReportsEachPortThatDeviates) {
   auto nodes = Nodes(5, testing::LabNode);
   testing::SetMtu(nodes[0], 0, 1500);
