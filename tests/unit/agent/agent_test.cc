@@ -64,8 +64,9 @@ std::string MtuChange(std::uint32_t mtu) {
 }
 
 std::string CountersChange(std::uint64_t packets) {
-  return R"(send {"change":{"counters":{"sets":[{"netdev":"rail0","counters":[{"name":"rx","value":")" +
-         std::to_string(packets) + R"("}]}]}}})";
+  const std::string counter = R"({"name":"rx","value":")" + std::to_string(packets) + R"("})";
+  return R"(send {"change":{"counters":{"sets":[{"netdev":"rail0","counters":[)" + counter +
+         "]}]}}}";
 }
 
 class AgentTest : public ::testing::Test {

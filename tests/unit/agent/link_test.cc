@@ -53,7 +53,7 @@ class Controller final : public v1::AgentLink::Service {
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
   }
-  ~Controller() override { server_->Shutdown(std::chrono::system_clock::now()); }
+  ~Controller() override { server_->Shutdown(std::chrono::system_clock::time_point()); }
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
 
   grpc::Status Connect(grpc::ServerContext*, Stream* stream) override { return talk_(*stream); }
