@@ -48,8 +48,9 @@ struct NamedCounter {
 class RdmaNetlink {
  public:
   virtual ~RdmaNetlink() = default;
-  // All of these block for at most a second. UNIMPLEMENTED: no RDMA netlink on this kernel, or a
-  // captured tree. Safe to call from one thread at a time.
+  // All of these block for at most a second. UNIMPLEMENTED: no RDMA netlink on this kernel, a
+  // captured tree, or (the kernel answers EINVAL to all of these) a driver without counters, no
+  // such port, a device that is gone since. Safe to call from one thread at a time.
   virtual Result<std::vector<RdmaDeviceInfo>> Devices() = 0;
   virtual Result<std::vector<RdmaLinkInfo>> Links(std::uint32_t device_index) = 0;
   // Hardware counters of one port; names as in sysfs hw_counters. Fresh, not the cached ones.
