@@ -6,6 +6,16 @@
 #include "base/text.h"
 
 namespace fabric::rules {
+namespace {
+
+// ": the driver has no DCB", or nothing when no gap tells.
+std::string Reason(const fleet::PortView& port, std::string_view source) {
+  for (const v1::Gap& gap : port.node->snapshot.gaps())
+    if (gap.path() == source) return ": " + gap.reason();
+  return {};
+}
+
+}  // namespace
 
 bool IsUp(const fleet::PortView& port) {
   return !port.port->has_state() || port.port->state() == v1::PORT_STATE_ACTIVE;
@@ -49,14 +59,18 @@ v1::Evidence ToEvidence(const fleet::NodeRecord& node, Fact fact) {
 }
 
 v1::Evidence NotReadable(const fleet::PortView& port, std::string what, std::string source) {
-  std::string seen = "not readable";
-  for (const v1::Gap& gap : port.node->snapshot.gaps())
-    if (gap.path() == source) seen += ": " + gap.reason();
   return ToEvidence(*port.node, {.what = std::move(what),
                                  .expected = "a value",
-                                 .seen = std::move(seen),
+                                 .seen = "not readable" + Reason(port, source),
                                  .source = std::move(source),
                                  .basis = "rule"});
+}
+
+void Unreadable(const fleet::PortView& port, std::string_view what, std::string source,
+                Verdicts& out) {
+  std::string title = Format("{} could not be read{}", what, Reason(port, source));
+  out.Unknown(port.Subject(), std::move(title),
+              {NotReadable(port, std::string(what), std::move(source))});
 }
 
 v1::Remedy ToRemedy(RemedyText text) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "daemon/fleet/fleet_view.h"
+#include "daemon/rules/rule.h"
 #include "fabric/v1/finding.pb.h"
 
 namespace fabric::rules {
@@ -41,6 +42,9 @@ v1::Evidence ToEvidence(const fleet::NodeRecord& node, Fact fact);
 
 // Evidence of a value that is missing, with the reason when a gap of the snapshot tells it.
 v1::Evidence NotReadable(const fleet::PortView& port, std::string what, std::string source);
+// The verdict to go with it: "<what> could not be read: <reason>".
+void Unreadable(const fleet::PortView& port, std::string_view what, std::string source,
+                Verdicts& out);
 
 struct RemedyText {
   std::string_view platform = "any";

@@ -72,11 +72,9 @@ void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
     for (const PortView& port : rail) {
       if (!IsUp(port)) continue;
       if (IsInfiniband(port) && !InfinibandMtu(port))
-        out.Unknown(port.Subject(), "active RDMA MTU could not be read",
-                    {NotReadable(port, "active RDMA MTU", VerbsSource(port))});
+        Unreadable(port, "active RDMA MTU", VerbsSource(port), out);
       if (!IsInfiniband(port) && !NetdevMtu(port))
-        out.Unknown(port.Subject(), "MTU of the port's netdev could not be read",
-                    {NotReadable(port, "netdev MTU", NetdevMtuFile(port))});
+        Unreadable(port, "netdev MTU", NetdevMtuFile(port), out);
     }
   }
 }

@@ -19,6 +19,12 @@ v1::Subject SubjectOf(const fleet::NodeView& node) {
   return subject;
 }
 
+std::string Reason(const v1::NodeSnapshot& snapshot) {
+  for (const v1::Gap& gap : snapshot.gaps())
+    if (gap.inspector() == "peer_memory") return ": " + gap.reason();
+  return {};
+}
+
 std::vector<v1::Evidence> EvidenceOf(const fleet::NodeView& node, long gpus, std::string seen) {
   return {ToEvidence(
       *node.node, {.what = "nvidia_peermem",
@@ -38,8 +44,9 @@ void Evaluate(const fleet::NodeView& node, Verdicts& out) {
     return;
   }
   if (!memory.has_nvidia_peermem_loaded() || !memory.has_nv_peer_mem_loaded()) {
-    out.Unknown(SubjectOf(node), "whether nvidia_peermem is loaded could not be read",
-                EvidenceOf(node, gpus, "not readable"));
+    const std::string reason = Reason(snapshot);
+    out.Unknown(SubjectOf(node), "whether nvidia_peermem is loaded could not be read" + reason,
+                EvidenceOf(node, gpus, "not readable" + reason));
     return;
   }
   out.Fail(SubjectOf(node),

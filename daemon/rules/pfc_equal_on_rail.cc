@@ -70,8 +70,7 @@ void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
     Judge(kPfc, rail, out);
     for (const PortView& port : rail)
       if (IsRoce(port) && IsUp(port) && !PfcMask(port))
-        out.Unknown(port.Subject(), "PFC enabled priorities could not be read",
-                    {NotReadable(port, std::string(kPfc.what), DcbSource(port))});
+        Unreadable(port, kPfc.what, DcbSource(port), out);
   }
 }
 

@@ -76,8 +76,7 @@ void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
       if (IsActive(*port.port)) {
         out.Pass();
       } else if (!port.port->has_state()) {
-        out.Unknown(port.Subject(), "port state could not be read",
-                    {NotReadable(port, "port state", PortFile(port, "state"))});
+        Unreadable(port, "port state", PortFile(port, "state"), out);
       } else if (active > 0) {
         Fail(
             port,

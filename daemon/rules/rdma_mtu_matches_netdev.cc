@@ -66,11 +66,8 @@ void FailMismatch(const PortView& port, std::uint32_t expected, Verdicts& out) {
 }
 
 void JudgePort(const PortView& port, const Camps& rail, Verdicts& out) {
-  if (!port.port->has_active_mtu_bytes()) {
-    out.Unknown(port.Subject(), "active RDMA MTU could not be read",
-                {NotReadable(port, "active RDMA MTU", VerbsSource(port))});
-    return;
-  }
+  if (!port.port->has_active_mtu_bytes())
+    return Unreadable(port, "active RDMA MTU", VerbsSource(port), out);
   const Range range = RangeOf(port);
   const std::uint32_t active = port.port->active_mtu_bytes();
   // A netdev MTU that differs from the others' is mtu_equal_on_rail's finding.

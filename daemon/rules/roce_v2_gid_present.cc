@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
@@ -29,20 +30,26 @@ void Fail(const PortView& port, Verdicts& out) {
                               "is configured, or a reboot undoes it."})});
 }
 
+// The first part of the GID table that could not be read.
+std::optional<std::string> UnreadPart(const PortView& port) {
+  for (const v1::Gid& gid : port.port->gids())
+    if (!gid.has_type() && !gid.link_local())
+      return PortFile(port, Format("gid_attrs/types/{}", gid.index()));
+  const std::string table = PortFile(port, "gids");
+  for (const v1::Gap& gap : port.node->snapshot.gaps())
+    if (gap.path().starts_with(table)) return gap.path();
+  return {};
+}
+
 void Evaluate(const fleet::NodeView& node, Verdicts& out) {
   for (const PortView& port : node.ports) {
     if (!IsRoce(port) || !IsUp(port)) continue;
-    const auto& gids = port.port->gids();
-    const bool types_known = std::all_of(gids.begin(), gids.end(), [](const v1::Gid& gid) {
-      return gid.has_type() || gid.link_local();
-    });
     if (fleet::UsableGid(*port.device, *port.port) != nullptr)
       out.Pass();
-    else if (types_known)
-      Fail(port, out);
+    else if (const auto unread = UnreadPart(port))
+      Unreadable(port, "GIDs", *unread, out);
     else
-      out.Unknown(port.Subject(), "types of the port's GIDs could not be read",
-                  {NotReadable(port, "GID types", PortFile(port, "gid_attrs/types"))});
+      Fail(port, out);
   }
 }
 

@@ -42,6 +42,16 @@ TEST(RoceV2GidPresent, IsUnknownWhenTypesAre) {
   EXPECT_THAT(Unknowns(nodes), ElementsAre("roce_v2_gid_present n1/rxe0/1"));
 }
 
+TEST(RoceV2GidPresent, IsUnknownWhenAPartOfTheTableIs) {
+  auto nodes = Nodes(1, testing::LabNode, {.rails = 1});
+  testing::DropAddress(nodes[0], 0);
+  v1::Gap& gap = *nodes[0].add_gaps();
+  gap.set_path("sys/class/infiniband/rxe0/ports/1/gids/1");
+  gap.set_reason("Input/output error");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  EXPECT_EQ(Judge(nodes).findings[0].title(), "GIDs could not be read: Input/output error");
+}
+
 TEST(DuplicateGid, NamesBothPortsOnceForAllTypesOfOneAddress) {
   auto nodes = Nodes(3, testing::RoceNode);
   testing::SetAddress(nodes[2], 0, "10.10.0.1");

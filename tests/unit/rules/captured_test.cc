@@ -1,0 +1,44 @@
+// What the rules say about captured machines, as the agent reads them: every verdict that is no
+// pass, as a golden text.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "base/text.h"
+#include "proto/json.h"
+#include "proto/names.h"
+#include "tests/testing/golden.h"
+#include "tests/testing/paths.h"
+#include "tests/unit/rules/judged.h"
+
+namespace fabric::rules {
+namespace {
+
+v1::NodeSnapshot Captured(const std::string& machine) {
+  std::ifstream file(Format("{}/tests/golden/agent/{}_json.txt", testing::kSourceDir, machine));
+  std::stringstream json;
+  json << file.rdbuf();
+  v1::NodeSnapshot snapshot;
+  EXPECT_EQ(FromJson(json.str(), snapshot), Status()) << machine;
+  return snapshot;
+}
+
+TEST(Captured, MachinesAreJudgedAsTheirGoldenTextsSay) {
+  for (const std::string machine :
+       {"broken", "h100_infiniband", "nothing", "roce_connectx6dx", "rxe_guest", "thor2_bnxt"}) {
+    const Evaluation evaluation = Judge({Captured(machine)});
+    std::multiset<std::string> lines;
+    for (const v1::Finding& finding : evaluation.findings)
+      lines.insert(Format("{} {} {}: {}\n", Name(finding.verdict()), finding.rule(),
+                          SubjectName(finding.subject()), finding.title()));
+    std::string text = Format("{} pass, {} fail, {} unknown\n", evaluation.counts.pass(),
+                              evaluation.counts.fail(), evaluation.counts.unknown());
+    for (const std::string& line : lines) text += line;
+    EXPECT_TRUE(testing::MatchesGolden("rules/" + machine, text));
+  }
+}
+
+}  // namespace
+}  // namespace fabric::rules
