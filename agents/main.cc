@@ -188,7 +188,7 @@ int RunWithArguments(const std::vector<std::string>& words) {
                      .c_str(),
                  stdout);
       return 0;
-    case Request::kVersion: std::puts(std::string(kVersion).c_str()); return 0;
+    case Request::kShowVersion: std::puts(std::string(kVersion).c_str()); return 0;
     case Request::kPrintConfig: std::fputs(settings->Print().c_str(), stdout); return 0;
   }
   return kUsage;

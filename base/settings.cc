@@ -21,7 +21,7 @@ struct EarlyEnd {
 };
 constexpr EarlyEnd kEarlyEnds[] = {
     {"help", Request::kHelp, "Print this and exit."},
-    {"version", Request::kVersion, "Print the version and exit."},
+    {"version", Request::kShowVersion, "Print the version and exit."},
     {"print-config", Request::kPrintConfig, "Print every setting with its origin and exit."},
 };
 
@@ -93,7 +93,7 @@ Result<Settings> Settings::Load(std::span<const Setting> table, std::span<const 
   Settings settings(table);
   RETURN_IF_ERROR(settings.ReadArguments(args));
   const bool ends_now =
-      settings.request_ == Request::kHelp || settings.request_ == Request::kVersion;
+      settings.request_ == Request::kHelp || settings.request_ == Request::kShowVersion;
   if (ends_now) return settings;
   const auto has_config = [](const Setting& row) { return row.name == kConfig; };
   if (std::any_of(table.begin(), table.end(), has_config)) {

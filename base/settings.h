@@ -46,7 +46,7 @@ struct Setting {
 
 // A table may have a row "config" of type kPath, which is taken on the command line only: the file
 // that is read. These are understood beside the rows, and end the program early.
-enum class Request { kRun, kHelp, kVersion, kPrintConfig };
+enum class Request { kRun, kHelp, kShowVersion, kPrintConfig };
 
 // A value; safe to read from any thread once loaded.
 class Settings {

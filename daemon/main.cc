@@ -140,7 +140,7 @@ int Main(std::span<const char* const> args) {
       std::printf("fabricd: the controller of the fabric.\nUsage: fabricd [--NAME VALUE]...\n\n%s",
                   SettingsHelp(ControllerSettings()).c_str());
       return kExitOk;
-    case Request::kVersion:
+    case Request::kShowVersion:
       std::printf("fabricd %s\n", std::string(kVersion).c_str());
       return kExitOk;
     case Request::kPrintConfig: std::printf("%s", settings->Print().c_str()); return kExitOk;

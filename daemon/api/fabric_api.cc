@@ -56,12 +56,6 @@ std::span<const Handler> Handlers() {
   return kHandlers;
 }
 
-const google::protobuf::ServiceDescriptor& FabricService() {
-  const auto* const service = v1::Event::descriptor()->file()->FindServiceByName("Fabric");
-  assert(service != nullptr);
-  return *service;
-}
-
 Api::Api(control::Controller& controller, const Clock& clock, CallMetrics& metrics)
     : controller_(controller), clock_(clock), metrics_(metrics) {}
 

@@ -148,7 +148,7 @@ class RestServer::Loop::Connection {
   void OnRead(error_code error) {
     if (!stream_.socket().is_open()) return;
     if (error == http::error::end_of_stream || error == beast::error::timeout ||
-        error.category() == net::error::get_system_category()) {
+        (error && error.category() == net::error::get_system_category())) {
       stream_.close();
       return;
     }

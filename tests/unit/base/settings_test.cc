@@ -170,7 +170,7 @@ TEST(Settings, PrintedConfigurationReadsBack) {
 TEST(Settings, HelpAndVersionNeedNothingElse) {
   EXPECT_EQ(Load({"--help", "--nonsense"})->request(), Request::kHelp);
   EXPECT_EQ(Load({"-h"})->request(), Request::kHelp);
-  EXPECT_EQ(Load({"--version"})->request(), Request::kVersion);
+  EXPECT_EQ(Load({"--version"})->request(), Request::kShowVersion);
   EXPECT_THAT(SettingsHelp(kTable), HasSubstr("--lost-after DURATION"));
 }
 

@@ -1,0 +1,215 @@
+#include "daemon/api/agent_front.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "daemon/api/grpc_front.h"
+
+namespace fabric::api {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Takes the controller's place: notes what comes, and lets the test wait for it.
+class FakeController {
+ public:
+  AgentListener Listener() {
+    return {.on_message =
+                [this](SessionId session, const v1::AgentMessage& message) {
+                  const MutexLock lock(mutex_);
+                  messages_.emplace_back(session, message);
+                  changed_.notify_all();
+                  return verdict_;
+                },
+            .on_gone =
+                [this](SessionId session, const std::string& reason) {
+                  const MutexLock lock(mutex_);
+                  gone_.emplace_back(session, reason);
+                  changed_.notify_all();
+                }};
+  }
+  void Refuse(Status status) {
+    const MutexLock lock(mutex_);
+    verdict_ = std::move(status);
+  }
+  std::pair<SessionId, v1::AgentMessage> NextMessage() {
+    MutexLock lock(mutex_);
+    changed_.wait(lock, [&]() REQUIRES(mutex_) { return !messages_.empty(); });
+    auto message = std::move(messages_.front());
+    messages_.pop_front();
+    return message;
+  }
+  std::pair<SessionId, std::string> NextGone() {
+    MutexLock lock(mutex_);
+    changed_.wait(lock, [&]() REQUIRES(mutex_) { return !gone_.empty(); });
+    auto gone = std::move(gone_.front());
+    gone_.pop_front();
+    return gone;
+  }
+  std::size_t gone_waiting() {
+    const MutexLock lock(mutex_);
+    return gone_.size();
+  }
+
+ private:
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  Status verdict_ GUARDED_BY(mutex_);
+  std::deque<std::pair<SessionId, v1::AgentMessage>> messages_ GUARDED_BY(mutex_);
+  std::deque<std::pair<SessionId, std::string>> gone_ GUARDED_BY(mutex_);
+};
+
+Status NoApi(const CallContext&, const google::protobuf::MethodDescriptor&,
+             const google::protobuf::Message&, google::protobuf::Message&) {
+  return {Code::kUnimplemented, "no API here"};
+}
+
+v1::AgentMessage Heartbeat(std::uint64_t sequence) {
+  v1::AgentMessage message;
+  message.mutable_heartbeat()->set_sequence(sequence);
+  return message;
+}
+
+v1::ControllerMessage Welcome(std::string text = "1.0") {
+  v1::ControllerMessage message;
+  message.mutable_welcome()->set_controller_version(std::move(text));
+  return message;
+}
+
+class AgentFrontTest : public ::testing::Test {
+ protected:
+  struct Agent {
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReaderWriter<v1::AgentMessage, v1::ControllerMessage>> stream;
+  };
+
+  AgentFrontTest() {
+    front_.SetListener(controller_.Listener());
+    auto server = GrpcFront::Listen({"127.0.0.1", 0}, NoApi, bus_, front_);
+    EXPECT_TRUE(server.ok()) << server.status().message();
+    server_ = *std::move(server);
+    stub_ = v1::AgentLink::NewStub(
+        grpc::CreateChannel(ToString(server_->address()), grpc::InsecureChannelCredentials()));
+  }
+
+  // Connects and says one thing; returns the session that the front gave it.
+  SessionId Connect(Agent& agent) {
+    agent.stream = stub_->Connect(&agent.context);
+    agent.stream->Write(Heartbeat(1));
+    return controller_.NextMessage().first;
+  }
+
+  control::EventBus bus_;
+  FakeController controller_;
+  AgentFront front_;
+  std::unique_ptr<GrpcFront> server_;
+  std::unique_ptr<v1::AgentLink::Stub> stub_;
+};
+
+TEST_F(AgentFrontTest, MessagesFlowBothWaysInOrder) {
+  Agent agent;
+  const SessionId session = Connect(agent);
+  for (std::uint64_t i = 2; i < 20; ++i) agent.stream->Write(Heartbeat(i));
+  for (std::uint64_t i = 2; i < 20; ++i)
+    EXPECT_EQ(controller_.NextMessage().second.heartbeat().sequence(), i);
+  for (int i = 0; i < 20; ++i) front_.Send(session, Welcome(std::to_string(i)));
+  v1::ControllerMessage message;
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(agent.stream->Read(&message));
+    EXPECT_EQ(message.welcome().controller_version(), std::to_string(i));
+  }
+}
+
+TEST_F(AgentFrontTest, SessionsAreNumberedAndSeparate) {
+  Agent first;
+  Agent second;
+  const SessionId one = Connect(first);
+  const SessionId two = Connect(second);
+  EXPECT_NE(one, two);
+  front_.Send(two, Welcome("for two"));
+  v1::ControllerMessage message;
+  ASSERT_TRUE(second.stream->Read(&message));
+  EXPECT_EQ(message.welcome().controller_version(), "for two");
+}
+
+TEST_F(AgentFrontTest, CloseSendsWhatIsQueuedAndThenTheStatus) {
+  Agent agent;
+  const SessionId session = Connect(agent);
+  front_.Send(session, Welcome());
+  front_.Close(session, {Code::kAlreadyExists, "another agent of that name"});
+  front_.Send(session, Welcome("too late"));
+  v1::ControllerMessage message;
+  EXPECT_TRUE(agent.stream->Read(&message));
+  EXPECT_FALSE(agent.stream->Read(&message));
+  const grpc::Status status = agent.stream->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_EQ(status.error_message(), "another agent of that name");
+  EXPECT_EQ(controller_.NextGone().first, session);
+}
+
+TEST_F(AgentFrontTest, AMessageThatIsRefusedEndsTheSessionWithTheReason) {
+  controller_.Refuse({Code::kFailedPrecondition, "expected Hello first"});
+  Agent agent;
+  const SessionId session = Connect(agent);
+  v1::ControllerMessage message;
+  EXPECT_FALSE(agent.stream->Read(&message));
+  EXPECT_EQ(agent.stream->Finish().error_message(), "expected Hello first");
+  const auto [gone, reason] = controller_.NextGone();
+  EXPECT_EQ(gone, session);
+  EXPECT_EQ(reason, "expected Hello first");
+}
+
+TEST_F(AgentFrontTest, AnAgentThatVanishesIsGoneOnce) {
+  SessionId session;
+  {
+    Agent agent;
+    session = Connect(agent);
+    agent.context.TryCancel();
+    v1::ControllerMessage message;
+    EXPECT_FALSE(agent.stream->Read(&message));
+    EXPECT_FALSE(agent.stream->Finish().ok());
+  }
+  EXPECT_EQ(controller_.NextGone().first, session);
+  front_.Send(session, Welcome());
+  front_.Close(session, {Code::kUnavailable, "nobody there"});
+  server_->Stop();
+  EXPECT_EQ(controller_.gone_waiting(), 0u);
+}
+
+TEST_F(AgentFrontTest, AnAgentThatEndsItsSideIsGone) {
+  Agent agent;
+  const SessionId session = Connect(agent);
+  agent.stream->WritesDone();
+  const auto [gone, reason] = controller_.NextGone();
+  EXPECT_EQ(gone, session);
+  EXPECT_EQ(reason, "the agent ended the connection");
+}
+
+TEST_F(AgentFrontTest, AnAgentThatDoesNotReadIsDropped) {
+  Agent agent;
+  const SessionId session = Connect(agent);
+  const v1::ControllerMessage big = Welcome(std::string(64 << 10, 'x'));
+  for (std::size_t i = 0; i < 2 * AgentFront::kQueuedMax; ++i) front_.Send(session, big);
+  const auto [gone, reason] = controller_.NextGone();
+  EXPECT_EQ(gone, session);
+  EXPECT_THAT(reason, HasSubstr("does not read"));
+}
+
+TEST_F(AgentFrontTest, StoppingEndsSessionsAndRefusesNewOnes) {
+  Agent reading;
+  Agent silent;
+  Connect(reading);
+  const SessionId stuck = Connect(silent);
+  for (int i = 0; i < 100; ++i) front_.Send(stuck, Welcome(std::string(64 << 10, 'x')));
+  server_->Stop();
+  EXPECT_EQ(controller_.gone_waiting(), 2u);
+  v1::ControllerMessage message;
+  EXPECT_FALSE(reading.stream->Read(&message));
+  EXPECT_EQ(reading.stream->Finish().error_message(), "the controller is stopping");
+}
+
+}  // namespace
+}  // namespace fabric::api

@@ -1,0 +1,117 @@
+#include "daemon/api/grpc_front.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include "daemon/api/agent_front.h"
+#include "fabric/v1/fabric.grpc.pb.h"
+
+namespace fabric::api {
+namespace {
+
+using ::testing::HasSubstr;
+
+Status FakeApi(const CallContext& context, const google::protobuf::MethodDescriptor& method,
+               const google::protobuf::Message& request, google::protobuf::Message& response) {
+  EXPECT_EQ(context.transport, "grpc");
+  EXPECT_THAT(std::string(context.peer), HasSubstr("127.0.0.1"));
+  if (method.name() != "GetNode") return {Code::kFailedPrecondition, "only nodes here"};
+  const auto& get = static_cast<const v1::GetNodeRequest&>(request);
+  static_cast<v1::GetNodeResponse&>(response).mutable_summary()->set_name(get.name());
+  return {};
+}
+
+v1::Event PortEvent(const std::string& node) {
+  v1::Event event;
+  event.mutable_port()->set_node(node);
+  return event;
+}
+
+class GrpcFrontTest : public ::testing::Test {
+ protected:
+  GrpcFrontTest() {
+    agents_.SetListener({.on_message = [](SessionId, const v1::AgentMessage&) { return Status(); },
+                         .on_gone = [](SessionId, const std::string&) {}});
+    auto front = GrpcFront::Listen({"127.0.0.1", 0}, FakeApi, bus_, agents_);
+    EXPECT_TRUE(front.ok()) << front.status().message();
+    front_ = *std::move(front);
+    stub_ = v1::Fabric::NewStub(
+        grpc::CreateChannel(ToString(front_->address()), grpc::InsecureChannelCredentials()));
+  }
+
+  control::EventBus bus_;
+  AgentFront agents_;
+  std::unique_ptr<GrpcFront> front_;
+  std::unique_ptr<v1::Fabric::Stub> stub_;
+};
+
+TEST_F(GrpcFrontTest, UnaryCallsGoByDescriptor) {
+  grpc::ClientContext context;
+  v1::GetNodeRequest request;
+  request.set_name("n1");
+  v1::GetNodeResponse response;
+  const grpc::Status status = stub_->GetNode(&context, request, &response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.summary().name(), "n1");
+}
+
+TEST_F(GrpcFrontTest, FailuresKeepTheirCodeAndMessage) {
+  grpc::ClientContext context;
+  v1::ListNodesResponse response;
+  const grpc::Status status = stub_->ListNodes(&context, {}, &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(status.error_message(), "only nodes here");
+}
+
+TEST_F(GrpcFrontTest, EventsFlowAndResume) {
+  bus_.Publish(PortEvent("n1"));
+  bus_.Publish(PortEvent("n2"));
+  grpc::ClientContext context;
+  v1::WatchEventsRequest request;
+  request.set_after_sequence(1);
+  const auto reader = stub_->WatchEvents(&context, request);
+  v1::Event event;
+  ASSERT_TRUE(reader->Read(&event));
+  EXPECT_EQ(event.sequence(), 2u);
+  bus_.Publish(PortEvent("n3"));
+  ASSERT_TRUE(reader->Read(&event));
+  EXPECT_EQ(event.port().node(), "n3");
+  context.TryCancel();
+  EXPECT_FALSE(reader->Read(&event));
+}
+
+TEST_F(GrpcFrontTest, AWatcherThatDoesNotReadIsDropped) {
+  grpc::ClientContext context;
+  const auto reader = stub_->WatchEvents(&context, {});
+  reader->WaitForInitialMetadata();
+  const v1::Event big = PortEvent(std::string(4000, 'x'));
+  for (int i = 0; i < 20'000; ++i) bus_.Publish(big);
+  v1::Event event;
+  int events = 0;
+  while (reader->Read(&event)) ++events;
+  EXPECT_LT(events, 20'000);
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(GrpcFrontTest, StopsWithWatchersConnected) {
+  grpc::ClientContext context;
+  const auto reader = stub_->WatchEvents(&context, {});
+  reader->WaitForInitialMetadata();
+  front_->Stop();
+  v1::Event event;
+  EXPECT_FALSE(reader->Read(&event));
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(GrpcFrontTest, APortInUseIsNamed) {
+  AgentFront other;
+  const auto second = GrpcFront::Listen(front_->address(), FakeApi, bus_, other);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.status().message(),
+            "cannot listen on " + ToString(front_->address()) + ": Address already in use");
+}
+
+}  // namespace
+}  // namespace fabric::api

@@ -1,0 +1,183 @@
+#include "daemon/api/rest_server.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
+#include <gtest/gtest.h>
+
+#include "daemon/control/events.h"
+#include "fabric/v1/fabric.pb.h"
+#include "tests/testing/raw_client.h"
+
+namespace fabric::api {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using testing::HttpBody;
+using testing::HttpExchange;
+using testing::HttpGet;
+using ::testing::Not;
+using testing::RawClient;
+using ::testing::StartsWith;
+
+Status EmptyAnswer(const CallContext&, const google::protobuf::MethodDescriptor&,
+                   const google::protobuf::Message&, google::protobuf::Message&) {
+  return {};
+}
+
+v1::Event PortEvent(const std::string& node) {
+  v1::Event event;
+  event.mutable_port()->set_node(node);
+  return event;
+}
+
+class RestServerTest : public ::testing::Test {
+ protected:
+  RestServerTest()
+      : service_(EmptyAnswer, *RoutesOf(FabricService()),
+                 {{"/healthz",
+                   [] { return HttpResponse{.content_type = "text/plain", .body = "ok\n"}; }}}) {}
+
+  std::uint16_t Serve(const RestLimits& limits = {}) {
+    auto server = RestServer::Listen({"127.0.0.1", 0}, service_, bus_, limits);
+    EXPECT_TRUE(server.ok()) << server.status().message();
+    server_ = *std::move(server);
+    return server_->address().port;
+  }
+
+  control::EventBus bus_;
+  RestService service_;
+  std::unique_ptr<RestServer> server_;
+};
+
+TEST_F(RestServerTest, AnswersAndKeepsTheConnection) {
+  const std::uint16_t port = Serve();
+  RawClient client(port);
+  client.Send("GET /v1/nodes HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(client.ReadUntil("{}\n"), StartsWith("HTTP/1.1 200 OK\r\n"));
+  client.Send("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  const std::string both = client.ReadToEnd();
+  EXPECT_THAT(both, HasSubstr("Content-Type: text/plain\r\n"));
+  EXPECT_THAT(both, HasSubstr("\r\n\r\nok\n"));
+}
+
+TEST_F(RestServerTest, PipelinedRequestsAreAnsweredInOrder) {
+  const std::string answer = HttpExchange(
+      Serve(), "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /nowhere HTTP/1.0\r\n\r\n");
+  EXPECT_LT(answer.find("200 OK"), answer.find("404 Not Found"));
+  EXPECT_NE(answer.find("404 Not Found"), answer.npos);
+}
+
+TEST_F(RestServerTest, HeadHasTheLengthAndNoBody) {
+  const std::string answer =
+      HttpExchange(Serve(), "HEAD /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(answer, HasSubstr("Content-Length: 3\r\n"));
+  EXPECT_EQ(HttpBody(answer), "");
+}
+
+TEST_F(RestServerTest, OptionsAndWrongMethodsNameTheRightOnes) {
+  const std::uint16_t port = Serve();
+  const std::string options =
+      HttpExchange(port, "OPTIONS /v1/nodes HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(options, StartsWith("HTTP/1.1 204 "));
+  EXPECT_THAT(options, HasSubstr("Allow: GET, HEAD, OPTIONS\r\n"));
+  EXPECT_THAT(options, Not(HasSubstr("Content-Length")));
+  const std::string wrong =
+      HttpExchange(port, "BREW /v1/nodes HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(wrong, StartsWith("HTTP/1.1 405 "));
+  EXPECT_THAT(wrong, HasSubstr("saw 'BREW'"));
+}
+
+TEST_F(RestServerTest, MalformedAndOversizedRequestsAreRefused) {
+  const std::uint16_t port = Serve({.header_bytes_max = 1024, .body_bytes_max = 100});
+  EXPECT_THAT(HttpExchange(port, "what is this\r\n\r\n"), StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(HttpExchange(port, "GET / HTTP/1.1\r\nX: " + std::string(5000, 'x') + "\r\n\r\n"),
+              StartsWith("HTTP/1.1 431 "));
+  const std::string huge = HttpExchange(
+      port, "POST /v1/validate HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n" +
+                std::string(100'000, 'x'));
+  EXPECT_THAT(huge, StartsWith("HTTP/1.1 413 "));
+  EXPECT_THAT(huge, HasSubstr("at most 100 bytes"));
+  EXPECT_THAT(HttpGet(port, "/healthz"), HasSubstr("200 OK"));
+}
+
+TEST_F(RestServerTest, ASlowClientIsCutOff) {
+  RawClient client(Serve({.request_timeout = 50ms}));
+  client.Send("GET /healthz HT");
+  EXPECT_EQ(client.ReadToEnd(), "");
+}
+
+TEST_F(RestServerTest, TooManyConnectionsAreToldSo) {
+  const std::uint16_t port = Serve({.connections_max = 1});
+  RawClient first(port);
+  first.Send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+  first.ReadUntil("ok\n");
+  EXPECT_THAT(HttpGet(port, "/healthz"), StartsWith("HTTP/1.1 503 "));
+}
+
+TEST_F(RestServerTest, EventsStreamAndResume) {
+  const std::uint16_t port = Serve();
+  RawClient watcher(port);
+  watcher.Send("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(watcher.ReadUntil("retry: 1000\n\n"), HasSubstr("text/event-stream"));
+  bus_.Publish(PortEvent("n1"));
+  bus_.Publish(PortEvent("n2"));
+  const std::string seen = watcher.ReadUntil("\"n2\"}}\n\n");
+  EXPECT_THAT(seen, HasSubstr("id: 1\nevent: port\ndata: {\"sequence\":\"1\",\"port\":"));
+  EXPECT_THAT(seen, HasSubstr("id: 2\n"));
+
+  RawClient resumed(port);
+  resumed.Send("GET /v1/events HTTP/1.1\r\nHost: x\r\nLast-Event-ID: 1\r\n\r\n");
+  const std::string rest = resumed.ReadUntil("\"n2\"}}\n\n");
+  EXPECT_THAT(rest, Not(HasSubstr("\"n1\"")));
+  EXPECT_THAT(rest, HasSubstr("id: 2\n"));
+}
+
+TEST_F(RestServerTest, AnIdleEventStreamHasHeartbeats) {
+  RawClient watcher(Serve({.heartbeat = 20ms}));
+  watcher.Send("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(watcher.ReadUntil(": heartbeat\n\n: heartbeat\n\n"), HasSubstr(": heartbeat"));
+}
+
+TEST_F(RestServerTest, AWatcherThatDoesNotReadIsDropped) {
+  RawClient watcher(Serve({.heartbeat = 50ms}));
+  watcher.Send("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
+  watcher.ReadUntil("retry: 1000\n\n");
+  const v1::Event big = PortEvent(std::string(4000, 'x'));
+  for (int i = 0; i < 20'000; ++i) bus_.Publish(big);
+  // It ends, before all that was published has come.
+  EXPECT_LT(watcher.ReadToEnd().size(), 20'000u * 4000u);
+}
+
+TEST_F(RestServerTest, TooManyWatchersLeaveRoomForOthers) {
+  const std::uint16_t port = Serve({.watchers_max = 1});
+  RawClient watcher(port);
+  watcher.Send("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
+  watcher.ReadUntil("retry");
+  EXPECT_THAT(HttpGet(port, "/v1/events"), StartsWith("HTTP/1.1 503 "));
+  EXPECT_THAT(HttpGet(port, "/healthz"), HasSubstr("200 OK"));
+}
+
+TEST_F(RestServerTest, StopsWithConnectionsOpen) {
+  const std::uint16_t port = Serve();
+  RawClient idle(port);
+  RawClient watcher(port);
+  watcher.Send("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
+  watcher.ReadUntil("retry");
+  server_->Stop();
+  bus_.Publish(PortEvent("n1"));
+  EXPECT_THAT(watcher.ReadToEnd(), Not(HasSubstr("n1")));
+}
+
+TEST_F(RestServerTest, APortInUseIsNamed) {
+  const std::uint16_t port = Serve();
+  const auto second = RestServer::Listen({"127.0.0.1", port}, service_, bus_, {});
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.status().message(),
+            "cannot listen on 127.0.0.1:" + std::to_string(port) + ": Address already in use");
+  const auto nowhere = RestServer::Listen({"no.such.host.invalid", 1}, service_, bus_, {});
+  EXPECT_THAT(nowhere.status().message(), HasSubstr("no.such.host.invalid:1"));
+}
+
+}  // namespace
+}  // namespace fabric::api
