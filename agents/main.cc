@@ -87,7 +87,7 @@ Duration WatchdogInterval() {
 }
 
 void Notify(std::string_view state) {
-  if (const Status status = NotifySystemd(state); !status.ok())
+  if (const Status status = NotifySystemd(std::getenv("NOTIFY_SOCKET"), state); !status.ok())
     log::Warning("systemd is not told {}: {}", state, status.message());
 }
 

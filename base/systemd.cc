@@ -5,14 +5,12 @@
 #include <unistd.h>
 
 #include <cstddef>
-#include <cstdlib>
 
 namespace fabric {
 
-Status NotifySystemd(std::string_view state) {
-  const char* const name = std::getenv("NOTIFY_SOCKET");
-  if (name == nullptr) return {};
-  const std::string_view path = name;
+Status NotifySystemd(const char* socket_path, std::string_view state) {
+  if (socket_path == nullptr) return {};
+  const std::string_view path = socket_path;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() < 2 || path.size() >= sizeof(address.sun_path))

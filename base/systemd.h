@@ -7,8 +7,8 @@
 
 namespace fabric {
 
-// Sends `state` ("READY=1", "STOPPING=1") to the socket that NOTIFY_SOCKET names. Does nothing, and
-// succeeds, when the variable is not set: the program was not started by systemd.
-Status NotifySystemd(std::string_view state);
+// Sends `state` ("READY=1", "STOPPING=1") to `socket`, which is what NOTIFY_SOCKET says. Does
+// nothing, and succeeds, when that is nullptr: the program was not started by systemd.
+Status NotifySystemd(const char* socket, std::string_view state);
 
 }  // namespace fabric

@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -114,7 +115,7 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
               ToString(rest->address()).c_str());
   std::fflush(stdout);
   const auto notify = [](std::string_view state) {
-    const Status status = NotifySystemd(state);
+    const Status status = NotifySystemd(std::getenv("NOTIFY_SOCKET"), state);
     if (!status.ok()) log::Warning("systemd is not told {}: {}", state, status.message());
   };
   notify("READY=1");
