@@ -32,10 +32,9 @@ void CheckTakenAt(google::protobuf::Timestamp& at, Moment now) {
 }
 
 bool ChangesSettings(const v1::SnapshotChange& change) {
-  v1::SnapshotChange rest = change;
-  rest.clear_taken_at();
-  rest.clear_counters();
-  return rest.ByteSizeLong() > 0;
+  return change.rdma_devices_size() > 0 || change.removed_rdma_devices_size() > 0 ||
+         change.net_interfaces_size() > 0 || change.removed_net_interfaces_size() > 0 ||
+         change.has_gpus() || change.has_peer_memory() || change.has_gaps() || change.has_node();
 }
 
 }  // namespace
@@ -167,11 +166,14 @@ Status Controller::OnChange(Session& session, v1::SnapshotChange change, Moment 
   }
   if (change.has_node()) change.mutable_node()->set_name(node);
   if (change.has_taken_at()) CheckTakenAt(*change.mutable_taken_at(), now);
-  const v1::NodeSnapshot old = before->snapshot;
+  // Most changes are of counters alone, and a snapshot is no small thing to copy.
+  const bool ports = change.rdma_devices_size() > 0 || change.removed_rdma_devices_size() > 0;
+  const v1::NodeSnapshot old = ports ? before->snapshot : v1::NodeSnapshot();
   RETURN_IF_ERROR(fleet_.Change(node, change, now));
   const bool settings = ChangesSettings(change);
   dirty_ = dirty_ || settings;
   if (settings || now.steady - session.stored_at >= kStoreCountersEvery) StoreNode(session, now);
+  if (!ports) return {};
   for (const v1::PortEvent& port : PortChanges(old, fleet_.Find(node)->snapshot))
     outbox_->Publish(now, [&](v1::Event& event) { *event.mutable_port() = port; });
   return {};

@@ -102,17 +102,26 @@ Status FakeAgents::SendSnapshot(const v1::NodeSnapshot& snapshot) {
 }
 
 void FakeAgents::Deliver(std::mt19937_64* shuffle) {
+  const auto has_mail = [](const Agent& agent) {
+    return !agent.inbox.empty() && agent.connected && !agent.mute;
+  };
+  const auto answer_next = [this](const std::string& node, Agent& agent) {
+    const v1::ControllerMessage message = std::move(agent.inbox.front());
+    agent.inbox.pop_front();
+    Answer(node, message);
+  };
   while (true) {
     std::vector<std::string> ready;
     for (const auto& [node, agent] : agents_)
-      if (!agent.inbox.empty() && agent.connected && !agent.mute) ready.push_back(node);
+      if (has_mail(agent)) ready.push_back(node);
     if (ready.empty()) return;
-    const std::size_t pick =
-        shuffle == nullptr ? 0 : static_cast<std::size_t>((*shuffle)() % ready.size());
-    Agent& agent = agents_.at(ready[pick]);
-    const v1::ControllerMessage message = std::move(agent.inbox.front());
-    agent.inbox.pop_front();
-    Answer(ready[pick], message);
+    if (shuffle != nullptr) {
+      const std::string& node = ready[static_cast<std::size_t>((*shuffle)() % ready.size())];
+      answer_next(node, agents_.at(node));
+      continue;
+    }
+    for (const std::string& node : ready)
+      for (Agent& agent = agents_.at(node); has_mail(agent);) answer_next(node, agent);
   }
 }
 
