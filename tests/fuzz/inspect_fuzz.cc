@@ -1,0 +1,71 @@
+// Parsers of agents/inspect: every input goes to all of them, as what a file might hold.
+#include <string>
+#include <string_view>
+
+#include "agents/inspect/counter_table.h"
+#include "agents/inspect/parse.h"
+#include "tests/fuzz/fuzz.h"
+
+using fabric::fuzz::Check;
+
+namespace fabric::inspect {
+namespace {
+
+void TryRate(std::string_view text) {
+  const Result<Rate> rate = ParseRate(text);
+  if (!rate.ok()) return;
+  Check(rate->bps > 0 && rate->width >= 1 && rate->width <= 12, "a rate has bits and lanes");
+}
+
+void TryGid(std::string_view text) {
+  const Result<std::string> gid = ParseGid(text);
+  if (!gid.ok()) return;
+  Check(*ParseGid(*gid) == *gid, "a GID that was taken is taken again");
+  Check(!IsLinkLocalGid(*gid) || Ipv4OfGid(*gid).empty(), "link-local is not IPv4-mapped");
+}
+
+void TryCounter(std::string_view text) {
+  for (const char* name : {"port_xmit_data", "symbol_error", "of_a_later_kernel"}) {
+    const Result<v1::Counter> counter = ParsePortCounter(name, text);
+    Check(!counter.ok() || counter->name() == name, "a counter keeps its name");
+  }
+}
+
+void TryEnumerations(std::string_view text) {
+  const auto state = ParsePortState(text);
+  Check(!state.ok() || v1::PortState_IsValid(*state), "a port state of the schema");
+  const auto physical = ParsePhysicalState(text);
+  Check(!physical.ok() || v1::PhysicalState_IsValid(*physical), "a physical state of the schema");
+  const auto type = ParseNodeType(text);
+  Check(!type.ok() || v1::NodeType_IsValid(*type), "a node type of the schema");
+  (void)ParseLinkLayer(text).ok();
+  (void)ParseProtocol(text).ok();
+  (void)ParseOperState(text).ok();
+  (void)ParseTrust(text).ok();
+  (void)ParseGidType(text, v1::LINK_LAYER_ETHERNET).ok();
+}
+
+void TryTexts(std::string_view text) {
+  const auto guid = ParseGuidText(text);
+  Check(!guid.ok() || guid->size() == text.size(), "a GUID keeps its length");
+  (void)ParseMac(text).ok();
+  (void)ParseHex(text).ok();
+  (void)UeventValue(text, "PCI_SLOT_NAME");
+  (void)ModuleIsLive(text, "nvidia_peermem");
+  (void)UnitOf(text);
+  (void)IsPauseCounter(text);
+  (void)IsPlainName(text);
+}
+
+}  // namespace
+}  // namespace fabric::inspect
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  fabric::inspect::TryRate(text);
+  fabric::inspect::TryGid(text);
+  fabric::inspect::TryCounter(text);
+  fabric::inspect::TryEnumerations(text);
+  fabric::inspect::TryTexts(text);
+  return 0;
+}

@@ -1,0 +1,172 @@
+// The inspectors host_identity, net_interfaces, gpus and peer_memory, and the runner.
+#include <gmock/gmock.h>
+
+#include "base/version.h"
+#include "tests/unit/inspect/small_node.h"
+
+namespace fabric::inspect {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+TEST(HostIdentity, ReadsTheMachine) {
+  SmallNode node;
+  const v1::NodeIdentity identity = node.Inspected().node();
+  EXPECT_EQ(identity.name(), "small");
+  EXPECT_EQ(identity.machine_id(), "00ff");
+  EXPECT_EQ(identity.kernel_release(), "6.1.0");
+  EXPECT_EQ(identity.boot_id(), "11111111-2222-4333-8444-555555555555");
+  EXPECT_EQ(identity.agent_version(), kVersion);
+}
+
+TEST(HostIdentity, ANameThatIsGivenStays) {
+  SmallNode node;
+  EXPECT_EQ(Inspect(node.fake.host(), {.node_name = "n7", .now = {}}).node().name(), "n7");
+}
+
+TEST(NetInterfaces, ReadsNetdevsOfHardwareAndRdmaOnly) {
+  SmallNode node;
+  node.File("sys/class/net/veth0/mtu", "1500\n").File("sys/class/net/lo/mtu", "65536\n");
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  ASSERT_EQ(snapshot.net_interfaces_size(), 1);
+  const v1::NetInterface& netdev = snapshot.net_interfaces(0);
+  EXPECT_EQ(netdev.name(), "eth0");
+  EXPECT_EQ(netdev.index(), 4u);
+  EXPECT_EQ(netdev.mtu_bytes(), 4200u);
+  EXPECT_EQ(netdev.oper_state(), v1::OPER_STATE_UP);
+  EXPECT_TRUE(netdev.carrier());
+  EXPECT_EQ(netdev.speed_bps(), 100'000'000'000u);
+  EXPECT_EQ(netdev.driver(), "mlx5_core");
+  EXPECT_EQ(netdev.pci_address(), "0000:3b:00.0");
+}
+
+TEST(NetInterfaces, ADownedNetdevHasNeitherCarrierNorSpeedAndThatIsNoGap) {
+  SmallNode node;
+  node.fake.addresses.status = Status();
+  node.File(kNetdev + "/operstate", "down\n").Remove(kNetdev + "/carrier");
+  node.File(kNetdev + "/speed", "-1\n");
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  EXPECT_FALSE(snapshot.net_interfaces(0).has_carrier());
+  EXPECT_FALSE(snapshot.net_interfaces(0).has_speed_bps());
+  EXPECT_THAT(GapsOf(snapshot, "net_interfaces"), IsEmpty());
+}
+
+TEST(NetInterfaces, AddressesAreSortedAndOfThatIndex) {
+  SmallNode node;
+  node.fake.addresses.status = Status();
+  node.fake.addresses.addresses = {{4, "fe80::1/64"}, {4, "10.10.0.1/24"}, {5, "10.10.0.2/24"}};
+  EXPECT_THAT(node.Inspected().net_interfaces(0).addresses(),
+              ElementsAre("10.10.0.1/24", "fe80::1/64"));
+}
+
+TEST(NetInterfaces, EthtoolKnowsDriverAndFirmware) {
+  SmallNode node;
+  node.fake.ethtool.status = Status();
+  node.fake.ethtool.drivers["eth0"] = {.driver = "mlx5_core", .firmware = "22.39.1002 (MT_1)"};
+  EXPECT_EQ(node.Inspected().net_interfaces(0).firmware(), "22.39.1002 (MT_1)");
+  node.fake.ethtool.drivers["eth0"] = {.driver = "virtio_net", .firmware = "N/A"};
+  EXPECT_EQ(node.Inspected().net_interfaces(0).driver(), "virtio_net");
+  EXPECT_FALSE(node.Inspected().net_interfaces(0).has_firmware());
+}
+
+void AddFunction(SmallNode& node, const std::string& address, const std::string& vendor,
+                 const std::string& class_code) {
+  const std::string path = "sys/bus/pci/devices/" + address;
+  node.File(path + "/vendor", vendor + "\n").File(path + "/class", class_code + "\n");
+  node.File(path + "/device", "0x2330\n").File(path + "/numa_node", "0\n");
+}
+
+TEST(Gpus, AreFoundByVendorAndClass) {
+  SmallNode node;
+  AddFunction(node, "0000:17:00.0", "0x10de", "0x030200");
+  AddFunction(node, "0000:17:00.1", "0x10de", "0x040300");  // Its audio function
+  AddFunction(node, "0000:05:00.0", "0x10de", "0x068000");  // NVSwitch
+  AddFunction(node, "10000:e1:00.0", "0x1002", "0x120000");
+  AddFunction(node, "0000:00:02.0", "0x8086", "0x030000");
+  AddFunction(node, "0000:17:00.4", "0x10de", "0x030200");
+  node.File("sys/bus/pci/devices/0000:17:00.4/physfn", "");  // A virtual function
+  node.tree.Link("sys/bus/pci/devices/0000:17:00.0/driver", "../../../drivers/nvidia");
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  ASSERT_EQ(snapshot.gpus_size(), 2);
+  EXPECT_EQ(snapshot.gpus(0).pci_address(), "0000:17:00.0");
+  EXPECT_EQ(snapshot.gpus(0).driver(), "nvidia");
+  EXPECT_EQ(snapshot.gpus(0).device_id(), "2330");
+  EXPECT_EQ(snapshot.gpus(1).pci_address(), "10000:e1:00.0");
+  EXPECT_FALSE(snapshot.gpus(1).has_driver());
+  EXPECT_THAT(GapsOf(snapshot, "gpus"), IsEmpty());
+}
+
+TEST(PeerMemory, IsSeenInSysfsOrProc) {
+  SmallNode node;
+  EXPECT_FALSE(node.Inspected().peer_memory().nvidia_peermem_loaded());
+  node.File("proc/modules", "nvidia_peermem 16384 0 - Live 0x0\n");
+  EXPECT_TRUE(node.Inspected().peer_memory().nvidia_peermem_loaded());
+  node.File("proc/modules", "").File("sys/module/nvidia_peermem/version", "535.1\n");
+  node.File("sys/kernel/mm/memory_peers/nv_mem/version", "535.1\n");
+  const v1::PeerMemory peer_memory = node.Inspected().peer_memory();
+  EXPECT_TRUE(peer_memory.nvidia_peermem_loaded());
+  EXPECT_FALSE(peer_memory.nv_peer_mem_loaded());
+  EXPECT_EQ(peer_memory.version(), "535.1");
+  EXPECT_THAT(peer_memory.clients(), ElementsAre("nv_mem"));
+}
+
+TEST(PeerMemory, AModuleThatIsStillLoadingIsNotLoaded) {
+  SmallNode node;
+  node.File("sys/module/nvidia_peermem/initstate", "coming\n");
+  EXPECT_FALSE(node.Inspected().peer_memory().nvidia_peermem_loaded());
+}
+
+TEST(PeerMemory, NoModuleListIsAGapAndNotNo) {
+  SmallNode node;
+  node.Remove("proc/modules");
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  EXPECT_FALSE(snapshot.has_peer_memory());
+  EXPECT_THAT(GapsOf(snapshot, "peer_memory"),
+              ElementsAre(" proc/modules: NOT_FOUND No such file or directory"));
+}
+
+TEST(Runner, AnInspectorThatFailsBecomesAGapOfItsName) {
+  SmallNode node;
+  node.Remove("sys/class/net");
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  EXPECT_THAT(GapsOf(snapshot, "net_interfaces"),
+              ElementsAre(" sys/class/net: NOT_FOUND No such file or directory"));
+  EXPECT_THAT(snapshot.rdma_devices(), SizeIs(1)) << "the others go on";
+}
+
+TEST(Runner, CountersAreSortedBySourceAndName) {
+  SmallNode node;
+  node.File(kPort + "/counters/VL15_dropped", "0\n").File(kPort + "/hw_counters/a", "1\n");
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  ASSERT_THAT(snapshot.counters(), SizeIs(1));
+  std::vector<std::string> names;
+  for (const v1::Counter& counter : snapshot.counters(0).counters())
+    names.push_back(counter.name());
+  EXPECT_THAT(names, ElementsAre("VL15_dropped", "symbol_error", "a", "out_of_sequence"));
+}
+
+TEST(AddGap, LeavesThePathOutOfTheReasonAndTakesAnyByte) {
+  v1::NodeSnapshot snapshot;
+  AddGap(snapshot, "gids", "mlx5_0/1", "sys/x",
+         Status(Code::kDataLoss, "/tmp/tree/sys/x: saw \xff"));
+  EXPECT_EQ(snapshot.gaps(0).reason(), "saw ?");
+  EXPECT_EQ(snapshot.gaps(0).code(), v1::GAP_CODE_DATA_LOSS);
+}
+
+TEST(Catalog, EveryInspectorHasANameAndASentence) {
+  std::vector<std::string> names;
+  for (const Inspector* inspector : AllInspectors()) {
+    names.emplace_back(inspector->name);
+    EXPECT_THAT(std::string(inspector->doc), HasSubstr(" "));
+  }
+  EXPECT_THAT(names,
+              ElementsAre("host_identity", "rdma_devices", "gids", "netdev_map", "net_interfaces",
+                          "rdma_ports", "dcb", "global_pause", "port_counters", "hw_counters",
+                          "pause_counters", "gpus", "peer_memory"));
+}
+
+}  // namespace
+}  // namespace fabric::inspect
