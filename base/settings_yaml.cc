@@ -1,6 +1,7 @@
 // The YAML side of settings: the one place where they meet yaml-cpp, which throws.
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/settings.h"
@@ -22,6 +23,21 @@ std::string_view KindName(const YAML::Node& node) {
 
 Status Bad(std::string place, std::string message) {
   return {Code::kInvalidArgument, place + ": " + message};
+}
+
+// yaml-cpp's own way of quoting does not read back for every text.
+std::string InQuotes(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\')
+      quoted += {'\\', c};
+    else if (byte < 0x20 || byte == 0x7f)
+      quoted += Format("\\x{:02x}", byte);
+    else
+      quoted += c;
+  }
+  return quoted + "\"";
 }
 
 bool NeedsQuotes(std::string_view text) {
@@ -70,7 +86,10 @@ Status Settings::ReadYaml(std::string_view yaml, std::string_view file) {
     }
     return {};
   } catch (const YAML::Exception& error) {
-    return Bad(Place(file, error.mark), error.msg);
+    std::string message = error.msg;  // May quote the file as it is.
+    std::replace_if(
+        message.begin(), message.end(), [](unsigned char c) { return c < 0x20; }, ' ');
+    return Bad(Place(file, error.mark), message);
   }
 }
 
@@ -85,14 +104,9 @@ std::string Settings::Print() const {
       text += Format("# {}:  # {}, not set\n", row.name, TypeName(row.type));
       continue;
     }
-    std::string value = entry.text.empty() ? "false" : entry.text;
-    if (NeedsQuotes(value)) {
-      YAML::Emitter out;
-      out << YAML::DoubleQuoted << value;
-      value = out.c_str();
-    }
-    text +=
-        Format("{}: {}  # {}\n", row.name, value, kOrigins[static_cast<std::size_t>(entry.origin)]);
+    const std::string value = entry.text.empty() ? "false" : entry.text;
+    text += Format("{}: {}  # {}\n", row.name, NeedsQuotes(value) ? InQuotes(value) : value,
+                   kOrigins[static_cast<std::size_t>(entry.origin)]);
   }
   return text;
 }

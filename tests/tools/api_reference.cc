@@ -1,0 +1,72 @@
+#include "tests/tools/api_reference.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "base/settings.h"
+#include "base/version.h"
+#include "daemon/api/metrics.h"
+#include "daemon/api/openapi.h"
+#include "daemon/config.h"
+
+namespace fabric::api {
+namespace {
+
+constexpr std::string_view kApiHead = R"(# API
+
+Generated from `proto/fabric/v1/fabric.proto` by `api_reference`; do not edit.
+
+Every call goes over gRPC (`fabric.v1.Fabric`, server reflection is on) and over REST with JSON by
+the protobuf mapping: field names as below, 64-bit numbers as strings, times as RFC 3339, fields
+that are not set left out. Path and query parameters set fields of the request; repeat a parameter
+for a list; enumerators go by name or by their last words, `min_severity=error`. Add `?pretty` for
+people.
+
+Errors have the HTTP status of their code and a body like
+`{"code":5,"message":"no node 'n9'","status":"NOT_FOUND"}`.
+
+`GET /v1/events` answers with server-sent events: `id` is the sequence, `event` the name of the
+field that is set (`node`, `finding`, `campaign`, `pair_result`, `port`), `data` the event as JSON. A
+client that reconnects with `Last-Event-ID` misses nothing that is still kept. A client that does
+not keep up is dropped.
+
+`GET /healthz` says `ok`, `GET /openapi.json` describes this API, `GET /metrics` is for Prometheus.
+
+)";
+
+constexpr std::string_view kSettingsHead = R"(# Settings
+
+Generated from the tables of settings by `api_reference`; do not edit.
+
+A value comes from the flag `--name VALUE`, else from the YAML file that `--config` names
+(`name: value`), else it is the default. `--print-config` prints all of them and where each comes
+from.
+
+)";
+
+constexpr std::string_view kMetricsHead = "## Metrics\n\nOf `GET /metrics` of the controller.\n\n";
+
+}  // namespace
+
+std::vector<GeneratedPage> ApiReferencePages(const std::string& descriptors) {
+  std::ifstream in(descriptors, std::ios::binary);
+  google::protobuf::FileDescriptorSet files;
+  if (!files.ParseFromIstream(&in)) std::abort();
+  google::protobuf::DescriptorPool pool;
+  for (const auto& file : files.file())
+    if (pool.BuildFile(file) == nullptr) std::abort();
+  const auto* const service = pool.FindServiceByName("fabric.v1.Fabric");
+  if (service == nullptr) std::abort();
+  return {
+      {"API.md", std::string(kApiHead) + ApiReference(*service) + std::string(kMetricsHead) +
+                     MetricsReference()},
+      {"openapi.json", OpenApiJson(*service, kVersion)},
+      {"SETTINGS.md",
+       std::string(kSettingsHead) + SettingsReference("fabricd", ControllerSettings())},
+  };
+}
+
+}  // namespace fabric::api
