@@ -1,0 +1,43 @@
+#include "tests/unit/api/controller_world.h"
+
+#include <gtest/gtest.h>
+
+#include "daemon/api/metrics_source.h"
+
+namespace fabric::testing {
+
+ControllerWorld::ControllerWorld() {
+  auto opened = store::OpenSqlite(directory_.path() + "/state.db");
+  EXPECT_TRUE(opened.ok()) << opened.status().message();
+  store_ = *std::move(opened);
+  controller_ = std::make_unique<control::Controller>(control::ControllerOptions(), *store_,
+                                                      agents_, events_, clock_.Now());
+  agents_.SetListener({
+      .on_message =
+          [this](SessionId session, const v1::AgentMessage& message) {
+            return controller_->OnMessage(session, message, clock_.Now());
+          },
+      .on_gone =
+          [this](SessionId session, const std::string& reason) {
+            controller_->OnGone(session, reason, clock_.Now());
+          },
+  });
+  api_ = std::make_unique<api::Api>(*controller_, clock_, calls_);
+  const api::CallFunction call = [this](auto&&... arguments) { return api_->Call(arguments...); };
+  const api::Page metrics = {"/metrics", [this] {
+                               return api::HttpResponse{
+                                   .content_type = "text/plain",
+                                   .body = MetricsText(api::ReadMetrics(*controller_, calls_))};
+                             }};
+  rest_service_ = std::make_unique<api::RestService>(call, *api::RoutesOf(api::FabricService()),
+                                                     std::vector<api::Page>{metrics});
+  grpc_ = *api::GrpcFront::Listen({"127.0.0.1", 0}, call, events_, agents_);
+  rest_ = *api::RestServer::Listen({"127.0.0.1", 0}, *rest_service_, events_, {});
+}
+
+ControllerWorld::~ControllerWorld() {
+  rest_->Stop();
+  grpc_->Stop();
+}
+
+}  // namespace fabric::testing

@@ -1,0 +1,41 @@
+// A real controller behind real fronts on ports of the system's choice, as main.cc wires them.
+#pragma once
+
+#include <memory>
+
+#include "base/clock.h"
+#include "daemon/api/agent_front.h"
+#include "daemon/api/fabric_api.h"
+#include "daemon/api/grpc_front.h"
+#include "daemon/api/rest_server.h"
+#include "daemon/api/rest_service.h"
+#include "daemon/control/controller.h"
+#include "daemon/control/events.h"
+#include "daemon/store/store.h"
+#include "tests/testing/temp_tree.h"
+
+namespace fabric::testing {
+
+class ControllerWorld {
+ public:
+  ControllerWorld();
+  ~ControllerWorld();
+
+  std::uint16_t rest_port() const { return rest_->address().port; }
+  std::string grpc_address() const { return ToString(grpc_->address()); }
+
+ private:
+  TempTree directory_;
+  SystemClock clock_;
+  std::unique_ptr<store::Store> store_;
+  control::EventBus events_;
+  api::AgentFront agents_;
+  std::unique_ptr<control::Controller> controller_;
+  api::CallMetrics calls_;
+  std::unique_ptr<api::Api> api_;
+  std::unique_ptr<api::RestService> rest_service_;
+  std::unique_ptr<api::GrpcFront> grpc_;
+  std::unique_ptr<api::RestServer> rest_;
+};
+
+}  // namespace fabric::testing

@@ -1,0 +1,134 @@
+// The program itself: exit statuses, its one line, its addresses file and its end.
+#include <gmock/gmock.h>
+#include <google/protobuf/struct.pb.h>
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+
+#include "base/settings.h"
+#include "proto/json.h"
+#include "tests/testing/paths.h"
+#include "tests/testing/raw_client.h"
+#include "tests/testing/temp_tree.h"
+
+namespace fabric {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// Runs fabricd with standard output in a pipe and standard error in the same one.
+class Program {
+ public:
+  explicit Program(std::vector<std::string> args) {
+    args.insert(args.begin(), std::string(testing::kBinaryDir) + "/bin/fabricd");
+    std::vector<char*> words;
+    for (std::string& arg : args) words.push_back(arg.data());
+    words.push_back(nullptr);
+    int ends[2];
+    EXPECT_EQ(pipe(ends), 0);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+    posix_spawn_file_actions_addclose(&actions, ends[0]);
+    EXPECT_EQ(posix_spawn(&pid_, words[0], &actions, nullptr, words.data(), environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    out_ = ends[0];
+  }
+  ~Program() {
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      Wait();
+    }
+    close(out_);
+  }
+
+  std::string ReadLine() {
+    std::string line;
+    for (char c = 0; c != '\n' && read(out_, &c, 1) == 1;) line += c;
+    return line;
+  }
+  std::string ReadAll() {
+    std::string all;
+    for (std::string line = ReadLine(); !line.empty(); line = ReadLine()) all += line;
+    return all;
+  }
+  void Signal(int signal) { kill(pid_, signal); }
+  int Wait() {
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    pid_ = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+ private:
+  pid_t pid_ = 0;
+  int out_ = -1;
+};
+
+std::uint16_t PortIn(const std::string& addresses_file, const std::string& which) {
+  std::ifstream file(addresses_file);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  google::protobuf::Struct json;
+  EXPECT_TRUE(FromJson(text, json).ok()) << text;
+  const auto address = ParseHostPort(json.fields().at(which).string_value());
+  EXPECT_TRUE(address.ok()) << text;
+  return address.ok() ? address->port : std::uint16_t{0};
+}
+
+TEST(Fabricd, ABadSettingIsOneLineAndStatus2) {
+  Program program({"--grpc", "nowhere"});
+  const std::string said = program.ReadAll();
+  EXPECT_THAT(said, StartsWith("fabricd: --grpc: expected ADDR:PORT"));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
+  EXPECT_EQ(program.Wait(), 2);
+}
+
+TEST(Fabricd, AStateFileThatCannotBeOpenedIsNamed) {
+  Program program({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state", "/nowhere/x.db"});
+  EXPECT_THAT(program.ReadAll(), HasSubstr("/nowhere/x.db"));
+  EXPECT_EQ(program.Wait(), 1);
+}
+
+TEST(Fabricd, PrintsItsConfigurationAndItsVersion) {
+  Program config({"--lost-after", "7s", "--print-config"});
+  EXPECT_THAT(config.ReadAll(), HasSubstr("lost-after: 7s  # command line\n"));
+  EXPECT_EQ(config.Wait(), 0);
+  Program version({"--version"});
+  EXPECT_THAT(version.ReadAll(), StartsWith("fabricd "));
+  EXPECT_EQ(version.Wait(), 0);
+}
+
+TEST(Fabricd, ListensSaysWhereAndEndsCleanlyWithAWatcher) {
+  const testing::TempTree tree;
+  const std::string addresses = tree.path() + "/addresses.json";
+  Program program({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state",
+                   tree.path() + "/state.db", "--addresses-file", addresses});
+  EXPECT_THAT(program.ReadLine(), HasSubstr("REST and /metrics on http://127.0.0.1:"));
+  const std::uint16_t port = PortIn(addresses, "rest");
+  EXPECT_NE(PortIn(addresses, "grpc"), 0);
+  EXPECT_THAT(testing::HttpGet(port, "/healthz"), HasSubstr("200 OK"));
+  EXPECT_THAT(testing::HttpGet(port, "/openapi.json"), HasSubstr("\"/v1/nodes\""));
+  testing::RawClient watcher(port);
+  watcher.Send("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
+  watcher.ReadUntil("retry");
+
+  Program second({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:" + std::to_string(port), "--state",
+                  tree.path() + "/second.db"});
+  EXPECT_EQ(second.ReadAll(), "fabricd: cannot listen on 127.0.0.1:" + std::to_string(port) +
+                                  ": Address already in use\n");
+  EXPECT_EQ(second.Wait(), 1);
+
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.Wait(), 0);
+}
+
+}  // namespace
+}  // namespace fabric
