@@ -8,8 +8,8 @@
 
 namespace fabric::api {
 
-// Everything that is marked as guarded is guarded by the front's mutex. gRPC's rules: one read and
-// one write in flight, exactly one Finish, and OnDone comes last, when nothing is in flight.
+// gRPC's rules: one read and one write in flight, exactly one Finish, and OnDone comes last, when
+// nothing is in flight. Locks: the front's may be held when ours is taken, never the other way.
 class AgentFront::Stream final
     : public grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage> {
  public:
@@ -18,7 +18,8 @@ class AgentFront::Stream final
 
   void Begin() { StartRead(&incoming_); }
 
-  void SendLocked(const v1::ControllerMessage& message) REQUIRES(front_.mutex_) {
+  void Send(const v1::ControllerMessage& message) EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
     if (end_) return;
     if (outgoing_.size() >= kQueuedMax) {
       CutLocked({Code::kResourceExhausted, "the agent does not read what it is sent"});
@@ -29,23 +30,20 @@ class AgentFront::Stream final
   }
 
   // After what is queued.
-  void CloseLocked(const Status& status) REQUIRES(front_.mutex_) {
-    if (end_) return;
-    end_ = status;
-    PumpLocked();
+  void Close(const Status& status) EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    CloseLocked(status);
   }
 
   // At once, with whatever is in flight.
-  void CutLocked(const Status& status) REQUIRES(front_.mutex_) {
-    if (!end_) end_ = status;
-    while (outgoing_.size() > (writing_ ? 1 : 0)) outgoing_.pop_back();
-    if (writing_) context_.TryCancel();  // Ends the write; the status stays ours to say.
-    PumpLocked();
+  void Cut(const Status& status) EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    CutLocked(status);
   }
 
   void OnReadDone(bool ok) override {
     {
-      const MutexLock lock(front_.mutex_);
+      const MutexLock lock(mutex_);
       if (end_) return;  // What a closed session still says is not heard.
       if (!ok) {
         gone_reason_ = "the agent ended the connection";
@@ -55,7 +53,7 @@ class AgentFront::Stream final
     }
     const Status status = front_.listener_.on_message(id_, incoming_);
     if (!status.ok()) {
-      const MutexLock lock(front_.mutex_);
+      const MutexLock lock(mutex_);
       if (gone_reason_.empty()) gone_reason_ = status.message();
       CloseLocked(status);
       return;
@@ -64,7 +62,7 @@ class AgentFront::Stream final
   }
 
   void OnWriteDone(bool ok) override {
-    const MutexLock lock(front_.mutex_);
+    const MutexLock lock(mutex_);
     writing_ = false;
     outgoing_.pop_front();
     if (!ok) {
@@ -75,7 +73,7 @@ class AgentFront::Stream final
   }
 
   void OnCancel() override {
-    const MutexLock lock(front_.mutex_);
+    const MutexLock lock(mutex_);
     if (gone_reason_.empty() && !end_) gone_reason_ = "the agent's connection broke";
     if (!end_) end_ = Status(Code::kCancelled, "the agent's connection broke");
     PumpLocked();
@@ -89,12 +87,25 @@ class AgentFront::Stream final
 
  private:
   std::string GoneReason() {
-    const MutexLock lock(front_.mutex_);
+    const MutexLock lock(mutex_);
     if (!gone_reason_.empty()) return gone_reason_;
     return end_ ? end_->message() : "";
   }
 
-  void PumpLocked() REQUIRES(front_.mutex_) {
+  void CloseLocked(const Status& status) REQUIRES(mutex_) {
+    if (end_) return;
+    end_ = status;
+    PumpLocked();
+  }
+
+  void CutLocked(const Status& status) REQUIRES(mutex_) {
+    if (!end_) end_ = status;
+    while (outgoing_.size() > (writing_ ? 1 : 0)) outgoing_.pop_back();
+    if (writing_) context_.TryCancel();  // Ends the write; the status stays ours to say.
+    PumpLocked();
+  }
+
+  void PumpLocked() REQUIRES(mutex_) {
     if (writing_ || finished_) return;
     if (!outgoing_.empty()) {
       writing_ = true;
@@ -110,11 +121,12 @@ class AgentFront::Stream final
   const SessionId id_;
   v1::AgentMessage incoming_;  // Of the read in flight
 
-  bool writing_ GUARDED_BY(front_.mutex_) = false;
-  bool finished_ GUARDED_BY(front_.mutex_) = false;
-  std::optional<Status> end_ GUARDED_BY(front_.mutex_);  // Finish with this when all is written.
-  std::string gone_reason_ GUARDED_BY(front_.mutex_);
-  std::deque<v1::ControllerMessage> outgoing_ GUARDED_BY(front_.mutex_);
+  Mutex mutex_;
+  bool writing_ GUARDED_BY(mutex_) = false;
+  bool finished_ GUARDED_BY(mutex_) = false;
+  std::optional<Status> end_ GUARDED_BY(mutex_);  // Finish with this when all is written.
+  std::string gone_reason_ GUARDED_BY(mutex_);
+  std::deque<v1::ControllerMessage> outgoing_ GUARDED_BY(mutex_);
 };
 
 AgentFront::~AgentFront() {
@@ -128,19 +140,19 @@ void AgentFront::SetListener(AgentListener listener) {
 void AgentFront::Send(SessionId session, const v1::ControllerMessage& message) {
   const MutexLock lock(mutex_);
   const auto at = streams_.find(session);
-  if (at != streams_.end()) at->second->SendLocked(message);
+  if (at != streams_.end()) at->second->Send(message);
 }
 
 void AgentFront::Close(SessionId session, const Status& status) {
   const MutexLock lock(mutex_);
   const auto at = streams_.find(session);
-  if (at != streams_.end()) at->second->CloseLocked(status);
+  if (at != streams_.end()) at->second->Close(status);
 }
 
 void AgentFront::Stop(const Status& status) {
   const MutexLock lock(mutex_);
   stopped_ = status;
-  for (const auto& [id, stream] : streams_) stream->CutLocked(status);
+  for (const auto& [id, stream] : streams_) stream->Cut(status);
 }
 
 void AgentFront::WaitUntilGone() {
@@ -156,7 +168,7 @@ grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* AgentFront::Co
     const SessionId id(++last_session_);
     stream = new Stream(*this, *context, id);
     streams_[id] = stream;
-    if (!stopped_.ok()) stream->CloseLocked(stopped_);
+    if (!stopped_.ok()) stream->Close(stopped_);
   }
   stream->Begin();
   return stream;
