@@ -9,7 +9,7 @@
 namespace fabric::probe {
 
 // Paces a loop of empty polls. It spins for as long as an answer takes on real hardware, then gives
-// the processor away between polls: with one processor, software RDMA needs it to make the answer.
+// the processor away between polls, so that a partner that does not answer starves nobody.
 class Pace {
  public:
   explicit Pace(const ProbeRun& run) : run_(run) {}
