@@ -31,7 +31,7 @@ class LabError(Exception):
 
 def agent_command(node, controller, flags=""):
     """The command line of fabric-agent in a guest. This is the only place that knows it."""
-    words = ["/usr/bin/fabric-agent", "--controller", guest_view(controller),
+    words = ["/usr/bin/fabric-agent", "run", "--controller", guest_view(controller),
              "--metrics", f"0.0.0.0:{METRICS_PORT}", "--node", node]
     return shlex.join(words + shlex.split(flags))
 

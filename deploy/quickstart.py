@@ -1,0 +1,347 @@
+"""The main job in one command: install what is missing, build, start, inspect, judge, probe.
+
+Run it as deploy/quickstart. Everything it makes is below build/; it ends its processes itself.
+"""
+
+import argparse
+import ctypes
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = pathlib.Path(os.environ.get("FABRIC_BUILD_DIR", ROOT / "build"))
+RELEASE = ROOT / "build" / "release"
+STATE = BUILD / "quickstart"
+# The rules that must find what the lab plants, by the fault's name.
+FOUND_BY = {"mtu": "mtu_equal_on_rail", "pfc": "pfc_equal_on_rail"}
+STEPS = 7
+PR_SET_PDEATHSIG = 1
+
+
+class Failed(Exception):
+    """Something did not go as planned; the text says what."""
+
+
+class Progress:
+    """One line for each step on standard error: what, how far, how long."""
+
+    def __init__(self):
+        self.number, self.start, self.title = 0, time.monotonic(), ""
+        self.tty = sys.stderr.isatty()
+        self.told_at = 0.0
+
+    def step(self, title):
+        self.number += 1
+        self.title, self.start, self.told_at = title, time.monotonic(), time.monotonic()
+        self._say("...")
+        return self
+
+    def tell(self, how_far):
+        """How far the step is; every ten seconds where there is no terminal."""
+        if self.tty:
+            self._say(how_far, end="")
+        elif time.monotonic() - self.told_at >= 10:
+            self.told_at = time.monotonic()
+            self._say(how_far)
+
+    def done(self, what="done"):
+        self._say(f"{what} ({time.monotonic() - self.start:.1f} s)")
+
+    def _say(self, text, end="\n"):
+        back = "\r\033[K" if self.tty else ""
+        print(f"{back}[{self.number}/{STEPS}] {self.title}: {text}", end=end, file=sys.stderr,
+              flush=True)
+
+
+def die_with_parent():
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+def install(progress, groups):
+    progress.step("packages")
+    done = subprocess.run([ROOT / "deploy/install-dependencies", *groups], check=False)
+    if done.returncode:
+        raise Failed("packages are missing; see above")
+    progress.done()
+
+
+def build(progress):
+    progress.step("build")
+    if not (RELEASE / "build.ninja").exists():
+        log = STATE / "configure.log"
+        with open(log, "wb") as out:
+            done = subprocess.run(["cmake", "--preset", "release", "-DFABRIC_TESTS=OFF"], cwd=ROOT,
+                                  stdout=out, stderr=subprocess.STDOUT, check=False)
+        if done.returncode:
+            raise Failed(f"cmake failed, see {log}")
+    with open(STATE / "build.log", "w", encoding="utf-8") as log, subprocess.Popen(
+            ["ninja", "-C", str(RELEASE), "fabricd", "fabric-agent", "fabricctl"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as ninja:
+        for line in ninja.stdout:
+            log.write(line)
+            if match := re.match(r"\[(\d+)/(\d+)\]", line):
+                progress.tell(f"{match[1]} of {match[2]}")
+    if ninja.returncode:
+        raise Failed(f"the build failed, see {STATE / 'build.log'}")
+    progress.done()
+
+
+def has_rdma_devices():
+    try:
+        return any(os.scandir("/sys/class/infiniband"))
+    except OSError:
+        return False
+
+
+def free_or_any(port):
+    """The well-known port when nobody has it, else 0: any."""
+    with socket.socket() as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind(("127.0.0.1", port))
+        except OSError:
+            return 0
+    return port
+
+
+class Controller:
+    """fabricd with a state of its own, ended with this process."""
+
+    def __init__(self):
+        for old in STATE.glob("fabricd.db*"):
+            old.unlink()
+        addresses = STATE / "addresses.json"
+        addresses.unlink(missing_ok=True)
+        self.log = STATE / "fabricd.log"
+        with open(self.log, "wb") as out:
+            self.process = subprocess.Popen(
+                [RELEASE / "bin/fabricd", "--grpc", f"127.0.0.1:{free_or_any(9418)}",
+                 "--rest", f"127.0.0.1:{free_or_any(9419)}", "--state", STATE / "fabricd.db",
+                 "--addresses-file", addresses],
+                stdout=out, stderr=subprocess.STDOUT, preexec_fn=die_with_parent)
+        deadline = time.monotonic() + 10
+        while not addresses.exists():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                self.stop()
+                raise Failed(f"fabricd did not start:\n{self.log.read_text().strip()}")
+            time.sleep(0.02)
+        bound = json.loads(addresses.read_text())
+        self.grpc, self.rest = bound["grpc"], bound["rest"]
+
+    def stop(self):
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def get(self, path):
+        with urllib.request.urlopen(f"http://{self.rest}{path}", timeout=10) as answer:
+            return json.load(answer)
+
+    def ctl(self, *words, good=(0,), **options):
+        done = subprocess.run([RELEASE / "bin/fabricctl", "--controller", self.grpc, *words],
+                              check=False, **options)
+        if done.returncode not in good:
+            raise Failed(f"fabricctl {' '.join(words)}: exit status {done.returncode}")
+        return done.returncode
+
+
+def wait_for(progress, what, seconds, test):
+    """Until test() returns (True, how far); fails after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while True:
+        good, how_far = test()
+        if good:
+            return
+        if time.monotonic() > deadline:
+            raise Failed(f"{what}: {how_far} after {seconds} s")
+        progress.tell(how_far)
+        time.sleep(0.1)
+
+
+def wait_for_nodes(progress, controller, names):
+    progress.step("agents")
+
+    def connected():
+        nodes = controller.get("/v1/nodes").get("nodes", [])
+        here = {node["name"] for node in nodes if node.get("devices", 0) > 0
+                and node["state"] == "NODE_STATE_CONNECTED"}
+        return here >= set(names), f"{len(here)} of {len(names)} nodes have reported"
+
+    wait_for(progress, "agents", 60, connected)
+    progress.done(f"{len(names)} of {len(names)} nodes have reported")
+
+
+def planted_findings(planted):
+    """What must be found: (rule, node, netdev)."""
+    return {(FOUND_BY[fault], node, words[0]) for node, fault, words in planted}
+
+
+def open_findings(controller):
+    findings = controller.get("/v1/findings").get("findings", [])
+    return {(f["rule"], f["subject"].get("node", ""), f["subject"].get("netdev", ""))
+            for f in findings}
+
+
+def wait_for_findings(progress, controller, expected):
+    progress.step("findings")
+
+    def found():
+        seen = open_findings(controller)
+        return seen == expected, f"{len(seen & expected)} of {len(expected)} planted faults found"
+
+    wait_for(progress, "findings", 15, found)
+    progress.done(f"{len(expected)} planted faults found, nothing else")
+
+
+def show(title):
+    print(f"\n{title}", flush=True)
+
+
+def report(progress, controller, probing):
+    """Prints what there is to see. Returns what did not go as planned."""
+    for title, words, good in (("NODES", ["nodes"], (0,)), ("DEVICES", ["devices"], (0,)),
+                               ("FINDINGS", ["findings"], (0, 1))):
+        show(title)
+        controller.ctl(*words, good=good)
+    if not probing:
+        return []
+    print(flush=True)
+    progress.step("probes, every pair of each rail")
+    status = controller.ctl("probe", "run", "--iterations", "300", good=(0, 1),
+                            stdout=subprocess.DEVNULL)
+    progress.done()
+    show("MATRIX")
+    controller.ctl("matrix", good=(0, 1))
+    return ["probes failed, see the matrix"] if status else []
+
+
+def addresses(controller, agents):
+    show("ADDRESSES")
+    print(f"gRPC     {controller.grpc}   (fabricctl --controller {controller.grpc} ...)\n"
+          f"REST     http://{controller.rest}/v1/nodes, /v1/findings, /v1/events, /openapi.json\n"
+          f"metrics  http://{controller.rest}/metrics")
+    for node, address in agents.items():
+        print(f"         http://{address}/metrics   (agent of {node})")
+    print(f"state    {STATE / 'fabricd.db'}", flush=True)
+
+
+def run_here(options, progress, controller):
+    """On a machine with RDMA devices: its own agent."""
+    progress.step("fabric-agent on this machine")
+    node = socket.gethostname()
+    port = free_or_any(9417)
+    with open(STATE / "fabric-agent.log", "wb") as out:
+        agent = subprocess.Popen(
+            [RELEASE / "bin/fabric-agent", "run", "--controller", controller.grpc,
+             "--metrics", f"127.0.0.1:{port}", "--node", node],
+            stdout=out, stderr=subprocess.STDOUT, preexec_fn=die_with_parent)
+    try:
+        progress.done("started")
+        wait_for_nodes(progress, controller, [node])
+        report(progress, controller, probing=False)
+        print("\nOne node: there is no pair to probe. Start fabric-agent on others with "
+              "--controller.")
+        addresses(controller, {node: f"127.0.0.1:{port}"} if port else {})
+        rest(options)
+    finally:
+        agent.terminate()
+        agent.wait()
+    return []
+
+
+def run_lab(options, progress, controller):
+    sys.path.insert(0, str(ROOT / "tests/lab"))
+    import labfaults  # pylint: disable=import-outside-toplevel
+    from fabriclab import Lab, LabError  # pylint: disable=import-outside-toplevel
+
+    progress.step(f"lab of {options.nodes} guests")
+    try:
+        with Lab(nodes=options.nodes, agent=str(RELEASE / "bin/fabric-agent"),
+                 controller=controller.grpc, planted=True) as lab:
+            progress.done("up")
+            wait_for_nodes(progress, controller, lab.nodes)
+            expected = planted_findings(labfaults.planted(lab.nodes))
+            trouble = []
+            try:
+                wait_for_findings(progress, controller, expected)
+            except Failed as failed:
+                trouble.append(f"{failed}; expected {sorted(expected)}, "
+                               f"seen {sorted(open_findings(controller))}")
+            trouble += report(progress, controller, probing=True)
+            addresses(controller, {node: lab.metrics(node) for node in lab.nodes})
+            rest(options)
+            return trouble
+    except LabError as error:
+        raise Failed(f"lab: {error}") from error
+
+
+def rest(options):
+    if options.once:
+        return
+    print("\nRunning. Ctrl-C ends it.", flush=True)
+    while True:
+        signal.pause()
+
+
+def parse(words):
+    parser = argparse.ArgumentParser(
+        prog="deploy/quickstart", allow_abbrev=False,
+        description="Builds fabricd and shows it at work: on this machine's RDMA devices, or, where "
+                    "there are none, on a lab of guests with soft-RoCE.",
+        epilog="Exit status: 0 all went as planned, 1 something did not, 2 usage.")
+    parser.add_argument("--nodes", type=int, default=3, metavar="N", help="guests in the lab (3)")
+    parser.add_argument("--once", action="store_true", help="end after printing")
+    parser.add_argument("--lab", action="store_true", help="the lab, even with RDMA devices here")
+    options = parser.parse_args(words)
+    if not 3 <= options.nodes <= 16:
+        parser.error(f"--nodes: expected 3 to 16 (a majority needs three), saw {options.nodes}")
+    return options
+
+
+def end(_number, _frame):
+    raise KeyboardInterrupt
+
+
+def main(words):
+    options = parse(words)
+    signal.signal(signal.SIGTERM, end)
+    STATE.mkdir(parents=True, exist_ok=True)
+    progress = Progress()
+    started = time.monotonic()
+    lab = options.lab or not has_rdma_devices()
+    controller = None
+    try:
+        install(progress, ["build", "lab"] if lab else ["build"])
+        build(progress)
+        progress.step("fabricd")
+        controller = Controller()
+        progress.done(f"gRPC on {controller.grpc}, REST on {controller.rest}")
+        trouble = (run_lab if lab else run_here)(options, progress, controller)
+    except Failed as failed:
+        trouble = [str(failed)]
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        return 0 if not options.once else 1
+    finally:
+        if controller:
+            controller.stop()
+    for line in trouble:
+        print(f"quickstart: {line}", file=sys.stderr)
+    if not trouble:
+        print(f"quickstart: all as planned, {time.monotonic() - started:.0f} s", file=sys.stderr)
+    return 1 if trouble else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
