@@ -67,9 +67,12 @@ def die_with_parent():
 
 def install(progress, groups):
     progress.step("packages")
-    done = subprocess.run([ROOT / "deploy/install-dependencies", *groups], check=False)
+    log = STATE / "packages.log"
+    with open(log, "wb") as out:
+        done = subprocess.run([ROOT / "deploy/install-dependencies", *groups], stdout=out,
+                              stderr=subprocess.STDOUT, check=False)
     if done.returncode:
-        raise Failed("packages are missing; see above")
+        raise Failed(f"packages are missing, see {log}:\n{log.read_text().strip()[-2000:]}")
     progress.done()
 
 
@@ -113,18 +116,18 @@ def free_or_any(port):
 
 
 class Controller:
-    """fabricd with a state of its own, ended with this process."""
+    """fabricd with a fresh state in `folder`, ended with this process."""
 
-    def __init__(self):
-        for old in STATE.glob("fabricd.db*"):
+    def __init__(self, folder, grpc_port, rest_port):
+        for old in folder.glob("fabricd.db*"):
             old.unlink()
-        addresses = STATE / "addresses.json"
+        addresses = folder / "addresses.json"
         addresses.unlink(missing_ok=True)
-        self.log = STATE / "fabricd.log"
+        self.log = folder / "fabricd.log"
         with open(self.log, "wb") as out:
             self.process = subprocess.Popen(
-                [RELEASE / "bin/fabricd", "--grpc", f"127.0.0.1:{free_or_any(9418)}",
-                 "--rest", f"127.0.0.1:{free_or_any(9419)}", "--state", STATE / "fabricd.db",
+                [RELEASE / "bin/fabricd", "--grpc", f"127.0.0.1:{grpc_port}",
+                 "--rest", f"127.0.0.1:{rest_port}", "--state", folder / "fabricd.db",
                  "--addresses-file", addresses],
                 stdout=out, stderr=subprocess.STDOUT, preexec_fn=die_with_parent)
         deadline = time.monotonic() + 10
@@ -325,7 +328,7 @@ def main(words):
         install(progress, ["build", "lab"] if lab else ["build"])
         build(progress)
         progress.step("fabricd")
-        controller = Controller()
+        controller = Controller(STATE, free_or_any(9418), free_or_any(9419))
         progress.done(f"gRPC on {controller.grpc}, REST on {controller.rest}")
         trouble = (run_lab if lab else run_here)(options, progress, controller)
     except Failed as failed:

@@ -45,6 +45,9 @@ std::string ToJson(const google::protobuf::Message& message, bool pretty) {
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = pretty;
   options.preserve_proto_field_names = true;
+  // A field that is always there is always printed, so that 0 and "not read" stay two things:
+  // what may be missing is `optional`, and left out when it is.
+  options.always_print_primitive_fields = true;
   std::string text;
   // Fails only for Any and malformed timestamps, which our messages do not hold.
   if (!google::protobuf::util::MessageToJsonString(message, &text, options).ok()) return "{}";

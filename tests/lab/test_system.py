@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The whole system on a lab of three nodes: fabricd, an agent on each node, REST and fabricctl.
+
+The methods run in the order of their names on one lab; each leaves it healthy.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent.parent / "deploy")]
+
+# pylint: disable=wrong-import-position
+import quickstart
+from fabriclab import Lab
+
+FOUND_WITHIN_S = 5  # From the fault to the finding, as the operators are promised.
+BIN = quickstart.RELEASE / "bin"
+
+# Fault on a node, the rule that must find it, and the words that its title must hold.
+FAULTS = [
+    ("n2", ["mtu", "rail1"], "mtu_equal_on_rail", ["1500", "4200"]),
+    ("n3", ["pfc-off", "rail0"], "pfc_equal_on_rail", ["none", "3"]),
+    ("n1", ["pfc", "rail1", "3,4"], "pfc_equal_on_rail", ["3,4"]),
+    ("n2", ["dscp-missing", "rail0"], "pfc_covers_roce_dscp", ["26"]),
+    ("n2", ["dscp-missing", "rail0", "trust"], "pfc_covers_roce_dscp", []),
+    ("n1", ["link-down", "rail0"], "port_active", ["DOWN"]),
+    ("n1", ["duplicate-address", "rail1", "n2"], "duplicate_gid", ["10.10.1.2"]),
+    ("n3", ["gid-loss", "rail1"], "roce_v2_gid_present", []),
+    ("n3", ["peermem-unload"], "peermem_loaded", ["nvidia_peermem"]),
+]
+
+
+class TestSystem(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = quickstart.BUILD / "test-system"
+        cls.folder.mkdir(parents=True, exist_ok=True)
+        cls.controller = quickstart.Controller(cls.folder, 0, 0)
+        cls.addClassCleanup(cls.controller.stop)
+        cls.lab = Lab(nodes=3, agent=str(BIN / "fabric-agent"), controller=cls.controller.grpc)
+        cls.addClassCleanup(cls.lab.down)
+        cls.lab.up()
+        cls.until(lambda: cls.states() == {n: "CONNECTED" for n in cls.lab.nodes} and
+                  all(n.get("devices") == 2 for n in cls.nodes()), "all nodes report", 60)
+
+    @classmethod
+    def until(cls, test, what, limit):
+        deadline = time.monotonic() + limit
+        while not test():
+            if time.monotonic() > deadline:
+                raise AssertionError(f"not within {limit} s: {what}; nodes {cls.states()}, "
+                                     f"findings {cls.findings()}")
+            time.sleep(0.05)
+
+    @classmethod
+    def nodes(cls):
+        return cls.controller.get("/v1/nodes").get("nodes", [])
+
+    @classmethod
+    def states(cls):
+        return {n["name"]: n["state"].removeprefix("NODE_STATE_") for n in cls.nodes()}
+
+    @classmethod
+    def findings(cls):
+        found = cls.controller.get("/v1/findings").get("findings", [])
+        return [(f["rule"], f["title"]) for f in found]
+
+    def ctl(self, *words, controller=None):
+        return subprocess.run(
+            [BIN / "fabricctl", "--controller", controller or self.controller.grpc, *words],
+            capture_output=True, text=True, check=False, timeout=300)
+
+    def test_01_a_healthy_lab_has_no_finding(self):
+        end = time.monotonic() + 3
+        while time.monotonic() < end:
+            self.assertEqual(self.findings(), [])
+            time.sleep(0.2)
+        done = self.ctl("validate", "-o", "json")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        counts = json.loads(done.stdout)["counts"]
+        self.assertGreater(int(counts["pass"]), 30)
+        self.assertEqual(int(counts.get("fail", 0)), 0)
+        self.assertEqual(int(counts.get("unknown", 0)), 0, done.stdout)
+
+    def test_02_inspection_sees_what_the_guests_own_tools_see(self):
+        snapshot = self.controller.get("/v1/nodes/n1")["snapshot"]
+        devices = {d["name"]: d for d in snapshot["rdma_devices"]}
+        links = json.loads(self.lab.shell("n1", "rdma -j link"))
+        for link in links:
+            port = devices[link["ifname"]]["ports"][0]
+            self.assertEqual(port["state"], f"PORT_STATE_{link['state']}")
+            self.assertEqual(port["netdev"], link["netdev"])
+            self.assertEqual(port["active_mtu_bytes"], 4096)
+            self.assertIn({"GID_TYPE_ROCE_V2"}, [{g["type"] for g in port["gids"]}])
+        netdevs = {n["name"]: n for n in snapshot["net_interfaces"]}
+        self.assertEqual(netdevs["rail0"]["dcb"]["pfc"]["enabled_mask"], 1 << 3)
+        self.assertEqual(netdevs["rail0"]["dcb"]["trust"], "TRUST_DSCP")
+        self.assertEqual(netdevs["rail0"]["mtu_bytes"], 4200)
+        self.assertTrue(snapshot["peer_memory"]["nvidia_peermem_loaded"])
+        self.assertEqual(len(snapshot["gpus"]), 1)
+
+    def test_03_each_fault_is_found_by_its_rule_alone_and_goes_with_it(self):
+        for node, fault, rule, words in FAULTS:
+            with self.subTest(fault=" ".join([node, *fault])):
+                self.lab.fault(node, *fault)
+                try:
+                    self.until(lambda: [f[0] for f in self.findings()] == [rule], rule,
+                               FOUND_WITHIN_S)
+                    title = self.findings()[0][1]
+                    for word in words:
+                        self.assertIn(word, title)
+                    done = self.ctl("findings")
+                    self.assertEqual(done.returncode, 1, done.stderr)
+                    self.assertIn(rule, done.stdout)
+                    time.sleep(1.5)  # Nothing else comes up later.
+                    self.assertEqual([f[0] for f in self.findings()], [rule])
+                finally:
+                    self.lab.fault(node, *fault, mend=True)
+                self.until(lambda: self.findings() == [], "mended", FOUND_WITHIN_S)
+        self.assertEqual(self.ctl("findings").returncode, 0)
+
+    def test_04_counters_reach_the_controller(self):
+        self.lab.fault("n1", "counter", "rail0", "rx_prio3_pause", "4711")
+
+        def seen():
+            sets = self.controller.get("/v1/nodes/n1")["snapshot"]["counters"]
+            return any(c["name"] == "rx_prio3_pause" and c["value"] == "4711"
+                       for s in sets if s.get("netdev") == "rail0" for c in s["counters"])
+
+        self.until(seen, "rx_prio3_pause 4711 in n1's snapshot", 15)
+        self.lab.fault("n1", "counter", "rail0", "rx_prio3_pause", "0", mend=True)
+
+    def test_05_every_pair_of_a_campaign_completes(self):
+        done = self.ctl("probe", "run", "--iterations", "100", "-o", "json")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        campaign = json.loads(done.stdout)
+        pairs = [(r["from"]["rail"] if "rail" in r["from"] else 0, r["from"]["node"],
+                  r["to"]["node"], "latency" in r["result"]) for r in campaign["results"]]
+        self.assertEqual(len(pairs), 12)
+        self.assertEqual(len({(rail, *sorted((a, b)), lat) for rail, a, b, lat in pairs}), 12)
+        for result in campaign["results"]:
+            self.assertEqual(result["result"]["status"], "PROBE_STATUS_OK", result)
+        matrix = self.ctl("matrix")
+        self.assertEqual(matrix.returncode, 0, matrix.stderr)
+        for node in self.lab.nodes:
+            self.assertIn(node, matrix.stdout)
+
+    def test_06_a_killed_agent_is_a_lost_node_and_costs_its_own_pairs_alone(self):
+        self.lab.fault("n3", "kill-agent")
+        try:
+            self.until(lambda: self.states()["n3"] == "LOST", "n3 is lost", FOUND_WITHIN_S)
+            self.assertIn("LOST", self.ctl("nodes").stdout.upper())
+            done = self.ctl("probe", "run", "--nodes", "n1,n2,n3", "--iterations", "50",
+                            "--kind", "latency", "-o", "json")
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            for result in json.loads(done.stdout)["results"]:
+                ends = {result["from"]["node"], result["to"]["node"]}
+                expected = "UNREACHABLE" if "n3" in ends else "OK"
+                self.assertEqual(result["result"]["status"], f"PROBE_STATUS_{expected}", result)
+        finally:
+            self.lab.fault("n3", "kill-agent", mend=True)
+        self.until(lambda: self.states()["n3"] == "CONNECTED", "n3 is back", 20)
+
+    def test_07_a_node_that_freezes_in_a_campaign_fails_its_pairs_only(self):
+        run = subprocess.Popen(
+            [BIN / "fabricctl", "--controller", self.controller.grpc, "probe", "run",
+             "--iterations", "300", "--probe-timeout", "30s", "-o", "json"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            time.sleep(1)
+            self.lab.fault("n2", "freeze")
+            out, err = run.communicate(timeout=240)
+        finally:
+            self.lab.fault("n2", "freeze", mend=True)
+            run.kill()
+        self.assertEqual(run.returncode, 1, out + err)
+        results = json.loads(out)["results"]
+        self.assertEqual(len(results), 12)
+        for result in results:
+            ends = {result["from"]["node"], result["to"]["node"]}
+            if "n2" not in ends:
+                self.assertEqual(result["result"]["status"], "PROBE_STATUS_OK", result)
+        self.until(lambda: set(self.states().values()) == {"CONNECTED"}, "n2 is back", 40)
+        self.until(lambda: self.findings() == [], "healthy again", 20)
+
+    def test_08_events_are_streamed(self):
+        watch = subprocess.Popen(
+            [BIN / "fabricctl", "--controller", self.controller.grpc, "events", "--watch", "-o",
+             "json"], stdout=subprocess.PIPE, text=True)
+        stream = urllib.request.urlopen(f"http://{self.controller.rest}/v1/events", timeout=15)
+        try:
+            time.sleep(0.5)
+            self.lab.fault("n1", "link-down", "rail1")
+            seen = self.first_port_event(watch.stdout)
+            self.assertEqual((seen["port"]["node"], seen["port"]["device"]), ("n1", "rxe1"))
+            data = (line[5:].decode() for line in stream if line.startswith(b"data:"))
+            self.assertEqual(self.first_port_event(data), seen)
+        finally:
+            self.lab.fault("n1", "link-down", "rail1", mend=True)
+            watch.kill()
+            watch.communicate()
+            stream.close()
+        self.until(lambda: self.findings() == [], "mended", FOUND_WITHIN_S)
+
+    @staticmethod
+    def first_port_event(lines):
+        return next(event for event in map(json.loads, lines) if "port" in event)
+
+    def test_09_errors_help(self):
+        done = self.ctl("nodes", controller="127.0.0.1:1")
+        self.assertEqual(done.returncode, 3)
+        self.assertRegex(done.stderr, r"^fabricctl: .*127\.0\.0\.1:1.*\n$")
+        self.assertEqual(self.ctl("nodse").returncode, 2)
+        done = self.ctl("node", "n9")
+        self.assertIn("n9", done.stderr)
+        self.assertNotEqual(done.returncode, 0)
+        with self.assertRaises(urllib.error.HTTPError) as error:
+            self.controller.get("/v1/nodes/n9")
+        self.assertEqual(error.exception.code, 404)
+        self.assertIn("n9", json.load(error.exception)["message"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
