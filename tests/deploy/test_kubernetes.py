@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""The kustomize base renders, and what it starts is what the programs take."""
+
+import yaml
+
+from deploytest import DEPLOY, DeployTest, main
+
+
+class TestKubernetes(DeployTest):
+    def setUp(self):
+        rendered = self.run_well(self.tool("kubectl"), "kustomize", DEPLOY / "kubernetes")
+        self.objects = [made for made in yaml.safe_load_all(rendered) if made]
+
+    def one(self, kind, name):
+        found = [made for made in self.objects
+                 if (made["kind"], made["metadata"]["name"]) == (kind, name)]
+        self.assertEqual(len(found), 1, f"{kind} {name}")
+        return found[0]
+
+    def pod(self, kind, name):
+        return self.one(kind, name)["spec"]["template"]["spec"]
+
+    def pods(self):
+        return {"fabric-agent": self.pod("DaemonSet", "fabric-agent"),
+                "fabricd": self.pod("StatefulSet", "fabricd")}
+
+    def settings(self, name):
+        """What the program makes of its container's arguments."""
+        arguments = [word.replace("$(NODE_NAME)", "node-7")
+                     for word in self.pods()[name]["containers"][0]["args"]]
+        self.assertFalse([word for word in arguments if "$(" in word], "an unknown variable")
+        return self.settings_of(name, *arguments)
+
+    def test_all_is_in_one_namespace(self):
+        namespace = self.one("Namespace", "fabricd")["metadata"]["name"]
+        for made in self.objects:
+            if made["kind"] != "Namespace":
+                self.assertEqual(made["metadata"].get("namespace"), namespace, made["kind"])
+
+    def test_no_pod_has_a_token_or_may_gain_privileges(self):
+        for name, pod in self.pods().items():
+            with self.subTest(name):
+                self.assertIs(pod.get("automountServiceAccountToken"), False)
+                self.assertNotIn("hostPID", pod)
+                for container in pod["containers"]:
+                    security = container["securityContext"]
+                    self.assertIs(security["allowPrivilegeEscalation"], False)
+                    self.assertIs(security["readOnlyRootFilesystem"], True)
+                    self.assertEqual(security["capabilities"]["drop"], ["ALL"])
+                    self.assertNotIn("privileged", security)
+                    self.assertIn("memory", container["resources"]["limits"])
+
+    def test_agent_sees_the_host_and_runs_on_every_node(self):
+        pod = self.pods()["fabric-agent"]
+        self.assertIs(pod["hostNetwork"], True)
+        self.assertEqual(pod["dnsPolicy"], "ClusterFirstWithHostNet")
+        self.assertIn({"operator": "Exists"}, pod["tolerations"])
+        devices = [volume["hostPath"]["path"] for volume in pod["volumes"]]
+        self.assertIn("/dev/infiniband", devices)
+        self.assertIn("IPC_LOCK", pod["containers"][0]["securityContext"]["capabilities"]["add"])
+
+    def test_mounts_are_of_volumes(self):
+        for name, pod in self.pods().items():
+            volumes = {volume["name"] for volume in pod.get("volumes", [])}
+            if name == "fabricd":
+                claims = self.one("StatefulSet", "fabricd")["spec"]["volumeClaimTemplates"]
+                volumes |= {claim["metadata"]["name"] for claim in claims}
+            mounts = {mount["name"] for mount in pod["containers"][0]["volumeMounts"]}
+            self.assertEqual(mounts, volumes, name)
+
+    def test_agent_reaches_the_controller(self):
+        """Its address is the service's, whose port is the one that fabricd listens on."""
+        host, _, port = self.settings("fabric-agent")["controller"].rpartition(":")
+        service, namespace = host.split(".")[:2]
+        made = self.one("Service", service)
+        self.assertEqual(made["metadata"]["namespace"], namespace)
+        [entry] = [entry for entry in made["spec"]["ports"] if str(entry["port"]) == port]
+        [target] = [port for port in self.pods()["fabricd"]["containers"][0]["ports"]
+                    if port["name"] == entry["targetPort"]]
+        listened = self.settings("fabricd")["grpc"]
+        self.assertEqual(listened, f"0.0.0.0:{target['containerPort']}")
+        labels = self.one("StatefulSet", "fabricd")["spec"]["template"]["metadata"]["labels"]
+        self.assertLessEqual(made["spec"]["selector"].items(), labels.items())
+
+    def test_node_has_its_kubernetes_name(self):
+        self.assertEqual(self.settings("fabric-agent")["node"], "node-7")
+        [variable] = self.pods()["fabric-agent"]["containers"][0]["env"]
+        self.assertEqual(variable["valueFrom"]["fieldRef"]["fieldPath"], "spec.nodeName")
+
+    def test_metrics_are_where_the_annotations_say(self):
+        for kind, name, setting in (("DaemonSet", "fabric-agent", "metrics"),
+                                    ("StatefulSet", "fabricd", "rest")):
+            template = self.one(kind, name)["spec"]["template"]
+            port = template["metadata"]["annotations"]["prometheus.io/port"]
+            ports = [entry["containerPort"] for entry in template["spec"]["containers"][0]["ports"]]
+            self.assertIn(int(port), ports)
+            self.assertEqual(self.settings(name)[setting], f"0.0.0.0:{port}")
+
+    def test_state_is_on_the_volume(self):
+        mounts = self.pods()["fabricd"]["containers"][0]["volumeMounts"]
+        state = self.settings("fabricd")["state"]
+        self.assertTrue(any(state.startswith(mount["mountPath"] + "/") for mount in mounts), state)
+
+
+if __name__ == "__main__":
+    main()

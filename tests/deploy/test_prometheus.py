@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Prometheus takes the scrape configuration and the alerts, and does with them what is wanted."""
+
+import contextlib
+import http.server
+import json
+import shutil
+import sys
+import threading
+
+import yaml
+
+from deploytest import DEPLOY, ROOT, DeployTest, main, metrics_in, our_metrics
+
+sys.path.insert(0, str(ROOT / "tests/lab"))
+import dashboard  # pylint: disable=wrong-import-position
+
+PROMETHEUS = DEPLOY / "prometheus"
+
+
+class TestFiles(DeployTest):
+    def test_configuration(self):
+        """Strictly: the files with the targets are there too."""
+        folder = self.folder()
+        for file in PROMETHEUS.glob("*.yml"):
+            shutil.copy(file, folder)
+        for name in ("fabricd.json", "fabric-agents.json"):
+            (folder / name).write_text('[{"targets": ["127.0.0.1:1"]}]')
+        printed = self.run_well(self.tool("promtool"), "check", "config",
+                                folder / "prometheus.yml")
+        self.assertNotIn("WARNING", printed)
+
+    def test_rules(self):
+        printed = self.run_well(self.tool("promtool"), "check", "rules", PROMETHEUS / "alerts.yml")
+        self.assertIn("rules found", printed)
+
+    def test_alerts_fire_and_are_silent(self):
+        self.run_well(self.tool("promtool"), "test", "rules", PROMETHEUS / "alerts_test.yml")
+
+    def test_every_alert_is_tested_and_of_our_metrics(self):
+        tests = yaml.safe_load((PROMETHEUS / "alerts_test.yml").read_text())["tests"]
+        fired = {check["alertname"] for test in tests for check in test["alert_rule_test"]
+                 if check.get("exp_alerts")}
+        groups = yaml.safe_load((PROMETHEUS / "alerts.yml").read_text())["groups"]
+        rules = [rule for group in groups for rule in group["rules"]]
+        self.assertEqual(fired, {rule["alert"] for rule in rules})
+        for rule in rules:
+            self.assertLessEqual(metrics_in(rule["expr"]), our_metrics(), rule["alert"])
+
+
+PAGES = {
+    "/fabricd/metrics": 'fabric_nodes{state="lost"} 1\nfabric_findings_open{rule="r",'
+                        'severity="error"} 0\n',
+    "/n1/metrics": 'fabric_agent_info{node="n1"} 1\nfabric_agent_gaps{inspector="dcb"} 2\n',
+}
+
+
+class Pages(http.server.BaseHTTPRequestHandler):
+    """One server for each page: what a daemon would answer."""
+
+    def do_GET(self):  # pylint: disable=invalid-name
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain; version=0.0.4")
+        self.end_headers()
+        self.wfile.write(PAGES[f"/{self.server.who}{self.path}"].encode())
+
+    def log_message(self, *_):  # pylint: disable=arguments-differ
+        pass
+
+
+@contextlib.contextmanager
+def served(who):
+    """HOST:PORT where the page is."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+    server.who = who
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    try:
+        yield "{}:{}".format(*server.server_address)
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class TestScraping(DeployTest):
+    """With a real Prometheus and pages that stand for the daemons'."""
+
+    def test_scrape(self):
+        self.tool("prometheus")
+        with contextlib.ExitStack() as stack:
+            fabricd, agent = (stack.enter_context(served(who)) for who in ("fabricd", "n1"))
+            prometheus = stack.enter_context(
+                dashboard.start_prometheus(self.folder(), fabricd, {"n1": agent}))
+            dashboard.wait_until_scraped(prometheus, times=2)
+            jobs = {series["metric"]["job"]: series["value"][1]
+                    for series in prometheus.query("up")}
+            self.assertEqual(jobs, {"fabricd": "1", "fabric-agent": "1"})
+            [info] = prometheus.query("fabric_agent_info")
+            self.assertEqual(info["metric"]["node"], "n1")
+            self.assertNotIn("exported_node", info["metric"])
+            [gaps] = prometheus.query('fabric_agent_gaps{node="n1"}')
+            self.assertEqual(gaps["value"][1], "2")
+            alerts = prometheus.get("rules")["groups"][0]["rules"]
+            self.assertIn("FabricNodeLost", [alert["name"] for alert in alerts])
+            self.check_empty_queries(prometheus)
+
+    def check_empty_queries(self, prometheus):
+        path = self.folder() / "dashboard.json"
+        queries = ["fabric_nodes", 'fabric_agent_gaps{node=~"$node"}', "fabric_no_such_metric",
+                   "0 * sum(fabric_nodes) / 0", "rate(fabric_nodes[$__rate_interval])"]
+        panels = [{"type": "row", "title": "R", "panels": []},
+                  {"type": "stat", "title": "P", "targets": [{"expr": e} for e in queries]}]
+        path.write_text(json.dumps({"panels": panels, "templating": {"list": [
+            {"name": "node", "definition": "label_values(fabric_agent_info, node)"}]}}))
+        self.assertEqual(dashboard.empty_queries(prometheus, path),
+                         [f"P: {query}" for query in queries[2:4]])
+
+    def test_a_target_that_is_not_there_is_told(self):
+        self.tool("prometheus")
+        with served("fabricd") as fabricd, dashboard.start_prometheus(
+                self.folder(), fabricd, {"n1": "127.0.0.1:1"}) as prometheus:
+            with self.assertRaisesRegex(dashboard.PrometheusError, "127.0.0.1:1/.*refused"):
+                dashboard.wait_until_scraped(prometheus, times=1, seconds=10)
+            with self.assertRaisesRegex(dashboard.PrometheusError, "parse error"):
+                prometheus.query("sum(")
+        self.assertIsNotNone(prometheus.process.returncode)
+
+    def test_unknown_variables_are_told(self):
+        panel = {"type": "stat", "title": "P", "targets": [{"expr": 'up{job="$job"}'}]}
+        with self.assertRaisesRegex(dashboard.PrometheusError, "no variable 'job'"):
+            list(dashboard.expressions({"panels": [panel], "templating": {"list": []}}))
+
+
+if __name__ == "__main__":
+    main()

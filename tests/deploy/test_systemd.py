@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""The systemd units are sound, tight and true to the programs they start."""
+
+import os
+import re
+import shlex
+import socket
+import subprocess
+
+from deploytest import DEPLOY, DeployTest, main
+
+UNITS = {"fabricd": "fabricd.service", "fabric-agent": "fabric-agent.service"}
+EXPOSURE_MAX = 3.0  # Of 10, as systemd-analyze security counts.
+
+
+def unit_text(name):
+    return (DEPLOY / "systemd" / UNITS[name]).read_text()
+
+
+def values(text, key):
+    return re.findall(rf"^{key}=(.*)$", text, re.M)
+
+
+class TestSystemd(DeployTest):
+    def copy(self, name):
+        """The unit with the built program in place of the installed one."""
+        text = unit_text(name)
+        changed = text.replace(f"ExecStart=/usr/bin/{name} ", f"ExecStart={self.program(name)} ")
+        self.assertNotEqual(text, changed, f"{UNITS[name]} does not start /usr/bin/{name}")
+        path = self.folder() / UNITS[name]
+        path.write_text(changed)
+        return path
+
+    def test_units_verify_without_a_word(self):
+        tool = self.tool("systemd-analyze")
+        for name in UNITS:
+            with self.subTest(name):
+                done = subprocess.run([tool, "verify", "--man=no", self.copy(name)], text=True,
+                                      capture_output=True, timeout=60, check=False)
+                ours = [line for line in (done.stdout + done.stderr).splitlines()
+                        if UNITS[name] in line]
+                self.assertEqual((done.returncode, ours), (0, []), done.stderr)
+
+    def test_a_broken_unit_is_told(self):
+        """That the check above can fail."""
+        tool = self.tool("systemd-analyze")
+        unit = self.copy("fabricd")
+        unit.write_text(unit.read_text().replace("ProtectHome=yes", "ProtectHome=often"))
+        done = subprocess.run([tool, "verify", "--man=no", unit], capture_output=True, text=True,
+                              timeout=60, check=False)
+        self.assertIn("fabricd.service:", done.stderr)
+
+    def test_exposure_is_low(self):
+        tool = self.tool("systemd-analyze")
+        for name in UNITS:
+            with self.subTest(name):
+                printed = self.run_well(tool, "security", "--offline=true", "--no-pager",
+                                        self.copy(name))
+                exposure = re.search(r"Overall exposure level for \S+: ([\d.]+)", printed)
+                self.assertIsNotNone(exposure, printed)
+                self.assertLess(float(exposure[1]), EXPOSURE_MAX, printed)
+
+    def test_programs_take_the_settings(self):
+        """The arguments of ExecStart, with the file that they name in /etc/fabricd."""
+        for name, expected in (("fabricd", {"grpc": "0.0.0.0:9418", "rest": "0.0.0.0:9419",
+                                            "state": "/var/lib/fabricd/fabricd.db"}),
+                               ("fabric-agent", {"controller": "fabricd.example.internal:9418",
+                                                 "metrics": "0.0.0.0:9417"})):
+            with self.subTest(name):
+                start = values(unit_text(name), "ExecStart")[0]
+                local = start.replace("/etc/fabricd/", f"{DEPLOY}/systemd/")
+                self.assertNotEqual(start, local, "no settings in /etc/fabricd")
+                settings = self.settings_of(name, *shlex.split(local)[1:])
+                self.assertEqual(expected, {key: settings.get(key) for key in expected})
+
+    def test_state_is_where_the_unit_may_write(self):
+        text = unit_text("fabricd")
+        state = re.search(r"--state (\S+)", values(text, "ExecStart")[0])[1]
+        self.assertTrue(state.startswith(f"/var/lib/{values(text, 'StateDirectory')[0]}/"), state)
+
+    def test_wrong_settings_are_not_tried_again(self):
+        for name in UNITS:
+            with self.subTest(name):
+                done = subprocess.run([self.program(name), *(["run"] if "agent" in name else []),
+                                       "--no-such-setting=1"], capture_output=True, timeout=20,
+                                      check=False)
+                prevented = values(unit_text(name), "RestartPreventExitStatus")
+                self.assertEqual(prevented, [str(done.returncode)])
+
+    def test_programs_tell_systemd_what_the_units_wait_for(self):
+        """Type=notify waits for READY=1; WatchdogSec kills whoever does not say WATCHDOG=1."""
+        arguments = {"fabricd": ["--grpc=127.0.0.1:0", "--rest=127.0.0.1:0", "--state=f.db"],
+                     "fabric-agent": ["run", "--controller=127.0.0.1:1", "--interval=100ms"]}
+        for name, words in arguments.items():
+            with self.subTest(name):
+                text = unit_text(name)
+                expected = {"READY=1"} if values(text, "Type") == ["notify"] else set()
+                expected |= {"WATCHDOG=1"} if values(text, "WatchdogSec") else set()
+                self.assertEqual(expected, self.told(name, words, expected))
+
+    def told(self, name, words, expected):
+        """Starts a program until it has told systemd what is expected."""
+        folder = self.folder()
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+            systemd.bind(str(folder / "notify"))
+            systemd.settimeout(20)
+            environment = dict(os.environ, NOTIFY_SOCKET=str(folder / "notify"),
+                               WATCHDOG_USEC="400000")
+            with subprocess.Popen([self.program(name), *words], cwd=folder, env=environment,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+                told = set()
+                try:
+                    while not told >= expected:
+                        told |= set(systemd.recv(4096).decode().split("\n"))
+                except TimeoutError:
+                    pass
+                finally:
+                    process.terminate()
+            return told & expected
+
+
+if __name__ == "__main__":
+    main()
