@@ -35,6 +35,8 @@ Result<Level> ParseLevel(std::string_view text) {
                 Format("expected debug, info, warning or error, saw {}", Quoted(text)));
 }
 
-void Write(Level level, std::string_view line) { spdlog::log(ToSpdlog(level), "{}", line); }
+void Write(Level level, std::string_view line) {
+  spdlog::log(ToSpdlog(level), "{}", line);
+}
 
 }  // namespace fabric::log

@@ -96,9 +96,9 @@ class [[nodiscard]] Result {
 #define FABRIC_CONCAT(a, b) FABRIC_CONCAT_(a, b)
 
 // Returns from the calling function when `expr`, a Status, is a failure.
-#define RETURN_IF_ERROR(expr)                                              \
-  do {                                                                     \
-    if (::fabric::Status status_ = (expr); !status_.ok()) return status_;  \
+#define RETURN_IF_ERROR(expr)                                             \
+  do {                                                                    \
+    if (::fabric::Status status_ = (expr); !status_.ok()) return status_; \
   } while (false)
 
 // Assigns the value of `expr`, a Result, or returns its failure.

@@ -25,11 +25,10 @@ void Emit(const YAML::Node& node, YAML::Emitter& out) {
       return;
     case YAML::NodeType::Scalar: {
       const bool quoted = node.Tag() == "!";
-      const bool plain_is_text = !node.Scalar().empty() &&
-                                 node.Scalar().find_first_not_of("0123456789.:+-eExX_~ ") !=
-                                     std::string::npos &&
-                                 node.Scalar() != "true" && node.Scalar() != "false" &&
-                                 node.Scalar() != "null";
+      const bool plain_is_text =
+          !node.Scalar().empty() &&
+          node.Scalar().find_first_not_of("0123456789.:+-eExX_~ ") != std::string::npos &&
+          node.Scalar() != "true" && node.Scalar() != "false" && node.Scalar() != "null";
       if (quoted && !plain_is_text) out << YAML::DoubleQuoted;
       out << node.Scalar();
       return;

@@ -21,17 +21,16 @@ std::string_view Name(v1::PortState state) {
                          {"", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER"}));
 }
 std::string_view Name(v1::PhysicalState state) {
-  return Pick(state,
-              std::to_array<std::string_view>({"", "Sleep", "Polling", "Disabled",
-                                               "PortConfigurationTraining", "LinkUp",
-                                               "LinkErrorRecovery", "Phy Test"}));
+  return Pick(state, std::to_array<std::string_view>({"", "Sleep", "Polling", "Disabled",
+                                                      "PortConfigurationTraining", "LinkUp",
+                                                      "LinkErrorRecovery", "Phy Test"}));
 }
 std::string_view Name(v1::LinkLayer layer) {
   return Pick(layer, std::to_array<std::string_view>({"", "InfiniBand", "Ethernet"}));
 }
 std::string_view Name(v1::Protocol protocol) {
-  return Pick(protocol, std::to_array<std::string_view>(
-                            {"", "InfiniBand", "RoCE", "iWARP", "OPA", "usNIC"}));
+  return Pick(protocol,
+              std::to_array<std::string_view>({"", "InfiniBand", "RoCE", "iWARP", "OPA", "usNIC"}));
 }
 std::string_view Name(v1::GidType type) {
   return Pick(type, std::to_array<std::string_view>({"", "IB", "RoCE v1", "RoCE v2"}));
@@ -41,9 +40,9 @@ std::string_view Name(v1::NodeType type) {
                                                      "usNIC UDP", "unspecified"}));
 }
 std::string_view Name(v1::OperState state) {
-  return Pick(state, std::to_array<std::string_view>({"", "unknown", "notpresent", "down",
-                                                      "lowerlayerdown", "testing", "dormant",
-                                                      "up"}));
+  return Pick(
+      state, std::to_array<std::string_view>({"", "unknown", "notpresent", "down", "lowerlayerdown",
+                                              "testing", "dormant", "up"}));
 }
 std::string_view Name(v1::Trust trust) {
   return Pick(trust, std::to_array<std::string_view>({"", "pcp", "dscp"}));
@@ -63,14 +62,16 @@ std::string_view Name(v1::FindingState state) {
   return Pick(state, std::to_array<std::string_view>({"", "open", "resolved"}));
 }
 std::string_view Name(v1::ProbeStatus status) {
-  return Pick(status, std::to_array<std::string_view>({"", "ok", "refused", "unreachable",
-                                                       "setup failed", "timed out", "failed",
-                                                       "cancelled"}));
+  return Pick(status,
+              std::to_array<std::string_view>({"", "ok", "refused", "unreachable", "setup failed",
+                                               "timed out", "failed", "cancelled"}));
 }
 std::string_view Name(v1::CampaignState state) {
   return Pick(state, std::to_array<std::string_view>({"", "running", "done", "cancelled"}));
 }
-std::string_view Name(v1::GapCode code) { return CodeName(static_cast<Code>(code)); }
+std::string_view Name(v1::GapCode code) {
+  return CodeName(static_cast<Code>(code));
+}
 
 std::string_view ProbeKindName(const v1::ProbeSpec& spec) {
   const auto* field = v1::ProbeSpec::descriptor()->FindFieldByNumber(spec.kind_case());

@@ -11,21 +11,21 @@
 
 namespace fabric {
 
-std::string_view Name(v1::PortState state);          // ACTIVE
-std::string_view Name(v1::PhysicalState state);      // LinkUp
-std::string_view Name(v1::LinkLayer layer);          // InfiniBand, Ethernet
-std::string_view Name(v1::Protocol protocol);        // InfiniBand, RoCE, iWARP
-std::string_view Name(v1::GidType type);             // IB, RoCE v1, RoCE v2
-std::string_view Name(v1::NodeType type);            // CA, RNIC
-std::string_view Name(v1::OperState state);          // up, down
-std::string_view Name(v1::Trust trust);              // pcp, dscp
-std::string_view Name(v1::Verdict verdict);          // PASS, FAIL, UNKNOWN
-std::string_view Name(v1::Severity severity);        // info, warning, error, critical
-std::string_view Name(v1::Scope scope);              // port, device, node, rail, fleet
-std::string_view Name(v1::FindingState state);       // open, resolved
-std::string_view Name(v1::ProbeStatus status);       // ok, refused, timed out
-std::string_view Name(v1::CampaignState state);      // running, done, cancelled
-std::string_view Name(v1::GapCode code);             // NOT_FOUND
+std::string_view Name(v1::PortState state);      // ACTIVE
+std::string_view Name(v1::PhysicalState state);  // LinkUp
+std::string_view Name(v1::LinkLayer layer);      // InfiniBand, Ethernet
+std::string_view Name(v1::Protocol protocol);    // InfiniBand, RoCE, iWARP
+std::string_view Name(v1::GidType type);         // IB, RoCE v1, RoCE v2
+std::string_view Name(v1::NodeType type);        // CA, RNIC
+std::string_view Name(v1::OperState state);      // up, down
+std::string_view Name(v1::Trust trust);          // pcp, dscp
+std::string_view Name(v1::Verdict verdict);      // PASS, FAIL, UNKNOWN
+std::string_view Name(v1::Severity severity);    // info, warning, error, critical
+std::string_view Name(v1::Scope scope);          // port, device, node, rail, fleet
+std::string_view Name(v1::FindingState state);   // open, resolved
+std::string_view Name(v1::ProbeStatus status);   // ok, refused, timed out
+std::string_view Name(v1::CampaignState state);  // running, done, cancelled
+std::string_view Name(v1::GapCode code);         // NOT_FOUND
 
 // "rc_write_latency", the name of the oneof arm; empty when none is set.
 std::string_view ProbeKindName(const v1::ProbeSpec& spec);

@@ -24,12 +24,14 @@ v1::NetInterface SettingsOnly(v1::NetInterface netdev) {
   }
   return netdev;
 }
-const v1::RdmaDevice& SettingsOnly(const v1::RdmaDevice& device) { return device; }
+const v1::RdmaDevice& SettingsOnly(const v1::RdmaDevice& device) {
+  return device;
+}
 
 template <class T>
 bool SameList(const RepeatedPtrField<T>& a, const RepeatedPtrField<T>& b) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [](const T& x, const T& y) { return Same(x, y); });
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                            [](const T& x, const T& y) { return Same(x, y); });
 }
 
 template <class T>

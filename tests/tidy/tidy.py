@@ -8,6 +8,7 @@ import pathlib
 import sys
 
 import catalogs
+import quotes
 import texts
 import walls
 from tree import Tree
@@ -23,6 +24,7 @@ CHECKS = (
     walls.check_own_header_first,
     walls.check_words,
     catalogs.check_catalogs,
+    quotes.check_quotes,
 )
 
 

@@ -9,6 +9,7 @@ import unittest
 
 import catalogs
 import cpp
+import quotes
 import texts
 import tidy
 import walls
@@ -175,6 +176,30 @@ class Catalogs(unittest.TestCase):
             "daemon/CMakeLists.txt": self.LISTS, "docs/RULES.md": "| `port_up` | and dups |\n",
             "tests/unit/a_test.cc": "TEST(PortUp, Works) {}\nTEST(Dup, Works) {}\n"}),
             ["daemon/CMakeLists.txt:5: Rule dup"])
+
+
+class Quotes(unittest.TestCase):
+    def page(self, path, text):
+        return {"docs/A.md": f"# A\n\n<!-- from {path} -->\n```cpp\n{text}```\n"}
+
+    def test_an_example_is_quoted_whole(self):
+        example = {"tests/examples/a.cc": "int a;\nint b;\n"}
+        self.assertEqual(breaches(quotes.check_quotes, example | self.page(
+            "tests/examples/a.cc", "int a;\nint b;\n")), [])
+        self.assertEqual(breaches(quotes.check_quotes, example | self.page(
+            "tests/examples/a.cc", "int a;\n")), ["docs/A.md:3: tests/examples/a.cc"])
+        self.assertEqual(breaches(quotes.check_quotes, example), ["tests/examples/a.cc:1: example"])
+
+    def test_of_other_files_whole_lines(self):
+        code = {"base/a.cc": "int a;\n  int b;\nint c;\n"}
+        self.assertEqual(breaches(quotes.check_quotes, code | self.page(
+            "base/a.cc", "  int b;\nint c;\n")), [])
+        self.assertEqual(breaches(quotes.check_quotes, code | self.page(
+            "base/a.cc", "int b;\n")), ["docs/A.md:3: base/a.cc"])
+        self.assertEqual(breaches(quotes.check_quotes, self.page("base/gone.cc", "int b;\n")),
+                         ["docs/A.md:3: base/gone.cc"])
+        self.assertEqual(breaches(quotes.check_quotes, code | {"docs/A.md": (
+            "<!-- from base/a.cc -->\n\n```cpp\nint a;\n```\n")}), ["docs/A.md:1: base/a.cc"])
 
 
 class Whole(unittest.TestCase):

@@ -1,7 +1,12 @@
 // The inspectors host_identity, net_interfaces, gpus and peer_memory, and the runner.
 #include <gmock/gmock.h>
 
+#include <fstream>
+#include <iterator>
+
+#include "base/text.h"
 #include "base/version.h"
+#include "tests/testing/paths.h"
 #include "tests/unit/inspect/small_node.h"
 
 namespace fabric::inspect {
@@ -166,6 +171,13 @@ TEST(Catalog, EveryInspectorHasANameAndASentence) {
               ElementsAre("host_identity", "rdma_devices", "gids", "netdev_map", "net_interfaces",
                           "rdma_ports", "dcb", "global_pause", "port_counters", "hw_counters",
                           "pause_counters", "gpus", "peer_memory"));
+}
+
+TEST(Catalog, ThePageSaysOfEachInspectorWhatItSaysOfItself) {
+  std::ifstream file(std::string(testing::kSourceDir) + "/docs/reference/INSPECTORS.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  for (const Inspector* inspector : AllInspectors())
+    EXPECT_THAT(page, HasSubstr(Format("\n| `{}` | {} | ", inspector->name, inspector->doc)));
 }
 
 }  // namespace

@@ -17,7 +17,9 @@ v1::NodeSnapshot Node() {
   return snapshot;
 }
 
-TEST(Difference, NothingForTheSame) { EXPECT_FALSE(Difference(Node(), Node(), true)); }
+TEST(Difference, NothingForTheSame) {
+  EXPECT_FALSE(Difference(Node(), Node(), true));
+}
 
 TEST(Difference, CountersOfPfcAreNoSetting) {
   v1::NodeSnapshot after = Node();

@@ -1,0 +1,39 @@
+#include "base/text.h"
+#include "daemon/rules/facts.h"
+#include "daemon/rules/rule.h"
+
+namespace fabric::rules {
+namespace {
+
+void Evaluate(const fleet::NodeView& node, Verdicts& out) {
+  for (const fleet::PortView& port : node.ports) {
+    const bool infiniband = port.port->link_layer() == v1::LINK_LAYER_INFINIBAND;
+    if (!infiniband || !IsUp(port)) continue;  // Does not apply: no verdict
+    if (!port.port->has_sm_lid())
+      Unreadable(port, "LID of the subnet manager", PortFile(port, "sm_lid"), out);
+    else if (port.port->sm_lid() != 0)
+      out.Pass();
+    else
+      out.Fail(port.Subject(), "no subnet manager, expected one",
+               {ToEvidence(*port.node, {.what = "LID of the subnet manager",
+                                        .expected = "not 0",
+                                        .seen = "0",
+                                        .source = PortFile(port, "sm_lid"),
+                                        .basis = "rule"})},
+               {ToRemedy({.command = "sminfo"})});
+  }
+}
+
+}  // namespace
+
+extern const Rule subnet_manager_present = {
+    .id = "subnet_manager_present",
+    .title = "An InfiniBand port that is up knows its subnet manager",
+    .severity = v1::SEVERITY_ERROR,
+    .scope = v1::SCOPE_PORT,
+    .why = "Without one the port keeps its addresses, but nothing that changes is learnt any more.",
+    .source = "InfiniBand specification, PortInfo:MasterSMLID",
+    .evaluate_node = Evaluate,
+};
+
+}  // namespace fabric::rules
