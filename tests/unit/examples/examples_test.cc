@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "agents/probe/probe.h"
 #include "tests/testing/fake_verbs.h"
 #include "tests/unit/ctl/fake_client.h"
 #include "tests/unit/inspect/small_node.h"
