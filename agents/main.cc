@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "agents/command_line.h"
+#include "agents/config.h"
 #include "agents/host/machine.h"
 #include "agents/inspect/ibdev2netdev.h"
 #include "agents/inspect/inspector.h"
@@ -33,38 +34,6 @@ namespace fabric::agent {
 namespace {
 
 constexpr int kUsage = 2;
-
-constexpr Setting kSettings[] = {
-    {.name = "config", .type = SettingType::kPath, .doc = "File with settings, YAML."},
-    {.name = "controller",
-     .type = SettingType::kAddress,
-     .doc = "Where fabricd takes agents.",
-     .required = true},
-    {.name = "metrics",
-     .type = SettingType::kAddress,
-     .doc = "Where to serve /metrics, usually on port 9417; nothing listens when it is not set."},
-    {.name = "node", .doc = "Name of this node; the host name when it is not set."},
-    {.name = "root",
-     .type = SettingType::kPath,
-     .fallback = "/",
-     .doc = "A captured tree to inspect instead of this machine."},
-    {.name = "interval",
-     .type = SettingType::kDuration,
-     .fallback = "1s",
-     .min = "100ms",
-     .max = "1h",
-     .doc = "How often the machine is inspected."},
-    {.name = "counters-interval",
-     .type = SettingType::kDuration,
-     .fallback = "5s",
-     .min = "100ms",
-     .max = "1h",
-     .doc = "How often changed counters are sent."},
-    {.name = "log-level",
-     .fallback = "info",
-     .choices = "debug|info|warning|error",
-     .doc = "The least that is logged."},
-};
 
 std::vector<std::string> InspectorNames() {
   std::vector<std::string> names;
@@ -96,25 +65,36 @@ int Fail(const Status& status, int exit_status) {
   return exit_status;
 }
 
-// Until SIGTERM or SIGINT, which every thread has blocked. The watchdog is fed as long as
-// inspections go on.
-void AwaitSignal(const sigset_t& signals, Duration interval, Board& board) {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(interval);
-  const timespec timeout{.tv_sec = seconds.count(), .tv_nsec = (interval - seconds).count()};
+// How systemd's watchdog is fed: every `feed_interval` (zero: never) as long as inspections go on.
+struct Watchdog {
+  Duration feed_interval;
+  Duration stuck_after;  // No inspection has ended for so long
+};
+
+// Until SIGTERM or SIGINT, which every thread has blocked.
+void AwaitSignal(const sigset_t& signals, const Watchdog& watchdog, const Clock& clock,
+                 Board& board) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(watchdog.feed_interval);
+  const timespec timeout{.tv_sec = seconds.count(),
+                         .tv_nsec = (watchdog.feed_interval - seconds).count()};
   std::uint64_t inspections = 0;
+  SteadyTime inspected_at = clock.Now().steady;
   while (true) {
-    const int signal = interval > Duration::zero() ? sigtimedwait(&signals, nullptr, &timeout)
-                                                   : sigwaitinfo(&signals, nullptr);
+    const int signal = watchdog.feed_interval > Duration::zero()
+                           ? sigtimedwait(&signals, nullptr, &timeout)
+                           : sigwaitinfo(&signals, nullptr);
     if (signal > 0) return log::Info("stopping: {}", signal == SIGTERM ? "SIGTERM" : "SIGINT");
-    if (const std::uint64_t now = board.inspections(); now != inspections) {
-      inspections = now;
-      Notify("WATCHDOG=1");
-    }
+    const SteadyTime now = clock.Now().steady;
+    if (board.inspections() != inspections) inspected_at = now;
+    inspections = board.inspections();
+    if (now - inspected_at < watchdog.stuck_after) Notify("WATCHDOG=1");
   }
 }
 
 int Run(const Settings& settings) {
-  const Duration watchdog = WatchdogInterval();
+  // Settings may ask for an inspection an hour; one that takes a minute is stuck all the same.
+  const Watchdog watchdog{.feed_interval = WatchdogInterval(),
+                          .stuck_after = settings.Duration("interval") + std::chrono::minutes(1)};
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
@@ -168,7 +148,7 @@ int Run(const Settings& settings) {
   std::jthread talking([&](const std::stop_token& stop) { loop.Run(stop); });
 
   Notify("READY=1");
-  AwaitSignal(signals, watchdog, board);
+  AwaitSignal(signals, watchdog, clock, board);
   Notify("STOPPING=1");
   inspecting.request_stop();
   talking.request_stop();
@@ -178,13 +158,13 @@ int Run(const Settings& settings) {
 int RunWithArguments(const std::vector<std::string>& words) {
   std::vector<const char*> args;
   for (const std::string& word : words) args.push_back(word.c_str());
-  const auto settings = Settings::Load(kSettings, args);
+  const auto settings = Settings::Load(AgentSettings(), args);
   if (!settings.ok()) return Fail(settings.status(), kUsage);
   switch (settings->request()) {
     case Request::kRun: return Run(*settings);
     case Request::kHelp:
       std::fputs(("fabric-agent run: inspect and probe for a controller, until stopped.\n\n" +
-                  SettingsHelp(kSettings))
+                  SettingsHelp(AgentSettings()))
                      .c_str(),
                  stdout);
       return 0;

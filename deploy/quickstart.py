@@ -300,8 +300,8 @@ def rest(options):
 def parse(words):
     parser = argparse.ArgumentParser(
         prog="deploy/quickstart", allow_abbrev=False,
-        description="Builds fabricd and shows it at work: on this machine's RDMA devices, or, where "
-                    "there are none, on a lab of guests with soft-RoCE.",
+        description="Builds fabricd and shows it at work: on this machine's RDMA devices, or, "
+                    "where there are none, on a lab of guests with soft-RoCE.",
         epilog="Exit status: 0 all went as planned, 1 something did not, 2 usage.")
     parser.add_argument("--nodes", type=int, default=3, metavar="N", help="guests in the lab (3)")
     parser.add_argument("--once", action="store_true", help="end after printing")

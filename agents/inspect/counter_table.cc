@@ -43,6 +43,8 @@ constexpr PortRegister kPortRegisters[] = {
 // A name of ethtool -S; '#' stands for the digit of a priority or class, '?' for r or t of rx, tx.
 constexpr std::string_view kPauseCounters[] = {
     // mlx5
+    "?x_prio#_bytes",
+    "?x_bytes_phy",
     "rx_prio#_discards",
     "rx_prio#_buf_discard",
     "rx_prio#_cong_discard",

@@ -68,7 +68,7 @@ Status InspectGpus(const Host& host, v1::NodeSnapshot& out) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, PlainNames(host, kDevices, all));
   for (const std::string& name : names) {
     const Gaps gaps{.snapshot = out, .inspector = kName, .subject = name};
-    const std::string path = std::string(kDevices) + "/" + name;
+    const std::string path = Format("{}/{}", kDevices, name);
     const auto address = ParsePciAddress(name);
     const Result<Attributes> files = Attributes::Open(host, path, gaps);
     if (!address.ok())

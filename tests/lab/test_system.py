@@ -18,6 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent.parent / "deploy")]
 
 # pylint: disable=wrong-import-position
+import dashboard
 import quickstart
 from fabriclab import Lab
 
@@ -216,7 +217,16 @@ class TestSystem(unittest.TestCase):
     def first_port_event(lines):
         return next(event for event in map(json.loads, lines) if "port" in event)
 
-    def test_09_errors_help(self):
+    def test_09_every_query_of_the_dashboard_has_data(self):
+        self.assertEqual(self.ctl("probe", "run", "--iterations", "50").returncode, 0)
+        agents = {node: self.lab.metrics(node) for node in self.lab.nodes}
+        with dashboard.start_prometheus(self.folder / "prometheus", self.controller.rest,
+                                        agents) as prometheus:
+            dashboard.wait_until_scraped(prometheus)
+            self.assertEqual(dashboard.empty_queries(
+                prometheus, quickstart.ROOT / "deploy/grafana/fabricd.json"), [])
+
+    def test_10_errors_help(self):
         done = self.ctl("nodes", controller="127.0.0.1:1")
         self.assertEqual(done.returncode, 3)
         self.assertRegex(done.stderr, r"^fabricctl: .*127\.0\.0\.1:1.*\n$")

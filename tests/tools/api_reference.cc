@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "agents/config.h"
 #include "base/settings.h"
 #include "base/version.h"
 #include "daemon/api/metrics.h"
@@ -20,10 +21,11 @@ constexpr std::string_view kApiHead = R"(# API
 Generated from `proto/fabric/v1/fabric.proto` by `api_reference`; do not edit.
 
 Every call goes over gRPC (`fabric.v1.Fabric`, server reflection is on) and over REST with JSON by
-the protobuf mapping: field names as below, 64-bit numbers as strings, times as RFC 3339, fields
-that are not set left out. Path and query parameters set fields of the request; repeat a parameter
-for a list; enumerators go by name or by their last words, `min_severity=error`. Add `?pretty` for
-people.
+the protobuf mapping: field names as below, 64-bit numbers as strings, times as RFC 3339. A field
+that may be missing (`optional`, or a message) is left out when it is; every other one is always
+there, so that 0 and "not read" stay two things. Path and query parameters set fields of the
+request; repeat a parameter for a list; enumerators go by name or by their last words,
+`min_severity=error`. Add `?pretty` for people.
 
 Errors have the HTTP status of their code and a body like
 `{"code":5,"message":"no node 'n9'","status":"NOT_FOUND"}`.
@@ -64,8 +66,9 @@ std::vector<GeneratedPage> ApiReferencePages(const std::string& descriptors) {
       {"API.md", std::string(kApiHead) + ApiReference(*service) + std::string(kMetricsHead) +
                      MetricsReference()},
       {"openapi.json", OpenApiJson(*service, kVersion)},
-      {"SETTINGS.md",
-       std::string(kSettingsHead) + SettingsReference("fabricd", ControllerSettings())},
+      {"SETTINGS.md", std::string(kSettingsHead) +
+                          SettingsReference("fabricd", ControllerSettings()) + "\n" +
+                          SettingsReference("fabric-agent run", agent::AgentSettings())},
   };
 }
 

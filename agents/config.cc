@@ -1,0 +1,44 @@
+#include "agents/config.h"
+
+namespace fabric::agent {
+namespace {
+
+constexpr Setting kSettings[] = {
+    {.name = "config", .type = SettingType::kPath, .doc = "File with settings, YAML."},
+    {.name = "controller",
+     .type = SettingType::kAddress,
+     .doc = "Where fabricd takes agents.",
+     .required = true},
+    {.name = "metrics",
+     .type = SettingType::kAddress,
+     .doc = "Where to serve /metrics, usually on port 9417; nothing listens when it is not set."},
+    {.name = "node", .doc = "Name of this node; the host name when it is not set."},
+    {.name = "root",
+     .type = SettingType::kPath,
+     .fallback = "/",
+     .doc = "A captured tree to inspect instead of this machine."},
+    {.name = "interval",
+     .type = SettingType::kDuration,
+     .fallback = "1s",
+     .min = "100ms",
+     .max = "1h",
+     .doc = "How often the machine is inspected."},
+    {.name = "counters-interval",
+     .type = SettingType::kDuration,
+     .fallback = "5s",
+     .min = "100ms",
+     .max = "1h",
+     .doc = "How often changed counters are sent."},
+    {.name = "log-level",
+     .fallback = "info",
+     .choices = "debug|info|warning|error",
+     .doc = "The least that is logged."},
+};
+
+}  // namespace
+
+std::span<const Setting> AgentSettings() {
+  return kSettings;
+}
+
+}  // namespace fabric::agent
