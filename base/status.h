@@ -79,7 +79,8 @@ class [[nodiscard]] Result {
     assert(ok());
     return std::get<T>(state_);
   }
-  T&& operator*() && {
+  // By value: a reference into the dying Result would dangle in `for (auto& x : *List())`.
+  T operator*() && {
     assert(ok());
     return std::get<T>(std::move(state_));
   }

@@ -1,12 +1,14 @@
-# fabric_test(<name> SOURCES <file>... LIBRARIES <target>...)
+# fabric_test(<name> [NO_PCH] SOURCES <file>... LIBRARIES <target>...)
 #
 # One test program of GoogleTest cases, run by ctest under its own name with label "unit". Tests
 # find the repository in the macro-free constant fabric::testing::kSourceDir (tests/testing/paths.h).
+# NO_PCH is for tests whose libraries bring compiler flags (gRPC's -pthread) that the shared
+# precompiled header was not made with.
 function(fabric_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "NO_PCH" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} fabric_testing GTest::gmock GTest::gtest_main)
-  if(FABRIC_PCH)
+  if(FABRIC_PCH AND NOT ARG_NO_PCH)
     target_precompile_headers(${name} REUSE_FROM fabric_test_pch)
   endif()
   add_test(NAME ${name} COMMAND ${name})

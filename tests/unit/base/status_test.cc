@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <type_traits>
+#include <vector>
+
 namespace fabric {
 namespace {
 
@@ -31,6 +35,15 @@ TEST(Result, PassesTheFirstFailureOn) {
   EXPECT_EQ(*Quarter(12), 3);
   EXPECT_EQ(Quarter(6).status().message(), "odd");
   EXPECT_EQ(CodeName(Quarter(6).status().code()), "INVALID_ARGUMENT");
+}
+
+// Otherwise a loop over the value of a temporary would read freed memory.
+TEST(Result, GivesTheValueOfATemporaryByValue) {
+  static_assert(std::is_same_v<decltype(*Quarter(12)), int>);
+  std::string seen;
+  for (const std::string& word : *Result<std::vector<std::string>>({"rail0", "rail1"}))
+    seen += word;
+  EXPECT_EQ(seen, "rail0rail1");
 }
 
 }  // namespace
