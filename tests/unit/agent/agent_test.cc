@@ -58,15 +58,22 @@ std::string Whole(std::uint32_t mtu, std::uint64_t packets) {
   return "send " + ToJson(message, false);
 }
 
+// What Output says of a message, from the fields that matter.
+std::string Sent(const std::string& json) {
+  v1::AgentMessage message;
+  EXPECT_EQ(FromJson(json, message), Status());
+  return "send " + ToJson(message, false);
+}
+
 std::string MtuChange(std::uint32_t mtu) {
-  return R"(send {"change":{"net_interfaces":[{"name":"rail0","mtu_bytes":)" + std::to_string(mtu) +
-         "}]}}";
+  return Sent(R"({"change":{"net_interfaces":[{"name":"rail0","mtu_bytes":)" + std::to_string(mtu) +
+              "}]}}");
 }
 
 std::string CountersChange(std::uint64_t packets) {
   const std::string counter = R"({"name":"rx","value":")" + std::to_string(packets) + R"("})";
-  return R"(send {"change":{"counters":{"sets":[{"netdev":"rail0","counters":[)" + counter +
-         "]}]}}}";
+  return Sent(R"({"change":{"counters":{"sets":[{"netdev":"rail0","counters":[)" + counter +
+              "]}]}}}");
 }
 
 class AgentTest : public ::testing::Test {
@@ -115,9 +122,9 @@ TEST_F(AgentTest, SaysHelloThenOneWholeSnapshot) {
   agent.OnSnapshot(Snapshot(4200, 1), At({}));
   agent.Tick(At({}));
   agent.OnConnected(At({}));
-  EXPECT_EQ(
-      output.Take(),
-      (Did{"dial", R"(send {"hello":{"node":{"name":"n1"},"probe_kinds":["rc_write_latency"]}})"}));
+  EXPECT_EQ(output.Take(),
+            (Did{"dial",
+                 Sent(R"({"hello":{"node":{"name":"n1"},"probe_kinds":["rc_write_latency"]}})")}));
   EXPECT_FALSE(agent.connected());
   Welcome({});
   EXPECT_TRUE(agent.connected());
