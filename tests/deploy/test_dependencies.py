@@ -6,7 +6,7 @@ import subprocess
 
 from deploytest import DEPLOY, ROOT, DeployTest, main
 
-LINE = re.compile(r"(\w+) +([a-z0-9][a-z0-9.+-]+)")
+LINE = re.compile(r"(\w+) +([a-z0-9][a-z0-9.+|-]+)")
 # Who installs groups: shell scripts by name, the quickstart with its own function.
 USES = (("tests/run", r"install-dependencies((?: \w+)+)"),
         ("deploy/quickstart", r'install-dependencies"((?: \w+)+)'),
