@@ -254,7 +254,8 @@ Duration Arguments::Time(std::string_view name) const {
 std::vector<std::string> Arguments::Words(std::string_view name) const {
   std::vector<std::string> words;
   if (!Has(name)) return words;
-  for (const std::string_view word : Split(Text(name), ',')) words.emplace_back(word);
+  const std::string text = Text(name);  // Split() only points into it.
+  for (const std::string_view word : Split(text, ',')) words.emplace_back(word);
   return words;
 }
 

@@ -33,8 +33,8 @@ std::multiset<std::string> Pairs(const Plan& plan) {
   std::multiset<std::string> pairs;
   for (const auto& round : plan.rounds) {
     for (const PairTask& task : round) {
-      const auto [a, b] = std::minmax(NameOf(task.from), NameOf(task.to));
-      pairs.insert(Format("{} {}", std::string(a), std::string(b)));
+      const auto [a, b] = std::minmax({NameOf(task.from), NameOf(task.to)});
+      pairs.insert(Format("{} {}", a, b));
     }
   }
   return pairs;
