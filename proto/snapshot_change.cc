@@ -1,5 +1,6 @@
 #include "proto/snapshot_change.h"
 
+#include <google/protobuf/descriptor.h>
 #include <google/protobuf/util/message_differencer.h>
 
 #include <algorithm>
@@ -9,6 +10,8 @@
 namespace fabric {
 namespace {
 
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
 using google::protobuf::RepeatedPtrField;
 using google::protobuf::util::MessageDifferencer;
 
@@ -60,6 +63,40 @@ void ApplyByName(const RepeatedPtrField<T>& changed, const RepeatedPtrField<std:
   for (auto& [name, element] : by_name) elements.Add()->Swap(&element);
 }
 
+// Fields of NodeSnapshot that a change carries in a way of its own, or that never change.
+bool HasItsOwnWay(const FieldDescriptor& field) {
+  switch (field.number()) {
+    case v1::NodeSnapshot::kTakenAtFieldNumber:
+    case v1::NodeSnapshot::kRdmaDevicesFieldNumber:
+    case v1::NodeSnapshot::kNetInterfacesFieldNumber:
+    case v1::NodeSnapshot::kCountersFieldNumber: return true;
+    default: return false;
+  }
+}
+
+bool SameField(const v1::NodeSnapshot& a, const v1::NodeSnapshot& b, const FieldDescriptor& field) {
+  MessageDifferencer differencer;
+  return differencer.CompareWithFields(a, b, {&field}, {&field});
+}
+
+// Makes `field` of `to` what it is in `from`.
+void CopyField(const v1::NodeSnapshot& from, const FieldDescriptor& field, v1::NodeSnapshot& to) {
+  v1::NodeSnapshot copy = from;
+  copy.GetReflection()->SwapFields(&copy, &to, {&field});
+}
+
+bool DiffRest(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after,
+              v1::SnapshotChange& change) {
+  const Descriptor& type = *v1::NodeSnapshot::descriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    if (HasItsOwnWay(field) || SameField(before, after, field)) continue;
+    change.add_fields(field.name());
+    CopyField(after, field, *change.mutable_rest());
+  }
+  return change.fields_size() > 0;
+}
+
 }  // namespace
 
 std::optional<v1::SnapshotChange> Difference(const v1::NodeSnapshot& before,
@@ -69,23 +106,7 @@ std::optional<v1::SnapshotChange> Difference(const v1::NodeSnapshot& before,
                         *change.mutable_removed_rdma_devices());
   any |= DiffByName(before.net_interfaces(), after.net_interfaces(),
                     *change.mutable_net_interfaces(), *change.mutable_removed_net_interfaces());
-  if (!SameList(before.gpus(), after.gpus())) {
-    *change.mutable_gpus()->mutable_gpus() = after.gpus();
-    any = true;
-  }
-  if (before.has_peer_memory() != after.has_peer_memory() ||
-      !Same(before.peer_memory(), after.peer_memory())) {
-    *change.mutable_peer_memory() = after.peer_memory();
-    any = true;
-  }
-  if (!SameList(before.gaps(), after.gaps())) {
-    *change.mutable_gaps()->mutable_gaps() = after.gaps();
-    any = true;
-  }
-  if (!Same(before.node(), after.node())) {
-    *change.mutable_node() = after.node();
-    any = true;
-  }
+  any |= DiffRest(before, after, change);
   if (with_counters && !SameList(before.counters(), after.counters())) {
     *change.mutable_counters()->mutable_sets() = after.counters();
     any = true;
@@ -101,11 +122,13 @@ void Apply(const v1::SnapshotChange& change, v1::NodeSnapshot& snapshot) {
               *snapshot.mutable_rdma_devices());
   ApplyByName(change.net_interfaces(), change.removed_net_interfaces(),
               *snapshot.mutable_net_interfaces());
-  if (change.has_gpus()) *snapshot.mutable_gpus() = change.gpus().gpus();
-  if (change.has_peer_memory()) *snapshot.mutable_peer_memory() = change.peer_memory();
-  if (change.has_gaps()) *snapshot.mutable_gaps() = change.gaps().gaps();
-  if (change.has_node()) *snapshot.mutable_node() = change.node();
   if (change.has_counters()) *snapshot.mutable_counters() = change.counters().sets();
+  for (const std::string& name : change.fields()) {
+    const FieldDescriptor* const field = v1::NodeSnapshot::descriptor()->FindFieldByName(name);
+    // Of a newer agent, or one that no change may carry like this.
+    if (field == nullptr || HasItsOwnWay(*field)) continue;
+    CopyField(change.rest(), *field, snapshot);
+  }
 }
 
 }  // namespace fabric

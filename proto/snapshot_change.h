@@ -14,7 +14,8 @@ namespace fabric {
 std::optional<v1::SnapshotChange> Difference(const v1::NodeSnapshot& before,
                                              const v1::NodeSnapshot& after, bool with_counters);
 
-// Replaces, adds and removes elements. Order of elements stays by key.
+// Replaces, adds and removes elements. Order of elements stays by key. Fields that this program does
+// not know are skipped.
 void Apply(const v1::SnapshotChange& change, v1::NodeSnapshot& snapshot);
 
 }  // namespace fabric

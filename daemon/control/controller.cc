@@ -34,7 +34,7 @@ void CheckTakenAt(google::protobuf::Timestamp& at, Moment now) {
 bool ChangesSettings(const v1::SnapshotChange& change) {
   return change.rdma_devices_size() > 0 || change.removed_rdma_devices_size() > 0 ||
          change.net_interfaces_size() > 0 || change.removed_net_interfaces_size() > 0 ||
-         change.has_gpus() || change.has_peer_memory() || change.has_gaps() || change.has_node();
+         change.fields_size() > 0;
 }
 
 }  // namespace
