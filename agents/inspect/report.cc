@@ -1,71 +1,15 @@
 #include "agents/inspect/report.h"
 
-#include <algorithm>
 #include <vector>
 
+#include "agents/inspect/report_lossless.h"
+#include "agents/inspect/report_table.h"
 #include "base/text.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
 
 namespace fabric::inspect {
 namespace {
-
-constexpr std::string_view kAbsent = "-";
-constexpr std::size_t kColumnGap = 2;
-
-std::string OrAbsent(std::string_view text) {
-  return std::string(text.empty() ? kAbsent : text);
-}
-
-template <class T>
-std::string NumberIf(bool there, const T& value) {
-  return there ? Format("{}", value) : std::string(kAbsent);
-}
-
-template <class Enum>
-std::string NameIf(bool there, Enum value) {
-  return std::string(there ? Name(value) : kAbsent);
-}
-
-std::string RateIf(bool there, std::uint64_t bps) {
-  return there ? BitRate(static_cast<double>(bps)) : std::string(kAbsent);
-}
-
-// Columns as wide as their widest cell, two blanks apart; the last one is not filled up.
-class Section {
- public:
-  Section(std::string title, std::vector<std::string> header)
-      : title_(std::move(title)), rows_{std::move(header)} {}
-
-  void Row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-
-  // `empty` is the line printed where there are no rows.
-  std::string Text(std::string_view empty) const {
-    std::string text = title_ + "\n";
-    if (rows_.size() == 1) return text + Format("  {}\n\n", empty);
-    std::vector<std::size_t> widths(rows_[0].size());
-    for (const auto& row : rows_)
-      for (std::size_t column = 0; column < row.size(); ++column)
-        widths[column] = std::max(widths[column], row[column].size());
-    for (const auto& row : rows_) {
-      std::string line;
-      for (std::size_t column = 0; column < row.size(); ++column)
-        line += Format("{:<{}}", row[column], widths[column] + kColumnGap);
-      text += "  " + line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-    }
-    return text + "\n";
-  }
-
- private:
-  std::string title_;
-  std::vector<std::vector<std::string>> rows_;
-};
-
-const v1::NetInterface* FindNetdev(const v1::NodeSnapshot& snapshot, const std::string& name) {
-  for (const v1::NetInterface& netdev : snapshot.net_interfaces())
-    if (netdev.name() == name) return &netdev;
-  return nullptr;
-}
 
 std::string PortName(const v1::RdmaDevice& device, const v1::Port& port) {
   return Format("{}/{}", device.name(), port.number());
@@ -122,65 +66,6 @@ std::string PortsText(const v1::NodeSnapshot& snapshot) {
     }
   }
   return section.Text("none");
-}
-
-// "0-7:0 8-15:1": runs of DSCPs that share a priority.
-std::string DscpMap(const v1::DcbConfig& dcb) {
-  std::vector<std::string> runs;
-  const auto& map = dcb.dscp_to_priority();
-  for (int begin = 0; begin < map.size();) {
-    int end = begin;
-    while (end + 1 < map.size() && map[end + 1] == map[begin]) ++end;
-    runs.push_back(begin == end ? Format("{}:{}", begin, map[begin])
-                                : Format("{}-{}:{}", begin, end, map[begin]));
-    begin = end + 1;
-  }
-  return OrAbsent(Join(runs, " "));
-}
-
-std::string DcbxText(const v1::DcbConfig& dcb) {
-  if (!dcb.has_dcbx()) return std::string(kAbsent);
-  std::vector<std::string> words;
-  if (dcb.dcbx().host()) words.emplace_back("host");
-  if (dcb.dcbx().lld_managed()) words.emplace_back("lld-managed");
-  if (dcb.dcbx().cee()) words.emplace_back("cee");
-  if (dcb.dcbx().ieee()) words.emplace_back("ieee");
-  if (dcb.dcbx().static_config()) words.emplace_back("static");
-  return words.empty() ? "none" : Join(words, " ");
-}
-
-// Shares of the traffic classes in percent; a class of strict priority is "s".
-std::string EtsText(const v1::DcbConfig& dcb) {
-  if (!dcb.has_ets()) return std::string(kAbsent);
-  constexpr std::uint32_t kStrict = 0;
-  std::vector<std::string> shares;
-  for (int tc = 0; tc < dcb.ets().tc_tx_bandwidth_percent_size(); ++tc) {
-    const bool strict = tc < dcb.ets().tc_algorithm_size() && dcb.ets().tc_algorithm(tc) == kStrict;
-    shares.push_back(strict ? "s" : Format("{}", dcb.ets().tc_tx_bandwidth_percent(tc)));
-  }
-  return OrAbsent(Join(shares, " "));
-}
-
-std::string LosslessText(const v1::NodeSnapshot& snapshot) {
-  Section section("Lossless settings", {"NETDEV", "PORT", "PFC", "TRUST", "GLOBAL PAUSE", "DCBX",
-                                        "ETS PERCENT", "DSCP:PRIORITY"});
-  for (const v1::RdmaDevice& device : snapshot.rdma_devices()) {
-    for (const v1::Port& port : device.ports()) {
-      if (port.link_layer() == v1::LINK_LAYER_INFINIBAND || port.netdev().empty()) continue;
-      const v1::NetInterface* const netdev = FindNetdev(snapshot, port.netdev());
-      if (netdev == nullptr) continue;
-      const v1::DcbConfig& dcb = netdev->dcb();
-      const v1::GlobalPause& pause = netdev->global_pause();
-      section.Row({netdev->name(), PortName(device, port),
-                   dcb.has_pfc() ? PriorityMask(dcb.pfc().enabled_mask()) : std::string(kAbsent),
-                   NameIf(dcb.has_trust(), dcb.trust()),
-                   netdev->has_global_pause()
-                       ? Format("rx {} tx {}", pause.rx() ? "on" : "off", pause.tx() ? "on" : "off")
-                       : std::string(kAbsent),
-                   DcbxText(dcb), EtsText(dcb), DscpMap(dcb)});
-    }
-  }
-  return section.Text("no RDMA over Ethernet");
 }
 
 std::string GidsText(const v1::NodeSnapshot& snapshot) {
