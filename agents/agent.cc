@@ -11,13 +11,6 @@ namespace {
 constexpr Duration kHeartbeatDefault = std::chrono::seconds(1);
 constexpr Duration kIdleTick = std::chrono::seconds(1);
 
-// Takes over a change without its counters, which stay as the controller has them.
-void CopySettings(const v1::NodeSnapshot& from, v1::NodeSnapshot& to) {
-  auto counters = std::move(*to.mutable_counters());
-  to = from;
-  *to.mutable_counters() = std::move(counters);
-}
-
 }  // namespace
 
 Agent::Agent(AgentOptions options, AgentOutput& output)
@@ -26,9 +19,9 @@ Agent::Agent(AgentOptions options, AgentOutput& output)
       backoff_(options_.backoff_min),
       random_(static_cast<std::minstd_rand::result_type>(options_.seed)) {}
 
-void Agent::OnSnapshot(v1::NodeSnapshot snapshot, Moment now) {
+void Agent::OnSnapshot(v1::NodeSnapshot snapshot, Moment) {
   latest_ = std::move(snapshot);
-  SendState(now);
+  SendState();
 }
 
 void Agent::OnConnected(Moment) {
@@ -63,7 +56,7 @@ void Agent::OnMessage(const v1::ControllerMessage& message, Moment now) {
       return output_.StartProbe(message.probe_assignment());
     case v1::ControllerMessage::kProbeStart: return output_.ContinueProbe(message.probe_start());
     case v1::ControllerMessage::kProbeStop: return output_.StopProbe(message.probe_stop());
-    case v1::ControllerMessage::kSnapshotRequest: sent_.reset(); return SendState(now);
+    case v1::ControllerMessage::kSnapshotRequest: sent_.reset(); return SendState();
     case v1::ControllerMessage::kWelcome:
     case v1::ControllerMessage::BODY_NOT_SET: return;  // Of a newer controller
   }
@@ -77,27 +70,20 @@ void Agent::OnWelcome(const v1::Welcome& welcome, Moment now) {
                             ? kHeartbeatDefault
                             : std::chrono::milliseconds(welcome.heartbeat_interval_ms());
   heartbeat_at_ = now.steady + heartbeat_interval_;
-  SendState(now);
+  SendState();
 }
 
-void Agent::SendState(Moment now) {
+void Agent::SendState() {
   if (state_ != State::kStreaming || !output_.Idle()) return;
   v1::AgentMessage message;
   if (!sent_) {
     *message.mutable_snapshot() = *latest_;
     sent_ = latest_;
-    counters_sent_at_ = now.steady;
     return output_.Send(message);
   }
-  const bool with_counters = now.steady - counters_sent_at_ >= options_.counters_interval;
-  auto change = Difference(*sent_, *latest_, with_counters);
+  auto change = Difference(*sent_, *latest_);
   if (!change) return;
-  if (with_counters) {
-    counters_sent_at_ = now.steady;
-    sent_ = latest_;
-  } else {
-    CopySettings(*latest_, *sent_);
-  }
+  sent_ = latest_;
   *message.mutable_change() = *std::move(change);
   output_.Send(message);
 }

@@ -33,7 +33,6 @@ class AgentOutput {
 
 struct AgentOptions {
   std::vector<std::string> probe_kinds;                   // That this agent can run.
-  Duration counters_interval = std::chrono::seconds(5);   // How often changed counters are sent.
   Duration backoff_min = std::chrono::milliseconds(500);  // Doubles with each failure, with jitter
   Duration backoff_max = std::chrono::seconds(30);        // of half of it, up to this.
   Duration welcome_max = std::chrono::seconds(10);  // From Dial() to the controller's Welcome.
@@ -58,7 +57,7 @@ class Agent {
   enum class State { kWaiting, kDialing, kGreeting, kStreaming, kHangingUp };
 
   void OnWelcome(const v1::Welcome& welcome, Moment now);
-  void SendState(Moment now);  // A whole snapshot, or what has changed since the last one.
+  void SendState();  // A whole snapshot, or what has changed since the last one.
 
   const AgentOptions options_;
   AgentOutput& output_;
@@ -70,7 +69,6 @@ class Agent {
   std::minstd_rand random_;
   std::optional<v1::NodeSnapshot> latest_;
   std::optional<v1::NodeSnapshot> sent_;  // What the controller has. Empty: wants a whole one.
-  SteadyTime counters_sent_at_{};
   Duration heartbeat_interval_{};
   SteadyTime heartbeat_at_{};
   std::uint64_t heartbeat_sequence_ = 0;

@@ -115,10 +115,7 @@ int Run(const Settings& settings) {
   const auto find_device = [&board](const std::string& name) { return board.FindDevice(name); };
   probe::ProbeRunner probes({}, host.verbs, clock, find_device, reports);
   LinkAndProbes output(link, probes);
-  Agent agent({.probe_kinds = ProbeKindNames(),
-               .counters_interval = settings.Duration("counters-interval"),
-               .seed = std::random_device()()},
-              output);
+  Agent agent({.probe_kinds = ProbeKindNames(), .seed = std::random_device()()}, output);
 
   std::unique_ptr<MetricsEndpoint> metrics;
   if (settings.Has("metrics")) {

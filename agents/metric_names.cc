@@ -6,6 +6,7 @@ namespace {
 constexpr auto kPort = v1::COUNTER_SOURCE_PORT;
 constexpr auto kHw = v1::COUNTER_SOURCE_HW;
 constexpr auto kEthtool = v1::COUNTER_SOURCE_ETHTOOL;
+constexpr auto kDcb = v1::COUNTER_SOURCE_DCB;
 
 // Sources: drivers/infiniband/core/sysfs.c and the drivers' own tables (hw/mlx5/counters.c,
 // hw/mlx4/main.c, hw/bnxt_re/hw_counters.c, hw/irdma/verbs.c, sw/rxe/rxe_hw_counters.c, ethtool
@@ -250,6 +251,9 @@ constexpr CounterName kCounterNames[] = {
     {kEthtool, "link_down_events_phy", "fabric_netdev_link_downs_total",
      "Times the link went down."},
     {kEthtool, "link_down_events", "fabric_netdev_link_downs_total", "Times the link went down."},
+    {kDcb, "pfc_requests_prio#", "fabric_netdev_pfc_frames_sent_total", "PFC frames sent."},
+    {kDcb, "pfc_indications_prio#", "fabric_netdev_pfc_frames_received_total",
+     "PFC frames received."},
 };
 
 // Whether `name` is `pattern` with a digit for its '#'; sets `priority` to that digit.

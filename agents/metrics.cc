@@ -82,12 +82,6 @@ void AddPfc(const std::string& netdev, const v1::Pfc& pfc, MetricFamilies& out) 
     const Labels labels = {{"netdev", netdev}, {"priority", Format("{}", priority)}};
     out.Gauge("fabric_netdev_pfc_enabled", "1 when the priority is lossless.", labels,
               pfc.enabled_mask() >> priority & 1);
-    if (priority < pfc.requests_size())
-      out.Counter("fabric_netdev_pfc_frames_sent_total", "PFC frames sent.", labels,
-                  Number(pfc.requests(priority)));
-    if (priority < pfc.indications_size())
-      out.Counter("fabric_netdev_pfc_frames_received_total", "PFC frames received.", labels,
-                  Number(pfc.indications(priority)));
   }
 }
 

@@ -19,24 +19,6 @@ bool Same(const google::protobuf::Message& a, const google::protobuf::Message& b
   return a.SerializeAsString() == b.SerializeAsString() || MessageDifferencer::Equals(a, b);
 }
 
-// A netdev without the frame counters that ride along with its PFC setting.
-v1::NetInterface SettingsOnly(v1::NetInterface netdev) {
-  if (netdev.has_dcb() && netdev.dcb().has_pfc()) {
-    netdev.mutable_dcb()->mutable_pfc()->clear_requests();
-    netdev.mutable_dcb()->mutable_pfc()->clear_indications();
-  }
-  return netdev;
-}
-const v1::RdmaDevice& SettingsOnly(const v1::RdmaDevice& device) {
-  return device;
-}
-
-template <class T>
-bool SameList(const RepeatedPtrField<T>& a, const RepeatedPtrField<T>& b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
-                                            [](const T& x, const T& y) { return Same(x, y); });
-}
-
 template <class T>
 bool DiffByName(const RepeatedPtrField<T>& before, const RepeatedPtrField<T>& after,
                 RepeatedPtrField<T>& changed, RepeatedPtrField<std::string>& removed) {
@@ -44,8 +26,7 @@ bool DiffByName(const RepeatedPtrField<T>& before, const RepeatedPtrField<T>& af
   for (const T& element : before) old[element.name()] = &element;
   for (const T& element : after) {
     const auto found = old.find(element.name());
-    if (found == old.end() || !Same(SettingsOnly(*found->second), SettingsOnly(element)))
-      *changed.Add() = element;
+    if (found == old.end() || !Same(*found->second, element)) *changed.Add() = element;
     if (found != old.end()) old.erase(found);
   }
   for (const auto& [name, element] : old) *removed.Add() = name;
@@ -100,17 +81,13 @@ bool DiffRest(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after,
 }  // namespace
 
 std::optional<v1::SnapshotChange> Difference(const v1::NodeSnapshot& before,
-                                             const v1::NodeSnapshot& after, bool with_counters) {
+                                             const v1::NodeSnapshot& after) {
   v1::SnapshotChange change;
   bool any = DiffByName(before.rdma_devices(), after.rdma_devices(), *change.mutable_rdma_devices(),
                         *change.mutable_removed_rdma_devices());
   any |= DiffByName(before.net_interfaces(), after.net_interfaces(),
                     *change.mutable_net_interfaces(), *change.mutable_removed_net_interfaces());
   any |= DiffRest(before, after, change);
-  if (with_counters && !SameList(before.counters(), after.counters())) {
-    *change.mutable_counters()->mutable_sets() = after.counters();
-    any = true;
-  }
   if (!any) return std::nullopt;
   if (after.has_taken_at()) *change.mutable_taken_at() = after.taken_at();
   return change;
@@ -122,7 +99,6 @@ void Apply(const v1::SnapshotChange& change, v1::NodeSnapshot& snapshot) {
               *snapshot.mutable_rdma_devices());
   ApplyByName(change.net_interfaces(), change.removed_net_interfaces(),
               *snapshot.mutable_net_interfaces());
-  if (change.has_counters()) *snapshot.mutable_counters() = change.counters().sets();
   for (const std::string& name : change.fields()) {
     const FieldDescriptor* const field = v1::NodeSnapshot::descriptor()->FindFieldByName(name);
     // Of a newer agent, or one that no change may carry like this.

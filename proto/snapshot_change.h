@@ -8,14 +8,13 @@
 
 namespace fabric {
 
-// What must be applied to `before` to get `after`; empty when settings and counters are the same.
-// Settings are compared without taken_at and without the counters that ride in Pfc. When
-// `with_counters` is set and they differ, all counter sets are carried.
+// What must be applied to `before` to get `after`; empty when all settings are the same. Neither
+// taken_at nor counters are settings: those travel as samples, see counters.proto.
 std::optional<v1::SnapshotChange> Difference(const v1::NodeSnapshot& before,
-                                             const v1::NodeSnapshot& after, bool with_counters);
+                                             const v1::NodeSnapshot& after);
 
-// Replaces, adds and removes elements. Order of elements stays by key. Fields that this program does
-// not know are skipped.
+// Replaces, adds and removes elements. Order of elements stays by key. Fields that this program
+// does not know are skipped.
 void Apply(const v1::SnapshotChange& change, v1::NodeSnapshot& snapshot);
 
 }  // namespace fabric

@@ -21,8 +21,6 @@ void FillPfc(const host::DcbPfc& from, v1::Pfc& pfc) {
   pfc.set_capability(from.capability);
   pfc.set_mbc(from.mbc);
   pfc.set_delay(from.delay);
-  pfc.mutable_requests()->Add(from.requests.begin(), from.requests.end());
-  pfc.mutable_indications()->Add(from.indications.begin(), from.indications.end());
 }
 
 void FillEts(const host::DcbEts& from, v1::Ets& ets) {

@@ -18,14 +18,17 @@ void Add(const std::string& name, std::uint64_t value, v1::CounterSource source,
   counter.set_unit(std::string(UnitOf(name)));
 }
 
-// The kernel's own count of PFC frames, the only one with the same name for all vendors.
-void AddDcbCounters(const v1::Pfc& pfc, v1::CounterSet& set) {
-  for (int priority = 0; priority < pfc.requests_size(); ++priority)
-    Add(Format("pfc_requests_prio{}", priority), pfc.requests(priority), v1::COUNTER_SOURCE_DCB,
-        set);
-  for (int priority = 0; priority < pfc.indications_size(); ++priority)
-    Add(Format("pfc_indications_prio{}", priority), pfc.indications(priority),
-        v1::COUNTER_SOURCE_DCB, set);
+// The kernel's own count of PFC frames, the only one with the same name for all vendors: of
+// struct ieee_pfc, `requests` are frames sent and `indications` frames received.
+void AddDcbCounters(const host::DcbPfc& pfc, v1::CounterSet& set) {
+  for (std::size_t priority = 0; priority < pfc.requests.size(); ++priority) {
+    const auto add = [&](std::string_view driver, std::string_view neutral, std::uint64_t value) {
+      Add(Format("{}_prio{}", driver, priority), value, v1::COUNTER_SOURCE_DCB, set);
+      set.mutable_counters()->rbegin()->set_neutral(Format("{}_prio{}", neutral, priority));
+    };
+    add("pfc_requests", "pfc_tx_frames", pfc.requests[priority]);
+    add("pfc_indications", "pfc_rx_frames", pfc.indications[priority]);
+  }
 }
 
 // Strings come and go with the settings: mlx5 counts the pauses of priorities with PFC only. A
@@ -42,8 +45,13 @@ Status InspectPauseCounters(const Host& host, v1::NodeSnapshot& out) {
         if (IsPauseCounter(counter.name))
           Add(counter.name, counter.value, v1::COUNTER_SOURCE_ETHTOOL,
               NetdevCounters(out, netdev.name()));
-    if (netdev.dcb().has_pfc())
-      AddDcbCounters(netdev.dcb().pfc(), NetdevCounters(out, netdev.name()));
+    // Where the inspector of DCB took PFC for what it says; see its remark on bnxt_en.
+    if (!netdev.dcb().has_pfc()) continue;
+    const Result<host::DcbIeee> ieee = host.dcb.Ieee(netdev.name());
+    if (!ieee.ok())
+      AddGap(out, kName, netdev.name(), "netlink dcb " + netdev.name(), ieee.status());
+    else if (ieee->pfc)
+      AddDcbCounters(*ieee->pfc, NetdevCounters(out, netdev.name()));
   }
   return {};
 }

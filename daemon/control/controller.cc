@@ -101,6 +101,8 @@ Status Controller::OnMessage(SessionId id, const v1::AgentMessage& message, Mome
     case v1::AgentMessage::kProbeOutcome:
       campaigns_->OnOutcome(node, message.probe_outcome(), now);
       return {};
+    case v1::AgentMessage::kCounterTable:
+    case v1::AgentMessage::kCounterSample:
     case v1::AgentMessage::kHeartbeat:
     case v1::AgentMessage::BODY_NOT_SET:  // Of a newer agent: heard of all the same.
       return {};
@@ -164,7 +166,7 @@ Status Controller::OnChange(Session& session, v1::SnapshotChange change, Moment 
     sessions_->Send(session.id, message);
     return {};
   }
-  if (change.has_node()) change.mutable_node()->set_name(node);
+  change.mutable_rest()->mutable_node()->set_name(node);
   if (change.has_taken_at()) CheckTakenAt(*change.mutable_taken_at(), now);
   // Most changes are of counters alone, and a snapshot is no small thing to copy.
   const bool ports = change.rdma_devices_size() > 0 || change.removed_rdma_devices_size() > 0;

@@ -70,12 +70,6 @@ std::string MtuChange(std::uint32_t mtu) {
               "}]}}");
 }
 
-std::string CountersChange(std::uint64_t packets) {
-  const std::string counter = R"({"name":"rx","value":")" + std::to_string(packets) + R"("})";
-  return Sent(R"({"change":{"counters":{"sets":[{"netdev":"rail0","counters":[)" + counter +
-              "]}]}}}");
-}
-
 class AgentTest : public ::testing::Test {
  protected:
   Moment At(Duration time) const {
@@ -137,14 +131,10 @@ TEST_F(AgentTest, SendsNothingWhenNothingHasChanged) {
   EXPECT_EQ(output.Take(), Did{});
 }
 
-TEST_F(AgentTest, SendsAChangedSettingAtOnceAndCountersAfterTheirInterval) {
+TEST_F(AgentTest, SendsAChangedSettingAtOnceAndWithoutCounters) {
   Stream();
   agent.OnSnapshot(Snapshot(1500, 2), At(milliseconds(100)));
   EXPECT_EQ(output.Take(), Did{MtuChange(1500)});
-  agent.OnSnapshot(Snapshot(1500, 3), At(milliseconds(4999)));
-  EXPECT_EQ(output.Take(), Did{});
-  agent.OnSnapshot(Snapshot(1500, 4), At(seconds(5)));
-  EXPECT_EQ(output.Take(), Did{CountersChange(4)});
 }
 
 TEST_F(AgentTest, AChangeThatHadToWaitIsCarriedByTheNext) {

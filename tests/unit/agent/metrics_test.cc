@@ -20,8 +20,7 @@ constexpr std::string_view kNode = R"({
     "ports": [{"number": 1, "state": 4, "physical_state": 5, "link_layer": 2,
                "rate_bps": 400000000000, "active_mtu_bytes": 4096, "netdev": "rail0"}]}],
   "net_interfaces": [{"name": "rail0", "mtu_bytes": 4200, "oper_state": 7, "dcb": {"pfc":
-     {"enabled_mask": 8, "requests": [0, 0, 0, 5, 0, 0, 0, 0],
-      "indications": [0, 0, 0, 6, 0, 0, 0, 0]}}}],
+     {"enabled_mask": 8}}}],
   "peer_memory": {"nvidia_peermem_loaded": true},
   "gaps": [{"inspector": "dcb", "subject": "eth0"}, {"inspector": "dcb", "subject": "eth1"}],
   "counters": [
@@ -32,7 +31,9 @@ constexpr std::string_view kNode = R"({
       {"name": "rx_new_thing", "value": 1, "source": 2}]},
     {"netdev": "rail0", "counters": [
       {"name": "rx_prio3_pause_duration", "value": 2500000, "source": 3},
-      {"name": "rx_queue_17_packets", "value": 9, "source": 3}]}]
+      {"name": "rx_queue_17_packets", "value": 9, "source": 3},
+      {"name": "pfc_indications_prio3", "value": 6, "source": 4},
+      {"name": "pfc_requests_prio3", "value": 5, "source": 4}]}]
 })";
 
 NodeMetrics Node() {

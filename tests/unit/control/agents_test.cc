@@ -148,7 +148,8 @@ TEST_F(AgentsTest, TheNameOfTheHelloIsTheKey) {
   v1::AgentMessage message;
   *message.mutable_snapshot() = N1();
   ASSERT_TRUE(Say(900, message).ok());
-  message.mutable_change()->mutable_node()->set_name("n8");
+  message.mutable_change()->mutable_rest()->mutable_node()->set_name("n8");
+  message.mutable_change()->add_fields("node");
   ASSERT_TRUE(Say(900, message).ok());
   v1::ListNodesResponse nodes;
   ASSERT_TRUE(world_.controller->ListNodes({}, nodes).ok());

@@ -45,7 +45,6 @@ TEST_F(DcbNode, DcbReadsPfcEtsAndDcbx) {
   const v1::DcbConfig dcb = Dcb();
   EXPECT_EQ(dcb.pfc().enabled_mask(), 0x08u);
   EXPECT_EQ(dcb.pfc().delay(), 7u);
-  EXPECT_EQ(dcb.pfc().requests(3), 11u);
   EXPECT_THAT(dcb.ets().tc_tx_bandwidth_percent(), SizeIs(8));
   EXPECT_TRUE(dcb.app_read());
   EXPECT_TRUE(dcb.dcbx().host());
