@@ -118,7 +118,7 @@ def free_or_any(port):
 class Controller:
     """fabricd with a fresh state in `folder`, ended with this process."""
 
-    def __init__(self, folder, grpc_port, rest_port):
+    def __init__(self, folder, grpc_port, rest_port, *flags):
         for old in folder.glob("fabricd.db*"):
             old.unlink()
         addresses = folder / "addresses.json"
@@ -128,7 +128,7 @@ class Controller:
             self.process = subprocess.Popen(
                 [RELEASE / "bin/fabricd", "--grpc", f"127.0.0.1:{grpc_port}",
                  "--rest", f"127.0.0.1:{rest_port}", "--state", folder / "fabricd.db",
-                 "--addresses-file", addresses],
+                 "--addresses-file", addresses, *flags],
                 stdout=out, stderr=subprocess.STDOUT, preexec_fn=die_with_parent)
         deadline = time.monotonic() + 10
         while not addresses.exists():

@@ -1,5 +1,6 @@
 #include "daemon/control/controller.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -19,6 +20,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kEvaluateEvery = 200ms;
+// Ticks come every 100 ms. One that is so late means that the controller itself stood still, as a
+// suspended or starved machine does: nobody could be heard, and that is no silence of the agents.
+constexpr Duration kTickLate = 1s;
 // Settings are stored when they change. Counters change all the time and are only nice to have.
 constexpr Duration kStoreCountersEvery = 60s;
 
@@ -49,7 +53,8 @@ Controller::Controller(const ControllerOptions& options, store::Store& store, Ag
       findings_(std::make_unique<FindingBook>(*outbox_)),
       campaigns_(std::make_unique<Campaigns>(options.pairs_at_once_max, *sessions_, *outbox_, now)),
       awaited_until_(now.steady),
-      evaluated_at_(now.steady - kEvaluateEvery) {}
+      evaluated_at_(now.steady - kEvaluateEvery),
+      ticked_at_(now.steady) {}
 
 Controller::~Controller() = default;
 
@@ -84,7 +89,7 @@ Status Controller::OnMessage(SessionId id, const v1::AgentMessage& message, Mome
     if (message.has_hello()) return OnHello(id, message.hello(), now);
     return {Code::kFailedPrecondition, "expected hello as the first message, saw another"};
   }
-  session->heard_at = now;
+  session->heard_at = std::max(session->heard_at, now.steady);
   const std::string node = session->node.name();
   if (session->silent) Wake(*session, !message.has_snapshot(), now);
   switch (message.body_case()) {
@@ -216,8 +221,12 @@ void Controller::Lose(const std::string& node, const std::string& reason, Moment
 
 void Controller::Tick(Moment now) {
   const MutexLock lock(mutex_);
+  const Duration since_last = now.steady - ticked_at_;
+  ticked_at_ = now.steady;
   for (auto& [id, session] : sessions_->all()) {
-    const Duration quiet = now.steady - session.heard_at.steady;
+    if (since_last >= kTickLate)
+      session.heard_at = std::min(session.heard_at + since_last, now.steady);
+    const Duration quiet = now.steady - session.heard_at;
     if (session.silent || quiet < options_.lost_after) continue;
     session.silent = true;
     Lose(session.node.name(),

@@ -52,6 +52,7 @@ class Controller {
   void OnGone(SessionId session, const std::string& reason, Moment now);
 
   // Every 100 ms or so: evaluates rules when something changed, finds lost nodes, times out probes.
+  // Time in which it was not called does not count as silence of the agents.
   void Tick(Moment now);
 
   // The API; shapes and errors as in fabric.proto. Codes: NOT_FOUND for an unknown name or id (with
@@ -98,6 +99,7 @@ class Controller {
   SteadyTime awaited_until_ GUARDED_BY(mutex_);
   bool dirty_ GUARDED_BY(mutex_) = false;  // Something changed since the last evaluation.
   SteadyTime evaluated_at_ GUARDED_BY(mutex_);
+  SteadyTime ticked_at_ GUARDED_BY(mutex_);
 };
 
 }  // namespace fabric::control

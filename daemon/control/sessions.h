@@ -16,7 +16,7 @@ struct Session {
   SessionId id;
   v1::NodeIdentity node;              // As its Hello said
   std::set<std::string> probe_kinds;  // Empty: not told
-  Moment heard_at;                    // Of its last message
+  SteadyTime heard_at;                // Of its last message; later when nobody could be heard.
   bool reported = false;              // Its whole snapshot has come.
   bool silent = false;                // Counts as lost until it is heard of again.
   SteadyTime stored_at;               // Its snapshot was written to the store.

@@ -22,6 +22,8 @@ import dashboard
 import quickstart
 from fabriclab import Lab
 
+# Guests without KVM on a busy machine may stand still for seconds; a node counts as lost later.
+LOST_AFTER = "8s"
 FOUND_WITHIN_S = 5  # From the fault to the finding, as the operators are promised.
 BIN = quickstart.RELEASE / "bin"
 
@@ -46,7 +48,7 @@ class TestSystem(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = quickstart.BUILD / "test-system"
         cls.folder.mkdir(parents=True, exist_ok=True)
-        cls.controller = quickstart.Controller(cls.folder, 0, 0)
+        cls.controller = quickstart.Controller(cls.folder, 0, 0, "--lost-after", LOST_AFTER)
         cls.addClassCleanup(cls.controller.stop)
         cls.lab = Lab(nodes=3, agent=str(BIN / "fabric-agent"), controller=cls.controller.grpc)
         cls.addClassCleanup(cls.lab.down)
@@ -75,6 +77,13 @@ class TestSystem(unittest.TestCase):
     def findings(cls):
         found = cls.controller.get("/v1/findings").get("findings", [])
         return [(f["rule"], f["title"]) for f in found]
+
+    def tell(self, result):
+        """What is known when a pair failed that should not have."""
+        reasons = {n["name"]: n.get("lost_reason", "") for n in self.nodes()}
+        ends = [result["from"]["node"], result["to"]["node"]]
+        logs = [f"{n}: {self.lab.shell(n, 'tail -8 /var/log/fabric-agent.log')}" for n in ends]
+        return "\n".join([str(result), f"{self.states()} {reasons}", *logs])
 
     def ctl(self, *words, controller=None):
         return subprocess.run(
@@ -189,8 +198,8 @@ class TestSystem(unittest.TestCase):
         self.assertEqual(len(results), 12)
         for result in results:
             ends = {result["from"]["node"], result["to"]["node"]}
-            if "n2" not in ends:
-                self.assertEqual(result["result"]["status"], "PROBE_STATUS_OK", result)
+            if "n2" not in ends and result["result"]["status"] != "PROBE_STATUS_OK":
+                self.fail(self.tell(result))
         self.until(lambda: set(self.states().values()) == {"CONNECTED"}, "n2 is back", 40)
         self.until(lambda: self.findings() == [], "healthy again", 20)
 

@@ -85,6 +85,22 @@ TEST_F(AgentsTest, OneThatIsSilentIsLostAndWakes) {
   EXPECT_EQ(world_.agents.snapshot_requests(), 1u);
 }
 
+TEST_F(AgentsTest, WhatTheControllerSleptThroughIsNoSilence) {
+  world_.ConnectNodes(2);
+  Moment now = world_.agents.now();
+  now.steady += 10s;  // The machine of the controller was suspended; nobody is heard yet.
+  world_.controller->Tick(now);
+  EXPECT_EQ(world_.Node("n1").state(), v1::NODE_STATE_CONNECTED);
+  for (int tick = 0; tick < 29; ++tick) {
+    now.steady += 100ms;
+    world_.controller->Tick(now);
+  }
+  EXPECT_EQ(world_.Node("n1").state(), v1::NODE_STATE_CONNECTED);
+  now.steady += 100ms;
+  world_.controller->Tick(now);
+  EXPECT_EQ(world_.Node("n1").state(), v1::NODE_STATE_LOST) << "it listened for 3 s";
+}
+
 TEST_F(AgentsTest, ANewSessionOfTheSameMachineReplacesTheOld) {
   world_.ConnectNodes(2);
   const SessionId old = world_.agents.SessionOf("n1");
