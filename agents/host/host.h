@@ -5,6 +5,7 @@
 #include "agents/host/address_netlink.h"
 #include "agents/host/dcb_netlink.h"
 #include "agents/host/ethtool.h"
+#include "agents/host/nvml.h"
 #include "agents/host/rdma_netlink.h"
 #include "agents/host/sysfs.h"
 #include "agents/host/verbs.h"
@@ -20,6 +21,7 @@ struct Host {
   Ethtool& ethtool;
   AddressNetlink& addresses;
   Verbs& verbs;
+  GpuManagement& gpu_management;
 };
 
 }  // namespace fabric::host

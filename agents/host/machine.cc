@@ -14,6 +14,7 @@ Machine::Machine(Dir root) : root_(std::make_unique<const Dir>(std::move(root)))
   ethtool_ = captured ? NoEthtool() : OpenEthtool();
   addresses_ = captured ? NoAddressNetlink() : OpenAddressNetlink();
   verbs_ = captured ? NoVerbs() : OpenVerbs();
+  gpu_management_ = captured ? NoGpuManagement() : OpenGpuManagement();
 }
 
 Host Machine::host() {
@@ -23,7 +24,8 @@ Host Machine::host() {
           .dcb = *dcb_,
           .ethtool = *ethtool_,
           .addresses = *addresses_,
-          .verbs = *verbs_};
+          .verbs = *verbs_,
+          .gpu_management = *gpu_management_};
 }
 
 }  // namespace fabric::host

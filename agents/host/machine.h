@@ -27,6 +27,7 @@ class Machine {
   std::unique_ptr<Ethtool> ethtool_;
   std::unique_ptr<AddressNetlink> addresses_;
   std::unique_ptr<Verbs> verbs_;
+  std::unique_ptr<GpuManagement> gpu_management_;
 };
 
 }  // namespace fabric::host

@@ -86,8 +86,6 @@ Result<Fd> Dir::OpenAt(const std::string& name, int flags) const {
   return fd;
 }
 
-// A regular file, opened so that nothing else can block or act: no FIFO waits for its writer, no
-// terminal becomes ours.
 Result<Fd> Dir::OpenFile(const std::string& name) const {
   Result<Fd> fd = OpenAt(name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (!fd.ok()) {
@@ -164,14 +162,19 @@ Result<std::vector<std::string>> Dir::Names() const {
   return names;
 }
 
-Result<std::string> Dir::LinkName(const std::string& name) const {
+Result<std::string> Dir::LinkTarget(const std::string& name) const {
   ASSIGN_OR_RETURN(const Fd link, OpenAt(name, O_PATH | O_NOFOLLOW));
   std::array<char, 4096> target;
   const ssize_t size = ::readlinkat(link.get(), "", target.data(), target.size());
   if (size < 0 && (errno == ENOENT || errno == EINVAL))  // ENOENT: what an empty name reports.
     return Status(Code::kUnimplemented, Path(name) + ": expected a symbolic link");
   if (size < 0) return FileError(errno, Path(name));
-  std::string_view text(target.data(), static_cast<std::size_t>(size));
+  return std::string(target.data(), static_cast<std::size_t>(size));
+}
+
+Result<std::string> Dir::LinkName(const std::string& name) const {
+  ASSIGN_OR_RETURN(const std::string target, LinkTarget(name));
+  std::string_view text = target;
   while (text.size() > 1 && text.ends_with('/')) text.remove_suffix(1);
   text = text.substr(text.find_last_of('/') + 1);
   if (text.empty() || !IsText(text))

@@ -71,11 +71,20 @@ class Dir {
   // links, NOT_FOUND or UNIMPLEMENTED.
   Result<std::string> LinkName(const std::string& name) const;
 
+  // The text of the symbolic link `name`, whether or not there is anything behind it: where a
+  // class or bus directory of sysfs says in which place of the device tree a device is. Failures
+  // are those of LinkName().
+  Result<std::string> LinkTarget(const std::string& name) const;
+
   // Target of the link with every link resolved, relative to the root:
   // "sys/devices/pci0000:00/...".
   Result<std::string> RealPath(const std::string& name) const;
 
   bool Has(const std::string& name) const;  // Anything of that name, a dangling link included.
+
+  // A regular file, opened for reading so that nothing else can block or act: no FIFO waits for its
+  // writer, no terminal becomes ours. For code of this folder that reads at an offset.
+  Result<Fd> OpenFile(const std::string& name) const;
 
   const std::string& path() const { return path_; }   // For messages.
   bool captured() const { return root_.get() >= 0; }  // Not below "/".
@@ -88,7 +97,6 @@ class Dir {
         path_(std::move(path)) {}
 
   Result<Fd> OpenAt(const std::string& name, int flags) const;
-  Result<Fd> OpenFile(const std::string& name) const;
   std::string Path(const std::string& name) const;
 
   Fd fd_;

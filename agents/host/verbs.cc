@@ -13,6 +13,7 @@ class CapturedVerbs final : public Verbs {
  public:
   Result<VerbsPort> QueryPort(const std::string&, std::uint32_t) override { return Refusal(); }
   Result<std::unique_ptr<RcQueuePair>> OpenRc(const RcOptions&) override { return Refusal(); }
+  Result<bool> TakesDmaBuf(const std::string&) override { return Refusal(); }
 
  private:
   static Status Refusal() { return {Code::kUnimplemented, "verbs need the live machine"}; }
@@ -28,6 +29,19 @@ class MachineVerbs final : public Verbs {
   }
   Result<std::unique_ptr<RcQueuePair>> OpenRc(const RcOptions& options) override {
     return OpenVerbsQueuePair(options);
+  }
+  Result<bool> TakesDmaBuf(const std::string& device) override {
+    ASSIGN_OR_RETURN(const ContextPtr context, OpenDevice(device));
+    const std::unique_ptr<ibv_pd, VerbsDelete<&ibv_dealloc_pd>> domain(ibv_alloc_pd(context.get()));
+    if (domain == nullptr) return FromErrno(errno, "allocating a protection domain of " + device);
+    constexpr std::size_t kBytes = 4096;
+    constexpr int kNoFile = -1;
+    errno = 0;
+    const std::unique_ptr<ibv_mr, VerbsDelete<&ibv_dereg_mr>> memory(
+        ibv_reg_dmabuf_mr(domain.get(), 0, kBytes, 0, kNoFile, IBV_ACCESS_LOCAL_WRITE));
+    if (memory != nullptr || errno == EBADF) return true;
+    if (errno == EOPNOTSUPP || errno == EPROTONOSUPPORT || errno == ENOSYS) return false;
+    return FromErrno(errno, "registering no dma-buf with " + device);
   }
 };
 

@@ -70,6 +70,10 @@ class Verbs {
   // one would hold up the removal of its driver.
   virtual Result<VerbsPort> QueryPort(const std::string& device, std::uint32_t port) = 0;
   virtual Result<std::unique_ptr<RcQueuePair>> OpenRc(const RcOptions& options) = 0;
+  // Whether the driver registers memory that is given as a dma-buf: asked with a file descriptor
+  // that is none, which a driver that can refuses for that reason alone. Nothing is registered.
+  // Failures of QueryPort(), and what the driver said when it was neither.
+  virtual Result<bool> TakesDmaBuf(const std::string& device) = 0;
 };
 
 std::unique_ptr<Verbs> OpenVerbs();

@@ -1,5 +1,8 @@
 #include "agents/inspect/attributes.h"
 #include "agents/inspect/parse.h"
+#include "agents/inspect/pci_place.h"
+#include "agents/inspect/pci_text.h"
+#include "agents/inspect/unread.h"
 #include "base/ids.h"
 #include "base/text.h"
 
@@ -7,52 +10,80 @@ namespace fabric::inspect {
 namespace {
 
 constexpr std::string_view kName = "gpus";
-constexpr const char* kDevices = "sys/bus/pci/devices";
+constexpr const char* kNvidiaGpus = "proc/driver/nvidia/gpus";
 
 struct GpuClass {
   std::uint32_t vendor;
   std::uint32_t device_class;  // Base class and subclass, without the programming interface
+  std::string_view vendor_name;
 };
 
 constexpr GpuClass kGpuClasses[] = {
-    {0x10de, 0x0302},  // NVIDIA, 3D controller: what data centres have
-    {0x10de, 0x0300},  // NVIDIA, VGA
-    {0x1002, 0x1200},  // AMD Instinct, processing accelerator
-    {0x1002, 0x0380},  // AMD Instinct, display controller
-    {0x1da3, 0x1200},  // Habana Gaudi
+    {0x10de, 0x0302, "NVIDIA"},                             // 3D controller: what data centres have
+    {0x10de, 0x0300, "NVIDIA"},                             // VGA
+    {0x1002, 0x1200, "AMD"},                                // Instinct, processing accelerator
+    {0x1002, 0x0380, "AMD"},                                // Instinct, display controller
+    {0x1002, 0x0302, "AMD"},    {0x1da3, 0x1200, "Intel"},  // Habana Gaudi
 };
 
-bool IsGpu(std::uint32_t vendor, std::uint32_t class_code) {
+bool MayBeGpu(std::uint32_t class_code) {
   for (const auto& row : kGpuClasses)
-    if (row.vendor == vendor && row.device_class == class_code >> 8) return true;
+    if (row.device_class == class_code >> 8) return true;
   return false;
 }
 
-std::optional<std::uint32_t> Hex(const Dir& dir, const std::string& name) {
-  const Result<std::string> text = dir.Text(name);
-  if (!text.ok()) return std::nullopt;
-  const auto value = ParseHex(*text);
-  return value.ok() ? std::optional(*value) : std::nullopt;
+const GpuClass* FindClass(std::uint32_t vendor, std::uint32_t class_code) {
+  for (const auto& row : kGpuClasses)
+    if (row.vendor == vendor && row.device_class == class_code >> 8) return &row;
+  return nullptr;
+}
+
+// Nearly every function is something else, and one file tells it; captures may have the other.
+Result<std::uint32_t> ClassOf(const Dir& devices, const std::string& name) {
+  const Result<std::string> text = devices.Text(name + "/class");
+  if (text.ok()) return ParseHex(*text);
+  const Result<std::string> uevent = devices.Text(name + "/uevent");
+  if (!uevent.ok() || UeventValue(*uevent, "PCI_CLASS").empty()) return text.status();
+  return ParseHex(UeventValue(*uevent, "PCI_CLASS"));
+}
+
+// A virtual function counts only where the function it belongs to is out of sight.
+bool IsSpareVirtual(const Host& host, const Dir& function) {
+  if (!function.Has("physfn")) return false;
+  const Result<std::string> physical = function.LinkName("physfn");
+  return !physical.ok() || host.root.Has(Format("{}/{}", kPciDevices, *physical));
 }
 
 Result<std::int32_t> ParseNode(std::string_view text) {
   return ParseNumber<std::int32_t>(text);
 }
 
-void InspectFunction(const Attributes& files, const std::string& address, v1::NodeSnapshot& out) {
-  // Nearly every function is something else: looked at without gaps.
-  const auto vendor = Hex(files.dir(), "vendor");
-  const auto class_code = Hex(files.dir(), "class");
-  if (!vendor || !class_code) {
-    files.Gap(vendor ? "class" : "vendor",
-              Status(Code::kInvalidArgument, "expected a hexadecimal number"));
+// Model, UUID and GSP firmware, as the NVIDIA driver prints them.
+void ReadNvidiaFile(const Host& host, v1::Gpu& gpu, Unread& unread) {
+  const std::string path = Format("{}/{}/information", kNvidiaGpus, gpu.pci_address());
+  const Result<std::string> text = host.root.Text(path);
+  if (!text.ok()) {
+    unread.Note("information", gpu.pci_address(), path, text.status());
     return;
   }
-  // A virtual function counts only where the function it belongs to is out of sight.
-  if (!IsGpu(*vendor, *class_code) || files.dir().Has("physfn")) return;
-  v1::Gpu& gpu = *out.add_gpus();
-  gpu.set_pci_address(address);
-  gpu.set_vendor_id(Format("{:04x}", *vendor));
+  if (const auto model = NvidiaField(*text, "Model"); !model.empty())
+    gpu.set_model(std::string(model));
+  if (const auto uuid = NvidiaField(*text, "GPU UUID"); !uuid.empty())
+    gpu.set_uuid(std::string(uuid));
+  if (const auto firmware = NvidiaField(*text, "GPU Firmware"); !firmware.empty())
+    gpu.set_firmware(std::string(firmware));
+}
+
+// amdgpu has these for what its firmware tells: boards without leave them empty, or out.
+void ReadAmdFiles(const Dir& function, v1::Gpu& gpu) {
+  if (auto model = function.Text("product_name"); model.ok() && !model->empty())
+    gpu.set_model(*std::move(model));
+  if (auto id = function.Text("unique_id"); id.ok() && !id->empty()) gpu.set_uuid(*std::move(id));
+  if (auto bios = function.Text("vbios_version"); bios.ok() && !bios->empty())
+    gpu.set_firmware(*std::move(bios));
+}
+
+void ReadGpu(const Host& host, const Attributes& files, v1::Gpu& gpu, Unread& unread) {
   if (auto device = files.Parsed("device", ParseHex)) gpu.set_device_id(Format("{:04x}", *device));
   if (const auto driver = files.dir().LinkName("driver"); driver.ok() && IsPlainName(*driver))
     gpu.set_driver(*driver);
@@ -61,23 +92,56 @@ void InspectFunction(const Attributes& files, const std::string& address, v1::No
       gpu.set_driver(std::string(name));
   if (auto node = files.Parsed("numa_node", ParseNode); node && *node >= 0)
     gpu.set_numa_node(*node);
+  const std::string resource = Format("{}/{}/resource", kPciDevices, gpu.pci_address());
+  const Result<std::string> windows = files.dir().Text("resource");
+  const Result<std::uint64_t> window =
+      windows.ok() ? ParseLargestWindow(*windows) : Result<std::uint64_t>(windows.status());
+  if (!window.ok())
+    unread.Note("resource", gpu.pci_address(), resource, window.status());
+  else if (*window > 0)
+    gpu.set_bar1_bytes(*window);
+  if (gpu.driver() == "nvidia") ReadNvidiaFile(host, gpu, unread);
+  if (gpu.driver() == "amdgpu") ReadAmdFiles(files.dir(), gpu);
+}
+
+void InspectFunction(const Host& host, const Dir& devices, const std::string& name,
+                     v1::NodeSnapshot& out, Unread& unread) {
+  const std::string path = Format("{}/{}", kPciDevices, name);
+  const Gaps gaps{.snapshot = out, .inspector = kName, .subject = name};
+  const Result<std::uint32_t> class_code = ClassOf(devices, name);
+  if (!class_code.ok()) {
+    unread.Note("class", name, path + "/class", class_code.status());
+    return;
+  }
+  if (!MayBeGpu(*class_code)) return;
+  const Result<Attributes> files = Attributes::Open(host, path, gaps);
+  if (!files.ok()) {
+    gaps.Add(path, files.status());
+    return;
+  }
+  const auto vendor = files->Parsed("vendor", ParseHex);
+  if (!vendor) return;
+  const GpuClass* const row = FindClass(*vendor, *class_code);
+  if (row == nullptr || IsSpareVirtual(host, files->dir())) return;
+  v1::Gpu& gpu = *out.add_gpus();
+  gpu.set_pci_address(ToString(*ParsePciAddress(name)));
+  gpu.set_vendor_id(Format("{:04x}", *vendor));
+  gpu.set_vendor(std::string(row->vendor_name));
+  ReadGpu(host, *files, gpu, unread);
 }
 
 Status InspectGpus(const Host& host, v1::NodeSnapshot& out) {
   const Gaps all{.snapshot = out, .inspector = kName, .subject = ""};
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, PlainNames(host, kDevices, all));
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, PlainNames(host, kPciDevices, all));
+  ASSIGN_OR_RETURN(const Dir devices, host.root.Sub(kPciDevices));
+  Unread unread;
   for (const std::string& name : names) {
-    const Gaps gaps{.snapshot = out, .inspector = kName, .subject = name};
-    const std::string path = Format("{}/{}", kDevices, name);
-    const auto address = ParsePciAddress(name);
-    const Result<Attributes> files = Attributes::Open(host, path, gaps);
-    if (!address.ok())
-      all.Add(path, address.status());
-    else if (!files.ok())
-      gaps.Add(path, files.status());
+    if (const auto address = ParsePciAddress(name); address.ok())
+      InspectFunction(host, devices, name, out, unread);
     else
-      InspectFunction(*files, ToString(*address), out);
+      all.Add(Format("{}/{}", kPciDevices, name), address.status());
   }
+  unread.AddGaps(out, kName);
   return {};
 }
 
@@ -85,7 +149,7 @@ Status InspectGpus(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector gpus = {
     .name = kName,
-    .doc = "GPUs by a scan of PCI, with driver and NUMA node.",
+    .doc = "GPUs by a scan of PCI: driver, NUMA node, model, UUID, memory window.",
     .inspect = InspectGpus,
 };
 

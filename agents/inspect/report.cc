@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "agents/inspect/report_lossless.h"
+#include "agents/inspect/report_pci.h"
 #include "agents/inspect/report_table.h"
 #include "base/text.h"
 #include "proto/names.h"
@@ -93,27 +94,6 @@ std::string NetdevsText(const v1::NodeSnapshot& snapshot) {
   return section.Text("none");
 }
 
-std::string GpusText(const v1::NodeSnapshot& snapshot) {
-  Section section("GPUs", {"PCI ADDRESS", "VENDOR", "DEVICE", "DRIVER", "NUMA"});
-  for (const v1::Gpu& gpu : snapshot.gpus())
-    section.Row({gpu.pci_address(), OrAbsent(gpu.vendor_id()), OrAbsent(gpu.device_id()),
-                 OrAbsent(gpu.driver()), NumberIf(gpu.has_numa_node(), gpu.numa_node())});
-  return section.Text("none");
-}
-
-std::string PeerMemoryText(const v1::NodeSnapshot& snapshot) {
-  const auto loaded = [](bool there, bool value) {
-    return std::string(!there ? kAbsent : value ? "loaded" : "not loaded");
-  };
-  const v1::PeerMemory& peer = snapshot.peer_memory();
-  Section section("Peer memory", {"NVIDIA_PEERMEM", loaded(peer.has_nvidia_peermem_loaded(),
-                                                           peer.nvidia_peermem_loaded())});
-  section.Row({"NV_PEER_MEM", loaded(peer.has_nv_peer_mem_loaded(), peer.nv_peer_mem_loaded())});
-  section.Row({"VERSION", OrAbsent(peer.version())});
-  section.Row({"CLIENTS", OrAbsent(Join({peer.clients().begin(), peer.clients().end()}, " "))});
-  return section.Text("");
-}
-
 std::string GapsText(const v1::NodeSnapshot& snapshot) {
   Section section("Gaps", {"INSPECTOR", "SUBJECT", "CODE", "WHERE", "WHY"});
   for (const v1::Gap& gap : snapshot.gaps())
@@ -127,7 +107,7 @@ std::string GapsText(const v1::NodeSnapshot& snapshot) {
 std::string Report(const v1::NodeSnapshot& snapshot) {
   std::string text = NodeText(snapshot) + DevicesText(snapshot) + PortsText(snapshot) +
                      LosslessText(snapshot) + GidsText(snapshot) + NetdevsText(snapshot) +
-                     GpusText(snapshot) + PeerMemoryText(snapshot) + GapsText(snapshot);
+                     PciText(snapshot) + GapsText(snapshot);
   text.pop_back();  // The blank line after the last section.
   return text;
 }

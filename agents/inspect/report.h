@@ -8,7 +8,8 @@
 namespace fabric::inspect {
 
 // Sections: node, RDMA devices, RDMA ports with their netdevs, lossless settings, GIDs, netdevs,
-// GPUs and peer memory, gaps. What is absent is "-"; the gaps say why. Ends in a newline.
+// GPUs, their ways to RDMA devices, PCI Express, GPUDirect, gaps. What is absent is "-"; the gaps
+// say why. Ends in a newline.
 std::string Report(const v1::NodeSnapshot& snapshot);
 
 }  // namespace fabric::inspect

@@ -38,11 +38,6 @@ Result<std::vector<host::NamedCounter>> FakeRdmaNetlink::Counters(std::uint32_t 
   return Find(status, counters, std::pair(device_index, port), Code::kUnimplemented);
 }
 
-Result<host::RdmaSystemInfo> FakeRdmaNetlink::System() {
-  if (!status.ok()) return status;
-  return system;
-}
-
 Result<host::DcbIeee> FakeDcbNetlink::Ieee(const std::string& netdev) {
   return Find(status, ieee, netdev, Code::kUnimplemented);
 }
@@ -63,18 +58,6 @@ Result<host::PauseParameters> FakeEthtool::Pause(const std::string& netdev) {
   return Find(status, pauses, netdev, Code::kUnimplemented);
 }
 
-Result<host::LinkSettings> FakeEthtool::Link(const std::string& netdev) {
-  return Find(status, links, netdev, Code::kUnimplemented);
-}
-
-Result<std::string> FakeEthtool::Fec(const std::string& netdev) {
-  return Find(status, fecs, netdev, Code::kUnimplemented);
-}
-
-Result<host::VlanInfo> FakeAddressNetlink::Vlan(std::uint32_t netdev_index) {
-  return Find(status, vlans, netdev_index, Code::kNotFound);
-}
-
 Result<std::vector<host::InterfaceAddress>> FakeAddressNetlink::Addresses() {
   if (!status.ok()) return status;
   return addresses;
@@ -88,18 +71,29 @@ Result<std::unique_ptr<host::RcQueuePair>> FakePortVerbs::OpenRc(const host::RcO
   return Status(Code::kUnimplemented, "the fake opens no queue pairs");
 }
 
+Result<bool> FakePortVerbs::TakesDmaBuf(const std::string& device) {
+  return Find(status, dma_bufs, device, Code::kNotFound);
+}
+
+Result<host::GpuManagementInfo> FakeGpuManagement::Read() {
+  ++reads;
+  if (!status.ok()) return status;
+  return info;
+}
+
 FakeHost::FakeHost(const std::string& root_path) : root(OpenRoot(root_path)) {}
 
 host::Host FakeHost::host() {
   const bool live = rdma.status.ok() || dcb.status.ok() || ethtool.status.ok() ||
-                    addresses.status.ok() || verbs.status.ok();
+                    addresses.status.ok() || verbs.status.ok() || gpu_management.status.ok();
   return {.root = root,
           .captured = !live,
           .rdma = rdma,
           .dcb = dcb,
           .ethtool = ethtool,
           .addresses = addresses,
-          .verbs = verbs};
+          .verbs = verbs,
+          .gpu_management = gpu_management};
 }
 
 }  // namespace fabric::testing

@@ -110,6 +110,10 @@ Result<host::VerbsPort> FakeVerbs::QueryPort(const std::string&, std::uint32_t) 
   return host::VerbsPort{.active_mtu_bytes = 4096, .max_mtu_bytes = 4096};
 }
 
+Result<bool> FakeVerbs::TakesDmaBuf(const std::string&) {
+  return false;
+}
+
 Result<std::unique_ptr<host::RcQueuePair>> FakeVerbs::OpenRc(const host::RcOptions& options) {
   MutexLock lock(fabric_.mutex_);
   if (const auto found = fabric_.refuse_open_.find(options.device);

@@ -52,6 +52,7 @@ class FakeVerbs final : public host::Verbs {
   explicit FakeVerbs(FakeFabric& fabric) : fabric_(fabric) {}
   Result<host::VerbsPort> QueryPort(const std::string& device, std::uint32_t port) override;
   Result<std::unique_ptr<host::RcQueuePair>> OpenRc(const host::RcOptions& options) override;
+  Result<bool> TakesDmaBuf(const std::string& device) override;  // Always false
 
  private:
   FakeFabric& fabric_;

@@ -23,6 +23,28 @@ Result<std::string> FromHex(std::string_view digits) {
   return bytes;
 }
 
+constexpr std::size_t kSparseBytesMax = 1 << 20;
+
+// "4096 0:de10 34:60"
+Result<std::string> FromSparse(std::string_view text) {
+  const std::vector<std::string_view> words = Words(text);
+  ASSIGN_OR_RETURN(const auto size,
+                   ParseNumber<std::size_t>(words.empty() ? std::string_view() : words[0]));
+  if (size > kSparseBytesMax) return Status(Code::kInvalidArgument, "expected at most 1 MiB");
+  std::string bytes(size, '\0');
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::vector<std::string_view> parts = Split(words[i], ':');
+    if (parts.size() != 2)
+      return Status(Code::kInvalidArgument, "expected 'offset:bytes', saw " + Quoted(words[i]));
+    ASSIGN_OR_RETURN(const auto offset, ParseNumber<std::size_t>(parts[0], 16));
+    ASSIGN_OR_RETURN(const std::string run, FromHex(parts[1]));
+    if (offset > size || run.size() > size - offset)
+      return Status(Code::kInvalidArgument, "beyond the end: " + Quoted(words[i]));
+    bytes.replace(offset, run.size(), run);
+  }
+  return bytes;
+}
+
 Status Write(const fs::path& path, std::string_view content) {
   std::ofstream file(path, std::ios::binary);
   file << content;
@@ -65,7 +87,11 @@ Status Unpack(const Entry& entry, const std::string& block, const fs::path& path
     ASSIGN_OR_RETURN(const std::string bytes, FromHex(entry.rest));
     return Write(path, bytes);
   }
-  return {Code::kInvalidArgument, "expected one of = -> / | ! #, saw " + Quoted(entry.kind)};
+  if (entry.kind == "@") {
+    ASSIGN_OR_RETURN(const std::string bytes, FromSparse(entry.rest));
+    return Write(path, bytes);
+  }
+  return {Code::kInvalidArgument, "expected one of = -> / | ! # @, saw " + Quoted(entry.kind)};
 }
 
 }  // namespace

@@ -9,6 +9,8 @@
 //   |nvidia_peermem 16384 0        without that bar
 //   board_id !                     an empty file
 //   config # de10302300            a file of these bytes, without a newline
+//   config @ 4096 0:de10 34:60     a file of that many zero bytes, but for these from offset 0x0
+//                                  and 0x34 on
 #pragma once
 
 #include <string>

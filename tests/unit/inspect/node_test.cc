@@ -1,4 +1,4 @@
-// The inspectors host_identity, net_interfaces, gpus and peer_memory, and the runner.
+// The inspectors host_identity and net_interfaces, and the runner.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -77,62 +77,6 @@ TEST(NetInterfaces, EthtoolKnowsDriverAndFirmware) {
   EXPECT_FALSE(node.Inspected().net_interfaces(0).has_firmware());
 }
 
-void AddFunction(SmallNode& node, const std::string& address, const std::string& vendor,
-                 const std::string& class_code) {
-  const std::string path = "sys/bus/pci/devices/" + address;
-  node.File(path + "/vendor", vendor + "\n").File(path + "/class", class_code + "\n");
-  node.File(path + "/device", "0x2330\n").File(path + "/numa_node", "0\n");
-}
-
-TEST(Gpus, AreFoundByVendorAndClass) {
-  SmallNode node;
-  AddFunction(node, "0000:17:00.0", "0x10de", "0x030200");
-  AddFunction(node, "0000:17:00.1", "0x10de", "0x040300");  // Its audio function
-  AddFunction(node, "0000:05:00.0", "0x10de", "0x068000");  // NVSwitch
-  AddFunction(node, "10000:e1:00.0", "0x1002", "0x120000");
-  AddFunction(node, "0000:00:02.0", "0x8086", "0x030000");
-  AddFunction(node, "0000:17:00.4", "0x10de", "0x030200");
-  node.File("sys/bus/pci/devices/0000:17:00.4/physfn", "");  // A virtual function
-  node.tree.Link("sys/bus/pci/devices/0000:17:00.0/driver", "../../../drivers/nvidia");
-  const v1::NodeSnapshot snapshot = node.Inspected();
-  ASSERT_EQ(snapshot.gpus_size(), 2);
-  EXPECT_EQ(snapshot.gpus(0).pci_address(), "0000:17:00.0");
-  EXPECT_EQ(snapshot.gpus(0).driver(), "nvidia");
-  EXPECT_EQ(snapshot.gpus(0).device_id(), "2330");
-  EXPECT_EQ(snapshot.gpus(1).pci_address(), "10000:e1:00.0");
-  EXPECT_FALSE(snapshot.gpus(1).has_driver());
-  EXPECT_THAT(GapsOf(snapshot, "gpus"), IsEmpty());
-}
-
-TEST(PeerMemory, IsSeenInSysfsOrProc) {
-  SmallNode node;
-  EXPECT_FALSE(node.Inspected().peer_memory().nvidia_peermem_loaded());
-  node.File("proc/modules", "nvidia_peermem 16384 0 - Live 0x0\n");
-  EXPECT_TRUE(node.Inspected().peer_memory().nvidia_peermem_loaded());
-  node.File("proc/modules", "").File("sys/module/nvidia_peermem/version", "535.1\n");
-  node.File("sys/kernel/mm/memory_peers/nv_mem/version", "535.1\n");
-  const v1::PeerMemory peer_memory = node.Inspected().peer_memory();
-  EXPECT_TRUE(peer_memory.nvidia_peermem_loaded());
-  EXPECT_FALSE(peer_memory.nv_peer_mem_loaded());
-  EXPECT_EQ(peer_memory.version(), "535.1");
-  EXPECT_THAT(peer_memory.clients(), ElementsAre("nv_mem"));
-}
-
-TEST(PeerMemory, AModuleThatIsStillLoadingIsNotLoaded) {
-  SmallNode node;
-  node.File("sys/module/nvidia_peermem/initstate", "coming\n");
-  EXPECT_FALSE(node.Inspected().peer_memory().nvidia_peermem_loaded());
-}
-
-TEST(PeerMemory, NoModuleListIsAGapAndNotNo) {
-  SmallNode node;
-  node.Remove("proc/modules");
-  const v1::NodeSnapshot snapshot = node.Inspected();
-  EXPECT_FALSE(snapshot.has_peer_memory());
-  EXPECT_THAT(GapsOf(snapshot, "peer_memory"),
-              ElementsAre(" proc/modules: NOT_FOUND No such file or directory"));
-}
-
 TEST(Runner, AnInspectorThatFailsBecomesAGapOfItsName) {
   SmallNode node;
   node.Remove("sys/class/net");
@@ -167,10 +111,10 @@ TEST(Catalog, EveryInspectorHasANameAndASentence) {
     names.emplace_back(inspector->name);
     EXPECT_THAT(std::string(inspector->doc), HasSubstr(" "));
   }
-  EXPECT_THAT(names,
-              ElementsAre("host_identity", "rdma_devices", "gids", "netdev_map", "net_interfaces",
-                          "rdma_ports", "dcb", "global_pause", "port_counters", "hw_counters",
-                          "pause_counters", "gpus", "peer_memory"));
+  EXPECT_THAT(names, ElementsAre("host_identity", "rdma_devices", "gids", "netdev_map",
+                                 "net_interfaces", "rdma_ports", "dcb", "global_pause",
+                                 "port_counters", "hw_counters", "pause_counters", "gpus",
+                                 "pci_functions", "gpu_nic_paths", "peer_memory", "nvlinks"));
 }
 
 TEST(Catalog, ThePageSaysOfEachInspectorWhatItSaysOfItself) {

@@ -1,0 +1,58 @@
+#include <algorithm>
+#include <map>
+
+#include "agents/inspect/attributes.h"
+#include "base/text.h"
+
+namespace fabric::inspect {
+namespace {
+
+constexpr std::string_view kName = "nvlinks";
+constexpr const char* kLibrary = "NVML";
+constexpr const char* kControlNode = "dev/nvidiactl";
+
+void Fill(const host::ManagedGpu& managed, v1::Gpu& gpu) {
+  if (gpu.model().empty() && !managed.name.empty()) gpu.set_model(managed.name);
+  if (gpu.uuid().empty() && !managed.uuid.empty()) gpu.set_uuid(managed.uuid);
+  // GPUs without NVLink have none: 0.
+  gpu.set_nvlinks(managed.links.value_or(0));
+  gpu.set_nvlinks_active(managed.links_active);
+}
+
+Status InspectNvlinks(const Host& host, v1::NodeSnapshot& out) {
+  const Gaps gaps{.snapshot = out, .inspector = kName, .subject = ""};
+  std::map<std::string, v1::Gpu*> gpus;
+  for (v1::Gpu& gpu : *out.mutable_gpus())
+    if (gpu.driver() == "nvidia") gpus[gpu.pci_address()] = &gpu;
+  if (gpus.empty()) return {};
+  // Without its device nodes the library would have them made.
+  if (!host.captured && !host.root.Has(kControlNode)) {
+    gaps.Add(kControlNode, Status(Code::kNotFound, "without it the driver cannot be asked"));
+    return {};
+  }
+  const Result<host::GpuManagementInfo> info = host.gpu_management.Read();
+  if (!info.ok()) {
+    gaps.Add(kLibrary, info.status());
+    return {};
+  }
+  for (const host::ManagedGpu& managed : info->gpus)
+    if (const auto gpu = gpus.find(managed.pci_address); gpu != gpus.end())
+      Fill(managed, *gpu->second);
+  for (const Status& failure : info->failures) gaps.Add(kLibrary, failure);
+  if (!out.has_peer_memory()) return {};
+  v1::GpuDriver& driver = *out.mutable_peer_memory()->mutable_gpu_driver();
+  driver.set_nvml_version(info->library_version);
+  if (!driver.has_version() && !info->driver_version.empty())
+    driver.set_version(info->driver_version);
+  return {};
+}
+
+}  // namespace
+
+extern const Inspector nvlinks = {
+    .name = kName,
+    .doc = "NVLinks of NVIDIA GPUs, and what else their management library tells.",
+    .inspect = InspectNvlinks,
+};
+
+}  // namespace fabric::inspect

@@ -1,0 +1,362 @@
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "agents/host/pci_config.h"
+#include "agents/inspect/attributes.h"
+#include "agents/inspect/parse.h"
+#include "agents/inspect/pci_place.h"
+#include "agents/inspect/pci_text.h"
+#include "agents/inspect/unread.h"
+#include "base/ids.h"
+#include "base/text.h"
+
+namespace fabric::inspect {
+namespace {
+
+constexpr std::string_view kName = "pci_functions";
+constexpr const char* kGroups = "sys/kernel/iommu_groups";
+constexpr std::uint16_t kRedirects = 0x04 | 0x08 | 0x10 | 0x20;  // PCI_ACS_RR, _CR, _UF, _EC
+
+// What is read while it goes from function to function.
+struct Scan {
+  const Host& host;
+  v1::NodeSnapshot& out;
+  PciPlaces places;
+  Unread unread;
+  std::map<std::string, std::optional<std::string>> group_types;  // By group
+  std::optional<std::map<std::string, std::string>> groups;       // By function; read when needed
+};
+
+// One function: its attributes and where they are.
+struct Function {
+  Scan& scan;
+  const Dir& dir;
+  v1::PciFunction& out;
+
+  std::string Path(const std::string& name) const {
+    return Format("{}/{}/{}", kPciDevices, out.address(), name);
+  }
+  void Missing(std::string_view what, const std::string& name, const Status& status) const {
+    scan.unread.Note(what, out.address(), Path(name), status);
+  }
+  // Text of an attribute; absent without a gap when there is no such file.
+  std::optional<std::string> Text(const std::string& name) const {
+    Result<std::string> text = dir.Text(name);
+    if (text.ok() && !text->empty()) return *std::move(text);
+    if (!text.ok() && text.status().code() != Code::kNotFound) Missing(name, name, text.status());
+    return std::nullopt;
+  }
+  template <class Parse>
+  auto Parsed(const std::string& name, Parse parse) const
+      -> std::optional<std::decay_t<decltype(*parse(std::string_view()))>> {
+    const std::optional<std::string> text = Text(name);
+    if (!text) return std::nullopt;
+    auto value = parse(*text);
+    if (value.ok()) return *std::move(value);
+    Missing(name, name, value.status());
+    return std::nullopt;
+  }
+};
+
+template <class T>
+Result<T> Decimal(std::string_view text) {
+  return ParseNumber<T>(Trim(text));
+}
+
+// One half of "15B3:1021".
+std::optional<std::uint32_t> HalfOf(std::string_view ids, std::size_t half) {
+  const std::vector<std::string_view> halves = Split(ids, ':');
+  if (halves.size() != 2) return std::nullopt;
+  const auto value = ParseHex(halves[half]);
+  return value.ok() ? std::optional(*value) : std::nullopt;
+}
+
+// The uevent file has all of it in one read; the single files are for captures without.
+void ReadIdentity(const Function& function) {
+  v1::PciFunction& out = function.out;
+  const std::string uevent = function.Text("uevent").value_or("");
+  const auto id = [&](std::string_view key, std::size_t half, const std::string& file) {
+    const auto value = HalfOf(UeventValue(uevent, key), half);
+    return value ? value : function.Parsed(file, ParseHex);
+  };
+  if (const auto vendor = id("PCI_ID", 0, "vendor")) out.set_vendor_id(Format("{:04x}", *vendor));
+  if (const auto device = id("PCI_ID", 1, "device")) out.set_device_id(Format("{:04x}", *device));
+  if (const auto vendor = id("PCI_SUBSYS_ID", 0, "subsystem_vendor"))
+    out.set_subsystem_vendor_id(Format("{:04x}", *vendor));
+  if (const auto device = id("PCI_SUBSYS_ID", 1, "subsystem_device"))
+    out.set_subsystem_device_id(Format("{:04x}", *device));
+  const auto code = ParseHex(UeventValue(uevent, "PCI_CLASS"));
+  if (const auto value = code.ok() ? std::optional(*code) : function.Parsed("class", ParseHex))
+    out.set_class_code(Format("{:06x}", *value));
+  if (const auto driver = function.dir.LinkName("driver"); driver.ok() && IsPlainName(*driver))
+    out.set_driver(*driver);
+  else if (const auto name = UeventValue(uevent, "DRIVER"); IsPlainName(name))
+    out.set_driver(std::string(name));
+  if (!out.has_vendor_id() || !out.has_class_code())
+    function.Missing("identity", out.has_vendor_id() ? "class" : "vendor",
+                     Status(Code::kNotFound, "neither this file nor uevent says it"));
+}
+
+void SetLink(std::uint32_t speed, std::uint32_t width, v1::PciLink* (v1::PciFunction::*link)(),
+             v1::PciFunction& out) {
+  if (speed != 0) (out.*link)()->set_speed_megatransfers_per_second(speed);
+  if (width != 0) (out.*link)()->set_width(width);
+}
+
+// Link of the kernel's files, or where a capture has none of the registers.
+void ReadLinks(const Function& function, const host::PciConfig* config) {
+  v1::PciFunction& out = function.out;
+  const host::PciExpress* const express =
+      config != nullptr && config->express ? &*config->express : nullptr;
+  const auto speed = function.Parsed("current_link_speed", ParsePciSpeed);
+  const auto width = function.Parsed("current_link_width", ParsePciWidth);
+  const auto speed_max = function.Parsed("max_link_speed", ParsePciSpeed);
+  const auto width_max = function.Parsed("max_link_width", ParsePciWidth);
+  SetLink(speed.value_or(express != nullptr ? PciSpeedOfCode(express->speed_code) : 0),
+          width.value_or(express != nullptr ? express->width : 0), &v1::PciFunction::mutable_link,
+          out);
+  SetLink(speed_max.value_or(express != nullptr ? PciSpeedOfCode(express->speed_code_max) : 0),
+          width_max.value_or(express != nullptr ? express->width_max : 0),
+          &v1::PciFunction::mutable_link_max, out);
+  // The kernel makes these files for PCI Express only: not there is no gap on a live machine.
+  const bool conventional = config != nullptr && config->capabilities_known && express == nullptr;
+  if (!speed && !out.has_link() && function.scan.host.captured && !conventional)
+    function.Missing("link", "current_link_speed",
+                     Status(Code::kNotFound, "No such file or directory"));
+}
+
+v1::PciPortType PortType(std::uint8_t type) {
+  switch (type) {  // PCI_EXP_TYPE_*
+    case 0: return v1::PCI_PORT_TYPE_ENDPOINT;
+    case 1: return v1::PCI_PORT_TYPE_LEGACY_ENDPOINT;
+    case 4: return v1::PCI_PORT_TYPE_ROOT_PORT;
+    case 5: return v1::PCI_PORT_TYPE_UPSTREAM;
+    case 6: return v1::PCI_PORT_TYPE_DOWNSTREAM;
+    case 7:
+    case 8: return v1::PCI_PORT_TYPE_BRIDGE;
+    case 9: return v1::PCI_PORT_TYPE_ROOT_COMPLEX_ENDPOINT;
+    default: return v1::PCI_PORT_TYPE_UNSPECIFIED;
+  }
+}
+
+void SetExpress(const host::PciExpress& express, v1::PciFunction& out) {
+  if (const auto type = PortType(express.port_type); type != v1::PCI_PORT_TYPE_UNSPECIFIED)
+    out.set_port_type(type);
+  out.set_max_payload_supported_bytes(express.payload_supported_bytes);
+  // A virtual function has no such control bits of its own: they read as zeros.
+  if (out.has_physical_function()) return;
+  out.set_max_payload_bytes(express.payload_bytes);
+  out.set_max_read_request_bytes(express.read_request_bytes);
+  out.set_relaxed_ordering(express.relaxed_ordering);
+  out.set_extended_tag(express.extended_tag);
+}
+
+// A bridge whose ats_capable is there is one whose extended registers are known: gpu_nic_paths
+// relies on it.
+void SetExtended(const host::PciConfig& config, v1::PciFunction& out) {
+  out.set_ats_capable(config.translation.has_value());
+  if (config.translation) out.set_ats_enabled(config.translation->enabled);
+  if (!config.buses || !config.access_control) return;
+  v1::PciAcs& acs = *out.mutable_acs();
+  acs.set_capability(config.access_control->capability);
+  acs.set_control(config.access_control->control);
+  acs.set_redirects((config.access_control->control & kRedirects) != 0);
+}
+
+std::optional<host::PciConfig> ReadConfig(const Function& function) {
+  // To read the registers of a function without power would wake it up.
+  if (const auto power = function.Text("power_state"); power == "D3cold") {
+    function.Missing("config", "config", Status(Code::kUnavailable, "the function has no power"));
+    return std::nullopt;
+  }
+  const Result<host::PciConfig> config = host::ReadPciConfig(function.dir);
+  if (!config.ok()) {
+    function.Missing("config", "config", config.status());
+    return std::nullopt;
+  }
+  if (config->express) SetExpress(*config->express, function.out);
+  if (config->extended_known) {
+    SetExtended(*config, function.out);
+  } else if (!config->capabilities_known) {
+    function.Missing("config", "config",
+                     Status(Code::kPermissionDenied,
+                            "only 64 bytes were shown: without CAP_SYS_ADMIN payload and read "
+                            "request sizes, relaxed ordering, ATS and ACS are not known"));
+  } else if (config->buses) {
+    function.Missing("extended", "config",
+                     Status(Code::kFailedPrecondition,
+                            "no extended configuration space beyond 256 bytes: ACS and ATS are "
+                            "not known"));
+  }
+  return *config;
+}
+
+// Where a capture has no links: by the members of all groups.
+std::optional<std::string> GroupByMembers(Scan& scan, const std::string& address) {
+  if (!scan.groups) {
+    scan.groups.emplace();
+    const Result<Dir> dir = scan.host.root.Sub(kGroups);
+    const auto names = dir.ok() ? dir->Names() : Result<std::vector<std::string>>(dir.status());
+    if (names.ok())
+      for (const std::string& group : *names)
+        if (const Result<Dir> members = dir->Sub(group + "/devices"); members.ok())
+          if (const auto functions = members->Names(); functions.ok())
+            for (const std::string& function : *functions) scan.groups->emplace(function, group);
+  }
+  const auto found = scan.groups->find(address);
+  return found == scan.groups->end() ? std::nullopt : std::optional(found->second);
+}
+
+void ReadIommu(const Function& function) {
+  Scan& scan = function.scan;
+  std::optional<std::string> group;
+  if (const auto link = function.dir.LinkName("iommu_group"); link.ok())
+    group = *link;
+  else if (scan.host.captured)
+    group = GroupByMembers(scan, function.out.address());
+  if (!group || !IsPlainName(*group)) return;  // No IOMMU is at work.
+  function.out.set_iommu_group(*group);
+  const auto [type, first] = scan.group_types.try_emplace(*group);
+  if (first) {
+    const std::string path = Format("{}/{}/type", kGroups, *group);
+    if (Result<std::string> text = scan.host.root.Text(path); text.ok() && !text->empty())
+      type->second = *std::move(text);
+    else if (!text.ok())
+      scan.unread.Note("iommu", function.out.address(), path, text.status());
+  }
+  if (type->second) function.out.set_iommu_type(*type->second);
+}
+
+void ReadVirtual(const Function& function) {
+  v1::PciFunction& out = function.out;
+  if (const auto vfs = function.Parsed("sriov_totalvfs", Decimal<std::uint32_t>)) {
+    out.set_sriov_vfs_max(*vfs);
+    if (const auto now = function.Parsed("sriov_numvfs", Decimal<std::uint32_t>))
+      out.set_sriov_vfs(*now);
+  }
+  if (const auto physical = function.dir.LinkName("physfn"); physical.ok()) {
+    if (const auto address = ParsePciAddress(*physical); address.ok())
+      out.set_physical_function(ToString(*address));
+  } else if (const auto uevent = function.dir.Text("physfn/uevent"); uevent.ok()) {
+    if (const auto address = ParsePciAddress(UeventValue(*uevent, "PCI_SLOT_NAME")); address.ok())
+      out.set_physical_function(ToString(*address));
+  }
+}
+
+void ReadErrors(const Function& function) {
+  v1::PciFunction& out = function.out;
+  if (const auto total = function.Parsed("aer_dev_correctable", ParseAerTotal))
+    out.set_aer_correctable(*total);
+  if (const auto total = function.Parsed("aer_dev_nonfatal", ParseAerTotal))
+    out.set_aer_nonfatal(*total);
+  if (const auto total = function.Parsed("aer_dev_fatal", ParseAerTotal)) out.set_aer_fatal(*total);
+}
+
+void ReadFunction(Scan& scan, const PciAddress& address, const std::optional<PciPlace>& place) {
+  v1::PciFunction& out = *scan.out.add_pci_functions();
+  out.set_address(ToString(address));
+  const std::string path = Format("{}/{}", kPciDevices, out.address());
+  if (place) {
+    out.set_root_complex(place->root_complex);
+    out.mutable_path()->Add(place->bridges.begin(), place->bridges.end());
+  } else {
+    scan.unread.Note("place", out.address(), path,
+                     Status(Code::kNotFound,
+                            "its place in the PCI tree is not known: no link, no folder below "
+                            "sys/devices and not all bridges above it are here"));
+  }
+  const Result<Dir> dir = scan.host.root.Sub(path);
+  if (!dir.ok()) {
+    scan.unread.Note("function", out.address(), path, dir.status());
+    return;
+  }
+  const Function function{.scan = scan, .dir = *dir, .out = out};
+  ReadIdentity(function);
+  if (const auto node = function.Parsed("numa_node", Decimal<std::int32_t>); node && *node >= 0)
+    out.set_numa_node(*node);
+  ReadVirtual(function);
+  const std::optional<host::PciConfig> config = ReadConfig(function);
+  if (!out.has_physical_function()) ReadLinks(function, config ? &*config : nullptr);
+  ReadIommu(function);
+  ReadErrors(function);
+}
+
+// Functions that matter by themselves: GPUs, what carries RDMA, and the other ports of its card.
+std::set<PciAddress> Endpoints(const v1::NodeSnapshot& snapshot) {
+  std::set<PciAddress> endpoints;
+  const auto card = [](const PciAddress& a) { return std::tuple(a.domain, a.bus, a.device); };
+  std::set<std::tuple<std::uint32_t, std::uint8_t, std::uint8_t>> cards;
+  for (const v1::RdmaDevice& device : snapshot.rdma_devices()) {
+    const auto address = ParsePciAddress(device.pci_address());
+    if (!address.ok()) continue;
+    endpoints.insert(*address);
+    cards.insert(card(*address));
+  }
+  for (const v1::NetInterface& netdev : snapshot.net_interfaces()) {
+    const auto address = ParsePciAddress(netdev.pci_address());
+    if (address.ok() && cards.contains(card(*address))) endpoints.insert(*address);
+  }
+  for (const v1::Gpu& gpu : snapshot.gpus())
+    if (const auto address = ParsePciAddress(gpu.pci_address()); address.ok())
+      endpoints.insert(*address);
+  return endpoints;
+}
+
+// The lower side of a switch, which has no link upwards. Where its type is not known: switches are
+// pairs of bridges below a root port.
+bool IsDownstream(const v1::PciFunction& function) {
+  if (function.has_port_type()) return function.port_type() == v1::PCI_PORT_TYPE_DOWNSTREAM;
+  return function.class_code().starts_with("0604") && function.path_size() % 2 == 0;
+}
+
+void SetSlots(v1::NodeSnapshot& out) {
+  std::map<std::string, const v1::PciFunction*> by_address;
+  for (const v1::PciFunction& function : out.pci_functions())
+    by_address[function.address()] = &function;
+  for (v1::PciFunction& function : *out.mutable_pci_functions()) {
+    if (function.path().empty() || function.has_physical_function() || IsDownstream(function))
+      continue;
+    const auto above = by_address.find(*function.path().rbegin());
+    if (above == by_address.end() || !above->second->has_link_max() || !function.has_link_max())
+      continue;
+    *function.mutable_slot_max() = above->second->link_max();
+  }
+}
+
+Status InspectFunctions(const Host& host, v1::NodeSnapshot& out) {
+  Scan scan{.host = host,
+            .out = out,
+            .places = PciPlaces(host),
+            .unread = {},
+            .group_types = {},
+            .groups = {}};
+  std::map<PciAddress, std::optional<PciPlace>> functions;
+  for (const PciAddress& endpoint : Endpoints(out)) {
+    const auto place = scan.places.Of(endpoint);
+    functions[endpoint] = place;
+    if (!place) continue;
+    for (std::size_t i = 0; i < place->bridges.size(); ++i) {
+      const auto bridge = ParsePciAddress(place->bridges[i]);
+      if (!bridge.ok()) continue;
+      functions[*bridge] = PciPlace{
+          .root_complex = place->root_complex,
+          .bridges = {place->bridges.begin(), place->bridges.begin() + static_cast<long>(i)}};
+    }
+  }
+  for (const auto& [address, place] : functions) ReadFunction(scan, address, place);
+  SetSlots(out);
+  scan.unread.AddGaps(out, kName);
+  return {};
+}
+
+}  // namespace
+
+extern const Inspector pci_functions = {
+    .name = kName,
+    .doc = "GPUs, RDMA cards and the bridges above them: place, link, ACS, ATS, IOMMU, errors.",
+    .inspect = InspectFunctions,
+};
+
+}  // namespace fabric::inspect
