@@ -15,8 +15,10 @@ using namespace std::chrono_literals;
 // The agents bound themselves by the timeout and know better what went wrong: their word may still
 // be on its way when the time is over.
 constexpr Duration kGrace = 1s;
-// How long a port is kept from other probes while its agent winds up.
-constexpr Duration kWindUpMax = 2s;
+// How long a port is kept from other probes while its agent winds up. The kernel may take seconds
+// to give up a queue pair whose partner is gone: soft RoCE waits for packets that still wait for
+// the partner's Ethernet address.
+constexpr Duration kWindUpMax = 5s;
 
 }  // namespace
 

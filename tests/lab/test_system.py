@@ -23,7 +23,7 @@ import quickstart
 from fabriclab import Lab
 
 # Guests without KVM on a busy machine may stand still for seconds; a node counts as lost later.
-LOST_AFTER = "8s"
+LOST_AFTER = "5s"
 FOUND_WITHIN_S = 5  # From the fault to the finding, as the operators are promised.
 BIN = quickstart.RELEASE / "bin"
 

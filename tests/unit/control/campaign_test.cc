@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{"Refuses", Behaviour::kRefuse, true, v1::PROBE_STATUS_REFUSED, "port busy", true, 1s},
         Case{"IsSilent", Behaviour::kSilent, true, v1::PROBE_STATUS_TIMED_OUT,
-             "did not answer the assignment within 10000 ms", true, 80s},
+             "did not answer the assignment within 10000 ms", true, 100s},
         Case{"NeverArms", Behaviour::kNeverArms, false, v1::PROBE_STATUS_TIMED_OUT,
              "did not connect within 10000 ms", true, 80s},
         Case{"NeverFinishes", Behaviour::kNeverFinishes, true, v1::PROBE_STATUS_TIMED_OUT,
