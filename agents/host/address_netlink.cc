@@ -1,6 +1,7 @@
 #include "agents/host/address_netlink.h"
 
 #include <arpa/inet.h>
+#include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 
 #include <array>
@@ -43,6 +44,39 @@ Status TakeAddress(Bytes message, std::vector<InterfaceAddress>& addresses) {
   return {};
 }
 
+Status TakeEgress(const NetlinkAttribute& map, VlanInfo& vlan) {
+  return ForEachAttribute(map.payload, [&](const NetlinkAttribute& entry) -> Status {
+    if (entry.type != IFLA_VLAN_QOS_MAPPING) return {};
+    ASSIGN_OR_RETURN(const auto mapping,
+                     ReadStruct<ifla_vlan_qos_mapping>(entry.payload, "a VLAN priority"));
+    vlan.egress[mapping.from] = mapping.to;
+    return {};
+  });
+}
+
+Status TakeVlanData(Bytes data, std::optional<VlanInfo>& vlan) {
+  VlanInfo found;
+  bool has_id = false;
+  RETURN_IF_ERROR(ForEachAttribute(data, [&](const NetlinkAttribute& attribute) -> Status {
+    if (attribute.type == IFLA_VLAN_EGRESS_QOS) return TakeEgress(attribute, found);
+    if (attribute.type != IFLA_VLAN_ID) return {};
+    has_id = true;
+    return ReadInteger<std::uint16_t>(attribute, "VLAN id", found.id);
+  }));
+  if (has_id) vlan = std::move(found);
+  return {};
+}
+
+// IFLA_LINKINFO: the kind comes before the data that it explains.
+Status TakeLinkInfo(Bytes info, std::optional<VlanInfo>& vlan) {
+  std::string_view kind;
+  return ForEachAttribute(info, [&](const NetlinkAttribute& attribute) -> Status {
+    if (attribute.type == IFLA_INFO_KIND) kind = ReadText(attribute);
+    if (attribute.type != IFLA_INFO_DATA || kind != "vlan") return {};
+    return TakeVlanData(attribute.payload, vlan);
+  });
+}
+
 class LiveAddressNetlink final : public AddressNetlink {
  public:
   explicit LiveAddressNetlink(NetlinkClient client) : client_(std::move(client)) {}
@@ -58,6 +92,19 @@ class LiveAddressNetlink final : public AddressNetlink {
     return parsed;
   }
 
+  Result<VlanInfo> Vlan(std::uint32_t netdev_index) override {
+    constexpr std::string_view kDoing = "reading a VLAN";
+    NetlinkRequest request(RTM_GETLINK, 0);
+    ifinfomsg header{};
+    header.ifi_index = static_cast<int>(netdev_index);
+    request.Header(header).Number(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
+    const Result<Bytes> reply = client_.Ask(request);
+    if (!reply.ok()) return reply.status().In(kDoing);
+    Result<VlanInfo> parsed = ParseVlan(*reply);
+    if (!parsed.ok()) return parsed.status().In(kDoing);
+    return parsed;
+  }
+
  private:
   NetlinkClient client_;
 };
@@ -66,6 +113,9 @@ class CapturedAddressNetlink final : public AddressNetlink {
  public:
   Result<std::vector<InterfaceAddress>> Addresses() override {
     return Status(Code::kUnimplemented, "IP addresses need the live machine");
+  }
+  Result<VlanInfo> Vlan(std::uint32_t) override {
+    return Status(Code::kUnimplemented, "rtnetlink needs the live machine");
   }
 };
 
@@ -76,6 +126,24 @@ Result<std::vector<InterfaceAddress>> ParseAddresses(Bytes datagram) {
   RETURN_IF_ERROR(ForEachReply(datagram, RTM_NEWADDR,
                                [&](Bytes message) { return TakeAddress(message, addresses); }));
   return addresses;
+}
+
+Result<VlanInfo> ParseVlan(Bytes datagram) {
+  std::optional<VlanInfo> vlan;
+  std::optional<std::uint32_t> lower;
+  const auto take = [&](const NetlinkAttribute& attribute) -> Status {
+    if (attribute.type == IFLA_LINK) return ReadInteger<std::uint32_t>(attribute, "link", lower);
+    if (attribute.type == IFLA_LINKINFO) return TakeLinkInfo(attribute.payload, vlan);
+    return {};
+  };
+  RETURN_IF_ERROR(ForEachReply(datagram, RTM_NEWLINK, [&](Bytes message) -> Status {
+    ASSIGN_OR_RETURN([[maybe_unused]] const auto header,
+                     ReadStruct<ifinfomsg>(message, "link header"));
+    return ForEachAttribute(message.subspan(NLMSG_ALIGN(sizeof(ifinfomsg))), take);
+  }));
+  if (!vlan) return Status(Code::kNotFound, "netlink: not a VLAN");
+  vlan->lower_index = lower;
+  return *std::move(vlan);
 }
 
 std::unique_ptr<AddressNetlink> OpenAddressNetlink() {

@@ -1,9 +1,11 @@
-// IP addresses of the netdevs, by rtnetlink (RTM_GETADDR dump).
+// IP addresses of the netdevs and their VLANs, by rtnetlink (RTM_GETADDR dump, RTM_GETLINK of one).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,10 +21,20 @@ struct InterfaceAddress {
   std::string address;  // "10.10.0.1/24", "fe80::1/64"
 };
 
+// IFLA_INFO_DATA of a netdev of kind "vlan".
+struct VlanInfo {
+  std::uint32_t id = 0;                           // 0 to 4094
+  std::optional<std::uint32_t> lower_index;       // Of the netdev below it
+  std::map<std::uint32_t, std::uint32_t> egress;  // Socket priority to priority of the tag
+};
+
 class AddressNetlink {
  public:
   virtual ~AddressNetlink() = default;
-  virtual Result<std::vector<InterfaceAddress>> Addresses() = 0;  // UNIMPLEMENTED when captured
+  // Both: UNIMPLEMENTED when captured, a second at most, one thread at a time.
+  virtual Result<std::vector<InterfaceAddress>> Addresses() = 0;
+  // NOT_FOUND when there is no such netdev or it is no VLAN.
+  virtual Result<VlanInfo> Vlan(std::uint32_t netdev_index) = 0;
 };
 
 std::unique_ptr<AddressNetlink> OpenAddressNetlink();
@@ -32,5 +44,6 @@ std::unique_ptr<AddressNetlink> OpenAddressNetlink(NetlinkClient client);  // Fo
 // Parser of the reply, one or several datagrams; see ParseRdmaDevices for errors. IPv4 and IPv6
 // only.
 Result<std::vector<InterfaceAddress>> ParseAddresses(std::span<const std::byte> datagram);
+Result<VlanInfo> ParseVlan(std::span<const std::byte> datagram);
 
 }  // namespace fabric::host

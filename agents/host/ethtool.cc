@@ -6,8 +6,11 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "agents/host/printable.h"
 #include "agents/host/sysfs.h"
@@ -56,6 +59,35 @@ std::vector<NamedCounter> Combine(const StatisticsBuffers& buffers, std::size_t 
   return counters;
 }
 
+// Speed and lanes of the link modes, in runs of bits: enum ethtool_link_mode_bit_indices. The last
+// ones are of later kernels than our headers.
+struct LinkModes {
+  std::uint32_t first_bit;
+  std::uint32_t last_bit;
+  std::uint32_t mbps;
+  std::uint32_t lanes;
+};
+constexpr LinkModes kLinkModes[] = {
+    {0, 1, 10, 1},          {2, 3, 100, 1},         {4, 5, 1'000, 1},
+    {12, 12, 10'000, 1},    {15, 15, 2'500, 1},     {17, 17, 1'000, 1},
+    {18, 18, 10'000, 4},    {19, 20, 10'000, 1},    {21, 22, 20'000, 2},
+    {23, 26, 40'000, 4},    {27, 30, 56'000, 4},    {31, 33, 25'000, 1},
+    {34, 35, 50'000, 2},    {36, 39, 100'000, 4},   {40, 40, 50'000, 2},
+    {41, 41, 1'000, 1},     {42, 46, 10'000, 1},    {47, 47, 2'500, 1},
+    {48, 48, 5'000, 1},     {52, 56, 50'000, 1},    {57, 61, 100'000, 2},
+    {62, 66, 200'000, 4},   {67, 67, 100, 1},       {68, 68, 1'000, 1},
+    {69, 73, 400'000, 8},   {75, 79, 100'000, 1},   {80, 84, 200'000, 2},
+    {85, 89, 400'000, 4},   {90, 91, 100, 1},       {92, 92, 10, 1},
+    {93, 98, 800'000, 8},   {99, 102, 10, 1},       {103, 108, 200'000, 1},
+    {109, 114, 400'000, 2}, {115, 120, 800'000, 4}, {121, 127, 1'600'000, 8},
+};
+
+bool AnyBit(std::span<const std::uint32_t> map, std::uint32_t first, std::uint32_t last) {
+  for (std::uint32_t bit = first; bit <= last && bit / 32 < map.size(); ++bit)
+    if ((map[bit / 32] >> (bit % 32) & 1) != 0) return true;
+  return false;
+}
+
 class LiveEthtool final : public Ethtool {
  public:
   LiveEthtool() : socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)), socket_error_(errno) {}
@@ -96,6 +128,42 @@ class LiveEthtool final : public Ethtool {
     RETURN_IF_ERROR(Ask(netdev, "pause parameters", &pause));
     return PauseParameters{
         .autonegotiate = pause.autoneg != 0, .rx = pause.rx_pause != 0, .tx = pause.tx_pause != 0};
+  }
+
+  Result<LinkSettings> Link(const std::string& netdev) override {
+    // The kernel says at first how many words each of its maps has, as a negative number. The
+    // maps: supported, advertised, of the link partner.
+    constexpr int kWordsMax = 127;
+    std::array<std::uint32_t, 3 * kWordsMax> maps{};
+    alignas(ethtool_link_settings)
+        std::byte buffer[sizeof(ethtool_link_settings) + sizeof(maps)] = {};
+    ethtool_link_settings settings{.cmd = ETHTOOL_GLINKSETTINGS};
+    RETURN_IF_ERROR(Fill(netdev, "link settings", settings, buffer));
+    const int words = -settings.link_mode_masks_nwords;
+    if (words <= 0 || words > kWordsMax)
+      return Status(Code::kUnimplemented, "ethtool link settings of " + netdev + ": none");
+    settings = {.cmd = ETHTOOL_GLINKSETTINGS,
+                .link_mode_masks_nwords = static_cast<std::int8_t>(words)};
+    RETURN_IF_ERROR(Fill(netdev, "link settings", settings, buffer));
+    std::memcpy(maps.data(), buffer + sizeof(settings), sizeof(maps));
+    LinkSettings link =
+        DecodeLinkModes(settings.speed, std::span(maps).first(static_cast<std::size_t>(words)));
+    link.autonegotiation = settings.autoneg == AUTONEG_ENABLE;
+    return link;
+  }
+
+  Result<std::string> Fec(const std::string& netdev) override {
+    ethtool_fecparam fec{};
+    fec.cmd = ETHTOOL_GFECPARAM;
+    RETURN_IF_ERROR(Ask(netdev, "FEC", &fec));
+    constexpr std::pair<std::uint32_t, std::string_view> kNames[] = {{ETHTOOL_FEC_RS, "rs"},
+                                                                     {ETHTOOL_FEC_BASER, "baser"},
+                                                                     {ETHTOOL_FEC_LLRS, "llrs"},
+                                                                     {ETHTOOL_FEC_OFF, "off"},
+                                                                     {ETHTOOL_FEC_AUTO, "auto"}};
+    for (const auto& [bit, name] : kNames)
+      if ((fec.active_fec & bit) != 0) return std::string(name);
+    return Status(Code::kUnimplemented, "ethtool FEC of " + netdev + ": none reported");
   }
 
  private:
@@ -141,12 +209,31 @@ class CapturedEthtool final : public Ethtool {
   Result<DriverInfo> Driver(const std::string&) override { return Refusal(); }
   Result<std::vector<NamedCounter>> Statistics(const std::string&) override { return Refusal(); }
   Result<PauseParameters> Pause(const std::string&) override { return Refusal(); }
+  Result<LinkSettings> Link(const std::string&) override { return Refusal(); }
+  Result<std::string> Fec(const std::string&) override { return Refusal(); }
 
  private:
   static Status Refusal() { return {Code::kUnimplemented, "ethtool needs the live machine"}; }
 };
 
 }  // namespace
+
+LinkSettings DecodeLinkModes(std::uint32_t speed_mbps, std::span<const std::uint32_t> supported) {
+  constexpr std::uint64_t kBitsPerMegabit = 1'000'000;
+  LinkSettings link;
+  const bool known = speed_mbps != 0 && speed_mbps != static_cast<std::uint32_t>(SPEED_UNKNOWN);
+  if (known) link.speed_bps = speed_mbps * kBitsPerMegabit;
+  bool agree = true;
+  for (const LinkModes& modes : kLinkModes) {
+    if (!AnyBit(supported, modes.first_bit, modes.last_bit)) continue;
+    link.speed_max_bps = std::max(link.speed_max_bps.value_or(0), modes.mbps * kBitsPerMegabit);
+    if (!known || modes.mbps != speed_mbps) continue;
+    agree = agree && (!link.lanes || *link.lanes == modes.lanes);
+    link.lanes = modes.lanes;
+  }
+  if (!agree) link.lanes.reset();
+  return link;
+}
 
 std::unique_ptr<Ethtool> OpenEthtool() {
   return std::make_unique<LiveEthtool>();

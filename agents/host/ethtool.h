@@ -1,10 +1,11 @@
-// What `ethtool -i`, `-S`, `-a` and `ethtool DEV` read, by ioctl(SIOCETHTOOL). Get side only.
-// Source: include/uapi/linux/ethtool.h.
+// What `ethtool -i`, `-S`, `-a`, `--show-fec` and `ethtool DEV` read, by ioctl(SIOCETHTOOL). Get
+// side only. Source: include/uapi/linux/ethtool.h.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,13 @@ struct PauseParameters {
   bool tx = false;
 };
 
+struct LinkSettings {
+  std::optional<std::uint64_t> speed_bps;      // Absent: unknown to the driver, or no link.
+  std::optional<std::uint64_t> speed_max_bps;  // Of the link modes that the port supports.
+  std::optional<std::uint32_t> lanes;  // Where all supported modes of that speed agree on it.
+  bool autonegotiation = false;
+};
+
 class Ethtool {
  public:
   virtual ~Ethtool() = default;
@@ -34,7 +42,15 @@ class Ethtool {
   // In the driver's order. Strings are read anew each time: drivers add and remove them.
   virtual Result<std::vector<NamedCounter>> Statistics(const std::string& netdev) = 0;
   virtual Result<PauseParameters> Pause(const std::string& netdev) = 0;
+  virtual Result<LinkSettings> Link(const std::string& netdev) = 0;
+  // Active forward error correction: "off", "rs", "baser", "llrs", or "auto" where the driver says
+  // no more.
+  virtual Result<std::string> Fec(const std::string& netdev) = 0;
 };
+
+// Speed in Mb/s as the kernel reports it (0xffffffff and 0: unknown) and the map of supported link
+// modes, 32 a word.
+LinkSettings DecodeLinkModes(std::uint32_t speed_mbps, std::span<const std::uint32_t> supported);
 
 std::unique_ptr<Ethtool> OpenEthtool();
 std::unique_ptr<Ethtool> NoEthtool();

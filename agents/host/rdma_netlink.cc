@@ -121,6 +121,11 @@ class LiveRdmaNetlink final : public RdmaNetlink {
     return Answer(request, "reading RDMA counters", ParseRdmaCounters);
   }
 
+  Result<RdmaSystemInfo> System() override {
+    NetlinkRequest request(TypeOf(RDMA_NLDEV_CMD_SYS_GET), 0);
+    return Answer(request, "reading the RDMA system's settings", ParseRdmaSystem);
+  }
+
  private:
   template <class T>
   Result<T> Answer(NetlinkRequest& request, std::string_view doing, Result<T> (*parse)(Bytes)) {
@@ -141,6 +146,7 @@ class CapturedRdmaNetlink final : public RdmaNetlink {
   Result<std::vector<NamedCounter>> Counters(std::uint32_t, std::uint32_t) override {
     return Refusal();
   }
+  Result<RdmaSystemInfo> System() override { return Refusal(); }
 
  private:
   static Status Refusal() { return {Code::kUnimplemented, "RDMA netlink needs the live machine"}; }
@@ -194,6 +200,23 @@ Result<std::vector<NamedCounter>> ParseRdmaCounters(Bytes datagram) {
   }));
   if (!table) return Status(Code::kInvalidArgument, "netlink: an answer without RDMA counters");
   return counters;
+}
+
+Result<RdmaSystemInfo> ParseRdmaSystem(Bytes datagram) {
+  RdmaSystemInfo system;
+  const auto take = [&](const NetlinkAttribute& attribute) -> Status {
+    if (attribute.type != RDMA_NLDEV_SYS_ATTR_NETNS_MODE) return {};
+    std::uint8_t mode = 0;
+    RETURN_IF_ERROR(ReadInteger<std::uint8_t>(attribute, "namespace mode", mode));
+    if (mode > 1)
+      return {Code::kInvalidArgument,
+              Format("netlink: expected a namespace mode of 0 or 1, saw {}", mode)};
+    system.netns_shared = mode == 1;
+    return {};
+  };
+  RETURN_IF_ERROR(ForEachReply(datagram, TypeOf(RDMA_NLDEV_CMD_SYS_GET),
+                               [&](Bytes message) { return ForEachAttribute(message, take); }));
+  return system;
 }
 
 std::unique_ptr<RdmaNetlink> OpenRdmaNetlink() {

@@ -45,6 +45,10 @@ struct NamedCounter {
   std::uint64_t value = 0;
 };
 
+struct RdmaSystemInfo {
+  std::optional<bool> netns_shared;  // False: exclusive, each device is in one namespace.
+};
+
 class RdmaNetlink {
  public:
   virtual ~RdmaNetlink() = default;
@@ -56,6 +60,7 @@ class RdmaNetlink {
   // Hardware counters of one port; names as in sysfs hw_counters. Fresh, not the cached ones.
   virtual Result<std::vector<NamedCounter>> Counters(std::uint32_t device_index,
                                                      std::uint32_t port) = 0;
+  virtual Result<RdmaSystemInfo> System() = 0;  // What `rdma system` shows.
 };
 
 std::unique_ptr<RdmaNetlink> OpenRdmaNetlink();  // Never null: errors come with each call.
@@ -67,5 +72,6 @@ std::unique_ptr<RdmaNetlink> OpenRdmaNetlink(NetlinkClient client);  // For test
 Result<std::vector<RdmaDeviceInfo>> ParseRdmaDevices(std::span<const std::byte> datagram);
 Result<std::vector<RdmaLinkInfo>> ParseRdmaLinks(std::span<const std::byte> datagram);
 Result<std::vector<NamedCounter>> ParseRdmaCounters(std::span<const std::byte> datagram);
+Result<RdmaSystemInfo> ParseRdmaSystem(std::span<const std::byte> datagram);
 
 }  // namespace fabric::host

@@ -38,6 +38,11 @@ Result<std::vector<host::NamedCounter>> FakeRdmaNetlink::Counters(std::uint32_t 
   return Find(status, counters, std::pair(device_index, port), Code::kUnimplemented);
 }
 
+Result<host::RdmaSystemInfo> FakeRdmaNetlink::System() {
+  if (!status.ok()) return status;
+  return system;
+}
+
 Result<host::DcbIeee> FakeDcbNetlink::Ieee(const std::string& netdev) {
   return Find(status, ieee, netdev, Code::kUnimplemented);
 }
@@ -56,6 +61,18 @@ Result<std::vector<host::NamedCounter>> FakeEthtool::Statistics(const std::strin
 
 Result<host::PauseParameters> FakeEthtool::Pause(const std::string& netdev) {
   return Find(status, pauses, netdev, Code::kUnimplemented);
+}
+
+Result<host::LinkSettings> FakeEthtool::Link(const std::string& netdev) {
+  return Find(status, links, netdev, Code::kUnimplemented);
+}
+
+Result<std::string> FakeEthtool::Fec(const std::string& netdev) {
+  return Find(status, fecs, netdev, Code::kUnimplemented);
+}
+
+Result<host::VlanInfo> FakeAddressNetlink::Vlan(std::uint32_t netdev_index) {
+  return Find(status, vlans, netdev_index, Code::kNotFound);
 }
 
 Result<std::vector<host::InterfaceAddress>> FakeAddressNetlink::Addresses() {

@@ -24,11 +24,13 @@ class FakeRdmaNetlink final : public host::RdmaNetlink {
   std::vector<host::RdmaDeviceInfo> devices;
   std::map<std::uint32_t, std::vector<host::RdmaLinkInfo>> links;  // By device index
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<host::NamedCounter>> counters;
+  host::RdmaSystemInfo system;
 
   Result<std::vector<host::RdmaDeviceInfo>> Devices() override;
   Result<std::vector<host::RdmaLinkInfo>> Links(std::uint32_t device_index) override;
   Result<std::vector<host::NamedCounter>> Counters(std::uint32_t device_index,
                                                    std::uint32_t port) override;
+  Result<host::RdmaSystemInfo> System() override;
 };
 
 class FakeDcbNetlink final : public host::DcbNetlink {
@@ -47,18 +49,24 @@ class FakeEthtool final : public host::Ethtool {
   std::map<std::string, host::DriverInfo> drivers;  // By netdev
   std::map<std::string, std::vector<host::NamedCounter>> statistics;
   std::map<std::string, host::PauseParameters> pauses;
+  std::map<std::string, host::LinkSettings> links;
+  std::map<std::string, std::string> fecs;
 
   Result<host::DriverInfo> Driver(const std::string& netdev) override;
   Result<std::vector<host::NamedCounter>> Statistics(const std::string& netdev) override;
   Result<host::PauseParameters> Pause(const std::string& netdev) override;
+  Result<host::LinkSettings> Link(const std::string& netdev) override;
+  Result<std::string> Fec(const std::string& netdev) override;
 };
 
 class FakeAddressNetlink final : public host::AddressNetlink {
  public:
   Status status = NotLive();
   std::vector<host::InterfaceAddress> addresses;
+  std::map<std::uint32_t, host::VlanInfo> vlans;  // By index of the netdev
 
   Result<std::vector<host::InterfaceAddress>> Addresses() override;
+  Result<host::VlanInfo> Vlan(std::uint32_t netdev_index) override;
 };
 
 // Port attributes only; see fake_verbs.h for queue pairs.

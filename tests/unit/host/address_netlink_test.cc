@@ -3,9 +3,11 @@
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 
 #include <array>
+#include <map>
 
 #include "tests/unit/host/datagram.h"
 #include "tests/unit/host/fake_kernel.h"
@@ -88,6 +90,37 @@ TEST(LiveAddressNetlink, FindsLoopback) {
 
 TEST(NoAddressNetlink, Refuses) {
   EXPECT_EQ(NoAddressNetlink()->Addresses().status().code(), Code::kUnimplemented);
+}
+
+Datagram VlanMessage(std::string_view kind) {
+  const ifla_vlan_qos_mapping map[] = {{.from = 0, .to = 3}, {.from = 4, .to = 5}};
+  Datagram datagram;
+  datagram.Message(RTM_NEWLINK).Header(ifinfomsg{});
+  datagram.U32(IFLA_LINK, 4).Begin(IFLA_LINKINFO).Text(IFLA_INFO_KIND, kind);
+  datagram.Begin(IFLA_INFO_DATA).Value(IFLA_VLAN_ID, std::uint16_t{100});
+  datagram.Begin(IFLA_VLAN_EGRESS_QOS);
+  for (const auto& entry : map) datagram.Value(IFLA_VLAN_QOS_MAPPING, entry);
+  datagram.End().End().End();
+  return datagram;
+}
+
+TEST(Vlan, HasIdLowerAndEgressMap) {
+  const Datagram datagram = VlanMessage("vlan");
+  const auto vlan = ParseVlan(datagram.bytes());
+  ASSERT_TRUE(vlan.ok()) << vlan.status().message();
+  EXPECT_EQ(vlan->id, 100u);
+  EXPECT_EQ(vlan->lower_index, 4u);
+  EXPECT_EQ(vlan->egress, (std::map<std::uint32_t, std::uint32_t>{{0, 3}, {4, 5}}));
+}
+
+TEST(Vlan, OtherKindsAreNone) {
+  EXPECT_EQ(ParseVlan(VlanMessage("macvlan").bytes()).status().code(), Code::kNotFound);
+}
+
+TEST(Vlan, TruncatedAnswersAreRefused) {
+  const Datagram datagram = VlanMessage("vlan");
+  for (std::size_t size = 1; size < datagram.size(); ++size)
+    EXPECT_EQ(ParseVlan(datagram.First(size)).status().code(), Code::kInvalidArgument) << size;
 }
 
 }  // namespace

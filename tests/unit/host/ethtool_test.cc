@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "agents/host/sysfs.h"
 
 namespace fabric::host {
@@ -13,6 +15,8 @@ TEST(LiveEthtool, UnknownNetdevIsNotFound) {
     EXPECT_EQ(ethtool->Driver(name).status().code(), Code::kNotFound) << name;
     EXPECT_EQ(ethtool->Statistics(name).status().code(), Code::kNotFound) << name;
     EXPECT_EQ(ethtool->Pause(name).status().code(), Code::kNotFound) << name;
+    EXPECT_EQ(ethtool->Link(name).status().code(), Code::kNotFound) << name;
+    EXPECT_EQ(ethtool->Fec(name).status().code(), Code::kNotFound) << name;
   }
   EXPECT_EQ(ethtool->Driver("no-such0").status().message(),
             "ethtool driver of no-such0: No such device");
@@ -56,6 +60,36 @@ TEST(NoEthtool, RefusesEverything) {
   EXPECT_EQ(NoEthtool()->Driver("eth0").status().code(), Code::kUnimplemented);
   EXPECT_EQ(NoEthtool()->Statistics("eth0").status().code(), Code::kUnimplemented);
   EXPECT_EQ(NoEthtool()->Pause("eth0").status().code(), Code::kUnimplemented);
+}
+
+std::vector<std::uint32_t> LinkModeBits(const std::vector<std::uint32_t>& bits) {
+  std::vector<std::uint32_t> words(4);
+  for (const std::uint32_t bit : bits) words[bit / 32] |= 1U << (bit % 32);
+  return words;
+}
+
+TEST(LinkModes, TellTheFastestSpeedAndTheLanesOfTheSpeedInUse) {
+  // 25000baseCR, 100000baseCR4, 200000baseCR4, 400000baseCR4, 400000baseSR4; autonegotiation
+  const auto modes = LinkModeBits({31, 38, 66, 89, 86, 6});
+  const LinkSettings link = DecodeLinkModes(200'000, modes);
+  EXPECT_EQ(link.speed_bps, 200'000'000'000u);
+  EXPECT_EQ(link.speed_max_bps, 400'000'000'000u);
+  EXPECT_EQ(link.lanes, 4u);
+}
+
+TEST(LinkModes, LanesAreUnknownWhereModesOfTheSpeedDiffer) {
+  const auto modes = LinkModeBits({38, 59, 78});  // 100000baseCR4, CR2 and CR
+  EXPECT_EQ(DecodeLinkModes(100'000, modes).lanes, std::nullopt);
+  EXPECT_EQ(DecodeLinkModes(100'000, modes).speed_max_bps, 100'000'000'000u);
+}
+
+TEST(LinkModes, SpeedOfADownedLinkIsUnknown) {
+  for (const std::uint32_t speed : {0U, 0xffffffffU}) {
+    const LinkSettings link = DecodeLinkModes(speed, LinkModeBits({115, 92}));
+    EXPECT_EQ(link.speed_bps, std::nullopt);
+    EXPECT_EQ(link.speed_max_bps, 800'000'000'000u);  // 800000baseCR4, of later kernels
+  }
+  EXPECT_EQ(DecodeLinkModes(1'000, {}).speed_max_bps, std::nullopt);
 }
 
 }  // namespace

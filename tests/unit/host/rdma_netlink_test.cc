@@ -237,5 +237,25 @@ TEST(NoRdmaNetlink, RefusesEverything) {
   EXPECT_EQ(rdma->Counters(0, 1).status().code(), Code::kUnimplemented);
 }
 
+constexpr int kSysGet = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_SYS_GET);
+
+TEST(RdmaSystem, TellsTheNamespaceMode) {
+  Datagram shared;
+  shared.Message(kSysGet).U8(RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 1);
+  EXPECT_EQ(ParseRdmaSystem(shared.bytes())->netns_shared, true);
+  Datagram exclusive;
+  exclusive.Message(kSysGet).U8(RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 0);
+  EXPECT_EQ(ParseRdmaSystem(exclusive.bytes())->netns_shared, false);
+}
+
+TEST(RdmaSystem, NeedNotTellIt) {
+  Datagram silent;
+  silent.Message(kSysGet).U8(RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK, 1);
+  EXPECT_EQ(ParseRdmaSystem(silent.bytes())->netns_shared, std::nullopt);
+  Datagram odd;
+  odd.Message(kSysGet).U8(RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 2);
+  EXPECT_EQ(ParseRdmaSystem(odd.bytes()).status().code(), Code::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace fabric::host

@@ -1,0 +1,19 @@
+// What rtnetlink says about netdevs and addresses: whatever the bytes are, no read beyond them.
+#include <span>
+
+#include "agents/host/address_netlink.h"
+#include "tests/fuzz/fuzz.h"
+
+using fabric::fuzz::Check;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto datagram = std::as_bytes(std::span(data, size));
+  if (const auto vlan = fabric::host::ParseVlan(datagram); vlan.ok()) {
+    Check(vlan->id <= 0xffff, "a VLAN id has 16 bits");
+    Check(vlan->egress.size() <= size / 8, "no more priorities than attributes");
+  }
+  if (const auto addresses = fabric::host::ParseAddresses(datagram); addresses.ok())
+    for (const auto& address : *addresses)
+      Check(address.address.find('/') != std::string::npos, "an address has a prefix");
+  return 0;
+}
