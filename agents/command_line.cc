@@ -39,8 +39,12 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   CLI::App& map = *app.add_subcommand("ibdev2netdev", "Print which netdev each RDMA port has.");
   map.add_flag("-v,--verbose", line.verbose, "With PCI address, part and firmware");
   CLI::App& metrics = *app.add_subcommand("metrics", "Print the metrics of this machine once.");
+  CLI::App& nccl = *app.add_subcommand(
+      "nccl-env", "Print the NCCL variables that this machine calls for, with the reasons.");
+  nccl.add_option("-o,--output", line.output, "env (for a shell), table or json")
+      ->check(CLI::IsMember({"env", "table", "json"}));
   CLI::App& version = *app.add_subcommand("version", "Print the version.");
-  for (CLI::App* command : {&inspect, &map, &metrics})
+  for (CLI::App* command : {&inspect, &map, &metrics, &nccl})
     command->add_option("--root", line.root, "A captured tree instead of this machine");
   RETURN_IF_ERROR(CheckCommand(app, argc, argv));
   try {
@@ -55,7 +59,9 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   if (inspect.parsed()) line.command = Command::kInspect;
   if (map.parsed()) line.command = Command::kIbdev2Netdev;
   if (metrics.parsed()) line.command = Command::kMetrics;
+  if (nccl.parsed()) line.command = Command::kNcclEnv;
   if (version.parsed()) line.command = Command::kVersion;
+  if (line.output.empty()) line.output = nccl.parsed() ? "env" : "table";
   line.rest = run.remaining();
   return line;
 }

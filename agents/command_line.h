@@ -8,12 +8,12 @@
 
 namespace fabric::agent {
 
-enum class Command { kHelp, kRun, kInspect, kIbdev2Netdev, kMetrics, kVersion };
+enum class Command { kHelp, kRun, kInspect, kIbdev2Netdev, kMetrics, kNcclEnv, kVersion };
 
 struct CommandLine {
   Command command = Command::kHelp;
   std::string root = "/";
-  std::string output = "table";   // Of inspect: table, json, yaml
+  std::string output;             // Of inspect: table, json, yaml; of nccl-env: env, table, json
   bool verbose = false;           // Of ibdev2netdev
   std::vector<std::string> rest;  // Of run: its settings
   std::string help;               // Of kHelp: what to print

@@ -23,6 +23,7 @@
 #include "agents/inspect/inspector.h"
 #include "agents/inspect/report.h"
 #include "agents/loop.h"
+#include "agents/nccl/advice.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/systemd.h"
@@ -182,14 +183,27 @@ std::string Text(const CommandLine& line, const v1::NodeSnapshot& snapshot, Dura
   return inspect::Report(snapshot);
 }
 
+int Print(const std::string& text, int exit_status) {
+  return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? 1 : exit_status;
+}
+
+// The exit status tells whether NCCL has any port to use.
+int PrintNcclEnv(const CommandLine& line, const v1::NodeSnapshot& snapshot) {
+  const v1::NcclAdvice advice = nccl::Advise(snapshot);
+  const std::string text = line.output == "json"    ? ToJson(advice, true)
+                           : line.output == "table" ? nccl::TableText(advice)
+                                                    : nccl::EnvText(advice);
+  return Print(text, advice.ports().empty() ? 1 : 0);
+}
+
 int PrintOnce(const CommandLine& line) {
   auto machine = host::Machine::Open(line.root);
   if (!machine.ok()) return Fail(machine.status().In("--root"), kUsage);
   const SystemClock clock;
   const Moment begin = clock.Now();
   const v1::NodeSnapshot snapshot = inspect::Inspect(machine->host(), {.now = begin.wall});
-  const std::string text = Text(line, snapshot, clock.Now().steady - begin.steady);
-  return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? 1 : 0;
+  if (line.command == Command::kNcclEnv) return PrintNcclEnv(line, snapshot);
+  return Print(Text(line, snapshot, clock.Now().steady - begin.steady), 0);
 }
 
 }  // namespace
@@ -205,7 +219,8 @@ int main(int argc, char** argv) {
     case Command::kRun: return fabric::agent::RunWithArguments(line->rest);
     case Command::kInspect:
     case Command::kIbdev2Netdev:
-    case Command::kMetrics: return fabric::agent::PrintOnce(*line);
+    case Command::kMetrics:
+    case Command::kNcclEnv: return fabric::agent::PrintOnce(*line);
   }
   return fabric::agent::kUsage;
 }

@@ -14,6 +14,9 @@ TEST(CommandLine, KnowsTheCommandsAndTheirOptions) {
   EXPECT_EQ(Parse({"inspect"})->command, Command::kInspect);
   EXPECT_EQ(Parse({"inspect"})->root, "/");
   EXPECT_EQ(Parse({"inspect", "-o", "json", "--root", "tree"})->output, "json");
+  EXPECT_EQ(Parse({"inspect"})->output, "table");
+  EXPECT_EQ(Parse({"nccl-env"})->output, "env");
+  EXPECT_EQ(Parse({"nccl-env"})->command, Command::kNcclEnv);
   EXPECT_EQ(Parse({"inspect", "-o", "json", "--root", "tree"})->root, "tree");
   EXPECT_TRUE(Parse({"ibdev2netdev", "-v"})->verbose);
   EXPECT_EQ(Parse({"metrics"})->command, Command::kMetrics);
