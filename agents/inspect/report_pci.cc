@@ -181,10 +181,8 @@ std::string DriverText(const v1::GpuDriver& driver) {
 }
 
 std::string YesNo(bool there, bool yes, const std::string& reason) {
-  return std::string(!there ? "not known"
-                     : yes  ? "yes"
-                            : "no") +
-         (reason.empty() ? "" : ": " + reason);
+  if (!there) return OrAbsent(reason);
+  return std::string(yes ? "yes" : "no") + (reason.empty() ? "" : ": " + reason);
 }
 
 std::string PeerMemoryText(const v1::NodeSnapshot& snapshot) {

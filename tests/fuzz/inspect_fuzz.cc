@@ -4,6 +4,8 @@
 
 #include "agents/inspect/counter_table.h"
 #include "agents/inspect/parse.h"
+#include "agents/inspect/pci_place.h"
+#include "agents/inspect/pci_text.h"
 #include "tests/fuzz/fuzz.h"
 
 using fabric::fuzz::Check;
@@ -57,6 +59,22 @@ void TryTexts(std::string_view text) {
   (void)IsPlainName(text);
 }
 
+void TryPci(std::string_view text) {
+  const auto place = PlaceInPath(text);
+  Check(!place || !place->root_complex.empty(), "a place is below a root complex");
+  const auto width = ParsePciWidth(text);
+  Check(!width.ok() || *width != 255, "255 lanes are none");
+  const auto window = ParseLargestWindow(text);
+  Check(!window.ok() || *window != 1, "a window of one byte is none");
+  const auto version = ParseNvidiaVersion(text);
+  Check(!version.ok() || version->version.find('.') != std::string::npos, "a version has a dot");
+  (void)ParsePciSpeed(text).ok();
+  (void)ParseAerTotal(text).ok();
+  (void)NvidiaField(text, "Model");
+  (void)ModuleUsers(text, "ib_core");
+  (void)ParseKernelVersion(text);
+}
+
 }  // namespace
 }  // namespace fabric::inspect
 
@@ -67,5 +85,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fabric::inspect::TryCounter(text);
   fabric::inspect::TryEnumerations(text);
   fabric::inspect::TryTexts(text);
+  fabric::inspect::TryPci(text);
   return 0;
 }

@@ -148,6 +148,7 @@ TEST_F(Tree, LinksTellNamesAndPlaces) {
             "sys/devices/pci0000:17/0000:17:00.0/net");
   EXPECT_EQ(*Root().RealPath("."), ".");
   EXPECT_EQ(net.RealPath("rail0/device/driver").status().code(), Code::kNotFound);  // Dangling.
+  EXPECT_EQ(*net.LinkTarget("rail0/device/driver"), "/sys/bus/pci/drivers/mlx5_core/");
 }
 
 TEST_F(Tree, FlattenedLinksAreUnimplemented) {

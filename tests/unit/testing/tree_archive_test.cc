@@ -30,7 +30,8 @@ TEST(UnpackTree, WritesEveryKindOfEntry) {
       "proc/modules |\n"
       "|nvidia 1\n"
       "|ib_core 2\n"
-      "proc/config # 00ff41\n";
+      "proc/config # 00ff41\n"
+      "proc/sparse @ 6 1:ff41 5:07\n";
   const Status status = UnpackTree(kArchive, tree.path());
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(Content(tree.path() + "/sys/class/net/eth0/mtu"), "9000\n");
@@ -40,6 +41,7 @@ TEST(UnpackTree, WritesEveryKindOfEntry) {
   EXPECT_EQ(std::filesystem::file_size(tree.path() + "/sys/class/net/eth0/empty"), 0u);
   EXPECT_EQ(Content(tree.path() + "/proc/modules"), "nvidia 1\nib_core 2\n");
   EXPECT_EQ(Content(tree.path() + "/proc/config"), std::string("\0\xff\x41", 3));
+  EXPECT_EQ(Content(tree.path() + "/proc/sparse"), std::string("\0\xff\x41\0\0\7", 6));
 }
 
 TEST(UnpackTree, NamesTheLineOfAMistake) {
@@ -50,6 +52,8 @@ TEST(UnpackTree, NamesTheLineOfAMistake) {
       {"/etc/mtu = 9000\n", "line 1: expected a path below"},
       {"mtu = 1\nmtu = 2\n", "line 2: mtu: already there"},
       {"config # zz\n", "line 1: expected a number"},
+      {"config @ 4 3:0102\n", "line 1: beyond the end: '3:0102'"},
+      {"config @ 4 03\n", "line 1: expected 'offset:bytes', saw '03'"},
   };
   for (const auto& [archive, expected] : cases) {
     const TempTree tree;

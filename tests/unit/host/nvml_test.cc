@@ -1,0 +1,51 @@
+#include "agents/host/nvml.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+namespace fabric::host {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+// The library made of fake_nvml.cc.
+std::string FakeLibrary() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libfake_nvml.so";
+}
+
+TEST(GpuManagement, AsksTheLibraryAndLetsGo) {
+  const auto management = OpenGpuManagement(FakeLibrary());
+  for (int i = 0; i < 2; ++i) {
+    const auto info = management->Read();
+    ASSERT_TRUE(info.ok()) << info.status().message();
+    EXPECT_EQ(info->driver_version, "535.129.03");
+    EXPECT_EQ(info->library_version, "12.535.129.03");
+    ASSERT_THAT(info->gpus, SizeIs(1));
+    EXPECT_EQ(info->gpus[0].pci_address, "0001:1b:00.0");
+    EXPECT_EQ(info->gpus[0].name, "NVIDIA H100 80GB HBM3");
+    EXPECT_EQ(info->gpus[0].uuid, "GPU-5b0c77a4");
+    EXPECT_EQ(info->gpus[0].links, 18u);
+    EXPECT_EQ(info->gpus[0].links_active, 17u);
+    ASSERT_THAT(info->failures, SizeIs(1));
+    EXPECT_EQ(info->failures[0], Status(Code::kUnavailable, "GPU 1: GPU is lost (15)"));
+  }
+}
+
+TEST(GpuManagement, WithoutTheLibraryThereIsNothingToAsk) {
+  const auto info = OpenGpuManagement("libno-such-library.so.1")->Read();
+  EXPECT_EQ(info.status().code(), Code::kNotFound);
+  EXPECT_THAT(info.status().message(), HasSubstr("libno-such-library.so.1"));
+}
+
+TEST(GpuManagement, ALibraryWithoutTheFunctionsIsRefused) {
+  EXPECT_EQ(OpenGpuManagement("libm.so.6")->Read().status().code(), Code::kUnimplemented);
+}
+
+TEST(GpuManagement, ACaptureCannotBeAsked) {
+  EXPECT_EQ(NoGpuManagement()->Read().status().code(), Code::kUnimplemented);
+}
+
+}  // namespace
+}  // namespace fabric::host
