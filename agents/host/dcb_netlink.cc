@@ -17,6 +17,13 @@ namespace {
 // The second kind of entry in the table of applications, for selectors that are not IEEE's (PCP).
 // Younger than Debian's header: DCB_ATTR_DCB_APP.
 constexpr int kAttrDcbApp = 2;
+constexpr int kAttrAppTrustTable = 11;  // DCB_ATTR_DCB_APP_TRUST_TABLE, likewise
+
+// Selectors of the two dialects: IEEE_8021QAZ_APP_SEL_* and DCB_APP_IDTYPE_*.
+constexpr std::uint8_t kSelectorEthertype = 1;
+constexpr std::uint8_t kSelectorAny = 4;
+constexpr std::uint8_t kCeeEthertype = 0;
+constexpr std::uint8_t kCeePortNumber = 1;
 
 template <std::size_t N>
 std::array<std::uint8_t, N> Copy(const std::uint8_t (&from)[N]) {
@@ -58,6 +65,60 @@ Status TakeApps(Bytes payload, std::optional<std::vector<DcbApp>>& to) {
   });
 }
 
+Status TakeMaxRates(Bytes payload, std::optional<std::array<std::uint64_t, 8>>& to) {
+  ASSIGN_OR_RETURN(const auto from, ReadStruct<ieee_maxrate>(payload, "rate limits"));
+  std::copy(std::begin(from.tc_maxrate), std::end(from.tc_maxrate), to.emplace().begin());
+  return {};
+}
+
+Status TakeBuffers(Bytes payload, std::optional<DcbBuffers>& to) {
+  ASSIGN_OR_RETURN(const auto from, ReadStruct<dcbnl_buffer>(payload, "buffers"));
+  DcbBuffers& buffers = to.emplace();
+  buffers.priority_to_buffer = Copy(from.prio2buffer);
+  std::copy(std::begin(from.buffer_size), std::end(from.buffer_size), buffers.size_bytes.begin());
+  buffers.total_bytes = from.total_size;
+  return {};
+}
+
+Status TakeTrust(Bytes payload, std::optional<std::vector<std::uint8_t>>& to) {
+  std::vector<std::uint8_t>& selectors = to.emplace();
+  return ForEachAttribute(payload, [&](const NetlinkAttribute& attribute) -> Status {
+    if (attribute.type != DCB_ATTR_IEEE_APP && attribute.type != kAttrDcbApp) return {};
+    return ReadInteger<std::uint8_t>(attribute, "a trusted selector", selectors.emplace_back());
+  });
+}
+
+// The attribute's type is DCB_PFC_UP_ATTR_0 and the priority; its value is not 0 where PFC is on
+// in either direction.
+Status TakeCeePfc(Bytes payload, std::optional<std::uint8_t>& to) {
+  std::uint8_t& mask = to.emplace(std::uint8_t{0});
+  return ForEachAttribute(payload, [&](const NetlinkAttribute& attribute) -> Status {
+    if (attribute.type < DCB_PFC_UP_ATTR_0 || attribute.type > DCB_PFC_UP_ATTR_7) return {};
+    std::uint8_t value = 0;
+    RETURN_IF_ERROR(ReadInteger<std::uint8_t>(attribute, "PFC of a priority", value));
+    if (value != 0)
+      mask = static_cast<std::uint8_t>(mask | 1u << (attribute.type - DCB_PFC_UP_ATTR_0));
+    return {};
+  });
+}
+
+Status TakeCeeApps(Bytes payload, std::optional<std::vector<DcbApp>>& to) {
+  std::vector<DcbApp>& apps = to.emplace();
+  return ForEachAttribute(payload, [&](const NetlinkAttribute& attribute) -> Status {
+    if (attribute.type != DCB_ATTR_CEE_APP) return {};
+    ASSIGN_OR_RETURN(const auto from, ReadStruct<dcb_app>(attribute.payload, "an application"));
+    if (from.selector != kCeeEthertype && from.selector != kCeePortNumber) return {};
+    // CEE's priority is a mask of priorities.
+    for (std::uint8_t priority = 0; priority < 8; ++priority)
+      if ((from.priority >> priority & 1) != 0)
+        apps.push_back(
+            {.selector = from.selector == kCeeEthertype ? kSelectorEthertype : kSelectorAny,
+             .priority = priority,
+             .protocol = from.protocol});
+    return {};
+  });
+}
+
 // Calls `each` for the attributes of the one answer to `command`.
 template <class Each>
 Status ForEachDcbAttribute(Bytes datagram, std::uint8_t command, const Each& each) {
@@ -80,8 +141,8 @@ class LiveDcbNetlink final : public DcbNetlink {
   Result<DcbIeee> Ieee(const std::string& netdev) override {
     return Answer(netdev, DCB_CMD_IEEE_GET, ParseDcbIeee);
   }
-  Result<std::uint8_t> Dcbx(const std::string& netdev) override {
-    return Answer(netdev, DCB_CMD_GDCBX, ParseDcbx);
+  Result<DcbCee> Cee(const std::string& netdev) override {
+    return Answer(netdev, DCB_CMD_CEE_GET, ParseDcbCee);
   }
 
  private:
@@ -106,7 +167,7 @@ class LiveDcbNetlink final : public DcbNetlink {
 class CapturedDcbNetlink final : public DcbNetlink {
  public:
   Result<DcbIeee> Ieee(const std::string&) override { return Refusal(); }
-  Result<std::uint8_t> Dcbx(const std::string&) override { return Refusal(); }
+  Result<DcbCee> Cee(const std::string&) override { return Refusal(); }
 
  private:
   static Status Refusal() { return {Code::kUnimplemented, "DCB netlink needs the live machine"}; }
@@ -121,26 +182,41 @@ Result<DcbIeee> ParseDcbIeee(Bytes datagram) {
       case DCB_ATTR_IEEE_ETS: return TakeEts(object.payload, ieee.ets);
       case DCB_ATTR_IEEE_PFC: return TakePfc(object.payload, ieee.pfc);
       case DCB_ATTR_IEEE_APP_TABLE: return TakeApps(object.payload, ieee.app);
+      case DCB_ATTR_IEEE_MAXRATE: return TakeMaxRates(object.payload, ieee.max_rate_kbps);
+      case DCB_ATTR_DCB_BUFFER: return TakeBuffers(object.payload, ieee.buffers);
+      case kAttrAppTrustTable: return TakeTrust(object.payload, ieee.app_trust);
+      case DCB_ATTR_IEEE_PEER_ETS: return TakeEts(object.payload, ieee.peer_ets);
+      case DCB_ATTR_IEEE_PEER_PFC: return TakePfc(object.payload, ieee.peer_pfc);
+      case DCB_ATTR_IEEE_PEER_APP: return TakeApps(object.payload, ieee.peer_app);
       default: return {};
     }
   };
-  RETURN_IF_ERROR(ForEachDcbAttribute(datagram, DCB_CMD_IEEE_GET,
-                                      [&](const NetlinkAttribute& attribute) -> Status {
-                                        if (attribute.type != DCB_ATTR_IEEE) return {};
-                                        return ForEachAttribute(attribute.payload, take_object);
-                                      }));
+  const auto take = [&](const NetlinkAttribute& attribute) -> Status {
+    switch (attribute.type) {
+      case DCB_ATTR_IEEE: return ForEachAttribute(attribute.payload, take_object);
+      case DCB_ATTR_DCBX: return ReadInteger<std::uint8_t>(attribute, "DCBX mode", ieee.dcbx);
+      default: return {};
+    }
+  };
+  RETURN_IF_ERROR(ForEachDcbAttribute(datagram, DCB_CMD_IEEE_GET, take));
   return ieee;
 }
 
-Result<std::uint8_t> ParseDcbx(Bytes datagram) {
-  std::optional<std::uint8_t> dcbx;
-  RETURN_IF_ERROR(ForEachDcbAttribute(
-      datagram, DCB_CMD_GDCBX, [&](const NetlinkAttribute& attribute) -> Status {
-        if (attribute.type != DCB_ATTR_DCBX) return {};
-        return ReadInteger<std::uint8_t>(attribute, "DCBX mode", dcbx);
-      }));
-  if (!dcbx) return Status(Code::kInvalidArgument, "netlink: an answer without DCBX mode");
-  return *dcbx;
+Result<DcbCee> ParseDcbCee(Bytes datagram) {
+  DcbCee cee;
+  const auto take_object = [&](const NetlinkAttribute& object) -> Status {
+    switch (object.type) {
+      case DCB_ATTR_CEE_PFC: return TakeCeePfc(object.payload, cee.pfc_enabled_mask);
+      case DCB_ATTR_CEE_APP_TABLE: return TakeCeeApps(object.payload, cee.app);
+      default: return {};
+    }
+  };
+  const auto take = [&](const NetlinkAttribute& attribute) -> Status {
+    if (attribute.type != DCB_ATTR_CEE) return {};
+    return ForEachAttribute(attribute.payload, take_object);
+  };
+  RETURN_IF_ERROR(ForEachDcbAttribute(datagram, DCB_CMD_CEE_GET, take));
+  return cee;
 }
 
 std::unique_ptr<DcbNetlink> OpenDcbNetlink() {

@@ -1,4 +1,4 @@
-// DCB netlink, get side only: what `dcb pfc|ets|app|dcbx show` ask.
+// DCB netlink, get side only: what `dcb pfc|ets|app|buffer|maxrate|apptrust|dcbx show` ask.
 // Source: include/uapi/linux/dcbnl.h, net/dcb/dcbnl.c.
 #pragma once
 
@@ -39,9 +39,30 @@ struct DcbApp {
   std::uint16_t protocol = 0;
 };
 
+struct DcbBuffers {
+  std::array<std::uint8_t, 8> priority_to_buffer{};
+  std::array<std::uint32_t, 8> size_bytes{};
+  std::uint32_t total_bytes = 0;
+};
+
+// All that one question brings. What a driver does not have is absent.
 struct DcbIeee {
   std::optional<DcbPfc> pfc;
   std::optional<DcbEts> ets;
+  std::optional<std::vector<DcbApp>> app;  // Nearly always there: the kernel keeps the table.
+  std::optional<std::array<std::uint64_t, 8>> max_rate_kbps;  // By traffic class, 0: unlimited
+  std::optional<DcbBuffers> buffers;
+  std::optional<std::vector<std::uint8_t>> app_trust;  // Selectors, the most trusted one first
+  std::optional<DcbPfc> peer_pfc;  // What the link partner said, where the driver runs DCBX.
+  std::optional<DcbEts> peer_ets;
+  std::optional<std::vector<DcbApp>> peer_app;
+  std::optional<std::uint8_t> dcbx;  // DCB_CAP_DCBX_* bits
+};
+
+// The older dialect, for drivers that answer nothing in IEEE's.
+struct DcbCee {
+  std::optional<std::uint8_t> pfc_enabled_mask;
+  // Selectors are IEEE's: CEE's "port number" of TCP or UDP is "any".
   std::optional<std::vector<DcbApp>> app;
 };
 
@@ -49,9 +70,10 @@ class DcbNetlink {
  public:
   virtual ~DcbNetlink() = default;
   // UNIMPLEMENTED: the driver has no DCB at all, or a captured tree. NOT_FOUND: no such netdev.
-  // Blocks for at most a second. Safe to call from one thread at a time.
+  // Each is one question to the kernel. Blocks for at most a second. Safe to call from one thread
+  // at a time.
   virtual Result<DcbIeee> Ieee(const std::string& netdev) = 0;
-  virtual Result<std::uint8_t> Dcbx(const std::string& netdev) = 0;  // DCB_CAP_DCBX_* bits
+  virtual Result<DcbCee> Cee(const std::string& netdev) = 0;
 };
 
 std::unique_ptr<DcbNetlink> OpenDcbNetlink();
@@ -60,6 +82,6 @@ std::unique_ptr<DcbNetlink> OpenDcbNetlink(NetlinkClient client);  // For tests:
 
 // Parsers of one reply datagram; see ParseRdmaDevices for errors.
 Result<DcbIeee> ParseDcbIeee(std::span<const std::byte> datagram);
-Result<std::uint8_t> ParseDcbx(std::span<const std::byte> datagram);
+Result<DcbCee> ParseDcbCee(std::span<const std::byte> datagram);
 
 }  // namespace fabric::host

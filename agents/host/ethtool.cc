@@ -166,6 +166,19 @@ class LiveEthtool final : public Ethtool {
     return Status(Code::kUnimplemented, "ethtool FEC of " + netdev + ": none reported");
   }
 
+  Result<std::uint16_t> PfcStormPreventionMs(const std::string& netdev) override {
+    std::uint16_t ms = 0;
+    const ethtool_tunable tunable{.cmd = ETHTOOL_GTUNABLE,
+                                  .id = ETHTOOL_PFC_PREVENTION_TOUT,
+                                  .type_id = ETHTOOL_TUNABLE_U16,
+                                  .len = sizeof(ms)};
+    alignas(ethtool_tunable) std::byte buffer[sizeof(tunable) + sizeof(ms)] = {};
+    std::memcpy(buffer, &tunable, sizeof(tunable));
+    RETURN_IF_ERROR(Ask(netdev, "PFC storm prevention", buffer));
+    std::memcpy(&ms, buffer + sizeof(tunable), sizeof(ms));
+    return ms;
+  }
+
  private:
   Status Ask(const std::string& netdev, std::string_view what, void* command) const {
     const auto doing = [&] { return Format("ethtool {} of {}", what, netdev); };
@@ -211,6 +224,7 @@ class CapturedEthtool final : public Ethtool {
   Result<PauseParameters> Pause(const std::string&) override { return Refusal(); }
   Result<LinkSettings> Link(const std::string&) override { return Refusal(); }
   Result<std::string> Fec(const std::string&) override { return Refusal(); }
+  Result<std::uint16_t> PfcStormPreventionMs(const std::string&) override { return Refusal(); }
 
  private:
   static Status Refusal() { return {Code::kUnimplemented, "ethtool needs the live machine"}; }

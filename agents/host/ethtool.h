@@ -34,6 +34,8 @@ struct LinkSettings {
   bool autonegotiation = false;
 };
 
+inline constexpr std::uint16_t kPfcStormPreventionAuto = 0xffff;
+
 class Ethtool {
  public:
   virtual ~Ethtool() = default;
@@ -46,6 +48,10 @@ class Ethtool {
   // Active forward error correction: "off", "rs", "baser", "llrs", or "auto" where the driver says
   // no more.
   virtual Result<std::string> Fec(const std::string& netdev) = 0;
+  // After how many ms of being paused the port drops, ETHTOOL_PFC_PREVENTION_TOUT: 0 is never,
+  // kPfcStormPreventionAuto the driver's choice. INVALID_ARGUMENT is how some drivers,
+  // UNIMPLEMENTED how most say that they have no such thing.
+  virtual Result<std::uint16_t> PfcStormPreventionMs(const std::string& netdev) = 0;
 };
 
 // Speed in Mb/s as the kernel reports it (0xffffffff and 0: unknown) and the map of supported link

@@ -1,5 +1,5 @@
 #include "agents/inspect/attributes.h"
-#include "agents/inspect/rdma.h"
+#include "agents/inspect/lossless.h"
 
 namespace fabric::inspect {
 namespace {
@@ -8,11 +8,11 @@ constexpr std::string_view kName = "global_pause";
 
 Status InspectGlobalPause(const Host& host, v1::NodeSnapshot& out) {
   for (v1::NetInterface& netdev : *out.mutable_net_interfaces()) {
-    const bool carries_roce = IsNetdevOfRoce(out, netdev.name());
+    const bool carries_roce = SettingsDecideRoce(out, netdev);
     if (!carries_roce && !netdev.has_driver()) continue;
     const Result<host::PauseParameters> pause = host.ethtool.Pause(netdev.name());
     if (!pause.ok()) {
-      if (carries_roce)
+      if (carries_roce && HasOwnSettings(netdev))
         AddGap(out, kName, netdev.name(), "ethtool pause " + netdev.name(), pause.status());
       continue;
     }

@@ -9,8 +9,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto datagram = std::as_bytes(std::span(data, size));
   const auto ieee = fabric::host::ParseDcbIeee(datagram);
   if (ieee.ok() && ieee->app) Check(ieee->app->size() <= size / 8, "entries come from the input");
-  const auto dcbx = fabric::host::ParseDcbx(datagram);
-  Check(dcbx.ok() || !dcbx.status().message().empty(), "a refusal has a reason");
+  if (ieee.ok() && ieee->app_trust)
+    Check(ieee->app_trust->size() <= size / 8, "selectors come from the input");
+  const auto cee = fabric::host::ParseDcbCee(datagram);
+  Check(cee.ok() || !cee.status().message().empty(), "a refusal has a reason");
+  if (cee.ok() && cee->app) Check(cee->app->size() <= size, "eight priorities an entry");
   if (const auto addresses = fabric::host::ParseAddresses(datagram); addresses.ok())
     for (const auto& address : *addresses)
       Check(address.address.find('/') != std::string::npos, "an address has a prefix");

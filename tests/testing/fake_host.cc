@@ -47,8 +47,8 @@ Result<host::DcbIeee> FakeDcbNetlink::Ieee(const std::string& netdev) {
   return Find(status, ieee, netdev, Code::kUnimplemented);
 }
 
-Result<std::uint8_t> FakeDcbNetlink::Dcbx(const std::string& netdev) {
-  return Find(status, dcbx, netdev, Code::kUnimplemented);
+Result<host::DcbCee> FakeDcbNetlink::Cee(const std::string& netdev) {
+  return Find(status, cee, netdev, Code::kUnimplemented);
 }
 
 Result<host::DriverInfo> FakeEthtool::Driver(const std::string& netdev) {
@@ -61,6 +61,10 @@ Result<std::vector<host::NamedCounter>> FakeEthtool::Statistics(const std::strin
 
 Result<host::PauseParameters> FakeEthtool::Pause(const std::string& netdev) {
   return Find(status, pauses, netdev, Code::kUnimplemented);
+}
+
+Result<std::uint16_t> FakeEthtool::PfcStormPreventionMs(const std::string& netdev) {
+  return Find(status, pfc_storm_prevention_ms, netdev, Code::kUnimplemented);
 }
 
 Result<host::LinkSettings> FakeEthtool::Link(const std::string& netdev) {

@@ -37,10 +37,10 @@ class FakeDcbNetlink final : public host::DcbNetlink {
  public:
   Status status = NotLive();
   std::map<std::string, host::DcbIeee> ieee;  // By netdev; one that is not here has no DCB.
-  std::map<std::string, std::uint8_t> dcbx;
+  std::map<std::string, host::DcbCee> cee;
 
   Result<host::DcbIeee> Ieee(const std::string& netdev) override;
-  Result<std::uint8_t> Dcbx(const std::string& netdev) override;
+  Result<host::DcbCee> Cee(const std::string& netdev) override;
 };
 
 class FakeEthtool final : public host::Ethtool {
@@ -51,12 +51,14 @@ class FakeEthtool final : public host::Ethtool {
   std::map<std::string, host::PauseParameters> pauses;
   std::map<std::string, host::LinkSettings> links;
   std::map<std::string, std::string> fecs;
+  std::map<std::string, std::uint16_t> pfc_storm_prevention_ms;
 
   Result<host::DriverInfo> Driver(const std::string& netdev) override;
   Result<std::vector<host::NamedCounter>> Statistics(const std::string& netdev) override;
   Result<host::PauseParameters> Pause(const std::string& netdev) override;
   Result<host::LinkSettings> Link(const std::string& netdev) override;
   Result<std::string> Fec(const std::string& netdev) override;
+  Result<std::uint16_t> PfcStormPreventionMs(const std::string& netdev) override;
 };
 
 class FakeAddressNetlink final : public host::AddressNetlink {

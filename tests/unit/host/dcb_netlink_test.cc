@@ -13,6 +13,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
+constexpr int kAppTrustTable = 11;  // Younger than Debian's header.
+
 Datagram Reply(std::uint8_t command) {
   return Datagram()
       .Message(RTM_GETDCB)
@@ -37,17 +39,32 @@ ieee_ets Ets() {
   return ets;
 }
 
+dcbnl_buffer Buffers() {
+  return {.prio2buffer = {0, 0, 0, 1}, .buffer_size = {130944, 131072}, .total_size = 262016};
+}
+
 Datagram WholeIeee() {
   return Reply(DCB_CMD_IEEE_GET)
       .Begin(DCB_ATTR_IEEE)
       .Value(DCB_ATTR_IEEE_ETS, Ets())
-      .U64(DCB_ATTR_IEEE_MAXRATE, 0)
+      .Value(DCB_ATTR_IEEE_MAXRATE, ieee_maxrate{.tc_maxrate = {0, 25'000'000}})
       .Value(DCB_ATTR_IEEE_PFC, Pfc())
       .Begin(DCB_ATTR_IEEE_APP_TABLE)
       .Value(DCB_ATTR_IEEE_APP, dcb_app{.selector = 5, .priority = 3, .protocol = 26})
       .Value(2, dcb_app{.selector = 255, .priority = 4, .protocol = 4})
       .End()
-      .End();
+      .Begin(kAppTrustTable)
+      .U8(DCB_ATTR_IEEE_APP, 5)
+      .U8(2, 255)
+      .End()
+      .Value(DCB_ATTR_DCB_BUFFER, Buffers())
+      .Value(DCB_ATTR_IEEE_PEER_ETS, Ets())
+      .Value(DCB_ATTR_IEEE_PEER_PFC, ieee_pfc{.pfc_cap = 8, .pfc_en = 0x10})
+      .Begin(DCB_ATTR_IEEE_PEER_APP)
+      .Value(DCB_ATTR_IEEE_APP, dcb_app{.selector = 3, .priority = 4, .protocol = 4791})
+      .End()
+      .End()
+      .U8(DCB_ATTR_DCBX, 0x0d);
 }
 
 TEST(DcbIeee, TellsPfcWithItsCounters) {
@@ -80,10 +97,36 @@ TEST(DcbIeee, TellsApplicationsOfBothKinds) {
   EXPECT_EQ(apps[1].selector, 255);
 }
 
+TEST(DcbIeee, TellsBuffersRateLimitsAndTrust) {
+  const DcbIeee ieee = *ParseDcbIeee(WholeIeee().bytes());
+  EXPECT_THAT(ieee.buffers->priority_to_buffer, ElementsAre(0, 0, 0, 1, 0, 0, 0, 0));
+  EXPECT_THAT(ieee.buffers->size_bytes, ElementsAre(130944, 131072, 0, 0, 0, 0, 0, 0));
+  EXPECT_EQ(ieee.buffers->total_bytes, 262016u);
+  EXPECT_THAT(*ieee.max_rate_kbps, ElementsAre(0, 25'000'000, 0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(*ieee.app_trust, ElementsAre(5, 255));
+}
+
+TEST(DcbIeee, TellsWhatThePeerAnnounced) {
+  const DcbIeee ieee = *ParseDcbIeee(WholeIeee().bytes());
+  EXPECT_EQ(ieee.peer_pfc->enabled_mask, 0x10);
+  EXPECT_TRUE(ieee.peer_ets->willing);
+  ASSERT_EQ(ieee.peer_app->size(), 1u);
+  EXPECT_EQ(ieee.peer_app->at(0).protocol, 4791);
+  EXPECT_EQ(ieee.pfc->enabled_mask, 0x08) << "not mixed up with the peer's";
+}
+
+TEST(DcbIeee, TellsTheDcbxModeInTheSameAnswer) {
+  EXPECT_EQ(ParseDcbIeee(WholeIeee().bytes())->dcbx, 0x0d);
+  EXPECT_FALSE(ParseDcbIeee(Reply(DCB_CMD_IEEE_GET).bytes())->dcbx.has_value());
+  EXPECT_EQ(ParseDcbIeee(Reply(DCB_CMD_IEEE_GET).U32(DCB_ATTR_DCBX, 0x0d).bytes()).status(),
+            Status(Code::kInvalidArgument, "netlink: DCBX mode: expected 1 bytes, saw 4"));
+}
+
 TEST(DcbIeee, KeepsAbsentApartFromEmpty) {
   const Datagram empty = Reply(DCB_CMD_IEEE_GET).Begin(DCB_ATTR_IEEE).End();
   const DcbIeee ieee = *ParseDcbIeee(empty.bytes());
-  EXPECT_FALSE(ieee.pfc || ieee.ets || ieee.app);
+  EXPECT_FALSE(ieee.pfc || ieee.ets || ieee.app || ieee.max_rate_kbps || ieee.buffers);
+  EXPECT_FALSE(ieee.app_trust || ieee.peer_pfc || ieee.peer_ets || ieee.peer_app);
   const Datagram no_apps =
       Reply(DCB_CMD_IEEE_GET).Begin(DCB_ATTR_IEEE).Begin(DCB_ATTR_IEEE_APP_TABLE).End().End();
   EXPECT_TRUE(ParseDcbIeee(no_apps.bytes())->app->empty());
@@ -105,6 +148,9 @@ TEST(DcbIeee, OfShortStructuresIsRefused) {
   EXPECT_EQ(with(DCB_ATTR_IEEE_PFC, 0), Code::kInvalidArgument);
   EXPECT_EQ(with(DCB_ATTR_IEEE_PFC, sizeof(ieee_pfc) + 8), Code::kOk);  // Grown since
   EXPECT_EQ(with(DCB_ATTR_IEEE_APP_TABLE, 3), Code::kInvalidArgument);
+  EXPECT_EQ(with(DCB_ATTR_IEEE_MAXRATE, sizeof(ieee_maxrate) - 1), Code::kInvalidArgument);
+  EXPECT_EQ(with(DCB_ATTR_DCB_BUFFER, sizeof(dcbnl_buffer) - 1), Code::kInvalidArgument);
+  EXPECT_EQ(with(DCB_ATTR_IEEE_PEER_PFC, sizeof(ieee_pfc) - 1), Code::kInvalidArgument);
 }
 
 TEST(DcbIeee, CutAnywhereIsRefused) {
@@ -120,11 +166,42 @@ TEST(DcbIeee, CarriesTheKernelsRefusal) {
   EXPECT_EQ(ParseDcbIeee(Reply(DCB_CMD_GDCBX).bytes()).status().code(), Code::kInvalidArgument);
 }
 
-TEST(Dcbx, IsOneByte) {
-  EXPECT_EQ(*ParseDcbx(Reply(DCB_CMD_GDCBX).U8(DCB_ATTR_DCBX, 0x0d).bytes()), 0x0d);
-  EXPECT_EQ(ParseDcbx(Reply(DCB_CMD_GDCBX).bytes()).status().code(), Code::kInvalidArgument);
-  EXPECT_EQ(ParseDcbx(Reply(DCB_CMD_GDCBX).U32(DCB_ATTR_DCBX, 0x0d).bytes()).status(),
-            Status(Code::kInvalidArgument, "netlink: DCBX mode: expected 1 bytes, saw 4"));
+Datagram WholeCee() {
+  return Reply(DCB_CMD_CEE_GET)
+      .Begin(DCB_ATTR_CEE)
+      .Begin(DCB_ATTR_CEE_PFC)
+      .U8(DCB_PFC_UP_ATTR_0, 0)
+      .U8(DCB_PFC_UP_ATTR_3, 1)
+      .U8(DCB_PFC_UP_ATTR_4, 2)
+      .End()
+      .Begin(DCB_ATTR_CEE_APP_TABLE)
+      .Value(DCB_ATTR_CEE_APP, dcb_app{.selector = 0, .priority = 0x08, .protocol = 0x8915})
+      .Value(DCB_ATTR_CEE_APP, dcb_app{.selector = 1, .priority = 0x18, .protocol = 4791})
+      .Value(DCB_ATTR_CEE_APP, dcb_app{.selector = 2, .priority = 0x01, .protocol = 1})
+      .End()
+      .End();
+}
+
+TEST(DcbCee, TellsPfcAsAMask) {
+  EXPECT_EQ(ParseDcbCee(WholeCee().bytes())->pfc_enabled_mask, 0x18);
+  const Datagram none = Reply(DCB_CMD_CEE_GET).Begin(DCB_ATTR_CEE).End();
+  EXPECT_FALSE(ParseDcbCee(none.bytes())->pfc_enabled_mask.has_value());
+}
+
+TEST(DcbCee, TellsApplicationsWithSelectorsOfIeee) {
+  const auto apps = ParseDcbCee(WholeCee().bytes())->app.value();
+  ASSERT_EQ(apps.size(), 3u) << "one for each priority of the mask; unknown selectors left out";
+  EXPECT_EQ(apps[0].selector, IEEE_8021QAZ_APP_SEL_ETHERTYPE);
+  EXPECT_EQ(apps[0].priority, 3);
+  EXPECT_EQ(apps[2].selector, IEEE_8021QAZ_APP_SEL_ANY);
+  EXPECT_EQ(apps[2].priority, 4);
+  EXPECT_EQ(apps[2].protocol, 4791);
+}
+
+TEST(DcbCee, CutAnywhereIsRefused) {
+  const Datagram whole = WholeCee();
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    EXPECT_EQ(ParseDcbCee(whole.First(size)).status().code(), Code::kInvalidArgument) << size;
 }
 
 TEST(LiveDcbNetlink, AsksAsTheKernelExpects) {
@@ -142,7 +219,7 @@ TEST(LiveDcbNetlink, AsksAsTheKernelExpects) {
 TEST(LiveDcbNetlink, NamesTheNetdevInErrors) {
   FakeKernel kernel;
   kernel.Answer(Datagram().Error(-EOPNOTSUPP));
-  EXPECT_EQ(OpenDcbNetlink(kernel.Client())->Dcbx("rail0").status(),
+  EXPECT_EQ(OpenDcbNetlink(kernel.Client())->Cee("rail0").status(),
             Status(Code::kUnimplemented,
                    "asking for DCB of rail0: the kernel answered: Operation not supported"));
 }
@@ -156,7 +233,7 @@ TEST(LiveDcbNetlink, KnowsNoNetdevOfAnImpossibleName) {
 TEST(LiveDcbNetlink, LoopbackHasNoDcb) {
   const auto dcb = OpenDcbNetlink();
   EXPECT_EQ(dcb->Ieee("lo").status().code(), Code::kUnimplemented);
-  EXPECT_EQ(dcb->Dcbx("lo").status().code(), Code::kUnimplemented);
+  EXPECT_EQ(dcb->Cee("lo").status().code(), Code::kUnimplemented);
 }
 
 TEST(LiveDcbNetlink, UnknownNetdevIsNotFound) {
@@ -167,7 +244,7 @@ TEST(LiveDcbNetlink, UnknownNetdevIsNotFound) {
 
 TEST(NoDcbNetlink, RefusesEverything) {
   EXPECT_EQ(NoDcbNetlink()->Ieee("rail0").status().code(), Code::kUnimplemented);
-  EXPECT_EQ(NoDcbNetlink()->Dcbx("rail0").status().code(), Code::kUnimplemented);
+  EXPECT_EQ(NoDcbNetlink()->Cee("rail0").status().code(), Code::kUnimplemented);
 }
 
 }  // namespace

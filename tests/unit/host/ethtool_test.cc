@@ -17,6 +17,7 @@ TEST(LiveEthtool, UnknownNetdevIsNotFound) {
     EXPECT_EQ(ethtool->Pause(name).status().code(), Code::kNotFound) << name;
     EXPECT_EQ(ethtool->Link(name).status().code(), Code::kNotFound) << name;
     EXPECT_EQ(ethtool->Fec(name).status().code(), Code::kNotFound) << name;
+    EXPECT_EQ(ethtool->PfcStormPreventionMs(name).status().code(), Code::kNotFound) << name;
   }
   EXPECT_EQ(ethtool->Driver("no-such0").status().message(),
             "ethtool driver of no-such0: No such device");
@@ -27,6 +28,7 @@ TEST(LiveEthtool, LoopbackReportsNothing) {
   EXPECT_EQ(ethtool->Driver("lo").status().code(), Code::kUnimplemented);
   EXPECT_EQ(ethtool->Statistics("lo").status().code(), Code::kUnimplemented);
   EXPECT_EQ(ethtool->Pause("lo").status().code(), Code::kUnimplemented);
+  EXPECT_EQ(ethtool->PfcStormPreventionMs("lo").status().code(), Code::kUnimplemented);
 }
 
 // Whatever the netdevs of this machine are: they answer or say that they do not.
@@ -60,6 +62,7 @@ TEST(NoEthtool, RefusesEverything) {
   EXPECT_EQ(NoEthtool()->Driver("eth0").status().code(), Code::kUnimplemented);
   EXPECT_EQ(NoEthtool()->Statistics("eth0").status().code(), Code::kUnimplemented);
   EXPECT_EQ(NoEthtool()->Pause("eth0").status().code(), Code::kUnimplemented);
+  EXPECT_EQ(NoEthtool()->PfcStormPreventionMs("eth0").status().code(), Code::kUnimplemented);
 }
 
 std::vector<std::uint32_t> LinkModeBits(const std::vector<std::uint32_t>& bits) {

@@ -1,11 +1,14 @@
-// The inspectors dcb, global_pause and pause_counters.
+// The inspectors dcb, global_pause, pfc_storm_prevention and pause_counters.
 #include <gmock/gmock.h>
 
+#include "agents/inspect/lossless.h"
+#include "base/text.h"
 #include "tests/unit/inspect/small_node.h"
 
 namespace fabric::inspect {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -20,6 +23,7 @@ host::DcbIeee Lossless(std::uint8_t enabled_mask) {
   ieee.pfc->indications[3] = 22;
   ieee.ets = host::DcbEts{.capability = 8};
   ieee.app = std::vector<host::DcbApp>();
+  ieee.dcbx = kHostIeeeCee;
   return ieee;
 }
 
@@ -28,7 +32,6 @@ class DcbNode : public ::testing::Test {
   DcbNode() {
     node_.fake.dcb.status = Status();
     node_.fake.dcb.ieee["eth0"] = Lossless(0x08);
-    node_.fake.dcb.dcbx["eth0"] = kHostIeeeCee;
   }
 
   v1::DcbConfig Dcb() { return node_.Inspected().net_interfaces(0).dcb(); }
@@ -65,6 +68,9 @@ TEST_F(DcbNode, DcbTrustOfMlx5FollowsTheAppTable) {
 TEST_F(DcbNode, DcbTrustOfOthersIsUnknownWithoutDscpEntries) {
   SetDriver("ice");
   EXPECT_FALSE(Dcb().has_trust());
+  EXPECT_THAT(GapsOf(node_.Inspected(), "dcb"),
+              ElementsAre("eth0 netlink dcb eth0 trust: UNIMPLEMENTED the driver does not tell; "
+                          "without a DSCP entry its default holds"));
   node_.fake.dcb.ieee["eth0"].app = {{.selector = kDscp, .priority = 3, .protocol = 26}};
   EXPECT_EQ(Dcb().trust(), v1::TRUST_DSCP);
   EXPECT_THAT(Dcb().dscp_to_priority(), IsEmpty()) << "63 of the entries are not known";
@@ -91,7 +97,9 @@ TEST_F(DcbNode, DcbZerosOfBnxtAreNotPfcOff) {
   node_.fake.dcb.ieee["eth0"] = Lossless(0);
   const v1::NodeSnapshot snapshot = node_.Inspected();
   EXPECT_FALSE(snapshot.net_interfaces(0).dcb().has_pfc());
-  EXPECT_THAT(GapsOf(snapshot, "dcb"), SizeIs(1));
+  EXPECT_THAT(GapsOf(snapshot, "dcb"),
+              Contains("eth0 netlink dcb eth0: UNAVAILABLE bnxt_en answers zeros until DCB is set "
+                       "once; firmware may use PFC"));
   node_.fake.dcb.ieee["eth0"].ets->tc_tx_bandwidth_percent[0] = 100;
   EXPECT_TRUE(Dcb().has_pfc());
 }
@@ -110,6 +118,154 @@ TEST_F(DcbNode, DcbIsNotAskedOfIpoib) {
   node_.fake.dcb.ieee.clear();
   node_.File(kPort + "/link_layer", "InfiniBand\n");
   EXPECT_THAT(GapsOf(node_.Inspected(), "dcb"), IsEmpty());
+}
+
+TEST_F(DcbNode, DcbReadsBuffersRateLimitsCableAndPeer) {
+  host::DcbIeee& ieee = node_.fake.dcb.ieee["eth0"];
+  ieee.buffers = host::DcbBuffers{.priority_to_buffer = {0, 0, 0, 1}, .total_bytes = 262016};
+  ieee.max_rate_kbps = {0, 25'000'000};
+  ieee.peer_pfc = host::DcbPfc{.enabled_mask = 0x10};
+  ieee.peer_ets = host::DcbEts{.willing = true};
+  ieee.peer_app = {{.selector = 3, .priority = 4, .protocol = 4791}};
+  const v1::DcbConfig dcb = Dcb();
+  EXPECT_EQ(dcb.source(), "dcb netlink");
+  EXPECT_EQ(dcb.cable_length_m(), 7u);
+  EXPECT_EQ(dcb.buffers().priority_to_buffer(3), 1u);
+  EXPECT_THAT(dcb.buffers().size_bytes(), SizeIs(8));
+  EXPECT_EQ(dcb.buffers().total_bytes(), 262016u);
+  EXPECT_EQ(dcb.max_rate_bps(1), 25'000'000'000u);
+  EXPECT_EQ(dcb.peer_pfc().enabled_mask(), 0x10u);
+  EXPECT_TRUE(dcb.peer_ets().willing());
+  EXPECT_EQ(dcb.peer_app(0).protocol(), 4791u);
+  EXPECT_FALSE(dcb.has_roce_v2_priority()) << "the peer's entry is not ours";
+}
+
+TEST_F(DcbNode, DcbDelayIsALengthForMlx5Only) {
+  SetDriver("ice");
+  EXPECT_FALSE(Dcb().has_cable_length_m());
+  SetDriver("mlx5_core");
+  node_.fake.dcb.ieee["eth0"].pfc->delay = 0;
+  EXPECT_FALSE(Dcb().has_cable_length_m()) << "its buffers cannot be set";
+}
+
+TEST_F(DcbNode, DcbFindsThePriorityOfRoceV2) {
+  node_.fake.dcb.ieee["eth0"].app = {{.selector = 3, .priority = 3, .protocol = 4791},
+                                     {.selector = 4, .priority = 5, .protocol = 4791},
+                                     {.selector = 3, .priority = 7, .protocol = 80}};
+  EXPECT_EQ(Dcb().roce_v2_priority(), 5u);
+}
+
+TEST_F(DcbNode, DcbTrustThatTheDriverTellsIsTaken) {
+  SetDriver("some_switch");
+  node_.fake.dcb.ieee["eth0"].app_trust = {255, 5};
+  EXPECT_EQ(Dcb().trust(), v1::TRUST_PCP);
+  node_.fake.dcb.ieee["eth0"].app_trust = {1, 5};
+  EXPECT_EQ(Dcb().trust(), v1::TRUST_DSCP);
+}
+
+TEST_F(DcbNode, DcbOfAnOldDriverIsReadAsCee) {
+  SetDriver("qlcnic");
+  node_.fake.dcb.ieee["eth0"] = {.app = std::vector<host::DcbApp>(), .dcbx = std::uint8_t{0x06}};
+  node_.fake.dcb.cee["eth0"] = {.pfc_enabled_mask = std::uint8_t{0x08},
+                                .app = {{{.selector = 4, .priority = 3, .protocol = 4791}}}};
+  const v1::DcbConfig dcb = Dcb();
+  EXPECT_EQ(dcb.source(), "dcb netlink (CEE)");
+  EXPECT_EQ(dcb.pfc().enabled_mask(), 0x08u);
+  EXPECT_EQ(dcb.roce_v2_priority(), 3u);
+  EXPECT_TRUE(dcb.dcbx().lld_managed());
+}
+
+TEST(OwnSettings, AreNotThoseOfVirtualFunctionsAndBonds) {
+  v1::NetInterface netdev;
+  EXPECT_TRUE(HasOwnSettings(netdev)) << "not classified";
+  netdev.mutable_function()->set_kind(v1::FUNCTION_KIND_PHYSICAL);
+  EXPECT_TRUE(HasOwnSettings(netdev));
+  netdev.mutable_function()->set_kind(v1::FUNCTION_KIND_VIRTUAL);
+  EXPECT_FALSE(HasOwnSettings(netdev));
+  netdev.clear_function();
+  netdev.mutable_bond();
+  EXPECT_FALSE(HasOwnSettings(netdev));
+}
+
+TEST(RocePort, OnABondHasTheSettingsOfItsMembers) {
+  v1::NodeSnapshot snapshot;
+  for (const char* name : {"bond0", "eth0", "eth1", "eth2"})
+    snapshot.add_net_interfaces()->set_name(name);
+  v1::Port& port = *snapshot.add_rdma_devices()->add_ports();
+  port.set_link_layer(v1::LINK_LAYER_ETHERNET);
+  port.set_netdev("bond0");
+  EXPECT_THAT(NetdevsOfRocePort(snapshot, port), ElementsAre(0)) << "not known to be a bond";
+  snapshot.mutable_net_interfaces(0)->mutable_bond()->add_members("eth0");
+  snapshot.mutable_net_interfaces(2)->set_master("bond0");
+  EXPECT_THAT(NetdevsOfRocePort(snapshot, port), ElementsAre(1, 2));
+  EXPECT_TRUE(SettingsDecideRoce(snapshot, snapshot.net_interfaces(1)));
+  EXPECT_FALSE(SettingsDecideRoce(snapshot, snapshot.net_interfaces(3)));
+  port.set_link_layer(v1::LINK_LAYER_INFINIBAND);
+  EXPECT_THAT(NetdevsOfRocePort(snapshot, port), IsEmpty());
+}
+
+std::string DscpTable() {
+  std::string table = "dscp\tprio\n";
+  for (int dscp = 0; dscp < 64; ++dscp) table += Format("{}\t{}\n", dscp, dscp / 8);
+  return table;
+}
+
+TEST(OfedQos, TellsACapturedNodesTrustMapAndBuffers) {
+  SmallNode node;
+  const std::string qos = kNetdev + "/qos/";
+  node.File(qos + "trust", "dscp\n").File(qos + "dscp2prio", DscpTable());
+  node.File(qos + "maxrate", "0 0 0 0 0 0 0 0 \n");
+  node.File(qos + "prio2buffer", "Priority\tBuffer\n0 0\n1 0\n2 0\n3 1\n4 0\n5 0\n6 0\n7 0\n");
+  node.File(qos + "buffer_size",
+            "Port buffer size = 262016\n0 1\n1 2\n2 0\n3 0\n4 0\n5 0\n6 0\n7 0\n");
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  const v1::DcbConfig& dcb = snapshot.net_interfaces(0).dcb();
+  EXPECT_EQ(dcb.source(), "sys/class/net/eth0/qos");
+  EXPECT_EQ(dcb.trust(), v1::TRUST_DSCP);
+  ASSERT_THAT(dcb.dscp_to_priority(), SizeIs(64));
+  EXPECT_EQ(dcb.dscp_to_priority(26), 3u);
+  EXPECT_THAT(dcb.max_rate_bps(), SizeIs(8));
+  EXPECT_EQ(dcb.buffers().priority_to_buffer(3), 1u);
+  EXPECT_EQ(dcb.buffers().total_bytes(), 262016u);
+  EXPECT_FALSE(dcb.has_pfc()) << "only the netlink tells PFC";
+  EXPECT_THAT(GapsOf(snapshot, "dcb"), SizeIs(1));
+}
+
+TEST_F(DcbNode, DcbFilesOfOfedAddWhatTheNetlinkDoesNotTell) {
+  node_.fake.dcb.ieee["eth0"].max_rate_kbps = {1};
+  node_.File(kNetdev + "/qos/trust", "dscp\n").File(kNetdev + "/qos/maxrate", "7\n");
+  node_.File(kNetdev + "/qos/dscp2prio", DscpTable());
+  const v1::DcbConfig dcb = Dcb();
+  EXPECT_EQ(dcb.source(), "dcb netlink, sys/class/net/eth0/qos");
+  EXPECT_EQ(dcb.trust(), v1::TRUST_DSCP);
+  EXPECT_EQ(dcb.dscp_to_priority(26), 3u);
+  EXPECT_EQ(dcb.max_rate_bps(0), 1000u);
+}
+
+TEST_F(DcbNode, DcbTrustInDscpWithoutAMapIsNoMapOfZeros) {
+  node_.File(kNetdev + "/qos/trust", "dscp\n");
+  EXPECT_EQ(Dcb().trust(), v1::TRUST_DSCP);
+  EXPECT_THAT(Dcb().dscp_to_priority(), IsEmpty());
+}
+
+TEST(PfcStormPrevention, IsReadByEthtoolElseFromOfedsFile) {
+  SmallNode node;
+  const auto ms = [&] {
+    const v1::NodeSnapshot snapshot = node.Inspected();
+    EXPECT_THAT(GapsOf(snapshot, "pfc_storm_prevention"), IsEmpty());
+    const v1::NetInterface& netdev = snapshot.net_interfaces(0);
+    return netdev.has_pfc_storm_prevention_ms() ? std::optional(netdev.pfc_storm_prevention_ms())
+                                                : std::nullopt;
+  };
+  EXPECT_EQ(ms(), std::nullopt);
+  node.File(kNetdev + "/settings/pfc_stall_prevention", "default\n");
+  EXPECT_EQ(ms(), 8000u);
+  node.fake.ethtool.status = Status();
+  node.fake.ethtool.drivers["eth0"] = {.driver = "mlx5_core"};
+  node.fake.ethtool.pfc_storm_prevention_ms["eth0"] = 0;
+  EXPECT_EQ(ms(), 0u) << "off, which is not absent";
+  node.fake.ethtool.pfc_storm_prevention_ms["eth0"] = host::kPfcStormPreventionAuto;
+  EXPECT_EQ(ms(), 100u);
 }
 
 TEST(GlobalPause, IsReadByEthtool) {

@@ -113,6 +113,7 @@ TEST(Catalog, EveryInspectorHasANameAndASentence) {
   }
   EXPECT_THAT(names, ElementsAre("host_identity", "rdma_devices", "gids", "netdev_map",
                                  "net_interfaces", "rdma_ports", "dcb", "global_pause",
+                                 "congestion_control", "pfc_storm_prevention", "roce_defaults",
                                  "port_counters", "hw_counters", "pause_counters", "gpus",
                                  "pci_functions", "gpu_nic_paths", "peer_memory", "nvlinks"));
 }
