@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "agents/host/call_watch.h"
 #include "agents/host/printable.h"
 #include "agents/host/sysfs.h"
 #include "base/mutex.h"
@@ -188,6 +189,8 @@ class LiveEthtool final : public Ethtool {
       return {Code::kNotFound, doing() + ": no netdev can have this name"};
     std::memcpy(request.ifr_name, netdev.data(), netdev.size());
     request.ifr_data = static_cast<char*>(command);
+    const WatchedCall call([&] { return Format("{}/ethtool {}", netdev, what); });
+    RETURN_IF_ERROR(call.status());
     if (::ioctl(socket_.get(), SIOCETHTOOL, &request) != 0) return FromErrno(errno, doing());
     return {};
   }

@@ -24,4 +24,11 @@ struct Host {
   GpuManagement& gpu_management;
 };
 
+// What a Host borrows from.
+class HostOwner {
+ public:
+  virtual ~HostOwner() = default;
+  virtual Host host() = 0;
+};
+
 }  // namespace fabric::host

@@ -8,7 +8,7 @@
 
 namespace fabric::host {
 
-class Machine {
+class Machine final : public HostOwner {
  public:
   // "/" is the live machine. Any other root is a captured tree: only its files can be read, all
   // that a live kernel would have to say is UNIMPLEMENTED. NOT_FOUND when there is no such
@@ -16,7 +16,7 @@ class Machine {
   static Result<Machine> Open(const std::string& root);
 
   // Stays valid when the Machine moves, until it is destroyed.
-  Host host();
+  Host host() override;
 
  private:
   explicit Machine(Dir root);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 
+#include "agents/host/call_watch.h"
 #include "base/text.h"
 
 namespace fabric::host {
@@ -45,7 +46,8 @@ void NetlinkRequest::Free::operator()(nl_msg* message) const {
   nlmsg_free(message);
 }
 
-NetlinkRequest::NetlinkRequest(int type, int flags) : message_(nlmsg_alloc_size(kRequestBytesMax)) {
+NetlinkRequest::NetlinkRequest(int type, int flags)
+    : type_(type), message_(nlmsg_alloc_size(kRequestBytesMax)) {
   complete_ = message_ != nullptr && nlmsg_put(message_.get(), NL_AUTO_PORT, NL_AUTO_SEQ, type, 0,
                                                flags | NLM_F_REQUEST) != nullptr;
 }
@@ -58,11 +60,13 @@ NetlinkRequest& NetlinkRequest::Append(const void* header, std::size_t size) {
 
 NetlinkRequest& NetlinkRequest::Number(int attribute, std::uint32_t value) {
   complete_ = complete_ && nla_put_u32(message_.get(), attribute, value) == 0;
+  subject_ += std::to_string(value) + "/";
   return *this;
 }
 
 NetlinkRequest& NetlinkRequest::Text(int attribute, const std::string& value) {
   complete_ = complete_ && nla_put_string(message_.get(), attribute, value.c_str()) == 0;
+  subject_ += value + "/";
   return *this;
 }
 
@@ -72,6 +76,10 @@ Result<Bytes> NetlinkRequest::Finish(std::uint32_t sequence) {
   header->nlmsg_seq = sequence;
   header->nlmsg_pid = 0;  // The kernel puts our address into its answers by itself.
   return Bytes(reinterpret_cast<const std::byte*>(header), header->nlmsg_len);
+}
+
+std::string NetlinkRequest::name() const {
+  return Format("{}netlink {}", subject_, type_);
 }
 
 void NetlinkSocket::Free::operator()(nl_sock* socket) const {
@@ -175,6 +183,8 @@ Status NetlinkSocket::Ask(NetlinkRequest& request, steady_clock::time_point dead
 }
 
 Result<Bytes> NetlinkClient::Ask(NetlinkRequest& request) {
+  const WatchedCall call([&] { return request.name(); });
+  RETURN_IF_ERROR(call.status());
   const auto deadline = steady_clock::now() + kAnswerTimeMax;
   Status failure;
   for (int i = 0; i < kTriesMax; ++i) {

@@ -33,6 +33,9 @@ class NetlinkRequest {
   // The finished message with its sequence number. RESOURCE_EXHAUSTED when there was no memory.
   Result<Bytes> Finish(std::uint32_t sequence);
 
+  // What it is about, for a WatchedCall: "eth0/netlink 78".
+  std::string name() const;
+
  private:
   struct Free {
     void operator()(nl_msg* message) const;
@@ -40,8 +43,10 @@ class NetlinkRequest {
 
   NetlinkRequest& Append(const void* header, std::size_t size);
 
+  const int type_;
   std::unique_ptr<nl_msg, Free> message_;
   bool complete_ = true;
+  std::string subject_;  // Values of the attributes, each with a slash behind it
 };
 
 class NetlinkSocket {

@@ -9,6 +9,7 @@
 #include <array>
 #include <memory>
 
+#include "agents/host/call_watch.h"
 #include "agents/host/printable.h"
 #include "agents/host/resolve.h"
 
@@ -100,6 +101,8 @@ Result<Fd> Dir::OpenFile(const std::string& name) const {
 }
 
 Result<Dir> Dir::Sub(const std::string& name) const {
+  const WatchedCall call([&] { return Path(name); });
+  RETURN_IF_ERROR(call.status());
   ASSIGN_OR_RETURN(Fd fd, OpenAt(name, O_PATH | O_DIRECTORY));
   if (!captured()) return Dir(std::move(fd), Fd(), "", Path(name));
   Fd root(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0));
@@ -108,6 +111,8 @@ Result<Dir> Dir::Sub(const std::string& name) const {
 }
 
 Result<std::string> Dir::Text(const std::string& name) const {
+  const WatchedCall call([&] { return Path(name); });
+  RETURN_IF_ERROR(call.status());
   ASSIGN_OR_RETURN(const Fd fd, OpenFile(name));
   std::array<char, kTextBytesMax + 1> buffer;
   const ssize_t size = ReadSome(fd.get(), buffer.data(), buffer.size());
@@ -122,6 +127,8 @@ Result<std::string> Dir::Text(const std::string& name) const {
 }
 
 Result<std::string> Dir::Whole(const std::string& name) const {
+  const WatchedCall call([&] { return Path(name); });
+  RETURN_IF_ERROR(call.status());
   ASSIGN_OR_RETURN(const Fd fd, OpenFile(name));
   std::string content;
   std::size_t used = 0;
@@ -143,6 +150,8 @@ Result<std::string> Dir::Whole(const std::string& name) const {
 }
 
 Result<std::vector<std::string>> Dir::Names() const {
+  const WatchedCall call([&] { return path_ + "/"; });
+  RETURN_IF_ERROR(call.status());
   // Opened anew: a descriptor shared between threads would share their position in the listing.
   // below_root_ ends in a slash, so that "." stays within a captured tree.
   Result<Fd> fd = OpenAt(".", O_RDONLY | O_DIRECTORY);
@@ -163,6 +172,8 @@ Result<std::vector<std::string>> Dir::Names() const {
 }
 
 Result<std::string> Dir::LinkTarget(const std::string& name) const {
+  const WatchedCall call([&] { return Path(name); });
+  RETURN_IF_ERROR(call.status());
   ASSIGN_OR_RETURN(const Fd link, OpenAt(name, O_PATH | O_NOFOLLOW));
   std::array<char, 4096> target;
   const ssize_t size = ::readlinkat(link.get(), "", target.data(), target.size());
@@ -183,6 +194,8 @@ Result<std::string> Dir::LinkName(const std::string& name) const {
 }
 
 Result<std::string> Dir::RealPath(const std::string& name) const {
+  const WatchedCall call([&] { return Path(name); });
+  RETURN_IF_ERROR(call.status());
   ASSIGN_OR_RETURN(const Fd target, OpenAt(name, O_PATH));
   ASSIGN_OR_RETURN(const std::string path, PathOf(target.get(), Path(name)));
   std::string root;
@@ -197,7 +210,8 @@ Result<std::string> Dir::RealPath(const std::string& name) const {
 }
 
 bool Dir::Has(const std::string& name) const {
-  return OpenAt(name, O_PATH | O_NOFOLLOW).ok();
+  const WatchedCall call([&] { return Path(name); });
+  return call.status().ok() && OpenAt(name, O_PATH | O_NOFOLLOW).ok();
 }
 
 }  // namespace fabric::host

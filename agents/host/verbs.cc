@@ -2,6 +2,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "agents/host/call_watch.h"
 #include "agents/host/verbs_device.h"
 #include "agents/host/verbs_queue_pair.h"
 #include "base/text.h"
@@ -22,6 +23,8 @@ class CapturedVerbs final : public Verbs {
 class MachineVerbs final : public Verbs {
  public:
   Result<VerbsPort> QueryPort(const std::string& device, std::uint32_t port) override {
+    const WatchedCall call([&] { return Format("{}/verbs of port {}", device, port); });
+    RETURN_IF_ERROR(call.status());
     ASSIGN_OR_RETURN(const ContextPtr context, OpenDevice(device));
     ASSIGN_OR_RETURN(const ibv_port_attr attributes, PortAttributes(*context, port));
     return VerbsPort{.active_mtu_bytes = MtuBytes(attributes.active_mtu),

@@ -151,6 +151,8 @@ extern const Inspector gpus = {
     .name = kName,
     .doc = "GPUs by a scan of PCI: driver, NUMA node, model, UUID, memory window.",
     .inspect = InspectGpus,
+    .wakes = EventKind::kHotplug | EventKind::kModule | EventKind::kCheck,
+    .owns = "gpus",
 };
 
 }  // namespace fabric::inspect

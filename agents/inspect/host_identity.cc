@@ -28,6 +28,8 @@ extern const Inspector host_identity = {
     .name = kName,
     .doc = "Host name, machine and boot id, kernel release, version of the agent.",
     .inspect = InspectHostIdentity,
+    .wakes = EventKind::kCheck,
+    .owns = "node",
 };
 
 }  // namespace fabric::inspect

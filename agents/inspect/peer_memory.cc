@@ -212,6 +212,8 @@ extern const Inspector peer_memory = {
     .name = kName,
     .doc = "GPUDirect RDMA: peer memory modules, bound to ib_core or not; dma-buf possible or not.",
     .inspect = InspectPeerMemory,
+    .wakes = EventKind::kHotplug | EventKind::kModule | EventKind::kCheck,
+    .owns = "peer_memory",
 };
 
 }  // namespace fabric::inspect

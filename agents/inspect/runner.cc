@@ -1,6 +1,10 @@
-#include <algorithm>
-
 #include "agents/inspect/inspector.h"
+
+#include <algorithm>
+#include <cassert>
+#include <set>
+#include <vector>
+
 #include "base/ids.h"
 #include "base/text.h"
 #include "proto/timestamps.h"
@@ -56,6 +60,63 @@ void Sort(v1::NodeSnapshot& snapshot) {
   });
 }
 
+bool SharesField(const Inspector& inspector, const std::set<std::string_view>& fields) {
+  const auto names = Words(inspector.owns);
+  return std::any_of(names.begin(), names.end(),
+                     [&](std::string_view name) { return fields.contains(name); });
+}
+
+// The inspectors whose fields are taken over from the previous snapshot. Those that fill one field
+// together run together.
+std::set<const Inspector*> LeftOut(const InspectOptions& options) {
+  std::set<const Inspector*> left_out;
+  if (options.previous == nullptr) return left_out;
+  std::set<std::string_view> filled;
+  const auto runs = [&](const Inspector& inspector) {
+    for (const std::string_view field : Words(inspector.owns)) filled.insert(field);
+  };
+  for (const Inspector* inspector : options.inspectors) {
+    if (inspector->owns.empty() || !(inspector->wakes & options.events).empty())
+      runs(*inspector);
+    else
+      left_out.insert(inspector);
+  }
+  for (auto at = left_out.begin(); at != left_out.end();) {
+    if (!SharesField(**at, filled)) {
+      ++at;
+      continue;
+    }
+    runs(**at);  // Which may draw in others.
+    left_out.erase(at);
+    at = left_out.begin();
+  }
+  return left_out;
+}
+
+// What `inspector` had to say stays as it was. Fields of several inspectors are moved once.
+void TakeOver(const Inspector& inspector, v1::NodeSnapshot& previous, v1::NodeSnapshot& snapshot) {
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  for (const std::string_view name : Words(inspector.owns)) {
+    const auto* const field = previous.GetDescriptor()->FindFieldByName(std::string(name));
+    assert(field != nullptr);
+    fields.push_back(field);
+  }
+  const google::protobuf::Reflection& reflection = *previous.GetReflection();
+  for (const auto* const field : fields) {
+    const bool there = field->is_repeated() ? reflection.FieldSize(previous, field) > 0
+                                            : reflection.HasField(previous, field);
+    if (there) reflection.SwapFields(&previous, &snapshot, {field});
+    reflection.ClearField(&previous, field);
+  }
+  for (v1::Gap& gap : *previous.mutable_gaps())
+    if (gap.inspector() == inspector.name) snapshot.add_gaps()->Swap(&gap);
+}
+
+bool IsHanging(const Inspector& inspector, const InspectOptions& options) {
+  return std::find(options.hanging.begin(), options.hanging.end(), inspector.name) !=
+         options.hanging.end();
+}
+
 }  // namespace
 
 void AddGap(v1::NodeSnapshot& snapshot, std::string_view inspector, std::string_view subject,
@@ -79,9 +140,19 @@ v1::NodeSnapshot Inspect(const Host& host, const InspectOptions& options) {
   snapshot.mutable_node()->set_name(options.node_name);
   *snapshot.mutable_taken_at() = ToProto(options.now);
   snapshot.set_captured(host.captured);
-  for (const Inspector* inspector : AllInspectors())
-    if (const Status status = inspector->inspect(host, snapshot); !status.ok())
-      AddFailure(snapshot, *inspector, host, status);
+  const std::set<const Inspector*> left_out = LeftOut(options);
+  for (const Inspector* inspector : options.inspectors) {
+    if (left_out.contains(inspector)) {
+      TakeOver(*inspector, *options.previous, snapshot);
+    } else if (IsHanging(*inspector, options)) {
+      AddGap(snapshot, inspector->name, "", "",
+             Status(Code::kDeadlineExceeded, "something that it asked does not answer"));
+    } else {
+      options.begins(*inspector);
+      if (const Status status = inspector->inspect(host, snapshot); !status.ok())
+        AddFailure(snapshot, *inspector, host, status);
+    }
+  }
   Sort(snapshot);
   return snapshot;
 }

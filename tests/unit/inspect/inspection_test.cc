@@ -1,0 +1,357 @@
+// Inspections of machines with drivers that do not answer.
+#include "agents/inspect/inspection.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <condition_variable>
+
+#include "agents/host/call_watch.h"
+#include "base/mutex.h"
+#include "base/text.h"
+#include "tests/unit/inspect/small_node.h"
+
+namespace fabric::inspect {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+// Stands still until something hangs; then it runs for as long as that takes to be noticed.
+class StillClock final : public Clock {
+ public:
+  Moment Now() const override {
+    if (seconds_left_ > 0) {
+      --seconds_left_;
+      ++seconds_;
+    }
+    return {.steady = SteadyTime(std::chrono::seconds(seconds_)), .wall = {}};
+  }
+  void SomethingHangs() { seconds_left_ += 4; }
+
+ private:
+  mutable std::atomic<int> seconds_left_ = 0;
+  mutable std::atomic<int> seconds_ = 0;
+};
+
+// What hangs waits here until the test lets it go.
+class Gate {
+ public:
+  explicit Gate(StillClock& clock) : clock_(clock) {}
+  void Pass() {
+    MutexLock lock(mutex_);
+    ++tries_;
+    if (open_) return;
+    ++inside_;
+    clock_.SomethingHangs();
+    changed_.wait(lock, [&]() REQUIRES(mutex_) { return open_; });
+    --inside_;
+    changed_.notify_all();
+  }
+  void Open() {
+    MutexLock lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [&]() REQUIRES(mutex_) { return inside_ == 0; });
+  }
+  int tries() {
+    MutexLock lock(mutex_);
+    return tries_;
+  }
+
+ private:
+  StillClock& clock_;
+  Mutex mutex_;
+  std::condition_variable_any changed_;
+  bool open_ GUARDED_BY(mutex_) = false;
+  int inside_ GUARDED_BY(mutex_) = 0;
+  int tries_ GUARDED_BY(mutex_) = 0;
+};
+
+// The gate of the test that runs: inspectors are functions.
+Gate* gate = nullptr;
+
+Status AddGpu(const Host&, v1::NodeSnapshot& snapshot) {
+  snapshot.add_gpus()->set_pci_address("0000:00:01.0");
+  return {};
+}
+Status Hang(const Host& host, v1::NodeSnapshot& snapshot) {
+  gate->Pass();
+  return AddGpu(host, snapshot);
+}
+Status AskForFiles(const Host&, v1::NodeSnapshot& snapshot) {
+  for (const char* file : {"/sys/class/net/a/mtu", "/sys/class/net/b/mtu", "/sys/class/net/b/speed",
+                           "/sys/class/net/b/flags", "/sys/class/net/c/mtu"}) {
+    const host::WatchedCall call([&] { return std::string(file); });
+    if (call.status().ok() && std::string_view(file).find("/b/") != std::string_view::npos)
+      gate->Pass();
+    if (call.status().ok())
+      snapshot.add_net_interfaces()->set_name(file);
+    else
+      AddGap(snapshot, "files", "", std::string_view(file).substr(1), call.status());
+  }
+  return {};
+}
+constexpr Inspector kFirst = {.name = "first", .doc = "", .inspect = AddGpu};
+constexpr Inspector kHangs = {.name = "hangs", .doc = "", .inspect = Hang};
+constexpr Inspector kFiles = {.name = "files", .doc = "", .inspect = AskForFiles};
+constexpr Inspector kLast = {.name = "last", .doc = "", .inspect = AddGpu};
+
+class EmptyMachine final : public host::HostOwner {
+ public:
+  EmptyMachine() : fake_(tree_.path()) {}
+  host::Host host() override { return fake_.host(); }
+
+ private:
+  testing::TempTree tree_;
+  testing::FakeHost fake_;
+};
+
+Result<std::unique_ptr<host::HostOwner>> OpenEmptyMachine() {
+  return std::unique_ptr<host::HostOwner>(std::make_unique<EmptyMachine>());
+}
+
+class HangingDriver : public ::testing::Test {
+ protected:
+  HangingDriver() { gate = &gate_; }
+  ~HangingDriver() override {
+    gate_.Open();  // Nothing of this test is used by a thread any more.
+    gate = nullptr;
+  }
+
+  InspectionOptions Options(std::span<const Inspector* const> inspectors) const {
+    return {.inspectors = inspectors, .look_every = std::chrono::milliseconds(1)};
+  }
+
+  StillClock clock_;
+  Gate gate_{clock_};
+};
+
+std::vector<std::string> Gaps(const v1::NodeSnapshot& snapshot) {
+  std::vector<std::string> gaps;
+  for (const v1::Gap& gap : snapshot.gaps()) {
+    EXPECT_EQ(gap.code(), v1::GAP_CODE_DEADLINE_EXCEEDED) << gap.reason();
+    gaps.push_back(Format("{} {}", gap.inspector(), gap.path()));
+  }
+  return gaps;
+}
+
+TEST_F(HangingDriver, StopsNeitherTheInspectorsBeforeNorThoseAfter) {
+  static constexpr const Inspector* kAll[] = {&kFirst, &kHangs, &kLast};
+  Inspection inspection(Options(kAll), clock_, OpenEmptyMachine);
+  const auto snapshot = inspection.Inspect(EventSet::All());
+  EXPECT_EQ(snapshot->gpus_size(), 2);
+  EXPECT_THAT(Gaps(*snapshot), ElementsAre("hangs "));
+  EXPECT_EQ(inspection.hanging(), 1U);
+}
+
+TEST_F(HangingDriver, IsNotAskedAgainBeforeItHasAnswered) {
+  static constexpr const Inspector* kAll[] = {&kHangs, &kLast};
+  Inspection inspection(Options(kAll), clock_, OpenEmptyMachine);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(Gaps(*inspection.Inspect(EventSet::All())), ElementsAre("hangs "));
+    EXPECT_EQ(gate_.tries(), 1);
+  }
+  gate_.Open();
+  // The thread has left the gate; whether it has reported that yet, only asking can tell.
+  while (inspection.hanging() > 0) (void)inspection.Inspect(EventSet::All());
+  const auto snapshot = inspection.Inspect(EventSet::All());
+  EXPECT_EQ(snapshot->gpus_size(), 2);
+  EXPECT_THAT(Gaps(*snapshot), IsEmpty());
+}
+
+TEST_F(HangingDriver, CostsTheFilesOfItsDeviceOnly) {
+  static constexpr const Inspector* kAll[] = {&kFiles, &kLast};
+  Inspection inspection(Options(kAll), clock_, OpenEmptyMachine);
+  const auto snapshot = inspection.Inspect(EventSet::All());
+  // Two calls hung; of the third the same is assumed.
+  EXPECT_EQ(gate_.tries(), 2);
+  EXPECT_THAT(Gaps(*snapshot),
+              ElementsAre("files sys/class/net/b/flags", "files sys/class/net/b/mtu",
+                          "files sys/class/net/b/speed"));
+  EXPECT_EQ(snapshot->net_interfaces_size(), 2);
+  EXPECT_EQ(snapshot->gpus_size(), 1);
+}
+
+TEST_F(HangingDriver, LeavesABoundedNumberOfThreadsBehind) {
+  static constexpr const Inspector* kAll[] = {&kFiles};
+  InspectionOptions options = Options(kAll);
+  options.hanging_max = 1;
+  Inspection inspection(options, clock_, OpenEmptyMachine);
+  const auto snapshot = inspection.Inspect(EventSet::All());
+  ASSERT_EQ(snapshot->gaps_size(), 1);
+  EXPECT_EQ(snapshot->gaps(0).code(), v1::GAP_CODE_RESOURCE_EXHAUSTED);
+  EXPECT_EQ(snapshot->net_interfaces_size(), 0);
+}
+
+TEST_F(HangingDriver, IsNotWaitedForWhenAskedToStop) {
+  static constexpr const Inspector* kAll[] = {&kHangs};
+  Inspection inspection(Options(kAll), clock_, OpenEmptyMachine);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_FALSE(inspection.Inspect(EventSet::All(), stop.get_token()));
+}
+
+TEST(Inspection, ThatCannotOpenTheMachineSaysWhy) {
+  const StillClock clock;
+  Inspection inspection({}, clock, []() -> Result<std::unique_ptr<host::HostOwner>> {
+    return Status(Code::kNotFound, "/gone: no such directory");
+  });
+  const auto snapshot = inspection.Inspect(EventSet::All());
+  ASSERT_EQ(snapshot->gaps_size(), 1);
+  EXPECT_EQ(snapshot->gaps(0).code(), v1::GAP_CODE_NOT_FOUND);
+}
+
+// The whole catalog on a node whose ethtool blocks, as the live one does: within a watched call.
+class BlockingEthtool final : public host::Ethtool {
+ public:
+  Result<host::DriverInfo> Driver(const std::string& netdev) override {
+    const host::WatchedCall call([&] { return netdev + "/ethtool driver"; });
+    RETURN_IF_ERROR(call.status());
+    gate->Pass();
+    return host::DriverInfo{};
+  }
+  Result<std::vector<host::NamedCounter>> Statistics(const std::string&) override {
+    return testing::NotLive();
+  }
+  Result<host::PauseParameters> Pause(const std::string&) override {
+    return host::PauseParameters{.rx = true};
+  }
+};
+
+class BlockingNode final : public host::HostOwner {
+ public:
+  host::Host host() override {
+    const host::Host host = node_.fake.host();
+    return {.root = host.root,
+            .captured = host.captured,
+            .rdma = host.rdma,
+            .dcb = host.dcb,
+            .ethtool = ethtool_,
+            .addresses = host.addresses,
+            .verbs = host.verbs};
+  }
+
+ private:
+  SmallNode node_;
+  BlockingEthtool ethtool_;
+};
+
+TEST_F(HangingDriver, OfANetdevLeavesAllElseOfTheNodeAsItIs) {
+  Inspection inspection({.look_every = std::chrono::milliseconds(1)}, clock_,
+                        []() -> Result<std::unique_ptr<host::HostOwner>> {
+                          return std::unique_ptr<host::HostOwner>(std::make_unique<BlockingNode>());
+                        });
+  const auto snapshot = inspection.Inspect(EventSet::All());
+  EXPECT_EQ(inspection.hanging(), 1U);
+  ASSERT_EQ(snapshot->net_interfaces_size(), 1);
+  EXPECT_EQ(snapshot->net_interfaces(0).mtu_bytes(), 4200U);
+  EXPECT_TRUE(snapshot->net_interfaces(0).global_pause().rx());
+  EXPECT_EQ(snapshot->rdma_devices(0).ports(0).state(), v1::PORT_STATE_ACTIVE);
+  const auto hangs = [](const v1::Gap& gap) {
+    return gap.code() == v1::GAP_CODE_DEADLINE_EXCEEDED && gap.inspector() == "net_interfaces";
+  };
+  EXPECT_EQ(std::count_if(snapshot->gaps().begin(), snapshot->gaps().end(), hangs), 1);
+}
+
+// What runs between two checks of everything.
+
+std::vector<std::string> ran;
+
+template <int kNumber>
+Status Note(const Host&, v1::NodeSnapshot& snapshot) {
+  static constexpr std::string_view kNames[] = {"shared", "pci", "gpu", "paths", "memory"};
+  ran.emplace_back(kNames[kNumber]);
+  if (kNumber == 1) snapshot.add_pci_functions()->set_address(std::to_string(ran.size()));
+  if (kNumber == 2) snapshot.add_gpus()->set_pci_address("0000:00:01.0");
+  if (kNumber == 4)
+    AddGap(snapshot, "memory", "", "", Status(Code::kNotFound, std::to_string(ran.size())));
+  return {};
+}
+constexpr Inspector kShared = {.name = "shared", .doc = "", .inspect = Note<0>};
+constexpr Inspector kPci = {.name = "pci",
+                            .doc = "",
+                            .inspect = Note<1>,
+                            .wakes = EventKind::kHotplug,
+                            .owns = "pci_functions"};
+constexpr Inspector kGpu = {.name = "gpu",
+                            .doc = "",
+                            .inspect = Note<2>,
+                            .wakes = EventKind::kModule | EventKind::kHotplug,
+                            .owns = "gpus gpu_nic_paths"};
+constexpr Inspector kPaths = {.name = "paths",
+                              .doc = "",
+                              .inspect = Note<3>,
+                              .wakes = EventKind::kHotplug,
+                              .owns = "gpu_nic_paths"};
+constexpr Inspector kMemory = {.name = "memory",
+                               .doc = "",
+                               .inspect = Note<4>,
+                               .wakes = EventKind::kModule,
+                               .owns = "peer_memory"};
+
+std::vector<std::string> RunAfter(Inspection& inspection, EventSet events) {
+  ran.clear();
+  const auto snapshot = inspection.Inspect(events);
+  // Of inspectors that were left out, all is as it was.
+  EXPECT_EQ(snapshot->pci_functions_size(), 1);
+  EXPECT_EQ(snapshot->gpus_size(), 1);
+  EXPECT_EQ(snapshot->gaps_size(), 1);
+  return ran;
+}
+
+TEST(Inspection, RunsWhatAnEventWakes) {
+  static constexpr const Inspector* kAll[] = {&kShared, &kPci, &kGpu, &kPaths, &kMemory};
+  const StillClock clock;
+  Inspection inspection({.inspectors = kAll}, clock, OpenEmptyMachine);
+  // Without an earlier snapshot everything runs, whatever woke it.
+  EXPECT_THAT(RunAfter(inspection, EventKind::kLink),
+              ElementsAre("shared", "pci", "gpu", "paths", "memory"));
+  EXPECT_THAT(RunAfter(inspection, EventKind::kLink), ElementsAre("shared"));
+  // Those that fill one field together run together.
+  EXPECT_THAT(RunAfter(inspection, EventKind::kModule),
+              ElementsAre("shared", "gpu", "paths", "memory"));
+  EXPECT_THAT(RunAfter(inspection, EventKind::kHotplug),
+              ElementsAre("shared", "pci", "gpu", "paths"));
+  EXPECT_THAT(RunAfter(inspection, EventSet::All()),
+              ElementsAre("shared", "pci", "gpu", "paths", "memory"));
+}
+
+TEST(AllInspectors, OwnFieldsThatThereAreAndFillNoOthers) {
+  SmallNode node;
+  for (const Inspector* const inspector : AllInspectors()) {
+    for (const std::string_view field : Words(inspector->owns))
+      ASSERT_NE(v1::NodeSnapshot::descriptor()->FindFieldByName(std::string(field)), nullptr)
+          << inspector->name << " owns " << field;
+    EXPECT_FALSE(inspector->wakes.empty()) << inspector->name;
+    if (inspector->owns.empty()) continue;
+    v1::NodeSnapshot with = node.Inspected();
+    v1::NodeSnapshot before = with;
+    (void)inspector->inspect(node.fake.host(), with);
+    for (v1::NodeSnapshot* const snapshot : {&with, &before}) {
+      snapshot->clear_gaps();
+      for (const std::string_view field : Words(inspector->owns))
+        snapshot->GetReflection()->ClearField(
+            snapshot, snapshot->GetDescriptor()->FindFieldByName(std::string(field)));
+    }
+    EXPECT_EQ(with.SerializeAsString(), before.SerializeAsString()) << inspector->name;
+  }
+}
+
+TEST(Inspection, OfANodeInPartsIsTheWholeOne) {
+  const StillClock clock;
+  Inspection inspection({}, clock, []() -> Result<std::unique_ptr<host::HostOwner>> {
+    return std::unique_ptr<host::HostOwner>(std::make_unique<BlockingNode>());
+  });
+  Gate open(const_cast<StillClock&>(clock));
+  open.Open();
+  gate = &open;
+  const auto whole = inspection.Inspect(EventSet::All());
+  for (const EventKind kind : {EventKind::kLink, EventKind::kModule, EventKind::kCheck})
+    EXPECT_EQ(inspection.Inspect(kind)->SerializeAsString(), whole->SerializeAsString());
+  gate = nullptr;
+}
+
+}  // namespace
+}  // namespace fabric::inspect
