@@ -74,7 +74,9 @@ void Agent::OnWelcome(const v1::Welcome& welcome, Moment now) {
 }
 
 void Agent::SendState() {
-  if (state_ != State::kStreaming || !output_.Idle()) return;
+  if (state_ != State::kStreaming) return;
+  waiting_ = !output_.Idle();
+  if (waiting_) return;
   v1::AgentMessage message;
   if (!sent_) {
     *message.mutable_snapshot() = *latest_;
@@ -102,6 +104,7 @@ void Agent::Tick(Moment now) {
       state_ = State::kHangingUp;
       return output_.HangUp();
     case State::kStreaming: {
+      if (waiting_) SendState();
       if (now.steady < heartbeat_at_) return;
       heartbeat_at_ = now.steady + heartbeat_interval_;
       v1::AgentMessage message;

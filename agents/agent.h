@@ -22,7 +22,8 @@ class AgentOutput {
   virtual ~AgentOutput() = default;
   virtual void Dial() = 0;    // OnConnected or OnDisconnected follows.
   virtual void HangUp() = 0;  // OnDisconnected follows.
-  // False while a snapshot or change has not left yet: the next change waits and carries both.
+  // False while a snapshot or change has not left yet: the next change waits and carries both. Call
+  // Tick() when that is over.
   virtual bool Idle() = 0;
   virtual void Send(const v1::AgentMessage& message) = 0;  // Queued; dropped when not connected.
   virtual void StartProbe(const v1::ProbeAssignment& assignment) = 0;
@@ -68,6 +69,7 @@ class Agent {
   Duration backoff_{};
   std::minstd_rand random_;
   std::optional<v1::NodeSnapshot> latest_;
+  bool waiting_ = false;                  // For the output, with something to send
   std::optional<v1::NodeSnapshot> sent_;  // What the controller has. Empty: wants a whole one.
   Duration heartbeat_interval_{};
   SteadyTime heartbeat_at_{};

@@ -7,8 +7,10 @@ constexpr Setting kSettings[] = {
     {.name = "config", .type = SettingType::kPath, .doc = "File with settings, YAML."},
     {.name = "controller",
      .type = SettingType::kAddress,
-     .doc = "Where fabricd takes agents.",
-     .required = true},
+     .doc = "Where fabricd takes agents; this or --no-controller is needed."},
+    {.name = "no-controller",
+     .type = SettingType::kBool,
+     .doc = "Only inspect, and serve /metrics if asked to: nothing is told to a controller."},
     {.name = "metrics",
      .type = SettingType::kAddress,
      .doc = "Where to serve /metrics, usually on port 9417; nothing listens when it is not set."},
@@ -33,6 +35,14 @@ constexpr Setting kSettings[] = {
 
 std::span<const Setting> AgentSettings() {
   return kSettings;
+}
+
+Status CheckAgentSettings(const Settings& settings) {
+  const bool controller = settings.Has("controller");
+  if (controller != settings.Bool("no-controller")) return {};
+  return {Code::kInvalidArgument,
+          controller ? "expected either --controller or --no-controller, saw both"
+                     : "expected --controller ADDR:PORT or --no-controller, saw neither"};
 }
 
 }  // namespace fabric::agent

@@ -9,4 +9,8 @@ namespace fabric::agent {
 
 std::span<const Setting> AgentSettings();
 
+// What no row can say: exactly one of `controller` and `no-controller` must be set.
+// INVALID_ARGUMENT otherwise.
+Status CheckAgentSettings(const Settings& settings);
+
 }  // namespace fabric::agent

@@ -17,6 +17,9 @@ void Inbox::OnSnapshot(v1::NodeSnapshot snapshot) {
 void Inbox::OnConnected() {
   Put(Connected{});
 }
+void Inbox::OnIdle() {
+  Put(Idle{});
+}
 void Inbox::OnDisconnected(const Status& why) {
   Put(Disconnected{why});
 }

@@ -20,7 +20,8 @@ struct Connected {};
 struct Disconnected {
   Status why;
 };
-using Event = std::variant<v1::NodeSnapshot, Connected, Disconnected, v1::ControllerMessage>;
+struct Idle {};  // The link can take the next snapshot or change.
+using Event = std::variant<v1::NodeSnapshot, Connected, Disconnected, Idle, v1::ControllerMessage>;
 
 // Safe to use from any thread. Of snapshots the newest is kept. Of the controller's messages 1024
 // may wait; more are dropped, each of which costs one probe its outcome.
@@ -29,6 +30,7 @@ class Inbox final : public LinkEvents {
   void OnSnapshot(v1::NodeSnapshot snapshot);
   void OnConnected() override;
   void OnMessage(v1::ControllerMessage message) override;
+  void OnIdle() override;
   void OnDisconnected(const Status& why) override;
 
   // The next event; empty when none came within `patience`, or when asked to stop.

@@ -78,9 +78,11 @@ class Link::Stream final : public grpc::ClientBidiReactor<v1::AgentMessage, v1::
   }
   void OnWriteDone(bool ok) override {
     MutexLock lock(link_.mutex_);
+    const bool was_idle = Idle();
     outgoing_.reset();
     if (!ok) return Close();
     WriteNext();
+    if (!was_idle && Idle()) link_.events_.OnIdle();
   }
   void OnDone(const grpc::Status& status) override {
     link_.events_.OnDisconnected(FromGrpc(status));

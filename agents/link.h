@@ -19,6 +19,7 @@ class LinkEvents {
   virtual ~LinkEvents() = default;
   virtual void OnConnected() = 0;  // May be said hello to; not yet known to be answered.
   virtual void OnMessage(v1::ControllerMessage message) = 0;
+  virtual void OnIdle() = 0;  // A snapshot or change has left, and none waits.
   virtual void OnDisconnected(const Status& why) = 0;
 };
 

@@ -1,9 +1,9 @@
 #include "agents/loop.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <utility>
 
+#include "agents/rhythm.h"
 #include "base/log.h"
 
 namespace fabric::agent {
@@ -11,14 +11,6 @@ namespace {
 
 constexpr Duration kTickMax = std::chrono::seconds(1);
 constexpr Duration kTickMin = std::chrono::milliseconds(1);
-
-// Waits for `duration`, or until asked to stop.
-void Pause(const std::stop_token& stop, Duration duration) {
-  Mutex mutex;
-  std::condition_variable_any never;
-  MutexLock lock(mutex);
-  never.wait_for(lock, stop, duration, [] { return false; });
-}
 
 }  // namespace
 
@@ -75,14 +67,22 @@ void ReportsOverLink::Outcome(const v1::ProbeOutcome& outcome) {
 }
 
 void InspectionLoop::Run(const std::stop_token& stop) {
+  Rhythm rhythm(check_interval, clock.Now().steady);
   while (!stop.stop_requested()) {
-    const Moment begin = clock.Now();
-    v1::NodeSnapshot snapshot = inspect(begin.wall);
-    const Duration took = clock.Now().steady - begin.steady;
-    board.SetSnapshot(snapshot, took);
-    inbox.OnSnapshot(std::move(snapshot));
-    // An inspection that takes long must not take all of a processor.
-    Pause(stop, std::max(interval - took, interval / 4));
+    const SteadyTime begun = clock.Now().steady;
+    const host::EventSet why = rhythm.Take(begun);
+    if (why.empty()) {
+      rhythm.OnEvents(events.Wait(stop, rhythm.next()));
+      for (const Status& problem : events.TakeProblems())
+        log::Warning("changes may be seen late: {}", problem.message());
+      continue;
+    }
+    std::optional<v1::NodeSnapshot> snapshot = inspect(why, stop);
+    const SteadyTime ended = clock.Now().steady;
+    rhythm.OnInspected(begun, ended);
+    if (!snapshot) continue;
+    board.SetSnapshot(*snapshot, ended - begun);
+    deliver(*std::move(snapshot));
   }
 }
 
@@ -104,7 +104,7 @@ void AgentLoop::Run(const std::stop_token& stop) {
         agent.OnDisconnected(gone->why, now);
         if (std::exchange(last_reason, gone->why.message()) != gone->why.message())
           log::Warning("not connected to {}: {}", controller, gone->why.message());
-      }
+      }  // Idle: Tick() sends what has waited for it.
     }
     agent.Tick(now);
     if (agent.connected() != connected) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agents/agent.h"
+#include "agents/host/events.h"
 #include "agents/inbox.h"
 #include "agents/link.h"
 #include "agents/metrics.h"
@@ -69,13 +70,16 @@ class LinkAndProbes final : public AgentOutput {
   probe::ProbeRunner& probes_;
 };
 
-// Inspects every `interval`, whatever happens elsewhere, until asked to stop.
+// Inspects at the start, after events and every `check_interval`, until asked to stop. Logs what
+// is wrong with the sources of events.
 struct InspectionLoop {
-  std::function<v1::NodeSnapshot(WallTime)> inspect;
-  Duration interval;
+  // Nothing when it was asked to stop meanwhile.
+  std::function<std::optional<v1::NodeSnapshot>(host::EventSet, const std::stop_token&)> inspect;
+  std::function<void(v1::NodeSnapshot)> deliver;
+  host::Events& events;
+  Duration check_interval;
   const Clock& clock;
   Board& board;
-  Inbox& inbox;
 
   void Run(const std::stop_token& stop);
 };

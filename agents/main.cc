@@ -1,16 +1,18 @@
 // fabric-agent: reads one node, tells the controller, probes when asked.
 //
-//   machine -> inspection -> inbox -> agent -> link -> controller
-//                  |           ^        |       ^
-//                board         |     probes -> reports
-//                  |           +---- link
-//               metrics
+//   events -> inspection -> inbox -> agent -> link -> controller
+//   machine ------^ |         ^        |       ^
+//                 board       |     probes -> reports
+//                   |         +---- link
+//                metrics
 #include <signal.h>
 #include <time.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <random>
 #include <span>
 #include <thread>
@@ -18,9 +20,10 @@
 
 #include "agents/command_line.h"
 #include "agents/config.h"
+#include "agents/host/events.h"
 #include "agents/host/machine.h"
 #include "agents/inspect/ibdev2netdev.h"
-#include "agents/inspect/inspector.h"
+#include "agents/inspect/inspection.h"
 #include "agents/inspect/report.h"
 #include "agents/loop.h"
 #include "agents/nccl/advice.h"
@@ -92,31 +95,56 @@ void AwaitSignal(const sigset_t& signals, const Watchdog& watchdog, const Clock&
   }
 }
 
-int Run(const Settings& settings) {
-  // Settings may ask for an inspection an hour; one that takes a minute is stuck all the same.
-  const Watchdog watchdog{.feed_interval = WatchdogInterval(),
-                          .stuck_after = settings.Duration("interval") + std::chrono::minutes(1)};
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  log::Init("fabric-agent", *log::ParseLevel(settings.Text("log-level")));
+// The controller's side of the daemon. Without a controller it is not there, and nothing of gRPC
+// is started.
+class ControllerSide {
+ public:
+  ControllerSide(const std::string& controller, host::Verbs& verbs, const Clock& clock,
+                 Board& board)
+      : link_({.controller = controller}, inbox_),
+        reports_(link_),
+        probes_(
+            {}, verbs, clock, [&board](const std::string& name) { return board.FindDevice(name); },
+            reports_),
+        output_(link_, probes_),
+        agent_({.probe_kinds = ProbeKindNames(), .seed = std::random_device()()}, output_),
+        loop_{.controller = controller,
+              .agent = agent_,
+              .inbox = inbox_,
+              .link = link_,
+              .clock = clock,
+              .board = board},
+        talking_([this](const std::stop_token& stop) { loop_.Run(stop); }) {}
 
-  auto machine = host::Machine::Open(settings.Text("root"));
-  if (!machine.ok()) return Fail(machine.status().In("--root"), kUsage);
-  const host::Host host = machine->host();
+  Inbox& inbox() { return inbox_; }
+  void RequestStop() { talking_.request_stop(); }
+
+ private:
+  Inbox inbox_;
+  Link link_;
+  ReportsOverLink reports_;
+  probe::ProbeRunner probes_;
+  LinkAndProbes output_;
+  Agent agent_;
+  AgentLoop loop_;
+  std::jthread talking_;
+};
+
+// Each thread that inspects opens the machine for itself.
+inspect::Inspection::OpenMachine Opener(const std::string& root) {
+  return [root]() -> Result<std::unique_ptr<host::HostOwner>> {
+    ASSIGN_OR_RETURN(host::Machine machine, host::Machine::Open(root));
+    return std::unique_ptr<host::HostOwner>(std::make_unique<host::Machine>(std::move(machine)));
+  };
+}
+
+int Serve(const Settings& settings, host::Machine machine, const sigset_t& signals) {
   const SystemClock clock;
-  const std::string controller = ToString(settings.Address("controller"));
-
   Board board(InspectorNames());
-  Inbox inbox;
-  Link link({.controller = controller}, inbox);
-  ReportsOverLink reports(link);
-  const auto find_device = [&board](const std::string& name) { return board.FindDevice(name); };
-  probe::ProbeRunner probes({}, host.verbs, clock, find_device, reports);
-  LinkAndProbes output(link, probes);
-  Agent agent({.probe_kinds = ProbeKindNames(), .seed = std::random_device()()}, output);
+  std::optional<ControllerSide> controller;
+  if (settings.Has("controller"))
+    controller.emplace(ToString(settings.Address("controller")), machine.host().verbs, clock,
+                       board);
 
   std::unique_ptr<MetricsEndpoint> metrics;
   if (settings.Has("metrics")) {
@@ -127,30 +155,51 @@ int Run(const Settings& settings) {
     log::Info("metrics on {}", ToString(metrics->address()));
   }
 
-  InspectionLoop inspection{.inspect =
-                                [&](WallTime now) {
-                                  return inspect::Inspect(
-                                      host, {.node_name = settings.Text("node"), .now = now});
-                                },
-                            .interval = settings.Duration("interval"),
-                            .clock = clock,
-                            .board = board,
-                            .inbox = inbox};
-  AgentLoop loop{.controller = controller,
-                 .agent = agent,
-                 .inbox = inbox,
-                 .link = link,
-                 .clock = clock,
-                 .board = board};
-  std::jthread inspecting([&](const std::stop_token& stop) { inspection.Run(stop); });
-  std::jthread talking([&](const std::stop_token& stop) { loop.Run(stop); });
+  const std::unique_ptr<host::Events> events =
+      machine.host().captured ? host::OpenEvents({}) : host::OpenEvents();
+  inspect::Inspection inspection({.node_name = settings.Text("node")}, clock,
+                                 Opener(settings.Text("root")));
+  InspectionLoop loop{
+      .inspect = [&](host::EventSet why,
+                     const std::stop_token& stop) { return inspection.Inspect(why, stop); },
+      .deliver =
+          [&](v1::NodeSnapshot snapshot) {
+            if (controller) controller->inbox().OnSnapshot(std::move(snapshot));
+          },
+      .events = *events,
+      .check_interval = settings.Duration("interval"),
+      .clock = clock,
+      .board = board};
+  std::jthread inspecting([&](const std::stop_token& stop) { loop.Run(stop); });
 
+  // Settings may ask for a check an hour; an inspection that takes a minute is stuck all the same.
+  // One that waits for a driver is not: it ends by itself.
+  const Watchdog watchdog{.feed_interval = WatchdogInterval(),
+                          .stuck_after = loop.check_interval + std::chrono::minutes(1)};
   Notify("READY=1");
   AwaitSignal(signals, watchdog, clock, board);
   Notify("STOPPING=1");
   inspecting.request_stop();
-  talking.request_stop();
-  return 0;  // From here everything stops in the reverse order.
+  if (controller) controller->RequestStop();
+  inspecting.join();
+  controller.reset();
+  metrics.reset();
+  // Threads that drivers do not let go still use what the end of main() would destroy.
+  if (inspection.hanging() > 0) std::_Exit(0);
+  return 0;
+}
+
+int Run(const Settings& settings) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  log::Init("fabric-agent", *log::ParseLevel(settings.Text("log-level")));
+
+  auto machine = host::Machine::Open(settings.Text("root"));
+  if (!machine.ok()) return Fail(machine.status().In("--root"), kUsage);
+  return Serve(settings, *std::move(machine), signals);
 }
 
 int RunWithArguments(const std::vector<std::string>& words) {
@@ -159,7 +208,10 @@ int RunWithArguments(const std::vector<std::string>& words) {
   const auto settings = Settings::Load(AgentSettings(), args);
   if (!settings.ok()) return Fail(settings.status(), kUsage);
   switch (settings->request()) {
-    case Request::kRun: return Run(*settings);
+    case Request::kRun:
+      if (const Status status = CheckAgentSettings(*settings); !status.ok())
+        return Fail(status, kUsage);
+      return Run(*settings);
     case Request::kHelp:
       std::fputs(("fabric-agent run: inspect and probe for a controller, until stopped.\n\n" +
                   SettingsHelp(AgentSettings()))
@@ -197,13 +249,17 @@ int PrintNcclEnv(const CommandLine& line, const v1::NodeSnapshot& snapshot) {
 }
 
 int PrintOnce(const CommandLine& line) {
-  auto machine = host::Machine::Open(line.root);
-  if (!machine.ok()) return Fail(machine.status().In("--root"), kUsage);
+  if (const auto machine = host::Machine::Open(line.root); !machine.ok())
+    return Fail(machine.status().In("--root"), kUsage);
   const SystemClock clock;
-  const Moment begin = clock.Now();
-  const v1::NodeSnapshot snapshot = inspect::Inspect(machine->host(), {.now = begin.wall});
-  if (line.command == Command::kNcclEnv) return PrintNcclEnv(line, snapshot);
-  return Print(Text(line, snapshot, clock.Now().steady - begin.steady), 0);
+  const SteadyTime begin = clock.Now().steady;
+  inspect::Inspection inspection({}, clock, Opener(line.root));
+  const auto snapshot = inspection.Inspect(host::EventSet::All());
+  const Duration took = clock.Now().steady - begin;
+  const int exit_status = line.command == Command::kNcclEnv ? PrintNcclEnv(line, *snapshot)
+                                                            : Print(Text(line, *snapshot, took), 0);
+  if (inspection.hanging() > 0) std::_Exit(exit_status);  // As in Serve().
+  return exit_status;
 }
 
 }  // namespace

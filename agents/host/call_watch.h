@@ -30,6 +30,7 @@ class CallWatch {
   // Calls that are called so fail with DEADLINE_EXCEEDED instead of being made; of a name that ends
   // in a slash, all that begin with it.
   void Avoid(std::vector<std::string> names) EXCLUDES(mutex_);
+  void AvoidAll() EXCLUDES(mutex_);  // From now on
 
   struct Progress {
     std::uint64_t steps = 0;  // Calls begun and ended
@@ -45,6 +46,7 @@ class CallWatch {
   Mutex mutex_;
   Progress progress_ GUARDED_BY(mutex_);
   std::vector<std::string> avoided_ GUARDED_BY(mutex_);
+  bool avoids_all_ GUARDED_BY(mutex_) = false;
 };
 
 // One call, for as long as it lives. Free of cost on a thread that nobody watches.

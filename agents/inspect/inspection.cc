@@ -66,6 +66,11 @@ class Inspection::Worker {
     MutexLock lock(mutex_);
     return changed_.wait_for(lock, patience, [&]() REQUIRES(mutex_) { return !busy_; });
   }
+  // What it is at, when it is left behind: nothing else is asked for it.
+  Progress Abandon() EXCLUDES(mutex_) {
+    watch_.AvoidAll();
+    return progress();
+  }
   bool busy() EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     return busy_;
@@ -187,7 +192,7 @@ bool Inspection::AwaitEnd() const {
 }
 
 void Inspection::LeaveBehind() {
-  const Worker::Progress progress = current_.worker->progress();
+  const Worker::Progress progress = current_.worker->Abandon();
   hangs_.push_back({.thread = std::exchange(current_, {}),
                     .inspector = progress.inspector,
                     .call = progress.calls.call});

@@ -155,10 +155,9 @@ Status Controller::OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Momen
   session.reported = true;
   awaited_.erase(node);
   dirty_ = true;
-  StoreNode(session, now);
   if (news) PublishNode(node, now);
-  for (const v1::PortEvent& port : ports)
-    outbox_->Publish(now, [&](v1::Event& event) { *event.mutable_port() = port; });
+  PublishPorts(ports, now);
+  StoreNode(session, now);  // After what somebody may be waiting for: the disk may be slow.
   return {};
 }
 
@@ -179,11 +178,14 @@ Status Controller::OnChange(Session& session, v1::SnapshotChange change, Moment 
   RETURN_IF_ERROR(fleet_.Change(node, change, now));
   const bool settings = ChangesSettings(change);
   dirty_ = dirty_ || settings;
+  if (ports) PublishPorts(PortChanges(old, fleet_.Find(node)->snapshot), now);
   if (settings || now.steady - session.stored_at >= kStoreCountersEvery) StoreNode(session, now);
-  if (!ports) return {};
-  for (const v1::PortEvent& port : PortChanges(old, fleet_.Find(node)->snapshot))
-    outbox_->Publish(now, [&](v1::Event& event) { *event.mutable_port() = port; });
   return {};
+}
+
+void Controller::PublishPorts(const std::vector<v1::PortEvent>& ports, Moment now) {
+  for (const v1::PortEvent& port : ports)
+    outbox_->Publish(now, [&](v1::Event& event) { *event.mutable_port() = port; });
 }
 
 // The session was silent for long and is not any more. What it missed to say is asked for.

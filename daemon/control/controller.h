@@ -80,6 +80,7 @@ class Controller {
   void Wake(Session& session, bool wants_snapshot, Moment now) REQUIRES(mutex_);
   void Lose(const std::string& node, const std::string& reason, Moment now) REQUIRES(mutex_);
   void PublishNode(const std::string& node, Moment now) REQUIRES(mutex_);
+  void PublishPorts(const std::vector<v1::PortEvent>& ports, Moment now) REQUIRES(mutex_);
   void StoreNode(Session& session, Moment now) REQUIRES(mutex_);
   void EvaluateRules(Moment now) REQUIRES(mutex_);
   bool Settled(Moment now) const REQUIRES(mutex_);

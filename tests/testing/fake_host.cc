@@ -52,6 +52,7 @@ Result<host::DcbCee> FakeDcbNetlink::Cee(const std::string& netdev) {
 }
 
 Result<host::DriverInfo> FakeEthtool::Driver(const std::string& netdev) {
+  if (before_driver) RETURN_IF_ERROR(before_driver(netdev));
   return Find(status, drivers, netdev, Code::kUnimplemented);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -46,6 +47,8 @@ class FakeDcbNetlink final : public host::DcbNetlink {
 class FakeEthtool final : public host::Ethtool {
  public:
   Status status = NotLive();
+  // What Driver() does first: it may block. A failure is the answer.
+  std::function<Status(const std::string& netdev)> before_driver;
   std::map<std::string, host::DriverInfo> drivers;  // By netdev
   std::map<std::string, std::vector<host::NamedCounter>> statistics;
   std::map<std::string, host::PauseParameters> pauses;

@@ -148,6 +148,19 @@ TEST_F(AgentTest, AChangeThatHadToWaitIsCarriedByTheNext) {
   EXPECT_EQ(output.Take(), Did{MtuChange(2000)});
 }
 
+TEST_F(AgentTest, AChangeThatHadToWaitDoesNotWaitForTheNextInspection) {
+  Stream();
+  output.idle = false;
+  agent.OnSnapshot(Snapshot(1500, 1), At(milliseconds(100)));
+  agent.Tick(At(milliseconds(200)));
+  EXPECT_EQ(output.Take(), Did{});
+  output.idle = true;
+  agent.Tick(At(milliseconds(300)));
+  EXPECT_EQ(output.Take(), Did{MtuChange(1500)});
+  agent.Tick(At(milliseconds(400)));
+  EXPECT_EQ(output.Take(), Did{});
+}
+
 TEST_F(AgentTest, SendsHeartbeatsAtTheIntervalOfTheController) {
   Stream();
   agent.Tick(At(milliseconds(999)));

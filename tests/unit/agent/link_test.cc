@@ -68,10 +68,12 @@ class Events final : public LinkEvents {
  public:
   void OnConnected() override { connected.Put(true); }
   void OnMessage(v1::ControllerMessage message) override { messages.Put(std::move(message)); }
+  void OnIdle() override { idle.Put(true); }
   void OnDisconnected(const Status& why) override { disconnected.Put(why); }
 
   Waiting<bool> connected;
   Waiting<v1::ControllerMessage> messages;
+  Waiting<bool> idle;
   Waiting<Status> disconnected;
 };
 
@@ -221,6 +223,24 @@ TEST(Link, AControllerThatDoesNotReadFillsTheBoundedQueue) {
   EXPECT_GT(link.dropped(), 0u);
   EXPECT_FALSE(link.Idle());
   done.Put(true);
+}
+
+TEST(Link, TellsWhenASnapshotHasLeft) {
+  Controller controller([](Controller::Stream& stream) {
+    v1::AgentMessage message;
+    while (stream.Read(&message)) continue;
+    return grpc::Status::OK;
+  });
+  Events events;
+  Link link({.controller = controller.address()}, events);
+  link.Dial();
+  events.connected.Next();
+  link.Send(Hello("n1"));
+  v1::AgentMessage message;
+  message.mutable_snapshot()->mutable_node()->set_name("n1");
+  link.Send(message);
+  EXPECT_TRUE(events.idle.Next());
+  EXPECT_TRUE(link.Idle());
 }
 
 }  // namespace

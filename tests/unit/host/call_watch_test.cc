@@ -47,6 +47,13 @@ TEST(WatchedCall, FailsWhenItIsToBeAvoided) {
   }
 }
 
+TEST(WatchedCall, FailsWhenAllAreToBeAvoided) {
+  CallWatch watch;
+  const CallWatch::Here here(watch);
+  watch.AvoidAll();
+  EXPECT_EQ(WatchedCall(Name).status().code(), Code::kDeadlineExceeded);
+}
+
 TEST(DeviceOfCall, IsWhatCallsAboutTheSameDeviceBeginWith) {
   struct Case {
     std::string call;

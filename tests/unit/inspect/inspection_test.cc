@@ -203,39 +203,23 @@ TEST(Inspection, ThatCannotOpenTheMachineSaysWhy) {
   EXPECT_EQ(snapshot->gaps(0).code(), v1::GAP_CODE_NOT_FOUND);
 }
 
-// The whole catalog on a node whose ethtool blocks, as the live one does: within a watched call.
-class BlockingEthtool final : public host::Ethtool {
- public:
-  Result<host::DriverInfo> Driver(const std::string& netdev) override {
-    const host::WatchedCall call([&] { return netdev + "/ethtool driver"; });
-    RETURN_IF_ERROR(call.status());
-    gate->Pass();
-    return host::DriverInfo{};
-  }
-  Result<std::vector<host::NamedCounter>> Statistics(const std::string&) override {
-    return testing::NotLive();
-  }
-  Result<host::PauseParameters> Pause(const std::string&) override {
-    return host::PauseParameters{.rx = true};
-  }
-};
-
+// A node whose ethtool blocks, as the live one does: within a watched call.
 class BlockingNode final : public host::HostOwner {
  public:
-  host::Host host() override {
-    const host::Host host = node_.fake.host();
-    return {.root = host.root,
-            .captured = host.captured,
-            .rdma = host.rdma,
-            .dcb = host.dcb,
-            .ethtool = ethtool_,
-            .addresses = host.addresses,
-            .verbs = host.verbs};
+  BlockingNode() {
+    node_.fake.ethtool.status = Status();
+    node_.fake.ethtool.pauses["eth0"] = {.rx = true};
+    node_.fake.ethtool.before_driver = [](const std::string& netdev) -> Status {
+      const host::WatchedCall call([&] { return netdev + "/ethtool driver"; });
+      RETURN_IF_ERROR(call.status());
+      gate->Pass();
+      return {};
+    };
   }
+  host::Host host() override { return node_.fake.host(); }
 
  private:
   SmallNode node_;
-  BlockingEthtool ethtool_;
 };
 
 TEST_F(HangingDriver, OfANetdevLeavesAllElseOfTheNodeAsItIs) {

@@ -1,0 +1,27 @@
+#include "agents/config.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace fabric::agent {
+namespace {
+
+Status Checked(const std::vector<const char*>& arguments) {
+  const auto settings = Settings::Load(AgentSettings(), arguments);
+  return settings.ok() ? CheckAgentSettings(*settings) : settings.status();
+}
+
+TEST(AgentSettings, NeedAControllerOrTheWordThatThereIsNone) {
+  EXPECT_EQ(Checked({"--controller", "127.0.0.1:9418"}), Status());
+  EXPECT_EQ(Checked({"--no-controller"}), Status());
+  EXPECT_EQ(Checked({"--no-controller=false", "--controller", "127.0.0.1:9418"}), Status());
+  const Status neither = Checked({"--root", "/"});
+  EXPECT_EQ(neither.code(), Code::kInvalidArgument);
+  EXPECT_EQ(neither.message(), "expected --controller ADDR:PORT or --no-controller, saw neither");
+  const Status both = Checked({"--no-controller", "--controller", "127.0.0.1:9418"});
+  EXPECT_EQ(both.message(), "expected either --controller or --no-controller, saw both");
+}
+
+}  // namespace
+}  // namespace fabric::agent

@@ -1,0 +1,97 @@
+#include "agents/rhythm.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace fabric::agent {
+namespace {
+
+using host::EventKind;
+using host::EventSet;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr SteadyTime kStart{std::chrono::hours(1)};
+constexpr EventSet kAll = EventSet::All();
+
+// Takes inspections of 2 ms each when they are due, and notes when that was.
+class Inspected {
+ public:
+  explicit Inspected(Rhythm& rhythm) : rhythm_(rhythm) {}
+
+  // All that is due up to `end`, in milliseconds after the start.
+  void Until(int end) {
+    for (; now_ms_ <= end; ++now_ms_) {
+      const SteadyTime now = kStart + milliseconds(now_ms_);
+      const SteadyTime announced = rhythm_.next();
+      const EventSet why = rhythm_.Take(now);
+      EXPECT_EQ(announced <= now, !why.empty()) << now_ms_;
+      if (why.empty()) continue;
+      at_ms.push_back(now_ms_);
+      reasons.push_back(why);
+      rhythm_.OnInspected(now, now + milliseconds(2));
+    }
+  }
+  std::vector<int> at_ms;
+  std::vector<EventSet> reasons;
+
+ private:
+  Rhythm& rhythm_;
+  int now_ms_ = 0;
+};
+
+TEST(Rhythm, LooksAtEverythingAtTheStartAndEveryInterval) {
+  Rhythm rhythm(seconds(30), kStart);
+  Inspected inspected(rhythm);
+  inspected.Until(61'000);
+  EXPECT_EQ(inspected.at_ms, (std::vector{0, 30'000, 60'000}));
+  EXPECT_EQ(inspected.reasons, (std::vector{kAll, kAll, kAll}));
+}
+
+TEST(Rhythm, ActsOnAnEventAtOnceAndLooksTwiceAgain) {
+  Rhythm rhythm(seconds(30), kStart);
+  Inspected inspected(rhythm);
+  inspected.Until(5'000);
+  rhythm.OnEvents(EventKind::kLink);
+  inspected.Until(20'000);
+  EXPECT_EQ(inspected.at_ms, (std::vector{0, 5'001, 5'101, 6'101}));
+  for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(inspected.reasons[i], EventKind::kLink);
+}
+
+TEST(Rhythm, OfAStormIsATenthOfASecond) {
+  Rhythm rhythm(seconds(30), kStart);
+  Inspected inspected(rhythm);
+  inspected.Until(4'999);
+  for (int ms = 5'000; ms < 6'000; ++ms) {
+    rhythm.OnEvents(ms % 2 == 0 ? EventKind::kLink : EventKind::kAddress);
+    inspected.Until(ms);
+  }
+  EXPECT_EQ(inspected.at_ms.size(), 1U + 10U);
+  EXPECT_EQ(inspected.reasons[1], EventKind::kLink);
+  EXPECT_EQ(inspected.reasons[2], EventKind::kLink | EventKind::kAddress);
+}
+
+TEST(Rhythm, LeavesMostOfTheProcessorToOthers) {
+  Rhythm rhythm(seconds(30), kStart);
+  EXPECT_EQ(rhythm.Take(kStart), kAll);
+  rhythm.OnInspected(kStart, kStart + milliseconds(50));
+  rhythm.OnEvents(EventKind::kLink);
+  EXPECT_EQ(rhythm.next(), kStart + seconds(1));
+  EXPECT_TRUE(rhythm.Take(kStart + milliseconds(999)).empty());
+  EXPECT_EQ(rhythm.Take(kStart + seconds(1)), EventKind::kLink);
+}
+
+TEST(Rhythm, ACheckCoversWhatIsFresh) {
+  Rhythm rhythm(seconds(30), kStart);
+  Inspected inspected(rhythm);
+  inspected.Until(29'999);
+  rhythm.OnEvents(EventKind::kRdma);
+  inspected.Until(35'000);
+  EXPECT_EQ(inspected.at_ms, (std::vector{0, 30'000, 30'100, 31'100}));
+  EXPECT_EQ(inspected.reasons[1], kAll);
+  EXPECT_EQ(inspected.reasons[2], EventKind::kRdma);
+}
+
+}  // namespace
+}  // namespace fabric::agent
