@@ -63,6 +63,8 @@ extern const Inspector gpu_nic_paths = {
     .name = kName,
     .doc = "How far each GPU is from each RDMA device, and bridges between that redirect (ACS).",
     .inspect = InspectPaths,
+    .wakes = EventKind::kRdma | EventKind::kHotplug | EventKind::kModule | EventKind::kCheck,
+    .owns = "gpu_nic_paths",
 };
 
 }  // namespace fabric::inspect

@@ -53,6 +53,8 @@ extern const Inspector nvlinks = {
     .name = kName,
     .doc = "NVLinks of NVIDIA GPUs, and what else their management library tells.",
     .inspect = InspectNvlinks,
+    .wakes = EventKind::kHotplug | EventKind::kModule | EventKind::kCheck,
+    .owns = "gpus peer_memory",
 };
 
 }  // namespace fabric::inspect

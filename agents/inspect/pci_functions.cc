@@ -357,6 +357,8 @@ extern const Inspector pci_functions = {
     .name = kName,
     .doc = "GPUs, RDMA cards and the bridges above them: place, link, ACS, ATS, IOMMU, errors.",
     .inspect = InspectFunctions,
+    .wakes = EventKind::kRdma | EventKind::kHotplug | EventKind::kCheck,
+    .owns = "pci_functions",
 };
 
 }  // namespace fabric::inspect
