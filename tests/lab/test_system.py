@@ -7,6 +7,7 @@ The methods run in the order of their names on one lab; each leaves it healthy.
 
 import json
 import pathlib
+import statistics
 import subprocess
 import sys
 import time
@@ -19,6 +20,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent.parent / "deploy")]
 
 # pylint: disable=wrong-import-position
 import dashboard
+import labevents
 import quickstart
 from fabriclab import Lab
 
@@ -225,6 +227,14 @@ class TestSystem(unittest.TestCase):
     @staticmethod
     def first_port_event(lines):
         return next(event for event in map(json.loads, lines) if "port" in event)
+
+    def test_08_links_that_go_down_are_told_as_they_do(self):
+        rounds = list(labevents.measure(self.lab, "n2", "rail0", BIN / "fabricctl",
+                                        self.controller.grpc, 3))
+        self.assertEqual(len(rounds), 3)
+        # Not what tests/lab/event_latency measures on a quiet machine: well before any check.
+        self.assertLess(statistics.median(r.beyond for r in rounds), 5000, rounds)
+        self.until(lambda: self.findings() == [], "mended", FOUND_WITHIN_S)
 
     def test_09_every_query_of_the_dashboard_has_data(self):
         self.assertEqual(self.ctl("probe", "run", "--iterations", "50").returncode, 0)
