@@ -132,7 +132,7 @@ void PciPlaces::ReadBridges() {
 
 std::optional<PciPlace> PciPlaces::Of(const PciAddress& function) {
   const std::string name = ToString(function);
-  if (const auto link = host_.root.LinkTarget(std::string(kPciDevices) + "/" + name); link.ok())
+  if (const auto link = host_.root.LinkTarget(Format("{}/{}", kPciDevices, name)); link.ok())
     if (auto place = PlaceInPath(*link)) return place;
   if (!fallbacks_read_) {
     fallbacks_read_ = true;
