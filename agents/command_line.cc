@@ -39,6 +39,10 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   CLI::App& map = *app.add_subcommand("ibdev2netdev", "Print which netdev each RDMA port has.");
   map.add_flag("-v,--verbose", line.verbose, "With PCI address, part and firmware");
   CLI::App& metrics = *app.add_subcommand("metrics", "Print the metrics of this machine once.");
+  metrics
+      .add_option("--compat", line.compat,
+                  "none or node-exporter: that one's InfiniBand metrics beside our own")
+      ->check(CLI::IsMember({"none", "node-exporter"}));
   CLI::App& nccl = *app.add_subcommand(
       "nccl-env", "Print the NCCL variables that this machine calls for, with the reasons.");
   nccl.add_option("-o,--output", line.output, "env (for a shell), table or json")

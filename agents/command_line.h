@@ -14,6 +14,7 @@ struct CommandLine {
   Command command = Command::kHelp;
   std::string root = "/";
   std::string output;             // Of inspect: table, json, yaml; of nccl-env: env, table, json
+  std::string compat = "none";    // Of metrics: none, node-exporter
   bool verbose = false;           // Of ibdev2netdev
   std::vector<std::string> rest;  // Of run: its settings
   std::string help;               // Of kHelp: what to print

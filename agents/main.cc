@@ -39,6 +39,7 @@ namespace fabric::agent {
 namespace {
 
 constexpr int kUsage = 2;
+constexpr std::string_view kNodeExporter = "node-exporter";  // Of --compat
 
 std::vector<std::string> InspectorNames() {
   std::vector<std::string> names;
@@ -148,9 +149,13 @@ int Serve(const Settings& settings, host::Machine machine, const sigset_t& signa
                        board);
 
   std::unique_ptr<MetricsEndpoint> metrics;
+  const bool node_exporter = settings.Text("compat") == kNodeExporter;
   if (settings.Has("metrics")) {
-    auto opened =
-        MetricsEndpoint::Open(settings.Address("metrics"), [&board] { return board.Metrics(); });
+    auto opened = MetricsEndpoint::Open(settings.Address("metrics"), [&board, node_exporter] {
+      NodeMetrics node = board.Metrics();
+      node.node_exporter = node_exporter;
+      return node;
+    });
     if (!opened.ok()) return Fail(opened.status(), kUsage);
     metrics = *std::move(opened);
     log::Info("metrics on {}", ToString(metrics->address()));
@@ -230,7 +235,8 @@ std::string Text(const CommandLine& line, const v1::NodeSnapshot& snapshot, Dura
   if (line.command == Command::kMetrics)
     return ToExposition(
         {.snapshot = snapshot,
-         .agent = {.inspection = took, .inspections = 1, .inspectors = InspectorNames()}});
+         .agent = {.inspection = took, .inspections = 1, .inspectors = InspectorNames()},
+         .node_exporter = line.compat == kNodeExporter});
   if (line.output == "json") return ToJson(snapshot, true);
   if (line.output == "yaml") return ToYaml(snapshot);
   return inspect::Report(snapshot);

@@ -1,4 +1,4 @@
-// Vendor-neutral names of drivers' counters: one row for each driver's name of a thing.
+// What a counter is called in Prometheus: from the neutral names that inspection gives.
 #pragma once
 
 #include <optional>
@@ -9,20 +9,15 @@
 
 namespace fabric::agent {
 
-struct CounterName {
-  v1::CounterSource source;
-  std::string_view driver_name;  // '#' stands for the digit of a priority.
-  std::string_view metric;
+struct CounterMetric {
+  std::string name;  // "fabric_netdev_pfc_frames_received_total"
   std::string_view help;
-  double scale = 1;  // To the metric's base unit
+  std::string_view priority;  // The digit; empty for what has none. Borrows from the counter.
+  double scale = 1;           // From the counter's unit to the metric's: seconds, ratios
+  bool gauge = false;
 };
 
-struct NamedCounter {
-  const CounterName* row;
-  std::string priority;  // Empty when the name has none
-};
-
-// Empty for a name that is in no row.
-std::optional<NamedCounter> FindCounterName(v1::CounterSource source, std::string_view name);
+// `of_port`: of an RDMA port or device, else of a netdev. Empty for a counter without neutral name.
+std::optional<CounterMetric> MetricOf(const v1::Counter& counter, bool of_port);
 
 }  // namespace fabric::agent

@@ -29,6 +29,7 @@ struct AgentMetrics {
 struct NodeMetrics {
   v1::NodeSnapshot snapshot;
   AgentMetrics agent;
+  bool node_exporter = false;  // With node_exporter's names for InfiniBand beside our own
 };
 
 // Families sorted by name. What the snapshot does not hold has no sample.

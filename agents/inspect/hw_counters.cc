@@ -1,4 +1,5 @@
 #include "agents/inspect/attributes.h"
+#include "agents/inspect/counter_failures.h"
 #include "agents/inspect/counter_table.h"
 #include "agents/inspect/parse.h"
 #include "agents/inspect/rdma.h"
@@ -14,52 +15,95 @@ void Add(const std::string& name, std::uint64_t value, v1::CounterSet& set) {
   v1::Counter& counter = *set.add_counters();
   counter.set_name(name);
   counter.set_value(value);
-  counter.set_source(v1::COUNTER_SOURCE_HW);
-  counter.set_unit(std::string(UnitOf(name)));
+  counter.set_source(kHw);
 }
 
-Result<std::uint64_t> ParseValue(std::string_view text) {
-  return ParseNumber<std::uint64_t>(text);
+void ReadLifespan(const Dir& files, v1::Port& port) {
+  if (const auto age = files.Number<std::uint32_t>(std::string(kCacheSetting)); age.ok())
+    port.set_counter_lifespan_ms(*age);
 }
 
-void FromSysfs(const Host& host, const v1::RdmaDevice& device, const v1::Port& port,
-               v1::NodeSnapshot& out) {
-  const std::string path = PortPath(device, port) + "/hw_counters";
-  const Gaps gaps{.snapshot = out, .inspector = kName, .subject = PortName(device, port)};
-  const Result<Attributes> files = Attributes::Open(host, path, gaps);
-  const Result<std::vector<std::string>> names = PlainNames(host, path, gaps);
-  if (!files.ok() || !names.ok()) {
-    const Status status = files.ok() ? names.status() : files.status();
-    return gaps.Add(path, status.code() == Code::kNotFound
-                              ? Status(Code::kUnimplemented, "the driver has no such counters")
-                              : status);
-  }
-  for (const std::string& name : *names) {
+// One directory hw_counters; `port` is nullptr for that of the device.
+Status FromSysfs(const Host& host, const std::string& path, const Gaps& gaps, v1::Port* port,
+                 v1::CounterSet& set) {
+  ASSIGN_OR_RETURN(const Dir files, host.root.Sub(path));
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, PlainNames(host, path, gaps));
+  CounterFailures failures;
+  for (const std::string& name : names) {
     if (name == kCacheSetting) continue;
-    if (const auto value = files->Parsed(name, ParseValue))
-      Add(name, *value, PortCounters(out, device, port));
+    if (const auto value = files.Number<std::uint64_t>(name); value.ok())
+      Add(name, *value, set);
+    else
+      failures.Add(name, value.status());
   }
+  failures.Report(gaps, path);
+  if (port != nullptr) ReadLifespan(files, *port);
+  return {};
 }
 
 // Netlink asks the hardware anew and gives all counters at once; the files may be some
-// milliseconds old.
+// milliseconds old, as their `lifespan` tells.
+bool FromNetlink(const Host& host, const host::RdmaDeviceInfo& info, const std::string& path,
+                 v1::Port& port, v1::CounterSet& set) {
+  const auto counters = host.rdma.Counters(info.index, port.number());
+  if (!counters.ok()) return false;
+  for (const host::NamedCounter& counter : *counters)
+    if (IsPlainName(counter.name)) Add(counter.name, counter.value, set);
+  if (const Result<Dir> files = host.root.Sub(path); files.ok()) ReadLifespan(*files, port);
+  return true;
+}
+
+struct DeviceReader {
+  const Host& host;
+  v1::NodeSnapshot& out;
+  const CounterTable* table;
+  const host::RdmaDeviceInfo* info;  // Of netlink; may be nullptr.
+
+  // Some drivers count for the whole device, whether or not they do for ports: port 0.
+  bool ReadDevice(const v1::RdmaDevice& device) const {
+    const std::string path = RdmaPath(device) + "/hw_counters";
+    const Gaps gaps{.snapshot = out, .inspector = kName, .subject = device.name()};
+    v1::CounterSet set;
+    const Status status = FromSysfs(host, path, gaps, nullptr, set);
+    if (!status.ok() && status.code() != Code::kNotFound) gaps.Add(path, status);
+    return Take(device, 0, set);
+  }
+
+  void ReadPort(const v1::RdmaDevice& device, v1::Port& port, bool expected) const {
+    const std::string path = PortPath(device, port) + "/hw_counters";
+    const Gaps gaps{.snapshot = out, .inspector = kName, .subject = PortName(device, port)};
+    v1::CounterSet set;
+    if (info == nullptr || !FromNetlink(host, *info, path, port, set)) {
+      const Status status = FromSysfs(host, path, gaps, &port, set);
+      const bool absent = status.code() == Code::kNotFound;
+      if (absent && expected)
+        gaps.Add(path, {Code::kUnimplemented, "the driver has no such counters"});
+      if (!status.ok() && !absent) gaps.Add(path, status);
+    }
+    Take(device, port.number(), set);
+  }
+
+  bool Take(const v1::RdmaDevice& device, std::uint32_t port, const v1::CounterSet& set) const {
+    if (set.counters_size() == 0) return false;
+    v1::CounterSet& all = PortCounters(out, device.name(), port);
+    all.MergeFrom(set);
+    NameCounters(table, all);
+    return true;
+  }
+};
+
 Status InspectHwCounters(const Host& host, v1::NodeSnapshot& out) {
   const std::map<std::string, host::RdmaDeviceInfo> by_name = NetlinkDevices(host);
-  for (const v1::RdmaDevice& device : out.rdma_devices()) {
+  for (v1::RdmaDevice& device : *out.mutable_rdma_devices()) {
+    if (!MayReadCounters(device)) continue;
     const auto info = by_name.find(device.name());
-    for (const v1::Port& port : device.ports()) {
-      const auto counters =
-          info == by_name.end()
-              ? Result<std::vector<host::NamedCounter>>(Status(Code::kUnimplemented, "no netlink"))
-              : host.rdma.Counters(info->second.index, port.number());
-      if (!counters.ok()) {
-        FromSysfs(host, device, port, out);
-        continue;
-      }
-      for (const host::NamedCounter& counter : *counters)
-        if (IsPlainName(counter.name))
-          Add(counter.name, counter.value, PortCounters(out, device, port));
-    }
+    const DeviceReader reader{.host = host,
+                              .out = out,
+                              .table = CountersOf(device),
+                              .info = info == by_name.end() ? nullptr : &info->second};
+    const bool of_device = reader.ReadDevice(device);
+    const bool expected = !of_device && (reader.table == nullptr || reader.table->hw_counters);
+    for (v1::Port& port : *device.mutable_ports()) reader.ReadPort(device, port, expected);
   }
   return {};
 }

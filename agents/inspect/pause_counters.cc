@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "agents/inspect/attributes.h"
 #include "agents/inspect/counter_table.h"
 #include "agents/inspect/parse.h"
@@ -15,44 +17,58 @@ void Add(const std::string& name, std::uint64_t value, v1::CounterSource source,
   counter.set_name(name);
   counter.set_value(value);
   counter.set_source(source);
-  counter.set_unit(std::string(UnitOf(name)));
+}
+
+bool AllZero(const host::DcbPfc& pfc) {
+  const auto is_zero = [](std::uint64_t value) { return value == 0; };
+  return std::all_of(pfc.requests.begin(), pfc.requests.end(), is_zero) &&
+         std::all_of(pfc.indications.begin(), pfc.indications.end(), is_zero);
 }
 
 // The kernel's own count of PFC frames, the only one with the same name for all vendors: of
-// struct ieee_pfc, `requests` are frames sent and `indications` frames received.
-void AddDcbCounters(const host::DcbPfc& pfc, v1::CounterSet& set) {
+// struct ieee_pfc, `requests` are frames sent and `indications` frames received. Drivers that do
+// not count (mlx4, qede) leave them at 0, which is not a count: of a driver in no table too.
+void AddDcbCounters(const host::DcbPfc& pfc, const CounterTable* table, v1::CounterSet& set) {
+  const bool counted = table == nullptr
+                           ? !AllZero(pfc)
+                           : FindCounterRow(table, kDcb, "pfc_requests_prio0") != nullptr;
+  if (!counted) return;
   for (std::size_t priority = 0; priority < pfc.requests.size(); ++priority) {
-    const auto add = [&](std::string_view driver, std::string_view neutral, std::uint64_t value) {
-      Add(Format("{}_prio{}", driver, priority), value, v1::COUNTER_SOURCE_DCB, set);
-      set.mutable_counters()->rbegin()->set_neutral(Format("{}_prio{}", neutral, priority));
-    };
-    add("pfc_requests", "pfc_tx_frames", pfc.requests[priority]);
-    add("pfc_indications", "pfc_rx_frames", pfc.indications[priority]);
+    Add(Format("pfc_requests_prio{}", priority), pfc.requests[priority], kDcb, set);
+    Add(Format("pfc_indications_prio{}", priority), pfc.indications[priority], kDcb, set);
   }
 }
 
 // Strings come and go with the settings: mlx5 counts the pauses of priorities with PFC only. A
-// counter that is not there is not 0.
-Status InspectPauseCounters(const Host& host, v1::NodeSnapshot& out) {
-  for (const v1::NetInterface& netdev : out.net_interfaces()) {
-    if (!IsNetdevOfRoce(out, netdev.name())) continue;
-    const Result<std::vector<host::NamedCounter>> statistics =
-        host.ethtool.Statistics(netdev.name());
-    if (!statistics.ok())
-      AddGap(out, kName, netdev.name(), "ethtool statistics " + netdev.name(), statistics.status());
-    else
-      for (const host::NamedCounter& counter : *statistics)
-        if (IsPauseCounter(counter.name))
-          Add(counter.name, counter.value, v1::COUNTER_SOURCE_ETHTOOL,
-              NetdevCounters(out, netdev.name()));
-    // Where the inspector of DCB took PFC for what it says; see its remark on bnxt_en.
-    if (!netdev.dcb().has_pfc()) continue;
+// counter that is not there is not 0. Drivers have hundreds of others, so what is in no table is
+// left out.
+void ReadNetdev(const Host& host, const v1::NetInterface& netdev, v1::NodeSnapshot& out) {
+  const CounterTable* const table = CountersOf(out, netdev);
+  v1::CounterSet set;
+  const Result<std::vector<host::NamedCounter>> statistics = host.ethtool.Statistics(netdev.name());
+  if (!statistics.ok())
+    AddGap(out, kName, netdev.name(), "ethtool statistics " + netdev.name(), statistics.status());
+  else
+    for (const host::NamedCounter& counter : *statistics)
+      if (FindCounterRow(table, kEthtool, counter.name) != nullptr)
+        Add(counter.name, counter.value, kEthtool, set);
+  // Where the inspector of DCB took PFC for what it says; see its remark on bnxt_en.
+  if (netdev.dcb().has_pfc()) {
     const Result<host::DcbIeee> ieee = host.dcb.Ieee(netdev.name());
     if (!ieee.ok())
       AddGap(out, kName, netdev.name(), "netlink dcb " + netdev.name(), ieee.status());
     else if (ieee->pfc)
-      AddDcbCounters(*ieee->pfc, NetdevCounters(out, netdev.name()));
+      AddDcbCounters(*ieee->pfc, table, set);
   }
+  if (set.counters_size() == 0) return;
+  NameCounters(table, set);
+  NetdevCounters(out, netdev.name()).MergeFrom(set);
+}
+
+Status InspectPauseCounters(const Host& host, v1::NodeSnapshot& out) {
+  for (const v1::NetInterface& netdev : out.net_interfaces())
+    if (IsNetdevOfRoce(out, netdev.name()) && MayReadCounters(netdev))
+      ReadNetdev(host, netdev, out);
   return {};
 }
 

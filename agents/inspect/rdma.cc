@@ -51,13 +51,13 @@ bool IsNetdevOfRoce(const v1::NodeSnapshot& snapshot, std::string_view netdev) {
   });
 }
 
-v1::CounterSet& PortCounters(v1::NodeSnapshot& snapshot, const v1::RdmaDevice& device,
-                             const v1::Port& port) {
+v1::CounterSet& PortCounters(v1::NodeSnapshot& snapshot, const std::string& device,
+                             std::uint32_t port) {
   for (v1::CounterSet& set : *snapshot.mutable_counters())
-    if (set.device() == device.name() && set.port() == port.number()) return set;
+    if (set.device() == device && set.port() == port) return set;
   v1::CounterSet& set = *snapshot.add_counters();
-  set.set_device(device.name());
-  set.set_port(port.number());
+  set.set_device(device);
+  set.set_port(port);
   return set;
 }
 

@@ -23,9 +23,16 @@ bool CarriesRdma(const v1::NodeSnapshot& snapshot, std::string_view netdev);
 // Whether the netdev is that of a port over Ethernet: where lossless settings matter.
 bool IsNetdevOfRoce(const v1::NodeSnapshot& snapshot, std::string_view netdev);
 
-// The set with that key, added when it is not there yet.
-v1::CounterSet& PortCounters(v1::NodeSnapshot& snapshot, const v1::RdmaDevice& device,
-                             const v1::Port& port);
+// Whether the counters of an RDMA device or a netdev may be touched; see FunctionClass. Those of
+// one that nobody has classified may.
+template <class DeviceOrNetdev>
+bool MayReadCounters(const DeviceOrNetdev& thing) {
+  return !thing.has_function() || thing.function().counters_allowed();
+}
+
+// The set with that key, added when it is not there yet. Port 0 stands for the whole device.
+v1::CounterSet& PortCounters(v1::NodeSnapshot& snapshot, const std::string& device,
+                             std::uint32_t port);
 v1::CounterSet& NetdevCounters(v1::NodeSnapshot& snapshot, const std::string& netdev);
 
 }  // namespace fabric::inspect

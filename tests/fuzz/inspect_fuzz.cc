@@ -54,8 +54,14 @@ void TryTexts(std::string_view text) {
   (void)ParseHex(text).ok();
   (void)UeventValue(text, "PCI_SLOT_NAME");
   (void)ModuleIsLive(text, "nvidia_peermem");
-  (void)UnitOf(text);
-  (void)IsPauseCounter(text);
+  v1::CounterSet set;
+  for (const v1::CounterSource source : {kHw, kEthtool, kDcb}) {
+    v1::Counter& counter = *set.add_counters();
+    counter.set_name("of the text");
+    if (IsPlainName(text)) counter.set_name(std::string(text));
+    counter.set_source(source);
+  }
+  for (const CounterTable* table : AllCounterTables()) NameCounters(table, set);
   (void)IsPlainName(text);
 }
 

@@ -25,15 +25,19 @@ constexpr std::string_view kNode = R"({
   "gaps": [{"inspector": "dcb", "subject": "eth0"}, {"inspector": "dcb", "subject": "eth1"}],
   "counters": [
     {"device": "mlx5_0", "port": 1, "counters": [
-      {"name": "port_rcv_data", "value": 4000, "source": 1},
-      {"name": "symbol_error", "value": 65535, "source": 1, "saturated": true},
-      {"name": "out_of_sequence", "value": 3, "source": 2},
+      {"name": "port_rcv_data", "value": 4000, "source": 1, "neutral": "rdma_rx_bytes"},
+      {"name": "symbol_error", "value": 65535, "source": 1, "saturated": true,
+       "neutral": "symbol_errors"},
+      {"name": "out_of_sequence", "value": 3, "source": 2, "neutral": "out_of_sequence"},
       {"name": "rx_new_thing", "value": 1, "source": 2}]},
     {"netdev": "rail0", "counters": [
-      {"name": "rx_prio3_pause_duration", "value": 2500000, "source": 3},
-      {"name": "rx_queue_17_packets", "value": 9, "source": 3},
-      {"name": "pfc_indications_prio3", "value": 6, "source": 4},
-      {"name": "pfc_requests_prio3", "value": 5, "source": 4}]}]
+      {"name": "rx_prio3_pause_duration", "value": 2500000, "source": 3,
+       "neutral": "pfc_rx_duration_us_prio3"},
+      {"name": "outbound_pci_stalled_wr", "value": 35, "source": 3, "unit": "percent",
+       "neutral": "pcie_write_stalled_percent"},
+      {"name": "rx_pause_ctrl_phy", "value": 9, "source": 3},
+      {"name": "pfc_indications_prio3", "value": 6, "source": 4, "neutral": "pfc_rx_frames_prio3"},
+      {"name": "pfc_requests_prio3", "value": 5, "source": 4, "neutral": "pfc_tx_frames_prio3"}]}]
 })";
 
 NodeMetrics Node() {
@@ -85,9 +89,10 @@ TEST(Metrics, CountersHaveNeutralNamesAndUnits) {
            R"(fabric_port_out_of_sequence_total{device="mlx5_0",port="1"} 3)",
            R"(fabric_port_driver_statistic{device="mlx5_0",port="1",counter="rx_new_thing"} 1)",
            R"(fabric_netdev_pfc_pauses_received_seconds_total{netdev="rail0",priority="3"} 2.5)",
+           R"(fabric_netdev_pcie_write_stalled_ratio{netdev="rail0"} 0.35)",
+           R"(fabric_netdev_driver_statistic{netdev="rail0",counter="rx_pause_ctrl_phy"} 9)",
        })
     EXPECT_TRUE(samples.contains(expected)) << expected << "\n" << ToExposition(Node());
-  EXPECT_EQ(ToExposition(Node()).find("rx_queue_17"), std::string::npos);
 }
 
 TEST(Metrics, WhatIsAbsentHasNoSample) {
@@ -102,13 +107,43 @@ TEST(Metrics, WhatIsAbsentHasNoSample) {
     EXPECT_EQ(text.find(name), std::string::npos) << name;
 }
 
-TEST(Metrics, NamesOfPrioritiesTakeOneDigit) {
-  const auto found = FindCounterName(v1::COUNTER_SOURCE_ETHTOOL, "rx_prio7_pause_duration");
-  ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->priority, "7");
-  EXPECT_FALSE(FindCounterName(v1::COUNTER_SOURCE_ETHTOOL, "rx_prio8_pause_duration"));
-  EXPECT_FALSE(FindCounterName(v1::COUNTER_SOURCE_ETHTOOL, "rx_prio_pause_duration"));
-  EXPECT_FALSE(FindCounterName(v1::COUNTER_SOURCE_HW, "rx_prio7_pause_duration"));
+TEST(MetricOf, NeutralNamesBecomeBaseUnits) {
+  v1::Counter counter;
+  EXPECT_FALSE(MetricOf(counter, true)) << "no neutral name";
+  counter.set_neutral("of_a_later_agent");
+  EXPECT_FALSE(MetricOf(counter, true));
+  counter.set_neutral("pfc_rx_duration_us_prio7");
+  const auto duration = MetricOf(counter, false);
+  ASSERT_TRUE(duration.has_value());
+  EXPECT_EQ(duration->name, "fabric_netdev_pfc_pauses_received_seconds_total");
+  EXPECT_EQ(duration->priority, "7");
+  EXPECT_EQ(duration->scale, 1e-6);
+  counter.set_neutral("pcie_read_stalled_percent");
+  EXPECT_EQ(MetricOf(counter, false)->name, "fabric_netdev_pcie_read_stalled_ratio");
+  EXPECT_TRUE(MetricOf(counter, false)->gauge);
+  counter.set_neutral("out_of_buffer");
+  EXPECT_EQ(MetricOf(counter, true)->name, "fabric_port_out_of_buffer_total");
+  EXPECT_EQ(MetricOf(counter, false)->name, "fabric_netdev_out_of_buffer_total");
+}
+
+TEST(Metrics, NodeExporterNamesOnRequest) {
+  NodeMetrics node = Node();
+  EXPECT_EQ(ToExposition(node).find("node_infiniband"), std::string::npos);
+  node.node_exporter = true;
+  node.snapshot.mutable_rdma_devices(0)->set_firmware("28.39.1002");
+  node.snapshot.mutable_rdma_devices(0)->mutable_ports(0)->set_counter_lifespan_ms(12);
+  const auto samples = Samples(node);
+  for (const char* expected :
+       {R"(node_infiniband_info{board_id="",device="mlx5_0",firmware_version="28.39.1002",)"
+        R"(hca_type=""} 1)",
+        R"(node_infiniband_state_id{device="mlx5_0",port="1"} 4)",
+        R"(node_infiniband_physical_state_id{device="mlx5_0",port="1"} 5)",
+        R"(node_infiniband_rate_bytes_per_second{device="mlx5_0",port="1"} 50000000000)",
+        R"(node_infiniband_lifespan_seconds{device="mlx5_0",port="1"} 0)",
+        R"(node_infiniband_port_data_received_bytes_total{device="mlx5_0",port="1"} 4000)",
+        R"(node_infiniband_symbol_error_total{device="mlx5_0",port="1"} 65535)",
+        R"(node_infiniband_out_of_sequence_packets_received_total{device="mlx5_0",port="1"} 3)"})
+    EXPECT_TRUE(samples.contains(expected)) << expected << "\n" << ToExposition(node);
 }
 
 TEST(Metrics, PassTheCheckOfPromtool) {

@@ -1,6 +1,8 @@
 // The inspectors port_counters and hw_counters, and the table they share.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "agents/inspect/counter_table.h"
 #include "tests/unit/inspect/small_node.h"
 
@@ -38,28 +40,6 @@ TEST(ParsePortCounter, NoPmaIsNotZero) {
   EXPECT_FALSE(ParsePortCounter("symbol_error", "-1").ok());
 }
 
-TEST(IsPauseCounter, KnowsTheNamesOfAllVendors) {
-  for (const char* name :
-       {"rx_prio0_pause", "tx_prio7_pause_duration", "rx_prio3_discards", "link_down_events_phy",
-        "rx_pause_prio_3", "pfc_pri3_rx_duration_us", "tx_pfc_ena_frames_pri5",
-        "tx_priority_3_xoff.nic", "rx_pripause_3_1us_count", "mac_rx_pfc_pri3_pkt_num"})
-    EXPECT_TRUE(IsPauseCounter(name)) << name;
-  for (const char* name : {"", "rx_packets", "rx_prio8_pause", "rx_prio_pause", "rx_prio3_pauses",
-                           "xx_prio3_pause", "tx_prio3_pause_transitions"})
-    EXPECT_FALSE(IsPauseCounter(name)) << name;
-}
-
-TEST(UnitOf, TellsDurationsFromFrames) {
-  EXPECT_EQ(UnitOf("rx_prio3_pause"), "frames");
-  EXPECT_EQ(UnitOf("rx_prio3_pause_duration"), "microseconds");
-  EXPECT_EQ(UnitOf("pfc_pri3_tx_duration_us"), "microseconds");
-  EXPECT_EQ(UnitOf("rx_prio3_pause_transition"), "events");
-  EXPECT_EQ(UnitOf("tx_pause_storm_error_events"), "events");
-  EXPECT_EQ(UnitOf("rx_bytes"), "bytes");
-  EXPECT_EQ(UnitOf("sent_pkts"), "packets");
-  EXPECT_EQ(UnitOf("active_qps"), "");
-}
-
 TEST(PortCounters, ManyFailuresAreOneGap) {
   SmallNode node;
   node.File(kPort + "/counters/symbol_error", "N/A (no PMA)\n")
@@ -80,13 +60,63 @@ TEST(PortCounters, DriversWithoutThemAreAGap) {
                           "the driver has no port counters"));
 }
 
+TEST(PortCounters, OfOldKernelsAreInTwoDirectories) {
+  SmallNode node;
+  node.File(kPort + "/counters/port_xmit_data", "4294967295\n")
+      .File(kPort + "/counters_ext/port_xmit_data_64", "5000000000\n");
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  const v1::Counter* const wide = FindCounter(snapshot, "port_xmit_data_64");
+  ASSERT_NE(wide, nullptr);
+  EXPECT_EQ(wide->value(), 20'000'000'000u);
+  EXPECT_EQ(wide->neutral(), "rdma_tx_bytes");
+  const v1::Counter* const narrow = FindCounter(snapshot, "port_xmit_data");
+  EXPECT_TRUE(narrow->saturated());
+  EXPECT_EQ(narrow->width_bits(), 32u);
+  EXPECT_FALSE(narrow->has_neutral()) << "the name goes to the one that counts on";
+  EXPECT_THAT(GapsOf(snapshot, "port_counters"), IsEmpty());
+}
+
+TEST(PortCounters, OfDriversThatNeverHaveThemAreNoGap) {
+  SmallNode node;
+  node.Remove(kPort + "/counters").Driver("bnxt_en");
+  EXPECT_THAT(GapsOf(node.Inspected(), "port_counters"), IsEmpty());
+  node.File(kPort + "/counters/symbol_error", "");
+  EXPECT_THAT(GapsOf(node.Inspected(), "port_counters"), IsEmpty()) << "as of qedr";
+}
+
 TEST(HwCounters, FilesWithoutLifespan) {
   SmallNode node;
   const v1::NodeSnapshot snapshot = node.Inspected();
   ASSERT_NE(FindCounter(snapshot, "out_of_sequence"), nullptr);
   EXPECT_EQ(FindCounter(snapshot, "out_of_sequence")->value(), 3u);
   EXPECT_EQ(FindCounter(snapshot, "lifespan"), nullptr) << "the age of the cache";
+  EXPECT_EQ(snapshot.rdma_devices(0).ports(0).counter_lifespan_ms(), 10u);
   EXPECT_THAT(GapsOf(snapshot, "hw_counters"), IsEmpty());
+}
+
+TEST(HwCounters, GarbageIsOneGap) {
+  SmallNode node;
+  node.File(kPort + "/hw_counters/np_cnp_sent", "a lot\n").File(kPort + "/hw_counters/x", "");
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  EXPECT_THAT(GapsOf(snapshot, "hw_counters"), ::testing::SizeIs(1));
+  EXPECT_EQ(FindCounter(snapshot, "np_cnp_sent"), nullptr);
+  EXPECT_NE(FindCounter(snapshot, "out_of_sequence"), nullptr);
+}
+
+TEST(HwCounters, OfTheWholeDeviceArePortZero) {
+  SmallNode node;
+  node.Remove(kPort + "/hw_counters")
+      .File(kCard + "/infiniband/mlx5_0/hw_counters/out_of_buffer", "7\n")
+      .File(kCard + "/infiniband/mlx5_0/hw_counters/lifespan", "10\n");
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  const auto& sets = snapshot.counters();
+  const auto set = std::find_if(sets.begin(), sets.end(), [](const v1::CounterSet& each) {
+    return each.device() == "mlx5_0" && each.port() == 0;
+  });
+  ASSERT_NE(set, sets.end());
+  EXPECT_EQ(set->counters_size(), 1);
+  EXPECT_EQ(set->counters(0).neutral(), "out_of_buffer");
+  EXPECT_THAT(GapsOf(snapshot, "hw_counters"), IsEmpty()) << "the driver counts by device";
 }
 
 TEST(HwCounters, NetlinkGoesFirst) {
@@ -96,6 +126,8 @@ TEST(HwCounters, NetlinkGoesFirst) {
   const v1::NodeSnapshot snapshot = node.Inspected();
   EXPECT_EQ(FindCounter(snapshot, "out_of_sequence")->value(), 4u);
   EXPECT_EQ(FindCounter(snapshot, "out_of_sequence")->source(), v1::COUNTER_SOURCE_HW);
+  EXPECT_EQ(snapshot.rdma_devices(0).ports(0).counter_lifespan_ms(), 10u)
+      << "of sysfs all the same";
 }
 
 }  // namespace

@@ -63,6 +63,12 @@ SmallNode& SmallNode::Remove(const std::string& path) {
   return *this;
 }
 
+SmallNode& SmallNode::Driver(const std::string& driver) {
+  Remove(kCard + "/driver");
+  tree.Link(kCard + "/driver", "../../../bus/pci/drivers/" + driver);
+  return *this;
+}
+
 void SmallNode::AnswerRdma() {
   constexpr std::uint32_t kIndex = 7;
   fake.rdma.status = Status();

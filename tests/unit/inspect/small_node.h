@@ -24,6 +24,7 @@ class SmallNode {
   // Writes a file, over what is there.
   SmallNode& File(const std::string& path, const std::string& content);
   SmallNode& Remove(const std::string& path);
+  SmallNode& Driver(const std::string& driver);  // Of the PCI function
 
   // Makes the fake RDMA netlink answer with this device, index 7, its one link and no counters.
   void AnswerRdma();

@@ -1,0 +1,18 @@
+#include "agents/inspect/counter_table.h"
+
+namespace fabric::inspect {
+namespace {
+
+constexpr std::string_view kDrivers[] = {"siw"};
+
+}  // namespace
+
+extern const CounterTable siw = {
+    .name = "siw",
+    .title = "Soft iWARP (sw/siw). Nothing is counted",
+    .drivers = kDrivers,
+    .device_prefix = "siw",
+    .hw_counters = false,
+};
+
+}  // namespace fabric::inspect
