@@ -50,7 +50,9 @@ struct DcbIeee {
   std::optional<DcbPfc> pfc;
   std::optional<DcbEts> ets;
   std::optional<std::vector<DcbApp>> app;  // Nearly always there: the kernel keeps the table.
-  std::optional<std::array<std::uint64_t, 8>> max_rate_kbps;  // By traffic class, 0: unlimited
+  // By traffic class, 0: unlimited. The unit is the kernel's and the drivers'; iproute2's `dcb
+  // maxrate` takes the same numbers for bytes per second.
+  std::optional<std::array<std::uint64_t, 8>> max_rate_kbps;
   std::optional<DcbBuffers> buffers;
   std::optional<std::vector<std::uint8_t>> app_trust;  // Selectors, the most trusted one first
   std::optional<DcbPfc> peer_pfc;  // What the link partner said, where the driver runs DCBX.

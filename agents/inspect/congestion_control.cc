@@ -255,7 +255,9 @@ Result<std::optional<v1::CongestionControl>> ReadSettings(const Subject& subject
   return std::optional(std::move(settings));
 }
 
-const Source* SourceOf(std::string_view driver) {
+// By the driver of the RDMA device: a netdev of any driver may carry soft RoCE, which has none.
+const Source* SourceOf(const v1::RdmaDevice& device, const v1::NetInterface& netdev) {
+  const std::string& driver = device.has_driver() ? device.driver() : netdev.driver();
   const auto found = std::find_if(kSources.begin(), kSources.end(),
                                   [&](const Source& row) { return row.driver == driver; });
   return found == kSources.end() ? nullptr : &*found;
@@ -269,7 +271,7 @@ Status InspectCongestionControl(const Host& host, v1::NodeSnapshot& out) {
         v1::NetInterface& netdev = *out.mutable_net_interfaces(index);
         if (netdev.has_congestion_control()) continue;
         const Gaps gaps{.snapshot = out, .inspector = kName, .subject = netdev.name()};
-        const Source* const source = SourceOf(netdev.driver());
+        const Source* const source = SourceOf(device, netdev);
         auto settings = ReadSettings(
             {.host = host, .device = device, .port = port, .netdev = netdev, .gaps = gaps}, source);
         if (settings.ok() && *settings) {

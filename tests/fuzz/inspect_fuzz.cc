@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "agents/inspect/counter_table.h"
+#include "agents/inspect/lossless_text.h"
 #include "agents/inspect/parse.h"
 #include "agents/inspect/pci_place.h"
 #include "agents/inspect/pci_text.h"
@@ -81,6 +82,25 @@ void TryPci(std::string_view text) {
   (void)ParseKernelVersion(text);
 }
 
+void TryLossless(std::string_view text) {
+  for (const std::size_t rows : {std::size_t{8}, std::size_t{64}}) {
+    const auto table = ParsePriorityTable(text, rows);
+    if (!table.ok()) continue;
+    Check(table->size() == rows, "a table is whole");
+    for (const std::uint32_t priority : *table) Check(priority < 8, "there are 8 priorities");
+  }
+  const auto sizes = ParseBufferSizes(text);
+  Check(!sizes.ok() || sizes->size_bytes.size() == 8, "there are 8 buffers");
+  const auto rates = ParseMaxRates(text);
+  Check(!rates.ok() || rates->size() == 8, "there are 8 traffic classes");
+  const auto traffic_class = ParseTrafficClass(text);
+  Check(!traffic_class.ok() || traffic_class->global.value_or(0) <= 255, "a ToS is a byte");
+  (void)ParseSetting(text).ok();
+  (void)ParseStallPrevention(text).ok();
+  (void)InfoValue(text, "fw_service_prof_type_sup");
+  (void)CongestionUnit(text);
+}
+
 }  // namespace
 }  // namespace fabric::inspect
 
@@ -91,6 +111,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fabric::inspect::TryCounter(text);
   fabric::inspect::TryEnumerations(text);
   fabric::inspect::TryTexts(text);
+  fabric::inspect::TryLossless(text);
   fabric::inspect::TryPci(text);
   return 0;
 }

@@ -117,6 +117,13 @@ class TestSystem(unittest.TestCase):
         netdevs = {n["name"]: n for n in snapshot["net_interfaces"]}
         self.assertEqual(netdevs["rail0"]["dcb"]["pfc"]["enabled_mask"], 1 << 3)
         self.assertEqual(netdevs["rail0"]["dcb"]["trust"], "TRUST_DSCP")
+        self.assertEqual(netdevs["rail0"]["dcb"]["cable_length_m"], 7)
+        self.assertEqual(netdevs["rail0"]["pfc_storm_prevention_ms"], 8000)
+        dcb = json.loads(self.lab.shell("n1", "dcb -j buffer show dev rail0"))
+        buffers = netdevs["rail0"]["dcb"]["buffers"]
+        self.assertEqual(buffers["priority_to_buffer"], dcb["prio_buffer"])
+        self.assertEqual(buffers["size_bytes"], dcb["buffer_size"])
+        self.assertEqual(buffers["total_bytes"], dcb["total_size"])
         self.assertEqual(netdevs["rail0"]["mtu_bytes"], 4200)
         self.assertTrue(snapshot["peer_memory"]["nvidia_peermem_loaded"])
         self.assertEqual(len(snapshot["gpus"]), 1)

@@ -58,6 +58,8 @@ struct labnic {
 	struct ieee_pfc pfc;		/* without its counters */
 	struct ieee_ets ets;
 	struct dcbnl_buffer buffer;
+	struct ieee_maxrate maxrate;
+	u16 storm_ms;			/* how long PFC may pause the port; 0: for ever */
 	u8 dcbx;
 	u8 dscp_prio[LABNIC_DSCPS];	/* the map in the "hardware" */
 	DECLARE_BITMAP(published, LABNIC_DSCPS);	/* has an APP entry */

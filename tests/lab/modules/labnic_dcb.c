@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The DCB side: PFC, ETS, the APP table, DCBX mode, port buffers. */
+/* The DCB side: PFC, ETS, the APP table, rate limits, DCBX mode, port buffers. */
 #include "labnic.h"
 
 static struct dcb_app entry(struct labnic *nic, u8 dscp)
@@ -88,6 +88,18 @@ static int setets(struct net_device *dev, struct ieee_ets *ets)
 	return 0;
 }
 
+static int getmaxrate(struct net_device *dev, struct ieee_maxrate *maxrate)
+{
+	*maxrate = labnic_of(dev)->maxrate;
+	return 0;
+}
+
+static int setmaxrate(struct net_device *dev, struct ieee_maxrate *maxrate)
+{
+	labnic_of(dev)->maxrate = *maxrate;
+	return 0;
+}
+
 static int setapp(struct net_device *dev, struct dcb_app *app)
 {
 	struct labnic *nic = labnic_of(dev);
@@ -145,6 +157,8 @@ const struct dcbnl_rtnl_ops labnic_dcbnl_ops = {
 	.ieee_setpfc = setpfc,
 	.ieee_getets = getets,
 	.ieee_setets = setets,
+	.ieee_getmaxrate = getmaxrate,
+	.ieee_setmaxrate = setmaxrate,
 	.ieee_setapp = setapp,
 	.ieee_delapp = delapp,
 	.getdcbx = getdcbx,

@@ -114,6 +114,29 @@ static void get_ethtool_stats(struct net_device *dev, struct ethtool_stats *stat
 	}
 }
 
+static int get_tunable(struct net_device *dev, const struct ethtool_tunable *tunable, void *data)
+{
+	if (tunable->id != ETHTOOL_PFC_PREVENTION_TOUT)
+		return -EINVAL;
+	*(u16 *)data = labnic_of(dev)->storm_ms;
+	return 0;
+}
+
+static int set_tunable(struct net_device *dev, const struct ethtool_tunable *tunable,
+		       const void *data)
+{
+	u16 ms = *(const u16 *)data;
+
+	if (tunable->id != ETHTOOL_PFC_PREVENTION_TOUT)
+		return -EINVAL;
+	if (ms == PFC_STORM_PREVENTION_AUTO)
+		ms = 100;
+	if (ms && (ms < 80 || ms > 8000))
+		return -EINVAL;
+	labnic_of(dev)->storm_ms = ms;
+	return 0;
+}
+
 /* Starts from the driver's own operations: what is not replaced stays the driver's. */
 void labnic_ethtool_ops(struct labnic *nic)
 {
@@ -124,6 +147,8 @@ void labnic_ethtool_ops(struct labnic *nic)
 	nic->ethtool.set_link_ksettings = NULL;
 	nic->ethtool.get_pauseparam = get_pauseparam;
 	nic->ethtool.set_pauseparam = set_pauseparam;
+	nic->ethtool.get_tunable = get_tunable;
+	nic->ethtool.set_tunable = set_tunable;
 	nic->ethtool.get_sset_count = get_sset_count;
 	nic->ethtool.get_strings = get_strings;
 	nic->ethtool.get_ethtool_stats = get_ethtool_stats;

@@ -176,6 +176,7 @@ static int attach(struct labnic *nic, const char *name, const struct labnic_pers
 		return -ENOMEM;
 	nic->what = what;
 	nic->dcbx = what->dcbx;
+	nic->storm_ms = 8000;
 	nic->buffer.total_size = 1024 * LABNIC_CELL;
 	nic->buffer.buffer_size[0] = 512 * LABNIC_CELL;
 	nic->buffer.buffer_size[1] = 512 * LABNIC_CELL;

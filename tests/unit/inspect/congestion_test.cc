@@ -32,8 +32,8 @@ class Congestion : public ::testing::Test {
   }
 
   void SetDriver(const std::string& driver) {
-    node_.fake.ethtool.status = Status();
-    node_.fake.ethtool.drivers["eth0"] = {.driver = driver};
+    node_.Remove(kCard + "/driver");
+    node_.tree.Link(kCard + "/driver", "../../../bus/pci/drivers/" + driver);
   }
 
   const v1::CongestionControl& Settings() {
@@ -104,7 +104,13 @@ TEST_F(Congestion, WhatNothingTellsIsOneGapOfTheNode) {
 }
 
 TEST_F(Congestion, OfADriverWithoutAnyIsNoGap) {
-  SetDriver("virtio_net");
+  SetDriver("hns3");
+  EXPECT_EQ(Settings().source(), "");
+  EXPECT_THAT(GapsSeen(), IsEmpty());
+}
+
+TEST_F(Congestion, OfSoftRoceOnACardIsNotTheCards) {
+  node_.Remove(kDevice + "device").File(kDevice + "parent", "eth0\n");
   EXPECT_EQ(Settings().source(), "");
   EXPECT_THAT(GapsSeen(), IsEmpty());
 }
