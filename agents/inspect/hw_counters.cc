@@ -114,8 +114,6 @@ extern const Inspector hw_counters = {
     .name = kName,
     .doc = "Counters of the RDMA hardware by the driver's names.",
     .inspect = InspectHwCounters,
-    .wakes = EventKind::kRdma | EventKind::kDcb | EventKind::kHotplug | EventKind::kCheck,
-    .owns = "counters",
 };
 
 }  // namespace fabric::inspect

@@ -78,8 +78,6 @@ extern const Inspector pause_counters = {
     .name = kName,
     .doc = "Pause, discard and link counters of RDMA netdevs, and PFC frames by priority.",
     .inspect = InspectPauseCounters,
-    .wakes = EventKind::kRdma | EventKind::kDcb | EventKind::kHotplug | EventKind::kCheck,
-    .owns = "counters",
 };
 
 }  // namespace fabric::inspect
