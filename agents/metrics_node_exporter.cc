@@ -194,9 +194,9 @@ void AddPort(const v1::RdmaDevice& device, const v1::Port& port, MetricFamilies&
               "Physical state of the InfiniBand port (0: no change, 1: sleep, 2: polling, 3: "
               "disable, 4: shift, 5: link up, 6: link error recover, 7: phytest)",
               labels, port.physical_state());
-  if (port.has_rate_bps())
+  if (port.has_rate_bps() || port.has_rate_claimed_bps())
     out.Gauge("node_infiniband_rate_bytes_per_second", "Maximum signal transfer rate", labels,
-              Number(port.rate_bps() / 8));
+              Number((port.has_rate_bps() ? port.rate_bps() : port.rate_claimed_bps()) / 8));
   if (port.has_counter_lifespan_ms())  // It divides whole numbers: 10 ms are 0 s.
     out.Gauge("node_infiniband_lifespan_seconds",
               "The maximum period in ms which defines the aging of the counter reads. Two "

@@ -32,10 +32,12 @@ void FromNetlink(const host::RdmaLinkInfo& link, v1::Port& port) {
 void ReadRate(const Attributes& files, v1::Port& port) {
   const auto rate = files.Parsed("rate", ParseRate);
   if (!rate) return;
+  port.set_rate_claimed_bps(rate->bps);
   if (port.has_state() && port.state() == v1::PORT_STATE_DOWN)
     return files.Gap("rate", Status(Code::kFailedPrecondition,
                                     Format("means nothing while the port is DOWN; says {}X {}",
                                            rate->width, rate->speed)));
+  port.clear_rate_claimed_bps();
   port.set_rate_bps(rate->bps);
   port.set_width(rate->width);
   port.set_speed(rate->speed);
