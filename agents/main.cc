@@ -28,6 +28,7 @@
 #include "agents/inspect/report.h"
 #include "agents/loop.h"
 #include "agents/nccl/advice.h"
+#include "base/child.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "base/systemd.h"
@@ -283,7 +284,8 @@ int main(int argc, char** argv) {
     case Command::kInspect:
     case Command::kIbdev2Netdev:
     case Command::kMetrics:
-    case Command::kNcclEnv: return fabric::agent::PrintOnce(*line);
+    case Command::kNcclEnv:
+      return fabric::RunInChild([&line] { return fabric::agent::PrintOnce(*line); });
   }
   return fabric::agent::kUsage;
 }
