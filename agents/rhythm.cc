@@ -17,6 +17,7 @@ constexpr Duration kLookAgainAfter[] = {std::chrono::milliseconds(100), std::chr
 
 EventSet Rhythm::Take(SteadyTime now) {
   const bool check = now >= check_at_;
+  checks_ = check;
   if (check) check_at_ = now + check_interval_;
   if (!check && now < not_before_) return {};
 
@@ -39,7 +40,13 @@ EventSet Rhythm::Take(SteadyTime now) {
 }
 
 void Rhythm::OnInspected(SteadyTime begun, SteadyTime ended) {
-  not_before_ = begun + std::max(kApartMin, kShareOfProcessor * (ended - begun));
+  not_before_ = begun + kApartMin;
+  if (checks_) return;
+  budget_ = std::min(kBudgetMax, budget_ + (ended - budget_at_) / kShareOfProcessor);
+  budget_at_ = ended;
+  budget_ -= ended - begun;
+  if (budget_ < Duration::zero())
+    not_before_ = std::max(not_before_, ended - kShareOfProcessor * budget_);
 }
 
 SteadyTime Rhythm::next() const {
