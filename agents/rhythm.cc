@@ -10,20 +10,17 @@ namespace {
 using host::EventSet;
 
 constexpr Duration kApartMin = std::chrono::milliseconds(100);
-constexpr int kShareOfProcessor = 20;  // One part in so many
+constexpr int kShareOfProcessor = 4;  // One part in so many
 constexpr Duration kLookAgainAfter[] = {std::chrono::milliseconds(100), std::chrono::seconds(1)};
 
 }  // namespace
 
 EventSet Rhythm::Take(SteadyTime now) {
   const bool check = now >= check_at_;
-  checks_ = check;
   if (check) check_at_ = now + check_interval_;
-  if (!check && now < not_before_) return {};
-
-  const EventSet fresh = std::exchange(fresh_, {});
-  if (!fresh.empty()) {
-    again_ |= fresh;
+  fresh_asked_ = !fresh_.empty() && (check || now >= not_before_);
+  if (fresh_asked_) {
+    again_ |= std::exchange(fresh_, {});
     looks_ = 0;
     again_at_ = now + kLookAgainAfter[0];
     return check ? EventSet::All() : again_;
@@ -40,19 +37,13 @@ EventSet Rhythm::Take(SteadyTime now) {
 }
 
 void Rhythm::OnInspected(SteadyTime begun, SteadyTime ended) {
-  not_before_ = begun + kApartMin;
-  if (checks_) return;
-  budget_ = std::min(kBudgetMax, budget_ + (ended - budget_at_) / kShareOfProcessor);
-  budget_at_ = ended;
-  budget_ -= ended - begun;
-  if (budget_ < Duration::zero())
-    not_before_ = std::max(not_before_, ended - kShareOfProcessor * budget_);
+  if (fresh_asked_) not_before_ = begun + std::max(kApartMin, kShareOfProcessor * (ended - begun));
 }
 
 SteadyTime Rhythm::next() const {
   SteadyTime next = check_at_;
   if (!fresh_.empty()) next = std::min(next, not_before_);
-  if (!again_.empty()) next = std::min(next, std::max(again_at_, not_before_));
+  if (!again_.empty()) next = std::min(next, again_at_);
   return next;
 }
 

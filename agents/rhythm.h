@@ -11,14 +11,11 @@ namespace fabric::agent {
 // time): so what an event woke is looked at again, shortly after and a second later.
 //
 // However many events there are, inspections because of them are at least a tenth of a second
-// apart. A burst of events may cost 3 s of inspecting; in the long run events cost a twentieth of
-// one processor at most.
+// apart, and more when inspecting is slow: events cost a quarter of one processor at most.
 class Rhythm {
  public:
-  static constexpr Duration kBudgetMax = std::chrono::seconds(3);
-
   Rhythm(Duration check_interval, SteadyTime now)
-      : check_interval_(check_interval), check_at_(now), budget_(kBudgetMax), budget_at_(now) {}
+      : check_interval_(check_interval), check_at_(now) {}
 
   void OnEvents(host::EventSet events) { fresh_ |= events; }
 
@@ -32,13 +29,11 @@ class Rhythm {
  private:
   Duration check_interval_;
   SteadyTime check_at_;
-  bool checks_ = false;  // What Take() asked for last was a check.
-  Duration budget_;      // For what events woke, as of `budget_at_`; may be overdrawn
-  SteadyTime budget_at_;
-  SteadyTime not_before_{};
-  host::EventSet fresh_;  // Not acted on yet
-  host::EventSet again_;  // Acted on, to be looked at again
-  int looks_ = 0;         // How often that has been done
+  bool fresh_asked_ = false;  // The last Take() was because of a fresh event.
+  SteadyTime not_before_{};   // For fresh events
+  host::EventSet fresh_;      // Not acted on yet
+  host::EventSet again_;      // Acted on, to be looked at again
+  int looks_ = 0;             // How often that has been done
   SteadyTime again_at_{};
 };
 
