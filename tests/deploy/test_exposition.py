@@ -72,7 +72,8 @@ class TestExposition(DeployTest):
                 wanted = series(theirs, "node_infiniband_")
                 got = series(ours, "node_infiniband_")
                 self.assertEqual({key: got.get(key) for key in wanted}, wanted)
-                self.assertEqual(heads(theirs, "node_infiniband_") - heads(ours, "node_infiniband_"),
+                self.assertEqual(heads(theirs, "node_infiniband_") -
+                                 heads(ours, "node_infiniband_"),
                                  set())
                 compared += len(wanted)
         # It gives up on a machine where one port has no counters/, as most of ours have.
