@@ -9,6 +9,7 @@ namespace fabric::agent {
 namespace {
 
 constexpr Duration kHeartbeatDefault = std::chrono::seconds(1);
+constexpr Duration kCountersInterval = std::chrono::seconds(5);
 constexpr Duration kIdleTick = std::chrono::seconds(1);
 
 }  // namespace
@@ -66,6 +67,7 @@ void Agent::OnWelcome(const v1::Welcome& welcome, Moment now) {
   if (state_ != State::kGreeting) return;
   state_ = State::kStreaming;
   streaming_since_ = now.steady;
+  counters_sent_at_ = now.steady;  // With the whole snapshot
   heartbeat_interval_ = welcome.heartbeat_interval_ms() == 0
                             ? kHeartbeatDefault
                             : std::chrono::milliseconds(welcome.heartbeat_interval_ms());
@@ -90,6 +92,18 @@ void Agent::SendState() {
   output_.Send(message);
 }
 
+void Agent::SendCounters(Moment now) {
+  if (!sent_ || latest_->counters().empty() || !output_.Idle() ||
+      now.steady - counters_sent_at_ < kCountersInterval)
+    return;
+  counters_sent_at_ = now.steady;
+  v1::AgentMessage message;
+  v1::CounterTable& table = *message.mutable_counter_table();
+  table.set_table_id(++counter_table_);
+  *table.mutable_sets() = latest_->counters();
+  output_.Send(message);
+}
+
 void Agent::Tick(Moment now) {
   switch (state_) {
     case State::kWaiting:
@@ -105,6 +119,7 @@ void Agent::Tick(Moment now) {
       return output_.HangUp();
     case State::kStreaming: {
       if (waiting_) SendState();
+      SendCounters(now);
       if (now.steady < heartbeat_at_) return;
       heartbeat_at_ = now.steady + heartbeat_interval_;
       v1::AgentMessage message;

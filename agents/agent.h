@@ -58,7 +58,8 @@ class Agent {
   enum class State { kWaiting, kDialing, kGreeting, kStreaming, kHangingUp };
 
   void OnWelcome(const v1::Welcome& welcome, Moment now);
-  void SendState();  // A whole snapshot, or what has changed since the last one.
+  void SendState();               // A whole snapshot, or what has changed since the last one.
+  void SendCounters(Moment now);  // All values, every few seconds.
 
   const AgentOptions options_;
   AgentOutput& output_;
@@ -69,6 +70,8 @@ class Agent {
   Duration backoff_{};
   std::minstd_rand random_;
   std::optional<v1::NodeSnapshot> latest_;
+  SteadyTime counters_sent_at_{};
+  std::uint32_t counter_table_ = 0;       // Id of the last one
   bool waiting_ = false;                  // For the output, with something to send
   std::optional<v1::NodeSnapshot> sent_;  // What the controller has. Empty: wants a whole one.
   Duration heartbeat_interval_{};

@@ -106,7 +106,7 @@ Status Controller::OnMessage(SessionId id, const v1::AgentMessage& message, Mome
     case v1::AgentMessage::kProbeOutcome:
       campaigns_->OnOutcome(node, message.probe_outcome(), now);
       return {};
-    case v1::AgentMessage::kCounterTable:
+    case v1::AgentMessage::kCounterTable: return OnCounters(*session, message.counter_table(), now);
     case v1::AgentMessage::kCounterSample:
     case v1::AgentMessage::kHeartbeat:
     case v1::AgentMessage::BODY_NOT_SET:  // Of a newer agent: heard of all the same.
@@ -158,6 +158,14 @@ Status Controller::OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Momen
   if (news) PublishNode(node, now);
   PublishPorts(ports, now);
   StoreNode(session, now);  // After what somebody may be waiting for: the disk may be slow.
+  return {};
+}
+
+Status Controller::OnCounters(Session& session, const v1::CounterTable& table, Moment now) {
+  const std::string node = session.node.name();
+  if (!session.reported || fleet_.Find(node) == nullptr) return {};
+  fleet_.SetCounters(node, table);
+  if (now.steady - session.stored_at >= kStoreCountersEvery) StoreNode(session, now);
   return {};
 }
 

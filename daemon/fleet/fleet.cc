@@ -39,6 +39,11 @@ Status Fleet::Change(const std::string& node, const v1::SnapshotChange& change, 
   return {};
 }
 
+void Fleet::SetCounters(const std::string& node, const v1::CounterTable& table) {
+  const auto at = nodes_.find(node);
+  if (at != nodes_.end()) *at->second.snapshot.mutable_counters() = table.sets();
+}
+
 void Fleet::MarkConnected(const std::string& node, Moment now) {
   const auto at = nodes_.find(node);
   if (at == nodes_.end()) return;

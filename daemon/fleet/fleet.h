@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "fabric/v1/counters.pb.h"
 #include "fabric/v1/fabric.pb.h"
 #include "fabric/v1/inventory.pb.h"
 
@@ -25,6 +26,9 @@ class Fleet {
  public:
   // Adds the node or replaces its snapshot; the node is connected from then on.
   NodeRecord& Put(const v1::NodeSnapshot& snapshot, Moment now);
+  // Replaces the counters of a node that has reported; nothing for others.
+  void SetCounters(const std::string& node, const v1::CounterTable& table);
+
   // NOT_FOUND when no whole snapshot of the node has come yet.
   Status Change(const std::string& node, const v1::SnapshotChange& change, Moment now);
   // Both leave a node alone that has never reported, and the moment when the state is not new.
