@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -37,6 +38,46 @@ void Push(std::string_view path, std::vector<std::string>& stack) {
   const std::vector<std::string_view> parts = Split(path, '/');
   for (auto part = parts.rbegin(); part != parts.rend(); ++part)
     if (!part->empty() && *part != ".") stack.emplace_back(*part);
+}
+
+// A captured tree may have been copied to where there are no links: a regular file that holds the
+// text of one, "../../devices/x", stands for it where a directory is asked for.
+std::string TextLink(int root, const std::string& path) {
+  const Fd fd(::openat(root, path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat what {};
+  if (fd.get() < 0 || ::fstat(fd.get(), &what) != 0 || !S_ISREG(what.st_mode)) return {};
+  std::array<char, 1024> buffer;
+  const ssize_t size = ::read(fd.get(), buffer.data(), buffer.size());
+  const std::string_view text =
+      Trim({buffer.data(), size < 0 ? std::size_t{0} : static_cast<std::size_t>(size)});
+  const bool link = text.starts_with("../") && text.size() < buffer.size() &&
+                    text.find_first_of(" \n\t") == std::string_view::npos;
+  return link ? std::string(text) : std::string();
+}
+
+// `path` with the text links in front of its last component followed, and that one too if
+// `directory`.
+std::string ResolveTextLinks(int root, std::string_view path, bool directory) {
+  std::vector<std::string> todo;
+  Push(path, todo);
+  std::vector<std::string> done;
+  int links = 0;
+  while (!todo.empty()) {
+    const std::string part = std::move(todo.back());
+    todo.pop_back();
+    if (part == "..") {
+      if (!done.empty()) done.pop_back();
+      continue;
+    }
+    done.push_back(part);
+    if (todo.empty() && !directory) break;
+    const std::string link = TextLink(root, Join(done, "/"));
+    if (link.empty()) continue;
+    if (++links > kLinksMax) break;
+    done.pop_back();
+    Push(link, todo);
+  }
+  return done.empty() ? std::string(".") : Join(done, "/");
 }
 
 }  // namespace
@@ -79,15 +120,29 @@ Result<std::string> ResolveInRoot(int root, std::string_view path, bool follow_l
   return done.empty() ? std::string(".") : Join(done, "/");
 }
 
-Result<Fd> OpenInRoot(int root, const std::string& path, int flags, std::string_view what) {
+namespace {
+
+Result<Fd> OpenOnce(int root, const std::string& path, int flags, std::string_view what,
+                    bool& not_directory) {
   Fd fd(OpenAt2(root, path, flags));
   if (fd.get() < 0 && (errno == ENOSYS || errno == EPERM || errno == EAGAIN)) {
     ASSIGN_OR_RETURN(const std::string resolved,
                      ResolveInRoot(root, path, (flags & O_NOFOLLOW) == 0, what));
     fd = Fd(::openat(root, resolved.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
   }
+  not_directory = fd.get() < 0 && errno == ENOTDIR;
   if (fd.get() < 0) return FileError(errno, what);
   return fd;
+}
+
+}  // namespace
+
+Result<Fd> OpenInRoot(int root, const std::string& path, int flags, std::string_view what) {
+  bool not_directory = false;
+  Result<Fd> fd = OpenOnce(root, path, flags, what, not_directory);
+  if (!not_directory) return fd;
+  const std::string resolved = ResolveTextLinks(root, path, (flags & O_DIRECTORY) != 0);
+  return resolved == path ? std::move(fd) : OpenOnce(root, resolved, flags, what, not_directory);
 }
 
 }  // namespace fabric::host

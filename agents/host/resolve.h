@@ -17,6 +17,9 @@ Status FileError(int error, std::string_view what);
 // outcome is opened. The difference: while somebody renames directories of the tree, following by
 // hand may be led out of it. A captured tree is at rest, so this is good enough.
 //
+// Where a directory is needed and a regular file is, whose text is a relative path ("../../devices/
+// x"), it is followed as the link that some copies make such a file of.
+//
 // The status speaks of `what`.
 Result<Fd> OpenInRoot(int root, const std::string& path, int flags, std::string_view what);
 

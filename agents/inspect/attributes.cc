@@ -27,6 +27,73 @@ std::optional<std::string> PciFunctionOf(std::string_view path) {
   return std::nullopt;
 }
 
+// The text of a link that a copy has turned into a file.
+std::optional<std::string> TextLink(const Dir& dir, const std::string& name) {
+  if (!dir.captured()) return std::nullopt;
+  const Result<std::string> text = dir.Text(name);
+  const bool link = text.ok() && text->find('/') != std::string::npos &&
+                    text->find_first_of(" \n") == std::string::npos;
+  return link ? std::optional(*text) : std::nullopt;
+}
+
+// What a file says where there is a word for "nothing to say"; OK otherwise.
+Status Placeholder(const std::string& name, std::string_view text) {
+  if (text.empty()) return {Code::kUnimplemented, "the file is empty"};
+  if (text == "N/A" || text.starts_with("N/A ("))
+    return {Code::kUnimplemented, "the file says " + Quoted(text)};
+  if (text == std::string_view(name).substr(name.find_last_of('/') + 1))
+    return {Code::kDataLoss, "the file holds its own name instead of a value"};
+  return {};
+}
+
+// Below which PCI function a captured tree has "infiniband/mlx5_0" or "net/eth0" when the links
+// that would say so were lost.
+std::optional<std::string> SearchFunction(const Host& host, const std::string& class_path) {
+  constexpr const char* kFunctions = "sys/bus/pci/devices";
+  const Result<Dir> functions = host.root.Sub(kFunctions);
+  const auto names =
+      functions.ok() ? functions->Names() : Result<std::vector<std::string>>(functions.status());
+  if (!names.ok()) return std::nullopt;
+  constexpr std::string_view kClass = "sys/class/";
+  const std::string entry = class_path.substr(kClass.size());
+  for (const std::string& name : *names)
+    if (ParsePciAddress(name).ok() && functions->Has(name + "/" + entry)) return name;
+  return std::nullopt;
+}
+
+// Sub-functions are devices of the auxiliary bus: "mlx5_core.sf.4" below the PCI function.
+std::optional<std::string> SubfunctionOf(std::string_view path) {
+  for (const std::string_view part : Split(path, '/'))
+    if (part.find(".sf.") != std::string_view::npos && IsPlainName(part)) return std::string(part);
+  return std::nullopt;
+}
+
+void ReadUevent(const Dir& function, Parent& parent) {
+  const Result<std::string> uevent = function.Text("uevent");
+  if (!uevent.ok()) return;
+  const std::string_view driver = UeventValue(*uevent, "DRIVER");
+  if (!parent.driver && IsPlainName(driver)) parent.driver = std::string(driver);
+  const auto address = ParsePciAddress(UeventValue(*uevent, "PCI_SLOT_NAME"));
+  if (!parent.pci_address && address.ok()) parent.pci_address = ToString(*address);
+}
+
+// Where the function is, by the class entry's own place, by the text of a link, or by a search.
+void FindLostFunction(const Host& host, const std::string& class_path, const Dir& dir,
+                      Parent& parent) {
+  std::string where;
+  if (const auto text = TextLink(dir, "device")) where = *text;
+  if (where.empty())
+    if (const auto path = dir.RealPath("."); path.ok()) where = *path;
+  if (where.find("/virtual/") != std::string::npos) return;
+  parent.pci_address = PciFunctionOf(where);
+  parent.subfunction = SubfunctionOf(where);
+  if (!parent.pci_address) parent.pci_address = SearchFunction(host, class_path);
+  if (!parent.pci_address) return;
+  const std::string path = "sys/bus/pci/devices/" + *parent.pci_address;
+  if (host.root.Has(path + "/vendor") || host.root.Has(path + "/uevent")) parent.path = path;
+  parent.there = true;
+}
+
 }  // namespace
 
 Result<Attributes> Attributes::Open(const Host& host, const std::string& path, Gaps gaps) {
@@ -36,12 +103,16 @@ Result<Attributes> Attributes::Open(const Host& host, const std::string& path, G
 
 std::optional<std::string> Attributes::Text(const std::string& name, Absence absence) const {
   Result<std::string> text = dir_.Text(name);
-  if (text.ok() && !text->empty()) return *std::move(text);
-  if (text.ok())
-    Gap(name, Status(Code::kUnimplemented, "the file is empty"));
-  else if (absence == Absence::kIsGap || text.status().code() != Code::kNotFound)
-    Gap(name, text.status());
-  return std::nullopt;
+  if (!text.ok()) {
+    if (absence == Absence::kIsGap || text.status().code() != Code::kNotFound)
+      Gap(name, text.status());
+    return std::nullopt;
+  }
+  if (const Status status = Placeholder(name, *text); !status.ok()) {
+    Gap(name, status);
+    return std::nullopt;
+  }
+  return *std::move(text);
 }
 
 std::vector<std::string> Attributes::Names(const std::string& name, Absence absence) const {
@@ -80,21 +151,47 @@ Result<std::vector<std::string>> PlainNames(const Host& host, const std::string&
   return KeepPlain(std::move(names), path, gaps);
 }
 
-Parent ReadParent(const Dir& dir) {
+std::optional<std::string> LinkTarget(const Dir& dir, const std::string& name) {
+  Result<std::string> target = dir.LinkName(name);
+  if (target.ok()) return IsPlainName(*target) ? std::optional(*std::move(target)) : std::nullopt;
+  const auto text = TextLink(dir, name);
+  if (!text) return std::nullopt;
+  const std::string last = text->substr(text->find_last_of('/') + 1);
+  return IsPlainName(last) ? std::optional(last) : std::nullopt;
+}
+
+Result<Dir> OpenFunction(const Host& host, const Dir& dir, const Parent& parent) {
+  if (parent.path.empty()) return Status(Code::kNotFound, "the PCI function was not captured");
+  return parent.path.starts_with("sys/") ? host.root.Sub(parent.path) : dir.Sub(parent.path);
+}
+
+Parent ReadParent(const Host& host, const std::string& class_path, const Dir& dir) {
   Parent parent;
-  parent.there = dir.Has("device");
-  if (!parent.there) return parent;
-  if (const auto driver = dir.LinkName("device/driver"); driver.ok() && IsPlainName(*driver))
-    parent.driver = *driver;
-  if (const auto path = dir.RealPath("device"); path.ok())
-    parent.pci_address = PciFunctionOf(*path);
+  Result<Dir> function = dir.Sub("device");
+  if (function.ok()) {
+    parent.there = true;
+    parent.path = "device";
+    if (const auto path = dir.RealPath("device"); path.ok()) {
+      parent.pci_address = PciFunctionOf(*path);
+      parent.subfunction = SubfunctionOf(*path);
+    }
+  } else if (dir.captured()) {
+    FindLostFunction(host, class_path, dir, parent);
+    function = OpenFunction(host, dir, parent);
+  } else {
+    parent.there = dir.Has("device");
+  }
+  if (!function.ok()) return parent;
+  parent.driver = LinkTarget(*function, "driver");
   // A captured tree may have lost its links; the uevent file holds the same facts.
-  const Result<std::string> uevent = dir.Text("device/uevent");
-  if (!uevent.ok()) return parent;
-  const std::string_view driver = UeventValue(*uevent, "DRIVER");
-  if (!parent.driver && IsPlainName(driver)) parent.driver = std::string(driver);
-  const auto address = ParsePciAddress(UeventValue(*uevent, "PCI_SLOT_NAME"));
-  if (!parent.pci_address && address.ok()) parent.pci_address = ToString(*address);
+  if (!parent.driver || !parent.pci_address) ReadUevent(*function, parent);
+  if (parent.driver && parent.driver->ends_with(".sf"))  // "mlx5_core.sf" of the auxiliary bus
+    parent.driver->resize(parent.driver->size() - 3);
+  if (!parent.subfunction && function->Has("physfn")) {
+    parent.virtual_function = true;
+    const auto physical = LinkTarget(*function, "physfn");
+    if (physical && ParsePciAddress(*physical).ok()) parent.physical_function = *physical;
+  }
   return parent;
 }
 

@@ -27,10 +27,12 @@ enum class Absence { kIsGap, kIsFine };  // What it means that the file is not t
 // One directory of attributes.
 class Attributes {
  public:
-  // `path` is relative to the root, "sys/class/net/eth0". Failure is that of Dir::Sub.
+  // `path` is relative to the root, "sys/class/net/eth0". Failure is that of Dir::Sub. In a
+  // captured tree a file that holds the text of a link stands for that link.
   static Result<Attributes> Open(const Host& host, const std::string& path, Gaps gaps);
 
-  // An empty file is a gap too, and so absent.
+  // An empty file is a gap too, and so absent; likewise "N/A", and a file that holds its own name,
+  // as some captures have for what they could not copy.
   std::optional<std::string> Text(const std::string& name, Absence absence = Absence::kIsGap) const;
 
   // Text() as what `parse`, a Result<T>(std::string_view), makes of it.
@@ -71,12 +73,26 @@ class Attributes {
 Result<std::vector<std::string>> PlainNames(const Host& host, const std::string& path,
                                             const Gaps& gaps);
 
+// The last component of what a link points at; in a captured tree also of a file that holds the
+// text of the link. Absent when it is neither.
+std::optional<std::string> LinkTarget(const Dir& dir, const std::string& name);
+
 // What stands behind the "device" link of a class directory.
 struct Parent {
   std::optional<std::string> driver;
   std::optional<std::string> pci_address;
-  bool there = false;  // False: a software device, or a tree that did not capture it.
+  std::optional<std::string> subfunction;  // "mlx5_core.sf.4" of the auxiliary bus
+  // Directory of the function for Dir::Sub, relative to the class directory or, when it begins
+  // with "sys/", to the root; empty when it was not captured.
+  std::string path;
+  bool there = false;             // False: a software device, or a tree that did not capture it.
+  bool virtual_function = false;  // Of SR-IOV, with its physical function on this machine.
+  std::optional<std::string> physical_function;  // Its PCI address, where the link tells.
 };
-Parent ReadParent(const Dir& dir);
+// `class_path` is "sys/class/net/eth0", `dir` that directory.
+Parent ReadParent(const Host& host, const std::string& class_path, const Dir& dir);
+
+// A directory below what ReadParent() found.
+Result<Dir> OpenFunction(const Host& host, const Dir& dir, const Parent& parent);
 
 }  // namespace fabric::inspect

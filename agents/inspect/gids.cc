@@ -9,26 +9,79 @@ namespace {
 constexpr std::string_view kName = "gids";
 constexpr std::uint32_t kIndexMax = 65535;
 
-// Type and netdev of a slot that is in use. Native InfiniBand has no netdev there.
-void ReadAttributes(const Attributes& files, v1::LinkLayer link_layer, v1::Gid& gid) {
-  const auto type = [&](std::string_view text) { return ParseGidType(text, link_layer); };
-  if (auto value = files.Parsed(Format("gid_attrs/types/{}", gid.index()), type))
-    gid.set_type(*value);
-  if (link_layer == v1::LINK_LAYER_INFINIBAND) return;
-  const auto netdev = files.Text(Format("gid_attrs/ndevs/{}", gid.index()));
+// Which attributes of the slots there are to read. A tree that did not capture them has one gap,
+// not one for each slot.
+struct Wanted {
+  v1::LinkLayer link_layer;
+  bool types = false;
+  bool netdevs = false;
+};
+
+Wanted WhatToRead(const Attributes& files, const v1::RdmaDevice& device, const v1::Port& port) {
+  Wanted wanted{.link_layer = port.link_layer()};
+  const bool iwarp = device.protocol() == v1::PROTOCOL_IWARP;
+  const auto there = [&](const char* name) {
+    if (files.dir().Has(name)) return true;
+    files.Gap(name, Status(Code::kNotFound, "No such file or directory"));
+    return false;
+  };
+  // The kernel's word for "no RoCE" would do for iWARP as well, and says nothing about it.
+  wanted.types = !iwarp && there("gid_attrs/types");
+  // Native InfiniBand has no netdevs there, and old kernels have none of iWARP.
+  const bool ethernet = port.link_layer() != v1::LINK_LAYER_INFINIBAND;
+  wanted.netdevs =
+      ethernet && (iwarp ? files.dir().Has("gid_attrs/ndevs") : there("gid_attrs/ndevs"));
+  return wanted;
+}
+
+// EINVAL is the kernel's answer for a slot that is empty: by now, since it was not when its GID was
+// read.
+std::optional<std::string> SlotText(const Attributes& files, const std::string& name) {
+  const Result<std::string> text = files.dir().Text(name);
+  if (text.ok() || text.status().code() == Code::kUnimplemented)
+    return text.ok() ? std::optional(*text) : std::nullopt;
+  files.Gap(name, text.status());
+  return std::nullopt;
+}
+
+void ReadAttributes(const Attributes& files, const Wanted& wanted, v1::Gid& gid) {
+  if (wanted.types) {
+    const std::string name = Format("gid_attrs/types/{}", gid.index());
+    if (const auto text = SlotText(files, name); text) {
+      const auto type = ParseGidType(*text, wanted.link_layer);
+      if (type.ok())
+        gid.set_type(*type);
+      else
+        files.Gap(name, type.status());
+    }
+  }
+  if (!wanted.netdevs) return;
+  const auto netdev = SlotText(files, Format("gid_attrs/ndevs/{}", gid.index()));
   if (netdev && IsPlainName(*netdev)) gid.set_netdev(*netdev);
 }
 
-void InspectGids(const Attributes& files, v1::Port& port) {
-  for (const std::uint32_t index : files.Numbers("gids", 0, kIndexMax)) {
+void InspectGids(const Attributes& files, const v1::RdmaDevice& device, v1::Port& port) {
+  const bool there = files.dir().Has("gids");
+  const std::vector<std::uint32_t> indexes = files.Numbers("gids", 0, kIndexMax);
+  if (indexes.empty()) {
+    // Every port has a table: one without slots was not captured.
+    if (there) files.Gap("gids", Status(Code::kNotFound, "the directory holds no GID"));
+    return;
+  }
+  port.set_gid_table_length(indexes.back() + 1);
+  std::optional<Wanted> wanted;
+  for (const std::uint32_t index : indexes) {
     const auto text = files.Parsed(Format("gids/{}", index), ParseGid);
     if (!text || IsEmptyGid(*text)) continue;
+    if (!wanted) wanted = WhatToRead(files, device, port);
     v1::Gid& gid = *port.add_gids();
     gid.set_index(index);
     gid.set_gid(*text);
     gid.set_link_local(IsLinkLocalGid(*text));
     gid.set_ipv4(Ipv4OfGid(*text));
-    ReadAttributes(files, port.link_layer(), gid);
+    const bool roce = device.protocol() == v1::PROTOCOL_ROCE;
+    if (roce && !gid.link_local() && gid.ipv4().empty()) gid.set_ipv6(Ipv6OfGid(*text));
+    ReadAttributes(files, *wanted, gid);
   }
 }
 
@@ -38,7 +91,7 @@ Status InspectAllGids(const Host& host, v1::NodeSnapshot& out) {
       const Gaps gaps{.snapshot = out, .inspector = kName, .subject = PortName(device, port)};
       const auto files = Attributes::Open(host, PortPath(device, port), gaps);
       if (files.ok())
-        InspectGids(*files, port);
+        InspectGids(*files, device, port);
       else
         gaps.Add(PortPath(device, port), files.status());
     }
@@ -50,7 +103,7 @@ Status InspectAllGids(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector gids = {
     .name = kName,
-    .doc = "GID tables: the slots in use with type, netdev and IPv4 address.",
+    .doc = "GID tables: the slots in use with type, netdev and IP address.",
     .inspect = InspectAllGids,
 };
 

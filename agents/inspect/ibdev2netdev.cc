@@ -8,27 +8,8 @@ namespace {
 
 constexpr std::string_view kAbsent = "-";
 
-struct Product {
-  std::string_view hca_type;
-  std::string_view name;
-};
-
-constexpr Product kProducts[] = {
-    {"MT4099", "ConnectX-3"},    {"MT4103", "ConnectX-3 Pro"}, {"MT4115", "ConnectX-4"},
-    {"MT4117", "ConnectX-4 Lx"}, {"MT4119", "ConnectX-5"},     {"MT4121", "ConnectX-5 Ex"},
-    {"MT4123", "ConnectX-6"},    {"MT4125", "ConnectX-6 Dx"},  {"MT4127", "ConnectX-6 Lx"},
-    {"MT4129", "ConnectX-7"},    {"MT4131", "ConnectX-8"},     {"MT41686", "BlueField-2"},
-    {"MT41692", "BlueField-3"},
-};
-
 std::string_view OrAbsent(std::string_view text) {
   return text.empty() ? kAbsent : text;
-}
-
-std::string_view ProductName(std::string_view hca_type) {
-  for (const auto& [type, name] : kProducts)
-    if (type == hca_type) return name;
-  return kAbsent;
 }
 
 const v1::NetInterface* FindNetdev(const v1::NodeSnapshot& snapshot, const std::string& name) {
@@ -38,12 +19,12 @@ const v1::NetInterface* FindNetdev(const v1::NodeSnapshot& snapshot, const std::
 }
 
 // The part in front of "port N" of the verbose form.
-std::string Card(const v1::RdmaDevice& device, const v1::NetInterface* netdev) {
-  std::string_view part = device.board_id();
-  if (netdev != nullptr && netdev->has_board_part()) part = netdev->board_part();
-  return Format("{} {} ({} - {}) {} fw {}", OrAbsent(device.pci_address()), device.name(),
-                OrAbsent(device.hca_type()), OrAbsent(part), ProductName(device.hca_type()),
-                OrAbsent(device.firmware()));
+std::string Card(const v1::RdmaDevice& device) {
+  const std::string& part = device.has_part_number() ? device.part_number() : device.board_id();
+  const std::string& product = device.has_product() ? device.product() : device.model();
+  return Format("{} {} ({} - {}) {}{}fw {}", OrAbsent(device.pci_address()), device.name(),
+                OrAbsent(device.hca_type()), part.empty() ? "NA" : part, product,
+                product.empty() ? "" : " ", OrAbsent(device.firmware()));
 }
 
 }  // namespace
@@ -57,8 +38,8 @@ std::string Ibdev2Netdev(const v1::NodeSnapshot& snapshot, bool verbose) {
       const bool up = netdev != nullptr && netdev->carrier();
       const std::string arrow = Format("==> {} ({})", port.netdev(), up ? "Up" : "Down");
       if (verbose)  // The script fills states up to the width of ACTIVE.
-        text += Format("{} port {} ({:<6}) {}\n", Card(device, netdev), port.number(),
-                       Name(port.state()), arrow);
+        text += Format("{} port {} ({:<6}) {}\n", Card(device), port.number(), Name(port.state()),
+                       arrow);
       else
         text += Format("{} port {} {}\n", device.name(), port.number(), arrow);
     }

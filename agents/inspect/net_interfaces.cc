@@ -3,6 +3,7 @@
 
 #include "agents/inspect/attributes.h"
 #include "agents/inspect/parse.h"
+#include "agents/inspect/parse_net.h"
 #include "agents/inspect/rdma.h"
 #include "base/text.h"
 
@@ -11,6 +12,8 @@ namespace {
 
 constexpr std::string_view kName = "net_interfaces";
 constexpr const char* kClass = "sys/class/net";
+constexpr std::string_view kLower = "lower_";
+constexpr std::string_view kUpper = "upper_";
 constexpr std::uint64_t kBitsPerMegabit = 1'000'000;
 
 template <class Integer>
@@ -24,16 +27,21 @@ Result<bool> ParseCarrier(std::string_view text) {
 }
 
 // A bond or VLAN over something that is a piece of hardware.
-bool IsAboveHardware(const Dir& netdev) {
-  const Result<std::vector<std::string>> names = netdev.Names();
-  return names.ok() && std::any_of(names->begin(), names->end(), [&](const std::string& name) {
-           return name.starts_with("lower_") && netdev.Has(name + "/device");
-         });
+bool IsAboveHardware(const Dir& netdev, const std::vector<std::string>& entries) {
+  return std::any_of(entries.begin(), entries.end(), [&](const std::string& name) {
+    return name.starts_with(kLower) && netdev.Has(name + "/device");
+  });
 }
 
 // The netdevs worth a place in the snapshot: a node with a thousand containers has thousands more.
-bool Matters(const v1::NodeSnapshot& snapshot, const std::string& name, const Dir& netdev) {
-  return netdev.Has("device") || CarriesRdma(snapshot, name) || IsAboveHardware(netdev);
+// Without links to tell, a capture's bonds are worth it.
+bool Matters(const v1::NodeSnapshot& snapshot, const std::string& name, const Dir& netdev,
+             const std::vector<std::string>& entries) {
+  const auto has = [&](std::string_view entry) {
+    return std::find(entries.begin(), entries.end(), entry) != entries.end();
+  };
+  return has("device") || has("bonding") || CarriesRdma(snapshot, name) ||
+         IsAboveHardware(netdev, entries);
 }
 
 // Carrier and speed of an interface that is down fail with EINVAL; a driver that does not know
@@ -57,16 +65,74 @@ void ReadLink(const Attributes& files, bool carries_rdma, v1::NetInterface& netd
                                   : speed.status());
 }
 
-// The name that ethtool gives is the one people know; firmware versions are only there.
+// Kinds that the netdev alone decides; function_class joins the rest from the RDMA devices.
+void Classify(const Parent& parent, v1::NetInterface& netdev) {
+  v1::FunctionClass& function = *netdev.mutable_function();
+  const auto decide = [&](v1::FunctionKind kind, std::string reason) {
+    function.set_kind(kind);
+    function.set_counters_allowed(kind != v1::FUNCTION_KIND_REPRESENTOR);
+    function.set_reason(std::move(reason));
+  };
+  if (IsRepresentorPort(netdev.physical_port_name()))
+    decide(
+        v1::FUNCTION_KIND_REPRESENTOR,
+        Format("port name {}: the switch side of another function", netdev.physical_port_name()));
+  else if (parent.subfunction)
+    decide(v1::FUNCTION_KIND_SUBFUNCTION, "auxiliary device " + *parent.subfunction);
+  else if (parent.virtual_function)
+    decide(v1::FUNCTION_KIND_VIRTUAL, "virtual function of " + parent.physical_function.value_or(
+                                                                   "a function of this machine"));
+  else if (parent.pci_address)
+    decide(v1::FUNCTION_KIND_PHYSICAL, "PCI function " + *parent.pci_address);
+  else if (!parent.there)
+    decide(v1::FUNCTION_KIND_SOFTWARE, "no device below it");
+  else
+    netdev.clear_function();
+}
+
+void SetIfText(const std::string& text, const auto& set) {
+  if (!text.empty() && text != "N/A") set(text);  // Drivers that have none say "N/A".
+}
+
+// The name that ethtool gives is the one people know; firmware versions are only there. Drivers of
+// the kernel give its release for their version.
 void ReadDriver(const Host& host, const Attributes& files, v1::NetInterface& netdev) {
-  const Parent parent = ReadParent(files.dir());
+  const Parent parent = ReadParent(host, files.path(), files.dir());
   if (parent.driver) netdev.set_driver(*parent.driver);
   if (parent.pci_address) netdev.set_pci_address(*parent.pci_address);
+  Classify(parent, netdev);
   const Result<host::DriverInfo> info = host.ethtool.Driver(netdev.name());
-  if (!info.ok()) return;
-  if (!info->driver.empty()) netdev.set_driver(info->driver);
-  // Drivers that have none say "N/A" or leave it blank.
-  if (!info->firmware.empty() && info->firmware != "N/A") netdev.set_firmware(info->firmware);
+  if (info.ok()) {
+    SetIfText(info->driver, [&](const std::string& text) { netdev.set_driver(text); });
+    SetIfText(info->version, [&](const std::string& text) { netdev.set_driver_version(text); });
+    SetIfText(info->firmware, [&](const std::string& text) { netdev.set_firmware(text); });
+  }
+  if (netdev.has_driver_version() || !netdev.has_driver()) return;
+  const auto version = host.root.Text("sys/module/" + netdev.driver() + "/version");
+  if (version.ok()) SetIfText(*version, [&](const auto& text) { netdev.set_driver_version(text); });
+}
+
+// Of the live machine only; drivers without them are none the worse.
+void ReadLinkSettings(const Host& host, v1::NetInterface& netdev) {
+  if (const Result<host::LinkSettings> link = host.ethtool.Link(netdev.name()); link.ok()) {
+    netdev.set_autonegotiation(link->autonegotiation);
+    if (link->lanes) netdev.set_lanes(*link->lanes);
+    if (link->speed_max_bps) netdev.set_speed_max_bps(*link->speed_max_bps);
+  }
+  if (const Result<std::string> fec = host.ethtool.Fec(netdev.name()); fec.ok())
+    netdev.set_fec(*fec);
+}
+
+// dev_port is the one that drivers fill in now; old ones had dev_id, in hexadecimal.
+void ReadPortIndex(const Dir& files, v1::NetInterface& netdev) {
+  std::optional<std::uint32_t> index;
+  for (const char* name : {"dev_port", "dev_id"}) {
+    const Result<std::string> text = files.Text(name);
+    if (!text.ok()) continue;
+    const auto number = ParseNumber<std::uint32_t>(*text, text->starts_with("0x") ? 16 : 10);
+    if (number.ok()) index = std::max(index.value_or(0), *number);
+  }
+  if (index) netdev.set_port_index(*index);
 }
 
 void InspectNetdev(const Host& host, const Attributes& files, bool carries_rdma,
@@ -74,8 +140,26 @@ void InspectNetdev(const Host& host, const Attributes& files, bool carries_rdma,
   if (auto index = files.Parsed("ifindex", ParseDecimal<std::uint32_t>)) netdev.set_index(*index);
   if (auto mac = files.Parsed("address", ParseMac)) netdev.set_mac(*mac);
   if (auto mtu = files.Parsed("mtu", ParseDecimal<std::uint32_t>)) netdev.set_mtu_bytes(*mtu);
+  if (auto type = files.Parsed("type", ParseDecimal<std::uint32_t>, Absence::kIsFine))
+    netdev.set_hardware_type(*type);
+  // EOPNOTSUPP of drivers that have no names for their ports.
+  if (const auto name = files.dir().Text("phys_port_name"); name.ok() && IsPlainName(*name))
+    netdev.set_physical_port_name(*name);
+  if (const auto count = files.dir().Number<std::uint64_t>("carrier_down_count"); count.ok())
+    netdev.set_carrier_down_count(*count);
+  ReadPortIndex(files.dir(), netdev);
   ReadLink(files, carries_rdma, netdev);
   ReadDriver(host, files, netdev);
+  ReadLinkSettings(host, netdev);
+}
+
+// Links to the netdevs above and below, by their names alone.
+void ReadNeighbours(const std::vector<std::string>& entries, v1::NetInterface& netdev) {
+  for (const std::string& entry : entries) {
+    if (!IsPlainName(entry)) continue;
+    if (entry.starts_with(kLower)) netdev.add_lowers(entry.substr(kLower.size()));
+    if (entry.starts_with(kUpper)) netdev.add_uppers(entry.substr(kUpper.size()));
+  }
 }
 
 void AddAddresses(const Host& host, v1::NodeSnapshot& out) {
@@ -101,10 +185,12 @@ Status InspectNetInterfaces(const Host& host, v1::NodeSnapshot& out) {
       gaps.Add(path, files.status());
       continue;
     }
-    if (!Matters(out, name, files->dir())) continue;
+    const Result<std::vector<std::string>> entries = files->dir().Names();
+    if (!entries.ok() || !Matters(out, name, files->dir(), *entries)) continue;
     v1::NetInterface& netdev = *out.add_net_interfaces();
     netdev.set_name(name);
     InspectNetdev(host, *files, CarriesRdma(out, name), netdev);
+    ReadNeighbours(*entries, netdev);
   }
   if (!out.net_interfaces().empty()) AddAddresses(host, out);
   return {};
@@ -114,7 +200,7 @@ Status InspectNetInterfaces(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector net_interfaces = {
     .name = kName,
-    .doc = "Netdevs of hardware or RDMA: address, MTU, state, speed, driver, firmware.",
+    .doc = "Netdevs of hardware or RDMA: address, MTU, state, link, driver, firmware, kind.",
     .inspect = InspectNetInterfaces,
 };
 

@@ -2,6 +2,7 @@
 
 #include "agents/inspect/attributes.h"
 #include "agents/inspect/parse.h"
+#include "agents/inspect/parse_net.h"
 #include "agents/inspect/rdma.h"
 #include "base/text.h"
 
@@ -9,6 +10,7 @@ namespace fabric::inspect {
 namespace {
 
 constexpr std::string_view kName = "netdev_map";
+constexpr const char* kNetdevs = "sys/class/net";
 constexpr std::string_view kLowerPrefix = "lower_";
 
 // One way to find the netdev of a port; an empty name when it does not say.
@@ -25,19 +27,29 @@ std::string ByNetlink(const Port& of, const std::vector<host::RdmaLinkInfo>& lin
   return {};
 }
 
-// Of a bond or VLAN the netdev below it that sits on the device's own PCI function.
-std::string Lower(const Port& of, const std::string& netdev) {
-  const Result<Dir> dir = of.host.root.Sub("sys/class/net/" + netdev);
-  const Result<std::vector<std::string>> names =
-      dir.ok() ? dir->Names() : Result<std::vector<std::string>>(dir.status());
-  if (!names.ok() || !of.device.has_pci_address()) return netdev;
+// Of a bond or VLAN, or a VLAN above a bond, the netdev below that sits on the device's own PCI
+// function; empty when there is none.
+std::string OnFunction(const Port& of, const std::string& netdev, int depth) {
+  constexpr int kDepthMax = 3;
+  const std::string path = std::string(kNetdevs) + "/" + netdev;
+  const Result<Dir> dir = of.host.root.Sub(path);
+  if (!dir.ok()) return {};
+  if (ReadParent(of.host, path, *dir).pci_address == of.device.pci_address()) return netdev;
+  const Result<std::vector<std::string>> names = dir->Names();
+  if (!names.ok() || depth == kDepthMax) return {};
   for (const std::string& name : *names) {
     if (!name.starts_with(kLowerPrefix)) continue;
-    const Result<Dir> lower = dir->Sub(name);
-    if (lower.ok() && ReadParent(*lower).pci_address == of.device.pci_address())
-      return name.substr(kLowerPrefix.size());
+    const std::string lower = name.substr(kLowerPrefix.size());
+    if (!IsPlainName(lower)) continue;
+    if (std::string found = OnFunction(of, lower, depth + 1); !found.empty()) return found;
   }
-  return netdev;
+  return {};
+}
+
+std::string Lower(const Port& of, const std::string& netdev) {
+  if (!of.device.has_pci_address()) return netdev;
+  const std::string lower = OnFunction(of, netdev, 0);
+  return lower.empty() ? netdev : lower;
 }
 
 std::string ByGid(const Port& of) {
@@ -46,11 +58,10 @@ std::string ByGid(const Port& of) {
   return {};
 }
 
-// Representors of a switchdev share the function of the port they belong to: "pf0vf3" against
-// "p0" of the port itself.
+// Representors of a switchdev share the function of the port they belong to.
 bool IsRepresentor(const Dir& netdev) {
   const Result<std::string> port_name = netdev.Text("phys_port_name");
-  return port_name.ok() && port_name->starts_with("pf");
+  return port_name.ok() && IsRepresentorPort(*port_name);
 }
 
 // Port of its card that a netdev is, counted from 1. Drivers of several ports on one function
@@ -66,16 +77,39 @@ std::uint32_t PortOfNetdev(const Dir& netdev) {
   return std::max(number("dev_id"), number("dev_port")) + 1;
 }
 
-std::string ByPciFunction(const Port& of) {
-  const Result<Dir> netdevs = of.host.root.Sub(RdmaPath(of.device) + "/device/net");
+bool IsNetdevOfPort(const Port& of, const std::string& name, const Dir& netdev) {
+  return IsPlainName(name) && !IsRepresentor(netdev) && PortOfNetdev(netdev) == of.port.number();
+}
+
+// A tree whose function directories were not captured still has the netdevs with their own links.
+std::string AmongAllNetdevs(const Port& of, const Parent& parent) {
+  const Result<Dir> netdevs = of.host.root.Sub(kNetdevs);
   const Result<std::vector<std::string>> names =
       netdevs.ok() ? netdevs->Names() : Result<std::vector<std::string>>(netdevs.status());
-  if (!names.ok()) return {};
+  if (!names.ok() || !parent.pci_address) return {};
   for (const std::string& name : *names) {
     const Result<Dir> netdev = netdevs->Sub(name);
-    if (netdev.ok() && IsPlainName(name) && !IsRepresentor(*netdev) &&
-        PortOfNetdev(*netdev) == of.port.number())
+    if (!netdev.ok() || !IsNetdevOfPort(of, name, *netdev)) continue;
+    const Parent other = ReadParent(of.host, std::string(kNetdevs) + "/" + name, *netdev);
+    if (other.pci_address == parent.pci_address && other.subfunction == parent.subfunction)
       return name;
+  }
+  return {};
+}
+
+std::string ByPciFunction(const Port& of) {
+  const std::string path = RdmaPath(of.device);
+  const Result<Dir> device = of.host.root.Sub(path);
+  if (!device.ok()) return {};
+  const Parent parent = ReadParent(of.host, path, *device);
+  const Result<Dir> function = OpenFunction(of.host, *device, parent);
+  const Result<Dir> netdevs = function.ok() ? function->Sub("net") : Result<Dir>(function.status());
+  const Result<std::vector<std::string>> names =
+      netdevs.ok() ? netdevs->Names() : Result<std::vector<std::string>>(netdevs.status());
+  if (!names.ok()) return of.host.captured ? AmongAllNetdevs(of, parent) : std::string();
+  for (const std::string& name : *names) {
+    const Result<Dir> netdev = netdevs->Sub(name);
+    if (netdev.ok() && IsNetdevOfPort(of, name, *netdev)) return name;
   }
   return {};
 }
@@ -93,6 +127,11 @@ std::string FindNetdev(const Port& of, const std::vector<host::RdmaLinkInfo>& li
   return ByPciFunction(of);
 }
 
+// On InfiniBand IPoIB is a choice, and EFA devices have no netdev of their own at all.
+bool HasNone(const v1::RdmaDevice& device, const v1::Port& port) {
+  return port.link_layer() == v1::LINK_LAYER_INFINIBAND || device.driver() == "efa";
+}
+
 Status MapNetdevs(const Host& host, v1::NodeSnapshot& out) {
   const std::map<std::string, host::RdmaDeviceInfo> by_name = NetlinkDevices(host);
   for (v1::RdmaDevice& device : *out.mutable_rdma_devices()) {
@@ -106,7 +145,7 @@ Status MapNetdevs(const Host& host, v1::NodeSnapshot& out) {
       const std::string netdev = FindNetdev({host, device, port}, *links);
       if (!netdev.empty())
         port.set_netdev(netdev);
-      else if (port.link_layer() != v1::LINK_LAYER_INFINIBAND)  // There IPoIB is a choice.
+      else if (!HasNone(device, port))
         AddGap(out, kName, PortName(device, port), PortPath(device, port) + "/gid_attrs/ndevs",
                Status(Code::kNotFound, "neither RDMA netlink nor GIDs nor PCI name a netdev"));
     }

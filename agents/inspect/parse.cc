@@ -9,7 +9,6 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::uint32_t kRoceHeaderBytes = 96;
 constexpr std::string_view kMlx5Driver = "mlx5_core";
 constexpr std::uint32_t kDscps = 64;
 
@@ -83,6 +82,7 @@ Result<v1::NodeType> ParseNodeType(std::string_view text) {
 Result<v1::LinkLayer> ParseLinkLayer(std::string_view text) {
   return ParseWord(text, "'InfiniBand' or 'Ethernet'",
                    std::to_array<Word<v1::LinkLayer>>({{"InfiniBand", v1::LINK_LAYER_INFINIBAND},
+                                                       {"IB", v1::LINK_LAYER_INFINIBAND},
                                                        {"Ethernet", v1::LINK_LAYER_ETHERNET}}));
 }
 
@@ -115,7 +115,11 @@ Result<v1::Trust> ParseTrust(std::string_view text) {
 
 Result<Rate> ParseRate(std::string_view text) {
   constexpr std::string_view kWhat = "a rate such as '400 Gb/sec (4X NDR)'";
-  const std::vector<std::string_view> words = Words(text);
+  std::vector<std::string_view> words = Words(text);
+  if (words.size() == 3 && words[2].ends_with("X)")) {
+    words[2].remove_suffix(1);
+    words.emplace_back("SDR)");
+  }
   if (words.size() != 4 || words[1] != "Gb/sec" || !words[2].starts_with('(') ||
       !words[2].ends_with('X') || !words[3].ends_with(')'))
     return Expected(kWhat, text);
@@ -164,6 +168,29 @@ std::string Ipv4OfGid(std::string_view gid) {
   return Join(octets, ".");
 }
 
+std::string Ipv6OfGid(std::string_view gid) {
+  std::vector<std::string> groups;
+  for (const std::string_view group : Split(gid, ':')) {
+    const std::size_t digit = group.find_first_not_of('0');
+    groups.emplace_back(digit == std::string_view::npos ? "0" : group.substr(digit));
+  }
+  // The longest run of zeros, the first of equals, becomes "::"; a single one stays.
+  std::size_t from = 0;
+  std::size_t length = 1;
+  for (std::size_t at = 0; at < groups.size(); ++at) {
+    std::size_t end = at;
+    while (end < groups.size() && groups[end] == "0") ++end;
+    if (end - at > length) {
+      from = at;
+      length = end - at;
+    }
+  }
+  if (length == 1) return Join(groups, ":");
+  const auto split = groups.begin() + static_cast<std::ptrdiff_t>(from);
+  return Join({groups.begin(), split}, ":") +
+         "::" + Join({split + static_cast<std::ptrdiff_t>(length), groups.end()}, ":");
+}
+
 Result<std::string> ParseGuidText(std::string_view text) {
   return ParseGroups(text, 4, 4, "a GUID of four groups");
 }
@@ -180,9 +207,13 @@ Result<std::uint32_t> ParseHex(std::string_view text) {
   return ParseNumber<std::uint32_t>(text, 16);
 }
 
-std::optional<std::uint32_t> RoceMtu(std::uint32_t netdev_mtu_bytes) {
+std::optional<std::uint32_t> RoceMtu(std::uint32_t netdev_mtu_bytes, std::string_view driver) {
+  constexpr std::string_view kWithoutHeaders[] = {"irdma", "ice", "i40e", "mana"};
+  const bool whole = std::find(std::begin(kWithoutHeaders), std::end(kWithoutHeaders), driver) !=
+                     std::end(kWithoutHeaders);
+  const std::uint32_t headers = whole ? 0 : driver == "rxe" ? 80 : 96;
   for (const std::uint32_t mtu : {4096u, 2048u, 1024u, 512u, 256u})
-    if (netdev_mtu_bytes >= mtu + kRoceHeaderBytes) return mtu;
+    if (netdev_mtu_bytes >= mtu + headers) return mtu;
   return std::nullopt;
 }
 

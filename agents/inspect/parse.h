@@ -27,7 +27,7 @@ struct Rate {
   std::uint32_t width = 0;  // Lanes
   std::string speed;        // Of one lane: "NDR"
 };
-// "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)".
+// "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)"; old kernels leave "SDR" out: "10 Gb/sec (4X)".
 Result<Rate> ParseRate(std::string_view text);
 
 // "IB/RoCE v1" says both: the link layer decides. "RoCE v2" only where there is Ethernet.
@@ -38,6 +38,7 @@ Result<std::string> ParseGid(std::string_view text);
 bool IsEmptyGid(std::string_view gid);        // All zero: the slot is not in use.
 bool IsLinkLocalGid(std::string_view gid);    // fe80::/10
 std::string Ipv4OfGid(std::string_view gid);  // "10.10.0.1"; empty when it is not IPv4-mapped.
+std::string Ipv6OfGid(std::string_view gid);  // "2001:db8::1", as RFC 5952 writes it.
 
 // A GUID in the kernel's spelling, four groups. The same text is returned.
 Result<std::string> ParseGuidText(std::string_view text);
@@ -47,9 +48,11 @@ Result<std::string> ParseMac(std::string_view text);  // 6 or, for InfiniBand, 2
 // "0x001f": a number with or without the prefix.
 Result<std::uint32_t> ParseHex(std::string_view text);
 
-// The largest RDMA MTU that fits a netdev MTU on RoCE: 96 bytes of headers less, rounded down to
-// 256, 512, 1024, 2048 or 4096. Absent when not even 256 fit.
-std::optional<std::uint32_t> RoceMtu(std::uint32_t netdev_mtu_bytes);
+// The largest RDMA MTU that fits a netdev MTU on RoCE: 96 bytes of headers less (include/rdma/
+// ib_addr.h iboe_get_mtu), rounded down to 256, 512, 1024, 2048 or 4096. Of the drivers that count
+// otherwise, rxe takes 80 off (RXE_MAX_HDR_LENGTH), irdma and mana nothing. Absent when not even
+// 256 fit.
+std::optional<std::uint32_t> RoceMtu(std::uint32_t netdev_mtu_bytes, std::string_view driver = {});
 
 // The value behind "KEY=" in a uevent file; empty when it is not there.
 std::string_view UeventValue(std::string_view uevent, std::string_view key);

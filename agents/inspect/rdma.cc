@@ -37,6 +37,12 @@ std::map<std::string, host::RdmaDeviceInfo> NetlinkDevices(const Host& host) {
   return by_name;
 }
 
+const v1::NetInterface* FindNetInterface(const v1::NodeSnapshot& snapshot, std::string_view name) {
+  for (const v1::NetInterface& netdev : snapshot.net_interfaces())
+    if (netdev.name() == name) return &netdev;
+  return nullptr;
+}
+
 bool CarriesRdma(const v1::NodeSnapshot& snapshot, std::string_view netdev) {
   return AnyPort(snapshot, [&](const v1::Port& port) {
     return port.netdev() == netdev ||
@@ -46,8 +52,11 @@ bool CarriesRdma(const v1::NodeSnapshot& snapshot, std::string_view netdev) {
 }
 
 bool IsNetdevOfRoce(const v1::NodeSnapshot& snapshot, std::string_view netdev) {
+  const v1::NetInterface* const found = FindNetInterface(snapshot, netdev);
+  const std::string_view master = found == nullptr ? std::string_view() : found->master();
   return AnyPort(snapshot, [&](const v1::Port& port) {
-    return port.netdev() == netdev && port.link_layer() != v1::LINK_LAYER_INFINIBAND;
+    const bool member = port.lag().formed() && port.netdev() == master;
+    return (port.netdev() == netdev || member) && port.link_layer() != v1::LINK_LAYER_INFINIBAND;
   });
 }
 

@@ -17,10 +17,14 @@ std::string PortName(const v1::RdmaDevice& device, const v1::Port& port);  // "m
 // Devices of RDMA netlink by name; empty when there is no RDMA netlink to ask.
 std::map<std::string, host::RdmaDeviceInfo> NetlinkDevices(const Host& host);
 
+// nullptr when the snapshot has no such netdev.
+const v1::NetInterface* FindNetInterface(const v1::NodeSnapshot& snapshot, std::string_view name);
+
 // Whether any RDMA port uses the netdev, by map or by GID.
 bool CarriesRdma(const v1::NodeSnapshot& snapshot, std::string_view netdev);
 
-// Whether the netdev is that of a port over Ethernet: where lossless settings matter.
+// Whether the netdev is that of a port over Ethernet, or a member of its bond: where lossless
+// settings matter.
 bool IsNetdevOfRoce(const v1::NodeSnapshot& snapshot, std::string_view netdev);
 
 // Whether the counters of an RDMA device or a netdev may be touched; see FunctionClass. Those of

@@ -3,6 +3,7 @@
 
 #include "agents/inspect/attributes.h"
 #include "agents/inspect/parse.h"
+#include "agents/inspect/pci_models.h"
 #include "agents/inspect/rdma.h"
 #include "base/ids.h"
 #include "base/text.h"
@@ -39,40 +40,77 @@ void FromSysfs(const Attributes& files, v1::RdmaDevice& device) {
     if (auto type = files.Parsed("node_type", ParseNodeType)) device.set_node_type(*type);
   if (auto text = files.Text("hca_type", Absence::kIsFine)) device.set_hca_type(*text);
   if (auto text = files.Text("board_id", Absence::kIsFine)) device.set_board_id(*text);
+  if (auto text = files.Text("hw_rev", Absence::kIsFine)) device.set_hardware_revision(*text);
   if (auto text = files.Text("node_desc")) device.set_node_description(*text);
 }
 
+// Software has none, and an empty line says so.
 void ReadFirmware(const Attributes& files, v1::RdmaDevice& device) {
   if (device.has_firmware()) return;
-  const Result<std::string> text = files.dir().Text("fw_ver");
-  if (!text.ok())
-    files.Gap("fw_ver", text.status());
-  else if (!text->empty())
-    device.set_firmware(*text);
-  else if (device.driver() != "rxe")  // Has none, and an empty line says so.
-    files.Gap("fw_ver", Status(Code::kUnimplemented, "the driver reports no firmware version"));
+  const bool software = device.driver() == "rxe" || device.driver() == "siw";
+  if (const auto text = files.dir().Text("fw_ver"); software && text.ok() && text->empty()) return;
+  if (const auto text = files.Text("fw_ver")) device.set_firmware(*text);
 }
 
-void ReadPlace(const Attributes& files, v1::RdmaDevice& device) {
-  const Parent parent = ReadParent(files.dir());
+// Of an out-of-tree driver; those of the kernel have no version of their own.
+void ReadDriverVersion(const Host& host, v1::RdmaDevice& device) {
+  if (!device.has_driver()) return;
+  const Result<std::string> version = host.root.Text("sys/module/" + device.driver() + "/version");
+  if (version.ok() && !version->empty()) device.set_driver_version(*version);
+}
+
+void ReadModel(const Dir& function, v1::RdmaDevice& device) {
+  const auto id = [&](const char* name) {
+    const Result<std::string> text = function.Text(name);
+    return text.ok() ? ParsePciId(*text) : std::nullopt;
+  };
+  if (const auto vendor = id("vendor")) device.set_vendor_id(*vendor);
+  if (const auto model = id("device")) device.set_device_id(*model);
+}
+
+void ReadFunction(const Host& host, const Attributes& files, const Parent& parent,
+                  v1::RdmaDevice& device) {
+  if (!parent.pci_address) files.Gap("device", Status(Code::kNotFound, "leads to no PCI function"));
+  const Result<Dir> function = OpenFunction(host, files.dir(), parent);
+  if (!function.ok()) return files.Gap("device", function.status());
+  // A sub-function has its ids one level up.
+  const Result<Dir> above = function->Sub(parent.subfunction ? ".." : ".");
+  if (above.ok()) ReadModel(*above, device);
+  const Result<std::string> text = above.ok() ? above->Text("numa_node") : above.status();
+  const auto node = text.ok() ? ParseInt(*text) : Result<std::int32_t>(text.status());
+  if (!node.ok()) return files.Gap("device/numa_node", node.status());
+  if (*node >= 0) device.set_numa_node(*node);  // -1: the machine's firmware did not say.
+}
+
+// rxe and siw sit on a netdev. Old ones have a `device` link all the same, to the netdev's
+// function.
+std::string SoftwareDriver(const Attributes& files, const v1::RdmaDevice& device) {
+  if (files.dir().Has("parent")) return "rxe";
+  if (device.node_description() == "Software iWARP stack") return "siw";
+  return {};
+}
+
+void ReadPlace(const Host& host, const Attributes& files, v1::RdmaDevice& device) {
+  if (const std::string driver = SoftwareDriver(files, device); !driver.empty()) {
+    device.set_driver(driver);
+    const auto netdev = files.Text("parent", Absence::kIsFine);
+    if (netdev && IsPlainName(*netdev)) device.set_parent_netdev(*netdev);
+    return;
+  }
+  const Parent parent = ReadParent(host, files.path(), files.dir());
   if (parent.driver) device.set_driver(*parent.driver);
   if (parent.pci_address) device.set_pci_address(*parent.pci_address);
   if (parent.there) {
-    if (!parent.pci_address)
-      files.Gap("device", Status(Code::kNotFound, "leads to no PCI function"));
-    // -1: the firmware of the machine did not say.
-    const auto node = files.Parsed("device/numa_node", ParseInt);
-    if (node && *node >= 0) device.set_numa_node(*node);
-    return;
-  }
-  // Software devices have no parent; of them only rxe names the netdev it sits on.
-  if (files.dir().Has("parent")) {
-    device.set_driver("rxe");
-    return;
-  }
-  const Result<std::string> real = files.dir().RealPath(".");
-  if (!real.ok() || real->find("/virtual/") == std::string::npos)
+    ReadFunction(host, files, parent, device);
+  } else if (const auto real = files.dir().RealPath(".");
+             !real.ok() || real->find("/virtual/") == std::string::npos) {
     files.Gap("device", Status(Code::kNotFound, "no link to the PCI function"));
+  }
+  const PciModel* const model = device.has_device_id()
+                                    ? FindPciModel(device.vendor_id(), device.device_id())
+                                    : FindModelOfHcaType(device.hca_type());
+  if (model != nullptr) device.set_model(std::string(model->name));
+  ReadDriverVersion(host, device);
 }
 
 void ReadPorts(const Attributes& files, const host::RdmaDeviceInfo* info, v1::RdmaDevice& device) {
@@ -97,13 +135,30 @@ void InspectDevice(const Host& host, const std::string& name, const host::RdmaDe
   const Result<Attributes> files = Attributes::Open(host, RdmaPath(device), gaps);
   if (!files.ok()) return gaps.Add(RdmaPath(device), files.status());
   FromSysfs(*files, device);
-  ReadPlace(*files, device);
+  ReadPlace(host, *files, device);
   ReadFirmware(*files, device);
   ReadPorts(*files, info, device);
   if (device.has_protocol() || device.ports().empty()) return;
   const auto type = device.has_node_type() ? std::optional(device.node_type()) : std::nullopt;
   const auto protocol = ProtocolOf(type, device.ports(0).link_layer(), device.driver());
   if (protocol) device.set_protocol(*protocol);
+}
+
+// Shared: every network namespace sees all devices. Captured trees and kernels whose netlink does
+// not say it have the parameter of the module.
+void ReadNetnsMode(const Host& host, v1::NodeSnapshot& out) {
+  constexpr const char* kParameter = "sys/module/ib_core/parameters/netns_mode";
+  std::optional<bool> shared;
+  if (const auto system = host.rdma.System(); system.ok()) shared = system->netns_shared;
+  const Result<std::string> text = shared ? Result<std::string>("") : host.root.Text(kParameter);
+  if (!shared && text.ok() && (*text == "Y" || *text == "N")) shared = *text == "Y";
+  if (shared)
+    out.mutable_host()->set_rdma_netns_mode(*shared ? v1::RDMA_NETNS_MODE_SHARED
+                                                    : v1::RDMA_NETNS_MODE_EXCLUSIVE);
+  else if (!out.rdma_devices().empty())
+    AddGap(out, kName, "", kParameter,
+           text.ok() ? Status(Code::kInvalidArgument, "expected Y or N, saw " + Quoted(*text))
+                     : text.status());
 }
 
 // RDMA netlink and sysfs show the same devices where both are there; either may be missing.
@@ -123,6 +178,7 @@ Status InspectRdmaDevices(const Host& host, v1::NodeSnapshot& out) {
     const auto info = by_name.find(name);
     InspectDevice(host, name, info == by_name.end() ? nullptr : &info->second, out);
   }
+  ReadNetnsMode(host, out);
   return {};
 }
 
@@ -130,7 +186,9 @@ Status InspectRdmaDevices(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector rdma_devices = {
     .name = kName,
-    .doc = "RDMA devices: GUIDs, type, protocol, firmware, board, driver, PCI address, NUMA node.",
+    .doc =
+        "RDMA devices: GUIDs, type, protocol, firmware, board, model, driver, PCI address, NUMA "
+        "node; the namespace mode.",
     .inspect = InspectRdmaDevices,
 };
 

@@ -3,6 +3,7 @@
 #include "agents/inspect/attributes.h"
 #include "agents/inspect/parse.h"
 #include "agents/inspect/rdma.h"
+#include "base/ids.h"
 #include "base/text.h"
 
 namespace fabric::inspect {
@@ -23,24 +24,49 @@ void FromNetlink(const host::RdmaLinkInfo& link, v1::Port& port) {
   if (link.lid) port.set_lid(*link.lid);
   if (link.sm_lid) port.set_sm_lid(*link.sm_lid);
   if (link.lmc) port.set_lmc(*link.lmc);
+  if (link.subnet_prefix) port.set_subnet_prefix(ToString(Guid(*link.subnet_prefix)));
   // The upper half is CapabilityMask2.
   if (link.capability_flags)
     port.set_capability_mask(static_cast<std::uint32_t>(*link.capability_flags));
 }
 
-// A port that is not up keeps the rate of better days, or one that the driver made up.
+// Why the rate says nothing; empty when it does. A port that is not up keeps the rate of better
+// days, or one that the driver made up.
+std::string StaleBecause(const v1::Port& port) {
+  if (port.has_state() && port.state() == v1::PORT_STATE_DOWN) return "the port is DOWN";
+  if (port.has_physical_state() && port.physical_state() != v1::PHYSICAL_STATE_LINK_UP &&
+      port.physical_state() != v1::PHYSICAL_STATE_LINK_ERROR_RECOVERY)
+    return "there is no link";
+  return {};
+}
+
 void ReadRate(const Attributes& files, v1::Port& port) {
   const auto rate = files.Parsed("rate", ParseRate);
   if (!rate) return;
   port.set_rate_claimed_bps(rate->bps);
-  if (port.has_state() && port.state() == v1::PORT_STATE_DOWN)
-    return files.Gap("rate", Status(Code::kFailedPrecondition,
-                                    Format("means nothing while the port is DOWN; says {}X {}",
-                                           rate->width, rate->speed)));
+  if (const std::string why = StaleBecause(port); !why.empty())
+    return files.Gap(
+        "rate", Status(Code::kFailedPrecondition, Format("means nothing while {}; says {}X {}", why,
+                                                         rate->width, rate->speed)));
   port.clear_rate_claimed_bps();
   port.set_rate_bps(rate->bps);
   port.set_width(rate->width);
   port.set_speed(rate->speed);
+}
+
+// Tables have up to 128 slots, and mlx5 asks its firmware for each: subnet managers fill them from
+// the front, so that many empty ones in a row are the rest.
+void ReadPkeys(const Attributes& files, v1::Port& port) {
+  constexpr int kEmptyMax = 8;
+  int empty = 0;
+  // Old kernels have no directory where the table is empty, which is so with iWARP.
+  if (!files.dir().Has("pkeys") && port.link_layer() != v1::LINK_LAYER_INFINIBAND) return;
+  for (const std::uint32_t index : files.Numbers("pkeys", 0, 65535)) {
+    const auto pkey = files.Parsed(Format("pkeys/{}", index), ParseHex);
+    if (pkey && *pkey != 0) port.add_pkeys(*pkey);
+    empty = pkey && *pkey != 0 ? 0 : empty + 1;
+    if (empty == kEmptyMax) return;
+  }
 }
 
 void FromSysfs(const Attributes& files, v1::Port& port) {
@@ -56,37 +82,71 @@ void FromSysfs(const Attributes& files, v1::Port& port) {
     if (auto lid = files.Parsed("sm_lid", ParseHex)) port.set_sm_lid(*lid);
   if (!port.has_lmc())
     if (auto lmc = files.Parsed("lid_mask_count", ParseDecimal)) port.set_lmc(*lmc);
+  if (auto level = files.Parsed("sm_sl", ParseDecimal, Absence::kIsFine)) port.set_sm_sl(*level);
+  ReadPkeys(files, port);
   if (!port.has_capability_mask())
     if (auto mask = files.Parsed("cap_mask", ParseHex)) port.set_capability_mask(*mask);
 }
 
-std::optional<std::uint32_t> NetdevMtu(const v1::NodeSnapshot& out, const std::string& netdev) {
+// On InfiniBand the first GID is the subnet prefix and the port's GUID.
+void FromGids(v1::Port& port) {
+  constexpr std::size_t kHalf = 19;
+  if (port.link_layer() != v1::LINK_LAYER_INFINIBAND) return;
+  for (const v1::Gid& gid : port.gids()) {
+    if (gid.index() != 0) continue;
+    port.set_port_guid(gid.gid().substr(kHalf + 1));
+    if (!port.has_subnet_prefix()) port.set_subnet_prefix(gid.gid().substr(0, kHalf));
+  }
+}
+
+const v1::NetInterface* NetdevOf(const v1::NodeSnapshot& out, const v1::Port& port) {
   for (const v1::NetInterface& candidate : out.net_interfaces())
-    if (candidate.name() == netdev && candidate.has_mtu_bytes()) return candidate.mtu_bytes();
-  return std::nullopt;
+    if (port.has_netdev() && candidate.name() == port.netdev()) return &candidate;
+  return nullptr;
 }
 
 // The RDMA MTU is in no file and no netlink message: verbs have it, and on RoCE it follows from
-// the netdev.
-void ReadMtu(const Host& host, const v1::RdmaDevice& device, const Gaps& gaps, v1::Port& port) {
+// the netdev. That there are no verbs at all, as in a captured tree, is said once for all ports:
+// false.
+bool ReadMtu(const Host& host, const v1::RdmaDevice& device, const v1::NetInterface* netdev,
+             const Gaps& gaps, v1::Port& port) {
   const Result<host::VerbsPort> verbs = host.verbs.QueryPort(device.name(), port.number());
-  const std::string path = Format("verbs query_port {} {}", device.name(), port.number());
   if (verbs.ok()) {
     if (verbs->active_mtu_bytes != 0) port.set_active_mtu_bytes(verbs->active_mtu_bytes);
     if (verbs->max_mtu_bytes != 0) port.set_max_mtu_bytes(verbs->max_mtu_bytes);
-    return;
+    return true;
   }
-  const auto netdev_mtu = NetdevMtu(gaps.snapshot, port.netdev());
-  const auto derived = netdev_mtu ? RoceMtu(*netdev_mtu) : std::nullopt;
-  if (device.protocol() != v1::PROTOCOL_ROCE || !derived) return gaps.Add(path, verbs.status());
-  port.set_active_mtu_bytes(*derived);
-  gaps.Add(path, Status(verbs.status().code(),
-                        Format("{}; active MTU {} derived from MTU {} of {}",
-                               verbs.status().message(), *derived, *netdev_mtu, port.netdev())));
+  const auto derived = device.protocol() == v1::PROTOCOL_ROCE && netdev != nullptr
+                           ? RoceMtu(netdev->mtu_bytes(), device.driver())
+                           : std::nullopt;
+  if (derived) port.set_active_mtu_bytes(*derived);
+  if (verbs.status().code() == Code::kUnimplemented) return false;
+  std::string reason = verbs.status().message();
+  if (derived)
+    reason += Format("; active MTU {} derived from MTU {} of {}", *derived, netdev->mtu_bytes(),
+                     port.netdev());
+  gaps.Add(Format("verbs query_port {} {}", device.name(), port.number()),
+           Status(verbs.status().code(), std::move(reason)));
+  return true;
+}
+
+bool InspectPort(const Host& host, const v1::RdmaDevice& device, const Gaps& gaps, v1::Port& port) {
+  const auto files = Attributes::Open(host, PortPath(device, port), gaps);
+  if (files.ok())
+    FromSysfs(*files, port);
+  else
+    gaps.Add(PortPath(device, port), files.status());
+  FromGids(port);
+  const v1::NetInterface* const netdev = NetdevOf(gaps.snapshot, port);
+  if (netdev != nullptr && netdev->has_speed_max_bps() &&
+      port.link_layer() == v1::LINK_LAYER_ETHERNET)
+    port.set_rate_max_bps(netdev->speed_max_bps());
+  return ReadMtu(host, device, netdev, gaps, port);
 }
 
 Status InspectPorts(const Host& host, v1::NodeSnapshot& out) {
   const std::map<std::string, host::RdmaDeviceInfo> by_name = NetlinkDevices(host);
+  bool verbs = true;
   for (v1::RdmaDevice& device : *out.mutable_rdma_devices()) {
     std::vector<host::RdmaLinkInfo> links;
     if (const auto info = by_name.find(device.name()); info != by_name.end())
@@ -98,14 +158,14 @@ Status InspectPorts(const Host& host, v1::NodeSnapshot& out) {
       });
       if (link != links.end()) FromNetlink(*link, port);
       const Gaps gaps{.snapshot = out, .inspector = kName, .subject = PortName(device, port)};
-      const auto files = Attributes::Open(host, PortPath(device, port), gaps);
-      if (files.ok())
-        FromSysfs(*files, port);
-      else
-        gaps.Add(PortPath(device, port), files.status());
-      ReadMtu(host, device, gaps, port);
+      verbs = InspectPort(host, device, gaps, port) && verbs;
     }
   }
+  if (!verbs)
+    AddGap(out, kName, "", "verbs query_port",
+           Status(Code::kUnimplemented,
+                  "verbs need the live machine: maximum MTUs are unknown, active ones derived from "
+                  "the netdev on RoCE and unknown elsewhere"));
   return {};
 }
 
@@ -113,7 +173,7 @@ Status InspectPorts(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector rdma_ports = {
     .name = kName,
-    .doc = "RDMA ports: states, rate, LIDs, capabilities, active and maximum MTU.",
+    .doc = "RDMA ports: states, rate, LIDs, P_Keys, capabilities, active and maximum MTU.",
     .inspect = InspectPorts,
 };
 

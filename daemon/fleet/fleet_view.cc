@@ -55,13 +55,19 @@ Result<PciAddress> PciOf(const PortView& view) {
   return Status(Code::kNotFound, "no PCI address");
 }
 
-bool CountsAsFabricPort(const v1::RdmaDevice& device) {
-  return device.node_type() != v1::NODE_TYPE_SWITCH && device.node_type() != v1::NODE_TYPE_ROUTER;
+bool CountsAsFabricPort(const PortView& view) {
+  const v1::RdmaDevice& device = *view.device;
+  if (device.node_type() == v1::NODE_TYPE_SWITCH || device.node_type() == v1::NODE_TYPE_ROUTER)
+    return false;
+  // In switchdev mode a device has ports of other functions beside its own.
+  if (view.netdev != nullptr && view.netdev->function().kind() == v1::FUNCTION_KIND_REPRESENTOR)
+    return false;
+  return !device.has_function() || device.function().role() == v1::FUNCTION_ROLE_FABRIC;
 }
 
 Place PlaceOf(const PortView& view) {
   const auto pci = PciOf(view);
-  return {.without_rail = !CountsAsFabricPort(*view.device),
+  return {.without_rail = !CountsAsFabricPort(view),
           .without_pci = !pci.ok(),
           .pci = pci.ok() ? *pci : PciAddress(),
           .netdev = NaturalKey(view.port->netdev()),

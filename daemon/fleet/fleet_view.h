@@ -2,10 +2,11 @@
 //
 // A rail is the set of ports with the same index over the nodes. A node's ports are ordered by PCI
 // address, then port number; a software device takes the PCI address of its netdev; ports without
-// one come last, in the natural order of netdev and device names. Nothing in a snapshot tells
-// fabric from storage or management cards, so every RDMA port of a host adapter counts, up or down,
-// with or without netdev (leaving one out would shift the rails of those behind it). Ports of
-// switches and routers do not count.
+// one come last, in the natural order of netdev and device names. What the agent classified as
+// fabric counts, up or down, with or without netdev (leaving one out would shift the rails of those
+// behind it); without a class, of an old agent, every RDMA port of a host adapter does. Functions
+// that another one on the node stands for (VFs, sub-functions, representors), storage, management
+// and NVSwitch management do not count, nor do ports of switches and routers.
 //
 // Borrows from the Fleet it was made of and is valid until that changes.
 #pragma once

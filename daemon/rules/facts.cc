@@ -8,10 +8,13 @@
 namespace fabric::rules {
 namespace {
 
-// ": the driver has no DCB", or nothing when no gap tells.
+// ": the driver has no DCB", or nothing when no gap tells. A gap of the whole node, "verbs
+// query_port", stands for all its ports.
 std::string Reason(const fleet::PortView& port, std::string_view source) {
   for (const v1::Gap& gap : port.node->snapshot.gaps())
-    if (gap.path() == source) return ": " + gap.reason();
+    if (gap.path() == source ||
+        (gap.subject().empty() && !gap.path().empty() && source.starts_with(gap.path() + " ")))
+      return ": " + gap.reason();
   return {};
 }
 

@@ -28,7 +28,7 @@ struct Rail {
 };
 
 const v1::DcbConfig* DcbOf(const PortView& port) {
-  return PfcMask(port) ? &port.netdev->dcb() : nullptr;
+  return PfcMask(port) ? SettingsOf(port) : nullptr;
 }
 
 bool HasMap(const v1::DcbConfig& dcb) {
@@ -136,7 +136,7 @@ void JudgePcp(const PortView& port, const Rail& rail, Verdicts& out) {
 
 void FailMap(const PortView& port, const Rail& rail, std::size_t dscp, Verdicts& out) {
   const std::string lossless = PriorityMask(rail.lossless);
-  const auto seen = port.netdev->dcb().dscp_to_priority(static_cast<int>(dscp));
+  const auto seen = SettingsOf(port)->dscp_to_priority(static_cast<int>(dscp));
   out.Fail(port.Subject(),
            Format("DSCP {} goes to priority {}, expected a priority with PFC ({})", dscp, seen,
                   lossless),

@@ -43,7 +43,7 @@ std::optional<std::string> UnreadPart(const PortView& port) {
 
 void Evaluate(const fleet::NodeView& node, Verdicts& out) {
   for (const PortView& port : node.ports) {
-    if (!IsRoce(port) || !IsUp(port)) continue;
+    if (!port.rail || !IsRoce(port) || !IsUp(port)) continue;
     if (fleet::UsableGid(*port.device, *port.port) != nullptr)
       out.Pass();
     else if (const auto unread = UnreadPart(port))

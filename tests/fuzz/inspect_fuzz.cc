@@ -5,6 +5,8 @@
 #include "agents/inspect/counter_table.h"
 #include "agents/inspect/lossless_text.h"
 #include "agents/inspect/parse.h"
+#include "agents/inspect/parse_net.h"
+#include "agents/inspect/pci_models.h"
 #include "agents/inspect/pci_place.h"
 #include "agents/inspect/pci_text.h"
 #include "tests/fuzz/fuzz.h"
@@ -101,6 +103,21 @@ void TryLossless(std::string_view text) {
   (void)CongestionUnit(text);
 }
 
+void TryNetdevTexts(std::string_view text) {
+  for (const std::string& netdev : DefaultRouteNetdevs(text))
+    Check(IsPlainName(netdev), "a netdev of a route has a name");
+  for (const VlanLine& vlan : ParseVlanConfig(text))
+    Check(vlan.id < 4096 && IsPlainName(vlan.lower), "a VLAN has an id and a netdev below it");
+  const auto priorities = EgressPriorities(ParseVlanEgress(text));
+  Check(priorities.empty() || priorities.size() == 8, "eight priorities or no map");
+  (void)IsRepresentorPort(text);
+  (void)NfsClientAddresses(text);
+  (void)FirstWord(text);
+  const auto id = ParsePciId(text);
+  Check(!id || id->size() == 4, "a PCI id has four digits");
+  (void)FindModelOfHcaType(text);
+}
+
 }  // namespace
 }  // namespace fabric::inspect
 
@@ -113,5 +130,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fabric::inspect::TryTexts(text);
   fabric::inspect::TryLossless(text);
   fabric::inspect::TryPci(text);
+  fabric::inspect::TryNetdevTexts(text);
   return 0;
 }

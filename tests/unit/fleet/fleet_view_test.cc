@@ -100,6 +100,15 @@ TEST(FleetView, SwitchPortsHaveNoRail) {
   EXPECT_EQ(Order(node), (Strings{"mlx5_1/1", "-mlx5_0/1"}));
 }
 
+TEST(FleetView, OnlyWhatIsFabricHasARail) {
+  v1::NodeSnapshot node = testing::RoceNode({.number = 1, .rails = 4});
+  testing::DeviceOf(node, 0).mutable_function()->set_role(v1::FUNCTION_ROLE_MANAGEMENT);
+  testing::DeviceOf(node, 1).mutable_function()->set_kind(v1::FUNCTION_KIND_VIRTUAL);
+  testing::DeviceOf(node, 2).mutable_function()->set_role(v1::FUNCTION_ROLE_FABRIC);
+  testing::NetdevOf(node, 3).mutable_function()->set_kind(v1::FUNCTION_KIND_REPRESENTOR);
+  EXPECT_EQ(Order(node), (Strings{"mlx5_2/1", "-mlx5_0/1", "-mlx5_1/1", "-mlx5_3/1"}));
+}
+
 TEST(FleetView, SubjectNamesThePortWithNetdevAndRail) {
   const auto records = Records(Nodes(1, testing::LabNode));
   const v1::Subject subject = FleetView(records).rails()[1][0].Subject();

@@ -56,8 +56,9 @@ TEST_P(CapturedMachine, SnapshotSurvivesSerialisation) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Fixtures, CapturedMachine,
-                         ::testing::Values("h100_infiniband", "roce_connectx6dx", "thor2_bnxt",
-                                           "mi300x", "rxe_guest", "nothing", "broken"),
+                         ::testing::Values("h100_infiniband", "roce_connectx6dx", "vf_bond",
+                                           "thor2_bnxt", "mi300x", "rxe_guest", "nothing",
+                                           "broken"),
                          [](const auto& each) { return std::string(each.param); });
 
 }  // namespace

@@ -46,6 +46,9 @@ SmallNode::SmallNode() : fake(tree.path()) {
       .File(kNetdev + "/carrier", "1\n")
       .File(kNetdev + "/speed", "100000\n")
       .File(kNetdev + "/dev_port", "0\n");
+  tree.File("sys/module/ib_core/parameters/netns_mode", "Y\n")
+      .File("sys/class/infiniband_verbs/abi_version", "6\n")
+      .File("sys/class/infiniband_verbs/uverbs0/ibdev", "mlx5_0\n");
   tree.File("proc/sys/kernel/hostname", "small\n")
       .File("proc/sys/kernel/osrelease", "6.1.0\n")
       .File("proc/sys/kernel/random/boot_id", "11111111-2222-4333-8444-555555555555\n")
