@@ -9,7 +9,6 @@ namespace fabric::agent {
 namespace {
 
 constexpr Duration kHeartbeatDefault = std::chrono::seconds(1);
-constexpr Duration kCountersInterval = std::chrono::seconds(5);
 constexpr Duration kIdleTick = std::chrono::seconds(1);
 
 }  // namespace
@@ -22,7 +21,17 @@ Agent::Agent(AgentOptions options, AgentOutput& output)
 
 void Agent::OnSnapshot(v1::NodeSnapshot snapshot, Moment) {
   latest_ = std::move(snapshot);
+  latest_->clear_counters();
   SendState();
+}
+
+void Agent::OnCounterTable(counters::Table table) {
+  counters_.SetTable(std::move(table));
+}
+
+void Agent::OnCounterSample(counters::Sample sample) {
+  counters_.SetSample(std::move(sample));
+  SendCounters();
 }
 
 void Agent::OnConnected(Moment) {
@@ -67,7 +76,6 @@ void Agent::OnWelcome(const v1::Welcome& welcome, Moment now) {
   if (state_ != State::kGreeting) return;
   state_ = State::kStreaming;
   streaming_since_ = now.steady;
-  counters_sent_at_ = now.steady;  // With the whole snapshot
   heartbeat_interval_ = welcome.heartbeat_interval_ms() == 0
                             ? kHeartbeatDefault
                             : std::chrono::milliseconds(welcome.heartbeat_interval_ms());
@@ -83,7 +91,9 @@ void Agent::SendState() {
   if (!sent_) {
     *message.mutable_snapshot() = *latest_;
     sent_ = latest_;
-    return output_.Send(message);
+    output_.Send(message);
+    counters_.Restart();
+    return SendCounters();
   }
   auto change = Difference(*sent_, *latest_);
   if (!change) return;
@@ -92,16 +102,19 @@ void Agent::SendState() {
   output_.Send(message);
 }
 
-void Agent::SendCounters(Moment now) {
-  if (!sent_ || latest_->counters().empty() || !output_.Idle() ||
-      now.steady - counters_sent_at_ < kCountersInterval)
-    return;
-  counters_sent_at_ = now.steady;
+// A table goes right behind the snapshot; a sample waits until the one before has left.
+void Agent::SendCounters() {
+  if (state_ != State::kStreaming || !sent_) return;
   v1::AgentMessage message;
-  v1::CounterTable& table = *message.mutable_counter_table();
-  table.set_table_id(++counter_table_);
-  *table.mutable_sets() = latest_->counters();
-  output_.Send(message);
+  if (auto table = counters_.NextTable()) {
+    *message.mutable_counter_table() = *std::move(table);
+    return output_.Send(message);
+  }
+  if (!output_.Idle()) return;
+  if (auto sample = counters_.NextSample()) {
+    *message.mutable_counter_sample() = *std::move(sample);
+    output_.Send(message);
+  }
 }
 
 void Agent::Tick(Moment now) {
@@ -119,7 +132,6 @@ void Agent::Tick(Moment now) {
       return output_.HangUp();
     case State::kStreaming: {
       if (waiting_) SendState();
-      SendCounters(now);
       if (now.steady < heartbeat_at_) return;
       heartbeat_at_ = now.steady + heartbeat_interval_;
       v1::AgentMessage message;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "agents/counters/feed.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "fabric/v1/agent.pb.h"
@@ -22,8 +23,8 @@ class AgentOutput {
   virtual ~AgentOutput() = default;
   virtual void Dial() = 0;    // OnConnected or OnDisconnected follows.
   virtual void HangUp() = 0;  // OnDisconnected follows.
-  // False while a snapshot or change has not left yet: the next change waits and carries both. Call
-  // Tick() when that is over.
+  // False while a snapshot, a change or counters have not left yet: the next change waits and
+  // carries both, as does the next sample. Call Tick() when that is over.
   virtual bool Idle() = 0;
   virtual void Send(const v1::AgentMessage& message) = 0;  // Queued; dropped when not connected.
   virtual void StartProbe(const v1::ProbeAssignment& assignment) = 0;
@@ -44,7 +45,10 @@ class Agent {
  public:
   Agent(AgentOptions options, AgentOutput& output);
 
-  void OnSnapshot(v1::NodeSnapshot snapshot, Moment now);  // After each inspection.
+  // After each inspection. Its counters are left out: they have a table and samples of their own.
+  void OnSnapshot(v1::NodeSnapshot snapshot, Moment now);
+  void OnCounterTable(counters::Table table);     // A new one, before its samples.
+  void OnCounterSample(counters::Sample sample);  // Each second.
   void OnConnected(Moment now);
   void OnDisconnected(const Status& why, Moment now);
   void OnMessage(const v1::ControllerMessage& message, Moment now);
@@ -58,8 +62,8 @@ class Agent {
   enum class State { kWaiting, kDialing, kGreeting, kStreaming, kHangingUp };
 
   void OnWelcome(const v1::Welcome& welcome, Moment now);
-  void SendState();               // A whole snapshot, or what has changed since the last one.
-  void SendCounters(Moment now);  // All values, every few seconds.
+  void SendState();  // A whole snapshot, or what has changed since the last one.
+  void SendCounters();
 
   const AgentOptions options_;
   AgentOutput& output_;
@@ -70,10 +74,9 @@ class Agent {
   Duration backoff_{};
   std::minstd_rand random_;
   std::optional<v1::NodeSnapshot> latest_;
-  SteadyTime counters_sent_at_{};
-  std::uint32_t counter_table_ = 0;       // Id of the last one
   bool waiting_ = false;                  // For the output, with something to send
   std::optional<v1::NodeSnapshot> sent_;  // What the controller has. Empty: wants a whole one.
+  counters::Feed counters_;
   Duration heartbeat_interval_{};
   SteadyTime heartbeat_at_{};
   std::uint64_t heartbeat_sequence_ = 0;

@@ -14,6 +14,16 @@ void Inbox::OnSnapshot(v1::NodeSnapshot snapshot) {
   snapshot_ = std::move(snapshot);
   changed_.notify_one();
 }
+void Inbox::OnCounterTable(counters::Table table) {
+  MutexLock lock(mutex_);
+  table_ = std::move(table);
+  changed_.notify_one();
+}
+void Inbox::OnCounterSample(counters::Sample sample) {
+  MutexLock lock(mutex_);
+  sample_ = std::move(sample);
+  changed_.notify_one();
+}
 void Inbox::OnConnected() {
   Put(Connected{});
 }
@@ -36,10 +46,13 @@ void Inbox::Put(Event event) {
 
 std::optional<Event> Inbox::Next(const std::stop_token& stop, Duration patience) {
   MutexLock lock(mutex_);
-  changed_.wait_for(lock, stop, patience,
-                    [&]() REQUIRES(mutex_) { return snapshot_ || !events_.empty(); });
+  changed_.wait_for(lock, stop, patience, [&]() REQUIRES(mutex_) {
+    return snapshot_ || table_ || sample_ || !events_.empty();
+  });
   if (stop.stop_requested()) return std::nullopt;
   if (snapshot_) return std::exchange(snapshot_, std::nullopt);
+  if (table_) return std::exchange(table_, std::nullopt);
+  if (sample_) return std::exchange(sample_, std::nullopt);
   if (events_.empty()) return std::nullopt;
   Event event = std::move(events_.front());
   events_.pop_front();

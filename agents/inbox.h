@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <variant>
 
+#include "agents/counters/feed.h"
 #include "agents/link.h"
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -21,13 +22,17 @@ struct Disconnected {
   Status why;
 };
 struct Idle {};  // The link can take the next snapshot or change.
-using Event = std::variant<v1::NodeSnapshot, Connected, Disconnected, Idle, v1::ControllerMessage>;
+using Event = std::variant<v1::NodeSnapshot, counters::Table, counters::Sample, Connected,
+                           Disconnected, Idle, v1::ControllerMessage>;
 
-// Safe to use from any thread. Of snapshots the newest is kept. Of the controller's messages 1024
+// Safe to use from any thread. Of snapshots, tables and samples the newest is kept, and they come
+// in this order. Of the controller's messages 1024
 // may wait; more are dropped, each of which costs one probe its outcome.
 class Inbox final : public LinkEvents {
  public:
   void OnSnapshot(v1::NodeSnapshot snapshot);
+  void OnCounterTable(counters::Table table);
+  void OnCounterSample(counters::Sample sample);
   void OnConnected() override;
   void OnMessage(v1::ControllerMessage message) override;
   void OnIdle() override;
@@ -43,6 +48,8 @@ class Inbox final : public LinkEvents {
   std::condition_variable_any changed_;
   std::deque<Event> events_ GUARDED_BY(mutex_);
   std::optional<v1::NodeSnapshot> snapshot_ GUARDED_BY(mutex_);
+  std::optional<counters::Table> table_ GUARDED_BY(mutex_);
+  std::optional<counters::Sample> sample_ GUARDED_BY(mutex_);
 };
 
 }  // namespace fabric::agent

@@ -17,8 +17,26 @@ constexpr Duration kTickMin = std::chrono::milliseconds(1);
 void Board::SetSnapshot(const v1::NodeSnapshot& snapshot, Duration inspection) {
   MutexLock lock(mutex_);
   snapshot_ = snapshot;
+  found_ = snapshot.counters();
+  if (table_) snapshot_.clear_counters();
   agent_.inspection = inspection;
   ++agent_.inspections;
+}
+
+void Board::SetCounterTable(const counters::Table& table) {
+  MutexLock lock(mutex_);
+  table_ = table;
+}
+
+void Board::SetCounterSample(counters::Sample sample) {
+  MutexLock lock(mutex_);
+  sample_ = std::move(sample);
+  snapshot_.clear_counters();
+}
+
+std::optional<counters::CounterSets> Board::TakeFoundCounters() {
+  MutexLock lock(mutex_);
+  return std::exchange(found_, std::nullopt);
 }
 
 void Board::SetConnected(bool connected) {
@@ -45,7 +63,10 @@ std::uint64_t Board::inspections() {
 
 NodeMetrics Board::Metrics() {
   MutexLock lock(mutex_);
-  return {.snapshot = snapshot_, .agent = agent_};
+  NodeMetrics metrics{.snapshot = snapshot_, .agent = agent_};
+  if (table_ && sample_.table == table_->number)
+    *metrics.snapshot.mutable_counters() = counters::WithValues(table_->sets, sample_.values);
+  return metrics;
 }
 
 void ReportsOverLink::Ready(const v1::ProbeReady& ready) {
@@ -96,6 +117,10 @@ void AgentLoop::Run(const std::stop_token& stop) {
     if (event) {
       if (auto* snapshot = std::get_if<v1::NodeSnapshot>(&*event))
         agent.OnSnapshot(std::move(*snapshot), now);
+      else if (auto* table = std::get_if<counters::Table>(&*event))
+        agent.OnCounterTable(std::move(*table));
+      else if (auto* sample = std::get_if<counters::Sample>(&*event))
+        agent.OnCounterSample(std::move(*sample));
       else if (const auto* message = std::get_if<v1::ControllerMessage>(&*event))
         agent.OnMessage(*message, now);
       else if (std::holds_alternative<Connected>(*event))

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agents/agent.h"
+#include "agents/counters/feed.h"
 #include "agents/host/events.h"
 #include "agents/inbox.h"
 #include "agents/link.h"
@@ -27,16 +28,24 @@ class Board {
   explicit Board(std::vector<std::string> inspectors) { agent_.inspectors = std::move(inspectors); }
 
   void SetSnapshot(const v1::NodeSnapshot& snapshot, Duration inspection);
+  // Once there is a table, counters are those of the newest sample.
+  void SetCounterTable(const counters::Table& table);
+  void SetCounterSample(counters::Sample sample);
   void SetConnected(bool connected);
   void SetDropped(std::uint64_t messages);
 
   std::optional<v1::RdmaDevice> FindDevice(const std::string& name);
   std::uint64_t inspections();
+  // The counters that inspections have found, when there was one since the last call.
+  std::optional<counters::CounterSets> TakeFoundCounters();
   NodeMetrics Metrics();
 
  private:
   Mutex mutex_;
   v1::NodeSnapshot snapshot_ GUARDED_BY(mutex_);
+  std::optional<counters::CounterSets> found_ GUARDED_BY(mutex_);
+  std::optional<counters::Table> table_ GUARDED_BY(mutex_);
+  counters::Sample sample_ GUARDED_BY(mutex_);
   AgentMetrics agent_ GUARDED_BY(mutex_);
 };
 

@@ -1,10 +1,9 @@
 // fabric-agent: reads one node, tells the controller, probes when asked.
 //
-//   events -> inspection -> inbox -> agent -> link -> controller
-//   machine ------^ |         ^        |       ^
-//                 board       |     probes -> reports
-//                   |         +---- link
-//                metrics
+//   events -> inspection -----> inbox -> agent -> link -> controller
+//   machine ---^ ^   |           ^ ^       |       ^
+//                |   v           | |    probes -> reports
+//           metrics <- board <-> counters  +---- link
 #include <signal.h>
 #include <time.h>
 
@@ -21,6 +20,8 @@
 
 #include "agents/command_line.h"
 #include "agents/config.h"
+#include "agents/counter_loop.h"
+#include "agents/counters/sampling.h"
 #include "agents/host/events.h"
 #include "agents/host/machine.h"
 #include "agents/inspect/ibdev2netdev.h"
@@ -174,10 +175,25 @@ int Serve(const Settings& settings, host::Machine machine, const sigset_t& signa
             if (controller) controller->inbox().OnSnapshot(std::move(snapshot));
           },
       .events = *events,
-      .check_interval = settings.Duration("interval"),
+      .check_interval = settings.Duration("settings-interval"),
       .clock = clock,
       .board = board};
   std::jthread inspecting([&](const std::stop_token& stop) { loop.Run(stop); });
+
+  counters::Sampling sampling({}, clock, Opener(settings.Text("root")));
+  CounterLoop counter_loop{.sampling = sampling,
+                           .deliver_table =
+                               [&](const counters::Table& table) {
+                                 if (controller) controller->inbox().OnCounterTable(table);
+                               },
+                           .deliver_sample =
+                               [&](const counters::Sample& sample) {
+                                 if (controller) controller->inbox().OnCounterSample(sample);
+                               },
+                           .interval = settings.Duration("interval"),
+                           .clock = clock,
+                           .board = board};
+  std::jthread counting([&](const std::stop_token& stop) { counter_loop.Run(stop); });
 
   // Settings may ask for a check an hour; an inspection that takes a minute is stuck all the same.
   // One that waits for a driver is not: it ends by itself.
@@ -187,12 +203,14 @@ int Serve(const Settings& settings, host::Machine machine, const sigset_t& signa
   AwaitSignal(signals, watchdog, clock, board);
   Notify("STOPPING=1");
   inspecting.request_stop();
+  counting.request_stop();
   if (controller) controller->RequestStop();
   inspecting.join();
+  counting.join();
   controller.reset();
   metrics.reset();
   // Threads that drivers do not let go still use what the end of main() would destroy.
-  if (inspection.hanging() > 0) std::_Exit(0);
+  if (inspection.hanging() + sampling.hanging() > 0) std::_Exit(0);
   return 0;
 }
 

@@ -7,7 +7,8 @@ namespace fabric::agent {
 namespace {
 
 bool IsState(const v1::AgentMessage& message) {
-  return message.has_snapshot() || message.has_change();
+  return message.has_snapshot() || message.has_change() || message.has_counter_table() ||
+         message.has_counter_sample();
 }
 bool IsHeartbeat(const v1::AgentMessage& message) {
   return message.has_heartbeat();

@@ -17,7 +17,7 @@ class Outbox {
   // goes, else the oldest; false when one went.
   bool Put(v1::AgentMessage message);
   std::optional<v1::AgentMessage> Take();
-  bool HasState() const;  // A snapshot or a change waits.
+  bool HasState() const;  // A snapshot, a change or counters wait.
 
  private:
   const std::size_t max_;

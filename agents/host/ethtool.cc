@@ -42,21 +42,29 @@ struct StatisticsBuffers {
       sizeof(ethtool_stats) + kCountersRoom * sizeof(std::uint64_t));
 };
 
-// The counters in the two buffers that the kernel filled. Names that are no text are left out.
+// Name and value number `index` in the buffers that the kernel filled; a name that is no text is
+// empty.
+std::string_view NameAt(const StatisticsBuffers& buffers, std::size_t index) {
+  const auto* const field =
+      reinterpret_cast<const char*>(buffers.names.get() + sizeof(ethtool_gstrings)) +
+      index * ETH_GSTRING_LEN;
+  const std::string_view name = Trim({field, ::strnlen(field, ETH_GSTRING_LEN)});
+  return IsText(name) ? name : std::string_view();
+}
+std::uint64_t ValueAt(const StatisticsBuffers& buffers, std::size_t index) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, buffers.values.get() + sizeof(ethtool_stats) + index * sizeof(value),
+              sizeof(value));
+  return value;
+}
+
+// The counters in the two buffers. Names that are no text are left out.
 std::vector<NamedCounter> Combine(const StatisticsBuffers& buffers, std::size_t count) {
-  const auto* const names =
-      reinterpret_cast<const char*>(buffers.names.get() + sizeof(ethtool_gstrings));
-  const std::byte* const values = buffers.values.get() + sizeof(ethtool_stats);
   std::vector<NamedCounter> counters;
   counters.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const char* const field = names + i * ETH_GSTRING_LEN;
-    const std::string_view name = Trim({field, ::strnlen(field, ETH_GSTRING_LEN)});
-    if (name.empty() || !IsText(name)) continue;
-    std::uint64_t value = 0;
-    std::memcpy(&value, values + i * sizeof(value), sizeof(value));
-    counters.push_back({.name = std::string(name), .value = value});
-  }
+  for (std::size_t i = 0; i < count; ++i)
+    if (const std::string_view name = NameAt(buffers, i); !name.empty())
+      counters.push_back({.name = std::string(name), .value = ValueAt(buffers, i)});
   return counters;
 }
 
@@ -106,13 +114,7 @@ class LiveEthtool final : public Ethtool {
   Result<std::vector<NamedCounter>> Statistics(const std::string& netdev) override {
     const MutexLock lock(mutex_);
     for (int i = 0; i < kTriesMax; ++i) {
-      ASSIGN_OR_RETURN(const std::uint32_t count, CountStatistics(netdev));
-      if (count == 0)
-        return Status(Code::kUnimplemented, "ethtool statistics of " + netdev + ": none");
-      if (count > kCountersMax)
-        return Status(Code::kResourceExhausted,
-                      Format("ethtool statistics of {}: expected at most {} counters, saw {}",
-                             netdev, kCountersMax, count));
+      ASSIGN_OR_RETURN(const std::uint32_t count, CheckedCount(netdev));
       ethtool_gstrings names{.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_STATS, .len = count};
       ethtool_stats values{.cmd = ETHTOOL_GSTATS, .n_stats = count};
       RETURN_IF_ERROR(Fill(netdev, "counter names", names, buffers_.names.get()));
@@ -121,6 +123,26 @@ class LiveEthtool final : public Ethtool {
     }
     return Status(Code::kUnavailable,
                   "ethtool statistics of " + netdev + ": the set of counters keeps changing");
+  }
+
+  Result<std::vector<std::string>> StatisticNames(const std::string& netdev) override {
+    const MutexLock lock(mutex_);
+    ASSIGN_OR_RETURN(const std::uint32_t count, CheckedCount(netdev));
+    ethtool_gstrings header{.cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_STATS, .len = count};
+    RETURN_IF_ERROR(Fill(netdev, "counter names", header, buffers_.names.get()));
+    std::vector<std::string> names;
+    names.reserve(header.len);
+    for (std::size_t i = 0; i < header.len; ++i) names.emplace_back(NameAt(buffers_, i));
+    return names;
+  }
+
+  Status StatisticValues(const std::string& netdev, std::vector<std::uint64_t>& values) override {
+    const MutexLock lock(mutex_);
+    ethtool_stats header{.cmd = ETHTOOL_GSTATS, .n_stats = 0};  // The kernel says how many.
+    RETURN_IF_ERROR(Fill(netdev, "counters", header, buffers_.values.get()));
+    values.resize(std::min<std::size_t>(header.n_stats, kCountersRoom));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = ValueAt(buffers_, i);
+    return {};
   }
 
   Result<PauseParameters> Pause(const std::string& netdev) override {
@@ -195,6 +217,18 @@ class LiveEthtool final : public Ethtool {
     return {};
   }
 
+  // How many there are, when that is some and not too many.
+  Result<std::uint32_t> CheckedCount(const std::string& netdev) const {
+    ASSIGN_OR_RETURN(const std::uint32_t count, CountStatistics(netdev));
+    if (count == 0)
+      return Status(Code::kUnimplemented, "ethtool statistics of " + netdev + ": none");
+    if (count > kCountersMax)
+      return Status(Code::kResourceExhausted,
+                    Format("ethtool statistics of {}: expected at most {} counters, saw {}", netdev,
+                           kCountersMax, count));
+    return count;
+  }
+
   Result<std::uint32_t> CountStatistics(const std::string& netdev) const {
     ethtool_sset_info sets{.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ULL << ETH_SS_STATS};
     std::uint32_t count = 0;
@@ -224,6 +258,10 @@ class CapturedEthtool final : public Ethtool {
  public:
   Result<DriverInfo> Driver(const std::string&) override { return Refusal(); }
   Result<std::vector<NamedCounter>> Statistics(const std::string&) override { return Refusal(); }
+  Result<std::vector<std::string>> StatisticNames(const std::string&) override { return Refusal(); }
+  Status StatisticValues(const std::string&, std::vector<std::uint64_t>&) override {
+    return Refusal();
+  }
   Result<PauseParameters> Pause(const std::string&) override { return Refusal(); }
   Result<LinkSettings> Link(const std::string&) override { return Refusal(); }
   Result<std::string> Fec(const std::string&) override { return Refusal(); }

@@ -43,6 +43,12 @@ class Ethtool {
   virtual Result<DriverInfo> Driver(const std::string& netdev) = 0;
   // In the driver's order. Strings are read anew each time: drivers add and remove them.
   virtual Result<std::vector<NamedCounter>> Statistics(const std::string& netdev) = 0;
+  // The same in two halves, for one who asks every second: the values are one call without names.
+  // Names in the driver's order; one that is no text is empty.
+  virtual Result<std::vector<std::string>> StatisticNames(const std::string& netdev) = 0;
+  // In the order of the names. When there are more or fewer than names, the driver has changed
+  // them. Ask for the names first.
+  virtual Status StatisticValues(const std::string& netdev, std::vector<std::uint64_t>& values) = 0;
   virtual Result<PauseParameters> Pause(const std::string& netdev) = 0;
   virtual Result<LinkSettings> Link(const std::string& netdev) = 0;
   // Active forward error correction: "off", "rs", "baser", "llrs", or "auto" where the driver says

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <memory>
 
 #include "agents/host/call_watch.h"
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::size_t kTextBytesMax = 4096;
 constexpr std::size_t kWholeBytesMax = 1 << 20;
+constexpr std::size_t kNumberBytesMax = 64;  // Of which a number with its newline takes 21.
 
 Status CheckName(const std::string& name, const std::string& path) {
   if (!name.empty() && name[0] != '/' && name.find('\0') == std::string::npos) return {};
@@ -45,6 +47,10 @@ Result<std::string> PathOf(int fd, const std::string& what) {
   return path;
 }
 
+bool IsBlank(char c) {
+  return c == ' ' || c == '\n' || c == '\t';
+}
+
 bool IsRegular(int fd) {
   struct stat what {};
   return ::fstat(fd, &what) == 0 && S_ISREG(what.st_mode);
@@ -58,6 +64,23 @@ bool SameFile(const struct stat& a, const struct stat& b) {
 
 Fd::~Fd() {
   if (fd_ >= 0) ::close(fd_);
+}
+
+Code NumberFile::Read(std::uint64_t& value) const {
+  std::array<char, kNumberBytesMax> buffer;
+  ssize_t size = 0;
+  do {
+    size = ::pread(fd_.get(), buffer.data(), buffer.size(), 0);
+  } while (size < 0 && errno == EINTR);
+  if (size < 0) return FromErrno(errno, "").code();
+  std::string_view text(buffer.data(), static_cast<std::size_t>(size));
+  while (!text.empty() && IsBlank(text.back())) text.remove_suffix(1);
+  while (!text.empty() && IsBlank(text.front())) text.remove_prefix(1);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return Code::kDataLoss;
+  value = number;
+  return Code::kOk;
 }
 
 Result<Dir> Dir::Open(const std::string& root) {
@@ -147,6 +170,11 @@ Result<std::string> Dir::Whole(const std::string& name) const {
       return Status(Code::kResourceExhausted,
                     Format("{}: expected at most {} bytes", Path(name), kWholeBytesMax));
   }
+}
+
+Result<NumberFile> Dir::OpenNumber(const std::string& name) const {
+  ASSIGN_OR_RETURN(Fd fd, OpenFile(name));
+  return NumberFile(std::move(fd));
 }
 
 Result<std::vector<std::string>> Dir::Names() const {

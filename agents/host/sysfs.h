@@ -9,6 +9,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,22 @@ class Fd {
 
  private:
   int fd_;
+};
+
+// An attribute that holds one decimal number and is read again and again, kept open: sysfs prints
+// it anew for every read from its beginning. Safe to read from several threads at once.
+class NumberFile {
+ public:
+  // One pread(), no allocation; `value` is left alone on failure. NOT_FOUND or UNAVAILABLE when the
+  // device is gone, UNIMPLEMENTED when the driver does not report it, DATA_LOSS when it is no
+  // number.
+  Code Read(std::uint64_t& value) const;
+
+ private:
+  friend class Dir;
+  explicit NumberFile(Fd fd) : fd_(std::move(fd)) {}
+
+  Fd fd_;
 };
 
 // Names given to a Dir are relative and may hold several components ("device/driver"). Empty ones,
@@ -63,6 +80,9 @@ class Dir {
     if (!number.ok()) return Status(Code::kDataLoss, Path(name) + ": " + number.status().message());
     return number;
   }
+
+  // To read it often. The failures of Text(), but for those of its content.
+  Result<NumberFile> OpenNumber(const std::string& name) const;
 
   // Names below this directory, sorted, without those that begin with a dot.
   Result<std::vector<std::string>> Names() const;

@@ -106,8 +106,10 @@ Status Controller::OnMessage(SessionId id, const v1::AgentMessage& message, Mome
     case v1::AgentMessage::kProbeOutcome:
       campaigns_->OnOutcome(node, message.probe_outcome(), now);
       return {};
-    case v1::AgentMessage::kCounterTable: return OnCounters(*session, message.counter_table(), now);
+    case v1::AgentMessage::kCounterTable:
+      return OnCounters(*session, message.counter_table(), now);
     case v1::AgentMessage::kCounterSample:
+      return OnCounters(*session, message.counter_sample(), now);
     case v1::AgentMessage::kHeartbeat:
     case v1::AgentMessage::BODY_NOT_SET:  // Of a newer agent: heard of all the same.
       return {};
@@ -153,6 +155,7 @@ Status Controller::OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Momen
   if (before != nullptr) ports = PortChanges(before->snapshot, snapshot);
   fleet_.Put(snapshot, now);
   session.reported = true;
+  session.asked = false;
   awaited_.erase(node);
   dirty_ = true;
   if (news) PublishNode(node, now);
@@ -161,21 +164,11 @@ Status Controller::OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Momen
   return {};
 }
 
-Status Controller::OnCounters(Session& session, const v1::CounterTable& table, Moment now) {
-  const std::string node = session.node.name();
-  if (!session.reported || fleet_.Find(node) == nullptr) return {};
-  fleet_.SetCounters(node, table);
-  if (now.steady - session.stored_at >= kStoreCountersEvery) StoreNode(session, now);
-  return {};
-}
-
 Status Controller::OnChange(Session& session, v1::SnapshotChange change, Moment now) {
   const std::string node = session.node.name();
   const fleet::NodeRecord* const before = fleet_.Find(node);
   if (!session.reported || before == nullptr) {
-    v1::ControllerMessage message;
-    message.mutable_snapshot_request();
-    sessions_->Send(session.id, message);
+    AskForSnapshot(session);
     return {};
   }
   change.mutable_rest()->mutable_node()->set_name(node);
@@ -196,6 +189,23 @@ void Controller::PublishPorts(const std::vector<v1::PortEvent>& ports, Moment no
     outbox_->Publish(now, [&](v1::Event& event) { *event.mutable_port() = port; });
 }
 
+// A table or a sample. What does not fit to what came before is asked for anew; what cannot be ends
+// the session.
+template <class Message>
+Status Controller::OnCounters(Session& session, const Message& message, Moment now) {
+  const std::string node = session.node.name();
+  const Status status = session.reported
+                            ? fleet_.TakeCounters(node, message, now)
+                            : Status(Code::kFailedPrecondition, "no whole snapshot has come");
+  if (status.code() == Code::kFailedPrecondition) {
+    AskForSnapshot(session);
+    return {};
+  }
+  RETURN_IF_ERROR(status.In(node));
+  if (now.steady - session.stored_at >= kStoreCountersEvery) StoreNode(session, now);
+  return {};
+}
+
 // The session was silent for long and is not any more. What it missed to say is asked for.
 void Controller::Wake(Session& session, bool wants_snapshot, Moment now) {
   session.silent = false;
@@ -205,6 +215,12 @@ void Controller::Wake(Session& session, bool wants_snapshot, Moment now) {
   fleet_.MarkConnected(node, now);
   PublishNode(node, now);
   dirty_ = true;
+  AskForSnapshot(session);
+}
+
+// Once until it comes: samples that do not fit may follow each other every second.
+void Controller::AskForSnapshot(Session& session) {
+  if (std::exchange(session.asked, true)) return;
   v1::ControllerMessage message;
   message.mutable_snapshot_request();
   sessions_->Send(session.id, message);

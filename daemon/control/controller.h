@@ -76,8 +76,10 @@ class Controller {
  private:
   Status OnHello(SessionId session, const v1::Hello& hello, Moment now) REQUIRES(mutex_);
   Status OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Moment now) REQUIRES(mutex_);
-  Status OnCounters(Session& session, const v1::CounterTable& table, Moment now) REQUIRES(mutex_);
   Status OnChange(Session& session, v1::SnapshotChange change, Moment now) REQUIRES(mutex_);
+  template <class Message>
+  Status OnCounters(Session& session, const Message& message, Moment now) REQUIRES(mutex_);
+  void AskForSnapshot(Session& session) REQUIRES(mutex_);
   void Wake(Session& session, bool wants_snapshot, Moment now) REQUIRES(mutex_);
   void Lose(const std::string& node, const std::string& reason, Moment now) REQUIRES(mutex_);
   void PublishNode(const std::string& node, Moment now) REQUIRES(mutex_);

@@ -18,6 +18,7 @@ struct Session {
   std::set<std::string> probe_kinds;  // Empty: not told
   SteadyTime heard_at;                // Of its last message; later when nobody could be heard.
   bool reported = false;              // Its whole snapshot has come.
+  bool asked = false;                 // For a whole snapshot, which has not come yet
   bool silent = false;                // Counts as lost until it is heard of again.
   SteadyTime stored_at;               // Its snapshot was written to the store.
 };

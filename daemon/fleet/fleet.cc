@@ -24,6 +24,7 @@ NodeRecord& Fleet::Put(const v1::NodeSnapshot& snapshot, Moment now) {
     record.state_since = now;
   }
   record.snapshot = snapshot;
+  record.counters.Reset();
   record.reported_at = now;
   MarkConnected(name, now);
   return record;
@@ -39,9 +40,23 @@ Status Fleet::Change(const std::string& node, const v1::SnapshotChange& change, 
   return {};
 }
 
-void Fleet::SetCounters(const std::string& node, const v1::CounterTable& table) {
+template <class Message>
+Status Fleet::TakeMessage(const std::string& node, const Message& message, Moment now) {
   const auto at = nodes_.find(node);
-  if (at != nodes_.end()) *at->second.snapshot.mutable_counters() = table.sets();
+  if (at == nodes_.end())
+    return {Code::kFailedPrecondition,
+            Format("node {}: counters came before any whole snapshot", node)};
+  RETURN_IF_ERROR(at->second.counters.Take(message, at->second.snapshot));
+  at->second.reported_at = now;
+  MarkConnected(node, now);
+  return {};
+}
+
+Status Fleet::TakeCounters(const std::string& node, const v1::CounterTable& table, Moment now) {
+  return TakeMessage(node, table, now);
+}
+Status Fleet::TakeCounters(const std::string& node, const v1::CounterSample& sample, Moment now) {
+  return TakeMessage(node, sample, now);
 }
 
 void Fleet::MarkConnected(const std::string& node, Moment now) {

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "fabric/v1/counters.pb.h"
+#include "daemon/fleet/counter_stream.h"
 #include "fabric/v1/fabric.pb.h"
 #include "fabric/v1/inventory.pb.h"
 
@@ -19,6 +19,7 @@ struct NodeRecord {
   Moment reported_at;
   std::string lost_reason;
   v1::NodeSnapshot snapshot;
+  CounterStream counters;  // Of the snapshot, as far as they came in samples
 };
 
 // A value without threads: its owner locks.
@@ -26,11 +27,13 @@ class Fleet {
  public:
   // Adds the node or replaces its snapshot; the node is connected from then on.
   NodeRecord& Put(const v1::NodeSnapshot& snapshot, Moment now);
-  // Replaces the counters of a node that has reported; nothing for others.
-  void SetCounters(const std::string& node, const v1::CounterTable& table);
-
   // NOT_FOUND when no whole snapshot of the node has come yet.
   Status Change(const std::string& node, const v1::SnapshotChange& change, Moment now);
+  // Table or sample of the node's counters. Failures of CounterStream::Take, and
+  // FAILED_PRECONDITION when no whole snapshot of the node has come yet: in both cases one has to
+  // be asked for.
+  Status TakeCounters(const std::string& node, const v1::CounterTable& table, Moment now);
+  Status TakeCounters(const std::string& node, const v1::CounterSample& sample, Moment now);
   // Both leave a node alone that has never reported, and the moment when the state is not new.
   void MarkConnected(const std::string& node, Moment now);
   void MarkLost(const std::string& node, std::string reason, Moment now);
@@ -41,6 +44,9 @@ class Fleet {
   const std::map<std::string, NodeRecord>& nodes() const { return nodes_; }
 
  private:
+  template <class Message>
+  Status TakeMessage(const std::string& node, const Message& message, Moment now);
+
   std::map<std::string, NodeRecord> nodes_;
 };
 

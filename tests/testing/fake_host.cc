@@ -60,6 +60,20 @@ Result<std::vector<host::NamedCounter>> FakeEthtool::Statistics(const std::strin
   return Find(status, statistics, netdev, Code::kUnimplemented);
 }
 
+Result<std::vector<std::string>> FakeEthtool::StatisticNames(const std::string& netdev) {
+  ASSIGN_OR_RETURN(const std::vector<host::NamedCounter> counters, Statistics(netdev));
+  std::vector<std::string> names;
+  for (const host::NamedCounter& counter : counters) names.push_back(counter.name);
+  return names;
+}
+
+Status FakeEthtool::StatisticValues(const std::string& netdev, std::vector<std::uint64_t>& values) {
+  ASSIGN_OR_RETURN(const std::vector<host::NamedCounter> counters, Statistics(netdev));
+  values.clear();
+  for (const host::NamedCounter& counter : counters) values.push_back(counter.value);
+  return {};
+}
+
 Result<host::PauseParameters> FakeEthtool::Pause(const std::string& netdev) {
   return Find(status, pauses, netdev, Code::kUnimplemented);
 }

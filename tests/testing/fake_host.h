@@ -58,6 +58,8 @@ class FakeEthtool final : public host::Ethtool {
 
   Result<host::DriverInfo> Driver(const std::string& netdev) override;
   Result<std::vector<host::NamedCounter>> Statistics(const std::string& netdev) override;
+  Result<std::vector<std::string>> StatisticNames(const std::string& netdev) override;
+  Status StatisticValues(const std::string& netdev, std::vector<std::uint64_t>& values) override;
   Result<host::PauseParameters> Pause(const std::string& netdev) override;
   Result<host::LinkSettings> Link(const std::string& netdev) override;
   Result<std::string> Fec(const std::string& netdev) override;

@@ -14,6 +14,7 @@ WALLS = (
     ("proto/", _SHARED),
     ("agents/host/", _SHARED + ("agents/host/",)),
     ("agents/inspect/", _SHARED + ("agents/host/", "agents/inspect/")),
+    ("agents/counters/", _SHARED + ("agents/host/", "agents/inspect/", "agents/counters/")),
     ("agents/nccl/", _SHARED + ("agents/nccl/",)),
     ("agents/probe/", _SHARED + ("agents/host/", "agents/probe/")),
     ("agents/", _SHARED + ("agents/",)),
@@ -29,8 +30,8 @@ WALLS = (
 OWN = ("base/", "proto/", "fabric/v1/", "agents/", "daemon/", "ctl/", "tests/")
 GENERATED = re.compile(r"fabric/v1/\w+(\.grpc)?\.pb\.h$|google/api/\w+\.pb\.h$")
 
-QUIET = ("proto/", "agents/host/", "agents/inspect/", "agents/nccl/", "daemon/store/",
-         "ctl/") + _PURE
+QUIET = ("proto/", "agents/host/", "agents/inspect/", "agents/counters/", "agents/nccl/",
+         "daemon/store/", "ctl/") + _PURE
 CLOCKLESS = ("agents/nccl/", "daemon/rules/", "daemon/plan/")
 CLOCKLESS_HEADERS = re.compile(
     r"(fstream|filesystem|mutex|shared_mutex|condition_variable|thread|cstdio|unistd\.h|fcntl\.h"

@@ -55,6 +55,7 @@ v1::NodeSnapshot Snapshot(std::uint32_t mtu, std::uint64_t packets) {
 std::string Whole(std::uint32_t mtu, std::uint64_t packets) {
   v1::AgentMessage message;
   *message.mutable_snapshot() = Snapshot(mtu, packets);
+  message.mutable_snapshot()->clear_counters();
   return "send " + ToJson(message, false);
 }
 
@@ -135,6 +136,68 @@ TEST_F(AgentTest, SendsAChangedSettingAtOnceAndWithoutCounters) {
   Stream();
   agent.OnSnapshot(Snapshot(1500, 2), At(milliseconds(100)));
   EXPECT_EQ(output.Take(), Did{MtuChange(1500)});
+}
+
+// One counter, whose value is `value`.
+counters::Table Rx(std::uint64_t number) {
+  counters::Table table{.number = number, .sets = {}};
+  *table.sets.Add() = Snapshot(0, 0).counters(0);
+  return table;
+}
+counters::Sample RxSample(std::uint64_t table, std::uint64_t value) {
+  return {.table = table, .taken_at = {}, .values = {{.value = value}}};
+}
+std::string TableSent(std::uint32_t id, std::uint64_t value) {
+  return Sent(R"({"counter_table":{"table_id":)" + std::to_string(id) +
+              R"(,"sets":[{"netdev":"rail0","counters":[{"name":"rx","value":)" +
+              std::to_string(value) + "}]}]}}");
+}
+std::string SampleSent(std::uint32_t id, std::int64_t delta) {
+  return Sent(R"({"counter_sample":{"table_id":)" + std::to_string(id) +
+              R"(,"taken_at":"1970-01-01T00:00:00Z","index_steps":[0],"deltas":[)" +
+              std::to_string(delta) + "]}}");
+}
+
+TEST_F(AgentTest, CountersAreATableBehindTheSnapshotAndThenSamplesOfWhatHasChanged) {
+  agent.OnCounterTable(Rx(1));
+  agent.OnCounterSample(RxSample(1, 10));
+  agent.OnSnapshot(Snapshot(4200, 1), At({}));
+  agent.Tick(At({}));
+  agent.OnConnected(At({}));
+  output.Take();
+  Welcome({});
+  EXPECT_EQ(output.Take(), (Did{Whole(4200, 1), TableSent(1, 10)}));
+  agent.OnCounterSample(RxSample(1, 10));
+  EXPECT_EQ(output.Take(), Did{}) << "nothing has changed";
+  agent.OnCounterSample(RxSample(1, 12));
+  EXPECT_EQ(output.Take(), Did{SampleSent(1, 2)});
+  agent.OnCounterTable(Rx(2));
+  agent.OnCounterSample(RxSample(2, 3));
+  EXPECT_EQ(output.Take(), Did{TableSent(2, 3)});
+}
+
+TEST_F(AgentTest, ASampleThatHadToWaitIsCarriedByTheNext) {
+  Stream();
+  agent.OnCounterTable(Rx(1));
+  agent.OnCounterSample(RxSample(1, 10));
+  output.Take();
+  output.idle = false;
+  agent.OnCounterSample(RxSample(1, 12));
+  EXPECT_EQ(output.Take(), Did{});
+  output.idle = true;
+  agent.OnCounterSample(RxSample(1, 15));
+  EXPECT_EQ(output.Take(), Did{SampleSent(1, 5)});
+}
+
+TEST_F(AgentTest, ASnapshotRequestBringsTheTableAgain) {
+  Stream();
+  agent.OnCounterTable(Rx(1));
+  agent.OnCounterSample(RxSample(1, 10));
+  output.Take();
+  v1::ControllerMessage request;
+  request.mutable_snapshot_request();
+  agent.OnMessage(request, At(seconds(1)));
+  EXPECT_EQ(output.Take(), (Did{Whole(4200, 1), TableSent(2, 10)}));
 }
 
 TEST_F(AgentTest, AChangeThatHadToWaitIsCarriedByTheNext) {

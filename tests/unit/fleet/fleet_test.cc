@@ -35,18 +35,6 @@ TEST(Fleet, AppliesChanges) {
   EXPECT_EQ(fleet.Find("n1")->reported_at.steady, At(2).steady);
 }
 
-TEST(Fleet, CountersOfANodeAreReplacedAndOfAStrangerIgnored) {
-  Fleet fleet;
-  fleet.Put(testing::LabNode({.number = 1}), At(1));
-  v1::CounterTable table;
-  table.add_sets()->set_netdev("rail0");
-  fleet.SetCounters("n1", table);
-  fleet.SetCounters("n7", table);
-  ASSERT_EQ(fleet.Find("n1")->snapshot.counters_size(), 1);
-  EXPECT_EQ(fleet.Find("n1")->snapshot.counters(0).netdev(), "rail0");
-  EXPECT_EQ(fleet.Find("n7"), nullptr);
-}
-
 TEST(Fleet, RefusesAChangeOfANodeThatHasNotReported) {
   Fleet fleet;
   const Status status = fleet.Change("n7", {}, At(1));

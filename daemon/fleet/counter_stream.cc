@@ -1,0 +1,149 @@
+#include "daemon/fleet/counter_stream.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace fabric::fleet {
+namespace {
+
+// A node with 128 virtual functions has some 10,000 counters.
+constexpr int kSetsMax = 4096;
+constexpr std::uint32_t kCountersMax = 65536;
+constexpr std::size_t kNameBytesMax = 256;
+
+using Indices = google::protobuf::RepeatedField<std::uint32_t>;
+
+bool Fits(const std::string& name) {
+  return name.size() <= kNameBytesMax;
+}
+
+Status CheckTable(const v1::CounterTable& table) {
+  if (table.sets_size() > kSetsMax)
+    return {Code::kInvalidArgument,
+            Format("counter table: expected at most {} sets, saw {}", kSetsMax, table.sets_size())};
+  std::size_t counters = 0;
+  for (const v1::CounterSet& set : table.sets()) {
+    counters += static_cast<std::size_t>(set.counters_size());
+    bool fits = Fits(set.device()) && Fits(set.netdev());
+    for (const v1::Counter& counter : set.counters())
+      fits = fits && Fits(counter.name()) && Fits(counter.unit()) && Fits(counter.neutral());
+    if (!fits)
+      return {Code::kInvalidArgument,
+              Format("counter table: expected names of at most {} bytes", kNameBytesMax)};
+  }
+  if (counters > kCountersMax)
+    return {Code::kInvalidArgument,
+            Format("counter table: expected at most {} counters, saw {}", kCountersMax, counters)};
+  return {};
+}
+
+Status CheckIndices(std::string_view what, const Indices& indices, std::uint32_t counters) {
+  // Each once at most: also a bound of their number.
+  std::uint64_t next = 0;
+  for (const std::uint32_t index : indices) {
+    if (index < next || index >= counters)
+      return {
+          Code::kInvalidArgument,
+          Format("counter sample: expected {} to ascend below {}, saw {}", what, counters, index)};
+    next = std::uint64_t{index} + 1;
+  }
+  return {};
+}
+
+}  // namespace
+
+Status CounterStream::Take(const v1::CounterTable& table, v1::NodeSnapshot& snapshot) {
+  RETURN_IF_ERROR(CheckTable(table));
+  starts_.clear();
+  lost_.clear();
+  std::uint32_t counters = 0;
+  for (const v1::CounterSet& set : table.sets()) {
+    starts_.push_back(counters);
+    counters += static_cast<std::uint32_t>(set.counters_size());
+  }
+  starts_.push_back(counters);
+  table_id_ = table.table_id();
+  *snapshot.mutable_counters() = table.sets();
+  return {};
+}
+
+Status CounterStream::Check(const v1::CounterSample& sample) const {
+  const std::uint32_t counters = starts_.back();
+  if (sample.index_steps_size() != sample.deltas_size())
+    return {Code::kInvalidArgument,
+            Format("counter sample: expected as many deltas as indices, saw {} and {}",
+                   sample.deltas_size(), sample.index_steps_size())};
+  std::uint64_t index = 0;
+  for (int i = 0; i < sample.index_steps_size(); ++i) {
+    index += sample.index_steps(i);
+    if ((i > 0 && sample.index_steps(i) == 0) || index >= counters)
+      return {
+          Code::kInvalidArgument,
+          Format("counter sample: expected indices to ascend below {}, saw {}", counters, index)};
+  }
+  RETURN_IF_ERROR(CheckIndices("resets", sample.resets(), counters));
+  RETURN_IF_ERROR(CheckIndices("saturated", sample.saturated(), counters));
+  return CheckIndices("lost", sample.lost(), counters);
+}
+
+bool CounterStream::IsLost(std::uint32_t index) const {
+  return std::binary_search(lost_.begin(), lost_.end(), index);
+}
+
+// Of an index below the table's size that is not lost.
+v1::Counter& CounterStream::At(std::uint32_t index, v1::NodeSnapshot& snapshot) const {
+  const auto next_set = std::upper_bound(starts_.begin(), starts_.end(), index);
+  const std::uint32_t start = *(next_set - 1);
+  const auto gone_of_set = std::lower_bound(lost_.begin(), lost_.end(), index) -
+                           std::lower_bound(lost_.begin(), lost_.end(), start);
+  const auto set = static_cast<int>(next_set - starts_.begin()) - 1;
+  const auto place = static_cast<int>(index - start) - static_cast<int>(gone_of_set);
+  return *snapshot.mutable_counters(set)->mutable_counters(place);
+}
+
+Status CounterStream::Take(const v1::CounterSample& sample, v1::NodeSnapshot& snapshot) {
+  if (!table_id_ || *table_id_ != sample.table_id())
+    return {Code::kFailedPrecondition,
+            Format("counter sample: of table {}, which is not the last", sample.table_id())};
+  RETURN_IF_ERROR(Check(sample));
+  std::uint32_t index = 0;
+  for (int i = 0; i < sample.index_steps_size(); ++i) {
+    index += sample.index_steps(i);
+    if (IsLost(index)) continue;
+    v1::Counter& counter = At(index, snapshot);
+    counter.set_value(counter.value() + static_cast<std::uint64_t>(sample.deltas(i)));
+  }
+  for (const std::uint32_t reset : sample.resets())
+    if (!IsLost(reset)) At(reset, snapshot).set_saturated(false);
+  for (const std::uint32_t saturated : sample.saturated())
+    if (!IsLost(saturated)) At(saturated, snapshot).set_saturated(true);
+  Lose(sample, snapshot);
+  return {};
+}
+
+// One pass over all sets, however much is lost at once.
+void CounterStream::Lose(const v1::CounterSample& sample, v1::NodeSnapshot& snapshot) {
+  if (sample.lost().empty()) return;
+  std::vector<bool> gone(starts_.back(), false);
+  for (const std::uint32_t index : sample.lost()) gone[index] = true;
+  for (int set = 0; set < snapshot.counters_size(); ++set) {
+    auto& counters = *snapshot.mutable_counters(set)->mutable_counters();
+    int from = 0;
+    int kept = 0;
+    const auto number = static_cast<std::size_t>(set);
+    for (std::uint32_t index = starts_[number]; index < starts_[number + 1]; ++index) {
+      if (IsLost(index)) continue;
+      if (!gone[index]) counters.SwapElements(kept++, from);
+      ++from;
+    }
+    counters.DeleteSubrange(kept, from - kept);
+  }
+  for (const std::uint32_t index : lost_) gone[index] = true;
+  lost_.clear();
+  for (std::uint32_t index = 0; index < gone.size(); ++index)
+    if (gone[index]) lost_.push_back(index);
+}
+
+}  // namespace fabric::fleet
