@@ -6,6 +6,7 @@
 #include "agents/host/dcb_netlink.h"
 #include "agents/host/ethtool.h"
 #include "agents/host/nvml.h"
+#include "agents/host/platform.h"
 #include "agents/host/rdma_netlink.h"
 #include "agents/host/sysfs.h"
 #include "agents/host/verbs.h"
@@ -19,6 +20,7 @@ struct Host {
   RdmaNetlink& rdma;
   DcbNetlink& dcb;
   Ethtool& ethtool;
+  Platform& platform;
   AddressNetlink& addresses;
   Verbs& verbs;
   GpuManagement& gpu_management;

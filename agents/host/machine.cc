@@ -12,6 +12,7 @@ Machine::Machine(Dir root) : root_(std::make_unique<const Dir>(std::move(root)))
   rdma_ = captured ? NoRdmaNetlink() : OpenRdmaNetlink();
   dcb_ = captured ? NoDcbNetlink() : OpenDcbNetlink();
   ethtool_ = captured ? NoEthtool() : OpenEthtool();
+  platform_ = captured ? NoPlatform() : OpenPlatform();
   addresses_ = captured ? NoAddressNetlink() : OpenAddressNetlink();
   verbs_ = captured ? NoVerbs() : OpenVerbs();
   gpu_management_ = captured ? NoGpuManagement() : OpenGpuManagement();
@@ -23,6 +24,7 @@ Host Machine::host() {
           .rdma = *rdma_,
           .dcb = *dcb_,
           .ethtool = *ethtool_,
+          .platform = *platform_,
           .addresses = *addresses_,
           .verbs = *verbs_,
           .gpu_management = *gpu_management_};

@@ -25,6 +25,7 @@ class Machine final : public HostOwner {
   std::unique_ptr<RdmaNetlink> rdma_;
   std::unique_ptr<DcbNetlink> dcb_;
   std::unique_ptr<Ethtool> ethtool_;
+  std::unique_ptr<Platform> platform_;
   std::unique_ptr<AddressNetlink> addresses_;
   std::unique_ptr<Verbs> verbs_;
   std::unique_ptr<GpuManagement> gpu_management_;

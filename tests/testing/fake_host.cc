@@ -103,16 +103,28 @@ Result<host::GpuManagementInfo> FakeGpuManagement::Read() {
   return info;
 }
 
+Result<host::ClockState> FakePlatform::Clock() {
+  if (!status.ok()) return status;
+  return clock;
+}
+
+Result<std::string> FakePlatform::Hypervisor() {
+  if (!status.ok()) return status;
+  return hypervisor;
+}
+
 FakeHost::FakeHost(const std::string& root_path) : root(OpenRoot(root_path)) {}
 
 host::Host FakeHost::host() {
-  const bool live = rdma.status.ok() || dcb.status.ok() || ethtool.status.ok() ||
-                    addresses.status.ok() || verbs.status.ok() || gpu_management.status.ok();
+  const bool live = platform.status.ok() || rdma.status.ok() || dcb.status.ok() ||
+                    ethtool.status.ok() || addresses.status.ok() || verbs.status.ok() ||
+                    gpu_management.status.ok();
   return {.root = root,
           .captured = !live,
           .rdma = rdma,
           .dcb = dcb,
           .ethtool = ethtool,
+          .platform = platform,
           .addresses = addresses,
           .verbs = verbs,
           .gpu_management = gpu_management};

@@ -95,6 +95,16 @@ class FakeGpuManagement final : public host::GpuManagement {
   Result<host::GpuManagementInfo> Read() override;
 };
 
+class FakePlatform final : public host::Platform {
+ public:
+  Status status = NotLive();
+  host::ClockState clock;
+  std::string hypervisor = "none";
+
+  Result<host::ClockState> Clock() override;
+  Result<std::string> Hypervisor() override;
+};
+
 struct FakeHost {
   explicit FakeHost(const std::string& root_path);  // Throws when it cannot be opened.
 
@@ -105,6 +115,7 @@ struct FakeHost {
   FakeRdmaNetlink rdma;
   FakeDcbNetlink dcb;
   FakeEthtool ethtool;
+  FakePlatform platform;
   FakeAddressNetlink addresses;
   FakePortVerbs verbs;
   FakeGpuManagement gpu_management;

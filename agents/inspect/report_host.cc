@@ -1,0 +1,132 @@
+#include "agents/inspect/report_host.h"
+
+#include <vector>
+
+#include "agents/inspect/report_table.h"
+
+namespace fabric::inspect {
+namespace {
+
+std::string Bytes(std::uint64_t bytes) {
+  constexpr std::uint64_t kKib = 1024;
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  while (unit + 1 < std::size(kUnits) && bytes >= kKib && bytes % kKib == 0) {
+    bytes /= kKib;
+    ++unit;
+  }
+  return Format("{} {}", bytes, kUnits[unit]);
+}
+
+std::string LimitText(bool there, const v1::MemoryLimit& limit) {
+  if (!there) return std::string(kAbsent);
+  const auto side = [](bool has, std::uint64_t bytes) {
+    return has ? Bytes(bytes) : std::string("no limit");
+  };
+  if (limit.unlimited()) return Format("unlimited, by {}", limit.source());
+  return Format("soft {}, hard {}, by {}", side(limit.has_soft_bytes(), limit.soft_bytes()),
+                side(limit.has_hard_bytes(), limit.hard_bytes()), limit.source());
+}
+
+std::string_view StackName(v1::RdmaStack stack) {
+  switch (stack) {
+    case v1::RDMA_STACK_INBOX: return "inbox";
+    case v1::RDMA_STACK_OFED: return "OFED";
+    default: return kAbsent;
+  }
+}
+
+std::string StackText(const v1::HostFacts& host) {
+  std::string text(host.has_rdma_stack() ? StackName(host.rdma_stack()) : kAbsent);
+  if (host.has_rdma_stack_version()) text += " " + host.rdma_stack_version();
+  if (!host.rdma_stack_reason().empty()) text += Format(" ({})", host.rdma_stack_reason());
+  return text;
+}
+
+std::string IommuText(const v1::HostFacts& host) {
+  if (!host.has_iommu_present()) return std::string(kAbsent);
+  if (!host.iommu_present()) return "none";
+  return "present, " + (host.has_iommu_default_type() ? host.iommu_default_type()
+                                                      : std::string("default type not known"));
+}
+
+std::string NetnsText(const v1::HostFacts& host) {
+  switch (host.rdma_netns_mode()) {
+    case v1::RDMA_NETNS_MODE_SHARED: return "shared";
+    case v1::RDMA_NETNS_MODE_EXCLUSIVE: return "exclusive";
+    default: return std::string(kAbsent);
+  }
+}
+
+std::string ClockText(const v1::NodeSnapshot& snapshot) {
+  const v1::TimeSync& clock = snapshot.time_sync();
+  if (!clock.has_synchronized()) return std::string(kAbsent);
+  std::string text = clock.synchronized() ? "synchronized" : "not synchronized";
+  if (clock.has_offset_seconds()) text += Format(", offset {:g} s", clock.offset_seconds());
+  if (clock.has_max_error_seconds())
+    text += Format(", error at most {:g} s", clock.max_error_seconds());
+  return text;
+}
+
+// "512 x 2 MiB (node 0: 256, node 1: 256)"
+std::string HugePagesText(const v1::HostFacts& host) {
+  std::vector<std::string> sizes;
+  for (const v1::HugePages& whole : host.hugepages()) {
+    if (whole.has_numa_node()) continue;
+    std::string text =
+        Format("{} x {}", NumberIf(whole.has_total(), whole.total()), Bytes(whole.page_bytes()));
+    std::vector<std::string> nodes;
+    for (const v1::HugePages& part : host.hugepages())
+      if (part.has_numa_node() && part.page_bytes() == whole.page_bytes() && part.total() > 0)
+        nodes.push_back(Format("node {}: {}", part.numa_node(), part.total()));
+    if (!nodes.empty()) text += Format(" ({})", Join(nodes, ", "));
+    sizes.push_back(text);
+  }
+  return OrAbsent(Join(sizes, ", "));
+}
+
+std::string ModulesText(const v1::HostFacts& host) {
+  Section section("Kernel modules", {"MODULE", "VERSION", "OUT OF TREE", "USED BY"});
+  for (const v1::KernelModule& module : host.modules())
+    section.Row({module.name(), OrAbsent(module.version()),
+                 !module.has_out_of_tree() ? std::string(kAbsent)
+                 : module.out_of_tree()    ? "yes"
+                                           : "no",
+                 OrAbsent(Join({module.used_by().begin(), module.used_by().end()}, " "))});
+  return section.Text("none of RDMA, NICs or GPUs");
+}
+
+std::string SysctlsText(const v1::HostFacts& host) {
+  Section section("Sysctls", {"NAME", "VALUE"});
+  for (const v1::Sysctl& sysctl : host.sysctls()) section.Row({sysctl.name(), sysctl.value()});
+  return section.Text("none were read");
+}
+
+}  // namespace
+
+std::string HostText(const v1::NodeSnapshot& snapshot) {
+  const v1::HostFacts& host = snapshot.host();
+  Section section("Host", {"PRODUCT", OrAbsent(host.product())});
+  section.Row({"VIRTUALIZATION", OrAbsent(host.virtualization())});
+  section.Row({"DISTRIBUTION", OrAbsent(host.distribution())});
+  section.Row({"KERNEL", OrAbsent(host.kernel_version())});
+  section.Row({"COMMAND LINE", OrAbsent(host.kernel_command_line())});
+  section.Row({"RDMA STACK", StackText(host)});
+  section.Row({"RDMA NETNS MODE", NetnsText(host)});
+  section.Row(
+      {"MEMORY", host.has_memory_bytes() ? Bytes(host.memory_bytes()) : std::string(kAbsent)});
+  section.Row({"NUMA NODES", NumberIf(host.has_numa_nodes(), host.numa_nodes())});
+  section.Row({"HUGEPAGES", HugePagesText(host)});
+  section.Row({"IOMMU", IommuText(host)});
+  section.Row({"MEMLOCK, AGENT", LimitText(host.has_agent_memlock(), host.agent_memlock())});
+  section.Row(
+      {"MEMLOCK, USERS", LimitText(host.has_default_user_memlock(), host.default_user_memlock())});
+  section.Row({"MEMLOCK, SERVICES",
+               LimitText(host.has_default_service_memlock(), host.default_service_memlock())});
+  section.Row({"CGROUP RDMA", OrAbsent(host.rdma_cgroup_limits())});
+  section.Row({"CGROUP DEVICES", OrAbsent(host.device_cgroup())});
+  section.Row({"CLOCK", ClockText(snapshot)});
+  return section.Text("") + ModulesText(host) + SysctlsText(host);
+}
+
+}  // namespace fabric::inspect
