@@ -270,8 +270,9 @@ TEST(HostLimits, SysctlsAreThoseOfAllAndOfRdmaNetdevs) {
       .File("proc/sys/net/ipv4/conf/all/arp_ignore", "1\n")
       .File("proc/sys/net/ipv4/conf/eth0/arp_ignore", "2\n")
       .File("proc/sys/net/ipv4/conf/docker0/arp_ignore", "0\n");
+  const v1::NodeSnapshot snapshot = node.Inspected();
   std::vector<std::string> seen;
-  for (const v1::Sysctl& sysctl : node.Inspected().host().sysctls())
+  for (const v1::Sysctl& sysctl : snapshot.host().sysctls())
     seen.push_back(sysctl.name() + "=" + sysctl.value());
   EXPECT_THAT(seen, ElementsAre("net.ipv4.conf.all.arp_ignore=1", "net.ipv4.conf.eth0.arp_ignore=2",
                                 "net.ipv4.tcp_ecn=2"));
