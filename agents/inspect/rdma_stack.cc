@@ -49,10 +49,10 @@ std::map<std::string, v1::KernelModule> ReadModules(const Host& host, const Gaps
     v1::KernelModule& module = modules[name];
     if (module.has_out_of_tree()) continue;
     const Result<std::string> taint = dir->Text(name + "/taint");
-    // Only a module that was loaded has it and is in proc/modules; others are part of the kernel.
+    // Only a module that was loaded has it; others are part of the kernel. Captures leave files out.
     if (taint.ok())
       module.set_out_of_tree(taint->find(kOutOfTree) != std::string::npos);
-    else if (listed.ok() && !listed->empty())
+    else if (!host.captured)
       module.set_out_of_tree(false);
     const Result<Dir> holders = dir->Sub(name + "/holders");
     const Result<std::vector<std::string>> users =

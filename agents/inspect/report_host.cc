@@ -113,8 +113,10 @@ std::string HostText(const v1::NodeSnapshot& snapshot) {
   section.Row({"COMMAND LINE", OrAbsent(host.kernel_command_line())});
   section.Row({"RDMA STACK", StackText(host)});
   section.Row({"RDMA NETNS MODE", NetnsText(host)});
-  section.Row(
-      {"MEMORY", host.has_memory_bytes() ? Bytes(host.memory_bytes()) : std::string(kAbsent)});
+  constexpr double kGib = 1U << 30;
+  section.Row({"MEMORY", host.has_memory_bytes()
+                             ? Format("{:.1f} GiB", static_cast<double>(host.memory_bytes()) / kGib)
+                             : std::string(kAbsent)});
   section.Row({"NUMA NODES", NumberIf(host.has_numa_nodes(), host.numa_nodes())});
   section.Row({"HUGEPAGES", HugePagesText(host)});
   section.Row({"IOMMU", IommuText(host)});
