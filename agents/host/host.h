@@ -5,6 +5,8 @@
 #include "agents/host/address_netlink.h"
 #include "agents/host/dcb_netlink.h"
 #include "agents/host/ethtool.h"
+#include "agents/host/kernel_log.h"
+#include "agents/host/lldp.h"
 #include "agents/host/nvml.h"
 #include "agents/host/platform.h"
 #include "agents/host/rdma_netlink.h"
@@ -21,6 +23,8 @@ struct Host {
   DcbNetlink& dcb;
   Ethtool& ethtool;
   Platform& platform;
+  KernelLog& kernel_log;
+  Lldp& lldp;
   AddressNetlink& addresses;
   Verbs& verbs;
   GpuManagement& gpu_management;

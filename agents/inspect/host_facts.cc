@@ -208,6 +208,8 @@ extern const Inspector host_facts = {
     .name = kName,
     .doc = "Kernel, distribution, memory, hugepages, NUMA nodes, IOMMU, product, virtualization.",
     .inspect = InspectHostFacts,
+    .wakes = EventKind::kHotplug | EventKind::kCheck,
+    .owns = "host",
 };
 
 }  // namespace fabric::inspect

@@ -166,6 +166,8 @@ extern const Inspector host_limits = {
     .name = kName,
     .doc = "Limits of locked memory and of cgroups, and the sysctls that matter to RDMA.",
     .inspect = InspectHostLimits,
+    .wakes = EventKind::kHotplug | EventKind::kCheck,
+    .owns = "host",
 };
 
 }  // namespace fabric::inspect

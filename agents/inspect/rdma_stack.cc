@@ -49,7 +49,8 @@ std::map<std::string, v1::KernelModule> ReadModules(const Host& host, const Gaps
     v1::KernelModule& module = modules[name];
     if (module.has_out_of_tree()) continue;
     const Result<std::string> taint = dir->Text(name + "/taint");
-    // Only a module that was loaded has it; others are part of the kernel. Captures leave files out.
+    // Only a module that was loaded has it; others are part of the kernel. Captures leave files
+    // out.
     if (taint.ok())
       module.set_out_of_tree(taint->find(kOutOfTree) != std::string::npos);
     else if (!host.captured)
@@ -141,6 +142,8 @@ extern const Inspector rdma_stack = {
     .name = kName,
     .doc = "Kernel modules of RDMA, NICs and GPUs; whether the RDMA stack is OFED's or inbox.",
     .inspect = InspectRdmaStack,
+    .wakes = EventKind::kModule | EventKind::kCheck,
+    .owns = "host",
 };
 
 }  // namespace fabric::inspect

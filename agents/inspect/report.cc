@@ -108,7 +108,8 @@ std::string GapsText(const v1::NodeSnapshot& snapshot) {
 std::string Report(const v1::NodeSnapshot& snapshot) {
   std::string text = NodeText(snapshot) + DevicesText(snapshot) + PortsText(snapshot) +
                      LosslessText(snapshot) + GidsText(snapshot) + NetdevsText(snapshot) +
-                     PciText(snapshot) + HostText(snapshot) + GapsText(snapshot);
+                     PciText(snapshot) + HostText(snapshot) + LldpText(snapshot) +
+                     KernelLogText(snapshot) + GapsText(snapshot);
   text.pop_back();  // The blank line after the last section.
   return text;
 }

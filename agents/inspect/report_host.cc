@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "agents/inspect/report_table.h"
+#include "proto/timestamps.h"
 
 namespace fabric::inspect {
 namespace {
@@ -102,6 +103,32 @@ std::string SysctlsText(const v1::HostFacts& host) {
   return section.Text("none were read");
 }
 
+std::string SharesText(const v1::LldpEts& ets) {
+  constexpr std::uint32_t kStrict = 0;
+  std::vector<std::string> shares;
+  for (int tc = 0; tc < ets.tc_bandwidth_percent_size() && tc < ets.tc_algorithm_size(); ++tc)
+    shares.push_back(ets.tc_algorithm(tc) == kStrict ? "s"
+                                                     : Format("{}", ets.tc_bandwidth_percent(tc)));
+  return OrAbsent(Join(shares, " "));
+}
+
+// The priority that the switch wants RoCE v2 to have.
+std::string RocePriority(const v1::LldpNeighbor& neighbor) {
+  constexpr std::uint32_t kUdp = 3;
+  constexpr std::uint32_t kTcpOrUdp = 4;
+  constexpr std::uint32_t kRoceV2 = 4791;
+  for (const v1::LldpApp& app : neighbor.applications())
+    if (app.protocol() == kRoceV2 && (app.selector() == kUdp || app.selector() == kTcpOrUdp))
+      return Format("{}", app.priority());
+  return std::string(kAbsent);
+}
+
+std::string_view SeverityName(std::uint32_t severity) {
+  constexpr std::string_view kNames[] = {"emergency", "alert",  "critical", "error",
+                                         "warning",   "notice", "info",     "debug"};
+  return severity < std::size(kNames) ? kNames[severity] : kAbsent;
+}
+
 }  // namespace
 
 std::string HostText(const v1::NodeSnapshot& snapshot) {
@@ -129,6 +156,31 @@ std::string HostText(const v1::NodeSnapshot& snapshot) {
   section.Row({"CGROUP DEVICES", OrAbsent(host.device_cgroup())});
   section.Row({"CLOCK", ClockText(snapshot)});
   return section.Text("") + ModulesText(host) + SysctlsText(host);
+}
+
+std::string LldpText(const v1::NodeSnapshot& snapshot) {
+  Section section("LLDP neighbours",
+                  {"NETDEV", "SYSTEM", "PORT", "PORT DESCRIPTION", "CHASSIS", "VLAN", "MAX FRAME",
+                   "PFC", "ETS PERCENT", "UDP 4791", "SINCE"});
+  for (const v1::LldpNeighbor& neighbor : snapshot.lldp_neighbors())
+    section.Row(
+        {neighbor.netdev(), OrAbsent(neighbor.system_name()), OrAbsent(neighbor.port_id()),
+         OrAbsent(neighbor.port_description()), OrAbsent(neighbor.chassis_id()),
+         NumberIf(neighbor.has_port_vlan_id(), neighbor.port_vlan_id()),
+         NumberIf(neighbor.has_max_frame_bytes(), neighbor.max_frame_bytes()),
+         neighbor.has_pfc() ? PriorityMask(neighbor.pfc().enabled_mask()) : std::string(kAbsent),
+         neighbor.has_ets_configuration() ? SharesText(neighbor.ets_configuration())
+                                          : std::string(kAbsent),
+         RocePriority(neighbor), ToString(neighbor.heard_at())});
+  return section.Text("none heard (they speak every 30 s: --lldp-wait 35)");
+}
+
+std::string KernelLogText(const v1::NodeSnapshot& snapshot) {
+  Section section("Kernel log", {"LAST", "COUNT", "CATEGORY", "SEVERITY", "LINE"});
+  for (const v1::KernelLogLine& line : snapshot.kernel_log())
+    section.Row({ToString(line.last_at()), Format("{}", line.count()), line.category(),
+                 std::string(SeverityName(line.severity())), line.text()});
+  return section.Text("nothing of RDMA, NICs, GPUs, PCIe or IOMMU");
 }
 
 }  // namespace fabric::inspect

@@ -7,6 +7,8 @@
 
 namespace fabric::inspect {
 
-std::string HostText(const v1::NodeSnapshot& snapshot);  // Host, its hugepages, modules, sysctls
+std::string HostText(const v1::NodeSnapshot& snapshot);  // Host, its modules, its sysctls
+std::string LldpText(const v1::NodeSnapshot& snapshot);
+std::string KernelLogText(const v1::NodeSnapshot& snapshot);
 
 }  // namespace fabric::inspect

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -105,6 +106,23 @@ class FakePlatform final : public host::Platform {
   Result<std::string> Hypervisor() override;
 };
 
+class FakeKernelLog final : public host::KernelLog {
+ public:
+  Status status = NotLive();
+  host::KernelLogView view;
+
+  Result<host::KernelLogView> Read() override;
+};
+
+class FakeLldp final : public host::Lldp {
+ public:
+  Status status = NotLive();
+  host::LldpView view;
+  std::vector<std::string> listened;  // Netdevs of the last call
+
+  Result<host::LldpView> Neighbors(std::span<const std::string> netdevs) override;
+};
+
 struct FakeHost {
   explicit FakeHost(const std::string& root_path);  // Throws when it cannot be opened.
 
@@ -116,6 +134,8 @@ struct FakeHost {
   FakeDcbNetlink dcb;
   FakeEthtool ethtool;
   FakePlatform platform;
+  FakeKernelLog kernel_log;
+  FakeLldp lldp;
   FakeAddressNetlink addresses;
   FakePortVerbs verbs;
   FakeGpuManagement gpu_management;
