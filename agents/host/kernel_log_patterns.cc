@@ -83,6 +83,10 @@ constexpr Writer kWriters[] = {
     {"AMD-Vi", {.category = "iommu"}},
 };
 
+// What the kernel would have called an error, where a file does not say it. In small letters.
+constexpr std::string_view kErrors[] = {"error",   "fail",      "fallen off", "fatal",
+                                        "timeout", "timed out", "syndrome",   "time out"};
+
 // In small letters.
 constexpr std::string_view kTrouble[] = {
     "assert",      "bad ",         "cannot",    "corrupt",      "couldn't",       "error",
@@ -124,8 +128,11 @@ std::optional<LogPattern> MatchLogLine(const KernelLine& line) {
     if (!text.starts_with(writer.beginning)) continue;
     if (ContainsAny(text, kHarmless)) return std::nullopt;
     const bool grave = line.severity && *line.severity <= kWarning;
-    if (!grave && !ContainsAny(SmallLetters(text), kTrouble)) return std::nullopt;
-    return writer.pattern;
+    const std::string small = SmallLetters(text);
+    if (!grave && !ContainsAny(small, kTrouble)) return std::nullopt;
+    LogPattern pattern = writer.pattern;
+    if (ContainsAny(small, kErrors)) pattern.severity = kError;
+    return pattern;
   }
   return std::nullopt;
 }

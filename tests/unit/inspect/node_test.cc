@@ -111,13 +111,13 @@ TEST(Catalog, EveryInspectorHasANameAndASentence) {
     names.emplace_back(inspector->name);
     EXPECT_THAT(std::string(inspector->doc), HasSubstr(" "));
   }
-  EXPECT_THAT(names, ElementsAre("host_identity", "rdma_devices", "gids", "netdev_map",
-                                 "net_interfaces", "rdma_ports", "dcb", "global_pause",
-                                 "congestion_control", "pfc_storm_prevention", "roce_defaults",
-                                 "port_counters", "hw_counters", "pause_counters", "gpus",
-                                 "pci_functions", "gpu_nic_paths", "peer_memory", "nvlinks",
-                                 "host_facts", "host_limits", "rdma_stack", "kernel_log",
-                                 "time_sync", "lldp"));
+  EXPECT_THAT(
+      names,
+      ElementsAre("host_identity", "rdma_devices", "gids", "netdev_map", "net_interfaces",
+                  "rdma_ports", "dcb", "global_pause", "congestion_control", "pfc_storm_prevention",
+                  "roce_defaults", "port_counters", "hw_counters", "pause_counters", "gpus",
+                  "pci_functions", "gpu_nic_paths", "peer_memory", "nvlinks", "host_facts",
+                  "host_limits", "rdma_stack", "kernel_log", "time_sync", "lldp"));
 }
 
 TEST(Catalog, ThePageSaysOfEachInspectorWhatItSaysOfItself) {
