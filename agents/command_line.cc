@@ -36,6 +36,11 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   CLI::App& inspect = *app.add_subcommand("inspect", "Print what this machine looks like.");
   inspect.add_option("-o,--output", line.output, "table, json or yaml")
       ->check(CLI::IsMember({"table", "json", "yaml"}));
+  constexpr std::uint32_t kLldpWaitMax = 600;
+  inspect
+      .add_option("--lldp-wait", line.lldp_wait_s,
+                  "Seconds to wait for LLDP frames, which switches send every 30 s")
+      ->check(CLI::Range(std::uint32_t{0}, kLldpWaitMax));
   CLI::App& map = *app.add_subcommand("ibdev2netdev", "Print which netdev each RDMA port has.");
   map.add_flag("-v,--verbose", line.verbose, "With PCI address, part and firmware");
   CLI::App& metrics = *app.add_subcommand("metrics", "Print the metrics of this machine once.");

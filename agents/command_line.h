@@ -1,6 +1,7 @@
 // The words after `fabric-agent`.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct CommandLine {
   std::string output;             // Of inspect: table, json, yaml; of nccl-env: env, table, json
   std::string compat = "none";    // Of metrics: none, node-exporter
   bool verbose = false;           // Of ibdev2netdev
+  std::uint32_t lldp_wait_s = 0;  // Of inspect
   std::vector<std::string> rest;  // Of run: its settings
   std::string help;               // Of kHelp: what to print
 };

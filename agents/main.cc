@@ -135,9 +135,10 @@ class ControllerSide {
 };
 
 // Each thread that inspects opens the machine for itself.
-inspect::Inspection::OpenMachine Opener(const std::string& root) {
-  return [root]() -> Result<std::unique_ptr<host::HostOwner>> {
-    ASSIGN_OR_RETURN(host::Machine machine, host::Machine::Open(root));
+inspect::Inspection::OpenMachine Opener(const std::string& root,
+                                        const host::MachineOptions& options = {}) {
+  return [root, options]() -> Result<std::unique_ptr<host::HostOwner>> {
+    ASSIGN_OR_RETURN(host::Machine machine, host::Machine::Open(root, options));
     return std::unique_ptr<host::HostOwner>(std::make_unique<host::Machine>(std::move(machine)));
   };
 }
@@ -279,7 +280,11 @@ int PrintOnce(const CommandLine& line) {
     return Fail(machine.status().In("--root"), kUsage);
   const SystemClock clock;
   const SteadyTime begin = clock.Now().steady;
-  inspect::Inspection inspection({}, clock, Opener(line.root));
+  const std::chrono::seconds lldp_wait(line.lldp_wait_s);
+  inspect::InspectionOptions options;
+  options.answer_max += lldp_wait;
+  options.inspector_max += lldp_wait;
+  inspect::Inspection inspection(options, clock, Opener(line.root, {.lldp_patience = lldp_wait}));
   const auto snapshot = inspection.Inspect(host::EventSet::All());
   const Duration took = clock.Now().steady - begin;
   const int exit_status = line.command == Command::kNcclEnv ? PrintNcclEnv(line, *snapshot)

@@ -5,7 +5,10 @@
 #include "agents/host/address_netlink.h"
 #include "agents/host/dcb_netlink.h"
 #include "agents/host/ethtool.h"
+#include "agents/host/kernel_log.h"
+#include "agents/host/lldp.h"
 #include "agents/host/nvml.h"
+#include "agents/host/platform.h"
 #include "agents/host/rdma_netlink.h"
 #include "agents/host/sysfs.h"
 #include "agents/host/verbs.h"
@@ -19,6 +22,9 @@ struct Host {
   RdmaNetlink& rdma;
   DcbNetlink& dcb;
   Ethtool& ethtool;
+  Platform& platform;
+  KernelLog& kernel_log;
+  Lldp& lldp;
   AddressNetlink& addresses;
   Verbs& verbs;
   GpuManagement& gpu_management;

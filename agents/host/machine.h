@@ -8,23 +8,30 @@
 
 namespace fabric::host {
 
+struct MachineOptions {
+  Duration lldp_patience{};  // See OpenLldp().
+};
+
 class Machine final : public HostOwner {
  public:
   // "/" is the live machine. Any other root is a captured tree: only its files can be read, all
   // that a live kernel would have to say is UNIMPLEMENTED. NOT_FOUND when there is no such
   // directory.
-  static Result<Machine> Open(const std::string& root);
+  static Result<Machine> Open(const std::string& root, const MachineOptions& options = {});
 
   // Stays valid when the Machine moves, until it is destroyed.
   Host host() override;
 
  private:
-  explicit Machine(Dir root);
+  Machine(Dir root, const MachineOptions& options);
 
   std::unique_ptr<const Dir> root_;
   std::unique_ptr<RdmaNetlink> rdma_;
   std::unique_ptr<DcbNetlink> dcb_;
   std::unique_ptr<Ethtool> ethtool_;
+  std::unique_ptr<Platform> platform_;
+  std::unique_ptr<KernelLog> kernel_log_;
+  std::unique_ptr<Lldp> lldp_;
   std::unique_ptr<AddressNetlink> addresses_;
   std::unique_ptr<Verbs> verbs_;
   std::unique_ptr<GpuManagement> gpu_management_;

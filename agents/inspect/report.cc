@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "agents/inspect/report_devices.h"
+#include "agents/inspect/report_host.h"
 #include "agents/inspect/report_lossless.h"
 #include "agents/inspect/report_pci.h"
 #include "agents/inspect/report_table.h"
@@ -109,6 +110,7 @@ std::string Report(const v1::NodeSnapshot& snapshot) {
   std::string text = NodeText(snapshot) + DevicesText(snapshot) + FunctionsText(snapshot) +
                      PortsText(snapshot) + LosslessText(snapshot) + GidsText(snapshot) +
                      NetdevsText(snapshot) + StacksText(snapshot) + PciText(snapshot) +
+                     HostText(snapshot) + LldpText(snapshot) + KernelLogText(snapshot) +
                      GapsText(snapshot);
   text.pop_back();  // The blank line after the last section.
   return text;

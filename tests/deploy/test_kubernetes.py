@@ -57,7 +57,8 @@ class TestKubernetes(DeployTest):
         self.assertIn({"operator": "Exists"}, pod["tolerations"])
         devices = [volume["hostPath"]["path"] for volume in pod["volumes"]]
         self.assertIn("/dev/infiniband", devices)
-        self.assertIn("IPC_LOCK", pod["containers"][0]["securityContext"]["capabilities"]["add"])
+        self.assertEqual(["IPC_LOCK", "NET_RAW", "SYSLOG"],
+                         pod["containers"][0]["securityContext"]["capabilities"]["add"])
 
     def test_mounts_are_of_volumes(self):
         for name, pod in self.pods().items():

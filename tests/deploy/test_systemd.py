@@ -60,6 +60,22 @@ class TestSystemd(DeployTest):
                 self.assertIsNotNone(exposure, printed)
                 self.assertLess(float(exposure[1]), EXPOSURE_MAX, printed)
 
+    def test_agent_may_do_what_its_inspectors_need_and_no_more(self):
+        text = unit_text("fabric-agent")
+        self.assertEqual(["CAP_SYSLOG CAP_NET_RAW"], values(text, "CapabilityBoundingSet"))
+        self.assertEqual(["CAP_SYSLOG CAP_NET_RAW"], values(text, "AmbientCapabilities"))
+        self.assertIn("AF_PACKET", values(text, "RestrictAddressFamilies")[0].split())
+        self.assertIn("/dev/kmsg r", values(text, "DeviceAllow"))
+        # These hide /dev/kmsg and forbid adjtimex(2), whatever the capabilities are.
+        self.assertEqual(["no"], values(text, "ProtectKernelLogs"))
+        self.assertEqual(["no"], values(text, "ProtectClock"))
+        self.assertIn("adjtimex clock_adjtime", values(text, "SystemCallFilter"))
+        page = (DEPLOY.parent / "docs" / "OPERATIONS.md").read_text()
+        deep = (DEPLOY / "systemd" / "fabric-agent-deep.conf").read_text()
+        for capability in " ".join([*values(text, "AmbientCapabilities"),
+                                    *values(deep, "AmbientCapabilities")]).split():
+            self.assertIn(f"| `{capability}` |", page, "what it is for")
+
     def test_programs_take_the_settings(self):
         """The arguments of ExecStart, with the file that they name in /etc/fabricd."""
         for name, expected in (("fabricd", {"grpc": "0.0.0.0:9418", "rest": "0.0.0.0:9419",

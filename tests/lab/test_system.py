@@ -128,6 +128,21 @@ class TestSystem(unittest.TestCase):
         self.assertTrue(snapshot["peer_memory"]["nvidia_peermem_loaded"])
         self.assertEqual(len(snapshot["gpus"]), 1)
 
+    def test_02_lldp_names_the_switch_and_what_it_wants(self):
+        printed = self.lab.shell("n1", "fabric-agent inspect --lldp-wait 20 -o json")
+        neighbors = {n["netdev"]: n for n in json.loads(printed)["lldp_neighbors"]}
+        self.assertEqual(sorted(neighbors), ["rail0", "rail1"])
+        for rail, neighbor in neighbors.items():
+            self.assertEqual(neighbor["source"], "capture")
+            self.assertEqual(neighbor["system_name"], "labswitch")
+            self.assertEqual(neighbor["chassis_id"], "52:54:00:fc:00:00")
+            self.assertRegex(neighbor["port_id"], r"^swp\d+$")
+            self.assertRegex(neighbor["port_description"], f"^{rail} port ")
+            self.assertEqual(neighbor["pfc"]["enabled_mask"], 1 << 3)
+            self.assertEqual(neighbor["max_frame_bytes"], 9216)
+            self.assertEqual([(a["selector"], a["protocol"], a["priority"])
+                              for a in neighbor["applications"]], [(3, 4791, 3)])
+
     def test_03_each_fault_is_found_by_its_rule_alone_and_goes_with_it(self):
         for node, fault, rule, words in FAULTS:
             with self.subTest(fault=" ".join([node, *fault])):

@@ -117,16 +117,41 @@ Result<host::GpuManagementInfo> FakeGpuManagement::Read() {
   return info;
 }
 
+Result<host::ClockState> FakePlatform::Clock() {
+  if (!status.ok()) return status;
+  return clock;
+}
+
+Result<std::string> FakePlatform::Hypervisor() {
+  if (!status.ok()) return status;
+  return hypervisor;
+}
+
+Result<host::KernelLogView> FakeKernelLog::Read() {
+  if (!status.ok()) return status;
+  return view;
+}
+
+Result<host::LldpView> FakeLldp::Neighbors(std::span<const std::string> netdevs) {
+  listened.assign(netdevs.begin(), netdevs.end());
+  if (!status.ok()) return status;
+  return view;
+}
+
 FakeHost::FakeHost(const std::string& root_path) : root(OpenRoot(root_path)) {}
 
 host::Host FakeHost::host() {
-  const bool live = rdma.status.ok() || dcb.status.ok() || ethtool.status.ok() ||
+  const bool live = platform.status.ok() || kernel_log.status.ok() || lldp.status.ok() ||
+                    rdma.status.ok() || dcb.status.ok() || ethtool.status.ok() ||
                     addresses.status.ok() || verbs.status.ok() || gpu_management.status.ok();
   return {.root = root,
           .captured = !live,
           .rdma = rdma,
           .dcb = dcb,
           .ethtool = ethtool,
+          .platform = platform,
+          .kernel_log = kernel_log,
+          .lldp = lldp,
           .addresses = addresses,
           .verbs = verbs,
           .gpu_management = gpu_management};

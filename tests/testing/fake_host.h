@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -97,6 +98,33 @@ class FakeGpuManagement final : public host::GpuManagement {
   Result<host::GpuManagementInfo> Read() override;
 };
 
+class FakePlatform final : public host::Platform {
+ public:
+  Status status = NotLive();
+  host::ClockState clock;
+  std::string hypervisor = "none";
+
+  Result<host::ClockState> Clock() override;
+  Result<std::string> Hypervisor() override;
+};
+
+class FakeKernelLog final : public host::KernelLog {
+ public:
+  Status status = NotLive();
+  host::KernelLogView view;
+
+  Result<host::KernelLogView> Read() override;
+};
+
+class FakeLldp final : public host::Lldp {
+ public:
+  Status status = NotLive();
+  host::LldpView view;
+  std::vector<std::string> listened;  // Netdevs of the last call
+
+  Result<host::LldpView> Neighbors(std::span<const std::string> netdevs) override;
+};
+
 struct FakeHost {
   explicit FakeHost(const std::string& root_path);  // Throws when it cannot be opened.
 
@@ -107,6 +135,9 @@ struct FakeHost {
   FakeRdmaNetlink rdma;
   FakeDcbNetlink dcb;
   FakeEthtool ethtool;
+  FakePlatform platform;
+  FakeKernelLog kernel_log;
+  FakeLldp lldp;
   FakeAddressNetlink addresses;
   FakePortVerbs verbs;
   FakeGpuManagement gpu_management;

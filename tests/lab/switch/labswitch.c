@@ -9,6 +9,9 @@
 // have no port number, so that any number of labs run side by side; a stream loses nothing between
 // a guest and the switch, and one that is not read (a frozen guest) only fills its own buffer: the
 // switch drops frames for that port, as a real one does, and everybody else goes on.
+//
+// Each second the switch announces itself to every port by LLDP, with the DCBX settings that the
+// lab's healthy nodes have: PFC for priority 3, RoCE in priority 3.
 
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,6 +22,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { FRAME_MAX = 65536, PREFIX = 4, OUT_MAX = 1 << 20, MACS = 1024, SEGMENTS = 16 };
@@ -27,6 +31,7 @@ struct port {
     int fd;    // a listening socket has listening != 0
     int listening;
     int segment;
+    int number;    // of its segment, from 1
     struct port *next;    // of the same segment
     unsigned char in[PREFIX + FRAME_MAX];
     size_t in_len;
@@ -42,6 +47,7 @@ struct mac {
 
 static struct port *ports[SEGMENTS];
 static struct mac macs[SEGMENTS][MACS];
+static int last_number[SEGMENTS];
 static int epoll_fd;
 
 static void fail(const char *what)
@@ -111,11 +117,83 @@ static void send_frame(struct port *p, const unsigned char *frame, size_t len)
         flush(p);
 }
 
+static unsigned char *tlv(unsigned char *at, int type, const void *value, int len)
+{
+    *at++ = (unsigned char)(type << 1 | len >> 8);
+    *at++ = (unsigned char)len;
+    memcpy(at, value, (size_t)len);
+    return at + len;
+}
+
+static unsigned char *text_tlv(unsigned char *at, int type, const char *text)
+{
+    return tlv(at, type, text, (int)strlen(text));
+}
+
+// IEEE 802.1AB, with the TLVs of 802.1Qaz (00-80-C2) and 802.3 (00-12-0F).
+static void announce(struct port *p)
+{
+    static const unsigned char chassis[] = {4, 0x52, 0x54, 0, 0xfc, 0, 0}, ttl[] = {0, 4};
+    static const unsigned char vlan[] = {0, 0x80, 0xc2, 1, 0, 1};
+    static const unsigned char frame_max[] = {0, 0x12, 0x0f, 4, 0x24, 0};
+    static const unsigned char pfc[] = {0, 0x80, 0xc2, 11, 8, 1 << 3};
+    static const unsigned char ets[] = {0, 0x80, 0xc2, 9, 0, 0x01, 0x23, 0x45, 0x67,
+                                        12, 13, 12, 13, 12, 13, 12, 13, 2, 2, 2, 2, 2, 2, 2, 2};
+    static const unsigned char app[] = {0, 0x80, 0xc2, 12, 0, 3 << 5 | 3, 4791 >> 8, 4791 & 0xff};
+    unsigned char frame[PREFIX + 512] = {0, 0, 0, 0, 0x01, 0x80, 0xc2, 0, 0, 0x0e,
+                                         0x52, 0x54, 0, 0xfc, (unsigned char)p->segment,
+                                         (unsigned char)p->number, 0x88, 0xcc};
+    char port[32], what[64];
+    snprintf(port, sizeof port, "%cswp%d", 5, p->number);    // 5: the name of an interface
+    snprintf(what, sizeof what, "rail%d port %d", p->segment, p->number);
+    unsigned char *at = frame + PREFIX + 14;
+    at = tlv(at, 1, chassis, sizeof chassis);
+    at = text_tlv(at, 2, port);
+    at = tlv(at, 3, ttl, sizeof ttl);
+    at = text_tlv(at, 4, what);
+    at = text_tlv(at, 5, "labswitch");
+    at = tlv(at, 127, vlan, sizeof vlan);
+    at = tlv(at, 127, frame_max, sizeof frame_max);
+    at = tlv(at, 127, ets, sizeof ets);
+    at = tlv(at, 127, pfc, sizeof pfc);
+    at = tlv(at, 127, app, sizeof app);
+    at = text_tlv(at, 0, "");
+    size_t len = (size_t)(at - frame) - PREFIX;
+    frame[2] = (unsigned char)(len >> 8);
+    frame[3] = (unsigned char)len;
+    send_frame(p, frame, PREFIX + len);
+}
+
+// Announces each second. Returns the milliseconds until the next time.
+static int announce_when_due(void)
+{
+    static long long due_ms;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    long long now_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+    if (now_ms >= due_ms) {
+        for (int i = 0; i < SEGMENTS; i++)
+            for (struct port *p = ports[i]; p; p = p->next)
+                announce(p);
+        due_ms = now_ms + 1000;
+    }
+    return (int)(due_ms - now_ms);
+}
+
+// 01:80:c2:00:00:00 to 0f are for the switch itself, and are not passed on.
+static int is_for_us(const unsigned char *dst)
+{
+    static const unsigned char reserved[] = {0x01, 0x80, 0xc2, 0, 0};
+    return memcmp(dst, reserved, sizeof reserved) == 0 && dst[5] < 16;
+}
+
 // `frame` starts with its length prefix.
 static void forward(struct port *from, const unsigned char *frame, size_t len)
 {
     const unsigned char *dst = frame + PREFIX, *src = dst + 6;
     if (len < PREFIX + 14)
+        return;
+    if (is_for_us(dst))
         return;
     if (!(src[0] & 1)) {
         struct mac *m = slot(from->segment, src);
@@ -191,6 +269,7 @@ static void accept_port(const struct port *listener)
     if (fd < 0)
         return;
     struct port *p = new_port(fd, listener->segment, 0);
+    p->number = ++last_number[p->segment];
     p->next = ports[p->segment];
     ports[p->segment] = p;
 }
@@ -209,7 +288,7 @@ int main(int argc, char **argv)
     fflush(stdout);
     for (;;) {
         struct epoll_event ev[1];    // one at a time: a port may go away while another is served
-        if (epoll_wait(epoll_fd, ev, 1, -1) < 1)
+        if (epoll_wait(epoll_fd, ev, 1, announce_when_due()) < 1)
             continue;
         struct port *p = ev[0].data.ptr;
         if (p->listening) {

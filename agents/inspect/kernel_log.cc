@@ -1,0 +1,100 @@
+#include "agents/host/kernel_log.h"
+
+#include "agents/inspect/attributes.h"
+#include "base/text.h"
+#include "proto/timestamps.h"
+
+namespace fabric::inspect {
+namespace {
+
+constexpr std::string_view kName = "kernel_log";
+
+void Fill(const std::vector<host::KernelLogEntry>& entries, v1::NodeSnapshot& out) {
+  for (const host::KernelLogEntry& entry : entries) {
+    v1::KernelLogLine& line = *out.add_kernel_log();
+    line.set_category(entry.category);
+    line.set_text(entry.text);
+    line.set_count(entry.count);
+    line.set_severity(entry.severity);
+    if (entry.first_at) *line.mutable_first_at() = ToProto(*entry.first_at);
+    if (entry.last_at) *line.mutable_last_at() = ToProto(*entry.last_at);
+    if (!entry.pci_address.empty()) line.set_pci_address(entry.pci_address);
+    if (!entry.device.empty()) line.set_device(entry.device);
+  }
+}
+
+// Seconds since boot become dates where the tree has proc/stat of the same boot.
+std::optional<WallTime> BootTime(const Host& host) {
+  constexpr std::string_view kKey = "btime ";
+  const Result<std::string> stat = host.root.Whole("proc/stat");
+  if (!stat.ok()) return std::nullopt;
+  for (const std::string_view line : Split(*stat, '\n')) {
+    if (!line.starts_with(kKey)) continue;
+    const auto seconds = ParseNumber<std::uint32_t>(Trim(line.substr(kKey.size())));
+    if (seconds.ok()) return WallTime(std::chrono::seconds(*seconds));
+  }
+  return std::nullopt;
+}
+
+// Where captures keep the log: of distributions, of sosreport, by hand. The first that is there.
+void ReadFiles(const Host& host, const Gaps& gaps, v1::NodeSnapshot& out) {
+  constexpr const char* kFiles[] = {
+      "dev/kmsg",  "sos_commands/kernel/dmesg", "dmesg", "dmesg.txt", "var/log/dmesg",
+      "proc/kmsg", "var/log/kern.log"};
+  for (const char* path : kFiles) {
+    if (!host.root.Has(path)) continue;
+    const Result<std::string> text = host.root.Whole(path);
+    if (!text.ok()) {
+      gaps.Add(path, text.status());
+      continue;
+    }
+    const std::optional<WallTime> boot = BootTime(host);
+    host::KernelLogDigest digest;
+    for (const std::string_view each : Split(*text, '\n')) {
+      std::optional<host::KernelLine> line = host::ParseLogLine(each);
+      if (!line) continue;
+      if (!line->at && line->since_boot && boot) line->at = *boot + *line->since_boot;
+      digest.Add(*line);
+    }
+    if (digest.forgotten() > 0)
+      gaps.Add(path, Status(Code::kResourceExhausted,
+                            Format("{} kinds of lines were left out", digest.forgotten())));
+    return Fill(digest.Entries(), out);
+  }
+  gaps.Add(kFiles[0], Status(Code::kNotFound, "no log of the kernel in the captured tree"));
+}
+
+Status InspectKernelLog(const Host& host, v1::NodeSnapshot& out) {
+  const Gaps gaps{.snapshot = out, .inspector = kName, .subject = ""};
+  if (host.captured) {
+    ReadFiles(host, gaps, out);
+    return {};
+  }
+  constexpr std::string_view kPath = "dev/kmsg";
+  const Result<host::KernelLogView> log = host.kernel_log.Read();
+  if (!log.ok()) {
+    gaps.Add(kPath, log.status());
+    return {};
+  }
+  if (log->forgotten > 0)
+    gaps.Add(kPath, Status(Code::kResourceExhausted,
+                           Format("{} kinds of lines were left out", log->forgotten)));
+  if (log->overwritten > 0)
+    gaps.Add(kPath, Status(Code::kDataLoss,
+                           Format("{} times the kernel had overwritten lines before they were read",
+                                  log->overwritten)));
+  Fill(log->entries, out);
+  return {};
+}
+
+}  // namespace
+
+extern const Inspector kernel_log = {
+    .name = kName,
+    .doc = "Lines of the kernel's log about RDMA, NICs, GPUs, PCIe and IOMMU, each kind once.",
+    .inspect = InspectKernelLog,
+    .wakes = EventKind::kCheck,
+    .owns = "kernel_log",
+};
+
+}  // namespace fabric::inspect
