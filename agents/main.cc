@@ -24,7 +24,12 @@
 #include "agents/host/events.h"
 #include "agents/host/machine.h"
 #include "agents/inspect/ibdev2netdev.h"
+<<<<<<< HEAD
 #include "agents/inspect/inspection.h"
+=======
+#include "agents/inspect/inspector.h"
+#include "agents/inspect/job_view.h"
+>>>>>>> 7a538af (wip)
 #include "agents/inspect/report.h"
 #include "agents/loop.h"
 #include "agents/nccl/advice.h"
@@ -255,10 +260,21 @@ int PrintNcclEnv(const CommandLine& line, const v1::NodeSnapshot& snapshot) {
   return Print(text, advice.ports().empty() ? 1 : 0);
 }
 
+Result<v1::NodeSnapshot> TakeSnapshot(const CommandLine& line, const host::Host& host,
+                                      WallTime now) {
+  const inspect::InspectOptions options{.node_name = "", .now = now};
+  if (line.netns.empty() && line.pod.empty()) return inspect::Inspect(host, options);
+  ASSIGN_OR_RETURN(const inspect::JobTarget target, line.pod.empty()
+                                                        ? inspect::FindJob(host.root, line.netns)
+                                                        : inspect::FindPod(host.root, line.pod));
+  return inspect::InspectJob(host, target, options);
+}
+
 int PrintOnce(const CommandLine& line) {
   if (const auto machine = host::Machine::Open(line.root); !machine.ok())
     return Fail(machine.status().In("--root"), kUsage);
   const SystemClock clock;
+<<<<<<< HEAD
   const SteadyTime begin = clock.Now().steady;
   inspect::Inspection inspection({}, clock, Opener(line.root));
   const auto snapshot = inspection.Inspect(host::EventSet::All());
@@ -267,6 +283,13 @@ int PrintOnce(const CommandLine& line) {
                                                             : Print(Text(line, *snapshot, took), 0);
   if (inspection.hanging() > 0) std::_Exit(exit_status);  // As in Serve().
   return exit_status;
+=======
+  const Moment begin = clock.Now();
+  const auto snapshot = TakeSnapshot(line, machine->host(), begin.wall);
+  if (!snapshot.ok()) return Fail(snapshot.status(), 1);
+  if (line.command == Command::kNcclEnv) return PrintNcclEnv(line, *snapshot);
+  return Print(Text(line, *snapshot, clock.Now().steady - begin.steady), 0);
+>>>>>>> 7a538af (wip)
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,14 @@ class Fd {
 
  private:
   int fd_;
+};
+
+// Who may do what with a file, and which it is.
+struct FileInfo {
+  std::uint32_t mode;  // With the type: S_IFMT and the permission bits
+  std::uint32_t uid, gid;
+  std::uint64_t inode;
+  std::uint32_t device_major, device_minor;  // Of a device file
 };
 
 // Names given to a Dir are relative and may hold several components ("device/driver"). Empty ones,
@@ -79,6 +88,9 @@ class Dir {
   // Target of the link with every link resolved, relative to the root:
   // "sys/devices/pci0000:00/...".
   Result<std::string> RealPath(const std::string& name) const;
+
+  // Of what `name` leads to; the file itself is not opened.
+  Result<FileInfo> Info(const std::string& name) const;
 
   bool Has(const std::string& name) const;  // Anything of that name, a dangling link included.
 

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "agents/inspect/report_job.h"
 #include "agents/inspect/report_lossless.h"
 #include "agents/inspect/report_pci.h"
 #include "agents/inspect/report_table.h"
@@ -105,9 +106,9 @@ std::string GapsText(const v1::NodeSnapshot& snapshot) {
 }  // namespace
 
 std::string Report(const v1::NodeSnapshot& snapshot) {
-  std::string text = NodeText(snapshot) + DevicesText(snapshot) + PortsText(snapshot) +
-                     LosslessText(snapshot) + GidsText(snapshot) + NetdevsText(snapshot) +
-                     PciText(snapshot) + GapsText(snapshot);
+  std::string text = NodeText(snapshot) + JobText(snapshot) + DevicesText(snapshot) +
+                     PortsText(snapshot) + LosslessText(snapshot) + GidsText(snapshot) +
+                     NetdevsText(snapshot) + PciText(snapshot) + GapsText(snapshot);
   text.pop_back();  // The blank line after the last section.
   return text;
 }

@@ -28,8 +28,7 @@ std::string EnvText(const v1::NcclAdvice& advice) {
                           const std::string& reason) {
     text += Format("# {} {}: {}\n", what, OnOneLine(name), OnOneLine(reason));
   };
-  if (advice.ports().empty())
-    text += "\n# No RDMA port of this machine is usable for NCCL.\n";
+  if (advice.ports().empty()) text += "\n# No RDMA port of this machine is usable for NCCL.\n";
   for (const v1::NcclVariable& variable : advice.variables())
     text +=
         Format("\n# {}\n{}={}\n", OnOneLine(variable.reason()), variable.name(), variable.value());

@@ -1,0 +1,231 @@
+#include "agents/inspect/job_view.h"
+
+#include <algorithm>
+
+#include "agents/inspect/attributes.h"
+#include "agents/inspect/host_texts.h"
+#include "base/text.h"
+
+namespace fabric::inspect {
+namespace {
+
+constexpr std::string_view kName = "job_view";
+constexpr std::uint32_t kCapDacOverride = 1;  // linux/capability.h
+constexpr std::uint32_t kReadWrite = 06;
+
+std::string OnOneLine(std::string lines) {
+  std::replace(lines.begin(), lines.end(), '\n', ';');
+  return lines;
+}
+
+// Text of a file of the process; a gap when it cannot be read.
+std::optional<std::string> Read(const Host& host, const JobTarget& target, const char* file,
+                                v1::NodeSnapshot& snapshot) {
+  const std::string path = Format("proc/{}/{}", *target.pid, file);
+  Result<std::string> text = host.root.Text(path);
+  if (text.ok()) return *std::move(text);
+  AddGap(snapshot, kName, "", path, text.status());
+  return std::nullopt;
+}
+
+// The file of the process's cgroup or of the nearest one above that has it.
+std::optional<std::string> CgroupFile(const Host& host, const std::string& mount, std::string path,
+                                      const std::string& file) {
+  while (true) {
+    while (path.ends_with('/')) path.pop_back();
+    if (const auto text = host.root.Text(mount + path + "/" + file); text.ok())
+      return OnOneLine(*text);
+    if (path.empty()) return std::nullopt;
+    path.resize(path.find_last_of('/'));
+  }
+}
+
+// What else limits the process's devices: version 1 has a list, version 2 a program that only the
+// kernel can read.
+struct DeviceRules {
+  std::optional<std::string> list;
+  bool program = false;
+};
+
+DeviceRules ReadCgroup(const Host& host, const std::string& text, v1::JobView& job) {
+  const std::optional<std::string> unified = CgroupPath(text, "");
+  const std::optional<std::string> rdma = CgroupPath(text, "rdma");
+  const std::optional<std::string> devices = CgroupPath(text, "devices");
+  if (unified || devices || rdma) job.set_cgroup(devices ? *devices : rdma ? *rdma : *unified);
+  if (const std::string uid = PodUid(text); !uid.empty()) job.set_pod_uid(uid);
+  const auto limits = rdma      ? CgroupFile(host, "sys/fs/cgroup/rdma", *rdma, "rdma.max")
+                      : unified ? CgroupFile(host, "sys/fs/cgroup", *unified, "rdma.max")
+                                : std::nullopt;
+  if (limits) job.set_rdma_cgroup_limits(*limits);
+  DeviceRules rules;
+  if (devices) rules.list = CgroupFile(host, "sys/fs/cgroup/devices", *devices, "devices.list");
+  rules.program = !devices && unified && *unified != "/";
+  return rules;
+}
+
+// The character devices that verbs need; each device of the snapshot and the connection manager.
+std::vector<std::string> WantedDevices(const v1::NodeSnapshot& snapshot) {
+  std::vector<std::string> names;
+  for (const v1::RdmaDevice& device : snapshot.rdma_devices())
+    for (const std::string& name : device.character_devices())
+      if (name.starts_with("uverbs")) names.push_back(name);
+  if (!snapshot.rdma_devices().empty()) names.emplace_back("rdma_cm");
+  return names;
+}
+
+v1::JobDevice LookAt(const Host& host, const std::string& below, const std::string& name,
+                     const std::optional<Credentials>& who, const DeviceRules& rules) {
+  v1::JobDevice device;
+  device.set_path("/dev/infiniband/" + name);
+  const Result<host::FileInfo> file = host.root.Info(below + "dev/infiniband/" + name);
+  device.set_present(file.ok());
+  const auto verdict = [&](bool accessible, const std::string& why) {
+    device.set_accessible(accessible);
+    device.set_reason(why);
+    return device;
+  };
+  if (!file.ok() && file.status().code() == Code::kNotFound)
+    return verdict(false, "not there: the container was not given it");
+  if (!file.ok() || !who) {
+    device.set_reason(file.ok() ? "whose process it is, is not known" : file.status().message());
+    return device;
+  }
+  const std::string mode =
+      Format("mode {:04o}, owner {}:{}", file->mode & 07777U, file->uid, file->gid);
+  if (!MayReadWrite(*who, *file))
+    return verdict(false, Format("{}: closed to user {}", mode, who->uid));
+  if (rules.list && !DeviceListed(*rules.list, file->device_major, file->device_minor))
+    return verdict(false, Format("{}, but the device cgroup does not list {}:{}", mode,
+                                 file->device_major, file->device_minor));
+  if (!rules.program) return verdict(true, mode);
+  device.set_reason(mode + ": open to the process, unless its cgroup's device program says no");
+  return device;
+}
+
+const v1::JobDevice* FindDevice(const v1::JobView& job, const std::string& name) {
+  for (const v1::JobDevice& device : job.character_devices())
+    if (device.path() == "/dev/infiniband/" + name) return &device;
+  return nullptr;
+}
+
+bool Opens(const v1::JobView& job, const v1::RdmaDevice& device) {
+  return std::any_of(device.character_devices().begin(), device.character_devices().end(),
+                     [&](const std::string& name) {
+                       const v1::JobDevice* const found = FindDevice(job, name);
+                       return name.starts_with("uverbs") && found != nullptr && found->present() &&
+                              (!found->has_accessible() || found->accessible());
+                     });
+}
+
+bool HasNetdev(const v1::NodeSnapshot& snapshot, const std::string& name) {
+  return std::any_of(snapshot.net_interfaces().begin(), snapshot.net_interfaces().end(),
+                     [&](const v1::NetInterface& netdev) { return netdev.name() == name; });
+}
+
+// On Ethernet a GID works where its netdev is: those of netdevs elsewhere cannot be used, though
+// some kernels show them.
+bool HasGid(const v1::NodeSnapshot& snapshot, const v1::Port& port) {
+  return std::any_of(port.gids().begin(), port.gids().end(), [&](const v1::Gid& gid) {
+    if (port.link_layer() != v1::LINK_LAYER_ETHERNET) return true;
+    const std::string& netdev = gid.has_netdev() ? gid.netdev() : port.netdev();
+    return !netdev.empty() && HasNetdev(snapshot, netdev);
+  });
+}
+
+void AddDevices(const Host& host, const JobTarget& target, const std::optional<Credentials>& who,
+                const DeviceRules& rules, v1::NodeSnapshot& snapshot) {
+  v1::JobView& job = *snapshot.mutable_job();
+  const std::string below = target.pid ? Format("proc/{}/root/", *target.pid) : std::string();
+  for (const std::string& name : WantedDevices(snapshot))
+    *job.add_character_devices() = LookAt(host, below, name, who, rules);
+  for (const v1::RdmaDevice& device : snapshot.rdma_devices()) {
+    job.add_rdma_devices(device.name());
+    const bool gid = std::any_of(device.ports().begin(), device.ports().end(),
+                                 [&](const v1::Port& port) { return HasGid(snapshot, port); });
+    if (gid && Opens(job, device)) job.add_usable_rdma_devices(device.name());
+  }
+}
+
+}  // namespace
+
+void AddJobView(const Host& host, const JobTarget& target, v1::NodeSnapshot& snapshot) {
+  v1::JobView& job = *snapshot.mutable_job();
+  if (target.network_namespace) job.set_network_namespace(*target.network_namespace);
+  if (target.own) job.set_own_network_namespace(*target.own);
+  if (!target.pid) return AddDevices(host, target, Credentials{}, {}, snapshot);
+  job.set_pid(*target.pid);
+  if (const auto name = Read(host, target, "comm", snapshot)) job.set_process(*name);
+  if (const auto text = Read(host, target, "limits", snapshot)) {
+    const Result<v1::MemoryLimit> limit = ParseProcLimits(*text);
+    const std::string path = Format("proc/{}/limits", *target.pid);
+    if (limit.ok()) {
+      *job.mutable_memlock() = *limit;
+      job.mutable_memlock()->set_source(path);
+    } else {
+      AddGap(snapshot, kName, "", path, limit.status());
+    }
+  }
+  DeviceRules rules;
+  if (const auto text = Read(host, target, "cgroup", snapshot))
+    rules = ReadCgroup(host, *text, job);
+  std::optional<Credentials> who;
+  if (const auto text = Read(host, target, "status", snapshot)) {
+    const Result<Credentials> parsed = ParseCredentials(*text);
+    if (parsed.ok()) who = *parsed;
+    if (!parsed.ok())
+      AddGap(snapshot, kName, "", Format("proc/{}/status", *target.pid), parsed.status());
+  }
+  AddDevices(host, target, who, rules, snapshot);
+}
+
+Result<Credentials> ParseCredentials(std::string_view status) {
+  constexpr std::size_t kEffective = 2;  // After the key and the real one
+  Credentials who;
+  bool uid = false, gid = false;
+  for (const std::string_view line : Split(status, '\n')) {
+    const std::vector<std::string_view> words = Words(line);
+    if (words.size() > kEffective && (words[0] == "Uid:" || words[0] == "Gid:")) {
+      ASSIGN_OR_RETURN(const std::uint32_t id, ParseNumber<std::uint32_t>(words[kEffective]));
+      (words[0] == "Uid:" ? who.uid : who.gid) = id;
+      (words[0] == "Uid:" ? uid : gid) = true;
+    } else if (!words.empty() && words[0] == "Groups:") {
+      for (std::size_t i = 1; i < words.size(); ++i)
+        if (const auto group = ParseNumber<std::uint32_t>(words[i]); group.ok())
+          who.groups.push_back(*group);
+    } else if (words.size() == 2 && words[0] == "CapEff:") {
+      ASSIGN_OR_RETURN(who.capabilities, ParseNumber<std::uint64_t>(words[1], 16));
+    }
+  }
+  if (uid && gid) return who;
+  return Status(Code::kDataLoss, "expected lines Uid: and Gid:");
+}
+
+bool MayReadWrite(const Credentials& who, const host::FileInfo& file) {
+  if ((who.capabilities >> kCapDacOverride & 1U) != 0) return true;
+  const bool member =
+      who.gid == file.gid || std::count(who.groups.begin(), who.groups.end(), file.gid) > 0;
+  const std::uint32_t shift = who.uid == file.uid ? 6 : member ? 3 : 0;
+  return (file.mode >> shift & kReadWrite) == kReadWrite;
+}
+
+bool DeviceListed(std::string_view list, std::uint32_t major, std::uint32_t minor) {
+  std::string lines(list);
+  std::replace(lines.begin(), lines.end(), ';', '\n');
+  for (const std::string_view line : Split(lines, '\n')) {
+    const std::vector<std::string_view> words = Words(line);
+    if (words.size() != 3 || (words[0] != "a" && words[0] != "c")) continue;
+    const std::size_t colon = words[1].find(':');
+    if (colon == std::string_view::npos) continue;
+    const auto matches = [](std::string_view word, std::uint32_t number) {
+      return word == "*" || word == std::to_string(number);
+    };
+    const bool access = words[2].find('r') != std::string_view::npos &&
+                        words[2].find('w') != std::string_view::npos;
+    if (access && matches(words[1].substr(0, colon), major) &&
+        matches(words[1].substr(colon + 1), minor))
+      return true;
+  }
+  return false;
+}
+
+}  // namespace fabric::inspect
