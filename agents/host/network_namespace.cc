@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "agents/host/resolve.h"
 #include "agents/host/sysfs.h"
 
 namespace fabric::host {

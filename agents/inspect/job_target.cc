@@ -44,10 +44,12 @@ Result<JobTarget> OfPid(const Dir& root, const std::string& pid) {
 Result<JobTarget> FindJob(const Dir& root, const std::string& netns) {
   if (IsPid(netns)) return OfPid(root, netns);
   JobTarget target;
-  const bool is_path = netns.find('/') != std::string::npos;
-  target.namespace_path =
-      is_path ? netns.substr(netns.find_first_not_of('/')) : "run/netns/" + netns;
-  if (netns.empty() || !root.Has(target.namespace_path))
+  if (netns.find('/') != std::string::npos)
+    target.namespace_path = netns.substr(std::min(netns.find_first_not_of('/'), netns.size()));
+  else
+    target.namespace_path =
+        (root.Has("run/netns/" + netns) ? "run/netns/" : "var/run/netns/") + netns;
+  if (netns.empty() || target.namespace_path.empty() || !root.Has(target.namespace_path))
     return Status(Code::kNotFound,
                   Format("{}: expected a PID, a name that `ip netns` lists, or the path of a "
                          "namespace's file",
