@@ -39,10 +39,11 @@ Status MountSysfs() {
   for (const char* path : kKept)
     kept.emplace_back(path, Fd(::open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)));
   // Writable as a whole, or other mounts of the same namespace would be read-only, too; read-only
-  // at this place.
-  if (::mount("sysfs", "/sys", "sysfs", kSafe, nullptr) != 0 ||
-      ::mount(nullptr, "/sys", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | kSafe, nullptr) != 0)
-    return Denied(errno, "mounting sysfs");
+  // at this place. EBUSY: what is there already shows this namespace.
+  if (::mount("sysfs", "/sys", "sysfs", kSafe, nullptr) != 0)
+    return errno == EBUSY ? Status() : Denied(errno, "mounting sysfs");
+  if (::mount(nullptr, "/sys", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | kSafe, nullptr) != 0)
+    return Denied(errno, "making sysfs read-only");
   for (const auto& [path, fd] : kept) {
     const std::string source = Format("/proc/self/fd/{}", fd.get());
     // One that is not there is not there inside either.

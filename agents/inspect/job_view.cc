@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "agents/inspect/attributes.h"
-#include "agents/inspect/host_texts.h"
 #include "base/text.h"
 
 namespace fabric::inspect {
@@ -12,6 +11,40 @@ namespace {
 constexpr std::string_view kName = "job_view";
 constexpr std::uint32_t kCapDacOverride = 1;  // linux/capability.h
 constexpr std::uint32_t kReadWrite = 06;
+
+// "Max locked memory" of /proc/<pid>/limits.
+Result<v1::MemoryLimit> ReadMemlock(std::string_view limits) {
+  constexpr std::string_view kKey = "Max locked memory";
+  for (const std::string_view line : Split(limits, '\n')) {
+    if (!line.starts_with(kKey)) continue;
+    const std::vector<std::string_view> words = Words(line.substr(kKey.size()));
+    if (words.size() < 2) break;
+    v1::MemoryLimit limit;
+    const auto soft = ParseNumber<std::uint64_t>(words[0]);
+    const auto hard = ParseNumber<std::uint64_t>(words[1]);
+    limit.set_unlimited(words[0] == "unlimited");
+    if (!soft.ok() && !limit.unlimited()) break;
+    if (soft.ok()) limit.set_soft_bytes(*soft);
+    if (hard.ok()) limit.set_hard_bytes(*hard);
+    return limit;
+  }
+  return Status(Code::kInvalidArgument, "expected a line \"Max locked memory\" with two limits");
+}
+
+// Where a controller's cgroup is in /proc/<pid>/cgroup; "" asks for version 2.
+std::optional<std::string> PathOfController(std::string_view text, std::string_view controller) {
+  for (const std::string_view line : Split(text, '\n')) {
+    const std::vector<std::string_view> parts = Split(line, ':');
+    if (parts.size() < 3) continue;
+    const std::vector<std::string_view> controllers = Split(parts[1], ',');
+    if (std::count(controllers.begin(), controllers.end(), controller) == 0) continue;
+    const std::string_view path = line.substr(parts[0].size() + parts[1].size() + 2);
+    // "/.." is above the cgroup namespace that we are in, where there is nothing to read.
+    if (!path.starts_with('/') || path.find("/..") != std::string_view::npos) return std::nullopt;
+    return std::string(Trim(path));
+  }
+  return std::nullopt;
+}
 
 std::string OnOneLine(std::string lines) {
   std::replace(lines.begin(), lines.end(), '\n', ';');
@@ -48,9 +81,9 @@ struct DeviceRules {
 };
 
 DeviceRules ReadCgroup(const Host& host, const std::string& text, v1::JobView& job) {
-  const std::optional<std::string> unified = CgroupPath(text, "");
-  const std::optional<std::string> rdma = CgroupPath(text, "rdma");
-  const std::optional<std::string> devices = CgroupPath(text, "devices");
+  const std::optional<std::string> unified = PathOfController(text, "");
+  const std::optional<std::string> rdma = PathOfController(text, "rdma");
+  const std::optional<std::string> devices = PathOfController(text, "devices");
   if (unified || devices || rdma) job.set_cgroup(devices ? *devices : rdma ? *rdma : *unified);
   if (const std::string uid = PodUid(text); !uid.empty()) job.set_pod_uid(uid);
   const auto limits = rdma      ? CgroupFile(host, "sys/fs/cgroup/rdma", *rdma, "rdma.max")
@@ -156,7 +189,7 @@ void AddJobView(const Host& host, const JobTarget& target, v1::NodeSnapshot& sna
   job.set_pid(*target.pid);
   if (const auto name = Read(host, target, "comm", snapshot)) job.set_process(*name);
   if (const auto text = Read(host, target, "limits", snapshot)) {
-    const Result<v1::MemoryLimit> limit = ParseProcLimits(*text);
+    const Result<v1::MemoryLimit> limit = ReadMemlock(*text);
     const std::string path = Format("proc/{}/limits", *target.pid);
     if (limit.ok()) {
       *job.mutable_memlock() = *limit;
