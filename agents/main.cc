@@ -24,12 +24,8 @@
 #include "agents/host/events.h"
 #include "agents/host/machine.h"
 #include "agents/inspect/ibdev2netdev.h"
-<<<<<<< HEAD
 #include "agents/inspect/inspection.h"
-=======
-#include "agents/inspect/inspector.h"
 #include "agents/inspect/job_view.h"
->>>>>>> 7a538af (wip)
 #include "agents/inspect/report.h"
 #include "agents/loop.h"
 #include "agents/nccl/advice.h"
@@ -260,36 +256,36 @@ int PrintNcclEnv(const CommandLine& line, const v1::NodeSnapshot& snapshot) {
   return Print(text, advice.ports().empty() ? 1 : 0);
 }
 
-Result<v1::NodeSnapshot> TakeSnapshot(const CommandLine& line, const host::Host& host,
-                                      WallTime now) {
-  const inspect::InspectOptions options{.node_name = "", .now = now};
-  if (line.netns.empty() && line.pod.empty()) return inspect::Inspect(host, options);
+int PrintSnapshot(const CommandLine& line, const v1::NodeSnapshot& snapshot, Duration took) {
+  if (line.command == Command::kNcclEnv) return PrintNcclEnv(line, snapshot);
+  return Print(Text(line, snapshot, took), 0);
+}
+
+// In a child process, which must be made while this one has no other thread.
+Result<v1::NodeSnapshot> InspectJob(const CommandLine& line, WallTime now) {
+  ASSIGN_OR_RETURN(host::Machine machine, host::Machine::Open(line.root));
+  const host::Dir& root = machine.host().root;
   ASSIGN_OR_RETURN(const inspect::JobTarget target, line.pod.empty()
-                                                        ? inspect::FindJob(host.root, line.netns)
-                                                        : inspect::FindPod(host.root, line.pod));
-  return inspect::InspectJob(host, target, options);
+                                                        ? inspect::FindJob(root, line.netns)
+                                                        : inspect::FindPod(root, line.pod));
+  return inspect::InspectJob(machine.host(), target, {.node_name = "", .now = now});
 }
 
 int PrintOnce(const CommandLine& line) {
   if (const auto machine = host::Machine::Open(line.root); !machine.ok())
     return Fail(machine.status().In("--root"), kUsage);
   const SystemClock clock;
-<<<<<<< HEAD
-  const SteadyTime begin = clock.Now().steady;
+  const Moment begin = clock.Now();
+  if (!line.netns.empty() || !line.pod.empty()) {
+    const auto snapshot = InspectJob(line, begin.wall);
+    if (!snapshot.ok()) return Fail(snapshot.status(), 1);
+    return PrintSnapshot(line, *snapshot, clock.Now().steady - begin.steady);
+  }
   inspect::Inspection inspection({}, clock, Opener(line.root));
   const auto snapshot = inspection.Inspect(host::EventSet::All());
-  const Duration took = clock.Now().steady - begin;
-  const int exit_status = line.command == Command::kNcclEnv ? PrintNcclEnv(line, *snapshot)
-                                                            : Print(Text(line, *snapshot, took), 0);
+  const int exit_status = PrintSnapshot(line, *snapshot, clock.Now().steady - begin.steady);
   if (inspection.hanging() > 0) std::_Exit(exit_status);  // As in Serve().
   return exit_status;
-=======
-  const Moment begin = clock.Now();
-  const auto snapshot = TakeSnapshot(line, machine->host(), begin.wall);
-  if (!snapshot.ok()) return Fail(snapshot.status(), 1);
-  if (line.command == Command::kNcclEnv) return PrintNcclEnv(line, *snapshot);
-  return Print(Text(line, *snapshot, clock.Now().steady - begin.steady), 0);
->>>>>>> 7a538af (wip)
 }
 
 }  // namespace
