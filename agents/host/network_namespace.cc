@@ -54,6 +54,8 @@ Status MountSysfs() {
 
 Status Enter(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0 && (errno == EACCES || errno == EPERM))
+    return {Code::kPermissionDenied, path + ": needs CAP_SYS_PTRACE"};
   if (file.get() < 0) return FileError(errno, path);
   if (::setns(file.get(), CLONE_NEWNET) != 0)
     return Denied(errno, "entering the network namespace " + path);

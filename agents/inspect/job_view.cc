@@ -1,6 +1,8 @@
 #include "agents/inspect/job_view.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "agents/inspect/attributes.h"
 #include "base/text.h"
@@ -96,14 +98,15 @@ DeviceRules ReadCgroup(const Host& host, const std::string& text, v1::JobView& j
   return rules;
 }
 
-// The character devices that verbs need; each device of the snapshot and the connection manager.
-std::vector<std::string> WantedDevices(const v1::NodeSnapshot& snapshot) {
-  std::vector<std::string> names;
-  for (const v1::RdmaDevice& device : snapshot.rdma_devices())
-    for (const std::string& name : device.character_devices())
-      if (name.starts_with("uverbs")) names.push_back(name);
-  if (!snapshot.rdma_devices().empty()) names.emplace_back("rdma_cm");
-  return names;
+// The device files of verbs, "uverbs0", with the RDMA device that each is of.
+std::vector<std::pair<std::string, std::string>> VerbsFiles(const Host& host) {
+  std::vector<std::pair<std::string, std::string>> files;
+  const Result<Dir> all = host.root.Sub("sys/class/infiniband_verbs");
+  const Result<std::vector<std::string>> names = all.ok() ? all->Names() : all.status();
+  for (const std::string& name : names.ok() ? *names : std::vector<std::string>())
+    if (const auto device = all->Text(name + "/ibdev"); device.ok())
+      files.emplace_back(name, *device);
+  return files;
 }
 
 v1::JobDevice LookAt(const Host& host, const std::string& below, const std::string& name,
@@ -135,21 +138,6 @@ v1::JobDevice LookAt(const Host& host, const std::string& below, const std::stri
   return device;
 }
 
-const v1::JobDevice* FindDevice(const v1::JobView& job, const std::string& name) {
-  for (const v1::JobDevice& device : job.character_devices())
-    if (device.path() == "/dev/infiniband/" + name) return &device;
-  return nullptr;
-}
-
-bool Opens(const v1::JobView& job, const v1::RdmaDevice& device) {
-  return std::any_of(device.character_devices().begin(), device.character_devices().end(),
-                     [&](const std::string& name) {
-                       const v1::JobDevice* const found = FindDevice(job, name);
-                       return name.starts_with("uverbs") && found != nullptr && found->present() &&
-                              (!found->has_accessible() || found->accessible());
-                     });
-}
-
 bool HasNetdev(const v1::NodeSnapshot& snapshot, const std::string& name) {
   return std::any_of(snapshot.net_interfaces().begin(), snapshot.net_interfaces().end(),
                      [&](const v1::NetInterface& netdev) { return netdev.name() == name; });
@@ -169,13 +157,19 @@ void AddDevices(const Host& host, const JobTarget& target, const std::optional<C
                 const DeviceRules& rules, v1::NodeSnapshot& snapshot) {
   v1::JobView& job = *snapshot.mutable_job();
   const std::string below = target.pid ? Format("proc/{}/root/", *target.pid) : std::string();
-  for (const std::string& name : WantedDevices(snapshot))
-    *job.add_character_devices() = LookAt(host, below, name, who, rules);
+  std::set<std::string> open;  // RDMA devices whose file is not known to be closed
+  for (const auto& [name, device] : VerbsFiles(host)) {
+    const v1::JobDevice& file = *job.add_character_devices() =
+        LookAt(host, below, name, who, rules);
+    if (file.present() && (!file.has_accessible() || file.accessible())) open.insert(device);
+  }
+  if (!snapshot.rdma_devices().empty())
+    *job.add_character_devices() = LookAt(host, below, "rdma_cm", who, rules);
   for (const v1::RdmaDevice& device : snapshot.rdma_devices()) {
     job.add_rdma_devices(device.name());
     const bool gid = std::any_of(device.ports().begin(), device.ports().end(),
                                  [&](const v1::Port& port) { return HasGid(snapshot, port); });
-    if (gid && Opens(job, device)) job.add_usable_rdma_devices(device.name());
+    if (gid && open.contains(device.name())) job.add_usable_rdma_devices(device.name());
   }
 }
 

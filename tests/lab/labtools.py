@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A snapshot beside what the guest's own tools say: rdma, ibv_devinfo, dcb, ethtool, ip.
 
-Settings must be equal. Counters move: those of a snapshot must lie between what the tool says before
-and after it.
+Settings must be equal. Counters move: those of a snapshot must lie between what the tool says
+before and after it.
 """
 
 import ipaddress
@@ -58,7 +58,7 @@ def verbs(run, snapshot, diff):
     for device in snapshot["rdma_devices"]:
         name, text = device["name"], run(f"ibv_devinfo -v -d {device['name']}")
         about, *ports = re.split(r"^\t\tport:\t\d+\n", text, flags=re.M)
-        told = dict(re.findall(r"^\s+(\w+):\s+(\S.*)$", about, re.M))
+        told = dict(re.findall(r"^\t(\w+):[ \t]+(\S.*)$", about, re.M))
         diff.equal(f"{name} node_guid", told["node_guid"], device["node_guid"])
         diff.equal(f"{name} sys_image_guid", told["sys_image_guid"], device["sys_image_guid"])
         diff.equal(f"{name} phys_port_cnt", int(told["phys_port_cnt"]), len(device["ports"]))
@@ -67,7 +67,7 @@ def verbs(run, snapshot, diff):
 
 
 def verbs_port(name, text, port, diff):
-    told = dict(re.findall(r"^\t+(\w+):\s+(\S.*)$", text, re.M))
+    told = dict(re.findall(r"^\t+(\w+):[ \t]+(\S.*)$", text, re.M))
     word = {key: value.split()[0] for key, value in told.items()}
     diff.equal(f"{name} state", word["state"].replace("PORT_", "PORT_STATE_"), port["state"])
     diff.equal(f"{name} phys_state", f"PHYSICAL_STATE_{word['phys_state']}",
@@ -127,7 +127,7 @@ def dcb(run, snapshot, diff):
 
 
 def colons(text):
-    return dict(re.findall(r"^\s*([^:\n]+):\s+(\S.*)$", text, re.M))
+    return dict(re.findall(r"^[ \t]*([^:\n]+):[ \t]+(\S.*)$", text, re.M))
 
 
 def ethtool(run, snapshot, diff):

@@ -11,9 +11,8 @@ import labtools
 
 # A network namespace of its own, and a process in it with little lockable memory.
 JOB = """
-mkdir -p /var/run
 ip netns add job
-(ulimit -l 64; setsid ip netns exec job sleep 600 >/dev/null 2>&1 </dev/null &)
+(ulimit -l 64; setsid /usr/bin/ip netns exec job sleep 600 >/dev/null 2>&1 </dev/null &)
 """
 NO_JOB = "kill $(ip netns pids job) 2>/dev/null; ip netns delete job"
 WATCHED = ["inspect", "inspect -o json", "metrics", "ibdev2netdev -v", "nccl-env || [ $? = 1 ]"]

@@ -8,11 +8,13 @@ test_readonly.py BIN  where only_reads, fabric-agent and unpack are
 """
 
 import hashlib
+import json
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 BIN = pathlib.Path("build/debug/bin")
@@ -140,6 +142,28 @@ class TestReadOnly(unittest.TestCase):
         for words in COMMANDS:
             with self.subTest(command=" ".join(words)):
                 self.inspects(words, "/")
+
+    def test_inspection_of_another_network_namespace(self):
+        job = subprocess.Popen(["unshare", "-n", "sleep", "60"], stderr=subprocess.DEVNULL)
+        try:
+            here, deadline = os.readlink("/proc/self/ns/net"), time.monotonic() + 10
+            while job.poll() is None and os.readlink(f"/proc/{job.pid}/ns/net") == here:
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.02)
+            if job.poll() is not None:
+                self.skipTest("needs CAP_SYS_ADMIN to make a network namespace")
+            words = [BIN / "fabric-agent", "inspect", "-o", "json", "--netns", str(job.pid)]
+            done = watched(["--namespaces", *words])
+            self.assertNotIn("only_reads:", done.stderr)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            snapshot = json.loads(done.stdout)
+            self.assertTrue(snapshot["job"]["own_network_namespace"])
+            self.assertEqual([netdev["name"] for netdev in snapshot["net_interfaces"]], [])
+            done = watched(words)
+            self.assertEqual(done.returncode, DENIED, "entering is seen, and must be allowed")
+        finally:
+            job.kill()
+            job.wait()
 
 
 if __name__ == "__main__":

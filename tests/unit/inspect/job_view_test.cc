@@ -36,6 +36,7 @@ class JobViewTest : public ::testing::Test {
         .File("proc/4242/status", kStatus)
         .File("proc/4242/limits", kLimits)
         .File("proc/4242/cgroup", kSlice)
+        .File("sys/class/infiniband_verbs/uverbs0/ibdev", "mlx5_0\n")
         .File("proc/4242/root/dev/infiniband/uverbs0", "")
         .File("proc/4242/root/dev/infiniband/rdma_cm", "");
     Mode("uverbs0", 0666);
@@ -52,9 +53,6 @@ class JobViewTest : public ::testing::Test {
     const auto target = FindJob(node_.fake.host().root, netns);
     EXPECT_TRUE(target.ok()) << target.status().message();
     v1::NodeSnapshot snapshot = node_.Inspected();
-    snapshot.mutable_rdma_devices(0)->clear_character_devices();
-    snapshot.mutable_rdma_devices(0)->add_character_devices("uverbs0");
-    snapshot.mutable_rdma_devices(0)->add_character_devices("umad0");
     AddJobView(node_.fake.host(), *target, snapshot);
     return snapshot;
   }
