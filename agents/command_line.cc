@@ -55,6 +55,12 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   CLI::App& version = *app.add_subcommand("version", "Print the version.");
   for (CLI::App* command : {&inspect, &map, &metrics, &nccl})
     command->add_option("--root", line.root, "A captured tree instead of this machine");
+  for (CLI::App* command : {&inspect, &nccl}) {
+    CLI::Option* const netns = command->add_option(
+        "--netns", line.netns,
+        "As seen from the network namespace of this process, or of this name or file");
+    command->add_option("--pod", line.pod, "As seen from the pod with this UID")->excludes(netns);
+  }
   RETURN_IF_ERROR(CheckCommand(app, argc, argv));
   try {
     app.parse(argc, argv);

@@ -16,6 +16,8 @@ struct CommandLine {
   std::string root = "/";
   std::string output;             // Of inspect: table, json, yaml; of nccl-env: env, table, json
   std::string compat = "none";    // Of metrics: none, node-exporter
+  std::string netns;              // Of inspect and nccl-env: a PID, a name or a path
+  std::string pod;                // The same: a pod's UID
   bool verbose = false;           // Of ibdev2netdev
   std::uint32_t lldp_wait_s = 0;  // Of inspect
   std::vector<std::string> rest;  // Of run: its settings

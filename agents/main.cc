@@ -26,6 +26,7 @@
 #include "agents/host/machine.h"
 #include "agents/inspect/ibdev2netdev.h"
 #include "agents/inspect/inspection.h"
+#include "agents/inspect/job_view.h"
 #include "agents/inspect/report.h"
 #include "agents/loop.h"
 #include "agents/nccl/advice.h"
@@ -275,20 +276,38 @@ int PrintNcclEnv(const CommandLine& line, const v1::NodeSnapshot& snapshot) {
   return Print(text, advice.ports().empty() ? 1 : 0);
 }
 
+int PrintSnapshot(const CommandLine& line, const v1::NodeSnapshot& snapshot, Duration took) {
+  if (line.command == Command::kNcclEnv) return PrintNcclEnv(line, snapshot);
+  return Print(Text(line, snapshot, took), 0);
+}
+
+// In a child process, which must be made while this one has no other thread.
+Result<v1::NodeSnapshot> InspectJob(const CommandLine& line, WallTime now) {
+  ASSIGN_OR_RETURN(host::Machine machine, host::Machine::Open(line.root));
+  const host::Dir& root = machine.host().root;
+  ASSIGN_OR_RETURN(const inspect::JobTarget target, line.pod.empty()
+                                                        ? inspect::FindJob(root, line.netns)
+                                                        : inspect::FindPod(root, line.pod));
+  return inspect::InspectJob(machine.host(), target, {.node_name = "", .now = now});
+}
+
 int PrintOnce(const CommandLine& line) {
   if (const auto machine = host::Machine::Open(line.root); !machine.ok())
     return Fail(machine.status().In("--root"), kUsage);
   const SystemClock clock;
-  const SteadyTime begin = clock.Now().steady;
+  const Moment begin = clock.Now();
+  if (!line.netns.empty() || !line.pod.empty()) {
+    const auto snapshot = InspectJob(line, begin.wall);
+    if (!snapshot.ok()) return Fail(snapshot.status(), 1);
+    return PrintSnapshot(line, *snapshot, clock.Now().steady - begin.steady);
+  }
   const std::chrono::seconds lldp_wait(line.lldp_wait_s);
   inspect::InspectionOptions options;
   options.answer_max += lldp_wait;
   options.inspector_max += lldp_wait;
   inspect::Inspection inspection(options, clock, Opener(line.root, {.lldp_patience = lldp_wait}));
   const auto snapshot = inspection.Inspect(host::EventSet::All());
-  const Duration took = clock.Now().steady - begin;
-  const int exit_status = line.command == Command::kNcclEnv ? PrintNcclEnv(line, *snapshot)
-                                                            : Print(Text(line, *snapshot, took), 0);
+  const int exit_status = PrintSnapshot(line, *snapshot, clock.Now().steady - begin.steady);
   if (inspection.hanging() > 0) std::_Exit(exit_status);  // As in Serve().
   return exit_status;
 }

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -235,6 +236,18 @@ Result<std::string> Dir::RealPath(const std::string& name) const {
     return Status(Code::kInvalidArgument,
                   Format("{}: expected a path below {}, saw {}", Path(name), root, Quoted(path)));
   return path.substr(root.size() + 1);
+}
+
+Result<FileInfo> Dir::Info(const std::string& name) const {
+  ASSIGN_OR_RETURN(const Fd file, OpenAt(name, O_PATH));
+  struct stat what {};
+  if (::fstat(file.get(), &what) != 0) return FileError(errno, Path(name));
+  return FileInfo{.mode = what.st_mode,
+                  .uid = what.st_uid,
+                  .gid = what.st_gid,
+                  .inode = what.st_ino,
+                  .device_major = major(what.st_rdev),
+                  .device_minor = minor(what.st_rdev)};
 }
 
 bool Dir::Has(const std::string& name) const {

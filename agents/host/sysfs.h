@@ -52,6 +52,14 @@ class NumberFile {
   Fd fd_;
 };
 
+// Who may do what with a file, and which it is.
+struct FileInfo {
+  std::uint32_t mode;  // With the type: S_IFMT and the permission bits
+  std::uint32_t uid, gid;
+  std::uint64_t inode;
+  std::uint32_t device_major, device_minor;  // Of a device file
+};
+
 // Names given to a Dir are relative and may hold several components ("device/driver"). Empty ones,
 // absolute ones and those with a NUL byte are INVALID_ARGUMENT; so are loops of links.
 class Dir {
@@ -99,6 +107,9 @@ class Dir {
   // Target of the link with every link resolved, relative to the root:
   // "sys/devices/pci0000:00/...".
   Result<std::string> RealPath(const std::string& name) const;
+
+  // Of what `name` leads to; the file itself is not opened.
+  Result<FileInfo> Info(const std::string& name) const;
 
   bool Has(const std::string& name) const;  // Anything of that name, a dangling link included.
 

@@ -4,6 +4,7 @@
 
 #include "agents/inspect/report_devices.h"
 #include "agents/inspect/report_host.h"
+#include "agents/inspect/report_job.h"
 #include "agents/inspect/report_lossless.h"
 #include "agents/inspect/report_pci.h"
 #include "agents/inspect/report_table.h"
@@ -107,11 +108,11 @@ std::string GapsText(const v1::NodeSnapshot& snapshot) {
 }  // namespace
 
 std::string Report(const v1::NodeSnapshot& snapshot) {
-  std::string text = NodeText(snapshot) + DevicesText(snapshot) + FunctionsText(snapshot) +
-                     PortsText(snapshot) + LosslessText(snapshot) + GidsText(snapshot) +
-                     NetdevsText(snapshot) + StacksText(snapshot) + PciText(snapshot) +
-                     HostText(snapshot) + LldpText(snapshot) + KernelLogText(snapshot) +
-                     GapsText(snapshot);
+  std::string text = NodeText(snapshot) + JobText(snapshot) + DevicesText(snapshot) +
+                     FunctionsText(snapshot) + PortsText(snapshot) + LosslessText(snapshot) +
+                     GidsText(snapshot) + NetdevsText(snapshot) + StacksText(snapshot) +
+                     PciText(snapshot) + HostText(snapshot) + LldpText(snapshot) +
+                     KernelLogText(snapshot) + GapsText(snapshot);
   text.pop_back();  // The blank line after the last section.
   return text;
 }

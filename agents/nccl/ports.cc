@@ -71,6 +71,9 @@ std::string DeviceObstacle(const v1::NodeSnapshot& snapshot, const v1::RdmaDevic
     return "iWARP: NCCL takes it for RoCE and cannot connect";
   if (device.driver() == "efa") return "EFA needs the OFI plugin, not NCCL's own verbs transport";
   if (device.protocol() == v1::PROTOCOL_USNIC) return "usNIC has no RDMA writes";
+  const auto& usable = snapshot.job().usable_rdma_devices();
+  if (snapshot.has_job() && std::count(usable.begin(), usable.end(), device.name()) == 0)
+    return "the job cannot use it: no device file that opens, or no GID in its network namespace";
   if (std::string why = OfKind(snapshot, device); !why.empty()) return why;
   return OfRole(device);
 }

@@ -23,6 +23,7 @@ import dashboard
 import labevents
 import quickstart
 from fabriclab import Lab
+from test_tools import ToolTests
 
 # Guests without KVM on a busy machine may stand still for seconds; a node counts as lost later.
 LOST_AFTER = "5s"
@@ -43,7 +44,7 @@ FAULTS = [
 ]
 
 
-class TestSystem(unittest.TestCase):
+class TestSystem(ToolTests, unittest.TestCase):
     maxDiff = None
 
     @classmethod
@@ -52,7 +53,8 @@ class TestSystem(unittest.TestCase):
         cls.folder.mkdir(parents=True, exist_ok=True)
         cls.controller = quickstart.Controller(cls.folder, 0, 0, "--lost-after", LOST_AFTER)
         cls.addClassCleanup(cls.controller.stop)
-        cls.lab = Lab(nodes=3, agent=str(BIN / "fabric-agent"), controller=cls.controller.grpc)
+        cls.lab = Lab(nodes=3, agent=str(BIN / "fabric-agent"), controller=cls.controller.grpc,
+                      programs=[str(BIN / "only_reads")])
         cls.addClassCleanup(cls.lab.down)
         cls.lab.up()
         cls.until(lambda: cls.states() == {n: "CONNECTED" for n in cls.lab.nodes} and

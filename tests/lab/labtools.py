@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A snapshot beside what the guest's own tools say: rdma, ibv_devinfo, dcb, ethtool, ip.
+
+Settings must be equal. Counters move: those of a snapshot must lie between what the tool says
+before and after it.
+"""
+
+import ipaddress
+import json
+import re
+
+TSA = {"strict": 0, "cbs": 1, "ets": 2, "vendor": 255}
+# Of `dcb app`: its lists, and the selector that the snapshot has for them.
+APPS = {"ethtype_prio": "ETHERTYPE", "stream_port_prio": "STREAM", "dgram_port_prio": "DGRAM",
+        "port_prio": "ANY", "dscp_prio": "DSCP", "pcp_prio": "PCP"}
+
+
+class Differences:
+    """Collects what is not equal; `seen` counts what was compared."""
+
+    def __init__(self):
+        self.found, self.seen = [], 0
+
+    def equal(self, what, tool, snapshot):
+        self.seen += 1
+        if tool != snapshot:
+            self.found.append(f"{what}: the tool says {tool!r}, the snapshot {snapshot!r}")
+
+    def between(self, what, before, value, after):
+        self.seen += 1
+        if not before <= value <= after:
+            self.found.append(f"{what}: {value} is not from {before} to {after}")
+
+
+def devices(run, snapshot, diff):
+    known = {device["name"]: device for device in snapshot["rdma_devices"]}
+    listed = json.loads(run("rdma -j dev"))
+    diff.equal("rdma dev", sorted(device["ifname"] for device in listed), sorted(known))
+    for told in listed:
+        name, device = told["ifname"], known[told["ifname"]]
+        diff.equal(f"{name} node_type", f"NODE_TYPE_{told['node_type'].upper()}",
+                   device["node_type"])
+        for field in ("node_guid", "sys_image_guid"):
+            diff.equal(f"{name} {field}", told[field], device[field])
+        diff.equal(f"{name} fw", told.get("fw"), device.get("firmware"))
+    for told in json.loads(run("rdma -j -d link")):
+        name = f"{told['ifname']}/{told['port']}"
+        port = known[told["ifname"]]["ports"][told["port"] - 1]
+        diff.equal(f"{name} state", f"PORT_STATE_{told['state']}", port["state"])
+        diff.equal(f"{name} physical_state", f"PHYSICAL_STATE_{told['physical_state']}",
+                   port["physical_state"])
+        for field in ("netdev", "lid", "sm_lid", "lmc", "subnet_prefix"):
+            if field in told:
+                diff.equal(f"{name} {field}", told[field], port.get(field))
+
+
+def verbs(run, snapshot, diff):
+    for device in snapshot["rdma_devices"]:
+        name, text = device["name"], run(f"ibv_devinfo -v -d {device['name']}")
+        about, *ports = re.split(r"^\t\tport:\t\d+\n", text, flags=re.M)
+        told = dict(re.findall(r"^\t(\w+):[ \t]+(\S.*)$", about, re.M))
+        diff.equal(f"{name} node_guid", told["node_guid"], device["node_guid"])
+        diff.equal(f"{name} sys_image_guid", told["sys_image_guid"], device["sys_image_guid"])
+        diff.equal(f"{name} phys_port_cnt", int(told["phys_port_cnt"]), len(device["ports"]))
+        for number, (text, port) in enumerate(zip(ports, device["ports"]), 1):
+            verbs_port(f"{name}/{number}", text, port, diff)
+
+
+def verbs_port(name, text, port, diff):
+    told = dict(re.findall(r"^\t+(\w+):[ \t]+(\S.*)$", text, re.M))
+    word = {key: value.split()[0] for key, value in told.items()}
+    diff.equal(f"{name} state", word["state"].replace("PORT_", "PORT_STATE_"), port["state"])
+    diff.equal(f"{name} phys_state", f"PHYSICAL_STATE_{word['phys_state']}",
+               port["physical_state"])
+    diff.equal(f"{name} link_layer", f"LINK_LAYER_{word['link_layer'].upper()}",
+               port["link_layer"])
+    for tool, field in (("max_mtu", "max_mtu_bytes"), ("active_mtu", "active_mtu_bytes"),
+                        ("sm_lid", "sm_lid"), ("port_lid", "lid")):
+        diff.equal(f"{name} {tool}", int(word[tool]), port[field])
+    diff.equal(f"{name} port_lmc", int(word["port_lmc"], 16), port["lmc"])
+    diff.equal(f"{name} port_cap_flags", int(word["port_cap_flags"], 16), port["capability_mask"])
+    if "gid_table_length" in port:
+        diff.equal(f"{name} gid_tbl_len", int(word["gid_tbl_len"]), port["gid_table_length"])
+    width = int(word["active_width"].rstrip("X"))
+    diff.equal(f"{name} active_width", width, port["width"])
+    rate = float(word["active_speed"]) * width * 1e9
+    diff.equal(f"{name} active_speed by active_width", rate, float(port["rate_bps"]))
+    gids = [(int(index), ipaddress.IPv6Address(gid), f"GID_TYPE_{kind.upper().replace(' ', '_')}")
+            for index, gid, kind in re.findall(r"GID\[\s*(\d+)\]:\s+([0-9a-f:.]+), (.*)$", text,
+                                               re.M)]
+    diff.equal(f"{name} GIDs", gids,
+               [(gid["index"], ipaddress.IPv6Address(gid["gid"]), gid["type"])
+                for gid in port["gids"]])
+
+
+def dcb(run, snapshot, diff):
+    for netdev in snapshot["net_interfaces"]:
+        if "dcb" not in netdev:
+            continue
+        name, config = netdev["name"], netdev["dcb"]
+        told = {what: json.loads(run(f"dcb -j {what} show dev {name}"))
+                for what in ("pfc", "ets", "app", "buffer", "dcbx")}
+        pfc = told["pfc"]
+        mask = sum(1 << priority for priority, on in enumerate(pfc["prio_pfc"]) if on)
+        for tool, field in ((mask, "enabled_mask"), (pfc["pfc_cap"], "capability"),
+                            (pfc["macsec_bypass"], "mbc"), (pfc["delay"], "delay")):
+            diff.equal(f"{name} pfc {field}", tool, config["pfc"][field])
+        ets = told["ets"]
+        for tool, field in ((ets["willing"], "willing"), (ets["ets_cap"], "capability"),
+                            (ets["tc_bw"], "tc_tx_bandwidth_percent"),
+                            ([TSA[tsa] for tsa in ets["tc_tsa"]], "tc_algorithm"),
+                            (ets["prio_tc"], "priority_to_tc")):
+            diff.equal(f"{name} ets {field}", tool, config["ets"][field])
+        apps = sorted((f"APP_SELECTOR_{APPS[kind]}", protocol, priority)
+                      for kind, entries in told["app"].items() if kind in APPS
+                      for protocol, priority in entries)
+        diff.equal(f"{name} app", apps, sorted(
+            (app["selector"], app["protocol"], app["priority"]) for app in config["app"]))
+        if "buffers" in config:
+            buffer = told["buffer"]
+            for tool, field in (("prio_buffer", "priority_to_buffer"),
+                                ("buffer_size", "size_bytes"), ("total_size", "total_bytes")):
+                diff.equal(f"{name} {tool}", buffer[tool], config["buffers"][field])
+        for tool, field in (("host", "host"), ("lld_managed", "lld_managed"), ("cee", "cee"),
+                            ("ieee", "ieee"), ("static", "static_config")):
+            diff.equal(f"{name} dcbx {tool}", told["dcbx"].get(tool, False), config["dcbx"][field])
+
+
+def colons(text):
+    return dict(re.findall(r"^[ \t]*([^:\n]+):[ \t]+(\S.*)$", text, re.M))
+
+
+def ethtool(run, snapshot, diff):
+    for netdev in snapshot["net_interfaces"]:
+        if "global_pause" not in netdev:
+            continue
+        name = netdev["name"]
+        told = colons(run(f"ethtool -i {name}"))
+        for tool, field in (("driver", "driver"), ("firmware-version", "firmware"),
+                            ("bus-info", "pci_address"), ("version", "driver_version")):
+            if field in netdev or field != "driver_version":
+                diff.equal(f"{name} {tool}", told[tool], netdev[field])
+        told = colons(run(f"ethtool -a {name}"))
+        for tool, field in (("Autonegotiate", "autonegotiate"), ("RX", "rx"), ("TX", "tx")):
+            diff.equal(f"{name} pause {tool}", told[tool] == "on", netdev["global_pause"][field])
+        told = colons(run(f"ethtool {name}"))
+        diff.equal(f"{name} Speed", int(told["Speed"].removesuffix("Mb/s")) * 1_000_000,
+                   int(netdev["speed_bps"]))
+        diff.equal(f"{name} Link detected", told["Link detected"] == "yes", netdev["carrier"])
+        if "autonegotiation" in netdev:
+            diff.equal(f"{name} Auto-negotiation", told["Auto-negotiation"] == "on",
+                       netdev["autonegotiation"])
+
+
+def addresses(run, snapshot, diff):
+    links = {link["ifname"]: link for link in json.loads(run("ip -j -d link"))}
+    told = {link["ifname"]: [f"{a['local']}/{a['prefixlen']}" for a in link["addr_info"]]
+            for link in json.loads(run("ip -j address"))}
+    for netdev in snapshot["net_interfaces"]:
+        name, link = netdev["name"], links[netdev["name"]]
+        for tool, field in (("ifindex", "index"), ("mtu", "mtu_bytes"), ("address", "mac")):
+            diff.equal(f"{name} {tool}", link[tool], netdev[field])
+        diff.equal(f"{name} operstate", f"OPER_STATE_{link['operstate']}", netdev["oper_state"])
+        diff.equal(f"{name} LOWER_UP", "LOWER_UP" in link["flags"], netdev["carrier"])
+        diff.equal(f"{name} addresses", sorted(told[name]), sorted(netdev["addresses"]))
+    physical = {name for name, link in links.items() if link["link_type"] != "loopback"}
+    diff.equal("netdevs", sorted(physical),
+               sorted(n["name"] for n in snapshot["net_interfaces"] if n["name"] in physical))
+
+
+def settings(run, snapshot, diff):
+    for compare in (devices, verbs, dcb, ethtool, addresses):
+        compare(run, snapshot, diff)
+
+
+def counters_now(run, snapshot):
+    """What the tools count: {(device or netdev, counter): value}."""
+    now = {}
+    for told in json.loads(run("rdma -j statistic")):
+        for counter, value in told.items():
+            if isinstance(value, int) and counter != "port":
+                now[told["ifname"], "COUNTER_SOURCE_HW", counter] = value
+    for netdev in snapshot["net_interfaces"]:
+        name = netdev["name"]
+        if "dcb" not in netdev:
+            continue
+        for counter, value in re.findall(r"^\s+([^:\n]+): (\d+)$", run(f"ethtool -S {name}"),
+                                         re.M):
+            now[name, "COUNTER_SOURCE_ETHTOOL", counter] = int(value)
+        pfc = json.loads(run(f"dcb -j -s pfc show dev {name}"))
+        for kind in ("requests", "indications"):
+            for priority, value in enumerate(pfc[kind]):
+                now[name, "COUNTER_SOURCE_DCB", f"pfc_{kind}_prio{priority}"] = value
+    return now
+
+
+def counters(before, snapshot, after, diff):
+    known = {}
+    for group in snapshot["counters"]:
+        for counter in group["counters"]:
+            key = (group["device"] or group["netdev"], counter["source"], counter["name"])
+            known[key] = int(counter["value"])
+    for (name, source, counter), value in known.items():
+        if source in ("COUNTER_SOURCE_HW", "COUNTER_SOURCE_ETHTOOL", "COUNTER_SOURCE_DCB"):
+            key = (name, source, counter)
+            diff.between(f"{name} {counter}", before.get(key, -1), value, after.get(key, -1))
+    # rdma leaves nothing out that the snapshot may leave out.
+    missing = [key for key in after if key[1] == "COUNTER_SOURCE_HW" and key not in known]
+    diff.equal("counters of rdma statistic that the snapshot lacks", [], missing)

@@ -1,0 +1,220 @@
+#include "tests/readonly/verdict.h"
+
+#include <fcntl.h>
+#include <linux/ethtool.h>
+#include <linux/netlink.h>
+#include <linux/openat2.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <rdma/rdma_netlink.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/timex.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
+#include <string_view>
+
+#include "tests/readonly/calls.h"
+
+namespace fabric::readonly {
+namespace {
+
+constexpr std::uint64_t kWriting = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND;
+
+// Memory of the caller, which waits meanwhile.
+template <class T>
+std::optional<T> Peek(const Caller& caller, std::uint64_t address) {
+  T value;
+  const std::string path = "/proc/" + std::to_string(caller.pid) + "/mem";
+  const int memory = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const ssize_t size = ::pread(memory, &value, sizeof value, static_cast<off_t>(address));
+  ::close(memory);
+  if (size != static_cast<ssize_t>(sizeof value)) return std::nullopt;
+  return value;
+}
+
+std::string PeekText(const Caller& caller, std::uint64_t address) {
+  std::string text;
+  while (text.size() < 4096) {
+    const auto letter = Peek<char>(caller, address + text.size());
+    if (!letter || *letter == '\0') break;
+    text += *letter;
+  }
+  return text;
+}
+
+// What a descriptor of the caller is: a path, "socket:[7]", "pipe:[8]", "anon_inode:[eventfd]".
+std::string Descriptor(const Caller& caller, std::uint64_t fd) {
+  std::array<char, 4096> target;
+  const std::string link =
+      "/proc/" + std::to_string(caller.pid) + "/fd/" + std::to_string(static_cast<int>(fd));
+  const ssize_t size = ::readlink(link.c_str(), target.data(), target.size());
+  return size < 0 ? "?" : std::string(target.data(), static_cast<std::size_t>(size));
+}
+
+struct SocketKind {
+  int domain = -1;
+  int protocol = -1;
+};
+
+// A copy of the caller's socket tells what it is.
+SocketKind KindOf(const Caller& caller, std::uint64_t fd) {
+  SocketKind kind;
+  const int process = static_cast<int>(::syscall(SYS_pidfd_open, caller.pid, 0));
+  const int copy = static_cast<int>(::syscall(SYS_pidfd_getfd, process, static_cast<int>(fd), 0));
+  socklen_t size = sizeof kind.domain;
+  ::getsockopt(copy, SOL_SOCKET, SO_DOMAIN, &kind.domain, &size);
+  ::getsockopt(copy, SOL_SOCKET, SO_PROTOCOL, &kind.protocol, &size);
+  ::close(copy);
+  ::close(process);
+  return kind;
+}
+
+// Verbs open their device for writing; that alone changes nothing.
+bool IsVerbsDevice(std::string_view path) {
+  return path.starts_with("/dev/infiniband/uverbs") || path.starts_with("/dev/infiniband/rdma_cm");
+}
+
+std::string Opening(const Caller& caller, std::uint64_t path, std::uint64_t flags) {
+  if ((flags & kWriting) == 0) return {};
+  const std::string name = PeekText(caller, path);
+  const bool creates = (flags & (O_CREAT | O_TRUNC)) != 0;
+  if (!creates && (IsVerbsDevice(name) || name == "/dev/null" || name == "/dev/tty")) return {};
+  return "opening " + name + " for writing";
+}
+
+std::string Writing(const Caller& caller, std::uint64_t fd) {
+  const std::string what = Descriptor(caller, fd);
+  if (fd <= 2 || what.starts_with("pipe:") || what.starts_with("anon_inode:") ||
+      IsVerbsDevice(what) || what == "/dev/null")
+    return {};
+  return "writing to " + what;
+}
+
+std::string Control(const Caller& caller, const seccomp_data& call) {
+  const auto request = static_cast<std::uint32_t>(call.args[1]);
+  constexpr std::uint32_t kTerminalGet[] = {TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIOCLEX};
+  if (std::count(std::begin(kTerminalGet), std::end(kTerminalGet), request) > 0) return {};
+  const std::string what = Descriptor(caller, call.args[0]);
+  if (IsVerbsDevice(what) && request == RDMA_VERBS_IOCTL) return {};
+  // SIOCGIFNAME, ...: what gets has G in its name and an even number, what sets follows it.
+  const bool gets = request >= SIOCGIFNAME && request <= SIOCGIFTXQLEN && request % 2 == 0;
+  if (request == SIOCGIFINDEX || gets) return {};
+  if (request == SIOCETHTOOL) {
+    const auto asked = Peek<ifreq>(caller, call.args[2]);
+    const auto command =
+        asked ? Peek<std::uint32_t>(caller, reinterpret_cast<std::uint64_t>(asked->ifr_data))
+              : std::nullopt;
+    if (command && EthtoolReads(*command)) return {};
+    return "ethtool command " + std::to_string(command.value_or(0));
+  }
+  return "ioctl " + std::to_string(request) + " on " + what;
+}
+
+std::string Message(const Caller& caller, std::uint64_t fd, std::uint64_t data) {
+  const SocketKind kind = KindOf(caller, fd);
+  if (kind.domain == AF_UNIX) return {};
+  if (kind.domain != AF_NETLINK)
+    return "sending over a socket of family " + std::to_string(kind.domain);
+  const auto header = Peek<nlmsghdr>(caller, data);
+  if (!header) return "a netlink message that cannot be read";
+  return NetlinkChanges(kind.protocol, header->nlmsg_type, header->nlmsg_flags);
+}
+
+std::string Gathered(const Caller& caller, std::uint64_t fd, std::uint64_t address) {
+  const auto message = Peek<msghdr>(caller, address);
+  const auto first = message && message->msg_iovlen > 0
+                         ? Peek<iovec>(caller, reinterpret_cast<std::uint64_t>(message->msg_iov))
+                         : std::nullopt;
+  if (!first) return "a message that cannot be read";
+  return Message(caller, fd, reinterpret_cast<std::uint64_t>(first->iov_base));
+}
+
+std::string Depends(const Caller& caller, const seccomp_data& call) {
+  constexpr std::uint64_t kReadAll = 3, kSizeUnread = 9, kSizeBuffer = 10;  // Of syslog(2)
+  switch (call.nr) {
+    case SYS_openat2: {
+      const auto how = Peek<open_how>(caller, call.args[2]);
+      return how ? Opening(caller, call.args[1], how->flags) : "openat2 that cannot be read";
+    }
+    case SYS_ioctl: return Control(caller, call);
+    case SYS_sendto: return Message(caller, call.args[0], call.args[1]);
+    case SYS_sendmsg:
+    case SYS_sendmmsg: return Gathered(caller, call.args[0], call.args[1]);
+    case SYS_adjtimex: {
+      const auto asked = Peek<timex>(caller, call.args[0]);
+      return asked && asked->modes == 0 ? "" : "setting the clock";
+    }
+    case SYS_syslog:
+      return call.args[0] == kReadAll || call.args[0] == kSizeUnread || call.args[0] == kSizeBuffer
+                 ? ""
+                 : "syslog action " + std::to_string(call.args[0]);
+    default: return "a call that is not known";
+  }
+}
+
+}  // namespace
+
+bool EthtoolReads(std::uint32_t command) {
+  constexpr std::uint32_t kReads[] = {
+      ETHTOOL_GSET,        ETHTOOL_GDRVINFO,     ETHTOOL_GLINK,         ETHTOOL_GRINGPARAM,
+      ETHTOOL_GPAUSEPARAM, ETHTOOL_GSTRINGS,     ETHTOOL_GSTATS,        ETHTOOL_GPERMADDR,
+      ETHTOOL_GSSET_INFO,  ETHTOOL_GFLAGS,       ETHTOOL_GPFLAGS,       ETHTOOL_GCHANNELS,
+      ETHTOOL_GFEATURES,   ETHTOOL_GEEE,         ETHTOOL_GLINKSETTINGS, ETHTOOL_GFECPARAM,
+      ETHTOOL_GTUNABLE,    ETHTOOL_PHY_GTUNABLE,
+  };
+  return std::count(std::begin(kReads), std::end(kReads), command) > 0;
+}
+
+std::string NetlinkChanges(int protocol, std::uint16_t type, std::uint16_t flags) {
+  if (protocol == NETLINK_ROUTE) {
+    // Each object has four numbers: new, delete, get, set.
+    if (type >= RTM_BASE && (type - RTM_BASE) % 4 == 2) return {};
+    return "rtnetlink message " + std::to_string(type);
+  }
+  if (protocol == NETLINK_RDMA) {
+    constexpr std::uint16_t kReads[] = {
+        RDMA_NLDEV_CMD_GET,         RDMA_NLDEV_CMD_PORT_GET,   RDMA_NLDEV_CMD_SYS_GET,
+        RDMA_NLDEV_CMD_RES_GET,     RDMA_NLDEV_CMD_RES_QP_GET, RDMA_NLDEV_CMD_RES_CM_ID_GET,
+        RDMA_NLDEV_CMD_RES_CQ_GET,  RDMA_NLDEV_CMD_RES_MR_GET, RDMA_NLDEV_CMD_RES_PD_GET,
+        RDMA_NLDEV_CMD_GET_CHARDEV, RDMA_NLDEV_CMD_STAT_GET,   24 /* STAT_GET_STATUS */,
+    };
+    const bool nldev = type >> 10 == RDMA_NL_NLDEV;
+    if (nldev && std::count(std::begin(kReads), std::end(kReads), type & 0x3ffU) > 0) return {};
+    return "RDMA netlink message " + std::to_string(type);
+  }
+  // Families have numbers of their own here; what asks for a dump only reads.
+  if (protocol == NETLINK_GENERIC && (type == NLMSG_MIN_TYPE || (flags & NLM_F_DUMP) == NLM_F_DUMP))
+    return {};
+  return "netlink message " + std::to_string(type) + " of protocol " + std::to_string(protocol);
+}
+
+std::string WhatItChanges(const seccomp_data& call, const Caller& caller) {
+  const auto* const known = std::find_if(std::begin(kCalls), std::end(kCalls),
+                                         [&](const Call& each) { return each.number == call.nr; });
+  if (known == std::end(kCalls)) return "a call that is not known";
+  switch (known->kind) {
+    case Kind::kOpen:
+      return Opening(caller, call.args[known->flags_at - 1], call.args[known->flags_at]);
+    case Kind::kWrite: return Writing(caller, call.args[0]);
+    case Kind::kInspect: return Depends(caller, call);
+    case Kind::kSocket: {
+      const std::uint64_t level = call.args[1];
+      if (level == SOL_SOCKET || level == SOL_NETLINK) return {};
+      return "setsockopt at level " + std::to_string(level);
+    }
+    case Kind::kNamespace:
+      if (caller.may_enter_namespaces) return {};
+      break;
+    case Kind::kChange: break;
+  }
+  return known->name;
+}
+
+}  // namespace fabric::readonly
