@@ -26,12 +26,12 @@ EventSet Rhythm::Take(SteadyTime now) {
     return check ? EventSet::All() : again_;
   }
   if (!again_.empty() && now >= again_at_) {
-    const EventSet again = again_;
-    if (++looks_ == std::ssize(kLookAgainAfter))
+    if (++looks_ == std::ssize(kLookAgainAfter)) {
       again_ = {};
-    else
-      again_at_ = now + kLookAgainAfter[looks_];
-    return check ? EventSet::All() : again;
+      return EventSet::All();
+    }
+    again_at_ = now + kLookAgainAfter[looks_];
+    return check ? EventSet::All() : again_;
   }
   return check ? EventSet::All() : EventSet();
 }

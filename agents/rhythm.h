@@ -8,7 +8,7 @@ namespace fabric::agent {
 
 // The first event after a quiet time is acted on at once. What the kernel does next because of the
 // same cause has no event of its own (GID tables are filled by a work queue, firmware takes its
-// time): so what an event woke is looked at again, shortly after and a second later.
+// time): so what an event woke is looked at again shortly after, and everything a second later.
 //
 // However many events there are, inspections because of them are at least a tenth of a second
 // apart, and more when inspecting is slow: events cost a quarter of one processor at most.

@@ -1,3 +1,6 @@
+#include <map>
+#include <utility>
+
 #include "agents/inspect/attributes.h"
 #include "agents/inspect/parse.h"
 #include "agents/inspect/rdma.h"
@@ -99,12 +102,30 @@ Status InspectAllGids(const Host& host, v1::NodeSnapshot& out) {
   return {};
 }
 
+// Tables are long: most of the time of an inspection goes into their slots.
+void KeepGids(v1::NodeSnapshot& previous, v1::NodeSnapshot& snapshot) {
+  std::map<std::pair<std::string, std::uint32_t>, v1::Port*> ports;
+  for (v1::RdmaDevice& device : *previous.mutable_rdma_devices())
+    for (v1::Port& port : *device.mutable_ports()) ports[{device.name(), port.number()}] = &port;
+  for (v1::RdmaDevice& device : *snapshot.mutable_rdma_devices()) {
+    for (v1::Port& port : *device.mutable_ports()) {
+      const auto before = ports.find({device.name(), port.number()});
+      if (before == ports.end()) continue;
+      port.mutable_gids()->Swap(before->second->mutable_gids());
+      if (before->second->has_gid_table_length())
+        port.set_gid_table_length(before->second->gid_table_length());
+    }
+  }
+}
+
 }  // namespace
 
 extern const Inspector gids = {
     .name = kName,
     .doc = "GID tables: the slots in use with type, netdev and IP address.",
     .inspect = InspectAllGids,
+    .wakes = EventKind::kAddress | EventKind::kRdma | EventKind::kHotplug | EventKind::kCheck,
+    .keep = KeepGids,
 };
 
 }  // namespace fabric::inspect

@@ -32,6 +32,9 @@ struct Inspector {
   // as they were.
   EventSet wakes = EventSet::All();
   std::string_view owns = {};
+  // One that fills a part of what others fill may say how that part is moved over from the previous
+  // snapshot instead. What others do is done by then.
+  void (*keep)(v1::NodeSnapshot& previous, v1::NodeSnapshot& snapshot) = nullptr;
 };
 
 std::span<const Inspector* const> AllInspectors();  // Generated; see CMakeLists.txt.

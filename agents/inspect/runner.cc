@@ -76,7 +76,8 @@ std::set<const Inspector*> LeftOut(const InspectOptions& options) {
     for (const std::string_view field : Words(inspector.owns)) filled.insert(field);
   };
   for (const Inspector* inspector : options.inspectors) {
-    if (inspector->owns.empty() || !(inspector->wakes & options.events).empty())
+    const bool can_be = !inspector->owns.empty() || inspector->keep != nullptr;
+    if (!can_be || !(inspector->wakes & options.events).empty())
       runs(*inspector);
     else
       left_out.insert(inspector);
@@ -108,6 +109,7 @@ void TakeOver(const Inspector& inspector, v1::NodeSnapshot& previous, v1::NodeSn
     if (there) reflection.SwapFields(&previous, &snapshot, {field});
     reflection.ClearField(&previous, field);
   }
+  if (inspector.keep != nullptr) inspector.keep(previous, snapshot);
   for (v1::Gap& gap : *previous.mutable_gaps())
     if (gap.inspector() == inspector.name) snapshot.add_gaps()->Swap(&gap);
 }

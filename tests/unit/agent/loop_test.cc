@@ -56,7 +56,7 @@ TEST(InspectionLoop, InspectsAtTheStartAfterEventsAndForACheck) {
                       .board = board};
   loop.Run(stop.get_token());
   const EventSet link = EventKind::kLink;
-  EXPECT_EQ(reasons, (std::vector{EventSet::All(), link, link, link, EventSet::All()}));
+  EXPECT_EQ(reasons, (std::vector{EventSet::All(), link, link, EventSet::All(), EventSet::All()}));
   EXPECT_EQ(delivered, 5);
   EXPECT_EQ(board.inspections(), 5U);
 }
