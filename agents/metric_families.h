@@ -5,9 +5,9 @@
 
 #include <initializer_list>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -36,7 +36,7 @@ class MetricFamilies {
 
   struct Family {
     prometheus::MetricFamily family;
-    std::set<Labels> seen;
+    std::unordered_set<std::string> seen;  // Values of the labels
   };
   std::map<std::string, Family, std::less<>> families_;
 };
