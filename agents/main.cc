@@ -144,6 +144,20 @@ inspect::Inspection::OpenMachine Opener(const std::string& root,
   };
 }
 
+// Nothing when settings ask for none.
+Result<std::unique_ptr<MetricsEndpoint>> OpenMetrics(const Settings& settings, Board& board) {
+  if (!settings.Has("metrics")) return std::unique_ptr<MetricsEndpoint>();
+  const bool node_exporter = settings.Text("compat") == kNodeExporter;
+  ASSIGN_OR_RETURN(auto metrics,
+                   MetricsEndpoint::Open(settings.Address("metrics"), [&board, node_exporter] {
+                     NodeMetrics node = board.Metrics();
+                     node.node_exporter = node_exporter;
+                     return node;
+                   }));
+  log::Info("metrics on {}", ToString(metrics->address()));
+  return metrics;
+}
+
 int Serve(const Settings& settings, host::Machine machine, const sigset_t& signals) {
   const SystemClock clock;
   Board board(InspectorNames());
@@ -152,18 +166,8 @@ int Serve(const Settings& settings, host::Machine machine, const sigset_t& signa
     controller.emplace(ToString(settings.Address("controller")), machine.host().verbs, clock,
                        board);
 
-  std::unique_ptr<MetricsEndpoint> metrics;
-  const bool node_exporter = settings.Text("compat") == kNodeExporter;
-  if (settings.Has("metrics")) {
-    auto opened = MetricsEndpoint::Open(settings.Address("metrics"), [&board, node_exporter] {
-      NodeMetrics node = board.Metrics();
-      node.node_exporter = node_exporter;
-      return node;
-    });
-    if (!opened.ok()) return Fail(opened.status(), kUsage);
-    metrics = *std::move(opened);
-    log::Info("metrics on {}", ToString(metrics->address()));
-  }
+  auto metrics = OpenMetrics(settings, board);
+  if (!metrics.ok()) return Fail(metrics.status(), kUsage);
 
   const std::unique_ptr<host::Events> events =
       machine.host().captured ? host::OpenEvents({}) : host::OpenEvents();
@@ -210,7 +214,7 @@ int Serve(const Settings& settings, host::Machine machine, const sigset_t& signa
   inspecting.join();
   counting.join();
   controller.reset();
-  metrics.reset();
+  metrics->reset();
   // Threads that drivers do not let go still use what the end of main() would destroy.
   if (inspection.hanging() + sampling.hanging() > 0) std::_Exit(0);
   return 0;

@@ -106,8 +106,7 @@ Status Controller::OnMessage(SessionId id, const v1::AgentMessage& message, Mome
     case v1::AgentMessage::kProbeOutcome:
       campaigns_->OnOutcome(node, message.probe_outcome(), now);
       return {};
-    case v1::AgentMessage::kCounterTable:
-      return OnCounters(*session, message.counter_table(), now);
+    case v1::AgentMessage::kCounterTable: return OnCounters(*session, message.counter_table(), now);
     case v1::AgentMessage::kCounterSample:
       return OnCounters(*session, message.counter_sample(), now);
     case v1::AgentMessage::kHeartbeat:

@@ -173,7 +173,7 @@ class TestSystem(ToolTests, unittest.TestCase):
             return any(c["name"] == "rx_prio3_pause" and c["value"] == "4711"
                        for s in sets if s.get("netdev") == "rail0" for c in s["counters"])
 
-        self.until(seen, "rx_prio3_pause 4711 in n1's snapshot", 45)
+        self.until(seen, "rx_prio3_pause 4711 in n1's snapshot", 15)
         self.lab.fault("n1", "counter", "rail0", "rx_prio3_pause", "0", mend=True)
 
     def test_05_every_pair_of_a_campaign_completes(self):

@@ -97,6 +97,9 @@ class Machine final : public host::HostOwner {
             .rdma = fake.rdma,
             .dcb = fake.dcb,
             .ethtool = ethtool_,
+            .platform = fake.platform,
+            .kernel_log = fake.kernel_log,
+            .lldp = fake.lldp,
             .addresses = fake.addresses,
             .verbs = fake.verbs,
             .gpu_management = fake.gpu_management};
