@@ -84,7 +84,7 @@ inline constexpr Call kCalls[] = {
     {"delete_module", SYS_delete_module, Kind::kChange},
     {"sethostname", SYS_sethostname, Kind::kChange},
     {"clock_settime", SYS_clock_settime, Kind::kChange},
-    {"clock_adjtime", SYS_clock_adjtime, Kind::kChange},
+    {"clock_adjtime", SYS_clock_adjtime, Kind::kInspect},
     {"settimeofday", SYS_settimeofday, Kind::kChange},
     {"syslog", SYS_syslog, Kind::kInspect},
     {"ptrace", SYS_ptrace, Kind::kChange},

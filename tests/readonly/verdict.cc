@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/ethtool.h>
+#include <linux/if_packet.h>
 #include <linux/netlink.h>
 #include <linux/openat2.h>
 #include <linux/rtnetlink.h>
@@ -147,8 +148,9 @@ std::string Depends(const Caller& caller, const seccomp_data& call) {
     case SYS_sendto: return Message(caller, call.args[0], call.args[1]);
     case SYS_sendmsg:
     case SYS_sendmmsg: return Gathered(caller, call.args[0], call.args[1]);
-    case SYS_adjtimex: {
-      const auto asked = Peek<timex>(caller, call.args[0]);
+    case SYS_adjtimex:
+    case SYS_clock_adjtime: {
+      const auto asked = Peek<timex>(caller, call.args[call.nr == SYS_adjtimex ? 0 : 1]);
       return asked && asked->modes == 0 ? "" : "setting the clock";
     }
     case SYS_syslog:
@@ -207,6 +209,8 @@ std::string WhatItChanges(const seccomp_data& call, const Caller& caller) {
     case Kind::kSocket: {
       const std::uint64_t level = call.args[1];
       if (level == SOL_SOCKET || level == SOL_NETLINK) return {};
+      // Which multicast frames a packet socket takes; ends with the socket.
+      if (level == SOL_PACKET && call.args[2] == PACKET_ADD_MEMBERSHIP) return {};
       return "setsockopt at level " + std::to_string(level);
     }
     case Kind::kNamespace:
