@@ -2,6 +2,9 @@
 
 #include <infiniband/verbs.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "agents/host/call_watch.h"
 #include "agents/host/verbs_device.h"
 #include "agents/host/verbs_queue_pair.h"
@@ -13,6 +16,7 @@ namespace {
 class CapturedVerbs final : public Verbs {
  public:
   Result<VerbsPort> QueryPort(const std::string&, std::uint32_t) override { return Refusal(); }
+  Result<VerbsDevice> QueryDevice(const std::string&, std::uint32_t) override { return Refusal(); }
   Result<std::unique_ptr<RcQueuePair>> OpenRc(const RcOptions&) override { return Refusal(); }
   Result<bool> TakesDmaBuf(const std::string&) override { return Refusal(); }
 
@@ -23,12 +27,32 @@ class CapturedVerbs final : public Verbs {
 class MachineVerbs final : public Verbs {
  public:
   Result<VerbsPort> QueryPort(const std::string& device, std::uint32_t port) override {
-    const WatchedCall call([&] { return Format("{}/verbs of port {}", device, port); });
+    const WatchedCall call([&] { return device + "/verbs"; });
     RETURN_IF_ERROR(call.status());
     ASSIGN_OR_RETURN(const ContextPtr context, OpenDevice(device));
-    ASSIGN_OR_RETURN(const ibv_port_attr attributes, PortAttributes(*context, port));
-    return VerbsPort{.active_mtu_bytes = MtuBytes(attributes.active_mtu),
-                     .max_mtu_bytes = MtuBytes(attributes.max_mtu)};
+    return AskPort(*context, port);
+  }
+  Result<VerbsDevice> QueryDevice(const std::string& device, std::uint32_t ports) override {
+    const WatchedCall call([&] { return device + "/verbs"; });
+    RETURN_IF_ERROR(call.status());
+    ASSIGN_OR_RETURN(const ContextPtr context, OpenDevice(device));
+    VerbsDevice answer;
+    std::size_t slots = 0;
+    for (std::uint32_t number = 1; number <= ports; ++number) {
+      ASSIGN_OR_RETURN(const VerbsPort port, AskPort(*context, number));
+      answer.ports.push_back(port);
+      slots += port.gid_table_length;
+    }
+    // The size of an answer is a 16-bit number (ib_uverbs_attr). A device with more slots than
+    // that in use refuses.
+    constexpr std::size_t kSlotsMax = std::numeric_limits<std::uint16_t>::max() / sizeof(Entry);
+    std::vector<Entry> entries(std::min(slots, kSlotsMax));
+    const ssize_t count = ibv_query_gid_table(context.get(), entries.data(), entries.size(), 0);
+    if (count < 0) return FromErrno(static_cast<int>(-count), "asking for GIDs of " + device);
+    entries.resize(static_cast<std::size_t>(count));
+    for (const Entry& entry : entries)
+      answer.gids.push_back({.port = entry.port_num, .index = entry.gid_index});
+    return answer;
   }
   Result<std::unique_ptr<RcQueuePair>> OpenRc(const RcOptions& options) override {
     return OpenVerbsQueuePair(options);
@@ -45,6 +69,16 @@ class MachineVerbs final : public Verbs {
     if (memory != nullptr || errno == EBADF) return true;
     if (errno == EOPNOTSUPP || errno == EPROTONOSUPPORT || errno == ENOSYS) return false;
     return FromErrno(errno, "registering no dma-buf with " + device);
+  }
+
+ private:
+  using Entry = ibv_gid_entry;
+
+  static Result<VerbsPort> AskPort(ibv_context& context, std::uint32_t port) {
+    ASSIGN_OR_RETURN(const ibv_port_attr attributes, PortAttributes(context, port));
+    return VerbsPort{.active_mtu_bytes = MtuBytes(attributes.active_mtu),
+                     .max_mtu_bytes = MtuBytes(attributes.max_mtu),
+                     .gid_table_length = static_cast<std::uint32_t>(attributes.gid_tbl_len)};
   }
 };
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 
@@ -14,6 +15,16 @@ namespace fabric::host {
 struct VerbsPort {
   std::uint32_t active_mtu_bytes = 0;
   std::uint32_t max_mtu_bytes = 0;
+  std::uint32_t gid_table_length = 0;
+};
+
+struct VerbsDevice {
+  struct Slot {
+    std::uint32_t port;
+    std::uint32_t index;
+  };
+  std::vector<VerbsPort> ports;  // From port 1 on
+  std::vector<Slot> gids;        // Of the GID tables those that are in use
 };
 
 // What the other end of a queue pair must know. GIDs are the sixteen bytes in network order as
@@ -69,6 +80,10 @@ class Verbs {
   // /dev/infiniband/uverbs*. Safe from any thread. No device stays open between calls: an open
   // one would hold up the removal of its driver.
   virtual Result<VerbsPort> QueryPort(const std::string& device, std::uint32_t port) = 0;
+  // All that many ports of a device and their GID tables, for one opening and few calls: tables
+  // have up to a thousand slots, most of them empty, and a file for each. The failures of
+  // QueryPort().
+  virtual Result<VerbsDevice> QueryDevice(const std::string& device, std::uint32_t ports) = 0;
   virtual Result<std::unique_ptr<RcQueuePair>> OpenRc(const RcOptions& options) = 0;
   // Whether the driver registers memory that is given as a dma-buf: asked with a file descriptor
   // that is none, which a driver that can refuses for that reason alone. Nothing is registered.

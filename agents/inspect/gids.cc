@@ -1,4 +1,4 @@
-#include <map>
+#include <algorithm>
 #include <utility>
 
 #include "agents/inspect/attributes.h"
@@ -63,15 +63,34 @@ void ReadAttributes(const Attributes& files, const Wanted& wanted, v1::Gid& gid)
   if (netdev && IsPlainName(*netdev)) gid.set_netdev(*netdev);
 }
 
-void InspectGids(const Attributes& files, const v1::RdmaDevice& device, v1::Port& port) {
-  const bool there = files.dir().Has("gids");
-  const std::vector<std::uint32_t> indexes = files.Numbers("gids", 0, kIndexMax);
-  if (indexes.empty()) {
-    // Every port has a table: one without slots was not captured.
-    if (there) files.Gap("gids", Status(Code::kNotFound, "the directory holds no GID"));
-    return;
+// Which slots to read: those in use, if verbs have told them, else all that there are files of.
+std::vector<std::uint32_t> Slots(const Attributes& files, const host::VerbsDevice* verbs,
+                                 v1::Port& port) {
+  if (verbs != nullptr && port.number() >= 1 && port.number() <= verbs->ports.size()) {
+    const host::VerbsPort& told = verbs->ports[port.number() - 1];
+    // Opening a device is dear; so rdma_ports need not do it again for these.
+    if (told.active_mtu_bytes != 0) port.set_active_mtu_bytes(told.active_mtu_bytes);
+    if (told.max_mtu_bytes != 0) port.set_max_mtu_bytes(told.max_mtu_bytes);
+    if (told.gid_table_length != 0) {
+      port.set_gid_table_length(told.gid_table_length);
+      std::vector<std::uint32_t> used;
+      for (const host::VerbsDevice::Slot& slot : verbs->gids)
+        if (slot.port == port.number()) used.push_back(slot.index);
+      std::sort(used.begin(), used.end());
+      return used;
+    }
   }
-  port.set_gid_table_length(indexes.back() + 1);
+  const bool there = files.dir().Has("gids");
+  std::vector<std::uint32_t> indexes = files.Numbers("gids", 0, kIndexMax);
+  // Every port has a table: one without slots was not captured.
+  if (indexes.empty() && there)
+    files.Gap("gids", Status(Code::kNotFound, "the directory holds no GID"));
+  if (!indexes.empty()) port.set_gid_table_length(indexes.back() + 1);
+  return indexes;
+}
+
+void InspectGids(const Attributes& files, const v1::RdmaDevice& device,
+                 const std::vector<std::uint32_t>& indexes, v1::Port& port) {
   std::optional<Wanted> wanted;
   for (const std::uint32_t index : indexes) {
     const auto text = files.Parsed(Format("gids/{}", index), ParseGid);
@@ -88,13 +107,22 @@ void InspectGids(const Attributes& files, const v1::RdmaDevice& device, v1::Port
   }
 }
 
+std::uint32_t PortCount(const v1::RdmaDevice& device) {
+  std::uint32_t count = 0;
+  for (const v1::Port& port : device.ports()) count = std::max(count, port.number());
+  return count;
+}
+
 Status InspectAllGids(const Host& host, v1::NodeSnapshot& out) {
   for (v1::RdmaDevice& device : *out.mutable_rdma_devices()) {
+    // Without verbs the files tell as much; why there are none is said by rdma_ports.
+    const Result<host::VerbsDevice> verbs =
+        host.verbs.QueryDevice(device.name(), PortCount(device));
     for (v1::Port& port : *device.mutable_ports()) {
       const Gaps gaps{.snapshot = out, .inspector = kName, .subject = PortName(device, port)};
       const auto files = Attributes::Open(host, PortPath(device, port), gaps);
       if (files.ok())
-        InspectGids(*files, device, port);
+        InspectGids(*files, device, Slots(*files, verbs.ok() ? &*verbs : nullptr, port), port);
       else
         gaps.Add(PortPath(device, port), files.status());
     }
@@ -104,18 +132,10 @@ Status InspectAllGids(const Host& host, v1::NodeSnapshot& out) {
 
 // Tables are long: most of the time of an inspection goes into their slots.
 void KeepGids(v1::NodeSnapshot& previous, v1::NodeSnapshot& snapshot) {
-  std::map<std::pair<std::string, std::uint32_t>, v1::Port*> ports;
-  for (v1::RdmaDevice& device : *previous.mutable_rdma_devices())
-    for (v1::Port& port : *device.mutable_ports()) ports[{device.name(), port.number()}] = &port;
-  for (v1::RdmaDevice& device : *snapshot.mutable_rdma_devices()) {
-    for (v1::Port& port : *device.mutable_ports()) {
-      const auto before = ports.find({device.name(), port.number()});
-      if (before == ports.end()) continue;
-      port.mutable_gids()->Swap(before->second->mutable_gids());
-      if (before->second->has_gid_table_length())
-        port.set_gid_table_length(before->second->gid_table_length());
-    }
-  }
+  ForEachSamePort(previous, snapshot, [](v1::Port& before, v1::Port& port) {
+    port.mutable_gids()->Swap(before.mutable_gids());
+    if (before.has_gid_table_length()) port.set_gid_table_length(before.gid_table_length());
+  });
 }
 
 }  // namespace

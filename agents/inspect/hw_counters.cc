@@ -108,12 +108,22 @@ Status InspectHwCounters(const Host& host, v1::NodeSnapshot& out) {
   return {};
 }
 
+void KeepLifespans(v1::NodeSnapshot& previous, v1::NodeSnapshot& snapshot) {
+  ForEachSamePort(previous, snapshot, [](const v1::Port& before, v1::Port& port) {
+    if (before.has_counter_lifespan_ms())
+      port.set_counter_lifespan_ms(before.counter_lifespan_ms());
+  });
+}
+
 }  // namespace
 
 extern const Inspector hw_counters = {
     .name = kName,
     .doc = "Counters of the RDMA hardware by the driver's names.",
     .inspect = InspectHwCounters,
+    .wakes = EventKind::kRdma | EventKind::kHotplug | EventKind::kCheck,
+    .owns = "counters",
+    .keep = KeepLifespans,
 };
 
 }  // namespace fabric::inspect

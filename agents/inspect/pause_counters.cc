@@ -78,6 +78,8 @@ extern const Inspector pause_counters = {
     .name = kName,
     .doc = "Pause, discard and link counters of RDMA netdevs, and PFC frames by priority.",
     .inspect = InspectPauseCounters,
+    .wakes = EventKind::kDcb | EventKind::kRdma | EventKind::kHotplug | EventKind::kCheck,
+    .owns = "counters",
 };
 
 }  // namespace fabric::inspect

@@ -61,6 +61,8 @@ extern const Inspector port_counters = {
     .name = kName,
     .doc = "Port counters of InfiniBand's performance management, data in bytes.",
     .inspect = InspectPortCounters,
+    .wakes = EventKind::kRdma | EventKind::kHotplug | EventKind::kCheck,
+    .owns = "counters",
 };
 
 }  // namespace fabric::inspect

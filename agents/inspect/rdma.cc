@@ -29,6 +29,17 @@ std::string PortName(const v1::RdmaDevice& device, const v1::Port& port) {
   return Format("{}/{}", device.name(), port.number());
 }
 
+void ForEachSamePort(v1::NodeSnapshot& previous, v1::NodeSnapshot& snapshot,
+                     const std::function<void(v1::Port& before, v1::Port& port)>& keep) {
+  std::map<std::pair<std::string, std::uint32_t>, v1::Port*> ports;
+  for (v1::RdmaDevice& device : *previous.mutable_rdma_devices())
+    for (v1::Port& port : *device.mutable_ports()) ports[{device.name(), port.number()}] = &port;
+  for (v1::RdmaDevice& device : *snapshot.mutable_rdma_devices())
+    for (v1::Port& port : *device.mutable_ports())
+      if (const auto before = ports.find({device.name(), port.number()}); before != ports.end())
+        keep(*before->second, port);
+}
+
 std::map<std::string, host::RdmaDeviceInfo> NetlinkDevices(const Host& host) {
   std::map<std::string, host::RdmaDeviceInfo> by_name;
   Result<std::vector<host::RdmaDeviceInfo>> devices = host.rdma.Devices();

@@ -1,6 +1,7 @@
 // What several inspectors ask about RDMA devices.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +14,10 @@ namespace fabric::inspect {
 std::string RdmaPath(const v1::RdmaDevice& device);  // "sys/class/infiniband/mlx5_0"
 std::string PortPath(const v1::RdmaDevice& device, const v1::Port& port);  // ".../ports/1"
 std::string PortName(const v1::RdmaDevice& device, const v1::Port& port);  // "mlx5_0/1"
+
+// Calls `keep` with every port of `snapshot` that was there before, for Inspector::keep.
+void ForEachSamePort(v1::NodeSnapshot& previous, v1::NodeSnapshot& snapshot,
+                     const std::function<void(v1::Port& before, v1::Port& port)>& keep);
 
 // Devices of RDMA netlink by name; empty when there is no RDMA netlink to ask.
 std::map<std::string, host::RdmaDeviceInfo> NetlinkDevices(const Host& host);

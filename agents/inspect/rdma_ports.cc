@@ -110,6 +110,8 @@ const v1::NetInterface* NetdevOf(const v1::NodeSnapshot& out, const v1::Port& po
 // false.
 bool ReadMtu(const Host& host, const v1::RdmaDevice& device, const v1::NetInterface* netdev,
              const Gaps& gaps, v1::Port& port) {
+  if (port.has_active_mtu_bytes() && port.has_max_mtu_bytes())
+    return true;  // By the inspector gids
   const Result<host::VerbsPort> verbs = host.verbs.QueryPort(device.name(), port.number());
   if (verbs.ok()) {
     if (verbs->active_mtu_bytes != 0) port.set_active_mtu_bytes(verbs->active_mtu_bytes);

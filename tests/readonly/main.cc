@@ -1,6 +1,7 @@
-// only_reads [--namespaces] COMMAND...: runs a command and denies, with EPERM, every system call
-// that would change anything but the command itself. Each is told on standard error. The exit
-// status is 99 when there was one, 98 when the kernel cannot do this, else the command's own.
+// only_reads [--namespaces] [--network] COMMAND...: runs a command and denies, with EPERM, every
+// system call that would change anything but the command itself. Each is told on standard error.
+// The exit status is 99 when there was one, 98 when the kernel cannot do this, else the command's
+// own.
 //
 // How: a seccomp filter hands the calls in calls.h to this process, which looks at their arguments
 // in the memory of the caller and lets them go on, or not (seccomp_unotify(2)).
@@ -31,9 +32,19 @@ namespace {
 constexpr int kDenied = 99;
 constexpr int kCannot = 98;
 
+struct Allowed {
+  bool namespaces = false;
+  bool network = false;
+};
+
 int Cannot(const char* what) {
   std::fprintf(stderr, "only_reads: %s: %s\n", what, std::strerror(errno));
   return kCannot;
+}
+
+int Usage() {
+  std::fprintf(stderr, "usage: only_reads [--namespaces] [--network] COMMAND...\n");
+  return 2;
 }
 
 std::vector<sock_filter> Filter() {
@@ -84,11 +95,12 @@ pid_t ProcessOf(pid_t thread) {
 }
 
 // One call that waits for an answer. True when it was denied.
-bool Answer(int listener, bool namespaces) {
+bool Answer(int listener, const Allowed& allowed) {
   seccomp_notif asked{};
   if (::ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) return false;  // It has died.
   const Caller caller{.pid = ProcessOf(static_cast<pid_t>(asked.pid)),
-                      .may_enter_namespaces = namespaces};
+                      .may_enter_namespaces = allowed.namespaces,
+                      .may_talk = allowed.network};
   const std::string change = WhatItChanges(asked.data, caller);
   seccomp_notif_resp answer{};
   answer.id = asked.id;
@@ -102,7 +114,7 @@ bool Answer(int listener, bool namespaces) {
 }
 
 // Until the command has ended. The number of calls that were denied.
-int Watch(int listener, bool namespaces, int command) {
+int Watch(int listener, const Allowed& allowed, int command) {
   constexpr int kPatienceMs = 120'000;
   int denied = 0;
   pollfd waiting[] = {{.fd = listener, .events = POLLIN, .revents = 0},
@@ -113,19 +125,24 @@ int Watch(int listener, bool namespaces, int command) {
     if (ready <= 0) ::syscall(SYS_pidfd_send_signal, command, SIGKILL, nullptr, 0);
     if (ready <= 0) return denied;
     if ((waiting[0].revents & POLLIN) != 0)
-      denied += Answer(listener, namespaces) ? 1 : 0;
+      denied += Answer(listener, allowed) ? 1 : 0;
     else  // One of the two has ended.
       return denied;
   }
 }
 
 int Main(int argc, char** argv) {
-  const bool namespaces = argc > 1 && std::strcmp(argv[1], "--namespaces") == 0;
-  char** const command = argv + (namespaces ? 2 : 1);
-  if (argc < (namespaces ? 3 : 2)) {
-    std::fprintf(stderr, "usage: only_reads [--namespaces] COMMAND...\n");
-    return 2;
+  Allowed allowed;
+  char** command = argv + (argc > 0 ? 1 : 0);
+  for (; *command != nullptr && **command == '-'; ++command) {
+    if (std::strcmp(*command, "--namespaces") == 0)
+      allowed.namespaces = true;
+    else if (std::strcmp(*command, "--network") == 0)
+      allowed.network = true;
+    else
+      return Usage();
   }
+  if (*command == nullptr) return Usage();
   auto* const shared = static_cast<int*>(
       ::mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   int told[2], go[2];
@@ -147,7 +164,7 @@ int Main(int argc, char** argv) {
   const int listener = static_cast<int>(::syscall(SYS_pidfd_getfd, process, *shared, 0));
   if (*shared >= 0 && listener < 0) ::kill(child, SIGKILL);
   ::close(go[1]);
-  const int denied = listener < 0 ? 0 : Watch(listener, namespaces, process);
+  const int denied = listener < 0 ? 0 : Watch(listener, allowed, process);
   int status = 0;
   ::waitpid(child, &status, 0);
   if (listener < 0) return kCannot;

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
 BIN = pathlib.Path("build/debug/bin")
 TESTS = pathlib.Path(__file__).resolve().parent.parent
@@ -37,6 +38,20 @@ value = array.array("B", struct.pack("=IIII", {command}, 0, 0, 0) + bytes(512))
 s = socket.socket()
 fcntl.ioctl(s, 0x8946, struct.pack("16sP8x", b"lo", value.buffer_info()[0]))
 """
+CLOCK = """
+import ctypes
+timex = (ctypes.c_long * 64)()
+timex[0] = {modes}
+ctypes.CDLL(None).adjtimex(timex)
+"""
+# What the daemon does besides, and may.
+TALK = """
+import socket
+server = socket.create_server(("127.0.0.1", 0))
+client = socket.create_connection(server.getsockname())
+client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+client.sendall(b"x")
+"""
 # Name, program, what the filter says of it.
 WRITERS = [
     ("creates a file", "open('planted', 'w')", "opening planted for writing"),
@@ -56,6 +71,9 @@ WRITERS = [
      "ioctl 35107"),
     ("sends a datagram", "import socket; socket.socket(2, 2).sendto(b'x', ('127.0.0.1', 9))",
      "sending over a socket of family 2"),
+    ("listens to all frames", "import socket, struct; socket.socket(2, 2).setsockopt("
+     "263, 1, struct.pack('iHH8s', 1, 1, 6, bytes(8)))", "setsockopt at level 263"),
+    ("sets the clock", CLOCK.format(modes=0x2000), "setting the clock"),
     ("joins a group", "import socket; socket.socket(2, 2).setsockopt(0, 35, bytes(8))",
      "setsockopt at level 0"),
 ]
@@ -64,6 +82,7 @@ READERS = [
     ("reads a file", "open('there').read()"),
     ("writes to its output", "print('x')"),
     ("asks for links", NETLINK.format(protocol=0, type=18)),
+    ("asks for the clock", CLOCK.format(modes=0)),
     ("asks for DCB", NETLINK.format(protocol=0, type=78)),
     ("asks for pause", "\ntry:\n" + ETHTOOL.format(command=0x12).replace("\n", "\n  ")
      + "\n  pass\nexcept OSError: pass\n"),
@@ -75,11 +94,11 @@ def watched(command, **options):
                           check=False, timeout=240, **options)
 
 
-def python(program, folder):
+def python(program, folder, *allowed):
     """With descriptor 7 open for writing on a file."""
     given = os.open(folder / "given", os.O_WRONLY | os.O_CREAT)
     try:
-        return watched([sys.executable, "-B", "-I", "-c", program], cwd=folder, close_fds=True,
+        return watched([*allowed, sys.executable, "-B", "-I", "-c", program], cwd=folder, close_fds=True,
                        preexec_fn=lambda: os.dup2(given, 7), pass_fds=(7,))
     finally:
         os.close(given)
@@ -122,6 +141,13 @@ class TestReadOnly(unittest.TestCase):
                 done = python(program, self.folder)
                 self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_talking_over_tcp_must_be_allowed(self):
+        self.assertEqual(python(TALK, self.folder).returncode, DENIED)
+        self.assertEqual(python(TALK, self.folder, "--network").returncode, 0)
+        done = python("import socket; socket.socket(2, 2).sendto(b'x', ('127.0.0.1', 9))",
+                      self.folder, "--network")
+        self.assertEqual(done.returncode, DENIED, "datagrams are not what the daemon sends")
+
     def inspects(self, words, root):
         done = watched([BIN / "fabric-agent", *words, "--root", root])
         self.assertNotIn("only_reads:", done.stderr)
@@ -142,6 +168,34 @@ class TestReadOnly(unittest.TestCase):
         for words in COMMANDS:
             with self.subTest(command=" ".join(words)):
                 self.inspects(words, "/")
+
+    def daemon(self, root, *words):
+        """Runs it for some ticks, scrapes it, and ends it as systemd would."""
+        with subprocess.Popen(
+                [BIN / "only_reads", "--network", "timeout", "--preserve-status", "4",
+                 BIN / "fabric-agent", "run", "--root", root, "--metrics", "127.0.0.1:0",
+                 "--interval", "1s", "--settings-interval", "1s", *words],
+                stderr=subprocess.PIPE, text=True) as agent:
+            said = []
+            for line in agent.stderr:
+                said.append(line)
+                if "metrics on " in line:
+                    break
+            place = said[-1].split()[-1]
+            time.sleep(2.2)  # Ticks and checks
+            with urllib.request.urlopen(f"http://{place}/metrics", timeout=10) as page:
+                self.assertIn(b"fabric_agent_", page.read())
+            said += agent.stderr.readlines()
+        self.assertNotIn("only_reads:", "".join(said))
+        self.assertEqual(agent.returncode, 0, said)
+
+    def test_daemon_on_a_captured_tree_and_on_this_machine(self):
+        root = self.folder / "daemon"
+        subprocess.run([BIN / "unpack", FIXTURES[0], root], check=True)
+        before = digest(root)
+        self.daemon(root, "--no-controller")
+        self.assertEqual(digest(root), before)
+        self.daemon("/", "--controller", "127.0.0.1:1")
 
     def test_inspection_of_another_network_namespace(self):
         job = subprocess.Popen(["unshare", "-n", "sleep", "60"], stderr=subprocess.DEVNULL)

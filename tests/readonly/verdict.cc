@@ -8,6 +8,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <rdma/rdma_netlink.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 #include <sys/ioctl.h>
@@ -61,6 +62,7 @@ std::string Descriptor(const Caller& caller, std::uint64_t fd) {
 
 struct SocketKind {
   int domain = -1;
+  int type = -1;
   int protocol = -1;
 };
 
@@ -71,10 +73,16 @@ SocketKind KindOf(const Caller& caller, std::uint64_t fd) {
   const int copy = static_cast<int>(::syscall(SYS_pidfd_getfd, process, static_cast<int>(fd), 0));
   socklen_t size = sizeof kind.domain;
   ::getsockopt(copy, SOL_SOCKET, SO_DOMAIN, &kind.domain, &size);
+  ::getsockopt(copy, SOL_SOCKET, SO_TYPE, &kind.type, &size);
   ::getsockopt(copy, SOL_SOCKET, SO_PROTOCOL, &kind.protocol, &size);
   ::close(copy);
   ::close(process);
   return kind;
+}
+
+bool IsAllowedTalk(const Caller& caller, const SocketKind& kind) {
+  const bool internet = kind.domain == AF_INET || kind.domain == AF_INET6;
+  return caller.may_talk && internet && kind.type == SOCK_STREAM;
 }
 
 // Verbs open their device for writing; that alone changes nothing.
@@ -95,6 +103,7 @@ std::string Writing(const Caller& caller, std::uint64_t fd) {
   if (fd <= 2 || what.starts_with("pipe:") || what.starts_with("anon_inode:") ||
       IsVerbsDevice(what) || what == "/dev/null")
     return {};
+  if (what.starts_with("socket:") && IsAllowedTalk(caller, KindOf(caller, fd))) return {};
   return "writing to " + what;
 }
 
@@ -120,7 +129,7 @@ std::string Control(const Caller& caller, const seccomp_data& call) {
 
 std::string Message(const Caller& caller, std::uint64_t fd, std::uint64_t data) {
   const SocketKind kind = KindOf(caller, fd);
-  if (kind.domain == AF_UNIX) return {};
+  if (kind.domain == AF_UNIX || IsAllowedTalk(caller, kind)) return {};
   if (kind.domain != AF_NETLINK)
     return "sending over a socket of family " + std::to_string(kind.domain);
   const auto header = Peek<nlmsghdr>(caller, data);
@@ -137,6 +146,26 @@ std::string Gathered(const Caller& caller, std::uint64_t fd, std::uint64_t addre
   return Message(caller, fd, reinterpret_cast<std::uint64_t>(first->iov_base));
 }
 
+std::string SettingOfSocket(const Caller& caller, const seccomp_data& call) {
+  const auto level = static_cast<int>(call.args[1]);
+  const auto option = static_cast<int>(call.args[2]);
+  if (level == SOL_SOCKET || level == SOL_NETLINK) return {};
+  const bool of_internet = level == IPPROTO_TCP || level == IPPROTO_IP || level == IPPROTO_IPV6;
+  if (of_internet && IsAllowedTalk(caller, KindOf(caller, call.args[0]))) return {};
+  // The card lets frames to one more group pass for as long as the socket is open: that is how one
+  // listens. Promiscuous it must not become.
+  if (level == SOL_PACKET && (option == PACKET_ADD_MEMBERSHIP || option == PACKET_DROP_MEMBERSHIP))
+    if (const auto group = Peek<packet_mreq>(caller, call.args[3]);
+        group && group->mr_type == PACKET_MR_MULTICAST)
+      return {};
+  return "setsockopt at level " + std::to_string(level);
+}
+
+std::string SettingOfClock(const Caller& caller, std::uint64_t address) {
+  const auto asked = Peek<timex>(caller, address);
+  return asked && asked->modes == 0 ? "" : "setting the clock";
+}
+
 std::string Depends(const Caller& caller, const seccomp_data& call) {
   constexpr std::uint64_t kReadAll = 3, kSizeUnread = 9, kSizeBuffer = 10;  // Of syslog(2)
   switch (call.nr) {
@@ -148,11 +177,8 @@ std::string Depends(const Caller& caller, const seccomp_data& call) {
     case SYS_sendto: return Message(caller, call.args[0], call.args[1]);
     case SYS_sendmsg:
     case SYS_sendmmsg: return Gathered(caller, call.args[0], call.args[1]);
-    case SYS_adjtimex:
-    case SYS_clock_adjtime: {
-      const auto asked = Peek<timex>(caller, call.args[call.nr == SYS_adjtimex ? 0 : 1]);
-      return asked && asked->modes == 0 ? "" : "setting the clock";
-    }
+    case SYS_adjtimex: return SettingOfClock(caller, call.args[0]);
+    case SYS_clock_adjtime: return SettingOfClock(caller, call.args[1]);
     case SYS_syslog:
       return call.args[0] == kReadAll || call.args[0] == kSizeUnread || call.args[0] == kSizeBuffer
                  ? ""
@@ -206,13 +232,7 @@ std::string WhatItChanges(const seccomp_data& call, const Caller& caller) {
       return Opening(caller, call.args[known->flags_at - 1], call.args[known->flags_at]);
     case Kind::kWrite: return Writing(caller, call.args[0]);
     case Kind::kInspect: return Depends(caller, call);
-    case Kind::kSocket: {
-      const std::uint64_t level = call.args[1];
-      if (level == SOL_SOCKET || level == SOL_NETLINK) return {};
-      // Which multicast frames a packet socket takes; ends with the socket.
-      if (level == SOL_PACKET && call.args[2] == PACKET_ADD_MEMBERSHIP) return {};
-      return "setsockopt at level " + std::to_string(level);
-    }
+    case Kind::kSocket: return SettingOfSocket(caller, call);
     case Kind::kNamespace:
       if (caller.may_enter_namespaces) return {};
       break;

@@ -12,6 +12,7 @@ namespace fabric::readonly {
 struct Caller {
   pid_t pid;
   bool may_enter_namespaces = false;  // A mount namespace of its own, for --netns
+  bool may_talk = false;              // Over TCP, as the daemon does
 };
 
 // Empty: it only reads, or changes nothing but the caller. Else what it would change, for people.

@@ -103,6 +103,10 @@ Result<host::VerbsPort> FakePortVerbs::QueryPort(const std::string& device, std:
   return Find(status, ports, std::pair(device, port), Code::kNotFound);
 }
 
+Result<host::VerbsDevice> FakePortVerbs::QueryDevice(const std::string& device, std::uint32_t) {
+  return Find(status, devices, device, Code::kNotFound);
+}
+
 Result<std::unique_ptr<host::RcQueuePair>> FakePortVerbs::OpenRc(const host::RcOptions&) {
   return Status(Code::kUnimplemented, "the fake opens no queue pairs");
 }

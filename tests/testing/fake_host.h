@@ -82,9 +82,11 @@ class FakePortVerbs final : public host::Verbs {
  public:
   Status status = NotLive();
   std::map<std::pair<std::string, std::uint32_t>, host::VerbsPort> ports;  // By device and port
-  std::map<std::string, bool> dma_bufs;                                    // By device
+  std::map<std::string, host::VerbsDevice> devices;
+  std::map<std::string, bool> dma_bufs;  // By device
 
   Result<host::VerbsPort> QueryPort(const std::string& device, std::uint32_t port) override;
+  Result<host::VerbsDevice> QueryDevice(const std::string& device, std::uint32_t ports) override;
   Result<std::unique_ptr<host::RcQueuePair>> OpenRc(const host::RcOptions& options) override;
   Result<bool> TakesDmaBuf(const std::string& device) override;
 };

@@ -110,6 +110,10 @@ Result<host::VerbsPort> FakeVerbs::QueryPort(const std::string&, std::uint32_t) 
   return host::VerbsPort{.active_mtu_bytes = 4096, .max_mtu_bytes = 4096};
 }
 
+Result<host::VerbsDevice> FakeVerbs::QueryDevice(const std::string&, std::uint32_t) {
+  return Status(Code::kUnimplemented, "the fake has no GID tables");
+}
+
 Result<bool> FakeVerbs::TakesDmaBuf(const std::string&) {
   return false;
 }

@@ -51,6 +51,7 @@ class FakeVerbs final : public host::Verbs {
  public:
   explicit FakeVerbs(FakeFabric& fabric) : fabric_(fabric) {}
   Result<host::VerbsPort> QueryPort(const std::string& device, std::uint32_t port) override;
+  Result<host::VerbsDevice> QueryDevice(const std::string& device, std::uint32_t ports) override;
   Result<std::unique_ptr<host::RcQueuePair>> OpenRc(const host::RcOptions& options) override;
   Result<bool> TakesDmaBuf(const std::string& device) override;  // Always false
 

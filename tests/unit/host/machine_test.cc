@@ -19,6 +19,7 @@ TEST(Machine, OfACapturedTreeHasOnlyFiles) {
   EXPECT_EQ(host.ethtool.Driver("rail0").status().code(), Code::kUnimplemented);
   EXPECT_EQ(host.addresses.Addresses().status().code(), Code::kUnimplemented);
   EXPECT_EQ(host.verbs.QueryPort("mlx5_0", 1).status().code(), Code::kUnimplemented);
+  EXPECT_EQ(host.verbs.QueryDevice("mlx5_0", 1).status().code(), Code::kUnimplemented);
 }
 
 TEST(Machine, IsLiveAtTheRoot) {

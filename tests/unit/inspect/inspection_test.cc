@@ -323,6 +323,43 @@ TEST(AllInspectors, OwnFieldsThatThereAreAndFillNoOthers) {
   }
 }
 
+// A node that tests change between two inspections.
+class BorrowedNode final : public host::HostOwner {
+ public:
+  explicit BorrowedNode(SmallNode& node) : node_(node) {}
+  host::Host host() override { return node_.fake.host(); }
+
+ private:
+  SmallNode& node_;
+};
+
+TEST(Inspection, AfterALinkReadsGidsAndCountersWhenAnAddressOrTheTimeSaysSo) {
+  SmallNode node;
+  const StillClock clock;
+  Inspection inspection({}, clock, [&node]() -> Result<std::unique_ptr<host::HostOwner>> {
+    return std::unique_ptr<host::HostOwner>(std::make_unique<BorrowedNode>(node));
+  });
+  const auto gids_after = [&inspection](EventSet events) {
+    return inspection.Inspect(events)->rdma_devices(0).ports(0).gids_size();
+  };
+  const auto counter_after = [&inspection](EventSet events) {
+    return FindCounter(*inspection.Inspect(events), "out_of_sequence")->value();
+  };
+  EXPECT_EQ(gids_after(EventSet::All()), 1);
+  node.File(kPort + "/gids/1", "0000:0000:0000:0000:0000:ffff:0a0a:0001\n");
+  node.File(kPort + "/gid_attrs/types/1", "RoCE v2\n");
+  node.File(kPort + "/state", "1: DOWN\n");
+  EXPECT_EQ(gids_after(EventKind::kLink), 1) << "what the link alone does not change is kept";
+  EXPECT_EQ(inspection.Inspect(EventKind::kLink)->rdma_devices(0).ports(0).state(),
+            v1::PORT_STATE_DOWN);
+  EXPECT_EQ(gids_after(EventKind::kLink | EventKind::kAddress), 2);
+  node.Remove(kPort + "/gids/1");
+  EXPECT_EQ(gids_after(EventSet::All()), 1);
+  node.File(kPort + "/hw_counters/out_of_sequence", "4\n");
+  EXPECT_EQ(counter_after(EventKind::kLink), 3U);
+  EXPECT_EQ(counter_after(EventKind::kDcb), 4U) << "counters come and go with PFC";
+}
+
 TEST(Inspection, OfANodeInPartsIsTheWholeOne) {
   const StillClock clock;
   Inspection inspection({}, clock, []() -> Result<std::unique_ptr<host::HostOwner>> {

@@ -82,6 +82,34 @@ TEST(Gids, InfinibandHasNoNetdevs) {
   EXPECT_THAT(GapsOf(snapshot, "gids"), IsEmpty());
 }
 
+TEST(Gids, VerbsTellWhichSlotsAreInUseSoThatNoOthersAreRead) {
+  SmallNode node;
+  node.File(kPort + "/gids/7", "0000:0000:0000:0000:0000:ffff:0a0a:0001\n");
+  node.File(kPort + "/gid_attrs/types/7", "RoCE v2\n");
+  node.fake.verbs.status = Status();
+  node.fake.verbs.devices["mlx5_0"] = {
+      .ports = {{.active_mtu_bytes = 1024, .max_mtu_bytes = 4096, .gid_table_length = 256}},
+      .gids = {{.port = 1, .index = 7}, {.port = 2, .index = 0}}};
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  const v1::Port& port = snapshot.rdma_devices(0).ports(0);
+  ASSERT_EQ(port.gids_size(), 1) << "slot 0 is another port's";
+  EXPECT_EQ(port.gids(0).index(), 7U);
+  EXPECT_EQ(port.gids(0).ipv4(), "10.10.0.1");
+  EXPECT_EQ(port.gid_table_length(), 256U);
+  EXPECT_EQ(port.active_mtu_bytes(), 1024U) << "though QueryPort() has no answer";
+  EXPECT_EQ(port.max_mtu_bytes(), 4096U);
+}
+
+TEST(Gids, OfADeviceWhoseVerbsRefuseAreInItsFiles) {
+  SmallNode node;
+  node.fake.verbs.status = Status(Code::kPermissionDenied, "no access");
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  EXPECT_EQ(snapshot.rdma_devices(0).ports(0).gids_size(), 1);
+  EXPECT_EQ(snapshot.rdma_devices(0).ports(0).gid_table_length(), 2U);
+  EXPECT_THAT(GapsOf(snapshot, "gids"), IsEmpty());
+  EXPECT_THAT(GapsOf(snapshot, "rdma_ports"), ElementsAre(HasSubstr("PERMISSION_DENIED")));
+}
+
 std::string MappedNetdev(SmallNode& node) {
   return node.Inspected().rdma_devices(0).ports(0).netdev();
 }
