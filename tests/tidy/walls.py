@@ -6,7 +6,7 @@ import cpp
 from tree import Problem
 
 _SHARED = ("base/", "proto/", "fabric/v1/")
-_PURE = ("daemon/fleet/", "daemon/rules/", "daemon/plan/")
+_PURE = ("daemon/expression/", "daemon/custom/", "daemon/fleet/", "daemon/rules/", "daemon/plan/")
 
 # The first folder that a file is below decides; it may include what is below the second ones.
 WALLS = (
@@ -18,6 +18,8 @@ WALLS = (
     ("agents/nccl/", _SHARED + ("agents/nccl/",)),
     ("agents/probe/", _SHARED + ("agents/host/", "agents/probe/")),
     ("agents/", _SHARED + ("agents/",)),
+    ("daemon/expression/", ("base/", "daemon/expression/")),
+    ("daemon/custom/", _SHARED + ("daemon/expression/", "daemon/custom/")),
     ("daemon/fleet/", _SHARED + ("daemon/fleet/",)),
     ("daemon/rules/", _SHARED + ("daemon/fleet/", "daemon/rules/")),
     ("daemon/plan/", _SHARED + ("daemon/fleet/", "daemon/plan/")),
@@ -32,7 +34,8 @@ GENERATED = re.compile(r"fabric/v1/\w+(\.grpc)?\.pb\.h$|google/api/\w+\.pb\.h$")
 
 QUIET = ("proto/", "agents/host/", "agents/inspect/", "agents/counters/", "agents/nccl/",
          "daemon/store/", "ctl/") + _PURE
-CLOCKLESS = ("agents/nccl/", "daemon/rules/", "daemon/plan/")
+CLOCKLESS = ("agents/nccl/", "daemon/expression/", "daemon/custom/", "daemon/rules/",
+             "daemon/plan/")
 CLOCKLESS_HEADERS = re.compile(
     r"(fstream|filesystem|mutex|shared_mutex|condition_variable|thread|cstdio|unistd\.h|fcntl\.h"
     r"|sys/.*|netinet/.*|base/log\.h|base/mutex\.h)$")

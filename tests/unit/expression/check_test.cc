@@ -1,0 +1,154 @@
+// What is refused when it is compiled, at which column, and in which words.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "daemon/expression/expression.h"
+#include "fabric/v1/inventory.pb.h"
+
+namespace fabric::expression {
+namespace {
+
+using ::testing::HasSubstr;
+
+const Environment& PortEnvironment() {
+  static const Variable kVariables[] = {
+      {"node", MessageType(*v1::NodeSnapshot::descriptor())},
+      {"device", MessageType(*v1::RdmaDevice::descriptor())},
+      {"port", MessageType(*v1::Port::descriptor())},
+      {"netdev", MessageType(*v1::NetInterface::descriptor())},
+  };
+  static const Environment kEnvironment{.variables = kVariables};
+  return kEnvironment;
+}
+
+// "7: what is wrong", the column counted from 1; empty: it compiles.
+std::string Refused(std::string_view text, std::optional<Type::Kind> wanted = {}) {
+  const auto compiled = Expression::Compile(text, PortEnvironment(), wanted);
+  const auto* error = std::get_if<Error>(&compiled);
+  return error == nullptr ? "" : Format("{}: {}", error->at + 1, error->message);
+}
+
+struct Case {
+  std::string_view text;
+  std::string_view error;
+};
+
+TEST(Parse, MistakesWithTheirColumns) {
+  constexpr Case kCases[] = {
+      {"", "1: expected a value, saw the end"},
+      {"1 +", "4: expected a value, saw the end"},
+      {"(1", "3: expected ')', saw the end"},
+      {"1 2", "3: expected an operator or the end, saw '2'"},
+      {"[1, 2", "6: expected ']', saw the end"},
+      {"port.", "6: expected the name of a field, saw the end"},
+      {"port.number = 1", "13: '=' alone means nothing; write '==' to compare"},
+      {"port.number & 1", "13: '&' alone means nothing; write '&&', or bit(mask, n)"},
+      {"'abc", "1: this text has no end: a quote is missing"},
+      {R"('a\d')", R"(3: no such escape: '\d'; write \\ for a backslash, or r'...')"},
+      {"12monkeys", "1: expected a number, saw '12monkeys'"},
+      {"18446744073709551616", "1: expected a number, saw '18446744073709551616'"},
+      {"0x", "1: expected a number, saw '0x'"},
+      {"1 < 2 < 3", "7: comparisons cannot be chained: write a < b && b < c"},
+      {"true ? 1", "9: expected ':', saw the end"},
+      {"port.gids.all(1, true)", "15: expected the name of a variable, as in all(x, ...), saw '1'"},
+      {"port.gids.all(g)", "16: expected ',', saw ')'"},
+      {"netdev == null", "11: there is no null: write has(x.y) to ask whether it is there"},
+      {"port.number == 1 # why", "18: unexpected character '#'"},
+  };
+  for (const Case& row : kCases) EXPECT_EQ(Refused(row.text), row.error) << row.text;
+}
+
+TEST(Check, UnknownNamesWithWhatWasMeant) {
+  constexpr Case kCases[] = {
+      {"prot.number == 1", "1: nothing is called 'prot'; did you mean 'port'?"},
+      {"x == 1", "1: nothing is called 'x'; there are node, device, port, netdev"},
+      {"port.numbr == 1", "6: Port has no field 'numbr'; did you mean 'number'?"},
+      {"netdev.dcb.pfc.mask == 8", "16: Pfc has no field 'mask'"},
+      {"port.number.x", "13: int has no fields, so no 'x'"},
+      {"port.gids.type",
+       "11: list of Gid has no fields, so no 'type'; index it, or use exists() or all()"},
+      {"siez(port.gids)", "1: no function is called 'siez'; did you mean 'size'?"},
+      {"port.netdev.startswith('e')",
+       "13: no method is called 'startswith'; did you mean 'startsWith'?"},
+      {"startsWith(port.netdev, 'e')", "1: no function is called 'startsWith'"},
+      {"port.state == 'ACTVE'",
+       "15: 'ACTVE' is no PortState; there are DOWN, INIT, ARMED, ACTIVE, ACTIVE_DEFER"},
+      {"port.state in ['ACTIVE', 'UP']",
+       "26: 'UP' is no PortState; there are DOWN, INIT, ARMED, ACTIVE, ACTIVE_DEFER"},
+  };
+  for (const Case& row : kCases) EXPECT_EQ(Refused(row.text), row.error) << row.text;
+}
+
+TEST(Check, TypesThatDoNotFit) {
+  constexpr Case kCases[] = {
+      {"port.number == '1'", "13: cannot compare int with string"},
+      {"port.state < 'ACTIVE'",
+       "12: cannot compare PortState with string; an enumeration is compared by '==' with a name "
+       "in quotes"},
+      {"port.state == OPER_STATE_UP",
+       "12: cannot compare PortState with OperState; an enumeration is compared by '==' with a "
+       "name in quotes"},
+      {"netdev.dcb == netdev.dcb", "12: cannot compare DcbConfig with DcbConfig"},
+      {"port.number && true", "6: '!', '&&' and '||' take bools, saw int"},
+      {"!port.number", "7: '!', '&&' and '||' take bools, saw int"},
+      {"port.number + 'a'",
+       "13: arithmetic takes numbers (or '+' two strings; see string()), saw string"},
+      {"-port.netdev", "1: arithmetic takes numbers, saw string"},
+      {"1.5 % 2", "5: '%' takes ints, saw double"},
+      {"port.number ? 1 : 2", "6: '?' asks a bool, saw int"},
+      {"true ? 1 : 'a'", "6: both sides of ':' are of one type, saw int and string"},
+      {"[1, 'a']", "5: a list holds one type: int, saw string"},
+      {"port.number[0]", "12: only lists can be indexed, saw int"},
+      {"port.gids['a']", "11: an index is an int, saw string"},
+      {"1 in 2", "6: 'in' looks into lists, saw int"},
+      {"'a' in port.netdev", "13: 'in' looks into lists (see contains()), saw string"},
+      {"'a' in [1]", "5: cannot look for string in a list of int"},
+      {"port.all(x, true)", "6: macros go through lists, saw Port"},
+      {"port.gids.all(g, g.index)", "20: the second part of this macro is a bool, saw int"},
+      {"has(port.number + 1)", "17: has() takes a path, as in has(netdev.dcb)"},
+      {"has()", "1: has() takes one path, as in has(netdev.dcb)"},
+      {"size(port.number)", "1: size() takes a list, saw int"},
+      {"bit(port.netdev, 3)", "1: bit() takes an int and an int, saw string and int"},
+      {"port.netdev.startsWith()", "13: startsWith() takes a string and a string, saw string"},
+      {"string(port)", "1: string() takes a single value, saw Port"},
+      {"port.netdev.matches(port.speed)",
+       "13: matches() takes a string and a written-out pattern, saw string and string"},
+      {"port.netdev.matches('a(')", "21: bad pattern: missing ): a("},
+  };
+  for (const Case& row : kCases) EXPECT_EQ(Refused(row.text), row.error) << row.text;
+}
+
+TEST(Check, TheResultIsOfTheWantedType) {
+  EXPECT_EQ(Refused("port.number", Type::Kind::kBool), "6: expected a bool, saw int");
+  EXPECT_EQ(Refused("port.number == 1", Type::Kind::kBool), "");
+}
+
+TEST(Limits, OfLengthAndDepth) {
+  EXPECT_EQ(Refused("true" + std::string(kTextBytesMax, ' ')),
+            "1: too long: 4100 bytes, at most 4096");
+  EXPECT_THAT(Refused(std::string(1000, '(') + "1" + std::string(1000, ')')),
+              HasSubstr("nested deeper than 48 levels"));
+  EXPECT_THAT(Refused(std::string(1000, '[') + std::string(1000, ']')),
+              HasSubstr("nested deeper than 48 levels"));
+  EXPECT_THAT(Refused(std::string(1000, '!') + "true"), HasSubstr("nested deeper than 48 levels"));
+  std::string sum = "1";
+  for (int i = 0; i < 1000; ++i) sum += "+1";
+  EXPECT_THAT(Refused(sum), HasSubstr("nested deeper than 48 levels"));
+  // A long row of conditions is no depth.
+  std::string row = "true";
+  for (int i = 0; i < 400; ++i) row += "&&true";
+  EXPECT_EQ(Refused(row), "");
+}
+
+TEST(Limits, MacrosInsideOfMacrosAreTooCostly) {
+  constexpr std::string_view kThree =
+      "node.rdma_devices.all(d, d.ports.all(p, p.gids.exists(g, g.type == 'ROCE_V2')))";
+  EXPECT_EQ(Refused(kThree), "");
+  constexpr std::string_view kFour =
+      "node.rdma_devices.all(d, d.ports.all(p, p.gids.all(g, p.gids.all(h, g.gid != h.gid))))";
+  EXPECT_EQ(Refused(kFour), "19: too costly: macros inside of macros multiply what there is to do");
+}
+
+}  // namespace
+}  // namespace fabric::expression
