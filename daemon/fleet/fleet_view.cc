@@ -75,6 +75,15 @@ Place PlaceOf(const PortView& view) {
           .number = view.port->number()};
 }
 
+profile::Traits TraitsOf(const PortView& view) {
+  return {.node = view.node->name,
+          .device = view.device->name(),
+          .netdev = view.port->netdev(),
+          .model = view.device->model(),
+          .driver = view.device->driver(),
+          .rail = view.rail};
+}
+
 const v1::NetInterface* FindNetdev(const v1::NodeSnapshot& snapshot, const v1::Port& port) {
   if (!port.has_netdev()) return nullptr;
   for (const v1::NetInterface& netdev : snapshot.net_interfaces())
@@ -95,20 +104,30 @@ v1::Subject PortView::Subject() const {
   return subject;
 }
 
-FleetView::FleetView(const Fleet& fleet) {
+FleetView::FleetView(const Fleet& fleet, const profile::Profile& profile) {
   nodes_.reserve(fleet.nodes().size());
   for (const auto& [name, record] : fleet.nodes())
-    if (record.state == v1::NODE_STATE_CONNECTED) Add(record);
+    if (record.state == v1::NODE_STATE_CONNECTED) Add(record, profile);
   FillRails();
 }
 
-FleetView::FleetView(std::span<const NodeRecord> records) {
+FleetView::FleetView(std::span<const NodeRecord> records, const profile::Profile& profile) {
   nodes_.reserve(records.size());
-  for (const NodeRecord& record : records) Add(record);
+  for (const NodeRecord& record : records) Add(record, profile);
   FillRails();
 }
 
-void FleetView::Add(const NodeRecord& record) {
+const Expectation* FleetView::Expected(const profile::Profile& profile,
+                                       const profile::Traits& traits) {
+  profile::Overrides overrides = profile.Match(traits);
+  auto& known = expectations_[overrides];
+  if (known == nullptr)
+    known = std::make_unique<const Expectation>(
+        Expectation{.profile = profile.name(), .values = profile.Expect(overrides)});
+  return known.get();
+}
+
+void FleetView::Add(const NodeRecord& record, const profile::Profile& profile) {
   std::vector<std::pair<Place, PortView>> ports;
   for (const v1::RdmaDevice& device : record.snapshot.rdma_devices()) {
     for (const v1::Port& port : device.ports()) {
@@ -121,10 +140,12 @@ void FleetView::Add(const NodeRecord& record) {
   }
   std::sort(ports.begin(), ports.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
-  NodeView& node = nodes_.emplace_back(NodeView{.node = &record});
+  NodeView& node = nodes_.emplace_back(NodeView{
+      .node = &record, .ports = {}, .expectation = Expected(profile, {.node = record.name})});
   node.ports.reserve(ports.size());
   for (auto& [place, view] : ports) {
     if (!place.without_rail) view.rail = Rail(static_cast<std::uint32_t>(node.ports.size()));
+    view.expectation = Expected(profile, TraitsOf(view));
     node.ports.push_back(view);
   }
 }

@@ -11,15 +11,25 @@
 // Borrows from the Fleet it was made of and is valid until that changes.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/ids.h"
 #include "daemon/fleet/fleet.h"
+#include "daemon/profile/profile.h"
 
 namespace fabric::fleet {
+
+// What the profile expects of a port or node.
+struct Expectation {
+  std::string profile;  // Its name; empty: there is none, and nothing is expected.
+  v1::Expectations values;
+};
 
 // One RDMA port with all that belongs to it.
 struct PortView {
@@ -28,21 +38,26 @@ struct PortView {
   const v1::Port* port = nullptr;
   const v1::NetInterface* netdev = nullptr;  // nullptr: none, or not known
   std::optional<Rail> rail;                  // Absent: does not count as a fabric port
+  const Expectation* expectation = nullptr;  // Never nullptr in a FleetView
 
+  const v1::Expectations& expected() const { return expectation->values; }
   v1::Subject Subject() const;  // Scope port, with netdev and rail
 };
 
 struct NodeView {
   const NodeRecord* node = nullptr;
-  std::vector<PortView> ports;  // In rail order, those without a rail last
+  std::vector<PortView> ports;               // In rail order, those without a rail last
+  const Expectation* expectation = nullptr;  // Of the node as a whole
+
+  const v1::Expectations& expected() const { return expectation->values; }
 };
 
 class FleetView {
  public:
   // Lost nodes are left out: nothing is known about them now.
-  explicit FleetView(const Fleet& fleet);
+  explicit FleetView(const Fleet& fleet, const profile::Profile& profile = {});
   // Every node of these, whatever its state: for offline use.
-  explicit FleetView(std::span<const NodeRecord> records);
+  explicit FleetView(std::span<const NodeRecord> records, const profile::Profile& profile = {});
 
   std::span<const NodeView> nodes() const { return nodes_; }  // By name
   // Ports of rail r, by node name. Rails are 0 .. rails().size() - 1.
@@ -51,11 +66,14 @@ class FleetView {
   const NodeView* Find(std::string_view node) const;
 
  private:
-  void Add(const NodeRecord& record);
+  void Add(const NodeRecord& record, const profile::Profile& profile);
   void FillRails();
+  const Expectation* Expected(const profile::Profile& profile, const profile::Traits& traits);
 
   std::vector<NodeView> nodes_;
   std::vector<std::vector<PortView>> rails_;
+  // Pointed to from ports and nodes.
+  std::map<profile::Overrides, std::unique_ptr<const Expectation>> expectations_;
 };
 
 // The GID that probes and jobs use: on RoCE the first RoCE v2 GID that is not link-local, IPv4

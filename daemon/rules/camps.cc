@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "daemon/rules/facts.h"
 
 namespace fabric::rules {
 
@@ -45,72 +44,6 @@ bool Camps::Deviates(std::uint64_t value) const {
 std::string Camps::Basis(const Camp& camp) const {
   return Format("{} of {} nodes on rail {}", camp.ports.size(), ports_,
                 camp.ports[0]->rail->value());
-}
-
-namespace {
-
-void FailPort(const EqualOnRail& setting, const Camps& camps, const Camp& expected,
-              const Camp& seen, const PortView& port, Verdicts& out) {
-  const std::string wanted = setting.show(expected.value);
-  const std::string basis = camps.Basis(expected);
-  std::vector<v1::Evidence> evidence = {ToEvidence(*port.node, {.what = std::string(setting.what),
-                                                                .expected = wanted,
-                                                                .seen = setting.show(seen.value),
-                                                                .source = setting.source(port),
-                                                                .basis = basis})};
-  if (setting.more != nullptr) setting.more(port, *expected.ports[0], evidence);
-  out.Fail(port.Subject(),
-           Format("{} {}, expected {} ({})", setting.what, setting.show(seen.value), wanted, basis),
-           std::move(evidence), setting.remedies(port, expected.value), setting.key);
-}
-
-void FailRail(const EqualOnRail& setting, const Camps& camps, Verdicts& out) {
-  v1::Subject subject;
-  subject.set_scope(v1::SCOPE_RAIL);
-  subject.set_rail(camps.all()[0].ports[0]->rail->value());
-  std::vector<std::string> sides;
-  std::vector<v1::Evidence> evidence;
-  for (const Camp& camp : camps.all()) {
-    const PortView& first = *camp.ports[0];
-    const std::string shown = setting.show(camp.value);
-    const std::string who = NodeNames(camp.ports);
-    if (sides.size() == kListedMax) {
-      sides.push_back(Format("and {} more values", camps.all().size() - sides.size()));
-      break;
-    }
-    sides.push_back(Format("{} on {}", shown, who));
-    evidence.push_back(ToEvidence(*first.node, {.what = Format("{} of {}", setting.what, who),
-                                                .expected = "the same on the whole rail",
-                                                .seen = shown,
-                                                .source = setting.source(first),
-                                                .basis = camps.Basis(camp) + ", no majority"}));
-  }
-  std::vector<v1::Remedy> remedies =
-      setting.remedies(*camps.all()[0].ports[0], camps.all()[0].value);
-  for (v1::Remedy& remedy : remedies)
-    remedy.set_note(
-        Format("For {}; decide first which value is meant. {}", sides[0], remedy.note()));
-  out.Fail(std::move(subject), Format("{} not the same: {}", setting.what, Join(sides, "; ")),
-           std::move(evidence), std::move(remedies), setting.key);
-}
-
-}  // namespace
-
-void Judge(const EqualOnRail& setting, const std::vector<PortView>& rail, Verdicts& out) {
-  const Camps camps(rail, setting.value);
-  const Camp* expected = camps.expected();
-  if (expected == nullptr) {
-    if (!camps.all().empty()) FailRail(setting, camps, out);
-    return;
-  }
-  for (const Camp& camp : camps.all()) {
-    for (const PortView* port : camp.ports) {
-      if (&camp == expected)
-        out.Pass();
-      else
-        FailPort(setting, camps, *expected, camp, *port, out);
-    }
-  }
 }
 
 }  // namespace fabric::rules

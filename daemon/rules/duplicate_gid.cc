@@ -122,6 +122,9 @@ extern const Rule duplicate_gid = {
         "Two ports with one address: connections are reset, or reach the wrong node, depending "
         "on which of them answered last. It comes from cloned images and from typing errors.",
     .source = "InfiniBand specification, GID; RFC 5227 on duplicate IPv4 addresses",
+    .family = "addresses",
+    .needs = "gids",
+    .fix = "ip address del ADDRESS dev NETDEV, on the one that should not have it",
     .evaluate_fleet = Evaluate,
 };
 

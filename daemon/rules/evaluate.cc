@@ -63,8 +63,9 @@ void Verdicts::Fail(v1::Subject subject, std::string title, std::vector<v1::Evid
   for (v1::Remedy& remedy : remedies) *finding.add_remedies() = std::move(remedy);
 }
 
-void Verdicts::Unknown(v1::Subject subject, std::string title, std::vector<v1::Evidence> evidence) {
-  Add(std::move(subject), std::move(title), std::move(evidence), {})
+void Verdicts::Unknown(v1::Subject subject, std::string title, std::vector<v1::Evidence> evidence,
+                       std::string_view key) {
+  Add(std::move(subject), std::move(title), std::move(evidence), key)
       .set_verdict(v1::VERDICT_UNKNOWN);
 }
 
@@ -72,6 +73,7 @@ struct Evaluator {
   static void Run(const Rule& rule, const fleet::FleetView& fleet, Evaluation& out) {
     Verdicts verdicts;
     verdicts.rule_ = &rule;
+    for (const Agreement& agreement : rule.agreements) Judge(agreement, fleet, verdicts);
     if (rule.evaluate_fleet != nullptr) rule.evaluate_fleet(fleet, verdicts);
     if (rule.evaluate_node != nullptr)
       for (const fleet::NodeView& node : fleet.nodes()) rule.evaluate_node(node, verdicts);
@@ -103,6 +105,12 @@ v1::RuleInfo Info(const Rule& rule) {
   info.set_scope(rule.scope);
   info.set_why(std::string(rule.why));
   info.set_source(std::string(rule.source));
+  info.set_family(std::string(rule.family));
+  info.set_needs(std::string(rule.needs));
+  if (!rule.profile.empty())
+    for (const std::string_view field : Split(rule.profile, ' '))
+      info.add_profile_values(std::string(field));
+  info.set_fix(std::string(rule.fix));
   return info;
 }
 

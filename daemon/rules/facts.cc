@@ -10,12 +10,20 @@ namespace {
 
 // ": the driver has no DCB", or nothing when no gap tells. A gap of the whole node, "verbs
 // query_port", stands for all its ports.
-std::string Reason(const fleet::PortView& port, std::string_view source) {
-  for (const v1::Gap& gap : port.node->snapshot.gaps())
+std::string Reason(const v1::NodeSnapshot& snapshot, std::string_view source) {
+  for (const v1::Gap& gap : snapshot.gaps())
     if (gap.path() == source ||
         (gap.subject().empty() && !gap.path().empty() && source.starts_with(gap.path() + " ")))
       return ": " + gap.reason();
   return {};
+}
+
+v1::Evidence NotReadable(const fleet::NodeRecord& node, std::string what, std::string source) {
+  return ToEvidence(node, {.what = std::move(what),
+                           .expected = "a value",
+                           .seen = "not readable" + Reason(node.snapshot, source),
+                           .source = std::move(source),
+                           .basis = "rule"});
 }
 
 }  // namespace
@@ -62,16 +70,42 @@ v1::Evidence ToEvidence(const fleet::NodeRecord& node, Fact fact) {
 }
 
 v1::Evidence NotReadable(const fleet::PortView& port, std::string what, std::string source) {
-  return ToEvidence(*port.node, {.what = std::move(what),
-                                 .expected = "a value",
-                                 .seen = "not readable" + Reason(port, source),
-                                 .source = std::move(source),
-                                 .basis = "rule"});
+  return NotReadable(*port.node, std::move(what), std::move(source));
+}
+
+std::string ProfileBasis(const fleet::Expectation& expectation) {
+  return "profile " + expectation.profile;
+}
+
+v1::Subject SubjectOf(const Member& member) {
+  return member.port != nullptr ? member.port->Subject() : SubjectOf(*member.node);
+}
+
+v1::Subject SubjectOf(const fleet::NodeView& node) {
+  v1::Subject subject;
+  subject.set_scope(v1::SCOPE_NODE);
+  subject.set_node(node.node->name);
+  return subject;
+}
+
+v1::Subject DeviceSubject(const fleet::PortView& port) {
+  v1::Subject subject;
+  subject.set_scope(v1::SCOPE_DEVICE);
+  subject.set_node(port.node->name);
+  subject.set_device(port.device->name());
+  return subject;
+}
+
+void Unreadable(const Member& member, std::string_view what, std::string source, Verdicts& out,
+                std::string_view key) {
+  std::string title = Format("{} could not be read{}", what, Reason(member.snapshot(), source));
+  out.Unknown(SubjectOf(member), std::move(title),
+              {NotReadable(*member.node->node, std::string(what), std::move(source))}, key);
 }
 
 void Unreadable(const fleet::PortView& port, std::string_view what, std::string source,
                 Verdicts& out) {
-  std::string title = Format("{} could not be read{}", what, Reason(port, source));
+  std::string title = Format("{} could not be read{}", what, Reason(port.node->snapshot, source));
   out.Unknown(port.Subject(), std::move(title),
               {NotReadable(port, std::string(what), std::move(source))});
 }

@@ -42,6 +42,16 @@ v1::Evidence ToEvidence(const fleet::NodeRecord& node, Fact fact);
 
 // Evidence of a value that is missing, with the reason when a gap of the snapshot tells it.
 v1::Evidence NotReadable(const fleet::PortView& port, std::string what, std::string source);
+// "profile roce-pfc-dcqcn"
+std::string ProfileBasis(const fleet::Expectation& expectation);
+
+v1::Subject SubjectOf(const Member& member);             // Scope port or node
+v1::Subject SubjectOf(const fleet::NodeView& node);      // Scope node
+v1::Subject DeviceSubject(const fleet::PortView& port);  // Scope device
+
+// UNKNOWN: "<what> could not be read: <reason>". `source` is the path of the gap that may tell why.
+void Unreadable(const Member& member, std::string_view what, std::string source, Verdicts& out,
+                std::string_view key = {});
 // The verdict to go with it: "<what> could not be read: <reason>".
 void Unreadable(const fleet::PortView& port, std::string_view what, std::string source,
                 Verdicts& out);

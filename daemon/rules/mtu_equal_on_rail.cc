@@ -1,5 +1,4 @@
 #include "base/text.h"
-#include "daemon/rules/camps.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/mtu.h"
 #include "daemon/rules/rule.h"
@@ -15,69 +14,78 @@ bool IsInfiniband(const PortView& port) {
 
 // On Ethernet the RDMA MTU follows from the netdev's; that it does is rdma_mtu_matches_netdev's
 // business. On InfiniBand the netdev's MTU is IPoIB's and says nothing.
-std::optional<std::uint64_t> InfinibandMtu(const PortView& port) {
+std::optional<Value> InfinibandMtu(const Member& member) {
+  const PortView& port = *member.port;
   if (!IsUp(port) || !IsInfiniband(port) || !port.port->has_active_mtu_bytes()) return {};
-  return port.port->active_mtu_bytes();
+  return Value{port.port->active_mtu_bytes()};
 }
 
-std::string Show(std::uint64_t mtu) {
-  return Format("{}", mtu);
+bool IsInfinibandUp(const Member& member) {
+  return member.port->rail && IsUp(*member.port) && IsInfiniband(*member.port);
 }
 
-std::string NetdevMtuFile(const PortView& port) {
-  return NetdevFile(port, "mtu");
+std::optional<Value> EthernetMtu(const Member& member) {
+  const auto mtu = NetdevMtu(*member.port);
+  return mtu ? std::optional(Value{*mtu}) : std::nullopt;
 }
 
-std::vector<v1::Remedy> SetNetdevMtu(const PortView& port, std::uint64_t expected) {
-  return {ToRemedy({.command = Format("ip link set dev {} mtu {}", port.port->netdev(), expected),
-                    .interrupts_traffic = true,
-                    .note = "Also where the network is configured, or a reboot undoes it."})};
+bool IsEthernetUp(const Member& member) {
+  return member.port->rail && IsUp(*member.port) && !IsInfiniband(*member.port);
 }
 
-std::vector<v1::Remedy> AskSubnetManager(const PortView& port, std::uint64_t) {
+std::optional<Value> ExpectedNetdevMtu(const v1::Expectations& expected) {
+  if (!expected.has_netdev_mtu_bytes()) return {};
+  return Value{expected.netdev_mtu_bytes()};
+}
+
+std::string NetdevMtuFile(const Member& member) {
+  return NetdevFile(*member.port, "mtu");
+}
+
+std::string VerbsOf(const Member& member) {
+  return VerbsSource(*member.port);
+}
+
+std::vector<v1::Remedy> SetNetdevMtu(const Member& member, const Value& expected) {
+  return {ToRemedy(
+      {.command = Format("ip link set dev {} mtu {}", member.port->port->netdev(), expected.number),
+       .interrupts_traffic = true,
+       .note = "Also where the network is configured, or a reboot undoes it."})};
+}
+
+std::vector<v1::Remedy> AskSubnetManager(const Member& member, const Value&) {
+  const PortView& port = *member.port;
   return {
       ToRemedy({.command = Format("smpquery portinfo {} {}", port.port->lid(), port.port->number()),
                 .note = "The subnet manager sets the MTU from the caps of both ends: compare "
                         "MtuCap and NeighborMTU with a good port."})};
 }
 
-void AddRdmaMtu(const PortView& port, const PortView& good, std::vector<v1::Evidence>& evidence) {
+void AddRdmaMtu(const Member& member, const Member& good, std::vector<v1::Evidence>& evidence) {
+  const PortView& port = *member.port;
   const v1::Port& seen = *port.port;
-  const v1::Port& wanted = *good.port;
+  const v1::Port& wanted = *good.port->port;
   if (!seen.has_active_mtu_bytes() || !wanted.has_active_mtu_bytes()) return;
   evidence.push_back(ToEvidence(*port.node, {.what = "active RDMA MTU",
-                                             .expected = Show(wanted.active_mtu_bytes()),
-                                             .seen = Show(seen.active_mtu_bytes()),
+                                             .expected = Format("{}", wanted.active_mtu_bytes()),
+                                             .seen = Format("{}", seen.active_mtu_bytes()),
                                              .source = VerbsSource(port),
-                                             .basis = "as " + PortName(good)}));
+                                             .basis = "as " + PortName(*good.port)}));
 }
 
-constexpr EqualOnRail kNetdev = {.what = "netdev MTU",
-                                 .value = NetdevMtu,
-                                 .show = Show,
-                                 .source = NetdevMtuFile,
-                                 .remedies = SetNetdevMtu,
-                                 .more = AddRdmaMtu};
-constexpr EqualOnRail kInfiniband = {.what = "active RDMA MTU",
-                                     .key = "infiniband",
-                                     .value = InfinibandMtu,
-                                     .show = Show,
-                                     .source = VerbsSource,
-                                     .remedies = AskSubnetManager};
-
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  for (const std::vector<PortView>& rail : fleet.rails()) {
-    Judge(kNetdev, rail, out);
-    Judge(kInfiniband, rail, out);
-    for (const PortView& port : rail) {
-      if (!IsUp(port)) continue;
-      if (IsInfiniband(port) && !InfinibandMtu(port))
-        Unreadable(port, "active RDMA MTU", VerbsSource(port), out);
-      if (!IsInfiniband(port) && !NetdevMtu(port))
-        Unreadable(port, "netdev MTU", NetdevMtuFile(port), out);
-    }
-  }
-}
+constexpr Agreement kAgreements[] = {{.what = "netdev MTU",
+                                      .value = EthernetMtu,
+                                      .needed = IsEthernetUp,
+                                      .expected = ExpectedNetdevMtu,
+                                      .source = NetdevMtuFile,
+                                      .remedies = SetNetdevMtu,
+                                      .more = AddRdmaMtu},
+                                     {.what = "active RDMA MTU",
+                                      .key = "infiniband",
+                                      .value = InfinibandMtu,
+                                      .needed = IsInfinibandUp,
+                                      .source = VerbsOf,
+                                      .remedies = AskSubnetManager}};
 
 }  // namespace
 
@@ -91,9 +99,14 @@ extern const Rule mtu_equal_on_rail = {
     .why =
         "Two ends with different MTU use the smaller one at best; at worst the queue pair does "
         "not come up, or large packets vanish while small ones pass. The value of most ports "
-        "of the rail is expected; without a majority the rail is reported, and nobody blamed.",
+        "of the rail is expected, or a profile's; without a majority the rail is reported, and "
+        "nobody blamed.",
     .source = "kernel include/rdma/ib_addr.h (iboe_get_mtu); InfiniBand specification, PathMTU",
-    .evaluate_fleet = Evaluate,
+    .family = "mtu",
+    .needs = "net_interfaces, rdma_ports",
+    .profile = "netdev_mtu_bytes",
+    .fix = "ip link set dev NETDEV mtu BYTES",
+    .agreements = kAgreements,
 };
 
 }  // namespace fabric::rules

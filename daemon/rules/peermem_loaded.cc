@@ -12,13 +12,6 @@ bool IsNvidia(const v1::Gpu& gpu) {
   return gpu.vendor_id() == "10de" && gpu.driver() != "vfio-pci";
 }
 
-v1::Subject SubjectOf(const fleet::NodeView& node) {
-  v1::Subject subject;
-  subject.set_scope(v1::SCOPE_NODE);
-  subject.set_node(node.node->name);
-  return subject;
-}
-
 std::string Reason(const v1::NodeSnapshot& snapshot) {
   for (const v1::Gap& gap : snapshot.gaps())
     if (gap.inspector() == "peer_memory") return ": " + gap.reason();
@@ -70,6 +63,9 @@ extern const Rule peermem_loaded = {
         "a fraction of the speed. A node whose jobs use dma-buf instead does not need it: which "
         "of the two they use cannot be seen from here.",
     .source = "NVIDIA open GPU kernel modules, nvidia-peermem; NCCL's choice of GPUDirect RDMA",
+    .family = "gpudirect",
+    .needs = "gpus, peer_memory",
+    .fix = "modprobe nvidia_peermem",
     .evaluate_node = Evaluate,
 };
 

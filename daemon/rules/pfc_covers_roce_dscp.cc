@@ -200,6 +200,9 @@ extern const Rule pfc_covers_roce_dscp = {
         "PFC looks right. RoCE's DSCP is taken to be 26 when half of the ports of the rail or "
         "more give it a priority with PFC, else all DSCPs of which that is true.",
     .source = "IEEE 802.1Qaz (APP table, selector 5); kernel include/uapi/linux/dcbnl.h",
+    .family = "lossless",
+    .needs = "dcb, gids",
+    .fix = "dcb app replace dev NETDEV dscp-prio DSCP:PRIORITY",
     .evaluate_fleet = Evaluate,
 };
 

@@ -1,19 +1,13 @@
 #include "base/text.h"
-#include "daemon/rules/camps.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/pfc.h"
 #include "daemon/rules/rule.h"
-#include "proto/names.h"
 
 namespace fabric::rules {
 
 namespace {
 
 using fleet::PortView;
-
-std::string Show(std::uint64_t mask) {
-  return PriorityMask(static_cast<std::uint32_t>(mask));
-}
 
 // "3:on 4:on", nothing for none.
 std::string Switches(std::uint64_t mask) {
@@ -31,7 +25,9 @@ std::string Flags(std::uint64_t mask) {
   return Join(flags, ",");
 }
 
-std::vector<v1::Remedy> Remedies(const PortView& port, std::uint64_t expected) {
+std::vector<v1::Remedy> Remedies(const Member& member, const Value& value) {
+  const PortView& port = *member.port;
+  const std::uint64_t expected = value.number;
   const std::string& netdev = port.port->netdev();
   const std::string dcb =
       Format("dcb pfc set dev {} prio-pfc all:off{}", netdev, Switches(expected));
@@ -59,20 +55,34 @@ std::vector<v1::Remedy> Remedies(const PortView& port, std::uint64_t expected) {
   return {ToRemedy({.command = dcb, .interrupts_traffic = true})};
 }
 
-constexpr EqualOnRail kPfc = {.what = "PFC enabled priorities",
-                              .value = PfcMask,
-                              .show = Show,
-                              .source = DcbSource,
-                              .remedies = Remedies};
-
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  for (const std::vector<PortView>& rail : fleet.rails()) {
-    Judge(kPfc, rail, out);
-    for (const PortView& port : rail)
-      if (IsRoce(port) && IsUp(port) && !PfcMask(port))
-        Unreadable(port, kPfc.what, DcbSource(port), out);
-  }
+std::optional<Value> MaskOf(const Member& member) {
+  const auto mask = PfcMask(*member.port);
+  return mask ? std::optional(Value{*mask}) : std::nullopt;
 }
+
+bool IsNeeded(const Member& member) {
+  return member.port->rail && IsRoce(*member.port) && IsUp(*member.port);
+}
+
+std::optional<Value> Expected(const v1::Expectations& expected) {
+  if (!expected.has_pfc_priorities()) return {};
+  std::uint64_t mask = 0;
+  for (const std::uint32_t priority : expected.pfc_priorities().priorities())
+    mask |= std::uint64_t{1} << (priority & 7U);
+  return Value{mask};
+}
+
+std::string Source(const Member& member) {
+  return DcbSource(*member.port);
+}
+
+constexpr Agreement kAgreements[] = {{.what = "PFC enabled priorities",
+                                      .value = MaskOf,
+                                      .needed = IsNeeded,
+                                      .expected = Expected,
+                                      .show = ShowPriorities,
+                                      .source = Source,
+                                      .remedies = Remedies}};
 
 }  // namespace
 
@@ -87,7 +97,11 @@ extern const Rule pfc_equal_on_rail = {
         "loaded. The priorities of most ports of the rail are expected; without a majority the "
         "rail is reported, and nobody blamed.",
     .source = "IEEE 802.1Qbb; kernel include/uapi/linux/dcbnl.h (struct ieee_pfc)",
-    .evaluate_fleet = Evaluate,
+    .family = "lossless",
+    .needs = "dcb",
+    .profile = "pfc_priorities",
+    .fix = "dcb pfc set dev NETDEV prio-pfc all:off PRIORITY:on",
+    .agreements = kAgreements,
 };
 
 }  // namespace fabric::rules

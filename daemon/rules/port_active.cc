@@ -103,6 +103,9 @@ extern const Rule port_active = {
         "its rail is ACTIVE, when it has a link, or when its netdev has an address; a port for "
         "which none holds is not judged.",
     .source = "kernel ABI document sysfs-class-infiniband (state, phys_state)",
+    .family = "link",
+    .needs = "rdma_ports",
+    .fix = "ip link set dev NETDEV up; else cable, module, switch port, or subnet manager",
     .evaluate_fleet = Evaluate,
 };
 

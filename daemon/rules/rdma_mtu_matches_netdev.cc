@@ -101,6 +101,9 @@ extern const Rule rdma_mtu_matches_netdev = {
         "2048: twice the packets for the same data. An RDMA MTU that does not follow the "
         "netdev's means that driver and netdev disagree, and packets may be dropped.",
     .source = "kernel include/rdma/ib_addr.h (iboe_get_mtu)",
+    .family = "mtu",
+    .needs = "rdma_ports, net_interfaces",
+    .fix = "ip link set dev NETDEV mtu 9000",
     .evaluate_fleet = Evaluate,
 };
 

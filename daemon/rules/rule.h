@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "daemon/fleet/fleet_view.h"
+#include "daemon/rules/agreement.h"
 #include "fabric/v1/finding.pb.h"
 
 namespace fabric::rules {
@@ -28,7 +29,8 @@ class Verdicts {
   void Fail(v1::Subject subject, std::string title, std::vector<v1::Evidence> evidence,
             std::vector<v1::Remedy> remedies, std::string_view key = {});
   // `title` says what could not be read and why.
-  void Unknown(v1::Subject subject, std::string title, std::vector<v1::Evidence> evidence);
+  void Unknown(v1::Subject subject, std::string title, std::vector<v1::Evidence> evidence,
+               std::string_view key = {});
 
  private:
   friend struct Evaluator;
@@ -45,9 +47,14 @@ struct Rule {
   std::string_view title;  // One line: what must hold
   v1::Severity severity;
   v1::Scope scope;
-  std::string_view why;     // What happens when it does not hold
-  std::string_view source;  // Kernel file, specification or vendor guide
-  // Exactly one of the two. A node rule depends on one node alone.
+  std::string_view why;           // What happens when it does not hold
+  std::string_view source;        // Kernel file, specification or vendor guide
+  std::string_view family = {};   // "lossless", "addresses", "infiniband", "pcie" ...
+  std::string_view needs = {};    // What must be readable, by inspector: "dcb, rdma_ports"
+  std::string_view profile = {};  // Fields of Expectations that it reads: "pfc_priorities lossless"
+  std::string_view fix = {};      // One line: what mends it. Findings have the commands.
+  // Exactly one of the three. A node rule depends on one node alone.
+  std::span<const Agreement> agreements = {};
   void (*evaluate_node)(const fleet::NodeView&, Verdicts&) = nullptr;
   void (*evaluate_fleet)(const fleet::FleetView&, Verdicts&) = nullptr;
 };

@@ -6,7 +6,8 @@ import cpp
 from tree import Problem
 
 _SHARED = ("base/", "proto/", "fabric/v1/")
-_PURE = ("daemon/expression/", "daemon/custom/", "daemon/fleet/", "daemon/rules/", "daemon/plan/")
+_PURE = ("daemon/expression/", "daemon/custom/", "daemon/profile/", "daemon/fleet/",
+         "daemon/rules/", "daemon/plan/")
 
 # The first folder that a file is below decides; it may include what is below the second ones.
 WALLS = (
@@ -20,8 +21,9 @@ WALLS = (
     ("agents/", _SHARED + ("agents/",)),
     ("daemon/expression/", ("base/", "daemon/expression/")),
     ("daemon/custom/", _SHARED + ("daemon/expression/", "daemon/custom/")),
-    ("daemon/fleet/", _SHARED + ("daemon/fleet/",)),
-    ("daemon/rules/", _SHARED + ("daemon/fleet/", "daemon/rules/")),
+    ("daemon/profile/", _SHARED + ("daemon/profile/",)),
+    ("daemon/fleet/", _SHARED + ("daemon/profile/", "daemon/fleet/")),
+    ("daemon/rules/", _SHARED + ("daemon/profile/", "daemon/fleet/", "daemon/rules/")),
     ("daemon/plan/", _SHARED + ("daemon/fleet/", "daemon/plan/")),
     ("daemon/store/", _SHARED + _PURE + ("daemon/store/",)),
     ("daemon/control/", _SHARED + _PURE + ("daemon/store/", "daemon/control/")),
@@ -34,8 +36,8 @@ GENERATED = re.compile(r"fabric/v1/\w+(\.grpc)?\.pb\.h$|google/api/\w+\.pb\.h$")
 
 QUIET = ("proto/", "agents/host/", "agents/inspect/", "agents/counters/", "agents/nccl/",
          "daemon/store/", "ctl/") + _PURE
-CLOCKLESS = ("agents/nccl/", "daemon/expression/", "daemon/custom/", "daemon/rules/",
-             "daemon/plan/")
+CLOCKLESS = ("agents/nccl/", "daemon/expression/", "daemon/custom/", "daemon/profile/",
+             "daemon/rules/", "daemon/plan/")
 CLOCKLESS_HEADERS = re.compile(
     r"(fstream|filesystem|mutex|shared_mutex|condition_variable|thread|cstdio|unistd\.h|fcntl\.h"
     r"|sys/.*|netinet/.*|base/log\.h|base/mutex\.h)$")

@@ -21,8 +21,16 @@ TEST(AllRules, SayEverythingThatOperatorsNeed) {
     EXPECT_FALSE(rule->source.empty());
     EXPECT_NE(rule->severity, v1::SEVERITY_UNSPECIFIED);
     EXPECT_NE(rule->scope, v1::SCOPE_UNSPECIFIED);
-    EXPECT_NE(rule->evaluate_node == nullptr, rule->evaluate_fleet == nullptr)
-        << "exactly one of the two";
+    EXPECT_FALSE(rule->family.empty());
+    EXPECT_FALSE(rule->needs.empty());
+    EXPECT_FALSE(rule->fix.empty());
+    EXPECT_EQ((rule->evaluate_node != nullptr) + (rule->evaluate_fleet != nullptr) +
+                  !rule->agreements.empty(),
+              1)
+        << "exactly one of the three";
+    const v1::RuleInfo info = Info(*rule);
+    for (const std::string& field : info.profile_values())
+      EXPECT_NE(v1::Expectations::descriptor()->FindFieldByName(field), nullptr) << field;
     EXPECT_EQ(Info(*rule).id(), rule->id);
   }
 }

@@ -21,26 +21,38 @@ std::vector<std::string> Select(const Evaluation& evaluation, v1::Verdict verdic
 
 }  // namespace
 
-Evaluation Judge(const std::vector<v1::NodeSnapshot>& nodes) {
+Evaluation Judge(const std::vector<v1::NodeSnapshot>& nodes, const profile::Profile& profile) {
   std::vector<fleet::NodeRecord> records;
   for (const v1::NodeSnapshot& node : nodes)
     records.push_back({.name = node.node().name(), .snapshot = node});
-  return Evaluate(fleet::FleetView(records));
+  return Evaluate(fleet::FleetView(records, profile));
 }
 
-std::vector<std::string> Failures(const std::vector<v1::NodeSnapshot>& nodes) {
-  return Select(Judge(nodes), v1::VERDICT_FAIL);
+std::vector<std::string> Failures(const std::vector<v1::NodeSnapshot>& nodes,
+                                  const profile::Profile& profile) {
+  return Select(Judge(nodes, profile), v1::VERDICT_FAIL);
 }
 
-std::vector<std::string> Unknowns(const std::vector<v1::NodeSnapshot>& nodes) {
-  return Select(Judge(nodes), v1::VERDICT_UNKNOWN);
+std::vector<std::string> Unknowns(const std::vector<v1::NodeSnapshot>& nodes,
+                                  const profile::Profile& profile) {
+  return Select(Judge(nodes, profile), v1::VERDICT_UNKNOWN);
 }
 
-v1::Finding TheFailure(const std::vector<v1::NodeSnapshot>& nodes) {
-  EXPECT_THAT(Failures(nodes), ::testing::SizeIs(1));
-  for (const v1::Finding& finding : Judge(nodes).findings)
+v1::Finding TheFailure(const std::vector<v1::NodeSnapshot>& nodes,
+                       const profile::Profile& profile) {
+  EXPECT_THAT(Failures(nodes, profile), ::testing::SizeIs(1));
+  for (const v1::Finding& finding : Judge(nodes, profile).findings)
     if (finding.verdict() == v1::VERDICT_FAIL) return finding;
   return {};
+}
+
+profile::Profile Expecting(const v1::Expectations& expectations) {
+  v1::Profile profile;
+  profile.set_name("test");
+  *profile.mutable_expect() = expectations;
+  auto made = profile::Profile::Make(profile, {});
+  EXPECT_EQ(made.status(), Status());
+  return *std::move(made);
 }
 
 }  // namespace fabric::rules

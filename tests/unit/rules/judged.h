@@ -9,14 +9,20 @@
 
 namespace fabric::rules {
 
-Evaluation Judge(const std::vector<v1::NodeSnapshot>& nodes);
+Evaluation Judge(const std::vector<v1::NodeSnapshot>& nodes, const profile::Profile& profile = {});
 
 // "pfc_equal_on_rail n3/rxe0/1" for every failing finding, sorted.
-std::vector<std::string> Failures(const std::vector<v1::NodeSnapshot>& nodes);
+std::vector<std::string> Failures(const std::vector<v1::NodeSnapshot>& nodes,
+                                  const profile::Profile& profile = {});
 // The same for the unknown ones.
-std::vector<std::string> Unknowns(const std::vector<v1::NodeSnapshot>& nodes);
+std::vector<std::string> Unknowns(const std::vector<v1::NodeSnapshot>& nodes,
+                                  const profile::Profile& profile = {});
 
 // The only failing finding; an empty one with a test failure when there are none or more.
-v1::Finding TheFailure(const std::vector<v1::NodeSnapshot>& nodes);
+v1::Finding TheFailure(const std::vector<v1::NodeSnapshot>& nodes,
+                       const profile::Profile& profile = {});
+
+// A profile "test" that expects this everywhere.
+profile::Profile Expecting(const v1::Expectations& expectations);
 
 }  // namespace fabric::rules

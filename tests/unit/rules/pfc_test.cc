@@ -33,6 +33,17 @@ TEST(PfcEqualOnRail, BlamesNobodyWithoutAMajority) {
   EXPECT_EQ(finding.title(), "PFC enabled priorities not the same: none on n2; 3 on n1");
 }
 
+TEST(PfcEqualOnRail, HoldsEveryPortAgainstAProfile) {
+  auto nodes = Nodes(2, testing::LabNode, {.rails = 1});
+  v1::Expectations expect;
+  expect.mutable_pfc_priorities()->add_priorities(3);
+  EXPECT_THAT(Failures(nodes, Expecting(expect)), IsEmpty());
+  for (auto& node : nodes) testing::SetPfc(node, 0, 0x10);
+  const Evaluation evaluation = Judge(nodes, Expecting(expect));
+  EXPECT_EQ(evaluation.counts.fail(), 2U) << "the majority is no excuse";
+  EXPECT_EQ(evaluation.findings[0].title(), "PFC enabled priorities 4, expected 3 (profile test)");
+}
+
 TEST(PfcEqualOnRail, TellsTheCommandsOfOtherVendors) {
   auto nodes = Nodes(3, testing::BnxtNode);
   testing::SetPfc(nodes[0], 0, 0);
