@@ -23,6 +23,11 @@ Status CheckCommand(const CLI::App& app, int argc, const char* const* argv) {
                                                        : Format("did you mean {}?", meant))};
 }
 
+// Of a variable that is not set, say: which would mean this machine as it is.
+const CLI::Validator NotEmpty(
+    [](const std::string& word) { return std::string(word.empty() ? "must not be empty" : ""); },
+    "");
+
 }  // namespace
 
 Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
@@ -56,10 +61,17 @@ Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   for (CLI::App* command : {&inspect, &map, &metrics, &nccl})
     command->add_option("--root", line.root, "A captured tree instead of this machine");
   for (CLI::App* command : {&inspect, &nccl}) {
-    CLI::Option* const netns = command->add_option(
-        "--netns", line.netns,
-        "As seen from the network namespace of this process, or of this name or file");
-    command->add_option("--pod", line.pod, "As seen from the pod with this UID")->excludes(netns);
+    CLI::Option* const netns =
+        command
+            ->add_option("--netns", line.netns,
+                         "As seen from the network namespace of this process, or of this name or "
+                         "file")
+            ->type_name("PID|NAME|FILE")
+            ->check(NotEmpty);
+    command->add_option("--pod", line.pod, "As seen from the pod with this UID")
+        ->type_name("UID")
+        ->check(NotEmpty)
+        ->excludes(netns);
   }
   RETURN_IF_ERROR(CheckCommand(app, argc, argv));
   try {

@@ -101,7 +101,8 @@ void InspectionLoop::Run(const std::stop_token& stop) {
     std::optional<v1::NodeSnapshot> snapshot = inspect(why, stop);
     const SteadyTime ended = clock.Now().steady;
     rhythm.OnInspected(begun, ended);
-    log::Debug("inspected{} in {:.1f} ms", why == host::EventSet::All() ? " all" : " after an event",
+    log::Debug("inspected{} in {:.1f} ms",
+               why == host::EventSet::All() ? " all" : " after an event",
                std::chrono::duration<double, std::milli>(ended - begun).count());
     if (!snapshot) continue;
     board.SetSnapshot(*snapshot, ended - begun);

@@ -49,6 +49,8 @@ Result<JobTarget> FindJob(const Dir& root, const std::string& netns) {
   else
     target.namespace_path =
         (root.Has("run/netns/" + netns) ? "run/netns/" : "var/run/netns/") + netns;
+  if (netns.find('/') != std::string::npos && !root.Has(target.namespace_path))
+    return Status(Code::kNotFound, netns + ": No such file or directory");
   if (netns.empty() || target.namespace_path.empty() || !root.Has(target.namespace_path))
     return Status(Code::kNotFound,
                   Format("{}: expected a PID, a name that `ip netns` lists, or the path of a "

@@ -138,7 +138,18 @@ std::string TrafficClassText(const v1::RoceDefaults& defaults) {
   return rules == 0 ? text : Format("{} and {} rules", text, rules);
 }
 
-std::string SettingsText(const std::vector<Line>& lines) {
+// Why there is no line: a job may see ports without their netdevs.
+std::string Nothing(const v1::NodeSnapshot& snapshot) {
+  const auto is_roce = [](const v1::RdmaDevice& device) {
+    return device.protocol() == v1::PROTOCOL_ROCE;
+  };
+  const auto& devices = snapshot.rdma_devices();
+  const bool elsewhere = snapshot.has_job() && std::any_of(devices.begin(), devices.end(), is_roce);
+  return elsewhere ? "the netdevs of RDMA over Ethernet are in another network namespace"
+                   : "no RDMA over Ethernet";
+}
+
+std::string SettingsText(const std::vector<Line>& lines, const std::string& nothing) {
   Section section("Lossless settings", {"NETDEV", "PORT", "PFC", "TRUST", "DCBX", "GLOBAL PAUSE",
                                         "PFC STORM", "CABLE", "ROCE PRIORITY", "DSCP:PRIORITY"});
   for (const auto& [netdev, device, port] : lines) {
@@ -148,7 +159,7 @@ std::string SettingsText(const std::vector<Line>& lines) {
                  StormText(netdev), UnitIf(dcb.has_cable_length_m(), dcb.cable_length_m(), "m"),
                  RocePriorityText(netdev), DscpMap(dcb)});
   }
-  return section.Text("no RDMA over Ethernet");
+  return section.Text(nothing);
 }
 
 // No table where nothing of it is known.
@@ -188,7 +199,7 @@ std::string CongestionText(const std::vector<Line>& lines) {
          TosText(defaults.has_rdma_cm_tos(), defaults.rdma_cm_tos()),
          NumberIf(defaults.has_ttl(), defaults.ttl()), OrAbsent(settings.source())});
   }
-  return section.Text("no RDMA over Ethernet");
+  return section.Text("");
 }
 
 // Few drivers pass on what the link partner announced; no table where none does.
@@ -217,8 +228,9 @@ std::string PeersText(const std::vector<Line>& lines) {
 
 std::string LosslessText(const v1::NodeSnapshot& snapshot) {
   const std::vector<Line> lines = Lines(snapshot);
-  if (lines.empty()) return SettingsText(lines);
-  return SettingsText(lines) + ClassesText(lines) + CongestionText(lines) + PeersText(lines);
+  const std::string settings = SettingsText(lines, Nothing(snapshot));
+  if (lines.empty()) return settings;
+  return settings + ClassesText(lines) + CongestionText(lines) + PeersText(lines);
 }
 
 }  // namespace fabric::inspect

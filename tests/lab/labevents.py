@@ -4,10 +4,12 @@ says so. Both ends are heard of on this machine and by its clock: the guest's by
 in the guest, whose output comes over a virtio port, the operator's by fabricctl."""
 
 import contextlib
+import datetime
 import json
 import os
 import queue
 import random
+import re
 import subprocess
 import threading
 import time
@@ -23,6 +25,7 @@ class Round(NamedTuple):
     """Milliseconds from the pull of the cable."""
     kernel: float     # until the guest's kernel had said so
     fabricctl: float  # until fabricctl had
+    said_at: float    # By the guest's clock, seconds since 1970: when the kernel said so
 
     @property
     def beyond(self):
@@ -66,7 +69,7 @@ def kernel_says(lab, node):
     def listen():
         with contextlib.suppress(LabError):
             labchannel.run(lab.node_folder(node),
-                           ["sh", "-c", "ip monitor link & echo pid $!; wait"],
+                           ["sh", "-c", "ip -ts monitor link & echo pid $!; wait"],
                            lambda kind, data: lines.add(data) if kind == b"O" else None)
 
     thread = threading.Thread(target=listen, daemon=True)
@@ -98,6 +101,7 @@ def fabricctl_says(fabricctl, controller):
         watch.kill()
         watch.wait()
         thread.join()
+        watch.stdout.close()
 
 
 def port_event(line, node, device, active):
@@ -122,11 +126,39 @@ def measure(lab, node, rail, fabricctl, controller, rounds):
             start = time.monotonic()
             lab.fault(node, "link-down", rail)
             try:
-                heard, _ = kernel.wait_for(kernel_has_it_down, "ip monitor: the link is down")
+                heard, line = kernel.wait_for(kernel_has_it_down, "ip monitor: the link is down")
                 shown, _ = told.wait_for(lambda line: port_event(line, node, device, False),
                                          f"fabricctl: {node}/{device} is not active")
             finally:
                 lab.fault(node, "link-down", rail, mend=True)
             told.wait_for(lambda line: port_event(line, node, device, True),
                           f"fabricctl: {node}/{device} is active")
-            yield Round(1000 * (heard - start), 1000 * (shown - start))
+            yield Round(1000 * (heard - start), 1000 * (shown - start), stamp(line))
+
+
+def stamp(text):
+    """Of the first time in it, in UTC as it is in guests: seconds since 1970."""
+    moment = re.search(r"\d+-\d+-\d+T\d+:\d+:\d+\.\d+", text).group()
+    return datetime.datetime.fromisoformat(moment).replace(
+        tzinfo=datetime.timezone.utc).timestamp()
+
+
+class Stages(NamedTuple):
+    """Milliseconds of a round, one after the other."""
+    woke: float       # From the kernel's word to the beginning of the inspection
+    inspected: float  # Until its end
+    rest: float       # Until fabricctl: agent, network, controller, fabricctl
+
+
+def stages(rounds, log):
+    """Of what an agent at --log-level debug wrote of its inspections."""
+    ends = [(stamp(line), float(took)) for line, took in
+            re.findall(r"^(.*) inspected (?:after an event|all) in ([0-9.]+) ms$", log, re.M)]
+    for measured in rounds:
+        for end, took in ends:
+            until_end = 1000 * (end - measured.said_at)
+            if until_end - took > -1:  # Begun since then, but for what the log rounds off
+                yield Stages(until_end - took, took, measured.beyond - until_end)
+                break
+        else:
+            raise LabError("the agent's log has no inspection after an event")

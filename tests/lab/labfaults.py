@@ -64,6 +64,7 @@ KINDS = {
     "VALUE": ("a number, or + and a number to add",
               lambda text: bool(re.fullmatch(r"\+?\d{1,19}", text))),
     "PERCENT": ("a number from 0 to 100", is_number(0, 100)),
+    "LOCK": ("free or held", ("free", "held").__contains__),
     "MS": ("milliseconds, from 0 to 10000", is_number(0, 10000)),
 }
 
@@ -119,6 +120,10 @@ TABLE = [
           NETEM + "tc qdisc replace dev $1 root netem loss $2%", NO_NETEM, 1),
     Fault("delay", ("RAIL", "MS"), "frames that the card sends are late",
           NETEM + "tc qdisc replace dev $1 root netem delay ${2}ms", NO_NETEM, 1),
+    Fault("driver-hang", ("LOCK=free",),
+          "the rails' driver does not answer who asks for counters; nor does any netdev (held)",
+          "[ $1 = free ] && hang=1 || hang=2; echo $hang >/sys/module/labnic/parameters/hang",
+          "echo 0 >/sys/module/labnic/parameters/hang"),
     Fault("peermem-unload", (), "the module nvidia_peermem is not loaded",
           "rmmod nvidia_peermem", "insmod /lib/modules/nvidia_peermem.ko"),
     Fault("kill-agent", (), "fabric-agent is killed and stays down",

@@ -23,6 +23,7 @@ import dashboard
 import labevents
 import quickstart
 from fabriclab import Lab
+from test_storms import StormTests
 from test_tools import ToolTests
 
 # Guests without KVM on a busy machine may stand still for seconds; a node counts as lost later.
@@ -44,7 +45,7 @@ FAULTS = [
 ]
 
 
-class TestSystem(ToolTests, unittest.TestCase):
+class TestSystem(StormTests, ToolTests, unittest.TestCase):
     maxDiff = None
 
     @classmethod
@@ -59,6 +60,12 @@ class TestSystem(ToolTests, unittest.TestCase):
         cls.lab.up()
         cls.until(lambda: cls.states() == {n: "CONNECTED" for n in cls.lab.nodes} and
                   all(n.get("devices") == 2 for n in cls.nodes()), "all nodes report", 60)
+
+    def setUp(self):
+        self.begun = time.monotonic()
+
+    def tearDown(self):
+        print(f"{time.monotonic() - self.begun:.0f} s ", end="", file=sys.stderr, flush=True)
 
     @classmethod
     def until(cls, test, what, limit):

@@ -4,6 +4,7 @@
 A part of TestSystem, whose lab it shares: three nodes with fabric-agent and only_reads.
 """
 
+import functools
 import json
 import time
 
@@ -14,8 +15,18 @@ JOB = """
 ip netns add job
 (ulimit -l 64; setsid /usr/bin/ip netns exec job sleep 600 >/dev/null 2>&1 </dev/null &)
 """
+AS_NOBODY = """
+grep -q nobody /etc/passwd || echo nobody:x:65534:65534:nobody:/:/bin/sh >>/etc/passwd
+"""
 NO_JOB = "kill $(ip netns pids job) 2>/dev/null; ip netns delete job"
 WATCHED = ["inspect", "inspect -o json", "metrics", "ibdev2netdev -v", "nccl-env || [ $? = 1 ]"]
+# The daemon for some seconds, in which a setting of a netdev changes, which is an event.
+DAEMON = """
+only_reads --network timeout 14 fabric-agent run --no-controller --metrics 127.0.0.1:9999 \
+  --log-level debug & watch=$!
+sleep 6; ip link set rail1 txqueuelen 1001; ip link set rail1 txqueuelen 1000
+wait $watch
+"""
 
 
 class ToolTests:
@@ -24,13 +35,38 @@ class ToolTests:
     def snapshot(self, node, *words):
         return json.loads(self.lab.shell(node, "fabric-agent inspect -o json " + " ".join(words)))
 
+    def compared(self, node):
+        """The snapshot, and what its tools say, after comparing them."""
+        tools = functools.cache(lambda script: self.lab.shell(node, script))
+        snapshot, diff = self.snapshot(node), labtools.Differences()
+        labtools.settings(tools, snapshot, diff)
+        self.assertEqual(diff.found, [], node)
+        self.assertGreater(diff.seen, 150, node)
+        return snapshot, tools
+
     def test_02_settings_are_those_of_the_guests_own_tools(self):
         for node in self.lab.nodes:
-            diff = labtools.Differences()
-            labtools.settings(lambda script, node=node: self.lab.shell(node, script),
-                              self.snapshot(node), diff)
-            self.assertEqual(diff.found, [], node)
-            self.assertGreater(diff.seen, 100, node)
+            snapshot, tools = self.compared(node)
+        blind, told = labtools.unseen(tools, snapshot)
+        self.assertEqual(blind, [], "nothing would see wrong values here")
+        self.assertEqual(told, [], "labtools.NOT_TOLD says that nothing tells these")
+
+    def test_02_settings_of_a_broken_node_are_those_of_its_own_tools_too(self):
+        faults = (["link-down", "rail0"], ["mtu", "rail1"], ["pfc", "rail1", "3,4"],
+                  ["dscp-missing", "rail1"], ["duplicate-address", "rail1", "n2"])
+        for fault in faults:
+            self.lab.fault("n3", *fault)
+        try:
+            time.sleep(1)  # The kernel says up to a second late that a link is down.
+            snapshot, _ = self.compared("n3")
+            ports = {device["name"]: device["ports"][0] for device in snapshot["rdma_devices"]}
+            self.assertEqual(ports["rxe0"]["state"], "PORT_STATE_DOWN")
+            self.assertEqual(ports["rxe1"]["active_mtu_bytes"], 1024)
+            self.assertEqual(len(ports["rxe1"]["gids"]), 3)
+        finally:
+            for fault in faults:
+                self.lab.fault("n3", *fault, mend=True)
+        self.until(lambda: self.findings() == [], "mended", 10)
 
     def test_02_counters_are_those_of_the_guests_own_tools(self):
         def run(script):
@@ -50,9 +86,25 @@ class ToolTests:
                 done = self.lab.exec("n2", f"only_reads fabric-agent {words}", timeout=120)
                 self.assertNotIn("only_reads: ", done.stderr)
                 self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.lab.exec("n2", DAEMON, timeout=60)
+        self.assertNotIn("only_reads: ", done.stderr)
+        self.assertIn("inspected after an event", done.stderr)
+        self.assertIn(done.returncode, (0, 124, 143), done.stderr)
         done = self.lab.exec("n2", "only_reads dcb pfc set dev rail0 prio-pfc all:off")
         self.assertEqual(done.returncode, 99, done.stderr)
         self.assertIn("only_reads: denied: rtnetlink message 79", done.stderr)
+
+    def test_02_without_root_gaps_name_the_capabilities_and_all_else_is_there(self):
+        inspected = self.lab.shell("n3", AS_NOBODY + "su nobody -c 'fabric-agent inspect -o json'")
+        snapshot, of_root = json.loads(inspected), self.snapshot("n3")
+        reasons = {gap["inspector"]: gap["reason"] for gap in snapshot["gaps"]
+                   if gap["code"] == "GAP_CODE_PERMISSION_DENIED"}
+        self.assertEqual(sorted(reasons), ["kernel_log", "lldp", "pci_functions"])
+        for inspector, capability in (("lldp", "CAP_NET_RAW"), ("kernel_log", "CAP_SYSLOG"),
+                                      ("pci_functions", "CAP_SYS_ADMIN")):
+            self.assertIn(capability, reasons[inspector])
+        for field in ("rdma_devices", "net_interfaces"):
+            self.assertEqual(snapshot[field], of_root[field])
 
     def test_02_another_network_namespace_is_seen_from_within(self):
         self.lab.shell("n3", JOB)

@@ -98,8 +98,9 @@ def python(program, folder, *allowed):
     """With descriptor 7 open for writing on a file."""
     given = os.open(folder / "given", os.O_WRONLY | os.O_CREAT)
     try:
-        return watched([*allowed, sys.executable, "-B", "-I", "-c", program], cwd=folder, close_fds=True,
-                       preexec_fn=lambda: os.dup2(given, 7), pass_fds=(7,))
+        return watched([*allowed, sys.executable, "-B", "-I", "-c", program], cwd=folder,
+                       close_fds=True, preexec_fn=lambda: os.dup2(given, 7),
+                       pass_fds=(7,))
     finally:
         os.close(given)
 

@@ -67,6 +67,7 @@ struct labnic {
 	u64 *values;			/* n_counters * LABNIC_PRIOS */
 };
 
+extern int labnic_hang;	/* counters are not answered */
 extern const struct labnic_personality labnic_mlx5;
 extern const struct dcbnl_rtnl_ops labnic_dcbnl_ops;
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The ethtool side: driver name, link, pause, statistics. */
+#include <linux/delay.h>
+#include <linux/rtnetlink.h>
 #include "labnic.h"
 
 static bool shown(struct labnic *nic, const struct labnic_counter *c, int prio)
@@ -99,12 +101,29 @@ static void get_strings(struct net_device *dev, u32 set, u8 *data)
 	}
 }
 
+/*
+ * As when firmware is stuck. A real driver keeps the RTNL (2), for which then all waits that asks
+ * for a setting of any netdev; without (1), one driver alone does not answer.
+ */
+static void wait_while_hanging(void)
+{
+	int hang = READ_ONCE(labnic_hang);
+
+	if (hang == 1)
+		rtnl_unlock();
+	while (READ_ONCE(labnic_hang))
+		msleep(20);
+	if (hang == 1)
+		rtnl_lock();
+}
+
 static void get_ethtool_stats(struct net_device *dev, struct ethtool_stats *stats, u64 *data)
 {
 	struct labnic *nic = labnic_of(dev);
 	struct rtnl_link_stats64 real;
 	int i, prio;
 
+	wait_while_hanging();
 	dev_get_stats(dev, &real);
 	for (i = 0; i < nic->what->n_counters; i++) {
 		for (prio = 0; prio < LABNIC_PRIOS; prio++) {

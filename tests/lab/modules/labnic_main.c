@@ -24,6 +24,10 @@ static char *personality = "mlx5";
 module_param(personality, charp, 0444);
 MODULE_PARM_DESC(personality, "what they look like (mlx5)");
 
+int labnic_hang;
+module_param_named(hang, labnic_hang, int, 0644);
+MODULE_PARM_DESC(hang, "whoever asks for counters waits while this is 1, or 2: with the RTNL held");
+
 static const struct labnic_personality *const personalities[] = { &labnic_mlx5 };
 static struct labnic nics[MAX_NICS];
 

@@ -38,6 +38,8 @@ TEST(CommandLine, WhatCannotBeMeantIsOneLineThatNamesIt) {
            {{"-x"}, "'-x': no such command"},
            {{"inspect", "--rot", "x"}, "--rot"},
            {{"inspect", "-o", "xml"}, "xml"},
+           {{"inspect", "--netns", ""}, "--netns: must not be empty"},
+           {{"inspect", "--pod", ""}, "--pod: must not be empty"},
            {{"inspect", "--root"}, "--root"}}) {
     const auto line = Parse(words);
     ASSERT_FALSE(line.ok());

@@ -138,6 +138,8 @@ TEST_F(JobViewTest, IsFoundByPidNameOrPath) {
   EXPECT_FALSE(FindJob(root, "blue")->pid.has_value());
   EXPECT_EQ(FindJob(root, "4243").status().code(), Code::kNotFound);
   EXPECT_EQ(FindJob(root, "red").status().code(), Code::kNotFound);
+  EXPECT_EQ(FindJob(root, "/run/netns/red").status().message(),
+            "/run/netns/red: No such file or directory");
   EXPECT_EQ(FindJob(root, "").status().code(), Code::kNotFound);
   EXPECT_EQ(FindJob(root, "///").status().code(), Code::kNotFound);
 }
