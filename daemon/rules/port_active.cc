@@ -44,10 +44,22 @@ std::vector<v1::Remedy> Remedies(const PortView& port) {
                     .note = "'Link detected: no' while it is up: cable, module or switch port."})};
 }
 
+// What the state says of the cause, on InfiniBand.
+std::string_view Cause(const v1::Port& port) {
+  if (port.link_layer() != v1::LINK_LAYER_INFINIBAND) return {};
+  if (port.physical_state() == v1::PHYSICAL_STATE_LINK_ERROR_RECOVERY)
+    return ": the link has errors and trains again and again";
+  if (port.physical_state() == v1::PHYSICAL_STATE_POLLING) return ": nobody answers on the cable";
+  if (port.physical_state() == v1::PHYSICAL_STATE_DISABLED) return ": somebody disabled it";
+  if (port.state() == v1::PORT_STATE_INIT) return ": no subnet manager has configured it";
+  if (port.state() == v1::PORT_STATE_ARMED) return ": the subnet manager has not activated it";
+  return {};
+}
+
 void Fail(const PortView& port, std::string basis, Verdicts& out) {
   const v1::Port& seen = *port.port;
-  const std::string title = Format("port is {} ({}), expected ACTIVE (LinkUp)", Name(seen.state()),
-                                   Name(seen.physical_state()));
+  const std::string title = Format("port is {} ({}), expected ACTIVE (LinkUp){}",
+                                   Name(seen.state()), Name(seen.physical_state()), Cause(seen));
   std::vector<v1::Evidence> evidence = {
       ToEvidence(*port.node, {.what = "port state",
                               .expected = "ACTIVE",

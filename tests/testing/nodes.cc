@@ -17,10 +17,11 @@ struct Kind {
   bool dcb = true;                        // The netdev's driver implements DCB
   bool roce_v1 = true;                    // GIDs come in both types
   std::vector<std::uint32_t> dscps = {};  // With an APP entry; empty: all 64
+  std::string model = {};                 // Empty: a device of software
 };
 
 std::string Mac(std::uint32_t node, std::uint32_t rail) {
-  return Format("52:54:00:fb:{:02x}:{:02x}", rail, node & 0xff);
+  return Format("52:54:{:02x}:fb:{:02x}:{:02x}", node >> 8 & 0xff, rail, node & 0xff);
 }
 
 std::string LinkLocalGid(std::uint32_t node, std::uint32_t rail) {
@@ -66,6 +67,26 @@ void AddGids(const Kind& kind, std::uint32_t node, std::uint32_t rail, v1::Port&
   AddGid(port, MappedGid(ipv4), v1::GID_TYPE_ROCE_V2, ipv4);
 }
 
+// What is printed on the card. Its PSID and firmware are those of all of its model.
+void AddIdentity(const Kind& kind, v1::RdmaDevice& device) {
+  device.set_sys_image_guid(device.node_guid());
+  device.mutable_function()->set_kind(kind.pci ? v1::FUNCTION_KIND_PHYSICAL
+                                               : v1::FUNCTION_KIND_SOFTWARE);
+  device.mutable_function()->set_role(v1::FUNCTION_ROLE_FABRIC);
+  if (kind.model.empty()) return;
+  device.set_model(kind.model);
+  device.set_board_id("PSID of " + kind.model);
+  device.set_firmware("28.39.1002");
+}
+
+// One with the default prefix, where all are full members of the default partition.
+void AddSubnet(v1::Port& port) {
+  port.set_subnet_prefix("fe80:0000:0000:0000");
+  port.set_port_guid(port.gids(0).gid().substr(20));
+  port.set_lmc(0);
+  port.add_pkeys(0xffff);
+}
+
 void AddDevice(const Kind& kind, std::uint32_t node, std::uint32_t rail, v1::NodeSnapshot& out) {
   v1::RdmaDevice& device = *out.add_rdma_devices();
   device.set_name(Format("{}{}", kind.device_prefix, rail));
@@ -74,6 +95,8 @@ void AddDevice(const Kind& kind, std::uint32_t node, std::uint32_t rail, v1::Nod
   device.set_protocol(kind.protocol);
   device.set_driver(kind.rdma_driver);
   if (kind.pci) device.set_pci_address(PciAddressOf(rail));
+
+  AddIdentity(kind, device);
 
   const bool infiniband = kind.protocol == v1::PROTOCOL_INFINIBAND;
   v1::Port& port = *device.add_ports();
@@ -90,6 +113,7 @@ void AddDevice(const Kind& kind, std::uint32_t node, std::uint32_t rail, v1::Nod
   port.set_max_mtu_bytes(4096);
   port.set_netdev(Format("rail{}", rail));
   AddGids(kind, node, rail, port);
+  if (infiniband) AddSubnet(port);
 }
 
 void FillDcb(const Kind& kind, v1::DcbConfig& dcb) {
@@ -140,6 +164,10 @@ v1::NodeSnapshot Build(const Kind& kind, const NodeOptions& options) {
   node.mutable_node()->set_name(Format("n{}", options.number));
   node.mutable_node()->set_kernel_release("6.1.0-37-amd64");
   node.mutable_node()->set_agent_version("0.1.0");
+  node.mutable_node()->set_machine_id(Format("{:032x}", options.number));
+  if (!kind.model.empty())
+    node.mutable_host()->set_product(
+        Format("server with {} {}", kind.model, v1::Protocol_Name(kind.protocol)));
   node.mutable_taken_at()->set_seconds(1'700'000'000 + options.number);
   v1::NetInterface& management = *node.add_net_interfaces();
   management.set_name("eth0");
@@ -168,7 +196,10 @@ v1::NodeSnapshot Build(const Kind& kind, const NodeOptions& options) {
 }  // namespace
 
 v1::NodeSnapshot RoceNode(const NodeOptions& options) {
-  return Build({.device_prefix = "mlx5_", .rdma_driver = "mlx5_core", .net_driver = "mlx5_core"},
+  return Build({.device_prefix = "mlx5_",
+                .rdma_driver = "mlx5_core",
+                .net_driver = "mlx5_core",
+                .model = "ConnectX-7"},
                options);
 }
 
@@ -197,7 +228,8 @@ v1::NodeSnapshot BnxtNode(const NodeOptions& options) {
   return Build({.device_prefix = "bnxt_re",
                 .rdma_driver = "bnxt_en",
                 .net_driver = "bnxt_en",
-                .dscps = {26, 48}},
+                .dscps = {26, 48},
+                .model = "BCM57608 (Thor2)"},
                options);
 }
 
@@ -207,7 +239,8 @@ v1::NodeSnapshot InfinibandNode(const NodeOptions& options) {
                 .net_driver = "mlx5_core[ib_ipoib]",
                 .protocol = v1::PROTOCOL_INFINIBAND,
                 .netdev_mtu = 2044,
-                .dcb = false},
+                .dcb = false,
+                .model = "ConnectX-7"},
                options);
 }
 
@@ -216,7 +249,8 @@ v1::NodeSnapshot IwarpNode(const NodeOptions& options) {
                 .rdma_driver = "ice",
                 .net_driver = "ice",
                 .protocol = v1::PROTOCOL_IWARP,
-                .dcb = false},
+                .dcb = false,
+                .model = "E810-C"},
                options);
 }
 
