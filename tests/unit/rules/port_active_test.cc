@@ -47,7 +47,8 @@ TEST(PortActive, FailsForInfinibandPortsThatWaitForASubnetManager) {
   auto nodes = Nodes(1, testing::InfinibandNode, {.rails = 1});
   testing::PortOf(nodes[0], 0).set_state(v1::PORT_STATE_INIT);
   const v1::Finding finding = TheFailure(nodes);
-  EXPECT_EQ(finding.title(), "port is INIT (LinkUp), expected ACTIVE (LinkUp)");
+  EXPECT_EQ(finding.title(),
+            "port is INIT (LinkUp), expected ACTIVE (LinkUp): no subnet manager has configured it");
   EXPECT_EQ(finding.remedies(0).command(), "sminfo");
 }
 
