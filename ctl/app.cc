@@ -98,11 +98,14 @@ bool PrintAll(std::string_view text, Console& console) {
 
 int RunCommand(const Invocation& invocation, const Environment& environment, const Connect& connect,
                Console& console) {
-  const Arguments& arguments = invocation.arguments;
+  Arguments arguments = invocation.arguments;
   const auto client_options = ClientOptionsOf(arguments, environment);
   if (!client_options.ok()) return Fail(client_options.status(), console);
   const RenderOptions render_options{.format = FormatNamed(arguments.Text("--output")),
                                      .colour = environment.colour && !arguments.Flag("--no-color")};
+  // Commands that can do without a controller ask whether one was named.
+  if (!arguments.Has("--controller") && !environment.controller.empty())
+    arguments.Set("--controller", environment.controller);
   ConsoleStream stream(console, render_options, environment.progress);
   const std::unique_ptr<Client> client = connect(*client_options);
   const Result<Output> output = invocation.command->run(*client, arguments, stream);

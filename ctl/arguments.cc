@@ -193,9 +193,9 @@ class Parser {
 
   Status TakeOperand(std::string_view word) {
     for (const Option& option : result_.command->options) {
-      if (!IsOperand(option) || result_.arguments.Has(option.name)) continue;
+      if (!IsOperand(option) || (result_.arguments.Has(option.name) && !option.repeated)) continue;
       RETURN_IF_ERROR(CheckValue(option, word));
-      result_.arguments.Set(option.name, word);
+      result_.arguments.Append(option.name, word);
       return {};
     }
     return Usage(Format("{}: unexpected argument {}", path_, Quoted(word)));
@@ -233,7 +233,12 @@ class Parser {
 
 std::string Arguments::Text(std::string_view name) const {
   const auto found = values_.find(name);
-  return found == values_.end() ? std::string() : found->second;
+  return found == values_.end() ? std::string() : found->second.back();
+}
+
+std::vector<std::string> Arguments::All(std::string_view name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? std::vector<std::string>() : found->second;
 }
 
 std::uint32_t Arguments::Number(std::string_view name) const {
@@ -269,7 +274,11 @@ std::vector<std::uint32_t> Arguments::Numbers(std::string_view name) const {
 }
 
 void Arguments::Set(std::string_view name, std::string_view value) {
-  values_.insert_or_assign(std::string(name), std::string(value));
+  values_.insert_or_assign(std::string(name), std::vector<std::string>{std::string(value)});
+}
+
+void Arguments::Append(std::string_view name, std::string_view value) {
+  values_[std::string(name)].emplace_back(value);
 }
 
 std::span<const Option> GlobalOptions() {

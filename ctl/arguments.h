@@ -28,10 +28,13 @@ class Arguments {
   std::vector<std::string> Words(std::string_view name) const;
   std::vector<std::uint32_t> Numbers(std::string_view name) const;
 
+  std::vector<std::string> All(std::string_view name) const;  // Of a repeated operand
+
   void Set(std::string_view name, std::string_view value);
+  void Append(std::string_view name, std::string_view value);
 
  private:
-  std::map<std::string, std::string, std::less<>> values_;
+  std::map<std::string, std::vector<std::string>, std::less<>> values_;
 };
 
 struct Invocation {

@@ -88,6 +88,7 @@ struct Option {
   std::string_view fallback;  // Taken when the option is not given; empty: none.
   char letter = '\0';         // The 'o' of -o.
   bool required = false;
+  bool repeated = false;  // An operand that takes all further words; Arguments::All() has them.
 };
 
 struct Command {

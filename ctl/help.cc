@@ -50,8 +50,10 @@ bool IsOperand(const Option& option) {
 std::string Usage(const Command& command) {
   std::string usage = Format("fabricctl {}", command.path);
   for (const Option& option : command.options)
-    if (IsOperand(option))
+    if (IsOperand(option)) {
       usage += option.required ? Format(" {}", option.name) : Format(" [{}]", option.name);
+      if (option.repeated) usage += "...";
+    }
   return usage + " [options]";
 }
 

@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "ctl/arguments.h"
+#include "ctl/client.h"
+#include "ctl/explain_report.h"
+#include "ctl/input.h"
+#include "daemon/explain/explain.h"
+
+namespace fabric::ctl {
+namespace {
+
+// Of so many nodes addresses are compared; host names always.
+constexpr int kNodesAskedMax = 256;
+constexpr int kNodesShownMax = 16;
+
+constexpr Option kOptions[] = {
+    {.name = "FILE",
+     .value = "FILE",
+     .help = "Logs of the job's ranks, and of the kernel; - is standard input.",
+     .required = true,
+     .repeated = true},
+};
+
+std::string_view ShortName(std::string_view host) {
+  return host.substr(0, host.find('.'));
+}
+
+// Hosts and addresses that problems name.
+std::set<std::string, std::less<>> NamesOf(const v1::LogExplanation& explanation) {
+  std::set<std::string, std::less<>> names;
+  for (const v1::LogProblem& problem : explanation.problems()) {
+    names.insert(problem.hosts().begin(), problem.hosts().end());
+    names.insert(problem.peers().begin(), problem.peers().end());
+    for (const std::string& address : {problem.first().local_gid(), problem.first().remote_gid()})
+      if (!address.empty()) names.insert(address);
+  }
+  return names;
+}
+
+bool HasAddress(const v1::NodeSnapshot& snapshot, std::string_view address) {
+  for (const v1::NetInterface& netdev : snapshot.net_interfaces())
+    for (const std::string& own : netdev.addresses())
+      if (own.substr(0, own.find('/')) == address) return true;
+  for (const v1::RdmaDevice& device : snapshot.rdma_devices())
+    for (const v1::Port& port : device.ports())
+      for (const v1::Gid& gid : port.gids())
+        if (gid.ipv4() == address || gid.ipv6() == address || gid.gid() == address) return true;
+  return false;
+}
+
+// Node to what the log calls it.
+Result<std::map<std::string, std::string>> NodesNamed(Client& client,
+                                                      const v1::LogExplanation& explanation) {
+  std::set<std::string, std::less<>> names = NamesOf(explanation);
+  ASSIGN_OR_RETURN(const v1::ListNodesResponse nodes, client.ListNodes({}));
+  std::map<std::string, std::string> named;
+  for (const v1::NodeSummary& node : nodes.nodes())
+    for (auto name = names.begin(); name != names.end();) {
+      const bool same = ShortName(*name) == ShortName(node.name());
+      if (same) named.emplace(node.name(), *name);
+      name = same ? names.erase(name) : std::next(name);
+    }
+  if (names.empty() || nodes.nodes_size() > kNodesAskedMax) return named;
+  for (const v1::NodeSummary& node : nodes.nodes()) {
+    if (named.contains(node.name())) continue;
+    v1::GetNodeRequest request;
+    request.set_name(node.name());
+    ASSIGN_OR_RETURN(const v1::GetNodeResponse answer, client.GetNode(request));
+    for (const std::string& name : names)
+      if (HasAddress(answer.snapshot(), name)) named.emplace(node.name(), name);
+  }
+  return named;
+}
+
+// Sets the open findings of the nodes beside the causes.
+Status AddFindings(Client& client, v1::LogExplanation& explanation) {
+  ASSIGN_OR_RETURN(const auto named, NodesNamed(client, explanation));
+  for (const auto& [node, name] : named) {
+    if (explanation.nodes_size() == kNodesShownMax) {
+      explanation.add_notes(
+          Format("{} more nodes that the log names are not shown.", named.size() - kNodesShownMax));
+      break;
+    }
+    v1::ListFindingsRequest request;
+    request.set_node(node);
+    ASSIGN_OR_RETURN(v1::ListFindingsResponse answer, client.ListFindings(request));
+    v1::LogNode& shown = *explanation.add_nodes();
+    shown.set_node(node);
+    shown.set_named_as(name);
+    *shown.mutable_findings() = std::move(*answer.mutable_findings());
+  }
+  for (v1::LogCause& cause : *explanation.mutable_causes())
+    for (const v1::LogNode& node : explanation.nodes())
+      for (const v1::Finding& finding : node.findings())
+        if (!finding.rule().empty() && cause.rule().find(finding.rule()) != std::string::npos)
+          cause.add_findings(finding.id());
+  if (named.empty() && !explanation.problems().empty())
+    explanation.add_notes("The controller knows none of the nodes that the log names.");
+  return {};
+}
+
+Result<Output> RunExplainLog(Client& client, const Arguments& arguments, Stream&) {
+  explain::Patterns patterns;
+  explain::Explainer explainer(patterns);
+  for (const std::string& path : arguments.All("FILE")) {
+    explainer.BeginFile(path);
+    RETURN_IF_ERROR(ReadInput(path, [&](std::string_view bytes) { explainer.Add(bytes); }));
+  }
+  v1::LogExplanation explanation = explainer.Finish();
+  if (arguments.Has("--controller") && !explanation.problems().empty())
+    if (const Status status = AddFindings(client, explanation); !status.ok())
+      explanation.add_notes(Format("Without the controller's findings: {}", status.message()));
+  Output output = ExplainReport(explanation, arguments.Text("--output") == "wide");
+  output.message = std::make_unique<v1::LogExplanation>(std::move(explanation));
+  return output;
+}
+
+}  // namespace
+
+extern const Command explain_log = {
+    .path = "explain-log",
+    .summary = "Say what the NCCL, UCX or verbs errors in a job's logs mean, and what to check.",
+    .description =
+        "Names the likely causes in order, with the lines that speak for them, what to check and "
+        "what to type. Reads logs of NCCL, RCCL, UCX, libfabric, perftest, PyTorch and the kernel, "
+        "of any size. Needs no controller; where one is named (--controller or "
+        "FABRICCTL_CONTROLLER), the open findings of the nodes in the log stand beside it. Exits "
+        "with 1 when the log tells of a problem, with 0 when nothing in it is known.",
+    .example = "fabricctl explain-log job.log",
+    .options = kOptions,
+    .run = RunExplainLog,
+};
+
+}  // namespace fabric::ctl

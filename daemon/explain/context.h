@@ -1,0 +1,60 @@
+// What a log tells about the job beside its failures: who is who, and how it was set up.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/explain/matcher.h"
+#include "daemon/explain/origin.h"
+
+namespace fabric::explain {
+
+// Something that was said somewhere: "line 12", or "a.log:12" with several files.
+struct Said {
+  std::string where;
+  std::string what;
+};
+
+struct DeviceEvent {
+  std::string host;
+  std::string hca;
+  std::string where;
+};
+
+// Bounded: a log can name any number of hosts.
+struct Context {
+  std::map<std::string, std::string, std::less<>> host_of_address;
+  std::map<std::string, std::uint32_t, std::less<>> rank_of_process;     // "host:pid"
+  std::map<std::string, std::set<std::string>, std::less<>> devices_of;  // HCAs in use, by host
+  std::map<std::string, std::string, std::less<>> gdr_enabled;           // Host to where
+  std::set<std::string, std::less<>> hosts;                              // That have spoken
+  std::optional<Said> mixed_link_layers;
+  std::optional<Said> gid_index_set;
+  std::optional<Said> cross_nic;
+  std::optional<Said> pxn_disabled;
+  std::optional<Said> amd_gpu;
+  std::optional<Said> size_passed;
+  std::uint64_t size_passed_bytes = 0;
+  std::vector<DeviceEvent> port_events;
+  std::vector<DeviceEvent> gid_changes;
+  bool infiniband = false;  // HCAs of that link layer are in use.
+  bool roce = false;
+
+  void Take(const Match& match, const Origin& origin, const std::string& where);
+  // The host that the address belongs to, or an empty string.
+  std::string HostOf(std::string_view address) const;
+  std::optional<std::uint32_t> RankOf(const Origin& origin) const;
+};
+
+// "::ffff:10.1.0.7" as "10.1.0.7", other addresses as they are.
+std::string_view PlainAddress(std::string_view gid);
+bool IsLinkLocal(std::string_view gid);
+// The first three numbers of an IPv4 address, "10.1.0."; empty for others.
+std::string_view Subnet24(std::string_view gid);
+
+}  // namespace fabric::explain

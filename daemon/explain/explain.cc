@@ -1,0 +1,302 @@
+#include "daemon/explain/explain.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "daemon/explain/context.h"
+#include "daemon/explain/lines.h"
+#include "daemon/explain/problem.h"
+#include "daemon/explain/ranking.h"
+
+namespace fabric::explain {
+namespace {
+
+using enum Cause;
+
+constexpr std::size_t kTextBytesMax = 400;
+constexpr std::size_t kProblemsMax = 256;
+constexpr std::size_t kRanksMax = 1024;
+constexpr std::size_t kSubnetsMax = 65536;
+
+// Not a line of its own: what the list of HCAs in use shows.
+constexpr Message kMixedDevices = {
+    .id = "mixed_link_layers",
+    .needle = "",
+    .pattern = "",
+    .role = Role::kSlow,
+    .title = "InfiniBand and Ethernet HCAs are used together",
+    .meaning =
+        "A storage or management NIC among the fabric's takes part in collectives, or "
+        "cannot be connected at all.",
+    .causes = {kMixedLinkLayers}};
+
+// Bytes that are no plain text must not get into messages.
+std::string PlainText(std::string_view text) {
+  std::string plain = WithoutColours(text);
+  for (char& c : plain)
+    if (c != '\t' &&
+        (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f))
+      c = '?';
+  return plain;
+}
+
+std::string Short(std::string_view text) {
+  return std::string(Trim(text).substr(0, kTextBytesMax));
+}
+
+const WcStatus* StatusOf(const Fields& fields) {
+  if (!fields.wc_text.empty()) return WcStatusNamed(fields.wc_text);
+  if (!fields.synd.empty()) {
+    const auto syndrome = ParseNumber<std::uint32_t>(fields.synd, 16);
+    return syndrome.ok() ? WcStatusOfMlx5(*syndrome) : nullptr;
+  }
+  const auto number = ParseNumber<std::uint32_t>(fields.status);
+  return number.ok() ? WcStatusOf(*number) : nullptr;
+}
+
+bool IsCompletion(const Fields& fields) {
+  return !fields.wc_text.empty() || !fields.synd.empty() || !fields.status.empty();
+}
+
+// NCCL writes it in decimal, all others in hexadecimal.
+std::optional<std::uint32_t> VendorOf(const Match& match) {
+  const int base = match.library == "NCCL" ? 10 : 16;
+  const auto vendor = ParseNumber<std::uint32_t>(match.fields.vendor, base);
+  return vendor.ok() ? std::optional(*vendor) : std::nullopt;
+}
+
+Problem ProblemOf(const Match& match) {
+  const Message& message = *match.message;
+  Problem problem;
+  problem.id = message.id;
+  problem.library = match.library;
+  problem.role = message.role;
+  problem.title = message.title;
+  problem.meaning = message.meaning;
+  problem.causes = message.causes;
+  if (!IsCompletion(match.fields)) return problem;
+  problem.status = StatusOf(match.fields);
+  if (problem.status == nullptr) {
+    problem.id = "completion_unknown";
+    problem.title = "completion with a status that verbs do not know";
+    problem.meaning = "The line is garbled, or the library is newer than this program.";
+    problem.causes = {kFirmware, kVersionsDiffer};
+    return problem;
+  }
+  const WcStatus& status = *problem.status;
+  problem.id = Format("completion_{}", status.number);
+  problem.title = Format("{} (status {}", status.title, status.number);
+  problem.meaning = status.meaning;
+  problem.causes = status.causes;
+  if (status.consequence) problem.role = Role::kConsequence;
+  if (const auto vendor = VendorOf(match)) {
+    problem.id += Format("_{}", *vendor);
+    problem.title += Format(", vendor {:#x}", *vendor);
+    if (const std::string_view said = VendorSyndrome(*vendor); !said.empty())
+      problem.meaning += Format(" Vendor's syndrome: {}.", said);
+  }
+  problem.title += ")";
+  return problem;
+}
+
+}  // namespace
+
+class Explainer::Log {
+ public:
+  explicit Log(Patterns& patterns) : patterns_(patterns) {}
+
+  void BeginFile(std::string_view name) {
+    EndFile();
+    explanation_.add_files()->set_name(std::string(name));
+    lines_ = LineSplitter();
+  }
+
+  void Add(std::string_view bytes) {
+    lines_.Add(bytes, [this](std::uint64_t line, std::string_view text) { Part(line, text); });
+  }
+
+  v1::LogExplanation Finish() {
+    EndFile();
+    Rank(std::move(problems_), context_, named_by_, explanation_);
+    if (dropped_)
+      explanation_.add_notes(
+          Format("More than {} kinds of messages: the rest was not looked at.", kProblemsMax));
+    return std::move(explanation_);
+  }
+
+ private:
+  v1::LogFile& File() { return *explanation_.mutable_files(explanation_.files_size() - 1); }
+
+  void EndFile() {
+    if (explanation_.files().empty()) return;
+    lines_.End([this](std::uint64_t line, std::string_view text) { Part(line, text); });
+    File().set_lines(lines_.lines());
+    File().set_bytes(lines_.bytes());
+  }
+
+  void Part(std::uint64_t number, std::string_view text) {
+    if (!patterns_.matcher.MayMatch(text)) return;
+    const std::string line = PlainText(text);
+    const std::optional<Match> match = patterns_.matcher.Find(line);
+    if (!match) return;
+    const Origin origin = patterns_.origins.Read(line);
+    const std::string where = Format("{}:{}", File().name(), number);
+    const bool was_mixed = context_.mixed_link_layers.has_value();
+    context_.Take(*match, origin, where);
+    if (!was_mixed && context_.mixed_link_layers)
+      Record({.message = &kMixedDevices, .library = match->library, .fields = {}}, origin, number,
+             line);
+    if (match->message->fact == Fact::kDestination && last_completion_ < problems_.size())
+      Addresses(match->fields, origin, where, problems_[last_completion_]);
+    if (match->message->role == Role::kContext) return;
+    if (number != last_line_) File().set_recognised(File().recognised() + 1);
+    last_line_ = number;
+    Record(*match, origin, number, line);
+  }
+
+  void Record(const Match& match, const Origin& origin, std::uint64_t number,
+              std::string_view line) {
+    Problem fresh = ProblemOf(match);
+    const auto [known, added] = index_.try_emplace(fresh.id, problems_.size());
+    if (added) {
+      if (problems_.size() == kProblemsMax) {
+        index_.erase(known);
+        dropped_ = true;
+        return;
+      }
+      fresh.sequence = ++sequence_;
+      problems_.push_back(std::move(fresh));
+    }
+    Problem& problem = problems_[known->second];
+    if (problem.status != nullptr) last_completion_ = known->second;
+    const bool earlier = origin.time.ComparesWith(problem.first_time) &&
+                         origin.time.seconds < problem.first_time.seconds;
+    if (problem.count == 0 || earlier) {
+      problem.first_time = origin.time;
+      problem.first = PlaceOf(match.fields, origin, number, line);
+    }
+    ++problem.count;
+    if (!origin.time_text.empty()) problem.last_time = origin.time_text;
+    Who(match.fields, origin, problem);
+    const std::string where = Format("{}:{}", File().name(), number);
+    Addresses(match.fields, origin, where, problem);
+    if (match.fields.detail == "RoCE") problem.roce = true;
+    if (match.fields.detail == "IB") problem.infiniband = true;
+    if (problem.status != nullptr && problem.status->number == 12 && VendorOf(match) == 0x83)
+      problem.Add({.cause = kTrafficClass,
+                   .weight = Hint::Weight::kStrong,
+                   .why = Format("{}: vendor syndrome 0x83", where)});
+  }
+
+  v1::LogPlace PlaceOf(const Fields& fields, const Origin& origin, std::uint64_t number,
+                       std::string_view line) {
+    v1::LogPlace place;
+    place.set_file(File().name());
+    place.set_line(number);
+    place.set_text(Short(line));
+    place.set_time(Short(origin.time_text));
+    place.set_host(Short(origin.host));
+    if (const auto rank = context_.RankOf(origin)) place.set_rank(*rank);
+    place.set_hca(Short(fields.hca));
+    place.set_peer(Short(fields.peer));
+    place.set_peer_host(Short(context_.HostOf(fields.peer)));
+    place.set_local_gid(Short(PlainAddress(fields.local_gid)));
+    place.set_remote_gid(Short(PlainAddress(fields.remote_gid)));
+    return place;
+  }
+
+  void Who(const Fields& fields, const Origin& origin, Problem& problem) {
+    problem.hosts.Add(Short(origin.host));
+    problem.hcas.Add(Short(fields.hca));
+    const auto rank = context_.RankOf(origin);
+    if (rank && problem.ranks.size() < kRanksMax)
+      problem.ranks.insert(*rank);
+    else if (rank && !problem.ranks.contains(*rank))
+      problem.more_ranks = true;
+    const std::string host_of_peer = context_.HostOf(fields.peer);
+    std::string peer =
+        Short(!host_of_peer.empty()
+                  ? std::string_view(host_of_peer)
+                  : (fields.peer.empty() ? PlainAddress(fields.remote_gid) : fields.peer));
+    problem.peers.Add(peer);
+    if (problem.role != Role::kFailure || peer.empty() || peer == origin.host) return;
+    if (named_by_.size() < kSubnetsMax || named_by_.contains(peer))
+      named_by_[peer].Add(origin.host.empty() && rank ? Format("rank {}", *rank)
+                                                      : Short(origin.host));
+  }
+
+  // What the addresses of both ends say.
+  void Addresses(const Fields& fields, const Origin& origin, const std::string& where,
+                 Problem& problem) {
+    using enum Hint::Weight;
+    if (!fields.local_gid.empty() || !fields.remote_gid.empty()) problem.roce = true;
+    for (const auto& [side, gid] :
+         {std::pair("local", fields.local_gid), std::pair("remote", fields.remote_gid)})
+      if (IsLinkLocal(gid))
+        problem.Add({.cause = kGidNotRoutable,
+                     .weight = kStrong,
+                     .why = Format("{}: {} GID {} is link-local", where, side, gid)});
+    const bool both = !fields.local_gid.empty() && !fields.remote_gid.empty();
+    if (both && !IsLinkLocal(fields.local_gid) && !IsLinkLocal(fields.remote_gid))
+      problem.Add({.cause = kGidNotRoutable, .weight = kAgainst, .why = ""});
+    const std::string_view local = Subnet24(fields.local_gid);
+    const std::string_view remote = Subnet24(fields.remote_gid);
+    if (!local.empty() && !remote.empty() && local != remote && problem.subnets_differ.empty())
+      problem.subnets_differ =
+          Format("{}: {} and {} are in different subnets", where, PlainAddress(fields.local_gid),
+                 PlainAddress(fields.remote_gid));
+    if (!origin.host.empty() && context_.HostOf(fields.peer) == origin.host)
+      problem.Add({.cause = kLocalVfLoop,
+                   .weight = kStrong,
+                   .why = Format("{}: the peer {} is {} itself", where, fields.peer, origin.host)});
+    SameSubnet(fields, origin, where, problem);
+  }
+
+  // Two HCAs of a host in one subnet.
+  void SameSubnet(const Fields& fields, const Origin& origin, const std::string& where,
+                  Problem& problem) {
+    const std::string_view subnet = Subnet24(fields.local_gid);
+    if (subnet.empty() || fields.hca.empty() || hca_of_subnet_.size() == kSubnetsMax) return;
+    const auto [known, added] =
+        hca_of_subnet_.try_emplace(Format("{} {}", origin.host, subnet), fields.hca);
+    if (added || known->second == fields.hca) return;
+    problem.Add({.cause = kArpFlux,
+                 .weight = Hint::Weight::kWeak,
+                 .why = Format("{}: {} and {} of a host are both in {}0/24", where, known->second,
+                               fields.hca, subnet)});
+  }
+
+  Patterns& patterns_;
+  LineSplitter lines_;
+  Context context_;
+  std::vector<Problem> problems_;
+  std::map<std::string, std::size_t> index_;  // Of problems, by id
+  std::map<std::string, std::string> hca_of_subnet_;
+  NamedBy named_by_;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t last_line_ = 0;
+  std::size_t last_completion_ = kProblemsMax;
+  bool dropped_ = false;
+  v1::LogExplanation explanation_;
+};
+
+Explainer::Explainer(Patterns& patterns) : log_(std::make_unique<Log>(patterns)) {}
+Explainer::~Explainer() = default;
+
+void Explainer::BeginFile(std::string_view name) {
+  log_->BeginFile(name);
+}
+
+void Explainer::Add(std::string_view bytes) {
+  log_->Add(bytes);
+}
+
+v1::LogExplanation Explainer::Finish() {
+  return log_->Finish();
+}
+
+}  // namespace fabric::explain

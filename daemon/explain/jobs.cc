@@ -1,0 +1,103 @@
+// GPUs, PyTorch and launchers: what ends a job, or follows when RDMA has failed. Source: NVIDIA's
+// list of Xid errors, torch/csrc/distributed/c10d/ProcessGroupNCCL, Slurm, torchrun.
+#include "daemon/explain/message.h"
+
+namespace fabric::explain {
+namespace {
+
+using enum Cause;
+
+constexpr Message kMessages[] = {
+    {.id = "xid_gpu_lost",
+     .needle = "NVRM: Xid",
+     .pattern = R"(NVRM: Xid \(PCI:(?P<hca>[0-9A-Fa-f:.]+)\): 79\b)",
+     .role = Role::kCause,
+     .title = "a GPU has fallen off the bus (Xid 79)",
+     .meaning = "Its rank hangs or dies, and every peer sees retries exceeded.",
+     .causes = {kGpuFailed, kPcie}},
+    {.id = "xid_memory",
+     .needle = "NVRM: Xid",
+     .pattern = R"(NVRM: Xid \(PCI:(?P<hca>[0-9A-Fa-f:.]+)\): (?:48|63|64|94|95)\b)",
+     .role = Role::kCause,
+     .title = "a GPU has uncorrectable memory errors",
+     .meaning = "Its rank dies, and every peer sees retries exceeded.",
+     .causes = {kGpuFailed}},
+    {.id = "xid_gsp",
+     .needle = "NVRM: Xid",
+     .pattern = R"(NVRM: Xid \(PCI:(?P<hca>[0-9A-Fa-f:.]+)\): (?:119|120)\b)",
+     .role = Role::kCause,
+     .title = "a GPU's firmware does not respond (Xid 119, 120)",
+     .meaning = "Its rank hangs.",
+     .causes = {kGpuFailed}},
+    {.id = "xid_nvlink",
+     .needle = "NVRM: Xid",
+     .pattern = R"(NVRM: Xid \(PCI:(?P<hca>[0-9A-Fa-f:.]+)\): (?:74|14[4-9]|150)\b)",
+     .role = Role::kCause,
+     .title = "NVLink error",
+     .meaning = "Traffic between the GPUs of a node fails; the network only waits for it.",
+     .causes = {kNvlink, kGpuFailed}},
+    {.id = "xid_page_fault",
+     .needle = "NVRM: Xid",
+     .pattern = R"(NVRM: Xid \(PCI:(?P<hca>[0-9A-Fa-f:.]+)\): 31\b)",
+     .role = Role::kFailure,
+     .title = "a GPU accessed memory that does not exist (Xid 31)",
+     .meaning = "Mostly the program's own fault; its rank dies.",
+     .causes = {kProgram, kGpuFailed}},
+    {.id = "out_of_memory",
+     .needle = "CUDA out of memory",
+     .pattern = R"(CUDA out of memory)",
+     .role = Role::kCause,
+     .title = "a GPU has no memory left",
+     .meaning = "The rank ends, and its peers see network errors that are none.",
+     .causes = {kProgram}},
+    {.id = "oom_kill",
+     .needle = "oom",
+     .pattern = R"((?i:oom-kill event|oom_kill|oom-killer|Out of memory: Killed process))",
+     .role = Role::kCause,
+     .title = "the host ran out of memory and killed a process",
+     .meaning = "Its peers see network errors that are none.",
+     .causes = {kProgram}},
+    {.id = "watchdog",
+     .needle = "Watchdog caught collective operation timeout",
+     .pattern = R"((?:\[Rank (?P<rank>\d+)\] )?Watchdog caught collective operation timeout)",
+     .role = Role::kConsequence,
+     .title = "a collective did not end in time",
+     .meaning = "Some rank did not take part, or its data did not arrive. The rank that reports it "
+                "is mostly one that waits.",
+     .causes = {kStraggler, kEarlierError, kPeerGone, kPfc}},
+    {.id = "watchdog_stuck",
+     .needle = "watchdog",
+     .pattern = R"(ProcessGroupNCCL's watchdog (?:got stuck|thread terminated))",
+     .role = Role::kConsequence,
+     .title = "a rank hangs",
+     .meaning = "Its own watchdog did not get on.",
+     .causes = {kStraggler, kEarlierError}},
+    {.id = "operations_timed_out",
+     .needle = "Some NCCL operations have failed or timed out",
+     .pattern = R"(Some NCCL operations have failed or timed out)",
+     .role = Role::kConsequence,
+     .title = "PyTorch takes the process down",
+     .meaning = "What timed out or failed stands above.",
+     .causes = {kEarlierError, kStraggler}},
+    {.id = "child_failed",
+     .needle = "ChildFailedError",
+     .pattern = R"(ChildFailedError)",
+     .role = Role::kConsequence,
+     .title = "torchrun: a rank has ended",
+     .meaning = "Its own log says why.",
+     .causes = {kEarlierError}},
+    {.id = "srun_exit",
+     .needle = "srun: error:",
+     .pattern =
+         R"(srun: error: (?P<peer>\S+?): tasks? [\d,-]+: (?:Exited|Killed|Aborted|Terminated))",
+     .role = Role::kConsequence,
+     .title = "Slurm: tasks of a node have ended",
+     .meaning = "What they said themselves comes first.",
+     .causes = {kEarlierError}},
+};
+
+}  // namespace
+
+extern const MessageTable jobs = {.library = "job", .messages = kMessages};
+
+}  // namespace fabric::explain

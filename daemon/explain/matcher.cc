@@ -1,0 +1,112 @@
+#include "daemon/explain/matcher.h"
+
+#include <re2/re2.h>
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fabric::explain {
+namespace {
+
+constexpr std::pair<std::string_view, std::string_view Fields::*> kGroups[] = {
+    {"hca", &Fields::hca},
+    {"peer", &Fields::peer},
+    {"status", &Fields::status},
+    {"synd", &Fields::synd},
+    {"vendor", &Fields::vendor},
+    {"wc_text", &Fields::wc_text},
+    {"local_gid", &Fields::local_gid},
+    {"remote_gid", &Fields::remote_gid},
+    {"gid_index", &Fields::gid_index},
+    {"rank", &Fields::rank},
+    {"detail", &Fields::detail},
+};
+constexpr int kGroupsMax = 12;
+
+// Logs hold any bytes; so does the pattern's alphabet.
+RE2::Options Bytes() {
+  RE2::Options options(RE2::Latin1);
+  options.set_log_errors(false);
+  return options;
+}
+
+re2::StringPiece Piece(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
+struct Row {
+  const Message* message;
+  std::string_view library;
+  std::unique_ptr<const RE2> pattern;  // Once it was needed
+};
+
+std::string AnyNeedle() {
+  std::string any;
+  for (const MessageTable* table : AllMessageTables())
+    for (const Message& message : table->messages) {
+      if (!any.empty()) any += '|';
+      any += RE2::QuoteMeta(Piece(message.needle));
+    }
+  return any;
+}
+
+Fields FieldsOf(const RE2& pattern, const std::array<re2::StringPiece, kGroupsMax>& groups) {
+  Fields fields;
+  for (const auto& [name, index] : pattern.NamedCapturingGroups())
+    for (const auto& [known, member] : kGroups) {
+      const re2::StringPiece& group = groups[static_cast<std::size_t>(index)];
+      if (name == known && !group.empty()) fields.*member = {group.data(), group.size()};
+    }
+  return fields;
+}
+
+}  // namespace
+
+struct Matcher::State {
+  State() : any(AnyNeedle(), Bytes()) {
+    for (const MessageTable* table : AllMessageTables())
+      for (const Message& message : table->messages)
+        rows.push_back({.message = &message, .library = table->library, .pattern = nullptr});
+  }
+  RE2 any;
+  std::vector<Row> rows;
+};
+
+Matcher::Matcher() : state_(std::make_unique<State>()) {}
+Matcher::~Matcher() = default;
+
+bool Matcher::MayMatch(std::string_view line) const {
+  return RE2::PartialMatch(Piece(line), state_->any);
+}
+
+std::optional<Match> Matcher::Find(std::string_view line) {
+  for (Row& row : state_->rows) {
+    if (line.find(row.message->needle) == std::string_view::npos) continue;
+    if (row.pattern == nullptr)
+      row.pattern = std::make_unique<const RE2>(Piece(row.message->pattern), Bytes());
+    std::array<re2::StringPiece, kGroupsMax> groups;
+    const int wanted = row.pattern->NumberOfCapturingGroups() + 1;
+    if (row.pattern->Match(Piece(line), 0, line.size(), RE2::UNANCHORED, groups.data(), wanted))
+      return Match{
+          .message = row.message, .library = row.library, .fields = FieldsOf(*row.pattern, groups)};
+  }
+  return std::nullopt;
+}
+
+std::string_view BrokenRow() {
+  for (const MessageTable* table : AllMessageTables())
+    for (const Message& message : table->messages) {
+      const RE2 pattern(Piece(message.pattern), Bytes());
+      if (!pattern.ok() || pattern.NumberOfCapturingGroups() >= kGroupsMax) return message.id;
+      for (const auto& [name, index] : pattern.NamedCapturingGroups()) {
+        bool known = false;
+        for (const auto& [group, member] : kGroups) known = known || name == group;
+        if (!known) return message.id;
+      }
+    }
+  return {};
+}
+
+}  // namespace fabric::explain

@@ -1,0 +1,138 @@
+#include "daemon/explain/origin.h"
+
+#include <re2/re2.h>
+
+#include <array>
+#include <string>
+
+#include "base/text.h"
+
+namespace fabric::explain {
+namespace {
+
+// Prefixes stand at the beginning; what is further in is the message.
+constexpr std::size_t kPrefixBytesMax = 256;
+
+constexpr std::array kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+
+re2::StringPiece Piece(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
+std::string_view View(const re2::StringPiece& piece) {
+  return {piece.data(), piece.size()};
+}
+
+double NumberOf(std::string_view digits) {
+  const auto number = ParseNumber<std::uint32_t>(digits);
+  return number.ok() ? *number : 0;
+}
+
+// Months of 31 days: only the order counts.
+double CalendarSeconds(double month, double day, std::string_view clock) {
+  return ((month * 31 + day) * 24 + NumberOf(clock.substr(0, 2))) * 3600 +
+         NumberOf(clock.substr(3, 2)) * 60 + NumberOf(clock.substr(6, 2));
+}
+
+double Fraction(std::string_view digits) {
+  double value = 0;
+  double unit = 0.1;
+  for (const char digit : digits.substr(0, 9)) {
+    value += (digit - '0') * unit;
+    unit /= 10;
+  }
+  return value;
+}
+
+}  // namespace
+
+struct OriginReader::Patterns {
+  // A host's name has a letter, unlike the hours of a time.
+  RE2 nccl{R"(([\w.-]*[A-Za-z][\w.-]*):(\d+)(?::\d+)? \[\d+\] )"};
+  RE2 ucx{R"(\[([\w.-]*[A-Za-z][\w.-]*):(\d+):\w+(?::\w+)?\])"};
+  RE2 pid_equals{R"(\[([\w.-]*[A-Za-z][\w.-]*):pid=(\d+)\])"};
+  RE2 kernel{R"((?:^|\s)([\w.-]+) kernel:)"};
+  RE2 pod{R"(^\[pod/([\w.-]+))"};
+  RE2 pdsh{R"(^([a-z][a-z0-9.-]*\d[a-z0-9.-]*): )"};
+  RE2 rank{R"(\[[Rr]ank ?(\d+)\])"};
+  RE2 rank_srun{R"(^ *(\d+): )"};
+  RE2 rank_mpirun{R"(^\[\d+,(\d+)\]<std)"};
+  RE2 rank_of{R"(^\[(\d+)/\d+\])"};
+  RE2 iso{R"((\d{4}-(\d\d)-(\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d+))?))"};
+  RE2 epoch{R"(\[((\d{9,10})\.(\d{6}))\])"};
+  RE2 glog{R"([EWIF]((\d\d)(\d\d) (\d\d:\d\d:\d\d)(?:\.(\d+))?))"};
+  RE2 syslog{R"((([A-Z][a-z]{2}) +(\d{1,2}) (\d\d:\d\d:\d\d)))"};
+  RE2 uptime{R"(\[ *((\d+)\.(\d{6}))\])"};
+
+  void Who(const re2::StringPiece& line, Origin& origin) const {
+    re2::StringPiece host;
+    re2::StringPiece pid;
+    for (const RE2* pattern : {&nccl, &ucx, &pid_equals})
+      if (RE2::PartialMatch(line, *pattern, &host, &pid)) break;
+    if (host.empty())
+      for (const RE2* pattern : {&kernel, &pod, &pdsh})
+        if (RE2::PartialMatch(line, *pattern, &host)) break;
+    origin.host = View(host);
+    origin.pid = View(pid);
+    std::uint32_t number = 0;
+    for (const RE2* pattern : {&rank, &rank_srun, &rank_mpirun, &rank_of})
+      if (RE2::PartialMatch(line, *pattern, &number)) {
+        origin.rank = number;
+        break;
+      }
+  }
+
+  bool Calendar(const re2::StringPiece& line, Origin& origin) const {
+    re2::StringPiece text;
+    re2::StringPiece month;
+    re2::StringPiece day;
+    re2::StringPiece clock;
+    re2::StringPiece fraction;
+    double month_number = 0;
+    if (RE2::PartialMatch(line, iso, &text, &month, &day, &clock, &fraction) ||
+        RE2::PartialMatch(line, glog, &text, &month, &day, &clock, &fraction)) {
+      month_number = NumberOf(View(month));
+    } else if (RE2::PartialMatch(line, syslog, &text, &month, &day, &clock)) {
+      while (month_number < kMonths.size() &&
+             View(month) != kMonths[static_cast<std::size_t>(month_number)])
+        ++month_number;
+      if (month_number == kMonths.size()) return false;
+      ++month_number;
+    } else {
+      return false;
+    }
+    origin.time_text = View(text);
+    origin.time = {.scale = LogTime::Scale::kCalendar,
+                   .seconds = CalendarSeconds(month_number, NumberOf(View(day)), View(clock)) +
+                              Fraction(View(fraction))};
+    return true;
+  }
+
+  void When(const re2::StringPiece& line, Origin& origin) const {
+    if (Calendar(line, origin)) return;
+    re2::StringPiece text;
+    re2::StringPiece whole;
+    re2::StringPiece fraction;
+    LogTime::Scale scale = LogTime::Scale::kEpoch;
+    if (!RE2::PartialMatch(line, epoch, &text, &whole, &fraction)) {
+      if (!RE2::PartialMatch(line, uptime, &text, &whole, &fraction)) return;
+      scale = LogTime::Scale::kUptime;
+    }
+    origin.time_text = View(text);
+    origin.time = {.scale = scale, .seconds = NumberOf(View(whole)) + Fraction(View(fraction))};
+  }
+};
+
+OriginReader::OriginReader() : patterns_(std::make_unique<const Patterns>()) {}
+OriginReader::~OriginReader() = default;
+
+Origin OriginReader::Read(std::string_view line) const {
+  const re2::StringPiece prefix = Piece(line.substr(0, kPrefixBytesMax));
+  Origin origin;
+  patterns_->Who(prefix, origin);
+  patterns_->When(prefix, origin);
+  return origin;
+}
+
+}  // namespace fabric::explain

@@ -1,0 +1,81 @@
+// All lines of a log that say the same, while it is read.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/explain/cause.h"
+#include "daemon/explain/context.h"
+#include "daemon/explain/message.h"
+#include "daemon/explain/origin.h"
+#include "daemon/explain/wc_status.h"
+#include "fabric/v1/explain.pb.h"
+
+namespace fabric::explain {
+
+// What speaks for a cause, or against it.
+struct Hint {
+  enum class Weight : std::uint8_t {
+    kStrong,  // Comes first
+    kWeak,    // Comes second
+    kAgainst  // Comes last
+  };
+  Cause cause;
+  Weight weight;
+  std::string why;  // Empty for kAgainst
+};
+
+// Sets of names that stop growing.
+class Names {
+ public:
+  void Add(std::string_view name) {
+    if (name.empty() || names_.contains(name)) return;
+    if (names_.size() == kMax)
+      more_ = true;
+    else
+      names_.emplace(name);
+  }
+  const std::set<std::string, std::less<>>& names() const { return names_; }
+  bool more() const { return more_; }
+
+ private:
+  static constexpr std::size_t kMax = 1024;
+  std::set<std::string, std::less<>> names_;
+  bool more_ = false;
+};
+
+struct Problem {
+  std::string id;
+  std::string_view library;
+  std::string title;
+  std::string meaning;
+  Role role = Role::kFailure;
+  Causes causes = {};
+  const WcStatus* status = nullptr;
+  std::uint64_t count = 0;
+  std::uint64_t sequence = 0;  // Of the first line among all that were recognised
+  v1::LogPlace first;
+  LogTime first_time;
+  std::string last_time;
+  Names hosts;
+  Names hcas;
+  Names peers;
+  std::set<std::uint32_t> ranks;
+  bool more_ranks = false;
+  std::vector<Hint> hints;
+  std::string subnets_differ;  // "10.1.0.3 and 10.2.0.7 (line 12)"
+  bool roce = false;
+  bool infiniband = false;
+
+  // The first hint for a cause stays.
+  void Add(Hint hint) {
+    for (const Hint& known : hints)
+      if (known.cause == hint.cause && known.weight == hint.weight) return;
+    hints.push_back(std::move(hint));
+  }
+};
+
+}  // namespace fabric::explain
