@@ -22,6 +22,21 @@ until rmmod rdma_rxe; do sleep 0.1; done
 insmod /lib/modules/rdma_rxe.ko
 for rail in 0 1; do rdma link add rxe$rail type rxe netdev rail$rail || exit 1; done
 """
+# A card that goes to another network namespace comes back bare, and without its RDMA device.
+AWAY = "ip netns add away && ip link set rail1 netns away"
+BACK = """
+set -e
+. /etc/lab/healthy
+ip netns exec away ip link set rail1 netns 1
+ip netns delete away
+rmmod labnic
+insmod /lib/modules/labnic.ko devices=rail0,rail1
+healthy_dcb rail0
+healthy_dcb rail1
+ip link set rail1 mtu 4200 up
+ip address add 10.10.1.3/24 dev rail1
+rdma link add rxe1 type rxe netdev rail1
+"""
 
 
 class StormTests:
@@ -88,6 +103,21 @@ class StormTests:
                 self.lab.shell("n3", "rdma link add rxe1 type rxe netdev rail1")
                 until(lambda: self.active_ports("n3") == 2, "rxe1 is back")
             self.lab.shell("n3", RELOAD)
+
+    def test_08_storm_of_a_card_that_moves_to_another_network_namespace(self):
+        def netdevs():
+            found = self.controller.get("/v1/nodes/n3")["snapshot"]["net_interfaces"]
+            return sorted(netdev["name"] for netdev in found)
+
+        with self.watched("n3") as told:
+            self.lab.shell("n3", AWAY)
+            try:
+                until(lambda: netdevs() == ["eth0", "rail0"] and self.active_ports("n3") == 1,
+                      "rail1 is gone and its device too")
+            finally:
+                self.lab.shell("n3", BACK)
+        self.assertEqual(netdevs(), ["eth0", "rail0", "rail1"])
+        self.assertEqual({event["port"]["device"] for event in told} - {"rxe1"}, set(), told)
 
     def test_08_storm_of_addresses(self):
         def gids():
