@@ -47,7 +47,11 @@ int ExitStatusOf(Code code) {
 
 int Fail(const Status& status, Console& console) {
   const bool unreachable = status.code() == Code::kUnavailable;
-  console.Err(Format("fabricctl: {}{}\n", Printable(status.message()),
+  // A file may have several mistakes, one on each line.
+  std::string message;
+  for (const std::string_view line : Split(status.message(), '\n'))
+    message += Format("{}{}", message.empty() ? "" : "\nfabricctl: ", Printable(line));
+  console.Err(Format("fabricctl: {}{}\n", message,
                      unreachable ? " (is fabricd running? --controller HOST:PORT)" : ""));
   return ExitStatusOf(status.code());
 }

@@ -98,6 +98,7 @@ struct Command {
   std::string_view example;      // One command line, without the prompt.
   std::span<const Option> options;
   Result<Output> (*run)(Client& client, const Arguments& arguments, Stream& stream);
+  bool offline = false;  // Works without a controller.
 };
 
 std::span<const Command* const> AllCommands();  // Generated; see commands/CMakeLists.txt.

@@ -132,6 +132,7 @@ extern const Command explain_log = {
     .example = "fabricctl explain-log job.log",
     .options = kOptions,
     .run = RunExplainLog,
+    .offline = true,
 };
 
 }  // namespace fabric::ctl

@@ -35,6 +35,7 @@ extern const Command version = {
     .example = "fabricctl version",
     .options = {},
     .run = RunVersion,
+    .offline = true,
 };
 
 }  // namespace fabric::ctl

@@ -1,0 +1,75 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "ctl/arguments.h"
+#include "ctl/cells.h"
+#include "daemon/rules/rule.h"
+#include "proto/names.h"
+
+namespace fabric::ctl {
+namespace {
+
+constexpr Option kOptions[] = {
+    {.name = "RULE", .value = "RULE", .help = "Its id, as in findings.", .required = true},
+};
+
+Result<const rules::Rule*> FindRule(const std::string& id) {
+  std::vector<std::string_view> known;
+  for (const rules::Rule* rule : rules::AllRules()) {
+    if (rule->id == id) return rule;
+    known.push_back(rule->id);
+  }
+  return Status(Code::kInvalidArgument,
+                Format("there is no rule {}{}", Quoted(id), DidYouMean(id, known)));
+}
+
+// Lines of at most 80 columns, indented by two.
+std::string Paragraph(std::string_view text) {
+  constexpr std::size_t kColumns = 80;
+  std::string out;
+  std::size_t column = 0;
+  for (const std::string_view word : Words(text)) {
+    const bool fits = column > 0 && column + 1 + word.size() <= kColumns;
+    if (!fits) out += column == 0 ? "  " : "\n  ";
+    if (fits) out += ' ';
+    column = fits ? column + 1 + word.size() : 2 + word.size();
+    out += word;
+  }
+  return out + "\n";
+}
+
+Result<Output> RunExplain(Client&, const Arguments& arguments, Stream&) {
+  ASSIGN_OR_RETURN(const rules::Rule* rule, FindRule(arguments.Text("RULE")));
+  auto info = std::make_unique<v1::RuleInfo>(rules::Info(*rule));
+  Output output;
+  output.before = Format("{}: {}, of a {}, family {}\n\n", info->id(), Name(info->severity()),
+                         Name(info->scope()), info->family());
+  const auto section = [&](std::string_view title, std::string_view text) {
+    output.before += Format("{}\n{}", title, Paragraph(text));
+  };
+  section("What must hold", info->title());
+  section("Why", info->why());
+  section("Needs", info->needs());
+  if (!info->profile_values().empty())
+    section("Of the profile",
+            Join({info->profile_values().begin(), info->profile_values().end()}, ", "));
+  section("Fix", info->fix());
+  section("Source", info->source());
+  output.names = {info->id()};
+  output.message = std::move(info);
+  return output;
+}
+
+}  // namespace
+
+extern const Command explain = {
+    .path = "explain",
+    .summary = "Say what a rule wants, why, and what mends it.",
+    .description = "Needs no controller. `fabricctl rules` lists the rules.",
+    .example = "fabricctl explain pfc_equal_on_rail",
+    .options = kOptions,
+    .run = RunExplain,
+    .offline = true,
+};
+
+}  // namespace fabric::ctl

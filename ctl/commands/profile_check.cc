@@ -1,0 +1,45 @@
+#include "base/text.h"
+#include "ctl/arguments.h"
+#include "ctl/profiles.h"
+
+namespace fabric::ctl {
+namespace {
+
+constexpr Option kOptions[] = {
+    {.name = "FILE",
+     .value = "FILE",
+     .help = "Profiles in YAML; - is standard input.",
+     .required = true,
+     .repeated = true},
+};
+
+Result<Output> RunProfileCheck(Client&, const Arguments& arguments, Stream&) {
+  Output output;
+  auto list = std::make_unique<v1::ProfileList>();
+  for (const std::string& file : arguments.All("FILE")) {
+    ASSIGN_OR_RETURN(const profile::Profile profile, FindProfile(file));
+    output.before += Format("{}: good, profile {}\n", file, profile.name());
+    output.names.push_back(profile.name());
+    v1::Profile& resolved = *list->add_profiles();
+    resolved.set_name(profile.name());
+    *resolved.mutable_expect() = profile.Expect({});
+  }
+  output.message = std::move(list);
+  return output;
+}
+
+}  // namespace
+
+extern const Command profile_check = {
+    .path = "profile check",
+    .summary = "Check files of profiles, before they are used.",
+    .description =
+        "Names every mistake with file, line and column, and exits with 2 when there is one. "
+        "Needs no controller.",
+    .example = "fabricctl profile check ./site.yaml",
+    .options = kOptions,
+    .run = RunProfileCheck,
+    .offline = true,
+};
+
+}  // namespace fabric::ctl

@@ -1,0 +1,17 @@
+// Snapshots of nodes from files, for commands that need no controller.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "daemon/fleet/fleet.h"
+
+namespace fabric::ctl {
+
+// What `fabric-agent inspect -o json` or `fabricctl node NAME -o json` printed; "-" is standard
+// input. Of two snapshots of one machine the newer one counts; two machines of one name are told
+// apart by the file. INVALID_ARGUMENT, or the error of reading, names the file.
+Result<std::vector<fleet::NodeRecord>> ReadSnapshots(const std::vector<std::string>& files);
+
+}  // namespace fabric::ctl
