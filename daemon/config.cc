@@ -19,6 +19,10 @@ constexpr Setting kSettings[] = {
      .type = SettingType::kPath,
      .fallback = "fabricd.db",
      .doc = "SQLite file that keeps nodes, findings and campaigns; made when missing."},
+    {.name = "profile",
+     .doc =
+         "What is expected of the fabric: a profile that is shipped (fabricctl profile list), or "
+         "a file; like ports are compared with each other where none says."},
     {.name = "addresses-file",
      .type = SettingType::kPath,
      .doc = "JSON file that is written with the addresses once both are listened on."},

@@ -11,6 +11,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -28,6 +30,7 @@
 #include "daemon/api/rest_server.h"
 #include "daemon/config.h"
 #include "daemon/control/controller.h"
+#include "daemon/profile/profile_yaml.h"
 #include "daemon/store/store.h"
 
 namespace fabric {
@@ -74,14 +77,25 @@ std::vector<api::Page> Pages(control::Controller& controller, const api::CallMet
   };
 }
 
+Result<std::string> ReadText(const std::string& path) {
+  errno = 0;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return FromErrno(errno == 0 ? ENOENT : errno, path);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
 Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   const SystemClock clock;
+  auto profile = profile::LoadProfile(settings.Text("profile"), ReadText);
+  if (!profile.ok()) return profile.status().In("profile");
+  if (!profile->name().empty()) log::Info("profile {}", profile->name());
   ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store,
                    store::OpenSqlite(settings.Text("state")));
   control::EventBus events;
   api::AgentFront agents;
   control::Controller controller({.heartbeat_interval = settings.Duration("heartbeat-interval"),
-                                  .lost_after = settings.Duration("lost-after")},
+                                  .lost_after = settings.Duration("lost-after"),
+                                  .profile = *std::move(profile)},
                                  *store, agents, events, clock.Now());
   RETURN_IF_ERROR(controller.Load(clock.Now()));
   agents.SetListener({

@@ -266,7 +266,7 @@ bool Controller::Settled(Moment now) const {
 }
 
 void Controller::EvaluateRules(Moment now) {
-  findings_->Take(rules::Evaluate(fleet::FleetView(fleet_)), fleet_, now);
+  findings_->Take(rules::Evaluate(fleet::FleetView(fleet_, options_.profile)), fleet_, now);
   dirty_ = false;
   evaluated_at_ = now.steady;
 }

@@ -14,6 +14,7 @@
 #include "daemon/control/agent_sink.h"
 #include "daemon/control/events.h"
 #include "daemon/fleet/fleet.h"
+#include "daemon/profile/profile.h"
 #include "daemon/store/store.h"
 #include "fabric/v1/agent.pb.h"
 #include "fabric/v1/fabric.pb.h"
@@ -30,6 +31,7 @@ struct ControllerOptions {
   Duration heartbeat_interval = std::chrono::seconds(1);
   Duration lost_after = std::chrono::seconds(3);  // Without any message from the agent.
   std::uint32_t pairs_at_once_max = 64;           // Of all campaigns together.
+  profile::Profile profile = {};                  // What is expected of the fabric
 };
 
 // Safe to call from any thread: one lock around everything.

@@ -149,7 +149,7 @@ Status Controller::ListRules(const v1::ListRulesRequest&, v1::ListRulesResponse&
 Status Controller::Validate(const v1::ValidateRequest&, v1::ValidateResponse& response,
                             Moment now) {
   const MutexLock lock(mutex_);
-  const fleet::FleetView view(fleet_);
+  const fleet::FleetView view(fleet_, options_.profile);
   const rules::Evaluation evaluation = rules::Evaluate(view);
   // While nodes are awaited after a restart the answer is true and yet no ground for resolving.
   if (Settled(now)) {

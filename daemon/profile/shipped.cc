@@ -1,24 +1,75 @@
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "daemon/profile/profile_yaml.h"
 
 namespace fabric::profile {
 
 extern const std::vector<std::pair<std::string_view, std::string_view>> kShippedTexts;
 
+namespace {
+
+const v1::Profile* Shipped(const std::string& name) {
+  const auto& shipped = ShippedProfiles();
+  const auto found = std::find_if(shipped.begin(), shipped.end(),
+                                  [&](const auto& each) { return each.name() == name; });
+  return found == shipped.end() ? nullptr : &*found;
+}
+
+bool LooksLikeFile(const std::string& name) {
+  return name == "-" || name.find_first_of("/.") != std::string::npos;
+}
+
+Status NoSuchProfile(const std::string& name) {
+  std::vector<std::string_view> known;
+  for (const v1::Profile& each : ShippedProfiles()) known.push_back(each.name());
+  const std::string_view closest = Closest(name, known);
+  return {Code::kInvalidArgument,
+          Format("there is no profile {}{}: expected {}, or a file (./NAME.yaml)", Quoted(name),
+                 closest.empty() ? std::string() : Format(" (did you mean {}?)", closest),
+                 Join({known.begin(), known.end()}, ", "))};
+}
+
+Result<std::vector<v1::Profile>> ReadFile(const std::string& path, const ReadText& read) {
+  ASSIGN_OR_RETURN(const std::string text, read(path));
+  return ParseProfiles(text, path == "-" ? "standard input" : path);
+}
+
+}  // namespace
+
 const std::vector<v1::Profile>& ShippedProfiles() {
   static const std::vector<v1::Profile> kProfiles = [] {
     std::vector<v1::Profile> all;
     for (const auto& [file, text] : kShippedTexts) {
       auto profiles = ParseProfiles(text, file);
-      // A test reads them all.
-      if (!profiles.ok()) continue;
+      if (!profiles.ok()) continue;  // A test reads them all.
       for (v1::Profile& profile : *profiles) all.push_back(std::move(profile));
     }
     return all;
   }();
   return kProfiles;
+}
+
+Result<v1::Profile> FindProfile(const std::string& name, const ReadText& read) {
+  if (const v1::Profile* shipped = Shipped(name)) return *shipped;
+  if (!LooksLikeFile(name)) return NoSuchProfile(name);
+  ASSIGN_OR_RETURN(const std::vector<v1::Profile> own, ReadFile(name, read));
+  return own.back();
+}
+
+Result<Profile> LoadProfile(const std::string& name, const ReadText& read) {
+  if (name.empty()) return Profile();
+  const auto& shipped = ShippedProfiles();
+  if (const v1::Profile* found = Shipped(name)) return Profile::Make(*found, shipped);
+  if (!LooksLikeFile(name)) return NoSuchProfile(name);
+  ASSIGN_OR_RETURN(std::vector<v1::Profile> known, ReadFile(name, read));
+  const v1::Profile last = known.back();
+  known.insert(known.end(), shipped.begin(), shipped.end());
+  auto made = Profile::Make(last, known);
+  if (!made.ok()) return made.status().In(name);
+  return made;
 }
 
 }  // namespace fabric::profile
