@@ -68,7 +68,7 @@ struct CauseInfo {
   Cause cause;
   std::string_view id;    // "gid_not_routable"
   std::string_view what;  // A sentence without a full stop
-  std::string_view rule;  // Of daemon/rules, which finds it; empty when none does
+  std::string_view rule;  // Of daemon/rules, which find it: "a, b"; empty when none does
   std::string_view check;
   std::string_view fix;
   Fabric fabric = Fabric::kAny;  // Where it can be at all

@@ -19,6 +19,7 @@ using enum Cause;
 
 constexpr std::size_t kTextBytesMax = 400;
 constexpr std::size_t kProblemsMax = 256;
+constexpr std::size_t kLineKeysMax = 1024;
 constexpr std::size_t kRanksMax = 1024;
 constexpr std::size_t kSubnetsMax = 65536;
 
@@ -158,21 +159,36 @@ class Explainer::Log {
     Record(*match, origin, number, line);
   }
 
-  void Record(const Match& match, const Origin& origin, std::uint64_t number,
-              std::string_view line) {
+  // Of the problem that the line belongs to; kProblemsMax when there are too many.
+  std::size_t IndexOf(const Match& match) {
+    std::string key(match.message->id);
+    for (const std::string_view part :
+         {match.fields.status, match.fields.synd, match.fields.wc_text, match.fields.vendor})
+      key.append(1, ' ').append(part);
+    const auto known = index_of_line_.find(key);
+    if (known != index_of_line_.end()) return known->second;
     Problem fresh = ProblemOf(match);
-    const auto [known, added] = index_.try_emplace(fresh.id, problems_.size());
-    if (added) {
-      if (problems_.size() == kProblemsMax) {
-        index_.erase(known);
-        dropped_ = true;
-        return;
-      }
+    const auto same = index_.find(fresh.id);
+    if (same == index_.end() && problems_.size() == kProblemsMax) {
+      dropped_ = true;
+      return kProblemsMax;
+    }
+    const std::size_t at = same == index_.end() ? problems_.size() : same->second;
+    if (same == index_.end()) {
       fresh.sequence = ++sequence_;
+      index_.emplace(fresh.id, at);
       problems_.push_back(std::move(fresh));
     }
-    Problem& problem = problems_[known->second];
-    if (problem.status != nullptr) last_completion_ = known->second;
+    if (index_of_line_.size() < kLineKeysMax) index_of_line_.emplace(std::move(key), at);
+    return at;
+  }
+
+  void Record(const Match& match, const Origin& origin, std::uint64_t number,
+              std::string_view line) {
+    const std::size_t at = IndexOf(match);
+    if (at == kProblemsMax) return;
+    Problem& problem = problems_[at];
+    if (problem.status != nullptr) last_completion_ = at;
     const bool earlier = origin.time.ComparesWith(problem.first_time) &&
                          origin.time.seconds < problem.first_time.seconds;
     if (problem.count == 0 || earlier) {
@@ -274,7 +290,8 @@ class Explainer::Log {
   LineSplitter lines_;
   Context context_;
   std::vector<Problem> problems_;
-  std::map<std::string, std::size_t> index_;  // Of problems, by id
+  std::map<std::string, std::size_t> index_;          // Of problems, by id
+  std::map<std::string, std::size_t> index_of_line_;  // The same by row and numbers: faster
   std::map<std::string, std::string> hca_of_subnet_;
   NamedBy named_by_;
   std::uint64_t sequence_ = 0;

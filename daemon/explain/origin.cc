@@ -65,22 +65,25 @@ struct OriginReader::Patterns {
   RE2 syslog{R"((([A-Z][a-z]{2}) +(\d{1,2}) (\d\d:\d\d:\d\d)))"};
   RE2 uptime{R"(\[ *((\d+)\.(\d{6}))\])"};
 
+  // What cannot match is found out by plain search, which is much faster.
   void Who(const re2::StringPiece& line, Origin& origin) const {
+    const std::string_view text = View(line);
     re2::StringPiece host;
-    re2::StringPiece pid;
+    re2::StringPiece process;
     for (const RE2* pattern : {&nccl, &ucx, &pid_equals})
-      if (RE2::PartialMatch(line, *pattern, &host, &pid)) break;
-    if (host.empty())
-      for (const RE2* pattern : {&kernel, &pod, &pdsh})
-        if (RE2::PartialMatch(line, *pattern, &host)) break;
+      if (RE2::PartialMatch(line, *pattern, &host, &process)) break;
+    if (host.empty() && text.find(" kernel:") != std::string_view::npos)
+      RE2::PartialMatch(line, kernel, &host);
+    if (host.empty() && !RE2::PartialMatch(line, pod, &host)) RE2::PartialMatch(line, pdsh, &host);
     origin.host = View(host);
-    origin.pid = View(pid);
+    origin.pid = View(process);
     std::uint32_t number = 0;
-    for (const RE2* pattern : {&rank, &rank_srun, &rank_mpirun, &rank_of})
-      if (RE2::PartialMatch(line, *pattern, &number)) {
-        origin.rank = number;
-        break;
-      }
+    const bool named = text.find("[rank") != std::string_view::npos ||
+                       text.find("[Rank") != std::string_view::npos;
+    if ((named && RE2::PartialMatch(line, rank, &number)) ||
+        RE2::PartialMatch(line, rank_srun, &number) ||
+        RE2::PartialMatch(line, rank_mpirun, &number) || RE2::PartialMatch(line, rank_of, &number))
+      origin.rank = number;
   }
 
   bool Calendar(const re2::StringPiece& line, Origin& origin) const {

@@ -102,7 +102,7 @@ constexpr WcStatus kStatuses[] = {
      "transport retry exceeded",
      "The peer did not acknowledge any of the retries: packets or answers do not arrive.",
      {kGidNotRoutable, kLinkUnstable, kPeerGone, kPfc, kTrafficClass, kMtu, kNoRoute,
-      kRetryTooShort, kSubnetManager},
+      kRetryTooShort, kSubnetManager, kPkey},
      false,
      0x15},
     {13,

@@ -90,6 +90,13 @@ TEST(Case, GidIndexMovedAfterAFlap) {
   EXPECT_EQ(FirstCause(Format("{}mlx5_1:1 unknown event type (18)\n", kWarn)), "gid_index_moved");
 }
 
+TEST(Case, PortIsNeverTakenBackAfterAFlap) {
+  EXPECT_EQ(FirstCause(Format("{}NET/IB: ncclIbPortRecoveryContextProgress: Marking device 0 as "
+                              "permanently failed (send comm=0x7f)\n",
+                              kInfo)),
+            "gid_index_moved");
+}
+
 TEST(Case, RoceVersionOfAnEmptySlotCannotBeRead) {
   const v1::LogExplanation explanation =
       Explained(Format("{}read failed in ncclIbRoceGetVersionNum: Invalid argument\n", kWarn));
@@ -256,6 +263,7 @@ TEST(Case, OverInfinibandNothingIsSaidOfRoce) {
        {"gid_not_routable", "pfc", "traffic_class", "mtu", "arp_flux"})
     EXPECT_THAT(causes, Not(Contains(roce)));
   EXPECT_THAT(causes, Contains("subnet_manager"));
+  EXPECT_THAT(causes, Contains("pkey"));
 }
 
 TEST(Case, NothingIsMadeUp) {
