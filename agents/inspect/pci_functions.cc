@@ -216,7 +216,11 @@ void ReadIommu(const Function& function) {
     group = *link;
   else if (scan.host.captured)
     group = GroupByMembers(scan, function.out.address());
-  if (!group || !IsPlainName(*group)) return;  // No IOMMU is at work.
+  if (!group || !IsPlainName(*group)) {
+    // No IOMMU is at work; or a copy of the group's folder, which has its type and not its name.
+    if (const auto type = function.Text("iommu_group/type")) function.out.set_iommu_type(*type);
+    return;
+  }
   function.out.set_iommu_group(*group);
   const auto [type, first] = scan.group_types.try_emplace(*group);
   if (first) {
@@ -236,13 +240,7 @@ void ReadVirtual(const Function& function) {
     if (const auto now = function.Parsed("sriov_numvfs", Decimal<std::uint32_t>))
       out.set_sriov_vfs(*now);
   }
-  if (const auto physical = function.dir.LinkName("physfn"); physical.ok()) {
-    if (const auto address = ParsePciAddress(*physical); address.ok())
-      out.set_physical_function(ToString(*address));
-  } else if (const auto uevent = function.dir.Text("physfn/uevent"); uevent.ok()) {
-    if (const auto address = ParsePciAddress(UeventValue(*uevent, "PCI_SLOT_NAME")); address.ok())
-      out.set_physical_function(ToString(*address));
-  }
+  if (const auto physical = PhysicalFunctionOf(function.dir)) out.set_physical_function(*physical);
 }
 
 void ReadErrors(const Function& function) {
@@ -273,6 +271,9 @@ void ReadFunction(Scan& scan, const PciAddress& address, const std::optional<Pci
     return;
   }
   const Function function{.scan = scan, .dir = *dir, .out = out};
+  if (!dir->Has("vendor") && !dir->Has("uevent") && !dir->Has("config"))
+    return scan.unread.Note("function", out.address(), path,
+                            Status(Code::kNotFound, "nothing of it was captured"));
   ReadIdentity(function);
   if (const auto node = function.Parsed("numa_node", Decimal<std::int32_t>); node && *node >= 0)
     out.set_numa_node(*node);
