@@ -212,7 +212,9 @@ Result<std::vector<std::string>> Dir::Names() const {
   if (!fd.ok()) {
     if (captured() && fd.status().code() == Code::kNotFound)
       names = LostEntries(root_.get(), below_root_);
-    return names.empty() ? Result<std::vector<std::string>>(fd.status()) : names;
+    if (!names.empty()) return names;
+    // Of the directory, not of the "." that was asked for.
+    return Status(fd.status().code(), path_ + fd.status().message().substr(Path(".").size()));
   }
   const std::unique_ptr<DIR, int (*)(DIR*)> listing(::fdopendir(fd->get()), ::closedir);
   if (listing == nullptr) return FileError(errno, path_);

@@ -6,6 +6,7 @@
 #include "agents/host/pci_config.h"
 #include "agents/inspect/attributes.h"
 #include "agents/inspect/parse.h"
+#include "agents/inspect/pci_models.h"
 #include "agents/inspect/pci_place.h"
 #include "agents/inspect/pci_text.h"
 #include "agents/inspect/unread.h"
@@ -326,6 +327,24 @@ void SetSlots(v1::NodeSnapshot& out) {
   }
 }
 
+// Without any RDMA device, be it that no driver makes one or that a capture lacks its class: the
+// cards that could have one.
+void AddIdleCards(const Host& host, std::set<PciAddress>& endpoints) {
+  const Result<Dir> functions = host.root.Sub(kPciDevices);
+  const auto names =
+      functions.ok() ? functions->Names() : Result<std::vector<std::string>>(functions.status());
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    const auto address = ParsePciAddress(name);
+    const auto id = [&](const char* file) {
+      const Result<std::string> text = functions->Text(name + "/" + file);
+      return text.ok() ? ParsePciId(*text).value_or("") : std::string();
+    };
+    if (address.ok() && FindPciModel(id("vendor"), id("device")) != nullptr)
+      endpoints.insert(*address);
+  }
+}
+
 Status InspectFunctions(const Host& host, v1::NodeSnapshot& out) {
   Scan scan{.host = host,
             .out = out,
@@ -334,7 +353,9 @@ Status InspectFunctions(const Host& host, v1::NodeSnapshot& out) {
             .group_types = {},
             .groups = {}};
   std::map<PciAddress, std::optional<PciPlace>> functions;
-  for (const PciAddress& endpoint : Endpoints(out)) {
+  std::set<PciAddress> endpoints = Endpoints(out);
+  if (out.rdma_devices().empty()) AddIdleCards(host, endpoints);
+  for (const PciAddress& endpoint : endpoints) {
     const auto place = scan.places.Of(endpoint);
     functions[endpoint] = place;
     if (!place) continue;

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "agents/inspect/pci_models.h"
 #include "agents/inspect/report_table.h"
 #include "base/text.h"
 
@@ -160,7 +161,9 @@ std::string FunctionsText(const v1::NodeSnapshot& snapshot) {
     // Of bridges, and of what could not be read, only what is worth a look.
     if (name.empty() && notes.empty() && (IsBridge(function) || !function.has_class_code()))
       continue;
-    section.Row({function.address(), IsBridge(function) ? "bridge" : OrAbsent(name),
+    const PciModel* const model = FindPciModel(function.vendor_id(), function.device_id());
+    const std::string card = name.empty() && model != nullptr ? std::string(model->name) : name;
+    section.Row({function.address(), IsBridge(function) ? "bridge" : OrAbsent(card),
                  LinkText(function.has_link(), function.link()),
                  LinkText(function.has_link_max(), function.link_max()),
                  LinkText(function.has_slot_max(), function.slot_max()),

@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 
 #include "agents/inspect/parse_net.h"
+#include "agents/inspect/report.h"
 #include "tests/unit/inspect/small_node.h"
 
 namespace fabric::inspect {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 const std::string kDevice = kCard + "/infiniband/mlx5_0";
@@ -92,6 +94,17 @@ TEST(Captures, AFolderInPlaceOfTheLinkToTheIommuGroup) {
   const v1::NodeSnapshot snapshot = node.Inspected();
   EXPECT_EQ(snapshot.pci_functions(0).iommu_type(), "identity");
   EXPECT_FALSE(snapshot.pci_functions(0).has_iommu_group());
+}
+
+TEST(Captures, OfPciAloneShowCardsThatCouldHaveRdmaDevices) {
+  SmallNode node;
+  node.Remove("sys/class").Remove(kCard + "/infiniband").Remove(kCard + "/net");
+  node.File(kCard + "/device", "0x1021\n").File(kCard + "/current_link_width", "8\n");
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  ASSERT_EQ(snapshot.pci_functions_size(), 1);
+  EXPECT_EQ(snapshot.pci_functions(0).address(), "0000:3b:00.0");
+  EXPECT_EQ(snapshot.pci_functions(0).link().width(), 8u);
+  EXPECT_THAT(Report(snapshot), HasSubstr("0000:3b:00.0  ConnectX-7"));
 }
 
 TEST(Captures, PlaceholdersAreNoValues) {
