@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "agents/host/call_watch.h"
+#include "agents/host/lost_links.h"
 #include "agents/host/printable.h"
 #include "agents/host/resolve.h"
 
@@ -105,7 +106,12 @@ std::string Dir::Path(const std::string& name) const {
 
 Result<Fd> Dir::OpenAt(const std::string& name, int flags) const {
   RETURN_IF_ERROR(CheckName(name, path_));
-  if (captured()) return OpenInRoot(root_.get(), below_root_ + name, flags, Path(name));
+  if (captured()) {
+    Result<Fd> fd = OpenInRoot(root_.get(), below_root_ + name, flags, Path(name));
+    if (fd.ok() || fd.status().code() != Code::kNotFound) return fd;
+    const std::string place = FindLostEntry(root_.get(), below_root_, name);
+    return place.empty() ? std::move(fd) : OpenInRoot(root_.get(), place, flags, Path(name));
+  }
   Fd fd(::openat(fd_.get(), name.c_str(), flags | O_CLOEXEC));
   if (fd.get() < 0) return FileError(errno, Path(name));
   return fd;
@@ -127,11 +133,29 @@ Result<Fd> Dir::OpenFile(const std::string& name) const {
 Result<Dir> Dir::Sub(const std::string& name) const {
   const WatchedCall call([&] { return Path(name); });
   RETURN_IF_ERROR(call.status());
+  if (captured()) return SubOfCapture(name);
   ASSIGN_OR_RETURN(Fd fd, OpenAt(name, O_PATH | O_DIRECTORY));
-  if (!captured()) return Dir(std::move(fd), Fd(), "", Path(name));
+  return Dir(std::move(fd), Fd(), "", Path(name));
+}
+
+// Where a class directory is missing, its entries may be there all the same; what is read in a
+// device's folder is asked for at its real place from then on.
+Result<Dir> Dir::SubOfCapture(const std::string& name) const {
+  RETURN_IF_ERROR(CheckName(name, path_));
+  std::string below = below_root_ + name;
+  Result<Fd> fd = OpenInRoot(root_.get(), below, O_PATH | O_DIRECTORY, Path(name));
+  if (!fd.ok() && fd.status().code() == Code::kNotFound) {
+    if (std::string place = FindLostEntry(root_.get(), below_root_, name); !place.empty()) {
+      below = std::move(place);
+      fd = OpenInRoot(root_.get(), below, O_PATH | O_DIRECTORY, Path(name));
+    } else if (!LostEntries(root_.get(), below).empty()) {
+      fd = Fd(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0));
+    }
+  }
+  if (!fd.ok()) return fd.status();
   Fd root(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0));
   if (root.get() < 0) return FileError(errno, Path(name));
-  return Dir(std::move(fd), std::move(root), below_root_ + name + "/", Path(name));
+  return Dir(*std::move(fd), std::move(root), below + "/", Path(name));
 }
 
 Result<std::string> Dir::Text(const std::string& name) const {
@@ -184,19 +208,32 @@ Result<std::vector<std::string>> Dir::Names() const {
   // Opened anew: a descriptor shared between threads would share their position in the listing.
   // below_root_ ends in a slash, so that "." stays within a captured tree.
   Result<Fd> fd = OpenAt(".", O_RDONLY | O_DIRECTORY);
-  if (!fd.ok()) return fd.status();
+  std::vector<std::string> names;
+  if (!fd.ok()) {
+    if (captured() && fd.status().code() == Code::kNotFound)
+      names = LostEntries(root_.get(), below_root_);
+    if (!names.empty()) return names;
+    // Of the directory, not of the "." that was asked for.
+    return Status(fd.status().code(), path_ + fd.status().message().substr(Path(".").size()));
+  }
   const std::unique_ptr<DIR, int (*)(DIR*)> listing(::fdopendir(fd->get()), ::closedir);
   if (listing == nullptr) return FileError(errno, path_);
   fd->Release();  // closedir() closes it.
-  std::vector<std::string> names;
+  bool links = false;
   for (;;) {
     errno = 0;
     const dirent* const entry = ::readdir(listing.get());  // NOLINT(concurrency-mt-unsafe)
     if (entry == nullptr) break;
     if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+    links = links || entry->d_type == DT_LNK;
   }
   if (errno != 0) return FileError(errno, path_);
+  // A class that still has links has all of them.
+  if (captured() && !links)
+    for (std::string& name : LostEntries(root_.get(), below_root_))
+      names.push_back(std::move(name));
   std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 

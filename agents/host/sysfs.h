@@ -5,7 +5,9 @@
 // took its name. Nothing here writes. Safe to use from several threads at once.
 //
 // Below "/" symbolic links mean what they mean to everybody. A captured tree is a world of its own:
-// absolute links and ".." start and end at its root, whatever the names and links in it say.
+// absolute links and ".." start and end at its root, whatever the names and links in it say; and
+// what links of class and bus directories said that did not come along is found by where devices
+// are (lost_links.h).
 #pragma once
 
 #include <concepts>
@@ -128,6 +130,7 @@ class Dir {
         path_(std::move(path)) {}
 
   Result<Fd> OpenAt(const std::string& name, int flags) const;
+  Result<Dir> SubOfCapture(const std::string& name) const;
   std::string Path(const std::string& name) const;
 
   Fd fd_;

@@ -46,9 +46,14 @@ Status Placeholder(const std::string& name, std::string_view text) {
   return {};
 }
 
+struct Found {
+  std::string function;
+  std::string below;  // "mlx5_core.sf.4", where it is a device of another bus on the function
+};
+
 // Below which PCI function a captured tree has "infiniband/mlx5_0" or "net/eth0" when the links
 // that would say so were lost.
-std::optional<std::string> SearchFunction(const Host& host, const std::string& class_path) {
+std::optional<Found> SearchFunction(const Host& host, const std::string& class_path) {
   constexpr const char* kFunctions = "sys/bus/pci/devices";
   const Result<Dir> functions = host.root.Sub(kFunctions);
   const auto names =
@@ -57,7 +62,16 @@ std::optional<std::string> SearchFunction(const Host& host, const std::string& c
   constexpr std::string_view kClass = "sys/class/";
   const std::string entry = class_path.substr(kClass.size());
   for (const std::string& name : *names)
-    if (ParsePciAddress(name).ok() && functions->Has(name + "/" + entry)) return name;
+    if (ParsePciAddress(name).ok() && functions->Has(name + "/" + entry)) return Found{name, ""};
+  for (const std::string& name : *names) {
+    const Result<Dir> function = functions->Sub(name);
+    const auto below =
+        function.ok() ? function->Names() : Result<std::vector<std::string>>(function.status());
+    if (!below.ok() || !ParsePciAddress(name).ok()) continue;
+    for (const std::string& device : *below)
+      if (device.find(".sf.") != std::string::npos || device.starts_with("virtio"))
+        if (function->Has(device + "/" + entry)) return Found{name, device};
+  }
   return std::nullopt;
 }
 
@@ -77,6 +91,34 @@ void ReadUevent(const Dir& function, Parent& parent) {
   if (!parent.pci_address && address.ok()) parent.pci_address = ToString(*address);
 }
 
+// What `where`, the place of a class entry or of its device, says; else a search.
+void SetPlace(const Host& host, const std::string& class_path, const std::string& where,
+              Parent& parent) {
+  if (where.find("/virtual/") != std::string::npos) return;
+  parent.pci_address = PciFunctionOf(where);
+  parent.subfunction = SubfunctionOf(where);
+  if (!parent.pci_address) {
+    const std::optional<Found> found = SearchFunction(host, class_path);
+    if (!found) return;
+    parent.pci_address = found->function;
+    parent.subfunction = SubfunctionOf(found->below);
+  }
+  const std::string path = "sys/bus/pci/devices/" + *parent.pci_address;
+  if (host.root.Has(path + "/vendor") || host.root.Has(path + "/uevent")) parent.path = path;
+  parent.there = true;
+}
+
+void ReadFunction(const Dir& function, Parent& parent) {
+  parent.driver = LinkTarget(function, "driver");
+  // A captured tree may have lost its links; the uevent file holds the same facts.
+  if (!parent.driver || !parent.pci_address) ReadUevent(function, parent);
+  if (parent.driver && parent.driver->ends_with(".sf"))  // "mlx5_core.sf" of the auxiliary bus
+    parent.driver->resize(parent.driver->size() - 3);
+  if (parent.subfunction || !function.Has("physfn")) return;
+  parent.virtual_function = true;
+  parent.physical_function = PhysicalFunctionOf(function);
+}
+
 // Where the function is, by the class entry's own place, by the text of a link, or by a search.
 void FindLostFunction(const Host& host, const std::string& class_path, const Dir& dir,
                       Parent& parent) {
@@ -84,14 +126,16 @@ void FindLostFunction(const Host& host, const std::string& class_path, const Dir
   if (const auto text = TextLink(dir, "device")) where = *text;
   if (where.empty())
     if (const auto path = dir.RealPath("."); path.ok()) where = *path;
-  if (where.find("/virtual/") != std::string::npos) return;
-  parent.pci_address = PciFunctionOf(where);
-  parent.subfunction = SubfunctionOf(where);
-  if (!parent.pci_address) parent.pci_address = SearchFunction(host, class_path);
-  if (!parent.pci_address) return;
-  const std::string path = "sys/bus/pci/devices/" + *parent.pci_address;
-  if (host.root.Has(path + "/vendor") || host.root.Has(path + "/uevent")) parent.path = path;
-  parent.there = true;
+  SetPlace(host, class_path, where, parent);
+}
+
+// Of a copy of the device's folder, which says nothing of where it was.
+void SetAddress(const Host& host, const std::string& class_path, Parent& parent) {
+  const std::optional<Found> found = SearchFunction(host, class_path);
+  if (!found) return;
+  parent.pci_address = found->function;
+  parent.subfunction = SubfunctionOf(found->below);
+  if (parent.subfunction) parent.path = "sys/bus/pci/devices/" + found->function;
 }
 
 }  // namespace
@@ -165,6 +209,31 @@ Result<Dir> OpenFunction(const Host& host, const Dir& dir, const Parent& parent)
   return parent.path.starts_with("sys/") ? host.root.Sub(parent.path) : dir.Sub(parent.path);
 }
 
+std::optional<std::string> PhysicalFunctionOf(const Dir& function) {
+  const auto link = LinkTarget(function, "physfn");
+  if (link && ParsePciAddress(*link).ok()) return link;
+  const Result<std::string> uevent = function.Text("physfn/uevent");  // Of a copy.
+  if (!uevent.ok()) return std::nullopt;
+  const auto address = ParsePciAddress(UeventValue(*uevent, "PCI_SLOT_NAME"));
+  return address.ok() ? std::optional(ToString(*address)) : std::nullopt;
+}
+
+Parent ReadParentOfLostEntry(const Host& host, const std::string& class_path) {
+  Parent parent;
+  const Result<std::string> link = host.root.LinkTarget(class_path);
+  if (!host.captured || !link.ok()) return parent;
+  SetPlace(host, class_path, *link, parent);
+  if (const auto function = OpenFunction(host, host.root, parent); function.ok())
+    ReadFunction(*function, parent);
+  return parent;
+}
+
+Status LostEntryStatus(const Host& host, const std::string& class_path, const Status& status) {
+  if (status.code() != Code::kNotFound || !host.captured || !host.root.LinkTarget(class_path).ok())
+    return status;
+  return {Code::kNotFound, "a link into what was not captured"};
+}
+
 Parent ReadParent(const Host& host, const std::string& class_path, const Dir& dir) {
   Parent parent;
   Result<Dir> function = dir.Sub("device");
@@ -182,16 +251,9 @@ Parent ReadParent(const Host& host, const std::string& class_path, const Dir& di
     parent.there = dir.Has("device");
   }
   if (!function.ok()) return parent;
-  parent.driver = LinkTarget(*function, "driver");
-  // A captured tree may have lost its links; the uevent file holds the same facts.
-  if (!parent.driver || !parent.pci_address) ReadUevent(*function, parent);
-  if (parent.driver && parent.driver->ends_with(".sf"))  // "mlx5_core.sf" of the auxiliary bus
-    parent.driver->resize(parent.driver->size() - 3);
-  if (!parent.subfunction && function->Has("physfn")) {
-    parent.virtual_function = true;
-    const auto physical = LinkTarget(*function, "physfn");
-    if (physical && ParsePciAddress(*physical).ok()) parent.physical_function = *physical;
-  }
+  ReadFunction(*function, parent);
+  if (dir.captured() && !parent.pci_address && parent.path == "device")
+    SetAddress(host, class_path, parent);
   return parent;
 }
 

@@ -82,8 +82,8 @@ struct Parent {
   std::optional<std::string> driver;
   std::optional<std::string> pci_address;
   std::optional<std::string> subfunction;  // "mlx5_core.sf.4" of the auxiliary bus
-  // Directory of the function for Dir::Sub, relative to the class directory or, when it begins
-  // with "sys/", to the root; empty when it was not captured.
+  // Directory of the device for Dir::Sub, relative to the class directory; or, when it begins with
+  // "sys/", of its PCI function and relative to the root. Empty when it was not captured.
   std::string path;
   bool there = false;             // False: a software device, or a tree that did not capture it.
   bool virtual_function = false;  // Of SR-IOV, with its physical function on this machine.
@@ -91,6 +91,16 @@ struct Parent {
 };
 // `class_path` is "sys/class/net/eth0", `dir` that directory.
 Parent ReadParent(const Host& host, const std::string& class_path, const Dir& dir);
+
+// The same of an entry of a captured class that is a link into what was not captured, by the text
+// of the link.
+Parent ReadParentOfLostEntry(const Host& host, const std::string& class_path);
+
+// What there is to say of an entry that could not be opened: `status`, or that it is such a link.
+Status LostEntryStatus(const Host& host, const std::string& class_path, const Status& status);
+
+// PCI address of the physical function of a virtual one.
+std::optional<std::string> PhysicalFunctionOf(const Dir& function);
 
 // A directory below what ReadParent() found.
 Result<Dir> OpenFunction(const Host& host, const Dir& dir, const Parent& parent);

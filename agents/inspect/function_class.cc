@@ -36,7 +36,7 @@ bool IsRepresentor(const v1::NodeSnapshot& snapshot, const v1::RdmaDevice& devic
 Kind KindOf(const Host& host, const v1::NodeSnapshot& snapshot, const v1::RdmaDevice& device) {
   const std::string path = RdmaPath(device);
   const Result<Dir> dir = host.root.Sub(path);
-  const Parent parent = dir.ok() ? ReadParent(host, path, *dir) : Parent();
+  const Parent parent = dir.ok() ? ReadParent(host, path, *dir) : ReadParentOfLostEntry(host, path);
   if (device.driver() == "rxe" || device.driver() == "siw")
     return {v1::FUNCTION_KIND_SOFTWARE, Format("software: {}", device.driver())};
   if (IsRepresentor(snapshot, device))

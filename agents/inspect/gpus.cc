@@ -19,11 +19,12 @@ struct GpuClass {
 };
 
 constexpr GpuClass kGpuClasses[] = {
-    {0x10de, 0x0302, "NVIDIA"},                             // 3D controller: what data centres have
-    {0x10de, 0x0300, "NVIDIA"},                             // VGA
-    {0x1002, 0x1200, "AMD"},                                // Instinct, processing accelerator
-    {0x1002, 0x0380, "AMD"},                                // Instinct, display controller
-    {0x1002, 0x0302, "AMD"},    {0x1da3, 0x1200, "Intel"},  // Habana Gaudi
+    {0x10de, 0x0302, "NVIDIA"},                           // 3D controller: what data centres have
+    {0x10de, 0x0300, "NVIDIA"},                           // VGA
+    {0x1002, 0x1200, "AMD"},                              // Instinct, processing accelerator
+    {0x1002, 0x0380, "AMD"},                              // Instinct, display controller
+    {0x1002, 0x0302, "AMD"},    {0x1002, 0x0300, "AMD"},  // See IsConsole().
+    {0x1da3, 0x1200, "Intel"},                            // Habana Gaudi
 };
 
 bool MayBeGpu(std::uint32_t class_code) {
@@ -45,6 +46,12 @@ Result<std::uint32_t> ClassOf(const Dir& devices, const std::string& name) {
   const Result<std::string> uevent = devices.Text(name + "/uevent");
   if (!uevent.ok() || UeventValue(*uevent, "PCI_CLASS").empty()) return text.status();
   return ParseHex(UeventValue(*uevent, "PCI_CLASS"));
+}
+
+// Old servers have a VGA chip of ATI for their console; what computes has the driver amdgpu.
+bool IsConsole(const v1::Gpu& gpu, std::uint32_t class_code) {
+  constexpr std::uint32_t kVga = 0x0300;
+  return gpu.vendor() == "AMD" && class_code >> 8 == kVga && gpu.driver() != "amdgpu";
 }
 
 // A virtual function counts only where the function it belongs to is out of sight.
@@ -83,13 +90,16 @@ void ReadAmdFiles(const Dir& function, v1::Gpu& gpu) {
     gpu.set_firmware(*std::move(bios));
 }
 
-void ReadGpu(const Host& host, const Attributes& files, v1::Gpu& gpu, Unread& unread) {
-  if (auto device = files.Parsed("device", ParseHex)) gpu.set_device_id(Format("{:04x}", *device));
-  if (const auto driver = files.dir().LinkName("driver"); driver.ok() && IsPlainName(*driver))
+void ReadDriver(const Dir& function, v1::Gpu& gpu) {
+  if (const auto driver = function.LinkName("driver"); driver.ok() && IsPlainName(*driver))
     gpu.set_driver(*driver);
-  else if (const auto uevent = files.dir().Text("uevent"); uevent.ok())
+  else if (const auto uevent = function.Text("uevent"); uevent.ok())
     if (const auto name = UeventValue(*uevent, "DRIVER"); IsPlainName(name))
       gpu.set_driver(std::string(name));
+}
+
+void ReadGpu(const Host& host, const Attributes& files, v1::Gpu& gpu, Unread& unread) {
+  if (auto device = files.Parsed("device", ParseHex)) gpu.set_device_id(Format("{:04x}", *device));
   if (auto node = files.Parsed("numa_node", ParseNode); node && *node >= 0)
     gpu.set_numa_node(*node);
   const std::string resource = Format("{}/{}/resource", kPciDevices, gpu.pci_address());
@@ -127,6 +137,8 @@ void InspectFunction(const Host& host, const Dir& devices, const std::string& na
   gpu.set_pci_address(ToString(*ParsePciAddress(name)));
   gpu.set_vendor_id(Format("{:04x}", *vendor));
   gpu.set_vendor(std::string(row->vendor_name));
+  ReadDriver(files->dir(), gpu);
+  if (IsConsole(gpu, *class_code)) return out.mutable_gpus()->RemoveLast();
   ReadGpu(host, *files, gpu, unread);
 }
 

@@ -77,7 +77,9 @@ struct DeviceReader {
       const Status status = FromSysfs(host, path, gaps, &port, set);
       const bool absent = status.code() == Code::kNotFound;
       if (absent && expected)
-        gaps.Add(path, {Code::kUnimplemented, "the driver has no such counters"});
+        gaps.Add(path, host.captured
+                           ? Status(Code::kNotFound, "not in the captured tree")
+                           : Status(Code::kUnimplemented, "the driver has no such counters"));
       if (!status.ok() && !absent) gaps.Add(path, status);
     }
     Take(device, port.number(), set);

@@ -173,6 +173,23 @@ void AddAddresses(const Host& host, v1::NodeSnapshot& out) {
   }
 }
 
+// Of a netdev of which only the link was captured: its name, and what the link tells of its place.
+// Nobody misses those of software.
+void AddLostNetdev(const Host& host, const std::string& path, const Gaps& gaps,
+                   const Status& status, v1::NodeSnapshot& out) {
+  const Parent parent = ReadParentOfLostEntry(host, path);
+  const Result<std::string> link = host.root.LinkTarget(path);
+  if (link.ok() && link->find("/virtual/") != std::string::npos) return;
+  if (parent.pci_address) {
+    v1::NetInterface& netdev = *out.add_net_interfaces();
+    netdev.set_name(gaps.subject);
+    netdev.set_pci_address(*parent.pci_address);
+    if (parent.driver) netdev.set_driver(*parent.driver);
+    Classify(parent, netdev);
+  }
+  gaps.Add(path, LostEntryStatus(host, path, status));
+}
+
 Status InspectNetInterfaces(const Host& host, v1::NodeSnapshot& out) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names,
                    PlainNames(host, kClass, {.snapshot = out, .inspector = kName, .subject = ""}));
@@ -182,7 +199,7 @@ Status InspectNetInterfaces(const Host& host, v1::NodeSnapshot& out) {
     if (name == "bonding_masters") continue;  // A file among the links.
     const Result<Attributes> files = Attributes::Open(host, path, gaps);
     if (!files.ok()) {
-      gaps.Add(path, files.status());
+      AddLostNetdev(host, path, gaps, files.status(), out);
       continue;
     }
     const Result<std::vector<std::string>> entries = files->dir().Names();

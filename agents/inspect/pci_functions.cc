@@ -6,6 +6,7 @@
 #include "agents/host/pci_config.h"
 #include "agents/inspect/attributes.h"
 #include "agents/inspect/parse.h"
+#include "agents/inspect/pci_models.h"
 #include "agents/inspect/pci_place.h"
 #include "agents/inspect/pci_text.h"
 #include "agents/inspect/unread.h"
@@ -216,7 +217,11 @@ void ReadIommu(const Function& function) {
     group = *link;
   else if (scan.host.captured)
     group = GroupByMembers(scan, function.out.address());
-  if (!group || !IsPlainName(*group)) return;  // No IOMMU is at work.
+  if (!group || !IsPlainName(*group)) {
+    // No IOMMU is at work; or a copy of the group's folder, which has its type and not its name.
+    if (const auto type = function.Text("iommu_group/type")) function.out.set_iommu_type(*type);
+    return;
+  }
   function.out.set_iommu_group(*group);
   const auto [type, first] = scan.group_types.try_emplace(*group);
   if (first) {
@@ -236,13 +241,7 @@ void ReadVirtual(const Function& function) {
     if (const auto now = function.Parsed("sriov_numvfs", Decimal<std::uint32_t>))
       out.set_sriov_vfs(*now);
   }
-  if (const auto physical = function.dir.LinkName("physfn"); physical.ok()) {
-    if (const auto address = ParsePciAddress(*physical); address.ok())
-      out.set_physical_function(ToString(*address));
-  } else if (const auto uevent = function.dir.Text("physfn/uevent"); uevent.ok()) {
-    if (const auto address = ParsePciAddress(UeventValue(*uevent, "PCI_SLOT_NAME")); address.ok())
-      out.set_physical_function(ToString(*address));
-  }
+  if (const auto physical = PhysicalFunctionOf(function.dir)) out.set_physical_function(*physical);
 }
 
 void ReadErrors(const Function& function) {
@@ -273,6 +272,9 @@ void ReadFunction(Scan& scan, const PciAddress& address, const std::optional<Pci
     return;
   }
   const Function function{.scan = scan, .dir = *dir, .out = out};
+  if (!dir->Has("vendor") && !dir->Has("uevent") && !dir->Has("config"))
+    return scan.unread.Note("function", out.address(), path,
+                            Status(Code::kNotFound, "nothing of it was captured"));
   ReadIdentity(function);
   if (const auto node = function.Parsed("numa_node", Decimal<std::int32_t>); node && *node >= 0)
     out.set_numa_node(*node);
@@ -325,6 +327,24 @@ void SetSlots(v1::NodeSnapshot& out) {
   }
 }
 
+// Without any RDMA device, be it that no driver makes one or that a capture lacks its class: the
+// cards that could have one.
+void AddIdleCards(const Host& host, std::set<PciAddress>& endpoints) {
+  const Result<Dir> functions = host.root.Sub(kPciDevices);
+  const auto names =
+      functions.ok() ? functions->Names() : Result<std::vector<std::string>>(functions.status());
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    const auto address = ParsePciAddress(name);
+    const auto id = [&](const char* file) {
+      const Result<std::string> text = functions->Text(name + "/" + file);
+      return text.ok() ? ParsePciId(*text).value_or("") : std::string();
+    };
+    if (address.ok() && FindPciModel(id("vendor"), id("device")) != nullptr)
+      endpoints.insert(*address);
+  }
+}
+
 Status InspectFunctions(const Host& host, v1::NodeSnapshot& out) {
   Scan scan{.host = host,
             .out = out,
@@ -333,7 +353,9 @@ Status InspectFunctions(const Host& host, v1::NodeSnapshot& out) {
             .group_types = {},
             .groups = {}};
   std::map<PciAddress, std::optional<PciPlace>> functions;
-  for (const PciAddress& endpoint : Endpoints(out)) {
+  std::set<PciAddress> endpoints = Endpoints(out);
+  if (out.rdma_devices().empty()) AddIdleCards(host, endpoints);
+  for (const PciAddress& endpoint : endpoints) {
     const auto place = scan.places.Of(endpoint);
     functions[endpoint] = place;
     if (!place) continue;

@@ -96,7 +96,7 @@ void ReadBinding(const Host& host, const Modules& modules, bool amdgpu, v1::Peer
       SetBound(peer, false,
                *has_interface ? "memory_peers does not list amdkfd"
                               : "ib_core has no peer memory interface");
-    else
+    else if (peer.has_nvidia_peermem_loaded())
       SetBound(peer, std::nullopt, "no peer memory module is loaded");
     return;
   }
@@ -185,10 +185,11 @@ void ReadDmaBuf(const Host& host, v1::NodeSnapshot& out) {
 Status InspectPeerMemory(const Host& host, v1::NodeSnapshot& out) {
   const Gaps gaps{.snapshot = out, .inspector = kName, .subject = ""};
   const Modules modules(host);
-  const Result<bool> nvidia_peermem = modules.IsLoaded("nvidia_peermem");
-  if (!nvidia_peermem.ok()) return nvidia_peermem.status();
-  v1::PeerMemory& peer = *out.mutable_peer_memory();
-  peer.set_nvidia_peermem_loaded(*nvidia_peermem);
+  v1::PeerMemory peer;
+  if (const auto loaded = modules.IsLoaded("nvidia_peermem"); loaded.ok())
+    peer.set_nvidia_peermem_loaded(*loaded);
+  else
+    gaps.Add(kModules, loaded.status());
   if (const auto loaded = modules.IsLoaded("nv_peer_mem"); loaded.ok())
     peer.set_nv_peer_mem_loaded(*loaded);
   if (const auto loaded = modules.IsLoaded("nvidia_fs"); loaded.ok())
@@ -202,6 +203,7 @@ Status InspectPeerMemory(const Host& host, v1::NodeSnapshot& out) {
                                   [](const v1::Gpu& gpu) { return gpu.driver() == "amdgpu"; });
   ReadBinding(host, modules, amdgpu, peer);
   ReadGpuDriver(host, modules, gaps, peer);
+  if (peer.ByteSizeLong() > 0) *out.mutable_peer_memory() = std::move(peer);
   ReadDmaBuf(host, out);
   return {};
 }

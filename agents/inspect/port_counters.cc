@@ -19,7 +19,10 @@ void ReadDirectory(const Host& host, const std::string& path, const Gaps& gaps, 
   if (!names.ok()) {
     const bool absent = names.status().code() == Code::kNotFound;
     if (!absent) return gaps.Add(path, names.status());
-    if (expected) gaps.Add(path, {Code::kUnimplemented, "the driver has no port counters"});
+    if (expected)
+      gaps.Add(path, host.captured
+                         ? Status(Code::kNotFound, "not in the captured tree")
+                         : Status(Code::kUnimplemented, "the driver has no port counters"));
     return;
   }
   CounterFailures failures;

@@ -74,7 +74,8 @@ void ReadFunction(const Host& host, const Attributes& files, const Parent& paren
   const Result<Dir> function = OpenFunction(host, files.dir(), parent);
   if (!function.ok()) return files.Gap("device", function.status());
   // A sub-function has its ids one level up.
-  const Result<Dir> above = function->Sub(parent.subfunction ? ".." : ".");
+  const bool within = parent.subfunction && !parent.path.starts_with("sys/");
+  const Result<Dir> above = function->Sub(within ? ".." : ".");
   if (above.ok()) ReadModel(*above, device);
   const Result<std::string> text = above.ok() ? above->Text("numa_node") : above.status();
   const auto node = text.ok() ? ParseInt(*text) : Result<std::int32_t>(text.status());
@@ -113,6 +114,21 @@ void ReadPlace(const Host& host, const Attributes& files, v1::RdmaDevice& device
   ReadDriverVersion(host, device);
 }
 
+// Of a device of which only the link was captured, with its function perhaps.
+void ReadLostPlace(const Host& host, v1::RdmaDevice& device) {
+  const Parent parent = ReadParentOfLostEntry(host, RdmaPath(device));
+  if (parent.driver) device.set_driver(*parent.driver);
+  if (!parent.pci_address) return;
+  device.set_pci_address(*parent.pci_address);
+  const Result<Dir> function = OpenFunction(host, host.root, parent);
+  if (!function.ok()) return;
+  ReadModel(*function, device);
+  if (const auto node = function->Number<std::int32_t>("numa_node"); node.ok() && *node >= 0)
+    device.set_numa_node(*node);
+  if (const PciModel* const model = FindPciModel(device.vendor_id(), device.device_id()))
+    device.set_model(std::string(model->name));
+}
+
 void ReadPorts(const Attributes& files, const host::RdmaDeviceInfo* info, v1::RdmaDevice& device) {
   std::vector<std::uint32_t> numbers = files.Numbers("ports", 1, kPortsMax);
   if (numbers.empty() && info != nullptr)
@@ -133,7 +149,10 @@ void InspectDevice(const Host& host, const std::string& name, const host::RdmaDe
   if (info != nullptr) FromNetlink(*info, device);
   const Gaps gaps{.snapshot = out, .inspector = kName, .subject = name};
   const Result<Attributes> files = Attributes::Open(host, RdmaPath(device), gaps);
-  if (!files.ok()) return gaps.Add(RdmaPath(device), files.status());
+  if (!files.ok()) {
+    ReadLostPlace(host, device);
+    return gaps.Add(RdmaPath(device), LostEntryStatus(host, RdmaPath(device), files.status()));
+  }
   FromSysfs(*files, device);
   ReadPlace(host, *files, device);
   ReadFirmware(*files, device);

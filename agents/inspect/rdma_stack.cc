@@ -23,9 +23,15 @@ bool IsLines(std::string_view bytes) {
                      [](char c) { return c == '\n' || c == '\t' || (c >= ' ' && c <= '~'); });
 }
 
+struct Modules {
+  std::map<std::string, v1::KernelModule> by_name;
+  bool complete = true;  // False: one that is not there may be loaded all the same.
+};
+
 // By proc/modules, and by sys/module what is built into the kernel or in a tree without the former.
-std::map<std::string, v1::KernelModule> ReadModules(const Host& host, const Gaps& gaps) {
-  std::map<std::string, v1::KernelModule> modules;
+Modules ReadModules(const Host& host, const Gaps& gaps) {
+  Modules result;
+  auto& modules = result.by_name;
   Result<std::string> listed = host.root.Whole("proc/modules");
   if (listed.ok() && !IsLines(*listed)) {
     listed = Status(Code::kDataLoss, "expected text");
@@ -40,10 +46,11 @@ std::map<std::string, v1::KernelModule> ReadModules(const Host& host, const Gaps
   }
   const Result<Dir> dir = host.root.Sub("sys/module");
   const Result<std::vector<std::string>> names = dir.ok() ? dir->Names() : dir.status();
-  if (!names.ok() && listed.status().code() == Code::kNotFound) {
+  // There for every kernel with modules: whoever captured it captured all.
+  const bool all = dir.ok() && (!host.captured || dir->Has("kernel"));
+  result.complete = listed.ok() || all;
+  if (!result.complete && listed.status().code() != Code::kDataLoss)
     gaps.Add("proc/modules", listed.status());
-    return modules;
-  }
   for (const std::string& name : names.ok() ? *names : std::vector<std::string>()) {
     if (!ModuleMatters(name) || !IsPlainName(name)) continue;
     v1::KernelModule& module = modules[name];
@@ -67,7 +74,7 @@ std::map<std::string, v1::KernelModule> ReadModules(const Host& host, const Gaps
     if (auto version = SomeText(host, "sys/module/" + name + "/version"))
       module.set_version(*std::move(version));
   }
-  return modules;
+  return result;
 }
 
 // mlx5_core and mlx4_core of the kernel had a version up to 5.6, which said nothing; OFED's is that
@@ -84,7 +91,7 @@ struct Verdict {
 
 // The core of RDMA decides: OFED brings its own. A vendor's driver alone can be out of tree on top
 // of the kernel's core.
-Verdict DecideStack(const std::map<std::string, v1::KernelModule>& modules) {
+Verdict DecideStack(const std::map<std::string, v1::KernelModule>& modules, bool complete) {
   for (const char* name : {"ib_core", "mlx5_core", "mlx5_ib", "mlx4_core"}) {
     const auto found = modules.find(name);
     if (found == modules.end() || !found->second.has_out_of_tree()) continue;
@@ -104,18 +111,22 @@ Verdict DecideStack(const std::map<std::string, v1::KernelModule>& modules) {
     return {v1::RDMA_STACK_OFED, Format("{} has version {}, not one of the kernel's own", name,
                                         found->second.version())};
   }
-  if (!modules.contains("ib_core")) return {std::nullopt, "ib_core is not loaded"};
+  if (!modules.contains("ib_core"))
+    return {std::nullopt,
+            complete ? "ib_core is not loaded" : "the loaded kernel modules are not known"};
   return {std::nullopt, "nothing tells whether ib_core is the kernel's own"};
 }
 
 Status InspectRdmaStack(const Host& host, v1::NodeSnapshot& out) {
   const Gaps gaps{.snapshot = out, .inspector = kName, .subject = ""};
-  const auto modules = ReadModules(host, gaps);
+  const auto [modules, complete] = ReadModules(host, gaps);
   v1::HostFacts& facts = *out.mutable_host();
   for (const auto& [name, module] : modules) *facts.add_modules() = module;
 
-  const Verdict verdict = DecideStack(modules);
+  const Verdict verdict = DecideStack(modules, complete);
   std::string reason = verdict.reason;
+  if (!verdict.stack && complete && !modules.contains("ib_core") && !out.rdma_devices().empty())
+    reason = "there are RDMA devices, but ib_core is not among the modules";
   // Not run: it is a script that prints what it holds, written by OFED's installation.
   const Result<std::string> script = host.root.Whole("usr/bin/ofed_info");
   const std::string installed = script.ok() ? VersionOfOfedInfo(*script) : std::string();

@@ -41,7 +41,19 @@ std::string DevicesText(const v1::NodeSnapshot& snapshot) {
                  OrAbsent(device.pci_address()),
                  NumberIf(device.has_numa_node(), device.numa_node()), OrAbsent(device.node_guid()),
                  OrAbsent(device.node_description())});
-  return section.Text("none");
+  return section.Text(NoneOrUnknown(snapshot, {kRdmaClass}, "none"));
+}
+
+// Every device has ports.
+std::string NoPorts(const v1::NodeSnapshot& snapshot) {
+  return NoneOrUnknown(snapshot, {kRdmaClass},
+                       snapshot.rdma_devices().empty() ? "none" : "not known: no port was read");
+}
+
+std::string NoGids(const v1::NodeSnapshot& snapshot) {
+  for (const v1::Gap& gap : snapshot.gaps())
+    if (gap.inspector() == "gids") return Format("not known: {}: {}", gap.path(), gap.reason());
+  return NoPorts(snapshot);
 }
 
 std::string PortsText(const v1::NodeSnapshot& snapshot) {
@@ -69,7 +81,7 @@ std::string PortsText(const v1::NodeSnapshot& snapshot) {
            RateIf(netdev.has_speed_bps(), netdev.speed_bps())});
     }
   }
-  return section.Text("none");
+  return section.Text(NoPorts(snapshot));
 }
 
 std::string GidsText(const v1::NodeSnapshot& snapshot) {
@@ -80,7 +92,7 @@ std::string GidsText(const v1::NodeSnapshot& snapshot) {
         section.Row({PortName(device, port), Format("{}", gid.index()), gid.gid(),
                      OrAbsent(gid.ipv4()), NameIf(gid.has_type(), gid.type()),
                      OrAbsent(gid.netdev())});
-  return section.Text("none");
+  return section.Text(NoGids(snapshot));
 }
 
 std::string NetdevsText(const v1::NodeSnapshot& snapshot) {
@@ -94,7 +106,7 @@ std::string NetdevsText(const v1::NodeSnapshot& snapshot) {
                  OrAbsent(netdev.driver()), OrAbsent(netdev.firmware()),
                  OrAbsent(netdev.pci_address()),
                  OrAbsent(Join({netdev.addresses().begin(), netdev.addresses().end()}, " "))});
-  return section.Text("none");
+  return section.Text(NoneOrUnknown(snapshot, {kNetClass}, "none"));
 }
 
 std::string GapsText(const v1::NodeSnapshot& snapshot) {

@@ -64,7 +64,7 @@ std::string FunctionsText(const v1::NodeSnapshot& snapshot) {
                  OrAbsent(device.part_number()), OrAbsent(device.serial_number()), LagText(device),
                  Joined(device.character_devices()), OrAbsent(function.reason())});
   }
-  return section.Text("none");
+  return section.Text(NoneOrUnknown(snapshot, {kRdmaClass}, "none"));
 }
 
 std::string StacksText(const v1::NodeSnapshot& snapshot) {

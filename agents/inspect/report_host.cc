@@ -1,7 +1,9 @@
 #include "agents/inspect/report_host.h"
 
+#include <algorithm>
 #include <vector>
 
+#include "agents/inspect/rdma.h"
 #include "agents/inspect/report_table.h"
 #include "proto/timestamps.h"
 
@@ -38,7 +40,8 @@ std::string_view StackName(v1::RdmaStack stack) {
 }
 
 std::string StackText(const v1::HostFacts& host) {
-  std::string text(host.has_rdma_stack() ? StackName(host.rdma_stack()) : kAbsent);
+  if (!host.has_rdma_stack()) return OrAbsent(host.rdma_stack_reason());
+  std::string text(StackName(host.rdma_stack()));
   if (host.has_rdma_stack_version()) text += " " + host.rdma_stack_version();
   if (!host.rdma_stack_reason().empty()) text += Format(" ({})", host.rdma_stack_reason());
   return text;
@@ -86,21 +89,25 @@ std::string HugePagesText(const v1::HostFacts& host) {
   return OrAbsent(Join(sizes, ", "));
 }
 
-std::string ModulesText(const v1::HostFacts& host) {
+std::string ModulesText(const v1::NodeSnapshot& snapshot) {
   Section section("Kernel modules", {"MODULE", "VERSION", "OUT OF TREE", "USED BY"});
-  for (const v1::KernelModule& module : host.modules())
+  for (const v1::KernelModule& module : snapshot.host().modules())
     section.Row({module.name(), OrAbsent(module.version()),
                  !module.has_out_of_tree() ? std::string(kAbsent)
                  : module.out_of_tree()    ? "yes"
                                            : "no",
                  OrAbsent(Join({module.used_by().begin(), module.used_by().end()}, " "))});
-  return section.Text("none of RDMA, NICs or GPUs");
+  return section.Text(
+      NoneOrUnknown(snapshot, {{"rdma_stack", "proc/modules"}}, "none of RDMA, NICs or GPUs"));
 }
 
-std::string SysctlsText(const v1::HostFacts& host) {
+std::string SysctlsText(const v1::NodeSnapshot& snapshot) {
   Section section("Sysctls", {"NAME", "VALUE"});
-  for (const v1::Sysctl& sysctl : host.sysctls()) section.Row({sysctl.name(), sysctl.value()});
-  return section.Text("none were read");
+  for (const v1::Sysctl& sysctl : snapshot.host().sysctls())
+    section.Row({sysctl.name(), sysctl.value()});
+  return section.Text(
+      NoneOrUnknown(snapshot, {{"host_limits", "proc/sys"}, {"host_limits", "proc/sys/net/ipv4"}},
+                    "none were read"));
 }
 
 std::string SharesText(const v1::LldpEts& ets) {
@@ -129,33 +136,40 @@ std::string_view SeverityName(std::uint32_t severity) {
   return severity < std::size(kNames) ? kNames[severity] : kAbsent;
 }
 
+bool HasRoce(const v1::NodeSnapshot& snapshot) {
+  return std::any_of(
+      snapshot.net_interfaces().begin(), snapshot.net_interfaces().end(),
+      [&](const v1::NetInterface& netdev) { return IsNetdevOfRoce(snapshot, netdev.name()); });
+}
+
 }  // namespace
 
 std::string HostText(const v1::NodeSnapshot& snapshot) {
   const v1::HostFacts& host = snapshot.host();
-  Section section("Host", {"PRODUCT", OrAbsent(host.product())});
-  section.Row({"VIRTUALIZATION", OrAbsent(host.virtualization())});
-  section.Row({"DISTRIBUTION", OrAbsent(host.distribution())});
-  section.Row({"KERNEL", OrAbsent(host.kernel_version())});
-  section.Row({"COMMAND LINE", OrAbsent(host.kernel_command_line())});
-  section.Row({"RDMA STACK", StackText(host)});
-  section.Row({"RDMA NETNS MODE", NetnsText(host)});
   constexpr double kGib = 1U << 30;
-  section.Row({"MEMORY", host.has_memory_bytes()
-                             ? Format("{:.1f} GiB", static_cast<double>(host.memory_bytes()) / kGib)
-                             : std::string(kAbsent)});
-  section.Row({"NUMA NODES", NumberIf(host.has_numa_nodes(), host.numa_nodes())});
-  section.Row({"HUGEPAGES", HugePagesText(host)});
-  section.Row({"IOMMU", IommuText(host)});
-  section.Row({"MEMLOCK, AGENT", LimitText(host.has_agent_memlock(), host.agent_memlock())});
-  section.Row(
-      {"MEMLOCK, USERS", LimitText(host.has_default_user_memlock(), host.default_user_memlock())});
-  section.Row({"MEMLOCK, SERVICES",
-               LimitText(host.has_default_service_memlock(), host.default_service_memlock())});
-  section.Row({"CGROUP RDMA", OrAbsent(host.rdma_cgroup_limits())});
-  section.Row({"CGROUP DEVICES", OrAbsent(host.device_cgroup())});
-  section.Row({"CLOCK", ClockText(snapshot)});
-  return section.Text("") + ModulesText(host) + SysctlsText(host);
+  std::vector<std::vector<std::string>> rows = {
+      {"PRODUCT", OrAbsent(host.product())},
+      {"VIRTUALIZATION", OrAbsent(host.virtualization())},
+      {"DISTRIBUTION", OrAbsent(host.distribution())},
+      {"KERNEL", OrAbsent(host.kernel_version())},
+      {"COMMAND LINE", OrAbsent(host.kernel_command_line())},
+      {"RDMA STACK", StackText(host)},
+      {"RDMA NETNS MODE", NetnsText(host)},
+      {"MEMORY", host.has_memory_bytes()
+                     ? Format("{:.1f} GiB", static_cast<double>(host.memory_bytes()) / kGib)
+                     : std::string(kAbsent)},
+      {"NUMA NODES", NumberIf(host.has_numa_nodes(), host.numa_nodes())},
+      {"HUGEPAGES", HugePagesText(host)},
+      {"IOMMU", IommuText(host)},
+      {"MEMLOCK, AGENT", LimitText(host.has_agent_memlock(), host.agent_memlock())},
+      {"MEMLOCK, USERS", LimitText(host.has_default_user_memlock(), host.default_user_memlock())},
+      {"MEMLOCK, SERVICES",
+       LimitText(host.has_default_service_memlock(), host.default_service_memlock())},
+      {"CGROUP RDMA", OrAbsent(host.rdma_cgroup_limits())},
+      {"CGROUP DEVICES", OrAbsent(host.device_cgroup())},
+      {"CLOCK", ClockText(snapshot)}};
+  return KnownRows("Host", std::move(rows), "not known: see the gaps") + ModulesText(snapshot) +
+         SysctlsText(snapshot);
 }
 
 std::string LldpText(const v1::NodeSnapshot& snapshot) {
@@ -172,7 +186,10 @@ std::string LldpText(const v1::NodeSnapshot& snapshot) {
          neighbor.has_ets_configuration() ? SharesText(neighbor.ets_configuration())
                                           : std::string(kAbsent),
          RocePriority(neighbor), ToString(neighbor.heard_at())});
-  return section.Text("none heard (they speak every 30 s: --lldp-wait 35)");
+  return section.Text(NoneOrUnknown(snapshot, {{"lldp", ""}, kRdmaClass, kNetClass},
+                                    HasRoce(snapshot)
+                                        ? "none heard (they speak every 30 s: --lldp-wait 35)"
+                                        : "not listened for: no netdev of RDMA over Ethernet"));
 }
 
 std::string KernelLogText(const v1::NodeSnapshot& snapshot) {
@@ -180,7 +197,8 @@ std::string KernelLogText(const v1::NodeSnapshot& snapshot) {
   for (const v1::KernelLogLine& line : snapshot.kernel_log())
     section.Row({ToString(line.last_at()), Format("{}", line.count()), line.category(),
                  std::string(SeverityName(line.severity())), line.text()});
-  return section.Text("nothing of RDMA, NICs, GPUs, PCIe or IOMMU");
+  return section.Text(
+      NoneOrUnknown(snapshot, {{"kernel_log", ""}}, "nothing of RDMA, NICs, GPUs, PCIe or IOMMU"));
 }
 
 }  // namespace fabric::inspect

@@ -140,13 +140,16 @@ std::string TrafficClassText(const v1::RoceDefaults& defaults) {
 
 // Why there is no line: a job may see ports without their netdevs.
 std::string Nothing(const v1::NodeSnapshot& snapshot) {
-  const auto is_roce = [](const v1::RdmaDevice& device) {
-    return device.protocol() == v1::PROTOCOL_ROCE;
-  };
-  const auto& devices = snapshot.rdma_devices();
-  const bool elsewhere = snapshot.has_job() && std::any_of(devices.begin(), devices.end(), is_roce);
-  return elsewhere ? "the netdevs of RDMA over Ethernet are in another network namespace"
-                   : "no RDMA over Ethernet";
+  for (const v1::RdmaDevice& device : snapshot.rdma_devices()) {
+    if (snapshot.has_job() && device.protocol() == v1::PROTOCOL_ROCE)
+      return "the netdevs of RDMA over Ethernet are in another network namespace";
+    if (device.driver() == "efa") continue;  // Not RoCE, and without netdevs of its own.
+    if (device.ports().empty()) return Format("not known: no port of {} was read", device.name());
+    for (const v1::Port& port : device.ports())
+      if (port.link_layer() != v1::LINK_LAYER_INFINIBAND)
+        return Format("not known: no netdev of {} was read", PortName(device, port));
+  }
+  return NoneOrUnknown(snapshot, {kRdmaClass}, "no RDMA over Ethernet");
 }
 
 std::string SettingsText(const std::vector<Line>& lines, const std::string& nothing) {

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "agents/inspect/pci_models.h"
 #include "agents/inspect/report_table.h"
 #include "base/text.h"
 
@@ -29,7 +30,7 @@ std::string GpusText(const v1::NodeSnapshot& snapshot) {
                  gpu.has_nvlinks() ? Format("{}/{}", gpu.nvlinks_active(), gpu.nvlinks())
                                    : std::string(kAbsent),
                  OrAbsent(gpu.uuid())});
-  return section.Text("none");
+  return section.Text(NoneOrUnknown(snapshot, {kPciDevices}, "none"));
 }
 
 std::string DistanceText(const v1::GpuNicPath& path) {
@@ -75,7 +76,9 @@ std::string MatrixText(const v1::NodeSnapshot& snapshot) {
   for (const v1::RdmaDevice& device : snapshot.rdma_devices())
     if (device.has_pci_address()) header.push_back(device.name());
   Section section("GPU to NIC", header);
-  if (snapshot.gpu_nic_paths().empty()) return section.Text("no pair of a GPU and an RDMA device");
+  if (snapshot.gpu_nic_paths().empty())
+    return section.Text(
+        NoneOrUnknown(snapshot, {kPciDevices, kRdmaClass}, "no pair of a GPU and an RDMA device"));
   std::map<std::pair<std::string, std::string>, std::string> cells;
   for (const v1::GpuNicPath& path : snapshot.gpu_nic_paths())
     cells[{path.gpu(), path.device()}] = DistanceText(path) + (RedirectMatters(path) ? "*" : "");
@@ -158,7 +161,9 @@ std::string FunctionsText(const v1::NodeSnapshot& snapshot) {
     // Of bridges, and of what could not be read, only what is worth a look.
     if (name.empty() && notes.empty() && (IsBridge(function) || !function.has_class_code()))
       continue;
-    section.Row({function.address(), IsBridge(function) ? "bridge" : OrAbsent(name),
+    const PciModel* const model = FindPciModel(function.vendor_id(), function.device_id());
+    const std::string card = name.empty() && model != nullptr ? std::string(model->name) : name;
+    section.Row({function.address(), IsBridge(function) ? "bridge" : OrAbsent(card),
                  LinkText(function.has_link(), function.link()),
                  LinkText(function.has_link_max(), function.link_max()),
                  LinkText(function.has_slot_max(), function.slot_max()),
@@ -170,7 +175,7 @@ std::string FunctionsText(const v1::NodeSnapshot& snapshot) {
                      : SwitchText(function.has_ats_enabled(), function.ats_enabled()),
                  OrAbsent(function.iommu_type()), ErrorsText(function), OrAbsent(notes)});
   }
-  return section.Text("none of interest");
+  return section.Text(NoneOrUnknown(snapshot, {kPciDevices, kRdmaClass}, "none of interest"));
 }
 
 std::string DriverText(const v1::GpuDriver& driver) {
@@ -190,21 +195,20 @@ std::string PeerMemoryText(const v1::NodeSnapshot& snapshot) {
     return std::string(!there ? kAbsent : value ? "loaded" : "not loaded");
   };
   const v1::PeerMemory& peer = snapshot.peer_memory();
-  Section section("GPUDirect", {"NVIDIA_PEERMEM", loaded(peer.has_nvidia_peermem_loaded(),
-                                                         peer.nvidia_peermem_loaded())});
-  section.Row({"NV_PEER_MEM", loaded(peer.has_nv_peer_mem_loaded(), peer.nv_peer_mem_loaded())});
-  section.Row({"VERSION", OrAbsent(peer.version())});
-  section.Row({"CLIENTS", OrAbsent(Join({peer.clients().begin(), peer.clients().end()}, " "))});
-  if (snapshot.has_peer_memory())
-    section.Row({"BOUND TO IB_CORE",
-                 YesNo(peer.has_bound_to_ib_core(), peer.bound_to_ib_core(), peer.bound_reason())});
-  if (peer.has_dma_buf())
-    section.Row({"DMA-BUF", YesNo(peer.dma_buf().has_possible(), peer.dma_buf().possible(),
-                                  peer.dma_buf().reason())});
-  if (peer.has_gpu_driver()) section.Row({"GPU DRIVER", DriverText(peer.gpu_driver())});
-  section.Row({"NVIDIA_FS", loaded(peer.has_nvidia_fs_loaded(), peer.nvidia_fs_loaded())});
-  section.Row({"GDRDRV", loaded(peer.has_gdrdrv_loaded(), peer.gdrdrv_loaded())});
-  return section.Text("");
+  std::vector<std::vector<std::string>> rows = {
+      {"NVIDIA_PEERMEM", loaded(peer.has_nvidia_peermem_loaded(), peer.nvidia_peermem_loaded())},
+      {"NV_PEER_MEM", loaded(peer.has_nv_peer_mem_loaded(), peer.nv_peer_mem_loaded())},
+      {"VERSION", OrAbsent(peer.version())},
+      {"CLIENTS", OrAbsent(Join({peer.clients().begin(), peer.clients().end()}, " "))},
+      {"BOUND TO IB_CORE",
+       YesNo(peer.has_bound_to_ib_core(), peer.bound_to_ib_core(), peer.bound_reason())},
+      {"DMA-BUF",
+       YesNo(peer.dma_buf().has_possible(), peer.dma_buf().possible(), peer.dma_buf().reason())},
+      {"GPU DRIVER", DriverText(peer.gpu_driver())},
+      {"NVIDIA_FS", loaded(peer.has_nvidia_fs_loaded(), peer.nvidia_fs_loaded())},
+      {"GDRDRV", loaded(peer.has_gdrdrv_loaded(), peer.gdrdrv_loaded())}};
+  return KnownRows("GPUDirect", std::move(rows),
+                   NoneOrUnknown(snapshot, {{"peer_memory", ""}}, "none"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,11 +40,33 @@ class Section {
 
   // With a blank line behind it. `empty` is the line printed where there are no rows.
   std::string Text(std::string_view empty) const;
+  std::string Aligned() const;  // The header is a row like the others.
 
  private:
   std::string title_;
   std::vector<std::vector<std::string>> rows_;
 };
+
+// A section of names and values, without the rows whose value is "-"; `empty` is printed where that
+// leaves none.
+std::string KnownRows(std::string title, std::vector<std::vector<std::string>> rows,
+                      std::string_view empty);
+
+// What an empty section would have been filled from: an inspector, and where it looked; with an
+// empty path, anywhere.
+struct Source {
+  std::string_view inspector;
+  std::string_view path;
+};
+
+// What to print where there are no rows: `none`, or why it is not known. A section is never empty
+// just because nothing could be read.
+std::string NoneOrUnknown(const v1::NodeSnapshot& snapshot, std::initializer_list<Source> sources,
+                          std::string_view none);
+
+inline constexpr Source kRdmaClass{.inspector = "rdma_devices", .path = "sys/class/infiniband"};
+inline constexpr Source kNetClass{.inspector = "net_interfaces", .path = "sys/class/net"};
+inline constexpr Source kPciDevices{.inspector = "gpus", .path = "sys/bus/pci/devices"};
 
 // Null when the snapshot has no such netdev.
 const v1::NetInterface* FindNetdev(const v1::NodeSnapshot& snapshot, const std::string& name);

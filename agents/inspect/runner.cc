@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "agents/inspect/fold_gaps.h"
 #include "base/ids.h"
 #include "base/text.h"
 #include "proto/timestamps.h"
@@ -155,6 +156,7 @@ v1::NodeSnapshot Inspect(const Host& host, const InspectOptions& options) {
         AddFailure(snapshot, *inspector, host, status);
     }
   }
+  FoldGaps(host, snapshot);
   Sort(snapshot);
   return snapshot;
 }

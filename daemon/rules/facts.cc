@@ -4,17 +4,15 @@
 #include <utility>
 
 #include "base/text.h"
+#include "proto/gaps.h"
 
 namespace fabric::rules {
 namespace {
 
-// ": the driver has no DCB", or nothing when no gap tells. A gap of the whole node, "verbs
-// query_port", stands for all its ports.
+// ": the driver has no DCB", or nothing when no gap tells.
 std::string Reason(const v1::NodeSnapshot& snapshot, std::string_view source) {
   for (const v1::Gap& gap : snapshot.gaps())
-    if (gap.path() == source ||
-        (gap.subject().empty() && !gap.path().empty() && source.starts_with(gap.path() + " ")))
-      return ": " + gap.reason();
+    if (Covers(gap, source)) return ": " + gap.reason();
   return {};
 }
 

@@ -14,7 +14,7 @@ bool IsNvidia(const v1::Gpu& gpu) {
 
 std::string Reason(const v1::NodeSnapshot& snapshot) {
   for (const v1::Gap& gap : snapshot.gaps())
-    if (gap.inspector() == "peer_memory") return ": " + gap.reason();
+    if (gap.inspector() == "peer_memory") return Format(": {}: {}", gap.path(), gap.reason());
   return {};
 }
 

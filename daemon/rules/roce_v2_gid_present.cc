@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/rule.h"
+#include "proto/gaps.h"
 
 namespace fabric::rules {
 namespace {
@@ -37,7 +38,7 @@ std::optional<std::string> UnreadPart(const PortView& port) {
       return PortFile(port, Format("gid_attrs/types/{}", gid.index()));
   const std::string table = PortFile(port, "gids");
   for (const v1::Gap& gap : port.node->snapshot.gaps())
-    if (gap.path().starts_with(table)) return gap.path();
+    if (Touches(gap, table)) return gap.path().starts_with(table) ? gap.path() : table;
   return {};
 }
 

@@ -22,6 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const auto& link : *links)
       Check(fabric::host::IsText(link.netdev_name.value_or("")), "a netdev's name is text");
   }
+  (void)fabric::host::ParseRdmaSystem(datagram).ok();
   if (const auto counters = fabric::host::ParseRdmaCounters(datagram); counters.ok()) {
     for (const auto& counter : *counters)
       Check(!counter.name.empty() && fabric::host::IsText(counter.name), "a counter has a name");

@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 
 #include "agents/inspect/parse_net.h"
+#include "agents/inspect/report.h"
 #include "tests/unit/inspect/small_node.h"
 
 namespace fabric::inspect {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 const std::string kDevice = kCard + "/infiniband/mlx5_0";
@@ -41,6 +43,68 @@ TEST(Captures, LinkToTheFunctionThatWasLost) {
   SmallNode node;
   node.Remove(kDevice + "/device");
   ExpectWhole(node.Inspected());
+}
+
+TEST(Captures, WithoutClassDirectories) {
+  SmallNode node;
+  node.Remove("sys/class/infiniband").Remove("sys/class/net");
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  ExpectWhole(snapshot);
+  EXPECT_EQ(snapshot.net_interfaces(0).mtu_bytes(), 4200u);
+}
+
+TEST(Captures, LinksOfClassesTellThePlaceOfWhatWasNotCaptured) {
+  SmallNode node;
+  node.Remove("sys/devices").File("sys/bus/pci/devices/readme", "");
+  node.tree.Link("sys/class/net/lo", "../../devices/virtual/net/lo");
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  EXPECT_EQ(snapshot.rdma_devices(0).pci_address(), "0000:3b:00.0");
+  EXPECT_EQ(snapshot.rdma_devices(0).function().kind(), v1::FUNCTION_KIND_PHYSICAL);
+  ASSERT_EQ(snapshot.net_interfaces_size(), 1) << "nobody misses lo";
+  EXPECT_EQ(snapshot.net_interfaces(0).pci_address(), "0000:3b:00.0");
+  EXPECT_THAT(GapsOf(snapshot, "rdma_devices"),
+              ElementsAre("mlx5_0 sys/class/infiniband/mlx5_0: NOT_FOUND a link into what was not "
+                          "captured"));
+}
+
+TEST(Captures, FoldersInPlaceOfLinksToAnAuxiliaryDevice) {
+  SmallNode node;
+  const std::string function = "sys/bus/pci/devices/0000:3b:00.0";
+  const std::string copy = "sys/class/infiniband/mlx5_4";
+  node.tree.Link(function + "/mlx5_core.sf.4/infiniband/mlx5_4/unused", "x");
+  node.File(copy + "/device/sfnum", "88\n").File(copy + "/fw_ver", "22.41.1000\n");
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  ASSERT_EQ(snapshot.rdma_devices_size(), 2);
+  const v1::RdmaDevice& device = snapshot.rdma_devices(1);
+  EXPECT_EQ(device.pci_address(), "0000:3b:00.0");
+  EXPECT_EQ(device.numa_node(), 1);
+  EXPECT_EQ(device.function().kind(), v1::FUNCTION_KIND_SUBFUNCTION);
+}
+
+TEST(Captures, AFolderInPlaceOfTheLinkToThePhysicalFunction) {
+  SmallNode node;
+  node.File(kCard + "/physfn/uevent", "DRIVER=mlx5_core\nPCI_SLOT_NAME=0000:3b:00.1\n");
+  EXPECT_EQ(node.Inspected().rdma_devices(0).function().reason(),
+            "virtual function of 0000:3b:00.1");
+}
+
+TEST(Captures, AFolderInPlaceOfTheLinkToTheIommuGroup) {
+  SmallNode node;
+  node.File(kCard + "/iommu_group/type", "identity\n");
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  EXPECT_EQ(snapshot.pci_functions(0).iommu_type(), "identity");
+  EXPECT_FALSE(snapshot.pci_functions(0).has_iommu_group());
+}
+
+TEST(Captures, OfPciAloneShowCardsThatCouldHaveRdmaDevices) {
+  SmallNode node;
+  node.Remove("sys/class").Remove(kCard + "/infiniband").Remove(kCard + "/net");
+  node.File(kCard + "/device", "0x1021\n").File(kCard + "/current_link_width", "8\n");
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  ASSERT_EQ(snapshot.pci_functions_size(), 1);
+  EXPECT_EQ(snapshot.pci_functions(0).address(), "0000:3b:00.0");
+  EXPECT_EQ(snapshot.pci_functions(0).link().width(), 8u);
+  EXPECT_THAT(Report(snapshot), HasSubstr("0000:3b:00.0  ConnectX-7"));
 }
 
 TEST(Captures, PlaceholdersAreNoValues) {

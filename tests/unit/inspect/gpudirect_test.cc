@@ -61,6 +61,17 @@ TEST(Gpus, AreFoundByVendorAndClass) {
   EXPECT_THAT(GapsOf(snapshot, "gpus"), IsEmpty());
 }
 
+TEST(Gpus, AnAmdChipForTheConsoleIsNone) {
+  SmallNode node;
+  AddFunction(node, "0000:01:03.0", "0x1002", "0x030000");
+  AddFunction(node, "0000:c3:00.0", "0x1002", "0x030000");
+  node.tree.Link("sys/bus/pci/devices/0000:01:03.0/driver", "../../../drivers/radeon");
+  node.tree.Link("sys/bus/pci/devices/0000:c3:00.0/driver", "../../../drivers/amdgpu");
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  ASSERT_EQ(snapshot.gpus_size(), 1);
+  EXPECT_EQ(snapshot.gpus(0).pci_address(), "0000:c3:00.0");
+}
+
 TEST(Gpus, AVirtualFunctionCountsOnlyWhereItsPhysicalOneIsOutOfSight) {
   SmallNode node;
   AddNvidia(node);

@@ -117,7 +117,7 @@ TEST_F(JobViewTest, TheDeviceListOfVersionOneDecides) {
 }
 
 TEST_F(JobViewTest, AGidOfANetdevElsewhereIsOfNoUse) {
-  node_.Remove("sys/class/net");
+  node_.Remove("sys/class/net").Remove(kNetdev);
   EXPECT_THAT(See().job().usable_rdma_devices(), IsEmpty());
 }
 

@@ -79,7 +79,7 @@ TEST(NetInterfaces, EthtoolKnowsDriverAndFirmware) {
 
 TEST(Runner, AnInspectorThatFailsBecomesAGapOfItsName) {
   SmallNode node;
-  node.Remove("sys/class/net");
+  node.Remove("sys/class/net").Remove(kNetdev);
   const v1::NodeSnapshot snapshot = node.Inspected();
   EXPECT_THAT(GapsOf(snapshot, "net_interfaces"),
               ElementsAre(" sys/class/net: NOT_FOUND No such file or directory"));

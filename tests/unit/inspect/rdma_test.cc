@@ -56,7 +56,7 @@ TEST(RdmaDevices, SoftwareDeviceHasAParentFileInsteadOfALink) {
 
 TEST(RdmaDevices, NoRdmaAtAllIsNoGap) {
   SmallNode node;
-  node.Remove("sys/class/infiniband");
+  node.Remove("sys/class/infiniband").Remove(kCard + "/infiniband");
   const v1::NodeSnapshot snapshot = node.Inspected();
   EXPECT_EQ(snapshot.rdma_devices_size(), 0);
   EXPECT_THAT(GapsOf(snapshot, "rdma_devices"), IsEmpty());

@@ -1,0 +1,153 @@
+#include "agents/inspect/fold_gaps.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "base/text.h"
+
+namespace fabric::inspect {
+namespace {
+
+constexpr std::size_t kFoldMin = 3;
+constexpr std::size_t kNamesMax = 16;
+
+std::string Listed(const std::vector<std::string>& names) {
+  const std::size_t shown = std::min(names.size(), kNamesMax);
+  std::string text = Join({names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown)}, " ");
+  if (names.size() > shown) text += Format(" and {} more", names.size() - shown);
+  return text;
+}
+
+// The first folder on the way to `path` that is not there; empty when all are.
+class MissingFolders {
+ public:
+  explicit MissingFolders(const Host& host) : host_(host) {}
+
+  std::string Of(const std::string& path) {
+    for (std::size_t end = path.find('/'); end != std::string::npos; end = path.find('/', end + 1))
+      if (const std::string folder = path.substr(0, end); !IsThere(folder)) return folder;
+    return {};
+  }
+
+ private:
+  bool IsThere(const std::string& folder) {
+    const auto [known, first] = there_.try_emplace(folder, false);
+    if (first) known->second = host_.root.Has(folder) || host_.root.Sub(folder).ok();
+    return known->second;
+  }
+
+  const Host& host_;
+  std::map<std::string, bool> there_;
+};
+
+// `path` with "*" for the names in `subject`, "mlx5_0/1", each once.
+std::string Pattern(std::string path, std::string_view subject) {
+  std::size_t from = 0;
+  for (const std::string_view name : Split(subject, '/')) {
+    for (std::size_t at = path.find(name, from); at != std::string::npos;
+         at = path.find(name, at + 1)) {
+      const std::size_t end = at + name.size();
+      const bool whole = (at == 0 || path[at - 1] == '/' || path[at - 1] == ' ') &&
+                         (end == path.size() || path[end] == '/' || path[end] == ' ');
+      if (!whole || name.empty()) continue;
+      path.replace(at, name.size(), "*");
+      from = at + 1;
+      break;
+    }
+  }
+  return path;
+}
+
+using Key = std::tuple<std::string, int, std::string, std::string>;
+
+// Groups by what `key_of` says, without those of which it says nothing; `fold` makes one of each
+// group that is large enough, and of the others nothing.
+template <class KeyOf, class Fold>
+void FoldBy(v1::NodeSnapshot& snapshot, KeyOf key_of, Fold fold) {
+  std::map<Key, std::vector<v1::Gap*>> groups;
+  for (v1::Gap& gap : *snapshot.mutable_gaps())
+    if (gap.code() != v1::GAP_CODE_DEADLINE_EXCEEDED)
+      if (const Key key = key_of(gap); !std::get<2>(key).empty()) groups[key].push_back(&gap);
+  for (auto& [key, gaps] : groups) {
+    if (gaps.size() < kFoldMin) continue;
+    fold(std::get<2>(key), gaps);
+    for (std::size_t i = 1; i < gaps.size(); ++i) gaps[i]->set_code(v1::GAP_CODE_UNSPECIFIED);
+  }
+  const auto gone = [](const v1::Gap& gap) { return gap.code() == v1::GAP_CODE_UNSPECIFIED; };
+  auto& all = *snapshot.mutable_gaps();
+  all.erase(std::remove_if(all.begin(), all.end(), gone), all.end());
+}
+
+void FoldFolder(const std::string& folder, const std::vector<v1::Gap*>& gaps) {
+  std::vector<std::string> names;
+  for (const v1::Gap* gap : gaps) names.push_back(gap->path().substr(folder.size() + 1));
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  v1::Gap& first = *gaps.front();
+  first.clear_subject();
+  first.set_path(folder);
+  first.set_reason("not in the captured tree, and so without " + Listed(names));
+}
+
+// "gids/*" of the slot "gids/3", and the folder of a file that is closed to us, since it is most
+// likely the folder that is; empty for others.
+std::string WholeFolder(const v1::Gap& gap) {
+  const std::size_t slash = gap.path().find_last_of('/');
+  if (slash == std::string::npos) return {};
+  const std::string folder = gap.path().substr(0, slash);
+  if (gap.code() == v1::GAP_CODE_PERMISSION_DENIED) return folder;
+  const std::string_view name = std::string_view(gap.path()).substr(slash + 1);
+  return ParseNumber<std::uint32_t>(name).ok() ? folder + "/*" : std::string();
+}
+
+void FoldFiles(const std::string& folder, const std::vector<v1::Gap*>& gaps) {
+  std::vector<std::string> names;
+  for (const v1::Gap* gap : gaps)
+    names.push_back(gap->path().substr(gap->path().find_last_of('/') + 1));
+  v1::Gap& first = *gaps.front();
+  first.set_path(folder);
+  first.set_reason(Format("{} ({})", first.reason(), Listed(names)));
+}
+
+void FoldSubjects(const std::string& pattern, const std::vector<v1::Gap*>& gaps) {
+  std::vector<std::string> names;
+  for (const v1::Gap* gap : gaps) names.push_back(gap->subject());
+  std::sort(names.begin(), names.end());
+  v1::Gap& first = *gaps.front();
+  first.clear_subject();
+  first.set_path(pattern);
+  first.set_reason(Format("{} ({})", first.reason(), Listed(names)));
+}
+
+}  // namespace
+
+void FoldGaps(const Host& host, v1::NodeSnapshot& snapshot) {
+  if (host.captured) {
+    MissingFolders missing(host);
+    FoldBy(
+        snapshot,
+        [&](const v1::Gap& gap) {
+          const bool file = gap.code() == v1::GAP_CODE_NOT_FOUND && gap.subject().empty();
+          return Key{gap.inspector(), gap.code(), file ? missing.Of(gap.path()) : "", ""};
+        },
+        FoldFolder);
+  }
+  FoldBy(
+      snapshot,
+      [](const v1::Gap& gap) {
+        return Key{gap.inspector(), gap.code(), WholeFolder(gap), gap.subject() + gap.reason()};
+      },
+      FoldFiles);
+  FoldBy(
+      snapshot,
+      [](const v1::Gap& gap) {
+        const bool folds = !gap.subject().empty() && !gap.path().empty();
+        return Key{gap.inspector(), gap.code(), folds ? Pattern(gap.path(), gap.subject()) : "",
+                   gap.reason()};
+      },
+      FoldSubjects);
+}
+
+}  // namespace fabric::inspect
