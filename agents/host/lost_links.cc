@@ -25,7 +25,8 @@ constexpr std::size_t kFoldersMax = 1 << 14;  // Links of a copy may run in circ
 
 std::vector<std::string> List(int root, const std::string& path) {
   std::vector<std::string> names;
-  Result<Fd> fd = OpenInRoot(root, path, O_RDONLY | O_DIRECTORY, path);
+  int error = 0;
+  Result<Fd> fd = OpenInRoot(root, path, O_RDONLY | O_DIRECTORY, path, error);
   if (!fd.ok()) return names;
   const std::unique_ptr<DIR, int (*)(DIR*)> listing(::fdopendir(fd->get()), ::closedir);
   if (listing == nullptr) return names;
@@ -36,7 +37,8 @@ std::vector<std::string> List(int root, const std::string& path) {
 }
 
 bool Leads(int root, const std::string& path) {
-  return OpenInRoot(root, path, O_PATH, path).ok();
+  int error = 0;
+  return OpenInRoot(root, path, O_PATH, path, error).ok();
 }
 
 // Folders of functions below sys/devices, whatever bridges are between.
@@ -117,6 +119,13 @@ std::string FindInClass(int root, const std::string& entry) {
 }
 
 }  // namespace
+
+bool MayHaveLostEntries(std::string_view directory) {
+  return Format("{}/", kFunctions).starts_with(directory) ||
+         std::any_of(std::begin(kClasses), std::end(kClasses), [&](std::string_view name) {
+           return Format("{}/{}/", kClass, name).starts_with(directory);
+         });
+}
 
 std::string FindLostEntry(int root, const std::string& directory, const std::string& name) {
   const std::string path = directory + name;

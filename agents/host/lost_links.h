@@ -12,6 +12,9 @@
 
 namespace fabric::host {
 
+// Whether the others below can have anything for names in `directory`, "sys/class/net/".
+bool MayHaveLostEntries(std::string_view directory);
+
 // For `name` in the open directory `directory` ("" or "sys/class/net/"), together a path in or
 // below sys/class/C/NAME or sys/bus/pci/devices/ADDRESS whose entry leads nowhere: the path with
 // the place of the device instead. Empty for other paths, and when it is nowhere.

@@ -105,28 +105,34 @@ std::string Dir::Path(const std::string& name) const {
 }
 
 Result<Fd> Dir::OpenAt(const std::string& name, int flags) const {
+  int error = 0;
+  return OpenAt(name, flags, error);
+}
+
+Result<Fd> Dir::OpenAt(const std::string& name, int flags, int& error) const {
   RETURN_IF_ERROR(CheckName(name, path_));
-  if (captured()) {
-    Result<Fd> fd = OpenInRoot(root_.get(), below_root_ + name, flags, Path(name));
-    if (fd.ok() || fd.status().code() != Code::kNotFound) return fd;
-    const std::string place = FindLostEntry(root_.get(), below_root_, name);
-    return place.empty() ? std::move(fd) : OpenInRoot(root_.get(), place, flags, Path(name));
+  if (!captured()) {
+    Fd fd(::openat(fd_.get(), name.c_str(), flags | O_CLOEXEC));
+    error = fd.get() < 0 ? errno : 0;
+    if (error != 0) return FileError(error, Path(name));
+    return fd;
   }
-  Fd fd(::openat(fd_.get(), name.c_str(), flags | O_CLOEXEC));
-  if (fd.get() < 0) return FileError(errno, Path(name));
-  return fd;
+  if (!below_root_.empty() && !MayHaveLostEntries(below_root_)) {
+    Fd fd = OpenBeneath(fd_.get(), name, flags, error);
+    if (error == 0) return fd;
+    if (error == ENOENT) return FileError(error, Path(name));
+  }
+  Result<Fd> fd = OpenInRoot(root_.get(), below_root_ + name, flags, Path(name), error);
+  if (error != ENOENT) return fd;
+  const std::string place = FindLostEntry(root_.get(), below_root_, name);
+  return place.empty() ? std::move(fd) : OpenInRoot(root_.get(), place, flags, Path(name), error);
 }
 
 Result<Fd> Dir::OpenFile(const std::string& name) const {
-  Result<Fd> fd = OpenAt(name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-  if (!fd.ok()) {
-    // A socket, or a device without driver, cannot be opened and looks like a missing file.
-    if (fd.status().code() != Code::kNotFound) return fd;
-    const Result<Fd> there = OpenAt(name, O_PATH);
-    if (!there.ok() || IsRegular(there->get())) return fd;
-  } else if (IsRegular(fd->get())) {
-    return fd;
-  }
+  int error = 0;
+  Result<Fd> fd = OpenAt(name, O_RDONLY | O_NONBLOCK | O_NOCTTY, error);
+  // ENXIO, ENODEV: a socket, or a device without driver.
+  if (fd.ok() ? IsRegular(fd->get()) : error != ENXIO && error != ENODEV) return fd;
   return Status(Code::kInvalidArgument, Path(name) + ": expected a regular file");
 }
 
@@ -143,11 +149,12 @@ Result<Dir> Dir::Sub(const std::string& name) const {
 Result<Dir> Dir::SubOfCapture(const std::string& name) const {
   RETURN_IF_ERROR(CheckName(name, path_));
   std::string below = below_root_ + name;
-  Result<Fd> fd = OpenInRoot(root_.get(), below, O_PATH | O_DIRECTORY, Path(name));
-  if (!fd.ok() && fd.status().code() == Code::kNotFound) {
+  int error = 0;
+  Result<Fd> fd = OpenInRoot(root_.get(), below, O_PATH | O_DIRECTORY, Path(name), error);
+  if (error == ENOENT) {
     if (std::string place = FindLostEntry(root_.get(), below_root_, name); !place.empty()) {
       below = std::move(place);
-      fd = OpenInRoot(root_.get(), below, O_PATH | O_DIRECTORY, Path(name));
+      fd = OpenInRoot(root_.get(), below, O_PATH | O_DIRECTORY, Path(name), error);
     } else if (!LostEntries(root_.get(), below).empty()) {
       fd = Fd(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0));
     }
@@ -285,6 +292,17 @@ Result<FileInfo> Dir::Info(const std::string& name) const {
                   .inode = what.st_ino,
                   .device_major = major(what.st_rdev),
                   .device_minor = minor(what.st_rdev)};
+}
+
+std::optional<DirStamp> Dir::StampOf(const std::string& name) const {
+  struct stat what {};
+  if (!CheckName(name, path_).ok() || ::fstatat(fd_.get(), name.c_str(), &what, 0) != 0 ||
+      !S_ISDIR(what.st_mode))
+    return std::nullopt;
+  return DirStamp{.device = what.st_dev,
+                  .inode = what.st_ino,
+                  .modified_s = what.st_mtim.tv_sec,
+                  .modified_ns = what.st_mtim.tv_nsec};
 }
 
 bool Dir::Has(const std::string& name) const {
