@@ -1,0 +1,29 @@
+// Where one machine is judged alone, its equal cards are compared with each other. In a fleet this
+// says nothing: there the ports of a rail are compared.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <vector>
+
+#include "daemon/rules/agreement.h"
+#include "daemon/rules/camps.h"
+#include "fabric/v1/finding.pb.h"
+
+namespace fabric::rules {
+
+class Verdicts;
+
+struct Sibling {
+  std::string_view what;  // "netdev MTU"
+  PortValue value = nullptr;
+  std::string (*show)(const Value&) = nullptr;
+  std::string (*source)(const fleet::PortView&) = nullptr;
+  std::vector<v1::Remedy> (*remedies)(const fleet::PortView&, std::uint64_t expected) = nullptr;
+};
+
+// Cards with one board id; three fourths of at least four must agree before one is called wrong.
+void JudgeSiblings(const Sibling& sibling, const fleet::FleetView& fleet, Verdicts& out);
+
+}  // namespace fabric::rules

@@ -1,0 +1,156 @@
+// ports_of_node_in_own_subnets, rail_subnet_equal, duplicate_ip, gid_index_equal_on_rail,
+// gid_family_expected, rdma_cm_roce_v2
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "daemon/rules/subnets.h"
+#include "tests/unit/rules/judged.h"
+
+namespace fabric::rules {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::NetdevOf;
+using testing::Nodes;
+using testing::PortOf;
+using Node = v1::NodeSnapshot;
+
+void SetSysctl(Node& node, const std::string& name, const std::string& value) {
+  v1::Sysctl& sysctl = *node.mutable_host()->add_sysctls();
+  sysctl.set_name("net.ipv4.conf." + name);
+  sysctl.set_value(value);
+}
+
+// All ports in 10.10.0.0/16, with addresses that differ.
+std::vector<Node> FlatNodes(std::uint32_t count) {
+  auto nodes = Nodes(count, testing::RoceNode);
+  for (Node& node : nodes) {
+    for (std::uint32_t rail = 0; rail < 2; ++rail) {
+      std::string& address = *NetdevOf(node, rail).mutable_addresses(0);
+      address = address.substr(0, address.find('/')) + "/16";
+    }
+    for (const std::string netdev : {"all", "rail0", "rail1"}) {
+      SetSysctl(node, netdev + ".arp_ignore", "0");
+      SetSysctl(node, netdev + ".arp_announce", "0");
+    }
+  }
+  return nodes;
+}
+
+TEST(ParseSubnet, TakesWhatTellsAboutOthers) {
+  EXPECT_EQ(ToString(*ParseSubnet("10.10.3.7/24")), "10.10.3.0/24");
+  EXPECT_EQ(ToString(*ParseSubnet("192.168.255.255/30")), "192.168.255.252/30");
+  for (const char* text : {"", "10.10.3.7", "10.10.3.7/31", "10.10.3.7/32", "10.10.3.7/0",
+                           "169.254.3.1/16", "fd00::1/64", "10.10.3/24", "10.10.3.256/24",
+                           "10..3.7/24", "10.10.3.7/x", "10.10.3.7.1/24", "1000.1.1.1/24"})
+    EXPECT_FALSE(ParseSubnet(text)) << text;
+}
+
+// M36, M38
+TEST(PortsOfNodeInOwnSubnets, FailsWithoutTheSysctls) {
+  auto nodes = FlatNodes(1);
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.rule(), "ports_of_node_in_own_subnets");
+  EXPECT_EQ(finding.title(),
+            "rail0, rail1 are all in 10.10.0.0/16 with arp_ignore 0, arp_announce 0, expected "
+            "arp_ignore 1 and arp_announce 2");
+  EXPECT_THAT(finding.remedies(0).command(), HasSubstr("net.ipv4.conf.all.arp_ignore=1"));
+  SetSysctl(nodes[0], "all.arp_ignore", "1");
+  SetSysctl(nodes[0], "rail0.arp_announce", "2");
+  EXPECT_THAT(TheFailure(nodes).title(), HasSubstr("arp_ignore 1, arp_announce 0")) << "rail1";
+  SetSysctl(nodes[0], "rail1.arp_announce", "2");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  nodes[0].mutable_host()->clear_sysctls();
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "not known";
+}
+
+TEST(RailSubnetEqual, NamesAnAddressOfAnotherRail) {
+  auto nodes = Nodes(4, testing::LabNode);
+  testing::SetAddress(nodes[1], 0, "10.10.1.102");
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.rule(), "rail_subnet_equal");
+  EXPECT_EQ(finding.title(), "subnet 10.10.1.0/24, expected 10.10.0.0/24 (3 of 4 nodes on rail 0)");
+  EXPECT_EQ(finding.remedies(0).command(), "ip address replace ADDRESS/24 dev rail0");
+}
+
+TEST(RailSubnetEqual, NamesAWrongPrefixLength) {
+  auto nodes = Nodes(3, testing::LabNode);
+  NetdevOf(nodes[1], 0).set_addresses(0, "10.10.0.2/16");
+  EXPECT_EQ(TheFailure(nodes).title(),
+            "subnet 10.10.0.0/16, expected 10.10.0.0/24 (2 of 3 nodes on rail 0)");
+}
+
+TEST(RailSubnetEqual, LeavesOtherPartsOfARoutedFabricAlone) {
+  auto nodes = Nodes(4, testing::LabNode);
+  testing::SetAddress(nodes[3], 0, "10.20.0.4");
+  testing::SetAddress(nodes[3], 1, "10.20.1.4");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  v1::Expectations expect;
+  expect.set_subnet_per_rail(true);
+  EXPECT_THAT(Failures(nodes, Expecting(expect)),
+              ElementsAre("rail_subnet_equal n4/rxe0/1", "rail_subnet_equal n4/rxe1/1"));
+}
+
+TEST(RailSubnetEqual, SaysNothingOfTwoNodesOrWithoutAddresses) {
+  auto nodes = Nodes(2, testing::LabNode);
+  testing::SetAddress(nodes[1], 0, "10.20.0.2");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  nodes = Nodes(4, testing::LabNode);
+  for (auto& node : nodes)
+    for (std::uint32_t rail = 0; rail < 2; ++rail) NetdevOf(node, rail).clear_addresses();
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  EXPECT_THAT(Unknowns(nodes), IsEmpty());
+}
+
+TEST(DuplicateIp, OfIpoibAndIwarp) {
+  for (const auto make : {testing::InfinibandNode, testing::IwarpNode}) {
+    auto nodes = Nodes(3, make);
+    NetdevOf(nodes[2], 0).set_addresses(0, NetdevOf(nodes[0], 0).addresses(0));
+    const v1::Finding finding = TheFailure(nodes);
+    EXPECT_EQ(finding.rule(), "duplicate_ip");
+    EXPECT_THAT(finding.title(), HasSubstr("IP address 10.10.0.1 is on 2 ports"));
+  }
+}
+
+// M08: after a flap the link-local GID comes first.
+TEST(GidIndexEqualOnRail, NamesTheOneThatMoved) {
+  auto nodes = Nodes(3, testing::RoceNode);
+  auto& gids = *PortOf(nodes[1], 0).mutable_gids();
+  gids[2].set_index(4);
+  gids[3].set_index(5);
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.rule(), "gid_index_equal_on_rail");
+  EXPECT_EQ(finding.title(),
+            "index of the routable RoCE v2 GID 5, expected 3 (2 of 3 nodes with ConnectX-7 on rail "
+            "0)");
+  testing::DropAddress(nodes[1], 0);
+  EXPECT_THAT(Failures(nodes), ElementsAre("roce_v2_gid_present n2/mlx5_0/1"));
+}
+
+TEST(GidFamilyExpected, IsThatOfTheProfile) {
+  v1::Expectations expect;
+  expect.set_gid_family(v1::ADDRESS_FAMILY_IPV6);
+  auto nodes = Nodes(1, testing::LabNode, {.rails = 1});
+  const v1::Finding finding = TheFailure(nodes, Expecting(expect));
+  EXPECT_EQ(finding.title(), "RoCE v2 GIDs: of IPv4 only, expected one of IPv6 (profile test)");
+  expect.set_gid_family(v1::ADDRESS_FAMILY_IPV4);
+  EXPECT_THAT(Failures(nodes, Expecting(expect)), IsEmpty());
+  testing::DropAddress(nodes[0], 0);
+  EXPECT_EQ(TheFailure(nodes, Expecting(expect)).rule(), "roce_v2_gid_present");
+}
+
+TEST(RdmaCmRoceV2, FailsForVersionOneOnly) {
+  auto nodes = Nodes(1, testing::RoceNode, {.rails = 1});
+  PortOf(nodes[0], 0).mutable_roce_defaults()->set_rdma_cm_mode("RoCE v2");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  PortOf(nodes[0], 0).mutable_roce_defaults()->set_rdma_cm_mode("IB/RoCE v1");
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.title(), "RDMA-CM uses IB/RoCE v1, expected RoCE v2");
+  EXPECT_EQ(finding.remedies(0).command(), "cma_roce_mode -d mlx5_0 -p 1 -m 2");
+}
+
+}  // namespace
+}  // namespace fabric::rules
