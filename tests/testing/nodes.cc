@@ -1,8 +1,8 @@
 #include "tests/testing/nodes.h"
 
 #include "base/text.h"
-#include "tests/testing/node_machine.h"
 #include "tests/testing/lossless.h"
+#include "tests/testing/node_machine.h"
 
 namespace fabric::testing {
 namespace {
