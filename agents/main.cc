@@ -16,6 +16,7 @@
 #include <random>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "agents/command_line.h"
@@ -32,6 +33,7 @@
 #include "agents/nccl/advice.h"
 #include "base/child.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/settings.h"
 #include "base/systemd.h"
 #include "base/text.h"
@@ -42,6 +44,7 @@ namespace fabric::agent {
 namespace {
 
 constexpr int kUsage = 2;
+constexpr Duration kSettlesIn = std::chrono::seconds(3);  // Has inspected, sampled and connected.
 constexpr std::string_view kNodeExporter = "node-exporter";  // Of --compat
 
 std::vector<std::string> InspectorNames() {
@@ -80,23 +83,29 @@ struct Watchdog {
   Duration stuck_after;  // No inspection has ended for so long
 };
 
+// The signal that came, or 0 after `patience`; zero: it waits as long as it takes.
+int NextSignal(const sigset_t& signals, Duration patience) {
+  if (patience <= Duration::zero()) return sigwaitinfo(&signals, nullptr);
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience);
+  const timespec timeout{.tv_sec = seconds.count(), .tv_nsec = (patience - seconds).count()};
+  return std::max(0, sigtimedwait(&signals, nullptr, &timeout));
+}
+
 // Until SIGTERM or SIGINT, which every thread has blocked.
 void AwaitSignal(const sigset_t& signals, const Watchdog& watchdog, const Clock& clock,
                  Board& board) {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(watchdog.feed_interval);
-  const timespec timeout{.tv_sec = seconds.count(),
-                         .tv_nsec = (watchdog.feed_interval - seconds).count()};
   std::uint64_t inspections = 0;
   SteadyTime inspected_at = clock.Now().steady;
+  bool settled = false;
   while (true) {
-    const int signal = watchdog.feed_interval > Duration::zero()
-                           ? sigtimedwait(&signals, nullptr, &timeout)
-                           : sigwaitinfo(&signals, nullptr);
+    const int signal = NextSignal(signals, settled ? watchdog.feed_interval : kSettlesIn);
     if (signal > 0) return log::Info("stopping: {}", signal == SIGTERM ? "SIGTERM" : "SIGINT");
+    if (!std::exchange(settled, true)) ReleaseStartMemory();
     const SteadyTime now = clock.Now().steady;
     if (board.inspections() != inspections) inspected_at = now;
     inspections = board.inspections();
-    if (now - inspected_at < watchdog.stuck_after) Notify("WATCHDOG=1");
+    if (watchdog.feed_interval > Duration::zero() && now - inspected_at < watchdog.stuck_after)
+      Notify("WATCHDOG=1");
   }
 }
 
@@ -226,6 +235,7 @@ int Run(const Settings& settings) {
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  ShareOneHeap();
   log::Init("fabric-agent", *log::ParseLevel(settings.Text("log-level")));
 
   auto machine = host::Machine::Open(settings.Text("root"));

@@ -21,10 +21,10 @@ constexpr int kTriesMax = 8;
 constexpr std::size_t kPathMax = 1 << 16;  // Links that grow the path without end stop here.
 
 // EAGAIN says that a rename or mount anywhere on the machine coincided with a "..": try again.
-int OpenAt2(int root, const std::string& path, int flags) {
+int OpenAt2(int root, const std::string& path, int flags, std::uint64_t resolve) {
   open_how how{};
   how.flags = static_cast<std::uint64_t>(flags) | O_CLOEXEC;
-  how.resolve = RESOLVE_IN_ROOT;
+  how.resolve = resolve;
   long fd = -1;
   for (int i = 0; i < kTriesMax; ++i) {
     fd = ::syscall(SYS_openat2, root, path.c_str(), &how, sizeof(how));
@@ -123,26 +123,32 @@ Result<std::string> ResolveInRoot(int root, std::string_view path, bool follow_l
 namespace {
 
 Result<Fd> OpenOnce(int root, const std::string& path, int flags, std::string_view what,
-                    bool& not_directory) {
-  Fd fd(OpenAt2(root, path, flags));
+                    int& error) {
+  Fd fd(OpenAt2(root, path, flags, RESOLVE_IN_ROOT));
   if (fd.get() < 0 && (errno == ENOSYS || errno == EPERM || errno == EAGAIN)) {
     ASSIGN_OR_RETURN(const std::string resolved,
                      ResolveInRoot(root, path, (flags & O_NOFOLLOW) == 0, what));
     fd = Fd(::openat(root, resolved.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
   }
-  not_directory = fd.get() < 0 && errno == ENOTDIR;
-  if (fd.get() < 0) return FileError(errno, what);
+  error = fd.get() < 0 ? errno : 0;
+  if (error != 0) return FileError(error, what);
   return fd;
 }
 
 }  // namespace
 
-Result<Fd> OpenInRoot(int root, const std::string& path, int flags, std::string_view what) {
-  bool not_directory = false;
-  Result<Fd> fd = OpenOnce(root, path, flags, what, not_directory);
-  if (!not_directory) return fd;
+Result<Fd> OpenInRoot(int root, const std::string& path, int flags, std::string_view what,
+                      int& error) {
+  Result<Fd> fd = OpenOnce(root, path, flags, what, error);
+  if (error != ENOTDIR) return fd;
   const std::string resolved = ResolveTextLinks(root, path, (flags & O_DIRECTORY) != 0);
-  return resolved == path ? std::move(fd) : OpenOnce(root, resolved, flags, what, not_directory);
+  return resolved == path ? std::move(fd) : OpenOnce(root, resolved, flags, what, error);
+}
+
+Fd OpenBeneath(int dir, const std::string& path, int flags, int& error) {
+  Fd fd(OpenAt2(dir, path, flags, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS));
+  error = fd.get() < 0 ? errno : 0;
+  return fd;
 }
 
 }  // namespace fabric::host

@@ -20,8 +20,14 @@ Status FileError(int error, std::string_view what);
 // Where a directory is needed and a regular file is, whose text is a relative path ("../../devices/
 // x"), it is followed as the link that some copies make such a file of.
 //
-// The status speaks of `what`.
-Result<Fd> OpenInRoot(int root, const std::string& path, int flags, std::string_view what);
+// The status speaks of `what`; `error` is its errno, or 0.
+Result<Fd> OpenInRoot(int root, const std::string& path, int flags, std::string_view what,
+                      int& error);
+
+// Opens `path` below the directory `dir` if no link is on the way: a part of what OpenInRoot()
+// would do from the root, at a fraction of the cost. With `error` ENOENT nothing is there; with any
+// other one OpenInRoot() has to say.
+Fd OpenBeneath(int dir, const std::string& path, int flags, int& error);
 
 // `path` with every symbolic link but (unless `follow_last`) the last followed, "." and ".." gone:
 // "sys/devices/virtual/net/lo". Names that do not exist stay as they are. A FileError()

@@ -104,23 +104,31 @@ std::string Dir::Path(const std::string& name) const {
 }
 
 Result<Fd> Dir::OpenAt(const std::string& name, int flags) const {
+  int error = 0;
+  return OpenAt(name, flags, error);
+}
+
+Result<Fd> Dir::OpenAt(const std::string& name, int flags, int& error) const {
   RETURN_IF_ERROR(CheckName(name, path_));
-  if (captured()) return OpenInRoot(root_.get(), below_root_ + name, flags, Path(name));
-  Fd fd(::openat(fd_.get(), name.c_str(), flags | O_CLOEXEC));
-  if (fd.get() < 0) return FileError(errno, Path(name));
-  return fd;
+  if (!captured()) {
+    Fd fd(::openat(fd_.get(), name.c_str(), flags | O_CLOEXEC));
+    error = fd.get() < 0 ? errno : 0;
+    if (error != 0) return FileError(error, Path(name));
+    return fd;
+  }
+  if (!below_root_.empty()) {
+    Fd fd = OpenBeneath(fd_.get(), name, flags, error);
+    if (error == 0) return fd;
+    if (error == ENOENT) return FileError(error, Path(name));
+  }
+  return OpenInRoot(root_.get(), below_root_ + name, flags, Path(name), error);
 }
 
 Result<Fd> Dir::OpenFile(const std::string& name) const {
-  Result<Fd> fd = OpenAt(name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-  if (!fd.ok()) {
-    // A socket, or a device without driver, cannot be opened and looks like a missing file.
-    if (fd.status().code() != Code::kNotFound) return fd;
-    const Result<Fd> there = OpenAt(name, O_PATH);
-    if (!there.ok() || IsRegular(there->get())) return fd;
-  } else if (IsRegular(fd->get())) {
-    return fd;
-  }
+  int error = 0;
+  Result<Fd> fd = OpenAt(name, O_RDONLY | O_NONBLOCK | O_NOCTTY, error);
+  // ENXIO, ENODEV: a socket, or a device without driver.
+  if (fd.ok() ? IsRegular(fd->get()) : error != ENXIO && error != ENODEV) return fd;
   return Status(Code::kInvalidArgument, Path(name) + ": expected a regular file");
 }
 

@@ -128,6 +128,7 @@ class Dir {
         path_(std::move(path)) {}
 
   Result<Fd> OpenAt(const std::string& name, int flags) const;
+  Result<Fd> OpenAt(const std::string& name, int flags, int& error) const;
   std::string Path(const std::string& name) const;
 
   Fd fd_;

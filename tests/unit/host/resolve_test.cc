@@ -57,10 +57,24 @@ TEST_F(Resolve, LoopsEnd) {
 TEST_F(Resolve, AgreesWithTheKernel) {
   for (const char* path : {"sys/class/net/rail0/mtu", "sys/absolute", "sys/out", "loop", "grow",
                            "dangling", "sys/root/secret", "../secret", "secret/below"}) {
-    const Result<Fd> opened = OpenInRoot(root_.get(), path, O_RDONLY, path);
+    int error = 0;
+    const Result<Fd> opened = OpenInRoot(root_.get(), path, O_RDONLY, path, error);
     const Result<std::string> resolved = ResolveInRoot(root_.get(), path, true, path);
     const Fd by_hand(resolved.ok() ? ::openat(root_.get(), resolved->c_str(), O_RDONLY) : -1);
     EXPECT_EQ(opened.ok(), by_hand.get() >= 0) << path;
+    EXPECT_EQ(opened.ok(), error == 0) << path;
+  }
+}
+
+TEST_F(Resolve, BeneathADirectoryNoLinkIsFollowed) {
+  const std::pair<const char*, int> outcomes[] = {
+      {"secret", 0},   {"sys/class/nothing", ENOENT}, {"dangling", ELOOP},
+      {"loop", ELOOP}, {"../secret", EXDEV},          {"secret/below", ENOTDIR}};
+  for (const auto& [path, expected] : outcomes) {
+    int error = 0;
+    const Fd opened = OpenBeneath(root_.get(), path, O_RDONLY, error);
+    EXPECT_EQ(error, expected) << path;
+    EXPECT_EQ(opened.get() >= 0, expected == 0) << path;
   }
 }
 
