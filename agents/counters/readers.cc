@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "agents/counters/file_readers.h"
 #include "base/text.h"
 
 namespace fabric::counters {
@@ -13,47 +14,15 @@ namespace {
 
 using host::Host;
 
-// One open file for each counter. sysfs files of a device that is gone stay that way: another
-// device of its name has other files.
-class FilesReader final : public Reader {
- public:
-  explicit FilesReader(std::vector<std::optional<host::NumberFile>> files)
-      : files_(std::move(files)) {}
-
-  bool Reads(std::size_t index) const override { return files_[index].has_value(); }
-
-  Status Read(std::span<Reading> readings) override {
-    for (std::size_t i = 0; i < files_.size(); ++i) {
-      if (!files_[i]) continue;
-      readings[i].there = files_[i]->Read(readings[i].raw) == Code::kOk;
-      if (!readings[i].there) files_[i].reset();
-    }
-    return {};
-  }
-
- private:
-  std::vector<std::optional<host::NumberFile>> files_;
-};
-
-// `more`: where Linux before 4.5 has some of the files; may be empty.
-std::unique_ptr<Reader> OpenFiles(const Host& host, const Group& group, std::string_view directory,
-                                  const std::string& more = {}) {
-  std::string path = "sys/class/infiniband/" + group.place.device;
+std::unique_ptr<Reader> OpenFiles(const Host& host, const Group& group,
+                                  std::vector<std::string> folders) {
+  FilePlaces places{.of = "sys/class/infiniband/" + group.place.device,
+                    .folders = std::move(folders),
+                    .names = group.names};
   if (group.place.port != 0)
-    path += Format("/ports/{}", group.place.port);  // Else counters of the device
-  const auto dir = host.root.Sub(path);
-  if (!dir.ok()) return nullptr;
-  std::vector<std::optional<host::NumberFile>> files(group.names.size());
-  bool any = false;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    auto file = dir->OpenNumber(Format("{}/{}", directory, group.names[i]));
-    if (!file.ok() && !more.empty()) file = dir->OpenNumber(more + "/" + group.names[i]);
-    if (!file.ok()) continue;
-    files[i] = *std::move(file);
-    any = true;
-  }
-  if (!any) return nullptr;
-  return std::make_unique<FilesReader>(std::move(files));
+    places.of += Format("/ports/{}", group.place.port);  // Else counters of the device
+  return host.captured ? OpenCapturedFiles(host.root, std::move(places))
+                       : OpenSysfsFiles(host.root, places);
 }
 
 // All counters of a port in one message, fresh from the hardware.
@@ -195,12 +164,13 @@ class DcbReader final : public Reader {
 std::unique_ptr<Reader> OpenReader(const Host& host, const Group& group) {
   switch (group.place.source) {
     case v1::COUNTER_SOURCE_PORT:
-      return group.place.device.empty() ? nullptr
-                                        : OpenFiles(host, group, "counters", "counters_ext");
+      if (group.place.device.empty()) return nullptr;
+      return OpenFiles(host, group,
+                       {"counters", "counters_ext"});  // Linux before 4.5: some in _ext
     case v1::COUNTER_SOURCE_HW: {
       if (group.place.device.empty()) return nullptr;
       auto netlink = OpenRdma(host, group);
-      return netlink != nullptr ? std::move(netlink) : OpenFiles(host, group, "hw_counters");
+      return netlink != nullptr ? std::move(netlink) : OpenFiles(host, group, {"hw_counters"});
     }
     case v1::COUNTER_SOURCE_ETHTOOL:
       if (group.place.netdev.empty() || !host.ethtool.StatisticNames(group.place.netdev).ok())

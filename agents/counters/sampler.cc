@@ -134,6 +134,7 @@ void Sampler::Open(const CounterSets& found) {
                        .saturated = total.saturated,
                        .lost = !total.known});
   lost_ = false;
+  fresh_ = true;
 }
 
 // No driver has a counter "a+b"; an inspection has made it of two that it has.
@@ -174,7 +175,8 @@ void Sampler::TakeInspected(const CounterSets& found) {
     }
 }
 
-void Sampler::Tick() {
+bool Sampler::Tick() {
+  back_ = false;
   const bool refresh = ++ticks_ % kRefreshEvery == 0;
   for (Slice& slice : slices_) {
     if (slice.reader == nullptr) continue;
@@ -190,6 +192,7 @@ void Sampler::Tick() {
                           .saturated = first.saturated || second.saturated,
                           .lost = first.lost || second.lost};
   }
+  return !std::exchange(fresh_, false) && back_;
 }
 
 void Sampler::ReadSlice(Slice& slice) {
@@ -205,11 +208,14 @@ void Sampler::ReadSlice(Slice& slice) {
   Advance(std::span(registers_).subspan(slice.begin, slice.size), readings, totals);
   for (std::size_t i = 0; i < slice.size; ++i) {
     if (origins_[slice.begin + i] != Origin::kRead) continue;
-    values_[slice.begin + i] = {.value = totals[i].value,
-                                .resets = totals[i].resets,
-                                .saturated = totals[i].saturated,
-                                .lost = !readings[i].there};
-    lost_ = lost_ || !readings[i].there;
+    Value& value = values_[slice.begin + i];
+    const bool lost = !readings[i].there;
+    back_ = back_ || (value.lost && !lost);
+    lost_ = lost_ || lost;
+    value = {.value = totals[i].value,
+             .resets = totals[i].resets,
+             .saturated = totals[i].saturated,
+             .lost = lost};
   }
 }
 

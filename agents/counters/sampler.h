@@ -51,8 +51,9 @@ class Sampler {
   // reads) has the value of the last inspection.
   bool Plan(const CounterSets& found);
 
-  // Reads all counters of the table. Does not allocate, apart from messages of netlink.
-  void Tick();
+  // Reads all counters of the table. Does not allocate, apart from messages of netlink. True when
+  // one that was lost is there again: who was told of the loss needs the table anew.
+  bool Tick();
 
   // Names and units, in the order of values(); the values in it are those of the inspection.
   const CounterSets& table() const { return table_; }
@@ -89,7 +90,9 @@ class Sampler {
   std::vector<Value> values_;
   std::vector<Origin> origins_;
   std::vector<Sum> sums_;
-  bool lost_ = false;  // Any of the table
+  bool lost_ = false;   // Any of the table
+  bool back_ = false;   // Any that was lost
+  bool fresh_ = false;  // Opened, and not read since then
   unsigned ticks_ = 0;
 };
 

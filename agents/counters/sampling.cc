@@ -72,8 +72,8 @@ class Sampling::Worker {
       sampler_.emplace(machine_->host(), progress_);
     }
     const bool new_table = plan && sampler_->Plan(*plan);
-    sampler_->Tick();
-    if (new_table) sampled.table = sampler_->table();
+    const bool back = sampler_->Tick();
+    if (new_table || back) sampled.table = sampler_->table();
     sampled.values.assign(sampler_->values().begin(), sampler_->values().end());
     return sampled;
   }

@@ -258,6 +258,17 @@ Result<FileInfo> Dir::Info(const std::string& name) const {
                   .device_minor = minor(what.st_rdev)};
 }
 
+std::optional<DirStamp> Dir::StampOf(const std::string& name) const {
+  struct stat what {};
+  if (!CheckName(name, path_).ok() || ::fstatat(fd_.get(), name.c_str(), &what, 0) != 0 ||
+      !S_ISDIR(what.st_mode))
+    return std::nullopt;
+  return DirStamp{.device = what.st_dev,
+                  .inode = what.st_ino,
+                  .modified_s = what.st_mtim.tv_sec,
+                  .modified_ns = what.st_mtim.tv_nsec};
+}
+
 bool Dir::Has(const std::string& name) const {
   const WatchedCall call([&] { return Path(name); });
   return call.status().ok() && OpenAt(name, O_PATH | O_NOFOLLOW).ok();

@@ -10,6 +10,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,6 +59,14 @@ struct FileInfo {
   std::uint32_t uid, gid;
   std::uint64_t inode;
   std::uint32_t device_major, device_minor;  // Of a device file
+};
+
+// Which directory it is, and since when it has the entries that it has: equal as long as nothing
+// was added, taken away or replaced.
+struct DirStamp {
+  std::uint64_t device, inode;
+  std::int64_t modified_s, modified_ns;
+  friend bool operator==(const DirStamp&, const DirStamp&) = default;
 };
 
 // Names given to a Dir are relative and may hold several components ("device/driver"). Empty ones,
@@ -110,6 +119,10 @@ class Dir {
 
   // Of what `name` leads to; the file itself is not opened.
   Result<FileInfo> Info(const std::string& name) const;
+
+  // Only to tell, often and cheaply, that something has changed: links are followed as everybody
+  // follows them, also out of a captured tree. Nothing when there is no such directory.
+  std::optional<DirStamp> StampOf(const std::string& name) const;
 
   bool Has(const std::string& name) const;  // Anything of that name, a dangling link included.
 

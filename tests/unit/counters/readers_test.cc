@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "agents/counters/file_readers.h"
 #include "tests/testing/fake_host.h"
 #include "tests/testing/temp_tree.h"
 
@@ -50,15 +53,71 @@ TEST_F(Readers, FilesAreReadAgainFromTheirBeginning) {
 }
 
 TEST_F(Readers, AFileThatIsNoNumberIsNotReadAgain) {
-  const auto reader = OpenReader(fake.host(), Port(v1::COUNTER_SOURCE_PORT, {"port_rcv_data"}));
   for (const char* text : {"", "N/A (no PMA)\n", "-1\n", "18446744073709551616\n", "1 2\n"}) {
     tree.File(kPort + "/counters/port_rcv_data", text);
-    const auto opened = OpenReader(fake.host(), Port(v1::COUNTER_SOURCE_PORT, {"port_rcv_data"}));
+    const auto opened = OpenSysfsFiles(
+        fake.host().root, {.of = kPort, .folders = {"counters"}, .names = {"port_rcv_data"}});
     EXPECT_EQ(Read(*opened, 1), "-") << text;
     tree.File(kPort + "/counters/port_rcv_data", "5\n");
     EXPECT_EQ(Read(*opened, 1), "-") << text;
   }
-  EXPECT_EQ(Read(*reader, 1), "5");
+}
+
+class CapturedFiles : public Readers {
+ protected:
+  CapturedFiles() {
+    reader = OpenReader(fake.host(), Port(v1::COUNTER_SOURCE_PORT, {"port_rcv_data", "gone"}));
+    readings.resize(2);
+  }
+  // "100 -", with what was read before.
+  std::string Next() {
+    EXPECT_TRUE(reader->Read(readings).ok());
+    std::string line;
+    for (const Reading& reading : readings)
+      line += (line.empty() ? "" : " ") + (reading.there ? std::to_string(reading.raw) : "-");
+    return line;
+  }
+  std::string NextButOne() {
+    Next();
+    return Next();
+  }
+  std::string At(const std::string& path) const { return tree.path() + "/" + path; }
+
+  const std::string file = kPort + "/counters/port_rcv_data";
+  std::unique_ptr<Reader> reader;
+  std::vector<Reading> readings;
+};
+
+TEST_F(CapturedFiles, OneThatWasReplacedIsOpenedAnew) {
+  EXPECT_EQ(Next(), "100 -");
+  tree.File(file + ".new", "200\n");
+  std::filesystem::rename(At(file + ".new"), At(file));
+  EXPECT_EQ(NextButOne(), "200 -");
+  std::filesystem::rename(At("sys/class/infiniband/mlx5_0"), At("sys/elsewhere"));
+  tree.File(file, "3\n");
+  EXPECT_EQ(NextButOne(), "3 -") << "another device of its name";
+}
+
+TEST_F(CapturedFiles, WhatIsGoneIsNotThereUntilItComesBack) {
+  EXPECT_EQ(Next(), "100 -");
+  std::filesystem::rename(At("sys/class/infiniband/mlx5_0"), At("sys/elsewhere"));
+  EXPECT_EQ(NextButOne(), "- -");
+  std::filesystem::rename(At("sys/elsewhere"), At("sys/class/infiniband/mlx5_0"));
+  EXPECT_EQ(NextButOne(), "100 -");
+  std::filesystem::remove(At(file));
+  EXPECT_EQ(NextButOne(), "- -");
+}
+
+TEST_F(CapturedFiles, OneWithoutANumberIsGivenAnotherReading) {
+  EXPECT_EQ(Next(), "100 -");
+  tree.File(file, "");
+  EXPECT_EQ(Next(), "100 -") << "it may be about to be written";
+  tree.File(file, "101\n");
+  EXPECT_EQ(Next(), "101 -");
+  tree.File(file, "N/A\n");
+  EXPECT_EQ(NextButOne(), "- -");
+  tree.File(file, "102\n");
+  EXPECT_EQ(Next(), "102 -");
 }
 
 TEST_F(Readers, HardwareCountersComeByNetlinkOrElseFromFiles) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "agents/inspect/inspector.h"
 #include "base/text.h"
 #include "tests/testing/fake_host.h"
@@ -78,19 +80,38 @@ TEST_F(SamplerTest, WhatOnlyAnInspectionReadsHasItsValue) {
   EXPECT_EQ(Line(sampler), "400 0 12");
 }
 
+// As sysfs is read: the file is not asked again.
 TEST_F(SamplerTest, ACounterThatFailsIsLostUntilAnInspectionFindsItAgain) {
-  Sampler sampler(fake.host(), progress);
+  host::Host live = fake.host();
+  live.captured = false;
+  Sampler sampler(live, progress);
   sampler.Plan(found);
   sampler.Tick();
   tree.File(kCounters + "port_rcv_data", "");
-  sampler.Tick();
+  EXPECT_FALSE(sampler.Tick());
   EXPECT_EQ(Line(sampler), "- 0 9");
   Set(kCounters + "port_rcv_data", 110);
-  sampler.Tick();
+  EXPECT_FALSE(sampler.Tick());
   EXPECT_EQ(Line(sampler), "- 0 9");
   EXPECT_TRUE(sampler.Plan(found)) << "what was lost is in another table";
   sampler.Tick();
   EXPECT_EQ(Line(sampler), "440 0 9");
+}
+
+TEST_F(SamplerTest, ACounterThatComesBackBeginsAnewAndNeedsItsTable) {
+  Sampler sampler(fake.host(), progress);
+  sampler.Plan(found);
+  EXPECT_FALSE(sampler.Tick()) << "all are read for the first time";
+  const std::filesystem::path device = tree.path() + "/sys/class/infiniband/mlx5_0";
+  const std::filesystem::path away = tree.path() + "/sys/away";
+  std::filesystem::rename(device, away);
+  EXPECT_FALSE(sampler.Tick() || sampler.Tick());
+  EXPECT_EQ(Line(sampler), "- - 9");
+  std::filesystem::rename(away, device);
+  Set(kCounters + "port_rcv_data", 3);
+  EXPECT_TRUE(sampler.Tick() || sampler.Tick());
+  EXPECT_EQ(Line(sampler), "12^1 0 9");
+  EXPECT_FALSE(sampler.Tick());
 }
 
 TEST_F(SamplerTest, TotalsGoOnWithAnotherTable) {
@@ -154,6 +175,7 @@ TEST_F(SamplerTest, SumsThatAnInspectionHasMadeAreMadeAgain) {
   sampler.Tick();
   EXPECT_EQ(Line(sampler), "10 17 7");
   tree.File(hw + "ip4OutOctets", "");
+  sampler.Tick();
   sampler.Tick();
   EXPECT_EQ(Line(sampler), "- - 7");
 }
