@@ -48,14 +48,14 @@ def _fetch():
 
 @contextlib.contextmanager
 def started(folder, sysfs):
-    """HOST:PORT where it serves what its infiniband collector finds below `sysfs`."""
+    """HOST:PORT where it serves what its infiniband collector finds below `sysfs`, and its PID."""
     log = folder / "node_exporter.log"
     with open(log, "wb") as out, subprocess.Popen(
             [program(), "--collector.disable-defaults", "--collector.infiniband",
              "--web.disable-exporter-metrics", f"--path.sysfs={sysfs}",
              "--web.listen-address=127.0.0.1:0"], stdout=out, stderr=out) as process:
         try:
-            yield _address(process, log)
+            yield _address(process, log), process.pid
         finally:
             process.terminate()
 

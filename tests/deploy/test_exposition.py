@@ -67,7 +67,7 @@ class TestExposition(DeployTest):
         for tree in FIXTURES:
             with self.subTest(tree.stem):
                 folder, ours = self.exposition(tree, "--compat", "node-exporter")
-                with nodeexporter.started(folder, folder / "root/sys") as address:
+                with nodeexporter.started(folder, folder / "root/sys") as (address, _):
                     theirs = nodeexporter.scrape(address)
                 wanted = series(theirs, "node_infiniband_")
                 got = series(ours, "node_infiniband_")
