@@ -234,8 +234,8 @@ class Controller(RunningTest):
                 return {}
 
         def by_command():
-            done = subprocess.run([BIN / "fabricctl", "--controller", told["grpc"], "node", "n1", "-o",
-                                   "json"], capture_output=True, text=True, check=False)
+            command = [BIN / "fabricctl", "--controller", told["grpc"], "node", "n1", "-o", "json"]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
             return json.loads(done.stdout) if done.returncode == 0 else {}
 
         def value(node):
