@@ -167,7 +167,7 @@ class Parser {
   }
 
   Status TakeWord(std::string_view word) {
-    if (result_.command != nullptr) return TakeOperand(word);
+    if (result_.command != nullptr && !GoesOnWith(word)) return TakeOperand(word);
     if (path_.empty() && word == "help") {
       result_.help = true;
       return {};
@@ -191,6 +191,22 @@ class Parser {
     return {};
   }
 
+  // What may follow on the path so far, to make it that of a command.
+  std::vector<std::string_view> NextWords() const {
+    std::vector<std::string_view> next;
+    for (const Command* command : commands_)
+      if (command->path.starts_with(path_ + " "))
+        next.push_back(command->path.substr(path_.size() + 1));
+    return next;
+  }
+
+  // "rules" is a command, and so is "rules test".
+  bool GoesOnWith(std::string_view word) const {
+    const std::string longer = Format("{} {}", path_, word);
+    return std::any_of(commands_.begin(), commands_.end(),
+                       [&](const Command* command) { return command->path == longer; });
+  }
+
   Status TakeOperand(std::string_view word) {
     for (const Option& option : result_.command->options) {
       if (!IsOperand(option) || (result_.arguments.Has(option.name) && !option.repeated)) continue;
@@ -198,7 +214,8 @@ class Parser {
       result_.arguments.Append(option.name, word);
       return {};
     }
-    return Usage(Format("{}: unexpected argument {}", path_, Quoted(word)));
+    return Usage(
+        Format("{}: unexpected argument {}{}", path_, Quoted(word), DidYouMean(word, NextWords())));
   }
 
   Result<Invocation> Finish() {
@@ -206,13 +223,8 @@ class Parser {
     if (result_.help) return std::move(result_);
     if (result_.command == nullptr && path_.empty())
       return Usage("no command given; see fabricctl --help");
-    if (result_.command == nullptr) {
-      std::vector<std::string_view> next;
-      for (const Command* command : commands_)
-        if (command->path.starts_with(path_ + " "))
-          next.push_back(command->path.substr(path_.size() + 1));
-      return Usage(Format("{} needs one of: {}", path_, ChoiceText(next)));
-    }
+    if (result_.command == nullptr)
+      return Usage(Format("{} needs one of: {}", path_, ChoiceText(NextWords())));
     for (const Option& option : result_.command->options)
       if (option.required && !result_.arguments.Has(option.name))
         return Usage(Format("{} needs {}; see {} --help", path_, option.name, Where()));

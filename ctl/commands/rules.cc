@@ -32,7 +32,8 @@ extern const Command rules = {
     .path = "rules",
     .summary = "List the rules that the controller evaluates.",
     .description =
-        "-o wide adds what happens when a rule does not hold, and where that is written.",
+        "-o wide adds what happens when a rule does not hold, and where that is written. \"rules "
+        "check\" and \"rules test\" are for files of rules of your own.",
     .example = "fabricctl rules -o wide",
     .options = {},
     .run = RunRules,

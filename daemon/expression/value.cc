@@ -31,6 +31,14 @@ std::string_view TextOf(const std::string& text, const std::string& scratch) {
   return &text == &scratch ? std::string_view() : std::string_view(text);
 }
 
+// Never ends inside of a character of UTF-8.
+std::string Shortened(std::string_view text) {
+  if (text.size() <= kShownBytesMax) return std::string(text);
+  std::size_t end = kShownBytesMax;
+  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "...";
+}
+
 std::string ListText(const Value& list) {
   const std::size_t size = SizeOf(list);
   if (size == 0) return "empty";
@@ -219,9 +227,7 @@ std::string ToText(const Value& value) {
   if (const auto* number = value.As<std::int64_t>()) return Format("{}", *number);
   if (const auto* number = value.As<std::uint64_t>()) return Format("{}", *number);
   if (const auto* number = value.As<double>()) return Format("{:g}", *number);
-  if (const auto* text = value.As<std::string_view>())
-    return std::string(text->substr(0, kShownBytesMax)) +
-           (text->size() > kShownBytesMax ? "..." : "");
+  if (const auto* text = value.As<std::string_view>()) return Shortened(*text);
   if (const auto* enumerator = value.As<Enumerator>()) return std::string(ShortName(**enumerator));
   if (const auto* message = value.As<const Message*>())
     return "a " + (*message)->GetDescriptor()->name();

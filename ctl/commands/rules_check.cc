@@ -1,0 +1,58 @@
+#include "ctl/arguments.h"
+#include "ctl/cells.h"
+#include "ctl/commands/rule_files.h"
+#include "proto/names.h"
+
+namespace fabric::ctl {
+namespace {
+
+constexpr Option kOptions[] = {
+    {.name = "FILE",
+     .value = "FILE",
+     .help = "Files of rules; - is standard input.",
+     .required = true,
+     .repeated = true},
+};
+
+Result<Output> RunRulesCheck(Client&, const Arguments& arguments, Stream&) {
+  const RuleFiles loaded = LoadRuleFiles(arguments.All("FILE"));
+  Output output;
+  Table table{.columns = {{.title = "RULE"},
+                          {.title = "SEVERITY"},
+                          {.title = "SCOPE"},
+                          {.title = "TITLE"},
+                          {.title = "WHERE", .wide_only = true}},
+              .empty_note = "No rule could be loaded."};
+  auto message = std::make_unique<google::protobuf::Struct>();
+  auto& files = *(*message->mutable_fields())["files"].mutable_list_value();
+  for (const custom::RuleFile& file : loaded.files) {
+    *files.add_values()->mutable_struct_value() = Described(file);
+    for (const custom::Rule& rule : file.rules) {
+      table.rows.push_back({Cell(rule.id), Cell(Name(rule.severity)), Cell(Name(rule.scope)),
+                            Cell(rule.title), Cell(rule.place)});
+      output.names.push_back(rule.id);
+    }
+  }
+  output.before = loaded.problems;
+  output.tables.push_back(std::move(table));
+  output.message = std::move(message);
+  output.exit_status = loaded.problems.empty() ? kExitOk : kExitUsage;
+  return output;
+}
+
+}  // namespace
+
+extern const Command rules_check = {
+    .path = "rules check",
+    .summary = "Check files of custom rules, without a controller.",
+    .description =
+        "Prints what is wrong as FILE:LINE:COLUMN, and the rules that are good: a bad one never "
+        "disturbs the others. Exits with 2 when something is wrong. docs/CUSTOM_RULES.md says how "
+        "rules are written.",
+    .example = "fabricctl rules check site.yaml",
+    .options = kOptions,
+    .run = RunRulesCheck,
+    .offline = true,
+};
+
+}  // namespace fabric::ctl
