@@ -1,7 +1,6 @@
 #include "ctl/commands/rule_files.h"
 
-#include "base/text.h"
-#include "ctl/input.h"
+#include "ctl/files.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::ctl {
@@ -18,16 +17,6 @@ custom::RuleFile LoadFile(const std::string& path, const std::vector<std::string
 }
 
 }  // namespace
-
-Result<std::string> ReadFile(const std::string& path, std::size_t bytes_max) {
-  std::string text;
-  RETURN_IF_ERROR(ReadInput(path, [&](std::string_view piece) {
-    if (text.size() <= bytes_max) text += piece;
-  }));
-  if (text.size() > bytes_max)
-    return Status(Code::kResourceExhausted, Format("{}: more than {} bytes", path, bytes_max));
-  return text;
-}
 
 RuleFiles LoadRuleFiles(const std::vector<std::string>& paths) {
   RuleFiles loaded;

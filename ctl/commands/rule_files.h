@@ -16,9 +16,6 @@ struct RuleFiles {
   std::string problems;                 // A line for each, "FILE:LINE:COLUMN: what is wrong"
 };
 
-// The whole file; "-" is standard input.
-Result<std::string> ReadFile(const std::string& path, std::size_t bytes_max);
-
 // Ids must differ from those of the built-in rules and of the files before.
 RuleFiles LoadRuleFiles(const std::vector<std::string>& paths);
 

@@ -2,6 +2,7 @@
 #include "ctl/arguments.h"
 #include "ctl/cells.h"
 #include "ctl/commands/rule_files.h"
+#include "ctl/files.h"
 #include "proto/json.h"
 
 namespace fabric::ctl {
