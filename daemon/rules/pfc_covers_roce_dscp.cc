@@ -27,8 +27,18 @@ struct Rail {
   std::vector<std::size_t> dscps;
 };
 
-const v1::DcbConfig* DcbOf(const PortView& port) {
+const v1::DcbConfig* JudgedDcb(const PortView& port) {
   return PfcMask(port) ? SettingsOf(port) : nullptr;
+}
+
+// The profile says what the port must trust, and it does not, or where RoCE's DSCP must go: rules
+// of their own look at that (trust_equal_on_rail, data_dscp_has_data_priority).
+bool ProfileDecides(const PortView& port) {
+  const v1::Expectations& expected = port.expected();
+  if (expected.has_trust() &&
+      (expected.trust() != v1::TRUST_DSCP || SettingsOf(port)->trust() != v1::TRUST_DSCP))
+    return true;
+  return expected.has_data_dscp() && expected.has_data_priority();
 }
 
 bool HasMap(const v1::DcbConfig& dcb) {
@@ -46,7 +56,7 @@ Rail Survey(const std::vector<PortView>& ports) {
   std::array<std::size_t, kDscps> covering = {};
   std::size_t maps = 0;
   for (const PortView& port : ports) {
-    const v1::DcbConfig* dcb = DcbOf(port);
+    const v1::DcbConfig* dcb = JudgedDcb(port);
     if (dcb == nullptr || !dcb->has_trust()) continue;
     ++rail.known;
     if (dcb->trust() != v1::TRUST_DSCP) continue;
@@ -73,9 +83,8 @@ std::size_t LowestBit(std::uint32_t mask) {
   return bit;
 }
 
-std::vector<v1::Remedy> Remedies(const PortView& port, const Rail& rail) {
+std::vector<v1::Remedy> Remedies(const PortView& port, const Rail& rail, std::size_t dscp) {
   const std::string& netdev = port.port->netdev();
-  const std::size_t dscp = rail.dscps.empty() ? kUsualDscp : rail.dscps[0];
   const std::size_t priority = LowestBit(rail.lossless);
   const std::string dcb = Format("dcb app replace dev {} dscp-prio {}:{}", netdev, dscp, priority);
   const std::string_view driver = DriverOf(port);
@@ -100,6 +109,10 @@ std::vector<v1::Remedy> Remedies(const PortView& port, const Rail& rail) {
   return {ToRemedy({.command = dcb})};
 }
 
+std::size_t UsedDscp(const Rail& rail) {
+  return rail.dscps.empty() ? kUsualDscp : rail.dscps[0];
+}
+
 void FailTrust(const PortView& port, const Rail& rail, std::string basis, Verdicts& out) {
   out.Fail(port.Subject(),
            Format("port trusts PCP, expected trust in DSCP: untagged RoCE goes to priority 0, and "
@@ -110,7 +123,7 @@ void FailTrust(const PortView& port, const Rail& rail, std::string basis, Verdic
                                     .seen = "pcp",
                                     .source = DcbSource(port),
                                     .basis = std::move(basis)})},
-           Remedies(port, rail));
+           Remedies(port, rail, UsedDscp(rail)));
 }
 
 // RoCE frames without a VLAN tag have no PCP.
@@ -137,17 +150,20 @@ void JudgePcp(const PortView& port, const Rail& rail, Verdicts& out) {
 void FailMap(const PortView& port, const Rail& rail, std::size_t dscp, Verdicts& out) {
   const std::string lossless = PriorityMask(rail.lossless);
   const auto seen = SettingsOf(port)->dscp_to_priority(static_cast<int>(dscp));
-  out.Fail(port.Subject(),
-           Format("DSCP {} goes to priority {}, expected a priority with PFC ({})", dscp, seen,
-                  lossless),
-           {ToEvidence(*port.node,
-                       {.what = Format("priority of DSCP {}", dscp),
-                        .expected = lossless,
-                        .seen = Format("{}", seen),
-                        .source = DcbSource(port),
-                        .basis = Format("{} of {} nodes on rail {} give it one with PFC",
-                                        rail.covering, rail.trust_dscp, port.rail->value())})},
-           Remedies(port, rail));
+  out.Fail(
+      port.Subject(),
+      Format("DSCP {} goes to priority {}, expected a priority with PFC ({})", dscp, seen,
+             lossless),
+      {ToEvidence(*port.node,
+                  {.what = Format("priority of DSCP {}", dscp),
+                   .expected = lossless,
+                   .seen = Format("{}", seen),
+                   .source = DcbSource(port),
+                   .basis = port.expected().has_data_dscp()
+                                ? ProfileBasis(*port.expectation)
+                                : Format("{} of {} nodes on rail {} give it one with PFC",
+                                         rail.covering, rail.trust_dscp, port.rail->value())})},
+      Remedies(port, rail, dscp));
 }
 
 void FailNothingCovered(const PortView& port, const Rail& rail, Verdicts& out) {
@@ -159,11 +175,11 @@ void FailNothingCovered(const PortView& port, const Rail& rail, Verdicts& out) {
                                     .seen = "none",
                                     .source = DcbSource(port),
                                     .basis = Format("PFC is on for {}", lossless)})},
-           Remedies(port, rail));
+           Remedies(port, rail, UsedDscp(rail)));
 }
 
 void JudgePort(const PortView& port, const Rail& rail, Verdicts& out) {
-  const v1::DcbConfig& dcb = *DcbOf(port);
+  const v1::DcbConfig& dcb = *JudgedDcb(port);
   if (dcb.trust() == v1::TRUST_PCP) return JudgePcp(port, rail, out);
   if (dcb.trust() != v1::TRUST_DSCP || !HasMap(dcb)) {
     out.Unknown(port.Subject(),
@@ -171,6 +187,10 @@ void JudgePort(const PortView& port, const Rail& rail, Verdicts& out) {
                                               : "what the port trusts, PCP or DSCP, is not known",
                 {NotReadable(port, "trust and map of DSCP to priority", DcbSource(port))});
     return;
+  }
+  if (port.expected().has_data_dscp()) {
+    const std::size_t dscp = port.expected().data_dscp() % kDscps;
+    return Covers(dcb, dscp, rail.lossless) ? out.Pass() : FailMap(port, rail, dscp, out);
   }
   if (rail.dscps.empty()) return FailNothingCovered(port, rail, out);
   for (const std::size_t dscp : rail.dscps)
@@ -183,7 +203,7 @@ void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
     const Rail rail = Survey(ports);
     if (rail.lossless == 0) continue;  // PFC is off: there is nothing that must cover anything.
     for (const PortView& port : ports)
-      if (DcbOf(port) != nullptr) JudgePort(port, rail, out);
+      if (JudgedDcb(port) != nullptr && !ProfileDecides(port)) JudgePort(port, rail, out);
   }
 }
 
@@ -202,6 +222,7 @@ extern const Rule pfc_covers_roce_dscp = {
     .source = "IEEE 802.1Qaz (APP table, selector 5); kernel include/uapi/linux/dcbnl.h",
     .family = "lossless",
     .needs = "dcb, gids",
+    .profile = "data_dscp data_priority trust",
     .fix = "dcb app replace dev NETDEV dscp-prio DSCP:PRIORITY",
     .evaluate_fleet = Evaluate,
 };

@@ -1,6 +1,6 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
-#include "daemon/rules/pfc.h"
+#include "daemon/rules/lossless.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
@@ -55,13 +55,16 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& value) {
   return {ToRemedy({.command = dcb, .interrupts_traffic = true})};
 }
 
+// Without any PFC under a lossless profile the port is lossless_has_flow_control's business, or
+// pfc_instead_of_global_pause's.
 std::optional<Value> MaskOf(const Member& member) {
+  if (LacksPfcUnderLossless(*member.port)) return {};
   const auto mask = PfcMask(*member.port);
   return mask ? std::optional(Value{*mask}) : std::nullopt;
 }
 
 bool IsNeeded(const Member& member) {
-  return member.port->rail && IsRoce(*member.port) && IsUp(*member.port);
+  return CarriesRoce(*member.port) && !LacksPfcUnderLossless(*member.port);
 }
 
 std::optional<Value> Expected(const v1::Expectations& expected) {

@@ -1,6 +1,7 @@
 #include "tests/testing/nodes.h"
 
 #include "base/text.h"
+#include "tests/testing/lossless.h"
 
 namespace fabric::testing {
 namespace {
@@ -149,6 +150,7 @@ void AddNetdev(const Kind& kind, std::uint32_t node, std::uint32_t rail, v1::Nod
   netdev.set_pci_address(PciAddressOf(rail));
   if (kind.dcb) {
     FillDcb(kind, *netdev.mutable_dcb());
+    AddLosslessSettings(netdev);
   } else if (kind.protocol == v1::PROTOCOL_ROCE) {
     v1::Gap& gap = *out.add_gaps();
     gap.set_inspector("dcb");
@@ -281,7 +283,9 @@ void SetMtu(v1::NodeSnapshot& node, std::uint32_t rail, std::uint32_t mtu_bytes)
 }
 
 void SetPfc(v1::NodeSnapshot& node, std::uint32_t rail, std::uint32_t enabled_mask) {
-  NetdevOf(node, rail).mutable_dcb()->mutable_pfc()->set_enabled_mask(enabled_mask);
+  v1::DcbConfig& dcb = *NetdevOf(node, rail).mutable_dcb();
+  dcb.mutable_pfc()->set_enabled_mask(enabled_mask);
+  LayOutBuffers(dcb, enabled_mask);
 }
 
 void TrustPcp(v1::NodeSnapshot& node, std::uint32_t rail) {

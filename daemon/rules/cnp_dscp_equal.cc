@@ -1,0 +1,52 @@
+#include "daemon/rules/lossless.h"
+#include "daemon/rules/rule.h"
+
+namespace fabric::rules {
+namespace {
+
+std::optional<Value> Seen(const Member& member) {
+  const v1::CongestionControl* const control = CongestionOf(*member.port);
+  if (control == nullptr || !control->has_cnp_dscp()) return {};
+  return Value{control->cnp_dscp()};
+}
+
+std::optional<Value> Expected(const v1::Expectations& expected) {
+  if (!expected.has_cnp_dscp()) return {};
+  return Value{expected.cnp_dscp()};
+}
+
+std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
+  return SetCongestion(*member.port, "roce_np/cnp_dscp", "cnp_dscp", expected.number);
+}
+
+constexpr Agreement kAgreements[] = {{.what = "DSCP of CNPs",
+                                      .group = ByRailAndDriver,
+                                      .value = Seen,
+                                      .expected = Expected,
+                                      .source = CongestionSource,
+                                      .remedies = Remedies}};
+
+}  // namespace
+
+extern const Rule cnp_dscp_equal = {
+    .id = "cnp_dscp_equal",
+    .title =
+        "RoCE ports send their CNPs with the DSCP of the profile, else all like ports of a rail "
+        "with the same",
+    .severity = v1::SEVERITY_ERROR,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "A CNP with another DSCP waits in another queue of every switch, behind the data that it "
+        "should slow down, or in one that nobody watches. Vendors' defaults differ (48, and 4 of "
+        "NVIDIA's operator), so that mixed set-ups disagree by themselves.",
+    .source =
+        "NVIDIA MLNX_OFED (roce_np/cnp_dscp); kernel drivers/infiniband/hw/mlx5/cong.c; Broadcom "
+        "cc/cnp_dscp",
+    .family = "lossless",
+    .needs = "congestion_control",
+    .profile = "cnp_dscp",
+    .fix = "write the DSCP to sys/class/net/NETDEV/ecn/roce_np/cnp_dscp",
+    .agreements = kAgreements,
+};
+
+}  // namespace fabric::rules

@@ -1,0 +1,51 @@
+#include "daemon/rules/lossless.h"
+#include "daemon/rules/rule.h"
+
+namespace fabric::rules {
+namespace {
+
+std::optional<Value> Seen(const Member& member) {
+  const v1::CongestionControl* const control = CongestionOf(*member.port);
+  if (control == nullptr || !control->has_cnp_priority()) return {};
+  return Value{control->cnp_priority()};
+}
+
+std::optional<Value> Expected(const v1::Expectations& expected) {
+  if (!expected.has_cnp_priority()) return {};
+  return Value{expected.cnp_priority()};
+}
+
+std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
+  return SetCongestion(*member.port, "roce_np/cnp_802p_prio", "cnp_prio", expected.number);
+}
+
+constexpr Agreement kAgreements[] = {{.what = "priority of CNPs sent",
+                                      .group = ByRailAndDriver,
+                                      .value = Seen,
+                                      .expected = Expected,
+                                      .source = CongestionSource,
+                                      .remedies = Remedies}};
+
+}  // namespace
+
+extern const Rule cnp_priority_equal = {
+    .id = "cnp_priority_equal",
+    .title =
+        "RoCE ports send their CNPs with the priority of the profile, else all like ports of a "
+        "rail with the same",
+    .severity = v1::SEVERITY_ERROR,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "The priority decides the NIC's own queue, and the PCP where frames carry a VLAN tag. In "
+        "the queue of the data, CNPs wait for the very congestion that they report.",
+    .source =
+        "NVIDIA MLNX_OFED (roce_np/cnp_802p_prio); kernel drivers/infiniband/hw/mlx5/cong.c; "
+        "Broadcom cc/cnp_prio",
+    .family = "lossless",
+    .needs = "congestion_control",
+    .profile = "cnp_priority",
+    .fix = "write the priority to sys/class/net/NETDEV/ecn/roce_np/cnp_802p_prio",
+    .agreements = kAgreements,
+};
+
+}  // namespace fabric::rules

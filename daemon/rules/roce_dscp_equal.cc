@@ -1,0 +1,49 @@
+#include "daemon/rules/lossless.h"
+#include "daemon/rules/rule.h"
+
+namespace fabric::rules {
+namespace {
+
+std::optional<Value> Seen(const Member& member) {
+  const v1::CongestionControl* const control = CongestionOf(*member.port);
+  if (control == nullptr || !control->has_roce_dscp()) return {};
+  return Value{control->roce_dscp()};
+}
+
+std::optional<Value> Expected(const v1::Expectations& expected) {
+  if (!expected.has_data_dscp()) return {};
+  return Value{expected.data_dscp()};
+}
+
+std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
+  return SetCongestion(*member.port, "", "roce_dscp", expected.number);
+}
+
+constexpr Agreement kAgreements[] = {{.what = "DSCP of RoCE data, as the driver has it,",
+                                      .group = ByRail,
+                                      .value = Seen,
+                                      .expected = Expected,
+                                      .source = CongestionSource,
+                                      .remedies = Remedies}};
+
+}  // namespace
+
+extern const Rule roce_dscp_equal = {
+    .id = "roce_dscp_equal",
+    .title =
+        "Where the driver sets the DSCP of RoCE data (bnxt), it is that of the profile, else the "
+        "same on a rail",
+    .severity = v1::SEVERITY_ERROR,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "bnxt marks RoCE packets with a DSCP of its own. Another one than the fabric expects puts "
+        "them into a lossy queue of every switch on the way.",
+    .source = "Broadcom bnxt_re configfs (cc/roce_dscp)",
+    .family = "lossless",
+    .needs = "congestion_control",
+    .profile = "data_dscp",
+    .fix = "set roce_dscp and apply, below sys/kernel/config/bnxt_re/DEVICE/ports/PORT/cc",
+    .agreements = kAgreements,
+};
+
+}  // namespace fabric::rules

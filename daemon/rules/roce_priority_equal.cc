@@ -1,0 +1,49 @@
+#include "daemon/rules/lossless.h"
+#include "daemon/rules/rule.h"
+
+namespace fabric::rules {
+namespace {
+
+std::optional<Value> Seen(const Member& member) {
+  const v1::CongestionControl* const control = CongestionOf(*member.port);
+  if (control == nullptr || !control->has_roce_priority()) return {};
+  return Value{control->roce_priority()};
+}
+
+std::optional<Value> Expected(const v1::Expectations& expected) {
+  if (!expected.has_data_priority()) return {};
+  return Value{expected.data_priority()};
+}
+
+std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
+  return SetCongestion(*member.port, "", "roce_prio", expected.number);
+}
+
+constexpr Agreement kAgreements[] = {{.what = "priority of RoCE data, as the driver has it,",
+                                      .group = ByRail,
+                                      .value = Seen,
+                                      .expected = Expected,
+                                      .source = CongestionSource,
+                                      .remedies = Remedies}};
+
+}  // namespace
+
+extern const Rule roce_priority_equal = {
+    .id = "roce_priority_equal",
+    .title =
+        "Where the driver sets the priority of RoCE data (bnxt), it is that of the profile, else "
+        "the same on a rail",
+    .severity = v1::SEVERITY_ERROR,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "The driver sends RoCE from the queue of this priority. Where PFC is on for another one, "
+        "pauses of the switch do not stop RoCE, and packets drop.",
+    .source = "Broadcom bnxt_re configfs (cc/roce_prio)",
+    .family = "lossless",
+    .needs = "congestion_control",
+    .profile = "data_priority",
+    .fix = "set roce_prio and apply, below sys/kernel/config/bnxt_re/DEVICE/ports/PORT/cc",
+    .agreements = kAgreements,
+};
+
+}  // namespace fabric::rules
