@@ -1,6 +1,7 @@
 #include "tests/testing/nodes.h"
 
 #include "base/text.h"
+#include "tests/testing/node_machine.h"
 
 namespace fabric::testing {
 namespace {
@@ -190,6 +191,7 @@ v1::NodeSnapshot Build(const Kind& kind, const NodeOptions& options) {
     gpu.set_device_id("2330");
     gpu.set_driver("nvidia");
   }
+  AddMachine(node);
   return node;
 }
 
