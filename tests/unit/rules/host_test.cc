@@ -1,0 +1,163 @@
+// Limits, devices of jobs, modules, clocks, drivers that do not answer.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/testing/node_machine.h"
+#include "tests/unit/rules/judged.h"
+
+namespace fabric::rules {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::Nodes;
+using testing::RoceNode;
+
+void Limit(v1::MemoryLimit& limit, const std::string& source) {
+  limit.set_unlimited(false);
+  limit.set_soft_bytes(65536);
+  limit.set_source(source);
+}
+
+TEST(Memlock, OfUsersIsUnlimitedWhereGpusAndRdmaAre) {  // M43
+  auto nodes = Nodes(2, RoceNode);
+  Limit(*nodes[1].mutable_host()->mutable_default_user_memlock(), "etc/security/limits.conf");
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.rule(), "memlock_unlimited");
+  EXPECT_EQ(finding.title(), "locked memory of users is limited to 64 KiB, expected unlimited");
+  EXPECT_EQ(finding.evidence(0).source(), "etc/security/limits.conf");
+  nodes[1].clear_gpus();
+  nodes[1].clear_gpu_nic_paths();
+  nodes[0].clear_gpus();
+  nodes[0].clear_gpu_nic_paths();
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  v1::Expectations expect;
+  expect.set_memlock_unlimited(true);
+  EXPECT_THAT(Failures(nodes, Expecting(expect)), ElementsAre("memlock_unlimited n2"));
+}
+
+TEST(Memlock, ThatNobodySetSaysNothing) {
+  auto nodes = Nodes(1, RoceNode);
+  v1::HostFacts& host = *nodes[0].mutable_host();
+  host.clear_default_user_memlock();
+  Limit(*host.mutable_default_service_memlock(), "etc/systemd/system.conf (compiled-in default)");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  Limit(*host.mutable_default_service_memlock(), "etc/systemd/system.conf.d/x.conf");
+  EXPECT_THAT(TheFailure(nodes).title(), HasSubstr("of services"));
+}
+
+TEST(JobMemlock, OfAContainerIsItsOwn) {  // M44
+  auto nodes = Nodes(1, RoceNode);
+  v1::JobView& job = *nodes[0].mutable_job();
+  job.set_pid(4711);
+  job.set_process("python3");
+  Limit(*job.mutable_memlock(), "");
+  EXPECT_EQ(TheFailure(nodes).title(),
+            "locked memory of job 4711 (python3) is limited to 64 KiB, expected unlimited");
+  Limit(*nodes[0].mutable_host()->mutable_default_user_memlock(), "etc/security/limits.conf");
+  EXPECT_THAT(Failures(nodes), ElementsAre("job_memlock_unlimited n1")) << "one finding";
+  job.mutable_memlock()->set_unlimited(true);
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+}
+
+TEST(JobDevices, ThatItSeesCanBeUsed) {  // M45
+  auto nodes = Nodes(1, RoceNode);
+  v1::JobView& job = *nodes[0].mutable_job();
+  job.set_pid(4711);
+  job.set_process("python3");
+  testing::DeviceOf(nodes[0], 1).add_character_devices("uverbs1");
+  testing::DeviceOf(nodes[0], 0).add_character_devices("uverbs0");
+  for (const char* name : {"mlx5_0", "mlx5_1"}) job.add_rdma_devices(name);
+  job.add_usable_rdma_devices("mlx5_0");
+  v1::JobDevice& file = *job.add_character_devices();
+  file.set_path("/dev/infiniband/uverbs1");
+  file.set_present(true);
+  file.set_accessible(false);
+  file.set_reason("Operation not permitted");
+  EXPECT_EQ(TheFailure(nodes).title(),
+            "job 4711 (python3) cannot use mlx5_1, expected usable: /dev/infiniband/uverbs1 "
+            "cannot be opened: Operation not permitted");
+  job.add_usable_rdma_devices("mlx5_1");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+}
+
+TEST(Uverbs, AreThereForEveryDevice) {  // M45
+  auto nodes = Nodes(1, RoceNode);
+  testing::DeviceOf(nodes[0], 0).clear_character_devices();
+  EXPECT_EQ(TheFailure(nodes).title(), "mlx5_0 without a uverbs device, expected one each");
+  testing::DeviceOf(nodes[0], 1).clear_character_devices();
+  EXPECT_EQ(TheFailure(nodes).title(),
+            "ib_uverbs is not loaded, expected loaded: no program can use RDMA");
+  nodes[0].set_captured(true);
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "not captured";
+}
+
+TEST(RdmaUcm, IsLoadedWhereIwarpIs) {
+  auto nodes = Nodes(1, testing::IwarpNode);
+  nodes[0].mutable_host()->mutable_modules()->RemoveLast();
+  EXPECT_THAT(Failures(nodes), ElementsAre("rdma_ucm_loaded n1"));
+  nodes[0].mutable_host()->clear_modules();
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "not known";
+}
+
+TEST(RdmaCgroup, AllowsWhatAJobNeeds) {
+  auto nodes = Nodes(1, RoceNode);
+  v1::JobView& job = *nodes[0].mutable_job();
+  job.set_cgroup("/job1");
+  job.set_rdma_cgroup_limits("mlx5_0 hca_handle=max hca_object=max;mlx5_1 hca_handle=2");
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_THAT(finding.title(), HasSubstr("is mlx5_1 hca_handle=2, expected max"));
+  EXPECT_EQ(finding.remedies(0).command(),
+            "echo 'mlx5_1 hca_handle=max hca_object=max' > /sys/fs/cgroup/job1/rdma.max");
+  job.set_rdma_cgroup_limits("mlx5_0 hca_handle=100 hca_object=20000");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+}
+
+TEST(NumaBalancing, IsOffWithAmdGpus) {
+  auto nodes = Nodes(1, RoceNode);
+  v1::HostFacts& host = *nodes[0].mutable_host();
+  host.set_numa_nodes(2);
+  host.mutable_sysctls(0)->set_value("1");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  nodes[0].mutable_gpus(0)->set_driver("amdgpu");
+  nodes[0].mutable_gpus(0)->set_vendor_id("1002");
+  EXPECT_THAT(Failures(nodes), ElementsAre("numa_balancing_off n1"));
+}
+
+TEST(Clock, IsSynchronizedLikeThoseOfMost) {
+  auto nodes = Nodes(3, RoceNode);
+  nodes[1].mutable_time_sync()->set_synchronized(false);
+  EXPECT_EQ(TheFailure(nodes).title(),
+            "clock is not synchronised, expected synchronised (2 of 3 nodes are)");
+  nodes[2].mutable_time_sync()->set_synchronized(false);
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  nodes[2].clear_time_sync();
+  v1::Expectations expect;
+  expect.set_time_offset_max_us(1000);
+  EXPECT_THAT(Failures(nodes, Expecting(expect)), ElementsAre("clock_synchronized n2"));
+}
+
+TEST(Clock, IsNoFartherOffThanTheProfileAllows) {
+  auto nodes = Nodes(1, RoceNode);
+  nodes[0].mutable_time_sync()->set_offset_seconds(-0.25);
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  v1::Expectations expect;
+  expect.set_time_offset_max_us(100'000);
+  EXPECT_EQ(TheFailure(nodes, Expecting(expect)).title(),
+            "clock is 250000 us off, expected at most 100000 us");
+}
+
+TEST(Drivers, ThatDoNotAnswerAreNamed) {
+  auto nodes = Nodes(2, RoceNode);
+  v1::Gap& gap = *nodes[0].add_gaps();
+  gap.set_inspector("port_counters");
+  gap.set_code(v1::GAP_CODE_DEADLINE_EXCEEDED);
+  gap.set_reason("something that it asked does not answer");
+  EXPECT_EQ(TheFailure(nodes).title(),
+            "a driver does not answer (port_counters), expected an answer: something that it "
+            "asked does not answer");
+}
+
+}  // namespace
+}  // namespace fabric::rules

@@ -1,0 +1,93 @@
+// What the kernel's log says about NICs and GPUs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/testing/node_machine.h"
+#include "tests/unit/rules/judged.h"
+
+namespace fabric::rules {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::Logged;
+using testing::Nodes;
+using testing::RoceNode;
+
+TEST(KernelLog, LinesOfTroubleAreFindingsOfTheirDevices) {
+  struct Case {
+    const char* category;
+    const char* text;
+    const char* finding;
+  };
+  constexpr Case kCases[] = {
+      {"mlx5", "mlx5_core 0000:18:00.0: poll_health:852: device's health compromised - reached",
+       "log_firmware_healthy n1/mlx5_1"},
+      {"mlx5",
+       "mlx5_core 0000:18:00.0: wait_func: ENABLE_HCA(0x104) timeout. Will cause a leak "
+       "of a command resource",
+       "log_no_command_timeouts n1/mlx5_1"},
+      {"mlx5",
+       "mlx5_core 0000:18:00.0: Port module event[error]: module 0, Cable error, High "
+       "Temperature",
+       "log_no_overtemperature n1/mlx5_1"},
+      {"mlx5", "mlx5_core 0000:18:00.0: Health issue observed, High temperature, severity(3)",
+       "log_no_overtemperature n1/mlx5_1"},
+      {"bnxt", "bnxt_en 0000:18:00.0 eth1: Error (timeout: 500015) msg {0x23 0x4a} len:0",
+       "log_no_command_timeouts n1/mlx5_1"},
+  };
+  for (const Case& one : kCases) {
+    SCOPED_TRACE(one.text);
+    auto nodes = Nodes(1, RoceNode);
+    Logged(nodes[0], one.category, one.text, 1);
+    EXPECT_THAT(Failures(nodes), ElementsAre(one.finding));
+  }
+}
+
+TEST(KernelLog, TellsXidsThatMatterToRdma) {
+  auto nodes = Nodes(1, RoceNode);
+  v1::KernelLogLine& line = Logged(
+      nodes[0], "xid", "NVRM: Xid (PCI:0000:1b:00): 94, pid=8813, name=python3, Contained: SM");
+  line.set_pci_address("0000:1b:00.0");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  line.set_text("NVRM: Xid (PCI:0000:1b:00): 79, pid=8813, GPU has fallen off the bus.");
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.rule(), "log_gpu_reachable");
+  EXPECT_EQ(finding.title(),
+            "Xid after which RDMA cannot reach the GPU's memory, expected none: 0000:1b:00.0");
+  EXPECT_EQ(finding.evidence(0).seen(), line.text());
+}
+
+TEST(KernelLog, LinesOfAnInvalidContextAreOneFindingOfTheNode) {
+  auto nodes = Nodes(1, RoceNode);
+  for (const char* pid : {"127", "128"})
+    Logged(nodes[0], "peermem",
+           std::string("nvidia-peermem nv_get_p2p_free_callback:") + pid +
+               " ERROR detected invalid context, skipping further processing")
+        .clear_pci_address();
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.rule(), "log_peermem_context_valid");
+  EXPECT_EQ(finding.evidence_size(), 2);
+}
+
+TEST(KernelLog, OfYesterdayIsForgotten) {
+  auto nodes = Nodes(1, RoceNode);
+  v1::KernelLogLine& line = Logged(nodes[0], "mlx5", "device's health compromised");
+  line.mutable_last_at()->set_seconds(nodes[0].taken_at().seconds() - 25 * 3600);
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  line.clear_last_at();
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "when is not known";
+}
+
+TEST(KernelLog, OfACaptureEndsWithItsLastLine) {
+  auto nodes = Nodes(1, RoceNode);
+  nodes[0].set_captured(true);
+  v1::KernelLogLine& line = Logged(nodes[0], "mlx5", "device's health compromised");
+  line.mutable_last_at()->set_seconds(1'000'000);
+  EXPECT_THAT(Failures(nodes), ElementsAre("log_firmware_healthy n1/mlx5_0"));
+  Logged(nodes[0], "mlx5", "Link up").mutable_last_at()->set_seconds(1'100'000);
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+}
+
+}  // namespace
+}  // namespace fabric::rules
