@@ -42,10 +42,11 @@ using Lines = std::vector<const v1::KernelLogLine*>;
 void Fail(const fleet::NodeView& node, const LogFault& fault, const std::string& place,
           const Lines& lines, Verdicts& out) {
   const fleet::PortView* const port = PortOf(node, *lines[0]);
-  const std::string_view address = lines[0]->pci_address();
-  const std::string name = port != nullptr ? Format("{} ({})", port->device->name(), address)
-                           : place.empty() ? "a device"
-                                           : place;
+  const std::string& address = lines[0]->pci_address();
+  std::string where = port != nullptr    ? port->device->name()
+                      : !address.empty() ? address
+                                         : lines[0]->device();
+  if (port != nullptr && !address.empty()) where += Format(" ({})", address);
   std::vector<v1::Evidence> evidence;
   for (const v1::KernelLogLine* line : lines)
     if (evidence.size() < kListedMax)
@@ -57,8 +58,9 @@ void Fail(const fleet::NodeView& node, const LogFault& fault, const std::string&
            .source = "kernel log",
            .basis = "rule"}));
   out.Fail(port != nullptr ? DeviceSubject(*port) : SubjectOf(node),
-           Format("{}, expected none: {}", fault.what, name), std::move(evidence),
-           fault.remedies(address), port != nullptr ? std::string_view() : std::string_view(place));
+           Format("{}, expected none{}{}", fault.what, where.empty() ? "" : ": ", where),
+           std::move(evidence), fault.remedies(address),
+           port != nullptr ? std::string_view() : std::string_view(place));
 }
 
 }  // namespace
@@ -74,7 +76,10 @@ void JudgeLog(const fleet::NodeView& node, const LogFault& fault, Verdicts& out)
   std::map<std::string, Lines> by_place;
   for (const v1::KernelLogLine& line : snapshot.kernel_log()) {
     if (!Matches(fault, line) || !IsRecent(snapshot, line)) continue;
-    by_place[line.has_pci_address() ? line.pci_address() : line.device()].push_back(&line);
+    // Both functions of a card say the same.
+    const std::string_view place =
+        line.has_pci_address() ? CardOf(line.pci_address()) : std::string_view(line.device());
+    by_place[std::string(place)].push_back(&line);
   }
   if (by_place.empty()) return out.Pass();
   for (const auto& [place, lines] : by_place) Fail(node, fault, place, lines, out);

@@ -41,8 +41,8 @@ void Evaluate(const fleet::NodeView& node, Verdicts& out) {
                                     .seen = job.rdma_cgroup_limits(),
                                     .source = Format("sys/fs/cgroup{}/rdma.max", job.cgroup()),
                                     .basis = "what a rank of NCCL needs"})},
-           {ToRemedy({.command = Format("echo '{} hca_handle=max hca_object=max' > "
-                                        "/sys/fs/cgroup{}/rdma.max",
+           {ToRemedy({.command = Format("echo '{} hca_handle=max hca_object=max' "
+                                        "> /sys/fs/cgroup{}/rdma.max",
                                         low.substr(0, low.find(' ')), job.cgroup()),
                       .note = "And in what sets it: Slurm's cgroup.conf, or the container "
                               "runtime's linux.resources.rdma."})});

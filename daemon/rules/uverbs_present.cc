@@ -12,8 +12,7 @@ bool HasVerbs(const v1::RdmaDevice& device) {
                      [](const std::string& name) { return name.starts_with("uverbs"); });
 }
 
-// In a capture the class may have been left out: then only devices that others have tell, or a
-// list of modules that is whole.
+// By the others, or by a live kernel that has no such class; captures may have left it out.
 bool IsKnown(const fleet::NodeView& node) {
   const v1::NodeSnapshot& snapshot = node.node->snapshot;
   const auto& devices = snapshot.rdma_devices();
@@ -21,7 +20,7 @@ bool IsKnown(const fleet::NodeView& node) {
   for (const v1::Gap& gap : snapshot.gaps())
     if (gap.inspector() == "character_devices")
       return !snapshot.captured() && gap.code() == v1::GAP_CODE_NOT_FOUND;
-  return !snapshot.captured();
+  return false;
 }
 
 void Fail(const fleet::NodeView& node, const std::vector<std::string>& names, bool all,

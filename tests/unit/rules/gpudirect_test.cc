@@ -1,4 +1,4 @@
-// The way between GPUs and NICs: peer memory, ACS, IOMMU, distance.
+// The way between GPUs and NICs: peer memory, ACS, IOMMU, distance, gpu_window_not_small
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,6 @@
-// Limits, devices of jobs, modules, clocks, drivers that do not answer.
+// Limits, devices of jobs, modules, clocks, drivers that do not answer: memlock_unlimited,
+// job_memlock_unlimited, job_devices_usable, uverbs_present, rdma_ucm_loaded, rdma_cgroup_ample,
+// numa_balancing_off, clock_synchronized, clock_offset, drivers_answer
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -84,9 +86,13 @@ TEST(JobDevices, ThatItSeesCanBeUsed) {  // M45
 
 TEST(Uverbs, AreThereForEveryDevice) {  // M45
   auto nodes = Nodes(1, RoceNode);
-  testing::DeviceOf(nodes[0], 0).clear_character_devices();
+  testing::DeviceOf(nodes[0], 1).add_character_devices("uverbs1");
   EXPECT_EQ(TheFailure(nodes).title(), "mlx5_0 without a uverbs device, expected one each");
   testing::DeviceOf(nodes[0], 1).clear_character_devices();
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "not known";
+  v1::Gap& gap = *nodes[0].add_gaps();
+  gap.set_inspector("character_devices");
+  gap.set_code(v1::GAP_CODE_NOT_FOUND);
   EXPECT_EQ(TheFailure(nodes).title(),
             "ib_uverbs is not loaded, expected loaded: no program can use RDMA");
   nodes[0].set_captured(true);

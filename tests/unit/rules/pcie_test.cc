@@ -1,4 +1,4 @@
-// Links, slots, registers and errors of PCI Express.
+// Links, slots, registers and errors of PCI Express (pcie_no_fatal_errors).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
