@@ -102,7 +102,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Place(tree, kPlaces[place], static_cast<std::uint8_t>(record[1]),
           std::string(record.substr(2)));
   }
-  const fabric::testing::FakeHost fake(tree.path());
+  fabric::testing::FakeHost fake(tree.path());
   const fabric::v1::NodeSnapshot snapshot =
       fabric::inspect::Inspect(fake.host(), {.node_name = "n", .now = {}});
   Check(snapshot.IsInitialized() && !snapshot.SerializeAsString().empty(), "it can be stored");
