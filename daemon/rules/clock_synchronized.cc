@@ -6,7 +6,8 @@ namespace fabric::rules {
 namespace {
 
 void Fail(const fleet::NodeView& node, std::string basis, Verdicts& out) {
-  out.Fail(SubjectOf(node), Format("clock is not synchronised, expected synchronised ({})", basis),
+  std::string title = Format("clock is not synchronised, expected synchronised ({})", basis);
+  out.Fail(SubjectOf(node), std::move(title),
            {ToEvidence(*node.node, {.what = "clock",
                                     .expected = "synchronised",
                                     .seen = "not synchronised",

@@ -237,7 +237,8 @@ TEST(LosslessBufferHasHeadroom, ReckonsWithSpeedCableAndMtu) {
             "(100 Gb/s, 7 m of cable, MTU 9000)");
   EXPECT_EQ(finding.remedies(0).command(), "dcb buffer set dev rail0 buffer-size 1:74092");
   netdev.set_speed_bps(800'000'000'000);
-  EXPECT_THAT(Failures(nodes), IsEmpty()) << "no numbers are known above 400 Gb/s";
+  EXPECT_THAT(Failures(nodes), ::testing::Not(::testing::Contains(::testing::HasSubstr("buffer"))))
+      << "no numbers are known above 400 Gb/s";
   netdev.clear_speed_bps();
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }

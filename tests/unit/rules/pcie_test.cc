@@ -124,7 +124,8 @@ TEST(PcieReadRequest, IsOneSizeOnARail) {
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.rule(), "pcie_read_request_equal");
   EXPECT_EQ(finding.title(),
-            "PCIe maximum read request (bytes) 512, expected 4096 (2 of 3 nodes on rail 0)");
+            "PCIe maximum read request (bytes) 512, expected 4096 (2 of 3 nodes with server "
+            "with ConnectX-7 PROTOCOL_ROCE on rail 0)");
   EXPECT_EQ(finding.remedies(0).command(), "setpci -s 0000:17:00.0 CAP_EXP+8.w=5000:7000");
 }
 
