@@ -27,7 +27,8 @@ v1::NodeSnapshot Captured(const std::string& machine) {
 
 TEST(Captured, MachinesAreJudgedAsTheirGoldenTextsSay) {
   for (const std::string machine :
-       {"broken", "h100_infiniband", "nothing", "roce_connectx6dx", "rxe_guest", "thor2_bnxt"}) {
+       {"broken", "e810_irdma", "efa", "h100_infiniband", "ionic_pollara", "mi300x", "nothing",
+        "roce_connectx6dx", "rxe_guest", "thor2_bnxt", "vf_bond"}) {
     const Evaluation evaluation = Judge({Captured(machine)});
     std::multiset<std::string> lines;
     for (const v1::Finding& finding : evaluation.findings)
@@ -37,6 +38,13 @@ TEST(Captured, MachinesAreJudgedAsTheirGoldenTextsSay) {
                               evaluation.counts.fail(), evaluation.counts.unknown());
     for (const std::string& line : lines) text += line;
     EXPECT_TRUE(testing::MatchesGolden("rules/" + machine, text));
+  }
+}
+
+TEST(Captured, HealthyMachinesHaveNoFailingFinding) {
+  for (const std::string machine : {"e810_irdma", "efa", "ionic_pollara", "mi300x", "nothing",
+                                    "rxe_guest", "thor2_bnxt", "vf_bond"}) {
+    EXPECT_EQ(Judge({Captured(machine)}).counts.fail(), 0U) << machine;
   }
 }
 
