@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
@@ -80,20 +82,42 @@ void Fail(const PortView& port, std::string basis, Verdicts& out) {
   out.Fail(port.Subject(), title, std::move(evidence), Remedies(port));
 }
 
+// Ports that are used alike: what another kind of card on the same rail does tells nothing.
+using Kind = std::pair<std::string_view, v1::LinkLayer>;
+
+Kind KindOf(const PortView& port) {
+  return {port.device->model(), port.port->link_layer()};
+}
+
+struct Count {
+  std::size_t active = 0;
+  std::size_t all = 0;
+};
+
+std::map<Kind, Count> CountKinds(const std::vector<PortView>& rail) {
+  std::map<Kind, Count> counts;
+  for (const PortView& port : rail) {
+    Count& count = counts[KindOf(port)];
+    ++count.all;
+    if (IsActive(*port.port)) ++count.active;
+  }
+  return counts;
+}
+
 void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
   for (const std::vector<PortView>& rail : fleet.rails()) {
-    const auto active = std::count_if(rail.begin(), rail.end(),
-                                      [](const PortView& port) { return IsActive(*port.port); });
+    std::map<Kind, Count> counts = CountKinds(rail);
     for (const PortView& port : rail) {
+      const Count& count = counts[KindOf(port)];
       if (IsActive(*port.port)) {
         out.Pass();
       } else if (!port.port->has_state()) {
         Unreadable(port, "port state", PortFile(port, "state"), out);
-      } else if (active > 0) {
-        Fail(
-            port,
-            Format("{} of {} ports of rail {} are ACTIVE", active, rail.size(), port.rail->value()),
-            out);
+      } else if (count.active > 0) {
+        Fail(port,
+             Format("{} of {} ports of rail {} are ACTIVE", count.active, count.all,
+                    port.rail->value()),
+             out);
       } else if (LooksUsed(port)) {
         Fail(port, HasLink(*port.port) ? "it has a link" : "its netdev has an address", out);
       }
@@ -111,8 +135,9 @@ extern const Rule port_active = {
     .scope = v1::SCOPE_PORT,
     .why =
         "The bandwidth of the port is missing. NCCL passes over inactive ports without a word, "
-        "and jobs run at a fraction of their speed. A port counts as in use when any port of "
-        "its rail is ACTIVE, when it has a link, or when its netdev has an address; a port for "
+        "and jobs run at a fraction of their speed. A port counts as in use when a port "
+        "like it (one model and link layer) on its rail is ACTIVE, when it has a link, or when its "
+        "netdev has an address; a port for "
         "which none holds is not judged.",
     .source = "kernel ABI document sysfs-class-infiniband (state, phys_state)",
     .family = "link",

@@ -43,6 +43,15 @@ TEST(PortActive, DoesNotJudgePortsThatNobodyUses) {
   EXPECT_THAT(Unknowns(nodes), IsEmpty());
 }
 
+TEST(PortActive, OtherKindsOfCardsOnTheRailTellNothing) {
+  auto nodes = Nodes(2, testing::RoceNode, {.rails = 1, .gpu = false});
+  testing::DropAddress(nodes[1], 0);
+  testing::LinkDown(nodes[1], 0);
+  EXPECT_THAT(Failures(nodes), ElementsAre("port_active n2/mlx5_0/1"));
+  testing::DeviceOf(nodes[1], 0).set_model("ConnectX-4 Lx");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+}
+
 TEST(PortActive, FailsForInfinibandPortsThatWaitForASubnetManager) {
   auto nodes = Nodes(1, testing::InfinibandNode, {.rails = 1});
   testing::PortOf(nodes[0], 0).set_state(v1::PORT_STATE_INIT);
