@@ -163,6 +163,10 @@ class Counters(RunningTest):
         watching = threading.Thread(target=watch)
         watching.start()
         try:
+            # What vanishes between an inspection and the first sample is missed by the next
+            # inspection alone: a captured tree has no events.
+            self.data.write_text("1004\n")
+            self.wait_for(DATA, 4016)
             device = (self.root / "sys/class/infiniband/mlx5_0").resolve()
             away = self.folder / "away"
             for raw in (900, 30, 800):

@@ -103,6 +103,7 @@ TEST(FleetView, SwitchPortsHaveNoRail) {
 TEST(FleetView, OnlyWhatIsFabricHasARail) {
   v1::NodeSnapshot node = testing::RoceNode({.number = 1, .rails = 4});
   testing::DeviceOf(node, 0).mutable_function()->set_role(v1::FUNCTION_ROLE_MANAGEMENT);
+  testing::DeviceOf(node, 1).clear_function();
   testing::DeviceOf(node, 1).mutable_function()->set_kind(v1::FUNCTION_KIND_VIRTUAL);
   testing::DeviceOf(node, 2).mutable_function()->set_role(v1::FUNCTION_ROLE_FABRIC);
   testing::NetdevOf(node, 3).mutable_function()->set_kind(v1::FUNCTION_KIND_REPRESENTOR);
