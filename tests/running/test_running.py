@@ -97,7 +97,7 @@ class Counters(RunningTest):
         self.order = self.port / "hw_counters/out_of_sequence"
         self.data.write_text("1000\n")
         self.order.write_text("4294967200\n")
-        self.url = self.start_agent(self.root)
+        self.url = self.start_agent(self.root, "--settings-interval", "5s")
         self.wait_for(DATA, 4000)
 
     def value(self, series):
