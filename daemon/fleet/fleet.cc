@@ -26,6 +26,7 @@ NodeRecord& Fleet::Put(const v1::NodeSnapshot& snapshot, Moment now) {
   record.snapshot = snapshot;
   record.counters.Reset();
   record.reported_at = now;
+  record.inspected_at = now;
   MarkConnected(name, now);
   return record;
 }
@@ -36,6 +37,7 @@ Status Fleet::Change(const std::string& node, const v1::SnapshotChange& change, 
     return {Code::kNotFound, Format("node {}: a change came before any whole snapshot", node)};
   Apply(change, at->second.snapshot);
   at->second.reported_at = now;
+  if (change.has_taken_at()) at->second.inspected_at = now;
   MarkConnected(node, now);
   return {};
 }

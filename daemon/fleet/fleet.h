@@ -17,6 +17,7 @@ struct NodeRecord {
   v1::NodeState state = v1::NODE_STATE_CONNECTED;
   Moment state_since;
   Moment reported_at;
+  Moment inspected_at;  // When its settings were last told, or told to be as they were
   std::string lost_reason;
   v1::NodeSnapshot snapshot;
   CounterStream counters;  // Of the snapshot, as far as they came in samples
