@@ -29,8 +29,8 @@ void AddNodesIn(std::string_view text, const fleet::Fleet& fleet,
   }
 }
 
-bool Lost(const fleet::NodeRecord* node) {
-  return node->state != v1::NODE_STATE_CONNECTED;
+bool Unknown(const fleet::NodeRecord* node) {
+  return !node->known();
 }
 
 // The machine's own clock tells how old it was when it was inspected; ours, how long ago that is.
@@ -61,7 +61,7 @@ std::vector<const fleet::NodeRecord*> NodesOf(const v1::Finding& finding,
 bool AboutLostNodes(const v1::Finding& finding, const fleet::Fleet& fleet) {
   const auto nodes = NodesOf(finding, fleet);
   if (nodes.empty()) return !finding.subject().node().empty();  // Of one that nobody remembers
-  return std::all_of(nodes.begin(), nodes.end(), Lost);
+  return std::all_of(nodes.begin(), nodes.end(), Unknown);
 }
 
 std::string Expired(const v1::Finding& finding, const fleet::Fleet& fleet) {
@@ -69,9 +69,13 @@ std::string Expired(const v1::Finding& finding, const fleet::Fleet& fleet) {
   const auto nodes = NodesOf(finding, fleet);
   if (nodes.empty()) return Format("node {} is not known", finding.subject().node());
   const fleet::NodeRecord& first = *nodes.front();
-  if (nodes.size() > 1) return Format("{} and all others that it names are lost", first.name);
-  return Format("node {} is lost since {}: {}", first.name, ToString(ToProto(first.state_since.wall)),
-                first.lost_reason);
+  if (nodes.size() > 1)
+    return Format("{} and all others that it names are lost or silent", first.name);
+  if (first.state == v1::NODE_STATE_CONNECTED)
+    return Format("node {} has not told its settings since {}", first.name,
+                  ToString(ToProto(first.inspected_at.wall)));
+  return Format("node {} is lost since {}: {}", first.name,
+                ToString(ToProto(first.state_since.wall)), first.lost_reason);
 }
 
 bool AboutYoungNodes(const v1::Finding& finding, const fleet::Fleet& fleet, Duration grace,

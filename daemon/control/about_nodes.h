@@ -15,8 +15,8 @@ namespace fabric::control {
 std::vector<const fleet::NodeRecord*> NodesOf(const v1::Finding& finding,
                                               const fleet::Fleet& fleet);
 
-// True when the finding's subject is a node that is not connected, or has no node and the nodes
-// that its evidence names are all lost ones.
+// True when the finding's subject is a node that is not connected, or has not told its settings for
+// long; or when it has no node, and the nodes that its evidence names are all such ones.
 bool AboutLostNodes(const v1::Finding& finding, const fleet::Fleet& fleet);
 
 // Why the finding's facts are too old to say whether it still holds; empty when they are not.

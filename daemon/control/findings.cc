@@ -85,8 +85,7 @@ void FindingBook::Tick(const fleet::Fleet& fleet, Moment now) {
       life.Unknown();
       unfound_.insert(id);
     }
-    const bool young =
-        life.waiting() && AboutYoungNodes(*life.waiting(), fleet, boot_grace_, now);
+    const bool young = life.waiting() && AboutYoungNodes(*life.waiting(), fleet, boot_grace_, now);
     const Step step = life.Tick(finding, young, now);
     PutBack(id, std::move(finding), life, step, now);
   }
@@ -132,8 +131,7 @@ Result<v1::Finding> FindingBook::Find(const std::string& id) const {
   if (const auto at = open_.find(id); at != open_.end()) return at->second;
   // The store knows the resolved ones too; what it could not be told is in the book alone.
   std::map<std::string, v1::Finding> meant;
-  ASSIGN_OR_RETURN(std::vector<v1::Finding> stored,
-                   outbox_.store().FindingsFrom(id, kMeantMax));
+  ASSIGN_OR_RETURN(std::vector<v1::Finding> stored, outbox_.store().FindingsFrom(id, kMeantMax));
   for (v1::Finding& finding : stored) {
     if (finding.id() == id) return std::move(finding);
     std::string key = finding.id();

@@ -1,5 +1,5 @@
-// The findings: what evaluations open, change and resolve, and what people say of them. Each step is
-// stored with the finding's history, and published.
+// The findings: what evaluations open, change and resolve, and what people say of them. Each step
+// is stored with the finding's history, and published.
 #pragma once
 
 #include <cstdint>

@@ -78,8 +78,7 @@ void Life::Unknown() {
 
 Step Life::Tick(std::optional<v1::Finding>& finding, bool young, Moment now) {
   Forget(now);
-  if (waiting_ && !young)
-    return Open(finding, *std::exchange(waiting_, std::nullopt), now);
+  if (waiting_ && !young) return Open(finding, *std::exchange(waiting_, std::nullopt), now);
   if (!finding) return Step::kNone;
   if (mended_at_ && now.steady - *mended_at_ >= kFlappingHold) return Resolve(*finding, now);
   finding->set_openings(static_cast<std::uint32_t>(openings_.size()));

@@ -1,4 +1,5 @@
-// The life of one finding: from what evaluations say, when it is opened, changed and resolved. Pure.
+// The life of one finding: from what evaluations say, when it is opened, changed and resolved.
+// Pure.
 //
 //            found                    gone
 //   (none) ────────► open ◄──────────────────► mended, still open ──held──► resolved
@@ -28,7 +29,8 @@ inline constexpr Duration kFlappingHold = std::chrono::minutes(2);
 // What has become of a finding.
 enum class Step { kNone, kOpened, kChanged, kResolved };
 
-// What is remembered of a finding beside the message: for as long as there is something to remember.
+// What is remembered of a finding beside the message: for as long as there is something to
+// remember.
 class Life {
  public:
   Life() = default;

@@ -121,9 +121,8 @@ Result<std::uint64_t> Silences::Find(const std::string& id) const {
   }
   if (begins.size() == 1) return begins.front();
   if (begins.empty()) return NoSuch("silence", id, known);
-  return Status(Code::kInvalidArgument,
-                Format("id: expected that of one silence, {} begin with {}", begins.size(),
-                       Quoted(id)));
+  return Status(Code::kInvalidArgument, Format("id: expected that of one silence, {} begin with {}",
+                                               begins.size(), Quoted(id)));
 }
 
 }  // namespace fabric::control
