@@ -45,7 +45,10 @@ class LifeTest : public ::testing::Test {
     for (int i = 0; i < times; ++i) {
       EXPECT_EQ(Found(), Step::kOpened);
       Pass(1s);
-      if (!finding_->flapping()) EXPECT_EQ(Gone(), Step::kResolved);
+      const bool flapping = finding_->flapping();
+      if (!flapping) {
+        EXPECT_EQ(Gone(), Step::kResolved);
+      }
       Pass(1s);
     }
   }
