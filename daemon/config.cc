@@ -44,6 +44,13 @@ constexpr Setting kSettings[] = {
      .min = "0s",
      .max = "1h",
      .doc = "Findings about a machine are not opened before it has been up for so long."},
+    {.name = "flap-hold",
+     .type = SettingType::kDuration,
+     .fallback = "2m",
+     .min = "0s",
+     .max = "1h",
+     .doc = "A finding that comes and goes is resolved when it has stayed away for so long; 0s: at "
+            "once."},
     {.name = "settings-age-max",
      .type = SettingType::kDuration,
      .fallback = "5m",

@@ -49,7 +49,7 @@ Controller::Controller(const ControllerOptions& options, store::Store& store, Ag
       started_(now),
       outbox_(std::make_unique<Outbox>(store, events)),
       sessions_(std::make_unique<Sessions>(agents)),
-      findings_(std::make_unique<FindingBook>(*outbox_, options.boot_grace)),
+      findings_(std::make_unique<FindingBook>(*outbox_, options.life)),
       campaigns_(std::make_unique<Campaigns>(options.pairs_at_once_max, *sessions_, *outbox_, now)),
       awaited_until_(now.steady),
       engine_(options.profile),

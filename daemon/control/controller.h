@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "daemon/control/agent_sink.h"
 #include "daemon/control/events.h"
+#include "daemon/control/life.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/profile/profile.h"
 #include "daemon/rules/engine.h"
@@ -33,7 +34,7 @@ struct ControllerOptions {
   Duration lost_after = std::chrono::seconds(3);  // Without any message from the agent.
   std::uint32_t pairs_at_once_max = 64;           // Of all campaigns together.
   profile::Profile profile = {};                  // What is expected of the fabric
-  Duration boot_grace = std::chrono::minutes(2);  // Before findings about a new boot are opened
+  LifeOptions life = {};                          // Of findings
   // Settings that were told longer ago are not judged. Agents tell them at least once a minute.
   Duration settings_age_max = std::chrono::minutes(5);
 };

@@ -52,7 +52,7 @@ void FindingBook::Found(v1::Finding judgement, const fleet::Fleet& fleet, Moment
   unfound_.erase(id);
   auto finding = TakeOut(id);
   Life& life = lives_[id];
-  const bool young = !finding && AboutYoungNodes(judgement, fleet, boot_grace_, now);
+  const bool young = !finding && AboutYoungNodes(judgement, fleet, options_.boot_grace, now);
   const Step step = life.Found(finding, std::move(judgement), young, now);
   PutBack(id, std::move(finding), life, step, now);
 }
@@ -66,7 +66,7 @@ void FindingBook::Gone(const std::string& id, const fleet::Fleet& fleet, Moment 
     unfound_.insert(id);
   } else {
     unfound_.erase(id);
-    step = life.Gone(finding, now);
+    step = life.Gone(finding, options_.flap_hold, now);
   }
   PutBack(id, std::move(finding), life, step, now);
 }
@@ -85,8 +85,9 @@ void FindingBook::Tick(const fleet::Fleet& fleet, Moment now) {
       life.Unknown();
       unfound_.insert(id);
     }
-    const bool young = life.waiting() && AboutYoungNodes(*life.waiting(), fleet, boot_grace_, now);
-    const Step step = life.Tick(finding, young, now);
+    const bool young =
+        life.waiting() && AboutYoungNodes(*life.waiting(), fleet, options_.boot_grace, now);
+    const Step step = life.Tick(finding, young, options_.flap_hold, now);
     PutBack(id, std::move(finding), life, step, now);
   }
 }

@@ -24,9 +24,8 @@ namespace fabric::control {
 
 class FindingBook {
  public:
-  // Findings about a machine that was booted less than `boot_grace` ago are not opened yet.
-  explicit FindingBook(Outbox& outbox, Duration boot_grace = {})
-      : outbox_(outbox), boot_grace_(boot_grace) {}
+  explicit FindingBook(Outbox& outbox, const LifeOptions& options = {})
+      : outbox_(outbox), options_(options) {}
 
   // Open ones and silences from the store, after a restart.
   void Restore(std::vector<v1::Finding> open, std::vector<v1::Silence> silences, Moment now);
@@ -67,7 +66,7 @@ class FindingBook {
   void Record(const v1::Finding& finding, v1::FindingAction action, const Said& said, Moment now);
 
   Outbox& outbox_;
-  const Duration boot_grace_;
+  const LifeOptions options_;
   std::map<std::string, v1::Finding> open_;
   std::map<std::string, Life> lives_;  // Of those that there is something to remember of
   // Of the open ones those that the rules do not find now, and nothing is known about their nodes.

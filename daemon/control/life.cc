@@ -63,10 +63,10 @@ Step Life::Found(std::optional<v1::Finding>& finding, v1::Finding judgement, boo
   return same ? Step::kNone : Step::kChanged;
 }
 
-Step Life::Gone(std::optional<v1::Finding>& finding, Moment now) {
+Step Life::Gone(std::optional<v1::Finding>& finding, Duration flap_hold, Moment now) {
   waiting_.reset();
   if (!finding) return Step::kNone;
-  if (!finding->flapping()) return Resolve(*finding, now);
+  if (!finding->flapping() || flap_hold <= Duration::zero()) return Resolve(*finding, now);
   if (!mended_at_) mended_at_ = now.steady;
   return Step::kNone;
 }
@@ -76,11 +76,11 @@ void Life::Unknown() {
   mended_at_.reset();
 }
 
-Step Life::Tick(std::optional<v1::Finding>& finding, bool young, Moment now) {
+Step Life::Tick(std::optional<v1::Finding>& finding, bool young, Duration flap_hold, Moment now) {
   Forget(now);
   if (waiting_ && !young) return Open(finding, *std::exchange(waiting_, std::nullopt), now);
   if (!finding) return Step::kNone;
-  if (mended_at_ && now.steady - *mended_at_ >= kFlappingHold) return Resolve(*finding, now);
+  if (mended_at_ && now.steady - *mended_at_ >= flap_hold) return Resolve(*finding, now);
   finding->set_openings(static_cast<std::uint32_t>(openings_.size()));
   // It has been there without a break for so long that it is a plain finding again.
   if (!finding->flapping() || mended_at_ || !openings_.empty()) return Step::kNone;

@@ -23,8 +23,13 @@ namespace fabric::control {
 // So many openings within the window make a finding flap.
 inline constexpr std::uint32_t kFlappingOpenings = 3;
 inline constexpr Duration kFlappingWindow = std::chrono::minutes(10);
-// A flapping finding is resolved once it has been mended for so long.
-inline constexpr Duration kFlappingHold = std::chrono::minutes(2);
+
+struct LifeOptions {
+  // Findings about a machine that was booted less than this ago are not opened yet.
+  Duration boot_grace = std::chrono::minutes(2);
+  // A flapping finding is resolved once it has been mended for so long; 0: at once, like others.
+  Duration flap_hold = std::chrono::minutes(2);
+};
 
 // What has become of a finding.
 enum class Step { kNone, kOpened, kChanged, kResolved };
@@ -42,11 +47,11 @@ class Life {
   // that has just been booted is not complete. What is already open does not wait.
   Step Found(std::optional<v1::Finding>& finding, v1::Finding judgement, bool young, Moment now);
   // The evaluation does not find it any more, and that says something: its nodes are known.
-  Step Gone(std::optional<v1::Finding>& finding, Moment now);
+  Step Gone(std::optional<v1::Finding>& finding, Duration flap_hold, Moment now);
   // Nothing is known about its nodes now: it stays as it is.
   void Unknown();
   // Time passes.
-  Step Tick(std::optional<v1::Finding>& finding, bool young, Moment now);
+  Step Tick(std::optional<v1::Finding>& finding, bool young, Duration flap_hold, Moment now);
 
   // True when nothing is left that Tick would have to do, or a later opening has to know of.
   bool idle() const { return openings_.empty() && !waiting_ && !mended_at_; }

@@ -177,12 +177,12 @@ TEST_F(FindingBookTest, CountsAFlappingOneUntilItIsResolved) {
   EXPECT_TRUE(book_.open().at("a").flapping());
   EXPECT_EQ(book_.FailingOn("n1"), 1u);
   fleet_.MarkLost("n1", "gone", now_);
-  Pass(kFlappingHold);
+  Pass(LifeOptions().flap_hold);
   book_.Tick(fleet_, now_);
   EXPECT_EQ(book_.FailingOn("n1"), 1u) << "nobody knows whether it has stayed mended";
   fleet_.MarkConnected("n1", now_);
   Take({});
-  Pass(kFlappingHold);
+  Pass(LifeOptions().flap_hold);
   book_.Tick(fleet_, now_);
   EXPECT_EQ(book_.FailingOn("n1"), 0u);
   EXPECT_THAT(book_.open(), IsEmpty());
@@ -201,7 +201,7 @@ TEST_F(FindingBookTest, AnIdThatSeveralBeginWithNamesThem) {
 }
 
 TEST_F(FindingBookTest, FindingsOfARailWaitForAYoungNodeThatTheyName) {
-  FindingBook patient(outbox_, 2min);
+  FindingBook patient(outbox_, {.boot_grace = 2min});
   v1::NodeSnapshot node = fleet_.Find("n2")->snapshot;
   *node.mutable_taken_at() = ToProto(now_.wall);
   *node.mutable_host()->mutable_booted_at() = ToProto(now_.wall - 30s);
@@ -223,7 +223,7 @@ TEST_F(FindingBookTest, FindingsOfARailWaitForAYoungNodeThatTheyName) {
 }
 
 TEST_F(FindingBookTest, ABootTimeInTheFutureIsNoGrace) {
-  FindingBook patient(outbox_, 2min);
+  FindingBook patient(outbox_, {.boot_grace = 2min});
   v1::NodeSnapshot node = fleet_.Find("n1")->snapshot;
   *node.mutable_taken_at() = ToProto(now_.wall);
   *node.mutable_host()->mutable_booted_at() = ToProto(now_.wall + 30s);

@@ -12,6 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr Duration kHold = 2min;
+
 class LifeTest : public ::testing::Test {
  protected:
   LifeTest() { now_.wall = WallTime(1'800'000'000s); }
@@ -30,8 +32,8 @@ class LifeTest : public ::testing::Test {
   Step Found(const std::string& title = "MTU 1500", bool young = false) {
     return life_.Found(finding_, Judgement(title), young, now_);
   }
-  Step Gone() { return Dropped(life_.Gone(finding_, now_)); }
-  Step Tick(bool young = false) { return Dropped(life_.Tick(finding_, young, now_)); }
+  Step Gone() { return Dropped(life_.Gone(finding_, kHold, now_)); }
+  Step Tick(bool young = false) { return Dropped(life_.Tick(finding_, young, kHold, now_)); }
   // What is resolved leaves the book.
   Step Dropped(Step step) {
     if (step == Step::kResolved) {
@@ -106,7 +108,7 @@ TEST_F(LifeTest, AFlappingOneIsResolvedOnceItHasStayedMended) {
   Flip(3);
   for (int i = 0; i < 20; ++i) {
     EXPECT_EQ(Gone(), Step::kNone) << "no flip is told";
-    Pass(kFlappingHold - 1s);
+    Pass(kHold - 1s);
     EXPECT_EQ(Tick(), Step::kNone);
     EXPECT_EQ(Found(), Step::kNone);
     Pass(1s);
@@ -114,13 +116,18 @@ TEST_F(LifeTest, AFlappingOneIsResolvedOnceItHasStayedMended) {
   EXPECT_GE(finding_->openings(), 4u) << "but is counted";
   EXPECT_EQ(Gone(), Step::kNone);
   EXPECT_EQ(Gone(), Step::kNone) << "an evaluation that still does not find it";
-  Pass(kFlappingHold - 1s);
+  Pass(kHold - 1s);
   EXPECT_EQ(Tick(), Step::kNone);
   Pass(1s);
   EXPECT_EQ(Tick(), Step::kResolved);
   EXPECT_FALSE(life_.idle());
   EXPECT_EQ(Found(), Step::kOpened);
   EXPECT_TRUE(finding_->flapping()) << "it has not calmed down";
+}
+
+TEST_F(LifeTest, WithoutAHoldItIsResolvedAtOnce) {
+  Flip(3);
+  EXPECT_EQ(life_.Gone(finding_, Duration::zero(), now_), Step::kResolved);
 }
 
 TEST_F(LifeTest, AFlappingOneThatStaysIsAPlainFindingAgain) {
@@ -164,7 +171,7 @@ TEST_F(LifeTest, NothingIsHeldAgainstALostNode) {
   Flip(3);
   Gone();
   life_.Unknown();
-  Pass(kFlappingHold);
+  Pass(kHold);
   EXPECT_EQ(Tick(), Step::kNone) << "nobody knows whether it is mended";
   EXPECT_EQ(finding_->openings(), 3u);
   EXPECT_EQ(Found(), Step::kNone);
@@ -173,10 +180,10 @@ TEST_F(LifeTest, NothingIsHeldAgainstALostNode) {
 
 TEST_F(LifeTest, IsRememberedAcrossARestart) {
   Flip(3);
-  Pass(kFlappingHold);
+  Pass(kHold);
   life_ = Life(*finding_, now_);
   EXPECT_EQ(Gone(), Step::kNone) << "it still flaps";
-  Pass(kFlappingHold);
+  Pass(kHold);
   EXPECT_EQ(Tick(), Step::kResolved);
 
   v1::Finding plain = Judgement();
