@@ -38,7 +38,7 @@ std::string Fix(const v1::Finding& finding) {
 std::string LifeCell(const v1::Finding& finding) {
   std::vector<std::string> marks;
   if (!finding.expired().empty()) marks.emplace_back("expired");
-  if (finding.has_silenced())
+  if (finding.has_silenced() && finding.state() != v1::FINDING_STATE_RESOLVED)
     marks.push_back(Format("silenced until {}", ToString(finding.silenced().until())));
   if (finding.has_acknowledged())
     marks.push_back(Format("acknowledged by {}", finding.acknowledged().author()));
