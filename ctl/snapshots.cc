@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/input.h"
 #include "base/text.h"
-#include "ctl/files.h"
 #include "fabric/v1/fabric.pb.h"
 #include "proto/json.h"
 

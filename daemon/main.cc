@@ -11,12 +11,11 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <thread>
 
+#include "base/input.h"
 #include "base/log.h"
 #include "base/systemd.h"
 #include "base/text.h"
@@ -78,10 +77,7 @@ std::vector<api::Page> Pages(control::Controller& controller, const api::CallMet
 }
 
 Result<std::string> ReadText(const std::string& path) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return FromErrno(errno == 0 ? ENOENT : errno, path);
-  return std::string(std::istreambuf_iterator<char>(in), {});
+  return ReadFile(path, profile::kFileBytesMax);
 }
 
 Status Serve(const Settings& settings, const sigset_t& ending_signals) {

@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "ctl/arguments.h"
 #include "ctl/cells.h"
-#include "ctl/files.h"
 #include "ctl/finding_table.h"
 #include "ctl/profiles.h"
 #include "ctl/snapshots.h"
