@@ -8,7 +8,7 @@ namespace fabric {
 namespace {
 
 TEST(Input, IsHandedOverInPieces) {
-  const testing::TempTree tree;
+  testing::TempTree tree;
   const std::string text(300 << 10, 'x');
   tree.File("log", text);
   std::string read;
@@ -23,7 +23,7 @@ TEST(Input, IsHandedOverInPieces) {
 }
 
 TEST(Input, AFileHasABound) {
-  const testing::TempTree tree;
+  testing::TempTree tree;
   tree.File("rules.yaml", "12345");
   const std::string path = tree.path() + "/rules.yaml";
   EXPECT_EQ(*ReadFile(path, 5), "12345");
@@ -32,7 +32,7 @@ TEST(Input, AFileHasABound) {
 }
 
 TEST(Input, WhatCannotBeReadIsNamed) {
-  const testing::TempTree tree;
+  testing::TempTree tree;
   tree.File("empty", "");
   EXPECT_EQ(*ReadFile(tree.path() + "/empty", 1), "");
   EXPECT_EQ(ReadFile(tree.path() + "/none", 1).status(),
