@@ -11,7 +11,6 @@
 #include "daemon/control/outbox.h"
 #include "daemon/control/sessions.h"
 #include "daemon/control/summaries.h"
-#include "daemon/rules/rule.h"
 #include "proto/timestamps.h"
 
 namespace fabric::control {
@@ -53,6 +52,7 @@ Controller::Controller(const ControllerOptions& options, store::Store& store, Ag
       findings_(std::make_unique<FindingBook>(*outbox_)),
       campaigns_(std::make_unique<Campaigns>(options.pairs_at_once_max, *sessions_, *outbox_, now)),
       awaited_until_(now.steady),
+      engine_(options.profile),
       evaluated_at_(now.steady - kEvaluateEvery),
       ticked_at_(now.steady) {}
 
@@ -156,7 +156,7 @@ Status Controller::OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Momen
   session.reported = true;
   session.asked = false;
   awaited_.erase(node);
-  dirty_ = true;
+  dirty_.insert(node);
   if (news) PublishNode(node, now);
   PublishPorts(ports, now);
   StoreNode(session, now);  // After what somebody may be waiting for: the disk may be slow.
@@ -177,7 +177,7 @@ Status Controller::OnChange(Session& session, v1::SnapshotChange change, Moment 
   const v1::NodeSnapshot old = ports ? before->snapshot : v1::NodeSnapshot();
   RETURN_IF_ERROR(fleet_.Change(node, change, now));
   const bool settings = ChangesSettings(change);
-  dirty_ = dirty_ || settings;
+  dirty_.insert(node);  // Whatever it says: the record is not what it was.
   if (ports) PublishPorts(PortChanges(old, fleet_.Find(node)->snapshot), now);
   if (settings || now.steady - session.stored_at >= kStoreCountersEvery) StoreNode(session, now);
   return {};
@@ -213,7 +213,7 @@ void Controller::Wake(Session& session, bool wants_snapshot, Moment now) {
   if (!wants_snapshot) return;  // It brings one, and that is news enough.
   fleet_.MarkConnected(node, now);
   PublishNode(node, now);
-  dirty_ = true;
+  dirty_.insert(node);
   AskForSnapshot(session);
 }
 
@@ -239,7 +239,7 @@ void Controller::Lose(const std::string& node, const std::string& reason, Moment
   if (record != nullptr && record->state == v1::NODE_STATE_CONNECTED) {
     fleet_.MarkLost(node, reason, now);
     PublishNode(node, now);
-    dirty_ = true;
+    dirty_.insert(node);
   }
   campaigns_->OnLost(node, reason, now);
 }
@@ -258,16 +258,30 @@ void Controller::Tick(Moment now) {
          Format("no message for {:.1f} s", std::chrono::duration<double>(quiet).count()), now);
   }
   campaigns_->Tick(now);
-  if (dirty_ && Settled(now) && now.steady - evaluated_at_ >= kEvaluateEvery) EvaluateRules(now);
+  if (!dirty_.empty() && Settled(now) && now.steady - evaluated_at_ >= kEvaluateEvery)
+    EvaluateRules(now);
 }
 
 bool Controller::Settled(Moment now) const {
   return awaited_.empty() || now.steady >= awaited_until_;
 }
 
+// Right before the engine judges: records change in place, and it must not look at one of which
+// it does not know that.
+void Controller::UpdateEngine() {
+  for (const std::string& node : dirty_) {
+    const fleet::NodeRecord& record = *fleet_.Find(node);
+    if (record.state == v1::NODE_STATE_CONNECTED)
+      engine_.Put(record);
+    else
+      engine_.Remove(node);
+  }
+  dirty_.clear();
+}
+
 void Controller::EvaluateRules(Moment now) {
-  findings_->Take(rules::Evaluate(fleet::FleetView(fleet_, options_.profile)), fleet_, now);
-  dirty_ = false;
+  UpdateEngine();
+  findings_->Take(engine_.Take(), fleet_, now);
   evaluated_at_ = now.steady;
 }
 

@@ -15,6 +15,7 @@
 #include "daemon/control/events.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/profile/profile.h"
+#include "daemon/rules/engine.h"
 #include "daemon/store/store.h"
 #include "fabric/v1/agent.pb.h"
 #include "fabric/v1/fabric.pb.h"
@@ -87,6 +88,7 @@ class Controller {
   void PublishNode(const std::string& node, Moment now) REQUIRES(mutex_);
   void PublishPorts(const std::vector<v1::PortEvent>& ports, Moment now) REQUIRES(mutex_);
   void StoreNode(Session& session, Moment now) REQUIRES(mutex_);
+  void UpdateEngine() REQUIRES(mutex_);
   void EvaluateRules(Moment now) REQUIRES(mutex_);
   bool Settled(Moment now) const REQUIRES(mutex_);
   Status CheckNode(const std::string& name) const REQUIRES(mutex_);
@@ -103,7 +105,8 @@ class Controller {
   std::unique_ptr<Campaigns> campaigns_ GUARDED_BY(mutex_);
   std::set<std::string> awaited_ GUARDED_BY(mutex_);  // Restored and not back yet
   SteadyTime awaited_until_ GUARDED_BY(mutex_);
-  bool dirty_ GUARDED_BY(mutex_) = false;  // Something changed since the last evaluation.
+  rules::Engine engine_ GUARDED_BY(mutex_);
+  std::set<std::string> dirty_ GUARDED_BY(mutex_);  // Nodes that the engine has yet to be told of
   SteadyTime evaluated_at_ GUARDED_BY(mutex_);
   SteadyTime ticked_at_ GUARDED_BY(mutex_);
 };

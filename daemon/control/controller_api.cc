@@ -149,21 +149,19 @@ Status Controller::ListRules(const v1::ListRulesRequest&, v1::ListRulesResponse&
 Status Controller::Validate(const v1::ValidateRequest&, v1::ValidateResponse& response,
                             Moment now) {
   const MutexLock lock(mutex_);
-  const fleet::FleetView view(fleet_, options_.profile);
-  const rules::Evaluation evaluation = rules::Evaluate(view);
   // While nodes are awaited after a restart the answer is true and yet no ground for resolving.
-  if (Settled(now)) {
-    findings_->Take(evaluation, fleet_, now);
-    dirty_ = false;
-    evaluated_at_ = now.steady;
-  }
+  if (Settled(now))
+    EvaluateRules(now);
+  else
+    UpdateEngine();
+  const rules::Evaluation evaluation = engine_.All();
   *response.mutable_counts() = evaluation.counts;
   for (const v1::Finding& finding : evaluation.findings) {
     const auto known = findings_->open().find(finding.id());
     *response.add_findings() = known == findings_->open().end() ? finding : known->second;
   }
   std::sort(response.mutable_findings()->begin(), response.mutable_findings()->end(), WorseFirst);
-  response.set_nodes(static_cast<std::uint32_t>(view.nodes().size()));
+  response.set_nodes(static_cast<std::uint32_t>(engine_.nodes()));
   response.set_rules(static_cast<std::uint32_t>(rules::AllRules().size()));
   return {};
 }

@@ -65,40 +65,58 @@ bool AboutLostNodes(const v1::Finding& finding, const fleet::Fleet& fleet) {
 
 void FindingBook::Restore(std::vector<v1::Finding> open) {
   for (v1::Finding& finding : open) {
-    if (finding.verdict() == v1::VERDICT_FAIL) ++failing_[finding.subject().node()];
+    Count(finding, 1);
     std::string id = finding.id();
+    unfound_.insert(id);
     open_.insert_or_assign(std::move(id), std::move(finding));
   }
 }
 
-void FindingBook::Take(rules::Evaluation evaluation, const fleet::Fleet& fleet, Moment now) {
-  counts_ = evaluation.counts;
-  std::map<std::string, v1::Finding> before = std::exchange(open_, {});
-  for (v1::Finding& finding : evaluation.findings) {
-    finding.set_state(v1::FINDING_STATE_OPEN);
-    const auto old = before.find(finding.id());
-    const bool known = old != before.end();
-    const bool same =
-        known && MessageDifferencer::Equals(Judgement(old->second), Judgement(finding));
-    *finding.mutable_opened_at() = known ? old->second.opened_at() : ToProto(now.wall);
-    *finding.mutable_changed_at() = same ? old->second.changed_at() : ToProto(now.wall);
-    if (known) before.erase(old);
-    if (!same) Record(finding, now);
-    std::string id = finding.id();
-    open_.insert_or_assign(std::move(id), std::move(finding));
-  }
-  for (auto& [id, finding] : before) {
-    if (AboutLostNodes(finding, fleet)) {
-      open_.emplace(id, std::move(finding));
+void FindingBook::Take(rules::Delta delta, const fleet::Fleet& fleet, Moment now) {
+  counts_ = delta.counts;
+  for (v1::Finding& finding : delta.found) Find(std::move(finding), now);
+  for (std::string& id : delta.gone)
+    if (open_.contains(id)) unfound_.insert(std::move(id));
+  for (auto at = unfound_.begin(); at != unfound_.end();) {
+    const auto open = open_.find(*at);
+    if (AboutLostNodes(open->second, fleet)) {
+      ++at;
       continue;
     }
-    finding.set_state(v1::FINDING_STATE_RESOLVED);
-    *finding.mutable_resolved_at() = ToProto(now.wall);
-    Record(finding, now);
+    v1::Finding finding = std::move(open->second);
+    open_.erase(open);
+    at = unfound_.erase(at);
+    Resolve(std::move(finding), now);
   }
-  failing_.clear();
-  for (const auto& [id, finding] : open_)
-    if (finding.verdict() == v1::VERDICT_FAIL) ++failing_[finding.subject().node()];
+}
+
+void FindingBook::Find(v1::Finding finding, Moment now) {
+  finding.set_state(v1::FINDING_STATE_OPEN);
+  const auto [at, added] = open_.try_emplace(finding.id());
+  v1::Finding& known = at->second;
+  const bool same = !added && MessageDifferencer::Equals(Judgement(known), Judgement(finding));
+  *finding.mutable_opened_at() = added ? ToProto(now.wall) : known.opened_at();
+  *finding.mutable_changed_at() = same ? known.changed_at() : ToProto(now.wall);
+  if (!added) Count(known, -1U);
+  known = std::move(finding);
+  Count(known, 1);
+  unfound_.erase(at->first);
+  if (!same) Record(known, now);
+}
+
+void FindingBook::Resolve(v1::Finding finding, Moment now) {
+  Count(finding, -1U);
+  finding.set_state(v1::FINDING_STATE_RESOLVED);
+  *finding.mutable_resolved_at() = ToProto(now.wall);
+  Record(finding, now);
+}
+
+// `change` is 1 or, modulo 2^32, -1.
+void FindingBook::Count(const v1::Finding& finding, std::uint32_t change) {
+  if (finding.verdict() != v1::VERDICT_FAIL) return;
+  std::uint32_t& failing = failing_[finding.subject().node()];
+  failing += change;
+  if (failing == 0) failing_.erase(finding.subject().node());
 }
 
 std::uint32_t FindingBook::FailingOn(const std::string& node) const {

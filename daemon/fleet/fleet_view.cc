@@ -117,6 +117,12 @@ FleetView::FleetView(std::span<const NodeRecord> records, const profile::Profile
   FillRails();
 }
 
+FleetView::FleetView(std::span<const NodeRecord* const> records, const profile::Profile& profile) {
+  nodes_.reserve(records.size());
+  for (const NodeRecord* record : records) Add(*record, profile);
+  FillRails();
+}
+
 const Expectation* FleetView::Expected(const profile::Profile& profile,
                                        const profile::Traits& traits) {
   profile::Overrides overrides = profile.Match(traits);

@@ -58,6 +58,8 @@ class FleetView {
   explicit FleetView(const Fleet& fleet, const profile::Profile& profile = {});
   // Every node of these, whatever its state: for offline use.
   explicit FleetView(std::span<const NodeRecord> records, const profile::Profile& profile = {});
+  explicit FleetView(std::span<const NodeRecord* const> records,
+                     const profile::Profile& profile = {});
 
   std::span<const NodeView> nodes() const { return nodes_; }  // By name
   // Ports of rail r, by node name. Rails are 0 .. rails().size() - 1.

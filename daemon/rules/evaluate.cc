@@ -28,10 +28,10 @@ class Fingerprint {
 };
 
 // Of a port only what names it: netdev and rail may change while the finding stays the same.
-std::string Id(const Rule& rule, const v1::Subject& subject, std::string_view key) {
+std::string Id(std::string_view rule, const v1::Subject& subject, std::string_view key) {
   const bool is_rail = subject.scope() == v1::SCOPE_RAIL;
   return Fingerprint()
-      .Add(rule.id)
+      .Add(rule)
       .Add(static_cast<std::uint32_t>(subject.scope()))
       .Add(subject.node())
       .Add(subject.device())
@@ -44,54 +44,70 @@ std::string Id(const Rule& rule, const v1::Subject& subject, std::string_view ke
 
 }  // namespace
 
-v1::Finding& Verdicts::Add(v1::Subject subject, std::string title,
-                           std::vector<v1::Evidence> evidence, std::string_view key) {
-  v1::Finding& finding = findings_.emplace_back();
-  finding.set_id(Id(*rule_, subject, key));
-  finding.set_rule(std::string(rule_->id));
-  finding.set_severity(rule_->severity);
+void Verdicts::Add(v1::Finding finding, std::string_view key) {
+  finding.set_id(Id(rule_, finding.subject(), key));
+  finding.set_rule(std::string(rule_));
+  finding.set_severity(severity_);
+  findings_.push_back(std::move(finding));
+}
+
+v1::Finding& Verdicts::Build(v1::Subject subject, std::string title,
+                             std::vector<v1::Evidence> evidence, std::string_view key) {
+  v1::Finding finding;
   *finding.mutable_subject() = std::move(subject);
   finding.set_title(std::move(title));
   for (v1::Evidence& item : evidence) *finding.add_evidence() = std::move(item);
-  return finding;
+  Add(std::move(finding), key);
+  return findings_.back();
 }
 
 void Verdicts::Fail(v1::Subject subject, std::string title, std::vector<v1::Evidence> evidence,
                     std::vector<v1::Remedy> remedies, std::string_view key) {
-  v1::Finding& finding = Add(std::move(subject), std::move(title), std::move(evidence), key);
+  v1::Finding& finding = Build(std::move(subject), std::move(title), std::move(evidence), key);
   finding.set_verdict(v1::VERDICT_FAIL);
   for (v1::Remedy& remedy : remedies) *finding.add_remedies() = std::move(remedy);
 }
 
 void Verdicts::Unknown(v1::Subject subject, std::string title, std::vector<v1::Evidence> evidence,
                        std::string_view key) {
-  Add(std::move(subject), std::move(title), std::move(evidence), key)
+  Build(std::move(subject), std::move(title), std::move(evidence), key)
       .set_verdict(v1::VERDICT_UNKNOWN);
 }
 
-struct Evaluator {
-  static void Run(const Rule& rule, const fleet::FleetView& fleet, Evaluation& out) {
-    Verdicts verdicts;
-    verdicts.rule_ = &rule;
-    for (const Agreement& agreement : rule.agreements) Judge(agreement, fleet, verdicts);
-    if (rule.evaluate_fleet != nullptr) rule.evaluate_fleet(fleet, verdicts);
-    if (rule.evaluate_node != nullptr)
-      for (const fleet::NodeView& node : fleet.nodes()) rule.evaluate_node(node, verdicts);
+namespace {
 
-    out.counts.set_pass(out.counts.pass() + verdicts.counts_pass_);
-    for (v1::Finding& finding : verdicts.findings_) {
-      if (finding.verdict() == v1::VERDICT_FAIL)
-        out.counts.set_fail(out.counts.fail() + 1);
-      else
-        out.counts.set_unknown(out.counts.unknown() + 1);
-      out.findings.push_back(std::move(finding));
-    }
+void Collect(Verdicts& verdicts, Evaluation& out) {
+  out.counts.set_pass(out.counts.pass() + verdicts.passes());
+  for (v1::Finding& finding : verdicts.findings()) {
+    if (finding.verdict() == v1::VERDICT_FAIL)
+      out.counts.set_fail(out.counts.fail() + 1);
+    else
+      out.counts.set_unknown(out.counts.unknown() + 1);
+    out.findings.push_back(std::move(finding));
   }
-};
+}
 
-Evaluation Evaluate(const fleet::FleetView& fleet) {
+void Run(const Rule& rule, const fleet::FleetView& fleet, Evaluation& out) {
+  Verdicts verdicts(rule.id, rule.severity);
+  for (const Agreement& agreement : rule.agreements) Judge(agreement, fleet, verdicts);
+  if (rule.evaluate_fleet != nullptr) rule.evaluate_fleet(fleet, verdicts);
+  if (rule.evaluate_node != nullptr)
+    for (const fleet::NodeView& node : fleet.nodes()) rule.evaluate_node(node, verdicts);
+  Collect(verdicts, out);
+}
+
+void Run(const NodeRule& rule, const fleet::FleetView& fleet, Evaluation& out) {
+  Verdicts verdicts(rule.id, rule.severity);
+  for (const fleet::NodeView& node : fleet.nodes()) rule.evaluate(node, verdicts);
+  Collect(verdicts, out);
+}
+
+}  // namespace
+
+Evaluation Evaluate(const fleet::FleetView& fleet, std::span<const NodeRule> own) {
   Evaluation evaluation;
-  for (const Rule* rule : AllRules()) Evaluator::Run(*rule, fleet, evaluation);
+  for (const Rule* rule : AllRules()) Run(*rule, fleet, evaluation);
+  for (const NodeRule& rule : own) Run(rule, fleet, evaluation);
   std::sort(evaluation.findings.begin(), evaluation.findings.end(),
             [](const v1::Finding& a, const v1::Finding& b) { return a.id() < b.id(); });
   return evaluation;

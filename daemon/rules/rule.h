@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,12 +19,12 @@
 
 namespace fabric::rules {
 
-struct Rule;
-
 // Where a rule puts its verdicts. A pass is counted; failures and unknowns are built.
 class Verdicts {
  public:
-  void Pass() { ++counts_pass_; }
+  Verdicts(std::string_view rule, v1::Severity severity) : rule_(rule), severity_(severity) {}
+
+  void Pass(std::uint64_t times = 1) { passes_ += times; }
   // `title`: one line with what was seen and what was wanted. At least one Evidence. `key` tells
   // several findings of one rule and subject apart; it is part of the fingerprint.
   void Fail(v1::Subject subject, std::string title, std::vector<v1::Evidence> evidence,
@@ -31,14 +32,19 @@ class Verdicts {
   // `title` says what could not be read and why.
   void Unknown(v1::Subject subject, std::string title, std::vector<v1::Evidence> evidence,
                std::string_view key = {});
+  // A finding with verdict, subject, title, evidence and remedies; gets id, rule and severity.
+  void Add(v1::Finding finding, std::string_view key = {});
+
+  std::uint64_t passes() const { return passes_; }
+  std::vector<v1::Finding>& findings() { return findings_; }
 
  private:
-  friend struct Evaluator;
-  v1::Finding& Add(v1::Subject subject, std::string title, std::vector<v1::Evidence> evidence,
-                   std::string_view key);
+  v1::Finding& Build(v1::Subject subject, std::string title, std::vector<v1::Evidence> evidence,
+                     std::string_view key);
 
-  const Rule* rule_ = nullptr;
-  std::uint64_t counts_pass_ = 0;
+  std::string_view rule_;
+  v1::Severity severity_;
+  std::uint64_t passes_ = 0;
   std::vector<v1::Finding> findings_;
 };
 
@@ -69,7 +75,15 @@ struct Evaluation {
   std::vector<v1::Finding> findings;
 };
 
-Evaluation Evaluate(const fleet::FleetView& fleet);
+// A rule that came from elsewhere: an operator's. Judges one node alone.
+struct NodeRule {
+  std::string id;
+  v1::Severity severity = v1::SEVERITY_UNSPECIFIED;
+  std::function<void(const fleet::NodeView&, Verdicts&)> evaluate;
+};
+
+// All rules, and `own` beside them.
+Evaluation Evaluate(const fleet::FleetView& fleet, std::span<const NodeRule> own = {});
 
 v1::RuleInfo Info(const Rule& rule);
 

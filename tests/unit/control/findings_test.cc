@@ -5,7 +5,9 @@
 
 #include <chrono>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/store/store.h"
@@ -44,14 +46,18 @@ class FindingBookTest : public ::testing::Test {
   void Take(const std::vector<v1::Finding>& findings) {
     now_.steady += 1s;
     now_.wall += 1s;
-    rules::Evaluation evaluation;
+    rules::Delta delta;
+    std::set<std::string> gone = std::exchange(found_, {});
     for (v1::Finding finding : findings) {
       for (v1::Evidence& evidence : *finding.mutable_evidence())
         *evidence.mutable_read_at() = ToProto(now_.wall);
-      evaluation.findings.push_back(std::move(finding));
+      gone.erase(finding.id());
+      found_.insert(finding.id());
+      delta.found.push_back(std::move(finding));
     }
-    evaluation.counts.set_fail(findings.size());
-    book_.Take(std::move(evaluation), fleet_, now_);
+    delta.gone = {gone.begin(), gone.end()};
+    delta.counts.set_fail(findings.size());
+    book_.Take(std::move(delta), fleet_, now_);
   }
   std::int64_t Second() const { return ToProto(now_.wall).seconds(); }
 
@@ -61,6 +67,7 @@ class FindingBookTest : public ::testing::Test {
   Outbox outbox_;
   fleet::Fleet fleet_;
   FindingBook book_{outbox_};
+  std::set<std::string> found_;
   Moment now_;
 };
 
@@ -139,8 +146,8 @@ TEST_F(FindingBookTest, ResumesAfterARestart) {
   FindingBook restarted(outbox_);
   restarted.Restore(*store_->OpenFindings());
   EXPECT_EQ(restarted.FailingOn("n1"), 1u);
-  rules::Evaluation same;
-  same.findings = {Finding("a", "n1", "MTU 1500")};
+  rules::Delta same;
+  same.found = {Finding("a", "n1", "MTU 1500")};
   restarted.Take(same, fleet_, now_);
   EXPECT_EQ(restarted.open().at("a").opened_at().seconds(), before.opened_at().seconds());
   EXPECT_EQ(log_.events.size(), 1u);
