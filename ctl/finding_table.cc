@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "ctl/cells.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
@@ -34,6 +35,17 @@ std::string Fix(const v1::Finding& finding) {
 
 }  // namespace
 
+std::string LifeCell(const v1::Finding& finding) {
+  std::vector<std::string> marks;
+  if (!finding.expired().empty()) marks.emplace_back("expired");
+  if (finding.has_silenced())
+    marks.push_back(Format("silenced until {}", ToString(finding.silenced().until())));
+  if (finding.has_acknowledged())
+    marks.push_back(Format("acknowledged by {}", finding.acknowledged().author()));
+  if (finding.flapping()) marks.emplace_back("flapping");
+  return Cell(Join(marks, ", "));
+}
+
 Table FindingTable(const Findings& findings, bool with_state) {
   Table table{.columns = {{.title = "SEVERITY", .coloured = true},
                           {.title = "RULE"},
@@ -45,6 +57,10 @@ Table FindingTable(const Findings& findings, bool with_state) {
                           {.title = "FIX", .wide_only = true},
                           {.title = "ID", .wide_only = true}},
               .empty_note = "No findings."};
+  const bool with_life = std::ranges::any_of(
+      findings, [](const v1::Finding& finding) { return LifeCell(finding) != kAbsent; });
+  constexpr std::ptrdiff_t kLifeAt = 4;  // Behind WHAT
+  if (with_life) table.columns.insert(table.columns.begin() + kLifeAt, {.title = "LIFE"});
   if (with_state) table.columns.insert(table.columns.begin(), {.title = "STATE", .coloured = true});
   for (const v1::Finding* finding : Sorted(findings)) {
     const bool unknown = finding->verdict() == v1::VERDICT_UNKNOWN;
@@ -61,6 +77,7 @@ Table FindingTable(const Findings& findings, bool with_state) {
         Fix(*finding),
         Cell(finding->id()),
     };
+    if (with_life) row.insert(row.begin() + kLifeAt, LifeCell(*finding));
     if (with_state) row.insert(row.begin(), Cell(Name(finding->state())));
     table.rows.push_back(std::move(row));
   }
@@ -69,7 +86,8 @@ Table FindingTable(const Findings& findings, bool with_state) {
 
 bool AnyFailing(const Findings& findings) {
   return std::ranges::any_of(findings, [](const v1::Finding& finding) {
-    return finding.verdict() == v1::VERDICT_FAIL && finding.state() != v1::FINDING_STATE_RESOLVED;
+    return finding.verdict() == v1::VERDICT_FAIL && !finding.has_silenced() &&
+           finding.state() != v1::FINDING_STATE_RESOLVED;
   });
 }
 

@@ -13,10 +13,14 @@ namespace fabric::ctl {
 using Findings = google::protobuf::RepeatedPtrField<v1::Finding>;
 
 // Failing before unknown, the most severe first, then by rule and subject. With `with_state` a
-// column says whether a finding is open or resolved.
+// column says whether a finding is open or resolved. What has happened to them in their lives is a
+// column when there is any.
 Table FindingTable(const Findings& findings, bool with_state);
 
-// Open and failing.
+// What there is to say of its life: "acknowledged by ada, flapping"; "-" when nothing is.
+std::string LifeCell(const v1::Finding& finding);
+
+// Open, failing and not silenced.
 bool AnyFailing(const Findings& findings);
 
 // Of each finding its id.

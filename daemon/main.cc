@@ -91,7 +91,10 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   api::AgentFront agents;
   control::Controller controller({.heartbeat_interval = settings.Duration("heartbeat-interval"),
                                   .lost_after = settings.Duration("lost-after"),
-                                  .profile = *std::move(profile)},
+                                  .profile = *std::move(profile),
+                                  .life = {.boot_grace = settings.Duration("boot-grace"),
+                                           .flap_hold = settings.Duration("flap-hold")},
+                                  .settings_age_max = settings.Duration("settings-age-max")},
                                  *store, agents, events, clock.Now());
   RETURN_IF_ERROR(controller.Load(clock.Now()));
   agents.SetListener({

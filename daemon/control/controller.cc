@@ -49,7 +49,7 @@ Controller::Controller(const ControllerOptions& options, store::Store& store, Ag
       started_(now),
       outbox_(std::make_unique<Outbox>(store, events)),
       sessions_(std::make_unique<Sessions>(agents)),
-      findings_(std::make_unique<FindingBook>(*outbox_)),
+      findings_(std::make_unique<FindingBook>(*outbox_, options.life)),
       campaigns_(std::make_unique<Campaigns>(options.pairs_at_once_max, *sessions_, *outbox_, now)),
       awaited_until_(now.steady),
       engine_(options.profile),
@@ -63,6 +63,7 @@ Status Controller::Load(Moment now) {
   store::Store& store = outbox_->store();
   ASSIGN_OR_RETURN(std::vector<v1::NodeSnapshot> nodes, store.Nodes());
   ASSIGN_OR_RETURN(std::vector<v1::Finding> findings, store.OpenFindings());
+  ASSIGN_OR_RETURN(std::vector<v1::Silence> silences, store.Silences());
   ASSIGN_OR_RETURN(const std::vector<v1::Campaign> campaigns,
                    store.Campaigns(Campaigns::kKnownMax));
   for (v1::NodeSnapshot& snapshot : nodes) {
@@ -71,13 +72,14 @@ Status Controller::Load(Moment now) {
     record.state = v1::NODE_STATE_LOST;
     record.state_since = now;
     record.reported_at = {now.steady, FromProto(snapshot.taken_at())};
+    record.inspected_at = record.reported_at;
     record.lost_reason = "not heard of since the controller was started";
     record.snapshot = std::move(snapshot);
     awaited_.insert(record.name);
     fleet_.Restore(std::move(record));
   }
   awaited_until_ = now.steady + options_.lost_after;
-  findings_->Restore(std::move(findings));
+  findings_->Restore(std::move(findings), std::move(silences), now);
   campaigns_->Restore(campaigns, now);
   return {};
 }
@@ -258,8 +260,11 @@ void Controller::Tick(Moment now) {
          Format("no message for {:.1f} s", std::chrono::duration<double>(quiet).count()), now);
   }
   campaigns_->Tick(now);
+  for (std::string& node : fleet_.FindOutdated(options_.settings_age_max, now))
+    dirty_.insert(std::move(node));
   if (!dirty_.empty() && Settled(now) && now.steady - evaluated_at_ >= kEvaluateEvery)
     EvaluateRules(now);
+  if (Settled(now)) findings_->Tick(fleet_, now);
 }
 
 bool Controller::Settled(Moment now) const {
@@ -271,7 +276,7 @@ bool Controller::Settled(Moment now) const {
 void Controller::UpdateEngine() {
   for (const std::string& node : dirty_) {
     const fleet::NodeRecord& record = *fleet_.Find(node);
-    if (record.state == v1::NODE_STATE_CONNECTED)
+    if (record.known())
       engine_.Put(record);
     else
       engine_.Remove(node);

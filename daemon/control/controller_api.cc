@@ -39,15 +39,6 @@ bool Wanted(const v1::ListFindingsRequest& request, const v1::Finding& finding) 
          (request.include_unknown() || finding.verdict() == v1::VERDICT_FAIL);
 }
 
-Status CheckRule(const std::string& id) {
-  std::vector<std::string> known;
-  for (const rules::Rule* rule : rules::AllRules()) {
-    if (rule->id == id) return {};
-    known.emplace_back(rule->id);
-  }
-  return NoSuch("rule", id, known);
-}
-
 // Plans for the connected nodes, and for lost ones that are asked for by name: those fail at once,
 // which is what their asker wants to see. Lost nodes that nobody named are skipped.
 Result<plan::Plan> PlanFor(const fleet::Fleet& fleet, const v1::CampaignSpec& spec) {
@@ -75,6 +66,15 @@ Status Controller::CheckNode(const std::string& name) const {
   std::vector<std::string> known;
   for (const auto& [other, record] : fleet_.nodes()) known.push_back(other);
   return NoSuch("node", name, known);
+}
+
+Status Controller::CheckRule(const std::string& id) const {
+  std::vector<std::string> known;
+  for (const rules::Rule* rule : rules::AllRules()) {
+    if (rule->id == id) return {};
+    known.emplace_back(rule->id);
+  }
+  return NoSuch("rule", id, known);
 }
 
 Status Controller::GetVersion(const v1::GetVersionRequest&, v1::GetVersionResponse& response) {
@@ -127,7 +127,7 @@ Status Controller::ListFindings(const v1::ListFindingsRequest& request,
             Format("min_severity: expected 0 to {}, saw {}", static_cast<int>(v1::Severity_MAX),
                    static_cast<int>(request.min_severity()))};
   for (const auto& [id, finding] : findings_->open())
-    if (Wanted(request, finding)) *response.add_findings() = finding;
+    if (Wanted(request, finding)) *response.add_findings() = Shown(finding);
   std::sort(response.mutable_findings()->begin(), response.mutable_findings()->end(), WorseFirst);
   if (request.include_resolved()) {
     ASSIGN_OR_RETURN(const std::vector<v1::Finding> resolved,

@@ -26,6 +26,8 @@ NodeRecord& Fleet::Put(const v1::NodeSnapshot& snapshot, Moment now) {
   record.snapshot = snapshot;
   record.counters.Reset();
   record.reported_at = now;
+  record.inspected_at = now;
+  record.outdated = false;
   MarkConnected(name, now);
   return record;
 }
@@ -36,6 +38,10 @@ Status Fleet::Change(const std::string& node, const v1::SnapshotChange& change, 
     return {Code::kNotFound, Format("node {}: a change came before any whole snapshot", node)};
   Apply(change, at->second.snapshot);
   at->second.reported_at = now;
+  if (change.has_taken_at()) {
+    at->second.inspected_at = now;
+    at->second.outdated = false;
+  }
   MarkConnected(node, now);
   return {};
 }
@@ -71,6 +77,16 @@ void Fleet::MarkLost(const std::string& node, std::string reason, Moment now) {
   if (at == nodes_.end() || at->second.state == v1::NODE_STATE_LOST) return;
   Enter(at->second, v1::NODE_STATE_LOST, now);
   at->second.lost_reason = std::move(reason);
+}
+
+std::vector<std::string> Fleet::FindOutdated(Duration age_max, Moment now) {
+  std::vector<std::string> found;
+  for (auto& [name, node] : nodes_) {
+    if (!node.known() || now.steady - node.inspected_at.steady <= age_max) continue;
+    node.outdated = true;
+    found.push_back(name);
+  }
+  return found;
 }
 
 void Fleet::Restore(NodeRecord record) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -17,9 +18,14 @@ struct NodeRecord {
   v1::NodeState state = v1::NODE_STATE_CONNECTED;
   Moment state_since;
   Moment reported_at;
+  Moment inspected_at;  // When its settings were last told, or told to be as they were
   std::string lost_reason;
   v1::NodeSnapshot snapshot;
   CounterStream counters;  // Of the snapshot, as far as they came in samples
+  bool outdated = false;   // Connected, and its settings were told too long ago
+
+  // Whether what its snapshot says of its settings can be judged.
+  bool known() const { return state == v1::NODE_STATE_CONNECTED && !outdated; }
 };
 
 // A value without threads: its owner locks.
@@ -37,6 +43,9 @@ class Fleet {
   // Both leave a node alone that has never reported, and the moment when the state is not new.
   void MarkConnected(const std::string& node, Moment now);
   void MarkLost(const std::string& node, std::string reason, Moment now);
+  // Connected nodes whose settings were told longer than `age_max` ago become outdated until they
+  // are told again. Returns those that are it since this call.
+  std::vector<std::string> FindOutdated(Duration age_max, Moment now);
   // From the store after a restart: known, and lost until its agent reports.
   void Restore(NodeRecord record);
 

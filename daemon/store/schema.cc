@@ -1,5 +1,6 @@
 #include "daemon/store/schema.h"
 
+#include <iterator>
 #include <utility>
 
 #include "base/text.h"
@@ -10,7 +11,7 @@ namespace {
 // Messages are kept as protobuf bytes; columns exist for what is searched. Times are nanoseconds
 // since 1970. Tables that only grow have an ascending key: appending there is what SQLite does
 // best.
-constexpr const char* kTables = R"(
+constexpr const char* kVersion1 = R"(
 CREATE TABLE nodes (
   name TEXT PRIMARY KEY,
   taken_at INTEGER NOT NULL,
@@ -45,10 +46,28 @@ CREATE TABLE pair_results (
 CREATE INDEX pair_results_campaign ON pair_results (campaign);
 )";
 
-Status CreateTables(Database& database) {
+// What was done to a finding, and by whom; empty in rows of version 1.
+constexpr const char* kVersion2 = R"(
+ALTER TABLE finding_history ADD COLUMN record BLOB NOT NULL DEFAULT x'';
+CREATE INDEX finding_history_id ON finding_history (id);
+CREATE TABLE silences (
+  id TEXT PRIMARY KEY,
+  until INTEGER NOT NULL,
+  silence BLOB NOT NULL
+);
+)";
+
+// The step at i makes a file of version i one of version i + 1; an empty file has version 0.
+constexpr const char* kSteps[] = {kVersion1, kVersion2};
+static_assert(std::size(kSteps) == kSchemaVersion);
+
+// All steps or none.
+Status BringUpToDate(Database& database, std::int64_t version) {
+  std::string steps;
+  for (std::int64_t at = version; at < kSchemaVersion; ++at) steps += kSteps[at];
   Status status = database.Execute(
-      Format("BEGIN IMMEDIATE;{}PRAGMA application_id = {};PRAGMA user_version = {};COMMIT;",
-             kTables, kApplicationId, kSchemaVersion));
+      Format("BEGIN IMMEDIATE;{}PRAGMA application_id = {};PRAGMA user_version = {};COMMIT;", steps,
+             kApplicationId, kSchemaVersion));
   // A failed ROLLBACK means that there is no transaction any more, which is what is wanted.
   if (!status.ok()) (void)database.Execute("ROLLBACK;");
   return status;
@@ -70,6 +89,9 @@ Result<Database> OpenDatabase(const std::string& path) {
     return Status(Code::kFailedPrecondition,
                   Format("{}: belongs to another program: expected application id {:#x}, saw {:#x}",
                          path, kApplicationId, application));
+  if (!fresh && version < 1)
+    return Status(Code::kFailedPrecondition, Format("{}: expected schema version 1 to {}, saw {}",
+                                                    path, kSchemaVersion, version));
   if (version > kSchemaVersion)
     return Status(
         Code::kFailedPrecondition,
@@ -77,7 +99,7 @@ Result<Database> OpenDatabase(const std::string& path) {
                kSchemaVersion, version));
   // Power loss may take the last writes but never damages the file.
   RETURN_IF_ERROR(database.Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"));
-  if (fresh) RETURN_IF_ERROR(CreateTables(database));
+  if (version < kSchemaVersion) RETURN_IF_ERROR(BringUpToDate(database, version));
   // Takes the write lock, for good with exclusive locking.
   RETURN_IF_ERROR(database.Execute("BEGIN IMMEDIATE; COMMIT;"));
   return database;
@@ -94,6 +116,7 @@ DELETE FROM pair_results WHERE sequence <= (SELECT max(sequence) FROM pair_resul
 DELETE FROM pair_results WHERE sequence < (SELECT min(sequence) FROM pair_results
   WHERE ended_at >= (SELECT ended_at FROM pair_results ORDER BY sequence DESC LIMIT 1) - {3});
 DELETE FROM findings WHERE open = 0 AND changed_at < (SELECT max(changed_at) FROM findings) - {3};
+DELETE FROM silences WHERE until < (SELECT max(until) FROM silences) - {3};
 DELETE FROM finding_history WHERE sequence <= (SELECT max(sequence) FROM finding_history) - {2};
 DELETE FROM finding_history WHERE sequence < (SELECT min(sequence) FROM finding_history
   WHERE changed_at >=

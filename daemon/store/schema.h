@@ -9,7 +9,7 @@
 namespace fabric::store {
 
 inline constexpr std::int32_t kApplicationId = 0x66616272;  // "fabr", in the file's header
-inline constexpr std::int32_t kSchemaVersion = 1;           // In user_version
+inline constexpr std::int32_t kSchemaVersion = 2;           // In user_version
 
 // What the state file keeps at most. Age counts back from the newest row of the same table, so that
 // pruning needs no clock. Nodes are kept for good: one row each.
@@ -18,11 +18,13 @@ struct Bounds {
   std::int64_t pair_results = 2'000'000;  // About 600 MB
   std::int64_t history = 200'000;         // Transitions of findings
   std::int64_t age_ns =
-      90LL * 24 * 3600 * 1'000'000'000;  // Of results, transitions, resolved findings
-  std::int64_t writes_between = 1'000;   // Pruned at opening and after so many added rows
+      90LL * 24 * 3600 *
+      1'000'000'000;  // Of results, transitions, resolved findings, ended silences
+  std::int64_t writes_between = 1'000;  // Pruned at opening and after so many added rows
 };
 
-// Opens the file, checks that it is ours and of a version that we know, creates the tables.
+// Opens the file, checks that it is ours and of a version that we know, creates the tables or
+// brings those of an older version up to date.
 Result<Database> OpenDatabase(const std::string& path);
 
 // Removes what is beyond the bounds, in one transaction.
