@@ -1,5 +1,6 @@
 #include "daemon/store/schema.h"
 
+#include <iterator>
 #include <utility>
 
 #include "base/text.h"
@@ -10,7 +11,7 @@ namespace {
 // Messages are kept as protobuf bytes; columns exist for what is searched. Times are nanoseconds
 // since 1970. Tables that only grow have an ascending key: appending there is what SQLite does
 // best.
-constexpr const char* kTables = R"(
+constexpr const char* kVersion1 = R"(
 CREATE TABLE nodes (
   name TEXT PRIMARY KEY,
   taken_at INTEGER NOT NULL,
@@ -45,10 +46,32 @@ CREATE TABLE pair_results (
 CREATE INDEX pair_results_campaign ON pair_results (campaign);
 )";
 
-Status CreateTables(Database& database) {
+// What changed on nodes, and since when that is known.
+constexpr const char* kVersion2 = R"(
+CREATE TABLE fact_logs (
+  node TEXT PRIMARY KEY,
+  since INTEGER NOT NULL
+);
+CREATE TABLE fact_changes (
+  sequence INTEGER PRIMARY KEY,
+  node TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  change BLOB NOT NULL
+);
+CREATE INDEX fact_changes_node ON fact_changes (node, sequence);
+)";
+
+// The step at i makes a file of version i one of version i + 1; an empty file has version 0.
+constexpr const char* kSteps[] = {kVersion1, kVersion2};
+static_assert(std::size(kSteps) == kSchemaVersion);
+
+// All steps or none.
+Status BringUpToDate(Database& database, std::int64_t version) {
+  std::string steps;
+  for (std::int64_t at = version; at < kSchemaVersion; ++at) steps += kSteps[at];
   Status status = database.Execute(
-      Format("BEGIN IMMEDIATE;{}PRAGMA application_id = {};PRAGMA user_version = {};COMMIT;",
-             kTables, kApplicationId, kSchemaVersion));
+      Format("BEGIN IMMEDIATE;{}PRAGMA application_id = {};PRAGMA user_version = {};COMMIT;", steps,
+             kApplicationId, kSchemaVersion));
   // A failed ROLLBACK means that there is no transaction any more, which is what is wanted.
   if (!status.ok()) (void)database.Execute("ROLLBACK;");
   return status;
@@ -70,6 +93,9 @@ Result<Database> OpenDatabase(const std::string& path) {
     return Status(Code::kFailedPrecondition,
                   Format("{}: belongs to another program: expected application id {:#x}, saw {:#x}",
                          path, kApplicationId, application));
+  if (!fresh && version < 1)
+    return Status(Code::kFailedPrecondition, Format("{}: expected schema version 1 to {}, saw {}",
+                                                    path, kSchemaVersion, version));
   if (version > kSchemaVersion)
     return Status(
         Code::kFailedPrecondition,
@@ -77,7 +103,7 @@ Result<Database> OpenDatabase(const std::string& path) {
                kSchemaVersion, version));
   // Power loss may take the last writes but never damages the file.
   RETURN_IF_ERROR(database.Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"));
-  if (fresh) RETURN_IF_ERROR(CreateTables(database));
+  if (version < kSchemaVersion) RETURN_IF_ERROR(BringUpToDate(database, version));
   // Takes the write lock, for good with exclusive locking.
   RETURN_IF_ERROR(database.Execute("BEGIN IMMEDIATE; COMMIT;"));
   return database;
@@ -98,9 +124,15 @@ DELETE FROM finding_history WHERE sequence <= (SELECT max(sequence) FROM finding
 DELETE FROM finding_history WHERE sequence < (SELECT min(sequence) FROM finding_history
   WHERE changed_at >=
     (SELECT changed_at FROM finding_history ORDER BY sequence DESC LIMIT 1) - {3});
+UPDATE fact_logs SET since = max(since, coalesce((SELECT max(at) FROM fact_changes
+  WHERE node = fact_logs.node AND
+    (sequence <= (SELECT max(sequence) FROM fact_changes) - {4} OR
+     at < (SELECT at FROM fact_changes ORDER BY sequence DESC LIMIT 1) - {3})), since));
+DELETE FROM fact_changes WHERE sequence <= (SELECT max(sequence) FROM fact_changes) - {4} OR
+  at < (SELECT at FROM fact_changes ORDER BY sequence DESC LIMIT 1) - {3};
 COMMIT;
 )",
-      bounds.campaigns, bounds.pair_results, bounds.history, bounds.age_ns);
+      bounds.campaigns, bounds.pair_results, bounds.history, bounds.age_ns, bounds.fact_changes);
   Status status = database.Execute(sql);
   if (!status.ok()) (void)database.Execute("ROLLBACK;");
   return status;
