@@ -23,6 +23,7 @@
 namespace fabric::control {
 
 class Campaigns;
+class FactBook;
 class FindingBook;
 class Outbox;
 class Sessions;
@@ -67,6 +68,8 @@ class Controller {
   Status ListFindings(const v1::ListFindingsRequest&, v1::ListFindingsResponse&);
   Status ListRules(const v1::ListRulesRequest&, v1::ListRulesResponse&);
   Status Validate(const v1::ValidateRequest&, v1::ValidateResponse&, Moment now);
+  Status DiffNode(const v1::DiffNodeRequest&, v1::DiffNodeResponse&, Moment now);
+  Status InferProfile(const v1::InferProfileRequest&, v1::InferProfileResponse&);
   Status StartCampaign(const v1::StartCampaignRequest&, v1::Campaign&, Moment now);
   Status GetCampaign(const v1::GetCampaignRequest&, v1::Campaign&);
   Status ListCampaigns(const v1::ListCampaignsRequest&, v1::ListCampaignsResponse&);
@@ -101,6 +104,7 @@ class Controller {
   fleet::Fleet fleet_ GUARDED_BY(mutex_);
   std::unique_ptr<Outbox> outbox_ GUARDED_BY(mutex_);
   std::unique_ptr<Sessions> sessions_ GUARDED_BY(mutex_);
+  std::unique_ptr<FactBook> facts_ GUARDED_BY(mutex_);
   std::unique_ptr<FindingBook> findings_ GUARDED_BY(mutex_);
   std::unique_ptr<Campaigns> campaigns_ GUARDED_BY(mutex_);
   std::set<std::string> awaited_ GUARDED_BY(mutex_);  // Restored and not back yet

@@ -24,6 +24,8 @@ struct FakeController {
   v1::ListFindingsResponse findings;
   v1::ListRulesResponse rules;
   v1::ValidateResponse validation;
+  v1::DiffNodeResponse diff;
+  v1::InferProfileResponse inferred;
   v1::ListCampaignsResponse campaigns;
   std::vector<v1::Campaign> campaign;  // Answers in order; the last one again and again.
   std::vector<v1::Event> events;
@@ -33,6 +35,7 @@ struct FakeController {
   v1::GetNodeRequest node_request;
   v1::ListDevicesRequest devices_request;
   v1::ListFindingsRequest findings_request;
+  v1::DiffNodeRequest diff_request;
   v1::StartCampaignRequest start_request;
   std::vector<v1::GetCampaignRequest> campaign_requests;
   v1::CancelCampaignRequest cancel_request;
