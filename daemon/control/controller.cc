@@ -56,7 +56,9 @@ Controller::Controller(const ControllerOptions& options, store::Store& store, Ag
       awaited_until_(now.steady),
       engine_(options.profile),
       evaluated_at_(now.steady - kEvaluateEvery),
-      ticked_at_(now.steady) {}
+      ticked_at_(now.steady) {
+  for (const rules::NodeRule& rule : options.own_rules.rules) engine_.AddNodeRule(rule);
+}
 
 Controller::~Controller() = default;
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/ids.h"
@@ -29,11 +30,19 @@ class Outbox;
 class Sessions;
 struct Session;
 
+// Rules of operators.
+struct OwnRules {
+  std::vector<rules::NodeRule> rules = {};
+  std::vector<v1::RuleInfo> infos = {};  // One for each
+  std::uint32_t problems = 0;            // Of their files
+};
+
 struct ControllerOptions {
   Duration heartbeat_interval = std::chrono::seconds(1);
   Duration lost_after = std::chrono::seconds(3);  // Without any message from the agent.
   std::uint32_t pairs_at_once_max = 64;           // Of all campaigns together.
   profile::Profile profile = {};                  // What is expected of the fabric
+  OwnRules own_rules = {};
 };
 
 // Safe to call from any thread: one lock around everything.
@@ -78,6 +87,8 @@ class Controller {
   // Store writes that failed since the start; the last failure is in `last`. For metrics and
   // health.
   std::uint64_t StoreFailures(Status* last);
+  // Problems in files of operators' rules.
+  std::uint32_t RuleProblems() const { return options_.own_rules.problems; }
 
  private:
   Status OnHello(SessionId session, const v1::Hello& hello, Moment now) REQUIRES(mutex_);

@@ -39,8 +39,12 @@ bool Wanted(const v1::ListFindingsRequest& request, const v1::Finding& finding) 
          (request.include_unknown() || finding.verdict() == v1::VERDICT_FAIL);
 }
 
-Status CheckRule(const std::string& id) {
+Status CheckRule(const std::string& id, const OwnRules& own) {
   std::vector<std::string> known;
+  for (const v1::RuleInfo& info : own.infos) {
+    if (info.id() == id) return {};
+    known.push_back(info.id());
+  }
   for (const rules::Rule* rule : rules::AllRules()) {
     if (rule->id == id) return {};
     known.emplace_back(rule->id);
@@ -121,7 +125,7 @@ Status Controller::ListFindings(const v1::ListFindingsRequest& request,
                                 v1::ListFindingsResponse& response) {
   const MutexLock lock(mutex_);
   if (!request.node().empty()) RETURN_IF_ERROR(CheckNode(request.node()));
-  if (!request.rule().empty()) RETURN_IF_ERROR(CheckRule(request.rule()));
+  if (!request.rule().empty()) RETURN_IF_ERROR(CheckRule(request.rule(), options_.own_rules));
   if (!v1::Severity_IsValid(request.min_severity()))
     return {Code::kInvalidArgument,
             Format("min_severity: expected 0 to {}, saw {}", static_cast<int>(v1::Severity_MAX),
@@ -141,6 +145,7 @@ Status Controller::ListFindings(const v1::ListFindingsRequest& request,
 
 Status Controller::ListRules(const v1::ListRulesRequest&, v1::ListRulesResponse& response) {
   for (const rules::Rule* rule : rules::AllRules()) *response.add_rules() = rules::Info(*rule);
+  for (const v1::RuleInfo& info : options_.own_rules.infos) *response.add_rules() = info;
   std::sort(response.mutable_rules()->begin(), response.mutable_rules()->end(),
             [](const v1::RuleInfo& a, const v1::RuleInfo& b) { return a.id() < b.id(); });
   return {};
@@ -162,7 +167,8 @@ Status Controller::Validate(const v1::ValidateRequest&, v1::ValidateResponse& re
   }
   std::sort(response.mutable_findings()->begin(), response.mutable_findings()->end(), WorseFirst);
   response.set_nodes(static_cast<std::uint32_t>(engine_.nodes()));
-  response.set_rules(static_cast<std::uint32_t>(rules::AllRules().size()));
+  response.set_rules(
+      static_cast<std::uint32_t>(rules::AllRules().size() + options_.own_rules.rules.size()));
   return {};
 }
 
