@@ -57,7 +57,8 @@ TEST_F(DiffCommands, DiffOfTwoNodesHidesWhatDiffersBetweenAnyTwo) {
       {"path": "net_interfaces[rail0].mtu_bytes", "before": "9000", "after": "1500"},
       {"path": "node.name", "before": "n1", "after": "n2"},
       {"path": "counters[mlx5_0/1].bytes", "before": "7", "after": "8", "counter": true},
-      {"path": "counters[mlx5_0/1].symbol_error", "before": "0", "after": "8", "counter": true}]})");
+      {"path": "counters[mlx5_0/1].symbol_error", "before": "0", "after": "8",
+       "counter": true}]})");
   const Said said = RunWords("diff n1 n2", controller);
   EXPECT_EQ(controller.diff_request.other(), "n2");
   EXPECT_EQ(said.out,

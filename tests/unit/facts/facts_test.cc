@@ -76,6 +76,7 @@ TEST(Flatten, GivesEveryPathOnceAndSorted) {
 TEST(Flatten, CountersStandApart) {
   v1::NodeSnapshot node = RoceNode({.number = 1});
   node.clear_counters();
+  node.clear_pci_functions();
   NetdevOf(node, 0).set_carrier_down_count(4);
   auto& set = *node.add_counters();
   set.set_device("mlx5_0");
