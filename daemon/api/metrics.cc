@@ -136,6 +136,10 @@ void StoreFailures(const MetricsInput& input, MetricFamily& family) {
   Add(family, {}, static_cast<double>(input.store_failures));
 }
 
+void RuleProblems(const MetricsInput& input, MetricFamily& family) {
+  Add(family, {}, input.rule_problems);
+}
+
 void Requests(const MetricsInput& input, MetricFamily& family) {
   for (const auto& [key, count] : input.calls.calls)
     Add(family,
@@ -193,6 +197,8 @@ constexpr Family kFamilies[] = {
      &Bandwidth},
     {"fabric_store_failures_total", MetricType::Counter, "Writes to the store that failed.",
      &StoreFailures},
+    {"fabric_rule_problems", MetricType::Gauge,
+     "Mistakes in files of operators' rules; what has one is refused.", &RuleProblems},
     {"fabric_api_requests_total", MetricType::Counter, "API calls.", &Requests},
     {"fabric_api_request_duration_seconds", MetricType::Histogram,
      "Time from request to answer in the controller.", &RequestDurations},

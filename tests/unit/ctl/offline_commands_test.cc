@@ -70,6 +70,24 @@ TEST_F(Offline, OfTwoSnapshotsOfAMachineTheNewerCounts) {
   EXPECT_EQ(RunWords("check " + older, controller).status, kExitFindings);
 }
 
+TEST_F(Offline, CheckJudgesByRulesOfOnesOwn) {
+  const std::string good =
+      "  - {id: site.mtu, title: \"MTU ${netdev.mtu_bytes}\", severity: error, scope: port,\n"
+      "     check: netdev.mtu_bytes == 4200}\n";
+  const std::string bad =
+      "  - {id: site.bad, title: t, severity: error, scope: port, check: netdev.mtu == 1}\n";
+  const Said said = RunWords(
+      "check --rules " + File("site.yaml", "rules:\n" + good + bad) + " " + Node(1), controller);
+  EXPECT_EQ(said.status, kExitFindings) << said.err;
+  EXPECT_THAT(said.out, HasSubstr("site.yaml:4:"));
+  EXPECT_THAT(said.out, HasSubstr("site.mtu"));
+  EXPECT_THAT(said.out, HasSubstr("MTU 9000"));
+  EXPECT_EQ(
+      RunWords("check --rules " + File("bad.yaml", "rules:\n" + bad) + " " + Node(1), controller)
+          .status,
+      kExitUsage);
+}
+
 TEST_F(Offline, CheckSaysWhichFileIsNoSnapshot) {
   const Said broken = RunWords("check " + Node(1) + " " + File("x", "{"), controller);
   EXPECT_EQ(broken.status, kExitUsage);

@@ -66,13 +66,13 @@ TEST_F(BrokenFile, ADatabaseOfAnotherProgramIsLeftAlone) {
 TEST_F(BrokenFile, ANewerVersionIsLeftAlone) {
   ASSERT_TRUE(OpenSqlite(path_).ok());
   Pragma("PRAGMA user_version = 99;");
-  ExpectRefused(Code::kFailedPrecondition, "expected schema version 2 or older, saw 99");
+  ExpectRefused(Code::kFailedPrecondition, "expected schema version 3 or older, saw 99");
 }
 
 TEST_F(BrokenFile, AVersionThatNeverWasIsLeftAlone) {
   ASSERT_TRUE(OpenSqlite(path_).ok());
   Pragma("PRAGMA user_version = 0;");
-  ExpectRefused(Code::kFailedPrecondition, "expected schema version 1 to 2, saw 0");
+  ExpectRefused(Code::kFailedPrecondition, "expected schema version 1 to 3, saw 0");
 }
 
 TEST_F(BrokenFile, ADirectoryThatIsNotThere) {
