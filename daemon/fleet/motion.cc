@@ -265,6 +265,7 @@ bool Motion::Advance(const v1::NodeSnapshot& snapshot, SteadyTime now) {
 Motion Motion::Between(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after) {
   Motion motion;
   const Duration apart = FromProto(after.taken_at()) - FromProto(before.taken_at());
+  if (before.captured() || after.captured()) return motion;
   if (apart < kPairMin || before.node().boot_id() != after.node().boot_id()) return motion;
   const v1::NodeSnapshot first = Aligned(before, after);
   const SteadyTime start;

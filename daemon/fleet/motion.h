@@ -132,7 +132,7 @@ class Motion {
   void Clear() { *this = {}; }
 
   // Two snapshots of one machine without a restart between, as far as they tell; empty when they
-  // are too close for a verdict or not in order.
+  // are too close, not in order, or captured trees: when these were captured nobody knows.
   static Motion Between(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after);
 
   // Within the last window.

@@ -149,7 +149,7 @@ TEST_F(Motions, AreFoundByThePortsOfAView) {
   EXPECT_EQ(view.nodes()[0].ports[0].counters, kPort);
 }
 
-v1::NodeSnapshot Captured(std::int64_t seconds) {
+v1::NodeSnapshot Taken(std::int64_t seconds) {
   v1::NodeSnapshot node;
   node.mutable_taken_at()->set_seconds(seconds);
   *node.mutable_counters() = Table().sets();
@@ -159,19 +159,22 @@ v1::NodeSnapshot Captured(std::int64_t seconds) {
 }
 
 TEST(MotionBetween, TwoSnapshotsIsAWindow) {
-  v1::NodeSnapshot after = Captured(60);
+  v1::NodeSnapshot after = Taken(60);
   after.mutable_counters(0)->mutable_counters(0)->set_value(400);
-  const Motion motion = Motion::Between(Captured(0), after);
+  const Motion motion = Motion::Between(Taken(0), after);
   EXPECT_EQ(motion.Moved(kPort, Count::kAckTimeouts)->PerSecond(), 5.0);
-  EXPECT_FALSE(Motion::Between(after, Captured(0)).known()) << "not in order";
-  EXPECT_FALSE(Motion::Between(Captured(55), after).known()) << "too close";
+  EXPECT_FALSE(Motion::Between(after, Taken(0)).known()) << "not in order";
+  EXPECT_FALSE(Motion::Between(Taken(55), after).known()) << "too close";
+  after.set_captured(true);
+  EXPECT_FALSE(Motion::Between(Taken(0), after).known()) << "at a time that nobody knows";
+  after.set_captured(false);
   after.mutable_node()->set_boot_id("another");
-  EXPECT_FALSE(Motion::Between(Captured(0), after).known()) << "booted between";
+  EXPECT_FALSE(Motion::Between(Taken(0), after).known()) << "booted between";
 }
 
 TEST(MotionBetween, TellsAWrapFromAReset) {
-  v1::NodeSnapshot before = Captured(0);
-  v1::NodeSnapshot after = Captured(60);
+  v1::NodeSnapshot before = Taken(0);
+  v1::NodeSnapshot after = Taken(60);
   before.mutable_counters(0)->mutable_counters(0)->set_value((std::uint64_t{1} << 32) - 10);
   EXPECT_EQ(Motion::Between(before, after).Moved(kPort, Count::kAckTimeouts)->delta, 110U);
   before.mutable_counters(0)->mutable_counters(0)->set_value(1 << 20);

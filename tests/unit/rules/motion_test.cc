@@ -50,7 +50,8 @@ TEST(Motion, OfABusyFleetIsFine) {
     v1::Expectations expect;
     expect.set_lossless(true);
     expect.set_ecn(true);
-    if (make != testing::InfinibandNode) EXPECT_THAT(Failures(pair, Expecting(expect)), IsEmpty());
+    if (make == testing::InfinibandNode) continue;
+    EXPECT_THAT(Failures(pair, Expecting(expect)), IsEmpty());
   }
 }
 

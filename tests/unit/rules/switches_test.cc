@@ -1,5 +1,5 @@
-// switch_pfc_equals_host, switch_app_equals_host, switch_mtu_covers_host, dcbx_one_side_decides,
-// rail_on_expected_leaf
+// switch_pfc_equals_host, switch_app_equals_host, switch_class_of_data_apart,
+// switch_mtu_covers_host, dcbx_one_side_decides, rail_on_expected_leaf
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -97,6 +97,21 @@ TEST(SwitchApp, NamesThePriorityThatTheSwitchMeans) {
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.rule(), "switch_app_equals_host");
   EXPECT_EQ(finding.title(), "switch port leaf1 swp3: priority of RoCE 5, expected 3");
+}
+
+TEST(SwitchClass, OfRoceIsSharedWithNobodyElse) {
+  Fleet nodes = Wired(3);
+  for (auto& node : nodes) {
+    v1::LldpEts& ets = *NeighborOf(node, 0).mutable_ets_configuration();
+    for (const std::uint32_t tc : {1U, 1U, 1U, 0U, 1U, 1U, 2U, 1U}) ets.add_priority_to_tc(tc);
+  }
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "numbers of classes may differ";
+  NeighborOf(nodes[1], 0).mutable_ets_configuration()->set_priority_to_tc(3, 1);
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.rule(), "switch_class_of_data_apart");
+  EXPECT_EQ(finding.title(),
+            "switch port leaf0 swp2: priorities in the traffic class of RoCE 0,1,2,3,4,5,7, "
+            "expected 3");
 }
 
 TEST(SwitchMtu, TooSmallForTheHostFails) {
