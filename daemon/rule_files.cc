@@ -1,12 +1,10 @@
 #include "daemon/rule_files.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 
+#include "base/input.h"
 #include "daemon/custom/node_rules.h"
 
 namespace fabric {
