@@ -28,6 +28,7 @@ constexpr Option kOptions[] = {
     {.name = "--rules",
      .value = "FILE",
      .help = "Rules of your own, judged beside the built-in ones."},
+    kExplainedOption,
 };
 
 Result<Output> RunCheck(Client&, const Arguments& arguments, Stream&) {
@@ -52,7 +53,9 @@ Result<Output> RunCheck(Client&, const Arguments& arguments, Stream&) {
       Count(response->rules(), "rule"),
       profile.name().empty() ? std::string("no profile") : Format("profile {}", profile.name()),
       response->counts().pass(), response->counts().fail(), response->counts().unknown());
-  output.tables.push_back(FindingTable(response->findings(), false));
+  const bool explained = arguments.Flag("--explained");
+  if (!explained) output.after = ExplainedNote(response->findings());
+  output.tables.push_back(FindingTable(response->findings(), {.explained = explained}));
   output.names = FindingNames(response->findings());
   if (!own.problems.empty()) output.exit_status = kExitUsage;
   if (response->counts().fail() > 0) output.exit_status = kExitFindings;

@@ -57,8 +57,10 @@ void Ports(const MetricsInput& input, MetricFamily& family) {
   for (const auto& [state, count] : by_state) Add(family, {{"state", state}}, count);
 }
 
+// Those that another one explains do not count: one cause is one alert.
 bool OpenAndFailing(const v1::Finding& finding) {
-  return finding.verdict() == v1::VERDICT_FAIL && finding.state() != v1::FINDING_STATE_RESOLVED;
+  return finding.verdict() == v1::VERDICT_FAIL && finding.explained_by().empty() &&
+         finding.state() != v1::FINDING_STATE_RESOLVED;
 }
 
 void FindingsOpen(const MetricsInput& input, MetricFamily& family) {
