@@ -74,6 +74,12 @@ class GrpcClient final : public Client {
   Result<v1::ValidateResponse> Validate(const v1::ValidateRequest& request) override {
     return Call<v1::ValidateResponse>(&v1::Fabric::Stub::Validate, request);
   }
+  Result<v1::DiffNodeResponse> DiffNode(const v1::DiffNodeRequest& request) override {
+    return Call<v1::DiffNodeResponse>(&v1::Fabric::Stub::DiffNode, request);
+  }
+  Result<v1::InferProfileResponse> InferProfile(const v1::InferProfileRequest& request) override {
+    return Call<v1::InferProfileResponse>(&v1::Fabric::Stub::InferProfile, request);
+  }
   Result<v1::Campaign> StartCampaign(const v1::StartCampaignRequest& request) override {
     return Call<v1::Campaign>(&v1::Fabric::Stub::StartCampaign, request);
   }

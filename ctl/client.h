@@ -28,6 +28,8 @@ class Client {
   virtual Result<v1::Silence> DeleteSilence(const v1::DeleteSilenceRequest& request) = 0;
   virtual Result<v1::ListRulesResponse> ListRules(const v1::ListRulesRequest& request) = 0;
   virtual Result<v1::ValidateResponse> Validate(const v1::ValidateRequest& request) = 0;
+  virtual Result<v1::DiffNodeResponse> DiffNode(const v1::DiffNodeRequest& request) = 0;
+  virtual Result<v1::InferProfileResponse> InferProfile(const v1::InferProfileRequest& request) = 0;
   virtual Result<v1::Campaign> StartCampaign(const v1::StartCampaignRequest& request) = 0;
   virtual Result<v1::Campaign> GetCampaign(const v1::GetCampaignRequest& request) = 0;
   virtual Result<v1::ListCampaignsResponse> ListCampaigns(

@@ -23,6 +23,10 @@ constexpr Setting kSettings[] = {
      .doc =
          "What is expected of the fabric: a profile that is shipped (fabricctl profile list), or "
          "a file; like ports are compared with each other where none says."},
+    {.name = "rules",
+     .type = SettingType::kPath,
+     .doc = "Rules of your own: a file, or a folder with *.yaml; one that is wrong is refused and "
+            "logged, and disturbs no other."},
     {.name = "addresses-file",
      .type = SettingType::kPath,
      .doc = "JSON file that is written with the addresses once both are listened on."},

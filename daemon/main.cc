@@ -11,12 +11,11 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <thread>
 
+#include "base/input.h"
 #include "base/log.h"
 #include "base/systemd.h"
 #include "base/text.h"
@@ -30,7 +29,9 @@
 #include "daemon/api/rest_server.h"
 #include "daemon/config.h"
 #include "daemon/control/controller.h"
+#include "daemon/custom/node_rules.h"
 #include "daemon/profile/profile_yaml.h"
+#include "daemon/rule_files.h"
 #include "daemon/store/store.h"
 
 namespace fabric {
@@ -78,10 +79,19 @@ std::vector<api::Page> Pages(control::Controller& controller, const api::CallMet
 }
 
 Result<std::string> ReadText(const std::string& path) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return FromErrno(errno == 0 ? ENOENT : errno, path);
-  return std::string(std::istreambuf_iterator<char>(in), {});
+  return ReadFile(path, profile::kFileBytesMax);
+}
+
+// Says what was loaded; gives how many problems there are.
+std::uint32_t LogRules(std::span<const custom::RuleFile> files) {
+  std::uint32_t problems = 0;
+  for (const custom::RuleFile& file : files) {
+    log::Info("{}: {} rules", file.name, file.rules.size());
+    for (const custom::Problem& problem : file.problems)
+      log::Error("refused: {}", custom::ToString(problem));
+    problems += static_cast<std::uint32_t>(file.problems.size());
+  }
+  return problems;
 }
 
 Status Serve(const Settings& settings, const sigset_t& ending_signals) {
@@ -89,6 +99,8 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   auto profile = profile::LoadProfile(settings.Text("profile"), ReadText);
   if (!profile.ok()) return profile.status().In("profile");
   if (!profile->name().empty()) log::Info("profile {}", profile->name());
+  const auto rules = ReadRuleFiles(settings.Text("rules"));
+  if (!rules.ok()) return rules.status().In("rules");
   ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store,
                    store::OpenSqlite(settings.Text("state")));
   control::EventBus events;
@@ -99,6 +111,9 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
                                   .life = {.boot_grace = settings.Duration("boot-grace"),
                                            .flap_hold = settings.Duration("flap-hold")},
                                   .settings_age_max = settings.Duration("settings-age-max")},
+                                  .own_rules = {.rules = custom::NodeRules(*rules),
+                                                .infos = custom::Infos(*rules),
+                                                .problems = LogRules(*rules)}},
                                  *store, agents, events, clock.Now());
   RETURN_IF_ERROR(controller.Load(clock.Now()));
   agents.SetListener({

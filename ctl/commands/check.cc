@@ -5,10 +5,11 @@
 #include "base/text.h"
 #include "ctl/arguments.h"
 #include "ctl/cells.h"
-#include "ctl/files.h"
+#include "ctl/commands/rule_files.h"
 #include "ctl/finding_table.h"
 #include "ctl/profiles.h"
 #include "ctl/snapshots.h"
+#include "daemon/custom/node_rules.h"
 #include "daemon/rules/rule.h"
 #include "fabric/v1/fabric.pb.h"
 
@@ -24,27 +25,39 @@ constexpr Option kOptions[] = {
     {.name = "--profile",
      .value = "NAME|FILE",
      .help = "What is expected: a profile that comes with fabricctl, or a file with your own."},
+    {.name = "--rules",
+     .value = "FILE",
+     .help = "Rules of your own, judged beside the built-in ones."},
+    kExplainedOption,
 };
 
 Result<Output> RunCheck(Client&, const Arguments& arguments, Stream&) {
   ASSIGN_OR_RETURN(const profile::Profile profile, FindProfile(arguments.Text("--profile")));
   ASSIGN_OR_RETURN(const std::vector<fleet::NodeRecord> records,
                    ReadSnapshots(arguments.All("SNAPSHOT")));
-  rules::Evaluation evaluation = rules::Evaluate(fleet::FleetView(records, profile));
+  const std::string rules_file = arguments.Text("--rules");
+  const RuleFiles own =
+      LoadRuleFiles(rules_file.empty() ? std::vector<std::string>() : std::vector{rules_file});
+  const std::vector<rules::NodeRule> own_rules = custom::NodeRules(own.files);
+  rules::Evaluation evaluation = rules::Evaluate(fleet::FleetView(records, profile), own_rules);
 
   auto response = std::make_unique<v1::ValidateResponse>();
   *response->mutable_counts() = evaluation.counts;
   for (v1::Finding& finding : evaluation.findings) *response->add_findings() = std::move(finding);
   response->set_nodes(static_cast<std::uint32_t>(records.size()));
-  response->set_rules(static_cast<std::uint32_t>(rules::AllRules().size()));
+  response->set_rules(static_cast<std::uint32_t>(rules::AllRules().size() + own_rules.size()));
   Output output;
-  output.before = Format(
+  output.before = own.problems;
+  output.before += Format(
       "{}, {}, {}: {} pass, {} fail, {} unknown\n", Count(response->nodes(), "node"),
       Count(response->rules(), "rule"),
       profile.name().empty() ? std::string("no profile") : Format("profile {}", profile.name()),
       response->counts().pass(), response->counts().fail(), response->counts().unknown());
-  output.tables.push_back(FindingTable(response->findings(), false));
+  const bool explained = arguments.Flag("--explained");
+  if (!explained) output.after = ExplainedNote(response->findings());
+  output.tables.push_back(FindingTable(response->findings(), {.explained = explained}));
   output.names = FindingNames(response->findings());
+  if (!own.problems.empty()) output.exit_status = kExitUsage;
   if (response->counts().fail() > 0) output.exit_status = kExitFindings;
   output.message = std::move(response);
   return output;
@@ -57,9 +70,11 @@ extern const Command check = {
     .summary = "Judge snapshots of nodes without a controller.",
     .description =
         "The same rules and verdicts as the controller's. One snapshot is judged by itself; "
-        "several are compared with each other too. Unknown means that something a rule needs "
-        "could not be read; it is never counted as a pass. Exits with 1 when a verdict is a "
-        "failure. -o wide adds what mends it; -o json prints findings and counts. On one machine: "
+        "several are compared with each other too. Two of one machine, ten seconds apart or "
+        "more, also show how its counters move. Unknown means that something a rule needs could "
+        "not be read; it is never counted as a pass. Exits with 1 when a verdict is a failure, "
+        "else with 2 when something is wrong in a file of rules, whose good rules are judged all "
+        "the same. -o wide adds what mends it; -o json prints findings and counts. On one machine: "
         "`fabric-agent inspect -o json | fabricctl check -`.",
     .example = "fabricctl check --profile roce-pfc-dcqcn n1.json n2.json",
     .options = kOptions,

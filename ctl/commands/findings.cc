@@ -17,6 +17,7 @@ constexpr Option kOptions[] = {
      .value = "info|warning|error|critical",
      .help = "Only findings at least this severe."},
     {.name = "--all", .kind = Option::Kind::kFlag, .help = "Resolved findings too."},
+    kExplainedOption,
     {.name = "--silenced", .kind = Option::Kind::kFlag, .help = "Silenced findings too."},
     {.name = "--unknown",
      .kind = Option::Kind::kFlag,
@@ -54,7 +55,10 @@ Result<Output> RunFindings(Client& client, const Arguments& arguments, Stream&) 
     if (const std::size_t hidden = HideSilenced(*response.mutable_findings()); hidden > 0)
       output.after =
           Format("{} not shown: --silenced shows them too.\n", Count(hidden, "silenced finding"));
-  output.tables.push_back(FindingTable(response.findings(), arguments.Flag("--all")));
+  const bool explained = arguments.Flag("--explained");
+  if (!explained) output.after += ExplainedNote(response.findings());
+  output.tables.push_back(FindingTable(response.findings(),
+                                       {.state = arguments.Flag("--all"), .explained = explained}));
   output.names = FindingNames(response.findings());
   if (AnyFailing(response.findings())) output.exit_status = kExitFindings;
   output.message = std::make_unique<v1::ListFindingsResponse>(std::move(response));
@@ -68,7 +72,8 @@ extern const Command findings = {
     .summary = "List what is wrong with the fabric.",
     .description =
         "-o wide adds since when, what was expected and seen, and the command that mends "
-        "it. Silenced findings are left out, and how many is said. Exits with 1 when an open "
+        "it. What has one cause is one finding; --explained shows those that it explains, too. "
+        "Silenced findings are left out, and how many is said. Exits with 1 when an open "
         "finding fails that is not silenced.",
     .example = "fabricctl findings --node n2 -o wide",
     .options = kOptions,

@@ -57,8 +57,10 @@ void Ports(const MetricsInput& input, MetricFamily& family) {
   for (const auto& [state, count] : by_state) Add(family, {{"state", state}}, count);
 }
 
+// Those that another one explains do not count: one cause is one alert.
 bool OpenAndFailing(const v1::Finding& finding) {
-  return finding.verdict() == v1::VERDICT_FAIL && finding.state() != v1::FINDING_STATE_RESOLVED;
+  return finding.verdict() == v1::VERDICT_FAIL && finding.explained_by().empty() &&
+         finding.state() != v1::FINDING_STATE_RESOLVED;
 }
 
 void FindingsOpen(const MetricsInput& input, MetricFamily& family) {
@@ -136,6 +138,10 @@ void StoreFailures(const MetricsInput& input, MetricFamily& family) {
   Add(family, {}, static_cast<double>(input.store_failures));
 }
 
+void RuleProblems(const MetricsInput& input, MetricFamily& family) {
+  Add(family, {}, input.rule_problems);
+}
+
 void Requests(const MetricsInput& input, MetricFamily& family) {
   for (const auto& [key, count] : input.calls.calls)
     Add(family,
@@ -193,6 +199,8 @@ constexpr Family kFamilies[] = {
      &Bandwidth},
     {"fabric_store_failures_total", MetricType::Counter, "Writes to the store that failed.",
      &StoreFailures},
+    {"fabric_rule_problems", MetricType::Gauge,
+     "Mistakes in files of operators' rules; what has one is refused.", &RuleProblems},
     {"fabric_api_requests_total", MetricType::Counter, "API calls.", &Requests},
     {"fabric_api_request_duration_seconds", MetricType::Histogram,
      "Time from request to answer in the controller.", &RequestDurations},

@@ -21,6 +21,7 @@ MetricsInput ReadMetrics(control::Controller& controller, const CallMetrics& cal
     break;
   }
   input.store_failures = controller.StoreFailures(nullptr);
+  input.rule_problems = controller.RuleProblems();
   input.calls = calls.Read();
   return input;
 }

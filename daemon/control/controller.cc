@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "daemon/control/campaigns.h"
+#include "daemon/control/fact_book.h"
 #include "daemon/control/findings.h"
 #include "daemon/control/outbox.h"
 #include "daemon/control/sessions.h"
@@ -49,12 +50,15 @@ Controller::Controller(const ControllerOptions& options, store::Store& store, Ag
       started_(now),
       outbox_(std::make_unique<Outbox>(store, events)),
       sessions_(std::make_unique<Sessions>(agents)),
+      facts_(std::make_unique<FactBook>(*outbox_)),
       findings_(std::make_unique<FindingBook>(*outbox_, options.life)),
       campaigns_(std::make_unique<Campaigns>(options.pairs_at_once_max, *sessions_, *outbox_, now)),
       awaited_until_(now.steady),
       engine_(options.profile),
       evaluated_at_(now.steady - kEvaluateEvery),
-      ticked_at_(now.steady) {}
+      ticked_at_(now.steady) {
+  for (const rules::NodeRule& rule : options.own_rules.rules) engine_.AddNodeRule(rule);
+}
 
 Controller::~Controller() = default;
 
@@ -113,6 +117,7 @@ Status Controller::OnMessage(SessionId id, const v1::AgentMessage& message, Mome
       return OnCounters(*session, message.counter_sample(), now);
     case v1::AgentMessage::kHeartbeat:
     case v1::AgentMessage::BODY_NOT_SET:  // Of a newer agent: heard of all the same.
+      JudgeMotion(node, now);             // Counters that stand still send no samples.
       return {};
   }
   return {};
@@ -153,7 +158,11 @@ Status Controller::OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Momen
   const fleet::NodeRecord* const before = fleet_.Find(node);
   const bool news = before == nullptr || before->state != v1::NODE_STATE_CONNECTED;
   std::vector<v1::PortEvent> ports;
-  if (before != nullptr) ports = PortChanges(before->snapshot, snapshot);
+  FactBook::Page page;
+  if (before != nullptr) {
+    ports = PortChanges(before->snapshot, snapshot);
+    page = FactBook::Open(before->snapshot, snapshot);
+  }
   fleet_.Put(snapshot, now);
   session.reported = true;
   session.asked = false;
@@ -162,6 +171,7 @@ Status Controller::OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Momen
   if (news) PublishNode(node, now);
   PublishPorts(ports, now);
   StoreNode(session, now);  // After what somebody may be waiting for: the disk may be slow.
+  facts_->Close(page, fleet_.Find(node)->snapshot, now);
   return {};
 }
 
@@ -177,11 +187,14 @@ Status Controller::OnChange(Session& session, v1::SnapshotChange change, Moment 
   // Most changes are of counters alone, and a snapshot is no small thing to copy.
   const bool ports = change.rdma_devices_size() > 0 || change.removed_rdma_devices_size() > 0;
   const v1::NodeSnapshot old = ports ? before->snapshot : v1::NodeSnapshot();
-  RETURN_IF_ERROR(fleet_.Change(node, change, now));
   const bool settings = ChangesSettings(change);
+  const FactBook::Page page =
+      settings ? FactBook::Open(before->snapshot, change) : FactBook::Page();
+  RETURN_IF_ERROR(fleet_.Change(node, change, now));
   dirty_.insert(node);  // Whatever it says: the record is not what it was.
   if (ports) PublishPorts(PortChanges(old, fleet_.Find(node)->snapshot), now);
   if (settings || now.steady - session.stored_at >= kStoreCountersEvery) StoreNode(session, now);
+  if (settings) facts_->Close(page, fleet_.Find(node)->snapshot, now);
   return {};
 }
 
@@ -203,8 +216,15 @@ Status Controller::OnCounters(Session& session, const Message& message, Moment n
     return {};
   }
   RETURN_IF_ERROR(status.In(node));
+  if constexpr (std::is_same_v<Message, v1::CounterTable>) dirty_ = true;  // Of places, not values
+  JudgeMotion(node, now);
   if (now.steady - session.stored_at >= kStoreCountersEvery) StoreNode(session, now);
   return {};
+}
+
+// Once for each window of a node's counters, not for each sample.
+void Controller::JudgeMotion(const std::string& node, Moment now) {
+  if (fleet_.AdvanceMotion(node, now)) dirty_ = true;
 }
 
 // The session was silent for long and is not any more. What it missed to say is asked for.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/ids.h"
@@ -24,10 +25,18 @@
 namespace fabric::control {
 
 class Campaigns;
+class FactBook;
 class FindingBook;
 class Outbox;
 class Sessions;
 struct Session;
+
+// Rules of operators.
+struct OwnRules {
+  std::vector<rules::NodeRule> rules = {};
+  std::vector<v1::RuleInfo> infos = {};  // One for each
+  std::uint32_t problems = 0;            // Of their files
+};
 
 struct ControllerOptions {
   Duration heartbeat_interval = std::chrono::seconds(1);
@@ -37,6 +46,7 @@ struct ControllerOptions {
   LifeOptions life = {};                          // Of findings
   // Settings that were told longer ago are not judged. Agents tell them at least once a minute.
   Duration settings_age_max = std::chrono::minutes(5);
+  OwnRules own_rules = {};
 };
 
 // Safe to call from any thread: one lock around everything.
@@ -76,6 +86,8 @@ class Controller {
   Status DeleteSilence(const v1::DeleteSilenceRequest&, v1::Silence&, Moment now);
   Status ListRules(const v1::ListRulesRequest&, v1::ListRulesResponse&);
   Status Validate(const v1::ValidateRequest&, v1::ValidateResponse&, Moment now);
+  Status DiffNode(const v1::DiffNodeRequest&, v1::DiffNodeResponse&, Moment now);
+  Status InferProfile(const v1::InferProfileRequest&, v1::InferProfileResponse&);
   Status StartCampaign(const v1::StartCampaignRequest&, v1::Campaign&, Moment now);
   Status GetCampaign(const v1::GetCampaignRequest&, v1::Campaign&);
   Status ListCampaigns(const v1::ListCampaignsRequest&, v1::ListCampaignsResponse&);
@@ -84,6 +96,8 @@ class Controller {
   // Store writes that failed since the start; the last failure is in `last`. For metrics and
   // health.
   std::uint64_t StoreFailures(Status* last);
+  // Problems in files of operators' rules.
+  std::uint32_t RuleProblems() const { return options_.own_rules.problems; }
 
  private:
   Status OnHello(SessionId session, const v1::Hello& hello, Moment now) REQUIRES(mutex_);
@@ -91,6 +105,7 @@ class Controller {
   Status OnChange(Session& session, v1::SnapshotChange change, Moment now) REQUIRES(mutex_);
   template <class Message>
   Status OnCounters(Session& session, const Message& message, Moment now) REQUIRES(mutex_);
+  void JudgeMotion(const std::string& node, Moment now) REQUIRES(mutex_);
   void AskForSnapshot(Session& session) REQUIRES(mutex_);
   void Wake(Session& session, bool wants_snapshot, Moment now) REQUIRES(mutex_);
   void Lose(const std::string& node, const std::string& reason, Moment now) REQUIRES(mutex_);
@@ -112,6 +127,7 @@ class Controller {
   fleet::Fleet fleet_ GUARDED_BY(mutex_);
   std::unique_ptr<Outbox> outbox_ GUARDED_BY(mutex_);
   std::unique_ptr<Sessions> sessions_ GUARDED_BY(mutex_);
+  std::unique_ptr<FactBook> facts_ GUARDED_BY(mutex_);
   std::unique_ptr<FindingBook> findings_ GUARDED_BY(mutex_);
   std::unique_ptr<Campaigns> campaigns_ GUARDED_BY(mutex_);
   std::set<std::string> awaited_ GUARDED_BY(mutex_);  // Restored and not back yet

@@ -70,6 +70,10 @@ Status Controller::CheckNode(const std::string& name) const {
 
 Status Controller::CheckRule(const std::string& id) const {
   std::vector<std::string> known;
+  for (const v1::RuleInfo& info : options_.own_rules.infos) {
+    if (info.id() == id) return {};
+    known.push_back(info.id());
+  }
   for (const rules::Rule* rule : rules::AllRules()) {
     if (rule->id == id) return {};
     known.emplace_back(rule->id);
@@ -141,6 +145,7 @@ Status Controller::ListFindings(const v1::ListFindingsRequest& request,
 
 Status Controller::ListRules(const v1::ListRulesRequest&, v1::ListRulesResponse& response) {
   for (const rules::Rule* rule : rules::AllRules()) *response.add_rules() = rules::Info(*rule);
+  for (const v1::RuleInfo& info : options_.own_rules.infos) *response.add_rules() = info;
   std::sort(response.mutable_rules()->begin(), response.mutable_rules()->end(),
             [](const v1::RuleInfo& a, const v1::RuleInfo& b) { return a.id() < b.id(); });
   return {};
@@ -162,7 +167,8 @@ Status Controller::Validate(const v1::ValidateRequest&, v1::ValidateResponse& re
   }
   std::sort(response.mutable_findings()->begin(), response.mutable_findings()->end(), WorseFirst);
   response.set_nodes(static_cast<std::uint32_t>(engine_.nodes()));
-  response.set_rules(static_cast<std::uint32_t>(rules::AllRules().size()));
+  response.set_rules(
+      static_cast<std::uint32_t>(rules::AllRules().size() + options_.own_rules.rules.size()));
   return {};
 }
 

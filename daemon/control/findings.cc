@@ -115,7 +115,8 @@ void FindingBook::PutBack(const std::string& id, std::optional<v1::Finding> find
 
 // `change` is 1 or, modulo 2^32, -1.
 void FindingBook::Count(const v1::Finding& finding, std::uint32_t change) {
-  if (finding.verdict() != v1::VERDICT_FAIL) return;
+  // One that explains others counts by those.
+  if (finding.verdict() != v1::VERDICT_FAIL || finding.explains_size() > 0) return;
   std::uint32_t& failing = failing_[finding.subject().node()];
   failing += change;
   if (failing == 0) failing_.erase(finding.subject().node());

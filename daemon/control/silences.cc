@@ -27,7 +27,8 @@ Status CheckText(std::string_view field, const std::string& text, std::size_t by
 }
 
 bool Matches(const v1::Silence& silence, const v1::Finding& finding) {
-  return (silence.finding().empty() || silence.finding() == finding.id()) &&
+  return (silence.finding().empty() || silence.finding() == finding.id() ||
+          silence.finding() == finding.explained_by()) &&
          (silence.rule().empty() || silence.rule() == finding.rule()) &&
          (silence.node().empty() || silence.node() == finding.subject().node());
 }

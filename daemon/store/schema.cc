@@ -57,8 +57,23 @@ CREATE TABLE silences (
 );
 )";
 
+// What changed on nodes, and since when that is known.
+constexpr const char* kVersion3 = R"(
+CREATE TABLE fact_logs (
+  node TEXT PRIMARY KEY,
+  since INTEGER NOT NULL
+);
+CREATE TABLE fact_changes (
+  sequence INTEGER PRIMARY KEY,
+  node TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  change BLOB NOT NULL
+);
+CREATE INDEX fact_changes_node ON fact_changes (node, sequence);
+)";
+
 // The step at i makes a file of version i one of version i + 1; an empty file has version 0.
-constexpr const char* kSteps[] = {kVersion1, kVersion2};
+constexpr const char* kSteps[] = {kVersion1, kVersion2, kVersion3};
 static_assert(std::size(kSteps) == kSchemaVersion);
 
 // All steps or none.
@@ -121,9 +136,15 @@ DELETE FROM finding_history WHERE sequence <= (SELECT max(sequence) FROM finding
 DELETE FROM finding_history WHERE sequence < (SELECT min(sequence) FROM finding_history
   WHERE changed_at >=
     (SELECT changed_at FROM finding_history ORDER BY sequence DESC LIMIT 1) - {3});
+UPDATE fact_logs SET since = max(since, coalesce((SELECT max(at) FROM fact_changes
+  WHERE node = fact_logs.node AND
+    (sequence <= (SELECT max(sequence) FROM fact_changes) - {4} OR
+     at < (SELECT at FROM fact_changes ORDER BY sequence DESC LIMIT 1) - {3})), since));
+DELETE FROM fact_changes WHERE sequence <= (SELECT max(sequence) FROM fact_changes) - {4} OR
+  at < (SELECT at FROM fact_changes ORDER BY sequence DESC LIMIT 1) - {3};
 COMMIT;
 )",
-      bounds.campaigns, bounds.pair_results, bounds.history, bounds.age_ns);
+      bounds.campaigns, bounds.pair_results, bounds.history, bounds.age_ns, bounds.fact_changes);
   Status status = database.Execute(sql);
   if (!status.ok()) (void)database.Execute("ROLLBACK;");
   return status;

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "daemon/store/database.h"
+#include "daemon/store/facts.h"
 #include "daemon/store/schema.h"
 #include "daemon/store/store.h"
 #include "proto/timestamps.h"
@@ -101,8 +102,8 @@ v1::FindingRecord RecordOf(const v1::Finding& finding, bool open) {
 
 class SqliteStore final : public Store {
  public:
-  SqliteStore(Database database, Statements statements)
-      : database_(std::move(database)), sql_(std::move(statements)) {}
+  SqliteStore(Database database, Statements statements, FactTable facts)
+      : database_(std::move(database)), sql_(std::move(statements)), facts_(std::move(facts)) {}
 
   Status PutNode(const v1::NodeSnapshot& snapshot) override {
     return sql_.put_node.Text(0, snapshot.node().name())
@@ -157,6 +158,15 @@ class SqliteStore final : public Store {
   }
   Result<v1::Campaign> CampaignWithResults(const std::string& id) override;
 
+  Status AddFactChange(const std::string& node, const v1::DiffNodeResponse& change) override {
+    RETURN_IF_ERROR(facts_.Add(node, change));
+    return Added();
+  }
+  Result<FactLog> FactChanges(const std::string& node,
+                              const google::protobuf::Timestamp& from) override {
+    return facts_.Read(node, from, database_.path());
+  }
+
  private:
   // All rows of a query whose columns are a key and a message.
   template <class Message>
@@ -169,6 +179,7 @@ class SqliteStore final : public Store {
 
   Database database_;
   Statements sql_;  // After the database: finalized before it is closed.
+  FactTable facts_;
   std::int64_t added_ = 0;
 };
 
@@ -260,8 +271,9 @@ Result<std::unique_ptr<Store>> OpenSqlite(const std::string& path) {
   ASSIGN_OR_RETURN(Database database, OpenDatabase(path));
   RETURN_IF_ERROR(Prune(database, Bounds()));
   ASSIGN_OR_RETURN(Statements statements, Statements::Make(database));
+  ASSIGN_OR_RETURN(FactTable facts, FactTable::Make(database));
   return std::unique_ptr<Store>(
-      std::make_unique<SqliteStore>(std::move(database), std::move(statements)));
+      std::make_unique<SqliteStore>(std::move(database), std::move(statements), std::move(facts)));
 }
 
 }  // namespace fabric::store

@@ -1,5 +1,5 @@
-// What must survive a restart: nodes, findings with their history, silences, campaigns with their
-// results.
+// What must survive a restart: nodes and what changed on them, findings with their history,
+// silences, campaigns with their results.
 #pragma once
 
 #include <memory>
@@ -14,6 +14,12 @@
 
 namespace fabric::store {
 
+// What changed on a node.
+struct FactLog {
+  google::protobuf::Timestamp since;          // What was before is not known; zero: nothing is
+  std::vector<v1::DiffNodeResponse> changes;  // Oldest first; `since` is when
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -25,6 +31,9 @@ class Store {
   virtual Status PutSilence(const v1::Silence& silence) = 0;     // By id
   virtual Status PutCampaign(const v1::Campaign& campaign) = 0;  // Without results; by id
   virtual Status AddPairResult(const std::string& campaign, const v1::PairResult& result) = 0;
+  // Settings that changed at `change.since()`; one without differences begins the node's log unless
+  // it has begun.
+  virtual Status AddFactChange(const std::string& node, const v1::DiffNodeResponse& change) = 0;
 
   // Reads.
   virtual Result<std::vector<v1::NodeSnapshot>> Nodes() = 0;
@@ -38,6 +47,9 @@ class Store {
   virtual Result<std::vector<v1::Silence>> Silences() = 0;  // Ended ones too, as far as kept
   virtual Result<std::vector<v1::Campaign>> Campaigns(std::uint32_t max) = 0;  // Newest first, bare
   virtual Result<v1::Campaign> CampaignWithResults(const std::string& id) = 0;  // NOT_FOUND
+  // Changes from `from` on.
+  virtual Result<FactLog> FactChanges(const std::string& node,
+                                      const google::protobuf::Timestamp& from) = 0;
 };
 
 // Opens or creates the file and brings its tables up to date. FAILED_PRECONDITION when it is not

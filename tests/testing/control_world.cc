@@ -27,6 +27,9 @@ Status FlakyStore::PutCampaign(const v1::Campaign& campaign) {
 Status FlakyStore::AddPairResult(const std::string& campaign, const v1::PairResult& result) {
   return failure.ok() ? store_->AddPairResult(campaign, result) : failure;
 }
+Status FlakyStore::AddFactChange(const std::string& node, const v1::DiffNodeResponse& change) {
+  return failure.ok() ? store_->AddFactChange(node, change) : failure;
+}
 
 ControlWorld::ControlWorld(const control::ControllerOptions& options) : options_(options) {
   (void)bus_.Subscribe(log, 0);

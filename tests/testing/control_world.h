@@ -25,6 +25,11 @@ class FlakyStore final : public store::Store {
   Status PutSilence(const v1::Silence& silence) override;
   Status PutCampaign(const v1::Campaign& campaign) override;
   Status AddPairResult(const std::string& campaign, const v1::PairResult& result) override;
+  Status AddFactChange(const std::string& node, const v1::DiffNodeResponse& change) override;
+  Result<store::FactLog> FactChanges(const std::string& node,
+                                     const google::protobuf::Timestamp& from) override {
+    return store_->FactChanges(node, from);
+  }
   Result<std::vector<v1::NodeSnapshot>> Nodes() override { return store_->Nodes(); }
   Result<std::vector<v1::Finding>> OpenFindings() override { return store_->OpenFindings(); }
   Result<std::vector<v1::Finding>> ResolvedFindings(std::uint32_t max) override {

@@ -7,7 +7,7 @@ from tree import Problem
 
 _SHARED = ("base/", "proto/", "fabric/v1/")
 _PURE = ("daemon/expression/", "daemon/custom/", "daemon/profile/", "daemon/fleet/",
-         "daemon/rules/", "daemon/plan/", "daemon/explain/")
+         "daemon/rules/", "daemon/infer/", "daemon/facts/", "daemon/plan/", "daemon/explain/")
 
 # The first folder that a file is below decides; it may include what is below the second ones.
 WALLS = (
@@ -20,10 +20,14 @@ WALLS = (
     ("agents/probe/", _SHARED + ("agents/host/", "agents/probe/")),
     ("agents/", _SHARED + ("agents/",)),
     ("daemon/expression/", ("base/", "daemon/expression/")),
-    ("daemon/custom/", _SHARED + ("daemon/expression/", "daemon/custom/")),
+    ("daemon/custom/", _SHARED + ("daemon/expression/", "daemon/profile/", "daemon/fleet/",
+                                  "daemon/rules/", "daemon/custom/")),
     ("daemon/profile/", _SHARED + ("daemon/profile/",)),
     ("daemon/fleet/", _SHARED + ("daemon/profile/", "daemon/fleet/")),
     ("daemon/rules/", _SHARED + ("daemon/profile/", "daemon/fleet/", "daemon/rules/")),
+    ("daemon/infer/", _SHARED + ("daemon/profile/", "daemon/fleet/", "daemon/rules/",
+                                 "daemon/infer/")),
+    ("daemon/facts/", _SHARED + ("daemon/facts/",)),
     ("daemon/plan/", _SHARED + ("daemon/fleet/", "daemon/plan/")),
     ("daemon/explain/", _SHARED + ("daemon/explain/",)),
     ("daemon/store/", _SHARED + _PURE + ("daemon/store/",)),
@@ -38,7 +42,7 @@ GENERATED = re.compile(r"fabric/v1/\w+(\.grpc)?\.pb\.h$|google/api/\w+\.pb\.h$")
 QUIET = ("proto/", "agents/host/", "agents/inspect/", "agents/counters/", "agents/nccl/",
          "daemon/store/", "ctl/") + _PURE
 CLOCKLESS = ("agents/nccl/", "daemon/expression/", "daemon/custom/", "daemon/profile/",
-             "daemon/rules/", "daemon/plan/", "daemon/explain/")
+             "daemon/rules/", "daemon/infer/", "daemon/facts/", "daemon/plan/", "daemon/explain/")
 CLOCKLESS_HEADERS = re.compile(
     r"(fstream|filesystem|mutex|shared_mutex|condition_variable|thread|cstdio|unistd\.h|fcntl\.h"
     r"|sys/.*|netinet/.*|base/log\.h|base/mutex\.h)$")

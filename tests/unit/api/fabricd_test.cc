@@ -20,6 +20,7 @@ namespace fabric {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 // Runs fabricd with standard output in a pipe and standard error in the same one.
@@ -104,6 +105,38 @@ TEST(Fabricd, PrintsItsConfigurationAndItsVersion) {
   Program version({"--version"});
   EXPECT_THAT(version.ReadAll(), StartsWith("fabricd "));
   EXPECT_EQ(version.Wait(), 0);
+}
+
+TEST(Fabricd, LoadsTheGoodRulesOfAFolderAndLogsTheOthers) {
+  const testing::TempTree tree;
+  std::ofstream(tree.path() + "/a.yaml")
+      << "rules:\n"
+         "  - {id: a.good, title: t, severity: info, scope: node, check: has(node.gpus)}\n"
+         "  - {id: a.bad, title: t, severity: info, scope: node, check: has(node.gpsu)}\n";
+  std::ofstream(tree.path() + "/b.yml") << "rules: [\n";
+  std::ofstream(tree.path() + "/c.txt") << "not read";
+  const std::string addresses = tree.path() + "/addresses.json";
+  Program program({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state",
+                   tree.path() + "/state.db", "--addresses-file", addresses, "--rules",
+                   tree.path()});
+  std::string said;
+  for (std::string line; line.find("REST and /metrics") == std::string::npos; said += line) {
+    line = program.ReadLine();
+    if (line.empty()) break;
+  }
+  EXPECT_THAT(said, HasSubstr("refused: " + tree.path() + "/a.yaml:3:"));
+  EXPECT_THAT(said, HasSubstr("refused: " + tree.path() + "/b.yml:"));
+  const std::uint16_t port = PortIn(addresses, "rest");
+  const std::string rules = testing::HttpGet(port, "/v1/rules");
+  EXPECT_THAT(rules, HasSubstr("a.good"));
+  EXPECT_THAT(rules, Not(HasSubstr("a.bad")));
+  EXPECT_THAT(testing::HttpGet(port, "/metrics"), HasSubstr("fabric_rule_problems 2"));
+}
+
+TEST(Fabricd, AFileOfRulesThatIsNotThereIsNamed) {
+  Program program({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--rules", "/nowhere/r.yaml"});
+  EXPECT_THAT(program.ReadAll(), HasSubstr("rules: /nowhere/r.yaml: No such file"));
+  EXPECT_EQ(program.Wait(), 1);
 }
 
 TEST(Fabricd, ListensSaysWhereAndEndsCleanlyWithAWatcher) {

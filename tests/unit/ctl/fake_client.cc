@@ -52,6 +52,13 @@ class FakeClient final : public Client {
   Result<v1::ValidateResponse> Validate(const v1::ValidateRequest&) override {
     return Answer(controller_.validation);
   }
+  Result<v1::DiffNodeResponse> DiffNode(const v1::DiffNodeRequest& request) override {
+    controller_.diff_request = request;
+    return Answer(controller_.diff);
+  }
+  Result<v1::InferProfileResponse> InferProfile(const v1::InferProfileRequest&) override {
+    return Answer(controller_.inferred);
+  }
   Result<v1::Campaign> StartCampaign(const v1::StartCampaignRequest& request) override {
     controller_.start_request = request;
     return NextCampaign();

@@ -27,6 +27,8 @@ struct FakeController {
   v1::ListSilencesResponse silences;
   v1::ListRulesResponse rules;
   v1::ValidateResponse validation;
+  v1::DiffNodeResponse diff;
+  v1::InferProfileResponse inferred;
   v1::ListCampaignsResponse campaigns;
   std::vector<v1::Campaign> campaign;  // Answers in order; the last one again and again.
   std::vector<v1::Event> events;
@@ -40,6 +42,7 @@ struct FakeController {
   v1::AcknowledgeFindingRequest acknowledge_request;
   v1::CreateSilenceRequest silence_request;
   v1::DeleteSilenceRequest end_request;
+  v1::DiffNodeRequest diff_request;
   v1::StartCampaignRequest start_request;
   std::vector<v1::GetCampaignRequest> campaign_requests;
   v1::CancelCampaignRequest cancel_request;

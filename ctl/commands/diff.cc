@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include "base/text.h"
+#include "ctl/arguments.h"
+#include "ctl/cells.h"
+#include "ctl/client.h"
+#include "ctl/snapshots.h"
+#include "daemon/facts/difference.h"
+#include "proto/timestamps.h"
+
+namespace fabric::ctl {
+namespace {
+
+// Counters that are shown without --all.
+constexpr std::size_t kCountersMax = 40;
+
+constexpr Option kOptions[] = {
+    {.name = "NODE",
+     .value = "NODE|FILE",
+     .help = "One node with --since, or two nodes or two snapshots in files.",
+     .required = true,
+     .repeated = true},
+    {.name = "--since",
+     .kind = Option::Kind::kDuration,
+     .value = "DURATION",
+     .help = "What has changed on the node since so long ago."},
+    {.name = "--all",
+     .kind = Option::Kind::kFlag,
+     .help = "Also what differs between any two nodes (names, addresses, GUIDs), and every "
+             "counter."},
+};
+
+// What is compared with what, and how the two sides are called.
+struct Comparison {
+  v1::DiffNodeResponse response;
+  std::string left, right;
+  bool same_node = false;
+  bool with_times = false;
+};
+
+bool IsFile(const std::string& word) {
+  return word == "-" || word.ends_with(".json") || word.find('/') != std::string::npos;
+}
+
+Result<Comparison> CompareFiles(const std::vector<std::string>& files) {
+  Comparison comparison{.left = files[0], .right = files[1]};
+  std::vector<v1::NodeSnapshot> snapshots;
+  for (const std::string& file : files) {
+    ASSIGN_OR_RETURN(const std::vector<fleet::NodeRecord> records, ReadSnapshots({file}));
+    snapshots.push_back(records[0].snapshot);
+  }
+  comparison.same_node = snapshots[0].node().name() == snapshots[1].node().name();
+  comparison.response = facts::Diff(snapshots[0], snapshots[1]);
+  return comparison;
+}
+
+Result<Comparison> CompareNodes(Client& client, const std::string& node, const std::string& other) {
+  v1::DiffNodeRequest request;
+  request.set_name(node);
+  request.set_other(other);
+  Comparison comparison{.left = node, .right = other};
+  ASSIGN_OR_RETURN(comparison.response, client.DiffNode(request));
+  return comparison;
+}
+
+Result<Comparison> CompareWithThen(Client& client, const std::string& node, Duration since) {
+  v1::DiffNodeRequest request;
+  request.set_name(node);
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(since).count();
+  request.set_since_seconds(static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(seconds, 1, std::numeric_limits<std::uint32_t>::max())));
+  Comparison comparison{.left = "THEN", .right = "NOW", .same_node = true, .with_times = true};
+  ASSIGN_OR_RETURN(comparison.response, client.DiffNode(request));
+  return comparison;
+}
+
+Result<Comparison> Compare(Client& client, const Arguments& arguments) {
+  const std::vector<std::string> words = arguments.All("NODE");
+  const bool since = arguments.Has("--since");
+  if (words.size() != (since ? 1U : 2U))
+    return Status(Code::kInvalidArgument,
+                  Format("expected one node with --since, or two nodes or files, saw {}{}",
+                         words.size(), since ? " with --since" : ""));
+  if (since) return CompareWithThen(client, words[0], arguments.Time("--since"));
+  const bool files[] = {IsFile(words[0]), IsFile(words[1])};
+  if (files[0] != files[1])
+    return Status(Code::kInvalidArgument,
+                  "expected two nodes, or two files: save a node with `fabricctl node NAME -o "
+                  "json > NAME.json`");
+  return files[0] ? CompareFiles(words) : CompareNodes(client, words[0], words[1]);
+}
+
+std::string Side(const std::string& value, bool absent) {
+  return absent ? std::string(kAbsent) : value.empty() ? "\"\"" : value;
+}
+
+bool IsZero(const std::string& value, bool absent) {
+  return absent || value == "0";
+}
+
+// Two nodes never have the same counters: one that only one of them has counted says something.
+bool Tells(const v1::FactDifference& counter) {
+  return IsZero(counter.before(), counter.before_absent()) !=
+         IsZero(counter.after(), counter.after_absent());
+}
+
+struct Hidden {
+  std::size_t identities = 0;
+  std::size_t counters = 0;
+};
+
+Table TableOf(const Comparison& comparison, bool all, Hidden& hidden) {
+  Table table{.columns = {{.title = "WHAT"},
+                          {.title = Cell(comparison.left)},
+                          {.title = Cell(comparison.right)}},
+              .empty_note = "No difference."};
+  if (comparison.with_times) table.columns.push_back({.title = "CHANGED"});
+  std::size_t counters = 0;
+  for (const v1::FactDifference& difference : comparison.response.differences()) {
+    if (!all && difference.counter()) {
+      const bool shown = comparison.same_node || Tells(difference);
+      if (!shown || ++counters > kCountersMax) {
+        ++hidden.counters;
+        continue;
+      }
+    }
+    if (!all && !comparison.same_node && facts::IsIdentity(difference.path())) {
+      ++hidden.identities;
+      continue;
+    }
+    table.rows.push_back({Cell(difference.path()),
+                          Side(difference.before(), difference.before_absent()),
+                          Side(difference.after(), difference.after_absent())});
+    if (comparison.with_times) table.rows.back().push_back(ToString(difference.changed_at()));
+  }
+  return table;
+}
+
+Result<Output> RunDiff(Client& client, const Arguments& arguments, Stream&) {
+  ASSIGN_OR_RETURN(Comparison comparison, Compare(client, arguments));
+  Output output;
+  Hidden hidden;
+  output.tables.push_back(TableOf(comparison, arguments.Flag("--all"), hidden));
+  if (comparison.with_times)
+    output.before =
+        Format("since {}; counters are not kept\n", ToString(comparison.response.since()));
+  if (hidden.identities > 0)
+    output.after +=
+        Format("{} of names, addresses and GUIDs: --all\n", Count(hidden.identities, "difference"));
+  if (hidden.counters > 0)
+    output.after += Format("{} more: --all\n", Count(hidden.counters, "counter"));
+  for (const v1::FactDifference& difference : comparison.response.differences())
+    output.names.push_back(difference.path());
+  output.message = std::make_unique<v1::DiffNodeResponse>(std::move(comparison.response));
+  return output;
+}
+
+}  // namespace
+
+extern const Command diff = {
+    .path = "diff",
+    .summary = "List what has changed on a node, or what differs between two.",
+    .description =
+        "With --since, what was otherwise on the node then; the first line says since when that is "
+        "known. Of two nodes as they are now, or of two snapshots in files without a controller, "
+        "what differs: settings before counters. Left out unless --all is given: names, "
+        "addresses and GUIDs, which differ between any two nodes, and counters that both have "
+        "counted. A name in brackets tells which port, netdev or function; 'there' stands for all "
+        "of something that the other side lacks.",
+    .example = "fabricctl diff node-3 --since 2h",
+    .options = kOptions,
+    .run = RunDiff,
+    .offline = true,
+};
+
+}  // namespace fabric::ctl

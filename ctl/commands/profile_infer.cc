@@ -1,0 +1,48 @@
+#include "ctl/arguments.h"
+#include "ctl/client.h"
+#include "ctl/snapshots.h"
+#include "daemon/infer/infer.h"
+
+namespace fabric::ctl {
+namespace {
+
+constexpr Option kOptions[] = {
+    {.name = "SNAPSHOT",
+     .value = "FILE",
+     .help = "What `fabric-agent inspect -o json` printed on each node; - is standard input.",
+     .repeated = true},
+};
+
+Result<v1::InferProfileResponse> Infer(Client& client, const std::vector<std::string>& files) {
+  if (files.empty()) return client.InferProfile({});
+  ASSIGN_OR_RETURN(const std::vector<fleet::NodeRecord> records, ReadSnapshots(files));
+  return infer::InferProfile(fleet::FleetView(records));
+}
+
+Result<Output> RunProfileInfer(Client& client, const Arguments& arguments, Stream&) {
+  ASSIGN_OR_RETURN(v1::InferProfileResponse response, Infer(client, arguments.All("SNAPSHOT")));
+  Output output;
+  output.before = response.yaml();
+  for (const v1::InferredValue& value : response.values())
+    if (!value.value().empty()) output.names.push_back(value.field());
+  output.message = std::make_unique<v1::InferProfileResponse>(std::move(response));
+  return output;
+}
+
+}  // namespace
+
+extern const Command profile_infer = {
+    .path = "profile infer",
+    .summary = "Print a profile of what most nodes have, and who differs.",
+    .description =
+        "Of the controller's nodes, or of snapshots in files without a controller. Like ports and "
+        "nodes are compared as the rules compare them; where rails, models or drivers differ there "
+        "are overrides. Comments name who differs and what has no majority. What most have may "
+        "be wrong: read it before you use it. -o json has the numbers.",
+    .example = "fabricctl profile infer n1.json n2.json n3.json > site.yaml",
+    .options = kOptions,
+    .run = RunProfileInfer,
+    .offline = true,
+};
+
+}  // namespace fabric::ctl

@@ -1,0 +1,32 @@
+// The query functions of Controller about what nodes have: what differs, and what most have.
+#include "base/text.h"
+#include "daemon/control/controller.h"
+#include "daemon/control/fact_book.h"
+#include "daemon/facts/difference.h"
+#include "daemon/infer/infer.h"
+
+namespace fabric::control {
+
+Status Controller::DiffNode(const v1::DiffNodeRequest& request, v1::DiffNodeResponse& response,
+                            Moment now) {
+  const MutexLock lock(mutex_);
+  RETURN_IF_ERROR(CheckNode(request.name()));
+  if ((request.since_seconds() != 0) == !request.other().empty())
+    return {Code::kInvalidArgument, Format("expected one of since_seconds and other, saw {}",
+                                           request.other().empty() ? "none" : "both")};
+  if (request.other().empty())
+    return facts_->Since(request.name(), request.since_seconds(), now, response);
+  RETURN_IF_ERROR(CheckNode(request.other()));
+  response =
+      facts::Diff(fleet_.Find(request.name())->snapshot, fleet_.Find(request.other())->snapshot);
+  return {};
+}
+
+Status Controller::InferProfile(const v1::InferProfileRequest&,
+                                v1::InferProfileResponse& response) {
+  const MutexLock lock(mutex_);
+  response = infer::InferProfile(fleet::FleetView(fleet_));
+  return {};
+}
+
+}  // namespace fabric::control

@@ -1,0 +1,20 @@
+// What changed on a node: reports put together to what differs since a moment. Pure.
+#pragma once
+
+#include <vector>
+
+#include "daemon/facts/difference.h"
+
+namespace fabric::facts {
+
+// What changed at one moment, `since`. Settings alone, by path, not folded.
+using Change = v1::DiffNodeResponse;
+
+// `before` and `after` are the parts that a report touched. Empty when nothing changed.
+Change ChangeOf(const Facts& before, const Facts& after, const google::protobuf::Timestamp& at);
+
+// `changes`, oldest first, as one difference of then and now: what went back to what it was is left
+// out. Folded; `changed_at` is when it changed last.
+Differences Together(const std::vector<Change>& changes);
+
+}  // namespace fabric::facts

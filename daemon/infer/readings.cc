@@ -1,0 +1,124 @@
+#include "daemon/infer/readings.h"
+
+#include <google/protobuf/descriptor.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "daemon/infer/values.h"
+#include "daemon/profile/profile_yaml.h"
+#include "daemon/rules/rule.h"
+
+namespace fabric::infer {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::EnumDescriptor;
+using google::protobuf::FieldDescriptor;
+using rules::Value;
+
+// Everything that a profile may say with the field which could mean `value`.
+std::vector<v1::Expectations> Candidates(const FieldDescriptor& field, const Value& value) {
+  std::vector<v1::Expectations> all;
+  const auto* const reflection = v1::Expectations::default_instance().GetReflection();
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_BOOL:
+      for (const bool on : {false, true}) reflection->SetBool(&all.emplace_back(), &field, on);
+      break;
+    case FieldDescriptor::CPPTYPE_ENUM:
+      for (int i = 0; i < field.enum_type()->value_count(); ++i)
+        if (field.enum_type()->value(i)->number() != 0)
+          reflection->SetEnum(&all.emplace_back(), &field, field.enum_type()->value(i));
+      break;
+    case FieldDescriptor::CPPTYPE_STRING:
+      if (!value.text.empty())
+        reflection->SetString(&all.emplace_back(), &field, std::string(value.text));
+      break;
+    case FieldDescriptor::CPPTYPE_UINT64:
+      reflection->SetUInt64(&all.emplace_back(), &field, value.number);
+      break;
+    case FieldDescriptor::CPPTYPE_UINT32:
+      if (field.is_repeated())
+        for (const std::uint32_t pkey : PackedPkeys(value))
+          reflection->AddUInt32(all.empty() ? &all.emplace_back() : &all[0], &field, pkey);
+      else if (value.number <= 0xffffffffU)
+        reflection->SetUInt32(&all.emplace_back(), &field,
+                              static_cast<std::uint32_t>(value.number));
+      break;
+    case FieldDescriptor::CPPTYPE_MESSAGE: {
+      if (field.message_type() != v1::PriorityList::descriptor()) break;
+      auto& list =
+          static_cast<v1::PriorityList&>(*reflection->MutableMessage(&all.emplace_back(), &field));
+      for (std::uint32_t priority = 0; priority < 8; ++priority)
+        if ((value.number >> priority & 1U) != 0) list.add_priorities(priority);
+      break;
+    }
+    default: break;
+  }
+  return all;
+}
+
+const FieldDescriptor* FieldNamed(std::string_view name) {
+  return v1::Expectations::descriptor()->FindFieldByName(std::string(name));
+}
+
+// Whether what the agreement expects comes from this field.
+bool ComesFrom(const FieldDescriptor& field, const rules::Agreement& agreement) {
+  const auto said = Candidates(field, {.number = 1, .text = "x"});
+  return std::any_of(said.begin(), said.end(), [&](const v1::Expectations& expect) {
+    return agreement.expected(expect).has_value();
+  });
+}
+
+}  // namespace
+
+std::vector<Reading> Readings() {
+  std::vector<Reading> readings(OwnReadings().begin(), OwnReadings().end());
+  for (const rules::Rule* rule : rules::AllRules()) {
+    for (const rules::Agreement& agreement : rule->agreements) {
+      if (agreement.expected == nullptr) continue;
+      for (const std::string_view name : Words(rule->profile)) {
+        const FieldDescriptor* const field = FieldNamed(name);
+        if (field != nullptr && ComesFrom(*field, agreement))
+          readings.push_back({.field = name, .agreement = &agreement});
+      }
+    }
+  }
+  std::stable_sort(readings.begin(), readings.end(), [](const Reading& a, const Reading& b) {
+    return FieldNamed(a.field)->number() < FieldNamed(b.field)->number();
+  });
+  return readings;
+}
+
+std::optional<v1::Expectations> Saying(const Reading& reading, const Value& value) {
+  std::optional<v1::Expectations> found;
+  for (v1::Expectations& expect : Candidates(*FieldNamed(reading.field), value)) {
+    if (reading.agreement->expected(expect) != value) continue;
+    if (found) return {};
+    found = std::move(expect);
+  }
+  if (!found) return {};
+  // What a driver reports need not be within the bounds of a profile.
+  const bool good = profile::ParseProfiles("name: x\nexpect: {" + LineOf(*found) + "}\n", "").ok();
+  return good ? found : std::nullopt;
+}
+
+std::string LineOf(const v1::Expectations& expect) {
+  v1::Profile profile;
+  *profile.mutable_expect() = expect;
+  return std::string(Trim(profile::ToYaml(profile).substr(std::string_view("expect:").size())));
+}
+
+std::vector<std::string_view> NeverRead(const std::vector<Reading>& readings) {
+  std::vector<std::string_view> names;
+  const Descriptor& type = *v1::Expectations::descriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const std::string_view name = type.field(i)->name();
+    if (std::none_of(readings.begin(), readings.end(),
+                     [&](const Reading& reading) { return reading.field == name; }))
+      names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace fabric::infer

@@ -1,0 +1,183 @@
+#include "daemon/infer/vote.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "base/text.h"
+#include "daemon/infer/where.h"
+#include "daemon/rules/facts.h"
+
+namespace fabric::infer {
+namespace {
+
+using rules::Group;
+using rules::Member;
+using rules::Value;
+
+// Those that are like each other, as one reading sees them.
+struct Like {
+  const Reading* reading = nullptr;
+  std::map<Value, std::vector<Member>> camps;
+  std::string said;  // Line of a profile for what most have; empty: there is no majority
+};
+
+struct Field {
+  std::vector<Like> likes;
+  std::map<std::string, v1::Expectations> sayings;  // By line
+  bool tied = false;
+  std::string unsaid;  // What most have and no profile can say
+};
+
+std::string NameOf(const Member& member) {
+  if (member.port == nullptr) return member.node->node->name;
+  const v1::Port& port = *member.port->port;
+  if (port.has_netdev()) return Format("{} {}", member.node->node->name, port.netdev());
+  return Format("{} {}/{}", member.node->node->name, member.port->device->name(), port.number());
+}
+
+Group GroupOf(const rules::Agreement& agreement, const Member& member) {
+  if (const auto group = agreement.group(member)) return *group;
+  // Compared with nobody by the rules, but a profile would hold for it too.
+  if (member.port == nullptr || !member.port->rail) return {};
+  return {.rail = member.port->rail->value()};
+}
+
+// The value that more have than any other one; nullptr: there is none.
+const Value* MajorityOf(const Like& like) {
+  const Value* most = nullptr;
+  std::size_t count = 0;
+  for (const auto& [value, members] : like.camps) {
+    if (members.size() == count) most = nullptr;
+    if (members.size() <= count) continue;
+    most = &value;
+    count = members.size();
+  }
+  return most;
+}
+
+void Decide(Like& like, Field& field) {
+  const Value* const most = MajorityOf(like);
+  if (most == nullptr) {
+    field.tied = true;
+    return;
+  }
+  const auto saying = Saying(*like.reading, *most);
+  if (!saying) {
+    field.unsaid = like.reading->agreement->show(*most);
+    return;
+  }
+  like.said = LineOf(*saying);
+  field.sayings.emplace(like.said, *saying);
+}
+
+void Read(const fleet::FleetView& fleet, const Reading& reading, Field& field) {
+  const rules::Agreement& agreement = *reading.agreement;
+  std::map<Group, Like> likes;
+  const auto take = [&](const Member& member) {
+    if (const auto value = agreement.value(member))
+      likes[GroupOf(agreement, member)].camps[*value].push_back(member);
+  };
+  for (const fleet::NodeView& node : fleet.nodes()) {
+    if (agreement.of_nodes) {
+      take({.node = &node});
+      continue;
+    }
+    for (const fleet::PortView& port : node.ports)
+      if (port.rail) take({.node = &node, .port = &port});
+  }
+  for (auto& [group, like] : likes) {
+    like.reading = &reading;
+    Decide(like, field);
+    field.likes.push_back(std::move(like));
+  }
+}
+
+// Counts those of a choice and names who differs.
+void Count(const Field& field, const std::string& said, bool with_tied, Choice& choice) {
+  // A port may be read in several ways: it differs when one of them does.
+  std::vector<std::tuple<const fleet::NodeView*, const fleet::PortView*, bool, std::string>> all;
+  for (const Like& like : field.likes) {
+    if (like.said != said && !(with_tied && like.said.empty())) continue;
+    for (const auto& [value, members] : like.camps) {
+      const auto saying = Saying(*like.reading, value);
+      const bool has = saying && LineOf(*saying) == said;
+      const std::string shown = has ? std::string() : like.reading->agreement->show(value);
+      for (const Member& member : members) all.emplace_back(member.node, member.port, has, shown);
+    }
+  }
+  std::sort(all.begin(), all.end());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto& [node, port, has, shown] = all[i];
+    const bool again = i > 0 && std::get<0>(all[i - 1]) == node && std::get<1>(all[i - 1]) == port;
+    if (again) continue;
+    ++choice.of;
+    if (has)
+      ++choice.having;
+    else
+      choice.differing.push_back(Format("{}: {}", NameOf({.node = node, .port = port}), shown));
+  }
+}
+
+std::string Disagreement(const Field& field) {
+  std::vector<std::string> sides;
+  for (const Like& like : field.likes) {
+    if (!like.said.empty()) continue;
+    for (const auto& [value, members] : like.camps) {
+      std::vector<std::string> names;
+      for (const Member& member : members) names.push_back(NameOf(member));
+      sides.push_back(
+          Format("{} on {}", like.reading->agreement->show(value), rules::Listed(names)));
+    }
+  }
+  return "no majority: " + rules::Listed(sides);
+}
+
+// Which saying holds where, as far as selectors can tell.
+Outcome Settle(const fleet::FleetView& fleet, std::string_view name, const Field& field) {
+  Outcome outcome{.field = name, .of_nodes = field.likes[0].reading->agreement->of_nodes};
+  if (field.sayings.empty()) {
+    outcome.left_out = field.tied ? Disagreement(field)
+                                  : Format("most have {}, which no profile can say", field.unsaid);
+    return outcome;
+  }
+  std::vector<Ballot> ballots;
+  for (const Like& like : field.likes)
+    if (!like.said.empty())
+      for (const auto& [value, members] : like.camps)
+        for (const Member& member : members) ballots.push_back({member, &like.said});
+  const auto places = Tell(fleet, ballots, outcome.of_nodes, field.tied);
+  if (!places) {
+    std::vector<std::string> lines;
+    for (const auto& [line, expect] : field.sayings) lines.push_back(line);
+    outcome.left_out = Format("it depends on more than selectors can tell: {}", Join(lines, ", "));
+    return outcome;
+  }
+  for (const Place& place : *places) {
+    Choice& choice = outcome.choices.emplace_back();
+    choice.expect = field.sayings.at(*place.said);
+    choice.where = place.where;
+    Count(field, *place.said, place.where.empty() && field.sayings.size() == 1, choice);
+  }
+  if (field.tied && field.sayings.size() > 1) outcome.left_out = Disagreement(field);
+  return outcome;
+}
+
+}  // namespace
+
+std::vector<Outcome> Vote(const fleet::FleetView& fleet) {
+  std::vector<Outcome> outcomes;
+  const std::vector<Reading> readings = Readings();
+  for (std::size_t i = 0; i < readings.size();) {
+    Field field;
+    const std::string_view name = readings[i].field;
+    for (; i < readings.size() && readings[i].field == name; ++i) Read(fleet, readings[i], field);
+    if (!field.likes.empty()) outcomes.push_back(Settle(fleet, name, field));
+  }
+  return outcomes;
+}
+
+}  // namespace fabric::infer

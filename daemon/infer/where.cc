@@ -1,0 +1,144 @@
+#include "daemon/infer/where.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace fabric::infer {
+namespace {
+
+using rules::Member;
+
+// What a selector can look at.
+struct Cell {
+  std::optional<std::uint32_t> rail;
+  std::string_view model;
+  std::string_view driver;
+  std::string_view node;
+  friend auto operator<=>(const Cell&, const Cell&) = default;
+};
+
+enum class By { kRail, kModel, kDriver, kRailAndModel, kRailAndDriver, kNode };
+
+Cell CellOf(const Member& member, By by) {
+  Cell cell;
+  if (by == By::kNode) {
+    cell.node = member.node->node->name;
+    return cell;
+  }
+  const fleet::PortView& port = *member.port;
+  if (by != By::kModel && by != By::kDriver && port.rail) cell.rail = port.rail->value();
+  if (by == By::kModel || by == By::kRailAndModel) cell.model = port.device->model();
+  if (by == By::kDriver || by == By::kRailAndDriver) cell.driver = port.device->driver();
+  return cell;
+}
+
+bool CanBeSelected(const Cell& cell, By by) {
+  if ((by == By::kModel || by == By::kRailAndModel) && cell.model.empty()) return false;
+  return (by != By::kDriver && by != By::kRailAndDriver) || !cell.driver.empty();
+}
+
+struct Said {
+  const std::string* said = nullptr;
+  std::size_t members = 0;
+};
+using Cells = std::map<Cell, Said>;
+
+// Nothing when a cell has members that should have different values.
+std::optional<Cells> Divide(const std::vector<Ballot>& ballots, By by) {
+  Cells cells;
+  for (const Ballot& ballot : ballots) {
+    const Cell cell = CellOf(ballot.member, by);
+    Said& said = cells[cell];
+    if (said.said != nullptr && *said.said != *ballot.said) return {};
+    if (!CanBeSelected(cell, by)) return {};
+    said.said = ballot.said;
+    ++said.members;
+  }
+  return cells;
+}
+
+// "gpu-*" when it stands for these nodes and for no other one of the fleet; else all names.
+std::vector<std::string> Patterns(const fleet::FleetView& fleet,
+                                  const std::vector<std::string_view>& nodes) {
+  std::vector<std::string> all(nodes.begin(), nodes.end());
+  std::string_view begin = nodes[0];
+  for (const std::string_view node : nodes)
+    while (!node.starts_with(begin)) begin.remove_suffix(1);
+  if (nodes.size() < 2 || begin.empty()) return all;
+  const auto meant = static_cast<std::size_t>(std::count_if(
+      fleet.nodes().begin(), fleet.nodes().end(),
+      [&](const fleet::NodeView& node) { return node.node->name.starts_with(begin); }));
+  return meant == nodes.size() ? std::vector{std::string(begin) + "*"} : all;
+}
+
+std::vector<v1::Selector> Selectors(const fleet::FleetView& fleet, const std::vector<Cell>& cells) {
+  // Rails of one kind go together.
+  std::map<std::pair<std::string_view, std::string_view>, v1::Selector> by_kind;
+  std::vector<std::string_view> nodes;
+  for (const Cell& cell : cells) {
+    v1::Selector& selector = by_kind[{cell.model, cell.driver}];
+    if (cell.rail) selector.add_rails(*cell.rail);
+    if (!cell.node.empty()) nodes.push_back(cell.node);
+  }
+  std::vector<v1::Selector> selectors;
+  for (auto& [kind, selector] : by_kind) {
+    if (!kind.first.empty()) selector.add_models(std::string(kind.first));
+    if (!kind.second.empty()) selector.add_drivers(std::string(kind.second));
+    if (!nodes.empty())
+      for (std::string& pattern : Patterns(fleet, nodes)) selector.add_nodes(std::move(pattern));
+    selectors.push_back(std::move(selector));
+  }
+  return selectors;
+}
+
+std::vector<Place> PlacesOf(const fleet::FleetView& fleet, const Cells& cells,
+                            bool some_undecided) {
+  std::map<std::string, std::vector<Cell>> by_said;
+  std::map<std::string, std::pair<std::size_t, const std::string*>> members;
+  for (const auto& [cell, said] : cells) {
+    by_said[*said.said].push_back(cell);
+    members[*said.said].first += said.members;
+    members[*said.said].second = said.said;
+  }
+  const auto most = std::max_element(
+      members.begin(), members.end(),
+      [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
+  std::vector<Place> places;
+  if (!some_undecided || members.size() == 1) places.push_back({.said = most->second.second});
+  for (const auto& [said, at] : members)
+    if (places.empty() || at.second != places[0].said)
+      places.push_back({.said = at.second, .where = Selectors(fleet, by_said[said])});
+  return places;
+}
+
+std::size_t Cost(const std::vector<Place>& places) {
+  std::size_t cost = 0;
+  for (const Place& place : places) cost += place.where.size();
+  return cost;
+}
+
+}  // namespace
+
+std::optional<std::vector<Place>> Tell(const fleet::FleetView& fleet,
+                                       const std::vector<Ballot>& ballots, bool of_nodes,
+                                       bool some_undecided) {
+  if (std::all_of(ballots.begin(), ballots.end(),
+                  [&](const Ballot& ballot) { return *ballot.said == *ballots[0].said; }))
+    return std::vector<Place>{{.said = ballots[0].said}};
+  constexpr By kPorts[] = {By::kRail, By::kModel, By::kDriver, By::kRailAndModel,
+                           By::kRailAndDriver};
+  constexpr By kNodes[] = {By::kNode};
+  std::optional<std::vector<Place>> best;
+  for (const By by : of_nodes ? std::span<const By>(kNodes) : std::span<const By>(kPorts)) {
+    const auto cells = Divide(ballots, by);
+    if (!cells) continue;
+    std::vector<Place> places = PlacesOf(fleet, *cells, some_undecided);
+    if (!best || Cost(places) < Cost(*best)) best = std::move(places);
+  }
+  return best;
+}
+
+}  // namespace fabric::infer

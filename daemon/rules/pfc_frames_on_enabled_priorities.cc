@@ -1,0 +1,77 @@
+#include "base/text.h"
+#include "daemon/rules/lossless.h"
+#include "daemon/rules/moving.h"
+#include "daemon/rules/switches.h"
+#include "proto/names.h"
+
+namespace fabric::rules {
+namespace {
+
+using fleet::PortView;
+
+// Fewer are what a switch sends while somebody changes its settings.
+constexpr std::uint64_t kFramesMin = 100;
+
+// The switch says in LLDP what it has: switch_pfc_equals_host compares that. Ports of a node that
+// differ are pfc_equal_on_rail's.
+bool IsReportedElsewhere(const PortView& port, std::uint32_t mask) {
+  const v1::LldpNeighbor* const neighbor = NeighborOf(port);
+  if (neighbor != nullptr && neighbor->has_pfc() && neighbor->pfc().enabled_mask() != mask)
+    return true;
+  return LacksPfcUnderLossless(port) || !PfcAlikeOnNode(port);
+}
+
+void JudgePort(const PortView& port, Verdicts& out) {
+  const auto mask = LosslessMask(port);
+  if (!mask || IsReportedElsewhere(port, *mask)) return;
+  std::uint32_t ignored = 0;
+  std::uint64_t most = 0;
+  Count count = Count::kPriorityPfcReceived;
+  bool any = false;
+  for (unsigned priority = 0; priority < 8; ++priority) {
+    const auto move = Moved(port, fleet::OfPriority(Count::kPriorityPfcReceived, priority));
+    if (!move) continue;
+    any = true;
+    if (Has(*mask, priority) || move->delta < kFramesMin) continue;
+    ignored |= 1U << priority;
+    if (move->delta > most) count = fleet::OfPriority(Count::kPriorityPfcReceived, priority);
+    most = std::max(most, move->delta);
+  }
+  if (!any) return;
+  if (ignored == 0) return out.Pass();
+  FailMoving(port,
+             {.title = Format("the switch pauses priorities {}, PFC is on for {}",
+                              PriorityMask(ignored), PriorityMask(*mask)),
+              .expected = "pauses of " + PriorityMask(*mask),
+              .seen = Format("{} frames for {}", most, PriorityMask(ignored)),
+              .count = count},
+             {ToRemedy({.command = Format("dcb pfc show dev {}", WireName(port)),
+                        .note = "Decide which priority is meant, and set PFC and the DSCP map "
+                                "alike on switch port and hosts."})},
+             out);
+}
+
+void Evaluate(const fleet::NodeView& node, Verdicts& out) {
+  ForMoving(node, [&](const PortView& port) { JudgePort(port, out); });
+}
+
+}  // namespace
+
+extern const Rule pfc_frames_on_enabled_priorities = {
+    .id = "pfc_frames_on_enabled_priorities",
+    .title = "The switch pauses only priorities for which the host has PFC on",
+    .severity = v1::SEVERITY_ERROR,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "Pauses of a priority that is not enabled are counted and ignored: the host goes on "
+        "sending, and the switch drops. Host and switch were set up for different priorities.",
+    .source =
+        "IEEE 802.1Qbb; kernel bnxt_ethtool.c (rx_pfc_enaN_frames). mlx5 counts only "
+        "priorities that are enabled",
+    .family = "motion",
+    .needs = "counters, dcb",
+    .fix = "The same priorities on host and switch port",
+    .evaluate_node = Evaluate,
+};
+
+}  // namespace fabric::rules

@@ -1,0 +1,141 @@
+// What changed on nodes, and what most of them have: DiffNode and InferProfile.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+#include "base/text.h"
+#include "proto/timestamps.h"
+#include "tests/testing/control_world.h"
+#include "tests/testing/nodes.h"
+
+namespace fabric::control {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ControlWorld;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class DiffNodeTest : public ::testing::Test {
+ protected:
+  DiffNodeTest() { world_.ConnectNodes(2); }
+
+  v1::DiffNodeResponse Ask(std::uint32_t since_seconds, const std::string& other = "") {
+    v1::DiffNodeRequest request;
+    request.set_name("n1");
+    request.set_since_seconds(since_seconds);
+    request.set_other(other);
+    v1::DiffNodeResponse response;
+    const Status status = world_.controller->DiffNode(request, response, world_.agents.now());
+    EXPECT_TRUE(status.ok()) << status.message();
+    return response;
+  }
+  std::vector<std::string> Settings(const v1::DiffNodeResponse& response) {
+    std::vector<std::string> lines;
+    for (const v1::FactDifference& each : response.differences())
+      if (!each.counter())
+        lines.push_back(Format("{}: {} > {}", each.path(), each.before(), each.after()));
+    return lines;
+  }
+  void SetMtu(std::uint32_t bytes) {
+    v1::NodeSnapshot node = testing::RoceNode({.number = 1});
+    node.mutable_net_interfaces(0)->set_mtu_bytes(bytes);
+    v1::AgentMessage message;
+    *message.mutable_change()->add_net_interfaces() = node.net_interfaces(0);
+    EXPECT_TRUE(world_.agents.Say("n1", message).ok());
+    netdev_ = node.net_interfaces(0).name();
+  }
+
+  ControlWorld world_;
+  std::string netdev_;
+};
+
+TEST_F(DiffNodeTest, SinceAMomentWithTheFirstValueThenAndTheLastNow) {
+  world_.agents.Advance(10min);
+  SetMtu(1500);
+  world_.agents.Advance(10min);
+  SetMtu(4200);
+  const std::string path = Format("net_interfaces[{}].mtu_bytes", netdev_);
+  const WallTime changed = world_.agents.now().wall;
+  world_.agents.Advance(1min);
+  const auto short_ago = Ask(5 * 60);
+  EXPECT_THAT(Settings(short_ago), ElementsAre(path + ": 1500 > 4200"));
+  EXPECT_EQ(FromProto(short_ago.differences(0).changed_at()), changed);
+  EXPECT_EQ(FromProto(short_ago.since()), world_.agents.now().wall - 5min);
+  EXPECT_THAT(Settings(Ask(20 * 60)), ElementsAre(HasSubstr(" > 4200")));
+  EXPECT_THAT(Settings(Ask(30)), IsEmpty());
+}
+
+TEST_F(DiffNodeTest, SaysSinceWhenItIsKnown) {
+  const WallTime begun = world_.agents.now().wall;
+  world_.agents.Advance(1min);
+  EXPECT_LE(FromProto(Ask(3600).since()), begun);
+  EXPECT_GT(FromProto(Ask(3600).since()), begun - 1min);
+}
+
+TEST_F(DiffNodeTest, SurvivesARestart) {
+  SetMtu(1500);
+  world_.agents.Advance(1min);
+  world_.Restart();
+  EXPECT_THAT(Settings(Ask(3600)), ElementsAre(HasSubstr("mtu_bytes: 9000 > 1500")));
+  // What changed while nobody looked is found when the node is back.
+  v1::NodeSnapshot node = testing::RoceNode({.number = 1});
+  node.mutable_node()->set_kernel_release("6.99");
+  ASSERT_TRUE(world_.agents.Connect(node).ok());
+  EXPECT_THAT(Settings(Ask(3600)), ElementsAre(HasSubstr("kernel_release: ")));
+}
+
+TEST_F(DiffNodeTest, ReportsOfCountersAloneAreNotLookedAt) {
+  v1::AgentMessage message;
+  message.mutable_change()->mutable_taken_at()->set_seconds(5);
+  ASSERT_TRUE(world_.agents.Say("n1", message).ok());
+  EXPECT_THAT(Settings(Ask(3600)), IsEmpty());
+}
+
+TEST_F(DiffNodeTest, BetweenTwoNodesAsTheyAre) {
+  SetMtu(1500);
+  EXPECT_THAT(Settings(Ask(0, "n2")),
+              ::testing::Contains(Format("net_interfaces[{}].mtu_bytes: 1500 > 9000", netdev_)));
+}
+
+TEST_F(DiffNodeTest, RefusesWhatCannotBeMeant) {
+  v1::DiffNodeRequest request;
+  v1::DiffNodeResponse response;
+  request.set_name("n1");
+  const Moment now = world_.agents.now();
+  EXPECT_EQ(world_.controller->DiffNode(request, response, now),
+            Status(Code::kInvalidArgument, "expected one of since_seconds and other, saw none"));
+  request.set_other("n2");
+  request.set_since_seconds(1);
+  EXPECT_EQ(world_.controller->DiffNode(request, response, now).code(), Code::kInvalidArgument);
+  request.clear_since_seconds();
+  request.set_other("n22");
+  EXPECT_EQ(world_.controller->DiffNode(request, response, now),
+            Status(Code::kNotFound, "no node 'n22'; did you mean 'n2'?"));
+  request.set_name("x");
+  EXPECT_EQ(world_.controller->DiffNode(request, response, now).code(), Code::kNotFound);
+}
+
+TEST_F(DiffNodeTest, SinceLongerThanTimeIsLong) {
+  EXPECT_THAT(Settings(Ask(0xffffffff)), IsEmpty());
+}
+
+TEST_F(DiffNodeTest, GoesOnWithoutADisk) {
+  world_.store->failure = Status(Code::kUnavailable, "disk full");
+  SetMtu(1500);
+  Status last;
+  EXPECT_GT(world_.controller->StoreFailures(&last), 0U);
+  EXPECT_THAT(Settings(Ask(3600)), IsEmpty());
+}
+
+TEST_F(DiffNodeTest, InferProfileGivesWhatMostNodesHave) {
+  v1::InferProfileResponse response;
+  ASSERT_TRUE(world_.controller->InferProfile({}, response).ok());
+  EXPECT_THAT(response.yaml(), HasSubstr("  netdev_mtu_bytes: 9000\n"));
+}
+
+}  // namespace
+}  // namespace fabric::control
