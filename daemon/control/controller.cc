@@ -216,7 +216,8 @@ Status Controller::OnCounters(Session& session, const Message& message, Moment n
     return {};
   }
   RETURN_IF_ERROR(status.In(node));
-  if constexpr (std::is_same_v<Message, v1::CounterTable>) dirty_ = true;  // Of places, not values
+  if constexpr (std::is_same_v<Message, v1::CounterTable>) dirty_.insert(node);
+
   JudgeMotion(node, now);
   if (now.steady - session.stored_at >= kStoreCountersEvery) StoreNode(session, now);
   return {};
@@ -224,7 +225,7 @@ Status Controller::OnCounters(Session& session, const Message& message, Moment n
 
 // Once for each window of a node's counters, not for each sample.
 void Controller::JudgeMotion(const std::string& node, Moment now) {
-  if (fleet_.AdvanceMotion(node, now)) dirty_ = true;
+  if (fleet_.AdvanceMotion(node, now)) dirty_.insert(node);
 }
 
 // The session was silent for long and is not any more. What it missed to say is asked for.
