@@ -217,7 +217,6 @@ Status Controller::OnCounters(Session& session, const Message& message, Moment n
   }
   RETURN_IF_ERROR(status.In(node));
   if constexpr (std::is_same_v<Message, v1::CounterTable>) dirty_.insert(node);
-
   JudgeMotion(node, now);
   if (now.steady - session.stored_at >= kStoreCountersEvery) StoreNode(session, now);
   return {};
