@@ -158,10 +158,10 @@ Status Controller::OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Momen
   const fleet::NodeRecord* const before = fleet_.Find(node);
   const bool news = before == nullptr || before->state != v1::NODE_STATE_CONNECTED;
   std::vector<v1::PortEvent> ports;
-  FactBook::Page page;
+  facts::Change changed;
   if (before != nullptr) {
     ports = PortChanges(before->snapshot, snapshot);
-    page = FactBook::Open(before->snapshot, snapshot);
+    changed = FactBook::Compare(before->snapshot, snapshot, now);
   }
   fleet_.Put(snapshot, now);
   session.reported = true;
@@ -171,7 +171,7 @@ Status Controller::OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Momen
   if (news) PublishNode(node, now);
   PublishPorts(ports, now);
   StoreNode(session, now);  // After what somebody may be waiting for: the disk may be slow.
-  facts_->Close(page, fleet_.Find(node)->snapshot, now);
+  facts_->Write(node, changed, now);
   return {};
 }
 
@@ -188,13 +188,13 @@ Status Controller::OnChange(Session& session, v1::SnapshotChange change, Moment 
   const bool ports = change.rdma_devices_size() > 0 || change.removed_rdma_devices_size() > 0;
   const v1::NodeSnapshot old = ports ? before->snapshot : v1::NodeSnapshot();
   const bool settings = ChangesSettings(change);
-  const FactBook::Page page =
-      settings ? FactBook::Open(before->snapshot, change) : FactBook::Page();
+  const facts::Change changed =
+      settings ? FactBook::Compare(before->snapshot, change, now) : facts::Change();
   RETURN_IF_ERROR(fleet_.Change(node, change, now));
   dirty_.insert(node);  // Whatever it says: the record is not what it was.
   if (ports) PublishPorts(PortChanges(old, fleet_.Find(node)->snapshot), now);
   if (settings || now.steady - session.stored_at >= kStoreCountersEvery) StoreNode(session, now);
-  if (settings) facts_->Close(page, fleet_.Find(node)->snapshot, now);
+  if (settings) facts_->Write(node, changed, now);
   return {};
 }
 

@@ -4,50 +4,27 @@
 #include <chrono>
 #include <utility>
 
-#include "daemon/facts/history.h"
 #include "proto/snapshot_change.h"
 #include "proto/timestamps.h"
 
 namespace fabric::control {
-namespace {
-
-// What a change touches; not what is there then.
-v1::SnapshotChange NamesOf(const v1::SnapshotChange& change) {
-  v1::SnapshotChange names;
-  for (const v1::RdmaDevice& device : change.rdma_devices())
-    names.add_rdma_devices()->set_name(device.name());
-  for (const v1::NetInterface& netdev : change.net_interfaces())
-    names.add_net_interfaces()->set_name(netdev.name());
-  *names.mutable_removed_rdma_devices() = change.removed_rdma_devices();
-  *names.mutable_removed_net_interfaces() = change.removed_net_interfaces();
-  *names.mutable_fields() = change.fields();
-  return names;
+facts::Change FactBook::Compare(const v1::NodeSnapshot& before, const v1::SnapshotChange& report,
+                                Moment now) {
+  return facts::ChangeOf(before, report, ToProto(now.wall));
 }
 
-}  // namespace
-
-FactBook::Page FactBook::Open(const v1::NodeSnapshot& before, const v1::SnapshotChange& change) {
-  Page page{.touched = NamesOf(change), .before = {}};
-  page.before = facts::Flatten(before, *page.touched);
-  return page;
+facts::Change FactBook::Compare(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after,
+                                Moment now) {
+  const auto report = Difference(before, after);
+  return report ? Compare(before, *report, now) : facts::Change();
 }
 
-FactBook::Page FactBook::Open(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after) {
-  const auto change = Difference(before, after);
-  return change ? Open(before, *change) : Page();
-}
-
-void FactBook::Close(const Page& page, const v1::NodeSnapshot& after, Moment now) {
-  const std::string& node = after.node().name();
-  const google::protobuf::Timestamp at = ToProto(now.wall);
+void FactBook::Write(const std::string& node, const facts::Change& change, Moment now) {
   if (begun_.insert(node).second) {
     facts::Change begin;
-    *begin.mutable_since() = at;
+    *begin.mutable_since() = ToProto(now.wall);
     outbox_.Stored(outbox_.store().AddFactChange(node, begin));
   }
-  if (!page.touched) return;
-  const facts::Change change =
-      facts::ChangeOf(page.before, facts::Flatten(after, *page.touched), at);
   if (!change.differences().empty()) outbox_.Stored(outbox_.store().AddFactChange(node, change));
 }
 

@@ -2,13 +2,12 @@
 // A report costs what it touches, and nothing when it has counters alone.
 #pragma once
 
-#include <optional>
 #include <set>
 #include <string>
 
 #include "base/clock.h"
 #include "daemon/control/outbox.h"
-#include "daemon/facts/flatten.h"
+#include "daemon/facts/history.h"
 #include "fabric/v1/fabric.pb.h"
 
 namespace fabric::control {
@@ -17,16 +16,14 @@ class FactBook {
  public:
   explicit FactBook(Outbox& outbox) : outbox_(outbox) {}
 
-  // What a report touches, as it was before.
-  struct Page {
-    std::optional<v1::SnapshotChange> touched;
-    facts::Facts before;
-  };
-  static Page Open(const v1::NodeSnapshot& before, const v1::SnapshotChange& change);
-  static Page Open(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after);
+  // What a report changes in what is known of the node, before it is applied.
+  static facts::Change Compare(const v1::NodeSnapshot& before, const v1::SnapshotChange& report,
+                               Moment now);
+  static facts::Change Compare(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after,
+                               Moment now);
 
-  // Writes down what of the page is different now; begins the log of a node that is new.
-  void Close(const Page& page, const v1::NodeSnapshot& after, Moment now);
+  // Keeps it; begins the log of a node that is new.
+  void Write(const std::string& node, const facts::Change& change, Moment now);
 
   // What differs since `seconds` ago, and since when that is known.
   Status Since(const std::string& node, std::uint32_t seconds, Moment now,

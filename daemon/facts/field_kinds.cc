@@ -6,6 +6,7 @@
 #include <cctype>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -15,6 +16,7 @@
 namespace fabric::facts {
 namespace {
 
+using google::protobuf::Descriptor;
 using google::protobuf::EnumValueDescriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
@@ -121,6 +123,27 @@ std::string EnumText(const EnumValueDescriptor& value) {
   return text;
 }
 
+bool IsKey(const FieldDescriptor& field) {
+  for (const Key& each : kKeys)
+    if (each.message == field.containing_type()->name())
+      return field.name() == each.first || field.name() == each.second ||
+             field.name() == each.third;
+  return field.name() == "name";
+}
+
+using Types = std::unordered_map<const Descriptor*, std::vector<Field>>;
+
+void AddType(const Descriptor& type, Types& types) {
+  if (!types.try_emplace(&type).second) return;
+  std::vector<Field> fields;
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    fields.push_back({.descriptor = &field, .kind = KindOf(field), .key = IsKey(field)});
+    if (field.message_type() != nullptr) AddType(*field.message_type(), types);
+  }
+  types[&type] = std::move(fields);
+}
+
 }  // namespace
 
 FieldKind KindOf(const FieldDescriptor& field) {
@@ -153,12 +176,15 @@ std::string KeyOf(const Message& element) {
   return key;
 }
 
-bool IsKey(const FieldDescriptor& field) {
-  for (const Key& each : kKeys)
-    if (each.message == field.containing_type()->name())
-      return field.name() == each.first || field.name() == each.second ||
-             field.name() == each.third;
-  return field.name() == "name";
+const std::vector<Field>& FieldsOf(const Descriptor& type) {
+  static const Types kTypes = [] {
+    Types types;
+    AddType(*v1::NodeSnapshot::descriptor(), types);
+    return types;
+  }();
+  static const std::vector<Field> kNone;
+  const auto found = kTypes.find(&type);
+  return found == kTypes.end() ? kNone : found->second;
 }
 
 std::string ValueText(const Message& message, const FieldDescriptor& field, int index) {

@@ -5,6 +5,7 @@
 #include <google/protobuf/descriptor.h>
 
 #include <string>
+#include <vector>
 
 namespace fabric::facts {
 
@@ -16,11 +17,16 @@ enum class FieldKind {
 };
 FieldKind KindOf(const google::protobuf::FieldDescriptor& field);
 
+struct Field {
+  const google::protobuf::FieldDescriptor* descriptor = nullptr;
+  FieldKind kind = FieldKind::kSetting;
+  bool key = false;  // Part of what an element goes by
+};
+// Of any message in a snapshot; none of a message of another kind.
+const std::vector<Field>& FieldsOf(const google::protobuf::Descriptor& type);
+
 // What an element of a list goes by: "rail0", "dscp 26". Empty: by its index.
 std::string KeyOf(const google::protobuf::Message& element);
-
-// Whether the field is part of that.
-bool IsKey(const google::protobuf::FieldDescriptor& field);
 
 // A scalar as text; `index` of a list, else -1.
 std::string ValueText(const google::protobuf::Message& message,

@@ -26,9 +26,6 @@ inline constexpr std::string_view kThere = "there";
 
 // Without counters.
 Facts Flatten(const v1::NodeSnapshot& snapshot);
-// Only the parts of the snapshot that the change touches: applied before and after the change, what
-// differs is what it changed.
-Facts Flatten(const v1::NodeSnapshot& snapshot, const v1::SnapshotChange& touched);
 // Counters alone.
 Facts FlattenCounters(const v1::NodeSnapshot& snapshot);
 

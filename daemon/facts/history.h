@@ -10,8 +10,10 @@ namespace fabric::facts {
 // What changed at one moment, `since`. Settings alone, by path, not folded.
 using Change = v1::DiffNodeResponse;
 
-// `before` and `after` are the parts that a report touched. Empty when nothing changed.
-Change ChangeOf(const Facts& before, const Facts& after, const google::protobuf::Timestamp& at);
+// What the report changes in the snapshot that it will be applied to. Costs what it touches: what
+// is the same is not written down first.
+Change ChangeOf(const v1::NodeSnapshot& before, const v1::SnapshotChange& report,
+                const google::protobuf::Timestamp& at);
 
 // `changes`, oldest first, as one difference of then and now: what went back to what it was is left
 // out. Folded; `changed_at` is when it changed last.

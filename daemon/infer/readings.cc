@@ -90,11 +90,15 @@ std::vector<Reading> Readings() {
   return readings;
 }
 
-std::optional<v1::Expectations> Saying(const Reading& reading, const Value& value) {
+std::optional<v1::Expectations> Saying(const Reading& reading, const Value& value,
+                                       bool* ambiguous) {
   std::optional<v1::Expectations> found;
   for (v1::Expectations& expect : Candidates(*FieldNamed(reading.field), value)) {
     if (reading.agreement->expected(expect) != value) continue;
-    if (found) return {};
+    if (found) {
+      if (ambiguous != nullptr) *ambiguous = true;
+      return {};
+    }
     found = std::move(expect);
   }
   if (!found) return {};

@@ -20,8 +20,10 @@ struct Reading {
 std::vector<Reading> Readings();
 
 // Expectations with the field alone, such that the rule expects `value`; nothing when no profile
-// can say that, or a profile can say it in several ways.
-std::optional<v1::Expectations> Saying(const Reading& reading, const rules::Value& value);
+// can say that. `ambiguous` is set when a profile can say it in several ways: then the value says
+// too little.
+std::optional<v1::Expectations> Saying(const Reading& reading, const rules::Value& value,
+                                       bool* ambiguous = nullptr);
 
 // The line of a profile that says it: "netdev_mtu_bytes: 9000".
 std::string LineOf(const v1::Expectations& expect);

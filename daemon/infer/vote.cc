@@ -22,7 +22,8 @@ using rules::Value;
 struct Like {
   const Reading* reading = nullptr;
   std::map<Value, std::vector<Member>> camps;
-  std::string said;  // Line of a profile for what most have; empty: there is no majority
+  bool tied = false;  // There is no majority
+  std::string said;   // Line of a profile for what most have; empty: no profile can say that
 };
 
 struct Field {
@@ -59,19 +60,22 @@ const Value* MajorityOf(const Like& like) {
   return most;
 }
 
-void Decide(Like& like, Field& field) {
+// False when the like tell too little.
+bool Decide(Like& like, Field& field) {
   const Value* const most = MajorityOf(like);
-  if (most == nullptr) {
-    field.tied = true;
-    return;
-  }
-  const auto saying = Saying(*like.reading, *most);
+  like.tied = most == nullptr;
+  field.tied = field.tied || like.tied;
+  if (like.tied) return true;
+  bool ambiguous = false;
+  const auto saying = Saying(*like.reading, *most, &ambiguous);
+  if (ambiguous) return false;
   if (!saying) {
     field.unsaid = like.reading->agreement->show(*most);
-    return;
+    return true;
   }
   like.said = LineOf(*saying);
   field.sayings.emplace(like.said, *saying);
+  return true;
 }
 
 void Read(const fleet::FleetView& fleet, const Reading& reading, Field& field) {
@@ -91,41 +95,53 @@ void Read(const fleet::FleetView& fleet, const Reading& reading, Field& field) {
   }
   for (auto& [group, like] : likes) {
     like.reading = &reading;
-    Decide(like, field);
-    field.likes.push_back(std::move(like));
+    if (Decide(like, field)) field.likes.push_back(std::move(like));
   }
 }
 
-// Counts those of a choice and names who differs.
+// One that was counted.
+struct Seen {
+  Member member;
+  bool has = false;
+  const Like* like = nullptr;
+  const Value* value = nullptr;
+
+  auto Order() const { return std::tuple(member.node, member.port, has); }
+  bool IsOf(const Seen& other) const {
+    return member.node == other.member.node && member.port == other.member.port;
+  }
+};
+
+// Counts those of a choice and names who differs. A port may be read in several ways: it differs
+// when one of them does.
 void Count(const Field& field, const std::string& said, bool with_tied, Choice& choice) {
-  // A port may be read in several ways: it differs when one of them does.
-  std::vector<std::tuple<const fleet::NodeView*, const fleet::PortView*, bool, std::string>> all;
+  std::vector<Seen> all;
   for (const Like& like : field.likes) {
-    if (like.said != said && !(with_tied && like.said.empty())) continue;
+    if (like.tied ? !with_tied : like.said != said) continue;
     for (const auto& [value, members] : like.camps) {
       const auto saying = Saying(*like.reading, value);
       const bool has = saying && LineOf(*saying) == said;
-      const std::string shown = has ? std::string() : like.reading->agreement->show(value);
-      for (const Member& member : members) all.emplace_back(member.node, member.port, has, shown);
+      for (const Member& member : members)
+        all.push_back({.member = member, .has = has, .like = &like, .value = &value});
     }
   }
-  std::sort(all.begin(), all.end());
+  std::sort(all.begin(), all.end(),
+            [](const Seen& a, const Seen& b) { return a.Order() < b.Order(); });
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto& [node, port, has, shown] = all[i];
-    const bool again = i > 0 && std::get<0>(all[i - 1]) == node && std::get<1>(all[i - 1]) == port;
-    if (again) continue;
+    if (i > 0 && all[i].IsOf(all[i - 1])) continue;
     ++choice.of;
-    if (has)
+    if (all[i].has)
       ++choice.having;
     else
-      choice.differing.push_back(Format("{}: {}", NameOf({.node = node, .port = port}), shown));
+      choice.differing.push_back(Format("{}: {}", NameOf(all[i].member),
+                                        all[i].like->reading->agreement->show(*all[i].value)));
   }
 }
 
 std::string Disagreement(const Field& field) {
   std::vector<std::string> sides;
   for (const Like& like : field.likes) {
-    if (!like.said.empty()) continue;
+    if (!like.tied) continue;
     for (const auto& [value, members] : like.camps) {
       std::vector<std::string> names;
       for (const Member& member : members) names.push_back(NameOf(member));
@@ -146,7 +162,7 @@ Outcome Settle(const fleet::FleetView& fleet, std::string_view name, const Field
   }
   std::vector<Ballot> ballots;
   for (const Like& like : field.likes)
-    if (!like.said.empty())
+    if (!like.tied)
       for (const auto& [value, members] : like.camps)
         for (const Member& member : members) ballots.push_back({member, &like.said});
   const auto places = Tell(fleet, ballots, outcome.of_nodes, field.tied);
@@ -160,9 +176,11 @@ Outcome Settle(const fleet::FleetView& fleet, std::string_view name, const Field
     Choice& choice = outcome.choices.emplace_back();
     choice.expect = field.sayings.at(*place.said);
     choice.where = place.where;
-    Count(field, *place.said, place.where.empty() && field.sayings.size() == 1, choice);
+    Count(field, *place.said, place.where.empty(), choice);
   }
-  if (field.tied && field.sayings.size() > 1) outcome.left_out = Disagreement(field);
+  if (field.tied && outcome.choices[0].where.size() > 0) outcome.left_out = Disagreement(field);
+  if (!field.unsaid.empty() && outcome.left_out.empty())
+    outcome.left_out = Format("where most have {}, which no profile can say", field.unsaid);
   return outcome;
 }
 

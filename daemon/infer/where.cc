@@ -106,10 +106,11 @@ std::vector<Place> PlacesOf(const fleet::FleetView& fleet, const Cells& cells,
   const auto most = std::max_element(
       members.begin(), members.end(),
       [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
+  const bool everywhere = !some_undecided && !members.contains("");
   std::vector<Place> places;
-  if (!some_undecided || members.size() == 1) places.push_back({.said = most->second.second});
+  if (everywhere) places.push_back({.said = most->second.second});
   for (const auto& [said, at] : members)
-    if (places.empty() || at.second != places[0].said)
+    if (!said.empty() && (!everywhere || at.second != most->second.second))
       places.push_back({.said = at.second, .where = Selectors(fleet, by_said[said])});
   return places;
 }

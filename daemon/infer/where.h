@@ -10,7 +10,7 @@
 
 namespace fabric::infer {
 
-// What is to be expected of a port or node. Borrowed texts.
+// What is to be expected of a port or node; empty: nothing can be. Borrowed texts.
 struct Ballot {
   rules::Member member;
   const std::string* said = nullptr;
@@ -22,8 +22,8 @@ struct Place {
 };
 
 // With as few selectors as possible; by rails rather than by models, by models rather than by
-// drivers. With `some_undecided` no place holds everywhere unless all ballots say the same.
-// Nothing when rail, model and driver do not tell.
+// drivers. With `some_undecided` or empty ballots no place holds everywhere unless all say the
+// same. Nothing when rail, model and driver do not tell.
 std::optional<std::vector<Place>> Tell(const fleet::FleetView& fleet,
                                        const std::vector<Ballot>& ballots, bool of_nodes,
                                        bool some_undecided);

@@ -149,9 +149,9 @@ Change Reported(v1::NodeSnapshot& node, const v1::NodeSnapshot& next, std::int64
   time.set_seconds(at);
   const auto change = Difference(node, next);
   if (!change) return {};
-  const Facts before = Flatten(node, *change);
+  const Change changed = ChangeOf(node, *change, time);
   node = next;
-  return ChangeOf(before, Flatten(node, *change), time);
+  return changed;
 }
 
 TEST(History, OfAReportIsWhatItTouches) {
@@ -165,6 +165,20 @@ TEST(History, OfAReportIsWhatItTouches) {
                           "node.kernel_release: " + before + " > 6.8",
                           "rdma_devices[mlx5_0].ports[1].active_mtu_bytes: 4096 > 1024"));
   EXPECT_THAT(Lines(Reported(node, next, 2).differences(), false), IsEmpty());
+}
+
+// That only what is touched is looked at changes nothing.
+TEST(History, IsTheSameAsComparingEverything) {
+  const v1::NodeSnapshot other = testing::BnxtNode({.number = 2});
+  v1::NodeSnapshot node = RoceNode({.number = 1});
+  v1::NodeSnapshot next = other;
+  *next.mutable_taken_at() = node.taken_at();
+  *next.mutable_net_interfaces(0) = node.net_interfaces(0);
+  next.mutable_net_interfaces(0)->mutable_dcb()->add_dscp_to_priority(5);
+  next.mutable_net_interfaces(0)->clear_mtu_bytes();
+  const Differences all = Compare(Flatten(node), Flatten(next));
+  const Change changed = Reported(node, next, 1);
+  EXPECT_EQ(Lines(changed.differences(), false), Lines(all, false));
 }
 
 TEST(History, ThenAndNowLeavesOutWhatWentBack) {
