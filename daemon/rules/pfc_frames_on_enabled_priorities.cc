@@ -12,18 +12,20 @@ using fleet::PortView;
 // Fewer are what a switch sends while somebody changes its settings.
 constexpr std::uint64_t kFramesMin = 100;
 
-// The switch says in LLDP what it has: switch_pfc_equals_host compares that. Ports of a node that
-// differ are pfc_equal_on_rail's.
-bool IsReportedElsewhere(const PortView& port, std::uint32_t mask) {
+// The switch says in LLDP what it has: switch_pfc_equals_host compares that. A port that differs
+// from others of its node is pfc_equal_on_rail's.
+bool IsReportedElsewhere(const fleet::NodeView& node, const PortView& port, std::uint32_t mask) {
   const v1::LldpNeighbor* const neighbor = NeighborOf(port);
   if (neighbor != nullptr && neighbor->has_pfc() && neighbor->pfc().enabled_mask() != mask)
     return true;
-  return LacksPfcUnderLossless(port) || !PfcAlikeOnNode(port);
+  for (const PortView& other : node.ports)
+    if (LosslessMask(other).value_or(mask) != mask) return true;
+  return LacksPfcUnderLossless(port);
 }
 
-void JudgePort(const PortView& port, Verdicts& out) {
+void JudgePort(const fleet::NodeView& node, const PortView& port, Verdicts& out) {
   const auto mask = LosslessMask(port);
-  if (!mask || IsReportedElsewhere(port, *mask)) return;
+  if (!mask || IsReportedElsewhere(node, port, *mask)) return;
   std::uint32_t ignored = 0;
   std::uint64_t most = 0;
   Count count = Count::kPriorityPfcReceived;
@@ -52,7 +54,7 @@ void JudgePort(const PortView& port, Verdicts& out) {
 }
 
 void Evaluate(const fleet::NodeView& node, Verdicts& out) {
-  ForMoving(node, [&](const PortView& port) { JudgePort(port, out); });
+  ForMoving(node, [&](const PortView& port) { JudgePort(node, port, out); });
 }
 
 }  // namespace
