@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "base/text.h"
 #include "daemon/rules/lossless.h"
 #include "daemon/rules/moving.h"
@@ -23,34 +25,41 @@ bool IsReportedElsewhere(const fleet::NodeView& node, const PortView& port, std:
   return LacksPfcUnderLossless(port);
 }
 
+void Fail(const PortView& port, std::uint32_t mask, std::uint32_t ignored, Verdicts& out) {
+  Count most = fleet::OfPriority(Count::kPriorityPfcReceived,
+                                 static_cast<unsigned>(std::countr_zero(ignored)));
+  for (unsigned priority = 0; priority < 8; ++priority) {
+    const Count count = fleet::OfPriority(Count::kPriorityPfcReceived, priority);
+    if (Has(ignored, priority) && Delta(port, count) > Delta(port, most)) most = count;
+  }
+  FailMoving(port,
+             {.title = Format("the switch pauses priorities {}, PFC is on for {}",
+                              PriorityMask(ignored), PriorityMask(mask)),
+              .expected = "pauses of " + PriorityMask(mask),
+              .seen = Format("{} frames for {}", Delta(port, most), PriorityMask(ignored)),
+              .count = most},
+             {ToRemedy({.command = Format("dcb pfc show dev {}", WireName(port)),
+                        .note = "Decide which priority is meant, and set PFC and the DSCP map "
+                                "alike on switch port and hosts."})},
+             out);
+}
+
+// Settings are looked at only where frames came.
 void JudgePort(const fleet::NodeView& node, const PortView& port, Verdicts& out) {
-  const auto mask = LosslessMask(port);
-  if (!mask || IsReportedElsewhere(node, port, *mask)) return;
-  std::uint32_t ignored = 0;
-  std::uint64_t most = 0;
-  Count count = Count::kPriorityPfcReceived;
+  std::uint32_t paused = 0;
   bool any = false;
   for (unsigned priority = 0; priority < 8; ++priority) {
     const auto move = Moved(port, fleet::OfPriority(Count::kPriorityPfcReceived, priority));
     if (!move) continue;
     any = true;
-    if (Has(*mask, priority) || move->delta < kFramesMin) continue;
-    ignored |= 1U << priority;
-    if (move->delta > most) count = fleet::OfPriority(Count::kPriorityPfcReceived, priority);
-    most = std::max(most, move->delta);
+    if (move->delta >= kFramesMin) paused |= 1U << priority;
   }
   if (!any) return;
-  if (ignored == 0) return out.Pass();
-  FailMoving(port,
-             {.title = Format("the switch pauses priorities {}, PFC is on for {}",
-                              PriorityMask(ignored), PriorityMask(*mask)),
-              .expected = "pauses of " + PriorityMask(*mask),
-              .seen = Format("{} frames for {}", most, PriorityMask(ignored)),
-              .count = count},
-             {ToRemedy({.command = Format("dcb pfc show dev {}", WireName(port)),
-                        .note = "Decide which priority is meant, and set PFC and the DSCP map "
-                                "alike on switch port and hosts."})},
-             out);
+  if (paused == 0) return out.Pass();
+  const auto mask = LosslessMask(port);
+  if (!mask || IsReportedElsewhere(node, port, *mask)) return;
+  if ((paused & ~*mask) == 0) return out.Pass();
+  Fail(port, *mask, paused & ~*mask, out);
 }
 
 void Evaluate(const fleet::NodeView& node, Verdicts& out) {

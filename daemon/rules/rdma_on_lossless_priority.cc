@@ -72,10 +72,11 @@ void Fail(const PortView& port, std::uint32_t mask, const Move& sent, const Byte
 }
 
 void JudgePort(const PortView& port, Verdicts& out) {
+  const auto sent = Moved(port, Count::kTransmittedBytes);
+  if (!sent || sent->delta < kBytesMin) return;
   const v1::DcbConfig* const dcb = DcbOf(port);
   const auto mask = LosslessMask(port);
-  const auto sent = Moved(port, Count::kTransmittedBytes);
-  if (dcb == nullptr || !mask || *mask == 0 || !sent || sent->delta < kBytesMin) return;
+  if (dcb == nullptr || !mask || *mask == 0) return;
   if (SettingsExplain(port, *dcb, *mask)) return;
   const Bytes bytes = BytesOf(port, *mask);
   if (!bytes.known) return;

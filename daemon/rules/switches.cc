@@ -156,7 +156,9 @@ void ForLinks(const Announcement& announcement, const fleet::FleetView& fleet, O
       const v1::LldpNeighbor* const neighbor = NeighborOf(port);
       if (neighbor == nullptr) continue;
       const auto announced = announcement.judge(port, *neighbor);
-      if (announced && !odd.Contain(port)) take(Link{&port, neighbor, *announced});
+      if (!announced) continue;
+      const bool passes = announced->verdict == v1::VERDICT_PASS;
+      if (passes || !odd.Contain(port)) take(Link{&port, neighbor, *announced});
     }
   }
 }
