@@ -230,7 +230,10 @@ void CounterWindow::Take(const v1::NodeSnapshot& snapshot, SteadyTime now, bool 
 
 std::optional<Move> CounterWindow::Moved(const CounterPlaces& places, Count count) const {
   if (seconds_ <= 0) return {};
-  for (const std::uint16_t set : places) {
+  // Only netdevs count by priority, and these questions are most.
+  const bool of_netdev = count >= Count::kPriorityTransmittedBytes;
+  for (std::size_t i = of_netdev ? places.size() - 1 : 0; i < places.size(); ++i) {
+    const std::uint16_t set = places[i];
     if (std::size_t{set} + 1 >= starts_.size()) continue;
     const auto begin = tracks_.begin() + starts_[set];
     const auto end = tracks_.begin() + starts_[std::size_t{set} + 1];

@@ -9,29 +9,32 @@ using fleet::PortView;
 
 constexpr std::uint64_t kPacketsMin = 10;
 
+void Fail(const PortView& port, unsigned priority, const Move& move, Verdicts& out) {
+  const std::string seen = Format("{} packets in {}", move.delta, ShowSeconds(move.seconds));
+  FailMoving(
+      port,
+      {.title = Format("priority {} has PFC and was dropped on receipt all the same: {}", priority,
+                       seen),
+       .expected = "none",
+       .seen = seen,
+       .count = fleet::OfPriority(Count::kPriorityReceiveDiscards, priority)},
+      {ToRemedy({.command = Format("dcb buffer show dev {}", WireName(port)),
+                 .note = "Headroom: a buffer of its own for the priority, MTU and cable length "
+                         "right; and does the switch have PFC on for the priority at all?"})},
+      out);
+}
+
+// Settings are looked at only where something was dropped: most ports are well.
 void JudgePort(const PortView& port, Verdicts& out) {
-  const auto mask = LosslessMask(port);
-  // A card that stops a storm drops on purpose: no_pause_storm reports it.
-  if (!mask || *mask == 0 || HasPauseStorm(port)) return;
   bool any = false;
   for (unsigned priority = 0; priority < 8; ++priority) {
-    const Count count = fleet::OfPriority(Count::kPriorityReceiveDiscards, priority);
-    const auto move = Has(*mask, priority) ? Moved(port, count) : std::nullopt;
+    const auto move = Moved(port, fleet::OfPriority(Count::kPriorityReceiveDiscards, priority));
     if (!move) continue;
     any = true;
-    if (move->delta < kPacketsMin) continue;
-    const std::string seen = Format("{} packets in {}", move->delta, ShowSeconds(move->seconds));
-    return FailMoving(
-        port,
-        {.title = Format("priority {} has PFC and was dropped on receipt all the same: {}",
-                         priority, seen),
-         .expected = "none",
-         .seen = seen,
-         .count = count},
-        {ToRemedy({.command = Format("dcb buffer show dev {}", WireName(port)),
-                   .note = "Headroom: a buffer of its own for the priority, MTU and cable length "
-                           "right; and does the switch have PFC on for the priority at all?"})},
-        out);
+    if (move->delta < kPacketsMin || !Has(LosslessMask(port).value_or(0), priority)) continue;
+    // A card that stops a storm drops on purpose: no_pause_storm reports it.
+    if (!HasPauseStorm(port)) Fail(port, priority, *move, out);
+    return;
   }
   if (any) out.Pass();
 }

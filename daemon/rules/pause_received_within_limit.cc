@@ -15,19 +15,20 @@ void JudgePort(const PortView& port, Verdicts& out) {
   // One that pauses its own switch so long stops the fabric, itself included.
   if (const auto sent = PauseSent(port); sent && sent->percent > limit.percent) return;
   const std::string expected = Format("at most {:.3g} % of the time", limit.percent);
-  FailMoving(port,
-             {.title = Format("the switch paused {} for {:.1f} % of {}, expected {}", paused->what,
-                              paused->percent, ShowSeconds(paused->seconds), expected),
-              .expected = expected,
-              .seen = Format("{:.1f} %", paused->percent),
-              .count = paused->count,
-              .basis = limit.basis},
-             {ToRemedy({.command = "fabricctl findings --rule pause_sent_within_limit",
-                        .note = "This port is the victim: look for the port that sends pauses, or "
-                                "for the switch port with the longest queue. With pauses of the "
-                                "whole link, go over to PFC."}),
-              ToRemedy({.command = Format("ethtool -S {} | grep pause", WireName(port))})},
-             out);
+  FailMoving(
+      port,
+      {.title = Format("the switch paused {} for {:.1f} % of {}, expected {}", ShowPaused(*paused),
+                       paused->percent, ShowSeconds(paused->seconds), expected),
+       .expected = expected,
+       .seen = Format("{:.1f} %", paused->percent),
+       .count = paused->count,
+       .basis = limit.basis},
+      {ToRemedy({.command = "fabricctl findings --rule pause_sent_within_limit",
+                 .note = "This port is the victim: look for the port that sends pauses, or "
+                         "for the switch port with the longest queue. With pauses of the "
+                         "whole link, go over to PFC."}),
+       ToRemedy({.command = Format("ethtool -S {} | grep pause", WireName(port))})},
+      out);
 }
 
 void Evaluate(const fleet::NodeView& node, Verdicts& out) {

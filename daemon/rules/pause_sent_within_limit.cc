@@ -15,7 +15,7 @@ void JudgePort(const PortView& port, Verdicts& out) {
   const std::string expected = Format("at most {:.3g} % of the time", limit.percent);
   FailMoving(
       port,
-      {.title = Format("the host paused {} for {:.1f} % of {}, expected {}", paused->what,
+      {.title = Format("the host paused {} for {:.1f} % of {}, expected {}", ShowPaused(*paused),
                        paused->percent, ShowSeconds(paused->seconds), expected),
        .expected = expected,
        .seen = Format("{:.1f} %", paused->percent),

@@ -7,28 +7,28 @@ namespace {
 
 using fleet::PortView;
 
-void Take(const PortView& port, Count count, std::string_view what, int priority,
+void Take(const PortView& port, Count count, std::optional<unsigned> priority,
           std::optional<Paused>& most) {
   const auto move = Moved(port, count);
   if (!move) return;
   const double percent = PercentOfTime(*move);
   if (most && percent <= most->percent) return;
-  most = {.percent = percent,
-          .count = count,
-          .seconds = move->seconds,
-          .what = priority < 0 ? std::string(what) : Format("{} {}", what, priority)};
+  most = {.percent = percent, .count = count, .seconds = move->seconds, .priority = priority};
 }
 
 std::optional<Paused> Most(const PortView& port, Count of_link, Count of_priorities) {
   std::optional<Paused> most;
-  Take(port, of_link, "the whole link", -1, most);
-  for (int priority = 0; priority < 8; ++priority)
-    Take(port, fleet::OfPriority(of_priorities, static_cast<unsigned>(priority)), "priority",
-         priority, most);
+  Take(port, of_link, {}, most);
+  for (unsigned priority = 0; priority < 8; ++priority)
+    Take(port, fleet::OfPriority(of_priorities, priority), priority, most);
   return most;
 }
 
 }  // namespace
+
+std::string ShowPaused(const Paused& paused) {
+  return paused.priority ? Format("priority {}", *paused.priority) : "the whole link";
+}
 
 std::optional<Paused> PauseReceived(const PortView& port) {
   return Most(port, Count::kPauseReceivedUs, Count::kPriorityPfcReceivedUs);

@@ -16,8 +16,9 @@ struct Paused {
   double percent = 0;  // Of the window
   Count count = {};
   double seconds = 0;
-  std::string what;  // "priority 3", "the whole link"
+  std::optional<unsigned> priority;  // Nothing: the whole link
 };
+std::string ShowPaused(const Paused& paused);  // "priority 3", "the whole link"
 
 // The longest of all priorities and the link; nothing where no driver counts it.
 std::optional<Paused> PauseReceived(const fleet::PortView& port);

@@ -62,19 +62,21 @@ void Fail(const PortView& port, std::uint32_t mask, const Move& sent, const Byte
                  .note = "The traffic class that applications ask for, here DSCP 26; without it "
                          "NCCL asks for 0. UCX: UCX_IB_TRAFFIC_CLASS; RDMA-CM: cma_roce_tos."}),
        ToRemedy({.platform = "mlx5",
-                 .command = Format("echo 106 > sys/class/infiniband/{}/tc/{}/traffic_class",
-                                   port.device->name(), port.port->number()),
-                 .note = "MLNX_OFED, from the root directory: for all queue pairs that the kernel "
+                 .command =
+                     Format("cd / && echo tclass=106 > sys/class/infiniband/{}/tc/{}/traffic_class",
+                            port.device->name(), port.port->number()),
+                 .note = "MLNX_OFED: for all queue pairs that the kernel "
                          "makes. Those that GPUs make (DevX, GPU-initiated) need it from their "
                          "library."})},
       out);
 }
 
 void JudgePort(const PortView& port, Verdicts& out) {
+  const auto sent = Moved(port, Count::kTransmittedBytes);
+  if (!sent || sent->delta < kBytesMin) return;
   const v1::DcbConfig* const dcb = DcbOf(port);
   const auto mask = LosslessMask(port);
-  const auto sent = Moved(port, Count::kTransmittedBytes);
-  if (dcb == nullptr || !mask || *mask == 0 || !sent || sent->delta < kBytesMin) return;
+  if (dcb == nullptr || !mask || *mask == 0) return;
   if (SettingsExplain(port, *dcb, *mask)) return;
   const Bytes bytes = BytesOf(port, *mask);
   if (!bytes.known) return;

@@ -13,6 +13,8 @@ using fleet::PortView;
 std::optional<std::uint32_t> MaskOf(const PortView& port) {
   const auto mask = LosslessMask(port);
   if (!mask || LacksPfcUnderLossless(port)) return {};
+  const bool lossy = port.expected().has_lossless() && !port.expected().lossless();
+  if (lossy && *mask == 0) return {};  // What the switch keeps for others does no harm.
   if (!port.expected().has_pfc_priorities()) return mask;
   std::uint32_t expected = 0;
   for (const std::uint32_t priority : port.expected().pfc_priorities().priorities())

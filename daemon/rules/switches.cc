@@ -126,12 +126,6 @@ void TakeGroups(Links& links, const Counts& judged, KindOf kind, ReportGroup rep
   }
 }
 
-struct Judged {
-  Links deviating;
-  std::map<std::string_view, std::size_t> of_switch;  // Links that were judged
-  std::map<std::string_view, std::size_t> of_node;
-};
-
 // Ports whose value is not that of their rail; found when first asked.
 class OddPorts {
  public:
@@ -150,6 +144,24 @@ class OddPorts {
   const fleet::FleetView& fleet_;
   std::vector<Camps> camps_;
 };
+
+// Calls `take` for each link that is judged.
+template <class Take>
+void ForLinks(const Announcement& announcement, const fleet::FleetView& fleet, OddPorts& odd,
+              Take take) {
+  for (const fleet::NodeView& node : fleet.nodes()) {
+    if (node.node->snapshot.lldp_neighbors().empty()) continue;
+    for (const PortView& port : node.ports) {
+      if (!CarriesRoce(port)) continue;
+      const v1::LldpNeighbor* const neighbor = NeighborOf(port);
+      if (neighbor == nullptr) continue;
+      const auto announced = announcement.judge(port, *neighbor);
+      if (!announced) continue;
+      const bool passes = announced->verdict == v1::VERDICT_PASS;
+      if (passes || !odd.Contain(port)) take(Link{&port, neighbor, *announced});
+    }
+  }
+}
 
 }  // namespace
 
@@ -185,28 +197,24 @@ std::string LldpSource(const v1::LldpNeighbor& neighbor) {
 }
 
 void Judge(const Announcement& announcement, const fleet::FleetView& fleet, Verdicts& out) {
-  Judged judged;
   OddPorts odd(announcement.agreed, fleet);
-  for (const fleet::NodeView& node : fleet.nodes()) {
-    if (node.node->snapshot.lldp_neighbors().empty()) continue;
-    for (const PortView& port : node.ports) {
-      if (!CarriesRoce(port)) continue;
-      const v1::LldpNeighbor* const neighbor = NeighborOf(port);
-      if (neighbor == nullptr) continue;
-      const auto announced = announcement.judge(port, *neighbor);
-      if (!announced || odd.Contain(port)) continue;
-      ++judged.of_switch[neighbor->chassis_id()];
-      ++judged.of_node[node.node->name];
-      if (announced->verdict == v1::VERDICT_PASS)
-        out.Pass();
-      else
-        judged.deviating.push_back({&port, neighbor, *announced});
-    }
-  }
-  Links& links = judged.deviating;
-  TakeGroups(links, judged.of_switch, OnSwitch,
+  Links links;  // That deviate
+  ForLinks(announcement, fleet, odd, [&](const Link& link) {
+    if (link.announced.verdict == v1::VERDICT_PASS)
+      out.Pass();
+    else
+      links.push_back(link);
+  });
+  if (links.empty()) return;
+  std::map<std::string_view, std::size_t> of_switch;
+  std::map<std::string_view, std::size_t> of_node;
+  ForLinks(announcement, fleet, odd, [&](const Link& link) {
+    ++of_switch[link.neighbor->chassis_id()];
+    ++of_node[link.port->node->name];
+  });
+  TakeGroups(links, of_switch, OnSwitch,
              [&](const Links& group) { ReportSwitch(announcement, group, out); });
-  TakeGroups(links, judged.of_node, OnNode,
+  TakeGroups(links, of_node, OnNode,
              [&](const Links& group) { ReportNode(announcement, group, out); });
   for (const Link& link : links) ReportLink(announcement, link, out);
 }
