@@ -10,47 +10,56 @@ namespace {
 
 using fleet::PortView;
 
-struct Usual {
-  Subnet subnet;
-  std::size_t ports = 0;  // That have it
-  std::size_t all = 0;
-};
-
 std::optional<Subnet> Judged(const PortView& port) {
   if (!port.rail || !IsRoce(port) || !IsUp(port)) return {};
   return SubnetOf(port);
 }
 
+// A subnet on a rail, as one number.
+constexpr unsigned kRailShift = 40;
+constexpr std::uint64_t kSubnetMask = (std::uint64_t{1} << kRailShift) - 1;
+
+std::uint64_t ToNumber(const Subnet& subnet) {
+  return std::uint64_t{subnet.bits} << 32 | subnet.network;
+}
+
+Subnet SubnetIn(std::uint64_t number) {
+  return {.network = static_cast<std::uint32_t>(number),
+          .bits = static_cast<std::uint32_t>((number & kSubnetMask) >> 32)};
+}
+
+std::optional<Value> SubnetOnRail(const Member& member) {
+  const auto subnet = Judged(*member.port);
+  if (!subnet) return {};
+  return Value{std::uint64_t{member.port->rail->value()} << kRailShift | ToNumber(*subnet)};
+}
+
 // What more than half of at least three ports of each rail have.
-std::vector<std::optional<Usual>> UsualOf(const fleet::FleetView& fleet) {
-  std::vector<std::optional<Usual>> usual;
-  for (const std::vector<PortView>& rail : fleet.rails()) {
-    std::map<Subnet, std::size_t> counts;
-    std::size_t all = 0;
-    for (const PortView& port : rail) {
-      if (const auto subnet = Judged(port)) {
-        ++counts[*subnet];
-        ++all;
-      }
-    }
-    std::optional<Usual>& most = usual.emplace_back();
-    for (const auto& [subnet, ports] : counts)
-      if (all >= 3 && 2 * ports > all) most = {.subnet = subnet, .ports = ports, .all = all};
+Survey UsualOf(const Tally& tally) {
+  std::map<std::uint64_t, std::uint64_t> ports;  // By rail
+  for (const Tally::Camp& camp : tally.camps)
+    ports[camp.value.number >> kRailShift] += camp.members;
+  Survey usual;
+  for (const Tally::Camp& camp : tally.camps) {
+    const std::uint64_t all = ports[camp.value.number >> kRailShift];
+    if (all < 3 || 2 * camp.members <= all) continue;
+    usual.facts.push_back(camp.value.number);
+    usual.shown.push_back({.count = camp.members, .of = all});
   }
   return usual;
 }
 
-void Fail(const PortView& port, const Subnet& seen, const Usual& usual, Verdicts& out) {
-  const std::string basis =
-      Format("{} of {} nodes on rail {}", usual.ports, usual.all, port.rail->value());
+void Fail(const PortView& port, const Subnet& seen, const Subnet& usual, Survey::Shown ports,
+          Verdicts& out) {
+  const std::string basis = Format("{} nodes on rail {}", ToText(ports), port.rail->value());
   out.Fail(port.Subject(),
-           Format("subnet {}, expected {} ({})", ToString(seen), ToString(usual.subnet), basis),
+           Format("subnet {}, expected {} ({})", ToString(seen), ToString(usual), basis),
            {ToEvidence(*port.node, {.what = "subnet of " + port.port->netdev(),
-                                    .expected = ToString(usual.subnet),
+                                    .expected = ToString(usual),
                                     .seen = ToString(seen),
                                     .source = "rtnetlink " + port.port->netdev(),
                                     .basis = basis})},
-           {ToRemedy({.command = Format("ip address replace ADDRESS/{} dev {}", usual.subnet.bits,
+           {ToRemedy({.command = Format("ip address replace ADDRESS/{} dev {}", usual.bits,
                                         port.port->netdev()),
                       .interrupts_traffic = true,
                       .note = "When the address is wrong; take the old one away. When two ports "
@@ -59,33 +68,32 @@ void Fail(const PortView& port, const Subnet& seen, const Usual& usual, Verdicts
 
 // A node that is elsewhere in all its rails belongs to another part of a routed fabric. One that
 // is as the others in some rails and not in this one has a wrong address.
-bool IsOfThisFabric(const fleet::NodeView& node, const std::vector<std::optional<Usual>>& usual) {
+bool IsOfThisFabric(const fleet::NodeView& node, const Survey& usual) {
   for (const PortView& port : node.ports) {
     const auto subnet = Judged(port);
     if (!subnet) continue;
-    for (const auto& rail : usual)
-      if (rail && rail->subnet == *subnet) return true;
+    for (const std::uint64_t fact : usual.facts)
+      if ((fact & kSubnetMask) == ToNumber(*subnet)) return true;
   }
   return false;
 }
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  const auto usual = UsualOf(fleet);
-  for (const fleet::NodeView& node : fleet.nodes()) {
-    std::optional<bool> here;
-    for (const PortView& port : node.ports) {
-      const auto subnet = Judged(port);
-      if (!subnet || !usual[port.rail->value()]) continue;
-      const Usual& rail = *usual[port.rail->value()];
-      if (*subnet == rail.subnet) {
-        out.Pass();
-        continue;
-      }
-      if (!here) here = IsOfThisFabric(node, usual);
-      if (*here || port.expected().subnet_per_rail()) Fail(port, *subnet, rail, out);
-    }
+void Judge(const Member& member, const Survey& usual, Verdicts& out) {
+  const PortView& port = *member.port;
+  for (std::size_t i = 0; i < usual.facts.size(); ++i) {
+    if (usual.facts[i] >> kRailShift != port.rail->value()) continue;
+    const Subnet seen = *Judged(port);
+    const Subnet expected = SubnetIn(usual.facts[i]);
+    if (seen == expected) return out.Pass();
+    if (IsOfThisFabric(*member.node, usual) || port.expected().subnet_per_rail())
+      Fail(port, seen, expected, usual.shown[i], out);
+    return;
   }
 }
+
+// All rails together: a node is held against all of them.
+constexpr Census kCensus = {
+    .group = WholeFleet, .value = SubnetOnRail, .survey = UsualOf, .judge = Judge};
 
 }  // namespace
 
@@ -103,7 +111,7 @@ extern const Rule rail_subnet_equal = {
     .needs = "net_interfaces",
     .profile = "subnet_per_rail",
     .fix = "ip address replace ADDRESS/PREFIX dev NETDEV",
-    .evaluate_fleet = Evaluate,
+    .census = &kCensus,
 };
 
 }  // namespace fabric::rules
