@@ -29,6 +29,8 @@ std::uint32_t Below(Random& random, std::uint32_t end) {
   return std::uniform_int_distribution<std::uint32_t>(0, end - 1)(random);
 }
 
+constexpr std::uint32_t kRails = 3;
+
 // What a fault does to a random port, or to the node.
 using Fault = void (*)(v1::NodeSnapshot&, std::uint32_t rail, Random&);
 
@@ -41,7 +43,8 @@ constexpr Fault kFaults[] = {
     },
     [](v1::NodeSnapshot& node, std::uint32_t rail, Random&) { testing::TrustPcp(node, rail); },
     [](v1::NodeSnapshot& node, std::uint32_t rail, Random&) {
-      testing::MapDscp(node, rail, 26, 1);
+      if (testing::NetdevOf(node, rail).dcb().dscp_to_priority_size() == 64)
+        testing::MapDscp(node, rail, 26, 1);
     },
     [](v1::NodeSnapshot& node, std::uint32_t rail, Random&) { testing::LinkDown(node, rail); },
     [](v1::NodeSnapshot& node, std::uint32_t rail, Random&) { testing::DropAddress(node, rail); },
@@ -87,14 +90,13 @@ constexpr Fault kFaults[] = {
     },
     [](v1::NodeSnapshot& node, std::uint32_t, Random&) { node.mutable_gpu_nic_paths()->Clear(); },
     [](v1::NodeSnapshot& node, std::uint32_t rail, Random&) {
+      if (node.rdma_devices_size() < static_cast<int>(kRails)) return;
       node.mutable_rdma_devices()->DeleteSubrange(static_cast<int>(rail), 1);  // Shifts the rails
     },
     [](v1::NodeSnapshot& node, std::uint32_t rail, Random&) {
       testing::DeviceOf(node, rail).set_name(Format("other{}", rail));
     },
 };
-
-constexpr std::uint32_t kRails = 3;
 
 v1::NodeSnapshot RandomNode(std::uint32_t number, Random& random) {
   const testing::NodeOptions options = {.number = number, .rails = kRails};
