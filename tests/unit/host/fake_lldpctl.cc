@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 struct lldpctl_conn_t {
@@ -24,47 +26,53 @@ namespace {
 
 using Atom = lldpctl_atom_t;
 
+// Freed with the library.
+Atom* Make(Atom atom) {
+  static std::deque<Atom> all;
+  return &all.emplace_back(std::move(atom));
+}
+
 std::string Bytes(std::initializer_list<int> bytes) {
   return std::string(bytes.begin(), bytes.end());
 }
 
 Atom* Tlv(std::initializer_list<int> oui, long subtype, std::string content) {
-  return new Atom{.texts = {{5003, Bytes(oui)}, {5005, std::move(content)}},
-                  .numbers = {{5004, subtype}}};
+  return Make(
+      {.texts = {{5003, Bytes(oui)}, {5005, std::move(content)}}, .numbers = {{5004, subtype}}});
 }
 
 Atom* Chassis() {
-  auto* const addresses = new Atom;
-  addresses->items = {new Atom{.texts = {{3000, "10.0.0.7"}}}};
-  return new Atom{.texts = {{1802, "aa:bb:cc:dd:ee:ff"}, {1803, "leaf1"}, {1804, "SONiC\x1b"}},
-                  .numbers = {{1801, 4}},
-                  .parts = {{1807, addresses}}};
+  auto* const addresses = Make({});
+  addresses->items = {Make({.texts = {{3000, "10.0.0.7"}}})};
+  return Make({.texts = {{1802, "aa:bb:cc:dd:ee:ff"}, {1803, "leaf1"}, {1804, "SONiC\x1b"}},
+               .numbers = {{1801, 4}},
+               .parts = {{1807, addresses}}});
 }
 
 Atom* Neighbor(long protocol) {
-  auto* const tlvs = new Atom;
+  auto* const tlvs = Make({});
   tlvs->items = {Tlv({0x00, 0x80, 0xc2}, 11, Bytes({0x88, 0x08})),
                  Tlv({0x00, 0x80, 0xc2}, 12, Bytes({0, 0x65, 0, 26})),
                  Tlv({0x00, 0x80}, 11, Bytes({0, 0xff}))};
-  return new Atom{.texts = {{1204, "Ethernet7"}, {1205, "to node-1"}},
-                  .numbers = {{1201, protocol},
-                              {1202, 1'700'000'000},
-                              {1203, 5},
-                              {1209, 120},
-                              {1300, 9216},
-                              {1301, 0},
-                              {1500, 5}},
-                  .parts = {{1208, Chassis()}, {5000, tlvs}}};
+  return Make({.texts = {{1204, "Ethernet7"}, {1205, "to node-1"}},
+               .numbers = {{1201, protocol},
+                           {1202, 1'700'000'000},
+                           {1203, 5},
+                           {1209, 120},
+                           {1300, 9216},
+                           {1301, 0},
+                           {1500, 5}},
+               .parts = {{1208, Chassis()}, {5000, tlvs}}});
 }
 
 Atom* Interfaces() {
-  auto* const neighbors = new Atom;
+  auto* const neighbors = Make({});
   neighbors->items = {Neighbor(1), Neighbor(2)};
-  auto* const silent = new Atom{.texts = {{1000, "eth1"}}};
-  silent->port = new Atom{.parts = {{1200, new Atom}}};
-  auto* const eth0 = new Atom{.texts = {{1000, "eth0"}}};
-  eth0->port = new Atom{.parts = {{1200, neighbors}}};
-  auto* const list = new Atom;
+  auto* const silent = Make({.texts = {{1000, "eth1"}}});
+  silent->port = Make({.parts = {{1200, Make({})}}});
+  auto* const eth0 = Make({.texts = {{1000, "eth0"}}});
+  eth0->port = Make({.parts = {{1200, neighbors}}});
+  auto* const list = Make({});
   list->items = {eth0, silent};
   return list;
 }
