@@ -60,8 +60,9 @@ class LiveLldp final : public Lldp {
   }
 
   Names NotHeard(std::span<const std::string> netdevs) const REQUIRES(mutex_) {
-    Names names(netdevs.begin(), netdevs.end());
-    std::erase_if(names, [&](const std::string& name) { return table_.Heard(name); });
+    Names names;
+    for (const std::string& name : netdevs)
+      if (!table_.Heard(name)) names.push_back(name);
     return names;
   }
 
