@@ -110,53 +110,55 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
                                   .profile = *std::move(profile),
                                   .life = {.boot_grace = settings.Duration("boot-grace"),
                                            .flap_hold = settings.Duration("flap-hold")},
-                                  .settings_age_max = settings.Duration("settings-age-max")},
-                                  .own_rules = {
-    .rules = custom::NodeRules(*rules), .infos = custom::Infos(*rules), .problems = LogRules(*rules)}
-},
+                                  .settings_age_max = settings.Duration("settings-age-max"),
+                                  .own_rules = {.rules = custom::NodeRules(*rules),
+                                                .infos = custom::Infos(*rules),
+                                                .problems = LogRules(*rules)}},
                                  *store, agents, events, clock.Now());
-RETURN_IF_ERROR(controller.Load(clock.Now()));
-agents.SetListener({
-    .on_message =
-        [&](SessionId session, const v1::AgentMessage& message) {
-          return controller.OnMessage(session, message, clock.Now());
-        },
-    .on_gone = [&](SessionId session,
-                   const std::string& reason) { controller.OnGone(session, reason, clock.Now()); },
-});
+  RETURN_IF_ERROR(controller.Load(clock.Now()));
+  agents.SetListener({
+      .on_message =
+          [&](SessionId session, const v1::AgentMessage& message) {
+            return controller.OnMessage(session, message, clock.Now());
+          },
+      .on_gone =
+          [&](SessionId session, const std::string& reason) {
+            controller.OnGone(session, reason, clock.Now());
+          },
+  });
 
-api::CallMetrics calls;
-api::Api fabric_api(controller, clock, calls);
-const api::CallFunction call = [&](auto&&... arguments) { return fabric_api.Call(arguments...); };
-ASSIGN_OR_RETURN(std::vector<api::Route> routes, api::RoutesOf(api::FabricService()));
-const api::RestService rest_service(call, std::move(routes), Pages(controller, calls));
+  api::CallMetrics calls;
+  api::Api fabric_api(controller, clock, calls);
+  const api::CallFunction call = [&](auto&&... arguments) { return fabric_api.Call(arguments...); };
+  ASSIGN_OR_RETURN(std::vector<api::Route> routes, api::RoutesOf(api::FabricService()));
+  const api::RestService rest_service(call, std::move(routes), Pages(controller, calls));
 
-ASSIGN_OR_RETURN(const auto grpc,
-                 api::GrpcFront::Listen(settings.Address("grpc"), call, events, agents));
-ASSIGN_OR_RETURN(const auto rest,
-                 api::RestServer::Listen(settings.Address("rest"), rest_service, events, {}));
-const std::jthread ticking = StartTicking(controller, clock);
+  ASSIGN_OR_RETURN(const auto grpc,
+                   api::GrpcFront::Listen(settings.Address("grpc"), call, events, agents));
+  ASSIGN_OR_RETURN(const auto rest,
+                   api::RestServer::Listen(settings.Address("rest"), rest_service, events, {}));
+  const std::jthread ticking = StartTicking(controller, clock);
 
-if (settings.Has("addresses-file"))
-  RETURN_IF_ERROR(WriteFileAtomically(settings.Text("addresses-file"),
-                                      AddressesJson(grpc->address(), rest->address())));
-std::printf("fabricd %s: gRPC on %s, REST and /metrics on http://%s\n",
-            std::string(kVersion).c_str(), ToString(grpc->address()).c_str(),
-            ToString(rest->address()).c_str());
-std::fflush(stdout);
-const auto notify = [](std::string_view state) {
-  const Status status = NotifySystemd(std::getenv("NOTIFY_SOCKET"), state);
-  if (!status.ok()) log::Warning("systemd is not told {}: {}", state, status.message());
-};
-notify("READY=1");
+  if (settings.Has("addresses-file"))
+    RETURN_IF_ERROR(WriteFileAtomically(settings.Text("addresses-file"),
+                                        AddressesJson(grpc->address(), rest->address())));
+  std::printf("fabricd %s: gRPC on %s, REST and /metrics on http://%s\n",
+              std::string(kVersion).c_str(), ToString(grpc->address()).c_str(),
+              ToString(rest->address()).c_str());
+  std::fflush(stdout);
+  const auto notify = [](std::string_view state) {
+    const Status status = NotifySystemd(std::getenv("NOTIFY_SOCKET"), state);
+    if (!status.ok()) log::Warning("systemd is not told {}: {}", state, status.message());
+  };
+  notify("READY=1");
 
-int signal = 0;
-sigwait(&ending_signals, &signal);
-log::Info("ending on signal {}", signal);
-notify("STOPPING=1");
-rest->Stop();
-grpc->Stop();
-return {};
+  int signal = 0;
+  sigwait(&ending_signals, &signal);
+  log::Info("ending on signal {}", signal);
+  notify("STOPPING=1");
+  rest->Stop();
+  grpc->Stop();
+  return {};
 }
 
 int Main(std::span<const char* const> args) {
