@@ -10,6 +10,15 @@ namespace {
 
 constexpr Duration kHeartbeatDefault = std::chrono::seconds(1);
 constexpr Duration kIdleTick = std::chrono::seconds(1);
+// Settings that stay as they are are told to do so this often: the controller takes what it has not
+// heard of for minutes for too old to be judged.
+constexpr std::int64_t kConfirmSeconds = 60;
+
+// The clock may have been set in between, to either side.
+bool ToBeConfirmed(const v1::NodeSnapshot& sent, const v1::NodeSnapshot& latest) {
+  const std::int64_t passed = latest.taken_at().seconds() - sent.taken_at().seconds();
+  return passed >= kConfirmSeconds || passed <= -kConfirmSeconds;
+}
 
 }  // namespace
 
@@ -96,7 +105,10 @@ void Agent::SendState() {
     return SendCounters();
   }
   auto change = Difference(*sent_, *latest_);
-  if (!change) return;
+  if (!change) {
+    if (!ToBeConfirmed(*sent_, *latest_)) return;
+    *change.emplace().mutable_taken_at() = latest_->taken_at();
+  }
   sent_ = latest_;
   *message.mutable_change() = *std::move(change);
   output_.Send(message);

@@ -62,7 +62,7 @@ class Agent {
   enum class State { kWaiting, kDialing, kGreeting, kStreaming, kHangingUp };
 
   void OnWelcome(const v1::Welcome& welcome, Moment now);
-  void SendState();  // A whole snapshot, or what has changed since the last one.
+  void SendState();  // A whole snapshot, what has changed since the last one, or that nothing has.
   void SendCounters();
 
   const AgentOptions options_;

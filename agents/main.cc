@@ -297,7 +297,7 @@ int PrintSnapshot(const CommandLine& line, const v1::NodeSnapshot& snapshot, Dur
 
 // In a child process, which must be made while this one has no other thread.
 Result<v1::NodeSnapshot> InspectJob(const CommandLine& line, WallTime now) {
-  ASSIGN_OR_RETURN(host::Machine machine, host::Machine::Open(line.root));
+  ASSIGN_OR_RETURN(host::Machine machine, host::Machine::Open(line.root, {.ask_lldpd = false}));
   const host::Dir& root = machine.host().root;
   ASSIGN_OR_RETURN(const inspect::JobTarget target, line.pod.empty()
                                                         ? inspect::FindJob(root, line.netns)

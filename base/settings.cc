@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cerrno>
-#include <fstream>
 #include <iterator>
 
+#include "base/input.h"
 #include "base/text.h"
 
 namespace fabric {
@@ -44,20 +43,6 @@ Result<bool> ParseBool(std::string_view text) {
   if (text == "true" || text == "yes" || text == "on") return true;
   if (text == "false" || text == "no" || text == "off") return false;
   return Expected("true or false", text);
-}
-
-Result<std::string> ReadFile(const std::string& path) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return FromErrno(errno, path);
-  std::string text(kFileBytesMax + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad()) return FromErrno(errno == 0 ? EIO : errno, path);
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > kFileBytesMax)
-    return Status(Code::kInvalidArgument,
-                  Format("{}: expected at most {} bytes, saw more", path, kFileBytesMax));
-  return text;
 }
 
 std::string TypeOf(const Setting& row) {
@@ -99,7 +84,7 @@ Result<Settings> Settings::Load(std::span<const Setting> table, std::span<const 
   if (std::any_of(table.begin(), table.end(), has_config)) {
     const std::string& path = settings.Text(kConfig);
     if (!path.empty()) {
-      ASSIGN_OR_RETURN(const std::string yaml, ReadFile(path));
+      ASSIGN_OR_RETURN(const std::string yaml, ReadFile(path, kFileBytesMax));
       RETURN_IF_ERROR(settings.ReadYaml(yaml, path));
     }
   }

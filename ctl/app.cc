@@ -1,5 +1,7 @@
 #include "ctl/app.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "ctl/arguments.h"
 #include "ctl/help.h"
@@ -110,6 +112,11 @@ int RunCommand(const Invocation& invocation, const Environment& environment, con
   // Commands that can do without a controller ask whether one was named.
   if (!arguments.Has("--controller") && !environment.controller.empty())
     arguments.Set("--controller", environment.controller);
+  // Commands that say something in somebody's name have an option for that name.
+  const bool signed_by_user = std::ranges::any_of(
+      invocation.command->options, [](const Option& option) { return option.name == "--author"; });
+  if (signed_by_user && !arguments.Has("--author") && !environment.user.empty())
+    arguments.Set("--author", environment.user);
   ConsoleStream stream(console, render_options, environment.progress);
   const std::unique_ptr<Client> client = connect(*client_options);
   const Result<Output> output = invocation.command->run(*client, arguments, stream);

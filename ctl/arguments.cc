@@ -310,7 +310,8 @@ Result<Duration> ParseDuration(std::string_view text) {
   constexpr Unit kUnits[] = {{"ms", std::chrono::milliseconds(1)},
                              {"s", std::chrono::seconds(1)},
                              {"m", std::chrono::minutes(1)},
-                             {"h", std::chrono::hours(1)}};
+                             {"h", std::chrono::hours(1)},
+                             {"d", std::chrono::hours(24)}};
   constexpr Duration kLongest = std::chrono::hours(24 * 365);
   for (const Unit& unit : kUnits) {
     if (!text.ends_with(unit.name)) continue;

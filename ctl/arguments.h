@@ -53,7 +53,7 @@ std::span<const Option> GlobalOptions();
 Result<Invocation> ParseCommandLine(std::span<const std::string_view> words,
                                     std::span<const Command* const> commands);
 
-// "10s", "500ms", "2m". INVALID_ARGUMENT otherwise.
+// "10s", "500ms", "2m", "2h", "30d". INVALID_ARGUMENT otherwise.
 Result<Duration> ParseDuration(std::string_view text);
 
 // " (did you mean X?)" or nothing.

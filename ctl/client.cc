@@ -53,6 +53,21 @@ class GrpcClient final : public Client {
   Result<v1::ListFindingsResponse> ListFindings(const v1::ListFindingsRequest& request) override {
     return Call<v1::ListFindingsResponse>(&v1::Fabric::Stub::ListFindings, request);
   }
+  Result<v1::GetFindingResponse> GetFinding(const v1::GetFindingRequest& request) override {
+    return Call<v1::GetFindingResponse>(&v1::Fabric::Stub::GetFinding, request);
+  }
+  Result<v1::Finding> AcknowledgeFinding(const v1::AcknowledgeFindingRequest& request) override {
+    return Call<v1::Finding>(&v1::Fabric::Stub::AcknowledgeFinding, request);
+  }
+  Result<v1::Silence> CreateSilence(const v1::CreateSilenceRequest& request) override {
+    return Call<v1::Silence>(&v1::Fabric::Stub::CreateSilence, request);
+  }
+  Result<v1::ListSilencesResponse> ListSilences(const v1::ListSilencesRequest& request) override {
+    return Call<v1::ListSilencesResponse>(&v1::Fabric::Stub::ListSilences, request);
+  }
+  Result<v1::Silence> DeleteSilence(const v1::DeleteSilenceRequest& request) override {
+    return Call<v1::Silence>(&v1::Fabric::Stub::DeleteSilence, request);
+  }
   Result<v1::ListRulesResponse> ListRules(const v1::ListRulesRequest& request) override {
     return Call<v1::ListRulesResponse>(&v1::Fabric::Stub::ListRules, request);
   }

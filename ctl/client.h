@@ -21,6 +21,11 @@ class Client {
   virtual Result<v1::GetNodeResponse> GetNode(const v1::GetNodeRequest& request) = 0;
   virtual Result<v1::ListDevicesResponse> ListDevices(const v1::ListDevicesRequest& request) = 0;
   virtual Result<v1::ListFindingsResponse> ListFindings(const v1::ListFindingsRequest& request) = 0;
+  virtual Result<v1::GetFindingResponse> GetFinding(const v1::GetFindingRequest& request) = 0;
+  virtual Result<v1::Finding> AcknowledgeFinding(const v1::AcknowledgeFindingRequest& request) = 0;
+  virtual Result<v1::Silence> CreateSilence(const v1::CreateSilenceRequest& request) = 0;
+  virtual Result<v1::ListSilencesResponse> ListSilences(const v1::ListSilencesRequest& request) = 0;
+  virtual Result<v1::Silence> DeleteSilence(const v1::DeleteSilenceRequest& request) = 0;
   virtual Result<v1::ListRulesResponse> ListRules(const v1::ListRulesRequest& request) = 0;
   virtual Result<v1::ValidateResponse> Validate(const v1::ValidateRequest& request) = 0;
   virtual Result<v1::DiffNodeResponse> DiffNode(const v1::DiffNodeRequest& request) = 0;

@@ -184,7 +184,7 @@ Output ExplainReport(const v1::LogExplanation& explanation, bool wide) {
     output.tables.push_back(MessageTable(explanation));
   }
   for (const v1::LogNode& node : explanation.nodes()) {
-    Table findings = FindingTable(node.findings(), false);
+    Table findings = FindingTable(node.findings());
     findings.title = Format("fabricd on {} ({} in the log)", node.node(), node.named_as());
     if (findings.rows.empty()) {
       findings.columns = {{.title = "no open finding"}};

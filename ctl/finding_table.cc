@@ -1,7 +1,10 @@
 #include "ctl/finding_table.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
+#include "base/text.h"
 #include "ctl/cells.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
@@ -19,9 +22,17 @@ bool Before(const v1::Finding* a, const v1::Finding* b) {
   return a->id() < b->id();
 }
 
-std::vector<const v1::Finding*> Sorted(const Findings& findings) {
+std::set<std::string_view> Ids(const Findings& findings) {
+  std::set<std::string_view> ids;
+  for (const v1::Finding& finding : findings) ids.insert(finding.id());
+  return ids;
+}
+
+std::vector<const v1::Finding*> Sorted(const Findings& findings, bool explained = true) {
+  const std::set<std::string_view> ids = Ids(findings);
   std::vector<const v1::Finding*> sorted;
-  for (const v1::Finding& finding : findings) sorted.push_back(&finding);
+  for (const v1::Finding& finding : findings)
+    if (explained || !ids.contains(finding.explained_by())) sorted.push_back(&finding);
   std::ranges::sort(sorted, Before);
   return sorted;
 }
@@ -34,7 +45,20 @@ std::string Fix(const v1::Finding& finding) {
 
 }  // namespace
 
-Table FindingTable(const Findings& findings, bool with_state) {
+std::string LifeCell(const v1::Finding& finding) {
+  std::vector<std::string> marks;
+  if (!finding.expired().empty()) marks.emplace_back("expired");
+  if (finding.has_silenced() && finding.state() != v1::FINDING_STATE_RESOLVED)
+    marks.push_back(Format("silenced until {}", ToString(finding.silenced().until())));
+  if (finding.has_acknowledged())
+    marks.push_back(Format("acknowledged by {}", finding.acknowledged().author()));
+  if (finding.flapping()) marks.emplace_back("flapping");
+  if (!finding.explained_by().empty())
+    marks.push_back(Format("explained by {}", finding.explained_by()));
+  return Cell(Join(marks, ", "));
+}
+
+Table FindingTable(const Findings& findings, FindingColumns columns) {
   Table table{.columns = {{.title = "SEVERITY", .coloured = true},
                           {.title = "RULE"},
                           {.title = "SUBJECT"},
@@ -45,8 +69,14 @@ Table FindingTable(const Findings& findings, bool with_state) {
                           {.title = "FIX", .wide_only = true},
                           {.title = "ID", .wide_only = true}},
               .empty_note = "No findings."};
-  if (with_state) table.columns.insert(table.columns.begin(), {.title = "STATE", .coloured = true});
-  for (const v1::Finding* finding : Sorted(findings)) {
+  const std::vector<const v1::Finding*> shown = Sorted(findings, columns.explained);
+  const bool with_life = std::ranges::any_of(
+      shown, [](const v1::Finding* finding) { return LifeCell(*finding) != kAbsent; });
+  constexpr std::ptrdiff_t kLifeAt = 4;  // Behind WHAT
+  if (with_life) table.columns.insert(table.columns.begin() + kLifeAt, {.title = "LIFE"});
+  if (columns.state)
+    table.columns.insert(table.columns.begin(), {.title = "STATE", .coloured = true});
+  for (const v1::Finding* finding : shown) {
     const bool unknown = finding->verdict() == v1::VERDICT_UNKNOWN;
     const v1::Evidence evidence =
         finding->evidence().empty() ? v1::Evidence() : finding->evidence(0);
@@ -61,15 +91,25 @@ Table FindingTable(const Findings& findings, bool with_state) {
         Fix(*finding),
         Cell(finding->id()),
     };
-    if (with_state) row.insert(row.begin(), Cell(Name(finding->state())));
+    if (with_life) row.insert(row.begin() + kLifeAt, LifeCell(*finding));
+    if (columns.state) row.insert(row.begin(), Cell(Name(finding->state())));
     table.rows.push_back(std::move(row));
   }
   return table;
 }
 
+std::string ExplainedNote(const Findings& findings) {
+  const std::size_t left_out =
+      static_cast<std::size_t>(findings.size()) - Sorted(findings, false).size();
+  if (left_out == 0) return {};
+  return Format("{} explained by these not shown: --explained shows them too.\n",
+                Count(left_out, "finding"));
+}
+
 bool AnyFailing(const Findings& findings) {
   return std::ranges::any_of(findings, [](const v1::Finding& finding) {
-    return finding.verdict() == v1::VERDICT_FAIL && finding.state() != v1::FINDING_STATE_RESOLVED;
+    return finding.verdict() == v1::VERDICT_FAIL && !finding.has_silenced() &&
+           finding.state() != v1::FINDING_STATE_RESOLVED;
   });
 }
 

@@ -12,11 +12,28 @@ namespace fabric::ctl {
 
 using Findings = google::protobuf::RepeatedPtrField<v1::Finding>;
 
-// Failing before unknown, the most severe first, then by rule and subject. With `with_state` a
-// column says whether a finding is open or resolved.
-Table FindingTable(const Findings& findings, bool with_state);
+struct FindingColumns {
+  bool state = false;      // Whether a finding is open or resolved
+  bool explained = false;  // Rows of those, too, that another one of them explains
+};
 
-// Open and failing.
+// Failing before unknown, the most severe first, then by rule and subject. What has happened to
+// them in their lives is a column when there is any.
+Table FindingTable(const Findings& findings, FindingColumns columns = {});
+
+// The option by which commands set FindingColumns::explained.
+inline constexpr Option kExplainedOption = {
+    .name = "--explained",
+    .kind = Option::Kind::kFlag,
+    .help = "Also each finding that another one, at a larger scope, explains."};
+
+// Says how many rows FindingTable() leaves out as explained; empty when none.
+std::string ExplainedNote(const Findings& findings);
+
+// What there is to say of its life: "acknowledged by ada, flapping"; "-" when nothing is.
+std::string LifeCell(const v1::Finding& finding);
+
+// Open, failing and not silenced.
 bool AnyFailing(const Findings& findings);
 
 // Of each finding its id.

@@ -33,6 +33,7 @@ struct Variable {
 };
 constexpr Variable kVariables[] = {
     {"FABRICCTL_CONTROLLER", "HOST:PORT of the controller when --controller is not given."},
+    {"USER", "Who acknowledges or silences when --author is not given."},
     {"NO_COLOR", "No colours when it is set to anything."},
 };
 

@@ -63,6 +63,7 @@ int main(int argc, char** argv) {
   fabric::ctl::Environment environment;
   if (IsSet("FABRICCTL_CONTROLLER"))
     environment.controller = std::getenv("FABRICCTL_CONTROLLER");  // NOLINT: as above
+  if (IsSet("USER")) environment.user = std::getenv("USER");       // NOLINT: as above
   environment.colour = isatty(STDOUT_FILENO) == 1 && !IsSet("NO_COLOR");
   environment.progress = isatty(STDERR_FILENO) == 1;
   ProcessConsole console;

@@ -1,14 +1,13 @@
 #include "ctl/profiles.h"
 
-#include "ctl/files.h"
+#include "base/input.h"
 #include "daemon/profile/profile_yaml.h"
 
 namespace fabric::ctl {
 namespace {
 
 Result<std::string> Read(const std::string& path) {
-  constexpr std::size_t kBytesMax = std::size_t{4} << 20;
-  return ReadFile(path, kBytesMax);
+  return ReadFile(path, profile::kFileBytesMax);
 }
 
 }  // namespace

@@ -11,12 +11,11 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <thread>
 
+#include "base/input.h"
 #include "base/log.h"
 #include "base/systemd.h"
 #include "base/text.h"
@@ -80,10 +79,7 @@ std::vector<api::Page> Pages(control::Controller& controller, const api::CallMet
 }
 
 Result<std::string> ReadText(const std::string& path) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return FromErrno(errno == 0 ? ENOENT : errno, path);
-  return std::string(std::istreambuf_iterator<char>(in), {});
+  return ReadFile(path, profile::kFileBytesMax);
 }
 
 // Says what was loaded; gives how many problems there are.
@@ -112,6 +108,9 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   control::Controller controller({.heartbeat_interval = settings.Duration("heartbeat-interval"),
                                   .lost_after = settings.Duration("lost-after"),
                                   .profile = *std::move(profile),
+                                  .life = {.boot_grace = settings.Duration("boot-grace"),
+                                           .flap_hold = settings.Duration("flap-hold")},
+                                  .settings_age_max = settings.Duration("settings-age-max")},
                                   .own_rules = {.rules = custom::NodeRules(*rules),
                                                 .infos = custom::Infos(*rules),
                                                 .problems = LogRules(*rules)}},

@@ -1,23 +1,14 @@
 #include "daemon/rule_files.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 
+#include "base/input.h"
 #include "daemon/custom/node_rules.h"
 
 namespace fabric {
 namespace {
-
-Result<std::string> ReadText(const std::string& path) {
-  errno = 0;
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return FromErrno(errno == 0 ? ENOENT : errno, path);
-  return std::string(std::istreambuf_iterator<char>(in), {});
-}
 
 Result<std::vector<std::string>> FilesOf(const std::string& path) {
   std::error_code error;
@@ -42,7 +33,7 @@ Result<std::vector<custom::RuleFile>> ReadRuleFiles(const std::string& path) {
   ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesOf(path));
   std::vector<custom::RuleText> texts;
   for (const std::string& file : files) {
-    ASSIGN_OR_RETURN(std::string text, ReadText(file));
+    ASSIGN_OR_RETURN(std::string text, ReadFile(file, custom::kFileBytesMax));
     texts.push_back({.name = file, .text = std::move(text)});
   }
   return custom::LoadAll(texts);

@@ -328,7 +328,9 @@ def main(words):
         install(progress, ["build", "lab"] if lab else ["build"])
         build(progress)
         progress.step("fabricd")
-        controller = Controller(STATE, free_or_any(9418), free_or_any(9419))
+        # The guests of the lab have just booted, which elsewhere excuses them.
+        flags = ["--boot-grace", "0s"] if lab else []
+        controller = Controller(STATE, free_or_any(9418), free_or_any(9419), *flags)
         progress.done(f"gRPC on {controller.grpc}, REST on {controller.rest}")
         trouble = (run_lab if lab else run_here)(options, progress, controller)
     except Failed as failed:

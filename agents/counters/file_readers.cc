@@ -7,38 +7,52 @@
 namespace fabric::counters {
 namespace {
 
-using Files = std::vector<std::optional<host::NumberFile>>;
+// One of the files of a group.
+struct CounterFile {
+  std::optional<host::NumberFile> open;
+  // It is open, or is gone since an inspection has read it. Else nobody can tell what is in it: it
+  // is one too many for this process, or not a file but a sum that an inspection has made.
+  bool readable = false;
+};
 
-Files OpenAll(const host::Dir& root, const FilePlaces& places) {
-  Files files(places.names.size());
-  const auto dir = root.Sub(places.of);
-  if (!dir.ok()) return files;
-  for (std::size_t i = 0; i < files.size(); ++i)
-    for (const std::string& folder : places.folders) {
-      auto file = dir->OpenNumber(folder + "/" + places.names[i]);
-      if (!file.ok()) continue;
-      files[i] = *std::move(file);
-      break;
-    }
-  return files;
+CounterFile OpenOne(const host::Dir& dir, const FilePlaces& places, const std::string& name) {
+  CounterFile result{.open = {}, .readable = name.find('+') == std::string::npos};
+  for (const std::string& folder : places.folders) {
+    auto file = dir.OpenNumber(folder + "/" + name);
+    if (file.ok()) return {.open = *std::move(file), .readable = true};
+    result.readable = result.readable && file.status().code() == Code::kNotFound;
+  }
+  return result;
 }
 
-bool NoneOf(const Files& files) {
-  return std::none_of(files.begin(), files.end(),
-                      [](const auto& file) { return file.has_value(); });
+using Files = std::vector<CounterFile>;
+
+Files OpenAll(const host::Dir& root, const FilePlaces& places) {
+  Files files;
+  const auto dir = root.Sub(places.of);
+  for (const std::string& name : places.names) {
+    if (dir.ok())
+      files.push_back(OpenOne(*dir, places, name));
+    else
+      files.push_back({.open = {},
+                       .readable = dir.status().code() == Code::kNotFound &&
+                                   name.find('+') == std::string::npos});
+  }
+  return files;
 }
 
 class SysfsFiles final : public Reader {
  public:
   explicit SysfsFiles(Files files) : files_(std::move(files)) {}
 
-  bool Reads(std::size_t index) const override { return files_[index].has_value(); }
+  bool Reads(std::size_t index) const override { return files_[index].readable; }
 
   Status Read(std::span<Reading> readings) override {
     for (std::size_t i = 0; i < files_.size(); ++i) {
-      if (!files_[i]) continue;
-      readings[i].there = files_[i]->Read(readings[i].raw) == Code::kOk;
-      if (!readings[i].there) files_[i].reset();
+      std::optional<host::NumberFile>& file = files_[i].open;
+      if (!file) continue;
+      readings[i].there = file->Read(readings[i].raw) == Code::kOk;
+      if (!readings[i].there) file.reset();
     }
     return {};
   }
@@ -51,10 +65,15 @@ class CapturedFiles final : public Reader {
  public:
   CapturedFiles(const host::Dir& root, FilePlaces places, Files files)
       : root_(root), places_(std::move(places)), files_(std::move(files)) {
-    for (const auto& file : files_) reads_.push_back(file.has_value());
+    for (const CounterFile& file : files_) reads_.push_back(file.readable);
     failed_.resize(files_.size(), false);
-    std::erase_if(places_.folders,
-                  [&](const std::string& folder) { return !root_.Sub(PathOf(folder)).ok(); });
+    // A folder that nobody misses need not be looked for again and again.
+    const bool complete = std::all_of(files_.begin(), files_.end(), [](const CounterFile& file) {
+      return file.open.has_value() || !file.readable;
+    });
+    if (complete)
+      std::erase_if(places_.folders,
+                    [&](const std::string& folder) { return !root_.Sub(PathOf(folder)).ok(); });
     stamps_ = Stamps();
   }
 
@@ -64,9 +83,10 @@ class CapturedFiles final : public Reader {
     if (std::exchange(look_, !look_)) Look();
     for (std::size_t i = 0; i < files_.size(); ++i) {
       if (!reads_[i]) continue;
-      const bool read = files_[i] && files_[i]->Read(readings[i].raw) == Code::kOk;
+      const std::optional<host::NumberFile>& file = files_[i].open;
+      const bool read = file && file->Read(readings[i].raw) == Code::kOk;
       // The reading of before stands for that of a file that is being written.
-      if (read || !files_[i] || failed_[i]) readings[i].there = read;
+      if (read || !file || failed_[i]) readings[i].there = read;
       failed_[i] = !read;
     }
     return {};
@@ -94,7 +114,7 @@ class CapturedFiles final : public Reader {
   FilePlaces places_;
   Files files_;
   bool look_ = false;         // The next time: every second one, as that costs half a reading
-  std::vector<bool> reads_;   // Which there were at first
+  std::vector<bool> reads_;   // Which could be at first
   std::vector<bool> failed_;  // The last time
   std::vector<std::optional<host::DirStamp>> stamps_;
 };
@@ -102,14 +122,11 @@ class CapturedFiles final : public Reader {
 }  // namespace
 
 std::unique_ptr<Reader> OpenSysfsFiles(const host::Dir& root, const FilePlaces& places) {
-  Files files = OpenAll(root, places);
-  if (NoneOf(files)) return nullptr;
-  return std::make_unique<SysfsFiles>(std::move(files));
+  return std::make_unique<SysfsFiles>(OpenAll(root, places));
 }
 
 std::unique_ptr<Reader> OpenCapturedFiles(const host::Dir& root, FilePlaces places) {
   Files files = OpenAll(root, places);
-  if (NoneOf(files)) return nullptr;
   return std::make_unique<CapturedFiles>(root, std::move(places), std::move(files));
 }
 

@@ -18,7 +18,8 @@ struct FilePlaces {
 };
 
 // Keeps the files open. Those of sysfs stay what they are: another device of the same name has
-// other files, which the next inspection finds. nullptr when there is none.
+// other files, which the next inspection finds. One that is gone already is read and never there:
+// what an inspection saw in it is not true any more.
 std::unique_ptr<Reader> OpenSysfsFiles(const host::Dir& root, const FilePlaces& places);
 
 // The same in a captured tree, where files may be changed by people and programs: one that was

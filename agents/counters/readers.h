@@ -33,7 +33,7 @@ class Reader {
  public:
   virtual ~Reader() = default;
 
-  // Whether this reader can ever read counter `index` of the group.
+  // Whether this reader knows of counter `index` of the group: its value, or that it is gone.
   virtual bool Reads(std::size_t index) const = 0;
 
   // Reads all; `readings` are as many as names. What cannot be read any more is not there, and is

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <iterator>
+#include <utility>
 
 #include "agents/host/sysfs.h"
 #include "base/mutex.h"
@@ -21,32 +23,72 @@ namespace {
 constexpr std::size_t kFrameMax = 2048;
 constexpr int kFramesMax = 4096;  // Of one call: more than a socket's buffer holds.
 
+using Names = std::vector<std::string>;
+
 class LiveLldp final : public Lldp {
  public:
-  explicit LiveLldp(Duration patience) : patience_(patience) {}
+  LiveLldp(Duration patience, std::unique_ptr<Lldpd> lldpd)
+      : patience_(patience), lldpd_(std::move(lldpd)) {}
 
   Result<LldpView> Neighbors(std::span<const std::string> netdevs) override {
     const MutexLock lock(mutex_);
-    RETURN_IF_ERROR(Open());
     const SystemClock clock;
-    Drain(clock);  // With the names of the netdevs as they were.
-    table_.Listen(netdevs, clock.Now().steady);
-    Join(netdevs);
-    Await(std::exchange(patience_, {}), clock);
-    return table_.View(clock.Now().steady);
+    const Status open = Open();
+    if (open.ok()) {
+      Drain(clock);  // With the names of the netdevs as they were.
+      table_.Listen(netdevs, clock.Now().steady);
+      Join(netdevs);
+    }
+    std::vector<HeardNeighbor> told;
+    if (const Status asked = Ask(NotHeard(netdevs), told); !open.ok() && !asked.ok()) return open;
+    Names awaited = NotHeard(netdevs);
+    std::erase_if(awaited, [&](const std::string& name) { return IsAmong(told, name); });
+    if (open.ok()) Await(awaited, std::exchange(patience_, {}), clock);
+
+    LldpView view = table_.View(clock.Now().steady);
+    std::erase_if(view.silent, [&](const std::string& name) { return IsAmong(told, name); });
+    std::move(told.begin(), told.end(), std::back_inserter(view.neighbors));
+    std::stable_sort(view.neighbors.begin(), view.neighbors.end(),
+                     [](const auto& a, const auto& b) { return a.netdev < b.netdev; });
+    return view;
   }
 
  private:
-  void Await(Duration timeout, const Clock& clock) REQUIRES(mutex_) {
+  static bool IsAmong(std::span<const HeardNeighbor> neighbors, const std::string& netdev) {
+    return std::any_of(neighbors.begin(), neighbors.end(),
+                       [&](const HeardNeighbor& each) { return each.netdev == netdev; });
+  }
+
+  Names NotHeard(std::span<const std::string> netdevs) const REQUIRES(mutex_) {
+    Names names(netdevs.begin(), netdevs.end());
+    std::erase_if(names, [&](const std::string& name) { return table_.Heard(name); });
+    return names;
+  }
+
+  Status Ask(const Names& netdevs, std::vector<HeardNeighbor>& told) REQUIRES(mutex_) {
+    if (lldpd_ == nullptr) return {Code::kUnimplemented, "another network namespace"};
+    if (netdevs.empty()) return {};
+    ASSIGN_OR_RETURN(std::vector<LldpdNeighbor> known, lldpd_->Neighbors());
+    for (LldpdNeighbor& each : known)
+      if (std::find(netdevs.begin(), netdevs.end(), each.netdev) != netdevs.end())
+        told.push_back({.netdev = std::move(each.netdev),
+                        .frame = std::move(each.frame),
+                        .heard_at = each.heard_at,
+                        .by_lldpd = true});
+    return {};
+  }
+
+  void Await(Names& netdevs, Duration timeout, const Clock& clock) REQUIRES(mutex_) {
     constexpr std::int64_t kPollMax = 1'000'000;
     const SteadyTime deadline = clock.Now().steady + timeout;
-    for (SteadyTime now = clock.Now().steady; now < deadline && !table_.HeardAll();
+    for (SteadyTime now = clock.Now().steady; now < deadline && !netdevs.empty();
          now = clock.Now().steady) {
       pollfd waiting{.fd = socket_.get(), .events = POLLIN, .revents = 0};
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now).count();
       const int ready = ::poll(&waiting, 1, static_cast<int>(std::min(left, kPollMax)));
       if (ready < 0 && errno != EINTR) return;
       Drain(clock);
+      netdevs = NotHeard(netdevs);
     }
   }
 
@@ -104,6 +146,7 @@ class LiveLldp final : public Lldp {
 
   Mutex mutex_;
   Duration patience_ GUARDED_BY(mutex_);
+  std::unique_ptr<Lldpd> lldpd_ GUARDED_BY(mutex_);
   Fd socket_ GUARDED_BY(mutex_);
   std::map<int, std::string> names_ GUARDED_BY(mutex_);  // Netdevs that are listened to, by index
   LldpTable table_ GUARDED_BY(mutex_);
@@ -118,8 +161,8 @@ class AbsentLldp final : public Lldp {
 
 }  // namespace
 
-std::unique_ptr<Lldp> OpenLldp(Duration patience) {
-  return std::make_unique<LiveLldp>(patience);
+std::unique_ptr<Lldp> OpenLldp(Duration patience, std::unique_ptr<Lldpd> lldpd) {
+  return std::make_unique<LiveLldp>(patience, std::move(lldpd));
 }
 
 std::unique_ptr<Lldp> NoLldp() {

@@ -1,6 +1,7 @@
 // LLDP as our own ears hear it: a packet socket for ethertype 0x88CC, joined to the group
 // 01:80:c2:00:00:0e on the netdevs that matter. Nothing is sent and no netdev becomes promiscuous;
-// every listener gets a copy of each frame, so that lldpd beside us changes nothing.
+// every listener gets a copy of each frame, so that lldpd beside us changes nothing. Of netdevs on
+// which nothing was heard yet, or may not be, lldpd is asked where it runs.
 #pragma once
 
 #include <map>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "agents/host/lldp_frame.h"
+#include "agents/host/lldpd.h"
 #include "base/clock.h"
 #include "base/status.h"
 
@@ -20,6 +22,7 @@ struct HeardNeighbor {
   std::string netdev;
   LldpFrame frame;
   WallTime heard_at;  // Since when it says the same; it has been repeated within its time to live.
+  bool by_lldpd = false;
 };
 
 struct LldpView {
@@ -42,7 +45,7 @@ class LldpTable {
   void Hear(const std::string& netdev, std::span<const std::uint8_t> bytes, Moment now);
 
   LldpView View(SteadyTime now);
-  bool HeardAll() const;  // At least one neighbour of each netdev.
+  bool Heard(const std::string& netdev) const;  // At least one neighbour of it
 
  private:
   struct Neighbor {
@@ -62,13 +65,14 @@ class Lldp {
  public:
   virtual ~Lldp() = default;
   // Listens to these netdevs from now on and returns what is known. PERMISSION_DENIED without
-  // CAP_NET_RAW. UNIMPLEMENTED: a captured tree. Safe from any thread.
+  // CAP_NET_RAW where lldpd does not answer either. UNIMPLEMENTED: a captured tree. Safe from any
+  // thread.
   virtual Result<LldpView> Neighbors(std::span<const std::string> netdevs) = 0;
 };
 
-// The first call of Neighbors() waits up to `patience` for every netdev to have one; none blocks
-// otherwise.
-std::unique_ptr<Lldp> OpenLldp(Duration patience = {});
+// The first call of Neighbors() waits up to `patience` for every netdev to have one; otherwise none
+// waits for anything but an answer of lldpd. `lldpd`: nullptr where it runs for other netdevs.
+std::unique_ptr<Lldp> OpenLldp(Duration patience, std::unique_ptr<Lldpd> lldpd);
 std::unique_ptr<Lldp> NoLldp();
 
 }  // namespace fabric::host

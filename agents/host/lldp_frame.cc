@@ -36,12 +36,7 @@ std::uint32_t Number(Bytes bytes) {
 }
 
 std::string TextOf(Bytes bytes) {
-  std::string text(bytes.begin(), bytes.end());
-  for (char& c : text) {
-    if (c == '\n' || c == '\r' || c == '\t') c = ' ';
-    if (c < ' ' || c > '~') c = '?';
-  }
-  return std::string(Trim(text));
+  return LldpText(std::string(bytes.begin(), bytes.end()));
 }
 
 std::string Hex(Bytes bytes) {
@@ -155,12 +150,7 @@ void Read8023(std::uint8_t subtype, Bytes value, LldpFrame& frame) {
 
 void ReadOrganisational(Bytes value, LldpFrame& frame) {
   if (value.size() < 4) return;
-  const std::uint32_t oui = Number(value.first(3));
-  const std::uint8_t subtype = value[3];
-  const Bytes content = value.subspan(4);
-  if (oui == kOui8021) Read8021(subtype, content, frame);
-  if (oui == kOui8023) Read8023(subtype, content, frame);
-  if (oui == kOuiCee) frame.cee_announced = true;
+  ReadLldpTlv(Number(value.first(3)), value[3], value.subspan(4), frame);
 }
 
 void ReadOptional(std::uint32_t type, Bytes value, LldpFrame& frame) {
@@ -175,6 +165,20 @@ void ReadOptional(std::uint32_t type, Bytes value, LldpFrame& frame) {
 }
 
 }  // namespace
+
+void ReadLldpTlv(std::uint32_t oui, std::uint8_t subtype, Bytes content, LldpFrame& frame) {
+  if (oui == kOui8021) Read8021(subtype, content, frame);
+  if (oui == kOui8023) Read8023(subtype, content, frame);
+  if (oui == kOuiCee) frame.cee_announced = true;
+}
+
+std::string LldpText(std::string text) {
+  for (char& c : text) {
+    if (c == '\n' || c == '\r' || c == '\t') c = ' ';
+    if (c < ' ' || c > '~') c = '?';
+  }
+  return std::string(Trim(text));
+}
 
 Result<LldpFrame> ParseLldpFrame(Bytes bytes) {
   LldpFrame frame;

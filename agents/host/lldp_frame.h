@@ -63,4 +63,11 @@ struct LldpFrame {
 // is skipped, unknown ones too.
 Result<LldpFrame> ParseLldpFrame(std::span<const std::uint8_t> frame);
 
+// Adds what an organisationally specific TLV says: its content from behind the subtype on.
+void ReadLldpTlv(std::uint32_t oui, std::uint8_t subtype, std::span<const std::uint8_t> content,
+                 LldpFrame& frame);
+
+// A text of an LLDP frame as printable ASCII, without blanks around it.
+std::string LldpText(std::string text);
+
 }  // namespace fabric::host

@@ -65,9 +65,9 @@ LldpView LldpTable::View(SteadyTime now) {
   return view;
 }
 
-bool LldpTable::HeardAll() const {
-  return std::none_of(ears_.begin(), ears_.end(),
-                      [](const auto& each) { return each.second.neighbors.empty(); });
+bool LldpTable::Heard(const std::string& netdev) const {
+  const auto ear = ears_.find(netdev);
+  return ear != ears_.end() && !ear->second.neighbors.empty();
 }
 
 }  // namespace fabric::host

@@ -15,7 +15,8 @@ Machine::Machine(Dir root, const MachineOptions& options)
   ethtool_ = captured ? NoEthtool() : OpenEthtool();
   platform_ = captured ? NoPlatform() : OpenPlatform();
   kernel_log_ = captured ? NoKernelLog() : OpenKernelLog();
-  lldp_ = captured ? NoLldp() : OpenLldp(options.lldp_patience);
+  lldp_ = captured ? NoLldp()
+                   : OpenLldp(options.lldp_patience, options.ask_lldpd ? OpenLldpd() : nullptr);
   addresses_ = captured ? NoAddressNetlink() : OpenAddressNetlink();
   verbs_ = captured ? NoVerbs() : OpenVerbs();
   gpu_management_ = captured ? NoGpuManagement() : OpenGpuManagement();

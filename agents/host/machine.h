@@ -10,6 +10,7 @@ namespace fabric::host {
 
 struct MachineOptions {
   Duration lldp_patience{};  // See OpenLldp().
+  bool ask_lldpd = true;     // False: it runs for the netdevs of another network namespace.
 };
 
 class Machine final : public HostOwner {

@@ -1,6 +1,7 @@
 #include "agents/host/kernel_log.h"
 
 #include "agents/inspect/attributes.h"
+#include "agents/inspect/boot_time.h"
 #include "base/text.h"
 #include "proto/timestamps.h"
 
@@ -23,19 +24,6 @@ void Fill(const std::vector<host::KernelLogEntry>& entries, v1::NodeSnapshot& ou
   }
 }
 
-// Seconds since boot become dates where the tree has proc/stat of the same boot.
-std::optional<WallTime> BootTime(const Host& host) {
-  constexpr std::string_view kKey = "btime ";
-  const Result<std::string> stat = host.root.Whole("proc/stat");
-  if (!stat.ok()) return std::nullopt;
-  for (const std::string_view line : Split(*stat, '\n')) {
-    if (!line.starts_with(kKey)) continue;
-    const auto seconds = ParseNumber<std::uint32_t>(Trim(line.substr(kKey.size())));
-    if (seconds.ok()) return WallTime(std::chrono::seconds(*seconds));
-  }
-  return std::nullopt;
-}
-
 // Where captures keep the log: of distributions, of sosreport, by hand. The first that is there.
 void ReadFiles(const Host& host, const Gaps& gaps, v1::NodeSnapshot& out) {
   constexpr const char* kFiles[] = {
@@ -48,7 +36,9 @@ void ReadFiles(const Host& host, const Gaps& gaps, v1::NodeSnapshot& out) {
       gaps.Add(path, text.status());
       continue;
     }
-    const std::optional<WallTime> boot = BootTime(host);
+    // Seconds since boot become dates where the tree has proc/stat of the same boot.
+    const Result<std::string> stat = host.root.Whole("proc/stat");
+    const std::optional<WallTime> boot = stat.ok() ? BootTimeOf(*stat) : std::nullopt;
     host::KernelLogDigest digest;
     for (const std::string_view each : Split(*text, '\n')) {
       std::optional<host::KernelLine> line = host::ParseLogLine(each);

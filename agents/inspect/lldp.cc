@@ -49,7 +49,7 @@ void FillDcbx(const host::LldpFrame& frame, v1::LldpNeighbor& neighbor) {
 void Fill(const host::HeardNeighbor& heard, v1::LldpNeighbor& neighbor) {
   const host::LldpFrame& frame = heard.frame;
   neighbor.set_netdev(heard.netdev);
-  neighbor.set_source("capture");
+  neighbor.set_source(heard.by_lldpd ? "lldpd" : "capture");
   *neighbor.mutable_heard_at() = ToProto(heard.heard_at);
   neighbor.set_chassis_id(frame.chassis_id);
   neighbor.set_chassis_id_subtype(frame.chassis_id_subtype);

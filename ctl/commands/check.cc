@@ -6,7 +6,6 @@
 #include "ctl/arguments.h"
 #include "ctl/cells.h"
 #include "ctl/commands/rule_files.h"
-#include "ctl/files.h"
 #include "ctl/finding_table.h"
 #include "ctl/profiles.h"
 #include "ctl/snapshots.h"
@@ -29,6 +28,7 @@ constexpr Option kOptions[] = {
     {.name = "--rules",
      .value = "FILE",
      .help = "Rules of your own, judged beside the built-in ones."},
+    kExplainedOption,
 };
 
 Result<Output> RunCheck(Client&, const Arguments& arguments, Stream&) {
@@ -53,7 +53,9 @@ Result<Output> RunCheck(Client&, const Arguments& arguments, Stream&) {
       Count(response->rules(), "rule"),
       profile.name().empty() ? std::string("no profile") : Format("profile {}", profile.name()),
       response->counts().pass(), response->counts().fail(), response->counts().unknown());
-  output.tables.push_back(FindingTable(response->findings(), false));
+  const bool explained = arguments.Flag("--explained");
+  if (!explained) output.after = ExplainedNote(response->findings());
+  output.tables.push_back(FindingTable(response->findings(), {.explained = explained}));
   output.names = FindingNames(response->findings());
   if (!own.problems.empty()) output.exit_status = kExitUsage;
   if (response->counts().fail() > 0) output.exit_status = kExitFindings;
@@ -68,11 +70,11 @@ extern const Command check = {
     .summary = "Judge snapshots of nodes without a controller.",
     .description =
         "The same rules and verdicts as the controller's. One snapshot is judged by itself; "
-        "several are compared with each other too. Unknown means that something a rule needs "
-        "could not be read; it is never counted as a pass. Exits with 1 when a verdict is a "
-        "failure, else with 2 when something is wrong in a file of rules, whose good rules are "
-        "judged all the same. -o wide adds what mends it; -o json prints findings and counts. On "
-        "one machine: "
+        "several are compared with each other too. Two of one machine, ten seconds apart or "
+        "more, also show how its counters move. Unknown means that something a rule needs could "
+        "not be read; it is never counted as a pass. Exits with 1 when a verdict is a failure, "
+        "else with 2 when something is wrong in a file of rules, whose good rules are judged all "
+        "the same. -o wide adds what mends it; -o json prints findings and counts. On one machine: "
         "`fabric-agent inspect -o json | fabricctl check -`.",
     .example = "fabricctl check --profile roce-pfc-dcqcn n1.json n2.json",
     .options = kOptions,

@@ -2,6 +2,7 @@
 #include "ctl/arguments.h"
 #include "ctl/cells.h"
 #include "ctl/client.h"
+#include "ctl/finding_table.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
 
@@ -24,6 +25,11 @@ std::string Measured(const v1::ProbeResult& result) {
   return text;
 }
 
+std::string LifeSuffix(const v1::Finding& finding) {
+  const std::string life = LifeCell(finding);
+  return life == kAbsent ? std::string() : Format(" ({})", life);
+}
+
 // Kind, subject, and what happened.
 std::vector<std::string> Describe(const v1::Event& event) {
   switch (event.body_case()) {
@@ -36,8 +42,8 @@ std::vector<std::string> Describe(const v1::Event& event) {
     case v1::Event::kFinding: {
       const v1::Finding& finding = event.finding();
       return {"finding", SubjectName(finding.subject()),
-              Format("{} {} {}: {}", Name(finding.state()), Name(finding.severity()),
-                     finding.rule(), finding.title())};
+              Format("{} {} {}: {}{}", Name(finding.state()), Name(finding.severity()),
+                     finding.rule(), finding.title(), LifeSuffix(finding))};
     }
     case v1::Event::kCampaign: {
       const v1::Campaign& campaign = event.campaign();

@@ -2,11 +2,11 @@
 #include <map>
 #include <set>
 
+#include "base/input.h"
 #include "base/text.h"
 #include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "ctl/explain_report.h"
-#include "ctl/input.h"
 #include "daemon/explain/explain.h"
 
 namespace fabric::ctl {

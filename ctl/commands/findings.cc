@@ -1,4 +1,8 @@
+#include <algorithm>
+
+#include "base/text.h"
 #include "ctl/arguments.h"
+#include "ctl/cells.h"
 #include "ctl/client.h"
 #include "ctl/finding_table.h"
 
@@ -13,6 +17,8 @@ constexpr Option kOptions[] = {
      .value = "info|warning|error|critical",
      .help = "Only findings at least this severe."},
     {.name = "--all", .kind = Option::Kind::kFlag, .help = "Resolved findings too."},
+    kExplainedOption,
+    {.name = "--silenced", .kind = Option::Kind::kFlag, .help = "Silenced findings too."},
     {.name = "--unknown",
      .kind = Option::Kind::kFlag,
      .help = "Also what a rule could not judge because something could not be read."},
@@ -25,6 +31,17 @@ v1::Severity SeverityNamed(std::string_view name) {
   return name == "critical" ? v1::SEVERITY_CRITICAL : v1::SEVERITY_UNSPECIFIED;
 }
 
+// Returns how many those were that are open.
+std::size_t HideSilenced(google::protobuf::RepeatedPtrField<v1::Finding>& findings) {
+  const auto silenced = [](const v1::Finding& finding) {
+    return finding.has_silenced() && finding.state() != v1::FINDING_STATE_RESOLVED;
+  };
+  const auto first = std::remove_if(findings.begin(), findings.end(), silenced);
+  const auto count = static_cast<std::size_t>(findings.end() - first);
+  findings.erase(first, findings.end());
+  return count;
+}
+
 Result<Output> RunFindings(Client& client, const Arguments& arguments, Stream&) {
   v1::ListFindingsRequest request;
   request.set_node(arguments.Text("--node"));
@@ -34,7 +51,14 @@ Result<Output> RunFindings(Client& client, const Arguments& arguments, Stream&) 
   request.set_include_unknown(arguments.Flag("--unknown"));
   ASSIGN_OR_RETURN(v1::ListFindingsResponse response, client.ListFindings(request));
   Output output;
-  output.tables.push_back(FindingTable(response.findings(), arguments.Flag("--all")));
+  if (!arguments.Flag("--silenced"))
+    if (const std::size_t hidden = HideSilenced(*response.mutable_findings()); hidden > 0)
+      output.after =
+          Format("{} not shown: --silenced shows them too.\n", Count(hidden, "silenced finding"));
+  const bool explained = arguments.Flag("--explained");
+  if (!explained) output.after += ExplainedNote(response.findings());
+  output.tables.push_back(FindingTable(response.findings(),
+                                       {.state = arguments.Flag("--all"), .explained = explained}));
   output.names = FindingNames(response.findings());
   if (AnyFailing(response.findings())) output.exit_status = kExitFindings;
   output.message = std::make_unique<v1::ListFindingsResponse>(std::move(response));
@@ -48,7 +72,9 @@ extern const Command findings = {
     .summary = "List what is wrong with the fabric.",
     .description =
         "-o wide adds since when, what was expected and seen, and the command that mends "
-        "it. Exits with 1 when an open finding fails.",
+        "it. What has one cause is one finding; --explained shows those that it explains, too. "
+        "Silenced findings are left out, and how many is said. Exits with 1 when an open "
+        "finding fails that is not silenced.",
     .example = "fabricctl findings --node n2 -o wide",
     .options = kOptions,
     .run = RunFindings,

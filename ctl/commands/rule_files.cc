@@ -1,6 +1,6 @@
 #include "ctl/commands/rule_files.h"
 
-#include "ctl/files.h"
+#include "base/input.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::ctl {

@@ -7,13 +7,17 @@
 namespace fabric::ctl {
 namespace {
 
-Result<Output> RunValidate(Client& client, const Arguments&, Stream&) {
+constexpr Option kOptions[] = {kExplainedOption};
+
+Result<Output> RunValidate(Client& client, const Arguments& arguments, Stream&) {
   ASSIGN_OR_RETURN(v1::ValidateResponse response, client.Validate({}));
   Output output;
   output.before = Format("{}, {}: {} pass, {} fail, {} unknown\n", Count(response.nodes(), "node"),
                          Count(response.rules(), "rule"), response.counts().pass(),
                          response.counts().fail(), response.counts().unknown());
-  output.tables.push_back(FindingTable(response.findings(), false));
+  const bool explained = arguments.Flag("--explained");
+  if (!explained) output.after = ExplainedNote(response.findings());
+  output.tables.push_back(FindingTable(response.findings(), {.explained = explained}));
   output.names = FindingNames(response.findings());
   if (response.counts().fail() > 0) output.exit_status = kExitFindings;
   output.message = std::make_unique<v1::ValidateResponse>(std::move(response));
@@ -29,7 +33,7 @@ extern const Command validate = {
         "Unknown means that something the rule needs could not be read; it is never "
         "counted as a pass. Exits with 1 when a verdict is a failure.",
     .example = "fabricctl validate",
-    .options = {},
+    .options = kOptions,
     .run = RunValidate,
 };
 

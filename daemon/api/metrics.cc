@@ -57,15 +57,29 @@ void Ports(const MetricsInput& input, MetricFamily& family) {
   for (const auto& [state, count] : by_state) Add(family, {{"state", state}}, count);
 }
 
+// Those that another one explains do not count: one cause is one alert.
+bool OpenAndFailing(const v1::Finding& finding) {
+  return finding.verdict() == v1::VERDICT_FAIL && finding.explained_by().empty() &&
+         finding.state() != v1::FINDING_STATE_RESOLVED;
+}
+
 void FindingsOpen(const MetricsInput& input, MetricFamily& family) {
   std::map<std::pair<std::string, std::string>, int> counts;
   // A rule without findings is a 0, so that an alert on it can resolve.
   for (const auto& rule : input.rules.rules()) counts[{rule.id(), Lower(Name(rule.severity()))}];
   for (const auto& finding : input.findings.findings())
-    if (finding.verdict() == v1::VERDICT_FAIL && finding.state() != v1::FINDING_STATE_RESOLVED)
+    if (OpenAndFailing(finding) && !finding.has_silenced())
       ++counts[{finding.rule(), Lower(Name(finding.severity()))}];
   for (const auto& [key, count] : counts)
     Add(family, {{"rule", key.first}, {"severity", key.second}}, count);
+}
+
+void FindingsSilenced(const MetricsInput& input, MetricFamily& family) {
+  std::map<std::string, int> counts = {{"info", 0}, {"warning", 0}, {"error", 0}, {"critical", 0}};
+  for (const auto& finding : input.findings.findings())
+    if (OpenAndFailing(finding) && finding.has_silenced())
+      ++counts[Lower(Name(finding.severity()))];
+  for (const auto& [severity, count] : counts) Add(family, {{"severity", severity}}, count);
 }
 
 void Verdicts(const MetricsInput& input, MetricFamily& family) {
@@ -166,8 +180,10 @@ constexpr Family kFamilies[] = {
      "When the controller started, seconds since 1970.", &StartTime},
     {"fabric_nodes", MetricType::Gauge, "Nodes that have ever reported, by state.", &Nodes},
     {"fabric_ports", MetricType::Gauge, "RDMA ports of all nodes, by state.", &Ports},
-    {"fabric_findings_open", MetricType::Gauge, "Open failing findings, by rule and severity.",
-     &FindingsOpen},
+    {"fabric_findings_open", MetricType::Gauge,
+     "Open failing findings that are not silenced, by rule and severity.", &FindingsOpen},
+    {"fabric_findings_silenced", MetricType::Gauge,
+     "Open failing findings that a silence holds back, by severity.", &FindingsSilenced},
     {"fabric_rule_verdicts", MetricType::Gauge, "Verdicts of the last evaluation of all rules.",
      &Verdicts},
     {"fabric_campaigns", MetricType::Gauge, "Probe campaigns that are known, by state.",

@@ -51,7 +51,7 @@ Controller::Controller(const ControllerOptions& options, store::Store& store, Ag
       outbox_(std::make_unique<Outbox>(store, events)),
       sessions_(std::make_unique<Sessions>(agents)),
       facts_(std::make_unique<FactBook>(*outbox_)),
-      findings_(std::make_unique<FindingBook>(*outbox_)),
+      findings_(std::make_unique<FindingBook>(*outbox_, options.life)),
       campaigns_(std::make_unique<Campaigns>(options.pairs_at_once_max, *sessions_, *outbox_, now)),
       awaited_until_(now.steady),
       engine_(options.profile),
@@ -67,6 +67,7 @@ Status Controller::Load(Moment now) {
   store::Store& store = outbox_->store();
   ASSIGN_OR_RETURN(std::vector<v1::NodeSnapshot> nodes, store.Nodes());
   ASSIGN_OR_RETURN(std::vector<v1::Finding> findings, store.OpenFindings());
+  ASSIGN_OR_RETURN(std::vector<v1::Silence> silences, store.Silences());
   ASSIGN_OR_RETURN(const std::vector<v1::Campaign> campaigns,
                    store.Campaigns(Campaigns::kKnownMax));
   for (v1::NodeSnapshot& snapshot : nodes) {
@@ -75,13 +76,14 @@ Status Controller::Load(Moment now) {
     record.state = v1::NODE_STATE_LOST;
     record.state_since = now;
     record.reported_at = {now.steady, FromProto(snapshot.taken_at())};
+    record.inspected_at = record.reported_at;
     record.lost_reason = "not heard of since the controller was started";
     record.snapshot = std::move(snapshot);
     awaited_.insert(record.name);
     fleet_.Restore(std::move(record));
   }
   awaited_until_ = now.steady + options_.lost_after;
-  findings_->Restore(std::move(findings));
+  findings_->Restore(std::move(findings), std::move(silences), now);
   campaigns_->Restore(campaigns, now);
   return {};
 }
@@ -115,6 +117,7 @@ Status Controller::OnMessage(SessionId id, const v1::AgentMessage& message, Mome
       return OnCounters(*session, message.counter_sample(), now);
     case v1::AgentMessage::kHeartbeat:
     case v1::AgentMessage::BODY_NOT_SET:  // Of a newer agent: heard of all the same.
+      JudgeMotion(node, now);             // Counters that stand still send no samples.
       return {};
   }
   return {};
@@ -213,8 +216,15 @@ Status Controller::OnCounters(Session& session, const Message& message, Moment n
     return {};
   }
   RETURN_IF_ERROR(status.In(node));
+  if constexpr (std::is_same_v<Message, v1::CounterTable>) dirty_.insert(node);
+  JudgeMotion(node, now);
   if (now.steady - session.stored_at >= kStoreCountersEvery) StoreNode(session, now);
   return {};
+}
+
+// Once for each window of a node's counters, not for each sample.
+void Controller::JudgeMotion(const std::string& node, Moment now) {
+  if (fleet_.AdvanceMotion(node, now)) dirty_.insert(node);
 }
 
 // The session was silent for long and is not any more. What it missed to say is asked for.
@@ -270,8 +280,11 @@ void Controller::Tick(Moment now) {
          Format("no message for {:.1f} s", std::chrono::duration<double>(quiet).count()), now);
   }
   campaigns_->Tick(now);
+  for (std::string& node : fleet_.FindOutdated(options_.settings_age_max, now))
+    dirty_.insert(std::move(node));
   if (!dirty_.empty() && Settled(now) && now.steady - evaluated_at_ >= kEvaluateEvery)
     EvaluateRules(now);
+  if (Settled(now)) findings_->Tick(fleet_, now);
 }
 
 bool Controller::Settled(Moment now) const {
@@ -283,7 +296,7 @@ bool Controller::Settled(Moment now) const {
 void Controller::UpdateEngine() {
   for (const std::string& node : dirty_) {
     const fleet::NodeRecord& record = *fleet_.Find(node);
-    if (record.state == v1::NODE_STATE_CONNECTED)
+    if (record.known())
       engine_.Put(record);
     else
       engine_.Remove(node);

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "daemon/control/agent_sink.h"
 #include "daemon/control/events.h"
+#include "daemon/control/life.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/profile/profile.h"
 #include "daemon/rules/engine.h"
@@ -42,6 +43,9 @@ struct ControllerOptions {
   Duration lost_after = std::chrono::seconds(3);  // Without any message from the agent.
   std::uint32_t pairs_at_once_max = 64;           // Of all campaigns together.
   profile::Profile profile = {};                  // What is expected of the fabric
+  LifeOptions life = {};                          // Of findings
+  // Settings that were told longer ago are not judged. Agents tell them at least once a minute.
+  Duration settings_age_max = std::chrono::minutes(5);
   OwnRules own_rules = {};
 };
 
@@ -75,6 +79,11 @@ class Controller {
   Status GetNode(const v1::GetNodeRequest&, v1::GetNodeResponse&);
   Status ListDevices(const v1::ListDevicesRequest&, v1::ListDevicesResponse&);
   Status ListFindings(const v1::ListFindingsRequest&, v1::ListFindingsResponse&);
+  Status GetFinding(const v1::GetFindingRequest&, v1::GetFindingResponse&);
+  Status AcknowledgeFinding(const v1::AcknowledgeFindingRequest&, v1::Finding&, Moment now);
+  Status CreateSilence(const v1::CreateSilenceRequest&, v1::Silence&, Moment now);
+  Status ListSilences(const v1::ListSilencesRequest&, v1::ListSilencesResponse&);
+  Status DeleteSilence(const v1::DeleteSilenceRequest&, v1::Silence&, Moment now);
   Status ListRules(const v1::ListRulesRequest&, v1::ListRulesResponse&);
   Status Validate(const v1::ValidateRequest&, v1::ValidateResponse&, Moment now);
   Status DiffNode(const v1::DiffNodeRequest&, v1::DiffNodeResponse&, Moment now);
@@ -96,6 +105,7 @@ class Controller {
   Status OnChange(Session& session, v1::SnapshotChange change, Moment now) REQUIRES(mutex_);
   template <class Message>
   Status OnCounters(Session& session, const Message& message, Moment now) REQUIRES(mutex_);
+  void JudgeMotion(const std::string& node, Moment now) REQUIRES(mutex_);
   void AskForSnapshot(Session& session) REQUIRES(mutex_);
   void Wake(Session& session, bool wants_snapshot, Moment now) REQUIRES(mutex_);
   void Lose(const std::string& node, const std::string& reason, Moment now) REQUIRES(mutex_);
@@ -106,6 +116,8 @@ class Controller {
   void EvaluateRules(Moment now) REQUIRES(mutex_);
   bool Settled(Moment now) const REQUIRES(mutex_);
   Status CheckNode(const std::string& name) const REQUIRES(mutex_);
+  Status CheckRule(const std::string& id) const REQUIRES(mutex_);
+  v1::Finding Shown(v1::Finding finding) const REQUIRES(mutex_);
 
   const ControllerOptions options_;
   AgentSink& agents_;

@@ -39,19 +39,6 @@ bool Wanted(const v1::ListFindingsRequest& request, const v1::Finding& finding) 
          (request.include_unknown() || finding.verdict() == v1::VERDICT_FAIL);
 }
 
-Status CheckRule(const std::string& id, const OwnRules& own) {
-  std::vector<std::string> known;
-  for (const v1::RuleInfo& info : own.infos) {
-    if (info.id() == id) return {};
-    known.push_back(info.id());
-  }
-  for (const rules::Rule* rule : rules::AllRules()) {
-    if (rule->id == id) return {};
-    known.emplace_back(rule->id);
-  }
-  return NoSuch("rule", id, known);
-}
-
 // Plans for the connected nodes, and for lost ones that are asked for by name: those fail at once,
 // which is what their asker wants to see. Lost nodes that nobody named are skipped.
 Result<plan::Plan> PlanFor(const fleet::Fleet& fleet, const v1::CampaignSpec& spec) {
@@ -79,6 +66,19 @@ Status Controller::CheckNode(const std::string& name) const {
   std::vector<std::string> known;
   for (const auto& [other, record] : fleet_.nodes()) known.push_back(other);
   return NoSuch("node", name, known);
+}
+
+Status Controller::CheckRule(const std::string& id) const {
+  std::vector<std::string> known;
+  for (const v1::RuleInfo& info : options_.own_rules.infos) {
+    if (info.id() == id) return {};
+    known.push_back(info.id());
+  }
+  for (const rules::Rule* rule : rules::AllRules()) {
+    if (rule->id == id) return {};
+    known.emplace_back(rule->id);
+  }
+  return NoSuch("rule", id, known);
 }
 
 Status Controller::GetVersion(const v1::GetVersionRequest&, v1::GetVersionResponse& response) {
@@ -125,13 +125,13 @@ Status Controller::ListFindings(const v1::ListFindingsRequest& request,
                                 v1::ListFindingsResponse& response) {
   const MutexLock lock(mutex_);
   if (!request.node().empty()) RETURN_IF_ERROR(CheckNode(request.node()));
-  if (!request.rule().empty()) RETURN_IF_ERROR(CheckRule(request.rule(), options_.own_rules));
+  if (!request.rule().empty()) RETURN_IF_ERROR(CheckRule(request.rule()));
   if (!v1::Severity_IsValid(request.min_severity()))
     return {Code::kInvalidArgument,
             Format("min_severity: expected 0 to {}, saw {}", static_cast<int>(v1::Severity_MAX),
                    static_cast<int>(request.min_severity()))};
   for (const auto& [id, finding] : findings_->open())
-    if (Wanted(request, finding)) *response.add_findings() = finding;
+    if (Wanted(request, finding)) *response.add_findings() = Shown(finding);
   std::sort(response.mutable_findings()->begin(), response.mutable_findings()->end(), WorseFirst);
   if (request.include_resolved()) {
     ASSIGN_OR_RETURN(const std::vector<v1::Finding> resolved,

@@ -13,6 +13,18 @@ void Enter(NodeRecord& record, v1::NodeState state, Moment now) {
   record.state = state;
 }
 
+void Follow(const v1::CounterTable&, NodeRecord& record, Moment now) {
+  record.motion.Start(record.snapshot, now.steady);
+}
+
+void Follow(const v1::CounterSample& sample, NodeRecord& record, Moment now) {
+  // What is lost moves the places of others.
+  if (!sample.lost().empty()) return record.motion.Start(record.snapshot, now.steady);
+  for (const std::uint32_t index : sample.resets())
+    if (const auto place = record.counters.PlaceOf(index))
+      record.motion.Break(place->first, place->second);
+}
+
 }  // namespace
 
 NodeRecord& Fleet::Put(const v1::NodeSnapshot& snapshot, Moment now) {
@@ -25,7 +37,10 @@ NodeRecord& Fleet::Put(const v1::NodeSnapshot& snapshot, Moment now) {
   }
   record.snapshot = snapshot;
   record.counters.Reset();
+  record.motion.Clear();
   record.reported_at = now;
+  record.inspected_at = now;
+  record.outdated = false;
   MarkConnected(name, now);
   return record;
 }
@@ -36,6 +51,10 @@ Status Fleet::Change(const std::string& node, const v1::SnapshotChange& change, 
     return {Code::kNotFound, Format("node {}: a change came before any whole snapshot", node)};
   Apply(change, at->second.snapshot);
   at->second.reported_at = now;
+  if (change.has_taken_at()) {
+    at->second.inspected_at = now;
+    at->second.outdated = false;
+  }
   MarkConnected(node, now);
   return {};
 }
@@ -47,6 +66,7 @@ Status Fleet::TakeMessage(const std::string& node, const Message& message, Momen
     return {Code::kFailedPrecondition,
             Format("node {}: counters came before any whole snapshot", node)};
   RETURN_IF_ERROR(at->second.counters.Take(message, at->second.snapshot));
+  Follow(message, at->second, now);
   at->second.reported_at = now;
   MarkConnected(node, now);
   return {};
@@ -57,6 +77,11 @@ Status Fleet::TakeCounters(const std::string& node, const v1::CounterTable& tabl
 }
 Status Fleet::TakeCounters(const std::string& node, const v1::CounterSample& sample, Moment now) {
   return TakeMessage(node, sample, now);
+}
+
+bool Fleet::AdvanceMotion(const std::string& node, Moment now) {
+  const auto at = nodes_.find(node);
+  return at != nodes_.end() && at->second.motion.Advance(at->second.snapshot, now.steady);
 }
 
 void Fleet::MarkConnected(const std::string& node, Moment now) {
@@ -71,6 +96,16 @@ void Fleet::MarkLost(const std::string& node, std::string reason, Moment now) {
   if (at == nodes_.end() || at->second.state == v1::NODE_STATE_LOST) return;
   Enter(at->second, v1::NODE_STATE_LOST, now);
   at->second.lost_reason = std::move(reason);
+}
+
+std::vector<std::string> Fleet::FindOutdated(Duration age_max, Moment now) {
+  std::vector<std::string> found;
+  for (auto& [name, node] : nodes_) {
+    if (!node.known() || now.steady - node.inspected_at.steady <= age_max) continue;
+    node.outdated = true;
+    found.push_back(name);
+  }
+  return found;
 }
 
 void Fleet::Restore(NodeRecord record) {

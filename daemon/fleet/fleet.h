@@ -3,10 +3,12 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/status.h"
 #include "daemon/fleet/counter_stream.h"
+#include "daemon/fleet/motion.h"
 #include "fabric/v1/fabric.pb.h"
 #include "fabric/v1/inventory.pb.h"
 
@@ -17,9 +19,15 @@ struct NodeRecord {
   v1::NodeState state = v1::NODE_STATE_CONNECTED;
   Moment state_since;
   Moment reported_at;
+  Moment inspected_at;  // When its settings were last told, or told to be as they were
   std::string lost_reason;
   v1::NodeSnapshot snapshot;
   CounterStream counters;  // Of the snapshot, as far as they came in samples
+  Motion motion;           // How these move
+  bool outdated = false;   // Connected, and its settings were told too long ago
+
+  // Whether what its snapshot says of its settings can be judged.
+  bool known() const { return state == v1::NODE_STATE_CONNECTED && !outdated; }
 };
 
 // A value without threads: its owner locks.
@@ -34,9 +42,15 @@ class Fleet {
   // be asked for.
   Status TakeCounters(const std::string& node, const v1::CounterTable& table, Moment now);
   Status TakeCounters(const std::string& node, const v1::CounterSample& sample, Moment now);
+  // The node is heard of, with or without counters: true when a window of its counters has ended,
+  // so that rules may say something else of it than before.
+  bool AdvanceMotion(const std::string& node, Moment now);
   // Both leave a node alone that has never reported, and the moment when the state is not new.
   void MarkConnected(const std::string& node, Moment now);
   void MarkLost(const std::string& node, std::string reason, Moment now);
+  // Connected nodes whose settings were told longer than `age_max` ago become outdated until they
+  // are told again. Returns those that are it since this call.
+  std::vector<std::string> FindOutdated(Duration age_max, Moment now);
   // From the store after a restart: known, and lost until its agent reports.
   void Restore(NodeRecord record);
 

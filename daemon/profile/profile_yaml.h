@@ -24,6 +24,9 @@ std::string ToYaml(const v1::Profile& profile);
 // The profiles that come with fabricd: deploy/profiles/*.yaml.
 const std::vector<v1::Profile>& ShippedProfiles();
 
+// More than any profile has; for those who read the file.
+inline constexpr std::size_t kFileBytesMax = std::size_t{4} << 20;
+
 // The text of a file.
 using ReadText = std::function<Result<std::string>(const std::string& path)>;
 

@@ -74,15 +74,36 @@ void Judge(const Neighbours& ports, const Subnet& subnet, Verdicts& out) {
   out.Pass();
 }
 
+// Ports with another subnet than their rail has: rail_subnet_equal reports these, and what they
+// share with another port of the node follows from it. Looked for when somebody asks.
+class Strays {
+ public:
+  explicit Strays(const fleet::FleetView& fleet) : fleet_(fleet) {}
+
+  bool AreAmong(const Neighbours& ports, const Subnet& subnet, const fleet::NodeView& node) {
+    if (!usual_) usual_ = UsualSubnets(fleet_);
+    const bool here = IsOfThisFabric(node, *usual_);
+    return std::any_of(ports.begin(), ports.end(), [&](const PortView* port) {
+      const auto& usual = (*usual_)[port->rail->value()];
+      return usual && usual->subnet != subnet && (here || port->expected().subnet_per_rail());
+    });
+  }
+
+ private:
+  const fleet::FleetView& fleet_;
+  std::optional<std::vector<std::optional<UsualSubnet>>> usual_;
+};
+
 // Ports of a bond have one address and one netdev.
-void Evaluate(const fleet::NodeView& node, Verdicts& out) {
+void JudgeNode(const fleet::NodeView& node, Strays& strays, Verdicts& out) {
   std::vector<std::pair<Subnet, const PortView*>> known;
   for (const PortView& port : node.ports) {
-    if (!port.rail || !IsRoce(port) || !IsUp(port)) continue;
+    const auto subnet = JudgedSubnet(port);
+    if (!subnet) continue;
     const bool again = std::any_of(known.begin(), known.end(), [&](const auto& other) {
       return other.second->netdev == port.netdev;
     });
-    if (const auto subnet = SubnetOf(port); subnet && !again) known.emplace_back(*subnet, &port);
+    if (!again) known.emplace_back(*subnet, &port);
   }
   std::stable_sort(known.begin(), known.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -90,11 +111,16 @@ void Evaluate(const fleet::NodeView& node, Verdicts& out) {
     Neighbours ports;
     const Subnet subnet = known[i].first;
     for (; i < known.size() && known[i].first == subnet; ++i) ports.push_back(known[i].second);
-    if (ports.size() > 1)
-      Judge(ports, subnet, out);
-    else
+    if (ports.size() == 1)
       out.Pass();
+    else if (!strays.AreAmong(ports, subnet, node))
+      Judge(ports, subnet, out);
   }
+}
+
+void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
+  Strays strays(fleet);
+  for (const fleet::NodeView& node : fleet.nodes()) JudgeNode(node, strays, out);
 }
 
 }  // namespace
@@ -113,7 +139,7 @@ extern const Rule ports_of_node_in_own_subnets = {
     .family = "addresses",
     .needs = "net_interfaces, host_limits",
     .fix = "sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2",
-    .evaluate_node = Evaluate,
+    .evaluate_fleet = Evaluate,
 };
 
 }  // namespace fabric::rules

@@ -1,5 +1,3 @@
-#include <map>
-
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/rule.h"
@@ -10,37 +8,7 @@ namespace {
 
 using fleet::PortView;
 
-struct Usual {
-  Subnet subnet;
-  std::size_t ports = 0;  // That have it
-  std::size_t all = 0;
-};
-
-std::optional<Subnet> Judged(const PortView& port) {
-  if (!port.rail || !IsRoce(port) || !IsUp(port)) return {};
-  return SubnetOf(port);
-}
-
-// What more than half of at least three ports of each rail have.
-std::vector<std::optional<Usual>> UsualOf(const fleet::FleetView& fleet) {
-  std::vector<std::optional<Usual>> usual;
-  for (const std::vector<PortView>& rail : fleet.rails()) {
-    std::map<Subnet, std::size_t> counts;
-    std::size_t all = 0;
-    for (const PortView& port : rail) {
-      if (const auto subnet = Judged(port)) {
-        ++counts[*subnet];
-        ++all;
-      }
-    }
-    std::optional<Usual>& most = usual.emplace_back();
-    for (const auto& [subnet, ports] : counts)
-      if (all >= 3 && 2 * ports > all) most = {.subnet = subnet, .ports = ports, .all = all};
-  }
-  return usual;
-}
-
-void Fail(const PortView& port, const Subnet& seen, const Usual& usual, Verdicts& out) {
+void Fail(const PortView& port, const Subnet& seen, const UsualSubnet& usual, Verdicts& out) {
   const std::string basis =
       Format("{} of {} nodes on rail {}", usual.ports, usual.all, port.rail->value());
   out.Fail(port.Subject(),
@@ -57,26 +25,14 @@ void Fail(const PortView& port, const Subnet& seen, const Usual& usual, Verdicts
                               "have each other's subnet, look at their cables first."})});
 }
 
-// A node that is elsewhere in all its rails belongs to another part of a routed fabric. One that
-// is as the others in some rails and not in this one has a wrong address.
-bool IsOfThisFabric(const fleet::NodeView& node, const std::vector<std::optional<Usual>>& usual) {
-  for (const PortView& port : node.ports) {
-    const auto subnet = Judged(port);
-    if (!subnet) continue;
-    for (const auto& rail : usual)
-      if (rail && rail->subnet == *subnet) return true;
-  }
-  return false;
-}
-
 void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  const auto usual = UsualOf(fleet);
+  const auto usual = UsualSubnets(fleet);
   for (const fleet::NodeView& node : fleet.nodes()) {
     std::optional<bool> here;
     for (const PortView& port : node.ports) {
-      const auto subnet = Judged(port);
+      const auto subnet = JudgedSubnet(port);
       if (!subnet || !usual[port.rail->value()]) continue;
-      const Usual& rail = *usual[port.rail->value()];
+      const UsualSubnet& rail = *usual[port.rail->value()];
       if (*subnet == rail.subnet) {
         out.Pass();
         continue;

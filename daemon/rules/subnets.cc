@@ -1,6 +1,9 @@
 #include "daemon/rules/subnets.h"
 
+#include <map>
+
 #include "base/text.h"
+#include "daemon/rules/facts.h"
 
 namespace fabric::rules {
 namespace {
@@ -55,6 +58,40 @@ std::optional<Subnet> SubnetOf(const fleet::PortView& port) {
     if (const auto subnet = ParseSubnet(address)) return subnet;
   }
   return {};
+}
+
+std::optional<Subnet> JudgedSubnet(const fleet::PortView& port) {
+  if (!port.rail || !IsRoce(port) || !IsUp(port)) return {};
+  return SubnetOf(port);
+}
+
+std::vector<std::optional<UsualSubnet>> UsualSubnets(const fleet::FleetView& fleet) {
+  std::vector<std::optional<UsualSubnet>> usual;
+  for (const std::vector<fleet::PortView>& rail : fleet.rails()) {
+    std::map<Subnet, std::size_t> counts;
+    std::size_t all = 0;
+    for (const fleet::PortView& port : rail) {
+      if (const auto subnet = JudgedSubnet(port)) {
+        ++counts[*subnet];
+        ++all;
+      }
+    }
+    std::optional<UsualSubnet>& most = usual.emplace_back();
+    for (const auto& [subnet, ports] : counts)
+      if (all >= 3 && 2 * ports > all) most = {.subnet = subnet, .ports = ports, .all = all};
+  }
+  return usual;
+}
+
+bool IsOfThisFabric(const fleet::NodeView& node,
+                    const std::vector<std::optional<UsualSubnet>>& usual) {
+  for (const fleet::PortView& port : node.ports) {
+    const auto subnet = JudgedSubnet(port);
+    if (!subnet) continue;
+    for (const auto& rail : usual)
+      if (rail && rail->subnet == *subnet) return true;
+  }
+  return false;
 }
 
 }  // namespace fabric::rules

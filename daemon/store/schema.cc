@@ -46,8 +46,19 @@ CREATE TABLE pair_results (
 CREATE INDEX pair_results_campaign ON pair_results (campaign);
 )";
 
-// What changed on nodes, and since when that is known.
+// What was done to a finding, and by whom; empty in rows of version 1.
 constexpr const char* kVersion2 = R"(
+ALTER TABLE finding_history ADD COLUMN record BLOB NOT NULL DEFAULT x'';
+CREATE INDEX finding_history_id ON finding_history (id);
+CREATE TABLE silences (
+  id TEXT PRIMARY KEY,
+  until INTEGER NOT NULL,
+  silence BLOB NOT NULL
+);
+)";
+
+// What changed on nodes, and since when that is known.
+constexpr const char* kVersion3 = R"(
 CREATE TABLE fact_logs (
   node TEXT PRIMARY KEY,
   since INTEGER NOT NULL
@@ -62,7 +73,7 @@ CREATE INDEX fact_changes_node ON fact_changes (node, sequence);
 )";
 
 // The step at i makes a file of version i one of version i + 1; an empty file has version 0.
-constexpr const char* kSteps[] = {kVersion1, kVersion2};
+constexpr const char* kSteps[] = {kVersion1, kVersion2, kVersion3};
 static_assert(std::size(kSteps) == kSchemaVersion);
 
 // All steps or none.
@@ -120,6 +131,7 @@ DELETE FROM pair_results WHERE sequence <= (SELECT max(sequence) FROM pair_resul
 DELETE FROM pair_results WHERE sequence < (SELECT min(sequence) FROM pair_results
   WHERE ended_at >= (SELECT ended_at FROM pair_results ORDER BY sequence DESC LIMIT 1) - {3});
 DELETE FROM findings WHERE open = 0 AND changed_at < (SELECT max(changed_at) FROM findings) - {3};
+DELETE FROM silences WHERE until < (SELECT max(until) FROM silences) - {3};
 DELETE FROM finding_history WHERE sequence <= (SELECT max(sequence) FROM finding_history) - {2};
 DELETE FROM finding_history WHERE sequence < (SELECT min(sequence) FROM finding_history
   WHERE changed_at >=

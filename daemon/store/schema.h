@@ -9,7 +9,7 @@
 namespace fabric::store {
 
 inline constexpr std::int32_t kApplicationId = 0x66616272;  // "fabr", in the file's header
-inline constexpr std::int32_t kSchemaVersion = 2;           // In user_version
+inline constexpr std::int32_t kSchemaVersion = 3;           // In user_version
 
 // What the state file keeps at most. Age counts back from the newest row of the same table, so that
 // pruning needs no clock. Nodes are kept for good: one row each.
@@ -20,8 +20,9 @@ struct Bounds {
   std::int64_t fact_changes = 500'000;    // Reports that changed something; about 300 bytes each
   std::int64_t changes_of_node = 2'000;  // Of them of one node, so that one cannot crowd out others
   std::int64_t age_ns =
-      90LL * 24 * 3600 * 1'000'000'000;  // Of results, transitions, resolved findings, changes
-  std::int64_t writes_between = 1'000;   // Pruned at opening and after so many added rows
+      90LL * 24 * 3600 *
+      1'000'000'000;  // Of results, transitions, resolved findings, changes, ended silences
+  std::int64_t writes_between = 1'000;  // Pruned at opening and after so many added rows
 };
 
 // Opens the file, checks that it is ours and of a version that we know, creates the tables or

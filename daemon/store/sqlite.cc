@@ -24,50 +24,80 @@ std::int64_t Nanoseconds(const google::protobuf::Timestamp& time) {
 
 // Every statement that the store uses, prepared once.
 struct Statements {
-  Statement put_node, put_finding, add_history, put_campaign, add_result;
-  Statement nodes, open_findings, resolved_findings, campaigns, campaign, results;
+  Statement put_node, put_finding, add_history, put_silence, put_campaign, add_result;
+  Statement nodes, open_findings, resolved_findings, findings_from, history, silences;
+  Statement campaigns, campaign, results;
 
   static Result<Statements> Make(Database& database);
 };
 
+constexpr const char* kPutNode =
+    "INSERT INTO nodes VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
+    "taken_at = excluded.taken_at, snapshot = excluded.snapshot";
+constexpr const char* kPutFinding =
+    "INSERT INTO findings VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+    "open = excluded.open, changed_at = excluded.changed_at, finding = excluded.finding";
+constexpr const char* kAddHistory =
+    "INSERT INTO finding_history (id, resolved, changed_at, finding, record) "
+    "VALUES (?, ?, ?, ?, ?)";
+constexpr const char* kPutSilence =
+    "INSERT INTO silences VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
+    "until = excluded.until, silence = excluded.silence";
+constexpr const char* kPutCampaign =
+    "INSERT INTO campaigns (id, campaign) VALUES (?, ?) "
+    "ON CONFLICT (id) DO UPDATE SET campaign = excluded.campaign";
+constexpr const char* kAddResult =
+    "INSERT INTO pair_results (campaign, ended_at, result) VALUES (?, ?, ?)";
+constexpr const char* kNodes = "SELECT name, snapshot FROM nodes ORDER BY name";
+constexpr const char* kOpenFindings = "SELECT id, finding FROM findings WHERE open = 1 ORDER BY id";
+constexpr const char* kResolvedFindings =
+    "SELECT id, finding FROM finding_history WHERE resolved = 1 ORDER BY sequence DESC LIMIT ?";
+constexpr const char* kFindingsFrom =
+    "SELECT id, finding FROM findings WHERE id >= ?1 AND substr(id, 1, length(?1)) = ?1 "
+    "ORDER BY id LIMIT ?2";
+constexpr const char* kHistory =
+    "SELECT id, record, resolved, finding FROM finding_history WHERE id = ? ORDER BY sequence";
+constexpr const char* kSilences = "SELECT id, silence FROM silences ORDER BY id";
+constexpr const char* kCampaigns =
+    "SELECT id, campaign FROM campaigns ORDER BY sequence DESC LIMIT ?";
+constexpr const char* kCampaign = "SELECT id, campaign FROM campaigns WHERE id = ?";
+constexpr const char* kResults =
+    "SELECT campaign, result FROM pair_results WHERE campaign = ? ORDER BY sequence";
+
 Result<Statements> Statements::Make(Database& database) {
-  ASSIGN_OR_RETURN(Statement put_node,
-                   database.Prepare("INSERT INTO nodes VALUES (?, ?, ?) ON CONFLICT (name) DO "
-                                    "UPDATE SET taken_at = excluded.taken_at, "
-                                    "snapshot = excluded.snapshot"));
-  ASSIGN_OR_RETURN(
-      Statement put_finding,
-      database.Prepare("INSERT INTO findings VALUES (?, ?, ?, ?) ON CONFLICT (id) DO "
-                       "UPDATE SET open = excluded.open, "
-                       "changed_at = excluded.changed_at, finding = excluded.finding"));
-  ASSIGN_OR_RETURN(Statement add_history,
-                   database.Prepare("INSERT INTO finding_history (id, resolved, changed_at, "
-                                    "finding) VALUES (?, ?, ?, ?)"));
-  ASSIGN_OR_RETURN(Statement put_campaign,
-                   database.Prepare("INSERT INTO campaigns (id, campaign) VALUES (?, ?) "
-                                    "ON CONFLICT (id) DO UPDATE SET campaign = excluded.campaign"));
-  ASSIGN_OR_RETURN(Statement add_result,
-                   database.Prepare("INSERT INTO pair_results (campaign, ended_at, result) "
-                                    "VALUES (?, ?, ?)"));
-  ASSIGN_OR_RETURN(Statement nodes, database.Prepare("SELECT name, snapshot FROM nodes "
-                                                     "ORDER BY name"));
-  ASSIGN_OR_RETURN(Statement open_findings,
-                   database.Prepare("SELECT id, finding FROM findings WHERE open = 1 ORDER BY id"));
-  ASSIGN_OR_RETURN(Statement resolved_findings,
-                   database.Prepare("SELECT id, finding FROM finding_history WHERE resolved = 1 "
-                                    "ORDER BY sequence DESC LIMIT ?"));
-  ASSIGN_OR_RETURN(Statement campaigns, database.Prepare("SELECT id, campaign FROM campaigns "
-                                                         "ORDER BY sequence DESC LIMIT ?"));
-  ASSIGN_OR_RETURN(Statement campaign,
-                   database.Prepare("SELECT id, campaign FROM campaigns WHERE id = ?"));
-  ASSIGN_OR_RETURN(Statement results, database.Prepare("SELECT campaign, result FROM pair_results "
-                                                       "WHERE campaign = ? ORDER BY sequence"));
-  return Statements{std::move(put_node),      std::move(put_finding),
-                    std::move(add_history),   std::move(put_campaign),
-                    std::move(add_result),    std::move(nodes),
-                    std::move(open_findings), std::move(resolved_findings),
-                    std::move(campaigns),     std::move(campaign),
-                    std::move(results)};
+  ASSIGN_OR_RETURN(Statement put_node, database.Prepare(kPutNode));
+  ASSIGN_OR_RETURN(Statement put_finding, database.Prepare(kPutFinding));
+  ASSIGN_OR_RETURN(Statement add_history, database.Prepare(kAddHistory));
+  ASSIGN_OR_RETURN(Statement put_silence, database.Prepare(kPutSilence));
+  ASSIGN_OR_RETURN(Statement put_campaign, database.Prepare(kPutCampaign));
+  ASSIGN_OR_RETURN(Statement add_result, database.Prepare(kAddResult));
+  ASSIGN_OR_RETURN(Statement nodes, database.Prepare(kNodes));
+  ASSIGN_OR_RETURN(Statement open_findings, database.Prepare(kOpenFindings));
+  ASSIGN_OR_RETURN(Statement resolved_findings, database.Prepare(kResolvedFindings));
+  ASSIGN_OR_RETURN(Statement findings_from, database.Prepare(kFindingsFrom));
+  ASSIGN_OR_RETURN(Statement history, database.Prepare(kHistory));
+  ASSIGN_OR_RETURN(Statement silences, database.Prepare(kSilences));
+  ASSIGN_OR_RETURN(Statement campaigns, database.Prepare(kCampaigns));
+  ASSIGN_OR_RETURN(Statement campaign, database.Prepare(kCampaign));
+  ASSIGN_OR_RETURN(Statement results, database.Prepare(kResults));
+  return Statements{
+      std::move(put_node),      std::move(put_finding),   std::move(add_history),
+      std::move(put_silence),   std::move(put_campaign),  std::move(add_result),
+      std::move(nodes),         std::move(open_findings), std::move(resolved_findings),
+      std::move(findings_from), std::move(history),       std::move(silences),
+      std::move(campaigns),     std::move(campaign),      std::move(results)};
+}
+
+// Of a row of schema version 1, which had none. `open`: the finding was open before.
+v1::FindingRecord RecordOf(const v1::Finding& finding, bool open) {
+  const bool resolved = finding.state() == v1::FINDING_STATE_RESOLVED;
+  v1::FindingRecord record;
+  record.set_action(resolved ? v1::FINDING_ACTION_RESOLVED
+                    : open   ? v1::FINDING_ACTION_CHANGED
+                             : v1::FINDING_ACTION_OPENED);
+  *record.mutable_at() = resolved ? finding.resolved_at() : finding.changed_at();
+  record.set_title(finding.title());
+  return record;
 }
 
 class SqliteStore final : public Store {
@@ -82,7 +112,14 @@ class SqliteStore final : public Store {
         .Run();
   }
 
-  Status PutFinding(const v1::Finding& finding) override;
+  Status PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) override;
+
+  Status PutSilence(const v1::Silence& silence) override {
+    return sql_.put_silence.Text(0, silence.id())
+        .Bind(1, Nanoseconds(silence.until()))
+        .Blob(2, silence.SerializeAsString())
+        .Run();
+  }
 
   Status PutCampaign(const v1::Campaign& campaign) override {
     v1::Campaign bare = campaign;
@@ -108,6 +145,14 @@ class SqliteStore final : public Store {
   Result<std::vector<v1::Finding>> ResolvedFindings(std::uint32_t max) override {
     return Read<v1::Finding>(sql_.resolved_findings.Bind(0, max), "finding");
   }
+  Result<std::vector<v1::Finding>> FindingsFrom(const std::string& prefix,
+                                                std::uint32_t max) override {
+    return Read<v1::Finding>(sql_.findings_from.Text(0, prefix).Bind(1, max), "finding");
+  }
+  Result<std::vector<v1::FindingRecord>> FindingHistory(const std::string& id) override;
+  Result<std::vector<v1::Silence>> Silences() override {
+    return Read<v1::Silence>(sql_.silences, "silence");
+  }
   Result<std::vector<v1::Campaign>> Campaigns(std::uint32_t max) override {
     return Read<v1::Campaign>(sql_.campaigns.Bind(0, max), "campaign");
   }
@@ -126,6 +171,10 @@ class SqliteStore final : public Store {
   // All rows of a query whose columns are a key and a message.
   template <class Message>
   Result<std::vector<Message>> Read(Statement& query, std::string_view what);
+  Status Damaged(std::string_view what, const std::string& key) const {
+    return {Code::kDataLoss, Format("{}: the database is damaged: {} {} cannot be decoded",
+                                    database_.path(), what, Quoted(key))};
+  }
   Status Added();
 
   Database database_;
@@ -144,21 +193,24 @@ Result<std::vector<Message>> SqliteStore::Read(Statement& query, std::string_vie
     if (!messages.emplace_back().ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
       const std::string key(query.Bytes(0));
       query.Reset();
-      return Status(Code::kDataLoss, Format("{}: the database is damaged: {} {} cannot be decoded",
-                                            database_.path(), what, Quoted(key)));
+      return Damaged(what, key);
     }
   }
 }
 
-Status SqliteStore::PutFinding(const v1::Finding& finding) {
+Status SqliteStore::PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) {
   const bool open = finding.state() == v1::FINDING_STATE_OPEN;
   const std::string bytes = finding.SerializeAsString();
-  const std::int64_t at = Nanoseconds(open ? finding.changed_at() : finding.resolved_at());
+  const std::int64_t at = Nanoseconds(record.at());
   const auto both = [&]() -> Status {
     RETURN_IF_ERROR(
         sql_.put_finding.Text(0, finding.id()).Bind(1, open).Bind(2, at).Blob(3, bytes).Run());
-    RETURN_IF_ERROR(
-        sql_.add_history.Text(0, finding.id()).Bind(1, !open).Bind(2, at).Blob(3, bytes).Run());
+    RETURN_IF_ERROR(sql_.add_history.Text(0, finding.id())
+                        .Bind(1, !open)
+                        .Bind(2, at)
+                        .Blob(3, bytes)
+                        .Blob(4, record.SerializeAsString())
+                        .Run());
     return database_.Execute("COMMIT;");
   };
   RETURN_IF_ERROR(database_.Execute("BEGIN IMMEDIATE;"));
@@ -168,6 +220,29 @@ Status SqliteStore::PutFinding(const v1::Finding& finding) {
     return status;
   }
   return Added();
+}
+
+Result<std::vector<v1::FindingRecord>> SqliteStore::FindingHistory(const std::string& id) {
+  Statement& query = sql_.history.Text(0, id);
+  std::vector<v1::FindingRecord> records;
+  bool open = false;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool row, query.Step());
+    if (!row) return records;
+    const std::string_view bytes = query.Bytes(1);
+    v1::FindingRecord& record = records.emplace_back();
+    bool decoded = record.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+    if (bytes.empty()) {
+      const std::string_view finding = query.Bytes(3);
+      v1::Finding then;
+      decoded = then.ParseFromArray(finding.data(), static_cast<int>(finding.size()));
+      record = RecordOf(then, open);
+    }
+    open = query.Number(2) == 0;
+    if (decoded) continue;
+    query.Reset();
+    return Damaged("history of finding", id);
+  }
 }
 
 Result<v1::Campaign> SqliteStore::CampaignWithResults(const std::string& id) {

@@ -1,5 +1,5 @@
 // What must survive a restart: nodes and what changed on them, findings with their history,
-// campaigns with their results.
+// silences, campaigns with their results.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,9 @@ class Store {
 
   // Writes. Each is atomic; UNAVAILABLE when the disk is full or the file locked, with the path.
   virtual Status PutNode(const v1::NodeSnapshot& snapshot) = 0;  // Newest only, by node name
-  virtual Status PutFinding(const v1::Finding& finding) = 0;     // By id; each change is kept too
+  // By id; each record is kept too, with the finding as it was then.
+  virtual Status PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) = 0;
+  virtual Status PutSilence(const v1::Silence& silence) = 0;     // By id
   virtual Status PutCampaign(const v1::Campaign& campaign) = 0;  // Without results; by id
   virtual Status AddPairResult(const std::string& campaign, const v1::PairResult& result) = 0;
   // Settings that changed at `change.since()`; one without differences begins the node's log unless
@@ -37,6 +39,12 @@ class Store {
   virtual Result<std::vector<v1::NodeSnapshot>> Nodes() = 0;
   virtual Result<std::vector<v1::Finding>> OpenFindings() = 0;
   virtual Result<std::vector<v1::Finding>> ResolvedFindings(std::uint32_t max) = 0;  // Newest first
+  // Open or resolved, as they are now, whose ids begin with `prefix`; in the order of ids.
+  virtual Result<std::vector<v1::Finding>> FindingsFrom(const std::string& prefix,
+                                                        std::uint32_t max) = 0;
+  // Oldest first.
+  virtual Result<std::vector<v1::FindingRecord>> FindingHistory(const std::string& id) = 0;
+  virtual Result<std::vector<v1::Silence>> Silences() = 0;  // Ended ones too, as far as kept
   virtual Result<std::vector<v1::Campaign>> Campaigns(std::uint32_t max) = 0;  // Newest first, bare
   virtual Result<v1::Campaign> CampaignWithResults(const std::string& id) = 0;  // NOT_FOUND
   // Changes from `from` on.

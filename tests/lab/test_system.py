@@ -52,7 +52,10 @@ class TestSystem(StormTests, ToolTests, unittest.TestCase):
     def setUpClass(cls):
         cls.folder = quickstart.BUILD / "test-system"
         cls.folder.mkdir(parents=True, exist_ok=True)
-        cls.controller = quickstart.Controller(cls.folder, 0, 0, "--lost-after", LOST_AFTER)
+        cls.controller = quickstart.Controller(cls.folder, 0, 0, "--lost-after", LOST_AFTER,
+                                               # Guests have just booted, and each fault comes
+                                               # again in one test or another.
+                                               "--boot-grace", "0s", "--flap-hold", "0s")
         cls.addClassCleanup(cls.controller.stop)
         cls.lab = Lab(nodes=3, agent=str(BIN / "fabric-agent"), controller=cls.controller.grpc,
                       programs=[str(BIN / "only_reads")])

@@ -15,8 +15,11 @@ using namespace std::chrono_literals;
 Status FlakyStore::PutNode(const v1::NodeSnapshot& snapshot) {
   return failure.ok() ? store_->PutNode(snapshot) : failure;
 }
-Status FlakyStore::PutFinding(const v1::Finding& finding) {
-  return failure.ok() ? store_->PutFinding(finding) : failure;
+Status FlakyStore::PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) {
+  return failure.ok() ? store_->PutFinding(finding, record) : failure;
+}
+Status FlakyStore::PutSilence(const v1::Silence& silence) {
+  return failure.ok() ? store_->PutSilence(silence) : failure;
 }
 Status FlakyStore::PutCampaign(const v1::Campaign& campaign) {
   return failure.ok() ? store_->PutCampaign(campaign) : failure;

@@ -21,7 +21,8 @@ class FlakyStore final : public store::Store {
   Status failure;
 
   Status PutNode(const v1::NodeSnapshot& snapshot) override;
-  Status PutFinding(const v1::Finding& finding) override;
+  Status PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) override;
+  Status PutSilence(const v1::Silence& silence) override;
   Status PutCampaign(const v1::Campaign& campaign) override;
   Status AddPairResult(const std::string& campaign, const v1::PairResult& result) override;
   Status AddFactChange(const std::string& node, const v1::DiffNodeResponse& change) override;
@@ -34,6 +35,14 @@ class FlakyStore final : public store::Store {
   Result<std::vector<v1::Finding>> ResolvedFindings(std::uint32_t max) override {
     return store_->ResolvedFindings(max);
   }
+  Result<std::vector<v1::Finding>> FindingsFrom(const std::string& prefix,
+                                                std::uint32_t max) override {
+    return store_->FindingsFrom(prefix, max);
+  }
+  Result<std::vector<v1::FindingRecord>> FindingHistory(const std::string& id) override {
+    return store_->FindingHistory(id);
+  }
+  Result<std::vector<v1::Silence>> Silences() override { return store_->Silences(); }
   Result<std::vector<v1::Campaign>> Campaigns(std::uint32_t max) override {
     return store_->Campaigns(max);
   }

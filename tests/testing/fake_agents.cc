@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "proto/names.h"
+#include "proto/timestamps.h"
 
 namespace fabric::testing {
 namespace {
@@ -132,6 +133,13 @@ void FakeAgents::Advance(Duration time, std::mt19937_64* shuffle) {
     v1::AgentMessage heartbeat;
     heartbeat.mutable_heartbeat();
     for (const auto& [node, agent] : agents_) (void)Say(node, heartbeat);
+    // As agents do, whose settings stay as they are.
+    const bool minute = (now_.steady.time_since_epoch() + 100ms) % 60s == 0s;
+    v1::AgentMessage confirmation;
+    *confirmation.mutable_change()->mutable_taken_at() = ToProto(now_.wall);
+    if (minute)
+      for (const auto& [node, agent] : agents_)
+        if (!agent.idle) (void)Say(node, confirmation);
     Deliver(shuffle);
     controller_->Tick(now_);
     Deliver(shuffle);

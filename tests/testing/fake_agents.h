@@ -48,6 +48,7 @@ class FakeAgents final : public control::AgentSink {
   void Disconnect(const std::string& node, const std::string& reason);
   void Behave(const std::string& node, Behaviour behaviour);
   void Mute(const std::string& node, bool mute);  // Connected, and no message at all
+  void StopInspecting(const std::string& node) { agents_[node].idle = true; }  // Heartbeats alone
   Status Say(const std::string& node, const v1::AgentMessage& message);
   Status SendSnapshot(const v1::NodeSnapshot& snapshot);
   SessionId SessionOf(const std::string& node) const { return agents_.at(node).session; }
@@ -56,6 +57,12 @@ class FakeAgents final : public control::AgentSink {
   void Deliver(std::mt19937_64* shuffle = nullptr);
   // Lets time pass in steps of 100 ms: heartbeats, answers, Tick.
   void Advance(Duration time, std::mt19937_64* shuffle = nullptr);
+
+  // Time in which nobody says anything, nor ticks: the controller is not there.
+  void PassUnheard(Duration time) {
+    now_.steady += time;
+    now_.wall += time;
+  }
 
   // AgentSink
   void Send(SessionId session, const v1::ControllerMessage& message) override;
@@ -77,6 +84,7 @@ class FakeAgents final : public control::AgentSink {
     SessionId session;
     bool connected = false;
     bool mute = false;
+    bool idle = false;  // Does not say any more that its settings are as they were.
     Behaviour behaviour = Behaviour::kOk;
     std::uint32_t assignments = 0;
     std::map<std::uint64_t, Probe> probes;  // By id

@@ -132,6 +132,28 @@ TEST_F(AgentTest, SendsNothingWhenNothingHasChanged) {
   EXPECT_EQ(output.Take(), Did{});
 }
 
+TEST_F(AgentTest, SaysOnceAMinuteThatSettingsAreAsTheyWere) {
+  const auto taken_at = [](std::int64_t at) {
+    v1::NodeSnapshot snapshot = Snapshot(4200, 1);
+    snapshot.mutable_taken_at()->set_seconds(at);
+    return snapshot;
+  };
+  agent.OnSnapshot(taken_at(1000), At({}));
+  agent.Tick(At({}));
+  agent.OnConnected(At({}));
+  Welcome({});
+  output.Take();
+  agent.OnSnapshot(taken_at(1030), At(seconds(30)));
+  EXPECT_EQ(output.Take(), Did{});
+  agent.OnSnapshot(taken_at(1060), At(seconds(60)));
+  EXPECT_EQ(output.Take(), Did{Sent(R"({"change":{"taken_at":"1970-01-01T00:17:40Z"}})")});
+  agent.OnSnapshot(taken_at(1090), At(seconds(90)));
+  EXPECT_EQ(output.Take(), Did{});
+  agent.OnSnapshot(taken_at(500), At(seconds(120)));
+  EXPECT_EQ(output.Take(), Did{Sent(R"({"change":{"taken_at":"1970-01-01T00:08:20Z"}})")})
+      << "the clock was set back";
+}
+
 TEST_F(AgentTest, SendsAChangedSettingAtOnceAndWithoutCounters) {
   Stream();
   agent.OnSnapshot(Snapshot(1500, 2), At(milliseconds(100)));

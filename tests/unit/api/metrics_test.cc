@@ -45,6 +45,11 @@ TEST(MetricsText, CountsNodesPortsAndFindings) {
     finding.set_severity(v1::SEVERITY_ERROR);
     finding.set_verdict(verdict);
   }
+  v1::Finding& silenced = *input.findings.add_findings();
+  silenced.set_rule("pfc_equal_on_rail");
+  silenced.set_severity(v1::SEVERITY_ERROR);
+  silenced.set_verdict(v1::VERDICT_FAIL);
+  silenced.mutable_silenced()->set_id("s1");
   input.findings.mutable_counts()->set_pass(41);
   const std::string text = MetricsText(input);
   EXPECT_THAT(text, HasSubstr("fabric_nodes{state=\"lost\"} 1\n"));
@@ -54,6 +59,8 @@ TEST(MetricsText, CountsNodesPortsAndFindings) {
               HasSubstr("fabric_findings_open{rule=\"pfc_equal_on_rail\",severity=\"error\"} 1\n"));
   EXPECT_THAT(text,
               HasSubstr("fabric_findings_open{rule=\"port_active\",severity=\"critical\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("fabric_findings_silenced{severity=\"error\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("fabric_findings_silenced{severity=\"critical\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("fabric_rule_verdicts{verdict=\"pass\"} 41\n"));
 }
 

@@ -42,10 +42,13 @@ class FindingBookTest : public ::testing::Test {
     for (const auto& node : testing::Nodes(3, testing::RoceNode)) fleet_.Put(node, now_);
   }
 
+  void Pass(Duration time) {
+    now_.steady += time;
+    now_.wall += time;
+  }
   // One second later.
   void Take(const std::vector<v1::Finding>& findings) {
-    now_.steady += 1s;
-    now_.wall += 1s;
+    Pass(1s);
     rules::Delta delta;
     std::set<std::string> gone = std::exchange(found_, {});
     for (v1::Finding finding : findings) {
@@ -127,6 +130,19 @@ TEST_F(FindingBookTest, LeavesFindingsOfLostNodesAlone) {
   EXPECT_THAT(book_.open(), IsEmpty()) << "judged again once it reports";
 }
 
+TEST_F(FindingBookTest, SaysWhichNodesAFindingIsAbout) {
+  v1::Finding rail = Finding("a", "", "two groups");
+  rail.mutable_evidence(0)->set_seen("n1/mlx5_0/1, n2/mlx5_0/1 and n1/mlx5_1/1");
+  EXPECT_EQ(NodesOf(rail, fleet_).size(), 2u);
+  EXPECT_EQ(NodesOf(Finding("b", "n3", ""), fleet_).front()->name, "n3");
+  EXPECT_THAT(NodesOf(Finding("c", "n9", ""), fleet_), IsEmpty());
+  EXPECT_EQ(Expired(Finding("c", "n9", ""), fleet_), "node n9 is not known");
+  EXPECT_EQ(Expired(rail, fleet_), "");
+  fleet_.MarkLost("n1", "gone", now_);
+  fleet_.MarkLost("n2", "gone", now_);
+  EXPECT_EQ(Expired(rail, fleet_), "n1 and all others that it names are lost or silent");
+}
+
 TEST_F(FindingBookTest, KnowsLostNodesByTheEvidenceOfRailFindings) {
   v1::Finding rail = Finding("a", "", "two groups");
   rail.mutable_subject()->set_rail(0);
@@ -140,11 +156,89 @@ TEST_F(FindingBookTest, KnowsLostNodesByTheEvidenceOfRailFindings) {
   EXPECT_FALSE(AboutLostNodes(rail, fleet_));
 }
 
+TEST_F(FindingBookTest, WhatIsNotFoundAfterARestartIsResolved) {
+  Take({Finding("a", "n1", "MTU 1500"), Finding("b", "n2", "MTU 1500")});
+  fleet_.MarkLost("n2", "gone", now_);
+  FindingBook restarted(outbox_);
+  restarted.Restore(*store_->OpenFindings(), {}, now_);
+  restarted.Take({}, fleet_, now_);
+  EXPECT_FALSE(restarted.open().contains("a"));
+  EXPECT_TRUE(restarted.open().contains("b")) << "nothing is known about n2";
+  fleet_.MarkConnected("n2", now_);
+  restarted.Take({}, fleet_, now_);
+  EXPECT_THAT(restarted.open(), IsEmpty());
+}
+
+TEST_F(FindingBookTest, CountsAFlappingOneUntilItIsResolved) {
+  for (int i = 0; i < 3; ++i) {
+    Take({Finding("a", "n1", "MTU 1500")});
+    Take({});
+  }
+  EXPECT_TRUE(book_.open().at("a").flapping());
+  EXPECT_EQ(book_.FailingOn("n1"), 1u);
+  fleet_.MarkLost("n1", "gone", now_);
+  Pass(LifeOptions().flap_hold);
+  book_.Tick(fleet_, now_);
+  EXPECT_EQ(book_.FailingOn("n1"), 1u) << "nobody knows whether it has stayed mended";
+  fleet_.MarkConnected("n1", now_);
+  Take({});
+  Pass(LifeOptions().flap_hold);
+  book_.Tick(fleet_, now_);
+  EXPECT_EQ(book_.FailingOn("n1"), 0u);
+  EXPECT_THAT(book_.open(), IsEmpty());
+  EXPECT_EQ(store_->OpenFindings()->size(), 0u);
+}
+
+TEST_F(FindingBookTest, AnIdThatSeveralBeginWithNamesThem) {
+  Take({Finding("ab1", "n1", "MTU 1500"), Finding("ab2", "n2", "MTU 1500")});
+  EXPECT_EQ(
+      book_.Find("ab").status(),
+      Status(Code::kInvalidArgument, "id: expected that of one finding, 'ab' begins ab1, ab2"));
+  EXPECT_EQ(book_.Find("ab2")->subject().node(), "n2");
+  Take({Finding("ab2", "n2", "MTU 1500")});
+  EXPECT_EQ(book_.Find("ab").status().code(), Code::kInvalidArgument) << "one is resolved";
+  EXPECT_EQ(book_.Find("ab1")->state(), v1::FINDING_STATE_RESOLVED);
+}
+
+TEST_F(FindingBookTest, FindingsOfARailWaitForAYoungNodeThatTheyName) {
+  FindingBook patient(outbox_, {.boot_grace = 2min});
+  v1::NodeSnapshot node = fleet_.Find("n2")->snapshot;
+  *node.mutable_taken_at() = ToProto(now_.wall);
+  *node.mutable_host()->mutable_booted_at() = ToProto(now_.wall - 30s);
+  fleet_.Put(node, now_);
+  v1::Finding rail = Finding("a", "", "two groups");
+  rail.mutable_subject()->set_rail(0);
+  rail.mutable_evidence(0)->set_seen("n1/mlx5_0/1 and n2/mlx5_0/1");
+  rules::Delta delta;
+  delta.found = {rail, Finding("b", "n1", "MTU 1500")};
+  patient.Take(delta, fleet_, now_);
+  EXPECT_FALSE(patient.open().contains("a"));
+  EXPECT_TRUE(patient.open().contains("b")) << "n1 is not young";
+  Pass(89s);
+  patient.Tick(fleet_, now_);
+  EXPECT_FALSE(patient.open().contains("a"));
+  Pass(1s);
+  patient.Tick(fleet_, now_);
+  EXPECT_TRUE(patient.open().contains("a"));
+}
+
+TEST_F(FindingBookTest, ABootTimeInTheFutureIsNoGrace) {
+  FindingBook patient(outbox_, {.boot_grace = 2min});
+  v1::NodeSnapshot node = fleet_.Find("n1")->snapshot;
+  *node.mutable_taken_at() = ToProto(now_.wall);
+  *node.mutable_host()->mutable_booted_at() = ToProto(now_.wall + 30s);
+  fleet_.Put(node, now_);
+  rules::Delta delta;
+  delta.found = {Finding("a", "n1", "MTU 1500")};
+  patient.Take(delta, fleet_, now_);
+  EXPECT_TRUE(patient.open().contains("a"));
+}
+
 TEST_F(FindingBookTest, ResumesAfterARestart) {
   Take({Finding("a", "n1", "MTU 1500")});
   const v1::Finding before = book_.open().at("a");
   FindingBook restarted(outbox_);
-  restarted.Restore(*store_->OpenFindings());
+  restarted.Restore(*store_->OpenFindings(), {}, now_);
   EXPECT_EQ(restarted.FailingOn("n1"), 1u);
   rules::Delta same;
   same.found = {Finding("a", "n1", "MTU 1500")};

@@ -114,6 +114,35 @@ TEST_F(SamplerTest, ACounterThatComesBackBeginsAnewAndNeedsItsTable) {
   EXPECT_FALSE(sampler.Tick());
 }
 
+TEST_F(SamplerTest, ACounterThatIsGoneBeforeItsFirstReadingIsLost) {
+  const std::filesystem::path device = tree.path() + "/sys/class/infiniband/mlx5_0";
+  const std::filesystem::path away = tree.path() + "/sys/away";
+  for (const bool captured : {true, false}) {
+    SCOPED_TRACE(captured ? "captured" : "live");
+    host::Host host = fake.host();
+    host.captured = captured;
+    Sampler sampler(host, progress);
+    std::filesystem::rename(device, away);
+    sampler.Plan(found);
+    EXPECT_FALSE(sampler.Tick() || sampler.Tick());
+    EXPECT_EQ(Line(sampler), "- - 9");
+    std::filesystem::rename(away, device);
+    if (!captured) {
+      EXPECT_TRUE(sampler.Plan(found)) << "the next inspection finds it";
+    }
+    EXPECT_EQ(sampler.Tick() || sampler.Tick(), captured) << "a captured tree is looked at again";
+    EXPECT_EQ(Line(sampler), "400 0 9");
+  }
+}
+
+TEST_F(SamplerTest, OneFileThatIsGoneBeforeItsFirstReadingIsLost) {
+  std::filesystem::remove(tree.path() + "/" + kCounters + "symbol_error");
+  Sampler sampler(fake.host(), progress);
+  sampler.Plan(found);
+  sampler.Tick();
+  EXPECT_EQ(Line(sampler), "400 - 9");
+}
+
 TEST_F(SamplerTest, TotalsGoOnWithAnotherTable) {
   found.Mutable(0)->mutable_counters(1)->set_width_bits(16);
   Sampler sampler(fake.host(), progress);

@@ -27,6 +27,25 @@ class FakeClient final : public Client {
     controller_.findings_request = request;
     return Answer(controller_.findings);
   }
+  Result<v1::GetFindingResponse> GetFinding(const v1::GetFindingRequest& request) override {
+    controller_.finding_request = request;
+    return Answer(controller_.finding);
+  }
+  Result<v1::Finding> AcknowledgeFinding(const v1::AcknowledgeFindingRequest& request) override {
+    controller_.acknowledge_request = request;
+    return Answer(controller_.finding.finding());
+  }
+  Result<v1::Silence> CreateSilence(const v1::CreateSilenceRequest& request) override {
+    controller_.silence_request = request;
+    return Answer(controller_.silence);
+  }
+  Result<v1::ListSilencesResponse> ListSilences(const v1::ListSilencesRequest&) override {
+    return Answer(controller_.silences);
+  }
+  Result<v1::Silence> DeleteSilence(const v1::DeleteSilenceRequest& request) override {
+    controller_.end_request = request;
+    return Answer(controller_.silence);
+  }
   Result<v1::ListRulesResponse> ListRules(const v1::ListRulesRequest&) override {
     return Answer(controller_.rules);
   }
@@ -100,8 +119,10 @@ class FakeConsole final : public Console {
 
 Said RunWords(std::string_view words, FakeController& controller, const FakeTerminal& terminal) {
   FakeConsole console(terminal);
-  const Environment environment{
-      .controller = terminal.controller, .colour = terminal.colour, .progress = terminal.progress};
+  const Environment environment{.controller = terminal.controller,
+                                .user = terminal.user,
+                                .colour = terminal.colour,
+                                .progress = terminal.progress};
   const Connect connect = [&](const ClientOptions& options) {
     controller.options = options;
     return std::make_unique<FakeClient>(controller);

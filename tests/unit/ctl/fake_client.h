@@ -22,6 +22,9 @@ struct FakeController {
   v1::GetNodeResponse node;
   v1::ListDevicesResponse devices;
   v1::ListFindingsResponse findings;
+  v1::GetFindingResponse finding;
+  v1::Silence silence;
+  v1::ListSilencesResponse silences;
   v1::ListRulesResponse rules;
   v1::ValidateResponse validation;
   v1::DiffNodeResponse diff;
@@ -35,6 +38,10 @@ struct FakeController {
   v1::GetNodeRequest node_request;
   v1::ListDevicesRequest devices_request;
   v1::ListFindingsRequest findings_request;
+  v1::GetFindingRequest finding_request;
+  v1::AcknowledgeFindingRequest acknowledge_request;
+  v1::CreateSilenceRequest silence_request;
+  v1::DeleteSilenceRequest end_request;
   v1::DiffNodeRequest diff_request;
   v1::StartCampaignRequest start_request;
   std::vector<v1::GetCampaignRequest> campaign_requests;
@@ -43,7 +50,8 @@ struct FakeController {
 };
 
 struct FakeTerminal {
-  std::string controller;  // FABRICCTL_CONTROLLER
+  std::string controller;    // FABRICCTL_CONTROLLER
+  std::string user = "ada";  // USER
   bool colour = false;
   bool progress = false;
   bool writable = true;

@@ -1,4 +1,5 @@
 // The commands findings, rules and validate.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/testing/golden.h"
@@ -8,6 +9,8 @@ namespace fabric::ctl {
 namespace {
 
 using fabric::testing::MatchesGolden;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::string_view kFindings = R"("findings": [
     {"id": "f3", "rule": "peermem_loaded", "verdict": "VERDICT_UNKNOWN",
@@ -75,6 +78,32 @@ TEST(Findings, OnlyOpenFailingOnesChangeTheExitStatus) {
              list.end());
   ASSERT_EQ(list.size(), 2);  // One unknown, one resolved.
   EXPECT_EQ(RunWords("findings --all --unknown", controller).status, kExitOk);
+}
+
+TEST(Findings, SilencedOnesAreLeftOutAndCounted) {
+  FakeController controller = WithFindings();
+  for (v1::Finding& finding : *controller.findings.mutable_findings())
+    finding.mutable_silenced()->mutable_until()->set_seconds(1'800'000'000);
+  Said said = RunWords("findings --all", controller);
+  EXPECT_EQ(said.status, kExitOk);
+  EXPECT_THAT(said.out, HasSubstr("3 silenced findings not shown: --silenced shows them too.\n"));
+  EXPECT_THAT(said.out, HasSubstr("resolved"));
+  EXPECT_EQ(RunWords("findings -o name", controller).out, "f1\n");
+  said = RunWords("findings --silenced", controller);
+  EXPECT_EQ(said.status, kExitOk) << "they alert nobody";
+  EXPECT_THAT(said.out, HasSubstr("silenced until 2027-01-15T08:00:00Z"));
+  EXPECT_THAT(said.out, Not(HasSubstr("not shown")));
+}
+
+TEST(Findings, WhatHappenedInTheirLivesIsAColumn) {
+  FakeController controller = WithFindings();
+  EXPECT_THAT(RunWords("findings", controller).out, Not(HasSubstr("LIFE")));
+  v1::Finding& finding = *controller.findings.mutable_findings(1);
+  finding.mutable_acknowledged()->set_author("ada");
+  finding.set_flapping(true);
+  finding.set_expired("node n10 is lost since yesterday: gone");
+  EXPECT_THAT(RunWords("findings", controller).out,
+              HasSubstr("MTU 1500, expected 4200  expired, acknowledged by ada, flapping"));
 }
 
 TEST(Findings, NoneIsSaidOnStandardError) {

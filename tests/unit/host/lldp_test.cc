@@ -191,7 +191,8 @@ class LldpTableTest : public ::testing::Test {
 TEST_F(LldpTableTest, KeepsANeighbourForItsTimeToLive) {
   Hear("rail0", kToNearestBridge + kMandatory, 10);
   EXPECT_THAT(Heard(10), ElementsAre("rail0 Eth1/7"));
-  EXPECT_FALSE(table_.HeardAll());
+  EXPECT_TRUE(table_.Heard("rail0"));
+  EXPECT_FALSE(table_.Heard("rail1"));
   Hear("rail0", kToNearestBridge + kMandatory, 40);
   const LldpView view = table_.View(At(159).steady);
   ASSERT_THAT(view.neighbors, SizeIs(1));

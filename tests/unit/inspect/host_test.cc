@@ -183,6 +183,36 @@ TEST(HostFacts, AVirtualMachineIsNamedByItsMaker) {
   EXPECT_EQ(node.Inspected().host().virtualization(), "none");
 }
 
+TEST(BootTime, IsOfProcStatAndNoGapWhereThatIsNot) {
+  struct Case {
+    const char* stat;
+    std::int64_t seconds;  // 0: absent
+  };
+  constexpr Case kCases[] = {
+      {"cpu  1 2 3\nintr 5 0 1\nctxt 9\nbtime 1795000000\nprocesses 7\n", 1795000000},
+      {"btime 1795000000", 1795000000},
+      {"cpu  1 2 3\n", 0},
+      {"btime \n", 0},
+      {"btime 0\n", 0},
+      {"btime 99999999999\n", 0},
+      {"btime -5\n", 0},
+      {"xbtime 5\n", 0},
+      {"N/A", 0},
+      {"", 0},
+  };
+  for (const Case& test : kCases) {
+    SmallNode node;
+    node.File("proc/stat", test.stat);
+    const v1::NodeSnapshot snapshot = node.Inspected();
+    EXPECT_EQ(snapshot.host().has_booted_at(), test.seconds != 0) << test.stat;
+    EXPECT_EQ(snapshot.host().booted_at().seconds(), test.seconds) << test.stat;
+    EXPECT_THAT(GapsOf(snapshot, "boot_time"), IsEmpty());
+  }
+  SmallNode without;
+  EXPECT_FALSE(without.Inspected().host().has_booted_at());
+  EXPECT_THAT(GapsOf(without.Inspected(), "boot_time"), IsEmpty());
+}
+
 TEST(RdmaStack, IsOfedWhenItsCoreIsOutOfTree) {
   SmallNode node;
   node.File("proc/modules",

@@ -117,8 +117,8 @@ TEST(Catalog, EveryInspectorHasANameAndASentence) {
                          "function_class", "rdma_ports", "dcb", "global_pause",
                          "congestion_control", "pfc_storm_prevention", "roce_defaults",
                          "port_counters", "hw_counters", "pause_counters", "gpus", "pci_functions",
-                         "gpu_nic_paths", "peer_memory", "nvlinks", "host_facts", "host_limits",
-                         "rdma_stack", "kernel_log", "time_sync", "lldp"));
+                         "gpu_nic_paths", "peer_memory", "nvlinks", "host_facts", "boot_time",
+                         "host_limits", "rdma_stack", "kernel_log", "time_sync", "lldp"));
 }
 
 TEST(Catalog, ThePageSaysOfEachInspectorWhatItSaysOfItself) {

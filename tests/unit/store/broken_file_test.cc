@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/text.h"
 #include "daemon/store/database.h"
 #include "daemon/store/schema.h"
 #include "daemon/store/store.h"
@@ -66,7 +67,15 @@ TEST_F(BrokenFile, ADatabaseOfAnotherProgramIsLeftAlone) {
 TEST_F(BrokenFile, ANewerVersionIsLeftAlone) {
   ASSERT_TRUE(OpenSqlite(path_).ok());
   Pragma("PRAGMA user_version = 99;");
-  ExpectRefused(Code::kFailedPrecondition, "or older, saw 99");
+  ExpectRefused(Code::kFailedPrecondition,
+                Format("expected schema version {} or older, saw 99", kSchemaVersion));
+}
+
+TEST_F(BrokenFile, AVersionThatNeverWasIsLeftAlone) {
+  ASSERT_TRUE(OpenSqlite(path_).ok());
+  Pragma("PRAGMA user_version = 0;");
+  ExpectRefused(Code::kFailedPrecondition,
+                Format("expected schema version 1 to {}, saw 0", kSchemaVersion));
 }
 
 TEST_F(BrokenFile, ADirectoryThatIsNotThere) {

@@ -62,10 +62,12 @@ TEST_F(PruneTest, RemovesWhatIsOldAgainstTheNewest) {
       "INSERT INTO finding_history (id, resolved, changed_at, finding) VALUES ('a', 0, 10, x'');"
       "INSERT INTO finding_history (id, resolved, changed_at, finding) VALUES ('a', 1, 999, x'');"
       "INSERT INTO findings VALUES ('open', 1, 10, x''), ('resolved', 0, 10, x''),"
-      " ('fresh', 0, 1000, x'');");
+      " ('fresh', 0, 1000, x'');"
+      "INSERT INTO silences VALUES ('s1', 10, x''), ('s2', 950, x''), ('s3', 1000, x'');");
   ASSERT_TRUE(Prune(database_, kSmall).ok());
   EXPECT_EQ(Count("pair_results"), 1);
   EXPECT_EQ(Count("finding_history"), 1);
+  EXPECT_EQ(Count("silences"), 2);
   EXPECT_EQ(Count("findings"), 2) << "an open finding never grows too old";
 }
 

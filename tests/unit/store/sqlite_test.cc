@@ -33,6 +33,22 @@ v1::Finding Finding(const std::string& id, v1::FindingState state, const std::st
   return finding;
 }
 
+// What PutFinding is given beside the finding.
+v1::FindingRecord Record(v1::FindingAction action, int at, const std::string& author = "") {
+  v1::FindingRecord record;
+  record.set_action(action);
+  record.mutable_at()->set_seconds(at);
+  record.set_author(author);
+  return record;
+}
+
+v1::Silence Silence(const std::string& id, int until) {
+  v1::Silence silence;
+  silence.set_id(id);
+  silence.mutable_until()->set_seconds(until);
+  return silence;
+}
+
 v1::Campaign Campaign(const std::string& id, v1::CampaignState state) {
   v1::Campaign campaign;
   campaign.set_id(id);
@@ -67,6 +83,10 @@ class SqliteTest : public ::testing::Test {
     store_ = *std::move(opened);
   }
 
+  Status Put(const v1::Finding& finding) {
+    return store_->PutFinding(finding, Record(v1::FINDING_ACTION_OPENED, 1));
+  }
+
   testing::TempTree directory_;
   const std::string path_ = directory_.path() + "/state.db";
   std::unique_ptr<Store> store_;
@@ -92,10 +112,10 @@ TEST_F(SqliteTest, KeepsTheNewestSnapshotOfANode) {
 }
 
 TEST_F(SqliteTest, KeepsOpenFindingsAcrossARestart) {
-  ASSERT_TRUE(store_->PutFinding(Finding("a", v1::FINDING_STATE_OPEN, "first", 1)).ok());
-  ASSERT_TRUE(store_->PutFinding(Finding("b", v1::FINDING_STATE_OPEN, "first", 2)).ok());
-  ASSERT_TRUE(store_->PutFinding(Finding("a", v1::FINDING_STATE_OPEN, "second", 3)).ok());
-  ASSERT_TRUE(store_->PutFinding(Finding("b", v1::FINDING_STATE_RESOLVED, "first", 4)).ok());
+  ASSERT_TRUE(Put(Finding("a", v1::FINDING_STATE_OPEN, "first", 1)).ok());
+  ASSERT_TRUE(Put(Finding("b", v1::FINDING_STATE_OPEN, "first", 2)).ok());
+  ASSERT_TRUE(Put(Finding("a", v1::FINDING_STATE_OPEN, "second", 3)).ok());
+  ASSERT_TRUE(Put(Finding("b", v1::FINDING_STATE_RESOLVED, "first", 4)).ok());
   Open();
   const auto open = store_->OpenFindings();
   ASSERT_THAT(Ids(*open), ElementsAre("a"));
@@ -105,12 +125,49 @@ TEST_F(SqliteTest, KeepsOpenFindingsAcrossARestart) {
 
 TEST_F(SqliteTest, RemembersEveryResolutionNewestFirst) {
   for (const char* id : {"a", "b", "a"}) {
-    ASSERT_TRUE(store_->PutFinding(Finding(id, v1::FINDING_STATE_OPEN, "", 1)).ok());
-    ASSERT_TRUE(store_->PutFinding(Finding(id, v1::FINDING_STATE_RESOLVED, "", 2)).ok());
+    ASSERT_TRUE(Put(Finding(id, v1::FINDING_STATE_OPEN, "", 1)).ok());
+    ASSERT_TRUE(Put(Finding(id, v1::FINDING_STATE_RESOLVED, "", 2)).ok());
   }
   EXPECT_THAT(Ids(*store_->ResolvedFindings(10)), ElementsAre("a", "b", "a"));
   EXPECT_THAT(Ids(*store_->ResolvedFindings(2)), ElementsAre("a", "b"));
   EXPECT_THAT(*store_->OpenFindings(), IsEmpty());
+}
+
+TEST_F(SqliteTest, KeepsWhatWasDoneToAFinding) {
+  v1::Finding finding = Finding("a", v1::FINDING_STATE_OPEN, "MTU 1500", 1);
+  ASSERT_TRUE(store_->PutFinding(finding, Record(v1::FINDING_ACTION_OPENED, 1)).ok());
+  ASSERT_TRUE(store_->PutFinding(finding, Record(v1::FINDING_ACTION_SILENCED, 2, "ada")).ok());
+  finding.set_id("b");
+  ASSERT_TRUE(store_->PutFinding(finding, Record(v1::FINDING_ACTION_OPENED, 3)).ok());
+  Open();
+  const auto history = store_->FindingHistory("a");
+  ASSERT_TRUE(history.ok()) << history.status().message();
+  ASSERT_EQ(history->size(), 2u);
+  EXPECT_EQ((*history)[0].action(), v1::FINDING_ACTION_OPENED);
+  EXPECT_EQ((*history)[1].author(), "ada");
+  EXPECT_EQ((*history)[1].at().seconds(), 2);
+  EXPECT_THAT(*store_->FindingHistory("c"), IsEmpty());
+}
+
+TEST_F(SqliteTest, FindsFindingsByTheBeginningOfTheirIds) {
+  for (const char* id : {"ab1", "ab2", "ac1", "a%"})
+    ASSERT_TRUE(Put(Finding(id, v1::FINDING_STATE_OPEN, "", 1)).ok());
+  ASSERT_TRUE(Put(Finding("ab2", v1::FINDING_STATE_RESOLVED, "", 2)).ok());
+  EXPECT_THAT(Ids(*store_->FindingsFrom("ab", 10)), ElementsAre("ab1", "ab2"));
+  EXPECT_THAT(Ids(*store_->FindingsFrom("ab", 1)), ElementsAre("ab1"));
+  EXPECT_THAT(Ids(*store_->FindingsFrom("ac1", 10)), ElementsAre("ac1"));
+  EXPECT_THAT(Ids(*store_->FindingsFrom("a%", 10)), ElementsAre("a%"));
+  EXPECT_THAT(*store_->FindingsFrom("ab12", 10), IsEmpty());
+}
+
+TEST_F(SqliteTest, KeepsSilences) {
+  ASSERT_TRUE(store_->PutSilence(Silence("s1", 100)).ok());
+  ASSERT_TRUE(store_->PutSilence(Silence("s2", 100)).ok());
+  ASSERT_TRUE(store_->PutSilence(Silence("s1", 50)).ok());
+  Open();
+  const auto silences = store_->Silences();
+  ASSERT_THAT(Ids(*silences), ElementsAre("s1", "s2"));
+  EXPECT_EQ(silences->front().until().seconds(), 50);
 }
 
 TEST_F(SqliteTest, ListsCampaignsNewestFirstAndBare) {

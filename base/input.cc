@@ -1,0 +1,58 @@
+#include "base/input.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "base/text.h"
+
+namespace fabric {
+namespace {
+
+constexpr std::size_t kPieceBytes = 256 << 10;
+
+struct Closer {
+  void operator()(std::FILE* file) const {
+    if (file != stdin) std::fclose(file);
+  }
+};
+
+// Until the end of the file, or until `take` has had enough.
+template <class Take>
+Status ReadPieces(const std::string& path, Take take) {
+  const bool standard = path == "-";
+  const std::string_view name = standard ? "standard input" : std::string_view(path);
+  errno = 0;
+  const std::unique_ptr<std::FILE, Closer> file(standard ? stdin : std::fopen(path.c_str(), "rb"));
+  if (file == nullptr) return FromErrno(errno, name);
+  std::vector<char> piece(kPieceBytes);
+  for (std::size_t size = piece.size(); size == piece.size();) {
+    size = std::fread(piece.data(), 1, piece.size(), file.get());
+    if (size > 0 && !take(std::string_view(piece.data(), size))) return {};
+  }
+  return std::ferror(file.get()) != 0 ? FromErrno(errno == 0 ? EIO : errno, name) : Status();
+}
+
+}  // namespace
+
+Status ReadInput(const std::string& path, const std::function<void(std::string_view)>& on_bytes) {
+  return ReadPieces(path, [&](std::string_view piece) {
+    on_bytes(piece);
+    return true;
+  });
+}
+
+Result<std::string> ReadFile(const std::string& path, std::size_t bytes_max) {
+  std::string text;
+  RETURN_IF_ERROR(ReadPieces(path, [&](std::string_view piece) {
+    text += piece;
+    return text.size() <= bytes_max;
+  }));
+  if (text.size() > bytes_max)
+    return Status(Code::kResourceExhausted,
+                  Format("{}: expected at most {} bytes, saw more", path, bytes_max));
+  return text;
+}
+
+}  // namespace fabric

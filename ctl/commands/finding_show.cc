@@ -1,0 +1,132 @@
+#include "base/text.h"
+#include "ctl/arguments.h"
+#include "ctl/cells.h"
+#include "ctl/client.h"
+#include "proto/names.h"
+#include "proto/timestamps.h"
+
+namespace fabric::ctl {
+namespace {
+
+constexpr Option kOptions[] = {{.name = "ID",
+                                .value = "ID",
+                                .help = "As `findings -o wide` shows it, or the beginning of it.",
+                                .required = true}};
+
+std::string_view ActionText(v1::FindingAction action) {
+  switch (action) {
+    case v1::FINDING_ACTION_OPENED: return "opened";
+    case v1::FINDING_ACTION_CHANGED: return "changed";
+    case v1::FINDING_ACTION_ACKNOWLEDGED: return "acknowledged";
+    case v1::FINDING_ACTION_SILENCED: return "silenced";
+    case v1::FINDING_ACTION_UNSILENCED: return "silence over";
+    case v1::FINDING_ACTION_RESOLVED: return "resolved";
+    default: return kAbsent;  // Of a newer controller
+  }
+}
+
+std::string StateText(const v1::Finding& finding) {
+  if (finding.state() == v1::FINDING_STATE_RESOLVED)
+    return Format("resolved since {}", ToString(finding.resolved_at()));
+  std::string text = Format("open since {}", ToString(finding.opened_at()));
+  if (finding.flapping())
+    text += Format(", flapping: opened {} times in the last minutes", finding.openings());
+  return text;
+}
+
+std::string Lines(const v1::Finding& finding) {
+  const bool unknown = finding.verdict() == v1::VERDICT_UNKNOWN;
+  std::string lines = Format("Finding:      {}\n", finding.id());
+  lines += Format("Rule:         {}\n", Cell(finding.rule()));
+  lines += Format("Severity:     {}\n", unknown ? "unknown" : Cell(Name(finding.severity())));
+  lines += Format("Subject:      {}\n", SubjectName(finding.subject()));
+  lines += Format("What:         {}\n", Cell(finding.title()));
+  lines += Format("State:        {}\n", StateText(finding));
+  if (!finding.expired().empty()) lines += Format("Expired:      {}\n", finding.expired());
+  if (finding.has_acknowledged()) {
+    const v1::Acknowledgement& said = finding.acknowledged();
+    lines +=
+        Format("Acknowledged: by {} at {}: {}\n", said.author(), ToString(said.at()), said.note());
+  }
+  if (finding.has_silenced() && finding.state() == v1::FINDING_STATE_OPEN) {
+    const v1::Silence& silence = finding.silenced();
+    lines += Format("Silenced:     by {} until {}: {} ({})\n", silence.author(),
+                    ToString(silence.until()), silence.reason(), silence.id());
+  }
+  if (!finding.explained_by().empty())
+    lines += Format("Explained by: {}\n", finding.explained_by());
+  for (const std::string& other : finding.explains()) lines += Format("Explains:     {}\n", other);
+  return lines;
+}
+
+Table EvidenceTable(const v1::Finding& finding) {
+  Table table{.title = "Evidence",
+              .columns = {{.title = "WHAT"},
+                          {.title = "EXPECTED"},
+                          {.title = "SEEN"},
+                          {.title = "BECAUSE"},
+                          {.title = "READ FROM"},
+                          {.title = "READ AT"}},
+              .empty_note = "No evidence."};
+  for (const v1::Evidence& item : finding.evidence())
+    table.rows.push_back({Cell(item.what()), Cell(item.expected()), Cell(item.seen()),
+                          Cell(item.basis()), Cell(item.source()), ToString(item.read_at())});
+  return table;
+}
+
+Table RemedyTable(const v1::Finding& finding) {
+  Table table{.title = "What mends it",
+              .columns = {{.title = "PLATFORM"},
+                          {.title = "COMMAND"},
+                          {.title = "INTERRUPTS"},
+                          {.title = "NOTE"}},
+              .empty_note = "No remedy is known."};
+  for (const v1::Remedy& remedy : finding.remedies())
+    table.rows.push_back({Cell(remedy.platform()), Cell(remedy.command()),
+                          remedy.interrupts_traffic() ? "traffic" : "nothing",
+                          Cell(remedy.note())});
+  return table;
+}
+
+Table HistoryTable(const v1::GetFindingResponse& response) {
+  Table table{.title = "History",
+              .columns = {{.title = "AT"},
+                          {.title = "WHAT HAPPENED"},
+                          {.title = "BY"},
+                          {.title = "NOTE"},
+                          {.title = "TITLE THEN", .wide_only = true}},
+              .empty_note = "No history."};
+  for (const v1::FindingRecord& record : response.history())
+    table.rows.push_back({ToString(record.at()), std::string(ActionText(record.action())),
+                          Cell(record.author()), Cell(record.note()), Cell(record.title())});
+  return table;
+}
+
+Result<Output> RunFindingShow(Client& client, const Arguments& arguments, Stream&) {
+  v1::GetFindingRequest request;
+  request.set_id(arguments.Text("ID"));
+  ASSIGN_OR_RETURN(v1::GetFindingResponse response, client.GetFinding(request));
+  Output output;
+  output.before = Lines(response.finding());
+  output.tables.push_back(EvidenceTable(response.finding()));
+  output.tables.push_back(RemedyTable(response.finding()));
+  output.tables.push_back(HistoryTable(response));
+  output.names.push_back(response.finding().id());
+  output.message = std::make_unique<v1::GetFindingResponse>(std::move(response));
+  return output;
+}
+
+}  // namespace
+
+extern const Command finding_show = {
+    .path = "finding show",
+    .summary = "Show one finding with its evidence, what mends it, and its history.",
+    .description =
+        "Resolved ones too, as long as they are kept. Expired means that its node is lost or has "
+        "not told its settings for minutes, so that nobody knows whether it still holds.",
+    .example = "fabricctl finding show 6d1f",
+    .options = kOptions,
+    .run = RunFindingShow,
+};
+
+}  // namespace fabric::ctl

@@ -1,0 +1,40 @@
+#include "base/text.h"
+#include "ctl/arguments.h"
+#include "ctl/client.h"
+#include "ctl/silence_table.h"
+
+namespace fabric::ctl {
+namespace {
+
+constexpr Option kOptions[] = {
+    {.name = "ID",
+     .value = "ID",
+     .help = "As `silence list` shows it, or the beginning of it.",
+     .required = true},
+    {.name = "--author", .value = "NAME", .help = "Who ends it, for the history: else $USER."},
+};
+
+Result<Output> RunSilenceEnd(Client& client, const Arguments& arguments, Stream&) {
+  v1::DeleteSilenceRequest request;
+  request.set_id(arguments.Text("ID"));
+  request.set_author(arguments.Text("--author"));
+  ASSIGN_OR_RETURN(v1::Silence silence, client.DeleteSilence(request));
+  Output output;
+  output.before = Format("Silence {} of {} has ended.\n", silence.id(), SilencedText(silence));
+  output.names.push_back(silence.id());
+  output.message = std::make_unique<v1::Silence>(std::move(silence));
+  return output;
+}
+
+}  // namespace
+
+extern const Command silence_end = {
+    .path = "silence end",
+    .summary = "End a silence before its time.",
+    .description = "What it held back alerts again at once.",
+    .example = "fabricctl silence end s3",
+    .options = kOptions,
+    .run = RunSilenceEnd,
+};
+
+}  // namespace fabric::ctl

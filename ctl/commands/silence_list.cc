@@ -1,0 +1,27 @@
+#include "ctl/client.h"
+#include "ctl/silence_table.h"
+
+namespace fabric::ctl {
+namespace {
+
+Result<Output> RunSilenceList(Client& client, const Arguments&, Stream&) {
+  ASSIGN_OR_RETURN(v1::ListSilencesResponse response, client.ListSilences({}));
+  Output output;
+  output.tables.push_back(SilenceTable(response.silences()));
+  for (const v1::Silence& silence : response.silences()) output.names.push_back(silence.id());
+  output.message = std::make_unique<v1::ListSilencesResponse>(std::move(response));
+  return output;
+}
+
+}  // namespace
+
+extern const Command silence_list = {
+    .path = "silence list",
+    .summary = "List the silences that hold now.",
+    .description = "The one that ends first comes first. A silence ends by itself.",
+    .example = "fabricctl silence list",
+    .options = {},
+    .run = RunSilenceList,
+};
+
+}  // namespace fabric::ctl
