@@ -110,7 +110,7 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
                                   .profile = *std::move(profile),
                                   .life = {.boot_grace = settings.Duration("boot-grace"),
                                            .flap_hold = settings.Duration("flap-hold")},
-                                  .settings_age_max = settings.Duration("settings-age-max")},
+                                  .settings_age_max = settings.Duration("settings-age-max"),
                                   .own_rules = {.rules = custom::NodeRules(*rules),
                                                 .infos = custom::Infos(*rules),
                                                 .problems = LogRules(*rules)}},
