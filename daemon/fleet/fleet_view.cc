@@ -107,33 +107,33 @@ v1::Subject PortView::Subject() const {
 FleetView::FleetView(const Fleet& fleet, const profile::Profile& profile) {
   nodes_.reserve(fleet.nodes().size());
   for (const auto& [name, record] : fleet.nodes())
-    if (record.state == v1::NODE_STATE_CONNECTED) Add(record, profile);
+    if (record.state == v1::NODE_STATE_CONNECTED)
+      nodes_.push_back(ViewOf(record, profile, expectations_));
   FillRails();
 }
 
 FleetView::FleetView(std::span<const NodeRecord> records, const profile::Profile& profile) {
   nodes_.reserve(records.size());
-  for (const NodeRecord& record : records) Add(record, profile);
+  for (const NodeRecord& record : records) nodes_.push_back(ViewOf(record, profile, expectations_));
   FillRails();
 }
 
-FleetView::FleetView(std::span<const NodeRecord* const> records, const profile::Profile& profile) {
-  nodes_.reserve(records.size());
-  for (const NodeRecord* record : records) Add(*record, profile);
+FleetView::FleetView(std::vector<NodeView> nodes) : nodes_(std::move(nodes)) {
   FillRails();
 }
 
-const Expectation* FleetView::Expected(const profile::Profile& profile,
-                                       const profile::Traits& traits) {
+const Expectation* ExpectationTable::Of(const profile::Profile& profile,
+                                        const profile::Traits& traits) {
   profile::Overrides overrides = profile.Match(traits);
-  auto& known = expectations_[overrides];
+  auto& known = known_[overrides];
   if (known == nullptr)
     known = std::make_unique<const Expectation>(
         Expectation{.profile = profile.name(), .values = profile.Expect(overrides)});
   return known.get();
 }
 
-void FleetView::Add(const NodeRecord& record, const profile::Profile& profile) {
+NodeView ViewOf(const NodeRecord& record, const profile::Profile& profile,
+                ExpectationTable& expectations) {
   std::vector<std::pair<Place, PortView>> ports;
   for (const v1::RdmaDevice& device : record.snapshot.rdma_devices()) {
     for (const v1::Port& port : device.ports()) {
@@ -147,14 +147,15 @@ void FleetView::Add(const NodeRecord& record, const profile::Profile& profile) {
   }
   std::sort(ports.begin(), ports.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
-  NodeView& node = nodes_.emplace_back(NodeView{
-      .node = &record, .ports = {}, .expectation = Expected(profile, {.node = record.name})});
+  NodeView node = {
+      .node = &record, .ports = {}, .expectation = expectations.Of(profile, {.node = record.name})};
   node.ports.reserve(ports.size());
   for (auto& [place, view] : ports) {
     if (!place.without_rail) view.rail = Rail(static_cast<std::uint32_t>(node.ports.size()));
-    view.expectation = Expected(profile, TraitsOf(view));
+    view.expectation = expectations.Of(profile, TraitsOf(view));
     node.ports.push_back(view);
   }
+  return node;
 }
 
 void FleetView::FillRails() {

@@ -53,14 +53,28 @@ struct NodeView {
   const v1::Expectations& expected() const { return expectation->values; }
 };
 
+// What one profile expects, put together once for all ports that match the same overrides. What it
+// gives lives as long as itself.
+class ExpectationTable {
+ public:
+  const Expectation* Of(const profile::Profile& profile, const profile::Traits& traits);
+
+ private:
+  std::map<profile::Overrides, std::unique_ptr<const Expectation>> known_;
+};
+
+// Borrows from the record, and is valid until that changes.
+NodeView ViewOf(const NodeRecord& record, const profile::Profile& profile,
+                ExpectationTable& expectations);
+
 class FleetView {
  public:
   // Lost nodes are left out: nothing is known about them now.
   explicit FleetView(const Fleet& fleet, const profile::Profile& profile = {});
   // Every node of these, whatever its state: for offline use.
   explicit FleetView(std::span<const NodeRecord> records, const profile::Profile& profile = {});
-  explicit FleetView(std::span<const NodeRecord* const> records,
-                     const profile::Profile& profile = {});
+  // Of nodes that were looked at before; borrows what they borrow.
+  explicit FleetView(std::vector<NodeView> nodes);
 
   std::span<const NodeView> nodes() const { return nodes_; }  // By name
   // Ports of rail r, by node name. Rails are 0 .. rails().size() - 1.
@@ -69,14 +83,11 @@ class FleetView {
   const NodeView* Find(std::string_view node) const;
 
  private:
-  void Add(const NodeRecord& record, const profile::Profile& profile);
   void FillRails();
-  const Expectation* Expected(const profile::Profile& profile, const profile::Traits& traits);
 
   std::vector<NodeView> nodes_;
   std::vector<std::vector<PortView>> rails_;
-  // Pointed to from ports and nodes.
-  std::map<profile::Overrides, std::unique_ptr<const Expectation>> expectations_;
+  ExpectationTable expectations_;  // Pointed to from ports and nodes
 };
 
 // The GID that probes and jobs use: on RoCE the first RoCE v2 GID that is not link-local, IPv4

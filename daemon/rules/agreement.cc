@@ -1,7 +1,5 @@
 #include "daemon/rules/agreement.h"
 
-#include <algorithm>
-#include <map>
 #include <utility>
 
 #include "base/text.h"
@@ -12,25 +10,6 @@
 namespace fabric::rules {
 namespace {
 
-struct Camp {
-  Value value;
-  std::vector<Member> members;
-};
-
-// All that are compared with each other.
-struct Compared {
-  Group group;
-  std::vector<Camp> camps;  // Largest first, then by value
-  std::size_t members = 0;
-  bool of_nodes = false;
-
-  // nullptr: there is no majority.
-  const Camp* Majority() const {
-    if (camps.size() > 1 && camps[0].members.size() == camps[1].members.size()) return nullptr;
-    return &camps[0];
-  }
-};
-
 std::string Where(const Group& group, bool of_nodes) {
   std::string where = of_nodes || group.rail ? "nodes" : "ports";
   if (!group.like.empty()) where += Format(" with {}", group.like);
@@ -38,16 +17,11 @@ std::string Where(const Group& group, bool of_nodes) {
   return where;
 }
 
-std::string Basis(const Compared& compared, const Camp& camp) {
-  return Format("{} of {} {}", camp.members.size(), compared.members,
-                Where(compared.group, compared.of_nodes));
-}
-
-v1::Evidence EvidenceOf(const Agreement& agreement, const Member& member, const Value& seen,
+v1::Evidence EvidenceOf(const Agreement& agreement, const Member& member, std::string seen,
                         std::string expected, std::string basis) {
   return ToEvidence(*member.node->node, {.what = std::string(agreement.what),
                                          .expected = std::move(expected),
-                                         .seen = agreement.show(seen),
+                                         .seen = std::move(seen),
                                          .source = agreement.source(member),
                                          .basis = std::move(basis)});
 }
@@ -58,23 +32,12 @@ std::vector<v1::Remedy> RemediesOf(const Agreement& agreement, const Member& mem
   return agreement.remedies(member, expected);
 }
 
-void FailMember(const Agreement& agreement, const Member& member, const Value& seen,
-                const Value& expected, const std::string& basis, const Member* good,
-                Verdicts& out) {
-  const std::string wanted = agreement.show(expected);
-  std::vector<v1::Evidence> evidence = {EvidenceOf(agreement, member, seen, wanted, basis)};
-  if (agreement.more != nullptr && good != nullptr) agreement.more(member, *good, evidence);
-  out.Fail(SubjectOf(member),
-           Format("{} {}, expected {} ({})", agreement.what, agreement.show(seen), wanted, basis),
-           std::move(evidence), RemediesOf(agreement, member, expected), agreement.key);
-}
-
-std::string NamesOf(const std::vector<Member>& members) {
-  std::vector<std::string> names;
-  for (const Member& member : members)
-    if (names.empty() || names.back() != member.node->node->name)
-      names.push_back(member.node->node->name);
-  return Listed(names);
+// Without another one there is nothing to show a digest by.
+std::string Show(const Agreement& agreement, const Member& member, const Value& value,
+                 const Member* other) {
+  if (agreement.show_beside != nullptr && other != nullptr)
+    return agreement.show_beside(member, *other);
+  return agreement.show(value);
 }
 
 v1::Subject SubjectOf(const Group& group) {
@@ -84,97 +47,15 @@ v1::Subject SubjectOf(const Group& group) {
   return subject;
 }
 
-void FailGroup(const Agreement& agreement, const Compared& compared, Verdicts& out) {
-  std::vector<std::string> sides;
-  std::vector<v1::Evidence> evidence;
-  for (const Camp& camp : compared.camps) {
-    if (sides.size() == kListedMax) {
-      sides.push_back(Format("and {} more values", compared.camps.size() - sides.size()));
-      break;
-    }
-    const std::string who = NamesOf(camp.members);
-    sides.push_back(Format("{} on {}", agreement.show(camp.value), who));
-    evidence.push_back(EvidenceOf(agreement, camp.members[0], camp.value,
-                                  compared.group.rail ? "the same on the whole rail" : "the same",
-                                  Basis(compared, camp) + ", no majority"));
-    evidence.back().set_what(Format("{} of {}", agreement.what, who));
-  }
-  const Camp& first = compared.camps[0];
-  std::vector<v1::Remedy> remedies = RemediesOf(agreement, first.members[0], first.value);
-  for (v1::Remedy& remedy : remedies)
-    remedy.set_note(
-        Format("For {}; decide first which value is meant. {}", sides[0], remedy.note()));
-  const std::string key = compared.group.like.empty()
-                              ? std::string(agreement.key)
-                              : Format("{} {}", agreement.key, compared.group.like);
-  out.Fail(SubjectOf(compared.group),
-           Format("{} not the same: {}", agreement.what, Join(sides, "; ")), std::move(evidence),
-           std::move(remedies), key);
-}
-
-void JudgeGroup(const Agreement& agreement, const Compared& compared, Verdicts& out) {
-  const Camp* const majority = compared.Majority();
-  if (majority == nullptr) return FailGroup(agreement, compared, out);
-  for (const Camp& camp : compared.camps) {
-    for (const Member& member : camp.members) {
-      if (&camp == majority)
-        out.Pass();
-      else
-        FailMember(agreement, member, camp.value, majority->value, Basis(compared, *majority),
-                   &majority->members[0], out);
-    }
-  }
-}
-
-// The camps of each group.
-using Groups = std::map<Group, std::map<Value, std::vector<Member>>>;
-
-// What the profile decides is judged at once; the rest has to wait for the others of its group.
-void Take(const Agreement& agreement, const Member& member, Groups& groups, Verdicts& out) {
-  const std::optional<Value> seen = agreement.value(member);
-  if (!seen) {
-    if (agreement.needed != nullptr && agreement.needed(member))
-      Unreadable(member, agreement.what, agreement.source(member), out, agreement.key);
-    return;
-  }
-  const fleet::Expectation& expectation = member.expectation();
-  if (agreement.expected != nullptr) {
-    if (const std::optional<Value> expected = agreement.expected(expectation.values)) {
-      if (*expected == *seen) return out.Pass();
-      return FailMember(agreement, member, *seen, *expected, ProfileBasis(expectation), nullptr,
-                        out);
-    }
-  }
-  if (const std::optional<Group> group = agreement.group(member))
-    groups[*group][*seen].push_back(member);
+// Tells findings of several groups with one subject apart.
+std::string KeyOf(const Agreement& agreement, const Group& group) {
+  std::string key(agreement.key);
+  if (!group.like.empty()) key = Format("{} {}", key, group.like);
+  if (group.part != 0) key = Format("{} {:x}", key, group.part);
+  return key;
 }
 
 }  // namespace
-
-std::optional<Group> ByRail(const Member& port) {
-  if (!port.port->rail) return {};
-  return Group{.rail = port.port->rail->value()};
-}
-
-std::optional<Group> ByRailAndModel(const Member& port) {
-  const v1::RdmaDevice& device = *port.port->device;
-  if (!port.port->rail || !device.has_model()) return {};
-  return Group{.rail = port.port->rail->value(), .like = device.model()};
-}
-
-std::optional<Group> ByModel(const Member& port) {
-  const v1::RdmaDevice& device = *port.port->device;
-  if (!device.has_model()) return {};
-  return Group{.rail = {}, .like = device.model()};
-}
-
-std::optional<Group> ByProduct(const Member& node) {
-  return Group{.rail = {}, .like = node.snapshot().host().product()};
-}
-
-std::optional<Group> WholeFleet(const Member&) {
-  return Group{};
-}
 
 std::string ShowNumber(const Value& value) {
   return Format("{}", value.number);
@@ -192,27 +73,47 @@ std::string ShowOnOff(const Value& value) {
   return value.number != 0 ? "on" : "off";
 }
 
-void Judge(const Agreement& agreement, const fleet::FleetView& fleet, Verdicts& out) {
-  Groups groups;
-  for (const fleet::NodeView& node : fleet.nodes()) {
-    if (agreement.of_nodes) {
-      Take(agreement, {.node = &node}, groups, out);
-      continue;
-    }
-    for (const fleet::PortView& port : node.ports)
-      Take(agreement, {.node = &node, .port = &port}, groups, out);
+std::string Basis(const Agreement& agreement, const Group& group, std::uint64_t count,
+                  std::uint64_t of) {
+  return Format("{} {}", Share(count, of), Where(group, agreement.of_nodes));
+}
+
+void FailMember(const Agreement& agreement, const Member& member, const Value& seen,
+                const Value& expected, const std::string& basis, const Member* good,
+                Verdicts& out) {
+  const std::string is = Show(agreement, member, seen, good);
+  const std::string wanted =
+      good != nullptr ? Show(agreement, *good, expected, &member) : agreement.show(expected);
+  std::vector<v1::Evidence> evidence = {EvidenceOf(agreement, member, is, wanted, basis)};
+  if (agreement.more != nullptr && good != nullptr) agreement.more(member, *good, evidence);
+  const std::string_view colon = agreement.show_beside != nullptr ? ":" : "";
+  out.Fail(SubjectOf(member),
+           Format("{}{} {}, expected {} ({})", agreement.what, colon, is, wanted, basis),
+           std::move(evidence), RemediesOf(agreement, member, expected), agreement.key);
+}
+
+void FailGroup(const Agreement& agreement, const Group& group, const std::vector<Side>& sides,
+               std::uint64_t values, std::uint64_t members, Verdicts& out) {
+  std::vector<std::string> shown;
+  std::vector<v1::Evidence> evidence;
+  for (const Side& side : sides) {
+    const Member& other = sides[&side == &sides[0] ? 1 : 0].first;
+    const std::string value = Show(agreement, side.first, side.value, &other);
+    const std::string who = Listed(side.nodes, side.all_nodes);
+    shown.push_back(Format("{} on {}", value, who));
+    evidence.push_back(EvidenceOf(
+        agreement, side.first, value, group.rail ? "the same on the whole rail" : "the same",
+        Basis(agreement, group, side.members, members) + ", no majority"));
+    evidence.back().set_what(Format("{} of {}", agreement.what, who));
   }
-  for (auto& [group, by_value] : groups) {
-    Compared compared{.group = group, .camps = {}, .members = 0, .of_nodes = agreement.of_nodes};
-    for (auto& [value, members] : by_value) {
-      compared.members += members.size();
-      compared.camps.push_back({.value = value, .members = std::move(members)});
-    }
-    std::stable_sort(
-        compared.camps.begin(), compared.camps.end(),
-        [](const Camp& a, const Camp& b) { return a.members.size() > b.members.size(); });
-    JudgeGroup(agreement, compared, out);
-  }
+  if (values > sides.size()) shown.push_back(Format("and {} more values", values - sides.size()));
+  const Side& first = sides[0];
+  std::vector<v1::Remedy> remedies = RemediesOf(agreement, first.first, first.value);
+  for (v1::Remedy& remedy : remedies)
+    remedy.set_note(
+        Format("For {}; decide first which value is meant. {}", shown[0], remedy.note()));
+  out.Fail(SubjectOf(group), Format("{} not the same: {}", agreement.what, Join(shown, "; ")),
+           std::move(evidence), std::move(remedies), KeyOf(agreement, group));
 }
 
 }  // namespace fabric::rules

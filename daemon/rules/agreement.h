@@ -3,50 +3,15 @@
 // the group is reported as one that disagrees, and nobody is blamed.
 #pragma once
 
-#include <compare>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "daemon/fleet/fleet_view.h"
+#include "daemon/rules/member.h"
 #include "fabric/v1/finding.pb.h"
 
 namespace fabric::rules {
-
-class Verdicts;
-
-// A port of a node, or the node as a whole.
-struct Member {
-  const fleet::NodeView* node = nullptr;
-  const fleet::PortView* port = nullptr;  // nullptr: the node
-
-  const v1::NodeSnapshot& snapshot() const { return node->node->snapshot; }
-  const fleet::Expectation& expectation() const {
-    return port != nullptr ? *port->expectation : *node->expectation;
-  }
-};
-
-// A number, or a text that belongs to the snapshot.
-struct Value {
-  std::uint64_t number = 0;
-  std::string_view text = {};
-  friend auto operator<=>(const Value&, const Value&) = default;
-};
-
-// Who is like whom.
-struct Group {
-  std::optional<std::uint32_t> rail;
-  std::string_view like = {};  // "ConnectX-7": shown; only those with the same are compared
-  friend auto operator<=>(const Group&, const Group&) = default;
-};
-
-std::optional<Group> ByRail(const Member& port);
-std::optional<Group> ByRailAndModel(const Member& port);  // Nothing when the model is not known.
-std::optional<Group> ByModel(const Member& port);
-std::optional<Group> ByProduct(const Member& node);  // All nodes of an unknown product are like.
-std::optional<Group> WholeFleet(const Member& member);
 
 std::string ShowNumber(const Value& value);
 std::string ShowText(const Value& value);
@@ -64,13 +29,38 @@ struct Agreement {
   // What a profile says; nullptr: profiles say nothing of it.
   std::optional<Value> (*expected)(const v1::Expectations&) = nullptr;
   std::string (*show)(const Value&) = ShowNumber;
+  // Instead of `show`, for values that are digests: what of the member is not as on the other.
+  std::string (*show_beside)(const Member&, const Member& other) = nullptr;
   std::string (*source)(const Member&) = nullptr;
   std::vector<v1::Remedy> (*remedies)(const Member&, const Value& expected) = nullptr;
   // More evidence on one that deviates beside one that is as expected; may be nullptr.
   void (*more)(const Member&, const Member& good, std::vector<v1::Evidence>&) = nullptr;
+  // Somebody is blamed only when more than half agree; else all pass.
+  bool needs_half = false;
 };
 
-// One finding for each member that deviates; one of the rail (or the fleet) without a majority.
-void Judge(const Agreement& agreement, const fleet::FleetView& fleet, Verdicts& out);
+// What the engine finds: one finding for each member that deviates, one of the rail (or the fleet)
+// without a majority.
+
+// Members with one value.
+struct Side {
+  Value value;
+  Member first;  // By name of node, then by order of ports
+  std::uint64_t members = 0;
+  std::vector<std::string> nodes;  // Names of the first ones
+  std::uint64_t all_nodes = 0;
+};
+
+class Verdicts;
+
+// Which share has the value: "15 of 16 nodes on rail 3".
+std::string Basis(const Agreement& agreement, const Group& group, std::uint64_t count,
+                  std::uint64_t of);
+// `good`: one that is as expected; nullptr when a profile says what is.
+void FailMember(const Agreement& agreement, const Member& member, const Value& seen,
+                const Value& expected, const std::string& basis, const Member* good, Verdicts& out);
+// `sides`: at least two, largest first, then by value.
+void FailGroup(const Agreement& agreement, const Group& group, const std::vector<Side>& sides,
+               std::uint64_t values, std::uint64_t members, Verdicts& out);
 
 }  // namespace fabric::rules

@@ -18,27 +18,36 @@ void Fail(const fleet::NodeView& node, std::string basis, Verdicts& out) {
                               "answers."})});
 }
 
-// A fleet in which nobody keeps clocks is one by choice, unless a profile wants otherwise.
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  std::size_t known = 0;
-  std::size_t synchronized = 0;
-  for (const fleet::NodeView& node : fleet.nodes()) {
-    const v1::TimeSync& sync = node.node->snapshot.time_sync();
-    if (!sync.has_synchronized()) continue;
-    ++known;
-    if (sync.synchronized()) ++synchronized;
-  }
-  for (const fleet::NodeView& node : fleet.nodes()) {
-    const v1::TimeSync& sync = node.node->snapshot.time_sync();
-    if (!sync.has_synchronized()) continue;
-    if (sync.synchronized())
-      out.Pass();
-    else if (node.expected().has_time_offset_max_us())
-      Fail(node, ProfileBasis(*node.expectation), out);
-    else if (2 * synchronized > known)
-      Fail(node, Format("{} of {} nodes are", synchronized, known), out);
-  }
+std::optional<Value> Synchronized(const Member& node) {
+  const v1::TimeSync& sync = node.snapshot().time_sync();
+  if (!sync.has_synchronized()) return {};
+  return Value{sync.synchronized() ? 1U : 0U};
 }
+
+Survey HowMany(const Tally& tally) {
+  std::uint64_t synchronized = 0;
+  for (const Tally::Camp& camp : tally.camps)
+    if (camp.value.number != 0) synchronized = camp.members;
+  return {.facts = {2 * synchronized > tally.members ? 1U : 0U},
+          .shown = {{.count = synchronized, .of = tally.members}}};
+}
+
+// A fleet in which nobody keeps clocks is one by choice, unless a profile wants otherwise.
+void Judge(const Member& member, const Survey& fleet, Verdicts& out) {
+  const fleet::NodeView& node = *member.node;
+  if (node.node->snapshot.time_sync().synchronized())
+    out.Pass();
+  else if (node.expected().has_time_offset_max_us())
+    Fail(node, ProfileBasis(*node.expectation), out);
+  else if (fleet.facts[0] != 0)
+    Fail(node, ToText(fleet.shown[0]) + " nodes are", out);
+}
+
+constexpr Census kCensus = {.of_nodes = true,
+                            .group = WholeFleet,
+                            .value = Synchronized,
+                            .survey = HowMany,
+                            .judge = Judge};
 
 }  // namespace
 
@@ -55,7 +64,7 @@ extern const Rule clock_synchronized = {
     .needs = "time_sync",
     .profile = "time_offset_max_us",
     .fix = "systemctl enable --now chrony",
-    .evaluate_fleet = Evaluate,
+    .census = &kCensus,
 };
 
 }  // namespace fabric::rules

@@ -20,32 +20,47 @@ std::optional<std::uint64_t> Slots(const NodeView& node) {
   return mix.value();
 }
 
-std::uint64_t Names(const NodeView& node) {
-  Mix mix;
-  for (const PortView& port : node.ports)
-    if (port.rail) mix.Add(port.device->name());
-  return mix.value();
+std::optional<Group> LikeMachines(const Member& node) {
+  std::optional<Group> group = ByKnownProduct(node);
+  const std::optional<std::uint64_t> like = Slots(*node.node);
+  if (!group || !like) return {};
+  group->part = *like;
+  return group;
 }
 
-std::string Seen(const NodeView& node, const NodeView& other) {
+std::optional<Value> Names(const Member& member) {
+  Mix mix;
+  for (const PortView& port : member.node->ports)
+    if (port.rail) mix.Add(port.device->name());
+  return Value{mix.value()};
+}
+
+std::string Seen(const Member& member, const Member& beside) {
+  const NodeView& node = *member.node;
+  const NodeView& other = *beside.node;
   for (std::size_t i = 0; i < node.ports.size() && i < other.ports.size(); ++i)
     if (node.ports[i].device->name() != other.ports[i].device->name())
       return Format("{} at {}", node.ports[i].device->name(), node.ports[i].device->pci_address());
   return "the same";
 }
 
-std::vector<v1::Remedy> Remedies() {
+std::vector<v1::Remedy> Remedies(const Member&, const Value&) {
   return {ToRemedy({.command = "rdma dev set NAME name NEW",
                     .note = "For now. For good by a rule of udev: rdma_rename names devices by "
                             "their PCI address (NAME_PCI), or by a list of yours."})};
 }
 
-constexpr Arrangement kNames = {
-    .what = "names of devices", .like = Slots, .of = Names, .seen = Seen, .remedies = Remedies};
-
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  Judge(kNames, fleet, out);
+std::string Source(const Member&) {
+  return "sys/class/infiniband";
 }
+
+constexpr Agreement kAgreements[] = {{.what = "names of devices",
+                                      .of_nodes = true,
+                                      .group = LikeMachines,
+                                      .value = Names,
+                                      .show_beside = Seen,
+                                      .source = Source,
+                                      .remedies = Remedies}};
 
 }  // namespace
 
@@ -62,7 +77,7 @@ extern const Rule device_names_equal = {
     .family = "fleet",
     .needs = "rdma_devices, host_facts",
     .fix = "rdma_rename by PCI address (udev), on all nodes",
-    .evaluate_fleet = Evaluate,
+    .agreements = kAgreements,
 };
 
 }  // namespace fabric::rules

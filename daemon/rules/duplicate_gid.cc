@@ -50,10 +50,6 @@ constexpr Uniqueness kGids = {.what = "GID",
                               .source = Source,
                               .remedies = Remedies};
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  Judge(kGids, fleet, out);
-}
-
 }  // namespace
 
 extern const Rule duplicate_gid = {
@@ -68,7 +64,7 @@ extern const Rule duplicate_gid = {
     .family = "addresses",
     .needs = "gids",
     .fix = "ip address del ADDRESS dev NETDEV, on the one that should not have it",
-    .evaluate_fleet = Evaluate,
+    .unique = &kGids,
 };
 
 }  // namespace fabric::rules

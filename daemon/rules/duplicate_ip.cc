@@ -39,10 +39,6 @@ constexpr Uniqueness kAddresses = {.what = "IP address",
                                    .source = Source,
                                    .remedies = Remedies};
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  Judge(kAddresses, fleet, out);
-}
-
 }  // namespace
 
 extern const Rule duplicate_ip = {
@@ -57,7 +53,7 @@ extern const Rule duplicate_ip = {
     .family = "duplicates",
     .needs = "net_interfaces",
     .fix = "ip address del ADDRESS dev NETDEV, on the one that should not have it",
-    .evaluate_fleet = Evaluate,
+    .unique = &kAddresses,
 };
 
 }  // namespace fabric::rules

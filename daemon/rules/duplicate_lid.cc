@@ -55,10 +55,6 @@ constexpr Uniqueness kLids = {.what = "LID",
                               .source = Source,
                               .remedies = Remedies};
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  Judge(kLids, fleet, out);
-}
-
 }  // namespace
 
 extern const Rule duplicate_lid = {
@@ -75,7 +71,7 @@ extern const Rule duplicate_lid = {
     .family = "infiniband",
     .needs = "rdma_ports, gids",
     .fix = "One subnet manager; opensm --reassign_lids",
-    .evaluate_fleet = Evaluate,
+    .unique = &kLids,
 };
 
 }  // namespace fabric::rules

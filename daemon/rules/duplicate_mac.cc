@@ -40,10 +40,6 @@ constexpr Uniqueness kMacs = {.what = "MAC address",
                               .source = Source,
                               .remedies = Remedies};
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  Judge(kMacs, fleet, out);
-}
-
 }  // namespace
 
 extern const Rule duplicate_mac = {
@@ -60,7 +56,7 @@ extern const Rule duplicate_mac = {
     .family = "duplicates",
     .needs = "net_interfaces",
     .fix = "ip link set dev NETDEV address MAC, on the one that should not have it",
-    .evaluate_fleet = Evaluate,
+    .unique = &kMacs,
 };
 
 }  // namespace fabric::rules

@@ -31,10 +31,6 @@ constexpr Uniqueness kIds = {.what = "machine id",
                              .source = Source,
                              .remedies = Remedies};
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  Judge(kIds, fleet, out);
-}
-
 }  // namespace
 
 extern const Rule duplicate_machine_id = {
@@ -50,7 +46,7 @@ extern const Rule duplicate_machine_id = {
     .family = "duplicates",
     .needs = "host_identity",
     .fix = "rm /etc/machine-id && systemd-machine-id-setup",
-    .evaluate_fleet = Evaluate,
+    .unique = &kIds,
 };
 
 }  // namespace fabric::rules

@@ -56,10 +56,6 @@ constexpr Uniqueness kGuids = {.what = "node GUID",
                                .source = Source,
                                .remedies = Remedies};
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  Judge(kGuids, fleet, out);
-}
-
 }  // namespace
 
 extern const Rule duplicate_node_guid = {
@@ -76,7 +72,7 @@ extern const Rule duplicate_node_guid = {
     .family = "duplicates",
     .needs = "rdma_devices",
     .fix = "flint -d DEVICE sg, on the one whose GUID was overwritten",
-    .evaluate_fleet = Evaluate,
+    .unique = &kGuids,
 };
 
 }  // namespace fabric::rules

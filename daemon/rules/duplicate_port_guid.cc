@@ -50,10 +50,6 @@ constexpr Uniqueness kGuids = {.what = "port GUID",
                                .source = Source,
                                .remedies = Remedies};
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  Judge(kGuids, fleet, out);
-}
-
 }  // namespace
 
 extern const Rule duplicate_port_guid = {
@@ -69,7 +65,7 @@ extern const Rule duplicate_port_guid = {
     .family = "duplicates",
     .needs = "gids",
     .fix = "flint -d DEVICE sg, on the one whose GUID was overwritten",
-    .evaluate_fleet = Evaluate,
+    .unique = &kGuids,
 };
 
 }  // namespace fabric::rules

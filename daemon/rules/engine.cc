@@ -1,56 +1,142 @@
 #include "daemon/rules/engine.h"
 
+#include <iterator>
+#include <optional>
 #include <utility>
 
 namespace fabric::rules {
+namespace {
+
+void Move(std::vector<v1::Finding>& from, std::vector<v1::Finding>& to) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+}  // namespace
+
+Engine::Engine(profile::Profile profile)
+    : profile_(std::move(profile)), groups_(roster_, ledger_), holders_(roster_, ledger_) {
+  for (const Rule* rule : AllRules()) {
+    if (rule->evaluate_node != nullptr) node_rules_.push_back(rule);
+    if (rule->evaluate_alone != nullptr) alone_rules_.push_back(rule);
+    if (rule->evaluate_fleet != nullptr) fleet_rules_.push_back({.rule = rule});
+  }
+}
 
 void Engine::Put(const fleet::NodeRecord& record) {
-  records_.insert_or_assign(record.name, &record);
+  Put(fleet::ViewOf(record, profile_, expectations_));
+}
+
+void Engine::Put(fleet::NodeView view) {
+  const std::uint32_t node = roster_.Put(std::move(view));
+  const fleet::NodeView& seen = roster_.at(node);
+  std::vector<v1::Finding> found;
+  std::uint64_t passes = 0;
+  for (const Rule* rule : node_rules_) {
+    Verdicts out(rule->id, rule->severity);
+    rule->evaluate_node(seen, out);
+    passes += out.passes();
+    Move(out.findings(), found);
+  }
+  for (const NodeRule& rule : own_) {
+    Verdicts out(rule.id, rule.severity);
+    rule.evaluate(seen, out);
+    passes += out.passes();
+    Move(out.findings(), found);
+  }
+  groups_.Put(node, found, passes);
+  holders_.Put(node);
+  Read(node);
+  if (nodes_.size() <= node) nodes_.resize(node + 1);
+  ledger_.Replace(nodes_[node].ids, found);
+  ledger_.CountPasses(nodes_[node].passes, passes);
   changed_ = true;
 }
 
-void Engine::Remove(const std::string& node) {
-  if (records_.erase(node) > 0) changed_ = true;
+void Engine::Remove(const std::string& name) {
+  const std::optional<std::uint32_t> node = roster_.Remove(name);
+  if (!node) return;
+  groups_.Remove(*node);
+  holders_.Remove(*node);
+  for (OfFleet& of_fleet : fleet_rules_) {
+    const std::uint64_t digest = std::exchange(of_fleet.digests[*node], 0);
+    of_fleet.changed = of_fleet.changed || digest != 0;
+  }
+  ledger_.Drop(nodes_[*node].ids);
+  ledger_.CountPasses(nodes_[*node].passes, 0);
+  changed_ = true;
+}
+
+// Several rules may read the same.
+void Engine::Read(std::uint32_t node) {
+  decltype(Rule::reads) reads = nullptr;
+  std::uint64_t digest = 0;
+  for (OfFleet& of_fleet : fleet_rules_) {
+    if (of_fleet.digests.size() <= node) of_fleet.digests.resize(node + 1);
+    if (of_fleet.rule->reads == nullptr) {
+      of_fleet.digests[node] = 1;
+      of_fleet.changed = true;
+      continue;
+    }
+    if (of_fleet.rule->reads != reads) digest = of_fleet.rule->reads(roster_.at(node));
+    reads = of_fleet.rule->reads;
+    if (of_fleet.digests[node] != digest) of_fleet.changed = true;
+    of_fleet.digests[node] = digest;
+  }
 }
 
 void Engine::Judge() {
   if (!std::exchange(changed_, false)) return;
-  std::vector<const fleet::NodeRecord*> records;
-  for (const auto& [name, record] : records_) records.push_back(record);
-  Evaluation evaluation = Evaluate(fleet::FleetView(records, profile_), own_);
-  counts_ = evaluation.counts;
-  std::map<std::string, v1::Finding> before = std::exchange(findings_, {});
-  for (v1::Finding& finding : evaluation.findings) {
-    const auto old = before.find(finding.id());
-    if (old == before.end() || old->second.SerializeAsString() != finding.SerializeAsString())
-      news_.insert(finding.id());
-    if (old != before.end()) before.erase(old);
-    std::string id = finding.id();
-    findings_.insert_or_assign(std::move(id), std::move(finding));
+  groups_.Judge();
+  holders_.Judge();
+  JudgeAlone();
+  JudgeFleet();
+}
+
+void Engine::JudgeFleet() {
+  std::optional<fleet::FleetView> view;
+  for (OfFleet& of_fleet : fleet_rules_) {
+    if (!std::exchange(of_fleet.changed, false)) continue;
+    if (!view) {
+      std::vector<fleet::NodeView> nodes;
+      for (const auto& [name, node] : roster_.numbers()) nodes.push_back(roster_.at(node));
+      view.emplace(std::move(nodes));
+    }
+    Verdicts out(of_fleet.rule->id, of_fleet.rule->severity);
+    of_fleet.rule->evaluate_fleet(*view, out);
+    ledger_.CountPasses(of_fleet.own.passes, out.passes());
+    ledger_.Replace(of_fleet.own.ids, out.findings());
   }
-  for (const auto& [id, finding] : before) news_.insert(id);
+}
+
+void Engine::JudgeAlone() {
+  std::vector<v1::Finding> found;
+  std::uint64_t passes = 0;
+  for (const Rule* rule : alone_rules_) {
+    if (roster_.size() != 1) break;
+    Verdicts out(rule->id, rule->severity);
+    rule->evaluate_alone(roster_.at(roster_.numbers().begin()->second), out);
+    passes += out.passes();
+    Move(out.findings(), found);
+  }
+  ledger_.Replace(alone_.ids, found);
+  ledger_.CountPasses(alone_.passes, passes);
 }
 
 Delta Engine::Take() {
   Judge();
-  Delta delta;
-  delta.counts = counts_;
-  for (const std::string& id : std::exchange(news_, {})) {
-    const auto found = findings_.find(id);
-    if (found != findings_.end())
-      delta.found.push_back(found->second);
-    else
-      delta.gone.push_back(id);
-  }
-  return delta;
+  return ledger_.Take();
 }
 
 Evaluation Engine::All() {
   Judge();
-  Evaluation all;
-  all.counts = counts_;
-  for (const auto& [id, finding] : findings_) all.findings.push_back(finding);
-  return all;
+  return ledger_.All();
+}
+
+Evaluation Evaluate(const fleet::FleetView& fleet, std::span<const NodeRule> own) {
+  Engine engine;
+  for (const NodeRule& rule : own) engine.AddNodeRule(rule);
+  for (const fleet::NodeView& node : fleet.nodes()) engine.Put(node);
+  return engine.All();
 }
 
 }  // namespace fabric::rules

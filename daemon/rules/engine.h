@@ -1,40 +1,40 @@
-// The rules at work on a fleet that changes: what one change of a node opens, changes and ends.
+// The rules at work on a fleet that changes: what a change of a node opens, changes and ends.
+// docs/design/engine.md says how. A value without clock, thread or lock: its owner locks.
 //
-// A value without clock, thread or lock: its owner locks. Gives what Evaluate() gives for the same
-// nodes, whatever the order in which they came and changed.
+// The outcome is that of the nodes as they are now, whatever the order in which they came, changed
+// and went.
 #pragma once
 
-#include <map>
-#include <set>
+#include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "daemon/fleet/fleet.h"
+#include "daemon/fleet/fleet_view.h"
 #include "daemon/profile/profile.h"
+#include "daemon/rules/groups.h"
+#include "daemon/rules/holders.h"
+#include "daemon/rules/ledger.h"
+#include "daemon/rules/roster.h"
 #include "daemon/rules/rule.h"
-#include "fabric/v1/finding.pb.h"
 
 namespace fabric::rules {
 
-// What became of the findings since the last delta.
-struct Delta {
-  v1::VerdictCounts counts;        // Of the whole fleet, now
-  std::vector<v1::Finding> found;  // New, or not as before in anything, read_at too; by id
-  std::vector<std::string> gone;   // Ids of those that are found no more; sorted
-};
-
 class Engine {
  public:
-  explicit Engine(const profile::Profile& profile = {}) : profile_(profile) {}
+  explicit Engine(profile::Profile profile = {});
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
 
   // A rule beside AllRules(). Before the first node.
   void AddNodeRule(NodeRule rule) { own_.push_back(std::move(rule)); }
 
-  // The node is there, or has changed in anything. The record is borrowed until Remove(), and may
+  // The node is there, or has changed in anything. The record is borrowed until Remove(); it may
   // change in place when Put() follows before anything else is asked of the engine.
   void Put(const fleet::NodeRecord& record);
-  // The node is lost; one that is not known is left alone. Does not look at the record any more.
+  // The same, with what a profile expects of it already found out; that is borrowed too.
+  void Put(fleet::NodeView view);
+  // The node is lost; one that is not known is left alone. Only the record's name is looked at.
   void Remove(const std::string& node);
 
   // What has changed since the last call.
@@ -42,18 +42,39 @@ class Engine {
   // All there is now. What Take() gives is not touched by it.
   Evaluation All();
 
-  std::size_t nodes() const { return records_.size(); }
+  std::size_t nodes() const { return roster_.size(); }
 
  private:
+  // What was found of a node alone.
+  struct Own {
+    Ids ids;
+    std::uint64_t passes = 0;
+  };
+  // A rule that goes through the fleet.
+  struct OfFleet {
+    const Rule* rule = nullptr;
+    std::vector<std::uint64_t> digests;  // Of what it reads, by number of node
+    Own own;
+    bool changed = false;
+  };
+  void Read(std::uint32_t node);
   void Judge();
+  void JudgeAlone();
+  void JudgeFleet();
 
   const profile::Profile profile_;
+  fleet::ExpectationTable expectations_;
+  std::vector<const Rule*> node_rules_;
+  std::vector<const Rule*> alone_rules_;
+  std::vector<OfFleet> fleet_rules_;
   std::vector<NodeRule> own_;
-  std::map<std::string, const fleet::NodeRecord*> records_;
+  Roster roster_;
+  Ledger ledger_;
+  Groups groups_;
+  Holders holders_;
+  std::vector<Own> nodes_;  // By number
+  Own alone_;
   bool changed_ = false;
-  v1::VerdictCounts counts_;
-  std::map<std::string, v1::Finding> findings_;
-  std::set<std::string> news_;  // Ids of findings that came, went or changed since Take()
 };
 
 }  // namespace fabric::rules

@@ -44,16 +44,13 @@ std::string PortName(const fleet::PortView& port) {
 }
 
 std::string Listed(const std::vector<std::string>& items) {
-  const std::size_t shown = std::min(kListedMax, items.size());
-  const std::string more =
-      items.size() > shown ? Format(" and {} more", items.size() - shown) : std::string();
-  return Join({items.begin(), items.begin() + static_cast<std::ptrdiff_t>(shown)}, ", ") + more;
+  return Listed(items, items.size());
 }
 
-std::string NodeNames(const std::vector<const fleet::PortView*>& ports) {
-  std::vector<std::string> names;
-  for (const fleet::PortView* port : ports) names.push_back(port->node->name);
-  return Listed(names);
+std::string Listed(const std::vector<std::string>& items, std::size_t all) {
+  const std::size_t shown = std::min(kListedMax, items.size());
+  const std::string more = all > shown ? Format(" and {} more", all - shown) : std::string();
+  return Join({items.begin(), items.begin() + static_cast<std::ptrdiff_t>(shown)}, ", ") + more;
 }
 
 v1::Evidence ToEvidence(const fleet::NodeRecord& node, Fact fact) {

@@ -27,8 +27,8 @@ inline constexpr std::size_t kListedMax = 4;
 
 // "n1, n2, n3, n4 and 60 more"
 std::string Listed(const std::vector<std::string>& items);
-// The nodes of the ports.
-std::string NodeNames(const std::vector<const fleet::PortView*>& ports);
+// The same where `items` are the first of `all`.
+std::string Listed(const std::vector<std::string>& items, std::size_t all);
 
 struct Fact {
   std::string what;

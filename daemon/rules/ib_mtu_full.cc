@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "daemon/rules/camps.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband.h"
 #include "daemon/rules/rule.h"
@@ -11,13 +10,18 @@ namespace {
 
 using fleet::PortView;
 
-std::optional<std::uint64_t> ActiveMtu(const PortView& port) {
+std::optional<Value> ActiveMtu(const Member& member) {
+  const PortView& port = *member.port;
   if (!IsActiveInfiniband(port) || !port.port->has_active_mtu_bytes()) return {};
-  return port.port->active_mtu_bytes();
+  return Value{port.port->active_mtu_bytes()};
 }
 
-void JudgePort(const PortView& port, Verdicts& out) {
+void Judge(const Member& member, const Survey& rail, Verdicts& out) {
+  const PortView& port = *member.port;
   const v1::Expectations& expected = port.expected();
+  // One that differs from the others' is mtu_equal_on_rail's finding.
+  if (Deviates(rail, port.port->active_mtu_bytes())) return;
+  if (!port.port->has_max_mtu_bytes() && !expected.has_ib_mtu_bytes()) return;
   std::uint32_t wanted = std::min(4096U, port.port->max_mtu_bytes());
   if (expected.has_ib_mtu_bytes()) wanted = expected.ib_mtu_bytes();
   const std::uint32_t seen = port.port->active_mtu_bytes();
@@ -38,18 +42,7 @@ void JudgePort(const PortView& port, Verdicts& out) {
                         "configuration limit it?"})});
 }
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  for (const std::vector<PortView>& rail : fleet.rails()) {
-    const Camps camps(rail, ActiveMtu);
-    for (const PortView& port : rail) {
-      const auto mtu = ActiveMtu(port);
-      // One that differs from the others' is mtu_equal_on_rail's finding.
-      if (!mtu || camps.Deviates(*mtu)) continue;
-      if (port.port->has_max_mtu_bytes() || port.expected().has_ib_mtu_bytes())
-        JudgePort(port, out);
-    }
-  }
-}
+constexpr Census kCensus = {.value = ActiveMtu, .survey = MajorityOf, .judge = Judge};
 
 }  // namespace
 
@@ -67,7 +60,7 @@ extern const Rule ib_mtu_full = {
     .needs = "rdma_ports",
     .profile = "ib_mtu_bytes",
     .fix = "smpquery portinfo LID PORT, and the configuration of the subnet manager",
-    .evaluate_fleet = Evaluate,
+    .census = &kCensus,
 };
 
 }  // namespace fabric::rules

@@ -21,8 +21,8 @@ constexpr Sibling kRate = {.what = "link rate",
                            .source = RateSource,
                            .remedies = Remedies};
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  JudgeSiblings(kRate, fleet, out);
+void Evaluate(const fleet::NodeView& node, Verdicts& out) {
+  JudgeSiblings(kRate, node, out);
 }
 
 }  // namespace
@@ -41,7 +41,7 @@ extern const Rule link_speed_equal_in_node = {
     .needs = "net_interfaces, rdma_ports, rdma_devices",
     .profile = "rate_bps",
     .fix = "Cable, module, switch port; ethtool NETDEV, or ibportstate LID PORT query",
-    .evaluate_fleet = Evaluate,
+    .evaluate_alone = Evaluate,
 };
 
 }  // namespace fabric::rules

@@ -28,8 +28,8 @@ std::vector<v1::Remedy> Remedies(const fleet::PortView& port, std::uint64_t expe
 constexpr Sibling kMtu = {
     .what = "netdev MTU", .value = Mtu, .show = ShowNumber, .source = Source, .remedies = Remedies};
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  JudgeSiblings(kMtu, fleet, out);
+void Evaluate(const fleet::NodeView& node, Verdicts& out) {
+  JudgeSiblings(kMtu, node, out);
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ extern const Rule mtu_equal_in_node = {
     .needs = "net_interfaces, rdma_devices",
     .profile = "netdev_mtu_bytes",
     .fix = "ip link set dev NETDEV mtu BYTES",
-    .evaluate_fleet = Evaluate,
+    .evaluate_alone = Evaluate,
 };
 
 }  // namespace fabric::rules

@@ -1,11 +1,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <map>
-#include <tuple>
+#include <iterator>
 
 #include "base/text.h"
+#include "daemon/rules/facts.h"
 #include "daemon/rules/pci.h"
+#include "daemon/rules/product.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
@@ -36,62 +37,57 @@ std::optional<Pairs> PairsOf(const fleet::NodeView& node, std::uint64_t fabric) 
   return pairs;
 }
 
-std::string Show(const Pairs& pairs) {
+constexpr unsigned kBits = 12;  // Of each count
+constexpr std::uint64_t kMask = (1U << kBits) - 1;
+
+std::string Show(const Value& value) {
   constexpr std::string_view kNames[] = {"PIX", "PXB", "PHB", "NODE", "SYS"};
   std::vector<std::string> words;
-  for (std::size_t i = 0; i < pairs.size(); ++i)
-    if (pairs[i] > 0) words.push_back(Format("{} {}", pairs[i], kNames[i]));
+  for (unsigned i = 0; i < std::size(kNames); ++i)
+    if (const std::uint64_t pairs = value.number >> (i * kBits) & kMask; pairs > 0)
+      words.push_back(Format("{} {}", pairs, kNames[i]));
   return Join(words, ", ");
 }
 
+std::optional<Value> Distances(const Member& node) {
+  if (node.snapshot().gpu_nic_paths().empty()) return {};
+  const std::uint64_t fabric = FabricDevices(*node.node);
+  if (fabric == 0) return {};
+  const auto pairs = PairsOf(*node.node, fabric);
+  if (!pairs) return {};
+  Value value;
+  for (unsigned i = 0; i < pairs->size(); ++i)
+    value.number |= std::min<std::uint64_t>((*pairs)[i], kMask) << (i * kBits);
+  return value;
+}
+
 // Only machines with as many GPUs and NICs: those that lack one are another rule's.
-using Like = std::tuple<std::string_view, int, int>;
-using Camps = std::map<Pairs, std::vector<const fleet::NodeView*>>;
-
-void JudgeGroup(const Like& like, const Camps& camps, Verdicts& out) {
-  const Pairs* usual = nullptr;
-  std::size_t most = 0;
-  std::size_t nodes = 0;
-  for (const auto& [pairs, members] : camps) {
-    nodes += members.size();
-    if (members.size() > most) usual = &pairs;
-    most = std::max(most, members.size());
-  }
-  for (const auto& [pairs, members] : camps) {
-    for (const fleet::NodeView* node : members) {
-      if (2 * most <= nodes || pairs == *usual) {  // Without a majority nobody is blamed.
-        out.Pass();
-        continue;
-      }
-      const std::string basis = Format("{} of {} nodes with {}", most, nodes, std::get<0>(like));
-      out.Fail(SubjectOf(*node),
-               Format("distances of GPUs and NICs are {}, expected {} ({})", Show(pairs),
-                      Show(*usual), basis),
-               {ToEvidence(*node->node, {.what = "pairs of GPU and NIC by distance",
-                                         .expected = Show(*usual),
-                                         .seen = Show(pairs),
-                                         .source = "gpu_nic_paths",
-                                         .basis = basis})},
-               {ToRemedy({.command = "nvidia-smi topo -m; lspci -tv",
-                          .note = "Beside those of an equal node: a card in another slot, a PCIe "
-                                  "switch that is missing, or another BIOS setting (NPS, SNC)."})});
-    }
-  }
+std::optional<Group> LikeMachines(const Member& node) {
+  std::optional<Group> group = ByKnownProduct(node);
+  if (group)
+    group->part = static_cast<std::uint64_t>(node.snapshot().gpus_size()) << 32 |
+                  static_cast<std::uint64_t>(std::popcount(FabricDevices(*node.node)));
+  return group;
 }
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  std::map<Like, Camps> groups;
-  for (const fleet::NodeView& node : fleet.nodes()) {
-    const v1::NodeSnapshot& snapshot = node.node->snapshot;
-    if (snapshot.gpu_nic_paths().empty() || snapshot.host().product().empty()) continue;
-    const std::uint64_t fabric = FabricDevices(node);
-    if (fabric == 0) continue;
-    if (const auto pairs = PairsOf(node, fabric))
-      groups[{snapshot.host().product(), snapshot.gpus_size(), std::popcount(fabric)}][*pairs]
-          .push_back(&node);
-  }
-  for (const auto& [like, camps] : groups) JudgeGroup(like, camps, out);
+std::string Source(const Member&) {
+  return "gpu_nic_paths";
 }
+
+std::vector<v1::Remedy> Remedies(const Member&, const Value&) {
+  return {ToRemedy({.command = "nvidia-smi topo -m; lspci -tv",
+                    .note = "Beside those of an equal node: a card in another slot, a PCIe "
+                            "switch that is missing, or another BIOS setting (NPS, SNC)."})};
+}
+
+constexpr Agreement kAgreements[] = {{.what = "distances of GPUs and NICs",
+                                      .of_nodes = true,
+                                      .group = LikeMachines,
+                                      .value = Distances,
+                                      .show = Show,
+                                      .source = Source,
+                                      .remedies = Remedies,
+                                      .needs_half = true}};
 
 }  // namespace
 
@@ -108,7 +104,7 @@ extern const Rule pci_topology_equal = {
     .family = "uniformity",
     .needs = "gpu_nic_paths, host_facts",
     .fix = "compare with an equal node: slots, PCIe switches, BIOS",
-    .evaluate_fleet = Evaluate,
+    .agreements = kAgreements,
 };
 
 }  // namespace fabric::rules

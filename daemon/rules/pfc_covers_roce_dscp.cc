@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <array>
+#include <map>
+#include <span>
 
 #include "base/text.h"
-#include "daemon/rules/camps.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/pfc.h"
+#include "daemon/rules/product.h"
 #include "daemon/rules/rule.h"
 #include "proto/names.h"
 
@@ -20,11 +23,11 @@ constexpr std::size_t kUsualDscp = 26;  // What most vendors' recipes give to Ro
 // true. PFC's own differences are pfc_equal_on_rail's: the map is held against what is expected of
 // PFC, not against what the port has.
 struct Rail {
-  std::uint32_t lossless = 0;  // Priorities with PFC on most ports
-  std::size_t known = 0;       // Ports of which the trust is known
-  std::size_t trust_dscp = 0;
-  std::size_t covering = 0;  // Ports that give dscps[0] a priority with PFC
-  std::vector<std::size_t> dscps;
+  std::uint32_t lossless = 0;   // Priorities with PFC on most ports
+  bool usually_trusts = false;  // Half of the ports or more trust DSCP
+  std::span<const std::uint64_t> dscps;
+  Survey::Shown trusting;  // How many trust DSCP
+  Survey::Shown covering;  // How many give dscps[0] a priority with PFC
 };
 
 const v1::DcbConfig* JudgedDcb(const PortView& port) {
@@ -50,30 +53,63 @@ bool Covers(const v1::DcbConfig& dcb, std::size_t dscp, std::uint32_t lossless) 
   return priority < 8 && (lossless >> priority & 1) != 0;
 }
 
-Rail Survey(const std::vector<PortView>& ports) {
-  Rail rail;
-  rail.lossless = static_cast<std::uint32_t>(Camps(ports, PfcMask).LargestUnion());
-  std::array<std::size_t, kDscps> covering = {};
-  std::size_t maps = 0;
-  for (const PortView& port : ports) {
-    const v1::DcbConfig* dcb = JudgedDcb(port);
-    if (dcb == nullptr || !dcb->has_trust()) continue;
-    ++rail.known;
-    if (dcb->trust() != v1::TRUST_DSCP) continue;
-    ++rail.trust_dscp;
-    if (!HasMap(*dcb)) continue;
-    ++maps;
+// All that the survey looks at, as one number: few kinds of ports are on a rail.
+std::optional<Value> Settings(const Member& member) {
+  const auto mask = PfcMask(*member.port);
+  if (!mask) return {};
+  const v1::DcbConfig& dcb = *SettingsOf(*member.port);
+  Mix mix;
+  mix.Add(*mask).Add(dcb.has_trust() ? static_cast<std::uint64_t>(dcb.trust()) : ~0U);
+  for (const std::uint32_t priority : dcb.dscp_to_priority()) mix.Add(priority);
+  return Value{mix.value()};
+}
+
+// Priorities with PFC on most ports; where several kinds are as many, on any of these.
+std::uint32_t LosslessOf(const Tally& tally) {
+  std::map<std::uint64_t, std::uint64_t> ports;  // By mask
+  for (const Tally::Camp& camp : tally.camps) ports[*PfcMask(*camp.any.port)] += camp.members;
+  std::uint64_t most = 0;
+  for (const auto& [mask, count] : ports) most = std::max(most, count);
+  std::uint64_t lossless = 0;
+  for (const auto& [mask, count] : ports)
+    if (count == most) lossless |= mask;
+  return static_cast<std::uint32_t>(lossless);
+}
+
+Survey SurveyOf(const Tally& tally) {
+  const std::uint32_t lossless = LosslessOf(tally);
+  std::array<std::uint64_t, kDscps> covering = {};
+  std::uint64_t known = 0;
+  std::uint64_t trusting = 0;
+  std::uint64_t maps = 0;
+  for (const Tally::Camp& camp : tally.camps) {
+    const v1::DcbConfig& dcb = *SettingsOf(*camp.any.port);
+    if (!dcb.has_trust()) continue;
+    known += camp.members;
+    if (dcb.trust() != v1::TRUST_DSCP) continue;
+    trusting += camp.members;
+    if (!HasMap(dcb)) continue;
+    maps += camp.members;
     for (std::size_t dscp = 0; dscp < kDscps; ++dscp)
-      if (Covers(*dcb, dscp, rail.lossless)) ++covering[dscp];
+      if (Covers(dcb, dscp, lossless)) covering[dscp] += camp.members;
   }
   const auto is_used = [&](std::size_t dscp) {
     return covering[dscp] > 0 && 2 * covering[dscp] >= maps;
   };
+  Survey survey{.facts = {lossless, 2 * trusting >= known ? 1U : 0U}, .shown = {}};
   for (std::size_t dscp = 0; dscp < kDscps; ++dscp)
-    if (is_used(dscp)) rail.dscps.push_back(dscp);
-  if (is_used(kUsualDscp)) rail.dscps = {kUsualDscp};
-  if (!rail.dscps.empty()) rail.covering = covering[rail.dscps[0]];
-  return rail;
+    if (is_used(kUsualDscp) ? dscp == kUsualDscp : is_used(dscp)) survey.facts.push_back(dscp);
+  const std::uint64_t first = survey.facts.size() > 2 ? covering[survey.facts[2]] : 0;
+  survey.shown = {{.count = trusting, .of = known}, {.count = first, .of = trusting}};
+  return survey;
+}
+
+Rail RailOf(const Survey& survey) {
+  return {.lossless = static_cast<std::uint32_t>(survey.facts[0]),
+          .usually_trusts = survey.facts[1] != 0,
+          .dscps = std::span(survey.facts).subspan(2),
+          .trusting = survey.shown[0],
+          .covering = survey.shown[1]};
 }
 
 // A command needs one priority and one DSCP.
@@ -135,9 +171,8 @@ bool SendsUntagged(const PortView& port) {
 void JudgePcp(const PortView& port, const Rail& rail, Verdicts& out) {
   if ((rail.lossless & 1) != 0) {
     out.Pass();
-  } else if (2 * rail.trust_dscp >= rail.known) {
-    FailTrust(port, rail,
-              Format("{} of {} nodes on rail {}", rail.trust_dscp, rail.known, port.rail->value()),
+  } else if (rail.usually_trusts) {
+    FailTrust(port, rail, Format("{} nodes on rail {}", ToText(rail.trusting), port.rail->value()),
               out);
   } else if (SendsUntagged(port)) {
     FailTrust(port, rail, "its RoCE address is on no VLAN", out);
@@ -154,15 +189,14 @@ void FailMap(const PortView& port, const Rail& rail, std::size_t dscp, Verdicts&
       port.Subject(),
       Format("DSCP {} goes to priority {}, expected a priority with PFC ({})", dscp, seen,
              lossless),
-      {ToEvidence(*port.node,
-                  {.what = Format("priority of DSCP {}", dscp),
-                   .expected = lossless,
-                   .seen = Format("{}", seen),
-                   .source = DcbSource(port),
-                   .basis = port.expected().has_data_dscp()
-                                ? ProfileBasis(*port.expectation)
-                                : Format("{} of {} nodes on rail {} give it one with PFC",
-                                         rail.covering, rail.trust_dscp, port.rail->value())})},
+      {ToEvidence(*port.node, {.what = Format("priority of DSCP {}", dscp),
+                               .expected = lossless,
+                               .seen = Format("{}", seen),
+                               .source = DcbSource(port),
+                               .basis = port.expected().has_data_dscp()
+                                            ? ProfileBasis(*port.expectation)
+                                            : Format("{} nodes on rail {} give it one with PFC",
+                                                     ToText(rail.covering), port.rail->value())})},
       Remedies(port, rail, dscp));
 }
 
@@ -198,14 +232,14 @@ void JudgePort(const PortView& port, const Rail& rail, Verdicts& out) {
   out.Pass();
 }
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  for (const std::vector<PortView>& ports : fleet.rails()) {
-    const Rail rail = Survey(ports);
-    if (rail.lossless == 0) continue;  // PFC is off: there is nothing that must cover anything.
-    for (const PortView& port : ports)
-      if (JudgedDcb(port) != nullptr && !ProfileDecides(port)) JudgePort(port, rail, out);
-  }
+void Judge(const Member& member, const Survey& survey, Verdicts& out) {
+  const PortView& port = *member.port;
+  if (survey.facts[0] == 0) return;  // PFC is off: there is nothing that must cover anything.
+  if (ProfileDecides(port)) return;
+  JudgePort(port, RailOf(survey), out);
 }
+
+constexpr Census kCensus = {.value = Settings, .survey = SurveyOf, .judge = Judge};
 
 }  // namespace
 
@@ -224,7 +258,7 @@ extern const Rule pfc_covers_roce_dscp = {
     .needs = "dcb, gids",
     .profile = "data_dscp data_priority trust",
     .fix = "dcb app replace dev NETDEV dscp-prio DSCP:PRIORITY",
-    .evaluate_fleet = Evaluate,
+    .census = &kCensus,
 };
 
 }  // namespace fabric::rules

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <map>
-#include <utility>
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
@@ -83,48 +81,41 @@ void Fail(const PortView& port, std::string basis, Verdicts& out) {
 }
 
 // Ports that are used alike: what another kind of card on the same rail does tells nothing.
-using Kind = std::pair<std::string_view, v1::LinkLayer>;
-
-Kind KindOf(const PortView& port) {
-  return {port.device->model(), port.port->link_layer()};
+std::optional<Group> ByKind(const Member& member) {
+  const PortView& port = *member.port;
+  if (!port.rail) return {};
+  return Group{.rail = port.rail->value(),
+               .like = port.device->model(),
+               .part = static_cast<std::uint64_t>(port.port->link_layer())};
 }
 
-struct Count {
-  std::size_t active = 0;
-  std::size_t all = 0;
-};
+std::optional<Value> Active(const Member& member) {
+  return Value{IsActive(*member.port->port) ? 1U : 0U};
+}
 
-std::map<Kind, Count> CountKinds(const std::vector<PortView>& rail) {
-  std::map<Kind, Count> counts;
-  for (const PortView& port : rail) {
-    Count& count = counts[KindOf(port)];
-    ++count.all;
-    if (IsActive(*port.port)) ++count.active;
+Survey HowMany(const Tally& tally) {
+  std::uint64_t active = 0;
+  for (const Tally::Camp& camp : tally.camps)
+    if (camp.value.number != 0) active = camp.members;
+  return {.facts = {active > 0 ? 1U : 0U}, .shown = {{.count = active, .of = tally.members}}};
+}
+
+void Judge(const Member& member, const Survey& kind, Verdicts& out) {
+  const PortView& port = *member.port;
+  if (IsActive(*port.port)) {
+    out.Pass();
+  } else if (!port.port->has_state()) {
+    Unreadable(port, "port state", PortFile(port, "state"), out);
+  } else if (kind.facts[0] != 0) {
+    Fail(port, Format("{} ports of rail {} are ACTIVE", ToText(kind.shown[0]), port.rail->value()),
+         out);
+  } else if (LooksUsed(port)) {
+    Fail(port, HasLink(*port.port) ? "it has a link" : "its netdev has an address", out);
   }
-  return counts;
+  // Else: nobody uses this index anywhere, such as the second ports of two-port cards.
 }
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  for (const std::vector<PortView>& rail : fleet.rails()) {
-    std::map<Kind, Count> counts = CountKinds(rail);
-    for (const PortView& port : rail) {
-      const Count& count = counts[KindOf(port)];
-      if (IsActive(*port.port)) {
-        out.Pass();
-      } else if (!port.port->has_state()) {
-        Unreadable(port, "port state", PortFile(port, "state"), out);
-      } else if (count.active > 0) {
-        Fail(port,
-             Format("{} of {} ports of rail {} are ACTIVE", count.active, count.all,
-                    port.rail->value()),
-             out);
-      } else if (LooksUsed(port)) {
-        Fail(port, HasLink(*port.port) ? "it has a link" : "its netdev has an address", out);
-      }
-      // Else: nobody uses this index anywhere, such as the second ports of two-port cards.
-    }
-  }
-}
+constexpr Census kCensus = {.group = ByKind, .value = Active, .survey = HowMany, .judge = Judge};
 
 }  // namespace
 
@@ -143,7 +134,7 @@ extern const Rule port_active = {
     .family = "link",
     .needs = "rdma_ports",
     .fix = "ip link set dev NETDEV up; else cable, module, switch port, or subnet manager",
-    .evaluate_fleet = Evaluate,
+    .census = &kCensus,
 };
 
 }  // namespace fabric::rules

@@ -74,28 +74,19 @@ void Judge(const Neighbours& ports, const Subnet& subnet, Verdicts& out) {
   out.Pass();
 }
 
-// Ports with another subnet than their rail has: rail_subnet_equal reports these, and what they
-// share with another port of the node follows from it. Looked for when somebody asks.
-class Strays {
- public:
-  explicit Strays(const fleet::FleetView& fleet) : fleet_(fleet) {}
-
-  bool AreAmong(const Neighbours& ports, const Subnet& subnet, const fleet::NodeView& node) {
-    if (!usual_) usual_ = UsualSubnets(fleet_);
-    const bool here = IsOfThisFabric(node, *usual_);
-    return std::any_of(ports.begin(), ports.end(), [&](const PortView* port) {
-      const auto& usual = (*usual_)[port->rail->value()];
-      return usual && usual->subnet != subnet && (here || port->expected().subnet_per_rail());
-    });
-  }
-
- private:
-  const fleet::FleetView& fleet_;
-  std::optional<std::vector<std::optional<UsualSubnet>>> usual_;
-};
+// Whether one has another subnet than its rail has: rail_subnet_equal reports that, and what it
+// shares with another port of the node follows from it.
+bool AnyStrays(const Neighbours& ports, const Subnet& subnet, const fleet::NodeView& node,
+               const Survey& survey) {
+  const bool here = IsOfThisFabric(node, survey);
+  return std::any_of(ports.begin(), ports.end(), [&](const PortView* port) {
+    const auto usual = UsualOn(survey, *port->rail);
+    return usual && usual->subnet != subnet && (here || port->expected().subnet_per_rail());
+  });
+}
 
 // Ports of a bond have one address and one netdev.
-void JudgeNode(const fleet::NodeView& node, Strays& strays, Verdicts& out) {
+void JudgeNode(const fleet::NodeView& node, const Survey& survey, Verdicts& out) {
   std::vector<std::pair<Subnet, const PortView*>> known;
   for (const PortView& port : node.ports) {
     const auto subnet = JudgedSubnet(port);
@@ -113,15 +104,23 @@ void JudgeNode(const fleet::NodeView& node, Strays& strays, Verdicts& out) {
     for (; i < known.size() && known[i].first == subnet; ++i) ports.push_back(known[i].second);
     if (ports.size() == 1)
       out.Pass();
-    else if (!strays.AreAmong(ports, subnet, node))
+    else if (!AnyStrays(ports, subnet, node, survey))
       Judge(ports, subnet, out);
   }
 }
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  Strays strays(fleet);
-  for (const fleet::NodeView& node : fleet.nodes()) JudgeNode(node, strays, out);
+// The node is judged once, by its first port.
+void JudgeMember(const Member& member, const Survey& survey, Verdicts& out) {
+  for (const PortView& port : member.node->ports) {
+    if (!JudgedSubnet(port)) continue;
+    if (&port == member.port) JudgeNode(*member.node, survey, out);
+    return;
+  }
 }
+
+// All rails together: what a rail usually has tells who strays.
+constexpr Census kCensus = {
+    .group = WholeFleet, .value = SubnetOnRail, .survey = UsualSubnets, .judge = JudgeMember};
 
 }  // namespace
 
@@ -139,7 +138,7 @@ extern const Rule ports_of_node_in_own_subnets = {
     .family = "addresses",
     .needs = "net_interfaces, host_limits",
     .fix = "sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2",
-    .evaluate_fleet = Evaluate,
+    .census = &kCensus,
 };
 
 }  // namespace fabric::rules

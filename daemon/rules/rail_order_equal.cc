@@ -21,32 +21,47 @@ std::optional<std::uint64_t> Ports(const NodeView& node) {
   return ports > 0 ? std::optional(ports) : std::nullopt;
 }
 
-std::uint64_t Order(const NodeView& node) {
-  Mix mix;
-  for (const PortView& port : node.ports)
-    if (port.rail) mix.Add(port.device->pci_address());
-  return mix.value();
+std::optional<Group> LikeMachines(const Member& node) {
+  std::optional<Group> group = ByKnownProduct(node);
+  const std::optional<std::uint64_t> like = Ports(*node.node);
+  if (!group || !like) return {};
+  group->part = *like;
+  return group;
 }
 
-std::string Seen(const NodeView& node, const NodeView& other) {
+std::optional<Value> Order(const Member& member) {
+  Mix mix;
+  for (const PortView& port : member.node->ports)
+    if (port.rail) mix.Add(port.device->pci_address());
+  return Value{mix.value()};
+}
+
+std::string Seen(const Member& member, const Member& beside) {
+  const NodeView& node = *member.node;
+  const NodeView& other = *beside.node;
   for (std::size_t i = 0; i < node.ports.size() && i < other.ports.size(); ++i)
     if (node.ports[i].device->pci_address() != other.ports[i].device->pci_address())
       return Format("rail {} at {}", i, node.ports[i].device->pci_address());
   return "the same";
 }
 
-std::vector<v1::Remedy> Remedies() {
+std::vector<v1::Remedy> Remedies(const Member&, const Value&) {
   return {ToRemedy({.command = "lspci -tv",
                     .note = "Compare with a good node: a card in another slot, or a firmware "
                             "setting that numbers the buses otherwise."})};
 }
 
-constexpr Arrangement kOrder = {
-    .what = "place of the cards", .like = Ports, .of = Order, .seen = Seen, .remedies = Remedies};
-
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  Judge(kOrder, fleet, out);
+std::string Source(const Member&) {
+  return "sys/class/infiniband";
 }
+
+constexpr Agreement kAgreements[] = {{.what = "place of the cards",
+                                      .of_nodes = true,
+                                      .group = LikeMachines,
+                                      .value = Order,
+                                      .show_beside = Seen,
+                                      .source = Source,
+                                      .remedies = Remedies}};
 
 }  // namespace
 
@@ -63,7 +78,7 @@ extern const Rule rail_order_equal = {
     .family = "fleet",
     .needs = "rdma_devices, host_facts",
     .fix = "lspci -tv, compared with a good node; then the slot",
-    .evaluate_fleet = Evaluate,
+    .agreements = kAgreements,
 };
 
 }  // namespace fabric::rules

@@ -9,8 +9,7 @@ namespace {
 using fleet::PortView;
 
 void Fail(const PortView& port, const Subnet& seen, const UsualSubnet& usual, Verdicts& out) {
-  const std::string basis =
-      Format("{} of {} nodes on rail {}", usual.ports, usual.all, port.rail->value());
+  const std::string basis = Format("{} nodes on rail {}", ToText(usual.ports), port.rail->value());
   out.Fail(port.Subject(),
            Format("subnet {}, expected {} ({})", ToString(seen), ToString(usual.subnet), basis),
            {ToEvidence(*port.node, {.what = "subnet of " + port.port->netdev(),
@@ -25,23 +24,19 @@ void Fail(const PortView& port, const Subnet& seen, const UsualSubnet& usual, Ve
                               "have each other's subnet, look at their cables first."})});
 }
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  const auto usual = UsualSubnets(fleet);
-  for (const fleet::NodeView& node : fleet.nodes()) {
-    std::optional<bool> here;
-    for (const PortView& port : node.ports) {
-      const auto subnet = JudgedSubnet(port);
-      if (!subnet || !usual[port.rail->value()]) continue;
-      const UsualSubnet& rail = *usual[port.rail->value()];
-      if (*subnet == rail.subnet) {
-        out.Pass();
-        continue;
-      }
-      if (!here) here = IsOfThisFabric(node, usual);
-      if (*here || port.expected().subnet_per_rail()) Fail(port, *subnet, rail, out);
-    }
-  }
+void Judge(const Member& member, const Survey& survey, Verdicts& out) {
+  const PortView& port = *member.port;
+  const auto usual = UsualOn(survey, *port.rail);
+  if (!usual) return;
+  const Subnet seen = *JudgedSubnet(port);
+  if (seen == usual->subnet) return out.Pass();
+  if (IsOfThisFabric(*member.node, survey) || port.expected().subnet_per_rail())
+    Fail(port, seen, *usual, out);
 }
+
+// All rails together: a node is held against all of them.
+constexpr Census kCensus = {
+    .group = WholeFleet, .value = SubnetOnRail, .survey = UsualSubnets, .judge = Judge};
 
 }  // namespace
 
@@ -59,7 +54,7 @@ extern const Rule rail_subnet_equal = {
     .needs = "net_interfaces",
     .profile = "subnet_per_rail",
     .fix = "ip address replace ADDRESS/PREFIX dev NETDEV",
-    .evaluate_fleet = Evaluate,
+    .census = &kCensus,
 };
 
 }  // namespace fabric::rules

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "daemon/rules/camps.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/mtu.h"
 #include "daemon/rules/rule.h"
@@ -65,13 +64,20 @@ void FailMismatch(const PortView& port, std::uint32_t expected, Verdicts& out) {
                  .note = "The driver takes the MTU over anew when the link comes up."})});
 }
 
-void JudgePort(const PortView& port, const Camps& rail, Verdicts& out) {
+std::optional<Value> Mtu(const Member& member) {
+  const auto mtu = NetdevMtu(*member.port);
+  return mtu ? std::optional(Value{*mtu}) : std::nullopt;
+}
+
+void Judge(const Member& member, const Survey& rail, Verdicts& out) {
+  const PortView& port = *member.port;
+  if (!IsRoce(port)) return;
   if (!port.port->has_active_mtu_bytes())
     return Unreadable(port, "active RDMA MTU", VerbsSource(port), out);
   const Range range = RangeOf(port);
   const std::uint32_t active = port.port->active_mtu_bytes();
   // A netdev MTU that differs from the others' is mtu_equal_on_rail's finding.
-  const bool reported = rail.Deviates(port.netdev->mtu_bytes());
+  const bool reported = Deviates(rail, port.netdev->mtu_bytes());
   if (active < range.least || active > range.most)
     FailMismatch(port, range.least, out);
   else if (active < range.most && !reported)
@@ -80,13 +86,7 @@ void JudgePort(const PortView& port, const Camps& rail, Verdicts& out) {
     out.Pass();
 }
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  for (const std::vector<PortView>& rail : fleet.rails()) {
-    const Camps camps(rail, NetdevMtu);
-    for (const PortView& port : rail)
-      if (IsRoce(port) && NetdevMtu(port)) JudgePort(port, camps, out);
-  }
-}
+constexpr Census kCensus = {.value = Mtu, .survey = MajorityOf, .judge = Judge};
 
 }  // namespace
 
@@ -104,7 +104,7 @@ extern const Rule rdma_mtu_matches_netdev = {
     .family = "mtu",
     .needs = "rdma_ports, net_interfaces",
     .fix = "ip link set dev NETDEV mtu 9000",
-    .evaluate_fleet = Evaluate,
+    .census = &kCensus,
 };
 
 }  // namespace fabric::rules

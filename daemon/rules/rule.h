@@ -15,6 +15,8 @@
 
 #include "daemon/fleet/fleet_view.h"
 #include "daemon/rules/agreement.h"
+#include "daemon/rules/census.h"
+#include "daemon/rules/unique.h"
 #include "fabric/v1/finding.pb.h"
 
 namespace fabric::rules {
@@ -59,10 +61,19 @@ struct Rule {
   std::string_view needs = {};    // What must be readable, by inspector: "dcb, rdma_ports"
   std::string_view profile = {};  // Fields of Expectations that it reads: "pfc_priorities lossless"
   std::string_view fix = {};      // One line: what mends it. Findings have the commands.
-  // Exactly one of the three. A node rule depends on one node alone.
-  std::span<const Agreement> agreements = {};
+  // Exactly one of the six; the last one only where no other will do: docs/design/engine.md.
+  std::span<const Agreement> agreements = {};  // Like ports or nodes have the same
+  const Uniqueness* unique = nullptr;          // No two have the same
+  const Census* census = nullptr;              // What is right depends on what others have
+  // Depends on one node alone.
   void (*evaluate_node)(const fleet::NodeView&, Verdicts&) = nullptr;
+  // The same, for a node that is the only one: nothing else can tell what is right.
+  void (*evaluate_alone)(const fleet::NodeView&, Verdicts&) = nullptr;
+  // Run over the whole fleet each time when what it reads of a node has changed.
   void (*evaluate_fleet)(const fleet::FleetView&, Verdicts&) = nullptr;
+  // To go with it: a digest of all that it reads of a node, but for when that was read; 0 for a
+  // node that takes no part. nullptr: run with each change.
+  std::uint64_t (*reads)(const fleet::NodeView&) = nullptr;
 };
 
 std::span<const Rule* const> AllRules();  // Generated; see CMakeLists.txt.
@@ -75,7 +86,7 @@ struct Evaluation {
   std::vector<v1::Finding> findings;
 };
 
-// A rule that came from elsewhere: an operator's. Judges one node alone.
+// A rule that comes from elsewhere: an operator's. Judges one node alone.
 struct NodeRule {
   std::string id;
   v1::Severity severity = v1::SEVERITY_UNSPECIFIED;

@@ -1,6 +1,8 @@
 #include "daemon/rules/siblings.h"
 
+#include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
@@ -9,20 +11,31 @@
 namespace fabric::rules {
 namespace {
 
-void JudgeCards(const Sibling& sibling, const std::vector<fleet::PortView>& ports, Verdicts& out) {
-  const Camps camps(ports, sibling.value);
-  const Camp* const most = camps.expected();
-  if (most == nullptr || camps.ports() < 4 || 4 * most->ports.size() < 3 * camps.ports()) return;
-  const std::string basis = Format("{} of {} ports of {}", most->ports.size(), camps.ports(),
-                                   ports[0].device->board_id());
-  for (const Camp& camp : camps.all()) {
-    for (const fleet::PortView* port : camp.ports) {
-      if (&camp == most) {
+using Ports = std::vector<const fleet::PortView*>;
+
+void JudgeCards(const Sibling& sibling, const Ports& cards, Verdicts& out) {
+  std::map<std::uint64_t, Ports> camps;
+  std::size_t all = 0;
+  for (const fleet::PortView* port : cards) {
+    const std::optional<std::uint64_t> value = sibling.value(*port);
+    if (!value) continue;
+    camps[*value].push_back(port);
+    ++all;
+  }
+  const auto most = std::max_element(camps.begin(), camps.end(), [](const auto& a, const auto& b) {
+    return a.second.size() < b.second.size();
+  });
+  if (all < 4 || 4 * most->second.size() < 3 * all) return;
+  const std::string basis =
+      Format("{} of {} ports of {}", most->second.size(), all, cards[0]->device->board_id());
+  for (const auto& [value, ports] : camps) {
+    for (const fleet::PortView* port : ports) {
+      if (value == most->first) {
         out.Pass();
         continue;
       }
-      const std::string seen = sibling.show({.number = camp.value});
-      const std::string expected = sibling.show({.number = most->value});
+      const std::string seen = sibling.show({.number = value});
+      const std::string expected = sibling.show({.number = most->first});
       out.Fail(port->Subject(),
                Format("{} {}, expected {} ({})", sibling.what, seen, expected, basis),
                {ToEvidence(*port->node, {.what = std::string(sibling.what),
@@ -30,18 +43,17 @@ void JudgeCards(const Sibling& sibling, const std::vector<fleet::PortView>& port
                                          .seen = seen,
                                          .source = sibling.source(*port),
                                          .basis = basis})},
-               sibling.remedies(*port, most->value));
+               sibling.remedies(*port, most->first));
     }
   }
 }
 
 }  // namespace
 
-void JudgeSiblings(const Sibling& sibling, const fleet::FleetView& fleet, Verdicts& out) {
-  if (fleet.nodes().size() != 1) return;
-  std::map<std::string_view, std::vector<fleet::PortView>> cards;
-  for (const fleet::PortView& port : fleet.nodes()[0].ports)
-    if (port.rail && port.device->has_board_id()) cards[port.device->board_id()].push_back(port);
+void JudgeSiblings(const Sibling& sibling, const fleet::NodeView& node, Verdicts& out) {
+  std::map<std::string_view, std::vector<const fleet::PortView*>> cards;
+  for (const fleet::PortView& port : node.ports)
+    if (port.rail && port.device->has_board_id()) cards[port.device->board_id()].push_back(&port);
   for (const auto& [board, ports] : cards) JudgeCards(sibling, ports, out);
 }
 

@@ -2,13 +2,13 @@
 // says nothing: there the ports of a rail are compared.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
-
 #include <vector>
 
-#include "daemon/rules/agreement.h"
-#include "daemon/rules/camps.h"
+#include "daemon/rules/member.h"
 #include "fabric/v1/finding.pb.h"
 
 namespace fabric::rules {
@@ -17,13 +17,13 @@ class Verdicts;
 
 struct Sibling {
   std::string_view what;  // "netdev MTU"
-  PortValue value = nullptr;
+  std::optional<std::uint64_t> (*value)(const fleet::PortView&) = nullptr;
   std::string (*show)(const Value&) = nullptr;
   std::string (*source)(const fleet::PortView&) = nullptr;
   std::vector<v1::Remedy> (*remedies)(const fleet::PortView&, std::uint64_t expected) = nullptr;
 };
 
 // Cards with one board id; three fourths of at least four must agree before one is called wrong.
-void JudgeSiblings(const Sibling& sibling, const fleet::FleetView& fleet, Verdicts& out);
+void JudgeSiblings(const Sibling& sibling, const fleet::NodeView& node, Verdicts& out);
 
 }  // namespace fabric::rules

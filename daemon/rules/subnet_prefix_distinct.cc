@@ -1,7 +1,7 @@
 #include <algorithm>
+#include <map>
 
 #include "base/text.h"
-#include "daemon/rules/camps.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband.h"
 #include "daemon/rules/rule.h"
@@ -11,10 +11,12 @@ namespace {
 
 using fleet::PortView;
 
-std::optional<std::uint64_t> SmLidOfDefault(const PortView& port) {
-  if (!IsActiveInfiniband(port) || port.port->sm_lid() == 0) return {};
+// With its rail.
+std::optional<Value> SmLidOfDefault(const Member& member) {
+  const PortView& port = *member.port;
+  if (!port.rail || !IsActiveInfiniband(port) || port.port->sm_lid() == 0) return {};
   if (port.port->subnet_prefix() != kDefaultSubnetPrefix) return {};
-  return port.port->sm_lid();
+  return Value{std::uint64_t{port.rail->value()} << 32 | port.port->sm_lid()};
 }
 
 // A rail with the default prefix, as its subnet manager tells it from others.
@@ -50,23 +52,38 @@ void Fail(const std::vector<Fabric>& fabrics, Verdicts& out) {
                               "16 bits."})});
 }
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
+// What most of each rail say; nothing where no LID is the one of most.
+std::map<std::uint64_t, const Tally::Camp*> ByRails(const Tally& tally) {
+  std::map<std::uint64_t, const Tally::Camp*> rails;
+  std::map<std::uint64_t, std::uint64_t> most;
+  for (const Tally::Camp& camp : tally.camps) {  // Largest first
+    const std::uint64_t rail = camp.value.number >> 32;
+    if (most.try_emplace(rail, camp.members).second)
+      rails[rail] = &camp;
+    else if (camp.members == most[rail])
+      rails.erase(rail);
+  }
+  return rails;
+}
+
+void JudgeFleet(const Tally& tally, Verdicts& out) {
   std::vector<Fabric> fabrics;
-  for (const std::vector<PortView>& rail : fleet.rails()) {
-    const Camps camps(rail, SmLidOfDefault);
-    const Camp* camp = camps.expected();
-    if (camp == nullptr) continue;
+  for (const auto& [rail, camp] : ByRails(tally)) {
+    const std::uint64_t lid = camp->value.number & 0xffff'ffffU;
     auto at = std::find_if(fabrics.begin(), fabrics.end(),
-                           [&](const Fabric& f) { return f.sm_lid == camp->value; });
+                           [&](const Fabric& f) { return f.sm_lid == lid; });
     if (at == fabrics.end())
-      at = fabrics.insert(at, {.sm_lid = camp->value, .rails = {}, .example = camp->ports.front()});
-    at->rails.push_back(Format("{}", camp->ports.front()->rail->value()));
+      at = fabrics.insert(at, {.sm_lid = lid, .rails = {}, .example = camp->any.port});
+    at->rails.push_back(Format("{}", rail));
   }
   if (fabrics.size() > 1)
     Fail(fabrics, out);
   else if (!fabrics.empty())
     out.Pass();
 }
+
+constexpr Census kCensus = {
+    .group = WholeFleet, .value = SmLidOfDefault, .judge_group = JudgeFleet};
 
 }  // namespace
 
@@ -84,7 +101,7 @@ extern const Rule subnet_prefix_distinct = {
     .family = "infiniband",
     .needs = "rdma_ports, gids",
     .fix = "subnet_prefix in opensm.conf of each subnet",
-    .evaluate_fleet = Evaluate,
+    .census = &kCensus,
 };
 
 }  // namespace fabric::rules

@@ -8,6 +8,19 @@
 namespace fabric::rules {
 namespace {
 
+// A subnet on a rail as one number.
+constexpr unsigned kRailShift = 40;
+constexpr std::uint64_t kSubnetMask = (std::uint64_t{1} << kRailShift) - 1;
+
+std::uint64_t ToNumber(const Subnet& subnet) {
+  return std::uint64_t{subnet.bits} << 32 | subnet.network;
+}
+
+Subnet SubnetIn(std::uint64_t number) {
+  return {.network = static_cast<std::uint32_t>(number),
+          .bits = static_cast<std::uint32_t>((number & kSubnetMask) >> 32)};
+}
+
 constexpr std::uint32_t kLinkLocal = 0xa9fe0000;  // 169.254.0.0/16
 
 // "10.10.0.1", without allocating: ports are many.
@@ -65,31 +78,43 @@ std::optional<Subnet> JudgedSubnet(const fleet::PortView& port) {
   return SubnetOf(port);
 }
 
-std::vector<std::optional<UsualSubnet>> UsualSubnets(const fleet::FleetView& fleet) {
-  std::vector<std::optional<UsualSubnet>> usual;
-  for (const std::vector<fleet::PortView>& rail : fleet.rails()) {
-    std::map<Subnet, std::size_t> counts;
-    std::size_t all = 0;
-    for (const fleet::PortView& port : rail) {
-      if (const auto subnet = JudgedSubnet(port)) {
-        ++counts[*subnet];
-        ++all;
-      }
-    }
-    std::optional<UsualSubnet>& most = usual.emplace_back();
-    for (const auto& [subnet, ports] : counts)
-      if (all >= 3 && 2 * ports > all) most = {.subnet = subnet, .ports = ports, .all = all};
+std::optional<Value> SubnetOnRail(const Member& port) {
+  const auto subnet = JudgedSubnet(*port.port);
+  if (!subnet) return {};
+  return Value{std::uint64_t{port.port->rail->value()} << kRailShift | ToNumber(*subnet)};
+}
+
+Survey UsualSubnets(const Tally& tally) {
+  std::map<std::uint64_t, std::uint64_t> ports;  // By rail
+  for (const Tally::Camp& camp : tally.camps)
+    ports[camp.value.number >> kRailShift] += camp.members;
+  std::map<std::uint64_t, Survey::Shown> most;  // By rail: in the same order always
+  for (const Tally::Camp& camp : tally.camps) {
+    const std::uint64_t all = ports[camp.value.number >> kRailShift];
+    if (all >= 3 && 2 * camp.members > all)
+      most[camp.value.number] = {.count = camp.members, .of = all};
+  }
+  Survey usual;
+  for (const auto& [subnet, shown] : most) {
+    usual.facts.push_back(subnet);
+    usual.shown.push_back(shown);
   }
   return usual;
 }
 
-bool IsOfThisFabric(const fleet::NodeView& node,
-                    const std::vector<std::optional<UsualSubnet>>& usual) {
+std::optional<UsualSubnet> UsualOn(const Survey& survey, Rail rail) {
+  for (std::size_t i = 0; i < survey.facts.size(); ++i)
+    if (survey.facts[i] >> kRailShift == rail.value())
+      return UsualSubnet{.subnet = SubnetIn(survey.facts[i]), .ports = survey.shown[i]};
+  return {};
+}
+
+bool IsOfThisFabric(const fleet::NodeView& node, const Survey& survey) {
   for (const fleet::PortView& port : node.ports) {
     const auto subnet = JudgedSubnet(port);
     if (!subnet) continue;
-    for (const auto& rail : usual)
-      if (rail && rail->subnet == *subnet) return true;
+    for (const std::uint64_t usual : survey.facts)
+      if ((usual & kSubnetMask) == ToNumber(*subnet)) return true;
   }
   return false;
 }

@@ -6,9 +6,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "base/ids.h"
 #include "daemon/fleet/fleet_view.h"
+#include "daemon/rules/census.h"
 
 namespace fabric::rules {
 
@@ -25,22 +26,20 @@ std::string ToString(const Subnet& subnet);  // "10.10.0.0/24"
 
 // The first of the port's netdev. Known on live machines only.
 std::optional<Subnet> SubnetOf(const fleet::PortView& port);
-
-// The subnet that more than half of at least three RoCE ports of a rail have.
-struct UsualSubnet {
-  Subnet subnet;
-  std::size_t ports = 0;  // That have it
-  std::size_t all = 0;
-};
-// By rail.
-std::vector<std::optional<UsualSubnet>> UsualSubnets(const fleet::FleetView& fleet);
-
 // Of a RoCE port of the fabric that is up; nothing else is compared.
 std::optional<Subnet> JudgedSubnet(const fleet::PortView& port);
 
+// For a census of all rails together: which subnet more than half of at least three ports of each
+// rail have.
+std::optional<Value> SubnetOnRail(const Member& port);
+Survey UsualSubnets(const Tally& tally);
+struct UsualSubnet {
+  Subnet subnet;
+  Survey::Shown ports;
+};
+std::optional<UsualSubnet> UsualOn(const Survey& survey, Rail rail);
 // A node that is elsewhere in all its rails belongs to another part of a routed fabric. One that
 // is as the others in some rails and not in one has a wrong address there.
-bool IsOfThisFabric(const fleet::NodeView& node,
-                    const std::vector<std::optional<UsualSubnet>>& usual);
+bool IsOfThisFabric(const fleet::NodeView& node, const Survey& survey);
 
 }  // namespace fabric::rules

@@ -7,8 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/fleet/fleet_view.h"
-#include "daemon/rules/agreement.h"
+#include "daemon/rules/member.h"
 #include "fabric/v1/finding.pb.h"
 
 namespace fabric::rules {
@@ -35,8 +34,10 @@ struct Uniqueness {
   std::vector<v1::Remedy> (*remedies)(const Holder& last) = nullptr;
 };
 
-// One finding of the fleet for all that the same members have in common.
-void Judge(const Uniqueness& uniqueness, const fleet::FleetView& fleet, Verdicts& out);
+// What the engine finds: one finding of the fleet for all that the same members have in common.
+// Holders of each key, by name; keys in order.
+void FailShared(const Uniqueness& uniqueness, const std::vector<std::vector<Holder>>& shared,
+                Verdicts& out);
 
 // Ways to be the same thing.
 bool IsSameNode(const Holder& a, const Holder& b);

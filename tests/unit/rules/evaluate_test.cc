@@ -24,10 +24,11 @@ TEST(AllRules, SayEverythingThatOperatorsNeed) {
     EXPECT_FALSE(rule->family.empty());
     EXPECT_FALSE(rule->needs.empty());
     EXPECT_FALSE(rule->fix.empty());
-    EXPECT_EQ((rule->evaluate_node != nullptr) + (rule->evaluate_fleet != nullptr) +
-                  !rule->agreements.empty(),
+    EXPECT_EQ((rule->evaluate_node != nullptr) + (rule->evaluate_alone != nullptr) +
+                  (rule->unique != nullptr) + (rule->census != nullptr) +
+                  (rule->evaluate_fleet != nullptr) + !rule->agreements.empty(),
               1)
-        << "exactly one of the three";
+        << "exactly one of the six";
     const v1::RuleInfo info = Info(*rule);
     for (const std::string& field : info.profile_values())
       EXPECT_NE(v1::Expectations::descriptor()->FindFieldByName(field), nullptr) << field;

@@ -53,7 +53,7 @@ constexpr Difference kDifferences[] = {
      "kernel.numa_balancing 1, expected 0 (2 of 3 nodes with Maker M1)"},
     {"pci_topology_equal",
      [](Node& n) { n.mutable_gpu_nic_paths(1)->set_distance(v1::PCI_DISTANCE_SYS); },
-     "distances of GPUs and NICs are 1 PHB, 1 SYS, expected 2 PHB (2 of 3 nodes with Maker M1)"},
+     "distances of GPUs and NICs 1 PHB, 1 SYS, expected 2 PHB (2 of 3 nodes with Maker M1)"},
 };
 
 std::vector<Node> Equals() {

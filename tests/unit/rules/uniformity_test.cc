@@ -87,7 +87,7 @@ TEST(RailOrderEqual, NamesTheFirstCardInAnotherSlot) {
   EXPECT_EQ(finding.rule(), "rail_order_equal");
   EXPECT_EQ(finding.title(),
             "place of the cards: rail 3 at 0000:99:00.0, expected rail 3 at 0000:1a:00.0 (2 of 3 "
-            "nodes of server with ConnectX-7 PROTOCOL_ROCE)");
+            "nodes with server with ConnectX-7 PROTOCOL_ROCE)");
   nodes.pop_back();
   DeviceOf(nodes[1], 3).set_pci_address("0000:99:00.0");
   EXPECT_EQ(TheFailure(nodes).subject().scope(), v1::SCOPE_FLEET) << "nobody is blamed";

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -72,45 +71,6 @@ void Verdicts::Unknown(v1::Subject subject, std::string title, std::vector<v1::E
                        std::string_view key) {
   Build(std::move(subject), std::move(title), std::move(evidence), key)
       .set_verdict(v1::VERDICT_UNKNOWN);
-}
-
-namespace {
-
-void Collect(Verdicts& verdicts, Evaluation& out) {
-  out.counts.set_pass(out.counts.pass() + verdicts.passes());
-  for (v1::Finding& finding : verdicts.findings()) {
-    if (finding.verdict() == v1::VERDICT_FAIL)
-      out.counts.set_fail(out.counts.fail() + 1);
-    else
-      out.counts.set_unknown(out.counts.unknown() + 1);
-    out.findings.push_back(std::move(finding));
-  }
-}
-
-void Run(const Rule& rule, const fleet::FleetView& fleet, Evaluation& out) {
-  Verdicts verdicts(rule.id, rule.severity);
-  for (const Agreement& agreement : rule.agreements) Judge(agreement, fleet, verdicts);
-  if (rule.evaluate_fleet != nullptr) rule.evaluate_fleet(fleet, verdicts);
-  if (rule.evaluate_node != nullptr)
-    for (const fleet::NodeView& node : fleet.nodes()) rule.evaluate_node(node, verdicts);
-  Collect(verdicts, out);
-}
-
-void Run(const NodeRule& rule, const fleet::FleetView& fleet, Evaluation& out) {
-  Verdicts verdicts(rule.id, rule.severity);
-  for (const fleet::NodeView& node : fleet.nodes()) rule.evaluate(node, verdicts);
-  Collect(verdicts, out);
-}
-
-}  // namespace
-
-Evaluation Evaluate(const fleet::FleetView& fleet, std::span<const NodeRule> own) {
-  Evaluation evaluation;
-  for (const Rule* rule : AllRules()) Run(*rule, fleet, evaluation);
-  for (const NodeRule& rule : own) Run(rule, fleet, evaluation);
-  std::sort(evaluation.findings.begin(), evaluation.findings.end(),
-            [](const v1::Finding& a, const v1::Finding& b) { return a.id() < b.id(); });
-  return evaluation;
 }
 
 v1::RuleInfo Info(const Rule& rule) {

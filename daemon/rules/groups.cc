@@ -1,0 +1,261 @@
+#include "daemon/rules/groups.h"
+
+#include <functional>
+#include <utility>
+
+#include "daemon/rules/facts.h"
+
+namespace fabric::rules {
+namespace {
+
+std::size_t Mixed(std::size_t a, std::uint64_t b) {
+  return (a ^ (b + 0x9e3779b97f4a7c15U + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdU;
+}
+
+}  // namespace
+
+std::size_t HashValue::operator()(const Value& value) const {
+  return Mixed(std::hash<std::string_view>()(value.text), value.number);
+}
+
+std::size_t HashGroup::operator()(const Group& group) const {
+  const std::uint64_t rail = group.rail ? *group.rail + std::uint64_t{1} : 0;
+  return Mixed(Mixed(std::hash<std::string_view>()(group.like), rail), group.part);
+}
+
+Groups::Groups(const Roster& roster, Ledger& ledger) : roster_(roster), ledger_(ledger) {
+  std::uint32_t of_nodes = 0;
+  const auto add = [&](Table table) {
+    table.before_of_nodes = of_nodes;
+    table.before_of_ports = tables_of_ports_;
+    ++(table.of_nodes ? of_nodes : tables_of_ports_);
+    tables_.push_back(std::move(table));
+  };
+  for (const Rule* rule : AllRules()) {
+    for (const Agreement& agreement : rule->agreements)
+      add({.rule = rule, .agreement = &agreement, .of_nodes = agreement.of_nodes});
+    if (rule->census != nullptr)
+      add({.rule = rule, .census = rule->census, .of_nodes = rule->census->of_nodes});
+  }
+}
+
+std::size_t Groups::Index(const Table& table, const Ref& ref, std::uint32_t ports) const {
+  const std::size_t first =
+      table.before_of_nodes + static_cast<std::size_t>(table.before_of_ports) * ports;
+  return ref.port == Ref::kWholeNode ? first : first + ref.port;
+}
+
+Groups::Place& Groups::PlaceOf(const Table& table, const Ref& ref) {
+  Row& row = rows_[ref.node];
+  return row.places[Index(table, ref, row.ports)];
+}
+
+void Groups::Put(std::uint32_t node, std::vector<v1::Finding>& found, std::uint64_t& passes) {
+  const auto ports = static_cast<std::uint32_t>(roster_.at(node).ports.size());
+  if (rows_.size() <= node) rows_.resize(node + 1);
+  if (rows_[node].ports != ports) Remove(node);
+  Row& row = rows_[node];
+  row.ports = ports;
+  row.places.resize(tables_.size() - tables_of_ports_ +
+                    static_cast<std::size_t>(tables_of_ports_) * ports);
+  std::size_t at = 0;
+  for (std::uint32_t number = 0; number < tables_.size(); ++number) {
+    const Table& table = tables_[number];
+    Verdicts out(table.rule->id, table.rule->severity);
+    if (table.of_nodes) PutMember(number, {.node = node}, row.places[at++], out);
+    for (std::uint32_t port = 0; port < ports && !table.of_nodes; ++port)
+      PutMember(number, {.node = node, .port = port}, row.places[at++], out);
+    passes += out.passes();
+    for (v1::Finding& finding : out.findings()) found.push_back(std::move(finding));
+  }
+}
+
+// What the profile decides is judged at once, and so is what cannot be read; the rest depends on
+// the others of the group.
+std::optional<Value> Groups::ValueOf(const Table& table, const Member& member,
+                                     Verdicts& out) const {
+  if (table.census != nullptr) return table.census->value(member);
+  const Agreement& agreement = *table.agreement;
+  const std::optional<Value> seen = agreement.value(member);
+  if (!seen) {
+    if (agreement.needed != nullptr && agreement.needed(member))
+      Unreadable(member, agreement.what, agreement.source(member), out, agreement.key);
+    return {};
+  }
+  if (agreement.expected == nullptr) return seen;
+  const fleet::Expectation& expectation = member.expectation();
+  const std::optional<Value> expected = agreement.expected(expectation.values);
+  if (!expected) return seen;
+  if (*expected == *seen)
+    out.Pass();
+  else
+    FailMember(agreement, member, *seen, *expected, ProfileBasis(expectation), nullptr, out);
+  return {};
+}
+
+void Groups::PutMember(std::uint32_t number, const Ref& ref, Place& place, Verdicts& out) {
+  Table& table = tables_[number];
+  const Member member = roster_.MemberOf(ref);
+  std::uint32_t camp = kNone;
+  if (const std::optional<Value> value = ValueOf(table, member, out)) {
+    const auto group_of = table.census != nullptr ? table.census->group : table.agreement->group;
+    if (const std::optional<Group> group = group_of(member)) {
+      const std::size_t column = table.of_nodes ? 0 : ref.port;
+      if (table.last.size() <= column) table.last.resize(column + 1, kNone);
+      camp = CampOf(number, *group, *value, place.camp, table.last[column]);
+      table.last[column] = camp;
+    }
+  }
+  if (camp != place.camp) {
+    if (place.camp != kNone) Leave(ref, place);
+    if (camp != kNone) Join(camp, ref, place);
+  } else if (camp != kNone) {
+    Touch(camp, ref);
+  }
+}
+
+bool Groups::IsCamp(std::uint32_t camp, std::uint32_t table, const Group& group,
+                    const Value& value) const {
+  if (camp == kNone || camps_[camp].group == kNone || camps_[camp].value != value) return false;
+  const State& state = groups_[camps_[camp].group];
+  return state.table == table && state.key == group;
+}
+
+std::uint32_t Groups::CampOf(std::uint32_t table, const Group& group, const Value& value,
+                             std::uint32_t likely, std::uint32_t last) {
+  if (IsCamp(likely, table, group, value)) return likely;
+  if (IsCamp(last, table, group, value)) return last;
+  const std::uint32_t in = GroupOf(table, group);
+  const auto known = groups_[in].camps.find(value);
+  if (known != groups_[in].camps.end()) return known->second;
+  auto number = static_cast<std::uint32_t>(camps_.size());
+  if (free_camps_.empty()) {
+    camps_.emplace_back();
+  } else {
+    number = free_camps_.back();
+    free_camps_.pop_back();
+  }
+  Camp& camp = camps_[number];
+  camp.group = in;
+  camp.text = value.text;
+  camp.value = {.number = value.number, .text = camp.text};
+  groups_[in].camps.emplace(camp.value, number);
+  return number;
+}
+
+std::uint32_t Groups::GroupOf(std::uint32_t table, const Group& group) {
+  const auto known = tables_[table].groups.find(group);
+  if (known != tables_[table].groups.end()) return known->second;
+  auto number = static_cast<std::uint32_t>(groups_.size());
+  if (free_groups_.empty()) {
+    groups_.emplace_back();
+  } else {
+    number = free_groups_.back();
+    free_groups_.pop_back();
+  }
+  State& state = groups_[number];
+  state.table = table;
+  state.like = group.like;
+  state.key = group;
+  state.key.like = state.like;
+  tables_[table].groups.emplace(state.key, number);
+  return number;
+}
+
+void Groups::Wait(State& group, std::uint32_t number) {
+  if (std::exchange(group.waits, true)) return;
+  waiting_.push_back(number);
+}
+
+// The member is looked at anew and stays where it is. Of one that agrees with most nothing is said,
+// unless others are shown beside it.
+void Groups::Touch(std::uint32_t camp, const Ref& ref) {
+  const std::uint32_t number = camps_[camp].group;
+  State& group = groups_[number];
+  const bool says_nothing =
+      group.camps.size() == 1 || (group.judged && group.majority == camp && group.good != ref);
+  if (says_nothing && tables_[group.table].census == nullptr) return;
+  group.touched.push_back(ref);
+  Wait(group, number);
+}
+
+void Groups::Join(std::uint32_t number, const Ref& ref, Place& place) {
+  Camp& camp = camps_[number];
+  State& group = groups_[camp.group];
+  place = {.camp = number, .seat = static_cast<std::uint32_t>(camp.members.size())};
+  camp.members.push_back(ref);
+  if (camp.first && roster_.Before(ref, *camp.first)) camp.first = ref;
+  ++group.members;
+  group.moved = true;
+  if (group.judged) group.touched.push_back(ref);
+  Wait(group, camp.group);
+}
+
+void Groups::Leave(const Ref& ref, Place& place) {
+  Camp& camp = camps_[place.camp];
+  const std::uint32_t number = camp.group;
+  State& group = groups_[number];
+  if ((place.seat & kPassed) != 0) ledger_.CountPasses(group.passes, group.passes - 1);
+  if (const auto noted = group.noted.find(ref); noted != group.noted.end()) {
+    ledger_.Drop(noted->second);
+    group.noted.erase(noted);
+  }
+  const std::uint32_t seat = place.seat & ~kPassed;
+  const Ref last = camp.members.back();
+  camp.members[seat] = last;
+  Place& moved = PlaceOf(tables_[group.table], last);
+  moved.seat = seat | (moved.seat & kPassed);
+  camp.members.pop_back();
+  if (camp.first == ref) camp.first.reset();
+  --group.members;
+  group.moved = true;
+  Wait(group, number);
+  if (camp.members.empty()) {
+    if (group.majority == place.camp) group.majority = kNone;
+    group.camps.erase(camp.value);
+    camp = {};
+    free_camps_.push_back(place.camp);
+  }
+  if (group.camps.empty()) Close(number);
+  place = {};
+}
+
+void Groups::Close(std::uint32_t number) {
+  State& group = groups_[number];
+  ledger_.CountPasses(group.passes, 0);
+  ledger_.Drop(group.whole);
+  tables_[group.table].groups.erase(group.key);
+  group = {};
+  free_groups_.push_back(number);
+}
+
+void Groups::Remove(std::uint32_t node) {
+  if (rows_.size() <= node || rows_[node].places.empty()) return;
+  Row& row = rows_[node];
+  std::size_t at = 0;
+  for (const Table& table : tables_) {
+    const std::uint32_t members = table.of_nodes ? 1 : row.ports;
+    for (std::uint32_t port = 0; port < members; ++port, ++at) {
+      if (row.places[at].camp == kNone) continue;
+      Leave({.node = node, .port = table.of_nodes ? Ref::kWholeNode : port}, row.places[at]);
+    }
+  }
+  row = {};
+}
+
+void Groups::Judge() {
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    State& group = groups_[waiting_[i]];
+    if (!std::exchange(group.waits, false)) continue;  // Closed, or opened anew and judged
+    if (tables_[group.table].census != nullptr)
+      JudgeCensus(group);
+    else
+      JudgeAgreement(group);
+    group.judged = true;
+    group.moved = false;
+    group.touched.clear();
+  }
+  waiting_.clear();
+}
+
+}  // namespace fabric::rules

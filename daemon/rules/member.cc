@@ -1,0 +1,54 @@
+#include "daemon/rules/member.h"
+
+#include "base/text.h"
+
+namespace fabric::rules {
+namespace {
+
+constexpr std::uint64_t kExactBelow = 100;
+
+// 16384 to 16000, 128 to 120.
+std::uint64_t Rounded(std::uint64_t number) {
+  std::uint64_t unit = 1;
+  while (number / unit >= 100) unit *= 10;
+  return number / unit * unit;
+}
+
+}  // namespace
+
+std::optional<Group> ByRail(const Member& port) {
+  if (!port.port->rail) return {};
+  return Group{.rail = port.port->rail->value()};
+}
+
+std::optional<Group> ByRailAndModel(const Member& port) {
+  const v1::RdmaDevice& device = *port.port->device;
+  if (!port.port->rail || !device.has_model()) return {};
+  return Group{.rail = port.port->rail->value(), .like = device.model()};
+}
+
+std::optional<Group> ByModel(const Member& port) {
+  const v1::RdmaDevice& device = *port.port->device;
+  if (!device.has_model()) return {};
+  return Group{.rail = {}, .like = device.model()};
+}
+
+std::optional<Group> ByProduct(const Member& node) {
+  return Group{.rail = {}, .like = node.snapshot().host().product()};
+}
+
+std::optional<Group> WholeFleet(const Member&) {
+  return Group{};
+}
+
+std::string Share(std::uint64_t count, std::uint64_t of) {
+  if (of < kExactBelow) return Format("{} of {}", count, of);
+  return Format("{} % of {}+", 100 * count / of, Rounded(of));
+}
+
+std::uint64_t ShareKey(std::uint64_t count, std::uint64_t of) {
+  if (of < kExactBelow) return count << 32 | of;
+  return (100 * count / of) << 32 | Rounded(of);
+}
+
+}  // namespace fabric::rules
