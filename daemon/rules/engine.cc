@@ -45,6 +45,7 @@ void Engine::Put(fleet::NodeView view) {
   }
   groups_.Put(node, found, passes);
   holders_.Put(node);
+  grouping_.Put(seen);
   Read(node);
   if (nodes_.size() <= node) nodes_.resize(node + 1);
   ledger_.Replace(nodes_[node].ids, found);
@@ -57,6 +58,7 @@ void Engine::Remove(const std::string& name) {
   if (!node) return;
   groups_.Remove(*node);
   holders_.Remove(*node);
+  grouping_.Remove(name);
   for (OfFleet& of_fleet : fleet_rules_) {
     const std::uint64_t digest = std::exchange(of_fleet.digests[*node], 0);
     of_fleet.changed = of_fleet.changed || digest != 0;
@@ -90,6 +92,7 @@ void Engine::Judge() {
   holders_.Judge();
   JudgeAlone();
   JudgeFleet();
+  grouping_.Take(ledger_.Take());
 }
 
 void Engine::JudgeFleet() {
@@ -124,12 +127,12 @@ void Engine::JudgeAlone() {
 
 Delta Engine::Take() {
   Judge();
-  return ledger_.Take();
+  return grouping_.News();
 }
 
 Evaluation Engine::All() {
   Judge();
-  return ledger_.All();
+  return grouping_.All();
 }
 
 Evaluation Evaluate(const fleet::FleetView& fleet, std::span<const NodeRule> own) {

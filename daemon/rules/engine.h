@@ -12,6 +12,7 @@
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/fleet_view.h"
 #include "daemon/profile/profile.h"
+#include "daemon/rules/grouping.h"
 #include "daemon/rules/groups.h"
 #include "daemon/rules/holders.h"
 #include "daemon/rules/ledger.h"
@@ -70,6 +71,7 @@ class Engine {
   std::vector<NodeRule> own_;
   Roster roster_;
   Ledger ledger_;
+  Grouping grouping_;
   Groups groups_;
   Holders holders_;
   std::vector<Own> nodes_;  // By number

@@ -6,32 +6,36 @@
 // enough; of anything larger at least three nodes have to be concerned.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "daemon/fleet/fleet_view.h"
+#include "daemon/rules/ledger.h"
 #include "fabric/v1/finding.pb.h"
 
 namespace fabric::rules {
 
-// A value without threads. Grows with nodes, and with findings that are no passes.
+// A value without threads. Grows with nodes, and with findings that are no passes. A finding that
+// comes or goes costs the same however many others there are, but for those that have a cause in
+// common with it.
 class Grouping {
  public:
-  using Findings = std::map<std::string, v1::Finding>;  // By id
-
   // The node is there, or its ports have changed.
   void Put(const fleet::NodeView& node);
   void Remove(const std::string& node);
 
-  // `changed`: ids of findings that came, went or read differently since the last call. Puts a
-  // finding for each common cause beside them and takes away those that do not hold any more; it
-  // `explains` the others, which are `explained_by` it. Their ids are added to `changed`.
-  void Update(Findings& findings, std::set<std::string>& changed);
+  // What the rules found. A common cause is a finding beside them, which `explains` them, as they
+  // are `explained_by` it.
+  void Take(Delta delta);
+
+  // What has changed since the last call, causes among it.
+  Delta News();
+  // All there is now. What News() gives is not touched by it.
+  Evaluation All() const;
 
  private:
   struct Port {
@@ -44,44 +48,59 @@ class Grouping {
   };
   using Ports = std::vector<Port>;
 
+  // What may be concerned as a whole.
+  struct Extent {
+    v1::Scope scope = v1::SCOPE_FLEET;
+    std::string node = {};
+    std::uint32_t rail = 0;
+    std::string switch_name = {};
+    friend auto operator<=>(const Extent&, const Extent&) = default;
+  };
+  using Extents = std::vector<Extent>;
+
   struct Count {
     std::size_t all = 0;
     std::size_t up = 0;
+    std::map<std::string, std::size_t> nodes = {};  // How many of each; of findings only
   };
-  // What may be concerned as a whole, and how many ports it has.
-  struct Extent {
-    v1::Scope scope = v1::SCOPE_UNSPECIFIED;
+  // Where a finding is: all that contains it, the largest first.
+  struct Seat {
     std::string node;
-    std::uint32_t rail = 0;
-    std::string switch_name;
-    friend auto operator<=>(const Extent&, const Extent&) = default;
+    Extents extents;
+    bool up = false;
   };
-  struct Covered {
-    Count ports;
-    std::set<std::string_view> nodes;
-  };
-  // Alike but for where they are found.
+  // Findings that are alike but for where they are.
   struct Bucket {
-    std::set<std::string> members;  // Ids
-    std::set<std::string> groups;   // Ids of the findings that explain them
+    std::map<std::string, Seat> members;  // By id
+    std::map<Extent, Count> counts;
+    std::set<Extent> wholes;       // Of which all are concerned
+    std::set<std::string> causes;  // Ids of the findings that stand for these
   };
+  using Buckets = std::map<std::string, Bucket>;  // By what is alike
 
-  using Wholes = std::map<Extent, std::vector<std::string>>;  // Ids of the findings in each
+  static Extents ExtentsOf(const std::string& node, const Port& port);
+  void CountPorts(const std::string& node, const Ports& ports, bool come);
+  Seat SeatOf(const v1::Finding& finding) const;
+  bool IsWhole(const Extent& extent, const Bucket& bucket) const;
+  void Enter(const std::string& id);
+  void Leave(const std::string& id);
+  void Look(Buckets::value_type& bucket, const Extents& extents);
+  void LookAtMoved();
+  void JudgeStale();
+  void Judge(Bucket& bucket);
+  void Explain(const std::string& id, const std::string& by);
 
-  // Every extent that the port is in, the largest first.
-  static std::vector<Extent> ExtentsOf(const std::string& node, const Port& port);
-  void CountIn(const std::string& node, const Ports& ports);
-  void CountOut(const std::string& node, const Ports& ports);
-  const Port* FindPort(const v1::Subject& subject) const;
-  bool IsWhole(const Extent& extent, const Covered& covered) const;
-  Wholes WholesOf(const Bucket& bucket, const Findings& findings) const;
-  void Judge(Bucket& bucket, Findings& findings, std::set<std::string>& changed) const;
-
+  v1::VerdictCounts counts_;
+  std::map<std::string, v1::Finding> findings_;  // By id, causes among them
+  std::set<std::string> news_;                   // Ids of those that came, went or changed
   std::map<std::string, Ports> nodes_;
   std::map<Extent, Count> extents_;
-  std::map<std::string, Bucket> buckets_;
-  std::map<std::string, std::string> bucket_of_;  // By id of finding
-  bool extents_changed_ = false;                  // Every bucket is to be judged anew
+  std::set<Extent> moved_;             // Extents in which something has come, gone or changed
+  std::set<std::string> moved_nodes_;  // The same of nodes
+  Buckets buckets_;
+  std::set<std::string> stale_;                          // Buckets that are to be judged anew
+  std::map<std::string, std::string> bucket_of_;         // By id of finding
+  std::map<std::string, std::set<std::string>> ids_on_;  // Of findings that have a seat, by node
 };
 
 }  // namespace fabric::rules

@@ -73,13 +73,4 @@ Delta Ledger::Take() {
   return delta;
 }
 
-Evaluation Ledger::All() const {
-  Evaluation all;
-  all.counts = Counts();
-  for (const auto& [id, entry] : entries_) all.findings.push_back(entry.finding);
-  std::sort(all.findings.begin(), all.findings.end(),
-            [](const v1::Finding& a, const v1::Finding& b) { return a.id() < b.id(); });
-  return all;
-}
-
 }  // namespace fabric::rules

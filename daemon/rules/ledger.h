@@ -30,7 +30,6 @@ class Ledger {
   void CountPasses(std::uint64_t& was, std::uint64_t now);
 
   Delta Take();
-  Evaluation All() const;
 
  private:
   struct Entry {

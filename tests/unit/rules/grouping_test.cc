@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "daemon/fleet/fleet.h"
-#include "daemon/rules/rule.h"
+#include "daemon/rules/engine.h"
 #include "tests/testing/nodes.h"
 
 namespace fabric::rules {
@@ -15,29 +15,14 @@ using ::testing::SizeIs;
 
 class GroupingTest : public ::testing::Test {
  protected:
-  // Judges these nodes from scratch and tells the grouping what is not as before.
+  // Tells the engine of all nodes as they are now.
   void Judge() {
-    fleet::Fleet fleet;
-    for (const v1::NodeSnapshot& node : nodes) fleet.Put(node, {});
-    const fleet::FleetView view(fleet);
-    for (const fleet::NodeView& node : view.nodes()) grouping.Put(node);
-    std::set<std::string> changed;
-    std::map<std::string, v1::Finding> before;
-    for (const auto& [id, finding] : findings)
-      if (finding.explains().empty()) before[id] = finding;
-    for (v1::Finding& finding : Evaluate(view).findings) {
-      if (!finding.explains().empty()) continue;
+    for (const v1::NodeSnapshot& node : nodes) engine.Put(fleet.Put(node, {}));
+    findings.clear();
+    for (v1::Finding& finding : engine.All().findings) {
       const std::string id = finding.id();
-      finding.clear_explained_by();
-      before.erase(id);
-      changed.insert(id);
       findings[id] = std::move(finding);
     }
-    for (const auto& [id, finding] : before) {
-      findings.erase(id);
-      changed.insert(id);
-    }
-    grouping.Update(findings, changed);
   }
 
   // Titles of what no other finding explains.
@@ -61,8 +46,9 @@ class GroupingTest : public ::testing::Test {
   }
 
   std::vector<v1::NodeSnapshot> nodes = testing::Nodes(5, testing::RoceNode);
-  Grouping grouping;
-  Grouping::Findings findings;
+  fleet::Fleet fleet;
+  Engine engine;
+  std::map<std::string, v1::Finding> findings;
 };
 
 TEST_F(GroupingTest, HealthyNodesHaveNothingInCommon) {
@@ -157,11 +143,26 @@ TEST_F(GroupingTest, AllPortsBehindASwitchAreOneFindingOfTheSwitch) {
   EXPECT_EQ(Cause().subject().switch_name(), "leaf1");
 }
 
+TEST_F(GroupingTest, ACauseIsNewsWithAllThatItExplains) {
+  Judge();
+  engine.Take();
+  for (const std::uint32_t rail : {0U, 1U}) testing::SetMtu(nodes[1], rail, 1500);
+  Judge();
+  const Delta opened = engine.Take();
+  EXPECT_THAT(opened.found, SizeIs(3));
+  EXPECT_EQ(opened.counts.fail(), 2U) << "a cause is no verdict of its own";
+  for (const std::uint32_t rail : {0U, 1U}) testing::SetMtu(nodes[1], rail, 9000);
+  Judge();
+  const Delta mended = engine.Take();
+  EXPECT_THAT(mended.found, IsEmpty());
+  EXPECT_THAT(mended.gone, SizeIs(3));
+}
+
 TEST_F(GroupingTest, ANodeThatIsLostIsNotWaitedFor) {
   for (int i = 0; i < 4; ++i) testing::UnloadPeermem(nodes[i]);
   Judge();
   EXPECT_THAT(Cause().explains(), IsEmpty());
-  grouping.Remove("n5");
+  engine.Remove("n5");
   nodes.pop_back();
   Judge();
   EXPECT_EQ(Cause().explains_size(), 4);
