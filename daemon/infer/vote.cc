@@ -50,14 +50,15 @@ Group GroupOf(const rules::Agreement& agreement, const Member& member) {
 // The value that more have than any other one; nullptr: there is none.
 const Value* MajorityOf(const Like& like) {
   const Value* most = nullptr;
-  std::size_t count = 0;
+  std::size_t count = 0, all = 0;
   for (const auto& [value, members] : like.camps) {
+    all += members.size();
     if (members.size() == count) most = nullptr;
     if (members.size() <= count) continue;
     most = &value;
     count = members.size();
   }
-  return most;
+  return like.reading->agreement->needs_half && 2 * count <= all ? nullptr : most;
 }
 
 // False when the like tell too little.

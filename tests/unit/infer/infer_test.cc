@@ -19,7 +19,6 @@
 namespace fabric::infer {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::Nodes;
 using ::testing::Not;
@@ -115,6 +114,21 @@ TEST(InferProfile, RailsThatDifferGetAnOverride) {
   EXPECT_EQ(Expected(profile, 0).netdev_mtu_bytes(), 9000U);
   EXPECT_EQ(Expected(profile, 3).netdev_mtu_bytes(), 4200U);
   EXPECT_THAT(response.yaml(), HasSubstr("      rails: [3]\n"));
+  EXPECT_EQ(Failures(nodes, profile), Failures(nodes, {}));
+}
+
+TEST(InferProfile, WhatSomeRailsLackIsNotExpectedOfThem) {
+  auto nodes = Nodes(3, testing::RoceNode, {.rails = 3});
+  for (v1::NodeSnapshot& node : nodes) {
+    for (std::uint32_t rail = 0; rail < 3; ++rail)
+      testing::PortOf(node, rail).mutable_roce_defaults()->clear_traffic_class();
+    testing::PortOf(node, 2).mutable_roce_defaults()->set_traffic_class(106);
+  }
+  const auto response = Infer(nodes);
+  const profile::Profile profile = Parsed(response.yaml());
+  EXPECT_FALSE(Expected(profile, 0).has_traffic_class());
+  EXPECT_EQ(Expected(profile, 2).traffic_class(), 106U);
+  EXPECT_THAT(response.yaml(), HasSubstr("traffic_class: where most have not set"));
   EXPECT_EQ(Failures(nodes, profile), Failures(nodes, {}));
 }
 
