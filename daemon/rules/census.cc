@@ -16,16 +16,16 @@ std::string ToText(const Survey::Shown& shown) {
   return Share(shown.count, shown.of);
 }
 
-// Whether there is one value alone; the majority's, if there is one.
+// The majority's value, if there is one: nothing else, since all who have it are judged again when
+// this changes. Where there is one value alone it is the majority's.
 Survey MajorityOf(const Tally& tally) {
-  Survey survey{.facts = {tally.camps.size() > 1 ? 0U : 1U}, .shown = {}};
+  Survey survey;
   if (const Tally::Camp* most = tally.Majority()) survey.facts.push_back(most->value.number);
   return survey;
 }
 
 bool Deviates(const Survey& majority, std::uint64_t value) {
-  if (majority.facts[0] != 0) return false;
-  return majority.facts.size() < 2 || majority.facts[1] != value;
+  return majority.facts.empty() || majority.facts[0] != value;
 }
 
 }  // namespace fabric::rules
