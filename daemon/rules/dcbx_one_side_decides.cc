@@ -63,6 +63,7 @@ extern const Rule dcbx_one_side_decides = {
     .needs = "lldp, dcb",
     .fix = "dcb dcbx set dev NETDEV host ieee, or a switch port that is not willing",
     .evaluate_fleet = Evaluate,
+    .reads = ReadsOfLinks,
 };
 
 }  // namespace fabric::rules

@@ -180,6 +180,7 @@ extern const Rule rail_on_expected_leaf = {
     .needs = "lldp",
     .fix = "The cable into the leaf of its rail",
     .evaluate_fleet = Evaluate,
+    .reads = ReadsOfLinks,
 };
 
 }  // namespace fabric::rules

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "daemon/rules/camps.h"
+#include "daemon/rules/census.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/mtu.h"
 #include "daemon/rules/rule.h"
@@ -54,22 +54,20 @@ void JudgePort(const PortView& port, const Wanted& wanted, Verdicts& out) {
     out.Pass();
 }
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  for (const std::vector<PortView>& rail : fleet.rails()) {
-    const bool any = std::any_of(rail.begin(), rail.end(), [](const PortView& port) {
-      const Wanted wanted = WantedOf(port);
-      return wanted.rdma != 0 || wanted.netdev != 0;
-    });
-    if (!any) continue;
-    const Camps camps(rail, NetdevMtu);
-    for (const PortView& port : rail) {
-      const auto mtu = NetdevMtu(port);
-      const Wanted wanted = WantedOf(port);
-      if (!mtu || !IsRoce(port) || (wanted.rdma == 0 && wanted.netdev == 0)) continue;
-      if (!camps.Deviates(*mtu)) JudgePort(port, wanted, out);
-    }
-  }
+std::optional<Value> MtuOf(const Member& port) {
+  const auto mtu = NetdevMtu(*port.port);
+  if (!mtu) return {};
+  return Value{*mtu};
 }
+
+void Judge(const Member& member, const Survey& majority, Verdicts& out) {
+  const PortView& port = *member.port;
+  const Wanted wanted = WantedOf(port);
+  if (!IsRoce(port) || (wanted.rdma == 0 && wanted.netdev == 0)) return;
+  if (!Deviates(majority, *NetdevMtu(port))) JudgePort(port, wanted, out);
+}
+
+constexpr Census kCensus = {.value = MtuOf, .survey = MajorityOf, .judge = Judge};
 
 }  // namespace
 
@@ -88,7 +86,7 @@ extern const Rule rdma_mtu_expected = {
     .needs = "net_interfaces",
     .profile = "rdma_mtu_bytes netdev_mtu_min_bytes netdev_mtu_bytes",
     .fix = "ip link set dev NETDEV mtu 9000",
-    .evaluate_fleet = Evaluate,
+    .census = &kCensus,
 };
 
 }  // namespace fabric::rules

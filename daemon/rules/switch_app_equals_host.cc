@@ -76,6 +76,7 @@ extern const Rule switch_app_equals_host = {
     .profile = "data_priority data_dscp",
     .fix = "One priority for RoCE on switches and hosts",
     .evaluate_fleet = Evaluate,
+    .reads = ReadsOfLinks,
 };
 
 }  // namespace fabric::rules

@@ -68,6 +68,7 @@ extern const Rule switch_class_of_data_apart = {
     .profile = "data_priority data_dscp",
     .fix = "A traffic class for RoCE on the switch",
     .evaluate_fleet = Evaluate,
+    .reads = ReadsOfLinks,
 };
 
 }  // namespace fabric::rules

@@ -74,6 +74,7 @@ extern const Rule switch_mtu_covers_host = {
     .needs = "lldp, net_interfaces",
     .fix = "MTU 9216 on the switch port",
     .evaluate_fleet = Evaluate,
+    .reads = ReadsOfLinks,
 };
 
 }  // namespace fabric::rules

@@ -101,6 +101,7 @@ extern const Rule switch_pfc_equals_host = {
     .profile = "pfc_priorities lossless",
     .fix = "The same priorities on the switch port",
     .evaluate_fleet = Evaluate,
+    .reads = ReadsOfLinks,
 };
 
 }  // namespace fabric::rules

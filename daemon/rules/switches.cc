@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/lossless.h"
+#include "daemon/rules/product.h"
 
 namespace fabric::rules {
 namespace {
@@ -126,7 +127,7 @@ void TakeGroups(Links& links, const Counts& judged, KindOf kind, ReportGroup rep
   }
 }
 
-// Ports whose value is not that of their rail; found when first asked.
+// Ports whose value is not that of their rail, nodes with neighbours alone; found when first asked.
 class OddPorts {
  public:
   OddPorts(PortValue value, const fleet::FleetView& fleet) : value_(value), fleet_(fleet) {}
@@ -135,7 +136,12 @@ class OddPorts {
     const auto own = value_ == nullptr ? std::nullopt : value_(port);
     if (!own || !port.rail) return false;
     if (camps_.empty())
-      for (const std::vector<PortView>& rail : fleet_.rails()) camps_.emplace_back(rail, value_);
+      for (std::vector<PortView> rail : fleet_.rails()) {
+        std::erase_if(rail, [](const PortView& other) {
+          return other.node->snapshot.lldp_neighbors().empty();  // As in ReadsOfLinks().
+        });
+        camps_.emplace_back(rail, value_);
+      }
     return camps_[port.rail->value()].Deviates(*own);
   }
 
@@ -190,6 +196,25 @@ v1::Subject LinkSubject(const PortView& port, const v1::LldpNeighbor& neighbor) 
   subject.set_switch_name(SwitchName(neighbor));
   subject.set_switch_port(SwitchPort(neighbor));
   return subject;
+}
+
+std::uint64_t ReadsOfLinks(const fleet::NodeView& node) {
+  const v1::NodeSnapshot& snapshot = node.node->snapshot;
+  if (snapshot.lldp_neighbors().empty()) return 0;
+  Mix mix;
+  for (v1::LldpNeighbor neighbor : snapshot.lldp_neighbors()) {
+    neighbor.clear_heard_at();
+    mix.Add(neighbor.SerializeAsString());
+  }
+  for (const PortView& port : node.ports) {
+    const v1::NetInterface* const wire = WireOf(port);
+    if (!port.rail || wire == nullptr) continue;
+    mix.Add(std::uint64_t{port.port->state()}).Add(wire->mtu_bytes()).Add(port.netdev->mtu_bytes());
+    mix.Add(wire->name()).Add(wire->dcb().SerializeAsString());
+    mix.Add(port.netdev->dcb().SerializeAsString());
+    mix.Add(wire->congestion_control().SerializeAsString());
+  }
+  return mix.value();
 }
 
 std::string LldpSource(const v1::LldpNeighbor& neighbor) {

@@ -20,6 +20,8 @@ const v1::LldpNeighbor* NeighborOf(const fleet::PortView& port);
 std::string SwitchName(const v1::LldpNeighbor& neighbor);  // System name, else chassis
 std::string SwitchPort(const v1::LldpNeighbor& neighbor);  // As its own command line names it
 v1::Subject LinkSubject(const fleet::PortView& port, const v1::LldpNeighbor& neighbor);
+// For Rule::reads of rules that look at links: nodes without neighbours take no part.
+std::uint64_t ReadsOfLinks(const fleet::NodeView& node);
 // "LLDP rail0"
 std::string LldpSource(const v1::LldpNeighbor& neighbor);
 
