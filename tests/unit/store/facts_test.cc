@@ -98,14 +98,14 @@ TEST(FactsPrune, ForgetsTheOldestAndSaysSinceWhenIsKnown) {
   EXPECT_EQ(*database->Number("SELECT since FROM fact_logs WHERE node = 'n1'"), 4);
 }
 
-TEST(Schema, AFileOfVersion1IsBroughtUpToDate) {
+TEST(Schema, AFileOfVersion2IsBroughtUpToDate) {
   testing::TempTree directory;
   const std::string path = directory.path() + "/state.db";
   {
     auto database = OpenDatabase(path);
     ASSERT_TRUE(database.ok());
     ASSERT_TRUE(
-        database->Execute("DROP TABLE fact_changes; DROP TABLE fact_logs; PRAGMA user_version = 1;")
+        database->Execute("DROP TABLE fact_changes; DROP TABLE fact_logs; PRAGMA user_version = 2;")
             .ok());
   }
   auto store = OpenSqlite(path);
