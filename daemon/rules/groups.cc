@@ -74,6 +74,7 @@ void Groups::Put(std::uint32_t node, std::vector<v1::Finding>& found, std::uint6
 // the others of the group.
 std::optional<Value> Groups::ValueOf(const Table& table, const Member& member,
                                      Verdicts& out) const {
+  if (member.port != nullptr && member.port->expected().unused()) return {};
   if (table.census != nullptr) return table.census->value(member);
   const Agreement& agreement = *table.agreement;
   const std::optional<Value> seen = agreement.value(member);

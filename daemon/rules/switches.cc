@@ -209,7 +209,9 @@ std::uint64_t ReadsOfLinks(const fleet::NodeView& node) {
   for (const PortView& port : node.ports) {
     const v1::NetInterface* const wire = WireOf(port);
     if (!port.rail || wire == nullptr) continue;
-    mix.Add(std::uint64_t{port.port->state()}).Add(wire->mtu_bytes()).Add(port.netdev->mtu_bytes());
+    mix.Add(static_cast<std::uint64_t>(port.port->state()))
+        .Add(wire->mtu_bytes())
+        .Add(port.netdev->mtu_bytes());
     mix.Add(wire->name()).Add(wire->dcb().SerializeAsString());
     mix.Add(port.netdev->dcb().SerializeAsString());
     mix.Add(wire->congestion_control().SerializeAsString());

@@ -43,6 +43,16 @@ TEST(PortActive, DoesNotJudgePortsThatNobodyUses) {
   EXPECT_THAT(Unknowns(nodes), IsEmpty());
 }
 
+TEST(PortActive, NothingIsExpectedOfPortsThatAProfileCallsUnused) {
+  auto nodes = Nodes(3, testing::LabNode);
+  testing::LinkDown(nodes[0], 1);
+  testing::SetMtu(nodes[1], 0, 1500);
+  v1::Expectations unused;
+  unused.set_unused(true);
+  EXPECT_THAT(Failures(nodes), ElementsAre("mtu_equal_on_rail n2/rxe0/1", "port_active n1/rxe1/1"));
+  EXPECT_THAT(Failures(nodes, Expecting(unused)), IsEmpty());
+}
+
 TEST(PortActive, OtherKindsOfCardsOnTheRailTellNothing) {
   auto nodes = Nodes(2, testing::RoceNode, {.rails = 1, .gpu = false});
   testing::DropAddress(nodes[1], 0);
