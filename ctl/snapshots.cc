@@ -39,6 +39,13 @@ bool Newer(const v1::NodeSnapshot& a, const v1::NodeSnapshot& b) {
          std::pair(b.taken_at().seconds(), b.taken_at().nanos());
 }
 
+// The newer one counts; between the two the counters have moved.
+void Pair(v1::NodeSnapshot snapshot, fleet::NodeRecord& record) {
+  if (Newer(snapshot, record.snapshot)) std::swap(snapshot, record.snapshot);
+  record.motion = fleet::Motion::Between(snapshot, record.snapshot);
+  record.snapshot.mutable_node()->set_name(record.name);
+}
+
 }  // namespace
 
 Result<std::vector<fleet::NodeRecord>> ReadSnapshots(const std::vector<std::string>& files) {
@@ -51,7 +58,7 @@ Result<std::vector<fleet::NodeRecord>> ReadSnapshots(const std::vector<std::stri
                                    [&](const auto& record) { return record.name == name; });
     if (twin != records.end()) {
       if (twin->snapshot.node().machine_id() == snapshot.node().machine_id()) {
-        if (Newer(snapshot, twin->snapshot)) twin->snapshot = std::move(snapshot);
+        Pair(std::move(snapshot), *twin);
         continue;
       }
       name = Format("{}@{}", name, file);

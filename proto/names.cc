@@ -55,8 +55,8 @@ std::string_view Name(v1::Severity severity) {
               std::to_array<std::string_view>({"", "info", "warning", "error", "critical"}));
 }
 std::string_view Name(v1::Scope scope) {
-  return Pick(scope,
-              std::to_array<std::string_view>({"", "port", "device", "node", "rail", "fleet"}));
+  return Pick(scope, std::to_array<std::string_view>(
+                         {"", "port", "device", "node", "rail", "fleet", "link", "switch"}));
 }
 std::string_view Name(v1::FindingState state) {
   return Pick(state, std::to_array<std::string_view>({"", "open", "resolved"}));
@@ -85,6 +85,7 @@ std::string SubjectName(const v1::Subject& subject) {
   if (!subject.netdev().empty()) return Format("{}/{}", subject.node(), subject.netdev());
   if (!subject.node().empty()) return subject.node();
   if (subject.has_rail()) return Format("rail {}", subject.rail());
+  if (!subject.switch_name().empty()) return "switch " + subject.switch_name();
   return "fleet";
 }
 

@@ -30,7 +30,8 @@ std::string_view Name(v1::GapCode code);         // NOT_FOUND
 // "rc_write_latency", the name of the oneof arm; empty when none is set.
 std::string_view ProbeKindName(const v1::ProbeSpec& spec);
 
-// "n1/rxe0/1", "n1/rail0", "n1", "rail 0", "fleet": the subject in one word for tables.
+// "n1/rxe0/1", "n1/rail0", "n1", "rail 0", "switch leaf1", "fleet": the subject in one word for
+// tables. A link is its host's port.
 std::string SubjectName(const v1::Subject& subject);
 
 // "3", "3,4", "none": the priorities whose bit is set.

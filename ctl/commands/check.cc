@@ -57,8 +57,9 @@ extern const Command check = {
     .summary = "Judge snapshots of nodes without a controller.",
     .description =
         "The same rules and verdicts as the controller's. One snapshot is judged by itself; "
-        "several are compared with each other too. Unknown means that something a rule needs "
-        "could not be read; it is never counted as a pass. Exits with 1 when a verdict is a "
+        "several are compared with each other too. Two of one machine, ten seconds apart or "
+        "more, also show how its counters move. Unknown means that something a rule needs could "
+        "not be read; it is never counted as a pass. Exits with 1 when a verdict is a "
         "failure. -o wide adds what mends it; -o json prints findings and counts. On one machine: "
         "`fabric-agent inspect -o json | fabricctl check -`.",
     .example = "fabricctl check --profile roce-pfc-dcqcn n1.json n2.json",

@@ -111,6 +111,7 @@ Status Controller::OnMessage(SessionId id, const v1::AgentMessage& message, Mome
       return OnCounters(*session, message.counter_sample(), now);
     case v1::AgentMessage::kHeartbeat:
     case v1::AgentMessage::BODY_NOT_SET:  // Of a newer agent: heard of all the same.
+      JudgeMotion(node, now);             // Counters that stand still send no samples.
       return {};
   }
   return {};
@@ -201,8 +202,15 @@ Status Controller::OnCounters(Session& session, const Message& message, Moment n
     return {};
   }
   RETURN_IF_ERROR(status.In(node));
+  if constexpr (std::is_same_v<Message, v1::CounterTable>) dirty_.insert(node);  // Of places, not values
+  JudgeMotion(node, now);
   if (now.steady - session.stored_at >= kStoreCountersEvery) StoreNode(session, now);
   return {};
+}
+
+// Once for each window of a node's counters, not for each sample.
+void Controller::JudgeMotion(const std::string& node, Moment now) {
+  if (fleet_.AdvanceMotion(node, now)) dirty_.insert(node);
 }
 
 // The session was silent for long and is not any more. What it missed to say is asked for.

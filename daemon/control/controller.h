@@ -82,6 +82,7 @@ class Controller {
   Status OnChange(Session& session, v1::SnapshotChange change, Moment now) REQUIRES(mutex_);
   template <class Message>
   Status OnCounters(Session& session, const Message& message, Moment now) REQUIRES(mutex_);
+  void JudgeMotion(const std::string& node, Moment now) REQUIRES(mutex_);
   void AskForSnapshot(Session& session) REQUIRES(mutex_);
   void Wake(Session& session, bool wants_snapshot, Moment now) REQUIRES(mutex_);
   void Lose(const std::string& node, const std::string& reason, Moment now) REQUIRES(mutex_);

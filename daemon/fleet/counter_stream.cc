@@ -92,15 +92,14 @@ bool CounterStream::IsLost(std::uint32_t index) const {
   return std::binary_search(lost_.begin(), lost_.end(), index);
 }
 
-// Of an index below the table's size that is not lost.
-v1::Counter& CounterStream::At(std::uint32_t index, v1::NodeSnapshot& snapshot) const {
+std::optional<std::pair<int, int>> CounterStream::PlaceOf(std::uint32_t index) const {
+  if (starts_.empty() || index >= starts_.back() || IsLost(index)) return {};
   const auto next_set = std::upper_bound(starts_.begin(), starts_.end(), index);
   const std::uint32_t start = *(next_set - 1);
   const auto gone_of_set = std::lower_bound(lost_.begin(), lost_.end(), index) -
                            std::lower_bound(lost_.begin(), lost_.end(), start);
   const auto set = static_cast<int>(next_set - starts_.begin()) - 1;
-  const auto place = static_cast<int>(index - start) - static_cast<int>(gone_of_set);
-  return *snapshot.mutable_counters(set)->mutable_counters(place);
+  return std::pair(set, static_cast<int>(index - start) - static_cast<int>(gone_of_set));
 }
 
 Status CounterStream::Take(const v1::CounterSample& sample, v1::NodeSnapshot& snapshot) {
@@ -108,17 +107,21 @@ Status CounterStream::Take(const v1::CounterSample& sample, v1::NodeSnapshot& sn
     return {Code::kFailedPrecondition,
             Format("counter sample: of table {}, which is not the last", sample.table_id())};
   RETURN_IF_ERROR(Check(sample));
+  const auto at = [&](std::uint32_t index) -> v1::Counter* {
+    const auto place = PlaceOf(index);
+    if (!place) return nullptr;
+    return snapshot.mutable_counters(place->first)->mutable_counters(place->second);
+  };
   std::uint32_t index = 0;
   for (int i = 0; i < sample.index_steps_size(); ++i) {
     index += sample.index_steps(i);
-    if (IsLost(index)) continue;
-    v1::Counter& counter = At(index, snapshot);
-    counter.set_value(counter.value() + static_cast<std::uint64_t>(sample.deltas(i)));
+    if (v1::Counter* const counter = at(index))
+      counter->set_value(counter->value() + static_cast<std::uint64_t>(sample.deltas(i)));
   }
   for (const std::uint32_t reset : sample.resets())
-    if (!IsLost(reset)) At(reset, snapshot).set_saturated(false);
+    if (v1::Counter* const counter = at(reset)) counter->set_saturated(false);
   for (const std::uint32_t saturated : sample.saturated())
-    if (!IsLost(saturated)) At(saturated, snapshot).set_saturated(true);
+    if (v1::Counter* const counter = at(saturated)) counter->set_saturated(true);
   Lose(sample, snapshot);
   return {};
 }

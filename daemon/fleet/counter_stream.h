@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -23,13 +24,15 @@ class CounterStream {
   // INVALID_ARGUMENT: one that cannot be. Nothing is changed then.
   Status Take(const v1::CounterSample& sample, v1::NodeSnapshot& snapshot);
 
+  // Set and place within it of the table's counter; nothing for one that is not in the snapshot.
+  std::optional<std::pair<int, int>> PlaceOf(std::uint32_t index) const;
+
   // The snapshot was replaced: no sample fits until the next table.
   void Reset() { table_id_.reset(); }
 
  private:
   Status Check(const v1::CounterSample& sample) const;
   bool IsLost(std::uint32_t index) const;
-  v1::Counter& At(std::uint32_t index, v1::NodeSnapshot& snapshot) const;
   void Lose(const v1::CounterSample& sample, v1::NodeSnapshot& snapshot);
 
   std::optional<std::uint32_t> table_id_;

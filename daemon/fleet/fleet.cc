@@ -13,6 +13,18 @@ void Enter(NodeRecord& record, v1::NodeState state, Moment now) {
   record.state = state;
 }
 
+void Follow(const v1::CounterTable&, NodeRecord& record, Moment now) {
+  record.motion.Start(record.snapshot, now.steady);
+}
+
+void Follow(const v1::CounterSample& sample, NodeRecord& record, Moment now) {
+  // What is lost moves the places of others.
+  if (!sample.lost().empty()) return record.motion.Start(record.snapshot, now.steady);
+  for (const std::uint32_t index : sample.resets())
+    if (const auto place = record.counters.PlaceOf(index))
+      record.motion.Break(place->first, place->second);
+}
+
 }  // namespace
 
 NodeRecord& Fleet::Put(const v1::NodeSnapshot& snapshot, Moment now) {
@@ -25,6 +37,7 @@ NodeRecord& Fleet::Put(const v1::NodeSnapshot& snapshot, Moment now) {
   }
   record.snapshot = snapshot;
   record.counters.Reset();
+  record.motion.Clear();
   record.reported_at = now;
   MarkConnected(name, now);
   return record;
@@ -47,6 +60,7 @@ Status Fleet::TakeMessage(const std::string& node, const Message& message, Momen
     return {Code::kFailedPrecondition,
             Format("node {}: counters came before any whole snapshot", node)};
   RETURN_IF_ERROR(at->second.counters.Take(message, at->second.snapshot));
+  Follow(message, at->second, now);
   at->second.reported_at = now;
   MarkConnected(node, now);
   return {};
@@ -57,6 +71,11 @@ Status Fleet::TakeCounters(const std::string& node, const v1::CounterTable& tabl
 }
 Status Fleet::TakeCounters(const std::string& node, const v1::CounterSample& sample, Moment now) {
   return TakeMessage(node, sample, now);
+}
+
+bool Fleet::AdvanceMotion(const std::string& node, Moment now) {
+  const auto at = nodes_.find(node);
+  return at != nodes_.end() && at->second.motion.Advance(at->second.snapshot, now.steady);
 }
 
 void Fleet::MarkConnected(const std::string& node, Moment now) {

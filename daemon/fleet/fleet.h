@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "daemon/fleet/counter_stream.h"
+#include "daemon/fleet/motion.h"
 #include "fabric/v1/fabric.pb.h"
 #include "fabric/v1/inventory.pb.h"
 
@@ -20,6 +21,7 @@ struct NodeRecord {
   std::string lost_reason;
   v1::NodeSnapshot snapshot;
   CounterStream counters;  // Of the snapshot, as far as they came in samples
+  Motion motion;           // How these move
 };
 
 // A value without threads: its owner locks.
@@ -34,6 +36,9 @@ class Fleet {
   // be asked for.
   Status TakeCounters(const std::string& node, const v1::CounterTable& table, Moment now);
   Status TakeCounters(const std::string& node, const v1::CounterSample& sample, Moment now);
+  // The node is heard of, with or without counters: true when a window of its counters has ended,
+  // so that rules may say something else of it than before.
+  bool AdvanceMotion(const std::string& node, Moment now);
   // Both leave a node alone that has never reported, and the moment when the state is not new.
   void MarkConnected(const std::string& node, Moment now);
   void MarkLost(const std::string& node, std::string reason, Moment now);

@@ -140,7 +140,8 @@ NodeView ViewOf(const NodeRecord& record, const profile::Profile& profile,
       const PortView view = {.node = &record,
                              .device = &device,
                              .port = &port,
-                             .netdev = FindNetdev(record.snapshot, port)};
+                             .netdev = FindNetdev(record.snapshot, port),
+                             .counters = PlacesOf(record.snapshot, device, port)};
       ports.emplace_back(PlaceOf(view), view);
     }
   }

@@ -39,6 +39,7 @@ struct PortView {
   const v1::NetInterface* netdev = nullptr;  // nullptr: none, or not known
   std::optional<Rail> rail;                  // Absent: does not count as a fabric port
   const Expectation* expectation = nullptr;  // Never nullptr in a FleetView
+  CounterPlaces counters = {kNoCounters, kNoCounters, kNoCounters};  // For node->motion
 
   const v1::Expectations& expected() const { return expectation->values; }
   v1::Subject Subject() const;  // Scope port, with netdev and rail

@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/lossless.h"
+#include "daemon/rules/pfc_capability.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
@@ -56,15 +57,19 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& value) {
 }
 
 // Without any PFC under a lossless profile the port is lossless_has_flow_control's business, or
-// pfc_instead_of_global_pause's.
+// pfc_instead_of_global_pause's; with more of it than the card can do, pfc_within_capability's.
+bool IsReportedElsewhere(const PortView& port) {
+  return LacksPfcUnderLossless(port) || ExceedsPfcLimit(port);
+}
+
 std::optional<Value> MaskOf(const Member& member) {
-  if (LacksPfcUnderLossless(*member.port)) return {};
+  if (IsReportedElsewhere(*member.port)) return {};
   const auto mask = PfcMask(*member.port);
   return mask ? std::optional(Value{*mask}) : std::nullopt;
 }
 
 bool IsNeeded(const Member& member) {
-  return CarriesRoce(*member.port) && !LacksPfcUnderLossless(*member.port);
+  return CarriesRoce(*member.port) && !IsReportedElsewhere(*member.port);
 }
 
 std::optional<Value> Expected(const v1::Expectations& expected) {

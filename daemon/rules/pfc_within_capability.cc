@@ -1,7 +1,6 @@
-#include <bit>
-
 #include "base/text.h"
 #include "daemon/rules/lossless.h"
+#include "daemon/rules/pfc_capability.h"
 #include "daemon/rules/rule.h"
 #include "proto/names.h"
 
@@ -10,21 +9,10 @@ namespace {
 
 using fleet::PortView;
 
-struct Limit {
-  int priorities = 0;  // 0: not known
-  const char* basis = "";
-};
-
-// ice names all its classes as capability, and can do one.
-Limit LimitOf(const PortView& port, const v1::Pfc& pfc) {
-  if (DriverOf(port) == "ice") return {.priorities = 1, .basis = "Intel 800 series"};
-  return {.priorities = static_cast<int>(pfc.capability()), .basis = "what the NIC says it can do"};
-}
-
 void JudgePort(const PortView& port, std::uint32_t mask, Verdicts& out) {
-  const Limit limit = LimitOf(port, DcbOf(port)->pfc());
+  const PfcLimit limit = PfcLimitOf(port);
   if (limit.priorities == 0) return;
-  if (std::popcount(mask) <= limit.priorities) return out.Pass();
+  if (!ExceedsPfcLimit(port)) return out.Pass();
   FailOn(port,
          {.what = "PFC enabled priorities",
           .expected = Format("{} at most", limit.priorities),

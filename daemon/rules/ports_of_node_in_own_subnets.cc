@@ -74,28 +74,38 @@ void Judge(const Neighbours& ports, const Subnet& subnet, Verdicts& out) {
   out.Pass();
 }
 
-// Ports of a bond have one address and one netdev.
-void Evaluate(const fleet::NodeView& node, Verdicts& out) {
-  std::vector<std::pair<Subnet, const PortView*>> known;
-  for (const PortView& port : node.ports) {
-    if (!port.rail || !IsRoce(port) || !IsUp(port)) continue;
-    const bool again = std::any_of(known.begin(), known.end(), [&](const auto& other) {
-      return other.second->netdev == port.netdev;
-    });
-    if (const auto subnet = SubnetOf(port); subnet && !again) known.emplace_back(*subnet, &port);
-  }
-  std::stable_sort(known.begin(), known.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (std::size_t i = 0; i < known.size();) {
-    Neighbours ports;
-    const Subnet subnet = known[i].first;
-    for (; i < known.size() && known[i].first == subnet; ++i) ports.push_back(known[i].second);
-    if (ports.size() > 1)
-      Judge(ports, subnet, out);
-    else
-      out.Pass();
-  }
+// Ports with another subnet than their rail has: rail_subnet_equal reports these, and what they
+// share with another port of the node follows from it.
+bool AreStrays(const Neighbours& ports, const Subnet& subnet, const fleet::NodeView& node,
+               const Survey& survey) {
+  const bool here = IsOfThisFabric(node, survey);
+  return std::any_of(ports.begin(), ports.end(), [&](const PortView* port) {
+    const auto usual = UsualOn(survey, *port->rail);
+    return usual && usual->subnet != subnet && (here || port->expected().subnet_per_rail());
+  });
 }
+
+// Each subnet of a node is judged with the first port that is in it. Ports of a bond have one
+// address and one netdev.
+void JudgeMember(const Member& member, const Survey& survey, Verdicts& out) {
+  const Subnet subnet = *JudgedSubnet(*member.port);
+  Neighbours ports;
+  for (const PortView& port : member.node->ports) {
+    if (JudgedSubnet(port) != subnet) continue;
+    const bool again = std::any_of(ports.begin(), ports.end(), [&](const PortView* other) {
+      return other->netdev == port.netdev;
+    });
+    if (!again) ports.push_back(&port);
+  }
+  if (ports[0] != member.port) return;
+  if (ports.size() == 1)
+    out.Pass();
+  else if (!AreStrays(ports, subnet, *member.node, survey))
+    Judge(ports, subnet, out);
+}
+
+constexpr Census kCensus = {
+    .group = WholeFleet, .value = SubnetOnRail, .survey = UsualSubnets, .judge = JudgeMember};
 
 }  // namespace
 
@@ -113,7 +123,7 @@ extern const Rule ports_of_node_in_own_subnets = {
     .family = "addresses",
     .needs = "net_interfaces, host_limits",
     .fix = "sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2",
-    .evaluate_node = Evaluate,
+    .census = &kCensus,
 };
 
 }  // namespace fabric::rules

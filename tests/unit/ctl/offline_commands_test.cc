@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "proto/json.h"
+#include "tests/testing/moving.h"
 #include "tests/testing/nodes.h"
 #include "tests/testing/paths.h"
 #include "tests/testing/temp_tree.h"
@@ -68,6 +69,16 @@ TEST_F(Offline, OfTwoSnapshotsOfAMachineTheNewerCounts) {
   EXPECT_EQ(RunWords("check " + newer + " " + older, controller).status, kExitOk);
   EXPECT_EQ(RunWords("check " + older + " " + newer, controller).status, kExitOk);
   EXPECT_EQ(RunWords("check " + older, controller).status, kExitFindings);
+}
+
+TEST_F(Offline, TwoSnapshotsOfAMachineShowHowItsCountersMove) {
+  testing::Pair pair = testing::PairOf({testing::RoceNode({.number = 1, .gpu = false})});
+  testing::Count(pair, 0, 0, "pfc_storm_events", 1);
+  const std::string before = File("before.json", ToJson(pair.before[0], false));
+  const std::string after = File("after.json", ToJson(pair.after[0], false));
+  EXPECT_EQ(RunWords("check " + after, controller).status, kExitOk);
+  for (const std::string& files : {before + " " + after, after + " " + before})
+    EXPECT_THAT(RunWords("check " + files, controller).out, HasSubstr("1 pause storms in 30 s"));
 }
 
 TEST_F(Offline, CheckSaysWhichFileIsNoSnapshot) {

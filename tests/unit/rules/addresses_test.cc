@@ -49,7 +49,6 @@ TEST(ParseSubnet, TakesWhatTellsAboutOthers) {
     EXPECT_FALSE(ParseSubnet(text)) << text;
 }
 
-// M36, M38
 TEST(PortsOfNodeInOwnSubnets, FailsWithoutTheSysctls) {
   auto nodes = FlatNodes(1);
   const v1::Finding finding = TheFailure(nodes);
@@ -115,7 +114,7 @@ TEST(DuplicateIp, OfIpoibAndIwarp) {
   }
 }
 
-// M08: after a flap the link-local GID comes first.
+// After a flap the link-local GID comes first.
 TEST(GidIndexEqualOnRail, NamesTheOneThatMoved) {
   auto nodes = Nodes(3, testing::RoceNode);
   auto& gids = *PortOf(nodes[1], 0).mutable_gids();

@@ -26,7 +26,7 @@ void Redirect(v1::NodeSnapshot& node, int path, const std::string& bridge,
   node.mutable_gpu_nic_paths(path)->add_acs_redirects(bridge);
 }
 
-TEST(Acs, NamesTheBridgesBetweenGpuAndNic) {  // M17, M18
+TEST(Acs, NamesTheBridgesBetweenGpuAndNic) {
   auto nodes = Nodes(2, RoceNode);
   Redirect(nodes[1], 0, "0000:00:17.0", v1::PCI_DISTANCE_PIX);
   const v1::Finding finding = TheFailure(nodes);
@@ -48,7 +48,7 @@ TEST(Acs, OfFarPairsAndVirtualMachinesDoesNotMatter) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(Acs, OnARootPortMattersWhereTheIommuTranslates) {  // M19
+TEST(Acs, OnARootPortMattersWhereTheIommuTranslates) {
   auto nodes = Nodes(1, RoceNode);
   Redirect(nodes[0], 0, "0000:00:17.0", v1::PCI_DISTANCE_PHB);
   EXPECT_THAT(Failures(nodes), IsEmpty());
@@ -103,7 +103,7 @@ TEST(PeermemLoaded, IsNotAskedOfAProfileWithoutGpuDirect) {
   EXPECT_THAT(Failures(nodes, Expecting(expect)), IsEmpty());
 }
 
-TEST(PeermemBound, TellsLoadedFromRegistered) {  // M11
+TEST(PeermemBound, TellsLoadedFromRegistered) {
   auto nodes = Nodes(2, RoceNode);
   v1::PeerMemory& memory = *nodes[0].mutable_peer_memory();
   memory.set_bound_to_ib_core(false);
@@ -119,7 +119,7 @@ TEST(PeermemBound, TellsLoadedFromRegistered) {  // M11
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(PeermemBound, OfAmdGpusWithoutDmaBuf) {  // M14
+TEST(PeermemBound, OfAmdGpusWithoutDmaBuf) {
   auto nodes = Nodes(1, RoceNode);
   nodes[0].mutable_gpus(0)->set_vendor_id("1002");
   nodes[0].mutable_gpus(0)->set_driver("amdgpu");

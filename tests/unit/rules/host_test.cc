@@ -22,7 +22,7 @@ void Limit(v1::MemoryLimit& limit, const std::string& source) {
   limit.set_source(source);
 }
 
-TEST(Memlock, OfUsersIsUnlimitedWhereGpusAndRdmaAre) {  // M43
+TEST(Memlock, OfUsersIsUnlimitedWhereGpusAndRdmaAre) {
   auto nodes = Nodes(2, RoceNode);
   Limit(*nodes[1].mutable_host()->mutable_default_user_memlock(), "etc/security/limits.conf");
   const v1::Finding finding = TheFailure(nodes);
@@ -49,7 +49,7 @@ TEST(Memlock, ThatNobodySetSaysNothing) {
   EXPECT_THAT(TheFailure(nodes).title(), HasSubstr("of services"));
 }
 
-TEST(JobMemlock, OfAContainerIsItsOwn) {  // M44
+TEST(JobMemlock, OfAContainerIsItsOwn) {
   auto nodes = Nodes(1, RoceNode);
   v1::JobView& job = *nodes[0].mutable_job();
   job.set_pid(4711);
@@ -63,7 +63,7 @@ TEST(JobMemlock, OfAContainerIsItsOwn) {  // M44
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(JobDevices, ThatItSeesCanBeUsed) {  // M45
+TEST(JobDevices, ThatItSeesCanBeUsed) {
   auto nodes = Nodes(1, RoceNode);
   v1::JobView& job = *nodes[0].mutable_job();
   job.set_pid(4711);
@@ -84,7 +84,7 @@ TEST(JobDevices, ThatItSeesCanBeUsed) {  // M45
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(Uverbs, AreThereForEveryDevice) {  // M45
+TEST(Uverbs, AreThereForEveryDevice) {
   auto nodes = Nodes(1, RoceNode);
   testing::DeviceOf(nodes[0], 1).add_character_devices("uverbs1");
   EXPECT_EQ(TheFailure(nodes).title(), "mlx5_0 without a uverbs device, expected one each");

@@ -68,7 +68,7 @@ constexpr Fault kFaults[] = {
     {"ARMED", [](Node& n) { PortOf(n, 0).set_state(v1::PORT_STATE_ARMED); },
      "port_active n2/mlx5_0/1",
      "port is ARMED (LinkUp), expected ACTIVE (LinkUp): the subnet manager has not activated it"},
-    {"cable pulled: LID 65535",  // M54
+    {"cable pulled: LID 65535",
      [](Node& n) {
        PortOf(n, 0).set_state(v1::PORT_STATE_DOWN);
        PortOf(n, 0).set_physical_state(v1::PHYSICAL_STATE_POLLING);
@@ -179,7 +179,6 @@ TEST(IbMtuFull, OfAWholeRailIsAFindingOfEachPort) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-// M61
 TEST(VfPortUp, FollowsItsPhysicalFunction) {
   auto nodes = Nodes(1, testing::InfinibandNode);
   v1::RdmaDevice& vf = DeviceOf(nodes[0], 1);

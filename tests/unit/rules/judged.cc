@@ -28,6 +28,23 @@ Evaluation Judge(const std::vector<v1::NodeSnapshot>& nodes, const profile::Prof
   return Evaluate(fleet::FleetView(records, profile));
 }
 
+Evaluation JudgeBetween(const std::vector<v1::NodeSnapshot>& before,
+                        const std::vector<v1::NodeSnapshot>& after,
+                        const profile::Profile& profile) {
+  std::vector<fleet::NodeRecord> records;
+  for (std::size_t i = 0; i < after.size(); ++i)
+    records.push_back({.name = after[i].node().name(),
+                       .snapshot = after[i],
+                       .motion = fleet::Motion::Between(before[i], after[i])});
+  return Evaluate(fleet::FleetView(records, profile));
+}
+
+std::vector<std::string> FailuresBetween(const std::vector<v1::NodeSnapshot>& before,
+                                         const std::vector<v1::NodeSnapshot>& after,
+                                         const profile::Profile& profile) {
+  return Select(JudgeBetween(before, after, profile), v1::VERDICT_FAIL);
+}
+
 std::vector<std::string> Failures(const std::vector<v1::NodeSnapshot>& nodes,
                                   const profile::Profile& profile) {
   return Select(Judge(nodes, profile), v1::VERDICT_FAIL);

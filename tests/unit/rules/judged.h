@@ -14,6 +14,13 @@ Evaluation Judge(const std::vector<v1::NodeSnapshot>& nodes, const profile::Prof
 // "pfc_equal_on_rail n3/rxe0/1" for every failing finding, sorted.
 std::vector<std::string> Failures(const std::vector<v1::NodeSnapshot>& nodes,
                                   const profile::Profile& profile = {});
+// Of what moved between two moments of each node: the counters of the earlier ones are taken away.
+std::vector<std::string> FailuresBetween(const std::vector<v1::NodeSnapshot>& before,
+                                         const std::vector<v1::NodeSnapshot>& after,
+                                         const profile::Profile& profile = {});
+Evaluation JudgeBetween(const std::vector<v1::NodeSnapshot>& before,
+                        const std::vector<v1::NodeSnapshot>& after,
+                        const profile::Profile& profile = {});
 // The same for the unknown ones.
 std::vector<std::string> Unknowns(const std::vector<v1::NodeSnapshot>& nodes,
                                   const profile::Profile& profile = {});

@@ -55,7 +55,7 @@ TEST(LinkSpeedEqualOnRail, NamesTheSlowOne) {
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "another model may be slower";
 }
 
-// M56: four of the links of a fabric are slower than the others.
+// Four of the links of a fabric are slower than the others.
 TEST(LinkSpeedEqualOnRail, OfInfiniband) {
   auto nodes = Nodes(16, testing::InfinibandNode, {.rails = 1});
   for (std::size_t i = 0; i < 4; ++i) PortOf(nodes[i], 0).set_rate_bps(50 * kGigabit);

@@ -103,7 +103,7 @@ TEST(DeviceNamesEqual, NamesTheFirstOneThatDiffers) {
               HasSubstr("mlx5_1 at 0000:17:00.0, expected mlx5_0 at 0000:17:00.0"));
 }
 
-// M47, M48: an Ethernet card among those of an InfiniBand fabric.
+// An Ethernet card among those of an InfiniBand fabric.
 TEST(LinkLayerEqualOnRail, IsHeldAgainstAProfile) {
   auto nodes = Nodes(1, testing::InfinibandNode, {.rails = 4});
   const v1::NodeSnapshot roce = testing::RoceNode({.rails = 4});

@@ -1,0 +1,52 @@
+// Switch ports as hosts hear of them: LLDP neighbours, and rules on what these announce.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/fleet/fleet_view.h"
+#include "daemon/rules/camps.h"
+#include "daemon/rules/rule.h"
+
+namespace fabric::rules {
+
+// Who was heard on the port's wire; on a bond also the bond itself, or the first of its members.
+// nullptr: nobody, or several at once, of which none can be told to be the switch.
+const v1::LldpNeighbor* NeighborOf(const fleet::PortView& port);
+
+std::string SwitchName(const v1::LldpNeighbor& neighbor);  // System name, else chassis
+std::string SwitchPort(const v1::LldpNeighbor& neighbor);  // As its own command line names it
+v1::Subject LinkSubject(const fleet::PortView& port, const v1::LldpNeighbor& neighbor);
+// "LLDP rail0"
+std::string LldpSource(const v1::LldpNeighbor& neighbor);
+
+// What a switch port announced beside what the host has.
+struct Announced {
+  v1::Verdict verdict = v1::VERDICT_PASS;
+  std::uint64_t seen = 0;      // Of the switch port
+  std::uint64_t expected = 0;  // By what the host has, or its profile
+};
+
+struct Announcement {
+  std::string_view what;  // "PFC enabled priorities"
+  // Nothing: not judged.
+  std::optional<Announced> (*judge)(const fleet::PortView&, const v1::LldpNeighbor&) = nullptr;
+  // A host in which its own rail disagrees is another rule's, and is not held against the switch.
+  PortValue agreed = nullptr;
+  std::string (*show_seen)(std::uint64_t) = nullptr;
+  std::string (*show_expected)(std::uint64_t) = nullptr;
+  std::string_view unknown;  // What an UNKNOWN says: "announces DCBX, but no PFC"
+  std::vector<v1::Remedy> (*remedies)(const fleet::PortView&, const v1::LldpNeighbor&,
+                                      const Announced&) = nullptr;
+};
+
+// One finding for a switch most of whose ports deviate alike, one for a host whose links all do,
+// else one for each link.
+void Judge(const Announcement& announcement, const fleet::FleetView& fleet, Verdicts& out);
+// A digest of what that looks at, for Rule::reads.
+std::uint64_t ReadsOf(const Announcement& announcement, const fleet::NodeView& node);
+
+}  // namespace fabric::rules

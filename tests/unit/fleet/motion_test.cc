@@ -1,0 +1,193 @@
+// How counters move: windows, resets, wraps, pairs of snapshots.
+#include "daemon/fleet/motion.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "daemon/fleet/fleet.h"
+#include "daemon/fleet/fleet_view.h"
+#include "tests/testing/nodes.h"
+
+namespace fabric::fleet {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr CounterPlaces kPort = {0, kNoCounters, 1};
+
+Moment At(Duration time) {
+  return {.steady = SteadyTime(time), .wall = WallTime(time)};
+}
+
+v1::Counter& Add(v1::CounterSet& set, const char* neutral, std::uint64_t value) {
+  v1::Counter& counter = *set.add_counters();
+  counter.set_name(neutral);
+  counter.set_neutral(neutral);
+  counter.set_value(value);
+  return counter;
+}
+
+// The port of rail 0: retransmissions of RDMA, then pauses and bytes of the netdev.
+v1::CounterTable Table() {
+  v1::CounterTable table;
+  table.set_table_id(1);
+  v1::CounterSet& port = *table.add_sets();
+  port.set_device("mlx5_0");
+  port.set_port(1);
+  Add(port, "ack_timeout", 100);
+  Add(port, "nobody_follows_this", 1);
+  Add(port, "symbol_errors", 5);
+  v1::CounterSet& netdev = *table.add_sets();
+  netdev.set_netdev("rail0");
+  Add(netdev, "tx_bytes_prio3", 1000);
+  return table;
+}
+
+v1::CounterSample Sample(std::uint32_t index, std::int64_t delta) {
+  v1::CounterSample sample;
+  sample.set_table_id(1);
+  sample.add_index_steps(index);
+  sample.add_deltas(delta);
+  return sample;
+}
+
+class Motions : public ::testing::Test {
+ protected:
+  Motions() {
+    fleet_.Put(testing::RoceNode({.number = 1, .rails = 1}), At(0s));
+    EXPECT_EQ(fleet_.TakeCounters("n1", Table(), At(0s)), Status());
+  }
+  void Take(const v1::CounterSample& sample, Duration time) {
+    EXPECT_EQ(fleet_.TakeCounters("n1", sample, At(time)), Status());
+  }
+  bool Advance(Duration time) { return fleet_.AdvanceMotion("n1", At(time)); }
+  const Motion& motion() { return fleet_.Find("n1")->motion; }
+
+  Fleet fleet_;
+};
+
+TEST_F(Motions, HaveNoRateBeforeAWindowHasEnded) {
+  Take(Sample(0, 60), 10s);
+  EXPECT_FALSE(Advance(29s));
+  EXPECT_FALSE(motion().Moved(kPort, Count::kAckTimeouts));
+  EXPECT_TRUE(Advance(30s));
+  EXPECT_EQ(motion().Moved(kPort, Count::kAckTimeouts)->delta, 60U);
+  EXPECT_EQ(motion().Moved(kPort, Count::kAckTimeouts)->PerSecond(), 2.0);
+  EXPECT_EQ(motion().Moved(kPort, OfPriority(Count::kPriorityTransmittedBytes, 3))->delta, 0U);
+  EXPECT_FALSE(motion().Moved(kPort, OfPriority(Count::kPriorityTransmittedBytes, 4)));
+  EXPECT_FALSE(motion().Moved(kPort, Count::kOutOfBuffer)) << "absent is not 0";
+}
+
+TEST_F(Motions, StartEachWindowWhereTheLastOneEnded) {
+  Take(Sample(0, 60), 10s);
+  Advance(30s);
+  EXPECT_FALSE(Advance(40s)) << "once for each window";
+  Take(Sample(0, 7), 50s);
+  EXPECT_TRUE(Advance(60s));
+  EXPECT_EQ(motion().Moved(kPort, Count::kAckTimeouts)->delta, 7U);
+  EXPECT_TRUE(Advance(90s)) << "nothing has come: nothing was counted";
+  EXPECT_EQ(motion().Moved(kPort, Count::kAckTimeouts)->delta, 0U);
+}
+
+TEST_F(Motions, KnowNothingOfARegisterThatWasReset) {
+  v1::CounterSample reset = Sample(0, -99);
+  reset.add_resets(0);
+  Take(reset, 5s);
+  Take(Sample(0, 500), 6s);
+  Advance(30s);
+  EXPECT_FALSE(motion().Moved(kPort, Count::kAckTimeouts));
+  Advance(60s);
+  EXPECT_EQ(motion().Moved(kPort, Count::kAckTimeouts)->delta, 0U) << "the next window does";
+}
+
+TEST_F(Motions, KnowNothingOfARegisterThatStopped) {
+  v1::CounterSample stopped = Sample(2, 65530);
+  stopped.add_saturated(2);
+  Take(stopped, 5s);
+  Advance(30s);
+  EXPECT_FALSE(motion().Moved(kPort, Count::kSymbolErrors));
+  Advance(60s);
+  EXPECT_FALSE(motion().Moved(kPort, Count::kSymbolErrors));
+}
+
+TEST_F(Motions, AddUpWhatIsRareOverAnHour) {
+  for (int minute = 1; minute <= 50; ++minute) {
+    Take(Sample(2, 2), minute * 60s);
+    Advance(minute * 60s);
+  }
+  EXPECT_EQ(motion().Moved(kPort, Count::kSymbolErrors)->delta, 2U);
+  EXPECT_EQ(motion().MovedInHour(kPort, Count::kSymbolErrors)->delta, 100U);
+  Take(Sample(2, 2), 60min);
+  Advance(60min);
+  Advance(61min);
+  EXPECT_EQ(motion().MovedInHour(kPort, Count::kSymbolErrors)->delta, 102U)
+      << "the whole hour before tells more than the first minute of the next";
+  EXPECT_FALSE(motion().MovedInHour(kPort, Count::kAckTimeouts));
+}
+
+TEST_F(Motions, BeginAnewWithEachTableAndSnapshot) {
+  Take(Sample(0, 60), 10s);
+  Advance(30s);
+  EXPECT_EQ(fleet_.TakeCounters("n1", Table(), At(31s)), Status());
+  EXPECT_FALSE(motion().Moved(kPort, Count::kAckTimeouts));
+  fleet_.Put(testing::RoceNode({.number = 1, .rails = 1}), At(32s));
+  EXPECT_FALSE(Advance(100s));
+}
+
+TEST_F(Motions, SurviveACounterThatIsLost) {
+  v1::CounterSample sample = Sample(0, 60);
+  sample.add_lost(1);
+  Take(sample, 10s);
+  EXPECT_FALSE(Advance(39s)) << "places have changed: the window is a new one";
+  Take(Sample(2, 3), 39s);
+  EXPECT_TRUE(Advance(40s));
+  EXPECT_EQ(motion().Moved(kPort, Count::kSymbolErrors)->delta, 3U);
+}
+
+TEST_F(Motions, AreFoundByThePortsOfAView) {
+  const FleetView view(fleet_);
+  EXPECT_EQ(view.nodes()[0].ports[0].counters, kPort);
+}
+
+v1::NodeSnapshot Taken(std::int64_t seconds) {
+  v1::NodeSnapshot node;
+  node.mutable_taken_at()->set_seconds(seconds);
+  *node.mutable_counters() = Table().sets();
+  for (v1::Counter& counter : *node.mutable_counters(0)->mutable_counters())
+    counter.set_width_bits(32);
+  return node;
+}
+
+TEST(MotionBetween, TwoSnapshotsIsAWindow) {
+  v1::NodeSnapshot after = Taken(60);
+  after.mutable_counters(0)->mutable_counters(0)->set_value(400);
+  const Motion motion = Motion::Between(Taken(0), after);
+  EXPECT_EQ(motion.Moved(kPort, Count::kAckTimeouts)->PerSecond(), 5.0);
+  EXPECT_FALSE(Motion::Between(after, Taken(0)).known()) << "not in order";
+  EXPECT_FALSE(Motion::Between(Taken(55), after).known()) << "too close";
+  after.set_captured(true);
+  EXPECT_FALSE(Motion::Between(Taken(0), after).known()) << "at a time that nobody knows";
+  after.set_captured(false);
+  after.mutable_node()->set_boot_id("another");
+  EXPECT_FALSE(Motion::Between(Taken(0), after).known()) << "booted between";
+}
+
+TEST(MotionBetween, TellsAWrapFromAReset) {
+  v1::NodeSnapshot before = Taken(0);
+  v1::NodeSnapshot after = Taken(60);
+  before.mutable_counters(0)->mutable_counters(0)->set_value((std::uint64_t{1} << 32) - 10);
+  EXPECT_EQ(Motion::Between(before, after).Moved(kPort, Count::kAckTimeouts)->delta, 110U);
+  before.mutable_counters(0)->mutable_counters(0)->set_value(1 << 20);
+  const Motion motion = Motion::Between(before, after);
+  EXPECT_FALSE(motion.Moved(kPort, Count::kAckTimeouts));
+  EXPECT_FALSE(motion.Moved(kPort, Count::kSymbolErrors)) << "a reset clears all of a source";
+  EXPECT_TRUE(motion.Moved(kPort, OfPriority(Count::kPriorityTransmittedBytes, 3)));
+}
+
+TEST(Counts, HaveTheirNeutralNames) {
+  EXPECT_EQ(NeutralName(Count::kSymbolErrors), "symbol_errors");
+  EXPECT_EQ(NeutralName(OfPriority(Count::kPriorityPfcSentUs, 7)), "pfc_tx_duration_us_prio7");
+}
+
+}  // namespace
+}  // namespace fabric::fleet

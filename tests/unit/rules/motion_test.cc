@@ -1,0 +1,282 @@
+// Counters in motion: no_pause_storm, pause_received_within_limit, pause_sent_within_limit,
+// pfc_frames_on_enabled_priorities, lossless_priority_keeps_packets, congestion_marks_answered,
+// cnps_obeyed, cnp_share_within_limit, acknowledgements_in_time, packets_in_sequence,
+// receivers_ready, roce_packets_intact, rdma_on_lossless_priority, link_stays_up,
+// link_errors_within_limit, pcie_link_without_errors, discards_like_equals
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/testing/moving.h"
+#include "tests/unit/rules/judged.h"
+
+namespace fabric::rules {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::Nodes;
+using testing::Pair;
+using testing::PairOf;
+
+Pair Roce(std::uint32_t nodes = 3, std::uint32_t rails = 2) {
+  return PairOf(Nodes(nodes, testing::RoceNode, {.rails = rails}));
+}
+
+std::vector<std::string> Failures(const Pair& pair, const profile::Profile& profile = {}) {
+  return FailuresBetween(pair.before, pair.after, profile);
+}
+
+v1::Finding TheFailure(const Pair& pair, const profile::Profile& profile = {}) {
+  EXPECT_THAT(Failures(pair, profile), ::testing::SizeIs(1));
+  for (const v1::Finding& finding : JudgeBetween(pair.before, pair.after, profile).findings)
+    if (finding.verdict() == v1::VERDICT_FAIL) return finding;
+  return {};
+}
+
+TEST(Motion, OfAnIdleFleetIsFine) {
+  for (const auto make : {testing::RoceNode, testing::LabNode, testing::BnxtNode,
+                          testing::InfinibandNode, testing::IwarpNode})
+    EXPECT_THAT(Failures(PairOf(Nodes(3, make, {}))), IsEmpty());
+}
+
+TEST(Motion, OfABusyFleetIsFine) {
+  for (const auto make :
+       {testing::RoceNode, testing::LabNode, testing::BnxtNode, testing::InfinibandNode}) {
+    Pair pair = PairOf(Nodes(3, make, {.rails = 4}));
+    for (std::size_t node = 0; node < 3; ++node)
+      for (std::uint32_t rail = 0; rail < 4; ++rail) testing::Busy(pair, node, rail);
+    EXPECT_THAT(Failures(pair), IsEmpty());
+    v1::Expectations expect;
+    expect.set_lossless(true);
+    expect.set_ecn(true);
+    if (make == testing::InfinibandNode) continue;
+    EXPECT_THAT(Failures(pair, Expecting(expect)), IsEmpty());
+  }
+}
+
+TEST(Motion, AddsVerdictsOnlyWhereAWindowHasPassed) {
+  const Pair pair = Roce();
+  EXPECT_GT(JudgeBetween(pair.before, pair.after).counts.pass(), Judge(pair.after).counts.pass());
+  EXPECT_EQ(JudgeBetween(pair.after, pair.after).counts.pass(), Judge(pair.after).counts.pass());
+}
+
+struct Fault {
+  const char* what;
+  void (*plant)(Pair&);
+  const char* rule;
+  const char* title;
+};
+
+void Plant(Pair& pair, const char* neutral, std::uint64_t delta) {
+  testing::Count(pair, 1, 0, neutral, delta);
+}
+
+constexpr Fault kFaults[] = {
+    {"a pause storm, and all that comes with it",
+     [](Pair& p) {
+       Plant(p, "pfc_storm_events", 2);
+       Plant(p, "pfc_tx_duration_us_prio3", 25'000'000);
+       Plant(p, "rx_discards_prio3", 90'000);
+     },
+     "no_pause_storm", "2 pause storms in 30 s, expected none"},
+    {"a victim of pauses", [](Pair& p) { Plant(p, "pfc_rx_duration_us_prio3", 12'000'000); },
+     "pause_received_within_limit",
+     "the switch paused priority 3 for 40.0 % of 30 s, expected at most 20 % of the time"},
+    {"pauses of the whole link", [](Pair& p) { Plant(p, "pause_rx_duration_us", 7'000'000); },
+     "pause_received_within_limit",
+     "the switch paused the whole link for 23.3 % of 30 s, expected at most 20 % of the time"},
+    {"a slow receiver, whose own port is paused in turn",
+     [](Pair& p) {
+       Plant(p, "pfc_tx_duration_us_prio3", 15'000'000);
+       Plant(p, "pfc_rx_duration_us_prio3", 9'000'000);
+     },
+     "pause_sent_within_limit",
+     "the host paused priority 3 for 50.0 % of 30 s, expected at most 20 % of the time"},
+    {"pauses of a priority without PFC", [](Pair& p) { Plant(p, "pfc_rx_frames_prio4", 5000); },
+     "pfc_frames_on_enabled_priorities", "the switch pauses priorities 4, PFC is on for 3"},
+    {"drops in spite of PFC", [](Pair& p) { Plant(p, "rx_discards_prio3", 400); },
+     "lossless_priority_keeps_packets",
+     "priority 3 has PFC and was dropped on receipt all the same: 400 packets in 30 s"},
+    {"marks that nobody answers", [](Pair& p) { Plant(p, "ecn_marked_rx_packets", 50'000); },
+     "congestion_marks_answered", "50000 marked packets and no CNP in 30 s, expected CNPs"},
+    {"notifications that are ignored", [](Pair& p) { Plant(p, "cnp_rx_ignored", 20'000); },
+     "cnps_obeyed",
+     "congestion notifications: 20000 ignored, 0 obeyed in 30 s, expected most to be obeyed"},
+    {"a path that is dead",
+     [](Pair& p) {
+       Plant(p, "ack_timeout", 900);
+       Plant(p, "retry_exceeded", 128);
+     },
+     "acknowledgements_in_time",
+     "acknowledgements do not come: 900 timeouts in 30 s, 128 requests given up"},
+    {"loss that go-back-N multiplies",
+     [](Pair& p) {
+       Plant(p, "rdma_tx_packets", 10'000'000);
+       Plant(p, "seq_nak_received", 300'000);
+     },
+     "packets_in_sequence",
+     "peers missed 3 % of the packets sent (300000 of 10000000 packets), expected at most 1 %"},
+    {"receivers that post too little",
+     [](Pair& p) {
+       Plant(p, "rdma_tx_packets", 10'000'000);
+       Plant(p, "rnr_nak_received", 400'000);
+     },
+     "receivers_ready",
+     "peers were not ready to receive 4 % of the packets (400000 of 10000000 packets), expected "
+     "at most 1 %"},
+    {"something that rewrites packets", [](Pair& p) { Plant(p, "icrc_errors", 44); },
+     "roce_packets_intact",
+     "RoCE packets with a bad invariant checksum: 44 packets in 30 s, expected none"},
+    {"a bad cable, and what it costs",
+     [](Pair& p) {
+       Plant(p, "symbol_errors", 700);
+       Plant(p, "fcs_errors", 300);
+       Plant(p, "icrc_errors", 30);
+       Plant(p, "ack_timeout", 900);
+     },
+     "link_errors_within_limit",
+     "700 symbol_errors in 30 s, expected at most 120 an hour; 300 fcs_errors in 30 s, expected "
+     "at most 120 an hour"},
+    {"a flapping link, and what it costs",
+     [](Pair& p) {
+       Plant(p, "link_down_events", 3);
+       Plant(p, "symbol_errors", 9000);
+       Plant(p, "ack_timeout", 900);
+     },
+     "link_stays_up", "link went down 3 times in 30 s, expected to stay up"},
+    {"a card that is loose in its slot", [](Pair& p) { Plant(p, "pcie_rx_signal_errors", 60); },
+     "pcie_link_without_errors",
+     "PCIe link of the card retrained because of errors 60 times in 30 s, expected at most 10 an "
+     "hour"},
+};
+
+TEST(Motion, OfEachFaultIsOneFinding) {
+  for (const Fault& fault : kFaults) {
+    SCOPED_TRACE(fault.what);
+    Pair pair = Roce(3, 4);
+    fault.plant(pair);
+    const v1::Finding finding = TheFailure(pair);
+    EXPECT_EQ(finding.rule(), fault.rule);
+    EXPECT_EQ(finding.title(), fault.title);
+    EXPECT_EQ(finding.subject().device(), "mlx5_0");
+    EXPECT_EQ(finding.subject().node(), "n2");
+    EXPECT_GT(finding.remedies_size(), 0);
+  }
+}
+
+TEST(Motion, SaysNothingOfRegistersThatWereReset) {
+  for (const Fault& fault : kFaults) {
+    SCOPED_TRACE(fault.what);
+    Pair pair = Roce(3, 4);
+    fault.plant(pair);
+    for (const char* neutral : {"tx_discards", "rdma_rx_packets"})  // One of each source
+      testing::CounterOf(pair.after[1], 0, neutral).set_value(0);
+    EXPECT_THAT(Failures(pair), IsEmpty());
+  }
+}
+
+TEST(Motion, OfPortsThatAreUnusedIsNobodysBusiness) {
+  v1::Expectations unused;
+  unused.set_unused(true);
+  for (const Fault& fault : kFaults) {
+    Pair pair = Roce(3, 4);
+    fault.plant(pair);
+    EXPECT_THAT(Failures(pair, Expecting(unused)), IsEmpty()) << fault.what;
+  }
+}
+
+TEST(Pauses, AreHeldAgainstAProfile) {
+  Pair pair = Roce();
+  testing::Count(pair, 0, 0, "pfc_rx_duration_us_prio3", 600'000);
+  v1::Expectations expect;
+  expect.set_pause_max_percent(1);
+  EXPECT_EQ(TheFailure(pair, Expecting(expect)).evidence(0).basis(), "profile test");
+  expect.set_pause_max_percent(3);
+  EXPECT_THAT(Failures(pair, Expecting(expect)), IsEmpty());
+}
+
+TEST(CnpShare, IsJudgedByProfilesAlone) {
+  Pair pair = Roce();
+  testing::Count(pair, 0, 0, "rdma_tx_packets", 10'000'000);
+  testing::Count(pair, 0, 0, "cnp_rx_handled", 400'000);
+  EXPECT_THAT(Failures(pair), IsEmpty());
+  v1::Expectations expect;
+  expect.set_cnp_max_percent(1);
+  EXPECT_EQ(TheFailure(pair, Expecting(expect)).title(),
+            "congestion notifications for 4 % of the packets sent, expected at most 1 % (profile "
+            "test)");
+}
+
+TEST(Sequence, IsStricterWhereRoceIsLossless) {
+  Pair pair = Roce();
+  testing::Count(pair, 0, 0, "rdma_tx_packets", 10'000'000);
+  testing::Count(pair, 0, 0, "seq_nak_received", 50'000);
+  EXPECT_THAT(Failures(pair), IsEmpty());
+  v1::Expectations expect;
+  expect.set_lossless(true);
+  EXPECT_EQ(TheFailure(pair, Expecting(expect)).rule(), "packets_in_sequence");
+}
+
+TEST(LinkErrors, OfInfinibandAreThoseOfThePort) {
+  Pair pair = PairOf(Nodes(3, testing::InfinibandNode, {}), 3600);
+  for (const char* neutral : {"symbol_errors", "link_error_recoveries", "rx_errors"})
+    testing::Count(pair, 2, 1, neutral, 10);
+  EXPECT_THAT(Failures(pair), IsEmpty()) << "as the specification allows";
+  testing::Count(pair, 2, 1, "link_error_recoveries", 1);
+  const v1::Finding finding = TheFailure(pair);
+  EXPECT_EQ(finding.title(), "11 link_error_recoveries in 60 min, expected at most 10 an hour");
+  EXPECT_THAT(finding.remedies(0).command(), HasSubstr("perfquery"));
+}
+
+TEST(LinkErrors, AreHeldAgainstAProfile) {
+  Pair pair = PairOf(Nodes(3, testing::InfinibandNode, {}));
+  testing::Count(pair, 2, 1, "symbol_errors", 20);
+  v1::Expectations expect;
+  expect.set_symbol_errors_max_per_hour(10);
+  EXPECT_EQ(TheFailure(pair, Expecting(expect)).evidence(0).basis(), "profile test");
+}
+
+TEST(LinkErrors, OfALongTimeAreAnHoursShare) {
+  Pair pair = PairOf(Nodes(3, testing::InfinibandNode, {}), 10 * 3600);
+  testing::Count(pair, 0, 0, "symbol_errors", 1000);
+  EXPECT_THAT(Failures(pair), IsEmpty());
+}
+
+TEST(LinkStaysUp, OnceIsMaintenance) {
+  Pair pair = Roce();
+  testing::Count(pair, 0, 0, "link_down_events", 1);
+  testing::Count(pair, 0, 0, "symbol_errors", 5000);
+  EXPECT_THAT(Failures(pair), IsEmpty()) << "a link that trains counts errors";
+}
+
+TEST(Discards, OfOnePortUnlikeItsEquals) {
+  Pair pair = Roce(1, 4);
+  for (std::uint32_t rail = 0; rail < 4; ++rail)
+    testing::Count(pair, 0, rail, "rx_discards", rail == 2 ? 90'000 : 60);
+  const v1::Finding finding = TheFailure(pair);
+  EXPECT_EQ(finding.rule(), "discards_like_equals");
+  EXPECT_EQ(finding.title(),
+            "3000 packets a second dropped on receipt, the 3 other ports of its kind at most 2");
+  EXPECT_EQ(finding.subject().device(), "mlx5_2");
+  for (std::uint32_t rail = 0; rail < 4; ++rail)
+    testing::Count(pair, 0, rail, "rx_discards", 50'000);
+  EXPECT_THAT(Failures(pair), IsEmpty()) << "all are loaded alike";
+}
+
+TEST(RdmaOnLosslessPriority, NeedsSettingsThatWouldCarryIt) {
+  Pair pair = Roce();
+  testing::Busy(pair, 0, 0);
+  testing::CounterOf(pair.after[0], 0, "tx_bytes_prio3").set_value(1000);
+  const v1::Finding finding = TheFailure(pair);
+  EXPECT_EQ(finding.rule(), "rdma_on_lossless_priority");
+  EXPECT_EQ(finding.title(),
+            "0 % of 93.3 Gb/s of RDMA goes over priorities with PFC (3), most of the rest over "
+            "priority 0");
+  for (auto& node : pair.after)
+    for (std::uint32_t rail = 0; rail < 2; ++rail) testing::TrustPcp(node, rail);
+  EXPECT_THAT(Failures(pair), ::testing::Each(HasSubstr("pfc_covers_roce_dscp")));
+}
+
+}  // namespace
+}  // namespace fabric::rules
