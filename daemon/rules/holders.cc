@@ -22,6 +22,7 @@ Holders::Holders(const Roster& roster, Ledger& ledger) : roster_(roster), ledger
 
 std::vector<Holders::Key> Holders::KeysOf(std::uint32_t node) {
   std::vector<Key> keys;
+  if (keys_.size() > node) keys.reserve(keys_[node].size() + 1);
   const auto ports = static_cast<std::uint32_t>(roster_.at(node).ports.size());
   for (std::uint32_t number = 0; number < tables_.size(); ++number) {
     const Uniqueness& uniqueness = *tables_[number].uniqueness;
@@ -69,10 +70,10 @@ void Holders::Remove(std::uint32_t node) {
 }
 
 void Holders::Enter(Table& table, Hash hash, const Ref& ref) {
-  const auto [at, added] = table.first.try_emplace(hash, ref);
-  if (added) return;
+  const Ref* const first = table.first.Find(hash);
+  if (first == nullptr) return table.first.Add(hash, ref);
   Refs& refs = table.repeated[hash];
-  if (refs.empty()) refs.push_back(at->second);
+  if (refs.empty()) refs.push_back(*first);
   refs.push_back(ref);
   table.waiting.insert(hash);
 }
@@ -80,12 +81,12 @@ void Holders::Enter(Table& table, Hash hash, const Ref& ref) {
 void Holders::Leave(Table& table, Hash hash, const Ref& ref) {
   const auto repeated = table.repeated.find(hash);
   if (repeated == table.repeated.end()) {
-    table.first.erase(hash);
+    table.first.Remove(hash);
     return;
   }
   Refs& refs = repeated->second;
   refs.erase(std::find(refs.begin(), refs.end(), ref));
-  table.first[hash] = refs.front();
+  *table.first.Find(hash) = refs.front();
   if (refs.size() == 1) table.repeated.erase(repeated);
   table.waiting.insert(hash);
 }

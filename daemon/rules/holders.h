@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/rules/key_table.h"
 #include "daemon/rules/ledger.h"
 #include "daemon/rules/roster.h"
 #include "daemon/rules/rule.h"
@@ -37,7 +38,7 @@ class Holders {
   struct Table {
     const Rule* rule = nullptr;
     const Uniqueness* uniqueness = nullptr;
-    std::unordered_map<Hash, Ref> first;      // Of every key one that has it
+    KeyTable first;                           // Of every key one that has it
     std::unordered_map<Hash, Refs> repeated;  // All, where there are several
     std::set<Hash> waiting;                   // Repeated ones, or that were, to be judged again
     std::map<Refs, Cluster> clusters;
