@@ -48,6 +48,10 @@ void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
   Judge(kAnnouncement, fleet, out);
 }
 
+std::uint64_t Reads(const fleet::NodeView& node) {
+  return ReadsOf(kAnnouncement, node);
+}
+
 }  // namespace
 
 extern const Rule dcbx_one_side_decides = {
@@ -63,7 +67,7 @@ extern const Rule dcbx_one_side_decides = {
     .needs = "lldp, dcb",
     .fix = "dcb dcbx set dev NETDEV host ieee, or a switch port that is not willing",
     .evaluate_fleet = Evaluate,
-    .reads = ReadsOfLinks,
+    .reads = Reads,
 };
 
 }  // namespace fabric::rules

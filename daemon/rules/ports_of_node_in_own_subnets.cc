@@ -74,9 +74,9 @@ void Judge(const Neighbours& ports, const Subnet& subnet, Verdicts& out) {
   out.Pass();
 }
 
-// Whether one has another subnet than its rail has: rail_subnet_equal reports that, and what it
-// shares with another port of the node follows from it.
-bool AnyStrays(const Neighbours& ports, const Subnet& subnet, const fleet::NodeView& node,
+// Ports with another subnet than their rail has: rail_subnet_equal reports these, and what they
+// share with another port of the node follows from it.
+bool AreStrays(const Neighbours& ports, const Subnet& subnet, const fleet::NodeView& node,
                const Survey& survey) {
   const bool here = IsOfThisFabric(node, survey);
   return std::any_of(ports.begin(), ports.end(), [&](const PortView* port) {
@@ -85,40 +85,25 @@ bool AnyStrays(const Neighbours& ports, const Subnet& subnet, const fleet::NodeV
   });
 }
 
-// Ports of a bond have one address and one netdev.
-void JudgeNode(const fleet::NodeView& node, const Survey& survey, Verdicts& out) {
-  std::vector<std::pair<Subnet, const PortView*>> known;
-  for (const PortView& port : node.ports) {
-    const auto subnet = JudgedSubnet(port);
-    if (!subnet) continue;
-    const bool again = std::any_of(known.begin(), known.end(), [&](const auto& other) {
-      return other.second->netdev == port.netdev;
-    });
-    if (!again) known.emplace_back(*subnet, &port);
-  }
-  std::stable_sort(known.begin(), known.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (std::size_t i = 0; i < known.size();) {
-    Neighbours ports;
-    const Subnet subnet = known[i].first;
-    for (; i < known.size() && known[i].first == subnet; ++i) ports.push_back(known[i].second);
-    if (ports.size() == 1)
-      out.Pass();
-    else if (!AnyStrays(ports, subnet, node, survey))
-      Judge(ports, subnet, out);
-  }
-}
-
-// The node is judged once, by its first port.
+// Each subnet of a node is judged with the first port that is in it. Ports of a bond have one
+// address and one netdev.
 void JudgeMember(const Member& member, const Survey& survey, Verdicts& out) {
+  const Subnet subnet = *JudgedSubnet(*member.port);
+  Neighbours ports;
   for (const PortView& port : member.node->ports) {
-    if (!JudgedSubnet(port)) continue;
-    if (&port == member.port) JudgeNode(*member.node, survey, out);
-    return;
+    if (JudgedSubnet(port) != subnet) continue;
+    const bool again = std::any_of(ports.begin(), ports.end(), [&](const PortView* other) {
+      return other->netdev == port.netdev;
+    });
+    if (!again) ports.push_back(&port);
   }
+  if (ports[0] != member.port) return;
+  if (ports.size() == 1)
+    out.Pass();
+  else if (!AreStrays(ports, subnet, *member.node, survey))
+    Judge(ports, subnet, out);
 }
 
-// All rails together: what a rail usually has tells who strays.
 constexpr Census kCensus = {
     .group = WholeFleet, .value = SubnetOnRail, .survey = UsualSubnets, .judge = JudgeMember};
 

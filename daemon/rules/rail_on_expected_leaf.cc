@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/lossless.h"
+#include "daemon/rules/product.h"
 #include "daemon/rules/switches.h"
 
 namespace fabric::rules {
@@ -162,6 +163,18 @@ void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
   }
 }
 
+std::uint64_t Reads(const fleet::NodeView& view) {
+  if (view.node->snapshot.lldp_neighbors().empty()) return 0;
+  Mix mix;
+  for (const Wired& link : NodeOf(view).links)
+    mix.Add(link.port->rail->value())
+        .Add(link.port->port->netdev())
+        .Add(link.neighbor->chassis_id())
+        .Add(SwitchName(*link.neighbor))
+        .Add(SwitchPort(*link.neighbor));
+  return mix.value();
+}
+
 }  // namespace
 
 extern const Rule rail_on_expected_leaf = {
@@ -180,7 +193,7 @@ extern const Rule rail_on_expected_leaf = {
     .needs = "lldp",
     .fix = "The cable into the leaf of its rail",
     .evaluate_fleet = Evaluate,
-    .reads = ReadsOfLinks,
+    .reads = Reads,
 };
 
 }  // namespace fabric::rules

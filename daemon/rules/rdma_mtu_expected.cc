@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "daemon/rules/census.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/mtu.h"
 #include "daemon/rules/rule.h"
@@ -40,7 +39,16 @@ void Fail(const PortView& port, std::string_view what, std::uint32_t seen, std::
                               "9000 does as well."})});
 }
 
-void JudgePort(const PortView& port, const Wanted& wanted, Verdicts& out) {
+std::optional<Value> Mtu(const Member& member) {
+  const auto mtu = NetdevMtu(*member.port);
+  return mtu ? std::optional(Value{*mtu}) : std::nullopt;
+}
+
+void Judge(const Member& member, const Survey& rail, Verdicts& out) {
+  const PortView& port = *member.port;
+  const Wanted wanted = WantedOf(port);
+  if (!IsRoce(port) || (wanted.rdma == 0 && wanted.netdev == 0)) return;
+  if (Deviates(rail, port.netdev->mtu_bytes())) return;
   const std::uint32_t netdev = port.netdev->mtu_bytes();
   // That of the RDMA port follows from the netdev's; where it does not, or falls short of it by a
   // few bytes, rdma_mtu_matches_netdev says so.
@@ -54,20 +62,7 @@ void JudgePort(const PortView& port, const Wanted& wanted, Verdicts& out) {
     out.Pass();
 }
 
-std::optional<Value> MtuOf(const Member& port) {
-  const auto mtu = NetdevMtu(*port.port);
-  if (!mtu) return {};
-  return Value{*mtu};
-}
-
-void Judge(const Member& member, const Survey& majority, Verdicts& out) {
-  const PortView& port = *member.port;
-  const Wanted wanted = WantedOf(port);
-  if (!IsRoce(port) || (wanted.rdma == 0 && wanted.netdev == 0)) return;
-  if (!Deviates(majority, *NetdevMtu(port))) JudgePort(port, wanted, out);
-}
-
-constexpr Census kCensus = {.value = MtuOf, .survey = MajorityOf, .judge = Judge};
+constexpr Census kCensus = {.value = Mtu, .survey = MajorityOf, .judge = Judge};
 
 }  // namespace
 

@@ -59,6 +59,10 @@ void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
   Judge(kAnnouncement, fleet, out);
 }
 
+std::uint64_t Reads(const fleet::NodeView& node) {
+  return ReadsOf(kAnnouncement, node);
+}
+
 }  // namespace
 
 extern const Rule switch_app_equals_host = {
@@ -76,7 +80,7 @@ extern const Rule switch_app_equals_host = {
     .profile = "data_priority data_dscp",
     .fix = "One priority for RoCE on switches and hosts",
     .evaluate_fleet = Evaluate,
-    .reads = ReadsOfLinks,
+    .reads = Reads,
 };
 
 }  // namespace fabric::rules

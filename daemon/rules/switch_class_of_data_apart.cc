@@ -52,6 +52,10 @@ void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
   Judge(kAnnouncement, fleet, out);
 }
 
+std::uint64_t Reads(const fleet::NodeView& node) {
+  return ReadsOf(kAnnouncement, node);
+}
+
 }  // namespace
 
 extern const Rule switch_class_of_data_apart = {
@@ -68,7 +72,7 @@ extern const Rule switch_class_of_data_apart = {
     .profile = "data_priority data_dscp",
     .fix = "A traffic class for RoCE on the switch",
     .evaluate_fleet = Evaluate,
-    .reads = ReadsOfLinks,
+    .reads = Reads,
 };
 
 }  // namespace fabric::rules

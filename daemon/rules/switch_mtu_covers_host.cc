@@ -59,6 +59,10 @@ void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
   Judge(kAnnouncement, fleet, out);
 }
 
+std::uint64_t Reads(const fleet::NodeView& node) {
+  return ReadsOf(kAnnouncement, node);
+}
+
 }  // namespace
 
 extern const Rule switch_mtu_covers_host = {
@@ -74,7 +78,7 @@ extern const Rule switch_mtu_covers_host = {
     .needs = "lldp, net_interfaces",
     .fix = "MTU 9216 on the switch port",
     .evaluate_fleet = Evaluate,
-    .reads = ReadsOfLinks,
+    .reads = Reads,
 };
 
 }  // namespace fabric::rules

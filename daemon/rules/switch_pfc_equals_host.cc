@@ -83,6 +83,10 @@ void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
   Judge(kAnnouncement, fleet, out);
 }
 
+std::uint64_t Reads(const fleet::NodeView& node) {
+  return ReadsOf(kAnnouncement, node);
+}
+
 }  // namespace
 
 extern const Rule switch_pfc_equals_host = {
@@ -101,7 +105,7 @@ extern const Rule switch_pfc_equals_host = {
     .profile = "pfc_priorities lossless",
     .fix = "The same priorities on the switch port",
     .evaluate_fleet = Evaluate,
-    .reads = ReadsOfLinks,
+    .reads = Reads,
 };
 
 }  // namespace fabric::rules

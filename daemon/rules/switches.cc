@@ -127,7 +127,7 @@ void TakeGroups(Links& links, const Counts& judged, KindOf kind, ReportGroup rep
   }
 }
 
-// Ports whose value is not that of their rail, nodes with neighbours alone; found when first asked.
+// Ports whose value is not that of their rail; found when first asked.
 class OddPorts {
  public:
   OddPorts(PortValue value, const fleet::FleetView& fleet) : value_(value), fleet_(fleet) {}
@@ -136,12 +136,7 @@ class OddPorts {
     const auto own = value_ == nullptr ? std::nullopt : value_(port);
     if (!own || !port.rail) return false;
     if (camps_.empty())
-      for (std::vector<PortView> rail : fleet_.rails()) {
-        std::erase_if(rail, [](const PortView& other) {
-          return other.node->snapshot.lldp_neighbors().empty();  // As in ReadsOfLinks().
-        });
-        camps_.emplace_back(rail, value_);
-      }
+      for (const std::vector<PortView>& rail : fleet_.rails()) camps_.emplace_back(rail, value_);
     return camps_[port.rail->value()].Deviates(*own);
   }
 
@@ -198,27 +193,6 @@ v1::Subject LinkSubject(const PortView& port, const v1::LldpNeighbor& neighbor) 
   return subject;
 }
 
-std::uint64_t ReadsOfLinks(const fleet::NodeView& node) {
-  const v1::NodeSnapshot& snapshot = node.node->snapshot;
-  if (snapshot.lldp_neighbors().empty()) return 0;
-  Mix mix;
-  for (v1::LldpNeighbor neighbor : snapshot.lldp_neighbors()) {
-    neighbor.clear_heard_at();
-    mix.Add(neighbor.SerializeAsString());
-  }
-  for (const PortView& port : node.ports) {
-    const v1::NetInterface* const wire = WireOf(port);
-    if (!port.rail || wire == nullptr) continue;
-    mix.Add(static_cast<std::uint64_t>(port.port->state()))
-        .Add(wire->mtu_bytes())
-        .Add(port.netdev->mtu_bytes());
-    mix.Add(wire->name()).Add(wire->dcb().SerializeAsString());
-    mix.Add(port.netdev->dcb().SerializeAsString());
-    mix.Add(wire->congestion_control().SerializeAsString());
-  }
-  return mix.value();
-}
-
 std::string LldpSource(const v1::LldpNeighbor& neighbor) {
   return "LLDP " + neighbor.netdev();
 }
@@ -244,6 +218,25 @@ void Judge(const Announcement& announcement, const fleet::FleetView& fleet, Verd
   TakeGroups(links, of_node, OnNode,
              [&](const Links& group) { ReportNode(announcement, group, out); });
   for (const Link& link : links) ReportLink(announcement, link, out);
+}
+
+std::uint64_t ReadsOf(const Announcement& announcement, const fleet::NodeView& node) {
+  if (node.node->snapshot.lldp_neighbors().empty()) return 0;
+  Mix mix;
+  for (const PortView& port : node.ports) {
+    if (announcement.agreed != nullptr && port.rail)
+      mix.Add(announcement.agreed(port).value_or(~0U));
+    if (!CarriesRoce(port)) continue;
+    const v1::LldpNeighbor* const neighbor = NeighborOf(port);
+    if (neighbor == nullptr) continue;
+    const auto announced = announcement.judge(port, *neighbor);
+    if (!announced) continue;
+    mix.Add(PortName(port)).Add(port.port->netdev()).Add(port.rail ? port.rail->value() + 1U : 0U);
+    mix.Add(neighbor->chassis_id()).Add(SwitchName(*neighbor)).Add(SwitchPort(*neighbor));
+    mix.Add(static_cast<std::uint64_t>(announced->verdict));
+    mix.Add(announced->seen).Add(announced->expected);
+  }
+  return mix.value();
 }
 
 }  // namespace fabric::rules

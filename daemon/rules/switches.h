@@ -20,8 +20,6 @@ const v1::LldpNeighbor* NeighborOf(const fleet::PortView& port);
 std::string SwitchName(const v1::LldpNeighbor& neighbor);  // System name, else chassis
 std::string SwitchPort(const v1::LldpNeighbor& neighbor);  // As its own command line names it
 v1::Subject LinkSubject(const fleet::PortView& port, const v1::LldpNeighbor& neighbor);
-// For Rule::reads of rules that look at links: nodes without neighbours take no part.
-std::uint64_t ReadsOfLinks(const fleet::NodeView& node);
 // "LLDP rail0"
 std::string LldpSource(const v1::LldpNeighbor& neighbor);
 
@@ -48,5 +46,7 @@ struct Announcement {
 // One finding for a switch most of whose ports deviate alike, one for a host whose links all do,
 // else one for each link.
 void Judge(const Announcement& announcement, const fleet::FleetView& fleet, Verdicts& out);
+// A digest of what that looks at, for Rule::reads.
+std::uint64_t ReadsOf(const Announcement& announcement, const fleet::NodeView& node);
 
 }  // namespace fabric::rules
