@@ -40,7 +40,7 @@ extern const Command finding_ack = {
     .description =
         "It stays open and goes on alerting; that it is acknowledged is forgotten once it is "
         "resolved. To be left alone by it for a time: `silence add`.",
-    .example = "fabricctl finding ack 6d1f --note 'cable ordered'",
+    .example = "fabricctl finding ack 6d1f --note cable-ordered",
     .options = kOptions,
     .run = RunFindingAck,
 };

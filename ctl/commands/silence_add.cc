@@ -56,7 +56,7 @@ extern const Command silence_add = {
         "Silenced findings are kept and marked, left out of `findings` unless --silenced is "
         "given, and do not count in the metric fabric_findings_open, which alerts look at. With "
         "several of --finding, --rule and --node, all must match. It ends by itself.",
-    .example = "fabricctl silence add --node n2 --for 2h --reason 'cable is being replaced'",
+    .example = "fabricctl silence add --node n2 --for 2h --reason new-cable",
     .options = kOptions,
     .run = RunSilenceAdd,
 };

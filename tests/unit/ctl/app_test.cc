@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/text.h"
 #include "ctl/arguments.h"
 #include "ctl/help.h"
 #include "tests/testing/golden.h"
@@ -88,6 +89,13 @@ struct Failure {
   int status;
 };
 
+// As it stands on a command line.
+std::string Required(const Option& option) {
+  if (!option.name.starts_with("--")) return " x";
+  const bool duration = option.kind == Option::Kind::kDuration;
+  return Format(" {} {}", option.name, duration ? "2h" : "x");
+}
+
 TEST(Failures, HaveTheirExitStatus) {
   constexpr Failure kFailures[] = {
       {Code::kUnavailable, kExitUnreachable},
@@ -105,8 +113,9 @@ TEST(Failures, HaveTheirExitStatus) {
       if (command->offline) continue;
       std::string words(command->path);
       for (const Option& option : command->options)
-        if (option.required) words += " x";
+        if (option.required) words += Required(option);
       if (command->path == "events") words += " --watch";
+      if (command->path == "silence add") words += " --node x";
       controller.campaign = {v1::Campaign()};
       const Said said = RunWords(words, controller);
       EXPECT_EQ(said.status, failure.status) << words << CodeName(failure.code);

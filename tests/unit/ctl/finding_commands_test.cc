@@ -103,7 +103,7 @@ TEST(Findings, WhatHappenedInTheirLivesIsAColumn) {
   finding.set_flapping(true);
   finding.set_expired("node n10 is lost since yesterday: gone");
   EXPECT_THAT(RunWords("findings", controller).out,
-              HasSubstr("MTU 1500, expected 4200  expired, acknowledged by ada, flapping"));
+              HasSubstr("  expired, acknowledged by ada, flapping\n"));
 }
 
 TEST(Findings, NoneIsSaidOnStandardError) {

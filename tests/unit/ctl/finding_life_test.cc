@@ -143,7 +143,7 @@ TEST(Events, SayWhatHappenedToAFinding) {
   *event.mutable_finding() = controller.finding.finding();
   EXPECT_THAT(RunWords("events --watch", controller).out,
               HasSubstr("(expired, silenced until 2026-11-21T03:00:00Z, acknowledged by ada, "
-                        "flapping)"));
+                        "flapping, explained by 0011223344556677)"));
 }
 
 }  // namespace
