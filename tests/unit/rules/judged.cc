@@ -13,7 +13,7 @@ namespace {
 std::vector<std::string> Select(const Evaluation& evaluation, v1::Verdict verdict) {
   std::vector<std::string> names;
   for (const v1::Finding& finding : evaluation.findings)
-    if (finding.verdict() == verdict)
+    if (finding.verdict() == verdict && finding.explains().empty())
       names.push_back(finding.rule() + " " + SubjectName(finding.subject()));
   std::sort(names.begin(), names.end());
   return names;
@@ -59,7 +59,7 @@ v1::Finding TheFailure(const std::vector<v1::NodeSnapshot>& nodes,
                        const profile::Profile& profile) {
   EXPECT_THAT(Failures(nodes, profile), ::testing::SizeIs(1));
   for (const v1::Finding& finding : Judge(nodes, profile).findings)
-    if (finding.verdict() == v1::VERDICT_FAIL) return finding;
+    if (finding.verdict() == v1::VERDICT_FAIL && finding.explains().empty()) return finding;
   return {};
 }
 

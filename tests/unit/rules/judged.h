@@ -11,7 +11,8 @@ namespace fabric::rules {
 
 Evaluation Judge(const std::vector<v1::NodeSnapshot>& nodes, const profile::Profile& profile = {});
 
-// "pfc_equal_on_rail n3/rxe0/1" for every failing finding, sorted.
+// "pfc_equal_on_rail n3/rxe0/1" for every failing finding of a rule itself, sorted; what several
+// of them have as a common cause is grouping_test's.
 std::vector<std::string> Failures(const std::vector<v1::NodeSnapshot>& nodes,
                                   const profile::Profile& profile = {});
 // Of what moved between two moments of each node: the counters of the earlier ones are taken away.
