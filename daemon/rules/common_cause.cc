@@ -66,12 +66,15 @@ std::string AllOf(const v1::Subject& whole, const v1::Finding& member, std::size
   return all;
 }
 
-std::string TitleOf(const v1::Finding& member, const std::string& all) {
-  const v1::Evidence& evidence = member.evidence(0);
-  const bool both = !evidence.expected().empty() && !evidence.seen().empty();
-  if (member.verdict() != v1::VERDICT_FAIL || !both || member.subject().scope() == v1::SCOPE_RAIL)
-    return Format("{} ({})", member.title(), all);
-  return Format("{} {}, expected {} on {}", evidence.what(), evidence.seen(), evidence.expected(),
+// Titles that read alike are kept; others have something in them that is each member's own.
+std::string TitleOf(const std::vector<const v1::Finding*>& members, const std::string& all) {
+  const v1::Finding& first = *members[0];
+  const v1::Evidence& evidence = first.evidence(0);
+  const bool alike = std::ranges::all_of(
+      members, [&](const v1::Finding* member) { return member->title() == first.title(); });
+  if (alike || evidence.expected().empty() || evidence.seen().empty())
+    return Format("{}, on {}", first.title(), all);
+  return Format("{} {}, expected {}, on {}", evidence.what(), evidence.seen(), evidence.expected(),
                 all);
 }
 
@@ -94,7 +97,7 @@ v1::Finding CommonCause(v1::Subject whole, std::vector<const v1::Finding*> membe
   const std::string all = AllOf(whole, first, members.size());
   v1::Finding group;
   group.set_verdict(first.verdict());
-  group.set_title(TitleOf(first, all));
+  group.set_title(TitleOf(members, all));
   for (const v1::Evidence& evidence : first.evidence()) *group.add_evidence() = evidence;
   std::vector<std::string> names;
   for (const v1::Finding* member : members) {

@@ -32,8 +32,9 @@ void Grouping::CountPorts(const std::string& node, const Ports& ports, bool come
   for (const Port& port : ports)
     for (Extent& extent : ExtentsOf(node, port)) {
       Count& count = extents_[extent];
-      count.all += come ? 1U : -1U;
-      if (port.up) count.up += come ? 1U : -1U;
+      const std::size_t up = port.up ? 1 : 0;
+      count.all = come ? count.all + 1 : count.all - 1;
+      count.up = come ? count.up + up : count.up - up;
       if (count.all == 0) extents_.erase(extent);
       moved_.insert(std::move(extent));
     }
@@ -191,7 +192,6 @@ void Grouping::Judge(Bucket& bucket) {
         wholes[extent].push_back(&findings_.at(id));
         break;  // The largest
       }
-  const std::set<std::string> before = std::exchange(bucket.causes, {});
   std::map<std::string, std::string> explained;  // By which, by id
   for (const auto& [extent, members] : wholes) {
     v1::Subject whole;
@@ -210,15 +210,17 @@ void Grouping::Judge(Bucket& bucket) {
     const auto by = explained.find(id);
     Explain(id, by == explained.end() ? std::string() : by->second);
   }
-  for (const std::string& id : before) {
-    if (bucket.causes.contains(id)) continue;
-    findings_.erase(id);
-    news_.insert(id);
-  }
 }
 
 void Grouping::JudgeStale() {
-  for (const std::string& alike : std::exchange(stale_, {})) {
+  const std::set<std::string> stale = std::exchange(stale_, {});
+  // All before any is made: with another text the cause of the same ports has the same id.
+  for (const std::string& alike : stale)
+    for (const std::string& id : std::exchange(buckets_.at(alike).causes, {})) {
+      findings_.erase(id);
+      news_.insert(id);
+    }
+  for (const std::string& alike : stale) {
     const auto bucket = buckets_.find(alike);
     Judge(bucket->second);
     if (bucket->second.members.empty()) buckets_.erase(bucket);

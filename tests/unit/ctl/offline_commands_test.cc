@@ -56,7 +56,7 @@ TEST_F(Offline, CheckHoldsSnapshotsAgainstAProfile) {
       File("site.yaml", "name: site\ninherits: roce-pfc-dcqcn\nexpect: {netdev_mtu_bytes: 4200}\n");
   const Said said = RunWords("check --profile " + site + " " + Node(1), controller);
   EXPECT_EQ(said.status, kExitFindings);
-  EXPECT_THAT(said.out, HasSubstr("netdev MTU 9000, expected 4200 (profile site)"));
+  EXPECT_THAT(said.out, HasSubstr("netdev MTU 9000, expected 4200 (profile site), on all 2 ports"));
 }
 
 TEST_F(Offline, OfTwoSnapshotsOfAMachineTheNewerCounts) {

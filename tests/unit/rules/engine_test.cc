@@ -203,9 +203,9 @@ TEST(EngineProperty, OrderOfArrivalNeverChangesTheOutcome) {
     SCOPED_TRACE(Format("seed {}", seed));
     Random random(seed);
     std::vector<v1::NodeSnapshot> nodes = RandomFleet(9, random);
-    const Said expected = SaidBy(Judge(nodes));
+    const Said expected = SaidBy(JudgeWithCauses(nodes));
     std::shuffle(nodes.begin(), nodes.end(), random);
-    Expect(SaidBy(Judge(nodes)), expected);
+    Expect(SaidBy(JudgeWithCauses(nodes)), expected);
     std::vector<fleet::NodeRecord> records;
     for (const v1::NodeSnapshot& node : nodes)
       records.push_back({.name = node.node().name(), .snapshot = node});
@@ -237,7 +237,7 @@ void RenameDevices(v1::NodeSnapshot& node, Random& random) {
 // What was found where, without what things are called.
 std::vector<std::string> Places(const std::vector<v1::NodeSnapshot>& nodes) {
   std::vector<std::string> places;
-  for (const v1::Finding& finding : Judge(nodes).findings) {
+  for (const v1::Finding& finding : JudgeWithCauses(nodes).findings) {
     if (finding.rule() == "device_names_equal") continue;
     const v1::Subject& subject = finding.subject();
     places.push_back(Format("{} {} {} {} {} {}", finding.rule(), Name(finding.verdict()),

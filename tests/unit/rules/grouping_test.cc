@@ -67,7 +67,7 @@ TEST_F(GroupingTest, OnePortIsItsOwnCause) {
 TEST_F(GroupingTest, AllPortsOfANodeAreOneFindingOfTheNode) {
   for (const std::uint32_t rail : {0U, 1U}) testing::SetMtu(nodes[1], rail, 1500);
   Judge();
-  EXPECT_THAT(Causes(), ElementsAre("netdev MTU 1500, expected 9000 on all 2 ports"));
+  EXPECT_THAT(Causes(), ElementsAre("netdev MTU 1500, expected 9000, on all 2 ports"));
   const v1::Finding& cause = Cause();
   EXPECT_EQ(cause.subject().scope(), v1::SCOPE_NODE);
   EXPECT_EQ(cause.subject().node(), "n2");
@@ -116,7 +116,7 @@ TEST_F(GroupingTest, NobodyIsBlamedOnEveryRailOnce) {
   ASSERT_THAT(Causes(), SizeIs(1));
   EXPECT_EQ(Cause().subject().scope(), v1::SCOPE_FLEET);
   EXPECT_EQ(Cause().explains_size(), 2) << "the findings of two rails";
-  EXPECT_THAT(Cause().title(), ::testing::EndsWith("(all 2 rails)"));
+  EXPECT_THAT(Cause().title(), ::testing::EndsWith(", on all 2 rails"));
 }
 
 TEST_F(GroupingTest, WhatEveryNodeHasIsOfTheFleet) {
@@ -138,7 +138,9 @@ TEST_F(GroupingTest, AllPortsBehindASwitchAreOneFindingOfTheSwitch) {
     if (i < 3) testing::SetMtu(nodes[i], 0, 1500);
   }
   Judge();
-  ASSERT_THAT(Causes(), ElementsAre("netdev MTU 1500, expected 9000 on all 3 ports behind leaf1"));
+  ASSERT_THAT(Causes(),
+              ElementsAre("netdev MTU 1500, expected 9000 (5 of 8 nodes on rail 0), on all 3 "
+                          "ports behind leaf1"));
   EXPECT_EQ(Cause().subject().scope(), v1::SCOPE_SWITCH);
   EXPECT_EQ(Cause().subject().switch_name(), "leaf1");
 }

@@ -13,19 +13,31 @@ namespace {
 std::vector<std::string> Select(const Evaluation& evaluation, v1::Verdict verdict) {
   std::vector<std::string> names;
   for (const v1::Finding& finding : evaluation.findings)
-    if (finding.verdict() == verdict && finding.explains().empty())
+    if (finding.verdict() == verdict)
       names.push_back(finding.rule() + " " + SubjectName(finding.subject()));
   std::sort(names.begin(), names.end());
   return names;
 }
 
+// Without common causes.
+Evaluation OfRules(Evaluation evaluation) {
+  std::erase_if(evaluation.findings,
+                [](const v1::Finding& finding) { return !finding.explains().empty(); });
+  return evaluation;
+}
+
 }  // namespace
 
-Evaluation Judge(const std::vector<v1::NodeSnapshot>& nodes, const profile::Profile& profile) {
+Evaluation JudgeWithCauses(const std::vector<v1::NodeSnapshot>& nodes,
+                           const profile::Profile& profile) {
   std::vector<fleet::NodeRecord> records;
   for (const v1::NodeSnapshot& node : nodes)
     records.push_back({.name = node.node().name(), .snapshot = node});
   return Evaluate(fleet::FleetView(records, profile));
+}
+
+Evaluation Judge(const std::vector<v1::NodeSnapshot>& nodes, const profile::Profile& profile) {
+  return OfRules(JudgeWithCauses(nodes, profile));
 }
 
 Evaluation JudgeBetween(const std::vector<v1::NodeSnapshot>& before,
@@ -36,7 +48,7 @@ Evaluation JudgeBetween(const std::vector<v1::NodeSnapshot>& before,
     records.push_back({.name = after[i].node().name(),
                        .snapshot = after[i],
                        .motion = fleet::Motion::Between(before[i], after[i])});
-  return Evaluate(fleet::FleetView(records, profile));
+  return OfRules(Evaluate(fleet::FleetView(records, profile)));
 }
 
 std::vector<std::string> FailuresBetween(const std::vector<v1::NodeSnapshot>& before,
@@ -59,7 +71,7 @@ v1::Finding TheFailure(const std::vector<v1::NodeSnapshot>& nodes,
                        const profile::Profile& profile) {
   EXPECT_THAT(Failures(nodes, profile), ::testing::SizeIs(1));
   for (const v1::Finding& finding : Judge(nodes, profile).findings)
-    if (finding.verdict() == v1::VERDICT_FAIL && finding.explains().empty()) return finding;
+    if (finding.verdict() == v1::VERDICT_FAIL) return finding;
   return {};
 }
 

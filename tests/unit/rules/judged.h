@@ -9,10 +9,12 @@
 
 namespace fabric::rules {
 
+Evaluation JudgeWithCauses(const std::vector<v1::NodeSnapshot>& nodes,
+                           const profile::Profile& profile = {});
+// What the rules find; what several findings have as a common cause is grouping_test's.
 Evaluation Judge(const std::vector<v1::NodeSnapshot>& nodes, const profile::Profile& profile = {});
 
-// "pfc_equal_on_rail n3/rxe0/1" for every failing finding of a rule itself, sorted; what several
-// of them have as a common cause is grouping_test's.
+// "pfc_equal_on_rail n3/rxe0/1" for every failing finding, sorted.
 std::vector<std::string> Failures(const std::vector<v1::NodeSnapshot>& nodes,
                                   const profile::Profile& profile = {});
 // Of what moved between two moments of each node: the counters of the earlier ones are taken away.
