@@ -10,17 +10,26 @@ namespace {
 // One of the files of a group.
 struct CounterFile {
   std::optional<host::NumberFile> open;
-  // It is open, or is gone since an inspection has read it. Else nobody can tell what is in it: it
-  // is one too many for this process, or not a file but a sum that an inspection has made.
+  // It is open, or not what it was when an inspection read it: gone, or no file. Else nobody can
+  // tell what is in it: it is one too many for this process, or a sum that an inspection has made.
   bool readable = false;
 };
 
+bool IsSum(const std::string& name) {
+  return name.find('+') != std::string::npos;
+}
+
+// Not for lack of anything of this process, or of an answer.
+bool IsOfFile(const Status& failure) {
+  return failure.code() != Code::kResourceExhausted && failure.code() != Code::kDeadlineExceeded;
+}
+
 CounterFile OpenOne(const host::Dir& dir, const FilePlaces& places, const std::string& name) {
-  CounterFile result{.open = {}, .readable = name.find('+') == std::string::npos};
+  CounterFile result{.open = {}, .readable = !IsSum(name)};
   for (const std::string& folder : places.folders) {
     auto file = dir.OpenNumber(folder + "/" + name);
     if (file.ok()) return {.open = *std::move(file), .readable = true};
-    result.readable = result.readable && file.status().code() == Code::kNotFound;
+    result.readable = result.readable && IsOfFile(file.status());
   }
   return result;
 }
@@ -34,9 +43,7 @@ Files OpenAll(const host::Dir& root, const FilePlaces& places) {
     if (dir.ok())
       files.push_back(OpenOne(*dir, places, name));
     else
-      files.push_back({.open = {},
-                       .readable = dir.status().code() == Code::kNotFound &&
-                                   name.find('+') == std::string::npos});
+      files.push_back({.open = {}, .readable = IsOfFile(dir.status()) && !IsSum(name)});
   }
   return files;
 }

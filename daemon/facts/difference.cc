@@ -59,6 +59,10 @@ void Fold(Differences& differences) {
 v1::DiffNodeResponse Diff(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after) {
   Differences settings = Compare(Flatten(before), Flatten(after));
   Fold(settings);
+  // What was not read on one of the two says least.
+  std::stable_partition(settings.begin(), settings.end(), [](const v1::FactDifference& each) {
+    return !each.path().starts_with("gaps[");
+  });
   Differences counters = Compare(FlattenCounters(before), FlattenCounters(after));
   v1::DiffNodeResponse response;
   for (Differences* each : {&settings, &counters})

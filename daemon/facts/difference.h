@@ -16,7 +16,8 @@ Differences Compare(const Facts& before, const Facts& after);
 // The same with one line for each element that one side lacks.
 void Fold(Differences& differences);
 
-// Two snapshots as they are: settings first, then counters; folded.
+// Two snapshots as they are: settings first, then what could not be read, then
+// counters; folded.
 v1::DiffNodeResponse Diff(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after);
 
 }  // namespace fabric::facts

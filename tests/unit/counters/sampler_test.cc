@@ -135,12 +135,16 @@ TEST_F(SamplerTest, ACounterThatIsGoneBeforeItsFirstReadingIsLost) {
   }
 }
 
-TEST_F(SamplerTest, OneFileThatIsGoneBeforeItsFirstReadingIsLost) {
-  std::filesystem::remove(tree.path() + "/" + kCounters + "symbol_error");
-  Sampler sampler(fake.host(), progress);
-  sampler.Plan(found);
-  sampler.Tick();
-  EXPECT_EQ(Line(sampler), "400 - 9");
+TEST_F(SamplerTest, OneFileThatIsNotWhatItWasBeforeItsFirstReadingIsLost) {
+  const std::string file = tree.path() + "/" + kCounters + "symbol_error";
+  std::filesystem::remove(file);
+  for (const char* what : {"gone", "a directory"}) {
+    Sampler sampler(fake.host(), progress);
+    sampler.Plan(found);
+    sampler.Tick();
+    EXPECT_EQ(Line(sampler), "400 - 9") << what;
+    std::filesystem::create_directory(file);
+  }
 }
 
 TEST_F(SamplerTest, TotalsGoOnWithAnotherTable) {

@@ -111,6 +111,20 @@ TEST(Diff, SettingsComeBeforeCounters) {
   EXPECT_TRUE(Diff(a, a).differences().empty());
 }
 
+TEST(Diff, WhatCouldNotBeReadComesBehindSettings) {
+  const v1::NodeSnapshot before = RoceNode({});
+  v1::NodeSnapshot after = before;
+  v1::Gap& gap = *after.add_gaps();
+  gap.set_inspector("dcb");
+  gap.set_path("netlink dcb");
+  gap.set_code(v1::GAP_CODE_UNAVAILABLE);
+  NetdevOf(after, 0).set_mtu_bytes(1500);
+  const v1::DiffNodeResponse diff = Diff(before, after);
+  ASSERT_GE(diff.differences_size(), 2);
+  EXPECT_TRUE(diff.differences(0).path().starts_with("net_interfaces"));
+  EXPECT_TRUE(diff.differences(diff.differences_size() - 1).path().starts_with("gaps["));
+}
+
 TEST(Diff, WhatOneSideLacksIsOneLine) {
   const v1::NodeSnapshot a = RoceNode({.number = 1});
   v1::NodeSnapshot b = a;
