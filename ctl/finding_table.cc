@@ -16,6 +16,11 @@ bool Before(const v1::Finding* a, const v1::Finding* b) {
   if (a->verdict() != b->verdict()) return a->verdict() < b->verdict();
   if (a->severity() != b->severity()) return a->severity() > b->severity();
   if (a->rule() != b->rule()) return a->rule() < b->rule();
+  // What could not be read for one reason stands together.
+  const bool unknown = a->verdict() == v1::VERDICT_UNKNOWN;
+  if (unknown && a->subject().node() != b->subject().node())
+    return NaturalLess(a->subject().node(), b->subject().node());
+  if (unknown && a->title() != b->title()) return a->title() < b->title();
   const std::string subject_a = SubjectName(a->subject());
   const std::string subject_b = SubjectName(b->subject());
   if (subject_a != subject_b) return NaturalLess(subject_a, subject_b);
@@ -35,6 +40,34 @@ std::vector<const v1::Finding*> Sorted(const Findings& findings, bool explained 
     if (explained || !ids.contains(finding.explained_by())) sorted.push_back(&finding);
   std::ranges::sort(sorted, Before);
   return sorted;
+}
+
+struct Row {
+  const v1::Finding* finding = nullptr;
+  std::string subject;
+};
+
+// Whether `next` says of another port of the same node what `one` says.
+bool SaysTheSame(const v1::Finding& one, const v1::Finding& next) {
+  return one.verdict() == v1::VERDICT_UNKNOWN && next.verdict() == v1::VERDICT_UNKNOWN &&
+         one.rule() == next.rule() && one.title() == next.title() &&
+         one.subject().scope() == v1::SCOPE_PORT && next.subject().scope() == v1::SCOPE_PORT &&
+         one.subject().node() == next.subject().node() && LifeCell(one) == LifeCell(next);
+}
+
+std::vector<Row> Rows(const std::vector<const v1::Finding*>& sorted, bool fold) {
+  std::vector<Row> rows;
+  std::uint64_t ports = 1;
+  for (const v1::Finding* finding : sorted) {
+    if (!fold || rows.empty() || !SaysTheSame(*rows.back().finding, *finding)) {
+      rows.push_back({.finding = finding, .subject = SubjectName(finding->subject())});
+      ports = 1;
+      continue;
+    }
+    ++ports;
+    rows.back().subject = Format("{} ({})", finding->subject().node(), Count(ports, "port"));
+  }
+  return rows;
 }
 
 std::string Fix(const v1::Finding& finding) {
@@ -69,21 +102,21 @@ Table FindingTable(const Findings& findings, FindingColumns columns) {
                           {.title = "FIX", .wide_only = true},
                           {.title = "ID", .wide_only = true}},
               .empty_note = "No findings."};
-  const std::vector<const v1::Finding*> shown = Sorted(findings, columns.explained);
-  const bool with_life = std::ranges::any_of(
-      shown, [](const v1::Finding* finding) { return LifeCell(*finding) != kAbsent; });
+  const std::vector<Row> shown = Rows(Sorted(findings, columns.explained), !columns.explained);
+  const bool with_life =
+      std::ranges::any_of(shown, [](const Row& row) { return LifeCell(*row.finding) != kAbsent; });
   constexpr std::ptrdiff_t kLifeAt = 4;  // Behind WHAT
   if (with_life) table.columns.insert(table.columns.begin() + kLifeAt, {.title = "LIFE"});
   if (columns.state)
     table.columns.insert(table.columns.begin(), {.title = "STATE", .coloured = true});
-  for (const v1::Finding* finding : shown) {
+  for (const auto& [finding, subject] : shown) {
     const bool unknown = finding->verdict() == v1::VERDICT_UNKNOWN;
     const v1::Evidence evidence =
         finding->evidence().empty() ? v1::Evidence() : finding->evidence(0);
     std::vector<std::string> row = {
         unknown ? "unknown" : Cell(Name(finding->severity())),
         Cell(finding->rule()),
-        SubjectName(finding->subject()),
+        subject,
         Cell(finding->title()),
         ToString(finding->opened_at()),
         Cell(evidence.expected()),

@@ -13,12 +13,14 @@ namespace fabric::ctl {
 using Findings = google::protobuf::RepeatedPtrField<v1::Finding>;
 
 struct FindingColumns {
-  bool state = false;      // Whether a finding is open or resolved
-  bool explained = false;  // Rows of those, too, that another one of them explains
+  bool state = false;  // Whether a finding is open or resolved
+  // Rows of those, too, that another one of them explains, and of each unknown by itself.
+  bool explained = false;
 };
 
-// Failing before unknown, the most severe first, then by rule and subject. What has happened to
-// them in their lives is a column when there is any.
+// Failing before unknown, the most severe first, then by rule and subject. Unknowns of several
+// ports of a node that read alike are one row. What has happened to them in their lives is a column
+// when there is any.
 Table FindingTable(const Findings& findings, FindingColumns columns = {});
 
 // The option by which commands set FindingColumns::explained.

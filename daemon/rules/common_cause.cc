@@ -18,9 +18,8 @@ bool IsOfPort(const v1::Finding& finding) {
 std::string AlikeKey(const v1::Finding& finding) {
   const v1::Scope scope = finding.subject().scope();
   const bool grouped = IsOfPort(finding) || scope == v1::SCOPE_NODE || scope == v1::SCOPE_RAIL;
-  if (!grouped || finding.evidence().empty()) return {};
-  std::string key = Format("{}/{}/{}", finding.rule(), static_cast<int>(finding.verdict()),
-                           static_cast<int>(scope));
+  if (!grouped || finding.verdict() != v1::VERDICT_FAIL || finding.evidence().empty()) return {};
+  std::string key = Format("{}/{}", finding.rule(), static_cast<int>(scope));
   // What of a rail differs is said in several lines.
   const int lines = scope == v1::SCOPE_RAIL ? finding.evidence_size() : 1;
   for (int i = 0; i < lines; ++i) {

@@ -10,8 +10,8 @@ namespace fabric::rules {
 
 bool IsOfPort(const v1::Finding& finding);
 
-// Findings of one rule that say the same of different subjects have the same. Empty: of a kind that
-// has no common cause.
+// Failures of one rule that say the same of different subjects have the same. Empty: of a kind that
+// has no common cause. What could not be read is no fault, and has none.
 std::string AlikeKey(const v1::Finding& finding);
 
 // `whole`: what all the members are in; there is at least one.

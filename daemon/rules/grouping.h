@@ -1,4 +1,4 @@
-// Which findings have one cause: the same wrong thing on all ports of a node, behind a switch, of a
+// Which failures have one cause: the same wrong thing on all ports of a node, behind a switch, of a
 // rail or of the fleet, or on all nodes or rails. A switch that has lost its settings is one
 // finding, not one of each port behind it.
 //

@@ -70,6 +70,46 @@ TEST(Findings, FiltersAreTheControllers) {
   EXPECT_TRUE(request.include_unknown());
 }
 
+TEST(Findings, WhatHasOneCauseIsOneRow) {
+  FakeController controller = WithFindings();
+  auto& list = *controller.findings.mutable_findings();
+  v1::Finding& cause = *list.Add();
+  cause = list[1];
+  cause.set_id("f9");
+  cause.set_title("MTU 1500, expected 4200, on all 2 ports");
+  cause.add_explains("f2");
+  list[1].set_explained_by("f9");
+  const Said said = RunWords("findings", controller);
+  EXPECT_THAT(said.out, HasSubstr("on all 2 ports"));
+  EXPECT_THAT(said.out, Not(HasSubstr("explained by f9")));
+  EXPECT_THAT(said.out, HasSubstr("1 finding explained by these not shown"));
+  const Said all = RunWords("findings --explained", controller);
+  EXPECT_THAT(all.out, HasSubstr("explained by f9"));
+  EXPECT_THAT(all.out, Not(HasSubstr("not shown")));
+  list.RemoveLast();
+  EXPECT_THAT(RunWords("findings", controller).out, HasSubstr("explained by f9"))
+      << "its cause was not asked for";
+}
+
+TEST(Findings, UnknownsThatReadAlikeAreOneRow) {
+  FakeController controller;
+  for (const char* device : {"rxe0", "rxe1", "rxe2"}) {
+    v1::Finding& finding = *controller.findings.add_findings();
+    finding.set_id(device);
+    finding.set_rule("pfc_equal_on_rail");
+    finding.set_verdict(v1::VERDICT_UNKNOWN);
+    finding.mutable_subject()->set_scope(v1::SCOPE_PORT);
+    finding.mutable_subject()->set_node("n1");
+    finding.mutable_subject()->set_device(device);
+    finding.mutable_subject()->set_port(1);
+    finding.set_title("PFC could not be read");
+  }
+  EXPECT_THAT(RunWords("findings --unknown", controller).out, HasSubstr("n1 (3 ports)"));
+  EXPECT_THAT(RunWords("findings --unknown --explained", controller).out, HasSubstr("n1/rxe2/1"));
+  controller.findings.mutable_findings(2)->set_title("PFC could not be read: other");
+  EXPECT_THAT(RunWords("findings --unknown", controller).out, HasSubstr("n1 (2 ports)"));
+}
+
 TEST(Findings, OnlyOpenFailingOnesChangeTheExitStatus) {
   FakeController controller = WithFindings();
   auto& list = *controller.findings.mutable_findings();
