@@ -1,5 +1,6 @@
 #include "daemon/rules/grouping.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "daemon/rules/common_cause.h"
@@ -17,6 +18,15 @@ std::string SwitchOf(const fleet::PortView& port) {
   return neighbor == nullptr ? std::string() : SwitchName(*neighbor);
 }
 
+// But for when it was read, and for what explains them.
+bool ReadAlike(v1::Finding a, v1::Finding b) {
+  for (v1::Finding* finding : {&a, &b}) {
+    finding->clear_explained_by();
+    for (v1::Evidence& evidence : *finding->mutable_evidence()) evidence.clear_read_at();
+  }
+  return a.SerializeAsString() == b.SerializeAsString();
+}
+
 }  // namespace
 
 Grouping::Extents Grouping::ExtentsOf(const std::string& node, const Port& port) {
@@ -28,22 +38,33 @@ Grouping::Extents Grouping::ExtentsOf(const std::string& node, const Port& port)
   return extents;
 }
 
-void Grouping::CountPorts(const std::string& node, const Ports& ports, bool come) {
-  for (const Port& port : ports)
-    for (Extent& extent : ExtentsOf(node, port)) {
-      Count& count = extents_[extent];
-      const std::size_t up = port.up ? 1 : 0;
-      count.all = come ? count.all + 1 : count.all - 1;
-      count.up = come ? count.up + up : count.up - up;
-      if (count.all == 0) extents_.erase(extent);
-      moved_.insert(std::move(extent));
-    }
-  moved_.insert({.scope = v1::SCOPE_FLEET});  // How many nodes there are
-  moved_nodes_.insert(node);
+// Who is judged by it later finds it as it is then.
+void Grouping::CountIn(const Extent& extent, const Count& ports, bool come) {
+  Count& count = extents_[extent];
+  count.all = come ? count.all + ports.all : count.all - ports.all;
+  count.up = come ? count.up + ports.up : count.up - ports.up;
+  if (count.all == 0) extents_.erase(extent);
+  if (!buckets_.empty()) moved_.insert(extent);
 }
 
-void Grouping::Put(const fleet::NodeView& node) {
+void Grouping::CountPorts(const std::string& node, const Ports& ports, bool come) {
+  Count all;
+  for (const Port& port : ports) {
+    const Count one = {.all = 1, .up = port.up ? 1U : 0U};
+    if (!port.switch_name.empty())
+      CountIn({.scope = v1::SCOPE_SWITCH, .switch_name = port.switch_name}, one, come);
+    CountIn({.scope = v1::SCOPE_RAIL, .rail = port.rail}, one, come);
+    all.all += one.all;
+    all.up += one.up;
+  }
+  CountIn({.scope = v1::SCOPE_NODE, .node = node}, all, come);
+  CountIn({.scope = v1::SCOPE_FLEET}, all, come);  // Also how many nodes there are
+  if (ids_on_.contains(node)) moved_nodes_.insert(node);
+}
+
+Grouping::Ports Grouping::PortsOf(const fleet::NodeView& node) {
   Ports ports;
+  ports.reserve(node.ports.size());
   for (const fleet::PortView& port : node.ports)
     if (port.rail)
       ports.push_back({.device = port.device->name(),
@@ -51,10 +72,15 @@ void Grouping::Put(const fleet::NodeView& node) {
                        .rail = port.rail->value(),
                        .switch_name = SwitchOf(port),
                        .up = port.port->state() == v1::PORT_STATE_ACTIVE});
+  return ports;
+}
+
+void Grouping::Put(const fleet::NodeView& node) {
+  Ports ports = PortsOf(node);
   const std::string& name = node.node->name;
   const auto [known, added] = nodes_.try_emplace(name);
   if (!added && known->second == ports) return;
-  CountPorts(name, known->second, false);
+  if (!added) CountPorts(name, known->second, false);
   CountPorts(name, ports, true);
   known->second = std::move(ports);
 }
@@ -107,24 +133,64 @@ bool Grouping::IsWhole(const Extent& extent, const Bucket& bucket) const {
   return enough && all;
 }
 
-void Grouping::Look(Buckets::value_type& each, const Extents& extents) {
-  Bucket& bucket = each.second;
+void Grouping::Look(Alike& bucket, const Extents& extents) {
   for (const Extent& extent : extents) {
-    const bool was = bucket.wholes.contains(extent);
-    const bool is = IsWhole(extent, bucket);
-    // One more or less of those that have a cause changes what it says.
-    if (was || is) stale_.insert(each.first);
-    if (is && !was) bucket.wholes.insert(extent);
-    if (was && !is) bucket.wholes.erase(extent);
+    const auto known = bucket.second.wholes.find(extent);
+    const bool was = known != bucket.second.wholes.end() && known->second.holds;
+    const bool is = IsWhole(extent, bucket.second);
+    if (was == is) continue;
+    bucket.second.wholes[extent].holds = is;
+    stale_.emplace(bucket.first, extent);
+    LookAtMembers(bucket, extent);
   }
+}
+
+// Those in an extent of which all are concerned now, or no more.
+void Grouping::LookAtMembers(Alike& bucket, const Extent& extent) {
+  auto& members = bucket.second.members;
+  if (extent.scope == v1::SCOPE_NODE) {
+    const auto on = ids_on_.find(extent.node);
+    if (on == ids_on_.end()) return;
+    for (const std::string& id : on->second)
+      if (const auto member = members.find(id); member != members.end())
+        FindWhole(bucket, id, member->second);
+    return;
+  }
+  for (auto& [id, seat] : members)
+    if (std::find(seat.extents.begin(), seat.extents.end(), extent) != seat.extents.end())
+      FindWhole(bucket, id, seat);
+}
+
+void Grouping::FindWhole(Alike& bucket, const std::string& id, Seat& seat) {
+  auto& wholes = bucket.second.wholes;
+  std::optional<std::size_t> explained;
+  for (std::size_t i = 0; i < seat.extents.size() && !explained; ++i)
+    if (const auto at = wholes.find(seat.extents[i]); at != wholes.end() && at->second.holds)
+      explained = i;
+  if (explained == seat.explained) return;
+  TakeFromWhole(bucket, id, seat);
+  seat.explained = explained;
+  if (!explained) return;
+  wholes.at(seat.extents[*explained]).explained.insert(id);
+  stale_.emplace(bucket.first, seat.extents[*explained]);
+}
+
+void Grouping::TakeFromWhole(Alike& bucket, const std::string& id, Seat& seat) {
+  if (!seat.explained) return;
+  const Extent& extent = seat.extents[*seat.explained];
+  bucket.second.wholes.at(extent).explained.erase(id);
+  stale_.emplace(bucket.first, extent);
+  loose_.insert(id);
+  seat.explained.reset();
 }
 
 void Grouping::Enter(const std::string& id) {
   const v1::Finding& finding = findings_.at(id);
   std::string alike = AlikeKey(finding);
   if (alike.empty()) return;
-  Seat seat = SeatOf(finding);
-  Buckets::value_type& bucket = *buckets_.try_emplace(alike).first;
+  Alike& bucket = *buckets_.try_emplace(alike).first;
+  Seat& seat = bucket.second.members[id];
+  seat = SeatOf(finding);
   for (const Extent& extent : seat.extents) {
     Count& count = bucket.second.counts[extent];
     ++count.all;
@@ -133,32 +199,53 @@ void Grouping::Enter(const std::string& id) {
   }
   ids_on_[seat.node].insert(id);
   bucket_of_[id] = std::move(alike);
-  const Extents extents = seat.extents;
-  bucket.second.members.insert_or_assign(id, std::move(seat));
-  Look(bucket, extents);
+  Look(bucket, seat.extents);
+  FindWhole(bucket, id, seat);
 }
 
 void Grouping::Leave(const std::string& id) {
   const auto of = bucket_of_.find(id);
   if (of == bucket_of_.end()) return;
-  Buckets::value_type& each = *buckets_.find(of->second);
-  Bucket& bucket = each.second;
-  const auto member = bucket.members.find(id);
+  Alike& bucket = *buckets_.find(of->second);
+  auto& [members, counts, wholes] = bucket.second;
+  const auto member = members.find(id);
+  TakeFromWhole(bucket, id, member->second);
   const Seat seat = std::move(member->second);
-  bucket.members.erase(member);
-  if (bucket.members.empty()) stale_.insert(each.first);
+  members.erase(member);
   for (const Extent& extent : seat.extents) {
-    Count& count = bucket.counts.at(extent);
+    Count& count = counts.at(extent);
     --count.all;
     count.up -= seat.up ? 1U : 0U;
     if (--count.nodes.at(seat.node) == 0) count.nodes.erase(seat.node);
-    if (count.all == 0) bucket.counts.erase(extent);
+    if (count.all == 0) counts.erase(extent);
   }
   const auto on = ids_on_.find(seat.node);
   on->second.erase(id);
   if (on->second.empty()) ids_on_.erase(on);
   bucket_of_.erase(of);
-  Look(each, seat.extents);
+  Look(bucket, seat.extents);
+  if (members.empty() && wholes.empty()) buckets_.erase(bucket.first);
+}
+
+// True for one that stays where it is. What stands for it is built anew only where it reads
+// differently then: it shows when the first of its members was read, of the others nothing of that.
+bool Grouping::Refresh(const std::string& id, v1::Finding& finding) {
+  const auto of = bucket_of_.find(id);
+  if (of == bucket_of_.end() || of->second != AlikeKey(finding)) return false;
+  Alike& bucket = *buckets_.find(of->second);
+  const Seat& seat = bucket.second.members.at(id);
+  const Seat now = SeatOf(finding);
+  if (seat.extents != now.extents || seat.up != now.up) return false;
+  v1::Finding& known = findings_.at(id);
+  finding.set_explained_by(known.explained_by());
+  if (seat.explained) {
+    const Extent& extent = seat.extents[*seat.explained];
+    const std::string& cause = bucket.second.wholes.at(extent).cause;
+    const bool is_first = !cause.empty() && findings_.at(cause).explains(0) == id;
+    if (is_first || !ReadAlike(known, finding)) stale_.emplace(bucket.first, extent);
+  }
+  known.Swap(&finding);
+  return true;
 }
 
 // Ports of nodes have come, gone or changed: seats first, then what is whole now.
@@ -174,7 +261,7 @@ void Grouping::LookAtMoved() {
   const std::set<Extent> moved = std::exchange(moved_, {});
   const Extents extents(moved.begin(), moved.end());
   if (extents.empty()) return;
-  for (Buckets::value_type& bucket : buckets_) Look(bucket, extents);
+  for (Alike& bucket : buckets_) Look(bucket, extents);
 }
 
 void Grouping::Explain(const std::string& id, const std::string& by) {
@@ -184,46 +271,41 @@ void Grouping::Explain(const std::string& id, const std::string& by) {
   news_.insert(id);
 }
 
-void Grouping::Judge(Bucket& bucket) {
-  std::map<Extent, std::vector<const v1::Finding*>> wholes;
-  for (const auto& [id, seat] : bucket.members)
-    for (const Extent& extent : seat.extents)
-      if (bucket.wholes.contains(extent)) {
-        wholes[extent].push_back(&findings_.at(id));
-        break;  // The largest
-      }
-  std::map<std::string, std::string> explained;  // By which, by id
-  for (const auto& [extent, members] : wholes) {
-    v1::Subject whole;
-    whole.set_scope(extent.scope);
-    whole.set_node(extent.node);
-    whole.set_switch_name(extent.switch_name);
-    if (extent.scope == v1::SCOPE_RAIL) whole.set_rail(extent.rail);
-    v1::Finding cause = CommonCause(std::move(whole), members);
-    for (const std::string& id : cause.explains()) explained[id] = cause.id();
-    const std::string id = cause.id();
-    bucket.causes.insert(id);
-    news_.insert(id);
-    findings_[id].Swap(&cause);
-  }
-  for (const auto& [id, seat] : bucket.members) {
-    const auto by = explained.find(id);
-    Explain(id, by == explained.end() ? std::string() : by->second);
-  }
+void Grouping::Judge(const Extent& extent, Whole& whole) {
+  std::vector<const v1::Finding*> members;
+  for (const std::string& id : whole.explained) members.push_back(&findings_.at(id));
+  v1::Subject subject;
+  subject.set_scope(extent.scope);
+  subject.set_node(extent.node);
+  subject.set_switch_name(extent.switch_name);
+  if (extent.scope == v1::SCOPE_RAIL) subject.set_rail(extent.rail);
+  v1::Finding cause = CommonCause(std::move(subject), members);
+  whole.cause = cause.id();
+  for (const std::string& id : whole.explained) Explain(id, whole.cause);
+  news_.insert(whole.cause);
+  findings_[whole.cause].Swap(&cause);
 }
 
 void Grouping::JudgeStale() {
-  const std::set<std::string> stale = std::exchange(stale_, {});
+  const auto stale = std::exchange(stale_, {});
   // All before any is made: with another text the cause of the same ports has the same id.
-  for (const std::string& alike : stale)
-    for (const std::string& id : std::exchange(buckets_.at(alike).causes, {})) {
-      findings_.erase(id);
-      news_.insert(id);
-    }
-  for (const std::string& alike : stale) {
+  for (const auto& [alike, extent] : stale) {
+    const std::string cause = std::exchange(buckets_.at(alike).wholes.at(extent).cause, {});
+    if (cause.empty()) continue;
+    findings_.erase(cause);
+    news_.insert(cause);
+  }
+  for (const auto& [alike, extent] : stale) {
     const auto bucket = buckets_.find(alike);
-    Judge(bucket->second);
-    if (bucket->second.members.empty()) buckets_.erase(bucket);
+    const auto whole = bucket->second.wholes.find(extent);
+    if (!whole->second.explained.empty()) Judge(extent, whole->second);
+    if (!whole->second.holds) bucket->second.wholes.erase(whole);
+    if (bucket->second.members.empty() && bucket->second.wholes.empty()) buckets_.erase(bucket);
+  }
+  for (const std::string& id : std::exchange(loose_, {})) {
+    const auto of = bucket_of_.find(id);
+    if (of != bucket_of_.end() && !buckets_.at(of->second).members.at(id).explained)
+      Explain(id, {});
   }
 }
 
@@ -236,9 +318,10 @@ void Grouping::Take(Delta delta) {
   }
   for (v1::Finding& finding : delta.found) {
     const std::string id = finding.id();
+    news_.insert(id);
+    if (Refresh(id, finding)) continue;
     Leave(id);
     findings_[id].Swap(&finding);
-    news_.insert(id);
     Enter(id);
   }
   LookAtMoved();

@@ -9,8 +9,11 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "daemon/fleet/fleet_view.h"
@@ -68,37 +71,51 @@ class Grouping {
     std::string node;
     Extents extents;
     bool up = false;
+    std::optional<std::size_t> explained = {};  // The first of these of which all are concerned
+  };
+  // An extent of which all are concerned, and the finding that stands for them.
+  struct Whole {
+    bool holds = false;               // False until it is judged: no longer
+    std::set<std::string> explained;  // Ids; those of larger wholes are theirs
+    std::string cause;                // Id; empty: none yet
   };
   // Findings that are alike but for where they are.
   struct Bucket {
     std::map<std::string, Seat> members;  // By id
     std::map<Extent, Count> counts;
-    std::set<Extent> wholes;       // Of which all are concerned
-    std::set<std::string> causes;  // Ids of the findings that stand for these
+    std::map<Extent, Whole> wholes;
   };
   using Buckets = std::map<std::string, Bucket>;  // By what is alike
+  using Alike = Buckets::value_type;
 
+  static Ports PortsOf(const fleet::NodeView& node);
   static Extents ExtentsOf(const std::string& node, const Port& port);
   void CountPorts(const std::string& node, const Ports& ports, bool come);
+  void CountIn(const Extent& extent, const Count& ports, bool come);
   Seat SeatOf(const v1::Finding& finding) const;
   bool IsWhole(const Extent& extent, const Bucket& bucket) const;
   void Enter(const std::string& id);
   void Leave(const std::string& id);
-  void Look(Buckets::value_type& bucket, const Extents& extents);
+  bool Refresh(const std::string& id, v1::Finding& finding);
+  void Look(Alike& bucket, const Extents& extents);
+  void LookAtMembers(Alike& bucket, const Extent& extent);
+  void FindWhole(Alike& bucket, const std::string& id, Seat& seat);
+  void TakeFromWhole(Alike& bucket, const std::string& id, Seat& seat);
   void LookAtMoved();
   void JudgeStale();
-  void Judge(Bucket& bucket);
+  void Judge(const Extent& extent, Whole& whole);
   void Explain(const std::string& id, const std::string& by);
 
   v1::VerdictCounts counts_;
   std::map<std::string, v1::Finding> findings_;  // By id, causes among them
   std::set<std::string> news_;                   // Ids of those that came, went or changed
-  std::map<std::string, Ports> nodes_;
+  std::unordered_map<std::string, Ports> nodes_;
   std::map<Extent, Count> extents_;
   std::set<Extent> moved_;             // Extents in which something has come, gone or changed
   std::set<std::string> moved_nodes_;  // The same of nodes
   Buckets buckets_;
-  std::set<std::string> stale_;                          // Buckets that are to be judged anew
+  std::set<std::pair<std::string, Extent>> stale_;       // Wholes that are to be judged anew
+  std::set<std::string> loose_;                          // Ids that have left a whole
   std::map<std::string, std::string> bucket_of_;         // By id of finding
   std::map<std::string, std::set<std::string>> ids_on_;  // Of findings that have a seat, by node
 };
