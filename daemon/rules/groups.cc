@@ -249,7 +249,7 @@ void Groups::Judge() {
     State& group = groups_[waiting_[i]];
     if (!std::exchange(group.waits, false)) continue;  // Closed, or opened anew and judged
     if (tables_[group.table].census != nullptr)
-      JudgeCensus(group);
+      JudgeCensus(group, waiting_[i]);
     else
       JudgeAgreement(group);
     group.judged = true;
@@ -257,6 +257,7 @@ void Groups::Judge() {
     group.touched.clear();
   }
   waiting_.clear();
+  JudgeAnew();
 }
 
 }  // namespace fabric::rules

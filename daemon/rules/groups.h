@@ -88,6 +88,7 @@ class Groups {
     // What has happened since.
     bool waits = false;  // In waiting_
     bool moved = false;
+    bool anew = false;  // In anew_
     std::vector<Ref> touched;
   };
 
@@ -113,7 +114,9 @@ class Groups {
   void NoteDissenter(State& group, const Ref& ref, const Member* good, Ids ids);
   void NoteTie(State& group);
   std::vector<Side> SidesOf(State& group);
-  void JudgeCensus(State& group);
+  void JudgeCensus(State& group, std::uint32_t number);
+  void JudgeAnew();
+  void JudgeAnewOn(std::uint32_t node);
   void JudgeMember(State& group, const Ref& ref);
   Tally TallyOf(State& group, bool by_name);
   bool IsMember(const State& group, const Ref& ref);
@@ -128,6 +131,7 @@ class Groups {
   std::vector<std::uint32_t> free_camps_;
   std::vector<std::uint32_t> free_groups_;
   std::vector<std::uint32_t> waiting_;
+  std::vector<std::uint32_t> anew_;  // Of a census, of which all are to be judged again
 };
 
 }  // namespace fabric::rules

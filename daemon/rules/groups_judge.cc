@@ -161,7 +161,7 @@ Tally Groups::TallyOf(State& group, bool by_name) {
   return tally;
 }
 
-void Groups::JudgeCensus(State& group) {
+void Groups::JudgeCensus(State& group, std::uint32_t number) {
   const Table& table = tables_[group.table];
   const Census& census = *table.census;
   if (census.judge_group != nullptr) {
@@ -178,13 +178,42 @@ void Groups::JudgeCensus(State& group) {
     if (before.shown != group.survey.shown)
       for (const auto& [ref, ids] : group.noted) group.touched.push_back(ref);
   }
-  if (all) {
-    for (const auto& [value, camp] : group.camps)
-      for (const Ref& ref : camps_[camp].members) JudgeMember(group, ref);
-    return;
-  }
+  group.anew = all;
+  if (all) return anew_.push_back(number);
   for (const Ref& ref : group.touched)
     if (IsMember(group, ref)) JudgeMember(group, ref);
+}
+
+// Where these are most of the fleet, node after node: what was read of a node for one group is
+// still in the cache for the next.
+void Groups::JudgeAnew() {
+  std::size_t members = 0;
+  for (const std::uint32_t number : anew_) members += groups_[number].members;
+  if (members < rows_.size()) {
+    for (const std::uint32_t number : anew_)
+      for (const auto& [value, camp] : groups_[number].camps)
+        for (const Ref& ref : camps_[camp].members) JudgeMember(groups_[number], ref);
+  } else if (!anew_.empty()) {
+    for (std::uint32_t node = 0; node < rows_.size(); ++node) JudgeAnewOn(node);
+  }
+  for (const std::uint32_t number : anew_) groups_[number].anew = false;
+  anew_.clear();
+}
+
+void Groups::JudgeAnewOn(std::uint32_t node) {
+  const Row& row = rows_[node];
+  if (row.places.empty()) return;
+  for (const Table& table : tables_) {
+    if (table.census == nullptr) continue;
+    const std::uint32_t members = table.of_nodes ? 1 : row.ports;
+    for (std::uint32_t port = 0; port < members; ++port) {
+      const Ref ref = {.node = node, .port = table.of_nodes ? Ref::kWholeNode : port};
+      const std::uint32_t camp = PlaceOf(table, ref).camp;
+      if (camp == kNone) continue;
+      State& group = groups_[camps_[camp].group];
+      if (group.anew) JudgeMember(group, ref);
+    }
+  }
 }
 
 void Groups::JudgeMember(State& group, const Ref& ref) {
