@@ -26,17 +26,20 @@ std::string ToString(Guid guid) {
 }
 
 Result<PciAddress> ParsePciAddress(std::string_view text) {
-  const auto groups = Split(text, ':');
-  if (groups.size() == 3) {
-    const auto tail = Split(groups[2], '.');
-    if (tail.size() == 2) {
-      const auto domain = ParseNumber<std::uint32_t>(groups[0], 16);
-      const auto bus = ParseNumber<std::uint8_t>(groups[1], 16);
-      const auto device = ParseNumber<std::uint8_t>(tail[0], 16);
-      const auto function = ParseNumber<std::uint8_t>(tail[1], 16);
-      if (domain.ok() && bus.ok() && device.ok() && function.ok() && *device < 32 && *function < 8)
-        return PciAddress{*domain, *bus, *device, *function};
-    }
+  // Without allocating: each port of a fleet has one.
+  const auto bus_at = text.find(':');
+  const auto device_at = text.find(':', bus_at + 1);
+  const auto function_at = text.find('.', device_at + 1);
+  if (bus_at < device_at && device_at < function_at && function_at != std::string_view::npos) {
+    const auto part = [&](std::size_t from, std::size_t to) {
+      return text.substr(from + 1, to - from - 1);
+    };
+    const auto domain = ParseNumber<std::uint32_t>(text.substr(0, bus_at), 16);
+    const auto bus = ParseNumber<std::uint8_t>(part(bus_at, device_at), 16);
+    const auto device = ParseNumber<std::uint8_t>(part(device_at, function_at), 16);
+    const auto function = ParseNumber<std::uint8_t>(part(function_at, text.size()), 16);
+    if (domain.ok() && bus.ok() && device.ok() && function.ok() && *device < 32 && *function < 8)
+      return PciAddress{*domain, *bus, *device, *function};
   }
   return Status(Code::kInvalidArgument,
                 Format("expected a PCI address such as 0000:17:00.0, saw {}", Quoted(text)));

@@ -32,20 +32,22 @@ std::string NaturalKey(std::string_view name) {
   return key;
 }
 
-// Where a port stands among the ports of its node.
+// Where a port stands among the ports of its node. Names matter only where the rest is the same.
 struct Place {
   bool without_rail = false;
   bool without_pci = false;
   PciAddress pci;
-  std::string netdev;
-  std::string device;
   std::uint32_t number = 0;
+  std::string_view netdev;
+  std::string_view device;
 
   friend bool operator<(const Place& a, const Place& b) {
     const auto key = [](const Place& p) {
-      return std::tie(p.without_rail, p.without_pci, p.pci, p.number, p.netdev, p.device);
+      return std::tie(p.without_rail, p.without_pci, p.pci, p.number);
     };
-    return key(a) < key(b);
+    if (key(a) != key(b)) return key(a) < key(b);
+    if (a.netdev != b.netdev) return NaturalKey(a.netdev) < NaturalKey(b.netdev);
+    return NaturalKey(a.device) < NaturalKey(b.device);
   }
 };
 
@@ -70,9 +72,9 @@ Place PlaceOf(const PortView& view) {
   return {.without_rail = !CountsAsFabricPort(view),
           .without_pci = !pci.ok(),
           .pci = pci.ok() ? *pci : PciAddress(),
-          .netdev = NaturalKey(view.port->netdev()),
-          .device = NaturalKey(view.device->name()),
-          .number = view.port->number()};
+          .number = view.port->number(),
+          .netdev = view.port->netdev(),
+          .device = view.device->name()};
 }
 
 profile::Traits TraitsOf(const PortView& view) {
@@ -84,11 +86,63 @@ profile::Traits TraitsOf(const PortView& view) {
           .rail = view.rail};
 }
 
-const v1::NetInterface* FindNetdev(const v1::NodeSnapshot& snapshot, const v1::Port& port) {
-  if (!port.has_netdev()) return nullptr;
+const v1::NetInterface* FindNetdev(const v1::NodeSnapshot& snapshot, std::string_view name) {
   for (const v1::NetInterface& netdev : snapshot.net_interfaces())
-    if (netdev.name() == port.netdev()) return &netdev;
+    if (netdev.name() == name) return &netdev;
   return nullptr;
+}
+
+const v1::NetInterface* WireOf(const v1::NodeSnapshot& snapshot, const v1::NetInterface* netdev) {
+  if (netdev == nullptr || netdev->has_dcb() || !netdev->has_bond()) return netdev;
+  const v1::NetInterface* first = nullptr;
+  for (const std::string& member : netdev->bond().members()) {
+    const v1::NetInterface* const found = FindNetdev(snapshot, member);
+    if (found != nullptr && found->has_dcb()) return found;
+    if (first == nullptr) first = found;
+  }
+  return first != nullptr ? first : netdev;
+}
+
+std::optional<Subnet> SubnetOf(const v1::NetInterface* netdev) {
+  if (netdev == nullptr) return {};
+  for (const std::string& address : netdev->addresses())
+    if (const auto subnet = ParseSubnet(address)) return subnet;
+  return {};
+}
+
+const v1::LldpNeighbor* HeardOn(const v1::NodeSnapshot& snapshot, std::string_view netdev) {
+  const v1::LldpNeighbor* found = nullptr;
+  for (const v1::LldpNeighbor& neighbor : snapshot.lldp_neighbors()) {
+    if (neighbor.netdev() != netdev) continue;
+    if (found != nullptr) return nullptr;
+    found = &neighbor;
+  }
+  return found;
+}
+
+const v1::LldpNeighbor* NeighborOf(const v1::NodeSnapshot& snapshot,
+                                   const v1::NetInterface* netdev) {
+  if (snapshot.lldp_neighbors().empty() || netdev == nullptr) return nullptr;
+  if (const v1::LldpNeighbor* const own = HeardOn(snapshot, netdev->name())) return own;
+  for (const std::string& member : netdev->bond().members())
+    if (const v1::LldpNeighbor* const heard = HeardOn(snapshot, member)) return heard;
+  return nullptr;
+}
+
+PortView ViewOf(const NodeRecord& record, const v1::RdmaDevice& device, const v1::Port& port) {
+  const v1::NodeSnapshot& snapshot = record.snapshot;
+  PortView view = {.node = &record,
+                   .device = &device,
+                   .port = &port,
+                   .netdev = port.has_netdev() ? FindNetdev(snapshot, port.netdev()) : nullptr,
+                   .counters = PlacesOf(snapshot, device, port)};
+  view.roce = IsRoce(device, port);
+  view.up = !port.has_state() || port.state() == v1::PORT_STATE_ACTIVE;
+  view.wire = WireOf(snapshot, view.netdev);
+  if (device.has_pci_address()) view.function = FindFunction(snapshot, device.pci_address());
+  view.subnet = SubnetOf(view.netdev);
+  view.neighbor = NeighborOf(snapshot, view.netdev);
+  return view;
 }
 
 }  // namespace
@@ -137,11 +191,7 @@ NodeView ViewOf(const NodeRecord& record, const profile::Profile& profile,
   std::vector<std::pair<Place, PortView>> ports;
   for (const v1::RdmaDevice& device : record.snapshot.rdma_devices()) {
     for (const v1::Port& port : device.ports()) {
-      const PortView view = {.node = &record,
-                             .device = &device,
-                             .port = &port,
-                             .netdev = FindNetdev(record.snapshot, port),
-                             .counters = PlacesOf(record.snapshot, device, port)};
+      const PortView view = ViewOf(record, device, port);
       ports.emplace_back(PlaceOf(view), view);
     }
   }
@@ -191,6 +241,14 @@ const v1::Gid* UsableGid(const v1::RdmaDevice& device, const v1::Port& port) {
     if (better) best = &gid;
   }
   return best;
+}
+
+const v1::PciFunction* FindFunction(const v1::NodeSnapshot& snapshot, std::string_view address) {
+  const auto& functions = snapshot.pci_functions();
+  const auto found = std::lower_bound(
+      functions.begin(), functions.end(), address,
+      [](const v1::PciFunction& function, std::string_view a) { return function.address() < a; });
+  return found != functions.end() && found->address() == address ? &*found : nullptr;
 }
 
 bool IsRoce(const v1::RdmaDevice& device, const v1::Port& port) {

@@ -21,6 +21,7 @@
 
 #include "base/ids.h"
 #include "daemon/fleet/fleet.h"
+#include "daemon/fleet/subnet.h"
 #include "daemon/profile/profile.h"
 
 namespace fabric::fleet {
@@ -31,7 +32,7 @@ struct Expectation {
   v1::Expectations values;
 };
 
-// One RDMA port with all that belongs to it.
+// One RDMA port with all that belongs to it, and what most rules ask of it first.
 struct PortView {
   const NodeRecord* node = nullptr;
   const v1::RdmaDevice* device = nullptr;
@@ -40,6 +41,15 @@ struct PortView {
   std::optional<Rail> rail;                  // Absent: does not count as a fabric port
   const Expectation* expectation = nullptr;  // Never nullptr in a FleetView
   CounterPlaces counters = {kNoCounters, kNoCounters, kNoCounters};  // For node->motion
+  bool roce = false;                                                 // See IsRoce()
+  bool up = false;                                                   // ACTIVE, or not known
+  // Whose settings hold: the netdev, or the first member with DCB where that is a bond.
+  const v1::NetInterface* wire = nullptr;     // nullptr: there is none
+  const v1::PciFunction* function = nullptr;  // Of the device; nullptr: not known
+  // Who was heard on its wire; on a bond also the bond itself, or the first of its members.
+  // nullptr: nobody, or several at once, of which none can be told to be the switch.
+  const v1::LldpNeighbor* neighbor = nullptr;
+  std::optional<Subnet> subnet;  // The first of the netdev; of live machines only
 
   const v1::Expectations& expected() const { return expectation->values; }
   v1::Subject Subject() const;  // Scope port, with netdev and rail
@@ -93,6 +103,9 @@ class FleetView {
 // The GID that probes and jobs use: on RoCE the first RoCE v2 GID that is not link-local, IPv4
 // before IPv6; GID 0 on InfiniBand. nullptr when there is none.
 const v1::Gid* UsableGid(const v1::RdmaDevice& device, const v1::Port& port);
+
+// nullptr: not among the functions of the snapshot, which are sorted by address.
+const v1::PciFunction* FindFunction(const v1::NodeSnapshot& snapshot, std::string_view address);
 
 // True when traffic over the port is RoCE (not InfiniBand, not iWARP).
 bool IsRoce(const v1::RdmaDevice& device, const v1::Port& port);

@@ -26,14 +26,6 @@ v1::Evidence NotReadable(const fleet::NodeRecord& node, std::string what, std::s
 
 }  // namespace
 
-bool IsUp(const fleet::PortView& port) {
-  return !port.port->has_state() || port.port->state() == v1::PORT_STATE_ACTIVE;
-}
-
-bool IsRoce(const fleet::PortView& port) {
-  return fleet::IsRoce(*port.device, *port.port);
-}
-
 std::string_view DriverOf(const fleet::PortView& port) {
   if (port.netdev != nullptr && port.netdev->has_driver()) return port.netdev->driver();
   return port.device->driver();

@@ -13,9 +13,13 @@ namespace fabric::rules {
 
 // False for a port that is known not to be ACTIVE: port_active's business, and what it shows of MTU
 // and GIDs means nothing.
-bool IsUp(const fleet::PortView& port);
+inline bool IsUp(const fleet::PortView& port) {
+  return port.up;
+}
 
-bool IsRoce(const fleet::PortView& port);
+inline bool IsRoce(const fleet::PortView& port) {
+  return port.roce;
+}
 
 // The driver that owns the settings of the port: the netdev's, else the RDMA device's.
 std::string_view DriverOf(const fleet::PortView& port);

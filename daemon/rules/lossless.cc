@@ -34,18 +34,6 @@ bool CarriesRoce(const PortView& port) {
   return port.rail && IsRoce(port) && IsUp(port) && !port.expected().unused();
 }
 
-const v1::NetInterface* WireOf(const PortView& port) {
-  const v1::NetInterface* const netdev = port.netdev;
-  if (netdev == nullptr || netdev->has_dcb() || !netdev->has_bond()) return netdev;
-  const v1::NetInterface* first = nullptr;
-  for (const std::string& member : netdev->bond().members()) {
-    const v1::NetInterface* const found = Find(port.node->snapshot, member);
-    if (found != nullptr && found->has_dcb()) return found;
-    if (first == nullptr) first = found;
-  }
-  return first != nullptr ? first : netdev;
-}
-
 const std::string& WireName(const PortView& port) {
   const v1::NetInterface* const wire = WireOf(port);
   return wire != nullptr ? wire->name() : port.port->netdev();

@@ -25,7 +25,9 @@ bool CarriesRoce(const fleet::PortView& port);
 
 // Whose settings hold: the port's netdev, or the first member with DCB where that is a bond.
 // nullptr: there is none.
-const v1::NetInterface* WireOf(const fleet::PortView& port);
+inline const v1::NetInterface* WireOf(const fleet::PortView& port) {
+  return port.wire;
+}
 // Name of the wire, for commands; the port's netdev where there is none.
 const std::string& WireName(const fleet::PortView& port);
 

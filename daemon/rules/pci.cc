@@ -9,19 +9,6 @@ namespace fabric::rules {
 using fleet::NodeView;
 using fleet::PortView;
 
-const v1::PciFunction* FindFunction(const v1::NodeSnapshot& snapshot, std::string_view address) {
-  const auto& functions = snapshot.pci_functions();
-  const auto found = std::lower_bound(
-      functions.begin(), functions.end(), address,
-      [](const v1::PciFunction& function, std::string_view a) { return function.address() < a; });
-  return found != functions.end() && found->address() == address ? &*found : nullptr;
-}
-
-const v1::PciFunction* FunctionOf(const PortView& port) {
-  if (!port.device->has_pci_address()) return nullptr;
-  return FindFunction(port.node->snapshot, port.device->pci_address());
-}
-
 std::uint64_t BitsPerSecond(std::uint32_t megatransfers, std::uint32_t width) {
   // 8b/10b up to 5 GT/s, then 128b/130b, from 64 GT/s on flits of 236 in 256 bytes.
   const std::uint64_t raw = std::uint64_t{megatransfers} * width * 1'000'000;

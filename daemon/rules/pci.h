@@ -11,10 +11,11 @@
 
 namespace fabric::rules {
 
-// nullptr: not among the functions of the snapshot, which are sorted by address.
-const v1::PciFunction* FindFunction(const v1::NodeSnapshot& snapshot, std::string_view address);
-// Of the port's device.
-const v1::PciFunction* FunctionOf(const fleet::PortView& port);
+using fleet::FindFunction;
+// Of the port's device; nullptr: not known.
+inline const v1::PciFunction* FunctionOf(const fleet::PortView& port) {
+  return port.function;
+}
 
 // What a link carries without its encoding; 0: not known.
 std::uint64_t BitsPerSecond(const v1::PciLink& link);

@@ -5,12 +5,8 @@
 namespace fabric::rules {
 
 const v1::DcbConfig* SettingsOf(const fleet::PortView& port) {
-  if (port.netdev == nullptr) return nullptr;
-  if (port.netdev->has_dcb() || !port.netdev->has_bond()) return &port.netdev->dcb();
-  for (const std::string& member : port.netdev->bond().members())
-    for (const v1::NetInterface& netdev : port.node->snapshot.net_interfaces())
-      if (netdev.name() == member && netdev.has_dcb()) return &netdev.dcb();
-  return nullptr;
+  if (port.wire == nullptr) return nullptr;
+  return port.wire->has_dcb() || !port.netdev->has_bond() ? &port.wire->dcb() : nullptr;
 }
 
 std::optional<std::uint64_t> PfcMask(const fleet::PortView& port) {

@@ -1,0 +1,23 @@
+// IPv4 networks.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fabric::fleet {
+
+struct Subnet {
+  std::uint32_t network = 0;  // Host order, host part zero
+  std::uint32_t bits = 0;     // Of the prefix
+  friend auto operator<=>(const Subnet&, const Subnet&) = default;
+};
+
+// "10.10.0.1/24". Nothing for IPv6, for what is no address, for point-to-point (/31, /32) and for
+// link-local networks, which say nothing about who is connected with whom.
+std::optional<Subnet> ParseSubnet(std::string_view address);
+std::string ToString(const Subnet& subnet);  // "10.10.0.0/24"
+
+}  // namespace fabric::fleet
