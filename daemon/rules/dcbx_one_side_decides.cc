@@ -44,14 +44,6 @@ constexpr Announcement kAnnouncement = {.what = "DCBX of the switch port",
                                         .unknown = "",
                                         .remedies = Remedies};
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  Judge(kAnnouncement, fleet, out);
-}
-
-std::uint64_t Reads(const fleet::NodeView& node) {
-  return ReadsOf(kAnnouncement, node);
-}
-
 }  // namespace
 
 extern const Rule dcbx_one_side_decides = {
@@ -66,8 +58,7 @@ extern const Rule dcbx_one_side_decides = {
     .family = "switch",
     .needs = "lldp, dcb",
     .fix = "dcb dcbx set dev NETDEV host ieee, or a switch port that is not willing",
-    .evaluate_fleet = Evaluate,
-    .reads = Reads,
+    .announcement = &kAnnouncement,
 };
 
 }  // namespace fabric::rules

@@ -14,7 +14,10 @@ void Move(std::vector<v1::Finding>& from, std::vector<v1::Finding>& to) {
 }  // namespace
 
 Engine::Engine(profile::Profile profile)
-    : profile_(std::move(profile)), groups_(roster_, ledger_), holders_(roster_, ledger_) {
+    : profile_(std::move(profile)),
+      groups_(roster_, ledger_),
+      holders_(roster_, ledger_),
+      announcements_(roster_, ledger_) {
   for (const Rule* rule : AllRules()) {
     if (rule->evaluate_node != nullptr) node_rules_.push_back(rule);
     if (rule->evaluate_alone != nullptr) alone_rules_.push_back(rule);
@@ -45,6 +48,7 @@ void Engine::Put(fleet::NodeView view) {
   }
   groups_.Put(node, found, passes);
   holders_.Put(node);
+  announcements_.Put(node);
   grouping_.Put(seen);
   Read(node);
   if (nodes_.size() <= node) nodes_.resize(node + 1);
@@ -58,6 +62,7 @@ void Engine::Remove(const std::string& name) {
   if (!node) return;
   groups_.Remove(*node);
   holders_.Remove(*node);
+  announcements_.Remove(*node);
   grouping_.Remove(name);
   for (OfFleet& of_fleet : fleet_rules_) {
     const std::uint64_t digest = std::exchange(of_fleet.digests[*node], 0);
@@ -90,6 +95,7 @@ void Engine::Judge() {
   if (!std::exchange(changed_, false)) return;
   groups_.Judge();
   holders_.Judge();
+  announcements_.Judge();
   JudgeAlone();
   JudgeFleet();
   grouping_.Take(ledger_.Take());

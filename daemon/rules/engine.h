@@ -12,6 +12,7 @@
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/fleet_view.h"
 #include "daemon/profile/profile.h"
+#include "daemon/rules/announcements.h"
 #include "daemon/rules/grouping.h"
 #include "daemon/rules/groups.h"
 #include "daemon/rules/holders.h"
@@ -74,6 +75,7 @@ class Engine {
   Grouping grouping_;
   Groups groups_;
   Holders holders_;
+  Announcements announcements_;
   std::vector<Own> nodes_;  // By number
   Own alone_;
   bool changed_ = false;

@@ -50,6 +50,8 @@ class Verdicts {
   std::vector<v1::Finding> findings_;
 };
 
+struct Announcement;
+
 struct Rule {
   std::string_view id;     // "pfc_equal_on_rail", also the file's name
   std::string_view title;  // One line: what must hold
@@ -61,10 +63,11 @@ struct Rule {
   std::string_view needs = {};    // What must be readable, by inspector: "dcb, rdma_ports"
   std::string_view profile = {};  // Fields of Expectations that it reads: "pfc_priorities lossless"
   std::string_view fix = {};      // One line: what mends it. Findings have the commands.
-  // Exactly one of the six; the last one only where no other will do: docs/design/engine.md.
+  // Exactly one of the seven; the last one only where no other will do: docs/design/engine.md.
   std::span<const Agreement> agreements = {};  // Like ports or nodes have the same
   const Uniqueness* unique = nullptr;          // No two have the same
   const Census* census = nullptr;              // What is right depends on what others have
+  const Announcement* announcement = nullptr;  // What a switch says fits its host: switches.h
   // Depends on one node alone.
   void (*evaluate_node)(const fleet::NodeView&, Verdicts&) = nullptr;
   // The same, for a node that is the only one: nothing else can tell what is right.

@@ -55,14 +55,6 @@ constexpr Announcement kAnnouncement = {.what = "priority of RoCE",
                                         .unknown = "",
                                         .remedies = Remedies};
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  Judge(kAnnouncement, fleet, out);
-}
-
-std::uint64_t Reads(const fleet::NodeView& node) {
-  return ReadsOf(kAnnouncement, node);
-}
-
 }  // namespace
 
 extern const Rule switch_app_equals_host = {
@@ -79,8 +71,7 @@ extern const Rule switch_app_equals_host = {
     .needs = "lldp, dcb",
     .profile = "data_priority data_dscp",
     .fix = "One priority for RoCE on switches and hosts",
-    .evaluate_fleet = Evaluate,
-    .reads = Reads,
+    .announcement = &kAnnouncement,
 };
 
 }  // namespace fabric::rules

@@ -48,14 +48,6 @@ constexpr Announcement kAnnouncement = {.what = "priorities in the traffic class
                                         .unknown = "",
                                         .remedies = Remedies};
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  Judge(kAnnouncement, fleet, out);
-}
-
-std::uint64_t Reads(const fleet::NodeView& node) {
-  return ReadsOf(kAnnouncement, node);
-}
-
 }  // namespace
 
 extern const Rule switch_class_of_data_apart = {
@@ -71,8 +63,7 @@ extern const Rule switch_class_of_data_apart = {
     .needs = "lldp, dcb",
     .profile = "data_priority data_dscp",
     .fix = "A traffic class for RoCE on the switch",
-    .evaluate_fleet = Evaluate,
-    .reads = Reads,
+    .announcement = &kAnnouncement,
 };
 
 }  // namespace fabric::rules

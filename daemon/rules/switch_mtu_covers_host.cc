@@ -55,14 +55,6 @@ constexpr Announcement kAnnouncement = {.what = "maximum frame",
                                         .unknown = "",
                                         .remedies = Remedies};
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  Judge(kAnnouncement, fleet, out);
-}
-
-std::uint64_t Reads(const fleet::NodeView& node) {
-  return ReadsOf(kAnnouncement, node);
-}
-
 }  // namespace
 
 extern const Rule switch_mtu_covers_host = {
@@ -77,8 +69,7 @@ extern const Rule switch_mtu_covers_host = {
     .family = "switch",
     .needs = "lldp, net_interfaces",
     .fix = "MTU 9216 on the switch port",
-    .evaluate_fleet = Evaluate,
-    .reads = Reads,
+    .announcement = &kAnnouncement,
 };
 
 }  // namespace fabric::rules

@@ -79,14 +79,6 @@ constexpr Announcement kAnnouncement = {
     .unknown = "DCBX is announced without PFC: whether the switch port has it is not known",
     .remedies = Remedies};
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  Judge(kAnnouncement, fleet, out);
-}
-
-std::uint64_t Reads(const fleet::NodeView& node) {
-  return ReadsOf(kAnnouncement, node);
-}
-
 }  // namespace
 
 extern const Rule switch_pfc_equals_host = {
@@ -104,8 +96,7 @@ extern const Rule switch_pfc_equals_host = {
     .needs = "lldp, dcb",
     .profile = "pfc_priorities lossless",
     .fix = "The same priorities on the switch port",
-    .evaluate_fleet = Evaluate,
-    .reads = Reads,
+    .announcement = &kAnnouncement,
 };
 
 }  // namespace fabric::rules

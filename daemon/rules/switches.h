@@ -2,20 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "daemon/fleet/fleet_view.h"
-#include "daemon/rules/camps.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
 
-// Who was heard on the port's wire; on a bond also the bond itself, or the first of its members.
-// nullptr: nobody, or several at once, of which none can be told to be the switch.
-const v1::LldpNeighbor* NeighborOf(const fleet::PortView& port);
+inline const v1::LldpNeighbor* NeighborOf(const fleet::PortView& port) {
+  return port.neighbor;
+}
 
 std::string SwitchName(const v1::LldpNeighbor& neighbor);  // System name, else chassis
 std::string SwitchPort(const v1::LldpNeighbor& neighbor);  // As its own command line names it
@@ -35,7 +35,7 @@ struct Announcement {
   // Nothing: not judged.
   std::optional<Announced> (*judge)(const fleet::PortView&, const v1::LldpNeighbor&) = nullptr;
   // A host in which its own rail disagrees is another rule's, and is not held against the switch.
-  PortValue agreed = nullptr;
+  std::optional<std::uint64_t> (*agreed)(const fleet::PortView&) = nullptr;
   std::string (*show_seen)(std::uint64_t) = nullptr;
   std::string (*show_expected)(std::uint64_t) = nullptr;
   std::string_view unknown;  // What an UNKNOWN says: "announces DCBX, but no PFC"
@@ -43,10 +43,23 @@ struct Announcement {
                                       const Announced&) = nullptr;
 };
 
-// One finding for a switch most of whose ports deviate alike, one for a host whose links all do,
-// else one for each link.
-void Judge(const Announcement& announcement, const fleet::FleetView& fleet, Verdicts& out);
-// A digest of what that looks at, for Rule::reads.
-std::uint64_t ReadsOf(const Announcement& announcement, const fleet::NodeView& node);
+// A link that is judged: its port carries RoCE and heard somebody.
+struct Link {
+  const fleet::PortView* port = nullptr;
+  const v1::LldpNeighbor* neighbor = nullptr;
+  Announced announced;
+};
+using Links = std::vector<Link>;
+Links LinksOf(const Announcement& announcement, const fleet::NodeView& node);
+
+// Links that do not pass, by name of node, and how many are judged where they are.
+struct Deviations {
+  Links links;
+  std::map<std::string_view, std::size_t> of_switch = {};  // By chassis
+  std::map<std::string_view, std::size_t> of_node = {};
+};
+// What the engine finds: one finding for a switch most of whose ports deviate alike, one for a host
+// whose links all do, else one for each link.
+void Report(const Announcement& announcement, Deviations deviations, Verdicts& out);
 
 }  // namespace fabric::rules

@@ -98,6 +98,17 @@ constexpr Fault kFaults[] = {
     },
 };
 
+// The same on all ports, of this node and of those that draw the same: what has one cause.
+void BreakAll(v1::NodeSnapshot& node, Random& random) {
+  constexpr std::size_t kOfPort = 3;  // The first ones
+  const Fault fault = kFaults[Below(random, kOfPort)];
+  const Random drawn(Below(random, 2));
+  for (int rail = 0; rail < node.rdma_devices_size(); ++rail) {
+    Random same = drawn;
+    fault(node, static_cast<std::uint32_t>(rail), same);
+  }
+}
+
 v1::NodeSnapshot RandomNode(std::uint32_t number, Random& random) {
   const testing::NodeOptions options = {.number = number, .rails = kRails};
   v1::NodeSnapshot node;
@@ -113,6 +124,7 @@ v1::NodeSnapshot RandomNode(std::uint32_t number, Random& random) {
   node.mutable_taken_at()->set_seconds(Below(random, 1'000'000));
   for (std::uint32_t faults = Below(random, 3); faults > 0; --faults)
     kFaults[Below(random, std::size(kFaults))](node, Below(random, 2), random);
+  if (Below(random, 3) == 0) BreakAll(node, random);
   return node;
 }
 

@@ -26,9 +26,10 @@ TEST(AllRules, SayEverythingThatOperatorsNeed) {
     EXPECT_FALSE(rule->fix.empty());
     EXPECT_EQ((rule->evaluate_node != nullptr) + (rule->evaluate_alone != nullptr) +
                   (rule->unique != nullptr) + (rule->census != nullptr) +
-                  (rule->evaluate_fleet != nullptr) + !rule->agreements.empty(),
+                  (rule->announcement != nullptr) + (rule->evaluate_fleet != nullptr) +
+                  !rule->agreements.empty(),
               1)
-        << "exactly one of the six";
+        << "exactly one of the seven";
     const v1::RuleInfo info = Info(*rule);
     for (const std::string& field : info.profile_values())
       EXPECT_NE(v1::Expectations::descriptor()->FindFieldByName(field), nullptr) << field;
