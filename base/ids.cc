@@ -1,5 +1,7 @@
 #include "base/ids.h"
 
+#include <optional>
+
 #include "base/text.h"
 
 namespace fabric {
@@ -25,6 +27,23 @@ std::string ToString(Guid guid) {
                 v & 0xffff);
 }
 
+namespace {
+
+// Nothing for what is no number of hexadecimal digits below `end`.
+std::optional<std::uint32_t> Hexadecimal(std::string_view digits, std::uint64_t end) {
+  std::uint64_t value = 0;
+  for (const char c : digits) {
+    const bool decimal = c >= '0' && c <= '9';
+    const char lower = static_cast<char>(c | 0x20);
+    if (!decimal && (lower < 'a' || lower > 'f')) return {};
+    value = value * 16 + static_cast<std::uint64_t>(decimal ? c - '0' : lower - 'a' + 10);
+    if (value >= end) return {};
+  }
+  return digits.empty() ? std::nullopt : std::optional(static_cast<std::uint32_t>(value));
+}
+
+}  // namespace
+
 Result<PciAddress> ParsePciAddress(std::string_view text) {
   // Without allocating: each port of a fleet has one.
   const auto bus_at = text.find(':');
@@ -34,12 +53,13 @@ Result<PciAddress> ParsePciAddress(std::string_view text) {
     const auto part = [&](std::size_t from, std::size_t to) {
       return text.substr(from + 1, to - from - 1);
     };
-    const auto domain = ParseNumber<std::uint32_t>(text.substr(0, bus_at), 16);
-    const auto bus = ParseNumber<std::uint8_t>(part(bus_at, device_at), 16);
-    const auto device = ParseNumber<std::uint8_t>(part(device_at, function_at), 16);
-    const auto function = ParseNumber<std::uint8_t>(part(function_at, text.size()), 16);
-    if (domain.ok() && bus.ok() && device.ok() && function.ok() && *device < 32 && *function < 8)
-      return PciAddress{*domain, *bus, *device, *function};
+    const auto domain = Hexadecimal(text.substr(0, bus_at), std::uint64_t{1} << 32);
+    const auto bus = Hexadecimal(part(bus_at, device_at), 256);
+    const auto device = Hexadecimal(part(device_at, function_at), 32);
+    const auto function = Hexadecimal(part(function_at, text.size()), 8);
+    if (domain && bus && device && function)
+      return PciAddress{*domain, static_cast<std::uint8_t>(*bus),
+                        static_cast<std::uint8_t>(*device), static_cast<std::uint8_t>(*function)};
   }
   return Status(Code::kInvalidArgument,
                 Format("expected a PCI address such as 0000:17:00.0, saw {}", Quoted(text)));

@@ -33,9 +33,15 @@ Groups::Groups(const Roster& roster, Ledger& ledger) : roster_(roster), ledger_(
   };
   for (const Rule* rule : AllRules()) {
     for (const Agreement& agreement : rule->agreements)
-      add({.rule = rule, .agreement = &agreement, .of_nodes = agreement.of_nodes});
+      add({.rule = rule,
+           .agreement = &agreement,
+           .of_nodes = agreement.of_nodes,
+           .group = agreement.group});
     if (rule->census != nullptr)
-      add({.rule = rule, .census = rule->census, .of_nodes = rule->census->of_nodes});
+      add({.rule = rule,
+           .census = rule->census,
+           .of_nodes = rule->census->of_nodes,
+           .group = rule->census->group});
   }
 }
 
@@ -51,7 +57,8 @@ Groups::Place& Groups::PlaceOf(const Table& table, const Ref& ref) {
 }
 
 void Groups::Put(std::uint32_t node, std::vector<v1::Finding>& found, std::uint64_t& passes) {
-  const auto ports = static_cast<std::uint32_t>(roster_.at(node).ports.size());
+  const fleet::NodeView& view = roster_.at(node);
+  const auto ports = static_cast<std::uint32_t>(view.ports.size());
   if (rows_.size() <= node) rows_.resize(node + 1);
   if (rows_[node].ports != ports) Remove(node);
   Row& row = rows_[node];
@@ -62,9 +69,10 @@ void Groups::Put(std::uint32_t node, std::vector<v1::Finding>& found, std::uint6
   for (std::uint32_t number = 0; number < tables_.size(); ++number) {
     const Table& table = tables_[number];
     Verdicts out(table.rule->id, table.rule->severity);
-    if (table.of_nodes) PutMember(number, {.node = node}, row.places[at++], out);
+    if (table.of_nodes) PutMember(number, {.node = node}, {.node = &view}, row.places[at++], out);
     for (std::uint32_t port = 0; port < ports && !table.of_nodes; ++port)
-      PutMember(number, {.node = node, .port = port}, row.places[at++], out);
+      PutMember(number, {.node = node, .port = port}, {.node = &view, .port = &view.ports[port]},
+                row.places[at++], out);
     passes += out.passes();
     for (v1::Finding& finding : out.findings()) found.push_back(std::move(finding));
   }
@@ -94,38 +102,33 @@ std::optional<Value> Groups::ValueOf(const Table& table, const Member& member,
   return {};
 }
 
-void Groups::PutMember(std::uint32_t number, const Ref& ref, Place& place, Verdicts& out) {
+// Most stay where they are, and of those that come most are like the one before.
+void Groups::PutMember(std::uint32_t number, const Ref& ref, const Member& member, Place& place,
+                       Verdicts& out) {
   Table& table = tables_[number];
-  const Member member = roster_.MemberOf(ref);
-  std::uint32_t camp = kNone;
-  if (const std::optional<Value> value = ValueOf(table, member, out)) {
-    const auto group_of = table.census != nullptr ? table.census->group : table.agreement->group;
-    if (const std::optional<Group> group = group_of(member)) {
-      const std::size_t column = table.of_nodes ? 0 : ref.port;
-      if (table.last.size() <= column) table.last.resize(column + 1, kNone);
-      camp = CampOf(number, *group, *value, place.camp, table.last[column]);
-      table.last[column] = camp;
-    }
-  }
-  if (camp != place.camp) {
+  const std::optional<Value> value = ValueOf(table, member, out);
+  const std::optional<Group> group = value ? table.group(member) : std::nullopt;
+  if (!group) {
     if (place.camp != kNone) Leave(ref, place);
-    if (camp != kNone) Join(camp, ref, place);
-  } else if (camp != kNone) {
-    Touch(camp, ref);
+    return;
   }
+  if (IsCamp(place.camp, number, *group, *value)) return Touch(place.camp, ref);
+  const std::size_t column = table.of_nodes ? 0 : ref.port;
+  if (table.last.size() <= column) table.last.resize(column + 1, kNone);
+  std::uint32_t& camp = table.last[column];
+  if (!IsCamp(camp, number, *group, *value)) camp = CampOf(number, *group, *value);
+  if (place.camp != kNone) Leave(ref, place);
+  Join(camp, ref, place);
 }
 
-bool Groups::IsCamp(std::uint32_t camp, std::uint32_t table, const Group& group,
+bool Groups::IsCamp(std::uint32_t number, std::uint32_t table, const Group& group,
                     const Value& value) const {
-  if (camp == kNone || camps_[camp].group == kNone || camps_[camp].value != value) return false;
-  const State& state = groups_[camps_[camp].group];
-  return state.table == table && state.key == group;
+  if (number == kNone) return false;
+  const Camp& camp = camps_[number];
+  return camp.table == table && camp.value == value && camp.key == group;
 }
 
-std::uint32_t Groups::CampOf(std::uint32_t table, const Group& group, const Value& value,
-                             std::uint32_t likely, std::uint32_t last) {
-  if (IsCamp(likely, table, group, value)) return likely;
-  if (IsCamp(last, table, group, value)) return last;
+std::uint32_t Groups::CampOf(std::uint32_t table, const Group& group, const Value& value) {
   const std::uint32_t in = GroupOf(table, group);
   const auto known = groups_[in].camps.find(value);
   if (known != groups_[in].camps.end()) return known->second;
@@ -138,6 +141,8 @@ std::uint32_t Groups::CampOf(std::uint32_t table, const Group& group, const Valu
   }
   Camp& camp = camps_[number];
   camp.group = in;
+  camp.table = table;
+  camp.key = groups_[in].key;
   camp.text = value.text;
   camp.value = {.number = value.number, .text = camp.text};
   groups_[in].camps.emplace(camp.value, number);

@@ -57,6 +57,7 @@ class Groups {
     const Agreement* agreement = nullptr;  // One of the two
     const Census* census = nullptr;
     bool of_nodes = false;
+    std::optional<Group> (*group)(const Member&) = nullptr;
     std::uint32_t before_of_nodes = 0;  // Tables before it, of nodes and of ports
     std::uint32_t before_of_ports = 0;
     std::unordered_map<Group, std::uint32_t, HashGroup> groups;
@@ -64,6 +65,8 @@ class Groups {
   };
   struct Camp {
     std::uint32_t group = kNone;
+    std::uint32_t table = kNone;
+    Group key;  // Of the group
     Value value;
     std::string text;  // That the value borrows
     std::vector<Ref> members;
@@ -94,10 +97,10 @@ class Groups {
 
   std::size_t Index(const Table& table, const Ref& ref, std::uint32_t ports) const;
   Place& PlaceOf(const Table& table, const Ref& ref);
-  void PutMember(std::uint32_t table, const Ref& ref, Place& place, Verdicts& out);
+  void PutMember(std::uint32_t table, const Ref& ref, const Member& member, Place& place,
+                 Verdicts& out);
   std::optional<Value> ValueOf(const Table& table, const Member& member, Verdicts& out) const;
-  std::uint32_t CampOf(std::uint32_t table, const Group& group, const Value& value,
-                       std::uint32_t likely, std::uint32_t last);
+  std::uint32_t CampOf(std::uint32_t table, const Group& group, const Value& value);
   bool IsCamp(std::uint32_t camp, std::uint32_t table, const Group& group,
               const Value& value) const;
   std::uint32_t GroupOf(std::uint32_t table, const Group& group);
