@@ -1,11 +1,10 @@
 #include "agents/host/lldpd.h"
 
-#include <dlfcn.h>
-
 #include <chrono>
 #include <span>
 #include <utility>
 
+#include "agents/host/shared_library.h"
 #include "base/text.h"
 
 namespace fabric::host {
@@ -47,27 +46,24 @@ class Library {
  public:
   static Result<Library> Load(const std::string& name) {
     Library library;
-    library.handle_.reset(::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL));
-    if (library.handle_ == nullptr) {
-      const char* const why = ::dlerror();  // NOLINT(concurrency-mt-unsafe): per thread in glibc
-      return Status(Code::kNotFound, why == nullptr ? name : why);
-    }
-    const bool whole = library.Find("lldpctl_new_name", library.connect) &&
-                       library.Find("lldpctl_log_callback", library.log_to) &&
-                       library.Find("lldpctl_get_default_transport", library.default_socket) &&
-                       library.Find("lldpctl_release", library.release) &&
-                       library.Find("lldpctl_last_error", library.last_error) &&
-                       library.Find("lldpctl_strerror", library.error_text) &&
-                       library.Find("lldpctl_get_interfaces", library.interfaces) &&
-                       library.Find("lldpctl_get_port", library.port) &&
-                       library.Find("lldpctl_atom_get", library.get) &&
-                       library.Find("lldpctl_atom_get_str", library.get_text) &&
-                       library.Find("lldpctl_atom_get_buffer", library.get_bytes) &&
-                       library.Find("lldpctl_atom_get_int", library.get_number) &&
-                       library.Find("lldpctl_atom_iter", library.first) &&
-                       library.Find("lldpctl_atom_iter_next", library.next) &&
-                       library.Find("lldpctl_atom_iter_value", library.value) &&
-                       library.Find("lldpctl_atom_dec_ref", library.forget);
+    ASSIGN_OR_RETURN(library.file_, SharedLibrary::Load(name));
+    const bool whole =
+        library.file_.Find("lldpctl_new_name", library.connect) &&
+        library.file_.Find("lldpctl_log_callback", library.log_to) &&
+        library.file_.Find("lldpctl_get_default_transport", library.default_socket) &&
+        library.file_.Find("lldpctl_release", library.release) &&
+        library.file_.Find("lldpctl_last_error", library.last_error) &&
+        library.file_.Find("lldpctl_strerror", library.error_text) &&
+        library.file_.Find("lldpctl_get_interfaces", library.interfaces) &&
+        library.file_.Find("lldpctl_get_port", library.port) &&
+        library.file_.Find("lldpctl_atom_get", library.get) &&
+        library.file_.Find("lldpctl_atom_get_str", library.get_text) &&
+        library.file_.Find("lldpctl_atom_get_buffer", library.get_bytes) &&
+        library.file_.Find("lldpctl_atom_get_int", library.get_number) &&
+        library.file_.Find("lldpctl_atom_iter", library.first) &&
+        library.file_.Find("lldpctl_atom_iter_next", library.next) &&
+        library.file_.Find("lldpctl_atom_iter_value", library.value) &&
+        library.file_.Find("lldpctl_atom_dec_ref", library.forget);
     if (!whole)
       return Status(Code::kUnimplemented, Format("{} lacks functions of lldpd 1.0", name));
     return library;
@@ -91,17 +87,7 @@ class Library {
   void (*forget)(Atom*) = nullptr;
 
  private:
-  struct Close {
-    void operator()(void* handle) const { ::dlclose(handle); }
-  };
-
-  template <class Function>
-  bool Find(const char* symbol, Function& function) {
-    function = reinterpret_cast<Function>(::dlsym(handle_.get(), symbol));
-    return function != nullptr;
-  }
-
-  std::unique_ptr<void, Close> handle_;
+  SharedLibrary file_;
 };
 
 struct Forget {

@@ -1,11 +1,10 @@
 #include "agents/host/nvml.h"
 
-#include <dlfcn.h>
-
 #include <array>
 #include <utility>
 
 #include "agents/host/printable.h"
+#include "agents/host/shared_library.h"
 #include "base/ids.h"
 #include "base/text.h"
 
@@ -38,22 +37,18 @@ class Library {
  public:
   static Result<Library> Load(const std::string& name) {
     Library library;
-    library.handle_.reset(::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL));
-    if (library.handle_ == nullptr) {
-      const char* const why = ::dlerror();  // NOLINT(concurrency-mt-unsafe): per thread in glibc
-      return Status(Code::kNotFound, why == nullptr ? name : why);
-    }
-    const bool whole = library.Find("nvmlInitWithFlags", library.init) &&
-                       library.Find("nvmlShutdown", library.shutdown) &&
-                       library.Find("nvmlErrorString", library.error_string) &&
-                       library.Find("nvmlSystemGetDriverVersion", library.driver_version) &&
-                       library.Find("nvmlSystemGetNVMLVersion", library.library_version) &&
-                       library.Find("nvmlDeviceGetCount_v2", library.device_count) &&
-                       library.Find("nvmlDeviceGetHandleByIndex_v2", library.device) &&
-                       library.Find("nvmlDeviceGetPciInfo_v3", library.pci_info) &&
-                       library.Find("nvmlDeviceGetName", library.name) &&
-                       library.Find("nvmlDeviceGetUUID", library.uuid) &&
-                       library.Find("nvmlDeviceGetNvLinkState", library.link_state);
+    ASSIGN_OR_RETURN(library.file_, SharedLibrary::Load(name));
+    const bool whole = library.file_.Find("nvmlInitWithFlags", library.init) &&
+                       library.file_.Find("nvmlShutdown", library.shutdown) &&
+                       library.file_.Find("nvmlErrorString", library.error_string) &&
+                       library.file_.Find("nvmlSystemGetDriverVersion", library.driver_version) &&
+                       library.file_.Find("nvmlSystemGetNVMLVersion", library.library_version) &&
+                       library.file_.Find("nvmlDeviceGetCount_v2", library.device_count) &&
+                       library.file_.Find("nvmlDeviceGetHandleByIndex_v2", library.device) &&
+                       library.file_.Find("nvmlDeviceGetPciInfo_v3", library.pci_info) &&
+                       library.file_.Find("nvmlDeviceGetName", library.name) &&
+                       library.file_.Find("nvmlDeviceGetUUID", library.uuid) &&
+                       library.file_.Find("nvmlDeviceGetNvLinkState", library.link_state);
     if (!whole)
       return Status(Code::kUnimplemented,
                     Format("{} lacks functions of driver 450 and later", name));
@@ -79,17 +74,7 @@ class Library {
   Answer (*link_state)(Device*, unsigned link, unsigned* active) = nullptr;
 
  private:
-  struct Close {
-    void operator()(void* handle) const { ::dlclose(handle); }
-  };
-
-  template <class Function>
-  bool Find(const char* symbol, Function& function) {
-    function = reinterpret_cast<Function>(::dlsym(handle_.get(), symbol));
-    return function != nullptr;
-  }
-
-  std::unique_ptr<void, Close> handle_;
+  SharedLibrary file_;
 };
 
 // nvmlInit until the end of the scope.

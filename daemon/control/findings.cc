@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "daemon/control/summaries.h"
+#include "daemon/rules/common_cause.h"
 
 namespace fabric::control {
 namespace {
@@ -40,8 +41,16 @@ void FindingBook::Restore(std::vector<v1::Finding> open, std::vector<v1::Silence
 
 void FindingBook::Take(rules::Delta delta, const fleet::Fleet& fleet, Moment now) {
   counts_ = delta.counts;
-  for (v1::Finding& finding : delta.found) Found(std::move(finding), fleet, now);
+  std::vector<std::string> found;
+  for (v1::Finding& finding : delta.found) {
+    found.push_back(finding.id());
+    Found(std::move(finding), fleet, now);
+  }
   for (const std::string& id : delta.gone) Gone(id, fleet, now);
+  // When all are open: what explains one may have come after it, or be another now.
+  for (const std::string& id : found)
+    if (const auto at = open_.find(id); at != open_.end())
+      ApplySilence(at->second, {.note = "what explains it is silenced no more"}, now);
   // Their nodes may be back.
   for (const std::string& id : std::vector<std::string>(unfound_.begin(), unfound_.end()))
     if (!AboutLostNodes(open_.at(id), fleet)) Gone(id, fleet, now);
@@ -105,7 +114,7 @@ void FindingBook::PutBack(const std::string& id, std::optional<v1::Finding> find
   if (life.idle()) lives_.erase(id);
   if (!finding) return;
   if (step == Step::kOpened)
-    if (const v1::Silence* const silence = silences_.Match(*finding))
+    if (const v1::Silence* const silence = SilenceOf(*finding))
       *finding->mutable_silenced() = *silence;
   if (step != Step::kNone) Record(*finding, ActionOf(step), {}, now);
   if (step == Step::kResolved) return;
@@ -115,8 +124,8 @@ void FindingBook::PutBack(const std::string& id, std::optional<v1::Finding> find
 
 // `change` is 1 or, modulo 2^32, -1.
 void FindingBook::Count(const v1::Finding& finding, std::uint32_t change) {
-  // One that explains others counts by those.
-  if (finding.verdict() != v1::VERDICT_FAIL || finding.explains_size() > 0) return;
+  // One that stands for others counts by those.
+  if (finding.verdict() != v1::VERDICT_FAIL || rules::IsCommonCause(finding)) return;
   std::uint32_t& failing = failing_[finding.subject().node()];
   failing += change;
   if (failing == 0) failing_.erase(finding.subject().node());
@@ -190,20 +199,28 @@ Result<v1::Silence> FindingBook::EndSilence(const v1::DeleteSilenceRequest& requ
   return silence;
 }
 
-// Marks every open finding with the silence that holds now. `why`: of those where none does any
-// more.
-void FindingBook::ApplySilences(const Said& why, Moment now) {
-  for (auto& [id, finding] : open_) {
-    const v1::Silence* const silence = silences_.Match(finding);
-    if (silence == nullptr) {
-      if (!finding.has_silenced()) continue;
-      finding.clear_silenced();
-      Record(finding, v1::FINDING_ACTION_UNSILENCED, why, now);
-    } else if (finding.silenced().id() != silence->id()) {
-      *finding.mutable_silenced() = *silence;
-      Record(finding, v1::FINDING_ACTION_SILENCED, {silence->author(), silence->reason()}, now);
-    }
+// Who silences a cause silences what it explains.
+const v1::Silence* FindingBook::SilenceOf(const v1::Finding& finding) const {
+  if (const v1::Silence* const own = silences_.Match(finding)) return own;
+  const auto cause = open_.find(finding.explained_by());
+  return cause == open_.end() ? nullptr : silences_.Match(cause->second);
+}
+
+// Marks the finding with the silence that holds now. `why`: where none does any more.
+void FindingBook::ApplySilence(v1::Finding& finding, const Said& why, Moment now) {
+  const v1::Silence* const silence = SilenceOf(finding);
+  if (silence == nullptr) {
+    if (!finding.has_silenced()) return;
+    finding.clear_silenced();
+    Record(finding, v1::FINDING_ACTION_UNSILENCED, why, now);
+  } else if (finding.silenced().id() != silence->id()) {
+    *finding.mutable_silenced() = *silence;
+    Record(finding, v1::FINDING_ACTION_SILENCED, {silence->author(), silence->reason()}, now);
   }
+}
+
+void FindingBook::ApplySilences(const Said& why, Moment now) {
+  for (auto& [id, finding] : open_) ApplySilence(finding, why, now);
 }
 
 void FindingBook::Record(const v1::Finding& finding, v1::FindingAction action, const Said& said,

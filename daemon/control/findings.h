@@ -62,6 +62,8 @@ class FindingBook {
   void PutBack(const std::string& id, std::optional<v1::Finding> finding, const Life& life,
                Step step, Moment now);
   void Count(const v1::Finding& finding, std::uint32_t change);
+  const v1::Silence* SilenceOf(const v1::Finding& finding) const;
+  void ApplySilence(v1::Finding& finding, const Said& why, Moment now);
   void ApplySilences(const Said& why, Moment now);
   void Record(const v1::Finding& finding, v1::FindingAction action, const Said& said, Moment now);
 

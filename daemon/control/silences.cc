@@ -27,8 +27,7 @@ Status CheckText(std::string_view field, const std::string& text, std::size_t by
 }
 
 bool Matches(const v1::Silence& silence, const v1::Finding& finding) {
-  return (silence.finding().empty() || silence.finding() == finding.id() ||
-          silence.finding() == finding.explained_by()) &&
+  return (silence.finding().empty() || silence.finding() == finding.id()) &&
          (silence.rule().empty() || silence.rule() == finding.rule()) &&
          (silence.node().empty() || silence.node() == finding.subject().node());
 }

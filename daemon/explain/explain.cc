@@ -35,18 +35,21 @@ constexpr Message kMixedDevices = {
         "cannot be connected at all.",
     .causes = {kMixedLinkLayers}};
 
+bool IsPlain(char c) {
+  return c == '\t' ||
+         (static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7f);
+}
+
 // Bytes that are no plain text must not get into messages.
 std::string PlainText(std::string_view text) {
   std::string plain = WithoutColours(text);
   for (char& c : plain)
-    if (c != '\t' &&
-        (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f))
-      c = '?';
+    if (!IsPlain(c)) c = '?';
   return plain;
 }
 
-std::string Short(std::string_view text) {
-  return std::string(Trim(text).substr(0, kTextBytesMax));
+std::string_view Short(std::string_view text) {
+  return Trim(text).substr(0, kTextBytesMax);
 }
 
 const WcStatus* StatusOf(const Fields& fields) {
@@ -141,7 +144,9 @@ class Explainer::Log {
 
   void Part(std::uint64_t number, std::string_view text) {
     if (!patterns_.matcher.MayMatch(text)) return;
-    const std::string line = PlainText(text);
+    const bool is_plain = std::ranges::all_of(text, IsPlain);  // As nearly all are
+    const std::string made_plain = is_plain ? std::string() : PlainText(text);
+    const std::string_view line = is_plain ? text : made_plain;
     const std::optional<Match> match = patterns_.matcher.Find(line);
     if (!match) return;
     const Origin origin = patterns_.origins.Read(line);
@@ -150,13 +155,13 @@ class Explainer::Log {
     context_.Take(*match, origin, where);
     if (!was_mixed && context_.mixed_link_layers)
       Record({.message = &kMixedDevices, .library = match->library, .fields = {}}, origin, number,
-             line);
+             where, line);
     if (match->message->fact == Fact::kDestination && last_completion_ < problems_.size())
       Addresses(match->fields, origin, where, problems_[last_completion_]);
     if (match->message->role == Role::kContext) return;
     if (number != last_line_) File().set_recognised(File().recognised() + 1);
     last_line_ = number;
-    Record(*match, origin, number, line);
+    Record(*match, origin, number, where, line);
   }
 
   // Of the problem that the line belongs to; kProblemsMax when there are too many.
@@ -184,7 +189,7 @@ class Explainer::Log {
   }
 
   void Record(const Match& match, const Origin& origin, std::uint64_t number,
-              std::string_view line) {
+              const std::string& where, std::string_view line) {
     const std::size_t at = IndexOf(match);
     if (at == kProblemsMax) return;
     Problem& problem = problems_[at];
@@ -198,7 +203,6 @@ class Explainer::Log {
     ++problem.count;
     if (!origin.time_text.empty()) problem.last_time = origin.time_text;
     Who(match.fields, origin, problem);
-    const std::string where = Format("{}:{}", File().name(), number);
     Addresses(match.fields, origin, where, problem);
     if (match.fields.detail == "RoCE") problem.roce = true;
     if (match.fields.detail == "IB") problem.infiniband = true;
@@ -213,15 +217,16 @@ class Explainer::Log {
     v1::LogPlace place;
     place.set_file(File().name());
     place.set_line(number);
-    place.set_text(Short(line));
-    place.set_time(Short(origin.time_text));
-    place.set_host(Short(origin.host));
+    const auto text = [](std::string_view shown) { return std::string(Short(shown)); };
+    place.set_text(text(line));
+    place.set_time(text(origin.time_text));
+    place.set_host(text(origin.host));
     if (const auto rank = context_.RankOf(origin)) place.set_rank(*rank);
-    place.set_hca(Short(fields.hca));
-    place.set_peer(Short(fields.peer));
-    place.set_peer_host(Short(context_.HostOf(fields.peer)));
-    place.set_local_gid(Short(PlainAddress(fields.local_gid)));
-    place.set_remote_gid(Short(PlainAddress(fields.remote_gid)));
+    place.set_hca(text(fields.hca));
+    place.set_peer(text(fields.peer));
+    place.set_peer_host(text(context_.HostOf(fields.peer)));
+    place.set_local_gid(text(PlainAddress(fields.local_gid)));
+    place.set_remote_gid(text(PlainAddress(fields.remote_gid)));
     return place;
   }
 
@@ -234,15 +239,15 @@ class Explainer::Log {
     else if (rank && !problem.ranks.contains(*rank))
       problem.more_ranks = true;
     const std::string host_of_peer = context_.HostOf(fields.peer);
-    std::string peer =
+    const std::string peer(
         Short(!host_of_peer.empty()
                   ? std::string_view(host_of_peer)
-                  : (fields.peer.empty() ? PlainAddress(fields.remote_gid) : fields.peer));
+                  : (fields.peer.empty() ? PlainAddress(fields.remote_gid) : fields.peer)));
     problem.peers.Add(peer);
     if (problem.role != Role::kFailure || peer.empty() || peer == origin.host) return;
     if (named_by_.size() < kSubnetsMax || named_by_.contains(peer))
       named_by_[peer].Add(origin.host.empty() && rank ? Format("rank {}", *rank)
-                                                      : Short(origin.host));
+                                                      : std::string(Short(origin.host)));
   }
 
   // What the addresses of both ends say.

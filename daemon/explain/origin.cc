@@ -45,6 +45,27 @@ double Fraction(std::string_view digits) {
   return value;
 }
 
+bool AreDigits(std::string_view text, std::size_t from, std::size_t count) {
+  return from + count <= text.size() &&
+         text.substr(from, count).find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// "12:34:56", without which there is no date either.
+bool HasClock(std::string_view text) {
+  for (std::size_t at = text.find(':'); at != std::string_view::npos; at = text.find(':', at + 1))
+    if (at >= 2 && AreDigits(text, at - 2, 2) && AreDigits(text, at + 1, 2) &&
+        text.substr(at + 3).starts_with(':') && AreDigits(text, at + 4, 2))
+      return true;
+  return false;
+}
+
+// ".123456]"
+bool HasMicroseconds(std::string_view text) {
+  for (std::size_t at = text.find(']'); at != std::string_view::npos; at = text.find(']', at + 1))
+    if (at >= 7 && text[at - 7] == '.' && AreDigits(text, at - 6, 6)) return true;
+  return false;
+}
+
 }  // namespace
 
 struct OriginReader::Patterns {
@@ -93,6 +114,7 @@ struct OriginReader::Patterns {
     re2::StringPiece clock;
     re2::StringPiece fraction;
     double month_number = 0;
+    if (!HasClock(View(line))) return false;
     if (RE2::PartialMatch(line, iso, &text, &month, &day, &clock, &fraction) ||
         RE2::PartialMatch(line, glog, &text, &month, &day, &clock, &fraction)) {
       month_number = NumberOf(View(month));
@@ -113,7 +135,7 @@ struct OriginReader::Patterns {
   }
 
   void When(const re2::StringPiece& line, Origin& origin) const {
-    if (Calendar(line, origin)) return;
+    if (Calendar(line, origin) || !HasMicroseconds(View(line))) return;
     re2::StringPiece text;
     re2::StringPiece whole;
     re2::StringPiece fraction;

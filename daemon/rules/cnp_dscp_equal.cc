@@ -1,30 +1,24 @@
 #include "daemon/rules/lossless.h"
+#include "daemon/rules/numbers.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
 namespace {
 
-std::optional<Value> Seen(const Member& member) {
-  const v1::CongestionControl* const control = CongestionOf(*member.port);
-  if (control == nullptr || !control->has_cnp_dscp()) return {};
-  return Value{control->cnp_dscp()};
-}
-
-std::optional<Value> Expected(const v1::Expectations& expected) {
-  if (!expected.has_cnp_dscp()) return {};
-  return Value{expected.cnp_dscp()};
-}
+using v1::CongestionControl;
+using v1::Expectations;
 
 std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
   return SetCongestion(*member.port, "roce_np/cnp_dscp", "cnp_dscp", expected.number);
 }
 
-constexpr Agreement kAgreements[] = {{.what = "DSCP of CNPs",
-                                      .group = ByRailAndDriver,
-                                      .value = Seen,
-                                      .expected = Expected,
-                                      .source = CongestionSource,
-                                      .remedies = Remedies}};
+constexpr Agreement kAgreements[] = {
+    {.what = "DSCP of CNPs",
+     .group = ByRailAndDriver,
+     .value = CongestionNumber<&CongestionControl::has_cnp_dscp, &CongestionControl::cnp_dscp>,
+     .expected = NumberOf<&Expectations::has_cnp_dscp, &Expectations::cnp_dscp>,
+     .source = CongestionSource,
+     .remedies = Remedies}};
 
 }  // namespace
 

@@ -1,25 +1,24 @@
 #include "daemon/rules/lossless.h"
+#include "daemon/rules/numbers.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
 namespace {
 
-std::optional<Value> Seen(const Member& member) {
-  const v1::CongestionControl* const control = CongestionOf(*member.port);
-  if (control == nullptr || !control->has_min_time_between_cnps_us()) return {};
-  return Value{control->min_time_between_cnps_us()};
-}
+using v1::CongestionControl;
 
 std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
   return SetCongestion(*member.port, "roce_np/min_time_between_cnps", "min_time_bet_cnp",
                        expected.number);
 }
 
-constexpr Agreement kAgreements[] = {{.what = "shortest time between CNPs in microseconds",
-                                      .group = ByRailAndModel,
-                                      .value = Seen,
-                                      .source = CongestionSource,
-                                      .remedies = Remedies}};
+constexpr Agreement kAgreements[] = {
+    {.what = "shortest time between CNPs in microseconds",
+     .group = ByRailAndModel,
+     .value = CongestionNumber<&CongestionControl::has_min_time_between_cnps_us,
+                               &CongestionControl::min_time_between_cnps_us>,
+     .source = CongestionSource,
+     .remedies = Remedies}};
 
 }  // namespace
 

@@ -1,30 +1,25 @@
 #include "daemon/rules/lossless.h"
+#include "daemon/rules/numbers.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
 namespace {
 
-std::optional<Value> Seen(const Member& member) {
-  const v1::CongestionControl* const control = CongestionOf(*member.port);
-  if (control == nullptr || !control->has_cnp_priority()) return {};
-  return Value{control->cnp_priority()};
-}
-
-std::optional<Value> Expected(const v1::Expectations& expected) {
-  if (!expected.has_cnp_priority()) return {};
-  return Value{expected.cnp_priority()};
-}
+using v1::CongestionControl;
+using v1::Expectations;
 
 std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
   return SetCongestion(*member.port, "roce_np/cnp_802p_prio", "cnp_prio", expected.number);
 }
 
-constexpr Agreement kAgreements[] = {{.what = "priority of CNPs sent",
-                                      .group = ByRailAndDriver,
-                                      .value = Seen,
-                                      .expected = Expected,
-                                      .source = CongestionSource,
-                                      .remedies = Remedies}};
+constexpr Agreement kAgreements[] = {
+    {.what = "priority of CNPs sent",
+     .group = ByRailAndDriver,
+     .value =
+         CongestionNumber<&CongestionControl::has_cnp_priority, &CongestionControl::cnp_priority>,
+     .expected = NumberOf<&Expectations::has_cnp_priority, &Expectations::cnp_priority>,
+     .source = CongestionSource,
+     .remedies = Remedies}};
 
 }  // namespace
 

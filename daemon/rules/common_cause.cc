@@ -31,7 +31,8 @@ std::string AlikeKey(const v1::Finding& finding) {
 
 namespace {
 
-constexpr std::size_t kRemediesMax = 16;  // One of each port of a node
+constexpr std::string_view kOfThisRule = "findings of this rule";  // No fact's source
+constexpr std::size_t kRemediesMax = 16;                           // One of each port of a node
 
 bool BySubject(const v1::Finding* a, const v1::Finding* b) {
   const auto key = [](const v1::Finding& finding) {
@@ -108,7 +109,7 @@ v1::Finding CommonCause(v1::Subject whole, std::vector<const v1::Finding*> membe
   v1::Evidence& found = *group.add_evidence();
   found.set_what("the same on");
   found.set_seen(Listed(names));
-  found.set_source("findings of this rule");
+  found.set_source(std::string(kOfThisRule));
   found.set_basis(all);
   *found.mutable_read_at() = first.evidence(0).read_at();
   // The fingerprint knows nothing of switches by itself.
@@ -117,6 +118,11 @@ v1::Finding CommonCause(v1::Subject whole, std::vector<const v1::Finding*> membe
   Verdicts verdicts(first.rule(), first.severity());
   verdicts.Add(std::move(group), key);
   return std::move(verdicts.findings()[0]);
+}
+
+bool IsCommonCause(const v1::Finding& finding) {
+  return !finding.evidence().empty() &&
+         finding.evidence(finding.evidence_size() - 1).source() == kOfThisRule;
 }
 
 }  // namespace fabric::rules

@@ -17,4 +17,7 @@ std::string AlikeKey(const v1::Finding& finding);
 // `whole`: what all the members are in; there is at least one.
 v1::Finding CommonCause(v1::Subject whole, std::vector<const v1::Finding*> members);
 
+// One of these, and no verdict of a rule by itself.
+bool IsCommonCause(const v1::Finding& finding);
+
 }  // namespace fabric::rules

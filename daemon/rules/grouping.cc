@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "daemon/rules/common_cause.h"
+#include "daemon/rules/pci.h"
 #include "daemon/rules/switches.h"
 
 namespace fabric::rules {
@@ -59,7 +60,7 @@ void Grouping::CountPorts(const std::string& node, const Ports& ports, bool come
   }
   CountIn({.scope = v1::SCOPE_NODE, .node = node}, all, come);
   CountIn({.scope = v1::SCOPE_FLEET}, all, come);  // Also how many nodes there are
-  if (ids_on_.contains(node)) moved_nodes_.insert(node);
+  if (ids_on_.contains(node) || explains_.KnowsOf(node)) moved_nodes_.insert(node);
 }
 
 Grouping::Ports Grouping::PortsOf(const fleet::NodeView& node) {
@@ -71,6 +72,7 @@ Grouping::Ports Grouping::PortsOf(const fleet::NodeView& node) {
                        .number = port.port->number(),
                        .rail = port.rail->value(),
                        .switch_name = SwitchOf(port),
+                       .card = std::string(CardOf(port.device->pci_address())),
                        .up = port.port->state() == v1::PORT_STATE_ACTIVE});
   return ports;
 }
@@ -108,6 +110,19 @@ Grouping::Seat Grouping::SeatOf(const v1::Finding& finding) const {
       seat.up = port.up;
     }
   return seat;
+}
+
+Place Grouping::PlaceOf(const v1::Finding& finding) const {
+  const v1::Subject& subject = finding.subject();
+  const auto node = nodes_.find(subject.node());
+  if (node == nodes_.end()) return {};
+  for (const Port& port : node->second) {
+    if (port.device != subject.device()) continue;
+    if (subject.scope() == v1::SCOPE_DEVICE) return {.card = port.card};
+    if (port.number == subject.port())
+      return {.card = port.card, .rail = port.rail, .switch_name = port.switch_name};
+  }
+  return {};
 }
 
 bool Grouping::IsWhole(const Extent& extent, const Bucket& bucket) const {
@@ -185,6 +200,7 @@ void Grouping::TakeFromWhole(Alike& bucket, const std::string& id, Seat& seat) {
 }
 
 void Grouping::Enter(const std::string& id) {
+  if (explains_.HasCause(id)) return;
   const v1::Finding& finding = findings_.at(id);
   std::string alike = AlikeKey(finding);
   if (alike.empty()) return;
@@ -251,6 +267,10 @@ bool Grouping::Refresh(const std::string& id, v1::Finding& finding) {
 // Ports of nodes have come, gone or changed: seats first, then what is whole now.
 void Grouping::LookAtMoved() {
   for (const std::string& node : std::exchange(moved_nodes_, {})) {
+    for (const std::string& id : explains_.On(node)) {
+      const v1::Finding& finding = findings_.at(id);
+      explains_.Found(finding, PlaceOf(finding));
+    }
     const auto on = ids_on_.find(node);
     if (on == ids_on_.end()) continue;
     for (const std::string& id : std::set<std::string>(on->second)) {
@@ -265,6 +285,7 @@ void Grouping::LookAtMoved() {
 }
 
 void Grouping::Explain(const std::string& id, const std::string& by) {
+  explains_.Grouped(id, by);
   v1::Finding& finding = findings_.at(id);
   if (finding.explained_by() == by) return;
   finding.set_explained_by(by);
@@ -309,23 +330,37 @@ void Grouping::JudgeStale() {
   }
 }
 
+// What has a cause of another rule now is in no bucket, and is again when it has none.
+void Grouping::JudgeCauses() {
+  for (const std::string& id : explains_.Judge()) {
+    Leave(id);
+    Explain(id, {});
+    Enter(id);
+  }
+}
+
 void Grouping::Take(Delta delta) {
   counts_ = delta.counts;
   for (const std::string& id : delta.gone) {
     Leave(id);
+    explains_.Gone(id);
     findings_.erase(id);
     news_.insert(id);
   }
   for (v1::Finding& finding : delta.found) {
     const std::string id = finding.id();
     news_.insert(id);
+    explains_.Found(finding, PlaceOf(finding));
     if (Refresh(id, finding)) continue;
     Leave(id);
+    explains_.Grouped(id, {});  // Until its bucket is judged
     findings_[id].Swap(&finding);
     Enter(id);
   }
   LookAtMoved();
+  JudgeCauses();
   JudgeStale();
+  news_.merge(explains_.Settle());
 }
 
 Delta Grouping::News() {
@@ -333,10 +368,12 @@ Delta Grouping::News() {
   delta.counts = counts_;
   for (const std::string& id : std::exchange(news_, {})) {
     const auto found = findings_.find(id);
-    if (found != findings_.end())
-      delta.found.push_back(found->second);
-    else
+    if (found == findings_.end()) {
       delta.gone.push_back(id);
+      continue;
+    }
+    delta.found.push_back(found->second);
+    explains_.Mark(delta.found.back());
   }
   return delta;
 }
@@ -344,7 +381,10 @@ Delta Grouping::News() {
 Evaluation Grouping::All() const {
   Evaluation all;
   all.counts = counts_;
-  for (const auto& [id, finding] : findings_) all.findings.push_back(finding);
+  for (const auto& [id, finding] : findings_) {
+    all.findings.push_back(finding);
+    explains_.Mark(all.findings.back());
+  }
   return all;
 }
 

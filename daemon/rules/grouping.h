@@ -4,6 +4,8 @@
 //
 // "All" are those that are up; of those that are down, all when none is up. Of a node two are
 // enough; of anything larger at least three nodes have to be concerned.
+//
+// What a finding of another rule explains (explains.h) has its cause there and takes no part.
 #pragma once
 
 #include <compare>
@@ -17,6 +19,7 @@
 #include <vector>
 
 #include "daemon/fleet/fleet_view.h"
+#include "daemon/rules/explains.h"
 #include "daemon/rules/ledger.h"
 #include "fabric/v1/finding.pb.h"
 
@@ -32,7 +35,7 @@ class Grouping {
   void Remove(const std::string& node);
 
   // What the rules found. A common cause is a finding beside them, which `explains` them, as they
-  // are `explained_by` it.
+  // are `explained_by` it; the cause of findings of other rules is one of them.
   void Take(Delta delta);
 
   // What has changed since the last call, causes among it.
@@ -46,6 +49,7 @@ class Grouping {
     std::uint32_t number = 0;
     std::uint32_t rail = 0;
     std::string switch_name;  // Empty: not known
+    std::string card;         // The same
     bool up = false;
     friend bool operator==(const Port&, const Port&) = default;
   };
@@ -93,6 +97,7 @@ class Grouping {
   void CountPorts(const std::string& node, const Ports& ports, bool come);
   void CountIn(const Extent& extent, const Count& ports, bool come);
   Seat SeatOf(const v1::Finding& finding) const;
+  Place PlaceOf(const v1::Finding& finding) const;
   bool IsWhole(const Extent& extent, const Bucket& bucket) const;
   void Enter(const std::string& id);
   void Leave(const std::string& id);
@@ -105,6 +110,7 @@ class Grouping {
   void JudgeStale();
   void Judge(const Extent& extent, Whole& whole);
   void Explain(const std::string& id, const std::string& by);
+  void JudgeCauses();
 
   v1::VerdictCounts counts_;
   std::map<std::string, v1::Finding> findings_;  // By id, causes among them
@@ -113,6 +119,7 @@ class Grouping {
   std::map<Extent, Count> extents_;
   std::set<Extent> moved_;             // Extents in which something has come, gone or changed
   std::set<std::string> moved_nodes_;  // The same of nodes
+  Explains explains_;
   Buckets buckets_;
   std::set<std::pair<std::string, Extent>> stale_;       // Wholes that are to be judged anew
   std::set<std::string> loose_;                          // Ids that have left a whole

@@ -1,30 +1,24 @@
 #include "daemon/rules/lossless.h"
+#include "daemon/rules/numbers.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
 namespace {
 
-std::optional<Value> Seen(const Member& member) {
-  const v1::CongestionControl* const control = CongestionOf(*member.port);
-  if (control == nullptr || !control->has_roce_dscp()) return {};
-  return Value{control->roce_dscp()};
-}
-
-std::optional<Value> Expected(const v1::Expectations& expected) {
-  if (!expected.has_data_dscp()) return {};
-  return Value{expected.data_dscp()};
-}
+using v1::CongestionControl;
+using v1::Expectations;
 
 std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
   return SetCongestion(*member.port, "", "roce_dscp", expected.number);
 }
 
-constexpr Agreement kAgreements[] = {{.what = "DSCP of RoCE data, as the driver has it,",
-                                      .group = ByRail,
-                                      .value = Seen,
-                                      .expected = Expected,
-                                      .source = CongestionSource,
-                                      .remedies = Remedies}};
+constexpr Agreement kAgreements[] = {
+    {.what = "DSCP of RoCE data, as the driver has it,",
+     .group = ByRail,
+     .value = CongestionNumber<&CongestionControl::has_roce_dscp, &CongestionControl::roce_dscp>,
+     .expected = NumberOf<&Expectations::has_data_dscp, &Expectations::data_dscp>,
+     .source = CongestionSource,
+     .remedies = Remedies}};
 
 }  // namespace
 

@@ -1,30 +1,25 @@
 #include "daemon/rules/lossless.h"
+#include "daemon/rules/numbers.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
 namespace {
 
-std::optional<Value> Seen(const Member& member) {
-  const v1::CongestionControl* const control = CongestionOf(*member.port);
-  if (control == nullptr || !control->has_roce_priority()) return {};
-  return Value{control->roce_priority()};
-}
-
-std::optional<Value> Expected(const v1::Expectations& expected) {
-  if (!expected.has_data_priority()) return {};
-  return Value{expected.data_priority()};
-}
+using v1::CongestionControl;
+using v1::Expectations;
 
 std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
   return SetCongestion(*member.port, "", "roce_prio", expected.number);
 }
 
-constexpr Agreement kAgreements[] = {{.what = "priority of RoCE data, as the driver has it,",
-                                      .group = ByRail,
-                                      .value = Seen,
-                                      .expected = Expected,
-                                      .source = CongestionSource,
-                                      .remedies = Remedies}};
+constexpr Agreement kAgreements[] = {
+    {.what = "priority of RoCE data, as the driver has it,",
+     .group = ByRail,
+     .value =
+         CongestionNumber<&CongestionControl::has_roce_priority, &CongestionControl::roce_priority>,
+     .expected = NumberOf<&Expectations::has_data_priority, &Expectations::data_priority>,
+     .source = CongestionSource,
+     .remedies = Remedies}};
 
 }  // namespace
 

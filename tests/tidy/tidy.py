@@ -9,6 +9,7 @@ import sys
 
 import catalogs
 import quotes
+import rulenames
 import texts
 import walls
 from tree import Tree
@@ -25,6 +26,7 @@ CHECKS = (
     walls.check_words,
     catalogs.check_catalogs,
     quotes.check_quotes,
+    rulenames.check_rule_names,
 )
 
 

@@ -10,6 +10,7 @@ import unittest
 import catalogs
 import cpp
 import quotes
+import rulenames
 import texts
 import tidy
 import walls
@@ -200,6 +201,28 @@ class Quotes(unittest.TestCase):
                          ["docs/A.md:3: base/gone.cc"])
         self.assertEqual(breaches(quotes.check_quotes, code | {"docs/A.md": (
             "<!-- from base/a.cc -->\n\n```cpp\nint a;\n```\n")}), ["docs/A.md:1: base/a.cc"])
+
+
+class RuleNames(unittest.TestCase):
+    CATALOG = {"r/CMakeLists.txt": "fabric_catalog(x TYPE Rule ENTRIES port_active duplicate_gid)"}
+
+    def test_in_tables_and_commands(self):
+        self.assertEqual(breaches(rulenames.check_rule_names, self.CATALOG | {
+            "a.cc": '{.rule = "port_active, link_stable"}\n"fabricctl findings --rule port_up"',
+            "b.md": "fabricctl explain no_such\n",
+        }), ["a.cc:1: link_stable", "a.cc:2: port_up", "b.md:1: no_such"])
+
+    def test_in_quoted_findings(self):
+        self.assertEqual(breaches(rulenames.check_rule_names, self.CATALOG | {
+            "a.md": "    SEVERITY  RULE\n    error     port_active  n1  is down\n"
+                    "    open  warning  port_idle  n1  is idle\n",
+        }), ["a.md:3: port_idle"])
+
+    def test_other_names_are_free(self):
+        self.assertEqual(breaches(rulenames.check_rule_names, self.CATALOG | {
+            "a.cc": '.rule = ""\n.rule = "own"\n',
+            "a.md": "--rule port_active, --rule NAME, an error in some_function of it\n",
+        }), [])
 
 
 class Whole(unittest.TestCase):

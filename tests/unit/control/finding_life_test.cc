@@ -180,6 +180,23 @@ TEST_F(FindingLifeTest, ASilenceIsEndedByHand) {
             Code::kNotFound);
 }
 
+// Both ports of a node are wrong alike: what stands for them is silenced, then one is mended.
+TEST_F(FindingLifeTest, WhatIsExplainedIsSilencedWithItsCauseAndNoLonger) {
+  v1::NodeSnapshot node = testing::RoceNode({.number = 2});
+  *node.mutable_taken_at() = ToProto(world_.agents.now().wall);
+  for (const std::uint32_t rail : {0U, 1U}) testing::SetMtu(node, rail, 1500);
+  ASSERT_TRUE(world_.agents.SendSnapshot(node).ok());
+  world_.agents.Advance(300ms);
+  std::string cause;
+  for (const v1::Finding& finding : List())
+    if (finding.explains_size() == 2) cause = finding.id();
+  ASSERT_TRUE(SilenceIt(cause, "", "", 3600).ok());
+  for (const v1::Finding& finding : List()) EXPECT_TRUE(finding.has_silenced());
+  Report(1500);
+  EXPECT_FALSE(Only().has_silenced()) << "it has no such cause now";
+  EXPECT_EQ(History(Only().id()).back(), "UNSILENCED  what explains it is silenced no more");
+}
+
 TEST_F(FindingLifeTest, SilencesSurviveARestart) {
   ASSERT_TRUE(SilenceIt("", "", "n2", 3600).ok());
   world_.Restart();

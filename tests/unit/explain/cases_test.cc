@@ -143,7 +143,7 @@ TEST(Case, GpuInitiatedQueuePairsRideALossyPriority) {
   const std::string log =
       "DOCA: got error completion: syndrome 0x15, vendor syndrome 0x83 on qp 0x4f1\n";
   EXPECT_EQ(FirstCause(log), "traffic_class");
-  EXPECT_EQ(FirstRule(log), "pfc_covers_roce_dscp");
+  EXPECT_EQ(FirstRule(log), "pfc_covers_roce_dscp, rdma_on_lossless_priority");
 }
 
 // One line that several faults write alike: GID, traffic class and PFC are all named.
@@ -210,7 +210,7 @@ TEST(Case, LockedMemoryIsLimited) {
   const std::string log =
       Format("{}Call to ibv_reg_mr_iova2 failed with error Cannot allocate memory\n", kWarn);
   EXPECT_EQ(FirstCause(log), "memlock");
-  EXPECT_EQ(FirstRule(log), "memlock_unlimited");
+  EXPECT_EQ(FirstRule(log), "memlock_unlimited, job_memlock_unlimited");
   EXPECT_EQ(FirstCause(Format("{}Call to ibv_create_cq failed with error Cannot allocate memory\n",
                               kWarn)),
             "memlock");
@@ -243,7 +243,7 @@ TEST(Case, LinksFlapInALongRun) {
   const std::string log =
       Format("{}mlx5_1:1 Got non-fatal async event: port error(10)\n", kWarn) + Retry("");
   EXPECT_EQ(FirstCause(log), "link_unstable");
-  EXPECT_EQ(FirstRule(log), "link_stable");
+  EXPECT_EQ(FirstRule(log), "link_stays_up, link_errors_within_limit");
 }
 
 TEST(Case, LinksAreSlowerThanTheyCouldBe) {

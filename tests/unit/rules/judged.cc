@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "daemon/rules/common_cause.h"
 #include "proto/names.h"
 
 namespace fabric::rules {
@@ -21,8 +22,7 @@ std::vector<std::string> Select(const Evaluation& evaluation, v1::Verdict verdic
 
 // Without common causes.
 Evaluation OfRules(Evaluation evaluation) {
-  std::erase_if(evaluation.findings,
-                [](const v1::Finding& finding) { return !finding.explains().empty(); });
+  std::erase_if(evaluation.findings, IsCommonCause);
   return evaluation;
 }
 

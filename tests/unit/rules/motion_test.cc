@@ -2,7 +2,7 @@
 // pfc_frames_on_enabled_priorities, lossless_priority_keeps_packets, congestion_marks_answered,
 // cnps_obeyed, cnp_share_within_limit, acknowledgements_in_time, packets_in_sequence,
 // receivers_ready, roce_packets_intact, rdma_on_lossless_priority, link_stays_up,
-// link_errors_within_limit, pcie_link_without_errors, discards_like_equals
+// link_errors_within_limit, pcie_link_without_errors, discards_like_equals, ecn_acts_before_pfc
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -276,6 +276,42 @@ TEST(RdmaOnLosslessPriority, NeedsSettingsThatWouldCarryIt) {
   for (auto& node : pair.after)
     for (std::uint32_t rail = 0; rail < 2; ++rail) testing::TrustPcp(node, rail);
   EXPECT_THAT(Failures(pair), ::testing::Each(HasSubstr("pfc_covers_roce_dscp")));
+}
+
+// A sender that is paused for 40 % of the time, and is told to slow down or is not.
+Pair Paused(bool told) {
+  Pair pair = Roce();
+  testing::Busy(pair, 1, 0);
+  Plant(pair, "pfc_rx_duration_us_prio3", 10'500'000);
+  for (const char* const cnps : {"cnp_rx_handled", "cnp_rx_ignored"})
+    if (!told) testing::CounterOf(pair.after[1], 0, cnps).set_value(1000);  // As before
+  return pair;
+}
+
+TEST(EcnActsBeforePfc, FailsWherePausesComeAlone) {
+  v1::Expectations expect;
+  expect.set_ecn(true);
+  const Pair pair = Paused(false);
+  const Evaluation judged = JudgeBetween(pair.before, pair.after, Expecting(expect));
+  const auto failed = std::ranges::find(judged.findings, "ecn_acts_before_pfc", &v1::Finding::rule);
+  ASSERT_NE(failed, judged.findings.end());
+  EXPECT_EQ(failed->title(),
+            "congestion notifications: none in 30 s, paused for 40.0 % of it, expected ECN to act "
+            "before PFC (profile test)");
+  EXPECT_EQ(failed->subject().node(), "n2");
+}
+
+TEST(EcnActsBeforePfc, IsFineWhereNotificationsCome) {
+  v1::Expectations expect;
+  expect.set_ecn(true);
+  const Pair pair = Paused(true);
+  EXPECT_THAT(Failures(pair, Expecting(expect)),
+              ElementsAre("pause_received_within_limit n2/mlx5_0/1"));
+}
+
+TEST(EcnActsBeforePfc, IsNobodysBusinessWithoutAProfile) {
+  const Pair pair = Paused(false);
+  EXPECT_THAT(Failures(pair), ElementsAre("pause_received_within_limit n2/mlx5_0/1"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // switch_pfc_equals_host, switch_app_equals_host, switch_class_of_data_apart,
-// switch_mtu_covers_host, dcbx_one_side_decides, rail_on_expected_leaf
+// switch_mtu_covers_host, dcbx_one_side_decides, rail_on_expected_leaf, switch_port_of_one_node
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -188,6 +188,45 @@ TEST(RailWiring, OfOtherDesignsIsFine) {
   nodes = Wired(6, 2);
   for (std::size_t i = 0; i < 3; ++i) SwapCables(nodes[i], 0, 1);
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "no design at all: nobody is odd";
+}
+
+// Rail 0 of n1 and n3 hear one port of leaf0.
+Fleet OnOnePort() {
+  Fleet nodes = Wired(4);
+  NeighborOf(nodes[2], 0).set_port_id("swp1");
+  return nodes;
+}
+
+TEST(SwitchPort, OfTwoNodesIsOneFinding) {
+  const v1::Finding finding = TheFailure(OnOnePort());
+  EXPECT_EQ(finding.rule(), "switch_port_of_one_node");
+  EXPECT_EQ(finding.title(),
+            "switch port leaf0 swp1 is on 2 ports, expected on one: n1/mlx5_0/1, n3/mlx5_0/1");
+  EXPECT_EQ(finding.evidence(1).seen(), "leaf0 swp1");
+  EXPECT_EQ(finding.evidence(1).source(), "LLDP rail0");
+  EXPECT_EQ(finding.remedies(0).command(), "lldpcli show neighbors ports rail0 details");
+}
+
+TEST(SwitchPort, OfACardThatSeveralHostsShareIsFine) {
+  Fleet nodes = OnOnePort();
+  for (const int node : {0, 2})
+    testing::DeviceOf(nodes[node], 0).set_sys_image_guid("0c42:a103:0065:1234");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+}
+
+TEST(SwitchPort, IsNotToldByADescriptionOrByWhatAPortHeardBeforeItWentDown) {
+  Fleet nodes = OnOnePort();
+  NeighborOf(nodes[2], 0).set_port_id_subtype(1);
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  nodes = OnOnePort();
+  testing::LinkDown(nodes[2], 0);
+  EXPECT_THAT(Failures(nodes), ElementsAre("port_active n3/mlx5_0/1"));
+}
+
+TEST(SwitchPort, OfTwoSwitchesMayHaveOneName) {
+  Fleet nodes = OnOnePort();
+  NeighborOf(nodes[2], 0).set_chassis_id("another one");
+  EXPECT_THAT(Failures(nodes), ::testing::Not(::testing::Contains(HasSubstr("one_node"))));
 }
 
 }  // namespace
