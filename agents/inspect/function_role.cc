@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "agents/inspect/parse_net.h"
 #include "agents/inspect/rdma.h"
@@ -67,6 +68,7 @@ struct Facts {
   std::map<std::string, std::size_t> group_sizes;
   std::size_t largest = 0;
   std::size_t infiniband = 0;
+  std::set<std::string> infiniband_boards;
 };
 
 void Decide(const v1::NodeSnapshot& snapshot, const Facts& facts, v1::RdmaDevice& device) {
@@ -85,7 +87,8 @@ void Decide(const v1::NodeSnapshot& snapshot, const Facts& facts, v1::RdmaDevice
                facts.largest));
   else if (odd && !mount.empty())
     say(v1::FUNCTION_ROLE_STORAGE, Format("NFS is mounted from its address {}", mount));
-  else if (odd && facts.infiniband >= kInfinibandMin && !IsInfiniband(device))
+  else if (odd && facts.infiniband >= kInfinibandMin && !IsInfiniband(device) &&
+           !facts.infiniband_boards.contains(device.board_id()))
     say(v1::FUNCTION_ROLE_STORAGE,
         Format("Ethernet beside {} InfiniBand devices and without the default route: storage, by "
                "exclusion",
@@ -106,7 +109,9 @@ void DecideRoles(const Host& host, v1::NodeSnapshot& snapshot) {
   for (const v1::RdmaDevice& device : snapshot.rdma_devices()) {
     if (device.function().role() != v1::FUNCTION_ROLE_FABRIC) continue;
     facts.largest = std::max(facts.largest, ++facts.group_sizes[GroupOf(device)]);
-    facts.infiniband += IsInfiniband(device) ? 1 : 0;
+    if (!IsInfiniband(device)) continue;
+    ++facts.infiniband;
+    if (device.has_board_id()) facts.infiniband_boards.insert(device.board_id());
   }
   for (v1::RdmaDevice& device : *snapshot.mutable_rdma_devices())
     if (device.function().role() == v1::FUNCTION_ROLE_FABRIC) Decide(snapshot, facts, device);

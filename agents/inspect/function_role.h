@@ -8,7 +8,8 @@ namespace fabric::inspect {
 // Takes the role FABRIC from devices that something on this node tells from the fabric: they are
 // fewer and of another kind (link layer, model or bond) than the fabric's, and they carry the
 // default route (MANAGEMENT), are what NFS is mounted over (STORAGE), or are Ethernet among at
-// least four InfiniBand ports (STORAGE, by exclusion). Whatever is in doubt stays FABRIC: a wrong
+// least four InfiniBand ports and of no board that these have (STORAGE, by exclusion; one of their
+// board may have come up as Ethernet by mistake). Whatever is in doubt stays FABRIC: a wrong
 // role would hide a port from the rules.
 void DecideRoles(const Host& host, v1::NodeSnapshot& snapshot);
 

@@ -57,8 +57,23 @@ Result<PciAddress> PciOf(const PortView& view) {
   return Status(Code::kNotFound, "no PCI address");
 }
 
-bool CountsAsFabricPort(const PortView& view) {
+bool IsSoftware(const v1::RdmaDevice& device) {
+  return device.function().kind() == v1::FUNCTION_KIND_SOFTWARE;
+}
+
+// Beside cards a device of software is no part of the fabric: software_rdma_beside_hardware's
+// business, and no rail.
+bool HasCards(const v1::NodeSnapshot& snapshot) {
+  return std::any_of(snapshot.rdma_devices().begin(), snapshot.rdma_devices().end(),
+                     [](const v1::RdmaDevice& device) {
+                       return device.has_pci_address() && !IsSoftware(device) &&
+                              device.function().role() == v1::FUNCTION_ROLE_FABRIC;
+                     });
+}
+
+bool CountsAsFabricPort(const PortView& view, bool has_cards) {
   const v1::RdmaDevice& device = *view.device;
+  if (has_cards && IsSoftware(device)) return false;
   if (device.node_type() == v1::NODE_TYPE_SWITCH || device.node_type() == v1::NODE_TYPE_ROUTER)
     return false;
   // In switchdev mode a device has ports of other functions beside its own.
@@ -67,9 +82,9 @@ bool CountsAsFabricPort(const PortView& view) {
   return !device.has_function() || device.function().role() == v1::FUNCTION_ROLE_FABRIC;
 }
 
-Place PlaceOf(const PortView& view) {
+Place PlaceOf(const PortView& view, bool has_cards) {
   const auto pci = PciOf(view);
-  return {.without_rail = !CountsAsFabricPort(view),
+  return {.without_rail = !CountsAsFabricPort(view, has_cards),
           .without_pci = !pci.ok(),
           .pci = pci.ok() ? *pci : PciAddress(),
           .number = view.port->number(),
@@ -189,10 +204,11 @@ const Expectation* ExpectationTable::Of(const profile::Profile& profile,
 NodeView ViewOf(const NodeRecord& record, const profile::Profile& profile,
                 ExpectationTable& expectations) {
   std::vector<std::pair<Place, PortView>> ports;
+  const bool has_cards = HasCards(record.snapshot);
   for (const v1::RdmaDevice& device : record.snapshot.rdma_devices()) {
     for (const v1::Port& port : device.ports()) {
       const PortView view = ViewOf(record, device, port);
-      ports.emplace_back(PlaceOf(view), view);
+      ports.emplace_back(PlaceOf(view, has_cards), view);
     }
   }
   std::sort(ports.begin(), ports.end(),

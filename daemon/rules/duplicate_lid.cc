@@ -12,7 +12,8 @@ using fleet::PortView;
 constexpr std::uint32_t kUnicastEnd = 0xc000;  // Multicast LIDs begin here.
 constexpr std::uint32_t kLmcMax = 7;
 
-// The LID in the low half and the rail, where it is part of the subnet, in the high one.
+// The LID in the low half; rail and kind of port, where they are part of the subnet, in the high
+// one.
 void Lids(const Member& member, std::vector<Holder>& out) {
   const PortView& port = *member.port;
   // Virtual functions answer to the LID of their port.
@@ -21,9 +22,10 @@ void Lids(const Member& member, std::vector<Holder>& out) {
   const auto subnet = BySubnet(member);
   if (lid == 0 || lid >= kUnicastEnd || port.port->lmc() > kLmcMax || !subnet) return;
   const std::uint64_t rail = subnet->rail ? *subnet->rail + std::uint64_t{1} : 0;
+  const std::uint64_t part = (subnet->part & 0xffff'0000U) | (rail & 0xffffU);
   for (std::uint32_t i = 0; i < 1U << port.port->lmc(); ++i)
     out.push_back(
-        {.member = member, .key = {.number = rail << 32 | (lid + i), .text = subnet->like}});
+        {.member = member, .key = {.number = part << 32 | (lid + i), .text = subnet->like}});
 }
 
 bool IsOneDevice(const Holder& a, const Holder& b) {

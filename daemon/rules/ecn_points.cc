@@ -1,5 +1,8 @@
 #include "daemon/rules/ecn_points.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "base/text.h"
 
 namespace fabric::rules {
@@ -9,7 +12,10 @@ std::optional<Value> EcnSwitch(const fleet::PortView& port, EcnSwitches switches
   const v1::Expectations& expected = port.expected();
   if (control == nullptr || (expected.has_ecn() && !expected.ecn())) return {};
   const auto& enabled = switches(*control);
-  const auto priority = DataPriority(port);
+  const bool all_alike =
+      std::adjacent_find(enabled.begin(), enabled.end(), std::not_equal_to<>()) == enabled.end();
+  // Whichever the data priority is, where all have the same.
+  const auto priority = all_alike ? std::optional(0U) : DataPriority(port);
   if (!priority || *priority >= static_cast<std::uint32_t>(enabled.size())) return {};
   return Value{enabled.Get(static_cast<int>(*priority)) ? 1U : 0U};
 }

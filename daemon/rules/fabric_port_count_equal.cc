@@ -8,14 +8,25 @@
 namespace fabric::rules {
 namespace {
 
+bool IsOfFabric(const fleet::PortView& port) {
+  return port.rail.has_value();
+}
+
+// A card that carries NFS or the default route today is not missing from the fabric.
+bool IsOfCard(const fleet::PortView& port) {
+  const v1::FunctionClass& function = port.device->function();
+  return IsOfFabric(port) || (function.kind() == v1::FUNCTION_KIND_PHYSICAL &&
+                              (function.role() == v1::FUNCTION_ROLE_STORAGE ||
+                               function.role() == v1::FUNCTION_ROLE_MANAGEMENT));
+}
+
 // A machine without any may be a head node: only a profile tells.
 std::optional<Value> Count(const Member& member) {
   const auto& ports = member.node->ports;
-  const bool any = !ports.empty() && ports[0].rail;
-  if (!any && !member.node->expected().has_fabric_ports()) return {};
+  const bool by_profile = member.node->expected().has_fabric_ports();
+  if (!by_profile && (ports.empty() || !ports[0].rail)) return {};
   return Value{static_cast<std::uint64_t>(
-      std::count_if(ports.begin(), ports.end(),
-                    [](const fleet::PortView& port) { return port.rail.has_value(); }))};
+      std::count_if(ports.begin(), ports.end(), by_profile ? IsOfFabric : IsOfCard))};
 }
 
 std::optional<Value> Expected(const v1::Expectations& expected) {
@@ -33,7 +44,7 @@ std::vector<v1::Remedy> Remedies(const Member&, const Value&) {
                             "RDMA device has no driver: dmesg says why."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "RDMA ports of the fabric",
+constexpr Agreement kAgreements[] = {{.what = "number of RDMA ports",
                                       .of_nodes = true,
                                       .group = ByKnownProduct,
                                       .value = Count,

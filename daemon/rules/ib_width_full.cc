@@ -11,7 +11,7 @@ using fleet::PortView;
 // Two of four lanes are a cable that splits a port in two, which is common. One is an accident.
 void Evaluate(const fleet::NodeView& node, Verdicts& out) {
   for (const PortView& port : node.ports) {
-    if (!IsActiveInfiniband(port) || IsVirtualFunction(port) || !port.port->has_width()) continue;
+    if (!IsActiveInfiniband(port) || !port.port->has_width()) continue;
     if (port.expected().has_width()) continue;  // link_rate_expected's
     if (port.port->width() != 1) {
       out.Pass();

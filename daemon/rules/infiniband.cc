@@ -1,5 +1,7 @@
 #include "daemon/rules/infiniband.h"
 
+#include "daemon/rules/kind.h"
+
 namespace fabric::rules {
 
 bool IsInfiniband(const fleet::PortView& port) {
@@ -22,7 +24,8 @@ std::optional<Group> BySubnet(const Member& member) {
   const fleet::PortView& port = *member.port;
   if (!port.rail || !port.port->has_subnet_prefix()) return {};
   const std::string_view prefix = port.port->subnet_prefix();
-  if (prefix == kDefaultSubnetPrefix) return Group{.rail = port.rail->value(), .like = prefix};
+  if (prefix == kDefaultSubnetPrefix)
+    return Group{.rail = port.rail->value(), .like = prefix, .part = KindOf(*member.node, port)};
   return Group{.rail = {}, .like = prefix};
 }
 

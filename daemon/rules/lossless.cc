@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 
 namespace fabric::rules {
 
@@ -27,7 +28,9 @@ bool Announced(const v1::DcbConfig& dcb) {
 
 std::optional<Group> ByRailAndDriver(const Member& port) {
   if (!port.port->rail) return {};
-  return Group{.rail = port.port->rail->value(), .like = DriverOf(*port.port)};
+  return Group{.rail = port.port->rail->value(),
+               .like = DriverOf(*port.port),
+               .part = KindOf(*port.node, *port.port)};
 }
 
 bool CarriesRoce(const PortView& port) {

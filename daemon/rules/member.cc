@@ -1,6 +1,7 @@
 #include "daemon/rules/member.h"
 
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 
 namespace fabric::rules {
 namespace {
@@ -18,13 +19,16 @@ std::uint64_t Rounded(std::uint64_t number) {
 
 std::optional<Group> ByRail(const Member& port) {
   if (!port.port->rail) return {};
-  return Group{.rail = port.port->rail->value()};
+  return Group{
+      .rail = port.port->rail->value(), .like = {}, .part = KindOf(*port.node, *port.port)};
 }
 
 std::optional<Group> ByRailAndModel(const Member& port) {
   const v1::RdmaDevice& device = *port.port->device;
   if (!port.port->rail || !device.has_model()) return {};
-  return Group{.rail = port.port->rail->value(), .like = device.model()};
+  return Group{.rail = port.port->rail->value(),
+               .like = device.model(),
+               .part = KindOf(*port.node, *port.port)};
 }
 
 std::optional<Group> ByModel(const Member& port) {

@@ -20,8 +20,10 @@ std::optional<Value> InfinibandMtu(const Member& member) {
   return Value{port.port->active_mtu_bytes()};
 }
 
+// Verbs alone tell it: a capture never does.
 bool IsInfinibandUp(const Member& member) {
-  return member.port->rail && IsUp(*member.port) && IsInfiniband(*member.port);
+  return !member.snapshot().captured() && member.port->rail && IsUp(*member.port) &&
+         IsInfiniband(*member.port);
 }
 
 std::optional<Value> EthernetMtu(const Member& member) {
@@ -29,8 +31,10 @@ std::optional<Value> EthernetMtu(const Member& member) {
   return mtu ? std::optional(Value{*mtu}) : std::nullopt;
 }
 
+// A device of a vendor's own network (EFA) is neither, and has no netdev.
 bool IsEthernetUp(const Member& member) {
-  return member.port->rail && IsUp(*member.port) && !IsInfiniband(*member.port);
+  return member.port->rail && IsUp(*member.port) &&
+         member.port->port->link_layer() == v1::LINK_LAYER_ETHERNET;
 }
 
 std::optional<Value> ExpectedNetdevMtu(const v1::Expectations& expected) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 
 namespace fabric::rules {
 
@@ -106,7 +107,8 @@ std::optional<Group> ByRailAndProduct(const Member& port) {
   if (!port.port->rail) return {};
   const std::string_view product = port.snapshot().host().product();
   return Group{.rail = port.port->rail->value(),
-               .like = product.empty() ? std::string_view(port.port->device->model()) : product};
+               .like = product.empty() ? std::string_view(port.port->device->model()) : product,
+               .part = KindOf(*port.node, *port.port)};
 }
 
 std::uint64_t FabricDevices(const NodeView& node) {

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/rule.h"
 #include "proto/names.h"
 
@@ -84,9 +85,54 @@ void Fail(const PortView& port, std::string basis, Verdicts& out) {
 std::optional<Group> ByKind(const Member& member) {
   const PortView& port = *member.port;
   if (!port.rail) return {};
-  return Group{.rail = port.rail->value(),
-               .like = port.device->model(),
-               .part = static_cast<std::uint64_t>(port.port->link_layer())};
+  return Group{
+      .rail = port.rail->value(),
+      .like = port.device->model(),
+      .part = KindOf(*member.node, port) ^ static_cast<std::uint64_t>(port.port->link_layer())};
+}
+
+bool IsNearGpu(const v1::NodeSnapshot& snapshot, const PortView& port) {
+  const auto& paths = snapshot.gpu_nic_paths();
+  return std::any_of(paths.begin(), paths.end(), [&](const v1::GpuNicPath& path) {
+    return path.device() == port.device->name() &&
+           (path.distance() == v1::PCI_DISTANCE_PIX || path.distance() == v1::PCI_DISTANCE_PXB);
+  });
+}
+
+bool IsLike(const PortView& a, const PortView& b) {
+  return a.rail && b.rail && a.device->model() == b.device->model() &&
+         a.device->board_id() == b.device->board_id() &&
+         a.port->link_layer() == b.port->link_layer() && a.port->number() == b.port->number();
+}
+
+// GPUs have a card each, or several: one whose equals beside GPUs are ACTIVE is one of these. A
+// guest does not see how near they are: there the numbers have to agree. Nothing: cannot be told.
+std::optional<std::string> NeededByGpus(const fleet::NodeView& node, const PortView& port) {
+  const v1::NodeSnapshot& snapshot = node.node->snapshot;
+  const auto gpus = static_cast<std::size_t>(snapshot.gpus_size());
+  const bool by_distance =
+      std::any_of(node.ports.begin(), node.ports.end(),
+                  [&](const PortView& other) { return IsNearGpu(snapshot, other); });
+  if (gpus == 0 || (by_distance && !IsNearGpu(snapshot, port))) return {};
+  std::size_t all = 0;
+  std::size_t active = 0;
+  for (const PortView& other : node.ports) {
+    if (!IsLike(port, other) || (by_distance && !IsNearGpu(snapshot, other))) continue;
+    ++all;
+    active += IsActive(*other.port) ? 1 : 0;
+  }
+  if (active < 3 || 4 * active < 3 * all || (!by_distance && all % gpus != 0)) return {};
+  return Format("{} of {} ports like it beside the GPUs of this node are ACTIVE", active, all);
+}
+
+// The first port of an InfiniBand card in a node that has no other network of RDMA either.
+bool IsOnlyHope(const fleet::NodeView& node, const PortView& port) {
+  const std::string& address = port.device->pci_address();
+  return port.rail && port.port->link_layer() == v1::LINK_LAYER_INFINIBAND &&
+         port.port->number() == port.device->ports(0).number() &&
+         port.device->function().kind() == v1::FUNCTION_KIND_PHYSICAL && address.ends_with(".0") &&
+         std::none_of(node.ports.begin(), node.ports.end(),
+                      [](const PortView& other) { return IsActive(*other.port); });
 }
 
 std::optional<Value> Active(const Member& member) {
@@ -111,6 +157,10 @@ void Judge(const Member& member, const Survey& kind, Verdicts& out) {
          out);
   } else if (LooksUsed(port)) {
     Fail(port, HasLink(*port.port) ? "it has a link" : "its netdev has an address", out);
+  } else if (auto basis = NeededByGpus(*member.node, port)) {
+    Fail(port, *std::move(basis), out);
+  } else if (IsOnlyHope(*member.node, port)) {
+    Fail(port, "the node has no other port that is ACTIVE", out);
   }
   // Else: nobody uses this index anywhere, such as the second ports of two-port cards.
 }
@@ -127,9 +177,10 @@ extern const Rule port_active = {
     .why =
         "The bandwidth of the port is missing. NCCL passes over inactive ports without a word, "
         "and jobs run at a fraction of their speed. A port counts as in use when a port "
-        "like it (one model and link layer) on its rail is ACTIVE, when it has a link, or when its "
-        "netdev has an address; a port for "
-        "which none holds is not judged.",
+        "like it (in a machine alike, of one model and link layer) on its rail is ACTIVE, when it "
+        "has a link, when its netdev has an address, when cards like it beside the GPUs of its "
+        "node are ACTIVE, or when it is InfiniBand and the node has no ACTIVE port at all; a port "
+        "for which none holds is not judged.",
     .source = "kernel ABI document sysfs-class-infiniband (state, phys_state)",
     .family = "link",
     .needs = "rdma_ports",

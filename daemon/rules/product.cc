@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "daemon/rules/kind.h"
+
 namespace fabric::rules {
 
 std::optional<Group> ByKnownProduct(const Member& node) {
@@ -13,7 +15,8 @@ std::optional<Group> ByKnownProduct(const Member& node) {
 std::optional<Group> ByRailOfKnownProduct(const Member& port) {
   const std::string& product = port.snapshot().host().product();
   if (product.empty() || !port.port->rail) return {};
-  return Group{.rail = port.port->rail->value(), .like = product};
+  // Behind a card that is missing the rails of a machine are not those of the others.
+  return Group{.rail = port.port->rail->value(), .like = product, .part = KindOf(*port.node)};
 }
 
 }  // namespace fabric::rules

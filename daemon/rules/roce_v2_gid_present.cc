@@ -42,14 +42,29 @@ std::optional<std::string> UnreadPart(const PortView& port) {
   return {};
 }
 
+// Cards from before RoCE v2.
+bool IsOfRoceV1(const v1::RdmaDevice& device) {
+  return device.driver() == "be2net" || device.driver() == "ocrdma" ||
+         device.model() == "ConnectX-3";
+}
+
+// A port of a bridge or switch of software forwards for others: it has no address of its own, and
+// needs none.
+bool IsForwarding(const PortView& port) {
+  if (port.netdev == nullptr || !port.netdev->has_master()) return false;
+  for (const v1::NetInterface& netdev : port.node->snapshot.net_interfaces())
+    if (netdev.name() == port.netdev->master()) return !netdev.has_bond();
+  return false;
+}
+
 void Evaluate(const fleet::NodeView& node, Verdicts& out) {
   for (const PortView& port : node.ports) {
-    if (!port.rail || !IsRoce(port) || !IsUp(port)) continue;
+    if (!port.rail || !IsRoce(port) || !IsUp(port) || IsOfRoceV1(*port.device)) continue;
     if (fleet::UsableGid(*port.device, *port.port) != nullptr)
       out.Pass();
     else if (const auto unread = UnreadPart(port))
       Unreadable(port, "GIDs", *unread, out);
-    else
+    else if (!IsForwarding(port))
       Fail(port, out);
   }
 }

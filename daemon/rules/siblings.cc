@@ -13,6 +13,11 @@ namespace {
 
 using Ports = std::vector<const fleet::PortView*>;
 
+// Only mlx5 has board ids; of others the model says which cards are equal.
+const std::string& BoardOf(const fleet::PortView& port) {
+  return port.device->has_board_id() ? port.device->board_id() : port.device->model();
+}
+
 void JudgeCards(const Sibling& sibling, const Ports& cards, Verdicts& out) {
   std::map<std::uint64_t, Ports> camps;
   std::size_t all = 0;
@@ -27,7 +32,7 @@ void JudgeCards(const Sibling& sibling, const Ports& cards, Verdicts& out) {
   });
   if (all < 4 || 4 * most->second.size() < 3 * all) return;
   const std::string basis =
-      Format("{} of {} ports of {}", most->second.size(), all, cards[0]->device->board_id());
+      Format("{} of {} ports of {}", most->second.size(), all, BoardOf(*cards[0]));
   for (const auto& [value, ports] : camps) {
     for (const fleet::PortView* port : ports) {
       if (value == most->first) {
@@ -53,7 +58,7 @@ void JudgeCards(const Sibling& sibling, const Ports& cards, Verdicts& out) {
 void JudgeSiblings(const Sibling& sibling, const fleet::NodeView& node, Verdicts& out) {
   std::map<std::string_view, std::vector<const fleet::PortView*>> cards;
   for (const fleet::PortView& port : node.ports)
-    if (port.rail && port.device->has_board_id()) cards[port.device->board_id()].push_back(&port);
+    if (port.rail && !BoardOf(port).empty()) cards[BoardOf(port)].push_back(&port);
   for (const auto& [board, ports] : cards) JudgeCards(sibling, ports, out);
 }
 

@@ -23,7 +23,7 @@ struct Sibling {
   std::vector<v1::Remedy> (*remedies)(const fleet::PortView&, std::uint64_t expected) = nullptr;
 };
 
-// Cards with one board id; three fourths of at least four must agree before one is called wrong.
+// Cards with one board id, or of one model where there is none; three fourths of at least four must agree before one is called wrong.
 void JudgeSiblings(const Sibling& sibling, const fleet::NodeView& node, Verdicts& out);
 
 }  // namespace fabric::rules

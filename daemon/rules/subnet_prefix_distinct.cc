@@ -4,12 +4,19 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
 namespace {
 
 using fleet::PortView;
+
+// A fleet may hold several clusters, whose fabrics never meet: rails are compared among machines
+// alike.
+std::optional<Group> MachinesAlike(const Member& member) {
+  return Group{.rail = {}, .like = {}, .part = KindOf(*member.node)};
+}
 
 // With its rail.
 std::optional<Value> SmLidOfDefault(const Member& member) {
@@ -66,7 +73,7 @@ std::map<std::uint64_t, const Tally::Camp*> ByRails(const Tally& tally) {
   return rails;
 }
 
-void JudgeFleet(const Tally& tally, Verdicts& out) {
+void JudgeMachines(const Tally& tally, Verdicts& out) {
   std::vector<Fabric> fabrics;
   for (const auto& [rail, camp] : ByRails(tally)) {
     const std::uint64_t lid = camp->value.number & 0xffff'ffffU;
@@ -83,7 +90,7 @@ void JudgeFleet(const Tally& tally, Verdicts& out) {
 }
 
 constexpr Census kCensus = {
-    .group = WholeFleet, .value = SmLidOfDefault, .judge_group = JudgeFleet};
+    .group = MachinesAlike, .value = SmLidOfDefault, .judge_group = JudgeMachines};
 
 }  // namespace
 

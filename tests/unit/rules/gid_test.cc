@@ -27,6 +27,28 @@ TEST(RoceV2GidPresent, FailsWithRoceV1Alone) {
   EXPECT_EQ(TheFailure(nodes).title(), "RoCE v2 GIDs: none, expected one with a routable address");
 }
 
+TEST(RoceV2GidPresent, IsNotAskedOfCardsFromBeforeIt) {
+  auto nodes = Nodes(1, testing::RoceNode, {.rails = 1});
+  for (auto& gid : *testing::PortOf(nodes[0], 0).mutable_gids()) gid.set_type(v1::GID_TYPE_ROCE_V1);
+  testing::DeviceOf(nodes[0], 0).set_model("ConnectX-3");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  testing::DeviceOf(nodes[0], 0).set_model("OneConnect");
+  testing::DeviceOf(nodes[0], 0).set_driver("be2net");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+}
+
+TEST(RoceV2GidPresent, IsNotAskedOfPortsOfABridge) {
+  auto nodes = Nodes(1, testing::RoceNode, {.rails = 1});
+  testing::DropAddress(nodes[0], 0);
+  testing::NetdevOf(nodes[0], 0).set_master("br0");
+  auto& bridge = *nodes[0].add_net_interfaces();
+  bridge.set_name("br0");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  bridge.mutable_bond()->set_mode("active-backup");
+  EXPECT_THAT(Failures(nodes), ElementsAre("roce_v2_gid_present n1/mlx5_0/1"))
+      << "a bond that has lost its address";
+}
+
 TEST(RoceV2GidPresent, TakesIpv6) {
   auto nodes = Nodes(1, testing::LabNode, {.rails = 1});
   auto& gid = *testing::PortOf(nodes[0], 0).mutable_gids(1);

@@ -69,7 +69,7 @@ TEST(FabricPortCountEqual, NamesTheNodeThatLacksACard) {
   nodes[1].mutable_rdma_devices()->RemoveLast();
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.subject().node(), "n2");
-  EXPECT_THAT(finding.title(), HasSubstr("RDMA ports of the fabric 3, expected 4 (2 of 3 nodes"));
+  EXPECT_THAT(finding.title(), HasSubstr("number of RDMA ports 3, expected 4 (2 of 3 nodes"));
   EXPECT_THAT(finding.remedies(0).command(), HasSubstr("lspci"));
 }
 

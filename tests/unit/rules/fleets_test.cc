@@ -1,0 +1,176 @@
+// Fleets as they are: several products, machines that lack a card, cards that came up as something
+// else. What holds for one kind of machine says nothing about another.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "tests/unit/rules/judged.h"
+
+namespace fabric::rules {
+namespace {
+
+using testing::DeviceOf;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::Nodes;
+using testing::PortOf;
+using Fleet = std::vector<v1::NodeSnapshot>;
+
+// Other names and addresses than those of the first part, and another product.
+void Join(Fleet& fleet, Fleet part, const std::string& product) {
+  for (v1::NodeSnapshot& node : part) {
+    node.mutable_node()->set_name(product + "-" + node.node().name());
+    node.mutable_node()->set_machine_id(Format("{:032x}", 1000 + fleet.size()));
+    node.mutable_host()->set_product(product);
+    fleet.push_back(std::move(node));
+  }
+}
+
+Fleet StorageNodes(std::uint32_t count) {
+  Fleet nodes;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    v1::NodeSnapshot& node =
+        nodes.emplace_back(testing::RoceNode({.number = 100 + i, .rails = 2, .gpu = false}));
+    for (std::uint32_t rail = 0; rail < 2; ++rail) {
+      testing::SetMtu(node, rail, 4200);
+      testing::SetPfc(node, rail, 0);
+      PortOf(node, rail).set_rate_bps(200'000'000'000);
+      testing::NetdevOf(node, rail).set_speed_bps(200'000'000'000);
+    }
+  }
+  return nodes;
+}
+
+TEST(FleetOfSeveralProducts, IsNotHeldAgainstItself) {
+  for (const std::uint32_t storage : {1U, 3U, 9U}) {
+    Fleet nodes = Nodes(3, testing::RoceNode, {.rails = 8});
+    Fleet part = StorageNodes(storage);
+    Join(nodes, part, "storage");
+    EXPECT_THAT(Failures(nodes), IsEmpty()) << storage;
+  }
+}
+
+TEST(FleetOfSeveralProducts, StillNamesTheOneThatDiffersFromItsLike) {
+  Fleet nodes = Nodes(3, testing::RoceNode, {.rails = 8});
+  Join(nodes, StorageNodes(3), "storage");
+  testing::SetMtu(nodes[4], 1, 9000);
+  testing::SetMtu(nodes[0], 0, 4200);
+  EXPECT_THAT(Failures(nodes),
+              ElementsAre("mtu_equal_on_rail n1/mlx5_0/1",
+                          Format("mtu_equal_on_rail {}/mlx5_1/1", nodes[4].node().name())));
+}
+
+// Pods that were never joined: each has its own subnet manager, LIDs from 1 on, default prefixes.
+TEST(FleetOfSeveralProducts, MayHaveInfinibandFabricsOfTheirOwn) {
+  Fleet nodes = Nodes(3, testing::InfinibandNode, {.rails = 4});
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    v1::NodeSnapshot node = testing::InfinibandNode({.number = 100 + i, .rails = 2});
+    for (std::uint32_t rail = 0; rail < 2; ++rail) {
+      PortOf(node, rail).set_sm_lid(7);
+      PortOf(node, rail).set_lid(PortOf(nodes[i], rail).lid());
+    }
+    Join(nodes, {node}, "pod");
+  }
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+}
+
+TEST(MissingCard, IsOneFindingThoughTheRailsBehindItShift) {
+  Fleet nodes = Nodes(3, testing::InfinibandNode, {.rails = 5});
+  for (auto& node : nodes) {  // Of two kinds by turns, as on machines with cards for storage
+    for (const std::uint32_t rail : {1U, 3U}) {
+      DeviceOf(node, rail).set_board_id("PSID of storage");
+      PortOf(node, rail).set_rate_bps(200'000'000'000);
+    }
+  }
+  nodes[1].mutable_rdma_devices()->DeleteSubrange(1, 1);
+  EXPECT_THAT(Failures(nodes), ElementsAre("fabric_port_count_equal n2"));
+}
+
+// The role of a card is taken from what it carries, which is not the same at all times.
+TEST(MissingCard, IsNoneThatOnlyCarriesNfsToday) {
+  Fleet nodes = Nodes(3, testing::RoceNode, {.rails = 4});
+  for (auto& node : nodes)
+    for (auto& device : *node.mutable_rdma_devices()) {
+      device.mutable_function()->set_kind(v1::FUNCTION_KIND_PHYSICAL);
+      device.mutable_function()->set_role(v1::FUNCTION_ROLE_FABRIC);
+    }
+  DeviceOf(nodes[1], 3).mutable_function()->set_role(v1::FUNCTION_ROLE_STORAGE);
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+}
+
+TEST(SoftwareDevice, BesideCardsShiftsNoRails) {
+  Fleet nodes = Nodes(3, testing::RoceNode, {.rails = 3});
+  for (auto& node : nodes)
+    for (auto& device : *node.mutable_rdma_devices())
+      device.mutable_function()->set_role(v1::FUNCTION_ROLE_FABRIC);
+  const v1::NodeSnapshot rxe = testing::RxeNode({.number = 9, .rails = 1});
+  v1::RdmaDevice& device = *nodes[1].add_rdma_devices();
+  device = rxe.rdma_devices(0);
+  device.mutable_function()->set_kind(v1::FUNCTION_KIND_SOFTWARE);
+  device.mutable_function()->set_role(v1::FUNCTION_ROLE_FABRIC);
+  device.mutable_ports(0)->set_netdev("eth0");
+  EXPECT_THAT(Failures(nodes), ElementsAre("software_rdma_beside_hardware n2/rxe0"));
+}
+
+void Stop(v1::NodeSnapshot& node, std::uint32_t rail) {
+  testing::DropAddress(node, rail);
+  testing::LinkDown(node, rail);
+}
+
+void SetDistances(v1::NodeSnapshot& node, std::uint32_t gpus) {
+  node.clear_gpu_nic_paths();
+  node.clear_gpus();
+  for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
+    v1::Gpu& made = *node.add_gpus();
+    made.set_pci_address(Format("0000:{:02x}:00.0", 0xc0 + gpu));
+    made.set_vendor_id("10de");
+    made.set_driver("nvidia");
+    for (const auto& device : node.rdma_devices()) {
+      v1::GpuNicPath& path = *node.add_gpu_nic_paths();
+      path.set_gpu(made.pci_address());
+      path.set_device(device.name());
+      const bool near = device.name() == Format("mlx5_{}", gpu);
+      path.set_distance(near ? v1::PCI_DISTANCE_PIX : v1::PCI_DISTANCE_NODE);
+    }
+  }
+}
+
+TEST(PortActiveAlone, MissesTheCardOfAGpu) {
+  Fleet nodes = Nodes(1, testing::InfinibandNode, {.rails = 5});
+  SetDistances(nodes[0], 4);
+  Stop(nodes[0], 4);
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "a fifth card, far from all GPUs, may be unused";
+  Stop(nodes[0], 2);
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.rule(), "port_active");
+  EXPECT_EQ(finding.subject().device(), "mlx5_2");
+  EXPECT_EQ(finding.evidence(0).basis(),
+            "3 of 4 ports like it beside the GPUs of this node are ACTIVE");
+}
+
+TEST(PortActiveAlone, MissesTheCardOfAGpuInAGuest) {
+  Fleet nodes = Nodes(1, testing::InfinibandNode, {.rails = 4});
+  SetDistances(nodes[0], 4);
+  for (auto& path : *nodes[0].mutable_gpu_nic_paths()) path.clear_distance();
+  Stop(nodes[0], 1);
+  EXPECT_THAT(Failures(nodes), ElementsAre("port_active n1/mlx5_1/1"));
+  nodes[0].mutable_gpus()->RemoveLast();
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "four cards for three GPUs";
+}
+
+TEST(PortActiveAlone, MissesTheOnlyInfinibandLinkOfANode) {
+  Fleet nodes = Nodes(1, testing::InfinibandNode, {.rails = 2, .gpu = false});
+  DeviceOf(nodes[0], 0).set_pci_address("0000:5e:00.0");
+  DeviceOf(nodes[0], 1).set_pci_address("0000:5e:00.1");
+  for (auto& device : *nodes[0].mutable_rdma_devices()) {
+    device.mutable_function()->set_kind(v1::FUNCTION_KIND_PHYSICAL);
+    device.mutable_function()->set_role(v1::FUNCTION_ROLE_FABRIC);
+  }
+  Stop(nodes[0], 1);
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "the second port of a card is often unused";
+  Stop(nodes[0], 0);
+  EXPECT_THAT(Failures(nodes), ElementsAre("port_active n1/mlx5_0/1"));
+}
+
+}  // namespace
+}  // namespace fabric::rules
