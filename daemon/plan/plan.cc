@@ -224,7 +224,8 @@ Result<Plan> Schedule(Plan plan, const v1::CampaignSpec& spec) {
 }  // namespace
 
 std::string PortName(const v1::ProbePort& port) {
-  return Format("{}/{}/{}", port.node(), port.device(), port.port());
+  return port.device().empty() ? port.node()
+                               : Format("{}/{}/{}", port.node(), port.device(), port.port());
 }
 
 Result<Plan> MakePlan(const fleet::FleetView& fleet, const v1::CampaignSpec& spec,

@@ -43,7 +43,7 @@ struct Plan {
   }
 };
 
-std::string PortName(const v1::ProbePort& port);  // "n4/rxe0/1"
+std::string PortName(const v1::ProbePort& port);  // "n4/rxe0/1"; "n4" without device
 
 // INVALID_ARGUMENT: an unknown node, rail or pattern is named, or a pattern lacks what it needs.
 // FAILED_PRECONDITION: nothing to probe at all.
