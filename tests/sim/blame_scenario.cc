@@ -349,6 +349,7 @@ Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
   outcome.decided = standing.decided;
   outcome.named_at = outcome.named == outcome.faults ? named_at : 0;
   outcome.text = TextOf(clos, standing.report);
+  if (!standing.decided) outcome.text += Format("open: {}\n", standing.open);
   return outcome;
 }
 

@@ -30,6 +30,7 @@ struct Options {
   std::uint64_t first_seed = 1;
   std::uint32_t scenarios = 1000;
   std::uint32_t rounds = 20;
+  std::uint32_t explain = 3;  // So many scenarios that went wrong are printed.
   bool show = false;
 };
 
@@ -39,6 +40,7 @@ struct Totals {
   std::uint32_t undecided = 0;
   Outcome sum;
   std::vector<std::uint32_t> rounds;
+  std::vector<std::uint32_t> named_at;
   double confidence = 1;
 };
 
@@ -52,6 +54,7 @@ void Add(const Outcome& outcome, Totals& totals) {
   totals.sum.suspects += outcome.suspects;
   totals.sum.right += outcome.right;
   totals.rounds.push_back(outcome.rounds);
+  if (outcome.named_at > 0) totals.named_at.push_back(outcome.named_at);
   totals.confidence = std::min(totals.confidence, outcome.least_confidence);
 }
 
@@ -66,14 +69,18 @@ std::uint32_t Quantile(std::vector<std::uint32_t> values, double part) {
 }
 
 void Print(std::string_view kind, const Totals& totals, double seconds) {
-  std::printf("%-26s %5u  %-6s  %-6s  %-6s  %5u %5u  %3u %3u %3u  %5u  %.3f  %6.1f\n",
-              std::string(kind).c_str(), totals.runs,
-              Part(totals.sum.right, totals.sum.suspects).c_str(),
-              Part(totals.sum.named, totals.sum.faults).c_str(),
-              Part(totals.sum.named + totals.sum.in_a_group, totals.sum.faults).c_str(),
-              totals.accused, totals.sum.suspects - totals.sum.right, Quantile(totals.rounds, 0.5),
-              Quantile(totals.rounds, 0.95), Quantile(totals.rounds, 1), totals.undecided,
-              totals.confidence, seconds);
+  const auto quantiles = [](const std::vector<std::uint32_t>& values) {
+    return Format("{:3} {:3} {:3}", Quantile(values, 0.5), Quantile(values, 0.95),
+                  Quantile(values, 1));
+  };
+  const Outcome& sum = totals.sum;
+  const std::string line =
+      Format("{:26} {:5}  {:6}  {:6}  {:6}  {:5} {:5}  {}  {}  {:5}  {:.3f}  {:6.1f}\n", kind,
+             totals.runs, Part(sum.right, sum.suspects), Part(sum.named, sum.faults),
+             Part(sum.named + sum.in_a_group, sum.faults), totals.accused, sum.suspects - sum.right,
+             quantiles(totals.named_at), quantiles(totals.rounds), totals.undecided,
+             totals.confidence, seconds);
+  std::fputs(line.c_str(), stdout);
   std::fflush(stdout);
 }
 
@@ -94,7 +101,8 @@ bool PlayKind(const Kind& kind, const std::vector<Stage>& stages, const Options&
     const Outcome outcome = Play(stage, kind, {.seed = seed, .rounds_max = options.rounds});
     Add(outcome, totals);
     const bool wrong = outcome.suspects > outcome.right || outcome.named < outcome.faults;
-    if (options.show || (wrong && totals.accused + totals.sum.faults - totals.sum.named <= 3))
+    if (options.show ||
+        (wrong && totals.accused + totals.sum.faults - totals.sum.named <= options.explain))
       std::fprintf(stderr, "%s %s seed %llu, %u rounds\n%s", stage.shape().name.c_str(),
                    std::string(kind.name).c_str(), static_cast<unsigned long long>(seed),
                    outcome.rounds, outcome.text.c_str());
@@ -119,9 +127,9 @@ int Main(int argc, char** argv) {
   for (std::size_t i = 0; i < std::size(kShapes); ++i)
     if (options.shape.empty() ? i < kMixed : kShapes[i].name == options.shape)
       stages.emplace_back(kShapes[i]);
-  std::printf("%-26s %5s  %-6s  %-6s  %-6s  %5s %5s  %3s %3s %3s  %5s  %-5s  %6s\n", "kind", "runs",
-              "precis", "recall", "+group", "acc", "wrong", "p50", "p95", "max", "open", "conf",
-              "s");
+  std::printf("%-26s %5s  %-6s  %-6s  %-6s  %5s %5s  %-11s  %-11s  %5s  %-5s  %6s\n", "kind",
+              "runs", "precis", "recall", "+group", "acc", "wrong", "named 50 95", "ended 50 95",
+              "open", "conf", "s");
   bool kept = true;
   for (const Kind& kind : Kinds())
     if (options.kind.empty() || kind.name == options.kind)
