@@ -131,14 +131,19 @@ Standing Stand(const Fabric& fabric, std::span<const Observation> observations,
   const Partners partners(passages, judgement.decided, usable);
   Standing standing{.report = ReportOf(passages, judgement, partners, findings)};
   Wishes wishes(passages, partners);
-  bool undecided = !judgement.suspicious.empty();
   for (const Trouble& trouble : judgement.troubles) {
     if (trouble.decided) continue;
-    undecided = true;
+    if (standing.open.empty())
+      standing.open =
+          Format("it may be {} or others", NameOf(passages, trouble.candidates[0].hypothesis.part));
     wishes.Add(Deciding(passages, partners, trouble));
   }
-  for (const Part& part : judgement.suspicious) wishes.Add(part);
-  standing.decided = !undecided && AllSeenEnough(passages, partners);
+  for (const Part& part : judgement.suspicious) {
+    if (standing.open.empty()) standing.open = Format("{} is suspicious", NameOf(passages, part));
+    wishes.Add(part);
+  }
+  if (standing.open.empty()) standing.open = SeenTooLittle(passages, partners);
+  standing.decided = standing.open.empty();
   if (!standing.decided) standing.next = wishes.Take();
   return standing;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "daemon/blame/fabric.h"
@@ -60,6 +61,7 @@ struct Standing {
   // Each trouble has its suspect, nothing else is suspicious, and every place in use was seen with
   // enough partners to say that nothing is wrong with it.
   bool decided = false;
+  std::string open;  // What is missing, one line: "n7/mlx5_0/1 is suspicious". Empty when decided
   // Pairs that would decide, the most telling first, no place twice: suspects with partners that
   // are known to be good and that they have not met. Empty when decided, or when only more of the
   // planned pairs can help.

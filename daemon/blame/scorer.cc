@@ -45,60 +45,118 @@ double Mixed(double share, double gain) {
   return std::log1p(share * std::expm1(std::min(gain, 300.0)));
 }
 
+// SplitMix64's last step.
+std::uint64_t Hashed(std::uint64_t z) {
+  z = (z + 0x9e3779b97f4a7c15U);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31);
+}
+
+bool SamePair(const Observation& a, const Observation& b) {
+  return std::minmax(a.from, a.to) == std::minmax(b.from, b.to);
+}
+
 }  // namespace
 
 Scorer::Scorer(const Passages& passages, const Readings& readings)
     : passages_(passages),
       readings_(readings),
       passing_(PassingOf(readings.channel())),
-      cache_(readings.kinds() * kLevels) {}
+      mixed_(readings.kinds() * kLevels) {}
 
-// What one cluster says is bounded: something may have passed by. A pause of a host, say, is bad
-// with all its partners of that round, and is no fault.
+// What one event says is bounded: something may have passed by. A pause of a host, say, is bad with
+// all its partners of that round, and is no fault.
 double Scorer::Soften(double gain) const {
   if (gain < 0) return gain;
   return gain - std::log1p(passing_ * std::expm1(std::min(gain, 300.0)));
 }
 
-const Scorer::Sums& Scorer::SumsOf(std::uint32_t observation, bool softened) {
+const Scorer::Sums& Scorer::MixedOf(std::uint32_t observation) {
   const std::size_t level = readings_.LevelOf(observation);
-  Cached& cached = cache_[readings_.KindOf(observation) * kLevels + level];
-  if (!cached.known) {
-    cached.known = true;
-    const Likelihoods& likelihoods = readings_.Of(observation);
-    for (std::size_t share = 0; share < kShares.size(); ++share) {
-      for (std::size_t worse = 0; worse < kWorse; ++worse) {
-        const double gain = likelihoods[std::max(level, worse + 1)] - likelihoods[level];
-        cached.plain[share][worse] = Mixed(kShares[share], gain);
-        cached.softened[share][worse] = Soften(cached.plain[share][worse]);
-      }
-    }
-  }
-  return softened ? cached.softened : cached.plain;
+  std::optional<Sums>& mixed = mixed_[readings_.KindOf(observation) * kLevels + level];
+  if (mixed) return *mixed;
+  mixed.emplace();
+  const Likelihoods& likelihoods = readings_.Of(observation);
+  for (std::size_t share = 0; share < kShares.size(); ++share)
+    for (std::size_t worse = 0; worse < kWorse; ++worse)
+      (*mixed)[share][worse] =
+          Mixed(kShares[share], likelihoods[std::max(level, worse + 1)] - likelihoods[level]);
+  return *mixed;
 }
 
-void Scorer::AddCluster(const Part& part, std::span<const std::uint32_t> cluster, Sums& sums) {
-  const Nature nature = NatureOf(part.kind);
-  if (cluster.size() == 1) {
-    const Sums& one = SumsOf(cluster[0], true);
-    for (std::size_t n = 0; n < nature.shares; ++n)
+std::uint64_t Scorer::KeyOf(Cluster pair) const {
+  std::uint64_t key = pair.size();
+  for (const std::uint32_t i : pair)
+    key = Hashed(key ^ (readings_.KindOf(i) * kLevels + readings_.LevelOf(i)));
+  return key;
+}
+
+const Scorer::OfPair& Scorer::PairOf(Cluster pair, std::uint64_t key) {
+  const auto [at, fresh] = pairs_.try_emplace(key);
+  OfPair& sums = at->second;
+  if (!fresh) return sums;
+  sums = {};
+  for (const std::uint32_t observation : pair) {
+    const Sums& one = MixedOf(observation);
+    for (std::size_t share = 0; share < kShares.size(); ++share)
       for (std::size_t worse = 0; worse < kWorse; ++worse)
-        sums[nature.first_share + n][worse] += one[nature.first_share + n][worse];
-    return;
+        sums.apart[share][worse] += one[share][worse];
   }
-  Sums all{};
-  for (const std::uint32_t observation : cluster) {
-    const Sums& one = SumsOf(observation, false);
-    for (std::size_t n = 0; n < (nature.at_once ? 1 : nature.shares); ++n)
-      for (std::size_t worse = 0; worse < kWorse; ++worse)
-        all[nature.first_share + n][worse] += one[nature.first_share + n][worse];
+  for (Gains& gains : sums.apart)
+    for (double& gain : gains) gain = Soften(gain);
+  sums.at_once = sums.apart[0];
+  return sums;
+}
+
+const Scorer::OfRound& Scorer::RoundOf(const std::vector<Cluster>& pairs) {
+  std::uint64_t key = pairs.size();
+  Gains gains{};
+  for (const Cluster& pair : pairs) {
+    const std::uint64_t of_pair = KeyOf(pair);
+    key = Hashed(key ^ of_pair);
+    const Gains& one = PairOf(pair, of_pair).at_once;
+    for (std::size_t worse = 0; worse < kWorse; ++worse) gains[worse] += one[worse];
   }
-  for (std::size_t n = 0; n < nature.shares; ++n) {
-    const std::size_t share = nature.first_share + n;
+  const auto [at, fresh] = rounds_.try_emplace(key);
+  OfRound& sums = at->second;
+  if (!fresh) return sums;
+  for (std::size_t share = 0; share < kShares.size(); ++share) {
     for (std::size_t worse = 0; worse < kWorse; ++worse) {
-      const double gain = nature.at_once ? Mixed(kShares[share], all[0][worse]) : all[share][worse];
-      sums[share][worse] += Soften(gain);
+      sums.score[share][worse] = Mixed(kShares[share], gains[worse]);
+      sums.sure[share][worse] = Soften(sums.score[share][worse]);
     }
+  }
+  return sums;
+}
+
+void Scorer::AddRound(const Part& part, Cluster round, Total& total) {
+  const Nature nature = NatureOf(part.kind);
+  const auto observations = passages_.observations();
+  round_pairs_.clear();
+  for (std::size_t begin = 0; begin < round.size();) {
+    const Observation& first = observations[round[begin]];
+    std::size_t end = begin + 1;
+    while (end < round.size() && SamePair(first, observations[round[end]])) ++end;
+    round_pairs_.push_back(round.subspan(begin, end - begin));
+    begin = end;
+  }
+  const auto add = [&](const Sums& score, const Sums& sure) {
+    for (std::size_t n = 0; n < nature.shares; ++n) {
+      const std::size_t share = nature.first_share + n;
+      for (std::size_t worse = 0; worse < kWorse; ++worse) {
+        total.score[share][worse] += score[share][worse];
+        total.sure[share][worse] += sure[share][worse];
+      }
+    }
+  };
+  if (nature.at_once) {
+    const OfRound& sums = RoundOf(round_pairs_);
+    return add(sums.score, sums.sure);
+  }
+  for (const Cluster& pair : round_pairs_) {
+    const Sums& sums = PairOf(pair, KeyOf(pair)).apart;
+    add(sums, sums);
   }
 }
 
@@ -118,32 +176,29 @@ bool Scorer::Explains(const Hypothesis& hypothesis, std::uint32_t observation) c
   return std::log(share / (1 - share)) + likelihoods[hypothesis.fit.level] - likelihoods[level] > 0;
 }
 
-Fit Scorer::BestFit(const Part& part, Way way, std::span<const std::uint32_t> through) {
+Fit Scorer::BestFit(const Part& part, Way way, Cluster through) {
   const Nature nature = NatureOf(part.kind);
   const auto observations = passages_.observations();
-  const auto same_cluster = [&](const Observation& a, const Observation& b) {
-    if (a.round != b.round) return false;
-    return nature.at_once || std::minmax(a.from, a.to) == std::minmax(b.from, b.to);
-  };
-  Sums sums{};
+  Total total;
   for (std::size_t begin = 0; begin < through.size();) {
+    const std::uint32_t round = observations[through[begin]].round;
     std::size_t end = begin + 1;
-    while (end < through.size() &&
-           same_cluster(observations[through[begin]], observations[through[end]]))
-      ++end;
-    AddCluster(part, through.subspan(begin, end - begin), sums);
+    while (end < through.size() && observations[through[end]].round == round) ++end;
+    AddRound(part, through.subspan(begin, end - begin), total);
     begin = end;
   }
   Fit best;
   for (std::size_t n = 0; n < nature.shares; ++n) {
     const std::size_t share = nature.first_share + n;
     for (std::size_t worse = 0; worse < kWorse; ++worse) {
-      if (sums[share][worse] <= best.score) continue;
-      best = {sums[share][worse], static_cast<std::uint8_t>(worse + 1),
-              static_cast<std::uint8_t>(share)};
+      if (total.score[share][worse] <= best.score) continue;
+      best = {total.score[share][worse], total.sure[share][worse],
+              static_cast<std::uint8_t>(worse + 1), static_cast<std::uint8_t>(share)};
     }
   }
-  best.score += LogPrior(part) + std::log(way == Way::kBoth ? 1 - 2 * kOneWay : kOneWay);
+  const double prior = LogPrior(part) + std::log(way == Way::kBoth ? 1 - 2 * kOneWay : kOneWay);
+  best.score += prior;
+  best.sure += prior;
   return best;
 }
 

@@ -9,6 +9,7 @@ namespace fabric::blame {
 namespace {
 
 constexpr double kBad = 2;          // Log likelihood ratio from which an observation needs a cause
+constexpr double kClearlyBad = 5;   // The same, for one observation to be looked after
 constexpr double kSuspicious = -4;  // Score from which a part is watched
 constexpr double kDecided = 0.95;   // Probability from which a name is named
 constexpr double kWorthNaming = 0.01;  // Probability from which a candidate is shown
@@ -42,6 +43,7 @@ class SearchRun {
       if (auto trouble = TroubleOf(i)) found.troubles.push_back(*std::move(trouble));
     for (const auto& [part, hypothesis] : PartsOfBad(bad_, kSuspicious))
       found.suspicious.push_back(part);
+    AddOddPairs(found.suspicious);
     return found;
   }
 
@@ -54,9 +56,11 @@ class SearchRun {
     });
   }
 
+  static double Sure(const std::vector<Hypothesis>& ways) { return Best(ways).fit.sure; }
+
   // Parts through which some of the observations pass that are not explained by now, and that
-  // explain them with at least this score.
-  Scores PartsOfBad(const std::vector<std::uint32_t>& observations, double score_min) {
+  // explain them this surely.
+  Scores PartsOfBad(const std::vector<std::uint32_t>& observations, double sure_min) {
     struct Seen {
       std::size_t count = 0;
       double bound = 0;  // More than that it cannot gain.
@@ -69,15 +73,15 @@ class SearchRun {
       passages_.PartsOf(i, parts);
       for (const Part& part : parts) {
         ++seen[part].count;
-        seen[part].bound += unexplained;
+        seen[part].bound += std::min(unexplained, scorer_.EventMax());
       }
     }
     Scores scores;
     for (const auto& [part, what] : seen) {
-      if (what.bound + scorer_.LogPrior(part) < score_min) continue;
+      if (what.bound + scorer_.LogPrior(part) < sure_min) continue;
       if (Wide(part.kind) && static_cast<double>(what.count) < kOneOfMany * Width(part)) continue;
       std::vector<Hypothesis> ways = scorer_.Score(part);
-      if (Best(ways).fit.score >= score_min) scores.emplace(part, std::move(ways));
+      if (Sure(ways) >= sure_min) scores.emplace(part, std::move(ways));
     }
     return scores;
   }
@@ -110,7 +114,7 @@ class SearchRun {
         const auto at = scores.find(part);
         if (at == scores.end()) continue;
         at->second = scorer_.Score(part);
-        if (Best(at->second).fit.score < 0) scores.erase(at);
+        if (Sure(at->second) < 0) scores.erase(at);
       }
     }
   }
@@ -154,7 +158,7 @@ class SearchRun {
         const Hypothesis* best = nullptr;
         for (const auto& [part, ways] : scores)
           if (best == nullptr || Best(ways).fit.score > best->fit.score) best = &Best(ways);
-        if (best == nullptr || best->fit.score <= 0) {
+        if (best == nullptr || best->fit.sure <= 0) {
           chosen_.erase(chosen_.begin() + static_cast<long>(index));
           Relevel(through, chosen_.size());
           changed = true;
@@ -167,6 +171,25 @@ class SearchRun {
         ++index;
       }
     }
+  }
+
+  // Pairs that were clearly bad, for no known reason, and were not seen to be good since.
+  void AddOddPairs(std::vector<Part>& suspicious) const {
+    std::set<Part> odd;
+    for (const std::uint32_t i : bad_) {
+      if (readings_.Unexplained(i) < kClearlyBad) continue;
+      const Observation& seen = passages_.observations()[i];
+      if (seen.failed_end || seen.from == seen.to) continue;
+      const auto [low, high] = std::minmax(seen.from, seen.to);
+      const Part pair{PartKind::kPair, low, high};
+      const std::vector<std::uint32_t> all = passages_.Through(pair);
+      const bool good_since = std::any_of(all.begin(), all.end(), [&](std::uint32_t other) {
+        return passages_.observations()[other].round > seen.round && readings_.Has(other) &&
+               readings_.Badness(other) <= kBad;
+      });
+      if (!good_since) odd.insert(pair);
+    }
+    suspicious.insert(suspicious.end(), odd.begin(), odd.end());
   }
 
   std::optional<Trouble> TroubleOf(std::size_t index);
@@ -239,9 +262,13 @@ void SearchRun::AddSeveralPorts(Trouble& trouble) const {
 std::optional<Trouble> SearchRun::TroubleOf(std::size_t index) {
   Trouble trouble{.channel = readings_.channel()};
   const Scores scores = Alternatives(index, trouble.observations);
-  double top = 0;
-  for (const auto& [part, ways] : scores) top = std::max(top, Best(ways).fit.score);
-  double sum = std::exp(-top);  // Chance
+  double top = -1e18;
+  double sure = 0;
+  for (const auto& [part, ways] : scores) {
+    if (Best(ways).fit.score > top) sure = Sure(ways);
+    top = std::max(top, Best(ways).fit.score);
+  }
+  double sum = std::exp(-sure);  // Chance
   for (const auto& [part, ways] : scores) {
     double all = 0;
     for (const Hypothesis& way : ways) all += std::exp(way.fit.score - top);

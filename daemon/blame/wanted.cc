@@ -161,7 +161,7 @@ std::vector<Wanted> Wishes::Take() const {
   return result;
 }
 
-bool AllSeenEnough(const Passages& passages, const Partners& partners) {
+std::string SeenTooLittle(const Passages& passages, const Partners& partners) {
   const Readings losses(Channel::kLoss, passages.observations());
   for (std::uint32_t place = 0; place < passages.fabric().places.size(); ++place) {
     if (!partners.Usable(place) || partners.Bad(place)) continue;
@@ -175,7 +175,9 @@ bool AllSeenEnough(const Passages& passages, const Partners& partners) {
       with_loss += seen.attempts > 0 ? 1 : 0;
     }
     const std::size_t possible = partners.OfRail(place).size();
-    if (others.size() < std::min(kPartnersMin, possible > 0 ? possible - 1 : 0)) return false;
+    if (others.size() < std::min(kPartnersMin, possible > 0 ? possible - 1 : 0))
+      return Format("{} has met {} partners", NameOf(passages.fabric().places[place]),
+                    others.size());
     if (with_loss == 0) continue;
     const std::uint64_t each = attempts / with_loss;
     const std::size_t level = each >= 100 ? 2 : each >= 10 ? 4 : 8;
@@ -184,9 +186,11 @@ bool AllSeenEnough(const Passages& passages, const Partners& partners) {
       if (!losses.Has(i) || partners.Explained(i)) continue;
       odds += losses.Of(i)[level] - losses.Of(i)[0];
     }
-    if (odds > kExcluded) return false;
+    if (odds > kExcluded)
+      return Format("{} may lose {:.1g} of its packets", NameOf(passages.fabric().places[place]),
+                    ValueOf(Channel::kLoss, level));
   }
-  return true;
+  return {};
 }
 
 }  // namespace fabric::blame

@@ -69,6 +69,6 @@ class Wishes {
 // That every place was seen often enough, and with enough partners, to say that it is well: a place
 // that loses one in a thousand would have shown, or, with few attempts a probe, one in a hundred,
 // or one that fails every second time.
-bool AllSeenEnough(const Passages& passages, const Partners& partners);
+std::string SeenTooLittle(const Passages& passages, const Partners& partners);
 
 }  // namespace fabric::blame
