@@ -119,7 +119,7 @@ void Campaigns::OnArmed(const std::string& node, const v1::ProbeArmed& armed, Mo
 void Campaigns::OnOutcome(const std::string& node, const v1::ProbeOutcome& outcome, Moment now) {
   const auto at = pairs_.find(ProbeId(outcome.probe_id()));
   if (at == pairs_.end()) return;
-  at->second.run->OnOutcome(node, outcome.result(), agents_, now);
+  at->second.run->OnOutcome(node, outcome, agents_, now);
   Settle(at, now);
   Advance(now);
 }

@@ -29,12 +29,46 @@ bool Sound(const v1::BandwidthSummary& bandwidth) {
          bandwidth.mean_bps() > 0;
 }
 
+bool Sound(const v1::PingSummary& ping) {
+  for (const auto* latency :
+       {&ping.network_round_trip(), &ping.responder_delay(), &ping.initiator_delay()})
+    if (!Sound({latency->min_us(), latency->median_us(), latency->mean_us(), latency->p99_us(),
+                latency->p999_us(), latency->max_us(), latency->standard_deviation_us()}))
+      return false;
+  return std::uint64_t{ping.answered()} + ping.lost() + ping.voided() <= ping.sent();
+}
+
+// What a result of `spec` has when it is ok.
+struct Measured {
+  bool latency = false;
+  bool bandwidth = false;
+  bool reverse = false;
+};
+
+Measured MeasuredBy(const v1::ProbeSpec& spec) {
+  return {.latency = spec.has_rc_write_latency() || spec.has_rc_read_latency() ||
+                     spec.has_rc_send_latency(),
+          .bandwidth = spec.has_rc_write_bandwidth() || spec.has_rc_read_bandwidth() ||
+                       spec.has_rc_send_bandwidth(),
+          .reverse = spec.rc_write_bandwidth().bidirectional() ||
+                     spec.rc_read_bandwidth().bidirectional() ||
+                     spec.rc_send_bandwidth().bidirectional()};
+}
+
 // What is wrong with the figures of a result that says ok; empty when nothing is.
 std::string_view Unsound(const v1::ProbeSpec& spec, const v1::ProbeResult& result) {
   if (result.has_latency() && !Sound(result.latency())) return "a latency that cannot be";
   if (result.has_bandwidth() && !Sound(result.bandwidth())) return "a bandwidth that cannot be";
-  if (spec.has_rc_write_latency() && !result.has_latency()) return "no latency";
-  if (spec.has_rc_write_bandwidth() && !result.has_bandwidth()) return "no bandwidth";
+  if (result.has_reverse_bandwidth() && !Sound(result.reverse_bandwidth()))
+    return "a bandwidth that cannot be";
+  if (result.has_ping() && !Sound(result.ping())) return "pings that cannot be";
+  const Measured wanted = MeasuredBy(spec);
+  if (wanted.latency && !result.has_latency()) return "no latency";
+  if (wanted.bandwidth && !result.has_bandwidth()) return "no bandwidth";
+  if (wanted.reverse && !result.has_reverse_bandwidth())
+    return "no bandwidth of the other direction";
+  if (spec.has_ud_ping() && result.ping().answered() == 0) return "no ping that was answered";
+  if (spec.has_path_mtu() && result.path_mtu_bytes() == 0) return "no path MTU";
   return {};
 }
 
@@ -82,12 +116,15 @@ v1::ProbeResult Checked(const v1::ProbeSpec& spec, v1::ProbeResult result, const
     result.set_reason(wrong);
     result.set_blamed_node(node);
   }
+  for (v1::MtuStep& step : *result.mutable_mtu_steps()) step.set_reason(OneLine(step.reason()));
   if (result.status() == v1::PROBE_STATUS_OK) {
     result.clear_reason();
     result.clear_blamed_node();
   } else {
     result.clear_latency();
     result.clear_bandwidth();
+    result.clear_reverse_bandwidth();
+    if (result.has_ping() && !Sound(result.ping())) result.clear_ping();
     std::string reason = OneLine(result.reason());
     if (reason.empty()) reason = Format("{}, without a reason", Name(result.status()));
     // People must see who says so.

@@ -48,7 +48,7 @@ void ProbeRun::Start(Sessions& agents, Moment now) {
 }
 
 void ProbeRun::OnReady(const std::string& node, const v1::ProbeReady& ready, Sessions& agents) {
-  End* const end = EndOf(node);
+  End* const end = EndOf(node, ready.role());
   if (end == nullptr || decided() || !end->busy || end->ready) return;
   end->ready = true;
   end->endpoint = ready.endpoint();
@@ -58,15 +58,16 @@ void ProbeRun::OnReady(const std::string& node, const v1::ProbeReady& ready, Ses
 }
 
 void ProbeRun::OnArmed(const std::string& node, Sessions& agents) {
-  if (decided() || phase_ != Phase::kArming || EndOf(node) != &responder_) return;
+  if (decided() || phase_ != Phase::kArming || node != responder_.port.node()) return;
   phase_ = Phase::kRunning;
   deadline_ = started_.steady + std::chrono::milliseconds(spec_.timeout_ms()) + kGrace;
   Continue(initiator_, responder_, agents);
 }
 
-void ProbeRun::OnOutcome(const std::string& node, const v1::ProbeResult& said, Sessions& agents,
+void ProbeRun::OnOutcome(const std::string& node, const v1::ProbeOutcome& outcome, Sessions& agents,
                          Moment now) {
-  End* const end = EndOf(node);
+  const v1::ProbeResult& said = outcome.result();
+  End* const end = EndOf(node, outcome.role());
   if (end == nullptr || !end->busy) return;
   const End& other = end == &initiator_ ? responder_ : initiator_;
   end->busy = false;
@@ -90,12 +91,12 @@ void ProbeRun::OnOutcome(const std::string& node, const v1::ProbeResult& said, S
 
 void ProbeRun::OnLost(const std::string& node, const std::string& reason, Sessions& agents,
                       Moment now) {
-  End* const end = EndOf(node);
-  if (end == nullptr) return;
+  if (node != initiator_.port.node() && node != responder_.port.node()) return;
   // The lost end is told to stop as well: a node that only fell silent hears it when it wakes.
   if (!decided())
     Fail(v1::PROBE_STATUS_UNREACHABLE, Format("{}: {}", node, reason), node, agents, now);
-  end->busy = false;
+  for (End* end : {&initiator_, &responder_})
+    if (end->port.node() == node) end->busy = false;
 }
 
 void ProbeRun::Cancel(const std::string& reason, Sessions& agents, Moment now) {
@@ -109,7 +110,9 @@ void ProbeRun::Tick(Sessions& agents, Moment now) {
   responder_.busy = false;
 }
 
-ProbeRun::End* ProbeRun::EndOf(const std::string& node) {
+ProbeRun::End* ProbeRun::EndOf(const std::string& node, v1::ProbeRole role) {
+  if (loopback() && role == v1::PROBE_ROLE_RESPONDER)
+    return responder_.port.node() == node ? &responder_ : nullptr;
   if (initiator_.port.node() == node) return &initiator_;
   return responder_.port.node() == node ? &responder_ : nullptr;
 }
@@ -129,6 +132,8 @@ void ProbeRun::Assign(End& end, const End& other, v1::ProbeRole role, Sessions& 
 void ProbeRun::Continue(const End& end, const End& other, Sessions& agents) {
   v1::ControllerMessage message;
   message.mutable_probe_start()->set_probe_id(id_.value());
+  message.mutable_probe_start()->set_role(&end == &initiator_ ? v1::PROBE_ROLE_INITIATOR
+                                                              : v1::PROBE_ROLE_RESPONDER);
   *message.mutable_probe_start()->mutable_remote() = other.endpoint;
   agents.Send(end.port.node(), message);
 }
@@ -140,8 +145,9 @@ void ProbeRun::Decide(v1::ProbeResult result, Sessions& agents, Moment now) {
   message.mutable_probe_stop()->set_probe_id(id_.value());
   message.mutable_probe_stop()->set_reason(
       result_.status() == v1::PROBE_STATUS_OK ? "done" : result_.reason());
-  for (const End* end : {&initiator_, &responder_})
-    if (end->busy) agents.Send(end->port.node(), message);
+  if (initiator_.busy || (loopback() && responder_.busy))
+    agents.Send(initiator_.port.node(), message);  // Stops both ends where they are on one node.
+  if (responder_.busy && !loopback()) agents.Send(responder_.port.node(), message);
 }
 
 void ProbeRun::Fail(v1::ProbeStatus status, const std::string& reason, const std::string& blamed,

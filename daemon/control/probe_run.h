@@ -24,7 +24,7 @@ class ProbeRun {
 
   void OnReady(const std::string& node, const v1::ProbeReady& ready, Sessions& agents);
   void OnArmed(const std::string& node, Sessions& agents);
-  void OnOutcome(const std::string& node, const v1::ProbeResult& result, Sessions& agents,
+  void OnOutcome(const std::string& node, const v1::ProbeOutcome& outcome, Sessions& agents,
                  Moment now);
   void OnLost(const std::string& node, const std::string& reason, Sessions& agents, Moment now);
   void Cancel(const std::string& reason, Sessions& agents, Moment now);
@@ -45,7 +45,9 @@ class ProbeRun {
     v1::ProbeEndpoint endpoint;
   };
 
-  End* EndOf(const std::string& node);
+  // Both ends may be on one node; an agent that does not know of that has only one of them.
+  End* EndOf(const std::string& node, v1::ProbeRole role);
+  bool loopback() const { return initiator_.port.node() == responder_.port.node(); }
   void Assign(End& end, const End& other, v1::ProbeRole role, Sessions& agents);
   void Continue(const End& end, const End& other, Sessions& agents);
   void Decide(v1::ProbeResult result, Sessions& agents, Moment now);
