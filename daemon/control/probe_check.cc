@@ -76,8 +76,8 @@ std::string_view Unsound(const v1::ProbeSpec& spec, const v1::ProbeResult& resul
   if (MeasuresBandwidth(spec) && !result.has_bandwidth()) return "no bandwidth";
   if (BothDirections(spec) && !result.has_reverse_bandwidth())
     return "no bandwidth of the other direction";
-  if (spec.has_ud_ping() && !result.has_ping()) return "no pings";
-  if (spec.has_path_mtu() && result.mtu_steps().empty()) return "no MTU that was tried";
+  if (spec.has_ud_ping() && result.ping().answered() == 0) return "no ping that was answered";
+  if (spec.has_path_mtu() && result.path_mtu_bytes() == 0) return "no path MTU";
   return {};
 }
 
@@ -162,6 +162,7 @@ v1::ProbeResult Checked(const v1::ProbeSpec& spec, v1::ProbeResult result, const
     result.set_reason(wrong);
     result.set_blamed_node(node);
   }
+  for (v1::MtuStep& step : *result.mutable_mtu_steps()) step.set_reason(OneLine(step.reason()));
   if (result.status() == v1::PROBE_STATUS_OK) {
     result.clear_reason();
     result.clear_blamed_node();

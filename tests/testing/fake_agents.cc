@@ -38,6 +38,7 @@ v1::ProbeResult Figures(const v1::ProbeSpec& spec) {
   if (spec.has_path_mtu()) {
     v1::MtuStep& step = *result.add_mtu_steps();
     step.set_mtu_bytes(4096);
+    result.set_path_mtu_bytes(4096);
     step.set_crossed(true);
   }
   return result;
