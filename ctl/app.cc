@@ -21,6 +21,10 @@ class ConsoleStream final : public Stream {
     Progress("");
     return console_.Out(Render(output, options_).out);
   }
+  bool Write(std::string_view text) override {
+    Progress("");
+    return console_.Out(text);
+  }
   void Progress(std::string_view line) override {
     if (!progress_ || (line.empty() && !shown_)) return;
     console_.Err(Format("\r{}\x1b[K", Printable(line)));

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <tuple>
 
 #include "base/text.h"
+#include "ctl/blame_lines.h"
 #include "ctl/cells.h"
+#include "ctl/result_tables.h"
 #include "proto/names.h"
-#include "proto/timestamps.h"
 
 namespace fabric::ctl {
 namespace {
@@ -17,8 +19,21 @@ bool Ok(const v1::PairResult& pair) {
 }
 
 std::uint32_t MessageBytes(const v1::ProbeSpec& spec) {
-  return spec.has_rc_write_latency() ? spec.rc_write_latency().message_bytes()
-                                     : spec.rc_write_bandwidth().message_bytes();
+  const auto* const kind =
+      v1::ProbeSpec::descriptor()->FindFieldByNumber(static_cast<int>(spec.kind_case()));
+  if (kind == nullptr) return 0;
+  const auto& message = spec.GetReflection()->GetMessage(spec, kind);
+  const auto* const bytes = message.GetDescriptor()->FindFieldByName("message_bytes");
+  return bytes == nullptr ? 0 : message.GetReflection()->GetUInt32(message, bytes);
+}
+
+// What a kind is measured by.
+enum class Figure { kLatency, kBandwidth, kPing, kMtu };
+
+Figure FigureOf(const v1::ProbeSpec& spec) {
+  if (spec.has_ud_ping()) return Figure::kPing;
+  if (spec.has_path_mtu()) return Figure::kMtu;
+  return ProbeKindName(spec).ends_with("bandwidth") ? Figure::kBandwidth : Figure::kLatency;
 }
 
 // What has a matrix of its own.
@@ -44,19 +59,6 @@ std::vector<const v1::PairResult*> Sorted(const v1::Campaign& campaign) {
   return sorted;
 }
 
-std::string PortName(const v1::ProbePort& port) {
-  return Format("{}/{}/{}", port.node(), port.device(), port.port());
-}
-
-std::string RailName(const v1::ProbePort& from, const v1::ProbePort& to) {
-  return from.rail() == to.rail() ? Format("{}", from.rail())
-                                  : Format("{}-{}", from.rail(), to.rail());
-}
-
-std::string Microseconds(bool present, double us) {
-  return present ? Format("{:.2f}", us) : std::string(kAbsent);
-}
-
 // At most eight columns, so that a row of failures stays narrow.
 std::string_view ShortWord(v1::ProbeStatus status) {
   switch (status) {
@@ -77,18 +79,44 @@ struct Matrix {
   int decimals = 0;
 };
 
+std::uint32_t LargestMtu(const v1::ProbeResult& result) {
+  std::uint32_t largest = 0;
+  for (const v1::MtuStep& step : result.mtu_steps())
+    if (step.crossed()) largest = std::max(largest, step.mtu_bytes());
+  return largest;
+}
+
 double Value(const v1::PairResult& pair) {
-  if (pair.probe().has_rc_write_latency()) return pair.result().latency().median_us();
-  return pair.result().bandwidth().mean_bps();
+  switch (FigureOf(pair.probe())) {
+    case Figure::kLatency: return pair.result().latency().median_us();
+    case Figure::kBandwidth: return pair.result().bandwidth().mean_bps();
+    case Figure::kPing: return pair.result().ping().network_round_trip().median_us();
+    case Figure::kMtu: return LargestMtu(pair.result());
+  }
+  return 0;
+}
+
+// "RC read latency"
+std::string KindWords(const v1::ProbeSpec& spec) {
+  std::string words;
+  for (const std::string_view word : Split(ProbeKindName(spec), '_')) {
+    const bool shortened = word == "rc" || word == "ud" || word == "mtu";
+    words += words.empty() ? "" : " ";
+    for (const char letter : word)
+      words += shortened ? static_cast<char>(letter - 'a' + 'A') : letter;
+  }
+  return words;
 }
 
 std::string Title(const v1::PairResult& first, std::string_view unit) {
-  const bool latency = first.probe().has_rc_write_latency();
+  const Figure figure = FigureOf(first.probe());
   const std::uint32_t bytes = MessageBytes(first.probe());
   const std::string size = bytes == 0 ? std::string() : Format(" of {} bytes", bytes);
-  return Format("rail {}: RC write {}{}, {}{} (rows: from, columns: to)",
-                RailName(first.from(), first.to()), latency ? "latency" : "bandwidth", size,
-                latency ? "median, " : "", unit);
+  const std::string_view what = figure == Figure::kLatency ? "median, "
+                                : figure == Figure::kPing  ? "median network round trip, "
+                                                           : "";
+  return Format("rail {}: {}{}, {}{} (rows: from, columns: to)", RailName(first.from(), first.to()),
+                KindWords(first.probe()), size, what, unit);
 }
 
 void ChooseUnit(Matrix& matrix) {
@@ -96,13 +124,27 @@ void ChooseUnit(Matrix& matrix) {
   for (const v1::PairResult* pair : matrix.pairs)
     if (Ok(*pair)) largest = std::max(largest, Value(*pair));
   std::string_view name = "µs";
-  if (!matrix.pairs.front()->probe().has_rc_write_latency()) {
+  const Figure figure = FigureOf(matrix.pairs.front()->probe());
+  if (figure == Figure::kBandwidth) {
     matrix.unit = largest >= 1e9 ? 1e9 : 1e6;
     name = largest >= 1e9 ? "Gb/s" : "Mb/s";
   }
   largest /= matrix.unit;
   matrix.decimals = largest < 100 ? 2 : largest < 1000 ? 1 : 0;
+  if (figure == Figure::kMtu) {
+    matrix.decimals = 0;
+    name = "bytes";
+  }
   matrix.title = Title(*matrix.pairs.front(), name);
+}
+
+// A ping that lost something says so, whatever the rest took.
+std::string MatrixCell(const v1::PairResult& pair, const Matrix& matrix) {
+  const v1::PingSummary& ping = pair.result().ping();
+  if (FigureOf(pair.probe()) == Figure::kPing && ping.answered() == 0) return "lost";
+  std::string cell = Format("{:.{}f}", Value(pair) / matrix.unit, matrix.decimals);
+  if (ping.lost() > 0) cell += Format(" -{}", ping.lost());
+  return cell;
 }
 
 Table MatrixTable(Matrix matrix) {
@@ -122,19 +164,44 @@ Table MatrixTable(Matrix matrix) {
     table.rows.emplace_back(nodes.size() + 1, std::string(kAbsent));
     table.rows.back()[0] = node;
   }
-  for (const v1::PairResult* pair : matrix.pairs)
-    table.rows[index.at(pair->from().node())][1 + index.at(pair->to().node())] =
-        Ok(*pair) ? Format("{:.{}f}", Value(*pair) / matrix.unit, matrix.decimals)
-                  : std::string(ShortWord(pair->result().status()));
+  const auto cell = [&](const v1::ProbePort& from, const v1::ProbePort& to) -> std::string& {
+    return table.rows[index.at(from.node())][1 + index.at(to.node())];
+  };
+  for (const v1::PairResult* pair : matrix.pairs) {
+    const v1::ProbeResult& result = pair->result();
+    cell(pair->from(), pair->to()) =
+        Ok(*pair) ? MatrixCell(*pair, matrix) : std::string(ShortWord(result.status()));
+    if (Ok(*pair) && result.has_reverse_bandwidth())
+      cell(pair->to(), pair->from()) =
+          Format("{:.{}f}", result.reverse_bandwidth().mean_bps() / matrix.unit, matrix.decimals);
+  }
   return table;
 }
 
 }  // namespace
 
 std::string CampaignLine(const v1::Campaign& campaign) {
-  return Format("campaign {}: {}, {} in {}: {} ok, {} failed\n", campaign.id(),
-                Name(campaign.state()), Count(campaign.probes_planned(), "probe"),
-                Count(campaign.rounds(), "round"), campaign.probes_ok(), campaign.probes_failed());
+  std::string line =
+      Format("campaign {}: {}, {} in {}: {} ok, {} failed", campaign.id(), Name(campaign.state()),
+             Count(campaign.probes_planned(), "probe"), Count(campaign.rounds(), "round"),
+             campaign.probes_ok(), campaign.probes_failed());
+  if (campaign.rounds_saved() > 0)
+    line += Format("; decided after {}, {} saved", Count(campaign.rounds_done(), "round"),
+                   campaign.rounds_saved());
+  return line + "\n";
+}
+
+std::string ProgressLine(const v1::Campaign& campaign) {
+  std::string line = Format("campaign {}: {} of {}, {} failed", campaign.id(),
+                            campaign.probes_ok() + campaign.probes_failed(),
+                            Count(campaign.probes_planned(), "probe"), campaign.probes_failed());
+  if (campaign.rounds_done() > 0)
+    line += Format(", round {} of {}", campaign.rounds_done(), campaign.rounds());
+  if (!campaign.has_remaining_seconds()) return line;
+  const double seconds = campaign.remaining_seconds();
+  const std::string_view most = campaign.spec().until_decided() ? "at most " : "";
+  return line + (seconds < 120 ? Format(", {}{:.0f} s left", most, seconds)
+                               : Format(", {}{:.0f} min left", most, seconds / 60));
 }
 
 std::string SkippedLines(const v1::Campaign& campaign) {
@@ -143,43 +210,17 @@ std::string SkippedLines(const v1::Campaign& campaign) {
   return lines;
 }
 
-Table PairTable(const v1::Campaign& campaign) {
-  Table table{.columns = {{.title = "RAIL", .right_aligned = true},
-                          {.title = "KIND"},
-                          {.title = "FROM"},
-                          {.title = "TO"},
-                          {.title = "STATUS", .coloured = true},
-                          {.title = "MEDIAN µs", .right_aligned = true},
-                          {.title = "P99 µs", .right_aligned = true},
-                          {.title = "MIN µs", .wide_only = true, .right_aligned = true},
-                          {.title = "MAX µs", .wide_only = true, .right_aligned = true},
-                          {.title = "BANDWIDTH", .right_aligned = true},
-                          {.title = "MTU", .wide_only = true, .right_aligned = true},
-                          {.title = "ROUND", .wide_only = true, .right_aligned = true},
-                          {.title = "STARTED", .wide_only = true},
-                          {.title = "REASON"}},
-              .empty_note = "No results yet."};
+std::vector<Table> ResultTables(const v1::Campaign& campaign) {
+  std::vector<const v1::PairResult*> figures, pings, mtus;
   for (const v1::PairResult* pair : Sorted(campaign)) {
-    const v1::ProbeResult& result = pair->result();
-    const v1::LatencySummary& latency = result.latency();
-    table.rows.push_back({
-        RailName(pair->from(), pair->to()),
-        Cell(ProbeKindName(pair->probe())),
-        PortName(pair->from()),
-        PortName(pair->to()),
-        Cell(Name(result.status())),
-        Microseconds(result.has_latency(), latency.median_us()),
-        Microseconds(result.has_latency(), latency.p99_us()),
-        Microseconds(result.has_latency(), latency.min_us()),
-        Microseconds(result.has_latency(), latency.max_us()),
-        result.has_bandwidth() ? BitRate(result.bandwidth().mean_bps()) : std::string(kAbsent),
-        NumberCell(result.path_mtu_bytes() != 0, result.path_mtu_bytes()),
-        Format("{}", pair->round()),
-        ToString(pair->started_at()),
-        Cell(result.reason()),
-    });
+    const Figure figure = FigureOf(pair->probe());
+    (figure == Figure::kPing ? pings : figure == Figure::kMtu ? mtus : figures).push_back(pair);
   }
-  return table;
+  std::vector<Table> tables;
+  if (!figures.empty() || campaign.results().empty()) tables.push_back(PairTable(figures));
+  if (!pings.empty()) tables.push_back(PingTable(pings));
+  if (!mtus.empty()) tables.push_back(MtuTable(mtus));
+  return tables;
 }
 
 std::vector<Table> MatrixTables(const v1::Campaign& campaign) {
@@ -204,16 +245,31 @@ std::string FailureLines(const v1::Campaign& campaign) {
 
 void KeepKind(std::string_view kind, v1::Campaign& campaign) {
   if (kind == "both") return;
+  const Figure wanted = kind == "latency"     ? Figure::kLatency
+                        : kind == "bandwidth" ? Figure::kBandwidth
+                        : kind == "ping"      ? Figure::kPing
+                                              : Figure::kMtu;
   auto& results = *campaign.mutable_results();
-  results.erase(std::remove_if(results.begin(), results.end(),
-                               [&](const v1::PairResult& pair) {
-                                 return pair.probe().has_rc_write_latency() != (kind == "latency");
-                               }),
-                results.end());
+  results.erase(
+      std::remove_if(results.begin(), results.end(),
+                     [&](const v1::PairResult& pair) { return FigureOf(pair.probe()) != wanted; }),
+      results.end());
+}
+
+Output CampaignOutput(v1::Campaign campaign) {
+  Output output;
+  output.before = CampaignLine(campaign);
+  output.tables = ResultTables(campaign);
+  output.after = SkippedLines(campaign) + BlameLines(campaign.blame());
+  output.names.push_back(campaign.id());
+  output.exit_status = CampaignExitStatus(campaign);
+  output.message = std::make_unique<v1::Campaign>(std::move(campaign));
+  return output;
 }
 
 int CampaignExitStatus(const v1::Campaign& campaign) {
-  return campaign.probes_failed() > 0 ? kExitFindings : kExitOk;
+  const bool blamed = !campaign.blame().suspects().empty() || !campaign.blame().undecided().empty();
+  return campaign.probes_failed() > 0 || blamed ? kExitFindings : kExitOk;
 }
 
 }  // namespace fabric::ctl

@@ -49,7 +49,7 @@ inline constexpr int kExitError = 5;  // Anything else; said on standard error.
 // tables; name the names.
 struct Output {
   std::vector<Table> tables;
-  std::unique_ptr<google::protobuf::Message> message;
+  std::unique_ptr<google::protobuf::Message> message;  // nullptr: the command has printed it.
   std::vector<std::string> names;  // One for each thing, fit to be given to another command.
   std::string before;              // Lines above the tables, each with its newline.
   std::string after;               // Lines below them.
@@ -63,6 +63,8 @@ class Stream {
   // Prints as it goes: rows without column titles, messages on one line. False when printing failed
   // and the command should end.
   virtual bool Print(const Output& output) = 0;
+  // Prints text as it stands, for what is too large to be held at once. False as above.
+  virtual bool Write(std::string_view text) = 0;
   // Replaces the line of progress; shown only when standard error is a terminal. Empty removes it.
   virtual void Progress(std::string_view line) = 0;
   // Waits. False when the person at the keyboard wants an end.

@@ -147,10 +147,12 @@ Rendered Render(const Output& output, const RenderOptions& options) {
   Rendered rendered;
   switch (options.format) {
     case OutputFormat::kJson:
+      if (output.message == nullptr) return rendered;
       rendered.out = ToJson(*output.message, !options.stream);
       if (!rendered.out.ends_with('\n')) rendered.out += '\n';
       return rendered;
     case OutputFormat::kYaml:
+      if (output.message == nullptr) return rendered;
       rendered.out = (options.stream ? "---\n" : "") + ToYaml(*output.message);
       return rendered;
     case OutputFormat::kName:

@@ -7,7 +7,7 @@
 
 #include "agents/host/call_watch.h"
 #include "agents/host/verbs_device.h"
-#include "agents/host/verbs_queue_pair.h"
+#include "agents/host/verbs_queue_pairs.h"
 #include "base/text.h"
 
 namespace fabric::host {
@@ -17,7 +17,8 @@ class CapturedVerbs final : public Verbs {
  public:
   Result<VerbsPort> QueryPort(const std::string&, std::uint32_t) override { return Refusal(); }
   Result<VerbsDevice> QueryDevice(const std::string&, std::uint32_t) override { return Refusal(); }
-  Result<std::unique_ptr<RcQueuePair>> OpenRc(const RcOptions&) override { return Refusal(); }
+  Result<std::unique_ptr<RcQueuePairs>> OpenRc(const RcOptions&) override { return Refusal(); }
+  Result<std::unique_ptr<UdQueuePairs>> OpenUd(const UdOptions&) override { return Refusal(); }
   Result<bool> TakesDmaBuf(const std::string&) override { return Refusal(); }
 
  private:
@@ -54,8 +55,11 @@ class MachineVerbs final : public Verbs {
       answer.gids.push_back({.port = entry.port_num, .index = entry.gid_index});
     return answer;
   }
-  Result<std::unique_ptr<RcQueuePair>> OpenRc(const RcOptions& options) override {
-    return OpenVerbsQueuePair(options);
+  Result<std::unique_ptr<RcQueuePairs>> OpenRc(const RcOptions& options) override {
+    return OpenRcQueuePairs(options);
+  }
+  Result<std::unique_ptr<UdQueuePairs>> OpenUd(const UdOptions& options) override {
+    return OpenUdQueuePairs(options);
   }
   Result<bool> TakesDmaBuf(const std::string& device) override {
     ASSIGN_OR_RETURN(const ContextPtr context, OpenDevice(device));

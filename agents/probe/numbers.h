@@ -1,17 +1,18 @@
-// Numbers that probe kinds share: bounds of a spec, summaries of samples. Pure.
+// Numbers that probe kinds share: bounds of a spec. Pure.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
-#include "base/clock.h"
 #include "base/status.h"
 #include "fabric/v1/probe.pb.h"
 
 namespace fabric::probe {
 
 inline constexpr std::uint32_t kTimeoutDefaultMs = 10'000;
+inline constexpr std::uint32_t kPathMtuMin = 256;
+inline constexpr std::uint32_t kPathMtuMax = 4096;
+inline constexpr std::uint32_t kFlowLabelMax = (1U << 20) - 1;
 
 struct Bound {
   std::string_view field;  // "message_bytes"
@@ -23,12 +24,9 @@ struct Bound {
 // INVALID_ARGUMENT with the field, the bounds and what was seen.
 Status CheckBound(const Bound& bound);
 
-// The fields that every kind has: timeout_ms and traffic_class.
+// The fields that every kind has: timeout_ms, traffic_class and queue_pair.
 Status CheckCommon(const v1::ProbeSpec& spec);
 
 std::uint32_t TimeoutMs(const v1::ProbeSpec& spec);
-
-// Of at least one sample. Percentiles are by nearest rank: a value that was measured.
-v1::LatencySummary Summarize(std::vector<Duration> samples);
 
 }  // namespace fabric::probe

@@ -1,5 +1,6 @@
 #include "agents/probe/polling.h"
 
+#include <algorithm>
 #include <array>
 #include <thread>
 
@@ -10,6 +11,10 @@ namespace {
 
 constexpr std::uint32_t kSpins = 2000;        // Some microseconds of reading memory
 constexpr std::uint32_t kPollsPerCheck = 64;  // stopped() costs more than a poll.
+constexpr std::uint32_t kPollsPerLook = 16;   // So does the clock; this is below a microsecond.
+// Below the first nothing is late; it is more than interrupts take.
+constexpr Duration kLateMin = std::chrono::microseconds(5);
+constexpr int kLateTimes = 8;
 
 }  // namespace
 
@@ -17,19 +22,37 @@ bool Pace::Next() {
   ++polls_;
   if (polls_ % kPollsPerCheck == 0 && run_.stopped()) return false;
   if (polls_ > kSpins) std::this_thread::yield();
+  if (polls_ > kSpins || polls_ % kPollsPerLook == 0) looked_at_ = run_.clock.Now().steady;
   return true;
 }
 
-Status AwaitCompletion(ProbeRun& run, std::string_view what) {
-  std::array<host::Completion, 1> completions;
-  Pace pace(run);
-  while (true) {
-    ASSIGN_OR_RETURN(const std::size_t count, run.queue_pair.Poll(completions));
-    if (count > 0) break;
-    if (!pace.Next()) return {Code::kDeadlineExceeded, Format("{}: no completion", what)};
+bool Punctuality::Late(Duration unwatched) {
+  if (usual_ == Duration::zero()) {
+    usual_ = std::max(unwatched, Duration(1));
+    return false;
   }
-  if (completions[0].ok) return {};
-  return {Code::kUnavailable, Format("{}: {}", what, completions[0].error)};
+  const bool late = unwatched > std::max(kLateMin, kLateTimes * usual_);
+  // A moving mean that a few late ones do not spoil, and that follows when all are.
+  usual_ += (std::min(unwatched, 4 * usual_) - usual_) / 16;
+  usual_ = std::max(usual_, Duration(1));
+  return late;
+}
+
+Status Failed(const Awaited& awaited, const std::string& error) {
+  return {Code::kUnavailable,
+          Format("{} {} of {}: {}", awaited.what, awaited.number, awaited.of, error)};
+}
+
+Status AwaitCompletion(ProbeRun& run, Pace& pace, const Awaited& awaited) {
+  std::array<host::Completion, 1> completions;
+  while (true) {
+    ASSIGN_OR_RETURN(const std::size_t count, run.queue_pairs->Poll(completions));
+    if (count > 0) break;
+    if (!pace.Next())
+      return {Code::kDeadlineExceeded,
+              Format("{} {} of {}: no completion", awaited.what, awaited.number, awaited.of)};
+  }
+  return completions[0].ok ? Status() : Failed(awaited, completions[0].error);
 }
 
 void Conclude(const Status& status, v1::ProbeResult& result) {
@@ -37,6 +60,11 @@ void Conclude(const Status& status, v1::ProbeResult& result) {
                     : status.code() == Code::kDeadlineExceeded ? v1::PROBE_STATUS_TIMED_OUT
                                                                : v1::PROBE_STATUS_FAILED);
   result.set_reason(status.message());
+}
+
+void StandBy(ProbeRun& run, v1::ProbeResult& result) {
+  run.await_stop();
+  Conclude(Status(), result);
 }
 
 }  // namespace fabric::probe

@@ -24,7 +24,8 @@ const v1::Gid* RoceGid(const v1::Port& port) {
 
 }  // namespace
 
-Result<PortAddress> ChooseAddress(const v1::RdmaDevice& device, std::uint32_t number) {
+Result<PortAddress> ChooseAddress(const v1::RdmaDevice& device, std::uint32_t number,
+                                  std::optional<std::uint32_t> gid_index) {
   const auto refusal = [&](std::string_view why) {
     return Status(Code::kFailedPrecondition, Format("{}/{}: {}", device.name(), number, why));
   };
@@ -33,8 +34,14 @@ Result<PortAddress> ChooseAddress(const v1::RdmaDevice& device, std::uint32_t nu
   if (!port->has_state()) return refusal("the state of the port is not known");
   if (port->state() != v1::PORT_STATE_ACTIVE)
     return refusal(Format("port is {}", Name(port->state())));
-  if (port->link_layer() == v1::LINK_LAYER_INFINIBAND) {
-    if (port->lid() == 0) return refusal("port has no LID");
+  const bool infiniband = port->link_layer() == v1::LINK_LAYER_INFINIBAND;
+  if (infiniband && port->lid() == 0) return refusal("port has no LID");
+  if (gid_index) {
+    for (const v1::Gid& gid : port->gids())
+      if (gid.index() == *gid_index) return PortAddress{.gid_index = *gid_index, .gid = gid.gid()};
+    return refusal(Format("port has no GID {}", *gid_index));
+  }
+  if (infiniband) {
     for (const v1::Gid& gid : port->gids())
       if (gid.index() == 0) return PortAddress{.gid_index = 0, .gid = gid.gid()};
     return refusal("port has no GID 0");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/status.h"
@@ -15,7 +16,9 @@ struct PortAddress {
 };
 
 // RoCE: the first RoCE v2 GID that is IPv4-mapped, else the first that is not link-local.
-// InfiniBand: GID 0, with a LID. FAILED_PRECONDITION with the reason when the port cannot be used.
-Result<PortAddress> ChooseAddress(const v1::RdmaDevice& device, std::uint32_t port);
+// InfiniBand: GID 0, with a LID. `gid_index`: that one, as a job asks for it, whatever it is.
+// FAILED_PRECONDITION with the reason when the port cannot be used.
+Result<PortAddress> ChooseAddress(const v1::RdmaDevice& device, std::uint32_t port,
+                                  std::optional<std::uint32_t> gid_index = {});
 
 }  // namespace fabric::probe

@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 #include <string_view>
+#include <variant>
 
 #include "agents/host/verbs.h"
 #include "base/clock.h"
@@ -16,11 +17,19 @@ namespace fabric::probe {
 // is over; long loops ask it at least every millisecond or so of work.
 struct ProbeRun {
   const v1::ProbeSpec& spec;
-  host::RcQueuePair& queue_pair;
+  // One of these two, the one whose options needs() gave.
+  host::RcQueuePairs* queue_pairs = nullptr;
+  host::UdQueuePairs* datagrams = nullptr;
   const Clock& clock;
   std::function<bool()> stopped;
   std::function<void()> await_stop;  // Sleeps until stopped() is true.
+  // Once the partner is known: after prepare().
+  host::Endpoint remote;
+  host::ConnectionSettings settings;
 };
+
+// What a kind needs to be opened: sizes; the port comes from the caller.
+using ProbeNeeds = std::variant<host::RcOptions, host::UdOptions>;
 
 // A stateless value. The functions run on the probe's own thread. A kind that ends because of
 // stopped() says TIMED_OUT and what it was waiting for; its caller knows whether it was a stop.
@@ -29,7 +38,13 @@ struct ProbeKind {
   std::string_view doc;
   // INVALID_ARGUMENT when the numbers of the spec are out of bounds; says which and the bounds.
   Status (*check)(const v1::ProbeSpec& spec);
-  host::RcOptions (*needs)(const v1::ProbeSpec& spec);  // Sizes; the port comes from the caller.
+  ProbeNeeds (*needs)(const v1::ProbeSpec& spec);
+  // Optional: what both ends do before the partner hears of them, such as posting receives.
+  Status (*prepare)(ProbeRun& run) = nullptr;
+  // Optional: settings of one queue pair that are not those of the probe. False: it stays
+  // unconnected. Both ends come to the same.
+  bool (*tune)(const v1::ProbeSpec& spec, std::uint32_t queue_pair,
+               host::ConnectionSettings& settings) = nullptr;
   void (*initiate)(ProbeRun& run, v1::ProbeResult& result);
   void (*respond)(ProbeRun& run, v1::ProbeResult& result);
 };

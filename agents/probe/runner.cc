@@ -3,38 +3,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "agents/probe/endpoints.h"
 #include "agents/probe/numbers.h"
 #include "agents/probe/port_choice.h"
+#include "agents/probe/settings.h"
 #include "base/text.h"
 #include "proto/names.h"
 
 namespace fabric::probe {
 namespace {
 
-v1::ProbeEndpoint ToProto(const host::RcEndpoint& endpoint) {
-  v1::ProbeEndpoint proto;
-  proto.set_queue_pair_number(endpoint.queue_pair_number);
-  proto.set_packet_sequence_number(endpoint.packet_sequence_number);
-  proto.set_gid(endpoint.gid);
-  proto.set_gid_index(endpoint.gid_index);
-  proto.set_lid(endpoint.lid);
-  proto.set_active_mtu_bytes(endpoint.active_mtu_bytes);
-  proto.set_remote_address(endpoint.remote_address);
-  proto.set_remote_key(endpoint.remote_key);
-  proto.set_memory_bytes(endpoint.memory_bytes);
-  return proto;
-}
-
-host::RcEndpoint FromProto(const v1::ProbeEndpoint& proto) {
-  return {.queue_pair_number = proto.queue_pair_number(),
-          .packet_sequence_number = proto.packet_sequence_number(),
-          .gid = proto.gid(),
-          .gid_index = proto.gid_index(),
-          .lid = proto.lid(),
-          .active_mtu_bytes = proto.active_mtu_bytes(),
-          .remote_address = proto.remote_address(),
-          .remote_key = proto.remote_key(),
-          .memory_bytes = proto.memory_bytes()};
+// Whether a message that names `role` is for this end.
+bool IsFor(const v1::ProbeAssignment& assignment, std::uint64_t probe_id, v1::ProbeRole role) {
+  return assignment.probe_id() == probe_id &&
+         (role == v1::PROBE_ROLE_UNSPECIFIED || role == assignment.role());
 }
 
 bool SamePort(const v1::ProbePort& a, const v1::ProbePort& b) {
@@ -90,7 +72,9 @@ Status ProbeRunner::Admit(const v1::ProbeAssignment& assignment) {
   if (probes_.size() >= options_.probes_max)
     return {Code::kResourceExhausted, Format("{} probes are running here", probes_.size())};
   for (const Probe& probe : probes_)
-    if (SamePort(probe.assignment.local(), assignment.local()))
+    if (SamePort(probe.assignment.local(), assignment.local()) &&
+        !(probe.assignment.probe_id() == assignment.probe_id() &&
+          probe.assignment.role() != assignment.role()))
       return {Code::kUnavailable,
               Format("{}/{}: port busy with probe {}", assignment.local().device(),
                      assignment.local().port(), probe.assignment.probe_id())};
@@ -109,6 +93,7 @@ std::list<ProbeRunner::Probe> ProbeRunner::TakeFinished() {
 void ProbeRunner::Refuse(const v1::ProbeAssignment& assignment, const Status& why) {
   v1::ProbeOutcome outcome;
   outcome.set_probe_id(assignment.probe_id());
+  outcome.set_role(assignment.role());
   outcome.mutable_result()->set_status(v1::PROBE_STATUS_REFUSED);
   outcome.mutable_result()->set_reason(why.message());
   outcome.mutable_result()->set_blamed_node(assignment.local().node());
@@ -118,7 +103,7 @@ void ProbeRunner::Refuse(const v1::ProbeAssignment& assignment, const Status& wh
 void ProbeRunner::Continue(const v1::ProbeStart& start) {
   MutexLock lock(mutex_);
   for (Probe& probe : probes_)
-    if (probe.assignment.probe_id() == start.probe_id()) probe.remote = start.remote();
+    if (IsFor(probe.assignment, start.probe_id(), start.role())) probe.remote = start.remote();
   changed_.notify_all();
 }
 
@@ -142,6 +127,7 @@ void ProbeRunner::StopAll(const std::string& reason) {
 void ProbeRunner::Run(Probe& probe, std::stop_token stop) {
   v1::ProbeOutcome outcome;
   outcome.set_probe_id(probe.assignment.probe_id());
+  outcome.set_role(probe.assignment.role());
   *outcome.mutable_result() = Attempt(probe, stop);
   {
     // The port is free before the controller hears the outcome: it may assign the next probe.
@@ -158,63 +144,107 @@ void ProbeRunner::Run(Probe& probe, std::stop_token stop) {
 
 v1::ProbeResult ProbeRunner::Attempt(Probe& probe, const std::stop_token& stop) {
   v1::ProbeResult result;
-  const ProbeKind& kind = *FindProbeKind(ProbeKindName(probe.assignment.spec()));
+  const v1::ProbeSpec& spec = probe.assignment.spec();
+  const ProbeKind& kind = *FindProbeKind(ProbeKindName(spec));
   const auto fail = [&](v1::ProbeStatus status, const Status& why) {
     result.set_status(status);
     result.set_reason(why.message());
     return result;
   };
-  auto queue_pair = Open(probe, kind, result);
-  if (!queue_pair.ok()) return fail(result.status(), queue_pair.status());
+  const auto opened = Open(probe, kind, result);
+  if (!opened.ok()) return fail(result.status(), opened.status());
+  ProbeRun run = RunOf(probe, *opened, stop);
+  if (kind.prepare != nullptr)
+    if (const Status status = kind.prepare(run); !status.ok())
+      return fail(v1::PROBE_STATUS_SETUP_FAILED, status);
 
   v1::ProbeReady ready;
   ready.set_probe_id(probe.assignment.probe_id());
-  *ready.mutable_endpoint() = ToProto((*queue_pair)->local());
+  ready.set_role(probe.assignment.role());
+  *ready.mutable_endpoint() = ToProto(opened->local);
   reports_.Ready(ready);
 
   v1::ProbeEndpoint remote;
   if (Status status = AwaitRemote(probe, stop, remote); !status.ok())
     return fail(v1::PROBE_STATUS_TIMED_OUT, status);
-  result.set_path_mtu_bytes(
-      std::min(remote.active_mtu_bytes(), (*queue_pair)->local().active_mtu_bytes));
-  if (remote.memory_bytes() < (*queue_pair)->local().memory_bytes)
-    return fail(v1::PROBE_STATUS_SETUP_FAILED,
-                Status(Code::kFailedPrecondition,
-                       Format("the partner has {} bytes of memory, expected {}",
-                              remote.memory_bytes(), (*queue_pair)->local().memory_bytes)));
-  Status connected =
-      (*queue_pair)->Connect(FromProto(remote), probe.assignment.spec().traffic_class());
-  if (!connected.ok()) return fail(v1::PROBE_STATUS_SETUP_FAILED, connected);
-  Execute(probe, kind, **queue_pair, stop, result);
+  if (const Status status = Connect(*opened, kind, remote, run, result); !status.ok())
+    return fail(v1::PROBE_STATUS_SETUP_FAILED, status);
+  Execute(probe, kind, run, result);
   return result;
 }
 
-Result<std::unique_ptr<host::RcQueuePair>> ProbeRunner::Open(const Probe& probe,
-                                                             const ProbeKind& kind,
-                                                             v1::ProbeResult& result) {
+Result<ProbeRunner::Opened> ProbeRunner::Open(const Probe& probe, const ProbeKind& kind,
+                                              v1::ProbeResult& result) {
   const v1::ProbePort& local = probe.assignment.local();
+  const v1::QueuePairSettings& wanted = probe.assignment.spec().queue_pair();
   result.set_status(v1::PROBE_STATUS_REFUSED);
   result.set_blamed_node(local.node());
   const std::optional<v1::RdmaDevice> device = find_device_(local.device());
   if (!device) return Status(Code::kNotFound, Format("{}: no such RDMA device", local.device()));
-  ASSIGN_OR_RETURN(const PortAddress address, ChooseAddress(*device, local.port()));
-
-  host::RcOptions wanted = kind.needs(probe.assignment.spec());
-  wanted.device = local.device();
-  wanted.port = local.port();
-  wanted.gid_index = address.gid_index;
-  auto queue_pair = verbs_.OpenRc(wanted);
-  if (queue_pair.ok() && (*queue_pair)->local().gid != address.gid)
+  ASSIGN_OR_RETURN(
+      const PortAddress address,
+      ChooseAddress(*device, local.port(),
+                    wanted.has_gid_index() ? std::optional(wanted.gid_index()) : std::nullopt));
+  auto opened =
+      OpenOn({.device = local.device(), .port = local.port(), .gid_index = address.gid_index},
+             kind.needs(probe.assignment.spec()));
+  if (!opened.ok()) {
+    result.set_status(v1::PROBE_STATUS_SETUP_FAILED);
+    return opened;
+  }
+  if (opened->local.gid != address.gid)
     return Status(Code::kUnavailable,
                   Format("{}/{}: GID {} has changed from {} to {}", local.device(), local.port(),
-                         address.gid_index, address.gid, (*queue_pair)->local().gid));
-  if (!queue_pair.ok()) {
-    result.set_status(v1::PROBE_STATUS_SETUP_FAILED);
-    return queue_pair;
-  }
+                         address.gid_index, address.gid, opened->local.gid));
+  if (wanted.path_mtu_bytes() > opened->local.active_mtu_bytes)
+    return Status(
+        Code::kFailedPrecondition,
+        Format("{}/{}: a path MTU of {} is asked for, the active MTU is {}", local.device(),
+               local.port(), wanted.path_mtu_bytes(), opened->local.active_mtu_bytes));
   result.clear_status();
   result.clear_blamed_node();
-  return queue_pair;
+  return opened;
+}
+
+Result<ProbeRunner::Opened> ProbeRunner::OpenOn(const host::PortOptions& at, ProbeNeeds needs) {
+  Opened opened;
+  if (host::UdOptions* const datagrams = std::get_if<host::UdOptions>(&needs)) {
+    datagrams->at = at;
+    ASSIGN_OR_RETURN(opened.datagrams, verbs_.OpenUd(*datagrams));
+    opened.local = opened.datagrams->local();
+  } else {
+    host::RcOptions& connections = std::get<host::RcOptions>(needs);
+    connections.at = at;
+    ASSIGN_OR_RETURN(opened.queue_pairs, verbs_.OpenRc(connections));
+    opened.local = opened.queue_pairs->local();
+  }
+  return opened;
+}
+
+Status ProbeRunner::Connect(const Opened& opened, const ProbeKind& kind,
+                            const v1::ProbeEndpoint& remote, ProbeRun& run,
+                            v1::ProbeResult& result) {
+  run.remote = FromProto(remote);
+  run.settings =
+      SettingsOf(run.spec, std::min(remote.active_mtu_bytes(), opened.local.active_mtu_bytes));
+  result.set_path_mtu_bytes(run.settings.path_mtu_bytes);
+  *result.mutable_used() = Used(run.settings, opened.local.gid_index);
+  if (opened.datagrams != nullptr) {
+    result.mutable_used()->clear_timeout();  // Nothing is sent again.
+    result.mutable_used()->clear_retry_count();
+    result.mutable_used()->clear_rnr_retry();
+    return {};
+  }
+  if (remote.memory_bytes() < opened.local.memory_bytes)
+    return {Code::kFailedPrecondition, Format("the partner has {} bytes of memory, expected {}",
+                                              remote.memory_bytes(), opened.local.memory_bytes)};
+  for (std::uint32_t pair = 0; pair < opened.local.queue_pairs.size(); ++pair) {
+    host::ConnectionSettings settings = run.settings;
+    if (kind.tune != nullptr && !kind.tune(run.spec, pair, settings)) continue;
+    *result.mutable_used() = Used(settings, opened.local.gid_index);
+    RETURN_IF_ERROR(opened.queue_pairs->Connect(pair, run.remote, settings));
+  }
+  return {};
 }
 
 Status ProbeRunner::AwaitRemote(Probe& probe, const std::stop_token& stop,
@@ -227,15 +257,21 @@ Status ProbeRunner::AwaitRemote(Probe& probe, const std::stop_token& stop,
   return {};
 }
 
-void ProbeRunner::Execute(Probe& probe, const ProbeKind& kind, host::RcQueuePair& queue_pair,
-                          const std::stop_token& stop, v1::ProbeResult& result) {
-  ProbeRun run{
+ProbeRun ProbeRunner::RunOf(Probe& probe, const Opened& opened, const std::stop_token& stop) {
+  return {
       .spec = probe.assignment.spec(),
-      .queue_pair = queue_pair,
+      .queue_pairs = opened.queue_pairs.get(),
+      .datagrams = opened.datagrams.get(),
       .clock = clock_,
-      .stopped = [&] { return stop.stop_requested() || clock_.Now().steady >= probe.deadline; },
-      .await_stop = [&] { Sleep(probe, stop, [] { return false; }); },
-  };
+      .stopped = [this, &probe,
+                  &stop] { return stop.stop_requested() || clock_.Now().steady >= probe.deadline; },
+      .await_stop = [this, &probe, &stop] { Sleep(probe, stop, [] { return false; }); },
+      .remote = {},
+      .settings = {}};
+}
+
+void ProbeRunner::Execute(Probe& probe, const ProbeKind& kind, ProbeRun& run,
+                          v1::ProbeResult& result) {
   if (probe.assignment.role() == v1::PROBE_ROLE_INITIATOR) return kind.initiate(run, result);
   v1::ProbeArmed armed;
   armed.set_probe_id(probe.assignment.probe_id());

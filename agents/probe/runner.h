@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -46,7 +47,8 @@ class ProbeRunner {
               ProbeReports& reports);
   ~ProbeRunner();  // Stops all probes and waits for their outcomes.
 
-  // Ready follows, or Outcome with a refusal. One probe a port at a time.
+  // Ready follows, or Outcome with a refusal. One probe a port at a time; both ends of one probe
+  // may be on the same port.
   void Start(const v1::ProbeAssignment& assignment);
   // The other end's address. Of a probe that is over: ignored, its outcome is on the way.
   void Continue(const v1::ProbeStart& start);
@@ -63,16 +65,25 @@ class ProbeRunner {
     std::jthread thread;
   };
 
+  // What a probe holds while it runs.
+  struct Opened {
+    std::unique_ptr<host::RcQueuePairs> queue_pairs;  // One of these two
+    std::unique_ptr<host::UdQueuePairs> datagrams;
+    host::Endpoint local;
+  };
+
   Status Admit(const v1::ProbeAssignment& assignment) REQUIRES(mutex_);
   std::list<Probe> TakeFinished() REQUIRES(mutex_);
   void Refuse(const v1::ProbeAssignment& assignment, const Status& why);
   void Run(Probe& probe, std::stop_token stop);
   v1::ProbeResult Attempt(Probe& probe, const std::stop_token& stop);
-  Result<std::unique_ptr<host::RcQueuePair>> Open(const Probe& probe, const ProbeKind& kind,
-                                                  v1::ProbeResult& result);
+  Result<Opened> Open(const Probe& probe, const ProbeKind& kind, v1::ProbeResult& result);
+  Result<Opened> OpenOn(const host::PortOptions& at, ProbeNeeds needs);
   Status AwaitRemote(Probe& probe, const std::stop_token& stop, v1::ProbeEndpoint& remote);
-  void Execute(Probe& probe, const ProbeKind& kind, host::RcQueuePair& queue_pair,
-               const std::stop_token& stop, v1::ProbeResult& result);
+  Status Connect(const Opened& opened, const ProbeKind& kind, const v1::ProbeEndpoint& remote,
+                 ProbeRun& run, v1::ProbeResult& result);
+  ProbeRun RunOf(Probe& probe, const Opened& opened, const std::stop_token& stop);
+  void Execute(Probe& probe, const ProbeKind& kind, ProbeRun& run, v1::ProbeResult& result);
   // Sleeps until the probe is stopped or late, or `ready` (called under the lock) is true.
   void Sleep(const Probe& probe, const std::stop_token& stop, const std::function<bool()>& ready)
       EXCLUDES(mutex_);

@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "ctl/arguments.h"
+#include "ctl/blame_lines.h"
 #include "ctl/campaign_tables.h"
 #include "ctl/client.h"
 
@@ -10,8 +11,8 @@ constexpr Option kOptions[] = {
     {.name = "ID", .value = "ID", .help = "The campaign; the newest when not given."},
     {.name = "--kind",
      .kind = Option::Kind::kChoice,
-     .value = "latency|bandwidth|both",
-     .help = "What to show.",
+     .value = "latency|bandwidth|ping|mtu|both",
+     .help = "What to show; both is all.",
      .fallback = "both"},
 };
 
@@ -34,7 +35,7 @@ Result<Output> RunMatrix(Client& client, const Arguments& arguments, Stream&) {
   output.before = CampaignLine(campaign);
   output.tables = MatrixTables(campaign);
   if (output.tables.empty()) output.tables.push_back({.empty_note = "No results yet."});
-  output.after = FailureLines(campaign) + SkippedLines(campaign);
+  output.after = FailureLines(campaign) + SkippedLines(campaign) + BlameLines(campaign.blame());
   output.names.push_back(campaign.id());
   output.exit_status = CampaignExitStatus(campaign);
   output.message = std::make_unique<v1::Campaign>(std::move(campaign));

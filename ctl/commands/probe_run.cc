@@ -1,7 +1,7 @@
 #include "base/text.h"
 #include "ctl/arguments.h"
+#include "ctl/campaign_spec.h"
 #include "ctl/campaign_tables.h"
-#include "ctl/cells.h"
 #include "ctl/client.h"
 
 namespace fabric::ctl {
@@ -13,24 +13,71 @@ constexpr Option kOptions[] = {
     {.name = "--nodes",
      .kind = Option::Kind::kWords,
      .value = "NAMES",
-     .help = "Only pairs of these nodes: n1,n2."},
+     .help = "Only pairs of these nodes, such as a job's: n1,n2."},
     {.name = "--rails",
      .kind = Option::Kind::kNumbers,
      .value = "RAILS",
      .help = "Only these rails: 0,1."},
     {.name = "--kind",
-     .kind = Option::Kind::kChoice,
-     .value = "latency|bandwidth|both",
-     .help = "What to measure.",
+     .kind = Option::Kind::kWords,
+     .value = "KINDS",
+     .help = "What to measure, one after the other: latency, bandwidth (of RC writes), both, ping, "
+             "mtu, or by its name: rc_write_latency, rc_read_latency, rc_send_latency, "
+             "rc_write_bandwidth, rc_read_bandwidth, rc_send_bandwidth, ud_ping, path_mtu.",
      .fallback = "both"},
+    kPatternOption,
+    kHubOption,
+    kDegreeOption,
+    kSeedOption,
+    {.name = "--until-decided",
+     .kind = Option::Kind::kFlag,
+     .help = "End as soon as it is decided who is to blame, or that nobody is."},
+    kPairsAtOnceOption,
+    kPairsPerUplinkOption,
+    kIncludeBusyOption,
     {.name = "--iterations",
      .kind = Option::Kind::kNumber,
      .value = "COUNT",
-     .help = "Writes of each probe; the agents' default when not given."},
+     .help = "Messages of each probe; the agents' default when not given."},
     {.name = "--bytes",
      .kind = Option::Kind::kNumber,
      .value = "COUNT",
-     .help = "Bytes of each write; the agents' default when not given."},
+     .help = "Bytes of each message; the agents' default when not given."},
+    {.name = "--queue-pairs",
+     .kind = Option::Kind::kNumber,
+     .value = "COUNT",
+     .help = "Queue pairs of a bandwidth probe; one when not given."},
+    {.name = "--queue-depth",
+     .kind = Option::Kind::kNumber,
+     .value = "COUNT",
+     .help = "Outstanding messages of each queue pair of a bandwidth probe."},
+    {.name = "--bidirectional",
+     .kind = Option::Kind::kFlag,
+     .help = "Both ends of a bandwidth probe send at the same time."},
+    {.name = "--pings",
+     .kind = Option::Kind::kNumber,
+     .value = "COUNT",
+     .help = "Pings of ud_ping; 100 when not given."},
+    {.name = "--interval",
+     .kind = Option::Kind::kDuration,
+     .value = "DURATION",
+     .help = "Between two pings; 1ms when not given."},
+    {.name = "--flow-labels",
+     .kind = Option::Kind::kNumbers,
+     .value = "LABELS",
+     .help = "Pings take turns with these: 1,2,3. Each may take another path."},
+    {.name = "--traffic-class",
+     .kind = Option::Kind::kNumber,
+     .value = "NUMBER",
+     .help = "Of RoCE packets: four times the DSCP."},
+    {.name = "--service-level",
+     .kind = Option::Kind::kNumber,
+     .value = "NUMBER",
+     .help = "Of InfiniBand packets."},
+    {.name = "--gid-index",
+     .kind = Option::Kind::kNumber,
+     .value = "INDEX",
+     .help = "GID that both ends use; chosen by the agents when not given."},
     {.name = "--probe-timeout",
      .kind = Option::Kind::kDuration,
      .value = "DURATION",
@@ -42,40 +89,13 @@ constexpr Option kOptions[] = {
 };
 
 Result<v1::CampaignSpec> SpecOf(const Arguments& arguments) {
-  const auto timeout_ms =
-      std::chrono::duration_cast<std::chrono::milliseconds>(arguments.Time("--probe-timeout"))
-          .count();
-  constexpr std::int64_t kTimeoutMsMax = 3'600'000;
-  if (timeout_ms > kTimeoutMsMax)
-    return Status(Code::kInvalidArgument, "--probe-timeout: expected at most 1h");
   v1::CampaignSpec spec;
   for (const std::string& name : arguments.Words("--nodes")) spec.add_nodes(name);
   for (const std::uint32_t rail : arguments.Numbers("--rails")) spec.add_rails(rail);
-  const std::string kind = arguments.Text("--kind");
-  if (kind != "bandwidth") {
-    v1::RcWriteLatency& latency = *spec.add_probes()->mutable_rc_write_latency();
-    latency.set_iterations(arguments.Number("--iterations"));
-    latency.set_message_bytes(arguments.Number("--bytes"));
-  }
-  if (kind != "latency") {
-    v1::RcWriteBandwidth& bandwidth = *spec.add_probes()->mutable_rc_write_bandwidth();
-    bandwidth.set_iterations(arguments.Number("--iterations"));
-    bandwidth.set_message_bytes(arguments.Number("--bytes"));
-  }
-  for (v1::ProbeSpec& probe : *spec.mutable_probes())
-    probe.set_timeout_ms(static_cast<std::uint32_t>(timeout_ms));
+  spec.set_until_decided(arguments.Flag("--until-decided"));
+  RETURN_IF_ERROR(ReadPairs(arguments, spec));
+  RETURN_IF_ERROR(ReadProbes(arguments, spec));
   return spec;
-}
-
-Output OutputOf(v1::Campaign campaign) {
-  Output output;
-  output.before = CampaignLine(campaign);
-  output.tables.push_back(PairTable(campaign));
-  output.after = SkippedLines(campaign);
-  output.names.push_back(campaign.id());
-  output.exit_status = CampaignExitStatus(campaign);
-  output.message = std::make_unique<v1::Campaign>(std::move(campaign));
-  return output;
 }
 
 Result<Output> RunProbeRun(Client& client, const Arguments& arguments, Stream& stream) {
@@ -83,7 +103,7 @@ Result<Output> RunProbeRun(Client& client, const Arguments& arguments, Stream& s
   ASSIGN_OR_RETURN(*start.mutable_spec(), SpecOf(arguments));
   ASSIGN_OR_RETURN(v1::Campaign campaign, client.StartCampaign(start));
   if (arguments.Flag("--no-wait")) {
-    Output output = OutputOf(std::move(campaign));
+    Output output = CampaignOutput(std::move(campaign));
     output.tables.clear();
     return output;
   }
@@ -91,9 +111,7 @@ Result<Output> RunProbeRun(Client& client, const Arguments& arguments, Stream& s
   get.set_id(campaign.id());
   get.set_omit_results(true);
   while (campaign.state() == v1::CAMPAIGN_STATE_RUNNING) {
-    stream.Progress(Format("campaign {}: {} of {}, {} failed", campaign.id(),
-                           campaign.probes_ok() + campaign.probes_failed(),
-                           Count(campaign.probes_planned(), "probe"), campaign.probes_failed()));
+    stream.Progress(ProgressLine(campaign));
     if (!stream.Wait(kPollInterval)) {
       v1::CancelCampaignRequest cancel;
       cancel.set_id(campaign.id());
@@ -106,7 +124,7 @@ Result<Output> RunProbeRun(Client& client, const Arguments& arguments, Stream& s
   }
   get.set_omit_results(false);
   ASSIGN_OR_RETURN(campaign, client.GetCampaign(get));
-  return OutputOf(std::move(campaign));
+  return CampaignOutput(std::move(campaign));
 }
 
 }  // namespace
@@ -115,9 +133,12 @@ extern const Command probe_run = {
     .path = "probe run",
     .summary = "Probe every pair of ports of each rail over RDMA, and show the results.",
     .description =
-        "Pairs run in rounds in which no port takes part twice. An interrupt cancels the "
-        "campaign. Exits with 1 when a probe failed.",
-    .example = "fabricctl probe run --nodes n1,n2,n3 --rails 0 --kind latency",
+        "Pairs run in rounds in which no port takes part twice; with more than a handful, what "
+        "does not answer at all is found first and left out. Ports that carry traffic are left "
+        "alone. Below the results stands who is to blame for what went wrong, or between whom it "
+        "is undecided. An interrupt cancels the campaign. Exits with 1 when a probe failed or "
+        "somebody is to blame.",
+    .example = "fabricctl probe run --pattern random-regular --kind ping --until-decided",
     .options = kOptions,
     .run = RunProbeRun,
 };

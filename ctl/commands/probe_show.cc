@@ -12,14 +12,7 @@ Result<Output> RunProbeShow(Client& client, const Arguments& arguments, Stream&)
   v1::GetCampaignRequest request;
   request.set_id(arguments.Text("ID"));
   ASSIGN_OR_RETURN(v1::Campaign campaign, client.GetCampaign(request));
-  Output output;
-  output.before = CampaignLine(campaign);
-  output.tables.push_back(PairTable(campaign));
-  output.after = SkippedLines(campaign);
-  output.names.push_back(campaign.id());
-  output.exit_status = CampaignExitStatus(campaign);
-  output.message = std::make_unique<v1::Campaign>(std::move(campaign));
-  return output;
+  return CampaignOutput(std::move(campaign));
 }
 
 }  // namespace
@@ -28,8 +21,9 @@ extern const Command probe_show = {
     .path = "probe show",
     .summary = "Show the results of one campaign, pair by pair.",
     .description =
-        "Latencies are half a round trip. Exits with 1 when a probe of the campaign "
-        "failed.",
+        "Latencies are half a round trip, those of reads and pings a whole one. Below stands who "
+        "is to blame for what went wrong. Exits with 1 when a probe of the campaign failed or "
+        "somebody is to blame.",
     .example = "fabricctl probe show c1 -o wide",
     .options = kOptions,
     .run = RunProbeShow,

@@ -1,4 +1,5 @@
-// The part of Campaigns that starts pairs, leads each through its probes and ends rounds.
+// The part of Campaigns that begins and ends rounds, and starts pairs.
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -11,77 +12,10 @@ namespace {
 // one go before others get the controller again. The next Tick goes on.
 constexpr int kStepsMax = 1000;
 
-std::string PortKey(const v1::ProbePort& port) {
-  return Format("{}/{}/{}", port.node(), port.device(), port.port());
-}
-
-v1::PairResult ResultOf(const plan::PairTask& task, std::uint32_t round, const v1::ProbeSpec& probe,
-                        Moment started, Moment ended) {
-  v1::PairResult result;
-  result.set_round(round);
-  *result.mutable_from() = task.from;
-  *result.mutable_to() = task.to;
-  *result.mutable_probe() = probe;
-  *result.mutable_started_at() = ToProto(started.wall);
-  *result.mutable_ended_at() = ToProto(ended.wall);
-  return result;
-}
+// Rounds that a campaign may add to its plan, because blame wants to see these pairs.
+constexpr std::uint32_t kDecidingRoundsMax = 16;
 
 }  // namespace
-
-// Starts the pair's current probe; when that ends at once, the next one, and so on.
-void Campaigns::Begin(Pair pair, Moment now) {
-  const ProbeId id(next_probe_++);
-  const v1::CampaignSpec& spec = campaigns_.at(pair.campaign).summary.spec();
-  pair.recorded = false;
-  pair.run = std::make_unique<ProbeRun>(id, pair.task.from, pair.task.to, spec.probes(pair.probe));
-  const auto at = pairs_.emplace(id, std::move(pair)).first;
-  at->second.run->Start(agents_, now);
-  Settle(at, now);
-}
-
-// Records the probe when it is decided. When it is over too, the pair goes on to its next probe or
-// ends. Returns the pair after this one; pairs that begin meanwhile come later still.
-Campaigns::PairMap::iterator Campaigns::Settle(PairMap::iterator at, Moment now) {
-  Pair& pair = at->second;
-  Campaign& campaign = campaigns_.at(pair.campaign);
-  if (pair.run->decided() && !pair.recorded) {
-    v1::PairResult result =
-        ResultOf(pair.task, pair.round, campaign.summary.spec().probes(pair.probe),
-                 pair.run->started(), now);
-    *result.mutable_result() = pair.run->result();
-    pair.recorded = true;
-    Record(campaign, std::move(result), now);
-  }
-  if (!pair.run->over()) return std::next(at);
-  Pair ended = std::move(pair);
-  const auto next = pairs_.erase(at);
-  ++ended.probe;
-  const bool cancelled = campaign.summary.state() == v1::CAMPAIGN_STATE_CANCELLED;
-  if (!cancelled && ended.probe < campaign.summary.spec().probes_size()) {
-    Begin(std::move(ended), now);
-    return next;
-  }
-  CancelProbes(campaign, ended.task, ended.probe, now);
-  if (ended.holds_ports) {
-    busy_ports_.erase(PortKey(ended.task.from));
-    busy_ports_.erase(PortKey(ended.task.to));
-  }
-  --campaign.pairs_running;
-  return next;
-}
-
-// Records those probes of a pair that will not run, from `first` on.
-void Campaigns::CancelProbes(Campaign& campaign, const plan::PairTask& task, int first,
-                             Moment now) {
-  const auto round = static_cast<std::uint32_t>(campaign.rounds_begun);
-  for (int probe = first; probe < campaign.summary.spec().probes_size(); ++probe) {
-    v1::PairResult result = ResultOf(task, round, campaign.summary.spec().probes(probe), now, now);
-    result.mutable_result()->set_status(v1::PROBE_STATUS_CANCELLED);
-    result.mutable_result()->set_reason(std::string(kCancelled));
-    Record(campaign, std::move(result), now);
-  }
-}
 
 // Starts what can be started, one pair of each campaign in turn, until nothing moves.
 void Campaigns::Advance(Moment now) {
@@ -101,49 +35,154 @@ void Campaigns::Advance(Moment now) {
 
 // One move of one campaign: ends a round, the campaign, or starts a pair. False: it has to wait.
 bool Campaigns::Step(std::uint64_t number, Campaign& campaign, Moment now) {
-  if (!campaign.waiting.empty()) return StartOne(number, campaign, now);
-  if (campaign.pairs_running > 0) return false;
-  if (campaign.rounds_begun < campaign.plan.rounds.size()) {
-    const auto& round = campaign.plan.rounds[campaign.rounds_begun++];
-    campaign.waiting.assign(round.begin(), round.end());
-    // The counts so far: after a crash no more than one round of them is missing.
-    outbox_.Stored(outbox_.store().PutCampaign(campaign.summary));
-    return true;
-  }
-  if (campaign.summary.state() == v1::CAMPAIGN_STATE_RUNNING)
-    campaign.summary.set_state(v1::CAMPAIGN_STATE_DONE);
-  *campaign.summary.mutable_ended_at() = ToProto(now.wall);
-  campaign.plan = {};
-  running_.erase(number);
-  Publish(campaign, now);
+  CampaignWork& work = *campaign.work;
+  const bool cancelled = campaign.summary.state() == v1::CAMPAIGN_STATE_CANCELLED;
+  if (cancelled) work.waiting.clear();
+  if (!work.waiting.empty()) return StartOne(number, campaign, now);
+  if (work.pairs_running > 0) return false;
+  if (cancelled)
+    End(number, campaign, now);
+  else
+    NextRound(number, campaign, now);
   return true;
 }
 
-bool Campaigns::StartOne(std::uint64_t number, Campaign& campaign, Moment now) {
-  if (campaign.summary.state() == v1::CAMPAIGN_STATE_CANCELLED) {
-    CancelProbes(campaign, campaign.waiting.front(), 0, now);
-    campaign.waiting.pop_front();
-    return true;
+// Nothing runs: closes the round that has ended and begins the next one, or ends the campaign.
+void Campaigns::NextRound(std::uint64_t number, Campaign& campaign, Moment now) {
+  CampaignWork& work = *campaign.work;
+  if (work.in_round) {
+    work.in_round = false;
+    work.progress.EndRound(now);
+    work.judgement.EndRound();
+    campaign.summary.set_rounds_done(work.rounds_begun);
   }
-  if (pairs_.size() >= pairs_at_once_max_) return false;
-  for (auto at = campaign.waiting.begin(); at != campaign.waiting.end(); ++at) {
-    const std::string from = PortKey(at->from);
-    const std::string to = PortKey(at->to);
+  if (work.reaching) {
+    const std::vector<plan::Pair> stage = work.reachability.NextStage();
+    work.waiting.assign(stage.begin(), stage.end());
+    ++work.stage;
+    if (!stage.empty()) return;
+    work.reaching = false;
+    for (std::string& line : work.reachability.LeftOut())
+      campaign.summary.add_skipped(std::move(line));
+  }
+  const bool over = work.planned_begun == work.plan.rounds.size();
+  std::vector<plan::Pair> wanted;
+  if (campaign.summary.spec().until_decided() && Judge(campaign, wanted)) {
+    campaign.summary.set_rounds_saved(
+        static_cast<std::uint32_t>(work.plan.rounds.size() - work.planned_begun));
+    return End(number, campaign, now);
+  }
+  if (!wanted.empty() && work.deciding_rounds < kDecidingRoundsMax) {
+    ++work.deciding_rounds;
+    return BeginRound(campaign, std::move(wanted), false, now);
+  }
+  if (over) return End(number, campaign, now);
+  if (!campaign.summary.spec().until_decided()) Judge(campaign, wanted);
+  BeginRound(campaign, work.plan.rounds.At(work.planned_begun++), true, now);
+}
+
+void Campaigns::BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bool planned,
+                           Moment now) {
+  CampaignWork& work = *campaign.work;
+  ++work.rounds_begun;
+  if (!planned) {
+    v1::Campaign& summary = campaign.summary;
+    summary.set_rounds(summary.rounds() + 1);
+    summary.set_probes_planned(summary.probes_planned() +
+                               static_cast<std::uint32_t>(pairs.size()) *
+                                   static_cast<std::uint32_t>(summary.spec().probes_size()));
+  }
+  work.in_round = true;
+  work.progress.BeginRound(pairs.size(), planned, now);
+  work.waiting.assign(pairs.begin(), pairs.end());
+  // The counts so far: after a crash no more than one round of them is missing.
+  outbox_.Stored(outbox_.store().PutCampaign(campaign.summary));
+}
+
+// What blame says so far, when that is worth asking. True: it is decided. `next` are pairs that
+// would decide.
+bool Campaigns::Judge(Campaign& campaign, std::vector<plan::Pair>& next) {
+  CampaignWork& work = *campaign.work;
+  if (!work.judgement.Due()) return false;
+  blame::Standing standing = work.judgement.Stand(work.Usable(), {});
+  next = work.PairsOf(standing.next);
+  *campaign.summary.mutable_blame() = std::move(standing.report);
+  return standing.decided;
+}
+
+void Campaigns::End(std::uint64_t number, Campaign& campaign, Moment now) {
+  v1::Campaign& summary = campaign.summary;
+  CampaignWork& work = *campaign.work;
+  const std::vector<v1::Finding> findings = open_findings_();
+  *summary.mutable_blame() = work.judgement.Stand(work.Usable(), findings).report;
+  const std::uint32_t left =
+      summary.probes_planned() - summary.probes_ok() - summary.probes_failed();
+  if (summary.state() == v1::CAMPAIGN_STATE_RUNNING) {
+    summary.set_state(v1::CAMPAIGN_STATE_DONE);
+  } else if (left > 0) {
+    summary.add_skipped(
+        Format("not run: {} of {} probes: {}", left, summary.probes_planned(), kCancelled));
+  }
+  summary.clear_remaining_seconds();
+  *summary.mutable_ended_at() = ToProto(now.wall);
+  campaign.work.reset();
+  running_.erase(number);
+  Publish(campaign, now);
+}
+
+bool Campaigns::StartOne(std::uint64_t number, Campaign& campaign, Moment now) {
+  CampaignWork& work = *campaign.work;
+  for (auto at = work.waiting.begin(); at != work.waiting.end(); ++at) {
+    const plan::Pair ports = *at;
+    const bool pointless =
+        work.reaching ? !work.reachability.Wanted(ports) : LeaveOut(campaign, ports, now);
+    if (pointless) {
+      work.waiting.erase(at);
+      return true;
+    }
+    plan::PairTask task = work.plan.Task(ports);
+    const std::string& from = work.port_names[ports.from];
+    const std::string& to = work.port_names[ports.to];
     // A pair with a dead end needs no port: it fails at once.
-    const bool alive = agents_.Usable(at->from.node()) && agents_.Usable(at->to.node());
-    if (alive && (busy_ports_.contains(from) || busy_ports_.contains(to))) continue;
-    if (alive) busy_ports_.insert({from, to});
+    const bool alive = agents_.Usable(task.from.node()) && agents_.Usable(task.to.node());
+    if (alive) {
+      if (pairs_counted_ >= pairs_at_once_max_) return false;
+      if (busy_ports_.contains(from) || busy_ports_.contains(to)) continue;
+      if (!work.budget.Take(ports)) continue;
+      ++pairs_counted_;
+      busy_ports_.insert({from, to});
+    }
     Pair pair{.campaign = number,
-              .task = std::move(*at),
-              .round = static_cast<std::uint32_t>(campaign.rounds_begun),
-              .holds_ports = alive};
-    campaign.waiting.erase(at);
-    ++campaign.pairs_running;
+              .ports = ports,
+              .task = std::move(task),
+              .round = work.reaching ? 0 : work.rounds_begun,
+              .holds_from = alive,
+              .holds_to = alive && ports.from != ports.to,
+              .budgeted = alive,
+              .counted = alive};
+    work.waiting.erase(at);
+    ++work.pairs_running;
     turn_ = number;
     Begin(std::move(pair), now);
     return true;
   }
   return false;
+}
+
+// Whether one of the ports is left out; if so, every probe of the pair has its result now.
+bool Campaigns::LeaveOut(Campaign& campaign, const plan::Pair& pair, Moment now) {
+  CampaignWork& work = *campaign.work;
+  auto result = work.reachability.LeftOut(pair.from);
+  if (!result) result = work.reachability.LeftOut(pair.to);
+  if (!result) return false;
+  const plan::PairTask task = work.plan.Task(pair);
+  for (const v1::ProbeSpec& probe : campaign.summary.spec().probes()) {
+    v1::PairResult recorded = ResultOf(task, work.rounds_begun, probe, now, now);
+    *recorded.mutable_result() = *result;
+    Record(campaign, std::move(recorded), now);
+  }
+  work.progress.EndPair();
+  return true;
 }
 
 }  // namespace fabric::control

@@ -1,17 +1,25 @@
 #include "daemon/control/campaigns.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
 
 #include "base/text.h"
 #include "daemon/control/summaries.h"
+#include "daemon/fleet/motion.h"
 
 namespace fabric::control {
 namespace {
 
 // Results that the store did not take are held in memory, up to so many for each campaign.
 constexpr std::size_t kUnsavedMax = 10'000;
+
+// As long a port's counters may show what a probe has sent: in the window that runs, and in the
+// one after it, which is told until its own end.
+constexpr Duration kProbedLately = 3 * fleet::Motion::kWindow;
+// An agent that lets go of a probe in this time is at work; another one holds its port alone.
+constexpr Duration kWindUpUsual = std::chrono::milliseconds(500);
 
 std::string IdOf(std::uint64_t number) {
   return Format("c{}", number);
@@ -26,10 +34,12 @@ std::optional<std::uint64_t> NumberOf(const std::string& id) {
 
 }  // namespace
 
-Campaigns::Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& outbox, Moment now)
+Campaigns::Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& outbox,
+                     OpenFindings open_findings, Moment now)
     : pairs_at_once_max_(std::max(pairs_at_once_max, 1u)),
       agents_(agents),
       outbox_(outbox),
+      open_findings_(std::move(open_findings)),
       // Agents may still answer probes of an earlier run of the controller: never the same numbers.
       next_probe_(static_cast<std::uint64_t>(now.wall.time_since_epoch().count())) {}
 
@@ -43,27 +53,28 @@ void Campaigns::Restore(const std::vector<v1::Campaign>& newest_first, Moment no
     if (stored.state() != v1::CAMPAIGN_STATE_RUNNING && stored.has_ended_at()) continue;
     campaign.summary.set_state(v1::CAMPAIGN_STATE_CANCELLED);
     campaign.summary.add_skipped("what had not run: the controller was restarted");
+    campaign.summary.clear_remaining_seconds();
     *campaign.summary.mutable_ended_at() = ToProto(now.wall);
     Publish(campaign, now);
   }
 }
 
-v1::Campaign Campaigns::Start(const v1::CampaignSpec& spec, plan::Plan plan, Moment now) {
+v1::Campaign Campaigns::Start(const v1::CampaignSpec& spec, plan::Plan plan, blame::Fabric fabric,
+                              Moment now) {
   Forget();
   const std::uint64_t number = next_campaign_++;
   Campaign& campaign = campaigns_[number];
-  std::size_t pairs = 0;
-  for (const auto& round : plan.rounds) pairs += round.size();
   v1::Campaign& summary = campaign.summary;
   summary.set_id(IdOf(number));
   *summary.mutable_spec() = spec;
   summary.set_state(v1::CAMPAIGN_STATE_RUNNING);
   *summary.mutable_started_at() = ToProto(now.wall);
   summary.set_rounds(static_cast<std::uint32_t>(plan.rounds.size()));
-  summary.set_probes_planned(
-      static_cast<std::uint32_t>(pairs * static_cast<std::size_t>(spec.probes_size())));
+  summary.set_probes_planned(static_cast<std::uint32_t>(
+      plan.rounds.pairs() * static_cast<std::uint64_t>(spec.probes_size())));
   summary.mutable_skipped()->Assign(plan.skipped.begin(), plan.skipped.end());
-  campaign.plan = std::move(plan);
+  campaign.work =
+      std::make_unique<CampaignWork>(spec, std::move(plan), std::move(fabric), pairs_at_once_max_);
   running_.insert(number);
   Publish(campaign, now);
   Advance(now);
@@ -95,7 +106,8 @@ Result<v1::Campaign> Campaigns::Cancel(const std::string& id, Moment now) {
   if (campaign.summary.state() == v1::CAMPAIGN_STATE_RUNNING) {
     campaign.summary.set_state(v1::CAMPAIGN_STATE_CANCELLED);
     ForEachPair(now, [&](Pair& pair) {
-      if (pair.campaign == number) pair.run->Cancel(std::string(kCancelled), agents_, now);
+      if (pair.campaign == number && !pair.settled)
+        pair.run->Cancel(std::string(kCancelled), agents_, now);
     });
     Advance(now);
   }
@@ -119,7 +131,7 @@ void Campaigns::OnArmed(const std::string& node, const v1::ProbeArmed& armed, Mo
 void Campaigns::OnOutcome(const std::string& node, const v1::ProbeOutcome& outcome, Moment now) {
   const auto at = pairs_.find(ProbeId(outcome.probe_id()));
   if (at == pairs_.end()) return;
-  at->second.run->OnOutcome(node, outcome.result(), agents_, now);
+  at->second.run->OnOutcome(node, outcome, agents_, now);
   Settle(at, now);
   Advance(now);
 }
@@ -130,8 +142,25 @@ void Campaigns::OnLost(const std::string& node, const std::string& reason, Momen
 }
 
 void Campaigns::Tick(Moment now) {
-  ForEachPair(now, [&](Pair& pair) { pair.run->Tick(agents_, now); });
+  ForEachPair(now, [&](Pair& pair) {
+    pair.run->Tick(agents_, now);
+    if (pair.settled && now.steady - pair.run->decided_at() >= kWindUpUsual) Uncount(pair);
+  });
   Advance(now);
+  for (const std::uint64_t number : running_) {
+    Campaign& campaign = campaigns_.at(number);
+    if (const auto seconds = campaign.work->progress.RemainingSeconds(now))
+      campaign.summary.set_remaining_seconds(*seconds);
+  }
+}
+
+std::set<std::string> Campaigns::ProbedLately(Moment now) {
+  std::erase_if(probed_at_, [&](const auto& port) {
+    return now.steady - port.second > kProbedLately && !busy_ports_.contains(port.first);
+  });
+  std::set<std::string> ports = busy_ports_;
+  for (const auto& [port, at] : probed_at_) ports.insert(port);
+  return ports;
 }
 
 Result<std::uint64_t> Campaigns::Find(const std::string& id) const {

@@ -1,9 +1,9 @@
-// Campaigns: plans carried out round by round, several at a time. Every planned probe gets one
-// result whatever happens to its agents, and no port is in two probes at once.
+// Campaigns: plans carried out round by round, several at a time. Every probe that is begun gets
+// one result whatever happens to its agents, and no port is in two probes at once.
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -14,10 +14,11 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/status.h"
+#include "daemon/control/campaign_work.h"
 #include "daemon/control/outbox.h"
 #include "daemon/control/probe_run.h"
 #include "daemon/control/sessions.h"
-#include "daemon/plan/plan.h"
+#include "fabric/v1/finding.pb.h"
 #include "fabric/v1/probe.pb.h"
 
 namespace fabric::control {
@@ -27,17 +28,25 @@ class Campaigns {
   // As many campaigns are known; the store keeps the same number.
   static constexpr std::uint32_t kKnownMax = 1000;
 
-  Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& outbox, Moment now);
+  // Findings that are open, for the suspects that they are about.
+  using OpenFindings = std::function<std::vector<v1::Finding>()>;
+
+  Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& outbox,
+            OpenFindings open_findings, Moment now);
 
   // From the store, newest first. Those that were running have ended with the controller.
   void Restore(const std::vector<v1::Campaign>& newest_first, Moment now);
 
-  // `spec` is complete (see probe_check.h) and `plan` was made of it.
-  v1::Campaign Start(const v1::CampaignSpec& spec, plan::Plan plan, Moment now);
+  // `spec` is complete (see probe_check.h), `plan` was made of it, and `fabric` has its ports.
+  v1::Campaign Start(const v1::CampaignSpec& spec, plan::Plan plan, blame::Fabric fabric,
+                     Moment now);
   Result<v1::Campaign> Get(const std::string& id, bool with_results);
   std::vector<v1::Campaign> List() const;  // Newest first, bare
-  // What runs is stopped; what has not run is recorded as cancelled. Idempotent.
+  // What runs is stopped and recorded as cancelled; what has not begun is counted. Idempotent.
   Result<v1::Campaign> Cancel(const std::string& id, Moment now);
+
+  // Ports, by name, whose counters may show what probes have sent.
+  std::set<std::string> ProbedLately(Moment now);
 
   // What agents say; about probes that are not theirs or not known any more: ignored.
   void OnReady(const std::string& node, const v1::ProbeReady& ready, Moment now);
@@ -50,36 +59,47 @@ class Campaigns {
   struct Campaign {
     v1::Campaign summary;                 // Without results
     std::vector<v1::PairResult> unsaved;  // Results that the store did not take
-    // While it runs:
-    plan::Plan plan;
-    std::size_t rounds_begun = 0;
-    std::deque<plan::PairTask> waiting;  // Of the current round
-    std::uint32_t pairs_running = 0;
+    std::unique_ptr<CampaignWork> work;   // While it runs
   };
-  // A pair that holds its ports, with the probe that it is at.
+  // A pair with the probe that it is at.
   struct Pair {
     std::uint64_t campaign;
+    plan::Pair ports;
     plan::PairTask task;
-    std::uint32_t round;  // From 1
-    bool holds_ports;
-    int probe = 0;  // Index in the campaign's probes
-    bool recorded = false;
-    std::unique_ptr<ProbeRun> run;
+    std::uint32_t round;                        // From 1; 0: of the reachability pass
+    bool holds_from = false, holds_to = false;  // Nobody else may use the port.
+    bool budgeted = false;                      // Has its part of the campaign's budget
+    bool counted = false;                       // Among the pairs of all campaigns
+    int probe = 0;                              // Index in the campaign's probes
+    bool recorded = false;                      // That probe
+    bool settled = false;  // All of them: the campaign does not wait for it, its agents wind up.
+    std::unique_ptr<ProbeRun> run = nullptr;
   };
   using PairMap = std::map<ProbeId, Pair>;
 
   Result<std::uint64_t> Find(const std::string& id) const;
   void Forget();
+
   void Begin(Pair pair, Moment now);
   PairMap::iterator Settle(PairMap::iterator at, Moment now);
   template <class Act>
   void ForEachPair(Moment now, Act act) {
     for (auto at = pairs_.begin(); at != pairs_.end(); at = Settle(at, now)) act(at->second);
   }
+  void TakeResult(Pair& pair, Moment now);
+  bool IsCancelled(const Pair& pair) const;
+  void Finish(Pair& pair, Moment now);
+  void Release(Pair& pair, Moment now);
+  void Uncount(Pair& pair);
+
   void Advance(Moment now);
   bool Step(std::uint64_t number, Campaign& campaign, Moment now);
+  void NextRound(std::uint64_t number, Campaign& campaign, Moment now);
+  void BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bool planned, Moment now);
+  bool Judge(Campaign& campaign, std::vector<plan::Pair>& next);
+  void End(std::uint64_t number, Campaign& campaign, Moment now);
   bool StartOne(std::uint64_t number, Campaign& campaign, Moment now);
-  void CancelProbes(Campaign& campaign, const plan::PairTask& task, int first, Moment now);
+  bool LeaveOut(Campaign& campaign, const plan::Pair& pair, Moment now);
   void Record(Campaign& campaign, v1::PairResult result, Moment now);
   void Publish(const Campaign& campaign, Moment now);
 
@@ -88,10 +108,13 @@ class Campaigns {
   const std::uint32_t pairs_at_once_max_;
   Sessions& agents_;
   Outbox& outbox_;
+  const OpenFindings open_findings_;
   std::map<std::uint64_t, Campaign> campaigns_;  // By the number in their id
   std::set<std::uint64_t> running_;              // Those of them that have not ended
   PairMap pairs_;
+  std::uint32_t pairs_counted_ = 0;
   std::set<std::string> busy_ports_;
+  std::map<std::string, SteadyTime> probed_at_;  // Ports
   std::uint64_t next_campaign_ = 1;
   std::uint64_t next_probe_;
   std::uint64_t turn_ = 0;  // The campaign that started a pair last; the next one goes first.

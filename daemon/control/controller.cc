@@ -52,7 +52,9 @@ Controller::Controller(const ControllerOptions& options, store::Store& store, Ag
       sessions_(std::make_unique<Sessions>(agents)),
       facts_(std::make_unique<FactBook>(*outbox_)),
       findings_(std::make_unique<FindingBook>(*outbox_, options.life)),
-      campaigns_(std::make_unique<Campaigns>(options.pairs_at_once_max, *sessions_, *outbox_, now)),
+      campaigns_(std::make_unique<Campaigns>(
+          options.pairs_at_once_max, *sessions_, *outbox_,
+          [book = findings_.get()] { return book->Failing(); }, now)),
       awaited_until_(now.steady),
       engine_(options.profile),
       evaluated_at_(now.steady - kEvaluateEvery),

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/version.h"
+#include "daemon/blame/fabric.h"
 #include "daemon/control/campaigns.h"
 #include "daemon/control/controller.h"
 #include "daemon/control/findings.h"
@@ -39,24 +40,36 @@ bool Wanted(const v1::ListFindingsRequest& request, const v1::Finding& finding) 
          (request.include_unknown() || finding.verdict() == v1::VERDICT_FAIL);
 }
 
+struct Planned {
+  plan::Plan plan;
+  blame::Fabric fabric;  // Of the same nodes
+};
+
+Result<Planned> PlanOver(const fleet::FleetView& fleet, const v1::CampaignSpec& spec,
+                         const std::set<std::string>& probed_lately) {
+  ASSIGN_OR_RETURN(plan::Plan plan, plan::MakePlan(fleet, spec, probed_lately));
+  return Planned{.plan = std::move(plan), .fabric = blame::FabricOf(fleet)};
+}
+
 // Plans for the connected nodes, and for lost ones that are asked for by name: those fail at once,
 // which is what their asker wants to see. Lost nodes that nobody named are skipped.
-Result<plan::Plan> PlanFor(const fleet::Fleet& fleet, const v1::CampaignSpec& spec) {
+Result<Planned> PlanFor(const fleet::Fleet& fleet, const v1::CampaignSpec& spec,
+                        const std::set<std::string>& probed_lately) {
   const std::set<std::string> named(spec.nodes().begin(), spec.nodes().end());
   std::vector<const fleet::NodeRecord*> lost;
   for (const auto& [name, record] : fleet.nodes())
     if (record.state != v1::NODE_STATE_CONNECTED && (named.empty() || named.contains(name)))
       lost.push_back(&record);
   if (named.empty() || lost.empty()) {
-    ASSIGN_OR_RETURN(plan::Plan plan, plan::MakePlan(fleet::FleetView(fleet), spec));
+    ASSIGN_OR_RETURN(Planned planned, PlanOver(fleet::FleetView(fleet), spec, probed_lately));
     for (const fleet::NodeRecord* record : lost)
-      plan.skipped.push_back(Format("{}: lost: {}", record->name, record->lost_reason));
-    return plan;
+      planned.plan.skipped.push_back(Format("{}: lost: {}", record->name, record->lost_reason));
+    return planned;
   }
   std::vector<fleet::NodeRecord> records;
   for (const auto& [name, record] : fleet.nodes())
     if (record.state == v1::NODE_STATE_CONNECTED || named.contains(name)) records.push_back(record);
-  return plan::MakePlan(fleet::FleetView(records), spec);
+  return PlanOver(fleet::FleetView(records), spec, probed_lately);
 }
 
 }  // namespace
@@ -178,8 +191,9 @@ Status Controller::StartCampaign(const v1::StartCampaignRequest& request, v1::Ca
   v1::CampaignSpec spec = request.spec();
   RETURN_IF_ERROR(Complete(spec));
   for (const std::string& node : spec.nodes()) RETURN_IF_ERROR(CheckNode(node));
-  ASSIGN_OR_RETURN(plan::Plan plan, PlanFor(fleet_, spec));
-  campaign = campaigns_->Start(spec, std::move(plan), now);
+  if (!spec.hub().empty()) RETURN_IF_ERROR(CheckNode(spec.hub()));
+  ASSIGN_OR_RETURN(Planned planned, PlanFor(fleet_, spec, campaigns_->ProbedLately(now)));
+  campaign = campaigns_->Start(spec, std::move(planned.plan), std::move(planned.fabric), now);
   return {};
 }
 

@@ -131,6 +131,13 @@ void FindingBook::Count(const v1::Finding& finding, std::uint32_t change) {
   if (failing == 0) failing_.erase(finding.subject().node());
 }
 
+std::vector<v1::Finding> FindingBook::Failing() const {
+  std::vector<v1::Finding> failing;
+  for (const auto& [id, finding] : open_)
+    if (finding.verdict() == v1::VERDICT_FAIL) failing.push_back(finding);
+  return failing;
+}
+
 std::uint32_t FindingBook::FailingOn(const std::string& node) const {
   const auto found = failing_.find(node);
   return found == failing_.end() ? 0 : found->second;

@@ -39,7 +39,8 @@ class FindingBook {
   void Tick(const fleet::Fleet& fleet, Moment now);
 
   const std::map<std::string, v1::Finding>& open() const { return open_; }  // By id
-  const v1::VerdictCounts& counts() const { return counts_; }               // Of the last Take
+  std::vector<v1::Finding> Failing() const;  // Open ones that say that something is wrong
+  const v1::VerdictCounts& counts() const { return counts_; }  // Of the last Take
   std::uint32_t FailingOn(const std::string& node) const;
 
   // What people say. INVALID_ARGUMENT, NOT_FOUND and RESOURCE_EXHAUSTED as in silences.h.

@@ -20,7 +20,10 @@ bool Sound(std::initializer_list<double> values) {
 
 bool Sound(const v1::LatencySummary& latency) {
   return Sound({latency.min_us(), latency.median_us(), latency.mean_us(), latency.p99_us(),
-                latency.p999_us(), latency.max_us(), latency.standard_deviation_us()}) &&
+                latency.p999_us(), latency.p9999_us(), latency.max_us(),
+                latency.standard_deviation_us()}) &&
+         std::all_of(latency.histogram().begin(), latency.histogram().end(),
+                     [](const auto& bucket) { return std::isfinite(bucket.upper_us()); }) &&
          latency.median_us() > 0 && latency.samples() > 0;
 }
 
@@ -29,13 +32,89 @@ bool Sound(const v1::BandwidthSummary& bandwidth) {
          bandwidth.mean_bps() > 0;
 }
 
+// Differences of clocks may come out below 0 by their resolution, and are 0 when nothing was
+// answered.
+bool SoundDelay(const v1::LatencySummary& delay) {
+  const auto finite = {delay.min_us(), delay.median_us(), delay.mean_us(),
+                       delay.p99_us(), delay.p999_us(),   delay.max_us()};
+  return std::all_of(finite.begin(), finite.end(),
+                     [](double value) { return std::isfinite(value); });
+}
+
+bool Sound(const v1::PingSummary& ping) {
+  const std::uint64_t told = std::uint64_t{ping.answered()} + ping.lost() + ping.voided();
+  const bool flows = std::all_of(ping.flows().begin(), ping.flows().end(), [](const auto& flow) {
+    return flow.lost() <= flow.sent() && std::isfinite(flow.median_us());
+  });
+  return ping.sent() > 0 && told <= ping.sent() && flows && SoundDelay(ping.network_round_trip()) &&
+         SoundDelay(ping.responder_delay()) && SoundDelay(ping.initiator_delay());
+}
+
+bool MeasuresLatency(const v1::ProbeSpec& spec) {
+  return spec.has_rc_write_latency() || spec.has_rc_read_latency() || spec.has_rc_send_latency();
+}
+
+// Whether both ends were to send.
+bool BothDirections(const v1::ProbeSpec& spec) {
+  return spec.rc_write_bandwidth().bidirectional() || spec.rc_read_bandwidth().bidirectional() ||
+         spec.rc_send_bandwidth().bidirectional();
+}
+
+bool MeasuresBandwidth(const v1::ProbeSpec& spec) {
+  return spec.has_rc_write_bandwidth() || spec.has_rc_read_bandwidth() ||
+         spec.has_rc_send_bandwidth();
+}
+
 // What is wrong with the figures of a result that says ok; empty when nothing is.
 std::string_view Unsound(const v1::ProbeSpec& spec, const v1::ProbeResult& result) {
   if (result.has_latency() && !Sound(result.latency())) return "a latency that cannot be";
   if (result.has_bandwidth() && !Sound(result.bandwidth())) return "a bandwidth that cannot be";
-  if (spec.has_rc_write_latency() && !result.has_latency()) return "no latency";
-  if (spec.has_rc_write_bandwidth() && !result.has_bandwidth()) return "no bandwidth";
+  if (result.has_reverse_bandwidth() && !Sound(result.reverse_bandwidth()))
+    return "a bandwidth of the other direction that cannot be";
+  if (result.has_ping() && !Sound(result.ping())) return "pings that cannot be";
+  if (MeasuresLatency(spec) && !result.has_latency()) return "no latency";
+  if (MeasuresBandwidth(spec) && !result.has_bandwidth()) return "no bandwidth";
+  if (BothDirections(spec) && !result.has_reverse_bandwidth())
+    return "no bandwidth of the other direction";
+  if (spec.has_ud_ping() && result.ping().answered() == 0) return "no ping that was answered";
+  if (spec.has_path_mtu() && result.path_mtu_bytes() == 0) return "no path MTU";
   return {};
+}
+
+// Agents refuse what their hardware cannot do; here is what nothing could.
+Status CheckKind(const v1::ProbeSpec& probe) {
+  constexpr std::uint32_t kMessageBytesMax = 1u << 30;
+  constexpr std::uint32_t kPingsMax = 10'000'000;
+  constexpr std::uint32_t kFlowLabelMax = 0xfffff;
+  constexpr int kFlowLabelsMax = 1024;
+  const auto* const field =
+      v1::ProbeSpec::descriptor()->FindFieldByNumber(static_cast<int>(probe.kind_case()));
+  const auto& kind = probe.GetReflection()->GetMessage(probe, field);
+  const auto* const bytes = kind.GetDescriptor()->FindFieldByName("message_bytes");
+  if (bytes != nullptr && kind.GetReflection()->GetUInt32(kind, bytes) > kMessageBytesMax)
+    return {Code::kInvalidArgument,
+            Format("message_bytes: expected at most {}, saw {}", kMessageBytesMax,
+                   kind.GetReflection()->GetUInt32(kind, bytes))};
+  const v1::UdPing& ping = probe.ud_ping();
+  if (ping.pings() > kPingsMax)
+    return {Code::kInvalidArgument,
+            Format("pings: expected at most {}, saw {}", kPingsMax, ping.pings())};
+  if (ping.flow_labels_size() > kFlowLabelsMax)
+    return {Code::kInvalidArgument, Format("flow_labels: expected at most {}, saw {}",
+                                           kFlowLabelsMax, ping.flow_labels_size())};
+  for (const std::uint32_t label : ping.flow_labels())
+    if (label > kFlowLabelMax)
+      return {Code::kInvalidArgument,
+              Format("flow_labels: expected at most {}, saw {}", kFlowLabelMax, label)};
+  return {};
+}
+
+// What failed has no figures but those that say how far it came.
+void ClearFigures(v1::ProbeResult& result) {
+  result.clear_latency();
+  result.clear_bandwidth();
+  result.clear_reverse_bandwidth();
+  if (result.has_ping() && !Sound(result.ping())) result.clear_ping();
 }
 
 }  // namespace
@@ -59,6 +138,7 @@ Status Complete(v1::CampaignSpec& spec) {
     if (probe.traffic_class() > kTrafficClassMax)
       return {Code::kInvalidArgument, Format("probes[{}].traffic_class: expected 0 to {}, saw {}",
                                              n, kTrafficClassMax, probe.traffic_class())};
+    RETURN_IF_ERROR(CheckKind(probe).In(Format("probes[{}].{}", n, ProbeKindName(probe))));
     if (probe.timeout_ms() == 0) probe.set_timeout_ms(kProbeTimeoutDefaultMs);
   }
   return {};
@@ -82,12 +162,12 @@ v1::ProbeResult Checked(const v1::ProbeSpec& spec, v1::ProbeResult result, const
     result.set_reason(wrong);
     result.set_blamed_node(node);
   }
+  for (v1::MtuStep& step : *result.mutable_mtu_steps()) step.set_reason(OneLine(step.reason()));
   if (result.status() == v1::PROBE_STATUS_OK) {
     result.clear_reason();
     result.clear_blamed_node();
   } else {
-    result.clear_latency();
-    result.clear_bandwidth();
+    ClearFigures(result);
     std::string reason = OneLine(result.reason());
     if (reason.empty()) reason = Format("{}, without a reason", Name(result.status()));
     // People must see who says so.

@@ -13,7 +13,7 @@ inline constexpr std::uint32_t kProbeTimeoutMaxMs = 600'000;
 inline constexpr std::size_t kReasonBytesMax = 400;
 
 // Fills in what the spec leaves open: the probes of an empty list, default timeouts.
-// INVALID_ARGUMENT for a probe without a kind, a timeout or traffic class out of bounds.
+// INVALID_ARGUMENT for a probe without a kind, or with what no hardware could do.
 Status Complete(v1::CampaignSpec& spec);
 
 // An agent's result for `spec`, as it may be stored: known status, an "ok" only with the finite

@@ -24,10 +24,10 @@ constexpr Duration kWindUpMax = 5s;
 
 ProbeRun::ProbeRun(ProbeId id, const v1::ProbePort& from, const v1::ProbePort& to,
                    const v1::ProbeSpec& spec)
-    : id_(id), spec_(spec) {
-  initiator_.port = from;
-  responder_.port = to;
-}
+    : id_(id),
+      spec_(spec),
+      initiator_{.port = from, .role = v1::PROBE_ROLE_INITIATOR},
+      responder_{.port = to, .role = v1::PROBE_ROLE_RESPONDER} {}
 
 void ProbeRun::Start(Sessions& agents, Moment now) {
   started_ = now;
@@ -43,12 +43,12 @@ void ProbeRun::Start(Sessions& agents, Moment now) {
       return Fail(v1::PROBE_STATUS_REFUSED, Format("{}: the agent cannot run {}", node, kind), node,
                   agents, now);
   }
-  Assign(responder_, initiator_, v1::PROBE_ROLE_RESPONDER, agents);
-  Assign(initiator_, responder_, v1::PROBE_ROLE_INITIATOR, agents);
+  Assign(responder_, initiator_, agents);
+  Assign(initiator_, responder_, agents);
 }
 
 void ProbeRun::OnReady(const std::string& node, const v1::ProbeReady& ready, Sessions& agents) {
-  End* const end = EndOf(node);
+  End* const end = EndOf(node, ready.role());
   if (end == nullptr || decided() || !end->busy || end->ready) return;
   end->ready = true;
   end->endpoint = ready.endpoint();
@@ -58,15 +58,16 @@ void ProbeRun::OnReady(const std::string& node, const v1::ProbeReady& ready, Ses
 }
 
 void ProbeRun::OnArmed(const std::string& node, Sessions& agents) {
-  if (decided() || phase_ != Phase::kArming || EndOf(node) != &responder_) return;
+  if (decided() || phase_ != Phase::kArming || node != responder_.port.node()) return;
   phase_ = Phase::kRunning;
   deadline_ = started_.steady + std::chrono::milliseconds(spec_.timeout_ms()) + kGrace;
   Continue(initiator_, responder_, agents);
 }
 
-void ProbeRun::OnOutcome(const std::string& node, const v1::ProbeResult& said, Sessions& agents,
+void ProbeRun::OnOutcome(const std::string& node, const v1::ProbeOutcome& outcome, Sessions& agents,
                          Moment now) {
-  End* const end = EndOf(node);
+  const v1::ProbeResult& said = outcome.result();
+  End* const end = EndOf(node, outcome.role());
   if (end == nullptr || !end->busy) return;
   const End& other = end == &initiator_ ? responder_ : initiator_;
   end->busy = false;
@@ -90,12 +91,12 @@ void ProbeRun::OnOutcome(const std::string& node, const v1::ProbeResult& said, S
 
 void ProbeRun::OnLost(const std::string& node, const std::string& reason, Sessions& agents,
                       Moment now) {
-  End* const end = EndOf(node);
-  if (end == nullptr) return;
+  if (initiator_.port.node() != node && responder_.port.node() != node) return;
   // The lost end is told to stop as well: a node that only fell silent hears it when it wakes.
   if (!decided())
     Fail(v1::PROBE_STATUS_UNREACHABLE, Format("{}: {}", node, reason), node, agents, now);
-  end->busy = false;
+  for (End* end : {&initiator_, &responder_})
+    if (end->port.node() == node) end->busy = false;
 }
 
 void ProbeRun::Cancel(const std::string& reason, Sessions& agents, Moment now) {
@@ -109,16 +110,22 @@ void ProbeRun::Tick(Sessions& agents, Moment now) {
   responder_.busy = false;
 }
 
-ProbeRun::End* ProbeRun::EndOf(const std::string& node) {
-  if (initiator_.port.node() == node) return &initiator_;
-  return responder_.port.node() == node ? &responder_ : nullptr;
+ProbeRun::End* ProbeRun::EndOf(const std::string& node, v1::ProbeRole role) {
+  const bool is_initiator = initiator_.port.node() == node;
+  const bool is_responder = responder_.port.node() == node;
+  if (is_initiator && is_responder)
+    return role == v1::PROBE_ROLE_INITIATOR   ? &initiator_
+           : role == v1::PROBE_ROLE_RESPONDER ? &responder_
+                                              : nullptr;
+  if (is_initiator) return &initiator_;
+  return is_responder ? &responder_ : nullptr;
 }
 
-void ProbeRun::Assign(End& end, const End& other, v1::ProbeRole role, Sessions& agents) {
+void ProbeRun::Assign(End& end, const End& other, Sessions& agents) {
   v1::ControllerMessage message;
   v1::ProbeAssignment& assignment = *message.mutable_probe_assignment();
   assignment.set_probe_id(id_.value());
-  assignment.set_role(role);
+  assignment.set_role(end.role);
   *assignment.mutable_spec() = spec_;
   *assignment.mutable_local() = end.port;
   *assignment.mutable_remote() = other.port;
@@ -129,19 +136,24 @@ void ProbeRun::Assign(End& end, const End& other, v1::ProbeRole role, Sessions& 
 void ProbeRun::Continue(const End& end, const End& other, Sessions& agents) {
   v1::ControllerMessage message;
   message.mutable_probe_start()->set_probe_id(id_.value());
+  message.mutable_probe_start()->set_role(end.role);
   *message.mutable_probe_start()->mutable_remote() = other.endpoint;
   agents.Send(end.port.node(), message);
 }
 
 void ProbeRun::Decide(v1::ProbeResult result, Sessions& agents, Moment now) {
   result_ = std::move(result);
+  decided_at_ = now.steady;
   deadline_ = now.steady + kWindUpMax;
   v1::ControllerMessage message;
   message.mutable_probe_stop()->set_probe_id(id_.value());
   message.mutable_probe_stop()->set_reason(
       result_.status() == v1::PROBE_STATUS_OK ? "done" : result_.reason());
-  for (const End* end : {&initiator_, &responder_})
-    if (end->busy) agents.Send(end->port.node(), message);
+  // Once, where both are on one node: it means both.
+  const bool one_node = initiator_.port.node() == responder_.port.node();
+  if (initiator_.busy || (one_node && responder_.busy))
+    agents.Send(initiator_.port.node(), message);
+  if (responder_.busy && !one_node) agents.Send(responder_.port.node(), message);
 }
 
 void ProbeRun::Fail(v1::ProbeStatus status, const std::string& reason, const std::string& blamed,

@@ -13,7 +13,8 @@
 namespace fabric::control {
 
 // It is decided when the result is there and over when neither end uses its port any more; the
-// second never comes before the first. Messages that do not fit the phase are ignored.
+// second never comes before the first. Messages that do not fit the phase are ignored. Both ends
+// may be on one node: messages say which one they are about.
 class ProbeRun {
  public:
   ProbeRun(ProbeId id, const v1::ProbePort& from, const v1::ProbePort& to,
@@ -24,7 +25,7 @@ class ProbeRun {
 
   void OnReady(const std::string& node, const v1::ProbeReady& ready, Sessions& agents);
   void OnArmed(const std::string& node, Sessions& agents);
-  void OnOutcome(const std::string& node, const v1::ProbeResult& result, Sessions& agents,
+  void OnOutcome(const std::string& node, const v1::ProbeOutcome& outcome, Sessions& agents,
                  Moment now);
   void OnLost(const std::string& node, const std::string& reason, Sessions& agents, Moment now);
   void Cancel(const std::string& reason, Sessions& agents, Moment now);
@@ -32,21 +33,27 @@ class ProbeRun {
 
   bool decided() const { return result_.status() != v1::PROBE_STATUS_UNSPECIFIED; }
   bool over() const { return decided() && !initiator_.busy && !responder_.busy; }
+  // Whether that end may still use its port.
+  bool initiator_busy() const { return initiator_.busy; }
+  bool responder_busy() const { return responder_.busy; }
   const v1::ProbeResult& result() const { return result_; }
   Moment started() const { return started_; }
+  SteadyTime decided_at() const { return decided_at_; }
 
  private:
   enum class Phase { kReadying, kArming, kRunning };
 
   struct End {
     v1::ProbePort port;
+    v1::ProbeRole role;
     bool busy = false;  // Assigned, and its outcome has not come.
     bool ready = false;
-    v1::ProbeEndpoint endpoint;
+    v1::ProbeEndpoint endpoint = {};
   };
 
-  End* EndOf(const std::string& node);
-  void Assign(End& end, const End& other, v1::ProbeRole role, Sessions& agents);
+  // nullptr: none, or either of the two, which an agent that does not name it cannot mean.
+  End* EndOf(const std::string& node, v1::ProbeRole role);
+  void Assign(End& end, const End& other, Sessions& agents);
   void Continue(const End& end, const End& other, Sessions& agents);
   void Decide(v1::ProbeResult result, Sessions& agents, Moment now);
   void Fail(v1::ProbeStatus status, const std::string& reason, const std::string& blamed,
@@ -59,6 +66,7 @@ class ProbeRun {
   Phase phase_ = Phase::kReadying;
   Moment started_;
   SteadyTime deadline_;  // Of the phase; once decided, of the ends to let go.
+  SteadyTime decided_at_;
   v1::ProbeResult result_;
 };
 

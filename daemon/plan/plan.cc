@@ -2,111 +2,209 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/text.h"
-#include "proto/names.h"
+#include "daemon/plan/ports.h"
+#include "daemon/plan/random.h"
 
 namespace fabric::plan {
 namespace {
 
-using fleet::PortView;
+using Ports = std::vector<PortIndex>;
 
-// The same numbers on every machine and with every library (SplitMix64).
-class Random {
+constexpr std::uint32_t kDegreeDefault = 4;
+
+// Of the numbers below `count`, `wanted` different ones in random order.
+std::vector<std::uint32_t> Choose(std::size_t count, std::size_t wanted, Random& random) {
+  std::vector<std::uint32_t> all(count);
+  for (std::size_t i = 0; i < count; ++i) all[i] = static_cast<std::uint32_t>(i);
+  random.Shuffle(all);
+  all.resize(std::min(count, wanted));
+  return all;
+}
+
+class Planner {
  public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
+  Planner(Plan& plan, const v1::CampaignSpec& spec) : plan_(plan), spec_(spec) {}
 
-  std::uint64_t Below(std::uint64_t limit) { return Next() % limit; }
+  Status Run() {
+    switch (spec_.pattern()) {
+      case v1::CAMPAIGN_PATTERN_UNSPECIFIED:
+      case v1::CAMPAIGN_PATTERN_ALL_PAIRS: return ForEachRail(&Planner::AddAllPairs);
+      case v1::CAMPAIGN_PATTERN_RANDOM_REGULAR: return ForEachRail(&Planner::AddRegular);
+      case v1::CAMPAIGN_PATTERN_RING: return ForEachRail(&Planner::AddRing);
+      case v1::CAMPAIGN_PATTERN_ONE_TO_MANY:
+      case v1::CAMPAIGN_PATTERN_MANY_TO_ONE: return AddStars();
+      case v1::CAMPAIGN_PATTERN_CROSS_RAIL: return AddCrossRails();
+      case v1::CAMPAIGN_PATTERN_SAME_LEAF: return AddSameLeaf();
+      case v1::CAMPAIGN_PATTERN_ACROSS: return AddAcross();
+      case v1::CAMPAIGN_PATTERN_LOOPBACK: return AddLoopback();
+      case v1::CAMPAIGN_PATTERN_WITHIN_NODE: return AddWithinNodes();
+      default:
+        return {Code::kInvalidArgument,
+                Format("pattern: {} is not known", static_cast<int>(spec_.pattern()))};
+    }
+  }
 
  private:
-  std::uint64_t Next() {
-    state_ += 0x9e3779b97f4a7c15U;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
+  using Add = void (Planner::*)(Ports ports, Random& random);
+
+  void Skip(PortIndex port, std::string_view why) {
+    plan_.skipped.push_back(Format("{}: {}", PortName(plan_.ports[port].port), why));
   }
 
-  std::uint64_t state_;
+  Random RandomFor(std::uint64_t part) const { return Random(spec_.seed() ^ (part << 32)); }
+
+  // Ports by rail and network.
+  std::map<std::pair<std::uint32_t, v1::LinkLayer>, Ports> Rails() const {
+    std::map<std::pair<std::uint32_t, v1::LinkLayer>, Ports> rails;
+    for (PortIndex port = 0; port < plan_.ports.size(); ++port)
+      rails[{plan_.ports[port].port.rail(), plan_.ports[port].network}].push_back(port);
+    return rails;
+  }
+
+  // Ports whose leaf is known; the others are skipped.
+  void KeepWired(Ports& ports) {
+    std::erase_if(ports, [this](PortIndex port) {
+      if (plan_.ports[port].leaf != kNoLeaf) return false;
+      Skip(port, "the switch that it is connected to is not known (no LLDP neighbour)");
+      return true;
+    });
+  }
+
+  Status ForEachRail(Add add) {
+    for (auto& [rail, ports] : Rails()) {
+      if (ports.size() == 1) {
+        Skip(ports[0], Format("no partner on rail {}", rail.first));
+        continue;
+      }
+      Random random = RandomFor(rail.first);
+      (this->*add)(std::move(ports), random);
+    }
+    return {};
+  }
+
+  void AddAllPairs(Ports ports, Random& random) {
+    random.Shuffle(ports);
+    plan_.rounds.Add(Circle(std::move(ports)));
+  }
+
+  void AddRegular(Ports ports, Random& random) {
+    const std::size_t degree = spec_.degree() == 0 ? kDegreeDefault : spec_.degree();
+    const std::size_t rounds = ports.size() - 1 + ports.size() % 2;
+    random.Shuffle(ports);
+    Circle circle(std::move(ports));
+    if (degree < rounds) {
+      circle.Choose(Choose(rounds, degree, random));
+      circle.PairIdle();
+    }
+    plan_.rounds.Add(std::move(circle));
+  }
+
+  void AddRing(Ports ports, Random&) { plan_.rounds.Add(Ring(ports)); }
+
+  Status AddStars() {
+    if (spec_.hub().empty())
+      return {Code::kInvalidArgument, "hub: expected the node that all others probe, saw none"};
+    const bool outwards = spec_.pattern() == v1::CAMPAIGN_PATTERN_ONE_TO_MANY;
+    for (auto& [rail, ports] : Rails()) {
+      const auto at = std::find_if(ports.begin(), ports.end(), [this](PortIndex port) {
+        return plan_.ports[port].port.node() == spec_.hub();
+      });
+      if (at == ports.end() || ports.size() == 1) {
+        for (const PortIndex port : ports)
+          Skip(port, at == ports.end()
+                         ? Format("{} has no port to probe on rail {}", spec_.hub(), rail.first)
+                         : Format("no partner on rail {}", rail.first));
+        continue;
+      }
+      const PortIndex hub = *at;
+      ports.erase(at);
+      RandomFor(rail.first).Shuffle(ports);
+      plan_.rounds.Add(
+          Star(hub, std::move(ports), outwards ? Star::Towards::kOthers : Star::Towards::kHub));
+    }
+    return {};
+  }
+
+  Status AddCrossRails() {
+    // Nodes have the same place on all rails.
+    std::map<std::string_view, std::size_t> places;
+    for (const Port& port : plan_.ports) places.emplace(port.port.node(), places.size());
+    Random random = RandomFor(0);
+    const std::vector<std::uint32_t> order = Choose(places.size(), places.size(), random);
+    std::map<v1::LinkLayer, std::vector<Ports>> networks;
+    for (auto& [rail, ports] : Rails()) {
+      Ports& row = networks[rail.second].emplace_back(places.size(), kNobody);
+      for (const PortIndex port : ports)
+        row[order[places.at(plan_.ports[port].port.node())]] = port;
+    }
+    for (auto& [network, rails] : networks) plan_.rounds.Add(CrossRails(std::move(rails)));
+    return {};
+  }
+
+  Status AddSameLeaf() {
+    for (auto& [rail, ports] : Rails()) {
+      KeepWired(ports);
+      std::map<LeafIndex, Ports> leaves;
+      for (const PortIndex port : ports) leaves[plan_.ports[port].leaf].push_back(port);
+      Random random = RandomFor(rail.first);
+      for (auto& [leaf, members] : leaves) {
+        if (members.size() == 1)
+          Skip(members[0],
+               Format("no partner on rail {} under {}", rail.first, plan_.leaf_names[leaf]));
+        else
+          AddAllPairs(std::move(members), random);
+      }
+    }
+    return {};
+  }
+
+  Status AddAcross() {
+    for (auto& [rail, ports] : Rails()) {
+      KeepWired(ports);
+      RandomFor(rail.first).Shuffle(ports);
+      std::vector<LeafIndex> leaves;
+      for (const PortIndex port : ports) leaves.push_back(plan_.ports[port].leaf);
+      Circle circle(ports, leaves);
+      if (circle.size() == 0)
+        for (const PortIndex port : ports)
+          Skip(port, Format("no partner on rail {} under another switch", rail.first));
+      plan_.rounds.Add(std::move(circle));
+    }
+    return {};
+  }
+
+  Status AddLoopback() {
+    std::vector<Pair> round;
+    for (PortIndex port = 0; port < plan_.ports.size(); ++port) round.push_back({port, port});
+    if (!round.empty()) plan_.rounds.Add(Listed({std::move(round)}));
+    return {};
+  }
+
+  Status AddWithinNodes() {
+    std::map<std::pair<std::string_view, v1::LinkLayer>, Ports> nodes;
+    for (PortIndex port = 0; port < plan_.ports.size(); ++port)
+      nodes[{plan_.ports[port].port.node(), plan_.ports[port].network}].push_back(port);
+    Random random = RandomFor(0);
+    for (auto& [node, ports] : nodes) {
+      if (ports.size() == 1)
+        Skip(ports[0], "no other port on its node");
+      else
+        AddAllPairs(std::move(ports), random);
+    }
+    return {};
+  }
+
+  Plan& plan_;
+  const v1::CampaignSpec& spec_;
 };
 
-void Shuffle(std::vector<const PortView*>& ports, Random& random) {
-  for (std::size_t i = ports.size(); i > 1; --i) std::swap(ports[i - 1], ports[random.Below(i)]);
-}
-
-std::string NameOf(const PortView& port) {
-  return Format("{}/{}/{}", port.node->name, port.device->name(), port.port->number());
-}
-
-v1::ProbePort ToProbePort(const PortView& port) {
-  v1::ProbePort out;
-  out.set_node(port.node->name);
-  out.set_device(port.device->name());
-  out.set_port(port.port->number());
-  out.set_rail(port.rail->value());
-  return out;
-}
-
-// Why the port cannot be probed; empty when it can.
-std::string Obstacle(const PortView& port) {
-  if (!port.port->has_state()) return "state of the port is not known";
-  if (port.port->state() != v1::PORT_STATE_ACTIVE)
-    return Format("port is {}", Name(port.port->state()));
-  if (port.device->protocol() == v1::PROTOCOL_IWARP) return "iWARP cannot be probed yet";
-  if (fleet::UsableGid(*port.device, *port.port) == nullptr) return "port has no usable GID";
-  return {};
-}
-
-// The circle method: one port stays, the others go around it by one place in each round, and those
-// that face each other are a pair. With an odd number an empty place takes part. n - 1 rounds for
-// an even n, n for an odd one: fewer cannot be.
-void AddRounds(std::vector<const PortView*> circle, std::vector<std::vector<PairTask>>& rounds) {
-  if (circle.size() % 2 != 0) circle.push_back(nullptr);
-  const std::size_t places = circle.size();
-  if (rounds.size() < places - 1) rounds.resize(places - 1);
-  for (std::size_t round = 0; round + 1 < places; ++round) {
-    for (std::size_t i = 0; i < places / 2; ++i) {
-      const PortView* from = circle[i];
-      const PortView* to = circle[places - 1 - i];
-      if (from == nullptr || to == nullptr) continue;
-      if (round % 2 != 0) std::swap(from, to);  // So that each initiates about half of its probes
-      rounds[round].push_back({.from = ToProbePort(*from), .to = ToProbePort(*to)});
-    }
-    std::rotate(circle.begin() + 1, circle.end() - 1, circle.end());
-  }
-}
-
-Status CheckNodes(const fleet::FleetView& fleet, const v1::CampaignSpec& spec) {
-  for (const std::string& node : spec.nodes()) {
-    if (fleet.Find(node) != nullptr) continue;
-    std::vector<std::string_view> names;
-    for (const fleet::NodeView& known : fleet.nodes()) names.push_back(known.node->name);
-    const std::string_view closest = Closest(node, names);
-    return {Code::kInvalidArgument,
-            Format("nodes: no node {} is connected{}", Quoted(node),
-                   closest.empty() ? std::string() : Format("; did you mean {}?", closest))};
-  }
-  return {};
-}
-
-Status CheckRails(const fleet::FleetView& fleet, const v1::CampaignSpec& spec) {
-  for (const std::uint32_t rail : spec.rails()) {
-    if (rail < fleet.rails().size()) continue;
-    return {Code::kInvalidArgument,
-            fleet.rails().empty() ? Format("rails: no rail {}, the connected nodes have none", rail)
-                                  : Format("rails: no rail {}, the connected nodes have 0 to {}",
-                                           rail, fleet.rails().size() - 1)};
-  }
-  return {};
-}
-
-Status NothingToProbe(const fleet::FleetView& fleet, const Plan& plan) {
+Status NothingToProbe(const Plan& plan) {
   constexpr std::size_t kReasonsMax = 3;
-  if (fleet.nodes().empty())
-    return {Code::kFailedPrecondition, "nothing to probe: no node is connected"};
   if (plan.skipped.empty())
     return {Code::kFailedPrecondition, "nothing to probe: the nodes have no RDMA ports"};
   std::vector<std::string> reasons(
@@ -117,39 +215,41 @@ Status NothingToProbe(const fleet::FleetView& fleet, const Plan& plan) {
   return {Code::kFailedPrecondition, "nothing to probe: " + Join(reasons, "; ")};
 }
 
+Result<Plan> Schedule(Plan plan, const v1::CampaignSpec& spec) {
+  RETURN_IF_ERROR(Planner(plan, spec).Run());
+  if (plan.rounds.empty()) return NothingToProbe(plan);
+  return plan;
+}
+
 }  // namespace
 
-Result<Plan> MakePlan(const fleet::FleetView& fleet, const v1::CampaignSpec& spec) {
-  RETURN_IF_ERROR(CheckNodes(fleet, spec));
-  RETURN_IF_ERROR(CheckRails(fleet, spec));
-  const std::set<std::string> nodes(spec.nodes().begin(), spec.nodes().end());
-  const std::set<std::uint32_t> rails(spec.rails().begin(), spec.rails().end());
+std::string PortName(const v1::ProbePort& port) {
+  return port.device().empty() ? port.node()
+                               : Format("{}/{}/{}", port.node(), port.device(), port.port());
+}
 
-  Plan plan;
-  for (std::uint32_t rail = 0; rail < fleet.rails().size(); ++rail) {
-    if (!rails.empty() && !rails.contains(rail)) continue;
-    // InfiniBand and Ethernet ports on one rail cannot talk to each other.
-    std::map<v1::LinkLayer, std::vector<const PortView*>> groups;
-    for (const PortView& port : fleet.rails()[rail]) {
-      if (!nodes.empty() && !nodes.contains(port.node->name)) continue;
-      const std::string obstacle = Obstacle(port);
-      if (obstacle.empty())
-        groups[port.port->link_layer()].push_back(&port);
-      else
-        plan.skipped.push_back(Format("{}: {}", NameOf(port), obstacle));
-    }
-    Random random(spec.seed() ^ (std::uint64_t{rail} << 32));
-    for (auto& [layer, ports] : groups) {
-      if (ports.size() == 1) {
-        plan.skipped.push_back(Format("{}: no partner on rail {}", NameOf(*ports[0]), rail));
-        continue;
-      }
-      Shuffle(ports, random);
-      AddRounds(std::move(ports), plan.rounds);
-    }
-  }
-  if (plan.rounds.empty()) return NothingToProbe(fleet, plan);
-  return plan;
+Result<Plan> MakePlan(const fleet::FleetView& fleet, const v1::CampaignSpec& spec,
+                      const std::set<std::string>& probed_lately) {
+  ASSIGN_OR_RETURN(Candidates found, FindPorts(fleet, spec, probed_lately));
+  if (fleet.nodes().empty())
+    return Status(Code::kFailedPrecondition, "nothing to probe: no node is connected");
+  return Schedule({.ports = std::move(found.ports),
+                   .leaf_names = std::move(found.leaf_names),
+                   .rounds = {},
+                   .skipped = std::move(found.skipped)},
+                  spec);
+}
+
+Result<Plan> MakePlan(std::vector<Port> ports, std::vector<std::string> leaf_names,
+                      const v1::CampaignSpec& spec) {
+  const bool hub_known =
+      spec.hub().empty() || std::any_of(ports.begin(), ports.end(), [&](const Port& port) {
+        return port.port.node() == spec.hub();
+      });
+  if (!hub_known) return Status(Code::kInvalidArgument, "hub: no node " + Quoted(spec.hub()));
+  return Schedule(
+      {.ports = std::move(ports), .leaf_names = std::move(leaf_names), .rounds = {}, .skipped = {}},
+      spec);
 }
 
 }  // namespace fabric::plan

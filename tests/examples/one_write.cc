@@ -5,21 +5,16 @@
 namespace fabric::probe {
 namespace {
 
-host::RcOptions Needs(const v1::ProbeSpec&) {
-  return {.memory_bytes = 1, .send_queue_depth = 1};
+ProbeNeeds Needs(const v1::ProbeSpec&) {
+  return host::RcOptions{.memory_bytes = 1};
 }
 
 void Initiate(ProbeRun& run, v1::ProbeResult& result) {
-  run.queue_pair.memory()[0] = std::byte{1};
-  Status status = run.queue_pair.PostWrite(0, 1, 1, true);
-  if (status.ok()) status = AwaitCompletion(run, "the only write");
+  run.queue_pairs->memory()[0] = std::byte{1};
+  Status status = run.queue_pairs->Post({.operation = host::Operation::kWrite, .bytes = 1});
+  Pace pace(run, run.clock.Now().steady);
+  if (status.ok()) status = AwaitCompletion(run, pace, {"write", 1, 1});
   Conclude(status, result);
-}
-
-// The card takes the write by itself; the queue pair has to be there until it has come.
-void Respond(ProbeRun& run, v1::ProbeResult& result) {
-  run.await_stop();
-  Conclude(Status(), result);
 }
 
 }  // namespace
@@ -30,7 +25,7 @@ extern const ProbeKind one_write = {
     .check = CheckCommon,
     .needs = Needs,
     .initiate = Initiate,
-    .respond = Respond,
+    .respond = StandBy,  // The card takes the write by itself.
 };
 
 }  // namespace fabric::probe

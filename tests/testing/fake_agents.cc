@@ -24,11 +24,23 @@ v1::ProbeResult Failed(v1::ProbeStatus status, const std::string& reason) {
 v1::ProbeResult Figures(const v1::ProbeSpec& spec) {
   v1::ProbeResult result;
   result.set_status(v1::PROBE_STATUS_OK);
-  if (spec.has_rc_write_latency()) {
+  const std::string_view kind = ProbeKindName(spec);
+  if (kind.ends_with("latency")) {
     result.mutable_latency()->set_median_us(2.5);
     result.mutable_latency()->set_samples(1000);
   }
-  if (spec.has_rc_write_bandwidth()) result.mutable_bandwidth()->set_mean_bps(97e9);
+  if (kind.ends_with("bandwidth")) result.mutable_bandwidth()->set_mean_bps(97e9);
+  if (spec.has_ud_ping()) {
+    result.mutable_ping()->set_sent(100);
+    result.mutable_ping()->set_answered(100);
+    result.mutable_ping()->mutable_network_round_trip()->set_median_us(5);
+  }
+  if (spec.has_path_mtu()) {
+    v1::MtuStep& step = *result.add_mtu_steps();
+    step.set_mtu_bytes(4096);
+    result.set_path_mtu_bytes(4096);
+    step.set_crossed(true);
+  }
   return result;
 }
 
@@ -59,8 +71,8 @@ Status FakeAgents::Connect(const v1::NodeSnapshot& snapshot) {
   v1::Hello& hello = *message.mutable_hello();
   *hello.mutable_node() = snapshot.node();
   if (hello.node().machine_id().empty()) hello.mutable_node()->set_machine_id("machine-" + node);
-  hello.add_probe_kinds("rc_write_latency");
-  hello.add_probe_kinds("rc_write_bandwidth");
+  const auto* const kinds = v1::ProbeSpec::descriptor()->FindOneofByName("kind");
+  for (int n = 0; n < kinds->field_count(); ++n) hello.add_probe_kinds(kinds->field(n)->name());
   Status status = controller_->OnMessage(session, message, now_);
   if (!status.ok()) return status;
   Agent& agent = agents_[node];
@@ -164,10 +176,12 @@ void FakeAgents::Answer(const std::string& node, const v1::ControllerMessage& me
       return OnAssignment(node, message.probe_assignment());
     case v1::ControllerMessage::kProbeStart: return OnStart(node, message.probe_start());
     case v1::ControllerMessage::kProbeStop:
-      if (agent.behaviour != Behaviour::kSilent)
-        End(node, message.probe_stop().probe_id(),
-            Failed(v1::PROBE_STATUS_CANCELLED, message.probe_stop().reason()));
-      agent.probes.erase(message.probe_stop().probe_id());
+      for (const v1::ProbeRole role : {v1::PROBE_ROLE_INITIATOR, v1::PROBE_ROLE_RESPONDER}) {
+        const EndId id(message.probe_stop().probe_id(), role);
+        if (agent.behaviour != Behaviour::kSilent)
+          End(node, id, Failed(v1::PROBE_STATUS_CANCELLED, message.probe_stop().reason()));
+        agent.probes.erase(id);
+      }
       return;
     case v1::ControllerMessage::kSnapshotRequest:
       ++snapshot_requests_;
@@ -180,28 +194,30 @@ void FakeAgents::Answer(const std::string& node, const v1::ControllerMessage& me
 void FakeAgents::OnAssignment(const std::string& node, const v1::ProbeAssignment& assignment) {
   Agent& agent = agents_.at(node);
   ++agent.assignments;
+  const EndId end(assignment.probe_id(), assignment.role());
   for (const auto& [id, probe] : agent.probes)
-    if (SamePort(probe.assignment.local(), assignment.local()))
-      violations_.push_back(Format("{}/{}: probes {} and {}", node, assignment.local().device(), id,
-                                   assignment.probe_id()));
-  agent.probes[assignment.probe_id()].assignment = assignment;
+    if (SamePort(probe.assignment.local(), assignment.local()) && id.first != end.first)
+      violations_.push_back(Format("{}/{}: probes {} and {}", node, assignment.local().device(),
+                                   id.first, assignment.probe_id()));
+  agent.probes[end].assignment = assignment;
   CountProbes();
   switch (agent.behaviour) {
     case Behaviour::kSilent: return;
     case Behaviour::kVanish: return Disconnect(node, "connection reset by peer");
-    case Behaviour::kRefuse:
-      return End(node, assignment.probe_id(), Failed(v1::PROBE_STATUS_REFUSED, "port busy"));
+    case Behaviour::kRefuse: return End(node, end, Failed(v1::PROBE_STATUS_REFUSED, "port busy"));
     default: break;
   }
   v1::AgentMessage message;
   message.mutable_probe_ready()->set_probe_id(assignment.probe_id());
+  message.mutable_probe_ready()->set_role(assignment.role());
   message.mutable_probe_ready()->mutable_endpoint()->set_gid(node);
   (void)Say(node, message);
 }
 
 void FakeAgents::OnStart(const std::string& node, const v1::ProbeStart& start) {
   Agent& agent = agents_.at(node);
-  const auto found = agent.probes.find(start.probe_id());
+  const EndId end(start.probe_id(), start.role());
+  const auto found = agent.probes.find(end);
   if (found == agent.probes.end()) return;
   const v1::ProbeAssignment assignment = found->second.assignment;
   if (start.remote().gid() != assignment.remote().node())
@@ -217,6 +233,8 @@ void FakeAgents::OnStart(const std::string& node, const v1::ProbeStart& start) {
     return;
   }
   v1::ProbeResult result = Figures(assignment.spec());
+  if (on_path_) on_path_(assignment, result);
+  if (result.status() == v1::PROBE_STATUS_UNSPECIFIED) return;
   switch (agent.behaviour) {
     case Behaviour::kNeverFinishes: return;
     case Behaviour::kFail:
@@ -227,14 +245,15 @@ void FakeAgents::OnStart(const std::string& node, const v1::ProbeStart& start) {
       break;
     default: break;
   }
-  End(node, start.probe_id(), std::move(result));
+  End(node, end, std::move(result));
 }
 
-void FakeAgents::End(const std::string& node, std::uint64_t probe, v1::ProbeResult result) {
+void FakeAgents::End(const std::string& node, EndId end, v1::ProbeResult result) {
   Agent& agent = agents_.at(node);
-  if (agent.probes.erase(probe) == 0) return;
+  if (agent.probes.erase(end) == 0) return;
   v1::AgentMessage message;
-  message.mutable_probe_outcome()->set_probe_id(probe);
+  message.mutable_probe_outcome()->set_probe_id(end.first);
+  message.mutable_probe_outcome()->set_role(end.second);
   *message.mutable_probe_outcome()->mutable_result() = std::move(result);
   (void)Say(node, message);
 }
@@ -242,7 +261,7 @@ void FakeAgents::End(const std::string& node, std::uint64_t probe, v1::ProbeResu
 void FakeAgents::CountProbes() {
   std::set<std::uint64_t> running;
   for (const auto& [node, agent] : agents_)
-    for (const auto& [id, probe] : agent.probes) running.insert(id);
+    for (const auto& [id, probe] : agent.probes) running.insert(id.first);
   probes_at_once_max_ = std::max(probes_at_once_max_, running.size());
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -47,6 +48,10 @@ class FakeAgents final : public control::AgentSink {
   Status Connect(const v1::NodeSnapshot& snapshot);
   void Disconnect(const std::string& node, const std::string& reason);
   void Behave(const std::string& node, Behaviour behaviour);
+  // What lies between two agents: may change what an initiator is about to say. A result without
+  // status is never said.
+  using Path = std::function<void(const v1::ProbeAssignment&, v1::ProbeResult&)>;
+  void SetPath(Path path) { on_path_ = std::move(path); }
   void Mute(const std::string& node, bool mute);  // Connected, and no message at all
   void StopInspecting(const std::string& node) { agents_[node].idle = true; }  // Heartbeats alone
   Status Say(const std::string& node, const v1::AgentMessage& message);
@@ -76,6 +81,7 @@ class FakeAgents final : public control::AgentSink {
   const std::map<SessionId, Status>& closed() const { return closed_; }
 
  private:
+  using EndId = std::pair<std::uint64_t, v1::ProbeRole>;  // Of which probe
   struct Probe {
     v1::ProbeAssignment assignment;
   };
@@ -87,17 +93,18 @@ class FakeAgents final : public control::AgentSink {
     bool idle = false;  // Does not say any more that its settings are as they were.
     Behaviour behaviour = Behaviour::kOk;
     std::uint32_t assignments = 0;
-    std::map<std::uint64_t, Probe> probes;  // By id
+    std::map<EndId, Probe> probes;
     std::deque<v1::ControllerMessage> inbox;
   };
 
   void Answer(const std::string& node, const v1::ControllerMessage& message);
   void OnAssignment(const std::string& node, const v1::ProbeAssignment& assignment);
   void OnStart(const std::string& node, const v1::ProbeStart& start);
-  void End(const std::string& node, std::uint64_t probe, v1::ProbeResult result);
+  void End(const std::string& node, EndId end, v1::ProbeResult result);
   void CountProbes();
 
   control::Controller* controller_ = nullptr;
+  Path on_path_;
   Moment now_;
   std::uint64_t next_session_ = 1;
   std::map<std::string, Agent> agents_;

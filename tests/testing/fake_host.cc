@@ -107,7 +107,11 @@ Result<host::VerbsDevice> FakePortVerbs::QueryDevice(const std::string& device, 
   return Find(status, devices, device, Code::kNotFound);
 }
 
-Result<std::unique_ptr<host::RcQueuePair>> FakePortVerbs::OpenRc(const host::RcOptions&) {
+Result<std::unique_ptr<host::RcQueuePairs>> FakePortVerbs::OpenRc(const host::RcOptions&) {
+  return Status(Code::kUnimplemented, "the fake opens no queue pairs");
+}
+
+Result<std::unique_ptr<host::UdQueuePairs>> FakePortVerbs::OpenUd(const host::UdOptions&) {
   return Status(Code::kUnimplemented, "the fake opens no queue pairs");
 }
 

@@ -87,7 +87,8 @@ class FakePortVerbs final : public host::Verbs {
 
   Result<host::VerbsPort> QueryPort(const std::string& device, std::uint32_t port) override;
   Result<host::VerbsDevice> QueryDevice(const std::string& device, std::uint32_t ports) override;
-  Result<std::unique_ptr<host::RcQueuePair>> OpenRc(const host::RcOptions& options) override;
+  Result<std::unique_ptr<host::RcQueuePairs>> OpenRc(const host::RcOptions& options) override;
+  Result<std::unique_ptr<host::UdQueuePairs>> OpenUd(const host::UdOptions& options) override;
   Result<bool> TakesDmaBuf(const std::string& device) override;
 };
 

@@ -3,57 +3,57 @@
 #include <algorithm>
 #include <atomic>
 
-namespace fabric::testing {
+#include "base/text.h"
+#include "tests/testing/fake_datagrams.h"
 
-class FakeQueuePair final : public host::RcQueuePair {
+namespace fabric::testing {
+namespace {
+
+constexpr std::string_view kNobodyAnswers = "transport retry counter exceeded (12)";
+
+}  // namespace
+
+class FakeQueuePairs final : public host::RcQueuePairs {
  public:
-  FakeQueuePair(FakeFabric& fabric, host::RcOptions options, host::RcEndpoint local)
+  FakeQueuePairs(FakeFabric& fabric, host::RcOptions options, host::Endpoint local)
       : fabric_(fabric),
         options_(std::move(options)),
         local_(std::move(local)),
+        pairs_(options_.queue_pairs),
         memory_(options_.memory_bytes) {}
-  ~FakeQueuePair() override {
+  ~FakeQueuePairs() override {
     MutexLock lock(fabric_.mutex_);
-    fabric_.pairs_.erase(local_.queue_pair_number);
+    for (const auto& pair : local_.queue_pairs) fabric_.pairs_.erase(pair.number);
   }
 
-  host::RcEndpoint local() const override { return local_; }
+  host::Endpoint local() const override { return local_; }
   std::span<std::byte> memory() override { return memory_; }
 
-  Status Connect(const host::RcEndpoint& remote, std::uint32_t) override {
+  Status Connect(std::uint32_t pair, const host::Endpoint& remote,
+                 const host::ConnectionSettings& settings) override {
     MutexLock lock(fabric_.mutex_);
-    if (const auto found = fabric_.refuse_connect_.find(options_.device);
+    if (const auto found = fabric_.refuse_connect_.find(options_.at.device);
         found != fabric_.refuse_connect_.end())
       return found->second;
-    remote_ = remote.queue_pair_number;
+    if (pair >= remote.queue_pairs.size())
+      return {Code::kFailedPrecondition, "the partner has too few queue pairs"};
+    pairs_.at(pair).remote = remote.queue_pairs[pair].number;
+    pairs_.at(pair).packet_bytes = settings.path_mtu_bytes;
+    fabric_.settings_[options_.at.device] = settings;
     return {};
   }
 
-  Status PostWrite(std::uint32_t offset, std::uint32_t bytes, std::uint64_t id,
-                   bool signaled) override {
+  Status Post(const host::WorkRequest& request) override {
     MutexLock lock(fabric_.mutex_);
-    if (std::size_t{offset} + bytes > memory_.size())
-      return {Code::kInvalidArgument, "write beyond the memory"};
-    if (outstanding_ >= options_.send_queue_depth)
-      return {Code::kResourceExhausted, "more writes than the send queue holds"};
-    ++outstanding_;
-    const auto peer = fabric_.pairs_.find(remote_);
-    const bool gone = peer == fabric_.pairs_.end();
-    if (!gone && fabric_.silent_.contains(peer->second->options_.device)) return {};
-    if (!gone) {
-      if (const auto broken = fabric_.broken_.find(peer->second->options_.device);
-          broken != fabric_.broken_.end()) {
-        completions_.push_back({.work_request_id = id, .ok = false, .error = broken->second});
-        return {};
-      }
-      for (std::uint32_t at = offset; at < offset + bytes; ++at)
-        std::atomic_ref(peer->second->memory_[at]).store(memory_[at], std::memory_order_release);
-    }
-    if (gone)
-      completions_.push_back(
-          {.work_request_id = id, .ok = false, .error = "transport retry counter exceeded (12)"});
-    else if (signaled)
-      completions_.push_back({.work_request_id = id});
+    if (std::size_t{request.offset} + request.bytes > memory_.size())
+      return {Code::kInvalidArgument, "request beyond the memory"};
+    Pair& pair = pairs_.at(request.queue_pair);
+    if (request.operation == host::Operation::kReceive) return PostReceive(pair, request);
+    if (pair.outstanding.size() >= options_.send_queue_depth)
+      return {Code::kResourceExhausted, "more requests than the send queue holds"};
+    pair.outstanding.push_back(request.id);
+    if (pair.waiting.empty()) return Deliver(pair, request);
+    pair.waiting.push_back(request);  // Behind a send that waits for a receive.
     return {};
   }
 
@@ -63,20 +63,100 @@ class FakeQueuePair final : public host::RcQueuePair {
     for (std::size_t i = 0; i < count; ++i) {
       completions[i] = completions_.front();
       completions_.pop_front();
-      // A completion tells of all writes before it.
-      outstanding_ -= static_cast<std::uint32_t>(completions[i].work_request_id - retired_);
-      retired_ = completions[i].work_request_id;
+      if (completions[i].received) continue;
+      // A completion tells of all requests before it.
+      auto& outstanding = pairs_.at(completions[i].queue_pair).outstanding;
+      const auto last =
+          std::find(outstanding.begin(), outstanding.end(), completions[i].work_request_id);
+      outstanding.erase(outstanding.begin(), last + 1);
     }
     return count;
   }
 
  private:
+  struct Pair {
+    std::uint32_t remote = 0;
+    std::uint32_t packet_bytes = 0;
+    std::deque<std::uint64_t> outstanding;  // Ids of what was posted and not polled
+    std::deque<host::WorkRequest> receives;
+    std::deque<host::WorkRequest> waiting;  // Sends for which the peer has no receive yet
+  };
+
+  Status PostReceive(Pair& pair, const host::WorkRequest& request) REQUIRES(fabric_.mutex_) {
+    if (pair.receives.size() >= options_.receive_queue_depth)
+      return {Code::kResourceExhausted, "more receives than the receive queue holds"};
+    pair.receives.push_back(request);
+    const auto peer = fabric_.pairs_.find(pair.remote);
+    if (peer == fabric_.pairs_.end()) return {};
+    Pair& sender = peer->second.owner->pairs_.at(peer->second.number);
+    if (sender.waiting.empty()) return {};
+    // All that can go goes; a send that still waits is put back by Deliver().
+    std::deque<host::WorkRequest> waiting;
+    waiting.swap(sender.waiting);
+    for (const host::WorkRequest& send : waiting) {
+      if (sender.waiting.empty())
+        RETURN_IF_ERROR(peer->second.owner->Deliver(sender, send));
+      else
+        sender.waiting.push_back(send);
+    }
+    return {};
+  }
+
+  Status Deliver(Pair& pair, const host::WorkRequest& request) REQUIRES(fabric_.mutex_) {
+    const auto found = fabric_.pairs_.find(pair.remote);
+    if (found == fabric_.pairs_.end()) return Complete(request, std::string(kNobodyAnswers));
+    FakeQueuePairs& peer = *found->second.owner;
+    const std::string& device = peer.options_.at.device;
+    if (fabric_.silent_.contains(device)) return {};
+    if (const auto broken = fabric_.broken_.find(device); broken != fabric_.broken_.end())
+      return Complete(request, broken->second);
+    // The answer to a read comes back this way.
+    const std::string& towards =
+        request.operation == host::Operation::kRead ? options_.at.device : device;
+    if (const auto cut = fabric_.packets_max_.find(towards);
+        cut != fabric_.packets_max_.end() &&
+        std::min(pair.packet_bytes, request.bytes) > cut->second)
+      return Complete(request, std::string(kNobodyAnswers));
+    if (request.operation == host::Operation::kSend) {
+      Pair& receiver = peer.pairs_.at(found->second.number);
+      if (receiver.receives.empty()) {
+        pair.waiting.push_back(request);
+        return {};
+      }
+      const host::WorkRequest receive = receiver.receives.front();
+      receiver.receives.pop_front();
+      Copy(memory_, request.offset, peer.memory_, receive.offset, request.bytes);
+      peer.completions_.push_back(
+          {.work_request_id = receive.id, .queue_pair = found->second.number, .received = true});
+    } else if (request.operation == host::Operation::kWrite) {
+      Copy(memory_, request.offset, peer.memory_, request.offset, request.bytes);
+    } else {
+      Copy(peer.memory_, request.offset, memory_, request.offset, request.bytes);
+    }
+    return Complete(request, "");
+  }
+
+  Status Complete(const host::WorkRequest& request, std::string error) {
+    if (request.signaled || !error.empty())
+      completions_.push_back({.work_request_id = request.id,
+                              .queue_pair = request.queue_pair,
+                              .ok = error.empty(),
+                              .error = std::move(error)});
+    return {};
+  }
+
+  static void Copy(std::vector<std::byte>& from, std::uint32_t at, std::vector<std::byte>& to,
+                   std::uint32_t there, std::uint32_t bytes) {
+    for (std::uint32_t n = 0; n < bytes; ++n)
+      std::atomic_ref(to[there + n])
+          .store(std::atomic_ref(from[at + n]).load(std::memory_order_relaxed),
+                 std::memory_order_release);
+  }
+
   FakeFabric& fabric_;
   const host::RcOptions options_;
-  const host::RcEndpoint local_;
-  std::uint32_t remote_ = 0;
-  std::uint32_t outstanding_ = 0;
-  std::uint64_t retired_ = 0;
+  const host::Endpoint local_;
+  std::vector<Pair> pairs_;
   std::vector<std::byte> memory_;
   std::deque<host::Completion> completions_;
 };
@@ -101,9 +181,52 @@ void FakeFabric::SetGid(const std::string& device, const std::string& gid) {
   MutexLock lock(mutex_);
   gids_[device] = gid;
 }
+void FakeFabric::SetActiveMtu(const std::string& device, std::uint32_t bytes) {
+  MutexLock lock(mutex_);
+  active_mtus_[device] = bytes;
+}
+void FakeFabric::CutPackets(const std::string& device, std::uint32_t bytes) {
+  MutexLock lock(mutex_);
+  packets_max_[device] = bytes;
+}
+void FakeFabric::LoseFlow(const std::string& device, std::uint32_t flow_label) {
+  MutexLock lock(mutex_);
+  lost_flows_.insert({device, flow_label});
+}
+void FakeFabric::LoseEvery(const std::string& device, std::uint32_t nth) {
+  MutexLock lock(mutex_);
+  lose_every_[device] = nth;
+}
+void FakeFabric::SetDelay(Duration one_way) {
+  MutexLock lock(mutex_);
+  one_way_ = one_way;
+}
+void FakeFabric::SetHardwareClock(bool hardware) {
+  MutexLock lock(mutex_);
+  hardware_clock_ = hardware;
+}
+void FakeFabric::SetFlowLabels(bool honoured) {
+  MutexLock lock(mutex_);
+  flow_labels_ = honoured;
+}
 std::size_t FakeFabric::open_queue_pairs() {
   MutexLock lock(mutex_);
-  return pairs_.size();
+  return pairs_.size() + datagrams_.size();
+}
+host::ConnectionSettings FakeFabric::settings(const std::string& device) {
+  MutexLock lock(mutex_);
+  return settings_[device];
+}
+
+host::Endpoint FakeFabric::EndpointOf(const host::PortOptions& at, std::uint32_t queue_pairs) {
+  const auto gid = gids_.find(at.device);
+  const auto mtu = active_mtus_.find(at.device);
+  host::Endpoint local{.gid = gid == gids_.end() ? std::string(kFakeGid) : gid->second,
+                       .gid_index = at.gid_index,
+                       .active_mtu_bytes = mtu == active_mtus_.end() ? 4096 : mtu->second};
+  for (std::uint32_t n = 0; n < queue_pairs; ++n)
+    local.queue_pairs.push_back({.number = next_number_++, .packet_sequence_number = n});
+  return local;
 }
 
 Result<host::VerbsPort> FakeVerbs::QueryPort(const std::string&, std::uint32_t) {
@@ -118,20 +241,32 @@ Result<bool> FakeVerbs::TakesDmaBuf(const std::string&) {
   return false;
 }
 
-Result<std::unique_ptr<host::RcQueuePair>> FakeVerbs::OpenRc(const host::RcOptions& options) {
+Result<std::unique_ptr<host::RcQueuePairs>> FakeVerbs::OpenRc(const host::RcOptions& options) {
   MutexLock lock(fabric_.mutex_);
-  if (const auto found = fabric_.refuse_open_.find(options.device);
+  if (const auto found = fabric_.refuse_open_.find(options.at.device);
       found != fabric_.refuse_open_.end())
     return found->second;
-  const auto gid = fabric_.gids_.find(options.device);
-  host::RcEndpoint local{.queue_pair_number = fabric_.next_number_++,
-                         .gid = gid == fabric_.gids_.end() ? std::string(kFakeGid) : gid->second,
-                         .gid_index = options.gid_index,
-                         .active_mtu_bytes = 4096,
-                         .memory_bytes = options.memory_bytes};
-  auto pair = std::make_unique<FakeQueuePair>(fabric_, options, local);
-  fabric_.pairs_[local.queue_pair_number] = pair.get();
-  return std::unique_ptr<host::RcQueuePair>(std::move(pair));
+  host::Endpoint local = fabric_.EndpointOf(options.at, options.queue_pairs);
+  local.memory_bytes = options.memory_bytes;
+  local.outstanding_reads = 16;
+  auto pairs = std::make_unique<FakeQueuePairs>(fabric_, options, local);
+  for (std::uint32_t n = 0; n < options.queue_pairs; ++n)
+    fabric_.pairs_[local.queue_pairs[n].number] = {.owner = pairs.get(), .number = n};
+  return std::unique_ptr<host::RcQueuePairs>(std::move(pairs));
+}
+
+Result<std::unique_ptr<host::UdQueuePairs>> FakeVerbs::OpenUd(const host::UdOptions& options) {
+  MutexLock lock(fabric_.mutex_);
+  if (const auto found = fabric_.refuse_open_.find(options.at.device);
+      found != fabric_.refuse_open_.end())
+    return found->second;
+  const bool pair_per_flow = options.flows > 1 && !fabric_.flow_labels_;
+  host::Endpoint local = fabric_.EndpointOf(options.at, pair_per_flow ? options.flows : 1);
+  local.queue_key = 0x1000 + local.queue_pairs.front().number;
+  auto pairs = std::make_unique<FakeDatagrams>(fabric_, options, local, pair_per_flow,
+                                               fabric_.hardware_clock_);
+  for (const auto& pair : local.queue_pairs) fabric_.datagrams_[pair.number] = pairs.get();
+  return std::unique_ptr<host::UdQueuePairs>(std::move(pairs));
 }
 
 }  // namespace fabric::testing

@@ -1,4 +1,5 @@
-// Verbs in memory: queue pairs of one FakeFabric write into each other's memory at once.
+// Verbs in memory: queue pairs of one FakeFabric move each other's memory at once, and datagrams
+// with a delay of the fabric's own clock.
 #pragma once
 
 #include <cstdint>
@@ -14,35 +15,71 @@
 
 namespace fabric::testing {
 
-class FakeQueuePair;
+class FakeQueuePairs;
+class FakeDatagrams;
 
 // All that tests can make go wrong. Safe to use from any thread.
 class FakeFabric {
  public:
-  // From now on writes to `device` are swallowed: no completion, nothing arrives.
+  // From now on what is meant for `device` is swallowed: no completion, nothing arrives.
   void Silence(const std::string& device);
-  // From now on writes to `device` end with this error.
+  // From now on requests towards `device` end with this error.
   void Break(const std::string& device, const std::string& error);
   // From now on queue pairs of `device` cannot be opened, or not be connected.
   void RefuseOpen(const std::string& device, const Status& why);
   void RefuseConnect(const std::string& device, const Status& why);
-  // What OpenRc is told about `device` instead of the GID that it was made with.
+  // What is told about `device` instead of the GID that it was made with.
   void SetGid(const std::string& device, const std::string& gid);
+  // What it says its active MTU is; 4096 unless told.
+  void SetActiveMtu(const std::string& device, std::uint32_t bytes);
+  // Larger packets towards `device` do not arrive: requests fail as if nobody answered.
+  void CutPackets(const std::string& device, std::uint32_t bytes);
+  // Datagrams towards `device` with this flow label are lost; 0: those whose driver chose it.
+  void LoseFlow(const std::string& device, std::uint32_t flow_label);
+  // Each n-th datagram towards `device` is lost.
+  void LoseEvery(const std::string& device, std::uint32_t nth);
+  // What datagrams take in one direction: 2 us unless told.
+  void SetDelay(Duration one_way);
+  // Whether datagrams have time stamps of an adapter, and flow labels. True unless told.
+  void SetHardwareClock(bool hardware);
+  void SetFlowLabels(bool honoured);
 
   std::size_t open_queue_pairs();
+  // With what the last queue pair of `device` was connected.
+  host::ConnectionSettings settings(const std::string& device);
 
  private:
-  friend class FakeQueuePair;
+  friend class FakeQueuePairs;
+  friend class FakeDatagrams;
   friend class FakeVerbs;
+
+  struct Place {
+    FakeQueuePairs* owner;
+    std::uint32_t number;  // Within the owner
+  };
+
+  host::Endpoint EndpointOf(const host::PortOptions& at, std::uint32_t queue_pairs)
+      REQUIRES(mutex_);
 
   Mutex mutex_;
   std::uint32_t next_number_ GUARDED_BY(mutex_) = 17;
-  std::map<std::uint32_t, FakeQueuePair*> pairs_ GUARDED_BY(mutex_);
+  std::map<std::uint32_t, Place> pairs_ GUARDED_BY(mutex_);
+  std::map<std::uint32_t, FakeDatagrams*> datagrams_ GUARDED_BY(mutex_);
   std::set<std::string> silent_ GUARDED_BY(mutex_);
   std::map<std::string, std::string> broken_ GUARDED_BY(mutex_);
   std::map<std::string, Status> refuse_open_ GUARDED_BY(mutex_);
   std::map<std::string, Status> refuse_connect_ GUARDED_BY(mutex_);
   std::map<std::string, std::string> gids_ GUARDED_BY(mutex_);
+  std::map<std::string, std::uint32_t> active_mtus_ GUARDED_BY(mutex_);
+  std::map<std::string, std::uint32_t> packets_max_ GUARDED_BY(mutex_);
+  std::set<std::pair<std::string, std::uint32_t>> lost_flows_ GUARDED_BY(mutex_);
+  std::map<std::string, std::uint32_t> lose_every_ GUARDED_BY(mutex_);
+  std::map<std::string, std::uint32_t> towards_ GUARDED_BY(mutex_);  // Datagrams until now
+  std::map<std::string, host::ConnectionSettings> settings_ GUARDED_BY(mutex_);
+  Duration one_way_ GUARDED_BY(mutex_) = std::chrono::microseconds(2);
+  std::uint64_t now_ns_ GUARDED_BY(mutex_) = 1000;  // Moves with each datagram
+  bool hardware_clock_ GUARDED_BY(mutex_) = true;
+  bool flow_labels_ GUARDED_BY(mutex_) = true;
 };
 
 inline constexpr std::string_view kFakeGid = "0000:0000:0000:0000:0000:ffff:0a0a:0001";
@@ -52,7 +89,8 @@ class FakeVerbs final : public host::Verbs {
   explicit FakeVerbs(FakeFabric& fabric) : fabric_(fabric) {}
   Result<host::VerbsPort> QueryPort(const std::string& device, std::uint32_t port) override;
   Result<host::VerbsDevice> QueryDevice(const std::string& device, std::uint32_t ports) override;
-  Result<std::unique_ptr<host::RcQueuePair>> OpenRc(const host::RcOptions& options) override;
+  Result<std::unique_ptr<host::RcQueuePairs>> OpenRc(const host::RcOptions& options) override;
+  Result<std::unique_ptr<host::UdQueuePairs>> OpenUd(const host::UdOptions& options) override;
   Result<bool> TakesDmaBuf(const std::string& device) override;  // Always false
 
  private:

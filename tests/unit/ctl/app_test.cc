@@ -27,7 +27,7 @@ TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
       {"", "no command given; see fabricctl --help"},
       {"ndoes", "unknown command 'ndoes' (did you mean nodes?)"},
       {"frobnicate", "unknown command 'frobnicate'; see fabricctl --help"},
-      {"probe", "probe needs one of: run, list or show"},
+      {"probe", "probe needs one of: plan, run, list or show"},
       {"probe rn", "unknown command 'probe rn' (did you mean run?)"},
       {"nodes extra", "nodes: unexpected argument 'extra'"},
       {"node", "node needs NAME; see fabricctl node --help"},

@@ -1,6 +1,10 @@
 // The commands probe run, probe list, probe show and matrix.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "base/text.h"
 #include "tests/testing/golden.h"
 #include "tests/unit/ctl/fake_client.h"
@@ -156,7 +160,7 @@ TEST(ProbeRun, OptionsMakeTheSpec) {
       "--probe-timeout 2s --no-wait",
       controller);
   const v1::CampaignSpec expected = FromText<v1::CampaignSpec>(R"({
-    "nodes": ["n1", "n2"], "rails": [0, 3], "probes": [
+    "nodes": ["n1", "n2"], "rails": [0, 3], "pattern": "CAMPAIGN_PATTERN_ALL_PAIRS", "probes": [
       {"rc_write_latency": {"iterations": 500, "message_bytes": 64}, "timeout_ms": 2000}]})");
   EXPECT_EQ(ToJson(controller.start_request.spec(), false), ToJson(expected, false));
   EXPECT_EQ(said.out, "campaign c1: running, 8 probes in 3 rounds: 0 ok, 0 failed\n");
@@ -179,6 +183,128 @@ TEST(ProbeRun, AnInterruptCancelsTheCampaign) {
       said.err,
       "fabricctl: interrupted; campaign c1 is cancelled, its results so far: probe show c1\n");
   EXPECT_EQ(said.status, kExitError);
+}
+
+TEST(ProbeRun, OptionsOfPatternsAndKinds) {
+  FakeController controller;
+  controller.campaign = {Empty(v1::CAMPAIGN_STATE_RUNNING)};
+  const Said said = RunWords(
+      "probe run --pattern random_regular --degree 6 --seed 7 --until-decided --pairs-at-once 9 "
+      "--pairs-per-uplink 3 --include-busy --kind rc_read_bandwidth,ping,mtu --queue-pairs 4 "
+      "--bidirectional --pings 50 --interval 2ms --flow-labels 1,2 --traffic-class 104 "
+      "--gid-index 5 --no-wait",
+      controller);
+  EXPECT_EQ(said.status, kExitOk) << said.err;
+  const v1::CampaignSpec expected = FromText<v1::CampaignSpec>(R"({
+    "pattern": "CAMPAIGN_PATTERN_RANDOM_REGULAR", "degree": 6, "seed": "7", "until_decided": true,
+    "pairs_at_once": 9, "pairs_per_uplink": 3, "include_busy": true, "probes": [
+      {"rc_read_bandwidth": {"queue_pairs": 4, "bidirectional": true}, "traffic_class": 104,
+       "queue_pair": {"gid_index": 5}},
+      {"ud_ping": {"pings": 50, "interval_us": 2000, "flow_labels": [1, 2]}, "traffic_class": 104,
+       "queue_pair": {"gid_index": 5}},
+      {"path_mtu": {}, "traffic_class": 104, "queue_pair": {"gid_index": 5}}]})");
+  EXPECT_EQ(ToJson(controller.start_request.spec(), false), ToJson(expected, false));
+}
+
+TEST(ProbeRun, RefusesWhatItCannotMean) {
+  for (const auto& [words, says] : std::vector<std::pair<std::string, std::string>>{
+           {"--kind latancy", "(did you mean latency?)"},
+           {"--kind latency --pings 5", "--pings: none of the kinds has it: latency"},
+           {"--kind ping --queue-pairs 5", "--queue-pairs: none of the kinds has it: ping"},
+           {"--traffic-class 256", "--traffic-class: expected 0 to 255, saw 256"},
+           {"--pattern many-to-one", "--pattern many-to-one needs --hub NAME"},
+       }) {
+    FakeController controller;
+    const Said said = RunWords("probe run " + words, controller);
+    EXPECT_EQ(said.status, kExitUsage) << words;
+    EXPECT_NE(said.err.find(says), std::string::npos) << said.err;
+  }
+}
+
+v1::Campaign OfOtherKinds() {
+  v1::Campaign campaign = Empty(v1::CAMPAIGN_STATE_DONE);
+  v1::PairResult ping = Pair("n1", "n2", 0);
+  ping.mutable_probe()->mutable_ud_ping();
+  *ping.mutable_result()->mutable_ping() = FromText<v1::PingSummary>(R"({
+    "sent": 1000, "answered": 990, "lost": 9, "voided": 1,
+    "network_round_trip": {"median_us": 5.25, "p99_us": 7.5},
+    "responder_delay": {"median_us": 2}, "initiator_delay": {"median_us": 3},
+    "flows": [{"flow_label": 1, "sent": 500}, {"flow_label": 2, "sent": 500, "lost": 9}]})");
+  v1::PairResult mtu = Pair("n1", "n2", 0);
+  mtu.mutable_probe()->mutable_path_mtu();
+  *mtu.mutable_result() = FromText<v1::ProbeResult>(R"({"status": "PROBE_STATUS_OK",
+    "mtu_steps": [{"mtu_bytes": 1024, "crossed": true}, {"mtu_bytes": 2048, "crossed": true},
+                  {"mtu_bytes": 4096, "reason": "no completion"}]})");
+  v1::PairResult both = Bandwidth("n2", "n1", 0, 80e9);
+  both.mutable_result()->mutable_reverse_bandwidth()->set_mean_bps(40e9);
+  for (const v1::PairResult& pair : {ping, mtu, both}) *campaign.add_results() = pair;
+  campaign.set_rounds_done(2);
+  campaign.set_rounds_saved(1);
+  *campaign.mutable_blame() = FromText<v1::BlameReport>(R"({
+    "state": "BLAME_STATE_UNDECIDED", "observations": 12,
+    "suspects": [{"kind": "SUSPECT_KIND_PORT", "name": "n2/rxe0/1", "node": "n2", "leaf": "leaf1",
+      "leaf_port": "swp2", "direction": "DIRECTION_OUT", "trouble": "TROUBLE_KIND_SLOW",
+      "severity": 0.5, "confidence": 0.993, "evidence": ["50 % of the bandwidth of its equals"],
+      "findings": ["abc"]}],
+    "undecided": [{"between": [
+        {"kind": "SUSPECT_KIND_HOST", "name": "n7", "trouble": "TROUBLE_KIND_DEAD",
+         "confidence": 0.6},
+        {"kind": "SUSPECT_KIND_LEAF_PAIR", "name": "leaf1 and leaf2",
+         "trouble": "TROUBLE_KIND_LOSSY", "severity": 0.001, "confidence": 0.4}],
+      "probes": [{"from_node": "n7", "from_device": "rxe0", "from_port": 1, "to_node": "n3",
+        "to_device": "rxe0", "to_port": 1, "why": "n3 is good"}]}],
+    "not_covered": ["n9/rxe0/1: port is DOWN"]})");
+  return campaign;
+}
+
+TEST(ProbeShow, OtherKindsHaveTablesOfTheirOwnAndBlameStandsBelow) {
+  FakeController controller;
+  controller.campaign = {OfOtherKinds()};
+  const Said said = RunWords("probe show c1", controller);
+  EXPECT_EQ(said.status, kExitFindings) << "somebody is to blame";
+  for (const std::string_view line :
+       {"; decided after 2 rounds, 1 saved\n",
+        "RAIL  FROM       TO         STATUS  SENT  LOST     LOSS  VOIDED  MEDIAN µs  P99 µs  LOST "
+        "BY FLOW LABEL  REASON\n",
+        "0  n1/rxe0/1  n2/rxe0/1  ok      1000     9  0.901 %       1       5.25    7.50  2: 9/500"
+        "            -\n",
+        "0  n1/rxe0/1  n2/rxe0/1  ok      1024 2048  4096           no completion\n",
+        "80 Gb/s  40 Gb/s",
+        "blame: undecided (12 observations)\n"
+        "  port n2/rxe0/1 (on leaf1 port swp2) is slower than its equals (50 %) in a part of what "
+        "it sends: confidence 99.3 %\n"
+        "    50 % of the bandwidth of its equals\n"
+        "    see finding abc\n"
+        "  one of these, which cannot be told apart yet:\n"
+        "    node n7 lets nothing through: confidence 60.0 %\n"
+        "    the way between leaf1 and leaf2 loses a part (0.1 %): confidence 40.0 %\n"
+        "    would tell: n7/rxe0/1 to n3/rxe0/1: n3 is good\n"
+        "  not covered: n9/rxe0/1: port is DOWN\n"})
+    EXPECT_NE(said.out.find(line), std::string::npos) << line << "\nin\n" << said.out;
+}
+
+TEST(Matrix, OfOtherKindsAndBothDirections) {
+  FakeController controller;
+  controller.campaign = {OfOtherKinds()};
+  const std::string out = RunWords("matrix c1", controller).out;
+  for (const std::string_view line :
+       {"rail 0: RC write bandwidth, Gb/s (rows: from, columns: to)\nFROM     n1     n2\n"
+        "n1        -  40.00\nn2    80.00      -\n",
+        "rail 0: UD ping, median network round trip, µs", "n1       -  5.25 -9\n",
+        "rail 0: path MTU, bytes", "n1       -  2048\n"})
+    EXPECT_NE(out.find(line), std::string::npos) << line << "\nin\n" << out;
+  EXPECT_EQ(RunWords("matrix c1 --kind mtu", controller).out.find("ping"), std::string::npos);
+}
+
+TEST(ProbeRun, ProgressTellsRoundsAndTime) {
+  FakeController controller;
+  v1::Campaign running = Empty(v1::CAMPAIGN_STATE_RUNNING);
+  running.set_probes_ok(4);
+  running.set_rounds_done(1);
+  running.set_remaining_seconds(12.4);
+  controller.campaign = {running, Finished()};
+  EXPECT_EQ(RunWords("probe run", controller, {.progress = true}).err,
+            "\rcampaign c1: 4 of 8 probes, 0 failed, round 1 of 3, 12 s left\x1b[K\r\x1b[K");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "tests/testing/nodes.h"
+#include "tests/unit/plan/pairs_of.h"
 
 namespace fabric::plan {
 namespace {
@@ -16,38 +17,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using testing::Nodes;
-
-Result<Plan> PlanFor(const std::vector<v1::NodeSnapshot>& nodes,
-                     const v1::CampaignSpec& spec = {}) {
-  fleet::Fleet fleet;
-  for (const v1::NodeSnapshot& node : nodes) fleet.Put(node, {});
-  return MakePlan(fleet::FleetView(fleet), spec);
-}
-
-std::string NameOf(const v1::ProbePort& port) {
-  return port.node() + "/" + port.device();
-}
-
-// Every pair as "n1/rxe0 n2/rxe0", the ends sorted.
-std::multiset<std::string> Pairs(const Plan& plan) {
-  std::multiset<std::string> pairs;
-  for (const auto& round : plan.rounds) {
-    for (const PairTask& task : round) {
-      const auto [a, b] = std::minmax({NameOf(task.from), NameOf(task.to)});
-      pairs.insert(Format("{} {}", a, b));
-    }
-  }
-  return pairs;
-}
-
-std::string Text(const Plan& plan) {
-  std::string text;
-  for (const auto& round : plan.rounds) {
-    for (const PairTask& task : round) text += Format("{}>{} ", NameOf(task.from), NameOf(task.to));
-    text += "\n";
-  }
-  return text;
-}
 
 TEST(Plan, HasEveryPairOfEachRailOnceInTheFewestRounds) {
   for (std::uint32_t count = 2; count <= 33; ++count) {
@@ -71,7 +40,7 @@ TEST(Plan, UsesNoPortTwiceInARoundAndPairsWithinRails) {
     SCOPED_TRACE(count);
     const auto plan = PlanFor(Nodes(count, testing::LabNode, {.rails = 3}));
     ASSERT_TRUE(plan.ok());
-    for (const auto& round : plan->rounds) {
+    for (const auto& round : RoundsOf(*plan)) {
       std::set<std::string> busy;
       for (const PairTask& task : round) {
         EXPECT_TRUE(busy.insert(NameOf(task.from)).second);
@@ -88,7 +57,7 @@ TEST(Plan, LetsEveryPortInitiateAboutHalfOfItsProbes) {
   const auto plan = PlanFor(Nodes(16, testing::LabNode, {.rails = 1}));
   ASSERT_TRUE(plan.ok());
   std::map<std::string, int> initiated;
-  for (const auto& round : plan->rounds)
+  for (const auto& round : RoundsOf(*plan))
     for (const PairTask& task : round) ++initiated[NameOf(task.from)];
   EXPECT_EQ(initiated.size(), 16U);
   for (const auto& [port, times] : initiated) {

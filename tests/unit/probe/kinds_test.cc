@@ -1,109 +1,81 @@
-// Both ends of each kind against each other, in memory: rc_write_latency, rc_write_bandwidth.
+// Both ends of each kind over reliable connections against each other, in memory: rc_write_latency,
+// rc_read_latency, rc_send_latency, rc_write_bandwidth, rc_read_bandwidth, rc_send_bandwidth,
+// path_mtu.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <thread>
-
-#include "agents/probe/probe.h"
-#include "tests/testing/fake_verbs.h"
+#include "base/text.h"
+#include "tests/unit/probe/both_ends.h"
 
 namespace fabric::probe {
 namespace {
 
 using testing::FakeFabric;
-using testing::FakeVerbs;
 
-// Each look at it is one microsecond later.
-class CountingClock final : public Clock {
- public:
-  Moment Now() const override {
-    return {.steady = SteadyTime(std::chrono::microseconds(++looks_)), .wall = {}};
-  }
-  std::int64_t looks() const { return looks_; }
-
- private:
-  mutable std::atomic<std::int64_t> looks_ = 0;
-};
-
-struct Pair {
-  v1::ProbeResult initiator;
-  v1::ProbeResult responder;
-};
-
-// One run of a kind between devices "a" and "b" of the fabric. Both ends are stopped when the
-// initiator is done, or when it has asked `patience` times whether to stop.
-Pair RunBoth(const ProbeKind& kind, const v1::ProbeSpec& spec, FakeFabric& fabric,
-             int patience = 1'000'000'000) {
-  FakeVerbs verbs(fabric);
-  host::RcOptions options = kind.needs(spec);
-  options.device = "a";
-  const auto a = *verbs.OpenRc(options);
-  options.device = "b";
-  const auto b = *verbs.OpenRc(options);
-  EXPECT_TRUE(a->Connect(b->local(), 0).ok());
-  EXPECT_TRUE(b->Connect(a->local(), 0).ok());
-
-  CountingClock clock;
-  std::atomic<bool> stop = false;
-  const auto await_stop = [&stop] { stop.wait(false); };
-  Pair results;
-  std::thread responder([&] {
-    ProbeRun run{.spec = spec,
-                 .queue_pair = *b,
-                 .clock = clock,
-                 .stopped = [&] { return stop.load(); },
-                 .await_stop = await_stop};
-    kind.respond(run, results.responder);
-  });
-  ProbeRun run{.spec = spec,
-               .queue_pair = *a,
-               .clock = clock,
-               .stopped = [&] { return --patience < 0; },
-               .await_stop = await_stop};
-  kind.initiate(run, results.initiator);
-  stop = true;
-  stop.notify_all();
-  responder.join();
-  return results;
+const ProbeKind& Kind(const std::string& name) {
+  return *FindProbeKind(name);
 }
 
-v1::ProbeSpec Latency(std::uint32_t bytes, std::uint32_t iterations) {
-  v1::ProbeSpec spec;
-  spec.mutable_rc_write_latency()->set_message_bytes(bytes);
-  spec.mutable_rc_write_latency()->set_iterations(iterations);
-  return spec;
+v1::ProbeSpec Spec(const std::string& kind, const std::string& fields) {
+  return SpecOf(Format(R"({{"{}": {}}})", kind, fields).c_str());
 }
 
-v1::ProbeSpec Bandwidth(std::uint32_t bytes, std::uint32_t iterations, std::uint32_t depth) {
-  v1::ProbeSpec spec;
-  spec.mutable_rc_write_bandwidth()->set_message_bytes(bytes);
-  spec.mutable_rc_write_bandwidth()->set_iterations(iterations);
-  spec.mutable_rc_write_bandwidth()->set_queue_depth(depth);
-  return spec;
-}
+class LatencyKind : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Kinds, LatencyKind,
+                         ::testing::Values("rc_write_latency", "rc_read_latency",
+                                           "rc_send_latency"),
+                         [](const auto& test) { return std::string(test.param); });
 
-TEST(RcWriteLatency, MeasuresEveryIterationAfterTheWarmUp) {
-  FakeFabric fabric;  // More rounds than the sequence byte has values.
-  const Pair results = RunBoth(*FindProbeKind("rc_write_latency"), Latency(8, 600), fabric);
+TEST_P(LatencyKind, MeasuresEveryIterationAfterTheWarmUp) {
+  FakeFabric fabric;  // More rounds than the sequence byte of writes has values.
+  const BothResults results =
+      RunBoth(Kind(GetParam()), Spec(GetParam(), R"({"iterations": 600})"), fabric);
 
   EXPECT_EQ(results.initiator.status(), v1::PROBE_STATUS_OK) << results.initiator.reason();
-  EXPECT_EQ(results.initiator.latency().samples(), 600u);
-  EXPECT_GT(results.initiator.latency().min_us(), 0);
+  const v1::LatencySummary& latency = results.initiator.latency();
+  EXPECT_EQ(latency.samples() + latency.voided(), 600u);
+  EXPECT_GT(latency.samples(), 300u);
+  EXPECT_GT(latency.min_us(), 0);
+  EXPECT_FALSE(latency.has_p9999_us());
   EXPECT_EQ(results.responder.status(), v1::PROBE_STATUS_OK) << results.responder.reason();
 }
 
-TEST(RcWriteLatency, WorksWithOneByteAndWithManyPages) {
+TEST_P(LatencyKind, WorksWithOneByteAndWithManyPages) {
   for (const std::uint32_t bytes : {1U, 63U, 64U, 65U, 100'000U}) {
     FakeFabric fabric;
-    const Pair results = RunBoth(*FindProbeKind("rc_write_latency"), Latency(bytes, 3), fabric);
+    const BothResults results = RunBoth(
+        Kind(GetParam()),
+        Spec(GetParam(), Format(R"({{"message_bytes": {}, "iterations": 3}})", bytes)), fabric);
     EXPECT_EQ(results.initiator.status(), v1::PROBE_STATUS_OK) << results.initiator.reason();
   }
+}
+
+TEST_P(LatencyKind, AFailedRequestSaysWhatTheDriverSaid) {
+  FakeFabric fabric;
+  fabric.Break("b", "remote access error (10), vendor syndrome 0x88");
+  const BothResults results =
+      RunBoth(Kind(GetParam()), Spec(GetParam(), R"({"iterations": 10})"), fabric);
+
+  const std::string what = std::string(GetParam()).substr(3, 4) == "writ"   ? "write"
+                           : std::string(GetParam()).substr(3, 4) == "read" ? "read"
+                                                                            : "send";
+  EXPECT_EQ(results.initiator.status(), v1::PROBE_STATUS_FAILED);
+  EXPECT_EQ(results.initiator.reason(),
+            what + " 1 of 11: remote access error (10), vendor syndrome 0x88");
+}
+
+TEST_P(LatencyKind, EndsAtOnceWhenItIsStopped) {
+  FakeFabric fabric;
+  const BothResults results =
+      RunBoth(Kind(GetParam()), Spec(GetParam(), R"({"iterations": 1000000})"), fabric, 2);
+  EXPECT_EQ(results.initiator.status(), v1::PROBE_STATUS_TIMED_OUT);
+  EXPECT_FALSE(results.initiator.has_latency());
 }
 
 TEST(RcWriteLatency, ASilentPartnerTimesOutWithTheRound) {
   FakeFabric fabric;
   fabric.Silence("a");  // Answers to the initiator are lost.
-  const Pair results = RunBoth(*FindProbeKind("rc_write_latency"), Latency(8, 10), fabric, 3);
+  const BothResults results = RunBoth(Kind("rc_write_latency"),
+                                      Spec("rc_write_latency", R"({"iterations": 10})"), fabric, 3);
 
   EXPECT_EQ(results.initiator.status(), v1::PROBE_STATUS_TIMED_OUT);
   EXPECT_EQ(results.initiator.reason(), "round 1 of 11: nothing came from the partner");
@@ -111,63 +83,132 @@ TEST(RcWriteLatency, ASilentPartnerTimesOutWithTheRound) {
   EXPECT_EQ(results.responder.status(), v1::PROBE_STATUS_TIMED_OUT);
 }
 
-TEST(RcWriteLatency, AFailedWriteSaysWhatTheDriverSaid) {
+TEST(RcSendLatency, ASilentPartnerTimesOutWithTheRound) {
   FakeFabric fabric;
-  fabric.Break("b", "remote access error (10), vendor syndrome 0x88");
-  const Pair results = RunBoth(*FindProbeKind("rc_write_latency"), Latency(8, 10), fabric);
-
-  EXPECT_EQ(results.initiator.status(), v1::PROBE_STATUS_FAILED);
-  EXPECT_EQ(results.initiator.reason(),
-            "write 1 of 11: remote access error (10), vendor syndrome 0x88");
+  fabric.Silence("a");
+  const BothResults results =
+      RunBoth(Kind("rc_send_latency"), Spec("rc_send_latency", R"({"iterations": 10})"), fabric, 3);
+  EXPECT_EQ(results.initiator.reason(), "round 1 of 11: nothing came from the partner");
 }
 
-TEST(RcWriteBandwidth, CountsPayloadOverTheTimeItTook) {
+class BandwidthKind : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Kinds, BandwidthKind,
+                         ::testing::Values("rc_write_bandwidth", "rc_read_bandwidth",
+                                           "rc_send_bandwidth"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST_P(BandwidthKind, CountsPayloadOverTheTimeItTook) {
   FakeFabric fabric;
-  const Pair results =
-      RunBoth(*FindProbeKind("rc_write_bandwidth"), Bandwidth(1000, 500, 16), fabric);
+  const BothResults results = RunBoth(
+      Kind(GetParam()),
+      Spec(GetParam(), R"({"message_bytes": 1000, "iterations": 500, "queue_depth": 16})"), fabric);
 
   const v1::BandwidthSummary& bandwidth = results.initiator.bandwidth();
   EXPECT_EQ(results.initiator.status(), v1::PROBE_STATUS_OK) << results.initiator.reason();
   EXPECT_EQ(bandwidth.bytes(), 500'000u);
   EXPECT_NEAR(bandwidth.mean_bps() * bandwidth.seconds(), 4'000'000, 1);
   EXPECT_NEAR(bandwidth.messages_per_second() * bandwidth.seconds(), 500, 0.001);
-  EXPECT_EQ(results.responder.status(), v1::PROBE_STATUS_OK);
+  EXPECT_FALSE(results.initiator.has_reverse_bandwidth());
+  EXPECT_EQ(results.responder.status(), v1::PROBE_STATUS_OK) << results.responder.reason();
 }
 
-// The fake refuses a write beyond the depth, so these also show that the window is kept.
-TEST(RcWriteBandwidth, KeepsWithinTheSendQueueOfAnyDepth) {
+// The fake refuses a request beyond the depth, so these also show that the window is kept.
+TEST_P(BandwidthKind, KeepsWithinTheQueuesOfAnyDepthAndNumber) {
   for (const std::uint32_t depth : {1U, 2U, 3U, 5U, 128U}) {
-    FakeFabric fabric;
-    const Pair results =
-        RunBoth(*FindProbeKind("rc_write_bandwidth"), Bandwidth(8, 100, depth), fabric);
-    EXPECT_EQ(results.initiator.status(), v1::PROBE_STATUS_OK)
-        << depth << ": " << results.initiator.reason();
+    for (const std::uint32_t pairs : {1U, 3U, 64U}) {
+      FakeFabric fabric;
+      const BothResults results =
+          RunBoth(Kind(GetParam()),
+                  Spec(GetParam(), Format(R"({{"message_bytes": 8, "iterations": 100,
+                                              "queue_depth": {}, "queue_pairs": {}}})",
+                                          depth, pairs)),
+                  fabric);
+      EXPECT_EQ(results.initiator.status(), v1::PROBE_STATUS_OK)
+          << depth << ", " << pairs << ": " << results.initiator.reason();
+      EXPECT_EQ(results.initiator.bandwidth().bytes(), 800u);
+    }
   }
 }
 
-TEST(RcWriteBandwidth, AFailedWriteEndsItWithTheWrite) {
-  FakeFabric fabric;
-  fabric.Break("b", "transport retry counter exceeded (12), vendor syndrome 0x81");
-  const Pair results = RunBoth(*FindProbeKind("rc_write_bandwidth"), Bandwidth(8, 100, 4), fabric);
-  EXPECT_EQ(results.initiator.status(), v1::PROBE_STATUS_FAILED);
-  EXPECT_EQ(results.initiator.reason(),
-            "write 1 of 100: transport retry counter exceeded (12), vendor syndrome 0x81");
+TEST_P(BandwidthKind, BothDirectionsAtOnceHaveTheirOwnFigures) {
+  for (const std::uint32_t pairs : {1U, 4U}) {
+    FakeFabric fabric;
+    const BothResults results =
+        RunBoth(Kind(GetParam()),
+                Spec(GetParam(), Format(R"({{"message_bytes": 1000, "iterations": 700,
+                                            "bidirectional": true, "queue_pairs": {}}})",
+                                        pairs)),
+                fabric);
+    EXPECT_EQ(results.initiator.status(), v1::PROBE_STATUS_OK) << results.initiator.reason();
+    EXPECT_EQ(results.responder.status(), v1::PROBE_STATUS_OK) << results.responder.reason();
+    EXPECT_EQ(results.initiator.bandwidth().bytes(), 700'000u);
+    EXPECT_EQ(results.initiator.reverse_bandwidth().bytes(), 700'000u);
+    EXPECT_GT(results.initiator.reverse_bandwidth().mean_bps(), 0);
+  }
 }
 
-TEST(RcWriteBandwidth, ADeadPartnerTimesOutWithHowFarItCame) {
+TEST_P(BandwidthKind, ADeadPartnerTimesOutWithHowFarItCame) {
   FakeFabric fabric;
   fabric.Silence("b");
-  const Pair results =
-      RunBoth(*FindProbeKind("rc_write_bandwidth"), Bandwidth(8, 100, 4), fabric, 3);
+  const BothResults results = RunBoth(
+      Kind(GetParam()), Spec(GetParam(), R"({"iterations": 100, "queue_depth": 4})"), fabric, 3);
   EXPECT_EQ(results.initiator.status(), v1::PROBE_STATUS_TIMED_OUT);
-  EXPECT_EQ(results.initiator.reason(), "0 of 100 writes were complete");
+  const std::string what(std::string_view(GetParam()).substr(3, GetParam()[3] == 'w' ? 5 : 4));
+  EXPECT_EQ(results.initiator.reason(), "0 of 100 " + what + "s were complete");
+}
+
+TEST(RcWriteBandwidth, AFailedWriteEndsItWithTheWriteAndTheQueuePair) {
+  FakeFabric fabric;
+  fabric.Break("b", "transport retry counter exceeded (12), vendor syndrome 0x81");
+  EXPECT_EQ(RunBoth(Kind("rc_write_bandwidth"),
+                    Spec("rc_write_bandwidth", R"({"iterations": 100, "queue_depth": 4})"), fabric)
+                .initiator.reason(),
+            "write 1 of 100: transport retry counter exceeded (12), vendor syndrome 0x81");
+  EXPECT_EQ(RunBoth(Kind("rc_write_bandwidth"),
+                    Spec("rc_write_bandwidth", R"({"iterations": 100, "queue_pairs": 2})"), fabric)
+                .initiator.reason(),
+            "queue pair 1 of 2: write 1 of 50: transport retry counter exceeded (12), vendor "
+            "syndrome 0x81");
+}
+
+TEST(PathMtu, TellsEachStepUpToTheSmallerActiveMtu) {
+  FakeFabric fabric;
+  fabric.SetActiveMtu("b", 1024);
+  const BothResults results = RunBoth(Kind("path_mtu"), Spec("path_mtu", "{}"), fabric);
+  EXPECT_EQ(results.initiator.status(), v1::PROBE_STATUS_OK) << results.initiator.reason();
+  EXPECT_EQ(results.initiator.path_mtu_bytes(), 1024u);
+  ASSERT_EQ(results.initiator.mtu_steps_size(), 3);
+  EXPECT_EQ(results.initiator.mtu_steps(2).mtu_bytes(), 1024u);
+  EXPECT_TRUE(results.initiator.mtu_steps(2).crossed());
+}
+
+TEST(PathMtu, NamesTheSizeThatDoesNotCrossAndTriesNoLargerOne) {
+  FakeFabric fabric;
+  fabric.CutPackets("b", 1500);
+  const BothResults results = RunBoth(Kind("path_mtu"), Spec("path_mtu", "{}"), fabric);
+  EXPECT_EQ(results.initiator.status(), v1::PROBE_STATUS_FAILED);
+  EXPECT_EQ(results.initiator.reason(),
+            "a packet of 2048 bytes, of up to 4096: write 1 of 1: transport retry counter exceeded "
+            "(12)");
+  EXPECT_EQ(results.initiator.path_mtu_bytes(), 1024u);
+  ASSERT_EQ(results.initiator.mtu_steps_size(), 5);
+  EXPECT_EQ(results.initiator.mtu_steps(4).reason(), "not tried: a smaller one did not cross");
+}
+
+TEST(PathMtu, SeesTheWayBackToo) {
+  FakeFabric fabric;
+  fabric.CutPackets("a", 512);
+  const BothResults results = RunBoth(Kind("path_mtu"), Spec("path_mtu", "{}"), fabric);
+  EXPECT_EQ(results.initiator.mtu_steps(2).reason(),
+            "read 1 of 1: transport retry counter exceeded (12)");
+  EXPECT_EQ(results.initiator.path_mtu_bytes(), 512u);
 }
 
 TEST(ProbeKinds, AreNamedAsTheArmsOfTheSpec) {
   for (const ProbeKind* kind : AllProbeKinds())
     EXPECT_NE(v1::ProbeSpec::descriptor()->FindFieldByName(std::string(kind->name)), nullptr)
         << kind->name;
-  EXPECT_EQ(FindProbeKind("rc_read_latency"), nullptr);
+  EXPECT_EQ(FindProbeKind("rc_atomic_latency"), nullptr);
   EXPECT_EQ(FindProbeKind(""), nullptr);
 }
 

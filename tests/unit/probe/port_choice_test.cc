@@ -72,6 +72,18 @@ INSTANTIATE_TEST_SUITE_P(
              .port = R"({"state": 4, "link_layer": 1, "gids": [{"index": 0, "gid": "g"}]})",
              .error = "mlx5_0/1: port has no LID"}));
 
+TEST(ChooseAddress, TakesTheGidThatAJobAsksForOrNone) {
+  v1::RdmaDevice device;
+  device.set_name("mlx5_0");
+  ASSERT_TRUE(FromJson(R"({"number": 1, "state": 4, "link_layer": 2, "gids": [
+                 {"index": 0, "gid": "x", "type": 3, "link_local": true},
+                 {"index": 3, "gid": "g", "type": 3, "ipv4": "10.0.0.1"}]})",
+                       *device.add_ports())
+                  .ok());
+  EXPECT_EQ(ChooseAddress(device, 1, 0)->gid, "x");
+  EXPECT_EQ(ChooseAddress(device, 1, 2).status().message(), "mlx5_0/1: port has no GID 2");
+}
+
 TEST(ChooseAddress, RefusesAPortThatIsNotThere) {
   v1::RdmaDevice device;
   device.set_name("mlx5_0");

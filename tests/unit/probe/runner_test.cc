@@ -124,7 +124,7 @@ TEST_F(ProbeRunnerTest, ALatencyProbeRunsThroughAllItsSteps) {
 
   const auto outcome = n1.reports.Next<v1::ProbeOutcome>();
   EXPECT_EQ(outcome.result().status(), v1::PROBE_STATUS_OK) << outcome.result().reason();
-  EXPECT_EQ(outcome.result().latency().samples(), 50u);
+  EXPECT_EQ(outcome.result().latency().samples() + outcome.result().latency().voided(), 50u);
   EXPECT_EQ(outcome.result().path_mtu_bytes(), 4096u);
 
   n2.runner.Stop(Stop(7, "done"));
@@ -151,6 +151,76 @@ TEST_F(ProbeRunnerTest, ASecondProbeOnABusyPortIsRefused) {
   EXPECT_EQ(outcome.result().status(), v1::PROBE_STATUS_REFUSED);
   EXPECT_EQ(outcome.result().reason(), "mlx5_0/1: port busy with probe 7");
   EXPECT_EQ(outcome.result().blamed_node(), "n1");
+}
+
+TEST_F(ProbeRunnerTest, BothEndsOfAProbeMayBeOnOnePort) {
+  n1.runner.Start(Assignment(7, v1::PROBE_ROLE_RESPONDER, "mlx5_0"));
+  const auto to = n1.reports.Next<v1::ProbeReady>();
+  n1.runner.Start(Assignment(7, v1::PROBE_ROLE_INITIATOR, "mlx5_0"));
+  const auto from = n1.reports.Next<v1::ProbeReady>();
+  EXPECT_EQ(to.role(), v1::PROBE_ROLE_RESPONDER);
+  EXPECT_EQ(from.role(), v1::PROBE_ROLE_INITIATOR);
+  n1.runner.Start(Assignment(8, v1::PROBE_ROLE_INITIATOR, "mlx5_0"));
+  EXPECT_EQ(n1.reports.Next<v1::ProbeOutcome>().result().status(), v1::PROBE_STATUS_REFUSED);
+
+  auto start = Towards(from);
+  start.set_role(v1::PROBE_ROLE_RESPONDER);
+  n1.runner.Continue(start);
+  n1.reports.Next<v1::ProbeArmed>();
+  start = Towards(to);
+  start.set_role(v1::PROBE_ROLE_INITIATOR);
+  n1.runner.Continue(start);
+  const auto outcome = n1.reports.Next<v1::ProbeOutcome>();
+  EXPECT_EQ(outcome.role(), v1::PROBE_ROLE_INITIATOR);
+  EXPECT_EQ(outcome.result().status(), v1::PROBE_STATUS_OK) << outcome.result().reason();
+  n1.runner.Stop(Stop(7, "done"));
+  EXPECT_EQ(n1.reports.Next<v1::ProbeOutcome>().role(), v1::PROBE_ROLE_RESPONDER);
+  EXPECT_EQ(fabric.open_queue_pairs(), 0u);
+}
+
+TEST_F(ProbeRunnerTest, AJobsSettingsAreTakenAndTold) {
+  auto assignment = Assignment(7, v1::PROBE_ROLE_INITIATOR, "mlx5_0");
+  ASSERT_TRUE(FromJson(R"({"path_mtu_bytes": 1024, "timeout": 18, "retry_count": 3,
+                           "rnr_retry": 2, "service_level": 5, "flow_label": 77})",
+                       *assignment.mutable_spec()->mutable_queue_pair())
+                  .ok());
+  assignment.mutable_spec()->set_traffic_class(104);
+  n1.runner.Start(assignment);
+  assignment.set_role(v1::PROBE_ROLE_RESPONDER);
+  n2.runner.Start(assignment);
+  const auto from = n1.reports.Next<v1::ProbeReady>();
+  n2.runner.Continue(Towards(from));
+  n1.runner.Continue(Towards(n2.reports.Next<v1::ProbeReady>()));
+  const auto result = n1.reports.Next<v1::ProbeOutcome>().result();
+  EXPECT_EQ(result.status(), v1::PROBE_STATUS_OK) << result.reason();
+  EXPECT_EQ(ToJson(result.used(), false),
+            R"({"gid_index":3,"path_mtu_bytes":1024,"timeout":18,"retry_count":3,"rnr_retry":2,)"
+            R"("service_level":5,"flow_label":77,"traffic_class":104})");
+  EXPECT_EQ(result.path_mtu_bytes(), 1024u);
+  EXPECT_EQ(fabric.settings("mlx5_0").timeout, 18u);
+  EXPECT_EQ(fabric.settings("mlx5_0").traffic_class, 104u);
+}
+
+TEST_F(ProbeRunnerTest, APathMtuAboveTheActiveOneIsRefused) {
+  fabric.SetActiveMtu("mlx5_0", 1024);
+  auto assignment = Assignment(7, v1::PROBE_ROLE_INITIATOR, "mlx5_0");
+  assignment.mutable_spec()->mutable_queue_pair()->set_path_mtu_bytes(4096);
+  n1.runner.Start(assignment);
+  const auto result = n1.reports.Next<v1::ProbeOutcome>().result();
+  EXPECT_EQ(result.status(), v1::PROBE_STATUS_REFUSED);
+  EXPECT_EQ(result.reason(), "mlx5_0/1: a path MTU of 4096 is asked for, the active MTU is 1024");
+}
+
+TEST_F(ProbeRunnerTest, NothingIsLeftOfADatagramProbeThatIsStopped) {
+  auto assignment = Assignment(7, v1::PROBE_ROLE_RESPONDER, "mlx5_0");
+  assignment.mutable_spec()->mutable_ud_ping();
+  n1.runner.Start(assignment);
+  n1.runner.Continue(Towards(n1.reports.Next<v1::ProbeReady>()));
+  n1.reports.Next<v1::ProbeArmed>();
+  EXPECT_EQ(fabric.open_queue_pairs(), 1u);
+  n1.runner.StopAll("the controller is gone");
+  n1.reports.Next<v1::ProbeOutcome>();
+  EXPECT_EQ(fabric.open_queue_pairs(), 0u);
 }
 
 TEST_F(ProbeRunnerTest, MoreProbesThanAllowedAreRefused) {

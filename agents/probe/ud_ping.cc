@@ -1,0 +1,235 @@
+// Pings by unreliable datagrams, each answered twice: the round trip of the network, what the hosts
+// took apart from it, and what was lost.
+#include <array>
+#include <optional>
+
+#include "agents/probe/numbers.h"
+#include "agents/probe/ping_answers.h"
+#include "agents/probe/ping_ledger.h"
+#include "agents/probe/ping_message.h"
+#include "agents/probe/polling.h"
+#include "agents/probe/probe.h"
+#include "base/text.h"
+
+namespace fabric::probe {
+namespace {
+
+constexpr std::uint32_t kPingsMax = 100'000;
+constexpr std::uint32_t kIntervalMaxUs = 1'000'000;
+constexpr std::uint32_t kAnswerWithinMaxMs = 60'000;
+constexpr std::uint32_t kFlowsMax = 256;
+// So many are under way at most: what the receives below take, whoever is slow.
+constexpr std::uint32_t kAwaitedMax = 32;
+constexpr std::uint32_t kSends = 2 * kAwaitedMax;
+constexpr std::uint32_t kReceives = 4 * kAwaitedMax;
+
+struct Plan {
+  std::uint32_t message_bytes;
+  std::uint32_t pings;
+  Duration interval;
+  Duration answer_within;
+  std::uint32_t flows;
+
+  explicit Plan(const v1::ProbeSpec& spec) {
+    const v1::UdPing& wanted = spec.ud_ping();
+    message_bytes = wanted.message_bytes() == 0 ? 64 : wanted.message_bytes();
+    pings = wanted.pings() == 0 ? 100 : wanted.pings();
+    interval = std::chrono::microseconds(wanted.interval_us() == 0 ? 1000 : wanted.interval_us());
+    answer_within =
+        std::chrono::milliseconds(wanted.answer_within_ms() == 0 ? 500 : wanted.answer_within_ms());
+    flows =
+        wanted.flow_labels().empty() ? 1 : static_cast<std::uint32_t>(wanted.flow_labels_size());
+  }
+};
+
+Status Check(const v1::ProbeSpec& spec) {
+  const v1::UdPing& wanted = spec.ud_ping();
+  RETURN_IF_ERROR(CheckCommon(spec));
+  RETURN_IF_ERROR(
+      CheckBound({"message_bytes", Plan(spec).message_bytes, kPingBytesMin, kPathMtuMax}));
+  RETURN_IF_ERROR(CheckBound({"pings", wanted.pings(), 0, kPingsMax}));
+  RETURN_IF_ERROR(CheckBound({"interval_us", wanted.interval_us(), 0, kIntervalMaxUs}));
+  RETURN_IF_ERROR(
+      CheckBound({"answer_within_ms", wanted.answer_within_ms(), 0, kAnswerWithinMaxMs}));
+  RETURN_IF_ERROR(CheckBound({"flow_labels", Plan(spec).flows, 1, kFlowsMax}));
+  for (const std::uint32_t label : wanted.flow_labels())
+    RETURN_IF_ERROR(CheckBound({"flow_labels", label, 0, kFlowLabelMax}));
+  return {};
+}
+
+ProbeNeeds Needs(const v1::ProbeSpec& spec) {
+  const Plan plan(spec);
+  return host::UdOptions{.flows = plan.flows,
+                         .payload_bytes_max = plan.message_bytes,
+                         .sends_max = kSends,
+                         .receives_max = kReceives};
+}
+
+// Number n of both ends' paths is that of flow n.
+Status AddPaths(ProbeRun& run, const Plan& plan) {
+  for (std::uint32_t flow = 0; flow < plan.flows; ++flow) {
+    const auto& labels = run.spec.ud_ping().flow_labels();
+    const std::uint32_t label =
+        labels.empty() ? run.settings.flow_label : labels[static_cast<int>(flow)];
+    RETURN_IF_ERROR(run.datagrams
+                        ->AddPath(run.remote, {.flow = flow,
+                                               .service_level = run.settings.service_level,
+                                               .flow_label = label,
+                                               .traffic_class = run.settings.traffic_class})
+                        .status());
+  }
+  return {};
+}
+
+class Pinging {
+ public:
+  explicit Pinging(ProbeRun& run)
+      : run_(run),
+        plan_(run.spec),
+        session_(std::uint64_t{run.datagrams->local().queue_key} << 32 |
+                 run.datagrams->local().queue_pairs.front().number),
+        ledger_({.flows = plan_.flows,
+                 .answer_within = plan_.answer_within,
+                 .hardware_clock = run.datagrams->hardware_clock(),
+                 .elapsed = [&run](std::uint64_t from,
+                                   std::uint64_t to) { return run.datagrams->Elapsed(from, to); }}),
+        bytes_(plan_.message_bytes) {}
+
+  Status Run() {
+    if (plan_.message_bytes > run_.settings.path_mtu_bytes)
+      return {Code::kFailedPrecondition,
+              Format("a datagram of {} bytes does not fit into the path MTU of {}",
+                     plan_.message_bytes, run_.settings.path_mtu_bytes)};
+    RETURN_IF_ERROR(AddPaths(run_, plan_));
+    SteadyTime now = run_.clock.Now().steady;
+    next_at_ = now;
+    Pace pace(run_, now);
+    while (posted_ < plan_.pings || ledger_.awaited() > 0) {
+      RETURN_IF_ERROR(SendDue(now));
+      ASSIGN_OR_RETURN(const std::size_t count, run_.datagrams->Poll(found_));
+      now = run_.clock.Now().steady;
+      if (now - pace.looked_at() > plan_.answer_within / 4) ledger_.Excuse();
+      if (count > 0) {
+        const bool late = punctuality_.Late(now - pace.looked_at());
+        for (const host::Datagram& datagram : std::span(found_).first(count))
+          RETURN_IF_ERROR(Take(datagram, now, late));
+        pace.Found(now);
+      } else {
+        ledger_.Expire(now);  // Only when nothing waits to be seen.
+      }
+      if (count > 0 ? run_.stopped() : !pace.Next())
+        return {Code::kDeadlineExceeded, Format("{} of {} pings were sent, {} answered", posted_,
+                                                plan_.pings, ledger_.answered())};
+    }
+    return {};
+  }
+
+  v1::PingSummary Summary() const {
+    v1::PingSummary summary = ledger_.Summary();
+    const auto& labels = run_.spec.ud_ping().flow_labels();
+    for (int n = 0; n < summary.flows_size(); ++n)
+      summary.mutable_flows(n)->set_flow_label(labels.empty() ? run_.settings.flow_label
+                                                              : labels[n]);
+    summary.set_queue_pair_per_flow(run_.datagrams->queue_pair_per_flow());
+    return summary;
+  }
+
+ private:
+  // One ping, when its time has come and not too many are under way.
+  Status SendDue(SteadyTime now) {
+    if (posted_ == plan_.pings || now < next_at_ || ledger_.awaited() >= kAwaitedMax) return {};
+    const std::uint32_t flow = posted_ % plan_.flows;
+    const std::uint32_t sequence = ledger_.Post(flow, run_.clock.Now().steady);
+    Write({.session = session_, .sequence = sequence, .flow = flow}, bytes_);
+    ++posted_;
+    next_at_ = std::max(next_at_ + plan_.interval, now);
+    return run_.datagrams->Send(flow, bytes_, sequence);
+  }
+
+  Status Take(const host::Datagram& datagram, SteadyTime now, bool late) {
+    if (!datagram.ok)
+      return {Code::kUnavailable,
+              Format("ping {} of {}: {}", datagram.id, plan_.pings, datagram.error)};
+    if (!datagram.arrived) {
+      ledger_.Departed(static_cast<std::uint32_t>(datagram.id), datagram.ticks, late);
+      return {};
+    }
+    const std::optional<PingMessage> message = ParsePing(datagram.payload);
+    if (!message || message->session != session_) return {};  // Somebody else's
+    if (message->kind == PingMessage::Kind::kAnswer)
+      ledger_.Answered(message->sequence, datagram.ticks, now, late);
+    if (message->kind == PingMessage::Kind::kReport)
+      ledger_.Reported(message->sequence, message->delay, message->late);
+    return {};
+  }
+
+  ProbeRun& run_;
+  const Plan plan_;
+  const std::uint64_t session_;
+  PingLedger ledger_;
+  std::vector<std::byte> bytes_;
+  std::array<host::Datagram, 16> found_;
+  std::uint32_t posted_ = 0;
+  SteadyTime next_at_;
+  Punctuality punctuality_;
+};
+
+void Initiate(ProbeRun& run, v1::ProbeResult& result) {
+  Pinging pinging(run);
+  Status status = pinging.Run();
+  v1::PingSummary summary = pinging.Summary();
+  if (status.ok() && summary.answered() == 0)
+    status = {Code::kUnavailable, summary.lost() > 0
+                                      ? Format("none of {} pings was answered", summary.lost())
+                                      : "all pings are void: this host was late each time"};
+  Conclude(status, result);
+  // Also of a failure: that everything was lost is what was measured.
+  *result.mutable_ping() = std::move(summary);
+}
+
+Status Answering(ProbeRun& run) {
+  const Plan plan(run.spec);
+  RETURN_IF_ERROR(AddPaths(run, plan));
+  PingAnswers answers(*run.datagrams, plan.message_bytes);
+  Punctuality punctuality;
+  std::array<host::Datagram, 16> found;
+  Pace pace(run, run.clock.Now().steady);
+  while (!run.stopped()) {
+    ASSIGN_OR_RETURN(const std::size_t count, run.datagrams->Poll(found));
+    if (count == 0) {
+      if (!pace.Next()) break;
+      continue;
+    }
+    const SteadyTime now = run.clock.Now().steady;
+    const bool late = punctuality.Late(now - pace.looked_at()) && !run.datagrams->hardware_clock();
+    for (const host::Datagram& datagram : std::span(found).first(count)) {
+      if (!datagram.arrived) {
+        RETURN_IF_ERROR(answers.Left(datagram, late));
+        continue;
+      }
+      const std::optional<PingMessage> ping =
+          datagram.ok ? ParsePing(datagram.payload) : std::nullopt;
+      if (ping && ping->kind == PingMessage::Kind::kPing && ping->flow < plan.flows)
+        RETURN_IF_ERROR(answers.Answer(*ping, datagram.ticks, late, ping->flow));
+    }
+    pace.Found(now);
+  }
+  return {};
+}
+
+void Respond(ProbeRun& run, v1::ProbeResult& result) {
+  Conclude(Answering(run), result);
+}
+
+}  // namespace
+
+extern const ProbeKind ud_ping = {
+    .name = "ud_ping",
+    .doc = "Round trip and loss of datagrams, the network's apart from the hosts'.",
+    .check = Check,
+    .needs = Needs,
+    .initiate = Initiate,
+    .respond = Respond,
+};
+
+}  // namespace fabric::probe

@@ -1,0 +1,191 @@
+#include "ctl/campaign_spec.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+
+namespace fabric::ctl {
+namespace {
+
+struct Pattern {
+  std::string_view name;
+  v1::CampaignPattern pattern;
+};
+
+constexpr Pattern kPatterns[] = {
+    {"all-pairs", v1::CAMPAIGN_PATTERN_ALL_PAIRS},
+    {"cross-rail", v1::CAMPAIGN_PATTERN_CROSS_RAIL},
+    {"one-to-many", v1::CAMPAIGN_PATTERN_ONE_TO_MANY},
+    {"many-to-one", v1::CAMPAIGN_PATTERN_MANY_TO_ONE},
+    {"ring", v1::CAMPAIGN_PATTERN_RING},
+    {"random-regular", v1::CAMPAIGN_PATTERN_RANDOM_REGULAR},
+    {"same-leaf", v1::CAMPAIGN_PATTERN_SAME_LEAF},
+    {"across", v1::CAMPAIGN_PATTERN_ACROSS},
+    {"loopback", v1::CAMPAIGN_PATTERN_LOOPBACK},
+    {"within-node", v1::CAMPAIGN_PATTERN_WITHIN_NODE},
+};
+
+// Words of --kind that stand for others.
+struct KindWord {
+  std::string_view word;
+  std::string_view kinds;
+};
+
+constexpr KindWord kKindWords[] = {
+    {"latency", "rc_write_latency"},
+    {"bandwidth", "rc_write_bandwidth"},
+    {"both", "rc_write_latency,rc_write_bandwidth"},
+    {"ping", "ud_ping"},
+    {"mtu", "path_mtu"},
+};
+
+// Options and the field of a kind that they fill.
+struct KindOption {
+  std::string_view option;
+  std::string_view field;
+};
+
+constexpr KindOption kKindOptions[] = {
+    {"--bytes", "message_bytes"},         {"--iterations", "iterations"},
+    {"--queue-depth", "queue_depth"},     {"--queue-pairs", "queue_pairs"},
+    {"--bidirectional", "bidirectional"}, {"--pings", "pings"},
+    {"--interval", "interval_us"},        {"--flow-labels", "flow_labels"},
+};
+
+const google::protobuf::FieldDescriptor* KindNamed(std::string_view name) {
+  const auto* const kinds = v1::ProbeSpec::descriptor()->FindOneofByName("kind");
+  for (int n = 0; n < kinds->field_count(); ++n)
+    if (kinds->field(n)->name() == name) return kinds->field(n);
+  return nullptr;
+}
+
+Status UnknownKind(std::string_view word) {
+  std::vector<std::string_view> known;
+  for (const KindWord& one : kKindWords) known.push_back(one.word);
+  const auto* const kinds = v1::ProbeSpec::descriptor()->FindOneofByName("kind");
+  for (int n = 0; n < kinds->field_count(); ++n) known.push_back(kinds->field(n)->name());
+  std::vector<std::string> names(known.begin(), known.end());
+  return {Code::kInvalidArgument, Format("--kind: expected some of {}; saw {}{}", Join(names, ", "),
+                                         Quoted(word), DidYouMean(word, known))};
+}
+
+// Sets the field, if the kind has it. False: it does not.
+bool SetField(const Arguments& arguments, const KindOption& option,
+              google::protobuf::Message& kind) {
+  const auto* const field = kind.GetDescriptor()->FindFieldByName(std::string(option.field));
+  if (field == nullptr) return false;
+  const auto* const reflection = kind.GetReflection();
+  if (field->is_repeated()) {
+    for (const std::uint32_t number : arguments.Numbers(option.option))
+      reflection->AddUInt32(&kind, field, number);
+  } else if (field->type() == google::protobuf::FieldDescriptor::TYPE_BOOL) {
+    reflection->SetBool(&kind, field, true);
+  } else if (option.option == "--interval") {
+    const auto us =
+        std::chrono::duration_cast<std::chrono::microseconds>(arguments.Time(option.option));
+    reflection->SetUInt32(&kind, field, static_cast<std::uint32_t>(us.count()));
+  } else {
+    reflection->SetUInt32(&kind, field, arguments.Number(option.option));
+  }
+  return true;
+}
+
+Status SetFields(const Arguments& arguments, v1::CampaignSpec& spec) {
+  if (arguments.Has("--interval") && arguments.Time("--interval") > std::chrono::seconds(60))
+    return {Code::kInvalidArgument, "--interval: expected at most 60s"};
+  for (const KindOption& option : kKindOptions) {
+    if (!arguments.Has(option.option)) continue;
+    bool taken = false;
+    for (v1::ProbeSpec& probe : *spec.mutable_probes()) {
+      const auto* const kind =
+          v1::ProbeSpec::descriptor()->FindFieldByNumber(static_cast<int>(probe.kind_case()));
+      taken |= SetField(arguments, option, *probe.GetReflection()->MutableMessage(&probe, kind));
+    }
+    if (!taken)
+      return {Code::kInvalidArgument,
+              Format("{}: none of the kinds has it: {}", option.option, arguments.Text("--kind"))};
+  }
+  return {};
+}
+
+Status SetSettings(const Arguments& arguments, v1::CampaignSpec& spec) {
+  constexpr std::uint32_t kTrafficClassMax = 255;
+  constexpr std::int64_t kTimeoutMsMax = 3'600'000;
+  const auto timeout_ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(arguments.Time("--probe-timeout"))
+          .count();
+  if (timeout_ms > kTimeoutMsMax)
+    return {Code::kInvalidArgument, "--probe-timeout: expected at most 1h"};
+  if (arguments.Number("--traffic-class") > kTrafficClassMax)
+    return {Code::kInvalidArgument, Format("--traffic-class: expected 0 to 255, saw {}",
+                                           arguments.Number("--traffic-class"))};
+  for (v1::ProbeSpec& probe : *spec.mutable_probes()) {
+    probe.set_timeout_ms(static_cast<std::uint32_t>(timeout_ms));
+    probe.set_traffic_class(arguments.Number("--traffic-class"));
+    if (arguments.Has("--gid-index"))
+      probe.mutable_queue_pair()->set_gid_index(arguments.Number("--gid-index"));
+    if (arguments.Has("--service-level"))
+      probe.mutable_queue_pair()->set_service_level(arguments.Number("--service-level"));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view PatternName(v1::CampaignPattern pattern) {
+  if (pattern == v1::CAMPAIGN_PATTERN_UNSPECIFIED) pattern = v1::CAMPAIGN_PATTERN_ALL_PAIRS;
+  for (const Pattern& known : kPatterns)
+    if (known.pattern == pattern) return known.name;
+  return {};
+}
+
+Status ReadPairs(const Arguments& arguments, v1::CampaignSpec& spec) {
+  std::string word = arguments.Text("--pattern");
+  std::replace(word.begin(), word.end(), '_', '-');
+  const auto* const pattern = std::find_if(std::begin(kPatterns), std::end(kPatterns),
+                                           [&](const Pattern& one) { return one.name == word; });
+  if (pattern == std::end(kPatterns)) {
+    std::vector<std::string_view> names;
+    for (const Pattern& known : kPatterns) names.push_back(known.name);
+    return {Code::kInvalidArgument,
+            Format("--pattern: expected {}; saw {}{}",
+                   Join(std::vector<std::string>(names.begin(), names.end()), ", "),
+                   Quoted(arguments.Text("--pattern")), DidYouMean(word, names))};
+  }
+  spec.set_pattern(pattern->pattern);
+  spec.set_hub(arguments.Text("--hub"));
+  spec.set_degree(arguments.Number("--degree"));
+  spec.set_seed(arguments.Sequence("--seed"));
+  spec.set_pairs_at_once(arguments.Number("--pairs-at-once"));
+  spec.set_pairs_per_uplink(arguments.Number("--pairs-per-uplink"));
+  spec.set_include_busy(arguments.Flag("--include-busy"));
+  const bool star = pattern->pattern == v1::CAMPAIGN_PATTERN_ONE_TO_MANY ||
+                    pattern->pattern == v1::CAMPAIGN_PATTERN_MANY_TO_ONE;
+  if (star == spec.hub().empty())
+    return {Code::kInvalidArgument, star ? Format("--pattern {} needs --hub NAME", word)
+                                         : Format("--hub: the pattern {} has none", word)};
+  if (arguments.Has("--degree") && pattern->pattern != v1::CAMPAIGN_PATTERN_RANDOM_REGULAR)
+    return {Code::kInvalidArgument, Format("--degree: the pattern {} has none", word)};
+  return {};
+}
+
+Status ReadProbes(const Arguments& arguments, v1::CampaignSpec& spec) {
+  for (const std::string& word : arguments.Words("--kind")) {
+    const auto* const known = std::find_if(std::begin(kKindWords), std::end(kKindWords),
+                                           [&](const KindWord& one) { return one.word == word; });
+    const std::string_view kinds = known == std::end(kKindWords) ? word : known->kinds;
+    for (const std::string_view name : Split(kinds, ',')) {
+      const auto* const kind = KindNamed(name);
+      if (kind == nullptr) return UnknownKind(word);
+      v1::ProbeSpec& probe = *spec.add_probes();
+      probe.GetReflection()->MutableMessage(&probe, kind);
+    }
+  }
+  RETURN_IF_ERROR(SetFields(arguments, spec));
+  return SetSettings(arguments, spec);
+}
+
+}  // namespace fabric::ctl

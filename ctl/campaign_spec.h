@@ -1,0 +1,59 @@
+// What the command line says of a campaign: which pairs, and what to probe. Shared by `probe run`
+// and `probe plan`. Pure.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "ctl/arguments.h"
+#include "ctl/command.h"
+#include "fabric/v1/probe.pb.h"
+
+namespace fabric::ctl {
+
+inline constexpr Option kPatternOption = {
+    .name = "--pattern",
+    .value = "PATTERN",
+    .help =
+        "all-pairs of each rail, cross-rail, one-to-many and many-to-one (--hub), ring, "
+        "random-regular (--degree), same-leaf, across leaves, loopback or within-node.",
+    .fallback = "all-pairs"};
+inline constexpr Option kHubOption = {
+    .name = "--hub", .value = "NAME", .help = "The one node of one-to-many and many-to-one."};
+inline constexpr Option kDegreeOption = {
+    .name = "--degree",
+    .kind = Option::Kind::kNumber,
+    .value = "COUNT",
+    .help = "Partners of each port of a random-regular plan; 4 when not given."};
+inline constexpr Option kSeedOption = {
+    .name = "--seed",
+    .kind = Option::Kind::kSequence,
+    .value = "NUMBER",
+    .help = "Of the order of pairs; the same seed gives the same plan."};
+inline constexpr Option kPairsAtOnceOption = {
+    .name = "--pairs-at-once",
+    .kind = Option::Kind::kNumber,
+    .value = "COUNT",
+    .help = "At most so many pairs at once on the whole fabric."};
+inline constexpr Option kPairsPerUplinkOption = {
+    .name = "--pairs-per-uplink",
+    .kind = Option::Kind::kNumber,
+    .value = "COUNT",
+    .help = "At most so many pairs at once that leave one leaf switch."};
+inline constexpr Option kIncludeBusyOption = {
+    .name = "--include-busy",
+    .kind = Option::Kind::kFlag,
+    .help = "Also ports that carry traffic, which are left alone else."};
+
+// "all-pairs"; empty for a pattern that is not known.
+std::string_view PatternName(v1::CampaignPattern pattern);
+
+// Which pairs: the options above, as far as the command has them.
+Status ReadPairs(const Arguments& arguments, v1::CampaignSpec& spec);
+
+// What to probe: --kind and the options of kinds. An option that none of the kinds has is an
+// error, and so is an unknown kind. `spec` gets the probes.
+Status ReadProbes(const Arguments& arguments, v1::CampaignSpec& spec);
+
+}  // namespace fabric::ctl

@@ -1,0 +1,260 @@
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "ctl/arguments.h"
+#include "ctl/campaign_spec.h"
+#include "ctl/cells.h"
+#include "ctl/render.h"
+#include "ctl/snapshots.h"
+#include "daemon/plan/budget.h"
+#include "daemon/plan/plan.h"
+
+namespace fabric::ctl {
+namespace {
+
+constexpr std::uint32_t kNodesMax = 65'536;
+constexpr std::uint32_t kRailsMax = 64;
+
+constexpr Option kOptions[] = {
+    {.name = "SNAPSHOT",
+     .value = "FILE",
+     .help = "What `fabric-agent inspect -o json` printed on each node: plans for their ports.",
+     .repeated = true},
+    {.name = "--nodes",
+     .kind = Option::Kind::kWords,
+     .value = "COUNT|NAMES",
+     .help =
+         "Plans for n1 to nCOUNT, or for nodes of these names: a,b,c. Of snapshots only these."},
+    {.name = "--rails",
+     .kind = Option::Kind::kNumbers,
+     .value = "COUNT|RAILS",
+     .help = "As many rails, or these: 0,1. One when not given; of snapshots all."},
+    kPatternOption,
+    kHubOption,
+    kDegreeOption,
+    kSeedOption,
+    {.name = "--nodes-per-leaf",
+     .kind = Option::Kind::kNumber,
+     .value = "COUNT",
+     .help = "So many of the nodes are under one leaf switch; snapshots know their own."},
+    kPairsAtOnceOption,
+    kPairsPerUplinkOption,
+    kIncludeBusyOption,
+};
+
+Status Wrong(std::string message) {
+  return {Code::kInvalidArgument, std::move(message)};
+}
+
+// "16" or "a,b,c".
+Result<std::vector<std::string>> NodesOf(const Arguments& arguments) {
+  const std::vector<std::string> words = arguments.Words("--nodes");
+  if (words.size() != 1 || !ParseNumber<std::uint64_t>(words[0]).ok()) {
+    const std::set<std::string> different(words.begin(), words.end());
+    if (different.size() < words.size()) return Wrong("--nodes: a node is named twice");
+    return words;
+  }
+  const auto count = ParseNumber<std::uint32_t>(words[0]);
+  if (!count.ok() || *count < 1 || *count > kNodesMax)
+    return Wrong(Format("--nodes: expected 1 to {} nodes, or names; saw {}", kNodesMax, words[0]));
+  std::vector<std::string> nodes;
+  for (std::uint32_t n = 1; n <= *count; ++n) nodes.push_back(Format("n{}", n));
+  return nodes;
+}
+
+Result<std::vector<std::uint32_t>> RailsOf(const Arguments& arguments) {
+  std::vector<std::uint32_t> rails = arguments.Numbers("--rails");
+  if (rails.empty()) return std::vector<std::uint32_t>{0};
+  if (rails.size() > 1) {
+    std::sort(rails.begin(), rails.end());
+    rails.erase(std::unique(rails.begin(), rails.end()), rails.end());
+    return rails;
+  }
+  if (rails[0] < 1 || rails[0] > kRailsMax)
+    return Wrong(Format("--rails: expected 1 to {} rails, saw {}", kRailsMax, rails[0]));
+  const std::uint32_t count = rails[0];
+  rails.clear();
+  for (std::uint32_t rail = 0; rail < count; ++rail) rails.push_back(rail);
+  return rails;
+}
+
+// Nodes that nobody has to have: all that is known of them is their names.
+Result<plan::Plan> AbstractPlan(const Arguments& arguments, const v1::CampaignSpec& spec) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> nodes, NodesOf(arguments));
+  ASSIGN_OR_RETURN(const std::vector<std::uint32_t> rails, RailsOf(arguments));
+  const std::uint32_t per_leaf = arguments.Number("--nodes-per-leaf");
+  std::vector<plan::Port> ports;
+  std::vector<std::string> leaves;
+  ports.reserve(nodes.size() * rails.size());
+  for (const std::uint32_t rail : rails) {
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      plan::Port& port = ports.emplace_back();
+      port.port.set_node(nodes[n]);
+      port.port.set_rail(rail);
+      port.network = v1::LINK_LAYER_ETHERNET;
+      if (per_leaf == 0) continue;
+      if (n % per_leaf == 0) leaves.push_back(Format("leaf{}", leaves.size() + 1));
+      port.leaf = static_cast<plan::LeafIndex>(leaves.size() - 1);
+    }
+  }
+  return plan::MakePlan(std::move(ports), std::move(leaves), spec);
+}
+
+Result<plan::Plan> PlanOf(const Arguments& arguments, v1::CampaignSpec& spec) {
+  const std::vector<std::string> files = arguments.All("SNAPSHOT");
+  if (files.empty()) {
+    if (!arguments.Has("--nodes"))
+      return Wrong("expected --nodes COUNT, --nodes NAMES or files of snapshots");
+    return AbstractPlan(arguments, spec);
+  }
+  if (arguments.Has("--nodes-per-leaf"))
+    return Wrong("--nodes-per-leaf: the snapshots tell which leaf switch a node is under");
+  for (const std::string& name : arguments.Words("--nodes")) spec.add_nodes(name);
+  for (const std::uint32_t rail : arguments.Numbers("--rails")) spec.add_rails(rail);
+  ASSIGN_OR_RETURN(const std::vector<fleet::NodeRecord> records, ReadSnapshots(files));
+  return plan::MakePlan(fleet::FleetView(records), spec);
+}
+
+// "n1" of one rail, "n1/rail0" of several, "n1/mlx5_0/1" where the port is known.
+std::vector<std::string> NamesOf(const plan::Plan& plan) {
+  const bool several = std::any_of(plan.ports.begin(), plan.ports.end(), [&](const auto& port) {
+    return port.port.rail() != plan.ports.front().port.rail();
+  });
+  std::vector<std::string> names;
+  for (const plan::Port& port : plan.ports) {
+    const std::string& node = port.port.node();
+    names.push_back(!port.port.device().empty() ? plan::PortName(port.port)
+                    : several                   ? Format("{}/rail{}", node, port.port.rail())
+                                                : node);
+  }
+  return names;
+}
+
+// Text that JSON and YAML take between quotes alike.
+std::string InQuotes(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char letter : Printable(text)) {
+    if (letter == '"' || letter == '\\') quoted += '\\';
+    quoted += letter;
+  }
+  return quoted + "\"";
+}
+
+// Prints the plan round by round, so that no more than one is in memory.
+class Printer {
+ public:
+  Printer(const plan::Plan& plan, OutputFormat format, Stream& stream)
+      : plan_(plan), format_(format), stream_(stream), names_(NamesOf(plan)) {}
+
+  bool Begin(const v1::CampaignSpec& spec) {
+    switch (format_) {
+      case OutputFormat::kJson: return stream_.Write("{\"rounds\":[");
+      case OutputFormat::kYaml: return stream_.Write("rounds:\n");
+      case OutputFormat::kName: return true;
+      default:
+        return stream_.Write(
+            Format("{} of {}, {}, seed {}\nROUND  PAIRS\n", Count(plan_.rounds.pairs(), "pair"),
+                   Count(plan_.ports.size(), "port"), PatternName(spec.pattern()), spec.seed()));
+    }
+  }
+
+  bool Round(const std::vector<plan::Pair>& pairs) {
+    ++round_;
+    switch (format_) {
+      case OutputFormat::kJson: return stream_.Write(Json(pairs));
+      case OutputFormat::kYaml: return stream_.Write(Yaml(pairs));
+      default: return stream_.Write(Text(pairs));
+    }
+  }
+
+  bool End() {
+    std::string text;
+    if (format_ == OutputFormat::kJson) {
+      text = "]";
+      for (std::size_t n = 0; n < plan_.skipped.size(); ++n)
+        text += Format("{}{}", n == 0 ? ",\"skipped\":[" : ",", InQuotes(plan_.skipped[n]));
+      text += plan_.skipped.empty() ? "}\n" : "]}\n";
+    } else if (format_ == OutputFormat::kYaml) {
+      if (!plan_.skipped.empty()) text = "skipped:\n";
+      for (const std::string& line : plan_.skipped) text += Format("- {}\n", InQuotes(line));
+    } else if (format_ != OutputFormat::kName) {
+      text = Format("{}\n", Count(round_, "round"));
+      for (const std::string& line : plan_.skipped) text += Format("skipped {}\n", Printable(line));
+    }
+    return stream_.Write(text);
+  }
+
+ private:
+  std::string Json(const std::vector<plan::Pair>& pairs) const {
+    std::string text = round_ == 1 ? "\n{\"pairs\":[" : ",\n{\"pairs\":[";
+    for (std::size_t n = 0; n < pairs.size(); ++n)
+      text += Format("{}{{\"a\":{},\"b\":{}}}", n == 0 ? "" : ",", InQuotes(names_[pairs[n].from]),
+                     InQuotes(names_[pairs[n].to]));
+    return text + "]}";
+  }
+
+  std::string Yaml(const std::vector<plan::Pair>& pairs) const {
+    std::string text = "- pairs:\n";
+    for (const plan::Pair& pair : pairs)
+      text +=
+          Format("  - {{a: {}, b: {}}}\n", InQuotes(names_[pair.from]), InQuotes(names_[pair.to]));
+    return text;
+  }
+
+  std::string Text(const std::vector<plan::Pair>& pairs) const {
+    std::string text;
+    for (const plan::Pair& pair : pairs) {
+      const std::string from = Printable(names_[pair.from]);
+      const std::string to = Printable(names_[pair.to]);
+      text +=
+          format_ == OutputFormat::kName ? Format("{} {}\n", from, to) : Format(" {}>{}", from, to);
+    }
+    return format_ == OutputFormat::kName ? text : Format("{:5} {}\n", round_, text);
+  }
+
+  const plan::Plan& plan_;
+  const OutputFormat format_;
+  Stream& stream_;
+  const std::vector<std::string> names_;
+  std::size_t round_ = 0;
+};
+
+Result<Output> RunProbePlan(Client&, const Arguments& arguments, Stream& stream) {
+  v1::CampaignSpec spec;
+  RETURN_IF_ERROR(ReadPairs(arguments, spec));
+  ASSIGN_OR_RETURN(const plan::Plan plan, PlanOf(arguments, spec));
+  const bool limited = spec.pairs_at_once() != 0 || spec.pairs_per_uplink() != 0;
+  Printer printer(plan, FormatNamed(arguments.Text("--output")), stream);
+  bool printed = printer.Begin(spec);
+  std::vector<plan::Pair> pairs;
+  for (std::size_t round = 0; printed && round < plan.rounds.size(); ++round) {
+    plan.rounds.At(round, pairs);
+    if (!limited) {
+      printed = printer.Round(pairs);
+      continue;
+    }
+    for (const auto& wave : plan::Waves(plan, pairs, spec.pairs_at_once(), spec.pairs_per_uplink()))
+      printed = printed && printer.Round(wave);
+  }
+  if (!printed || !printer.End()) return Status(Code::kInternal, "cannot write to standard output");
+  return Output();
+}
+
+}  // namespace
+
+extern const Command probe_plan = {
+    .path = "probe plan",
+    .summary = "Print which pairs a campaign would probe in which round, without running it.",
+    .description =
+        "Reaches nothing, and needs no nodes: --nodes 16 plans for n1 to n16. In a round no port "
+        "takes part twice; rails run beside each other. An even number N of nodes takes N-1 "
+        "rounds. With a limit of pairs at once, what a round has more is a round of its own. -o "
+        "json prints {\"rounds\":[{\"pairs\":[{\"a\":..,\"b\":..}]}]}; a initiates.",
+    .example = "fabricctl probe plan --nodes 16 --pattern random-regular --seed 7 -o json",
+    .options = kOptions,
+    .run = RunProbePlan,
+    .offline = true,
+};
+
+}  // namespace fabric::ctl

@@ -1,0 +1,22 @@
+// Results of probes as rows, a table for what measures the same. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ctl/command.h"
+#include "fabric/v1/probe.pb.h"
+
+namespace fabric::ctl {
+
+std::string PortName(const v1::ProbePort& port);  // "n1/rxe0/1"
+// "0", or "0-1" where the rails differ.
+std::string RailName(const v1::ProbePort& from, const v1::ProbePort& to);
+
+using PairResults = std::vector<const v1::PairResult*>;
+
+Table PairTable(const PairResults& pairs);  // Latencies and bandwidths
+Table PingTable(const PairResults& pairs);
+Table MtuTable(const PairResults& pairs);
+
+}  // namespace fabric::ctl

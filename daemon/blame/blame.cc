@@ -1,0 +1,151 @@
+#include "daemon/blame/blame.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "daemon/blame/report.h"
+#include "daemon/blame/search.h"
+#include "daemon/blame/wanted.h"
+
+namespace fabric::blame {
+namespace {
+
+constexpr std::size_t kEnough = 2;  // Observations of a place before one can say that it is well
+
+// One part may be lossy, and slow and late for that: the worst is what is said of it.
+void Merge(const v1::Suspect& other, v1::Suspect& suspect) {
+  if (suspect.direction() == v1::DIRECTION_UNSPECIFIED) suspect.set_direction(other.direction());
+  suspect.set_confidence(std::max(suspect.confidence(), other.confidence()));
+  if (other.has_latency_ratio()) suspect.set_latency_ratio(other.latency_ratio());
+  for (const std::string& evidence : other.evidence())
+    if (std::find(suspect.evidence().begin(), suspect.evidence().end(), evidence) ==
+        suspect.evidence().end())
+      suspect.add_evidence(evidence);
+}
+
+void AddCoverage(const Passages& passages, v1::BlameReport& report) {
+  const std::vector<Place>& places = passages.fabric().places;
+  for (std::uint32_t place = 0; place < places.size(); ++place)
+    if (!passages.Observed(place))
+      report.add_not_covered(Format("{}: was not probed", NameOf(places[place])));
+}
+
+v1::BlameState StateOf(const Passages& passages, const v1::BlameReport& report) {
+  if (report.undecided_size() > 0) return v1::BLAME_STATE_UNDECIDED;
+  if (report.suspects_size() > 0) return v1::BLAME_STATE_DECIDED;
+  bool any = false;
+  for (std::uint32_t place = 0; place < passages.fabric().places.size(); ++place) {
+    const std::size_t seen = passages.ObservationsOf(place).size();
+    any = any || seen > 0;
+    if (seen > 0 && seen < kEnough) return v1::BLAME_STATE_TOO_LITTLE;
+  }
+  return any ? v1::BLAME_STATE_HEALTHY : v1::BLAME_STATE_TOO_LITTLE;
+}
+
+v1::ProbeWanted ToProto(const Fabric& fabric, const Wanted& wanted, const std::string& why) {
+  const Place& from = fabric.places[wanted.from];
+  const Place& to = fabric.places[wanted.to];
+  v1::ProbeWanted probe;
+  probe.set_from_node(from.node);
+  probe.set_from_device(from.device);
+  probe.set_from_port(from.port);
+  probe.set_to_node(to.node);
+  probe.set_to_device(to.device);
+  probe.set_to_port(to.port);
+  probe.set_why(why);
+  return probe;
+}
+
+struct Judgement {
+  std::vector<Trouble> troubles;
+  std::vector<Part> suspicious;
+  std::set<Part> decided;
+};
+
+Judgement JudgeAll(const Passages& passages) {
+  Judgement judgement;
+  for (const Channel channel : {Channel::kLoss, Channel::kSpeed, Channel::kLatency}) {
+    Found found = Search(passages, channel, judgement.decided);
+    for (Trouble& trouble : found.troubles) {
+      if (trouble.decided) judgement.decided.insert(trouble.candidates[0].hypothesis.part);
+      judgement.troubles.push_back(std::move(trouble));
+    }
+    judgement.suspicious.insert(judgement.suspicious.end(), found.suspicious.begin(),
+                                found.suspicious.end());
+  }
+  // What one figure leaves open another one may have answered.
+  std::erase_if(judgement.troubles, [&](const Trouble& trouble) {
+    return !trouble.decided &&
+           std::any_of(trouble.candidates.begin(), trouble.candidates.end(),
+                       [&](const Candidate& candidate) {
+                         return judgement.decided.contains(candidate.hypothesis.part);
+                       });
+  });
+  return judgement;
+}
+
+v1::BlameReport ReportOf(const Passages& passages, const Judgement& judgement,
+                         const Partners& partners, std::span<const v1::Finding> findings) {
+  v1::BlameReport report;
+  std::map<Part, v1::Suspect> suspects;
+  for (const Trouble& trouble : judgement.troubles) {
+    if (!trouble.decided) {
+      v1::UndecidedGroup& group = *report.add_undecided();
+      for (const Candidate& candidate : trouble.candidates)
+        *group.add_between() = SuspectOf(passages, trouble, candidate, findings);
+      for (const Reasoned& probe : Deciding(passages, partners, trouble))
+        *group.add_probes() = ToProto(passages.fabric(), probe.pair, probe.why);
+      continue;
+    }
+    const Candidate& candidate = trouble.candidates[0];
+    v1::Suspect suspect = SuspectOf(passages, trouble, candidate, findings);
+    const auto [at, fresh] = suspects.emplace(candidate.hypothesis.part, suspect);
+    if (!fresh) Merge(suspect, at->second);
+  }
+  std::vector<v1::Suspect> ordered;
+  for (auto& [part, suspect] : suspects) ordered.push_back(std::move(suspect));
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const auto& a, const auto& b) { return a.confidence() > b.confidence(); });
+  for (v1::Suspect& suspect : ordered) *report.add_suspects() = std::move(suspect);
+  report.set_observations(static_cast<std::uint32_t>(passages.observations().size()));
+  AddCoverage(passages, report);
+  report.set_state(StateOf(passages, report));
+  return report;
+}
+
+}  // namespace
+
+v1::BlameReport Judge(const Fabric& fabric, std::span<const Observation> observations,
+                      std::span<const v1::Finding> findings) {
+  const Passages passages(fabric, observations);
+  const Judgement judgement = JudgeAll(passages);
+  return ReportOf(passages, judgement, Partners(passages, judgement.decided, {}), findings);
+}
+
+Standing Stand(const Fabric& fabric, std::span<const Observation> observations,
+               std::span<const std::uint32_t> usable, std::span<const v1::Finding> findings) {
+  const Passages passages(fabric, observations);
+  const Judgement judgement = JudgeAll(passages);
+  const Partners partners(passages, judgement.decided, usable);
+  Standing standing{.report = ReportOf(passages, judgement, partners, findings)};
+  Wishes wishes(passages, partners);
+  for (const Trouble& trouble : judgement.troubles) {
+    if (trouble.decided) continue;
+    if (standing.open.empty())
+      standing.open =
+          Format("it may be {} or others", NameOf(passages, trouble.candidates[0].hypothesis.part));
+    wishes.Add(Deciding(passages, partners, trouble));
+  }
+  for (const Part& part : judgement.suspicious) {
+    if (standing.open.empty()) standing.open = Format("{} is suspicious", NameOf(passages, part));
+    wishes.Add(part);
+  }
+  if (standing.open.empty()) standing.open = SeenTooLittle(passages, partners);
+  standing.decided = standing.open.empty();
+  if (!standing.decided) standing.next = wishes.Take();
+  return standing;
+}
+
+}  // namespace fabric::blame

@@ -1,0 +1,77 @@
+// From what probes saw to the part of the fabric that is to blame. Pure and deterministic: the same
+// observations in the same order give the same report. How it decides: docs/design/blame.md.
+#pragma once
+
+#include <google/protobuf/repeated_ptr_field.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "daemon/blame/fabric.h"
+#include "fabric/v1/blame.pb.h"
+#include "fabric/v1/finding.pb.h"
+#include "fabric/v1/probe.pb.h"
+
+namespace fabric::blame {
+
+enum class End : std::uint8_t { kFrom, kTo };
+
+// What one probe saw of one flow.
+struct Observation {
+  std::uint32_t from = 0;  // Index into Fabric.places
+  std::uint32_t to = 0;
+  std::uint32_t round = 0;       // What happens within one round may have one passing cause.
+  std::uint32_t flow_label = 0;  // 0: not known
+  // Packets or whole probes, and how many of them were lost there or on the way back. No attempts:
+  // nothing is known of loss.
+  std::uint32_t attempts = 0;
+  std::uint32_t failures = 0;
+  bool one_way = false;  // Failures are of the way from `from` to `to` alone.
+  // The end which is known to have failed: its agent was not there, its adapter refused. The way
+  // between the ends has no part in it then.
+  std::optional<End> failed_end = {};
+  std::optional<float> speed =
+      {};  // Of data from `from` to `to`, by that of its equals; 1: as they
+  std::optional<float> latency = {};  // There and back, by that of its equals; 1: as they
+};
+
+// What results say, in their order; some give several (one for each flow label, one for each
+// direction), some none (refused because a port was busy, cancelled, ports that are not of
+// `fabric`). Equals are the probes of the same kind and settings in `results`.
+std::vector<Observation> ObservationsOf(
+    const Fabric& fabric, const google::protobuf::RepeatedPtrField<v1::PairResult>& results);
+
+// `findings`, if given, are referred to by the suspects that they are about.
+v1::BlameReport Judge(const Fabric& fabric, std::span<const Observation> observations,
+                      std::span<const v1::Finding> findings = {});
+
+// Two places that should be probed next.
+struct Wanted {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+
+  friend bool operator==(const Wanted&, const Wanted&) = default;
+};
+
+// Where a campaign that ends when it is decided stands after a round.
+struct Standing {
+  // Each trouble has its suspect, nothing else is suspicious, and every place in use was seen with
+  // enough partners to say that nothing is wrong with it.
+  bool decided = false;
+  std::string open;  // What is missing, one line: "n7/mlx5_0/1 is suspicious". Empty when decided
+  // Pairs that would decide, the most telling first, no place twice: suspects with partners that
+  // are known to be good and that they have not met. Empty when decided, or when only more of the
+  // planned pairs can help.
+  std::vector<Wanted> next;
+  v1::BlameReport report;
+};
+
+// `usable` are the places that may take part; empty: all that were observed.
+Standing Stand(const Fabric& fabric, std::span<const Observation> observations,
+               std::span<const std::uint32_t> usable = {},
+               std::span<const v1::Finding> findings = {});
+
+}  // namespace fabric::blame

@@ -1,0 +1,145 @@
+#include "daemon/blame/levels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+namespace fabric::blame {
+namespace {
+
+// What a healthy fabric loses: noise below which nothing is looked for.
+constexpr double kHealthyLoss = 1e-5;
+// A probe, healthy or not, that went wrong for a reason of its own.
+constexpr double kOddLoss = 1e-3;
+constexpr double kOddSpeed = 0.01;
+constexpr double kOddLatency = 0.03;
+
+constexpr std::array<std::array<double, kLevels>, 3> kValues = {{
+    {kHealthyLoss, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 0.6, 0.998},
+    {1, 0.84, 0.74, 0.64, 0.54, 0.44, 0.34, 0.24, 0.14, 0.05},
+    {1, 1.5, 2, 3, 4.5, 7, 12, 20, 40, 100},
+}};
+
+double LogSum(double a, double b) {
+  const double top = std::max(a, b);
+  return top + std::log(std::exp(a - top) + std::exp(b - top));
+}
+
+// Binomial, or odd: half of the odd ones lose everything, the others any number, small ones first.
+Likelihoods OfLoss(std::uint32_t attempts, std::uint32_t failures) {
+  const double n = attempts;
+  const double f = failures;
+  const double ways = std::lgamma(n + 1) - std::lgamma(f + 1) - std::lgamma(n - f + 1);
+  double odd = -1e9;
+  if (failures == attempts)
+    odd = std::log(kOddLoss / 2);
+  else if (failures > 0)
+    odd = std::log(kOddLoss / 2) - std::log(f * (1 + std::log(n)));
+  Likelihoods result;
+  for (std::size_t level = 0; level < kLevels; ++level) {
+    const double p = ValueOf(Channel::kLoss, level);
+    result[level] = LogSum(ways + f * std::log(p) + (n - f) * std::log1p(-p), odd);
+  }
+  return result;
+}
+
+double LogNormal(double value, double mean, double deviation) {
+  const double z = (value - mean) / deviation;
+  return -0.5 * z * z - std::log(deviation * 2.5066282746310002);
+}
+
+Likelihoods OfSpeed(double speed) {
+  constexpr double kHealthyDeviation = 0.04;
+  constexpr double kDeviation = 0.06;
+  Likelihoods result;
+  for (std::size_t level = 0; level < kLevels; ++level) {
+    const double mean = ValueOf(Channel::kSpeed, level);
+    const double sound = LogNormal(speed, mean, level == 0 ? kHealthyDeviation : kDeviation);
+    result[level] = LogSum(std::log1p(-kOddSpeed) + sound, std::log(kOddSpeed));
+  }
+  return result;
+}
+
+Likelihoods OfLatency(double log_ratio) {
+  constexpr double kHealthyDeviation = 0.12;
+  constexpr double kDeviation = 0.3;
+  constexpr double kRange = 5;  // Of the logarithm, over which odd ones are spread
+  Likelihoods result;
+  for (std::size_t level = 0; level < kLevels; ++level) {
+    const double mean = std::log(ValueOf(Channel::kLatency, level));
+    const double sound = LogNormal(log_ratio, mean, level == 0 ? kHealthyDeviation : kDeviation);
+    result[level] = LogSum(std::log1p(-kOddLatency) + sound, std::log(kOddLatency / kRange));
+  }
+  return result;
+}
+
+// Steps in which speed and latency are told apart: finer than their noise.
+constexpr double kSpeedSteps = 100;
+constexpr double kLatencySteps = 20;
+
+struct Figure {
+  bool known = false;
+  std::uint64_t key = 0;
+};
+
+Figure FigureOf(Channel channel, const Observation& seen) {
+  switch (channel) {
+    case Channel::kLoss:
+      return {seen.attempts > 0, (std::uint64_t{seen.attempts} << 32) | seen.failures};
+    case Channel::kSpeed:
+      if (!seen.speed || !std::isfinite(*seen.speed)) return {};
+      return {true, static_cast<std::uint64_t>(
+                        std::lround(std::clamp(*seen.speed, 0.0F, 1.0F) * kSpeedSteps))};
+    case Channel::kLatency:
+      if (!seen.latency || !std::isfinite(*seen.latency)) return {};
+      return {true, static_cast<std::uint64_t>(std::lround(
+                        std::log(std::clamp(*seen.latency, 1.0F, 200.0F)) * kLatencySteps))};
+  }
+  return {};
+}
+
+Likelihoods LikelihoodsOf(Channel channel, std::uint64_t key) {
+  switch (channel) {
+    case Channel::kLoss: {
+      const auto attempts = static_cast<std::uint32_t>(key >> 32);
+      return OfLoss(attempts, std::min(attempts, static_cast<std::uint32_t>(key)));
+    }
+    case Channel::kSpeed: return OfSpeed(static_cast<double>(key) / kSpeedSteps);
+    case Channel::kLatency: return OfLatency(static_cast<double>(key) / kLatencySteps);
+  }
+  return {};
+}
+
+}  // namespace
+
+double ValueOf(Channel channel, std::size_t level) {
+  return kValues[static_cast<std::size_t>(channel)][level];
+}
+
+Readings::Readings(Channel channel, std::span<const Observation> observations)
+    : channel_(channel),
+      kinds_(observations.size(), kNothing),
+      one_way_(observations.size(), channel == Channel::kSpeed),
+      levels_(observations.size(), 0) {
+  std::unordered_map<std::uint64_t, std::uint32_t> known;
+  for (std::size_t i = 0; i < observations.size(); ++i) {
+    if (channel == Channel::kLoss) one_way_[i] = observations[i].one_way;
+    const Figure figure = FigureOf(channel, observations[i]);
+    if (!figure.known) continue;
+    const auto [at, fresh] = known.emplace(figure.key, static_cast<std::uint32_t>(table_.size()));
+    kinds_[i] = at->second;
+    if (!fresh) continue;
+    const Likelihoods likelihoods = LikelihoodsOf(channel, figure.key);
+    table_.push_back(likelihoods);
+    badness_.push_back(*std::max_element(likelihoods.begin(), likelihoods.end()) - likelihoods[0]);
+  }
+}
+
+double Readings::Unexplained(std::uint32_t observation) const {
+  const Likelihoods& likelihoods = Of(observation);
+  const std::size_t level = levels_[observation];
+  return *std::max_element(likelihoods.begin() + static_cast<long>(level), likelihoods.end()) -
+         likelihoods[level];
+}
+
+}  // namespace fabric::blame

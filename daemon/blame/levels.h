@@ -1,0 +1,57 @@
+// How likely a probe's figures are, if the worst part on its way is healthy or bad to some level.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "daemon/blame/blame.h"
+
+namespace fabric::blame {
+
+// Each is judged by itself; what is lost says more than what is slow.
+enum class Channel : std::uint8_t { kLoss, kSpeed, kLatency };
+
+inline constexpr std::size_t kLevels = 10;        // 0 is healthy, the last one the worst.
+using Likelihoods = std::array<double, kLevels>;  // Natural logarithms, of one observation
+
+// Part that is lost, part of the speed that is left, or ratio of latency at that level.
+double ValueOf(Channel channel, std::size_t level);
+
+// One channel of many observations, and to which level each is explained by now. Observations with
+// equal figures share their likelihoods.
+class Readings {
+ public:
+  Readings(Channel channel, std::span<const Observation> observations);
+
+  Channel channel() const { return channel_; }
+  bool Has(std::uint32_t observation) const { return kinds_[observation] != kNothing; }
+  // True where what was seen speaks of the way there alone.
+  bool OneWay(std::uint32_t observation) const { return one_way_[observation]; }
+  std::uint32_t KindOf(std::uint32_t observation) const { return kinds_[observation]; }
+  const Likelihoods& Of(std::uint32_t observation) const { return table_[kinds_[observation]]; }
+  std::size_t kinds() const { return table_.size(); }
+
+  std::size_t LevelOf(std::uint32_t observation) const { return levels_[observation]; }
+  void SetLevel(std::uint32_t observation, std::size_t level) {
+    levels_[observation] = static_cast<std::uint8_t>(level);
+  }
+  // How much better than its present level some worse one would explain it; 0: none does.
+  double Unexplained(std::uint32_t observation) const;
+  // The same, as if nothing explained it yet.
+  double Badness(std::uint32_t observation) const { return badness_[kinds_[observation]]; }
+
+ private:
+  static constexpr std::uint32_t kNothing = 0xffffffff;
+
+  Channel channel_;
+  std::vector<std::uint32_t> kinds_;
+  std::vector<bool> one_way_;
+  std::vector<std::uint8_t> levels_;
+  std::vector<Likelihoods> table_;
+  std::vector<double> badness_;
+};
+
+}  // namespace fabric::blame

@@ -1,0 +1,231 @@
+#include "daemon/blame/scorer.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fabric::blame {
+namespace {
+
+struct Nature {
+  double prior;        // That one such part is bad while a campaign runs
+  std::size_t shares;  // So many of kShares make sense, from ...
+  std::size_t first_share;
+  bool at_once;  // All of it is good or bad at a time: what comes and goes does so for all.
+};
+
+Nature NatureOf(PartKind kind) {
+  switch (kind) {
+    case PartKind::kPort: return {1e-4, 3, 0, true};
+    case PartKind::kHost: return {5e-5, 3, 0, true};
+    case PartKind::kLeaf: return {5e-5, 2, 0, false};
+    case PartKind::kUplink: return {1e-4, 6, 0, false};
+    case PartKind::kSpine: return {2e-5, 5, 1, false};
+    case PartKind::kLeafPair: return {1e-6, 1, 0, false};
+    case PartKind::kRail: return {1e-5, 1, 0, false};
+    case PartKind::kPair: return {3e-7, 3, 0, true};
+    case PartKind::kFabric: return {1e-6, 1, 0, false};
+  }
+  return {};
+}
+
+constexpr double kExpected = 0.3;  // Prior of a part that is bad otherwise
+constexpr double kOneWay = 0.2;    // Of the faults of a part, those of one way
+
+double PassingOf(Channel channel) {
+  switch (channel) {
+    case Channel::kLoss: return 1e-3;
+    case Channel::kSpeed: return 3e-3;
+    case Channel::kLatency: return 1e-2;
+  }
+  return 0;
+}
+
+double Mixed(double share, double gain) {
+  if (share == 1) return gain;
+  return std::log1p(share * std::expm1(std::min(gain, 300.0)));
+}
+
+// SplitMix64's last step.
+std::uint64_t Hashed(std::uint64_t z) {
+  z = (z + 0x9e3779b97f4a7c15U);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31);
+}
+
+bool SamePair(const Observation& a, const Observation& b) {
+  return std::minmax(a.from, a.to) == std::minmax(b.from, b.to);
+}
+
+}  // namespace
+
+Scorer::Scorer(const Passages& passages, const Readings& readings)
+    : passages_(passages),
+      readings_(readings),
+      passing_(PassingOf(readings.channel())),
+      mixed_(readings.kinds() * kLevels) {}
+
+// What one event says is bounded: something may have passed by. A pause of a host, say, is bad with
+// all its partners of that round, and is no fault.
+double Scorer::Soften(double gain) const {
+  if (gain < 0) return gain;
+  return gain - std::log1p(passing_ * std::expm1(std::min(gain, 300.0)));
+}
+
+const Scorer::Sums& Scorer::MixedOf(std::uint32_t observation) {
+  const std::size_t level = readings_.LevelOf(observation);
+  std::optional<Sums>& mixed = mixed_[readings_.KindOf(observation) * kLevels + level];
+  if (mixed) return *mixed;
+  mixed.emplace();
+  const Likelihoods& likelihoods = readings_.Of(observation);
+  for (std::size_t share = 0; share < kShares.size(); ++share)
+    for (std::size_t worse = 0; worse < kWorse; ++worse)
+      (*mixed)[share][worse] =
+          Mixed(kShares[share], likelihoods[std::max(level, worse + 1)] - likelihoods[level]);
+  return *mixed;
+}
+
+std::uint64_t Scorer::KeyOf(Cluster pair) const {
+  std::uint64_t key = pair.size();
+  for (const std::uint32_t i : pair)
+    key = Hashed(key ^ (readings_.KindOf(i) * kLevels + readings_.LevelOf(i)));
+  return key;
+}
+
+const Scorer::OfPair& Scorer::PairOf(Cluster pair, std::uint64_t key) {
+  const auto [at, fresh] = pairs_.try_emplace(key);
+  OfPair& sums = at->second;
+  if (!fresh) return sums;
+  sums = {};
+  for (const std::uint32_t observation : pair) {
+    const Sums& one = MixedOf(observation);
+    for (std::size_t share = 0; share < kShares.size(); ++share)
+      for (std::size_t worse = 0; worse < kWorse; ++worse)
+        sums.apart[share][worse] += one[share][worse];
+  }
+  for (Gains& gains : sums.apart)
+    for (double& gain : gains) gain = Soften(gain);
+  sums.at_once = sums.apart[0];
+  return sums;
+}
+
+const Scorer::OfRound& Scorer::RoundOf(const std::vector<Cluster>& pairs) {
+  std::uint64_t key = pairs.size();
+  Gains gains{};
+  for (const Cluster& pair : pairs) {
+    const std::uint64_t of_pair = KeyOf(pair);
+    key = Hashed(key ^ of_pair);
+    const Gains& one = PairOf(pair, of_pair).at_once;
+    for (std::size_t worse = 0; worse < kWorse; ++worse) gains[worse] += one[worse];
+  }
+  const auto [at, fresh] = rounds_.try_emplace(key);
+  OfRound& sums = at->second;
+  if (!fresh) return sums;
+  for (std::size_t share = 0; share < kShares.size(); ++share) {
+    for (std::size_t worse = 0; worse < kWorse; ++worse) {
+      sums.score[share][worse] = Mixed(kShares[share], gains[worse]);
+      sums.sure[share][worse] = Soften(sums.score[share][worse]);
+    }
+  }
+  return sums;
+}
+
+void Scorer::AddRound(const Part& part, Cluster round, Total& total) {
+  const Nature nature = NatureOf(part.kind);
+  const auto observations = passages_.observations();
+  round_pairs_.clear();
+  for (std::size_t begin = 0; begin < round.size();) {
+    const Observation& first = observations[round[begin]];
+    std::size_t end = begin + 1;
+    while (end < round.size() && SamePair(first, observations[round[end]])) ++end;
+    round_pairs_.push_back(round.subspan(begin, end - begin));
+    begin = end;
+  }
+  const auto add = [&](const Sums& score, const Sums& sure) {
+    for (std::size_t n = 0; n < nature.shares; ++n) {
+      const std::size_t share = nature.first_share + n;
+      for (std::size_t worse = 0; worse < kWorse; ++worse) {
+        total.score[share][worse] += score[share][worse];
+        total.sure[share][worse] += sure[share][worse];
+      }
+    }
+  };
+  if (nature.at_once) {
+    const OfRound& sums = RoundOf(round_pairs_);
+    return add(sums.score, sums.sure);
+  }
+  for (const Cluster& pair : round_pairs_) {
+    const Sums& sums = PairOf(pair, KeyOf(pair)).apart;
+    add(sums, sums);
+  }
+}
+
+bool Scorer::Affects(const Hypothesis& hypothesis, std::uint32_t observation) const {
+  if (hypothesis.way == Way::kBoth || !readings_.OneWay(observation)) return true;
+  return hypothesis.way == Way::kOut ? passages_.Leaves(hypothesis.part, observation)
+                                     : passages_.Enters(hypothesis.part, observation);
+}
+
+bool Scorer::Explains(const Hypothesis& hypothesis, std::uint32_t observation) const {
+  if (!Affects(hypothesis, observation)) return false;
+  const std::size_t level = readings_.LevelOf(observation);
+  if (hypothesis.fit.level <= level) return false;
+  const double share = kShares[hypothesis.fit.share];
+  if (share == 1) return true;
+  const Likelihoods& likelihoods = readings_.Of(observation);
+  return std::log(share / (1 - share)) + likelihoods[hypothesis.fit.level] - likelihoods[level] > 0;
+}
+
+Fit Scorer::BestFit(const Part& part, Way way, Cluster through) {
+  const Nature nature = NatureOf(part.kind);
+  const auto observations = passages_.observations();
+  Total total;
+  for (std::size_t begin = 0; begin < through.size();) {
+    const std::uint32_t round = observations[through[begin]].round;
+    std::size_t end = begin + 1;
+    while (end < through.size() && observations[through[end]].round == round) ++end;
+    AddRound(part, through.subspan(begin, end - begin), total);
+    begin = end;
+  }
+  Fit best;
+  for (std::size_t n = 0; n < nature.shares; ++n) {
+    const std::size_t share = nature.first_share + n;
+    for (std::size_t worse = 0; worse < kWorse; ++worse) {
+      if (total.score[share][worse] <= best.score) continue;
+      best = {total.score[share][worse], total.sure[share][worse],
+              static_cast<std::uint8_t>(worse + 1), static_cast<std::uint8_t>(share)};
+    }
+  }
+  const double prior = LogPrior(part) + std::log(way == Way::kBoth ? 1 - 2 * kOneWay : kOneWay);
+  best.score += prior;
+  best.sure += prior;
+  return best;
+}
+
+double Scorer::LogPrior(const Part& part) const {
+  return std::log(expected_.contains(part) ? kExpected : NatureOf(part.kind).prior);
+}
+
+std::vector<Hypothesis> Scorer::Score(const Part& part) {
+  std::vector<std::uint32_t> through;
+  bool one_way = false;
+  for (const std::uint32_t observation : passages_.Through(part)) {
+    if (!readings_.Has(observation)) continue;
+    through.push_back(observation);
+    one_way = one_way || readings_.OneWay(observation);
+  }
+  std::vector<Hypothesis> result;
+  result.push_back({part, Way::kBoth, BestFit(part, Way::kBoth, through)});
+  if (!one_way || !Passages::HasWays(part)) return result;
+  for (const Way way : {Way::kOut, Way::kIn}) {
+    Hypothesis hypothesis{part, way, {}};
+    std::vector<std::uint32_t> affected;
+    for (const std::uint32_t observation : through)
+      if (Affects(hypothesis, observation)) affected.push_back(observation);
+    hypothesis.fit = BestFit(part, way, affected);
+    result.push_back(hypothesis);
+  }
+  return result;
+}
+
+}  // namespace fabric::blame

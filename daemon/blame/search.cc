@@ -1,0 +1,298 @@
+#include "daemon/blame/search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+namespace fabric::blame {
+namespace {
+
+constexpr double kBad = 2;          // Log likelihood ratio from which an observation needs a cause
+constexpr double kClearlyBad = 5;   // The same, for one observation to be looked after
+constexpr double kSuspicious = -4;  // Score from which a part is watched
+constexpr double kDecided = 0.95;   // Probability from which a name is named
+constexpr double kWorthNaming = 0.01;  // Probability from which a candidate is shown
+constexpr double kOneOfMany = 0.005;   // Bad part of a rail below which it is not the rail
+constexpr std::size_t kPortsMin = 3;   // Bad ones, before what they share is named
+constexpr std::size_t kCandidatesMax = 8;
+constexpr std::size_t kTroublesMax = 512;
+constexpr int kSweepsMax = 4;
+
+bool Wide(PartKind kind) {
+  return kind == PartKind::kRail || kind == PartKind::kSpine || kind == PartKind::kFabric;
+}
+
+class SearchRun {
+ public:
+  SearchRun(const Passages& passages, Channel channel, const std::set<Part>& expected)
+      : passages_(passages),
+        readings_(channel, passages.observations()),
+        scorer_(passages, readings_) {
+    for (const Part& part : expected) scorer_.Expect(part);
+  }
+
+  Found Run() {
+    for (std::uint32_t i = 0; i < passages_.observations().size(); ++i)
+      if (readings_.Has(i) && readings_.Badness(i) > kBad) bad_.push_back(i);
+    if (bad_.empty()) return {};
+    Collect();
+    Sweep();
+    Found found;
+    for (std::size_t i = 0; i < chosen_.size(); ++i)
+      if (auto trouble = TroubleOf(i)) found.troubles.push_back(*std::move(trouble));
+    for (const auto& [part, hypothesis] : PartsOfBad(bad_, kSuspicious))
+      found.suspicious.push_back(part);
+    AddOddPairs(found.suspicious);
+    return found;
+  }
+
+ private:
+  using Scores = std::map<Part, std::vector<Hypothesis>>;
+
+  static const Hypothesis& Best(const std::vector<Hypothesis>& ways) {
+    return *std::max_element(ways.begin(), ways.end(), [](const auto& a, const auto& b) {
+      return a.fit.score < b.fit.score;
+    });
+  }
+
+  static double Sure(const std::vector<Hypothesis>& ways) { return Best(ways).fit.sure; }
+
+  // Parts through which some of the observations pass that are not explained by now, and that
+  // explain them this surely.
+  Scores PartsOfBad(const std::vector<std::uint32_t>& observations, double sure_min) {
+    struct Seen {
+      std::size_t count = 0;
+      double bound = 0;  // More than that it cannot gain.
+    };
+    std::map<Part, Seen> seen;
+    std::vector<Part> parts;
+    for (const std::uint32_t i : observations) {
+      const double unexplained = readings_.Unexplained(i);
+      if (unexplained <= kBad) continue;
+      passages_.PartsOf(i, parts);
+      for (const Part& part : parts) {
+        ++seen[part].count;
+        seen[part].bound += std::min(unexplained, scorer_.EventMax());
+      }
+    }
+    Scores scores;
+    for (const auto& [part, what] : seen) {
+      if (what.bound + scorer_.LogPrior(part) < sure_min) continue;
+      if (Wide(part.kind) && static_cast<double>(what.count) < kOneOfMany * Width(part)) continue;
+      std::vector<Hypothesis> ways = scorer_.Score(part);
+      if (Sure(ways) >= sure_min) scores.emplace(part, std::move(ways));
+    }
+    return scores;
+  }
+
+  double Width(const Part& part) {
+    const auto [at, fresh] = widths_.emplace(part, 0);
+    if (fresh) at->second = static_cast<double>(passages_.Through(part).size());
+    return at->second;
+  }
+
+  // The best part, then the best for what that leaves unexplained, and so on.
+  void Collect() {
+    Scores scores = PartsOfBad(bad_, 0);
+    while (!scores.empty() && chosen_.size() < kTroublesMax) {
+      auto best = scores.begin();
+      for (auto at = scores.begin(); at != scores.end(); ++at)
+        if (Best(at->second).fit.score > Best(best->second).fit.score) best = at;
+      const Hypothesis hypothesis = Best(best->second);
+      chosen_.push_back(hypothesis);
+      scores.erase(best);
+      std::set<Part> touched;
+      std::vector<Part> parts;
+      for (const std::uint32_t i : passages_.Through(hypothesis.part)) {
+        if (!readings_.Has(i) || !scorer_.Explains(hypothesis, i)) continue;
+        readings_.SetLevel(i, hypothesis.fit.level);
+        passages_.PartsOf(i, parts);
+        touched.insert(parts.begin(), parts.end());
+      }
+      for (const Part& part : touched) {
+        const auto at = scores.find(part);
+        if (at == scores.end()) continue;
+        at->second = scorer_.Score(part);
+        if (Sure(at->second) < 0) scores.erase(at);
+      }
+    }
+  }
+
+  // Levels of these observations by the chosen ones but `without`.
+  void Relevel(const std::vector<std::uint32_t>& observations, std::size_t without) {
+    for (const std::uint32_t i : observations) {
+      if (!readings_.Has(i)) continue;
+      readings_.SetLevel(i, 0);
+      for (std::size_t n = 0; n < chosen_.size(); ++n) {
+        const Hypothesis& hypothesis = chosen_[n];
+        if (n == without || !passages_.Passes(hypothesis.part, i)) continue;
+        if (scorer_.Explains(hypothesis, i)) readings_.SetLevel(i, hypothesis.fit.level);
+      }
+    }
+  }
+
+  // All that would explain what the chosen one does, were it not chosen. The levels stay without
+  // it.
+  Scores Alternatives(std::size_t index, std::vector<std::uint32_t>& explained) {
+    const std::vector<std::uint32_t> through = passages_.Through(chosen_[index].part);
+    Relevel(through, index);
+    explained.clear();
+    for (const std::uint32_t i : through)
+      if (readings_.Has(i) && readings_.Unexplained(i) > kBad &&
+          scorer_.Explains(chosen_[index], i))
+        explained.push_back(i);
+    return PartsOfBad(explained, std::log(kWorthNaming));
+  }
+
+  // Each chosen one has to stand up once more, now that the others are known.
+  void Sweep() {
+    bool changed = true;
+    for (int sweep = 0; changed && sweep < kSweepsMax; ++sweep) {
+      changed = false;
+      for (std::size_t index = 0; index < chosen_.size();) {
+        std::vector<std::uint32_t> explained;
+        const Part before = chosen_[index].part;
+        const std::vector<std::uint32_t> through = passages_.Through(before);
+        const Scores scores = Alternatives(index, explained);
+        const Hypothesis* best = nullptr;
+        for (const auto& [part, ways] : scores)
+          if (best == nullptr || Best(ways).fit.score > best->fit.score) best = &Best(ways);
+        if (best == nullptr || best->fit.sure <= 0) {
+          chosen_.erase(chosen_.begin() + static_cast<long>(index));
+          Relevel(through, chosen_.size());
+          changed = true;
+          continue;
+        }
+        changed = changed || best->part != before;
+        chosen_[index] = *best;
+        Relevel(through, chosen_.size());
+        if (best->part != before) Relevel(passages_.Through(best->part), chosen_.size());
+        ++index;
+      }
+    }
+  }
+
+  // Pairs that were clearly bad, for no known reason, and were not seen to be good since.
+  void AddOddPairs(std::vector<Part>& suspicious) const {
+    std::set<Part> odd;
+    for (const std::uint32_t i : bad_) {
+      if (readings_.Unexplained(i) < kClearlyBad) continue;
+      const Observation& seen = passages_.observations()[i];
+      if (seen.failed_end || seen.from == seen.to) continue;
+      const auto [low, high] = std::minmax(seen.from, seen.to);
+      const Part pair{PartKind::kPair, low, high};
+      const std::vector<std::uint32_t> all = passages_.Through(pair);
+      const bool good_since = std::any_of(all.begin(), all.end(), [&](std::uint32_t other) {
+        return passages_.observations()[other].round > seen.round && readings_.Has(other) &&
+               readings_.Badness(other) <= kBad;
+      });
+      if (!good_since) odd.insert(pair);
+    }
+    suspicious.insert(suspicious.end(), odd.begin(), odd.end());
+  }
+
+  std::optional<Trouble> TroubleOf(std::size_t index);
+  bool Enough(const Trouble& trouble) const;
+  void AddSeveralPorts(Trouble& trouble) const;
+
+  const Passages& passages_;
+  Readings readings_;
+  Scorer scorer_;
+  std::vector<std::uint32_t> bad_;
+  std::vector<Hypothesis> chosen_;
+  std::map<Part, double> widths_;
+};
+
+// The ends of a trouble's observations that lie in the part; for others than ports, hosts and
+// leaves all of them.
+std::set<std::uint32_t> EndsIn(const Passages& passages, const Part& part,
+                               const std::vector<std::uint32_t>& observations, bool inside) {
+  std::set<std::uint32_t> ends;
+  for (const std::uint32_t i : observations) {
+    const Observation& seen = passages.observations()[i];
+    for (const std::uint32_t place : {seen.from, seen.to})
+      if (passages.Holds(part, place) == inside) ends.insert(place);
+  }
+  return ends;
+}
+
+// Once is no fault: two rounds. A port or node has to be bad with two partners, and what many share
+// with three of them: two ports under a leaf may just as well be two bad ports.
+bool SearchRun::Enough(const Trouble& trouble) const {
+  const Part& part = trouble.candidates[0].hypothesis.part;
+  std::set<std::uint32_t> rounds;
+  for (const std::uint32_t i : trouble.observations)
+    rounds.insert(passages_.observations()[i].round);
+  if (rounds.size() < 2) return false;
+  const auto ends = [&](bool inside) {
+    return EndsIn(passages_, part, trouble.observations, inside).size();
+  };
+  switch (part.kind) {
+    case PartKind::kPort:
+    case PartKind::kHost: return ends(false) >= 2;
+    case PartKind::kLeaf:
+    case PartKind::kUplink: return ends(true) >= kPortsMin;
+    case PartKind::kPair: return true;
+    default: return ends(false) >= kPortsMin;
+  }
+}
+
+// A switch of which one or two ports were probed is taken to be as likely as these ports.
+void SearchRun::AddSeveralPorts(Trouble& trouble) const {
+  const Candidate top = trouble.candidates[0];
+  const PartKind kind = top.hypothesis.part.kind;
+  if (kind != PartKind::kLeaf && kind != PartKind::kUplink) return;
+  const auto ports = EndsIn(passages_, top.hypothesis.part, trouble.observations, true);
+  if (ports.size() >= kPortsMin) return;
+  std::vector<Candidate> more;
+  for (const std::uint32_t port : ports) {
+    const Part part{PartKind::kPort, port};
+    const auto same = [&](const Candidate& one) { return one.hypothesis.part == part; };
+    if (std::any_of(trouble.candidates.begin(), trouble.candidates.end(), same)) continue;
+    more.push_back(top);
+    more.back().hypothesis.part = part;
+    more.back().probability = top.probability / 2;
+  }
+  if (more.empty()) return;
+  trouble.candidates[0].probability /= 2;
+  trouble.candidates.insert(trouble.candidates.end(), more.begin(), more.end());
+}
+
+std::optional<Trouble> SearchRun::TroubleOf(std::size_t index) {
+  Trouble trouble{.channel = readings_.channel()};
+  const Scores scores = Alternatives(index, trouble.observations);
+  double top = -1e18;
+  double sure = 0;
+  for (const auto& [part, ways] : scores) {
+    if (Best(ways).fit.score > top) sure = Sure(ways);
+    top = std::max(top, Best(ways).fit.score);
+  }
+  double sum = std::exp(-sure);  // Chance
+  for (const auto& [part, ways] : scores) {
+    double all = 0;
+    for (const Hypothesis& way : ways) all += std::exp(way.fit.score - top);
+    const Hypothesis& best = Best(ways);
+    sum += all;
+    trouble.candidates.push_back({best, all, std::exp(best.fit.score - top) / all});
+  }
+  Relevel(passages_.Through(chosen_[index].part), chosen_.size());
+  for (Candidate& candidate : trouble.candidates) candidate.probability /= sum;
+  std::stable_sort(trouble.candidates.begin(), trouble.candidates.end(),
+                   [](const auto& a, const auto& b) { return a.probability > b.probability; });
+  std::erase_if(trouble.candidates,
+                [](const Candidate& one) { return one.probability < kWorthNaming; });
+  if (trouble.candidates.size() > kCandidatesMax) trouble.candidates.resize(kCandidatesMax);
+  if (trouble.candidates.empty()) return std::nullopt;
+  trouble.decided = trouble.candidates[0].probability >= kDecided && Enough(trouble);
+  if (!trouble.decided) AddSeveralPorts(trouble);
+  return trouble;
+}
+
+}  // namespace
+
+Found Search(const Passages& passages, Channel channel, const std::set<Part>& expected) {
+  return SearchRun(passages, channel, expected).Run();
+}
+
+}  // namespace fabric::blame

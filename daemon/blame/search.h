@@ -1,0 +1,36 @@
+// The fewest and likeliest parts that explain one channel of what was seen.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "daemon/blame/levels.h"
+#include "daemon/blame/parts.h"
+#include "daemon/blame/scorer.h"
+
+namespace fabric::blame {
+
+// A part that would explain a trouble.
+struct Candidate {
+  Hypothesis hypothesis;   // The likeliest way and level
+  double probability = 0;  // Of the part, whatever the way
+  double way_is = 0;       // Probability of that way, if it is the part
+};
+
+struct Trouble {
+  Channel channel = Channel::kLoss;
+  std::vector<Candidate> candidates;        // Likeliest first; what is missing to 1 is chance.
+  std::vector<std::uint32_t> observations;  // That the likeliest one explains, rising
+  bool decided = false;
+};
+
+struct Found {
+  std::vector<Trouble> troubles;
+  std::vector<Part> suspicious;  // Not enough yet to call it a trouble, too much to call it none
+};
+
+// `expected` are parts that other channels found bad.
+Found Search(const Passages& passages, Channel channel, const std::set<Part>& expected);
+
+}  // namespace fabric::blame

@@ -1,0 +1,196 @@
+#include "daemon/blame/wanted.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace fabric::blame {
+namespace {
+
+constexpr std::size_t kGoodMin = 2;  // Good observations before a place counts as known to be good
+constexpr std::size_t kPartnersMin = 3;  // Of each place, before one says that it is well
+constexpr double kExcluded = -3;         // Log odds against a loss, from which there is none
+constexpr double kSlow = 0.9;
+constexpr double kLate = 1.4;
+
+bool LooksGood(const Observation& seen) {
+  return !seen.failed_end && seen.failures == 0 && seen.speed.value_or(1) > kSlow &&
+         seen.latency.value_or(1) < kLate;
+}
+
+std::uint32_t Other(const Observation& seen, std::uint32_t place) {
+  return seen.from == place ? seen.to : seen.from;
+}
+
+}  // namespace
+
+Partners::Partners(const Passages& passages, const std::set<Part>& decided,
+                   std::span<const std::uint32_t> usable)
+    : passages_(passages), parts_(decided) {
+  const std::size_t places = passages.fabric().places.size();
+  usable_.assign(places, false);
+  good_.assign(places, false);
+  decided_.assign(places, false);
+  std::uint32_t rails = 0;
+  for (std::uint32_t place = 0; place < places; ++place) {
+    if (usable.empty()) usable_[place] = passages.Observed(place);
+    const std::uint32_t rail = passages.RailOf(place);
+    if (rail != kUnknown) rails = std::max(rails, rail + 1);
+  }
+  for (const std::uint32_t place : usable)
+    if (place < places) usable_[place] = true;
+  rails_.resize(rails + 1);
+  for (std::uint32_t place = 0; place < places; ++place) {
+    for (const Part& part : parts_)
+      if (part.kind != PartKind::kUplink && passages.Holds(part, place)) decided_[place] = true;
+    if (!usable_[place]) continue;
+    rails_[std::min(passages.RailOf(place), rails)].push_back(place);
+    std::size_t good = 0;
+    bool bad = decided_[place];
+    for (const std::uint32_t i : passages.ObservationsOf(place)) {
+      const bool looks_good = LooksGood(passages.observations()[i]);
+      good += looks_good ? 1 : 0;
+      bad = bad || (!looks_good && !Explained(i));
+    }
+    good_[place] = !bad && good >= kGoodMin;
+  }
+}
+
+bool Partners::Explained(std::uint32_t observation) const {
+  return std::any_of(parts_.begin(), parts_.end(),
+                     [&](const Part& part) { return passages_.Passes(part, observation); });
+}
+
+std::span<const std::uint32_t> Partners::OfRail(std::uint32_t place) const {
+  return rails_[std::min<std::size_t>(passages_.RailOf(place), rails_.size() - 1)];
+}
+
+bool Partners::Met(std::uint32_t place, std::uint32_t other) const {
+  const auto observations = passages_.ObservationsOf(place);
+  return std::any_of(observations.begin(), observations.end(), [&](std::uint32_t i) {
+    return Other(passages_.observations()[i], place) == other;
+  });
+}
+
+std::optional<std::uint32_t> Partners::For(std::uint32_t place, bool same_leaf) const {
+  const auto rail = OfRail(place);
+  const auto start = std::upper_bound(rail.begin(), rail.end(), place) - rail.begin();
+  std::optional<std::uint32_t> met;
+  for (std::size_t n = 0; n < rail.size(); ++n) {
+    const std::uint32_t other = rail[(static_cast<std::size_t>(start) + n) % rail.size()];
+    if (other == place || !good_[other]) continue;
+    if (passages_.NodeOf(other) == passages_.NodeOf(place)) continue;
+    const std::uint32_t leaf = passages_.LeafOf(place);
+    if (leaf != kUnknown && (passages_.LeafOf(other) == leaf) != same_leaf) continue;
+    if (!Met(place, other)) return other;
+    if (!met) met = other;
+  }
+  return met;
+}
+
+std::vector<Reasoned> Deciding(const Passages& passages, const Partners& partners,
+                               const Trouble& trouble) {
+  std::vector<Reasoned> probes;
+  const std::vector<Place>& places = passages.fabric().places;
+  const auto add = [&](std::uint32_t place, bool same_leaf) {
+    if (!partners.Usable(place)) return;
+    const auto partner = partners.For(place, same_leaf);
+    if (!partner) return;
+    const bool leaf = same_leaf && passages.LeafOf(place) != kUnknown;
+    probes.push_back({{place, *partner},
+                      Format("{} with a partner that is good with others{}", NameOf(places[place]),
+                             leaf ? ", under the same leaf" : "")});
+  };
+  for (const Candidate& candidate : trouble.candidates) {
+    const Part& part = candidate.hypothesis.part;
+    switch (part.kind) {
+      case PartKind::kPort:
+        add(part.first, false);
+        if (passages.LeafOf(part.first) != kUnknown) add(part.first, true);
+        break;
+      case PartKind::kHost:
+        for (std::uint32_t place = 0; place < places.size(); ++place)
+          if (passages.NodeOf(place) == part.first) add(place, false);
+        break;
+      case PartKind::kLeaf:
+      case PartKind::kUplink:
+        for (const std::uint32_t place : passages.PlacesUnder(part.first)) {
+          add(place, false);
+          add(place, true);
+        }
+        break;
+      case PartKind::kPair:
+        if (!partners.Usable(part.first) || !partners.Usable(part.second)) break;
+        probes.push_back({{part.first, part.second}, "the same pair once more"});
+        add(part.first, false);
+        add(part.second, false);
+        break;
+      default: break;  // What all share shows in whatever is probed next.
+    }
+  }
+  constexpr std::size_t kProbesMax = 16;
+  if (probes.size() > kProbesMax) probes.resize(kProbesMax);
+  return probes;
+}
+
+void Wishes::Add(const std::vector<Reasoned>& probes) {
+  for (const Reasoned& probe : probes) wanted_.push_back(probe.pair);
+}
+
+void Wishes::Add(const Part& suspicious) {
+  const auto add = [&](std::uint32_t place) {
+    if (!partners_.Usable(place)) return;
+    if (const auto partner = partners_.For(place, false)) wanted_.push_back({place, *partner});
+  };
+  if (suspicious.kind == PartKind::kPort) add(suspicious.first);
+  if (suspicious.kind == PartKind::kPair)
+    if (partners_.Usable(suspicious.first) && partners_.Usable(suspicious.second))
+      wanted_.push_back({suspicious.first, suspicious.second});
+  if (suspicious.kind == PartKind::kLeaf || suspicious.kind == PartKind::kUplink)
+    for (const std::uint32_t place : passages_.PlacesUnder(suspicious.first)) add(place);
+}
+
+std::vector<Wanted> Wishes::Take() const {
+  std::set<std::uint32_t> taken;
+  std::vector<Wanted> result;
+  for (const Wanted& pair : wanted_) {
+    if (taken.contains(pair.from) || taken.contains(pair.to)) continue;
+    taken.insert({pair.from, pair.to});
+    result.push_back(pair);
+  }
+  return result;
+}
+
+std::string SeenTooLittle(const Passages& passages, const Partners& partners) {
+  const Readings losses(Channel::kLoss, passages.observations());
+  for (std::uint32_t place = 0; place < passages.fabric().places.size(); ++place) {
+    if (!partners.Usable(place) || partners.Bad(place)) continue;
+    std::set<std::uint32_t> others;
+    std::uint64_t attempts = 0;
+    std::size_t with_loss = 0;
+    for (const std::uint32_t i : passages.ObservationsOf(place)) {
+      const Observation& seen = passages.observations()[i];
+      others.insert(Other(seen, place));
+      attempts += seen.attempts;
+      with_loss += seen.attempts > 0 ? 1 : 0;
+    }
+    const std::size_t possible = partners.OfRail(place).size();
+    if (others.size() < std::min(kPartnersMin, possible > 0 ? possible - 1 : 0))
+      return Format("{} has met {} partners", NameOf(passages.fabric().places[place]),
+                    others.size());
+    if (with_loss == 0) continue;
+    const std::uint64_t each = attempts / with_loss;
+    const std::size_t level = each >= 100 ? 2 : each >= 10 ? 4 : 8;
+    double odds = 0;
+    for (const std::uint32_t i : passages.ObservationsOf(place)) {
+      if (!losses.Has(i) || partners.Explained(i)) continue;
+      odds += losses.Of(i)[level] - losses.Of(i)[0];
+    }
+    if (odds > kExcluded)
+      return Format("{} may lose {:.1g} of its packets", NameOf(passages.fabric().places[place]),
+                    ValueOf(Channel::kLoss, level));
+  }
+  return {};
+}
+
+}  // namespace fabric::blame

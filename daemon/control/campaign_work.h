@@ -1,0 +1,58 @@
+// What a campaign needs while it runs, beyond what is told of it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "daemon/blame/fabric.h"
+#include "daemon/control/judgement.h"
+#include "daemon/control/progress.h"
+#include "daemon/control/reachability.h"
+#include "daemon/plan/budget.h"
+#include "daemon/plan/plan.h"
+#include "fabric/v1/probe.pb.h"
+
+namespace fabric::control {
+
+struct CampaignWork {
+  // At most `pairs_at_once` run, whatever the spec says.
+  CampaignWork(const v1::CampaignSpec& spec, plan::Plan made, blame::Fabric fabric,
+               std::uint32_t pairs_at_once);
+  CampaignWork(const CampaignWork&) = delete;  // What is below refers to the plan.
+  CampaignWork& operator=(const CampaignWork&) = delete;
+
+  // Places that may still take part, as blame counts them.
+  std::vector<std::uint32_t> Usable() const;
+  // The pairs among those that blame wants which this campaign may probe.
+  std::vector<plan::Pair> PairsOf(const std::vector<blame::Wanted>& wanted) const;
+
+  const plan::Plan plan;
+  const std::vector<std::string> port_names;  // Of plan.ports
+  const v1::ProbeSpec quick_probe;            // Of the reachability pass
+  plan::Budget budget;
+  Reachability reachability;
+  Judgement judgement;
+  Progress progress;
+
+  std::uint32_t stage = 0;         // Of the reachability pass
+  bool reaching = false;           // In that pass
+  bool in_round = false;           // Of the plan or in addition
+  std::size_t planned_begun = 0;   // Rounds of the plan
+  std::uint32_t rounds_begun = 0;  // With those in addition
+  std::uint32_t deciding_rounds = 0;
+  std::deque<plan::Pair> waiting;  // Of the current round
+  std::uint32_t pairs_running = 0;
+
+ private:
+  std::vector<std::optional<std::uint32_t>> places_;  // In the fabric, of plan.ports
+};
+
+// What is known of a result before the probe has said anything.
+v1::PairResult ResultOf(const plan::PairTask& task, std::uint32_t round, const v1::ProbeSpec& probe,
+                        Moment started, Moment ended);
+
+}  // namespace fabric::control

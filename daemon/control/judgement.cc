@@ -1,0 +1,46 @@
+#include "daemon/control/judgement.h"
+
+#include <utility>
+
+namespace fabric::control {
+namespace {
+
+// As many results say well enough what is usual; until there are as many, all are compared anew.
+constexpr int kEqualsEnough = 1000;
+// So often it is asked after each round. A culprit is known by then, or hides well.
+constexpr int kAskedEachRound = 24;
+
+}  // namespace
+
+void Judgement::Add(v1::PairResult result) {
+  // What nobody looks at here and what is large
+  if (result.result().has_latency()) result.mutable_result()->mutable_latency()->clear_histogram();
+  ++results_;
+  *fresh_.Add() = std::move(result);
+}
+
+void Judgement::EndRound() {
+  if (fresh_.size() < kEqualsEnough) return;
+  const auto more = blame::ObservationsOf(fabric_, fresh_);
+  observations_.insert(observations_.end(), more.begin(), more.end());
+  fresh_.Clear();
+}
+
+bool Judgement::Due() const {
+  if (results_ == asked_at_) return false;
+  return asked_ < kAskedEachRound || results_ >= asked_at_ + asked_at_ / 4;
+}
+
+blame::Standing Judgement::Stand(std::span<const std::uint32_t> usable,
+                                 std::span<const v1::Finding> findings) {
+  asked_at_ = results_;
+  ++asked_;
+  const std::size_t settled = observations_.size();
+  const auto more = blame::ObservationsOf(fabric_, fresh_);
+  observations_.insert(observations_.end(), more.begin(), more.end());
+  blame::Standing standing = blame::Stand(fabric_, observations_, usable, findings);
+  observations_.resize(settled);
+  return standing;
+}
+
+}  // namespace fabric::control

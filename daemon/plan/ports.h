@@ -1,0 +1,24 @@
+// The ports of a fleet that a plan may use. Pure.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "daemon/fleet/fleet_view.h"
+#include "daemon/plan/plan.h"
+
+namespace fabric::plan {
+
+struct Candidates {
+  std::vector<Port> ports;  // By rail, then by node
+  std::vector<std::string> leaf_names;
+  std::vector<std::string> skipped;
+};
+
+// INVALID_ARGUMENT: an unknown node or rail is named.
+Result<Candidates> FindPorts(const fleet::FleetView& fleet, const v1::CampaignSpec& spec,
+                             const std::set<std::string>& probed_lately);
+
+}  // namespace fabric::plan

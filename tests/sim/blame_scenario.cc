@@ -1,0 +1,356 @@
+#include "tests/sim/blame_scenario.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "daemon/fleet/fleet.h"
+
+namespace fabric::sim {
+namespace {
+
+constexpr std::uint64_t kPlans = 4;  // Seeds of campaigns that a stage knows
+constexpr std::size_t kRoundsMax = 64;
+
+Port AnyPort(const Clos& clos, Random& random) {
+  return {static_cast<std::uint32_t>(random.Below(clos.shape().nodes)),
+          static_cast<std::uint32_t>(random.Below(clos.shape().rails))};
+}
+
+std::uint32_t AnyLeaf(const Clos& clos, Random& random) {
+  return static_cast<std::uint32_t>(random.Below(clos.leaves()));
+}
+
+std::uint32_t AnySpine(const Clos& clos, Random& random) {
+  return static_cast<std::uint32_t>(random.Below(clos.shape().spines));
+}
+
+void PlantNothing(Clos&, Random&) {}
+
+void SwapCables(Clos& clos, Random& random) {
+  for (int i = 0; i < 3; ++i) {
+    const Port a = AnyPort(clos, random);
+    clos.Swap(a, {(a.node + clos.shape().ports_per_leaf) % clos.shape().nodes, a.rail});
+  }
+}
+
+void PlantPortDead(Clos& clos, Random& random) {
+  clos.Add({.port = AnyPort(clos, random), .loss = 1});
+}
+
+void PlantPortLossy(Clos& clos, Random& random) {
+  clos.Add({.port = AnyPort(clos, random), .loss = random.LogBetween(1e-3, 0.1)});
+}
+
+// 1 in 1,000 there and back together.
+void PlantPortGrey(Clos& clos, Random& random) {
+  clos.Add({.port = AnyPort(clos, random), .loss = 5e-4});
+}
+
+void PlantOneWay(Clos& clos, Random& random) {
+  const bool out = random.Chance(0.5);
+  clos.Add({.port = AnyPort(clos, random),
+            .loss = random.LogBetween(2e-3, 0.3),
+            .out = out,
+            .in = !out});
+}
+
+void PlantHalfRate(Clos& clos, Random& random) {
+  clos.Add({.port = AnyPort(clos, random), .speed = 0.5});
+}
+
+void PlantSlowOneWay(Clos& clos, Random& random) {
+  const bool out = random.Chance(0.5);
+  clos.Add(
+      {.port = AnyPort(clos, random), .speed = random.Between(0.3, 0.75), .out = out, .in = !out});
+}
+
+void PlantFlapping(Clos& clos, Random& random) {
+  clos.Add({.port = AnyPort(clos, random), .loss = 1, .present = random.Between(0.3, 0.7)});
+}
+
+void PlantHostDead(Clos& clos, Random& random) {
+  clos.Add({.where = Where::kHost, .port = AnyPort(clos, random), .loss = 1});
+}
+
+void PlantAgentLost(Clos& clos, Random& random) {
+  clos.Add({.where = Where::kHost, .port = AnyPort(clos, random), .agent_lost = true});
+}
+
+void PlantHostSlow(Clos& clos, Random& random) {
+  clos.Add({.where = Where::kHost,
+            .port = AnyPort(clos, random),
+            .speed = random.Between(0.4, 0.8),
+            .latency = random.LogBetween(3, 20)});
+}
+
+void PlantLeafDead(Clos& clos, Random& random) {
+  clos.Add({.where = Where::kLeaf, .leaf = AnyLeaf(clos, random), .loss = 1});
+}
+
+void PlantLeafLossy(Clos& clos, Random& random) {
+  clos.Add(
+      {.where = Where::kLeaf, .leaf = AnyLeaf(clos, random), .loss = random.LogBetween(1e-3, 0.1)});
+}
+
+void PlantUplinkDead(Clos& clos, Random& random) {
+  clos.Add({.where = Where::kUplink,
+            .leaf = AnyLeaf(clos, random),
+            .spine = AnySpine(clos, random),
+            .loss = 1});
+}
+
+void PlantUplinkLossy(Clos& clos, Random& random) {
+  clos.Add({.where = Where::kUplink,
+            .leaf = AnyLeaf(clos, random),
+            .spine = AnySpine(clos, random),
+            .loss = random.LogBetween(0.02, 0.5)});
+}
+
+void PlantSpineLossy(Clos& clos, Random& random) {
+  clos.Add({.where = Where::kSpine,
+            .spine = AnySpine(clos, random),
+            .loss = random.LogBetween(0.02, 1)});
+}
+
+void PlantLeafPair(Clos& clos, Random& random) {
+  const std::uint32_t per_rail = clos.leaves() / clos.shape().rails;
+  const std::uint32_t leaf = AnyLeaf(clos, random);
+  const std::uint32_t step = 1 + static_cast<std::uint32_t>(random.Below(per_rail - 1));
+  clos.Add({.where = Where::kLeafPair,
+            .leaf = leaf,
+            .other_leaf = leaf / per_rail * per_rail + (leaf % per_rail + step) % per_rail,
+            .loss = random.LogBetween(0.02, 1)});
+}
+
+void PlantRailSlow(Clos& clos, Random& random) {
+  clos.Add(
+      {.where = Where::kRail, .port = AnyPort(clos, random), .speed = random.Between(0.4, 0.8)});
+}
+
+void PlantPair(Clos& clos, Random& random) {
+  const Port a = AnyPort(clos, random);
+  Port b = a;
+  while (b == a) b = {static_cast<std::uint32_t>(random.Below(clos.shape().nodes)), a.rail};
+  clos.Add({.where = Where::kPair, .port = a, .other = b, .loss = 1});
+}
+
+void PlantSeveral(Clos& clos, Random& random) {
+  const Port dead = AnyPort(clos, random);
+  Port lossy = dead;
+  while (lossy.node == dead.node) lossy = AnyPort(clos, random);
+  Port host = dead;
+  while (host.node == dead.node || host.node == lossy.node) host = AnyPort(clos, random);
+  clos.Add({.port = dead, .loss = 1});
+  clos.Add({.port = lossy, .loss = random.LogBetween(2e-3, 0.1)});
+  clos.Add({.where = Where::kHost, .port = host, .loss = 1});
+}
+
+void PlantSwappedAndLossy(Clos& clos, Random& random) {
+  SwapCables(clos, random);
+  PlantPortLossy(clos, random);
+}
+
+constexpr Kind kKinds[] = {
+    {"healthy", PlantNothing},
+    {"healthy_cables_swapped", SwapCables, false, true},
+    {"port_dead", PlantPortDead},
+    {"port_lossy", PlantPortLossy},
+    {"port_grey_1_in_1000", PlantPortGrey},
+    {"port_lossy_one_way", PlantOneWay},
+    {"port_half_rate", PlantHalfRate},
+    {"port_slow_one_way", PlantSlowOneWay},
+    {"port_flapping", PlantFlapping},
+    {"port_lossy_cables_swapped", PlantSwappedAndLossy, false, true},
+    {"host_dead", PlantHostDead, true},
+    {"host_agent_lost", PlantAgentLost, true},
+    {"host_slow", PlantHostSlow, true},
+    {"leaf_dead", PlantLeafDead, false, true},
+    {"leaf_lossy", PlantLeafLossy, false, true},
+    {"uplink_dead", PlantUplinkDead, false, true},
+    {"uplink_lossy", PlantUplinkLossy, false, true},
+    {"spine_lossy", PlantSpineLossy, false, true},
+    {"leaf_pair", PlantLeafPair, false, true},
+    {"rail_slow", PlantRailSlow, true},
+    {"pair_dead", PlantPair},
+    {"two_ports_and_a_host", PlantSeveral, true},
+};
+
+std::string NameOf(const Port& port) {
+  return Format("n{}/mlx5_{}/1", port.node + 1, port.rail);
+}
+
+struct Culprit {
+  v1::SuspectKind kind = v1::SUSPECT_KIND_UNSPECIFIED;
+  std::string name;  // As it starts in the report
+  std::string other_name;
+};
+
+Culprit CulpritOf(const Clos& clos, const Fault& fault) {
+  switch (fault.where) {
+    case Where::kPort: return {v1::SUSPECT_KIND_PORT, NameOf(fault.port), {}};
+    case Where::kHost: return {v1::SUSPECT_KIND_HOST, Format("n{}", fault.port.node + 1), {}};
+    case Where::kLeaf: return {v1::SUSPECT_KIND_LEAF, clos.LeafName(fault.leaf), {}};
+    case Where::kUplink:
+      return {v1::SUSPECT_KIND_UPLINK, clos.LeafName(fault.leaf) + " uplinks, one path", {}};
+    case Where::kSpine: return {v1::SUSPECT_KIND_SPINE, "a spine", {}};
+    case Where::kLeafPair: {
+      const std::string a = clos.LeafName(fault.leaf);
+      const std::string b = clos.LeafName(fault.other_leaf);
+      return {v1::SUSPECT_KIND_LEAF_PAIR, a + " and " + b, b + " and " + a};
+    }
+    case Where::kRail: return {v1::SUSPECT_KIND_RAIL, Format("rail {}", fault.port.rail), {}};
+    case Where::kPair: {
+      const std::string a = NameOf(fault.port);
+      const std::string b = NameOf(fault.other);
+      return {v1::SUSPECT_KIND_PAIR, a + " and " + b, b + " and " + a};
+    }
+    case Where::kFabric: return {v1::SUSPECT_KIND_FABRIC, "the fabric", {}};
+  }
+  return {};
+}
+
+bool Is(const v1::Suspect& suspect, const Culprit& culprit) {
+  if (suspect.kind() != culprit.kind) return false;
+  const bool part = culprit.kind == v1::SUSPECT_KIND_UPLINK;
+  if (part) return suspect.name().starts_with(culprit.name);
+  return suspect.name() == culprit.name || suspect.name() == culprit.other_name;
+}
+
+bool DirectionFits(const v1::Suspect& suspect, const Fault& fault) {
+  switch (suspect.direction()) {
+    case v1::DIRECTION_OUT: return fault.out && !fault.in;
+    case v1::DIRECTION_IN: return fault.in && !fault.out;
+    default: return true;
+  }
+}
+
+std::string Line(const v1::Suspect& suspect) {
+  std::string line = Format(
+      "  {} {} {} {} confidence {:.4f} severity {:.4f}:", v1::SuspectKind_Name(suspect.kind()),
+      suspect.name(), v1::Direction_Name(suspect.direction()),
+      v1::TroubleKind_Name(suspect.trouble()), suspect.confidence(), suspect.severity());
+  for (const std::string& evidence : suspect.evidence()) line += Format(" [{}]", evidence);
+  return line + "\n";
+}
+
+std::string TextOf(const Clos& clos, const v1::BlameReport& report) {
+  std::string text;
+  for (const Fault& fault : clos.faults())
+    text +=
+        Format("fault: {} loss {:.4f} speed {:.2f} latency {:.1f} out {} in {} present {:.2f}\n",
+               CulpritOf(clos, fault).name, fault.loss, fault.speed, fault.latency, fault.out,
+               fault.in, fault.present);
+  text += Format("report: {}\n", v1::BlameState_Name(report.state()));
+  for (const v1::Suspect& suspect : report.suspects()) text += Line(suspect);
+  for (const v1::UndecidedGroup& group : report.undecided()) {
+    text += Format(" undecided, {} probes wanted\n", group.probes_size());
+    for (const v1::Suspect& suspect : group.between()) text += Line(suspect);
+  }
+  return text;
+}
+
+Outcome Score(const Clos& clos, const v1::BlameReport& report) {
+  Outcome outcome;
+  outcome.faults = static_cast<std::uint32_t>(clos.faults().size());
+  outcome.suspects = static_cast<std::uint32_t>(report.suspects_size());
+  outcome.groups = static_cast<std::uint32_t>(report.undecided_size());
+  for (const v1::Suspect& suspect : report.suspects()) {
+    const auto right = [&](const Fault& fault) {
+      return Is(suspect, CulpritOf(clos, fault)) && DirectionFits(suspect, fault);
+    };
+    if (std::none_of(clos.faults().begin(), clos.faults().end(), right)) continue;
+    ++outcome.right;
+    outcome.least_confidence = std::min(outcome.least_confidence, suspect.confidence());
+  }
+  for (const Fault& fault : clos.faults()) {
+    const Culprit culprit = CulpritOf(clos, fault);
+    const auto is = [&](const v1::Suspect& suspect) { return Is(suspect, culprit); };
+    const auto has = [&](const v1::UndecidedGroup& group) {
+      return std::any_of(group.between().begin(), group.between().end(), is);
+    };
+    if (std::any_of(report.suspects().begin(), report.suspects().end(), is))
+      ++outcome.named;
+    else if (std::any_of(report.undecided().begin(), report.undecided().end(), has))
+      ++outcome.in_a_group;
+  }
+  return outcome;
+}
+
+v1::ProbePort ToProbePort(const blame::Place& place) {
+  v1::ProbePort port;
+  port.set_node(place.node);
+  port.set_device(place.device);
+  port.set_port(place.port);
+  port.set_rail(*place.rail);
+  return port;
+}
+
+fleet::Fleet FleetOf(const Clos& clos) {
+  fleet::Fleet fleet;
+  for (std::uint32_t node = 0; node < clos.shape().nodes; ++node)
+    fleet.Put(clos.Snapshot(node), {});
+  return fleet;
+}
+
+}  // namespace
+
+std::span<const Kind> Kinds() {
+  return kKinds;
+}
+
+Stage::Stage(const Shape& shape) : shape_(shape) {
+  const fleet::Fleet fleet = FleetOf(Clos(shape, 0));
+  const fleet::FleetView view(fleet);
+  for (std::uint64_t seed = 0; seed < kPlans; ++seed) {
+    v1::CampaignSpec spec;
+    spec.set_seed(seed);
+    plans_.push_back(*plan::MakePlan(view, spec));
+    if (plans_.back().rounds.size() > kRoundsMax) plans_.back().rounds.resize(kRoundsMax);
+  }
+}
+
+std::span<const std::vector<plan::PairTask>> Stage::rounds(std::uint64_t seed) const {
+  return plans_[seed % kPlans].rounds;
+}
+
+Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
+  Random random(run.seed);
+  Clos clos(stage.shape(), random.Next());
+  kind.plant(clos, random);
+  const fleet::Fleet fleet = FleetOf(clos);
+  const blame::Fabric fabric = blame::FabricOf(fleet::FleetView(fleet));
+  google::protobuf::RepeatedPtrField<v1::PairResult> results;
+  std::uint32_t named_at = 0;
+  blame::Standing standing;
+  std::uint32_t round = 0;
+  for (const std::vector<plan::PairTask>& tasks : stage.rounds(run.seed)) {
+    if (round == run.rounds_max || standing.decided) break;
+    ++round;
+    // What would decide comes first, the plan goes on with whoever is free.
+    std::set<std::string> busy;
+    for (const blame::Wanted& wanted : standing.next) {
+      const v1::ProbePort from = ToProbePort(fabric.places[wanted.from]);
+      const v1::ProbePort to = ToProbePort(fabric.places[wanted.to]);
+      clos.Probe(from, to, round, results);
+      busy.insert({from.node() + from.device(), to.node() + to.device()});
+    }
+    for (const plan::PairTask& task : tasks) {
+      if (busy.contains(task.from.node() + task.from.device())) continue;
+      if (busy.contains(task.to.node() + task.to.device())) continue;
+      clos.Probe(task.from, task.to, round, results);
+    }
+    standing = blame::Stand(fabric, blame::ObservationsOf(fabric, results));
+    if (named_at == 0 && Score(clos, standing.report).named == clos.faults().size())
+      named_at = round;
+  }
+  Outcome outcome = Score(clos, standing.report);
+  outcome.rounds = round;
+  outcome.decided = standing.decided;
+  outcome.named_at = outcome.named == outcome.faults ? named_at : 0;
+  outcome.text = TextOf(clos, standing.report);
+  if (!standing.decided) outcome.text += Format("open: {}\n", standing.open);
+  return outcome;
+}
+
+}  // namespace fabric::sim

@@ -1,0 +1,62 @@
+// Scenarios of blame: a fabric, a fault of one kind, a campaign until it is decided; and what came
+// of it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/blame/blame.h"
+#include "daemon/plan/plan.h"
+#include "tests/sim/clos.h"
+
+namespace fabric::sim {
+
+// A fabric that many scenarios share: snapshots and plan are made once.
+class Stage {
+ public:
+  explicit Stage(const Shape& shape);
+
+  const Shape& shape() const { return shape_; }
+  // The first rounds of the campaign with this seed.
+  std::span<const std::vector<plan::PairTask>> rounds(std::uint64_t seed) const;
+
+ private:
+  Shape shape_;
+  std::vector<plan::Plan> plans_;
+};
+
+struct Kind {
+  std::string_view name;
+  // Plants the faults.
+  void (*plant)(Clos& clos, Random& random);
+  bool several_rails = false;  // Makes no sense on one.
+  bool needs_leaves = false;
+};
+
+std::span<const Kind> Kinds();  // The healthy ones are those that plant no fault.
+
+struct Outcome {
+  std::uint32_t faults = 0;
+  std::uint32_t named = 0;       // Faults whose part was named
+  std::uint32_t in_a_group = 0;  // Faults that were not named, but are in an undecided group
+  std::uint32_t suspects = 0;    // Parts that were named
+  std::uint32_t right = 0;       // Of those, the ones that have a fault, with the right direction
+  std::uint32_t groups = 0;      // Undecided ones
+  std::uint32_t rounds = 0;      // Until it was decided, or all that were allowed
+  std::uint32_t named_at = 0;    // Round after which the last fault was named; 0: never
+  bool decided = false;
+  double least_confidence = 1;  // Of right names
+  std::string text;             // Faults and report, for people
+};
+
+struct Run {
+  std::uint64_t seed = 0;
+  std::uint32_t rounds_max = 20;
+};
+
+Outcome Play(const Stage& stage, const Kind& kind, const Run& run);
+
+}  // namespace fabric::sim

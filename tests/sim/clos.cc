@@ -1,0 +1,196 @@
+#include "tests/sim/clos.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "tests/testing/nodes.h"
+
+namespace fabric::sim {
+namespace {
+
+constexpr std::uint32_t kLabels = 4;
+constexpr std::uint32_t kPingsPerLabel = 250;
+constexpr double kRoundTripUs = 5;
+constexpr double kRateBps = 380e9;
+// What a lost packet costs an RC queue pair that goes back to it.
+constexpr double kPacketsResent = 300;
+
+Port PortOf(const v1::ProbePort& port) {
+  return {static_cast<std::uint32_t>(std::stoul(port.node().substr(1))) - 1, port.rail()};
+}
+
+}  // namespace
+
+std::uint32_t Clos::leaves() const {
+  return shape_.rails * ((shape_.nodes + shape_.ports_per_leaf - 1) / shape_.ports_per_leaf);
+}
+
+std::uint32_t Clos::LeafOf(const Port& port) const {
+  Port plugged = port;
+  for (const auto& [a, b] : swapped_) {
+    if (port == a) plugged = b;
+    if (port == b) plugged = a;
+  }
+  const std::uint32_t per_rail = leaves() / shape_.rails;
+  return plugged.rail * per_rail + plugged.node / shape_.ports_per_leaf;
+}
+
+std::string Clos::LeafName(std::uint32_t leaf) const {
+  const std::uint32_t per_rail = leaves() / shape_.rails;
+  return Format("leaf-{}-{}", leaf / per_rail, leaf % per_rail);
+}
+
+v1::NodeSnapshot Clos::Snapshot(std::uint32_t node) const {
+  v1::NodeSnapshot snapshot = testing::RoceNode({.number = node + 1, .rails = shape_.rails});
+  for (std::uint32_t rail = 0; shape_.lldp && rail < shape_.rails; ++rail) {
+    v1::LldpNeighbor& neighbor = *snapshot.add_lldp_neighbors();
+    neighbor.set_netdev(Format("rail{}", rail));
+    const std::uint32_t leaf = LeafOf({node, rail});
+    neighbor.set_chassis_id(Format("00:00:5e:00:{:02x}:{:02x}", leaf / 256, leaf % 256));
+    neighbor.set_system_name(LeafName(leaf));
+    neighbor.set_port_id(Format("swp{}", node % shape_.ports_per_leaf + 1));
+  }
+  return snapshot;
+}
+
+bool Clos::Present(const Fault& fault, std::size_t index, std::uint32_t round) const {
+  if (fault.present >= 1) return true;
+  return Random(hash_ ^ Mix(index * 1000003 + round)).Chance(fault.present);
+}
+
+bool Clos::Stalls(std::uint32_t node, std::uint32_t round) const {
+  return Random(hash_ ^ Mix((std::uint64_t{node} << 32) + round) ^ 77).Chance(noise.stall);
+}
+
+// Does traffic of this flow, this way, suffer from the fault?
+bool Clos::Hits(const Fault& fault, const Port& from, const Port& to, std::uint32_t label) const {
+  const auto either = [&](bool leaves, bool enters) {
+    return (leaves && fault.out) || (enters && fault.in);
+  };
+  const std::uint32_t from_leaf = LeafOf(from);
+  const std::uint32_t to_leaf = LeafOf(to);
+  const auto spine = [&] {
+    const std::uint64_t ends =
+        (std::uint64_t{from.node * 64 + from.rail} << 32) + to.node * 64 + to.rail;
+    return Mix(hash_ ^ Mix(ends) ^ Mix(label * 7919U)) % shape_.spines;
+  };
+  const bool across = from_leaf != to_leaf;
+  switch (fault.where) {
+    case Where::kPort: return either(from == fault.port, to == fault.port);
+    case Where::kHost: return either(from.node == fault.port.node, to.node == fault.port.node);
+    case Where::kLeaf: return from_leaf == fault.leaf || to_leaf == fault.leaf;
+    case Where::kUplink:
+      return across && either(from_leaf == fault.leaf, to_leaf == fault.leaf) &&
+             spine() == fault.spine;
+    case Where::kSpine: return across && spine() == fault.spine;
+    case Where::kLeafPair:
+      return (from_leaf == fault.leaf && to_leaf == fault.other_leaf) ||
+             (to_leaf == fault.leaf && from_leaf == fault.other_leaf);
+    case Where::kRail: return from.rail == fault.port.rail || to.rail == fault.port.rail;
+    case Where::kPair:
+      return either(from == fault.port && to == fault.other,
+                    to == fault.port && from == fault.other);
+    case Where::kFabric: return true;
+  }
+  return false;
+}
+
+Clos::Way Clos::WayOf(const Port& from, const Port& to, std::uint32_t label,
+                      std::uint32_t round) const {
+  Way way{.loss = noise.loss};
+  for (std::size_t i = 0; i < faults_.size(); ++i) {
+    const Fault& fault = faults_[i];
+    if (!Hits(fault, from, to, label) || !Present(fault, i, round)) continue;
+    way.loss = 1 - (1 - way.loss) * (1 - fault.loss);
+    way.speed = std::min(way.speed, fault.speed);
+    way.latency += fault.latency - 1;
+  }
+  return way;
+}
+
+std::optional<std::uint32_t> Clos::Lost(const Port& from, const Port& to) const {
+  for (const Fault& fault : faults_)
+    if (fault.agent_lost && (fault.port.node == from.node || fault.port.node == to.node))
+      return fault.port.node;
+  return std::nullopt;
+}
+
+v1::ProbeResult Clos::Ping(const Port& from, const Port& to, std::uint32_t round) {
+  v1::ProbeResult result;
+  result.set_status(v1::PROBE_STATUS_OK);
+  v1::PingSummary& ping = *result.mutable_ping();
+  const bool stalls = Stalls(from.node, round) || Stalls(to.node, round);
+  const double stall = stalls ? random_.LogBetween(2, 20) : 1;
+  const double stall_loss = stalls ? random_.LogBetween(1e-3, 0.3) : 0;
+  const auto burst =
+      static_cast<std::uint32_t>(random_.Chance(noise.burst) ? 1 + random_.Below(30) : 0);
+  double sum = 0;
+  for (std::uint32_t label = 1; label <= kLabels; ++label) {
+    const Way there = WayOf(from, to, label, round);
+    const Way back = WayOf(to, from, label, round);
+    const double loss = 1 - (1 - there.loss) * (1 - back.loss) * (1 - stall_loss);
+    std::uint32_t lost = random_.Binomial(kPingsPerLabel, loss);
+    lost = std::min(kPingsPerLabel, lost + burst / kLabels);
+    v1::FlowSummary& flow = *ping.add_flows();
+    flow.set_flow_label(label);
+    flow.set_sent(kPingsPerLabel);
+    flow.set_lost(lost);
+    const double jitter = std::exp(noise.latency_jitter * random_.Normal());
+    const double median = kRoundTripUs * jitter * stall * (there.latency + back.latency) / 2;
+    if (lost < kPingsPerLabel) flow.set_median_us(median);
+    sum += median;
+    ping.set_sent(ping.sent() + kPingsPerLabel);
+    ping.set_lost(ping.lost() + lost);
+  }
+  ping.set_answered(ping.sent() - ping.lost());
+  if (ping.answered() > 0) ping.mutable_network_round_trip()->set_median_us(sum / kLabels);
+  return result;
+}
+
+v1::ProbeResult Clos::Bandwidth(const Port& from, const Port& to, std::uint32_t round) {
+  const auto label = static_cast<std::uint32_t>(1000 + random_.Below(1U << 20));
+  const Way there = WayOf(from, to, label, round);
+  const Way back = WayOf(to, from, label, round);
+  v1::ProbeResult result;
+  const bool dead = there.loss > 0.5 || back.loss > 0.5;
+  if (dead || random_.Chance(noise.odd_failure)) {
+    result.set_status(v1::PROBE_STATUS_FAILED);
+    result.set_reason("transport retry counter exceeded");
+    return result;
+  }
+  const bool stalls = Stalls(from.node, round) || Stalls(to.node, round);
+  const double stall = stalls ? random_.Between(0.3, 0.95) : 1;
+  const auto speed = [&](const Way& way) {
+    const double jitter = 1 - std::abs(noise.speed_jitter * random_.Normal());
+    return kRateBps * jitter * stall * way.speed / (1 + kPacketsResent * way.loss);
+  };
+  result.set_status(v1::PROBE_STATUS_OK);
+  result.mutable_bandwidth()->set_mean_bps(speed(there));
+  result.mutable_reverse_bandwidth()->set_mean_bps(speed(back));
+  return result;
+}
+
+void Clos::Probe(const v1::ProbePort& from, const v1::ProbePort& to, std::uint32_t round,
+                 google::protobuf::RepeatedPtrField<v1::PairResult>& out) {
+  const Port a = PortOf(from);
+  const Port b = PortOf(to);
+  const auto lost = Lost(a, b);
+  for (const bool ping : {true, false}) {
+    v1::PairResult& result = *out.Add();
+    result.set_round(round);
+    *result.mutable_from() = from;
+    *result.mutable_to() = to;
+    if (ping)
+      result.mutable_probe()->mutable_ud_ping()->set_pings(kLabels * kPingsPerLabel);
+    else
+      result.mutable_probe()->mutable_rc_write_bandwidth()->set_bidirectional(true);
+    if (lost) {
+      result.mutable_result()->set_status(v1::PROBE_STATUS_UNREACHABLE);
+      result.mutable_result()->set_blamed_node(Format("n{}", *lost + 1));
+    } else {
+      *result.mutable_result() = ping ? Ping(a, b, round) : Bandwidth(a, b, round);
+    }
+  }
+}
+
+}  // namespace fabric::sim

@@ -1,0 +1,103 @@
+// A simulated Clos fabric: nodes with a port on each rail, leaves of one rail each, spines that
+// join all leaves; ECMP by a hash of pair and flow label. Its probes have the results that the real
+// ones would have.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabric/v1/inventory.pb.h"
+#include "fabric/v1/probe.pb.h"
+#include "tests/sim/random.h"
+
+namespace fabric::sim {
+
+struct Shape {
+  std::string name;
+  std::uint32_t nodes = 64;
+  std::uint32_t rails = 2;
+  std::uint32_t ports_per_leaf = 16;
+  std::uint32_t spines = 4;  // As many uplinks has each leaf.
+  bool lldp = true;          // Without: nobody knows the leaves.
+};
+
+struct Port {
+  std::uint32_t node = 0;  // 0-based; its name is "n<node + 1>"
+  std::uint32_t rail = 0;
+
+  friend bool operator==(const Port&, const Port&) = default;
+};
+
+enum class Where { kPort, kHost, kLeaf, kUplink, kSpine, kLeafPair, kRail, kPair, kFabric };
+
+// A fault of one part. What passes through it is lost, slowed and delayed.
+struct Fault {
+  Where where = Where::kPort;
+  Port port;               // Of a port, a host (node alone), a rail (rail alone), a pair
+  Port other;              // Of a pair
+  std::uint32_t leaf = 0;  // Of leaf, uplink, pair of leaves
+  std::uint32_t other_leaf = 0;
+  std::uint32_t spine = 0;  // Of an uplink: to which
+  double loss = 0;
+  double speed = 1;
+  double latency = 1;
+  bool out = true;          // What leaves the part suffers
+  bool in = true;           // What enters it suffers
+  double present = 1;       // Part of the rounds in which it is there
+  bool agent_lost = false;  // Of a host: nobody is there to probe with.
+};
+
+// What happens in a sound fabric too.
+struct Noise {
+  double loss = 5e-6;         // Of each packet
+  double burst = 2e-4;        // Of a pair's probe, that it loses up to 30 pings
+  double odd_failure = 1e-4;  // Of a pair's probe, that it fails
+  double stall = 3e-4;        // Of a host's round, that it is late, slow and loses
+  double speed_jitter = 0.03;
+  double latency_jitter = 0.08;
+};
+
+class Clos {
+ public:
+  Clos(const Shape& shape, std::uint64_t seed) : shape_(shape), random_(seed), hash_(Mix(seed)) {}
+
+  const Shape& shape() const { return shape_; }
+  std::uint32_t leaves() const;
+  std::uint32_t LeafOf(const Port& port) const;
+  std::string LeafName(std::uint32_t leaf) const;
+  // Cables of two ports are plugged in the wrong way round; LLDP says so.
+  void Swap(const Port& a, const Port& b) { swapped_.emplace_back(a, b); }
+  void Add(const Fault& fault) { faults_.push_back(fault); }
+  const std::vector<Fault>& faults() const { return faults_; }
+
+  v1::NodeSnapshot Snapshot(std::uint32_t node) const;
+  // A ping with several flow labels and a bandwidth both ways.
+  void Probe(const v1::ProbePort& from, const v1::ProbePort& to, std::uint32_t round,
+             google::protobuf::RepeatedPtrField<v1::PairResult>& out);
+
+  Noise noise;
+
+ private:
+  struct Way {
+    double loss = 0;
+    double speed = 1;
+    double latency = 1;
+  };
+  Way WayOf(const Port& from, const Port& to, std::uint32_t label, std::uint32_t round) const;
+  bool Hits(const Fault& fault, const Port& from, const Port& to, std::uint32_t label) const;
+  bool Present(const Fault& fault, std::size_t index, std::uint32_t round) const;
+  bool Stalls(std::uint32_t node, std::uint32_t round) const;
+  std::optional<std::uint32_t> Lost(const Port& from, const Port& to) const;
+  v1::ProbeResult Ping(const Port& from, const Port& to, std::uint32_t round);
+  v1::ProbeResult Bandwidth(const Port& from, const Port& to, std::uint32_t round);
+
+  Shape shape_;
+  Random random_;
+  std::uint64_t hash_;
+  std::vector<Fault> faults_;
+  std::vector<std::pair<Port, Port>> swapped_;
+};
+
+}  // namespace fabric::sim

@@ -1,0 +1,145 @@
+// Prints precision, recall and rounds of blame over seeded scenarios of each kind of fault. A run
+// is its shape, kind and seed: --show prints one.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "tests/sim/blame_scenario.h"
+
+namespace fabric::sim {
+namespace {
+
+const Shape kShapes[] = {
+    {.name = "64x2", .nodes = 64, .rails = 2, .ports_per_leaf = 16, .spines = 4},
+    {.name = "128x4", .nodes = 128, .rails = 4, .ports_per_leaf = 32, .spines = 8},
+    {.name = "96x1", .nodes = 96, .rails = 1, .ports_per_leaf = 16, .spines = 16},
+    {.name = "32x8", .nodes = 32, .rails = 8, .ports_per_leaf = 8, .spines = 4},
+    {.name = "48x2-unknown", .nodes = 48, .rails = 2, .ports_per_leaf = 16, .lldp = false},
+    {.name = "1024x1", .nodes = 1024, .rails = 1, .ports_per_leaf = 32, .spines = 16},
+    {.name = "1024x8", .nodes = 1024, .rails = 8, .ports_per_leaf = 32, .spines = 16},
+};
+constexpr std::size_t kMixed = 5;  // So many of them take turns when none is chosen.
+
+struct Options {
+  std::string kind;
+  std::string shape;
+  std::uint64_t first_seed = 1;
+  std::uint32_t scenarios = 1000;
+  std::uint32_t rounds = 20;
+  std::uint32_t explain = 3;  // So many scenarios that went wrong are printed.
+  bool show = false;
+};
+
+struct Totals {
+  std::uint32_t runs = 0;
+  std::uint32_t accused = 0;  // Runs with a wrong name
+  std::uint32_t undecided = 0;
+  Outcome sum;
+  std::vector<std::uint32_t> rounds;
+  std::vector<std::uint32_t> named_at;
+  double confidence = 1;
+};
+
+void Add(const Outcome& outcome, Totals& totals) {
+  ++totals.runs;
+  totals.accused += outcome.suspects > outcome.right ? 1 : 0;
+  totals.undecided += outcome.decided ? 0 : 1;
+  totals.sum.faults += outcome.faults;
+  totals.sum.named += outcome.named;
+  totals.sum.in_a_group += outcome.in_a_group;
+  totals.sum.suspects += outcome.suspects;
+  totals.sum.right += outcome.right;
+  totals.rounds.push_back(outcome.rounds);
+  if (outcome.named_at > 0) totals.named_at.push_back(outcome.named_at);
+  totals.confidence = std::min(totals.confidence, outcome.least_confidence);
+}
+
+std::string Part(std::uint32_t part, std::uint32_t whole) {
+  return whole == 0 ? std::string("-") : Format("{:.4f}", static_cast<double>(part) / whole);
+}
+
+std::uint32_t Quantile(std::vector<std::uint32_t> values, double part) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
+}
+
+void Print(std::string_view kind, const Totals& totals, double seconds) {
+  const auto quantiles = [](const std::vector<std::uint32_t>& values) {
+    return Format("{:3} {:3} {:3}", Quantile(values, 0.5), Quantile(values, 0.95),
+                  Quantile(values, 1));
+  };
+  const Outcome& sum = totals.sum;
+  const std::string line =
+      Format("{:26} {:5}  {:6}  {:6}  {:6}  {:5} {:5}  {}  {}  {:5}  {:.3f}  {:6.1f}\n", kind,
+             totals.runs, Part(sum.right, sum.suspects), Part(sum.named, sum.faults),
+             Part(sum.named + sum.in_a_group, sum.faults), totals.accused, sum.suspects - sum.right,
+             quantiles(totals.named_at), quantiles(totals.rounds), totals.undecided,
+             totals.confidence, seconds);
+  std::fputs(line.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+bool Fits(const Kind& kind, const Shape& shape) {
+  return !(kind.several_rails && shape.rails < 2) && !(kind.needs_leaves && !shape.lldp);
+}
+
+bool PlayKind(const Kind& kind, const std::vector<Stage>& stages, const Options& options) {
+  std::vector<const Stage*> fitting;
+  for (const Stage& stage : stages)
+    if (Fits(kind, stage.shape())) fitting.push_back(&stage);
+  if (fitting.empty()) return true;
+  Totals totals;
+  const auto start = std::chrono::steady_clock::now();
+  for (std::uint32_t i = 0; i < options.scenarios; ++i) {
+    const std::uint64_t seed = options.first_seed + i;
+    const Stage& stage = *fitting[seed % fitting.size()];
+    const Outcome outcome = Play(stage, kind, {.seed = seed, .rounds_max = options.rounds});
+    Add(outcome, totals);
+    const bool wrong = outcome.suspects > outcome.right || outcome.named < outcome.faults;
+    if (options.show ||
+        (wrong && totals.accused + totals.sum.faults - totals.sum.named <= options.explain))
+      std::fprintf(stderr, "%s %s seed %llu, %u rounds\n%s", stage.shape().name.c_str(),
+                   std::string(kind.name).c_str(), static_cast<unsigned long long>(seed),
+                   outcome.rounds, outcome.text.c_str());
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  Print(kind.name, totals, took.count());
+  const double right = totals.sum.right;
+  return right >= 0.99 * totals.sum.suspects && totals.sum.named >= 0.98 * totals.sum.faults;
+}
+
+int Main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Blame over simulated fabrics");
+  app.add_option("--kind", options.kind, "Only this kind of fault");
+  app.add_option("--shape", options.shape, "Only this fabric, such as 1024x1");
+  app.add_option("--seed", options.first_seed, "The first seed");
+  app.add_option("--scenarios", options.scenarios, "So many of each kind");
+  app.add_option("--rounds", options.rounds, "At most so many rounds");
+  app.add_flag("--show", options.show, "Print each scenario");
+  CLI11_PARSE(app, argc, argv);
+  std::vector<Stage> stages;
+  for (std::size_t i = 0; i < std::size(kShapes); ++i)
+    if (options.shape.empty() ? i < kMixed : kShapes[i].name == options.shape)
+      stages.emplace_back(kShapes[i]);
+  std::printf("%-26s %5s  %-6s  %-6s  %-6s  %5s %5s  %-11s  %-11s  %5s  %-5s  %6s\n", "kind",
+              "runs", "precis", "recall", "+group", "acc", "wrong", "named 50 95", "ended 50 95",
+              "open", "conf", "s");
+  bool kept = true;
+  for (const Kind& kind : Kinds())
+    if (options.kind.empty() || kind.name == options.kind)
+      kept = PlayKind(kind, stages, options) && kept;
+  return kept ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace fabric::sim
+
+int main(int argc, char** argv) {
+  return fabric::sim::Main(argc, argv);
+}

@@ -1,0 +1,233 @@
+// Pings by datagrams: ud_ping and its parts.
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "agents/probe/ping_answers.h"
+#include "agents/probe/ping_ledger.h"
+#include "agents/probe/ping_message.h"
+#include "tests/unit/probe/both_ends.h"
+
+namespace fabric::probe {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using testing::FakeFabric;
+
+const ProbeKind& Ping() {
+  return *FindProbeKind("ud_ping");
+}
+
+// Each look at it is one microsecond later, and the responder has done its part by then: no thread.
+class AnsweringClock final : public Clock {
+ public:
+  AnsweringClock(host::UdQueuePairs& datagrams, std::uint32_t bytes)
+      : datagrams_(datagrams), answers_(datagrams, bytes) {}
+
+  Moment Now() const override {
+    std::array<host::Datagram, 16> found;
+    const std::size_t count = *datagrams_.Poll(found);
+    for (const host::Datagram& datagram : std::span(found).first(count)) {
+      if (!datagram.arrived) {
+        EXPECT_TRUE(answers_.Left(datagram, false).ok());
+      } else if (const auto ping = ParsePing(datagram.payload)) {
+        EXPECT_TRUE(answers_.Answer(*ping, datagram.ticks, false, ping->flow).ok());
+      }
+    }
+    return {.steady = SteadyTime(microseconds(++looks_)), .wall = {}};
+  }
+
+ private:
+  host::UdQueuePairs& datagrams_;
+  mutable PingAnswers answers_;
+  mutable std::int64_t looks_ = 0;
+};
+
+v1::ProbeResult RunPing(const char* json, FakeFabric& fabric) {
+  const v1::ProbeSpec spec = SpecOf(json);
+  TestEnd a(Ping(), spec, "a", fabric);
+  TestEnd b(Ping(), spec, "b", fabric);
+  a.Connect(Ping(), spec, b);
+  b.Connect(Ping(), spec, a);
+  const auto& labels = spec.ud_ping().flow_labels();
+  for (int flow = 0; flow < std::max(1, labels.size()); ++flow)
+    EXPECT_TRUE(b.datagrams
+                    ->AddPath(a.local(), {.flow = static_cast<std::uint32_t>(flow),
+                                          .flow_label = labels.empty() ? 0 : labels[flow]})
+                    .ok());
+  const AnsweringClock clock(*b.datagrams, 64);
+  ProbeRun run = a.RunOf(spec, clock);
+  v1::ProbeResult result;
+  Ping().initiate(run, result);
+  return result;
+}
+
+TEST(UdPing, TellsTheNetworkFromTheHosts) {
+  FakeFabric fabric;
+  fabric.SetDelay(microseconds(3));
+  const v1::ProbeResult result = RunPing(R"({"ud_ping": {"pings": 50}})", fabric);
+  EXPECT_EQ(result.status(), v1::PROBE_STATUS_OK) << result.reason();
+  const v1::PingSummary& ping = result.ping();
+  EXPECT_EQ(ping.sent(), 50u);
+  EXPECT_EQ(ping.answered(), 50u);
+  EXPECT_EQ(ping.lost(), 0u);
+  EXPECT_TRUE(ping.hardware_timestamps());
+  EXPECT_FALSE(ping.queue_pair_per_flow());
+  EXPECT_NEAR(ping.network_round_trip().median_us(), 6.0, 0.05);
+  EXPECT_EQ(ping.network_round_trip().samples(), 50u);
+  EXPECT_NEAR(ping.responder_delay().median_us(), 0.1, 0.01);
+}
+
+TEST(UdPing, CountsWhatIsLostByFlow) {
+  FakeFabric fabric;
+  fabric.LoseFlow("b", 0x22);
+  const v1::ProbeResult result =
+      RunPing(R"({"ud_ping": {"pings": 30, "answer_within_ms": 5, "interval_us": 10,
+                              "flow_labels": [17, 34, 51]}})",
+              fabric);
+  EXPECT_EQ(result.status(), v1::PROBE_STATUS_OK) << result.reason();
+  EXPECT_EQ(result.ping().lost(), 10u);
+  EXPECT_EQ(result.ping().answered(), 20u);
+  ASSERT_EQ(result.ping().flows_size(), 3);
+  EXPECT_EQ(result.ping().flows(1).flow_label(), 34u);
+  EXPECT_EQ(result.ping().flows(1).lost(), 10u);
+  EXPECT_FALSE(result.ping().flows(1).has_median_us());
+  EXPECT_EQ(result.ping().flows(2).lost(), 0u);
+  EXPECT_GT(result.ping().flows(2).median_us(), 0);
+}
+
+TEST(UdPing, SeesOneLossInTen) {
+  FakeFabric fabric;
+  fabric.LoseEvery("b", 10);
+  const v1::ProbeResult result =
+      RunPing(R"({"ud_ping": {"pings": 100, "answer_within_ms": 5}})", fabric);
+  EXPECT_EQ(result.ping().lost(), 10u);
+  EXPECT_EQ(result.ping().answered(), 90u);
+}
+
+TEST(UdPing, ADeadPartnerIsAFailureThatKeepsTheFigures) {
+  FakeFabric fabric;
+  fabric.Silence("b");
+  const v1::ProbeResult result =
+      RunPing(R"({"ud_ping": {"pings": 40, "answer_within_ms": 5}})", fabric);
+  EXPECT_EQ(result.status(), v1::PROBE_STATUS_FAILED);
+  EXPECT_EQ(result.reason(), "none of 40 pings was answered");
+  EXPECT_EQ(result.ping().lost(), 40u);
+}
+
+TEST(UdPing, FlowsHaveTheirOwnQueuePairsWhereLabelsAreIgnored) {
+  FakeFabric fabric;
+  fabric.SetFlowLabels(false);
+  fabric.SetHardwareClock(false);
+  const v1::ProbeResult result =
+      RunPing(R"({"ud_ping": {"pings": 9, "flow_labels": [1, 2, 3]}})", fabric);
+  EXPECT_EQ(result.status(), v1::PROBE_STATUS_OK) << result.reason();
+  EXPECT_TRUE(result.ping().queue_pair_per_flow());
+  EXPECT_FALSE(result.ping().hardware_timestamps());
+  EXPECT_EQ(result.ping().answered(), 9u);
+}
+
+TEST(UdPing, BothEndsOfTheKindUnderstandEachOther) {
+  FakeFabric fabric;
+  const BothResults results = RunBoth(
+      Ping(),
+      SpecOf(R"({"ud_ping": {"pings": 20, "answer_within_ms": 60000, "flow_labels": [5, 6]}})"),
+      fabric);
+  EXPECT_EQ(results.initiator.status(), v1::PROBE_STATUS_OK) << results.initiator.reason();
+  EXPECT_EQ(results.initiator.ping().answered(), 20u);
+  EXPECT_EQ(results.responder.status(), v1::PROBE_STATUS_OK) << results.responder.reason();
+}
+
+TEST(UdPing, ADatagramThatDoesNotFitIsSaidSo) {
+  FakeFabric fabric;
+  fabric.SetActiveMtu("b", 1024);
+  EXPECT_EQ(RunPing(R"({"ud_ping": {"message_bytes": 2048}})", fabric).reason(),
+            "a datagram of 2048 bytes does not fit into the path MTU of 1024");
+}
+
+PingLedger Ledger(bool hardware_clock) {
+  return PingLedger({.flows = 1,
+                     .answer_within = milliseconds(10),
+                     .hardware_clock = hardware_clock,
+                     .elapsed = [](std::uint64_t from, std::uint64_t to) {
+                       return Duration(static_cast<std::int64_t>(to - from));
+                     }});
+}
+
+constexpr SteadyTime kStart{};
+
+TEST(PingLedger, ALateLookSpoilsSoftwareTimesOnly) {
+  for (const bool hardware : {false, true}) {
+    PingLedger ledger = Ledger(hardware);
+    const std::uint32_t ping = ledger.Post(0, kStart);
+    ledger.Departed(ping, 100, false);
+    ledger.Answered(ping, 5100, kStart + microseconds(90), true);
+    ledger.Reported(ping, microseconds(1), false);
+    const v1::PingSummary summary = ledger.Summary();
+    EXPECT_EQ(summary.answered(), 1u);
+    EXPECT_EQ(summary.has_network_round_trip(), hardware);
+    if (hardware) {
+      EXPECT_NEAR(summary.network_round_trip().median_us(), 4.0, 0.02);
+      EXPECT_NEAR(summary.initiator_delay().median_us(), 85.0, 0.4);
+    }
+    EXPECT_EQ(ledger.awaited(), 0u);
+  }
+}
+
+TEST(PingLedger, TakesWhatComesInAnyOrderAndNothingTwice) {
+  PingLedger ledger = Ledger(true);
+  const std::uint32_t first = ledger.Post(0, kStart);
+  const std::uint32_t second = ledger.Post(0, kStart);
+  ledger.Reported(second, microseconds(1), false);
+  ledger.Answered(second, 4000, kStart + microseconds(9), false);
+  ledger.Answered(second, 9000, kStart + microseconds(19), false);
+  ledger.Departed(second, 1000, false);
+  ledger.Answered(7, 1, kStart, false);  // Never sent
+  EXPECT_EQ(ledger.awaited(), 1u);
+  ledger.Expire(kStart + milliseconds(11));
+  ledger.Answered(first, 1, kStart, false);  // Too late
+  const v1::PingSummary summary = ledger.Summary();
+  EXPECT_EQ(summary.answered(), 1u);
+  EXPECT_EQ(summary.lost(), 1u);
+  EXPECT_NEAR(summary.network_round_trip().median_us(), 2.0, 0.01);
+}
+
+TEST(PingLedger, NothingIsSaidOfPingsThatNobodyLookedFor) {
+  PingLedger ledger = Ledger(true);
+  ledger.Post(0, kStart);
+  ledger.Excuse();
+  ledger.Post(0, kStart + milliseconds(1));
+  ledger.Expire(kStart + milliseconds(20));
+  EXPECT_EQ(ledger.Summary().voided(), 1u);
+  EXPECT_EQ(ledger.Summary().lost(), 1u);
+}
+
+TEST(PingMessage, ComesBackAsItWas) {
+  const PingMessage sent{.kind = PingMessage::Kind::kReport,
+                         .late = true,
+                         .session = 0x0123456789abcdef,
+                         .sequence = 0xfedcba98,
+                         .flow = 255,
+                         .delay = Duration(123'456'789)};
+  std::array<std::byte, 64> bytes{};
+  Write(sent, bytes);
+  const auto seen = ParsePing(bytes);
+  ASSERT_TRUE(seen.has_value());
+  EXPECT_EQ(seen->kind, sent.kind);
+  EXPECT_TRUE(seen->late);
+  EXPECT_EQ(seen->session, sent.session);
+  EXPECT_EQ(seen->sequence, sent.sequence);
+  EXPECT_EQ(seen->flow, sent.flow);
+  EXPECT_EQ(seen->delay, sent.delay);
+
+  EXPECT_FALSE(ParsePing(std::span(bytes).first(39)).has_value());
+  for (const std::size_t at : {0U, 4U, 5U, 24U}) {  // Magic, version, kind, delay
+    std::array<std::byte, 64> other = bytes;
+    other[at] = std::byte{0x7f};
+    EXPECT_FALSE(ParsePing(other).has_value()) << at;
+  }
+}
+
+}  // namespace
+}  // namespace fabric::probe
