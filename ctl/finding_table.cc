@@ -24,6 +24,7 @@ bool Before(const v1::Finding* a, const v1::Finding* b) {
   const std::string subject_a = SubjectName(a->subject());
   const std::string subject_b = SubjectName(b->subject());
   if (subject_a != subject_b) return NaturalLess(subject_a, subject_b);
+  if (a->title() != b->title()) return NaturalLess(a->title(), b->title());
   return a->id() < b->id();
 }
 

@@ -10,6 +10,7 @@ The lab ends with the `with` block, or with the process that started it, however
 """
 
 import io
+import json
 import os
 import pathlib
 import subprocess
@@ -21,6 +22,7 @@ import labchannel
 import labfaults
 import labimage
 import labstate
+import labswitch
 import labvm
 from labdefs import (BOOT_LIMIT, HERE, LAB, MEMORY, RAILS, LabError, Steps, address, agent_command,
                      guest_view, node_names)
@@ -29,13 +31,16 @@ from labdefs import (BOOT_LIMIT, HERE, LAB, MEMORY, RAILS, LabError, Steps, addr
 class Lab:
     """nodes: how many. agent: fabric-agent, started when there is a controller (HOST:PORT).
     programs: more programs for /usr/bin of the guests. planted: two faults from the start.
-    tied: the lab ends with this process. quiet: nothing on stderr."""
+    tied: the lab ends with this process. quiet: nothing on stderr. leaves, spines: switches of
+    each rail; guests hang on the leaves in blocks of equal size."""
 
     def __init__(self, nodes=3, name=None, agent=None, controller=None, programs=(),
                  agent_flags="", planted=False, tied=True, quiet=False, memory=MEMORY,
-                 boot_limit=BOOT_LIMIT):
+                 boot_limit=BOOT_LIMIT, leaves=1, spines=1):
         if not 1 <= nodes <= 100:
             raise LabError(f"a lab has 1 to 100 nodes, not {nodes}", 2)
+        if not 1 <= leaves <= min(nodes, 16) or not 1 <= spines <= 16:
+            raise LabError("a lab has 1 to 16 leaves, no more than nodes, and 1 to 16 spines", 2)
         self.name = name or f"lab-{os.getpid()}-{os.urandom(2).hex()}"
         labstate.check_name(self.name)
         if controller:
@@ -43,6 +48,7 @@ class Lab:
         if controller and not agent:
             raise LabError("a controller without an agent: give both, or neither", 2)
         self.nodes = node_names(nodes)
+        self.leaves, self.spines = leaves, spines
         self.agent, self.controller, self.agent_flags = agent, controller, agent_flags
         self.programs = [*programs, *([agent] if agent else [])]
         self.planted, self.tied, self.memory, self.boot_limit = planted, tied, memory, boot_limit
@@ -71,6 +77,7 @@ class Lab:
         kernel, image, switch = labimage.build_all(self.programs, self.steps)
         accel = labvm.choose_accel(kernel, image, self.steps)
         self.record = {"name": self.name, "accel": accel, "controller": self.controller,
+                       "leaves": self.leaves, "spines": self.spines,
                        "nodes": {node: {"addresses": {rail: address(rail, index)
                                                       for rail in RAILS}}
                                  for index, node in enumerate(self.nodes, 1)}}
@@ -95,7 +102,8 @@ class Lab:
         self.steps.say(f"'{self.name}' is up after {time.monotonic() - start:.1f} s")
 
     def _start(self, kernel, image, switch, accel):
-        plan = {"switch": [str(switch), *(f"{rail}.sock" for rail in RAILS)], "nodes": {}}
+        plan = {"switch": [str(switch), str(self.leaves), str(self.spines), str(len(self.nodes)),
+                           *RAILS], "nodes": {}}
         for index, node in enumerate(self.nodes, 1):
             (self.folder / node).mkdir()
             agent = None
@@ -147,12 +155,10 @@ class Lab:
         self.folder = self.keeper = None
 
     def node_folder(self, node):
-        if self.folder is None:
-            raise LabError(f"lab '{self.name}' is not up")
         if node not in self.nodes:
             raise LabError(f"lab '{self.name}' has no node '{node}'; it has "
                            + ", ".join(self.nodes), 2)
-        return self.folder / node
+        return self._folder() / node
 
     def exec(self, node, argv, timeout=60, check=False, stdin=None, text=True):
         """Runs a command in a guest: a list, or a string for the guest's shell.
@@ -189,6 +195,24 @@ class Lab:
         """Breaks something (labfaults.TABLE), or mends it."""
         self.node_folder(node)
         labfaults.inject(self, node, what, words, mend)
+
+    def link(self, rail, link, what, value, direction="both"):
+        """What a link of a rail does with frames. link: "n3", or "leaf1-spine2". what: "loss" or
+        "corrupt" in percent, "delay" in ms, "cut" 0 or 1. direction: "up" (from the guests towards
+        the spines), "down" or "both"."""
+        labswitch.ask(self._folder(), "set", rail, link, direction, what, value)
+
+    def mend_links(self):
+        labswitch.ask(self._folder(), "clear")
+
+    def links(self):
+        """All links and directions: what they do, and what they have counted."""
+        return [json.loads(line) for line in labswitch.ask(self._folder(), "show")]
+
+    def _folder(self):
+        if self.folder is None:
+            raise LabError(f"lab '{self.name}' is not up")
+        return self.folder
 
     def console(self, node):
         return labvm.console(self.node_folder(node))

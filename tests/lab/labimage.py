@@ -145,13 +145,15 @@ def modules(version):
 
 
 def program(source, *flags):
-    """Builds one C file. Returns the program."""
+    """Builds a C file, or the C files of a folder. Returns the program."""
+    files = sorted(source.glob("*.[ch]")) if source.is_dir() else [source]
 
     def build(out):
-        run(["gcc-12", "-O2", "-Wall", "-Wextra", *flags, "-o", str(out), str(source)],
+        sources = [str(file) for file in files if file.suffix == ".c"]
+        run(["gcc-12", "-O2", "-Wall", "-Wextra", *flags, "-o", str(out), *sources],
             f"building {source.name}")
 
-    return cached("programs", f"{source.stem}-{digest(source, *flags)}", build)
+    return cached("programs", f"{source.stem}-{digest(*files, *flags)}", build)
 
 
 def add_tools(archive, root):
@@ -251,6 +253,6 @@ def build_all(programs, steps):
             root = labpackages.fetch(version)
             vmlinux = labpackages.kernel(root, version)
         with steps.step("image"):
-            switch = program(HERE / "switch" / "labswitch.c")
+            switch = program(HERE / "switch")
             image = overlay(base(root, version), [pathlib.Path(p).resolve() for p in programs])
     return vmlinux, image, switch

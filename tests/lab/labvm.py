@@ -45,7 +45,7 @@ def command(kernel, image, node, index, memory=448, accel="tcg", agent=None):
             "-qmp", f"unix:{node}/monitor.sock,server=on,wait=off"]
     argv += card(f"user,id=eth0,hostfwd=tcp:127.0.0.1:0-:{METRICS_PORT}", "eth0", index, 3)
     for number, rail in enumerate(RAILS):
-        argv += card(f"stream,id={rail},server=off,addr.type=unix,addr.path={rail}.sock",
+        argv += card(f"stream,id={rail},server=off,addr.type=unix,addr.path={rail}.{index}.sock",
                      rail, index, 4 + number, f",host_mtu={MTU}")
     argv += ["-device", f"virtio-serial-pci,addr=8,max_ports={EXEC_PORTS + 1}"]
     for port in range(EXEC_PORTS):

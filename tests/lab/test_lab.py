@@ -20,6 +20,7 @@ import labimage
 from fabriclab import Lab
 from labdefs import HERE, LabError
 from labtest import cli, until
+from test_links import TestLinks
 from test_lives import TestLives
 from test_parts import TestParts
 
@@ -29,7 +30,8 @@ class TestGuests(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.lab = Lab(nodes=2, programs=[str(labimage.program(HERE / "switch" / "labswitch.c"))])
+        cls.lab = Lab(nodes=2, leaves=2, spines=2,
+                      programs=[str(labimage.program(HERE / "switch"))])
         cls.addClassCleanup(cls.lab.down)
         cls.lab.up()
 
@@ -84,6 +86,28 @@ class TestGuests(unittest.TestCase):
             server.join()
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("50 iters in", done.stdout)
+
+    def test_links_of_the_switches(self):
+        ping = "ping -c 2 -W 3 10.10.0.2"
+        self.assertIn("2 packets received", self.shell("n1", ping))
+        self.addCleanup(self.lab.mend_links)
+        self.lab.link("rail0", "n2", "cut", 1, "down")
+        self.assertIn(" 0 packets received", self.lab.exec("n1", ping).stdout)
+        self.assertIn("state ACTIVE", self.shell("n2", "rdma link show rxe0/1"))
+        name = self.lab.name
+        self.assertEqual(cli("link", "--name", name, "rail0", "leaf1-spine2", "delay", "5",
+                             "up").returncode, 0)
+        rows = [line.split() for line in cli("link", "--name", name).stdout.splitlines()]
+        self.assertEqual(rows[0][:4], ["RAIL", "LINK", "DIRECTION", "LOSS"])
+        cut = next(row for row in rows if row[:3] == ["rail0", "n2", "down"])
+        self.assertEqual(cut[9], "yes")
+        self.assertGreaterEqual(int(cut[11]), 2)
+        self.assertEqual(cli("link", "--name", name, "--mend").returncode, 0)
+        self.assertIn("2 packets received", self.shell("n1", ping))
+        self.assertFalse(any(way["cut"] or way["delay_ms"] for way in self.lab.links()))
+        done = cli("link", "--name", name, "rail1", "n1")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("expected RAIL LINK WHAT VALUE", done.stderr)
 
     def test_mtu(self):
         self.broken("mtu", "rail0", seen="cat /sys/class/net/rail0/mtu; ibv_devinfo -d rxe0 | "

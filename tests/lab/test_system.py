@@ -146,9 +146,9 @@ class TestSystem(StormTests, ToolTests, unittest.TestCase):
         self.assertEqual(sorted(neighbors), ["rail0", "rail1"])
         for rail, neighbor in neighbors.items():
             self.assertEqual(neighbor["source"], "capture")
-            self.assertEqual(neighbor["system_name"], "labswitch")
-            self.assertEqual(neighbor["chassis_id"], "52:54:00:fc:00:00")
-            self.assertRegex(neighbor["port_id"], r"^swp\d+$")
+            self.assertEqual(neighbor["system_name"], f"{rail}-leaf1")
+            self.assertEqual(neighbor["chassis_id"], f"52:54:00:fc:{rail[4:]:0>2}:01")
+            self.assertRegex(neighbor["port_id"], "swp1")
             self.assertRegex(neighbor["port_description"], f"^{rail} port ")
             self.assertEqual(neighbor["pfc"]["enabled_mask"], 1 << 3)
             self.assertEqual(neighbor["max_frame_bytes"], 9216)

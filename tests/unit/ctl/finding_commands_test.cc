@@ -48,6 +48,16 @@ TEST(Findings, MostSevereFirstUnknownLast) {
   EXPECT_EQ(said.status, kExitFindings);
 }
 
+TEST(Findings, OfOneRuleAndSubjectGoByWhatTheySay) {
+  FakeController controller;
+  controller.findings = FromText<v1::ListFindingsResponse>(R"({"findings": [
+      {"id": "a", "rule": "duplicate_lid", "verdict": "VERDICT_FAIL", "title": "LID 53 is on 2",
+       "subject": {"scope": "SCOPE_FLEET"}},
+      {"id": "b", "rule": "duplicate_lid", "verdict": "VERDICT_FAIL", "title": "LID 7 is on 2",
+       "subject": {"scope": "SCOPE_FLEET"}}]})");
+  EXPECT_EQ(RunWords("findings -o name", controller).out, "b\na\n");
+}
+
 TEST(Findings, WideTellsEvidenceAndFix) {
   FakeController controller = WithFindings();
   EXPECT_TRUE(MatchesGolden("ctl/findings_wide", RunWords("findings -o wide", controller).out));

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asks the switch of a lab while it runs; switch/control.c tells what there is to ask."""
+
+from labdefs import LabError
+from labvm import connect
+
+
+def ask(folder, *words, timeout=10):
+    """The lines of the answer, without "ok". LabError with what the switch says is wrong."""
+    text = " ".join(str(word) for word in words)
+    if any(c in text for c in "\r\n"):
+        raise LabError(f"a line for the switch has one line: {text!r}", 2)
+    try:
+        with connect(folder, "switch.sock", timeout) as sock, sock.makefile("rw") as file:
+            file.write(text + "\n")
+            file.flush()
+            lines = file.read().splitlines()
+    except OSError as error:
+        raise LabError(f"the switch does not answer: {error}") from None
+    if not lines or lines[-1]:
+        raise LabError("the switch's answer was cut off")
+    if lines[0] != "ok":
+        raise LabError(f"the switch refuses '{text}': {lines[0].removeprefix('error: ')}", 2)
+    return lines[1:-1]
