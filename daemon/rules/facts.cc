@@ -112,6 +112,8 @@ std::string PortFile(const fleet::PortView& port, std::string_view file) {
 }
 
 std::string NetdevFile(const fleet::PortView& port, std::string_view file) {
+  if (port.port->netdev().empty())
+    return Format("{} of the netdev of {}/{}", file, port.device->name(), port.port->number());
   return Format("sys/class/net/{}/{}", port.port->netdev(), file);
 }
 

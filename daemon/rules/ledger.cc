@@ -54,9 +54,9 @@ void Ledger::Release(const std::string& id) {
 
 v1::VerdictCounts Ledger::Counts() const {
   v1::VerdictCounts counts;
-  counts.set_pass(passes_);
-  counts.set_fail(fails_);
-  counts.set_unknown(entries_.size() - fails_);
+  counts.set_pass(static_cast<std::uint32_t>(passes_));
+  counts.set_fail(static_cast<std::uint32_t>(fails_));
+  counts.set_unknown(static_cast<std::uint32_t>(entries_.size() - fails_));
   return counts;
 }
 
