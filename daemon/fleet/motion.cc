@@ -1,6 +1,7 @@
 #include "daemon/fleet/motion.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/text.h"
@@ -63,6 +64,14 @@ constexpr unsigned kRareEnd = static_cast<unsigned>(Count::kTransmittedBytes);
 constexpr unsigned kAllEnd = 0xff;
 // Two captures closer to each other than this give no rate.
 constexpr Duration kPairMin = std::chrono::seconds(10);
+
+static_assert(static_cast<unsigned>(Count::kPriorityPfcSentUs) + 8 <= 128);
+std::size_t WordOf(Count count) {
+  return static_cast<std::size_t>(count) / 64;
+}
+std::uint64_t BitOf(Count count) {
+  return std::uint64_t{1} << static_cast<unsigned>(count) % 64;
+}
 
 bool IsOfPriorities(Count count) {
   return count >= Count::kPriorityTransmittedBytes;
@@ -171,45 +180,49 @@ CounterPlaces PlacesOf(const v1::NodeSnapshot& snapshot, const v1::RdmaDevice& d
 
 void CounterWindow::Start(const v1::NodeSnapshot& snapshot, unsigned end, SteadyTime now) {
   tracks_.clear();
-  starts_.clear();
+  sets_.clear();
   since_ = now;
   seconds_ = 0;
   for (const v1::CounterSet& set : snapshot.counters()) {
     const auto start = static_cast<std::ptrdiff_t>(tracks_.size());
-    starts_.push_back(static_cast<std::uint32_t>(start));
+    Set& made = sets_.emplace_back(Set{.start = static_cast<std::uint32_t>(start)});
     const int places = std::min<int>(set.counters_size(), 0xffff);
     for (int place = 0; place < places; ++place) {
       const v1::Counter& counter = set.counters(place);
       const auto count = counter.has_neutral() ? ToCount(counter.neutral()) : std::nullopt;
       if (!count || static_cast<unsigned>(*count) >= end) continue;
+      // Of several with one meaning the first one counts.
+      std::uint64_t& known = made.counts[WordOf(*count)];
+      if ((known & BitOf(*count)) != 0) continue;
+      known |= BitOf(*count);
       tracks_.push_back({.base = counter.value(),
-                         .delta = kUnknown,
                          .last = kUnknown,
                          .place = static_cast<std::uint16_t>(place),
                          .count = *count,
                          .broken = counter.saturated()});
     }
-    // Of several with one meaning the first one counts.
-    std::stable_sort(tracks_.begin() + start, tracks_.end(),
-                     [](const Track& a, const Track& b) { return a.count < b.count; });
+    std::sort(tracks_.begin() + start, tracks_.end(),
+              [](const Track& a, const Track& b) { return a.count < b.count; });
   }
-  starts_.push_back(static_cast<std::uint32_t>(tracks_.size()));
+  sets_.push_back({.start = static_cast<std::uint32_t>(tracks_.size())});
   tracks_.shrink_to_fit();
+  deltas_.assign(tracks_.size(), kUnknown);
 }
 
 void CounterWindow::Break(int set, int place) {
-  if (set < 0 || static_cast<std::size_t>(set) + 1 >= starts_.size()) return;
+  if (set < 0 || static_cast<std::size_t>(set) + 1 >= sets_.size()) return;
   const auto index = static_cast<std::size_t>(set);
-  for (std::uint32_t i = starts_[index]; i < starts_[index + 1]; ++i)
+  for (std::uint32_t i = sets_[index].start; i < sets_[index + 1].start; ++i)
     if (tracks_[i].place == place) tracks_[i].broken = true;
 }
 
-void CounterWindow::Take(const v1::Counter& counter, bool whole, Track& track) {
+void CounterWindow::Take(const v1::Counter& counter, bool whole, std::size_t index) {
+  Track& track = tracks_[index];
   const bool known = !track.broken && !counter.saturated();
   std::uint64_t delta = known ? counter.value() - track.base : kUnknown;
   if (delta >= kUnknown / 2) delta = kUnknown;  // It has fallen
   const bool more = track.last == kUnknown || (delta != kUnknown && delta > track.last);
-  track.delta = whole || more ? delta : track.last;
+  deltas_[index] = whole || more ? delta : track.last;
   if (!whole) return;
   track.last = delta;
   track.base = counter.value();
@@ -220,11 +233,11 @@ void CounterWindow::Take(const v1::NodeSnapshot& snapshot, SteadyTime now, bool 
   seconds_ =
       std::max(seconds_ * (whole ? 0 : 1), std::chrono::duration<double>(now - since_).count());
   if (whole) since_ = now;
-  for (std::size_t set = 0; set + 1 < starts_.size(); ++set) {
+  for (std::size_t set = 0; set + 1 < sets_.size(); ++set) {
     if (static_cast<int>(set) >= snapshot.counters_size()) return;
     const auto& counters = snapshot.counters(static_cast<int>(set)).counters();
-    for (std::uint32_t i = starts_[set]; i < starts_[set + 1]; ++i)
-      if (tracks_[i].place < counters.size()) Take(counters[tracks_[i].place], whole, tracks_[i]);
+    for (std::uint32_t i = sets_[set].start; i < sets_[set + 1].start; ++i)
+      if (tracks_[i].place < counters.size()) Take(counters[tracks_[i].place], whole, i);
   }
 }
 
@@ -233,15 +246,15 @@ std::optional<Move> CounterWindow::Moved(const CounterPlaces& places, Count coun
   // Only netdevs count by priority, and these questions are most.
   const bool of_netdev = count >= Count::kPriorityTransmittedBytes;
   for (std::size_t i = of_netdev ? places.size() - 1 : 0; i < places.size(); ++i) {
-    const std::uint16_t set = places[i];
-    if (std::size_t{set} + 1 >= starts_.size()) continue;
-    const auto begin = tracks_.begin() + starts_[set];
-    const auto end = tracks_.begin() + starts_[std::size_t{set} + 1];
-    const auto at = std::lower_bound(
-        begin, end, count, [](const Track& track, Count wanted) { return track.count < wanted; });
-    if (at == end || at->count != count) continue;
-    if (at->delta == kUnknown) return {};
-    return Move{.delta = at->delta, .seconds = seconds_};
+    if (std::size_t{places[i]} + 1 >= sets_.size()) continue;
+    const Set& set = sets_[places[i]];
+    const std::uint64_t counts = set.counts[WordOf(count)];
+    if ((counts & BitOf(count)) == 0) continue;
+    const int before = std::popcount(counts & (BitOf(count) - 1)) +
+                       (WordOf(count) > 0 ? std::popcount(set.counts[0]) : 0);
+    const std::uint64_t delta = deltas_[set.start + static_cast<unsigned>(before)];
+    if (delta == kUnknown) return {};
+    return Move{.delta = delta, .seconds = seconds_};
   }
   return {};
 }

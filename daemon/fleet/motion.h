@@ -101,18 +101,23 @@ class CounterWindow {
  private:
   struct Track {
     std::uint64_t base = 0;
-    std::uint64_t delta = 0;  // kUnknown: no rate
     std::uint64_t last = 0;   // Of the last whole window
     std::uint16_t place = 0;  // In its set
     Count count = {};
     bool broken = false;
   };
+  // Of which counts there is a track, one bit each, and where the first is.
+  struct Set {
+    std::uint32_t start = 0;
+    std::array<std::uint64_t, 2> counts = {};
+  };
   static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
 
-  void Take(const v1::Counter& counter, bool whole, Track& track);
+  void Take(const v1::Counter& counter, bool whole, std::size_t index);
 
-  std::vector<Track> tracks_;          // By set, then by count
-  std::vector<std::uint32_t> starts_;  // First track of each set, then their number
+  std::vector<Track> tracks_;          // By set, then by count, of each one
+  std::vector<std::uint64_t> deltas_;  // Of each track: what rules read; kUnknown: no rate
+  std::vector<Set> sets_;              // And one past the last
   SteadyTime since_;
   double seconds_ = 0;
 };

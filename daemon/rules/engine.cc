@@ -17,11 +17,11 @@ Engine::Engine(profile::Profile profile)
     : profile_(std::move(profile)),
       groups_(roster_, ledger_),
       holders_(roster_, ledger_),
-      announcements_(roster_, ledger_) {
+      announcements_(roster_, ledger_),
+      parts_(roster_, ledger_) {
   for (const Rule* rule : AllRules()) {
     if (rule->evaluate_node != nullptr) node_rules_.push_back(rule);
     if (rule->evaluate_alone != nullptr) alone_rules_.push_back(rule);
-    if (rule->evaluate_fleet != nullptr) fleet_rules_.push_back({.rule = rule});
   }
 }
 
@@ -49,8 +49,8 @@ void Engine::Put(fleet::NodeView view) {
   groups_.Put(node, found, passes);
   holders_.Put(node);
   announcements_.Put(node);
+  parts_.Put(node);
   grouping_.Put(seen);
-  Read(node);
   if (nodes_.size() <= node) nodes_.resize(node + 1);
   ledger_.Replace(nodes_[node].ids, found);
   ledger_.CountPasses(nodes_[node].passes, passes);
@@ -63,32 +63,11 @@ void Engine::Remove(const std::string& name) {
   groups_.Remove(*node);
   holders_.Remove(*node);
   announcements_.Remove(*node);
+  parts_.Remove(*node);
   grouping_.Remove(name);
-  for (OfFleet& of_fleet : fleet_rules_) {
-    const std::uint64_t digest = std::exchange(of_fleet.digests[*node], 0);
-    of_fleet.changed = of_fleet.changed || digest != 0;
-  }
   ledger_.Drop(nodes_[*node].ids);
   ledger_.CountPasses(nodes_[*node].passes, 0);
   changed_ = true;
-}
-
-// Several rules may read the same.
-void Engine::Read(std::uint32_t node) {
-  decltype(Rule::reads) reads = nullptr;
-  std::uint64_t digest = 0;
-  for (OfFleet& of_fleet : fleet_rules_) {
-    if (of_fleet.digests.size() <= node) of_fleet.digests.resize(node + 1);
-    if (of_fleet.rule->reads == nullptr) {
-      of_fleet.digests[node] = 1;
-      of_fleet.changed = true;
-      continue;
-    }
-    if (of_fleet.rule->reads != reads) digest = of_fleet.rule->reads(roster_.at(node));
-    reads = of_fleet.rule->reads;
-    if (of_fleet.digests[node] != digest) of_fleet.changed = true;
-    of_fleet.digests[node] = digest;
-  }
 }
 
 void Engine::Judge() {
@@ -96,25 +75,9 @@ void Engine::Judge() {
   groups_.Judge();
   holders_.Judge();
   announcements_.Judge();
+  parts_.Judge();
   JudgeAlone();
-  JudgeFleet();
   grouping_.Take(ledger_.Take());
-}
-
-void Engine::JudgeFleet() {
-  std::optional<fleet::FleetView> view;
-  for (OfFleet& of_fleet : fleet_rules_) {
-    if (!std::exchange(of_fleet.changed, false)) continue;
-    if (!view) {
-      std::vector<fleet::NodeView> nodes;
-      for (const auto& [name, node] : roster_.numbers()) nodes.push_back(roster_.at(node));
-      view.emplace(std::move(nodes));
-    }
-    Verdicts out(of_fleet.rule->id, of_fleet.rule->severity);
-    of_fleet.rule->evaluate_fleet(*view, out);
-    ledger_.CountPasses(of_fleet.own.passes, out.passes());
-    ledger_.Replace(of_fleet.own.ids, out.findings());
-  }
 }
 
 void Engine::JudgeAlone() {

@@ -17,6 +17,7 @@
 #include "daemon/rules/groups.h"
 #include "daemon/rules/holders.h"
 #include "daemon/rules/ledger.h"
+#include "daemon/rules/parts.h"
 #include "daemon/rules/roster.h"
 #include "daemon/rules/rule.h"
 
@@ -52,23 +53,13 @@ class Engine {
     Ids ids;
     std::uint64_t passes = 0;
   };
-  // A rule that goes through the fleet.
-  struct OfFleet {
-    const Rule* rule = nullptr;
-    std::vector<std::uint64_t> digests;  // Of what it reads, by number of node
-    Own own;
-    bool changed = false;
-  };
-  void Read(std::uint32_t node);
   void Judge();
   void JudgeAlone();
-  void JudgeFleet();
 
   const profile::Profile profile_;
   fleet::ExpectationTable expectations_;
   std::vector<const Rule*> node_rules_;
   std::vector<const Rule*> alone_rules_;
-  std::vector<OfFleet> fleet_rules_;
   std::vector<NodeRule> own_;
   Roster roster_;
   Ledger ledger_;
@@ -76,6 +67,7 @@ class Engine {
   Groups groups_;
   Holders holders_;
   Announcements announcements_;
+  Parts parts_;
   std::vector<Own> nodes_;  // By number
   Own alone_;
   bool changed_ = false;

@@ -27,16 +27,17 @@ std::vector<Holders::Key> Holders::KeysOf(std::uint32_t node) {
   for (std::uint32_t number = 0; number < tables_.size(); ++number) {
     const Uniqueness& uniqueness = *tables_[number].uniqueness;
     const auto add = [&](const Ref& ref) {
+      const auto first = static_cast<std::ptrdiff_t>(keys.size());
       scratch_.clear();
       uniqueness.keys(roster_.MemberOf(ref), scratch_);
       for (const Holder& holder : scratch_)
         keys.push_back({.table = number, .port = ref.port, .hash = HashValue()(holder.key)});
+      std::sort(keys.begin() + first, keys.end());  // Those before it are smaller
     };
     if (uniqueness.of_nodes) add({.node = node});
     for (std::uint32_t port = 0; port < ports && !uniqueness.of_nodes; ++port)
       add({.node = node, .port = port});
   }
-  std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   return keys;
 }

@@ -168,11 +168,20 @@ std::uint64_t Reads(const fleet::NodeView& view) {
   Mix mix;
   for (const Wired& link : NodeOf(view).links)
     mix.Add(link.port->rail->value())
+        .Add(link.port->device->name())
+        .Add(link.port->port->number())
         .Add(link.port->port->netdev())
         .Add(link.neighbor->chassis_id())
         .Add(SwitchName(*link.neighbor))
         .Add(SwitchPort(*link.neighbor));
   return mix.value();
+}
+
+// Nodes without a common leaf are not near each other.
+std::vector<std::uint64_t> JoinedBy(const fleet::NodeView& view) {
+  std::vector<std::uint64_t> leaves;
+  for (const Leaf leaf : NodeOf(view).leaves) leaves.push_back(std::hash<Leaf>()(leaf));
+  return leaves;
 }
 
 }  // namespace
@@ -192,8 +201,9 @@ extern const Rule rail_on_expected_leaf = {
     .family = "switch",
     .needs = "lldp",
     .fix = "The cable into the leaf of its rail",
-    .evaluate_fleet = Evaluate,
+    .evaluate_part = Evaluate,
     .reads = Reads,
+    .joined_by = JoinedBy,
 };
 
 }  // namespace fabric::rules

@@ -72,11 +72,14 @@ struct Rule {
   void (*evaluate_node)(const fleet::NodeView&, Verdicts&) = nullptr;
   // The same, for a node that is the only one: nothing else can tell what is right.
   void (*evaluate_alone)(const fleet::NodeView&, Verdicts&) = nullptr;
-  // Run over the whole fleet each time when what it reads of a node has changed.
-  void (*evaluate_fleet)(const fleet::FleetView&, Verdicts&) = nullptr;
+  // Run over a part of the fleet, of which nobody has anything to do with the others, each time
+  // when what it reads of one of its nodes has changed.
+  void (*evaluate_part)(const fleet::FleetView&, Verdicts&) = nullptr;
   // To go with it: a digest of all that it reads of a node, but for when that was read; 0 for a
-  // node that takes no part. nullptr: run with each change.
+  // node that takes no part.
   std::uint64_t (*reads)(const fleet::NodeView&) = nullptr;
+  // And what puts nodes into one part: having one of these in common, themselves or by others.
+  std::vector<std::uint64_t> (*joined_by)(const fleet::NodeView&) = nullptr;
 };
 
 std::span<const Rule* const> AllRules();  // Generated; see CMakeLists.txt.

@@ -1,6 +1,7 @@
 #include "daemon/rules/subnets.h"
 
 #include <map>
+#include <vector>
 
 #include "daemon/rules/facts.h"
 
@@ -34,9 +35,12 @@ std::optional<Value> SubnetOnRail(const Member& port) {
 }
 
 Survey UsualSubnets(const Tally& tally) {
-  std::map<std::uint64_t, std::uint64_t> ports;  // By rail
-  for (const Tally::Camp& camp : tally.camps)
-    ports[camp.value.number >> kRailShift] += camp.members;
+  std::vector<std::uint64_t> ports;  // By rail: there are as many camps as subnets, and few rails
+  for (const Tally::Camp& camp : tally.camps) {
+    const std::uint64_t rail = camp.value.number >> kRailShift;
+    if (ports.size() <= rail) ports.resize(rail + 1);
+    ports[rail] += camp.members;
+  }
   std::map<std::uint64_t, Survey::Shown> most;  // By rail: in the same order always
   for (const Tally::Camp& camp : tally.camps) {
     const std::uint64_t all = ports[camp.value.number >> kRailShift];

@@ -26,7 +26,7 @@ TEST(AllRules, SayEverythingThatOperatorsNeed) {
     EXPECT_FALSE(rule->fix.empty());
     EXPECT_EQ((rule->evaluate_node != nullptr) + (rule->evaluate_alone != nullptr) +
                   (rule->unique != nullptr) + (rule->census != nullptr) +
-                  (rule->announcement != nullptr) + (rule->evaluate_fleet != nullptr) +
+                  (rule->announcement != nullptr) + (rule->evaluate_part != nullptr) +
                   !rule->agreements.empty(),
               1)
         << "exactly one of the seven";
