@@ -2,7 +2,6 @@
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
-#include "daemon/rules/numbers.h"
 #include "daemon/rules/product.h"
 #include "daemon/rules/rule.h"
 
@@ -19,6 +18,11 @@ std::optional<Value> Count(const Member& member) {
                     [](const fleet::PortView& port) { return port.rail.has_value(); }))};
 }
 
+std::optional<Value> Expected(const v1::Expectations& expected) {
+  if (!expected.has_fabric_ports()) return {};
+  return Value{expected.fabric_ports()};
+}
+
 std::string Source(const Member&) {
   return "sys/class/infiniband";
 }
@@ -29,14 +33,13 @@ std::vector<v1::Remedy> Remedies(const Member&, const Value&) {
                             "RDMA device has no driver: dmesg says why."})};
 }
 
-constexpr Agreement kAgreements[] = {
-    {.what = "RDMA ports of the fabric",
-     .of_nodes = true,
-     .group = ByKnownProduct,
-     .value = Count,
-     .expected = NumberOf<&v1::Expectations::has_fabric_ports, &v1::Expectations::fabric_ports>,
-     .source = Source,
-     .remedies = Remedies}};
+constexpr Agreement kAgreements[] = {{.what = "RDMA ports of the fabric",
+                                      .of_nodes = true,
+                                      .group = ByKnownProduct,
+                                      .value = Count,
+                                      .expected = Expected,
+                                      .source = Source,
+                                      .remedies = Remedies}};
 
 }  // namespace
 
