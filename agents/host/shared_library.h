@@ -1,5 +1,7 @@
-// A library of the system that is there on some machines only, loaded while the program runs.
+// A library of the system that some machines do not have, loaded while the program runs.
 #pragma once
+
+#include <dlfcn.h>
 
 #include <memory>
 #include <string>
@@ -10,23 +12,26 @@ namespace fabric::host {
 
 class SharedLibrary {
  public:
-  // `name` as dlopen() takes it. NOT_FOUND with the linker's words: it is not there, or something
-  // that it needs is not.
-  static Result<SharedLibrary> Load(const std::string& name);
+  // `name` as dlopen() takes it. NOT_FOUND with the linker's words.
+  static Result<SharedLibrary> Load(const std::string& name) {
+    SharedLibrary library;
+    library.handle_.reset(::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL));
+    if (library.handle_ != nullptr) return library;
+    const char* const why = ::dlerror();  // NOLINT(concurrency-mt-unsafe): per thread in glibc
+    return Status(Code::kNotFound, why == nullptr ? name : why);
+  }
 
-  // False, and nullptr, when the library has no such function. The caller vouches for its type.
+  // False when the library has no such function; its type is the caller's word.
   template <class Function>
   bool Find(const char* symbol, Function& function) const {
-    function = reinterpret_cast<Function>(Find(symbol));
+    function = reinterpret_cast<Function>(::dlsym(handle_.get(), symbol));
     return function != nullptr;
   }
 
  private:
   struct Close {
-    void operator()(void* handle) const;
+    void operator()(void* handle) const { ::dlclose(handle); }
   };
-
-  void* Find(const char* symbol) const;
 
   std::unique_ptr<void, Close> handle_;
 };

@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "daemon/rules/lossless.h"
+#include "daemon/rules/numbers.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
@@ -28,11 +29,6 @@ std::optional<Value> PriorityOfCnps(const Member& member) {
   return Value{*priority};
 }
 
-std::optional<Value> Expected(const v1::Expectations& expected) {
-  if (!expected.has_cnp_priority()) return {};
-  return Value{expected.cnp_priority()};
-}
-
 std::string Source(const Member& member) {
   return QosSource(member);
 }
@@ -45,11 +41,12 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
                      Format("--dscp2prio set,{},{}", CnpDscp(port), expected.number));
 }
 
-constexpr Agreement kAgreements[] = {{.what = "priority of the DSCP of CNPs",
-                                      .value = PriorityOfCnps,
-                                      .expected = Expected,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr Agreement kAgreements[] = {
+    {.what = "priority of the DSCP of CNPs",
+     .value = PriorityOfCnps,
+     .expected = NumberOf<&v1::Expectations::has_cnp_priority, &v1::Expectations::cnp_priority>,
+     .source = Source,
+     .remedies = Remedies}};
 
 }  // namespace
 

@@ -9,6 +9,8 @@ namespace {
 
 // Of which one is not the only one any more.
 constexpr std::size_t kFewest = 2;
+// Ports that one switch has at most. More on a rail are not paused by one and the same.
+constexpr std::size_t kOfOneSwitch = 256;
 
 bool Names(std::span<const std::string_view> rules, std::string_view rule) {
   return std::ranges::find(rules, rule) != rules.end();
@@ -23,12 +25,12 @@ Explains::Explains() {
       Role& role = roles_[rule];
       role.is_cause = true;
       role.of_node = role.of_node || row.where == Where::kNode;
-      role.of_peer = role.of_peer || of_peer;
+      role.is_peer = role.is_peer || of_peer;
     }
     for (const std::string_view rule : row.effects) {
       Role& role = roles_[rule];
       role.of_effect.push_back(&row);
-      role.of_peer = role.of_peer || of_peer;
+      role.has_peer = role.has_peer || of_peer;
     }
   }
 }
@@ -58,23 +60,24 @@ Explains::Known Explains::Read(const v1::Finding& finding, const Role& role,
   if (is_port) at.push_back({Spot::kPort, subject.node(), subject.device(), subject.port()});
   if (is_port || scope == v1::SCOPE_DEVICE)
     at.push_back({Spot::kCard, subject.node(), place.card.empty() ? subject.device() : place.card});
-  Spots on;  // What it is one of
-  if (role.of_peer && is_port) {
-    if (!place.switch_name.empty()) on.push_back({Spot::kOnSwitch, place.switch_name});
+  Spots peers;
+  if ((role.is_peer || role.has_peer) && is_port) {
+    if (!place.switch_name.empty()) peers.push_back({Spot::kOnSwitch, place.switch_name});
     if (!place.switch_name.empty() && place.rail)
-      on.push_back({Spot::kOnSwitchAndRail, place.switch_name, {}, *place.rail});
+      peers.push_back({Spot::kOnSwitchAndRail, place.switch_name, {}, *place.rail});
     // One behind a known switch may still be the cause for those whose switch is not known.
-    if (place.rail && (role.is_cause || place.switch_name.empty()))
-      on.push_back({Spot::kOnRail, {}, {}, *place.rail});
+    if (place.rail && (role.is_peer || place.switch_name.empty()))
+      peers.push_back({Spot::kOnRail, {}, {}, *place.rail});
   }
-  at.insert(at.end(), on.begin(), on.end());
   if (!role.of_effect.empty()) {
     known.as_effect = at;
+    if (role.has_peer) known.as_effect.insert(known.as_effect.end(), peers.begin(), peers.end());
     known.as_effect.push_back({Spot::kNode, subject.node()});
     if (!place.switch_name.empty()) known.as_effect.push_back({Spot::kSwitch, place.switch_name});
   }
   if (role.is_cause) {
     known.as_cause = std::move(at);
+    if (role.is_peer) known.as_cause.insert(known.as_cause.end(), peers.begin(), peers.end());
     if (scope == v1::SCOPE_NODE) known.as_cause.push_back({Spot::kNode, subject.node()});
     if (scope == v1::SCOPE_SWITCH) known.as_cause.push_back({Spot::kSwitch, subject.switch_name()});
   }
@@ -128,12 +131,23 @@ std::vector<std::string> Explains::On(const std::string& node) const {
 void Explains::Touch(const Spot& spot) {
   const Here& here = spots_.at(spot);
   if (spot.IsOfPeers() && here.causes.size() > kFewest) return;
+  if (spot.kind == Spot::kOnRail && here.effects.size() > kOfOneSwitch) return;
   stale_.insert(here.effects.begin(), here.effects.end());
+}
+
+// After one has come, and before one goes.
+void Explains::TouchWhenTooMany(const Spot& spot) {
+  const Here& here = spots_.at(spot);
+  if (spot.kind == Spot::kOnRail && here.effects.size() == kOfOneSwitch + 1)
+    stale_.insert(here.effects.begin(), here.effects.end());
 }
 
 void Explains::Enter(const std::string& id, const Known& known) {
   on_[known.node].insert(id);
-  for (const Spot& spot : known.as_effect) spots_[spot].effects.insert(id);
+  for (const Spot& spot : known.as_effect) {
+    spots_[spot].effects.insert(id);
+    TouchWhenTooMany(spot);
+  }
   for (const Spot& spot : known.as_cause) {
     spots_[spot].causes.insert(id);
     Touch(spot);
@@ -150,7 +164,10 @@ void Explains::Leave(const std::string& id, const Known& known) {
     Touch(spot);
     spots_.at(spot).causes.erase(id);
   }
-  for (const Spot& spot : known.as_effect) spots_.at(spot).effects.erase(id);
+  for (const Spot& spot : known.as_effect) {
+    TouchWhenTooMany(spot);
+    spots_.at(spot).effects.erase(id);
+  }
   for (const Spots* spots : {&known.as_cause, &known.as_effect})
     for (const Spot& spot : *spots) {
       const auto at = spots_.find(spot);
@@ -198,6 +215,7 @@ std::string Explains::TheOnly(const Explanation& row, const Spot& spot,
                               const std::string& not_id) const {
   const auto at = spots_.find(spot);
   if (at == spots_.end()) return {};
+  if (spot.kind == Spot::kOnRail && at->second.effects.size() > kOfOneSwitch) return {};
   std::string only;
   for (const std::string& id : at->second.causes) {
     if (id == not_id || !Names(row.causes, known_.at(id).rule)) continue;

@@ -27,7 +27,7 @@ struct Place {
 
 // A value without threads. The outcome depends on what is found alone, not on its order. A finding
 // that comes or goes costs what is found on its node or, of those that pause, behind its switch;
-// where no switch is known, on its rail.
+// where no switch is known, on its rail, which is looked at while it may be one switch.
 class Explains {
  public:
   Explains();
@@ -58,7 +58,8 @@ class Explains {
     bool is_cause = false;
     std::vector<const Explanation*> of_effect;  // In the order of the table
     bool of_node = false;                       // A cause of a row with Where::kNode
-    bool of_peer = false;                       // In a row with Where::kPeer, as either
+    bool is_peer = false;                       // The same with Where::kPeer
+    bool has_peer = false;                      // An effect of such a row
   };
   // Where findings meet.
   struct Spot {
@@ -95,6 +96,7 @@ class Explains {
   void Leave(const std::string& id, const Known& known);
   void CountNode(const Known& known, bool come);
   void Touch(const Spot& spot);
+  void TouchWhenTooMany(const Spot& spot);
   std::string CauseOf(const std::string& id, const Known& effect) const;
   std::string First(const Explanation& row, const Spot& spot, const std::string& not_id) const;
   std::string TheOnly(const Explanation& row, const Spot& spot, const std::string& not_id) const;

@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/numbers.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
@@ -22,11 +23,6 @@ std::optional<Group> AmongLike(const Member& node) {
   return Group{.rail = {}, .like = "GPUs"};
 }
 
-std::optional<Value> Expected(const v1::Expectations& expected) {
-  if (!expected.has_gpus()) return {};
-  return Value{expected.gpus()};
-}
-
 std::string Source(const Member&) {
   return "sys/bus/pci/devices";
 }
@@ -38,13 +34,14 @@ std::vector<v1::Remedy> Remedies(const Member&, const Value&) {
                             "power and seat."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "number of GPUs",
-                                      .of_nodes = true,
-                                      .group = AmongLike,
-                                      .value = Count,
-                                      .expected = Expected,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr Agreement kAgreements[] = {
+    {.what = "number of GPUs",
+     .of_nodes = true,
+     .group = AmongLike,
+     .value = Count,
+     .expected = NumberOf<&v1::Expectations::has_gpus, &v1::Expectations::gpus>,
+     .source = Source,
+     .remedies = Remedies}};
 
 }  // namespace
 

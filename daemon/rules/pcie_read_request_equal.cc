@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "daemon/rules/numbers.h"
 #include "daemon/rules/pci.h"
 #include "daemon/rules/rule.h"
 
@@ -19,11 +20,6 @@ std::optional<Value> RequestSize(const Member& member) {
                    : seen};
 }
 
-std::optional<Value> Expected(const v1::Expectations& expected) {
-  if (!expected.has_max_read_request_bytes()) return {};
-  return Value{expected.max_read_request_bytes()};
-}
-
 std::string Source(const Member& member) {
   return PciFile(member.port->device->pci_address(), "config");
 }
@@ -38,12 +34,14 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
                             "PCI settings of the NIC's firmware or BIOS."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "PCIe maximum read request (bytes)",
-                                      .group = ByRailAndProduct,
-                                      .value = RequestSize,
-                                      .expected = Expected,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr Agreement kAgreements[] = {
+    {.what = "PCIe maximum read request (bytes)",
+     .group = ByRailAndProduct,
+     .value = RequestSize,
+     .expected = NumberOf<&v1::Expectations::has_max_read_request_bytes,
+                          &v1::Expectations::max_read_request_bytes>,
+     .source = Source,
+     .remedies = Remedies}};
 
 }  // namespace
 

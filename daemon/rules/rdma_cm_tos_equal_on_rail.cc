@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "daemon/rules/lossless.h"
+#include "daemon/rules/numbers.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
@@ -11,11 +12,6 @@ std::optional<Value> Tos(const Member& member) {
   const PortView& port = *member.port;
   if (!CarriesRoce(port) || !port.port->roce_defaults().has_rdma_cm_tos()) return {};
   return Value{port.port->roce_defaults().rdma_cm_tos()};
-}
-
-std::optional<Value> Expected(const v1::Expectations& expected) {
-  if (!expected.has_rdma_cm_tos()) return {};
-  return Value{expected.rdma_cm_tos()};
 }
 
 std::string Path(const Member& member) {
@@ -34,11 +30,12 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
                     .note = "The same with NVIDIA's tool."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "default ToS of RDMA-CM",
-                                      .value = Tos,
-                                      .expected = Expected,
-                                      .source = Path,
-                                      .remedies = Remedies}};
+constexpr Agreement kAgreements[] = {
+    {.what = "default ToS of RDMA-CM",
+     .value = Tos,
+     .expected = NumberOf<&v1::Expectations::has_rdma_cm_tos, &v1::Expectations::rdma_cm_tos>,
+     .source = Path,
+     .remedies = Remedies}};
 
 }  // namespace
 

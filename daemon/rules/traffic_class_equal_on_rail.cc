@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "daemon/rules/lossless.h"
+#include "daemon/rules/numbers.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
@@ -15,11 +16,6 @@ std::optional<Value> TrafficClass(const Member& member) {
   if (!CarriesRoce(port) || !port.port->has_roce_defaults()) return {};
   const v1::RoceDefaults& defaults = port.port->roce_defaults();
   return Value{defaults.has_traffic_class() ? defaults.traffic_class() : kNotSet};
-}
-
-std::optional<Value> Expected(const v1::Expectations& expected) {
-  if (!expected.has_traffic_class()) return {};
-  return Value{expected.traffic_class()};
 }
 
 std::string Show(const Value& value) {
@@ -39,12 +35,13 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
                     .note = "MLNX_OFED's file; lost at reboot unless a script sets it."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "traffic class override",
-                                      .value = TrafficClass,
-                                      .expected = Expected,
-                                      .show = Show,
-                                      .source = Path,
-                                      .remedies = Remedies}};
+constexpr Agreement kAgreements[] = {
+    {.what = "traffic class override",
+     .value = TrafficClass,
+     .expected = NumberOf<&v1::Expectations::has_traffic_class, &v1::Expectations::traffic_class>,
+     .show = Show,
+     .source = Path,
+     .remedies = Remedies}};
 
 }  // namespace
 

@@ -189,6 +189,25 @@ TEST_F(ExplainsTest, WhereNoSwitchIsKnownTheRailCounts) {
   EXPECT_EQ(CauseOf("pause_received_within_limit n1/1"), "");
 }
 
+TEST_F(ExplainsTest, ARailOfMoreThanOneSwitchIsNotPausedByOne) {
+  std::vector<v1::NodeSnapshot> many = testing::Nodes(258, testing::RoceNode, {.rails = 1});
+  std::vector<fleet::NodeRecord> of_many;
+  for (const v1::NodeSnapshot& snapshot : many)
+    of_many.push_back({.name = snapshot.node().name(), .snapshot = snapshot});
+  grouping = Grouping();
+  for (const fleet::NodeRecord& record : of_many)
+    grouping.Put(ViewOf(record, profile, expectations));
+  std::vector<v1::Finding> found = {Failure("pause_sent_within_limit", "n1", 0)};
+  for (int node = 2; node <= 257; ++node)
+    found.push_back(Failure("pause_received_within_limit", Format("n{}", node), 0));
+  Take(std::move(found));
+  EXPECT_EQ(CauseOf("pause_received_within_limit n7/0"), "pause_sent_within_limit n1/0");
+  Take({Failure("pause_received_within_limit", "n258", 0)});
+  EXPECT_EQ(CauseOf("pause_received_within_limit n7/0"), "");
+  Take({}, {"pause_received_within_limit n258/0"});
+  EXPECT_EQ(CauseOf("pause_received_within_limit n7/0"), "pause_sent_within_limit n1/0");
+}
+
 TEST_F(ExplainsTest, APortThatIsPluggedElsewhereIsLookedAtAgain) {
   Take({Failure("pause_received_within_limit", "n1", 0),
         Failure("pause_sent_within_limit", "n4", 0)});
