@@ -27,4 +27,12 @@ std::uint64_t KindOf(const fleet::NodeView& node, const fleet::PortView& port) {
   return Mixed(KindOf(node), device.has_model() ? device.model() : device.driver());
 }
 
+bool IsNearGpu(const fleet::PortView& port) {
+  const auto& paths = port.node->snapshot.gpu_nic_paths();
+  return std::any_of(paths.begin(), paths.end(), [&](const v1::GpuNicPath& path) {
+    return path.device() == port.device->name() &&
+           (path.distance() == v1::PCI_DISTANCE_PIX || path.distance() == v1::PCI_DISTANCE_PXB);
+  });
+}
+
 }  // namespace fabric::rules

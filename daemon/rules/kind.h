@@ -16,4 +16,7 @@ std::uint64_t KindOf(const fleet::NodeView& node);
 // products, and what GPU nodes and storage nodes have at one index says nothing about the other.
 std::uint64_t KindOf(const fleet::NodeView& node, const fleet::PortView& port);
 
+// No host bridge is between the port's card and a GPU: it serves that one.
+bool IsNearGpu(const fleet::PortView& port);
+
 }  // namespace fabric::rules

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "tests/unit/rules/judged.h"
 
@@ -170,6 +172,88 @@ TEST(PortActiveAlone, MissesTheOnlyInfinibandLinkOfANode) {
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "the second port of a card is often unused";
   Stop(nodes[0], 0);
   EXPECT_THAT(Failures(nodes), ElementsAre("port_active n1/mlx5_0/1"));
+}
+
+TEST(GpuNearNic, MissesACardAmongFewerThanGpus) {
+  Fleet nodes = Nodes(1, testing::RoceNode, {.rails = 3});
+  SetDistances(nodes[0], 4);
+  EXPECT_THAT(Failures(nodes), ElementsAre("gpu_near_nic n1"));
+  SetDistances(nodes[0], 6);
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "half of the GPUs have one: built so";
+}
+
+struct Setting {
+  const char* what;
+  void (*set)(v1::NodeSnapshot&, std::uint32_t rail);
+};
+constexpr Setting kSettings[] = {
+    {"PFC", [](v1::NodeSnapshot& node, std::uint32_t rail) { testing::SetPfc(node, rail, 16); }},
+    {"traffic class",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       for (std::uint32_t i = 0; i < 4; ++i)
+         PortOf(node, i).mutable_roce_defaults()->set_traffic_class(106);
+       PortOf(node, rail).mutable_roce_defaults()->set_traffic_class(0);
+     }},
+    {"CNP DSCP",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       testing::NetdevOf(node, rail).mutable_congestion_control()->set_cnp_dscp(0);
+     }},
+    {"read request",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       for (auto& function : *node.mutable_pci_functions())
+         if (function.address() == DeviceOf(node, rail).pci_address())
+           function.set_max_read_request_bytes(256);
+     }},
+    {"relaxed ordering", [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       for (auto& function : *node.mutable_pci_functions())
+         if (function.address() == DeviceOf(node, rail).pci_address())
+           function.set_relaxed_ordering(!function.relaxed_ordering());
+     }}};
+
+TEST(SettingsEqualInNode, NamesTheOneCardThatDiffers) {
+  for (const Setting& setting : kSettings) {
+    Fleet nodes = Nodes(1, testing::RoceNode, {.rails = 4});
+    SetDistances(nodes[0], 4);
+    setting.set(nodes[0], 2);
+    const auto failures = Failures(nodes);
+    EXPECT_EQ(std::count(failures.begin(), failures.end(), "settings_equal_in_node n1/mlx5_2/1"), 1)
+        << setting.what;
+    nodes.push_back(testing::RoceNode({.number = 2, .rails = 4}));
+    const auto in_fleet = Failures(nodes);
+    EXPECT_EQ(std::count(in_fleet.begin(), in_fleet.end(), "settings_equal_in_node n1/mlx5_2/1"), 0)
+        << setting.what << ": in a fleet rails are compared";
+  }
+}
+
+TEST(SettingsEqualInNode, LeavesACardForStorageAlone) {
+  for (const Setting& setting : kSettings) {
+    Fleet nodes = Nodes(1, testing::RoceNode, {.rails = 5});
+    SetDistances(nodes[0], 4);
+    setting.set(nodes[0], 4);
+    const auto failures = Failures(nodes);
+    EXPECT_EQ(std::count(failures.begin(), failures.end(), "settings_equal_in_node n1/mlx5_4/1"), 0)
+        << setting.what;
+  }
+}
+
+// Only mlx5 has board ids.
+TEST(MtuEqualInNode, ComparesCardsOfOneModelWithoutBoards) {
+  Fleet nodes = Nodes(1, testing::BnxtNode, {.rails = 4, .gpu = false});
+  for (auto& device : *nodes[0].mutable_rdma_devices()) device.clear_board_id();
+  testing::SetMtu(nodes[0], 3, 4200);
+  EXPECT_THAT(Failures(nodes), ElementsAre("mtu_equal_in_node n1/bnxt_re3/1"));
+}
+
+// Whichever priority data has: a capture holds no DCB.
+TEST(EcnNotified, IsOffForAllPriorities) {
+  Fleet nodes = Nodes(3, testing::RoceNode);
+  for (auto& node : nodes)
+    for (std::uint32_t rail = 0; rail < 2; ++rail) testing::NetdevOf(node, rail).clear_dcb();
+  for (auto& on : *testing::NetdevOf(nodes[1], 1)
+                       .mutable_congestion_control()
+                       ->mutable_notification_point_enabled())
+    on = false;
+  EXPECT_THAT(Failures(nodes), ElementsAre("ecn_notified_on_data_priority n2/mlx5_1/1"));
 }
 
 }  // namespace
