@@ -62,6 +62,25 @@ TEST(FleetOfSeveralProducts, StillNamesTheOneThatDiffersFromItsLike) {
                           Format("mtu_equal_on_rail {}/mlx5_1/1", nodes[4].node().name())));
 }
 
+TEST(FleetOfSeveralProducts, MayRunSeveralReleases) {
+  Fleet nodes = Nodes(2, testing::RoceNode, {.rails = 4});
+  Fleet part = StorageNodes(3);
+  for (auto& node : part) {
+    node.mutable_node()->set_kernel_release("5.14.0-427.el9.x86_64");
+    for (auto& device : *node.mutable_rdma_devices()) {
+      device.set_firmware("28.36.1010");
+      device.set_driver_version("5.8-4.1.5");
+    }
+  }
+  Join(nodes, part, "storage");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  for (auto& node : nodes) node.mutable_host()->clear_product();
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "captures without DMI: other cards, another product";
+  DeviceOf(nodes[4], 0).set_firmware("28.36.1000");
+  EXPECT_THAT(Failures(nodes),
+              ElementsAre(Format("firmware_equal {}/mlx5_0/1", nodes[4].node().name())));
+}
+
 // Pods that were never joined: each has its own subnet manager, LIDs from 1 on, default prefixes.
 TEST(FleetOfSeveralProducts, MayHaveInfinibandFabricsOfTheirOwn) {
   Fleet nodes = Nodes(3, testing::InfinibandNode, {.rails = 4});
