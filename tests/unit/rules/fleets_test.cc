@@ -275,5 +275,71 @@ TEST(EcnNotified, IsOffForAllPriorities) {
   EXPECT_THAT(Failures(nodes), ElementsAre("ecn_notified_on_data_priority n2/mlx5_1/1"));
 }
 
+// What clusters run with on purpose, each on all ports: without a profile nobody says otherwise.
+struct Style {
+  const char* what;
+  void (*set)(v1::NodeSnapshot&, std::uint32_t rail);
+};
+constexpr Style kStyles[] = {
+    {"lossy, ECN on",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) { testing::SetPfc(node, rail, 0); }},
+    {"global pause, as the card comes",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       testing::SetPfc(node, rail, 0);
+       testing::NetdevOf(node, rail).mutable_global_pause()->set_rx(true);
+       testing::NetdevOf(node, rail).mutable_global_pause()->set_tx(true);
+     }},
+    {"PFC on 3 and 4",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) { testing::SetPfc(node, rail, 0x18); }},
+    {"PFC on 5, the DSCP set by jobs",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) { testing::SetPfc(node, rail, 0x20); }},
+    {"PFC on 5, DSCP 46 by override",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       testing::SetPfc(node, rail, 0x20);
+       PortOf(node, rail).mutable_roce_defaults()->set_traffic_class(184);
+     }},
+    {"lossy, marked: DSCP 26 with ECT(1)",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       testing::SetPfc(node, rail, 0);
+       PortOf(node, rail).mutable_roce_defaults()->set_traffic_class(105);
+     }},
+    {"PFC without DCQCN",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       auto& control = *testing::NetdevOf(node, rail).mutable_congestion_control();
+       for (auto& on : *control.mutable_notification_point_enabled()) on = false;
+       for (auto& on : *control.mutable_reaction_point_enabled()) on = false;
+     }},
+    {"CNPs with DSCP 4",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       testing::NetdevOf(node, rail).mutable_congestion_control()->set_cnp_dscp(4);
+     }},
+    {"MTU 1500",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) { testing::SetMtu(node, rail, 1500); }},
+    {"MTU 4200",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) { testing::SetMtu(node, rail, 4200); }},
+    {"MTU 8896",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) { testing::SetMtu(node, rail, 8896); }},
+    {"half the speed of the card",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       PortOf(node, rail).set_rate_bps(200'000'000'000);
+       testing::NetdevOf(node, rail).set_speed_bps(200'000'000'000);
+     }},
+    {"links of two addresses (/31)", [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       auto& netdev = testing::NetdevOf(node, rail);
+       netdev.clear_addresses();
+       netdev.add_addresses(Format("10.{}.{}.1/31", 100 + rail, node.node().name().size()));
+     }}};
+
+TEST(HealthyStyles, HaveNoFailingFinding) {
+  for (const Style& style : kStyles) {
+    for (const std::uint32_t count : {1U, 3U}) {
+      Fleet nodes = Nodes(count, testing::RoceNode, {.rails = 4});
+      for (auto& node : nodes)
+        for (std::uint32_t rail = 0; rail < 4; ++rail) style.set(node, rail);
+      EXPECT_THAT(Failures(nodes), IsEmpty()) << style.what << " on " << count;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace fabric::rules
