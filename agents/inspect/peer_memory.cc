@@ -108,6 +108,11 @@ void ReadBinding(const Host& host, const Modules& modules, bool amdgpu, v1::Peer
     SetBound(peer, false, Format("{} is loaded, but memory_peers does not list nv_mem", module));
     return;
   }
+  // Where user memory is ib_uverbs' business, the interface is there: Ubuntu, newer MLNX_OFED.
+  if (modules.Uses(module, "ib_uverbs") == true) {
+    SetBound(peer, true, Format("ib_uverbs is used by {}", module));
+    return;
+  }
   const std::optional<bool> uses = modules.Uses(module, "ib_core");
   const Result<bool> core = modules.IsLoaded("ib_core");
   if (uses)

@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
@@ -36,7 +37,7 @@ std::optional<Value> Expected(const v1::Expectations& expected) {
 }
 
 std::optional<Group> ByDriver(const Member& member) {
-  return Group{.rail = {}, .like = member.port->device->driver()};
+  return Group{.rail = {}, .like = member.port->device->driver(), .part = ProductOf(*member.node)};
 }
 
 std::string Source(const Member& member) {
@@ -61,7 +62,7 @@ constexpr Agreement kAgreements[] = {{.what = "driver version",
 
 extern const Rule driver_version_equal = {
     .id = "driver_version_equal",
-    .title = "All nodes have the same version of an out-of-tree RDMA driver",
+    .title = "Nodes of one product have the same version of an out-of-tree RDMA driver",
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_PORT,
     .why =

@@ -12,10 +12,12 @@ std::optional<Value> EcnSwitch(const fleet::PortView& port, EcnSwitches switches
   const v1::Expectations& expected = port.expected();
   if (control == nullptr || (expected.has_ecn() && !expected.ecn())) return {};
   const auto& enabled = switches(*control);
+  auto priority = DataPriority(port);
+  // Whichever it is where all have the same. What is on beside PFC that is known to be off is
+  // roce_mode_defined's business.
   const bool all_alike =
       std::adjacent_find(enabled.begin(), enabled.end(), std::not_equal_to<>()) == enabled.end();
-  // Whichever the data priority is, where all have the same.
-  const auto priority = all_alike ? std::optional(0U) : DataPriority(port);
+  if (!priority && all_alike && !LosslessMask(port)) priority = 0;
   if (!priority || *priority >= static_cast<std::uint32_t>(enabled.size())) return {};
   return Value{enabled.Get(static_cast<int>(*priority)) ? 1U : 0U};
 }

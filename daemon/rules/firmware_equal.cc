@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
@@ -22,11 +23,13 @@ std::optional<Value> Expected(const v1::Expectations& expected) {
   return Value{.text = expected.firmware()};
 }
 
-// Cards of other boards have other firmware, even of one model.
+// Cards of other boards have other firmware, even of one model; and each product comes with its own
+// set of firmware for all that is in it.
 std::optional<Group> ByBoard(const Member& member) {
   const v1::RdmaDevice& device = *member.port->device;
-  if (device.has_board_id()) return Group{.rail = {}, .like = device.board_id()};
-  if (device.has_model()) return Group{.rail = {}, .like = device.model()};
+  const std::uint64_t machines = ProductOf(*member.node);
+  if (device.has_board_id()) return Group{.rail = {}, .like = device.board_id(), .part = machines};
+  if (device.has_model()) return Group{.rail = {}, .like = device.model(), .part = machines};
   return {};
 }
 
@@ -62,7 +65,9 @@ constexpr Agreement kAgreements[] = {{.what = "firmware",
 
 extern const Rule firmware_equal = {
     .id = "firmware_equal",
-    .title = "Cards of one board have the same firmware, or what the profile says",
+    .title =
+        "Cards of one board in machines of one product have the same firmware, or what the profile "
+        "says",
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_PORT,
     .why =

@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/numbers.h"
 #include "daemon/rules/rule.h"
 
@@ -20,7 +21,7 @@ std::optional<Value> Count(const Member& member) {
 std::optional<Group> AmongLike(const Member& node) {
   if (!node.snapshot().host().product().empty()) return ByProduct(node);
   if (node.snapshot().gpus().empty()) return {};
-  return Group{.rail = {}, .like = "GPUs"};
+  return Group{.rail = {}, .like = "GPUs", .part = ProductOf(*node.node)};
 }
 
 std::string Source(const Member&) {

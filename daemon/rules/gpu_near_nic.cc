@@ -63,8 +63,9 @@ std::vector<Nearest> NearestOf(const fleet::NodeView& node, std::uint64_t fabric
   return all;
 }
 
-// The farthest that may be; nothing: nobody says. Without a profile by the other GPUs, where each
-// could have a NIC of its own.
+// The farthest that may be; nothing: nobody says. Without a profile by the other GPUs: by most
+// where each could have a NIC of its own; where NICs are fewer, one is missing if three fourths
+// have one.
 struct Limit {
   v1::PciDistance distance = v1::PCI_DISTANCE_UNSPECIFIED;
   std::string basis;
@@ -73,11 +74,11 @@ Limit LimitOf(const fleet::NodeView& node, const std::vector<Nearest>& all, std:
   if (node.expected().has_gpu_nic_distance_max())
     return {.distance = node.expected().gpu_nic_distance_max(),
             .basis = ProfileBasis(*node.expectation)};
-  if (static_cast<std::size_t>(std::popcount(fabric)) < all.size()) return {};
+  const bool one_each = static_cast<std::size_t>(std::popcount(fabric)) >= all.size();
   std::map<v1::PciDistance, std::size_t> counts;
   for (const Nearest& each : all) ++counts[each.path->distance()];
   for (const auto& [distance, count] : counts)
-    if (count > 2 && 2 * count > all.size())
+    if (count > 2 && (one_each ? 2 * count > all.size() : 4 * count >= 3 * all.size()))
       return {.distance = distance,
               .basis = Format("{} of {} GPUs in the node", count, all.size())};
   return {};

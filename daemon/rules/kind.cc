@@ -22,9 +22,29 @@ std::uint64_t KindOf(const fleet::NodeView& node) {
                node.node->snapshot.host().product());
 }
 
+std::uint64_t ProductOf(const fleet::NodeView& node) {
+  const std::string& product = node.node->snapshot.host().product();
+  if (!product.empty()) return Mixed(0, product);
+  std::uint64_t cards = 0;
+  for (const fleet::PortView& port : node.ports) {
+    if (!port.rail) break;
+    const v1::RdmaDevice& device = *port.device;
+    cards = Mixed(cards, device.has_model() ? device.model() : device.driver());
+  }
+  return cards;
+}
+
 std::uint64_t KindOf(const fleet::NodeView& node, const fleet::PortView& port) {
   const v1::RdmaDevice& device = *port.device;
   return Mixed(KindOf(node), device.has_model() ? device.model() : device.driver());
+}
+
+bool IsNearGpu(const fleet::PortView& port) {
+  const auto& paths = port.node->snapshot.gpu_nic_paths();
+  return std::any_of(paths.begin(), paths.end(), [&](const v1::GpuNicPath& path) {
+    return path.device() == port.device->name() &&
+           (path.distance() == v1::PCI_DISTANCE_PIX || path.distance() == v1::PCI_DISTANCE_PXB);
+  });
 }
 
 }  // namespace fabric::rules

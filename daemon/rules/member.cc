@@ -38,7 +38,7 @@ std::optional<Group> ByModel(const Member& port) {
 }
 
 std::optional<Group> ByProduct(const Member& node) {
-  return Group{.rail = {}, .like = node.snapshot().host().product()};
+  return Group{.rail = {}, .like = node.snapshot().host().product(), .part = ProductOf(*node.node)};
 }
 
 std::optional<Group> WholeFleet(const Member&) {

@@ -91,14 +91,6 @@ std::optional<Group> ByKind(const Member& member) {
       .part = KindOf(*member.node, port) ^ static_cast<std::uint64_t>(port.port->link_layer())};
 }
 
-bool IsNearGpu(const v1::NodeSnapshot& snapshot, const PortView& port) {
-  const auto& paths = snapshot.gpu_nic_paths();
-  return std::any_of(paths.begin(), paths.end(), [&](const v1::GpuNicPath& path) {
-    return path.device() == port.device->name() &&
-           (path.distance() == v1::PCI_DISTANCE_PIX || path.distance() == v1::PCI_DISTANCE_PXB);
-  });
-}
-
 bool IsLike(const PortView& a, const PortView& b) {
   return a.rail && b.rail && a.device->model() == b.device->model() &&
          a.device->board_id() == b.device->board_id() &&
@@ -110,14 +102,12 @@ bool IsLike(const PortView& a, const PortView& b) {
 std::optional<std::string> NeededByGpus(const fleet::NodeView& node, const PortView& port) {
   const v1::NodeSnapshot& snapshot = node.node->snapshot;
   const auto gpus = static_cast<std::size_t>(snapshot.gpus_size());
-  const bool by_distance =
-      std::any_of(node.ports.begin(), node.ports.end(),
-                  [&](const PortView& other) { return IsNearGpu(snapshot, other); });
-  if (gpus == 0 || (by_distance && !IsNearGpu(snapshot, port))) return {};
+  const bool by_distance = std::any_of(node.ports.begin(), node.ports.end(), IsNearGpu);
+  if (gpus == 0 || (by_distance && !IsNearGpu(port))) return {};
   std::size_t all = 0;
   std::size_t active = 0;
   for (const PortView& other : node.ports) {
-    if (!IsLike(port, other) || (by_distance && !IsNearGpu(snapshot, other))) continue;
+    if (!IsLike(port, other) || (by_distance && !IsNearGpu(other))) continue;
     ++all;
     active += IsActive(*other.port) ? 1 : 0;
   }

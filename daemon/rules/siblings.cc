@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
@@ -48,7 +49,7 @@ void JudgeCards(const Sibling& sibling, const Ports& cards, Verdicts& out) {
                                          .seen = seen,
                                          .source = sibling.source(*port),
                                          .basis = basis})},
-               sibling.remedies(*port, most->first));
+               sibling.remedies(*port, most->first), sibling.key);
     }
   }
 }
@@ -57,8 +58,10 @@ void JudgeCards(const Sibling& sibling, const Ports& cards, Verdicts& out) {
 
 void JudgeSiblings(const Sibling& sibling, const fleet::NodeView& node, Verdicts& out) {
   std::map<std::string_view, std::vector<const fleet::PortView*>> cards;
+  const bool by_gpus = std::any_of(node.ports.begin(), node.ports.end(), IsNearGpu);
   for (const fleet::PortView& port : node.ports)
-    if (port.rail && !BoardOf(port).empty()) cards[BoardOf(port)].push_back(&port);
+    if (port.rail && !BoardOf(port).empty() && (!by_gpus || IsNearGpu(port)))
+      cards[BoardOf(port)].push_back(&port);
   for (const auto& [board, ports] : cards) JudgeCards(sibling, ports, out);
 }
 

@@ -166,6 +166,11 @@ TEST(PeerMemory, IsBoundByItsClientsOrTheUsersOfIbCore) {
        {{"proc/modules", loaded + "ib_core 4 2 mlx5_ib,nvidia_peermem, Live 0x0\n"}},
        "yes",
        "ib_core is used by nvidia_peermem"},
+      {"a user of ib_uverbs, which has the interface on some kernels",
+       {{"proc/modules", loaded + "ib_core 4 1 mlx5_ib, Live 0x0\n"
+                                  "ib_uverbs 4 2 nvidia_peermem,mlx5_ib, Live 0x0\n"}},
+       "yes",
+       "ib_uverbs is used by nvidia_peermem"},
       {"no user of the list",
        {{"proc/modules", loaded + "ib_core 4 1 mlx5_ib, Live 0x0\n"}},
        "no",

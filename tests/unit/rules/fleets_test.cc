@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "tests/unit/rules/judged.h"
 
@@ -58,6 +60,25 @@ TEST(FleetOfSeveralProducts, StillNamesTheOneThatDiffersFromItsLike) {
   EXPECT_THAT(Failures(nodes),
               ElementsAre("mtu_equal_on_rail n1/mlx5_0/1",
                           Format("mtu_equal_on_rail {}/mlx5_1/1", nodes[4].node().name())));
+}
+
+TEST(FleetOfSeveralProducts, MayRunSeveralReleases) {
+  Fleet nodes = Nodes(2, testing::RoceNode, {.rails = 4});
+  Fleet part = StorageNodes(3);
+  for (auto& node : part) {
+    node.mutable_node()->set_kernel_release("5.14.0-427.el9.x86_64");
+    for (auto& device : *node.mutable_rdma_devices()) {
+      device.set_firmware("28.36.1010");
+      device.set_driver_version("5.8-4.1.5");
+    }
+  }
+  Join(nodes, part, "storage");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  for (auto& node : nodes) node.mutable_host()->clear_product();
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "captures without DMI: other cards, another product";
+  DeviceOf(nodes[4], 0).set_firmware("28.36.1000");
+  EXPECT_THAT(Failures(nodes),
+              ElementsAre(Format("firmware_equal {}/mlx5_0/1", nodes[4].node().name())));
 }
 
 // Pods that were never joined: each has its own subnet manager, LIDs from 1 on, default prefixes.
@@ -170,6 +191,154 @@ TEST(PortActiveAlone, MissesTheOnlyInfinibandLinkOfANode) {
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "the second port of a card is often unused";
   Stop(nodes[0], 0);
   EXPECT_THAT(Failures(nodes), ElementsAre("port_active n1/mlx5_0/1"));
+}
+
+TEST(GpuNearNic, MissesACardAmongFewerThanGpus) {
+  Fleet nodes = Nodes(1, testing::RoceNode, {.rails = 3});
+  SetDistances(nodes[0], 4);
+  EXPECT_THAT(Failures(nodes), ElementsAre("gpu_near_nic n1"));
+  SetDistances(nodes[0], 6);
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "half of the GPUs have one: built so";
+}
+
+struct Setting {
+  const char* what;
+  void (*set)(v1::NodeSnapshot&, std::uint32_t rail);
+};
+constexpr Setting kSettings[] = {
+    {"PFC", [](v1::NodeSnapshot& node, std::uint32_t rail) { testing::SetPfc(node, rail, 16); }},
+    {"traffic class",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       for (std::uint32_t i = 0; i < 4; ++i)
+         PortOf(node, i).mutable_roce_defaults()->set_traffic_class(106);
+       PortOf(node, rail).mutable_roce_defaults()->set_traffic_class(0);
+     }},
+    {"CNP DSCP",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       testing::NetdevOf(node, rail).mutable_congestion_control()->set_cnp_dscp(0);
+     }},
+    {"read request",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       for (auto& function : *node.mutable_pci_functions())
+         if (function.address() == DeviceOf(node, rail).pci_address())
+           function.set_max_read_request_bytes(256);
+     }},
+    {"relaxed ordering", [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       for (auto& function : *node.mutable_pci_functions())
+         if (function.address() == DeviceOf(node, rail).pci_address())
+           function.set_relaxed_ordering(!function.relaxed_ordering());
+     }}};
+
+TEST(SettingsEqualInNode, NamesTheOneCardThatDiffers) {
+  for (const Setting& setting : kSettings) {
+    Fleet nodes = Nodes(1, testing::RoceNode, {.rails = 4});
+    SetDistances(nodes[0], 4);
+    setting.set(nodes[0], 2);
+    const auto failures = Failures(nodes);
+    EXPECT_EQ(std::count(failures.begin(), failures.end(), "settings_equal_in_node n1/mlx5_2/1"), 1)
+        << setting.what;
+    nodes.push_back(testing::RoceNode({.number = 2, .rails = 4}));
+    const auto in_fleet = Failures(nodes);
+    EXPECT_EQ(std::count(in_fleet.begin(), in_fleet.end(), "settings_equal_in_node n1/mlx5_2/1"), 0)
+        << setting.what << ": in a fleet rails are compared";
+  }
+}
+
+TEST(SettingsEqualInNode, LeavesACardForStorageAlone) {
+  for (const Setting& setting : kSettings) {
+    Fleet nodes = Nodes(1, testing::RoceNode, {.rails = 5});
+    SetDistances(nodes[0], 4);
+    setting.set(nodes[0], 4);
+    const auto failures = Failures(nodes);
+    EXPECT_EQ(std::count(failures.begin(), failures.end(), "settings_equal_in_node n1/mlx5_4/1"), 0)
+        << setting.what;
+  }
+}
+
+// Only mlx5 has board ids.
+TEST(MtuEqualInNode, ComparesCardsOfOneModelWithoutBoards) {
+  Fleet nodes = Nodes(1, testing::BnxtNode, {.rails = 4, .gpu = false});
+  for (auto& device : *nodes[0].mutable_rdma_devices()) device.clear_board_id();
+  testing::SetMtu(nodes[0], 3, 4200);
+  EXPECT_THAT(Failures(nodes), ElementsAre("mtu_equal_in_node n1/bnxt_re3/1"));
+}
+
+// Whichever priority data has: a capture holds no DCB.
+TEST(EcnNotified, IsOffForAllPriorities) {
+  Fleet nodes = Nodes(3, testing::RoceNode);
+  for (auto& node : nodes)
+    for (std::uint32_t rail = 0; rail < 2; ++rail) testing::NetdevOf(node, rail).clear_dcb();
+  for (auto& on : *testing::NetdevOf(nodes[1], 1)
+                       .mutable_congestion_control()
+                       ->mutable_notification_point_enabled())
+    on = false;
+  EXPECT_THAT(Failures(nodes), ElementsAre("ecn_notified_on_data_priority n2/mlx5_1/1"));
+}
+
+// What clusters run with on purpose, each on all ports: without a profile nobody says otherwise.
+struct Style {
+  const char* what;
+  void (*set)(v1::NodeSnapshot&, std::uint32_t rail);
+};
+constexpr Style kStyles[] = {
+    {"lossy, ECN on",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) { testing::SetPfc(node, rail, 0); }},
+    {"global pause, as the card comes",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       testing::SetPfc(node, rail, 0);
+       testing::NetdevOf(node, rail).mutable_global_pause()->set_rx(true);
+       testing::NetdevOf(node, rail).mutable_global_pause()->set_tx(true);
+     }},
+    {"PFC on 3 and 4",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) { testing::SetPfc(node, rail, 0x18); }},
+    {"PFC on 5, the DSCP set by jobs",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) { testing::SetPfc(node, rail, 0x20); }},
+    {"PFC on 5, DSCP 46 by override",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       testing::SetPfc(node, rail, 0x20);
+       PortOf(node, rail).mutable_roce_defaults()->set_traffic_class(184);
+     }},
+    {"lossy, marked: DSCP 26 with ECT(1)",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       testing::SetPfc(node, rail, 0);
+       PortOf(node, rail).mutable_roce_defaults()->set_traffic_class(105);
+     }},
+    {"PFC without DCQCN",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       auto& control = *testing::NetdevOf(node, rail).mutable_congestion_control();
+       for (auto& on : *control.mutable_notification_point_enabled()) on = false;
+       for (auto& on : *control.mutable_reaction_point_enabled()) on = false;
+     }},
+    {"CNPs with DSCP 4",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       testing::NetdevOf(node, rail).mutable_congestion_control()->set_cnp_dscp(4);
+     }},
+    {"MTU 1500",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) { testing::SetMtu(node, rail, 1500); }},
+    {"MTU 4200",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) { testing::SetMtu(node, rail, 4200); }},
+    {"MTU 8896",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) { testing::SetMtu(node, rail, 8896); }},
+    {"half the speed of the card",
+     [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       PortOf(node, rail).set_rate_bps(200'000'000'000);
+       testing::NetdevOf(node, rail).set_speed_bps(200'000'000'000);
+     }},
+    {"links of two addresses (/31)", [](v1::NodeSnapshot& node, std::uint32_t rail) {
+       auto& netdev = testing::NetdevOf(node, rail);
+       netdev.clear_addresses();
+       netdev.add_addresses(Format("10.{}.{}.1/31", 100 + rail, node.node().name().size()));
+     }}};
+
+TEST(HealthyStyles, HaveNoFailingFinding) {
+  for (const Style& style : kStyles) {
+    for (const std::uint32_t count : {1U, 3U}) {
+      Fleet nodes = Nodes(count, testing::RoceNode, {.rails = 4});
+      for (auto& node : nodes)
+        for (std::uint32_t rail = 0; rail < 4; ++rail) style.set(node, rail);
+      EXPECT_THAT(Failures(nodes), IsEmpty()) << style.what << " on " << count;
+    }
+  }
 }
 
 }  // namespace
