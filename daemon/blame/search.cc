@@ -234,7 +234,7 @@ bool SearchRun::Enough(const Trouble& trouble) const {
     case PartKind::kLeaf:
     case PartKind::kUplink: return ends(true) >= kPortsMin;
     case PartKind::kPair: return true;
-    default: return ends(false) >= kPortsMin;
+    default: return std::max(ends(false), ends(true)) >= kPortsMin;
   }
 }
 

@@ -24,13 +24,27 @@ std::uint32_t Other(const Observation& seen, std::uint32_t place) {
 
 }  // namespace
 
-Partners::Partners(const Passages& passages, const std::set<Part>& decided,
+// Of a part that is bad for some flows only, the other flows are still told apart.
+void Partners::Explain(const Trouble& trouble) {
+  const Hypothesis& hypothesis = trouble.candidates[0].hypothesis;
+  for (const std::uint32_t i : trouble.observations) explained_[i] = true;
+  if (hypothesis.fit.share > 0) return;
+  for (const std::uint32_t i : passages_.Through(hypothesis.part)) explained_[i] = true;
+  for (std::uint32_t place = 0; place < decided_.size(); ++place)
+    if (hypothesis.part.kind != PartKind::kUplink && passages_.Holds(hypothesis.part, place))
+      decided_[place] = true;
+}
+
+Partners::Partners(const Passages& passages, std::span<const Trouble> troubles,
                    std::span<const std::uint32_t> usable)
-    : passages_(passages), parts_(decided) {
+    : passages_(passages) {
   const std::size_t places = passages.fabric().places.size();
   usable_.assign(places, false);
   good_.assign(places, false);
   decided_.assign(places, false);
+  explained_.assign(passages.observations().size(), false);
+  for (const Trouble& trouble : troubles)
+    if (trouble.decided) Explain(trouble);
   std::uint32_t rails = 0;
   for (std::uint32_t place = 0; place < places; ++place) {
     if (usable.empty()) usable_[place] = passages.Observed(place);
@@ -41,8 +55,6 @@ Partners::Partners(const Passages& passages, const std::set<Part>& decided,
     if (place < places) usable_[place] = true;
   rails_.resize(rails + 1);
   for (std::uint32_t place = 0; place < places; ++place) {
-    for (const Part& part : parts_)
-      if (part.kind != PartKind::kUplink && passages.Holds(part, place)) decided_[place] = true;
     if (!usable_[place]) continue;
     rails_[std::min(passages.RailOf(place), rails)].push_back(place);
     std::size_t good = 0;
@@ -54,11 +66,6 @@ Partners::Partners(const Passages& passages, const std::set<Part>& decided,
     }
     good_[place] = !bad && good >= kGoodMin;
   }
-}
-
-bool Partners::Explained(std::uint32_t observation) const {
-  return std::any_of(parts_.begin(), parts_.end(),
-                     [&](const Part& part) { return passages_.Passes(part, observation); });
 }
 
 std::span<const std::uint32_t> Partners::OfRail(std::uint32_t place) const {
