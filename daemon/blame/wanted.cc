@@ -157,10 +157,27 @@ void Wishes::Add(const Part& suspicious) {
     for (const std::uint32_t place : passages_.PlacesUnder(suspicious.first)) add(place);
 }
 
+// Two that have met before, but not when they were probed last, first: that tells a bad pair from
+// chance. In between each meets others, which tells it from a bad port.
+int Wishes::TurnOf(const Wanted& pair) const {
+  if (!partners_.Met(pair.from, pair.to)) return 1;
+  const auto last = [&](std::uint32_t place) {
+    return passages_.observations()[passages_.ObservationsOf(place).back()];
+  };
+  const auto together = [&](std::uint32_t place, std::uint32_t other) {
+    const Observation seen = last(place);
+    return Other(seen, place) == other;
+  };
+  return together(pair.from, pair.to) || together(pair.to, pair.from) ? 2 : 0;
+}
+
 std::vector<Wanted> Wishes::Take() const {
+  std::vector<Wanted> ordered = wanted_;
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [&](const Wanted& a, const Wanted& b) { return TurnOf(a) < TurnOf(b); });
   std::set<std::uint32_t> taken;
   std::vector<Wanted> result;
-  for (const Wanted& pair : wanted_) {
+  for (const Wanted& pair : ordered) {
     if (taken.contains(pair.from) || taken.contains(pair.to)) continue;
     taken.insert({pair.from, pair.to});
     result.push_back(pair);

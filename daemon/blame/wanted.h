@@ -64,6 +64,8 @@ class Wishes {
   std::vector<Wanted> Take() const;
 
  private:
+  int TurnOf(const Wanted& pair) const;
+
   const Passages& passages_;
   const Partners& partners_;
   std::vector<Wanted> wanted_;
