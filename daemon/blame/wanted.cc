@@ -43,8 +43,18 @@ Partners::Partners(const Passages& passages, std::span<const Trouble> troubles,
   good_.assign(places, false);
   decided_.assign(places, false);
   explained_.assign(passages.observations().size(), false);
-  for (const Trouble& trouble : troubles)
-    if (trouble.decided) Explain(trouble);
+  std::vector<bool> excused(explained_.size(), false);  // By candidates, one of which it is
+  std::vector<bool> candidate(places, false);
+  for (const Trouble& trouble : troubles) {
+    if (trouble.decided) {
+      Explain(trouble);
+      continue;
+    }
+    for (const std::uint32_t i : trouble.observations) excused[i] = true;
+    for (const Candidate& one : trouble.candidates)
+      for (std::uint32_t place = 0; place < places; ++place)
+        if (passages.Holds(one.hypothesis.part, place)) candidate[place] = true;
+  }
   std::uint32_t rails = 0;
   for (std::uint32_t place = 0; place < places; ++place) {
     if (usable.empty()) usable_[place] = passages.Observed(place);
@@ -58,11 +68,11 @@ Partners::Partners(const Passages& passages, std::span<const Trouble> troubles,
     if (!usable_[place]) continue;
     rails_[std::min(passages.RailOf(place), rails)].push_back(place);
     std::size_t good = 0;
-    bool bad = decided_[place];
+    bool bad = decided_[place] || candidate[place];
     for (const std::uint32_t i : passages.ObservationsOf(place)) {
       const bool looks_good = LooksGood(passages.observations()[i]);
       good += looks_good ? 1 : 0;
-      bad = bad || (!looks_good && !Explained(i));
+      bad = bad || (!looks_good && !Explained(i) && !excused[i]);
     }
     good_[place] = !bad && good >= kGoodMin;
   }
