@@ -34,6 +34,7 @@ struct Kind {
   void (*plant)(Clos& clos, Random& random);
   bool several_rails = false;  // Makes no sense on one.
   bool needs_leaves = false;
+  bool of_planned_pair = false;  // A pair of the first rounds is dead.
 };
 
 std::span<const Kind> Kinds();  // The healthy ones are those that plant no fault.
