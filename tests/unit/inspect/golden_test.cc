@@ -56,9 +56,10 @@ TEST_P(CapturedMachine, SnapshotSurvivesSerialisation) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Fixtures, CapturedMachine,
-                         ::testing::Values("h100_infiniband", "roce_connectx6dx", "vf_bond",
-                                           "thor2_bnxt", "mi300x", "rxe_guest", "e810_irdma",
-                                           "ionic_pollara", "efa", "nothing", "broken"),
+                         ::testing::Values("azure_guest", "lag_vlan", "h100_infiniband",
+                                           "roce_connectx6dx", "vf_bond", "thor2_bnxt", "mi300x",
+                                           "rxe_guest", "e810_irdma", "ionic_pollara", "efa",
+                                           "nothing", "broken"),
                          [](const auto& each) { return std::string(each.param); });
 
 }  // namespace

@@ -1,5 +1,6 @@
 // What the rules say about captured machines, as the agent reads them: every verdict that is no
 // pass, as a golden text.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -26,9 +27,9 @@ v1::NodeSnapshot Captured(const std::string& machine) {
 }
 
 TEST(Captured, MachinesAreJudgedAsTheirGoldenTextsSay) {
-  for (const std::string machine :
-       {"broken", "e810_irdma", "efa", "h100_infiniband", "ionic_pollara", "mi300x", "nothing",
-        "roce_connectx6dx", "rxe_guest", "thor2_bnxt", "vf_bond"}) {
+  for (const std::string machine : {"azure_guest", "broken", "e810_irdma", "efa", "h100_infiniband",
+                                    "ionic_pollara", "lag_vlan", "mi300x", "nothing",
+                                    "roce_connectx6dx", "rxe_guest", "thor2_bnxt", "vf_bond"}) {
     const Evaluation evaluation = Judge({Captured(machine)});
     std::multiset<std::string> lines;
     for (const v1::Finding& finding : evaluation.findings)
@@ -41,11 +42,20 @@ TEST(Captured, MachinesAreJudgedAsTheirGoldenTextsSay) {
   }
 }
 
+constexpr const char* kHealthy[] = {"azure_guest", "e810_irdma", "efa",     "ionic_pollara",
+                                    "lag_vlan",    "mi300x",     "nothing", "rxe_guest",
+                                    "thor2_bnxt",  "vf_bond"};
+
 TEST(Captured, HealthyMachinesHaveNoFailingFinding) {
-  for (const std::string machine : {"e810_irdma", "efa", "ionic_pollara", "mi300x", "nothing",
-                                    "rxe_guest", "thor2_bnxt", "vf_bond"}) {
+  for (const std::string machine : kHealthy)
     EXPECT_EQ(Judge({Captured(machine)}).counts.fail(), 0U) << machine;
-  }
+}
+
+// The fleet of an operator who has one of each: nobody is held against a stranger.
+TEST(Captured, HealthyMachinesTogetherHaveNoFailingFinding) {
+  std::vector<v1::NodeSnapshot> fleet;
+  for (const std::string machine : kHealthy) fleet.push_back(Captured(machine));
+  EXPECT_THAT(Failures(fleet), ::testing::IsEmpty());
 }
 
 }  // namespace
