@@ -1,5 +1,7 @@
 // The part of Campaigns that begins and ends rounds, and starts pairs.
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/text.h"
@@ -14,6 +16,13 @@ constexpr int kStepsMax = 1000;
 
 // Rounds that a campaign may add to its plan, because blame wants to see these pairs.
 constexpr std::uint32_t kDecidingRoundsMax = 16;
+
+// Those that it has been told of already are told once.
+void TellWhoIsLeftOut(const CampaignWork& work, v1::Campaign& summary) {
+  const std::set<std::string> told(summary.skipped().begin(), summary.skipped().end());
+  for (std::string& line : work.reachability.LeftOut())
+    if (!told.contains(line)) summary.add_skipped(std::move(line));
+}
 
 }  // namespace
 
@@ -60,8 +69,7 @@ void Campaigns::NextRound(std::uint64_t number, Campaign& campaign, Moment now) 
     const std::vector<plan::Pair> stage = work.reachability.NextStage();
     if (!stage.empty()) return BeginQuick(work, stage);
     work.reaching = false;
-    for (std::string& line : work.reachability.LeftOut())
-      campaign.summary.add_skipped(std::move(line));
+    TellWhoIsLeftOut(work, campaign.summary);
   }
   work.quick = false;
   const bool over = work.planned_begun == work.plan.rounds.size();
@@ -123,6 +131,7 @@ bool Campaigns::Judge(Campaign& campaign, std::vector<plan::Pair>& next) {
 void Campaigns::End(std::uint64_t number, Campaign& campaign, Moment now) {
   v1::Campaign& summary = campaign.summary;
   CampaignWork& work = *campaign.work;
+  TellWhoIsLeftOut(work, summary);
   const std::vector<v1::Finding> findings = open_findings_();
   *summary.mutable_blame() = work.judgement.Stand(work.Usable(), findings).report;
   const std::uint32_t left =
