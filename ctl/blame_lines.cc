@@ -39,7 +39,9 @@ std::string Doing(const v1::Suspect& suspect) {
     case v1::TROUBLE_KIND_LOSSY: return Format(" loses a part{}{}", part, what);
     case v1::TROUBLE_KIND_SLOW:
       return Format(" is slower than its equals{}{}", part,
-                    what.empty() ? "" : Format(" in a part{}", what));
+                    suspect.direction() == v1::DIRECTION_OUT  ? ", in what it sends"
+                    : suspect.direction() == v1::DIRECTION_IN ? ", in what is sent to it"
+                                                              : "");
     case v1::TROUBLE_KIND_LATE: return " is later than its equals";
     default: return " is in trouble";
   }

@@ -50,6 +50,7 @@ void Campaigns::TakeResult(Pair& pair, Moment now) {
   *result.mutable_result() = pair.run->result();
   v1::PairResult seen = result;
   seen.set_round(work.stage + pair.round);  // Stages are apart in time as rounds are.
+  if (!quick) work.reachability.TakePlanned(pair.ports, result.result());
   if (quick) {
     work.reachability.Take(pair.ports, result.result());
     seen.mutable_result()->clear_latency();  // Of so few pings it says nothing.

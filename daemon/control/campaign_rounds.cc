@@ -1,5 +1,7 @@
 // The part of Campaigns that begins and ends rounds, and starts pairs.
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/text.h"
@@ -14,6 +16,13 @@ constexpr int kStepsMax = 1000;
 
 // Rounds that a campaign may add to its plan, because blame wants to see these pairs.
 constexpr std::uint32_t kDecidingRoundsMax = 16;
+
+// Those that it has been told of already are told once.
+void TellWhoIsLeftOut(const CampaignWork& work, v1::Campaign& summary) {
+  const std::set<std::string> told(summary.skipped().begin(), summary.skipped().end());
+  for (std::string& line : work.reachability.LeftOut())
+    if (!told.contains(line)) summary.add_skipped(std::move(line));
+}
 
 }  // namespace
 
@@ -58,13 +67,11 @@ void Campaigns::NextRound(std::uint64_t number, Campaign& campaign, Moment now) 
   }
   if (work.reaching) {
     const std::vector<plan::Pair> stage = work.reachability.NextStage();
-    work.waiting.assign(stage.begin(), stage.end());
-    ++work.stage;
-    if (!stage.empty()) return;
+    if (!stage.empty()) return BeginQuick(work, stage);
     work.reaching = false;
-    for (std::string& line : work.reachability.LeftOut())
-      campaign.summary.add_skipped(std::move(line));
+    TellWhoIsLeftOut(work, campaign.summary);
   }
+  work.quick = false;
   const bool over = work.planned_begun == work.plan.rounds.size();
   std::vector<plan::Pair> wanted;
   if (campaign.summary.spec().until_decided() && Judge(campaign, wanted)) {
@@ -74,11 +81,22 @@ void Campaigns::NextRound(std::uint64_t number, Campaign& campaign, Moment now) 
   }
   if (!wanted.empty() && work.deciding_rounds < kDecidingRoundsMax) {
     ++work.deciding_rounds;
+    // What is left out would cost a timeout of each probe; a quick one decides as well.
+    const auto dead = std::stable_partition(wanted.begin(), wanted.end(), [&](const auto& pair) {
+      return !work.reachability.IsOut(pair.from) && !work.reachability.IsOut(pair.to);
+    });
+    if (dead != wanted.end()) return BeginQuick(work, {dead, wanted.end()});
     return BeginRound(campaign, std::move(wanted), false, now);
   }
   if (over) return End(number, campaign, now);
   if (!campaign.summary.spec().until_decided()) Judge(campaign, wanted);
   BeginRound(campaign, work.plan.rounds.At(work.planned_begun++), true, now);
+}
+
+void Campaigns::BeginQuick(CampaignWork& work, const std::vector<plan::Pair>& pairs) {
+  ++work.stage;
+  work.quick = true;
+  work.waiting.assign(pairs.begin(), pairs.end());
 }
 
 void Campaigns::BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bool planned,
@@ -113,6 +131,7 @@ bool Campaigns::Judge(Campaign& campaign, std::vector<plan::Pair>& next) {
 void Campaigns::End(std::uint64_t number, Campaign& campaign, Moment now) {
   v1::Campaign& summary = campaign.summary;
   CampaignWork& work = *campaign.work;
+  TellWhoIsLeftOut(work, summary);
   const std::vector<v1::Finding> findings = open_findings_();
   *summary.mutable_blame() = work.judgement.Stand(work.Usable(), findings).report;
   const std::uint32_t left =
@@ -134,8 +153,8 @@ bool Campaigns::StartOne(std::uint64_t number, Campaign& campaign, Moment now) {
   CampaignWork& work = *campaign.work;
   for (auto at = work.waiting.begin(); at != work.waiting.end(); ++at) {
     const plan::Pair ports = *at;
-    const bool pointless =
-        work.reaching ? !work.reachability.Wanted(ports) : LeaveOut(campaign, ports, now);
+    const bool pointless = work.quick ? work.reaching && !work.reachability.Wanted(ports)
+                                      : LeaveOut(campaign, ports, now);
     if (pointless) {
       work.waiting.erase(at);
       return true;
@@ -155,7 +174,7 @@ bool Campaigns::StartOne(std::uint64_t number, Campaign& campaign, Moment now) {
     Pair pair{.campaign = number,
               .ports = ports,
               .task = std::move(task),
-              .round = work.reaching ? 0 : work.rounds_begun,
+              .round = work.quick ? 0 : work.rounds_begun,
               .holds_from = alive,
               .holds_to = alive && ports.from != ports.to,
               .budgeted = alive,

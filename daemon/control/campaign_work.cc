@@ -10,7 +10,7 @@ namespace fabric::control {
 namespace {
 
 // Fewer pairs, or rounds, take no longer than a reachability pass would.
-constexpr std::uint64_t kReachPairsMin = 12;
+constexpr std::uint64_t kReachPairsMin = 20;
 constexpr std::size_t kReachRoundsMin = 3;
 
 std::vector<std::string> NamesOf(const plan::Plan& plan) {
@@ -49,14 +49,14 @@ CampaignWork::CampaignWork(const v1::CampaignSpec& spec, plan::Plan made, blame:
 std::vector<std::uint32_t> CampaignWork::Usable() const {
   std::vector<std::uint32_t> usable;
   for (plan::PortIndex port = 0; port < places_.size(); ++port)
-    if (places_[port] && !reachability.IsOut(port)) usable.push_back(*places_[port]);
+    if (places_[port]) usable.push_back(*places_[port]);
   return usable;
 }
 
 std::vector<plan::Pair> CampaignWork::PairsOf(const std::vector<blame::Wanted>& wanted) const {
   std::map<std::uint32_t, plan::PortIndex> ports;
   for (plan::PortIndex port = 0; port < places_.size(); ++port)
-    if (places_[port] && !reachability.IsOut(port)) ports.emplace(*places_[port], port);
+    if (places_[port]) ports.emplace(*places_[port], port);
   std::vector<plan::Pair> pairs;
   for (const blame::Wanted& one : wanted) {
     const auto from = ports.find(one.from);

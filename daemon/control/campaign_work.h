@@ -25,7 +25,7 @@ struct CampaignWork {
   CampaignWork(const CampaignWork&) = delete;  // What is below refers to the plan.
   CampaignWork& operator=(const CampaignWork&) = delete;
 
-  // Places that may still take part, as blame counts them.
+  // Places that may take part, as blame counts them. What is left out may, in quick probes.
   std::vector<std::uint32_t> Usable() const;
   // The pairs among those that blame wants which this campaign may probe.
   std::vector<plan::Pair> PairsOf(const std::vector<blame::Wanted>& wanted) const;
@@ -38,9 +38,10 @@ struct CampaignWork {
   Judgement judgement;
   Progress progress;
 
-  std::uint32_t stage = 0;         // Of the reachability pass
-  bool reaching = false;           // In that pass
-  bool in_round = false;           // Of the plan or in addition
+  std::uint32_t stage = 0;  // Of quick probes
+  bool reaching = false;    // In the reachability pass
+  bool quick = false;       // What waits are quick probes: of that pass, or of what is left out.
+  bool in_round = false;    // Of the plan or in addition
   std::size_t planned_begun = 0;   // Rounds of the plan
   std::uint32_t rounds_begun = 0;  // With those in addition
   std::uint32_t deciding_rounds = 0;

@@ -66,7 +66,7 @@ class Campaigns {
     std::uint64_t campaign;
     plan::Pair ports;
     plan::PairTask task;
-    std::uint32_t round;                        // From 1; 0: of the reachability pass
+    std::uint32_t round;                        // From 1; 0: a quick probe
     bool holds_from = false, holds_to = false;  // Nobody else may use the port.
     bool budgeted = false;                      // Has its part of the campaign's budget
     bool counted = false;                       // Among the pairs of all campaigns
@@ -95,6 +95,7 @@ class Campaigns {
   void Advance(Moment now);
   bool Step(std::uint64_t number, Campaign& campaign, Moment now);
   void NextRound(std::uint64_t number, Campaign& campaign, Moment now);
+  static void BeginQuick(CampaignWork& work, const std::vector<plan::Pair>& pairs);
   void BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bool planned, Moment now);
   bool Judge(Campaign& campaign, std::vector<plan::Pair>& next);
   void End(std::uint64_t number, Campaign& campaign, Moment now);

@@ -13,10 +13,9 @@ using plan::PortIndex;
 
 constexpr std::uint32_t kQuickIterations = 16;
 constexpr std::uint32_t kQuickTimeoutMs = 2'000;
-// Two settle all but the unlucky: those whose partners were suspects themselves.
-constexpr int kStagesMax = 5;
-constexpr std::size_t kGoodPartnersToCondemn = 2;
-// Of a port among ports of which none reaches any other
+// Three settle all but the unlucky: those whose partners were suspects themselves.
+constexpr int kStagesMax = 6;
+// That are good with others, or of a port among ports of which none reaches any other
 constexpr std::size_t kPartnersToCondemn = 3;
 // One may be lost, or late.
 constexpr int kUndoneMax = 2;
@@ -112,6 +111,25 @@ void Reachability::Take(const Pair& pair, const v1::ProbeResult& result) {
   if (!has_good && ++undone_[blamed] >= kUndoneMax) GiveUp(blamed, result);
 }
 
+void Reachability::TakePlanned(const Pair& pair, const v1::ProbeResult& result) {
+  if (plan_ == nullptr || result.status() != v1::PROBE_STATUS_TIMED_OUT) return;
+  const std::string& blamed = result.blamed_node();
+  for (const auto& [port, partner] :
+       {std::pair(pair.from, pair.to), std::pair(pair.to, pair.from)}) {
+    State& state = ports_[port];
+    if (!blamed.empty() && blamed != plan_->ports[port].port.node()) continue;
+    const PortIndex other = partner;
+    const bool counted =
+        std::any_of(state.failures.begin(), state.failures.end(),
+                    [&](const Failure& failure) { return failure.partner == other; });
+    if (counted || ports_[partner].is != State::Is::kGood) continue;
+    state.failures.push_back({partner, result});
+    if (state.failures.size() < kPartnersToCondemn) continue;
+    state.is = State::Is::kOut;
+    state.late = true;
+  }
+}
+
 void Reachability::Blame(PortIndex port, PortIndex partner, const v1::ProbeResult& result) {
   if (ports_[port].is != State::Is::kUnknown) return;
   ports_[port].failures.push_back({partner, result});
@@ -136,7 +154,7 @@ void Reachability::Judge() {
       const auto good = static_cast<std::size_t>(std::count_if(
           state.failures.begin(), state.failures.end(),
           [&](const Failure& failure) { return ports_[failure.partner].is == State::Is::kGood; }));
-      if (good >= kGoodPartnersToCondemn ||
+      if (good >= kPartnersToCondemn ||
           (nobody_is_good && state.failures.size() >= kPartnersToCondemn))
         state.is = State::Is::kOut;
     }
@@ -171,9 +189,10 @@ std::optional<v1::ProbeResult> Reachability::LeftOut(PortIndex port) const {
     for (const Failure& failure : ports_[port].failures)
       partners.push_back(plan::PortName(plan_->ports[failure.partner].port));
     result = ports_[port].failures.back().result;
-    result.set_reason(Format("{}: left out: it reaches none of {}: {}",
-                             plan::PortName(plan_->ports[port].port), Join(partners, ", "),
-                             result.reason()));
+    result.set_reason(
+        Format("{}: left out: {} {}: {}", plan::PortName(plan_->ports[port].port),
+               ports_[port].late ? "it was not done in time with" : "it reaches none of",
+               Join(partners, ", "), result.reason()));
   }
   result.set_blamed_node(node);
   return result;

@@ -1,7 +1,7 @@
 // Which ports answer at all, found before a campaign's rounds by one quick probe of each, so that
 // what is dead costs seconds and not a timeout in every round. Pure.
 //
-// A port is left out once it has failed with two different partners that are good with others, or
+// A port is left out once it has failed with three different partners that are good with others, or
 // when its node's agent does not answer. Whoever is not proven dead takes part.
 #pragma once
 
@@ -34,6 +34,9 @@ class Reachability {
   // False: what has come in since says that there is no point in it any more.
   bool Wanted(const plan::Pair& pair) const;
   void Take(const plan::Pair& pair, const v1::ProbeResult& result);
+  // Of a round of the plan. A port that has kept three good partners waiting until their time was
+  // over is left out from then on: what answers a quick probe may do no more than that.
+  void TakePlanned(const plan::Pair& pair, const v1::ProbeResult& result);
 
   bool IsOut(plan::PortIndex port) const;
   // The result that each probe of this port will have; absent: it takes part.
@@ -49,6 +52,7 @@ class Reachability {
   struct State {
     enum class Is { kUnknown, kGood, kAnswering, kOut };
     Is is = Is::kUnknown;
+    bool late = false;  // It is out because of what it did in rounds.
     std::vector<Failure> failures;
     std::uint32_t group = 0;
   };

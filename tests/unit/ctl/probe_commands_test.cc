@@ -271,8 +271,8 @@ TEST(ProbeShow, OtherKindsHaveTablesOfTheirOwnAndBlameStandsBelow) {
         "0  n1/rxe0/1  n2/rxe0/1  ok      1024 2048  4096           no completion\n",
         "80 Gb/s  40 Gb/s",
         "blame: undecided (12 observations)\n"
-        "  port n2/rxe0/1 (on leaf1 port swp2) is slower than its equals (50 %) in a part of what "
-        "it sends: confidence 99.3 %\n"
+        "  port n2/rxe0/1 (on leaf1 port swp2) is slower than its equals (50 %), in what it "
+        "sends: confidence 99.3 %\n"
         "    50 % of the bandwidth of its equals\n"
         "    see finding abc\n"
         "  one of these, which cannot be told apart yet:\n"
@@ -290,8 +290,8 @@ TEST(Matrix, OfOtherKindsAndBothDirections) {
   for (const std::string_view line :
        {"rail 0: RC write bandwidth, Gb/s (rows: from, columns: to)\nFROM     n1     n2\n"
         "n1        -  40.00\nn2    80.00      -\n",
-        "rail 0: UD ping, median network round trip, µs", "n1       -  5.25 -9\n",
-        "rail 0: path MTU, bytes", "n1       -  2048\n"})
+        "rail 0: UD ping, median network round trip, µs", "n1     -  5.25 -9\n",
+        "rail 0: path MTU, bytes", "n1     -  2048\n"})
     EXPECT_NE(out.find(line), std::string::npos) << line << "\nin\n" << out;
   EXPECT_EQ(RunWords("matrix c1 --kind mtu", controller).out.find("ping"), std::string::npos);
 }
