@@ -2,6 +2,8 @@
 // VLAN of the netdevs.
 #include <gmock/gmock.h>
 
+#include <fstream>
+
 #include "agents/inspect/vpd.h"
 #include "tests/testing/tree_archive.h"
 #include "tests/unit/inspect/small_node.h"
@@ -152,6 +154,22 @@ TEST(FunctionClass, SoftwareDevices) {
   EXPECT_EQ(with_siw.rdma_devices(0).protocol(), v1::PROTOCOL_IWARP);
   EXPECT_FALSE(with_siw.rdma_devices(0).ports(0).gids(0).has_type());
   EXPECT_THAT(GapsOf(with_siw, "gids"), IsEmpty());
+}
+
+// It may have come up as Ethernet by mistake.
+TEST(FunctionClass, EthernetCardOfTheBoardOfInfinibandOnesIsInDoubt) {
+  const testing::Fixture tree("h100_infiniband");
+  testing::FakeHost fake(tree.path());
+  const std::string device = tree.path() + "/sys/class/infiniband/mlx5_2/";
+  std::ofstream(device + "ports/1/link_layer") << "Ethernet\n";
+  const auto role = [&] {
+    return Device(Inspect(fake.host(), {.node_name = "n1", .now = WallTime()}), "mlx5_2")
+        .function()
+        .role();
+  };
+  EXPECT_EQ(role(), v1::FUNCTION_ROLE_FABRIC);
+  std::ofstream(device + "board_id") << "MT_0000000834\n";
+  EXPECT_EQ(role(), v1::FUNCTION_ROLE_STORAGE);
 }
 
 TEST(FunctionClass, DefaultRouteAloneTellsNothing) {
