@@ -17,7 +17,7 @@ Nature NatureOf(PartKind kind) {
   switch (kind) {
     case PartKind::kPort: return {1e-4, 3, 0, true};
     case PartKind::kHost: return {5e-5, 3, 0, true};
-    case PartKind::kLeaf: return {5e-5, 2, 0, false};
+    case PartKind::kLeaf: return {5e-5, 1, 0, false};
     case PartKind::kUplink: return {1e-4, 6, 0, false};
     case PartKind::kSpine: return {2e-5, 5, 1, false};
     case PartKind::kLeafPair: return {1e-6, 1, 0, false};

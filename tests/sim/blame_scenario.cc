@@ -1,6 +1,7 @@
 #include "tests/sim/blame_scenario.h"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 
 #include "base/text.h"
@@ -322,6 +323,8 @@ std::span<const std::vector<plan::PairTask>> Stage::rounds(std::uint64_t seed) c
   return plans_[seed % kPlans].rounds;
 }
 
+using Seconds = std::chrono::duration<double>;
+
 Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
   Random random(run.seed);
   Clos clos(stage.shape(), random.Next());
@@ -333,6 +336,7 @@ Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
   google::protobuf::RepeatedPtrField<v1::PairResult> results;
   std::uint32_t named_at = 0;
   blame::Standing standing;
+  Seconds stand(0);
   std::uint32_t round = 0;
   for (const std::vector<plan::PairTask>& tasks : rounds) {
     if (round == run.rounds_max || standing.decided) break;
@@ -350,13 +354,17 @@ Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
       if (busy.contains(task.to.node() + task.to.device())) continue;
       clos.Probe(task.from, task.to, round, results);
     }
-    standing = blame::Stand(fabric, blame::ObservationsOf(fabric, results));
+    const std::vector<blame::Observation> seen = blame::ObservationsOf(fabric, results);
+    const auto start = std::chrono::steady_clock::now();
+    standing = blame::Stand(fabric, seen);
+    stand = std::max(stand, Seconds(std::chrono::steady_clock::now() - start));
     if (named_at == 0 && Score(clos, standing.report).named == clos.faults().size())
       named_at = round;
   }
   Outcome outcome = Score(clos, standing.report);
   outcome.rounds = round;
   outcome.decided = standing.decided;
+  outcome.stand_max_s = stand.count();
   outcome.named_at = outcome.named == outcome.faults ? named_at : 0;
   outcome.text = TextOf(clos, standing.report);
   if (!standing.decided) outcome.text += Format("open: {}\n", standing.open);

@@ -49,6 +49,7 @@ struct Outcome {
   std::uint32_t rounds = 0;      // Until it was decided, or all that were allowed
   std::uint32_t named_at = 0;    // Round after which the last fault was named; 0: never
   bool decided = false;
+  double stand_max_s = 0;       // What the costliest judgement took
   double least_confidence = 1;  // Of right names
   std::string text;             // Faults and report, for people
 };
