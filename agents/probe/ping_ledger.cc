@@ -57,12 +57,14 @@ void PingLedger::Reported(std::uint32_t sequence, Duration delay, bool late) {
 
 void PingLedger::Settle(Ping& ping) {
   if (!ping.departed || !ping.answered || !ping.reported) return;
-  if (ping.late) {
+  const Duration round = options_.elapsed(ping.left, ping.came);
+  const Duration network = round - ping.delay;
+  // Software sees departures after the fact: by more than all of the network's time now and then.
+  if (ping.late || network <= Duration::zero()) {
     ++late_;
   } else {
-    const Duration round = options_.elapsed(ping.left, ping.came);
-    network_.Add(round - ping.delay);
-    flows_[ping.flow].network.Add(round - ping.delay);
+    network_.Add(network);
+    flows_[ping.flow].network.Add(network);
     responder_.Add(ping.delay);
     initiator_.Add(ping.seen - ping.posted - round);
   }

@@ -52,7 +52,7 @@ class FakeQueuePairs final : public host::RcQueuePairs {
     if (pair.outstanding.size() >= options_.send_queue_depth)
       return {Code::kResourceExhausted, "more requests than the send queue holds"};
     pair.outstanding.push_back(request.id);
-    if (pair.waiting.empty()) return Deliver(pair, request);
+    if (pair.waiting.empty()) return Deliver(*this, pair, request);
     pair.waiting.push_back(request);  // Behind a send that waits for a receive.
     return {};
   }
@@ -95,28 +95,30 @@ class FakeQueuePairs final : public host::RcQueuePairs {
     waiting.swap(sender.waiting);
     for (const host::WorkRequest& send : waiting) {
       if (sender.waiting.empty())
-        RETURN_IF_ERROR(peer->second.owner->Deliver(sender, send));
+        RETURN_IF_ERROR(Deliver(*peer->second.owner, sender, send));
       else
         sender.waiting.push_back(send);
     }
     return {};
   }
 
-  Status Deliver(Pair& pair, const host::WorkRequest& request) REQUIRES(fabric_.mutex_) {
+  // A request of `pair`, which is one of `from`, to its peer.
+  Status Deliver(FakeQueuePairs& from, Pair& pair, const host::WorkRequest& request)
+      REQUIRES(fabric_.mutex_) {
     const auto found = fabric_.pairs_.find(pair.remote);
-    if (found == fabric_.pairs_.end()) return Complete(request, std::string(kNobodyAnswers));
+    if (found == fabric_.pairs_.end()) return from.Complete(request, std::string(kNobodyAnswers));
     FakeQueuePairs& peer = *found->second.owner;
     const std::string& device = peer.options_.at.device;
     if (fabric_.silent_.contains(device)) return {};
     if (const auto broken = fabric_.broken_.find(device); broken != fabric_.broken_.end())
-      return Complete(request, broken->second);
+      return from.Complete(request, broken->second);
     // The answer to a read comes back this way.
     const std::string& towards =
-        request.operation == host::Operation::kRead ? options_.at.device : device;
+        request.operation == host::Operation::kRead ? from.options_.at.device : device;
     if (const auto cut = fabric_.packets_max_.find(towards);
         cut != fabric_.packets_max_.end() &&
         std::min(pair.packet_bytes, request.bytes) > cut->second)
-      return Complete(request, std::string(kNobodyAnswers));
+      return from.Complete(request, std::string(kNobodyAnswers));
     if (request.operation == host::Operation::kSend) {
       Pair& receiver = peer.pairs_.at(found->second.number);
       if (receiver.receives.empty()) {
@@ -125,15 +127,15 @@ class FakeQueuePairs final : public host::RcQueuePairs {
       }
       const host::WorkRequest receive = receiver.receives.front();
       receiver.receives.pop_front();
-      Copy(memory_, request.offset, peer.memory_, receive.offset, request.bytes);
+      Copy(from.memory_, request.offset, peer.memory_, receive.offset, request.bytes);
       peer.completions_.push_back(
           {.work_request_id = receive.id, .queue_pair = found->second.number, .received = true});
     } else if (request.operation == host::Operation::kWrite) {
-      Copy(memory_, request.offset, peer.memory_, request.offset, request.bytes);
+      Copy(from.memory_, request.offset, peer.memory_, request.offset, request.bytes);
     } else {
-      Copy(peer.memory_, request.offset, memory_, request.offset, request.bytes);
+      Copy(peer.memory_, request.offset, from.memory_, request.offset, request.bytes);
     }
-    return Complete(request, "");
+    return from.Complete(request, "");
   }
 
   Status Complete(const host::WorkRequest& request, std::string error) {
