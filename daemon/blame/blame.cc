@@ -121,14 +121,14 @@ v1::BlameReport Judge(const Fabric& fabric, std::span<const Observation> observa
                       std::span<const v1::Finding> findings) {
   const Passages passages(fabric, observations);
   const Judgement judgement = JudgeAll(passages);
-  return ReportOf(passages, judgement, Partners(passages, judgement.decided, {}), findings);
+  return ReportOf(passages, judgement, Partners(passages, judgement.troubles, {}), findings);
 }
 
 Standing Stand(const Fabric& fabric, std::span<const Observation> observations,
                std::span<const std::uint32_t> usable, std::span<const v1::Finding> findings) {
   const Passages passages(fabric, observations);
   const Judgement judgement = JudgeAll(passages);
-  const Partners partners(passages, judgement.decided, usable);
+  const Partners partners(passages, judgement.troubles, usable);
   Standing standing{.report = ReportOf(passages, judgement, partners, findings)};
   Wishes wishes(passages, partners);
   for (const Trouble& trouble : judgement.troubles) {

@@ -25,7 +25,22 @@ double LogSum(double a, double b) {
   return top + std::log(std::exp(a - top) + std::exp(b - top));
 }
 
-// Binomial, or odd: half of the odd ones lose everything, the others any number, small ones first.
+// Losses come in bursts and paths differ: a part that loses p loses about p, as a beta distribution
+// of this shape has it. That also bridges the gaps between the levels.
+constexpr double kBurstShape = 2;
+
+double LogBeta(double a, double b) {
+  return std::lgamma(a) + std::lgamma(b) - std::lgamma(a + b);
+}
+
+double LogBetaBinomial(double n, double f, double p) {
+  const double a = kBurstShape;
+  const double b = a * (1 - p) / p;
+  return LogBeta(f + a, n - f + b) - LogBeta(a, b);
+}
+
+// Healthy is binomial. Or odd: half of the odd ones lose everything, the others any number, small
+// ones first.
 Likelihoods OfLoss(std::uint32_t attempts, std::uint32_t failures) {
   const double n = attempts;
   const double f = failures;
@@ -38,7 +53,9 @@ Likelihoods OfLoss(std::uint32_t attempts, std::uint32_t failures) {
   Likelihoods result;
   for (std::size_t level = 0; level < kLevels; ++level) {
     const double p = ValueOf(Channel::kLoss, level);
-    result[level] = LogSum(ways + f * std::log(p) + (n - f) * std::log1p(-p), odd);
+    const double sound =
+        level == 0 ? f * std::log(p) + (n - f) * std::log1p(-p) : LogBetaBinomial(n, f, p);
+    result[level] = LogSum(ways + sound, odd);
   }
   return result;
 }
@@ -136,10 +153,10 @@ Readings::Readings(Channel channel, std::span<const Observation> observations)
 }
 
 double Readings::Unexplained(std::uint32_t observation) const {
-  const Likelihoods& likelihoods = Of(observation);
-  const std::size_t level = levels_[observation];
-  return *std::max_element(likelihoods.begin() + static_cast<long>(level), likelihoods.end()) -
-         likelihoods[level];
+  double most = 0;
+  for (std::size_t level = 1; level < kLevels; ++level)
+    most = std::max(most, Gain(observation, level));
+  return most;
 }
 
 }  // namespace fabric::blame

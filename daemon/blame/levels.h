@@ -38,7 +38,15 @@ class Readings {
   void SetLevel(std::uint32_t observation, std::size_t level) {
     levels_[observation] = static_cast<std::uint8_t>(level);
   }
-  // How much better than its present level some worse one would explain it; 0: none does.
+  // How much better than its present level this worse one would explain it. The level next to one
+  // that explains it already is the same fault.
+  double Gain(std::uint32_t observation, std::size_t level) const {
+    const std::size_t present = levels_[observation];
+    const Likelihoods& likelihoods = Of(observation);
+    if (level <= present || (present > 0 && level == present + 1)) return 0;
+    return likelihoods[level] - likelihoods[present];
+  }
+  // The most that it could gain; 0: nothing.
   double Unexplained(std::uint32_t observation) const;
   // The same, as if nothing explained it yet.
   double Badness(std::uint32_t observation) const { return badness_[kinds_[observation]]; }

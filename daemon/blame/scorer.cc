@@ -17,7 +17,7 @@ Nature NatureOf(PartKind kind) {
   switch (kind) {
     case PartKind::kPort: return {1e-4, 3, 0, true};
     case PartKind::kHost: return {5e-5, 3, 0, true};
-    case PartKind::kLeaf: return {5e-5, 2, 0, false};
+    case PartKind::kLeaf: return {5e-5, 1, 0, false};
     case PartKind::kUplink: return {1e-4, 6, 0, false};
     case PartKind::kSpine: return {2e-5, 5, 1, false};
     case PartKind::kLeafPair: return {1e-6, 1, 0, false};
@@ -72,16 +72,17 @@ double Scorer::Soften(double gain) const {
   return gain - std::log1p(passing_ * std::expm1(std::min(gain, 300.0)));
 }
 
-const Scorer::Sums& Scorer::MixedOf(std::uint32_t observation) {
+const Scorer::OfOne& Scorer::MixedOf(std::uint32_t observation) {
   const std::size_t level = readings_.LevelOf(observation);
-  std::optional<Sums>& mixed = mixed_[readings_.KindOf(observation) * kLevels + level];
+  std::optional<OfOne>& mixed = mixed_[readings_.KindOf(observation) * kLevels + level];
   if (mixed) return *mixed;
   mixed.emplace();
-  const Likelihoods& likelihoods = readings_.Of(observation);
-  for (std::size_t share = 0; share < kShares.size(); ++share)
-    for (std::size_t worse = 0; worse < kWorse; ++worse)
-      (*mixed)[share][worse] =
-          Mixed(kShares[share], likelihoods[std::max(level, worse + 1)] - likelihoods[level]);
+  for (std::size_t share = 0; share < kShares.size(); ++share) {
+    for (std::size_t worse = 0; worse < kWorse; ++worse) {
+      const double gain = readings_.Gain(observation, worse + 1);
+      (gain > 0 ? mixed->bad : mixed->good)[share][worse] = Mixed(kShares[share], gain);
+    }
+  }
   return *mixed;
 }
 
@@ -96,15 +97,22 @@ const Scorer::OfPair& Scorer::PairOf(Cluster pair, std::uint64_t key) {
   const auto [at, fresh] = pairs_.try_emplace(key);
   OfPair& sums = at->second;
   if (!fresh) return sums;
-  sums = {};
+  Sums good{};
+  Sums bad{};
   for (const std::uint32_t observation : pair) {
-    const Sums& one = MixedOf(observation);
-    for (std::size_t share = 0; share < kShares.size(); ++share)
-      for (std::size_t worse = 0; worse < kWorse; ++worse)
-        sums.apart[share][worse] += one[share][worse];
+    const OfOne& one = MixedOf(observation);
+    for (std::size_t share = 0; share < kShares.size(); ++share) {
+      for (std::size_t worse = 0; worse < kWorse; ++worse) {
+        good[share][worse] += one.good[share][worse];
+        bad[share][worse] += one.bad[share][worse];
+      }
+    }
   }
-  for (Gains& gains : sums.apart)
-    for (double& gain : gains) gain = Soften(gain);
+  // That several flows of one pair are bad at once is unlikely for each of them, also in one event.
+  for (std::size_t share = 0; share < kShares.size(); ++share)
+    for (std::size_t worse = 0; worse < kWorse; ++worse)
+      sums.apart[share][worse] =
+          good[share][worse] + Soften(bad[0][worse]) + (bad[share][worse] - bad[0][worse]);
   sums.at_once = sums.apart[0];
   return sums;
 }
@@ -168,12 +176,10 @@ bool Scorer::Affects(const Hypothesis& hypothesis, std::uint32_t observation) co
 
 bool Scorer::Explains(const Hypothesis& hypothesis, std::uint32_t observation) const {
   if (!Affects(hypothesis, observation)) return false;
-  const std::size_t level = readings_.LevelOf(observation);
-  if (hypothesis.fit.level <= level) return false;
+  if (hypothesis.fit.level <= readings_.LevelOf(observation)) return false;
   const double share = kShares[hypothesis.fit.share];
   if (share == 1) return true;
-  const Likelihoods& likelihoods = readings_.Of(observation);
-  return std::log(share / (1 - share)) + likelihoods[hypothesis.fit.level] - likelihoods[level] > 0;
+  return std::log(share / (1 - share)) + readings_.Gain(observation, hypothesis.fit.level) > 0;
 }
 
 Fit Scorer::BestFit(const Part& part, Way way, Cluster through) {

@@ -70,7 +70,13 @@ class Scorer {
     Sums sure{};
   };
 
-  const Sums& MixedOf(std::uint32_t observation);
+  // Of one observation, by share and level; what speaks for the part apart from what speaks
+  // against.
+  struct OfOne {
+    Sums good{};
+    Sums bad{};
+  };
+  const OfOne& MixedOf(std::uint32_t observation);
   std::uint64_t KeyOf(Cluster pair) const;
   const OfPair& PairOf(Cluster pair, std::uint64_t key);
   const OfRound& RoundOf(const std::vector<Cluster>& pairs);
@@ -83,7 +89,7 @@ class Scorer {
   std::set<Part> expected_;
   double passing_ = 0;  // Probability that a cluster goes wrong for a passing reason
   // What observations with the same figures and levels say is the same: it is worked out once.
-  std::vector<std::optional<Sums>> mixed_;  // By kind of figures and level
+  std::vector<std::optional<OfOne>> mixed_;  // By kind of figures and level
   std::unordered_map<std::uint64_t, OfPair> pairs_;
   std::unordered_map<std::uint64_t, OfRound> rounds_;
   std::vector<Cluster> round_pairs_;

@@ -24,13 +24,37 @@ std::uint32_t Other(const Observation& seen, std::uint32_t place) {
 
 }  // namespace
 
-Partners::Partners(const Passages& passages, const std::set<Part>& decided,
+// Of a part that is bad for some flows only, the other flows are still told apart.
+void Partners::Explain(const Trouble& trouble) {
+  const Hypothesis& hypothesis = trouble.candidates[0].hypothesis;
+  for (const std::uint32_t i : trouble.observations) explained_[i] = true;
+  if (hypothesis.fit.share > 0) return;
+  for (const std::uint32_t i : passages_.Through(hypothesis.part)) explained_[i] = true;
+  for (std::uint32_t place = 0; place < decided_.size(); ++place)
+    if (hypothesis.part.kind != PartKind::kUplink && passages_.Holds(hypothesis.part, place))
+      decided_[place] = true;
+}
+
+Partners::Partners(const Passages& passages, std::span<const Trouble> troubles,
                    std::span<const std::uint32_t> usable)
-    : passages_(passages), parts_(decided) {
+    : passages_(passages) {
   const std::size_t places = passages.fabric().places.size();
   usable_.assign(places, false);
   good_.assign(places, false);
   decided_.assign(places, false);
+  explained_.assign(passages.observations().size(), false);
+  std::vector<bool> excused(explained_.size(), false);  // By candidates, one of which it is
+  std::vector<bool> candidate(places, false);
+  for (const Trouble& trouble : troubles) {
+    if (trouble.decided) {
+      Explain(trouble);
+      continue;
+    }
+    for (const std::uint32_t i : trouble.observations) excused[i] = true;
+    for (const Candidate& one : trouble.candidates)
+      for (std::uint32_t place = 0; place < places; ++place)
+        if (passages.Holds(one.hypothesis.part, place)) candidate[place] = true;
+  }
   std::uint32_t rails = 0;
   for (std::uint32_t place = 0; place < places; ++place) {
     if (usable.empty()) usable_[place] = passages.Observed(place);
@@ -41,24 +65,17 @@ Partners::Partners(const Passages& passages, const std::set<Part>& decided,
     if (place < places) usable_[place] = true;
   rails_.resize(rails + 1);
   for (std::uint32_t place = 0; place < places; ++place) {
-    for (const Part& part : parts_)
-      if (part.kind != PartKind::kUplink && passages.Holds(part, place)) decided_[place] = true;
     if (!usable_[place]) continue;
     rails_[std::min(passages.RailOf(place), rails)].push_back(place);
     std::size_t good = 0;
-    bool bad = decided_[place];
+    bool bad = decided_[place] || candidate[place];
     for (const std::uint32_t i : passages.ObservationsOf(place)) {
       const bool looks_good = LooksGood(passages.observations()[i]);
       good += looks_good ? 1 : 0;
-      bad = bad || (!looks_good && !Explained(i));
+      bad = bad || (!looks_good && !Explained(i) && !excused[i]);
     }
     good_[place] = !bad && good >= kGoodMin;
   }
-}
-
-bool Partners::Explained(std::uint32_t observation) const {
-  return std::any_of(parts_.begin(), parts_.end(),
-                     [&](const Part& part) { return passages_.Passes(part, observation); });
 }
 
 std::span<const std::uint32_t> Partners::OfRail(std::uint32_t place) const {
@@ -150,10 +167,27 @@ void Wishes::Add(const Part& suspicious) {
     for (const std::uint32_t place : passages_.PlacesUnder(suspicious.first)) add(place);
 }
 
+// Two that have met before, but not when they were probed last, first: that tells a bad pair from
+// chance. In between each meets others, which tells it from a bad port.
+int Wishes::TurnOf(const Wanted& pair) const {
+  if (!partners_.Met(pair.from, pair.to)) return 1;
+  const auto last = [&](std::uint32_t place) {
+    return passages_.observations()[passages_.ObservationsOf(place).back()];
+  };
+  const auto together = [&](std::uint32_t place, std::uint32_t other) {
+    const Observation seen = last(place);
+    return Other(seen, place) == other;
+  };
+  return together(pair.from, pair.to) || together(pair.to, pair.from) ? 2 : 0;
+}
+
 std::vector<Wanted> Wishes::Take() const {
+  std::vector<Wanted> ordered = wanted_;
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [&](const Wanted& a, const Wanted& b) { return TurnOf(a) < TurnOf(b); });
   std::set<std::uint32_t> taken;
   std::vector<Wanted> result;
-  for (const Wanted& pair : wanted_) {
+  for (const Wanted& pair : ordered) {
     if (taken.contains(pair.from) || taken.contains(pair.to)) continue;
     taken.insert({pair.from, pair.to});
     result.push_back(pair);

@@ -20,15 +20,16 @@ struct Reasoned {
 // Whom to probe with whom. Borrows `passages`.
 class Partners {
  public:
-  // `decided` are bad; `usable`, unless empty, are the only places that may take part.
-  Partners(const Passages& passages, const std::set<Part>& decided,
+  // Decided ones of `troubles` are bad; `usable`, unless empty, are the only places that may take
+  // part.
+  Partners(const Passages& passages, std::span<const Trouble> troubles,
            std::span<const std::uint32_t> usable);
 
   bool Usable(std::uint32_t place) const { return usable_[place]; }
   // All that was seen of it was good, more than once, but for what decided ones explain.
   bool Good(std::uint32_t place) const { return good_[place]; }
   bool Bad(std::uint32_t place) const { return decided_[place]; }  // In a decided part
-  bool Explained(std::uint32_t observation) const;
+  bool Explained(std::uint32_t observation) const { return explained_[observation]; }
 
   // A good partner of the same rail, one that it has not met if there is such a one. Under the same
   // leaf, or under another one where leaves are known.
@@ -37,12 +38,14 @@ class Partners {
   std::span<const std::uint32_t> OfRail(std::uint32_t place) const;
 
  private:
+  void Explain(const Trouble& trouble);
+
   const Passages& passages_;
-  const std::set<Part>& parts_;
   std::vector<std::vector<std::uint32_t>> rails_;  // The last one: those without a rail
   std::vector<bool> usable_;
   std::vector<bool> good_;
   std::vector<bool> decided_;
+  std::vector<bool> explained_;  // By observation
 };
 
 // Pairs that tell the candidates of the trouble apart.
@@ -61,6 +64,8 @@ class Wishes {
   std::vector<Wanted> Take() const;
 
  private:
+  int TurnOf(const Wanted& pair) const;
+
   const Passages& passages_;
   const Partners& partners_;
   std::vector<Wanted> wanted_;

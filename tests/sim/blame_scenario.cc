@@ -1,6 +1,7 @@
 #include "tests/sim/blame_scenario.h"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 
 #include "base/text.h"
@@ -66,7 +67,11 @@ void PlantSlowOneWay(Clos& clos, Random& random) {
 }
 
 void PlantFlapping(Clos& clos, Random& random) {
-  clos.Add({.port = AnyPort(clos, random), .loss = 1, .present = random.Between(0.3, 0.7)});
+  const auto period = static_cast<std::uint32_t>(2 + random.Below(3));
+  clos.Add({.port = AnyPort(clos, random),
+            .loss = 1,
+            .period = period,
+            .present = static_cast<std::uint32_t>(1 + random.Below(period - 1))});
 }
 
 void PlantHostDead(Clos& clos, Random& random) {
@@ -128,13 +133,6 @@ void PlantRailSlow(Clos& clos, Random& random) {
       {.where = Where::kRail, .port = AnyPort(clos, random), .speed = random.Between(0.4, 0.8)});
 }
 
-void PlantPair(Clos& clos, Random& random) {
-  const Port a = AnyPort(clos, random);
-  Port b = a;
-  while (b == a) b = {static_cast<std::uint32_t>(random.Below(clos.shape().nodes)), a.rail};
-  clos.Add({.where = Where::kPair, .port = a, .other = b, .loss = 1});
-}
-
 void PlantSeveral(Clos& clos, Random& random) {
   const Port dead = AnyPort(clos, random);
   Port lossy = dead;
@@ -172,7 +170,7 @@ constexpr Kind kKinds[] = {
     {"spine_lossy", PlantSpineLossy, false, true},
     {"leaf_pair", PlantLeafPair, false, true},
     {"rail_slow", PlantRailSlow, true},
-    {"pair_dead", PlantPair},
+    {.name = "pair_dead", .plant = PlantNothing, .of_planned_pair = true},
     {"two_ports_and_a_host", PlantSeveral, true},
 };
 
@@ -238,9 +236,9 @@ std::string TextOf(const Clos& clos, const v1::BlameReport& report) {
   std::string text;
   for (const Fault& fault : clos.faults())
     text +=
-        Format("fault: {} loss {:.4f} speed {:.2f} latency {:.1f} out {} in {} present {:.2f}\n",
+        Format("fault: {} loss {:.4f} speed {:.2f} latency {:.1f} out {} in {}, {} of {} rounds\n",
                CulpritOf(clos, fault).name, fault.loss, fault.speed, fault.latency, fault.out,
-               fault.in, fault.present);
+               fault.in, fault.present, fault.period);
   text += Format("report: {}\n", v1::BlameState_Name(report.state()));
   for (const v1::Suspect& suspect : report.suspects()) text += Line(suspect);
   for (const v1::UndecidedGroup& group : report.undecided()) {
@@ -275,6 +273,17 @@ Outcome Score(const Clos& clos, const v1::BlameReport& report) {
       ++outcome.in_a_group;
   }
   return outcome;
+}
+
+Port PortOf(const v1::ProbePort& port) {
+  return {static_cast<std::uint32_t>(std::stoul(port.node().substr(1))) - 1, port.rail()};
+}
+
+// A pair that the campaign meets soon: of others it can know nothing.
+void PlantPair(std::span<const std::vector<plan::PairTask>> rounds, Clos& clos, Random& random) {
+  const std::vector<plan::PairTask>& round = rounds[random.Below(5)];
+  const plan::PairTask& task = round[random.Below(round.size())];
+  clos.Add({.where = Where::kPair, .port = PortOf(task.from), .other = PortOf(task.to), .loss = 1});
 }
 
 v1::ProbePort ToProbePort(const blame::Place& place) {
@@ -314,17 +323,22 @@ std::span<const std::vector<plan::PairTask>> Stage::rounds(std::uint64_t seed) c
   return plans_[seed % kPlans].rounds;
 }
 
+using Seconds = std::chrono::duration<double>;
+
 Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
   Random random(run.seed);
   Clos clos(stage.shape(), random.Next());
   kind.plant(clos, random);
+  const auto rounds = stage.rounds(run.seed);
+  if (kind.of_planned_pair) PlantPair(rounds, clos, random);
   const fleet::Fleet fleet = FleetOf(clos);
   const blame::Fabric fabric = blame::FabricOf(fleet::FleetView(fleet));
   google::protobuf::RepeatedPtrField<v1::PairResult> results;
   std::uint32_t named_at = 0;
   blame::Standing standing;
+  Seconds stand(0);
   std::uint32_t round = 0;
-  for (const std::vector<plan::PairTask>& tasks : stage.rounds(run.seed)) {
+  for (const std::vector<plan::PairTask>& tasks : rounds) {
     if (round == run.rounds_max || standing.decided) break;
     ++round;
     // What would decide comes first, the plan goes on with whoever is free.
@@ -340,13 +354,17 @@ Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
       if (busy.contains(task.to.node() + task.to.device())) continue;
       clos.Probe(task.from, task.to, round, results);
     }
-    standing = blame::Stand(fabric, blame::ObservationsOf(fabric, results));
+    const std::vector<blame::Observation> seen = blame::ObservationsOf(fabric, results);
+    const auto start = std::chrono::steady_clock::now();
+    standing = blame::Stand(fabric, seen);
+    stand = std::max(stand, Seconds(std::chrono::steady_clock::now() - start));
     if (named_at == 0 && Score(clos, standing.report).named == clos.faults().size())
       named_at = round;
   }
   Outcome outcome = Score(clos, standing.report);
   outcome.rounds = round;
   outcome.decided = standing.decided;
+  outcome.stand_max_s = stand.count();
   outcome.named_at = outcome.named == outcome.faults ? named_at : 0;
   outcome.text = TextOf(clos, standing.report);
   if (!standing.decided) outcome.text += Format("open: {}\n", standing.open);

@@ -34,6 +34,7 @@ struct Kind {
   void (*plant)(Clos& clos, Random& random);
   bool several_rails = false;  // Makes no sense on one.
   bool needs_leaves = false;
+  bool of_planned_pair = false;  // A pair of the first rounds is dead.
 };
 
 std::span<const Kind> Kinds();  // The healthy ones are those that plant no fault.
@@ -48,6 +49,7 @@ struct Outcome {
   std::uint32_t rounds = 0;      // Until it was decided, or all that were allowed
   std::uint32_t named_at = 0;    // Round after which the last fault was named; 0: never
   bool decided = false;
+  double stand_max_s = 0;       // What the costliest judgement took
   double least_confidence = 1;  // Of right names
   std::string text;             // Faults and report, for people
 };

@@ -53,11 +53,6 @@ v1::NodeSnapshot Clos::Snapshot(std::uint32_t node) const {
   return snapshot;
 }
 
-bool Clos::Present(const Fault& fault, std::size_t index, std::uint32_t round) const {
-  if (fault.present >= 1) return true;
-  return Random(hash_ ^ Mix(index * 1000003 + round)).Chance(fault.present);
-}
-
 bool Clos::Stalls(std::uint32_t node, std::uint32_t round) const {
   return Random(hash_ ^ Mix((std::uint64_t{node} << 32) + round) ^ 77).Chance(noise.stall);
 }
@@ -98,9 +93,8 @@ bool Clos::Hits(const Fault& fault, const Port& from, const Port& to, std::uint3
 Clos::Way Clos::WayOf(const Port& from, const Port& to, std::uint32_t label,
                       std::uint32_t round) const {
   Way way{.loss = noise.loss};
-  for (std::size_t i = 0; i < faults_.size(); ++i) {
-    const Fault& fault = faults_[i];
-    if (!Hits(fault, from, to, label) || !Present(fault, i, round)) continue;
+  for (const Fault& fault : faults_) {
+    if (round % fault.period >= fault.present || !Hits(fault, from, to, label)) continue;
     way.loss = 1 - (1 - way.loss) * (1 - fault.loss);
     way.speed = std::min(way.speed, fault.speed);
     way.latency += fault.latency - 1;

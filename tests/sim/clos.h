@@ -43,10 +43,11 @@ struct Fault {
   double loss = 0;
   double speed = 1;
   double latency = 1;
-  bool out = true;          // What leaves the part suffers
-  bool in = true;           // What enters it suffers
-  double present = 1;       // Part of the rounds in which it is there
-  bool agent_lost = false;  // Of a host: nobody is there to probe with.
+  bool out = true;            // What leaves the part suffers
+  bool in = true;             // What enters it suffers
+  std::uint32_t period = 1;   // Of so many rounds ...
+  std::uint32_t present = 1;  // ... it is there in so many.
+  bool agent_lost = false;    // Of a host: nobody is there to probe with.
 };
 
 // What happens in a sound fabric too.
@@ -87,7 +88,6 @@ class Clos {
   };
   Way WayOf(const Port& from, const Port& to, std::uint32_t label, std::uint32_t round) const;
   bool Hits(const Fault& fault, const Port& from, const Port& to, std::uint32_t label) const;
-  bool Present(const Fault& fault, std::size_t index, std::uint32_t round) const;
   bool Stalls(std::uint32_t node, std::uint32_t round) const;
   std::optional<std::uint32_t> Lost(const Port& from, const Port& to) const;
   v1::ProbeResult Ping(const Port& from, const Port& to, std::uint32_t round);

@@ -15,14 +15,15 @@ namespace {
 
 const Shape kShapes[] = {
     {.name = "64x2", .nodes = 64, .rails = 2, .ports_per_leaf = 16, .spines = 4},
-    {.name = "128x4", .nodes = 128, .rails = 4, .ports_per_leaf = 32, .spines = 8},
     {.name = "96x1", .nodes = 96, .rails = 1, .ports_per_leaf = 16, .spines = 16},
-    {.name = "32x8", .nodes = 32, .rails = 8, .ports_per_leaf = 8, .spines = 4},
+    {.name = "32x4", .nodes = 32, .rails = 4, .ports_per_leaf = 8, .spines = 8},
     {.name = "48x2-unknown", .nodes = 48, .rails = 2, .ports_per_leaf = 16, .lldp = false},
+    {.name = "32x8", .nodes = 32, .rails = 8, .ports_per_leaf = 8, .spines = 4},
+    {.name = "128x4", .nodes = 128, .rails = 4, .ports_per_leaf = 32, .spines = 8},
     {.name = "1024x1", .nodes = 1024, .rails = 1, .ports_per_leaf = 32, .spines = 16},
     {.name = "1024x8", .nodes = 1024, .rails = 8, .ports_per_leaf = 32, .spines = 16},
 };
-constexpr std::size_t kMixed = 5;  // So many of them take turns when none is chosen.
+constexpr std::size_t kMixed = 4;  // So many of them take turns when none is chosen.
 
 struct Options {
   std::string kind;
@@ -42,6 +43,7 @@ struct Totals {
   std::vector<std::uint32_t> rounds;
   std::vector<std::uint32_t> named_at;
   double confidence = 1;
+  double stand_max_s = 0;
 };
 
 void Add(const Outcome& outcome, Totals& totals) {
@@ -55,6 +57,7 @@ void Add(const Outcome& outcome, Totals& totals) {
   totals.sum.right += outcome.right;
   totals.rounds.push_back(outcome.rounds);
   if (outcome.named_at > 0) totals.named_at.push_back(outcome.named_at);
+  totals.stand_max_s = std::max(totals.stand_max_s, outcome.stand_max_s);
   totals.confidence = std::min(totals.confidence, outcome.least_confidence);
 }
 
@@ -75,11 +78,11 @@ void Print(std::string_view kind, const Totals& totals, double seconds) {
   };
   const Outcome& sum = totals.sum;
   const std::string line =
-      Format("{:26} {:5}  {:6}  {:6}  {:6}  {:5} {:5}  {}  {}  {:5}  {:.3f}  {:6.1f}\n", kind,
-             totals.runs, Part(sum.right, sum.suspects), Part(sum.named, sum.faults),
+      Format("{:26} {:5}  {:6}  {:6}  {:6}  {:5} {:5}  {}  {}  {:5}  {:.3f}  {:6.3f}  {:6.1f}\n",
+             kind, totals.runs, Part(sum.right, sum.suspects), Part(sum.named, sum.faults),
              Part(sum.named + sum.in_a_group, sum.faults), totals.accused, sum.suspects - sum.right,
              quantiles(totals.named_at), quantiles(totals.rounds), totals.undecided,
-             totals.confidence, seconds);
+             totals.confidence, totals.stand_max_s, seconds);
   std::fputs(line.c_str(), stdout);
   std::fflush(stdout);
 }
@@ -127,9 +130,9 @@ int Main(int argc, char** argv) {
   for (std::size_t i = 0; i < std::size(kShapes); ++i)
     if (options.shape.empty() ? i < kMixed : kShapes[i].name == options.shape)
       stages.emplace_back(kShapes[i]);
-  std::printf("%-26s %5s  %-6s  %-6s  %-6s  %5s %5s  %-11s  %-11s  %5s  %-5s  %6s\n", "kind",
+  std::printf("%-26s %5s  %-6s  %-6s  %-6s  %5s %5s  %-11s  %-11s  %5s  %-5s  %6s  %6s\n", "kind",
               "runs", "precis", "recall", "+group", "acc", "wrong", "named 50 95", "ended 50 95",
-              "open", "conf", "s");
+              "open", "conf", "judge", "s");
   bool kept = true;
   for (const Kind& kind : Kinds())
     if (options.kind.empty() || kind.name == options.kind)

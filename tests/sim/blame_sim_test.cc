@@ -1,0 +1,49 @@
+// A few scenarios of each kind: what bin/sim_blame plays a thousand of.
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "tests/sim/blame_scenario.h"
+
+namespace fabric::sim {
+namespace {
+
+TEST(BlameSim, NamesEachKindOfFaultAndNothingElse) {
+  constexpr std::uint64_t kSeeds = 4;
+  const Stage stage({.name = "32x2", .nodes = 32, .rails = 2, .ports_per_leaf = 8, .spines = 4});
+  std::uint32_t faults = 0;
+  std::uint32_t named = 0;
+  for (const Kind& kind : Kinds()) {
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      const Outcome outcome = Play(stage, kind, {.seed = seed});
+      EXPECT_EQ(outcome.suspects, outcome.right)
+          << Format("{} seed {}\n{}", kind.name, seed, outcome.text);
+      faults += outcome.faults;
+      named += outcome.named;
+    }
+  }
+  EXPECT_GE(named, 0.95 * faults) << "of " << faults;
+}
+
+TEST(BlameSim, ARunIsItsSeed) {
+  const Stage stage({.name = "32x2", .nodes = 32, .rails = 2, .ports_per_leaf = 8, .spines = 4});
+  for (const Kind& kind : Kinds()) {
+    if (kind.name != "port_lossy") continue;
+    const Outcome first = Play(stage, kind, {.seed = 7});
+    EXPECT_EQ(first.text, Play(stage, kind, {.seed = 7}).text);
+    EXPECT_NE(first.text, Play(stage, kind, {.seed = 8}).text);
+  }
+}
+
+TEST(BlameSim, FindsABadPortInFewOfManyRounds) {
+  const Stage stage({.name = "256x1", .nodes = 256, .rails = 1, .ports_per_leaf = 32, .spines = 8});
+  for (const Kind& kind : Kinds()) {
+    if (kind.name != "port_dead" && kind.name != "port_lossy") continue;
+    const Outcome outcome = Play(stage, kind, {.seed = 3});
+    EXPECT_EQ(outcome.named, 1U) << outcome.text;
+    EXPECT_EQ(outcome.right, outcome.suspects) << outcome.text;
+    EXPECT_LE(outcome.named_at, 20U) << "of 255 rounds";
+  }
+}
+
+}  // namespace
+}  // namespace fabric::sim

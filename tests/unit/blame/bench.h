@@ -1,0 +1,41 @@
+// A small fabric, all of whose ports probed each other, and what is made to be wrong in it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "daemon/blame/blame.h"
+
+namespace fabric::blame::testing {
+
+struct Layout {
+  std::uint32_t nodes = 12;
+  std::uint32_t rails = 2;
+  std::uint32_t per_leaf = 4;  // 0: the leaves are not known.
+  std::uint32_t rounds = 64;   // At most so many
+};
+
+// Nodes "n10", "n11", ...; the place of a node's port on a rail is node * rails + rail; leaf
+// "leaf-<rail>-<node / per_leaf>".
+Fabric FabricOf(const Layout& layout);
+
+// Every pair of a rail once, in rounds, with 1,000 packets over each of four flow labels, none
+// lost, full speed both ways, usual latency.
+std::vector<Observation> Healthy(const Layout& layout);
+
+// Changes what was seen where `bad`.
+std::vector<Observation> With(std::vector<Observation> observations,
+                              const std::function<bool(const Observation&)>& bad,
+                              const std::function<void(Observation&)>& change);
+void Dead(Observation& seen);
+void Lose(Observation& seen, double part);
+inline bool Touches(const Observation& seen, std::uint32_t place) {
+  return seen.from == place || seen.to == place;
+}
+
+// "PORT n10/mlx5_0/1 OUT LOSSY; ..." of the suspects, then "| PORT a, PORT b" of each open group.
+std::string Text(const v1::BlameReport& report);
+
+}  // namespace fabric::blame::testing

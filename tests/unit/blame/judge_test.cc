@@ -1,0 +1,250 @@
+// One fault of each kind in, its name out and nothing else.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "base/text.h"
+#include "tests/unit/blame/bench.h"
+
+namespace fabric::blame::testing {
+namespace {
+
+using Bad = std::function<bool(const Observation&)>;
+using Change = std::function<void(Observation&)>;
+
+constexpr Layout kLayout;
+
+std::uint32_t NodeOf(std::uint32_t place) {
+  return place / kLayout.rails;
+}
+std::uint32_t RailOf(std::uint32_t place) {
+  return place % kLayout.rails;
+}
+std::uint32_t LeafOf(std::uint32_t place) {
+  return RailOf(place) * 100 + NodeOf(place) / kLayout.per_leaf;
+}
+bool Across(const Observation& seen) {
+  return LeafOf(seen.from) != LeafOf(seen.to);
+}
+bool TouchesLeaf(const Observation& seen, std::uint32_t leaf) {
+  return LeafOf(seen.from) == leaf || LeafOf(seen.to) == leaf;
+}
+// As a switch would: one path in four, by ends and flow label.
+bool OnPath(const Observation& seen, std::uint32_t path) {
+  return (seen.from * 31 + seen.to * 17 + seen.flow_label * 7 + seen.from * seen.to) % 4 == path;
+}
+Change Losing(double part) {
+  return [part](Observation& seen) { Lose(seen, part); };
+}
+void HalfSpeed(Observation& seen) {
+  if (seen.speed) seen.speed = 0.5F;
+}
+
+struct Case {
+  const char* name;
+  Bad bad;
+  Change change;
+  const char* expected;
+};
+
+const Case kCases[] = {
+    {"nothing", [](const auto&) { return false; }, Dead, ""},
+    {"a dead port", [](const auto& seen) { return Touches(seen, 6); }, Dead,
+     "PORT n13/mlx5_0/1 DEAD"},
+    {"a port that loses 1 in 1,000", [](const auto& seen) { return Touches(seen, 6); },
+     Losing(0.001), "PORT n13/mlx5_0/1 LOSSY"},
+    {"a link at half rate", [](const auto& seen) { return Touches(seen, 6); }, HalfSpeed,
+     "PORT n13/mlx5_0/1 SLOW"},
+    {"a port that is slow in what it sends", [](const auto& seen) { return seen.from == 6; },
+     HalfSpeed, "PORT n13/mlx5_0/1 OUT SLOW"},
+    {"a port that is slow in what it receives", [](const auto& seen) { return seen.to == 6; },
+     HalfSpeed, "PORT n13/mlx5_0/1 IN SLOW"},
+    {"a port that loses what it sends",
+     [](const auto& seen) { return seen.from == 6 || (seen.attempts > 0 && seen.to == 6); },
+     [](Observation& seen) {
+       Lose(seen, 0.02);
+       HalfSpeed(seen);
+     },
+     "PORT n13/mlx5_0/1 OUT LOSSY"},
+    {"a port that is there every second round",
+     [](const auto& seen) { return Touches(seen, 6) && seen.round % 2 == 0; }, Dead,
+     "PORT n13/mlx5_0/1 DEAD"},
+    {"a dead node", [](const auto& seen) { return NodeOf(seen.from) == 3 || NodeOf(seen.to) == 3; },
+     Dead, "HOST n13 DEAD"},
+    {"a late node", [](const auto& seen) { return NodeOf(seen.from) == 3 || NodeOf(seen.to) == 3; },
+     [](Observation& seen) {
+       if (seen.latency) seen.latency = 5.0F;
+     },
+     "HOST n13 LATE"},
+    {"a dead leaf", [](const auto& seen) { return TouchesLeaf(seen, 101); }, Dead,
+     "LEAF leaf-1-1 DEAD"},
+    {"a lossy leaf", [](const auto& seen) { return TouchesLeaf(seen, 101); }, Losing(0.01),
+     "LEAF leaf-1-1 LOSSY"},
+    {"a leaf without ways out",
+     [](const auto& seen) { return Across(seen) && TouchesLeaf(seen, 101); }, Dead,
+     "UPLINK leaf-1-1 uplinks DEAD"},
+    {"a pair of leaves",
+     [](const auto& seen) { return TouchesLeaf(seen, 101) && TouchesLeaf(seen, 102); }, Dead,
+     "LEAF_PAIR leaf-1-1 and leaf-1-2 DEAD"},
+    {"a slow rail", [](const auto& seen) { return RailOf(seen.from) == 1; }, HalfSpeed,
+     "RAIL rail 1 SLOW"},
+    {"all of it", [](const auto&) { return true; }, Losing(0.01), "FABRIC the fabric LOSSY"},
+    {"two ports and a node",
+     [](const auto& seen) {
+       return Touches(seen, 6) || Touches(seen, 11) || NodeOf(seen.from) == 9 ||
+              NodeOf(seen.to) == 9;
+     },
+     Dead, "HOST n19 DEAD; PORT n13/mlx5_0/1 DEAD; PORT n15/mlx5_1/1 DEAD"},
+    {"losses here and there", [](const auto& seen) { return (seen.from * 7 + seen.to) % 23 == 0; },
+     [](Observation& seen) { seen.failures = seen.flow_label == 3 ? 1 : 0; }, ""},
+    {"a node that paused for a round",
+     [](const auto& seen) {
+       return seen.round == 4 && (NodeOf(seen.from) == 3 || NodeOf(seen.to) == 3);
+     },
+     Dead, ""},
+};
+
+TEST(Judge, NamesEachKindOfFault) {
+  const Fabric fabric = FabricOf(kLayout);
+  for (const Case& one : kCases) {
+    const v1::BlameReport report = Judge(fabric, With(Healthy(kLayout), one.bad, one.change));
+    EXPECT_EQ(Text(report), one.expected) << one.name;
+    const bool healthy = std::string_view(one.expected).empty();
+    EXPECT_EQ(report.state(), healthy ? v1::BLAME_STATE_HEALTHY : v1::BLAME_STATE_DECIDED)
+        << one.name;
+    for (const v1::Suspect& suspect : report.suspects()) {
+      EXPECT_GE(suspect.confidence(), 0.95) << one.name;
+      EXPECT_FALSE(suspect.evidence().empty()) << one.name;
+    }
+  }
+}
+
+TEST(Judge, NamesAPathOfALeafByItsFlows) {
+  const auto report = Judge(
+      FabricOf(kLayout),
+      With(
+          Healthy(kLayout),
+          [](const auto& seen) { return Across(seen) && OnPath(seen, 2) && TouchesLeaf(seen, 1); },
+          Losing(0.3)));
+  ASSERT_EQ(report.suspects_size(), 1) << Text(report);
+  EXPECT_EQ(report.suspects(0).kind(), v1::SUSPECT_KIND_UPLINK);
+  EXPECT_EQ(report.suspects(0).leaf(), "leaf-0-1");
+  EXPECT_THAT(report.suspects(0).name(), ::testing::StartsWith("leaf-0-1 uplinks, one path of"));
+  EXPECT_NEAR(report.suspects(0).affected(), 0.25, 0.15);
+  EXPECT_NEAR(report.suspects(0).severity(), 0.3, 0.01);
+}
+
+TEST(Judge, NamesASpineThatSeveralLeavesShare) {
+  const auto report =
+      Judge(FabricOf(kLayout),
+            With(
+                Healthy(kLayout), [](const auto& seen) { return Across(seen) && OnPath(seen, 1); },
+                Losing(0.3)));
+  EXPECT_EQ(Text(report), "SPINE a spine LOSSY");
+}
+
+// Two nodes a leaf: their leaf, its ways out, or the two of them.
+TEST(Judge, DoesNotPretendWithTwoPortsUnderALeaf) {
+  const Layout layout{.nodes = 8, .rails = 1, .per_leaf = 2};
+  const auto under = [](std::uint32_t place) { return place / 2 == 1; };
+  const auto report =
+      Judge(FabricOf(layout),
+            With(
+                Healthy(layout),
+                [&](const auto& seen) { return under(seen.from) || under(seen.to); }, Dead));
+  EXPECT_EQ(report.state(), v1::BLAME_STATE_UNDECIDED);
+  EXPECT_EQ(report.suspects_size(), 0) << Text(report);
+  EXPECT_THAT(Text(report), ::testing::HasSubstr("LEAF leaf-0-1"));
+  EXPECT_THAT(Text(report), ::testing::HasSubstr("PORT n12/mlx5_0/1, PORT n13/mlx5_0/1"));
+}
+
+TEST(Judge, DoesNotTellAPortFromItsLeafWhereItIsAlone) {
+  const Layout layout{.nodes = 6, .rails = 1, .per_leaf = 1};
+  const auto report =
+      Judge(FabricOf(layout),
+            With(
+                Healthy(layout), [](const auto& seen) { return Touches(seen, 2); }, Dead));
+  EXPECT_EQ(report.suspects_size(), 0) << Text(report);
+  EXPECT_EQ(Text(report), "| LEAF leaf-0-2, PORT n12/mlx5_0/1, UPLINK leaf-0-2 uplinks");
+}
+
+TEST(Judge, DoesNotChooseBetweenTwoThatOnlyMetEachOther) {
+  const Layout layout{.nodes = 2, .rails = 1, .per_leaf = 0};
+  std::vector<Observation> seen;
+  for (std::uint32_t round = 1; round <= 5; ++round) {
+    for (Observation one : Healthy(layout)) {
+      one.round = round;
+      Dead(one);
+      seen.push_back(one);
+    }
+  }
+  const auto report = Judge(FabricOf(layout), seen);
+  EXPECT_EQ(report.suspects_size(), 0) << Text(report);
+  EXPECT_THAT(Text(report), ::testing::HasSubstr("| "));
+}
+
+TEST(Judge, NamesAPortWithoutKnowingTheLeaves) {
+  const Layout layout{.per_leaf = 0};
+  const auto report =
+      Judge(FabricOf(layout),
+            With(
+                Healthy(layout), [](const auto& seen) { return Touches(seen, 6); }, Losing(0.005)));
+  EXPECT_EQ(Text(report), "PORT n13/mlx5_0/1 LOSSY");
+}
+
+TEST(Judge, NamesTheEndThatIsKnownToHaveFailed) {
+  const auto report =
+      Judge(FabricOf(kLayout),
+            With(
+                Healthy(kLayout),
+                [](const auto& seen) { return NodeOf(seen.from) == 3 || NodeOf(seen.to) == 3; },
+                [](Observation& seen) {
+                  seen.failed_end = NodeOf(seen.from) == 3 ? End::kFrom : End::kTo;
+                  seen.attempts = 1;
+                  Dead(seen);
+                }));
+  EXPECT_EQ(Text(report), "HOST n13 DEAD");
+}
+
+TEST(Judge, RefersToFindingsAndSaysWhatWasNotCovered) {
+  Fabric fabric = FabricOf(kLayout);
+  fabric.places.push_back({.node = "n99", .device = "mlx5_0", .port = 1, .rail = 0});
+  v1::Finding finding;
+  finding.set_id("f1");
+  finding.mutable_subject()->set_scope(v1::SCOPE_PORT);
+  finding.mutable_subject()->set_node("n13");
+  finding.mutable_subject()->set_device("mlx5_0");
+  finding.mutable_subject()->set_port(1);
+  v1::Finding other = finding;
+  other.mutable_subject()->set_device("mlx5_1");
+  const auto report =
+      Judge(fabric,
+            With(
+                Healthy(kLayout), [](const auto& seen) { return Touches(seen, 6); }, Dead),
+            std::vector<v1::Finding>{finding, other});
+  ASSERT_EQ(report.suspects_size(), 1) << Text(report);
+  EXPECT_THAT(report.suspects(0).findings(), ::testing::ElementsAre("f1"));
+  EXPECT_EQ(report.suspects(0).leaf(), "leaf-0-0");
+  EXPECT_EQ(report.suspects(0).leaf_port(), "swp3");
+  EXPECT_THAT(report.not_covered(), ::testing::ElementsAre("n99/mlx5_0/1: was not probed"));
+}
+
+TEST(Judge, SaysWhenTooLittleWasSeen) {
+  const Fabric fabric = FabricOf(kLayout);
+  EXPECT_EQ(Judge(fabric, {}).state(), v1::BLAME_STATE_TOO_LITTLE);
+  const Observation one{.from = 0, .to = 2, .round = 1, .attempts = 1};
+  EXPECT_EQ(Judge(fabric, std::vector<Observation>{one}).state(), v1::BLAME_STATE_TOO_LITTLE);
+  const Observation beyond{.from = 0, .to = 99999, .round = 1, .attempts = 1};
+  EXPECT_EQ(Judge(fabric, std::vector<Observation>{beyond}).observations(), 0U);
+}
+
+TEST(Judge, GivesTheSameReportAgain) {
+  const auto seen = With(
+      Healthy(kLayout), [](const auto& one) { return Touches(one, 6); }, Losing(0.004));
+  EXPECT_EQ(Judge(FabricOf(kLayout), seen).SerializeAsString(),
+            Judge(FabricOf(kLayout), seen).SerializeAsString());
+}
+
+}  // namespace
+}  // namespace fabric::blame::testing

@@ -1,0 +1,132 @@
+// What results of probes say, and where ports are plugged in.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "proto/json.h"
+#include "tests/testing/nodes.h"
+#include "tests/unit/blame/bench.h"
+
+namespace fabric::blame::testing {
+namespace {
+
+using ::fabric::testing::RoceNode;
+
+v1::LldpNeighbor& Hear(v1::NodeSnapshot& node, const std::string& system) {
+  v1::LldpNeighbor& neighbor = *node.add_lldp_neighbors();
+  neighbor.set_netdev("rail0");
+  neighbor.set_chassis_id("00:11:22:33:44:55");
+  neighbor.set_system_name(system);
+  neighbor.set_port_id("swp7");
+  return neighbor;
+}
+
+Place FirstPlace(const v1::NodeSnapshot& node) {
+  fleet::Fleet fleet;
+  fleet.Put(node, {});
+  return blame::FabricOf(fleet::FleetView(fleet)).places.at(0);
+}
+
+TEST(FabricOf, TakesLeafAndItsPortFromLldp) {
+  v1::NodeSnapshot node = RoceNode({.number = 1, .rails = 1});
+  EXPECT_EQ(FirstPlace(node).leaf, "");
+  v1::LldpNeighbor& neighbor = Hear(node, "leaf7");
+  EXPECT_EQ(FirstPlace(node).leaf, "leaf7");
+  EXPECT_EQ(FirstPlace(node).leaf_port, "swp7");
+  EXPECT_EQ(NameOf(FirstPlace(node)), "n1/mlx5_0/1");
+  neighbor.clear_system_name();
+  EXPECT_EQ(FirstPlace(node).leaf, "00:11:22:33:44:55");
+  Hear(node, "leaf8");
+  EXPECT_EQ(FirstPlace(node).leaf, "") << "two neighbours contradict each other";
+}
+
+TEST(FabricOf, SortsByNameAndFinds) {
+  fleet::Fleet fleet;
+  for (const std::uint32_t number : {12U, 2U, 1U})
+    fleet.Put(RoceNode({.number = number, .rails = 2}), {});
+  const Fabric fabric = blame::FabricOf(fleet::FleetView(fleet));
+  ASSERT_EQ(fabric.places.size(), 6U);
+  EXPECT_EQ(NameOf(fabric.places[2]), "n12/mlx5_0/1");
+  v1::ProbePort port;
+  port.set_node("n2");
+  port.set_device("mlx5_1");
+  port.set_port(1);
+  EXPECT_EQ(Find(fabric, port), 5U);
+  port.set_port(2);
+  EXPECT_EQ(Find(fabric, port), std::nullopt);
+}
+
+std::vector<Observation> Observed(const std::vector<std::string>& results) {
+  v1::Campaign campaign;
+  for (const std::string& json : results) {
+    v1::PairResult& result = *campaign.add_results();
+    EXPECT_EQ(FromJson(json, result), Status());
+    if (!result.has_from()) {
+      result.mutable_from()->set_node("n10");
+      result.mutable_to()->set_node("n11");
+    }
+    for (v1::ProbePort* port : {result.mutable_from(), result.mutable_to()}) {
+      port->set_device("mlx5_0");
+      port->set_port(1);
+    }
+  }
+  return ObservationsOf(FabricOf({.nodes = 4, .rails = 1}), campaign.results());
+}
+
+TEST(ObservationsOf, OnePerFlowLabelOfAPing) {
+  const auto seen = Observed({R"({"round": 3, "result": {"status": "PROBE_STATUS_OK", "ping": {
+      "sent": 20, "answered": 17, "lost": 3, "flows": [
+        {"flow_label": 5, "sent": 10, "lost": 3}, {"flow_label": 6, "sent": 10}]}}})"});
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_EQ(seen[0].round, 3U);
+  EXPECT_EQ(seen[0].flow_label, 5U);
+  EXPECT_EQ(seen[0].attempts, 10U);
+  EXPECT_EQ(seen[0].failures, 3U);
+  EXPECT_EQ(seen[1].failures, 0U);
+  EXPECT_FALSE(seen[0].one_way);
+}
+
+TEST(ObservationsOf, FailuresAreOfTheWayUnlessAnEndIsKnownToHaveFailed) {
+  const auto status = [](const std::string& what, const std::string& blamed) {
+    return Observed({R"({"result": {"status": "PROBE_STATUS_)" + what + R"(", "blamed_node": ")" +
+                     blamed + R"("}})"});
+  };
+  for (const char* const what : {"FAILED", "TIMED_OUT"}) {
+    ASSERT_EQ(status(what, "").size(), 1U) << what;
+    EXPECT_EQ(status(what, "")[0].failures, 1U) << what;
+    EXPECT_EQ(status(what, "")[0].failed_end, std::nullopt) << what;
+  }
+  EXPECT_EQ(status("UNREACHABLE", "n11").at(0).failed_end, End::kTo);
+  EXPECT_EQ(status("SETUP_FAILED", "n10").at(0).failed_end, End::kFrom);
+  EXPECT_EQ(status("TIMED_OUT", "n10").at(0).failed_end, End::kFrom);
+  EXPECT_TRUE(status("REFUSED", "n10").empty()) << "busy is no fault";
+  EXPECT_TRUE(status("CANCELLED", "").empty());
+}
+
+TEST(ObservationsOf, ComparesSpeedsWithEqualsAndKnowsTheirDirection) {
+  const auto result = [](const std::string& kind, double there, double back) {
+    return R"({"probe": {")" + kind + R"(": {"bidirectional": true}}, "result": {
+        "status": "PROBE_STATUS_OK", "bandwidth": {"mean_bps": )" +
+           std::to_string(there) + R"(}, "reverse_bandwidth": {"mean_bps": )" +
+           std::to_string(back) + "}}}";
+  };
+  const auto seen =
+      Observed({result("rc_write_bandwidth", 100, 50), result("rc_write_bandwidth", 100, 100),
+                result("rc_read_bandwidth", 40, 40)});
+  ASSERT_EQ(seen.size(), 5U) << "too few reads to compare with: a success, no speed";
+  EXPECT_EQ(seen[0].from, 0U);
+  EXPECT_FLOAT_EQ(*seen[0].speed, 1.0F);
+  EXPECT_EQ(seen[1].from, 1U) << "the way back";
+  EXPECT_FLOAT_EQ(*seen[1].speed, 0.5F);
+  EXPECT_EQ(seen[4].from, 1U) << "a read moves data from the responder";
+  EXPECT_EQ(seen[4].attempts, 1U);
+  EXPECT_FALSE(seen[4].speed.has_value());
+}
+
+TEST(ObservationsOf, LeavesOutPortsThatItDoesNotKnow) {
+  EXPECT_TRUE(Observed({R"({"from": {"node": "n10"}, "to": {"node": "elsewhere"},
+                            "result": {"status": "PROBE_STATUS_OK"}})"})
+                  .empty());
+}
+
+}  // namespace
+}  // namespace fabric::blame::testing
