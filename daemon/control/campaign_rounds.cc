@@ -121,7 +121,7 @@ void Campaigns::BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bo
 // would decide.
 bool Campaigns::Judge(Campaign& campaign, std::vector<plan::Pair>& next) {
   CampaignWork& work = *campaign.work;
-  if (!work.judgement.Due()) return false;
+  if (!work.judgement.Due(campaign.summary.spec().until_decided())) return false;
   blame::Standing standing = work.judgement.Stand(work.Usable(), {});
   next = work.PairsOf(standing.next);
   *campaign.summary.mutable_blame() = std::move(standing.report);

@@ -26,8 +26,9 @@ void Judgement::EndRound() {
   fresh_.Clear();
 }
 
-bool Judgement::Due() const {
+bool Judgement::Due(bool each_round) const {
   if (results_ == asked_at_) return false;
+  if (!each_round) return results_ >= 2 * asked_at_;  // All in all no more than the last one costs
   return asked_ < kAskedEachRound || results_ >= asked_at_ + asked_at_ / 4;
 }
 

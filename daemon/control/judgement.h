@@ -24,7 +24,8 @@ class Judgement {
 
   // Whether so much has come since it was asked last that the answer is worth its cost, which grows
   // with all that has come.
-  bool Due() const;
+  // `each_round`: something waits for it, so that it is worth more.
+  bool Due(bool each_round) const;
   blame::Standing Stand(std::span<const std::uint32_t> usable,
                         std::span<const v1::Finding> findings);
 
