@@ -314,13 +314,17 @@ Stage::Stage(const Shape& shape) : shape_(shape) {
   for (std::uint64_t seed = 0; seed < kPlans; ++seed) {
     v1::CampaignSpec spec;
     spec.set_seed(seed);
-    plans_.push_back(*plan::MakePlan(view, spec));
-    if (plans_.back().rounds.size() > kRoundsMax) plans_.back().rounds.resize(kRoundsMax);
+    const plan::Plan plan = *plan::MakePlan(view, spec);
+    Tasks& rounds = rounds_.emplace_back();
+    for (std::size_t round = 0; round < std::min(plan.rounds.size(), kRoundsMax); ++round) {
+      std::vector<plan::PairTask>& tasks = rounds.emplace_back();
+      for (const plan::Pair& pair : plan.rounds.At(round)) tasks.push_back(plan.Task(pair));
+    }
   }
 }
 
 std::span<const std::vector<plan::PairTask>> Stage::rounds(std::uint64_t seed) const {
-  return plans_[seed % kPlans].rounds;
+  return rounds_[seed % kPlans];
 }
 
 using Seconds = std::chrono::duration<double>;

@@ -25,7 +25,9 @@ class Stage {
 
  private:
   Shape shape_;
-  std::vector<plan::Plan> plans_;
+  using Tasks = std::vector<std::vector<plan::PairTask>>;  // By round
+
+  std::vector<Tasks> rounds_;  // By seed, over and over
 };
 
 struct Kind {

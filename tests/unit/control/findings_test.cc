@@ -59,7 +59,7 @@ class FindingBookTest : public ::testing::Test {
       delta.found.push_back(std::move(finding));
     }
     delta.gone = {gone.begin(), gone.end()};
-    delta.counts.set_fail(findings.size());
+    delta.counts.set_fail(static_cast<std::uint32_t>(findings.size()));
     book_.Take(std::move(delta), fleet_, now_);
   }
   std::int64_t Second() const { return ToProto(now_.wall).seconds(); }

@@ -56,17 +56,18 @@ v1::ProbeResult RunOneWrite(testing::FakeFabric& fabric, std::byte& arrived) {
   const probe::ProbeKind& kind = *probe::FindProbeKind("one_write");
   const v1::ProbeSpec spec;
   testing::FakeVerbs verbs(fabric);
-  host::RcOptions options = kind.needs(spec);
-  options.device = "a";
+  host::RcOptions options = std::get<host::RcOptions>(kind.needs(spec));
+  options.at.device = "a";
   const auto a = *verbs.OpenRc(options);
-  options.device = "b";
+  options.at.device = "b";
   const auto b = *verbs.OpenRc(options);
-  EXPECT_TRUE(a->Connect(b->local(), 0).ok());
-  EXPECT_TRUE(b->Connect(a->local(), 0).ok());
+  const host::ConnectionSettings settings{.path_mtu_bytes = 4096};
+  EXPECT_TRUE(a->Connect(0, b->local(), settings).ok());
+  EXPECT_TRUE(b->Connect(0, a->local(), settings).ok());
   const SystemClock clock;
   int patience = 10;
   probe::ProbeRun run{.spec = spec,
-                      .queue_pair = *a,
+                      .queue_pairs = a.get(),
                       .clock = clock,
                       .stopped = [&] { return --patience < 0; },
                       .await_stop = [] {}};
@@ -89,7 +90,7 @@ TEST(OneWrite, SaysWhatItWaitedFor) {
   std::byte arrived{};
   const v1::ProbeResult result = RunOneWrite(fabric, arrived);
   EXPECT_EQ(result.status(), v1::PROBE_STATUS_TIMED_OUT);
-  EXPECT_EQ(result.reason(), "the only write: no completion");
+  EXPECT_EQ(result.reason(), "write 1 of 1: no completion");
 }
 
 TEST(Lost, ListsLostNodesAndExitsWithOne) {
