@@ -66,10 +66,10 @@ Scorer::Scorer(const Passages& passages, const Readings& readings)
       mixed_(readings.kinds() * kLevels) {}
 
 // What one event says is bounded: something may have passed by. A pause of a host, say, is bad with
-// all its partners of that round, and is no fault.
-double Scorer::Soften(double gain) const {
-  if (gain < 0) return gain;
-  return gain - std::log1p(passing_ * std::expm1(std::min(gain, 300.0)));
+// all its partners of that round, and is no fault. An event may be bad to any level: what is taken
+// off is the same for all of them, so that they are still told apart.
+double Scorer::Excess(double most) const {
+  return most <= 0 ? 0 : std::log1p(passing_ * std::expm1(std::min(most, 300.0)));
 }
 
 const Scorer::OfOne& Scorer::MixedOf(std::uint32_t observation) {
@@ -108,11 +108,10 @@ const Scorer::OfPair& Scorer::PairOf(Cluster pair, std::uint64_t key) {
       }
     }
   }
-  // That several flows of one pair are bad at once is unlikely for each of them, also in one event.
+  const double excess = Excess(*std::max_element(bad[0].begin(), bad[0].end()));
   for (std::size_t share = 0; share < kShares.size(); ++share)
     for (std::size_t worse = 0; worse < kWorse; ++worse)
-      sums.apart[share][worse] =
-          good[share][worse] + Soften(bad[0][worse]) + (bad[share][worse] - bad[0][worse]);
+      sums.apart[share][worse] = good[share][worse] + bad[share][worse] - excess;
   sums.at_once = sums.apart[0];
   return sums;
 }
@@ -129,10 +128,11 @@ const Scorer::OfRound& Scorer::RoundOf(const std::vector<Cluster>& pairs) {
   const auto [at, fresh] = rounds_.try_emplace(key);
   OfRound& sums = at->second;
   if (!fresh) return sums;
+  const double excess = Excess(*std::max_element(gains.begin(), gains.end()));
   for (std::size_t share = 0; share < kShares.size(); ++share) {
     for (std::size_t worse = 0; worse < kWorse; ++worse) {
       sums.score[share][worse] = Mixed(kShares[share], gains[worse]);
-      sums.sure[share][worse] = Soften(sums.score[share][worse]);
+      sums.sure[share][worse] = sums.score[share][worse] - excess;
     }
   }
   return sums;

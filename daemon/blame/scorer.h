@@ -82,7 +82,7 @@ class Scorer {
   const OfRound& RoundOf(const std::vector<Cluster>& pairs);
   void AddRound(const Part& part, Cluster round, Total& total);
   Fit BestFit(const Part& part, Way way, Cluster through);
-  double Soften(double gain) const;
+  double Excess(double most) const;
 
   const Passages& passages_;
   const Readings& readings_;

@@ -118,6 +118,16 @@ std::vector<Reasoned> Deciding(const Passages& passages, const Partners& partner
                       Format("{} with a partner that is good with others{}", NameOf(places[place]),
                              leaf ? ", under the same leaf" : "")});
   };
+  const auto add_within = [&](std::span<const std::uint32_t> under) {
+    constexpr std::size_t kPairsMax = 4;
+    std::size_t pairs = 0;
+    for (std::size_t i = 0; i + 1 < under.size() && pairs < kPairsMax; i += 2) {
+      if (!partners.Usable(under[i]) || !partners.Usable(under[i + 1])) continue;
+      probes.push_back({{under[i], under[i + 1]},
+                        Format("{} with a port under the same leaf", NameOf(places[under[i]]))});
+      ++pairs;
+    }
+  };
   for (const Candidate& candidate : trouble.candidates) {
     const Part& part = candidate.hypothesis.part;
     switch (part.kind) {
@@ -131,10 +141,9 @@ std::vector<Reasoned> Deciding(const Passages& passages, const Partners& partner
         break;
       case PartKind::kLeaf:
       case PartKind::kUplink:
-        for (const std::uint32_t place : passages.PlacesUnder(part.first)) {
-          add(place, false);
-          add(place, true);
-        }
+        // Within the leaf: that tells it from its ways out, whoever is good.
+        add_within(passages.PlacesUnder(part.first));
+        for (const std::uint32_t place : passages.PlacesUnder(part.first)) add(place, false);
         break;
       case PartKind::kPair:
         if (!partners.Usable(part.first) || !partners.Usable(part.second)) break;
