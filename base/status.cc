@@ -43,6 +43,7 @@ Status FromErrno(int error, std::string_view what) {
       case ENOMEM:
       case EMFILE:
       case ENFILE: return Code::kResourceExhausted;
+      case EHOSTUNREACH:
       case ETIMEDOUT: return Code::kDeadlineExceeded;
       case EEXIST: return Code::kAlreadyExists;
       default: return Code::kInternal;

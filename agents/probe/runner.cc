@@ -167,8 +167,12 @@ v1::ProbeResult ProbeRunner::Attempt(Probe& probe, const std::stop_token& stop) 
   v1::ProbeEndpoint remote;
   if (Status status = AwaitRemote(probe, stop, remote); !status.ok())
     return fail(v1::PROBE_STATUS_TIMED_OUT, status);
+  // The kernel resolves the partner's address while it connects: that nobody answered is not this
+  // end's fault, nor for certain the other one's.
   if (const Status status = Connect(*opened, kind, remote, run, result); !status.ok())
-    return fail(v1::PROBE_STATUS_SETUP_FAILED, status);
+    return fail(status.code() == Code::kDeadlineExceeded ? v1::PROBE_STATUS_FAILED
+                                                         : v1::PROBE_STATUS_SETUP_FAILED,
+                status);
   Execute(probe, kind, run, result);
   return result;
 }

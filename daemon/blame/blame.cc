@@ -32,6 +32,17 @@ void AddCoverage(const Passages& passages, v1::BlameReport& report) {
       report.add_not_covered(Format("{}: was not probed", NameOf(places[place])));
 }
 
+// At least half of what was tried there failed as a whole. Chance may have done it where little was
+// tried, so that nobody is accused; but nobody may call it healthy.
+bool MostlyFailed(const Passages& passages, std::uint32_t place) {
+  const auto seen = passages.ObservationsOf(place);
+  const auto failed = std::count_if(seen.begin(), seen.end(), [&](std::uint32_t index) {
+    const Observation& one = passages.observations()[index];
+    return one.attempts > 0 && one.failures == one.attempts;
+  });
+  return failed > 0 && 2 * static_cast<std::size_t>(failed) >= seen.size();
+}
+
 v1::BlameState StateOf(const Passages& passages, const v1::BlameReport& report) {
   if (report.undecided_size() > 0) return v1::BLAME_STATE_UNDECIDED;
   if (report.suspects_size() > 0) return v1::BLAME_STATE_DECIDED;
@@ -40,6 +51,7 @@ v1::BlameState StateOf(const Passages& passages, const v1::BlameReport& report) 
     const std::size_t seen = passages.ObservationsOf(place).size();
     any = any || seen > 0;
     if (seen > 0 && seen < kEnough) return v1::BLAME_STATE_TOO_LITTLE;
+    if (MostlyFailed(passages, place)) return v1::BLAME_STATE_TOO_LITTLE;
   }
   return any ? v1::BLAME_STATE_HEALTHY : v1::BLAME_STATE_TOO_LITTLE;
 }

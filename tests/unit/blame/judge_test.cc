@@ -239,6 +239,19 @@ TEST(Judge, SaysWhenTooLittleWasSeen) {
   EXPECT_EQ(Judge(fabric, std::vector<Observation>{beyond}).observations(), 0U);
 }
 
+// Three nodes met once each: chance is not excluded, but this is not health.
+TEST(Judge, IsNeverHealthyWhereMostOfWhatWasTriedFailed) {
+  const Fabric fabric = FabricOf(kLayout);
+  std::vector<Observation> seen;
+  std::uint32_t round = 0;
+  for (const auto& [from, to] : {std::pair{0U, 2U}, {0U, 4U}, {2U, 4U}})
+    seen.push_back(
+        {.from = from, .to = to, .round = ++round, .attempts = 1, .failures = to == 4 ? 1U : 0U});
+  const v1::BlameReport report = Judge(fabric, seen);
+  EXPECT_NE(report.state(), v1::BLAME_STATE_HEALTHY) << Text(report);
+  for (const v1::Suspect& suspect : report.suspects()) EXPECT_EQ(suspect.node(), "n12");
+}
+
 TEST(Judge, GivesTheSameReportAgain) {
   const auto seen = With(
       Healthy(kLayout), [](const auto& one) { return Touches(one, 6); }, Losing(0.004));

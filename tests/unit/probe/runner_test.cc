@@ -293,6 +293,17 @@ TEST_F(ProbeRunnerTest, APairThatCannotBeConnectedIsAFailedSetUp) {
   EXPECT_EQ(outcome.result().reason(), "mlx5_0/1: queue pair to RTR: no");
 }
 
+// Connecting resolves the partner's address: who finds no answer has not failed itself.
+TEST_F(ProbeRunnerTest, APartnerThatIsNotReachedIsNoFailedSetUp) {
+  fabric.RefuseConnect("mlx5_0", Status(Code::kDeadlineExceeded,
+                                        "mlx5_0/1: queue pair to RTR: Connection timed out"));
+  n1.runner.Start(Assignment(7, v1::PROBE_ROLE_RESPONDER, "mlx5_0"));
+  n1.runner.Continue(Towards(n1.reports.Next<v1::ProbeReady>()));
+  const auto outcome = n1.reports.Next<v1::ProbeOutcome>();
+  EXPECT_EQ(outcome.result().status(), v1::PROBE_STATUS_FAILED);
+  EXPECT_EQ(outcome.result().blamed_node(), "");
+}
+
 TEST_F(ProbeRunnerTest, APartnerWithLessMemoryIsNotWrittenTo) {
   n1.runner.Start(Assignment(7, v1::PROBE_ROLE_INITIATOR, "mlx5_0"));
   auto start = Towards(n1.reports.Next<v1::ProbeReady>());
