@@ -268,7 +268,7 @@ Output CampaignOutput(v1::Campaign campaign) {
 }
 
 int CampaignExitStatus(const v1::Campaign& campaign) {
-  const bool blamed = !campaign.blame().suspects().empty() || !campaign.blame().undecided().empty();
+  const bool blamed = !campaign.blame().suspects().empty();
   return campaign.probes_failed() > 0 || blamed ? kExitFindings : kExitOk;
 }
 

@@ -189,7 +189,8 @@ class TestSystem(BlameTests, StormTests, ToolTests, unittest.TestCase):
 
     def test_05_every_pair_of_a_campaign_completes(self):
         done = self.ctl("probe", "run", "--iterations", "100", "-o", "json")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        # 1 also when a guest that got less of the processor is blamed for being slow.
+        self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
         campaign = json.loads(done.stdout)
         pairs = [(r["from"]["rail"] if "rail" in r["from"] else 0, r["from"]["node"],
                   r["to"]["node"], "latency" in r["result"]) for r in campaign["results"]]
