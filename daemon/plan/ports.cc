@@ -38,31 +38,11 @@ std::string Obstacle(const PortView& port) {
   return {};
 }
 
-// nullptr: none, or several, as on a hub.
-const v1::LldpNeighbor* HeardOn(const v1::NodeSnapshot& snapshot, std::string_view netdev) {
-  const v1::LldpNeighbor* found = nullptr;
-  for (const v1::LldpNeighbor& neighbor : snapshot.lldp_neighbors()) {
-    if (neighbor.netdev() != netdev) continue;
-    if (found != nullptr) return nullptr;
-    found = &neighbor;
-  }
-  return found;
-}
-
-const v1::LldpNeighbor* NeighborOf(const PortView& port) {
-  const v1::NodeSnapshot& snapshot = port.node->snapshot;
-  if (snapshot.lldp_neighbors().empty() || port.netdev == nullptr) return nullptr;
-  if (const v1::LldpNeighbor* const own = HeardOn(snapshot, port.netdev->name())) return own;
-  for (const std::string& member : port.netdev->bond().members())
-    if (const v1::LldpNeighbor* const heard = HeardOn(snapshot, member)) return heard;
-  return nullptr;
-}
-
 // Leaf switches by chassis, as they are met.
 class Leaves {
  public:
   LeafIndex Of(const PortView& port, std::vector<std::string>& names) {
-    const v1::LldpNeighbor* const neighbor = NeighborOf(port);
+    const v1::LldpNeighbor* const neighbor = port.neighbor;
     if (neighbor == nullptr) return kNoLeaf;
     const std::string& chassis = neighbor->chassis_id();
     const std::string& name = neighbor->system_name();
