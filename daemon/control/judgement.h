@@ -1,5 +1,5 @@
-// What a campaign's results say so far of the fabric: holds them as observations, which are small,
-// and asks blame. Pure.
+// What a campaign's results say so far of the fabric: holds the newest 100,000 as observations,
+// which are small, and asks blame. Pure.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,31 @@
+// What a campaign keeps for blame.
+#include "daemon/control/judgement.h"
+
+#include <gtest/gtest.h>
+
+namespace fabric::control {
+namespace {
+
+v1::PairResult Ok(std::uint32_t round, const char* from, const char* to) {
+  v1::PairResult result;
+  result.set_round(round);
+  result.mutable_from()->set_node(from);
+  result.mutable_to()->set_node(to);
+  result.mutable_result()->set_status(v1::PROBE_STATUS_OK);
+  return result;
+}
+
+// A campaign of all pairs of a large fleet has millions of results.
+TEST(Judgement, KeepsTheNewestObservationsAlone) {
+  Judgement judgement(blame::Fabric{.places = {{.node = "n1"}, {.node = "n2"}, {.node = "n3"}}});
+  for (std::uint32_t round = 1; round <= 110; ++round) {
+    for (int n = 0; n < 1000; ++n) judgement.Add(Ok(round, "n1", n % 2 == 0 ? "n2" : "n3"));
+    judgement.EndRound();
+  }
+  EXPECT_EQ(judgement.Stand({}, {}).report.observations(), 100'000U);
+  judgement.Add(Ok(111, "n1", "n2"));
+  EXPECT_EQ(judgement.Stand({}, {}).report.observations(), 100'001U);
+}
+
+}  // namespace
+}  // namespace fabric::control
