@@ -120,9 +120,12 @@ class TestFaults(unittest.TestCase):
         self.assertEqual(suspects, [], blame)
 
     def test_01_loss_on_one_link(self):
-        self.lab.link("rail0", "n5", "loss", 20)
-        suspects, blame = self.blamed(*PINGS)
-        self.assertEqual(suspects, [("PORT", "n5/rxe0/1", "LOSSY")], blame)
+        for what, value, trouble in (("loss", 20, "LOSSY"), ("cut", 1, "DEAD")):
+            with self.subTest(what):
+                self.lab.link("rail0", "n5", what, value)
+                suspects, blame = self.blamed(*PINGS)
+                self.assertEqual(suspects, [("PORT", "n5/rxe0/1", trouble)], blame)
+                self.lab.mend_links()
 
     def test_02_one_path_of_four(self):
         self.lab.link("rail0", "leaf1-spine2", "cut", 1)
