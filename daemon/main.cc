@@ -30,6 +30,7 @@
 #include "daemon/config.h"
 #include "daemon/control/controller.h"
 #include "daemon/custom/node_rules.h"
+#include "daemon/profile/places.h"
 #include "daemon/profile/profile_yaml.h"
 #include "daemon/rule_files.h"
 #include "daemon/store/store.h"
@@ -99,6 +100,7 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   auto profile = profile::LoadProfile(settings.Text("profile"), ReadText);
   if (!profile.ok()) return profile.status().In("profile");
   if (!profile->name().empty()) log::Info("profile {}", profile->name());
+  ASSIGN_OR_RETURN(profile::Places places, profile::LoadPlaces(settings.Text("profile"), ReadText));
   const auto rules = ReadRuleFiles(settings.Text("rules"));
   if (!rules.ok()) return rules.status().In("rules");
   ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store,
@@ -108,6 +110,7 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   control::Controller controller({.heartbeat_interval = settings.Duration("heartbeat-interval"),
                                   .lost_after = settings.Duration("lost-after"),
                                   .profile = *std::move(profile),
+                                  .sites = fleet::Sites(std::move(places)),
                                   .life = {.boot_grace = settings.Duration("boot-grace"),
                                            .flap_hold = settings.Duration("flap-hold")},
                                   .settings_age_max = settings.Duration("settings-age-max"),
