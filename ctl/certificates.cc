@@ -99,7 +99,7 @@ Output CertificateOutput(v1::Certificate certificate) {
   output.tables.push_back(NodeTable(certificate, true));
   output.after = BlameLines(certificate.blame()) + NotCovered(certificate);
   for (const v1::CertifiedNode& node : certificate.nodes())
-    if (node.verdict() != v1::VERDICT_PASS) output.names.push_back(node.name());
+    if (node.verdict() == v1::VERDICT_FAIL) output.names.push_back(node.name());
   output.exit_status = ExitStatusOf(certificate.verdict());
   output.message = std::make_unique<v1::Certificate>(std::move(certificate));
   return output;

@@ -111,6 +111,20 @@ std::uint32_t LogRules(std::span<const custom::RuleFile> files) {
   return problems;
 }
 
+control::ControllerOptions OptionsOf(const Settings& settings,
+                                     std::span<const custom::RuleFile> rules) {
+  return {
+      .heartbeat_interval = settings.Duration("heartbeat-interval"),
+      .lost_after = settings.Duration("lost-after"),
+      .life = {.boot_grace = settings.Duration("boot-grace"),
+               .flap_hold = settings.Duration("flap-hold")},
+      .settings_age_max = settings.Duration("settings-age-max"),
+      .own_rules = {.rules = custom::NodeRules(rules),
+                    .infos = custom::Infos(rules),
+                    .problems = LogRules(rules)},
+      .certificates = {.lifetime = settings.Duration("certificate-lifetime"), .issuer = Issuer()}};
+}
+
 Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   const SystemClock clock;
   auto profile = profile::LoadProfile(settings.Text("profile"), ReadText);
@@ -127,21 +141,11 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
             key->path, KeyId(key->key.Public()));
   control::EventBus events;
   api::AgentFront agents;
-  control::Controller controller(
-      {.heartbeat_interval = settings.Duration("heartbeat-interval"),
-       .lost_after = settings.Duration("lost-after"),
-       .profile = *std::move(profile),
-       .sites = fleet::Sites(std::move(places)),
-       .life = {.boot_grace = settings.Duration("boot-grace"),
-                .flap_hold = settings.Duration("flap-hold")},
-       .settings_age_max = settings.Duration("settings-age-max"),
-       .own_rules = {.rules = custom::NodeRules(*rules),
-                     .infos = custom::Infos(*rules),
-                     .problems = LogRules(*rules)},
-       .certificates = {.key = key->key,
-                        .lifetime = settings.Duration("certificate-lifetime"),
-                        .issuer = Issuer()}},
-      *store, agents, events, clock.Now());
+  control::ControllerOptions options = OptionsOf(settings, *rules);
+  options.profile = *std::move(profile);
+  options.sites = fleet::Sites(std::move(places));
+  options.certificates.key = key->key;
+  control::Controller controller(options, *store, agents, events, clock.Now());
   RETURN_IF_ERROR(controller.Load(clock.Now()));
   agents.SetListener({
       .on_message =

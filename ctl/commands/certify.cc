@@ -112,7 +112,7 @@ extern const Command certify = {
         "pairs when there is time for that, else as many partners as fit, until it is decided. "
         "PASS only when every node has it; FAIL names the nodes; UNKNOWN is what could not be "
         "told. What was not covered is listed. -o json prints the signed certificate (JSON Web "
-        "Signature), -o yaml what is in it, -o name the nodes that do not pass. Exits with 0 for "
+        "Signature), -o yaml what is in it, -o name the nodes that fail. Exits with 0 for "
         "PASS, 1 for FAIL and 6 for UNKNOWN.",
     .example = "fabricctl certify --nodes gpu[001-016] --job 4711 --out cert.json",
     .options = kOptions,
