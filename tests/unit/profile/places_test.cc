@@ -47,7 +47,7 @@ TEST(Places, AreLoadedAsTheProfileIs) {
   EXPECT_TRUE(LoadPlaces("roce-pfc-dcqcn", read)->empty());
   EXPECT_EQ(LoadPlaces("./site.yaml", read)->Of({}, "").leaf, "l1") << "inherited";
   EXPECT_EQ(LoadPlaces("./other.yaml", read).status().code(), Code::kNotFound);
-  EXPECT_THAT(LoadPlaces("roce-pfc", read).status().message(), HasSubstr("did you mean"));
+  EXPECT_THAT(LoadPlaces("infinibandd", read).status().message(), HasSubstr("did you mean"));
 }
 
 }  // namespace
