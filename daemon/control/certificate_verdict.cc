@@ -202,6 +202,7 @@ class Verdicts {
   // Failures that no suspect explains: nobody knows whose they are.
   void AddFailures() {
     std::map<std::string, std::pair<std::size_t, std::string>> open;  // Number and the first
+    std::set<std::size_t> own;
     for (const FailedPair& pair : facts_.work.failed()) {
       const std::string from = plan::PortName(facts_.work.ports()[pair.from].port);
       if (pair.from == pair.to) {
@@ -209,6 +210,10 @@ class Verdicts {
         continue;
       }
       if (explained_.contains(pair.from) || explained_.contains(pair.to)) continue;
+      if (pair.blamed) {
+        if (own.insert(*pair.blamed).second) Doubt(NodeOf(*pair.blamed), pair.reason);
+        continue;
+      }
       const std::string to = plan::PortName(facts_.work.ports()[pair.to].port);
       for (const std::size_t port : {pair.from, pair.to}) {
         auto& [count, first] = open[NodeOf(port)];

@@ -46,8 +46,12 @@ void CertificateWork::Take(const v1::PairResult& result) {
       return;
     case Came::kFailed:
       if (!bad_.insert(pair).second) return;
-      for (const std::size_t port : std::set{pair.first, pair.second}) ++ports_[port].bad;
-      failed_.push_back({from->second, to->second, said.reason()});
+      failed_.push_back({.from = from->second, .to = to->second, .reason = said.reason()});
+      for (const std::size_t port : std::set{pair.first, pair.second}) {
+        const bool blamed = said.blamed_node() == ports_[port].port.node();
+        if (blamed) failed_.back().blamed = port;
+        if (blamed || said.blamed_node().empty()) ++ports_[port].bad;
+      }
       return;
     case Came::kNotRun:
       for (const std::size_t port : {from->second, to->second})

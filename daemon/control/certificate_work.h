@@ -4,12 +4,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "fabric/v1/certificate.pb.h"
+#include "fabric/v1/inventory.pb.h"
 #include "fabric/v1/probe.pb.h"
 
 namespace fabric::control {
@@ -30,7 +31,9 @@ struct AskedPort {
 struct FailedPair {
   std::size_t from = 0;
   std::size_t to = 0;
-  std::string reason;  // Of its first failure
+  // The end that failed by itself: it did not answer, or could not make a queue pair.
+  std::optional<std::size_t> blamed = {};
+  std::string reason = {};  // Of its first failure
 };
 
 class CertificateWork {

@@ -179,6 +179,60 @@ TEST(Certificates, NameTheNodeWhosePortIsSlow) {
         << node.DebugString();
 }
 
+// Every second probe over rail 0 of the node fails.
+void MakeLossy(ControlWorld& world, const std::string& node) {
+  world.agents.SetPath(
+      [=, count = 0](const v1::ProbeAssignment& assignment, v1::ProbeResult& result) mutable {
+        for (const v1::ProbePort* port : {&assignment.local(), &assignment.remote()}) {
+          if (port->node() != node || port->rail() != 0 || ++count % 2 != 0) continue;
+          result.Clear();
+          result.set_status(v1::PROBE_STATUS_FAILED);
+          result.set_reason("transport retry counter exceeded");
+        }
+      });
+}
+
+std::string NotPassing(const v1::Certificate& certificate) {
+  std::string names;
+  for (const v1::CertifiedNode& node : certificate.nodes())
+    if (node.verdict() != v1::VERDICT_PASS)
+      names += Format("{} {} ", node.name(), v1::Verdict_Name(node.verdict()));
+  return names;
+}
+
+TEST(Certificates, OfALargeJobEndWhenItIsDecided) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(200);
+  const v1::Certificate healthy = Finish(world, Nodes(200)).certificate();
+  EXPECT_EQ(NotPassing(healthy), "");
+  EXPECT_LT(healthy.pairs_probed(), healthy.pairs_possible());
+  EXPECT_THAT(healthy.not_covered(), Contains(HasSubstr("possible ones were not probed")));
+
+  MakeLossy(world, "n77");
+  const v1::Certificate lossy = Finish(world, Nodes(200)).certificate();
+  EXPECT_EQ(NotPassing(lossy), "n77 VERDICT_FAIL ");
+  EXPECT_GT(lossy.pairs_failed(), 0u);
+}
+
+TEST(Certificates, NameTheNodeWhoseAgentDoesNotAnswer) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(24);
+  world.agents.Behave("n5", Behaviour::kSilent);
+  const v1::Certificate certificate = Finish(world, Nodes(24)).certificate();
+  EXPECT_EQ(NotPassing(certificate), "n5 VERDICT_UNKNOWN ")
+      << "nothing was seen of its fabric, and its partners are well";
+  EXPECT_THAT(Of(certificate, "n5").reasons(), Contains(HasSubstr("did not answer")));
+}
+
+TEST(Certificates, OfTwoNodesDoNotPretendToKnowWhose) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(2);
+  MakeLossy(world, "n2");
+  const v1::Certificate certificate = Finish(world, Nodes(2)).certificate();
+  EXPECT_EQ(certificate.verdict(), v1::VERDICT_UNKNOWN);
+  EXPECT_EQ(NotPassing(certificate), "n1 VERDICT_UNKNOWN n2 VERDICT_UNKNOWN ");
+}
+
 TEST(Certificates, AreUnknownOfNodesThatCannotBeSeen) {
   ControlWorld world(Signing());
   world.ConnectNodes(4);
