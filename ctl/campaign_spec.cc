@@ -23,6 +23,7 @@ constexpr Pattern kPatterns[] = {
     {"ring", v1::CAMPAIGN_PATTERN_RING},
     {"random-regular", v1::CAMPAIGN_PATTERN_RANDOM_REGULAR},
     {"same-leaf", v1::CAMPAIGN_PATTERN_SAME_LEAF},
+    {"same-pod", v1::CAMPAIGN_PATTERN_SAME_POD},
     {"across", v1::CAMPAIGN_PATTERN_ACROSS},
     {"loopback", v1::CAMPAIGN_PATTERN_LOOPBACK},
     {"within-node", v1::CAMPAIGN_PATTERN_WITHIN_NODE},

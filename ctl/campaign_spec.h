@@ -17,7 +17,8 @@ inline constexpr Option kPatternOption = {
     .value = "PATTERN",
     .help =
         "all-pairs of each rail, cross-rail, one-to-many and many-to-one (--hub), ring, "
-        "random-regular (--degree), same-leaf, across leaves, loopback or within-node.",
+        "random-regular (--degree), same-leaf, same-pod (different leaves of one), across pods "
+        "(across leaves where pods are not known), loopback or within-node.",
     .fallback = "all-pairs"};
 inline constexpr Option kHubOption = {
     .name = "--hub", .value = "NAME", .help = "The one node of one-to-many and many-to-one."};

@@ -62,6 +62,16 @@ constexpr Setting kSettings[] = {
      .max = "24h",
      .doc = "Verdicts expire when an agent has not told its settings for so long; at least twice "
             "its settings-interval, and 2m."},
+    {.name = "signing-key",
+     .type = SettingType::kPath,
+     .doc = "Ed25519 private key in PEM that certificates are signed with; when not set, "
+            "signing-key.pem beside the state file, which is made when missing."},
+    {.name = "certificate-lifetime",
+     .type = SettingType::kDuration,
+     .fallback = "15m",
+     .min = "1m",
+     .max = "24h",
+     .doc = "How long a certificate holds: facts get old."},
     {.name = "log-level",
      .fallback = "info",
      .choices = "debug|info|warning|error",

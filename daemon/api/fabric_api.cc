@@ -59,6 +59,10 @@ constexpr Handler kHandlers[] = {
      &Forward<&Controller::ListCampaigns, v1::ListCampaignsRequest, v1::ListCampaignsResponse>},
     {"CancelCampaign",
      &Forward<&Controller::CancelCampaign, v1::CancelCampaignRequest, v1::Campaign>},
+    {"StartCertificate",
+     &Forward<&Controller::StartCertificate, v1::StartCertificateRequest, v1::Certificate>},
+    {"GetCertificate",
+     &Forward<&Controller::GetCertificate, v1::GetCertificateRequest, v1::GetCertificateResponse>},
 };
 
 }  // namespace

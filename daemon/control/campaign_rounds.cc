@@ -125,6 +125,7 @@ bool Campaigns::Judge(Campaign& campaign, std::vector<plan::Pair>& next) {
   blame::Standing standing = work.judgement.Stand(work.Usable(), {});
   next = work.PairsOf(standing.next);
   *campaign.summary.mutable_blame() = std::move(standing.report);
+  campaign.open = std::move(standing.open);
   return standing.decided;
 }
 
@@ -133,7 +134,9 @@ void Campaigns::End(std::uint64_t number, Campaign& campaign, Moment now) {
   CampaignWork& work = *campaign.work;
   TellWhoIsLeftOut(work, summary);
   const std::vector<v1::Finding> findings = open_findings_();
-  *summary.mutable_blame() = work.judgement.Stand(work.Usable(), findings).report;
+  blame::Standing standing = work.judgement.Stand(work.Usable(), findings);
+  *summary.mutable_blame() = std::move(standing.report);
+  campaign.open = std::move(standing.open);
   const std::uint32_t left =
       summary.probes_planned() - summary.probes_ok() - summary.probes_failed();
   if (summary.state() == v1::CAMPAIGN_STATE_RUNNING) {

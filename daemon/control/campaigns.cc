@@ -100,6 +100,21 @@ std::vector<v1::Campaign> Campaigns::List() const {
   return list;
 }
 
+std::string Campaigns::NextId() const {
+  return IdOf(next_campaign_);
+}
+
+bool Campaigns::Runs(const std::string& id) const {
+  const auto number = NumberOf(id);
+  return number && running_.contains(*number);
+}
+
+std::string Campaigns::Open(const std::string& id) const {
+  const auto number = NumberOf(id);
+  const auto at = number ? campaigns_.find(*number) : campaigns_.end();
+  return at == campaigns_.end() ? std::string() : at->second.open;
+}
+
 Result<v1::Campaign> Campaigns::Cancel(const std::string& id, Moment now) {
   ASSIGN_OR_RETURN(const std::uint64_t number, Find(id));
   Campaign& campaign = campaigns_.at(number);
@@ -179,6 +194,7 @@ void Campaigns::Forget() {
 }
 
 void Campaigns::Record(Campaign& campaign, v1::PairResult result, Moment now) {
+  if (on_result_) on_result_(campaign.summary.id(), result);
   if (result.result().status() == v1::PROBE_STATUS_OK)
     campaign.summary.set_probes_ok(campaign.summary.probes_ok() + 1);
   else

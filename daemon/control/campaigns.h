@@ -34,6 +34,10 @@ class Campaigns {
   Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& outbox,
             OpenFindings open_findings, Moment now);
 
+  // Told of every result that is recorded, in order, with the id of its campaign.
+  using OnResult = std::function<void(const std::string& id, const v1::PairResult& result)>;
+  void Listen(OnResult on_result) { on_result_ = std::move(on_result); }
+
   // From the store, newest first. Those that were running have ended with the controller.
   void Restore(const std::vector<v1::Campaign>& newest_first, Moment now);
 
@@ -42,6 +46,11 @@ class Campaigns {
                      Moment now);
   Result<v1::Campaign> Get(const std::string& id, bool with_results);
   std::vector<v1::Campaign> List() const;  // Newest first, bare
+  std::string NextId() const;              // That the next one to be started will have
+  bool Runs(const std::string& id) const;
+  // What blame could not say when it was asked last: Standing::open. Empty: it could, or the
+  // campaign is of an earlier run of the controller.
+  std::string Open(const std::string& id) const;
   // What runs is stopped and recorded as cancelled; what has not begun is counted. Idempotent.
   Result<v1::Campaign> Cancel(const std::string& id, Moment now);
 
@@ -60,6 +69,7 @@ class Campaigns {
     v1::Campaign summary;                 // Without results
     std::vector<v1::PairResult> unsaved;  // Results that the store did not take
     std::unique_ptr<CampaignWork> work;   // While it runs
+    std::string open = {};                // That blame has yet to say
   };
   // A pair with the probe that it is at.
   struct Pair {
@@ -110,6 +120,7 @@ class Campaigns {
   Sessions& agents_;
   Outbox& outbox_;
   const OpenFindings open_findings_;
+  OnResult on_result_;
   std::map<std::uint64_t, Campaign> campaigns_;  // By the number in their id
   std::set<std::uint64_t> running_;              // Those of them that have not ended
   PairMap pairs_;

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "daemon/control/campaigns.h"
+#include "daemon/control/certificates.h"
 #include "daemon/control/fact_book.h"
 #include "daemon/control/findings.h"
 #include "daemon/control/outbox.h"
@@ -55,11 +56,22 @@ Controller::Controller(const ControllerOptions& options, store::Store& store, Ag
       campaigns_(std::make_unique<Campaigns>(
           options.pairs_at_once_max, *sessions_, *outbox_,
           [book = findings_.get()] { return book->Failing(); }, now)),
+      certificates_(std::make_unique<Certificates>(options.certificates,
+                                                   CertificateSources{.fleet = fleet_,
+                                                                      .profile = options_.profile,
+                                                                      .sites = options_.sites,
+                                                                      .findings = *findings_,
+                                                                      .campaigns = *campaigns_},
+                                                   options.pairs_at_once_max, now)),
       awaited_until_(now.steady),
       engine_(options.profile),
       evaluated_at_(now.steady - kEvaluateEvery),
       ticked_at_(now.steady) {
   for (const rules::NodeRule& rule : options.own_rules.rules) engine_.AddNodeRule(rule);
+  campaigns_->Listen(
+      [all = certificates_.get()](const std::string& id, const v1::PairResult& result) {
+        all->Take(id, result);
+      });
 }
 
 Controller::~Controller() = default;
@@ -118,6 +130,8 @@ Status Controller::OnMessage(SessionId id, const v1::AgentMessage& message, Mome
     case v1::AgentMessage::kCounterSample:
       return OnCounters(*session, message.counter_sample(), now);
     case v1::AgentMessage::kHeartbeat:
+    case v1::AgentMessage::kMeshEndpoints:
+    case v1::AgentMessage::kMeshWindow:
     case v1::AgentMessage::BODY_NOT_SET:  // Of a newer agent: heard of all the same.
       JudgeMotion(node, now);             // Counters that stand still send no samples.
       return {};
@@ -287,6 +301,7 @@ void Controller::Tick(Moment now) {
   if (!dirty_.empty() && Settled(now) && now.steady - evaluated_at_ >= kEvaluateEvery)
     EvaluateRules(now);
   if (Settled(now)) findings_->Tick(fleet_, now);
+  certificates_->Tick(dirty_, now);
 }
 
 bool Controller::Settled(Moment now) const {

@@ -45,23 +45,24 @@ struct Planned {
   blame::Fabric fabric;  // Of the same nodes
 };
 
-Result<Planned> PlanOver(const fleet::FleetView& fleet, const v1::CampaignSpec& spec,
-                         const std::set<std::string>& probed_lately) {
-  ASSIGN_OR_RETURN(plan::Plan plan, plan::MakePlan(fleet, spec, probed_lately));
-  return Planned{.plan = std::move(plan), .fabric = blame::FabricOf(fleet)};
+Result<Planned> PlanOver(const fleet::FleetView& fleet, const fleet::Sites& sites,
+                         const v1::CampaignSpec& spec, const std::set<std::string>& probed_lately) {
+  ASSIGN_OR_RETURN(plan::Plan plan, plan::MakePlan(fleet, spec, probed_lately, sites));
+  return Planned{.plan = std::move(plan), .fabric = blame::FabricOf(fleet, sites)};
 }
 
 // Plans for the connected nodes, and for lost ones that are asked for by name: those fail at once,
 // which is what their asker wants to see. Lost nodes that nobody named are skipped.
-Result<Planned> PlanFor(const fleet::Fleet& fleet, const v1::CampaignSpec& spec,
-                        const std::set<std::string>& probed_lately) {
+Result<Planned> PlanFor(const fleet::Fleet& fleet, const fleet::Sites& sites,
+                        const v1::CampaignSpec& spec, const std::set<std::string>& probed_lately) {
   const std::set<std::string> named(spec.nodes().begin(), spec.nodes().end());
   std::vector<const fleet::NodeRecord*> lost;
   for (const auto& [name, record] : fleet.nodes())
     if (record.state != v1::NODE_STATE_CONNECTED && (named.empty() || named.contains(name)))
       lost.push_back(&record);
   if (named.empty() || lost.empty()) {
-    ASSIGN_OR_RETURN(Planned planned, PlanOver(fleet::FleetView(fleet), spec, probed_lately));
+    ASSIGN_OR_RETURN(Planned planned,
+                     PlanOver(fleet::FleetView(fleet), sites, spec, probed_lately));
     for (const fleet::NodeRecord* record : lost)
       planned.plan.skipped.push_back(Format("{}: lost: {}", record->name, record->lost_reason));
     return planned;
@@ -69,7 +70,7 @@ Result<Planned> PlanFor(const fleet::Fleet& fleet, const v1::CampaignSpec& spec,
   std::vector<fleet::NodeRecord> records;
   for (const auto& [name, record] : fleet.nodes())
     if (record.state == v1::NODE_STATE_CONNECTED || named.contains(name)) records.push_back(record);
-  return PlanOver(fleet::FleetView(records), spec, probed_lately);
+  return PlanOver(fleet::FleetView(records), sites, spec, probed_lately);
 }
 
 }  // namespace
@@ -192,7 +193,8 @@ Status Controller::StartCampaign(const v1::StartCampaignRequest& request, v1::Ca
   RETURN_IF_ERROR(Complete(spec));
   for (const std::string& node : spec.nodes()) RETURN_IF_ERROR(CheckNode(node));
   if (!spec.hub().empty()) RETURN_IF_ERROR(CheckNode(spec.hub()));
-  ASSIGN_OR_RETURN(Planned planned, PlanFor(fleet_, spec, campaigns_->ProbedLately(now)));
+  ASSIGN_OR_RETURN(Planned planned,
+                   PlanFor(fleet_, options_.sites, spec, campaigns_->ProbedLately(now)));
   campaign = campaigns_->Start(spec, std::move(planned.plan), std::move(planned.fabric), now);
   return {};
 }

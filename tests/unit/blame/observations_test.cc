@@ -39,6 +39,21 @@ TEST(FabricOf, TakesLeafAndItsPortFromLldp) {
   EXPECT_EQ(FirstPlace(node).leaf, "") << "two neighbours contradict each other";
 }
 
+TEST(FabricOf, TakesTheLeafThatTheProfileGivesWhereNobodyIsHeard) {
+  v1::Profile written;
+  written.add_places()->set_leaf("leaf3");
+  const fleet::Sites sites(*profile::Places::Make(written, {}));
+  v1::NodeSnapshot node = RoceNode({.number = 1, .rails = 1});
+  const auto leaf = [&] {
+    fleet::Fleet fleet;
+    fleet.Put(node, {});
+    return blame::FabricOf(fleet::FleetView(fleet), sites).places.at(0).leaf;
+  };
+  EXPECT_EQ(leaf(), "leaf3");
+  Hear(node, "leaf7");
+  EXPECT_EQ(leaf(), "leaf7");
+}
+
 TEST(FabricOf, SortsByNameAndFinds) {
   fleet::Fleet fleet;
   for (const std::uint32_t number : {12U, 2U, 1U})
