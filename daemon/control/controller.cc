@@ -117,6 +117,8 @@ Status Controller::OnMessage(SessionId id, const v1::AgentMessage& message, Mome
     case v1::AgentMessage::kCounterTable: return OnCounters(*session, message.counter_table(), now);
     case v1::AgentMessage::kCounterSample:
       return OnCounters(*session, message.counter_sample(), now);
+    case v1::AgentMessage::kMeshEndpoints:
+    case v1::AgentMessage::kMeshWindow:
     case v1::AgentMessage::kHeartbeat:
     case v1::AgentMessage::BODY_NOT_SET:  // Of a newer agent: heard of all the same.
       JudgeMotion(node, now);             // Counters that stand still send no samples.
