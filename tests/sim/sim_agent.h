@@ -113,7 +113,7 @@ class SimAgent final : public agent::AgentOutput, public ProbeMachine {
   Duration clock_set_at_{}, clock_then_{}, wall_offset_{};
   double gain_ = 0;
 
-  std::optional<agent::Agent> agent_;  // While the process runs
+  std::optional<agent::Agent> agent_;    // While the process runs
   std::optional<agent::Outbox> outbox_;  // Of the session
   SessionId session_;
   bool dialed_ = false;  // There is a session.
