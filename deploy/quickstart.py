@@ -116,10 +116,10 @@ def free_or_any(port):
 
 
 class Controller:
-    """fabricd with a fresh state in `folder`, ended with this process."""
+    """fabricd with its state in `folder`, afresh unless `again`, ended with this process."""
 
-    def __init__(self, folder, grpc_port, rest_port, *flags):
-        for old in folder.glob("fabricd.db*"):
+    def __init__(self, folder, grpc_port, rest_port, *flags, again=False):
+        for old in () if again else folder.glob("fabricd.db*"):
             old.unlink()
         addresses = folder / "addresses.json"
         addresses.unlink(missing_ok=True)

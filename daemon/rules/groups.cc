@@ -192,6 +192,10 @@ void Groups::Join(std::uint32_t number, const Ref& ref, Place& place) {
   camp.members.push_back(ref);
   if (camp.first && roster_.Before(ref, *camp.first)) camp.first = ref;
   ++group.members;
+  const bool is_largest = group.largest != kNone
+                              ? camp.members.size() > camps_[group.largest].members.size()
+                              : group.camps.size() == 1;
+  if (is_largest) group.largest = number;
   group.moved = true;
   if (group.judged) group.touched.push_back(ref);
   Wait(group, camp.group);
@@ -214,6 +218,7 @@ void Groups::Leave(const Ref& ref, Place& place) {
   camp.members.pop_back();
   if (camp.first == ref) camp.first.reset();
   --group.members;
+  if (group.largest == place.camp) group.largest = kNone;
   group.moved = true;
   Wait(group, number);
   if (camp.members.empty()) {
@@ -230,9 +235,14 @@ void Groups::Close(std::uint32_t number) {
   State& group = groups_[number];
   ledger_.CountPasses(group.passes, 0);
   ledger_.Drop(group.whole);
-  tables_[group.table].groups.erase(group.key);
+  Table& table = tables_[group.table];
+  table.groups.erase(group.key);
   group = {};
   free_groups_.push_back(number);
+  if (table.census == nullptr || !table.census->of_all_groups || table.groups.empty()) return;
+  const std::uint32_t other = table.groups.begin()->second;  // One looks for all.
+  groups_[other].moved = true;
+  Wait(groups_[other], other);
 }
 
 void Groups::Remove(std::uint32_t node) {

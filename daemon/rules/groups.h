@@ -62,6 +62,7 @@ class Groups {
     std::uint32_t before_of_ports = 0;
     std::unordered_map<Group, std::uint32_t, HashGroup> groups;
     std::vector<std::uint32_t> last;  // Camp of the member before, by port: mostly the same
+    Survey survey;                    // Of a census that is told of all groups
   };
   struct Camp {
     std::uint32_t group = kNone;
@@ -78,6 +79,7 @@ class Groups {
     std::string like;  // That the key borrows
     std::unordered_map<Value, std::uint32_t, HashValue> camps;
     std::uint64_t members = 0;
+    std::uint32_t largest = kNone;  // A camp that none is larger than; kNone: not known
     // What was judged.
     bool judged = false;
     std::uint64_t passes = 0;
@@ -118,10 +120,16 @@ class Groups {
   void NoteTie(State& group);
   std::vector<Side> SidesOf(State& group);
   void JudgeCensus(State& group, std::uint32_t number);
+  void TakeSurvey(State& group, std::uint32_t number);
+  void TellAllGroups(Table& table);
+  void JudgeNoted(std::uint32_t number);
+  void MarkAnew(std::uint32_t number);
+  void FindLargest(State& group);
   void JudgeAnew();
   void JudgeAnewOn(std::uint32_t node);
   void JudgeMember(State& group, const Ref& ref);
   Tally TallyOf(State& group, bool by_name);
+  Tally::Camp ShownOf(Camp& camp, bool by_name);
   bool IsMember(const State& group, const Ref& ref);
 
   const Roster& roster_;

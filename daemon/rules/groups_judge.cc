@@ -146,15 +146,30 @@ void Groups::NoteTie(State& group) {
   ledger_.Replace(group.whole, out.findings());
 }
 
+void Groups::FindLargest(State& group) {
+  std::size_t most = 0;
+  for (const auto& [value, camp] : group.camps) {
+    if (camps_[camp].members.size() <= most) continue;
+    most = camps_[camp].members.size();
+    group.largest = camp;
+  }
+}
+
+Tally::Camp Groups::ShownOf(Camp& camp, bool by_name) {
+  return {.value = camp.value,
+          .members = camp.members.size(),
+          .any = roster_.MemberOf(by_name ? FirstOf(camp) : camp.members.front())};
+}
+
 Tally Groups::TallyOf(State& group, bool by_name) {
   Tally tally{.camps = {}, .members = group.members};
-  for (const auto& [value, number] : group.camps) {
-    Camp& camp = camps_[number];
-    tally.camps.push_back(
-        {.value = camp.value,
-         .members = camp.members.size(),
-         .any = roster_.MemberOf(by_name ? FirstOf(camp) : camp.members.front())});
+  if (tables_[group.table].census->largest_only) {
+    if (group.largest == kNone) FindLargest(group);
+    tally.camps.push_back(ShownOf(camps_[group.largest], by_name));
+    return tally;
   }
+  for (const auto& [value, number] : group.camps)
+    tally.camps.push_back(ShownOf(camps_[number], by_name));
   std::sort(tally.camps.begin(), tally.camps.end(), [](const Tally::Camp& a, const Tally::Camp& b) {
     return a.members != b.members ? a.members > b.members : a.value < b.value;
   });
@@ -171,17 +186,49 @@ void Groups::JudgeCensus(State& group, std::uint32_t number) {
     ledger_.Replace(group.whole, out.findings());
     return;
   }
-  bool all = !group.judged;
-  if (group.moved) {
-    const Survey before = std::exchange(group.survey, census.survey(TallyOf(group, false)));
-    all = all || before.facts != group.survey.facts;
-    if (before.shown != group.survey.shown)
-      for (const auto& [ref, ids] : group.noted) group.touched.push_back(ref);
-  }
-  group.anew = all;
-  if (all) return anew_.push_back(number);
+  if (!group.judged) MarkAnew(number);
+  if (group.moved) TakeSurvey(group, number);
+  if (group.anew) return;
   for (const Ref& ref : group.touched)
     if (IsMember(group, ref)) JudgeMember(group, ref);
+}
+
+void Groups::MarkAnew(std::uint32_t number) {
+  if (!std::exchange(groups_[number].anew, true)) anew_.push_back(number);
+}
+
+// Members whose findings show what is another number now.
+void Groups::JudgeNoted(std::uint32_t number) {
+  State& group = groups_[number];
+  if (group.noted.empty()) return;
+  for (const auto& [ref, ids] : group.noted) group.touched.push_back(ref);
+  Wait(group, number);
+}
+
+void Groups::TakeSurvey(State& group, std::uint32_t number) {
+  Table& table = tables_[group.table];
+  const Survey before = std::exchange(group.survey, table.census->survey(TallyOf(group, false)));
+  if (table.census->of_all_groups) return TellAllGroups(table);
+  if (before.facts != group.survey.facts) MarkAnew(number);
+  if (before.shown != group.survey.shown) JudgeNoted(number);
+}
+
+void Groups::TellAllGroups(Table& table) {
+  std::vector<const State*> groups;
+  for (const auto& [key, number] : table.groups) groups.push_back(&groups_[number]);
+  std::sort(groups.begin(), groups.end(),
+            [](const State* a, const State* b) { return a->key < b->key; });
+  Survey all;
+  for (const State* group : groups) {
+    const Survey& one = group->survey;
+    all.facts.insert(all.facts.end(), one.facts.begin(), one.facts.end());
+    all.shown.insert(all.shown.end(), one.shown.begin(), one.shown.end());
+  }
+  const Survey before = std::exchange(table.survey, std::move(all));
+  for (const auto& [key, number] : table.groups) {
+    if (before.facts != table.survey.facts) MarkAnew(number);
+    if (before.shown != table.survey.shown) JudgeNoted(number);
+  }
 }
 
 // Where these are most of the fleet, node after node: what was read of a node for one group is
@@ -219,7 +266,8 @@ void Groups::JudgeAnewOn(std::uint32_t node) {
 void Groups::JudgeMember(State& group, const Ref& ref) {
   const Table& table = tables_[group.table];
   Verdicts out(table.rule->id, table.rule->severity);
-  table.census->judge(roster_.MemberOf(ref), group.survey, out);
+  const Census& census = *table.census;
+  census.judge(roster_.MemberOf(ref), census.of_all_groups ? table.survey : group.survey, out);
   Place& place = PlaceOf(table, ref);
   const bool passed = (place.seat & kPassed) != 0;
   const bool passes = out.passes() > 0;

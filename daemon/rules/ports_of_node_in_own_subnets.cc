@@ -104,8 +104,11 @@ void JudgeMember(const Member& member, const Survey& survey, Verdicts& out) {
     Judge(ports, subnet, out);
 }
 
-constexpr Census kCensus = {
-    .group = WholeFleet, .value = SubnetOnRail, .survey = UsualSubnets, .judge = JudgeMember};
+constexpr Census kCensus = {.value = SubnetOnRail,
+                            .largest_only = true,
+                            .of_all_groups = true,
+                            .survey = UsualSubnetOfRail,
+                            .judge = JudgeMember};
 
 }  // namespace
 

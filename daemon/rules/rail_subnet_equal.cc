@@ -34,9 +34,12 @@ void Judge(const Member& member, const Survey& survey, Verdicts& out) {
     Fail(port, seen, *usual, out);
 }
 
-// All rails together: a node is held against all of them.
-constexpr Census kCensus = {
-    .group = WholeFleet, .value = SubnetOnRail, .survey = UsualSubnets, .judge = Judge};
+// A node is held against all rails.
+constexpr Census kCensus = {.value = SubnetOnRail,
+                            .largest_only = true,
+                            .of_all_groups = true,
+                            .survey = UsualSubnetOfRail,
+                            .judge = Judge};
 
 }  // namespace
 

@@ -1,8 +1,5 @@
 #include "daemon/rules/subnets.h"
 
-#include <map>
-#include <vector>
-
 #include "daemon/rules/facts.h"
 
 namespace fabric::rules {
@@ -34,25 +31,10 @@ std::optional<Value> SubnetOnRail(const Member& port) {
   return Value{std::uint64_t{port.port->rail->value()} << kRailShift | ToNumber(*subnet)};
 }
 
-Survey UsualSubnets(const Tally& tally) {
-  std::vector<std::uint64_t> ports;  // By rail: there are as many camps as subnets, and few rails
-  for (const Tally::Camp& camp : tally.camps) {
-    const std::uint64_t rail = camp.value.number >> kRailShift;
-    if (ports.size() <= rail) ports.resize(rail + 1);
-    ports[rail] += camp.members;
-  }
-  std::map<std::uint64_t, Survey::Shown> most;  // By rail: in the same order always
-  for (const Tally::Camp& camp : tally.camps) {
-    const std::uint64_t all = ports[camp.value.number >> kRailShift];
-    if (all >= 3 && 2 * camp.members > all)
-      most[camp.value.number] = {.count = camp.members, .of = all};
-  }
-  Survey usual;
-  for (const auto& [subnet, shown] : most) {
-    usual.facts.push_back(subnet);
-    usual.shown.push_back(shown);
-  }
-  return usual;
+Survey UsualSubnetOfRail(const Tally& tally) {
+  const Tally::Camp& camp = tally.camps[0];
+  if (tally.members < 3 || 2 * camp.members <= tally.members) return {};
+  return {.facts = {camp.value.number}, .shown = {{.count = camp.members, .of = tally.members}}};
 }
 
 std::optional<UsualSubnet> UsualOn(const Survey& survey, Rail rail) {

@@ -17,10 +17,10 @@ using fleet::Subnet;
 // Of a RoCE port of the fabric that is up; nothing else is compared.
 std::optional<Subnet> JudgedSubnet(const fleet::PortView& port);
 
-// For a census of all rails together: which subnet more than half of at least three ports of each
-// rail have.
+// For a census by rail whose members are told of all rails: which subnet more than half of at least
+// three ports of the rail have.
 std::optional<Value> SubnetOnRail(const Member& port);
-Survey UsualSubnets(const Tally& tally);
+Survey UsualSubnetOfRail(const Tally& tally);  // Of the largest camp
 struct UsualSubnet {
   Subnet subnet;
   Survey::Shown ports;

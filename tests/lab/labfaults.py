@@ -65,6 +65,8 @@ KINDS = {
               lambda text: bool(re.fullmatch(r"\+?\d{1,19}", text))),
     "PERCENT": ("a number from 0 to 100", is_number(0, 100)),
     "LOCK": ("free or held", ("free", "held").__contains__),
+    "MBIT": ("Mbit/s, from 1 to 10000",
+             lambda text: text.isdigit() and 1 <= int(text) <= 10000),
     "MS": ("milliseconds, from 0 to 10000", is_number(0, 10000)),
 }
 
@@ -120,6 +122,8 @@ TABLE = [
           NETEM + "tc qdisc replace dev $1 root netem loss $2%", NO_NETEM, 1),
     Fault("delay", ("RAIL", "MS"), "frames that the card sends are late",
           NETEM + "tc qdisc replace dev $1 root netem delay ${2}ms", NO_NETEM, 1),
+    Fault("slow", ("RAIL", "MBIT"), "the card sends no faster than so many Mbit/s",
+          NETEM + "tc qdisc replace dev $1 root netem rate ${2}mbit limit 10000", NO_NETEM, 1),
     Fault("driver-hang", ("LOCK=free",),
           "the rails' driver does not answer who asks for counters; nor does any netdev (held)",
           "[ $1 = free ] && hang=1 || hang=2; echo $hang >/sys/module/labnic/parameters/hang",
