@@ -112,13 +112,16 @@ void SimAgent::Sample() {
     const testing::Pair pair = testing::PairOf({around_.Inspect(number_)});
     counters::Table table{.number = ++table_, .sets = pair.before.front().counters()};
     values_.clear();
+    traffic_.clear();
     for (const v1::CounterSet& set : table.sets)
-      for (const v1::Counter& counter : set.counters())
+      for (const v1::Counter& counter : set.counters()) {
+        if (counter.neutral().starts_with("rdma_")) traffic_.push_back(values_.size());
         values_.push_back({.value = counter.value()});
+      }
     agent_->OnCounterTable(std::move(table));
   }
-  for (counters::Value& value : values_)
-    if (around_.random().Chance(0.05)) ++value.value;
+  for (const std::size_t place : traffic_)
+    if (around_.random().Chance(0.5)) values_[place].value += 100;
   agent_->OnCounterSample({.table = table_, .taken_at = Now().wall, .values = values_});
   Drive();
   Later(1s, [this] { Sample(); });
@@ -220,7 +223,7 @@ Duration SimAgent::ProbeTakes(const v1::ProbeSpec& spec, bool ok) {
 
 // Now and then a driver takes its time.
 Duration SimAgent::CloseTakes() {
-  return Scaled(around_.random().Chance(0.01) ? 1000 : 1);
+  return Scaled(around_.random().Chance(0.001) ? 1000 : 1);
 }
 
 }  // namespace fabric::sim

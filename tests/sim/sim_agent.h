@@ -124,6 +124,7 @@ class SimAgent final : public agent::AgentOutput, public ProbeMachine {
   std::vector<v1::RdmaDevice> devices_;  // Of the last inspection
   std::uint64_t table_ = 0;
   std::vector<counters::Value> values_;
+  std::vector<std::size_t> traffic_;  // Places in `values_` of what grows
 };
 
 }  // namespace fabric::sim
