@@ -77,6 +77,7 @@ void Agent::OnMessage(const v1::ControllerMessage& message, Moment now) {
     case v1::ControllerMessage::kProbeStop: return output_.StopProbe(message.probe_stop());
     case v1::ControllerMessage::kSnapshotRequest: sent_.reset(); return SendState();
     case v1::ControllerMessage::kWelcome:
+    case v1::ControllerMessage::kMeshOrder:
     case v1::ControllerMessage::BODY_NOT_SET: return;  // Of a newer controller
   }
 }

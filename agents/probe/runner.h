@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "agents/host/verbs.h"
+#include "agents/probe/admission.h"
 #include "agents/probe/probe.h"
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -56,12 +57,8 @@ class ProbeRunner {
   void StopAll(const std::string& reason);
 
  private:
-  struct Probe {
-    v1::ProbeAssignment assignment;
-    SteadyTime deadline;
-    std::optional<v1::ProbeEndpoint> remote;  // These three under mutex_.
-    std::string stop_reason;
-    bool finished = false;
+  // Its remote, stop_reason and finished are under mutex_.
+  struct Probe : Ongoing {
     std::jthread thread;
   };
 
@@ -74,7 +71,6 @@ class ProbeRunner {
 
   Status Admit(const v1::ProbeAssignment& assignment) REQUIRES(mutex_);
   std::list<Probe> TakeFinished() REQUIRES(mutex_);
-  void Refuse(const v1::ProbeAssignment& assignment, const Status& why);
   void Run(Probe& probe, std::stop_token stop);
   v1::ProbeResult Attempt(Probe& probe, const std::stop_token& stop);
   Result<Opened> Open(const Probe& probe, const ProbeKind& kind, v1::ProbeResult& result);

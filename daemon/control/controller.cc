@@ -129,6 +129,8 @@ Status Controller::OnMessage(SessionId id, const v1::AgentMessage& message, Mome
     case v1::AgentMessage::kCounterTable: return OnCounters(*session, message.counter_table(), now);
     case v1::AgentMessage::kCounterSample:
       return OnCounters(*session, message.counter_sample(), now);
+    case v1::AgentMessage::kMeshEndpoints:
+    case v1::AgentMessage::kMeshWindow:
     case v1::AgentMessage::kHeartbeat:
     case v1::AgentMessage::kMeshEndpoints:
     case v1::AgentMessage::kMeshWindow:
