@@ -62,6 +62,25 @@ constexpr Setting kSettings[] = {
      .max = "24h",
      .doc = "Verdicts expire when an agent has not told its settings for so long; at least twice "
             "its settings-interval, and 2m."},
+    {.name = "mesh",
+     .fallback = "off",
+     .choices = "on|off",
+     .doc = "Whether agents ping each other all the time: fabricctl mesh shows what that says of "
+            "the paths between leaves."},
+    {.name = "mesh-paths",
+     .type = SettingType::kNumber,
+     .fallback = "16",
+     .min = "1",
+     .max = "128",
+     .doc = "Paths of equal cost from one leaf to another; the mesh pings with so many flow labels "
+            "that all of them are met."},
+    {.name = "mesh-pings",
+     .type = SettingType::kNumber,
+     .fallback = "100",
+     .min = "1",
+     .max = "1000",
+     .doc = "Pings a second of each node in the mesh, at most; agents send fewer where they would "
+            "cost too much."},
     {.name = "log-level",
      .fallback = "info",
      .choices = "debug|info|warning|error",

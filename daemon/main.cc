@@ -94,6 +94,12 @@ std::uint32_t LogRules(std::span<const custom::RuleFile> files) {
   return problems;
 }
 
+control::MeshSettings MeshOf(const Settings& settings) {
+  return {.on = settings.Text("mesh") == "on",
+          .paths = static_cast<std::uint32_t>(settings.Number("mesh-paths")),
+          .pings_per_second = static_cast<std::uint32_t>(settings.Number("mesh-pings"))};
+}
+
 Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   const SystemClock clock;
   auto profile = profile::LoadProfile(settings.Text("profile"), ReadText);
@@ -113,7 +119,8 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
                                   .settings_age_max = settings.Duration("settings-age-max"),
                                   .own_rules = {.rules = custom::NodeRules(*rules),
                                                 .infos = custom::Infos(*rules),
-                                                .problems = LogRules(*rules)}},
+                                                .problems = LogRules(*rules)},
+                                  .mesh = MeshOf(settings)},
                                  *store, agents, events, clock.Now());
   RETURN_IF_ERROR(controller.Load(clock.Now()));
   agents.SetListener({

@@ -55,6 +55,9 @@ class ProbeRunner {
   void Stop(const v1::ProbeStop& stop);
   void StopAll(const std::string& reason);
 
+  // Whether a probe holds the port now.
+  bool Busy(const v1::ProbePort& port);
+
  private:
   struct Probe {
     v1::ProbeAssignment assignment;

@@ -15,6 +15,7 @@
 #include "daemon/control/agent_sink.h"
 #include "daemon/control/events.h"
 #include "daemon/control/life.h"
+#include "daemon/control/mesh_settings.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/profile/profile.h"
 #include "daemon/rules/engine.h"
@@ -27,6 +28,7 @@ namespace fabric::control {
 class Campaigns;
 class FactBook;
 class FindingBook;
+class Mesh;
 class Outbox;
 class Sessions;
 struct Session;
@@ -47,6 +49,7 @@ struct ControllerOptions {
   // Settings that were told longer ago are not judged. Agents tell them at least once a minute.
   Duration settings_age_max = std::chrono::minutes(5);
   OwnRules own_rules = {};
+  MeshSettings mesh = {};
 };
 
 // Safe to call from any thread: one lock around everything.
@@ -92,6 +95,7 @@ class Controller {
   Status GetCampaign(const v1::GetCampaignRequest&, v1::Campaign&);
   Status ListCampaigns(const v1::ListCampaignsRequest&, v1::ListCampaignsResponse&);
   Status CancelCampaign(const v1::CancelCampaignRequest&, v1::Campaign&, Moment now);
+  Status GetMesh(const v1::GetMeshRequest&, v1::MeshStatus&);
 
   // Store writes that failed since the start; the last failure is in `last`. For metrics and
   // health.
@@ -130,6 +134,7 @@ class Controller {
   std::unique_ptr<FactBook> facts_ GUARDED_BY(mutex_);
   std::unique_ptr<FindingBook> findings_ GUARDED_BY(mutex_);
   std::unique_ptr<Campaigns> campaigns_ GUARDED_BY(mutex_);
+  std::unique_ptr<Mesh> mesh_ GUARDED_BY(mutex_);
   std::set<std::string> awaited_ GUARDED_BY(mutex_);  // Restored and not back yet
   SteadyTime awaited_until_ GUARDED_BY(mutex_);
   rules::Engine engine_ GUARDED_BY(mutex_);

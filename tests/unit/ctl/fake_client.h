@@ -31,6 +31,7 @@ struct FakeController {
   v1::InferProfileResponse inferred;
   v1::ListCampaignsResponse campaigns;
   std::vector<v1::Campaign> campaign;  // Answers in order; the last one again and again.
+  v1::MeshStatus mesh;
   std::vector<v1::Event> events;
   Status stream_end = Status(Code::kUnavailable, "stream ended");
 
