@@ -28,8 +28,9 @@ constexpr Duration kWindowMax = 60s;
 constexpr std::size_t kArrivedMax = 100'000;
 // What single flows say is kept of all pairs up to so many; beyond, of those that lost something.
 constexpr std::size_t kFlowsKeptMax = 300'000;
-// Blame takes about 4 us for each, under the controller's lock.
-constexpr int kResultsMax = 10'000;
+// Of pairs that lost something, and of the others. Blame takes about 4 us for each, under the
+// controller's lock.
+constexpr std::size_t kObservationsMax = 10'000;
 constexpr double kPingsMax = 1e6;
 
 // Agents' clocks may say anything.
@@ -69,7 +70,7 @@ void Mesh::OnFleetChange(Moment now) {
 }
 
 void Mesh::OnEndpoints(const Session& session, const v1::MeshEndpoints& told, Moment now) {
-  if (!settings_.on) return;
+  if (!settings_.on) return End(session);
   const std::string& node = session.node.name();
   nodes_[node].told = true;
   for (const v1::MeshEndpoint& one : told.endpoints()) {
@@ -98,23 +99,29 @@ void Mesh::OnLost(const std::string& node, Moment now) {
 }
 
 void Mesh::OnWindow(const Session& session, const v1::MeshWindow& window, Moment now) {
-  if (!settings_.on || arrived_.size() >= kArrivedMax) return;
+  if (!settings_.on) return End(session);
+  if (arrived_.size() >= kArrivedMax) return;
   arrived_.push_back({.began = now.steady - LengthOf(window),
                       .arrived = now.steady,
                       .node = session.node.name(),
                       .window = window});
 }
 
-void Mesh::Tick(const fleet::Fleet& fleet, Moment now) {
-  if (!settings_.on) return EndOrders();
+// Sessions that are new begin without an order.
+void Mesh::NoteSessions(Moment now) {
   for (const auto& [id, session] : agents_.all()) {
     if (!session.reported || session.silent) continue;
     Node& node = nodes_[session.node.name()];
     if (node.session == id) continue;
-    node = {.session = id, .sent = {}, .told = false, .pings_per_second = 0, .windows = 0};
+    node = {.session = id};
     out_of_date_.insert(session.node.name());
     OnFleetChange(now);
   }
+}
+
+void Mesh::Tick(const fleet::Fleet& fleet, Moment now) {
+  if (!settings_.on) return;
+  if (changed_) NoteSessions(now);
   const bool settled = now.steady - changed_at_ >= kSettleFor;
   const Duration planned = now.steady - planned_at_;
   if (changed_ && planned >= kPlanEvery && (settled || planned >= 2 * kPlanEvery))
@@ -127,15 +134,11 @@ void Mesh::Tick(const fleet::Fleet& fleet, Moment now) {
   if (now.steady - judged_at_ >= kJudgeEvery) Judge(now);
 }
 
-// Off: agents that still mesh for an earlier run of the controller are told to end it.
-void Mesh::EndOrders() {
-  for (const auto& [id, session] : agents_.all()) {
-    if (!session.reported || nodes_[session.node.name()].session == id) continue;
-    nodes_[session.node.name()].session = id;
-    v1::ControllerMessage message;
-    message.mutable_mesh_order()->set_number(next_number_++);
-    agents_.Send(id, message);
-  }
+// It is off, and the agent still meshes for an earlier run of the controller.
+void Mesh::End(const Session& session) {
+  v1::ControllerMessage message;
+  message.mutable_mesh_order()->set_number(next_number_++);
+  agents_.Send(session.id, message);
 }
 
 // Why no one can ping the port; empty when one can.
@@ -274,24 +277,32 @@ void Mesh::Count(const Arrived& arrived) {
   ++node->second.windows;
 }
 
-void Mesh::Judge(Moment now) {
-  judged_at_ = now.steady;
-  if (!std::exchange(fresh_, false)) return;
+// Pairs that lost something, with each of their flows, and others for comparison; of both as many
+// as there is time for, from all over the fabric.
+google::protobuf::RepeatedPtrField<v1::PairResult> Mesh::ResultsForBlame() const {
+  std::size_t lossy = 0;
+  std::size_t clean = 0;
+  for (const MeshCounts& counts : counts_)
+    (counts.lost() > 0 ? lossy : clean) +=
+        counts.lost() > 0 ? std::max<std::size_t>(MeshCounts::kWindowsMax, counts.flows_kept()) : 1;
   google::protobuf::RepeatedPtrField<v1::PairResult> results;
-  const auto add = [&](std::size_t n) {
+  std::size_t seen[2] = {0, 0};
+  for (std::size_t n = 0; n < counts_.size(); ++n) {
+    const bool bad = counts_[n].lost() > 0;
+    const std::size_t stride = (bad ? lossy : clean) / kObservationsMax + 1;
+    if (seen[bad ? 1 : 0]++ % stride != 0) continue;
     const plan::MeshPair& pair = plan_.pairs[n];
     const plan::MeshLeafPair& leaves = plan_.leaf_pairs[pair.leaf_pair];
     counts_[n].AddTo(plan_.ports[pair.ports.from].port, plan_.ports[pair.ports.to].port,
                      leaves.from_leaf != leaves.to_leaf, results);
-  };
-  for (std::size_t n = 0; n < counts_.size() && results.size() < kResultsMax; ++n)
-    if (counts_[n].lost() > 0) add(n);
-  // Of the others as many as there is time for, from all over the fabric.
-  const std::size_t room =
-      static_cast<std::size_t>(kResultsMax - std::min(kResultsMax, results.size()));
-  const std::size_t stride = room == 0 ? counts_.size() + 1 : counts_.size() / room + 1;
-  for (std::size_t n = 0; n < counts_.size(); n += stride)
-    if (counts_[n].lost() == 0) add(n);
+  }
+  return results;
+}
+
+void Mesh::Judge(Moment now) {
+  judged_at_ = now.steady;
+  if (!std::exchange(fresh_, false)) return;
+  const google::protobuf::RepeatedPtrField<v1::PairResult> results = ResultsForBlame();
   const std::vector<v1::Finding> findings = open_findings_();
   *status_.mutable_blame() =
       blame::Judge(fabric_, blame::ObservationsOf(fabric_, results), findings);

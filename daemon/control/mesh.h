@@ -49,9 +49,9 @@ class Mesh {
     SteadyTime changed_at;  // What was sent there before says nothing of it.
   };
   struct Node {
-    SessionId session;  // To which orders went
-    std::string sent;   // The newest order without its number
-    bool told = false;  // It has told endpoints in this session.
+    SessionId session = {};  // To which orders went
+    std::string sent = {};   // The newest order without its number
+    bool told = false;       // It has told endpoints in this session.
     double pings_per_second = 0;
     std::uint32_t windows = 0;  // Counted
   };
@@ -68,7 +68,9 @@ class Mesh {
   void KeepCounts(plan::MeshPlan plan);
   void SendOrders(Moment now);
   v1::MeshOrder OrderOf(const std::string& node) const;
-  void EndOrders();
+  void End(const Session& session);
+  void NoteSessions(Moment now);
+  google::protobuf::RepeatedPtrField<v1::PairResult> ResultsForBlame() const;
   void Count(const Arrived& arrived);
   bool Settled(const std::string& port, SteadyTime since) const;
   void Judge(Moment now);

@@ -114,7 +114,9 @@ TEST_F(MeshOffTest, OrdersNothingAndSaysWhy) {
   world.agents.Advance(20s);
   EXPECT_FALSE(Status().enabled());
   EXPECT_THAT(Status().reason(), HasSubstr("--mesh on"));
-  // Of an earlier run of the controller, agents may still be at it.
+  EXPECT_EQ(world.agents.mesh_orders("n1"), 0u);
+  TellEndpoints("n1", 100);  // It is at it still, for an earlier run of the controller.
+  world.agents.Advance(100ms);
   EXPECT_EQ(world.agents.mesh_orders("n1"), 1u);
   EXPECT_TRUE(world.agents.mesh_order("n1").ports().empty());
 }

@@ -161,8 +161,8 @@ TEST_F(MeshTest, APortThatOnlyAnswersTellsItsAddressAndSendsNothing) {
   EXPECT_EQ(a.Sum().sent(), 0u);
   EXPECT_EQ(std::count_if(a.said.begin(), a.said.end(),
                           [](const auto& message) { return message.has_mesh_endpoints(); }),
-            1)
-      << "once, while it stays as it is";
+            2)
+      << "that it is being opened, then its address; nothing while that stays as it is";
 }
 
 TEST_F(MeshTest, TellsTheNetworkFromTheHosts) {
