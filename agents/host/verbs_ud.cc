@@ -271,9 +271,8 @@ Status VerbsUdQueuePairs::Send(std::uint32_t path, std::span<const std::byte> pa
   request.opcode = IBV_WR_SEND;
   request.send_flags = IBV_SEND_SIGNALED;
   if (payload.size() <= inline_bytes_) request.send_flags |= IBV_SEND_INLINE;
-  request.wr.ud = {.ah = way.handle.get(),
-                   .remote_qpn = way.remote_number,
-                   .remote_qkey = way.remote_key};
+  request.wr.ud = {
+      .ah = way.handle.get(), .remote_qpn = way.remote_number, .remote_qkey = way.remote_key};
   ibv_send_wr* bad = nullptr;
   if (const int error = ibv_post_send(way.pair, &request, &bad))
     return port_.Failure(error, Format("posting a datagram of {} bytes", payload.size()));
