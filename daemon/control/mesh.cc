@@ -83,6 +83,7 @@ void Mesh::OnEndpoints(const Session& session, const v1::MeshEndpoints& told, Mo
       continue;
     known.endpoint = one.endpoint();
     known.changed_at = now.steady;
+    known.since = next_number_;
     OnFleetChange(now);
   }
 }
@@ -144,7 +145,7 @@ void Mesh::End(const Session& session) {
 // Why no one can ping the port; empty when one can.
 std::string Mesh::Obstacle(const plan::Port& port) const {
   const auto known = endpoints_.find(plan::PortName(port.port));
-  if (known != endpoints_.end() && known->second.endpoint.queue_pair_number() != 0) return {};
+  if (known != endpoints_.end() && known->second.known()) return {};
   if (known != endpoints_.end() && !known->second.reason.empty()) return known->second.reason;
   const auto node = nodes_.find(port.port.node());
   const bool told = node != nodes_.end() && node->second.told;
@@ -216,7 +217,7 @@ v1::MeshOrder Mesh::OrderOf(const std::string& node) const {
     const v1::ProbePort& to = plan_.ports[pair.ports.to].port;
     const auto port = ports.find(plan::PortName(plan_.ports[pair.ports.from].port));
     const auto known = endpoints_.find(plan::PortName(to));
-    if (port == ports.end() || known == endpoints_.end()) continue;
+    if (port == ports.end() || known == endpoints_.end() || !known->second.known()) continue;
     v1::MeshTarget& target = *port->second->add_targets();
     *target.mutable_remote() = to;
     *target.mutable_endpoint() = known->second.endpoint;
@@ -248,14 +249,17 @@ void Mesh::SendOrders(Moment now) {
   }
 }
 
-bool Mesh::Settled(const std::string& port, SteadyTime since) const {
-  const auto known = endpoints_.find(port);
-  return known != endpoints_.end() && known->second.endpoint.queue_pair_number() != 0 &&
-         known->second.changed_at < since;
+// What lies between two ends counts if both were there all the time, and pings went to where the
+// other one is: an agent that ends takes its queue pairs with it, which is no loss of the
+// network's.
+bool Mesh::Counts(const Arrived& arrived, const Ends& ends) const {
+  const auto from = endpoints_.find(ends.first);
+  const auto to = endpoints_.find(ends.second);
+  return from != endpoints_.end() && to != endpoints_.end() && from->second.known() &&
+         to->second.known() && from->second.changed_at < arrived.began &&
+         to->second.changed_at < arrived.began && arrived.window.order() >= to->second.since;
 }
 
-// What lies between two ends counts if both were there all the time: an agent that ends takes its
-// queue pairs with it, which is no loss of the network's.
 void Mesh::Count(const Arrived& arrived) {
   const auto node = nodes_.find(arrived.node);
   if (node == nodes_.end()) return;
@@ -265,9 +269,7 @@ void Mesh::Count(const Arrived& arrived) {
     if (path.from().node() != arrived.node || !Sound(path.ping())) continue;
     const Ends ends(plan::PortName(path.from()), plan::PortName(path.to()));
     const auto pair = pairs_.find(ends);
-    if (pair == pairs_.end() || !Settled(ends.first, arrived.began) ||
-        !Settled(ends.second, arrived.began))
-      continue;
+    if (pair == pairs_.end() || !Counts(arrived, ends)) continue;
     MeshCounts& counts = counts_[pair->second];
     const std::size_t kept = counts.flows_kept();
     counts.Add(path.ping(), flows_kept_ < kFlowsKeptMax);
@@ -306,6 +308,7 @@ void Mesh::Judge(Moment now) {
   const std::vector<v1::Finding> findings = open_findings_();
   *status_.mutable_blame() =
       blame::Judge(fabric_, blame::ObservationsOf(fabric_, results), findings);
+  status_.mutable_blame()->clear_not_covered();  // The status has them, with reasons.
 
   status_.clear_leaf_pairs();
   for (v1::MeshLeafPair& sum : SumsOf(plan_, counts_)) *status_.add_leaf_pairs() = std::move(sum);

@@ -45,8 +45,11 @@ class Mesh {
  private:
   struct Endpoint {
     v1::ProbeEndpoint endpoint;
-    std::string reason;     // Why there is none
-    SteadyTime changed_at;  // What was sent there before says nothing of it.
+    std::string reason;       // Why there is none
+    SteadyTime changed_at;    // What was sent there before says nothing of it.
+    std::uint64_t since = 0;  // Orders from this number on name it.
+
+    bool known() const { return endpoint.queue_pair_number() != 0; }
   };
   struct Node {
     SessionId session = {};  // To which orders went
@@ -72,7 +75,7 @@ class Mesh {
   void NoteSessions(Moment now);
   google::protobuf::RepeatedPtrField<v1::PairResult> ResultsForBlame() const;
   void Count(const Arrived& arrived);
-  bool Settled(const std::string& port, SteadyTime since) const;
+  bool Counts(const Arrived& arrived, const Ends& ends) const;
   void Judge(Moment now);
 
   const MeshSettings settings_;

@@ -61,6 +61,7 @@ class MeshTest : public ::testing::Test {
     *window.mutable_ended_at() = ToProto(now.wall);
     window.set_pings_per_second(20);
     const auto order = world.agents.mesh_order(from);
+    window.set_order(order.number());
     for (const v1::MeshPortOrder& port : order.ports()) {
       for (const v1::MeshTarget& target : port.targets()) {
         v1::MeshPath& path = *window.add_paths();
@@ -202,6 +203,23 @@ TEST_F(MeshTest, AnAgentThatEndsIsNoLossOfTheNetworks) {
   EXPECT_EQ(Status().blame().suspects_size(), 0);
   EXPECT_EQ(Status().ports(), 10u);
   EXPECT_EQ(world.agents.mesh_order("n2").ports(0).targets(0).remote().node(), "n4");
+}
+
+TEST_F(MeshTest, PingsToWhereAnAgentWasBeforeItsRestartDoNotCount) {
+  Connect(3);
+  AllTellEndpoints(3);
+  PassWindows(3, 1);
+  TellEndpoints("n3", 900);
+  world.agents.Advance(11s);
+  v1::AgentMessage old = WindowOf("n1", "n3", 100);  // Began after the restart
+  old.mutable_mesh_window()->set_order(old.mesh_window().order() - 100);
+  ASSERT_TRUE(world.agents.Say("n1", old).ok());
+  world.agents.Advance(20s);
+  EXPECT_EQ(Status().leaf_pairs(0).lost(), 0u);
+  EXPECT_EQ(world.agents.mesh_order("n1").ports(0).targets(1).endpoint().queue_pair_number(), 900u);
+  ASSERT_TRUE(world.agents.Say("n1", WindowOf("n1", "n3", 100)).ok());
+  world.agents.Advance(20s);
+  EXPECT_EQ(Status().leaf_pairs(0).lost(), 100u) << "those of the new order do";
 }
 
 TEST_F(MeshTest, KeepsTheNewestWindowsAlone) {
