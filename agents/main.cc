@@ -3,7 +3,7 @@
 //   events -> inspection -----> inbox -> agent -> link -> controller
 //   machine ---^ ^   |           ^ ^       |       ^
 //                |   v           | |    probes -> reports
-//           metrics <- board <-> counters  +---- link
+//           metrics <- board <-> counters  +---- link <- mesh
 #include <signal.h>
 #include <time.h>
 
@@ -120,7 +120,11 @@ class ControllerSide {
         probes_(
             {}, verbs, clock, [&board](const std::string& name) { return board.FindDevice(name); },
             reports_),
-        output_(link_, probes_),
+        mesh_(
+            verbs, clock, [&board](const std::string& name) { return board.FindDevice(name); },
+            [this](const v1::ProbePort& port) { return probes_.Busy(port); },
+            [this](const v1::AgentMessage& message) { link_.Send(message); }),
+        output_(link_, probes_, mesh_),
         agent_({.probe_kinds = ProbeKindNames(), .seed = std::random_device()()}, output_),
         loop_{.controller = controller,
               .agent = agent_,
@@ -138,6 +142,7 @@ class ControllerSide {
   Link link_;
   ReportsOverLink reports_;
   probe::ProbeRunner probes_;
+  mesh::MeshThread mesh_;
   LinkAndProbes output_;
   Agent agent_;
   AgentLoop loop_;

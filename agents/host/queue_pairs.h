@@ -103,6 +103,7 @@ struct UdOptions {
   std::uint32_t payload_bytes_max = 0;
   std::uint32_t sends_max = 1;     // Outstanding ones, all paths together
   std::uint32_t receives_max = 1;  // That wait to be polled, of each queue pair; more are lost.
+  bool events = false;             // Whether Arm() and event_fd() are wanted
 };
 
 // From this end to one peer.
@@ -135,11 +136,19 @@ class UdQueuePairs {
   virtual bool hardware_clock() const = 0;
   // Between two ticks of this object; negative when `to` is the earlier one.
   virtual Duration Elapsed(std::uint64_t from, std::uint64_t to) const = 0;
-  // An address handle towards a peer; the number is for Send().
+  // An address handle towards a peer; the number is for Send(). On Ethernet the kernel asks for the
+  // peer's hardware address first, which takes a second or more where nobody answers
+  // (DEADLINE_EXCEEDED or UNAVAILABLE then). From any thread, as RemovePath().
   virtual Result<std::uint32_t> AddPath(const Endpoint& remote, const UdPath& path) = 0;
+  // What is being sent over it still leaves. The number may come again.
+  virtual void RemovePath(std::uint32_t path) = 0;
   virtual Status Send(std::uint32_t path, std::span<const std::byte> payload, std::uint64_t id) = 0;
   // What happened until now; never waits.
   virtual Result<std::size_t> Poll(std::span<Datagram> datagrams) = 0;
+  // Makes event_fd() readable with the next thing that happens: poll until nothing is there, arm,
+  // and poll once more, for what came in between. Of UdOptions.events alone.
+  virtual Status Arm() = 0;
+  virtual int event_fd() const = 0;  // -1 without UdOptions.events
 };
 
 }  // namespace fabric::host

@@ -85,6 +85,13 @@ void ProbeRunner::StopAll(const std::string& reason) {
   }
 }
 
+bool ProbeRunner::Busy(const v1::ProbePort& port) {
+  MutexLock lock(mutex_);
+  return std::any_of(probes_.begin(), probes_.end(), [&](const Probe& probe) {
+    return !probe.finished && SamePort(probe.assignment.local(), port);
+  });
+}
+
 void ProbeRunner::Run(Probe& probe, std::stop_token stop) {
   v1::ProbeResult result = Attempt(probe, stop);
   v1::ProbeOutcome outcome;

@@ -56,6 +56,9 @@ class ProbeRunner {
   void Stop(const v1::ProbeStop& stop);
   void StopAll(const std::string& reason);
 
+  // Whether a probe holds the port now.
+  bool Busy(const v1::ProbePort& port);
+
  private:
   // Its remote, stop_reason and finished are under mutex_.
   struct Probe : Ongoing {

@@ -10,6 +10,7 @@
 #include "daemon/control/campaigns.h"
 #include "daemon/control/controller.h"
 #include "daemon/control/findings.h"
+#include "daemon/control/mesh.h"
 #include "daemon/control/outbox.h"
 #include "daemon/control/probe_check.h"
 #include "daemon/control/sessions.h"
@@ -209,6 +210,12 @@ Status Controller::ListCampaigns(const v1::ListCampaignsRequest&,
                                  v1::ListCampaignsResponse& response) {
   const MutexLock lock(mutex_);
   for (v1::Campaign& campaign : campaigns_->List()) *response.add_campaigns() = std::move(campaign);
+  return {};
+}
+
+Status Controller::GetMesh(const v1::GetMeshRequest&, v1::MeshStatus& status) {
+  const MutexLock lock(mutex_);
+  status = mesh_->Status();
   return {};
 }
 

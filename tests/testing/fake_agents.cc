@@ -183,6 +183,10 @@ void FakeAgents::Answer(const std::string& node, const v1::ControllerMessage& me
         agent.probes.erase(id);
       }
       return;
+    case v1::ControllerMessage::kMeshOrder:
+      ++agent.mesh_orders;
+      agent.mesh_order = message.mesh_order();
+      return;
     case v1::ControllerMessage::kSnapshotRequest:
       ++snapshot_requests_;
       (void)SendSnapshot(v1::NodeSnapshot(agent.snapshot));

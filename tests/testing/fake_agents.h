@@ -77,6 +77,10 @@ class FakeAgents final : public control::AgentSink {
   std::size_t probes_at_once_max() const { return probes_at_once_max_; }
   const std::vector<std::string>& violations() const { return violations_; }  // Two on one port
   std::uint32_t assignments(const std::string& node) const { return agents_.at(node).assignments; }
+  std::uint32_t mesh_orders(const std::string& node) const { return agents_.at(node).mesh_orders; }
+  const v1::MeshOrder& mesh_order(const std::string& node) const {  // The newest one
+    return agents_.at(node).mesh_order;
+  }
   std::uint32_t snapshot_requests() const { return snapshot_requests_; }
   const std::map<SessionId, Status>& closed() const { return closed_; }
 
@@ -93,6 +97,8 @@ class FakeAgents final : public control::AgentSink {
     bool idle = false;  // Does not say any more that its settings are as they were.
     Behaviour behaviour = Behaviour::kOk;
     std::uint32_t assignments = 0;
+    std::uint32_t mesh_orders = 0;
+    v1::MeshOrder mesh_order;
     std::map<EndId, Probe> probes;
     std::deque<v1::ControllerMessage> inbox;
   };
