@@ -23,6 +23,18 @@ bool SamePort(const v1::ProbePort& a, const v1::ProbePort& b) {
   return a.device() == b.device() && a.port() == b.port();
 }
 
+// Whether this end lets others of its kind use its port.
+bool Shares(const v1::ProbeAssignment& assignment) {
+  const ProbeKind* const kind = FindProbeKind(ProbeKindName(assignment.spec()));
+  return kind != nullptr && kind->shares_responder_port &&
+         assignment.role() == v1::PROBE_ROLE_RESPONDER;
+}
+
+bool MayShare(const v1::ProbeAssignment& a, const v1::ProbeAssignment& b) {
+  if (a.probe_id() == b.probe_id()) return a.role() != b.role();
+  return Shares(a) && Shares(b) && a.spec().kind_case() == b.spec().kind_case();
+}
+
 }  // namespace
 
 ProbeRunner::ProbeRunner(RunnerOptions options, host::Verbs& verbs, const Clock& clock,
@@ -69,16 +81,21 @@ Status ProbeRunner::Admit(const v1::ProbeAssignment& assignment) {
   if (assignment.role() != v1::PROBE_ROLE_INITIATOR &&
       assignment.role() != v1::PROBE_ROLE_RESPONDER)
     return {Code::kInvalidArgument, "the probe has no role"};
-  if (probes_.size() >= options_.probes_max)
-    return {Code::kResourceExhausted, Format("{} probes are running here", probes_.size())};
+  RETURN_IF_ERROR(CheckRoom(Shares(assignment)));
   for (const Probe& probe : probes_)
     if (SamePort(probe.assignment.local(), assignment.local()) &&
-        !(probe.assignment.probe_id() == assignment.probe_id() &&
-          probe.assignment.role() != assignment.role()))
+        !MayShare(probe.assignment, assignment))
       return {Code::kUnavailable,
               Format("{}/{}: port busy with probe {}", assignment.local().device(),
                      assignment.local().port(), probe.assignment.probe_id())};
   return {};
+}
+
+Status ProbeRunner::CheckRoom(bool sharing) {
+  std::uint32_t running = 0;
+  for (const Probe& probe : probes_) running += Shares(probe.assignment) == sharing ? 1 : 0;
+  if (running < (sharing ? options_.sharing_max : options_.probes_max)) return {};
+  return {Code::kResourceExhausted, Format("{} probes are running here", running)};
 }
 
 std::list<ProbeRunner::Probe> ProbeRunner::TakeFinished() {
@@ -156,7 +173,9 @@ v1::ProbeResult ProbeRunner::Attempt(Probe& probe, const std::stop_token& stop) 
   ProbeRun run = RunOf(probe, *opened, stop);
   if (kind.prepare != nullptr)
     if (const Status status = kind.prepare(run); !status.ok())
-      return fail(v1::PROBE_STATUS_SETUP_FAILED, status);
+      return fail(status.code() == Code::kFailedPrecondition ? v1::PROBE_STATUS_REFUSED
+                                                             : v1::PROBE_STATUS_SETUP_FAILED,
+                  status);
 
   v1::ProbeReady ready;
   ready.set_probe_id(probe.assignment.probe_id());
@@ -253,7 +272,7 @@ Status ProbeRunner::Connect(const Opened& opened, const ProbeKind& kind,
 
 Status ProbeRunner::AwaitRemote(Probe& probe, const std::stop_token& stop,
                                 v1::ProbeEndpoint& remote) {
-  Sleep(probe, stop, [&] { return probe.remote.has_value(); });
+  Sleep(probe, probe.deadline, stop, [&] { return probe.remote.has_value(); });
   MutexLock lock(mutex_);
   if (!probe.remote)
     return {Code::kDeadlineExceeded, "the controller did not send the partner's endpoint"};
@@ -269,9 +288,19 @@ ProbeRun ProbeRunner::RunOf(Probe& probe, const Opened& opened, const std::stop_
       .clock = clock_,
       .stopped = [this, &probe,
                   &stop] { return stop.stop_requested() || clock_.Now().steady >= probe.deadline; },
-      .await_stop = [this, &probe, &stop] { Sleep(probe, stop, [] { return false; }); },
+      .await_stop = [this, &probe,
+                     &stop] { Sleep(probe, probe.deadline, stop, [] { return false; }); },
+      .pause =
+          [this, &probe, &stop](Duration time) {
+            Sleep(probe, clock_.Now().steady + time, stop, [] { return false; });
+          },
       .remote = {},
-      .settings = {}};
+      .settings = {},
+      .watch = PortWatch(probe.assignment.local(), options_.open_counters),
+      .gpus = {.memory = options_.gpu_memory,
+               .find = options_.find_gpus,
+               .device = probe.assignment.local().device(),
+               .initiates = probe.assignment.role() == v1::PROBE_ROLE_INITIATOR}};
 }
 
 void ProbeRunner::Execute(Probe& probe, const ProbeKind& kind, ProbeRun& run,
@@ -283,11 +312,11 @@ void ProbeRunner::Execute(Probe& probe, const ProbeKind& kind, ProbeRun& run,
   kind.respond(run, result);
 }
 
-void ProbeRunner::Sleep(const Probe& probe, const std::stop_token& stop,
+void ProbeRunner::Sleep(const Probe& probe, SteadyTime until, const std::stop_token& stop,
                         const std::function<bool()>& ready) {
   MutexLock lock(mutex_);
   while (!stop.stop_requested() && !ready()) {
-    const Duration left = probe.deadline - clock_.Now().steady;
+    const Duration left = std::min(until, probe.deadline) - clock_.Now().steady;
     if (left <= Duration::zero()) return;
     changed_.wait_for(lock, stop, left, ready);
   }

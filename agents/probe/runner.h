@@ -34,6 +34,11 @@ class ProbeReports {
 
 struct RunnerOptions {
   std::uint32_t probes_max = 8;  // At once; more are refused.
+  // Ends that share their port with others of their kind; they do not count among the above.
+  std::uint32_t sharing_max = 128;
+  OpenPortCounters open_counters = {};    // Empty: nobody can read counters.
+  host::GpuMemory* gpu_memory = nullptr;  // Borrowed; nullptr: there is no access to GPUs.
+  FindGpus find_gpus = {};
 };
 
 // What the last inspection says about a device; empty when there is no such device. Called from
@@ -48,7 +53,7 @@ class ProbeRunner {
   ~ProbeRunner();  // Stops all probes and waits for their outcomes.
 
   // Ready follows, or Outcome with a refusal. One probe a port at a time; both ends of one probe
-  // may be on the same port.
+  // may be on the same port, and a kind may let its responders share one.
   void Start(const v1::ProbeAssignment& assignment);
   // The other end's address. Of a probe that is over: ignored, its outcome is on the way.
   void Continue(const v1::ProbeStart& start);
@@ -73,6 +78,7 @@ class ProbeRunner {
   };
 
   Status Admit(const v1::ProbeAssignment& assignment) REQUIRES(mutex_);
+  Status CheckRoom(bool sharing) REQUIRES(mutex_);
   std::list<Probe> TakeFinished() REQUIRES(mutex_);
   void Refuse(const v1::ProbeAssignment& assignment, const Status& why);
   void Run(Probe& probe, std::stop_token stop);
@@ -84,9 +90,10 @@ class ProbeRunner {
                  ProbeRun& run, v1::ProbeResult& result);
   ProbeRun RunOf(Probe& probe, const Opened& opened, const std::stop_token& stop);
   void Execute(Probe& probe, const ProbeKind& kind, ProbeRun& run, v1::ProbeResult& result);
-  // Sleeps until the probe is stopped or late, or `ready` (called under the lock) is true.
-  void Sleep(const Probe& probe, const std::stop_token& stop, const std::function<bool()>& ready)
-      EXCLUDES(mutex_);
+  // Sleeps until then, until the probe is stopped or late, or `ready` (called under the lock) is
+  // true.
+  void Sleep(const Probe& probe, SteadyTime until, const std::stop_token& stop,
+             const std::function<bool()>& ready) EXCLUDES(mutex_);
 
   const RunnerOptions options_;
   host::Verbs& verbs_;

@@ -24,6 +24,7 @@ import labevents
 import quickstart
 from fabriclab import Lab
 from test_blame import BlameTests
+from test_incast import IncastTests
 from test_storms import StormTests
 from test_tools import ToolTests
 
@@ -46,7 +47,7 @@ FAULTS = [
 ]
 
 
-class TestSystem(BlameTests, StormTests, ToolTests, unittest.TestCase):
+class TestSystem(BlameTests, IncastTests, StormTests, ToolTests, unittest.TestCase):
     maxDiff = None
 
     @classmethod
