@@ -36,6 +36,9 @@ class Board {
   void SetDropped(std::uint64_t messages);
 
   std::optional<v1::RdmaDevice> FindDevice(const std::string& name);
+  // Of the newest table, else of the inspection.
+  counters::CounterSets CounterTable();
+  probe::NodeGpus Gpus();
   std::uint64_t inspections();
   // The counters that inspections have found, when there was one since the last call.
   std::optional<counters::CounterSets> TakeFoundCounters();

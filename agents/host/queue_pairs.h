@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,6 +61,27 @@ struct ConnectionSettings {
   std::uint32_t traffic_class = 0;
 };
 
+// Memory that somebody else allocated: of a GPU.
+struct DeviceMemory {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  int dma_buf = -1;  // Descriptor; -1: the address itself is registered, by the peer memory client
+  std::uint64_t dma_buf_offset = 0;
+};
+
+// What requests and the other end must know of it.
+struct RegisteredMemory {
+  std::uint32_t region = 0;  // Of WorkRequest
+  std::uint64_t address = 0;
+  std::uint32_t key = 0;
+};
+
+// Where requests go in memory of the peer that is not its memory().
+struct RemoteMemory {
+  std::uint64_t address = 0;
+  std::uint32_t key = 0;
+};
+
 enum class Operation { kWrite, kRead, kSend, kReceive };
 
 // Moves memory()[offset, offset + bytes): to or from the same offset of the peer's memory for
@@ -69,7 +91,9 @@ struct WorkRequest {
   std::uint32_t queue_pair = 0;  // From 0 on
   std::uint32_t offset = 0;
   std::uint32_t bytes = 0;
-  std::uint64_t id = 0;  // Below 2^40
+  std::uint64_t id = 0;                     // Below 2^40
+  std::uint32_t region = 0;                 // Own memory; 0: memory()
+  std::optional<RemoteMemory> remote = {};  // Absent: the peer's memory()
   bool signaled = true;  // Whether success gives a completion; failure always does.
 };
 
@@ -91,6 +115,11 @@ class RcQueuePairs {
   virtual Status Connect(std::uint32_t queue_pair, const Endpoint& remote,
                          const ConnectionSettings& settings) = 0;
   virtual std::span<std::byte> memory() = 0;  // Written by the peer at any time.
+  // Registers memory for local use, remote write and remote read, beside memory(). The driver's
+  // error: EFAULT where no peer memory client knows the address, EOPNOTSUPP or EPROTONOSUPPORT
+  // where the driver does not take dma-bufs.
+  virtual Result<RegisteredMemory> Register(const DeviceMemory& memory) = 0;
+  virtual void Unregister(std::uint32_t region) = 0;
   virtual Status Post(const WorkRequest& request) = 0;
   // Completions that are there now; never waits. At most `completions.size()`. Requests of one
   // queue pair and direction complete in order: one tells of all before it.

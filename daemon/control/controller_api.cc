@@ -196,7 +196,13 @@ Status Controller::StartCampaign(const v1::StartCampaignRequest& request, v1::Ca
   if (!spec.hub().empty()) RETURN_IF_ERROR(CheckNode(spec.hub()));
   ASSIGN_OR_RETURN(Planned planned,
                    PlanFor(fleet_, options_.sites, spec, campaigns_->ProbedLately(now)));
-  campaign = campaigns_->Start(spec, std::move(planned.plan), std::move(planned.fabric), now);
+  PortClasses classes;
+  if (spec.pattern() == v1::CAMPAIGN_PATTERN_INCAST) {
+    RETURN_IF_ERROR(CheckIncast(planned.plan, spec, options_.pairs_at_once_max));
+    classes = ClassesOf(fleet::FleetView(fleet_), spec.probes(0).traffic_class());
+  }
+  campaign = campaigns_->Start(spec, std::move(planned.plan), std::move(planned.fabric), now,
+                               std::move(classes));
   return {};
 }
 

@@ -23,6 +23,7 @@ import dashboard
 import labevents
 import quickstart
 from fabriclab import Lab
+from test_incast import IncastTests
 from test_storms import StormTests
 from test_tools import ToolTests
 
@@ -45,7 +46,7 @@ FAULTS = [
 ]
 
 
-class TestSystem(StormTests, ToolTests, unittest.TestCase):
+class TestSystem(IncastTests, StormTests, ToolTests, unittest.TestCase):
     maxDiff = None
 
     @classmethod

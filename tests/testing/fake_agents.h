@@ -52,6 +52,9 @@ class FakeAgents final : public control::AgentSink {
   // status is never said.
   using Path = std::function<void(const v1::ProbeAssignment&, v1::ProbeResult&)>;
   void SetPath(Path path) { on_path_ = std::move(path); }
+  // What the counters of the own port say of an incast, of either end; nothing when not set.
+  using Counters = std::function<v1::PortMoves(const v1::ProbeAssignment&)>;
+  void SetCounters(Counters counters) { counters_ = std::move(counters); }
   void Mute(const std::string& node, bool mute);  // Connected, and no message at all
   void StopInspecting(const std::string& node) { agents_[node].idle = true; }  // Heartbeats alone
   Status Say(const std::string& node, const v1::AgentMessage& message);
@@ -111,6 +114,7 @@ class FakeAgents final : public control::AgentSink {
 
   control::Controller* controller_ = nullptr;
   Path on_path_;
+  Counters counters_;
   Moment now_;
   std::uint64_t next_session_ = 1;
   std::map<std::string, Agent> agents_;
