@@ -122,7 +122,8 @@ void Campaigns::BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bo
 bool Campaigns::Judge(Campaign& campaign, std::vector<plan::Pair>& next) {
   CampaignWork& work = *campaign.work;
   if (!work.judgement.Due(campaign.summary.spec().until_decided())) return false;
-  blame::Standing standing = work.judgement.Stand(work.Usable(), {});
+  blame::Standing standing =
+      work.judgement.Stand(work.Usable(), {}, counters_(work.judgement.fabric()));
   next = work.PairsOf(standing.next);
   *campaign.summary.mutable_blame() = std::move(standing.report);
   return standing.decided;
@@ -133,7 +134,8 @@ void Campaigns::End(std::uint64_t number, Campaign& campaign, Moment now) {
   CampaignWork& work = *campaign.work;
   TellWhoIsLeftOut(work, summary);
   const std::vector<v1::Finding> findings = open_findings_();
-  *summary.mutable_blame() = work.judgement.Stand(work.Usable(), findings).report;
+  const std::vector<blame::PortCounters> counters = counters_(work.judgement.fabric());
+  *summary.mutable_blame() = work.judgement.Stand(work.Usable(), findings, counters).report;
   const std::uint32_t left =
       summary.probes_planned() - summary.probes_ok() - summary.probes_failed();
   if (summary.state() == v1::CAMPAIGN_STATE_RUNNING) {

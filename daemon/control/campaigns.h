@@ -30,9 +30,11 @@ class Campaigns {
 
   // Findings that are open, for the suspects that they are about.
   using OpenFindings = std::function<std::vector<v1::Finding>()>;
+  // What the counters of these ports have done lately, which makes suspects likelier or not.
+  using Counters = std::function<std::vector<blame::PortCounters>(const blame::Fabric&)>;
 
   Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& outbox,
-            OpenFindings open_findings, Moment now);
+            OpenFindings open_findings, Counters counters, Moment now);
 
   // From the store, newest first. Those that were running have ended with the controller.
   void Restore(const std::vector<v1::Campaign>& newest_first, Moment now);
@@ -110,6 +112,7 @@ class Campaigns {
   Sessions& agents_;
   Outbox& outbox_;
   const OpenFindings open_findings_;
+  const Counters counters_;
   std::map<std::uint64_t, Campaign> campaigns_;  // By the number in their id
   std::set<std::uint64_t> running_;              // Those of them that have not ended
   PairMap pairs_;

@@ -10,6 +10,7 @@
 #include "daemon/control/fact_book.h"
 #include "daemon/control/findings.h"
 #include "daemon/control/outbox.h"
+#include "daemon/control/port_counters.h"
 #include "daemon/control/sessions.h"
 #include "daemon/control/summaries.h"
 #include "proto/timestamps.h"
@@ -54,7 +55,9 @@ Controller::Controller(const ControllerOptions& options, store::Store& store, Ag
       findings_(std::make_unique<FindingBook>(*outbox_, options.life)),
       campaigns_(std::make_unique<Campaigns>(
           options.pairs_at_once_max, *sessions_, *outbox_,
-          [book = findings_.get()] { return book->Failing(); }, now)),
+          [book = findings_.get()] { return book->Failing(); },
+          [fleet = &fleet_](const blame::Fabric& fabric) { return CountersOf(*fleet, fabric); },
+          now)),
       awaited_until_(now.steady),
       engine_(options.profile),
       evaluated_at_(now.steady - kEvaluateEvery),
