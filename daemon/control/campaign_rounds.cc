@@ -131,7 +131,8 @@ void Campaigns::BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bo
 bool Campaigns::Judge(Campaign& campaign, std::vector<plan::Pair>& next) {
   CampaignWork& work = *campaign.work;
   if (!work.judgement.Due(campaign.summary.spec().until_decided())) return false;
-  blame::Standing standing = work.judgement.Stand(work.Usable(), {});
+  blame::Standing standing =
+      work.judgement.Stand(work.Usable(), {}, counters_(work.judgement.fabric()));
   next = work.PairsOf(standing.next);
   *campaign.summary.mutable_blame() = std::move(standing.report);
   campaign.open = std::move(standing.open);
@@ -144,7 +145,8 @@ void Campaigns::End(std::uint64_t number, Campaign& campaign, Moment now) {
   TellWhoIsLeftOut(work, summary);
   if (summary.spec().pattern() != v1::CAMPAIGN_PATTERN_INCAST) {
     const std::vector<v1::Finding> findings = open_findings_();
-    blame::Standing standing = work.judgement.Stand(work.Usable(), findings);
+    const std::vector<blame::PortCounters> counters = counters_(work.judgement.fabric());
+    blame::Standing standing = work.judgement.Stand(work.Usable(), findings, counters);
     *summary.mutable_blame() = std::move(standing.report);
     campaign.open = std::move(standing.open);
   }

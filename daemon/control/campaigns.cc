@@ -35,11 +35,12 @@ std::optional<std::uint64_t> NumberOf(const std::string& id) {
 }  // namespace
 
 Campaigns::Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& outbox,
-                     OpenFindings open_findings, Moment now)
+                     OpenFindings open_findings, Counters counters, Moment now)
     : pairs_at_once_max_(std::max(pairs_at_once_max, 1u)),
       agents_(agents),
       outbox_(outbox),
       open_findings_(std::move(open_findings)),
+      counters_(std::move(counters)),
       // Agents may still answer probes of an earlier run of the controller: never the same numbers.
       next_probe_(static_cast<std::uint64_t>(now.wall.time_since_epoch().count())) {}
 

@@ -30,9 +30,11 @@ class Campaigns {
 
   // Findings that are open, for the suspects that they are about.
   using OpenFindings = std::function<std::vector<v1::Finding>()>;
+  // What the counters of these ports have done lately, which makes suspects likelier or not.
+  using Counters = std::function<std::vector<blame::PortCounters>(const blame::Fabric&)>;
 
   Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& outbox,
-            OpenFindings open_findings, Moment now);
+            OpenFindings open_findings, Counters counters, Moment now);
 
   // Told of every result that is recorded, in order, with the id of its campaign.
   using OnResult = std::function<void(const std::string& id, const v1::PairResult& result)>;
@@ -126,6 +128,7 @@ class Campaigns {
   Outbox& outbox_;
   const OpenFindings open_findings_;
   OnResult on_result_;
+  const Counters counters_;
   std::map<std::uint64_t, Campaign> campaigns_;  // By the number in their id
   std::set<std::uint64_t> running_;              // Those of them that have not ended
   PairMap pairs_;

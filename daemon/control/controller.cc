@@ -12,6 +12,7 @@
 #include "daemon/control/findings.h"
 #include "daemon/control/mesh.h"
 #include "daemon/control/outbox.h"
+#include "daemon/control/port_counters.h"
 #include "daemon/control/sessions.h"
 #include "daemon/control/summaries.h"
 #include "proto/timestamps.h"
@@ -56,7 +57,9 @@ Controller::Controller(const ControllerOptions& options, store::Store& store, Ag
       findings_(std::make_unique<FindingBook>(*outbox_, options.life)),
       campaigns_(std::make_unique<Campaigns>(
           options.pairs_at_once_max, *sessions_, *outbox_,
-          [book = findings_.get()] { return book->Failing(); }, now)),
+          [book = findings_.get()] { return book->Failing(); },
+          [fleet = &fleet_](const blame::Fabric& fabric) { return CountersOf(*fleet, fabric); },
+          now)),
       certificates_(std::make_unique<Certificates>(options.certificates,
                                                    CertificateSources{.fleet = fleet_,
                                                                       .profile = options_.profile,
