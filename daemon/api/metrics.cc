@@ -158,9 +158,9 @@ void MeshPings(const MetricsInput& input, MetricFamily& family) {
 }
 
 void MeshRoundTrip(const MetricsInput& input, MetricFamily& family) {
-  constexpr double kMicrosecond = 1e-6;
+  constexpr double kMicroseconds = 1e6;
   for (const v1::MeshLeafPair& pair : input.mesh.leaf_pairs())
-    if (pair.has_median_us()) Add(family, LabelsOf(pair), pair.median_us() * kMicrosecond);
+    if (pair.has_median_us()) Add(family, LabelsOf(pair), pair.median_us() / kMicroseconds);
 }
 
 void RuleProblems(const MetricsInput& input, MetricFamily& family) {

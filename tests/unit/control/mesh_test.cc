@@ -259,7 +259,8 @@ TEST_F(MeshTest, WhatCannotBeIsNotTaken) {
   endpoint.mutable_endpoint()->set_queue_pair_number(666);
   ASSERT_TRUE(world.agents.Say("n1", foreign).ok());
   world.agents.Advance(30s);
-  for (const v1::MeshLeafPair& pair : Status().leaf_pairs()) EXPECT_EQ(pair.sent(), 0u);
+  const v1::MeshStatus status = Status();
+  for (const v1::MeshLeafPair& pair : status.leaf_pairs()) EXPECT_EQ(pair.sent(), 0u);
   EXPECT_EQ(world.agents.mesh_order("n1").ports(0).targets(0).endpoint().queue_pair_number(), 200u)
       << "nobody speaks for another node";
 }
