@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 using Real = std::chrono::steady_clock;
 
 constexpr std::uint32_t kNamedWithin = 20;  // Rounds
+constexpr std::uint32_t kWaitedFor = 24;    // Likewise, until all is decided
 
 double Since(Real::time_point begun) {
   return std::chrono::duration<double>(Real::now() - begun).count();
@@ -45,6 +46,20 @@ std::uint32_t NamedAfter(Fleet& fleet, const std::string& id, const std::string&
   }
 }
 
+// Noise may keep it open for long that nobody else is bad: that is told, and not waited for.
+void EndSoon(Fleet& fleet, const std::string& id, Report& report) {
+  while (true) {
+    const v1::Campaign campaign = fleet.Campaign(id, false);
+    if (campaign.has_ended_at()) return;
+    if (campaign.rounds_done() > kWaitedFor) break;
+    fleet.Run(20ms);
+  }
+  report.figures.push_back(
+      Format("not decided after {} rounds: whether anybody else is bad is open", kWaitedFor));
+  if (const Status cancelled = fleet.Cancel(id); !cancelled.ok())
+    fleet.checks().Violate(cancelled.message());
+}
+
 // Runs the campaign to its end and says what it took. `culprit`: and when it was named.
 std::optional<v1::Campaign> RunCampaign(Fleet& fleet, const v1::CampaignSpec& spec, Duration most,
                                         Report& report, const std::string& culprit = {}) {
@@ -62,6 +77,7 @@ std::optional<v1::Campaign> RunCampaign(Fleet& fleet, const v1::CampaignSpec& sp
     fleet.checks().Violate(Format("{} was named after {} rounds", culprit, named_after));
   if (named_after > 0)
     report.figures.push_back(Format("{} is named after {} rounds", culprit, named_after));
+  if (named_after > 0) EndSoon(fleet, *started, report);
   if (!AwaitCampaign(fleet, *started, most)) return std::nullopt;
   v1::Campaign campaign = fleet.Campaign(*started, false);
   const double took = Seconds(fleet.now() - at);
