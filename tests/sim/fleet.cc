@@ -58,11 +58,13 @@ Fleet::Fleet(const FleetOptions& options)
       wire_(queue_, random_, *this) {
   (void)bus_.Subscribe(checks_, 0);
   for (std::uint32_t number = 0; number < options.shape.nodes; ++number)
-    agents_.push_back(std::make_unique<SimAgent>(
-        number,
-        SimAgentOptions{
-            .seed = options.seed, .counters = options.counters, .probe_takes = options.probe_takes},
-        *this));
+    agents_.push_back(
+        std::make_unique<SimAgent>(number,
+                                   SimAgentOptions{.seed = options.seed,
+                                                   .counters = options.counters,
+                                                   .probe_takes = options.probe_takes,
+                                                   .slow_closes = options.slow_closes},
+                                   *this));
   OpenController();
   queue_.After(kTickEvery, [this] { Tick(); });
 }

@@ -31,6 +31,7 @@ struct FleetOptions {
   bool counters = false;
   std::uint32_t pairs_at_once = 64;
   Duration probe_takes = std::chrono::milliseconds(50);
+  double slow_closes = 0;  // SimAgentOptions
   bool show = false;
 };
 

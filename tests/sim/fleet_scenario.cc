@@ -221,11 +221,13 @@ Report Play(const FleetScenario& scenario, const FleetRun& run) {
   Shape shape = scenario.shape;
   if (run.nodes > 0) shape.nodes = run.nodes;
   if (run.rails > 0) shape.rails = run.rails;
-  const auto fleet = std::make_unique<Fleet>(FleetOptions{.seed = run.seed,
-                                                          .shape = shape,
-                                                          .counters = scenario.counters,
-                                                          .pairs_at_once = scenario.pairs_at_once,
-                                                          .show = run.show});
+  const auto fleet =
+      std::make_unique<Fleet>(FleetOptions{.seed = run.seed,
+                                           .shape = shape,
+                                           .counters = scenario.counters,
+                                           .pairs_at_once = scenario.pairs_at_once,
+                                           .slow_closes = scenario.trouble != nullptr ? 0.005 : 0,
+                                           .show = run.show});
   Report report;
   scenario.play(scenario, *fleet, report);
   const FleetCounts& counts = fleet->checks().counts();

@@ -30,7 +30,10 @@ v1::CampaignSpec AnySpec(Random& random) {
       v1::CAMPAIGN_PATTERN_RANDOM_REGULAR};
   spec.set_pattern(kPatterns[random.Below(std::size(kPatterns))]);
   spec.set_until_decided(random.Chance(0.3));
-  spec.set_include_busy(true);
+  spec.set_include_busy(random.Chance(0.5));
+  if (random.Chance(0.3)) spec.set_pairs_at_once(1 + static_cast<std::uint32_t>(random.Below(8)));
+  if (random.Chance(0.2))
+    spec.set_pairs_per_uplink(1 + static_cast<std::uint32_t>(random.Below(4)));
   const bool ping = random.Chance(0.7);
   if (ping) spec.add_probes()->mutable_ud_ping()->set_pings(1000);
   if (!ping || random.Chance(0.5)) spec.add_probes()->mutable_rc_write_latency();
@@ -60,6 +63,13 @@ void StartSome(Fleet& fleet, Random& random, std::vector<std::string>& campaigns
   campaigns.push_back(*started);
 }
 
+// It ends at once, whatever its agents do.
+void CancelOne(Fleet& fleet, const std::string& campaign) {
+  if (!fleet.Cancel(campaign).ok()) return;  // The controller is down.
+  if (!fleet.Campaign(campaign, false).has_ended_at())
+    fleet.checks().Violate(Format("campaign {} was cancelled and goes on", campaign));
+}
+
 }  // namespace
 
 void PlayTroubles(const FleetScenario& scenario, Fleet& fleet, Report&) {
@@ -73,7 +83,7 @@ void PlayTroubles(const FleetScenario& scenario, Fleet& fleet, Report&) {
     StartSome(fleet, random, campaigns);
     fleet.Run(kCampaignEvery);
     if (!campaigns.empty() && random.Chance(0.2))
-      (void)fleet.Cancel(campaigns[random.Below(campaigns.size())]);
+      CancelOne(fleet, campaigns[random.Below(campaigns.size())]);
   }
   Heal(fleet);
   while (!fleet.controller_up()) fleet.Run(100ms);

@@ -221,9 +221,8 @@ Duration SimAgent::ProbeTakes(const v1::ProbeSpec& spec, bool ok) {
   return Scaled(quick ? 2 : Milliseconds(options_.probe_takes).count());
 }
 
-// Now and then a driver takes its time.
 Duration SimAgent::CloseTakes() {
-  return Scaled(around_.random().Chance(0.001) ? 1000 : 1);
+  return Scaled(around_.random().Chance(options_.slow_closes) ? 1000 : 1);
 }
 
 }  // namespace fabric::sim

@@ -39,6 +39,7 @@ struct SimAgentOptions {
   bool counters = false;  // Sampled each second
   Duration inspect_every = std::chrono::seconds(30);
   Duration probe_takes = std::chrono::milliseconds(50);
+  double slow_closes = 0;  // Of queue pairs: this part of them takes the driver a second.
 };
 
 class SimAgent final : public agent::AgentOutput, public ProbeMachine {

@@ -3,6 +3,7 @@
 // the ends hear is what gRPC's fronts would tell them (agents/link.h, daemon/api/agent_front.h).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -65,7 +66,9 @@ class Wire final : public control::AgentSink {
   // Its process has ended: all streams break. Until it listens again, dials are refused.
   void StopListening();
   void Listen() { listening_ = true; }
-  void StallController(Duration until) { controller_stalled_until_ = until; }
+  void StallController(Duration until) {
+    controller_stalled_until_ = std::max(controller_stalled_until_, until);
+  }
   std::optional<std::uint32_t> AgentOf(SessionId session) const;
   bool controller_stalled() const { return queue_.now() < controller_stalled_until_; }
   Duration controller_stalled_until() const { return controller_stalled_until_; }
