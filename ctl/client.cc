@@ -100,6 +100,9 @@ class GrpcClient final : public Client {
       const v1::GetCertificateRequest& request) override {
     return Call<v1::GetCertificateResponse>(&v1::Fabric::Stub::GetCertificate, request);
   }
+  Result<v1::MeshStatus> GetMesh(const v1::GetMeshRequest& request) override {
+    return Call<v1::MeshStatus>(&v1::Fabric::Stub::GetMesh, request);
+  }
 
   Status WatchEvents(const v1::WatchEventsRequest& request,
                      const std::function<bool(const v1::Event&)>& on_event) override {

@@ -111,6 +111,12 @@ std::uint32_t LogRules(std::span<const custom::RuleFile> files) {
   return problems;
 }
 
+control::MeshSettings MeshOf(const Settings& settings) {
+  return {.on = settings.Text("mesh") == "on",
+          .paths = static_cast<std::uint32_t>(settings.Number("mesh-paths")),
+          .pings_per_second = static_cast<std::uint32_t>(settings.Number("mesh-pings"))};
+}
+
 control::ControllerOptions OptionsOf(const Settings& settings,
                                      std::span<const custom::RuleFile> rules) {
   return {
@@ -122,7 +128,8 @@ control::ControllerOptions OptionsOf(const Settings& settings,
       .own_rules = {.rules = custom::NodeRules(rules),
                     .infos = custom::Infos(rules),
                     .problems = LogRules(rules)},
-      .certificates = {.lifetime = settings.Duration("certificate-lifetime"), .issuer = Issuer()}};
+      .certificates = {.lifetime = settings.Duration("certificate-lifetime"), .issuer = Issuer()},
+      .mesh = MeshOf(settings)};
 }
 
 Status Serve(const Settings& settings, const sigset_t& ending_signals) {

@@ -2,29 +2,14 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "agents/probe/endpoints.h"
-#include "agents/probe/numbers.h"
-#include "agents/probe/port_choice.h"
 #include "agents/probe/settings.h"
 #include "base/text.h"
 #include "proto/names.h"
 
 namespace fabric::probe {
-namespace {
-
-// Whether a message that names `role` is for this end.
-bool IsFor(const v1::ProbeAssignment& assignment, std::uint64_t probe_id, v1::ProbeRole role) {
-  return assignment.probe_id() == probe_id &&
-         (role == v1::PROBE_ROLE_UNSPECIFIED || role == assignment.role());
-}
-
-bool SamePort(const v1::ProbePort& a, const v1::ProbePort& b) {
-  return a.device() == b.device() && a.port() == b.port();
-}
-
-}  // namespace
-
 ProbeRunner::ProbeRunner(RunnerOptions options, host::Verbs& verbs, const Clock& clock,
                          FindDevice find_device, ProbeReports& reports)
     : options_(std::move(options)),
@@ -52,33 +37,18 @@ void ProbeRunner::Start(const v1::ProbeAssignment& assignment) {
     if (admitted.ok()) {
       Probe& probe = probes_.emplace_back();
       probe.assignment = assignment;
-      probe.deadline =
-          clock_.Now().steady + std::chrono::milliseconds(TimeoutMs(assignment.spec()));
+      probe.deadline = DeadlineOf(assignment, clock_.Now().steady);
       probe.thread =
           std::jthread([this, &probe](std::stop_token stop) { Run(probe, std::move(stop)); });
     }
   }
-  if (!admitted.ok()) Refuse(assignment, admitted);
+  if (!admitted.ok()) reports_.Outcome(Refusal(assignment, admitted));
 }
 
 Status ProbeRunner::Admit(const v1::ProbeAssignment& assignment) {
-  const ProbeKind* kind = FindProbeKind(ProbeKindName(assignment.spec()));
-  if (kind == nullptr)
-    return {Code::kUnimplemented, "this agent does not know the kind of the probe"};
-  RETURN_IF_ERROR(kind->check(assignment.spec()).In(kind->name));
-  if (assignment.role() != v1::PROBE_ROLE_INITIATOR &&
-      assignment.role() != v1::PROBE_ROLE_RESPONDER)
-    return {Code::kInvalidArgument, "the probe has no role"};
-  if (probes_.size() >= options_.probes_max)
-    return {Code::kResourceExhausted, Format("{} probes are running here", probes_.size())};
-  for (const Probe& probe : probes_)
-    if (SamePort(probe.assignment.local(), assignment.local()) &&
-        !(probe.assignment.probe_id() == assignment.probe_id() &&
-          probe.assignment.role() != assignment.role()))
-      return {Code::kUnavailable,
-              Format("{}/{}: port busy with probe {}", assignment.local().device(),
-                     assignment.local().port(), probe.assignment.probe_id())};
-  return {};
+  std::vector<const Ongoing*> running;
+  for (const Probe& probe : probes_) running.push_back(&probe);
+  return probe::Admit(assignment, running, options_.room);
 }
 
 std::list<ProbeRunner::Probe> ProbeRunner::TakeFinished() {
@@ -90,20 +60,10 @@ std::list<ProbeRunner::Probe> ProbeRunner::TakeFinished() {
   return finished;
 }
 
-void ProbeRunner::Refuse(const v1::ProbeAssignment& assignment, const Status& why) {
-  v1::ProbeOutcome outcome;
-  outcome.set_probe_id(assignment.probe_id());
-  outcome.set_role(assignment.role());
-  outcome.mutable_result()->set_status(v1::PROBE_STATUS_REFUSED);
-  outcome.mutable_result()->set_reason(why.message());
-  outcome.mutable_result()->set_blamed_node(assignment.local().node());
-  reports_.Outcome(outcome);
-}
-
 void ProbeRunner::Continue(const v1::ProbeStart& start) {
   MutexLock lock(mutex_);
   for (Probe& probe : probes_)
-    if (IsFor(probe.assignment, start.probe_id(), start.role())) probe.remote = start.remote();
+    if (IsFor(probe, start.probe_id(), start.role())) probe.remote = start.remote();
   changed_.notify_all();
 }
 
@@ -124,20 +84,21 @@ void ProbeRunner::StopAll(const std::string& reason) {
   }
 }
 
+bool ProbeRunner::Busy(const v1::ProbePort& port) {
+  MutexLock lock(mutex_);
+  return std::any_of(probes_.begin(), probes_.end(), [&](const Probe& probe) {
+    return !probe.finished && SamePort(probe.assignment.local(), port);
+  });
+}
+
 void ProbeRunner::Run(Probe& probe, std::stop_token stop) {
+  v1::ProbeResult result = Attempt(probe, stop);
   v1::ProbeOutcome outcome;
-  outcome.set_probe_id(probe.assignment.probe_id());
-  outcome.set_role(probe.assignment.role());
-  *outcome.mutable_result() = Attempt(probe, stop);
   {
     // The port is free before the controller hears the outcome: it may assign the next probe.
     MutexLock lock(mutex_);
     probe.finished = true;
-    if (stop.stop_requested() && outcome.result().status() == v1::PROBE_STATUS_TIMED_OUT) {
-      outcome.mutable_result()->set_status(v1::PROBE_STATUS_CANCELLED);
-      outcome.mutable_result()->set_reason(
-          Format("stopped: {}; {}", probe.stop_reason, outcome.result().reason()));
-    }
+    outcome = LastWord(probe, std::move(result), stop.stop_requested());
   }
   reports_.Outcome(outcome);
 }
@@ -156,7 +117,9 @@ v1::ProbeResult ProbeRunner::Attempt(Probe& probe, const std::stop_token& stop) 
   ProbeRun run = RunOf(probe, *opened, stop);
   if (kind.prepare != nullptr)
     if (const Status status = kind.prepare(run); !status.ok())
-      return fail(v1::PROBE_STATUS_SETUP_FAILED, status);
+      return fail(status.code() == Code::kFailedPrecondition ? v1::PROBE_STATUS_REFUSED
+                                                             : v1::PROBE_STATUS_SETUP_FAILED,
+                  status);
 
   v1::ProbeReady ready;
   ready.set_probe_id(probe.assignment.probe_id());
@@ -183,12 +146,8 @@ Result<ProbeRunner::Opened> ProbeRunner::Open(const Probe& probe, const ProbeKin
   const v1::QueuePairSettings& wanted = probe.assignment.spec().queue_pair();
   result.set_status(v1::PROBE_STATUS_REFUSED);
   result.set_blamed_node(local.node());
-  const std::optional<v1::RdmaDevice> device = find_device_(local.device());
-  if (!device) return Status(Code::kNotFound, Format("{}: no such RDMA device", local.device()));
-  ASSIGN_OR_RETURN(
-      const PortAddress address,
-      ChooseAddress(*device, local.port(),
-                    wanted.has_gid_index() ? std::optional(wanted.gid_index()) : std::nullopt));
+  ASSIGN_OR_RETURN(const PortAddress address,
+                   AddressFor(probe.assignment, find_device_(local.device())));
   auto opened =
       OpenOn({.device = local.device(), .port = local.port(), .gid_index = address.gid_index},
              kind.needs(probe.assignment.spec()));
@@ -253,7 +212,7 @@ Status ProbeRunner::Connect(const Opened& opened, const ProbeKind& kind,
 
 Status ProbeRunner::AwaitRemote(Probe& probe, const std::stop_token& stop,
                                 v1::ProbeEndpoint& remote) {
-  Sleep(probe, stop, [&] { return probe.remote.has_value(); });
+  Sleep(probe, probe.deadline, stop, [&] { return probe.remote.has_value(); });
   MutexLock lock(mutex_);
   if (!probe.remote)
     return {Code::kDeadlineExceeded, "the controller did not send the partner's endpoint"};
@@ -269,9 +228,19 @@ ProbeRun ProbeRunner::RunOf(Probe& probe, const Opened& opened, const std::stop_
       .clock = clock_,
       .stopped = [this, &probe,
                   &stop] { return stop.stop_requested() || clock_.Now().steady >= probe.deadline; },
-      .await_stop = [this, &probe, &stop] { Sleep(probe, stop, [] { return false; }); },
+      .await_stop = [this, &probe,
+                     &stop] { Sleep(probe, probe.deadline, stop, [] { return false; }); },
+      .pause =
+          [this, &probe, &stop](Duration time) {
+            Sleep(probe, clock_.Now().steady + time, stop, [] { return false; });
+          },
       .remote = {},
-      .settings = {}};
+      .settings = {},
+      .watch = PortWatch(probe.assignment.local(), options_.open_counters),
+      .gpus = {.memory = options_.gpu_memory,
+               .find = options_.find_gpus,
+               .device = probe.assignment.local().device(),
+               .initiates = probe.assignment.role() == v1::PROBE_ROLE_INITIATOR}};
 }
 
 void ProbeRunner::Execute(Probe& probe, const ProbeKind& kind, ProbeRun& run,
@@ -283,11 +252,11 @@ void ProbeRunner::Execute(Probe& probe, const ProbeKind& kind, ProbeRun& run,
   kind.respond(run, result);
 }
 
-void ProbeRunner::Sleep(const Probe& probe, const std::stop_token& stop,
+void ProbeRunner::Sleep(const Probe& probe, SteadyTime until, const std::stop_token& stop,
                         const std::function<bool()>& ready) {
   MutexLock lock(mutex_);
   while (!stop.stop_requested() && !ready()) {
-    const Duration left = probe.deadline - clock_.Now().steady;
+    const Duration left = std::min(until, probe.deadline) - clock_.Now().steady;
     if (left <= Duration::zero()) return;
     changed_.wait_for(lock, stop, left, ready);
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 
 namespace fabric::blame {
 namespace {
@@ -133,20 +132,20 @@ double ValueOf(Channel channel, std::size_t level) {
   return kValues[static_cast<std::size_t>(channel)][level];
 }
 
-Readings::Readings(Channel channel, std::span<const Observation> observations)
-    : channel_(channel),
-      kinds_(observations.size(), kNothing),
-      one_way_(observations.size(), channel == Channel::kSpeed),
-      levels_(observations.size(), 0) {
-  std::unordered_map<std::uint64_t, std::uint32_t> known;
-  for (std::size_t i = 0; i < observations.size(); ++i) {
-    if (channel == Channel::kLoss) one_way_[i] = observations[i].one_way;
-    const Figure figure = FigureOf(channel, observations[i]);
-    if (!figure.known) continue;
-    const auto [at, fresh] = known.emplace(figure.key, static_cast<std::uint32_t>(table_.size()));
-    kinds_[i] = at->second;
+void Figures::Take(std::span<const Observation> all, std::size_t from) {
+  kinds_.resize(from);
+  one_way_.resize(from);
+  for (const Observation& seen : all.subspan(from)) {
+    one_way_.push_back(channel_ == Channel::kSpeed || (channel_ == Channel::kLoss && seen.one_way));
+    const Figure figure = FigureOf(channel_, seen);
+    if (!figure.known) {
+      kinds_.push_back(kNothing);
+      continue;
+    }
+    const auto [at, fresh] = known_.emplace(figure.key, static_cast<std::uint32_t>(table_.size()));
+    kinds_.push_back(at->second);
     if (!fresh) continue;
-    const Likelihoods likelihoods = LikelihoodsOf(channel, figure.key);
+    const Likelihoods likelihoods = LikelihoodsOf(channel_, figure.key);
     table_.push_back(likelihoods);
     badness_.push_back(*std::max_element(likelihoods.begin(), likelihoods.end()) - likelihoods[0]);
   }

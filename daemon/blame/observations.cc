@@ -16,36 +16,35 @@ bool OfOneEnd(v1::ProbeStatus status) {
          status == v1::PROBE_STATUS_TIMED_OUT;
 }
 
-// What the better quarter of the equals reach, by the spec that they ran: not the median, because
-// one of two rails may be slow.
+// What the better quarter of the equals reach: not the median, because one of two rails may be
+// slow.
 class Equals {
  public:
   explicit Equals(double quantile) : quantile_(quantile) {}
 
-  void Add(const std::string& spec, double figure) {
-    if (figure > 0) figures_[spec].push_back(figure);
+  void Add(double figure) {
+    if (figure > 0) figures_.push_back(figure);
   }
   // Absent with too few equals to compare with.
-  std::optional<float> Compare(const std::string& spec, double figure) {
+  std::optional<float> Compare(double figure) {
     constexpr std::size_t kEqualsMin = 4;
-    const auto at = figures_.find(spec);
-    if (at == figures_.end() || at->second.size() < kEqualsMin || figure <= 0) return std::nullopt;
-    const auto [known, fresh] = reached_.emplace(spec, 0);
-    if (fresh) {
-      const auto last = static_cast<double>(at->second.size() - 1);
-      const auto place = at->second.begin() + static_cast<long>(quantile_ * last);
-      std::nth_element(at->second.begin(), place, at->second.end());
-      known->second = *place;
+    if (figures_.size() < kEqualsMin || figure <= 0) return std::nullopt;
+    if (!reached_) {
+      const auto last = static_cast<double>(figures_.size() - 1);
+      const auto place = figures_.begin() + static_cast<long>(quantile_ * last);
+      std::nth_element(figures_.begin(), place, figures_.end());
+      reached_ = *place;
     }
-    return static_cast<float>(figure / known->second);
+    return static_cast<float>(figure / *reached_);
   }
 
  private:
   double quantile_;
-  std::map<std::string, std::vector<double>> figures_;
-  std::map<std::string, double> reached_;
+  std::vector<double> figures_;
+  std::optional<double> reached_;
 };
 
+// Of the results of one spec
 struct AllEquals {
   Equals speed{0.75};
   Equals latency{0.25};
@@ -67,6 +66,30 @@ Observation Base(std::uint32_t from, std::uint32_t to, const v1::PairResult& res
           .flow_label = result.result().used().flow_label()};
 }
 
+// Each way by itself where the responder's count tells which way the lost ones went.
+void AddLosses(const Observation& base, const v1::FlowSummary& flow,
+               std::vector<Observation>& out) {
+  Observation there = base;
+  there.attempts = flow.sent();
+  there.failures = std::min(flow.lost(), flow.sent());
+  if (there.attempts == 0) return;
+  const bool told = flow.has_lost_out() && flow.has_lost_in() &&
+                    std::uint64_t{flow.lost_out()} + flow.lost_in() == there.failures;
+  if (!told) {
+    out.push_back(there);
+    return;
+  }
+  there.failures = flow.lost_out();
+  there.one_way = true;
+  Observation back = there;
+  std::swap(back.from, back.to);
+  back.attempts = there.attempts - there.failures;
+  back.failures = flow.lost_in();
+  back.latency.reset();
+  out.push_back(there);
+  if (back.attempts > 0) out.push_back(back);
+}
+
 void AddPing(const Observation& base, const v1::PingSummary& ping, std::optional<float> latency,
              std::vector<Observation>& out) {
   if (ping.flows().empty()) {
@@ -81,21 +104,19 @@ void AddPing(const Observation& base, const v1::PingSummary& ping, std::optional
   for (const v1::FlowSummary& flow : ping.flows()) {
     Observation seen = base;
     seen.flow_label = flow.flow_label();
-    seen.attempts = flow.sent();
-    seen.failures = std::min(flow.lost(), flow.sent());
     if (latency && flow.has_median_us() && all > 0)
       seen.latency = static_cast<float>(*latency * flow.median_us() / all);
-    if (seen.attempts > 0) out.push_back(seen);
+    AddLosses(seen, flow, out);
   }
 }
 
-void AddSpeeds(const Observation& base, const v1::PairResult& result, const std::string& spec,
-               Equals& equals, std::vector<Observation>& out) {
+void AddSpeeds(const Observation& base, const v1::PairResult& result, Equals& equals,
+               std::vector<Observation>& out) {
   const auto add = [&](const v1::BandwidthSummary& summary, bool back, bool probe) {
     Observation seen = base;
     if (back) std::swap(seen.from, seen.to);
     seen.attempts = probe ? 1 : 0;
-    seen.speed = equals.Compare(spec, summary.mean_bps());
+    seen.speed = equals.Compare(summary.mean_bps());
     if (probe || seen.speed) out.push_back(seen);
   };
   const bool reads = ReadsFromResponder(result.probe());
@@ -104,31 +125,31 @@ void AddSpeeds(const Observation& base, const v1::PairResult& result, const std:
     add(result.result().reverse_bandwidth(), !reads, false);
 }
 
-void AddOk(const Observation& base, const v1::PairResult& result, const std::string& spec,
-           AllEquals& equals, std::vector<Observation>& out) {
+void AddOk(const Observation& base, const v1::PairResult& result, AllEquals& equals,
+           std::vector<Observation>& out) {
   const double latency_us = LatencyOf(result.result());
   if (result.result().has_ping())
-    return AddPing(base, result.result().ping(), equals.latency.Compare(spec, latency_us), out);
-  if (result.result().has_bandwidth()) return AddSpeeds(base, result, spec, equals.speed, out);
+    return AddPing(base, result.result().ping(), equals.latency.Compare(latency_us), out);
+  if (result.result().has_bandwidth()) return AddSpeeds(base, result, equals.speed, out);
   Observation seen = base;
   seen.attempts = 1;
-  seen.latency = equals.latency.Compare(spec, latency_us);
+  seen.latency = equals.latency.Compare(latency_us);
   out.push_back(seen);
 }
 
 }  // namespace
 
 std::vector<Observation> ObservationsOf(const Fabric& fabric, const Results& results) {
-  AllEquals equals;
-  std::vector<std::string> specs;
+  std::map<std::string, AllEquals> by_spec;
+  std::vector<AllEquals*> equals;  // By result
   for (const v1::PairResult& result : results) {
-    specs.push_back(result.probe().SerializeAsString());
+    AllEquals& all = by_spec[result.probe().SerializeAsString()];
+    equals.push_back(&all);
     const v1::ProbeResult& said = result.result();
     if (said.status() != v1::PROBE_STATUS_OK) continue;
-    equals.latency.Add(specs.back(), LatencyOf(said));
-    if (said.has_bandwidth()) equals.speed.Add(specs.back(), said.bandwidth().mean_bps());
-    if (said.has_reverse_bandwidth())
-      equals.speed.Add(specs.back(), said.reverse_bandwidth().mean_bps());
+    all.latency.Add(LatencyOf(said));
+    if (said.has_bandwidth()) all.speed.Add(said.bandwidth().mean_bps());
+    if (said.has_reverse_bandwidth()) all.speed.Add(said.reverse_bandwidth().mean_bps());
   }
   std::vector<Observation> out;
   for (int i = 0; i < results.size(); ++i) {
@@ -139,7 +160,7 @@ std::vector<Observation> ObservationsOf(const Fabric& fabric, const Results& res
     Observation seen = Base(*from, *to, result);
     const v1::ProbeResult& said = result.result();
     if (said.status() == v1::PROBE_STATUS_OK) {
-      AddOk(seen, result, specs[static_cast<std::size_t>(i)], equals, out);
+      AddOk(seen, result, *equals[static_cast<std::size_t>(i)], out);
       continue;
     }
     const bool by_end = OfOneEnd(said.status()) && !said.blamed_node().empty();

@@ -59,9 +59,10 @@ bool SamePair(const Observation& a, const Observation& b) {
 
 }  // namespace
 
-Scorer::Scorer(const Passages& passages, const Readings& readings)
+Scorer::Scorer(const Passages& passages, const Readings& readings, const CounterEvidence& counters)
     : passages_(passages),
       readings_(readings),
+      counters_(counters),
       passing_(PassingOf(readings.channel())),
       mixed_(readings.kinds() * kLevels) {}
 
@@ -203,7 +204,7 @@ Fit Scorer::BestFit(const Part& part, Way way, Cluster through) {
     }
   }
   const double prior = LogPrior(part) + std::log(way == Way::kBoth ? 1 - 2 * kOneWay : kOneWay);
-  best.score += prior;
+  best.score += prior + counters_.LogOdds(part, readings_.channel());
   best.sure += prior;
   return best;
 }

@@ -25,10 +25,9 @@ bool Wide(PartKind kind) {
 
 class SearchRun {
  public:
-  SearchRun(const Passages& passages, Channel channel, const std::set<Part>& expected)
-      : passages_(passages),
-        readings_(channel, passages.observations()),
-        scorer_(passages, readings_) {
+  SearchRun(const Passages& passages, const Figures& figures, const CounterEvidence& counters,
+            const std::set<Part>& expected)
+      : passages_(passages), readings_(figures), scorer_(passages, readings_, counters) {
     for (const Part& part : expected) scorer_.Expect(part);
   }
 
@@ -298,8 +297,9 @@ std::optional<Trouble> SearchRun::TroubleOf(std::size_t index) {
 
 }  // namespace
 
-Found Search(const Passages& passages, Channel channel, const std::set<Part>& expected) {
-  return SearchRun(passages, channel, expected).Run();
+Found Search(const Passages& passages, const Figures& figures, const CounterEvidence& counters,
+             const std::set<Part>& expected) {
+  return SearchRun(passages, figures, counters, expected).Run();
 }
 
 }  // namespace fabric::blame

@@ -31,6 +31,7 @@ struct Found {
 };
 
 // `expected` are parts that other channels found bad.
-Found Search(const Passages& passages, Channel channel, const std::set<Part>& expected);
+Found Search(const Passages& passages, const Figures& figures, const CounterEvidence& counters,
+             const std::set<Part>& expected);
 
 }  // namespace fabric::blame

@@ -63,6 +63,9 @@ Partners::Partners(const Passages& passages, std::span<const Trouble> troubles,
   }
   for (const std::uint32_t place : usable)
     if (place < places) usable_[place] = true;
+  std::vector<bool> looks_good;
+  looks_good.reserve(explained_.size());
+  for (const Observation& seen : passages.observations()) looks_good.push_back(LooksGood(seen));
   rails_.resize(rails + 1);
   for (std::uint32_t place = 0; place < places; ++place) {
     if (!usable_[place]) continue;
@@ -70,9 +73,8 @@ Partners::Partners(const Passages& passages, std::span<const Trouble> troubles,
     std::size_t good = 0;
     bool bad = decided_[place] || candidate[place];
     for (const std::uint32_t i : passages.ObservationsOf(place)) {
-      const bool looks_good = LooksGood(passages.observations()[i]);
-      good += looks_good ? 1 : 0;
-      bad = bad || (!looks_good && !Explained(i) && !excused[i]);
+      good += looks_good[i] ? 1 : 0;
+      bad = bad || (!looks_good[i] && !Explained(i) && !excused[i]);
     }
     good_[place] = !bad && good >= kGoodMin;
   }
@@ -204,23 +206,38 @@ std::vector<Wanted> Wishes::Take() const {
   return result;
 }
 
-std::string SeenTooLittle(const Passages& passages, const Partners& partners) {
-  const Readings losses(Channel::kLoss, passages.observations());
+namespace {
+
+// Up to `most` of those that the place was probed with.
+std::size_t PartnersOf(const Passages& passages, std::uint32_t place, std::size_t most) {
+  std::vector<std::uint32_t> others;
+  for (const std::uint32_t i : passages.ObservationsOf(place)) {
+    const std::uint32_t other = Other(passages.observations()[i], place);
+    if (std::find(others.begin(), others.end(), other) != others.end()) continue;
+    others.push_back(other);
+    if (others.size() == most) break;
+  }
+  return others.size();
+}
+
+}  // namespace
+
+std::string SeenTooLittle(const Passages& passages, const Figures& losses,
+                          const Partners& partners) {
   for (std::uint32_t place = 0; place < passages.fabric().places.size(); ++place) {
     if (!partners.Usable(place) || partners.Bad(place)) continue;
-    std::set<std::uint32_t> others;
+    const std::size_t possible = partners.OfRail(place).size();
+    const std::size_t needed = std::min(kPartnersMin, possible > 0 ? possible - 1 : 0);
+    const std::size_t met = PartnersOf(passages, place, kPartnersMin);
+    if (met < needed)
+      return Format("{} has met {} partners", NameOf(passages.fabric().places[place]), met);
     std::uint64_t attempts = 0;
     std::size_t with_loss = 0;
     for (const std::uint32_t i : passages.ObservationsOf(place)) {
-      const Observation& seen = passages.observations()[i];
-      others.insert(Other(seen, place));
-      attempts += seen.attempts;
-      with_loss += seen.attempts > 0 ? 1 : 0;
+      if (!losses.Has(i)) continue;
+      attempts += passages.observations()[i].attempts;
+      ++with_loss;
     }
-    const std::size_t possible = partners.OfRail(place).size();
-    if (others.size() < std::min(kPartnersMin, possible > 0 ? possible - 1 : 0))
-      return Format("{} has met {} partners", NameOf(passages.fabric().places[place]),
-                    others.size());
     if (with_loss == 0) continue;
     const std::uint64_t each = attempts / with_loss;
     const std::size_t level = each >= 100 ? 2 : each >= 10 ? 4 : 8;

@@ -35,11 +35,12 @@ std::optional<std::uint64_t> NumberOf(const std::string& id) {
 }  // namespace
 
 Campaigns::Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& outbox,
-                     OpenFindings open_findings, Moment now)
+                     OpenFindings open_findings, Counters counters, Moment now)
     : pairs_at_once_max_(std::max(pairs_at_once_max, 1u)),
       agents_(agents),
       outbox_(outbox),
       open_findings_(std::move(open_findings)),
+      counters_(std::move(counters)),
       // Agents may still answer probes of an earlier run of the controller: never the same numbers.
       next_probe_(static_cast<std::uint64_t>(now.wall.time_since_epoch().count())) {}
 
@@ -60,7 +61,7 @@ void Campaigns::Restore(const std::vector<v1::Campaign>& newest_first, Moment no
 }
 
 v1::Campaign Campaigns::Start(const v1::CampaignSpec& spec, plan::Plan plan, blame::Fabric fabric,
-                              Moment now) {
+                              Moment now, PortClasses classes) {
   Forget();
   const std::uint64_t number = next_campaign_++;
   Campaign& campaign = campaigns_[number];
@@ -75,6 +76,7 @@ v1::Campaign Campaigns::Start(const v1::CampaignSpec& spec, plan::Plan plan, bla
   summary.mutable_skipped()->Assign(plan.skipped.begin(), plan.skipped.end());
   campaign.work =
       std::make_unique<CampaignWork>(spec, std::move(plan), std::move(fabric), pairs_at_once_max_);
+  campaign.work->classes = std::move(classes);
   running_.insert(number);
   Publish(campaign, now);
   Advance(now);
@@ -96,7 +98,7 @@ Result<v1::Campaign> Campaigns::Get(const std::string& id, bool with_results) {
 std::vector<v1::Campaign> Campaigns::List() const {
   std::vector<v1::Campaign> list;
   for (auto at = campaigns_.rbegin(); at != campaigns_.rend(); ++at)
-    list.push_back(at->second.summary);
+    list.emplace_back(at->second.summary).clear_incasts();  // As large as results
   return list;
 }
 
@@ -140,6 +142,7 @@ void Campaigns::OnArmed(const std::string& node, const v1::ProbeArmed& armed, Mo
   const auto at = pairs_.find(ProbeId(armed.probe_id()));
   if (at == pairs_.end()) return;
   at->second.run->OnArmed(node, agents_);
+  if (at->second.of_incast) OpenGate(at->second.campaign);
   Settle(at, now);
 }
 
@@ -173,7 +176,8 @@ std::set<std::string> Campaigns::ProbedLately(Moment now) {
   std::erase_if(probed_at_, [&](const auto& port) {
     return now.steady - port.second > kProbedLately && !busy_ports_.contains(port.first);
   });
-  std::set<std::string> ports = busy_ports_;
+  std::set<std::string> ports;
+  for (const auto& [port, pairs] : busy_ports_) ports.insert(port);
   for (const auto& [port, at] : probed_at_) ports.insert(port);
   return ports;
 }

@@ -16,6 +16,7 @@
 #include "daemon/control/certificate_options.h"
 #include "daemon/control/events.h"
 #include "daemon/control/life.h"
+#include "daemon/control/mesh_settings.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/sites.h"
 #include "daemon/profile/profile.h"
@@ -30,6 +31,7 @@ class Campaigns;
 class Certificates;
 class FactBook;
 class FindingBook;
+class Mesh;
 class Outbox;
 class Sessions;
 struct Session;
@@ -52,6 +54,7 @@ struct ControllerOptions {
   Duration settings_age_max = std::chrono::minutes(5);
   OwnRules own_rules = {};
   CertificateOptions certificates = {};
+  MeshSettings mesh = {};
 };
 
 // Safe to call from any thread: one lock around everything.
@@ -97,6 +100,7 @@ class Controller {
   Status GetCampaign(const v1::GetCampaignRequest&, v1::Campaign&);
   Status ListCampaigns(const v1::ListCampaignsRequest&, v1::ListCampaignsResponse&);
   Status CancelCampaign(const v1::CancelCampaignRequest&, v1::Campaign&, Moment now);
+  Status GetMesh(const v1::GetMeshRequest&, v1::MeshStatus&);
 
   Status StartCertificate(const v1::StartCertificateRequest&, v1::Certificate&, Moment now);
   Status GetCertificate(const v1::GetCertificateRequest&, v1::GetCertificateResponse&);
@@ -139,6 +143,7 @@ class Controller {
   std::unique_ptr<FindingBook> findings_ GUARDED_BY(mutex_);
   std::unique_ptr<Campaigns> campaigns_ GUARDED_BY(mutex_);
   std::unique_ptr<Certificates> certificates_ GUARDED_BY(mutex_);
+  std::unique_ptr<Mesh> mesh_ GUARDED_BY(mutex_);
   std::set<std::string> awaited_ GUARDED_BY(mutex_);  // Restored and not back yet
   SteadyTime awaited_until_ GUARDED_BY(mutex_);
   rules::Engine engine_ GUARDED_BY(mutex_);

@@ -10,6 +10,7 @@
 #include "daemon/control/campaigns.h"
 #include "daemon/control/controller.h"
 #include "daemon/control/findings.h"
+#include "daemon/control/mesh.h"
 #include "daemon/control/outbox.h"
 #include "daemon/control/probe_check.h"
 #include "daemon/control/sessions.h"
@@ -195,7 +196,13 @@ Status Controller::StartCampaign(const v1::StartCampaignRequest& request, v1::Ca
   if (!spec.hub().empty()) RETURN_IF_ERROR(CheckNode(spec.hub()));
   ASSIGN_OR_RETURN(Planned planned,
                    PlanFor(fleet_, options_.sites, spec, campaigns_->ProbedLately(now)));
-  campaign = campaigns_->Start(spec, std::move(planned.plan), std::move(planned.fabric), now);
+  PortClasses classes;
+  if (spec.pattern() == v1::CAMPAIGN_PATTERN_INCAST) {
+    RETURN_IF_ERROR(CheckIncast(planned.plan, spec, options_.pairs_at_once_max));
+    classes = ClassesOf(fleet::FleetView(fleet_), spec.probes(0).traffic_class());
+  }
+  campaign = campaigns_->Start(spec, std::move(planned.plan), std::move(planned.fabric), now,
+                               std::move(classes));
   return {};
 }
 
@@ -209,6 +216,12 @@ Status Controller::ListCampaigns(const v1::ListCampaignsRequest&,
                                  v1::ListCampaignsResponse& response) {
   const MutexLock lock(mutex_);
   for (v1::Campaign& campaign : campaigns_->List()) *response.add_campaigns() = std::move(campaign);
+  return {};
+}
+
+Status Controller::GetMesh(const v1::GetMeshRequest&, v1::MeshStatus& status) {
+  const MutexLock lock(mutex_);
+  status = mesh_->Status();
   return {};
 }
 

@@ -35,7 +35,8 @@ class Reachability {
   bool Wanted(const plan::Pair& pair) const;
   void Take(const plan::Pair& pair, const v1::ProbeResult& result);
   // Of a round of the plan. A port that has kept three good partners waiting until their time was
-  // over is left out from then on: what answers a quick probe may do no more than that.
+  // over, and was good with nobody meanwhile, is left out from then on: what answers a quick probe
+  // may do no more than that. One of several paths that is dead makes no port dead.
   void TakePlanned(const plan::Pair& pair, const v1::ProbeResult& result);
 
   bool IsOut(plan::PortIndex port) const;

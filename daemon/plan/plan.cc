@@ -38,6 +38,7 @@ class Planner {
       case v1::CAMPAIGN_PATTERN_RING: return ForEachRail(&Planner::AddRing);
       case v1::CAMPAIGN_PATTERN_ONE_TO_MANY:
       case v1::CAMPAIGN_PATTERN_MANY_TO_ONE: return AddStars();
+      case v1::CAMPAIGN_PATTERN_INCAST: return AddIncasts();
       case v1::CAMPAIGN_PATTERN_CROSS_RAIL: return AddCrossRails();
       case v1::CAMPAIGN_PATTERN_SAME_LEAF: return AddSameLeaf();
       case v1::CAMPAIGN_PATTERN_SAME_POD: return AddSamePod();
@@ -139,6 +140,34 @@ class Planner {
       plan_.rounds.Add(
           Star(hub, std::move(ports), outwards ? Star::Towards::kOthers : Star::Towards::kHub));
     }
+    return {};
+  }
+
+  // A round for each rail: all others to the hub's port.
+  Status AddIncasts() {
+    if (spec_.hub().empty())
+      return {Code::kInvalidArgument, "hub: expected the node that all others send to, saw none"};
+    std::vector<std::vector<Pair>> rounds;
+    for (auto& [rail, ports] : Rails()) {
+      const auto hub = std::find_if(ports.begin(), ports.end(), [this](PortIndex port) {
+        return plan_.ports[port].port.node() == spec_.hub();
+      });
+      const bool infiniband = rail.second == v1::LINK_LAYER_INFINIBAND;
+      if (hub == ports.end() || ports.size() < 3 || infiniband) {
+        for (const PortIndex port : ports)
+          Skip(port, infiniband ? "incast looks at PFC, which InfiniBand does not have"
+                     : hub == ports.end()
+                         ? Format("{} has no port to probe on rail {}", spec_.hub(), rail.first)
+                         : Format("an incast needs two senders at least on rail "
+                                  "{}",
+                                  rail.first));
+        continue;
+      }
+      std::vector<Pair>& round = rounds.emplace_back();
+      for (const PortIndex port : ports)
+        if (port != *hub) round.push_back({port, *hub});
+    }
+    if (!rounds.empty()) plan_.rounds.Add(Listed(std::move(rounds)));
     return {};
   }
 

@@ -40,7 +40,8 @@ struct Plan {
   std::vector<Port> ports;  // By rail, then by node
   std::vector<std::string> leaf_names;
   std::vector<std::string> pod_names;
-  // Of indices in `ports`. In a round no port takes part twice, and no pair occurs twice.
+  // Of indices in `ports`. In a round no port takes part twice, but the receiver of an incast; no
+  // pair occurs twice.
   Rounds rounds;
   std::vector<std::string> skipped;  // "n4/rxe0/1: port is DOWN"
 

@@ -83,6 +83,9 @@ class FakeClient final : public Client {
       controller_.certificate.erase(controller_.certificate.begin());
     return Answer(controller_.certificate.front());
   }
+  Result<v1::MeshStatus> GetMesh(const v1::GetMeshRequest&) override {
+    return Answer(controller_.mesh);
+  }
   Status WatchEvents(const v1::WatchEventsRequest& request,
                      const std::function<bool(const v1::Event&)>& on_event) override {
     controller_.watch_request = request;

@@ -33,6 +33,7 @@ struct FakeController {
   std::vector<v1::Campaign> campaign;  // Answers in order; the last one again and again.
   // Begins as the first one; then the others answer in order, the last one again and again.
   std::vector<v1::GetCertificateResponse> certificate = {{}};
+  v1::MeshStatus mesh;
   std::vector<v1::Event> events;
   Status stream_end = Status(Code::kUnavailable, "stream ended");
 

@@ -1,0 +1,101 @@
+#include "agents/probe/admission.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "agents/probe/numbers.h"
+#include "agents/probe/probe.h"
+#include "base/text.h"
+#include "proto/names.h"
+
+namespace fabric::probe {
+namespace {
+
+bool SamePort(const v1::ProbePort& a, const v1::ProbePort& b) {
+  return a.device() == b.device() && a.port() == b.port();
+}
+
+// Whether this end lets others of its kind use its port.
+bool Shares(const v1::ProbeAssignment& assignment) {
+  const ProbeKind* const kind = FindProbeKind(ProbeKindName(assignment.spec()));
+  return kind != nullptr && kind->shares_responder_port &&
+         assignment.role() == v1::PROBE_ROLE_RESPONDER;
+}
+
+bool MayShare(const v1::ProbeAssignment& a, const v1::ProbeAssignment& b) {
+  if (a.probe_id() == b.probe_id()) return a.role() != b.role();
+  return Shares(a) && Shares(b) && a.spec().kind_case() == b.spec().kind_case();
+}
+
+Status CheckRoom(bool sharing, std::span<const Ongoing* const> running, const Room& room) {
+  const auto count = std::count_if(running.begin(), running.end(), [&](const Ongoing* probe) {
+    return Shares(probe->assignment) == sharing;
+  });
+  if (count < (sharing ? room.sharing_max : room.probes_max)) return {};
+  return {Code::kResourceExhausted, Format("{} probes are running here", count)};
+}
+
+}  // namespace
+
+SteadyTime DeadlineOf(const v1::ProbeAssignment& assignment, SteadyTime now) {
+  return now + std::chrono::milliseconds(TimeoutMs(assignment.spec()));
+}
+
+Status Admit(const v1::ProbeAssignment& assignment, std::span<const Ongoing* const> running,
+             const Room& room) {
+  const ProbeKind* kind = FindProbeKind(ProbeKindName(assignment.spec()));
+  if (kind == nullptr)
+    return {Code::kUnimplemented, "this agent does not know the kind of the probe"};
+  RETURN_IF_ERROR(kind->check(assignment.spec()).In(kind->name));
+  if (assignment.role() != v1::PROBE_ROLE_INITIATOR &&
+      assignment.role() != v1::PROBE_ROLE_RESPONDER)
+    return {Code::kInvalidArgument, "the probe has no role"};
+  RETURN_IF_ERROR(CheckRoom(Shares(assignment), running, room));
+  for (const Ongoing* const probe : running)
+    if (SamePort(probe->assignment.local(), assignment.local()) &&
+        !MayShare(probe->assignment, assignment))
+      return {Code::kUnavailable,
+              Format("{}/{}: port busy with probe {}", assignment.local().device(),
+                     assignment.local().port(), probe->assignment.probe_id())};
+  return {};
+}
+
+bool IsFor(const Ongoing& probe, std::uint64_t probe_id, v1::ProbeRole role) {
+  return probe.assignment.probe_id() == probe_id &&
+         (role == v1::PROBE_ROLE_UNSPECIFIED || role == probe.assignment.role());
+}
+
+Result<PortAddress> AddressFor(const v1::ProbeAssignment& assignment,
+                               const std::optional<v1::RdmaDevice>& device) {
+  const v1::ProbePort& local = assignment.local();
+  const v1::QueuePairSettings& wanted = assignment.spec().queue_pair();
+  if (!device) return Status(Code::kNotFound, Format("{}: no such RDMA device", local.device()));
+  return ChooseAddress(*device, local.port(),
+                       wanted.has_gid_index() ? std::optional(wanted.gid_index()) : std::nullopt);
+}
+
+v1::ProbeOutcome Refusal(const v1::ProbeAssignment& assignment, const Status& why) {
+  v1::ProbeOutcome outcome;
+  outcome.set_probe_id(assignment.probe_id());
+  outcome.set_role(assignment.role());
+  outcome.mutable_result()->set_status(v1::PROBE_STATUS_REFUSED);
+  outcome.mutable_result()->set_reason(why.message());
+  outcome.mutable_result()->set_blamed_node(assignment.local().node());
+  return outcome;
+}
+
+v1::ProbeOutcome LastWord(const Ongoing& probe, v1::ProbeResult result, bool stopped) {
+  v1::ProbeOutcome outcome;
+  outcome.set_probe_id(probe.assignment.probe_id());
+  outcome.set_role(probe.assignment.role());
+  *outcome.mutable_result() = std::move(result);
+  if (stopped && outcome.result().status() == v1::PROBE_STATUS_TIMED_OUT) {
+    outcome.mutable_result()->set_status(v1::PROBE_STATUS_CANCELLED);
+    outcome.mutable_result()->set_reason(
+        Format("stopped: {}; {}", probe.stop_reason, outcome.result().reason()));
+  }
+  return outcome;
+}
+
+}  // namespace fabric::probe

@@ -1,0 +1,285 @@
+#include "tests/sim/fleet.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
+#include "tests/testing/nodes.h"
+
+namespace fabric::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kTickEvery = 100ms;
+constexpr WallTime kWallBase{1'800'000'000s};
+constexpr std::uint32_t kPingsPerLabel = 25;  // What a ping of the campaign is taken to be
+
+Duration CpuTime() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + Duration(time.tv_nsec);
+}
+
+v1::ProbeResult Broken(const v1::ProbeSpec& spec) {
+  v1::ProbeResult result;
+  result.set_status(v1::PROBE_STATUS_FAILED);
+  if (spec.has_ud_ping()) {
+    result.set_reason("none of 100 pings was answered");
+    result.mutable_ping()->set_sent(4 * kPingsPerLabel);
+    result.mutable_ping()->set_lost(4 * kPingsPerLabel);
+  } else {
+    result.set_reason("transport retry counter exceeded");
+  }
+  return result;
+}
+
+}  // namespace
+
+template <class Work>
+auto Fleet::Busy(Work work) {
+  struct Timer {
+    Duration& sum;
+    Duration begun = CpuTime();
+    ~Timer() { sum += CpuTime() - begun; }
+  } timer{controller_busy_};
+  return work();
+}
+
+Fleet::Fleet(const FleetOptions& options)
+    : options_(options),
+      random_(options.seed),
+      trace_(options.show),
+      clos_(options.shape, options.seed),
+      checks_(queue_, trace_),
+      sink_(*this),
+      wire_(queue_, random_, *this) {
+  (void)bus_.Subscribe(checks_, 0);
+  for (std::uint32_t number = 0; number < options.shape.nodes; ++number)
+    agents_.push_back(std::make_unique<SimAgent>(
+        number,
+        SimAgentOptions{
+            .seed = options.seed, .counters = options.counters, .probe_takes = options.probe_takes},
+        *this));
+  OpenController();
+  queue_.After(kTickEvery, [this] { Tick(); });
+}
+
+Fleet::~Fleet() {
+  bus_.Unsubscribe(checks_);
+}
+
+Moment Fleet::Now() const {
+  return {SteadyTime(1000s + queue_.now()), kWallBase + queue_.now()};
+}
+
+// What a failing start would mean is no matter of the simulation.
+void Fleet::OpenController() {
+  auto opened = store::OpenSqlite(directory_.path() + "/state.db");
+  if (!opened.ok()) std::abort();
+  store_ = *std::move(opened);
+  controller_ = std::make_unique<control::Controller>(
+      control::ControllerOptions{.pairs_at_once_max = options_.pairs_at_once}, *store_, sink_, bus_,
+      Now());
+  if (++controllers_ > 1 && !Busy([&] { return controller_->Load(Now()); }).ok()) std::abort();
+  wire_.Listen();
+}
+
+void Fleet::Tick() {
+  queue_.After(kTickEvery, [this] { Tick(); });
+  if (controller_up() && !wire_.controller_stalled()) Busy([&] { controller_->Tick(Now()); });
+}
+
+void Fleet::BootAll(Duration within) {
+  for (const auto& agent : agents_)
+    queue_.After(
+        Duration(static_cast<Duration::rep>(random_.Unit() * static_cast<double>(within.count()))),
+        [&agent = *agent] { agent.Boot(); });
+}
+
+Result<std::string> Fleet::StartCampaign(const v1::CampaignSpec& spec) {
+  if (!controller_up()) return Status(Code::kUnavailable, "the controller is down");
+  v1::StartCampaignRequest request;
+  *request.mutable_spec() = spec;
+  v1::Campaign campaign;
+  RETURN_IF_ERROR(Busy([&] { return controller_->StartCampaign(request, campaign, Now()); }));
+  return campaign.id();
+}
+
+Status Fleet::Cancel(const std::string& campaign) {
+  if (!controller_up()) return {Code::kUnavailable, "the controller is down"};
+  v1::CancelCampaignRequest request;
+  request.set_id(campaign);
+  v1::Campaign ended;
+  return Busy([&] { return controller_->CancelCampaign(request, ended, Now()); });
+}
+
+v1::Campaign Fleet::Campaign(const std::string& id, bool results) {
+  v1::GetCampaignRequest request;
+  request.set_id(id);
+  request.set_omit_results(!results);
+  v1::Campaign campaign;
+  if (const Status got = controller_->GetCampaign(request, campaign); !got.ok())
+    checks_.Violate(Format("campaign {} is not known: {}", id, got.message()));
+  return campaign;
+}
+
+std::vector<v1::NodeSummary> Fleet::Nodes() {
+  v1::ListNodesResponse response;
+  (void)controller_->ListNodes({}, response);
+  return {response.nodes().begin(), response.nodes().end()};
+}
+
+std::vector<v1::DeviceSummary> Fleet::Devices() {
+  v1::ListDevicesResponse response;
+  (void)controller_->ListDevices({}, response);
+  return {response.devices().begin(), response.devices().end()};
+}
+
+std::vector<v1::Finding> Fleet::Findings() {
+  v1::ListFindingsResponse response;
+  (void)controller_->ListFindings({}, response);
+  std::vector<v1::Finding> failing;
+  for (const v1::Finding& finding : response.findings())
+    if (finding.verdict() == v1::VERDICT_FAIL) failing.push_back(finding);
+  return failing;
+}
+
+void Fleet::CrashController(Duration down_for) {
+  if (!controller_up()) return;
+  trace_.Tell(now(), "the controller crashes");
+  wire_.StopListening();
+  controller_.reset();
+  store_.reset();
+  checks_.OnControllerCrash();
+  queue_.After(down_for, [this] {
+    OpenController();
+    trace_.Tell(now(), "the controller is started");
+  });
+}
+
+void Fleet::StallController(Duration how_long) {
+  trace_.Tell(now(), Format("the controller stands still for {} ms", how_long / 1ms));
+  wire_.StallController(now() + how_long);
+}
+
+void Fleet::SetLink(const Port& port, bool up) {
+  if (up)
+    links_down_.erase({port.node, port.rail});
+  else
+    links_down_.insert({port.node, port.rail});
+  queue_.After(2ms, [this, node = port.node] { agents_[node]->InspectNow(); });
+}
+
+void Fleet::AddDouble(std::uint32_t of, bool same_id) {
+  const auto number = static_cast<std::uint32_t>(agents_.size());
+  doubles_.push_back({of, same_id});
+  agents_.push_back(std::make_unique<SimAgent>(
+      number, SimAgentOptions{.seed = options_.seed, .probe_takes = options_.probe_takes}, *this));
+  agents_.back()->Boot();
+}
+
+void Fleet::RemoveDoubles() {
+  for (std::size_t number = size(); number < agents_.size(); ++number)
+    agents_[number]->Crash(false);
+}
+
+bool Fleet::HasDouble(std::uint32_t of) const {
+  return std::any_of(doubles_.begin(), doubles_.end(),
+                     [&](const Double& twin) { return twin.of == of; });
+}
+
+std::uint32_t Fleet::MachineOf(std::uint32_t number) const {
+  return number < size() ? number : doubles_[number - size()].of;
+}
+
+v1::NodeSnapshot Fleet::Inspect(std::uint32_t number) {
+  const std::uint32_t machine = MachineOf(number);
+  v1::NodeSnapshot snapshot = clos_.Snapshot(machine);
+  for (std::uint32_t rail = 0; rail < options_.shape.rails; ++rail)
+    if (links_down_.contains({machine, rail})) testing::LinkDown(snapshot, rail);
+  if (number != machine && !doubles_[number - size()].same_id)
+    snapshot.mutable_node()->set_machine_id(Format("{:032x}", 1'000'000 + number));
+  return snapshot;
+}
+
+bool Fleet::Reaches(std::uint32_t number, const v1::ProbeAssignment& assignment,
+                    const v1::ProbeEndpoint& remote) const {
+  const std::uint64_t partner = remote.remote_address();
+  if (partner >= agents_.size()) return false;
+  const SimAgent& other = *agents_[partner];
+  const auto cut = [&](std::uint32_t machine, std::uint32_t rail) {
+    return links_down_.contains({MachineOf(machine), rail});
+  };
+  return !cut(number, assignment.local().rail()) &&
+         !cut(static_cast<std::uint32_t>(partner), assignment.remote().rail()) && other.up() &&
+         other.runner().Answers(remote.remote_key());
+}
+
+v1::ProbeResult Fleet::Measure(std::uint32_t number, const v1::ProbeAssignment& assignment,
+                               const v1::ProbeEndpoint& remote) {
+  const v1::ProbeSpec& spec = assignment.spec();
+  if (!Reaches(number, assignment, remote)) return Broken(spec);
+  google::protobuf::RepeatedPtrField<v1::PairResult> both;
+  const auto second = static_cast<std::uint32_t>(now() / 1s);
+  clos_.Probe(assignment.local(), assignment.remote(), second, both);
+  const v1::ProbeResult& ping = both[0].result();
+  const v1::ProbeResult& bandwidth = both[1].result();
+  if (spec.has_ud_ping()) {
+    if (ping.ping().answered() == 0) return Broken(spec);
+    return ping;
+  }
+  if (bandwidth.status() != v1::PROBE_STATUS_OK) return Broken(spec);
+  if (bandwidth.has_bandwidth() && spec.has_rc_write_bandwidth()) return bandwidth;
+  v1::ProbeResult latency;
+  latency.set_status(v1::PROBE_STATUS_OK);
+  latency.mutable_latency()->set_median_us(ping.ping().network_round_trip().median_us() / 2 + 0.1);
+  latency.mutable_latency()->set_samples(1000);
+  return latency;
+}
+
+void Fleet::OnQueuePairs(std::uint32_t number, const v1::ProbeAssignment& assignment, bool open) {
+  checks_.OnQueuePairs(number, assignment, open);
+}
+
+Status Fleet::OnAgentMessage(SessionId session, const v1::AgentMessage& message) {
+  trace_.Number(session.value() << 8 | static_cast<std::uint64_t>(message.body_case()));
+  trace_.Add(now());
+  if (const auto node = wire_.AgentOf(session))
+    checks_.OnHeard(NodeName(MachineOf(*node)), message);
+  return Busy([&] { return controller_->OnMessage(session, message, Now()); });
+}
+
+void Fleet::OnAgentGone(SessionId session, const std::string& reason) {
+  if (!controller_up()) return;
+  Busy([&] { controller_->OnGone(session, reason, Now()); });
+}
+
+void Fleet::OnControllerMessage(std::uint32_t agent, SessionId session,
+                                v1::ControllerMessage message) {
+  agents_[agent]->OnMessage(session, std::move(message));
+}
+
+void Fleet::OnStreamEnded(std::uint32_t agent, SessionId session, const Status& why) {
+  agents_[agent]->OnEnded(session, why);
+}
+
+void Fleet::OnWritten(std::uint32_t agent, SessionId session) {
+  agents_[agent]->OnWritten(session);
+}
+
+void Fleet::Sink::Send(SessionId session, const v1::ControllerMessage& message) {
+  fleet_.checks_.OnSent(message);
+  fleet_.wire_.Send(session, message);
+}
+
+void Fleet::Sink::Close(SessionId session, const Status& status) {
+  if (const auto agent = fleet_.wire_.AgentOf(session))
+    fleet_.checks_.OnSessionEnded(NodeName(fleet_.MachineOf(*agent)));
+  fleet_.trace_.Tell(fleet_.now(), "session closed: " + status.message());
+  fleet_.wire_.Close(session, status);
+}
+
+}  // namespace fabric::sim

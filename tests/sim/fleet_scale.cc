@@ -1,0 +1,162 @@
+// Scenarios about what a fleet of that size takes, and whom it names.
+#include <malloc.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/text.h"
+#include "tests/sim/fleet_scenario.h"
+
+namespace fabric::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using Real = std::chrono::steady_clock;
+
+double Since(Real::time_point begun) {
+  return std::chrono::duration<double>(Real::now() - begun).count();
+}
+
+double Seconds(Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+std::size_t HeapBytes() {
+  const auto heap = mallinfo2();
+  return heap.uordblks + heap.hblkhd;
+}
+
+// Runs the campaign to its end and says what it took.
+std::optional<v1::Campaign> RunCampaign(Fleet& fleet, const v1::CampaignSpec& spec, Duration most,
+                                        Report& report) {
+  const auto begun = Real::now();
+  const Duration busy = fleet.controller_busy();
+  const Duration at = fleet.now();
+  const auto started = fleet.StartCampaign(spec);
+  if (!started.ok()) {
+    fleet.checks().Violate(started.status().message());
+    return std::nullopt;
+  }
+  const double planned = Seconds(fleet.controller_busy() - busy);
+  if (!AwaitCampaign(fleet, *started, most)) return std::nullopt;
+  v1::Campaign campaign = fleet.Campaign(*started, false);
+  const double took = Seconds(fleet.now() - at);
+  const double worked = Seconds(fleet.controller_busy() - busy);
+  const std::uint32_t probes = campaign.probes_ok() + campaign.probes_failed();
+  report.figures.push_back(Format(
+      "{}: {} rounds of {}, {} saved, {} ok, {} failed of {} probes in {:.2f} simulated s; the "
+      "start took {:.3f} s",
+      campaign.id(), campaign.rounds_done(), campaign.rounds(), campaign.rounds_saved(),
+      campaign.probes_ok(), campaign.probes_failed(), campaign.probes_planned(), took, planned));
+  report.figures.push_back(
+      Format("the controller worked {:.2f} s of that, {:.1f} % of the campaign's time, {:.0f} us a "
+             "probe; simulated in {:.1f} s",
+             worked, 100 * worked / took, 1e6 * worked / std::max(probes, 1U), Since(begun)));
+  return campaign;
+}
+
+v1::CampaignSpec Pings() {
+  v1::CampaignSpec spec;
+  spec.add_probes()->mutable_ud_ping()->set_pings(1000);
+  spec.add_probes()->mutable_rc_write_bandwidth()->set_bidirectional(true);
+  spec.set_pairs_at_once(100'000);
+  return spec;
+}
+
+struct Culprit {
+  Fault fault;
+  std::string name;
+};
+
+Culprit AnyCulprit(Fleet& fleet, Random& random) {
+  const Port port{static_cast<std::uint32_t>(random.Below(fleet.size())),
+                  static_cast<std::uint32_t>(random.Below(fleet.options().shape.rails))};
+  const std::string node = Fleet::NodeName(port.node);
+  const std::string name = Format("{}/mlx5_{}/1", node, port.rail);
+  const bool one_rail = fleet.options().shape.rails == 1;
+  switch (random.Below(one_rail ? 3 : 4)) {
+    case 0: return {{.port = port, .loss = 1}, name};
+    case 1: return {{.port = port, .loss = random.LogBetween(3e-3, 0.3)}, name};
+    case 2: return {{.port = port, .speed = 0.5}, name};
+    default: return {{.where = Where::kHost, .port = port, .loss = 1}, node};
+  }
+}
+
+}  // namespace
+
+void PlayCulprit(const FleetScenario&, Fleet& fleet, Report& report) {
+  constexpr std::uint32_t kRoundsMax = 20;
+  Random random(fleet.options().seed ^ 0xc01b);
+  const Culprit culprit = AnyCulprit(fleet, random);
+  fleet.fabric().Add(culprit.fault);
+  fleet.checks().Excuse(Fleet::NodeName(culprit.fault.port.node));
+  fleet.BootAll(2s);
+  if (!AwaitFleet(fleet, 60s)) return;
+  v1::CampaignSpec spec = Pings();
+  spec.set_until_decided(true);
+  spec.set_seed(fleet.options().seed);
+  const auto campaign = RunCampaign(fleet, spec, 600s, report);
+  if (!campaign) return;
+  CheckCampaign(fleet, campaign->id());
+  std::string named;
+  for (const v1::Suspect& suspect : campaign->blame().suspects())
+    named += Format("{} {} {:.4f}, ", v1::SuspectKind_Name(suspect.kind()), suspect.name(),
+                    suspect.confidence());
+  report.figures.push_back(Format("bad is {} (loss {:.4f}, speed {:.2f}); named: {}", culprit.name,
+                                  culprit.fault.loss, culprit.fault.speed, named));
+  const auto& suspects = campaign->blame().suspects();
+  if (std::none_of(suspects.begin(), suspects.end(),
+                   [&](const auto& suspect) { return suspect.name() == culprit.name; }))
+    fleet.checks().Violate(Format("{} is bad and was not named, but: {}", culprit.name, named));
+  if (campaign->rounds_done() > kRoundsMax)
+    fleet.checks().Violate(Format("it took {} rounds", campaign->rounds_done()));
+  fleet.Run(10s);
+  CheckNothingLeft(fleet);
+}
+
+void PlayAllPairs(const FleetScenario&, Fleet& fleet, Report& report) {
+  fleet.BootAll(5s);
+  if (!AwaitFleet(fleet, 60s)) return;
+  v1::CampaignSpec spec;
+  spec.add_probes()->mutable_rc_write_latency();
+  spec.set_pairs_at_once(100'000);
+  const auto campaign = RunCampaign(fleet, spec, 100'000s, report);
+  if (!campaign) return;
+  const std::uint32_t nodes = fleet.size();
+  const std::uint32_t rounds = nodes - 1 + nodes % 2;
+  if (campaign->rounds() != rounds || campaign->rounds_done() != rounds)
+    fleet.checks().Violate(Format("{} rounds of {}, expected {}", campaign->rounds_done(),
+                                  campaign->rounds(), rounds));
+  const std::uint64_t pairs = std::uint64_t{nodes} * (nodes - 1) / 2 * fleet.options().shape.rails;
+  if (campaign->probes_ok() + campaign->probes_failed() != pairs)
+    fleet.checks().Violate(Format("{} ok and {} failed of {} pairs", campaign->probes_ok(),
+                                  campaign->probes_failed(), pairs));
+  CheckCampaign(fleet, campaign->id());
+  fleet.Run(10s);
+  CheckNothingLeft(fleet);
+}
+
+void PlayTenThousand(const FleetScenario&, Fleet& fleet, Report& report) {
+  const auto begun = Real::now();
+  const std::size_t empty = HeapBytes();
+  fleet.BootAll(10s);
+  if (!AwaitFleet(fleet, 120s)) return;
+  report.figures.push_back(Format(
+      "{} agents connected, reported and were judged after {:.1f} simulated s, {:.1f} s of the "
+      "controller, {:.1f} s in all; {:.1f} kB of heap each, agent and controller together",
+      fleet.size(), Seconds(fleet.now()), Seconds(fleet.controller_busy()), Since(begun),
+      static_cast<double>(HeapBytes() - empty) / 1e3 / fleet.size()));
+  Duration busy = fleet.controller_busy();
+  fleet.Run(30s);
+  report.figures.push_back(Format("at rest the controller works {:.1f} % of the time",
+                                  100 * Seconds(fleet.controller_busy() - busy) / 30));
+  v1::CampaignSpec spec = Pings();
+  spec.set_pattern(v1::CAMPAIGN_PATTERN_RANDOM_REGULAR);
+  const auto campaign = RunCampaign(fleet, spec, 3600s, report);
+  if (!campaign) return;
+  CheckCampaign(fleet, campaign->id());
+  fleet.Run(10s);
+  CheckNothingLeft(fleet);
+}
+
+}  // namespace fabric::sim

@@ -1,0 +1,45 @@
+// What happened in a simulated run, as a number: two runs of one seed have the same one.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+namespace fabric::sim {
+
+class Trace {
+ public:
+  // `show`: what is told is printed too.
+  explicit Trace(bool show) : show_(show) {}
+
+  void Add(std::string_view bytes) {
+    for (const char byte : bytes)
+      hash_ = (hash_ ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
+  }
+  void Add(Duration at) { Number(static_cast<std::uint64_t>(at.count())); }
+  void Number(std::uint64_t number) {
+    hash_ = (hash_ ^ number) * 0x9e3779b97f4a7c15U;
+    hash_ ^= hash_ >> 29;
+  }
+  void Tell(Duration at, const std::string& line) {
+    Add(at);
+    Add(line);
+    if (!show_) return;
+    const std::string text =
+        Format("{:10.4f}  {}\n", std::chrono::duration<double>(at).count(), line);
+    std::fputs(text.c_str(), stdout);
+  }
+
+  std::uint64_t hash() const { return hash_; }
+
+ private:
+  const bool show_;
+  std::uint64_t hash_ = 0xcbf29ce484222325U;
+};
+
+}  // namespace fabric::sim

@@ -1,0 +1,104 @@
+#include "agents/probe/admission.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace fabric::probe {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+constexpr std::uint32_t kMax = 2;
+
+v1::ProbeAssignment Assignment(std::uint64_t id, const std::string& device,
+                               v1::ProbeRole role = v1::PROBE_ROLE_INITIATOR) {
+  v1::ProbeAssignment assignment;
+  assignment.set_probe_id(id);
+  assignment.set_role(role);
+  assignment.mutable_spec()->mutable_rc_write_latency();
+  assignment.mutable_local()->set_node("n1");
+  assignment.mutable_local()->set_device(device);
+  assignment.mutable_local()->set_port(1);
+  return assignment;
+}
+
+Ongoing Running(const v1::ProbeAssignment& assignment) {
+  return {.assignment = assignment};
+}
+
+Status AdmitBeside(const v1::ProbeAssignment& assignment, const std::vector<Ongoing>& ongoing) {
+  std::vector<const Ongoing*> running;
+  for (const Ongoing& probe : ongoing) running.push_back(&probe);
+  return Admit(assignment, running, {.probes_max = kMax});
+}
+
+TEST(Admission, APortHasOneProbe) {
+  const std::vector<Ongoing> one = {Running(Assignment(7, "mlx5_0"))};
+  EXPECT_TRUE(AdmitBeside(Assignment(8, "mlx5_1"), one).ok());
+  const Status busy = AdmitBeside(Assignment(8, "mlx5_0"), one);
+  EXPECT_EQ(busy.code(), Code::kUnavailable);
+  EXPECT_THAT(busy.message(), HasSubstr("port busy with probe 7"));
+}
+
+TEST(Admission, BothEndsOfOneProbeMayBeOnOnePort) {
+  const std::vector<Ongoing> one = {Running(Assignment(7, "mlx5_0"))};
+  EXPECT_TRUE(AdmitBeside(Assignment(7, "mlx5_0", v1::PROBE_ROLE_RESPONDER), one).ok());
+  EXPECT_FALSE(AdmitBeside(Assignment(7, "mlx5_0"), one).ok()) << "the same end a second time";
+}
+
+TEST(Admission, NoMoreThanSoManyAtOnce) {
+  const std::vector<Ongoing> full = {Running(Assignment(1, "mlx5_0")),
+                                     Running(Assignment(2, "mlx5_1"))};
+  EXPECT_EQ(AdmitBeside(Assignment(3, "mlx5_2"), full).code(), Code::kResourceExhausted);
+}
+
+TEST(Admission, ProbesThatCannotBeMeant) {
+  v1::ProbeAssignment without_kind = Assignment(1, "mlx5_0");
+  without_kind.mutable_spec()->clear_rc_write_latency();
+  EXPECT_EQ(AdmitBeside(without_kind, {}).code(), Code::kUnimplemented);
+  const v1::ProbeAssignment without_role = Assignment(1, "mlx5_0", v1::PROBE_ROLE_UNSPECIFIED);
+  EXPECT_EQ(AdmitBeside(without_role, {}).code(), Code::kInvalidArgument);
+}
+
+TEST(Admission, AMessageWithoutRoleIsForTheOnlyEnd) {
+  const Ongoing probe = Running(Assignment(7, "mlx5_0", v1::PROBE_ROLE_RESPONDER));
+  EXPECT_TRUE(IsFor(probe, 7, v1::PROBE_ROLE_UNSPECIFIED));
+  EXPECT_TRUE(IsFor(probe, 7, v1::PROBE_ROLE_RESPONDER));
+  EXPECT_FALSE(IsFor(probe, 7, v1::PROBE_ROLE_INITIATOR));
+  EXPECT_FALSE(IsFor(probe, 8, v1::PROBE_ROLE_RESPONDER));
+}
+
+TEST(Admission, WhatWasStoppedWhileItWaitedWasCancelled) {
+  Ongoing probe = Running(Assignment(7, "mlx5_0"));
+  probe.stop_reason = "the campaign was cancelled";
+  v1::ProbeResult late;
+  late.set_status(v1::PROBE_STATUS_TIMED_OUT);
+  late.set_reason("no answer");
+  EXPECT_EQ(LastWord(probe, late, false).result().status(), v1::PROBE_STATUS_TIMED_OUT);
+  const v1::ProbeOutcome stopped = LastWord(probe, late, true);
+  EXPECT_EQ(stopped.result().status(), v1::PROBE_STATUS_CANCELLED);
+  EXPECT_EQ(stopped.result().reason(), "stopped: the campaign was cancelled; no answer");
+  v1::ProbeResult done;
+  done.set_status(v1::PROBE_STATUS_OK);
+  EXPECT_EQ(LastWord(probe, done, true).result().status(), v1::PROBE_STATUS_OK);
+}
+
+TEST(Admission, ADeviceThatIsNotThere) {
+  const auto address = AddressFor(Assignment(7, "mlx5_9"), std::nullopt);
+  EXPECT_EQ(address.status().code(), Code::kNotFound);
+  EXPECT_THAT(address.status().message(), HasSubstr("mlx5_9"));
+}
+
+TEST(Admission, TheTimeOfAProbeBeginsWhenItIsAssigned) {
+  v1::ProbeAssignment assignment = Assignment(7, "mlx5_0");
+  assignment.mutable_spec()->set_timeout_ms(1500);
+  EXPECT_EQ(DeadlineOf(assignment, SteadyTime(10s)), SteadyTime(11500ms));
+}
+
+}  // namespace
+}  // namespace fabric::probe
