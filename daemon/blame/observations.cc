@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <utility>
@@ -16,38 +17,55 @@ bool OfOneEnd(v1::ProbeStatus status) {
          status == v1::PROBE_STATUS_TIMED_OUT;
 }
 
-// What the better quarter of the equals reach: not the median, because one of two rails may be
-// slow.
+struct Compared {
+  float ratio = 1;
+  float noise = 0;
+};
+
+// What the better quarter of the equals reach, not the median, because one of two rails may be
+// slow; and how much the best of them scatter, for the same reason.
 class Equals {
  public:
-  explicit Equals(double quantile) : quantile_(quantile) {}
+  explicit Equals(bool more_is_better) : more_is_better_(more_is_better) {}
 
   void Add(double figure) {
     if (figure > 0) figures_.push_back(figure);
   }
   // Absent with too few equals to compare with.
-  std::optional<float> Compare(double figure) {
+  std::optional<Compared> Compare(double figure) {
     constexpr std::size_t kEqualsMin = 4;
     if (figures_.size() < kEqualsMin || figure <= 0) return std::nullopt;
-    if (!reached_) {
-      const auto last = static_cast<double>(figures_.size() - 1);
-      const auto place = figures_.begin() + static_cast<long>(quantile_ * last);
-      std::nth_element(figures_.begin(), place, figures_.end());
-      reached_ = *place;
-    }
-    return static_cast<float>(figure / *reached_);
+    if (reached_ == 0) Measure();
+    return Compared{static_cast<float>(figure / reached_), static_cast<float>(noise_)};
   }
 
  private:
-  double quantile_;
+  void Measure() {
+    constexpr double kGood = 0.75;
+    constexpr double kBest = 0.95;
+    constexpr double kBetween = 0.97;  // Standard deviations of a normal distribution
+    constexpr std::size_t kScatterMin = 16;
+    std::sort(figures_.begin(), figures_.end());
+    const auto last = static_cast<double>(figures_.size() - 1);
+    const auto at = [&](double part) {
+      return figures_[static_cast<std::size_t>((more_is_better_ ? part : 1 - part) * last)];
+    };
+    reached_ = at(kGood);
+    if (figures_.size() < kScatterMin) return;
+    noise_ =
+        (more_is_better_ ? at(kBest) / reached_ - 1 : std::log(reached_ / at(kBest))) / kBetween;
+  }
+
+  bool more_is_better_;
   std::vector<double> figures_;
-  std::optional<double> reached_;
+  double reached_ = 0;
+  double noise_ = 0;
 };
 
 // Of the results of one spec
 struct AllEquals {
-  Equals speed{0.75};
-  Equals latency{0.25};
+  Equals speed{true};
+  Equals latency{false};
 };
 
 double LatencyOf(const v1::ProbeResult& result) {
@@ -64,6 +82,12 @@ Observation Base(std::uint32_t from, std::uint32_t to, const v1::PairResult& res
           .to = to,
           .round = result.round(),
           .flow_label = result.result().used().flow_label()};
+}
+
+void SetLatency(const std::optional<Compared>& compared, Observation& seen) {
+  if (!compared) return;
+  seen.latency = compared->ratio;
+  seen.noise = compared->noise;
 }
 
 // Each way by itself where the responder's count tells which way the lost ones went.
@@ -90,13 +114,13 @@ void AddLosses(const Observation& base, const v1::FlowSummary& flow,
   if (back.attempts > 0) out.push_back(back);
 }
 
-void AddPing(const Observation& base, const v1::PingSummary& ping, std::optional<float> latency,
-             std::vector<Observation>& out) {
+void AddPing(const Observation& base, const v1::PingSummary& ping,
+             const std::optional<Compared>& latency, std::vector<Observation>& out) {
   if (ping.flows().empty()) {
     Observation seen = base;
     seen.attempts = ping.answered() + ping.lost();
     seen.failures = ping.lost();
-    seen.latency = latency;
+    SetLatency(latency, seen);
     if (seen.attempts > 0) out.push_back(seen);
     return;
   }
@@ -104,8 +128,11 @@ void AddPing(const Observation& base, const v1::PingSummary& ping, std::optional
   for (const v1::FlowSummary& flow : ping.flows()) {
     Observation seen = base;
     seen.flow_label = flow.flow_label();
-    if (latency && flow.has_median_us() && all > 0)
-      seen.latency = static_cast<float>(*latency * flow.median_us() / all);
+    SetLatency(latency, seen);
+    if (seen.latency && flow.has_median_us() && all > 0)
+      seen.latency = static_cast<float>(*seen.latency * flow.median_us() / all);
+    else
+      seen.latency.reset();
     AddLosses(seen, flow, out);
   }
 }
@@ -116,7 +143,10 @@ void AddSpeeds(const Observation& base, const v1::PairResult& result, Equals& eq
     Observation seen = base;
     if (back) std::swap(seen.from, seen.to);
     seen.attempts = probe ? 1 : 0;
-    seen.speed = equals.Compare(summary.mean_bps());
+    if (const auto compared = equals.Compare(summary.mean_bps())) {
+      seen.speed = compared->ratio;
+      seen.noise = compared->noise;
+    }
     if (probe || seen.speed) out.push_back(seen);
   };
   const bool reads = ReadsFromResponder(result.probe());
@@ -133,7 +163,7 @@ void AddOk(const Observation& base, const v1::PairResult& result, AllEquals& equ
   if (result.result().has_bandwidth()) return AddSpeeds(base, result, equals.speed, out);
   Observation seen = base;
   seen.attempts = 1;
-  seen.latency = equals.latency.Compare(latency_us);
+  SetLatency(equals.latency.Compare(latency_us), seen);
   out.push_back(seen);
 }
 
