@@ -62,10 +62,38 @@ class Equals {
   double noise_ = 0;
 };
 
+// How much the flows of a ping scatter about it: of all pings, because some flows may be bad.
+class FlowScatter {
+ public:
+  void Add(const v1::PingSummary& ping) {
+    const double all = ping.network_round_trip().median_us();
+    for (const v1::FlowSummary& flow : ping.flows())
+      if (all > 0 && flow.median_us() > 0)
+        distances_.push_back(std::abs(std::log(flow.median_us() / all)));
+  }
+  // A standard deviation, by the median of the distances; 0 of too few.
+  double Measure() {
+    constexpr double kOfMedian = 1.48;
+    constexpr std::size_t kScatterMin = 16;
+    if (distances_.size() < kScatterMin) return 0;
+    if (!measured_) {
+      const auto middle = distances_.begin() + static_cast<long>(distances_.size() / 2);
+      std::nth_element(distances_.begin(), middle, distances_.end());
+      measured_ = kOfMedian * *middle;
+    }
+    return *measured_;
+  }
+
+ private:
+  std::vector<double> distances_;
+  std::optional<double> measured_;
+};
+
 // Of the results of one spec
 struct AllEquals {
   Equals speed{true};
   Equals latency{false};
+  FlowScatter flows;
 };
 
 double LatencyOf(const v1::ProbeResult& result) {
@@ -115,7 +143,8 @@ void AddLosses(const Observation& base, const v1::FlowSummary& flow,
 }
 
 void AddPing(const Observation& base, const v1::PingSummary& ping,
-             const std::optional<Compared>& latency, std::vector<Observation>& out) {
+             const std::optional<Compared>& latency, double flow_noise,
+             std::vector<Observation>& out) {
   if (ping.flows().empty()) {
     Observation seen = base;
     seen.attempts = ping.answered() + ping.lost();
@@ -129,6 +158,7 @@ void AddPing(const Observation& base, const v1::PingSummary& ping,
     Observation seen = base;
     seen.flow_label = flow.flow_label();
     SetLatency(latency, seen);
+    seen.noise = std::hypot(seen.noise, static_cast<float>(flow_noise));
     if (seen.latency && flow.has_median_us() && all > 0)
       seen.latency = static_cast<float>(*seen.latency * flow.median_us() / all);
     else
@@ -159,7 +189,8 @@ void AddOk(const Observation& base, const v1::PairResult& result, AllEquals& equ
            std::vector<Observation>& out) {
   const double latency_us = LatencyOf(result.result());
   if (result.result().has_ping())
-    return AddPing(base, result.result().ping(), equals.latency.Compare(latency_us), out);
+    return AddPing(base, result.result().ping(), equals.latency.Compare(latency_us),
+                   equals.flows.Measure(), out);
   if (result.result().has_bandwidth()) return AddSpeeds(base, result, equals.speed, out);
   Observation seen = base;
   seen.attempts = 1;
@@ -178,6 +209,7 @@ std::vector<Observation> ObservationsOf(const Fabric& fabric, const Results& res
     const v1::ProbeResult& said = result.result();
     if (said.status() != v1::PROBE_STATUS_OK) continue;
     all.latency.Add(LatencyOf(said));
+    if (said.has_ping()) all.flows.Add(said.ping());
     if (said.has_bandwidth()) all.speed.Add(said.bandwidth().mean_bps());
     if (said.has_reverse_bandwidth()) all.speed.Add(said.reverse_bandwidth().mean_bps());
   }
