@@ -79,7 +79,6 @@ void Agent::OnMessage(const v1::ControllerMessage& message, Moment now) {
     case v1::ControllerMessage::kSnapshotRequest: sent_.reset(); return SendState();
     case v1::ControllerMessage::kMeshOrder: return OnMeshOrder(message.mesh_order());
     case v1::ControllerMessage::kWelcome:
-    case v1::ControllerMessage::kMeshOrder:
     case v1::ControllerMessage::BODY_NOT_SET: return;  // Of a newer controller
   }
 }

@@ -13,6 +13,8 @@
 namespace fabric::blame {
 namespace {
 
+// Loss in more than so many of all observations that nothing explains is more than chance.
+constexpr double kUnexplainedMax = 0.02;
 constexpr std::size_t kEnough = 2;  // Observations of a place before one can say that it is well
 
 // One part may be lossy, and slow and late for that: the worst is what is said of it.
@@ -44,9 +46,11 @@ bool MostlyFailed(const Passages& passages, std::uint32_t place) {
   return failed > 0 && 2 * static_cast<std::size_t>(failed) >= seen.size();
 }
 
-v1::BlameState StateOf(const Passages& passages, const v1::BlameReport& report) {
+v1::BlameState StateOf(const Passages& passages, double unexplained_loss,
+                       const v1::BlameReport& report) {
   if (report.undecided_size() > 0) return v1::BLAME_STATE_UNDECIDED;
   if (report.suspects_size() > 0) return v1::BLAME_STATE_DECIDED;
+  if (unexplained_loss > kUnexplainedMax) return v1::BLAME_STATE_TOO_LITTLE;
   bool any = false;
   for (std::uint32_t place = 0; place < passages.fabric().places.size(); ++place) {
     const std::size_t seen = passages.ObservationsOf(place).size();
@@ -75,6 +79,7 @@ struct Judgement {
   std::vector<Trouble> troubles;
   std::vector<Part> suspicious;
   std::set<Part> decided;
+  double unexplained_loss = 0;  // Part of all observations
 };
 
 Judgement JudgeAll(const Passages& passages, std::span<const Figures> channels,
@@ -82,6 +87,7 @@ Judgement JudgeAll(const Passages& passages, std::span<const Figures> channels,
   Judgement judgement;
   for (const Figures& figures : channels) {
     Found found = Search(passages, figures, counters, judgement.decided);
+    if (figures.channel() == Channel::kLoss) judgement.unexplained_loss = found.unexplained;
     for (Trouble& trouble : found.troubles) {
       if (trouble.decided) judgement.decided.insert(trouble.candidates[0].hypothesis.part);
       judgement.troubles.push_back(std::move(trouble));
@@ -126,7 +132,7 @@ v1::BlameReport ReportOf(const Passages& passages, const Judgement& judgement,
   for (v1::Suspect& suspect : ordered) *report.add_suspects() = std::move(suspect);
   report.set_observations(static_cast<std::uint32_t>(passages.observations().size()));
   AddCoverage(passages, report);
-  report.set_state(StateOf(passages, report));
+  report.set_state(StateOf(passages, judgement.unexplained_loss, report));
   return report;
 }
 

@@ -24,6 +24,9 @@ struct Observation {
   std::optional<float> speed =
       {};  // Of data from `from` to `to`, by that of its equals; 1: as they
   std::optional<float> latency = {};  // There and back, by that of its equals; 1: as they
+  // How much the speeds of the equals scatter, or the logarithms of their latencies: a standard
+  // deviation. 0: not known, taken to be small.
+  float noise = 0;
 };
 
 }  // namespace fabric::blame

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <utility>
@@ -16,38 +17,83 @@ bool OfOneEnd(v1::ProbeStatus status) {
          status == v1::PROBE_STATUS_TIMED_OUT;
 }
 
-// What the better quarter of the equals reach: not the median, because one of two rails may be
-// slow.
+struct Compared {
+  float ratio = 1;
+  float noise = 0;
+};
+
+// What the better quarter of the equals reach, not the median, because one of two rails may be
+// slow; and how much the best of them scatter, for the same reason.
 class Equals {
  public:
-  explicit Equals(double quantile) : quantile_(quantile) {}
+  explicit Equals(bool more_is_better) : more_is_better_(more_is_better) {}
 
   void Add(double figure) {
     if (figure > 0) figures_.push_back(figure);
   }
   // Absent with too few equals to compare with.
-  std::optional<float> Compare(double figure) {
+  std::optional<Compared> Compare(double figure) {
     constexpr std::size_t kEqualsMin = 4;
     if (figures_.size() < kEqualsMin || figure <= 0) return std::nullopt;
-    if (!reached_) {
-      const auto last = static_cast<double>(figures_.size() - 1);
-      const auto place = figures_.begin() + static_cast<long>(quantile_ * last);
-      std::nth_element(figures_.begin(), place, figures_.end());
-      reached_ = *place;
-    }
-    return static_cast<float>(figure / *reached_);
+    if (reached_ == 0) Measure();
+    return Compared{static_cast<float>(figure / reached_), static_cast<float>(noise_)};
   }
 
  private:
-  double quantile_;
+  void Measure() {
+    constexpr double kGood = 0.75;
+    constexpr double kBest = 0.95;
+    constexpr double kBetween = 0.97;  // Standard deviations of a normal distribution
+    constexpr std::size_t kScatterMin = 16;
+    std::sort(figures_.begin(), figures_.end());
+    const auto last = static_cast<double>(figures_.size() - 1);
+    const auto at = [&](double part) {
+      return figures_[static_cast<std::size_t>((more_is_better_ ? part : 1 - part) * last)];
+    };
+    reached_ = at(kGood);
+    if (figures_.size() < kScatterMin) return;
+    noise_ =
+        (more_is_better_ ? at(kBest) / reached_ - 1 : std::log(reached_ / at(kBest))) / kBetween;
+  }
+
+  bool more_is_better_;
   std::vector<double> figures_;
-  std::optional<double> reached_;
+  double reached_ = 0;
+  double noise_ = 0;
+};
+
+// How much the flows of a ping scatter about it: of all pings, because some flows may be bad.
+class FlowScatter {
+ public:
+  void Add(const v1::PingSummary& ping) {
+    const double all = ping.network_round_trip().median_us();
+    for (const v1::FlowSummary& flow : ping.flows())
+      if (all > 0 && flow.median_us() > 0)
+        distances_.push_back(std::abs(std::log(flow.median_us() / all)));
+  }
+  // A standard deviation, by the median of the distances; 0 of too few.
+  double Measure() {
+    constexpr double kOfMedian = 1.48;
+    constexpr std::size_t kScatterMin = 16;
+    if (distances_.size() < kScatterMin) return 0;
+    if (!measured_) {
+      const auto middle = distances_.begin() + static_cast<long>(distances_.size() / 2);
+      std::nth_element(distances_.begin(), middle, distances_.end());
+      measured_ = kOfMedian * *middle;
+    }
+    return *measured_;
+  }
+
+ private:
+  std::vector<double> distances_;
+  std::optional<double> measured_;
 };
 
 // Of the results of one spec
 struct AllEquals {
-  Equals speed{0.75};
-  Equals latency{0.25};
+  Equals speed{true};
+  Equals latency{false};
+  FlowScatter flows;
 };
 
 double LatencyOf(const v1::ProbeResult& result) {
@@ -64,6 +110,12 @@ Observation Base(std::uint32_t from, std::uint32_t to, const v1::PairResult& res
           .to = to,
           .round = result.round(),
           .flow_label = result.result().used().flow_label()};
+}
+
+void SetLatency(const std::optional<Compared>& compared, Observation& seen) {
+  if (!compared) return;
+  seen.latency = compared->ratio;
+  seen.noise = compared->noise;
 }
 
 // Each way by itself where the responder's count tells which way the lost ones went.
@@ -90,13 +142,14 @@ void AddLosses(const Observation& base, const v1::FlowSummary& flow,
   if (back.attempts > 0) out.push_back(back);
 }
 
-void AddPing(const Observation& base, const v1::PingSummary& ping, std::optional<float> latency,
+void AddPing(const Observation& base, const v1::PingSummary& ping,
+             const std::optional<Compared>& latency, double flow_noise,
              std::vector<Observation>& out) {
   if (ping.flows().empty()) {
     Observation seen = base;
     seen.attempts = ping.answered() + ping.lost();
     seen.failures = ping.lost();
-    seen.latency = latency;
+    SetLatency(latency, seen);
     if (seen.attempts > 0) out.push_back(seen);
     return;
   }
@@ -104,8 +157,12 @@ void AddPing(const Observation& base, const v1::PingSummary& ping, std::optional
   for (const v1::FlowSummary& flow : ping.flows()) {
     Observation seen = base;
     seen.flow_label = flow.flow_label();
-    if (latency && flow.has_median_us() && all > 0)
-      seen.latency = static_cast<float>(*latency * flow.median_us() / all);
+    SetLatency(latency, seen);
+    seen.noise = std::hypot(seen.noise, static_cast<float>(flow_noise));
+    if (seen.latency && flow.has_median_us() && all > 0)
+      seen.latency = static_cast<float>(*seen.latency * flow.median_us() / all);
+    else
+      seen.latency.reset();
     AddLosses(seen, flow, out);
   }
 }
@@ -116,7 +173,10 @@ void AddSpeeds(const Observation& base, const v1::PairResult& result, Equals& eq
     Observation seen = base;
     if (back) std::swap(seen.from, seen.to);
     seen.attempts = probe ? 1 : 0;
-    seen.speed = equals.Compare(summary.mean_bps());
+    if (const auto compared = equals.Compare(summary.mean_bps())) {
+      seen.speed = compared->ratio;
+      seen.noise = compared->noise;
+    }
     if (probe || seen.speed) out.push_back(seen);
   };
   const bool reads = ReadsFromResponder(result.probe());
@@ -129,11 +189,12 @@ void AddOk(const Observation& base, const v1::PairResult& result, AllEquals& equ
            std::vector<Observation>& out) {
   const double latency_us = LatencyOf(result.result());
   if (result.result().has_ping())
-    return AddPing(base, result.result().ping(), equals.latency.Compare(latency_us), out);
+    return AddPing(base, result.result().ping(), equals.latency.Compare(latency_us),
+                   equals.flows.Measure(), out);
   if (result.result().has_bandwidth()) return AddSpeeds(base, result, equals.speed, out);
   Observation seen = base;
   seen.attempts = 1;
-  seen.latency = equals.latency.Compare(latency_us);
+  SetLatency(equals.latency.Compare(latency_us), seen);
   out.push_back(seen);
 }
 
@@ -148,6 +209,7 @@ std::vector<Observation> ObservationsOf(const Fabric& fabric, const Results& res
     const v1::ProbeResult& said = result.result();
     if (said.status() != v1::PROBE_STATUS_OK) continue;
     all.latency.Add(LatencyOf(said));
+    if (said.has_ping()) all.flows.Add(said.ping());
     if (said.has_bandwidth()) all.speed.Add(said.bandwidth().mean_bps());
     if (said.has_reverse_bandwidth()) all.speed.Add(said.reverse_bandwidth().mean_bps());
   }

@@ -38,6 +38,9 @@ std::size_t Passages::Add(std::span<const Observation> more) {
   std::inplace_merge(observations_.begin(), fresh, observations_.end(), Before);
   for (std::vector<std::uint32_t>& entries : at_place_) entries.clear();
   for (std::vector<std::uint32_t>& entries : at_leaf_) entries.clear();
+  through_rail_.assign(through_rail_.size(), 0);
+  across_leaves_.assign(across_leaves_.size(), 0);
+  through_all_ = 0;
   Index(0);
   return 0;
 }
@@ -58,6 +61,10 @@ void Passages::Number() {
     if (fresh) leaf_names_.push_back(place.leaf);
     leaf_of_.push_back(at->second);
   }
+  for (const Place& place : fabric_->places)
+    if (place.rail) rails_max_ = std::max(rails_max_, *place.rail + 1);
+  through_rail_.resize(rails_max_ + 1, 0);
+  across_leaves_.resize(rails_max_ + 1, 0);
   at_place_.resize(fabric_->places.size());
   observed_.resize(fabric_->places.size(), false);
   places_of_node_.resize(node_of_.empty() ? 0 : node_of_.back() + 1, 0);
@@ -77,6 +84,29 @@ void Passages::Index(std::size_t from) {
     if (seen.to != seen.from) at_place_[seen.to].push_back(index);
     if (leaf != kUnknown) at_leaf_[leaf].push_back(index);
     if (other != kUnknown && other != leaf) at_leaf_[other].push_back(index);
+    if (!seen.failed_end) CountWidths(seen);
+  }
+}
+
+void Passages::CountWidths(const Observation& seen) {
+  ++through_all_;
+  const std::size_t from = RailIndex(RailOf(seen.from));
+  const std::size_t to = RailIndex(RailOf(seen.to));
+  ++through_rail_[from];
+  if (to != from) ++through_rail_[to];
+  const std::uint32_t leaf = leaf_of_[seen.from];
+  const std::uint32_t other = leaf_of_[seen.to];
+  if (leaf != kUnknown && other != kUnknown && leaf != other) ++across_leaves_[from];
+}
+
+std::size_t Passages::Width(const Part& part) const {
+  switch (part.kind) {
+    case PartKind::kRail: return through_rail_[RailIndex(part.first)];
+    case PartKind::kSpine:
+      if (part.first != kEverywhere) return across_leaves_[RailIndex(part.first)];
+      return std::accumulate(across_leaves_.begin(), across_leaves_.end(), std::size_t{0});
+    case PartKind::kFabric: return through_all_;
+    default: return Through(part).size();
   }
 }
 

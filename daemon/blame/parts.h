@@ -1,6 +1,7 @@
 // The parts of the fabric that may be to blame, and which observations pass through them.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -68,6 +69,8 @@ class Passages {
   // Every part that the observation passes, in a fixed order. Parts that cannot be told from
   // smaller ones are left out: the host of one port, the rail or fabric of one leaf.
   void PartsOf(std::uint32_t observation, std::vector<Part>& out) const;
+  // How many observations pass a rail, spine or the fabric.
+  std::size_t Width(const Part& part) const;
   // Observations that pass the part, rising.
   std::vector<std::uint32_t> Through(const Part& part) const;
   bool Passes(const Part& part, std::uint32_t observation) const;
@@ -82,6 +85,8 @@ class Passages {
   void Number();
   void Index(std::size_t from);
   void Observe(std::uint32_t place);
+  void CountWidths(const Observation& seen);
+  std::size_t RailIndex(std::uint32_t rail) const { return std::min(rail, rails_max_); }
 
   const Fabric* fabric_;
   std::vector<Observation> observations_;
@@ -90,7 +95,12 @@ class Passages {
   std::vector<std::string> leaf_names_;
   std::vector<std::vector<std::uint32_t>> at_place_;  // Observations
   std::vector<std::vector<std::uint32_t>> at_leaf_;
-  std::vector<bool> observed_;  // By place
+  // Of observations whose ends did not fail
+  std::vector<std::size_t> through_rail_;   // By rail; the last one: without
+  std::vector<std::size_t> across_leaves_;  // The same
+  std::size_t through_all_ = 0;
+  std::uint32_t rails_max_ = 0;  // More than the largest rail
+  std::vector<bool> observed_;   // By place
   // Of places that were observed:
   std::vector<std::vector<std::uint32_t>> places_under_;  // By leaf, rising
   std::vector<std::uint32_t> places_of_node_;             // A count

@@ -22,6 +22,15 @@ std::uint32_t Other(const Observation& seen, std::uint32_t place) {
   return seen.from == place ? seen.to : seen.from;
 }
 
+// In about half of the rounds, without a period. SplitMix64's last step.
+bool Lot(std::uint32_t round, const Wanted& pair) {
+  std::uint64_t z = (std::uint64_t{round} << 40) ^ (std::uint64_t{pair.from} << 20) ^ pair.to;
+  z = (z + 0x9e3779b97f4a7c15U);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  return ((z ^ (z >> 31)) & 1) != 0;
+}
+
 }  // namespace
 
 // Of a part that is bad for some flows only, the other flows are still told apart.
@@ -179,7 +188,8 @@ void Wishes::Add(const Part& suspicious) {
 }
 
 // Two that have met before, but not when they were probed last, first: that tells a bad pair from
-// chance. In between each meets others, which tells it from a bad port.
+// chance. In between each meets others, which tells it from a bad port; by lot, because a port that
+// is away every second round would be away whenever this pair is probed.
 int Wishes::TurnOf(const Wanted& pair) const {
   if (!partners_.Met(pair.from, pair.to)) return 1;
   const auto last = [&](std::uint32_t place) {
@@ -189,7 +199,8 @@ int Wishes::TurnOf(const Wanted& pair) const {
     const Observation seen = last(place);
     return Other(seen, place) == other;
   };
-  return together(pair.from, pair.to) || together(pair.to, pair.from) ? 2 : 0;
+  if (together(pair.from, pair.to) || together(pair.to, pair.from)) return 2;
+  return Lot(passages_.observations().back().round, pair) ? 0 : 2;
 }
 
 std::vector<Wanted> Wishes::Take() const {

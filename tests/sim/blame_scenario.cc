@@ -57,6 +57,11 @@ void PlantOneWay(Clos& clos, Random& random) {
             .in = !out});
 }
 
+void PlantOneWayTold(Clos& clos, Random& random) {
+  clos.tells_ways = true;
+  PlantOneWay(clos, random);
+}
+
 void PlantHalfRate(Clos& clos, Random& random) {
   clos.Add({.port = AnyPort(clos, random), .speed = 0.5});
 }
@@ -157,6 +162,7 @@ constexpr Kind kKinds[] = {
     {"port_lossy", PlantPortLossy},
     {"port_grey_1_in_1000", PlantPortGrey},
     {"port_lossy_one_way", PlantOneWay},
+    {"port_lossy_one_way_told", PlantOneWayTold},
     {"port_half_rate", PlantHalfRate},
     {"port_slow_one_way", PlantSlowOneWay},
     {"port_flapping", PlantFlapping},

@@ -80,6 +80,7 @@ class Clos {
              google::protobuf::RepeatedPtrField<v1::PairResult>& out);
 
   Noise noise;
+  bool tells_ways = false;  // Pings tell which way the lost ones went.
 
  private:
   struct Way {
