@@ -42,6 +42,8 @@ class Reachability {
   bool IsOut(plan::PortIndex port) const;
   // The result that each probe of this port will have; absent: it takes part.
   std::optional<v1::ProbeResult> LeftOut(plan::PortIndex port) const;
+  // Nodes whose agents leave their part of every probe undone, with what the last one came to.
+  const std::map<std::string, v1::ProbeResult>& NodesOut() const { return nodes_out_; }
   // "n3/mlx5_0/1: left out: ..." for each port that is.
   std::vector<std::string> LeftOut() const;
 
