@@ -59,6 +59,7 @@ void Agent::OnDisconnected(const Status& why, Moment now) {
   // controller is spared as if it had not answered.
   if (state_ == State::kStreaming && now.steady - streaming_since_ >= options_.backoff_max)
     backoff_ = options_.backoff_min;
+  if (state_ == State::kStreaming) alone_since_ = now.steady;
   state_ = State::kWaiting;
   sent_.reset();
   std::uniform_int_distribution<Duration::rep> jitter(backoff_.count() / 2, backoff_.count());
@@ -76,8 +77,8 @@ void Agent::OnMessage(const v1::ControllerMessage& message, Moment now) {
     case v1::ControllerMessage::kProbeStart: return output_.ContinueProbe(message.probe_start());
     case v1::ControllerMessage::kProbeStop: return output_.StopProbe(message.probe_stop());
     case v1::ControllerMessage::kSnapshotRequest: sent_.reset(); return SendState();
+    case v1::ControllerMessage::kMeshOrder: return OnMeshOrder(message.mesh_order());
     case v1::ControllerMessage::kWelcome:
-    case v1::ControllerMessage::kMeshOrder:
     case v1::ControllerMessage::BODY_NOT_SET: return;  // Of a newer controller
   }
 }
@@ -91,6 +92,17 @@ void Agent::OnWelcome(const v1::Welcome& welcome, Moment now) {
                             : std::chrono::milliseconds(welcome.heartbeat_interval_ms());
   heartbeat_at_ = now.steady + heartbeat_interval_;
   SendState();
+}
+
+void Agent::OnMeshOrder(const v1::MeshOrder& order) {
+  in_mesh_ = !order.ports().empty();
+  output_.OrderMesh(order);
+}
+
+// Without a controller nobody learns of what the mesh sees, nor would it ever end.
+void Agent::TickAlone(Moment now) {
+  if (!in_mesh_ || state_ == State::kStreaming) return;
+  if (now.steady - alone_since_ >= options_.mesh_alone_max) OnMeshOrder({});
 }
 
 void Agent::SendState() {
@@ -131,6 +143,7 @@ void Agent::SendCounters() {
 }
 
 void Agent::Tick(Moment now) {
+  TickAlone(now);
   switch (state_) {
     case State::kWaiting:
       // The first thing to say is who this is, which the first inspection finds out.
@@ -156,6 +169,12 @@ void Agent::Tick(Moment now) {
 }
 
 SteadyTime Agent::next_tick() const {
+  const SteadyTime next = NextOfState();
+  if (!in_mesh_ || state_ == State::kStreaming) return next;
+  return std::min(next, alone_since_ + options_.mesh_alone_max);
+}
+
+SteadyTime Agent::NextOfState() const {
   switch (state_) {
     case State::kWaiting: return next_dial_;
     case State::kDialing:

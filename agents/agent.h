@@ -31,6 +31,8 @@ class AgentOutput {
   virtual void ContinueProbe(const v1::ProbeStart& start) = 0;
   virtual void StopProbe(const v1::ProbeStop& stop) = 0;
   virtual void StopAllProbes(const std::string& reason) = 0;
+  // What the mesh is to do from now on; an order without ports ends it.
+  virtual void OrderMesh(const v1::MeshOrder&) {}
 };
 
 struct AgentOptions {
@@ -38,7 +40,9 @@ struct AgentOptions {
   Duration backoff_min = std::chrono::milliseconds(500);  // Doubles with each failure, with jitter
   Duration backoff_max = std::chrono::seconds(30);        // of half of it, up to this.
   Duration welcome_max = std::chrono::seconds(10);  // From Dial() to the controller's Welcome.
-  std::uint64_t seed = 0;                           // Of the jitter.
+  // The mesh goes on for so long without a controller, which may only be restarting.
+  Duration mesh_alone_max = std::chrono::seconds(30);
+  std::uint64_t seed = 0;  // Of the jitter.
 };
 
 class Agent {
@@ -62,6 +66,9 @@ class Agent {
   enum class State { kWaiting, kDialing, kGreeting, kStreaming, kHangingUp };
 
   void OnWelcome(const v1::Welcome& welcome, Moment now);
+  void OnMeshOrder(const v1::MeshOrder& order);
+  void TickAlone(Moment now);
+  SteadyTime NextOfState() const;
   void SendState();  // A whole snapshot, what has changed since the last one, or that nothing has.
   void SendCounters();
 
@@ -71,6 +78,8 @@ class Agent {
   SteadyTime next_dial_{};  // While waiting.
   SteadyTime dialed_at_{};
   SteadyTime streaming_since_{};
+  SteadyTime alone_since_{};  // While it is not streaming
+  bool in_mesh_ = false;
   Duration backoff_{};
   std::minstd_rand random_;
   std::optional<v1::NodeSnapshot> latest_;

@@ -56,6 +56,18 @@ std::optional<v1::RdmaDevice> Board::FindDevice(const std::string& name) {
   return std::nullopt;
 }
 
+counters::CounterSets Board::CounterTable() {
+  MutexLock lock(mutex_);
+  return table_ ? table_->sets : snapshot_.counters();
+}
+
+probe::NodeGpus Board::Gpus() {
+  MutexLock lock(mutex_);
+  return {.gpus = {snapshot_.gpus().begin(), snapshot_.gpus().end()},
+          .paths = {snapshot_.gpu_nic_paths().begin(), snapshot_.gpu_nic_paths().end()},
+          .peer_memory = snapshot_.peer_memory()};
+}
+
 std::uint64_t Board::inspections() {
   MutexLock lock(mutex_);
   return agent_.inspections;

@@ -14,6 +14,7 @@
 #include "agents/host/events.h"
 #include "agents/inbox.h"
 #include "agents/link.h"
+#include "agents/mesh/thread.h"
 #include "agents/metrics.h"
 #include "agents/probe/runner.h"
 #include "base/clock.h"
@@ -35,6 +36,9 @@ class Board {
   void SetDropped(std::uint64_t messages);
 
   std::optional<v1::RdmaDevice> FindDevice(const std::string& name);
+  // Of the newest table, else of the inspection.
+  counters::CounterSets CounterTable();
+  probe::NodeGpus Gpus();
   std::uint64_t inspections();
   // The counters that inspections have found, when there was one since the last call.
   std::optional<counters::CounterSets> TakeFoundCounters();
@@ -64,7 +68,8 @@ class ReportsOverLink final : public probe::ProbeReports {
 // What the agent wants is done by the link and the probes.
 class LinkAndProbes final : public AgentOutput {
  public:
-  LinkAndProbes(Link& link, probe::ProbeRunner& probes) : link_(link), probes_(probes) {}
+  LinkAndProbes(Link& link, probe::ProbeRunner& probes, mesh::MeshThread& mesh)
+      : link_(link), probes_(probes), mesh_(mesh) {}
   void Dial() override { link_.Dial(); }
   void HangUp() override { link_.HangUp(); }
   bool Idle() override { return link_.Idle(); }
@@ -73,10 +78,12 @@ class LinkAndProbes final : public AgentOutput {
   void ContinueProbe(const v1::ProbeStart& start) override { probes_.Continue(start); }
   void StopProbe(const v1::ProbeStop& stop) override { probes_.Stop(stop); }
   void StopAllProbes(const std::string& reason) override { probes_.StopAll(reason); }
+  void OrderMesh(const v1::MeshOrder& order) override { mesh_.SetOrder(order); }
 
  private:
   Link& link_;
   probe::ProbeRunner& probes_;
+  mesh::MeshThread& mesh_;
 };
 
 // Inspects at the start, after events and every `check_interval`, until asked to stop. Logs what

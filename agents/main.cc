@@ -3,7 +3,7 @@
 //   events -> inspection -----> inbox -> agent -> link -> controller
 //   machine ---^ ^   |           ^ ^       |       ^
 //                |   v           | |    probes -> reports
-//           metrics <- board <-> counters  +---- link
+//           metrics <- board <-> counters  +---- link <- mesh
 #include <signal.h>
 #include <time.h>
 
@@ -24,6 +24,7 @@
 #include "agents/counter_loop.h"
 #include "agents/counters/sampling.h"
 #include "agents/host/events.h"
+#include "agents/host/gpu_memory.h"
 #include "agents/host/machine.h"
 #include "agents/inspect/ibdev2netdev.h"
 #include "agents/inspect/inspection.h"
@@ -31,6 +32,7 @@
 #include "agents/inspect/report.h"
 #include "agents/loop.h"
 #include "agents/nccl/advice.h"
+#include "agents/port_reading.h"
 #include "base/child.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -109,18 +111,42 @@ void AwaitSignal(const sigset_t& signals, const Watchdog& watchdog, const Clock&
   }
 }
 
+// Each thread that inspects opens the machine for itself.
+inspect::Inspection::OpenMachine Opener(const std::string& root,
+                                        const host::MachineOptions& options = {}) {
+  return [root, options]() -> Result<std::unique_ptr<host::HostOwner>> {
+    ASSIGN_OR_RETURN(host::Machine machine, host::Machine::Open(root, options));
+    return std::unique_ptr<host::HostOwner>(std::make_unique<host::Machine>(std::move(machine)));
+  };
+}
+
+// For probes: counters of a port, by those that were found last.
+probe::OpenPortCounters CounterOpener(const std::string& root, Board& board) {
+  return [open = Opener(root), &board](const std::string& name,
+                                       std::uint32_t port) -> std::unique_ptr<probe::PortCounters> {
+    const auto device = board.FindDevice(name);
+    auto machine = open();
+    if (!device || !machine.ok()) return nullptr;
+    return ReadPort(*std::move(machine), SetsOfPort(board.CounterTable(), *device, port));
+  };
+}
+
 // The controller's side of the daemon. Without a controller it is not there, and nothing of gRPC
 // is started.
 class ControllerSide {
  public:
-  ControllerSide(const std::string& controller, host::Verbs& verbs, const Clock& clock,
-                 Board& board)
+  ControllerSide(const std::string& controller, host::Verbs& verbs, probe::RunnerOptions probing,
+                 const Clock& clock, Board& board)
       : link_({.controller = controller}, inbox_),
         reports_(link_),
         probes_(
-            {}, verbs, clock, [&board](const std::string& name) { return board.FindDevice(name); },
-            reports_),
-        output_(link_, probes_),
+            std::move(probing), verbs, clock,
+            [&board](const std::string& name) { return board.FindDevice(name); }, reports_),
+        mesh_(
+            verbs, clock, [&board](const std::string& name) { return board.FindDevice(name); },
+            [this](const v1::ProbePort& port) { return probes_.Busy(port); },
+            [this](const v1::AgentMessage& message) { link_.Send(message); }),
+        output_(link_, probes_, mesh_),
         agent_({.probe_kinds = ProbeKindNames(), .seed = std::random_device()()}, output_),
         loop_{.controller = controller,
               .agent = agent_,
@@ -138,20 +164,12 @@ class ControllerSide {
   Link link_;
   ReportsOverLink reports_;
   probe::ProbeRunner probes_;
+  mesh::MeshThread mesh_;
   LinkAndProbes output_;
   Agent agent_;
   AgentLoop loop_;
   std::jthread talking_;
 };
-
-// Each thread that inspects opens the machine for itself.
-inspect::Inspection::OpenMachine Opener(const std::string& root,
-                                        const host::MachineOptions& options = {}) {
-  return [root, options]() -> Result<std::unique_ptr<host::HostOwner>> {
-    ASSIGN_OR_RETURN(host::Machine machine, host::Machine::Open(root, options));
-    return std::unique_ptr<host::HostOwner>(std::make_unique<host::Machine>(std::move(machine)));
-  };
-}
 
 // Nothing when settings ask for none.
 Result<std::unique_ptr<MetricsEndpoint>> OpenMetrics(const Settings& settings, Board& board) {
@@ -170,10 +188,15 @@ Result<std::unique_ptr<MetricsEndpoint>> OpenMetrics(const Settings& settings, B
 int Serve(const Settings& settings, host::Machine machine, const sigset_t& signals) {
   const SystemClock clock;
   Board board(InspectorNames());
+  const std::unique_ptr<host::GpuMemory> gpu_memory = host::OpenGpuMemory();
   std::optional<ControllerSide> controller;
   if (settings.Has("controller"))
-    controller.emplace(ToString(settings.Address("controller")), machine.host().verbs, clock,
-                       board);
+    controller.emplace(
+        ToString(settings.Address("controller")), machine.host().verbs,
+        probe::RunnerOptions{.open_counters = CounterOpener(settings.Text("root"), board),
+                             .gpu_memory = machine.host().captured ? nullptr : gpu_memory.get(),
+                             .find_gpus = [&board] { return board.Gpus(); }},
+        clock, board);
 
   auto metrics = OpenMetrics(settings, board);
   if (!metrics.ok()) return Fail(metrics.status(), kUsage);

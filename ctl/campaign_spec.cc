@@ -23,9 +23,11 @@ constexpr Pattern kPatterns[] = {
     {"ring", v1::CAMPAIGN_PATTERN_RING},
     {"random-regular", v1::CAMPAIGN_PATTERN_RANDOM_REGULAR},
     {"same-leaf", v1::CAMPAIGN_PATTERN_SAME_LEAF},
+    {"same-pod", v1::CAMPAIGN_PATTERN_SAME_POD},
     {"across", v1::CAMPAIGN_PATTERN_ACROSS},
     {"loopback", v1::CAMPAIGN_PATTERN_LOOPBACK},
     {"within-node", v1::CAMPAIGN_PATTERN_WITHIN_NODE},
+    {"incast", v1::CAMPAIGN_PATTERN_INCAST},
 };
 
 // Words of --kind that stand for others.
@@ -53,6 +55,7 @@ constexpr KindOption kKindOptions[] = {
     {"--queue-depth", "queue_depth"},     {"--queue-pairs", "queue_pairs"},
     {"--bidirectional", "bidirectional"}, {"--pings", "pings"},
     {"--interval", "interval_us"},        {"--flow-labels", "flow_labels"},
+    {"--duration", "duration_ms"},        {"--gpus", "gpus"},
 };
 
 const google::protobuf::FieldDescriptor* KindNamed(std::string_view name) {
@@ -78,7 +81,10 @@ bool SetField(const Arguments& arguments, const KindOption& option,
   const auto* const field = kind.GetDescriptor()->FindFieldByName(std::string(option.field));
   if (field == nullptr) return false;
   const auto* const reflection = kind.GetReflection();
-  if (field->is_repeated()) {
+  if (option.option == "--gpus") {
+    for (const std::string& gpu : arguments.Words(option.option))
+      reflection->AddString(&kind, field, gpu);
+  } else if (field->is_repeated()) {
     for (const std::uint32_t number : arguments.Numbers(option.option))
       reflection->AddUInt32(&kind, field, number);
   } else if (field->type() == google::protobuf::FieldDescriptor::TYPE_BOOL) {
@@ -87,6 +93,10 @@ bool SetField(const Arguments& arguments, const KindOption& option,
     const auto us =
         std::chrono::duration_cast<std::chrono::microseconds>(arguments.Time(option.option));
     reflection->SetUInt32(&kind, field, static_cast<std::uint32_t>(us.count()));
+  } else if (option.option == "--duration") {
+    const auto ms =
+        std::chrono::duration_cast<std::chrono::milliseconds>(arguments.Time(option.option));
+    reflection->SetUInt32(&kind, field, static_cast<std::uint32_t>(ms.count()));
   } else {
     reflection->SetUInt32(&kind, field, arguments.Number(option.option));
   }
@@ -96,6 +106,9 @@ bool SetField(const Arguments& arguments, const KindOption& option,
 Status SetFields(const Arguments& arguments, v1::CampaignSpec& spec) {
   if (arguments.Has("--interval") && arguments.Time("--interval") > std::chrono::seconds(60))
     return {Code::kInvalidArgument, "--interval: expected at most 60s"};
+  if (arguments.Has("--duration") && (arguments.Time("--duration") > std::chrono::seconds(2) ||
+                                      arguments.Time("--duration") < std::chrono::milliseconds(1)))
+    return {Code::kInvalidArgument, "--duration: expected 1ms to 2s"};
   for (const KindOption& option : kKindOptions) {
     if (!arguments.Has(option.option)) continue;
     bool taken = false;
@@ -144,6 +157,9 @@ std::string_view PatternName(v1::CampaignPattern pattern) {
 
 Status ReadPairs(const Arguments& arguments, v1::CampaignSpec& spec) {
   std::string word = arguments.Text("--pattern");
+  // No other pattern has that kind.
+  if (!arguments.Has("--pattern") && spec.probes_size() == 1 && spec.probes(0).has_incast())
+    word = "incast";
   std::replace(word.begin(), word.end(), '_', '-');
   const auto* const pattern = std::find_if(std::begin(kPatterns), std::end(kPatterns),
                                            [&](const Pattern& one) { return one.name == word; });
@@ -163,7 +179,8 @@ Status ReadPairs(const Arguments& arguments, v1::CampaignSpec& spec) {
   spec.set_pairs_per_uplink(arguments.Number("--pairs-per-uplink"));
   spec.set_include_busy(arguments.Flag("--include-busy"));
   const bool star = pattern->pattern == v1::CAMPAIGN_PATTERN_ONE_TO_MANY ||
-                    pattern->pattern == v1::CAMPAIGN_PATTERN_MANY_TO_ONE;
+                    pattern->pattern == v1::CAMPAIGN_PATTERN_MANY_TO_ONE ||
+                    pattern->pattern == v1::CAMPAIGN_PATTERN_INCAST;
   if (star == spec.hub().empty())
     return {Code::kInvalidArgument, star ? Format("--pattern {} needs --hub NAME", word)
                                          : Format("--hub: the pattern {} has none", word)};
@@ -173,7 +190,11 @@ Status ReadPairs(const Arguments& arguments, v1::CampaignSpec& spec) {
 }
 
 Status ReadProbes(const Arguments& arguments, v1::CampaignSpec& spec) {
-  for (const std::string& word : arguments.Words("--kind")) {
+  // No other kind has that pattern.
+  const bool of_incast = !arguments.Has("--kind") && arguments.Text("--pattern") == "incast";
+  const std::vector<std::string> words =
+      of_incast ? std::vector<std::string>{"incast"} : arguments.Words("--kind");
+  for (const std::string& word : words) {
     const auto* const known = std::find_if(std::begin(kKindWords), std::end(kKindWords),
                                            [&](const KindWord& one) { return one.word == word; });
     const std::string_view kinds = known == std::end(kKindWords) ? word : known->kinds;

@@ -17,10 +17,14 @@ inline constexpr Option kPatternOption = {
     .value = "PATTERN",
     .help =
         "all-pairs of each rail, cross-rail, one-to-many and many-to-one (--hub), ring, "
-        "random-regular (--degree), same-leaf, across leaves, loopback or within-node.",
+        "random-regular (--degree), same-leaf, same-pod (different leaves of one), across pods "
+        "(across leaves where pods are not known), loopback, within-node, or incast: all at once "
+        "to --hub.",
     .fallback = "all-pairs"};
 inline constexpr Option kHubOption = {
-    .name = "--hub", .value = "NAME", .help = "The one node of one-to-many and many-to-one."};
+    .name = "--hub",
+    .value = "NAME",
+    .help = "The one node of one-to-many, many-to-one and incast."};
 inline constexpr Option kDegreeOption = {
     .name = "--degree",
     .kind = Option::Kind::kNumber,
@@ -49,7 +53,8 @@ inline constexpr Option kIncludeBusyOption = {
 // "all-pairs"; empty for a pattern that is not known.
 std::string_view PatternName(v1::CampaignPattern pattern);
 
-// Which pairs: the options above, as far as the command has them.
+// Which pairs: the options above, as far as the command has them. Without --pattern that of the
+// probes that `spec` has, if they have one.
 Status ReadPairs(const Arguments& arguments, v1::CampaignSpec& spec);
 
 // What to probe: --kind and the options of kinds. An option that none of the kinds has is an

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "ctl/blame_lines.h"
 #include "ctl/cells.h"
+#include "ctl/kind_tables.h"
 #include "ctl/result_tables.h"
 #include "proto/names.h"
 
@@ -28,12 +29,14 @@ std::uint32_t MessageBytes(const v1::ProbeSpec& spec) {
 }
 
 // What a kind is measured by.
-enum class Figure { kLatency, kBandwidth, kPing, kMtu };
+enum class Figure { kLatency, kBandwidth, kPing, kMtu, kGpuMemory };
 
 Figure FigureOf(const v1::ProbeSpec& spec) {
   if (spec.has_ud_ping()) return Figure::kPing;
   if (spec.has_path_mtu()) return Figure::kMtu;
-  return ProbeKindName(spec).ends_with("bandwidth") ? Figure::kBandwidth : Figure::kLatency;
+  if (spec.has_gpu_memory()) return Figure::kGpuMemory;
+  return spec.has_incast() || ProbeKindName(spec).ends_with("bandwidth") ? Figure::kBandwidth
+                                                                         : Figure::kLatency;
 }
 
 // What has a matrix of its own.
@@ -86,12 +89,21 @@ std::uint32_t LargestMtu(const v1::ProbeResult& result) {
   return largest;
 }
 
+// What the fastest way between GPUs brought.
+double FastestGpuBps(const v1::ProbeResult& result) {
+  double fastest = 0;
+  for (const v1::GpuMemoryStep& step : result.gpu_memory())
+    fastest = std::max(fastest, step.bandwidth().mean_bps());
+  return fastest;
+}
+
 double Value(const v1::PairResult& pair) {
   switch (FigureOf(pair.probe())) {
     case Figure::kLatency: return pair.result().latency().median_us();
     case Figure::kBandwidth: return pair.result().bandwidth().mean_bps();
     case Figure::kPing: return pair.result().ping().network_round_trip().median_us();
     case Figure::kMtu: return LargestMtu(pair.result());
+    case Figure::kGpuMemory: return FastestGpuBps(pair.result());
   }
   return 0;
 }
@@ -100,7 +112,7 @@ double Value(const v1::PairResult& pair) {
 std::string KindWords(const v1::ProbeSpec& spec) {
   std::string words;
   for (const std::string_view word : Split(ProbeKindName(spec), '_')) {
-    const bool shortened = word == "rc" || word == "ud" || word == "mtu";
+    const bool shortened = word == "rc" || word == "ud" || word == "mtu" || word == "gpu";
     words += words.empty() ? "" : " ";
     for (const char letter : word)
       words += shortened ? static_cast<char>(letter - 'a' + 'A') : letter;
@@ -125,7 +137,7 @@ void ChooseUnit(Matrix& matrix) {
     if (Ok(*pair)) largest = std::max(largest, Value(*pair));
   std::string_view name = "µs";
   const Figure figure = FigureOf(matrix.pairs.front()->probe());
-  if (figure == Figure::kBandwidth) {
+  if (figure == Figure::kBandwidth || figure == Figure::kGpuMemory) {
     matrix.unit = largest >= 1e9 ? 1e9 : 1e6;
     name = largest >= 1e9 ? "Gb/s" : "Mb/s";
   }
@@ -211,15 +223,24 @@ std::string SkippedLines(const v1::Campaign& campaign) {
 }
 
 std::vector<Table> ResultTables(const v1::Campaign& campaign) {
-  std::vector<const v1::PairResult*> figures, pings, mtus;
+  std::vector<const v1::PairResult*> figures, pings, mtus, gpus;
   for (const v1::PairResult* pair : Sorted(campaign)) {
     const Figure figure = FigureOf(pair->probe());
-    (figure == Figure::kPing ? pings : figure == Figure::kMtu ? mtus : figures).push_back(pair);
+    (figure == Figure::kPing        ? pings
+     : figure == Figure::kMtu       ? mtus
+     : figure == Figure::kGpuMemory ? gpus
+                                    : figures)
+        .push_back(pair);
   }
   std::vector<Table> tables;
   if (!figures.empty() || campaign.results().empty()) tables.push_back(PairTable(figures));
   if (!pings.empty()) tables.push_back(PingTable(pings));
   if (!mtus.empty()) tables.push_back(MtuTable(mtus));
+  if (!gpus.empty()) tables.push_back(GpuMemoryTable(gpus));
+  if (!campaign.incasts().empty()) {
+    tables.push_back(IncastTable(campaign));
+    tables.push_back(MovesTable(campaign));
+  }
   return tables;
 }
 
@@ -269,7 +290,10 @@ Output CampaignOutput(v1::Campaign campaign) {
 
 int CampaignExitStatus(const v1::Campaign& campaign) {
   const bool blamed = !campaign.blame().suspects().empty();
-  return campaign.probes_failed() > 0 || blamed ? kExitFindings : kExitOk;
+  const bool bad =
+      std::any_of(campaign.incasts().begin(), campaign.incasts().end(),
+                  [](const v1::IncastReport& report) { return IsBad(report.verdict()); });
+  return campaign.probes_failed() > 0 || blamed || bad ? kExitFindings : kExitOk;
 }
 
 }  // namespace fabric::ctl

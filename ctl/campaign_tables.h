@@ -38,7 +38,7 @@ void KeepKind(std::string_view kind, v1::Campaign& campaign);
 // All that there is to say of a campaign, and the campaign itself as the message.
 Output CampaignOutput(v1::Campaign campaign);
 
-// 1 when a probe failed or somebody is to blame, else 0.
+// 1 when a probe failed, somebody is to blame or an incast was not lossless, else 0.
 int CampaignExitStatus(const v1::Campaign& campaign);
 
 }  // namespace fabric::ctl

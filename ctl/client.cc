@@ -93,6 +93,16 @@ class GrpcClient final : public Client {
   Result<v1::Campaign> CancelCampaign(const v1::CancelCampaignRequest& request) override {
     return Call<v1::Campaign>(&v1::Fabric::Stub::CancelCampaign, request);
   }
+  Result<v1::Certificate> StartCertificate(const v1::StartCertificateRequest& request) override {
+    return Call<v1::Certificate>(&v1::Fabric::Stub::StartCertificate, request);
+  }
+  Result<v1::GetCertificateResponse> GetCertificate(
+      const v1::GetCertificateRequest& request) override {
+    return Call<v1::GetCertificateResponse>(&v1::Fabric::Stub::GetCertificate, request);
+  }
+  Result<v1::MeshStatus> GetMesh(const v1::GetMeshRequest& request) override {
+    return Call<v1::MeshStatus>(&v1::Fabric::Stub::GetMesh, request);
+  }
 
   Status WatchEvents(const v1::WatchEventsRequest& request,
                      const std::function<bool(const v1::Event&)>& on_event) override {

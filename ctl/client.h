@@ -35,6 +35,10 @@ class Client {
   virtual Result<v1::ListCampaignsResponse> ListCampaigns(
       const v1::ListCampaignsRequest& request) = 0;
   virtual Result<v1::Campaign> CancelCampaign(const v1::CancelCampaignRequest& request) = 0;
+  virtual Result<v1::Certificate> StartCertificate(const v1::StartCertificateRequest& request) = 0;
+  virtual Result<v1::GetCertificateResponse> GetCertificate(
+      const v1::GetCertificateRequest& request) = 0;
+  virtual Result<v1::MeshStatus> GetMesh(const v1::GetMeshRequest& request) = 0;
 
   // Returns OK when `on_event` returned false; otherwise only with the failure that ended the
   // stream. The deadline bounds the connecting, not the watching.

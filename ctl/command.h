@@ -43,7 +43,8 @@ inline constexpr int kExitFindings = 1;  // Findings, or failed probes.
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitUnreachable = 3;  // Cannot reach the controller, or timed out.
 inline constexpr int kExitNotAllowed = 4;
-inline constexpr int kExitError = 5;  // Anything else; said on standard error.
+inline constexpr int kExitError = 5;    // Anything else; said on standard error.
+inline constexpr int kExitUnknown = 6;  // A certificate: it could not be told.
 
 // What a command has to say. json and yaml print the message; table and wide the lines and the
 // tables; name the names.

@@ -25,6 +25,7 @@ constexpr ExitStatus kExitStatuses[] = {
     {kExitUnreachable, "The controller cannot be reached, or did not answer in time."},
     {kExitNotAllowed, "The controller does not allow it."},
     {kExitError, "Anything else; standard error says what."},
+    {kExitUnknown, "A certificate neither passes nor fails: something could not be told."},
 };
 
 struct Variable {

@@ -16,6 +16,10 @@ Result<profile::Profile> FindProfile(const std::string& name) {
   return profile::LoadProfile(name, Read);
 }
 
+Result<profile::Places> FindPlaces(const std::string& name) {
+  return profile::LoadPlaces(name, Read);
+}
+
 Result<v1::Profile> FindProfileText(const std::string& name) {
   return profile::FindProfile(name, Read);
 }

@@ -6,7 +6,9 @@
 //   ticking thread ──Tick───────────► │
 //                                     └──► Store (SQLite)
 #include <pthread.h>
+#include <unistd.h>
 
+#include <array>
 #include <condition_variable>
 #include <csignal>
 #include <cstdio>
@@ -16,6 +18,7 @@
 #include <thread>
 
 #include "base/input.h"
+#include "base/jws.h"
 #include "base/log.h"
 #include "base/systemd.h"
 #include "base/text.h"
@@ -30,8 +33,10 @@
 #include "daemon/config.h"
 #include "daemon/control/controller.h"
 #include "daemon/custom/node_rules.h"
+#include "daemon/profile/places.h"
 #include "daemon/profile/profile_yaml.h"
 #include "daemon/rule_files.h"
+#include "daemon/signing_key_file.h"
 #include "daemon/store/store.h"
 
 namespace fabric {
@@ -65,7 +70,8 @@ std::jthread StartTicking(control::Controller& controller, const Clock& clock) {
   });
 }
 
-std::vector<api::Page> Pages(control::Controller& controller, const api::CallMetrics& calls) {
+std::vector<api::Page> Pages(control::Controller& controller, const api::CallMetrics& calls,
+                             const PublicKey& key) {
   const std::string openapi = api::OpenApiJson(api::FabricService(), kVersion);
   return {
       {"/metrics",
@@ -73,9 +79,20 @@ std::vector<api::Page> Pages(control::Controller& controller, const api::CallMet
          return api::HttpResponse{.content_type = "text/plain; version=0.0.4; charset=utf-8",
                                   .body = api::MetricsText(api::ReadMetrics(controller, calls))};
        }},
+      {"/certificate-key.pem",
+       [pem = key.ToPem()] {
+         return api::HttpResponse{.content_type = "application/x-pem-file", .body = pem};
+       }},
       {"/openapi.json", [openapi] { return api::HttpResponse{.body = openapi}; }},
       {"/healthz", [] { return api::HttpResponse{.content_type = "text/plain", .body = "ok\n"}; }},
   };
+}
+
+// "fabricd 0.1.0 at head1"
+std::string Issuer() {
+  std::array<char, 256> host{};
+  const bool known = gethostname(host.data(), host.size() - 1) == 0;
+  return Format("fabricd {}{}{}", kVersion, known ? " at " : "", host.data());
 }
 
 Result<std::string> ReadText(const std::string& path) {
@@ -94,27 +111,48 @@ std::uint32_t LogRules(std::span<const custom::RuleFile> files) {
   return problems;
 }
 
+control::MeshSettings MeshOf(const Settings& settings) {
+  return {.on = settings.Text("mesh") == "on",
+          .paths = static_cast<std::uint32_t>(settings.Number("mesh-paths")),
+          .pings_per_second = static_cast<std::uint32_t>(settings.Number("mesh-pings"))};
+}
+
+control::ControllerOptions OptionsOf(const Settings& settings,
+                                     std::span<const custom::RuleFile> rules) {
+  return {
+      .heartbeat_interval = settings.Duration("heartbeat-interval"),
+      .lost_after = settings.Duration("lost-after"),
+      .life = {.boot_grace = settings.Duration("boot-grace"),
+               .flap_hold = settings.Duration("flap-hold")},
+      .settings_age_max = settings.Duration("settings-age-max"),
+      .own_rules = {.rules = custom::NodeRules(rules),
+                    .infos = custom::Infos(rules),
+                    .problems = LogRules(rules)},
+      .certificates = {.lifetime = settings.Duration("certificate-lifetime"), .issuer = Issuer()},
+      .mesh = MeshOf(settings)};
+}
+
 Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   const SystemClock clock;
   auto profile = profile::LoadProfile(settings.Text("profile"), ReadText);
   if (!profile.ok()) return profile.status().In("profile");
   if (!profile->name().empty()) log::Info("profile {}", profile->name());
+  ASSIGN_OR_RETURN(profile::Places places, profile::LoadPlaces(settings.Text("profile"), ReadText));
   const auto rules = ReadRuleFiles(settings.Text("rules"));
   if (!rules.ok()) return rules.status().In("rules");
   ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store,
                    store::OpenSqlite(settings.Text("state")));
+  const auto key = LoadSigningKey(settings.Text("signing-key"), settings.Text("state"));
+  if (!key.ok()) return key.status().In("signing-key");
+  log::Info("{} certificates with {}, key {}", key->made ? "made a key: signing" : "signing",
+            key->path, KeyId(key->key.Public()));
   control::EventBus events;
   api::AgentFront agents;
-  control::Controller controller({.heartbeat_interval = settings.Duration("heartbeat-interval"),
-                                  .lost_after = settings.Duration("lost-after"),
-                                  .profile = *std::move(profile),
-                                  .life = {.boot_grace = settings.Duration("boot-grace"),
-                                           .flap_hold = settings.Duration("flap-hold")},
-                                  .settings_age_max = settings.Duration("settings-age-max"),
-                                  .own_rules = {.rules = custom::NodeRules(*rules),
-                                                .infos = custom::Infos(*rules),
-                                                .problems = LogRules(*rules)}},
-                                 *store, agents, events, clock.Now());
+  control::ControllerOptions options = OptionsOf(settings, *rules);
+  options.profile = *std::move(profile);
+  options.sites = fleet::Sites(std::move(places));
+  options.certificates.key = key->key;
+  control::Controller controller(options, *store, agents, events, clock.Now());
   RETURN_IF_ERROR(controller.Load(clock.Now()));
   agents.SetListener({
       .on_message =
@@ -131,7 +169,8 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   api::Api fabric_api(controller, clock, calls);
   const api::CallFunction call = [&](auto&&... arguments) { return fabric_api.Call(arguments...); };
   ASSIGN_OR_RETURN(std::vector<api::Route> routes, api::RoutesOf(api::FabricService()));
-  const api::RestService rest_service(call, std::move(routes), Pages(controller, calls));
+  const api::RestService rest_service(call, std::move(routes),
+                                      Pages(controller, calls, key->key.Public()));
 
   ASSIGN_OR_RETURN(const auto grpc,
                    api::GrpcFront::Listen(settings.Address("grpc"), call, events, agents));

@@ -38,6 +38,15 @@ void Emit(const YAML::Node& node, YAML::Emitter& out) {
   }
 }
 
+// Below its words protobuf shows the line that it could not read, and points at the place. At the
+// end of the text there is nothing to show.
+std::string WithoutEmptyExcerpt(std::string message) {
+  const std::size_t line = message.find('\n');
+  if (line != std::string::npos && message.find_first_not_of("\n ^", line) == std::string::npos)
+    message.resize(line);
+  return message;
+}
+
 }  // namespace
 
 std::string ToJson(const google::protobuf::Message& message, bool pretty) {
@@ -65,7 +74,7 @@ Status FromJson(std::string_view json, google::protobuf::Message& message) {
   const auto status = google::protobuf::util::JsonStringToMessage(
       google::protobuf::StringPiece(json.data(), json.size()), &message);
   if (status.ok()) return {};
-  return Status(Code::kInvalidArgument, std::string(status.message()));
+  return Status(Code::kInvalidArgument, WithoutEmptyExcerpt(std::string(status.message())));
 }
 
 }  // namespace fabric

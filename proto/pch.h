@@ -5,18 +5,25 @@
 #include <google/protobuf/timestamp.pb.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/ids.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "fabric/v1/finding.pb.h"
-#include "fabric/v1/inventory.pb.h"
-#include "fabric/v1/probe.pb.h"
+#include "fabric/v1/agent.pb.h"
+#include "fabric/v1/fabric.pb.h"
+#include "fabric/v1/profile.pb.h"

@@ -59,6 +59,9 @@ class Sampler {
   const CounterSets& table() const { return table_; }
   std::span<const Value> values() const { return values_; }
 
+  // Whether Tick() reads that counter; else its value is that of the last inspection.
+  bool IsRead(std::size_t index) const { return origins_[index] != Origin::kInspected; }
+
  private:
   struct Slice {  // Counters [begin, begin + size) of the table
     Place place;

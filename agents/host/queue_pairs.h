@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,6 +61,27 @@ struct ConnectionSettings {
   std::uint32_t traffic_class = 0;
 };
 
+// Memory that somebody else allocated: of a GPU.
+struct DeviceMemory {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  int dma_buf = -1;  // Descriptor; -1: the address itself is registered, by the peer memory client
+  std::uint64_t dma_buf_offset = 0;
+};
+
+// What requests and the other end must know of it.
+struct RegisteredMemory {
+  std::uint32_t region = 0;  // Of WorkRequest
+  std::uint64_t address = 0;
+  std::uint32_t key = 0;
+};
+
+// Where requests go in memory of the peer that is not its memory().
+struct RemoteMemory {
+  std::uint64_t address = 0;
+  std::uint32_t key = 0;
+};
+
 enum class Operation { kWrite, kRead, kSend, kReceive };
 
 // Moves memory()[offset, offset + bytes): to or from the same offset of the peer's memory for
@@ -69,7 +91,9 @@ struct WorkRequest {
   std::uint32_t queue_pair = 0;  // From 0 on
   std::uint32_t offset = 0;
   std::uint32_t bytes = 0;
-  std::uint64_t id = 0;  // Below 2^40
+  std::uint64_t id = 0;                     // Below 2^40
+  std::uint32_t region = 0;                 // Own memory; 0: memory()
+  std::optional<RemoteMemory> remote = {};  // Absent: the peer's memory()
   bool signaled = true;  // Whether success gives a completion; failure always does.
 };
 
@@ -91,6 +115,11 @@ class RcQueuePairs {
   virtual Status Connect(std::uint32_t queue_pair, const Endpoint& remote,
                          const ConnectionSettings& settings) = 0;
   virtual std::span<std::byte> memory() = 0;  // Written by the peer at any time.
+  // Registers memory for local use, remote write and remote read, beside memory(). The driver's
+  // error: EFAULT where no peer memory client knows the address, EOPNOTSUPP or EPROTONOSUPPORT
+  // where the driver does not take dma-bufs.
+  virtual Result<RegisteredMemory> Register(const DeviceMemory& memory) = 0;
+  virtual void Unregister(std::uint32_t region) = 0;
   virtual Status Post(const WorkRequest& request) = 0;
   // Completions that are there now; never waits. At most `completions.size()`. Requests of one
   // queue pair and direction complete in order: one tells of all before it.
@@ -103,6 +132,7 @@ struct UdOptions {
   std::uint32_t payload_bytes_max = 0;
   std::uint32_t sends_max = 1;     // Outstanding ones, all paths together
   std::uint32_t receives_max = 1;  // That wait to be polled, of each queue pair; more are lost.
+  bool events = false;             // Whether Arm() and event_fd() are wanted
 };
 
 // From this end to one peer.
@@ -135,11 +165,19 @@ class UdQueuePairs {
   virtual bool hardware_clock() const = 0;
   // Between two ticks of this object; negative when `to` is the earlier one.
   virtual Duration Elapsed(std::uint64_t from, std::uint64_t to) const = 0;
-  // An address handle towards a peer; the number is for Send().
+  // An address handle towards a peer; the number is for Send(). On Ethernet the kernel asks for the
+  // peer's hardware address first, which takes a second or more where nobody answers
+  // (DEADLINE_EXCEEDED or UNAVAILABLE then). From any thread, as RemovePath().
   virtual Result<std::uint32_t> AddPath(const Endpoint& remote, const UdPath& path) = 0;
+  // What is being sent over it still leaves. The number may come again.
+  virtual void RemovePath(std::uint32_t path) = 0;
   virtual Status Send(std::uint32_t path, std::span<const std::byte> payload, std::uint64_t id) = 0;
   // What happened until now; never waits.
   virtual Result<std::size_t> Poll(std::span<Datagram> datagrams) = 0;
+  // Makes event_fd() readable with the next thing that happens: poll until nothing is there, arm,
+  // and poll once more, for what came in between. Of UdOptions.events alone.
+  virtual Status Arm() = 0;
+  virtual int event_fd() const = 0;  // -1 without UdOptions.events
 };
 
 }  // namespace fabric::host

@@ -13,12 +13,10 @@ namespace fabric::host {
 class SharedLibrary {
  public:
   // `name` as dlopen() takes it. NOT_FOUND with the linker's words.
-  static Result<SharedLibrary> Load(const std::string& name) {
-    SharedLibrary library;
-    library.handle_.reset(::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL));
-    if (library.handle_ != nullptr) return library;
-    const char* const why = ::dlerror();  // NOLINT(concurrency-mt-unsafe): per thread in glibc
-    return Status(Code::kNotFound, why == nullptr ? name : why);
+  static Result<SharedLibrary> Load(const std::string& name) { return Load(name, 0); }
+  // It stays loaded when the object is gone.
+  static Result<SharedLibrary> LoadForGood(const std::string& name) {
+    return Load(name, RTLD_NODELETE);
   }
 
   // False when the library has no such function; its type is the caller's word.
@@ -32,6 +30,14 @@ class SharedLibrary {
   struct Close {
     void operator()(void* handle) const { ::dlclose(handle); }
   };
+
+  static Result<SharedLibrary> Load(const std::string& name, int flags) {
+    SharedLibrary library;
+    library.handle_.reset(::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | flags));
+    if (library.handle_ != nullptr) return library;
+    const char* const why = ::dlerror();  // NOLINT(concurrency-mt-unsafe): per thread in glibc
+    return Status(Code::kNotFound, why == nullptr ? name : why);
+  }
 
   std::unique_ptr<void, Close> handle_;
 };

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <map>
 #include <random>
 #include <utility>
 
@@ -42,6 +43,8 @@ class VerbsRcQueuePairs final : public RcQueuePairs {
   Status Connect(std::uint32_t queue_pair, const Endpoint& remote,
                  const ConnectionSettings& settings) override;
   std::span<std::byte> memory() override { return {memory_.bytes.get(), options_.memory_bytes}; }
+  Result<RegisteredMemory> Register(const DeviceMemory& memory) override;
+  void Unregister(std::uint32_t region) override { regions_.erase(region); }
   Status Post(const WorkRequest& request) override;
   Result<std::size_t> Poll(std::span<Completion> completions) override;
 
@@ -58,6 +61,12 @@ class VerbsRcQueuePairs final : public RcQueuePairs {
   // Destroyed from the last to the first.
   VerbsPortSide port_;
   VerbsMemory memory_;
+  struct Region {
+    RegionPtr registered;
+    std::uint64_t address;  // Of a dma-buf the driver's own is 0.
+  };
+  std::map<std::uint32_t, Region> regions_;  // By number
+  std::uint32_t last_region_ = 0;
   QueuePtr queue_;
   std::vector<PairPtr> pairs_;
   std::uint32_t inline_bytes_ = 0;
@@ -176,10 +185,34 @@ Status VerbsRcQueuePairs::ToSend(std::uint32_t queue_pair, const ConnectionSetti
   return error == 0 ? Status() : port_.Failure(error, "queue pair to RTS");
 }
 
+Result<RegisteredMemory> VerbsRcQueuePairs::Register(const DeviceMemory& memory) {
+  RegionPtr region(memory.dma_buf < 0
+                       ? ibv_reg_mr(&port_.domain(), reinterpret_cast<void*>(memory.address),
+                                    memory.bytes, kAccess)
+                       : ibv_reg_dmabuf_mr(&port_.domain(), memory.dma_buf_offset, memory.bytes,
+                                           memory.address, memory.dma_buf, kAccess));
+  if (region == nullptr)
+    return port_.Failure(
+        errno, Format("{} of {} bytes", memory.dma_buf < 0 ? "ibv_reg_mr" : "ibv_reg_dmabuf_mr",
+                      memory.bytes));
+  const std::uint32_t number = ++last_region_;
+  const RegisteredMemory registered{
+      .region = number, .address = memory.address, .key = region->rkey};
+  regions_[number] = {.registered = std::move(region), .address = memory.address};
+  return registered;
+}
+
 Status VerbsRcQueuePairs::Post(const WorkRequest& wanted) {
   ibv_sge piece{.addr = local_.remote_address + wanted.offset,
                 .length = wanted.bytes,
                 .lkey = memory_.region->lkey};
+  if (wanted.region != 0) {
+    const auto region = regions_.find(wanted.region);
+    if (region == regions_.end())
+      return {Code::kInvalidArgument, Format("no memory region {}", wanted.region)};
+    piece.addr = region->second.address + wanted.offset;
+    piece.lkey = region->second.registered->lkey;
+  }
   if (wanted.operation == Operation::kReceive) return PostReceive(piece, wanted);
   ibv_send_wr request{};
   request.wr_id = wanted.id | std::uint64_t{wanted.queue_pair} << kPairShift;
@@ -189,10 +222,12 @@ Status VerbsRcQueuePairs::Post(const WorkRequest& wanted) {
                    : wanted.operation == Operation::kRead ? IBV_WR_RDMA_READ
                                                           : IBV_WR_SEND;
   if (wanted.signaled) request.send_flags |= IBV_SEND_SIGNALED;
-  if (wanted.bytes <= inline_bytes_ && wanted.operation != Operation::kRead)
+  if (wanted.region == 0 && wanted.bytes <= inline_bytes_ && wanted.operation != Operation::kRead)
     request.send_flags |= IBV_SEND_INLINE;
-  request.wr.rdma.remote_addr = remote_.remote_address + wanted.offset;
-  request.wr.rdma.rkey = remote_.remote_key;
+  const RemoteMemory remote = wanted.remote.value_or(
+      RemoteMemory{.address = remote_.remote_address, .key = remote_.remote_key});
+  request.wr.rdma.remote_addr = remote.address + wanted.offset;
+  request.wr.rdma.rkey = remote.key;
   ibv_send_wr* bad = nullptr;
   const int error = ibv_post_send(pairs_[wanted.queue_pair].get(), &request, &bad);
   return error == 0 ? Status()

@@ -1,4 +1,6 @@
 // UdQueuePairs with libibverbs.
+#include <fcntl.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -7,6 +9,7 @@
 
 #include "agents/host/tick_clock.h"
 #include "agents/host/verbs_queue_pairs.h"
+#include "base/mutex.h"
 #include "base/text.h"
 
 namespace fabric::host {
@@ -27,6 +30,7 @@ struct DestroyExtended {
   void operator()(ibv_cq_ex* queue) const { ibv_destroy_cq(ibv_cq_ex_to_cq(queue)); }
 };
 using ExtendedQueuePtr = std::unique_ptr<ibv_cq_ex, DestroyExtended>;
+using ChannelPtr = std::unique_ptr<ibv_comp_channel, VerbsDelete<&ibv_destroy_comp_channel>>;
 
 std::uint64_t SoftwareTicks() {
   return static_cast<std::uint64_t>(
@@ -48,18 +52,26 @@ class VerbsUdQueuePairs final : public UdQueuePairs {
     return Duration(static_cast<std::int64_t>(to - from));
   }
   Result<std::uint32_t> AddPath(const Endpoint& remote, const UdPath& path) override;
+  void RemovePath(std::uint32_t path) override;
   Status Send(std::uint32_t path, std::span<const std::byte> payload, std::uint64_t id) override;
   Result<std::size_t> Poll(std::span<Datagram> datagrams) override;
+  Status Arm() override;
+  int event_fd() const override { return channel_ == nullptr ? -1 : channel_->fd; }
 
  private:
   struct Path {
     HandlePtr handle;
-    ibv_qp* pair;
-    std::uint32_t remote_number;
-    std::uint32_t remote_key;
+    ibv_qp* pair = nullptr;
+    std::uint32_t remote_number = 0;
+    std::uint32_t remote_key = 0;
+    std::uint32_t sending = 0;
+    bool removed = false;  // To be freed when nothing is being sent over it
   };
 
   Status OpenQueue();
+  Status OpenChannel();
+  ibv_cq* queue() const { return extended_ ? ibv_cq_ex_to_cq(extended_.get()) : plain_.get(); }
+  void FreeIfUnused(std::uint32_t path) REQUIRES(mutex_);
   Status OpenPair(std::uint32_t n);
   Status ToReady(ibv_qp& pair);
   Status PostReceive(std::uint64_t slot);
@@ -80,15 +92,20 @@ class VerbsUdQueuePairs final : public UdQueuePairs {
   // Destroyed from the last to the first.
   VerbsPortSide port_;
   VerbsMemory memory_;
+  ChannelPtr channel_;
   QueuePtr plain_;  // One of these two
   ExtendedQueuePtr extended_;
   std::vector<PairPtr> pairs_;
-  std::vector<Path> paths_;
+  Mutex mutex_;
+  std::vector<Path> paths_ GUARDED_BY(mutex_);
+  std::vector<std::uint32_t> free_paths_ GUARDED_BY(mutex_);
+  bool armed_ = false;
   TickClock clock_;
   bool pair_per_flow_ = false;
   std::uint32_t inline_bytes_ = 0;
   Endpoint local_;
   std::vector<std::uint64_t> sent_ids_;    // By slot
+  std::vector<std::uint32_t> sent_paths_;  // By slot
   std::vector<std::uint32_t> free_sends_;  // Slots
   std::vector<std::uint64_t> polled_;      // Receive slots that the caller still looks at
 };
@@ -105,13 +122,23 @@ Status VerbsUdQueuePairs::Open() {
   local_ = port_.address();
   local_.queue_key = static_cast<std::uint32_t>(std::random_device()()) & kQueueKeyMask;
   sent_ids_.resize(options_.sends_max);
+  sent_paths_.resize(options_.sends_max);
   for (std::uint32_t n = options_.sends_max; n > 0; --n) free_sends_.push_back(n - 1);
   RETURN_IF_ERROR(OpenQueue());
   for (std::uint32_t n = 0; n < pairs_wanted(); ++n) RETURN_IF_ERROR(OpenPair(n));
   return {};
 }
 
+Status VerbsUdQueuePairs::OpenChannel() {
+  channel_.reset(ibv_create_comp_channel(&port_.context()));
+  if (channel_ == nullptr) return port_.Failure(errno, "completion channel");
+  const int flags = ::fcntl(channel_->fd, F_GETFL);
+  if (flags >= 0 && ::fcntl(channel_->fd, F_SETFL, flags | O_NONBLOCK) == 0) return {};
+  return port_.Failure(errno, "completion channel that does not block");
+}
+
 Status VerbsUdQueuePairs::OpenQueue() {
+  if (options_.events) RETURN_IF_ERROR(OpenChannel());
   const std::size_t wanted = options_.sends_max + pairs_wanted() * options_.receives_max;
   const auto entries = std::min(static_cast<int>(wanted), std::max(port_.limits().max_cqe, 1));
   ibv_device_attr_ex more{};
@@ -120,20 +147,20 @@ Status VerbsUdQueuePairs::OpenQueue() {
   if (clock_.usable()) {
     ibv_cq_init_attr_ex attributes{};
     attributes.cqe = static_cast<std::uint32_t>(entries);
+    attributes.channel = channel_.get();
     attributes.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_BYTE_LEN;
     extended_.reset(ibv_create_cq_ex(&port_.context(), &attributes));
     if (extended_ != nullptr) return {};
   }
-  plain_.reset(ibv_create_cq(&port_.context(), entries, nullptr, nullptr, 0));
+  plain_.reset(ibv_create_cq(&port_.context(), entries, nullptr, channel_.get(), 0));
   return plain_ == nullptr ? port_.Failure(errno, Format("completion queue of {}", entries))
                            : Status();
 }
 
 Status VerbsUdQueuePairs::OpenPair(std::uint32_t n) {
   ibv_qp_init_attr attributes{};
-  ibv_cq* const queue = extended_ ? ibv_cq_ex_to_cq(extended_.get()) : plain_.get();
-  attributes.send_cq = queue;
-  attributes.recv_cq = queue;
+  attributes.send_cq = queue();
+  attributes.recv_cq = queue();
   attributes.qp_type = IBV_QPT_UD;
   attributes.cap = {.max_send_wr = options_.sends_max,
                     .max_recv_wr = options_.receives_max,
@@ -200,8 +227,27 @@ Result<std::uint32_t> VerbsUdQueuePairs::AddPath(const Endpoint& remote, const U
             .remote_key = remote.queue_key};
   if (path.handle == nullptr)
     return port_.Failure(errno, Format("address handle towards GID {}", remote.gid));
-  paths_.push_back(std::move(path));
-  return static_cast<std::uint32_t>(paths_.size() - 1);
+  const MutexLock lock(mutex_);
+  if (free_paths_.empty()) {
+    paths_.push_back(std::move(path));
+    return static_cast<std::uint32_t>(paths_.size() - 1);
+  }
+  const std::uint32_t number = free_paths_.back();
+  free_paths_.pop_back();
+  paths_[number] = std::move(path);
+  return number;
+}
+
+void VerbsUdQueuePairs::RemovePath(std::uint32_t path) {
+  const MutexLock lock(mutex_);
+  paths_[path].removed = true;
+  FreeIfUnused(path);
+}
+
+void VerbsUdQueuePairs::FreeIfUnused(std::uint32_t path) {
+  if (!paths_[path].removed || paths_[path].sending > 0) return;
+  paths_[path] = {};
+  free_paths_.push_back(path);
 }
 
 Status VerbsUdQueuePairs::Send(std::uint32_t path, std::span<const std::byte> payload,
@@ -212,6 +258,8 @@ Status VerbsUdQueuePairs::Send(std::uint32_t path, std::span<const std::byte> pa
   if (free_sends_.empty())
     return {Code::kResourceExhausted, Format("{} datagrams are being sent", options_.sends_max)};
   const std::uint32_t slot = free_sends_.back();
+  const MutexLock lock(mutex_);
+  Path& way = paths_[path];
   std::memcpy(SendSlot(slot), payload.data(), payload.size());
   ibv_sge piece{.addr = reinterpret_cast<std::uintptr_t>(SendSlot(slot)),
                 .length = static_cast<std::uint32_t>(payload.size()),
@@ -223,14 +271,15 @@ Status VerbsUdQueuePairs::Send(std::uint32_t path, std::span<const std::byte> pa
   request.opcode = IBV_WR_SEND;
   request.send_flags = IBV_SEND_SIGNALED;
   if (payload.size() <= inline_bytes_) request.send_flags |= IBV_SEND_INLINE;
-  request.wr.ud = {.ah = paths_[path].handle.get(),
-                   .remote_qpn = paths_[path].remote_number,
-                   .remote_qkey = paths_[path].remote_key};
+  request.wr.ud = {
+      .ah = way.handle.get(), .remote_qpn = way.remote_number, .remote_qkey = way.remote_key};
   ibv_send_wr* bad = nullptr;
-  if (const int error = ibv_post_send(paths_[path].pair, &request, &bad))
+  if (const int error = ibv_post_send(way.pair, &request, &bad))
     return port_.Failure(error, Format("posting a datagram of {} bytes", payload.size()));
   free_sends_.pop_back();
   sent_ids_[slot] = id;
+  sent_paths_[slot] = path;
+  ++way.sending;
   return {};
 }
 
@@ -279,6 +328,20 @@ Result<std::size_t> VerbsUdQueuePairs::PollExtended(std::span<Datagram> datagram
   return count;
 }
 
+Status VerbsUdQueuePairs::Arm() {
+  ibv_cq* about = nullptr;
+  void* unused = nullptr;
+  if (armed_) {
+    // One event for each time that it was armed: none is there yet, it still is.
+    if (ibv_get_cq_event(channel_.get(), &about, &unused) != 0) return {};
+    ibv_ack_cq_events(about, 1);
+  }
+  if (const int error = ibv_req_notify_cq(queue(), 0))
+    return port_.Failure(error, "asking for an event of the completion queue");
+  armed_ = true;
+  return {};
+}
+
 // Fills in what the number of the work request tells.
 void VerbsUdQueuePairs::Take(std::uint64_t work_request, std::uint32_t bytes, Datagram& datagram) {
   datagram.arrived = (work_request & kReceive) != 0;
@@ -286,6 +349,9 @@ void VerbsUdQueuePairs::Take(std::uint64_t work_request, std::uint32_t bytes, Da
   if (!datagram.arrived) {
     datagram.id = sent_ids_[slot];
     free_sends_.push_back(static_cast<std::uint32_t>(slot));
+    const MutexLock lock(mutex_);
+    --paths_[sent_paths_[slot]].sending;
+    FreeIfUnused(sent_paths_[slot]);
     return;
   }
   if (datagram.ok && bytes > kHeaderBytes)

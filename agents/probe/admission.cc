@@ -1,5 +1,6 @@
 #include "agents/probe/admission.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -15,8 +16,24 @@ bool SamePort(const v1::ProbePort& a, const v1::ProbePort& b) {
   return a.device() == b.device() && a.port() == b.port();
 }
 
-bool AreEndsOfOne(const v1::ProbeAssignment& a, const v1::ProbeAssignment& b) {
-  return a.probe_id() == b.probe_id() && a.role() != b.role();
+// Whether this end lets others of its kind use its port.
+bool Shares(const v1::ProbeAssignment& assignment) {
+  const ProbeKind* const kind = FindProbeKind(ProbeKindName(assignment.spec()));
+  return kind != nullptr && kind->shares_responder_port &&
+         assignment.role() == v1::PROBE_ROLE_RESPONDER;
+}
+
+bool MayShare(const v1::ProbeAssignment& a, const v1::ProbeAssignment& b) {
+  if (a.probe_id() == b.probe_id()) return a.role() != b.role();
+  return Shares(a) && Shares(b) && a.spec().kind_case() == b.spec().kind_case();
+}
+
+Status CheckRoom(bool sharing, std::span<const Ongoing* const> running, const Room& room) {
+  const auto count = std::count_if(running.begin(), running.end(), [&](const Ongoing* probe) {
+    return Shares(probe->assignment) == sharing;
+  });
+  if (count < (sharing ? room.sharing_max : room.probes_max)) return {};
+  return {Code::kResourceExhausted, Format("{} probes are running here", count)};
 }
 
 }  // namespace
@@ -26,7 +43,7 @@ SteadyTime DeadlineOf(const v1::ProbeAssignment& assignment, SteadyTime now) {
 }
 
 Status Admit(const v1::ProbeAssignment& assignment, std::span<const Ongoing* const> running,
-             std::uint32_t probes_max) {
+             const Room& room) {
   const ProbeKind* kind = FindProbeKind(ProbeKindName(assignment.spec()));
   if (kind == nullptr)
     return {Code::kUnimplemented, "this agent does not know the kind of the probe"};
@@ -34,11 +51,10 @@ Status Admit(const v1::ProbeAssignment& assignment, std::span<const Ongoing* con
   if (assignment.role() != v1::PROBE_ROLE_INITIATOR &&
       assignment.role() != v1::PROBE_ROLE_RESPONDER)
     return {Code::kInvalidArgument, "the probe has no role"};
-  if (running.size() >= probes_max)
-    return {Code::kResourceExhausted, Format("{} probes are running here", running.size())};
+  RETURN_IF_ERROR(CheckRoom(Shares(assignment), running, room));
   for (const Ongoing* const probe : running)
     if (SamePort(probe->assignment.local(), assignment.local()) &&
-        !AreEndsOfOne(probe->assignment, assignment))
+        !MayShare(probe->assignment, assignment))
       return {Code::kUnavailable,
               Format("{}/{}: port busy with probe {}", assignment.local().device(),
                      assignment.local().port(), probe->assignment.probe_id())};

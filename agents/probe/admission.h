@@ -27,10 +27,18 @@ struct Ongoing {
 // When a probe that is assigned now has to be over.
 SteadyTime DeadlineOf(const v1::ProbeAssignment& assignment, SteadyTime now);
 
+// How many may run at once; more are refused.
+struct Room {
+  std::uint32_t probes_max = 8;
+  // Ends that share their port with others of their kind; they do not count among the above.
+  std::uint32_t sharing_max = 128;
+};
+
 // Whether a probe may begin beside those that are running, of which none is finished. The failure
-// says what is wrong with it, or who has its port. Both ends of one probe may be on one port.
+// says what is wrong with it, or who has its port. Both ends of one probe may be on one port, and
+// so may responders of a kind that shares it.
 Status Admit(const v1::ProbeAssignment& assignment, std::span<const Ongoing* const> running,
-             std::uint32_t probes_max);
+             const Room& room);
 
 // Whether a message about `probe_id` that names `role` is for this end.
 bool IsFor(const Ongoing& probe, std::uint64_t probe_id, v1::ProbeRole role);

@@ -1,5 +1,6 @@
 #include "agents/probe/ping_message.h"
 
+#include <algorithm>
 #include <cassert>
 
 namespace fabric::probe {
@@ -8,7 +9,7 @@ namespace {
 constexpr std::uint32_t kMagic = 0x66616270;  // "fabp"
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kLate = 1;
-// Where things are. The last eight bytes are zero.
+// Where things are.
 constexpr std::size_t kVersionAt = 4;
 constexpr std::size_t kKindAt = 5;
 constexpr std::size_t kFlagsAt = 6;
@@ -16,7 +17,13 @@ constexpr std::size_t kSessionAt = 8;
 constexpr std::size_t kSequenceAt = 16;
 constexpr std::size_t kFlowAt = 20;
 constexpr std::size_t kDelayAt = 24;
-constexpr std::size_t kSpareAt = 32;
+constexpr std::size_t kSeenAt = 32;
+constexpr std::size_t kGidAt = kPingBytesMin;
+constexpr std::size_t kQueuePairAt = kGidAt + 16;
+constexpr std::size_t kQueueKeyAt = kQueuePairAt + 4;
+constexpr std::size_t kLidAt = kQueueKeyAt + 4;
+constexpr std::size_t kFlowLabelAt = kLidAt + 4;
+static_assert(kFlowLabelAt + 4 == kPingReturnBytes);
 constexpr std::uint64_t kDelayMax = 1'000'000'000'000;  // 1000 s
 
 template <class Number>
@@ -46,7 +53,7 @@ void Write(const PingMessage& message, std::span<std::byte> bytes) {
   Put(bytes, kSequenceAt, message.sequence);
   Put(bytes, kFlowAt, message.flow);
   Put(bytes, kDelayAt, static_cast<std::uint64_t>(message.delay.count()));
-  Put(bytes, kSpareAt, std::uint64_t{0});
+  Put(bytes, kSeenAt, message.seen);
 }
 
 std::optional<PingMessage> ParsePing(std::span<const std::byte> bytes) {
@@ -61,7 +68,30 @@ std::optional<PingMessage> ParsePing(std::span<const std::byte> bytes) {
                      .session = Get<std::uint64_t>(bytes, kSessionAt),
                      .sequence = Get<std::uint32_t>(bytes, kSequenceAt),
                      .flow = Get<std::uint32_t>(bytes, kFlowAt),
-                     .delay = Duration(static_cast<std::int64_t>(delay))};
+                     .delay = Duration(static_cast<std::int64_t>(delay)),
+                     .seen = Get<std::uint64_t>(bytes, kSeenAt)};
+}
+
+void WriteReturn(const PingReturn& address, std::span<std::byte> bytes) {
+  assert(bytes.size() >= kPingReturnBytes);
+  std::copy(address.gid.begin(), address.gid.end(), bytes.begin() + kGidAt);
+  Put(bytes, kQueuePairAt, address.queue_pair);
+  Put(bytes, kQueueKeyAt, address.queue_key);
+  Put(bytes, kLidAt, address.lid);
+  Put(bytes, kFlowLabelAt, address.flow_label);
+}
+
+std::optional<PingReturn> ParseReturn(std::span<const std::byte> bytes) {
+  if (bytes.size() < kPingReturnBytes) return std::nullopt;
+  PingReturn address{.queue_pair = Get<std::uint32_t>(bytes, kQueuePairAt),
+                     .queue_key = Get<std::uint32_t>(bytes, kQueueKeyAt),
+                     .lid = Get<std::uint32_t>(bytes, kLidAt),
+                     .flow_label = Get<std::uint32_t>(bytes, kFlowLabelAt)};
+  std::copy_n(bytes.begin() + kGidAt, address.gid.size(), address.gid.begin());
+  // Numbers of queue pairs have 24 bits, labels 20.
+  if (address.queue_pair == 0 || address.queue_pair >> 24 != 0 || address.flow_label >> 20 != 0)
+    return std::nullopt;
+  return address;
 }
 
 }  // namespace fabric::probe

@@ -2,16 +2,29 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 
 #include "agents/host/verbs.h"
+#include "agents/probe/gpu_regions.h"
+#include "agents/probe/port_watch.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "fabric/v1/probe.pb.h"
 
 namespace fabric::probe {
+
+// The own node's GPUs, for kinds that want them.
+struct RunGpus {
+  host::GpuMemory* memory = nullptr;  // nullptr: there is no access to any.
+  FindGpus find = {};
+  std::string device = {};  // Of the own port
+  bool initiates = false;
+  std::unique_ptr<GpuRegions> regions = {};
+};
 
 // What a kind may use while it runs. `stopped` turns true when the controller said stop or the time
 // is over; long loops ask it at least every millisecond or so of work.
@@ -22,10 +35,13 @@ struct ProbeRun {
   host::UdQueuePairs* datagrams = nullptr;
   const Clock& clock;
   std::function<bool()> stopped;
-  std::function<void()> await_stop;  // Sleeps until stopped() is true.
+  std::function<void()> await_stop;     // Sleeps until stopped() is true.
+  std::function<void(Duration)> pause;  // Sleeps so long, or until stopped() is true.
   // Once the partner is known: after prepare().
-  host::Endpoint remote;
-  host::ConnectionSettings settings;
+  host::Endpoint remote = {};
+  host::ConnectionSettings settings = {};
+  PortWatch watch = {};  // Of the own port
+  RunGpus gpus = {};
 };
 
 // What a kind needs to be opened: sizes; the port comes from the caller.
@@ -40,6 +56,7 @@ struct ProbeKind {
   Status (*check)(const v1::ProbeSpec& spec);
   ProbeNeeds (*needs)(const v1::ProbeSpec& spec);
   // Optional: what both ends do before the partner hears of them, such as posting receives.
+  // FAILED_PRECONDITION: the node lacks what the kind needs; the probe is refused.
   Status (*prepare)(ProbeRun& run) = nullptr;
   // Optional: settings of one queue pair that are not those of the probe. False: it stays
   // unconnected. Both ends come to the same.
@@ -47,6 +64,8 @@ struct ProbeKind {
                host::ConnectionSettings& settings) = nullptr;
   void (*initiate)(ProbeRun& run, v1::ProbeResult& result);
   void (*respond)(ProbeRun& run, v1::ProbeResult& result);
+  // Whether a port may be the responder's in several probes of this kind at one time.
+  bool shares_responder_port = false;
 };
 
 std::span<const ProbeKind* const> AllProbeKinds();  // Generated; see CMakeLists.txt.

@@ -10,7 +10,6 @@
 #include "proto/names.h"
 
 namespace fabric::probe {
-
 ProbeRunner::ProbeRunner(RunnerOptions options, host::Verbs& verbs, const Clock& clock,
                          FindDevice find_device, ProbeReports& reports)
     : options_(std::move(options)),
@@ -49,7 +48,7 @@ void ProbeRunner::Start(const v1::ProbeAssignment& assignment) {
 Status ProbeRunner::Admit(const v1::ProbeAssignment& assignment) {
   std::vector<const Ongoing*> running;
   for (const Probe& probe : probes_) running.push_back(&probe);
-  return probe::Admit(assignment, running, options_.probes_max);
+  return probe::Admit(assignment, running, options_.room);
 }
 
 std::list<ProbeRunner::Probe> ProbeRunner::TakeFinished() {
@@ -85,6 +84,13 @@ void ProbeRunner::StopAll(const std::string& reason) {
   }
 }
 
+bool ProbeRunner::Busy(const v1::ProbePort& port) {
+  MutexLock lock(mutex_);
+  return std::any_of(probes_.begin(), probes_.end(), [&](const Probe& probe) {
+    return !probe.finished && SamePort(probe.assignment.local(), port);
+  });
+}
+
 void ProbeRunner::Run(Probe& probe, std::stop_token stop) {
   v1::ProbeResult result = Attempt(probe, stop);
   v1::ProbeOutcome outcome;
@@ -111,7 +117,9 @@ v1::ProbeResult ProbeRunner::Attempt(Probe& probe, const std::stop_token& stop) 
   ProbeRun run = RunOf(probe, *opened, stop);
   if (kind.prepare != nullptr)
     if (const Status status = kind.prepare(run); !status.ok())
-      return fail(v1::PROBE_STATUS_SETUP_FAILED, status);
+      return fail(status.code() == Code::kFailedPrecondition ? v1::PROBE_STATUS_REFUSED
+                                                             : v1::PROBE_STATUS_SETUP_FAILED,
+                  status);
 
   v1::ProbeReady ready;
   ready.set_probe_id(probe.assignment.probe_id());
@@ -204,7 +212,7 @@ Status ProbeRunner::Connect(const Opened& opened, const ProbeKind& kind,
 
 Status ProbeRunner::AwaitRemote(Probe& probe, const std::stop_token& stop,
                                 v1::ProbeEndpoint& remote) {
-  Sleep(probe, stop, [&] { return probe.remote.has_value(); });
+  Sleep(probe, probe.deadline, stop, [&] { return probe.remote.has_value(); });
   MutexLock lock(mutex_);
   if (!probe.remote)
     return {Code::kDeadlineExceeded, "the controller did not send the partner's endpoint"};
@@ -220,9 +228,19 @@ ProbeRun ProbeRunner::RunOf(Probe& probe, const Opened& opened, const std::stop_
       .clock = clock_,
       .stopped = [this, &probe,
                   &stop] { return stop.stop_requested() || clock_.Now().steady >= probe.deadline; },
-      .await_stop = [this, &probe, &stop] { Sleep(probe, stop, [] { return false; }); },
+      .await_stop = [this, &probe,
+                     &stop] { Sleep(probe, probe.deadline, stop, [] { return false; }); },
+      .pause =
+          [this, &probe, &stop](Duration time) {
+            Sleep(probe, clock_.Now().steady + time, stop, [] { return false; });
+          },
       .remote = {},
-      .settings = {}};
+      .settings = {},
+      .watch = PortWatch(probe.assignment.local(), options_.open_counters),
+      .gpus = {.memory = options_.gpu_memory,
+               .find = options_.find_gpus,
+               .device = probe.assignment.local().device(),
+               .initiates = probe.assignment.role() == v1::PROBE_ROLE_INITIATOR}};
 }
 
 void ProbeRunner::Execute(Probe& probe, const ProbeKind& kind, ProbeRun& run,
@@ -234,11 +252,11 @@ void ProbeRunner::Execute(Probe& probe, const ProbeKind& kind, ProbeRun& run,
   kind.respond(run, result);
 }
 
-void ProbeRunner::Sleep(const Probe& probe, const std::stop_token& stop,
+void ProbeRunner::Sleep(const Probe& probe, SteadyTime until, const std::stop_token& stop,
                         const std::function<bool()>& ready) {
   MutexLock lock(mutex_);
   while (!stop.stop_requested() && !ready()) {
-    const Duration left = probe.deadline - clock_.Now().steady;
+    const Duration left = std::min(until, probe.deadline) - clock_.Now().steady;
     if (left <= Duration::zero()) return;
     changed_.wait_for(lock, stop, left, ready);
   }

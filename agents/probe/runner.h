@@ -34,7 +34,10 @@ class ProbeReports {
 };
 
 struct RunnerOptions {
-  std::uint32_t probes_max = 8;  // At once; more are refused.
+  Room room = {};
+  OpenPortCounters open_counters = {};    // Empty: nobody can read counters.
+  host::GpuMemory* gpu_memory = nullptr;  // Borrowed; nullptr: there is no access to GPUs.
+  FindGpus find_gpus = {};
 };
 
 // What the last inspection says about a device; empty when there is no such device. Called from
@@ -49,12 +52,15 @@ class ProbeRunner {
   ~ProbeRunner();  // Stops all probes and waits for their outcomes.
 
   // Ready follows, or Outcome with a refusal. One probe a port at a time; both ends of one probe
-  // may be on the same port.
+  // may be on the same port, and a kind may let its responders share one.
   void Start(const v1::ProbeAssignment& assignment);
   // The other end's address. Of a probe that is over: ignored, its outcome is on the way.
   void Continue(const v1::ProbeStart& start);
   void Stop(const v1::ProbeStop& stop);
   void StopAll(const std::string& reason);
+
+  // Whether a probe holds the port now.
+  bool Busy(const v1::ProbePort& port);
 
  private:
   // Its remote, stop_reason and finished are under mutex_.
@@ -80,9 +86,10 @@ class ProbeRunner {
                  ProbeRun& run, v1::ProbeResult& result);
   ProbeRun RunOf(Probe& probe, const Opened& opened, const std::stop_token& stop);
   void Execute(Probe& probe, const ProbeKind& kind, ProbeRun& run, v1::ProbeResult& result);
-  // Sleeps until the probe is stopped or late, or `ready` (called under the lock) is true.
-  void Sleep(const Probe& probe, const std::stop_token& stop, const std::function<bool()>& ready)
-      EXCLUDES(mutex_);
+  // Sleeps until then, until the probe is stopped or late, or `ready` (called under the lock) is
+  // true.
+  void Sleep(const Probe& probe, SteadyTime until, const std::stop_token& stop,
+             const std::function<bool()>& ready) EXCLUDES(mutex_);
 
   const RunnerOptions options_;
   host::Verbs& verbs_;

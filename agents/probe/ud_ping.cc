@@ -156,8 +156,10 @@ class Pinging {
     }
     const std::optional<PingMessage> message = ParsePing(datagram.payload);
     if (!message || message->session != session_) return {};  // Somebody else's
-    if (message->kind == PingMessage::Kind::kAnswer)
+    if (message->kind == PingMessage::Kind::kAnswer) {
       ledger_.Answered(message->sequence, datagram.ticks, now, late);
+      ledger_.Seen(message->sequence, message->seen);
+    }
     if (message->kind == PingMessage::Kind::kReport)
       ledger_.Reported(message->sequence, message->delay, message->late);
     return {};
@@ -191,6 +193,7 @@ Status Answering(ProbeRun& run) {
   const Plan plan(run.spec);
   RETURN_IF_ERROR(AddPaths(run, plan));
   PingAnswers answers(*run.datagrams, plan.message_bytes);
+  PingsSeen seen;
   Punctuality punctuality;
   std::array<host::Datagram, 16> found;
   Pace pace(run, run.clock.Now().steady);
@@ -207,10 +210,10 @@ Status Answering(ProbeRun& run) {
         RETURN_IF_ERROR(answers.Left(datagram, late));
         continue;
       }
-      const std::optional<PingMessage> ping =
-          datagram.ok ? ParsePing(datagram.payload) : std::nullopt;
-      if (ping && ping->kind == PingMessage::Kind::kPing && ping->flow < plan.flows)
-        RETURN_IF_ERROR(answers.Answer(*ping, datagram.ticks, late, ping->flow));
+      std::optional<PingMessage> ping = datagram.ok ? ParsePing(datagram.payload) : std::nullopt;
+      if (!ping || ping->kind != PingMessage::Kind::kPing || ping->flow >= plan.flows) continue;
+      ping->seen = seen.Take(ping->sequence);
+      RETURN_IF_ERROR(answers.Answer(*ping, datagram.ticks, late, ping->flow));
     }
     pace.Found(now);
   }

@@ -13,14 +13,23 @@ constexpr Option kOptions[] = {
     {.name = "RULE", .value = "RULE", .help = "Its id, as in findings.", .required = true},
 };
 
+// " (with it in their names: A, B)" or nothing.
+std::string Containing(std::string_view part, const std::vector<std::string_view>& known) {
+  std::vector<std::string> found;
+  for (const std::string_view id : known)
+    if (!part.empty() && id.find(part) != std::string_view::npos) found.emplace_back(id);
+  return found.empty() ? std::string() : Format(" (with it in their names: {})", Join(found, ", "));
+}
+
 Result<const rules::Rule*> FindRule(const std::string& id) {
   std::vector<std::string_view> known;
   for (const rules::Rule* rule : rules::AllRules()) {
     if (rule->id == id) return rule;
     known.push_back(rule->id);
   }
-  return Status(Code::kInvalidArgument,
-                Format("there is no rule {}{}", Quoted(id), DidYouMean(id, known)));
+  std::string meant = DidYouMean(id, known);
+  if (meant.empty()) meant = Containing(id, known);
+  return Status(Code::kInvalidArgument, Format("there is no rule {}{}", Quoted(id), meant));
 }
 
 // Lines of at most 80 columns, indented by two.

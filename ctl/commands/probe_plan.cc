@@ -5,6 +5,7 @@
 #include "ctl/arguments.h"
 #include "ctl/campaign_spec.h"
 #include "ctl/cells.h"
+#include "ctl/profiles.h"
 #include "ctl/render.h"
 #include "ctl/snapshots.h"
 #include "daemon/plan/budget.h"
@@ -38,6 +39,13 @@ constexpr Option kOptions[] = {
      .kind = Option::Kind::kNumber,
      .value = "COUNT",
      .help = "So many of the nodes are under one leaf switch; snapshots know their own."},
+    {.name = "--leaves-per-pod",
+     .kind = Option::Kind::kNumber,
+     .value = "COUNT",
+     .help = "So many of these leaves are in one pod."},
+    {.name = "--profile",
+     .value = "NAME|FILE",
+     .help = "Whose places tell leaves and pods of the snapshots' ports."},
     kPairsAtOnceOption,
     kPairsPerUplinkOption,
     kIncludeBusyOption,
@@ -84,8 +92,13 @@ Result<plan::Plan> AbstractPlan(const Arguments& arguments, const v1::CampaignSp
   ASSIGN_OR_RETURN(const std::vector<std::string> nodes, NodesOf(arguments));
   ASSIGN_OR_RETURN(const std::vector<std::uint32_t> rails, RailsOf(arguments));
   const std::uint32_t per_leaf = arguments.Number("--nodes-per-leaf");
+  const std::uint32_t per_pod = arguments.Number("--leaves-per-pod");
+  if (per_pod != 0 && per_leaf == 0)
+    return Wrong("--leaves-per-pod: expected --nodes-per-leaf with it");
+  if (arguments.Has("--profile"))
+    return Wrong("--profile: expected files of snapshots, whose ports it places");
   std::vector<plan::Port> ports;
-  std::vector<std::string> leaves;
+  std::vector<std::string> leaves, pods;
   ports.reserve(nodes.size() * rails.size());
   for (const std::uint32_t rail : rails) {
     for (std::size_t n = 0; n < nodes.size(); ++n) {
@@ -96,9 +109,12 @@ Result<plan::Plan> AbstractPlan(const Arguments& arguments, const v1::CampaignSp
       if (per_leaf == 0) continue;
       if (n % per_leaf == 0) leaves.push_back(Format("leaf{}", leaves.size() + 1));
       port.leaf = static_cast<plan::LeafIndex>(leaves.size() - 1);
+      if (per_pod == 0) continue;
+      port.pod = static_cast<plan::PodIndex>(n / per_leaf / per_pod);
+      if (port.pod == pods.size()) pods.push_back(Format("pod{}", pods.size() + 1));
     }
   }
-  return plan::MakePlan(std::move(ports), std::move(leaves), spec);
+  return plan::MakePlan(std::move(ports), std::move(leaves), spec, std::move(pods));
 }
 
 Result<plan::Plan> PlanOf(const Arguments& arguments, v1::CampaignSpec& spec) {
@@ -108,12 +124,14 @@ Result<plan::Plan> PlanOf(const Arguments& arguments, v1::CampaignSpec& spec) {
       return Wrong("expected --nodes COUNT, --nodes NAMES or files of snapshots");
     return AbstractPlan(arguments, spec);
   }
-  if (arguments.Has("--nodes-per-leaf"))
-    return Wrong("--nodes-per-leaf: the snapshots tell which leaf switch a node is under");
+  for (const std::string_view option : {"--nodes-per-leaf", "--leaves-per-pod"})
+    if (arguments.Has(option))
+      return Wrong(Format("{}: the snapshots, and a --profile, tell where a node is", option));
+  ASSIGN_OR_RETURN(profile::Places places, FindPlaces(arguments.Text("--profile")));
   for (const std::string& name : arguments.Words("--nodes")) spec.add_nodes(name);
   for (const std::uint32_t rail : arguments.Numbers("--rails")) spec.add_rails(rail);
   ASSIGN_OR_RETURN(const std::vector<fleet::NodeRecord> records, ReadSnapshots(files));
-  return plan::MakePlan(fleet::FleetView(records), spec);
+  return plan::MakePlan(fleet::FleetView(records), spec, {}, fleet::Sites(std::move(places)));
 }
 
 // "n1" of one rail, "n1/rail0" of several, "n1/mlx5_0/1" where the port is known.

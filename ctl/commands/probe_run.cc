@@ -21,9 +21,11 @@ constexpr Option kOptions[] = {
     {.name = "--kind",
      .kind = Option::Kind::kWords,
      .value = "KINDS",
-     .help = "What to measure, one after the other: latency, bandwidth (of RC writes), both, ping, "
-             "mtu, or by its name: rc_write_latency, rc_read_latency, rc_send_latency, "
-             "rc_write_bandwidth, rc_read_bandwidth, rc_send_bandwidth, ud_ping, path_mtu.",
+     .help =
+         "What to measure, one after the other: latency, bandwidth (of RC writes), both, ping, "
+         "mtu, or by its name: rc_write_latency, rc_read_latency, rc_send_latency, "
+         "rc_write_bandwidth, rc_read_bandwidth, rc_send_bandwidth, ud_ping, path_mtu, gpu_memory, "
+         "incast (alone, with --hub).",
      .fallback = "both"},
     kPatternOption,
     kHubOption,
@@ -66,6 +68,14 @@ constexpr Option kOptions[] = {
      .kind = Option::Kind::kNumbers,
      .value = "LABELS",
      .help = "Pings take turns with these: 1,2,3. Each may take another path."},
+    {.name = "--duration",
+     .kind = Option::Kind::kDuration,
+     .value = "DURATION",
+     .help = "Of an incast's burst; 200ms when not given, at most 2s."},
+    {.name = "--gpus",
+     .kind = Option::Kind::kWords,
+     .value = "ADDRESSES",
+     .help = "GPUs of gpu_memory by PCI address, at the initiator; the nearest when not given."},
     {.name = "--traffic-class",
      .kind = Option::Kind::kNumber,
      .value = "NUMBER",
@@ -93,8 +103,8 @@ Result<v1::CampaignSpec> SpecOf(const Arguments& arguments) {
   for (const std::string& name : arguments.Words("--nodes")) spec.add_nodes(name);
   for (const std::uint32_t rail : arguments.Numbers("--rails")) spec.add_rails(rail);
   spec.set_until_decided(arguments.Flag("--until-decided"));
-  RETURN_IF_ERROR(ReadPairs(arguments, spec));
   RETURN_IF_ERROR(ReadProbes(arguments, spec));
+  RETURN_IF_ERROR(ReadPairs(arguments, spec));
   return spec;
 }
 
@@ -136,8 +146,9 @@ extern const Command probe_run = {
         "Pairs run in rounds in which no port takes part twice; with more than a handful, what "
         "does not answer at all is found first and left out. Ports that carry traffic are left "
         "alone. Below the results stands who is to blame for what went wrong, or between whom it "
-        "is undecided. An interrupt cancels the campaign. Exits with 1 when a probe failed or "
-        "somebody is to blame.",
+        "is undecided. --kind incast lets all nodes write to --hub at once and says, by the "
+        "counters of all ends, whether PFC kept it lossless. An interrupt cancels the campaign. "
+        "Exits with 1 when a probe failed, somebody is to blame or an incast lost something.",
     .example = "fabricctl probe run --pattern random-regular --kind ping --until-decided",
     .options = kOptions,
     .run = RunProbeRun,

@@ -57,8 +57,13 @@ constexpr Handler kHandlers[] = {
     {"GetCampaign", &Forward<&Controller::GetCampaign, v1::GetCampaignRequest, v1::Campaign>},
     {"ListCampaigns",
      &Forward<&Controller::ListCampaigns, v1::ListCampaignsRequest, v1::ListCampaignsResponse>},
+    {"GetMesh", &Forward<&Controller::GetMesh, v1::GetMeshRequest, v1::MeshStatus>},
     {"CancelCampaign",
      &Forward<&Controller::CancelCampaign, v1::CancelCampaignRequest, v1::Campaign>},
+    {"StartCertificate",
+     &Forward<&Controller::StartCertificate, v1::StartCertificateRequest, v1::Certificate>},
+    {"GetCertificate",
+     &Forward<&Controller::GetCertificate, v1::GetCertificateRequest, v1::GetCertificateResponse>},
 };
 
 }  // namespace

@@ -138,6 +138,31 @@ void StoreFailures(const MetricsInput& input, MetricFamily& family) {
   Add(family, {}, static_cast<double>(input.store_failures));
 }
 
+Labels LabelsOf(const v1::MeshLeafPair& pair) {
+  return {{"from_leaf", pair.from_leaf()},
+          {"to_leaf", pair.to_leaf()},
+          {"rail", std::to_string(pair.rail())}};
+}
+
+void MeshPings(const MetricsInput& input, MetricFamily& family) {
+  for (const v1::MeshLeafPair& pair : input.mesh.leaf_pairs()) {
+    const auto add = [&](const char* result, std::uint64_t count) {
+      auto labels = LabelsOf(pair);
+      labels.push_back({"result", result});
+      Add(family, std::move(labels), static_cast<double>(count));
+    };
+    add("answered", pair.sent() - pair.lost() - pair.voided());
+    add("lost", pair.lost());
+    add("voided", pair.voided());
+  }
+}
+
+void MeshRoundTrip(const MetricsInput& input, MetricFamily& family) {
+  constexpr double kMicroseconds = 1e6;
+  for (const v1::MeshLeafPair& pair : input.mesh.leaf_pairs())
+    if (pair.has_median_us()) Add(family, LabelsOf(pair), pair.median_us() / kMicroseconds);
+}
+
 void RuleProblems(const MetricsInput& input, MetricFamily& family) {
   Add(family, {}, input.rule_problems);
 }
@@ -197,6 +222,11 @@ constexpr Family kFamilies[] = {
      "Mean RDMA write bandwidth of a pair: minimum, median and maximum over the pairs of a rail in "
      "the newest campaign.",
      &Bandwidth},
+    {"fabric_mesh_pings", MetricType::Gauge,
+     "Pings of the mesh in its newest windows, by pair of leaves, rail and result.", &MeshPings},
+    {"fabric_mesh_round_trip_seconds", MetricType::Gauge,
+     "Median round trip of the network between two leaves in the newest windows of the mesh.",
+     &MeshRoundTrip},
     {"fabric_store_failures_total", MetricType::Counter, "Writes to the store that failed.",
      &StoreFailures},
     {"fabric_rule_problems", MetricType::Gauge,

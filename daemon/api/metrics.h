@@ -18,6 +18,7 @@ struct MetricsInput {
   v1::ListRulesResponse rules;
   v1::ListCampaignsResponse campaigns;
   v1::Campaign newest;  // The newest campaign with its results; empty when there is none.
+  v1::MeshStatus mesh;
   std::uint64_t store_failures = 0;
   std::uint32_t rule_problems = 0;
   CallMetrics::Counts calls;

@@ -20,6 +20,7 @@ MetricsInput ReadMetrics(control::Controller& controller, const CallMetrics& cal
     ignore(controller.GetCampaign(request, input.newest));
     break;
   }
+  ignore(controller.GetMesh({}, input.mesh));
   input.store_failures = controller.StoreFailures(nullptr);
   input.rule_problems = controller.RuleProblems();
   input.calls = calls.Read();

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "daemon/blame/book.h"
 #include "daemon/blame/report.h"
 #include "daemon/blame/search.h"
 #include "daemon/blame/wanted.h"
@@ -12,6 +13,8 @@
 namespace fabric::blame {
 namespace {
 
+// Loss in more than so many of all observations that nothing explains is more than chance.
+constexpr double kUnexplainedMax = 0.02;
 constexpr std::size_t kEnough = 2;  // Observations of a place before one can say that it is well
 
 // One part may be lossy, and slow and late for that: the worst is what is said of it.
@@ -43,9 +46,11 @@ bool MostlyFailed(const Passages& passages, std::uint32_t place) {
   return failed > 0 && 2 * static_cast<std::size_t>(failed) >= seen.size();
 }
 
-v1::BlameState StateOf(const Passages& passages, const v1::BlameReport& report) {
+v1::BlameState StateOf(const Passages& passages, double unexplained_loss,
+                       const v1::BlameReport& report) {
   if (report.undecided_size() > 0) return v1::BLAME_STATE_UNDECIDED;
   if (report.suspects_size() > 0) return v1::BLAME_STATE_DECIDED;
+  if (unexplained_loss > kUnexplainedMax) return v1::BLAME_STATE_TOO_LITTLE;
   bool any = false;
   for (std::uint32_t place = 0; place < passages.fabric().places.size(); ++place) {
     const std::size_t seen = passages.ObservationsOf(place).size();
@@ -74,12 +79,15 @@ struct Judgement {
   std::vector<Trouble> troubles;
   std::vector<Part> suspicious;
   std::set<Part> decided;
+  double unexplained_loss = 0;  // Part of all observations
 };
 
-Judgement JudgeAll(const Passages& passages) {
+Judgement JudgeAll(const Passages& passages, std::span<const Figures> channels,
+                   const CounterEvidence& counters) {
   Judgement judgement;
-  for (const Channel channel : {Channel::kLoss, Channel::kSpeed, Channel::kLatency}) {
-    Found found = Search(passages, channel, judgement.decided);
+  for (const Figures& figures : channels) {
+    Found found = Search(passages, figures, counters, judgement.decided);
+    if (figures.channel() == Channel::kLoss) judgement.unexplained_loss = found.unexplained;
     for (Trouble& trouble : found.troubles) {
       if (trouble.decided) judgement.decided.insert(trouble.candidates[0].hypothesis.part);
       judgement.troubles.push_back(std::move(trouble));
@@ -99,20 +107,21 @@ Judgement JudgeAll(const Passages& passages) {
 }
 
 v1::BlameReport ReportOf(const Passages& passages, const Judgement& judgement,
-                         const Partners& partners, std::span<const v1::Finding> findings) {
+                         const Partners& partners, std::span<const v1::Finding> findings,
+                         const CounterEvidence& counters) {
   v1::BlameReport report;
   std::map<Part, v1::Suspect> suspects;
   for (const Trouble& trouble : judgement.troubles) {
     if (!trouble.decided) {
       v1::UndecidedGroup& group = *report.add_undecided();
       for (const Candidate& candidate : trouble.candidates)
-        *group.add_between() = SuspectOf(passages, trouble, candidate, findings);
+        *group.add_between() = SuspectOf(passages, trouble, candidate, findings, counters);
       for (const Reasoned& probe : Deciding(passages, partners, trouble))
         *group.add_probes() = ToProto(passages.fabric(), probe.pair, probe.why);
       continue;
     }
     const Candidate& candidate = trouble.candidates[0];
-    v1::Suspect suspect = SuspectOf(passages, trouble, candidate, findings);
+    v1::Suspect suspect = SuspectOf(passages, trouble, candidate, findings, counters);
     const auto [at, fresh] = suspects.emplace(candidate.hypothesis.part, suspect);
     if (!fresh) Merge(suspect, at->second);
   }
@@ -123,25 +132,39 @@ v1::BlameReport ReportOf(const Passages& passages, const Judgement& judgement,
   for (v1::Suspect& suspect : ordered) *report.add_suspects() = std::move(suspect);
   report.set_observations(static_cast<std::uint32_t>(passages.observations().size()));
   AddCoverage(passages, report);
-  report.set_state(StateOf(passages, report));
+  report.set_state(StateOf(passages, judgement.unexplained_loss, report));
   return report;
 }
 
 }  // namespace
 
-v1::BlameReport Judge(const Fabric& fabric, std::span<const Observation> observations,
-                      std::span<const v1::Finding> findings) {
-  const Passages passages(fabric, observations);
-  const Judgement judgement = JudgeAll(passages);
-  return ReportOf(passages, judgement, Partners(passages, judgement.troubles, {}), findings);
+void Book::Add(std::span<const Observation> more) {
+  const std::size_t from = passages_.Add(more);
+  for (Figures& figures : figures_) figures.Take(passages_.observations(), from);
 }
 
-Standing Stand(const Fabric& fabric, std::span<const Observation> observations,
-               std::span<const std::uint32_t> usable, std::span<const v1::Finding> findings) {
-  const Passages passages(fabric, observations);
-  const Judgement judgement = JudgeAll(passages);
+void Book::KeepNewest(std::size_t count) {
+  if (size() <= count) return;
+  Book kept(passages_.fabric());
+  kept.Add(passages_.observations().last(count));
+  *this = std::move(kept);
+}
+
+v1::BlameReport Book::Judge(std::span<const v1::Finding> findings,
+                            std::span<const PortCounters> counters) const {
+  const CounterEvidence evidence(passages_, counters);
+  const Judgement judgement = JudgeAll(passages_, figures_, evidence);
+  return ReportOf(passages_, judgement, Partners(passages_, judgement.troubles, {}), findings,
+                  evidence);
+}
+
+Standing Book::Stand(std::span<const std::uint32_t> usable, std::span<const v1::Finding> findings,
+                     std::span<const PortCounters> counters) const {
+  const Passages& passages = passages_;
+  const CounterEvidence evidence(passages, counters);
+  const Judgement judgement = JudgeAll(passages, figures_, evidence);
   const Partners partners(passages, judgement.troubles, usable);
-  Standing standing{.report = ReportOf(passages, judgement, partners, findings)};
+  Standing standing{.report = ReportOf(passages, judgement, partners, findings, evidence)};
   Wishes wishes(passages, partners);
   for (const Trouble& trouble : judgement.troubles) {
     if (trouble.decided) continue;
@@ -154,10 +177,26 @@ Standing Stand(const Fabric& fabric, std::span<const Observation> observations,
     if (standing.open.empty()) standing.open = Format("{} is suspicious", NameOf(passages, part));
     wishes.Add(part);
   }
-  if (standing.open.empty()) standing.open = SeenTooLittle(passages, partners);
+  if (standing.open.empty()) standing.open = SeenTooLittle(passages, Of(Channel::kLoss), partners);
   standing.decided = standing.open.empty();
   if (!standing.decided) standing.next = wishes.Take();
   return standing;
+}
+
+v1::BlameReport Judge(const Fabric& fabric, std::span<const Observation> observations,
+                      std::span<const v1::Finding> findings,
+                      std::span<const PortCounters> counters) {
+  Book book(fabric);
+  book.Add(observations);
+  return book.Judge(findings, counters);
+}
+
+Standing Stand(const Fabric& fabric, std::span<const Observation> observations,
+               std::span<const std::uint32_t> usable, std::span<const v1::Finding> findings,
+               std::span<const PortCounters> counters) {
+  Book book(fabric);
+  book.Add(observations);
+  return book.Stand(usable, findings, counters);
 }
 
 }  // namespace fabric::blame

@@ -5,38 +5,18 @@
 #include <google/protobuf/repeated_ptr_field.h>
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "daemon/blame/counters.h"
 #include "daemon/blame/fabric.h"
+#include "daemon/blame/observation.h"
 #include "fabric/v1/blame.pb.h"
 #include "fabric/v1/finding.pb.h"
 #include "fabric/v1/probe.pb.h"
 
 namespace fabric::blame {
-
-enum class End : std::uint8_t { kFrom, kTo };
-
-// What one probe saw of one flow.
-struct Observation {
-  std::uint32_t from = 0;  // Index into Fabric.places
-  std::uint32_t to = 0;
-  std::uint32_t round = 0;       // What happens within one round may have one passing cause.
-  std::uint32_t flow_label = 0;  // 0: not known
-  // Packets or whole probes, and how many of them were lost there or on the way back. No attempts:
-  // nothing is known of loss.
-  std::uint32_t attempts = 0;
-  std::uint32_t failures = 0;
-  bool one_way = false;  // Failures are of the way from `from` to `to` alone.
-  // The end which is known to have failed: its agent was not there, its adapter refused. The way
-  // between the ends has no part in it then.
-  std::optional<End> failed_end = {};
-  std::optional<float> speed =
-      {};  // Of data from `from` to `to`, by that of its equals; 1: as they
-  std::optional<float> latency = {};  // There and back, by that of its equals; 1: as they
-};
 
 // What results say, in their order; some give several (one for each flow label, one for each
 // direction), some none (refused because a port was busy, cancelled, ports that are not of
@@ -44,9 +24,11 @@ struct Observation {
 std::vector<Observation> ObservationsOf(
     const Fabric& fabric, const google::protobuf::RepeatedPtrField<v1::PairResult>& results);
 
-// `findings`, if given, are referred to by the suspects that they are about.
+// `findings`, if given, are referred to by the suspects that they are about; `counters` make some
+// suspects likelier than others (see counters.h).
 v1::BlameReport Judge(const Fabric& fabric, std::span<const Observation> observations,
-                      std::span<const v1::Finding> findings = {});
+                      std::span<const v1::Finding> findings = {},
+                      std::span<const PortCounters> counters = {});
 
 // Two places that should be probed next.
 struct Wanted {
@@ -72,6 +54,7 @@ struct Standing {
 // `usable` are the places that may take part; empty: all that were observed.
 Standing Stand(const Fabric& fabric, std::span<const Observation> observations,
                std::span<const std::uint32_t> usable = {},
-               std::span<const v1::Finding> findings = {});
+               std::span<const v1::Finding> findings = {},
+               std::span<const PortCounters> counters = {});
 
 }  // namespace fabric::blame

@@ -16,37 +16,10 @@ auto Key(const Place& place) {
                                                                        place.port);
 }
 
-// nullptr: nobody is heard, or several are, and one of them cannot be chosen.
-const v1::LldpNeighbor* HeardOn(const v1::NodeSnapshot& snapshot, std::string_view netdev) {
-  const v1::LldpNeighbor* found = nullptr;
-  for (const v1::LldpNeighbor& neighbor : snapshot.lldp_neighbors()) {
-    if (neighbor.netdev() != netdev) continue;
-    if (found != nullptr) return nullptr;
-    found = &neighbor;
-  }
-  return found;
-}
-
-// Of a bond's members only one that hears the same switch as the others: it is one way in then.
-const v1::LldpNeighbor* NeighborOf(const fleet::PortView& port) {
-  if (port.netdev == nullptr) return nullptr;
-  const v1::NodeSnapshot& snapshot = port.node->snapshot;
-  if (const v1::LldpNeighbor* const own = HeardOn(snapshot, port.netdev->name())) return own;
-  const v1::LldpNeighbor* found = nullptr;
-  for (const std::string& member : port.netdev->bond().members()) {
-    const v1::LldpNeighbor* const heard = HeardOn(snapshot, member);
-    if (heard == nullptr) continue;
-    if (found != nullptr && found->chassis_id() != heard->chassis_id()) return nullptr;
-    if (found == nullptr) found = heard;
-  }
-  return found;
-}
-
-void SetSwitch(const v1::LldpNeighbor& neighbor, Place& place) {
-  place.leaf = neighbor.system_name().empty() ? neighbor.chassis_id() : neighbor.system_name();
+std::string SwitchPort(const v1::LldpNeighbor& neighbor) {
   const bool mac = neighbor.port_id_subtype() == kPortIdIsMac;
-  place.leaf_port = mac && !neighbor.port_description().empty() ? neighbor.port_description()
-                                                                : neighbor.port_id();
+  return mac && !neighbor.port_description().empty() ? neighbor.port_description()
+                                                     : neighbor.port_id();
 }
 
 }  // namespace
@@ -55,7 +28,7 @@ std::string NameOf(const Place& place) {
   return Format("{}/{}/{}", place.node, place.device, place.port);
 }
 
-Fabric FabricOf(const fleet::FleetView& fleet) {
+Fabric FabricOf(const fleet::FleetView& fleet, const fleet::Sites& sites) {
   Fabric fabric;
   for (const fleet::NodeView& node : fleet.nodes()) {
     for (const fleet::PortView& port : node.ports) {
@@ -63,8 +36,9 @@ Fabric FabricOf(const fleet::FleetView& fleet) {
       Place place{.node = port.node->name,
                   .device = port.device->name(),
                   .port = port.port->number(),
-                  .rail = port.rail->value()};
-      if (const v1::LldpNeighbor* const neighbor = NeighborOf(port)) SetSwitch(*neighbor, place);
+                  .rail = port.rail->value(),
+                  .leaf = sites.Of(port).leaf};
+      if (port.neighbor != nullptr) place.leaf_port = SwitchPort(*port.neighbor);
       fabric.places.push_back(std::move(place));
     }
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/fleet/fleet_view.h"
+#include "daemon/fleet/sites.h"
 #include "fabric/v1/probe.pb.h"
 
 namespace fabric::blame {
@@ -17,7 +18,7 @@ struct Place {
   std::string device;
   std::uint32_t port = 0;
   std::optional<std::uint32_t> rail;
-  std::string leaf;       // The switch: system name, else chassis id. Empty: not known
+  std::string leaf;       // The switch, as Sites names it. Empty: not known
   std::string leaf_port;  // The switch's port id. Empty: not known
 };
 
@@ -28,9 +29,8 @@ struct Fabric {
 // "n7/mlx5_2/1"
 std::string NameOf(const Place& place);
 
-// Every port that has a rail, up or down. Leaf and leaf port are those that the port's netdev hears
-// by LLDP; with several neighbours, which contradict each other, they are not known.
-Fabric FabricOf(const fleet::FleetView& fleet);
+// Every port that has a rail, up or down.
+Fabric FabricOf(const fleet::FleetView& fleet, const fleet::Sites& sites = {});
 
 // Its index in places. Absent: no such port.
 std::optional<std::uint32_t> Find(const Fabric& fabric, const v1::ProbePort& port);

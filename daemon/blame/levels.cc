@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 
 namespace fabric::blame {
 namespace {
@@ -65,34 +64,57 @@ double LogNormal(double value, double mean, double deviation) {
   return -0.5 * z * z - std::log(deviation * 2.5066282746310002);
 }
 
-Likelihoods OfSpeed(double speed) {
+// Figures are compared with the better quarter of their equals: a normal distribution's middle is
+// so many deviations worse.
+constexpr double kBelowGood = 0.67;
+// From here on the noise of the equals counts; what is usual is in the deviations below.
+constexpr double kSpeedNoiseMin = 0.07;
+constexpr double kLatencyNoiseMin = 0.25;
+
+Likelihoods OfSpeed(double speed, double noise) {
   constexpr double kHealthyDeviation = 0.04;
   constexpr double kDeviation = 0.06;
+  const bool noisy = noise >= kSpeedNoiseMin;
+  const double middle = noisy ? 1 - kBelowGood * noise : 1;
   Likelihoods result;
   for (std::size_t level = 0; level < kLevels; ++level) {
-    const double mean = ValueOf(Channel::kSpeed, level);
-    const double sound = LogNormal(speed, mean, level == 0 ? kHealthyDeviation : kDeviation);
+    const double part = ValueOf(Channel::kSpeed, level);
+    double deviation = level == 0 ? kHealthyDeviation : kDeviation;
+    if (noisy) deviation = std::hypot(deviation, noise * part);
+    const double sound = LogNormal(speed, part * middle, deviation);
     result[level] = LogSum(std::log1p(-kOddSpeed) + sound, std::log(kOddSpeed));
   }
   return result;
 }
 
-Likelihoods OfLatency(double log_ratio) {
+Likelihoods OfLatency(double log_ratio, double noise) {
   constexpr double kHealthyDeviation = 0.12;
   constexpr double kDeviation = 0.3;
   constexpr double kRange = 5;  // Of the logarithm, over which odd ones are spread
+  const bool noisy = noise >= kLatencyNoiseMin;
+  const double middle = noisy ? kBelowGood * noise : 0;
   Likelihoods result;
   for (std::size_t level = 0; level < kLevels; ++level) {
-    const double mean = std::log(ValueOf(Channel::kLatency, level));
-    const double sound = LogNormal(log_ratio, mean, level == 0 ? kHealthyDeviation : kDeviation);
+    const double mean = std::log(ValueOf(Channel::kLatency, level)) + middle;
+    double deviation = level == 0 ? kHealthyDeviation : kDeviation;
+    if (noisy) deviation = std::hypot(deviation, noise);
+    const double sound = LogNormal(log_ratio, mean, deviation);
     result[level] = LogSum(std::log1p(-kOddLatency) + sound, std::log(kOddLatency / kRange));
   }
   return result;
 }
 
-// Steps in which speed and latency are told apart: finer than their noise.
+// Steps in which speed, latency and noise are told apart: finer than their noise.
 constexpr double kSpeedSteps = 100;
 constexpr double kLatencySteps = 20;
+constexpr double kNoiseSteps = 50;
+constexpr std::uint64_t kNoiseFrom = 32;  // Bit of the key
+
+std::uint64_t KeyOf(double steps, float noise) {
+  const float known = std::isfinite(noise) ? std::clamp(noise, 0.0F, 2.0F) : 0;
+  return static_cast<std::uint64_t>(std::lround(steps)) |
+         static_cast<std::uint64_t>(std::lround(known * kNoiseSteps)) << kNoiseFrom;
+}
 
 struct Figure {
   bool known = false;
@@ -105,24 +127,25 @@ Figure FigureOf(Channel channel, const Observation& seen) {
       return {seen.attempts > 0, (std::uint64_t{seen.attempts} << 32) | seen.failures};
     case Channel::kSpeed:
       if (!seen.speed || !std::isfinite(*seen.speed)) return {};
-      return {true, static_cast<std::uint64_t>(
-                        std::lround(std::clamp(*seen.speed, 0.0F, 1.0F) * kSpeedSteps))};
+      return {true, KeyOf(std::clamp(*seen.speed, 0.0F, 1.0F) * kSpeedSteps, seen.noise)};
     case Channel::kLatency:
       if (!seen.latency || !std::isfinite(*seen.latency)) return {};
-      return {true, static_cast<std::uint64_t>(std::lround(
-                        std::log(std::clamp(*seen.latency, 1.0F, 200.0F)) * kLatencySteps))};
+      return {true,
+              KeyOf(std::log(std::clamp(*seen.latency, 1.0F, 200.0F)) * kLatencySteps, seen.noise)};
   }
   return {};
 }
 
 Likelihoods LikelihoodsOf(Channel channel, std::uint64_t key) {
+  const auto steps = static_cast<double>(static_cast<std::uint32_t>(key));
+  const double noise = static_cast<double>(key >> kNoiseFrom) / kNoiseSteps;
   switch (channel) {
     case Channel::kLoss: {
       const auto attempts = static_cast<std::uint32_t>(key >> 32);
       return OfLoss(attempts, std::min(attempts, static_cast<std::uint32_t>(key)));
     }
-    case Channel::kSpeed: return OfSpeed(static_cast<double>(key) / kSpeedSteps);
-    case Channel::kLatency: return OfLatency(static_cast<double>(key) / kLatencySteps);
+    case Channel::kSpeed: return OfSpeed(steps / kSpeedSteps, noise);
+    case Channel::kLatency: return OfLatency(steps / kLatencySteps, noise);
   }
   return {};
 }
@@ -133,20 +156,20 @@ double ValueOf(Channel channel, std::size_t level) {
   return kValues[static_cast<std::size_t>(channel)][level];
 }
 
-Readings::Readings(Channel channel, std::span<const Observation> observations)
-    : channel_(channel),
-      kinds_(observations.size(), kNothing),
-      one_way_(observations.size(), channel == Channel::kSpeed),
-      levels_(observations.size(), 0) {
-  std::unordered_map<std::uint64_t, std::uint32_t> known;
-  for (std::size_t i = 0; i < observations.size(); ++i) {
-    if (channel == Channel::kLoss) one_way_[i] = observations[i].one_way;
-    const Figure figure = FigureOf(channel, observations[i]);
-    if (!figure.known) continue;
-    const auto [at, fresh] = known.emplace(figure.key, static_cast<std::uint32_t>(table_.size()));
-    kinds_[i] = at->second;
+void Figures::Take(std::span<const Observation> all, std::size_t from) {
+  kinds_.resize(from);
+  one_way_.resize(from);
+  for (const Observation& seen : all.subspan(from)) {
+    one_way_.push_back(channel_ == Channel::kSpeed || (channel_ == Channel::kLoss && seen.one_way));
+    const Figure figure = FigureOf(channel_, seen);
+    if (!figure.known) {
+      kinds_.push_back(kNothing);
+      continue;
+    }
+    const auto [at, fresh] = known_.emplace(figure.key, static_cast<std::uint32_t>(table_.size()));
+    kinds_.push_back(at->second);
     if (!fresh) continue;
-    const Likelihoods likelihoods = LikelihoodsOf(channel, figure.key);
+    const Likelihoods likelihoods = LikelihoodsOf(channel_, figure.key);
     table_.push_back(likelihoods);
     badness_.push_back(*std::max_element(likelihoods.begin(), likelihoods.end()) - likelihoods[0]);
   }

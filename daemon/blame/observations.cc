@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <utility>
@@ -16,39 +17,83 @@ bool OfOneEnd(v1::ProbeStatus status) {
          status == v1::PROBE_STATUS_TIMED_OUT;
 }
 
-// What the better quarter of the equals reach, by the spec that they ran: not the median, because
-// one of two rails may be slow.
+struct Compared {
+  float ratio = 1;
+  float noise = 0;
+};
+
+// What the better quarter of the equals reach, not the median, because one of two rails may be
+// slow; and how much the best of them scatter, for the same reason.
 class Equals {
  public:
-  explicit Equals(double quantile) : quantile_(quantile) {}
+  explicit Equals(bool more_is_better) : more_is_better_(more_is_better) {}
 
-  void Add(const std::string& spec, double figure) {
-    if (figure > 0) figures_[spec].push_back(figure);
+  void Add(double figure) {
+    if (figure > 0) figures_.push_back(figure);
   }
   // Absent with too few equals to compare with.
-  std::optional<float> Compare(const std::string& spec, double figure) {
+  std::optional<Compared> Compare(double figure) {
     constexpr std::size_t kEqualsMin = 4;
-    const auto at = figures_.find(spec);
-    if (at == figures_.end() || at->second.size() < kEqualsMin || figure <= 0) return std::nullopt;
-    const auto [known, fresh] = reached_.emplace(spec, 0);
-    if (fresh) {
-      const auto last = static_cast<double>(at->second.size() - 1);
-      const auto place = at->second.begin() + static_cast<long>(quantile_ * last);
-      std::nth_element(at->second.begin(), place, at->second.end());
-      known->second = *place;
-    }
-    return static_cast<float>(figure / known->second);
+    if (figures_.size() < kEqualsMin || figure <= 0) return std::nullopt;
+    if (reached_ == 0) Measure();
+    return Compared{static_cast<float>(figure / reached_), static_cast<float>(noise_)};
   }
 
  private:
-  double quantile_;
-  std::map<std::string, std::vector<double>> figures_;
-  std::map<std::string, double> reached_;
+  void Measure() {
+    constexpr double kGood = 0.75;
+    constexpr double kBest = 0.95;
+    constexpr double kBetween = 0.97;  // Standard deviations of a normal distribution
+    constexpr std::size_t kScatterMin = 16;
+    std::sort(figures_.begin(), figures_.end());
+    const auto last = static_cast<double>(figures_.size() - 1);
+    const auto at = [&](double part) {
+      return figures_[static_cast<std::size_t>((more_is_better_ ? part : 1 - part) * last)];
+    };
+    reached_ = at(kGood);
+    if (figures_.size() < kScatterMin) return;
+    noise_ =
+        (more_is_better_ ? at(kBest) / reached_ - 1 : std::log(reached_ / at(kBest))) / kBetween;
+  }
+
+  bool more_is_better_;
+  std::vector<double> figures_;
+  double reached_ = 0;
+  double noise_ = 0;
 };
 
+// How much the flows of a ping scatter about it: of all pings, because some flows may be bad.
+class FlowScatter {
+ public:
+  void Add(const v1::PingSummary& ping) {
+    const double all = ping.network_round_trip().median_us();
+    for (const v1::FlowSummary& flow : ping.flows())
+      if (all > 0 && flow.median_us() > 0)
+        distances_.push_back(std::abs(std::log(flow.median_us() / all)));
+  }
+  // A standard deviation, by the median of the distances; 0 of too few.
+  double Measure() {
+    constexpr double kOfMedian = 1.48;
+    constexpr std::size_t kScatterMin = 16;
+    if (distances_.size() < kScatterMin) return 0;
+    if (!measured_) {
+      const auto middle = distances_.begin() + static_cast<long>(distances_.size() / 2);
+      std::nth_element(distances_.begin(), middle, distances_.end());
+      measured_ = kOfMedian * *middle;
+    }
+    return *measured_;
+  }
+
+ private:
+  std::vector<double> distances_;
+  std::optional<double> measured_;
+};
+
+// Of the results of one spec
 struct AllEquals {
-  Equals speed{0.75};
-  Equals latency{0.25};
+  Equals speed{true};
+  Equals latency{false};
+  FlowScatter flows;
 };
 
 double LatencyOf(const v1::ProbeResult& result) {
@@ -67,13 +112,44 @@ Observation Base(std::uint32_t from, std::uint32_t to, const v1::PairResult& res
           .flow_label = result.result().used().flow_label()};
 }
 
-void AddPing(const Observation& base, const v1::PingSummary& ping, std::optional<float> latency,
+void SetLatency(const std::optional<Compared>& compared, Observation& seen) {
+  if (!compared) return;
+  seen.latency = compared->ratio;
+  seen.noise = compared->noise;
+}
+
+// Each way by itself where the responder's count tells which way the lost ones went.
+void AddLosses(const Observation& base, const v1::FlowSummary& flow,
+               std::vector<Observation>& out) {
+  Observation there = base;
+  there.attempts = flow.sent();
+  there.failures = std::min(flow.lost(), flow.sent());
+  if (there.attempts == 0) return;
+  const bool told = flow.has_lost_out() && flow.has_lost_in() &&
+                    std::uint64_t{flow.lost_out()} + flow.lost_in() == there.failures;
+  if (!told) {
+    out.push_back(there);
+    return;
+  }
+  there.failures = flow.lost_out();
+  there.one_way = true;
+  Observation back = there;
+  std::swap(back.from, back.to);
+  back.attempts = there.attempts - there.failures;
+  back.failures = flow.lost_in();
+  back.latency.reset();
+  out.push_back(there);
+  if (back.attempts > 0) out.push_back(back);
+}
+
+void AddPing(const Observation& base, const v1::PingSummary& ping,
+             const std::optional<Compared>& latency, double flow_noise,
              std::vector<Observation>& out) {
   if (ping.flows().empty()) {
     Observation seen = base;
     seen.attempts = ping.answered() + ping.lost();
     seen.failures = ping.lost();
-    seen.latency = latency;
+    SetLatency(latency, seen);
     if (seen.attempts > 0) out.push_back(seen);
     return;
   }
@@ -81,21 +157,26 @@ void AddPing(const Observation& base, const v1::PingSummary& ping, std::optional
   for (const v1::FlowSummary& flow : ping.flows()) {
     Observation seen = base;
     seen.flow_label = flow.flow_label();
-    seen.attempts = flow.sent();
-    seen.failures = std::min(flow.lost(), flow.sent());
-    if (latency && flow.has_median_us() && all > 0)
-      seen.latency = static_cast<float>(*latency * flow.median_us() / all);
-    if (seen.attempts > 0) out.push_back(seen);
+    SetLatency(latency, seen);
+    seen.noise = std::hypot(seen.noise, static_cast<float>(flow_noise));
+    if (seen.latency && flow.has_median_us() && all > 0)
+      seen.latency = static_cast<float>(*seen.latency * flow.median_us() / all);
+    else
+      seen.latency.reset();
+    AddLosses(seen, flow, out);
   }
 }
 
-void AddSpeeds(const Observation& base, const v1::PairResult& result, const std::string& spec,
-               Equals& equals, std::vector<Observation>& out) {
+void AddSpeeds(const Observation& base, const v1::PairResult& result, Equals& equals,
+               std::vector<Observation>& out) {
   const auto add = [&](const v1::BandwidthSummary& summary, bool back, bool probe) {
     Observation seen = base;
     if (back) std::swap(seen.from, seen.to);
     seen.attempts = probe ? 1 : 0;
-    seen.speed = equals.Compare(spec, summary.mean_bps());
+    if (const auto compared = equals.Compare(summary.mean_bps())) {
+      seen.speed = compared->ratio;
+      seen.noise = compared->noise;
+    }
     if (probe || seen.speed) out.push_back(seen);
   };
   const bool reads = ReadsFromResponder(result.probe());
@@ -104,31 +185,33 @@ void AddSpeeds(const Observation& base, const v1::PairResult& result, const std:
     add(result.result().reverse_bandwidth(), !reads, false);
 }
 
-void AddOk(const Observation& base, const v1::PairResult& result, const std::string& spec,
-           AllEquals& equals, std::vector<Observation>& out) {
+void AddOk(const Observation& base, const v1::PairResult& result, AllEquals& equals,
+           std::vector<Observation>& out) {
   const double latency_us = LatencyOf(result.result());
   if (result.result().has_ping())
-    return AddPing(base, result.result().ping(), equals.latency.Compare(spec, latency_us), out);
-  if (result.result().has_bandwidth()) return AddSpeeds(base, result, spec, equals.speed, out);
+    return AddPing(base, result.result().ping(), equals.latency.Compare(latency_us),
+                   equals.flows.Measure(), out);
+  if (result.result().has_bandwidth()) return AddSpeeds(base, result, equals.speed, out);
   Observation seen = base;
   seen.attempts = 1;
-  seen.latency = equals.latency.Compare(spec, latency_us);
+  SetLatency(equals.latency.Compare(latency_us), seen);
   out.push_back(seen);
 }
 
 }  // namespace
 
 std::vector<Observation> ObservationsOf(const Fabric& fabric, const Results& results) {
-  AllEquals equals;
-  std::vector<std::string> specs;
+  std::map<std::string, AllEquals> by_spec;
+  std::vector<AllEquals*> equals;  // By result
   for (const v1::PairResult& result : results) {
-    specs.push_back(result.probe().SerializeAsString());
+    AllEquals& all = by_spec[result.probe().SerializeAsString()];
+    equals.push_back(&all);
     const v1::ProbeResult& said = result.result();
     if (said.status() != v1::PROBE_STATUS_OK) continue;
-    equals.latency.Add(specs.back(), LatencyOf(said));
-    if (said.has_bandwidth()) equals.speed.Add(specs.back(), said.bandwidth().mean_bps());
-    if (said.has_reverse_bandwidth())
-      equals.speed.Add(specs.back(), said.reverse_bandwidth().mean_bps());
+    all.latency.Add(LatencyOf(said));
+    if (said.has_ping()) all.flows.Add(said.ping());
+    if (said.has_bandwidth()) all.speed.Add(said.bandwidth().mean_bps());
+    if (said.has_reverse_bandwidth()) all.speed.Add(said.reverse_bandwidth().mean_bps());
   }
   std::vector<Observation> out;
   for (int i = 0; i < results.size(); ++i) {
@@ -139,7 +222,7 @@ std::vector<Observation> ObservationsOf(const Fabric& fabric, const Results& res
     Observation seen = Base(*from, *to, result);
     const v1::ProbeResult& said = result.result();
     if (said.status() == v1::PROBE_STATUS_OK) {
-      AddOk(seen, result, specs[static_cast<std::size_t>(i)], equals, out);
+      AddOk(seen, result, *equals[static_cast<std::size_t>(i)], out);
       continue;
     }
     const bool by_end = OfOneEnd(said.status()) && !said.blamed_node().empty();

@@ -2,34 +2,47 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
-#include <tuple>
+#include <numeric>
 #include <utility>
 
 namespace fabric::blame {
 namespace {
 
-auto Order(const Observation& seen) {
+std::uint64_t PairOf(const Observation& seen) {
   const auto [low, high] = std::minmax(seen.from, seen.to);
-  return std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>(seen.round, low, high);
+  return (std::uint64_t{low} << 32) | high;
+}
+
+bool Before(const Observation& a, const Observation& b) {
+  return a.round != b.round ? a.round < b.round : PairOf(a) < PairOf(b);
 }
 
 }  // namespace
 
-Passages::Passages(const Fabric& fabric, std::span<const Observation> observations)
-    : fabric_(&fabric) {
-  observations_.reserve(observations.size());
-  for (const Observation& seen : observations)
-    if (seen.from < fabric.places.size() && seen.to < fabric.places.size())
-      observations_.push_back(seen);
-  const auto before = [](const Observation& a, const Observation& b) {
-    return Order(a) < Order(b);
-  };
-  if (!std::is_sorted(observations_.begin(), observations_.end(), before))
-    std::stable_sort(observations_.begin(), observations_.end(), before);
+Passages::Passages(const Fabric& fabric) : fabric_(&fabric) {
   Number();
-  Index();
-  Count();
+}
+
+std::size_t Passages::Add(std::span<const Observation> more) {
+  const std::size_t old = observations_.size();
+  for (const Observation& seen : more)
+    if (seen.from < fabric_->places.size() && seen.to < fabric_->places.size())
+      observations_.push_back(seen);
+  const auto fresh = observations_.begin() + static_cast<std::ptrdiff_t>(old);
+  if (!std::is_sorted(fresh, observations_.end(), Before))
+    std::stable_sort(fresh, observations_.end(), Before);
+  if (old == 0 || fresh == observations_.end() || !Before(*fresh, observations_[old - 1])) {
+    Index(old);
+    return old;
+  }
+  std::inplace_merge(observations_.begin(), fresh, observations_.end(), Before);
+  for (std::vector<std::uint32_t>& entries : at_place_) entries.clear();
+  for (std::vector<std::uint32_t>& entries : at_leaf_) entries.clear();
+  through_rail_.assign(through_rail_.size(), 0);
+  across_leaves_.assign(across_leaves_.size(), 0);
+  through_all_ = 0;
+  Index(0);
+  return 0;
 }
 
 void Passages::Number() {
@@ -48,56 +61,81 @@ void Passages::Number() {
     if (fresh) leaf_names_.push_back(place.leaf);
     leaf_of_.push_back(at->second);
   }
-}
-
-void Passages::Index() {
-  const std::size_t places = fabric_->places.size();
-  place_starts_.assign(places + 1, 0);
-  for (const Observation& seen : observations_) {
-    ++place_starts_[seen.from + 1];
-    if (seen.to != seen.from) ++place_starts_[seen.to + 1];
-  }
-  for (std::size_t i = 0; i < places; ++i) place_starts_[i + 1] += place_starts_[i];
-  place_entries_.resize(place_starts_[places]);
-  leaf_entries_.resize(leaf_names_.size());
-  std::vector<std::uint32_t> next(place_starts_.begin(), place_starts_.end() - 1);
-  for (std::uint32_t i = 0; i < observations_.size(); ++i) {
-    const Observation& seen = observations_[i];
-    place_entries_[next[seen.from]++] = i;
-    if (seen.to != seen.from) place_entries_[next[seen.to]++] = i;
-    const std::uint32_t from = leaf_of_[seen.from];
-    const std::uint32_t to = leaf_of_[seen.to];
-    if (from != kUnknown) leaf_entries_[from].push_back(i);
-    if (to != kUnknown && to != from) leaf_entries_[to].push_back(i);
-  }
-}
-
-void Passages::Count() {
+  for (const Place& place : fabric_->places)
+    if (place.rail) rails_max_ = std::max(rails_max_, *place.rail + 1);
+  through_rail_.resize(rails_max_ + 1, 0);
+  across_leaves_.resize(rails_max_ + 1, 0);
+  at_place_.resize(fabric_->places.size());
+  observed_.resize(fabric_->places.size(), false);
+  places_of_node_.resize(node_of_.empty() ? 0 : node_of_.back() + 1, 0);
+  at_leaf_.resize(leaf_names_.size());
   places_under_.resize(leaf_names_.size());
-  places_of_node_.assign(node_of_.empty() ? 0 : node_of_.back() + 1, 0);
-  std::map<std::uint32_t, std::set<std::uint32_t>> leaves_of_rail;
-  std::set<std::uint32_t> leaves;
-  for (std::uint32_t place = 0; place < fabric_->places.size(); ++place) {
-    if (!Observed(place)) continue;
-    ++places_of_node_[node_of_[place]];
-    leaves.insert(leaf_of_[place]);
-    if (leaf_of_[place] != kUnknown) places_under_[leaf_of_[place]].push_back(place);
-    if (fabric_->places[place].rail) leaves_of_rail[RailOf(place)].insert(leaf_of_[place]);
-  }
-  rails_ = static_cast<std::uint32_t>(leaves_of_rail.size());
-  leaves_ = static_cast<std::uint32_t>(leaves.size());
-  if (rails_ > 0) leaves_of_rail_.assign(leaves_of_rail.rbegin()->first + 1, 0);
-  for (const auto& [rail, of_rail] : leaves_of_rail)
-    leaves_of_rail_[rail] = static_cast<std::uint32_t>(of_rail.size());
 }
 
-std::span<const std::uint32_t> Passages::ObservationsOf(std::uint32_t place) const {
-  return {place_entries_.data() + place_starts_[place],
-          place_starts_[place + 1] - place_starts_[place]};
+void Passages::Index(std::size_t from) {
+  for (std::size_t i = from; i < observations_.size(); ++i) {
+    const Observation& seen = observations_[i];
+    const auto index = static_cast<std::uint32_t>(i);
+    const std::uint32_t leaf = leaf_of_[seen.from];
+    const std::uint32_t other = leaf_of_[seen.to];
+    for (const std::uint32_t place : {seen.from, seen.to})
+      if (at_place_[place].empty()) Observe(place);
+    at_place_[seen.from].push_back(index);
+    if (seen.to != seen.from) at_place_[seen.to].push_back(index);
+    if (leaf != kUnknown) at_leaf_[leaf].push_back(index);
+    if (other != kUnknown && other != leaf) at_leaf_[other].push_back(index);
+    if (!seen.failed_end) CountWidths(seen);
+  }
+}
+
+void Passages::CountWidths(const Observation& seen) {
+  ++through_all_;
+  const std::size_t from = RailIndex(RailOf(seen.from));
+  const std::size_t to = RailIndex(RailOf(seen.to));
+  ++through_rail_[from];
+  if (to != from) ++through_rail_[to];
+  const std::uint32_t leaf = leaf_of_[seen.from];
+  const std::uint32_t other = leaf_of_[seen.to];
+  if (leaf != kUnknown && other != kUnknown && leaf != other) ++across_leaves_[from];
+}
+
+std::size_t Passages::Width(const Part& part) const {
+  switch (part.kind) {
+    case PartKind::kRail: return through_rail_[RailIndex(part.first)];
+    case PartKind::kSpine:
+      if (part.first != kEverywhere) return across_leaves_[RailIndex(part.first)];
+      return std::accumulate(across_leaves_.begin(), across_leaves_.end(), std::size_t{0});
+    case PartKind::kFabric: return through_all_;
+    default: return Through(part).size();
+  }
+}
+
+// The first observation of a place; once more when all are indexed anew.
+void Passages::Observe(std::uint32_t place) {
+  if (observed_[place]) return;
+  observed_[place] = true;
+  ++places_of_node_[node_of_[place]];
+  const std::uint32_t leaf = leaf_of_[place];
+  leaves_.insert(leaf);
+  if (leaf != kUnknown) {
+    std::vector<std::uint32_t>& under = places_under_[leaf];
+    under.insert(std::lower_bound(under.begin(), under.end(), place), place);
+  }
+  const std::uint32_t rail = RailOf(place);
+  if (rail == kUnknown || !rail_leaves_.emplace(rail, leaf).second) return;
+  if (leaves_of_rail_.size() <= rail) leaves_of_rail_.resize(rail + 1, 0);
+  if (++leaves_of_rail_[rail] == 1) ++rails_;
 }
 
 std::span<const std::uint32_t> Passages::PlacesUnder(std::uint32_t leaf) const {
   return places_under_[leaf];
+}
+
+std::vector<std::uint32_t> Passages::PlacesOfNode(std::uint32_t node) const {
+  const auto [first, last] = std::equal_range(node_of_.begin(), node_of_.end(), node);
+  std::vector<std::uint32_t> places(static_cast<std::size_t>(last - first));
+  std::iota(places.begin(), places.end(), static_cast<std::uint32_t>(first - node_of_.begin()));
+  return places;
 }
 
 void Passages::PartsOf(std::uint32_t observation, std::vector<Part>& out) const {
@@ -119,7 +157,7 @@ void Passages::PartsOf(std::uint32_t observation, std::vector<Part>& out) const 
     out.push_back({PartKind::kUplink, from});
     out.push_back({PartKind::kUplink, to});
     const auto [low, high] = std::minmax(from, to);
-    if (leaves_ > 2) {
+    if (leaves_.size() > 2) {
       out.push_back({PartKind::kLeafPair, low, high});
       out.push_back({PartKind::kSpine, kEverywhere});
     }
@@ -137,7 +175,7 @@ void Passages::PartsOf(std::uint32_t observation, std::vector<Part>& out) const 
     const auto [low, high] = std::minmax(seen.from, seen.to);
     out.push_back({PartKind::kPair, low, high});
   }
-  if (leaves_ > 1 || from == kUnknown) out.push_back({PartKind::kFabric});
+  if (leaves_.size() > 1 || from == kUnknown) out.push_back({PartKind::kFabric});
 }
 
 bool Passages::Holds(const Part& part, std::uint32_t place) const {
@@ -200,11 +238,9 @@ std::vector<std::uint32_t> Passages::Through(const Part& part) const {
     case PartKind::kPair: take(ObservationsOf(part.first)); break;
     case PartKind::kLeaf:
     case PartKind::kUplink:
-    case PartKind::kLeafPair: take(leaf_entries_[part.first]); break;
+    case PartKind::kLeafPair: take(at_leaf_[part.first]); break;
     case PartKind::kHost: {
-      const auto first = std::lower_bound(node_of_.begin(), node_of_.end(), part.first);
-      for (auto at = first; at != node_of_.end() && *at == part.first; ++at)
-        take(ObservationsOf(static_cast<std::uint32_t>(at - node_of_.begin())));
+      for (const std::uint32_t place : PlacesOfNode(part.first)) take(ObservationsOf(place));
       std::sort(result.begin(), result.end());
       result.erase(std::unique(result.begin(), result.end()), result.end());
       break;

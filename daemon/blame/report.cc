@@ -249,7 +249,7 @@ std::string NameOf(const Passages& passages, const Part& part) {
 }
 
 v1::Suspect SuspectOf(const Passages& passages, const Trouble& trouble, const Candidate& candidate,
-                      std::span<const v1::Finding> findings) {
+                      std::span<const v1::Finding> findings, const CounterEvidence& counters) {
   const Hypothesis& hypothesis = candidate.hypothesis;
   const Part& part = hypothesis.part;
   v1::Suspect suspect;
@@ -266,6 +266,7 @@ v1::Suspect SuspectOf(const Passages& passages, const Trouble& trouble, const Ca
   if (hypothesis.fit.share > 0 && part.kind == PartKind::kUplink)
     suspect.set_name(Format("{}, one path of about {:.0f}", suspect.name(),
                             1 / std::max(suspect.affected(), 1e-3)));
+  for (std::string& moved : counters.Text(part)) suspect.add_evidence(std::move(moved));
   for (const v1::Finding& finding : findings)
     if (IsAbout(passages, part, finding.subject())) suspect.add_findings(finding.id());
   return suspect;

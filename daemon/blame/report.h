@@ -12,6 +12,6 @@ namespace fabric::blame {
 
 std::string NameOf(const Passages& passages, const Part& part);
 v1::Suspect SuspectOf(const Passages& passages, const Trouble& trouble, const Candidate& candidate,
-                      std::span<const v1::Finding> findings);
+                      std::span<const v1::Finding> findings, const CounterEvidence& counters);
 
 }  // namespace fabric::blame

@@ -59,9 +59,10 @@ bool SamePair(const Observation& a, const Observation& b) {
 
 }  // namespace
 
-Scorer::Scorer(const Passages& passages, const Readings& readings)
+Scorer::Scorer(const Passages& passages, const Readings& readings, const CounterEvidence& counters)
     : passages_(passages),
       readings_(readings),
+      counters_(counters),
       passing_(PassingOf(readings.channel())),
       mixed_(readings.kinds() * kLevels) {}
 
@@ -108,10 +109,17 @@ const Scorer::OfPair& Scorer::PairOf(Cluster pair, std::uint64_t key) {
       }
     }
   }
-  const double excess = Excess(*std::max_element(bad[0].begin(), bad[0].end()));
-  for (std::size_t share = 0; share < kShares.size(); ++share)
-    for (std::size_t worse = 0; worse < kWorse; ++worse)
-      sums.apart[share][worse] = good[share][worse] + bad[share][worse] - excess;
+  // What passed by may have struck some of the flows alone, too.
+  double most = 0;
+  for (std::size_t share = 0; share < kShares.size(); ++share) {
+    for (std::size_t worse = 0; worse < kWorse; ++worse) {
+      sums.apart[share][worse] = good[share][worse] + bad[share][worse];
+      most = std::max(most, sums.apart[share][worse]);
+    }
+  }
+  const double excess = Excess(most);
+  for (Gains& gains : sums.apart)
+    for (double& gain : gains) gain -= excess;
   sums.at_once = sums.apart[0];
   return sums;
 }
@@ -203,7 +211,7 @@ Fit Scorer::BestFit(const Part& part, Way way, Cluster through) {
     }
   }
   const double prior = LogPrior(part) + std::log(way == Way::kBoth ? 1 - 2 * kOneWay : kOneWay);
-  best.score += prior;
+  best.score += prior + counters_.LogOdds(part, readings_.channel());
   best.sure += prior;
   return best;
 }

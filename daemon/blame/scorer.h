@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/blame/counters.h"
 #include "daemon/blame/levels.h"
 #include "daemon/blame/parts.h"
 
@@ -19,8 +20,10 @@ namespace fabric::blame {
 inline constexpr std::array<double, 6> kShares = {1, 0.5, 0.25, 0.125, 0.0625, 0.03125};
 
 struct Fit {
-  double score = -1e18;  // Logarithm of its odds, to be compared with those of other parts
-  double sure = -1e18;   // The same against chance, which may strike all of a node in one round
+  // Logarithm of its odds, to be compared with those of other parts, and by them alone against
+  // chance, which may strike all of a node in one round. Counters have no say in the latter.
+  double score = -1e18;
+  double sure = -1e18;
   std::uint8_t level = 0;
   std::uint8_t share = 0;  // Index into kShares
 };
@@ -31,10 +34,10 @@ struct Hypothesis {
   Fit fit;
 };
 
-// Borrows both, and follows the levels of `readings`.
+// Borrows all, and follows the levels of `readings`.
 class Scorer {
  public:
-  Scorer(const Passages& passages, const Readings& readings);
+  Scorer(const Passages& passages, const Readings& readings, const CounterEvidence& counters);
 
   // Parts that are known to be bad otherwise are likely to be bad here too.
   void Expect(const Part& part) { expected_.insert(part); }
@@ -86,6 +89,7 @@ class Scorer {
 
   const Passages& passages_;
   const Readings& readings_;
+  const CounterEvidence& counters_;
   std::set<Part> expected_;
   double passing_ = 0;  // Probability that a cluster goes wrong for a passing reason
   // What observations with the same figures and levels say is the same: it is worked out once.

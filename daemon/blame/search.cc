@@ -11,10 +11,14 @@ namespace {
 constexpr double kBad = 2;          // Log likelihood ratio from which an observation needs a cause
 constexpr double kClearlyBad = 5;   // The same, for one observation to be looked after
 constexpr double kSuspicious = -4;  // Score from which a part is watched
-constexpr double kDecided = 0.95;   // Probability from which a name is named
-constexpr double kWorthNaming = 0.01;  // Probability from which a candidate is shown
-constexpr double kOneOfMany = 0.005;   // Bad part of a rail below which it is not the rail
-constexpr std::size_t kPortsMin = 3;   // Bad ones, before what they share is named
+// The same for a port through which for a while nothing came at all: noise does not do that, but a
+// port that is away in one round of four does, and looks well for three.
+constexpr double kSuspiciousDead = -7;
+constexpr std::uint32_t kNothingCameMin = 10;  // Packets
+constexpr double kDecided = 0.95;              // Probability from which a name is named
+constexpr double kWorthNaming = 0.01;          // Probability from which a candidate is shown
+constexpr double kOneOfMany = 0.005;           // Bad part of a rail below which it is not the rail
+constexpr std::size_t kPortsMin = 3;           // Bad ones, before what they share is named
 constexpr std::size_t kCandidatesMax = 8;
 constexpr std::size_t kTroublesMax = 512;
 constexpr int kSweepsMax = 4;
@@ -25,10 +29,9 @@ bool Wide(PartKind kind) {
 
 class SearchRun {
  public:
-  SearchRun(const Passages& passages, Channel channel, const std::set<Part>& expected)
-      : passages_(passages),
-        readings_(channel, passages.observations()),
-        scorer_(passages, readings_) {
+  SearchRun(const Passages& passages, const Figures& figures, const CounterEvidence& counters,
+            const std::set<Part>& expected)
+      : passages_(passages), readings_(figures), scorer_(passages, readings_, counters) {
     for (const Part& part : expected) scorer_.Expect(part);
   }
 
@@ -43,8 +46,11 @@ class SearchRun {
       if (auto trouble = TroubleOf(i)) found.troubles.push_back(*std::move(trouble));
     // Behind what is explained more may hide; it shows once that is mended.
     std::erase_if(bad_, [&](std::uint32_t i) { return readings_.LevelOf(i) > 0; });
+    found.unexplained =
+        static_cast<double>(bad_.size()) / static_cast<double>(passages_.observations().size());
     for (const auto& [part, hypothesis] : PartsOfBad(bad_, kSuspicious))
       if (!IsChosen(part)) found.suspicious.push_back(part);
+    AddDeadPorts(found.suspicious);
     AddOddPairs(found.suspicious);
     return found;
   }
@@ -81,17 +87,26 @@ class SearchRun {
     Scores scores;
     for (const auto& [part, what] : seen) {
       if (what.bound + scorer_.LogPrior(part) < sure_min) continue;
-      if (Wide(part.kind) && static_cast<double>(what.count) < kOneOfMany * Width(part)) continue;
-      std::vector<Hypothesis> ways = scorer_.Score(part);
-      if (Sure(ways) >= sure_min) scores.emplace(part, std::move(ways));
+      if (Wide(part.kind) &&
+          static_cast<double>(what.count) < kOneOfMany * static_cast<double>(passages_.Width(part)))
+        continue;
+      const std::vector<Hypothesis>& ways = ScoreOf(part);
+      if (Sure(ways) >= sure_min) scores.emplace(part, ways);
     }
     return scores;
   }
 
-  double Width(const Part& part) {
-    const auto [at, fresh] = widths_.emplace(part, 0);
-    if (fresh) at->second = static_cast<double>(passages_.Through(part).size());
+  // Worked out once while the levels of its observations stay.
+  const std::vector<Hypothesis>& ScoreOf(const Part& part) {
+    const auto [at, fresh] = known_.try_emplace(part);
+    if (fresh) at->second = scorer_.Score(part);
     return at->second;
+  }
+
+  // The level of the observation is another one.
+  void Forget(std::uint32_t observation) {
+    passages_.PartsOf(observation, changed_);
+    for (const Part& part : changed_) known_.erase(part);
   }
 
   // The best part, then the best for what that leaves unexplained, and so on.
@@ -109,13 +124,14 @@ class SearchRun {
       for (const std::uint32_t i : passages_.Through(hypothesis.part)) {
         if (!readings_.Has(i) || !scorer_.Explains(hypothesis, i)) continue;
         readings_.SetLevel(i, hypothesis.fit.level);
+        Forget(i);
         passages_.PartsOf(i, parts);
         touched.insert(parts.begin(), parts.end());
       }
       for (const Part& part : touched) {
         const auto at = scores.find(part);
         if (at == scores.end()) continue;
-        at->second = scorer_.Score(part);
+        at->second = ScoreOf(part);
         if (Sure(at->second) < 0) scores.erase(at);
       }
     }
@@ -125,12 +141,14 @@ class SearchRun {
   void Relevel(const std::vector<std::uint32_t>& observations, std::size_t without) {
     for (const std::uint32_t i : observations) {
       if (!readings_.Has(i)) continue;
+      const std::size_t before = readings_.LevelOf(i);
       readings_.SetLevel(i, 0);
       for (std::size_t n = 0; n < chosen_.size(); ++n) {
         const Hypothesis& hypothesis = chosen_[n];
         if (n == without || !passages_.Passes(hypothesis.part, i)) continue;
         if (scorer_.Explains(hypothesis, i)) readings_.SetLevel(i, hypothesis.fit.level);
       }
+      if (readings_.LevelOf(i) != before) Forget(i);
     }
   }
 
@@ -180,6 +198,21 @@ class SearchRun {
                        [&](const Hypothesis& hypothesis) { return hypothesis.part == part; });
   }
 
+  void AddDeadPorts(std::vector<Part>& suspicious) {
+    if (readings_.channel() != Channel::kLoss) return;
+    std::set<Part> dead;
+    for (const std::uint32_t i : bad_) {
+      const Observation& seen = passages_.observations()[i];
+      if (seen.failures < seen.attempts || seen.attempts < kNothingCameMin) continue;
+      dead.insert({{PartKind::kPort, seen.from}, {PartKind::kPort, seen.to}});
+    }
+    for (const Part& part : dead) {
+      const bool known = std::find(suspicious.begin(), suspicious.end(), part) != suspicious.end();
+      if (!known && !IsChosen(part) && Sure(ScoreOf(part)) >= kSuspiciousDead)
+        suspicious.push_back(part);
+    }
+  }
+
   // Pairs that were clearly bad, for no known reason, and were not seen to be good since.
   void AddOddPairs(std::vector<Part>& suspicious) const {
     std::set<Part> odd;
@@ -208,7 +241,8 @@ class SearchRun {
   Scorer scorer_;
   std::vector<std::uint32_t> bad_;
   std::vector<Hypothesis> chosen_;
-  std::map<Part, double> widths_;
+  std::map<Part, std::vector<Hypothesis>> known_;
+  std::vector<Part> changed_;  // Scratch
 };
 
 // The ends of a trouble's observations that lie in the part; for others than ports, hosts and
@@ -298,8 +332,9 @@ std::optional<Trouble> SearchRun::TroubleOf(std::size_t index) {
 
 }  // namespace
 
-Found Search(const Passages& passages, Channel channel, const std::set<Part>& expected) {
-  return SearchRun(passages, channel, expected).Run();
+Found Search(const Passages& passages, const Figures& figures, const CounterEvidence& counters,
+             const std::set<Part>& expected) {
+  return SearchRun(passages, figures, counters, expected).Run();
 }
 
 }  // namespace fabric::blame

@@ -28,9 +28,11 @@ struct Trouble {
 struct Found {
   std::vector<Trouble> troubles;
   std::vector<Part> suspicious;  // Not enough yet to call it a trouble, too much to call it none
+  double unexplained = 0;        // Part of all observations that are bad for no known reason
 };
 
 // `expected` are parts that other channels found bad.
-Found Search(const Passages& passages, Channel channel, const std::set<Part>& expected);
+Found Search(const Passages& passages, const Figures& figures, const CounterEvidence& counters,
+             const std::set<Part>& expected);
 
 }  // namespace fabric::blame

@@ -22,6 +22,15 @@ std::uint32_t Other(const Observation& seen, std::uint32_t place) {
   return seen.from == place ? seen.to : seen.from;
 }
 
+// In about half of the rounds, without a period. SplitMix64's last step.
+bool Lot(std::uint32_t round, const Wanted& pair) {
+  std::uint64_t z = (std::uint64_t{round} << 40) ^ (std::uint64_t{pair.from} << 20) ^ pair.to;
+  z = (z + 0x9e3779b97f4a7c15U);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  return ((z ^ (z >> 31)) & 1) != 0;
+}
+
 }  // namespace
 
 // Of a part that is bad for some flows only, the other flows are still told apart.
@@ -63,6 +72,9 @@ Partners::Partners(const Passages& passages, std::span<const Trouble> troubles,
   }
   for (const std::uint32_t place : usable)
     if (place < places) usable_[place] = true;
+  std::vector<bool> looks_good;
+  looks_good.reserve(explained_.size());
+  for (const Observation& seen : passages.observations()) looks_good.push_back(LooksGood(seen));
   rails_.resize(rails + 1);
   for (std::uint32_t place = 0; place < places; ++place) {
     if (!usable_[place]) continue;
@@ -70,9 +82,8 @@ Partners::Partners(const Passages& passages, std::span<const Trouble> troubles,
     std::size_t good = 0;
     bool bad = decided_[place] || candidate[place];
     for (const std::uint32_t i : passages.ObservationsOf(place)) {
-      const bool looks_good = LooksGood(passages.observations()[i]);
-      good += looks_good ? 1 : 0;
-      bad = bad || (!looks_good && !Explained(i) && !excused[i]);
+      good += looks_good[i] ? 1 : 0;
+      bad = bad || (!looks_good[i] && !Explained(i) && !excused[i]);
     }
     good_[place] = !bad && good >= kGoodMin;
   }
@@ -177,7 +188,8 @@ void Wishes::Add(const Part& suspicious) {
 }
 
 // Two that have met before, but not when they were probed last, first: that tells a bad pair from
-// chance. In between each meets others, which tells it from a bad port.
+// chance. In between each meets others, which tells it from a bad port; by lot, because a port that
+// is away every second round would be away whenever this pair is probed.
 int Wishes::TurnOf(const Wanted& pair) const {
   if (!partners_.Met(pair.from, pair.to)) return 1;
   const auto last = [&](std::uint32_t place) {
@@ -187,7 +199,8 @@ int Wishes::TurnOf(const Wanted& pair) const {
     const Observation seen = last(place);
     return Other(seen, place) == other;
   };
-  return together(pair.from, pair.to) || together(pair.to, pair.from) ? 2 : 0;
+  if (together(pair.from, pair.to) || together(pair.to, pair.from)) return 2;
+  return Lot(passages_.observations().back().round, pair) ? 0 : 2;
 }
 
 std::vector<Wanted> Wishes::Take() const {
@@ -204,23 +217,38 @@ std::vector<Wanted> Wishes::Take() const {
   return result;
 }
 
-std::string SeenTooLittle(const Passages& passages, const Partners& partners) {
-  const Readings losses(Channel::kLoss, passages.observations());
+namespace {
+
+// Up to `most` of those that the place was probed with.
+std::size_t PartnersOf(const Passages& passages, std::uint32_t place, std::size_t most) {
+  std::vector<std::uint32_t> others;
+  for (const std::uint32_t i : passages.ObservationsOf(place)) {
+    const std::uint32_t other = Other(passages.observations()[i], place);
+    if (std::find(others.begin(), others.end(), other) != others.end()) continue;
+    others.push_back(other);
+    if (others.size() == most) break;
+  }
+  return others.size();
+}
+
+}  // namespace
+
+std::string SeenTooLittle(const Passages& passages, const Figures& losses,
+                          const Partners& partners) {
   for (std::uint32_t place = 0; place < passages.fabric().places.size(); ++place) {
     if (!partners.Usable(place) || partners.Bad(place)) continue;
-    std::set<std::uint32_t> others;
+    const std::size_t possible = partners.OfRail(place).size();
+    const std::size_t needed = std::min(kPartnersMin, possible > 0 ? possible - 1 : 0);
+    const std::size_t met = PartnersOf(passages, place, kPartnersMin);
+    if (met < needed)
+      return Format("{} has met {} partners", NameOf(passages.fabric().places[place]), met);
     std::uint64_t attempts = 0;
     std::size_t with_loss = 0;
     for (const std::uint32_t i : passages.ObservationsOf(place)) {
-      const Observation& seen = passages.observations()[i];
-      others.insert(Other(seen, place));
-      attempts += seen.attempts;
-      with_loss += seen.attempts > 0 ? 1 : 0;
+      if (!losses.Has(i)) continue;
+      attempts += passages.observations()[i].attempts;
+      ++with_loss;
     }
-    const std::size_t possible = partners.OfRail(place).size();
-    if (others.size() < std::min(kPartnersMin, possible > 0 ? possible - 1 : 0))
-      return Format("{} has met {} partners", NameOf(passages.fabric().places[place]),
-                    others.size());
     if (with_loss == 0) continue;
     const std::uint64_t each = attempts / with_loss;
     const std::size_t level = each >= 100 ? 2 : each >= 10 ? 4 : 8;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/blame/blame.h"
 #include "daemon/blame/search.h"
 
 namespace fabric::blame {
@@ -74,6 +75,8 @@ class Wishes {
 // That every place was seen often enough, and with enough partners, to say that it is well: a place
 // that loses one in a thousand would have shown, or, with few attempts a probe, one in a hundred,
 // or one that fails every second time.
-std::string SeenTooLittle(const Passages& passages, const Partners& partners);
+// `losses` are the figures of kLoss.
+std::string SeenTooLittle(const Passages& passages, const Figures& losses,
+                          const Partners& partners);
 
 }  // namespace fabric::blame

@@ -12,7 +12,7 @@ void Campaigns::Begin(Pair pair, Moment now) {
   const v1::ProbeSpec& spec =
       pair.round == 0 ? campaign.work->quick_probe : campaign.summary.spec().probes(pair.probe);
   pair.recorded = false;
-  pair.run = std::make_unique<ProbeRun>(id, pair.task.from, pair.task.to, spec);
+  pair.run = std::make_unique<ProbeRun>(id, pair.task.from, pair.task.to, spec, pair.of_incast);
   const auto at = pairs_.emplace(id, std::move(pair)).first;
   at->second.run->Start(agents_, now);
   Settle(at, now);
@@ -29,6 +29,7 @@ Campaigns::PairMap::iterator Campaigns::Settle(PairMap::iterator at, Moment now)
   if (!pair.run->over()) return std::next(at);
   if (pair.settled) {
     Uncount(pair);
+    TakeIncast(pair);
     return pairs_.erase(at);
   }
   Pair goes_on = std::move(pair);
@@ -55,7 +56,9 @@ void Campaigns::TakeResult(Pair& pair, Moment now) {
     work.reachability.Take(pair.ports, result.result());
     seen.mutable_result()->clear_latency();  // Of so few pings it says nothing.
   }
-  if (result.result().status() != v1::PROBE_STATUS_CANCELLED) work.judgement.Add(std::move(seen));
+  // Under an incast everybody is slow, and what fails may fail for that.
+  const bool tells = !pair.of_incast && result.result().status() != v1::PROBE_STATUS_CANCELLED;
+  if (tells) work.judgement.Add(std::move(seen));
   if (!quick) Record(campaign, std::move(result), now);
   if (quick || pair.probe + 1 == spec.probes_size()) Finish(pair, now);
 }
@@ -85,7 +88,7 @@ void Campaigns::Release(Pair& pair, Moment now) {
   const auto release = [&](bool& holds, const v1::ProbePort& port) {
     if (!std::exchange(holds, false)) return;
     const std::string name = plan::PortName(port);
-    busy_ports_.erase(name);
+    if (const auto at = busy_ports_.find(name); --at->second == 0) busy_ports_.erase(at);
     probed_at_[name] = now.steady;
   };
   const bool one_port = pair.ports.from == pair.ports.to;

@@ -24,6 +24,29 @@ void TellWhoIsLeftOut(const CampaignWork& work, v1::Campaign& summary) {
     if (!told.contains(line)) summary.add_skipped(std::move(line));
 }
 
+// A node that is there and does nothing is to blame for what it left undone; the few probes that it
+// took part in are too little to say so by themselves. Of one that is not there its state says it.
+void BlameWhoIsStill(const CampaignWork& work, v1::BlameReport& report) {
+  for (const auto& [node, result] : work.reachability.NodesOut()) {
+    const auto is_about = [&name = node](const v1::Suspect& suspect) {
+      return suspect.node() == name;
+    };
+    if (result.status() != v1::PROBE_STATUS_TIMED_OUT ||
+        std::any_of(report.suspects().begin(), report.suspects().end(), is_about))
+      continue;
+    v1::Suspect& suspect = *report.add_suspects();
+    suspect.set_kind(v1::SUSPECT_KIND_HOST);
+    suspect.set_name(node);
+    suspect.set_node(node);
+    suspect.set_trouble(v1::TROUBLE_KIND_DEAD);
+    suspect.set_confidence(1);
+    suspect.set_severity(1);
+    suspect.set_affected(1);
+    suspect.add_evidence(result.reason());
+    if (report.undecided().empty()) report.set_state(v1::BLAME_STATE_DECIDED);
+  }
+}
+
 }  // namespace
 
 // Starts what can be started, one pair of each campaign in turn, until nothing moves.
@@ -47,8 +70,15 @@ bool Campaigns::Step(std::uint64_t number, Campaign& campaign, Moment now) {
   CampaignWork& work = *campaign.work;
   const bool cancelled = campaign.summary.state() == v1::CAMPAIGN_STATE_CANCELLED;
   if (cancelled) work.waiting.clear();
-  if (!work.waiting.empty()) return StartOne(number, campaign, now);
-  if (work.pairs_running > 0) return false;
+  const bool together = campaign.summary.spec().pattern() == v1::CAMPAIGN_PATTERN_INCAST;
+  if (!work.waiting.empty())
+    return together ? StartTogether(number, campaign, now) : StartOne(number, campaign, now);
+  if (work.pairs_running > 0) {
+    if (together) OpenGate(number);
+    return false;
+  }
+  // The receiver's ends have yet to say what they counted.
+  if (!cancelled && work.incast != nullptr && !work.incast->over()) return false;
   if (cancelled)
     End(number, campaign, now);
   else
@@ -64,6 +94,8 @@ void Campaigns::NextRound(std::uint64_t number, Campaign& campaign, Moment now) 
     work.progress.EndRound(now);
     work.judgement.EndRound();
     campaign.summary.set_rounds_done(work.rounds_begun);
+    if (work.incast != nullptr) *campaign.summary.add_incasts() = work.incast->Report();
+    work.incast.reset();
   }
   if (work.reaching) {
     const std::vector<plan::Pair> stage = work.reachability.NextStage();
@@ -122,9 +154,12 @@ void Campaigns::BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bo
 bool Campaigns::Judge(Campaign& campaign, std::vector<plan::Pair>& next) {
   CampaignWork& work = *campaign.work;
   if (!work.judgement.Due(campaign.summary.spec().until_decided())) return false;
-  blame::Standing standing = work.judgement.Stand(work.Usable(), {});
+  blame::Standing standing =
+      work.judgement.Stand(work.Usable(), {}, counters_(work.judgement.fabric()));
   next = work.PairsOf(standing.next);
   *campaign.summary.mutable_blame() = std::move(standing.report);
+  BlameWhoIsStill(work, *campaign.summary.mutable_blame());
+  campaign.open = std::move(standing.open);
   return standing.decided;
 }
 
@@ -132,8 +167,14 @@ void Campaigns::End(std::uint64_t number, Campaign& campaign, Moment now) {
   v1::Campaign& summary = campaign.summary;
   CampaignWork& work = *campaign.work;
   TellWhoIsLeftOut(work, summary);
-  const std::vector<v1::Finding> findings = open_findings_();
-  *summary.mutable_blame() = work.judgement.Stand(work.Usable(), findings).report;
+  if (summary.spec().pattern() != v1::CAMPAIGN_PATTERN_INCAST) {
+    const std::vector<v1::Finding> findings = open_findings_();
+    const std::vector<blame::PortCounters> counters = counters_(work.judgement.fabric());
+    blame::Standing standing = work.judgement.Stand(work.Usable(), findings, counters);
+    *summary.mutable_blame() = std::move(standing.report);
+    BlameWhoIsStill(work, *summary.mutable_blame());
+    campaign.open = std::move(standing.open);
+  }
   const std::uint32_t left =
       summary.probes_planned() - summary.probes_ok() - summary.probes_failed();
   if (summary.state() == v1::CAMPAIGN_STATE_RUNNING) {
@@ -169,7 +210,8 @@ bool Campaigns::StartOne(std::uint64_t number, Campaign& campaign, Moment now) {
       if (busy_ports_.contains(from) || busy_ports_.contains(to)) continue;
       if (!work.budget.Take(ports)) continue;
       ++pairs_counted_;
-      busy_ports_.insert({from, to});
+      ++busy_ports_[from];
+      if (to != from) ++busy_ports_[to];
     }
     Pair pair{.campaign = number,
               .ports = ports,

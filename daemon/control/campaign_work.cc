@@ -22,7 +22,8 @@ std::vector<std::string> NamesOf(const plan::Plan& plan) {
 
 bool NeedsReachability(const v1::CampaignSpec& spec, const plan::Plan& plan) {
   if (spec.pattern() == v1::CAMPAIGN_PATTERN_LOOPBACK ||
-      spec.pattern() == v1::CAMPAIGN_PATTERN_WITHIN_NODE)
+      spec.pattern() == v1::CAMPAIGN_PATTERN_WITHIN_NODE ||
+      spec.pattern() == v1::CAMPAIGN_PATTERN_INCAST)
     return false;
   return plan.rounds.pairs() >= kReachPairsMin && plan.rounds.size() >= kReachRoundsMin;
 }

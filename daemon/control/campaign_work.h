@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "daemon/blame/fabric.h"
+#include "daemon/control/incast.h"
 #include "daemon/control/judgement.h"
 #include "daemon/control/progress.h"
 #include "daemon/control/reachability.h"
@@ -47,6 +49,8 @@ struct CampaignWork {
   std::uint32_t deciding_rounds = 0;
   std::deque<plan::Pair> waiting;  // Of the current round
   std::uint32_t pairs_running = 0;
+  PortClasses classes;             // Of the pattern INCAST
+  std::unique_ptr<Incast> incast;  // The one of the current round
 
  private:
   std::vector<std::optional<std::uint32_t>> places_;  // In the fabric, of plan.ports

@@ -35,11 +35,12 @@ std::optional<std::uint64_t> NumberOf(const std::string& id) {
 }  // namespace
 
 Campaigns::Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& outbox,
-                     OpenFindings open_findings, Moment now)
+                     OpenFindings open_findings, Counters counters, Moment now)
     : pairs_at_once_max_(std::max(pairs_at_once_max, 1u)),
       agents_(agents),
       outbox_(outbox),
       open_findings_(std::move(open_findings)),
+      counters_(std::move(counters)),
       // Agents may still answer probes of an earlier run of the controller: never the same numbers.
       next_probe_(static_cast<std::uint64_t>(now.wall.time_since_epoch().count())) {}
 
@@ -60,7 +61,7 @@ void Campaigns::Restore(const std::vector<v1::Campaign>& newest_first, Moment no
 }
 
 v1::Campaign Campaigns::Start(const v1::CampaignSpec& spec, plan::Plan plan, blame::Fabric fabric,
-                              Moment now) {
+                              Moment now, PortClasses classes) {
   Forget();
   const std::uint64_t number = next_campaign_++;
   Campaign& campaign = campaigns_[number];
@@ -75,6 +76,7 @@ v1::Campaign Campaigns::Start(const v1::CampaignSpec& spec, plan::Plan plan, bla
   summary.mutable_skipped()->Assign(plan.skipped.begin(), plan.skipped.end());
   campaign.work =
       std::make_unique<CampaignWork>(spec, std::move(plan), std::move(fabric), pairs_at_once_max_);
+  campaign.work->classes = std::move(classes);
   running_.insert(number);
   Publish(campaign, now);
   Advance(now);
@@ -96,8 +98,23 @@ Result<v1::Campaign> Campaigns::Get(const std::string& id, bool with_results) {
 std::vector<v1::Campaign> Campaigns::List() const {
   std::vector<v1::Campaign> list;
   for (auto at = campaigns_.rbegin(); at != campaigns_.rend(); ++at)
-    list.push_back(at->second.summary);
+    list.emplace_back(at->second.summary).clear_incasts();  // As large as results
   return list;
+}
+
+std::string Campaigns::NextId() const {
+  return IdOf(next_campaign_);
+}
+
+bool Campaigns::Runs(const std::string& id) const {
+  const auto number = NumberOf(id);
+  return number && running_.contains(*number);
+}
+
+std::string Campaigns::Open(const std::string& id) const {
+  const auto number = NumberOf(id);
+  const auto at = number ? campaigns_.find(*number) : campaigns_.end();
+  return at == campaigns_.end() ? std::string() : at->second.open;
 }
 
 Result<v1::Campaign> Campaigns::Cancel(const std::string& id, Moment now) {
@@ -125,6 +142,7 @@ void Campaigns::OnArmed(const std::string& node, const v1::ProbeArmed& armed, Mo
   const auto at = pairs_.find(ProbeId(armed.probe_id()));
   if (at == pairs_.end()) return;
   at->second.run->OnArmed(node, agents_);
+  if (at->second.of_incast) OpenGate(at->second.campaign);
   Settle(at, now);
 }
 
@@ -158,7 +176,8 @@ std::set<std::string> Campaigns::ProbedLately(Moment now) {
   std::erase_if(probed_at_, [&](const auto& port) {
     return now.steady - port.second > kProbedLately && !busy_ports_.contains(port.first);
   });
-  std::set<std::string> ports = busy_ports_;
+  std::set<std::string> ports;
+  for (const auto& [port, pairs] : busy_ports_) ports.insert(port);
   for (const auto& [port, at] : probed_at_) ports.insert(port);
   return ports;
 }
@@ -179,6 +198,7 @@ void Campaigns::Forget() {
 }
 
 void Campaigns::Record(Campaign& campaign, v1::PairResult result, Moment now) {
+  if (on_result_) on_result_(campaign.summary.id(), result);
   if (result.result().status() == v1::PROBE_STATUS_OK)
     campaign.summary.set_probes_ok(campaign.summary.probes_ok() + 1);
   else

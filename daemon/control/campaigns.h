@@ -30,18 +30,30 @@ class Campaigns {
 
   // Findings that are open, for the suspects that they are about.
   using OpenFindings = std::function<std::vector<v1::Finding>()>;
+  // What the counters of these ports have done lately, which makes suspects likelier or not.
+  using Counters = std::function<std::vector<blame::PortCounters>(const blame::Fabric&)>;
 
   Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& outbox,
-            OpenFindings open_findings, Moment now);
+            OpenFindings open_findings, Counters counters, Moment now);
+
+  // Told of every result that is recorded, in order, with the id of its campaign.
+  using OnResult = std::function<void(const std::string& id, const v1::PairResult& result)>;
+  void Listen(OnResult on_result) { on_result_ = std::move(on_result); }
 
   // From the store, newest first. Those that were running have ended with the controller.
   void Restore(const std::vector<v1::Campaign>& newest_first, Moment now);
 
   // `spec` is complete (see probe_check.h), `plan` was made of it, and `fabric` has its ports.
+  // `classes` are of an incast's ports.
   v1::Campaign Start(const v1::CampaignSpec& spec, plan::Plan plan, blame::Fabric fabric,
-                     Moment now);
+                     Moment now, PortClasses classes = {});
   Result<v1::Campaign> Get(const std::string& id, bool with_results);
   std::vector<v1::Campaign> List() const;  // Newest first, bare
+  std::string NextId() const;              // That the next one to be started will have
+  bool Runs(const std::string& id) const;
+  // What blame could not say when it was asked last: Standing::open. Empty: it could, or the
+  // campaign is of an earlier run of the controller.
+  std::string Open(const std::string& id) const;
   // What runs is stopped and recorded as cancelled; what has not begun is counted. Idempotent.
   Result<v1::Campaign> Cancel(const std::string& id, Moment now);
 
@@ -60,6 +72,7 @@ class Campaigns {
     v1::Campaign summary;                 // Without results
     std::vector<v1::PairResult> unsaved;  // Results that the store did not take
     std::unique_ptr<CampaignWork> work;   // While it runs
+    std::string open = {};                // That blame has yet to say
   };
   // A pair with the probe that it is at.
   struct Pair {
@@ -70,6 +83,7 @@ class Campaigns {
     bool holds_from = false, holds_to = false;  // Nobody else may use the port.
     bool budgeted = false;                      // Has its part of the campaign's budget
     bool counted = false;                       // Among the pairs of all campaigns
+    bool of_incast = false;                     // Begins with the others of its round
     int probe = 0;                              // Index in the campaign's probes
     bool recorded = false;                      // That probe
     bool settled = false;  // All of them: the campaign does not wait for it, its agents wind up.
@@ -100,6 +114,9 @@ class Campaigns {
   bool Judge(Campaign& campaign, std::vector<plan::Pair>& next);
   void End(std::uint64_t number, Campaign& campaign, Moment now);
   bool StartOne(std::uint64_t number, Campaign& campaign, Moment now);
+  bool StartTogether(std::uint64_t number, Campaign& campaign, Moment now);
+  void OpenGate(std::uint64_t number);
+  void TakeIncast(const Pair& pair);
   bool LeaveOut(Campaign& campaign, const plan::Pair& pair, Moment now);
   void Record(Campaign& campaign, v1::PairResult result, Moment now);
   void Publish(const Campaign& campaign, Moment now);
@@ -110,12 +127,14 @@ class Campaigns {
   Sessions& agents_;
   Outbox& outbox_;
   const OpenFindings open_findings_;
+  OnResult on_result_;
+  const Counters counters_;
   std::map<std::uint64_t, Campaign> campaigns_;  // By the number in their id
   std::set<std::uint64_t> running_;              // Those of them that have not ended
   PairMap pairs_;
   std::uint32_t pairs_counted_ = 0;
-  std::set<std::string> busy_ports_;
-  std::map<std::string, SteadyTime> probed_at_;  // Ports
+  std::map<std::string, std::uint32_t> busy_ports_;  // By how many pairs
+  std::map<std::string, SteadyTime> probed_at_;      // Ports
   std::uint64_t next_campaign_ = 1;
   std::uint64_t next_probe_;
   std::uint64_t turn_ = 0;  // The campaign that started a pair last; the next one goes first.

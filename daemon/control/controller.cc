@@ -7,9 +7,12 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "daemon/control/campaigns.h"
+#include "daemon/control/certificates.h"
 #include "daemon/control/fact_book.h"
 #include "daemon/control/findings.h"
+#include "daemon/control/mesh.h"
 #include "daemon/control/outbox.h"
+#include "daemon/control/port_counters.h"
 #include "daemon/control/sessions.h"
 #include "daemon/control/summaries.h"
 #include "proto/timestamps.h"
@@ -54,12 +57,28 @@ Controller::Controller(const ControllerOptions& options, store::Store& store, Ag
       findings_(std::make_unique<FindingBook>(*outbox_, options.life)),
       campaigns_(std::make_unique<Campaigns>(
           options.pairs_at_once_max, *sessions_, *outbox_,
+          [book = findings_.get()] { return book->Failing(); },
+          [fleet = &fleet_](const blame::Fabric& fabric) { return CountersOf(*fleet, fabric); },
+          now)),
+      certificates_(std::make_unique<Certificates>(options.certificates,
+                                                   CertificateSources{.fleet = fleet_,
+                                                                      .profile = options_.profile,
+                                                                      .sites = options_.sites,
+                                                                      .findings = *findings_,
+                                                                      .campaigns = *campaigns_},
+                                                   options.pairs_at_once_max, now)),
+      mesh_(std::make_unique<Mesh>(
+          options.mesh, options.lost_after, *sessions_,
           [book = findings_.get()] { return book->Failing(); }, now)),
       awaited_until_(now.steady),
       engine_(options.profile),
       evaluated_at_(now.steady - kEvaluateEvery),
       ticked_at_(now.steady) {
   for (const rules::NodeRule& rule : options.own_rules.rules) engine_.AddNodeRule(rule);
+  campaigns_->Listen(
+      [all = certificates_.get()](const std::string& id, const v1::PairResult& result) {
+        all->Take(id, result);
+      });
 }
 
 Controller::~Controller() = default;
@@ -118,7 +137,11 @@ Status Controller::OnMessage(SessionId id, const v1::AgentMessage& message, Mome
     case v1::AgentMessage::kCounterSample:
       return OnCounters(*session, message.counter_sample(), now);
     case v1::AgentMessage::kMeshEndpoints:
+      mesh_->OnEndpoints(*session, message.mesh_endpoints(), now);
+      return {};
     case v1::AgentMessage::kMeshWindow:
+      mesh_->OnWindow(*session, message.mesh_window(), now);
+      return {};
     case v1::AgentMessage::kHeartbeat:
     case v1::AgentMessage::BODY_NOT_SET:  // Of a newer agent: heard of all the same.
       JudgeMotion(node, now);             // Counters that stand still send no samples.
@@ -143,6 +166,7 @@ Status Controller::OnHello(SessionId id, const v1::Hello& hello, Moment now) {
                   Status(Code::kCancelled, Format("a newer session of node {} has come", node)));
     sessions_->Remove(replaced);
     campaigns_->OnLost(node, "the agent connected anew", now);
+    mesh_->OnLost(node, now);
   }
   sessions_->Add(id, hello, now);
   v1::ControllerMessage message;
@@ -168,6 +192,7 @@ Status Controller::OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Momen
     changed = FactBook::Compare(before->snapshot, snapshot, now);
   }
   fleet_.Put(snapshot, now);
+  mesh_->OnFleetChange(now);
   session.reported = true;
   session.asked = false;
   awaited_.erase(node);
@@ -196,6 +221,7 @@ Status Controller::OnChange(Session& session, v1::SnapshotChange change, Moment 
       settings ? FactBook::Compare(before->snapshot, change, now) : facts::Change();
   RETURN_IF_ERROR(fleet_.Change(node, change, now));
   dirty_.insert(node);  // Whatever it says: the record is not what it was.
+  if (settings) mesh_->OnFleetChange(now);
   if (ports) PublishPorts(PortChanges(old, fleet_.Find(node)->snapshot), now);
   if (settings || now.steady - session.stored_at >= kStoreCountersEvery) StoreNode(session, now);
   if (settings) facts_->Write(node, changed, now);
@@ -268,6 +294,7 @@ void Controller::Lose(const std::string& node, const std::string& reason, Moment
     dirty_.insert(node);
   }
   campaigns_->OnLost(node, reason, now);
+  mesh_->OnLost(node, now);
 }
 
 void Controller::Tick(Moment now) {
@@ -284,11 +311,13 @@ void Controller::Tick(Moment now) {
          Format("no message for {:.1f} s", std::chrono::duration<double>(quiet).count()), now);
   }
   campaigns_->Tick(now);
+  mesh_->Tick(fleet_, now);
   for (std::string& node : fleet_.FindOutdated(options_.settings_age_max, now))
     dirty_.insert(std::move(node));
   if (!dirty_.empty() && Settled(now) && now.steady - evaluated_at_ >= kEvaluateEvery)
     EvaluateRules(now);
   if (Settled(now)) findings_->Tick(fleet_, now);
+  certificates_->Tick(dirty_, now);
 }
 
 bool Controller::Settled(Moment now) const {

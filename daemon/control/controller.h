@@ -13,9 +13,12 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "daemon/control/agent_sink.h"
+#include "daemon/control/certificate_options.h"
 #include "daemon/control/events.h"
 #include "daemon/control/life.h"
+#include "daemon/control/mesh_settings.h"
 #include "daemon/fleet/fleet.h"
+#include "daemon/fleet/sites.h"
 #include "daemon/profile/profile.h"
 #include "daemon/rules/engine.h"
 #include "daemon/store/store.h"
@@ -25,8 +28,10 @@
 namespace fabric::control {
 
 class Campaigns;
+class Certificates;
 class FactBook;
 class FindingBook;
+class Mesh;
 class Outbox;
 class Sessions;
 struct Session;
@@ -43,10 +48,13 @@ struct ControllerOptions {
   Duration lost_after = std::chrono::seconds(3);  // Without any message from the agent.
   std::uint32_t pairs_at_once_max = 64;           // Of all campaigns together.
   profile::Profile profile = {};                  // What is expected of the fabric
+  fleet::Sites sites = {};                        // Where its ports are
   LifeOptions life = {};                          // Of findings
   // Settings that were told longer ago are not judged. Agents tell them at least once a minute.
   Duration settings_age_max = std::chrono::minutes(5);
   OwnRules own_rules = {};
+  CertificateOptions certificates = {};
+  MeshSettings mesh = {};
 };
 
 // Safe to call from any thread: one lock around everything.
@@ -92,6 +100,10 @@ class Controller {
   Status GetCampaign(const v1::GetCampaignRequest&, v1::Campaign&);
   Status ListCampaigns(const v1::ListCampaignsRequest&, v1::ListCampaignsResponse&);
   Status CancelCampaign(const v1::CancelCampaignRequest&, v1::Campaign&, Moment now);
+  Status GetMesh(const v1::GetMeshRequest&, v1::MeshStatus&);
+
+  Status StartCertificate(const v1::StartCertificateRequest&, v1::Certificate&, Moment now);
+  Status GetCertificate(const v1::GetCertificateRequest&, v1::GetCertificateResponse&);
 
   // Store writes that failed since the start; the last failure is in `last`. For metrics and
   // health.
@@ -130,6 +142,8 @@ class Controller {
   std::unique_ptr<FactBook> facts_ GUARDED_BY(mutex_);
   std::unique_ptr<FindingBook> findings_ GUARDED_BY(mutex_);
   std::unique_ptr<Campaigns> campaigns_ GUARDED_BY(mutex_);
+  std::unique_ptr<Certificates> certificates_ GUARDED_BY(mutex_);
+  std::unique_ptr<Mesh> mesh_ GUARDED_BY(mutex_);
   std::set<std::string> awaited_ GUARDED_BY(mutex_);  // Restored and not back yet
   SteadyTime awaited_until_ GUARDED_BY(mutex_);
   rules::Engine engine_ GUARDED_BY(mutex_);

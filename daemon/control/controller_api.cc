@@ -10,6 +10,7 @@
 #include "daemon/control/campaigns.h"
 #include "daemon/control/controller.h"
 #include "daemon/control/findings.h"
+#include "daemon/control/mesh.h"
 #include "daemon/control/outbox.h"
 #include "daemon/control/probe_check.h"
 #include "daemon/control/sessions.h"
@@ -45,23 +46,24 @@ struct Planned {
   blame::Fabric fabric;  // Of the same nodes
 };
 
-Result<Planned> PlanOver(const fleet::FleetView& fleet, const v1::CampaignSpec& spec,
-                         const std::set<std::string>& probed_lately) {
-  ASSIGN_OR_RETURN(plan::Plan plan, plan::MakePlan(fleet, spec, probed_lately));
-  return Planned{.plan = std::move(plan), .fabric = blame::FabricOf(fleet)};
+Result<Planned> PlanOver(const fleet::FleetView& fleet, const fleet::Sites& sites,
+                         const v1::CampaignSpec& spec, const std::set<std::string>& probed_lately) {
+  ASSIGN_OR_RETURN(plan::Plan plan, plan::MakePlan(fleet, spec, probed_lately, sites));
+  return Planned{.plan = std::move(plan), .fabric = blame::FabricOf(fleet, sites)};
 }
 
 // Plans for the connected nodes, and for lost ones that are asked for by name: those fail at once,
 // which is what their asker wants to see. Lost nodes that nobody named are skipped.
-Result<Planned> PlanFor(const fleet::Fleet& fleet, const v1::CampaignSpec& spec,
-                        const std::set<std::string>& probed_lately) {
+Result<Planned> PlanFor(const fleet::Fleet& fleet, const fleet::Sites& sites,
+                        const v1::CampaignSpec& spec, const std::set<std::string>& probed_lately) {
   const std::set<std::string> named(spec.nodes().begin(), spec.nodes().end());
   std::vector<const fleet::NodeRecord*> lost;
   for (const auto& [name, record] : fleet.nodes())
     if (record.state != v1::NODE_STATE_CONNECTED && (named.empty() || named.contains(name)))
       lost.push_back(&record);
   if (named.empty() || lost.empty()) {
-    ASSIGN_OR_RETURN(Planned planned, PlanOver(fleet::FleetView(fleet), spec, probed_lately));
+    ASSIGN_OR_RETURN(Planned planned,
+                     PlanOver(fleet::FleetView(fleet), sites, spec, probed_lately));
     for (const fleet::NodeRecord* record : lost)
       planned.plan.skipped.push_back(Format("{}: lost: {}", record->name, record->lost_reason));
     return planned;
@@ -69,7 +71,7 @@ Result<Planned> PlanFor(const fleet::Fleet& fleet, const v1::CampaignSpec& spec,
   std::vector<fleet::NodeRecord> records;
   for (const auto& [name, record] : fleet.nodes())
     if (record.state == v1::NODE_STATE_CONNECTED || named.contains(name)) records.push_back(record);
-  return PlanOver(fleet::FleetView(records), spec, probed_lately);
+  return PlanOver(fleet::FleetView(records), sites, spec, probed_lately);
 }
 
 }  // namespace
@@ -192,8 +194,15 @@ Status Controller::StartCampaign(const v1::StartCampaignRequest& request, v1::Ca
   RETURN_IF_ERROR(Complete(spec));
   for (const std::string& node : spec.nodes()) RETURN_IF_ERROR(CheckNode(node));
   if (!spec.hub().empty()) RETURN_IF_ERROR(CheckNode(spec.hub()));
-  ASSIGN_OR_RETURN(Planned planned, PlanFor(fleet_, spec, campaigns_->ProbedLately(now)));
-  campaign = campaigns_->Start(spec, std::move(planned.plan), std::move(planned.fabric), now);
+  ASSIGN_OR_RETURN(Planned planned,
+                   PlanFor(fleet_, options_.sites, spec, campaigns_->ProbedLately(now)));
+  PortClasses classes;
+  if (spec.pattern() == v1::CAMPAIGN_PATTERN_INCAST) {
+    RETURN_IF_ERROR(CheckIncast(planned.plan, spec, options_.pairs_at_once_max));
+    classes = ClassesOf(fleet::FleetView(fleet_), spec.probes(0).traffic_class());
+  }
+  campaign = campaigns_->Start(spec, std::move(planned.plan), std::move(planned.fabric), now,
+                               std::move(classes));
   return {};
 }
 
@@ -207,6 +216,12 @@ Status Controller::ListCampaigns(const v1::ListCampaignsRequest&,
                                  v1::ListCampaignsResponse& response) {
   const MutexLock lock(mutex_);
   for (v1::Campaign& campaign : campaigns_->List()) *response.add_campaigns() = std::move(campaign);
+  return {};
+}
+
+Status Controller::GetMesh(const v1::GetMeshRequest&, v1::MeshStatus& status) {
+  const MutexLock lock(mutex_);
+  status = mesh_->Status();
   return {};
 }
 

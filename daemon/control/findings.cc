@@ -138,6 +138,13 @@ std::vector<v1::Finding> FindingBook::Failing() const {
   return failing;
 }
 
+std::vector<v1::Finding> FindingBook::Held() const {
+  std::vector<v1::Finding> held;
+  for (const auto& [id, life] : lives_)
+    if (life.waiting()) held.push_back(*life.waiting());
+  return held;
+}
+
 std::uint32_t FindingBook::FailingOn(const std::string& node) const {
   const auto found = failing_.find(node);
   return found == failing_.end() ? 0 : found->second;

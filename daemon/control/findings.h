@@ -41,6 +41,8 @@ class FindingBook {
   const std::map<std::string, v1::Finding>& open() const { return open_; }  // By id
   std::vector<v1::Finding> Failing() const;  // Open ones that say that something is wrong
   const v1::VerdictCounts& counts() const { return counts_; }  // Of the last Take
+  // Those that the rules find and that are not opened yet, because the machine is young.
+  std::vector<v1::Finding> Held() const;
   std::uint32_t FailingOn(const std::string& node) const;
 
   // What people say. INVALID_ARGUMENT, NOT_FOUND and RESOURCE_EXHAUSTED as in silences.h.

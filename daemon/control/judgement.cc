@@ -9,9 +9,11 @@ namespace {
 constexpr int kEqualsEnough = 1000;
 // So often it is asked after each round. A culprit is known by then, or hides well.
 constexpr int kAskedEachRound = 24;
-// What it takes grows with these: about 4 us each, under the controller's lock, and 64 bytes. They
-// are twelve rounds of 8,192 ports; what is still bad shows in the newest ones.
-constexpr std::size_t kObservationsMax = 100'000;
+// About 100 bytes each, of which a judgement looks at all. 100,000 are four rounds of 8,192 ports;
+// what is still bad shows in the newest ones. The oldest go many at a time, because that takes
+// longer than a judgement.
+constexpr std::size_t kObservationsMax = 150'000;
+constexpr std::size_t kObservationsKept = 100'000;
 
 }  // namespace
 
@@ -24,12 +26,9 @@ void Judgement::Add(v1::PairResult result) {
 
 void Judgement::EndRound() {
   if (fresh_.size() < kEqualsEnough) return;
-  const auto more = blame::ObservationsOf(fabric_, fresh_);
-  observations_.insert(observations_.end(), more.begin(), more.end());
+  book_.Add(blame::ObservationsOf(fabric_, fresh_));
   fresh_.Clear();
-  if (observations_.size() > kObservationsMax)
-    observations_.erase(observations_.begin(),
-                        observations_.end() - static_cast<std::ptrdiff_t>(kObservationsMax));
+  if (book_.size() > kObservationsMax) book_.KeepNewest(kObservationsKept);
 }
 
 bool Judgement::Due(bool each_round) const {
@@ -39,15 +38,14 @@ bool Judgement::Due(bool each_round) const {
 }
 
 blame::Standing Judgement::Stand(std::span<const std::uint32_t> usable,
-                                 std::span<const v1::Finding> findings) {
+                                 std::span<const v1::Finding> findings,
+                                 std::span<const blame::PortCounters> counters) {
   asked_at_ = results_;
   ++asked_;
-  const std::size_t settled = observations_.size();
-  const auto more = blame::ObservationsOf(fabric_, fresh_);
-  observations_.insert(observations_.end(), more.begin(), more.end());
-  blame::Standing standing = blame::Stand(fabric_, observations_, usable, findings);
-  observations_.resize(settled);
-  return standing;
+  if (fresh_.empty()) return book_.Stand(usable, findings, counters);
+  blame::Book all = book_;
+  all.Add(blame::ObservationsOf(fabric_, fresh_));
+  return all.Stand(usable, findings, counters);
 }
 
 }  // namespace fabric::control

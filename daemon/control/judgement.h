@@ -1,12 +1,13 @@
-// What a campaign's results say so far of the fabric: holds the newest 100,000 as observations,
-// which are small, and asks blame. Pure.
+// What a campaign's results say so far of the fabric: holds the newest 100,000 to 150,000 as
+// observations, which are small, and asks blame. Pure.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "daemon/blame/blame.h"
+#include "daemon/blame/book.h"
 #include "daemon/plan/plan.h"
 #include "fabric/v1/probe.pb.h"
 
@@ -14,27 +15,28 @@ namespace fabric::control {
 
 class Judgement {
  public:
-  Judgement() = default;
-  explicit Judgement(blame::Fabric fabric) : fabric_(std::move(fabric)) {}
+  explicit Judgement(blame::Fabric fabric) : fabric_(std::move(fabric)), book_(fabric_) {}
+  Judgement(const Judgement&) = delete;  // The book refers to the fabric.
+  Judgement& operator=(const Judgement&) = delete;
 
   void Add(v1::PairResult result);
   // A round is over: what came in it has its equals now. Results of one kind and one round, or of
   // several small ones, are compared with each other.
   void EndRound();
 
-  // Whether so much has come since it was asked last that the answer is worth its cost, which grows
-  // with all that has come.
+  // Whether so much has come since it was asked last that the answer is worth its cost.
   // `each_round`: something waits for it, so that it is worth more.
   bool Due(bool each_round) const;
   blame::Standing Stand(std::span<const std::uint32_t> usable,
-                        std::span<const v1::Finding> findings);
+                        std::span<const v1::Finding> findings,
+                        std::span<const blame::PortCounters> counters);
 
   const blame::Fabric& fabric() const { return fabric_; }
 
  private:
-  blame::Fabric fabric_;
-  google::protobuf::RepeatedPtrField<v1::PairResult> fresh_;  // Not in `observations_` yet
-  std::vector<blame::Observation> observations_;
+  const blame::Fabric fabric_;
+  google::protobuf::RepeatedPtrField<v1::PairResult> fresh_;  // Not in `book_` yet
+  blame::Book book_;
   std::size_t results_ = 0;
   std::size_t asked_at_ = 0;  // Of `results_`
   int asked_ = 0;             // Times

@@ -50,6 +50,11 @@ bool Sound(const v1::PingSummary& ping) {
          SoundDelay(ping.responder_delay()) && SoundDelay(ping.initiator_delay());
 }
 
+// Steps of gpu_memory: those that worked have a bandwidth.
+bool Sound(const v1::GpuMemoryStep& step) {
+  return step.works() == step.has_bandwidth() && (!step.works() || Sound(step.bandwidth()));
+}
+
 bool MeasuresLatency(const v1::ProbeSpec& spec) {
   return spec.has_rc_write_latency() || spec.has_rc_read_latency() || spec.has_rc_send_latency();
 }
@@ -61,7 +66,7 @@ bool BothDirections(const v1::ProbeSpec& spec) {
 }
 
 bool MeasuresBandwidth(const v1::ProbeSpec& spec) {
-  return spec.has_rc_write_bandwidth() || spec.has_rc_read_bandwidth() ||
+  return spec.has_incast() || spec.has_rc_write_bandwidth() || spec.has_rc_read_bandwidth() ||
          spec.has_rc_send_bandwidth();
 }
 
@@ -77,6 +82,14 @@ std::string_view Unsound(const v1::ProbeSpec& spec, const v1::ProbeResult& resul
   if (BothDirections(spec) && !result.has_reverse_bandwidth())
     return "no bandwidth of the other direction";
   if (spec.has_ud_ping() && result.ping().answered() == 0) return "no ping that was answered";
+  const auto& steps = result.gpu_memory();
+  if (!std::all_of(steps.begin(), steps.end(),
+                   [](const v1::GpuMemoryStep& step) { return Sound(step); }))
+    return "memory of GPUs that cannot be";
+  if (spec.has_gpu_memory() &&
+      std::none_of(steps.begin(), steps.end(),
+                   [](const v1::GpuMemoryStep& step) { return step.works(); }))
+    return "no way to memory of GPUs";
   if (spec.has_path_mtu() && result.path_mtu_bytes() == 0) return "no path MTU";
   return {};
 }
@@ -115,6 +128,25 @@ void ClearFigures(v1::ProbeResult& result) {
   result.clear_bandwidth();
   result.clear_reverse_bandwidth();
   if (result.has_ping() && !Sound(result.ping())) result.clear_ping();
+  for (v1::GpuMemoryStep& step : *result.mutable_gpu_memory())
+    if (!Sound(step)) step.clear_bandwidth();
+}
+
+// The kind incast and the pattern INCAST go together, and with nothing else.
+Status CheckIncasts(v1::CampaignSpec& spec) {
+  const bool any = std::any_of(spec.probes().begin(), spec.probes().end(),
+                               [](const v1::ProbeSpec& probe) { return probe.has_incast(); });
+  const bool alone = any && spec.probes_size() == 1;
+  if (alone && spec.pattern() == v1::CAMPAIGN_PATTERN_UNSPECIFIED)
+    spec.set_pattern(v1::CAMPAIGN_PATTERN_INCAST);
+  const bool pattern = spec.pattern() == v1::CAMPAIGN_PATTERN_INCAST;
+  if (pattern && !alone)
+    return {Code::kInvalidArgument, "pattern: INCAST takes one probe, of the kind incast"};
+  if (any && !pattern)
+    return {Code::kInvalidArgument, "pattern: the kind incast needs INCAST, and no other kind"};
+  if (pattern && spec.until_decided())
+    return {Code::kInvalidArgument, "until_decided: an incast has nobody to blame"};
+  return {};
 }
 
 }  // namespace
@@ -123,6 +155,9 @@ Status Complete(v1::CampaignSpec& spec) {
   if (spec.probes_size() > kProbesMax)
     return {Code::kInvalidArgument, Format("probes: expected at most {} for each pair, saw {}",
                                            kProbesMax, spec.probes_size())};
+  if (spec.probes().empty() && spec.pattern() == v1::CAMPAIGN_PATTERN_INCAST)
+    spec.add_probes()->mutable_incast();
+  RETURN_IF_ERROR(CheckIncasts(spec));
   if (spec.probes().empty()) {
     spec.add_probes()->mutable_rc_write_latency();
     spec.add_probes()->mutable_rc_write_bandwidth();
@@ -162,6 +197,19 @@ v1::ProbeResult Checked(const v1::ProbeSpec& spec, v1::ProbeResult result, const
     result.set_reason(wrong);
     result.set_blamed_node(node);
   }
+  if (result.has_moves()) {
+    const v1::ProbePort port = result.moves().port();
+    *result.mutable_moves() = CheckedMoves(result.moves(), port);
+  }
+  constexpr int kGpuStepsMax = 64;
+  if (result.gpu_memory_size() > kGpuStepsMax)
+    result.mutable_gpu_memory()->DeleteSubrange(kGpuStepsMax,
+                                                result.gpu_memory_size() - kGpuStepsMax);
+  for (v1::GpuMemoryStep& step : *result.mutable_gpu_memory()) {
+    step.set_gpu(OneLine(step.gpu()));
+    step.set_remote_gpu(OneLine(step.remote_gpu()));
+    step.set_reason(OneLine(step.reason()));
+  }
   for (v1::MtuStep& step : *result.mutable_mtu_steps()) step.set_reason(OneLine(step.reason()));
   if (result.status() == v1::PROBE_STATUS_OK) {
     result.clear_reason();
@@ -175,6 +223,27 @@ v1::ProbeResult Checked(const v1::ProbeSpec& spec, v1::ProbeResult result, const
     result.set_reason(reason);
   }
   return result;
+}
+
+v1::PortMoves CheckedMoves(const v1::PortMoves& moves, const v1::ProbePort& port) {
+  constexpr int kCountersMax = 256;
+  constexpr std::size_t kNameMax = 64;
+  const auto is_name = [](const std::string& name) {
+    return !name.empty() && name.size() <= kNameMax &&
+           std::all_of(name.begin(), name.end(), [](char letter) {
+             return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') ||
+                    letter == '_' || letter == '#';
+           });
+  };
+  v1::PortMoves checked;
+  *checked.mutable_port() = port;
+  for (const v1::CounterMove& move : moves.counters())
+    if (is_name(move.name()) && move.after() >= move.before() &&
+        checked.counters_size() < kCountersMax)
+      *checked.add_counters() = move;
+  for (const std::string& name : moves.missing())
+    if (is_name(name) && checked.missing_size() < kCountersMax) checked.add_missing(name);
+  return checked;
 }
 
 std::string OneLine(const std::string& text) {

@@ -22,6 +22,9 @@ Status Complete(v1::CampaignSpec& spec);
 v1::ProbeResult Checked(const v1::ProbeSpec& spec, v1::ProbeResult result, const std::string& node,
                         const std::string& partner);
 
+// What an agent says that counters of `port` did: only names and values that can be.
+v1::PortMoves CheckedMoves(const v1::PortMoves& moves, const v1::ProbePort& port);
+
 // One line of at most kReasonBytesMax bytes, cut between characters.
 std::string OneLine(const std::string& text);
 

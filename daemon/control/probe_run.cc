@@ -1,5 +1,6 @@
 #include "daemon/control/probe_run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -19,19 +20,28 @@ constexpr Duration kGrace = 1s;
 // to give up a queue pair whose partner is gone: soft RoCE waits for packets that still wait for
 // the partner's Ethernet address.
 constexpr Duration kWindUpMax = 5s;
+// How long those that begin together wait for each other: half of their time at most.
+constexpr Duration kGatherMax = 5s;
+
+Duration ReadyWithin(const v1::ProbeSpec& spec, bool held) {
+  const Duration timeout = std::chrono::milliseconds(spec.timeout_ms());
+  return held ? std::min(kGatherMax, timeout / 2) : timeout;
+}
 
 }  // namespace
 
 ProbeRun::ProbeRun(ProbeId id, const v1::ProbePort& from, const v1::ProbePort& to,
-                   const v1::ProbeSpec& spec)
+                   const v1::ProbeSpec& spec, bool held)
     : id_(id),
       spec_(spec),
+      held_(held),
+      ready_within_(ReadyWithin(spec, held)),
       initiator_{.port = from, .role = v1::PROBE_ROLE_INITIATOR},
       responder_{.port = to, .role = v1::PROBE_ROLE_RESPONDER} {}
 
 void ProbeRun::Start(Sessions& agents, Moment now) {
   started_ = now;
-  deadline_ = now.steady + std::chrono::milliseconds(spec_.timeout_ms());
+  deadline_ = now.steady + ready_within_;
   for (const End* end : {&initiator_, &responder_}) {
     const std::string& node = end->port.node();
     const Session* const session = agents.Usable(node);
@@ -59,8 +69,14 @@ void ProbeRun::OnReady(const std::string& node, const v1::ProbeReady& ready, Ses
 
 void ProbeRun::OnArmed(const std::string& node, Sessions& agents) {
   if (decided() || phase_ != Phase::kArming || node != responder_.port.node()) return;
-  phase_ = Phase::kRunning;
+  phase_ = Phase::kArmed;
   deadline_ = started_.steady + std::chrono::milliseconds(spec_.timeout_ms()) + kGrace;
+  if (!held_) Go(agents);
+}
+
+void ProbeRun::Go(Sessions& agents) {
+  if (decided() || phase_ != Phase::kArmed) return;
+  phase_ = Phase::kRunning;
   Continue(initiator_, responder_, agents);
 }
 
@@ -71,13 +87,16 @@ void ProbeRun::OnOutcome(const std::string& node, const v1::ProbeOutcome& outcom
   if (end == nullptr || !end->busy) return;
   const End& other = end == &initiator_ ? responder_ : initiator_;
   end->busy = false;
+  if (end == &responder_ && said.has_moves())
+    responder_moves_ = CheckedMoves(said.moves(), responder_.port);
   // The responder may be through before the initiator, whose figures count.
   const bool through = end == &responder_ && said.status() == v1::PROBE_STATUS_OK;
   if (decided() || (through && phase_ == Phase::kRunning)) return;
   v1::ProbeResult result = Checked(spec_, said, node, other.port.node());
   // An end that has done its part and gave up waiting is not the one that failed.
-  const bool waited =
-      phase_ == Phase::kReadying ? end->ready : phase_ == Phase::kArming && end == &initiator_;
+  const bool waited = phase_ == Phase::kReadying ? end->ready
+                      : phase_ == Phase::kArming ? end == &initiator_
+                                                 : phase_ == Phase::kArmed;
   if (result.status() == v1::PROBE_STATUS_TIMED_OUT && waited) return TimeOut(agents, now);
   if (said.status() == v1::PROBE_STATUS_OK && phase_ != Phase::kRunning)
     return Fail(v1::PROBE_STATUS_FAILED, node + ": reported a result before the probe had begun",
@@ -168,7 +187,11 @@ void ProbeRun::Fail(v1::ProbeStatus status, const std::string& reason, const std
 void ProbeRun::TimeOut(Sessions& agents, Moment now) {
   const std::string& from = initiator_.port.node();
   const std::string& to = responder_.port.node();
-  const std::string within = Format("within {} ms", spec_.timeout_ms());
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(
+      phase_ == Phase::kReadying || phase_ == Phase::kArming
+          ? ready_within_
+          : Duration(std::chrono::milliseconds(spec_.timeout_ms())));
+  const std::string within = Format("within {} ms", ms.count());
   const auto fail = [&](const std::string& reason, const std::string& blamed) {
     Fail(v1::PROBE_STATUS_TIMED_OUT, reason, blamed, agents, now);
   };
@@ -180,6 +203,7 @@ void ProbeRun::TimeOut(Sessions& agents, Moment now) {
           Format("{}: did not answer the assignment {}", initiator_.ready ? to : from, within),
           initiator_.ready ? to : from);
     case Phase::kArming: return fail(Format("{}: did not connect {}", to, within), to);
+    case Phase::kArmed: return fail(Format("{} was not told to begin {}", from, within), "");
     case Phase::kRunning: return fail(Format("{}: reported no result {}", from, within), from);
   }
 }

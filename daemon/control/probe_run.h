@@ -17,14 +17,17 @@ namespace fabric::control {
 // may be on one node: messages say which one they are about.
 class ProbeRun {
  public:
+  // `held`: the initiator waits for Go() once both ends are ready.
   ProbeRun(ProbeId id, const v1::ProbePort& from, const v1::ProbePort& to,
-           const v1::ProbeSpec& spec);
+           const v1::ProbeSpec& spec, bool held = false);
 
   // Assigns both ends, or decides at once: an agent is not there, or cannot run this kind.
   void Start(Sessions& agents, Moment now);
 
   void OnReady(const std::string& node, const v1::ProbeReady& ready, Sessions& agents);
   void OnArmed(const std::string& node, Sessions& agents);
+  bool armed() const { return phase_ == Phase::kArmed; }  // And held
+  void Go(Sessions& agents);
   void OnOutcome(const std::string& node, const v1::ProbeOutcome& outcome, Sessions& agents,
                  Moment now);
   void OnLost(const std::string& node, const std::string& reason, Sessions& agents, Moment now);
@@ -37,11 +40,13 @@ class ProbeRun {
   bool initiator_busy() const { return initiator_.busy; }
   bool responder_busy() const { return responder_.busy; }
   const v1::ProbeResult& result() const { return result_; }
+  // What the responder counted at its port, once it is over; empty when it did not say.
+  const v1::PortMoves& responder_moves() const { return responder_moves_; }
   Moment started() const { return started_; }
   SteadyTime decided_at() const { return decided_at_; }
 
  private:
-  enum class Phase { kReadying, kArming, kRunning };
+  enum class Phase { kReadying, kArming, kArmed, kRunning };
 
   struct End {
     v1::ProbePort port;
@@ -62,12 +67,15 @@ class ProbeRun {
 
   const ProbeId id_;
   const v1::ProbeSpec spec_;
+  const bool held_;
+  const Duration ready_within_;
   End initiator_, responder_;
   Phase phase_ = Phase::kReadying;
   Moment started_;
   SteadyTime deadline_;  // Of the phase; once decided, of the ends to let go.
   SteadyTime decided_at_;
   v1::ProbeResult result_;
+  v1::PortMoves responder_moves_;
 };
 
 }  // namespace fabric::control

@@ -112,7 +112,11 @@ void Reachability::Take(const Pair& pair, const v1::ProbeResult& result) {
 }
 
 void Reachability::TakePlanned(const Pair& pair, const v1::ProbeResult& result) {
-  if (plan_ == nullptr || result.status() != v1::PROBE_STATUS_TIMED_OUT) return;
+  if (plan_ == nullptr) return;
+  if (result.status() == v1::PROBE_STATUS_OK)
+    for (const PortIndex port : {pair.from, pair.to})
+      if (ports_[port].is == State::Is::kGood) ports_[port].failures.clear();
+  if (result.status() != v1::PROBE_STATUS_TIMED_OUT) return;
   const std::string& blamed = result.blamed_node();
   for (const auto& [port, partner] :
        {std::pair(pair.from, pair.to), std::pair(pair.to, pair.from)}) {

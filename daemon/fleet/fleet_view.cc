@@ -135,13 +135,25 @@ const v1::LldpNeighbor* HeardOn(const v1::NodeSnapshot& snapshot, std::string_vi
   return found;
 }
 
+// IEEE 802.1AB has every neighbour tell its chassis id; what was captured may lack it.
+bool SameSwitch(const v1::LldpNeighbor& a, const v1::LldpNeighbor& b) {
+  return a.chassis_id() == b.chassis_id() &&
+         (!a.chassis_id().empty() || a.system_name() == b.system_name());
+}
+
+// Of a bond's members only one that hears the same switch as the others: it is one way in then.
 const v1::LldpNeighbor* NeighborOf(const v1::NodeSnapshot& snapshot,
                                    const v1::NetInterface* netdev) {
   if (snapshot.lldp_neighbors().empty() || netdev == nullptr) return nullptr;
   if (const v1::LldpNeighbor* const own = HeardOn(snapshot, netdev->name())) return own;
-  for (const std::string& member : netdev->bond().members())
-    if (const v1::LldpNeighbor* const heard = HeardOn(snapshot, member)) return heard;
-  return nullptr;
+  const v1::LldpNeighbor* found = nullptr;
+  for (const std::string& member : netdev->bond().members()) {
+    const v1::LldpNeighbor* const heard = HeardOn(snapshot, member);
+    if (heard == nullptr) continue;
+    if (found != nullptr && !SameSwitch(*found, *heard)) return nullptr;
+    if (found == nullptr) found = heard;
+  }
+  return found;
 }
 
 PortView ViewOf(const NodeRecord& record, const v1::RdmaDevice& device, const v1::Port& port) {

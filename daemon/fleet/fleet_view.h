@@ -46,7 +46,7 @@ struct PortView {
   // Whose settings hold: the netdev, or the first member with DCB where that is a bond.
   const v1::NetInterface* wire = nullptr;     // nullptr: there is none
   const v1::PciFunction* function = nullptr;  // Of the device; nullptr: not known
-  // Who was heard on its wire; on a bond also the bond itself, or the first of its members.
+  // Who was heard on its wire; on a bond also the bond, or members that all hear one switch.
   // nullptr: nobody, or several at once, of which none can be told to be the switch.
   const v1::LldpNeighbor* neighbor = nullptr;
   std::optional<Subnet> subnet;  // The first of the netdev; of live machines only

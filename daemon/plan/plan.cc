@@ -38,8 +38,10 @@ class Planner {
       case v1::CAMPAIGN_PATTERN_RING: return ForEachRail(&Planner::AddRing);
       case v1::CAMPAIGN_PATTERN_ONE_TO_MANY:
       case v1::CAMPAIGN_PATTERN_MANY_TO_ONE: return AddStars();
+      case v1::CAMPAIGN_PATTERN_INCAST: return AddIncasts();
       case v1::CAMPAIGN_PATTERN_CROSS_RAIL: return AddCrossRails();
       case v1::CAMPAIGN_PATTERN_SAME_LEAF: return AddSameLeaf();
+      case v1::CAMPAIGN_PATTERN_SAME_POD: return AddSamePod();
       case v1::CAMPAIGN_PATTERN_ACROSS: return AddAcross();
       case v1::CAMPAIGN_PATTERN_LOOPBACK: return AddLoopback();
       case v1::CAMPAIGN_PATTERN_WITHIN_NODE: return AddWithinNodes();
@@ -70,7 +72,18 @@ class Planner {
   void KeepWired(Ports& ports) {
     std::erase_if(ports, [this](PortIndex port) {
       if (plan_.ports[port].leaf != kNoLeaf) return false;
-      Skip(port, "the switch that it is connected to is not known (no LLDP neighbour)");
+      Skip(port,
+           "the switch that it is connected to is not known (no LLDP neighbour, and no place in "
+           "the profile)");
+      return true;
+    });
+  }
+
+  // Ports whose pod is known; the others are skipped.
+  void KeepPlaced(Ports& ports) {
+    std::erase_if(ports, [this](PortIndex port) {
+      if (plan_.ports[port].pod != kNoPod) return false;
+      Skip(port, "its pod is not known (places of the profile)");
       return true;
     });
   }
@@ -130,6 +143,34 @@ class Planner {
     return {};
   }
 
+  // A round for each rail: all others to the hub's port.
+  Status AddIncasts() {
+    if (spec_.hub().empty())
+      return {Code::kInvalidArgument, "hub: expected the node that all others send to, saw none"};
+    std::vector<std::vector<Pair>> rounds;
+    for (auto& [rail, ports] : Rails()) {
+      const auto hub = std::find_if(ports.begin(), ports.end(), [this](PortIndex port) {
+        return plan_.ports[port].port.node() == spec_.hub();
+      });
+      const bool infiniband = rail.second == v1::LINK_LAYER_INFINIBAND;
+      if (hub == ports.end() || ports.size() < 3 || infiniband) {
+        for (const PortIndex port : ports)
+          Skip(port, infiniband ? "incast looks at PFC, which InfiniBand does not have"
+                     : hub == ports.end()
+                         ? Format("{} has no port to probe on rail {}", spec_.hub(), rail.first)
+                         : Format("an incast needs two senders at least on rail "
+                                  "{}",
+                                  rail.first));
+        continue;
+      }
+      std::vector<Pair>& round = rounds.emplace_back();
+      for (const PortIndex port : ports)
+        if (port != *hub) round.push_back({port, *hub});
+    }
+    if (!rounds.empty()) plan_.rounds.Add(Listed(std::move(rounds)));
+    return {};
+  }
+
   Status AddCrossRails() {
     // Nodes have the same place on all rails.
     std::map<std::string_view, std::size_t> places;
@@ -163,17 +204,51 @@ class Planner {
     return {};
   }
 
+  // Every two of these that are not of one group. `where` their partners would be.
+  void AddApart(Ports ports, std::uint32_t (*group_of)(const Port&), std::uint32_t rail,
+                std::string_view where) {
+    Random random = RandomFor(rail);
+    random.Shuffle(ports);
+    std::vector<std::uint32_t> groups;
+    for (const PortIndex port : ports) groups.push_back(group_of(plan_.ports[port]));
+    Circle circle(ports, groups);
+    if (circle.size() == 0)
+      for (const PortIndex port : ports)
+        Skip(port, Format("no partner on rail {} {}", rail, where));
+    plan_.rounds.Add(std::move(circle));
+  }
+
+  Status AddSamePod() {
+    for (auto& [rail, ports] : Rails()) {
+      KeepPlaced(ports);
+      KeepWired(ports);
+      std::map<PodIndex, Ports> pods;
+      for (const PortIndex port : ports) pods[plan_.ports[port].pod].push_back(port);
+      for (auto& [pod, members] : pods)
+        AddApart(
+            std::move(members), [](const Port& port) { return port.leaf; }, rail.first,
+            Format("under another switch of {}", plan_.pod_names[pod]));
+    }
+    return {};
+  }
+
+  // Where pods are known they are what is far apart, else leaves.
   Status AddAcross() {
     for (auto& [rail, ports] : Rails()) {
-      KeepWired(ports);
-      RandomFor(rail.first).Shuffle(ports);
-      std::vector<LeafIndex> leaves;
-      for (const PortIndex port : ports) leaves.push_back(plan_.ports[port].leaf);
-      Circle circle(ports, leaves);
-      if (circle.size() == 0)
-        for (const PortIndex port : ports)
-          Skip(port, Format("no partner on rail {} under another switch", rail.first));
-      plan_.rounds.Add(std::move(circle));
+      const bool pods = std::any_of(ports.begin(), ports.end(), [this](PortIndex port) {
+        return plan_.ports[port].pod != kNoPod;
+      });
+      if (pods) {
+        KeepPlaced(ports);
+        AddApart(
+            std::move(ports), [](const Port& port) { return port.pod; }, rail.first,
+            "in another pod");
+      } else {
+        KeepWired(ports);
+        AddApart(
+            std::move(ports), [](const Port& port) { return port.leaf; }, rail.first,
+            "under another switch");
+      }
     }
     return {};
   }
@@ -229,27 +304,31 @@ std::string PortName(const v1::ProbePort& port) {
 }
 
 Result<Plan> MakePlan(const fleet::FleetView& fleet, const v1::CampaignSpec& spec,
-                      const std::set<std::string>& probed_lately) {
-  ASSIGN_OR_RETURN(Candidates found, FindPorts(fleet, spec, probed_lately));
+                      const std::set<std::string>& probed_lately, const fleet::Sites& sites) {
+  ASSIGN_OR_RETURN(Candidates found, FindPorts(fleet, spec, probed_lately, sites));
   if (fleet.nodes().empty())
     return Status(Code::kFailedPrecondition, "nothing to probe: no node is connected");
   return Schedule({.ports = std::move(found.ports),
                    .leaf_names = std::move(found.leaf_names),
+                   .pod_names = std::move(found.pod_names),
                    .rounds = {},
                    .skipped = std::move(found.skipped)},
                   spec);
 }
 
 Result<Plan> MakePlan(std::vector<Port> ports, std::vector<std::string> leaf_names,
-                      const v1::CampaignSpec& spec) {
+                      const v1::CampaignSpec& spec, std::vector<std::string> pod_names) {
   const bool hub_known =
       spec.hub().empty() || std::any_of(ports.begin(), ports.end(), [&](const Port& port) {
         return port.port.node() == spec.hub();
       });
   if (!hub_known) return Status(Code::kInvalidArgument, "hub: no node " + Quoted(spec.hub()));
-  return Schedule(
-      {.ports = std::move(ports), .leaf_names = std::move(leaf_names), .rounds = {}, .skipped = {}},
-      spec);
+  return Schedule({.ports = std::move(ports),
+                   .leaf_names = std::move(leaf_names),
+                   .pod_names = std::move(pod_names),
+                   .rounds = {},
+                   .skipped = {}},
+                  spec);
 }
 
 }  // namespace fabric::plan

@@ -38,23 +38,47 @@ std::string Obstacle(const PortView& port) {
   return {};
 }
 
-// Leaf switches by chassis, as they are met.
-class Leaves {
+// Leaf switches and pods, as they are met. Switches that were heard are told apart by chassis; the
+// profile knows names alone.
+class Places {
  public:
-  LeafIndex Of(const PortView& port, std::vector<std::string>& names) {
-    const v1::LldpNeighbor* const neighbor = port.neighbor;
-    if (neighbor == nullptr) return kNoLeaf;
-    const std::string& chassis = neighbor->chassis_id();
-    const std::string& name = neighbor->system_name();
-    if (chassis.empty() && name.empty()) return kNoLeaf;
-    const auto [at, added] =
-        known_.emplace(chassis.empty() ? name : chassis, static_cast<LeafIndex>(known_.size()));
-    if (added) names.push_back(name.empty() ? chassis : name);
-    return at->second;
+  Places(const fleet::Sites& sites, Candidates& out) : sites_(sites), out_(out) {}
+
+  // All that is heard has to be told before anything is asked.
+  void Hear(const PortView& port) {
+    const fleet::Site site = sites_.Of(port);
+    if (port.neighbor != nullptr && !site.leaf.empty()) (void)LeafOf(port, site);
+  }
+
+  void Place(const PortView& view, Port& port) {
+    const fleet::Site site = sites_.Of(view);
+    if (!site.leaf.empty()) port.leaf = LeafOf(view, site);
+    if (site.pod.empty()) return;
+    const auto [at, added] = pods_.emplace(site.pod, static_cast<PodIndex>(out_.pod_names.size()));
+    if (added) out_.pod_names.push_back(site.pod);
+    port.pod = at->second;
   }
 
  private:
-  std::map<std::string, LeafIndex> known_;
+  LeafIndex LeafOf(const PortView& port, const fleet::Site& site) {
+    const std::string chassis =
+        port.neighbor == nullptr ? std::string() : port.neighbor->chassis_id();
+    if (chassis.empty())
+      if (const auto heard = by_name_.find(site.leaf); heard != by_name_.end())
+        return heard->second;
+    const auto [at, added] = by_chassis_.emplace(chassis.empty() ? site.leaf : chassis,
+                                                 static_cast<LeafIndex>(out_.leaf_names.size()));
+    if (added) {
+      out_.leaf_names.push_back(site.leaf);
+      by_name_.emplace(site.leaf, at->second);
+    }
+    return at->second;
+  }
+
+  const fleet::Sites& sites_;
+  Candidates& out_;
+  std::map<std::string, LeafIndex> by_chassis_, by_name_;
+  std::map<std::string, PodIndex> pods_;
 };
 
 Status CheckNode(const fleet::FleetView& fleet, std::string_view field, const std::string& node) {
@@ -95,7 +119,8 @@ v1::ProbePort ToProbePort(const PortView& port) {
 }  // namespace
 
 Result<Candidates> FindPorts(const fleet::FleetView& fleet, const v1::CampaignSpec& spec,
-                             const std::set<std::string>& probed_lately) {
+                             const std::set<std::string>& probed_lately,
+                             const fleet::Sites& sites) {
   RETURN_IF_ERROR(CheckNodes(fleet, spec));
   RETURN_IF_ERROR(CheckRails(fleet, spec));
   std::set<std::string> nodes(spec.nodes().begin(), spec.nodes().end());
@@ -103,21 +128,24 @@ Result<Candidates> FindPorts(const fleet::FleetView& fleet, const v1::CampaignSp
   const std::set<std::uint32_t> rails(spec.rails().begin(), spec.rails().end());
 
   Candidates found;
-  Leaves leaves;
+  Places places(sites, found);
+  for (const auto& rail : fleet.rails())
+    for (const PortView& view : rail) places.Hear(view);
   for (std::uint32_t rail = 0; rail < fleet.rails().size(); ++rail) {
     if (!rails.empty() && !rails.contains(rail)) continue;
     for (const PortView& view : fleet.rails()[rail]) {
       if (!nodes.empty() && !nodes.contains(view.node->name)) continue;
-      v1::ProbePort port = ToProbePort(view);
+      Port port{.port = ToProbePort(view), .network = view.port->link_layer()};
+      const std::string name = PortName(port.port);
       std::string obstacle = Obstacle(view);
-      if (obstacle.empty() && !spec.include_busy() && !probed_lately.contains(PortName(port)))
+      if (obstacle.empty() && !spec.include_busy() && !probed_lately.contains(name))
         obstacle = Traffic(view);
-      if (!obstacle.empty())
-        found.skipped.push_back(Format("{}: {}", PortName(port), obstacle));
-      else
-        found.ports.push_back({.port = std::move(port),
-                               .network = view.port->link_layer(),
-                               .leaf = leaves.Of(view, found.leaf_names)});
+      if (!obstacle.empty()) {
+        found.skipped.push_back(Format("{}: {}", name, obstacle));
+        continue;
+      }
+      places.Place(view, port);
+      found.ports.push_back(std::move(port));
     }
   }
   return found;

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "daemon/fleet/fleet_view.h"
+#include "daemon/fleet/sites.h"
 #include "daemon/plan/plan.h"
 
 namespace fabric::plan {
@@ -14,11 +15,12 @@ namespace fabric::plan {
 struct Candidates {
   std::vector<Port> ports;  // By rail, then by node
   std::vector<std::string> leaf_names;
+  std::vector<std::string> pod_names;
   std::vector<std::string> skipped;
 };
 
 // INVALID_ARGUMENT: an unknown node or rail is named.
 Result<Candidates> FindPorts(const fleet::FleetView& fleet, const v1::CampaignSpec& spec,
-                             const std::set<std::string>& probed_lately);
+                             const std::set<std::string>& probed_lately, const fleet::Sites& sites);
 
 }  // namespace fabric::plan

@@ -173,11 +173,25 @@ class Reader {
   void ReadList(const YAML::Node& value, const FieldDescriptor& field, Message& message) {
     if (!value.IsSequence()) return Expected(value, Format("a list of {}", field.name()));
     for (const YAML::Node& item : value) {
-      if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
-        ReadMessage(item, *message.GetReflection()->AddMessage(&message, &field));
-      else
+      if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
         ReadScalar(item, field, message);
+        continue;
+      }
+      const std::size_t before = mistakes_.size();
+      Message& read = *message.GetReflection()->AddMessage(&message, &field);
+      ReadMessage(item, read);
+      if (field.message_type() == v1::Place::descriptor() && mistakes_.size() == before)
+        CheckPlace(item, static_cast<const v1::Place&>(read));
     }
+  }
+
+  void CheckPlace(const YAML::Node& item, const v1::Place& place) {
+    if (place.leaf().empty() && place.pod().empty())
+      Mistake(item, "the place says nothing of its ports: expected leaf, pod or both");
+    if (!place.leaf().empty() && !place.leaves().empty())
+      Mistake(item,
+              "leaf names a switch that nobody was heard on, and leaves are those that ports are "
+              "under: expected one of both");
   }
 
   void ReadScalar(const YAML::Node& node, const FieldDescriptor& field, Message& message) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "daemon/profile/places.h"
 #include "daemon/profile/profile_yaml.h"
 
 namespace fabric::profile {
@@ -37,6 +38,21 @@ Result<std::vector<v1::Profile>> ReadFile(const std::string& path, const ReadTex
   return ParseProfiles(text, path == "-" ? "standard input" : path);
 }
 
+// What is made of the profile and of those that it may inherit from.
+template <class Made>
+Result<Made> Load(const std::string& name, const ReadText& read) {
+  if (name.empty()) return Made();
+  const auto& shipped = ShippedProfiles();
+  if (const v1::Profile* found = Shipped(name)) return Made::Make(*found, shipped);
+  if (!LooksLikeFile(name)) return NoSuchProfile(name);
+  ASSIGN_OR_RETURN(std::vector<v1::Profile> known, ReadFile(name, read));
+  const v1::Profile last = known.back();
+  known.insert(known.end(), shipped.begin(), shipped.end());
+  auto made = Made::Make(last, known);
+  if (!made.ok()) return made.status().In(name);
+  return made;
+}
+
 }  // namespace
 
 const std::vector<v1::Profile>& ShippedProfiles() {
@@ -60,16 +76,11 @@ Result<v1::Profile> FindProfile(const std::string& name, const ReadText& read) {
 }
 
 Result<Profile> LoadProfile(const std::string& name, const ReadText& read) {
-  if (name.empty()) return Profile();
-  const auto& shipped = ShippedProfiles();
-  if (const v1::Profile* found = Shipped(name)) return Profile::Make(*found, shipped);
-  if (!LooksLikeFile(name)) return NoSuchProfile(name);
-  ASSIGN_OR_RETURN(std::vector<v1::Profile> known, ReadFile(name, read));
-  const v1::Profile last = known.back();
-  known.insert(known.end(), shipped.begin(), shipped.end());
-  auto made = Profile::Make(last, known);
-  if (!made.ok()) return made.status().In(name);
-  return made;
+  return Load<Profile>(name, read);
+}
+
+Result<Places> LoadPlaces(const std::string& name, const ReadText& read) {
+  return Load<Places>(name, read);
 }
 
 }  // namespace fabric::profile

@@ -59,6 +59,8 @@ constexpr Rules kLinkErrors = {"link_errors_within_limit"};
 constexpr Rules kFlaps = {"link_stays_up"};
 constexpr Rules kCnpsIgnored = {"cnps_obeyed"};
 constexpr Rules kManyCnps = {"cnp_share_within_limit"};
+constexpr Rules kMissingCard = {"fabric_port_count_equal"};
+constexpr Rules kFarGpu = {"gpu_near_nic"};
 
 constexpr Explanation kExplanations[] = {
     {.why = "The switch pauses its other ports because of the one that pauses the switch",
@@ -110,6 +112,10 @@ constexpr Explanation kExplanations[] = {
     {.why = "A sender that does not slow down is told so again and again",
      .causes = kCnpsIgnored,
      .effects = kManyCnps},
+    {.why = "The GPU whose card is missing has none near it",
+     .where = Where::kNode,
+     .causes = kMissingCard,
+     .effects = kFarGpu},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
@@ -37,6 +38,8 @@ struct Unit {
 
 Node NodeOf(const fleet::NodeView& view) {
   Node node;
+  node.links.reserve(view.ports.size());
+  node.leaves.reserve(view.ports.size());
   for (const PortView& port : view.ports) {
     if (!CarriesRoce(port)) continue;
     const v1::LldpNeighbor* const neighbor = NeighborOf(port);
@@ -62,21 +65,23 @@ struct Expected {
   std::size_t nodes = 0;  // That have the rail on it
   std::size_t all = 0;    // That have the rail
 };
+using ExpectedByRail = std::vector<Expected>;
 
-// Where the rail is on most nodes of the wiring; nothing unless at least two agree, and twice as
-// many as deviate.
-std::optional<Expected> ExpectedOf(const Wiring& wiring, std::uint32_t rail) {
-  Expected most;
-  for (auto at = wiring.lower_bound({rail, Leaf()}); at != wiring.end() && at->first.first == rail;
-       ++at) {
-    most.all += at->second;
-    if (at->second > most.nodes) {
-      most.leaf = at->first.second;
-      most.nodes = at->second;
-    }
+// Where each rail is on most nodes of the wiring; on no leaf unless at least two agree, and twice
+// as many as deviate.
+ExpectedByRail ExpectedOf(const Wiring& wiring) {
+  ExpectedByRail rails;
+  for (const auto& [place, nodes] : wiring) {
+    if (rails.size() <= place.first) rails.resize(place.first + 1);
+    Expected& most = rails[place.first];
+    most.all += nodes;
+    if (nodes <= most.nodes) continue;
+    most.leaf = place.second;
+    most.nodes = nodes;
   }
-  const bool clear = most.nodes >= 2 && most.nodes >= 2 * (most.all - most.nodes);
-  return clear ? std::optional(most) : std::nullopt;
+  for (Expected& most : rails)
+    if (most.nodes < 2 || most.nodes < 2 * (most.all - most.nodes)) most.leaf = {};
+  return rails;
 }
 
 struct Stray {
@@ -127,15 +132,16 @@ void JudgeUnit(const Unit& unit, const std::vector<const Unit*>& near, Verdicts&
   Wiring wiring;
   for (const Unit* other : near)
     for (const auto& [place, nodes] : other->wiring) wiring[place] += nodes;
+  const ExpectedByRail rails = ExpectedOf(wiring);
   for (const Node* node : unit.nodes) {
     std::vector<Stray> strays;
     for (const Wired& link : node->links) {
-      const auto expected = ExpectedOf(wiring, link.port->rail->value());
-      if (!expected) continue;
-      if (expected->leaf == link.neighbor->chassis_id())
+      const Expected& expected = rails[link.port->rail->value()];
+      if (expected.leaf.empty()) continue;
+      if (expected.leaf == link.neighbor->chassis_id())
         out.Pass();
       else
-        strays.push_back({link, *expected, NameOf(expected->leaf, near)});
+        strays.push_back({link, expected, NameOf(expected.leaf, near)});
     }
     if (!strays.empty()) Fail(strays, out);
   }

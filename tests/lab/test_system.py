@@ -23,7 +23,7 @@ import dashboard
 import labevents
 import quickstart
 from fabriclab import Lab
-from test_blame import BlameTests
+from test_incast import IncastTests
 from test_storms import StormTests
 from test_tools import ToolTests
 
@@ -46,7 +46,7 @@ FAULTS = [
 ]
 
 
-class TestSystem(BlameTests, StormTests, ToolTests, unittest.TestCase):
+class TestSystem(IncastTests, StormTests, ToolTests, unittest.TestCase):
     maxDiff = None
 
     @classmethod
@@ -92,13 +92,6 @@ class TestSystem(BlameTests, StormTests, ToolTests, unittest.TestCase):
     def findings(cls):
         found = cls.controller.get("/v1/findings").get("findings", [])
         return [(f["rule"], f["title"]) for f in found]
-
-    def tell(self, result):
-        """What is known when a pair failed that should not have."""
-        reasons = {n["name"]: n.get("lost_reason", "") for n in self.nodes()}
-        ends = [result["from"]["node"], result["to"]["node"]]
-        logs = [f"{n}: {self.lab.shell(n, 'tail -8 /var/log/fabric-agent.log')}" for n in ends]
-        return "\n".join([str(result), f"{self.states()} {reasons}", *logs])
 
     def ctl(self, *words, controller=None):
         return subprocess.run(
@@ -218,28 +211,6 @@ class TestSystem(BlameTests, StormTests, ToolTests, unittest.TestCase):
         finally:
             self.lab.fault("n3", "kill-agent", mend=True)
         self.until(lambda: self.states()["n3"] == "CONNECTED", "n3 is back", 20)
-
-    def test_07_a_node_that_freezes_in_a_campaign_fails_its_pairs_only(self):
-        run = subprocess.Popen(
-            [BIN / "fabricctl", "--controller", self.controller.grpc, "probe", "run",
-             "--iterations", "300", "--probe-timeout", "30s", "-o", "json"],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        try:
-            time.sleep(1)
-            self.lab.fault("n2", "freeze")
-            out, err = run.communicate(timeout=240)
-        finally:
-            self.lab.fault("n2", "freeze", mend=True)
-            run.kill()
-        self.assertEqual(run.returncode, 1, out + err)
-        results = json.loads(out)["results"]
-        self.assertEqual(len(results), 12)
-        for result in results:
-            ends = {result["from"]["node"], result["to"]["node"]}
-            if "n2" not in ends and result["result"]["status"] != "PROBE_STATUS_OK":
-                self.fail(self.tell(result))
-        self.until(lambda: set(self.states().values()) == {"CONNECTED"}, "n2 is back", 40)
-        self.until(lambda: self.findings() == [], "healthy again", 20)
 
     def test_08_events_are_streamed(self):
         watch = subprocess.Popen(

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "daemon/blame/book.h"
 #include "daemon/fleet/fleet.h"
 
 namespace fabric::sim {
@@ -54,6 +55,11 @@ void PlantOneWay(Clos& clos, Random& random) {
             .loss = random.LogBetween(2e-3, 0.3),
             .out = out,
             .in = !out});
+}
+
+void PlantOneWayTold(Clos& clos, Random& random) {
+  clos.tells_ways = true;
+  PlantOneWay(clos, random);
 }
 
 void PlantHalfRate(Clos& clos, Random& random) {
@@ -156,6 +162,7 @@ constexpr Kind kKinds[] = {
     {"port_lossy", PlantPortLossy},
     {"port_grey_1_in_1000", PlantPortGrey},
     {"port_lossy_one_way", PlantOneWay},
+    {"port_lossy_one_way_told", PlantOneWayTold},
     {"port_half_rate", PlantHalfRate},
     {"port_slow_one_way", PlantSlowOneWay},
     {"port_flapping", PlantFlapping},
@@ -302,13 +309,18 @@ fleet::Fleet FleetOf(const Clos& clos) {
   return fleet;
 }
 
+blame::Fabric FabricOf(const Clos& clos) {
+  const fleet::Fleet fleet = FleetOf(clos);
+  return blame::FabricOf(fleet::FleetView(fleet));
+}
+
 }  // namespace
 
 std::span<const Kind> Kinds() {
   return kKinds;
 }
 
-Stage::Stage(const Shape& shape) : shape_(shape) {
+Stage::Stage(const Shape& shape) : shape_(shape), fabric_(FabricOf(Clos(shape, 0))) {
   const fleet::Fleet fleet = FleetOf(Clos(shape, 0));
   const fleet::FleetView view(fleet);
   for (std::uint64_t seed = 0; seed < kPlans; ++seed) {
@@ -335,9 +347,9 @@ Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
   kind.plant(clos, random);
   const auto rounds = stage.rounds(run.seed);
   if (kind.of_planned_pair) PlantPair(rounds, clos, random);
-  const fleet::Fleet fleet = FleetOf(clos);
-  const blame::Fabric fabric = blame::FabricOf(fleet::FleetView(fleet));
-  google::protobuf::RepeatedPtrField<v1::PairResult> results;
+  const blame::Fabric swapped = clos.swapped() ? FabricOf(clos) : blame::Fabric();
+  const blame::Fabric& fabric = clos.swapped() ? swapped : stage.fabric();
+  blame::Book book(fabric);
   std::uint32_t named_at = 0;
   blame::Standing standing;
   Seconds stand(0);
@@ -346,6 +358,7 @@ Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
     if (round == run.rounds_max || standing.decided) break;
     ++round;
     // What would decide comes first, the plan goes on with whoever is free.
+    google::protobuf::RepeatedPtrField<v1::PairResult> results;
     std::set<std::string> busy;
     for (const blame::Wanted& wanted : standing.next) {
       const v1::ProbePort from = ToProbePort(fabric.places[wanted.from]);
@@ -360,7 +373,8 @@ Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
     }
     const std::vector<blame::Observation> seen = blame::ObservationsOf(fabric, results);
     const auto start = std::chrono::steady_clock::now();
-    standing = blame::Stand(fabric, seen);
+    book.Add(seen);
+    standing = book.Stand();
     stand = std::max(stand, Seconds(std::chrono::steady_clock::now() - start));
     if (named_at == 0 && Score(clos, standing.report).named == clos.faults().size())
       named_at = round;

@@ -20,11 +20,13 @@ class Stage {
   explicit Stage(const Shape& shape);
 
   const Shape& shape() const { return shape_; }
+  const blame::Fabric& fabric() const { return fabric_; }  // With no cable swapped
   // The first rounds of the campaign with this seed.
   std::span<const std::vector<plan::PairTask>> rounds(std::uint64_t seed) const;
 
  private:
   Shape shape_;
+  blame::Fabric fabric_;
   using Tasks = std::vector<std::vector<plan::PairTask>>;  // By round
 
   std::vector<Tasks> rounds_;  // By seed, over and over

@@ -24,6 +24,42 @@ TEST(BlameSim, NamesEachKindOfFaultAndNothingElse) {
   EXPECT_GE(named, 0.95 * faults) << "of " << faults;
 }
 
+struct Regression {
+  const char* kind;
+  std::uint64_t seed;
+  const char* what;
+};
+
+// Scenarios in which somebody else was once named.
+const Regression kRegressions[] = {
+    {"port_flapping", 8, "each time it was away it was probed with the same partner: a bad pair"},
+};
+
+TEST(BlameSim, NamesNobodyElseWhereItOnceDid) {
+  const Stage stage({.name = "64x2", .nodes = 64, .rails = 2, .ports_per_leaf = 16, .spines = 4});
+  for (const Regression& one : kRegressions) {
+    for (const Kind& kind : Kinds()) {
+      if (kind.name != one.kind) continue;
+      const Outcome outcome = Play(stage, kind, {.seed = one.seed});
+      EXPECT_EQ(outcome.suspects, outcome.right) << one.what << "\n" << outcome.text;
+      EXPECT_EQ(outcome.named, outcome.faults) << one.what << "\n" << outcome.text;
+    }
+  }
+}
+
+// Two ports are the leaf, its ways out, or two bad ports: nobody can tell.
+TEST(BlameSim, DoesNotPretendWithTwoPortsUnderALeaf) {
+  const Stage stage({.name = "24x1", .nodes = 24, .rails = 1, .ports_per_leaf = 2, .spines = 4});
+  for (const Kind& kind : Kinds()) {
+    if (kind.name != "leaf_dead") continue;
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      const Outcome outcome = Play(stage, kind, {.seed = seed});
+      EXPECT_EQ(outcome.suspects, 0U) << outcome.text;
+      EXPECT_EQ(outcome.in_a_group, 1U) << outcome.text;
+    }
+  }
+}
+
 TEST(BlameSim, ARunIsItsSeed) {
   const Stage stage({.name = "32x2", .nodes = 32, .rails = 2, .ports_per_leaf = 8, .spines = 4});
   for (const Kind& kind : Kinds()) {

@@ -122,12 +122,21 @@ v1::ProbeResult Clos::Ping(const Port& from, const Port& to, std::uint32_t round
   for (std::uint32_t label = 1; label <= kLabels; ++label) {
     const Way there = WayOf(from, to, label, round);
     const Way back = WayOf(to, from, label, round);
-    const double loss = 1 - (1 - there.loss) * (1 - back.loss) * (1 - stall_loss);
-    std::uint32_t lost = random_.Binomial(kPingsPerLabel, loss);
-    lost = std::min(kPingsPerLabel, lost + burst / kLabels);
     v1::FlowSummary& flow = *ping.add_flows();
     flow.set_flow_label(label);
     flow.set_sent(kPingsPerLabel);
+    const double loss_there = 1 - (1 - there.loss) * (1 - stall_loss);
+    std::uint32_t lost = 0;
+    if (tells_ways) {
+      lost = random_.Binomial(kPingsPerLabel, loss_there);
+      lost = std::min(kPingsPerLabel, lost + burst / kLabels);
+      flow.set_lost_out(lost);
+      flow.set_lost_in(random_.Binomial(kPingsPerLabel - lost, back.loss));
+      lost += flow.lost_in();
+    } else {
+      lost = random_.Binomial(kPingsPerLabel, 1 - (1 - loss_there) * (1 - back.loss));
+      lost = std::min(kPingsPerLabel, lost + burst / kLabels);
+    }
     flow.set_lost(lost);
     const double jitter = std::exp(noise.latency_jitter * random_.Normal());
     const double median = kRoundTripUs * jitter * stall * (there.latency + back.latency) / 2;

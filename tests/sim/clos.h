@@ -70,6 +70,7 @@ class Clos {
   std::string LeafName(std::uint32_t leaf) const;
   // Cables of two ports are plugged in the wrong way round; LLDP says so.
   void Swap(const Port& a, const Port& b) { swapped_.emplace_back(a, b); }
+  bool swapped() const { return !swapped_.empty(); }
   void Add(const Fault& fault) { faults_.push_back(fault); }
   const std::vector<Fault>& faults() const { return faults_; }
 
@@ -79,6 +80,7 @@ class Clos {
              google::protobuf::RepeatedPtrField<v1::PairResult>& out);
 
   Noise noise;
+  bool tells_ways = false;  // Pings tell which way the lost ones went.
 
  private:
   struct Way {

@@ -19,6 +19,7 @@ const Shape kShapes[] = {
     {.name = "32x4", .nodes = 32, .rails = 4, .ports_per_leaf = 8, .spines = 8},
     {.name = "48x2-unknown", .nodes = 48, .rails = 2, .ports_per_leaf = 16, .lldp = false},
     {.name = "32x8", .nodes = 32, .rails = 8, .ports_per_leaf = 8, .spines = 4},
+    {.name = "9x2", .nodes = 9, .rails = 2, .ports_per_leaf = 3, .spines = 4},
     {.name = "128x4", .nodes = 128, .rails = 4, .ports_per_leaf = 32, .spines = 8},
     {.name = "1024x1", .nodes = 1024, .rails = 1, .ports_per_leaf = 32, .spines = 16},
     {.name = "1024x8", .nodes = 1024, .rails = 8, .ports_per_leaf = 32, .spines = 16},

@@ -19,7 +19,7 @@ void SimRunner::Start(const v1::ProbeAssignment& assignment) {
   std::erase_if(probes_, [](const auto& probe) { return probe.second.finished; });
   std::vector<const probe::Ongoing*> running;
   for (const auto& [key, probe] : probes_) running.push_back(&probe);
-  if (const Status admitted = probe::Admit(assignment, running, kProbesMax); !admitted.ok()) {
+  if (const Status admitted = probe::Admit(assignment, running, kRoom); !admitted.ok()) {
     v1::AgentMessage message;
     *message.mutable_probe_outcome() = probe::Refusal(assignment, admitted);
     return machine_.Report(message);

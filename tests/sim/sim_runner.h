@@ -40,7 +40,7 @@ class ProbeMachine {
 
 class SimRunner {
  public:
-  static constexpr std::uint32_t kProbesMax = 8;
+  static constexpr probe::Room kRoom = {};
 
   explicit SimRunner(ProbeMachine& machine) : machine_(machine) {}
 

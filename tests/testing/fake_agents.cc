@@ -29,6 +29,11 @@ v1::ProbeResult Figures(const v1::ProbeSpec& spec) {
     result.mutable_latency()->set_median_us(2.5);
     result.mutable_latency()->set_samples(1000);
   }
+  if (spec.has_incast()) {
+    result.mutable_bandwidth()->set_mean_bps(20e9);
+    result.mutable_bandwidth()->set_bytes(500'000'000);
+    result.mutable_bandwidth()->set_seconds(0.2);
+  }
   if (kind.ends_with("bandwidth")) result.mutable_bandwidth()->set_mean_bps(97e9);
   if (spec.has_ud_ping()) {
     result.mutable_ping()->set_sent(100);
@@ -42,6 +47,14 @@ v1::ProbeResult Figures(const v1::ProbeSpec& spec) {
     step.set_crossed(true);
   }
   return result;
+}
+
+// Responders of an incast share their port.
+bool MayShare(const v1::ProbeAssignment& a, const v1::ProbeAssignment& b) {
+  const auto is_receiver = [](const v1::ProbeAssignment& one) {
+    return one.spec().has_incast() && one.role() == v1::PROBE_ROLE_RESPONDER;
+  };
+  return is_receiver(a) && is_receiver(b);
 }
 
 bool SamePort(const v1::ProbePort& a, const v1::ProbePort& b) {
@@ -178,10 +191,18 @@ void FakeAgents::Answer(const std::string& node, const v1::ControllerMessage& me
     case v1::ControllerMessage::kProbeStop:
       for (const v1::ProbeRole role : {v1::PROBE_ROLE_INITIATOR, v1::PROBE_ROLE_RESPONDER}) {
         const EndId id(message.probe_stop().probe_id(), role);
-        if (agent.behaviour != Behaviour::kSilent)
-          End(node, id, Failed(v1::PROBE_STATUS_CANCELLED, message.probe_stop().reason()));
+        v1::ProbeResult result = Failed(v1::PROBE_STATUS_CANCELLED, message.probe_stop().reason());
+        if (const auto probe = agent.probes.find(id);
+            probe != agent.probes.end() && probe->second.assignment.spec().has_incast() &&
+            counters_)
+          *result.mutable_moves() = counters_(probe->second.assignment);
+        if (agent.behaviour != Behaviour::kSilent) End(node, id, std::move(result));
         agent.probes.erase(id);
       }
+      return;
+    case v1::ControllerMessage::kMeshOrder:
+      ++agent.mesh_orders;
+      agent.mesh_order = message.mesh_order();
       return;
     case v1::ControllerMessage::kSnapshotRequest:
       ++snapshot_requests_;
@@ -196,7 +217,8 @@ void FakeAgents::OnAssignment(const std::string& node, const v1::ProbeAssignment
   ++agent.assignments;
   const EndId end(assignment.probe_id(), assignment.role());
   for (const auto& [id, probe] : agent.probes)
-    if (SamePort(probe.assignment.local(), assignment.local()) && id.first != end.first)
+    if (SamePort(probe.assignment.local(), assignment.local()) && id.first != end.first &&
+        !MayShare(probe.assignment, assignment))
       violations_.push_back(Format("{}/{}: probes {} and {}", node, assignment.local().device(),
                                    id.first, assignment.probe_id()));
   agent.probes[end].assignment = assignment;
@@ -233,6 +255,7 @@ void FakeAgents::OnStart(const std::string& node, const v1::ProbeStart& start) {
     return;
   }
   v1::ProbeResult result = Figures(assignment.spec());
+  if (assignment.spec().has_incast() && counters_) *result.mutable_moves() = counters_(assignment);
   if (on_path_) on_path_(assignment, result);
   if (result.status() == v1::PROBE_STATUS_UNSPECIFIED) return;
   switch (agent.behaviour) {

@@ -52,6 +52,9 @@ class FakeAgents final : public control::AgentSink {
   // status is never said.
   using Path = std::function<void(const v1::ProbeAssignment&, v1::ProbeResult&)>;
   void SetPath(Path path) { on_path_ = std::move(path); }
+  // What the counters of the own port say of an incast, of either end; nothing when not set.
+  using Counters = std::function<v1::PortMoves(const v1::ProbeAssignment&)>;
+  void SetCounters(Counters counters) { counters_ = std::move(counters); }
   void Mute(const std::string& node, bool mute);  // Connected, and no message at all
   void StopInspecting(const std::string& node) { agents_[node].idle = true; }  // Heartbeats alone
   Status Say(const std::string& node, const v1::AgentMessage& message);
@@ -77,6 +80,10 @@ class FakeAgents final : public control::AgentSink {
   std::size_t probes_at_once_max() const { return probes_at_once_max_; }
   const std::vector<std::string>& violations() const { return violations_; }  // Two on one port
   std::uint32_t assignments(const std::string& node) const { return agents_.at(node).assignments; }
+  std::uint32_t mesh_orders(const std::string& node) const { return agents_.at(node).mesh_orders; }
+  const v1::MeshOrder& mesh_order(const std::string& node) const {  // The newest one
+    return agents_.at(node).mesh_order;
+  }
   std::uint32_t snapshot_requests() const { return snapshot_requests_; }
   const std::map<SessionId, Status>& closed() const { return closed_; }
 
@@ -93,6 +100,8 @@ class FakeAgents final : public control::AgentSink {
     bool idle = false;  // Does not say any more that its settings are as they were.
     Behaviour behaviour = Behaviour::kOk;
     std::uint32_t assignments = 0;
+    std::uint32_t mesh_orders = 0;
+    v1::MeshOrder mesh_order;
     std::map<EndId, Probe> probes;
     std::deque<v1::ControllerMessage> inbox;
   };
@@ -105,6 +114,7 @@ class FakeAgents final : public control::AgentSink {
 
   control::Controller* controller_ = nullptr;
   Path on_path_;
+  Counters counters_;
   Moment now_;
   std::uint64_t next_session_ = 1;
   std::map<std::string, Agent> agents_;

@@ -32,6 +32,10 @@ Result<std::uint32_t> FakeDatagrams::AddPath(const host::Endpoint& remote,
   return static_cast<std::uint32_t>(paths_.size() - 1);
 }
 
+void FakeDatagrams::RemovePath(std::uint32_t path) {
+  paths_.at(path).removed = true;
+}
+
 bool FakeDatagrams::Lost(const std::string& device, std::uint32_t flow_label) {
   if (fabric_.silent_.contains(device)) return true;
   if (fabric_.lost_flows_.contains({device, flow_label})) return true;
@@ -51,6 +55,7 @@ Status FakeDatagrams::Send(std::uint32_t path, std::span<const std::byte> payloa
   fabric_.now_ns_ += kStepNs;
   events_.push_back({.datagram = {.id = id, .ticks = fabric_.now_ns_}, .bytes = {}});
   const Path& way = paths_.at(path);
+  if (way.removed) return {Code::kInternal, "the path was removed"};
   const auto found = fabric_.datagrams_.find(way.remote_number);
   if (found == fabric_.datagrams_.end()) return {};
   FakeDatagrams& peer = *found->second;

@@ -24,14 +24,18 @@ class FakeDatagrams final : public host::UdQueuePairs {
     return Duration(static_cast<std::int64_t>(to - from));
   }
   Result<std::uint32_t> AddPath(const host::Endpoint& remote, const host::UdPath& path) override;
+  void RemovePath(std::uint32_t path) override;
   Status Send(std::uint32_t path, std::span<const std::byte> payload, std::uint64_t id) override;
   Result<std::size_t> Poll(std::span<host::Datagram> datagrams) override;
+  Status Arm() override { return {}; }
+  int event_fd() const override { return -1; }
 
  private:
   struct Path {
     std::uint32_t remote_number;
     std::uint32_t remote_key;
     std::uint32_t flow_label;
+    bool removed = false;
   };
   struct Event {
     host::Datagram datagram;

@@ -43,8 +43,24 @@ class FakeQueuePairs final : public host::RcQueuePairs {
     return {};
   }
 
+  // Its key is the region's number; addresses are this process's own.
+  Result<host::RegisteredMemory> Register(const host::DeviceMemory& memory) override {
+    MutexLock lock(fabric_.mutex_);
+    if (const auto found = fabric_.refuse_register_.find({options_.at.device, memory.dma_buf >= 0});
+        found != fabric_.refuse_register_.end())
+      return found->second;
+    const auto number = static_cast<std::uint32_t>(regions_.size() + 1);
+    regions_[number] = {reinterpret_cast<std::byte*>(memory.address), memory.bytes};
+    return host::RegisteredMemory{.region = number, .address = memory.address, .key = number};
+  }
+  void Unregister(std::uint32_t region) override {
+    MutexLock lock(fabric_.mutex_);
+    regions_.erase(region);
+  }
+
   Status Post(const host::WorkRequest& request) override {
     MutexLock lock(fabric_.mutex_);
+    if (request.region != 0) return PostOfRegion(request);
     if (std::size_t{request.offset} + request.bytes > memory_.size())
       return {Code::kInvalidArgument, "request beyond the memory"};
     Pair& pair = pairs_.at(request.queue_pair);
@@ -100,6 +116,30 @@ class FakeQueuePairs final : public host::RcQueuePairs {
         sender.waiting.push_back(send);
     }
     return {};
+  }
+
+  // A write from one region to another one of the peer.
+  Status PostOfRegion(const host::WorkRequest& request) REQUIRES(fabric_.mutex_) {
+    Pair& pair = pairs_.at(request.queue_pair);
+    if (pair.outstanding.size() >= options_.send_queue_depth)
+      return {Code::kResourceExhausted, "more requests than the send queue holds"};
+    pair.outstanding.push_back(request.id);
+    const auto own = regions_.find(request.region);
+    const auto found = fabric_.pairs_.find(pair.remote);
+    if (found == fabric_.pairs_.end()) return Complete(request, std::string(kNobodyAnswers));
+    FakeQueuePairs& peer = *found->second.owner;
+    const auto there = peer.regions_.find(request.remote ? request.remote->key : 0);
+    if (const auto broken = fabric_.broken_regions_.find(
+            {peer.options_.at.device, request.remote ? request.remote->key : 0});
+        broken != fabric_.broken_regions_.end())
+      return Complete(request, broken->second);
+    if (own == regions_.end() || request.bytes > own->second.size())
+      return Complete(request, "local protection error (4)");
+    if (there == peer.regions_.end() || request.bytes > there->second.size() ||
+        reinterpret_cast<std::uint64_t>(there->second.data()) != request.remote->address)
+      return Complete(request, "remote access error (10)");
+    std::copy_n(own->second.begin(), request.bytes, there->second.begin());
+    return Complete(request, "");
   }
 
   // A request of `pair`, which is one of `from`, to its peer.
@@ -160,6 +200,7 @@ class FakeQueuePairs final : public host::RcQueuePairs {
   const host::Endpoint local_;
   std::vector<Pair> pairs_;
   std::vector<std::byte> memory_;
+  std::map<std::uint32_t, std::span<std::byte>> regions_;
   std::deque<host::Completion> completions_;
 };
 
@@ -174,6 +215,15 @@ void FakeFabric::Break(const std::string& device, const std::string& error) {
 void FakeFabric::RefuseOpen(const std::string& device, const Status& why) {
   MutexLock lock(mutex_);
   refuse_open_[device] = why;
+}
+void FakeFabric::RefuseRegister(const std::string& device, bool dma_buf, const Status& why) {
+  MutexLock lock(mutex_);
+  refuse_register_[{device, dma_buf}] = why;
+}
+void FakeFabric::BreakRegion(const std::string& device, std::uint32_t region,
+                             const std::string& error) {
+  MutexLock lock(mutex_);
+  broken_regions_[{device, region}] = error;
 }
 void FakeFabric::RefuseConnect(const std::string& device, const Status& why) {
   MutexLock lock(mutex_);

@@ -32,6 +32,10 @@ class FakeFabric {
   void SetGid(const std::string& device, const std::string& gid);
   // What it says its active MTU is; 4096 unless told.
   void SetActiveMtu(const std::string& device, std::uint32_t bytes);
+  // From now on memory of GPUs cannot be registered with `device`: through dma-buf, or else.
+  void RefuseRegister(const std::string& device, bool dma_buf, const Status& why);
+  // From now on requests towards that registered region of `device` end with this error.
+  void BreakRegion(const std::string& device, std::uint32_t region, const std::string& error);
   // Larger packets towards `device` do not arrive: requests fail as if nobody answered.
   void CutPackets(const std::string& device, std::uint32_t bytes);
   // Datagrams towards `device` with this flow label are lost; 0: those whose driver chose it.
@@ -69,6 +73,8 @@ class FakeFabric {
   std::map<std::string, std::string> broken_ GUARDED_BY(mutex_);
   std::map<std::string, Status> refuse_open_ GUARDED_BY(mutex_);
   std::map<std::string, Status> refuse_connect_ GUARDED_BY(mutex_);
+  std::map<std::pair<std::string, bool>, Status> refuse_register_ GUARDED_BY(mutex_);
+  std::map<std::pair<std::string, std::uint32_t>, std::string> broken_regions_ GUARDED_BY(mutex_);
   std::map<std::string, std::string> gids_ GUARDED_BY(mutex_);
   std::map<std::string, std::uint32_t> active_mtus_ GUARDED_BY(mutex_);
   std::map<std::string, std::uint32_t> packets_max_ GUARDED_BY(mutex_);

@@ -27,6 +27,9 @@ class Output final : public AgentOutput {
     Did("stop probe " + std::to_string(stop.probe_id()));
   }
   void StopAllProbes(const std::string& reason) override { Did("stop all probes: " + reason); }
+  void OrderMesh(const v1::MeshOrder& order) override {
+    Did("mesh of " + std::to_string(order.ports_size()) + " ports");
+  }
 
   std::vector<std::string> Take() { return std::exchange(did_, {}); }
 
@@ -362,6 +365,46 @@ TEST_F(AgentTest, TakesNothingBeforeWelcome) {
   message.mutable_snapshot_request();
   agent.OnMessage(message, At({}));
   EXPECT_EQ(output.Take(), Did{});
+}
+
+v1::ControllerMessage MeshOrder(int ports) {
+  v1::ControllerMessage message;
+  message.mutable_mesh_order()->set_number(1);
+  for (int n = 0; n < ports; ++n) message.mutable_mesh_order()->add_ports();
+  return message;
+}
+
+TEST_F(AgentTest, PassesOrdersOfTheMeshOn) {
+  Stream();
+  agent.OnMessage(MeshOrder(2), At(seconds(1)));
+  agent.OnMessage(MeshOrder(0), At(seconds(2)));
+  EXPECT_EQ(output.Take(), (Did{"mesh of 2 ports", "mesh of 0 ports"}));
+}
+
+TEST_F(AgentTest, EndsTheMeshWhenTheControllerStaysAway) {
+  Stream();
+  agent.OnMessage(MeshOrder(2), At(seconds(1)));
+  agent.OnDisconnected(Status(Code::kUnavailable, "gone"), At(seconds(10)));
+  output.Take();
+  agent.Tick(At(milliseconds(39'999)));
+  for (const std::string& did : output.Take()) EXPECT_EQ(did, "dial") << "it may only restart";
+  EXPECT_LE(agent.next_tick(), At(seconds(40)).steady);
+  agent.Tick(At(seconds(40)));
+  EXPECT_EQ(output.Take().front(), "mesh of 0 ports");
+  agent.Tick(At(seconds(41)));
+  for (const std::string& did : output.Take()) EXPECT_EQ(did.find("mesh"), std::string::npos);
+}
+
+TEST_F(AgentTest, TheMeshOutlivesAControllerThatIsBackSoon) {
+  Stream();
+  agent.OnMessage(MeshOrder(2), At(seconds(1)));
+  agent.OnDisconnected(Status(Code::kUnavailable, "gone"), At(seconds(10)));
+  agent.Tick(At(seconds(12)));
+  agent.OnConnected(At(seconds(12)));
+  Welcome(seconds(12));
+  output.Take();
+  agent.Tick(At(seconds(100)));
+  for (const std::string& did : output.Take()) EXPECT_EQ(did.find("mesh"), std::string::npos);
 }
 
 }  // namespace

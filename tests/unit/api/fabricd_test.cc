@@ -3,6 +3,7 @@
 #include <google/protobuf/struct.pb.h>
 #include <gtest/gtest.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -131,6 +132,56 @@ TEST(Fabricd, LoadsTheGoodRulesOfAFolderAndLogsTheOthers) {
   EXPECT_THAT(rules, HasSubstr("a.good"));
   EXPECT_THAT(rules, Not(HasSubstr("a.bad")));
   EXPECT_THAT(testing::HttpGet(port, "/metrics"), HasSubstr("fabric_rule_problems 2"));
+}
+
+// Until it listens: what it said.
+std::string Started(Program& program) {
+  std::string said;
+  for (std::string line; line.find("REST and /metrics") == std::string::npos; said += line) {
+    line = program.ReadLine();
+    if (line.empty()) break;
+  }
+  return said;
+}
+
+TEST(Fabricd, MakesAKeyForCertificatesOnceAndShowsThePublicOne) {
+  const testing::TempTree tree;
+  const std::string addresses = tree.path() + "/addresses.json";
+  const std::string file = tree.path() + "/signing-key.pem";
+  std::vector<std::string> shown;
+  for (int run = 0; run < 2; ++run) {
+    Program program({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state",
+                     tree.path() + "/state.db", "--addresses-file", addresses});
+    EXPECT_THAT(Started(program), HasSubstr(run == 0 ? "made a key: signing" : "signing cert"));
+    shown.push_back(testing::HttpGet(PortIn(addresses, "rest"), "/certificate-key.pem"));
+    program.Signal(SIGTERM);
+    EXPECT_EQ(program.Wait(), 0);
+  }
+  struct stat status = {};
+  ASSERT_EQ(stat(file.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+  std::ifstream pub(tree.path() + "/signing-key.pub.pem");
+  const std::string pem{std::istreambuf_iterator<char>(pub), {}};
+  EXPECT_THAT(pem, StartsWith("-----BEGIN PUBLIC KEY-----\n"));
+  EXPECT_THAT(shown[0], HasSubstr(pem));
+  EXPECT_THAT(shown[1], HasSubstr(pem)) << "the same after a restart";
+}
+
+TEST(Fabricd, AKeyThatIsNoneIsNamed) {
+  const testing::TempTree tree;
+  for (const auto& [text, seen] : std::vector<std::pair<std::string, std::string>>{
+           {"hello", "key.pem: expected an Ed25519 private key"}, {"", "saw an empty file"}}) {
+    std::ofstream(tree.path() + "/key.pem") << text;
+    Program program({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state",
+                     tree.path() + "/state.db", "--signing-key", tree.path() + "/key.pem"});
+    const std::string said = program.ReadAll();
+    EXPECT_THAT(said, HasSubstr("signing-key: "));
+    EXPECT_THAT(said, HasSubstr(seen));
+    EXPECT_EQ(program.Wait(), 1);
+  }
+  Program missing({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state",
+                   tree.path() + "/state.db", "--signing-key", "/nowhere/key.pem"});
+  EXPECT_THAT(missing.ReadAll(), HasSubstr("signing-key: /nowhere/key.pem: No such file"));
 }
 
 TEST(Fabricd, AFileOfRulesThatIsNotThereIsNamed) {

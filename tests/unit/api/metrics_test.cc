@@ -64,6 +64,25 @@ TEST(MetricsText, CountsNodesPortsAndFindings) {
   EXPECT_THAT(text, HasSubstr("fabric_rule_verdicts{verdict=\"pass\"} 41\n"));
 }
 
+TEST(MetricsText, TheMeshIsTheSameForAnyNumberOfNodes) {
+  MetricsInput input;
+  v1::MeshLeafPair& pair = *input.mesh.add_leaf_pairs();
+  pair.set_from_leaf("leaf1");
+  pair.set_to_leaf("leaf2");
+  pair.set_rail(3);
+  pair.set_sent(100);
+  pair.set_lost(7);
+  pair.set_voided(3);
+  std::string text = MetricsText(input);
+  EXPECT_THAT(text, HasSubstr("fabric_mesh_pings{from_leaf=\"leaf1\",to_leaf=\"leaf2\",rail=\"3\","
+                              "result=\"answered\"} 90\n"));
+  EXPECT_THAT(text, HasSubstr("result=\"lost\"} 7\n"));
+  EXPECT_THAT(text, Not(HasSubstr("fabric_mesh_round_trip_seconds"))) << "nothing was timed";
+  pair.set_median_us(5);
+  text = MetricsText(input);
+  EXPECT_THAT(text, HasSubstr("rail=\"3\"} 5e-06\n"));
+}
+
 TEST(MetricsText, ProbesAreAggregatedOverARail) {
   MetricsInput input;
   AddPair(input.newest, 0, 3, 8e9);

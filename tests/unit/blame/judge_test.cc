@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <functional>
 
 #include "base/text.h"
 #include "tests/unit/blame/bench.h"
@@ -117,6 +117,25 @@ TEST(Judge, NamesEachKindOfFault) {
       EXPECT_GE(suspect.confidence(), 0.95) << one.name;
       EXPECT_FALSE(suspect.evidence().empty()) << one.name;
     }
+  }
+}
+
+// Pings whose responder counts tell the way by themselves.
+TEST(Judge, NamesTheDirectionOfALossThatPingsTell) {
+  for (const bool out : {true, false}) {
+    std::vector<Observation> seen;
+    for (Observation one : Healthy(kLayout)) {
+      if (one.attempts == 0) continue;
+      one.one_way = true;
+      Observation back = one;
+      std::swap(back.from, back.to);
+      for (Observation* const way : {&one, &back})
+        if ((out ? way->from : way->to) == 6) Lose(*way, 0.01);
+      seen.push_back(one);
+      seen.push_back(back);
+    }
+    EXPECT_EQ(Text(Judge(FabricOf(kLayout), seen)),
+              out ? "PORT n13/mlx5_0/1 OUT LOSSY" : "PORT n13/mlx5_0/1 IN LOSSY");
   }
 }
 

@@ -39,6 +39,21 @@ TEST(FabricOf, TakesLeafAndItsPortFromLldp) {
   EXPECT_EQ(FirstPlace(node).leaf, "") << "two neighbours contradict each other";
 }
 
+TEST(FabricOf, TakesTheLeafThatTheProfileGivesWhereNobodyIsHeard) {
+  v1::Profile written;
+  written.add_places()->set_leaf("leaf3");
+  const fleet::Sites sites(*profile::Places::Make(written, {}));
+  v1::NodeSnapshot node = RoceNode({.number = 1, .rails = 1});
+  const auto leaf = [&] {
+    fleet::Fleet fleet;
+    fleet.Put(node, {});
+    return blame::FabricOf(fleet::FleetView(fleet), sites).places.at(0).leaf;
+  };
+  EXPECT_EQ(leaf(), "leaf3");
+  Hear(node, "leaf7");
+  EXPECT_EQ(leaf(), "leaf7");
+}
+
 TEST(FabricOf, SortsByNameAndFinds) {
   fleet::Fleet fleet;
   for (const std::uint32_t number : {12U, 2U, 1U})
@@ -83,6 +98,38 @@ TEST(ObservationsOf, OnePerFlowLabelOfAPing) {
   EXPECT_EQ(seen[0].failures, 3U);
   EXPECT_EQ(seen[1].failures, 0U);
   EXPECT_FALSE(seen[0].one_way);
+}
+
+TEST(ObservationsOf, TellsTheWaysApartWhereTheResponderCounted) {
+  const auto of = [](const std::string& told) {
+    return Observed({R"({"result": {"status": "PROBE_STATUS_OK", "ping": {"sent": 10, "lost": 3,
+        "flows": [{"flow_label": 5, "sent": 10, "lost": 3)" +
+                     told + "}]}}}"});
+  };
+  const auto seen = of(R"(, "lost_out": 2, "lost_in": 1)");
+  ASSERT_EQ(seen.size(), 2U);
+  for (const Observation& one : seen) EXPECT_TRUE(one.one_way);
+  EXPECT_EQ(seen[0].from, 0U);
+  EXPECT_EQ(seen[0].attempts, 10U);
+  EXPECT_EQ(seen[0].failures, 2U);
+  EXPECT_EQ(seen[1].from, 1U) << "the way back";
+  EXPECT_EQ(seen[1].attempts, 8U) << "of those that had arrived";
+  EXPECT_EQ(seen[1].failures, 1U);
+  EXPECT_EQ(seen[1].flow_label, 5U);
+  EXPECT_EQ(of(R"(, "lost_out": 3, "lost_in": 0)").size(), 2U);
+  // Of one that is not told, or of more than were lost, nothing is known of the ways.
+  for (const char* const told : {"", R"(, "lost_out": 3)", R"(, "lost_out": 2, "lost_in": 0)",
+                                 R"(, "lost_out": 9, "lost_in": 1)"}) {
+    const auto whole = of(told);
+    ASSERT_EQ(whole.size(), 1U) << told;
+    EXPECT_FALSE(whole[0].one_way) << told;
+    EXPECT_EQ(whole[0].failures, 3U) << told;
+  }
+  const auto none = Observed({R"({"result": {"status": "PROBE_STATUS_OK", "ping": {"sent": 10,
+      "lost": 10, "flows": [{"flow_label": 5, "sent": 10, "lost": 10, "lost_out": 10,
+      "lost_in": 0}]}}})"});
+  ASSERT_EQ(none.size(), 1U) << "nothing arrived that could have been answered";
+  EXPECT_TRUE(none[0].one_way);
 }
 
 TEST(ObservationsOf, FailuresAreOfTheWayUnlessAnEndIsKnownToHaveFailed) {

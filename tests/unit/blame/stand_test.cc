@@ -2,8 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <span>
+#include <string>
 
+#include "daemon/blame/book.h"
 #include "tests/unit/blame/bench.h"
 
 namespace fabric::blame::testing {
@@ -83,6 +87,99 @@ TEST(Stand, SaysWhichProbesTellTwoPortsAndTheirLeafApart) {
   ASSERT_FALSE(report.undecided(0).probes().empty());
   EXPECT_FALSE(report.undecided(0).probes(0).why().empty());
   EXPECT_FALSE(report.undecided(0).probes(0).to_node().empty());
+}
+
+// Two leaves of four, and only pairs of one with the other: the leaf or its ways out. What it asks
+// for tells them apart.
+TEST(Stand, TheProbesThatItAsksForDecide) {
+  const Layout layout{.nodes = 12, .rails = 1, .per_leaf = 4};
+  const auto leaf = [](std::uint32_t place) { return place / 4; };
+  const auto across = [&](const Observation& seen) { return leaf(seen.from) != leaf(seen.to); };
+  const auto of_leaf = [&](const Observation& seen) {
+    return leaf(seen.from) == 1 || leaf(seen.to) == 1;
+  };
+  for (const bool whole_leaf : {true, false}) {
+    const auto bad = [&](const Observation& seen) {
+      return of_leaf(seen) && (whole_leaf || across(seen));
+    };
+    std::vector<Observation> seen = With(Healthy(layout), bad, Dead);
+    std::erase_if(seen, [&](const Observation& one) {
+      return one.round > 6 || (of_leaf(one) && !across(one));
+    });
+    const Fabric fabric = FabricOf(layout);
+    Standing standing = Stand(fabric, seen);
+    EXPECT_EQ(standing.report.state(), v1::BLAME_STATE_UNDECIDED) << Text(standing.report);
+    for (std::uint32_t round = 7; round < 15 && standing.report.undecided_size() > 0; ++round) {
+      ASSERT_FALSE(standing.next.empty()) << standing.open;
+      for (const Wanted& pair : standing.next) {
+        Observation one{.from = pair.from, .to = pair.to, .round = round, .attempts = 1000};
+        if (bad(one)) Dead(one);
+        seen.push_back(one);
+      }
+      standing = Stand(fabric, seen);
+    }
+    EXPECT_EQ(Text(standing.report),
+              whole_leaf ? "LEAF leaf-0-1 DEAD" : "UPLINK leaf-0-1 uplinks DEAD");
+  }
+}
+
+// In the rounds between a port that is away in one of four looks well.
+TEST(Stand, WatchesAPortThroughWhichNothingCameForARound) {
+  const Fabric fabric = FabricOf(kLayout);
+  const auto away = [](const auto& one) {
+    return Touches(one, 5) && one.round == 4 && one.attempts > 0;
+  };
+  const auto seen = [&](std::uint32_t rounds) {
+    std::vector<Observation> all = With(After(rounds), away, Dead);
+    // The same pair once more, and it is well.
+    std::vector<Observation> again;
+    for (const Observation& one : After(rounds))
+      if (one.round == 4 && Touches(one, 5)) again.push_back(one);
+    for (Observation& one : again) one.round = 7;
+    all.insert(all.end(), again.begin(), again.end());
+    return all;
+  };
+  EXPECT_THAT(Stand(fabric, seen(8)).open, ::testing::HasSubstr("/mlx5_0/1 is suspicious"));
+  EXPECT_TRUE(Stand(fabric, seen(15)).decided) << Stand(fabric, seen(15)).open;
+}
+
+// What is added round by round is judged as all of it at once.
+TEST(Book, SaysTheSameOfWhatComesBitByBit) {
+  const Layout layout{.nodes = 24, .rails = 2, .per_leaf = 6, .rounds = 8};
+  const Fabric fabric = FabricOf(layout);
+  const auto seen = With(
+      With(
+          Healthy(layout), [](const auto& one) { return Touches(one, 5); },
+          [](Observation& one) { Lose(one, 0.01); }),
+      [](const auto& one) { return one.from % 7 == 3 && one.round == 4; }, Dead);
+  const std::string all = Stand(fabric, seen).report.SerializeAsString();
+  Book forward(fabric);
+  Book backward(fabric);
+  const std::span<const Observation> span = seen;
+  constexpr std::size_t kStep = 100;
+  for (std::size_t at = 0; at < seen.size(); at += kStep)
+    forward.Add(span.subspan(at, std::min(kStep, seen.size() - at)));
+  for (std::size_t end = seen.size(); end > 0;) {
+    const std::size_t begin = end > kStep ? end - kStep : 0;
+    backward.Add(span.subspan(begin, end - begin));
+    end = begin;
+  }
+  EXPECT_EQ(forward.Stand().report.SerializeAsString(), all);
+  EXPECT_EQ(backward.Stand().report.suspects_size(), forward.Stand().report.suspects_size());
+  EXPECT_EQ(Text(backward.Stand().report), Text(forward.Stand().report));
+}
+
+TEST(Book, ForgetsTheOldest) {
+  const Fabric fabric = FabricOf(kLayout);
+  Book book(fabric);
+  const auto seen = With(
+      After(8), [](const auto& one) { return Touches(one, 5) && one.round <= 4; }, Dead);
+  book.Add(seen);
+  EXPECT_EQ(Text(book.Judge()), "PORT n15/mlx5_0/1 DEAD");
+  book.KeepNewest(seen.size() / 2);
+  EXPECT_EQ(book.size(), seen.size() / 2);
+  EXPECT_EQ(Text(book.Judge()), "");
+  EXPECT_EQ(book.Judge().state(), v1::BLAME_STATE_HEALTHY);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ using testing::ControlWorld;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 using ::testing::StartsWith;
 
 constexpr std::uint32_t kNodes = 16;
@@ -93,6 +94,12 @@ TEST(ReachabilityPass, DeadAgentsCostSecondsInAll) {
     // as the other end are found out in the rounds.
     EXPECT_LE(took, behaviour == Behaviour::kSilent ? 15s : 150s);
     EXPECT_THAT(world.agents.violations(), IsEmpty());
+    if (behaviour != Behaviour::kSilent) continue;
+    std::vector<std::string> blamed;
+    for (const v1::Suspect& suspect : campaign.blame().suspects())
+      if (suspect.kind() == v1::SUSPECT_KIND_HOST) blamed.push_back(suspect.name());
+    EXPECT_THAT(blamed, UnorderedElementsAre("n3", "n9", "n12"));
+    EXPECT_EQ(campaign.blame().suspects_size(), 3);
   }
 }
 

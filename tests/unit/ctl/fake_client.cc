@@ -74,6 +74,18 @@ class FakeClient final : public Client {
     controller_.cancel_request = request;
     return NextCampaign();
   }
+  Result<v1::Certificate> StartCertificate(const v1::StartCertificateRequest& request) override {
+    controller_.certificate_request = request;
+    return Answer(controller_.certificate.front().certificate());
+  }
+  Result<v1::GetCertificateResponse> GetCertificate(const v1::GetCertificateRequest&) override {
+    if (controller_.certificate.size() > 1)
+      controller_.certificate.erase(controller_.certificate.begin());
+    return Answer(controller_.certificate.front());
+  }
+  Result<v1::MeshStatus> GetMesh(const v1::GetMeshRequest&) override {
+    return Answer(controller_.mesh);
+  }
   Status WatchEvents(const v1::WatchEventsRequest& request,
                      const std::function<bool(const v1::Event&)>& on_event) override {
     controller_.watch_request = request;

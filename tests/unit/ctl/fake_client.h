@@ -31,6 +31,9 @@ struct FakeController {
   v1::InferProfileResponse inferred;
   v1::ListCampaignsResponse campaigns;
   std::vector<v1::Campaign> campaign;  // Answers in order; the last one again and again.
+  // Begins as the first one; then the others answer in order, the last one again and again.
+  std::vector<v1::GetCertificateResponse> certificate = {{}};
+  v1::MeshStatus mesh;
   std::vector<v1::Event> events;
   Status stream_end = Status(Code::kUnavailable, "stream ended");
 
@@ -46,6 +49,7 @@ struct FakeController {
   v1::StartCampaignRequest start_request;
   std::vector<v1::GetCampaignRequest> campaign_requests;
   v1::CancelCampaignRequest cancel_request;
+  v1::StartCertificateRequest certificate_request;
   v1::WatchEventsRequest watch_request;
 };
 

@@ -115,6 +115,8 @@ TEST_F(Offline, ExplainPrintsThePageOfARule) {
   const Said unknown = RunWords("explain pfc_equal_on_ral", controller);
   EXPECT_EQ(unknown.status, kExitUsage);
   EXPECT_THAT(unknown.err, HasSubstr("did you mean pfc_equal_on_rail?"));
+  EXPECT_THAT(RunWords("explain pause_storm", controller).err,
+              HasSubstr("(with it in their names: no_pause_storm)"));
 }
 
 TEST_F(Offline, ProfilesAreListedShownAndChecked) {

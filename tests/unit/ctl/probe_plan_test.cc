@@ -111,6 +111,9 @@ TEST(ProbePlan, RefusesWhatItCannotMean) {
            {"--nodes 4 --pattern one-to-many --hub n9", "hub: no node 'n9'"},
            {"--nodes 4 --hub n1", "--hub: the pattern all-pairs has none"},
            {"--nodes 4 --degree 3", "--degree: the pattern all-pairs has none"},
+           {"--nodes 4 --leaves-per-pod 2", "--leaves-per-pod: expected --nodes-per-leaf with it"},
+           {"--nodes 4 --profile ./site.yaml", "--profile: expected files of snapshots"},
+           {"--nodes 4 --pattern same-pot", "(did you mean same-pod?)"},
            {"/no/such/file", "/no/such/file"},
        })
     EXPECT_THAT(PlanSays(one.words, one.words.starts_with('/') ? kExitError : kExitUsage),
@@ -118,6 +121,20 @@ TEST(ProbePlan, RefusesWhatItCannotMean) {
         << one.words;
   EXPECT_THAT(PlanSays("--nodes 1", kExitError), HasSubstr("nothing to probe: n1"));
   EXPECT_THAT(PlanSays("--nodes 4 --pattern across", kExitError), HasSubstr("no LLDP neighbour"));
+}
+
+TEST(ProbePlan, PairsLeavesOfOnePod) {
+  EXPECT_EQ(PairsOf("--nodes 8 --nodes-per-leaf 2 --leaves-per-pod 2 --pattern same-pod"),
+            (std::multiset<std::set<std::string>>{{"n1", "n3"},
+                                                  {"n1", "n4"},
+                                                  {"n2", "n3"},
+                                                  {"n2", "n4"},
+                                                  {"n5", "n7"},
+                                                  {"n5", "n8"},
+                                                  {"n6", "n7"},
+                                                  {"n6", "n8"}}));
+  EXPECT_EQ(PairsOf("--nodes 8 --nodes-per-leaf 2 --leaves-per-pod 2 --pattern across").size(),
+            16u);
 }
 
 TEST(ProbePlan, TakesPortsOfSnapshots) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/fleet/sites.h"
 #include "tests/testing/nodes.h"
 
 namespace fabric::fleet {
@@ -124,6 +125,31 @@ TEST(FleetView, SubjectNamesThePortWithNetdevAndRail) {
 std::string Usable(v1::NodeSnapshot node) {
   const v1::Gid* gid = UsableGid(testing::DeviceOf(node, 0), testing::PortOf(node, 0));
   return gid == nullptr ? "none" : std::to_string(gid->index()) + " " + gid->gid();
+}
+
+TEST(FleetView, ABondIsUnderASwitchWhenItsMembersHearOneAlone) {
+  v1::NodeSnapshot node = testing::RoceNode({.number = 1, .rails = 1});
+  v1::NetInterface& bond = testing::NetdevOf(node, 0);
+  for (const char* member : {"ens1f0", "ens1f1"}) {
+    bond.mutable_bond()->add_members(member);
+    v1::LldpNeighbor& neighbor = *node.add_lldp_neighbors();
+    neighbor.set_netdev(member);
+    neighbor.set_chassis_id("aa");
+    neighbor.set_system_name("leaf1");
+    neighbor.set_port_id(member);
+  }
+  const auto leaf = [&] {
+    Fleet fleet;
+    fleet.Put(node, {});
+    const FleetView view(fleet);
+    const PortView& port = view.rails()[0][0];
+    return Sites().Of(port).leaf;
+  };
+  EXPECT_EQ(leaf(), "leaf1");
+  node.mutable_lldp_neighbors(1)->set_chassis_id("bb");
+  EXPECT_EQ(leaf(), "") << "two switches: which way a flow takes nobody knows";
+  node.mutable_lldp_neighbors()->RemoveLast();
+  EXPECT_EQ(leaf(), "leaf1") << "the other member hears nobody";
 }
 
 TEST(UsableGid, IsTheRoutableOneOfEachKind) {

@@ -126,8 +126,52 @@ TEST(Patterns, SameLeafAndAcrossAreAllPairsTogether) {
   for (const auto* plan : {&*same, &*across})
     EXPECT_THAT(plan->skipped,
                 ElementsAre("n5/rxe0/1: the switch that it is connected to is not known (no LLDP "
-                            "neighbour)"));
+                            "neighbour, and no place in the profile)"));
   EXPECT_THAT(across->leaf_names, ElementsAre("leaf1", "leaf2"));
+}
+
+// leaf1 and leaf2 are in one pod; n5 is under leaf3, which the profile alone knows, in another.
+fleet::Sites Pods() {
+  v1::Profile profile;
+  profile.set_name("pods");
+  v1::Place& first = *profile.add_places();
+  first.add_leaves("leaf1");
+  first.add_leaves("leaf2");
+  first.set_pod("pod1");
+  v1::Place& second = *profile.add_places();
+  second.mutable_where()->add_nodes("n5");
+  second.set_leaf("leaf3");
+  second.set_pod("pod2");
+  return fleet::Sites(*profile::Places::Make(profile, {}));
+}
+
+Result<Plan> PlanInPods(v1::CampaignPattern pattern) {
+  fleet::Fleet fleet;
+  for (const v1::NodeSnapshot& node : NodesUnderLeaves()) fleet.Put(node, {});
+  return MakePlan(fleet::FleetView(fleet), Spec(pattern), {}, Pods());
+}
+
+TEST(Patterns, SamePodIsDifferentLeavesOfOnePod) {
+  const auto plan = PlanInPods(v1::CAMPAIGN_PATTERN_SAME_POD);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_THAT(Pairs(*plan), ElementsAre("n1/rxe0 n3/rxe0", "n1/rxe0 n4/rxe0", "n2/rxe0 n3/rxe0",
+                                        "n2/rxe0 n4/rxe0"));
+  EXPECT_THAT(plan->skipped,
+              ElementsAre("n5/rxe0/1: no partner on rail 0 under another switch of pod2"));
+  EXPECT_THAT(plan->pod_names, ElementsAre("pod1", "pod2"));
+}
+
+TEST(Patterns, AcrossIsAcrossPodsWhereTheyAreKnown) {
+  const auto plan = PlanInPods(v1::CAMPAIGN_PATTERN_ACROSS);
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  EXPECT_THAT(Pairs(*plan), ElementsAre("n1/rxe0 n5/rxe0", "n2/rxe0 n5/rxe0", "n3/rxe0 n5/rxe0",
+                                        "n4/rxe0 n5/rxe0"));
+}
+
+TEST(Patterns, WithoutPlacesThereAreNoPods) {
+  const Status status = PlanFor(NodesUnderLeaves(), Spec(v1::CAMPAIGN_PATTERN_SAME_POD)).status();
+  EXPECT_EQ(status.code(), Code::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("its pod is not known (places of the profile)"));
 }
 
 TEST(Patterns, WithoutLldpThereAreNoLeaves) {

@@ -34,7 +34,7 @@ Ongoing Running(const v1::ProbeAssignment& assignment) {
 Status AdmitBeside(const v1::ProbeAssignment& assignment, const std::vector<Ongoing>& ongoing) {
   std::vector<const Ongoing*> running;
   for (const Ongoing& probe : ongoing) running.push_back(&probe);
-  return Admit(assignment, running, kMax);
+  return Admit(assignment, running, {.probes_max = kMax});
 }
 
 TEST(Admission, APortHasOneProbe) {

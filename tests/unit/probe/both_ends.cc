@@ -51,6 +51,7 @@ ProbeRun TestEnd::RunOf(const v1::ProbeSpec& spec, const Clock& clock) {
           .clock = clock,
           .stopped = [] { return false; },
           .await_stop = [] {},
+          .pause = [](Duration) {},
           .remote = remote,
           .settings = settings};
 }

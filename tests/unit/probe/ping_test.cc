@@ -146,20 +146,20 @@ TEST(UdPing, ADatagramThatDoesNotFitIsSaidSo) {
             "a datagram of 2048 bytes does not fit into the path MTU of 1024");
 }
 
-PingLedger Ledger(bool hardware_clock) {
-  return PingLedger({.flows = 1,
-                     .answer_within = milliseconds(10),
-                     .hardware_clock = hardware_clock,
-                     .elapsed = [](std::uint64_t from, std::uint64_t to) {
-                       return Duration(static_cast<std::int64_t>(to - from));
-                     }});
+PingLedger::Options Ledger(bool hardware_clock) {
+  return {.flows = 1,
+          .answer_within = milliseconds(10),
+          .hardware_clock = hardware_clock,
+          .elapsed = [](std::uint64_t from, std::uint64_t to) {
+            return Duration(static_cast<std::int64_t>(to - from));
+          }};
 }
 
 constexpr SteadyTime kStart{};
 
 TEST(PingLedger, ALateLookSpoilsSoftwareTimesOnly) {
   for (const bool hardware : {false, true}) {
-    PingLedger ledger = Ledger(hardware);
+    PingLedger ledger(Ledger(hardware));
     const std::uint32_t ping = ledger.Post(0, kStart);
     ledger.Departed(ping, 100, false);
     ledger.Answered(ping, 5100, kStart + microseconds(90), true);
@@ -176,7 +176,7 @@ TEST(PingLedger, ALateLookSpoilsSoftwareTimesOnly) {
 }
 
 TEST(PingLedger, TakesWhatComesInAnyOrderAndNothingTwice) {
-  PingLedger ledger = Ledger(true);
+  PingLedger ledger(Ledger(true));
   const std::uint32_t first = ledger.Post(0, kStart);
   const std::uint32_t second = ledger.Post(0, kStart);
   ledger.Reported(second, microseconds(1), false);
@@ -194,7 +194,7 @@ TEST(PingLedger, TakesWhatComesInAnyOrderAndNothingTwice) {
 }
 
 TEST(PingLedger, NothingIsSaidOfPingsThatNobodyLookedFor) {
-  PingLedger ledger = Ledger(true);
+  PingLedger ledger(Ledger(true));
   ledger.Post(0, kStart);
   ledger.Excuse();
   ledger.Post(0, kStart + milliseconds(1));
@@ -203,13 +203,68 @@ TEST(PingLedger, NothingIsSaidOfPingsThatNobodyLookedFor) {
   EXPECT_EQ(ledger.Summary().lost(), 1u);
 }
 
+TEST(PingLedger, TheRespondersWordTellsWhichWayWasLost) {
+  PingLedger ledger(Ledger(true));
+  for (int n = 0; n < 4; ++n) ledger.Post(0, kStart);
+  // 1 and 2 stay without an answer, 3 says that it got 1 and not 2; of 4 nobody says anything.
+  ledger.Departed(3, 1000, false);
+  ledger.Answered(3, 4000, kStart, false);
+  ledger.Reported(3, microseconds(1), false);
+  ledger.Seen(3, 0b110);
+  ledger.Expire(kStart + milliseconds(11));
+  const v1::PingSummary summary = ledger.Summary();
+  EXPECT_EQ(summary.lost(), 3u);
+  EXPECT_EQ(summary.flows(0).lost_in(), 1u);
+  EXPECT_EQ(summary.flows(0).lost_out(), 1u);
+}
+
+TEST(PingsSeen, SaysWhatCameAndNoMoreThanItKnows) {
+  PingsSeen seen;
+  EXPECT_EQ(seen.Take(7), 1u) << "nothing is known of those before";
+  EXPECT_EQ(seen.Take(8), 0b11u);
+  EXPECT_EQ(seen.Take(11), 0b10000u | 0b1100u) << "7 and 8 came, 9 and 10 did not";
+  EXPECT_EQ(seen.Take(10), 0u) << "overtaken: it is noted, and nothing is said";
+  EXPECT_EQ(seen.Take(12), 0b100000u | 0b11011u);
+  EXPECT_EQ(seen.Take(500), std::uint64_t{1} << 62) << "none of the 62 before";
+}
+
+TEST(PingTable, AnAnswerAfterItsTimeIsNoLoss) {
+  std::vector<SettledPing::Fate> fates;
+  PingTable table({.answer_within = milliseconds(10),
+                   .word_within = milliseconds(100),
+                   .hardware_clock = true,
+                   .elapsed = [](std::uint64_t, std::uint64_t) { return Duration(1); },
+                   .settled = [&](const SettledPing& ping) { fates.push_back(ping.fate); }});
+  const std::uint32_t late = table.Post(0, kStart);
+  table.Post(0, kStart);
+  table.Expire(kStart + milliseconds(11));
+  EXPECT_TRUE(fates.empty()) << "waits for the partner's word";
+  table.Answered(late, 1, kStart + milliseconds(50), false);
+  table.Expire(kStart + milliseconds(111));
+  EXPECT_EQ(fates, (std::vector{SettledPing::Fate::kVoided, SettledPing::Fate::kLost}));
+}
+
+TEST(PingMessage, CarriesWhereTheAnswerIsWanted) {
+  PingReturn sent{
+      .queue_pair = 0xabcdef, .queue_key = 0x12345678, .lid = 0xfff0, .flow_label = 0xfffff};
+  sent.gid[15] = std::byte{9};
+  std::array<std::byte, kPingReturnBytes> bytes{};
+  WriteReturn(sent, bytes);
+  EXPECT_EQ(ParseReturn(bytes), sent);
+  EXPECT_FALSE(ParseReturn(std::span(bytes).first(kPingReturnBytes - 1)).has_value());
+  sent.queue_pair = 0x1000000;
+  WriteReturn(sent, bytes);
+  EXPECT_FALSE(ParseReturn(bytes).has_value()) << "no such queue pair";
+}
+
 TEST(PingMessage, ComesBackAsItWas) {
   const PingMessage sent{.kind = PingMessage::Kind::kReport,
                          .late = true,
                          .session = 0x0123456789abcdef,
                          .sequence = 0xfedcba98,
                          .flow = 255,
-                         .delay = Duration(123'456'789)};
+                         .delay = Duration(123'456'789),
+                         .seen = 0x8000000000000001};
   std::array<std::byte, 64> bytes{};
   Write(sent, bytes);
   const auto seen = ParsePing(bytes);
@@ -220,6 +275,7 @@ TEST(PingMessage, ComesBackAsItWas) {
   EXPECT_EQ(seen->sequence, sent.sequence);
   EXPECT_EQ(seen->flow, sent.flow);
   EXPECT_EQ(seen->delay, sent.delay);
+  EXPECT_EQ(seen->seen, sent.seen);
 
   EXPECT_FALSE(ParsePing(std::span(bytes).first(39)).has_value());
   for (const std::size_t at : {0U, 4U, 5U, 24U}) {  // Magic, version, kind, delay

@@ -2,11 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <deque>
-#include <variant>
-
 #include "proto/json.h"
 #include "tests/testing/fake_verbs.h"
+#include "tests/unit/probe/runner_world.h"
 
 namespace fabric::probe {
 namespace {
@@ -14,95 +12,14 @@ namespace {
 using testing::FakeFabric;
 using testing::FakeVerbs;
 
-constexpr auto kPatience = std::chrono::seconds(20);  // Of the tests, for what must come.
-
-// Collects what a runner reports; Next...() wait for it.
-class Reports final : public ProbeReports {
- public:
-  void Ready(const v1::ProbeReady& ready) override { Add(ready); }
-  void Armed(const v1::ProbeArmed& armed) override { Add(armed); }
-  void Outcome(const v1::ProbeOutcome& outcome) override { Add(outcome); }
-
-  template <class Report>
-  Report Next() {
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, kPatience, [&] { return !reports_.empty(); })) {
-      ADD_FAILURE() << "no report came";
-      return {};
-    }
-    const auto report = reports_.front();
-    reports_.pop_front();
-    if (const Report* wanted = std::get_if<Report>(&report)) return *wanted;
-    ADD_FAILURE() << "another report came: "
-                  << std::visit([](const auto& r) { return ToJson(r, false); }, report);
-    return {};
-  }
-
- private:
-  template <class Report>
-  void Add(const Report& report) {
-    const std::lock_guard lock(mutex_);
-    reports_.emplace_back(report);
-    changed_.notify_all();
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::variant<v1::ProbeReady, v1::ProbeArmed, v1::ProbeOutcome>> reports_;
-};
-
-v1::RdmaDevice Device(const std::string& name) {
-  v1::RdmaDevice device;
-  EXPECT_TRUE(FromJson(R"({"ports": [
-      {"number": 1, "state": 4, "link_layer": 2, "gids": [{"index": 3, "type": 3,
-       "gid": "0000:0000:0000:0000:0000:ffff:0a0a:0001", "ipv4": "10.10.0.1"}]},
-      {"number": 2, "state": 1, "link_layer": 2}]})",
-                       device)
-                  .ok());
-  device.set_name(name);
-  return device;
-}
-
-std::optional<v1::RdmaDevice> FindKnown(const std::string& name) {
-  if (name.starts_with("mlx5_")) return Device(name);
-  return std::nullopt;
-}
-
 struct Node {
   explicit Node(FakeFabric& fabric, std::uint32_t probes_max = 8)
-      : verbs(fabric), runner({.probes_max = probes_max}, verbs, clock, FindKnown, reports) {}
+      : verbs(fabric), runner({.room = {.probes_max = probes_max}}, verbs, clock, FindKnown, reports) {}
   SystemClock clock;
   FakeVerbs verbs;
   Reports reports;
   ProbeRunner runner;
 };
-
-v1::ProbeAssignment Assignment(std::uint64_t id, v1::ProbeRole role, const std::string& device,
-                               std::uint32_t port = 1) {
-  v1::ProbeAssignment assignment;
-  assignment.set_probe_id(id);
-  assignment.set_role(role);
-  assignment.mutable_local()->set_node("n1");
-  assignment.mutable_local()->set_device(device);
-  assignment.mutable_local()->set_port(port);
-  assignment.mutable_spec()->mutable_rc_write_latency()->set_iterations(50);
-  assignment.mutable_spec()->set_timeout_ms(15'000);
-  return assignment;
-}
-
-v1::ProbeStart Towards(const v1::ProbeReady& ready) {
-  v1::ProbeStart start;
-  start.set_probe_id(ready.probe_id());
-  *start.mutable_remote() = ready.endpoint();
-  return start;
-}
-
-v1::ProbeStop Stop(std::uint64_t id, const std::string& reason) {
-  v1::ProbeStop stop;
-  stop.set_probe_id(id);
-  stop.set_reason(reason);
-  return stop;
-}
 
 class ProbeRunnerTest : public ::testing::Test {
  protected:
@@ -151,6 +68,64 @@ TEST_F(ProbeRunnerTest, ASecondProbeOnABusyPortIsRefused) {
   EXPECT_EQ(outcome.result().status(), v1::PROBE_STATUS_REFUSED);
   EXPECT_EQ(outcome.result().reason(), "mlx5_0/1: port busy with probe 7");
   EXPECT_EQ(outcome.result().blamed_node(), "n1");
+}
+
+v1::ProbeAssignment IncastAssignment(std::uint64_t id, v1::ProbeRole role) {
+  v1::ProbeAssignment assignment = Assignment(id, role, "mlx5_0");
+  assignment.mutable_spec()->mutable_incast();
+  return assignment;
+}
+
+TEST_F(ProbeRunnerTest, TheReceiverOfAnIncastTakesManyOnOnePortAndNothingElse) {
+  for (std::uint64_t id = 1; id <= 12; ++id) {  // More than probes of other kinds
+    n1.runner.Start(IncastAssignment(id, v1::PROBE_ROLE_RESPONDER));
+    ASSERT_EQ(n1.reports.Next<v1::ProbeReady>().probe_id(), id);
+  }
+  n1.runner.Start(IncastAssignment(20, v1::PROBE_ROLE_INITIATOR));
+  EXPECT_EQ(n1.reports.Next<v1::ProbeOutcome>().result().reason(),
+            "mlx5_0/1: port busy with probe 1");
+  n1.runner.Start(Assignment(21, v1::PROBE_ROLE_RESPONDER, "mlx5_0"));
+  EXPECT_EQ(n1.reports.Next<v1::ProbeOutcome>().result().status(), v1::PROBE_STATUS_REFUSED);
+  n1.runner.Start(Assignment(22, v1::PROBE_ROLE_RESPONDER, "mlx5_1"));
+  EXPECT_EQ(n1.reports.Next<v1::ProbeReady>().probe_id(), 22u);
+
+  n2.runner.Start(IncastAssignment(1, v1::PROBE_ROLE_INITIATOR));
+  n2.reports.Next<v1::ProbeReady>();
+  n2.runner.Start(IncastAssignment(2, v1::PROBE_ROLE_INITIATOR));
+  EXPECT_EQ(n2.reports.Next<v1::ProbeOutcome>().result().status(), v1::PROBE_STATUS_REFUSED)
+      << "a sender's port is its own";
+}
+
+class FixedCounters final : public PortCounters {
+ public:
+  std::map<std::string, std::uint64_t> Read() override {
+    value_ += 10;
+    return {{"pfc_tx_frames_prio3", value_}};
+  }
+
+ private:
+  std::uint64_t value_ = 0;
+};
+
+TEST(ProbeRunnerCounters, TheReceiverReadsBeforeItIsReadyAndWhenItIsStopped) {
+  FakeFabric fabric;
+  SystemClock clock;
+  FakeVerbs verbs(fabric);
+  Reports reports;
+  ProbeRunner runner(
+      {.open_counters = [](const std::string&,
+                           std::uint32_t) { return std::make_unique<FixedCounters>(); }},
+      verbs, clock, FindKnown, reports);
+  runner.Start(IncastAssignment(7, v1::PROBE_ROLE_RESPONDER));
+  runner.Continue(Towards(reports.Next<v1::ProbeReady>()));
+  reports.Next<v1::ProbeArmed>();
+  runner.Stop(Stop(7, "done"));
+  const auto result = reports.Next<v1::ProbeOutcome>().result();
+  EXPECT_EQ(result.status(), v1::PROBE_STATUS_OK) << result.reason();
+  ASSERT_EQ(result.moves().counters_size(), 1);
+  EXPECT_EQ(result.moves().counters(0).before(), 10u);
+  EXPECT_EQ(result.moves().counters(0).after(), 20u);
+  EXPECT_EQ(result.moves().port().node(), "n1");
 }
 
 TEST_F(ProbeRunnerTest, BothEndsOfAProbeMayBeOnOnePort) {

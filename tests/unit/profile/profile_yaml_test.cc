@@ -78,6 +78,13 @@ TEST(ProfileYaml, SaysWhereAMistakeIsAndWhatWasExpected) {
        "f:2:30: priorities: expected a number from 0 to 7, saw '8'"},
       {"name: x\nexpect:", "f:2:1: expect has no value"},
       {"name: x\noverrides: {}", "f:2:12: expected a list of overrides, saw a map"},
+      {"name: x\nplaces:\n  - {pot: p1}", "f:3:6: there is no 'pot': did you mean pod?"},
+      {"name: x\nplaces:\n  - where: {node: [n1]}\n    pod: p",
+       "f:3:13: there is no 'node': did you mean nodes?"},
+      {"name: x\nplaces:\n  - where: {rails: [0]}",
+       "f:3:5: the place says nothing of its ports: expected leaf, pod or both"},
+      {"name: x\nplaces:\n  - {leaf: l1, leaves: [l*]}", "f:3:5: leaf names a switch"},
+      {"name: x\nplaces: [{pod: 7, leaves: l1}]", "f:2:27: expected a list of leaves, saw 'l1'"},
       {"name: x\n---\nname: x", "f:3:1: a second profile 'x'"},
       {"name: [", "f:2:1: end of sequence"},
   };

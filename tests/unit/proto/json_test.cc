@@ -33,6 +33,14 @@ TEST(Json, NamesTheUnknownField) {
   EXPECT_NE(status.message().find("nod"), std::string::npos) << status.message();
 }
 
+TEST(Json, TextThatEndsTooSoonIsOneLineOfError) {
+  v1::NodeSnapshot snapshot;
+  const Status status = FromJson(R"({"node": {"name":)", snapshot);
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_EQ(status.message().find('\n'), std::string::npos) << status.message();
+  EXPECT_NE(FromJson("{\"node\": {{}}", snapshot).message().find('^'), std::string::npos);
+}
+
 TEST(Yaml, KeepsStringsThatLookLikeNumbers) {
   const std::string yaml = ToYaml(Sample());
   for (const char* line : {"  - name: \"123\"\n", "    node_guid: 0c42:a103:0065:1f2e\n",

@@ -193,6 +193,17 @@ TEST(PortActiveAlone, MissesTheOnlyInfinibandLinkOfANode) {
   EXPECT_THAT(Failures(nodes), ElementsAre("port_active n1/mlx5_0/1"));
 }
 
+TEST(GpuNearNic, IsNoFaultOfItsOwnWhereTheFleetMissesTheCard) {
+  Fleet nodes = Nodes(3, testing::RoceNode, {.rails = 8});
+  nodes[1].mutable_rdma_devices()->DeleteSubrange(3, 1);
+  for (auto& node : nodes) SetDistances(node, 8);
+  EXPECT_THAT(Failures(nodes), ElementsAre("fabric_port_count_equal n2", "gpu_near_nic n2"));
+  std::vector<std::string> causes;
+  for (const v1::Finding& finding : JudgeWithCauses(nodes).findings)
+    if (finding.explained_by().empty()) causes.push_back(finding.rule());
+  EXPECT_THAT(causes, ElementsAre("fabric_port_count_equal"));
+}
+
 TEST(GpuNearNic, MissesACardAmongFewerThanGpus) {
   Fleet nodes = Nodes(1, testing::RoceNode, {.rails = 3});
   SetDistances(nodes[0], 4);

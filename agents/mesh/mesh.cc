@@ -1,0 +1,186 @@
+#include "agents/mesh/mesh.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "proto/timestamps.h"
+
+namespace fabric::mesh {
+namespace {
+
+constexpr std::uint32_t kRateMax = 1000;  // Of the node
+constexpr double kPortRateMax = 200;      // Of each port
+constexpr double kRateMin = 0.5;          // Below nothing would be learnt.
+constexpr std::uint32_t kWindowDefaultMs = 10'000;
+constexpr std::uint32_t kWindowMinMs = 100;
+constexpr Duration kCheckEvery = std::chrono::seconds(1);
+constexpr Duration kExpireEvery = std::chrono::milliseconds(100);
+// Times that software takes are spoilt by this.
+constexpr Duration kLate = std::chrono::milliseconds(1);
+// Pings that were under way meanwhile may have been answered in time and dropped.
+constexpr Duration kTooLate = std::chrono::milliseconds(100);
+constexpr double kSlower = 0.8;
+constexpr double kFaster = 1.1;
+
+Duration WindowOf(const v1::MeshOrder& order) {
+  const std::uint32_t ms = order.window_ms() == 0 ? kWindowDefaultMs : order.window_ms();
+  return std::chrono::milliseconds(std::max(ms, kWindowMinMs));
+}
+
+double RateOf(const v1::MeshOrder& order) {
+  return std::min(static_cast<double>(std::min(order.pings_per_second(), kRateMax)),
+                  kPortRateMax * order.ports_size());
+}
+
+Duration IntervalOf(double rate) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(1 / rate));
+}
+
+}  // namespace
+
+Mesh::Mesh(MeshOptions options, host::Verbs& verbs, Worker& worker, FindDevice find_device,
+           Busy busy, Send send)
+    : options_(options),
+      verbs_(verbs),
+      worker_(worker),
+      find_device_(std::move(find_device)),
+      busy_(std::move(busy)),
+      send_(std::move(send)) {}
+
+void Mesh::SetOrder(const v1::MeshOrder& order, Moment now) {
+  const bool fresh = ports_.empty();
+  if (!fresh && order.number() != order_.number()) EndWindow(now);  // It was of the order before.
+  order_ = order;
+  std::map<PortName, std::unique_ptr<Port>> before = std::exchange(ports_, {});
+  for (const v1::MeshPortOrder& wanted : order_.ports()) {
+    const PortName name(wanted.local().device(), wanted.local().port());
+    std::unique_ptr<Port>& port = ports_[name];
+    if (const auto known = before.find(name); known != before.end())
+      port = std::move(known->second);
+    if (port == nullptr)
+      port = std::make_unique<Port>(
+          wanted.local(),
+          Port::Outside{
+              .verbs = verbs_, .worker = worker_, .find_device = find_device_, .busy = busy_});
+    port->SetOrder(wanted, order_, now.steady);
+  }
+  for (auto& [name, port] : before) {
+    if (port == nullptr) continue;
+    port->Retire();
+    retired_.push_back(std::move(port));
+  }
+  const double most = RateOf(order_);
+  rate_ = fresh || rate_ <= 0 ? most : std::min(rate_, most);
+  told_.clear();
+  next_check_ = now.steady;
+  if (!fresh) return;
+  window_began_ = now;
+  window_ends_ = now.steady + WindowOf(order_);
+  next_ping_ = next_expiry_ = now.steady;
+  was_late_ = false;
+}
+
+void Mesh::OnDone(std::unique_ptr<Job> job, Moment now) {
+  job->Finish(now.steady);
+  next_check_ = now.steady;
+}
+
+void Mesh::Step(Moment now, const StepInfo& info) {
+  const bool late = info.late > kLate;
+  was_late_ |= late;
+  for (auto& [name, port] : ports_) {
+    if (info.late > kTooLate) port->Excuse();
+    port->Look(now.steady, late);
+  }
+  if (now.steady >= next_check_) Check(now, info);
+  if (now.steady >= next_expiry_) {
+    next_expiry_ = now.steady + kExpireEvery;
+    for (auto& [name, port] : ports_) port->Expire(now.steady);
+  }
+  PingDue(now);
+  if (!ports_.empty() && now.steady >= window_ends_) EndWindow(now);
+}
+
+void Mesh::Check(Moment now, const StepInfo& info) {
+  next_check_ = now.steady + kCheckEvery;
+  for (auto& [name, port] : ports_) port->Check(now.steady);
+  for (auto& port : retired_) port->Check(now.steady);
+  std::erase_if(retired_, [](const auto& port) { return port->idle(); });
+  if (now.steady - cost_at_ >= kCheckEvery) Adapt(now, info);
+  if (!ports_.empty()) TellEndpoints();
+}
+
+// Slower at once when it costs too much or its own thread does not get its turn, faster step by
+// step.
+void Mesh::Adapt(Moment now, const StepInfo& info) {
+  const double passed = std::chrono::duration<double>(now.steady - cost_at_).count();
+  const double used = std::chrono::duration<double>(info.cost - cost_).count() / passed;
+  const double most = RateOf(order_);
+  const bool late = std::exchange(was_late_, false);
+  if (used > options_.cost_max)
+    rate_ *= std::max(options_.cost_max / used, 0.5);
+  else if (late)
+    rate_ *= kSlower;
+  else
+    rate_ *= kFaster;
+  rate_ = std::min(std::max(rate_, kRateMin), most);
+  cost_at_ = now.steady;
+  cost_ = info.cost;
+}
+
+void Mesh::TellEndpoints() {
+  v1::AgentMessage message;
+  for (const auto& [name, port] : ports_)
+    *message.mutable_mesh_endpoints()->add_endpoints() = port->Endpoint();
+  std::string now = message.SerializeAsString();
+  if (now == told_) return;
+  told_ = std::move(now);
+  send_(message);
+}
+
+// Ports take turns; one that cannot ping now leaves its turn to the next.
+void Mesh::PingDue(Moment now) {
+  if (ports_.empty() || rate_ <= 0 || now.steady < next_ping_) return;
+  // No burst after a pause.
+  next_ping_ = std::max(next_ping_ + IntervalOf(rate_), now.steady);
+  auto at = ports_.upper_bound(turn_);
+  for (std::size_t tried = 0; tried < ports_.size(); ++tried, ++at) {
+    if (at == ports_.end()) at = ports_.begin();
+    if (!at->second->Ping(now.steady)) continue;
+    ++pings_;
+    turn_ = at->first;
+    return at->second->Look(now.steady, false);  // It has left by now, more often than not.
+  }
+}
+
+void Mesh::EndWindow(Moment now) {
+  v1::AgentMessage message;
+  v1::MeshWindow& window = *message.mutable_mesh_window();
+  window.set_order(order_.number());
+  *window.mutable_started_at() = ToProto(window_began_.wall);
+  *window.mutable_ended_at() = ToProto(now.wall);
+  for (auto& [name, port] : ports_) port->TakeWindow(window);
+  const double passed = std::chrono::duration<double>(now.steady - window_began_.steady).count();
+  if (passed > 0) window.set_pings_per_second(pings_ / passed);
+  pings_ = 0;
+  window_began_ = now;
+  window_ends_ = now.steady + WindowOf(order_);
+  send_(message);
+}
+
+SteadyTime Mesh::next_step() const {
+  if (idle()) return SteadyTime::max();
+  SteadyTime next = next_check_;
+  if (ports_.empty()) return next;
+  if (rate_ > 0) next = std::min(next, next_ping_);
+  return std::min(next, window_ends_);
+}
+
+std::vector<host::UdQueuePairs*> Mesh::waiting_on() const {
+  std::vector<host::UdQueuePairs*> pairs;
+  for (const auto& [name, port] : ports_)
+    if (port->datagrams() != nullptr) pairs.push_back(port->datagrams());
+  return pairs;
+}
+
+}  // namespace fabric::mesh

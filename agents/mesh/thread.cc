@@ -1,0 +1,92 @@
+#include "agents/mesh/thread.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+
+namespace fabric::mesh {
+
+MeshThread::MeshThread(host::Verbs& verbs, const Clock& clock, FindDevice find_device,
+                       Mesh::Busy busy, Mesh::Send send)
+    : clock_(clock),
+      mesh_({}, verbs, *this, std::move(find_device), std::move(busy), std::move(send)) {}
+
+MeshThread::~MeshThread() {
+  looking_.request_stop();
+  if (wait_) wait_->Wake();
+  if (looking_.joinable()) looking_.join();
+}
+
+void MeshThread::SetOrder(const v1::MeshOrder& order) {
+  MutexLock lock(mutex_);
+  if (!wait_) {
+    if (order.ports().empty()) return;
+    auto wait = host::UdWait::Open();
+    if (!wait.ok()) return log::Warning("the mesh cannot run: {}", wait.status().message());
+    wait_.emplace(*std::move(wait));
+    working_ = std::jthread([this](const std::stop_token& stop) { RunJobs(stop); });
+    looking_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+  }
+  order_ = order;
+  wait_->Wake();
+}
+
+void MeshThread::Start(std::unique_ptr<Job> job, bool urgent) {
+  MutexLock lock(mutex_);
+  (urgent ? urgent_ : jobs_).push_back(std::move(job));
+  changed_.notify_one();
+}
+
+void MeshThread::RunJobs(const std::stop_token& stop) {
+  while (true) {
+    std::unique_ptr<Job> job;
+    {
+      MutexLock lock(mutex_);
+      changed_.wait(lock, stop,
+                    [&]() REQUIRES(mutex_) { return !urgent_.empty() || !jobs_.empty(); });
+      std::deque<std::unique_ptr<Job>>& next = urgent_.empty() ? jobs_ : urgent_;
+      if (next.empty()) return;
+      job = std::move(next.front());
+      next.pop_front();
+    }
+    job->Run();
+    MutexLock lock(mutex_);
+    done_.push_back(std::move(job));
+    wait_->Wake();
+  }
+}
+
+void MeshThread::TakeNews(Moment now) {
+  std::optional<v1::MeshOrder> order;
+  std::vector<std::unique_ptr<Job>> done;
+  {
+    MutexLock lock(mutex_);
+    order.swap(order_);
+    done.swap(done_);
+  }
+  if (order) mesh_.SetOrder(*order, now);
+  for (std::unique_ptr<Job>& job : done) mesh_.OnDone(std::move(job), now);
+}
+
+void MeshThread::Run(const std::stop_token& stop) {
+  bool ending = false;
+  SteadyTime planned = clock_.Now().steady;
+  while (!ending || !mesh_.idle()) {
+    const Moment now = clock_.Now();
+    if (!ending && stop.stop_requested()) {
+      ending = true;
+      MutexLock lock(mutex_);
+      order_ = v1::MeshOrder();
+    }
+    TakeNews(now);
+    mesh_.Step(now, {.late = std::max(now.steady - planned, Duration::zero()),
+                     .cost = host::ThreadCpuTime()});
+    planned = mesh_.next_step();
+    const SteadyTime ended = clock_.Now().steady;
+    wait_->Sleep(mesh_.waiting_on(), ended, planned);
+    planned = std::max(planned, ended);
+  }
+}
+
+}  // namespace fabric::mesh

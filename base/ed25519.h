@@ -1,0 +1,49 @@
+// Ed25519 keys (RFC 8032). The only file that sees OpenSSL's keys. Values; safe from any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace fabric {
+
+class PublicKey {
+ public:
+  // The 32 bytes of RFC 8032. INVALID_ARGUMENT when there are more or fewer.
+  static Result<PublicKey> FromRaw(std::string_view bytes);
+  // "-----BEGIN PUBLIC KEY-----", as `openssl pkey -pubout` writes it. INVALID_ARGUMENT with what
+  // was expected and what was seen; `file` names the text.
+  static Result<PublicKey> FromPem(const std::string& pem, std::string_view file);
+
+  const std::string& raw() const { return raw_; }
+  std::string ToPem() const;
+  bool Verifies(std::string_view message, std::string_view signature) const;
+
+  friend bool operator==(const PublicKey&, const PublicKey&) = default;
+
+ private:
+  friend class SigningKey;
+  std::string raw_;
+};
+
+class SigningKey {
+ public:
+  static Result<SigningKey> Generate();
+  // "-----BEGIN PRIVATE KEY-----" (PKCS #8), as `openssl genpkey -algorithm ed25519` writes it, not
+  // encrypted. Failures as above; none of them holds a part of the text.
+  static Result<SigningKey> FromPem(const std::string& pem, std::string_view file);
+
+  std::string ToPem() const;
+  const PublicKey& Public() const { return public_; }
+  std::string Sign(std::string_view message) const;  // 64 bytes
+
+ private:
+  std::string seed_;
+  PublicKey public_;
+};
+
+// 32 bytes.
+std::string Sha256(std::string_view bytes);
+
+}  // namespace fabric

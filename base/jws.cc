@@ -1,0 +1,93 @@
+#include "base/jws.h"
+
+#include <array>
+#include <cstdint>
+
+#include "base/text.h"
+
+namespace fabric {
+namespace {
+
+constexpr std::string_view kLetters =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+std::string SignedPart(const Signed& text) {
+  return Format("{}.{}", text.header, text.payload);
+}
+
+}  // namespace
+
+std::string ToBase64Url(std::string_view bytes) {
+  std::string text;
+  text.reserve((bytes.size() * 4 + 2) / 3);
+  std::uint32_t bits = 0;
+  int held = 0;
+  for (const char byte : bytes) {
+    bits = bits << 8 | static_cast<unsigned char>(byte);
+    for (held += 8; held >= 6; held -= 6) text += kLetters[bits >> (held - 6) & 63];
+  }
+  if (held > 0) text += kLetters[bits << (6 - held) & 63];
+  return text;
+}
+
+Result<std::string> FromBase64Url(std::string_view text) {
+  std::string bytes;
+  bytes.reserve(text.size() * 3 / 4);
+  std::uint32_t bits = 0;
+  int held = 0;
+  for (const char letter : text) {
+    const std::size_t value = kLetters.find(letter);
+    if (value == std::string_view::npos)
+      return Status(Code::kInvalidArgument,
+                    "expected base64url without padding, saw " + Quoted({&letter, 1}));
+    bits = (bits << 6 | static_cast<std::uint32_t>(value)) & 0xffffff;
+    held += 6;
+    if (held < 8) continue;
+    held -= 8;
+    bytes += static_cast<char>(bits >> held & 255);
+  }
+  const std::uint32_t left = bits & ((1U << held) - 1);
+  if (held == 6 || left != 0)
+    return Status(Code::kInvalidArgument, "expected base64url, saw one that is cut off");
+  return bytes;
+}
+
+std::string Jwk(const PublicKey& key) {
+  return Format(R"({{"crv":"Ed25519","kty":"OKP","x":"{}"}})", ToBase64Url(key.raw()));
+}
+
+std::string KeyId(const PublicKey& key) {
+  return ToBase64Url(Sha256(Jwk(key)));
+}
+
+Signed SignJws(const SigningKey& key, std::string_view type, std::string_view payload) {
+  const std::string header = Format(R"({{"alg":"EdDSA","typ":"{}","kid":"{}","jwk":{}}})", type,
+                                    KeyId(key.Public()), Jwk(key.Public()));
+  Signed text{.header = ToBase64Url(header), .payload = ToBase64Url(payload), .signature = {}};
+  text.signature = ToBase64Url(key.Sign(SignedPart(text)));
+  return text;
+}
+
+Result<std::string> OpenJws(const PublicKey& key, const Signed& text) {
+  const auto header = FromBase64Url(text.header);
+  if (!header.ok()) return header.status().In("protected");
+  auto payload = FromBase64Url(text.payload);
+  if (!payload.ok()) return payload.status().In("payload");
+  const auto signature = FromBase64Url(text.signature);
+  if (!signature.ok()) return signature.status().In("signature");
+  // Of the headers only those are taken that this program writes: what else a header may ask for
+  // (other algorithms, critical extensions) is nothing that a certificate needs.
+  if (!header->starts_with(R"({"alg":"EdDSA",)"))
+    return Status(Code::kInvalidArgument, "protected: expected the algorithm EdDSA, saw another");
+  if (header->find(R"("crit")") != std::string::npos)
+    return Status(Code::kInvalidArgument, "protected: expected no critical extension, saw some");
+  if (!key.Verifies(SignedPart(text), *signature)) {
+    const bool named = header->find(Format(R"("kid":"{}")", KeyId(key))) != std::string::npos;
+    return Status(Code::kPermissionDenied,
+                  named ? "the signature is wrong: the text was changed after it was signed"
+                        : Format("it was not signed with the key {}", KeyId(key)));
+  }
+  return payload;
+}
+
+}  // namespace fabric

@@ -1,0 +1,82 @@
+#include "base/text.h"
+#include "ctl/arguments.h"
+#include "ctl/blame_lines.h"
+#include "ctl/cells.h"
+#include "ctl/client.h"
+
+namespace fabric::ctl {
+namespace {
+
+constexpr double kPercent = 100;
+
+std::string Microseconds(bool present, double us) {
+  return present ? Format("{:.1f} us", us) : std::string(kAbsent);
+}
+
+// Of the pings of which something can be said.
+std::string LossCell(const v1::MeshLeafPair& pair) {
+  if (pair.sent() <= pair.voided()) return std::string(kAbsent);
+  return Format("{:.2f} %", kPercent * static_cast<double>(pair.lost()) /
+                                static_cast<double>(pair.sent() - pair.voided()));
+}
+
+Table PairsTable(const v1::MeshStatus& mesh) {
+  Table table{.columns = {{.title = "FROM"},
+                          {.title = "TO"},
+                          {.title = "RAIL", .right_aligned = true},
+                          {.title = "PAIRS", .right_aligned = true},
+                          {.title = "FLOWS", .right_aligned = true},
+                          {.title = "SENT", .right_aligned = true},
+                          {.title = "LOST", .right_aligned = true},
+                          {.title = "LOSS", .right_aligned = true},
+                          {.title = "VOIDED", .wide_only = true, .right_aligned = true},
+                          {.title = "MEDIAN", .right_aligned = true},
+                          {.title = "P99", .right_aligned = true}},
+              .empty_note = mesh.enabled() ? "Nothing was counted yet." : ""};
+  for (const v1::MeshLeafPair& pair : mesh.leaf_pairs())
+    table.rows.push_back({Cell(pair.from_leaf()), Cell(pair.to_leaf()), std::to_string(pair.rail()),
+                          std::to_string(pair.port_pairs()), std::to_string(pair.flows()),
+                          std::to_string(pair.sent()), std::to_string(pair.lost()), LossCell(pair),
+                          std::to_string(pair.voided()),
+                          Microseconds(pair.has_median_us(), pair.median_us()),
+                          Microseconds(pair.has_p99_us(), pair.p99_us())});
+  return table;
+}
+
+std::string HeadLine(const v1::MeshStatus& mesh) {
+  if (!mesh.enabled()) return mesh.reason() + "\n";
+  return Format(
+      "{}, {:.1f} pings/s; counted: {}; {} between two leaves, met by {} with 99 % certainty\n",
+      Count(mesh.ports(), "port"), mesh.pings_per_second(), Count(mesh.windows(), "window"),
+      Count(mesh.paths_per_leaf_pair(), "path"), Count(mesh.flow_labels_per_leaf_pair(), "flow"));
+}
+
+Result<Output> RunMesh(Client& client, const Arguments&, Stream&) {
+  ASSIGN_OR_RETURN(v1::MeshStatus mesh, client.GetMesh({}));
+  Output output;
+  output.before = HeadLine(mesh);
+  output.tables.push_back(PairsTable(mesh));
+  for (const std::string& line : mesh.not_covered())
+    output.after += Format("not covered: {}\n", line);
+  if (mesh.windows() > 0) output.after += BlameLines(mesh.blame());
+  const bool blamed = mesh.blame().suspects_size() + mesh.blame().undecided_size() > 0;
+  output.exit_status = blamed ? kExitFindings : kExitOk;
+  output.message = std::make_unique<v1::MeshStatus>(std::move(mesh));
+  return output;
+}
+
+}  // namespace
+
+extern const Command mesh = {
+    .path = "mesh",
+    .summary = "Show what the always-on pings between ports say, from leaf to leaf.",
+    .description =
+        "FROM and TO are switches as LLDP names them, - where it tells none; the same twice is "
+        "within the leaf. SENT and LOST are of the newest minute or so; LOSS is of the pings of "
+        "which something can be said, VOIDED (-o wide) are the others: a host was late. MEDIAN is "
+        "the network's round trip. Exits with 1 when somebody is to blame.",
+    .example = "fabricctl mesh",
+    .run = RunMesh,
+};
+
+}  // namespace fabric::ctl

@@ -1,0 +1,131 @@
+#include "ctl/host_list.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <unordered_set>
+
+#include "base/input.h"
+#include "base/text.h"
+
+namespace fabric::ctl {
+namespace {
+
+constexpr std::size_t kFileBytesMax = std::size_t{4} << 20;
+constexpr std::size_t kNameBytesMax = 253;
+
+using Names = std::vector<std::string>;
+
+Status Wrong(std::string message) {
+  return {Code::kInvalidArgument, std::move(message)};
+}
+
+Status TooMany() {
+  return Wrong(Format("expected at most {} nodes, saw more", kHostsMax));
+}
+
+bool PartOfName(char letter) {
+  return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '-' || letter == '.' ||
+         letter == '_';
+}
+
+// "7" or "001-016": the numbers as they stand in names.
+Status AddRange(std::string_view range, Names& numbers) {
+  const std::size_t dash = range.find('-');
+  const std::string_view first = range.substr(0, dash);
+  const std::string_view last = dash == std::string_view::npos ? first : range.substr(dash + 1);
+  const auto from = ParseNumber<std::uint64_t>(first);
+  const auto to = ParseNumber<std::uint64_t>(last);
+  if (!from.ok() || !to.ok())
+    return Wrong(Format("expected a number or a range such as 001-016, saw {}", Quoted(range)));
+  if (*to < *from) return Wrong(Format("the range {} goes backwards", Quoted(range)));
+  if (last.size() < first.size() || (last.size() > first.size() && last.front() == '0'))
+    return Wrong(Format("the ends of the range {} have different widths", Quoted(range)));
+  if (*to - *from >= kHostsMax || numbers.size() + (*to - *from) >= kHostsMax) return TooMany();
+  for (std::uint64_t number = *from; number <= *to; ++number)
+    numbers.push_back(Format("{:0{}}", number, first.size()));
+  return {};
+}
+
+// Each of the names so far with each of the endings.
+Status Multiply(const Names& endings, Names& names) {
+  if (names.size() * endings.size() > kHostsMax) return TooMany();
+  Names longer;
+  longer.reserve(names.size() * endings.size());
+  for (const std::string& name : names)
+    for (const std::string& ending : endings) longer.push_back(name + ending);
+  names = std::move(longer);
+  return {};
+}
+
+// One word: "n1", "gpu[001-016,20]".
+Status AddWord(std::string_view word, Names& all) {
+  Names names = {""};
+  for (std::size_t at = 0; at < word.size();) {
+    if (PartOfName(word[at])) {
+      for (std::string& name : names) name += word[at];
+      ++at;
+      continue;
+    }
+    const std::size_t end = word[at] == '[' ? word.find(']', at) : std::string_view::npos;
+    if (end == std::string_view::npos)
+      return Wrong(Format("{} is no list of nodes, such as n1,n2 or gpu[001-016,20]{}",
+                          Quoted(word), word[at] == '[' ? ": the bracket is not closed" : ""));
+    Names numbers;
+    for (const std::string_view range : Split(word.substr(at + 1, end - at - 1), ','))
+      RETURN_IF_ERROR(AddRange(range, numbers));
+    RETURN_IF_ERROR(Multiply(numbers, names));
+    at = end + 1;
+  }
+  for (std::string& name : names) {
+    if (name.size() > kNameBytesMax)
+      return Wrong(
+          Format("expected a name of at most {} letters, saw {}", kNameBytesMax, Quoted(name)));
+    all.push_back(std::move(name));
+  }
+  return all.size() > kHostsMax ? TooMany() : Status();
+}
+
+// The words of the list: what stands between commas, blanks and comments outside brackets.
+std::vector<std::string> WordsOf(std::string_view text) {
+  std::vector<std::string> words = {""};
+  bool bracket = false, comment = false;
+  for (const char letter : text) {
+    const bool line = letter == '\n' || letter == '\r';
+    comment = !line && (comment || letter == '#');
+    const bool blank = letter == ' ' || letter == '\t' || line;
+    if (comment) continue;
+    if (letter == '[') bracket = true;
+    if (letter == ']' || line) bracket = false;
+    if (blank || (letter == ',' && !bracket))
+      words.emplace_back();
+    else
+      words.back() += letter;
+  }
+  std::erase(words, "");
+  return words;
+}
+
+}  // namespace
+
+Result<Names> ParseHostList(std::string_view text) {
+  Names all;
+  for (const std::string& word : WordsOf(text)) RETURN_IF_ERROR(AddWord(word, all));
+  if (all.empty()) return Wrong("expected names of nodes, saw none");
+  std::unordered_set<std::string> seen;
+  std::erase_if(all, [&](const std::string& name) { return !seen.insert(name).second; });
+  return all;
+}
+
+Result<Names> ReadHostList(const std::string& argument) {
+  const bool file = argument.starts_with('@');
+  if (!file && argument != "-") return ParseHostList(argument);
+  const std::string path = file ? argument.substr(1) : argument;
+  if (path.empty()) return Wrong("expected the name of a file after @, saw none");
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kFileBytesMax));
+  auto names = ParseHostList(text);
+  if (!names.ok()) return names.status().In(path == "-" ? "standard input" : path);
+  return names;
+}
+
+}  // namespace fabric::ctl

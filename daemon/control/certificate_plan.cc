@@ -1,0 +1,85 @@
+#include "daemon/control/certificate_plan.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "base/text.h"
+
+namespace fabric::control {
+namespace {
+
+using namespace std::chrono_literals;
+using Seconds = std::chrono::duration<double>;
+
+// Of one pair, set-up included.
+constexpr Duration kQuickTakes = 30ms;
+constexpr Duration kLatencyTakes = 50ms;
+constexpr Duration kBandwidthTakes = 50ms;
+// Blame knows the culprit after fewer; with more it only gets surer.
+constexpr std::uint32_t kRoundsMax = 20;
+// All pairs are probed when that takes no more than this part of the time.
+constexpr std::uint32_t kAllPairsIn = 4;
+// Each port needs so many partners before anything can be said of it.
+constexpr std::uint32_t kRoundsMin = 4;
+constexpr Duration kVerdictTakes = 1s;
+
+constexpr std::uint32_t kLatencyIterations = 500;
+constexpr std::uint32_t kBandwidthIterations = 500;
+// One that hangs must not take the time of all others.
+constexpr std::uint32_t kTimeoutMs = 5000;
+
+std::uint32_t RoundsIn(Duration time, Duration each) {
+  return time <= Duration::zero() ? 0 : static_cast<std::uint32_t>(time / each);
+}
+
+v1::ProbeSpec Latency() {
+  v1::ProbeSpec probe;
+  probe.mutable_rc_write_latency()->set_iterations(kLatencyIterations);
+  probe.set_timeout_ms(kTimeoutMs);
+  return probe;
+}
+
+v1::ProbeSpec Bandwidth() {
+  v1::ProbeSpec probe;
+  probe.mutable_rc_write_bandwidth()->set_iterations(kBandwidthIterations);
+  probe.set_timeout_ms(kTimeoutMs);
+  return probe;
+}
+
+}  // namespace
+
+Duration ProbingTime(Duration within) {
+  return within - std::min<Duration>(kVerdictTakes, within / 10);
+}
+
+CertificatePlan PlanWithin(Duration within, std::size_t ports, std::size_t partners_max,
+                           std::uint32_t pairs_at_once) {
+  CertificatePlan plan{.probes = {Latency()}};
+  const auto waves = static_cast<std::int64_t>(
+      std::ceil(static_cast<double>(ports) / 2 / std::max(pairs_at_once, 1u)));
+  const Duration rounds_take = ProbingTime(within) - waves * kQuickTakes;
+  // An odd number of ports takes a round more, in which each idles once.
+  const auto all = static_cast<std::uint32_t>(std::max<std::size_t>(1, partners_max)) + 1;
+  const std::uint32_t with_both = RoundsIn(rounds_take, waves * (kLatencyTakes + kBandwidthTakes));
+  if (with_both >= kAllPairsIn * all) {
+    plan.probes.push_back(Bandwidth());
+    plan.rounds = all;
+    plan.all_pairs = true;
+    return plan;
+  }
+  const std::uint32_t wanted = std::min(kRoundsMax, all);
+  const std::uint32_t with_latency = RoundsIn(rounds_take, waves * kLatencyTakes);
+  if (with_both >= std::min(kRoundsMin, wanted)) {
+    plan.probes.push_back(Bandwidth());
+    plan.rounds = std::min(wanted, with_both);
+    return plan;
+  }
+  plan.rounds = std::clamp(with_latency, 1u, wanted);
+  plan.not_covered.push_back(
+      Format("bandwidth: within {:.0f} s there is time for the latency of {} ports alone",
+             Seconds(within).count(), ports));
+  return plan;
+}
+
+}  // namespace fabric::control

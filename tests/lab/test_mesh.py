@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The always-on mesh over real verbs: four guests under two leaves with two spines. A lab of its
+own, because fabricd meshes only where it is told to."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent.parent / "deploy")]
+
+# pylint: disable=wrong-import-position
+import quickstart
+from fabriclab import Lab
+
+BIN = quickstart.RELEASE / "bin"
+WINDOW_S = 10
+HELD_S = 7       # Before a window counts: --lost-after and two seconds
+KEPT_S = 6 * WINDOW_S + HELD_S + WINDOW_S  # Until what was mended is forgotten
+LEFT = "qp 1 cm_id 0 mr 0"  # The kernel's own
+
+
+class MeshTests:
+    """Mixed into TestMesh; the lab is healthy before and after each."""
+
+    def mesh(self):
+        return self.controller.get("/v1/mesh")
+
+    def sums(self):
+        """Sent and lost, by rail and by whether the pings stay within a leaf."""
+        sums = {}
+        for pair in self.mesh().get("leaf_pairs", []):
+            within = pair["from_leaf"] == pair["to_leaf"]
+            key = (int(pair.get("rail", 0)), "within" if within else "across")
+            sent, lost = sums.get(key, (0, 0))
+            sums[key] = (sent + int(pair.get("sent", 0)), lost + int(pair.get("lost", 0)))
+        return sums
+
+    def share_lost(self, key):
+        sent, lost = self.sums().get(key, (0, 0))
+        return lost / sent if sent else None
+
+    def accused(self):
+        return [(one["kind"].removeprefix("SUSPECT_KIND_"), one["name"])
+                for one in self.mesh().get("blame", {}).get("suspects", [])]
+
+    def test_1_a_healthy_lab_accuses_nobody(self):
+        self.until(lambda: len(self.sums()) == 4 and all(s > 20 for s, _ in self.sums().values()),
+                   "pings within and across leaves on both rails", 180)
+        mesh = self.mesh()
+        self.assertEqual(mesh["ports"], 8)
+        self.assertEqual(mesh.get("not_covered", []), [])
+        self.assertEqual(mesh["flow_labels_per_leaf_pair"], 8)
+        self.assertEqual(self.accused(), [])
+        self.assertLess(sum(lost for _, lost in self.sums().values()),
+                        0.02 * sum(sent for sent, _ in self.sums().values()), self.sums())
+        done = subprocess.run([BIN / "fabricctl", "--controller", self.controller.grpc, "mesh"],
+                              capture_output=True, text=True, check=False, timeout=30)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("rail0-leaf1", done.stdout)
+        print(done.stdout, file=sys.stderr)
+
+    def test_2_a_path_that_drops_shows_on_its_pair_of_leaves_alone(self):
+        self.lab.link("rail0", "leaf1-spine1", "loss", 100)
+        try:
+            self.until(lambda: (self.share_lost((0, "across")) or 0) > 0.1,
+                       "loss between the leaves of rail0", 120)
+            for key in ((0, "within"), (1, "within"), (1, "across")):
+                self.assertLess(self.share_lost(key), 0.03, self.sums())
+            for kind, name in self.accused():
+                self.assertNotIn(kind, ("PORT", "HOST"), name)
+        finally:
+            self.lab.mend_links()
+        self.until(lambda: self.share_lost((0, "across")) < 0.03, "it is forgotten", 2 * KEPT_S)
+        self.assertEqual(self.accused(), [])
+
+    def test_3_an_agent_that_ends_is_no_loss(self):
+        before = self.sums()
+        self.lab.exec("n4", "kill -9 $(pidof fabric-agent)")  # It comes back after a second.
+        time.sleep(3 * WINDOW_S)
+        lost = sum(l for _, l in self.sums().values()) - sum(l for _, l in before.values())
+        self.assertLess(lost, 10, (before, self.sums()))
+        self.assertEqual(self.accused(), [])
+
+    def test_4_a_lost_controller_leaves_nothing_behind(self):
+        self.assertNotIn(LEFT, self.lab.shell("n1", "rdma resource show rxe0"))
+        self.controller.stop()
+        self.until(lambda: all(LEFT in self.lab.shell(n, "rdma resource show rxe0")
+                               for n in self.lab.nodes), "queue pairs are gone", 60)
+
+
+class TestMesh(MeshTests, unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = quickstart.BUILD / "test-mesh"
+        cls.folder.mkdir(parents=True, exist_ok=True)
+        cls.controller = quickstart.Controller(cls.folder, 0, 0, "--lost-after", "5s", "--mesh",
+                                               "on", "--mesh-paths", "2", "--mesh-pings", "20")
+        cls.addClassCleanup(cls.controller.stop)
+        cls.lab = Lab(nodes=4, leaves=2, spines=2, agent=str(BIN / "fabric-agent"),
+                      controller=cls.controller.grpc)
+        cls.addClassCleanup(cls.lab.down)
+        cls.lab.up()
+
+    def until(self, test, what, limit):
+        deadline = time.monotonic() + limit
+        while not test():
+            if time.monotonic() > deadline:
+                raise AssertionError(f"not within {limit} s: {what}; {json.dumps(self.mesh())}")
+            time.sleep(1)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,189 @@
+// The agent's part of the mesh between two machines without agents and controller, for the lab and
+// by hand: what pings take, and what they cost.
+//
+//   n2: mesh_pair DEVICE GID_INDEX
+//   n1: mesh_pair DEVICE GID_INDEX 10.10.0.2 PINGS_PER_SECOND SECONDS
+//
+// The endpoints go over one TCP connection; its end ends the answering. The one that pings prints
+// one JSON object: the window, and the processor time and memory of this program.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "agents/mesh/thread.h"
+#include "base/text.h"
+#include "proto/json.h"
+
+namespace fabric {
+namespace {
+
+constexpr std::uint16_t kPort = 18519;
+constexpr auto kPatience = std::chrono::seconds(60);
+constexpr std::uint32_t kWarmUpMs = 3000;  // Until pings count
+
+[[noreturn]] void Die(const std::string& why) {
+  std::fputs(Format("mesh_pair: {}\n", why).c_str(), stderr);
+  std::_Exit(1);
+}
+
+int Connected(const char* server) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(kPort);
+  auto* const raw = reinterpret_cast<sockaddr*>(&address);
+  if (server != nullptr) {
+    if (inet_pton(AF_INET, server, &address.sin_addr) != 1) Die("expected an IPv4 address");
+    if (connect(socket, raw, sizeof address) != 0) Die("cannot connect");
+    return socket;
+  }
+  const int yes = 1;
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (bind(socket, raw, sizeof address) != 0 || listen(socket, 1) != 0) Die("cannot listen");
+  return accept(socket, nullptr, nullptr);
+}
+
+// Until a newline or the end.
+std::string ReadLine(int socket) {
+  std::string line;
+  for (char letter = 0; read(socket, &letter, 1) == 1 && letter != '\n';) line += letter;
+  return line;
+}
+
+// What the mesh says.
+class Said {
+ public:
+  void Take(const v1::AgentMessage& message) {
+    const std::lock_guard lock(mutex_);
+    if (message.has_mesh_endpoints()) endpoint_ = message.mesh_endpoints().endpoints(0);
+    if (message.has_mesh_window() && message.mesh_window().paths_size() > 0)
+      window_ = message.mesh_window();
+    changed_.notify_all();
+  }
+  v1::MeshEndpoint AwaitEndpoint() {
+    std::unique_lock lock(mutex_);
+    const bool came =
+        changed_.wait_for(lock, kPatience, [&] { return endpoint_ && endpoint_->has_endpoint(); });
+    if (!came) Die(endpoint_ ? endpoint_->reason() : "no endpoint");
+    return *endpoint_;
+  }
+  v1::MeshWindow AwaitWindow(std::uint64_t order, std::chrono::seconds patience) {
+    std::unique_lock lock(mutex_);
+    const auto came = [&] { return window_ && window_->order() == order; };
+    if (!changed_.wait_for(lock, patience, came)) Die("no window");
+    return *window_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<v1::MeshEndpoint> endpoint_;
+  std::optional<v1::MeshWindow> window_;
+};
+
+v1::RdmaDevice Device(host::Verbs& verbs, const std::string& name, std::uint32_t gid_index) {
+  const auto opened =
+      verbs.OpenUd({.at = {.device = name, .gid_index = gid_index}, .payload_bytes_max = 64});
+  if (!opened.ok()) Die(opened.status().message());
+  v1::RdmaDevice device;
+  device.set_name(name);
+  v1::Port& port = *device.add_ports();
+  port.set_number(1);
+  port.set_state(v1::PORT_STATE_ACTIVE);
+  port.set_link_layer(v1::LINK_LAYER_ETHERNET);
+  v1::Gid& gid = *port.add_gids();
+  gid.set_index(gid_index);
+  gid.set_gid((*opened)->local().gid);
+  gid.set_type(v1::GID_TYPE_ROCE_V2);
+  return device;
+}
+
+double CpuSeconds() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  constexpr double kMicro = 1e-6;
+  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         kMicro * static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
+}
+
+struct Wanted {
+  const char* server = nullptr;
+  std::uint32_t pings_per_second = 0;
+  std::uint32_t seconds = 0;
+};
+
+int Main(const std::string& name, std::uint32_t gid_index, const Wanted& wanted) {
+  const auto verbs = host::OpenVerbs();
+  const v1::RdmaDevice device = Device(*verbs, name, gid_index);
+  const SystemClock clock;
+  Said said;
+  mesh::MeshThread mesh(
+      *verbs, clock, [&](const std::string&) { return device; },
+      [](const v1::ProbePort&) { return false; },
+      [&](const v1::AgentMessage& message) { said.Take(message); });
+  v1::MeshOrder order;
+  order.set_window_ms(1000 * wanted.seconds);
+  order.set_pings_per_second(wanted.pings_per_second);
+  v1::MeshPortOrder& port = *order.add_ports();
+  port.mutable_local()->set_device(name);
+  port.mutable_local()->set_port(1);
+  mesh.SetOrder(order);
+  const v1::MeshEndpoint own = said.AwaitEndpoint();
+
+  const int socket = Connected(wanted.server);
+  const std::string line = ToJson(own, false) + "\n";
+  if (write(socket, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    Die("the partner is gone");
+  v1::MeshEndpoint theirs;
+  if (!FromJson(ReadLine(socket), theirs).ok()) Die("the partner said something else");
+  if (wanted.server == nullptr) {
+    ReadLine(socket);  // Nothing more comes: the end.
+    return 0;
+  }
+  // First a window that ends when pings count, then the one that is shown.
+  v1::MeshTarget& target = *port.add_targets();
+  *target.mutable_remote() = theirs.port();
+  *target.mutable_endpoint() = theirs.endpoint();
+  order.set_number(1);
+  mesh.SetOrder(order);
+  usleep(kWarmUpMs * 1000);
+  order.set_number(2);
+  mesh.SetOrder(order);
+  const double cpu = CpuSeconds();
+  const v1::MeshWindow window =
+      said.AwaitWindow(order.number(), std::chrono::seconds(2 * wanted.seconds + 60));
+  const double used = CpuSeconds() - cpu;
+  rusage memory{};
+  getrusage(RUSAGE_SELF, &memory);
+  std::printf("{\"cpu_percent\":%.3f,\"resident_kb\":%ld,\"window\":%s}\n",
+              100 * used / wanted.seconds, memory.ru_maxrss, ToJson(window, false).c_str());
+  return 0;
+}
+
+}  // namespace
+}  // namespace fabric
+
+int main(int argc, char** argv) {
+  const auto number = [&](int n) {
+    return fabric::ParseNumber<std::uint32_t>(argc > n ? argv[n] : "");
+  };
+  if ((argc != 3 && argc != 6) || !number(2).ok() ||
+      (argc == 6 && (!number(4).ok() || !number(5).ok() || *number(5) == 0))) {
+    std::fputs("usage: mesh_pair DEVICE GID_INDEX [SERVER PINGS_PER_SECOND SECONDS]\n", stderr);
+    return 2;
+  }
+  fabric::Wanted wanted;
+  if (argc == 6)
+    wanted = {.server = argv[3], .pings_per_second = *number(4), .seconds = *number(5)};
+  return fabric::Main(argv[1], *number(2), wanted);
+}

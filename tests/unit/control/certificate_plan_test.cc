@@ -1,0 +1,273 @@
+// What fits into the time of a certificate, and which verdict follows from what was seen.
+#include "daemon/control/certificate_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "base/text.h"
+#include "daemon/control/certificate_verdict.h"
+#include "proto/json.h"
+
+namespace fabric::control {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+struct PlanCase {
+  Duration within;
+  std::size_t ports, partners;
+  std::uint32_t pairs_at_once;
+  std::uint32_t rounds;
+  std::size_t probes;
+  bool all_pairs;
+};
+
+TEST(PlanWithin, TakesAsMuchAsThereIsTimeFor) {
+  for (const PlanCase& each : {
+           PlanCase{60s, 16, 15, 64, 16, 2, true},  // A small job: every pair
+           PlanCase{60s, 2, 1, 64, 2, 2, true},
+           PlanCase{60s, 1024, 1023, 64, 20, 2, false},    // One rail of 1,024 nodes
+           PlanCase{60s, 8192, 1023, 64, 8, 2, false},     // Eight of them
+           PlanCase{20s, 8192, 1023, 64, 5, 1, false},     // No time for bandwidth
+           PlanCase{2s, 8192, 1023, 64, 1, 1, false},      // Not even for one round
+           PlanCase{60s, 8192, 1023, 4096, 20, 2, false},  // A larger budget of pairs
+       }) {
+    const CertificatePlan plan =
+        PlanWithin(each.within, each.ports, each.partners, each.pairs_at_once);
+    const std::string which = Format("{} ports, {}", each.ports, each.within.count());
+    EXPECT_EQ(plan.rounds, each.rounds) << which;
+    EXPECT_EQ(plan.probes.size(), each.probes) << which;
+    EXPECT_EQ(plan.all_pairs, each.all_pairs) << which;
+    EXPECT_EQ(plan.not_covered.empty(), each.probes == 2) << which;
+  }
+  EXPECT_THAT(PlanWithin(20s, 8192, 1023, 64).not_covered,
+              ElementsAre("bandwidth: within 20 s there is time for the latency of 8192 ports "
+                          "alone"));
+}
+
+TEST(PlanWithin, LeavesTimeForTheVerdict) {
+  EXPECT_EQ(ProbingTime(60s), 59s);
+  EXPECT_EQ(ProbingTime(2s), 1800ms);
+}
+
+// n1 ... n4 with one port each.
+std::vector<AskedPort> FourPorts() {
+  std::vector<AskedPort> ports(4);
+  for (std::size_t n = 0; n < ports.size(); ++n) {
+    ports[n].port.set_node(Format("n{}", n + 1));
+    ports[n].port.set_device("mlx5_0");
+    ports[n].port.set_port(1);
+    ports[n].network = v1::LINK_LAYER_ETHERNET;
+    ports[n].leaf = n < 2 ? "leaf1" : "leaf2";
+  }
+  return ports;
+}
+
+v1::PairResult Result(std::uint32_t from, std::uint32_t to, v1::ProbeStatus status,
+                      const std::string& reason = {}) {
+  v1::PairResult result;
+  for (const auto& [port, n] :
+       {std::pair(result.mutable_from(), from), std::pair(result.mutable_to(), to)}) {
+    port->set_node(Format("n{}", n));
+    port->set_device("mlx5_0");
+    port->set_port(1);
+  }
+  result.mutable_result()->set_status(status);
+  result.mutable_result()->set_reason(reason);
+  return result;
+}
+
+// All six pairs are well, but for those with `bad`, which fail.
+CertificateWork Probed(std::uint32_t bad = 0) {
+  CertificateWork work(FourPorts(), false);
+  for (std::uint32_t a = 1; a <= 4; ++a)
+    for (std::uint32_t b = a + 1; b <= 4; ++b)
+      work.Take(Result(a, b, a == bad || b == bad ? v1::PROBE_STATUS_FAILED : v1::PROBE_STATUS_OK,
+                       "retries exceeded"));
+  return work;
+}
+
+struct Given {
+  std::vector<AboutNodes> findings = {};
+  std::vector<NodeDoubt> doubts = {};
+  std::string blame = "{}";
+  std::string cut_off = {};
+  std::string open = {};
+};
+
+v1::Certificate Judged(const CertificateWork& work, const Given& given = {}) {
+  v1::Certificate certificate;
+  for (const char* node : {"n1", "n2", "n3", "n4"}) certificate.mutable_request()->add_nodes(node);
+  EXPECT_EQ(FromJson(given.blame, *certificate.mutable_blame()), Status());
+  Judge({.work = work,
+         .findings = given.findings,
+         .doubts = given.doubts,
+         .cut_off = given.cut_off,
+         .open = given.open,
+         .not_covered = {}},
+        certificate);
+  return certificate;
+}
+
+// "PASS FAIL PASS PASS": of the four nodes.
+std::string Verdicts(const v1::Certificate& certificate) {
+  std::string text;
+  for (const v1::CertifiedNode& node : certificate.nodes())
+    text += Format("{}{}", text.empty() ? "" : " ",
+                   node.verdict() == v1::VERDICT_PASS   ? "PASS"
+                   : node.verdict() == v1::VERDICT_FAIL ? "FAIL"
+                                                        : "UNKNOWN");
+  return text;
+}
+
+AboutNodes About(const std::string& node, v1::Severity severity,
+                 v1::Verdict verdict = v1::VERDICT_FAIL) {
+  AboutNodes about;
+  about.finding.set_id("f1");
+  about.finding.set_rule("port_active");
+  about.finding.set_title("port is DOWN");
+  about.finding.set_severity(severity);
+  about.finding.set_verdict(verdict);
+  about.nodes = {node};
+  return about;
+}
+
+TEST(CertificateVerdict, PassesWhenEveryPairIsWell) {
+  const v1::Certificate certificate = Judged(Probed());
+  EXPECT_EQ(certificate.verdict(), v1::VERDICT_PASS);
+  EXPECT_EQ(Verdicts(certificate), "PASS PASS PASS PASS");
+  EXPECT_EQ(certificate.pairs_probed(), 6u);
+  EXPECT_EQ(certificate.pairs_possible(), 6u);
+  EXPECT_EQ(certificate.pairs_failed(), 0u);
+  EXPECT_EQ(certificate.nodes(0).ports(), 1u);
+  EXPECT_THAT(certificate.rails(), ElementsAre(0));
+  EXPECT_THAT(certificate.not_covered(), IsEmpty());
+  EXPECT_THAT(certificate.nodes(0).reasons(), IsEmpty());
+}
+
+TEST(CertificateVerdict, FailsWithAFindingThatIsWorseThanAWarning) {
+  const CertificateWork work = Probed();
+  const v1::Certificate failed = Judged(work, {.findings = {About("n2", v1::SEVERITY_ERROR)}});
+  EXPECT_EQ(failed.verdict(), v1::VERDICT_FAIL);
+  EXPECT_EQ(Verdicts(failed), "PASS FAIL PASS PASS");
+  EXPECT_THAT(failed.nodes(1).reasons(), ElementsAre("port is DOWN (port_active)"));
+  EXPECT_THAT(failed.nodes(1).findings(), ElementsAre("f1"));
+
+  const v1::Certificate warned = Judged(work, {.findings = {About("n2", v1::SEVERITY_WARNING)}});
+  EXPECT_EQ(warned.verdict(), v1::VERDICT_PASS);
+  EXPECT_THAT(warned.nodes(1).findings(), ElementsAre("f1")) << "and yet it is told";
+
+  AboutNodes silenced = About("n2", v1::SEVERITY_CRITICAL);
+  silenced.finding.mutable_silenced()->set_id("s1");
+  EXPECT_EQ(Judged(work, {.findings = {silenced}}).verdict(), v1::VERDICT_PASS);
+  EXPECT_EQ(Judged(work, {.findings = {About("n9", v1::SEVERITY_ERROR)}}).verdict(),
+            v1::VERDICT_PASS)
+      << "of a node that was not asked for";
+}
+
+TEST(CertificateVerdict, DoesNotTakeForWellWhatWasNotJudged) {
+  const CertificateWork work = Probed();
+  AboutNodes held = About("n2", v1::SEVERITY_ERROR);
+  held.held = true;
+  EXPECT_EQ(Verdicts(Judged(work, {.findings = {held}})), "PASS UNKNOWN PASS PASS");
+  const v1::Certificate unread =
+      Judged(work, {.findings = {About("n2", v1::SEVERITY_ERROR, v1::VERDICT_UNKNOWN)}});
+  EXPECT_EQ(unread.verdict(), v1::VERDICT_PASS);
+  EXPECT_THAT(unread.not_covered(),
+              ElementsAre("the rule port_active on n2: what it needs could not be read"));
+  const v1::Certificate lost = Judged(work, {.doubts = {{"n3", "lost: no message for 4.0 s"}}});
+  EXPECT_EQ(lost.verdict(), v1::VERDICT_UNKNOWN);
+  EXPECT_EQ(Verdicts(lost), "PASS PASS UNKNOWN PASS");
+  EXPECT_THAT(lost.not_covered(), Contains("n3: lost: no message for 4.0 s"));
+}
+
+TEST(CertificateVerdict, TheNodeThatBlameNamesFailsAndItsPartnersPass) {
+  const v1::Certificate certificate = Judged(Probed(2), {.blame = R"({
+      "state": "BLAME_STATE_DECIDED", "suspects": [{"kind": "SUSPECT_KIND_PORT",
+      "name": "n2/mlx5_0/1", "node": "n2", "device": "mlx5_0", "port": 1, "rail": 0,
+      "leaf": "leaf1", "trouble": "TROUBLE_KIND_DEAD", "evidence": ["lost 3 of 3"]}]})"});
+  EXPECT_EQ(certificate.verdict(), v1::VERDICT_FAIL);
+  EXPECT_EQ(Verdicts(certificate), "PASS FAIL PASS PASS");
+  EXPECT_THAT(certificate.nodes(1).reasons(), Contains("n2/mlx5_0/1 is dead: lost 3 of 3"));
+  EXPECT_EQ(certificate.pairs_failed(), 3u);
+}
+
+TEST(CertificateVerdict, ALeafFailsThoseUnderItAndWhatIsSharedIsNobodys) {
+  const v1::Certificate leaf = Judged(Probed(), {.blame = R"({"suspects": [{
+      "kind": "SUSPECT_KIND_LEAF", "name": "leaf2", "leaf": "leaf2",
+      "trouble": "TROUBLE_KIND_SLOW"}]})"});
+  EXPECT_EQ(Verdicts(leaf), "PASS PASS FAIL FAIL");
+  const v1::Certificate uplink = Judged(Probed(), {.blame = R"({"suspects": [{
+      "kind": "SUSPECT_KIND_UPLINK", "name": "leaf2 uplinks", "leaf": "leaf2",
+      "trouble": "TROUBLE_KIND_LOSSY"}]})"});
+  EXPECT_EQ(uplink.verdict(), v1::VERDICT_FAIL) << "the fabric is not well";
+  EXPECT_EQ(Verdicts(uplink), "PASS PASS UNKNOWN UNKNOWN") << "and the nodes may be";
+  const v1::Certificate pair = Judged(Probed(), {.blame = R"({"suspects": [{
+      "kind": "SUSPECT_KIND_PAIR", "name": "n1/mlx5_0/1 and n4/mlx5_0/1"}]})"});
+  EXPECT_EQ(Verdicts(pair), "UNKNOWN PASS PASS UNKNOWN");
+}
+
+TEST(CertificateVerdict, IsUnknownWhereBlameIsUndecided) {
+  const v1::Certificate undecided = Judged(Probed(), {.blame = R"({"undecided": [{"between": [
+      {"kind": "SUSPECT_KIND_PORT", "name": "n1/mlx5_0/1", "node": "n1", "device": "mlx5_0",
+       "port": 1, "trouble": "TROUBLE_KIND_SLOW"},
+      {"kind": "SUSPECT_KIND_HOST", "name": "n3", "node": "n3"}]}]})"});
+  EXPECT_EQ(undecided.verdict(), v1::VERDICT_UNKNOWN);
+  EXPECT_EQ(Verdicts(undecided), "UNKNOWN PASS UNKNOWN PASS");
+  EXPECT_THAT(undecided.nodes(0).reasons(), ElementsAre("undecided: n1/mlx5_0/1 or n3 is slow"));
+  EXPECT_EQ(Verdicts(Judged(Probed(), {.open = "n4/mlx5_0/1 is suspicious"})),
+            "PASS PASS PASS UNKNOWN");
+  EXPECT_EQ(Judged(Probed(), {.open = "the fabric is suspicious"}).verdict(), v1::VERDICT_UNKNOWN);
+  EXPECT_EQ(Judged(Probed(), {.open = "n1/mlx5_0/1 has met 2 partners"}).verdict(),
+            v1::VERDICT_PASS)
+      << "there are no more";
+}
+
+TEST(CertificateVerdict, AFailureThatNobodyExplainsIsOfBoth) {
+  CertificateWork work = Probed();
+  work.Take(Result(1, 3, v1::PROBE_STATUS_TIMED_OUT, "n1: reported no result within 5000 ms"));
+  const v1::Certificate certificate = Judged(work);
+  EXPECT_EQ(Verdicts(certificate), "UNKNOWN PASS UNKNOWN PASS");
+  EXPECT_THAT(certificate.nodes(0).reasons(0),
+              HasSubstr("n1/mlx5_0/1 with n3/mlx5_0/1: n1: reported no result"));
+}
+
+TEST(CertificateVerdict, APortThatWasNotProbedIsNotWell) {
+  std::vector<AskedPort> ports = FourPorts();
+  ports[3].obstacle = "busy: it sends 40 Gb/s";
+  CertificateWork work(std::move(ports), false);
+  work.Take(Result(1, 2, v1::PROBE_STATUS_OK));
+  work.Take(Result(1, 3, v1::PROBE_STATUS_OK));
+  work.Take(Result(2, 3, v1::PROBE_STATUS_REFUSED, "n3: port busy"));
+  const v1::Certificate certificate = Judged(work, {.cut_off = "not probed within 5 s"});
+  EXPECT_EQ(Verdicts(certificate), "PASS UNKNOWN UNKNOWN UNKNOWN");
+  EXPECT_THAT(certificate.nodes(1).reasons(), ElementsAre("n2/mlx5_0/1: n3: port busy"));
+  EXPECT_THAT(certificate.nodes(3).reasons(), ElementsAre("n4/mlx5_0/1: busy: it sends 40 Gb/s"));
+  EXPECT_THAT(certificate.not_covered(), ElementsAre("pairs: 1 of 3 possible ones were not probed",
+                                                     "n4/mlx5_0/1: busy: it sends 40 Gb/s"));
+}
+
+TEST(CertificateVerdict, OneNodeIsProbedWithItself) {
+  std::vector<AskedPort> ports = FourPorts();
+  ports.resize(1);
+  CertificateWork work(ports, true);
+  work.Take(Result(1, 1, v1::PROBE_STATUS_OK));
+  v1::Certificate certificate;
+  certificate.mutable_request()->add_nodes("n1");
+  v1::Certificate failed = certificate;
+  Judge({.work = work}, certificate);
+  EXPECT_EQ(certificate.verdict(), v1::VERDICT_PASS);
+  EXPECT_THAT(certificate.not_covered(0), HasSubstr("the way to other nodes"));
+  work.Take(Result(1, 1, v1::PROBE_STATUS_FAILED, "local protection error"));
+  Judge({.work = work}, failed);
+  EXPECT_EQ(failed.verdict(), v1::VERDICT_FAIL);
+}
+
+}  // namespace
+}  // namespace fabric::control

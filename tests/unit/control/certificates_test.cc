@@ -1,0 +1,320 @@
+// Certificates from the request to the signature, with a controller and its agents.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+#include "base/jws.h"
+#include "base/text.h"
+#include "proto/json.h"
+#include "proto/timestamps.h"
+#include "tests/testing/control_world.h"
+#include "tests/testing/nodes.h"
+
+namespace fabric::control {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Behaviour;
+using ::testing::Contains;
+using testing::ControlWorld;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+const SigningKey& Key() {
+  static const SigningKey kKey = *SigningKey::Generate();
+  return kKey;
+}
+
+ControllerOptions Signing() {
+  ControllerOptions options;
+  options.certificates.key = Key();
+  options.certificates.issuer = "fabricd 9 at head1";
+  return options;
+}
+
+v1::CertificateRequest Nodes(std::uint32_t count) {
+  v1::CertificateRequest request;
+  for (std::uint32_t n = 1; n <= count; ++n) request.add_nodes(Format("n{}", n));
+  return request;
+}
+
+Result<v1::Certificate> Start(ControlWorld& world, const v1::CertificateRequest& wanted) {
+  v1::StartCertificateRequest request;
+  *request.mutable_request() = wanted;
+  v1::Certificate certificate;
+  const Status status =
+      world.controller->StartCertificate(request, certificate, world.agents.now());
+  if (!status.ok()) return status;
+  return certificate;
+}
+
+Result<v1::GetCertificateResponse> Get(ControlWorld& world, const std::string& id) {
+  v1::GetCertificateRequest request;
+  request.set_id(id);
+  v1::GetCertificateResponse response;
+  const Status status = world.controller->GetCertificate(request, response);
+  if (!status.ok()) return status;
+  return response;
+}
+
+// Until it is done; it fails the test after `most`.
+v1::GetCertificateResponse Finish(ControlWorld& world, const v1::CertificateRequest& wanted,
+                                  Duration most = 60s) {
+  const auto started = Start(world, wanted);
+  EXPECT_TRUE(started.ok()) << started.status().message();
+  if (!started.ok()) return {};
+  for (Duration passed{}; passed < most; passed += 100ms) {
+    world.agents.Advance(100ms);
+    const auto got = Get(world, started->id());
+    if (got.ok() && got->certificate().state() == v1::CERTIFICATE_STATE_DONE) return *got;
+  }
+  ADD_FAILURE() << "the certificate is not done in time";
+  return {};
+}
+
+const v1::CertifiedNode& Of(const v1::Certificate& certificate, const std::string& node) {
+  static const v1::CertifiedNode kNone;
+  for (const v1::CertifiedNode& each : certificate.nodes())
+    if (each.name() == node) return each;
+  ADD_FAILURE() << "nothing is said of " << node;
+  return kNone;
+}
+
+TEST(Certificates, PassWhenAllNodesAreWell) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(5);
+  v1::CertificateRequest request = Nodes(4);
+  request.add_nodes("n4");  // Twice is once.
+  request.set_job_id("4711");
+  const v1::GetCertificateResponse answer = Finish(world, request);
+  const v1::Certificate& certificate = answer.certificate();
+  EXPECT_EQ(certificate.verdict(), v1::VERDICT_PASS) << certificate.DebugString();
+  EXPECT_EQ(certificate.nodes_size(), 4);
+  EXPECT_EQ(certificate.nodes(0).ports(), 2u);
+  EXPECT_THAT(certificate.rails(), ElementsAre(0, 1));
+  EXPECT_EQ(certificate.pairs_probed(), 12u) << "six pairs of each rail";
+  EXPECT_EQ(certificate.pairs_possible(), 12u);
+  EXPECT_THAT(certificate.not_covered(), IsEmpty());
+  EXPECT_EQ(certificate.request().job_id(), "4711");
+  EXPECT_EQ(certificate.issuer(), "fabricd 9 at head1");
+  EXPECT_EQ(FromProto(certificate.expires_at()) - FromProto(certificate.issued_at()), 15min);
+  EXPECT_EQ(world.agents.assignments("n5"), 0u) << "exactly these nodes";
+  EXPECT_EQ(world.Campaign(certificate.campaign()).state(), v1::CAMPAIGN_STATE_DONE);
+}
+
+TEST(Certificates, AreSigned) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(2);
+  const v1::GetCertificateResponse answer = Finish(world, Nodes(2));
+  const Signed text{.header = answer.signed_().protected_header(),
+                    .payload = answer.signed_().payload(),
+                    .signature = answer.signed_().signature()};
+  const auto payload = OpenJws(Key().Public(), text);
+  ASSERT_TRUE(payload.ok()) << payload.status().message();
+  v1::Certificate certificate;
+  ASSERT_EQ(FromJson(*payload, certificate), Status());
+  EXPECT_EQ(certificate.DebugString(), answer.certificate().DebugString());
+  EXPECT_EQ(certificate.state(), v1::CERTIFICATE_STATE_DONE);
+}
+
+TEST(Certificates, TakeTheRailsThatAreAskedFor) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(3);
+  v1::CertificateRequest request = Nodes(3);
+  request.add_rails(1);
+  const v1::Certificate certificate = Finish(world, request).certificate();
+  EXPECT_EQ(certificate.verdict(), v1::VERDICT_PASS);
+  EXPECT_THAT(certificate.rails(), ElementsAre(1));
+  EXPECT_EQ(certificate.pairs_probed(), 3u);
+  request.add_rails(7);
+  const v1::Certificate beyond = Finish(world, request).certificate();
+  EXPECT_EQ(beyond.verdict(), v1::VERDICT_UNKNOWN);
+  EXPECT_THAT(Of(beyond, "n1").reasons(), ElementsAre("it has no port on rail 7"));
+}
+
+TEST(Certificates, FailWithAFindingAboutANode) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(4);
+  v1::NodeSnapshot node = testing::RoceNode({.number = 3});
+  testing::LinkDown(node, 1);
+  ASSERT_TRUE(world.agents.SendSnapshot(node).ok());
+  world.agents.Advance(1s);
+  const v1::Certificate certificate = Finish(world, Nodes(4)).certificate();
+  EXPECT_EQ(certificate.verdict(), v1::VERDICT_FAIL);
+  EXPECT_EQ(Of(certificate, "n3").verdict(), v1::VERDICT_FAIL);
+  EXPECT_THAT(Of(certificate, "n3").reasons(), Contains(HasSubstr("(port_active)")));
+  EXPECT_THAT(certificate.not_covered(), Contains(HasSubstr("n3/mlx5_1/1: port is DOWN")));
+  EXPECT_EQ(Of(certificate, "n1").verdict(), v1::VERDICT_PASS) << certificate.DebugString();
+}
+
+TEST(Certificates, WaitForTheRulesToJudgeWhatHasJustCome) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(2);
+  v1::NodeSnapshot node = testing::RoceNode({.number = 2});
+  testing::SetMtu(node, 0, 1500);
+  world.agents.Advance(1s);
+  ASSERT_TRUE(world.agents.SendSnapshot(node).ok());
+  const v1::Certificate certificate = Finish(world, Nodes(2)).certificate();
+  EXPECT_THAT(Of(certificate, "n2").findings(), ::testing::Not(IsEmpty()))
+      << certificate.DebugString();
+}
+
+TEST(Certificates, NameTheNodeWhosePortIsSlow) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(16);
+  world.agents.SetPath([](const v1::ProbeAssignment& assignment, v1::ProbeResult& result) {
+    for (const v1::ProbePort* port : {&assignment.local(), &assignment.remote()})
+      if (port->node() == "n7" && port->rail() == 1 && result.has_bandwidth())
+        result.mutable_bandwidth()->set_mean_bps(48e9);
+  });
+  const v1::Certificate certificate = Finish(world, Nodes(16)).certificate();
+  EXPECT_EQ(certificate.verdict(), v1::VERDICT_FAIL);
+  EXPECT_THAT(Of(certificate, "n7").reasons(), Contains(StartsWith("n7/mlx5_1/1 is slow: ")));
+  for (const v1::CertifiedNode& node : certificate.nodes())
+    EXPECT_EQ(node.verdict(), node.name() == "n7" ? v1::VERDICT_FAIL : v1::VERDICT_PASS)
+        << node.DebugString();
+}
+
+// Every second probe over rail 0 of the node fails.
+void MakeLossy(ControlWorld& world, const std::string& node) {
+  world.agents.SetPath(
+      [=, count = 0](const v1::ProbeAssignment& assignment, v1::ProbeResult& result) mutable {
+        for (const v1::ProbePort* port : {&assignment.local(), &assignment.remote()}) {
+          if (port->node() != node || port->rail() != 0 || ++count % 2 != 0) continue;
+          result.Clear();
+          result.set_status(v1::PROBE_STATUS_FAILED);
+          result.set_reason("transport retry counter exceeded");
+        }
+      });
+}
+
+std::string NotPassing(const v1::Certificate& certificate) {
+  std::string names;
+  for (const v1::CertifiedNode& node : certificate.nodes())
+    if (node.verdict() != v1::VERDICT_PASS)
+      names += Format("{} {} ", node.name(), v1::Verdict_Name(node.verdict()));
+  return names;
+}
+
+TEST(Certificates, OfALargeJobEndWhenItIsDecided) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(200);
+  const v1::Certificate healthy = Finish(world, Nodes(200)).certificate();
+  EXPECT_EQ(NotPassing(healthy), "");
+  EXPECT_LT(healthy.pairs_probed(), healthy.pairs_possible());
+  EXPECT_THAT(healthy.not_covered(), Contains(HasSubstr("possible ones were not probed")));
+
+  MakeLossy(world, "n77");
+  const v1::Certificate lossy = Finish(world, Nodes(200)).certificate();
+  EXPECT_EQ(NotPassing(lossy), "n77 VERDICT_FAIL ");
+  EXPECT_GT(lossy.pairs_failed(), 0u);
+}
+
+TEST(Certificates, NameTheNodeWhoseAgentDoesNotAnswer) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(24);
+  world.agents.Behave("n5", Behaviour::kSilent);
+  const v1::Certificate certificate = Finish(world, Nodes(24)).certificate();
+  EXPECT_EQ(NotPassing(certificate), "n5 VERDICT_UNKNOWN ")
+      << "nothing was seen of its fabric, and its partners are well";
+  EXPECT_THAT(Of(certificate, "n5").reasons(), Contains(HasSubstr("did not answer")));
+}
+
+TEST(Certificates, OfTwoNodesDoNotPretendToKnowWhose) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(2);
+  MakeLossy(world, "n2");
+  const v1::Certificate certificate = Finish(world, Nodes(2)).certificate();
+  EXPECT_EQ(certificate.verdict(), v1::VERDICT_UNKNOWN);
+  EXPECT_EQ(NotPassing(certificate), "n1 VERDICT_UNKNOWN n2 VERDICT_UNKNOWN ");
+}
+
+TEST(Certificates, AreUnknownOfNodesThatCannotBeSeen) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(4);
+  world.agents.Disconnect("n4", "reset");
+  world.agents.Advance(100ms);
+  v1::CertificateRequest request = Nodes(4);
+  request.add_nodes("n44");
+  const v1::Certificate certificate = Finish(world, request).certificate();
+  EXPECT_EQ(certificate.verdict(), v1::VERDICT_UNKNOWN);
+  EXPECT_THAT(Of(certificate, "n4").reasons(), ElementsAre("lost: connection closed: reset"));
+  EXPECT_THAT(Of(certificate, "n44").reasons(0),
+              HasSubstr("no node of this name has ever reported; did you mean n4?"));
+  EXPECT_EQ(Of(certificate, "n1").verdict(), v1::VERDICT_PASS);
+  const v1::Certificate nobody = Finish(world,
+                                        [] {
+                                          v1::CertificateRequest none;
+                                          none.add_nodes("x1");
+                                          return none;
+                                        }())
+                                     .certificate();
+  EXPECT_EQ(nobody.verdict(), v1::VERDICT_UNKNOWN);
+  EXPECT_EQ(nobody.campaign(), "");
+}
+
+TEST(Certificates, AreDoneInTimeWhateverTheAgentsDo) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(4);
+  for (const char* node : {"n1", "n2", "n3", "n4"})
+    world.agents.Behave(node, Behaviour::kNeverFinishes);
+  v1::CertificateRequest request = Nodes(4);
+  request.set_within_seconds(3);
+  const v1::Certificate certificate = Finish(world, request, 3s).certificate();
+  EXPECT_EQ(certificate.verdict(), v1::VERDICT_UNKNOWN);
+  for (const v1::CertifiedNode& node : certificate.nodes())
+    EXPECT_EQ(node.verdict(), v1::VERDICT_UNKNOWN) << node.DebugString();
+}
+
+TEST(Certificates, OfOneNodeSayThatItWasAlone) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(3);
+  const v1::Certificate certificate = Finish(world, Nodes(1)).certificate();
+  EXPECT_EQ(certificate.verdict(), v1::VERDICT_PASS) << certificate.DebugString();
+  EXPECT_EQ(certificate.nodes(0).ports(), 2u);
+  EXPECT_THAT(certificate.not_covered(), Contains(HasSubstr("the way to other nodes")));
+}
+
+TEST(Certificates, AreGoneWithTheControllerAndItSaysSo) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(2);
+  for (const char* node : {"n1", "n2"}) world.agents.Behave(node, Behaviour::kNeverFinishes);
+  const auto started = Start(world, Nodes(2));
+  ASSERT_TRUE(started.ok());
+  world.agents.Advance(1s);
+  world.Restart();
+  const Status gone = Get(world, started->id()).status();
+  EXPECT_EQ(gone.code(), Code::kNotFound);
+  EXPECT_THAT(gone.message(), HasSubstr("before the controller was started"));
+  EXPECT_EQ(world.Campaign(started->campaign()).state(), v1::CAMPAIGN_STATE_CANCELLED);
+}
+
+TEST(Certificates, SayWhatCannotBeMeant) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(2);
+  EXPECT_EQ(Start(world, {}).status(),
+            Status(Code::kInvalidArgument, "nodes: expected at least one, saw none"));
+  v1::CertificateRequest request = Nodes(2);
+  request.set_within_seconds(1);
+  EXPECT_EQ(Start(world, request).status(),
+            Status(Code::kInvalidArgument, "within_seconds: expected 2 to 3600, saw 1"));
+  request = Nodes(1);
+  request.add_nodes("a b");
+  EXPECT_EQ(Start(world, request).status().code(), Code::kInvalidArgument);
+  EXPECT_EQ(Get(world, "c1").status().code(), Code::kNotFound);
+
+  for (const char* node : {"n1", "n2"}) world.agents.Behave(node, Behaviour::kNeverFinishes);
+  for (int n = 0; n < 16; ++n) EXPECT_TRUE(Start(world, Nodes(2)).ok());
+  EXPECT_EQ(Start(world, Nodes(2)).status().code(), Code::kResourceExhausted);
+
+  ControlWorld without;
+  without.ConnectNodes(2);
+  EXPECT_EQ(Start(without, Nodes(2)).status().code(), Code::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace fabric::control

@@ -1,0 +1,218 @@
+// What counters of an incast's ends say: one row for each outcome, and for each thing that nobody
+// counts.
+#include "daemon/control/incast_verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "base/text.h"
+
+namespace fabric::control {
+namespace {
+
+using Moves = std::map<std::string, std::uint64_t>;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+IncastEnd End(const std::string& node, const Moves& moves, PortClass traffic) {
+  IncastEnd end{.moves = {}, .traffic = traffic};
+  end.moves.mutable_port()->set_node(node);
+  end.moves.mutable_port()->set_device("mlx5_0");
+  end.moves.mutable_port()->set_port(1);
+  for (const auto& [name, moved] : moves) {
+    v1::CounterMove& move = *end.moves.add_counters();
+    move.set_name(name);
+    move.set_before(1000);
+    move.set_after(1000 + moved);
+  }
+  return end;
+}
+
+constexpr PortClass kLossless{.priority = 3, .pfc = true, .global_pause = false};
+
+// What mlx5 counts on both ends, all at rest.
+const Moves kReceiver = {{"pfc_tx_frames_prio3", 0},   {"pfc_rx_frames_prio3", 0},
+                         {"ecn_marked_rx_packets", 0}, {"cnp_tx_packets", 0},
+                         {"rx_discards_prio3", 0},     {"duplicate_request", 0},
+                         {"out_of_sequence", 0}};
+const Moves kSender = {{"pfc_tx_frames_prio3", 0}, {"pfc_rx_frames_prio3", 0},
+                       {"cnp_rx_handled", 0},      {"seq_nak_received", 0},
+                       {"ack_timeout", 0},         {"adaptive_retrans", 0}};
+
+// `changes` over `moves`; without what is named in `gone`.
+Moves With(Moves moves, const Moves& changes, const std::vector<std::string>& gone = {}) {
+  for (const auto& [name, moved] : changes) moves[name] = moved;
+  for (const std::string& name : gone) moves.erase(name);
+  return moves;
+}
+
+IncastBurst Burst(const Moves& receiver, const Moves& sender, PortClass traffic = kLossless) {
+  IncastBurst burst{.receiver = End("hub", receiver, traffic), .senders = {}, .planned = 3};
+  for (int n = 1; n <= 3; ++n)
+    burst.senders.push_back(End(Format("n{}", n), n == 2 ? sender : kSender, traffic));
+  return burst;
+}
+
+struct Case {
+  const char* name;
+  Moves receiver;
+  Moves sender;  // Of one of three; the others count all and are at rest.
+  v1::IncastVerdict verdict;
+  const char* evidence = "";
+  PortClass traffic = kLossless;
+};
+
+class Outcome : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Outcome, IsWhatTheCountersSay) {
+  const Case& one = GetParam();
+  const v1::IncastReport report = JudgeIncast(Burst(one.receiver, one.sender, one.traffic));
+  EXPECT_EQ(v1::IncastVerdict_Name(report.verdict()), v1::IncastVerdict_Name(one.verdict))
+      << report.DebugString();
+  if (*one.evidence != '\0') EXPECT_THAT(report.evidence(), Contains(HasSubstr(one.evidence)));
+  EXPECT_EQ(report.senders(), 3u);
+  ASSERT_EQ(report.moves_size(), 4);
+  EXPECT_EQ(report.moves(0).port().node(), "hub");
+}
+
+const Case kOutcomes[] = {
+    {"PfcFiredAtASender", kReceiver, With(kSender, {{"pfc_rx_frames_prio3", 812}}),
+     v1::INCAST_VERDICT_LOSSLESS, "PFC received (priority 3 at the receiver): n2/mlx5_0/1 812"},
+    {"PfcFiredAtTheReceiver", With(kReceiver, {{"pfc_tx_frames_prio3", 7}}), kSender,
+     v1::INCAST_VERDICT_LOSSLESS, "PFC sent (priority 3 at the receiver): hub/mlx5_0/1 7"},
+    {"MarksAndPfc", With(kReceiver, {{"ecn_marked_rx_packets", 90}}),
+     With(kSender, {{"pfc_rx_frames_prio3", 1}}), v1::INCAST_VERDICT_LOSSLESS},
+    {"Naks", kReceiver, With(kSender, {{"seq_nak_received", 12}}), v1::INCAST_VERDICT_LOST,
+     "missed packets, told to: n2/mlx5_0/1 12"},
+    {"TimeoutsAndDiscards", With(kReceiver, {{"rx_discards", 1}}),
+     With(kSender, {{"ack_timeout", 2}}), v1::INCAST_VERDICT_LOST, "sent again: n2/mlx5_0/1 2"},
+    {"TimeoutsAlone", kReceiver, With(kSender, {{"ack_timeout", 2}}), v1::INCAST_VERDICT_UNKNOWN,
+     "a timer ran out: lost, or held up for longer than the timeout"},
+    {"DiscardsOfThePriority", With(kReceiver, {{"rx_discards_prio3", 5}}), kSender,
+     v1::INCAST_VERDICT_LOST, "discarded on the priority: hub/mlx5_0/1 5"},
+    {"NaksThoughPfcFired", With(kReceiver, {{"pfc_tx_frames_prio3", 7}}),
+     With(kSender, {{"seq_nak_received", 1}}), v1::INCAST_VERDICT_LOST_DESPITE_PFC},
+    {"TimeoutsWhilePaused", kReceiver,
+     With(kSender, {{"ack_timeout", 2}, {"pfc_rx_frames_prio3", 900}}), v1::INCAST_VERDICT_UNKNOWN,
+     "a timer ran out"},
+    {"GlobalPause", With(kReceiver, {{"pause_tx_frames", 4000}}), kSender,
+     v1::INCAST_VERDICT_GLOBAL_PAUSE, "global pause: hub/mlx5_0/1 4000"},
+    {"GlobalPauseAndLoss", kReceiver,
+     With(kSender, {{"pause_rx_duration_us", 9}, {"seq_nak_received", 1}}),
+     v1::INCAST_VERDICT_GLOBAL_PAUSE},
+    {"NothingMoved", kReceiver, kSender, v1::INCAST_VERDICT_NOT_PROVOKED},
+    {"MarksAlone", With(kReceiver, {{"ecn_marked_rx_packets", 90}}), kSender,
+     v1::INCAST_VERDICT_ECN_HELD, "congestion marks at: hub/mlx5_0/1 90"},
+    {"CnpsAlone", With(kReceiver, {}, {"ecn_marked_rx_packets", "cnp_tx_packets"}),
+     With(kSender, {{"cnp_rx_handled", 3}}), v1::INCAST_VERDICT_ECN_HELD},
+    // Reordered and not lost: several paths.
+    {"OutOfOrderAlone", With(kReceiver, {{"out_of_sequence", 40}}), kSender,
+     v1::INCAST_VERDICT_NOT_PROVOKED},
+    // PFC of another priority is not that of this traffic.
+    {"PfcOfAnotherPriority", kReceiver, With(kSender, {{"pfc_rx_frames_prio5", 812}}),
+     v1::INCAST_VERDICT_NOT_PROVOKED},
+    {"DiscardsOfOtherTraffic", With(kReceiver, {{"rx_discards", 5}}), kSender,
+     v1::INCAST_VERDICT_NOT_PROVOKED, "discarded, of whatever traffic"},
+    {"PfcOffByItsSettings",
+     With(kReceiver, {}, {"pfc_tx_frames_prio3", "pfc_rx_frames_prio3"}),
+     With(kSender, {{"seq_nak_received", 3}}, {"pfc_rx_frames_prio3"}),
+     v1::INCAST_VERDICT_LOST,
+     "",
+     {.priority = 3, .pfc = false, .global_pause = false}},
+    {"PriorityNotKnown",
+     kReceiver,
+     With(kSender, {{"pfc_rx_frames_prio5", 812}}),
+     v1::INCAST_VERDICT_LOSSLESS,
+     "PFC received (of any priority)",
+     {}},
+    {"OnlyTheSumOfPriorities",
+     With(kReceiver, {{"pfc_tx_frames", 3}}, {"pfc_tx_frames_prio3", "pfc_rx_frames_prio3"}),
+     kSender, v1::INCAST_VERDICT_UNKNOWN, "no count of PFC sent at: hub/mlx5_0/1"},
+};
+INSTANTIATE_TEST_SUITE_P(Incast, Outcome, ::testing::ValuesIn(kOutcomes),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+const Case kUncounted[] = {
+    {"PfcAtASender", kReceiver, With(kSender, {}, {"pfc_rx_frames_prio3"}),
+     v1::INCAST_VERDICT_UNKNOWN, "no count of PFC received at: n2/mlx5_0/1"},
+    {"PfcWhileLost", kReceiver, With(kSender, {{"seq_nak_received", 1}}, {"pfc_rx_frames_prio3"}),
+     v1::INCAST_VERDICT_UNKNOWN, "something was lost, and whether PFC fired nobody counts"},
+    {"LossAtASender", With(kReceiver, {{"pfc_tx_frames_prio3", 7}}),
+     With(kSender, {}, {"seq_nak_received", "ack_timeout"}), v1::INCAST_VERDICT_UNKNOWN,
+     "no count of what was sent again at: n2/mlx5_0/1"},
+    {"DiscardsOfUnknownTraffic", With(kReceiver, {{"rx_discards", 7}}),
+     With(kSender, {}, {"seq_nak_received", "ack_timeout"}), v1::INCAST_VERDICT_UNKNOWN,
+     "whether what was discarded was the burst's nobody counts"},
+    {"Marks", With(kReceiver, {}, {"ecn_marked_rx_packets", "cnp_tx_packets"}),
+     With(kSender, {}, {"cnp_rx_handled"}), v1::INCAST_VERDICT_UNKNOWN,
+     "whether ECN slowed the senders nobody counts"},
+    {"GlobalPause",
+     With(kReceiver, {}, {"pfc_tx_frames_prio3", "pfc_rx_frames_prio3"}),
+     kSender,
+     v1::INCAST_VERDICT_UNKNOWN,
+     "whether global pause fired nobody counts",
+     {.priority = 3, .pfc = false}},
+    // Soft RoCE: retries and sequence errors, and nothing of the wire.
+    {"NothingOfTheWire",
+     {{"out_of_sequence", 0}},
+     {{"ack_timeout", 0}},
+     v1::INCAST_VERDICT_UNKNOWN,
+     "whether PFC fired nobody counts",
+     {}},
+    {"NothingAtAll",
+     {},
+     {},
+     v1::INCAST_VERDICT_UNKNOWN,
+     "whether anything was lost nobody counts",
+     {}},
+};
+INSTANTIATE_TEST_SUITE_P(WhatNobodyCounts, Outcome, ::testing::ValuesIn(kUncounted),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST(IncastVerdict, OneSenderIsNoIncast) {
+  IncastBurst burst = Burst(With(kReceiver, {{"pfc_tx_frames_prio3", 7}}), kSender);
+  burst.senders.resize(1);
+  burst.failures = {"n2/mlx5_0/1: timed out: no answer", "n3/mlx5_0/1: refused: port is DOWN"};
+  const v1::IncastReport report = JudgeIncast(burst);
+  EXPECT_EQ(report.verdict(), v1::INCAST_VERDICT_UNKNOWN);
+  EXPECT_THAT(report.evidence(), ::testing::ElementsAre("n2/mlx5_0/1: timed out: no answer",
+                                                        "n3/mlx5_0/1: refused: port is DOWN",
+                                                        "1 of 3 senders ran: no incast"));
+}
+
+TEST(IncastVerdict, ManyEndsAreOneLine) {
+  IncastBurst burst = Burst(kReceiver, kSender);
+  burst.senders.clear();
+  for (unsigned n = 1; n <= 5; ++n)
+    burst.senders.push_back(
+        End(Format("n{}", n), With(kSender, {{"pfc_rx_frames_prio3", n}}), kLossless));
+  EXPECT_THAT(JudgeIncast(burst).evidence(),
+              Contains("PFC received (priority 3 at the receiver): n5/mlx5_0/1 5, n4/mlx5_0/1 4, "
+                       "n3/mlx5_0/1 3 and 2 more"));
+}
+
+TEST(IncastVerdict, ReadingsOfOnePortAreFromTheFirstToTheLast) {
+  v1::PortMoves all;
+  for (const auto& [before, after] :
+       {std::pair(100, 150), std::pair(90, 140), std::pair(95, 170)}) {
+    v1::PortMoves one = End("hub", {}, {}).moves;
+    v1::CounterMove& move = *one.add_counters();
+    move.set_name("pfc_tx_frames_prio3");
+    move.set_before(static_cast<std::uint64_t>(before));
+    move.set_after(static_cast<std::uint64_t>(after));
+    one.add_missing("rx_discards");
+    if (before != 90) one.add_missing("ack_timeout");
+    MergeMoves(one, all);
+  }
+  ASSERT_EQ(all.counters_size(), 1);
+  EXPECT_EQ(all.counters(0).before(), 90u);
+  EXPECT_EQ(all.counters(0).after(), 170u);
+  EXPECT_THAT(all.missing(), ::testing::ElementsAre("rx_discards"));
+  EXPECT_EQ(all.port().node(), "hub");
+}
+
+}  // namespace
+}  // namespace fabric::control

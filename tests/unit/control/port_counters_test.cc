@@ -1,0 +1,100 @@
+// What blame is told of the counters of ports.
+#include "daemon/control/port_counters.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/testing/nodes.h"
+
+namespace fabric::control {
+namespace {
+
+using namespace std::chrono_literals;
+using blame::Sign;
+
+Moment At(Duration time) {
+  return {.steady = SteadyTime(time), .wall = WallTime(time)};
+}
+
+void Add(v1::CounterSet& set, const char* neutral) {
+  v1::Counter& counter = *set.add_counters();
+  counter.set_name(neutral);
+  counter.set_neutral(neutral);
+  counter.set_value(100);
+}
+
+// Indices 0 to 3; rail 0 of n1.
+v1::CounterTable Table() {
+  v1::CounterTable table;
+  table.set_table_id(1);
+  v1::CounterSet& port = *table.add_sets();
+  port.set_device("mlx5_0");
+  port.set_port(1);
+  Add(port, "out_of_sequence");
+  Add(port, "symbol_errors");
+  v1::CounterSet& netdev = *table.add_sets();
+  netdev.set_netdev("rail0");
+  Add(netdev, "tx_bytes_prio3");
+  Add(netdev, "pfc_tx_duration_us_prio3");
+  return table;
+}
+
+class PortCountersTest : public ::testing::Test {
+ protected:
+  PortCountersTest() {
+    for (const std::uint32_t number : {1U, 2U})
+      fleet_.Put(testing::RoceNode({.number = number, .rails = 2}), At(0s));
+    EXPECT_EQ(fleet_.TakeCounters("n1", Table(), At(0s)), Status());
+    fabric_.places = {{.node = "gone", .device = "mlx5_0", .port = 1},
+                      {.node = "n1", .device = "mlx5_0", .port = 1},
+                      {.node = "n1", .device = "mlx5_1", .port = 1},
+                      {.node = "n1", .device = "mlx5_9", .port = 1},
+                      {.node = "n2", .device = "mlx5_0", .port = 1}};
+  }
+  // All four grow by the same in the window.
+  void Grow(std::int64_t delta) {
+    v1::CounterSample sample;
+    sample.set_table_id(1);
+    for (const std::uint32_t step : {0U, 1U, 1U, 1U}) {
+      sample.add_index_steps(step);
+      sample.add_deltas(delta);
+    }
+    EXPECT_EQ(fleet_.TakeCounters("n1", sample, At(10s)), Status());
+  }
+
+  fleet::Fleet fleet_;
+  blame::Fabric fabric_;
+};
+
+TEST_F(PortCountersTest, KnowNothingBeforeAWindowHasEnded) {
+  Grow(7);
+  EXPECT_TRUE(CountersOf(fleet_, fabric_).empty());
+}
+
+TEST_F(PortCountersTest, TellWhatMovedAtPortsThatAreFollowed) {
+  Grow(7);
+  fleet_.AdvanceMotion("n1", At(31s));
+  const auto counters = CountersOf(fleet_, fabric_);
+  ASSERT_EQ(counters.size(), 2U) << "of nodes, devices and windows that are there";
+  EXPECT_EQ(counters[0].place, 1U);
+  ASSERT_EQ(counters[0].moves.size(), 3U) << "bytes are no sign";
+  EXPECT_EQ(counters[0].moves[0].name, "symbol_errors");
+  EXPECT_EQ(counters[0].moves[0].sign, Sign::kPhysical);
+  EXPECT_EQ(counters[0].moves[0].delta, 7U);
+  EXPECT_GT(counters[0].moves[0].seconds, 0);
+  EXPECT_EQ(counters[0].moves[1].name, "out_of_sequence");
+  EXPECT_EQ(counters[0].moves[1].sign, Sign::kRepeats);
+  EXPECT_EQ(counters[0].moves[2].name, "pfc_tx_duration_us_prio3");
+  EXPECT_EQ(counters[0].moves[2].sign, Sign::kPauses);
+  EXPECT_EQ(counters[1].place, 2U);
+  EXPECT_TRUE(counters[1].moves.empty()) << "known, and nothing moved";
+}
+
+TEST_F(PortCountersTest, SayNothingOfALostNode) {
+  Grow(7);
+  fleet_.AdvanceMotion("n1", At(31s));
+  fleet_.MarkLost("n1", "gone", At(32s));
+  EXPECT_TRUE(CountersOf(fleet_, fabric_).empty());
+}
+
+}  // namespace
+}  // namespace fabric::control
