@@ -12,10 +12,6 @@
 namespace fabric::probe {
 namespace {
 
-bool SamePort(const v1::ProbePort& a, const v1::ProbePort& b) {
-  return a.device() == b.device() && a.port() == b.port();
-}
-
 // Whether this end lets others of its kind use its port.
 bool Shares(const v1::ProbeAssignment& assignment) {
   const ProbeKind* const kind = FindProbeKind(ProbeKindName(assignment.spec()));
@@ -37,6 +33,10 @@ Status CheckRoom(bool sharing, std::span<const Ongoing* const> running, const Ro
 }
 
 }  // namespace
+
+bool SamePort(const v1::ProbePort& a, const v1::ProbePort& b) {
+  return a.device() == b.device() && a.port() == b.port();
+}
 
 SteadyTime DeadlineOf(const v1::ProbeAssignment& assignment, SteadyTime now) {
   return now + std::chrono::milliseconds(TimeoutMs(assignment.spec()));

@@ -24,6 +24,9 @@ struct Ongoing {
   bool finished = false;  // It holds nothing any more: its port is free.
 };
 
+// Of one node: its name is not looked at.
+bool SamePort(const v1::ProbePort& a, const v1::ProbePort& b);
+
 // When a probe that is assigned now has to be over.
 SteadyTime DeadlineOf(const v1::ProbeAssignment& assignment, SteadyTime now);
 
