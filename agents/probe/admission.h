@@ -25,6 +25,7 @@ struct Ongoing {
 };
 
 // Of the own node both
+// Of one node: its name is not looked at.
 bool SamePort(const v1::ProbePort& a, const v1::ProbePort& b);
 
 // When a probe that is assigned now has to be over.
