@@ -24,7 +24,6 @@ struct Ongoing {
   bool finished = false;  // It holds nothing any more: its port is free.
 };
 
-// Of the own node both
 // Of one node: its name is not looked at.
 bool SamePort(const v1::ProbePort& a, const v1::ProbePort& b);
 
