@@ -19,8 +19,8 @@ using testing::ControlWorld;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::UnorderedElementsAre;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 constexpr std::uint32_t kNodes = 16;
 constexpr std::uint32_t kProbes = 2 * 2 * kNodes * (kNodes - 1) / 2;  // Rails, kinds, pairs

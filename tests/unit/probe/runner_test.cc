@@ -14,7 +14,8 @@ using testing::FakeVerbs;
 
 struct Node {
   explicit Node(FakeFabric& fabric, std::uint32_t probes_max = 8)
-      : verbs(fabric), runner({.room = {.probes_max = probes_max}}, verbs, clock, FindKnown, reports) {}
+      : verbs(fabric),
+        runner({.room = {.probes_max = probes_max}}, verbs, clock, FindKnown, reports) {}
   SystemClock clock;
   FakeVerbs verbs;
   Reports reports;
