@@ -151,6 +151,7 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   control::ControllerOptions options = OptionsOf(settings, *rules);
   options.profile = *std::move(profile);
   options.sites = fleet::Sites(std::move(places));
+  options.mesh.sites = options.sites;
   options.certificates.key = key->key;
   control::Controller controller(options, *store, agents, events, clock.Now());
   RETURN_IF_ERROR(controller.Load(clock.Now()));

@@ -32,7 +32,7 @@ Table PairsTable(const v1::MeshStatus& mesh) {
                           {.title = "VOIDED", .wide_only = true, .right_aligned = true},
                           {.title = "MEDIAN", .right_aligned = true},
                           {.title = "P99", .right_aligned = true}},
-              .empty_note = mesh.enabled() ? "Nothing was counted yet." : ""};
+              .empty_note = "Nothing was counted yet."};
   for (const v1::MeshLeafPair& pair : mesh.leaf_pairs())
     table.rows.push_back({Cell(pair.from_leaf()), Cell(pair.to_leaf()), std::to_string(pair.rail()),
                           std::to_string(pair.port_pairs()), std::to_string(pair.flows()),
@@ -55,7 +55,7 @@ Result<Output> RunMesh(Client& client, const Arguments&, Stream&) {
   ASSIGN_OR_RETURN(v1::MeshStatus mesh, client.GetMesh({}));
   Output output;
   output.before = HeadLine(mesh);
-  output.tables.push_back(PairsTable(mesh));
+  if (mesh.enabled()) output.tables.push_back(PairsTable(mesh));
   for (const std::string& line : mesh.not_covered())
     output.after += Format("not covered: {}\n", line);
   if (mesh.windows() > 0) output.after += BlameLines(mesh.blame());

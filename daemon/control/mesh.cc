@@ -158,7 +158,7 @@ void Mesh::MakePlan(const fleet::Fleet& fleet, Moment now) {
   const fleet::FleetView view(fleet);
   v1::CampaignSpec all;
   all.set_include_busy(true);  // Pings are next to nothing beside a job.
-  const auto found = plan::FindPorts(view, all, {});
+  const auto found = plan::FindPorts(view, all, {}, settings_.sites);
   if (!found.ok()) return;  // It names no node and no rail: there is nothing to refuse.
   candidates_ = found->ports;
   left_out_ = found->skipped;
@@ -169,7 +169,7 @@ void Mesh::MakePlan(const fleet::Fleet& fleet, Moment now) {
     else
       ports.push_back(port);
   }
-  fabric_ = blame::FabricOf(view);
+  fabric_ = blame::FabricOf(view, settings_.sites);
   KeepCounts(plan::MakeMesh(std::move(ports), found->leaf_names, {.paths = settings_.paths}));
   places_.clear();
   for (std::size_t n = 0; n < candidates_.size(); ++n)

@@ -72,7 +72,9 @@ TEST_P(Outcome, IsWhatTheCountersSay) {
   const v1::IncastReport report = JudgeIncast(Burst(one.receiver, one.sender, one.traffic));
   EXPECT_EQ(v1::IncastVerdict_Name(report.verdict()), v1::IncastVerdict_Name(one.verdict))
       << report.DebugString();
-  if (*one.evidence != '\0') EXPECT_THAT(report.evidence(), Contains(HasSubstr(one.evidence)));
+  if (*one.evidence != '\0') {
+    EXPECT_THAT(report.evidence(), Contains(HasSubstr(one.evidence)));
+  }
   EXPECT_EQ(report.senders(), 3u);
   ASSERT_EQ(report.moves_size(), 4);
   EXPECT_EQ(report.moves(0).port().node(), "hub");
