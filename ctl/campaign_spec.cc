@@ -158,7 +158,7 @@ std::string_view PatternName(v1::CampaignPattern pattern) {
 Status ReadPairs(const Arguments& arguments, v1::CampaignSpec& spec) {
   std::string word = arguments.Text("--pattern");
   // No other pattern has that kind.
-  if (!arguments.Has("--pattern") && spec.probes_size() == 1 && spec.probes(0).has_incast())
+  if (word == kPatternOption.fallback && spec.probes_size() == 1 && spec.probes(0).has_incast())
     word = "incast";
   std::replace(word.begin(), word.end(), '_', '-');
   const auto* const pattern = std::find_if(std::begin(kPatterns), std::end(kPatterns),
@@ -191,7 +191,8 @@ Status ReadPairs(const Arguments& arguments, v1::CampaignSpec& spec) {
 
 Status ReadProbes(const Arguments& arguments, v1::CampaignSpec& spec) {
   // No other kind has that pattern.
-  const bool of_incast = !arguments.Has("--kind") && arguments.Text("--pattern") == "incast";
+  const bool of_incast =
+      arguments.Text("--pattern") == "incast" && arguments.Text("--kind") == kKindFallback;
   const std::vector<std::string> words =
       of_incast ? std::vector<std::string>{"incast"} : arguments.Words("--kind");
   for (const std::string& word : words) {

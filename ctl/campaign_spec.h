@@ -12,6 +12,8 @@
 
 namespace fabric::ctl {
 
+// What is measured when nobody says what.
+inline constexpr std::string_view kKindFallback = "both";
 inline constexpr Option kPatternOption = {
     .name = "--pattern",
     .value = "PATTERN",

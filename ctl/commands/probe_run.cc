@@ -26,7 +26,7 @@ constexpr Option kOptions[] = {
          "mtu, or by its name: rc_write_latency, rc_read_latency, rc_send_latency, "
          "rc_write_bandwidth, rc_read_bandwidth, rc_send_bandwidth, ud_ping, path_mtu, gpu_memory, "
          "incast (alone, with --hub).",
-     .fallback = "both"},
+     .fallback = kKindFallback},
     kPatternOption,
     kHubOption,
     kDegreeOption,
