@@ -12,8 +12,6 @@ namespace {
 
 using ::testing::IsEmpty;
 
-constexpr std::uint64_t kSeeds = 2;
-
 const FleetScenario& Scenario(std::string_view name) {
   for (const FleetScenario& scenario : FleetScenarios())
     if (scenario.name == name) return scenario;
@@ -24,10 +22,8 @@ const FleetScenario& Scenario(std::string_view name) {
 TEST(FleetScenario, AllHoldsInAllOfThem) {
   for (const FleetScenario& scenario : FleetScenarios()) {
     if (scenario.large) continue;
-    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-      SCOPED_TRACE(Format("sim_fleet --scenario {} --seed {} --show", scenario.name, seed));
-      EXPECT_THAT(Play(scenario, {.seed = seed}).violations, IsEmpty());
-    }
+    SCOPED_TRACE(Format("sim_fleet --scenario {} --show", scenario.name));
+    EXPECT_THAT(Play(scenario, {.seed = 1}).violations, IsEmpty());
   }
 }
 

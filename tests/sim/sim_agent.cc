@@ -221,8 +221,11 @@ Duration SimAgent::ProbeTakes(const v1::ProbeSpec& spec, bool ok) {
   return Scaled(quick ? 2 : Milliseconds(options_.probe_takes).count());
 }
 
+// A driver that takes its time takes no longer because all else is slow: what it waits for is over
+// at some time.
 Duration SimAgent::CloseTakes() {
-  return Scaled(around_.random().Chance(options_.slow_closes) ? 1000 : 1);
+  constexpr Duration kMax = 2s;
+  return std::min(Scaled(around_.random().Chance(options_.slow_closes) ? 1000 : 1), kMax);
 }
 
 }  // namespace fabric::sim
