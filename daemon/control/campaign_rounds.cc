@@ -24,29 +24,6 @@ void TellWhoIsLeftOut(const CampaignWork& work, v1::Campaign& summary) {
     if (!told.contains(line)) summary.add_skipped(std::move(line));
 }
 
-// A node that is there and does nothing is to blame for what it left undone; the few probes that it
-// took part in are too little to say so by themselves. Of one that is not there its state says it.
-void BlameWhoIsStill(const CampaignWork& work, v1::BlameReport& report) {
-  for (const auto& [node, result] : work.reachability.NodesOut()) {
-    const auto is_about = [&name = node](const v1::Suspect& suspect) {
-      return suspect.node() == name;
-    };
-    if (result.status() != v1::PROBE_STATUS_TIMED_OUT ||
-        std::any_of(report.suspects().begin(), report.suspects().end(), is_about))
-      continue;
-    v1::Suspect& suspect = *report.add_suspects();
-    suspect.set_kind(v1::SUSPECT_KIND_HOST);
-    suspect.set_name(node);
-    suspect.set_node(node);
-    suspect.set_trouble(v1::TROUBLE_KIND_DEAD);
-    suspect.set_confidence(1);
-    suspect.set_severity(1);
-    suspect.set_affected(1);
-    suspect.add_evidence(result.reason());
-    if (report.undecided().empty()) report.set_state(v1::BLAME_STATE_DECIDED);
-  }
-}
-
 }  // namespace
 
 // Starts what can be started, one pair of each campaign in turn, until nothing moves.
@@ -158,7 +135,6 @@ bool Campaigns::Judge(Campaign& campaign, std::vector<plan::Pair>& next) {
       work.judgement.Stand(work.Usable(), {}, counters_(work.judgement.fabric()));
   next = work.PairsOf(standing.next);
   *campaign.summary.mutable_blame() = std::move(standing.report);
-  BlameWhoIsStill(work, *campaign.summary.mutable_blame());
   campaign.open = std::move(standing.open);
   return standing.decided;
 }
@@ -172,7 +148,6 @@ void Campaigns::End(std::uint64_t number, Campaign& campaign, Moment now) {
     const std::vector<blame::PortCounters> counters = counters_(work.judgement.fabric());
     blame::Standing standing = work.judgement.Stand(work.Usable(), findings, counters);
     *summary.mutable_blame() = std::move(standing.report);
-    BlameWhoIsStill(work, *summary.mutable_blame());
     campaign.open = std::move(standing.open);
   }
   const std::uint32_t left =

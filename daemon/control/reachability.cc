@@ -115,7 +115,9 @@ void Reachability::TakePlanned(const Pair& pair, const v1::ProbeResult& result) 
   if (plan_ == nullptr) return;
   if (result.status() == v1::PROBE_STATUS_OK)
     for (const PortIndex port : {pair.from, pair.to})
-      if (ports_[port].is == State::Is::kGood) ports_[port].failures.clear();
+      if (ports_[port].is == State::Is::kGood)
+        std::erase_if(ports_[port].failures,
+                      [](const Failure& failure) { return failure.result.blamed_node().empty(); });
   if (result.status() != v1::PROBE_STATUS_TIMED_OUT) return;
   const std::string& blamed = result.blamed_node();
   for (const auto& [port, partner] :

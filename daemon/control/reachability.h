@@ -35,15 +35,14 @@ class Reachability {
   bool Wanted(const plan::Pair& pair) const;
   void Take(const plan::Pair& pair, const v1::ProbeResult& result);
   // Of a round of the plan. A port that has kept three good partners waiting until their time was
-  // over, and was good with nobody meanwhile, is left out from then on: what answers a quick probe
-  // may do no more than that. One of several paths that is dead makes no port dead.
+  // over is left out from then on: what answers a quick probe may do no more than that. Where
+  // nobody knows whose fault it was, only if it was good with nobody meanwhile: one of several paths
+  // that is dead makes no port dead.
   void TakePlanned(const plan::Pair& pair, const v1::ProbeResult& result);
 
   bool IsOut(plan::PortIndex port) const;
   // The result that each probe of this port will have; absent: it takes part.
   std::optional<v1::ProbeResult> LeftOut(plan::PortIndex port) const;
-  // Nodes whose agents leave their part of every probe undone, with what the last one came to.
-  const std::map<std::string, v1::ProbeResult>& NodesOut() const { return nodes_out_; }
   // "n3/mlx5_0/1: left out: ..." for each port that is.
   std::vector<std::string> LeftOut() const;
 

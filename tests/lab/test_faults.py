@@ -31,7 +31,7 @@ PINGS = ("--kind", "ud_ping", "--pings", "64", "--interval", "5ms", "--rails", "
 # Soft RoCE takes 7 retries, which is the default, as without end: the timeout ends a dead pair.
 LATENCY = ("--kind", "rc_write_latency", "--iterations", "50", "--probe-timeout", "6s")
 BANDWIDTH = ("--kind", "rc_write_bandwidth", "--iterations", "40", "--bidirectional",
-             "--probe-timeout", "20s", "--rails", "0")
+             "--probe-timeout", "40s", "--rails", "0")
 # Emulated guests are slow and late by turns: of no interest where something is lost.
 LOSSES = ("DEAD", "LOSSY")
 
@@ -172,7 +172,7 @@ class TestFaults(unittest.TestCase):
         self.assertEqual(suspects, [("RAIL", "rail 1", "DEAD")], blame)
 
     def test_06_slow_nic(self):
-        self.lab.fault("n4", "slow", "rail0", "20")
+        self.lab.fault("n4", "slow", "rail0", "5")
         try:
             suspects, blame = self.blamed(*BANDWIDTH, troubles=("DEAD", "LOSSY", "SLOW"))
             self.assertEqual(suspects, [("PORT", "n4/rxe0/1", "SLOW")], blame)
@@ -220,8 +220,8 @@ class TestFaults(unittest.TestCase):
 
     def begin_long_campaign(self):
         """Returns once its probes run."""
-        run = self.start("probe", "run", "--kind", "rc_write_latency", "--iterations", "2000",
-                         "--probe-timeout", "20s", "-o", "json")
+        run = self.start("probe", "run", "--kind", "rc_write_latency", "--iterations", "800",
+                         "--probe-timeout", "40s", "--rails", "0", "-o", "json")
         self.addCleanup(run.kill)
         self.until(lambda: "qp 2 " in self.lab.shell("n3", "rdma resource show"),
                    "n3 takes part in a probe", 30)

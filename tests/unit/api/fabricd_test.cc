@@ -195,7 +195,7 @@ TEST(Fabricd, ListensSaysWhereAndEndsCleanlyWithAWatcher) {
   const std::string addresses = tree.path() + "/addresses.json";
   Program program({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state",
                    tree.path() + "/state.db", "--addresses-file", addresses});
-  EXPECT_THAT(program.ReadLine(), HasSubstr("REST and /metrics on http://127.0.0.1:"));
+  EXPECT_THAT(Started(program), HasSubstr("REST and /metrics on http://127.0.0.1:"));
   const std::uint16_t port = PortIn(addresses, "rest");
   EXPECT_NE(PortIn(addresses, "grpc"), 0);
   EXPECT_THAT(testing::HttpGet(port, "/healthz"), HasSubstr("200 OK"));
@@ -206,8 +206,8 @@ TEST(Fabricd, ListensSaysWhereAndEndsCleanlyWithAWatcher) {
 
   Program second({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:" + std::to_string(port), "--state",
                   tree.path() + "/second.db"});
-  EXPECT_EQ(second.ReadAll(), "fabricd: cannot listen on 127.0.0.1:" + std::to_string(port) +
-                                  ": Address already in use\n");
+  EXPECT_THAT(second.ReadAll(), HasSubstr("fabricd: cannot listen on 127.0.0.1:" +
+                                          std::to_string(port) + ": Address already in use\n"));
   EXPECT_EQ(second.Wait(), 1);
 
   program.Signal(SIGTERM);
