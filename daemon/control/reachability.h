@@ -36,8 +36,8 @@ class Reachability {
   void Take(const plan::Pair& pair, const v1::ProbeResult& result);
   // Of a round of the plan. A port that has kept three good partners waiting until their time was
   // over is left out from then on: what answers a quick probe may do no more than that. Where
-  // nobody knows whose fault it was, only if it was good with nobody meanwhile: one of several paths
-  // that is dead makes no port dead.
+  // nobody knows whose fault it was, only if it was good with nobody meanwhile: one of several
+  // paths that is dead makes no port dead.
   void TakePlanned(const plan::Pair& pair, const v1::ProbeResult& result);
 
   bool IsOut(plan::PortIndex port) const;
