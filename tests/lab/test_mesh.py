@@ -47,7 +47,7 @@ class MeshTests:
                 for one in self.mesh().get("blame", {}).get("suspects", [])]
 
     def test_1_a_healthy_lab_accuses_nobody(self):
-        self.until(lambda: len(self.sums()) == 4 and all(s > 20 for s, _ in self.sums().values()),
+        self.until(lambda: len(self.sums()) == 4 and all(s > 8 for s, _ in self.sums().values()),
                    "pings within and across leaves on both rails", 180)
         mesh = self.mesh()
         self.assertEqual(mesh["ports"], 8)
