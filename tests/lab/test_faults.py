@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Twelve kinds of fault in a fabric of three leaves and four spines: each is named right, and
 nothing else is. Faults of settings are found by rules; the others by campaigns and their blame.
+Not yet proven, and not run by ctest: test_06, test_11 and test_12.
 
 The methods run in the order of their names on one lab; each leaves it healthy.
 """
@@ -149,7 +150,7 @@ class TestFaults(unittest.TestCase):
         self.assertTrue(any(one["result"]["status"] != "PROBE_STATUS_OK"
                             for one in campaign["results"]))
         for suspect in self.suspects(campaign):
-            self.assertIn(suspect[1].partition("/")[0], node, campaign["blame"])
+            self.assertEqual(suspect[1].partition("/")[0], node, campaign["blame"])
 
     def found(self, rule, node, fault):
         """The fault gives one finding of that rule about that node, which goes with it."""
