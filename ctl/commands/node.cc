@@ -1,3 +1,7 @@
+#include <set>
+#include <utility>
+#include <vector>
+
 #include "base/text.h"
 #include "ctl/arguments.h"
 #include "ctl/cells.h"
@@ -93,14 +97,29 @@ std::string Addresses(const v1::NetInterface& netdev) {
   return Cell(Join({netdev.addresses().begin(), netdev.addresses().end()}, ","));
 }
 
-// "26>3,48>6": DSCP to priority, from the APP table.
+// "24-31>3,48>6": DSCP to priority, from the APP table; neighbours of one priority as a range.
 std::string DscpText(const v1::DcbConfig& dcb) {
-  std::vector<std::string> entries;
+  if (!dcb.app_read()) return std::string(kAbsent);
+  struct Range {
+    std::uint32_t first, last, priority;
+  };
+  std::vector<Range> ranges;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> entries;
   for (const v1::AppEntry& entry : dcb.app())
     if (entry.selector() == v1::APP_SELECTOR_DSCP)
-      entries.push_back(Format("{}>{}", entry.protocol(), entry.priority()));
-  if (!dcb.app_read()) return std::string(kAbsent);
-  return entries.empty() ? "none" : Join(entries, ",");
+      entries.emplace(entry.protocol(), entry.priority());
+  for (const auto& [dscp, priority] : entries) {
+    if (!ranges.empty() && ranges.back().priority == priority && ranges.back().last + 1 == dscp)
+      ranges.back().last = dscp;
+    else
+      ranges.push_back({.first = dscp, .last = dscp, .priority = priority});
+  }
+  std::vector<std::string> texts;
+  for (const Range& range : ranges)
+    texts.push_back(range.first == range.last
+                        ? Format("{}>{}", range.first, range.priority)
+                        : Format("{}-{}>{}", range.first, range.last, range.priority));
+  return texts.empty() ? "none" : Join(texts, ",");
 }
 
 Table NetdevTable(const v1::NodeSnapshot& snapshot) {
