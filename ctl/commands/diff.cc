@@ -107,6 +107,13 @@ bool Tells(const v1::FactDifference& counter) {
          IsZero(counter.after(), counter.after_absent());
 }
 
+// Of the counters of one node those come first that had counted nothing, or nothing any more.
+void PutTellingOnesFirst(google::protobuf::RepeatedPtrField<v1::FactDifference>& differences) {
+  std::stable_partition(differences.begin(), differences.end(), [](const v1::FactDifference& each) {
+    return !each.counter() || Tells(each);
+  });
+}
+
 struct Hidden {
   std::size_t identities = 0;
   std::size_t counters = 0;
@@ -134,7 +141,9 @@ Table TableOf(const Comparison& comparison, bool all, Hidden& hidden) {
     table.rows.push_back({Cell(difference.path()),
                           Side(difference.before(), difference.before_absent()),
                           Side(difference.after(), difference.after_absent())});
-    if (comparison.with_times) table.rows.back().push_back(ToString(difference.changed_at()));
+    if (comparison.with_times)
+      table.rows.back().push_back(difference.has_changed_at() ? ToString(difference.changed_at())
+                                                              : std::string(kAbsent));
   }
   return table;
 }
@@ -143,10 +152,13 @@ Result<Output> RunDiff(Client& client, const Arguments& arguments, Stream&) {
   ASSIGN_OR_RETURN(Comparison comparison, Compare(client, arguments));
   Output output;
   Hidden hidden;
+  if (comparison.same_node) PutTellingOnesFirst(*comparison.response.mutable_differences());
   output.tables.push_back(TableOf(comparison, arguments.Flag("--all"), hidden));
   if (comparison.with_times)
-    output.before =
-        Format("since {}; counters are not kept\n", ToString(comparison.response.since()));
+    output.before = Format("since {}; counters {}\n", ToString(comparison.response.since()),
+                           comparison.response.has_counters_since()
+                               ? Format("since {}", ToString(comparison.response.counters_since()))
+                               : "of then are not kept");
   if (hidden.identities > 0)
     output.after +=
         Format("{} of names, addresses and GUIDs: --all\n", Count(hidden.identities, "difference"));
@@ -165,7 +177,9 @@ extern const Command diff = {
     .summary = "List what has changed on a node, or what differs between two.",
     .description =
         "With --since, what was otherwise on the node then; the first line says since when that is "
-        "known. Of two nodes as they are now, or of two snapshots in files without a controller, "
+        "known. Counters are kept once an hour for a day: they are compared with the last ones "
+        "before that moment. Of two nodes as they are now, or of two snapshots in files without a "
+        "controller, "
         "what differs: settings before counters. Left out unless --all is given: names, "
         "addresses and GUIDs, which differ between any two nodes, and counters that both have "
         "counted. A name in brackets tells which port, netdev or function; 'there' stands for all "

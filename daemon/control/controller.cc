@@ -27,7 +27,8 @@ constexpr Duration kEvaluateEvery = 200ms;
 // suspended or starved machine does: nobody could be heard, and that is no silence of the agents.
 constexpr Duration kTickLate = 1s;
 // Settings are stored when they change. Counters change all the time and are only nice to have.
-constexpr Duration kStoreCountersEvery = 60s;
+// A snapshot has up to 300 kB.
+constexpr Duration kStoreCountersEvery = 15min;
 
 // Agents' clocks may say anything; beyond this range nanoseconds do not fit.
 constexpr std::int64_t kSecondsMax = 9'000'000'000;
@@ -101,6 +102,7 @@ Status Controller::Load(Moment now) {
     record.lost_reason = "not heard of since the controller was started";
     record.snapshot = std::move(snapshot);
     awaited_.insert(record.name);
+    facts_->SetKnown(record.name, now);
     fleet_.Restore(std::move(record));
   }
   awaited_until_ = now.steady + options_.lost_after;
@@ -350,7 +352,9 @@ void Controller::PublishNode(const std::string& node, Moment now) {
 
 void Controller::StoreNode(Session& session, Moment now) {
   session.stored_at = now.steady;
-  outbox_->Stored(outbox_->store().PutNode(fleet_.Find(session.node.name())->snapshot));
+  const v1::NodeSnapshot& snapshot = fleet_.Find(session.node.name())->snapshot;
+  outbox_->Stored(outbox_->store().PutNode(snapshot));
+  facts_->Mark(snapshot, now);
 }
 
 std::uint64_t Controller::StoreFailures(Status* last) {

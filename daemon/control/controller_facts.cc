@@ -15,7 +15,8 @@ Status Controller::DiffNode(const v1::DiffNodeRequest& request, v1::DiffNodeResp
     return {Code::kInvalidArgument, Format("expected one of since_seconds and other, saw {}",
                                            request.other().empty() ? "none" : "both")};
   if (request.other().empty())
-    return facts_->Since(request.name(), request.since_seconds(), now, response);
+    return facts_->Since(fleet_.Find(request.name())->snapshot, request.since_seconds(), now,
+                         response);
   RETURN_IF_ERROR(CheckNode(request.other()));
   response =
       facts::Diff(fleet_.Find(request.name())->snapshot, fleet_.Find(request.other())->snapshot);

@@ -2,12 +2,19 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <utility>
 
 #include "proto/snapshot_change.h"
 #include "proto/timestamps.h"
 
 namespace fabric::control {
+namespace {
+
+constexpr Duration kMarkEvery = std::chrono::hours(1);
+
+}  // namespace
+
 facts::Change FactBook::Compare(const v1::NodeSnapshot& before, const v1::SnapshotChange& report,
                                 Moment now) {
   return facts::ChangeOf(before, report, ToProto(now.wall));
@@ -28,8 +35,26 @@ void FactBook::Write(const std::string& node, const facts::Change& change, Momen
   if (!change.differences().empty()) outbox_.Stored(outbox_.store().AddFactChange(node, change));
 }
 
-Status FactBook::Since(const std::string& node, std::uint32_t seconds, Moment now,
+void FactBook::SetKnown(const std::string& node, Moment now) {
+  const auto sooner = std::hash<std::string>()(node) % static_cast<std::size_t>(kMarkEvery.count());
+  marked_[node] = now.steady - Duration(static_cast<Duration::rep>(sooner));
+}
+
+void FactBook::Mark(const v1::NodeSnapshot& snapshot, Moment now) {
+  const auto [at, first] = marked_.try_emplace(snapshot.node().name(), now.steady);
+  if (!first && now.steady - at->second < kMarkEvery) return;
+  const facts::Change mark = facts::MarkOf(snapshot, ToProto(now.wall));
+  if (mark.differences().empty()) {
+    marked_.erase(at);  // They come later.
+    return;
+  }
+  at->second = now.steady;
+  outbox_.Stored(outbox_.store().AddCounterMark(snapshot.node().name(), mark));
+}
+
+Status FactBook::Since(const v1::NodeSnapshot& snapshot, std::uint32_t seconds, Moment now,
                        v1::DiffNodeResponse& response) {
+  const std::string& node = snapshot.node().name();
   const WallTime asked = std::max(now.wall - std::chrono::seconds(seconds), WallTime());
   ASSIGN_OR_RETURN(const store::FactLog log, outbox_.store().FactChanges(node, ToProto(asked)));
   for (v1::FactDifference& difference : facts::Together(log.changes))
@@ -37,6 +62,12 @@ Status FactBook::Since(const std::string& node, std::uint32_t seconds, Moment no
   // Nothing is known of a node whose log could not be begun.
   const bool known = log.since.seconds() != 0 || log.since.nanos() != 0;
   *response.mutable_since() = ToProto(known ? std::max(asked, FromProto(log.since)) : now.wall);
+  ASSIGN_OR_RETURN(const v1::DiffNodeResponse mark,
+                   outbox_.store().CounterMark(node, ToProto(asked)));
+  if (!mark.has_since()) return {};
+  *response.mutable_counters_since() = mark.since();
+  for (v1::FactDifference& counter : facts::SinceMark(mark, snapshot))
+    *response.add_differences() = std::move(counter);
   return {};
 }
 

@@ -1,7 +1,8 @@
-// What changed on nodes, written down as reports come. Settings only: counters change all the time.
-// A report costs what it touches, and nothing when it has counters alone.
+// What changed on nodes, written down as reports come. A report costs what it touches, and nothing
+// when it has counters alone: what those are is kept once an hour.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 
@@ -25,13 +26,20 @@ class FactBook {
   // Keeps it; begins the log of a node that is new.
   void Write(const std::string& node, const facts::Change& change, Moment now);
 
-  // What differs since `seconds` ago, and since when that is known.
-  Status Since(const std::string& node, std::uint32_t seconds, Moment now,
+  // The node has been here before this process: its counters were kept then, and all nodes that
+  // come back shall not be written down at once.
+  void SetKnown(const std::string& node, Moment now);
+  // Keeps what the node's counters are, unless that was done a short while ago.
+  void Mark(const v1::NodeSnapshot& snapshot, Moment now);
+
+  // What differs since `seconds` ago from what is now, and since when that is known.
+  Status Since(const v1::NodeSnapshot& snapshot, std::uint32_t seconds, Moment now,
                v1::DiffNodeResponse& response);
 
  private:
   Outbox& outbox_;
   std::set<std::string> begun_;
+  std::map<std::string, SteadyTime> marked_;
 };
 
 }  // namespace fabric::control

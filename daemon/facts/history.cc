@@ -181,4 +181,19 @@ Differences Together(const std::vector<Change>& changes) {
   return differences;
 }
 
+Change MarkOf(const v1::NodeSnapshot& snapshot, const google::protobuf::Timestamp& at) {
+  Change mark;
+  for (v1::FactDifference& counter : Compare({}, FlattenCounters(snapshot)))
+    *mark.add_differences() = std::move(counter);
+  *mark.mutable_since() = at;
+  return mark;
+}
+
+Differences SinceMark(const Change& mark, const v1::NodeSnapshot& now) {
+  Facts then;
+  for (const v1::FactDifference& counter : mark.differences())
+    then.push_back({.path = counter.path(), .value = counter.after(), .counter = true});
+  return Compare(then, FlattenCounters(now));
+}
+
 }  // namespace fabric::facts

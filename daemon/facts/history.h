@@ -19,4 +19,10 @@ Change ChangeOf(const v1::NodeSnapshot& before, const v1::SnapshotChange& report
 // out. Folded; `changed_at` is when it changed last.
 Differences Together(const std::vector<Change>& changes);
 
+// All counters of a node at one moment, `since`, as differences from nothing.
+Change MarkOf(const v1::NodeSnapshot& snapshot, const google::protobuf::Timestamp& at);
+
+// Counters that are not what they were then, by path.
+Differences SinceMark(const Change& mark, const v1::NodeSnapshot& now);
+
 }  // namespace fabric::facts

@@ -72,8 +72,19 @@ CREATE TABLE fact_changes (
 CREATE INDEX fact_changes_node ON fact_changes (node, sequence);
 )";
 
+// What counters of nodes were.
+constexpr const char* kVersion4 = R"(
+CREATE TABLE counter_marks (
+  sequence INTEGER PRIMARY KEY,
+  node TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  counters BLOB NOT NULL
+);
+CREATE INDEX counter_marks_node ON counter_marks (node, at);
+)";
+
 // The step at i makes a file of version i one of version i + 1; an empty file has version 0.
-constexpr const char* kSteps[] = {kVersion1, kVersion2, kVersion3};
+constexpr const char* kSteps[] = {kVersion1, kVersion2, kVersion3, kVersion4};
 static_assert(std::size(kSteps) == kSchemaVersion);
 
 // All steps or none.
@@ -142,9 +153,12 @@ UPDATE fact_logs SET since = max(since, coalesce((SELECT max(at) FROM fact_chang
      at < (SELECT at FROM fact_changes ORDER BY sequence DESC LIMIT 1) - {3})), since));
 DELETE FROM fact_changes WHERE sequence <= (SELECT max(sequence) FROM fact_changes) - {4} OR
   at < (SELECT at FROM fact_changes ORDER BY sequence DESC LIMIT 1) - {3};
+DELETE FROM counter_marks WHERE
+  at < (SELECT at FROM counter_marks ORDER BY sequence DESC LIMIT 1) - {5};
 COMMIT;
 )",
-      bounds.campaigns, bounds.pair_results, bounds.history, bounds.age_ns, bounds.fact_changes);
+      bounds.campaigns, bounds.pair_results, bounds.history, bounds.age_ns, bounds.fact_changes,
+      bounds.mark_age_ns);
   Status status = database.Execute(sql);
   if (!status.ok()) (void)database.Execute("ROLLBACK;");
   return status;

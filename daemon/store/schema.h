@@ -9,7 +9,7 @@
 namespace fabric::store {
 
 inline constexpr std::int32_t kApplicationId = 0x66616272;  // "fabr", in the file's header
-inline constexpr std::int32_t kSchemaVersion = 3;           // In user_version
+inline constexpr std::int32_t kSchemaVersion = 4;           // In user_version
 
 // What the state file keeps at most. Age counts back from the newest row of the same table, so that
 // pruning needs no clock. Nodes are kept for good: one row each.
@@ -22,6 +22,8 @@ struct Bounds {
   std::int64_t age_ns =
       90LL * 24 * 3600 *
       1'000'000'000;  // Of results, transitions, resolved findings, changes, ended silences
+  std::int64_t marks_of_node = 25;                         // About 4 kB each
+  std::int64_t mark_age_ns = 48LL * 3600 * 1'000'000'000;  // Of nodes that are gone
   std::int64_t writes_between = 1'000;  // Pruned at opening and after so many added rows
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "daemon/store/counter_marks.h"
 #include "daemon/store/database.h"
 #include "daemon/store/facts.h"
 #include "daemon/store/schema.h"
@@ -102,8 +103,11 @@ v1::FindingRecord RecordOf(const v1::Finding& finding, bool open) {
 
 class SqliteStore final : public Store {
  public:
-  SqliteStore(Database database, Statements statements, FactTable facts)
-      : database_(std::move(database)), sql_(std::move(statements)), facts_(std::move(facts)) {}
+  SqliteStore(Database database, Statements statements, FactTable facts, CounterMarkTable marks)
+      : database_(std::move(database)),
+        sql_(std::move(statements)),
+        facts_(std::move(facts)),
+        marks_(std::move(marks)) {}
 
   Status PutNode(const v1::NodeSnapshot& snapshot) override {
     return sql_.put_node.Text(0, snapshot.node().name())
@@ -166,6 +170,14 @@ class SqliteStore final : public Store {
                               const google::protobuf::Timestamp& from) override {
     return facts_.Read(node, from, database_.path());
   }
+  Status AddCounterMark(const std::string& node, const v1::DiffNodeResponse& mark) override {
+    RETURN_IF_ERROR(marks_.Add(node, mark));
+    return Added();
+  }
+  Result<v1::DiffNodeResponse> CounterMark(const std::string& node,
+                                           const google::protobuf::Timestamp& at) override {
+    return marks_.Read(node, at, database_.path());
+  }
 
  private:
   // All rows of a query whose columns are a key and a message.
@@ -180,6 +192,7 @@ class SqliteStore final : public Store {
   Database database_;
   Statements sql_;  // After the database: finalized before it is closed.
   FactTable facts_;
+  CounterMarkTable marks_;
   std::int64_t added_ = 0;
 };
 
@@ -272,8 +285,9 @@ Result<std::unique_ptr<Store>> OpenSqlite(const std::string& path) {
   RETURN_IF_ERROR(Prune(database, Bounds()));
   ASSIGN_OR_RETURN(Statements statements, Statements::Make(database));
   ASSIGN_OR_RETURN(FactTable facts, FactTable::Make(database));
-  return std::unique_ptr<Store>(
-      std::make_unique<SqliteStore>(std::move(database), std::move(statements), std::move(facts)));
+  ASSIGN_OR_RETURN(CounterMarkTable marks, CounterMarkTable::Make(database));
+  return std::unique_ptr<Store>(std::make_unique<SqliteStore>(
+      std::move(database), std::move(statements), std::move(facts), std::move(marks)));
 }
 
 }  // namespace fabric::store

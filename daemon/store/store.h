@@ -34,6 +34,8 @@ class Store {
   // Settings that changed at `change.since()`; one without differences begins the node's log unless
   // it has begun.
   virtual Status AddFactChange(const std::string& node, const v1::DiffNodeResponse& change) = 0;
+  // What the node's counters were at `mark.since()`; the newest ones are kept.
+  virtual Status AddCounterMark(const std::string& node, const v1::DiffNodeResponse& mark) = 0;
 
   // Reads.
   virtual Result<std::vector<v1::NodeSnapshot>> Nodes() = 0;
@@ -50,6 +52,9 @@ class Store {
   // Changes from `from` on.
   virtual Result<FactLog> FactChanges(const std::string& node,
                                       const google::protobuf::Timestamp& from) = 0;
+  // The newest that is not after `at`, else the oldest one; without `since`: there is none.
+  virtual Result<v1::DiffNodeResponse> CounterMark(const std::string& node,
+                                                   const google::protobuf::Timestamp& at) = 0;
 };
 
 // Opens or creates the file and brings its tables up to date. FAILED_PRECONDITION when it is not

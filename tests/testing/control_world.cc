@@ -30,6 +30,9 @@ Status FlakyStore::AddPairResult(const std::string& campaign, const v1::PairResu
 Status FlakyStore::AddFactChange(const std::string& node, const v1::DiffNodeResponse& change) {
   return failure.ok() ? store_->AddFactChange(node, change) : failure;
 }
+Status FlakyStore::AddCounterMark(const std::string& node, const v1::DiffNodeResponse& mark) {
+  return failure.ok() ? store_->AddCounterMark(node, mark) : failure;
+}
 
 ControlWorld::ControlWorld(const control::ControllerOptions& options) : options_(options) {
   (void)bus_.Subscribe(log, 0);

@@ -26,6 +26,11 @@ class FlakyStore final : public store::Store {
   Status PutCampaign(const v1::Campaign& campaign) override;
   Status AddPairResult(const std::string& campaign, const v1::PairResult& result) override;
   Status AddFactChange(const std::string& node, const v1::DiffNodeResponse& change) override;
+  Status AddCounterMark(const std::string& node, const v1::DiffNodeResponse& mark) override;
+  Result<v1::DiffNodeResponse> CounterMark(const std::string& node,
+                                           const google::protobuf::Timestamp& at) override {
+    return store_->CounterMark(node, at);
+  }
   Result<store::FactLog> FactChanges(const std::string& node,
                                      const google::protobuf::Timestamp& from) override {
     return store_->FactChanges(node, from);

@@ -74,6 +74,61 @@ TEST_F(DiffNodeTest, SaysSinceWhenItIsKnown) {
   EXPECT_GT(FromProto(Ask(3600).since()), begun - 1min);
 }
 
+std::vector<std::string> Counters(const v1::DiffNodeResponse& response) {
+  std::vector<std::string> lines;
+  for (const v1::FactDifference& each : response.differences())
+    if (each.counter())
+      lines.push_back(Format("{}: {} > {}", each.path(), each.before(), each.after()));
+  return lines;
+}
+
+// A whole snapshot of n1 with one counter.
+void Count(ControlWorld& world, std::uint64_t symbol_errors) {
+  v1::NodeSnapshot node = testing::RoceNode({.number = 1});
+  node.clear_counters();
+  v1::CounterSet& set = *node.add_counters();
+  set.set_device("mlx5_0");
+  set.set_port(1);
+  v1::Counter& counter = *set.add_counters();
+  counter.set_name("symbol_error");
+  counter.set_value(symbol_errors);
+  v1::AgentMessage message;
+  *message.mutable_snapshot() = node;
+  EXPECT_TRUE(world.agents.Say("n1", message).ok());
+}
+
+TEST_F(DiffNodeTest, CountersThatMovedSinceTheMarkBefore) {
+  Count(world_, 1);
+  const WallTime first = world_.agents.now().wall;
+  world_.agents.Advance(61min);
+  Count(world_, 5);
+  const WallTime second = world_.agents.now().wall;
+  world_.agents.Advance(30min);
+  Count(world_, 9);  // No mark: the last one is half an hour old.
+  const auto short_ago = Ask(10 * 60);
+  EXPECT_THAT(Counters(short_ago), ElementsAre("counters[mlx5_0/1].symbol_error: 5 > 9"));
+  EXPECT_EQ(FromProto(short_ago.counters_since()), second);
+  for (const std::uint32_t seconds : {40 * 60, 7200}) {
+    const auto long_ago = Ask(seconds);
+    EXPECT_THAT(Counters(long_ago), ElementsAre("counters[mlx5_0/1].symbol_error: 1 > 9"));
+    EXPECT_EQ(FromProto(long_ago.counters_since()), first);
+  }
+  world_.Restart();
+  EXPECT_THAT(Counters(Ask(10 * 60)), ElementsAre("counters[mlx5_0/1].symbol_error: 5 > 9"));
+}
+
+TEST_F(DiffNodeTest, CountersOfAnotherNodeAreNotItsOwn) {
+  EXPECT_FALSE(Ask(60).has_counters_since());
+  Count(world_, 1);
+  v1::DiffNodeRequest request;
+  request.set_name("n2");
+  request.set_since_seconds(60);
+  v1::DiffNodeResponse response;
+  ASSERT_TRUE(world_.controller->DiffNode(request, response, world_.agents.now()).ok());
+  EXPECT_FALSE(response.has_counters_since());
+  EXPECT_TRUE(Ask(60).has_counters_since());
+}
+
 TEST_F(DiffNodeTest, SurvivesARestart) {
   SetMtu(1500);
   world_.agents.Advance(1min);

@@ -39,17 +39,25 @@ TEST_F(DiffCommands, DiffSinceShowsWhenItChanged) {
       {"path": "net_interfaces[rail0].mac", "before": "a", "after": "b",
        "changed_at": "2026-11-21T08:30:01Z"},
       {"path": "rdma_devices[mlx5_3]", "before": "there", "after_absent": true,
-       "changed_at": "2026-11-21T08:31:00Z"}]})");
+       "changed_at": "2026-11-21T08:31:00Z"},
+      {"path": "counters[mlx5_0/1].bytes", "before": "7", "after": "8", "counter": true},
+      {"path": "counters[mlx5_0/1].symbol_error", "before": "0", "after": "8", "counter": true}],
+    "counters_since": "2026-11-21T07:20:00Z"})");
   const Said said = RunWords("diff node-3 --since 90m", controller);
   EXPECT_EQ(said.status, kExitOk) << said.err;
   EXPECT_EQ(controller.diff_request.name(), "node-3");
   EXPECT_EQ(controller.diff_request.since_seconds(), 5400U);
   EXPECT_EQ(said.out,
-            "since 2026-11-21T08:00:00Z; counters are not kept\n\n"
+            "since 2026-11-21T08:00:00Z; counters since 2026-11-21T07:20:00Z\n\n"
             "WHAT                             THEN   NOW   CHANGED\n"
             "net_interfaces[rail0].mtu_bytes  9000   1500  2026-11-21T08:30:00Z\n"
             "net_interfaces[rail0].mac        a      b     2026-11-21T08:30:01Z\n"
-            "rdma_devices[mlx5_3]             there  -     2026-11-21T08:31:00Z\n");
+            "rdma_devices[mlx5_3]             there  -     2026-11-21T08:31:00Z\n"
+            "counters[mlx5_0/1].symbol_error  0      8     -\n"
+            "counters[mlx5_0/1].bytes         7      8     -\n");
+  controller.diff.clear_counters_since();
+  EXPECT_THAT(RunWords("diff node-3 --since 90m", controller).out,
+              HasSubstr("; counters of then are not kept\n"));
 }
 
 TEST_F(DiffCommands, DiffOfTwoNodesHidesWhatDiffersBetweenAnyTwo) {

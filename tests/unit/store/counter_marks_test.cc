@@ -1,0 +1,117 @@
+// What counters of nodes were.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/text.h"
+#include "daemon/store/schema.h"
+#include "daemon/store/store.h"
+#include "tests/testing/temp_tree.h"
+
+namespace fabric::store {
+namespace {
+
+google::protobuf::Timestamp At(std::int64_t seconds) {
+  google::protobuf::Timestamp time;
+  time.set_seconds(seconds);
+  return time;
+}
+
+v1::DiffNodeResponse Mark(std::int64_t at, int counters = 1) {
+  v1::DiffNodeResponse mark;
+  *mark.mutable_since() = At(at);
+  for (int n = 0; n < counters; ++n) {
+    v1::FactDifference& counter = *mark.add_differences();
+    counter.set_path(Format("counters[mlx5_{}/1].rx_prio{}_pause", n / 80, n % 80));
+    counter.set_after(Format("{}", at));
+    counter.set_before_absent(true);
+    counter.set_counter(true);
+  }
+  return mark;
+}
+
+class CounterMarks : public ::testing::Test {
+ protected:
+  CounterMarks() {
+    auto opened = OpenSqlite(path_);
+    EXPECT_TRUE(opened.ok()) << opened.status().message();
+    if (opened.ok()) store_ = *std::move(opened);
+  }
+  std::int64_t MarkAt(const std::string& node, std::int64_t at) {
+    const auto mark = store_->CounterMark(node, At(at));
+    EXPECT_TRUE(mark.ok()) << mark.status().message();
+    return mark.ok() ? mark->since().seconds() : -1;
+  }
+
+  testing::TempTree directory_;
+  const std::string path_ = directory_.path() + "/state.db";
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(CounterMarks, TheNewestBeforeAMomentElseTheOldest) {
+  EXPECT_EQ(MarkAt("n1", 100), 0);
+  for (const std::int64_t at : {100, 200, 300})
+    ASSERT_TRUE(store_->AddCounterMark("n1", Mark(at)).ok());
+  ASSERT_TRUE(store_->AddCounterMark("n2", Mark(250)).ok());
+  EXPECT_EQ(MarkAt("n1", 299), 200);
+  EXPECT_EQ(MarkAt("n1", 300), 300);
+  EXPECT_EQ(MarkAt("n1", 1000), 300);
+  EXPECT_EQ(MarkAt("n1", 5), 100);
+  EXPECT_EQ(MarkAt("n2", 299), 250);
+  const auto whole = store_->CounterMark("n1", At(200));
+  ASSERT_TRUE(whole.ok());
+  EXPECT_EQ(whole->SerializeAsString(), Mark(200).SerializeAsString());
+}
+
+TEST_F(CounterMarks, EachNodeKeepsItsNewest) {
+  ASSERT_TRUE(store_->AddCounterMark("n2", Mark(1)).ok());
+  for (std::int64_t at = 1; at <= 100; ++at)
+    ASSERT_TRUE(store_->AddCounterMark("n1", Mark(at)).ok());
+  EXPECT_EQ(MarkAt("n1", 0), 100 - Bounds().marks_of_node + 1);
+  EXPECT_EQ(MarkAt("n2", 0), 1);
+}
+
+TEST(CounterMarksPrune, ForgetsThoseOfNodesThatAreGone) {
+  testing::TempTree directory;
+  auto database = OpenDatabase(directory.path() + "/state.db");
+  ASSERT_TRUE(database.ok());
+  ASSERT_TRUE(database
+                  ->Execute("INSERT INTO counter_marks (node, at, counters) VALUES "
+                            "('gone', 10, x''), ('n1', 15, x''), ('n1', 20, x'');")
+                  .ok());
+  ASSERT_TRUE(Prune(*database, {.mark_age_ns = 5}).ok());
+  EXPECT_EQ(*database->Number("SELECT count(*) FROM counter_marks"), 2);
+}
+
+TEST(CounterMarksDamaged, SaySo) {
+  testing::TempTree directory;
+  const std::string path = directory.path() + "/state.db";
+  {
+    auto database = OpenDatabase(path);
+    ASSERT_TRUE(database.ok());
+    ASSERT_TRUE(database
+                    ->Execute("INSERT INTO counter_marks (node, at, counters) VALUES "
+                              "('n1', 10, x'0102');")
+                    .ok());
+  }
+  auto store = OpenSqlite(path);
+  ASSERT_TRUE(store.ok());
+  const auto mark = (*store)->CounterMark("n1", At(11));
+  EXPECT_EQ(mark.status().code(), Code::kDataLoss);
+  EXPECT_EQ(mark.status().message(),
+            path + ": the database is damaged: counters of node 'n1' cannot be decoded");
+}
+
+// The bound on the file's size in docs/OPERATIONS.md.
+TEST_F(CounterMarks, AMarkOfNineHundredCountersIsSmall) {
+  constexpr int kNodes = 40;
+  for (int n = 0; n < kNodes; ++n)
+    ASSERT_TRUE(store_->AddCounterMark(Format("n{}", n), Mark(100, 900)).ok());
+  store_.reset();
+  auto database = OpenDatabase(path_);
+  ASSERT_TRUE(database.ok());
+  EXPECT_LT(*database->Number("SELECT max(length(counters)) FROM counter_marks"), 8'000);
+}
+
+}  // namespace
+}  // namespace fabric::store
