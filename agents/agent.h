@@ -32,7 +32,7 @@ class AgentOutput {
   virtual void StopProbe(const v1::ProbeStop& stop) = 0;
   virtual void StopAllProbes(const std::string& reason) = 0;
   // What the mesh is to do from now on; an order without ports ends it.
-  virtual void OrderMesh(const v1::MeshOrder&) {}
+  virtual void OrderMesh(const v1::MeshOrder& order) = 0;
 };
 
 struct AgentOptions {

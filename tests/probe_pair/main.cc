@@ -6,16 +6,8 @@
 //
 // The runner and the kinds are the agent's own. What the controller passes on goes over one TCP
 // connection, a JSON object in each line; its end stops the probe. The initiator prints the result.
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <array>
 #include <condition_variable>
 #include <cstdio>
-#include <cstdlib>
-#include <deque>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -23,6 +15,7 @@
 #include "agents/probe/runner.h"
 #include "base/text.h"
 #include "proto/json.h"
+#include "tests/probe_pair/pair_socket.h"
 
 namespace fabric {
 namespace {
@@ -30,48 +23,6 @@ namespace {
 constexpr std::uint16_t kPort = 18517;
 constexpr std::uint64_t kProbeId = 1;
 constexpr auto kPatience = std::chrono::seconds(90);
-
-[[noreturn]] void Die(const std::string& why) {
-  std::fputs(Format("probe_pair: {}\n", why).c_str(), stderr);
-  std::_Exit(1);
-}
-
-// Lines over a connected socket.
-class Lines {
- public:
-  explicit Lines(int socket) : socket_(socket) {}
-
-  void Send(const std::string& line) {
-    const std::string bytes = line + "\n";
-    if (write(socket_, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
-      Die("the partner is gone");
-  }
-  // Empty at the end of the connection.
-  std::optional<std::string> Next() {
-    std::array<char, 4096> piece;
-    while (true) {
-      if (const auto end = read_.find('\n'); end != std::string::npos) {
-        const std::string line = read_.substr(0, end);
-        read_.erase(0, end + 1);
-        return line;
-      }
-      const ssize_t count = read(socket_, piece.data(), piece.size());
-      if (count <= 0) return std::nullopt;
-      read_.append(piece.data(), static_cast<std::size_t>(count));
-    }
-  }
-  template <class Message>
-  Message Await() {
-    const auto line = Next();
-    Message message;
-    if (!line || !FromJson(*line, message).ok()) Die("the partner said something else");
-    return message;
-  }
-
- private:
-  const int socket_;
-  std::string read_;
-};
 
 class Reports final : public probe::ProbeReports {
  public:
@@ -120,39 +71,11 @@ class Reports final : public probe::ProbeReports {
   std::optional<v1::ProbeOutcome> outcome_;
 };
 
-int Connected(const char* server) {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(kPort);
-  auto* const raw = reinterpret_cast<sockaddr*>(&address);
-  if (server != nullptr) {
-    if (inet_pton(AF_INET, server, &address.sin_addr) != 1) Die("expected an IPv4 address");
-    if (connect(socket, raw, sizeof address) != 0) Die("cannot connect");
-    return socket;
-  }
-  const int yes = 1;
-  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  if (bind(socket, raw, sizeof address) != 0 || listen(socket, 1) != 0) Die("cannot listen");
-  return accept(socket, nullptr, nullptr);
-}
-
-// The port that probes shall use, as an inspection would tell it.
 v1::RdmaDevice Device(host::Verbs& verbs, const std::string& name, std::uint32_t gid_index) {
   const auto opened =
       verbs.OpenRc({.at = {.device = name, .gid_index = gid_index}, .memory_bytes = 64});
   if (!opened.ok()) Die(opened.status().message());
-  v1::RdmaDevice device;
-  device.set_name(name);
-  v1::Port& port = *device.add_ports();
-  port.set_number(1);
-  port.set_state(v1::PORT_STATE_ACTIVE);
-  port.set_link_layer(v1::LINK_LAYER_ETHERNET);
-  v1::Gid& gid = *port.add_gids();
-  gid.set_index(gid_index);
-  gid.set_gid((*opened)->local().gid);
-  gid.set_type(v1::GID_TYPE_ROCE_V2);
-  return device;
+  return DeviceWithGid(name, gid_index, (*opened)->local().gid);
 }
 
 int Main(const std::string& name, std::uint32_t gid_index, const char* server, const char* json) {
@@ -160,7 +83,7 @@ int Main(const std::string& name, std::uint32_t gid_index, const char* server, c
   const v1::RdmaDevice device = Device(*verbs, name, gid_index);
   SystemClock clock;
   Reports reports;
-  Lines lines(Connected(server));
+  Lines lines(Connected(server, kPort));
   v1::ProbeAssignment assignment;
   assignment.set_probe_id(kProbeId);
   assignment.set_role(server == nullptr ? v1::PROBE_ROLE_RESPONDER : v1::PROBE_ROLE_INITIATOR);

@@ -6,16 +6,11 @@
 //
 // The endpoints go over one TCP connection; its end ends the answering. The one that pings prints
 // one JSON object: the window, and the processor time and memory of this program.
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <condition_variable>
 #include <cstdio>
-#include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -23,6 +18,7 @@
 #include "agents/mesh/thread.h"
 #include "base/text.h"
 #include "proto/json.h"
+#include "tests/probe_pair/pair_socket.h"
 
 namespace fabric {
 namespace {
@@ -30,35 +26,6 @@ namespace {
 constexpr std::uint16_t kPort = 18519;
 constexpr auto kPatience = std::chrono::seconds(60);
 constexpr std::uint32_t kWarmUpMs = 3000;  // Until pings count
-
-[[noreturn]] void Die(const std::string& why) {
-  std::fputs(Format("mesh_pair: {}\n", why).c_str(), stderr);
-  std::_Exit(1);
-}
-
-int Connected(const char* server) {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(kPort);
-  auto* const raw = reinterpret_cast<sockaddr*>(&address);
-  if (server != nullptr) {
-    if (inet_pton(AF_INET, server, &address.sin_addr) != 1) Die("expected an IPv4 address");
-    if (connect(socket, raw, sizeof address) != 0) Die("cannot connect");
-    return socket;
-  }
-  const int yes = 1;
-  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  if (bind(socket, raw, sizeof address) != 0 || listen(socket, 1) != 0) Die("cannot listen");
-  return accept(socket, nullptr, nullptr);
-}
-
-// Until a newline or the end.
-std::string ReadLine(int socket) {
-  std::string line;
-  for (char letter = 0; read(socket, &letter, 1) == 1 && letter != '\n';) line += letter;
-  return line;
-}
 
 // What the mesh says.
 class Said {
@@ -95,17 +62,7 @@ v1::RdmaDevice Device(host::Verbs& verbs, const std::string& name, std::uint32_t
   const auto opened =
       verbs.OpenUd({.at = {.device = name, .gid_index = gid_index}, .payload_bytes_max = 64});
   if (!opened.ok()) Die(opened.status().message());
-  v1::RdmaDevice device;
-  device.set_name(name);
-  v1::Port& port = *device.add_ports();
-  port.set_number(1);
-  port.set_state(v1::PORT_STATE_ACTIVE);
-  port.set_link_layer(v1::LINK_LAYER_ETHERNET);
-  v1::Gid& gid = *port.add_gids();
-  gid.set_index(gid_index);
-  gid.set_gid((*opened)->local().gid);
-  gid.set_type(v1::GID_TYPE_ROCE_V2);
-  return device;
+  return DeviceWithGid(name, gid_index, (*opened)->local().gid);
 }
 
 double CpuSeconds() {
@@ -140,14 +97,11 @@ int Main(const std::string& name, std::uint32_t gid_index, const Wanted& wanted)
   mesh.SetOrder(order);
   const v1::MeshEndpoint own = said.AwaitEndpoint();
 
-  const int socket = Connected(wanted.server);
-  const std::string line = ToJson(own, false) + "\n";
-  if (write(socket, line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    Die("the partner is gone");
-  v1::MeshEndpoint theirs;
-  if (!FromJson(ReadLine(socket), theirs).ok()) Die("the partner said something else");
+  Lines lines(Connected(wanted.server, kPort));
+  lines.Send(ToJson(own, false));
+  const auto theirs = lines.Await<v1::MeshEndpoint>();
   if (wanted.server == nullptr) {
-    ReadLine(socket);  // Nothing more comes: the end.
+    lines.Next();  // Nothing more comes: the end.
     return 0;
   }
   // First a window that ends when pings count, then the one that is shown.

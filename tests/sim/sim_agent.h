@@ -76,6 +76,7 @@ class SimAgent final : public agent::AgentOutput, public ProbeMachine {
   void ContinueProbe(const v1::ProbeStart& start) override { runner_.Continue(start); }
   void StopProbe(const v1::ProbeStop& stop) override { runner_.Stop(stop); }
   void StopAllProbes(const std::string& reason) override { runner_.StopAll(reason); }
+  void OrderMesh(const v1::MeshOrder&) override {}  // The mesh is not simulated.
 
   // ProbeMachine
   std::uint32_t number() const override { return number_; }

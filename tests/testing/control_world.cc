@@ -68,12 +68,30 @@ void ControlWorld::ConnectNodes(std::uint32_t count) {
 }
 
 std::string ControlWorld::StartCampaign(const v1::CampaignSpec& spec) {
-  v1::StartCampaignRequest request;
-  *request.mutable_spec() = spec;
   v1::Campaign campaign;
-  const Status started = controller->StartCampaign(request, campaign, agents.now());
+  const Status started = TryToStart(spec, campaign);
   EXPECT_TRUE(started.ok()) << started.message();
   return campaign.id();
+}
+
+Status ControlWorld::Refusal(const v1::CampaignSpec& spec) {
+  v1::Campaign campaign;
+  return TryToStart(spec, campaign);
+}
+
+Status ControlWorld::TryToStart(const v1::CampaignSpec& spec, v1::Campaign& campaign) {
+  v1::StartCampaignRequest request;
+  *request.mutable_spec() = spec;
+  return controller->StartCampaign(request, campaign, agents.now());
+}
+
+v1::Campaign ControlWorld::Cancel(const std::string& id) {
+  v1::CancelCampaignRequest request;
+  request.set_id(id);
+  v1::Campaign campaign;
+  const Status cancelled = controller->CancelCampaign(request, campaign, agents.now());
+  EXPECT_TRUE(cancelled.ok()) << cancelled.message();
+  return campaign;
 }
 
 v1::Campaign ControlWorld::Campaign(const std::string& id) {

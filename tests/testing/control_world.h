@@ -72,7 +72,11 @@ class ControlWorld {
 
   // All nodes and rails, with these probes or the default ones. Returns the id.
   std::string StartCampaign(const v1::CampaignSpec& spec = {});
+  // Why such a campaign is not started; OK when it is.
+  Status Refusal(const v1::CampaignSpec& spec);
   v1::Campaign Campaign(const std::string& id);
+  // As it is right after the order.
+  v1::Campaign Cancel(const std::string& id);
   // Lets time pass until the campaign has ended. It fails the test after `most`.
   v1::Campaign Finish(const std::string& id, Duration most = std::chrono::minutes(5));
 
@@ -86,6 +90,7 @@ class ControlWorld {
 
  private:
   void Open();
+  Status TryToStart(const v1::CampaignSpec& spec, v1::Campaign& campaign);
 
   const control::ControllerOptions options_;
   TempTree directory_;

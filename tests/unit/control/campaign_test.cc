@@ -1,25 +1,15 @@
 // What becomes of the pairs of a campaign when one of its nodes does not do its part.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <chrono>
 #include <set>
 #include <string>
 
 #include "base/text.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
-#include "tests/testing/control_world.h"
 #include "tests/testing/nodes.h"
+#include "tests/unit/control/campaign_words.h"
 
 namespace fabric::control {
 namespace {
-
-using namespace std::chrono_literals;
-using testing::Behaviour;
-using testing::ControlWorld;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr int kPairs = 6;   // 3 pairs of 3 nodes on each of 2 rails
 constexpr int kProbes = 2;  // Latency and bandwidth

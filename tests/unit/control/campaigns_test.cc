@@ -1,30 +1,10 @@
 // Several campaigns, their ends before time, and what a restart leaves of them.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <chrono>
 #include <string>
 
-#include "tests/testing/control_world.h"
+#include "tests/unit/control/campaign_words.h"
 
 namespace fabric::control {
 namespace {
-
-using namespace std::chrono_literals;
-using testing::Behaviour;
-using ::testing::Contains;
-using testing::ControlWorld;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-
-v1::Campaign Cancel(ControlWorld& world, const std::string& id) {
-  v1::CancelCampaignRequest request;
-  request.set_id(id);
-  v1::Campaign campaign;
-  const Status status = world.controller->CancelCampaign(request, campaign, world.agents.now());
-  EXPECT_TRUE(status.ok()) << status.message();
-  return campaign;
-}
 
 std::size_t CountOf(const v1::Campaign& campaign, v1::ProbeStatus status) {
   std::size_t count = 0;
@@ -76,7 +56,7 @@ TEST(Campaigns, CancelRecordsEveryProbeThatHadBegun) {
     world.agents.Behave(node, Behaviour::kNeverFinishes);
   const std::string id = world.StartCampaign();
   world.agents.Deliver();
-  EXPECT_EQ(Cancel(world, id).state(), v1::CAMPAIGN_STATE_CANCELLED);
+  EXPECT_EQ(world.Cancel(id).state(), v1::CAMPAIGN_STATE_CANCELLED);
   const v1::Campaign campaign = world.Finish(id, 1s);
   EXPECT_EQ(campaign.state(), v1::CAMPAIGN_STATE_CANCELLED);
   EXPECT_EQ(campaign.results_size(), 8) << "a round of two pairs on each of two rails";
@@ -84,7 +64,7 @@ TEST(Campaigns, CancelRecordsEveryProbeThatHadBegun) {
   EXPECT_EQ(campaign.results(0).result().reason(), "the campaign was cancelled");
   EXPECT_THAT(campaign.skipped(),
               ElementsAre("not run: 16 of 24 probes: the campaign was cancelled"));
-  EXPECT_EQ(Cancel(world, id).probes_failed(), 8u) << "idempotent";
+  EXPECT_EQ(world.Cancel(id).probes_failed(), 8u) << "idempotent";
   EXPECT_THAT(world.log.Lines(), Contains("campaign c1 cancelled").Times(1));
 
   for (const char* node : {"n1", "n2", "n3", "n4"}) world.agents.Behave(node, Behaviour::kOk);
@@ -96,7 +76,7 @@ TEST(Campaigns, CancelOfAHugeOneDoesNotHoldTheControllerUp) {
   ControlWorld world;
   world.ConnectNodes(48);
   const std::string id = world.StartCampaign();
-  const v1::Campaign answer = Cancel(world, id);
+  const v1::Campaign answer = world.Cancel(id);
   EXPECT_EQ(answer.state(), v1::CAMPAIGN_STATE_CANCELLED);
   EXPECT_TRUE(answer.has_ended_at()) << "at once";
   EXPECT_LT(answer.probes_failed(), answer.probes_planned());

@@ -1,28 +1,15 @@
 // Certificates from the request to the signature, with a controller and its agents.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <chrono>
 #include <string>
 
 #include "base/jws.h"
 #include "base/text.h"
 #include "proto/json.h"
 #include "proto/timestamps.h"
-#include "tests/testing/control_world.h"
 #include "tests/testing/nodes.h"
+#include "tests/unit/control/campaign_words.h"
 
 namespace fabric::control {
 namespace {
-
-using namespace std::chrono_literals;
-using testing::Behaviour;
-using ::testing::Contains;
-using testing::ControlWorld;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::StartsWith;
 
 const SigningKey& Key() {
   static const SigningKey kKey = *SigningKey::Generate();

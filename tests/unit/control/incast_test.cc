@@ -2,25 +2,14 @@
 // counted is judged.
 #include "daemon/control/incast.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <chrono>
 #include <set>
 #include <string>
 
 #include "base/text.h"
-#include "tests/testing/control_world.h"
+#include "tests/unit/control/campaign_words.h"
 
 namespace fabric::control {
 namespace {
-
-using namespace std::chrono_literals;
-using testing::Behaviour;
-using ::testing::Contains;
-using testing::ControlWorld;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 v1::CampaignSpec ToHub(const std::string& hub) {
   v1::CampaignSpec spec;
@@ -28,13 +17,6 @@ v1::CampaignSpec ToHub(const std::string& hub) {
   spec.add_probes()->mutable_incast();
   spec.mutable_probes(0)->set_traffic_class(104);  // DSCP 26: priority 3 of these nodes
   return spec;
-}
-
-Status Refusal(ControlWorld& world, const v1::CampaignSpec& spec) {
-  v1::StartCampaignRequest request;
-  *request.mutable_spec() = spec;
-  v1::Campaign campaign;
-  return world.controller->StartCampaign(request, campaign, world.agents.now());
 }
 
 // As mlx5 counts, with PFC at the senders.
@@ -141,11 +123,7 @@ TEST(IncastCampaign, CancelledItIsOverAtOnce) {
   for (const char* node : {"n2", "n3", "n4"}) world.agents.Behave(node, Behaviour::kNeverFinishes);
   const std::string id = world.StartCampaign(ToHub("n1"));
   world.agents.Advance(500ms);
-  v1::CancelCampaignRequest request;
-  request.set_id(id);
-  v1::Campaign campaign;
-  ASSERT_TRUE(world.controller->CancelCampaign(request, campaign, world.agents.now()).ok());
-  EXPECT_TRUE(campaign.has_ended_at());
+  EXPECT_TRUE(world.Cancel(id).has_ended_at());
   world.agents.Advance(10s);
   EXPECT_THAT(world.Campaign(id).incasts(), IsEmpty());
   for (const char* node : {"n2", "n3", "n4"}) world.agents.Behave(node, Behaviour::kOk);
@@ -155,18 +133,18 @@ TEST(IncastCampaign, CancelledItIsOverAtOnce) {
 TEST(IncastCampaign, WhatDoesNotFitIsRefusedWithTheNumbers) {
   ControlWorld world({.pairs_at_once_max = 3});
   world.ConnectNodes(5);
-  const Status status = Refusal(world, ToHub("n1"));
+  const Status status = world.Refusal(ToHub("n1"));
   EXPECT_EQ(status.code(), Code::kResourceExhausted);
   EXPECT_EQ(status.message(),
             "incast: 4 senders to n1/mlx5_0/1 at once, pairs that may run at once: 3; name fewer "
             "with nodes");
   v1::CampaignSpec fewer = ToHub("n1");
   for (const char* node : {"n2", "n3", "n4"}) fewer.add_nodes(node);
-  EXPECT_TRUE(Refusal(world, fewer).ok());
+  EXPECT_TRUE(world.Refusal(fewer).ok());
 
   ControlWorld large({.pairs_at_once_max = 1000});
   large.ConnectNodes(66);
-  EXPECT_THAT(Refusal(large, ToHub("n1")).message(), HasSubstr("the most that one port takes: 64"));
+  EXPECT_THAT(large.Refusal(ToHub("n1")).message(), HasSubstr("the most that one port takes: 64"));
 }
 
 TEST(IncastCampaign, KindAndPatternGoTogether) {
@@ -174,20 +152,20 @@ TEST(IncastCampaign, KindAndPatternGoTogether) {
   world.ConnectNodes(3);
   v1::CampaignSpec spec = ToHub("n1");
   spec.add_probes()->mutable_rc_write_latency();
-  EXPECT_EQ(Refusal(world, spec).code(), Code::kInvalidArgument);
+  EXPECT_EQ(world.Refusal(spec).code(), Code::kInvalidArgument);
   spec = ToHub("n1");
   spec.set_pattern(v1::CAMPAIGN_PATTERN_RING);
-  EXPECT_EQ(Refusal(world, spec).message(),
+  EXPECT_EQ(world.Refusal(spec).message(),
             "pattern: the kind incast needs INCAST, and no other kind");
   spec = ToHub("n1");
   spec.set_until_decided(true);
-  EXPECT_EQ(Refusal(world, spec).code(), Code::kInvalidArgument);
+  EXPECT_EQ(world.Refusal(spec).code(), Code::kInvalidArgument);
   spec = ToHub("");
-  EXPECT_EQ(Refusal(world, spec).message(),
+  EXPECT_EQ(world.Refusal(spec).message(),
             "hub: expected the node that all others send to, saw none");
   spec = ToHub("n1");
   spec.add_nodes("n2");
-  EXPECT_THAT(Refusal(world, spec).message(), HasSubstr("an incast needs two senders at least"));
+  EXPECT_THAT(world.Refusal(spec).message(), HasSubstr("an incast needs two senders at least"));
 }
 
 TEST(IncastCampaign, NonsenseOfCountersIsDropped) {

@@ -86,13 +86,8 @@ class Scenario {
         if (campaigns_.size() < 4 && Connected() >= 2) Start();
         break;
       case 6:
-        if (!campaigns_.empty() && Pick(4) == 0) {
-          v1::CancelCampaignRequest request;
-          request.set_id(campaigns_[Pick(static_cast<std::uint32_t>(campaigns_.size()))]);
-          v1::Campaign ignored;
-          EXPECT_TRUE(
-              world_.controller->CancelCampaign(request, ignored, world_.agents.now()).ok());
-        }
+        if (!campaigns_.empty() && Pick(4) == 0)
+          world_.Cancel(campaigns_[Pick(static_cast<std::uint32_t>(campaigns_.size()))]);
         break;
       default: break;
     }

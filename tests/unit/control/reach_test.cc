@@ -1,25 +1,12 @@
 // Campaigns with more than a handful of pairs: what is dead is found first and left out.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <chrono>
 #include <map>
 #include <string>
 
 #include "base/text.h"
-#include "tests/testing/control_world.h"
+#include "tests/unit/control/campaign_words.h"
 
 namespace fabric::control {
 namespace {
-
-using namespace std::chrono_literals;
-using testing::Behaviour;
-using ::testing::Contains;
-using testing::ControlWorld;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::StartsWith;
 
 constexpr std::uint32_t kNodes = 16;
 constexpr std::uint32_t kProbes = 2 * 2 * kNodes * (kNodes - 1) / 2;  // Rails, kinds, pairs
@@ -103,10 +90,7 @@ TEST(ReachabilityPass, CancelEndsItAtOnce) {
     world.agents.Behave(Format("n{}", n), Behaviour::kSilent);
   const std::string id = world.StartCampaign();
   world.agents.Advance(500ms);
-  v1::CancelCampaignRequest request;
-  request.set_id(id);
-  v1::Campaign campaign;
-  ASSERT_TRUE(world.controller->CancelCampaign(request, campaign, world.agents.now()).ok());
+  const v1::Campaign campaign = world.Cancel(id);
   EXPECT_EQ(campaign.state(), v1::CAMPAIGN_STATE_CANCELLED);
   EXPECT_TRUE(campaign.has_ended_at());
   EXPECT_EQ(campaign.probes_failed(), 0u) << "none had begun";
