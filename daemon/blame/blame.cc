@@ -16,6 +16,14 @@ namespace {
 // Loss in more than so many of all observations that nothing explains is more than chance.
 constexpr double kUnexplainedMax = 0.02;
 constexpr std::size_t kEnough = 2;  // Observations of a place before one can say that it is well
+// Bad rounds of a trouble after which, with all that they say, it is clear that its suspects look
+// the same.
+constexpr std::size_t kRoundsEnough = 8;
+
+// So many of all places can be probed in rounds of their own.
+constexpr std::size_t FewOf(std::size_t places) {
+  return std::max<std::size_t>(2, places / 8);
+}
 
 // One part may be lossy, and slow and late for that: the worst is what is said of it.
 void Merge(const v1::Suspect& other, v1::Suspect& suspect) {
@@ -41,7 +49,7 @@ bool MostlyFailed(const Passages& passages, std::uint32_t place) {
   const auto seen = passages.ObservationsOf(place);
   const auto failed = std::count_if(seen.begin(), seen.end(), [&](std::uint32_t index) {
     const Observation& one = passages.observations()[index];
-    return one.attempts > 0 && one.failures == one.attempts;
+    return one.failed_end || (one.attempts > 0 && one.failures == one.attempts);
   });
   return failed > 0 && 2 * static_cast<std::size_t>(failed) >= seen.size();
 }
@@ -166,20 +174,33 @@ Standing Book::Stand(std::span<const std::uint32_t> usable, std::span<const v1::
   const Partners partners(passages, judgement.troubles, usable);
   Standing standing{.report = ReportOf(passages, judgement, partners, findings, evidence)};
   Wishes wishes(passages, partners);
+  std::string unsettled;
   for (const Trouble& trouble : judgement.troubles) {
     if (trouble.decided) continue;
-    if (standing.open.empty())
-      standing.open =
-          Format("it may be {} or others", NameOf(passages, trouble.candidates[0].hypothesis.part));
+    const std::string name = NameOf(passages, trouble.candidates[0].hypothesis.part);
+    if (trouble.rounds >= kRoundsEnough) {
+      unsettled = Format("it may be {} or others, and more rounds would not tell", name);
+      continue;
+    }
+    if (standing.open.empty()) standing.open = Format("it may be {} or others", name);
     wishes.Add(Deciding(passages, partners, trouble));
   }
+  const TooLittle little =
+      SeenTooLittle(passages, Of(Channel::kLoss), Of(Channel::kSpeed), partners);
+  // The planned pairs tell of so many at once, and of what is suspicious as well.
+  const bool few = little.places.size() <= FewOf(passages.fabric().places.size());
   for (const Part& part : judgement.suspicious) {
     if (standing.open.empty()) standing.open = Format("{} is suspicious", NameOf(passages, part));
-    wishes.Add(part);
+    if (few) wishes.Add(part);
   }
-  if (standing.open.empty()) standing.open = SeenTooLittle(passages, Of(Channel::kLoss), partners);
+  if (standing.open.empty()) standing.open = little.open;
   standing.decided = standing.open.empty();
-  if (!standing.decided) standing.next = wishes.Take();
+  if (few)
+    for (const std::uint32_t place : little.places) wishes.Add(place);
+  if (standing.decided)
+    standing.open = std::move(unsettled);
+  else
+    standing.next = wishes.Take();
   return standing;
 }
 

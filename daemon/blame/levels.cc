@@ -71,18 +71,40 @@ constexpr double kBelowGood = 0.67;
 constexpr double kSpeedNoiseMin = 0.07;
 constexpr double kLatencyNoiseMin = 0.25;
 
-Likelihoods OfSpeed(double speed, double noise) {
+// Where equals scatter, some are far worse than a normal distribution has it: Student's of this
+// many degrees of freedom. What one of them says is bounded by that.
+constexpr double kScatterFreedom = 4;
+
+double LogStudent(double value, double mean, double deviation) {
+  constexpr double kLogNorm = -0.980829253011726;  // Of the density at the mean, for 4
+  const double z = (value - mean) / deviation;
+  return kLogNorm - (kScatterFreedom + 1) / 2 * std::log1p(z * z / kScatterFreedom) -
+         std::log(deviation);
+}
+
+Likelihoods OfSpeed(double speed) {
   constexpr double kHealthyDeviation = 0.04;
   constexpr double kDeviation = 0.06;
-  const bool noisy = noise >= kSpeedNoiseMin;
-  const double middle = noisy ? 1 - kBelowGood * noise : 1;
   Likelihoods result;
   for (std::size_t level = 0; level < kLevels; ++level) {
-    const double part = ValueOf(Channel::kSpeed, level);
-    double deviation = level == 0 ? kHealthyDeviation : kDeviation;
-    if (noisy) deviation = std::hypot(deviation, noise * part);
-    const double sound = LogNormal(speed, part * middle, deviation);
+    const double deviation = level == 0 ? kHealthyDeviation : kDeviation;
+    const double sound = LogNormal(speed, ValueOf(Channel::kSpeed, level), deviation);
     result[level] = LogSum(std::log1p(-kOddSpeed) + sound, std::log(kOddSpeed));
+  }
+  return result;
+}
+
+// By the logarithm: of speeds that scatter by half and more, one that is at a tenth is no less odd.
+Likelihoods OfNoisySpeed(double speed, double noise) {
+  constexpr double kHealthyDeviation = 0.04;
+  constexpr double kDeviation = 0.12;
+  constexpr double kRange = 4;  // Of the logarithm, over which odd ones are spread
+  Likelihoods result;
+  for (std::size_t level = 0; level < kLevels; ++level) {
+    const double mean = std::log(ValueOf(Channel::kSpeed, level)) - kBelowGood * noise;
+    const double deviation = std::hypot(level == 0 ? kHealthyDeviation : kDeviation, noise);
+    const double sound = LogStudent(std::log(speed), mean, deviation);
+    result[level] = LogSum(std::log1p(-kOddSpeed) + sound, std::log(kOddSpeed / kRange));
   }
   return result;
 }
@@ -136,15 +158,25 @@ Figure FigureOf(Channel channel, const Observation& seen) {
   return {};
 }
 
+double NoiseOf(std::uint64_t key) {
+  return static_cast<double>(key >> kNoiseFrom) / kNoiseSteps;
+}
+
+bool IsNoisy(Channel channel, std::uint64_t key) {
+  return channel == Channel::kSpeed && NoiseOf(key) >= kSpeedNoiseMin;
+}
+
 Likelihoods LikelihoodsOf(Channel channel, std::uint64_t key) {
   const auto steps = static_cast<double>(static_cast<std::uint32_t>(key));
-  const double noise = static_cast<double>(key >> kNoiseFrom) / kNoiseSteps;
+  const double noise = NoiseOf(key);
   switch (channel) {
     case Channel::kLoss: {
       const auto attempts = static_cast<std::uint32_t>(key >> 32);
       return OfLoss(attempts, std::min(attempts, static_cast<std::uint32_t>(key)));
     }
-    case Channel::kSpeed: return OfSpeed(steps / kSpeedSteps, noise);
+    case Channel::kSpeed:
+      return !IsNoisy(channel, key) ? OfSpeed(steps / kSpeedSteps)
+                                    : OfNoisySpeed(std::max(steps, 0.5) / kSpeedSteps, noise);
     case Channel::kLatency: return OfLatency(steps / kLatencySteps, noise);
   }
   return {};
@@ -172,6 +204,7 @@ void Figures::Take(std::span<const Observation> all, std::size_t from) {
     const Likelihoods likelihoods = LikelihoodsOf(channel_, figure.key);
     table_.push_back(likelihoods);
     badness_.push_back(*std::max_element(likelihoods.begin(), likelihoods.end()) - likelihoods[0]);
+    noisy_.push_back(IsNoisy(channel_, figure.key));
   }
 }
 

@@ -39,6 +39,8 @@ class Figures {
   const Likelihoods& Of(std::uint32_t observation) const { return table_[kinds_[observation]]; }
   // How much better than health the best of all levels explains it.
   double Badness(std::uint32_t observation) const { return badness_[kinds_[observation]]; }
+  // Its equals scatter, so that some are bad without a cause.
+  bool Noisy(std::uint32_t observation) const { return noisy_[kinds_[observation]]; }
 
  private:
   static constexpr std::uint32_t kNothing = 0xffffffff;
@@ -49,6 +51,7 @@ class Figures {
   std::vector<bool> one_way_;
   std::vector<Likelihoods> table_;
   std::vector<double> badness_;
+  std::vector<bool> noisy_;
 };
 
 // To which level each observation is explained by now. Borrows the figures.
@@ -62,6 +65,7 @@ class Readings {
   std::uint32_t KindOf(std::uint32_t observation) const { return figures_.KindOf(observation); }
   std::size_t kinds() const { return figures_.kinds(); }
   double Badness(std::uint32_t observation) const { return figures_.Badness(observation); }
+  bool Noisy(std::uint32_t observation) const { return figures_.Noisy(observation); }
 
   std::size_t LevelOf(std::uint32_t observation) const { return levels_[observation]; }
   void SetLevel(std::uint32_t observation, std::size_t level) {

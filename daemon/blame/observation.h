@@ -19,13 +19,14 @@ struct Observation {
   std::uint32_t failures = 0;
   bool one_way = false;  // Failures are of the way from `from` to `to` alone.
   // The end which is known to have failed: its agent was not there, its adapter refused. The way
-  // between the ends has no part in it then.
+  // between the ends has no part in it then. Without attempts: it says nothing of that end, because
+  // most ends failed like that.
   std::optional<End> failed_end = {};
   std::optional<float> speed =
       {};  // Of data from `from` to `to`, by that of its equals; 1: as they
   std::optional<float> latency = {};  // There and back, by that of its equals; 1: as they
-  // How much the speeds of the equals scatter, or the logarithms of their latencies: a standard
-  // deviation. 0: not known, taken to be small.
+  // How much the logarithms of the equals' speeds or latencies scatter: a standard deviation. 0:
+  // not known, taken to be small.
   float noise = 0;
 };
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,18 +13,30 @@ namespace {
 using Results = google::protobuf::RepeatedPtrField<v1::PairResult>;
 
 // Whether the end failed by itself, before the way between the ends had a part in it.
-bool OfOneEnd(v1::ProbeStatus status) {
-  return status == v1::PROBE_STATUS_UNREACHABLE || status == v1::PROBE_STATUS_SETUP_FAILED ||
-         status == v1::PROBE_STATUS_TIMED_OUT;
+bool OfOneEnd(const v1::ProbeResult& said) {
+  const bool may_be = said.status() == v1::PROBE_STATUS_UNREACHABLE ||
+                      said.status() == v1::PROBE_STATUS_SETUP_FAILED ||
+                      said.status() == v1::PROBE_STATUS_TIMED_OUT;
+  return may_be && !said.blamed_node().empty();
 }
 
-struct Compared {
-  float ratio = 1;
-  float noise = 0;
-};
+void NoteBeginning(std::uint32_t from, std::uint32_t to, const v1::PairResult& result,
+                   Usual& usual) {
+  const v1::ProbeResult& said = result.result();
+  if (OfOneEnd(said)) {
+    const bool at_from = said.blamed_node() == result.from().node();
+    usual.Fails(at_from ? from : to);
+    // The other one waited for it.
+    if (said.status() == v1::PROBE_STATUS_TIMED_OUT && from != to)
+      usual.Begins(at_from ? to : from);
+  } else if (said.status() == v1::PROBE_STATUS_OK || said.status() == v1::PROBE_STATUS_FAILED) {
+    usual.Begins(from);
+    usual.Begins(to);
+  }
+}
 
 // What the better quarter of the equals reach, not the median, because one of two rails may be
-// slow; and how much the best of them scatter, for the same reason.
+// slow; and how much they scatter, by what is good among them, for the same reason.
 class Equals {
  public:
   explicit Equals(bool more_is_better) : more_is_better_(more_is_better) {}
@@ -31,36 +44,69 @@ class Equals {
   void Add(double figure) {
     if (figure > 0) figures_.push_back(figure);
   }
-  // Absent with too few equals to compare with.
-  std::optional<Compared> Compare(double figure) {
-    constexpr std::size_t kEqualsMin = 4;
-    if (figures_.size() < kEqualsMin || figure <= 0) return std::nullopt;
-    if (reached_ == 0) Measure();
-    return Compared{static_cast<float>(figure / reached_), static_cast<float>(noise_)};
-  }
+  Usual::Figures Measure();
 
  private:
-  void Measure() {
-    constexpr double kGood = 0.75;
-    constexpr double kBest = 0.95;
-    constexpr double kBetween = 0.97;  // Standard deviations of a normal distribution
-    constexpr std::size_t kScatterMin = 16;
-    std::sort(figures_.begin(), figures_.end());
+  // Of the figures of which so much is worse
+  double At(double part) const {
     const auto last = static_cast<double>(figures_.size() - 1);
-    const auto at = [&](double part) {
-      return figures_[static_cast<std::size_t>((more_is_better_ ? part : 1 - part) * last)];
-    };
-    reached_ = at(kGood);
-    if (figures_.size() < kScatterMin) return;
-    noise_ =
-        (more_is_better_ ? at(kBest) / reached_ - 1 : std::log(reached_ / at(kBest))) / kBetween;
+    return figures_[static_cast<std::size_t>((more_is_better_ ? part : 1 - part) * last)];
   }
+  // How much better the one is, as a logarithm.
+  double Between(double good, double better) const {
+    return std::abs(std::log(At(better) / At(good)));
+  }
+  double Noise() const;
+  double WidestGap() const;
 
   bool more_is_better_;
   std::vector<double> figures_;
-  double reached_ = 0;
-  double noise_ = 0;
 };
+
+constexpr double kGood = 0.75;
+
+Usual::Figures Equals::Measure() {
+  if (figures_.empty()) return {};
+  std::sort(figures_.begin(), figures_.end());
+  return {.reached = At(kGood), .noise = Noise(), .count = figures_.size()};
+}
+
+double Equals::Noise() const {
+  constexpr double kPoor = 0.25;
+  constexpr double kMiddle = 0.5;
+  constexpr double kBest = 0.95;
+  // Standard deviations of a normal distribution
+  constexpr double kGoodToBest = 0.97;
+  constexpr double kQuarter = 0.67;
+  constexpr std::size_t kScatterMin = 16;
+  if (figures_.size() < kScatterMin) return 0;
+  const double best = Between(kGood, kBest) / kGoodToBest;
+  if (!more_is_better_) return best;
+  // Of three parts one may be spoilt: by what is bad, or by a few that had the machines for
+  // themselves and are far better.
+  const double good = Between(kMiddle, kGood) / kQuarter;
+  const double poor = Between(kPoor, kMiddle) / kQuarter;
+  double noise = std::max(std::min(best, good), std::min(std::max(best, good), poor));
+  // Of few figures it may be more. But what lies apart with nothing in between is not of the
+  // others.
+  constexpr double kUnsure = 1.5;
+  noise *= 1 + kUnsure / std::sqrt(static_cast<double>(figures_.size()));
+  constexpr double kGapMin = 0.5;
+  constexpr double kOfGap = 0.5;
+  if (const double gap = WidestGap(); gap > kGapMin) noise = std::min(noise, kOfGap * gap);
+  return noise;
+}
+
+// Between neighbours, below the good ones: as a logarithm. What few figures are worse may be
+// chance.
+double Equals::WidestGap() const {
+  constexpr std::size_t kWorseMin = 4;
+  const auto good = static_cast<std::size_t>(kGood * static_cast<double>(figures_.size() - 1));
+  double widest = 0;
+  for (std::size_t i = kWorseMin; i <= good; ++i)
+    widest = std::max(widest, std::log(figures_[i] / figures_[i - 1]));
+  return widest;
+}
 
 // How much the flows of a ping scatter about it: of all pings, because some flows may be bad.
 class FlowScatter {
@@ -72,29 +118,46 @@ class FlowScatter {
         distances_.push_back(std::abs(std::log(flow.median_us() / all)));
   }
   // A standard deviation, by the median of the distances; 0 of too few.
-  double Measure() {
+  Usual::Figures Measure() {
     constexpr double kOfMedian = 1.48;
     constexpr std::size_t kScatterMin = 16;
-    if (distances_.size() < kScatterMin) return 0;
-    if (!measured_) {
-      const auto middle = distances_.begin() + static_cast<long>(distances_.size() / 2);
-      std::nth_element(distances_.begin(), middle, distances_.end());
-      measured_ = kOfMedian * *middle;
-    }
-    return *measured_;
+    if (distances_.size() < kScatterMin) return {};
+    const auto middle = distances_.begin() + static_cast<long>(distances_.size() / 2);
+    std::nth_element(distances_.begin(), middle, distances_.end());
+    return {.reached = 1, .noise = kOfMedian * *middle, .count = distances_.size()};
   }
 
  private:
   std::vector<double> distances_;
-  std::optional<double> measured_;
 };
 
 // Of the results of one spec
 struct AllEquals {
-  Equals speed{true};
-  Equals latency{false};
-  FlowScatter flows;
+  Equals speeds{true};
+  Equals latencies{false};
+  FlowScatter scatter;
+  Usual::Figures speed = {};
+  Usual::Figures latency = {};
+  Usual::Figures flows = {};
+
+  void Measure(const std::string& spec, Usual& usual) {
+    speed = usual.Of("speed " + spec, speeds.Measure());
+    latency = usual.Of("latency " + spec, latencies.Measure());
+    flows = usual.Of("flows " + spec, scatter.Measure());
+  }
 };
+
+struct Compared {
+  float ratio = 1;
+  float noise = 0;
+};
+
+// Absent with too few equals to compare with.
+std::optional<Compared> Compare(double figure, const Usual::Figures& equals) {
+  constexpr std::size_t kEqualsMin = 4;
+  if (equals.count < kEqualsMin || figure <= 0) return std::nullopt;
+  return Compared{static_cast<float>(figure / equals.reached), static_cast<float>(equals.noise)};
+}
 
 double LatencyOf(const v1::ProbeResult& result) {
   if (result.has_ping()) return result.ping().network_round_trip().median_us();
@@ -167,13 +230,13 @@ void AddPing(const Observation& base, const v1::PingSummary& ping,
   }
 }
 
-void AddSpeeds(const Observation& base, const v1::PairResult& result, Equals& equals,
+void AddSpeeds(const Observation& base, const v1::PairResult& result, const Usual::Figures& equals,
                std::vector<Observation>& out) {
   const auto add = [&](const v1::BandwidthSummary& summary, bool back, bool probe) {
     Observation seen = base;
     if (back) std::swap(seen.from, seen.to);
     seen.attempts = probe ? 1 : 0;
-    if (const auto compared = equals.Compare(summary.mean_bps())) {
+    if (const auto compared = Compare(summary.mean_bps(), equals)) {
       seen.speed = compared->ratio;
       seen.noise = compared->noise;
     }
@@ -185,55 +248,87 @@ void AddSpeeds(const Observation& base, const v1::PairResult& result, Equals& eq
     add(result.result().reverse_bandwidth(), !reads, false);
 }
 
-void AddOk(const Observation& base, const v1::PairResult& result, AllEquals& equals,
+void AddOk(const Observation& base, const v1::PairResult& result, const AllEquals& equals,
            std::vector<Observation>& out) {
-  const double latency_us = LatencyOf(result.result());
+  const auto latency = Compare(LatencyOf(result.result()), equals.latency);
   if (result.result().has_ping())
-    return AddPing(base, result.result().ping(), equals.latency.Compare(latency_us),
-                   equals.flows.Measure(), out);
+    return AddPing(base, result.result().ping(), latency, equals.flows.noise, out);
   if (result.result().has_bandwidth()) return AddSpeeds(base, result, equals.speed, out);
   Observation seen = base;
   seen.attempts = 1;
-  SetLatency(equals.latency.Compare(latency_us), seen);
+  SetLatency(latency, seen);
+  out.push_back(seen);
+}
+
+// What failed or was not answered in time; nothing of what was not tried.
+void AddFailed(Observation seen, const v1::PairResult& result, bool most_fail,
+               std::vector<Observation>& out) {
+  const v1::ProbeResult& said = result.result();
+  const bool by_end = OfOneEnd(said);
+  if (!by_end && said.status() != v1::PROBE_STATUS_TIMED_OUT &&
+      said.status() != v1::PROBE_STATUS_FAILED)
+    return;  // Refused or cancelled
+  seen.attempts = 1;
+  seen.failures = 1;
+  if (by_end) {
+    seen.failed_end = said.blamed_node() == result.from().node() ? End::kFrom : End::kTo;
+    const bool either = seen.from != seen.to && result.from().node() == result.to().node();
+    if (either || most_fail) seen.attempts = seen.failures = 0;
+  }
   out.push_back(seen);
 }
 
 }  // namespace
 
+Usual::Figures Usual::Of(const std::string& equals, const Figures& now) {
+  constexpr std::size_t kMany = 64;
+  const auto at = known_.find(equals);
+  if (now.count < kMany && at != known_.end()) return at->second;
+  if (now.count >= kMany) known_.insert_or_assign(equals, now);
+  return now;
+}
+
+bool Usual::MostFail() const {
+  const auto never = std::count_if(failed_.begin(), failed_.end(),
+                                   [&](std::uint32_t place) { return !begun_.contains(place); });
+  return static_cast<std::size_t>(never) > begun_.size();
+}
+
 std::vector<Observation> ObservationsOf(const Fabric& fabric, const Results& results) {
+  Usual usual;
+  return ObservationsOf(fabric, results, usual);
+}
+
+std::vector<Observation> ObservationsOf(const Fabric& fabric, const Results& results,
+                                        Usual& usual) {
   std::map<std::string, AllEquals> by_spec;
   std::vector<AllEquals*> equals;  // By result
+  using Ends = std::pair<std::optional<std::uint32_t>, std::optional<std::uint32_t>>;
+  std::vector<Ends> ends;
   for (const v1::PairResult& result : results) {
+    const auto& [from, to] =
+        ends.emplace_back(Find(fabric, result.from()), Find(fabric, result.to()));
+    if (from && to) NoteBeginning(*from, *to, result, usual);
     AllEquals& all = by_spec[result.probe().SerializeAsString()];
     equals.push_back(&all);
     const v1::ProbeResult& said = result.result();
     if (said.status() != v1::PROBE_STATUS_OK) continue;
-    all.latency.Add(LatencyOf(said));
-    if (said.has_ping()) all.flows.Add(said.ping());
-    if (said.has_bandwidth()) all.speed.Add(said.bandwidth().mean_bps());
-    if (said.has_reverse_bandwidth()) all.speed.Add(said.reverse_bandwidth().mean_bps());
+    all.latencies.Add(LatencyOf(said));
+    if (said.has_ping()) all.scatter.Add(said.ping());
+    if (said.has_bandwidth()) all.speeds.Add(said.bandwidth().mean_bps());
+    if (said.has_reverse_bandwidth()) all.speeds.Add(said.reverse_bandwidth().mean_bps());
   }
+  for (auto& [spec, all] : by_spec) all.Measure(spec, usual);
   std::vector<Observation> out;
   for (int i = 0; i < results.size(); ++i) {
-    const v1::PairResult& result = results[i];
-    const auto from = Find(fabric, result.from());
-    const auto to = Find(fabric, result.to());
+    const auto place = static_cast<std::size_t>(i);
+    const auto& [from, to] = ends[place];
     if (!from || !to) continue;
-    Observation seen = Base(*from, *to, result);
-    const v1::ProbeResult& said = result.result();
-    if (said.status() == v1::PROBE_STATUS_OK) {
-      AddOk(seen, result, *equals[static_cast<std::size_t>(i)], out);
-      continue;
-    }
-    const bool by_end = OfOneEnd(said.status()) && !said.blamed_node().empty();
-    if (!by_end && said.status() != v1::PROBE_STATUS_TIMED_OUT &&
-        said.status() != v1::PROBE_STATUS_FAILED)
-      continue;  // Refused or cancelled: nothing was tried.
-    seen.attempts = 1;
-    seen.failures = 1;
-    if (by_end && result.from().node() != result.to().node())
-      seen.failed_end = said.blamed_node() == result.from().node() ? End::kFrom : End::kTo;
-    out.push_back(seen);
+    const Observation seen = Base(*from, *to, results[i]);
+    if (results[i].result().status() == v1::PROBE_STATUS_OK)
+      AddOk(seen, results[i], *equals[place], out);
+    else
+      AddFailed(seen, results[i], usual.MostFail(), out);
   }
   return out;
 }

@@ -81,6 +81,8 @@ const Scorer::OfOne& Scorer::MixedOf(std::uint32_t observation) {
   for (std::size_t share = 0; share < kShares.size(); ++share) {
     for (std::size_t worse = 0; worse < kWorse; ++worse) {
       const double gain = readings_.Gain(observation, worse + 1);
+      // Where figures scatter some of the flows are bad anyhow: only all of them say something.
+      if (gain > 0 && share > 0 && readings_.Noisy(observation)) continue;
       (gain > 0 ? mixed->bad : mixed->good)[share][worse] = Mixed(kShares[share], gain);
     }
   }

@@ -8,9 +8,10 @@
 namespace fabric::blame {
 namespace {
 
-constexpr double kBad = 2;          // Log likelihood ratio from which an observation needs a cause
-constexpr double kClearlyBad = 5;   // The same, for one observation to be looked after
-constexpr double kSuspicious = -4;  // Score from which a part is watched
+constexpr double kBad = 2;           // Log likelihood ratio from which an observation needs a cause
+constexpr double kBadInNoise = 0.7;  // The same, where none stands out by itself
+constexpr double kClearlyBad = 5;    // The same, for one observation to be looked after
+constexpr double kSuspicious = -4;   // Score from which a part is watched
 // The same for a port through which for a while nothing came at all: noise does not do that, but a
 // port that is away in one round of four does, and looks well for three.
 constexpr double kSuspiciousDead = -7;
@@ -37,7 +38,7 @@ class SearchRun {
 
   Found Run() {
     for (std::uint32_t i = 0; i < passages_.observations().size(); ++i)
-      if (readings_.Has(i) && readings_.Badness(i) > kBad) bad_.push_back(i);
+      if (readings_.Has(i) && readings_.Badness(i) > BadFrom(i)) bad_.push_back(i);
     if (bad_.empty()) return {};
     Collect();
     Sweep();
@@ -64,6 +65,10 @@ class SearchRun {
     });
   }
 
+  double BadFrom(std::uint32_t observation) const {
+    return readings_.Noisy(observation) ? kBadInNoise : kBad;
+  }
+
   static double Sure(const std::vector<Hypothesis>& ways) { return Best(ways).fit.sure; }
 
   // Parts through which some of the observations pass that are not explained by now, and that
@@ -77,7 +82,7 @@ class SearchRun {
     std::vector<Part> parts;
     for (const std::uint32_t i : observations) {
       const double unexplained = readings_.Unexplained(i);
-      if (unexplained <= kBad) continue;
+      if (unexplained <= BadFrom(i)) continue;
       passages_.PartsOf(i, parts);
       for (const Part& part : parts) {
         ++seen[part].count;
@@ -159,7 +164,7 @@ class SearchRun {
     Relevel(through, index);
     explained.clear();
     for (const std::uint32_t i : through)
-      if (readings_.Has(i) && readings_.Unexplained(i) > kBad &&
+      if (readings_.Has(i) && readings_.Unexplained(i) > BadFrom(i) &&
           scorer_.Explains(chosen_[index], i))
         explained.push_back(i);
     return PartsOfBad(explained, std::log(kWorthNaming));
@@ -225,7 +230,7 @@ class SearchRun {
       const std::vector<std::uint32_t> all = passages_.Through(pair);
       const bool good_since = std::any_of(all.begin(), all.end(), [&](std::uint32_t other) {
         return passages_.observations()[other].round > seen.round && readings_.Has(other) &&
-               readings_.Badness(other) <= kBad;
+               readings_.Badness(other) <= BadFrom(other);
       });
       if (!good_since) odd.insert(pair);
     }
@@ -262,10 +267,7 @@ std::set<std::uint32_t> EndsIn(const Passages& passages, const Part& part,
 // with three of them: two ports under a leaf may just as well be two bad ports.
 bool SearchRun::Enough(const Trouble& trouble) const {
   const Part& part = trouble.candidates[0].hypothesis.part;
-  std::set<std::uint32_t> rounds;
-  for (const std::uint32_t i : trouble.observations)
-    rounds.insert(passages_.observations()[i].round);
-  if (rounds.size() < 2) return false;
+  if (trouble.rounds < 2) return false;
   const auto ends = [&](bool inside) {
     return EndsIn(passages_, part, trouble.observations, inside).size();
   };
@@ -325,6 +327,10 @@ std::optional<Trouble> SearchRun::TroubleOf(std::size_t index) {
                 [](const Candidate& one) { return one.probability < kWorthNaming; });
   if (trouble.candidates.size() > kCandidatesMax) trouble.candidates.resize(kCandidatesMax);
   if (trouble.candidates.empty()) return std::nullopt;
+  std::set<std::uint32_t> rounds;
+  for (const std::uint32_t i : trouble.observations)
+    rounds.insert(passages_.observations()[i].round);
+  trouble.rounds = rounds.size();
   trouble.decided = trouble.candidates[0].probability >= kDecided && Enough(trouble);
   if (!trouble.decided) AddSeveralPorts(trouble);
   return trouble;

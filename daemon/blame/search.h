@@ -22,6 +22,7 @@ struct Trouble {
   Channel channel = Channel::kLoss;
   std::vector<Candidate> candidates;        // Likeliest first; what is missing to 1 is chance.
   std::vector<std::uint32_t> observations;  // That the likeliest one explains, rising
+  std::size_t rounds = 0;                   // In which these were seen
   bool decided = false;
 };
 

@@ -1,6 +1,7 @@
 #include "daemon/blame/wanted.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 
@@ -12,10 +13,13 @@ constexpr std::size_t kPartnersMin = 3;  // Of each place, before one says that 
 constexpr double kExcluded = -3;         // Log odds against a loss, from which there is none
 constexpr double kSlow = 0.9;
 constexpr double kLate = 1.4;
+constexpr double kUsual = 2;            // Deviations by which equals differ
+constexpr std::size_t kThirdSpeed = 6;  // The level
 
 bool LooksGood(const Observation& seen) {
-  return !seen.failed_end && seen.failures == 0 && seen.speed.value_or(1) > kSlow &&
-         seen.latency.value_or(1) < kLate;
+  if (seen.failed_end || seen.failures > 0) return false;
+  const double usual = std::exp(kUsual * static_cast<double>(seen.noise));
+  return seen.speed.value_or(1) > kSlow / usual && seen.latency.value_or(1) < kLate * usual;
 }
 
 std::uint32_t Other(const Observation& seen, std::uint32_t place) {
@@ -52,14 +56,14 @@ Partners::Partners(const Passages& passages, std::span<const Trouble> troubles,
   good_.assign(places, false);
   decided_.assign(places, false);
   explained_.assign(passages.observations().size(), false);
-  std::vector<bool> excused(explained_.size(), false);  // By candidates, one of which it is
+  troubled_.assign(explained_.size(), false);
   std::vector<bool> candidate(places, false);
   for (const Trouble& trouble : troubles) {
     if (trouble.decided) {
       Explain(trouble);
       continue;
     }
-    for (const std::uint32_t i : trouble.observations) excused[i] = true;
+    for (const std::uint32_t i : trouble.observations) troubled_[i] = true;
     for (const Candidate& one : trouble.candidates)
       for (std::uint32_t place = 0; place < places; ++place)
         if (passages.Holds(one.hypothesis.part, place)) candidate[place] = true;
@@ -83,7 +87,7 @@ Partners::Partners(const Passages& passages, std::span<const Trouble> troubles,
     bool bad = decided_[place] || candidate[place];
     for (const std::uint32_t i : passages.ObservationsOf(place)) {
       good += looks_good[i] ? 1 : 0;
-      bad = bad || (!looks_good[i] && !Explained(i) && !excused[i]);
+      bad = bad || (!looks_good[i] && !Troubled(i));
     }
     good_[place] = !bad && good >= kGoodMin;
   }
@@ -174,17 +178,38 @@ void Wishes::Add(const std::vector<Reasoned>& probes) {
   for (const Reasoned& probe : probes) wanted_.push_back(probe.pair);
 }
 
+void Wishes::Add(std::uint32_t place) {
+  if (!partners_.Usable(place)) return;
+  auto partner = partners_.For(place, false);
+  if (!partner) partner = partners_.For(place, true);
+  if (partner) wanted_.push_back({place, *partner});
+}
+
+// What many share shows in whatever is probed next.
 void Wishes::Add(const Part& suspicious) {
-  const auto add = [&](std::uint32_t place) {
-    if (!partners_.Usable(place)) return;
-    if (const auto partner = partners_.For(place, false)) wanted_.push_back({place, *partner});
-  };
-  if (suspicious.kind == PartKind::kPort) add(suspicious.first);
-  if (suspicious.kind == PartKind::kPair)
-    if (partners_.Usable(suspicious.first) && partners_.Usable(suspicious.second))
-      wanted_.push_back({suspicious.first, suspicious.second});
-  if (suspicious.kind == PartKind::kLeaf || suspicious.kind == PartKind::kUplink)
-    for (const std::uint32_t place : passages_.PlacesUnder(suspicious.first)) add(place);
+  switch (suspicious.kind) {
+    case PartKind::kPort: return Add(suspicious.first);
+    case PartKind::kHost:
+      for (const std::uint32_t place : passages_.PlacesOfNode(suspicious.first)) Add(place);
+      return;
+    case PartKind::kPair:
+      if (partners_.Usable(suspicious.first) && partners_.Usable(suspicious.second))
+        wanted_.push_back({suspicious.first, suspicious.second});
+      return;
+    case PartKind::kLeaf:
+    case PartKind::kUplink:
+      for (const std::uint32_t place : passages_.PlacesUnder(suspicious.first)) Add(place);
+      return;
+    case PartKind::kLeafPair: {
+      const auto under = passages_.PlacesUnder(suspicious.first);
+      const auto others = passages_.PlacesUnder(suspicious.second);
+      for (std::size_t i = 0; i < std::min(under.size(), others.size()); ++i)
+        if (partners_.Good(under[i]) && partners_.Good(others[i]))
+          wanted_.push_back({under[i], others[i]});
+      return;
+    }
+    default: return;
+  }
 }
 
 // Two that have met before, but not when they were probed last, first: that tells a bad pair from
@@ -231,37 +256,56 @@ std::size_t PartnersOf(const Passages& passages, std::uint32_t place, std::size_
   return others.size();
 }
 
+// That it is as bad as that is not excluded by what no trouble is about.
+bool MayBe(const Passages& passages, const Figures& figures, const Partners& partners,
+           std::uint32_t place, std::size_t level) {
+  double odds = 0;
+  bool any = false;
+  for (const std::uint32_t i : passages.ObservationsOf(place)) {
+    if (!figures.Has(i) || partners.Troubled(i)) continue;
+    odds += figures.Of(i)[level] - figures.Of(i)[0];
+    any = true;
+  }
+  return any && odds > kExcluded;
+}
+
+// What is missing of the place; empty: nothing.
+std::string Missing(const Passages& passages, const Figures& losses, const Figures& speeds,
+                    const Partners& partners, std::uint32_t place) {
+  const auto name = [&] { return NameOf(passages.fabric().places[place]); };
+  const std::size_t possible = partners.OfRail(place).size();
+  const std::size_t needed = std::min(kPartnersMin, possible > 0 ? possible - 1 : 0);
+  const std::size_t met = PartnersOf(passages, place, kPartnersMin);
+  if (met < needed) return Format("{} has met {} partners", name(), met);
+  if (MayBe(passages, speeds, partners, place, kThirdSpeed))
+    return Format("{} may have a third of the bandwidth of its equals", name());
+  std::uint64_t attempts = 0;
+  std::size_t with_loss = 0;
+  for (const std::uint32_t i : passages.ObservationsOf(place)) {
+    if (!losses.Has(i)) continue;
+    attempts += passages.observations()[i].attempts;
+    ++with_loss;
+  }
+  if (with_loss == 0) return {};
+  const std::uint64_t each = attempts / with_loss;
+  const std::size_t level = each >= 100 ? 2 : each >= 10 ? 4 : 8;
+  if (!MayBe(passages, losses, partners, place, level)) return {};
+  return Format("{} may lose {:.1g} of its packets", name(), ValueOf(Channel::kLoss, level));
+}
+
 }  // namespace
 
-std::string SeenTooLittle(const Passages& passages, const Figures& losses,
-                          const Partners& partners) {
+TooLittle SeenTooLittle(const Passages& passages, const Figures& losses, const Figures& speeds,
+                        const Partners& partners) {
+  TooLittle result;
   for (std::uint32_t place = 0; place < passages.fabric().places.size(); ++place) {
     if (!partners.Usable(place) || partners.Bad(place)) continue;
-    const std::size_t possible = partners.OfRail(place).size();
-    const std::size_t needed = std::min(kPartnersMin, possible > 0 ? possible - 1 : 0);
-    const std::size_t met = PartnersOf(passages, place, kPartnersMin);
-    if (met < needed)
-      return Format("{} has met {} partners", NameOf(passages.fabric().places[place]), met);
-    std::uint64_t attempts = 0;
-    std::size_t with_loss = 0;
-    for (const std::uint32_t i : passages.ObservationsOf(place)) {
-      if (!losses.Has(i)) continue;
-      attempts += passages.observations()[i].attempts;
-      ++with_loss;
-    }
-    if (with_loss == 0) continue;
-    const std::uint64_t each = attempts / with_loss;
-    const std::size_t level = each >= 100 ? 2 : each >= 10 ? 4 : 8;
-    double odds = 0;
-    for (const std::uint32_t i : passages.ObservationsOf(place)) {
-      if (!losses.Has(i) || partners.Explained(i)) continue;
-      odds += losses.Of(i)[level] - losses.Of(i)[0];
-    }
-    if (odds > kExcluded)
-      return Format("{} may lose {:.1g} of its packets", NameOf(passages.fabric().places[place]),
-                    ValueOf(Channel::kLoss, level));
+    std::string missing = Missing(passages, losses, speeds, partners, place);
+    if (missing.empty()) continue;
+    result.places.push_back(place);
+    if (result.open.empty()) result.open = std::move(missing);
   }
-  return {};
+  return result;
 }
 
 }  // namespace fabric::blame

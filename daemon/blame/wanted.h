@@ -31,6 +31,10 @@ class Partners {
   bool Good(std::uint32_t place) const { return good_[place]; }
   bool Bad(std::uint32_t place) const { return decided_[place]; }  // In a decided part
   bool Explained(std::uint32_t observation) const { return explained_[observation]; }
+  // It is what a trouble is about, whether that is decided or not.
+  bool Troubled(std::uint32_t observation) const {
+    return explained_[observation] || troubled_[observation];
+  }
 
   // A good partner of the same rail, one that it has not met if there is such a one. Under the same
   // leaf, or under another one where leaves are known.
@@ -47,6 +51,7 @@ class Partners {
   std::vector<bool> good_;
   std::vector<bool> decided_;
   std::vector<bool> explained_;  // By observation
+  std::vector<bool> troubled_;   // The same, by candidates, one of which it is
 };
 
 // Pairs that tell the candidates of the trouble apart.
@@ -61,6 +66,7 @@ class Wishes {
 
   void Add(const std::vector<Reasoned>& probes);
   void Add(const Part& suspicious);
+  void Add(std::uint32_t place);
   // No place twice, those that were added first.
   std::vector<Wanted> Take() const;
 
@@ -72,11 +78,16 @@ class Wishes {
   std::vector<Wanted> wanted_;
 };
 
-// That every place was seen often enough, and with enough partners, to say that it is well: a place
+struct TooLittle {
+  std::vector<std::uint32_t> places;
+  std::string open;  // Of the first one, what is missing: one line
+};
+
+// Places that were not seen often enough, or with too few partners, to say that they are well: one
 // that loses one in a thousand would have shown, or, with few attempts a probe, one in a hundred,
-// or one that fails every second time.
-// `losses` are the figures of kLoss.
-std::string SeenTooLittle(const Passages& passages, const Figures& losses,
-                          const Partners& partners);
+// or one that fails every second time; and one that has a third of the bandwidth.
+// `losses` are the figures of kLoss, `speeds` those of kSpeed.
+TooLittle SeenTooLittle(const Passages& passages, const Figures& losses, const Figures& speeds,
+                        const Partners& partners);
 
 }  // namespace fabric::blame

@@ -26,7 +26,7 @@ void Judgement::Add(v1::PairResult result) {
 
 void Judgement::EndRound() {
   if (fresh_.size() < kEqualsEnough) return;
-  book_.Add(blame::ObservationsOf(fabric_, fresh_));
+  book_.Add(blame::ObservationsOf(fabric_, fresh_, usual_));
   fresh_.Clear();
   if (book_.size() > kObservationsMax) book_.KeepNewest(kObservationsKept);
 }
@@ -44,7 +44,7 @@ blame::Standing Judgement::Stand(std::span<const std::uint32_t> usable,
   ++asked_;
   if (fresh_.empty()) return book_.Stand(usable, findings, counters);
   blame::Book all = book_;
-  all.Add(blame::ObservationsOf(fabric_, fresh_));
+  all.Add(blame::ObservationsOf(fabric_, fresh_, usual_));
   return all.Stand(usable, findings, counters);
 }
 

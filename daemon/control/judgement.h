@@ -21,7 +21,7 @@ class Judgement {
 
   void Add(v1::PairResult result);
   // A round is over: what came in it has its equals now. Results of one kind and one round, or of
-  // several small ones, are compared with each other.
+  // several small ones, are compared with each other; few of them with what was usual before.
   void EndRound();
 
   // Whether so much has come since it was asked last that the answer is worth its cost.
@@ -36,6 +36,7 @@ class Judgement {
  private:
   const blame::Fabric fabric_;
   google::protobuf::RepeatedPtrField<v1::PairResult> fresh_;  // Not in `book_` yet
+  blame::Usual usual_;
   blame::Book book_;
   std::size_t results_ = 0;
   std::size_t asked_at_ = 0;  // Of `results_`

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t kPlans = 4;  // Seeds of campaigns that a stage knows
 constexpr std::size_t kRoundsMax = 64;
+constexpr std::uint32_t kDecidingRoundsMax = 16;  // As a campaign of the controller
 
 Port AnyPort(const Clos& clos, Random& random) {
   return {static_cast<std::uint32_t>(random.Below(clos.shape().nodes)),
@@ -70,6 +71,16 @@ void PlantSlowOneWay(Clos& clos, Random& random) {
   const bool out = random.Chance(0.5);
   clos.Add(
       {.port = AnyPort(clos, random), .speed = random.Between(0.3, 0.75), .out = out, .in = !out});
+}
+
+// Emulated guests: nothing is as fast as the time before.
+void PlantScatter(Clos& clos, Random& random) {
+  clos.noise.scatter = random.Between(0.1, 0.5);
+}
+
+void PlantSlowInScatter(Clos& clos, Random& random) {
+  PlantScatter(clos, random);
+  clos.Add({.port = AnyPort(clos, random), .speed = random.LogBetween(0.05, 0.3)});
 }
 
 void PlantFlapping(Clos& clos, Random& random) {
@@ -158,6 +169,7 @@ void PlantSwappedAndLossy(Clos& clos, Random& random) {
 constexpr Kind kKinds[] = {
     {"healthy", PlantNothing},
     {"healthy_cables_swapped", SwapCables, false, true},
+    {"healthy_speeds_scatter", PlantScatter},
     {"port_dead", PlantPortDead},
     {"port_lossy", PlantPortLossy},
     {"port_grey_1_in_1000", PlantPortGrey},
@@ -165,6 +177,7 @@ constexpr Kind kKinds[] = {
     {"port_lossy_one_way_told", PlantOneWayTold},
     {"port_half_rate", PlantHalfRate},
     {"port_slow_one_way", PlantSlowOneWay},
+    {"port_slow_speeds_scatter", PlantSlowInScatter},
     {"port_flapping", PlantFlapping},
     {"port_lossy_cables_swapped", PlantSwappedAndLossy, false, true},
     {"host_dead", PlantHostDead, true},
@@ -350,28 +363,27 @@ Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
   const blame::Fabric swapped = clos.swapped() ? FabricOf(clos) : blame::Fabric();
   const blame::Fabric& fabric = clos.swapped() ? swapped : stage.fabric();
   blame::Book book(fabric);
+  blame::Usual usual;
   std::uint32_t named_at = 0;
   blame::Standing standing;
   Seconds stand(0);
   std::uint32_t round = 0;
-  for (const std::vector<plan::PairTask>& tasks : rounds) {
+  std::uint32_t deciding = 0;
+  for (auto planned = rounds.begin(); planned != rounds.end();) {
     if (round == run.rounds_max || standing.decided) break;
     ++round;
-    // What would decide comes first, the plan goes on with whoever is free.
     google::protobuf::RepeatedPtrField<v1::PairResult> results;
-    std::set<std::string> busy;
-    for (const blame::Wanted& wanted : standing.next) {
-      const v1::ProbePort from = ToProbePort(fabric.places[wanted.from]);
-      const v1::ProbePort to = ToProbePort(fabric.places[wanted.to]);
-      clos.Probe(from, to, round, results);
-      busy.insert({from.node() + from.device(), to.node() + to.device()});
+    // What would decide is a round of its own, as in the controller.
+    if (!standing.next.empty() && deciding < kDecidingRoundsMax) {
+      ++deciding;
+      for (const blame::Wanted& wanted : standing.next)
+        clos.Probe(ToProbePort(fabric.places[wanted.from]), ToProbePort(fabric.places[wanted.to]),
+                   round, results);
+    } else {
+      for (const plan::PairTask& task : *planned) clos.Probe(task.from, task.to, round, results);
+      ++planned;
     }
-    for (const plan::PairTask& task : tasks) {
-      if (busy.contains(task.from.node() + task.from.device())) continue;
-      if (busy.contains(task.to.node() + task.to.device())) continue;
-      clos.Probe(task.from, task.to, round, results);
-    }
-    const std::vector<blame::Observation> seen = blame::ObservationsOf(fabric, results);
+    const std::vector<blame::Observation> seen = blame::ObservationsOf(fabric, results, usual);
     const auto start = std::chrono::steady_clock::now();
     book.Add(seen);
     standing = book.Stand();

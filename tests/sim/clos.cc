@@ -25,12 +25,17 @@ std::uint32_t Clos::leaves() const {
   return shape_.rails * ((shape_.nodes + shape_.ports_per_leaf - 1) / shape_.ports_per_leaf);
 }
 
-std::uint32_t Clos::LeafOf(const Port& port) const {
+Port Clos::PluggedAs(const Port& port) const {
   Port plugged = port;
   for (const auto& [a, b] : swapped_) {
     if (port == a) plugged = b;
     if (port == b) plugged = a;
   }
+  return plugged;
+}
+
+std::uint32_t Clos::LeafOf(const Port& port) const {
+  const Port plugged = PluggedAs(port);
   const std::uint32_t per_rail = leaves() / shape_.rails;
   return plugged.rail * per_rail + plugged.node / shape_.ports_per_leaf;
 }
@@ -48,7 +53,8 @@ v1::NodeSnapshot Clos::Snapshot(std::uint32_t node) const {
     const std::uint32_t leaf = LeafOf({node, rail});
     neighbor.set_chassis_id(Format("00:00:5e:00:{:02x}:{:02x}", leaf / 256, leaf % 256));
     neighbor.set_system_name(LeafName(leaf));
-    neighbor.set_port_id(Format("swp{}", node % shape_.ports_per_leaf + 1));
+    const std::uint32_t socket = PluggedAs({node, rail}).node;
+    neighbor.set_port_id(Format("swp{}", socket % shape_.ports_per_leaf + 1));
   }
   return snapshot;
 }
@@ -150,6 +156,22 @@ v1::ProbeResult Clos::Ping(const Port& from, const Port& to, std::uint32_t round
   return result;
 }
 
+v1::FlowSummary Clos::Flow(const v1::ProbePort& from, const v1::ProbePort& to, std::uint32_t label,
+                           std::uint32_t count, std::uint32_t round) {
+  const Way there = WayOf(PortOf(from), PortOf(to), label, round);
+  const Way back = WayOf(PortOf(to), PortOf(from), label, round);
+  v1::FlowSummary flow;
+  flow.set_flow_label(label);
+  flow.set_sent(count);
+  flow.set_lost_out(random_.Binomial(count, there.loss));
+  flow.set_lost_in(random_.Binomial(count - flow.lost_out(), back.loss));
+  flow.set_lost(flow.lost_out() + flow.lost_in());
+  const double jitter = std::exp(noise.latency_jitter * random_.Normal());
+  if (flow.lost() < count)
+    flow.set_median_us(kRoundTripUs * jitter * (there.latency + back.latency) / 2);
+  return flow;
+}
+
 v1::ProbeResult Clos::Bandwidth(const Port& from, const Port& to, std::uint32_t round) {
   const auto label = static_cast<std::uint32_t>(1000 + random_.Below(1U << 20));
   const Way there = WayOf(from, to, label, round);
@@ -162,7 +184,8 @@ v1::ProbeResult Clos::Bandwidth(const Port& from, const Port& to, std::uint32_t 
     return result;
   }
   const bool stalls = Stalls(from.node, round) || Stalls(to.node, round);
-  const double stall = stalls ? random_.Between(0.3, 0.95) : 1;
+  double stall = stalls ? random_.Between(0.3, 0.95) : 1;
+  if (noise.scatter > 0) stall *= std::exp(noise.scatter * random_.Normal());
   const auto speed = [&](const Way& way) {
     const double jitter = 1 - std::abs(noise.speed_jitter * random_.Normal());
     return kRateBps * jitter * stall * way.speed / (1 + kPacketsResent * way.loss);

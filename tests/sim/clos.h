@@ -58,6 +58,7 @@ struct Noise {
   double stall = 3e-4;        // Of a host's round, that it is late, slow and loses
   double speed_jitter = 0.03;
   double latency_jitter = 0.08;
+  double scatter = 0;  // Of the logarithm of a pair's speed: machines that share their processors
 };
 
 class Clos {
@@ -67,10 +68,12 @@ class Clos {
   const Shape& shape() const { return shape_; }
   std::uint32_t leaves() const;
   std::uint32_t LeafOf(const Port& port) const;
+  Port PluggedAs(const Port& port) const;  // Into the switch port of which port it is
   std::string LeafName(std::uint32_t leaf) const;
   // Cables of two ports are plugged in the wrong way round; LLDP says so.
   void Swap(const Port& a, const Port& b) { swapped_.emplace_back(a, b); }
   bool swapped() const { return !swapped_.empty(); }
+  const std::vector<std::pair<Port, Port>>& swaps() const { return swapped_; }
   void Add(const Fault& fault) { faults_.push_back(fault); }
   const std::vector<Fault>& faults() const { return faults_; }
 
@@ -78,6 +81,9 @@ class Clos {
   // A ping with several flow labels and a bandwidth both ways.
   void Probe(const v1::ProbePort& from, const v1::ProbePort& to, std::uint32_t round,
              google::protobuf::RepeatedPtrField<v1::PairResult>& out);
+  // So many pings over one flow.
+  v1::FlowSummary Flow(const v1::ProbePort& from, const v1::ProbePort& to, std::uint32_t label,
+                       std::uint32_t count, std::uint32_t round);
 
   Noise noise;
   bool tells_ways = false;  // Pings tell which way the lost ones went.

@@ -89,7 +89,7 @@ TEST_P(SlowPort, IsNamedAndNobodyElse) {
   EXPECT_EQ(report.suspects(0).name(), "n4/rxe0/1");
 }
 
-INSTANTIATE_TEST_SUITE_P(Captured, SlowPort, ::testing::Values("slow20"));
+INSTANTIATE_TEST_SUITE_P(Captured, SlowPort, ::testing::Values("slow20", "slow5", "slow3"));
 
 }  // namespace
 }  // namespace fabric::blame

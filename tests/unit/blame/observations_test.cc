@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "proto/json.h"
 #include "tests/testing/nodes.h"
 #include "tests/unit/blame/bench.h"
@@ -147,6 +148,69 @@ TEST(ObservationsOf, FailuresAreOfTheWayUnlessAnEndIsKnownToHaveFailed) {
   EXPECT_EQ(status("TIMED_OUT", "n10").at(0).failed_end, End::kFrom);
   EXPECT_TRUE(status("REFUSED", "n10").empty()) << "busy is no fault";
   EXPECT_TRUE(status("CANCELLED", "").empty());
+}
+
+std::string SetUpFailed(int from, int to, int blamed) {
+  return Format(R"({{"from": {{"node": "n{}"}}, "to": {{"node": "n{}"}}, "result": {{
+      "status": "PROBE_STATUS_SETUP_FAILED", "blamed_node": "n{}"}}}})",
+                from, to, blamed);
+}
+
+std::string Done(int from, int to) {
+  return Format(R"({{"from": {{"node": "n{}"}}, "to": {{"node": "n{}"}}, "result": {{
+      "status": "PROBE_STATUS_OK"}}}})",
+                from, to);
+}
+
+// Both ends fail, and who says so first is named: it could as well have been the other one.
+TEST(ObservationsOf, SetUpsThatFailEverywhereSayNothingOfAnybody) {
+  for (const Observation& seen :
+       Observed({SetUpFailed(10, 11, 10), SetUpFailed(10, 12, 12), SetUpFailed(11, 12, 12)})) {
+    EXPECT_EQ(seen.attempts, 0U);
+    EXPECT_TRUE(seen.failed_end.has_value()) << "and nothing of the way between";
+  }
+}
+
+TEST(ObservationsOf, SetUpsThatFailAtFewSayThatTheyAreBad) {
+  const auto seen =
+      Observed({SetUpFailed(10, 11, 10), SetUpFailed(12, 10, 10), Done(11, 12), Done(12, 11)});
+  ASSERT_EQ(seen.size(), 4U);
+  EXPECT_EQ(seen[0].attempts, 1U);
+  EXPECT_EQ(seen[0].failed_end, End::kFrom);
+  EXPECT_EQ(seen[1].attempts, 1U);
+  EXPECT_EQ(seen[1].failed_end, End::kTo);
+}
+
+TEST(ObservationsOf, OfTwoPortsOfANodeNobodyKnowsWhichCouldNotBeSetUp) {
+  const auto loopback = Observed({SetUpFailed(10, 10, 10), Done(11, 12)});
+  ASSERT_EQ(loopback.size(), 2U);
+  EXPECT_EQ(loopback[0].attempts, 1U) << "a port with itself is known";
+  EXPECT_EQ(loopback[0].failed_end, End::kFrom);
+}
+
+// A round of few pairs: the suspects' own figures are not what is usual.
+TEST(ObservationsOf, ComparesFewWithWhatWasUsualBefore) {
+  const auto fabric = FabricOf({.nodes = 4, .rails = 1});
+  const auto of = [&](int count, double bps, Usual& usual) {
+    v1::Campaign campaign;
+    for (int i = 0; i < count; ++i) {
+      v1::PairResult& result = *campaign.add_results();
+      EXPECT_EQ(FromJson(Done(10, 11), result), Status());
+      for (v1::ProbePort* port : {result.mutable_from(), result.mutable_to()}) {
+        port->set_device("mlx5_0");
+        port->set_port(1);
+      }
+      result.mutable_probe()->mutable_rc_write_bandwidth();
+      result.mutable_result()->mutable_bandwidth()->set_mean_bps(bps);
+    }
+    return ObservationsOf(fabric, campaign.results(), usual);
+  };
+  Usual usual;
+  EXPECT_FLOAT_EQ(*of(100, 10e9, usual)[0].speed, 1.0F);
+  EXPECT_FLOAT_EQ(*of(8, 5e9, usual)[0].speed, 0.5F);
+  EXPECT_FLOAT_EQ(*of(1, 5e9, usual)[0].speed, 0.5F) << "and what could not be compared before";
+  Usual nothing;
+  EXPECT_FLOAT_EQ(*of(8, 5e9, nothing)[0].speed, 1.0F);
 }
 
 TEST(ObservationsOf, ComparesSpeedsWithEqualsAndKnowsTheirDirection) {

@@ -123,6 +123,58 @@ TEST(Stand, TheProbesThatItAsksForDecide) {
   }
 }
 
+// A bad port and the leaf under which it is alone: however often they are probed they look the
+// same.
+TEST(Stand, EndsWhereMoreRoundsWouldNotTell) {
+  const Layout layout{.nodes = 12, .rails = 1, .per_leaf = 1};
+  const auto dead = [](const auto& one) { return Touches(one, 2); };
+  const auto after = [&](std::uint32_t rounds) {
+    Layout until = layout;
+    until.rounds = rounds;
+    return Stand(FabricOf(layout), With(Healthy(until), dead, Dead));
+  };
+  EXPECT_FALSE(after(4).decided);
+  const Standing standing = after(9);
+  EXPECT_TRUE(standing.decided) << standing.open;
+  EXPECT_THAT(standing.open, ::testing::HasSubstr("more rounds would not tell"));
+  EXPECT_EQ(standing.report.state(), v1::BLAME_STATE_UNDECIDED);
+  EXPECT_EQ(standing.report.suspects_size(), 0) << Text(standing.report);
+}
+
+// What a few have yet to show is probed without the others, whose noise would keep it open.
+TEST(Stand, AsksForThoseAloneOfWhomTooLittleWasSeen) {
+  const Layout layout{.nodes = 32, .rails = 1, .per_leaf = 8, .rounds = 4};
+  const auto seen = With(
+      Healthy(layout), [](const auto& one) { return Touches(one, 5); },
+      [](Observation& one) { one.attempts /= 10; });
+  const Standing standing = Stand(FabricOf(layout), seen);
+  EXPECT_FALSE(standing.decided);
+  EXPECT_THAT(standing.open, ::testing::HasSubstr("n15/mlx5_0/1 may lose 0.001"));
+  ASSERT_EQ(standing.next.size(), 1U);
+  EXPECT_EQ(standing.next[0].from, 5U);
+  EXPECT_THAT(Stand(FabricOf(kLayout), After(1)).next, ::testing::IsEmpty())
+      << "the plan goes on where all have to be seen";
+}
+
+// A slow host is watched as its ports are.
+TEST(Stand, SendsThePortsOfASuspiciousHostToOthers) {
+  const Layout layout{.nodes = 16, .rails = 2, .per_leaf = 4, .rounds = 4};
+  const auto seen = With(
+      Healthy(layout),
+      [](const auto& one) { return one.round == 4 && (one.from / 2 == 5 || one.to / 2 == 5); },
+      [](Observation& one) {
+        if (one.attempts > 0) Lose(one, 0.05);
+      });
+  const Standing standing = Stand(FabricOf(layout), seen);
+  EXPECT_FALSE(standing.decided);
+  EXPECT_EQ(standing.report.suspects_size(), 0) << Text(standing.report);
+  for (const std::uint32_t place : {10U, 11U})
+    EXPECT_TRUE(
+        std::any_of(standing.next.begin(), standing.next.end(),
+                    [&](const Wanted& pair) { return pair.from == place || pair.to == place; }))
+        << place << " " << standing.open;
+}
+
 // In the rounds between a port that is away in one of four looks well.
 TEST(Stand, WatchesAPortThroughWhichNothingCameForARound) {
   const Fabric fabric = FabricOf(kLayout);
