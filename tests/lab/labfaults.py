@@ -92,7 +92,9 @@ def thaw(lab, node, args):
 
 
 NETEM = "[ -e /sys/module/sch_netem ] || insmod /lib/modules/sch_netem.ko; "
-NO_NETEM = "tc qdisc del dev $1 root 2>/dev/null || :"
+# Holds back who sends, as a card does; behind netem's rate megabytes wait and are sent again.
+TBF = "[ -e /sys/module/sch_tbf ] || insmod /lib/modules/sch_tbf.ko; "
+NO_QDISC = "tc qdisc del dev $1 root 2>/dev/null || :"
 OWN_ADDRESS = "ip address flush dev $1 scope global; ip address add $(own $1) dev $1"
 
 TABLE = [
@@ -119,11 +121,11 @@ TABLE = [
     Fault("counter", ("RAIL", "COUNTER", "VALUE"), "an ethtool counter has a value (mended: 0)",
           'echo "$1 $2 $3" >/proc/labnic', 'echo "$1 $2 0" >/proc/labnic', 2),
     Fault("loss", ("RAIL", "PERCENT"), "frames that the card sends are lost",
-          NETEM + "tc qdisc replace dev $1 root netem loss $2%", NO_NETEM, 1),
+          NETEM + "tc qdisc replace dev $1 root netem loss $2%", NO_QDISC, 1),
     Fault("delay", ("RAIL", "MS"), "frames that the card sends are late",
-          NETEM + "tc qdisc replace dev $1 root netem delay ${2}ms", NO_NETEM, 1),
+          NETEM + "tc qdisc replace dev $1 root netem delay ${2}ms", NO_QDISC, 1),
     Fault("slow", ("RAIL", "MBIT"), "the card sends no faster than so many Mbit/s",
-          NETEM + "tc qdisc replace dev $1 root netem rate ${2}mbit limit 10000", NO_NETEM, 1),
+          TBF + "tc qdisc replace dev $1 root tbf rate ${2}mbit burst 32kb limit 4mb", NO_QDISC, 1),
     Fault("driver-hang", ("LOCK=free",),
           "the rails' driver does not answer who asks for counters; nor does any netdev (held)",
           "[ $1 = free ] && hang=1 || hang=2; echo $hang >/sys/module/labnic/parameters/hang",

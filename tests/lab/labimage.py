@@ -22,7 +22,7 @@ from labpackages import digest, run
 BOOT_MODULES = """virtio_pci virtio_net virtio_console crc32_generic configfs rdma_rxe ib_uverbs
 rdma_ucm ib_umad""".split()
 # In the image, loaded by faults.
-OTHER_MODULES = ["sch_netem"]
+OTHER_MODULES = ["sch_netem", "sch_tbf"]
 
 TOOLS = """usr/bin/ip usr/sbin/tc usr/bin/rdma usr/sbin/dcb sbin/ip sbin/tc bin/ip bin/rdma sbin/dcb
 usr/sbin/ethtool sbin/ethtool usr/bin/ib_write_lat usr/bin/ib_write_bw usr/bin/ib_send_lat

@@ -31,9 +31,10 @@ def running(name):
     return found
 
 
-def until(test, what, limit=10):
+def until(test, what, limit=10, seen=lambda: ""):
+    """`seen` says what there was instead."""
     deadline = time.monotonic() + limit
     while not test():
         if time.monotonic() > deadline:
-            raise AssertionError(f"not within {limit} s: {what}")
+            raise AssertionError(f"not within {limit} s: {what}; {seen()}")
         time.sleep(0.05)

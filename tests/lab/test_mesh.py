@@ -5,7 +5,6 @@ own, because fabricd meshes only where it is told to."""
 
 import json
 import pathlib
-import subprocess
 import sys
 import time
 import unittest
@@ -14,10 +13,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent.parent / "deploy")]
 
 # pylint: disable=wrong-import-position
-import quickstart
-from fabriclab import Lab
+from labcase import LabCase
 
-BIN = quickstart.RELEASE / "bin"
 WINDOW_S = 10
 LEFT = "qp 1 cm_id 0 mr 0"  # The kernel's own
 
@@ -25,8 +22,9 @@ LEFT = "qp 1 cm_id 0 mr 0"  # The kernel's own
 class MeshTests:
     """Mixed into TestMesh. In the order of their names; the last ones leave the lab broken."""
 
-    def mesh(self):
-        return self.controller.get("/v1/mesh")
+    @classmethod
+    def mesh(cls):
+        return cls.controller.get("/v1/mesh")
 
     def sums(self):
         """Sent and lost, by rail and by whether the pings stay within a leaf."""
@@ -56,8 +54,7 @@ class MeshTests:
         self.assertEqual(self.accused(), [])
         self.assertLess(sum(lost for _, lost in self.sums().values()),
                         0.02 * sum(sent for sent, _ in self.sums().values()), self.sums())
-        done = subprocess.run([BIN / "fabricctl", "--controller", self.controller.grpc, "mesh"],
-                              capture_output=True, text=True, check=False, timeout=30)
+        done = self.ctl("mesh")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("rail0-leaf1", done.stdout)
         print(done.stdout, file=sys.stderr)
@@ -86,27 +83,14 @@ class MeshTests:
                                for n in self.lab.nodes), "queue pairs are gone", 60)
 
 
-class TestMesh(MeshTests, unittest.TestCase):
-    maxDiff = None
+class TestMesh(MeshTests, LabCase):
+    NAME = "test-mesh"
+    FLAGS = ("--lost-after", "5s", "--mesh", "on", "--mesh-paths", "2", "--mesh-pings", "20")
+    LAB = {"nodes": 4, "leaves": 2, "spines": 2}
 
     @classmethod
-    def setUpClass(cls):
-        cls.folder = quickstart.BUILD / "test-mesh"
-        cls.folder.mkdir(parents=True, exist_ok=True)
-        cls.controller = quickstart.Controller(cls.folder, 0, 0, "--lost-after", "5s", "--mesh",
-                                               "on", "--mesh-paths", "2", "--mesh-pings", "20")
-        cls.addClassCleanup(cls.controller.stop)
-        cls.lab = Lab(nodes=4, leaves=2, spines=2, agent=str(BIN / "fabric-agent"),
-                      controller=cls.controller.grpc)
-        cls.addClassCleanup(cls.lab.down)
-        cls.lab.up()
-
-    def until(self, test, what, limit):
-        deadline = time.monotonic() + limit
-        while not test():
-            if time.monotonic() > deadline:
-                raise AssertionError(f"not within {limit} s: {what}; {json.dumps(self.mesh())}")
-            time.sleep(1)
+    def seen(cls):
+        return json.dumps(cls.mesh())
 
 
 if __name__ == "__main__":
