@@ -73,10 +73,10 @@ constexpr double kLatencyNoiseMin = 0.25;
 
 // Where equals scatter, some are far worse than a normal distribution has it: Student's of this
 // many degrees of freedom. What one of them says is bounded by that.
-constexpr double kScatterFreedom = 4;
+constexpr double kScatterFreedom = 20;
 
 double LogStudent(double value, double mean, double deviation) {
-  constexpr double kLogNorm = -0.980829253011726;  // Of the density at the mean, for 4
+  constexpr double kLogNorm = -0.931433340379;  // Of the density at the mean, for 20
   const double z = (value - mean) / deviation;
   return kLogNorm - (kScatterFreedom + 1) / 2 * std::log1p(z * z / kScatterFreedom) -
          std::log(deviation);

@@ -89,7 +89,7 @@ double Equals::Noise() const {
   double noise = std::max(std::min(best, good), std::min(std::max(best, good), poor));
   // Of few figures it may be more. But what lies apart with nothing in between is not of the
   // others.
-  constexpr double kUnsure = 1.5;
+  constexpr double kUnsure = 1;
   noise *= 1 + kUnsure / std::sqrt(static_cast<double>(figures_.size()));
   constexpr double kGapMin = 0.5;
   constexpr double kOfGap = 0.5;

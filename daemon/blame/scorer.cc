@@ -102,12 +102,16 @@ const Scorer::OfPair& Scorer::PairOf(Cluster pair, std::uint64_t key) {
   if (!fresh) return sums;
   Sums good{};
   Sums bad{};
+  // Figures that scatter do so together, both ways at a time: none says as much as one alone.
+  const auto noisy = std::count_if(pair.begin(), pair.end(),
+                                   [&](std::uint32_t one) { return readings_.Noisy(one); });
   for (const std::uint32_t observation : pair) {
     const OfOne& one = MixedOf(observation);
+    const double weight = readings_.Noisy(observation) ? 2 / static_cast<double>(noisy + 1) : 1;
     for (std::size_t share = 0; share < kShares.size(); ++share) {
       for (std::size_t worse = 0; worse < kWorse; ++worse) {
-        good[share][worse] += one.good[share][worse];
-        bad[share][worse] += one.bad[share][worse];
+        good[share][worse] += weight * one.good[share][worse];
+        bad[share][worse] += weight * one.bad[share][worse];
       }
     }
   }

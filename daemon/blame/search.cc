@@ -17,6 +17,7 @@ constexpr double kSuspicious = -4;   // Score from which a part is watched
 constexpr double kSuspiciousDead = -7;
 constexpr std::uint32_t kNothingCameMin = 10;  // Packets
 constexpr double kDecided = 0.95;              // Probability from which a name is named
+constexpr double kDecidedInNoise = 0.98;       // The same, where all figures scatter
 constexpr double kWorthNaming = 0.01;          // Probability from which a candidate is shown
 constexpr double kOneOfMany = 0.005;           // Bad part of a rail below which it is not the rail
 constexpr std::size_t kPortsMin = 3;           // Bad ones, before what they share is named
@@ -331,7 +332,10 @@ std::optional<Trouble> SearchRun::TroubleOf(std::size_t index) {
   for (const std::uint32_t i : trouble.observations)
     rounds.insert(passages_.observations()[i].round);
   trouble.rounds = rounds.size();
-  trouble.decided = trouble.candidates[0].probability >= kDecided && Enough(trouble);
+  const bool noisy = std::any_of(trouble.observations.begin(), trouble.observations.end(),
+                                 [&](std::uint32_t i) { return readings_.Noisy(i); });
+  const double needed = noisy ? kDecidedInNoise : kDecided;
+  trouble.decided = trouble.candidates[0].probability >= needed && Enough(trouble);
   if (!trouble.decided) AddSeveralPorts(trouble);
   return trouble;
 }

@@ -71,7 +71,7 @@ TEST(Scatter, ACardThatIsManyTimesSlowerIsNamedAndNobodyElse) {
         EXPECT_TRUE(text.empty() || text.starts_with("PORT n13/mlx5_0/1 SLOW") || text[0] == '|')
             << guests.name << " seed " << seed << ": " << text;
       }
-      EXPECT_GE(named, kSeeds * (guests.scatter > 0.4 ? 0.9 : 0.98))
+      EXPECT_GE(named, kSeeds * (guests.scatter > 0.4 ? 0.8 : 0.95))
           << guests.name << " at " << held;
     }
   }
