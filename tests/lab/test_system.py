@@ -45,7 +45,7 @@ FAULTS = [
     ("n1", ["duplicate-address", "rail1", "n2"], "duplicate_gid", "FLEET",
      "rdma_devices[rxe1].ports[1].gids", ["10.10.1.2", "n1", "n2"]),
     ("n3", ["address", "rail0"], "rail_subnet_equal", "PORT",
-     "net_interfaces[rail0].addresses", ["10.99.0.1"]),
+     "net_interfaces[rail0].addresses", ["10.99.0.0/24"]),
     ("n3", ["gid-loss", "rail1"], "roce_v2_gid_present", "PORT",
      "rdma_devices[rxe1].ports[1].gids", []),
     ("n3", ["peermem-unload"], "peermem_loaded", "NODE",
