@@ -281,11 +281,9 @@ void AddFailed(Observation seen, const v1::PairResult& result, bool most_fail,
 }  // namespace
 
 Usual::Figures Usual::Of(const std::string& equals, const Figures& now) {
-  constexpr std::size_t kMany = 64;
-  const auto at = known_.find(equals);
-  if (now.count < kMany && at != known_.end()) return at->second;
-  if (now.count >= kMany) known_.insert_or_assign(equals, now);
-  return now;
+  Figures& known = known_[equals];
+  if (2 * now.count >= known.count) known = now;
+  return known;
 }
 
 bool Usual::MostFail() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/text.h"
 
@@ -256,17 +257,24 @@ std::size_t PartnersOf(const Passages& passages, std::uint32_t place, std::size_
   return others.size();
 }
 
-// That it is as bad as that is not excluded by what no trouble is about.
+// That it is as bad as that is not excluded by what no trouble is about. One round may have been
+// spoilt by what passed by: whether that is suspicious is asked elsewhere.
 bool MayBe(const Passages& passages, const Figures& figures, const Partners& partners,
            std::uint32_t place, std::size_t level) {
   double odds = 0;
-  bool any = false;
+  double of_round = 0;
+  double worst = 0;
+  std::optional<std::uint32_t> round;
   for (const std::uint32_t i : passages.ObservationsOf(place)) {
     if (!figures.Has(i) || partners.Troubled(i)) continue;
-    odds += figures.Of(i)[level] - figures.Of(i)[0];
-    any = true;
+    if (round != passages.observations()[i].round) of_round = 0;
+    round = passages.observations()[i].round;
+    const double gain = figures.Of(i)[level] - figures.Of(i)[0];
+    odds += gain;
+    of_round += gain;
+    worst = std::max(worst, of_round);
   }
-  return any && odds > kExcluded;
+  return round && odds - worst > kExcluded;
 }
 
 // What is missing of the place; empty: nothing.

@@ -299,9 +299,9 @@ Port PortOf(const v1::ProbePort& port) {
   return {static_cast<std::uint32_t>(std::stoul(port.node().substr(1))) - 1, port.rail()};
 }
 
-// A pair that the campaign meets soon: of others it can know nothing.
+// A pair that each campaign meets before it may end: of others it can know nothing.
 void PlantPair(std::span<const std::vector<plan::PairTask>> rounds, Clos& clos, Random& random) {
-  const std::vector<plan::PairTask>& round = rounds[random.Below(5)];
+  const std::vector<plan::PairTask>& round = rounds[random.Below(3)];
   const plan::PairTask& task = round[random.Below(round.size())];
   clos.Add({.where = Where::kPair, .port = PortOf(task.from), .other = PortOf(task.to), .loss = 1});
 }

@@ -83,8 +83,9 @@ void Fleet::OpenController() {
   if (!opened.ok()) std::abort();
   store_ = *std::move(opened);
   controller_ = std::make_unique<control::Controller>(
-      control::ControllerOptions{.pairs_at_once_max = options_.pairs_at_once}, *store_, sink_, bus_,
-      Now());
+      control::ControllerOptions{.pairs_at_once_max = options_.pairs_at_once,
+                                 .mesh = {.on = options_.mesh, .paths = options_.shape.spines}},
+      *store_, sink_, bus_, Now());
   if (++controllers_ > 1 && !Busy([&] { return controller_->Load(Now()); }).ok()) std::abort();
   wire_.Listen();
 }
@@ -147,6 +148,12 @@ std::vector<v1::Finding> Fleet::Findings() {
   for (const v1::Finding& finding : response.findings())
     if (finding.verdict() == v1::VERDICT_FAIL) failing.push_back(finding);
   return failing;
+}
+
+v1::MeshStatus Fleet::Mesh() {
+  v1::MeshStatus status;
+  (void)controller_->GetMesh({}, status);
+  return status;
 }
 
 void Fleet::CrashController(Duration down_for) {
@@ -244,6 +251,27 @@ v1::ProbeResult Fleet::Measure(std::uint32_t number, const v1::ProbeAssignment& 
 
 void Fleet::OnQueuePairs(std::uint32_t number, const v1::ProbeAssignment& assignment, bool open) {
   checks_.OnQueuePairs(number, assignment, open);
+}
+
+// What is sent to a queue pair that is not there any more is lost.
+v1::FlowSummary Fleet::Ping(std::uint32_t number, const v1::ProbePort& from,
+                            const v1::MeshTarget& to, std::uint32_t flow_label,
+                            std::uint32_t count) {
+  const std::uint64_t partner = to.endpoint().remote_address();
+  const auto cut = [&](std::uint32_t machine, std::uint32_t rail) {
+    return links_down_.contains({MachineOf(machine), rail});
+  };
+  const bool answered =
+      partner < agents_.size() && agents_[partner]->up() && !agents_[partner]->frozen() &&
+      agents_[partner]->mesh().Answers(to.endpoint().queue_pair_number()) &&
+      !cut(number, from.rail()) && !cut(static_cast<std::uint32_t>(partner), to.remote().rail());
+  if (answered)
+    return clos_.Flow(from, to.remote(), flow_label, count, static_cast<std::uint32_t>(now() / 1s));
+  v1::FlowSummary lost;
+  lost.set_flow_label(flow_label);
+  lost.set_sent(count);
+  lost.set_lost(count);
+  return lost;
 }
 
 Status Fleet::OnAgentMessage(SessionId session, const v1::AgentMessage& message) {

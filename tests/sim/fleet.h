@@ -29,6 +29,7 @@ struct FleetOptions {
   std::uint64_t seed = 1;
   Shape shape = {};
   bool counters = false;
+  bool mesh = false;
   std::uint32_t pairs_at_once = 64;
   Duration probe_takes = std::chrono::milliseconds(50);
   double slow_closes = 0;  // SimAgentOptions
@@ -53,7 +54,8 @@ class Fleet final : public Surroundings, public WireEnds {
   v1::Campaign Campaign(const std::string& id, bool results);
   std::vector<v1::NodeSummary> Nodes();
   std::vector<v1::DeviceSummary> Devices();
-  std::vector<v1::Finding> Findings();                           // That fail
+  std::vector<v1::Finding> Findings();  // That fail
+  v1::MeshStatus Mesh();
   Duration controller_busy() const { return controller_busy_; }  // CPU time, not simulated
 
   // Troubles.
@@ -85,6 +87,8 @@ class Fleet final : public Surroundings, public WireEnds {
                           const v1::ProbeEndpoint& remote) override;
   void OnQueuePairs(std::uint32_t number, const v1::ProbeAssignment& assignment,
                     bool open) override;
+  v1::FlowSummary Ping(std::uint32_t number, const v1::ProbePort& from, const v1::MeshTarget& to,
+                       std::uint32_t flow_label, std::uint32_t count) override;
 
   // WireEnds
   Status OnAgentMessage(SessionId session, const v1::AgentMessage& message) override;

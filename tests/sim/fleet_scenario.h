@@ -37,15 +37,18 @@ struct FleetScenario {
   bool counters = false;
   std::uint32_t pairs_at_once = 64;
   bool large = false;  // Takes minutes: not among those that are run by default.
+  bool mesh = false;
 };
 
 std::span<const FleetScenario> FleetScenarios();
 
 Report Play(const FleetScenario& scenario, const FleetRun& run);
 
-// How scenarios are played: fleet_troubles.cc, fleet_scale.cc.
+// How scenarios are played: fleet_{troubles,scale,cabling,mesh}.cc.
 void PlayTroubles(const FleetScenario& scenario, Fleet& fleet, Report& report);
 void PlayCulprit(const FleetScenario& scenario, Fleet& fleet, Report& report);
+void PlayCabling(const FleetScenario& scenario, Fleet& fleet, Report& report);
+void PlayMesh(const FleetScenario& scenario, Fleet& fleet, Report& report);
 void PlayAllPairs(const FleetScenario& scenario, Fleet& fleet, Report& report);
 void PlayTenThousand(const FleetScenario& scenario, Fleet& fleet, Report& report);
 

@@ -29,7 +29,7 @@ std::vector<std::string> KindNames() {
 }  // namespace
 
 SimAgent::SimAgent(std::uint32_t number, const SimAgentOptions& options, Surroundings& around)
-    : number_(number), options_(options), around_(around), runner_(*this) {}
+    : number_(number), options_(options), around_(around), runner_(*this), mesh_(*this) {}
 
 SteadyTime SimAgent::SteadyNow() const {
   const auto since = static_cast<double>((now() - clock_set_at_).count());
@@ -80,6 +80,7 @@ void SimAgent::Crash(bool quiet) {
   if (!up()) return;
   ++incarnation_;
   runner_.Vanish();
+  mesh_.Vanish();
   if (dialed_) around_.wire().Abandon(session_, quiet);
   dialed_ = false;
   agent_.reset();

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "tests/sim/event_queue.h"
 #include "tests/sim/random.h"
+#include "tests/sim/sim_mesh.h"
 #include "tests/sim/sim_runner.h"
 #include "tests/sim/wire.h"
 
@@ -32,6 +33,9 @@ class Surroundings {
                                   const v1::ProbeEndpoint& remote) = 0;
   virtual void OnQueuePairs(std::uint32_t number, const v1::ProbeAssignment& assignment,
                             bool open) = 0;
+  virtual v1::FlowSummary Ping(std::uint32_t number, const v1::ProbePort& from,
+                               const v1::MeshTarget& to, std::uint32_t flow_label,
+                               std::uint32_t count) = 0;
 };
 
 struct SimAgentOptions {
@@ -42,7 +46,7 @@ struct SimAgentOptions {
   double slow_closes = 0;  // Of queue pairs: this part of them takes the driver a second.
 };
 
-class SimAgent final : public agent::AgentOutput, public ProbeMachine {
+class SimAgent final : public agent::AgentOutput, public ProbeMachine, public MeshMachine {
  public:
   SimAgent(std::uint32_t number, const SimAgentOptions& options, Surroundings& around);
 
@@ -61,6 +65,7 @@ class SimAgent final : public agent::AgentOutput, public ProbeMachine {
   bool connected() const { return up() && agent_->connected(); }
   bool frozen() const { return now() < frozen_until_; }
   const SimRunner& runner() const { return runner_; }
+  const SimMesh& mesh() const { return mesh_; }
 
   // From the wire
   void OnMessage(SessionId session, v1::ControllerMessage message);
@@ -76,9 +81,9 @@ class SimAgent final : public agent::AgentOutput, public ProbeMachine {
   void ContinueProbe(const v1::ProbeStart& start) override { runner_.Continue(start); }
   void StopProbe(const v1::ProbeStop& stop) override { runner_.Stop(stop); }
   void StopAllProbes(const std::string& reason) override { runner_.StopAll(reason); }
-  void OrderMesh(const v1::MeshOrder&) override {}  // The mesh is not simulated.
+  void OrderMesh(const v1::MeshOrder& order) override { mesh_.SetOrder(order); }
 
-  // ProbeMachine
+  // ProbeMachine and MeshMachine
   std::uint32_t number() const override { return number_; }
   SteadyTime SteadyNow() const override;
   void Later(Duration delay, std::function<void()> act) override;
@@ -94,10 +99,14 @@ class SimAgent final : public agent::AgentOutput, public ProbeMachine {
   void OnQueuePairs(const v1::ProbeAssignment& assignment, bool open) override {
     around_.OnQueuePairs(number_, assignment, open);
   }
+  Moment Now() const override;
+  v1::FlowSummary Ping(const v1::ProbePort& from, const v1::MeshTarget& to,
+                       std::uint32_t flow_label, std::uint32_t count) override {
+    return around_.Ping(number_, from, to, flow_label, count);
+  }
 
  private:
   Duration now() const { return around_.queue().now(); }
-  Moment Now() const;
   Duration Scaled(double milliseconds);
   void WhenAwake(std::function<void()> act);
   void Inspect();
@@ -109,6 +118,7 @@ class SimAgent final : public agent::AgentOutput, public ProbeMachine {
   const SimAgentOptions options_;
   Surroundings& around_;
   SimRunner runner_;
+  SimMesh mesh_;
   std::uint64_t incarnation_ = 0;  // What an earlier one has begun is not done any more.
   Duration frozen_until_{};
   double slow_ = 1;

@@ -208,7 +208,9 @@ TEST(ObservationsOf, ComparesFewWithWhatWasUsualBefore) {
   Usual usual;
   EXPECT_FLOAT_EQ(*of(100, 10e9, usual)[0].speed, 1.0F);
   EXPECT_FLOAT_EQ(*of(8, 5e9, usual)[0].speed, 0.5F);
-  EXPECT_FLOAT_EQ(*of(1, 5e9, usual)[0].speed, 0.5F) << "and what could not be compared before";
+  EXPECT_FLOAT_EQ(*of(60, 8e9, usual)[0].speed, 1.0F) << "these are enough";
+  EXPECT_FLOAT_EQ(*of(8, 4e9, usual)[0].speed, 0.5F);
+  EXPECT_FLOAT_EQ(*of(1, 4e9, usual)[0].speed, 0.5F) << "and what could not be compared before";
   Usual nothing;
   EXPECT_FLOAT_EQ(*of(8, 5e9, nothing)[0].speed, 1.0F);
 }
