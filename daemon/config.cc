@@ -23,6 +23,11 @@ constexpr Setting kSettings[] = {
      .doc =
          "What is expected of the fabric: a profile that is shipped (fabricctl profile list), or "
          "a file; like ports are compared with each other where none says."},
+    {.name = "infiniband-topology",
+     .type = SettingType::kPath,
+     .doc =
+         "What ibnetdiscover prints, in a file: where InfiniBand ports are plugged in; read again "
+         "when it changes."},
     {.name = "rules",
      .type = SettingType::kPath,
      .doc = "Rules of your own: a file, or a folder with *.yaml; one that is wrong is refused and "

@@ -38,6 +38,8 @@
 #include "daemon/rule_files.h"
 #include "daemon/signing_key_file.h"
 #include "daemon/store/store.h"
+#include "daemon/topology_file.h"
+#include "proto/timestamps.h"
 
 namespace fabric {
 namespace {
@@ -46,6 +48,7 @@ constexpr int kExitOk = 0;
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 constexpr Duration kTickInterval = std::chrono::milliseconds(100);
+constexpr time_t kLookEverySeconds = 10;  // At the file with the topology
 
 // Blocks the signals that end the program in this thread and all that it starts.
 sigset_t BlockEndingSignals() {
@@ -132,6 +135,48 @@ control::ControllerOptions OptionsOf(const Settings& settings,
       .mesh = MeshOf(settings)};
 }
 
+// One that cannot be used leaves what was known before.
+void Use(Result<fleet::InfinibandTopology> topology, const std::string& path,
+         control::Controller& controller, Moment now) {
+  if (!topology.ok()) return log::Error("infiniband-topology: {}", topology.status().message());
+  for (const std::string& problem : topology->problems()) log::Error("{}: {}", path, problem);
+  log::Info("{}: {} switches, {} ports of adapters, made at {}, {} problems", path,
+            topology->switches().size(), topology->ports(), ToString(ToProto(topology->made_at())),
+            topology->problem_count());
+  controller.SetInfiniband(*std::move(topology), now);
+}
+
+// Tells how far the topology covers the fabric, whenever that is not what it was.
+void LogCover(control::Controller& controller, fleet::TopologyCover& told, Moment now) {
+  const control::InfinibandState state = controller.Infiniband();
+  if (!state.known || state.cover == told) return;
+  told = state.cover;
+  const auto line = Format(
+      "infiniband-topology, {} h old: {} InfiniBand ports placed, {} not in it; {} have another "
+      "LID "
+      "than there",
+      std::chrono::duration_cast<std::chrono::hours>(now.wall - state.made_at).count(), told.placed,
+      told.unknown, told.other_lid);
+  if (told.unknown > 0 || told.other_lid > 0)
+    log::Warning("{}", line);
+  else
+    log::Info("{}", line);
+}
+
+// Until a signal ends the program; looks at the file with the topology meanwhile.
+int AwaitEnd(const sigset_t& ending_signals, TopologyFile& file, control::Controller& controller,
+             const Clock& clock) {
+  const timespec patience{.tv_sec = kLookEverySeconds, .tv_nsec = 0};
+  fleet::TopologyCover told;
+  while (true) {
+    const int signal = sigtimedwait(&ending_signals, nullptr, &patience);
+    if (signal > 0) return signal;
+    if (auto topology = file.ReadWhenChanged())
+      Use(*std::move(topology), file.path(), controller, clock.Now());
+    LogCover(controller, told, clock.Now());
+  }
+}
+
 Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   const SystemClock clock;
   auto profile = profile::LoadProfile(settings.Text("profile"), ReadText);
@@ -151,10 +196,11 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   control::ControllerOptions options = OptionsOf(settings, *rules);
   options.profile = *std::move(profile);
   options.sites = fleet::Sites(std::move(places));
-  options.mesh.sites = options.sites;
   options.certificates.key = key->key;
   control::Controller controller(options, *store, agents, events, clock.Now());
   RETURN_IF_ERROR(controller.Load(clock.Now()));
+  TopologyFile topology(settings.Text("infiniband-topology"));
+  if (!topology.path().empty()) Use(topology.Read(), topology.path(), controller, clock.Now());
   agents.SetListener({
       .on_message =
           [&](SessionId session, const v1::AgentMessage& message) {
@@ -192,8 +238,7 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   };
   notify("READY=1");
 
-  int signal = 0;
-  sigwait(&ending_signals, &signal);
+  const int signal = AwaitEnd(ending_signals, topology, controller, clock);
   log::Info("ending on signal {}", signal);
   notify("STOPPING=1");
   rest->Stop();

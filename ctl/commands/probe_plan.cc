@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/input.h"
 #include "base/text.h"
 #include "ctl/arguments.h"
 #include "ctl/campaign_spec.h"
@@ -46,6 +47,9 @@ constexpr Option kOptions[] = {
     {.name = "--profile",
      .value = "NAME|FILE",
      .help = "Whose places tell leaves and pods of the snapshots' ports."},
+    {.name = "--infiniband-topology",
+     .value = "FILE",
+     .help = "What ibnetdiscover printed: it tells the leaves of the snapshots' InfiniBand ports."},
     kPairsAtOnceOption,
     kPairsPerUplinkOption,
     kIncludeBusyOption,
@@ -95,8 +99,9 @@ Result<plan::Plan> AbstractPlan(const Arguments& arguments, const v1::CampaignSp
   const std::uint32_t per_pod = arguments.Number("--leaves-per-pod");
   if (per_pod != 0 && per_leaf == 0)
     return Wrong("--leaves-per-pod: expected --nodes-per-leaf with it");
-  if (arguments.Has("--profile"))
-    return Wrong("--profile: expected files of snapshots, whose ports it places");
+  for (const std::string_view option : {"--profile", "--infiniband-topology"})
+    if (arguments.Has(option))
+      return Wrong(Format("{}: expected files of snapshots, whose ports it places", option));
   std::vector<plan::Port> ports;
   std::vector<std::string> leaves, pods;
   ports.reserve(nodes.size() * rails.size());
@@ -117,6 +122,22 @@ Result<plan::Plan> AbstractPlan(const Arguments& arguments, const v1::CampaignSp
   return plan::MakePlan(std::move(ports), std::move(leaves), spec, std::move(pods));
 }
 
+// Where the snapshots' ports are; `problems` are of the topology.
+Result<fleet::Sites> FindSites(const Arguments& arguments, std::vector<std::string>& problems) {
+  ASSIGN_OR_RETURN(profile::Places places, FindPlaces(arguments.Text("--profile")));
+  fleet::Sites sites(std::move(places));
+  if (!arguments.Has("--infiniband-topology")) return sites;
+  const std::string file = arguments.Text("--infiniband-topology");
+  ASSIGN_OR_RETURN(const std::string text,
+                   ReadFile(file, fleet::InfinibandTopology::kTextBytesMax));
+  auto topology = fleet::InfinibandTopology::Parse(text);
+  if (!topology.ok()) return topology.status().In(file);
+  for (const std::string& problem : topology->problems())
+    problems.push_back(Format("{}: {}", file, problem));
+  sites.set_infiniband(*std::move(topology));
+  return sites;
+}
+
 Result<plan::Plan> PlanOf(const Arguments& arguments, v1::CampaignSpec& spec) {
   const std::vector<std::string> files = arguments.All("SNAPSHOT");
   if (files.empty()) {
@@ -127,11 +148,14 @@ Result<plan::Plan> PlanOf(const Arguments& arguments, v1::CampaignSpec& spec) {
   for (const std::string_view option : {"--nodes-per-leaf", "--leaves-per-pod"})
     if (arguments.Has(option))
       return Wrong(Format("{}: the snapshots, and a --profile, tell where a node is", option));
-  ASSIGN_OR_RETURN(profile::Places places, FindPlaces(arguments.Text("--profile")));
+  std::vector<std::string> problems;
+  ASSIGN_OR_RETURN(const fleet::Sites sites, FindSites(arguments, problems));
   for (const std::string& name : arguments.Words("--nodes")) spec.add_nodes(name);
   for (const std::uint32_t rail : arguments.Numbers("--rails")) spec.add_rails(rail);
   ASSIGN_OR_RETURN(const std::vector<fleet::NodeRecord> records, ReadSnapshots(files));
-  return plan::MakePlan(fleet::FleetView(records), spec, {}, fleet::Sites(std::move(places)));
+  ASSIGN_OR_RETURN(plan::Plan plan, plan::MakePlan(fleet::FleetView(records), spec, {}, sites));
+  plan.skipped.insert(plan.skipped.begin(), problems.begin(), problems.end());
+  return plan;
 }
 
 // "n1" of one rail, "n1/rail0" of several, "n1/mlx5_0/1" where the port is known.

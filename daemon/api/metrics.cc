@@ -167,6 +167,17 @@ void RuleProblems(const MetricsInput& input, MetricFamily& family) {
   Add(family, {}, input.rule_problems);
 }
 
+void TopologyPorts(const MetricsInput& input, MetricFamily& family) {
+  if (!input.infiniband.known) return;
+  Add(family, {{"state", "placed"}}, input.infiniband.placed - input.infiniband.other_lid);
+  Add(family, {{"state", "other_lid"}}, input.infiniband.other_lid);
+  Add(family, {{"state", "unknown"}}, input.infiniband.unknown);
+}
+
+void TopologyMadeAt(const MetricsInput& input, MetricFamily& family) {
+  if (input.infiniband.known) Add(family, {}, input.infiniband.made_at_seconds);
+}
+
 void Requests(const MetricsInput& input, MetricFamily& family) {
   for (const auto& [key, count] : input.calls.calls)
     Add(family,
@@ -231,6 +242,12 @@ constexpr Family kFamilies[] = {
      &StoreFailures},
     {"fabric_rule_problems", MetricType::Gauge,
      "Mistakes in files of operators' rules; what has one is refused.", &RuleProblems},
+    {"fabric_infiniband_topology_ports", MetricType::Gauge,
+     "InfiniBand ports that are up, by what the topology file knows of them: placed, placed with "
+     "another LID than there (the file may be old), unknown.",
+     &TopologyPorts},
+    {"fabric_infiniband_topology_made_seconds", MetricType::Gauge,
+     "When the InfiniBand topology file was made, seconds since 1970.", &TopologyMadeAt},
     {"fabric_api_requests_total", MetricType::Counter, "API calls.", &Requests},
     {"fabric_api_request_duration_seconds", MetricType::Histogram,
      "Time from request to answer in the controller.", &RequestDurations},

@@ -10,6 +10,15 @@
 
 namespace fabric::api {
 
+// Of the file with the InfiniBand topology.
+struct TopologyInput {
+  bool known = false;           // There is one.
+  std::uint32_t placed = 0;     // InfiniBand ports that are up
+  std::uint32_t other_lid = 0;  // Of these
+  std::uint32_t unknown = 0;
+  double made_at_seconds = 0;  // Since 1970
+};
+
 struct MetricsInput {
   v1::GetVersionResponse version;
   v1::ListNodesResponse nodes;
@@ -21,6 +30,7 @@ struct MetricsInput {
   v1::MeshStatus mesh;
   std::uint64_t store_failures = 0;
   std::uint32_t rule_problems = 0;
+  TopologyInput infiniband;
   CallMetrics::Counts calls;
 };
 

@@ -1,5 +1,7 @@
 #include "daemon/api/metrics_source.h"
 
+#include <chrono>
+
 namespace fabric::api {
 
 MetricsInput ReadMetrics(control::Controller& controller, const CallMetrics& calls) {
@@ -23,6 +25,13 @@ MetricsInput ReadMetrics(control::Controller& controller, const CallMetrics& cal
   ignore(controller.GetMesh({}, input.mesh));
   input.store_failures = controller.StoreFailures(nullptr);
   input.rule_problems = controller.RuleProblems();
+  const control::InfinibandState state = controller.Infiniband();
+  input.infiniband = {
+      .known = state.known,
+      .placed = state.cover.placed,
+      .other_lid = state.cover.other_lid,
+      .unknown = state.cover.unknown,
+      .made_at_seconds = std::chrono::duration<double>(state.made_at.time_since_epoch()).count()};
   input.calls = calls.Read();
   return input;
 }

@@ -5,21 +5,24 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "proto/timestamps.h"
 
 namespace fabric::blame {
 namespace {
-
-constexpr std::uint32_t kPortIdIsMac = 3;  // IEEE 802.1AB, 8.5.3.2
 
 auto Key(const Place& place) {
   return std::tuple<std::string_view, std::string_view, std::uint32_t>(place.node, place.device,
                                                                        place.port);
 }
 
-std::string SwitchPort(const v1::LldpNeighbor& neighbor) {
-  const bool mac = neighbor.port_id_subtype() == kPortIdIsMac;
-  return mac && !neighbor.port_description().empty() ? neighbor.port_description()
-                                                     : neighbor.port_id();
+// "port 33 to spine-1 port 4", by port.
+std::vector<std::string> LinksOf(const fleet::InfinibandTopology& topology,
+                                 const fleet::InfinibandSwitch& leaf) {
+  std::vector<std::string> links;
+  for (const fleet::SwitchLink& link : leaf.links)
+    links.push_back(Format("port {} to {} port {}", link.port, topology.switches()[link.other].name,
+                           link.other_port));
+  return links;
 }
 
 }  // namespace
@@ -37,13 +40,17 @@ Fabric FabricOf(const fleet::FleetView& fleet, const fleet::Sites& sites) {
                   .device = port.device->name(),
                   .port = port.port->number(),
                   .rail = port.rail->value(),
-                  .leaf = sites.Of(port).leaf};
-      if (port.neighbor != nullptr) place.leaf_port = SwitchPort(*port.neighbor);
+                  .leaf = sites.Of(port).leaf,
+                  .leaf_port = sites.LeafPort(port)};
       fabric.places.push_back(std::move(place));
     }
   }
   std::sort(fabric.places.begin(), fabric.places.end(),
             [](const Place& a, const Place& b) { return Key(a) < Key(b); });
+  const fleet::InfinibandTopology& topology = sites.infiniband();
+  for (const fleet::InfinibandSwitch& each : topology.switches())
+    fabric.links_up[each.name] = LinksOf(topology, each);
+  if (!topology.empty()) fabric.links_known_at = ToString(ToProto(topology.made_at()));
   return fabric;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,11 +20,15 @@ struct Place {
   std::uint32_t port = 0;
   std::optional<std::uint32_t> rail;
   std::string leaf;       // The switch, as Sites names it. Empty: not known
-  std::string leaf_port;  // The switch's port id. Empty: not known
+  std::string leaf_port;  // As Sites names it. Empty: not known
 };
 
 struct Fabric {
   std::vector<Place> places;  // By node, device and port, each of them once
+  // Of the switches of an InfiniBand topology, by name: their cables to other switches, "port 33 to
+  // spine-1 port 4". For people: no path is known by them.
+  std::map<std::string, std::vector<std::string>> links_up = {};
+  std::string links_known_at = {};  // When that topology was made
 };
 
 // "n7/mlx5_2/1"

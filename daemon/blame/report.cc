@@ -199,6 +199,22 @@ void AddWho(const Passages& passages, const Trouble& trouble, const Part& part, 
   suspect.add_evidence(flows);
 }
 
+// What the file with the topology says of the suspect's leaf, and how old that is.
+void AddTopology(const Fabric& fabric, v1::Suspect& suspect) {
+  const auto known = fabric.links_up.find(suspect.leaf());
+  if (suspect.leaf().empty() || known == fabric.links_up.end()) return;
+  suspect.add_evidence(
+      Format("its leaf is known by the InfiniBand topology made at {}", fabric.links_known_at));
+  constexpr std::size_t kLinksMax = 8;
+  const std::vector<std::string>& all = known->second;
+  if (suspect.kind() != v1::SUSPECT_KIND_UPLINK || all.empty()) return;
+  const std::vector<std::string> links(
+      all.begin(), all.begin() + static_cast<long>(std::min(all.size(), kLinksMax)));
+  suspect.add_evidence(
+      Format("its links to other switches: {}{}", Join(links, ", "),
+             all.size() > kLinksMax ? Format(" and {} more", all.size() - kLinksMax) : ""));
+}
+
 bool IsAbout(const Passages& passages, const Part& part, const v1::Subject& subject) {
   const std::vector<Place>& places = passages.fabric().places;
   switch (part.kind) {
@@ -266,6 +282,7 @@ v1::Suspect SuspectOf(const Passages& passages, const Trouble& trouble, const Ca
   if (hypothesis.fit.share > 0 && part.kind == PartKind::kUplink)
     suspect.set_name(Format("{}, one path of about {:.0f}", suspect.name(),
                             1 / std::max(suspect.affected(), 1e-3)));
+  AddTopology(passages.fabric(), suspect);
   for (std::string& moved : counters.Text(part)) suspect.add_evidence(std::move(moved));
   for (const v1::Finding& finding : findings)
     if (IsAbout(passages, part, finding.subject())) suspect.add_findings(finding.id());

@@ -59,7 +59,7 @@ void Campaigns::TakeResult(Pair& pair, Moment now) {
   // Under an incast everybody is slow, and what fails may fail for that.
   const bool tells = !pair.of_incast && result.result().status() != v1::PROBE_STATUS_CANCELLED;
   if (tells) work.judgement.Add(std::move(seen));
-  if (!quick) Record(campaign, std::move(result), now);
+  if (!quick) Record(campaign, std::move(result));
   if (quick || pair.probe + 1 == spec.probes_size()) Finish(pair, now);
 }
 
@@ -75,7 +75,7 @@ void Campaigns::Finish(Pair& pair, Moment now) {
     v1::PairResult result = ResultOf(pair.task, pair.round, spec.probes(probe), now, now);
     result.mutable_result()->set_status(v1::PROBE_STATUS_CANCELLED);
     result.mutable_result()->set_reason(std::string(kCancelled));
-    Record(campaign, std::move(result), now);
+    Record(campaign, std::move(result));
   }
   if (pair.budgeted) campaign.work->budget.Give(pair.ports);
   if (pair.round != 0) campaign.work->progress.EndPair();

@@ -122,7 +122,9 @@ void Campaigns::BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bo
   work.in_round = true;
   work.progress.BeginRound(pairs.size(), planned, now);
   work.waiting.assign(pairs.begin(), pairs.end());
-  // The counts so far: after a crash no more than one round of them is missing.
+  // The counts so far: after a crash no more than one round of them is missing, and no result that
+  // they count.
+  Keep();
   outbox_.Stored(outbox_.store().PutCampaign(campaign.summary));
 }
 
@@ -215,7 +217,7 @@ bool Campaigns::LeaveOut(Campaign& campaign, const plan::Pair& pair, Moment now)
   for (const v1::ProbeSpec& probe : campaign.summary.spec().probes()) {
     v1::PairResult recorded = ResultOf(task, work.rounds_begun, probe, now, now);
     *recorded.mutable_result() = *result;
-    Record(campaign, std::move(recorded), now);
+    Record(campaign, std::move(recorded));
   }
   work.progress.EndPair();
   return true;

@@ -12,6 +12,9 @@
 namespace fabric::control {
 namespace {
 
+// Of results that wait for the store; more of them do not wait for the end of the turn.
+constexpr std::size_t kRecordedMax = 1'000;
+
 // Results that the store did not take are held in memory, up to so many for each campaign.
 constexpr std::size_t kUnsavedMax = 10'000;
 
@@ -84,6 +87,7 @@ v1::Campaign Campaigns::Start(const v1::CampaignSpec& spec, plan::Plan plan, bla
 }
 
 Result<v1::Campaign> Campaigns::Get(const std::string& id, bool with_results) {
+  Keep();
   ASSIGN_OR_RETURN(const std::uint64_t number, Find(id));
   const Campaign& known = campaigns_.at(number);
   if (!with_results) return known.summary;
@@ -95,7 +99,8 @@ Result<v1::Campaign> Campaigns::Get(const std::string& id, bool with_results) {
   return campaign;
 }
 
-std::vector<v1::Campaign> Campaigns::List() const {
+std::vector<v1::Campaign> Campaigns::List() {
+  Keep();
   std::vector<v1::Campaign> list;
   for (auto at = campaigns_.rbegin(); at != campaigns_.rend(); ++at)
     list.emplace_back(at->second.summary).clear_incasts();  // As large as results
@@ -127,6 +132,7 @@ Result<v1::Campaign> Campaigns::Cancel(const std::string& id, Moment now) {
         pair.run->Cancel(std::string(kCancelled), agents_, now);
     });
     Advance(now);
+    Keep();
   }
   return campaign.summary;
 }
@@ -165,6 +171,7 @@ void Campaigns::Tick(Moment now) {
     if (pair.settled && now.steady - pair.run->decided_at() >= kWindUpUsual) Uncount(pair);
   });
   Advance(now);
+  Keep();
   for (const std::uint64_t number : running_) {
     Campaign& campaign = campaigns_.at(number);
     if (const auto seconds = campaign.work->progress.RemainingSeconds(now))
@@ -197,18 +204,32 @@ void Campaigns::Forget() {
     at = running_.contains(at->first) ? std::next(at) : campaigns_.erase(at);
 }
 
-void Campaigns::Record(Campaign& campaign, v1::PairResult result, Moment now) {
+void Campaigns::Record(Campaign& campaign, v1::PairResult result) {
   if (on_result_) on_result_(campaign.summary.id(), result);
   if (result.result().status() == v1::PROBE_STATUS_OK)
     campaign.summary.set_probes_ok(campaign.summary.probes_ok() + 1);
   else
     campaign.summary.set_probes_failed(campaign.summary.probes_failed() + 1);
-  const bool stored = outbox_.Stored(outbox_.store().AddPairResult(campaign.summary.id(), result));
-  if (!stored && campaign.unsaved.size() < kUnsavedMax) campaign.unsaved.push_back(result);
-  outbox_.Publish(now, [&](v1::Event& event) { *event.mutable_pair_result() = std::move(result); });
+  recorded_.push_back({.campaign = campaign.summary.id(), .result = std::move(result)});
+  if (recorded_.size() >= kRecordedMax) Keep();
+}
+
+// Writes what was recorded, then tells of it.
+void Campaigns::Keep() {
+  if (recorded_.empty()) return;
+  std::vector<store::CampaignResult> results = std::exchange(recorded_, {});
+  const Status status = outbox_.store().AddPairResults(results);
+  for (store::CampaignResult& one : results) {
+    std::vector<v1::PairResult>& unsaved = campaigns_.at(*NumberOf(one.campaign)).unsaved;
+    if (!outbox_.Stored(status) && unsaved.size() < kUnsavedMax) unsaved.push_back(one.result);
+    const google::protobuf::Timestamp at = one.result.ended_at();
+    outbox_.Publish(
+        at, [&](v1::Event& event) { *event.mutable_pair_result() = std::move(one.result); });
+  }
 }
 
 void Campaigns::Publish(const Campaign& campaign, Moment now) {
+  Keep();
   outbox_.Stored(outbox_.store().PutCampaign(campaign.summary));
   outbox_.Publish(now, [&](v1::Event& event) { *event.mutable_campaign() = campaign.summary; });
 }

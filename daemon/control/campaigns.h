@@ -1,5 +1,8 @@
 // Campaigns: plans carried out round by round, several at a time. Every probe that is begun gets
 // one result whatever happens to its agents, and no port is in two probes at once.
+//
+// Results are written to the store together: those of one turn of the caller's loop, at the end of
+// a round, and before anybody is told of them. What was told is kept.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +21,7 @@
 #include "daemon/control/outbox.h"
 #include "daemon/control/probe_run.h"
 #include "daemon/control/sessions.h"
+#include "daemon/store/store.h"
 #include "fabric/v1/finding.pb.h"
 #include "fabric/v1/probe.pb.h"
 
@@ -48,8 +52,8 @@ class Campaigns {
   v1::Campaign Start(const v1::CampaignSpec& spec, plan::Plan plan, blame::Fabric fabric,
                      Moment now, PortClasses classes = {});
   Result<v1::Campaign> Get(const std::string& id, bool with_results);
-  std::vector<v1::Campaign> List() const;  // Newest first, bare
-  std::string NextId() const;              // That the next one to be started will have
+  std::vector<v1::Campaign> List();  // Newest first, bare
+  std::string NextId() const;        // That the next one to be started will have
   bool Runs(const std::string& id) const;
   // What blame could not say when it was asked last: Standing::open. Empty: it could, or the
   // campaign is of an earlier run of the controller.
@@ -118,7 +122,8 @@ class Campaigns {
   void OpenGate(std::uint64_t number);
   void TakeIncast(const Pair& pair);
   bool LeaveOut(Campaign& campaign, const plan::Pair& pair, Moment now);
-  void Record(Campaign& campaign, v1::PairResult result, Moment now);
+  void Record(Campaign& campaign, v1::PairResult result);
+  void Keep();
   void Publish(const Campaign& campaign, Moment now);
 
   static constexpr std::string_view kCancelled = "the campaign was cancelled";
@@ -133,6 +138,7 @@ class Campaigns {
   std::set<std::uint64_t> running_;              // Those of them that have not ended
   PairMap pairs_;
   std::uint32_t pairs_counted_ = 0;
+  std::vector<store::CampaignResult> recorded_;      // That the store has yet to get
   std::map<std::string, std::uint32_t> busy_ports_;  // By how many pairs
   std::map<std::string, SteadyTime> probed_at_;      // Ports
   std::uint64_t next_campaign_ = 1;

@@ -57,6 +57,15 @@ struct ControllerOptions {
   MeshSettings mesh = {};
 };
 
+// What is known of the InfiniBand topology.
+struct InfinibandState {
+  bool known = false;
+  WallTime made_at = {};
+  std::size_t switches = 0;
+  std::size_t ports = 0;  // Of adapters, in the file
+  fleet::TopologyCover cover = {};
+};
+
 // Safe to call from any thread: one lock around everything.
 class Controller {
  public:
@@ -102,6 +111,10 @@ class Controller {
   Status CancelCampaign(const v1::CancelCampaignRequest&, v1::Campaign&, Moment now);
   Status GetMesh(const v1::GetMeshRequest&, v1::MeshStatus&);
 
+  // Where InfiniBand ports are from now on; campaigns that run go on with what they began with.
+  void SetInfiniband(fleet::InfinibandTopology topology, Moment now);
+  InfinibandState Infiniband();
+
   Status StartCertificate(const v1::StartCertificateRequest&, v1::Certificate&, Moment now);
   Status GetCertificate(const v1::GetCertificateRequest&, v1::GetCertificateResponse&);
 
@@ -137,6 +150,7 @@ class Controller {
 
   Mutex mutex_;
   fleet::Fleet fleet_ GUARDED_BY(mutex_);
+  fleet::Sites sites_ GUARDED_BY(mutex_);
   std::unique_ptr<Outbox> outbox_ GUARDED_BY(mutex_);
   std::unique_ptr<Sessions> sessions_ GUARDED_BY(mutex_);
   std::unique_ptr<FactBook> facts_ GUARDED_BY(mutex_);

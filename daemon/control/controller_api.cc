@@ -194,8 +194,7 @@ Status Controller::StartCampaign(const v1::StartCampaignRequest& request, v1::Ca
   RETURN_IF_ERROR(Complete(spec));
   for (const std::string& node : spec.nodes()) RETURN_IF_ERROR(CheckNode(node));
   if (!spec.hub().empty()) RETURN_IF_ERROR(CheckNode(spec.hub()));
-  ASSIGN_OR_RETURN(Planned planned,
-                   PlanFor(fleet_, options_.sites, spec, campaigns_->ProbedLately(now)));
+  ASSIGN_OR_RETURN(Planned planned, PlanFor(fleet_, sites_, spec, campaigns_->ProbedLately(now)));
   PortClasses classes;
   if (spec.pattern() == v1::CAMPAIGN_PATTERN_INCAST) {
     RETURN_IF_ERROR(CheckIncast(planned.plan, spec, options_.pairs_at_once_max));

@@ -1,7 +1,11 @@
-// The query functions of Controller about what nodes have: what differs, and what most have.
+// The functions of Controller about what nodes have and where they are: what differs, what most
+// have, the topology.
+#include <utility>
+
 #include "base/text.h"
 #include "daemon/control/controller.h"
 #include "daemon/control/fact_book.h"
+#include "daemon/control/mesh.h"
 #include "daemon/facts/difference.h"
 #include "daemon/infer/infer.h"
 
@@ -28,6 +32,23 @@ Status Controller::InferProfile(const v1::InferProfileRequest&,
   const MutexLock lock(mutex_);
   response = infer::InferProfile(fleet::FleetView(fleet_));
   return {};
+}
+
+void Controller::SetInfiniband(fleet::InfinibandTopology topology, Moment now) {
+  const MutexLock lock(mutex_);
+  sites_.set_infiniband(std::move(topology));
+  mesh_->OnFleetChange(now);
+}
+
+InfinibandState Controller::Infiniband() {
+  const MutexLock lock(mutex_);
+  const fleet::InfinibandTopology& topology = sites_.infiniband();
+  if (topology.empty()) return {};
+  return {.known = true,
+          .made_at = topology.made_at(),
+          .switches = topology.switches().size(),
+          .ports = topology.ports(),
+          .cover = sites_.Cover(fleet::FleetView(fleet_))};
 }
 
 }  // namespace fabric::control

@@ -45,9 +45,10 @@ Duration LengthOf(const v1::MeshWindow& window) {
 
 }  // namespace
 
-Mesh::Mesh(const MeshSettings& settings, Duration lost_after, Sessions& agents,
-           OpenFindings open_findings, Moment now)
+Mesh::Mesh(const MeshSettings& settings, const fleet::Sites& sites, Duration lost_after,
+           Sessions& agents, OpenFindings open_findings, Moment now)
     : settings_(settings),
+      sites_(sites),
       hold_(lost_after + kHoldBeyond),
       agents_(agents),
       open_findings_(std::move(open_findings)),
@@ -158,7 +159,7 @@ void Mesh::MakePlan(const fleet::Fleet& fleet, Moment now) {
   const fleet::FleetView view(fleet);
   v1::CampaignSpec all;
   all.set_include_busy(true);  // Pings are next to nothing beside a job.
-  const auto found = plan::FindPorts(view, all, {}, settings_.sites);
+  const auto found = plan::FindPorts(view, all, {}, sites_);
   if (!found.ok()) return;  // It names no node and no rail: there is nothing to refuse.
   candidates_ = found->ports;
   left_out_ = found->skipped;
@@ -169,7 +170,7 @@ void Mesh::MakePlan(const fleet::Fleet& fleet, Moment now) {
     else
       ports.push_back(port);
   }
-  fabric_ = blame::FabricOf(view, settings_.sites);
+  fabric_ = blame::FabricOf(view, sites_);
   KeepCounts(plan::MakeMesh(std::move(ports), found->leaf_names, {.paths = settings_.paths}));
   places_.clear();
   for (std::size_t n = 0; n < candidates_.size(); ++n)

@@ -18,6 +18,7 @@
 #include "daemon/control/mesh_settings.h"
 #include "daemon/control/sessions.h"
 #include "daemon/fleet/fleet_view.h"
+#include "daemon/fleet/sites.h"
 #include "daemon/plan/mesh.h"
 #include "fabric/v1/agent.pb.h"
 #include "fabric/v1/finding.pb.h"
@@ -29,11 +30,12 @@ class Mesh {
  public:
   using OpenFindings = std::function<std::vector<v1::Finding>()>;
 
-  // `lost_after`: how long a node may be silent before it counts as lost.
-  Mesh(const MeshSettings& settings, Duration lost_after, Sessions& agents,
-       OpenFindings open_findings, Moment now);
+  // `sites` says where ports are. `lost_after`: how long a node may be silent before it counts as
+  // lost.
+  Mesh(const MeshSettings& settings, const fleet::Sites& sites, Duration lost_after,
+       Sessions& agents, OpenFindings open_findings, Moment now);
 
-  // Some node, port or neighbour is not what it was: orders are made anew, soon.
+  // Some node, port, neighbour or site is not what it was: orders are made anew, soon.
   void OnFleetChange(Moment now);
   void OnEndpoints(const Session& session, const v1::MeshEndpoints& told, Moment now);
   void OnWindow(const Session& session, const v1::MeshWindow& window, Moment now);
@@ -79,6 +81,7 @@ class Mesh {
   void Judge(Moment now);
 
   const MeshSettings settings_;
+  const fleet::Sites& sites_;
   const Duration hold_;
   Sessions& agents_;
   const OpenFindings open_findings_;

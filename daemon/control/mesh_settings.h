@@ -3,15 +3,12 @@
 
 #include <cstdint>
 
-#include "daemon/fleet/sites.h"
-
 namespace fabric::control {
 
 struct MeshSettings {
   bool on = false;
   std::uint32_t paths = 16;              // Of equal cost between two leaves
   std::uint32_t pings_per_second = 100;  // Of each node
-  fleet::Sites sites = {};               // Where ports are
 };
 
 }  // namespace fabric::control

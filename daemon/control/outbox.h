@@ -30,8 +30,12 @@ class Outbox {
   // Publishes the event that `fill` completes.
   template <class Fill>
   void Publish(Moment now, Fill fill) {
+    Publish(ToProto(now.wall), fill);
+  }
+  template <class Fill>
+  void Publish(const google::protobuf::Timestamp& at, Fill fill) {
     v1::Event event;
-    *event.mutable_at() = ToProto(now.wall);
+    *event.mutable_at() = at;
     fill(event);
     events_.Publish(std::move(event));
   }

@@ -73,8 +73,8 @@ class Planner {
     std::erase_if(ports, [this](PortIndex port) {
       if (plan_.ports[port].leaf != kNoLeaf) return false;
       Skip(port,
-           "the switch that it is connected to is not known (no LLDP neighbour, and no place in "
-           "the profile)");
+           "the switch that it is connected to is not known (no LLDP neighbour, not in an "
+           "InfiniBand topology, no place in the profile)");
       return true;
     });
   }

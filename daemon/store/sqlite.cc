@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -132,13 +133,7 @@ class SqliteStore final : public Store {
     return Added();
   }
 
-  Status AddPairResult(const std::string& campaign, const v1::PairResult& result) override {
-    RETURN_IF_ERROR(sql_.add_result.Text(0, campaign)
-                        .Bind(1, Nanoseconds(result.ended_at()))
-                        .Blob(2, result.SerializeAsString())
-                        .Run());
-    return Added();
-  }
+  Status AddPairResults(std::span<const CampaignResult> results) override;
 
   Result<std::vector<v1::NodeSnapshot>> Nodes() override {
     return Read<v1::NodeSnapshot>(sql_.nodes, "node");
@@ -187,7 +182,9 @@ class SqliteStore final : public Store {
     return {Code::kDataLoss, Format("{}: the database is damaged: {} {} cannot be decoded",
                                     database_.path(), what, Quoted(key))};
   }
-  Status Added();
+  Status Added(std::int64_t rows = 1);
+  template <class Write>
+  Status InOneTransaction(Write write);
 
   Database database_;
   Statements sql_;  // After the database: finalized before it is closed.
@@ -211,28 +208,44 @@ Result<std::vector<Message>> SqliteStore::Read(Statement& query, std::string_vie
   }
 }
 
+// All that `write` does or nothing.
+template <class Write>
+Status SqliteStore::InOneTransaction(Write write) {
+  RETURN_IF_ERROR(database_.Execute("BEGIN IMMEDIATE;"));
+  Status status = write();
+  if (status.ok()) status = database_.Execute("COMMIT;");
+  // A full disk may have ended the transaction already; then there is nothing to roll back.
+  if (!status.ok()) (void)database_.Execute("ROLLBACK;");
+  return status;
+}
+
 Status SqliteStore::PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) {
   const bool open = finding.state() == v1::FINDING_STATE_OPEN;
   const std::string bytes = finding.SerializeAsString();
   const std::int64_t at = Nanoseconds(record.at());
-  const auto both = [&]() -> Status {
+  RETURN_IF_ERROR(InOneTransaction([&]() -> Status {
     RETURN_IF_ERROR(
         sql_.put_finding.Text(0, finding.id()).Bind(1, open).Bind(2, at).Blob(3, bytes).Run());
-    RETURN_IF_ERROR(sql_.add_history.Text(0, finding.id())
-                        .Bind(1, !open)
-                        .Bind(2, at)
-                        .Blob(3, bytes)
-                        .Blob(4, record.SerializeAsString())
-                        .Run());
-    return database_.Execute("COMMIT;");
-  };
-  RETURN_IF_ERROR(database_.Execute("BEGIN IMMEDIATE;"));
-  if (Status status = both(); !status.ok()) {
-    // A full disk may have ended the transaction already; then there is nothing to roll back.
-    (void)database_.Execute("ROLLBACK;");
-    return status;
-  }
+    return sql_.add_history.Text(0, finding.id())
+        .Bind(1, !open)
+        .Bind(2, at)
+        .Blob(3, bytes)
+        .Blob(4, record.SerializeAsString())
+        .Run();
+  }));
   return Added();
+}
+
+Status SqliteStore::AddPairResults(std::span<const CampaignResult> results) {
+  RETURN_IF_ERROR(InOneTransaction([&]() -> Status {
+    for (const CampaignResult& one : results)
+      RETURN_IF_ERROR(sql_.add_result.Text(0, one.campaign)
+                          .Bind(1, Nanoseconds(one.result.ended_at()))
+                          .Blob(2, one.result.SerializeAsString())
+                          .Run());
+    return {};
+  }));
+  return Added(static_cast<std::int64_t>(results.size()));
 }
 
 Result<std::vector<v1::FindingRecord>> SqliteStore::FindingHistory(const std::string& id) {
@@ -270,10 +283,11 @@ Result<v1::Campaign> SqliteStore::CampaignWithResults(const std::string& id) {
   return campaign;
 }
 
-Status SqliteStore::Added() {
+Status SqliteStore::Added(std::int64_t rows) {
   const Bounds bounds;
-  if (++added_ % bounds.writes_between != 0) return {};
-  // The row is in; that the file could not be pruned is tried again later.
+  const std::int64_t before = std::exchange(added_, added_ + rows);
+  if (before / bounds.writes_between == added_ / bounds.writes_between) return {};
+  // The rows are in; that the file could not be pruned is tried again later.
   (void)Prune(database_, bounds);
   return {};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,11 @@ struct FactLog {
   std::vector<v1::DiffNodeResponse> changes;  // Oldest first; `since` is when
 };
 
+struct CampaignResult {
+  std::string campaign;  // Its id
+  v1::PairResult result;
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -30,7 +36,7 @@ class Store {
   virtual Status PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) = 0;
   virtual Status PutSilence(const v1::Silence& silence) = 0;     // By id
   virtual Status PutCampaign(const v1::Campaign& campaign) = 0;  // Without results; by id
-  virtual Status AddPairResult(const std::string& campaign, const v1::PairResult& result) = 0;
+  virtual Status AddPairResults(std::span<const CampaignResult> results) = 0;  // All or none
   // Settings that changed at `change.since()`; one without differences begins the node's log unless
   // it has begun.
   virtual Status AddFactChange(const std::string& node, const v1::DiffNodeResponse& change) = 0;

@@ -24,8 +24,9 @@ Status FlakyStore::PutSilence(const v1::Silence& silence) {
 Status FlakyStore::PutCampaign(const v1::Campaign& campaign) {
   return failure.ok() ? store_->PutCampaign(campaign) : failure;
 }
-Status FlakyStore::AddPairResult(const std::string& campaign, const v1::PairResult& result) {
-  return failure.ok() ? store_->AddPairResult(campaign, result) : failure;
+Status FlakyStore::AddPairResults(std::span<const store::CampaignResult> results) {
+  ++result_writes;
+  return failure.ok() ? store_->AddPairResults(results) : failure;
 }
 Status FlakyStore::AddFactChange(const std::string& node, const v1::DiffNodeResponse& change) {
   return failure.ok() ? store_->AddFactChange(node, change) : failure;

@@ -19,12 +19,13 @@ class FlakyStore final : public store::Store {
   explicit FlakyStore(std::unique_ptr<store::Store> store) : store_(std::move(store)) {}
 
   Status failure;
+  std::uint32_t result_writes = 0;  // Transactions with results of campaigns
 
   Status PutNode(const v1::NodeSnapshot& snapshot) override;
   Status PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) override;
   Status PutSilence(const v1::Silence& silence) override;
   Status PutCampaign(const v1::Campaign& campaign) override;
-  Status AddPairResult(const std::string& campaign, const v1::PairResult& result) override;
+  Status AddPairResults(std::span<const store::CampaignResult> results) override;
   Status AddFactChange(const std::string& node, const v1::DiffNodeResponse& change) override;
   Status AddCounterMark(const std::string& node, const v1::DiffNodeResponse& mark) override;
   Result<v1::DiffNodeResponse> CounterMark(const std::string& node,

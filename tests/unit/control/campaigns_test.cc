@@ -1,4 +1,5 @@
 // Several campaigns, their ends before time, and what a restart leaves of them.
+#include <algorithm>
 #include <string>
 
 #include "tests/unit/control/campaign_words.h"
@@ -112,6 +113,43 @@ TEST(Campaigns, ARestartEndsTheRunningAndCountsOn) {
   ASSERT_EQ(list.campaigns_size(), 3);
   EXPECT_EQ(list.campaigns(0).id(), "c3");
   EXPECT_EQ(list.campaigns(2).id(), "c1");
+}
+
+std::ptrdiff_t ResultsTold(const testing::EventLog& log) {
+  return std::count_if(log.events.begin(), log.events.end(),
+                       [](const v1::Event& event) { return event.has_pair_result(); });
+}
+
+// Killed between the results and the turn that keeps them: nobody has been told of those.
+TEST(Campaigns, AControllerThatIsKilledKeepsWhatItHasTold) {
+  for (const bool asked : {false, true}) {
+    ControlWorld world;
+    world.ConnectNodes(4);
+    world.agents.Behave("n4", Behaviour::kNeverFinishes);
+    const std::string id = world.StartCampaign();
+    world.agents.Deliver();
+    EXPECT_EQ(ResultsTold(world.log), 0);
+    const int told = asked ? world.Campaign(id).results_size() : 0;
+    EXPECT_EQ(told > 0, asked) << "pairs without n4 are done";
+    EXPECT_EQ(ResultsTold(world.log), told);
+    world.Restart();
+    const v1::Campaign kept = world.Campaign(id);
+    EXPECT_EQ(kept.state(), v1::CAMPAIGN_STATE_CANCELLED);
+    EXPECT_EQ(kept.results_size(), told);
+    EXPECT_LE(kept.probes_ok(), static_cast<std::uint32_t>(kept.results_size()));
+  }
+}
+
+TEST(Campaigns, WriteTheResultsOfATurnTogether) {
+  ControlWorld world;
+  world.ConnectNodes(4);
+  world.agents.Behave("n4", Behaviour::kNeverFinishes);
+  world.StartCampaign();
+  world.agents.Advance(100ms);
+  EXPECT_GT(ResultsTold(world.log), 2) << "two kinds of probes on two rails";
+  EXPECT_EQ(world.store->result_writes, 1u);
+  world.agents.Advance(1s);
+  EXPECT_EQ(world.store->result_writes, 1u) << "nothing came";
 }
 
 TEST(Campaigns, GoOnWithoutTheDisk) {

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "proto/json.h"
 #include "tests/testing/nodes.h"
+#include "tests/testing/paths.h"
 #include "tests/unit/ctl/fake_client.h"
 
 namespace fabric::ctl {
@@ -113,6 +114,8 @@ TEST(ProbePlan, RefusesWhatItCannotMean) {
            {"--nodes 4 --degree 3", "--degree: the pattern all-pairs has none"},
            {"--nodes 4 --leaves-per-pod 2", "--leaves-per-pod: expected --nodes-per-leaf with it"},
            {"--nodes 4 --profile ./site.yaml", "--profile: expected files of snapshots"},
+           {"--nodes 4 --infiniband-topology ib.txt",
+            "--infiniband-topology: expected files of snapshots"},
            {"--nodes 4 --pattern same-pot", "(did you mean same-pod?)"},
            {"/no/such/file", "/no/such/file"},
        })
@@ -149,6 +152,29 @@ TEST(ProbePlan, TakesPortsOfSnapshots) {
   EXPECT_EQ(PairsOf(words + "--rails 1 --nodes n1,n3"),
             (std::multiset<std::set<std::string>>{{"n1/mlx5_1/1", "n3/mlx5_1/1"}}));
   EXPECT_EQ(PairsOf(words).size(), 6u);
+}
+
+TEST(ProbePlan, TakesTheLeavesOfAnInfinibandTopology) {
+  const auto directory = std::filesystem::path(::testing::TempDir()) / "probe_plan_infiniband";
+  std::filesystem::create_directories(directory);
+  std::string words;
+  for (v1::NodeSnapshot& node :
+       testing::Nodes(6, testing::InfinibandNode, {.rails = 1, .gpu = false})) {
+    const auto path = directory / (node.node().name() + ".json");
+    std::ofstream(path) << ToJson(node, false);
+    words += path.string() + " ";
+  }
+  const std::string topology =
+      std::string(testing::kSourceDir) + "/tests/fixtures/infiniband/two_leaves.txt";
+  EXPECT_EQ(PairsOf(words + "--pattern across --infiniband-topology " + topology).size(), 8u)
+      << "four nodes are under one leaf, two under the other";
+  EXPECT_THAT(PlanSays(words + "--pattern across", kExitError), HasSubstr("no LLDP neighbour"));
+  EXPECT_THAT(PlanSays(words + "--infiniband-topology /no/such/ib.txt", kExitError),
+              HasSubstr("/no/such/ib.txt: No such file"));
+  std::ofstream(directory / "bad.txt") << "hello\n";
+  EXPECT_THAT(
+      PlanSays(words + "--infiniband-topology " + (directory / "bad.txt").string(), kExitError),
+      HasSubstr("bad.txt: no cable of a switch in 1 lines"));
 }
 
 }  // namespace

@@ -126,7 +126,7 @@ TEST(Patterns, SameLeafAndAcrossAreAllPairsTogether) {
   for (const auto* plan : {&*same, &*across})
     EXPECT_THAT(plan->skipped,
                 ElementsAre("n5/rxe0/1: the switch that it is connected to is not known (no LLDP "
-                            "neighbour, and no place in the profile)"));
+                            "neighbour, not in an InfiniBand topology, no place in the profile)"));
   EXPECT_THAT(across->leaf_names, ElementsAre("leaf1", "leaf2"));
 }
 

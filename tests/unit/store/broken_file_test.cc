@@ -5,7 +5,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/text.h"
 #include "daemon/store/database.h"
@@ -136,6 +138,24 @@ TEST_F(BrokenFile, AMessageThatCannotBeDecodedIsNamed) {
   EXPECT_EQ(
       (*store)->Nodes().status(),
       Status(Code::kDataLoss, path_ + ": the database is damaged: node 'n7' cannot be decoded"));
+}
+
+TEST_F(BrokenFile, ResultsAreAddedAllOrNone) {
+  ASSERT_TRUE(OpenSqlite(path_).ok());
+  // Stands for a disk that is full after some rows.
+  Pragma(
+      "CREATE TRIGGER full BEFORE INSERT ON pair_results WHEN NEW.campaign = 'c2' "
+      "BEGIN SELECT RAISE(ABORT, 'no room'); END;");
+  const auto store = OpenSqlite(path_);
+  ASSERT_TRUE(store.ok());
+  v1::Campaign campaign;
+  campaign.set_id("c1");
+  ASSERT_TRUE((*store)->PutCampaign(campaign).ok());
+  const std::vector<CampaignResult> results = {{"c1", {}}, {"c2", {}}};
+  EXPECT_FALSE((*store)->AddPairResults(results).ok());
+  EXPECT_EQ((*store)->CampaignWithResults("c1")->results_size(), 0);
+  EXPECT_TRUE((*store)->AddPairResults(std::span(results).first(1)).ok()) << "goes on";
+  EXPECT_EQ((*store)->CampaignWithResults("c1")->results_size(), 1);
 }
 
 TEST_F(BrokenFile, AFullDiskIsUnavailable) {

@@ -87,6 +87,8 @@ class SqliteTest : public ::testing::Test {
     return store_->PutFinding(finding, Record(v1::FINDING_ACTION_OPENED, 1));
   }
 
+  Status Add(const std::vector<CampaignResult>& results) { return store_->AddPairResults(results); }
+
   testing::TempTree directory_;
   const std::string path_ = directory_.path() + "/state.db";
   std::unique_ptr<Store> store_;
@@ -172,7 +174,7 @@ TEST_F(SqliteTest, KeepsSilences) {
 
 TEST_F(SqliteTest, ListsCampaignsNewestFirstAndBare) {
   ASSERT_TRUE(store_->PutCampaign(Campaign("c1", v1::CAMPAIGN_STATE_RUNNING)).ok());
-  ASSERT_TRUE(store_->AddPairResult("c1", PairOf("n1", "n2")).ok());
+  ASSERT_TRUE(Add({{"c1", PairOf("n1", "n2")}}).ok());
   ASSERT_TRUE(store_->PutCampaign(Campaign("c2", v1::CAMPAIGN_STATE_RUNNING)).ok());
   v1::Campaign done = Campaign("c1", v1::CAMPAIGN_STATE_DONE);
   *done.add_results() = PairOf("n8", "n9");
@@ -187,9 +189,8 @@ TEST_F(SqliteTest, ListsCampaignsNewestFirstAndBare) {
 
 TEST_F(SqliteTest, GivesTheResultsOfOneCampaignInTheOrderOfTheirEnd) {
   ASSERT_TRUE(store_->PutCampaign(Campaign("c1", v1::CAMPAIGN_STATE_RUNNING)).ok());
-  ASSERT_TRUE(store_->AddPairResult("c1", PairOf("n1", "n2")).ok());
-  ASSERT_TRUE(store_->AddPairResult("c2", PairOf("n5", "n6")).ok());
-  ASSERT_TRUE(store_->AddPairResult("c1", PairOf("n3", "n1")).ok());
+  ASSERT_TRUE(Add({{"c1", PairOf("n1", "n2")}, {"c2", PairOf("n5", "n6")}}).ok());
+  ASSERT_TRUE(Add({{"c1", PairOf("n3", "n1")}}).ok());
   Open();
   const auto campaign = store_->CampaignWithResults("c1");
   ASSERT_TRUE(campaign.ok()) << campaign.status().message();
