@@ -25,7 +25,7 @@ from labcase import BIN, LabCase
 PINGS = ("--kind", "ud_ping", "--pings", "64", "--interval", "5ms", "--rails", "0",
          "--flow-labels", ",".join(map(str, range(1, 17))))
 # Soft RoCE takes 7 retries, which is the default, as without end: the timeout ends a dead pair.
-LATENCY = ("--kind", "rc_write_latency", "--iterations", "50", "--probe-timeout", "6s")
+LATENCY = ("--kind", "rc_write_latency", "--iterations", "50", "--probe-timeout", "15s")
 # Short messages, few in flight: a slow card acknowledges them before they are sent again.
 BANDWIDTH = ("--kind", "rc_write_bandwidth", "--iterations", "30", "--bytes", "16384",
              "--queue-depth", "4", "--bidirectional", "--probe-timeout", "40s", "--rails", "0")
