@@ -27,7 +27,8 @@ std::string Packed(const v1::DiffNodeResponse& mark) {
 bool Unpack(std::string_view bytes, v1::DiffNodeResponse& mark) {
   io::ArrayInputStream in(bytes.data(), static_cast<int>(bytes.size()));
   io::GzipInputStream unpacked(&in);
-  return mark.ParseFromZeroCopyStream(&unpacked);
+  // What is no gzip reads as nothing, and what is cut off lacks the last field.
+  return mark.ParseFromZeroCopyStream(&unpacked) && mark.has_since();
 }
 
 std::int64_t Nanoseconds(const google::protobuf::Timestamp& time) {

@@ -105,7 +105,9 @@ TEST(Schema, AFileOfVersion2IsBroughtUpToDate) {
     auto database = OpenDatabase(path);
     ASSERT_TRUE(database.ok());
     ASSERT_TRUE(
-        database->Execute("DROP TABLE fact_changes; DROP TABLE fact_logs; PRAGMA user_version = 2;")
+        database
+            ->Execute("DROP TABLE counter_marks; DROP TABLE fact_changes; DROP TABLE fact_logs; "
+                      "PRAGMA user_version = 2;")
             .ok());
   }
   auto store = OpenSqlite(path);
