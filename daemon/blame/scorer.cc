@@ -45,6 +45,10 @@ double Mixed(double share, double gain) {
   return std::log1p(share * std::expm1(std::min(gain, 300.0)));
 }
 
+double LogPriorOf(Way way) {
+  return std::log(way == Way::kBoth ? 1 - 2 * kOneWay : kOneWay);
+}
+
 // SplitMix64's last step.
 std::uint64_t Hashed(std::uint64_t z) {
   z = (z + 0x9e3779b97f4a7c15U);
@@ -216,10 +220,26 @@ Fit Scorer::BestFit(const Part& part, Way way, Cluster through) {
               static_cast<std::uint8_t>(worse + 1), static_cast<std::uint8_t>(share)};
     }
   }
-  const double prior = LogPrior(part) + std::log(way == Way::kBoth ? 1 - 2 * kOneWay : kOneWay);
+  const double prior = LogPrior(part) + LogPriorOf(way);
   best.score += prior + counters_.LogOdds(part, readings_.channel());
   best.sure += prior;
   return best;
+}
+
+double Scorer::LogOddsOfWay(const Hypothesis& hypothesis) {
+  const Nature nature = NatureOf(hypothesis.part.kind);
+  Sums sums{};
+  for (const std::uint32_t observation : passages_.Through(hypothesis.part)) {
+    if (!readings_.Has(observation) || !Affects(hypothesis, observation)) continue;
+    const OfOne& one = MixedOf(observation);
+    for (std::size_t share = 0; share < kShares.size(); ++share)
+      for (std::size_t worse = 0; worse < kWorse; ++worse)
+        sums[share][worse] += one.good[share][worse] + one.bad[share][worse];
+  }
+  double best = -1e18;
+  for (std::size_t n = 0; n < nature.shares; ++n)
+    for (const double gain : sums[nature.first_share + n]) best = std::max(best, gain);
+  return best + LogPriorOf(hypothesis.way);
 }
 
 double Scorer::LogPrior(const Part& part) const {

@@ -47,6 +47,9 @@ class Scorer {
 
   // One for each way in which the part can be bad that the observations tell apart.
   std::vector<Hypothesis> Score(const Part& part);
+  // To be compared with the other ways of the same part. What one event says is not bounded here: a
+  // passing reason has no way.
+  double LogOddsOfWay(const Hypothesis& hypothesis);
   bool Affects(const Hypothesis& hypothesis, std::uint32_t observation) const;
   // That the observation is as bad as `hypothesis` would have it, by what was seen.
   bool Explains(const Hypothesis& hypothesis, std::uint32_t observation) const;

@@ -238,6 +238,7 @@ class SearchRun {
     suspicious.insert(suspicious.end(), odd.begin(), odd.end());
   }
 
+  Candidate CandidateOf(const std::vector<Hypothesis>& ways, double probability);
   std::optional<Trouble> TroubleOf(std::size_t index);
   bool Enough(const Trouble& trouble) const;
   void AddSeveralPorts(Trouble& trouble) const;
@@ -303,6 +304,21 @@ void SearchRun::AddSeveralPorts(Trouble& trouble) const {
   trouble.candidates.insert(trouble.candidates.end(), more.begin(), more.end());
 }
 
+// What one event says of a part is bounded, and with it what tells its ways apart. So the way is
+// taken from all that was seen, where it explains the part nearly as well.
+Candidate SearchRun::CandidateOf(const std::vector<Hypothesis>& ways, double probability) {
+  constexpr double kNearly = 3;
+  std::vector<double> odds;
+  for (const Hypothesis& way : ways) odds.push_back(scorer_.LogOddsOfWay(way));
+  const auto top = std::max_element(odds.begin(), odds.end());
+  const Hypothesis* chosen = &ways[static_cast<std::size_t>(top - odds.begin())];
+  if (chosen->fit.score < Best(ways).fit.score - kNearly) chosen = &Best(ways);
+  double all = 0;
+  for (const double one : odds) all += std::exp(one - *top);
+  const double its_own = odds[static_cast<std::size_t>(chosen - ways.data())];
+  return {*chosen, probability, std::exp(its_own - *top) / all};
+}
+
 std::optional<Trouble> SearchRun::TroubleOf(std::size_t index) {
   Trouble trouble{.channel = readings_.channel()};
   const Scores scores = Alternatives(index, trouble.observations);
@@ -316,9 +332,8 @@ std::optional<Trouble> SearchRun::TroubleOf(std::size_t index) {
   for (const auto& [part, ways] : scores) {
     double all = 0;
     for (const Hypothesis& way : ways) all += std::exp(way.fit.score - top);
-    const Hypothesis& best = Best(ways);
     sum += all;
-    trouble.candidates.push_back({best, all, std::exp(best.fit.score - top) / all});
+    trouble.candidates.push_back(CandidateOf(ways, all));
   }
   Relevel(passages_.Through(chosen_[index].part), chosen_.size());
   for (Candidate& candidate : trouble.candidates) candidate.probability /= sum;

@@ -42,7 +42,7 @@ v1::BlameReport JudgeFile(const std::string& name) {
   v1::Campaign campaign;
   const Status status = FromJson(text.str(), campaign);
   EXPECT_TRUE(status.ok()) << path << ": " << status.message();
-  EXPECT_GT(campaign.results_size(), 10) << path;
+  EXPECT_GE(campaign.results_size(), 10) << path;
   // What was left out was not tried: a campaign does not give it to blame either.
   google::protobuf::RepeatedPtrField<v1::PairResult> tried;
   for (const v1::PairResult& result : campaign.results())
@@ -79,6 +79,14 @@ TEST(CapturedCampaign, OfAHealthyFabricAccusesNobody) {
     const v1::BlameReport report = JudgeFile(name);
     EXPECT_EQ(report.suspects_size(), 0) << name << report.DebugString();
   }
+}
+
+// What n8's card sends is lost, three of ten; what it receives is not.
+TEST(CapturedCampaign, OfLossOneWayTellsWhichWay) {
+  const v1::BlameReport report = JudgeFile("one_way");
+  ASSERT_EQ(report.suspects_size(), 1) << report.DebugString();
+  EXPECT_EQ(report.suspects(0).name(), "n8/rxe0/1");
+  EXPECT_EQ(report.suspects(0).direction(), v1::DIRECTION_OUT) << report.DebugString();
 }
 
 class SlowPort : public ::testing::TestWithParam<const char*> {};
