@@ -68,7 +68,7 @@ double LogNormal(double value, double mean, double deviation) {
 // so many deviations worse.
 constexpr double kBelowGood = 0.67;
 // From here on the noise of the equals counts; what is usual is in the deviations below.
-constexpr double kSpeedNoiseMin = 0.07;
+constexpr double kSpeedNoiseMin = 0.05;
 constexpr double kLatencyNoiseMin = 0.25;
 
 // Where equals scatter, some are far worse than a normal distribution has it: Student's of this
