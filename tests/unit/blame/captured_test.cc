@@ -97,7 +97,8 @@ TEST_P(SlowPort, IsNamedAndNobodyElse) {
   EXPECT_EQ(report.suspects(0).name(), "n4/rxe0/1");
 }
 
-INSTANTIATE_TEST_SUITE_P(Captured, SlowPort, ::testing::Values("slow20", "slow5", "slow3"));
+INSTANTIATE_TEST_SUITE_P(Captured, SlowPort,
+                         ::testing::Values("slow20", "slow5", "slow3", "slow3_full"));
 
 }  // namespace
 }  // namespace fabric::blame
