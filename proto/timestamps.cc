@@ -9,7 +9,11 @@ google::protobuf::Timestamp ToProto(WallTime time) {
 }
 
 WallTime FromProto(const google::protobuf::Timestamp& time) {
-  return WallTime(Duration(google::protobuf::util::TimeUtil::TimestampToNanoseconds(time)));
+  return WallTime(Duration(Nanoseconds(time)));
+}
+
+std::int64_t Nanoseconds(const google::protobuf::Timestamp& time) {
+  return google::protobuf::util::TimeUtil::TimestampToNanoseconds(time);
 }
 
 std::string ToString(const google::protobuf::Timestamp& time) {

@@ -3,6 +3,7 @@
 
 #include <google/protobuf/timestamp.pb.h>
 
+#include <cstdint>
 #include <string>
 
 #include "base/clock.h"
@@ -11,6 +12,7 @@ namespace fabric {
 
 google::protobuf::Timestamp ToProto(WallTime time);
 WallTime FromProto(const google::protobuf::Timestamp& time);
+std::int64_t Nanoseconds(const google::protobuf::Timestamp& time);  // Since 1970
 
 // "2026-11-21T01:16:05Z", UTC, whole seconds; "-" for an unset (zero) timestamp.
 std::string ToString(const google::protobuf::Timestamp& time);

@@ -17,7 +17,7 @@ class PingLedger {
   struct Options {
     std::uint32_t flows = 1;
     Duration answer_within{};
-    Duration word_within{};  // As PingTable has it.
+    Duration word_within{};       // As PingTable has it.
     bool hardware_clock = false;  // T2 and T5 do not depend on when somebody looks.
     // Between two ticks of the adapter's clock.
     std::function<Duration(std::uint64_t from, std::uint64_t to)> elapsed;

@@ -30,7 +30,6 @@ class Partners {
   // All that was seen of it was good, more than once, but for what decided ones explain.
   bool Good(std::uint32_t place) const { return good_[place]; }
   bool Bad(std::uint32_t place) const { return decided_[place]; }  // In a decided part
-  bool Explained(std::uint32_t observation) const { return explained_[observation]; }
   // It is what a trouble is about, whether that is decided or not.
   bool Troubled(std::uint32_t observation) const {
     return explained_[observation] || troubled_[observation];

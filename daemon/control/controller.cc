@@ -195,7 +195,7 @@ Status Controller::OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Momen
     changed = FactBook::Compare(before->snapshot, snapshot, now);
   }
   fleet_.Put(snapshot, now);
-  mesh_->OnFleetChange(now);
+  OnFleetChange(now);
   session.reported = true;
   session.asked = false;
   awaited_.erase(node);
@@ -224,11 +224,16 @@ Status Controller::OnChange(Session& session, v1::SnapshotChange change, Moment 
       settings ? FactBook::Compare(before->snapshot, change, now) : facts::Change();
   RETURN_IF_ERROR(fleet_.Change(node, change, now));
   dirty_.insert(node);  // Whatever it says: the record is not what it was.
-  if (settings) mesh_->OnFleetChange(now);
+  if (settings) OnFleetChange(now);
   if (ports) PublishPorts(PortChanges(old, fleet_.Find(node)->snapshot), now);
   if (settings || now.steady - session.stored_at >= kStoreCountersEvery) StoreNode(session, now);
   if (settings) facts_->Write(node, changed, now);
   return {};
+}
+
+void Controller::OnFleetChange(Moment now) {
+  mesh_->OnFleetChange(now);
+  cover_.reset();
 }
 
 void Controller::PublishPorts(const std::vector<v1::PortEvent>& ports, Moment now) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -135,6 +136,8 @@ class Controller {
   void Wake(Session& session, bool wants_snapshot, Moment now) REQUIRES(mutex_);
   void Lose(const std::string& node, const std::string& reason, Moment now) REQUIRES(mutex_);
   void PublishNode(const std::string& node, Moment now) REQUIRES(mutex_);
+  // Ports, settings or the topology are not what they were.
+  void OnFleetChange(Moment now) REQUIRES(mutex_);
   void PublishPorts(const std::vector<v1::PortEvent>& ports, Moment now) REQUIRES(mutex_);
   void StoreNode(Session& session, Moment now) REQUIRES(mutex_);
   void UpdateEngine() REQUIRES(mutex_);
@@ -151,6 +154,7 @@ class Controller {
   Mutex mutex_;
   fleet::Fleet fleet_ GUARDED_BY(mutex_);
   fleet::Sites sites_ GUARDED_BY(mutex_);
+  std::optional<fleet::TopologyCover> cover_ GUARDED_BY(mutex_);  // Counted when asked for
   std::unique_ptr<Outbox> outbox_ GUARDED_BY(mutex_);
   std::unique_ptr<Sessions> sessions_ GUARDED_BY(mutex_);
   std::unique_ptr<FactBook> facts_ GUARDED_BY(mutex_);

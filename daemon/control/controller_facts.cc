@@ -37,18 +37,19 @@ Status Controller::InferProfile(const v1::InferProfileRequest&,
 void Controller::SetInfiniband(fleet::InfinibandTopology topology, Moment now) {
   const MutexLock lock(mutex_);
   sites_.set_infiniband(std::move(topology));
-  mesh_->OnFleetChange(now);
+  OnFleetChange(now);
 }
 
 InfinibandState Controller::Infiniband() {
   const MutexLock lock(mutex_);
   const fleet::InfinibandTopology& topology = sites_.infiniband();
   if (topology.empty()) return {};
+  if (!cover_) cover_ = sites_.Cover(fleet::FleetView(fleet_));
   return {.known = true,
           .made_at = topology.made_at(),
           .switches = topology.switches().size(),
           .ports = topology.ports(),
-          .cover = sites_.Cover(fleet::FleetView(fleet_))};
+          .cover = *cover_};
 }
 
 }  // namespace fabric::control

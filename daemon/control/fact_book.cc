@@ -48,8 +48,11 @@ void FactBook::Mark(const v1::NodeSnapshot& snapshot, Moment now) {
     marked_.erase(at);  // They come later.
     return;
   }
-  at->second = now.steady;
-  outbox_.Stored(outbox_.store().AddCounterMark(snapshot.node().name(), mark));
+  const bool stored = outbox_.Stored(outbox_.store().AddCounterMark(snapshot.node().name(), mark));
+  if (stored)
+    at->second = now.steady;
+  else if (first)
+    marked_.erase(at);  // Tried again with the next one.
 }
 
 Status FactBook::Since(const v1::NodeSnapshot& snapshot, std::uint32_t seconds, Moment now,

@@ -31,10 +31,6 @@ bool Unpack(std::string_view bytes, v1::DiffNodeResponse& mark) {
   return mark.ParseFromZeroCopyStream(&unpacked) && mark.has_since();
 }
 
-std::int64_t Nanoseconds(const google::protobuf::Timestamp& time) {
-  return FromProto(time).time_since_epoch().count();
-}
-
 }  // namespace
 
 CounterMarkTable::CounterMarkTable(Statement add, Statement drop, Statement newest,

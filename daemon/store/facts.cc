@@ -16,10 +16,6 @@ constexpr const char* kBeyond =
     "node = ?1 AND sequence <= (SELECT sequence FROM fact_changes WHERE node = ?1 "
     "ORDER BY sequence DESC LIMIT 1 OFFSET ?2)";
 
-std::int64_t Nanoseconds(const google::protobuf::Timestamp& time) {
-  return FromProto(time).time_since_epoch().count();
-}
-
 google::protobuf::Timestamp FromNanoseconds(std::int64_t ns) {
   return ToProto(WallTime(std::chrono::nanoseconds(ns)));
 }

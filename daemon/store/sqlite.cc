@@ -20,10 +20,6 @@
 namespace fabric::store {
 namespace {
 
-std::int64_t Nanoseconds(const google::protobuf::Timestamp& time) {
-  return FromProto(time).time_since_epoch().count();
-}
-
 // Every statement that the store uses, prepared once.
 struct Statements {
   Statement put_node, put_finding, add_history, put_silence, put_campaign, add_result;

@@ -119,6 +119,17 @@ TEST_F(DiffNodeTest, CountersThatMovedSinceTheMarkBefore) {
   expect(10min, "5 > 9");
 }
 
+TEST_F(DiffNodeTest, AMarkThatCouldNotBeWrittenComesWithTheNextReport) {
+  Count(world_, 1);
+  world_.store->failure = Status(Code::kUnavailable, "state.db: the disk is full");
+  world_.agents.Advance(65min);
+  world_.store->failure = Status();
+  Count(world_, 5);
+  world_.agents.Advance(1min);
+  Count(world_, 9);
+  EXPECT_THAT(Counters(Ask(10)), ElementsAre("counters[mlx5_0/1].symbol_error: 5 > 9"));
+}
+
 TEST_F(DiffNodeTest, CountersOfAnotherNodeAreNotItsOwn) {
   Count(world_, 1);
   v1::DiffNodeRequest request;

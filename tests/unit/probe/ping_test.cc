@@ -123,9 +123,9 @@ TEST(UdPing, ADeadPartnerIsAFailureThatKeepsTheFigures) {
 // The host was late, not the network: nothing is lost.
 TEST(UdPing, AnswersAfterTheirTimeAreVoid) {
   FakeFabric fabric;
-  const v1::ProbeResult result = RunPing(
-      R"({"ud_ping": {"pings": 40, "answer_within_ms": 5, "flow_labels": [1, 2]}})", fabric,
-      milliseconds(12));
+  const v1::ProbeResult result =
+      RunPing(R"({"ud_ping": {"pings": 40, "answer_within_ms": 5, "flow_labels": [1, 2]}})", fabric,
+              milliseconds(12));
   EXPECT_EQ(result.status(), v1::PROBE_STATUS_OK) << result.reason();
   EXPECT_EQ(result.ping().lost(), 0u);
   EXPECT_GE(result.ping().voided(), 6u);
