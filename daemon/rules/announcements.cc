@@ -3,39 +3,39 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/rules/digest.h"
 #include "daemon/rules/lossless.h"
-#include "daemon/rules/product.h"
 
 namespace fabric::rules {
 namespace {
 
 // What all links of the node are called, whether they are judged or not.
 std::uint64_t DigestOfNames(const fleet::NodeView& node) {
-  Mix mix;
+  Digest digest;
   for (const fleet::PortView& port : node.ports) {
     if (port.neighbor == nullptr || !CarriesRoce(port)) continue;
     const v1::LldpNeighbor& neighbor = *port.neighbor;
-    mix.Add(port.device->name()).Add(port.port->number()).Add(port.port->netdev());
-    mix.Add(port.rail->value()).Add(neighbor.chassis_id()).Add(neighbor.system_name());
-    mix.Add(SwitchPort(neighbor));
+    digest.Add(port.device->name()).Add(port.port->number()).Add(port.port->netdev());
+    digest.Add(port.rail->value()).Add(neighbor.chassis_id()).Add(neighbor.system_name());
+    digest.Add(SwitchPort(neighbor));
   }
-  return mix.value();
+  return digest.value();
 }
 
 std::uint64_t DigestOf(std::uint64_t names, const Announcement& announcement,
                        const fleet::NodeView& node) {
-  Mix mix;
-  mix.Add(names);
+  Digest digest;
+  digest.Add(names);
   for (const fleet::PortView& port : node.ports) {
     if (!port.rail) break;
-    if (announcement.agreed != nullptr) mix.Add(announcement.agreed(port).value_or(~0U));
+    if (announcement.agreed != nullptr) digest.Add(announcement.agreed(port).value_or(~0U));
     if (port.neighbor == nullptr || !CarriesRoce(port)) continue;
     const auto announced = announcement.judge(port, *port.neighbor);
     if (!announced) continue;
-    mix.Add(port.rail->value()).Add(static_cast<std::uint64_t>(announced->verdict));
-    mix.Add(announced->seen).Add(announced->expected);
+    digest.Add(port.rail->value()).Add(static_cast<std::uint64_t>(announced->verdict));
+    digest.Add(announced->seen).Add(announced->expected);
   }
-  return mix.value();
+  return digest.value();
 }
 
 }  // namespace

@@ -14,9 +14,13 @@ constexpr std::size_t kPortsMin = 2;  // Of a node
 constexpr std::size_t kNodesMin = 3;  // Of anything larger
 constexpr std::size_t kRailsMin = 2;  // On which nobody is blamed
 
-std::string SwitchOf(const fleet::PortView& port) {
+std::string_view SwitchOf(const fleet::PortView& port) {
   const v1::LldpNeighbor* const neighbor = NeighborOf(port);
-  return neighbor == nullptr ? std::string() : SwitchName(*neighbor);
+  return neighbor == nullptr ? std::string_view() : std::string_view(SwitchName(*neighbor));
+}
+
+bool IsActive(const fleet::PortView& port) {
+  return port.port->state() == v1::PORT_STATE_ACTIVE;
 }
 
 // But for when it was read, and for what explains them.
@@ -48,18 +52,31 @@ void Grouping::CountIn(const Extent& extent, const Count& ports, bool come) {
   if (!buckets_.empty()) moved_.insert(extent);
 }
 
-void Grouping::CountPorts(const std::string& node, const Ports& ports, bool come) {
-  Count all;
-  for (const Port& port : ports) {
-    const Count one = {.all = 1, .up = port.up ? 1U : 0U};
-    if (!port.switch_name.empty())
-      CountIn({.scope = v1::SCOPE_SWITCH, .switch_name = port.switch_name}, one, come);
-    CountIn({.scope = v1::SCOPE_RAIL, .rail = port.rail}, one, come);
-    all.all += one.all;
-    all.up += one.up;
+void Grouping::CountPort(const Port& port, bool come, Count& all) {
+  const Count one = {.all = 1, .up = port.up ? 1U : 0U};
+  if (!port.switch_name.empty())
+    CountIn({.scope = v1::SCOPE_SWITCH, .switch_name = port.switch_name}, one, come);
+  CountIn({.scope = v1::SCOPE_RAIL, .rail = port.rail}, one, come);
+  all.all += one.all;
+  all.up += one.up;
+}
+
+// Of the ports alone that are not as before: there may be thousands of switches and nodes to look
+// these up among.
+void Grouping::CountPorts(const std::string& node, const Ports& before, const Ports& now) {
+  Count gone;
+  Count come;
+  for (std::size_t i = 0; i < std::max(before.size(), now.size()); ++i) {
+    const bool was = i < before.size();
+    const bool is = i < now.size();
+    if (was && is && before[i] == now[i]) continue;
+    if (was) CountPort(before[i], false, gone);
+    if (is) CountPort(now[i], true, come);
   }
-  CountIn({.scope = v1::SCOPE_NODE, .node = node}, all, come);
-  CountIn({.scope = v1::SCOPE_FLEET}, all, come);  // Also how many nodes there are
+  for (const Extent& extent : {Extent{.scope = v1::SCOPE_NODE, .node = node}, Extent()}) {
+    CountIn(extent, gone, false);
+    CountIn(extent, come, true);  // Of the fleet also how many nodes there are
+  }
   if (ids_on_.contains(node) || explains_.KnowsOf(node)) moved_nodes_.insert(node);
 }
 
@@ -71,26 +88,40 @@ Grouping::Ports Grouping::PortsOf(const fleet::NodeView& node) {
       ports.push_back({.device = port.device->name(),
                        .number = port.port->number(),
                        .rail = port.rail->value(),
-                       .switch_name = SwitchOf(port),
+                       .switch_name = std::string(SwitchOf(port)),
                        .card = std::string(CardOf(port.device->pci_address())),
-                       .up = port.port->state() == v1::PORT_STATE_ACTIVE});
+                       .up = IsActive(port)});
   return ports;
 }
 
+// Without copies: most reports tell nothing new of it.
+bool Grouping::IsAsBefore(const fleet::NodeView& node, const Ports& ports) {
+  std::size_t at = 0;
+  for (const fleet::PortView& port : node.ports) {
+    if (!port.rail) continue;
+    if (at == ports.size()) return false;
+    const Port& was = ports[at++];
+    if (was.device != port.device->name() || was.number != port.port->number() ||
+        was.rail != port.rail->value() || was.switch_name != SwitchOf(port) ||
+        was.card != CardOf(port.device->pci_address()) || was.up != IsActive(port))
+      return false;
+  }
+  return at == ports.size();
+}
+
 void Grouping::Put(const fleet::NodeView& node) {
-  Ports ports = PortsOf(node);
   const std::string& name = node.node->name;
   const auto [known, added] = nodes_.try_emplace(name);
-  if (!added && known->second == ports) return;
-  if (!added) CountPorts(name, known->second, false);
-  CountPorts(name, ports, true);
+  if (!added && IsAsBefore(node, known->second)) return;
+  Ports ports = PortsOf(node);
+  CountPorts(name, known->second, ports);
   known->second = std::move(ports);
 }
 
 void Grouping::Remove(const std::string& node) {
   const auto known = nodes_.find(node);
   if (known == nodes_.end()) return;
-  CountPorts(node, known->second, false);
+  CountPorts(node, known->second, {});
   nodes_.erase(known);
 }
 

@@ -93,8 +93,10 @@ class Grouping {
   using Alike = Buckets::value_type;
 
   static Ports PortsOf(const fleet::NodeView& node);
+  static bool IsAsBefore(const fleet::NodeView& node, const Ports& ports);
   static Extents ExtentsOf(const std::string& node, const Port& port);
-  void CountPorts(const std::string& node, const Ports& ports, bool come);
+  void CountPort(const Port& port, bool come, Count& all);
+  void CountPorts(const std::string& node, const Ports& before, const Ports& now);
   void CountIn(const Extent& extent, const Count& ports, bool come);
   Seat SeatOf(const v1::Finding& finding) const;
   Place PlaceOf(const v1::Finding& finding) const;

@@ -1,5 +1,6 @@
 #include "daemon/rules/groups.h"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -25,7 +26,10 @@ std::size_t HashGroup::operator()(const Group& group) const {
 
 Groups::Groups(const Roster& roster, Ledger& ledger) : roster_(roster), ledger_(ledger) {
   std::uint32_t of_nodes = 0;
-  const auto add = [&](Table table) {
+  const auto add = [&](Table table, GroupFunction group) {
+    const auto known = std::find(group_functions_.begin(), group_functions_.end(), group);
+    table.grouping = static_cast<std::uint32_t>(known - group_functions_.begin());
+    if (known == group_functions_.end()) group_functions_.push_back(group);
     table.before_of_nodes = of_nodes;
     table.before_of_ports = tables_of_ports_;
     ++(table.of_nodes ? of_nodes : tables_of_ports_);
@@ -33,15 +37,10 @@ Groups::Groups(const Roster& roster, Ledger& ledger) : roster_(roster), ledger_(
   };
   for (const Rule* rule : AllRules()) {
     for (const Agreement& agreement : rule->agreements)
-      add({.rule = rule,
-           .agreement = &agreement,
-           .of_nodes = agreement.of_nodes,
-           .group = agreement.group});
+      add({.rule = rule, .agreement = &agreement, .of_nodes = agreement.of_nodes}, agreement.group);
     if (rule->census != nullptr)
-      add({.rule = rule,
-           .census = rule->census,
-           .of_nodes = rule->census->of_nodes,
-           .group = rule->census->group});
+      add({.rule = rule, .census = rule->census, .of_nodes = rule->census->of_nodes},
+          rule->census->group);
   }
 }
 
@@ -65,6 +64,7 @@ void Groups::Put(std::uint32_t node, std::vector<v1::Finding>& found, std::uint6
   row.ports = ports;
   row.places.resize(tables_.size() - tables_of_ports_ +
                     static_cast<std::size_t>(tables_of_ports_) * ports);
+  asked_.assign(group_functions_.size() * (ports + 1), {});
   std::size_t at = 0;
   for (std::uint32_t number = 0; number < tables_.size(); ++number) {
     const Table& table = tables_[number];
@@ -107,18 +107,32 @@ void Groups::PutMember(std::uint32_t number, const Ref& ref, const Member& membe
                        Verdicts& out) {
   Table& table = tables_[number];
   const std::optional<Value> value = ValueOf(table, member, out);
-  const std::optional<Group> group = value ? table.group(member) : std::nullopt;
-  if (!group) {
+  if (!value) {
     if (place.camp != kNone) Leave(ref, place);
     return;
   }
-  if (IsCamp(place.camp, number, *group, *value)) return Touch(place.camp, ref);
+  const std::uint32_t ports = rows_[ref.node].ports;
+  Asked& asked = asked_[table.grouping * (ports + 1) + std::min(ref.port, ports)];
+  if (!std::exchange(asked.known, true)) asked.group = group_functions_[table.grouping](member);
+  if (!asked.group) {
+    if (place.camp != kNone) Leave(ref, place);
+    return;
+  }
+  const Group& group = *asked.group;
+  if (place.camp != kNone && StaysIn(camps_[place.camp], asked, *value))
+    return Touch(place.camp, ref);
   const std::size_t column = table.of_nodes ? 0 : ref.port;
   if (table.last.size() <= column) table.last.resize(column + 1, kNone);
   std::uint32_t& camp = table.last[column];
-  if (!IsCamp(camp, number, *group, *value)) camp = CampOf(number, *group, *value);
+  if (!IsCamp(camp, number, group, *value)) camp = CampOf(number, group, *value);
   if (place.camp != kNone) Leave(ref, place);
   Join(camp, ref, place);
+}
+
+// Before, the member was of one group in all tables that ask the same function.
+bool Groups::StaysIn(const Camp& camp, Asked& asked, const Value& value) const {
+  if (!std::exchange(asked.compared, true)) asked.same = camp.key == *asked.group;
+  return asked.same && camp.value == value;
 }
 
 bool Groups::IsCamp(std::uint32_t number, std::uint32_t table, const Group& group,
@@ -192,10 +206,9 @@ void Groups::Join(std::uint32_t number, const Ref& ref, Place& place) {
   camp.members.push_back(ref);
   if (camp.first && roster_.Before(ref, *camp.first)) camp.first = ref;
   ++group.members;
-  const bool is_largest = group.largest != kNone
-                              ? camp.members.size() > camps_[group.largest].members.size()
-                              : group.camps.size() == 1;
-  if (is_largest) group.largest = number;
+  group.most = std::max(group.most, camp.members.size());
+  if (group.largest == kNone || camp.members.size() > camps_[group.largest].members.size())
+    group.largest = number;
   group.moved = true;
   if (group.judged) group.touched.push_back(ref);
   Wait(group, camp.group);
@@ -218,11 +231,11 @@ void Groups::Leave(const Ref& ref, Place& place) {
   camp.members.pop_back();
   if (camp.first == ref) camp.first.reset();
   --group.members;
-  if (group.largest == place.camp) group.largest = kNone;
   group.moved = true;
   Wait(group, number);
   if (camp.members.empty()) {
     if (group.majority == place.camp) group.majority = kNone;
+    if (group.largest == place.camp) group.largest = kNone;
     group.camps.erase(camp.value);
     camp = {};
     free_camps_.push_back(place.camp);

@@ -42,6 +42,8 @@ class Groups {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   static constexpr std::uint32_t kPassed = 1U << 31;
 
+  using GroupFunction = std::optional<Group> (*)(const Member&);
+
   // Where a member is: in which camp, and which of its seats.
   struct Place {
     std::uint32_t camp = kNone;
@@ -57,12 +59,19 @@ class Groups {
     const Agreement* agreement = nullptr;  // One of the two
     const Census* census = nullptr;
     bool of_nodes = false;
-    std::optional<Group> (*group)(const Member&) = nullptr;
+    std::uint32_t grouping = 0;         // Which of group_functions_
     std::uint32_t before_of_nodes = 0;  // Tables before it, of nodes and of ports
     std::uint32_t before_of_ports = 0;
     std::unordered_map<Group, std::uint32_t, HashGroup> groups;
     std::vector<std::uint32_t> last;  // Camp of the member before, by port: mostly the same
     Survey survey;                    // Of a census that is told of all groups
+  };
+  // What a function says of the group of a member: found out once for all tables that ask it.
+  struct Asked {
+    std::optional<Group> group;
+    bool known = false;
+    bool compared = false;  // With the camp that the member was in
+    bool same = false;      // It was of this group
   };
   struct Camp {
     std::uint32_t group = kNone;
@@ -79,7 +88,8 @@ class Groups {
     std::string like;  // That the key borrows
     std::unordered_map<Value, std::uint32_t, HashValue> camps;
     std::uint64_t members = 0;
-    std::uint32_t largest = kNone;  // A camp that none is larger than; kNone: not known
+    std::uint32_t largest = kNone;  // A camp; see Majority()
+    std::size_t most = 0;           // Members of any camp are not more than these
     // What was judged.
     bool judged = false;
     std::uint64_t passes = 0;
@@ -101,6 +111,7 @@ class Groups {
   Place& PlaceOf(const Table& table, const Ref& ref);
   void PutMember(std::uint32_t table, const Ref& ref, const Member& member, Place& place,
                  Verdicts& out);
+  bool StaysIn(const Camp& camp, Asked& asked, const Value& value) const;
   std::optional<Value> ValueOf(const Table& table, const Member& member, Verdicts& out) const;
   std::uint32_t CampOf(std::uint32_t table, const Group& group, const Value& value);
   bool IsCamp(std::uint32_t camp, std::uint32_t table, const Group& group,
@@ -124,7 +135,7 @@ class Groups {
   void TellAllGroups(Table& table);
   void JudgeNoted(std::uint32_t number);
   void MarkAnew(std::uint32_t number);
-  void FindLargest(State& group);
+  std::uint32_t Majority(State& group);
   void JudgeAnew();
   void JudgeAnewOn(std::uint32_t node);
   void JudgeMember(State& group, const Ref& ref);
@@ -136,9 +147,11 @@ class Groups {
   Ledger& ledger_;
   std::vector<Table> tables_;
   std::uint32_t tables_of_ports_ = 0;
-  std::vector<Row> rows_;     // By number of node
-  std::deque<Camp> camps_;    // Stay where they are: values borrow from them
-  std::deque<State> groups_;  // Likewise
+  std::vector<GroupFunction> group_functions_;  // Of all tables, each once
+  std::vector<Asked> asked_;                    // While a node is put: by function, then by port
+  std::vector<Row> rows_;                       // By number of node
+  std::deque<Camp> camps_;                      // Stay where they are: values borrow from them
+  std::deque<State> groups_;                    // Likewise
   std::vector<std::uint32_t> free_camps_;
   std::vector<std::uint32_t> free_groups_;
   std::vector<std::uint32_t> waiting_;

@@ -146,13 +146,20 @@ void Groups::NoteTie(State& group) {
   ledger_.Replace(group.whole, out.findings());
 }
 
-void Groups::FindLargest(State& group) {
-  std::size_t most = 0;
+// The camp with more than half of the members, else any. All are gone through only where one that
+// is not known may have that many.
+std::uint32_t Groups::Majority(State& group) {
+  const auto members = [&](std::uint32_t camp) { return camps_[camp].members.size(); };
+  const bool known = group.largest != kNone && (2 * members(group.largest) > group.members ||
+                                                2 * group.most <= group.members);
+  if (known) return group.largest;
+  group.most = 0;
   for (const auto& [value, camp] : group.camps) {
-    if (camps_[camp].members.size() <= most) continue;
-    most = camps_[camp].members.size();
+    if (members(camp) <= group.most) continue;
+    group.most = members(camp);
     group.largest = camp;
   }
+  return group.largest;
 }
 
 Tally::Camp Groups::ShownOf(Camp& camp, bool by_name) {
@@ -163,9 +170,8 @@ Tally::Camp Groups::ShownOf(Camp& camp, bool by_name) {
 
 Tally Groups::TallyOf(State& group, bool by_name) {
   Tally tally{.camps = {}, .members = group.members};
-  if (tables_[group.table].census->largest_only) {
-    if (group.largest == kNone) FindLargest(group);
-    tally.camps.push_back(ShownOf(camps_[group.largest], by_name));
+  if (tables_[group.table].census->majority_only) {
+    tally.camps.push_back(ShownOf(camps_[Majority(group)], by_name));
     return tally;
   }
   for (const auto& [value, number] : group.camps)

@@ -1,0 +1,25 @@
+// Tells by one number whether what was read is as before. For use in memory alone: another build
+// may find other numbers. What ends up in fingerprints is made by Mix (product.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+namespace fabric::rules {
+
+class Digest {
+ public:
+  Digest& Add(std::string_view text) { return Add(std::hash<std::string_view>()(text)); }
+  Digest& Add(std::uint64_t number) {
+    value_ = (value_ ^ number) * 0x9e3779b97f4a7c15U;
+    value_ ^= value_ >> 32;
+    return *this;
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325U;
+};
+
+}  // namespace fabric::rules
