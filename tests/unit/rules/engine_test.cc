@@ -145,6 +145,18 @@ v1::NodeSnapshot RandomNode(std::uint32_t number, Random& random) {
   return node;
 }
 
+// What some counters of the node have grown by, in half a minute.
+void Move(fleet::NodeRecord& record, Random& random) {
+  testing::Pair pair = testing::PairOf({record.snapshot});
+  v1::NodeSnapshot& after = pair.after[0];
+  for (v1::CounterSet& set : *after.mutable_counters())
+    for (v1::Counter& counter : *set.mutable_counters())
+      if (Below(random, 4) == 0)
+        counter.set_value(counter.value() + (std::uint64_t{1} << Below(random, 40)));
+  record.motion = fleet::Motion::Between(pair.before[0], after);
+  *record.snapshot.mutable_counters() = after.counters();
+}
+
 // Findings of switches and cables do not change with each report: when they were read may be old.
 std::string TextOf(v1::Finding finding) {
   const auto rules = AllRules();
@@ -188,10 +200,15 @@ class World {
     }
     fleet::NodeRecord& record = records_[name];  // In place, as the controller's fleet does it
     record.name = name;
-    if (here && Below(random_, 3) == 0)
-      record.snapshot.mutable_taken_at()->set_seconds(Below(random_, 1'000'000));
-    else
+    const std::uint32_t news = here ? Below(random_, 4) : 0;
+    if (news < 2) {
       record.snapshot = RandomNode(number, random_);
+      record.motion.Clear();
+    } else if (news == 2) {
+      record.snapshot.mutable_taken_at()->set_seconds(Below(random_, 1'000'000));
+    }
+    if (news < 3) record.version = ++versions_;
+    if (news == 3 || Below(random_, 2) == 0) Move(record, random_);
     engine_.Put(record);
   }
 
@@ -215,6 +232,7 @@ class World {
  private:
   Random random_;
   std::map<std::string, fleet::NodeRecord> records_;
+  std::uint64_t versions_ = 0;
   Engine engine_;
   Said told_;  // By deltas alone
 };
@@ -383,6 +401,27 @@ TEST_F(EngineTest, OperatorsRulesAreNodeRules) {
   EXPECT_THAT(Found(), ElementsAre("named_n2 n2"));
   EXPECT_EQ(last_.found[0].severity(), v1::SEVERITY_INFO);
   EXPECT_EQ(last_.counts.pass(), passes + 1);
+}
+
+TEST_F(EngineTest, WindowsOfCountersAreJudgedWithoutTheSettings) {
+  testing::Pair pair = testing::PairOf({testing::RoceNode({.number = 1, .rails = 2})});
+  testing::Count(pair, 0, 1, "icrc_errors", 1000);
+  fleet::NodeRecord record = {.name = "n1", .snapshot = pair.before[0], .version = 1};
+  engine_.Put(record);
+  EXPECT_THAT(Found(), IsEmpty());
+  const std::uint64_t passes = last_.counts.pass();
+  *record.snapshot.mutable_counters() = pair.after[0].counters();
+  record.motion = fleet::Motion::Between(pair.before[0], pair.after[0]);
+  engine_.Put(record);
+  EXPECT_THAT(Found(), ElementsAre("roce_packets_intact n1/mlx5_1/1"));
+  EXPECT_GT(last_.counts.pass(), passes);
+  testing::SetMtu(record.snapshot, 0, 1500);
+  testing::SetMtu(record.snapshot, 1, 4000);
+  record.version = 2;
+  record.motion.Clear();
+  engine_.Put(record);
+  EXPECT_THAT(Found(), ::testing::Not(::testing::Contains(::testing::HasSubstr("intact"))));
+  EXPECT_EQ(last_.gone.size(), 1U);
 }
 
 TEST(Share, OfLargeFleetsReadsTheSameWhenOneMoreJoins) {
