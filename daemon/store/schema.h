@@ -22,7 +22,7 @@ struct Bounds {
   std::int64_t age_ns =
       90LL * 24 * 3600 *
       1'000'000'000;  // Of results, transitions, resolved findings, changes, ended silences
-  std::int64_t marks_of_node = 25;                         // About 4 kB each
+  std::int64_t marks_of_node = 25;                         // 4 to 8 kB each
   std::int64_t mark_age_ns = 48LL * 3600 * 1'000'000'000;  // Of nodes that are gone
   std::int64_t writes_between = 1'000;  // Pruned at opening and after so many added rows
 };

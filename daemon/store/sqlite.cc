@@ -223,7 +223,7 @@ Status SqliteStore::PutFinding(const v1::Finding& finding, const v1::FindingReco
   const bool open = finding.state() == v1::FINDING_STATE_OPEN;
   const std::string bytes = finding.SerializeAsString();
   const std::int64_t at = Nanoseconds(record.at());
-  RETURN_IF_ERROR(InOneTransaction([&]() -> Status {
+  const Status both = InOneTransaction([&]() -> Status {
     RETURN_IF_ERROR(
         sql_.put_finding.Text(0, finding.id()).Bind(1, open).Bind(2, at).Blob(3, bytes).Run());
     return sql_.add_history.Text(0, finding.id())
@@ -232,19 +232,21 @@ Status SqliteStore::PutFinding(const v1::Finding& finding, const v1::FindingReco
         .Blob(3, bytes)
         .Blob(4, record.SerializeAsString())
         .Run();
-  }));
+  });
+  RETURN_IF_ERROR(both);
   return Added();
 }
 
 Status SqliteStore::AddPairResults(std::span<const CampaignResult> results) {
-  RETURN_IF_ERROR(InOneTransaction([&]() -> Status {
+  const Status all = InOneTransaction([&]() -> Status {
     for (const CampaignResult& one : results)
       RETURN_IF_ERROR(sql_.add_result.Text(0, one.campaign)
                           .Bind(1, Nanoseconds(one.result.ended_at()))
                           .Blob(2, one.result.SerializeAsString())
                           .Run());
     return {};
-  }));
+  });
+  RETURN_IF_ERROR(all);
   return Added(static_cast<std::int64_t>(results.size()));
 }
 
