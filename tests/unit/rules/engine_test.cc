@@ -12,6 +12,7 @@
 #include "proto/names.h"
 #include "tests/testing/moving.h"
 #include "tests/testing/nodes.h"
+#include "tests/unit/rules/judged.h"
 
 namespace fabric::rules {
 namespace {

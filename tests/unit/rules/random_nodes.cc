@@ -14,7 +14,7 @@ std::uint32_t Below(Random& random, std::uint32_t end) {
 
 namespace {
 
-constexpr std::uint32_t kRails = 3;
+constexpr std::uint32_t kRails = 4;
 
 // What a fault does to a random port, or to the node.
 using Fault = void (*)(v1::NodeSnapshot&, std::uint32_t rail, Random&);
