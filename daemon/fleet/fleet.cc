@@ -36,6 +36,7 @@ NodeRecord& Fleet::Put(const v1::NodeSnapshot& snapshot, Moment now) {
     record.state_since = now;
   }
   record.snapshot = snapshot;
+  record.version = ++versions_;
   record.counters.Reset();
   record.motion.Clear();
   record.reported_at = now;
@@ -50,6 +51,7 @@ Status Fleet::Change(const std::string& node, const v1::SnapshotChange& change, 
   if (at == nodes_.end())
     return {Code::kNotFound, Format("node {}: a change came before any whole snapshot", node)};
   Apply(change, at->second.snapshot);
+  at->second.version = ++versions_;
   at->second.reported_at = now;
   if (change.has_taken_at()) {
     at->second.inspected_at = now;

@@ -1,6 +1,7 @@
 // The latest state of every node that has ever reported.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ struct NodeRecord {
   CounterStream counters;  // Of the snapshot, as far as they came in samples
   Motion motion;           // How these move
   bool outdated = false;   // Connected, and its settings were told too long ago
+  // Another one each time when the snapshot has changed in anything but counters; 0: not known.
+  std::uint64_t version = 0;
 
   // Whether what its snapshot says of its settings can be judged.
   bool known() const { return state == v1::NODE_STATE_CONNECTED && !outdated; }
@@ -62,6 +65,7 @@ class Fleet {
   Status TakeMessage(const std::string& node, const Message& message, Moment now);
 
   std::map<std::string, NodeRecord> nodes_;
+  std::uint64_t versions_ = 0;
 };
 
 }  // namespace fabric::fleet

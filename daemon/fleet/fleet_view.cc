@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -161,8 +162,7 @@ PortView ViewOf(const NodeRecord& record, const v1::RdmaDevice& device, const v1
   PortView view = {.node = &record,
                    .device = &device,
                    .port = &port,
-                   .netdev = port.has_netdev() ? FindNetdev(snapshot, port.netdev()) : nullptr,
-                   .counters = PlacesOf(snapshot, device, port)};
+                   .netdev = port.has_netdev() ? FindNetdev(snapshot, port.netdev()) : nullptr};
   view.roce = IsRoce(device, port);
   view.up = !port.has_state() || port.state() == v1::PORT_STATE_ACTIVE;
   view.wire = WireOf(snapshot, view.netdev);
@@ -170,6 +170,32 @@ PortView ViewOf(const NodeRecord& record, const v1::RdmaDevice& device, const v1
   view.subnet = SubnetOf(view.netdev);
   view.neighbor = NeighborOf(snapshot, view.netdev);
   return view;
+}
+
+std::uint64_t Mixed(std::uint64_t before, std::uint64_t hash) {
+  return (before ^ hash) * 0x9e3779b97f4a7c15U;
+}
+
+std::uint64_t Hashed(std::string_view text) {
+  return std::hash<std::string_view>()(text);
+}
+
+// Asked for by each rule for each port: so once.
+void FindKinds(NodeView& node) {
+  const std::string& product = node.node->snapshot.host().product();
+  std::uint64_t rails = 0;
+  std::uint64_t cards = 0;
+  for (PortView& port : node.ports) {
+    const v1::RdmaDevice& device = *port.device;
+    port.kind = Hashed(device.has_model() ? device.model() : device.driver());
+    if (!port.rail) continue;
+    ++rails;
+    cards = Mixed(cards, port.kind);
+  }
+  const std::uint64_t named = Hashed(product);
+  node.kind = Mixed(rails, named);
+  node.product = product.empty() ? cards : Mixed(0, named);
+  for (PortView& port : node.ports) port.kind = Mixed(node.kind, port.kind);
 }
 
 }  // namespace
@@ -183,6 +209,11 @@ v1::Subject PortView::Subject() const {
   subject.set_netdev(port->netdev());
   if (rail) subject.set_rail(rail->value());
   return subject;
+}
+
+CounterPlaces PortView::LinkPlaces() const {
+  if (port->link_layer() == v1::LINK_LAYER_ETHERNET) return {counters[2], kNoCounters, kNoCounters};
+  return {counters[0], counters[1], kNoCounters};
 }
 
 FleetView::FleetView(const Fleet& fleet, const profile::Profile& profile) {
@@ -216,6 +247,7 @@ const Expectation* ExpectationTable::Of(const profile::Profile& profile,
 NodeView ViewOf(const NodeRecord& record, const profile::Profile& profile,
                 ExpectationTable& expectations) {
   std::vector<std::pair<Place, PortView>> ports;
+  ports.reserve(static_cast<std::size_t>(record.snapshot.rdma_devices_size()));
   const bool has_cards = HasCards(record.snapshot);
   for (const v1::RdmaDevice& device : record.snapshot.rdma_devices()) {
     for (const v1::Port& port : device.ports()) {
@@ -231,9 +263,21 @@ NodeView ViewOf(const NodeRecord& record, const profile::Profile& profile,
   for (auto& [place, view] : ports) {
     if (!place.without_rail) view.rail = Rail(static_cast<std::uint32_t>(node.ports.size()));
     view.expectation = expectations.Of(profile, TraitsOf(view));
+    view.carries_roce = view.rail && view.roce && view.up && !view.expected().unused();
     node.ports.push_back(view);
   }
+  FindKinds(node);
+  UpdateCounters(node);
   return node;
+}
+
+void UpdateCounters(NodeView& node) {
+  const NodeRecord& record = *node.node;
+  for (PortView& port : node.ports) {
+    port.counters = PlacesOf(record.snapshot, *port.device, *port.port);
+    port.moved = record.motion.CountsOf(port.counters);
+    port.moved_on_link = record.motion.CountsInHour(port.LinkPlaces());
+  }
 }
 
 void FleetView::FillRails() {

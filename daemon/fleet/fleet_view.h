@@ -11,6 +11,7 @@
 // Borrows from the Fleet it was made of and is valid until that changes.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -50,15 +51,32 @@ struct PortView {
   // nullptr: nobody, or several at once, of which none can be told to be the switch.
   const v1::LldpNeighbor* neighbor = nullptr;
   std::optional<Subnet> subnet;  // The first of the netdev; of live machines only
+  MovedCounts moved;             // Of `counters`, within the last window
+  MovedCounts moved_on_link;     // Of LinkPlaces(), within the last hour or less
+  bool carries_roce = false;     // A fabric port with RoCE that is up and not unused by design
+  // Equal for ports that are used alike: of machines alike, with the same model of card (or the
+  // same driver, where the model is not known). Ports of one rail need not be: a fleet may hold
+  // several products, and what GPU nodes and storage nodes have at one index says nothing about the
+  // other.
+  std::uint64_t kind = 0;
 
   const v1::Expectations& expected() const { return expectation->values; }
   v1::Subject Subject() const;  // Scope port, with netdev and rail
+  // Of the link itself: the netdev's counters on Ethernet, where those of the RDMA port count RDMA
+  // alone.
+  CounterPlaces LinkPlaces() const;
 };
 
 struct NodeView {
   const NodeRecord* node = nullptr;
   std::vector<PortView> ports;               // In rail order, those without a rail last
   const Expectation* expectation = nullptr;  // Of the node as a whole
+  // Equal for machines alike: of one product (or all unknown), with as many fabric ports. One that
+  // lacks a card is like no other: behind the gap its rails are not those of the others.
+  std::uint64_t kind = 0;
+  // Equal for machines of one product, whatever cards they lack. Where the product is not known,
+  // for machines with the same models of cards in the same order: nothing else tells them apart.
+  std::uint64_t product = 0;
 
   const v1::Expectations& expected() const { return expectation->values; }
 };
@@ -76,6 +94,9 @@ class ExpectationTable {
 // Borrows from the record, and is valid until that changes.
 NodeView ViewOf(const NodeRecord& record, const profile::Profile& profile,
                 ExpectationTable& expectations);
+
+// The same after the record's counters alone have changed, or how they move.
+void UpdateCounters(NodeView& node);
 
 class FleetView {
  public:

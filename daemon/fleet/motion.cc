@@ -66,12 +66,6 @@ constexpr unsigned kAllEnd = 0xff;
 constexpr Duration kPairMin = std::chrono::seconds(10);
 
 static_assert(static_cast<unsigned>(Count::kPriorityPfcSentUs) + 8 <= 128);
-std::size_t WordOf(Count count) {
-  return static_cast<std::size_t>(count) / 64;
-}
-std::uint64_t BitOf(Count count) {
-  return std::uint64_t{1} << static_cast<unsigned>(count) % 64;
-}
 
 bool IsOfPriorities(Count count) {
   return count >= Count::kPriorityTransmittedBytes;
@@ -238,7 +232,35 @@ void CounterWindow::Take(const v1::NodeSnapshot& snapshot, SteadyTime now, bool 
     const auto& counters = snapshot.counters(static_cast<int>(set)).counters();
     for (std::uint32_t i = sets_[set].start; i < sets_[set + 1].start; ++i)
       if (tracks_[i].place < counters.size()) Take(counters[tracks_[i].place], whole, i);
+    FindMoved(set);
   }
+}
+
+void CounterWindow::FindMoved(std::size_t set) {
+  MovedCounts moved;
+  for (std::uint32_t i = sets_[set].start; i < sets_[set + 1].start; ++i) {
+    const Count count = tracks_[i].count;
+    if (deltas_[i] != kUnknown) moved.known[WordOf(count)] |= BitOf(count);
+    if (deltas_[i] != kUnknown && deltas_[i] != 0) moved.grown[WordOf(count)] |= BitOf(count);
+  }
+  sets_[set].moved = moved;
+}
+
+MovedCounts CounterWindow::CountsOf(const CounterPlaces& places) const {
+  MovedCounts moved;
+  if (seconds_ <= 0) return moved;
+  CountSet taken = {};
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (std::size_t{places[i]} + 1 >= sets_.size()) continue;
+    const Set& set = sets_[places[i]];
+    const bool of_netdev = i + 1 == places.size();
+    for (std::size_t word = 0; word < (of_netdev ? taken.size() : 1); ++word) {
+      moved.known[word] |= set.moved.known[word] & ~taken[word];
+      moved.grown[word] |= set.moved.grown[word] & ~taken[word];
+      taken[word] |= set.counts[word];
+    }
+  }
+  return moved;
 }
 
 std::optional<Move> CounterWindow::Moved(const CounterPlaces& places, Count count) const {

@@ -75,6 +75,28 @@ struct Move {
   double PerSecond() const { return static_cast<double>(delta) / seconds; }
 };
 
+// One bit for each Count, in two words.
+using CountSet = std::array<std::uint64_t, 2>;
+constexpr std::size_t WordOf(Count count) {
+  return static_cast<std::size_t>(count) / 64;
+}
+constexpr std::uint64_t BitOf(Count count) {
+  return std::uint64_t{1} << static_cast<unsigned>(count) % 64;
+}
+constexpr bool Has(const CountSet& set, Count count) {
+  return (set[WordOf(count)] & BitOf(count)) != 0;
+}
+// Any priority of these.
+constexpr bool HasAnyPriority(const CountSet& set, Count first) {
+  return (set[WordOf(first)] >> static_cast<unsigned>(first) % 64 & 0xffU) != 0;
+}
+
+// Of a port: most counters stand still, and are asked for often.
+struct MovedCounts {
+  CountSet known = {};  // A rate is known
+  CountSet grown = {};  // And is not 0
+};
+
 // Sets of counters of one port: its own, those of its device as a whole, those of its netdev.
 using CounterPlaces = std::array<std::uint16_t, 3>;
 inline constexpr std::uint16_t kNoCounters = 0xffff;
@@ -95,8 +117,11 @@ class CounterWindow {
   void Take(const v1::NodeSnapshot& snapshot, SteadyTime now, bool whole);
 
   std::optional<Move> Moved(const CounterPlaces& places, Count count) const;
+  // What Moved() says of all counts.
+  MovedCounts CountsOf(const CounterPlaces& places) const;
   bool empty() const { return tracks_.empty(); }
   SteadyTime since() const { return since_; }
+  double seconds() const { return seconds_; }
 
  private:
   struct Track {
@@ -109,11 +134,13 @@ class CounterWindow {
   // Of which counts there is a track, one bit each, and where the first is.
   struct Set {
     std::uint32_t start = 0;
-    std::array<std::uint64_t, 2> counts = {};
+    CountSet counts = {};
+    MovedCounts moved = {};
   };
   static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
 
   void Take(const v1::Counter& counter, bool whole, std::size_t index);
+  void FindMoved(std::size_t set);
 
   std::vector<Track> tracks_;          // By set, then by count, of each one
   std::vector<std::uint64_t> deltas_;  // Of each track: what rules read; kUnknown: no rate
@@ -148,6 +175,10 @@ class Motion {
   std::optional<Move> MovedInHour(const CounterPlaces& places, Count count) const {
     return hour_.Moved(places, count);
   }
+  MovedCounts CountsOf(const CounterPlaces& places) const { return window_.CountsOf(places); }
+  MovedCounts CountsInHour(const CounterPlaces& places) const { return hour_.CountsOf(places); }
+  double seconds() const { return window_.seconds(); }
+  double seconds_in_hour() const { return hour_.seconds(); }
   bool known() const { return known_; }  // A window has ended.
 
  private:

@@ -53,8 +53,9 @@ struct Census {
   bool of_nodes = false;                                   // Else of ports
   std::optional<Group> (*group)(const Member&) = ByRail;   // Nothing: takes no part
   std::optional<Value> (*value)(const Member&) = nullptr;  // Nothing: takes no part
-  // For groups of many camps: the tally has one camp alone, which none is larger than.
-  bool largest_only = false;
+  // For groups of many camps: the tally has one camp alone. It is the one with more than half of
+  // the members where there is such a one, else any.
+  bool majority_only = false;
   // Members are told of all groups: one survey after the other, in the order of the groups.
   bool of_all_groups = false;
   // Both or, for rules about groups as such, neither.

@@ -72,6 +72,7 @@ void JudgeCount(const fleet::NodeView& node, Count count, Verdicts& out) {
 // What was dropped on a priority with PFC is lossless_priority_keeps_packets's.
 bool DropsLossless(const fleet::NodeView& node) {
   for (const PortView& port : node.ports) {
+    if (!fleet::HasAnyPriority(port.moved.grown, Count::kPriorityReceiveDiscards)) continue;
     const std::uint32_t mask = LosslessMask(port).value_or(0);
     for (unsigned priority = 0; priority < 8; ++priority)
       if (Has(mask, priority) &&

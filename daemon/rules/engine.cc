@@ -1,17 +1,28 @@
 #include "daemon/rules/engine.h"
 
+#include <algorithm>
 #include <iterator>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace fabric::rules {
 namespace {
 
-void Move(std::vector<v1::Finding>& from, std::vector<v1::Finding>& to) {
-  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+bool ReadsCounters(const Rule& rule) {
+  return rule.needs.find("counters") != std::string_view::npos;
 }
 
 }  // namespace
+
+template <class AnyRule, class Evaluate>
+void Engine::Found::Take(const AnyRule& rule, const Evaluate& evaluate,
+                         const fleet::NodeView& node) {
+  Verdicts out(rule.id, rule.severity);
+  evaluate(node, out);
+  passes += out.passes();
+  std::move(out.findings().begin(), out.findings().end(), std::back_inserter(findings));
+}
 
 Engine::Engine(profile::Profile profile)
     : profile_(std::move(profile)),
@@ -20,41 +31,57 @@ Engine::Engine(profile::Profile profile)
       announcements_(roster_, ledger_),
       parts_(roster_, ledger_) {
   for (const Rule* rule : AllRules()) {
-    if (rule->evaluate_node != nullptr) node_rules_.push_back(rule);
+    if (rule->evaluate_node != nullptr)
+      (ReadsCounters(*rule) ? counter_rules_ : node_rules_).push_back(rule);
     if (rule->evaluate_alone != nullptr) alone_rules_.push_back(rule);
   }
 }
 
 void Engine::Put(const fleet::NodeRecord& record) {
+  if (const auto node = roster_.Find(record.name)) {
+    const Node& known = nodes_[*node];
+    if (record.version != 0 && known.version == record.version && known.record == &record)
+      return PutCounters(*node);
+  }
   Put(fleet::ViewOf(record, profile_, expectations_));
 }
 
 void Engine::Put(fleet::NodeView view) {
   const std::uint32_t node = roster_.Put(std::move(view));
   const fleet::NodeView& seen = roster_.at(node);
-  std::vector<v1::Finding> found;
-  std::uint64_t passes = 0;
-  for (const Rule* rule : node_rules_) {
-    Verdicts out(rule->id, rule->severity);
-    rule->evaluate_node(seen, out);
-    passes += out.passes();
-    Move(out.findings(), found);
-  }
-  for (const NodeRule& rule : own_) {
-    Verdicts out(rule.id, rule.severity);
-    rule.evaluate(seen, out);
-    passes += out.passes();
-    Move(out.findings(), found);
-  }
-  groups_.Put(node, found, passes);
+  Found found;
+  for (const Rule* rule : node_rules_) found.Take(*rule, rule->evaluate_node, seen);
+  groups_.Put(node, found.findings, found.passes);
   holders_.Put(node);
   announcements_.Put(node);
   parts_.Put(node);
   grouping_.Put(seen);
   if (nodes_.size() <= node) nodes_.resize(node + 1);
-  ledger_.Replace(nodes_[node].ids, found);
-  ledger_.CountPasses(nodes_[node].passes, passes);
+  nodes_[node].record = seen.node;
+  nodes_[node].version = seen.node->version;
+  Note(nodes_[node].of_settings, std::move(found));
+  JudgeCounters(node);
   changed_ = true;
+}
+
+// Nothing else reads counters.
+void Engine::PutCounters(std::uint32_t node) {
+  roster_.UpdateCounters(node);
+  JudgeCounters(node);
+  changed_ = true;
+}
+
+void Engine::JudgeCounters(std::uint32_t node) {
+  const fleet::NodeView& seen = roster_.at(node);
+  Found found;
+  for (const Rule* rule : counter_rules_) found.Take(*rule, rule->evaluate_node, seen);
+  for (const NodeRule& rule : own_) found.Take(rule, rule.evaluate, seen);
+  Note(nodes_[node].of_counters, std::move(found));
+}
+
+void Engine::Note(Own& own, Found found) {
+  ledger_.Replace(own.ids, found.findings);
+  ledger_.CountPasses(own.passes, found.passes);
 }
 
 void Engine::Remove(const std::string& name) {
@@ -65,8 +92,9 @@ void Engine::Remove(const std::string& name) {
   announcements_.Remove(*node);
   parts_.Remove(*node);
   grouping_.Remove(name);
-  ledger_.Drop(nodes_[*node].ids);
-  ledger_.CountPasses(nodes_[*node].passes, 0);
+  Note(nodes_[*node].of_settings, {});
+  Note(nodes_[*node].of_counters, {});
+  nodes_[*node] = {};
   changed_ = true;
 }
 
@@ -81,17 +109,11 @@ void Engine::Judge() {
 }
 
 void Engine::JudgeAlone() {
-  std::vector<v1::Finding> found;
-  std::uint64_t passes = 0;
-  for (const Rule* rule : alone_rules_) {
-    if (roster_.size() != 1) break;
-    Verdicts out(rule->id, rule->severity);
-    rule->evaluate_alone(roster_.at(roster_.numbers().begin()->second), out);
-    passes += out.passes();
-    Move(out.findings(), found);
-  }
-  ledger_.Replace(alone_.ids, found);
-  ledger_.CountPasses(alone_.passes, passes);
+  Found found;
+  for (const Rule* rule : alone_rules_)
+    if (roster_.size() == 1)
+      found.Take(*rule, rule->evaluate_alone, roster_.at(roster_.numbers().begin()->second));
+  Note(alone_, std::move(found));
 }
 
 Delta Engine::Take() {

@@ -33,7 +33,8 @@ class Engine {
   void AddNodeRule(NodeRule rule) { own_.push_back(std::move(rule)); }
 
   // The node is there, or has changed in anything. The record is borrowed until Remove(); it may
-  // change in place when Put() follows before anything else is asked of the engine.
+  // change in place when Put() follows before anything else is asked of the engine. One of the
+  // version that it had before is judged by its counters alone.
   void Put(const fleet::NodeRecord& record);
   // The same, with what a profile expects of it already found out; that is borrowed too.
   void Put(fleet::NodeView view);
@@ -53,12 +54,30 @@ class Engine {
     Ids ids;
     std::uint64_t passes = 0;
   };
+  struct Node {
+    Own of_settings;
+    Own of_counters;  // And by rules of operators, which may read these
+    const fleet::NodeRecord* record = nullptr;
+    std::uint64_t version = 0;  // Of the record
+  };
+  // What rules find of a node alone.
+  struct Found {
+    std::vector<v1::Finding> findings;
+    std::uint64_t passes = 0;
+
+    template <class AnyRule, class Evaluate>
+    void Take(const AnyRule& rule, const Evaluate& evaluate, const fleet::NodeView& node);
+  };
+  void PutCounters(std::uint32_t node);
+  void JudgeCounters(std::uint32_t node);
+  void Note(Own& own, Found found);
   void Judge();
   void JudgeAlone();
 
   const profile::Profile profile_;
   fleet::ExpectationTable expectations_;
-  std::vector<const Rule*> node_rules_;
+  std::vector<const Rule*> node_rules_;  // But for these:
+  std::vector<const Rule*> counter_rules_;
   std::vector<const Rule*> alone_rules_;
   std::vector<NodeRule> own_;
   Roster roster_;
@@ -68,7 +87,7 @@ class Engine {
   Holders holders_;
   Announcements announcements_;
   Parts parts_;
-  std::vector<Own> nodes_;  // By number
+  std::vector<Node> nodes_;  // By number
   Own alone_;
   bool changed_ = false;
 };

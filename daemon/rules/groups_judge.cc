@@ -170,7 +170,7 @@ Tally::Camp Groups::ShownOf(Camp& camp, bool by_name) {
 
 Tally Groups::TallyOf(State& group, bool by_name) {
   Tally tally{.camps = {}, .members = group.members};
-  if (tables_[group.table].census->largest_only) {
+  if (tables_[group.table].census->majority_only) {
     tally.camps.push_back(ShownOf(camps_[Majority(group)], by_name));
     return tally;
   }

@@ -25,7 +25,7 @@ std::optional<Group> BySubnet(const Member& member) {
   if (!port.rail || !port.port->has_subnet_prefix()) return {};
   const std::string_view prefix = port.port->subnet_prefix();
   if (prefix == kDefaultSubnetPrefix)
-    return Group{.rail = port.rail->value(), .like = prefix, .part = KindOf(*member.node, port)};
+    return Group{.rail = port.rail->value(), .like = prefix, .part = KindOf(port)};
   return Group{.rail = {}, .like = prefix};
 }
 

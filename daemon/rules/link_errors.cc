@@ -28,14 +28,20 @@ constexpr Limit kLimits[] = {
     {.count = Count::kTransmitConstraintErrors, .per_hour = 100},
 };
 
+constexpr std::uint64_t BitsOfLimits() {
+  std::uint64_t bits = 0;
+  for (const Limit& limit : kLimits) bits |= fleet::BitOf(limit.count);
+  return bits;
+}
+static_assert(fleet::WordOf(Count::kTransmitConstraintErrors) == 0);
+
 // Azure's health checks take a node out after five flaps within a day.
 constexpr std::uint64_t kFlapsMin = 2;
 constexpr double kFlapsPerDay = 5;
 
 // A link that comes up counts errors until it is trained.
 bool HasFlapped(const PortView& port) {
-  const auto downs = MovedOnLink(port, Count::kLinkDowns, true);
-  return downs && downs->delta > 0;
+  return fleet::Has(port.moved_on_link.grown, Count::kLinkDowns);
 }
 
 std::uint64_t LimitFor(const Limit& limit, const v1::Expectations& expected, bool& of_profile) {
@@ -47,10 +53,11 @@ std::uint64_t LimitFor(const Limit& limit, const v1::Expectations& expected, boo
 
 std::vector<LinkError> LinkErrors(const PortView& port) {
   std::vector<LinkError> errors;
+  if ((port.moved_on_link.grown[0] & BitsOfLimits()) == 0) return errors;
   const bool ethernet = port.port->link_layer() == v1::LINK_LAYER_ETHERNET;
   for (const Limit& limit : kLimits) {
     if (ethernet && !limit.on_ethernet) continue;
-    const auto move = MovedOnLink(port, limit.count, true);
+    const auto move = MovedOnLink(port, limit.count);
     if (!move || move->delta == 0) continue;
     bool of_profile = false;
     const std::uint64_t allowed = LimitFor(limit, port.expected(), of_profile);
@@ -65,7 +72,7 @@ std::vector<LinkError> LinkErrors(const PortView& port) {
 }
 
 bool IsFlapping(const PortView& port) {
-  const auto downs = MovedOnLink(port, Count::kLinkDowns, true);
+  const auto downs = MovedOnLink(port, Count::kLinkDowns);
   if (!downs || downs->delta < kFlapsMin) return false;
   const double days = std::max(downs->seconds, 3600.0) / 86400;
   return static_cast<double>(downs->delta) >= kFlapsPerDay * days;

@@ -23,8 +23,7 @@ std::vector<v1::Remedy> Remedies(const PortView& port) {
 void JudgePort(const PortView& port, Verdicts& out) {
   const std::vector<LinkError> errors = LinkErrors(port);
   if (errors.empty()) {
-    if (MovedOnLink(port, Count::kSymbolErrors, true) || MovedOnLink(port, Count::kFcsErrors, true))
-      out.Pass();
+    if (MovedOnLink(port, Count::kSymbolErrors) || MovedOnLink(port, Count::kFcsErrors)) out.Pass();
     return;
   }
   std::vector<std::string> seen;

@@ -23,7 +23,7 @@ void Fail(const PortView& port, const Move& downs, Verdicts& out) {
 
 void Evaluate(const fleet::NodeView& node, Verdicts& out) {
   ForMoving(node, [&](const PortView& port) {
-    const auto downs = MovedOnLink(port, Count::kLinkDowns, true);
+    const auto downs = MovedOnLink(port, Count::kLinkDowns);
     if (!downs) return;
     if (IsFlapping(port))
       Fail(port, *downs, out);

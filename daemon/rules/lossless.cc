@@ -28,13 +28,8 @@ bool Announced(const v1::DcbConfig& dcb) {
 
 std::optional<Group> ByRailAndDriver(const Member& port) {
   if (!port.port->rail) return {};
-  return Group{.rail = port.port->rail->value(),
-               .like = DriverOf(*port.port),
-               .part = KindOf(*port.node, *port.port)};
-}
-
-bool CarriesRoce(const PortView& port) {
-  return port.rail && IsRoce(port) && IsUp(port) && !port.expected().unused();
+  return Group{
+      .rail = port.port->rail->value(), .like = DriverOf(*port.port), .part = KindOf(*port.port)};
 }
 
 const std::string& WireName(const PortView& port) {

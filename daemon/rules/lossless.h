@@ -21,7 +21,9 @@ inline constexpr std::uint32_t kTsaEts = 2;
 std::optional<Group> ByRailAndDriver(const Member& port);
 
 // A fabric port with RoCE that is up and not unused by design.
-bool CarriesRoce(const fleet::PortView& port);
+inline bool CarriesRoce(const fleet::PortView& port) {
+  return port.carries_roce;
+}
 
 // Whose settings hold: the port's netdev, or the first member with DCB where that is a bond.
 // nullptr: there is none.

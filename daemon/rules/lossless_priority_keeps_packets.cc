@@ -26,17 +26,17 @@ void Fail(const PortView& port, unsigned priority, const Move& move, Verdicts& o
 
 // Settings are looked at only where something was dropped: most ports are well.
 void JudgePort(const PortView& port, Verdicts& out) {
-  bool any = false;
+  if (!fleet::HasAnyPriority(port.moved.known, Count::kPriorityReceiveDiscards)) return;
+  if (!fleet::HasAnyPriority(port.moved.grown, Count::kPriorityReceiveDiscards)) return out.Pass();
   for (unsigned priority = 0; priority < 8; ++priority) {
     const auto move = Moved(port, fleet::OfPriority(Count::kPriorityReceiveDiscards, priority));
-    if (!move) continue;
-    any = true;
-    if (move->delta < kPacketsMin || !Has(LosslessMask(port).value_or(0), priority)) continue;
+    if (!move || move->delta < kPacketsMin || !Has(LosslessMask(port).value_or(0), priority))
+      continue;
     // A card that stops a storm drops on purpose: no_pause_storm reports it.
     if (!HasPauseStorm(port)) Fail(port, priority, *move, out);
     return;
   }
-  if (any) out.Pass();
+  out.Pass();
 }
 
 void Evaluate(const fleet::NodeView& node, Verdicts& out) {

@@ -19,16 +19,14 @@ std::uint64_t Rounded(std::uint64_t number) {
 
 std::optional<Group> ByRail(const Member& port) {
   if (!port.port->rail) return {};
-  return Group{
-      .rail = port.port->rail->value(), .like = {}, .part = KindOf(*port.node, *port.port)};
+  return Group{.rail = port.port->rail->value(), .like = {}, .part = KindOf(*port.port)};
 }
 
 std::optional<Group> ByRailAndModel(const Member& port) {
   const v1::RdmaDevice& device = *port.port->device;
   if (!port.port->rail || !device.has_model()) return {};
-  return Group{.rail = port.port->rail->value(),
-               .like = device.model(),
-               .part = KindOf(*port.node, *port.port)};
+  return Group{
+      .rail = port.port->rail->value(), .like = device.model(), .part = KindOf(*port.port)};
 }
 
 std::optional<Group> ByModel(const Member& port) {

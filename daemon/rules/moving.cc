@@ -7,27 +7,7 @@
 
 namespace fabric::rules {
 
-using fleet::kNoCounters;
 using fleet::PortView;
-
-std::optional<Move> Moved(const PortView& port, Count count) {
-  return port.node->motion.Moved(port.counters, count);
-}
-
-std::uint64_t Delta(const PortView& port, Count count) {
-  const auto move = Moved(port, count);
-  return move ? move->delta : 0;
-}
-
-std::optional<Move> MovedOnLink(const PortView& port, Count count, bool hour) {
-  fleet::CounterPlaces places = port.counters;
-  if (port.port->link_layer() == v1::LINK_LAYER_ETHERNET)
-    places = {places[2], kNoCounters, kNoCounters};
-  else
-    places[2] = kNoCounters;
-  const fleet::Motion& motion = port.node->motion;
-  return hour ? motion.MovedInHour(places, count) : motion.Moved(places, count);
-}
 
 std::uint64_t PerHour(const Move& move) {
   if (move.seconds <= 3600) return move.delta;

@@ -18,12 +18,25 @@ using fleet::Count;
 using fleet::Move;
 
 // Within the last window; nothing when it is not known.
-std::optional<Move> Moved(const fleet::PortView& port, Count count);
+inline std::optional<Move> Moved(const fleet::PortView& port, Count count) {
+  if (!fleet::Has(port.moved.known, count)) return {};
+  const fleet::Motion& motion = port.node->motion;
+  if (fleet::Has(port.moved.grown, count)) return motion.Moved(port.counters, count);
+  return Move{.delta = 0, .seconds = motion.seconds()};
+}
 // The same, 0 when it is not known: for what only adds to a finding.
-std::uint64_t Delta(const fleet::PortView& port, Count count);
-// Of the link itself: the netdev's counters on Ethernet, where those of the RDMA port count RDMA
-// alone. Within the last hour or less where `hour`.
-std::optional<Move> MovedOnLink(const fleet::PortView& port, Count count, bool hour);
+inline std::uint64_t Delta(const fleet::PortView& port, Count count) {
+  if (!fleet::Has(port.moved.grown, count)) return 0;
+  return port.node->motion.Moved(port.counters, count)->delta;
+}
+// Of the link itself, within the last hour or less; see fleet::PortView::LinkPlaces().
+inline std::optional<Move> MovedOnLink(const fleet::PortView& port, Count count) {
+  if (!fleet::Has(port.moved_on_link.known, count)) return {};
+  const fleet::Motion& motion = port.node->motion;
+  if (fleet::Has(port.moved_on_link.grown, count))
+    return motion.MovedInHour(port.LinkPlaces(), count);
+  return Move{.delta = 0, .seconds = motion.seconds_in_hour()};
+}
 // Of a longer time than an hour: that of an average hour.
 std::uint64_t PerHour(const Move& move);
 

@@ -4,6 +4,21 @@
 #include <utility>
 
 namespace fabric::rules {
+namespace {
+
+// Of one that is free, or of a new one.
+template <class T>
+std::uint32_t TakeNumber(std::vector<std::uint32_t>& free, std::vector<T>& all) {
+  if (free.empty()) {
+    all.emplace_back();
+    return static_cast<std::uint32_t>(all.size() - 1);
+  }
+  const std::uint32_t number = free.back();
+  free.pop_back();
+  return number;
+}
+
+}  // namespace
 
 Parts::Parts(const Roster& roster, Ledger& ledger) : roster_(roster), ledger_(ledger) {
   for (const Rule* rule : AllRules())
@@ -14,10 +29,10 @@ void Parts::Put(std::uint32_t node) {
   const fleet::NodeView& view = roster_.at(node);
   for (Table& table : tables_) {
     if (table.rows.size() <= node) table.rows.resize(node + 1);
-    const std::uint64_t digest = table.rule->reads(view);
-    if (table.rows[node].digest == digest) continue;
+    std::vector<std::uint64_t> facts = table.rule->reads(view);
+    if (table.rows[node].facts == facts) continue;
     Leave(table, node);
-    if (digest != 0) Enter(table, node, {.digest = digest, .keys = table.rule->joined_by(view)});
+    if (!facts.empty()) Enter(table, node, std::move(facts));
   }
 }
 
@@ -26,46 +41,67 @@ void Parts::Remove(std::uint32_t node) {
     if (table.rows.size() > node) Leave(table, node);
 }
 
-void Parts::Enter(Table& table, std::uint32_t node, Row row) {
-  for (const std::uint64_t key : row.keys) {
-    table.nodes_of[key].push_back(node);
-    table.changed.insert(key);
+std::uint32_t Parts::NumberOf(Table& table, std::uint64_t key) {
+  const auto [known, added] = table.numbers.try_emplace(key);
+  if (added) {
+    known->second = TakeNumber(table.free_keys, table.keys);
+    table.keys[known->second].key = key;
   }
-  table.rows[node] = std::move(row);
+  return known->second;
 }
 
-void Parts::Leave(Table& table, std::uint32_t node) {
-  const Row row = std::exchange(table.rows[node], {});
-  if (row.part != kNone) table.ended.insert(row.part);
-  for (const std::uint64_t key : row.keys) {
-    const auto nodes = table.nodes_of.find(key);
-    nodes->second.erase(std::find(nodes->second.begin(), nodes->second.end(), node));
-    if (nodes->second.empty()) table.nodes_of.erase(nodes);
-    table.changed.insert(key);
+void Parts::Change(Table& table, std::uint32_t key) {
+  if (!std::exchange(table.keys[key].changed, true)) table.changed.push_back(key);
+}
+
+void Parts::End(Table& table, Row& row) {
+  const std::uint32_t part = std::exchange(row.part, kNone);
+  if (part != kNone && !std::exchange(table.parts[part].ended, true)) table.ended.push_back(part);
+}
+
+void Parts::Enter(Table& table, std::uint32_t node, std::vector<std::uint64_t> facts) {
+  Row& row = table.rows[node];
+  row.facts = std::move(facts);
+  for (const std::uint64_t key : table.rule->joined_by(row.facts)) {
+    const std::uint32_t number = NumberOf(table, key);
+    row.keys.push_back(number);
+    table.keys[number].nodes.push_back(node);
+    Change(table, number);
   }
+}
+
+// Keys that nobody has are forgotten when the parts are judged.
+void Parts::Leave(Table& table, std::uint32_t node) {
+  Row& row = table.rows[node];
+  End(table, row);
+  for (const std::uint32_t key : row.keys) {
+    Nodes& nodes = table.keys[key].nodes;
+    nodes.erase(std::find(nodes.begin(), nodes.end(), node));
+    Change(table, key);
+  }
+  row = {};
 }
 
 // All who hang together with those that have the key. They leave the parts that they were in: what
 // was one part with a node before it changed is reached by one of its keys of then or of now.
-Parts::Nodes Parts::TakePart(Table& table, std::uint64_t key, std::uint32_t part) {
+Parts::Nodes Parts::TakePart(Table& table, std::uint32_t key, std::uint32_t part) {
   Nodes found;
-  std::set<std::uint64_t> known = {key};
-  std::vector<std::uint64_t> next = {key};
+  std::vector<std::uint32_t> next = {key};
+  table.keys[key].seen = ++table.now;
   while (!next.empty()) {
-    const auto nodes = table.nodes_of.find(next.back());
+    Key& at = table.keys[next.back()];
     next.pop_back();
-    if (nodes == table.nodes_of.end()) continue;
-    for (const std::uint32_t node : nodes->second) {
+    at.changed = false;
+    for (const std::uint32_t node : at.nodes) {
       Row& row = table.rows[node];
       if (row.part == part) continue;
-      if (row.part != kNone) table.ended.insert(row.part);
+      End(table, row);
       row.part = part;
       found.push_back(node);
-      for (const std::uint64_t other : row.keys)
-        if (known.insert(other).second) next.push_back(other);
+      for (const std::uint32_t other : row.keys)
+        if (std::exchange(table.keys[other].seen, table.now) != table.now) next.push_back(other);
     }
   }
-  for (const std::uint64_t seen : known) table.changed.erase(seen);
   return found;
 }
 
@@ -75,33 +111,34 @@ void Parts::Judge() {
 }
 
 void Parts::Judge(Table& table) {
-  while (!table.changed.empty()) {
-    auto number = static_cast<std::uint32_t>(table.parts.size());
-    if (table.free.empty()) {
-      table.parts.emplace_back();
-    } else {
-      number = table.free.back();
-      table.free.pop_back();
+  for (const std::uint32_t key : std::exchange(table.changed, {})) {
+    if (!table.keys[key].changed) continue;  // Reached from one before it
+    if (table.keys[key].nodes.empty()) {
+      table.numbers.erase(table.keys[key].key);
+      table.keys[key] = {};
+      table.free_keys.push_back(key);
+      continue;
     }
-    const Nodes nodes = TakePart(table, *table.changed.begin(), number);
-    if (nodes.empty())
-      table.free.push_back(number);
-    else
-      Judge(*table.rule, nodes, table.parts[number]);
+    const std::uint32_t part = TakeNumber(table.free_parts, table.parts);
+    const Nodes nodes = TakePart(table, key, part);
+    Judge(table, nodes, table.parts[part]);
   }
   for (const std::uint32_t number : std::exchange(table.ended, {})) {
-    ledger_.Drop(table.parts[number].ids);
-    ledger_.CountPasses(table.parts[number].passes, 0);
-    table.free.push_back(number);
+    Part& part = table.parts[number];
+    ledger_.Drop(part.ids);
+    ledger_.CountPasses(part.passes, 0);
+    part = {};
+    table.free_parts.push_back(number);
   }
 }
 
-void Parts::Judge(const Rule& rule, const Nodes& nodes, Part& part) {
-  std::vector<fleet::NodeView> views;
-  views.reserve(nodes.size());
-  for (const std::uint32_t node : nodes) views.push_back(roster_.at(node));
-  Verdicts out(rule.id, rule.severity);
-  rule.evaluate_part(fleet::FleetView(std::move(views)), out);
+void Parts::Judge(const Table& table, const Nodes& nodes, Part& part) {
+  std::vector<PartNode> all;
+  all.reserve(nodes.size());
+  for (const std::uint32_t node : nodes)
+    all.push_back({.view = &roster_.at(node), .facts = table.rows[node].facts});
+  Verdicts out(table.rule->id, table.rule->severity);
+  table.rule->evaluate_part(all, out);
   ledger_.CountPasses(part.passes, out.passes());
   ledger_.Replace(part.ids, out.findings());
 }

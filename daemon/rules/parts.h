@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -28,29 +27,42 @@ class Parts {
   using Nodes = std::vector<std::uint32_t>;
 
   struct Row {
-    std::uint64_t digest = 0;         // Of what the rule reads; 0: takes no part
-    std::vector<std::uint64_t> keys;  // That join it to others
+    std::vector<std::uint64_t> facts;  // What the rule reads; nothing: takes no part
+    std::vector<std::uint32_t> keys;   // Numbers of those that join it to others
     std::uint32_t part = kNone;
+  };
+  struct Key {
+    std::uint64_t key = 0;
+    Nodes nodes;             // That have it
+    std::uint64_t seen = 0;  // When nodes were looked for behind it last
+    bool changed = false;    // In `changed`
   };
   struct Part {
     Ids ids;
     std::uint64_t passes = 0;
+    bool ended = false;  // In `ended`
   };
   struct Table {
     const Rule* rule = nullptr;
-    std::vector<Row> rows;                              // By number of node
-    std::unordered_map<std::uint64_t, Nodes> nodes_of;  // By key
+    std::vector<Row> rows;                                     // By number of node
+    std::unordered_map<std::uint64_t, std::uint32_t> numbers;  // Of keys that somebody has
+    std::vector<Key> keys;
     std::vector<Part> parts;
-    std::vector<std::uint32_t> free;
-    std::set<std::uint64_t> changed;  // Keys of nodes that have changed
-    std::set<std::uint32_t> ended;    // Parts of these
+    std::vector<std::uint32_t> free_keys;
+    std::vector<std::uint32_t> free_parts;
+    std::vector<std::uint32_t> changed;  // Keys of nodes that have changed
+    std::vector<std::uint32_t> ended;    // Parts of these
+    std::uint64_t now = 0;               // Counts the parts that were made
   };
 
-  static void Enter(Table& table, std::uint32_t node, Row row);
+  static std::uint32_t NumberOf(Table& table, std::uint64_t key);
+  static void Change(Table& table, std::uint32_t key);
+  static void End(Table& table, Row& row);
+  static void Enter(Table& table, std::uint32_t node, std::vector<std::uint64_t> facts);
   static void Leave(Table& table, std::uint32_t node);
-  static Nodes TakePart(Table& table, std::uint64_t key, std::uint32_t part);
+  static Nodes TakePart(Table& table, std::uint32_t key, std::uint32_t part);
   void Judge(Table& table);
-  void Judge(const Rule& rule, const Nodes& nodes, Part& part);
+  void Judge(const Table& table, const Nodes& nodes, Part& part);
 
   const Roster& roster_;
   Ledger& ledger_;

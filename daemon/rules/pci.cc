@@ -108,7 +108,7 @@ std::optional<Group> ByRailAndProduct(const Member& port) {
   const std::string_view product = port.snapshot().host().product();
   return Group{.rail = port.port->rail->value(),
                .like = product.empty() ? std::string_view(port.port->device->model()) : product,
-               .part = KindOf(*port.node, *port.port)};
+               .part = KindOf(*port.port)};
 }
 
 std::uint64_t FabricDevices(const NodeView& node) {

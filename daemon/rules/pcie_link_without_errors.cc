@@ -9,9 +9,9 @@ using fleet::PortView;
 constexpr std::uint64_t kErrorsMax = 10;  // Within an hour
 
 void JudgePort(const PortView& port, Verdicts& out) {
-  const auto received = MovedOnLink(port, Count::kPcieReceiveErrors, true);
+  const auto received = MovedOnLink(port, Count::kPcieReceiveErrors);
   if (!received) return;
-  const auto sent = MovedOnLink(port, Count::kPcieTransmitErrors, true);
+  const auto sent = MovedOnLink(port, Count::kPcieTransmitErrors);
   const bool by_sent = sent && sent->delta > received->delta;
   const Move& most = by_sent ? *sent : *received;
   if (PerHour(most) <= kErrorsMax) return out.Pass();

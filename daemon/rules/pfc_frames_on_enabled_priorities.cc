@@ -46,15 +46,12 @@ void Fail(const PortView& port, std::uint32_t mask, std::uint32_t ignored, Verdi
 
 // Settings are looked at only where frames came.
 void JudgePort(const fleet::NodeView& node, const PortView& port, Verdicts& out) {
+  if (!fleet::HasAnyPriority(port.moved.known, Count::kPriorityPfcReceived)) return;
+  if (!fleet::HasAnyPriority(port.moved.grown, Count::kPriorityPfcReceived)) return out.Pass();
   std::uint32_t paused = 0;
-  bool any = false;
-  for (unsigned priority = 0; priority < 8; ++priority) {
-    const auto move = Moved(port, fleet::OfPriority(Count::kPriorityPfcReceived, priority));
-    if (!move) continue;
-    any = true;
-    if (move->delta >= kFramesMin) paused |= 1U << priority;
-  }
-  if (!any) return;
+  for (unsigned priority = 0; priority < 8; ++priority)
+    if (Delta(port, fleet::OfPriority(Count::kPriorityPfcReceived, priority)) >= kFramesMin)
+      paused |= 1U << priority;
   if (paused == 0) return out.Pass();
   const auto mask = LosslessMask(port);
   if (!mask || IsReportedElsewhere(node, port, *mask)) return;

@@ -85,10 +85,9 @@ void Fail(const PortView& port, std::string basis, Verdicts& out) {
 std::optional<Group> ByKind(const Member& member) {
   const PortView& port = *member.port;
   if (!port.rail) return {};
-  return Group{
-      .rail = port.rail->value(),
-      .like = port.device->model(),
-      .part = KindOf(*member.node, port) ^ static_cast<std::uint64_t>(port.port->link_layer())};
+  return Group{.rail = port.rail->value(),
+               .like = port.device->model(),
+               .part = KindOf(port) ^ static_cast<std::uint64_t>(port.port->link_layer())};
 }
 
 bool IsLike(const PortView& a, const PortView& b) {

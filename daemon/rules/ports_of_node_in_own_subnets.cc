@@ -105,7 +105,7 @@ void JudgeMember(const Member& member, const Survey& survey, Verdicts& out) {
 }
 
 constexpr Census kCensus = {.value = SubnetOnRail,
-                            .largest_only = true,
+                            .majority_only = true,
                             .of_all_groups = true,
                             .survey = UsualSubnetOfRail,
                             .judge = JudgeMember};

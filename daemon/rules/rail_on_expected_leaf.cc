@@ -1,12 +1,13 @@
 #include <algorithm>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
+#include "daemon/rules/digest.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/lossless.h"
-#include "daemon/rules/product.h"
 #include "daemon/rules/switches.h"
 
 namespace fabric::rules {
@@ -18,38 +19,60 @@ struct Wired {
   const PortView* port = nullptr;
   const v1::LldpNeighbor* neighbor = nullptr;
 };
-using Leaf = std::string_view;  // Chassis
+// By the digest of its chassis: names are looked up when somebody is told of it.
+using Leaf = std::uint64_t;
+constexpr Leaf kNoLeaf = 0;
 using Leaves = std::vector<Leaf>;
 
+// What is read of a link, as three numbers.
+struct Cable {
+  std::uint32_t rail = 0;
+  std::uint32_t place = 0;  // In NodeView::ports
+  Leaf leaf = kNoLeaf;
+};
+constexpr std::size_t kFactsOfLink = 3;  // The third: of all names
+
 struct Node {
-  std::vector<Wired> links;
-  Leaves leaves;  // Sorted, each once
+  const fleet::NodeView* view = nullptr;
+  std::span<const std::uint64_t> facts;
+
+  std::size_t links() const { return facts.size() / kFactsOfLink; }
+  Cable link(std::size_t i) const {
+    const std::uint64_t* const fact = &facts[i * kFactsOfLink];
+    return {.rail = static_cast<std::uint32_t>(fact[0] >> 32),
+            .place = static_cast<std::uint32_t>(fact[0]),
+            .leaf = fact[1]};
+  }
+  Wired wired(const Cable& link) const {
+    const PortView& port = view->ports[link.place];
+    return {&port, NeighborOf(port)};
+  }
 };
 
 // How many nodes have a rail on a leaf.
-using Wiring = std::map<std::pair<std::uint32_t, Leaf>, std::size_t>;
+struct Wire {
+  std::uint32_t rail = 0;
+  Leaf leaf = kNoLeaf;
+  std::size_t nodes = 0;
+};
+using Wiring = std::vector<Wire>;
 
 // Nodes with the same leaves, whatever is on which. There are about as many such sets as there are
 // units of the fabric, and one more for each node that is wired to a leaf of another unit.
 struct Unit {
-  std::vector<const Node*> nodes;
+  std::vector<Node> nodes;
   Wiring wiring;
 };
+using Units = std::map<Leaves, Unit>;
 
-Node NodeOf(const fleet::NodeView& view) {
-  Node node;
-  node.links.reserve(view.ports.size());
-  node.leaves.reserve(view.ports.size());
-  for (const PortView& port : view.ports) {
-    if (!CarriesRoce(port)) continue;
-    const v1::LldpNeighbor* const neighbor = NeighborOf(port);
-    if (neighbor == nullptr || neighbor->chassis_id().empty()) continue;
-    node.links.push_back({&port, neighbor});
-    node.leaves.push_back(neighbor->chassis_id());
-  }
-  std::sort(node.leaves.begin(), node.leaves.end());
-  node.leaves.erase(std::unique(node.leaves.begin(), node.leaves.end()), node.leaves.end());
-  return node;
+// Sorted, each once.
+Leaves LeavesOf(std::span<const std::uint64_t> facts) {
+  Leaves leaves;
+  leaves.reserve(facts.size() / kFactsOfLink);
+  for (std::size_t i = 1; i < facts.size(); i += kFactsOfLink) leaves.push_back(facts[i]);
+  std::sort(leaves.begin(), leaves.end());
+  leaves.erase(std::unique(leaves.begin(), leaves.end()), leaves.end());
+  return leaves;
 }
 
 // At least half of the leaves of the first are leaves of the other.
@@ -60,8 +83,21 @@ bool IsNear(const Leaves& leaves, const Leaves& others) {
   return 2 * static_cast<std::size_t>(shared) >= leaves.size();
 }
 
+// `guess`: where it is in most wirings, which are alike.
+void Count(Wiring& wiring, std::size_t guess, const Wire& more) {
+  const auto is_it = [&](const Wire& wire) {
+    return wire.rail == more.rail && wire.leaf == more.leaf;
+  };
+  auto at = wiring.begin() + static_cast<std::ptrdiff_t>(std::min(guess, wiring.size()));
+  if (at == wiring.end() || !is_it(*at)) at = std::find_if(wiring.begin(), wiring.end(), is_it);
+  if (at == wiring.end())
+    wiring.push_back(more);
+  else
+    at->nodes += more.nodes;
+}
+
 struct Expected {
-  Leaf leaf;
+  Leaf leaf = kNoLeaf;
   std::size_t nodes = 0;  // That have the rail on it
   std::size_t all = 0;    // That have the rail
 };
@@ -71,16 +107,16 @@ using ExpectedByRail = std::vector<Expected>;
 // as many as deviate.
 ExpectedByRail ExpectedOf(const Wiring& wiring) {
   ExpectedByRail rails;
-  for (const auto& [place, nodes] : wiring) {
-    if (rails.size() <= place.first) rails.resize(place.first + 1);
-    Expected& most = rails[place.first];
-    most.all += nodes;
-    if (nodes <= most.nodes) continue;
-    most.leaf = place.second;
-    most.nodes = nodes;
+  for (const Wire& wire : wiring) {
+    if (rails.size() <= wire.rail) rails.resize(wire.rail + 1);
+    Expected& most = rails[wire.rail];
+    most.all += wire.nodes;
+    if (wire.nodes <= most.nodes) continue;
+    most.leaf = wire.leaf;
+    most.nodes = wire.nodes;
   }
   for (Expected& most : rails)
-    if (most.nodes < 2 || most.nodes < 2 * (most.all - most.nodes)) most.leaf = {};
+    if (most.nodes < 2 || most.nodes < 2 * (most.all - most.nodes)) most.leaf = kNoLeaf;
   return rails;
 }
 
@@ -121,45 +157,48 @@ void Fail(const std::vector<Stray>& strays, Verdicts& out) {
 
 // What people call it: as the first node that has it heard it.
 std::string NameOf(Leaf leaf, const std::vector<const Unit*>& near) {
+  const Node* first = nullptr;
   for (const Unit* unit : near)
-    for (const Node* node : unit->nodes)
-      for (const Wired& link : node->links)
-        if (link.neighbor->chassis_id() == leaf) return SwitchName(*link.neighbor);
-  return std::string(leaf);
+    for (const Node& node : unit->nodes) {
+      if (first != nullptr && first->view->node->name < node.view->node->name) continue;
+      const Leaves leaves = LeavesOf(node.facts);
+      if (std::binary_search(leaves.begin(), leaves.end(), leaf)) first = &node;
+    }
+  for (std::size_t i = 0; i < first->links(); ++i)
+    if (first->link(i).leaf == leaf) return SwitchName(*first->wired(first->link(i)).neighbor);
+  return {};  // Somebody has it
 }
 
 void JudgeUnit(const Unit& unit, const std::vector<const Unit*>& near, Verdicts& out) {
   Wiring wiring;
   for (const Unit* other : near)
-    for (const auto& [place, nodes] : other->wiring) wiring[place] += nodes;
+    for (std::size_t i = 0; i < other->wiring.size(); ++i) Count(wiring, i, other->wiring[i]);
   const ExpectedByRail rails = ExpectedOf(wiring);
-  for (const Node* node : unit.nodes) {
+  for (const Node& node : unit.nodes) {
     std::vector<Stray> strays;
-    for (const Wired& link : node->links) {
-      const Expected& expected = rails[link.port->rail->value()];
-      if (expected.leaf.empty()) continue;
-      if (expected.leaf == link.neighbor->chassis_id())
+    for (std::size_t i = 0; i < node.links(); ++i) {
+      const Cable link = node.link(i);
+      const Expected& expected = rails[link.rail];
+      if (expected.leaf == kNoLeaf) continue;
+      if (expected.leaf == link.leaf)
         out.Pass();
       else
-        strays.push_back({link, expected, NameOf(expected.leaf, near)});
+        strays.push_back({node.wired(link), expected, NameOf(expected.leaf, near)});
     }
     if (!strays.empty()) Fail(strays, out);
   }
 }
 
-void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
-  std::vector<Node> nodes;
-  for (const fleet::NodeView& view : fleet.nodes()) {
-    if (view.node->snapshot.lldp_neighbors().empty()) continue;
-    nodes.push_back(NodeOf(view));
-    if (nodes.back().links.empty()) nodes.pop_back();
-  }
-  std::map<Leaves, Unit> units;
-  for (const Node& node : nodes) {
-    Unit& unit = units[node.leaves];
-    unit.nodes.push_back(&node);
-    for (const Wired& link : node.links)
-      ++unit.wiring[{link.port->rail->value(), link.neighbor->chassis_id()}];
+void Evaluate(std::span<const PartNode> nodes, Verdicts& out) {
+  Units units;
+  for (const PartNode& each : nodes) {
+    const Node node = {.view = each.view, .facts = each.facts};
+    Unit& unit = units[LeavesOf(node.facts)];
+    unit.nodes.push_back(node);
+    for (std::size_t i = 0; i < node.links(); ++i) {
+      const Cable link = node.link(i);
+      Count(unit.wiring, i, {.rail = link.rail, .leaf = link.leaf, .nodes = 1});
+    }
   }
   for (const auto& [leaves, unit] : units) {
     std::vector<const Unit*> near;
@@ -169,25 +208,25 @@ void Evaluate(const fleet::FleetView& fleet, Verdicts& out) {
   }
 }
 
-std::uint64_t Reads(const fleet::NodeView& view) {
-  if (view.node->snapshot.lldp_neighbors().empty()) return 0;
-  Mix mix;
-  for (const Wired& link : NodeOf(view).links)
-    mix.Add(link.port->rail->value())
-        .Add(link.port->device->name())
-        .Add(link.port->port->number())
-        .Add(link.port->port->netdev())
-        .Add(link.neighbor->chassis_id())
-        .Add(SwitchName(*link.neighbor))
-        .Add(SwitchPort(*link.neighbor));
-  return mix.value();
-}
-
-// Nodes without a common leaf are not near each other.
-std::vector<std::uint64_t> JoinedBy(const fleet::NodeView& view) {
-  std::vector<std::uint64_t> leaves;
-  for (const Leaf leaf : NodeOf(view).leaves) leaves.push_back(std::hash<Leaf>()(leaf));
-  return leaves;
+std::vector<std::uint64_t> Reads(const fleet::NodeView& view) {
+  std::vector<std::uint64_t> facts;
+  if (view.node->snapshot.lldp_neighbors().empty()) return facts;
+  facts.reserve(kFactsOfLink * view.ports.size());
+  for (std::size_t i = 0; i < view.ports.size(); ++i) {
+    const PortView& port = view.ports[i];
+    const v1::LldpNeighbor* const neighbor = NeighborOf(port);
+    if (neighbor == nullptr || !CarriesRoce(port) || neighbor->chassis_id().empty()) continue;
+    facts.push_back(std::uint64_t{port.rail->value()} << 32 | i);
+    facts.push_back(Digest().Add(neighbor->chassis_id()).value());
+    facts.push_back(Digest()
+                        .Add(port.device->name())
+                        .Add(port.port->number())
+                        .Add(port.port->netdev())
+                        .Add(SwitchName(*neighbor))
+                        .Add(SwitchPort(*neighbor))
+                        .value());
+  }
+  return facts;
 }
 
 }  // namespace
@@ -209,7 +248,7 @@ extern const Rule rail_on_expected_leaf = {
     .fix = "The cable into the leaf of its rail",
     .evaluate_part = Evaluate,
     .reads = Reads,
-    .joined_by = JoinedBy,
+    .joined_by = LeavesOf,  // Nodes without a common leaf are not near each other.
 };
 
 }  // namespace fabric::rules

@@ -36,7 +36,7 @@ void Judge(const Member& member, const Survey& survey, Verdicts& out) {
 
 // A node is held against all rails.
 constexpr Census kCensus = {.value = SubnetOnRail,
-                            .largest_only = true,
+                            .majority_only = true,
                             .of_all_groups = true,
                             .survey = UsualSubnetOfRail,
                             .judge = Judge};

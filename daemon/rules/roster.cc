@@ -32,6 +32,11 @@ std::optional<std::uint32_t> Roster::Remove(const std::string& node) {
   return number;
 }
 
+std::optional<std::uint32_t> Roster::Find(const std::string& node) const {
+  const auto known = numbers_.find(node);
+  return known != numbers_.end() ? std::optional(known->second) : std::nullopt;
+}
+
 Member Roster::MemberOf(const Ref& ref) const {
   const fleet::NodeView& view = views_[ref.node];
   return {.node = &view, .port = ref.port == Ref::kWholeNode ? nullptr : &view.ports[ref.port]};

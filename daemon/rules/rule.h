@@ -52,6 +52,12 @@ class Verdicts {
 
 struct Announcement;
 
+// A node of a part of the fleet.
+struct PartNode {
+  const fleet::NodeView* view = nullptr;
+  std::span<const std::uint64_t> facts;  // What the rule `reads` of it
+};
+
 struct Rule {
   std::string_view id;     // "pfc_equal_on_rail", also the file's name
   std::string_view title;  // One line: what must hold
@@ -74,12 +80,13 @@ struct Rule {
   void (*evaluate_alone)(const fleet::NodeView&, Verdicts&) = nullptr;
   // Run over a part of the fleet, of which nobody has anything to do with the others, each time
   // when what it reads of one of its nodes has changed.
-  void (*evaluate_part)(const fleet::FleetView&, Verdicts&) = nullptr;
-  // To go with it: a digest of all that it reads of a node, but for when that was read; 0 for a
-  // node that takes no part.
-  std::uint64_t (*reads)(const fleet::NodeView&) = nullptr;
+  void (*evaluate_part)(std::span<const PartNode>, Verdicts&) = nullptr;
+  // To go with it: all that it reads of a node, but for when that was read; texts by their digest.
+  // Nothing for a node that takes no part.
+  std::vector<std::uint64_t> (*reads)(const fleet::NodeView&) = nullptr;
   // And what puts nodes into one part: having one of these in common, themselves or by others.
-  std::vector<std::uint64_t> (*joined_by)(const fleet::NodeView&) = nullptr;
+  // Each once.
+  std::vector<std::uint64_t> (*joined_by)(std::span<const std::uint64_t> facts) = nullptr;
 };
 
 std::span<const Rule* const> AllRules();  // Generated; see CMakeLists.txt.

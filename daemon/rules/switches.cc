@@ -112,11 +112,11 @@ void TakeGroups(Links& links, const Counts& judged, KindOf kind, ReportGroup rep
 
 }  // namespace
 
-std::string SwitchName(const v1::LldpNeighbor& neighbor) {
+const std::string& SwitchName(const v1::LldpNeighbor& neighbor) {
   return neighbor.system_name().empty() ? neighbor.chassis_id() : neighbor.system_name();
 }
 
-std::string SwitchPort(const v1::LldpNeighbor& neighbor) {
+const std::string& SwitchPort(const v1::LldpNeighbor& neighbor) {
   const bool mac = neighbor.port_id_subtype() == kPortIdIsMac;
   return mac && !neighbor.port_description().empty() ? neighbor.port_description()
                                                      : neighbor.port_id();

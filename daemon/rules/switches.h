@@ -17,8 +17,9 @@ inline const v1::LldpNeighbor* NeighborOf(const fleet::PortView& port) {
   return port.neighbor;
 }
 
-std::string SwitchName(const v1::LldpNeighbor& neighbor);  // System name, else chassis
-std::string SwitchPort(const v1::LldpNeighbor& neighbor);  // As its own command line names it
+const std::string& SwitchName(const v1::LldpNeighbor& neighbor);  // System name, else chassis
+const std::string& SwitchPort(
+    const v1::LldpNeighbor& neighbor);  // As its own command line names it
 v1::Subject LinkSubject(const fleet::PortView& port, const v1::LldpNeighbor& neighbor);
 // "LLDP rail0"
 std::string LldpSource(const v1::LldpNeighbor& neighbor);

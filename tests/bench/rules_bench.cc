@@ -119,9 +119,11 @@ double CpuSeconds() {
 }
 
 // What a report tells that is not as before: odd rounds bring it, even ones take it back.
-enum class News : std::uint8_t { kNone, kMtu, kLinkDown };
+// kCounters: a window of counters has ended, the settings are as before.
+enum class News : std::uint8_t { kNone, kMtu, kLinkDown, kCounters };
 
 const char* NameOf(News news) {
+  if (news == News::kCounters) return "of_counters_alone";
   if (news == News::kNone) return "without_news";
   return news == News::kMtu ? "breaks_and_mends_a_port" : "takes_a_link_down_and_up";
 }
@@ -131,7 +133,10 @@ void OneReport(benchmark::State& state, Kind kind, News news) {
   static std::map<std::pair<Kind, News>, double> of_small;  // In a small fleet
   auto& records = FleetOf(static_cast<std::uint32_t>(state.range(0)), kind).nodes;
   Engine engine;
-  for (const fleet::NodeRecord& record : records) engine.Put(record);
+  for (fleet::NodeRecord& record : records) {
+    record.version = news == News::kCounters ? 1 : 0;
+    engine.Put(record);
+  }
   (void)engine.Take();
   std::size_t at = 0;
   bool broken = false;
@@ -141,12 +146,13 @@ void OneReport(benchmark::State& state, Kind kind, News news) {
   for (auto _ : state) {
     v1::NodeSnapshot& node = records[at].snapshot;
     v1::NodeSnapshot report = broken ? whole : node;
-    report.mutable_taken_at()->set_seconds(node.taken_at().seconds() + 1);
-    broken = news != News::kNone && !broken;
+    if (news != News::kCounters)
+      report.mutable_taken_at()->set_seconds(node.taken_at().seconds() + 1);
+    broken = (news == News::kMtu || news == News::kLinkDown) && !broken;
     if (broken) whole = node;
     if (broken && news == News::kMtu) testing::SetMtu(report, 3, 1500);
     if (broken && news == News::kLinkDown) testing::LinkDown(report, 3);
-    node = report;  // As Fleet::Put does it
+    if (news != News::kCounters) node = report;  // As Fleet::Put does it
     const double start = CpuSeconds();
     engine.Put(records[at]);
     const Delta delta = engine.Take();
@@ -205,13 +211,15 @@ void Register() {
           ->Arg(size)
           ->Iterations(3)
           ->Unit(benchmark::kMillisecond);
-      for (const News news : {News::kNone, News::kMtu, News::kLinkDown})
+      for (const News news : {News::kNone, News::kMtu, News::kLinkDown, News::kCounters}) {
+        if (news == News::kCounters && kind != Kind::kBusy) continue;
         RegisterBenchmark(name(Format("report_{}", NameOf(news)).c_str()).c_str(), OneReport, kind,
                           news)
             ->Arg(size)
             ->Iterations(8000)
             ->UseManualTime()
             ->Unit(benchmark::kMicrosecond);
+      }
       RegisterBenchmark(name("memory").c_str(), Memory, kind)
           ->Arg(size)
           ->Iterations(1)

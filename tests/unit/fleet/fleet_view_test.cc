@@ -152,6 +152,48 @@ TEST(FleetView, ABondIsUnderASwitchWhenItsMembersHearOneAlone) {
   EXPECT_EQ(leaf(), "leaf1") << "the other member hears nobody";
 }
 
+TEST(FleetView, MachinesAndPortsThatAreAlikeAreOfOneKind) {
+  auto nodes = Nodes(5, testing::RoceNode);
+  testing::DeviceOf(nodes[1], 1).set_model("ConnectX-6");
+  nodes[2].mutable_host()->set_product("another server");
+  nodes[3].mutable_rdma_devices()->RemoveLast();
+  const auto records = Records(nodes);
+  const FleetView view(records);
+  const auto node = [&](std::size_t i) -> const NodeView& { return view.nodes()[i]; };
+  EXPECT_EQ(node(0).kind, node(4).kind);
+  EXPECT_EQ(node(0).ports[1].kind, node(4).ports[1].kind);
+  EXPECT_EQ(node(0).kind, node(1).kind);
+  EXPECT_EQ(node(0).ports[0].kind, node(1).ports[0].kind);
+  EXPECT_NE(node(0).ports[1].kind, node(1).ports[1].kind) << "another card";
+  EXPECT_NE(node(0).ports[0].kind, node(2).ports[0].kind) << "another machine";
+  EXPECT_NE(node(0).product, node(2).product);
+  EXPECT_NE(node(0).kind, node(3).kind) << "a card is missing";
+  EXPECT_EQ(node(0).product, node(3).product);
+}
+
+TEST(FleetView, WithoutAProductTheCardsTellMachinesApart) {
+  auto nodes = Nodes(3, testing::RoceNode);
+  for (auto& node : nodes) node.mutable_host()->clear_product();
+  testing::DeviceOf(nodes[1], 1).set_model("ConnectX-6");
+  const auto records = Records(nodes);
+  const FleetView view(records);
+  EXPECT_EQ(view.nodes()[0].product, view.nodes()[2].product);
+  EXPECT_NE(view.nodes()[0].product, view.nodes()[1].product);
+  EXPECT_EQ(view.nodes()[0].kind, view.nodes()[1].kind);
+}
+
+TEST(FleetView, APortThatIsDownOrHasNoRailCarriesNoRoce) {
+  v1::NodeSnapshot node = testing::RoceNode({.number = 1, .rails = 3});
+  testing::LinkDown(node, 1);
+  testing::DeviceOf(node, 2).mutable_function()->set_role(v1::FUNCTION_ROLE_STORAGE);
+  const auto records = Records({node, testing::InfinibandNode({.number = 2})});
+  const FleetView view(records);
+  EXPECT_TRUE(view.nodes()[0].ports[0].carries_roce);
+  EXPECT_FALSE(view.nodes()[0].ports[1].carries_roce);
+  EXPECT_FALSE(view.nodes()[0].ports[2].carries_roce);
+  EXPECT_FALSE(view.nodes()[1].ports[0].carries_roce);
+}
+
 TEST(UsableGid, IsTheRoutableOneOfEachKind) {
   EXPECT_EQ(Usable(testing::RoceNode({})), "3 0000:0000:0000:0000:0000:ffff:0a0a:0001");
   EXPECT_EQ(Usable(testing::LabNode({})), "1 0000:0000:0000:0000:0000:ffff:0a0a:0001");

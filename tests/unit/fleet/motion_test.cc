@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+#include <vector>
+
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/fleet_view.h"
 #include "tests/testing/nodes.h"
@@ -156,6 +159,61 @@ v1::NodeSnapshot Taken(std::int64_t seconds) {
   for (v1::Counter& counter : *node.mutable_counters(0)->mutable_counters())
     counter.set_width_bits(32);
   return node;
+}
+
+// All that can be asked for.
+std::vector<Count> AllCounts() {
+  std::vector<Count> counts;
+  for (unsigned i = 0; i < 128; ++i)
+    if (!NeutralName(static_cast<Count>(i)).empty()) counts.push_back(static_cast<Count>(i));
+  return counts;
+}
+
+TEST(Motion, SaysOfAllCountsAtOnceWhatItSaysOfEach) {
+  const std::vector<Count> counts = AllCounts();
+  ASSERT_GT(counts.size(), 60U);
+  std::mt19937 random(7);
+  const auto below = [&](unsigned end) { return static_cast<unsigned>(random() % end); };
+  v1::NodeSnapshot node;
+  const auto fill = [&](v1::CounterSet& set, bool netdev) {
+    for (const Count count : counts)
+      if ((netdev || count < Count::kPriorityTransmittedBytes) && below(2) == 0)
+        Add(set, NeutralName(count).c_str(), below(1000));
+  };
+  for (int set = 0; set < 3; ++set) fill(*node.add_counters(), set == 2);
+  Motion motion;
+  motion.Start(node, SteadyTime());
+  for (int window = 1; window < 200; ++window) {
+    for (v1::CounterSet& set : *node.mutable_counters())
+      for (v1::Counter& counter : *set.mutable_counters()) {
+        if (below(3) == 0) counter.set_value(counter.value() + below(100) - 10);
+        counter.set_saturated(below(10) == 0);
+      }
+    EXPECT_TRUE(motion.Advance(node, SteadyTime(window * Motion::kWindow)));
+    const auto place = [&](std::uint16_t at) { return below(4) == 0 ? kNoCounters : at; };
+    const CounterPlaces places = {place(0), place(1), place(2)};
+    const MovedCounts moved = motion.CountsOf(places);
+    const MovedCounts in_hour = motion.CountsInHour(places);
+    for (const Count count : counts) {
+      SCOPED_TRACE(NeutralName(count));
+      const auto move = motion.Moved(places, count);
+      EXPECT_EQ(Has(moved.known, count), move.has_value());
+      EXPECT_EQ(Has(moved.grown, count), move && move->delta > 0);
+      EXPECT_EQ(move ? move->seconds : motion.seconds(), motion.seconds());
+      const auto hour = motion.MovedInHour(places, count);
+      EXPECT_EQ(Has(in_hour.known, count), hour.has_value());
+      EXPECT_EQ(Has(in_hour.grown, count), hour && hour->delta > 0);
+      EXPECT_EQ(hour ? hour->seconds : motion.seconds_in_hour(), motion.seconds_in_hour());
+    }
+  }
+}
+
+TEST(CountSet, FindsAnyPriorityOfACount) {
+  CountSet set = {};
+  set[WordOf(Count::kPriorityPfcReceived)] |= BitOf(OfPriority(Count::kPriorityPfcReceived, 7));
+  EXPECT_TRUE(HasAnyPriority(set, Count::kPriorityPfcReceived));
+  EXPECT_FALSE(HasAnyPriority(set, Count::kPriorityReceiveDiscards));
+  EXPECT_FALSE(HasAnyPriority(set, Count::kPriorityPfcReceivedUs));
 }
 
 TEST(MotionBetween, TwoSnapshotsIsAWindow) {
