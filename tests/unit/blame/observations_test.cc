@@ -146,6 +146,7 @@ TEST(ObservationsOf, FailuresAreOfTheWayUnlessAnEndIsKnownToHaveFailed) {
   EXPECT_EQ(status("UNREACHABLE", "n11").at(0).failed_end, End::kTo);
   EXPECT_EQ(status("SETUP_FAILED", "n10").at(0).failed_end, End::kFrom);
   EXPECT_EQ(status("TIMED_OUT", "n10").at(0).failed_end, End::kFrom);
+  EXPECT_EQ(status("TIMED_OUT", "n10").at(0).attempts, 0U) << "a late agent is no fault of a port";
   EXPECT_TRUE(status("REFUSED", "n10").empty()) << "busy is no fault";
   EXPECT_TRUE(status("CANCELLED", "").empty());
 }
