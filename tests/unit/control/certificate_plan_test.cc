@@ -51,6 +51,21 @@ TEST(PlanWithin, TakesAsMuchAsThereIsTimeFor) {
                           "alone"));
 }
 
+// Three rounds with a port that hangs in both of its probes still fit.
+TEST(PlanWithin, WaitsForAProbeAsLongAsThereIsTimeFor) {
+  const auto timeout = [](Duration within, std::size_t ports, std::size_t partners) {
+    const CertificatePlan plan = PlanWithin(within, ports, partners, 64);
+    for (const v1::ProbeSpec& probe : plan.probes)
+      EXPECT_EQ(probe.timeout_ms(), plan.probes[0].timeout_ms());
+    return std::chrono::milliseconds(plan.probes[0].timeout_ms());
+  };
+  EXPECT_EQ(timeout(60s, 3, 2), 9'778ms) << "a small job in the lab";
+  EXPECT_EQ(timeout(60s, 1024, 1023), 7'126ms) << "20 rounds of 8 waves take 16 s";
+  EXPECT_EQ(timeout(60s, 8192, 1023), 5s) << "its rounds take all of the time";
+  EXPECT_EQ(timeout(10s, 3, 2), 5s);
+  EXPECT_EQ(timeout(600s, 3, 2), 15s);
+}
+
 TEST(PlanWithin, LeavesTimeForTheVerdict) {
   EXPECT_EQ(ProbingTime(60s), 59s);
   EXPECT_EQ(ProbingTime(2s), 1800ms);
