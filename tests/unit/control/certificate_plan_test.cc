@@ -253,6 +253,31 @@ TEST(CertificateVerdict, AFailureThatNobodyExplainsIsOfBoth) {
               HasSubstr("n1/mlx5_0/1 with n3/mlx5_0/1: n1: reported no result"));
 }
 
+// Blame calls the node dead; but all that is known is that its agent was not there.
+TEST(CertificateVerdict, AnAgentThatWasAwaySaysNothingOfItsFabric) {
+  const auto result = [](std::uint32_t from, std::uint32_t to, v1::ProbeStatus status) {
+    v1::PairResult made = Result(from, to, status, "n4: no word");
+    if (to == 4) made.mutable_result()->set_blamed_node("n4");
+    return made;
+  };
+  const Given dead{.blame = R"({"suspects": [{"kind": "SUSPECT_KIND_PORT", "node": "n4", "device":
+      "mlx5_0", "port": 1, "name": "n4/mlx5_0/1", "trouble": "TROUBLE_KIND_DEAD"}]})"};
+  CertificateWork work(FourPorts(), false);
+  for (const auto& [from, to] : {std::pair{1U, 2U}, {1U, 3U}, {2U, 3U}})
+    work.Take(result(from, to, v1::PROBE_STATUS_OK));
+  work.Take(result(1, 4, v1::PROBE_STATUS_TIMED_OUT));
+  work.Take(result(2, 4, v1::PROBE_STATUS_UNREACHABLE));
+  work.Take(result(3, 4, v1::PROBE_STATUS_UNREACHABLE));
+  const v1::Certificate away = Judged(work, dead);
+  EXPECT_EQ(Verdicts(away), "PASS PASS PASS UNKNOWN");
+  EXPECT_EQ(away.verdict(), v1::VERDICT_UNKNOWN);
+
+  v1::PairResult failed = result(2, 4, v1::PROBE_STATUS_FAILED);
+  failed.mutable_result()->clear_blamed_node();
+  work.Take(failed);
+  EXPECT_EQ(Verdicts(Judged(work, dead)), "PASS PASS PASS FAIL");
+}
+
 TEST(CertificateVerdict, APortThatWasNotProbedIsNotWell) {
   std::vector<AskedPort> ports = FourPorts();
   ports[3].obstacle = "busy: it sends 40 Gb/s";
