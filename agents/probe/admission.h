@@ -51,6 +51,11 @@ bool IsFor(const Ongoing& probe, std::uint64_t probe_id, v1::ProbeRole role);
 Result<PortAddress> AddressFor(const v1::ProbeAssignment& assignment,
                                const std::optional<v1::RdmaDevice>& device);
 
+// Of an end that did not run for `away` of the time that it had: a probe that was not done in time
+// for that names it, `node`, and says nothing of the fabric. So does one whose samples are all
+// void.
+void NameLate(const std::string& node, Duration away, Duration had, v1::ProbeResult& result);
+
 // What is said of a probe that was not taken on.
 v1::ProbeOutcome Refusal(const v1::ProbeAssignment& assignment, const Status& why);
 // The last word on a probe. One that was waiting when it was told to stop was cancelled.

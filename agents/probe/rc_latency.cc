@@ -44,9 +44,9 @@ void Rounds::Conclude(const Status& status, v1::ProbeResult& result) const {
   probe::Conclude(status, result);
   if (!status.ok()) return;
   if (samples_.samples() == 0) {
-    result.set_status(v1::PROBE_STATUS_FAILED);
-    result.mutable_latency()->set_voided(voided_);
+    result.set_status(v1::PROBE_STATUS_TIMED_OUT);
     result.set_reason(Format("all {} samples are void: this host was late each time", voided_));
+    result.mutable_latency()->set_voided(voided_);
     return;
   }
   *result.mutable_latency() = samples_.Summary();

@@ -114,7 +114,8 @@ v1::ProbeResult ProbeRunner::Attempt(Probe& probe, const std::stop_token& stop) 
   };
   const auto opened = Open(probe, kind, result);
   if (!opened.ok()) return fail(result.status(), opened.status());
-  ProbeRun run = RunOf(probe, *opened, stop);
+  Attendance attendance;
+  ProbeRun run = RunOf(probe, *opened, stop, attendance);
   if (kind.prepare != nullptr)
     if (const Status status = kind.prepare(run); !status.ok())
       return fail(status.code() == Code::kFailedPrecondition ? v1::PROBE_STATUS_REFUSED
@@ -136,7 +137,12 @@ v1::ProbeResult ProbeRunner::Attempt(Probe& probe, const std::stop_token& stop) 
     return fail(status.code() == Code::kDeadlineExceeded ? v1::PROBE_STATUS_FAILED
                                                          : v1::PROBE_STATUS_SETUP_FAILED,
                 status);
+  const SteadyTime begun = clock_.Now().steady;
+  attendance.Slept(begun);
   Execute(probe, kind, run, result);
+  if (probe.assignment.role() == v1::PROBE_ROLE_INITIATOR)
+    NameLate(probe.assignment.local().node(), attendance.away(), clock_.Now().steady - begun,
+             result);
   return result;
 }
 
@@ -220,27 +226,31 @@ Status ProbeRunner::AwaitRemote(Probe& probe, const std::stop_token& stop,
   return {};
 }
 
-ProbeRun ProbeRunner::RunOf(Probe& probe, const Opened& opened, const std::stop_token& stop) {
-  return {
-      .spec = probe.assignment.spec(),
-      .queue_pairs = opened.queue_pairs.get(),
-      .datagrams = opened.datagrams.get(),
-      .clock = clock_,
-      .stopped = [this, &probe,
-                  &stop] { return stop.stop_requested() || clock_.Now().steady >= probe.deadline; },
-      .await_stop = [this, &probe,
-                     &stop] { Sleep(probe, probe.deadline, stop, [] { return false; }); },
-      .pause =
-          [this, &probe, &stop](Duration time) {
-            Sleep(probe, clock_.Now().steady + time, stop, [] { return false; });
-          },
-      .remote = {},
-      .settings = {},
-      .watch = PortWatch(probe.assignment.local(), options_.open_counters),
-      .gpus = {.memory = options_.gpu_memory,
-               .find = options_.find_gpus,
-               .device = probe.assignment.local().device(),
-               .initiates = probe.assignment.role() == v1::PROBE_ROLE_INITIATOR}};
+ProbeRun ProbeRunner::RunOf(Probe& probe, const Opened& opened, const std::stop_token& stop,
+                            Attendance& attendance) {
+  const auto sleep = [this, &probe, &stop, &attendance](SteadyTime until) {
+    Sleep(probe, until, stop, [] { return false; });
+    attendance.Slept(clock_.Now().steady);
+  };
+  return {.spec = probe.assignment.spec(),
+          .queue_pairs = opened.queue_pairs.get(),
+          .datagrams = opened.datagrams.get(),
+          .clock = clock_,
+          .stopped =
+              [this, &probe, &stop, &attendance] {
+                const SteadyTime now = clock_.Now().steady;
+                attendance.Asked(now);
+                return stop.stop_requested() || now >= probe.deadline;
+              },
+          .await_stop = [&probe, sleep] { sleep(probe.deadline); },
+          .pause = [this, sleep](Duration time) { sleep(clock_.Now().steady + time); },
+          .remote = {},
+          .settings = {},
+          .watch = PortWatch(probe.assignment.local(), options_.open_counters),
+          .gpus = {.memory = options_.gpu_memory,
+                   .find = options_.find_gpus,
+                   .device = probe.assignment.local().device(),
+                   .initiates = probe.assignment.role() == v1::PROBE_ROLE_INITIATOR}};
 }
 
 void ProbeRunner::Execute(Probe& probe, const ProbeKind& kind, ProbeRun& run,

@@ -14,6 +14,7 @@
 
 #include "agents/host/verbs.h"
 #include "agents/probe/admission.h"
+#include "agents/probe/attendance.h"
 #include "agents/probe/probe.h"
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -84,7 +85,8 @@ class ProbeRunner {
   Status AwaitRemote(Probe& probe, const std::stop_token& stop, v1::ProbeEndpoint& remote);
   Status Connect(const Opened& opened, const ProbeKind& kind, const v1::ProbeEndpoint& remote,
                  ProbeRun& run, v1::ProbeResult& result);
-  ProbeRun RunOf(Probe& probe, const Opened& opened, const std::stop_token& stop);
+  ProbeRun RunOf(Probe& probe, const Opened& opened, const std::stop_token& stop,
+                 Attendance& attendance);
   void Execute(Probe& probe, const ProbeKind& kind, ProbeRun& run, v1::ProbeResult& result);
   // Sleeps until then, until the probe is stopped or late, or `ready` (called under the lock) is
   // true.

@@ -185,10 +185,10 @@ void Initiate(ProbeRun& run, v1::ProbeResult& result) {
   Pinging pinging(run);
   Status status = pinging.Run();
   v1::PingSummary summary = pinging.Summary();
-  if (status.ok() && summary.answered() == 0)
-    status = {Code::kUnavailable, summary.lost() > 0
-                                      ? Format("none of {} pings was answered", summary.lost())
-                                      : "all pings are void: one of the hosts was late each time"};
+  if (status.ok() && summary.answered() == 0 && summary.lost() > 0)
+    status = {Code::kUnavailable, Format("none of {} pings was answered", summary.lost())};
+  else if (status.ok() && summary.answered() == 0)
+    status = {Code::kDeadlineExceeded, "all pings are void: one of the hosts was late each time"};
   Conclude(status, result);
   // Also of a failure: that everything was lost is what was measured.
   *result.mutable_ping() = std::move(summary);

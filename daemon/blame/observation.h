@@ -20,7 +20,7 @@ struct Observation {
   bool one_way = false;  // Failures are of the way from `from` to `to` alone.
   // The end which is known to have failed: its agent was not there, its adapter refused. The way
   // between the ends has no part in it then. Without attempts: it says nothing of that end, because
-  // most ends failed like that.
+  // most ends failed like that, or its agent was only late.
   std::optional<End> failed_end = {};
   std::optional<float> speed =
       {};  // Of data from `from` to `to`, by that of its equals; 1: as they

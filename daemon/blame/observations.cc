@@ -281,7 +281,9 @@ void AddFailed(Observation seen, const v1::PairResult& result, bool most_fail,
   if (by_end) {
     seen.failed_end = said.blamed_node() == result.from().node() ? End::kFrom : End::kTo;
     const bool either = seen.from != seen.to && result.from().node() == result.to().node();
-    if (either || most_fail) seen.attempts = seen.failures = 0;
+    // An agent that was late says nothing of its port.
+    const bool late = said.status() == v1::PROBE_STATUS_TIMED_OUT;
+    if (either || most_fail || late) seen.attempts = seen.failures = 0;
   }
   out.push_back(seen);
 }

@@ -241,7 +241,9 @@ class SearchRun {
   Candidate CandidateOf(const std::vector<Hypothesis>& ways, double probability);
   std::optional<Trouble> TroubleOf(std::size_t index);
   bool Enough(const Trouble& trouble) const;
+  bool Compared(const Trouble& trouble) const;
   void AddSeveralPorts(Trouble& trouble) const;
+  static void AddAllOfIt(Trouble& trouble);
 
   const Passages& passages_;
   Readings readings_;
@@ -281,6 +283,38 @@ bool SearchRun::Enough(const Trouble& trouble) const {
     case PartKind::kPair: return true;
     default: return std::max(ends(false), ends(true)) >= kPortsMin;
   }
+}
+
+// Something that the part has no share in is well. Where all is bad that was tried, a setting, a
+// driver or machines that are starved explain it as well as any part that all of it passes; but who
+// failed by itself is known.
+bool SearchRun::Compared(const Trouble& trouble) const {
+  const Hypothesis& hypothesis = trouble.candidates[0].hypothesis;
+  if (hypothesis.part.kind == PartKind::kFabric) return true;
+  const auto observations = passages_.observations();
+  if (std::any_of(trouble.observations.begin(), trouble.observations.end(),
+                  [&](std::uint32_t i) { return observations[i].failed_end.has_value(); }))
+    return true;
+  const bool some_flows = hypothesis.fit.share > 0;
+  for (std::uint32_t i = 0; i < observations.size(); ++i) {
+    if (!readings_.Has(i) || readings_.Badness(i) > BadFrom(i)) continue;
+    if (some_flows || !passages_.Passes(hypothesis.part, i) || !scorer_.Affects(hypothesis, i))
+      return true;
+  }
+  return false;
+}
+
+// As likely as the one that nothing was compared with.
+void SearchRun::AddAllOfIt(Trouble& trouble) {
+  Candidate all = trouble.candidates[0];
+  all.hypothesis.part = {PartKind::kFabric};
+  all.hypothesis.way = Way::kBoth;
+  all.way_is = 1;
+  std::erase_if(trouble.candidates,
+                [](const Candidate& one) { return one.hypothesis.part.kind == PartKind::kFabric; });
+  trouble.candidates[0].probability /= 2;
+  all.probability = trouble.candidates[0].probability;
+  trouble.candidates.insert(trouble.candidates.begin() + 1, all);
 }
 
 // A switch of which one or two ports were probed is taken to be as likely as these ports.
@@ -350,8 +384,10 @@ std::optional<Trouble> SearchRun::TroubleOf(std::size_t index) {
   const bool noisy = std::any_of(trouble.observations.begin(), trouble.observations.end(),
                                  [&](std::uint32_t i) { return readings_.Noisy(i); });
   const double needed = noisy ? kDecidedInNoise : kDecided;
-  trouble.decided = trouble.candidates[0].probability >= needed && Enough(trouble);
-  if (!trouble.decided) AddSeveralPorts(trouble);
+  const bool likely = trouble.candidates[0].probability >= needed && Enough(trouble);
+  trouble.decided = likely && Compared(trouble);
+  if (likely && !trouble.decided) AddAllOfIt(trouble);
+  if (!likely) AddSeveralPorts(trouble);
   return trouble;
 }
 

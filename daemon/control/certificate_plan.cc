@@ -26,8 +26,11 @@ constexpr Duration kVerdictTakes = 1s;
 
 constexpr std::uint32_t kLatencyIterations = 500;
 constexpr std::uint32_t kBandwidthIterations = 500;
-// One that hangs must not take the time of all others.
-constexpr std::uint32_t kTimeoutMs = 5000;
+// One that hangs must not take the time of all others: it is left out after three partners, and
+// each of them has two probes with it. A machine that is only slow should be done by then.
+constexpr Duration kTimeoutMin = 5s;
+constexpr Duration kTimeoutMax = 15s;
+constexpr int kHangsMax = 3 * 2;
 
 std::uint32_t RoundsIn(Duration time, Duration each) {
   return time <= Duration::zero() ? 0 : static_cast<std::uint32_t>(time / each);
@@ -36,15 +39,23 @@ std::uint32_t RoundsIn(Duration time, Duration each) {
 v1::ProbeSpec Latency() {
   v1::ProbeSpec probe;
   probe.mutable_rc_write_latency()->set_iterations(kLatencyIterations);
-  probe.set_timeout_ms(kTimeoutMs);
   return probe;
 }
 
 v1::ProbeSpec Bandwidth() {
   v1::ProbeSpec probe;
   probe.mutable_rc_write_bandwidth()->set_iterations(kBandwidthIterations);
-  probe.set_timeout_ms(kTimeoutMs);
   return probe;
+}
+
+// Of what `pairs`, one after the other, leave of the time
+void SetTimeouts(Duration time, std::int64_t pairs, CertificatePlan& plan) {
+  Duration each = kLatencyTakes;
+  if (plan.probes.size() > 1) each += kBandwidthTakes;
+  const Duration timeout =
+      std::clamp<Duration>((time - pairs * each) / kHangsMax, kTimeoutMin, kTimeoutMax);
+  for (v1::ProbeSpec& probe : plan.probes)
+    probe.set_timeout_ms(static_cast<std::uint32_t>(timeout / 1ms));
 }
 
 }  // namespace
@@ -53,11 +64,11 @@ Duration ProbingTime(Duration within) {
   return within - std::min<Duration>(kVerdictTakes, within / 10);
 }
 
-CertificatePlan PlanWithin(Duration within, std::size_t ports, std::size_t partners_max,
-                           std::uint32_t pairs_at_once) {
+namespace {
+
+CertificatePlan Fitting(Duration within, std::size_t ports, std::size_t partners_max,
+                        std::int64_t waves) {
   CertificatePlan plan{.probes = {Latency()}};
-  const auto waves = static_cast<std::int64_t>(
-      std::ceil(static_cast<double>(ports) / 2 / std::max(pairs_at_once, 1u)));
   const Duration rounds_take = ProbingTime(within) - waves * kQuickTakes;
   // An odd number of ports takes a round more, in which each idles once.
   const auto all = static_cast<std::uint32_t>(std::max<std::size_t>(1, partners_max)) + 1;
@@ -79,6 +90,17 @@ CertificatePlan PlanWithin(Duration within, std::size_t ports, std::size_t partn
   plan.not_covered.push_back(
       Format("bandwidth: within {:.0f} s there is time for the latency of {} ports alone",
              Seconds(within).count(), ports));
+  return plan;
+}
+
+}  // namespace
+
+CertificatePlan PlanWithin(Duration within, std::size_t ports, std::size_t partners_max,
+                           std::uint32_t pairs_at_once) {
+  const auto waves = static_cast<std::int64_t>(
+      std::ceil(static_cast<double>(ports) / 2 / std::max(pairs_at_once, 1u)));
+  CertificatePlan plan = Fitting(within, ports, partners_max, waves);
+  SetTimeouts(ProbingTime(within) - waves * kQuickTakes, plan.rounds * waves, plan);
   return plan;
 }
 

@@ -23,7 +23,8 @@ struct CertificatePlan {
 
 // `partners_max`: of the port that has most. At most `pairs_at_once` run. The durations of probes
 // that it reckons with are those of a slow adapter, several times what is usual; who is faster is
-// done earlier, and what is slower still is cut off at the deadline.
+// done earlier, and what is slower still is cut off at the deadline. A probe may take as long as
+// leaves time for all others when a port hangs in all of its probes, 5 s to 15 s.
 CertificatePlan PlanWithin(Duration within, std::size_t ports, std::size_t partners_max,
                            std::uint32_t pairs_at_once);
 

@@ -137,14 +137,29 @@ class Verdicts {
     return facts_.work.ports()[port].port.node();
   }
 
+  // Agents were away and nothing else failed: of their fabric nothing was seen.
+  bool OnlyAway(const std::vector<std::size_t>& ports) const {
+    bool away = false;
+    for (const std::size_t port : ports) {
+      const AskedPort& asked = facts_.work.ports()[port];
+      if (asked.bad > asked.late) return false;
+      away = away || asked.away > 0;
+    }
+    return away;
+  }
+
   void AddSuspect(const v1::Suspect& suspect) {
     const bool of_node = suspect.kind() == v1::SUSPECT_KIND_PORT ||
                          suspect.kind() == v1::SUSPECT_KIND_HOST ||
                          suspect.kind() == v1::SUSPECT_KIND_LEAF;
-    failed_ = true;
-    for (const std::size_t port : Concerned(suspect)) {
+    const std::vector<std::size_t> ports = Concerned(suspect);
+    const bool unseen = OnlyAway(ports);
+    failed_ = failed_ || !unseen;
+    for (const std::size_t port : ports) {
       explained_.insert(port);  // Whoever has trouble with it has it for this.
-      if (of_node)
+      if (unseen)
+        Doubt(NodeOf(port), Format("{}; nothing was seen of its fabric", Said(suspect)));
+      else if (of_node)
         Fail(NodeOf(port), Said(suspect));
       else
         Doubt(NodeOf(port), Format("{}, which it uses", Said(suspect)));

@@ -1,9 +1,10 @@
 // From what was seen to the verdict on each node. Pure.
 //
 // A node FAILs with a finding of severity error or critical that nobody has silenced, or when blame
-// names it, one of its ports, or the leaf switch that it is under. It is UNKNOWN while that cannot
-// be told: it is lost or has not told its settings, a port could not be probed or was not, a probe
-// failed and nothing says who is to blame, or it is among those between whom blame cannot decide.
+// names it, one of its ports, or the leaf switch that it is under; but not for an agent that was
+// away or late, which says nothing of the fabric. It is UNKNOWN while that cannot be told: it is
+// lost or has not told its settings, a port could not be probed or was not, a probe failed and
+// nothing says who is to blame, or it is among those between whom blame cannot decide.
 #pragma once
 
 #include <string>

@@ -51,12 +51,16 @@ void CertificateWork::Take(const v1::PairResult& result) {
         const bool blamed = said.blamed_node() == ports_[port].port.node();
         if (blamed) failed_.back().blamed = port;
         if (blamed || said.blamed_node().empty()) ++ports_[port].bad;
+        if (blamed && said.status() == v1::PROBE_STATUS_TIMED_OUT) ++ports_[port].late;
       }
       return;
     case Came::kNotRun:
       for (const std::size_t port : {from->second, to->second})
         if (said.blamed_node().empty() || said.blamed_node() == ports_[port].port.node())
           ports_[port].told = said.reason();
+      if (said.status() == v1::PROBE_STATUS_UNREACHABLE)
+        for (const std::size_t port : {from->second, to->second})
+          if (said.blamed_node() == ports_[port].port.node()) ++ports_[port].away;
       return;
   }
 }

@@ -25,6 +25,8 @@ struct AskedPort {
   std::uint32_t partners = 0;  // That it may be probed with
   std::uint32_t good = 0;      // Of these with which it was well
   std::uint32_t bad = 0;       // With which a probe failed
+  std::uint32_t late = 0;      // Of these where its own agent was late, so that nothing was seen
+  std::uint32_t away = 0;      // Probes for which its agent was not there
 };
 
 // A pair that failed, by index of its ports.

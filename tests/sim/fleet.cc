@@ -23,6 +23,13 @@ Duration CpuTime() {
   return std::chrono::seconds(time.tv_sec) + Duration(time.tv_nsec);
 }
 
+// What is signed with it says nothing that a run depends on.
+SigningKey NewKey() {
+  auto key = SigningKey::Generate();
+  if (!key.ok()) std::abort();
+  return *std::move(key);
+}
+
 v1::ProbeResult Broken(const v1::ProbeSpec& spec) {
   v1::ProbeResult result;
   result.set_status(v1::PROBE_STATUS_FAILED);
@@ -50,6 +57,7 @@ auto Fleet::Busy(Work work) {
 
 Fleet::Fleet(const FleetOptions& options)
     : options_(options),
+      key_(NewKey()),
       random_(options.seed),
       trace_(options.show),
       clos_(options.shape, options.seed),
@@ -84,6 +92,7 @@ void Fleet::OpenController() {
   store_ = *std::move(opened);
   controller_ = std::make_unique<control::Controller>(
       control::ControllerOptions{.pairs_at_once_max = options_.pairs_at_once,
+                                 .certificates = {.key = key_},
                                  .mesh = {.on = options_.mesh, .paths = options_.shape.spines}},
       *store_, sink_, bus_, Now());
   if (++controllers_ > 1 && !Busy([&] { return controller_->Load(Now()); }).ok()) std::abort();
@@ -154,6 +163,24 @@ v1::MeshStatus Fleet::Mesh() {
   v1::MeshStatus status;
   (void)controller_->GetMesh({}, status);
   return status;
+}
+
+Result<std::string> Fleet::Certify(const v1::CertificateRequest& request) {
+  if (!controller_up()) return Status(Code::kUnavailable, "the controller is down");
+  v1::StartCertificateRequest start;
+  *start.mutable_request() = request;
+  v1::Certificate certificate;
+  RETURN_IF_ERROR(Busy([&] { return controller_->StartCertificate(start, certificate, Now()); }));
+  return certificate.id();
+}
+
+v1::GetCertificateResponse Fleet::Certificate(const std::string& id) {
+  v1::GetCertificateRequest request;
+  request.set_id(id);
+  v1::GetCertificateResponse response;
+  if (const Status got = controller_->GetCertificate(request, response); !got.ok())
+    checks_.Violate(Format("certificate {} is not known: {}", id, got.message()));
+  return response;
 }
 
 void Fleet::CrashController(Duration down_for) {
@@ -241,7 +268,11 @@ v1::ProbeResult Fleet::Measure(std::uint32_t number, const v1::ProbeAssignment& 
     return ping;
   }
   if (bandwidth.status() != v1::PROBE_STATUS_OK) return Broken(spec);
-  if (bandwidth.has_bandwidth() && spec.has_rc_write_bandwidth()) return bandwidth;
+  if (bandwidth.has_bandwidth() && spec.has_rc_write_bandwidth()) {
+    v1::ProbeResult measured = bandwidth;
+    if (!spec.rc_write_bandwidth().bidirectional()) measured.clear_reverse_bandwidth();
+    return measured;
+  }
   v1::ProbeResult latency;
   latency.set_status(v1::PROBE_STATUS_OK);
   latency.mutable_latency()->set_median_us(ping.ping().network_round_trip().median_us() / 2 + 0.1);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/ed25519.h"
 #include "daemon/control/controller.h"
 #include "daemon/control/events.h"
 #include "daemon/store/store.h"
@@ -56,6 +57,10 @@ class Fleet final : public Surroundings, public WireEnds {
   std::vector<v1::DeviceSummary> Devices();
   std::vector<v1::Finding> Findings();  // That fail
   v1::MeshStatus Mesh();
+  // Its id, and what has become of it.
+  Result<std::string> Certify(const v1::CertificateRequest& request);
+  v1::GetCertificateResponse Certificate(const std::string& id);
+  const PublicKey& certificate_key() const { return key_.Public(); }
   Duration controller_busy() const { return controller_busy_; }  // CPU time, not simulated
 
   // Troubles.
@@ -119,6 +124,7 @@ class Fleet final : public Surroundings, public WireEnds {
   auto Busy(Work work);
 
   const FleetOptions options_;
+  const SigningKey key_;
   EventQueue queue_;
   Random random_;
   Trace trace_;

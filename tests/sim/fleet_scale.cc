@@ -46,15 +46,15 @@ std::uint32_t NamedAfter(Fleet& fleet, const std::string& id, const std::string&
   }
 }
 
-// Noise may keep it open for long that nobody else is bad: that is told, and not waited for.
-void EndSoon(Fleet& fleet, const std::string& id, Report& report) {
+// That nobody else is bad has to be clear in time, whatever the noise.
+void EndSoon(Fleet& fleet, const std::string& id) {
   while (true) {
     const v1::Campaign campaign = fleet.Campaign(id, false);
     if (campaign.has_ended_at()) return;
     if (campaign.rounds_done() > kWaitedFor) break;
     fleet.Run(20ms);
   }
-  report.figures.push_back(
+  fleet.checks().Violate(
       Format("not decided after {} rounds: whether anybody else is bad is open", kWaitedFor));
   if (const Status cancelled = fleet.Cancel(id); !cancelled.ok())
     fleet.checks().Violate(cancelled.message());
@@ -77,7 +77,7 @@ std::optional<v1::Campaign> RunCampaign(Fleet& fleet, const v1::CampaignSpec& sp
     fleet.checks().Violate(Format("{} was named after {} rounds", culprit, named_after));
   if (named_after > 0)
     report.figures.push_back(Format("{} is named after {} rounds", culprit, named_after));
-  if (named_after > 0) EndSoon(fleet, *started, report);
+  if (named_after > 0) EndSoon(fleet, *started);
   if (!AwaitCampaign(fleet, *started, most)) return std::nullopt;
   v1::Campaign campaign = fleet.Campaign(*started, false);
   const double took = Seconds(fleet.now() - at);

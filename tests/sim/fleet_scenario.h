@@ -44,11 +44,13 @@ std::span<const FleetScenario> FleetScenarios();
 
 Report Play(const FleetScenario& scenario, const FleetRun& run);
 
-// How scenarios are played: fleet_{troubles,scale,cabling,mesh}.cc.
+// How scenarios are played: fleet_{troubles,scale,cabling,mesh,certify}.cc.
 void PlayTroubles(const FleetScenario& scenario, Fleet& fleet, Report& report);
 void PlayCulprit(const FleetScenario& scenario, Fleet& fleet, Report& report);
 void PlayCabling(const FleetScenario& scenario, Fleet& fleet, Report& report);
 void PlayMesh(const FleetScenario& scenario, Fleet& fleet, Report& report);
+void PlayCertificates(const FleetScenario& scenario, Fleet& fleet, Report& report);
+void PlayThousandCertified(const FleetScenario& scenario, Fleet& fleet, Report& report);
 void PlayAllPairs(const FleetScenario& scenario, Fleet& fleet, Report& report);
 void PlayTenThousand(const FleetScenario& scenario, Fleet& fleet, Report& report);
 

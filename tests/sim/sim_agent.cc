@@ -89,6 +89,7 @@ void SimAgent::Crash(bool quiet) {
 }
 
 void SimAgent::Freeze(Duration how_long) {
+  if (!frozen()) frozen_from_ = now();
   frozen_until_ = std::max(frozen_until_, now() + how_long);
 }
 
@@ -227,6 +228,16 @@ Duration SimAgent::ProbeTakes(const v1::ProbeSpec& spec, bool ok) {
 Duration SimAgent::CloseTakes() {
   constexpr Duration kMax = 2s;
   return std::min(Scaled(around_.random().Chance(options_.slow_closes) ? 1000 : 1), kMax);
+}
+
+// Of what is slow some part is away, as on a machine whose processors others have.
+Duration SimAgent::AwaySince(SteadyTime then) const {
+  const Duration since = SteadyNow() - then;
+  const Duration begun = now() - since;
+  const Duration frozen = std::max<Duration>(
+      std::min(now(), frozen_until_) - std::max(begun, frozen_from_), Duration::zero());
+  const auto ran = static_cast<double>((since - frozen).count());
+  return frozen + Duration(static_cast<Duration::rep>(ran * (1 - 1 / std::max(slow_, 1.0))));
 }
 
 }  // namespace fabric::sim

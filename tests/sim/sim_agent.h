@@ -96,6 +96,7 @@ class SimAgent final : public agent::AgentOutput, public ProbeMachine, public Me
   Duration OpenTakes() override;
   Duration ProbeTakes(const v1::ProbeSpec& spec, bool ok) override;
   Duration CloseTakes() override;
+  Duration AwaySince(SteadyTime then) const override;
   void OnQueuePairs(const v1::ProbeAssignment& assignment, bool open) override {
     around_.OnQueuePairs(number_, assignment, open);
   }
@@ -120,7 +121,7 @@ class SimAgent final : public agent::AgentOutput, public ProbeMachine, public Me
   SimRunner runner_;
   SimMesh mesh_;
   std::uint64_t incarnation_ = 0;  // What an earlier one has begun is not done any more.
-  Duration frozen_until_{};
+  Duration frozen_from_{}, frozen_until_{};
   double slow_ = 1;
   Duration clock_set_at_{}, clock_then_{}, wall_offset_{};
   double gain_ = 0;

@@ -89,6 +89,7 @@ void SimRunner::Connected(Key key) {
   if (probe == nullptr || probe->phase != Phase::kConnecting) return;
   const bool initiates = probe->assignment.role() == v1::PROBE_ROLE_INITIATOR;
   probe->phase = initiates ? Phase::kRunning : Phase::kResponding;
+  probe->begun = machine_.SteadyNow();
   if (!initiates) {
     v1::AgentMessage message;
     message.mutable_probe_armed()->set_probe_id(probe->assignment.probe_id());
@@ -146,7 +147,14 @@ void SimRunner::Interrupt(Key key, Probe& probe) {
     case Phase::kWaiting:
       return End(key, v1::PROBE_STATUS_TIMED_OUT,
                  "the controller did not send the partner's endpoint");
-    case Phase::kRunning: return End(key, v1::PROBE_STATUS_TIMED_OUT, "the probe was not through");
+    case Phase::kRunning: {
+      v1::ProbeResult result;
+      result.set_status(v1::PROBE_STATUS_TIMED_OUT);
+      result.set_reason("the probe was not through");
+      probe::NameLate(probe.assignment.local().node(), machine_.AwaySince(probe.begun),
+                      machine_.SteadyNow() - probe.begun, result);
+      return End(key, std::move(result));
+    }
     case Phase::kResponding: return End(key, v1::PROBE_STATUS_OK, "");
   }
 }

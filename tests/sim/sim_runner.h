@@ -34,6 +34,8 @@ class ProbeMachine {
   virtual Duration OpenTakes() = 0;
   virtual Duration ProbeTakes(const v1::ProbeSpec& spec, bool ok) = 0;
   virtual Duration CloseTakes() = 0;
+  // How long its processes did not run since then, by its own clock.
+  virtual Duration AwaySince(SteadyTime then) const = 0;
   // Queue pairs of this probe are there from now on, or not any more.
   virtual void OnQueuePairs(const v1::ProbeAssignment& assignment, bool open) = 0;
 };
@@ -63,6 +65,7 @@ class SimRunner {
   enum class Phase { kOpening, kWaiting, kConnecting, kRunning, kResponding, kEnding };
   struct Probe : probe::Ongoing {
     Phase phase = Phase::kOpening;
+    SteadyTime begun;  // To run
     bool stopped = false;
     bool late = false;
     v1::ProbeResult result = {};

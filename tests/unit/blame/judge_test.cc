@@ -178,6 +178,34 @@ TEST(Judge, DoesNotPretendWithTwoPortsUnderALeaf) {
   EXPECT_THAT(Text(report), ::testing::HasSubstr("PORT n12/mlx5_0/1, PORT n13/mlx5_0/1"));
 }
 
+// A certificate of three nodes of one leaf, whose machines are starved: seen in the lab, where the
+// leaf was named.
+TEST(Judge, NamesNoLeafWhereNothingElseWasTried) {
+  const Layout layout{.nodes = 9, .rails = 1, .per_leaf = 3};
+  std::vector<Observation> seen;
+  std::uint32_t round = 0;
+  for (const auto& [from, to] : {std::pair{0U, 1U}, {0U, 2U}, {1U, 2U}, {0U, 1U}})
+    seen.push_back({.from = from, .to = to, .round = ++round, .attempts = 1, .failures = 1});
+  const v1::BlameReport alone = Judge(FabricOf(layout), seen);
+  EXPECT_EQ(alone.state(), v1::BLAME_STATE_UNDECIDED);
+  EXPECT_EQ(Text(alone), "| FABRIC the fabric, LEAF leaf-0-0");
+
+  // One pair under another leaf is well: so are settings and switches that both share.
+  seen.push_back({.from = 3, .to = 4, .round = 1, .attempts = 1});
+  EXPECT_EQ(Text(Judge(FabricOf(layout), seen)), "LEAF leaf-0-0 DEAD");
+}
+
+// Each of its three partners has failed, and nobody knows whether these reach anybody.
+TEST(Judge, NamesNoPortWhereNothingElseWasTried) {
+  const Layout layout{.nodes = 4, .rails = 1, .per_leaf = 0};
+  std::vector<Observation> seen;
+  for (const std::uint32_t partner : {1U, 2U, 3U})
+    seen.push_back({.from = 0, .to = partner, .round = partner, .attempts = 1, .failures = 1});
+  EXPECT_EQ(Text(Judge(FabricOf(layout), seen)), "| FABRIC the fabric, PORT n10/mlx5_0/1");
+  seen.push_back({.from = 1, .to = 2, .round = 3, .attempts = 1});
+  EXPECT_EQ(Text(Judge(FabricOf(layout), seen)), "PORT n10/mlx5_0/1 DEAD");
+}
+
 TEST(Judge, DoesNotTellAPortFromItsLeafWhereItIsAlone) {
   const Layout layout{.nodes = 6, .rails = 1, .per_leaf = 1};
   const auto report =

@@ -146,19 +146,20 @@ TEST(ObservationsOf, FailuresAreOfTheWayUnlessAnEndIsKnownToHaveFailed) {
   EXPECT_EQ(status("UNREACHABLE", "n11").at(0).failed_end, End::kTo);
   EXPECT_EQ(status("SETUP_FAILED", "n10").at(0).failed_end, End::kFrom);
   EXPECT_EQ(status("TIMED_OUT", "n10").at(0).failed_end, End::kFrom);
+  EXPECT_EQ(status("TIMED_OUT", "n10").at(0).attempts, 0U) << "a late agent is no fault of a port";
   EXPECT_TRUE(status("REFUSED", "n10").empty()) << "busy is no fault";
   EXPECT_TRUE(status("CANCELLED", "").empty());
 }
 
 TEST(ObservationsOf, OfHostsThatWereLateEachTimeNothingIsKnown) {
   for (const char* const lost : {"", R"(, "lost": 1)"}) {
-    const auto of_ping = Observed({Format(R"({{"result": {{"status": "PROBE_STATUS_FAILED",
+    const auto of_ping = Observed({Format(R"({{"result": {{"status": "PROBE_STATUS_TIMED_OUT",
         "ping": {{"sent": 8, "voided": 7{}}}}}}})",
                                           lost)});
     EXPECT_EQ(of_ping.size(), *lost == 0 ? 0U : 1U);
   }
   EXPECT_TRUE(
-      Observed({R"({"result": {"status": "PROBE_STATUS_FAILED", "latency": {"voided": 9}}})"})
+      Observed({R"({"result": {"status": "PROBE_STATUS_TIMED_OUT", "latency": {"voided": 9}}})"})
           .empty());
 }
 

@@ -51,6 +51,21 @@ TEST(PlanWithin, TakesAsMuchAsThereIsTimeFor) {
                           "alone"));
 }
 
+// Three rounds with a port that hangs in both of its probes still fit.
+TEST(PlanWithin, WaitsForAProbeAsLongAsThereIsTimeFor) {
+  const auto timeout = [](Duration within, std::size_t ports, std::size_t partners) {
+    const CertificatePlan plan = PlanWithin(within, ports, partners, 64);
+    for (const v1::ProbeSpec& probe : plan.probes)
+      EXPECT_EQ(probe.timeout_ms(), plan.probes[0].timeout_ms());
+    return std::chrono::milliseconds(plan.probes[0].timeout_ms());
+  };
+  EXPECT_EQ(timeout(60s, 3, 2), 9'778ms) << "a small job in the lab";
+  EXPECT_EQ(timeout(60s, 1024, 1023), 7'126ms) << "20 rounds of 8 waves take 16 s";
+  EXPECT_EQ(timeout(60s, 8192, 1023), 5s) << "its rounds take all of the time";
+  EXPECT_EQ(timeout(10s, 3, 2), 5s);
+  EXPECT_EQ(timeout(600s, 3, 2), 15s);
+}
+
 TEST(PlanWithin, LeavesTimeForTheVerdict) {
   EXPECT_EQ(ProbingTime(60s), 59s);
   EXPECT_EQ(ProbingTime(2s), 1800ms);
@@ -236,6 +251,31 @@ TEST(CertificateVerdict, AFailureThatNobodyExplainsIsOfBoth) {
   EXPECT_EQ(Verdicts(certificate), "UNKNOWN PASS UNKNOWN PASS");
   EXPECT_THAT(certificate.nodes(0).reasons(0),
               HasSubstr("n1/mlx5_0/1 with n3/mlx5_0/1: n1: reported no result"));
+}
+
+// Blame calls the node dead; but all that is known is that its agent was not there.
+TEST(CertificateVerdict, AnAgentThatWasAwaySaysNothingOfItsFabric) {
+  const auto result = [](std::uint32_t from, std::uint32_t to, v1::ProbeStatus status) {
+    v1::PairResult made = Result(from, to, status, "n4: no word");
+    if (to == 4) made.mutable_result()->set_blamed_node("n4");
+    return made;
+  };
+  const Given dead{.blame = R"({"suspects": [{"kind": "SUSPECT_KIND_PORT", "node": "n4", "device":
+      "mlx5_0", "port": 1, "name": "n4/mlx5_0/1", "trouble": "TROUBLE_KIND_DEAD"}]})"};
+  CertificateWork work(FourPorts(), false);
+  for (const auto& [from, to] : {std::pair{1U, 2U}, {1U, 3U}, {2U, 3U}})
+    work.Take(result(from, to, v1::PROBE_STATUS_OK));
+  work.Take(result(1, 4, v1::PROBE_STATUS_TIMED_OUT));
+  work.Take(result(2, 4, v1::PROBE_STATUS_UNREACHABLE));
+  work.Take(result(3, 4, v1::PROBE_STATUS_UNREACHABLE));
+  const v1::Certificate away = Judged(work, dead);
+  EXPECT_EQ(Verdicts(away), "PASS PASS PASS UNKNOWN");
+  EXPECT_EQ(away.verdict(), v1::VERDICT_UNKNOWN);
+
+  v1::PairResult failed = result(2, 4, v1::PROBE_STATUS_FAILED);
+  failed.mutable_result()->clear_blamed_node();
+  work.Take(failed);
+  EXPECT_EQ(Verdicts(Judged(work, dead)), "PASS PASS PASS FAIL");
 }
 
 TEST(CertificateVerdict, APortThatWasNotProbedIsNotWell) {

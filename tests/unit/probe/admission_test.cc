@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "agents/probe/attendance.h"
+
 namespace fabric::probe {
 namespace {
 
@@ -86,6 +88,41 @@ TEST(Admission, WhatWasStoppedWhileItWaitedWasCancelled) {
   v1::ProbeResult done;
   done.set_status(v1::PROBE_STATUS_OK);
   EXPECT_EQ(LastWord(probe, done, true).result().status(), v1::PROBE_STATUS_OK);
+}
+
+TEST(Admission, WhoDidNotRunIsNamedForTheTimeOut) {
+  const auto named = [](v1::ProbeStatus status, Duration away) {
+    v1::ProbeResult result;
+    result.set_status(status);
+    result.set_reason("write 3 of 100: no completion");
+    NameLate("n1", away, 5s, result);
+    return result;
+  };
+  EXPECT_EQ(named(v1::PROBE_STATUS_TIMED_OUT, 2s).blamed_node(), "") << "mostly it ran";
+  EXPECT_EQ(named(v1::PROBE_STATUS_FAILED, 4s).blamed_node(), "") << "that is no lateness";
+  const v1::ProbeResult late = named(v1::PROBE_STATUS_TIMED_OUT, 3200ms);
+  EXPECT_EQ(late.blamed_node(), "n1");
+  EXPECT_EQ(late.reason(),
+            "write 3 of 100: no completion; its host was late: it did not run for 3.2 of 5.0 s");
+}
+
+TEST(Admission, WhoseSamplesAreAllVoidIsNamed) {
+  v1::ProbeResult result;
+  result.set_status(v1::PROBE_STATUS_TIMED_OUT);
+  result.mutable_latency()->set_voided(100);
+  NameLate("n1", 0s, 5s, result);
+  EXPECT_EQ(result.blamed_node(), "n1");
+}
+
+TEST(Admission, AttendanceIsBrokenByWhatWasNoWait) {
+  Attendance attendance;
+  attendance.Slept(SteadyTime(10s));
+  for (const Duration at : {10s + 1ms, 10s + 4ms, 12s + 4ms, 12s + 5ms})
+    attendance.Asked(SteadyTime(at));
+  EXPECT_EQ(attendance.away(), 2s);
+  attendance.Slept(SteadyTime(15s));
+  attendance.Asked(SteadyTime(15s + 1ms));
+  EXPECT_EQ(attendance.away(), 2s) << "a pause is no absence";
 }
 
 TEST(Admission, ADeviceThatIsNotThere) {

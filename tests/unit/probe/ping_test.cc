@@ -139,7 +139,7 @@ TEST(UdPing, APartnerThatIsAlwaysLateIsNotOneThatLoses) {
   FakeFabric fabric;
   const v1::ProbeResult result =
       RunPing(R"({"ud_ping": {"pings": 8, "answer_within_ms": 5}})", fabric, milliseconds(20));
-  EXPECT_EQ(result.status(), v1::PROBE_STATUS_FAILED);
+  EXPECT_EQ(result.status(), v1::PROBE_STATUS_TIMED_OUT);
   EXPECT_EQ(result.reason(), "all pings are void: one of the hosts was late each time");
   EXPECT_EQ(result.ping().lost(), 0u);
   EXPECT_EQ(result.ping().voided(), 8u);
