@@ -85,7 +85,7 @@ Table PairTable(const PairResults& pairs) {
   for (const v1::PairResult* pair : pairs) {
     const v1::ProbeResult& result = pair->result();
     const v1::LatencySummary& latency = result.latency();
-    const bool timed = result.has_latency();
+    const bool timed = latency.samples() > 0;
     table.rows.push_back({
         RailName(pair->from(), pair->to()),
         Cell(ProbeKindName(pair->probe())),
@@ -98,7 +98,7 @@ Table PairTable(const PairResults& pairs) {
         Microseconds(latency.has_p9999_us(), latency.p9999_us()),
         Microseconds(timed, latency.min_us()),
         Microseconds(timed, latency.max_us()),
-        NumberCell(timed, latency.voided()),
+        NumberCell(result.has_latency(), latency.voided()),
         Rate(result.has_bandwidth(), result.bandwidth()),
         Rate(result.has_reverse_bandwidth(), result.reverse_bandwidth()),
         NumberCell(result.path_mtu_bytes() != 0, result.path_mtu_bytes()),

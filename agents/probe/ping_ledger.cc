@@ -15,6 +15,7 @@ void Fill(const Histogram& histogram, std::uint32_t voided, v1::LatencySummary& 
 PingLedger::PingLedger(Options options)
     : hardware_clock_(options.hardware_clock),
       table_({.answer_within = options.answer_within,
+              .word_within = options.word_within,
               .hardware_clock = options.hardware_clock,
               .elapsed = std::move(options.elapsed),
               .settled = [this](const SettledPing& ping) { Settle(ping); }}),
@@ -29,7 +30,10 @@ std::uint32_t PingLedger::Post(std::uint32_t flow, SteadyTime at) {
 void PingLedger::Settle(const SettledPing& ping) {
   Flow& flow = flows_[ping.flow];
   switch (ping.fate) {
-    case SettledPing::Fate::kVoided: ++voided_; return;
+    case SettledPing::Fate::kVoided:
+      ++voided_;
+      ++flow.voided;
+      return;
     case SettledPing::Fate::kLost:
       ++lost_;
       ++flow.lost;
@@ -60,7 +64,7 @@ v1::PingSummary PingLedger::Summary() const {
   }
   for (const Flow& flow : flows_) {
     v1::FlowSummary& told = *summary.add_flows();
-    told.set_sent(flow.sent);
+    told.set_sent(flow.sent - flow.voided);
     told.set_lost(flow.lost);
     if (flow.lost_out + flow.lost_in > 0) {
       told.set_lost_out(flow.lost_out);

@@ -17,6 +17,7 @@ class PingLedger {
   struct Options {
     std::uint32_t flows = 1;
     Duration answer_within{};
+    Duration word_within{};  // As PingTable has it.
     bool hardware_clock = false;  // T2 and T5 do not depend on when somebody looks.
     // Between two ticks of the adapter's clock.
     std::function<Duration(std::uint64_t from, std::uint64_t to)> elapsed;
@@ -41,6 +42,7 @@ class PingLedger {
   void Expire(SteadyTime now) { table_.Expire(now); }
 
   std::uint32_t awaited() const { return table_.awaited(); }
+  std::uint32_t under_way() const { return table_.under_way(); }
   std::uint32_t answered() const { return answered_; }
   // Without queue_pair_per_flow and the labels of flows, which are in the order of their numbers.
   v1::PingSummary Summary() const;
@@ -48,6 +50,7 @@ class PingLedger {
  private:
   struct Flow {
     std::uint32_t sent = 0;
+    std::uint32_t voided = 0;
     std::uint32_t lost = 0;
     std::uint32_t lost_out = 0;  // Of the lost ones; told of the others is nothing.
     std::uint32_t lost_in = 0;

@@ -86,6 +86,7 @@ void PingTable::Settle(Ping& ping) {
 void PingTable::End(Ping& ping, SettledPing settled) {
   ping.over = true;
   --awaited_;
+  if (ping.expired) --expired_;
   options_.settled(settled);
 }
 
@@ -115,8 +116,9 @@ void PingTable::Expire(SteadyTime now) {
       End(ping, {.flow = ping.flow, .posted = ping.posted, .fate = SettledPing::Fate::kVoided});
     } else if (ping.arrived || waited > options_.answer_within + options_.word_within) {
       EndLost(ping);
-    } else {
+    } else if (!ping.expired) {
       ping.expired = true;
+      ++expired_;
     }
   }
   Drop();

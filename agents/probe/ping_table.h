@@ -62,7 +62,9 @@ class PingTable {
   // Those that wait longer than answer_within are lost, or void when they were excused.
   void Expire(SteadyTime now);
 
+  // Whose fate is open, and those of them whose time for an answer has not passed.
   std::uint32_t awaited() const { return awaited_; }
+  std::uint32_t under_way() const { return awaited_ - expired_; }
 
  private:
   struct Ping {
@@ -91,6 +93,7 @@ class PingTable {
   std::deque<Ping> pings_;  // The first one is number first_.
   std::uint32_t first_ = 1;
   std::uint32_t awaited_ = 0;
+  std::uint32_t expired_ = 0;
 };
 
 // The partner's part of `seen`: which numbers of one initiator came.

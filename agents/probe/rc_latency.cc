@@ -45,6 +45,7 @@ void Rounds::Conclude(const Status& status, v1::ProbeResult& result) const {
   if (!status.ok()) return;
   if (samples_.samples() == 0) {
     result.set_status(v1::PROBE_STATUS_FAILED);
+    result.mutable_latency()->set_voided(voided_);
     result.set_reason(Format("all {} samples are void: this host was late each time", voided_));
     return;
   }

@@ -18,6 +18,10 @@ constexpr std::uint32_t kPingsMax = 100'000;
 constexpr std::uint32_t kIntervalMaxUs = 1'000'000;
 constexpr std::uint32_t kAnswerWithinMaxMs = 60'000;
 constexpr std::uint32_t kFlowsMax = 256;
+// An answer that comes after its time, but within so many more of it, is a host that was late, and
+// nothing that the network lost. A dead partner is known that much later, so there is a bound.
+constexpr int kWordTimes = 4;
+constexpr Duration kWordMax = std::chrono::seconds(2);
 // So many are under way at most: what the receives below take, whoever is slow.
 constexpr std::uint32_t kAwaitedMax = 32;
 constexpr std::uint32_t kSends = 2 * kAwaitedMax;
@@ -90,6 +94,7 @@ class Pinging {
                  run.datagrams->local().queue_pairs.front().number),
         ledger_({.flows = plan_.flows,
                  .answer_within = plan_.answer_within,
+                 .word_within = std::min(kWordTimes * plan_.answer_within, kWordMax),
                  .hardware_clock = run.datagrams->hardware_clock(),
                  .elapsed = [&run](std::uint64_t from,
                                    std::uint64_t to) { return run.datagrams->Elapsed(from, to); }}),
@@ -137,7 +142,7 @@ class Pinging {
  private:
   // One ping, when its time has come and not too many are under way.
   Status SendDue(SteadyTime now) {
-    if (posted_ == plan_.pings || now < next_at_ || ledger_.awaited() >= kAwaitedMax) return {};
+    if (posted_ == plan_.pings || now < next_at_ || ledger_.under_way() >= kAwaitedMax) return {};
     const std::uint32_t flow = posted_ % plan_.flows;
     const std::uint32_t sequence = ledger_.Post(flow, run_.clock.Now().steady);
     Write({.session = session_, .sequence = sequence, .flow = flow}, bytes_);
@@ -183,7 +188,7 @@ void Initiate(ProbeRun& run, v1::ProbeResult& result) {
   if (status.ok() && summary.answered() == 0)
     status = {Code::kUnavailable, summary.lost() > 0
                                       ? Format("none of {} pings was answered", summary.lost())
-                                      : "all pings are void: this host was late each time"};
+                                      : "all pings are void: one of the hosts was late each time"};
   Conclude(status, result);
   // Also of a failure: that everything was lost is what was measured.
   *result.mutable_ping() = std::move(summary);

@@ -150,6 +150,18 @@ TEST(ObservationsOf, FailuresAreOfTheWayUnlessAnEndIsKnownToHaveFailed) {
   EXPECT_TRUE(status("CANCELLED", "").empty());
 }
 
+TEST(ObservationsOf, OfHostsThatWereLateEachTimeNothingIsKnown) {
+  for (const char* const lost : {"", R"(, "lost": 1)"}) {
+    const auto of_ping = Observed({Format(R"({{"result": {{"status": "PROBE_STATUS_FAILED",
+        "ping": {{"sent": 8, "voided": 7{}}}}}}})",
+                                          lost)});
+    EXPECT_EQ(of_ping.size(), *lost == 0 ? 0U : 1U);
+  }
+  EXPECT_TRUE(
+      Observed({R"({"result": {"status": "PROBE_STATUS_FAILED", "latency": {"voided": 9}}})"})
+          .empty());
+}
+
 std::string SetUpFailed(int from, int to, int blamed) {
   return Format(R"({{"from": {{"node": "n{}"}}, "to": {{"node": "n{}"}}, "result": {{
       "status": "PROBE_STATUS_SETUP_FAILED", "blamed_node": "n{}"}}}})",

@@ -20,14 +20,17 @@ const ProbeKind& Ping() {
 }
 
 // Each look at it is one microsecond later, and the responder has done its part by then: no thread.
+// Before `awake` the responder does nothing.
 class AnsweringClock final : public Clock {
  public:
-  AnsweringClock(host::UdQueuePairs& datagrams, std::uint32_t bytes)
-      : datagrams_(datagrams), answers_(datagrams, bytes) {}
+  AnsweringClock(host::UdQueuePairs& datagrams, std::uint32_t bytes, Duration awake)
+      : datagrams_(datagrams), awake_(awake), answers_(datagrams, bytes) {}
 
   Moment Now() const override {
+    const SteadyTime now(microseconds(++looks_));
     std::array<host::Datagram, 16> found;
-    const std::size_t count = *datagrams_.Poll(found);
+    const bool asleep = now.time_since_epoch() < awake_;
+    const std::size_t count = asleep ? 0 : *datagrams_.Poll(found);
     for (const host::Datagram& datagram : std::span(found).first(count)) {
       if (!datagram.arrived) {
         EXPECT_TRUE(answers_.Left(datagram, false).ok());
@@ -35,16 +38,17 @@ class AnsweringClock final : public Clock {
         EXPECT_TRUE(answers_.Answer(*ping, datagram.ticks, false, ping->flow).ok());
       }
     }
-    return {.steady = SteadyTime(microseconds(++looks_)), .wall = {}};
+    return {.steady = now, .wall = {}};
   }
 
  private:
   host::UdQueuePairs& datagrams_;
+  const Duration awake_;
   mutable PingAnswers answers_;
   mutable std::int64_t looks_ = 0;
 };
 
-v1::ProbeResult RunPing(const char* json, FakeFabric& fabric) {
+v1::ProbeResult RunPing(const char* json, FakeFabric& fabric, Duration awake = {}) {
   const v1::ProbeSpec spec = SpecOf(json);
   TestEnd a(Ping(), spec, "a", fabric);
   TestEnd b(Ping(), spec, "b", fabric);
@@ -56,7 +60,7 @@ v1::ProbeResult RunPing(const char* json, FakeFabric& fabric) {
                     ->AddPath(a.local(), {.flow = static_cast<std::uint32_t>(flow),
                                           .flow_label = labels.empty() ? 0 : labels[flow]})
                     .ok());
-  const AnsweringClock clock(*b.datagrams, 64);
+  const AnsweringClock clock(*b.datagrams, 64, awake);
   ProbeRun run = a.RunOf(spec, clock);
   v1::ProbeResult result;
   Ping().initiate(run, result);
@@ -114,6 +118,31 @@ TEST(UdPing, ADeadPartnerIsAFailureThatKeepsTheFigures) {
   EXPECT_EQ(result.status(), v1::PROBE_STATUS_FAILED);
   EXPECT_EQ(result.reason(), "none of 40 pings was answered");
   EXPECT_EQ(result.ping().lost(), 40u);
+}
+
+// The host was late, not the network: nothing is lost.
+TEST(UdPing, AnswersAfterTheirTimeAreVoid) {
+  FakeFabric fabric;
+  const v1::ProbeResult result = RunPing(
+      R"({"ud_ping": {"pings": 40, "answer_within_ms": 5, "flow_labels": [1, 2]}})", fabric,
+      milliseconds(12));
+  EXPECT_EQ(result.status(), v1::PROBE_STATUS_OK) << result.reason();
+  EXPECT_EQ(result.ping().lost(), 0u);
+  EXPECT_GE(result.ping().voided(), 6u);
+  EXPECT_EQ(result.ping().answered() + result.ping().voided(), 40u);
+  std::uint32_t sent = 0;
+  for (const v1::FlowSummary& flow : result.ping().flows()) sent += flow.sent();
+  EXPECT_EQ(sent, result.ping().answered()) << "void ones tell nothing of a flow";
+}
+
+TEST(UdPing, APartnerThatIsAlwaysLateIsNotOneThatLoses) {
+  FakeFabric fabric;
+  const v1::ProbeResult result =
+      RunPing(R"({"ud_ping": {"pings": 8, "answer_within_ms": 5}})", fabric, milliseconds(20));
+  EXPECT_EQ(result.status(), v1::PROBE_STATUS_FAILED);
+  EXPECT_EQ(result.reason(), "all pings are void: one of the hosts was late each time");
+  EXPECT_EQ(result.ping().lost(), 0u);
+  EXPECT_EQ(result.ping().voided(), 8u);
 }
 
 TEST(UdPing, FlowsHaveTheirOwnQueuePairsWhereLabelsAreIgnored) {
