@@ -42,8 +42,7 @@ Duration IntervalOf(double rate) {
 
 Mesh::Mesh(MeshOptions options, host::Verbs& verbs, Worker& worker, FindDevice find_device,
            Busy busy, Send send)
-    : options_(options),
-      verbs_(verbs),
+    : verbs_(verbs),
       worker_(worker),
       find_device_(std::move(find_device)),
       busy_(std::move(busy)),

@@ -62,7 +62,6 @@ class Mesh {
   bool Ping(SteadyTime now);  // True when one was sent
   void EndWindow(Moment now);
 
-  const MeshOptions options_;
   host::Verbs& verbs_;
   Worker& worker_;
   const FindDevice find_device_;
