@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "daemon/fleet/fill_view.h"
+
 namespace fabric::fleet {
 namespace {
 
@@ -91,6 +93,16 @@ Place PlaceOf(const PortView& view, bool has_cards) {
           .number = view.port->number(),
           .netdev = view.port->netdev(),
           .device = view.device->name()};
+}
+
+// Both by the places.
+void Sort(std::vector<Place>& places, std::vector<PortView>& ports) {
+  std::vector<std::pair<Place, PortView>> both;
+  both.reserve(ports.size());
+  for (std::size_t i = 0; i < ports.size(); ++i) both.emplace_back(places[i], ports[i]);
+  std::sort(both.begin(), both.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (std::size_t i = 0; i < both.size(); ++i) std::tie(places[i], ports[i]) = both[i];
 }
 
 profile::Traits TraitsOf(const PortView& view) {
@@ -246,29 +258,35 @@ const Expectation* ExpectationTable::Of(const profile::Profile& profile,
 
 NodeView ViewOf(const NodeRecord& record, const profile::Profile& profile,
                 ExpectationTable& expectations) {
-  std::vector<std::pair<Place, PortView>> ports;
-  ports.reserve(static_cast<std::size_t>(record.snapshot.rdma_devices_size()));
+  NodeView view;
+  Fill(view, record, profile, expectations);
+  return view;
+}
+
+void Fill(NodeView& view, const NodeRecord& record, const profile::Profile& profile,
+          ExpectationTable& expectations) {
+  view.node = &record;
+  view.expectation = expectations.Of(profile, {.node = record.name});
+  view.ports.clear();
+  view.ports.reserve(static_cast<std::size_t>(record.snapshot.rdma_devices_size()));
   const bool has_cards = HasCards(record.snapshot);
+  std::vector<Place> places;
+  places.reserve(view.ports.capacity());
   for (const v1::RdmaDevice& device : record.snapshot.rdma_devices()) {
     for (const v1::Port& port : device.ports()) {
-      const PortView view = ViewOf(record, device, port);
-      ports.emplace_back(PlaceOf(view, has_cards), view);
+      view.ports.push_back(ViewOf(record, device, port));
+      places.push_back(PlaceOf(view.ports.back(), has_cards));
     }
   }
-  std::sort(ports.begin(), ports.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
-  NodeView node = {
-      .node = &record, .ports = {}, .expectation = expectations.Of(profile, {.node = record.name})};
-  node.ports.reserve(ports.size());
-  for (auto& [place, view] : ports) {
-    if (!place.without_rail) view.rail = Rail(static_cast<std::uint32_t>(node.ports.size()));
-    view.expectation = expectations.Of(profile, TraitsOf(view));
-    view.carries_roce = view.rail && view.roce && view.up && !view.expected().unused();
-    node.ports.push_back(view);
+  if (!std::is_sorted(places.begin(), places.end())) Sort(places, view.ports);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    PortView& port = view.ports[i];
+    if (!places[i].without_rail) port.rail = Rail(static_cast<std::uint32_t>(i));
+    port.expectation = expectations.Of(profile, TraitsOf(port));
+    port.carries_roce = port.rail && port.roce && port.up && !port.expected().unused();
   }
-  FindKinds(node);
-  UpdateCounters(node);
-  return node;
+  FindKinds(view);
+  UpdateCounters(view);
 }
 
 void UpdateCounters(NodeView& node) {

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "daemon/fleet/fill_view.h"
+
 namespace fabric::rules {
 namespace {
 
@@ -38,16 +40,27 @@ Engine::Engine(profile::Profile profile)
 }
 
 void Engine::Put(const fleet::NodeRecord& record) {
-  if (const auto node = roster_.Find(record.name)) {
-    const Node& known = nodes_[*node];
-    if (record.version != 0 && known.version == record.version && known.record == &record)
-      return PutCounters(*node);
-  }
-  Put(fleet::ViewOf(record, profile_, expectations_));
+  const std::uint32_t node = NumberOf(record);
+  const bool as_before = record.version != 0 && nodes_[node].version == record.version &&
+                         nodes_[node].record == &record;
+  if (as_before) return PutCounters(node);
+  fleet::Fill(roster_.View(node), record, profile_, expectations_);
+  PutAll(node);
 }
 
 void Engine::Put(fleet::NodeView view) {
-  const std::uint32_t node = roster_.Put(std::move(view));
+  const std::uint32_t node = NumberOf(*view.node);
+  roster_.View(node) = std::move(view);
+  PutAll(node);
+}
+
+std::uint32_t Engine::NumberOf(const fleet::NodeRecord& record) {
+  const std::uint32_t node = roster_.Add(record.name);
+  if (nodes_.size() <= node) nodes_.resize(node + 1);
+  return node;
+}
+
+void Engine::PutAll(std::uint32_t node) {
   const fleet::NodeView& seen = roster_.at(node);
   Found found;
   for (const Rule* rule : node_rules_) found.Take(*rule, rule->evaluate_node, seen);
@@ -56,7 +69,6 @@ void Engine::Put(fleet::NodeView view) {
   announcements_.Put(node);
   parts_.Put(node);
   grouping_.Put(seen);
-  if (nodes_.size() <= node) nodes_.resize(node + 1);
   nodes_[node].record = seen.node;
   nodes_[node].version = seen.node->version;
   Note(nodes_[node].of_settings, std::move(found));
@@ -66,7 +78,7 @@ void Engine::Put(fleet::NodeView view) {
 
 // Nothing else reads counters.
 void Engine::PutCounters(std::uint32_t node) {
-  roster_.UpdateCounters(node);
+  fleet::UpdateCounters(roster_.View(node));
   JudgeCounters(node);
   changed_ = true;
 }

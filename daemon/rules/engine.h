@@ -68,6 +68,8 @@ class Engine {
     template <class AnyRule, class Evaluate>
     void Take(const AnyRule& rule, const Evaluate& evaluate, const fleet::NodeView& node);
   };
+  std::uint32_t NumberOf(const fleet::NodeRecord& record);
+  void PutAll(std::uint32_t node);
   void PutCounters(std::uint32_t node);
   void JudgeCounters(std::uint32_t node);
   void Note(Own& own, Found found);

@@ -1,6 +1,7 @@
 #include "daemon/rules/grouping.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "daemon/rules/common_cause.h"
@@ -44,12 +45,24 @@ Grouping::Extents Grouping::ExtentsOf(const std::string& node, const Port& port)
   return extents;
 }
 
+std::size_t Grouping::HashExtent::operator()(const Extent& extent) const {
+  const std::hash<std::string> hash;
+  return hash(extent.node) ^ 3 * hash(extent.switch_name) ^
+         (extent.rail * 8U + static_cast<unsigned>(extent.scope));
+}
+
 // Who is judged by it later finds it as it is then.
 void Grouping::CountIn(const Extent& extent, const Count& ports, bool come) {
-  Count& count = extents_[extent];
+  const auto [at, added] = extents_.try_emplace(extent);
+  Count& count = at->second;
   count.all = come ? count.all + ports.all : count.all - ports.all;
   count.up = come ? count.up + ports.up : count.up - ports.up;
-  if (count.all == 0) extents_.erase(extent);
+  const bool is_rail = extent.scope == v1::SCOPE_RAIL;
+  if (added && is_rail) ++rails_;
+  if (count.all == 0) {
+    extents_.erase(at);
+    if (is_rail) --rails_;
+  }
   if (!buckets_.empty()) moved_.insert(extent);
 }
 
@@ -164,13 +177,7 @@ bool Grouping::IsWhole(const Extent& extent, const Bucket& bucket) const {
   const v1::Finding& any = findings_.at(bucket.members.begin()->first);
   if (any.subject().scope() == v1::SCOPE_NODE)
     return count.all >= kNodesMin && count.all == nodes_.size();
-  if (any.subject().scope() == v1::SCOPE_RAIL) {
-    std::size_t rails = 0;
-    for (auto at = extents_.lower_bound({.scope = v1::SCOPE_RAIL});
-         at != extents_.end() && at->first.scope == v1::SCOPE_RAIL; ++at)
-      ++rails;
-    return count.all >= kRailsMin && count.all == rails;
-  }
+  if (any.subject().scope() == v1::SCOPE_RAIL) return count.all >= kRailsMin && count.all == rails_;
   const auto there = extents_.find(extent);
   if (there == extents_.end()) return false;
   const bool enough =

@@ -64,6 +64,9 @@ class Grouping {
     friend auto operator<=>(const Extent&, const Extent&) = default;
   };
   using Extents = std::vector<Extent>;
+  struct HashExtent {
+    std::size_t operator()(const Extent& extent) const;
+  };
 
   struct Count {
     std::size_t all = 0;
@@ -118,7 +121,8 @@ class Grouping {
   std::map<std::string, v1::Finding> findings_;  // By id, causes among them
   std::set<std::string> news_;                   // Ids of those that came, went or changed
   std::unordered_map<std::string, Ports> nodes_;
-  std::map<Extent, Count> extents_;
+  std::unordered_map<Extent, Count, HashExtent> extents_;
+  std::size_t rails_ = 0;              // Of these
   std::set<Extent> moved_;             // Extents in which something has come, gone or changed
   std::set<std::string> moved_nodes_;  // The same of nodes
   Explains explains_;

@@ -65,14 +65,16 @@ void Groups::Put(std::uint32_t node, std::vector<v1::Finding>& found, std::uint6
   row.places.resize(tables_.size() - tables_of_ports_ +
                     static_cast<std::size_t>(tables_of_ports_) * ports);
   asked_.assign(group_functions_.size() * (ports + 1), {});
-  std::size_t at = 0;
+  Place* place = row.places.data();
   for (std::uint32_t number = 0; number < tables_.size(); ++number) {
     const Table& table = tables_[number];
     Verdicts out(table.rule->id, table.rule->severity);
-    if (table.of_nodes) PutMember(number, {.node = node}, {.node = &view}, row.places[at++], out);
+    Asked* asked = &asked_[table.grouping * (ports + 1)];
+    if (table.of_nodes)
+      PutMember(number, {.node = node}, {.node = &view}, *place++, asked[ports], out);
     for (std::uint32_t port = 0; port < ports && !table.of_nodes; ++port)
       PutMember(number, {.node = node, .port = port}, {.node = &view, .port = &view.ports[port]},
-                row.places[at++], out);
+                *place++, *asked++, out);
     passes += out.passes();
     for (v1::Finding& finding : out.findings()) found.push_back(std::move(finding));
   }
@@ -80,8 +82,8 @@ void Groups::Put(std::uint32_t node, std::vector<v1::Finding>& found, std::uint6
 
 // What the profile decides is judged at once, and so is what cannot be read; the rest depends on
 // the others of the group.
-std::optional<Value> Groups::ValueOf(const Table& table, const Member& member,
-                                     Verdicts& out) const {
+inline std::optional<Value> Groups::ValueOf(const Table& table, const Member& member,
+                                            Verdicts& out) {
   if (member.port != nullptr && member.port->expected().unused()) return {};
   if (table.census != nullptr) return table.census->value(member);
   const Agreement& agreement = *table.agreement;
@@ -91,8 +93,8 @@ std::optional<Value> Groups::ValueOf(const Table& table, const Member& member,
       Unreadable(member, agreement.what, agreement.source(member), out, agreement.key);
     return {};
   }
-  if (agreement.expected == nullptr) return seen;
   const fleet::Expectation& expectation = member.expectation();
+  if (agreement.expected == nullptr || expectation.profile.empty()) return seen;
   const std::optional<Value> expected = agreement.expected(expectation.values);
   if (!expected) return seen;
   if (*expected == *seen)
@@ -102,37 +104,45 @@ std::optional<Value> Groups::ValueOf(const Table& table, const Member& member,
   return {};
 }
 
+// Before, the member was of one group in all tables that ask the same function.
+inline bool Groups::StaysIn(const Camp& camp, Asked& asked, const Value& value) {
+  if (!std::exchange(asked.compared, true)) asked.same = camp.key == *asked.group;
+  return asked.same && camp.value == value;
+}
+
+// The member is looked at anew and stays where it is. Of one that agrees with most nothing is said,
+// unless others are shown beside it.
+inline void Groups::Touch(std::uint32_t number, const Camp& camp, const Ref& ref) {
+  State& group = groups_[camp.group];
+  const bool says_nothing =
+      group.camps.size() == 1 || (group.judged && group.majority == number && group.good != ref);
+  if (says_nothing && tables_[camp.table].census == nullptr) return;
+  group.touched.push_back(ref);
+  Wait(group, camp.group);
+}
+
 // Most stay where they are, and of those that come most are like the one before.
 void Groups::PutMember(std::uint32_t number, const Ref& ref, const Member& member, Place& place,
-                       Verdicts& out) {
+                       Asked& asked, Verdicts& out) {
   Table& table = tables_[number];
   const std::optional<Value> value = ValueOf(table, member, out);
-  if (!value) {
+  if (value && !std::exchange(asked.known, true))
+    asked.group = group_functions_[table.grouping](member);
+  if (!value || !asked.group) {
     if (place.camp != kNone) Leave(ref, place);
     return;
   }
-  const std::uint32_t ports = rows_[ref.node].ports;
-  Asked& asked = asked_[table.grouping * (ports + 1) + std::min(ref.port, ports)];
-  if (!std::exchange(asked.known, true)) asked.group = group_functions_[table.grouping](member);
-  if (!asked.group) {
-    if (place.camp != kNone) Leave(ref, place);
-    return;
+  if (place.camp != kNone) {
+    const Camp& camp = camps_[place.camp];
+    if (StaysIn(camp, asked, *value)) return Touch(place.camp, camp, ref);
   }
   const Group& group = *asked.group;
-  if (place.camp != kNone && StaysIn(camps_[place.camp], asked, *value))
-    return Touch(place.camp, ref);
   const std::size_t column = table.of_nodes ? 0 : ref.port;
   if (table.last.size() <= column) table.last.resize(column + 1, kNone);
   std::uint32_t& camp = table.last[column];
   if (!IsCamp(camp, number, group, *value)) camp = CampOf(number, group, *value);
   if (place.camp != kNone) Leave(ref, place);
   Join(camp, ref, place);
-}
-
-// Before, the member was of one group in all tables that ask the same function.
-bool Groups::StaysIn(const Camp& camp, Asked& asked, const Value& value) const {
-  if (!std::exchange(asked.compared, true)) asked.same = camp.key == *asked.group;
-  return asked.same && camp.value == value;
 }
 
 bool Groups::IsCamp(std::uint32_t number, std::uint32_t table, const Group& group,
@@ -146,13 +156,7 @@ std::uint32_t Groups::CampOf(std::uint32_t table, const Group& group, const Valu
   const std::uint32_t in = GroupOf(table, group);
   const auto known = groups_[in].camps.find(value);
   if (known != groups_[in].camps.end()) return known->second;
-  auto number = static_cast<std::uint32_t>(camps_.size());
-  if (free_camps_.empty()) {
-    camps_.emplace_back();
-  } else {
-    number = free_camps_.back();
-    free_camps_.pop_back();
-  }
+  const std::uint32_t number = camps_.Take();
   Camp& camp = camps_[number];
   camp.group = in;
   camp.table = table;
@@ -166,13 +170,7 @@ std::uint32_t Groups::CampOf(std::uint32_t table, const Group& group, const Valu
 std::uint32_t Groups::GroupOf(std::uint32_t table, const Group& group) {
   const auto known = tables_[table].groups.find(group);
   if (known != tables_[table].groups.end()) return known->second;
-  auto number = static_cast<std::uint32_t>(groups_.size());
-  if (free_groups_.empty()) {
-    groups_.emplace_back();
-  } else {
-    number = free_groups_.back();
-    free_groups_.pop_back();
-  }
+  const std::uint32_t number = groups_.Take();
   State& state = groups_[number];
   state.table = table;
   state.like = group.like;
@@ -185,18 +183,6 @@ std::uint32_t Groups::GroupOf(std::uint32_t table, const Group& group) {
 void Groups::Wait(State& group, std::uint32_t number) {
   if (std::exchange(group.waits, true)) return;
   waiting_.push_back(number);
-}
-
-// The member is looked at anew and stays where it is. Of one that agrees with most nothing is said,
-// unless others are shown beside it.
-void Groups::Touch(std::uint32_t camp, const Ref& ref) {
-  const std::uint32_t number = camps_[camp].group;
-  State& group = groups_[number];
-  const bool says_nothing =
-      group.camps.size() == 1 || (group.judged && group.majority == camp && group.good != ref);
-  if (says_nothing && tables_[group.table].census == nullptr) return;
-  group.touched.push_back(ref);
-  Wait(group, number);
 }
 
 void Groups::Join(std::uint32_t number, const Ref& ref, Place& place) {
@@ -237,8 +223,7 @@ void Groups::Leave(const Ref& ref, Place& place) {
     if (group.majority == place.camp) group.majority = kNone;
     if (group.largest == place.camp) group.largest = kNone;
     group.camps.erase(camp.value);
-    camp = {};
-    free_camps_.push_back(place.camp);
+    camps_.Free(place.camp);
   }
   if (group.camps.empty()) Close(number);
   place = {};
@@ -250,8 +235,7 @@ void Groups::Close(std::uint32_t number) {
   ledger_.Drop(group.whole);
   Table& table = tables_[group.table];
   table.groups.erase(group.key);
-  group = {};
-  free_groups_.push_back(number);
+  groups_.Free(number);
   if (table.census == nullptr || !table.census->of_all_groups || table.groups.empty()) return;
   const std::uint32_t other = table.groups.begin()->second;  // One looks for all.
   groups_[other].moved = true;

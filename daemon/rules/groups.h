@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "daemon/rules/ledger.h"
+#include "daemon/rules/pool.h"
 #include "daemon/rules/roster.h"
 #include "daemon/rules/rule.h"
 
@@ -68,7 +68,7 @@ class Groups {
   };
   // What a function says of the group of a member: found out once for all tables that ask it.
   struct Asked {
-    std::optional<Group> group;
+    std::optional<Group> group = {};
     bool known = false;
     bool compared = false;  // With the camp that the member was in
     bool same = false;      // It was of this group
@@ -110,16 +110,16 @@ class Groups {
   std::size_t Index(const Table& table, const Ref& ref, std::uint32_t ports) const;
   Place& PlaceOf(const Table& table, const Ref& ref);
   void PutMember(std::uint32_t table, const Ref& ref, const Member& member, Place& place,
-                 Verdicts& out);
-  bool StaysIn(const Camp& camp, Asked& asked, const Value& value) const;
-  std::optional<Value> ValueOf(const Table& table, const Member& member, Verdicts& out) const;
+                 Asked& asked, Verdicts& out);
+  static bool StaysIn(const Camp& camp, Asked& asked, const Value& value);
+  static std::optional<Value> ValueOf(const Table& table, const Member& member, Verdicts& out);
   std::uint32_t CampOf(std::uint32_t table, const Group& group, const Value& value);
   bool IsCamp(std::uint32_t camp, std::uint32_t table, const Group& group,
               const Value& value) const;
   std::uint32_t GroupOf(std::uint32_t table, const Group& group);
   void Join(std::uint32_t camp, const Ref& ref, Place& place);
   void Leave(const Ref& ref, Place& place);
-  void Touch(std::uint32_t camp, const Ref& ref);
+  void Touch(std::uint32_t number, const Camp& camp, const Ref& ref);
   void Wait(State& group, std::uint32_t number);
   void Close(std::uint32_t group);
   Ref FirstOf(Camp& camp);
@@ -138,10 +138,10 @@ class Groups {
   std::uint32_t Majority(State& group);
   void JudgeAnew();
   void JudgeAnewOn(std::uint32_t node);
-  void JudgeMember(State& group, const Ref& ref);
+  void JudgeMember(State& group, const Ref& ref, Place& place);
   Tally TallyOf(State& group, bool by_name);
   Tally::Camp ShownOf(Camp& camp, bool by_name);
-  bool IsMember(const State& group, const Ref& ref);
+  Place* PlaceIn(const State& group, const Ref& ref);
 
   const Roster& roster_;
   Ledger& ledger_;
@@ -150,10 +150,8 @@ class Groups {
   std::vector<GroupFunction> group_functions_;  // Of all tables, each once
   std::vector<Asked> asked_;                    // While a node is put: by function, then by port
   std::vector<Row> rows_;                       // By number of node
-  std::deque<Camp> camps_;                      // Stay where they are: values borrow from them
-  std::deque<State> groups_;                    // Likewise
-  std::vector<std::uint32_t> free_camps_;
-  std::vector<std::uint32_t> free_groups_;
+  Pool<Camp> camps_;                            // Values borrow from them
+  Pool<State> groups_;                          // Likewise
   std::vector<std::uint32_t> waiting_;
   std::vector<std::uint32_t> anew_;  // Of a census, of which all are to be judged again
 };

@@ -15,12 +15,12 @@ Ref Groups::FirstOf(Camp& camp) {
   return *camp.first;
 }
 
-// False for one that has left since.
-bool Groups::IsMember(const State& group, const Ref& ref) {
-  const Row& row = rows_[ref.node];
-  if (row.places.empty() || (ref.port != Ref::kWholeNode && ref.port >= row.ports)) return false;
-  const std::uint32_t camp = PlaceOf(tables_[group.table], ref).camp;
-  return camp != kNone && &groups_[camps_[camp].group] == &group;
+// nullptr for one that has left since.
+Groups::Place* Groups::PlaceIn(const State& group, const Ref& ref) {
+  Row& row = rows_[ref.node];
+  if (row.places.empty() || (ref.port != Ref::kWholeNode && ref.port >= row.ports)) return nullptr;
+  Place& place = row.places[Index(tables_[group.table], ref, row.ports)];
+  return place.camp != kNone && &groups_[camps_[place.camp].group] == &group ? &place : nullptr;
 }
 
 // Sets `majority`; kNone when there is none.
@@ -75,8 +75,8 @@ void Groups::NoteDissenters(State& group) {
   const Member* const shown = good ? &beside : nullptr;
   if (!all) {
     for (const Ref& ref : group.touched) {
-      if (!IsMember(group, ref) || PlaceOf(tables_[group.table], ref).camp == group.majority)
-        continue;
+      const Place* const place = PlaceIn(group, ref);
+      if (place == nullptr || place->camp == group.majority) continue;
       const auto noted = group.noted.find(ref);
       NoteDissenter(group, ref, shown, noted == group.noted.end() ? Ids() : noted->second);
     }
@@ -196,7 +196,7 @@ void Groups::JudgeCensus(State& group, std::uint32_t number) {
   if (group.moved) TakeSurvey(group, number);
   if (group.anew) return;
   for (const Ref& ref : group.touched)
-    if (IsMember(group, ref)) JudgeMember(group, ref);
+    if (Place* const place = PlaceIn(group, ref)) JudgeMember(group, ref, *place);
 }
 
 void Groups::MarkAnew(std::uint32_t number) {
@@ -245,7 +245,8 @@ void Groups::JudgeAnew() {
   if (members < rows_.size()) {
     for (const std::uint32_t number : anew_)
       for (const auto& [value, camp] : groups_[number].camps)
-        for (const Ref& ref : camps_[camp].members) JudgeMember(groups_[number], ref);
+        for (const Ref& ref : camps_[camp].members)
+          JudgeMember(groups_[number], ref, PlaceOf(tables_[groups_[number].table], ref));
   } else if (!anew_.empty()) {
     for (std::uint32_t node = 0; node < rows_.size(); ++node) JudgeAnewOn(node);
   }
@@ -261,26 +262,26 @@ void Groups::JudgeAnewOn(std::uint32_t node) {
     const std::uint32_t members = table.of_nodes ? 1 : row.ports;
     for (std::uint32_t port = 0; port < members; ++port) {
       const Ref ref = {.node = node, .port = table.of_nodes ? Ref::kWholeNode : port};
-      const std::uint32_t camp = PlaceOf(table, ref).camp;
-      if (camp == kNone) continue;
-      State& group = groups_[camps_[camp].group];
-      if (group.anew) JudgeMember(group, ref);
+      Place& place = PlaceOf(table, ref);
+      if (place.camp == kNone) continue;
+      State& group = groups_[camps_[place.camp].group];
+      if (group.anew) JudgeMember(group, ref, place);
     }
   }
 }
 
-void Groups::JudgeMember(State& group, const Ref& ref) {
+void Groups::JudgeMember(State& group, const Ref& ref, Place& place) {
   const Table& table = tables_[group.table];
   Verdicts out(table.rule->id, table.rule->severity);
   const Census& census = *table.census;
   census.judge(roster_.MemberOf(ref), census.of_all_groups ? table.survey : group.survey, out);
-  Place& place = PlaceOf(table, ref);
   const bool passed = (place.seat & kPassed) != 0;
   const bool passes = out.passes() > 0;
   if (passed != passes) {
     ledger_.CountPasses(group.passes, passes ? group.passes + 1 : group.passes - 1);
     place.seat ^= kPassed;
   }
+  if (group.noted.empty() && out.findings().empty()) return;
   const auto noted = group.noted.find(ref);
   if (noted == group.noted.end() && out.findings().empty()) return;
   Ids& ids = noted == group.noted.end() ? group.noted[ref] : noted->second;

@@ -4,22 +4,6 @@
 #include <utility>
 
 namespace fabric::rules {
-namespace {
-
-// Of one that is free, or of a new one.
-template <class T>
-std::uint32_t TakeNumber(std::vector<std::uint32_t>& free, std::vector<T>& all) {
-  if (free.empty()) {
-    all.emplace_back();
-    return static_cast<std::uint32_t>(all.size() - 1);
-  }
-  const std::uint32_t number = free.back();
-  free.pop_back();
-  return number;
-}
-
-}  // namespace
-
 Parts::Parts(const Roster& roster, Ledger& ledger) : roster_(roster), ledger_(ledger) {
   for (const Rule* rule : AllRules())
     if (rule->evaluate_part != nullptr) tables_.push_back({.rule = rule});
@@ -44,7 +28,7 @@ void Parts::Remove(std::uint32_t node) {
 std::uint32_t Parts::NumberOf(Table& table, std::uint64_t key) {
   const auto [known, added] = table.numbers.try_emplace(key);
   if (added) {
-    known->second = TakeNumber(table.free_keys, table.keys);
+    known->second = table.keys.Take();
     table.keys[known->second].key = key;
   }
   return known->second;
@@ -115,11 +99,10 @@ void Parts::Judge(Table& table) {
     if (!table.keys[key].changed) continue;  // Reached from one before it
     if (table.keys[key].nodes.empty()) {
       table.numbers.erase(table.keys[key].key);
-      table.keys[key] = {};
-      table.free_keys.push_back(key);
+      table.keys.Free(key);
       continue;
     }
-    const std::uint32_t part = TakeNumber(table.free_parts, table.parts);
+    const std::uint32_t part = table.parts.Take();
     const Nodes nodes = TakePart(table, key, part);
     Judge(table, nodes, table.parts[part]);
   }
@@ -127,8 +110,7 @@ void Parts::Judge(Table& table) {
     Part& part = table.parts[number];
     ledger_.Drop(part.ids);
     ledger_.CountPasses(part.passes, 0);
-    part = {};
-    table.free_parts.push_back(number);
+    table.parts.Free(number);
   }
 }
 

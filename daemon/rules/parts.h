@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/rules/ledger.h"
+#include "daemon/rules/pool.h"
 #include "daemon/rules/roster.h"
 #include "daemon/rules/rule.h"
 
@@ -46,10 +47,8 @@ class Parts {
     const Rule* rule = nullptr;
     std::vector<Row> rows;                                     // By number of node
     std::unordered_map<std::uint64_t, std::uint32_t> numbers;  // Of keys that somebody has
-    std::vector<Key> keys;
-    std::vector<Part> parts;
-    std::vector<std::uint32_t> free_keys;
-    std::vector<std::uint32_t> free_parts;
+    Pool<Key> keys;
+    Pool<Part> parts;
     std::vector<std::uint32_t> changed;  // Keys of nodes that have changed
     std::vector<std::uint32_t> ended;    // Parts of these
     std::uint64_t now = 0;               // Counts the parts that were made

@@ -4,22 +4,17 @@
 
 namespace fabric::rules {
 
-std::uint32_t Roster::Put(fleet::NodeView view) {
-  const auto known = numbers_.find(view.node->name);
-  if (known != numbers_.end()) {
-    views_[known->second] = std::move(view);
-    return known->second;
-  }
-  std::uint32_t number = static_cast<std::uint32_t>(views_.size());
+std::uint32_t Roster::Add(const std::string& node) {
+  const auto [known, added] = numbers_.try_emplace(node);
+  if (!added) return known->second;
+  known->second = static_cast<std::uint32_t>(views_.size());
   if (free_.empty()) {
     views_.emplace_back();
   } else {
-    number = free_.back();
+    known->second = free_.back();
     free_.pop_back();
   }
-  numbers_.emplace(view.node->name, number);
-  views_[number] = std::move(view);
-  return number;
+  return known->second;
 }
 
 std::optional<std::uint32_t> Roster::Remove(const std::string& node) {
@@ -30,11 +25,6 @@ std::optional<std::uint32_t> Roster::Remove(const std::string& node) {
   free_.push_back(number);
   views_[number] = {};
   return number;
-}
-
-std::optional<std::uint32_t> Roster::Find(const std::string& node) const {
-  const auto known = numbers_.find(node);
-  return known != numbers_.end() ? std::optional(known->second) : std::nullopt;
 }
 
 Member Roster::MemberOf(const Ref& ref) const {

@@ -23,11 +23,9 @@ struct Ref {
 
 class Roster {
  public:
-  // The number of the node, the same until it is removed.
-  std::uint32_t Put(fleet::NodeView view);
-  // Of its record the counters alone have changed.
-  void UpdateCounters(std::uint32_t node) { fleet::UpdateCounters(views_[node]); }
-  std::optional<std::uint32_t> Find(const std::string& node) const;  // Its number
+  // The number of the node, the same until it is removed. Its view is filled in by the engine.
+  std::uint32_t Add(const std::string& node);
+  fleet::NodeView& View(std::uint32_t node) { return views_[node]; }
   // Nothing when it is not known. Its number is given to another one later.
   std::optional<std::uint32_t> Remove(const std::string& node);
 
