@@ -61,6 +61,7 @@ Fleet::Fleet(const FleetOptions& options)
       random_(options.seed),
       trace_(options.show),
       clos_(options.shape, options.seed),
+      bursts_(queue_),
       checks_(queue_, trace_),
       sink_(*this),
       wire_(queue_, random_, *this) {
@@ -254,10 +255,30 @@ bool Fleet::Reaches(std::uint32_t number, const v1::ProbeAssignment& assignment,
          other.runner().Answers(remote.remote_key());
 }
 
+v1::ProbeResult Fleet::BurstOf(std::uint32_t number, const v1::ProbeAssignment& assignment) const {
+  const auto bytes = bursts_.BytesOf({MachineOf(number), assignment.local().rail()});
+  if (bytes.value_or(0) == 0) return Broken(assignment.spec());
+  const double seconds = assignment.spec().incast().duration_ms() / 1e3;
+  v1::ProbeResult result;
+  result.set_status(v1::PROBE_STATUS_OK);
+  result.mutable_bandwidth()->set_bytes(*bytes);
+  result.mutable_bandwidth()->set_seconds(seconds);
+  result.mutable_bandwidth()->set_mean_bps(static_cast<double>(*bytes) * 8 / seconds);
+  return result;
+}
+
+void Fleet::BeginBurst(std::uint32_t number, const v1::ProbeAssignment& assignment,
+                       Duration how_long) {
+  const v1::ProbePort& to = assignment.remote();
+  const auto receiver = static_cast<std::uint32_t>(std::stoul(to.node().substr(1))) - 1;
+  bursts_.Begin({MachineOf(number), assignment.local().rail()}, {receiver, to.rail()}, how_long);
+}
+
 v1::ProbeResult Fleet::Measure(std::uint32_t number, const v1::ProbeAssignment& assignment,
                                const v1::ProbeEndpoint& remote) {
   const v1::ProbeSpec& spec = assignment.spec();
   if (!Reaches(number, assignment, remote)) return Broken(spec);
+  if (spec.has_incast()) return BurstOf(number, assignment);
   google::protobuf::RepeatedPtrField<v1::PairResult> both;
   const auto second = static_cast<std::uint32_t>(now() / 1s);
   clos_.Probe(assignment.local(), assignment.remote(), second, both);
@@ -282,6 +303,8 @@ v1::ProbeResult Fleet::Measure(std::uint32_t number, const v1::ProbeAssignment& 
 
 void Fleet::OnQueuePairs(std::uint32_t number, const v1::ProbeAssignment& assignment, bool open) {
   checks_.OnQueuePairs(number, assignment, open);
+  const bool sent = assignment.spec().has_incast() && assignment.role() == v1::PROBE_ROLE_INITIATOR;
+  if (sent && !open) bursts_.EndNow({MachineOf(number), assignment.local().rail()});
 }
 
 // What is sent to a queue pair that is not there any more is lost.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -16,6 +17,7 @@
 #include "daemon/control/controller.h"
 #include "daemon/control/events.h"
 #include "daemon/store/store.h"
+#include "tests/sim/bursts.h"
 #include "tests/sim/clos.h"
 #include "tests/sim/event_queue.h"
 #include "tests/sim/fleet_checks.h"
@@ -70,6 +72,7 @@ class Fleet final : public Surroundings, public WireEnds {
   // From now on the fabric is as `change` leaves it; what it was before is gone.
   Clos& fabric() { return clos_; }
   void HealFabric() { clos_ = Clos(options_.shape, options_.seed); }
+  Bursts& bursts() { return bursts_; }
   // Another machine with this node's name; `same_id`: a clone of it.
   void AddDouble(std::uint32_t of, bool same_id);
   void RemoveDoubles();
@@ -92,6 +95,12 @@ class Fleet final : public Surroundings, public WireEnds {
                           const v1::ProbeEndpoint& remote) override;
   void OnQueuePairs(std::uint32_t number, const v1::ProbeAssignment& assignment,
                     bool open) override;
+  void BeginBurst(std::uint32_t number, const v1::ProbeAssignment& assignment,
+                  Duration how_long) override;
+  std::map<std::string, std::uint64_t> Counters(std::uint32_t number,
+                                                const v1::ProbePort& port) override {
+    return bursts_.CountersOf({MachineOf(number), port.rail()});
+  }
   v1::FlowSummary Ping(std::uint32_t number, const v1::ProbePort& from, const v1::MeshTarget& to,
                        std::uint32_t flow_label, std::uint32_t count) override;
 
@@ -116,6 +125,7 @@ class Fleet final : public Surroundings, public WireEnds {
   };
 
   void OpenController();
+  v1::ProbeResult BurstOf(std::uint32_t number, const v1::ProbeAssignment& assignment) const;
   void Tick();
   std::uint32_t MachineOf(std::uint32_t number) const;  // Of a double, the node it looks like
   bool Reaches(std::uint32_t number, const v1::ProbeAssignment& assignment,
@@ -129,6 +139,7 @@ class Fleet final : public Surroundings, public WireEnds {
   Random random_;
   Trace trace_;
   Clos clos_;
+  Bursts bursts_;
   FleetChecks checks_;
   Sink sink_;
   Wire wire_;

@@ -15,6 +15,11 @@ constexpr std::size_t kViolationsKept = 20;
 // As long an end that was told to stop holds its port for sure: control::ProbeRun.
 constexpr Duration kWindUpMax = 5s;
 
+// As agents/probe/incast.cc has it: a port may be the receiver's in several probes at once.
+bool Shares(const v1::ProbeAssignment& assignment) {
+  return assignment.spec().has_incast() && assignment.role() == v1::PROBE_ROLE_RESPONDER;
+}
+
 }  // namespace
 
 void FleetChecks::Violate(const std::string& what) {
@@ -31,11 +36,13 @@ void FleetChecks::OnSent(const v1::ControllerMessage& message) {
     const Port port(assignment.local().node(), assignment.local().device());
     Given& given = given_[port];
     if (queue_.now() >= given.free_at) given = {};
+    const bool shared = given.shared && Shares(assignment);
     for (const End& end : given.ends)
-      if (end.first != assignment.probe_id())
+      if (end.first != assignment.probe_id() && !shared)
         Violate(Format("{}/{}: probe {} was assigned while {} had the port", port.first,
                        port.second, assignment.probe_id(), end.first));
     given.ends.insert({assignment.probe_id(), assignment.role()});
+    given.shared = Shares(assignment);
     given.free_at = Duration::max();
     ports_[assignment.probe_id()].insert(port);
     counts_.probes += assignment.role() == v1::PROBE_ROLE_INITIATOR ? 1 : 0;
@@ -82,13 +89,16 @@ void FleetChecks::OnQueuePairs(std::uint32_t agent, const v1::ProbeAssignment& a
                                bool open) {
   const Place place(agent, assignment.local().device());
   const End end(assignment.probe_id(), assignment.role());
-  std::set<End>& ends = ends_[place];
+  Given& held = ends_[place];
+  std::set<End>& ends = held.ends;
   if (open) {
+    const bool shared = held.shared && Shares(assignment);
     for (const End& other : ends)
-      if (other.first != end.first)
+      if (other.first != end.first && !shared)
         Violate(Format("agent {} {}: queue pairs of probe {} beside those of {}", agent,
                        place.second, end.first, other.first));
     ends.insert(end);
+    held.shared = Shares(assignment);
     counts_.queue_pairs_max = std::max<std::uint64_t>(counts_.queue_pairs_max, ++open_);
     return;
   }
@@ -101,8 +111,8 @@ void FleetChecks::OnQueuePairs(std::uint32_t agent, const v1::ProbeAssignment& a
 
 std::vector<std::string> FleetChecks::QueuePairsOpen() const {
   std::vector<std::string> lines;
-  for (const auto& [place, ends] : ends_)
-    for (const End& end : ends)
+  for (const auto& [place, held] : ends_)
+    for (const End& end : held.ends)
       lines.push_back(Format("agent {} {}: probe {}", place.first, place.second, end.first));
   return lines;
 }

@@ -59,6 +59,7 @@ class FleetChecks final : public control::EventListener {
   using End = std::pair<std::uint64_t, v1::ProbeRole>;  // Of which probe
   struct Given {
     std::set<End> ends;                  // Both may be on one port.
+    bool shared = false;                 // By receivers of an incast
     Duration free_at = Duration::max();  // It was told to stop, and is not waited for any longer.
   };
 
@@ -71,7 +72,7 @@ class FleetChecks final : public control::EventListener {
   std::set<std::string> excused_;
   std::map<Port, Given> given_;
   std::map<std::uint64_t, std::set<Port>> ports_;  // Of each probe that was given
-  std::map<Place, std::set<End>> ends_;            // That have queue pairs
+  std::map<Place, Given> ends_;                    // That have queue pairs
   std::size_t open_ = 0;
   FleetCounts counts_;
   std::vector<std::string> violations_;

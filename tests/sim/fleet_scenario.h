@@ -44,11 +44,12 @@ std::span<const FleetScenario> FleetScenarios();
 
 Report Play(const FleetScenario& scenario, const FleetRun& run);
 
-// How scenarios are played: fleet_{troubles,scale,cabling,mesh,certify}.cc.
+// How scenarios are played: fleet_{troubles,scale,cabling,mesh,certify,incast}.cc.
 void PlayTroubles(const FleetScenario& scenario, Fleet& fleet, Report& report);
 void PlayCulprit(const FleetScenario& scenario, Fleet& fleet, Report& report);
 void PlayCabling(const FleetScenario& scenario, Fleet& fleet, Report& report);
 void PlayMesh(const FleetScenario& scenario, Fleet& fleet, Report& report);
+void PlayIncast(const FleetScenario& scenario, Fleet& fleet, Report& report);
 void PlayCertificates(const FleetScenario& scenario, Fleet& fleet, Report& report);
 void PlayThousandCertified(const FleetScenario& scenario, Fleet& fleet, Report& report);
 void PlayAllPairs(const FleetScenario& scenario, Fleet& fleet, Report& report);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <utility>
 
 #include "agents/probe/probe.h"
@@ -19,6 +20,18 @@ constexpr WallTime kWallBase{1'800'000'000s};
 // As agent::AgentLoop does.
 constexpr Duration kTickMax = 1s;
 constexpr Duration kTickMin = 1ms;
+
+class SimCounters final : public probe::PortCounters {
+ public:
+  SimCounters(Surroundings& around, std::uint32_t number, const v1::ProbePort& port)
+      : around_(around), number_(number), port_(port) {}
+  std::map<std::string, std::uint64_t> Read() override { return around_.Counters(number_, port_); }
+
+ private:
+  Surroundings& around_;
+  std::uint32_t number_;
+  v1::ProbePort port_;
+};
 
 std::vector<std::string> KindNames() {
   std::vector<std::string> names;
@@ -228,6 +241,12 @@ Duration SimAgent::ProbeTakes(const v1::ProbeSpec& spec, bool ok) {
 Duration SimAgent::CloseTakes() {
   constexpr Duration kMax = 2s;
   return std::min(Scaled(around_.random().Chance(options_.slow_closes) ? 1000 : 1), kMax);
+}
+
+probe::PortWatch SimAgent::Watch(const v1::ProbePort& port) {
+  return {port, [this, port](const std::string&, std::uint32_t) {
+            return std::make_unique<SimCounters>(around_, number_, port);
+          }};
 }
 
 // Of what is slow some part is away, as on a machine whose processors others have.

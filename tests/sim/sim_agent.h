@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,11 @@ class Surroundings {
                                   const v1::ProbeEndpoint& remote) = 0;
   virtual void OnQueuePairs(std::uint32_t number, const v1::ProbeAssignment& assignment,
                             bool open) = 0;
+  virtual void BeginBurst(std::uint32_t number, const v1::ProbeAssignment& assignment,
+                          Duration how_long) = 0;
+  // What the adapter has counted, by vendor-neutral name.
+  virtual std::map<std::string, std::uint64_t> Counters(std::uint32_t number,
+                                                        const v1::ProbePort& port) = 0;
   virtual v1::FlowSummary Ping(std::uint32_t number, const v1::ProbePort& from,
                                const v1::MeshTarget& to, std::uint32_t flow_label,
                                std::uint32_t count) = 0;
@@ -97,6 +103,10 @@ class SimAgent final : public agent::AgentOutput, public ProbeMachine, public Me
   Duration ProbeTakes(const v1::ProbeSpec& spec, bool ok) override;
   Duration CloseTakes() override;
   Duration AwaySince(SteadyTime then) const override;
+  probe::PortWatch Watch(const v1::ProbePort& port) override;
+  void BeginBurst(const v1::ProbeAssignment& assignment, Duration how_long) override {
+    around_.BeginBurst(number_, assignment, how_long);
+  }
   void OnQueuePairs(const v1::ProbeAssignment& assignment, bool open) override {
     around_.OnQueuePairs(number_, assignment, open);
   }

@@ -12,6 +12,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kConnectTakes = 500us;
+// As agents/probe/incast.cc
+constexpr Duration kBurst = 200ms;
+constexpr Duration kSettle = 1500ms;
 
 }  // namespace
 
@@ -56,6 +59,10 @@ void SimRunner::Opened(Key key) {
     result.set_blamed_node(assignment.local().node());
     return End(key, std::move(result));
   }
+  if (assignment.spec().has_incast()) {
+    probe->watch = machine_.Watch(assignment.local());
+    probe->watch.Begin();
+  }
   probe->phase = Phase::kWaiting;
   v1::AgentMessage message;
   v1::ProbeReady& ready = *message.mutable_probe_ready();
@@ -97,9 +104,27 @@ void SimRunner::Connected(Key key) {
   }
   if (probe->stopped || probe->late) return Interrupt(key, *probe);
   if (!initiates) return;
-  const v1::ProbeSpec& spec = probe->assignment.spec();
+  if (probe->assignment.spec().has_incast()) return Burst(key, *probe);
+  Run(key, *probe);
+}
+
+void SimRunner::Burst(Key key, const Probe& probe) {
+  const std::uint32_t wanted = probe.assignment.spec().incast().duration_ms();
+  const Duration time = wanted == 0 ? kBurst : std::chrono::milliseconds(wanted);
+  machine_.BeginBurst(probe.assignment, time);
+  machine_.Later(time + kSettle, [this, key] {
+    Probe* const running = Find(key);
+    if (running == nullptr || running->phase != Phase::kRunning) return;
+    v1::ProbeResult result = machine_.Measure(running->assignment, *running->remote);
+    *result.mutable_moves() = running->watch.End();
+    End(key, std::move(result));
+  });
+}
+
+void SimRunner::Run(Key key, const Probe& probe) {
+  const v1::ProbeSpec& spec = probe.assignment.spec();
   const bool begins_well =
-      machine_.Measure(probe->assignment, *probe->remote).status() == v1::PROBE_STATUS_OK;
+      machine_.Measure(probe.assignment, *probe.remote).status() == v1::PROBE_STATUS_OK;
   machine_.Later(machine_.ProbeTakes(spec, begins_well), [this, key, begins_well] {
     Probe* const running = Find(key);
     if (running == nullptr || running->phase != Phase::kRunning) return;
@@ -155,7 +180,12 @@ void SimRunner::Interrupt(Key key, Probe& probe) {
                       machine_.SteadyNow() - probe.begun, result);
       return End(key, std::move(result));
     }
-    case Phase::kResponding: return End(key, v1::PROBE_STATUS_OK, "");
+    case Phase::kResponding: {
+      v1::ProbeResult result;
+      result.set_status(v1::PROBE_STATUS_OK);
+      if (probe.assignment.spec().has_incast()) *result.mutable_moves() = probe.watch.End();
+      return End(key, std::move(result));
+    }
   }
 }
 

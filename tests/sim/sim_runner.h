@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "agents/probe/admission.h"
+#include "agents/probe/port_watch.h"
 #include "base/clock.h"
 #include "fabric/v1/agent.pb.h"
 
@@ -36,6 +37,10 @@ class ProbeMachine {
   virtual Duration CloseTakes() = 0;
   // How long its processes did not run since then, by its own clock.
   virtual Duration AwaySince(SteadyTime then) const = 0;
+  // Its counters of that port
+  virtual probe::PortWatch Watch(const v1::ProbePort& port) = 0;
+  // It sends as fast as it can for so long.
+  virtual void BeginBurst(const v1::ProbeAssignment& assignment, Duration how_long) = 0;
   // Queue pairs of this probe are there from now on, or not any more.
   virtual void OnQueuePairs(const v1::ProbeAssignment& assignment, bool open) = 0;
 };
@@ -65,7 +70,8 @@ class SimRunner {
   enum class Phase { kOpening, kWaiting, kConnecting, kRunning, kResponding, kEnding };
   struct Probe : probe::Ongoing {
     Phase phase = Phase::kOpening;
-    SteadyTime begun;  // To run
+    SteadyTime begun;             // To run
+    probe::PortWatch watch = {};  // Of an incast
     bool stopped = false;
     bool late = false;
     v1::ProbeResult result = {};
@@ -76,6 +82,8 @@ class SimRunner {
   void Opened(Key key);
   void Connect(Key key);
   void Connected(Key key);
+  void Run(Key key, const Probe& probe);
+  void Burst(Key key, const Probe& probe);
   void Interrupt(Key key, Probe& probe);
   void End(Key key, v1::ProbeStatus status, const std::string& reason);
   void End(Key key, v1::ProbeResult result);
