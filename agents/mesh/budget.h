@@ -1,5 +1,5 @@
 // What the mesh may cost: a part of one core, of which little can be saved up. What was spent
-// beyond that is owed, and nothing is to be begun until it is paid. Pure.
+// beyond that is owed: no ping is to be begun until it is paid. Pure.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,8 @@ class Budget {
     cost_ = cost;
   }
 
-  bool paid() const { return owed_ <= 0; }
+  // So little is owed that more may be spent on what others ask for.
+  bool solvent() const { return owed_ < part_ * kSolventS; }
   // When all is paid, if nothing more is spent.
   SteadyTime paid_at() const {
     const std::chrono::duration<double> wait(std::max(owed_, 0.0) / part_);
@@ -33,6 +34,8 @@ class Budget {
 
  private:
   static constexpr double kSavedMaxS = 1;  // Of income
+  // Some pings of a slow machine; between two of its own a thread owes something most of the time.
+  static constexpr double kSolventS = 10;
   // A thread that once cost very much is not paralysed for long.
   static constexpr double kOwedMaxS = 60;
 

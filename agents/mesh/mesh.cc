@@ -93,7 +93,7 @@ void Mesh::Step(Moment now, const StepInfo& info) {
   budget_.Count(now.steady, info.cost);
   for (auto& [name, port] : ports_) {
     if (info.late > kTooLate) port->Excuse();
-    port->Look({.now = now.steady, .late = late, .may_stay_awake = budget_.paid()});
+    port->Look({.now = now.steady, .late = late, .may_stay_awake = budget_.solvent()});
   }
   if (now.steady >= next_check_) Check(now);
   if (now.steady >= next_expiry_) {
@@ -115,7 +115,7 @@ void Mesh::Glance(SteadyTime now, Duration unwatched) {
     const std::uint32_t sent = port->PingAgain(now);
     pings_ += sent;
     next_ping_ += sent * IntervalOf(rate_);
-    port->Look({.now = now, .late = unwatched > kLate, .may_stay_awake = budget_.paid()});
+    port->Look({.now = now, .late = unwatched > kLate, .may_stay_awake = budget_.solvent()});
   }
 }
 
@@ -165,7 +165,7 @@ bool Mesh::Ping(SteadyTime now) {
     ++pings_;
     turn_ = at->first;
     // It has left by now, more often than not.
-    at->second->Look({.now = now, .may_stay_awake = budget_.paid()});
+    at->second->Look({.now = now, .may_stay_awake = budget_.solvent()});
     return true;
   }
   return false;

@@ -16,14 +16,24 @@ constexpr SteadyTime kStart{seconds(100)};
 TEST(MeshBudget, WhatWasSpentIsPaidByItsPartOfACore) {
   Budget budget(0.01);
   budget.Count(kStart, seconds(7));
-  EXPECT_TRUE(budget.paid()) << "what the thread has cost before is not the mesh's";
+  EXPECT_EQ(budget.paid_at(), kStart) << "what the thread has cost before is not the mesh's";
   budget.Count(kStart, seconds(7) + milliseconds(20));
-  EXPECT_FALSE(budget.paid());
   EXPECT_EQ(budget.paid_at(), kStart + seconds(2));
   budget.Count(kStart + seconds(1), seconds(7) + milliseconds(20));
   EXPECT_EQ(budget.paid_at(), kStart + seconds(2)) << "time passes, and it is as it was";
   budget.Count(kStart + seconds(2), seconds(7) + milliseconds(20));
-  EXPECT_TRUE(budget.paid());
+  EXPECT_EQ(budget.paid_at(), kStart + seconds(2)) << "now";
+}
+
+TEST(MeshBudget, AnswersOthersOnCreditUntilTooMuchIsOwed) {
+  Budget budget(0.01);
+  budget.Count(kStart, {});
+  budget.Count(kStart, milliseconds(90));
+  EXPECT_TRUE(budget.solvent());
+  budget.Count(kStart, milliseconds(110));
+  EXPECT_FALSE(budget.solvent());
+  budget.Count(kStart + milliseconds(1100), milliseconds(110));
+  EXPECT_TRUE(budget.solvent());
 }
 
 TEST(MeshBudget, LittleIsSavedUpAndNobodyOwesForEver) {
@@ -31,7 +41,7 @@ TEST(MeshBudget, LittleIsSavedUpAndNobodyOwesForEver) {
   budget.Count(kStart, {});
   budget.Count(kStart + seconds(3600), {});
   budget.Count(kStart + seconds(3600), milliseconds(11));
-  EXPECT_FALSE(budget.paid()) << "a second's part is 10 ms";
+  EXPECT_GT(budget.paid_at(), kStart + milliseconds(3600'050)) << "a second's part is 10 ms";
   budget.Count(kStart + seconds(3600), seconds(100));
   EXPECT_EQ(budget.paid_at(), kStart + seconds(3660));
 }
