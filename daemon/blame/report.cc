@@ -10,7 +10,9 @@
 namespace fabric::blame {
 namespace {
 
-constexpr double kWaySure = 0.9;   // From which a direction is named
+constexpr double kWaySure = 0.9;  // From which a direction is named
+// The same, of what is bad for some of its flows: a few of them may all go one way by chance.
+constexpr double kWaySureOfSome = 0.99;
 constexpr double kDeadLoss = 0.9;  // What loses more is dead.
 
 v1::SuspectKind KindOf(PartKind kind) {
@@ -273,7 +275,8 @@ v1::Suspect SuspectOf(const Passages& passages, const Trouble& trouble, const Ca
   suspect.set_name(NameOf(passages, part));
   SetWhere(passages, part, suspect);
   // Both ways is also what is said when it is not known which.
-  if (candidate.way_is >= kWaySure && hypothesis.way != Way::kBoth)
+  const double sure = hypothesis.fit.share > 0 ? kWaySureOfSome : kWaySure;
+  if (candidate.way_is >= sure && hypothesis.way != Way::kBoth)
     suspect.set_direction(hypothesis.way == Way::kOut ? v1::DIRECTION_OUT : v1::DIRECTION_IN);
   suspect.set_confidence(candidate.probability);
   const Sums sums = SumsOf(passages, trouble, part);
