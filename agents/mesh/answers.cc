@@ -9,9 +9,6 @@ namespace fabric::mesh {
 namespace {
 
 constexpr Duration kRetryAfter = std::chrono::seconds(5);
-// In an emulated machine the next ping takes two milliseconds, waking its sender up included.
-constexpr Duration kAwakeForNext = std::chrono::milliseconds(5);
-constexpr Duration kAwakeForDeparture = std::chrono::milliseconds(1);
 
 // The one that was used longest ago, of those that may go.
 template <class Map, class MayGo>
@@ -65,8 +62,8 @@ Status Answers::Answer(const probe::PingMessage& ping, const probe::PingReturn& 
   if (!datagrams_.hardware_clock()) {
     late |= !ping.wake && session.slept;
     session.slept = ping.wake && !sight.may_stay_awake;
-    if (ping.wake && sight.may_stay_awake) vigil_.Begin(ping.session, sight.now + kAwakeForNext);
-    if (!ping.wake) leaves_by_ = sight.now + kAwakeForDeparture;
+    if (ping.wake && sight.may_stay_awake) vigil_.Begin(ping.session, sight.now + kAwakeMax);
+    if (!ping.wake) leaves_by_ = sight.now + kAwakeMax;
   }
 
   if (!ways_.contains(to) && ways_.size() >= kWaysMax && !MakeRoom()) return {};

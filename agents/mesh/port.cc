@@ -24,9 +24,6 @@ constexpr Duration kBackoffMin = std::chrono::seconds(1);
 constexpr Duration kBackoffMax = std::chrono::seconds(60);
 // Marks datagrams that are pings, among the numbers that PingAnswers gives.
 constexpr std::uint64_t kPingId = std::uint64_t{1} << 63;
-// The answer of a timed ping is watched for as long as that of the one before took, within these.
-constexpr Duration kWatchMin = std::chrono::microseconds(200);
-constexpr Duration kWatchMax = std::chrono::milliseconds(5);
 
 std::uint64_t PingId(std::uint32_t serial, std::uint32_t sequence) {
   return kPingId | std::uint64_t{serial} << 32 | sequence;
@@ -290,13 +287,12 @@ bool Port::Ping(SteadyTime now) {
 
 std::uint32_t Port::PingAgain(SteadyTime now) {
   std::uint32_t sent = 0;
-  for (const Again& again : std::exchange(again_, {})) {
-    const auto at = aims_.find(again.turn.serial);
+  for (const Turn& turn : std::exchange(again_, {})) {
+    const auto at = aims_.find(turn.serial);
     if (at == aims_.end() || outside_.busy(at_)) continue;
-    const auto sequence = Send(again.turn, at->second, Kind::kTimed, now);
+    const auto sequence = Send(turn, at->second, Kind::kTimed, now);
     if (!sequence) continue;
-    vigil_.Begin(PingId(again.turn.serial, *sequence),
-                 now + std::clamp(again.took, kWatchMin, kWatchMax));
+    vigil_.Begin(PingId(turn.serial, *sequence), now + kAwakeMax);
     ++sent;
   }
   return sent;
@@ -391,9 +387,8 @@ void Port::TakeAnswer(const PingMessage& answer, std::uint64_t ticks, const Sigh
     return table.Reported(answer.sequence, answer.delay, answer.late);
   vigil_.End(PingId(serial, answer.sequence));
   if (aim.wake && aim.wake->sequence == answer.sequence) {
-    const Duration took = sight.now - aim.wake->posted;
-    if (took <= answer_within_)
-      again_.push_back({.turn = {.serial = serial, .flow = aim.wake->flow}, .took = took});
+    if (sight.now - aim.wake->posted <= answer_within_)
+      again_.push_back({.serial = serial, .flow = aim.wake->flow});
     aim.wake.reset();
   }
   table.Answered(answer.sequence, ticks, sight.now, sight.late);

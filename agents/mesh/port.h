@@ -93,10 +93,6 @@ class Port {
     std::uint32_t serial;
     std::uint32_t flow;
   };
-  struct Again {
-    Turn turn;
-    Duration took;  // The first one
-  };
   enum class Kind { kWake, kTimed };
 
   void Close(const Status& why);
@@ -135,8 +131,8 @@ class Port {
   std::map<std::uint32_t, Aim> aims_;  // By serial
   std::vector<Turn> turns_;
   std::size_t turn_ = 0;
-  std::vector<Again> again_;
-  Vigil vigil_;  // For the answers of timed pings
+  std::vector<Turn> again_;  // Whose first ping was answered
+  Vigil vigil_;              // For the answers of timed pings
   bool watching_ = false;
   std::uint32_t next_serial_ = 1;
   std::uint32_t jobs_ = 0;  // Of the port itself

@@ -9,6 +9,11 @@
 
 namespace fabric::mesh {
 
+// So long at most. It is what a round trip and waking its sender up take where the kernel moves the
+// packets (soft RoCE). In an emulated machine they take longer, and the processor that spins is the
+// one that an emulator needs for moving them: spinning for 5 ms made round trips longer there.
+inline constexpr Duration kAwakeMax = std::chrono::microseconds(300);
+
 class Vigil {
  public:
   void Begin(std::uint64_t what, SteadyTime until) { until_[what] = until; }
