@@ -85,7 +85,7 @@ Table PairTable(const PairResults& pairs) {
   for (const v1::PairResult* pair : pairs) {
     const v1::ProbeResult& result = pair->result();
     const v1::LatencySummary& latency = result.latency();
-    const bool timed = latency.samples() > 0;
+    const bool timed = latency.median_us() > 0;
     table.rows.push_back({
         RailName(pair->from(), pair->to()),
         Cell(ProbeKindName(pair->probe())),

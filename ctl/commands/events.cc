@@ -19,7 +19,7 @@ constexpr Option kOptions[] = {
 
 std::string Measured(const v1::ProbeResult& result) {
   std::string text(Name(result.status()));
-  if (result.latency().samples() > 0)
+  if (result.latency().median_us() > 0)
     text += Format(", median {:.2f} µs", result.latency().median_us());
   if (result.has_bandwidth()) text += ", " + BitRate(result.bandwidth().mean_bps());
   if (!result.reason().empty()) text += ": " + result.reason();
