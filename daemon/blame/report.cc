@@ -11,7 +11,7 @@ namespace fabric::blame {
 namespace {
 
 constexpr double kWaySure = 0.9;  // From which a direction is named
-// The same, of what is bad for some of its flows: a few of them may all go one way by chance.
+// The same, of uplinks that are bad for some flows: a few of them may all go one way by chance.
 constexpr double kWaySureOfSome = 0.99;
 constexpr double kDeadLoss = 0.9;  // What loses more is dead.
 
@@ -275,7 +275,8 @@ v1::Suspect SuspectOf(const Passages& passages, const Trouble& trouble, const Ca
   suspect.set_name(NameOf(passages, part));
   SetWhere(passages, part, suspect);
   // Both ways is also what is said when it is not known which.
-  const double sure = hypothesis.fit.share > 0 ? kWaySureOfSome : kWaySure;
+  const bool some = part.kind == PartKind::kUplink && hypothesis.fit.share > 0;
+  const double sure = some ? kWaySureOfSome : kWaySure;
   if (candidate.way_is >= sure && hypothesis.way != Way::kBoth)
     suspect.set_direction(hypothesis.way == Way::kOut ? v1::DIRECTION_OUT : v1::DIRECTION_IN);
   suspect.set_confidence(candidate.probability);
