@@ -50,35 +50,23 @@ Answers::Answers(host::UdQueuePairs& datagrams, Worker& worker, std::uint32_t tr
       answers_(datagrams, probe::kPingReturnBytes) {}
 
 Status Answers::Answer(const probe::PingMessage& ping, const probe::PingReturn& to,
-                       std::uint64_t arrived, const Sight& sight) {
+                       std::uint64_t arrived, bool late, SteadyTime now) {
   if (!sessions_.contains(ping.session) && sessions_.size() >= kSessionsMax)
     sessions_.erase(Oldest(sessions_, [](const Session&) { return true; }));
   Session& session = sessions_[ping.session];
-  session.used_at = sight.now;
+  session.used_at = now;
   probe::PingMessage answer = ping;
   answer.seen = session.seen.Take(ping.sequence);
-  bool late = sight.late;
-  vigil_.End(ping.session);
-  if (!datagrams_.hardware_clock()) {
-    late |= !ping.wake && session.slept;
-    session.slept = ping.wake && !sight.may_stay_awake;
-    if (ping.wake && sight.may_stay_awake) vigil_.Begin(ping.session, sight.now + kAwakeMax);
-    if (!ping.wake) leaves_by_ = sight.now + kAwakeMax;
-  }
 
   if (!ways_.contains(to) && ways_.size() >= kWaysMax && !MakeRoom()) return {};
   Way& way = ways_[to];
-  way.used_at = sight.now;
+  way.used_at = now;
   if (way.path) return answers_.Answer(answer, arrived, late, *way.path);
   way.waiting = Waiting{.ping = answer, .arrived = arrived, .late = late};
-  if (way.making || sight.now < way.retry_at) return {};
+  if (way.making || now < way.retry_at) return {};
   way.making = true;
   Make(to, ping.flow);
   return {};
-}
-
-bool Answers::StaysAwake(SteadyTime now) {
-  return vigil_.GoesOn(now) || (answers_.timing() && now < leaves_by_);
 }
 
 void Answers::Make(const probe::PingReturn& to, std::uint32_t flow) {

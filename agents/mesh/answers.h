@@ -9,8 +9,6 @@
 
 #include "agents/host/queue_pairs.h"
 #include "agents/mesh/job.h"
-#include "agents/mesh/sight.h"
-#include "agents/mesh/vigil.h"
 #include "agents/probe/ping_answers.h"
 #include "agents/probe/ping_message.h"
 #include "agents/probe/ping_table.h"
@@ -30,17 +28,9 @@ class Answers {
   // A ping arrived at `arrived`, by the adapter's clock. What cannot be answered is dropped. A
   // failure is one of the queue pair.
   Status Answer(const probe::PingMessage& ping, const probe::PingReturn& to, std::uint64_t arrived,
-                const Sight& sight);
-  // As PingAnswers has them.
-  Status Left(const host::Datagram& datagram, const Sight& sight) {
-    return answers_.Left(datagram, sight.late, sight.now);
-  }
-  Status SendReports(SteadyTime now) { return answers_.SendReports(now); }
-  std::optional<SteadyTime> next_report() const { return answers_.next_report(); }
-
-  // Whether something is about to come or to leave whose time only an awake thread sees: the ping
-  // that follows one to wake up, the departure of an answer. Bounded, whatever partners send.
-  bool StaysAwake(SteadyTime now);
+                bool late, SteadyTime now);
+  // As PingAnswers::Left().
+  Status Left(const host::Datagram& datagram, bool late) { return answers_.Left(datagram, late); }
 
   std::uint32_t jobs() const { return jobs_; }  // That have not come back
 
@@ -64,7 +54,6 @@ class Answers {
   struct Session {
     probe::PingsSeen seen;
     SteadyTime used_at;
-    bool slept = false;  // Though it was asked not to
   };
 
   void Make(const probe::PingReturn& to, std::uint32_t flow);
@@ -77,8 +66,6 @@ class Answers {
   probe::PingAnswers answers_;
   std::map<probe::PingReturn, Way> ways_;
   std::map<std::uint64_t, Session> sessions_;
-  Vigil vigil_;  // For the next ping of a session
-  SteadyTime leaves_by_{};
   std::uint32_t jobs_ = 0;
 };
 

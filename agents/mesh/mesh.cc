@@ -10,9 +10,7 @@ namespace {
 
 constexpr std::uint32_t kRateMax = 1000;  // Of the node
 constexpr double kPortRateMax = 200;      // Of each port
-constexpr double kLateRateMin = 0.5;      // Being late alone makes it no slower.
-// Some are sent all the same, whatever they cost: below this nothing would be learnt.
-constexpr Duration kSilenceMax = std::chrono::seconds(20);
+constexpr double kRateMin = 0.5;          // Below nothing would be learnt.
 constexpr std::uint32_t kWindowDefaultMs = 10'000;
 constexpr std::uint32_t kWindowMinMs = 100;
 constexpr Duration kCheckEvery = std::chrono::seconds(1);
@@ -42,12 +40,12 @@ Duration IntervalOf(double rate) {
 
 Mesh::Mesh(MeshOptions options, host::Verbs& verbs, Worker& worker, FindDevice find_device,
            Busy busy, Send send)
-    : verbs_(verbs),
+    : options_(options),
+      verbs_(verbs),
       worker_(worker),
       find_device_(std::move(find_device)),
       busy_(std::move(busy)),
-      send_(std::move(send)),
-      budget_(options.cost_max) {}
+      send_(std::move(send)) {}
 
 void Mesh::SetOrder(const v1::MeshOrder& order, Moment now) {
   const bool fresh = ports_.empty();
@@ -78,7 +76,7 @@ void Mesh::SetOrder(const v1::MeshOrder& order, Moment now) {
   if (!fresh) return;
   window_began_ = now;
   window_ends_ = now.steady + WindowOf(order_);
-  next_ping_ = due_ = last_ping_ = next_expiry_ = now.steady;
+  next_ping_ = next_expiry_ = now.steady;
   was_late_ = false;
 }
 
@@ -90,49 +88,44 @@ void Mesh::OnDone(std::unique_ptr<Job> job, Moment now) {
 void Mesh::Step(Moment now, const StepInfo& info) {
   const bool late = info.late > kLate;
   was_late_ |= late;
-  budget_.Count(now.steady, info.cost);
   for (auto& [name, port] : ports_) {
     if (info.late > kTooLate) port->Excuse();
-    port->Look({.now = now.steady, .late = late, .may_stay_awake = budget_.solvent()});
+    port->Look(now.steady, late);
   }
-  if (now.steady >= next_check_) Check(now);
+  if (now.steady >= next_check_) Check(now, info);
   if (now.steady >= next_expiry_) {
     next_expiry_ = now.steady + kExpireEvery;
     for (auto& [name, port] : ports_) port->Expire(now.steady);
   }
-  PingDue(now.steady);
+  PingDue(now);
   if (!ports_.empty() && now.steady >= window_ends_) EndWindow(now);
 }
 
-bool Mesh::watching() const {
-  return std::any_of(ports_.begin(), ports_.end(),
-                     [](const auto& port) { return port.second->watching(); });
-}
-
-void Mesh::Glance(SteadyTime now, Duration unwatched) {
-  for (auto& [name, port] : ports_) {
-    if (!port->watching()) continue;
-    const std::uint32_t sent = port->PingAgain(now);
-    pings_ += sent;
-    next_ping_ += sent * IntervalOf(rate_);
-    port->Look({.now = now, .late = unwatched > kLate, .may_stay_awake = budget_.solvent()});
-  }
-}
-
-void Mesh::Check(Moment now) {
+void Mesh::Check(Moment now, const StepInfo& info) {
   next_check_ = now.steady + kCheckEvery;
   for (auto& [name, port] : ports_) port->Check(now.steady);
   for (auto& port : retired_) port->Check(now.steady);
   std::erase_if(retired_, [](const auto& port) { return port->idle(); });
-  if (now.steady - adapted_at_ >= kCheckEvery) Adapt(now.steady);
+  if (now.steady - cost_at_ >= kCheckEvery) Adapt(now, info);
   if (!ports_.empty()) TellEndpoints();
 }
 
-// Slower at once when its own thread does not get its turn, faster step by step.
-void Mesh::Adapt(SteadyTime now) {
-  rate_ *= std::exchange(was_late_, false) ? kSlower : kFaster;
-  rate_ = std::min(std::max(rate_, kLateRateMin), RateOf(order_));
-  adapted_at_ = now;
+// Slower at once when it costs too much or its own thread does not get its turn, faster step by
+// step.
+void Mesh::Adapt(Moment now, const StepInfo& info) {
+  const double passed = std::chrono::duration<double>(now.steady - cost_at_).count();
+  const double used = std::chrono::duration<double>(info.cost - cost_).count() / passed;
+  const double most = RateOf(order_);
+  const bool late = std::exchange(was_late_, false);
+  if (used > options_.cost_max)
+    rate_ *= std::max(options_.cost_max / used, 0.5);
+  else if (late)
+    rate_ *= kSlower;
+  else
+    rate_ *= kFaster;
+  rate_ = std::min(std::max(rate_, kRateMin), most);
+  cost_at_ = now.steady;
+  cost_ = info.cost;
 }
 
 void Mesh::TellEndpoints() {
@@ -145,30 +138,19 @@ void Mesh::TellEndpoints() {
   send_(message);
 }
 
-// What the waking up for it has cost is paid for before the next one: what was due stays due.
-void Mesh::PingDue(SteadyTime now) {
-  if (ports_.empty() || rate_ <= 0) return;
-  if (now >= due_) {
-    // No burst after a pause.
-    next_ping_ = std::max(next_ping_ + IntervalOf(rate_), now);
-    if (Ping(now)) last_ping_ = now;
-  }
-  due_ = std::max(next_ping_, std::min(budget_.paid_at(), last_ping_ + kSilenceMax));
-}
-
 // Ports take turns; one that cannot ping now leaves its turn to the next.
-bool Mesh::Ping(SteadyTime now) {
+void Mesh::PingDue(Moment now) {
+  if (ports_.empty() || rate_ <= 0 || now.steady < next_ping_) return;
+  // No burst after a pause.
+  next_ping_ = std::max(next_ping_ + IntervalOf(rate_), now.steady);
   auto at = ports_.upper_bound(turn_);
   for (std::size_t tried = 0; tried < ports_.size(); ++tried, ++at) {
     if (at == ports_.end()) at = ports_.begin();
-    if (!at->second->Ping(now)) continue;
+    if (!at->second->Ping(now.steady)) continue;
     ++pings_;
     turn_ = at->first;
-    // It has left by now, more often than not.
-    at->second->Look({.now = now, .may_stay_awake = budget_.solvent()});
-    return true;
+    return at->second->Look(now.steady, false);  // It has left by now, more often than not.
   }
-  return false;
 }
 
 void Mesh::EndWindow(Moment now) {
@@ -190,9 +172,7 @@ SteadyTime Mesh::next_step() const {
   if (idle()) return SteadyTime::max();
   SteadyTime next = next_check_;
   if (ports_.empty()) return next;
-  if (rate_ > 0) next = std::min(next, due_);
-  for (const auto& [name, port] : ports_)
-    if (const auto report = port->next_report()) next = std::min(next, *report);
+  if (rate_ > 0) next = std::min(next, next_ping_);
   return std::min(next, window_ends_);
 }
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "agents/host/verbs.h"
-#include "agents/mesh/budget.h"
 #include "agents/mesh/job.h"
 #include "agents/mesh/port.h"
 #include "base/clock.h"
@@ -21,7 +20,7 @@
 namespace fabric::mesh {
 
 struct MeshOptions {
-  // What the mesh may cost, as a part of one core. Pings wait until the ones before are paid for.
+  // What the mesh may cost, as a part of one core. The rate of pings falls while it costs more.
   double cost_max = 0.003;
 };
 
@@ -45,23 +44,21 @@ class Mesh {
     Duration cost{};  // Of the thread, all in all; only differences count.
   };
   void Step(Moment now, const StepInfo& info);
-  // While this is so, Glance() is to be called without a pause; it ends by itself. `unwatched`:
-  // since the last Glance() or Step().
-  bool watching() const;
-  void Glance(SteadyTime now, Duration unwatched);
   SteadyTime next_step() const;  // At the latest, if no datagram comes
   std::vector<host::UdQueuePairs*> waiting_on() const;
+
+  double pings_per_second() const { return rate_; }  // As they are kept now
 
  private:
   using PortName = std::pair<std::string, std::uint32_t>;
 
-  void Check(Moment now);
-  void Adapt(SteadyTime now);
+  void Check(Moment now, const StepInfo& info);
+  void Adapt(Moment now, const StepInfo& info);
   void TellEndpoints();
-  void PingDue(SteadyTime now);
-  bool Ping(SteadyTime now);  // True when one was sent
+  void PingDue(Moment now);
   void EndWindow(Moment now);
 
+  const MeshOptions options_;
   host::Verbs& verbs_;
   Worker& worker_;
   const FindDevice find_device_;
@@ -73,18 +70,16 @@ class Mesh {
   std::vector<std::unique_ptr<Port>> retired_;  // On their way out
   std::string told_;                            // Of the endpoints, serialized
   PortName turn_;                               // Whose ping was the last one
-  Budget budget_;
-  double rate_ = 0;         // Of pings, if they cost nothing
-  SteadyTime next_ping_{};  // By that rate
-  SteadyTime due_{};        // When they are paid for, too
-  SteadyTime last_ping_{};
+  double rate_ = 0;
+  SteadyTime next_ping_{};
   SteadyTime next_check_{};
   SteadyTime next_expiry_{};
   Moment window_began_{};
   SteadyTime window_ends_{};
   std::uint32_t pings_ = 0;  // In this window
-  bool was_late_ = false;    // Since adapted_at_
-  SteadyTime adapted_at_{};
+  bool was_late_ = false;    // Since the last check
+  SteadyTime cost_at_{};
+  Duration cost_{};
 };
 
 }  // namespace fabric::mesh

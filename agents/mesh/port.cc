@@ -25,10 +25,6 @@ constexpr Duration kBackoffMax = std::chrono::seconds(60);
 // Marks datagrams that are pings, among the numbers that PingAnswers gives.
 constexpr std::uint64_t kPingId = std::uint64_t{1} << 63;
 
-std::uint64_t PingId(std::uint32_t serial, std::uint32_t sequence) {
-  return kPingId | std::uint64_t{serial} << 32 | sequence;
-}
-
 // Nobody answers at that address: the way there is broken, or the partner.
 bool Unreachable(const Status& failure) {
   return failure.code() == Code::kDeadlineExceeded || failure.code() == Code::kUnavailable;
@@ -180,8 +176,6 @@ void Port::Close(const Status& why) {
   if (datagrams_ == nullptr) return;
   aims_.clear();
   turns_.clear();
-  again_.clear();
-  watching_ = false;
   closing_ = std::move(datagrams_);
   closing_answers_ = std::move(answers_);
   FinishClosing();
@@ -272,70 +266,44 @@ bool Port::Ping(SteadyTime now) {
   const Turn turn = turns_[turn_];
   turn_ = (turn_ + 1) % turns_.size();
   Aim& aim = aims_.at(turn.serial);
-  if (!aim.paths.empty()) {
-    const Kind kind = datagrams_->hardware_clock() ? Kind::kTimed : Kind::kWake;
-    const std::optional<std::uint32_t> sequence = Send(turn, aim, kind, now);
-    // After a failure the port may be closed, and the aim with it.
-    if (sequence && kind == Kind::kWake)
-      aim.wake = Aim::Wake{.sequence = *sequence, .flow = turn.flow, .posted = now};
-    return sequence.has_value();
-  }
+  if (!aim.paths.empty()) return Send(turn.serial, aim, turn.flow, now);
   if (!aim.making && now >= aim.retry_at) Make(turn.serial, aim);
   if (Unreachable(aim.failure)) aim.target->CountUnsent(turn.flow, now);
   return false;
 }
 
-std::uint32_t Port::PingAgain(SteadyTime now) {
-  std::uint32_t sent = 0;
-  for (const Turn& turn : std::exchange(again_, {})) {
-    const auto at = aims_.find(turn.serial);
-    if (at == aims_.end() || outside_.busy(at_)) continue;
-    const auto sequence = Send(turn, at->second, Kind::kTimed, now);
-    if (!sequence) continue;
-    vigil_.Begin(PingId(turn.serial, *sequence), now + kAwakeMax);
-    ++sent;
-  }
-  return sent;
-}
-
-std::optional<std::uint32_t> Port::Send(const Turn& turn, Aim& aim, Kind kind, SteadyTime now) {
+bool Port::Send(std::uint32_t serial, Aim& aim, std::uint32_t flow, SteadyTime now) {
   const host::Endpoint local = datagrams_->local();
   const auto gid = ParseGid(local.gid);
   if (!gid.ok()) {
     Close(gid.status());
-    return std::nullopt;
+    return false;
   }
-  const std::uint32_t sequence = aim.target->table().Post(turn.flow, now, kind == Kind::kTimed);
+  const std::uint32_t sequence = aim.target->table().Post(flow, now);
   std::array<std::byte, probe::kPingReturnBytes> bytes{};
-  probe::Write({.wake = kind == Kind::kWake,
-                .session = std::uint64_t{local.queue_key} << 32 | turn.serial,
+  probe::Write({.session = std::uint64_t{local.queue_key} << 32 | serial,
                 .sequence = sequence,
-                .flow = turn.flow},
+                .flow = flow},
                bytes);
-  const std::size_t pair = turn.flow % kSoftwareFlows % local.queue_pairs.size();
+  const std::size_t pair = flow % kSoftwareFlows % local.queue_pairs.size();
   probe::WriteReturn({.gid = *gid,
                       .queue_pair = local.queue_pairs[pair].number,
                       .queue_key = local.queue_key,
                       .lid = local.lid,
-                      .flow_label = aim.target->LabelOf(turn.flow)},
+                      .flow_label = aim.target->LabelOf(flow)},
                      bytes);
-  const Status sent = datagrams_->Send(aim.paths[turn.flow], bytes, PingId(turn.serial, sequence));
-  if (sent.ok()) return sequence;
+  const Status sent =
+      datagrams_->Send(aim.paths[flow], bytes, kPingId | std::uint64_t{serial} << 32 | sequence);
+  if (sent.ok()) return true;
   if (sent.code() == Code::kResourceExhausted)
     aim.target->table().Excuse();  // The own end is behind; nothing can be said of it.
   else
     Close(sent);
-  return std::nullopt;
+  return false;
 }
 
-bool Port::StaysAwake(SteadyTime now) {
-  const bool for_answers = answers_->StaysAwake(now);
-  return vigil_.GoesOn(now) || for_answers || !again_.empty();
-}
-
-void Port::Look(const Sight& sight) {
+void Port::Look(SteadyTime now, bool late) {
   if (datagrams_ == nullptr) return;
-  if (const Status status = answers_->SendReports(sight.now); !status.ok()) return Close(status);
   std::array<host::Datagram, 16> found;
   bool armed = false;
   while (true) {
@@ -343,60 +311,43 @@ void Port::Look(const Sight& sight) {
     if (!count.ok()) return Close(count.status());
     if (*count == 0 && armed) return;
     if (*count == 0) {
-      watching_ = StaysAwake(sight.now);
-      if (watching_) return;
       if (const Status status = datagrams_->Arm(); !status.ok()) return Close(status);
       armed = true;
       continue;
     }
     for (const host::Datagram& datagram : std::span(found).first(*count))
-      if (const Status status = Take(datagram, sight); !status.ok()) return Close(status);
+      if (const Status status = Take(datagram, now, late); !status.ok()) return Close(status);
   }
 }
 
-Status Port::Take(const host::Datagram& datagram, const Sight& seen) {
+Status Port::Take(const host::Datagram& datagram, SteadyTime now, bool late) {
   if (!datagram.ok) return {Code::kUnavailable, datagram.error};
-  Sight sight = seen;
-  sight.late &= !datagrams_->hardware_clock();
+  const bool spoilt = late && !datagrams_->hardware_clock();
   if (!datagram.arrived) {
-    if ((datagram.id & kPingId) == 0) return answers_->Left(datagram, sight);
+    if ((datagram.id & kPingId) == 0) return answers_->Left(datagram, spoilt);
     const auto at = aims_.find(static_cast<std::uint32_t>((datagram.id & ~kPingId) >> 32));
     if (at == aims_.end()) return {};
     at->second.target->table().Departed(static_cast<std::uint32_t>(datagram.id), datagram.ticks,
-                                        sight.late);
+                                        spoilt);
     return {};
   }
   const std::optional<PingMessage> message = probe::ParsePing(datagram.payload);
   if (!message) return {};
   if (message->kind == PingMessage::Kind::kPing) {
     const auto to = probe::ParseReturn(datagram.payload);
-    return to ? answers_->Answer(*message, *to, datagram.ticks, sight) : Status();
+    return to ? answers_->Answer(*message, *to, datagram.ticks, spoilt, now) : Status();
   }
-  if (message->session >> 32 == datagrams_->local().queue_key)  // Else it is somebody else's.
-    TakeAnswer(*message, datagram.ticks, sight);
+  if (message->session >> 32 != datagrams_->local().queue_key) return {};  // Somebody else's
+  const auto at = aims_.find(static_cast<std::uint32_t>(message->session));
+  if (at == aims_.end()) return {};
+  probe::PingTable& table = at->second.target->table();
+  if (message->kind == PingMessage::Kind::kReport) {
+    table.Reported(message->sequence, message->delay, message->late);
+    return {};
+  }
+  table.Answered(message->sequence, datagram.ticks, now, spoilt);
+  table.Seen(message->sequence, message->seen);
   return {};
-}
-
-void Port::TakeAnswer(const PingMessage& answer, std::uint64_t ticks, const Sight& sight) {
-  const auto serial = static_cast<std::uint32_t>(answer.session);
-  const auto at = aims_.find(serial);
-  if (at == aims_.end()) return;
-  Aim& aim = at->second;
-  probe::PingTable& table = aim.target->table();
-  if (answer.kind == PingMessage::Kind::kReport)
-    return table.Reported(answer.sequence, answer.delay, answer.late);
-  vigil_.End(PingId(serial, answer.sequence));
-  if (aim.wake && aim.wake->sequence == answer.sequence) {
-    if (sight.now - aim.wake->posted <= answer_within_)
-      again_.push_back({.serial = serial, .flow = aim.wake->flow});
-    aim.wake.reset();
-  }
-  table.Answered(answer.sequence, ticks, sight.now, sight.late);
-  table.Seen(answer.sequence, answer.seen);
-}
-
-std::optional<SteadyTime> Port::next_report() const {
-  return answers_ == nullptr ? std::nullopt : answers_->next_report();
 }
 
 void Port::Excuse() {

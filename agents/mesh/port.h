@@ -1,9 +1,6 @@
 // One port's part of the mesh: it pings its targets in turn and answers the pings of others. Lives
 // from the order that names the port to the one that does not, and opens its queue pair again when
 // the device was gone. One thread, but for the jobs; whoever destroys it waits until idle().
-//
-// Where the adapter has no clock, pings go in twos: the first one wakes both ends up, and the
-// second one, which follows the first one's answer while both look without a pause, is timed.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +14,7 @@
 #include "agents/host/verbs.h"
 #include "agents/mesh/answers.h"
 #include "agents/mesh/job.h"
-#include "agents/mesh/sight.h"
 #include "agents/mesh/target.h"
-#include "agents/mesh/vigil.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "fabric/v1/inventory.pb.h"
@@ -54,14 +49,8 @@ class Port {
   void Check(SteadyTime now);
   // True when a ping was sent.
   bool Ping(SteadyTime now);
-  // Takes what has come and left.
-  void Look(const Sight& sight);
-  // Something is about to come whose time only an awake thread sees: PingAgain() and Look() are to
-  // be called without a pause, until this ends by itself. An event wakes nobody meanwhile.
-  bool watching() const { return watching_; }
-  // The second ones of those whose first one was answered; how many were sent.
-  std::uint32_t PingAgain(SteadyTime now);
-  std::optional<SteadyTime> next_report() const;  // To be sent by Look()
+  // Takes what has come and left. `late`: nobody looked for longer than was planned.
+  void Look(SteadyTime now, bool late);
   void Excuse();
   void Expire(SteadyTime now);
 
@@ -82,18 +71,11 @@ class Port {
     Status failure;  // Of making them
     SteadyTime retry_at;
     Duration backoff{};
-    struct Wake {
-      std::uint32_t sequence;
-      std::uint32_t flow;
-      SteadyTime posted;
-    };
-    std::optional<Wake> wake;  // The newest ping that the timed one is to follow
   };
   struct Turn {
     std::uint32_t serial;
     std::uint32_t flow;
   };
-  enum class Kind { kWake, kTimed };
 
   void Close(const Status& why);
   void OnOpened(Result<std::unique_ptr<host::UdQueuePairs>> opened, SteadyTime now);
@@ -104,11 +86,8 @@ class Port {
   void AddAim(const v1::MeshTarget& order, SteadyTime now);
   void Make(std::uint32_t serial, Aim& aim);
   void FillTurns();
-  // The number of the ping, when it was sent.
-  std::optional<std::uint32_t> Send(const Turn& turn, Aim& aim, Kind kind, SteadyTime now);
-  bool StaysAwake(SteadyTime now);
-  Status Take(const host::Datagram& datagram, const Sight& sight);
-  void TakeAnswer(const probe::PingMessage& answer, std::uint64_t ticks, const Sight& sight);
+  bool Send(std::uint32_t serial, Aim& aim, std::uint32_t flow, SteadyTime now);
+  Status Take(const host::Datagram& datagram, SteadyTime now, bool late);
   void Start(std::unique_ptr<Job> job);
 
   const v1::ProbePort at_;
@@ -131,9 +110,6 @@ class Port {
   std::map<std::uint32_t, Aim> aims_;  // By serial
   std::vector<Turn> turns_;
   std::size_t turn_ = 0;
-  std::vector<Turn> again_;  // Whose first ping was answered
-  Vigil vigil_;              // For the answers of timed pings
-  bool watching_ = false;
   std::uint32_t next_serial_ = 1;
   std::uint32_t jobs_ = 0;  // Of the port itself
 };

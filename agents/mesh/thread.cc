@@ -69,16 +69,6 @@ void MeshThread::TakeNews(Moment now) {
   for (std::unique_ptr<Job>& job : done) mesh_.OnDone(std::move(job), now);
 }
 
-SteadyTime MeshThread::Watch() {
-  SteadyTime looked = clock_.Now().steady;
-  while (mesh_.watching()) {
-    const SteadyTime now = clock_.Now().steady;
-    mesh_.Glance(now, now - looked);
-    looked = now;
-  }
-  return looked;
-}
-
 void MeshThread::Run(const std::stop_token& stop) {
   bool ending = false;
   SteadyTime planned = clock_.Now().steady;
@@ -92,8 +82,8 @@ void MeshThread::Run(const std::stop_token& stop) {
     TakeNews(now);
     mesh_.Step(now, {.late = std::max(now.steady - planned, Duration::zero()),
                      .cost = host::ThreadCpuTime()});
-    const SteadyTime ended = Watch();
     planned = mesh_.next_step();
+    const SteadyTime ended = clock_.Now().steady;
     wait_->Sleep(mesh_.waiting_on(), ended, planned);
     planned = std::max(planned, ended);
   }

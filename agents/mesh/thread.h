@@ -34,7 +34,6 @@ class MeshThread final : public Worker {
   void Run(const std::stop_token& stop);
   void RunJobs(const std::stop_token& stop);
   void TakeNews(Moment now);
-  SteadyTime Watch();  // For as long as the mesh wants; now
 
   const Clock& clock_;
   std::optional<host::UdWait> wait_;

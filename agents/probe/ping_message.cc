@@ -9,7 +9,6 @@ namespace {
 constexpr std::uint32_t kMagic = 0x66616270;  // "fabp"
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kLate = 1;
-constexpr std::uint8_t kWake = 2;
 // Where things are.
 constexpr std::size_t kVersionAt = 4;
 constexpr std::size_t kKindAt = 5;
@@ -48,8 +47,7 @@ void Write(const PingMessage& message, std::span<std::byte> bytes) {
   Put(bytes, 0, kMagic);
   Put(bytes, kVersionAt, kVersion);
   Put(bytes, kKindAt, static_cast<std::uint8_t>(message.kind));
-  Put(bytes, kFlagsAt,
-      static_cast<std::uint8_t>((message.late ? kLate : 0) | (message.wake ? kWake : 0)));
+  Put(bytes, kFlagsAt, message.late ? kLate : std::uint8_t{0});
   Put(bytes, kFlagsAt + 1, std::uint8_t{0});
   Put(bytes, kSessionAt, message.session);
   Put(bytes, kSequenceAt, message.sequence);
@@ -67,7 +65,6 @@ std::optional<PingMessage> ParsePing(std::span<const std::byte> bytes) {
   if (kind < 1 || kind > 3 || delay > kDelayMax) return std::nullopt;
   return PingMessage{.kind = static_cast<PingMessage::Kind>(kind),
                      .late = (Get<std::uint8_t>(bytes, kFlagsAt) & kLate) != 0,
-                     .wake = (Get<std::uint8_t>(bytes, kFlagsAt) & kWake) != 0,
                      .session = Get<std::uint64_t>(bytes, kSessionAt),
                      .sequence = Get<std::uint32_t>(bytes, kSequenceAt),
                      .flow = Get<std::uint32_t>(bytes, kFlowAt),

@@ -21,9 +21,6 @@ struct PingMessage {
   // Of an answer and a report: the responder looked late, what it measured is too long. Software
   // clocks only.
   bool late = false;
-  // Sent to wake both ends up: another ping of this session follows the answer at once, and of this
-  // one no report is wanted. Responders that do not know it answer and report as always.
-  bool wake = false;
   std::uint64_t session = 0;   // Of who pings; answers carry it back.
   std::uint32_t sequence = 0;  // The same, within the session
   std::uint32_t flow = 0;      // The same; the answer takes the flow of the same number.

@@ -6,8 +6,8 @@
 
 namespace fabric::probe {
 
-std::uint32_t PingTable::Post(std::uint32_t flow, SteadyTime at, bool timed) {
-  pings_.push_back({.flow = flow, .posted = at, .seen = at, .timed = timed});
+std::uint32_t PingTable::Post(std::uint32_t flow, SteadyTime at) {
+  pings_.push_back({.flow = flow, .posted = at, .seen = at});
   ++awaited_;
   return first_ + static_cast<std::uint32_t>(pings_.size()) - 1;
 }
@@ -64,10 +64,6 @@ void PingTable::Seen(std::uint32_t sequence, std::uint64_t seen) {
 }
 
 void PingTable::Settle(Ping& ping) {
-  if (!ping.timed && ping.answered) {
-    End(ping, {.flow = ping.flow, .posted = ping.posted, .fate = SettledPing::Fate::kAnswered});
-    return Drop();
-  }
   if (!ping.departed || !ping.answered || !ping.reported) return;
   const Duration round = options_.elapsed(ping.left, ping.came);
   const Duration network = round - ping.delay;

@@ -47,9 +47,8 @@ class PingTable {
   };
   explicit PingTable(Options options) : options_(std::move(options)) {}
 
-  // The number of the ping that is about to be posted at `at` (T1). They rise by one. Of one that
-  // is not `timed` the answer alone counts.
-  std::uint32_t Post(std::uint32_t flow, SteadyTime at, bool timed = true);
+  // The number of the ping that is about to be posted at `at` (T1). They rise by one.
+  std::uint32_t Post(std::uint32_t flow, SteadyTime at);
   // What came, as it is seen. `late`: it may have been there for long. Of pings that are not
   // awaited any more nothing is taken.
   void Departed(std::uint32_t sequence, std::uint64_t ticks, bool late);                 // T2
@@ -74,7 +73,6 @@ class PingTable {
     std::uint64_t left = 0;
     std::uint64_t came = 0;
     Duration delay{};
-    bool timed = true;
     bool departed = false, answered = false, reported = false;
     bool late = false;
     bool excused = false;

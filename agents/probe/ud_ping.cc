@@ -205,7 +205,6 @@ Status Answering(ProbeRun& run) {
   while (!run.stopped()) {
     ASSIGN_OR_RETURN(const std::size_t count, run.datagrams->Poll(found));
     if (count == 0) {
-      RETURN_IF_ERROR(answers.SendReports(pace.looked_at()));
       if (!pace.Next()) break;
       continue;
     }
@@ -213,7 +212,7 @@ Status Answering(ProbeRun& run) {
     const bool late = punctuality.Late(now - pace.looked_at()) && !run.datagrams->hardware_clock();
     for (const host::Datagram& datagram : std::span(found).first(count)) {
       if (!datagram.arrived) {
-        RETURN_IF_ERROR(answers.Left(datagram, late, now));
+        RETURN_IF_ERROR(answers.Left(datagram, late));
         continue;
       }
       std::optional<PingMessage> ping = datagram.ok ? ParsePing(datagram.payload) : std::nullopt;

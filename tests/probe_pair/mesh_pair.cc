@@ -1,16 +1,14 @@
 // The agent's part of the mesh between two machines without agents and controller, for the lab and
 // by hand: what pings take, and what they cost.
 //
-//   n2: mesh_pair DEVICE GID_INDEX PINGS_PER_SECOND
-//   n1: mesh_pair DEVICE GID_INDEX PINGS_PER_SECOND 10.10.0.2 SECONDS
+//   n2: mesh_pair DEVICE GID_INDEX
+//   n1: mesh_pair DEVICE GID_INDEX 10.10.0.2 PINGS_PER_SECOND SECONDS
 //
-// Both ping each other. The endpoints go over one TCP connection, with which the one that has no
-// SECONDS ends. The other one prints one JSON object: its window, and the processor time and memory
-// of this program meanwhile.
+// The endpoints go over one TCP connection; its end ends the answering. The one that pings prints
+// one JSON object: the window, and the processor time and memory of this program.
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
@@ -76,8 +74,8 @@ double CpuSeconds() {
 }
 
 struct Wanted {
-  std::uint32_t pings_per_second = 0;
   const char* server = nullptr;
+  std::uint32_t pings_per_second = 0;
   std::uint32_t seconds = 0;
 };
 
@@ -91,7 +89,7 @@ int Main(const std::string& name, std::uint32_t gid_index, const Wanted& wanted)
       [](const v1::ProbePort&) { return false; },
       [&](const v1::AgentMessage& message) { said.Take(message); });
   v1::MeshOrder order;
-  order.set_window_ms(1000 * std::max(wanted.seconds, 10u));
+  order.set_window_ms(1000 * wanted.seconds);
   order.set_pings_per_second(wanted.pings_per_second);
   v1::MeshPortOrder& port = *order.add_ports();
   port.mutable_local()->set_device(name);
@@ -102,16 +100,16 @@ int Main(const std::string& name, std::uint32_t gid_index, const Wanted& wanted)
   Lines lines(Connected(wanted.server, kPort));
   lines.Send(ToJson(own, false));
   const auto theirs = lines.Await<v1::MeshEndpoint>();
-  v1::MeshTarget& target = *port.add_targets();
-  *target.mutable_remote() = theirs.port();
-  *target.mutable_endpoint() = theirs.endpoint();
-  order.set_number(1);
-  mesh.SetOrder(order);
   if (wanted.server == nullptr) {
     lines.Next();  // Nothing more comes: the end.
     return 0;
   }
   // First a window that ends when pings count, then the one that is shown.
+  v1::MeshTarget& target = *port.add_targets();
+  *target.mutable_remote() = theirs.port();
+  *target.mutable_endpoint() = theirs.endpoint();
+  order.set_number(1);
+  mesh.SetOrder(order);
   usleep(kWarmUpMs * 1000);
   order.set_number(2);
   mesh.SetOrder(order);
@@ -133,15 +131,13 @@ int main(int argc, char** argv) {
   const auto number = [&](int n) {
     return fabric::ParseNumber<std::uint32_t>(argc > n ? argv[n] : "");
   };
-  if ((argc != 4 && argc != 6) || !number(2).ok() || !number(3).ok() ||
-      (argc == 6 && (!number(5).ok() || *number(5) == 0))) {
-    std::fputs("usage: mesh_pair DEVICE GID_INDEX PINGS_PER_SECOND [SERVER SECONDS]\n", stderr);
+  if ((argc != 3 && argc != 6) || !number(2).ok() ||
+      (argc == 6 && (!number(4).ok() || !number(5).ok() || *number(5) == 0))) {
+    std::fputs("usage: mesh_pair DEVICE GID_INDEX [SERVER PINGS_PER_SECOND SECONDS]\n", stderr);
     return 2;
   }
-  fabric::Wanted wanted{.pings_per_second = *number(3)};
-  if (argc == 6) {
-    wanted.server = argv[4];
-    wanted.seconds = *number(5);
-  }
+  fabric::Wanted wanted;
+  if (argc == 6)
+    wanted = {.server = argv[3], .pings_per_second = *number(4), .seconds = *number(5)};
   return fabric::Main(argv[1], *number(2), wanted);
 }

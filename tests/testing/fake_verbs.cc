@@ -249,11 +249,6 @@ void FakeFabric::LoseEvery(const std::string& device, std::uint32_t nth) {
   MutexLock lock(mutex_);
   lose_every_[device] = nth;
 }
-
-std::uint32_t FakeFabric::datagrams_towards(const std::string& device) {
-  MutexLock lock(mutex_);
-  return towards_[device];
-}
 void FakeFabric::SetDelay(Duration one_way) {
   MutexLock lock(mutex_);
   one_way_ = one_way;

@@ -49,7 +49,6 @@ class FakeFabric {
   void SetFlowLabels(bool honoured);
 
   std::size_t open_queue_pairs();
-  std::uint32_t datagrams_towards(const std::string& device);  // Until now, lost ones included
   // With what the last queue pair of `device` was connected.
   host::ConnectionSettings settings(const std::string& device);
 

@@ -111,10 +111,6 @@ class Node final : public Worker {
     }
     mesh_.Step(now, {.late = late, .cost = cost});
   }
-  // Without a pause; time stands still meanwhile.
-  void Watch(SteadyTime now) {
-    if (mesh_.watching()) mesh_.Glance(now, {});
-  }
   const Mesh& mesh() const { return mesh_; }
 
   std::vector<v1::AgentMessage> said;
@@ -142,10 +138,6 @@ class MeshTest : public ::testing::Test {
       for (int round = 0; round < 3; ++round)
         for (Node* node : {&a, &b, &c})
           if (!node->frozen) node->Step(now, {});
-      for (int round = 0; round < 3; ++round)
-        for (Node* node : {&a, &b})
-          if (!node->frozen) node->Watch(now.steady);
-      if (a_pings_cost > Duration::zero()) a.cost = a_pings_cost * fabric.datagrams_towards("b");
     }
   }
   // a pings b, and both answer.
@@ -159,7 +151,6 @@ class MeshTest : public ::testing::Test {
 
   FakeFabric fabric;
   Moment now{.steady = SteadyTime(seconds(1000)), .wall = WallTime(seconds(5000))};
-  Duration a_pings_cost{};  // Each one
   Node a{fabric, "a"}, b{fabric, "b"}, c{fabric, "c"};
 };
 
@@ -315,125 +306,17 @@ TEST_F(MeshTest, NothingIsSaidOfPingsThatNobodyLookedFor) {
   EXPECT_EQ(a.Sum().lost(), 0u);
 }
 
-TEST_F(MeshTest, SendsLessWhenItCostsTooMuchAndAsOrderedWhenItDoesNot) {
+TEST_F(MeshTest, SendsLessWhenItCostsTooMuch) {
   Begin();
+  const double before = a.mesh().pings_per_second();
   for (int second = 0; second < 10; ++second) {
     a.cost += milliseconds(10);  // 1 % of a core; 0.3 % are allowed.
     Pass(seconds(1));
   }
-  EXPECT_LT(a.Windows().back().pings_per_second(), 2);
-  Pass(seconds(30));
-  EXPECT_NEAR(a.Windows().back().pings_per_second(), 100, 3);
-}
-
-TEST_F(MeshTest, KeepsItsShareOfASlowCore) {
-  for (const auto each : {milliseconds(2), milliseconds(20)}) {
-    SCOPED_TRACE(each.count());
-    Begin();
-    a_pings_cost = each;
-    Pass(seconds(70));  // Until what the change has cost is paid
-    const Duration before = a.cost;
-    Pass(seconds(200));
-    const double share = std::chrono::duration<double>(a.cost - before).count() / 200;
-    EXPECT_LT(share, 0.0032);
-    EXPECT_GT(share, 0.0028) << "and uses it";
-  }
-}
-
-TEST_F(MeshTest, SendsAPingNowAndThenWhateverItCosts) {
-  Begin();
-  a_pings_cost = seconds(1);
-  Pass(seconds(1));
-  const std::uint32_t before = fabric.datagrams_towards("b");
-  Pass(seconds(200));
-  EXPECT_NEAR(fabric.datagrams_towards("b") - before, 10, 1);
-}
-
-TEST_F(MeshTest, WithSoftwareClocksASecondPingIsTimedWhileBothAreAwake) {
-  fabric.SetHardwareClock(false);
-  Begin({5, 6});
-  Pass(seconds(3));
-  const v1::MeshWindow window = a.Windows().back();
-  EXPECT_NEAR(window.pings_per_second(), 100, 3) << "in all";
-  const v1::PingSummary& ping = window.paths(0).ping();
-  EXPECT_FALSE(ping.hardware_timestamps());
-  EXPECT_NEAR(ping.sent(), 100, 3);
-  EXPECT_EQ(ping.answered(), ping.sent());
-  EXPECT_NEAR(ping.network_round_trip().samples(), ping.sent() / 2.0, 2);
-  EXPECT_EQ(ping.network_round_trip().voided(), 0u);
-  ASSERT_EQ(ping.flows_size(), 2);
-  for (const v1::FlowSummary& flow : ping.flows()) {
-    EXPECT_NEAR(flow.sent(), 50, 2) << "both of a flow";
-    EXPECT_GT(flow.median_us(), 0);
-  }
-}
-
-TEST_F(MeshTest, WithTheAdaptersClockNobodyStaysAwake) {
-  Begin();
-  for (int n = 0; n < 100; ++n) {
-    now.steady += milliseconds(1);
-    for (Node* node : {&a, &b}) {
-      node->Step(now, {});
-      EXPECT_FALSE(node->mesh().watching());
-    }
-  }
-}
-
-TEST_F(MeshTest, ALostPingIsFollowedByNone) {
-  fabric.SetHardwareClock(false);
-  Begin();
-  fabric.Silence("b");
-  Pass(seconds(15));
-  a.said.clear();
-  Pass(seconds(2));
-  const v1::PingSummary ping = a.Windows().back().paths(0).ping();
-  EXPECT_NEAR(ping.sent(), 100, 3);
-  EXPECT_EQ(ping.lost(), ping.sent());
-  EXPECT_FALSE(a.mesh().watching());
-}
-
-// Its partner's second ping does not come.
-TEST_F(MeshTest, AResponderDoesNotStayAwakeForLong) {
-  fabric.SetHardwareClock(false);
-  Begin();
-  Pass(milliseconds(50));
-  while (!b.mesh().watching()) {
-    now.steady += milliseconds(1);
-    a.Step(now, {});
-    b.Step(now, {});
-  }
-  b.Watch(now.steady + std::chrono::microseconds(290));
-  EXPECT_TRUE(b.mesh().watching());
-  b.Watch(now.steady + std::chrono::microseconds(310));
-  EXPECT_FALSE(b.mesh().watching());
-}
-
-TEST_F(MeshTest, TheOneWhoPingsDoesNotStayAwakeForLong) {
-  fabric.SetHardwareClock(false);
-  Begin();
-  Pass(milliseconds(50));
-  while (!a.mesh().watching()) {
-    now.steady += milliseconds(1);
-    for (Node* node : {&a, &b, &a}) node->Step(now, {});
-  }
-  a.Watch(now.steady);  // The second one has left.
-  a.Watch(now.steady + std::chrono::microseconds(290));
-  EXPECT_TRUE(a.mesh().watching());
-  a.Watch(now.steady + std::chrono::microseconds(310));
-  EXPECT_FALSE(a.mesh().watching());
-}
-
-TEST_F(MeshTest, AResponderThatMayNotStayAwakeSaysThatItWasLate) {
-  fabric.SetHardwareClock(false);
-  Begin();
-  b.cost += seconds(1);  // It has answers of others to pay for.
-  Pass(seconds(1));
-  a.said.clear();
-  Pass(seconds(3));
-  EXPECT_FALSE(b.mesh().watching());
-  const v1::PingSummary ping = a.Windows().back().paths(0).ping();
-  EXPECT_EQ(ping.answered(), ping.sent());
-  EXPECT_FALSE(ping.has_network_round_trip()) << "no time rather than a wrong one";
+  EXPECT_LT(a.mesh().pings_per_second(), before / 10);
+  EXPECT_GE(a.mesh().pings_per_second(), 0.5) << "some are sent all the same";
+  Pass(seconds(80));
+  EXPECT_NEAR(a.mesh().pings_per_second(), before, 1) << "and as ordered when it costs little";
 }
 
 TEST_F(MeshTest, AnOrderThatKeepsATargetKeepsWhatIsKnownOfIt) {

@@ -33,13 +33,10 @@ class AnsweringClock final : public Clock {
     const std::size_t count = asleep ? 0 : *datagrams_.Poll(found);
     for (const host::Datagram& datagram : std::span(found).first(count)) {
       if (!datagram.arrived) {
-        EXPECT_TRUE(answers_.Left(datagram, false, now).ok());
+        EXPECT_TRUE(answers_.Left(datagram, false).ok());
       } else if (const auto ping = ParsePing(datagram.payload)) {
         EXPECT_TRUE(answers_.Answer(*ping, datagram.ticks, false, ping->flow).ok());
       }
-    }
-    if (!asleep) {
-      EXPECT_TRUE(answers_.SendReports(now).ok());
     }
     return {.steady = now, .wall = {}};
   }
