@@ -272,6 +272,7 @@ void Controller::Wake(Session& session, bool wants_snapshot, Moment now) {
   const std::string node = session.node.name();
   if (!wants_snapshot) return;  // It brings one, and that is news enough.
   fleet_.MarkConnected(node, now);
+  cover_.reset();  // Lost nodes are not in it.
   PublishNode(node, now);
   dirty_.insert(node);
   AskForSnapshot(session);
@@ -298,6 +299,7 @@ void Controller::Lose(const std::string& node, const std::string& reason, Moment
   const fleet::NodeRecord* const record = fleet_.Find(node);
   if (record != nullptr && record->state == v1::NODE_STATE_CONNECTED) {
     fleet_.MarkLost(node, reason, now);
+    cover_.reset();  // Lost nodes are not in it.
     PublishNode(node, now);
     dirty_.insert(node);
   }

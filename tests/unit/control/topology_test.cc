@@ -35,6 +35,9 @@ TEST(InfinibandTopology, CoversWhatTheFleetHasNow) {
   EXPECT_EQ(world.controller->Infiniband().cover.placed, 1U);
   EXPECT_EQ(world.controller->Infiniband().cover.unknown, 1U) << "a node that is not in the file";
 
+  world.agents.Disconnect("n2", "gone");
+  EXPECT_EQ(world.controller->Infiniband().cover.unknown, 0U) << "it is lost";
+
   v1::AgentMessage down;
   v1::RdmaDevice& device = *down.mutable_change()->add_rdma_devices();
   device = node.rdma_devices(0);
