@@ -10,10 +10,14 @@ namespace {
 
 constexpr std::uint32_t kRateMax = 1000;  // Of the node
 constexpr double kPortRateMax = 200;      // Of each port
-constexpr double kRateMin = 0.5;          // Below nothing would be learnt.
+constexpr double kRateMin = 0.5;          // When its own thread does not get its turn
+// So often it pings whatever that costs: from less nothing would be learnt.
+constexpr Duration kSilenceMax = std::chrono::seconds(3);
 constexpr std::uint32_t kWindowDefaultMs = 10'000;
 constexpr std::uint32_t kWindowMinMs = 100;
 constexpr Duration kCheckEvery = std::chrono::seconds(1);
+// To wake up for a check alone costs more than the check: it waits so long for something else.
+constexpr Duration kCheckWaits = std::chrono::seconds(4);
 constexpr Duration kExpireEvery = std::chrono::milliseconds(100);
 // Times that software takes are spoilt by this.
 constexpr Duration kLate = std::chrono::milliseconds(1);
@@ -77,6 +81,7 @@ void Mesh::SetOrder(const v1::MeshOrder& order, Moment now) {
   window_began_ = now;
   window_ends_ = now.steady + WindowOf(order_);
   next_ping_ = next_expiry_ = now.steady;
+  silence_ends_ = now.steady + kSilenceMax;
   was_late_ = false;
 }
 
@@ -86,46 +91,42 @@ void Mesh::OnDone(std::unique_ptr<Job> job, Moment now) {
 }
 
 void Mesh::Step(Moment now, const StepInfo& info) {
+  Charge(now.steady, info.cost);
   const bool late = info.late > kLate;
   was_late_ |= late;
   for (auto& [name, port] : ports_) {
     if (info.late > kTooLate) port->Excuse();
     port->Look(now.steady, late);
   }
-  if (now.steady >= next_check_) Check(now, info);
+  if (now.steady >= next_check_) Check(now);
   if (now.steady >= next_expiry_) {
     next_expiry_ = now.steady + kExpireEvery;
     for (auto& [name, port] : ports_) port->Expire(now.steady);
   }
-  PingDue(now);
+  PingDue(now.steady);
   if (!ports_.empty() && now.steady >= window_ends_) EndWindow(now);
 }
 
-void Mesh::Check(Moment now, const StepInfo& info) {
+// What was used is owed until so much time has passed that the mesh may have used it.
+void Mesh::Charge(SteadyTime now, Duration cost) {
+  if (charged_at_ != SteadyTime()) {
+    const auto earned =
+        std::chrono::duration_cast<Duration>(options_.cost_max * (now - charged_at_));
+    owed_ = std::max(owed_ + (cost - cost_) - earned, Duration::zero());
+  }
+  charged_at_ = now;
+  cost_ = cost;
+}
+
+void Mesh::Check(Moment now) {
   next_check_ = now.steady + kCheckEvery;
   for (auto& [name, port] : ports_) port->Check(now.steady);
   for (auto& port : retired_) port->Check(now.steady);
   std::erase_if(retired_, [](const auto& port) { return port->idle(); });
-  if (now.steady - cost_at_ >= kCheckEvery) Adapt(now, info);
+  // Slower at once when its own thread does not get its turn, faster step by step.
+  rate_ *= std::exchange(was_late_, false) ? kSlower : kFaster;
+  rate_ = std::min(std::max(rate_, kRateMin), RateOf(order_));
   if (!ports_.empty()) TellEndpoints();
-}
-
-// Slower at once when it costs too much or its own thread does not get its turn, faster step by
-// step.
-void Mesh::Adapt(Moment now, const StepInfo& info) {
-  const double passed = std::chrono::duration<double>(now.steady - cost_at_).count();
-  const double used = std::chrono::duration<double>(info.cost - cost_).count() / passed;
-  const double most = RateOf(order_);
-  const bool late = std::exchange(was_late_, false);
-  if (used > options_.cost_max)
-    rate_ *= std::max(options_.cost_max / used, 0.5);
-  else if (late)
-    rate_ *= kSlower;
-  else
-    rate_ *= kFaster;
-  rate_ = std::min(std::max(rate_, kRateMin), most);
-  cost_at_ = now.steady;
-  cost_ = info.cost;
 }
 
 void Mesh::TellEndpoints() {
@@ -138,18 +139,25 @@ void Mesh::TellEndpoints() {
   send_(message);
 }
 
+// Not before the last ones are paid for.
+SteadyTime Mesh::PingAt() const {
+  const auto paid = charged_at_ + std::chrono::duration_cast<Duration>(owed_ / options_.cost_max);
+  return std::max(next_ping_, std::min(paid, silence_ends_));
+}
+
 // Ports take turns; one that cannot ping now leaves its turn to the next.
-void Mesh::PingDue(Moment now) {
-  if (ports_.empty() || rate_ <= 0 || now.steady < next_ping_) return;
+void Mesh::PingDue(SteadyTime now) {
+  if (ports_.empty() || rate_ <= 0 || now < PingAt()) return;
   // No burst after a pause.
-  next_ping_ = std::max(next_ping_ + IntervalOf(rate_), now.steady);
+  next_ping_ = std::max(next_ping_ + IntervalOf(rate_), now);
+  silence_ends_ = now + kSilenceMax;
   auto at = ports_.upper_bound(turn_);
   for (std::size_t tried = 0; tried < ports_.size(); ++tried, ++at) {
     if (at == ports_.end()) at = ports_.begin();
-    if (!at->second->Ping(now.steady)) continue;
+    if (!at->second->Ping(now)) continue;
     ++pings_;
     turn_ = at->first;
-    return at->second->Look(now.steady, false);  // It has left by now, more often than not.
+    return at->second->Look(now, false);  // It has left by now, more often than not.
   }
 }
 
@@ -170,9 +178,9 @@ void Mesh::EndWindow(Moment now) {
 
 SteadyTime Mesh::next_step() const {
   if (idle()) return SteadyTime::max();
-  SteadyTime next = next_check_;
+  SteadyTime next = next_check_ + kCheckWaits;
   if (ports_.empty()) return next;
-  if (rate_ > 0) next = std::min(next, next_ping_);
+  if (rate_ > 0) next = std::min(next, PingAt());
   return std::min(next, window_ends_);
 }
 

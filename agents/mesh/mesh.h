@@ -20,7 +20,8 @@
 namespace fabric::mesh {
 
 struct MeshOptions {
-  // What the mesh may cost, as a part of one core. The rate of pings falls while it costs more.
+  // What the mesh may cost, as a part of one core: the next ping waits until the ones
+  // before are paid for, but for no more than three seconds.
   double cost_max = 0.003;
 };
 
@@ -47,15 +48,14 @@ class Mesh {
   SteadyTime next_step() const;  // At the latest, if no datagram comes
   std::vector<host::UdQueuePairs*> waiting_on() const;
 
-  double pings_per_second() const { return rate_; }  // As they are kept now
-
  private:
   using PortName = std::pair<std::string, std::uint32_t>;
 
-  void Check(Moment now, const StepInfo& info);
-  void Adapt(Moment now, const StepInfo& info);
+  void Charge(SteadyTime now, Duration cost);
+  void Check(Moment now);
   void TellEndpoints();
-  void PingDue(Moment now);
+  SteadyTime PingAt() const;
+  void PingDue(SteadyTime now);
   void EndWindow(Moment now);
 
   const MeshOptions options_;
@@ -70,16 +70,18 @@ class Mesh {
   std::vector<std::unique_ptr<Port>> retired_;  // On their way out
   std::string told_;                            // Of the endpoints, serialized
   PortName turn_;                               // Whose ping was the last one
-  double rate_ = 0;
+  double rate_ = 0;                             // At most
   SteadyTime next_ping_{};
+  SteadyTime silence_ends_{};
   SteadyTime next_check_{};
   SteadyTime next_expiry_{};
   Moment window_began_{};
   SteadyTime window_ends_{};
   std::uint32_t pings_ = 0;  // In this window
   bool was_late_ = false;    // Since the last check
-  SteadyTime cost_at_{};
-  Duration cost_{};
+  SteadyTime charged_at_{};
+  Duration cost_{};  // Until then
+  Duration owed_{};
 };
 
 }  // namespace fabric::mesh

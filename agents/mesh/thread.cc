@@ -8,9 +8,9 @@
 namespace fabric::mesh {
 
 MeshThread::MeshThread(host::Verbs& verbs, const Clock& clock, FindDevice find_device,
-                       Mesh::Busy busy, Mesh::Send send)
+                       Mesh::Busy busy, Mesh::Send send, MeshOptions options)
     : clock_(clock),
-      mesh_({}, verbs, *this, std::move(find_device), std::move(busy), std::move(send)) {}
+      mesh_(options, verbs, *this, std::move(find_device), std::move(busy), std::move(send)) {}
 
 MeshThread::~MeshThread() {
   looking_.request_stop();

@@ -22,7 +22,7 @@ namespace fabric::mesh {
 class MeshThread final : public Worker {
  public:
   MeshThread(host::Verbs& verbs, const Clock& clock, FindDevice find_device, Mesh::Busy busy,
-             Mesh::Send send);
+             Mesh::Send send, MeshOptions options = {});
   ~MeshThread() override;  // Gives everything back first.
 
   // The newest order counts.

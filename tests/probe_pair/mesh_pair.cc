@@ -2,8 +2,9 @@
 // by hand: what pings take, and what they cost.
 //
 //   n2: mesh_pair DEVICE GID_INDEX
-//   n1: mesh_pair DEVICE GID_INDEX 10.10.0.2 PINGS_PER_SECOND SECONDS
+//   n1: mesh_pair DEVICE GID_INDEX 10.10.0.2 PINGS_PER_SECOND SECONDS [PERCENT]
 //
+// PERCENT of a core may be used by either instead of what an agent may use.
 // The endpoints go over one TCP connection; its end ends the answering. The one that pings prints
 // one JSON object: the window, and the processor time and memory of this program.
 #include <sys/resource.h>
@@ -77,6 +78,7 @@ struct Wanted {
   const char* server = nullptr;
   std::uint32_t pings_per_second = 0;
   std::uint32_t seconds = 0;
+  mesh::MeshOptions options;
 };
 
 int Main(const std::string& name, std::uint32_t gid_index, const Wanted& wanted) {
@@ -87,7 +89,7 @@ int Main(const std::string& name, std::uint32_t gid_index, const Wanted& wanted)
   mesh::MeshThread mesh(
       *verbs, clock, [&](const std::string&) { return device; },
       [](const v1::ProbePort&) { return false; },
-      [&](const v1::AgentMessage& message) { said.Take(message); });
+      [&](const v1::AgentMessage& message) { said.Take(message); }, wanted.options);
   v1::MeshOrder order;
   order.set_window_ms(1000 * wanted.seconds);
   order.set_pings_per_second(wanted.pings_per_second);
@@ -131,13 +133,20 @@ int main(int argc, char** argv) {
   const auto number = [&](int n) {
     return fabric::ParseNumber<std::uint32_t>(argc > n ? argv[n] : "");
   };
-  if ((argc != 3 && argc != 6) || !number(2).ok() ||
-      (argc == 6 && (!number(4).ok() || !number(5).ok() || *number(5) == 0))) {
-    std::fputs("usage: mesh_pair DEVICE GID_INDEX [SERVER PINGS_PER_SECOND SECONDS]\n", stderr);
+  const bool pings = argc == 6 || argc == 7;
+  if ((argc != 3 && argc != 4 && !pings) || !number(2).ok() ||
+      (pings && (!number(4).ok() || !number(5).ok() || *number(5) == 0)) ||
+      ((argc == 4 || argc == 7) && !number(argc - 1).ok())) {
+    std::fputs("usage: mesh_pair DEVICE GID_INDEX [SERVER PINGS_PER_SECOND SECONDS] [PERCENT]\n",
+               stderr);
     return 2;
   }
   fabric::Wanted wanted;
-  if (argc == 6)
-    wanted = {.server = argv[3], .pings_per_second = *number(4), .seconds = *number(5)};
+  if (pings) {
+    wanted.server = argv[3];
+    wanted.pings_per_second = *number(4);
+    wanted.seconds = *number(5);
+  }
+  if (argc == 4 || argc == 7) wanted.options.cost_max = *number(argc - 1) / 100.0;
   return fabric::Main(argv[1], *number(2), wanted);
 }

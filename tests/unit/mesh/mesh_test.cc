@@ -306,17 +306,26 @@ TEST_F(MeshTest, NothingIsSaidOfPingsThatNobodyLookedFor) {
   EXPECT_EQ(a.Sum().lost(), 0u);
 }
 
-TEST_F(MeshTest, SendsLessWhenItCostsTooMuch) {
+TEST_F(MeshTest, WaitsUntilWhatItHasCostIsPaidFor) {
   Begin();
-  const double before = a.mesh().pings_per_second();
-  for (int second = 0; second < 10; ++second) {
-    a.cost += milliseconds(10);  // 1 % of a core; 0.3 % are allowed.
-    Pass(seconds(1));
-  }
-  EXPECT_LT(a.mesh().pings_per_second(), before / 10);
-  EXPECT_GE(a.mesh().pings_per_second(), 0.5) << "some are sent all the same";
-  Pass(seconds(80));
-  EXPECT_NEAR(a.mesh().pings_per_second(), before, 1) << "and as ordered when it costs little";
+  Pass(seconds(1));
+  a.cost += milliseconds(9);  // 0.3 % of a core are allowed: that of 3 s.
+  Pass(milliseconds(1500));
+  const auto before = a.Sum().sent();
+  Pass(seconds(1));
+  EXPECT_EQ(a.Sum().sent(), before);
+  Pass(seconds(5));
+  EXPECT_GT(a.Sum().sent(), before + 200) << "and as ordered when it costs little";
+}
+
+TEST_F(MeshTest, PingsNowAndThenWhateverItCosts) {
+  Begin();
+  Pass(seconds(1));
+  a.cost += seconds(10);
+  Pass(seconds(1));
+  const auto before = a.Sum().sent();
+  Pass(seconds(60));
+  EXPECT_NEAR(a.Sum().sent() - before, 20, 1) << "one in three seconds";
 }
 
 TEST_F(MeshTest, AnOrderThatKeepsATargetKeepsWhatIsKnownOfIt) {
