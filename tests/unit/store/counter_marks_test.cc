@@ -5,17 +5,11 @@
 
 #include "base/text.h"
 #include "daemon/store/schema.h"
-#include "daemon/store/store.h"
 #include "tests/testing/temp_tree.h"
+#include "tests/unit/store/store_case.h"
 
 namespace fabric::store {
 namespace {
-
-google::protobuf::Timestamp At(std::int64_t seconds) {
-  google::protobuf::Timestamp time;
-  time.set_seconds(seconds);
-  return time;
-}
 
 v1::DiffNodeResponse Mark(std::int64_t at, int counters = 1) {
   v1::DiffNodeResponse mark;
@@ -30,22 +24,13 @@ v1::DiffNodeResponse Mark(std::int64_t at, int counters = 1) {
   return mark;
 }
 
-class CounterMarks : public ::testing::Test {
+class CounterMarks : public StoreCase {
  protected:
-  CounterMarks() {
-    auto opened = OpenSqlite(path_);
-    EXPECT_TRUE(opened.ok()) << opened.status().message();
-    if (opened.ok()) store_ = *std::move(opened);
-  }
   std::int64_t MarkAt(const std::string& node, std::int64_t at) {
     const auto mark = store_->CounterMark(node, At(at));
     EXPECT_TRUE(mark.ok()) << mark.status().message();
     return mark.ok() ? mark->since().seconds() : -1;
   }
-
-  testing::TempTree directory_;
-  const std::string path_ = directory_.path() + "/state.db";
-  std::unique_ptr<Store> store_;
 };
 
 TEST_F(CounterMarks, TheNewestBeforeAMomentElseTheOldest) {

@@ -5,17 +5,11 @@
 
 #include "base/text.h"
 #include "daemon/store/schema.h"
-#include "daemon/store/store.h"
 #include "tests/testing/temp_tree.h"
+#include "tests/unit/store/store_case.h"
 
 namespace fabric::store {
 namespace {
-
-google::protobuf::Timestamp At(std::int64_t seconds) {
-  google::protobuf::Timestamp time;
-  time.set_seconds(seconds);
-  return time;
-}
 
 v1::DiffNodeResponse Change(std::int64_t at, const std::string& path) {
   v1::DiffNodeResponse change;
@@ -24,15 +18,8 @@ v1::DiffNodeResponse Change(std::int64_t at, const std::string& path) {
   return change;
 }
 
-class FactsTest : public ::testing::Test {
+class FactsTest : public StoreCase {
  protected:
-  FactsTest() { Open(); }
-  void Open() {
-    store_.reset();
-    auto opened = OpenSqlite(path_);
-    ASSERT_TRUE(opened.ok()) << opened.status().message();
-    store_ = *std::move(opened);
-  }
   void Add(const std::string& node, std::int64_t at, const std::string& path) {
     const Status status = store_->AddFactChange(node, Change(at, path));
     ASSERT_TRUE(status.ok()) << status.message();
@@ -42,10 +29,6 @@ class FactsTest : public ::testing::Test {
     EXPECT_TRUE(log.ok()) << log.status().message();
     return log.ok() ? *log : FactLog();
   }
-
-  testing::TempTree directory_;
-  const std::string path_ = directory_.path() + "/state.db";
-  std::unique_ptr<Store> store_;
 };
 
 TEST_F(FactsTest, ChangesOfANodeInTheirOrderFromAMomentOn) {

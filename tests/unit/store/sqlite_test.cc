@@ -5,8 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/store/store.h"
-#include "tests/testing/temp_tree.h"
+#include "tests/unit/store/store_case.h"
 
 namespace fabric::store {
 namespace {
@@ -71,27 +70,13 @@ std::vector<std::string> Ids(const Messages& messages) {
   return ids;
 }
 
-class SqliteTest : public ::testing::Test {
+class SqliteTest : public StoreCase {
  protected:
-  SqliteTest() { Open(); }
-
-  // As after a restart of the controller.
-  void Open() {
-    store_.reset();
-    auto opened = OpenSqlite(path_);
-    ASSERT_TRUE(opened.ok()) << opened.status().message();
-    store_ = *std::move(opened);
-  }
-
   Status Put(const v1::Finding& finding) {
     return store_->PutFinding(finding, Record(v1::FINDING_ACTION_OPENED, 1));
   }
 
   Status Add(const std::vector<CampaignResult>& results) { return store_->AddPairResults(results); }
-
-  testing::TempTree directory_;
-  const std::string path_ = directory_.path() + "/state.db";
-  std::unique_ptr<Store> store_;
 };
 
 TEST_F(SqliteTest, StartsEmpty) {
