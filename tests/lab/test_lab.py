@@ -75,6 +75,15 @@ class TestGuests(unittest.TestCase):
         self.assertEqual({len(i) for i in ids}, {33})
         self.assertEqual(len(ids), 2)
 
+    def test_clocks_run_as_this_machine_s(self):
+        """A guest that takes its processor for a tenth as fast has clocks ten times as fast, and
+        every limit of the agent's in it is over too soon."""
+        for node in self.lab.nodes:
+            begun, there = time.monotonic(), float(self.shell(node, "cut -d' ' -f1 /proc/uptime"))
+            time.sleep(2)
+            there = float(self.shell(node, "cut -d' ' -f1 /proc/uptime")) - there
+            self.assertAlmostEqual(there / (time.monotonic() - begun), 1, delta=0.3, msg=node)
+
     def test_verbs_between_the_nodes(self):
         for rail in (0, 1):
             command = f"ibv_rc_pingpong -d rxe{rail} -g 1 -n 50"
