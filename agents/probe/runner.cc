@@ -141,7 +141,8 @@ v1::ProbeResult ProbeRunner::Attempt(Probe& probe, const std::stop_token& stop) 
   attendance.Slept(begun);
   Execute(probe, kind, run, result);
   if (probe.assignment.role() == v1::PROBE_ROLE_INITIATOR)
-    NameLate(probe.assignment.local().node(), attendance.away(), clock_.Now().steady - begun,
+    NameLate(probe.assignment,
+             {.away = attendance.away(), .had = clock_.Now().steady - begun, .late = run.late},
              result);
   return result;
 }

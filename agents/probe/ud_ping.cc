@@ -129,6 +129,7 @@ class Pinging {
     return {};
   }
 
+  Late late() const { return ledger_.late(); }
   v1::PingSummary Summary() const {
     v1::PingSummary summary = ledger_.Summary();
     const auto& labels = run_.spec.ud_ping().flow_labels();
@@ -188,8 +189,11 @@ void Initiate(ProbeRun& run, v1::ProbeResult& result) {
   if (status.ok() && summary.answered() == 0 && summary.lost() > 0)
     status = {Code::kUnavailable, Format("none of {} pings was answered", summary.lost())};
   else if (status.ok() && summary.answered() == 0)
-    status = {Code::kDeadlineExceeded, "all pings are void: one of the hosts was late each time"};
+    status = {Code::kDeadlineExceeded, pinging.late() == Late::kThisEnd
+                                           ? "all pings are void: this host was late"
+                                           : "all pings are void: the answers came late"};
   Conclude(status, result);
+  if (summary.lost() == 0) run.late = pinging.late();
   // Also of a failure: that everything was lost is what was measured.
   *result.mutable_ping() = std::move(summary);
 }

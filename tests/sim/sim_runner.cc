@@ -176,8 +176,10 @@ void SimRunner::Interrupt(Key key, Probe& probe) {
       v1::ProbeResult result;
       result.set_status(v1::PROBE_STATUS_TIMED_OUT);
       result.set_reason("the probe was not through");
-      probe::NameLate(probe.assignment.local().node(), machine_.AwaySince(probe.begun),
-                      machine_.SteadyNow() - probe.begun, result);
+      probe::NameLate(
+          probe.assignment,
+          {.away = machine_.AwaySince(probe.begun), .had = machine_.SteadyNow() - probe.begun},
+          result);
       return End(key, std::move(result));
     }
     case Phase::kResponding: {

@@ -48,7 +48,12 @@ class AnsweringClock final : public Clock {
   mutable std::int64_t looks_ = 0;
 };
 
-v1::ProbeResult RunPing(const char* json, FakeFabric& fabric, Duration awake = {}) {
+struct Pinged {
+  v1::ProbeResult result;
+  Late late;
+};
+
+Pinged PingOnce(const char* json, FakeFabric& fabric, Duration awake = {}) {
   const v1::ProbeSpec spec = SpecOf(json);
   TestEnd a(Ping(), spec, "a", fabric);
   TestEnd b(Ping(), spec, "b", fabric);
@@ -64,7 +69,11 @@ v1::ProbeResult RunPing(const char* json, FakeFabric& fabric, Duration awake = {
   ProbeRun run = a.RunOf(spec, clock);
   v1::ProbeResult result;
   Ping().initiate(run, result);
-  return result;
+  return {.result = result, .late = run.late};
+}
+
+v1::ProbeResult RunPing(const char* json, FakeFabric& fabric, Duration awake = {}) {
+  return PingOnce(json, fabric, awake).result;
 }
 
 TEST(UdPing, TellsTheNetworkFromTheHosts) {
@@ -137,10 +146,11 @@ TEST(UdPing, AnswersAfterTheirTimeAreVoid) {
 
 TEST(UdPing, APartnerThatIsAlwaysLateIsNotOneThatLoses) {
   FakeFabric fabric;
-  const v1::ProbeResult result =
-      RunPing(R"({"ud_ping": {"pings": 8, "answer_within_ms": 5}})", fabric, milliseconds(20));
+  const auto& [result, late] =
+      PingOnce(R"({"ud_ping": {"pings": 8, "answer_within_ms": 5}})", fabric, milliseconds(20));
   EXPECT_EQ(result.status(), v1::PROBE_STATUS_TIMED_OUT);
-  EXPECT_EQ(result.reason(), "all pings are void: one of the hosts was late each time");
+  EXPECT_EQ(result.reason(), "all pings are void: the answers came late");
+  EXPECT_EQ(late, Late::kPartner);
   EXPECT_EQ(result.ping().lost(), 0u);
   EXPECT_EQ(result.ping().voided(), 8u);
 }
@@ -230,6 +240,32 @@ TEST(PingLedger, NothingIsSaidOfPingsThatNobodyLookedFor) {
   ledger.Expire(kStart + milliseconds(20));
   EXPECT_EQ(ledger.Summary().voided(), 1u);
   EXPECT_EQ(ledger.Summary().lost(), 1u);
+}
+
+TEST(PingLedger, KnowsWhoWasLate) {
+  PingLedger::Options options = Ledger(true);
+  options.word_within = milliseconds(50);
+  const auto late = [&](int excused, int left_late, int answered_late) {
+    PingLedger ledger(options);
+    for (int n = 0; n < excused; ++n) ledger.Post(0, kStart);
+    ledger.Excuse();
+    for (int n = 0; n < left_late + answered_late; ++n) {
+      const std::uint32_t ping = ledger.Post(0, kStart);
+      if (n >= left_late) ledger.Departed(ping, 100, false);
+    }
+    ledger.Expire(kStart + milliseconds(11));
+    const auto all = static_cast<std::uint32_t>(excused + left_late + answered_late);
+    for (std::uint32_t ping = 1; ping <= all; ++ping)
+      ledger.Answered(ping, 200, kStart + milliseconds(30), false);
+    EXPECT_EQ(ledger.Summary().voided(), all);
+    return ledger.late();
+  };
+  EXPECT_EQ(late(0, 0, 0), Late::kNobody);
+  EXPECT_EQ(late(1, 0, 0), Late::kThisEnd) << "nobody looked";
+  EXPECT_EQ(late(0, 1, 0), Late::kThisEnd) << "it had not left in its time";
+  EXPECT_EQ(late(0, 0, 1), Late::kPartner);
+  EXPECT_EQ(late(1, 1, 2), Late::kThisEnd);
+  EXPECT_EQ(late(1, 1, 3), Late::kPartner);
 }
 
 TEST(PingLedger, TheRespondersWordTellsWhichWayWasLost) {
