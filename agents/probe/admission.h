@@ -61,7 +61,8 @@ struct Lateness {
 
 // The one place where it is told who was late: a probe that was not done in time names an end whose
 // host did not run for most of it, or that made all void, and then says nothing of the fabric. A
-// time-out that names nobody is held against the way between.
+// responder names itself also when it was through in the end: the initiator may have given up
+// before. A time-out for which neither end is named is held against the way between.
 void NameLate(const v1::ProbeAssignment& assignment, const Lateness& how, v1::ProbeResult& result);
 
 // What is said of a probe that was not taken on.

@@ -82,6 +82,8 @@ Status AddPaths(ProbeRun& run, const Plan& plan) {
                                                .traffic_class = run.settings.traffic_class})
                         .status());
   }
+  // The driver may have slept until it knew the partner's address: that is no absence of this end.
+  run.pause(Duration::zero());
   return {};
 }
 

@@ -112,6 +112,25 @@ TEST(Admission, WhoDidNotRunIsNamedForTheTimeOut) {
             "write 3 of 100: no completion; its host was late: it did not run for 3.2 of 5.0 s");
 }
 
+// The initiator may have given up when it came to its part.
+TEST(Admission, AResponderThatDidNotRunNamesItselfThoughItWasThrough) {
+  v1::ProbeAssignment assignment = Assignment(7, "mlx5_0", v1::PROBE_ROLE_RESPONDER);
+  const auto named = [&](v1::ProbeStatus status, Duration away) {
+    v1::ProbeResult result;
+    result.set_status(status);
+    NameLate(assignment, {.away = away, .had = 5s}, result);
+    return result;
+  };
+  EXPECT_EQ(named(v1::PROBE_STATUS_OK, 2s).blamed_node(), "");
+  EXPECT_EQ(named(v1::PROBE_STATUS_FAILED, 4s).blamed_node(), "");
+  EXPECT_EQ(named(v1::PROBE_STATUS_TIMED_OUT, 4s).blamed_node(), "n1");
+  EXPECT_EQ(named(v1::PROBE_STATUS_OK, 4s).blamed_node(), "n1");
+  EXPECT_EQ(named(v1::PROBE_STATUS_OK, 4s).reason(),
+            "its host was late: it did not run for 4.0 of 5.0 s");
+  assignment.set_role(v1::PROBE_ROLE_INITIATOR);
+  EXPECT_EQ(named(v1::PROBE_STATUS_OK, 4s).blamed_node(), "") << "its figures count";
+}
+
 TEST(Admission, WhoMadeAllVoidIsNamed) {
   const auto named = [](Late late, Duration away = {}) {
     return NamedLate(v1::PROBE_STATUS_TIMED_OUT, {.away = away, .had = 5s, .late = late});
