@@ -33,7 +33,7 @@ class AnsweringClock final : public Clock {
       : datagrams_(datagrams), responder_(responder), answers_(datagrams, bytes) {}
 
   Moment Now() const override {
-    now_ += microseconds(1);
+    now_ += microseconds(20);
     std::array<host::Datagram, 16> found;
     const bool asleep = now_ >= responder_.asleep_from && now_ < responder_.asleep_until;
     const std::size_t count = asleep ? 0 : *datagrams_.Poll(found);
