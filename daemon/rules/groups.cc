@@ -54,6 +54,13 @@ Groups::Place& Groups::PlaceOf(const Table& table, const Ref& ref) {
   return rows_[ref.node].places[Index(table, ref)];
 }
 
+void Groups::Fetch(std::uint32_t node) const {
+  constexpr std::size_t kInLine = 64 / sizeof(Place);
+  if (rows_.size() <= node) return;
+  const std::vector<Place>& places = rows_[node].places;
+  for (std::size_t i = 0; i < places.size(); i += kInLine) __builtin_prefetch(&places[i], 1);
+}
+
 void Groups::Put(std::uint32_t node, std::vector<v1::Finding>& found, std::uint64_t& passes) {
   const fleet::NodeView& view = roster_.at(node);
   const auto ports = static_cast<std::uint32_t>(view.ports.size());

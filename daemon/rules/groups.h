@@ -32,6 +32,8 @@ class Groups {
   // Of all rules that have agreements or a census. Both are borrowed.
   Groups(const Roster& roster, Ledger& ledger);
 
+  // Asks for the memory that Put() will need of the node: in a large fleet it is in no cache.
+  void Fetch(std::uint32_t node) const;
   // The node has come or changed. What is judged without others, as by a profile, is added.
   void Put(std::uint32_t node, std::vector<v1::Finding>& found, std::uint64_t& passes);
   void Remove(std::uint32_t node);
