@@ -75,15 +75,21 @@ Result<PortAddress> AddressFor(const v1::ProbeAssignment& assignment,
                        wanted.has_gid_index() ? std::optional(wanted.gid_index()) : std::nullopt);
 }
 
-void NameLate(const std::string& node, Duration away, Duration had, v1::ProbeResult& result) {
-  if (result.status() != v1::PROBE_STATUS_TIMED_OUT) return;
-  if (result.latency().voided() > 0 && result.latency().samples() == 0)
-    return result.set_blamed_node(node);
-  if (2 * away <= had) return;
-  using Seconds = std::chrono::duration<double>;
-  result.set_blamed_node(node);
-  result.set_reason(Format("{}; its host was late: it did not run for {:.1f} of {:.1f} s",
-                           result.reason(), Seconds(away).count(), Seconds(had).count()));
+void NameLate(const v1::ProbeAssignment& assignment, const Lateness& how, v1::ProbeResult& result) {
+  const bool through = result.status() == v1::PROBE_STATUS_OK;
+  const bool responds = assignment.role() == v1::PROBE_ROLE_RESPONDER;
+  if (result.status() != v1::PROBE_STATUS_TIMED_OUT && !(through && responds)) return;
+  if (2 * how.away > how.had) {
+    using Seconds = std::chrono::duration<double>;
+    result.set_blamed_node(assignment.local().node());
+    result.set_reason(Format("{}{}its host was late: it did not run for {:.1f} of {:.1f} s",
+                             result.reason(), through ? "" : "; ", Seconds(how.away).count(),
+                             Seconds(how.had).count()));
+  } else if (how.late == Late::kThisEnd) {
+    result.set_blamed_node(assignment.local().node());
+  } else if (how.late == Late::kPartner) {
+    result.set_blamed_node(assignment.remote().node());
+  }
 }
 
 v1::ProbeOutcome Refusal(const v1::ProbeAssignment& assignment, const Status& why) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "agents/probe/attendance.h"
 #include "agents/probe/port_choice.h"
 #include "base/clock.h"
 #include "base/status.h"
@@ -51,10 +52,18 @@ bool IsFor(const Ongoing& probe, std::uint64_t probe_id, v1::ProbeRole role);
 Result<PortAddress> AddressFor(const v1::ProbeAssignment& assignment,
                                const std::optional<v1::RdmaDevice>& device);
 
-// Of an end that did not run for `away` of the time that it had: a probe that was not done in time
-// for that names it, `node`, and says nothing of the fabric. So does one whose samples are all
-// void.
-void NameLate(const std::string& node, Duration away, Duration had, v1::ProbeResult& result);
+// What an end knows of the hosts' lateness.
+struct Lateness {
+  Duration away{};  // Its own thread did not run for so long of the time that it had.
+  Duration had{};
+  Late late = Late::kNobody;  // As the kind had it
+};
+
+// The one place where it is told who was late: a probe that was not done in time names an end whose
+// host did not run for most of it, or that made all void, and then says nothing of the fabric. A
+// responder names itself also when it was through in the end: the initiator may have given up
+// before. A time-out for which neither end is named is held against the way between.
+void NameLate(const v1::ProbeAssignment& assignment, const Lateness& how, v1::ProbeResult& result);
 
 // What is said of a probe that was not taken on.
 v1::ProbeOutcome Refusal(const v1::ProbeAssignment& assignment, const Status& why);

@@ -3,10 +3,14 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 
 #include "base/clock.h"
 
 namespace fabric::probe {
+
+// Whose host it was, of the two ends.
+enum class Late : std::uint8_t { kNobody, kThisEnd, kPartner };
 
 // One thread.
 class Attendance {

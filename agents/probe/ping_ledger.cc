@@ -32,6 +32,7 @@ void PingLedger::Settle(const SettledPing& ping) {
   switch (ping.fate) {
     case SettledPing::Fate::kVoided:
       ++voided_;
+      if (ping.late_here) ++voided_here_;
       ++flow.voided;
       return;
     case SettledPing::Fate::kLost:
@@ -48,6 +49,11 @@ void PingLedger::Settle(const SettledPing& ping) {
   flow.network.Add(*ping.network);
   responder_.Add(ping.responder);
   initiator_.Add(ping.initiator);
+}
+
+Late PingLedger::late() const {
+  if (voided_ == 0) return Late::kNobody;
+  return 2 * voided_here_ >= voided_ ? Late::kThisEnd : Late::kPartner;
 }
 
 v1::PingSummary PingLedger::Summary() const {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "agents/probe/attendance.h"
 #include "agents/probe/histogram.h"
 #include "agents/probe/ping_table.h"
 #include "base/clock.h"
@@ -44,6 +45,8 @@ class PingLedger {
   std::uint32_t awaited() const { return table_.awaited(); }
   std::uint32_t under_way() const { return table_.under_way(); }
   std::uint32_t answered() const { return answered_; }
+  // Whose host made most of the void ones void.
+  Late late() const;
   // Without queue_pair_per_flow and the labels of flows, which are in the order of their numbers.
   v1::PingSummary Summary() const;
 
@@ -66,6 +69,7 @@ class PingLedger {
   std::uint32_t answered_ = 0;
   std::uint32_t lost_ = 0;
   std::uint32_t voided_ = 0;
+  std::uint32_t voided_here_ = 0;
   std::uint32_t late_ = 0;
   Histogram network_, responder_, initiator_;
 };

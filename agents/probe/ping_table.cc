@@ -30,8 +30,8 @@ void PingTable::Departed(std::uint32_t sequence, std::uint64_t ticks, bool late)
 void PingTable::Answered(std::uint32_t sequence, std::uint64_t ticks, SteadyTime at, bool late) {
   Ping* const ping = Find(sequence);
   if (ping == nullptr || ping->answered) return;
-  if (ping->expired) {  // Not lost: the partner slept.
-    End(*ping, {.flow = ping->flow, .posted = ping->posted, .fate = SettledPing::Fate::kVoided});
+  if (ping->expired) {  // Not lost: the partner slept, unless it left too late already.
+    EndVoid(*ping, ping->left_late);
     return Drop();
   }
   ping->answered = true;
@@ -93,6 +93,13 @@ void PingTable::EndLost(Ping& ping) {
              .arrived = ping.arrived});
 }
 
+void PingTable::EndVoid(Ping& ping, bool late_here) {
+  End(ping, {.flow = ping.flow,
+             .posted = ping.posted,
+             .fate = SettledPing::Fate::kVoided,
+             .late_here = late_here});
+}
+
 void PingTable::Drop() {
   for (; !pings_.empty() && pings_.front().over; ++first_) pings_.pop_front();
 }
@@ -109,11 +116,12 @@ void PingTable::Expire(SteadyTime now) {
     if (ping.answered) {  // Without its times
       End(ping, {.flow = ping.flow, .posted = ping.posted, .fate = SettledPing::Fate::kAnswered});
     } else if (ping.excused) {
-      End(ping, {.flow = ping.flow, .posted = ping.posted, .fate = SettledPing::Fate::kVoided});
+      EndVoid(ping, true);
     } else if (ping.arrived || waited > options_.answer_within + options_.word_within) {
       EndLost(ping);
     } else if (!ping.expired) {
       ping.expired = true;
+      ping.left_late = !ping.departed;
       ++expired_;
     }
   }

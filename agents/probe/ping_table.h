@@ -31,6 +31,7 @@ struct SettledPing {
   Duration responder{};             // T4 - T3; these two with `network` alone
   Duration initiator{};             // (T6 - T1) - (T5 - T2)
   bool late = false;                // Answered, timed, and thrown away for being late
+  bool late_here = false;           // Of a void one: this host was late, not the partner's.
 };
 
 class PingTable {
@@ -77,6 +78,7 @@ class PingTable {
     bool late = false;
     bool excused = false;
     bool expired = false;  // Without an answer; waits for the partner's word.
+    bool left_late = false;
     bool over = false;
     std::optional<bool> arrived = {};
   };
@@ -85,6 +87,7 @@ class PingTable {
   void Settle(Ping& ping);
   void End(Ping& ping, SettledPing settled);
   void EndLost(Ping& ping);
+  void EndVoid(Ping& ping, bool late_here);
   void Drop();  // Those at the front that are over
 
   const Options options_;

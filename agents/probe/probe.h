@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "agents/host/verbs.h"
+#include "agents/probe/attendance.h"
 #include "agents/probe/gpu_regions.h"
 #include "agents/probe/port_watch.h"
 #include "base/clock.h"
@@ -42,6 +43,8 @@ struct ProbeRun {
   host::ConnectionSettings settings = {};
   PortWatch watch = {};  // Of the own port
   RunGpus gpus = {};
+  // The kind says who made void what it measured, where nothing is left that tells of the network.
+  Late late = Late::kNobody;
 };
 
 // What a kind needs to be opened: sizes; the port comes from the caller.

@@ -47,6 +47,7 @@ void Rounds::Conclude(const Status& status, v1::ProbeResult& result) const {
     result.set_status(v1::PROBE_STATUS_TIMED_OUT);
     result.set_reason(Format("all {} samples are void: this host was late each time", voided_));
     result.mutable_latency()->set_voided(voided_);
+    run_.late = Late::kThisEnd;
     return;
   }
   *result.mutable_latency() = samples_.Summary();

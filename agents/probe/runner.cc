@@ -140,9 +140,9 @@ v1::ProbeResult ProbeRunner::Attempt(Probe& probe, const std::stop_token& stop) 
   const SteadyTime begun = clock_.Now().steady;
   attendance.Slept(begun);
   Execute(probe, kind, run, result);
-  if (probe.assignment.role() == v1::PROBE_ROLE_INITIATOR)
-    NameLate(probe.assignment.local().node(), attendance.away(), clock_.Now().steady - begun,
-             result);
+  NameLate(probe.assignment,
+           {.away = attendance.away(), .had = clock_.Now().steady - begun, .late = run.late},
+           result);
   return result;
 }
 

@@ -22,6 +22,9 @@ constexpr std::uint32_t kFlowsMax = 256;
 // nothing that the network lost. A dead partner is known that much later, so there is a bound.
 constexpr int kWordTimes = 4;
 constexpr Duration kWordMax = std::chrono::seconds(2);
+// Meanwhile the partner is asked for its word so many times at most. With those under way that is
+// not more than the queues below take.
+constexpr int kAsksMax = 16;
 // So many are under way at most: what the receives below take, whoever is slow.
 constexpr std::uint32_t kAwaitedMax = 32;
 constexpr std::uint32_t kSends = 2 * kAwaitedMax;
@@ -32,6 +35,7 @@ struct Plan {
   std::uint32_t pings;
   Duration interval;
   Duration answer_within;
+  Duration word_within;
   std::uint32_t flows;
 
   explicit Plan(const v1::ProbeSpec& spec) {
@@ -41,6 +45,7 @@ struct Plan {
     interval = std::chrono::microseconds(wanted.interval_us() == 0 ? 1000 : wanted.interval_us());
     answer_within =
         std::chrono::milliseconds(wanted.answer_within_ms() == 0 ? 500 : wanted.answer_within_ms());
+    word_within = std::min(kWordTimes * answer_within, kWordMax);
     flows =
         wanted.flow_labels().empty() ? 1 : static_cast<std::uint32_t>(wanted.flow_labels_size());
   }
@@ -82,6 +87,8 @@ Status AddPaths(ProbeRun& run, const Plan& plan) {
                                                .traffic_class = run.settings.traffic_class})
                         .status());
   }
+  // The driver may have slept until it knew the partner's address: that is no absence of this end.
+  run.pause(Duration::zero());
   return {};
 }
 
@@ -94,7 +101,7 @@ class Pinging {
                  run.datagrams->local().queue_pairs.front().number),
         ledger_({.flows = plan_.flows,
                  .answer_within = plan_.answer_within,
-                 .word_within = std::min(kWordTimes * plan_.answer_within, kWordMax),
+                 .word_within = plan_.word_within,
                  .hardware_clock = run.datagrams->hardware_clock(),
                  .elapsed = [&run](std::uint64_t from,
                                    std::uint64_t to) { return run.datagrams->Elapsed(from, to); }}),
@@ -110,7 +117,7 @@ class Pinging {
     next_at_ = now;
     Pace pace(run_, now);
     while (posted_ < plan_.pings || ledger_.awaited() > 0) {
-      RETURN_IF_ERROR(SendDue(now));
+      RETURN_IF_ERROR(posted_ < plan_.pings ? SendDue(now) : AskDue(now));
       ASSIGN_OR_RETURN(const std::size_t count, run_.datagrams->Poll(found_));
       now = run_.clock.Now().steady;
       if (now - pace.looked_at() > plan_.answer_within / 4) ledger_.Excuse();
@@ -129,6 +136,7 @@ class Pinging {
     return {};
   }
 
+  Late late() const { return ledger_.late(); }
   v1::PingSummary Summary() const {
     v1::PingSummary summary = ledger_.Summary();
     const auto& labels = run_.spec.ud_ping().flow_labels();
@@ -142,12 +150,27 @@ class Pinging {
  private:
   // One ping, when its time has come and not too many are under way.
   Status SendDue(SteadyTime now) {
-    if (posted_ == plan_.pings || now < next_at_ || ledger_.under_way() >= kAwaitedMax) return {};
+    if (now < next_at_ || ledger_.under_way() >= kAwaitedMax) return {};
     const std::uint32_t flow = posted_ % plan_.flows;
     const std::uint32_t sequence = ledger_.Post(flow, run_.clock.Now().steady);
-    Write({.session = session_, .sequence = sequence, .flow = flow}, bytes_);
     ++posted_;
     next_at_ = std::max(next_at_ + plan_.interval, now);
+    return Send(flow, sequence);
+  }
+
+  // Of what stayed without an answer the partner's next answer tells whether it was lost. After the
+  // last ping there is none: further ones, which do not count, ask for it. A partner that is awake
+  // answers at once, and one that sleeps is waited for as long as ever.
+  Status AskDue(SteadyTime now) {
+    if (ledger_.under_way() > 0 || now < ask_at_) return {};
+    ask_at_ = now + plan_.word_within / kAsksMax;
+    // At first the way that an answer came last, then each in turn: some may be dead.
+    const std::uint32_t flow = (answering_flow_ + asked_) % plan_.flows;
+    return Send(flow, posted_ + ++asked_);
+  }
+
+  Status Send(std::uint32_t flow, std::uint32_t sequence) {
+    Write({.session = session_, .sequence = sequence, .flow = flow}, bytes_);
     return run_.datagrams->Send(flow, bytes_, sequence);
   }
 
@@ -162,6 +185,7 @@ class Pinging {
     const std::optional<PingMessage> message = ParsePing(datagram.payload);
     if (!message || message->session != session_) return {};  // Somebody else's
     if (message->kind == PingMessage::Kind::kAnswer) {
+      answering_flow_ = message->flow % plan_.flows;
       ledger_.Answered(message->sequence, datagram.ticks, now, late);
       ledger_.Seen(message->sequence, message->seen);
     }
@@ -177,7 +201,10 @@ class Pinging {
   std::vector<std::byte> bytes_;
   std::array<host::Datagram, 16> found_;
   std::uint32_t posted_ = 0;
+  std::uint32_t asked_ = 0;
+  std::uint32_t answering_flow_ = 0;
   SteadyTime next_at_;
+  SteadyTime ask_at_;
   Punctuality punctuality_;
 };
 
@@ -188,8 +215,11 @@ void Initiate(ProbeRun& run, v1::ProbeResult& result) {
   if (status.ok() && summary.answered() == 0 && summary.lost() > 0)
     status = {Code::kUnavailable, Format("none of {} pings was answered", summary.lost())};
   else if (status.ok() && summary.answered() == 0)
-    status = {Code::kDeadlineExceeded, "all pings are void: one of the hosts was late each time"};
+    status = {Code::kDeadlineExceeded, pinging.late() == Late::kThisEnd
+                                           ? "all pings are void: this host was late"
+                                           : "all pings are void: the answers came late"};
   Conclude(status, result);
+  if (summary.lost() == 0) run.late = pinging.late();
   // Also of a failure: that everything was lost is what was measured.
   *result.mutable_ping() = std::move(summary);
 }

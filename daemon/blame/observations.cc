@@ -260,13 +260,6 @@ void AddOk(const Observation& base, const v1::PairResult& result, const AllEqual
   out.push_back(seen);
 }
 
-// Whether it failed for want of anything that is not void, because a host was late: of loss it says
-// nothing.
-bool AllVoid(const v1::ProbeResult& said) {
-  return (said.ping().voided() > 0 && said.ping().lost() == 0) ||
-         (said.latency().voided() > 0 && said.latency().samples() == 0);
-}
-
 // What failed or was not answered in time; nothing of what was not tried.
 void AddFailed(Observation seen, const v1::PairResult& result, bool most_fail,
                std::vector<Observation>& out) {
@@ -275,7 +268,6 @@ void AddFailed(Observation seen, const v1::PairResult& result, bool most_fail,
   if (!by_end && said.status() != v1::PROBE_STATUS_TIMED_OUT &&
       said.status() != v1::PROBE_STATUS_FAILED)
     return;  // Refused or cancelled
-  if (!by_end && AllVoid(said)) return;
   seen.attempts = 1;
   seen.failures = 1;
   if (by_end) {

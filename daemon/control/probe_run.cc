@@ -28,6 +28,14 @@ Duration ReadyWithin(const v1::ProbeSpec& spec, bool held) {
   return held ? std::min(kGatherMax, timeout / 2) : timeout;
 }
 
+// Only of itself an end knows that for sure.
+bool CallsItselfLate(const v1::ProbeResult& said, const std::string& node) {
+  const bool may = said.status() == v1::PROBE_STATUS_TIMED_OUT ||
+                   said.status() == v1::PROBE_STATUS_CANCELLED ||
+                   said.status() == v1::PROBE_STATUS_OK;
+  return may && said.blamed_node() == node;
+}
+
 }  // namespace
 
 ProbeRun::ProbeRun(ProbeId id, const v1::ProbePort& from, const v1::ProbePort& to,
@@ -87,11 +95,15 @@ void ProbeRun::OnOutcome(const std::string& node, const v1::ProbeOutcome& outcom
   if (end == nullptr || !end->busy) return;
   const End& other = end == &initiator_ ? responder_ : initiator_;
   end->busy = false;
+  if (CallsItselfLate(said, node)) end->late = said.reason();
   if (end == &responder_ && said.has_moves())
     responder_moves_ = CheckedMoves(said.moves(), responder_.port);
   // The responder may be through before the initiator, whose figures count.
   const bool through = end == &responder_ && said.status() == v1::PROBE_STATUS_OK;
-  if (decided() || (through && phase_ == Phase::kRunning)) return;
+  if (decided() || (through && phase_ == Phase::kRunning && !unexplained_)) return;
+  // The initiator's own word on how it ended is the better one.
+  if (unexplained_ && (end == &responder_ || said.status() == v1::PROBE_STATUS_CANCELLED))
+    return Explain(*std::move(unexplained_), *end, agents, now);
   v1::ProbeResult result = Checked(spec_, said, node, other.port.node());
   // An end that has done its part and gave up waiting is not the one that failed.
   const bool waited = phase_ == Phase::kReadying ? end->ready
@@ -105,14 +117,19 @@ void ProbeRun::OnOutcome(const std::string& node, const v1::ProbeOutcome& outcom
   const bool own = result.status() == v1::PROBE_STATUS_REFUSED ||
                    result.status() == v1::PROBE_STATUS_SETUP_FAILED;
   if (own && result.blamed_node().empty()) result.set_blamed_node(node);
+  if (phase_ == Phase::kRunning && result.status() == v1::PROBE_STATUS_TIMED_OUT &&
+      result.blamed_node().empty())
+    return Explain(std::move(result), other, agents, now);
   Decide(std::move(result), agents, now);
 }
 
 void ProbeRun::OnLost(const std::string& node, const std::string& reason, Sessions& agents,
                       Moment now) {
   if (initiator_.port.node() != node && responder_.port.node() != node) return;
+  const auto is_busy = [&](const End& end) { return end.port.node() == node && end.busy; };
+  const bool has_said = unexplained_ && !is_busy(initiator_) && !is_busy(responder_);
   // The lost end is told to stop as well: a node that only fell silent hears it when it wakes.
-  if (!decided())
+  if (!decided() && !has_said)
     Fail(v1::PROBE_STATUS_UNREACHABLE, Format("{}: {}", node, reason), node, agents, now);
   for (End* end : {&initiator_, &responder_})
     if (end->port.node() == node) end->busy = false;
@@ -124,9 +141,10 @@ void ProbeRun::Cancel(const std::string& reason, Sessions& agents, Moment now) {
 
 void ProbeRun::Tick(Sessions& agents, Moment now) {
   if (now.steady < deadline_) return;
-  if (!decided()) return TimeOut(agents, now);
+  if (!decided() && !unexplained_) return TimeOut(agents, now);
   initiator_.busy = false;
   responder_.busy = false;
+  if (!decided()) Decide(*std::move(unexplained_), agents, now);
 }
 
 ProbeRun::End* ProbeRun::EndOf(const std::string& node, v1::ProbeRole role) {
@@ -160,14 +178,33 @@ void ProbeRun::Continue(const End& end, const End& other, Sessions& agents) {
   agents.Send(end.port.node(), message);
 }
 
+// What timed out and names nobody is not said before the other end's word, for which its port is
+// kept in any case: it may have been late.
+void ProbeRun::Explain(v1::ProbeResult timed_out, const End& other, Sessions& agents, Moment now) {
+  if (other.busy) {
+    unexplained_ = std::move(timed_out);
+    deadline_ = now.steady + kWindUpMax;
+    return StopEnds("the other end has given up", agents);
+  }
+  if (!other.late.empty()) {
+    timed_out.set_blamed_node(other.port.node());
+    timed_out.set_reason(
+        OneLine(Format("{}; {}: {}", timed_out.reason(), other.port.node(), other.late)));
+  }
+  Decide(std::move(timed_out), agents, now);
+}
+
 void ProbeRun::Decide(v1::ProbeResult result, Sessions& agents, Moment now) {
   result_ = std::move(result);
   decided_at_ = now.steady;
   deadline_ = now.steady + kWindUpMax;
+  StopEnds(result_.status() == v1::PROBE_STATUS_OK ? "done" : result_.reason(), agents);
+}
+
+void ProbeRun::StopEnds(const std::string& reason, Sessions& agents) {
   v1::ControllerMessage message;
   message.mutable_probe_stop()->set_probe_id(id_.value());
-  message.mutable_probe_stop()->set_reason(
-      result_.status() == v1::PROBE_STATUS_OK ? "done" : result_.reason());
+  message.mutable_probe_stop()->set_reason(reason);
   // Once, where both are on one node: it means both.
   const bool one_node = initiator_.port.node() == responder_.port.node();
   if (initiator_.busy || (one_node && responder_.busy))

@@ -2,6 +2,7 @@
 // agent.proto describes.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -13,8 +14,9 @@
 namespace fabric::control {
 
 // It is decided when the result is there and over when neither end uses its port any more; the
-// second never comes before the first. Messages that do not fit the phase are ignored. Both ends
-// may be on one node: messages say which one they are about.
+// second never comes before the first. A time-out that names nobody waits for the other end's word,
+// which may have been late. Messages that do not fit the phase are ignored. Both ends may be on one
+// node: messages say which one they are about.
 class ProbeRun {
  public:
   // `held`: the initiator waits for Go() once both ends are ready.
@@ -54,13 +56,16 @@ class ProbeRun {
     bool busy = false;  // Assigned, and its outcome has not come.
     bool ready = false;
     v1::ProbeEndpoint endpoint = {};
+    std::string late = {};  // What it said of its own host, if that was late
   };
 
   // nullptr: none, or either of the two, which an agent that does not name it cannot mean.
   End* EndOf(const std::string& node, v1::ProbeRole role);
   void Assign(End& end, const End& other, Sessions& agents);
   void Continue(const End& end, const End& other, Sessions& agents);
+  void Explain(v1::ProbeResult timed_out, const End& other, Sessions& agents, Moment now);
   void Decide(v1::ProbeResult result, Sessions& agents, Moment now);
+  void StopEnds(const std::string& reason, Sessions& agents);
   void Fail(v1::ProbeStatus status, const std::string& reason, const std::string& blamed,
             Sessions& agents, Moment now);
   void TimeOut(Sessions& agents, Moment now);
@@ -74,6 +79,7 @@ class ProbeRun {
   Moment started_;
   SteadyTime deadline_;  // Of the phase; once decided, of the ends to let go.
   SteadyTime decided_at_;
+  std::optional<v1::ProbeResult> unexplained_;  // A time-out, until the other end's word has come
   v1::ProbeResult result_;
   v1::PortMoves responder_moves_;
 };

@@ -46,14 +46,22 @@ Announcements::Announcements(const Roster& roster, Ledger& ledger)
     if (rule->announcement != nullptr) tables_.push_back({.rule = rule});
 }
 
-Announcements::Row Announcements::RowOf(Table& table, const fleet::NodeView& node) {
+// Once for all tables: names of switches are scattered over the memory.
+void Announcements::FindSwitches(const fleet::NodeView& node) {
+  heard_.clear();
+  for (const fleet::PortView& port : node.ports) {
+    const bool heard = port.neighbor != nullptr && CarriesRoce(port);
+    const auto next = static_cast<std::uint32_t>(switches_.size());
+    heard_.push_back(heard ? switches_.try_emplace(port.neighbor->chassis_id(), next).first->second
+                           : 0);
+  }
+}
+
+Announcements::Row Announcements::RowOf(const Table& table, const fleet::NodeView& node) const {
   const Announcement& announcement = *table.rule->announcement;
   Row row;
   for (const Link& link : LinksOf(announcement, node)) {
-    const auto number = static_cast<std::uint32_t>(table.links.size());
-    const auto [known, added] = table.switches.try_emplace(link.neighbor->chassis_id(), number);
-    if (added) table.links.push_back(0);
-    row.switches.push_back(known->second);
+    row.switches.push_back(heard_[static_cast<std::size_t>(link.port - node.ports.data())]);
     if (link.announced.verdict == v1::VERDICT_PASS)
       ++row.passes;
     else
@@ -70,7 +78,10 @@ void Announcements::Count(Table& table, const Row& row, bool come) {
     count = come ? count + number : count - number;
   };
   add(table.passes, row.passes);
-  for (const std::uint32_t number : row.switches) add(table.links[number], 1);
+  for (const std::uint32_t number : row.switches) {
+    if (table.links.size() <= number) table.links.resize(number + 1);
+    add(table.links[number], 1);
+  }
   if (table.agreed.size() < row.agreed.size()) table.agreed.resize(row.agreed.size());
   for (std::size_t rail = 0; rail < row.agreed.size(); ++rail) {
     if (!row.agreed[rail]) continue;
@@ -83,10 +94,12 @@ void Announcements::Count(Table& table, const Row& row, bool come) {
 void Announcements::Put(std::uint32_t node) {
   const fleet::NodeView& view = roster_.at(node);
   const std::uint64_t names = DigestOfNames(view);
+  heard_.clear();
   for (Table& table : tables_) {
     if (table.rows.size() <= node) table.rows.resize(node + 1);
     const std::uint64_t digest = DigestOf(names, *table.rule->announcement, view);
     if (table.rows[node].digest == digest) continue;
+    if (heard_.empty()) FindSwitches(view);
     Count(table, table.rows[node], false);
     table.rows[node] = RowOf(table, view);
     table.rows[node].digest = digest;
@@ -140,7 +153,7 @@ void Announcements::Judge(Table& table) {
     for (const Link& link : LinksOf(*table.rule->announcement, roster_.at(node))) {
       const std::string& chassis = link.neighbor->chassis_id();
       const auto of_switch =
-          deviations.of_switch.try_emplace(chassis, table.links[table.switches.at(chassis)]).first;
+          deviations.of_switch.try_emplace(chassis, table.links[switches_.at(chassis)]).first;
       ++of_node;
       if (link.announced.verdict == v1::VERDICT_PASS) continue;
       if (!IsOdd(table, *link.port)) {

@@ -39,9 +39,8 @@ class Announcements {
   };
   struct Table {
     const Rule* rule = nullptr;
-    std::vector<Row> rows;                                    // By number of node
-    std::unordered_map<std::string, std::uint32_t> switches;  // Numbers, by chassis
-    std::vector<std::uint64_t> links;                         // That are judged, by switch
+    std::vector<Row> rows;             // By number of node
+    std::vector<std::uint64_t> links;  // That are judged, by switch
     std::vector<std::map<std::uint64_t, std::uint64_t>>
         agreed;                         // How many ports, by rail and value
     std::set<std::uint32_t> deviating;  // Nodes
@@ -51,7 +50,8 @@ class Announcements {
     std::uint64_t told = 0;  // Passes
   };
 
-  static Row RowOf(Table& table, const fleet::NodeView& node);
+  void FindSwitches(const fleet::NodeView& node);
+  Row RowOf(const Table& table, const fleet::NodeView& node) const;
   static void Count(Table& table, const Row& row, bool come);
   static bool IsOdd(const Table& table, const fleet::PortView& port);
   void Judge(Table& table);
@@ -59,6 +59,8 @@ class Announcements {
   const Roster& roster_;
   Ledger& ledger_;
   std::vector<Table> tables_;
+  std::unordered_map<std::string, std::uint32_t> switches_;  // Numbers, by chassis
+  std::vector<std::uint32_t> heard_;  // Of a node that has changed: its switches, by port
 };
 
 }  // namespace fabric::rules

@@ -62,6 +62,7 @@ std::uint32_t Engine::NumberOf(const fleet::NodeRecord& record) {
 
 void Engine::PutAll(std::uint32_t node) {
   const fleet::NodeView& seen = roster_.at(node);
+  groups_.Fetch(node);
   Found found;
   for (const Rule* rule : node_rules_) found.Take(*rule, rule->evaluate_node, seen);
   groups_.Put(node, found.findings, found.passes);

@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "daemon/rules/digest.h"
+
 namespace fabric::rules {
 namespace {
 
@@ -33,6 +35,10 @@ Explains::Explains() {
       role.has_peer = role.has_peer || of_peer;
     }
   }
+}
+
+std::size_t Explains::HashSpot::operator()(const Spot& spot) const {
+  return Digest().Add(spot.where).Add(spot.what).Add(8U * spot.number + spot.kind).value();
 }
 
 bool Explains::Spot::IsOfPeers() const {

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "daemon/rules/explanations.h"
@@ -71,6 +72,9 @@ class Explains {
     friend auto operator<=>(const Spot&, const Spot&) = default;
   };
   using Spots = std::vector<Spot>;
+  struct HashSpot {
+    std::size_t operator()(const Spot& spot) const;
+  };
   struct Here {
     std::set<std::string> causes;  // Ids
     std::set<std::string> effects;
@@ -104,16 +108,16 @@ class Explains {
   bool IsAlone(const std::string& id) const;
   std::string RootOf(const std::string& id) const;
 
-  std::map<std::string_view, Role> roles_;  // By rule; of the table's alone
-  std::map<std::string, Known> known_;      // By id
-  std::map<Spot, Here> spots_;
-  std::map<std::string, std::set<std::string>> on_;  // Ids by node
+  std::map<std::string_view, Role> roles_;        // By rule; of the table's alone
+  std::unordered_map<std::string, Known> known_;  // By id
+  std::unordered_map<Spot, Here, HashSpot> spots_;
+  std::unordered_map<std::string, std::set<std::string>> on_;  // Ids by node
   // How many findings of a rule a node has; of causes of nodes as a whole.
   std::map<std::string, std::map<std::string, std::size_t>> nodes_with_;
-  std::set<std::string> stale_;                             // Effects that are to be judged anew
-  std::set<std::string> moved_;                             // Whose root may be another now
-  std::set<std::string> news_;                              // For Settle(), beside these
-  std::map<std::string, std::set<std::string>> explained_;  // By root
+  std::set<std::string> stale_;  // Effects that are to be judged anew
+  std::set<std::string> moved_;  // Whose root may be another now
+  std::set<std::string> news_;   // For Settle(), beside these
+  std::unordered_map<std::string, std::set<std::string>> explained_;  // By root
 };
 
 }  // namespace fabric::rules

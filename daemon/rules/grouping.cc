@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "daemon/rules/common_cause.h"
+#include "daemon/rules/digest.h"
 #include "daemon/rules/pci.h"
 #include "daemon/rules/switches.h"
 
@@ -46,9 +47,11 @@ Grouping::Extents Grouping::ExtentsOf(const std::string& node, const Port& port)
 }
 
 std::size_t Grouping::HashExtent::operator()(const Extent& extent) const {
-  const std::hash<std::string> hash;
-  return hash(extent.node) ^ 3 * hash(extent.switch_name) ^
-         (extent.rail * 8U + static_cast<unsigned>(extent.scope));
+  const auto scope = static_cast<std::uint64_t>(extent.scope);
+  Digest digest;
+  if (!extent.node.empty()) digest.Add(extent.node);
+  if (!extent.switch_name.empty()) digest.Add(extent.switch_name);
+  return digest.Add(std::uint64_t{extent.rail} << 8 | scope).value();
 }
 
 // Who is judged by it later finds it as it is then.
@@ -63,7 +66,7 @@ void Grouping::CountIn(const Extent& extent, const Count& ports, bool come) {
     extents_.erase(at);
     if (is_rail) --rails_;
   }
-  if (!buckets_.empty()) moved_.insert(extent);
+  if (!several_.empty()) moved_.insert(extent);
 }
 
 void Grouping::CountPort(const Port& port, bool come, Count& all) {
@@ -171,20 +174,17 @@ Place Grouping::PlaceOf(const v1::Finding& finding) const {
 }
 
 bool Grouping::IsWhole(const Extent& extent, const Bucket& bucket) const {
-  const auto concerned = bucket.counts.find(extent);
-  if (concerned == bucket.counts.end()) return false;
-  const Count& count = concerned->second;
-  const v1::Finding& any = findings_.at(bucket.members.begin()->first);
-  if (any.subject().scope() == v1::SCOPE_NODE)
-    return count.all >= kNodesMin && count.all == nodes_.size();
-  if (any.subject().scope() == v1::SCOPE_RAIL) return count.all >= kRailsMin && count.all == rails_;
+  const auto concerned = bucket.concerned.find(extent);
+  if (concerned == bucket.concerned.end()) return false;
+  const auto& [count, nodes] = concerned->second;
+  if (bucket.scope == v1::SCOPE_NODE) return count.all >= kNodesMin && count.all == nodes_.size();
+  if (bucket.scope == v1::SCOPE_RAIL) return count.all >= kRailsMin && count.all == rails_;
+  const bool enough =
+      extent.scope == v1::SCOPE_NODE ? count.all >= kPortsMin : nodes.size() >= kNodesMin;
+  if (!enough) return false;
   const auto there = extents_.find(extent);
   if (there == extents_.end()) return false;
-  const bool enough =
-      extent.scope == v1::SCOPE_NODE ? count.all >= kPortsMin : count.nodes.size() >= kNodesMin;
-  const bool all =
-      there->second.up > 0 ? count.up == there->second.up : count.all == there->second.all;
-  return enough && all;
+  return there->second.up > 0 ? count.up == there->second.up : count.all == there->second.all;
 }
 
 void Grouping::Look(Alike& bucket, const Extents& extents) {
@@ -238,68 +238,69 @@ void Grouping::TakeFromWhole(Alike& bucket, const std::string& id, Seat& seat) {
   seat.explained.reset();
 }
 
-void Grouping::Enter(const std::string& id) {
+void Grouping::Enter(const std::string& id, Known& known) {
   if (explains_.HasCause(id)) return;
-  const v1::Finding& finding = findings_.at(id);
-  std::string alike = AlikeKey(finding);
+  std::string alike = AlikeKey(known.finding);
   if (alike.empty()) return;
-  Alike& bucket = *buckets_.try_emplace(alike).first;
-  Seat& seat = bucket.second.members[id];
-  seat = SeatOf(finding);
+  Alike& bucket = *buckets_.try_emplace(std::move(alike)).first;
+  auto& [scope, members, concerned, wholes] = bucket.second;
+  scope = known.finding.subject().scope();
+  Seat& seat = members[id];
+  seat = SeatOf(known.finding);
+  if (members.size() == 2) several_.insert(&bucket);
   for (const Extent& extent : seat.extents) {
-    Count& count = bucket.second.counts[extent];
+    auto& [count, nodes] = concerned[extent];
     ++count.all;
     count.up += seat.up ? 1U : 0U;
-    ++count.nodes[seat.node];
+    if (extent.scope != v1::SCOPE_NODE) ++nodes[seat.node];
   }
   ids_on_[seat.node].insert(id);
-  bucket_of_[id] = std::move(alike);
+  known.bucket = &bucket;
   Look(bucket, seat.extents);
   FindWhole(bucket, id, seat);
 }
 
-void Grouping::Leave(const std::string& id) {
-  const auto of = bucket_of_.find(id);
-  if (of == bucket_of_.end()) return;
-  Alike& bucket = *buckets_.find(of->second);
-  auto& [members, counts, wholes] = bucket.second;
+void Grouping::Leave(const std::string& id, Known& known) {
+  if (known.bucket == nullptr) return;
+  Alike& bucket = *std::exchange(known.bucket, nullptr);
+  auto& [scope, members, concerned, wholes] = bucket.second;
   const auto member = members.find(id);
   TakeFromWhole(bucket, id, member->second);
   const Seat seat = std::move(member->second);
   members.erase(member);
+  if (members.size() == 1) several_.erase(&bucket);
   for (const Extent& extent : seat.extents) {
-    Count& count = counts.at(extent);
+    const auto at = concerned.find(extent);
+    auto& [count, nodes] = at->second;
     --count.all;
     count.up -= seat.up ? 1U : 0U;
-    if (--count.nodes.at(seat.node) == 0) count.nodes.erase(seat.node);
-    if (count.all == 0) counts.erase(extent);
+    const auto node = nodes.find(seat.node);
+    if (node != nodes.end() && --node->second == 0) nodes.erase(node);
+    if (count.all == 0) concerned.erase(at);
   }
   const auto on = ids_on_.find(seat.node);
   on->second.erase(id);
   if (on->second.empty()) ids_on_.erase(on);
-  bucket_of_.erase(of);
   Look(bucket, seat.extents);
   if (members.empty() && wholes.empty()) buckets_.erase(bucket.first);
 }
 
 // True for one that stays where it is. What stands for it is built anew only where it reads
 // differently then: it shows when the first of its members was read, of the others nothing of that.
-bool Grouping::Refresh(const std::string& id, v1::Finding& finding) {
-  const auto of = bucket_of_.find(id);
-  if (of == bucket_of_.end() || of->second != AlikeKey(finding)) return false;
-  Alike& bucket = *buckets_.find(of->second);
+bool Grouping::Refresh(const std::string& id, Known& known, v1::Finding& finding) {
+  if (known.bucket == nullptr || known.bucket->first != AlikeKey(finding)) return false;
+  Alike& bucket = *known.bucket;
   const Seat& seat = bucket.second.members.at(id);
   const Seat now = SeatOf(finding);
   if (seat.extents != now.extents || seat.up != now.up) return false;
-  v1::Finding& known = findings_.at(id);
-  finding.set_explained_by(known.explained_by());
+  finding.set_explained_by(known.finding.explained_by());
   if (seat.explained) {
     const Extent& extent = seat.extents[*seat.explained];
     const std::string& cause = bucket.second.wholes.at(extent).cause;
-    const bool is_first = !cause.empty() && findings_.at(cause).explains(0) == id;
-    if (is_first || !ReadAlike(known, finding)) stale_.emplace(bucket.first, extent);
+    const bool is_first = !cause.empty() && findings_.at(cause).finding.explains(0) == id;
+    if (is_first || !ReadAlike(known.finding, finding)) stale_.emplace(bucket.first, extent);
   }
-  known.Swap(&finding);
+  known.finding.Swap(&finding);
   return true;
 }
 
@@ -307,25 +308,26 @@ bool Grouping::Refresh(const std::string& id, v1::Finding& finding) {
 void Grouping::LookAtMoved() {
   for (const std::string& node : std::exchange(moved_nodes_, {})) {
     for (const std::string& id : explains_.On(node)) {
-      const v1::Finding& finding = findings_.at(id);
+      const v1::Finding& finding = findings_.at(id).finding;
       explains_.Found(finding, PlaceOf(finding));
     }
     const auto on = ids_on_.find(node);
     if (on == ids_on_.end()) continue;
     for (const std::string& id : std::set<std::string>(on->second)) {
-      Leave(id);
-      Enter(id);
+      Known& known = findings_.at(id);
+      Leave(id, known);
+      Enter(id, known);
     }
   }
-  const std::set<Extent> moved = std::exchange(moved_, {});
-  const Extents extents(moved.begin(), moved.end());
-  if (extents.empty()) return;
-  for (Alike& bucket : buckets_) Look(bucket, extents);
+  if (moved_.empty()) return;
+  const Extents extents(moved_.begin(), moved_.end());
+  moved_.clear();
+  for (Alike* const bucket : several_) Look(*bucket, extents);
 }
 
 void Grouping::Explain(const std::string& id, const std::string& by) {
   explains_.Grouped(id, by);
-  v1::Finding& finding = findings_.at(id);
+  v1::Finding& finding = findings_.at(id).finding;
   if (finding.explained_by() == by) return;
   finding.set_explained_by(by);
   news_.insert(id);
@@ -333,7 +335,7 @@ void Grouping::Explain(const std::string& id, const std::string& by) {
 
 void Grouping::Judge(const Extent& extent, Whole& whole) {
   std::vector<const v1::Finding*> members;
-  for (const std::string& id : whole.explained) members.push_back(&findings_.at(id));
+  for (const std::string& id : whole.explained) members.push_back(&findings_.at(id).finding);
   v1::Subject subject;
   subject.set_scope(extent.scope);
   subject.set_node(extent.node);
@@ -343,7 +345,7 @@ void Grouping::Judge(const Extent& extent, Whole& whole) {
   whole.cause = cause.id();
   for (const std::string& id : whole.explained) Explain(id, whole.cause);
   news_.insert(whole.cause);
-  findings_[whole.cause].Swap(&cause);
+  findings_[whole.cause].finding.Swap(&cause);
 }
 
 void Grouping::JudgeStale() {
@@ -363,39 +365,47 @@ void Grouping::JudgeStale() {
     if (bucket->second.members.empty() && bucket->second.wholes.empty()) buckets_.erase(bucket);
   }
   for (const std::string& id : std::exchange(loose_, {})) {
-    const auto of = bucket_of_.find(id);
-    if (of != bucket_of_.end() && !buckets_.at(of->second).members.at(id).explained)
-      Explain(id, {});
+    const auto known = findings_.find(id);
+    if (known == findings_.end() || known->second.bucket == nullptr) continue;
+    if (!known->second.bucket->second.members.at(id).explained) Explain(id, {});
   }
 }
 
 // What has a cause of another rule now is in no bucket, and is again when it has none.
 void Grouping::JudgeCauses() {
   for (const std::string& id : explains_.Judge()) {
-    Leave(id);
+    Known& known = findings_.at(id);
+    Leave(id, known);
     Explain(id, {});
-    Enter(id);
+    Enter(id, known);
   }
+}
+
+void Grouping::TakeGone(const std::string& id) {
+  news_.insert(id);
+  explains_.Gone(id);
+  const auto known = findings_.find(id);
+  if (known == findings_.end()) return;
+  Leave(id, known->second);
+  findings_.erase(known);
+}
+
+void Grouping::TakeFound(v1::Finding& finding) {
+  const std::string id = finding.id();
+  news_.insert(id);
+  explains_.Found(finding, PlaceOf(finding));
+  Known& known = findings_[id];
+  if (Refresh(id, known, finding)) return;
+  Leave(id, known);
+  explains_.Grouped(id, {});  // Until its bucket is judged
+  known.finding.Swap(&finding);
+  Enter(id, known);
 }
 
 void Grouping::Take(Delta delta) {
   counts_ = delta.counts;
-  for (const std::string& id : delta.gone) {
-    Leave(id);
-    explains_.Gone(id);
-    findings_.erase(id);
-    news_.insert(id);
-  }
-  for (v1::Finding& finding : delta.found) {
-    const std::string id = finding.id();
-    news_.insert(id);
-    explains_.Found(finding, PlaceOf(finding));
-    if (Refresh(id, finding)) continue;
-    Leave(id);
-    explains_.Grouped(id, {});  // Until its bucket is judged
-    findings_[id].Swap(&finding);
-    Enter(id);
-  }
+  for (const std::string& id : delta.gone) TakeGone(id);
+  for (v1::Finding& finding : delta.found) TakeFound(finding);
   LookAtMoved();
   JudgeCauses();
   JudgeStale();
@@ -411,7 +421,7 @@ Delta Grouping::News() {
       delta.gone.push_back(id);
       continue;
     }
-    delta.found.push_back(found->second);
+    delta.found.push_back(found->second.finding);
     explains_.Mark(delta.found.back());
   }
   return delta;
@@ -420,10 +430,13 @@ Delta Grouping::News() {
 Evaluation Grouping::All() const {
   Evaluation all;
   all.counts = counts_;
-  for (const auto& [id, finding] : findings_) {
-    all.findings.push_back(finding);
+  all.findings.reserve(findings_.size());
+  for (const auto& [id, known] : findings_) {
+    all.findings.push_back(known.finding);
     explains_.Mark(all.findings.back());
   }
+  std::sort(all.findings.begin(), all.findings.end(),
+            [](const v1::Finding& a, const v1::Finding& b) { return a.id() < b.id(); });
   return all;
 }
 

@@ -15,6 +15,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -68,10 +69,15 @@ class Grouping {
     std::size_t operator()(const Extent& extent) const;
   };
 
+  // Of ports.
   struct Count {
     std::size_t all = 0;
     std::size_t up = 0;
-    std::map<std::string, std::size_t> nodes = {};  // How many of each; of findings only
+  };
+  // Of findings that are alike; those on the fleet, a switch or a rail by node too.
+  struct Concerned {
+    Count count;
+    std::unordered_map<std::string, std::size_t> nodes = {};
   };
   // Where a finding is: all that contains it, the largest first.
   struct Seat {
@@ -88,12 +94,18 @@ class Grouping {
   };
   // Findings that are alike but for where they are.
   struct Bucket {
-    std::map<std::string, Seat> members;  // By id
-    std::map<Extent, Count> counts;
-    std::map<Extent, Whole> wholes;
+    v1::Scope scope = v1::SCOPE_UNSPECIFIED;        // Of all of them
+    std::unordered_map<std::string, Seat> members;  // By id
+    std::unordered_map<Extent, Concerned, HashExtent> concerned;
+    std::unordered_map<Extent, Whole, HashExtent> wholes;
   };
   using Buckets = std::map<std::string, Bucket>;  // By what is alike
   using Alike = Buckets::value_type;
+  struct Known {
+    v1::Finding finding;
+    Alike* bucket = nullptr;  // nullptr: in none
+  };
+  using KnownById = std::unordered_map<std::string, Known>;
 
   static Ports PortsOf(const fleet::NodeView& node);
   static bool IsAsBefore(const fleet::NodeView& node, const Ports& ports);
@@ -104,9 +116,11 @@ class Grouping {
   Seat SeatOf(const v1::Finding& finding) const;
   Place PlaceOf(const v1::Finding& finding) const;
   bool IsWhole(const Extent& extent, const Bucket& bucket) const;
-  void Enter(const std::string& id);
-  void Leave(const std::string& id);
-  bool Refresh(const std::string& id, v1::Finding& finding);
+  void Enter(const std::string& id, Known& known);
+  void Leave(const std::string& id, Known& known);
+  bool Refresh(const std::string& id, Known& known, v1::Finding& finding);
+  void TakeGone(const std::string& id);
+  void TakeFound(v1::Finding& finding);
   void Look(Alike& bucket, const Extents& extents);
   void LookAtMembers(Alike& bucket, const Extent& extent);
   void FindWhole(Alike& bucket, const std::string& id, Seat& seat);
@@ -118,19 +132,21 @@ class Grouping {
   void JudgeCauses();
 
   v1::VerdictCounts counts_;
-  std::map<std::string, v1::Finding> findings_;  // By id, causes among them
-  std::set<std::string> news_;                   // Ids of those that came, went or changed
+  KnownById findings_;          // By id, causes among them
+  std::set<std::string> news_;  // Ids of those that came, went or changed
   std::unordered_map<std::string, Ports> nodes_;
   std::unordered_map<Extent, Count, HashExtent> extents_;
-  std::size_t rails_ = 0;              // Of these
-  std::set<Extent> moved_;             // Extents in which something has come, gone or changed
+  std::size_t rails_ = 0;  // Of these
+  // Extents in which something has come, gone or changed.
+  std::unordered_set<Extent, HashExtent> moved_;
   std::set<std::string> moved_nodes_;  // The same of nodes
   Explains explains_;
   Buckets buckets_;
-  std::set<std::pair<std::string, Extent>> stale_;       // Wholes that are to be judged anew
-  std::set<std::string> loose_;                          // Ids that have left a whole
-  std::map<std::string, std::string> bucket_of_;         // By id of finding
-  std::map<std::string, std::set<std::string>> ids_on_;  // Of findings that have a seat, by node
+  std::unordered_set<Alike*> several_;  // Those with several members: only these may be whole
+  std::set<std::pair<std::string, Extent>> stale_;  // Wholes that are to be judged anew
+  std::set<std::string> loose_;                     // Ids that have left a whole
+  // Of findings that have a seat, by node.
+  std::unordered_map<std::string, std::set<std::string>> ids_on_;
 };
 
 }  // namespace fabric::rules

@@ -25,14 +25,13 @@ std::size_t HashGroup::operator()(const Group& group) const {
 }
 
 Groups::Groups(const Roster& roster, Ledger& ledger) : roster_(roster), ledger_(ledger) {
-  std::uint32_t of_nodes = 0;
   const auto add = [&](Table table, GroupFunction group) {
     const auto known = std::find(group_functions_.begin(), group_functions_.end(), group);
     table.grouping = static_cast<std::uint32_t>(known - group_functions_.begin());
     if (known == group_functions_.end()) group_functions_.push_back(group);
-    table.before_of_nodes = of_nodes;
+    table.before_of_nodes = tables_of_nodes_;
     table.before_of_ports = tables_of_ports_;
-    ++(table.of_nodes ? of_nodes : tables_of_ports_);
+    ++(table.of_nodes ? tables_of_nodes_ : tables_of_ports_);
     tables_.push_back(std::move(table));
   };
   for (const Rule* rule : AllRules()) {
@@ -44,15 +43,22 @@ Groups::Groups(const Roster& roster, Ledger& ledger) : roster_(roster), ledger_(
   }
 }
 
-std::size_t Groups::Index(const Table& table, const Ref& ref, std::uint32_t ports) const {
-  const std::size_t first =
-      table.before_of_nodes + static_cast<std::size_t>(table.before_of_ports) * ports;
-  return ref.port == Ref::kWholeNode ? first : first + ref.port;
+// Those of one port lie together: a link that goes down takes it out of all its camps, and in each
+// another one, mostly the same port in all of them, gets its seat.
+std::size_t Groups::Index(const Table& table, const Ref& ref) const {
+  if (ref.port == Ref::kWholeNode) return table.before_of_nodes;
+  return tables_of_nodes_ + std::size_t{ref.port} * tables_of_ports_ + table.before_of_ports;
 }
 
 Groups::Place& Groups::PlaceOf(const Table& table, const Ref& ref) {
-  Row& row = rows_[ref.node];
-  return row.places[Index(table, ref, row.ports)];
+  return rows_[ref.node].places[Index(table, ref)];
+}
+
+void Groups::Fetch(std::uint32_t node) const {
+  constexpr std::size_t kInLine = 64 / sizeof(Place);
+  if (rows_.size() <= node) return;
+  const std::vector<Place>& places = rows_[node].places;
+  for (std::size_t i = 0; i < places.size(); i += kInLine) __builtin_prefetch(&places[i], 1);
 }
 
 void Groups::Put(std::uint32_t node, std::vector<v1::Finding>& found, std::uint64_t& passes) {
@@ -62,19 +68,18 @@ void Groups::Put(std::uint32_t node, std::vector<v1::Finding>& found, std::uint6
   if (rows_[node].ports != ports) Remove(node);
   Row& row = rows_[node];
   row.ports = ports;
-  row.places.resize(tables_.size() - tables_of_ports_ +
-                    static_cast<std::size_t>(tables_of_ports_) * ports);
+  row.places.resize(tables_of_nodes_ + std::size_t{tables_of_ports_} * ports);
   asked_.assign(group_functions_.size() * (ports + 1), {});
-  Place* place = row.places.data();
   for (std::uint32_t number = 0; number < tables_.size(); ++number) {
     const Table& table = tables_[number];
     Verdicts out(table.rule->id, table.rule->severity);
     Asked* asked = &asked_[table.grouping * (ports + 1)];
-    if (table.of_nodes)
-      PutMember(number, {.node = node}, {.node = &view}, *place++, asked[ports], out);
+    const auto put = [&](const Ref& ref, const Member& member, Asked& says) {
+      PutMember(number, ref, member, row.places[Index(table, ref)], says, out);
+    };
+    if (table.of_nodes) put({.node = node}, {.node = &view}, asked[ports]);
     for (std::uint32_t port = 0; port < ports && !table.of_nodes; ++port)
-      PutMember(number, {.node = node, .port = port}, {.node = &view, .port = &view.ports[port]},
-                *place++, *asked++, out);
+      put({.node = node, .port = port}, {.node = &view, .port = &view.ports[port]}, *asked++);
     passes += out.passes();
     for (v1::Finding& finding : out.findings()) found.push_back(std::move(finding));
   }
@@ -245,12 +250,12 @@ void Groups::Close(std::uint32_t number) {
 void Groups::Remove(std::uint32_t node) {
   if (rows_.size() <= node || rows_[node].places.empty()) return;
   Row& row = rows_[node];
-  std::size_t at = 0;
   for (const Table& table : tables_) {
     const std::uint32_t members = table.of_nodes ? 1 : row.ports;
-    for (std::uint32_t port = 0; port < members; ++port, ++at) {
-      if (row.places[at].camp == kNone) continue;
-      Leave({.node = node, .port = table.of_nodes ? Ref::kWholeNode : port}, row.places[at]);
+    for (std::uint32_t port = 0; port < members; ++port) {
+      const Ref ref = {.node = node, .port = table.of_nodes ? Ref::kWholeNode : port};
+      Place& place = row.places[Index(table, ref)];
+      if (place.camp != kNone) Leave(ref, place);
     }
   }
   row = {};

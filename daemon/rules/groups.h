@@ -32,6 +32,8 @@ class Groups {
   // Of all rules that have agreements or a census. Both are borrowed.
   Groups(const Roster& roster, Ledger& ledger);
 
+  // Asks for the memory that Put() will need of the node: in a large fleet it is in no cache.
+  void Fetch(std::uint32_t node) const;
   // The node has come or changed. What is judged without others, as by a profile, is added.
   void Put(std::uint32_t node, std::vector<v1::Finding>& found, std::uint64_t& passes);
   void Remove(std::uint32_t node);
@@ -51,7 +53,7 @@ class Groups {
   };
   struct Row {
     std::uint32_t ports = 0;
-    std::vector<Place> places;  // By table, then by port; see Index()
+    std::vector<Place> places;  // Of the node, then of port after port; see Index()
   };
   // What one agreement or census looks at.
   struct Table {
@@ -107,7 +109,7 @@ class Groups {
     std::vector<Ref> touched;
   };
 
-  std::size_t Index(const Table& table, const Ref& ref, std::uint32_t ports) const;
+  std::size_t Index(const Table& table, const Ref& ref) const;
   Place& PlaceOf(const Table& table, const Ref& ref);
   void PutMember(std::uint32_t table, const Ref& ref, const Member& member, Place& place,
                  Asked& asked, Verdicts& out);
@@ -146,6 +148,7 @@ class Groups {
   const Roster& roster_;
   Ledger& ledger_;
   std::vector<Table> tables_;
+  std::uint32_t tables_of_nodes_ = 0;
   std::uint32_t tables_of_ports_ = 0;
   std::vector<GroupFunction> group_functions_;  // Of all tables, each once
   std::vector<Asked> asked_;                    // While a node is put: by function, then by port

@@ -19,7 +19,7 @@ Ref Groups::FirstOf(Camp& camp) {
 Groups::Place* Groups::PlaceIn(const State& group, const Ref& ref) {
   Row& row = rows_[ref.node];
   if (row.places.empty() || (ref.port != Ref::kWholeNode && ref.port >= row.ports)) return nullptr;
-  Place& place = row.places[Index(tables_[group.table], ref, row.ports)];
+  Place& place = row.places[Index(tables_[group.table], ref)];
   return place.camp != kNone && &groups_[camps_[place.camp].group] == &group ? &place : nullptr;
 }
 

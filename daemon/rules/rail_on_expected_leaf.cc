@@ -24,17 +24,18 @@ using Leaf = std::uint64_t;
 constexpr Leaf kNoLeaf = 0;
 using Leaves = std::vector<Leaf>;
 
-// What is read of a link, as three numbers.
+// What is read of a link, as two numbers.
 struct Cable {
   std::uint32_t rail = 0;
   std::uint32_t place = 0;  // In NodeView::ports
   Leaf leaf = kNoLeaf;
 };
-constexpr std::size_t kFactsOfLink = 3;  // The third: of all names
+constexpr std::size_t kFactsOfLink = 2;
 
-struct Node {
-  const fleet::NodeView* view = nullptr;
+// Nodes whose cables are alike.
+struct Cabled {
   std::span<const std::uint64_t> facts;
+  std::span<const fleet::NodeView* const> nodes;
 
   std::size_t links() const { return facts.size() / kFactsOfLink; }
   Cable link(std::size_t i) const {
@@ -43,11 +44,12 @@ struct Node {
             .place = static_cast<std::uint32_t>(fact[0]),
             .leaf = fact[1]};
   }
-  Wired wired(const Cable& link) const {
-    const PortView& port = view->ports[link.place];
-    return {&port, NeighborOf(port)};
-  }
 };
+
+Wired WiredOf(const fleet::NodeView& node, const Cable& link) {
+  const PortView& port = node.ports[link.place];
+  return {&port, NeighborOf(port)};
+}
 
 // How many nodes have a rail on a leaf.
 struct Wire {
@@ -60,7 +62,7 @@ using Wiring = std::vector<Wire>;
 // Nodes with the same leaves, whatever is on which. There are about as many such sets as there are
 // units of the fabric, and one more for each node that is wired to a leaf of another unit.
 struct Unit {
-  std::vector<Node> nodes;
+  std::vector<Cabled> cabled;
   Wiring wiring;
 };
 using Units = std::map<Leaves, Unit>;
@@ -157,16 +159,35 @@ void Fail(const std::vector<Stray>& strays, Verdicts& out) {
 
 // What people call it: as the first node that has it heard it.
 std::string NameOf(Leaf leaf, const std::vector<const Unit*>& near) {
-  const Node* first = nullptr;
+  const fleet::NodeView* first = nullptr;
+  Cable heard;
   for (const Unit* unit : near)
-    for (const Node& node : unit->nodes) {
-      if (first != nullptr && first->view->node->name < node.view->node->name) continue;
-      const Leaves leaves = LeavesOf(node.facts);
-      if (std::binary_search(leaves.begin(), leaves.end(), leaf)) first = &node;
-    }
-  for (std::size_t i = 0; i < first->links(); ++i)
-    if (first->link(i).leaf == leaf) return SwitchName(*first->wired(first->link(i)).neighbor);
-  return {};  // Somebody has it
+    for (const Cabled& cabled : unit->cabled)
+      for (std::size_t i = 0; i < cabled.links(); ++i) {
+        if (cabled.link(i).leaf != leaf) continue;
+        for (const fleet::NodeView* node : cabled.nodes) {
+          if (first != nullptr && first->node->name < node->node->name) continue;
+          first = node;
+          heard = cabled.link(i);
+        }
+        break;  // Its other links to the leaf tell the same
+      }
+  return SwitchName(*WiredOf(*first, heard).neighbor);  // Somebody has it
+}
+
+// Of the links of these nodes those that are not where they should be.
+std::vector<Cable> StraysOf(const Cabled& cabled, const ExpectedByRail& rails, Verdicts& out) {
+  std::vector<Cable> strays;
+  for (std::size_t i = 0; i < cabled.links(); ++i) {
+    const Cable link = cabled.link(i);
+    const Expected& expected = rails[link.rail];
+    if (expected.leaf == kNoLeaf) continue;
+    if (expected.leaf == link.leaf)
+      out.Pass(cabled.nodes.size());
+    else
+      strays.push_back(link);
+  }
+  return strays;
 }
 
 void JudgeUnit(const Unit& unit, const std::vector<const Unit*>& near, Verdicts& out) {
@@ -174,30 +195,29 @@ void JudgeUnit(const Unit& unit, const std::vector<const Unit*>& near, Verdicts&
   for (const Unit* other : near)
     for (std::size_t i = 0; i < other->wiring.size(); ++i) Count(wiring, i, other->wiring[i]);
   const ExpectedByRail rails = ExpectedOf(wiring);
-  for (const Node& node : unit.nodes) {
-    std::vector<Stray> strays;
-    for (std::size_t i = 0; i < node.links(); ++i) {
-      const Cable link = node.link(i);
-      const Expected& expected = rails[link.rail];
-      if (expected.leaf == kNoLeaf) continue;
-      if (expected.leaf == link.leaf)
-        out.Pass();
-      else
-        strays.push_back({node.wired(link), expected, NameOf(expected.leaf, near)});
+  for (const Cabled& cabled : unit.cabled) {
+    const std::vector<Cable> links = StraysOf(cabled, rails, out);
+    if (links.empty()) continue;
+    for (const fleet::NodeView* node : cabled.nodes) {
+      std::vector<Stray> strays;
+      for (const Cable& link : links) {
+        const Expected& expected = rails[link.rail];
+        strays.push_back({WiredOf(*node, link), expected, NameOf(expected.leaf, near)});
+      }
+      Fail(strays, out);
     }
-    if (!strays.empty()) Fail(strays, out);
   }
 }
 
-void Evaluate(std::span<const PartNode> nodes, Verdicts& out) {
+void Evaluate(std::span<const PartNodes> nodes, Verdicts& out) {
   Units units;
-  for (const PartNode& each : nodes) {
-    const Node node = {.view = each.view, .facts = each.facts};
-    Unit& unit = units[LeavesOf(node.facts)];
-    unit.nodes.push_back(node);
-    for (std::size_t i = 0; i < node.links(); ++i) {
-      const Cable link = node.link(i);
-      Count(unit.wiring, i, {.rail = link.rail, .leaf = link.leaf, .nodes = 1});
+  for (const PartNodes& each : nodes) {
+    const Cabled cabled = {.facts = each.facts, .nodes = each.nodes};
+    Unit& unit = units[LeavesOf(each.facts)];
+    unit.cabled.push_back(cabled);
+    for (std::size_t i = 0; i < cabled.links(); ++i) {
+      const Cable link = cabled.link(i);
+      Count(unit.wiring, i, {.rail = link.rail, .leaf = link.leaf, .nodes = each.nodes.size()});
     }
   }
   for (const auto& [leaves, unit] : units) {
@@ -208,25 +228,22 @@ void Evaluate(std::span<const PartNode> nodes, Verdicts& out) {
   }
 }
 
-std::vector<std::uint64_t> Reads(const fleet::NodeView& view) {
-  std::vector<std::uint64_t> facts;
-  if (view.node->snapshot.lldp_neighbors().empty()) return facts;
-  facts.reserve(kFactsOfLink * view.ports.size());
+PartFacts Reads(const fleet::NodeView& view) {
+  PartFacts read;
+  if (view.node->snapshot.lldp_neighbors().empty()) return read;
+  read.facts.reserve(kFactsOfLink * view.ports.size());
+  Digest texts;
   for (std::size_t i = 0; i < view.ports.size(); ++i) {
     const PortView& port = view.ports[i];
     const v1::LldpNeighbor* const neighbor = NeighborOf(port);
     if (neighbor == nullptr || !CarriesRoce(port) || neighbor->chassis_id().empty()) continue;
-    facts.push_back(std::uint64_t{port.rail->value()} << 32 | i);
-    facts.push_back(Digest().Add(neighbor->chassis_id()).value());
-    facts.push_back(Digest()
-                        .Add(port.device->name())
-                        .Add(port.port->number())
-                        .Add(port.port->netdev())
-                        .Add(SwitchName(*neighbor))
-                        .Add(SwitchPort(*neighbor))
-                        .value());
+    read.facts.push_back(std::uint64_t{port.rail->value()} << 32 | i);
+    read.facts.push_back(Digest().Add(neighbor->chassis_id()).value());
+    texts.Add(port.device->name()).Add(port.port->number()).Add(port.port->netdev());
+    texts.Add(SwitchName(*neighbor)).Add(SwitchPort(*neighbor));
   }
-  return facts;
+  read.texts = texts.value();
+  return read;
 }
 
 }  // namespace

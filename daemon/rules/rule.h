@@ -52,10 +52,18 @@ class Verdicts {
 
 struct Announcement;
 
-// A node of a part of the fleet.
-struct PartNode {
-  const fleet::NodeView* view = nullptr;
-  std::span<const std::uint64_t> facts;  // What the rule `reads` of it
+// What a rule over parts of the fleet reads of a node, but for when that was read.
+struct PartFacts {
+  // What verdicts depend on: the same for all nodes that are alike, which are told together.
+  // Nothing for a node that takes no part.
+  std::vector<std::uint64_t> facts;
+  std::uint64_t texts = 0;  // Digest of what findings show beside it
+};
+
+// Nodes of a part of the fleet of which the same was read.
+struct PartNodes {
+  std::span<const std::uint64_t> facts;
+  std::span<const fleet::NodeView* const> nodes;  // In no order
 };
 
 struct Rule {
@@ -80,10 +88,9 @@ struct Rule {
   void (*evaluate_alone)(const fleet::NodeView&, Verdicts&) = nullptr;
   // Run over a part of the fleet, of which nobody has anything to do with the others, each time
   // when what it reads of one of its nodes has changed.
-  void (*evaluate_part)(std::span<const PartNode>, Verdicts&) = nullptr;
-  // To go with it: all that it reads of a node, but for when that was read; texts by their digest.
-  // Nothing for a node that takes no part.
-  std::vector<std::uint64_t> (*reads)(const fleet::NodeView&) = nullptr;
+  void (*evaluate_part)(std::span<const PartNodes>, Verdicts&) = nullptr;
+  // To go with it: all that it reads of a node.
+  PartFacts (*reads)(const fleet::NodeView&) = nullptr;
   // And what puts nodes into one part: having one of these in common, themselves or by others.
   // Each once.
   std::vector<std::uint64_t> (*joined_by)(std::span<const std::uint64_t> facts) = nullptr;

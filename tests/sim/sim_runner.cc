@@ -176,17 +176,23 @@ void SimRunner::Interrupt(Key key, Probe& probe) {
       v1::ProbeResult result;
       result.set_status(v1::PROBE_STATUS_TIMED_OUT);
       result.set_reason("the probe was not through");
-      probe::NameLate(probe.assignment.local().node(), machine_.AwaySince(probe.begun),
-                      machine_.SteadyNow() - probe.begun, result);
+      NameLate(probe, result);
       return End(key, std::move(result));
     }
     case Phase::kResponding: {
       v1::ProbeResult result;
       result.set_status(v1::PROBE_STATUS_OK);
       if (probe.assignment.spec().has_incast()) *result.mutable_moves() = probe.watch.End();
+      NameLate(probe, result);
       return End(key, std::move(result));
     }
   }
+}
+
+void SimRunner::NameLate(const Probe& probe, v1::ProbeResult& result) const {
+  probe::NameLate(
+      probe.assignment,
+      {.away = machine_.AwaySince(probe.begun), .had = machine_.SteadyNow() - probe.begun}, result);
 }
 
 void SimRunner::End(Key key, v1::ProbeStatus status, const std::string& reason) {

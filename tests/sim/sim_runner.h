@@ -85,6 +85,7 @@ class SimRunner {
   void Run(Key key, const Probe& probe);
   void Burst(Key key, const Probe& probe);
   void Interrupt(Key key, Probe& probe);
+  void NameLate(const Probe& probe, v1::ProbeResult& result) const;
   void End(Key key, v1::ProbeStatus status, const std::string& reason);
   void End(Key key, v1::ProbeResult result);
 

@@ -254,6 +254,21 @@ TEST(Judge, NamesTheEndThatIsKnownToHaveFailed) {
   EXPECT_EQ(Text(report), "HOST n13 DEAD");
 }
 
+// As results that name who was late are read: their samples were void, or they came to no end.
+TEST(Judge, AccusesNobodyOfBeingLate) {
+  const auto report =
+      Judge(FabricOf(kLayout),
+            With(
+                Healthy(kLayout),
+                [](const auto& seen) { return NodeOf(seen.from) == 3 || NodeOf(seen.to) == 3; },
+                [](Observation& seen) {
+                  seen.failed_end = NodeOf(seen.from) == 3 ? End::kFrom : End::kTo;
+                  seen.attempts = seen.failures = 0;
+                }));
+  EXPECT_EQ(report.suspects_size(), 0) << Text(report);
+  EXPECT_EQ(report.undecided_size(), 0) << Text(report);
+}
+
 TEST(Judge, RefersToFindingsAndSaysWhatWasNotCovered) {
   Fabric fabric = FabricOf(kLayout);
   fabric.places.push_back({.node = "n99", .device = "mlx5_0", .port = 1, .rail = 0});

@@ -90,13 +90,19 @@ TEST(Admission, WhatWasStoppedWhileItWaitedWasCancelled) {
   EXPECT_EQ(LastWord(probe, done, true).result().status(), v1::PROBE_STATUS_OK);
 }
 
+v1::ProbeResult NamedLate(v1::ProbeStatus status, const Lateness& how) {
+  v1::ProbeAssignment assignment = Assignment(7, "mlx5_0");
+  assignment.mutable_remote()->set_node("n2");
+  v1::ProbeResult result;
+  result.set_status(status);
+  result.set_reason("write 3 of 100: no completion");
+  NameLate(assignment, how, result);
+  return result;
+}
+
 TEST(Admission, WhoDidNotRunIsNamedForTheTimeOut) {
   const auto named = [](v1::ProbeStatus status, Duration away) {
-    v1::ProbeResult result;
-    result.set_status(status);
-    result.set_reason("write 3 of 100: no completion");
-    NameLate("n1", away, 5s, result);
-    return result;
+    return NamedLate(status, {.away = away, .had = 5s});
   };
   EXPECT_EQ(named(v1::PROBE_STATUS_TIMED_OUT, 2s).blamed_node(), "") << "mostly it ran";
   EXPECT_EQ(named(v1::PROBE_STATUS_FAILED, 4s).blamed_node(), "") << "that is no lateness";
@@ -106,12 +112,35 @@ TEST(Admission, WhoDidNotRunIsNamedForTheTimeOut) {
             "write 3 of 100: no completion; its host was late: it did not run for 3.2 of 5.0 s");
 }
 
-TEST(Admission, WhoseSamplesAreAllVoidIsNamed) {
-  v1::ProbeResult result;
-  result.set_status(v1::PROBE_STATUS_TIMED_OUT);
-  result.mutable_latency()->set_voided(100);
-  NameLate("n1", 0s, 5s, result);
-  EXPECT_EQ(result.blamed_node(), "n1");
+// The initiator may have given up when it came to its part.
+TEST(Admission, AResponderThatDidNotRunNamesItselfThoughItWasThrough) {
+  v1::ProbeAssignment assignment = Assignment(7, "mlx5_0", v1::PROBE_ROLE_RESPONDER);
+  const auto named = [&](v1::ProbeStatus status, Duration away) {
+    v1::ProbeResult result;
+    result.set_status(status);
+    NameLate(assignment, {.away = away, .had = 5s}, result);
+    return result;
+  };
+  EXPECT_EQ(named(v1::PROBE_STATUS_OK, 2s).blamed_node(), "");
+  EXPECT_EQ(named(v1::PROBE_STATUS_FAILED, 4s).blamed_node(), "");
+  EXPECT_EQ(named(v1::PROBE_STATUS_TIMED_OUT, 4s).blamed_node(), "n1");
+  EXPECT_EQ(named(v1::PROBE_STATUS_OK, 4s).blamed_node(), "n1");
+  EXPECT_EQ(named(v1::PROBE_STATUS_OK, 4s).reason(),
+            "its host was late: it did not run for 4.0 of 5.0 s");
+  assignment.set_role(v1::PROBE_ROLE_INITIATOR);
+  EXPECT_EQ(named(v1::PROBE_STATUS_OK, 4s).blamed_node(), "") << "its figures count";
+}
+
+TEST(Admission, WhoMadeAllVoidIsNamed) {
+  const auto named = [](Late late, Duration away = {}) {
+    return NamedLate(v1::PROBE_STATUS_TIMED_OUT, {.away = away, .had = 5s, .late = late});
+  };
+  EXPECT_EQ(named(Late::kNobody).blamed_node(), "");
+  EXPECT_EQ(named(Late::kThisEnd).blamed_node(), "n1");
+  EXPECT_EQ(named(Late::kPartner).blamed_node(), "n2");
+  EXPECT_EQ(named(Late::kPartner).reason(), "write 3 of 100: no completion");
+  EXPECT_EQ(named(Late::kPartner, 3s).blamed_node(), "n1") << "who did not run says nothing of n2";
+  EXPECT_EQ(NamedLate(v1::PROBE_STATUS_OK, {.late = Late::kPartner}).blamed_node(), "");
 }
 
 TEST(Admission, AttendanceIsBrokenByWhatWasNoWait) {

@@ -19,36 +19,50 @@ const ProbeKind& Ping() {
   return *FindProbeKind("ud_ping");
 }
 
-// Each look at it is one microsecond later, and the responder has done its part by then: no thread.
-// Before `awake` the responder does nothing.
+struct Responder {
+  // Meanwhile it does nothing.
+  Duration asleep_from{};
+  Duration asleep_until{};
+  bool tells = true;  // Which pings came before
+};
+
+// Each look at it is so much later, and the responder has done its part by then: no thread.
 class AnsweringClock final : public Clock {
  public:
-  AnsweringClock(host::UdQueuePairs& datagrams, std::uint32_t bytes, Duration awake)
-      : datagrams_(datagrams), awake_(awake), answers_(datagrams, bytes) {}
+  AnsweringClock(host::UdQueuePairs& datagrams, std::uint32_t bytes, const Responder& responder)
+      : datagrams_(datagrams), responder_(responder), answers_(datagrams, bytes) {}
 
   Moment Now() const override {
-    const SteadyTime now(microseconds(++looks_));
+    now_ += microseconds(20);
     std::array<host::Datagram, 16> found;
-    const bool asleep = now.time_since_epoch() < awake_;
+    const bool asleep = now_ >= responder_.asleep_from && now_ < responder_.asleep_until;
     const std::size_t count = asleep ? 0 : *datagrams_.Poll(found);
     for (const host::Datagram& datagram : std::span(found).first(count)) {
       if (!datagram.arrived) {
         EXPECT_TRUE(answers_.Left(datagram, false).ok());
-      } else if (const auto ping = ParsePing(datagram.payload)) {
+      } else if (auto ping = ParsePing(datagram.payload)) {
+        if (responder_.tells) ping->seen = seen_.Take(ping->sequence);
         EXPECT_TRUE(answers_.Answer(*ping, datagram.ticks, false, ping->flow).ok());
       }
     }
-    return {.steady = now, .wall = {}};
+    return {.steady = SteadyTime(now_), .wall = {}};
   }
 
  private:
   host::UdQueuePairs& datagrams_;
-  const Duration awake_;
+  const Responder responder_;
   mutable PingAnswers answers_;
-  mutable std::int64_t looks_ = 0;
+  mutable PingsSeen seen_;
+  mutable Duration now_{};
 };
 
-v1::ProbeResult RunPing(const char* json, FakeFabric& fabric, Duration awake = {}) {
+struct Pinged {
+  v1::ProbeResult result;
+  Late late;
+  Duration took;
+};
+
+Pinged PingOnce(const char* json, FakeFabric& fabric, const Responder& responder = {}) {
   const v1::ProbeSpec spec = SpecOf(json);
   TestEnd a(Ping(), spec, "a", fabric);
   TestEnd b(Ping(), spec, "b", fabric);
@@ -60,11 +74,15 @@ v1::ProbeResult RunPing(const char* json, FakeFabric& fabric, Duration awake = {
                     ->AddPath(a.local(), {.flow = static_cast<std::uint32_t>(flow),
                                           .flow_label = labels.empty() ? 0 : labels[flow]})
                     .ok());
-  const AnsweringClock clock(*b.datagrams, 64, awake);
+  const AnsweringClock clock(*b.datagrams, 64, responder);
   ProbeRun run = a.RunOf(spec, clock);
   v1::ProbeResult result;
   Ping().initiate(run, result);
-  return result;
+  return {.result = result, .late = run.late, .took = clock.Now().steady.time_since_epoch()};
+}
+
+v1::ProbeResult RunPing(const char* json, FakeFabric& fabric) {
+  return PingOnce(json, fabric).result;
 }
 
 TEST(UdPing, TellsTheNetworkFromTheHosts) {
@@ -124,8 +142,9 @@ TEST(UdPing, ADeadPartnerIsAFailureThatKeepsTheFigures) {
 TEST(UdPing, AnswersAfterTheirTimeAreVoid) {
   FakeFabric fabric;
   const v1::ProbeResult result =
-      RunPing(R"({"ud_ping": {"pings": 40, "answer_within_ms": 5, "flow_labels": [1, 2]}})", fabric,
-              milliseconds(12));
+      PingOnce(R"({"ud_ping": {"pings": 40, "answer_within_ms": 5, "flow_labels": [1, 2]}})",
+               fabric, {.asleep_until = milliseconds(12)})
+          .result;
   EXPECT_EQ(result.status(), v1::PROBE_STATUS_OK) << result.reason();
   EXPECT_EQ(result.ping().lost(), 0u);
   EXPECT_GE(result.ping().voided(), 6u);
@@ -137,12 +156,61 @@ TEST(UdPing, AnswersAfterTheirTimeAreVoid) {
 
 TEST(UdPing, APartnerThatIsAlwaysLateIsNotOneThatLoses) {
   FakeFabric fabric;
-  const v1::ProbeResult result =
-      RunPing(R"({"ud_ping": {"pings": 8, "answer_within_ms": 5}})", fabric, milliseconds(20));
+  const auto& [result, late, took] = PingOnce(R"({"ud_ping": {"pings": 8, "answer_within_ms": 5}})",
+                                              fabric, {.asleep_until = milliseconds(20)});
   EXPECT_EQ(result.status(), v1::PROBE_STATUS_TIMED_OUT);
-  EXPECT_EQ(result.reason(), "all pings are void: one of the hosts was late each time");
+  EXPECT_EQ(result.reason(), "all pings are void: the answers came late");
+  EXPECT_EQ(late, Late::kPartner);
   EXPECT_EQ(result.ping().lost(), 0u);
   EXPECT_EQ(result.ping().voided(), 8u);
+}
+
+constexpr const char* kFourPaths =
+    R"({"ud_ping": {"pings": 40, "answer_within_ms": 50, "flow_labels": [1, 2, 3, 4]}})";
+
+// The last ping is lost with one path of four, there or back; the others tell.
+TEST(UdPing, LossAtTheEndIsKnownAsSoonAsThePartnerSaysSo) {
+  for (const char* const towards : {"b", "a"}) {
+    FakeFabric fabric;
+    fabric.LoseFlow(towards, 4);
+    const auto& [result, late, took] = PingOnce(kFourPaths, fabric);
+    EXPECT_EQ(result.ping().sent(), 40u) << "what asks is not counted";
+    EXPECT_EQ(result.ping().answered(), 30u);
+    EXPECT_EQ(result.ping().lost(), 10u);
+    const v1::FlowSummary& lossy = result.ping().flows(3);
+    EXPECT_EQ(lossy.sent(), 10u);
+    EXPECT_EQ(lossy.lost_out(), *towards == 'b' ? 10u : 0u);
+    EXPECT_EQ(lossy.lost_in(), *towards == 'a' ? 10u : 0u);
+    EXPECT_GT(took, milliseconds(39 + 50));
+    EXPECT_LT(took, milliseconds(39 + 50 + 5));
+  }
+}
+
+TEST(UdPing, APartnerThatSleepsAtTheEndIsWaitedFor) {
+  FakeFabric fabric;
+  const auto& [result, late, took] = PingOnce(
+      kFourPaths, fabric, {.asleep_from = milliseconds(30), .asleep_until = milliseconds(250)});
+  EXPECT_EQ(result.status(), v1::PROBE_STATUS_OK) << result.reason();
+  EXPECT_EQ(result.ping().lost(), 0u);
+  EXPECT_GE(result.ping().voided(), 9u);
+  EXPECT_EQ(result.ping().answered() + result.ping().voided(), 40u);
+  EXPECT_LT(took, milliseconds(250 + 5)) << "and no longer";
+}
+
+// One that answers nothing any more, or does not tell which pings came as agents of old.
+TEST(UdPing, WhereNoWordComesThatIsWaitedForAsLongAsEver) {
+  for (const bool dies : {true, false}) {
+    FakeFabric fabric;
+    if (!dies) fabric.LoseFlow("b", 4);
+    const auto& [result, late, took] =
+        PingOnce(kFourPaths, fabric,
+                 {.asleep_from = milliseconds(30),
+                  .asleep_until = dies ? milliseconds(1000) : milliseconds(30),
+                  .tells = dies});
+    EXPECT_EQ(result.ping().lost(), 10u) << dies;
+    EXPECT_GT(took, milliseconds(39 + 50 + 200));
+    EXPECT_LT(took, milliseconds(39 + 50 + 205));
+  }
 }
 
 TEST(UdPing, FlowsHaveTheirOwnQueuePairsWhereLabelsAreIgnored) {
@@ -230,6 +298,32 @@ TEST(PingLedger, NothingIsSaidOfPingsThatNobodyLookedFor) {
   ledger.Expire(kStart + milliseconds(20));
   EXPECT_EQ(ledger.Summary().voided(), 1u);
   EXPECT_EQ(ledger.Summary().lost(), 1u);
+}
+
+TEST(PingLedger, KnowsWhoWasLate) {
+  PingLedger::Options options = Ledger(true);
+  options.word_within = milliseconds(50);
+  const auto late = [&](int excused, int left_late, int answered_late) {
+    PingLedger ledger(options);
+    for (int n = 0; n < excused; ++n) ledger.Post(0, kStart);
+    ledger.Excuse();
+    for (int n = 0; n < left_late + answered_late; ++n) {
+      const std::uint32_t ping = ledger.Post(0, kStart);
+      if (n >= left_late) ledger.Departed(ping, 100, false);
+    }
+    ledger.Expire(kStart + milliseconds(11));
+    const auto all = static_cast<std::uint32_t>(excused + left_late + answered_late);
+    for (std::uint32_t ping = 1; ping <= all; ++ping)
+      ledger.Answered(ping, 200, kStart + milliseconds(30), false);
+    EXPECT_EQ(ledger.Summary().voided(), all);
+    return ledger.late();
+  };
+  EXPECT_EQ(late(0, 0, 0), Late::kNobody);
+  EXPECT_EQ(late(1, 0, 0), Late::kThisEnd) << "nobody looked";
+  EXPECT_EQ(late(0, 1, 0), Late::kThisEnd) << "it had not left in its time";
+  EXPECT_EQ(late(0, 0, 1), Late::kPartner);
+  EXPECT_EQ(late(1, 1, 2), Late::kThisEnd);
+  EXPECT_EQ(late(1, 1, 3), Late::kPartner);
 }
 
 TEST(PingLedger, TheRespondersWordTellsWhichWayWasLost) {

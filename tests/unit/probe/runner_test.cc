@@ -1,6 +1,9 @@
 #include "agents/probe/runner.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <atomic>
 
 #include "proto/json.h"
 #include "tests/testing/fake_verbs.h"
@@ -309,6 +312,36 @@ TEST_F(ProbeRunnerTest, ADeadPartnerEndsWithTheTimeout) {
   n1.runner.Continue(Towards(n2.reports.Next<v1::ProbeReady>()));
   const auto outcome = n1.reports.Next<v1::ProbeOutcome>();
   EXPECT_EQ(outcome.result().status(), v1::PROBE_STATUS_TIMED_OUT);
+}
+
+// Hundredths of a second pass between any two looks: its thread hardly ever runs.
+class StarvedClock final : public Clock {
+ public:
+  Moment Now() const override {
+    return {.steady = SteadyTime(std::chrono::milliseconds(10 * ++looks_)), .wall = {}};
+  }
+
+ private:
+  mutable std::atomic<std::int64_t> looks_ = 0;
+};
+
+TEST(ProbeRunnerAttendance, EitherEndNamesItselfWhenItDidNotRun) {
+  for (const v1::ProbeRole role : {v1::PROBE_ROLE_INITIATOR, v1::PROBE_ROLE_RESPONDER}) {
+    FakeFabric fabric;
+    const StarvedClock clock;
+    FakeVerbs verbs(fabric);
+    Reports reports;
+    ProbeRunner runner({}, verbs, clock, FindKnown, reports);
+    runner.Start(Assignment(7, role, "mlx5_0"));
+    const auto ready = reports.Next<v1::ProbeReady>();
+    fabric.Silence("mlx5_0");  // With itself: nothing comes.
+    runner.Continue(Towards(ready));
+    if (role == v1::PROBE_ROLE_RESPONDER) reports.Next<v1::ProbeArmed>();
+    const v1::ProbeResult result = reports.Next<v1::ProbeOutcome>().result();
+    EXPECT_EQ(result.status(), v1::PROBE_STATUS_TIMED_OUT);
+    EXPECT_EQ(result.blamed_node(), "n1");
+    EXPECT_THAT(result.reason(), ::testing::HasSubstr("its host was late: it did not run for"));
+  }
 }
 
 TEST_F(ProbeRunnerTest, StopAllCancelsWithTheReason) {

@@ -82,6 +82,24 @@ TEST(Samples, OfAHostThatIsAlwaysSlowCount) {
   EXPECT_GT(sampling.Latency().samples(), 50u);
 }
 
+TEST(Samples, ThatAreAllVoidSayThatThisHostWasLate) {
+  v1::ProbeSpec spec;
+  spec.mutable_rc_read_latency();
+  ManualClock clock;
+  ProbeRun run{.spec = spec, .clock = clock, .stopped = [] { return false; }};
+  Rounds rounds(run, {.message_bytes = 8, .warmup = 1, .rounds = 3}, 1);
+  for (std::uint32_t round = 1; round <= 3; ++round) {
+    EXPECT_TRUE(rounds.Begin(round).ok());
+    clock.now += round == 1 ? Duration(50) : std::chrono::milliseconds(4);
+    rounds.End(rounds.Posted());
+  }
+  v1::ProbeResult result;
+  rounds.Conclude(Status(), result);
+  EXPECT_EQ(result.status(), v1::PROBE_STATUS_TIMED_OUT);
+  EXPECT_EQ(result.latency().voided(), 2u);
+  EXPECT_EQ(run.late, Late::kThisEnd);
+}
+
 TEST(TickClock, CountsOverItsWrapAndBackwards) {
   const host::TickClock clock{.mask = 0xffff'ffff, .kilohertz = 1'000'000};
   EXPECT_EQ(clock.Elapsed(0xffff'fff0, 0x10), Duration(0x20));

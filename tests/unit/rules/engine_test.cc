@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "proto/names.h"
 #include "tests/testing/moving.h"
 #include "tests/testing/nodes.h"
@@ -18,8 +19,11 @@ namespace fabric::rules {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::Nodes;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 class EngineTest : public ::testing::Test {
  protected:
@@ -128,6 +132,28 @@ TEST_F(EngineTest, WindowsOfCountersAreJudgedWithoutTheSettings) {
   engine_.Put(record);
   EXPECT_THAT(Found(), ::testing::Not(::testing::Contains(::testing::HasSubstr("intact"))));
   EXPECT_EQ(last_.gone.size(), 1U);
+}
+
+// Two nodes with the same two cables crossed are one kind of node; what is said of each is its own.
+TEST_F(EngineTest, NodesThatAreCabledAlikeHaveFindingsOfTheirOwn) {
+  auto nodes = Nodes(6, testing::RoceNode, {.rails = 2});
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    for (const std::uint32_t rail : {0U, 1U})
+      testing::Hear(nodes[i], rail, Format("leaf{}", i < 4 ? rail : 1 - rail), Format("swp{}", i));
+  for (const auto& node : nodes) Put(node);
+  EXPECT_THAT(Found(),
+              UnorderedElementsAre("rail_on_expected_leaf n5", "rail_on_expected_leaf n6"));
+  nodes[4].mutable_lldp_neighbors(0)->set_port_id("Ethernet4");
+  Put(nodes[4]);
+  EXPECT_THAT(Found(), ElementsAre("rail_on_expected_leaf n5"));
+  EXPECT_THAT(last_.found[0].title(), HasSubstr("Ethernet4"));
+  nodes[4].mutable_lldp_neighbors()->Clear();
+  Put(nodes[4]);
+  EXPECT_THAT(Found(), ElementsAre("rail_on_expected_leaf n6")) << "one of five, no more of six";
+  EXPECT_THAT(last_.gone, SizeIs(1));
+  engine_.Remove("n6");
+  EXPECT_THAT(Found(), IsEmpty());
+  EXPECT_THAT(last_.gone, SizeIs(1));
 }
 
 TEST(Share, OfLargeFleetsReadsTheSameWhenOneMoreJoins) {

@@ -160,6 +160,24 @@ TEST_F(GroupingTest, ACauseIsNewsWithAllThatItExplains) {
   EXPECT_THAT(mended.gone, SizeIs(3));
 }
 
+// No finding of the first two ports comes or goes then.
+TEST_F(GroupingTest, APortThatGoesDownOrComesBackChangesWhatAllAre) {
+  nodes = testing::Nodes(5, testing::RoceNode, {.rails = 3});
+  testing::SetMtu(nodes[1], 0, 1500);
+  Judge();
+  testing::SetMtu(nodes[1], 1, 1500);
+  Judge();
+  EXPECT_THAT(Cause().explains(), IsEmpty());
+  const v1::NodeSnapshot up = nodes[1];
+  testing::LinkDown(nodes[1], 2);
+  Judge();
+  EXPECT_EQ(Cause().explains_size(), 2);
+  EXPECT_EQ(Cause().subject().scope(), v1::SCOPE_NODE);
+  nodes[1] = up;
+  Judge();
+  EXPECT_THAT(Cause().explains(), IsEmpty());
+}
+
 TEST_F(GroupingTest, ANodeThatIsLostIsNotWaitedFor) {
   for (int i = 0; i < 4; ++i) testing::UnloadPeermem(nodes[i]);
   Judge();

@@ -94,15 +94,18 @@ void BreakAll(v1::NodeSnapshot& node, Random& random) {
   }
 }
 
-// Two units with leaves of their own, here and there a cable in the wrong place, and switches that
-// announce something else.
+// Two units with leaves of their own, here and there a cable in the wrong place or two that are
+// crossed, on several nodes alike, and switches that announce something else.
 void Wire(v1::NodeSnapshot& node, std::uint32_t number, Random& random) {
+  const bool crossed = Below(random, 6) == 0;
   for (std::uint32_t rail = 0; rail < static_cast<std::uint32_t>(node.rdma_devices_size());
        ++rail) {
-    const std::uint32_t plugged = Below(random, 10) == 0 ? Below(random, kRails) : rail;
+    const std::uint32_t meant = crossed && rail < 2 ? 1 - rail : rail;
+    const std::uint32_t plugged = Below(random, 10) == 0 ? Below(random, kRails) : meant;
     const std::uint32_t unit = Below(random, 20) == 0 ? 0 : number % 2;
     v1::LldpNeighbor& heard =
-        testing::Hear(node, rail, Format("leaf{}-{}", unit, plugged), Format("swp{}", number));
+        testing::Hear(node, rail, Format("leaf{}-{}", unit, plugged),
+                      Format("{}{}", Below(random, 4) == 0 ? "Ethernet" : "swp", number));
     if (Below(random, 8) == 0) heard.set_max_frame_bytes(1518);
     if (Below(random, 8) == 0) heard.mutable_pfc()->set_enabled_mask(0);
     if (Below(random, 12) == 0) heard.clear_pfc();
