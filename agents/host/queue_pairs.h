@@ -143,6 +143,17 @@ struct UdPath {
   std::uint32_t traffic_class = 0;
 };
 
+struct UdSend {
+  std::uint64_t id = 0;
+  bool solicited = false;  // Whether it wakes up a partner that armed for such alone
+};
+
+// What an armed event tells of.
+enum class UdEvents {
+  kSolicited,  // Datagrams that came and were sent as solicited
+  kAll,        // Those that left, too
+};
+
 // A datagram that came, or the completion of one that was sent.
 struct Datagram {
   bool arrived = false;
@@ -159,7 +170,7 @@ struct Datagram {
 class UdQueuePairs {
  public:
   virtual ~UdQueuePairs() = default;
-  virtual Endpoint local() const = 0;
+  virtual const Endpoint& local() const = 0;
   virtual bool queue_pair_per_flow() const = 0;
   // Whether ticks are the adapter's own. Else they are read as a completion is polled.
   virtual bool hardware_clock() const = 0;
@@ -171,12 +182,13 @@ class UdQueuePairs {
   virtual Result<std::uint32_t> AddPath(const Endpoint& remote, const UdPath& path) = 0;
   // What is being sent over it still leaves. The number may come again.
   virtual void RemovePath(std::uint32_t path) = 0;
-  virtual Status Send(std::uint32_t path, std::span<const std::byte> payload, std::uint64_t id) = 0;
+  virtual Status Send(std::uint32_t path, std::span<const std::byte> payload,
+                      const UdSend& options) = 0;
   // What happened until now; never waits.
   virtual Result<std::size_t> Poll(std::span<Datagram> datagrams) = 0;
-  // Makes event_fd() readable with the next thing that happens: poll until nothing is there, arm,
-  // and poll once more, for what came in between. Of UdOptions.events alone.
-  virtual Status Arm() = 0;
+  // Makes event_fd() readable with the next such thing that happens: poll until nothing is there,
+  // arm, and poll once more, for what came in between. Of UdOptions.events alone.
+  virtual Status Arm(UdEvents events) = 0;
   virtual int event_fd() const = 0;  // -1 without UdOptions.events
 };
 

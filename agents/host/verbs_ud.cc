@@ -44,7 +44,7 @@ class VerbsUdQueuePairs final : public UdQueuePairs {
 
   Status Open();
 
-  Endpoint local() const override { return local_; }
+  const Endpoint& local() const override { return local_; }
   bool queue_pair_per_flow() const override { return pair_per_flow_; }
   bool hardware_clock() const override { return extended_ != nullptr; }
   Duration Elapsed(std::uint64_t from, std::uint64_t to) const override {
@@ -53,9 +53,10 @@ class VerbsUdQueuePairs final : public UdQueuePairs {
   }
   Result<std::uint32_t> AddPath(const Endpoint& remote, const UdPath& path) override;
   void RemovePath(std::uint32_t path) override;
-  Status Send(std::uint32_t path, std::span<const std::byte> payload, std::uint64_t id) override;
+  Status Send(std::uint32_t path, std::span<const std::byte> payload,
+              const UdSend& options) override;
   Result<std::size_t> Poll(std::span<Datagram> datagrams) override;
-  Status Arm() override;
+  Status Arm(UdEvents events) override;
   int event_fd() const override { return channel_ == nullptr ? -1 : channel_->fd; }
 
  private:
@@ -99,7 +100,7 @@ class VerbsUdQueuePairs final : public UdQueuePairs {
   Mutex mutex_;
   std::vector<Path> paths_ GUARDED_BY(mutex_);
   std::vector<std::uint32_t> free_paths_ GUARDED_BY(mutex_);
-  bool armed_ = false;
+  std::optional<UdEvents> armed_;
   TickClock clock_;
   bool pair_per_flow_ = false;
   std::uint32_t inline_bytes_ = 0;
@@ -251,7 +252,7 @@ void VerbsUdQueuePairs::FreeIfUnused(std::uint32_t path) {
 }
 
 Status VerbsUdQueuePairs::Send(std::uint32_t path, std::span<const std::byte> payload,
-                               std::uint64_t id) {
+                               const UdSend& options) {
   if (payload.size() > options_.payload_bytes_max)
     return {Code::kInvalidArgument, Format("a datagram of {} bytes, expected at most {}",
                                            payload.size(), options_.payload_bytes_max)};
@@ -271,13 +272,14 @@ Status VerbsUdQueuePairs::Send(std::uint32_t path, std::span<const std::byte> pa
   request.opcode = IBV_WR_SEND;
   request.send_flags = IBV_SEND_SIGNALED;
   if (payload.size() <= inline_bytes_) request.send_flags |= IBV_SEND_INLINE;
+  if (options.solicited) request.send_flags |= IBV_SEND_SOLICITED;
   request.wr.ud = {
       .ah = way.handle.get(), .remote_qpn = way.remote_number, .remote_qkey = way.remote_key};
   ibv_send_wr* bad = nullptr;
   if (const int error = ibv_post_send(way.pair, &request, &bad))
     return port_.Failure(error, Format("posting a datagram of {} bytes", payload.size()));
   free_sends_.pop_back();
-  sent_ids_[slot] = id;
+  sent_ids_[slot] = options.id;
   sent_paths_[slot] = path;
   ++way.sending;
   return {};
@@ -328,17 +330,19 @@ Result<std::size_t> VerbsUdQueuePairs::PollExtended(std::span<Datagram> datagram
   return count;
 }
 
-Status VerbsUdQueuePairs::Arm() {
+Status VerbsUdQueuePairs::Arm(UdEvents events) {
   ibv_cq* about = nullptr;
   void* unused = nullptr;
   if (armed_) {
-    // One event for each time that it was armed: none is there yet, it still is.
-    if (ibv_get_cq_event(channel_.get(), &about, &unused) != 0) return {};
-    ibv_ack_cq_events(about, 1);
+    // One event for each time that it was armed: while none is there it still is.
+    if (ibv_get_cq_event(channel_.get(), &about, &unused) == 0)
+      ibv_ack_cq_events(about, 1);
+    else if (*armed_ == UdEvents::kAll || events == *armed_)
+      return {};
   }
-  if (const int error = ibv_req_notify_cq(queue(), 0))
+  if (const int error = ibv_req_notify_cq(queue(), events == UdEvents::kSolicited ? 1 : 0))
     return port_.Failure(error, "asking for an event of the completion queue");
-  armed_ = true;
+  armed_ = events;
   return {};
 }
 

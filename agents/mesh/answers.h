@@ -32,6 +32,9 @@ class Answers {
   // As PingAnswers::Left().
   Status Left(const host::Datagram& datagram, bool late) { return answers_.Left(datagram, late); }
 
+  // As PingAnswers::awaits_leaving().
+  bool awaits_leaving() const { return answers_.awaits_leaving(); }
+
   std::uint32_t jobs() const { return jobs_; }  // That have not come back
 
  private:

@@ -1,6 +1,7 @@
 #include "agents/mesh/mesh.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "proto/timestamps.h"
@@ -24,7 +25,7 @@ constexpr Duration kLate = std::chrono::milliseconds(1);
 // Pings that were under way meanwhile may have been answered in time and dropped.
 constexpr Duration kTooLate = std::chrono::milliseconds(100);
 constexpr double kSlower = 0.8;
-constexpr double kFaster = 1.1;
+constexpr double kFasterEachSecond = 1.1;
 
 Duration WindowOf(const v1::MeshOrder& order) {
   const std::uint32_t ms = order.window_ms() == 0 ? kWindowDefaultMs : order.window_ms();
@@ -82,6 +83,7 @@ void Mesh::SetOrder(const v1::MeshOrder& order, Moment now) {
   window_ends_ = now.steady + WindowOf(order_);
   next_ping_ = next_expiry_ = now.steady;
   silence_ends_ = now.steady + kSilenceMax;
+  rate_at_ = now.steady;
   was_late_ = false;
 }
 
@@ -90,20 +92,25 @@ void Mesh::OnDone(std::unique_ptr<Job> job, Moment now) {
   next_check_ = now.steady;
 }
 
-void Mesh::Step(Moment now, const StepInfo& info) {
-  Charge(now.steady, info.cost);
-  const bool late = info.late > kLate;
-  was_late_ |= late;
+void Mesh::Look(SteadyTime now, Duration late) {
+  const bool spoilt = late > kLate;
+  was_late_ |= spoilt;
   for (auto& [name, port] : ports_) {
-    if (info.late > kTooLate) port->Excuse();
-    port->Look(now.steady, late);
+    if (late > kTooLate) port->Excuse();
+    port->Take(now, spoilt);
   }
+}
+
+// What is due waits for nothing else.
+void Mesh::Step(Moment now) {
+  PingDue(now.steady);
+  for (auto& [name, port] : ports_) port->TakeAndArm(now.steady);
   if (now.steady >= next_check_) Check(now);
+  AdaptRate(now.steady);
   if (now.steady >= next_expiry_) {
     next_expiry_ = now.steady + kExpireEvery;
     for (auto& [name, port] : ports_) port->Expire(now.steady);
   }
-  PingDue(now.steady);
   if (!ports_.empty() && now.steady >= window_ends_) EndWindow(now);
 }
 
@@ -123,10 +130,16 @@ void Mesh::Check(Moment now) {
   for (auto& [name, port] : ports_) port->Check(now.steady);
   for (auto& port : retired_) port->Check(now.steady);
   std::erase_if(retired_, [](const auto& port) { return port->idle(); });
-  // Slower at once when its own thread does not get its turn, faster step by step.
-  rate_ *= std::exchange(was_late_, false) ? kSlower : kFaster;
-  rate_ = std::min(std::max(rate_, kRateMin), RateOf(order_));
   if (!ports_.empty()) TellEndpoints();
+}
+
+// Slower when its own thread does not get its turn, then faster again, however often it steps.
+void Mesh::AdaptRate(SteadyTime now) {
+  const double seconds = std::chrono::duration<double>(now - rate_at_).count();
+  if (seconds < 1) return;
+  rate_at_ = now;
+  rate_ *= std::exchange(was_late_, false) ? kSlower : std::pow(kFasterEachSecond, seconds);
+  rate_ = std::min(std::max(rate_, kRateMin), RateOf(order_));
 }
 
 void Mesh::TellEndpoints() {
@@ -157,7 +170,7 @@ void Mesh::PingDue(SteadyTime now) {
     if (!at->second->Ping(now)) continue;
     ++pings_;
     turn_ = at->first;
-    return at->second->Look(now, false);  // It has left by now, more often than not.
+    return;
   }
 }
 

@@ -1,6 +1,6 @@
 // The agent's part of the mesh as a state machine: pings what the controller's order names, answers
 // others, tells the controller what each window of pings came to. Raw pings stay here. Driven by
-// Step(), given the time; one thread, but for the jobs that it hands to a Worker.
+// Look() and Step(), given the time; one thread, but for the jobs that it hands to a Worker.
 #pragma once
 
 #include <cstdint>
@@ -40,19 +40,21 @@ class Mesh {
   // Nothing of it is left: no queue pair, no memory, no job.
   bool idle() const { return ports_.empty() && retired_.empty(); }
 
-  struct StepInfo {
-    Duration late{};  // Nobody looked for so much longer than was planned.
-    Duration cost{};  // Of the thread, all in all; only differences count.
-  };
-  void Step(Moment now, const StepInfo& info);
+  // Takes what has come, as soon as somebody is awake: software tells the time of it now. `late`:
+  // nobody looked for so much longer than was planned.
+  void Look(SteadyTime now, Duration late);
+  // Then does what is due. A ping is posted at `now`.
+  void Step(Moment now);
+  // What the thread has cost until now, all in all; only differences count. After each step.
+  void Charge(SteadyTime now, Duration cost);
   SteadyTime next_step() const;  // At the latest, if no datagram comes
   std::vector<host::UdQueuePairs*> waiting_on() const;
 
  private:
   using PortName = std::pair<std::string, std::uint32_t>;
 
-  void Charge(SteadyTime now, Duration cost);
   void Check(Moment now);
+  void AdaptRate(SteadyTime now);
   void TellEndpoints();
   SteadyTime PingAt() const;
   void PingDue(SteadyTime now);
@@ -71,6 +73,7 @@ class Mesh {
   std::string told_;                            // Of the endpoints, serialized
   PortName turn_;                               // Whose ping was the last one
   double rate_ = 0;                             // At most
+  SteadyTime rate_at_{};                        // When it was adapted
   SteadyTime next_ping_{};
   SteadyTime silence_ends_{};
   SteadyTime next_check_{};
@@ -78,7 +81,7 @@ class Mesh {
   Moment window_began_{};
   SteadyTime window_ends_{};
   std::uint32_t pings_ = 0;  // In this window
-  bool was_late_ = false;    // Since the last check
+  bool was_late_ = false;    // Since the rate was adapted
   SteadyTime charged_at_{};
   Duration cost_{};  // Until then
   Duration owed_{};

@@ -4,7 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "agents/mesh/gid.h"
 #include "agents/probe/endpoints.h"
 #include "agents/probe/port_choice.h"
 #include "base/text.h"
@@ -22,6 +21,8 @@ constexpr Duration kUncounted = std::chrono::seconds(2);
 constexpr Duration kReopenAfter = std::chrono::seconds(5);
 constexpr Duration kBackoffMin = std::chrono::seconds(1);
 constexpr Duration kBackoffMax = std::chrono::seconds(60);
+// What is sent leaves within microseconds: looking for so long costs less than to wake up for it.
+constexpr std::uint32_t kLooksForLeaving = 64;
 // Marks datagrams that are pings, among the numbers that PingAnswers gives.
 constexpr std::uint64_t kPingId = std::uint64_t{1} << 63;
 
@@ -233,7 +234,11 @@ void Port::OnOpened(Result<std::unique_ptr<host::UdQueuePairs>> opened, SteadyTi
     return Close(
         Status(Code::kUnavailable, Format("{}/{}: GID {} has changed from {} to {}", at_.device(),
                                           at_.port(), gid_index_, gid_, datagrams_->local().gid)));
-  if (const Status armed = datagrams_->Arm(); !armed.ok()) return Close(armed);
+  const auto gid = ParseGid(gid_);
+  if (!gid.ok()) return Close(gid.status());
+  gid_bytes_ = *gid;
+  pings_leaving_ = 0;
+  if (const Status armed = datagrams_->Arm(host::UdEvents::kAll); !armed.ok()) return Close(armed);
   for (const v1::MeshTarget& one : wanted_) AddAim(one, now);
   FillTurns();
 }
@@ -273,12 +278,7 @@ bool Port::Ping(SteadyTime now) {
 }
 
 bool Port::Send(std::uint32_t serial, Aim& aim, std::uint32_t flow, SteadyTime now) {
-  const host::Endpoint local = datagrams_->local();
-  const auto gid = ParseGid(local.gid);
-  if (!gid.ok()) {
-    Close(gid.status());
-    return false;
-  }
+  const host::Endpoint& local = datagrams_->local();
   const std::uint32_t sequence = aim.target->table().Post(flow, now);
   std::array<std::byte, probe::kPingReturnBytes> bytes{};
   probe::Write({.session = std::uint64_t{local.queue_key} << 32 | serial,
@@ -286,15 +286,19 @@ bool Port::Send(std::uint32_t serial, Aim& aim, std::uint32_t flow, SteadyTime n
                 .flow = flow},
                bytes);
   const std::size_t pair = flow % kSoftwareFlows % local.queue_pairs.size();
-  probe::WriteReturn({.gid = *gid,
+  probe::WriteReturn({.gid = gid_bytes_,
                       .queue_pair = local.queue_pairs[pair].number,
                       .queue_key = local.queue_key,
                       .lid = local.lid,
                       .flow_label = aim.target->LabelOf(flow)},
                      bytes);
   const Status sent =
-      datagrams_->Send(aim.paths[flow], bytes, kPingId | std::uint64_t{serial} << 32 | sequence);
-  if (sent.ok()) return true;
+      datagrams_->Send(aim.paths[flow], bytes,
+                       {.id = kPingId | std::uint64_t{serial} << 32 | sequence, .solicited = true});
+  if (sent.ok()) {
+    ++pings_leaving_;
+    return true;
+  }
   if (sent.code() == Code::kResourceExhausted)
     aim.target->table().Excuse();  // The own end is behind; nothing can be said of it.
   else
@@ -302,33 +306,47 @@ bool Port::Send(std::uint32_t serial, Aim& aim, std::uint32_t flow, SteadyTime n
   return false;
 }
 
-void Port::Look(SteadyTime now, bool late) {
-  if (datagrams_ == nullptr) return;
+// How many there were; none when the port had to be closed.
+std::size_t Port::TakeSome(SteadyTime now, bool late) {
   std::array<host::Datagram, 16> found;
-  bool armed = false;
-  while (true) {
-    const auto count = datagrams_->Poll(found);
-    if (!count.ok()) return Close(count.status());
-    if (*count == 0 && armed) return;
-    if (*count == 0) {
-      if (const Status status = datagrams_->Arm(); !status.ok()) return Close(status);
-      armed = true;
-      continue;
-    }
-    for (const host::Datagram& datagram : std::span(found).first(*count))
-      if (const Status status = Take(datagram, now, late); !status.ok()) return Close(status);
+  const auto count = datagrams_->Poll(found);
+  Status status = count.status();
+  for (std::size_t n = 0; status.ok() && n < *count; ++n) status = TakeOne(found[n], now, late);
+  if (status.ok()) return *count;
+  Close(status);
+  return 0;
+}
+
+void Port::Take(SteadyTime now, bool late) {
+  while (datagrams_ != nullptr && TakeSome(now, late) > 0) {
   }
 }
 
-Status Port::Take(const host::Datagram& datagram, SteadyTime now, bool late) {
+void Port::TakeAndArm(SteadyTime now) {
+  do {
+    Take(now, false);
+    for (std::uint32_t n = 0; n < kLooksForLeaving && datagrams_ != nullptr && awaits_leaving();
+         ++n)
+      Take(now, false);
+    if (datagrams_ == nullptr) return;
+    const auto events = awaits_leaving() ? host::UdEvents::kAll : host::UdEvents::kSolicited;
+    if (const Status status = datagrams_->Arm(events); !status.ok()) return Close(status);
+  } while (TakeSome(now, false) > 0);
+}
+
+void Port::TakeLeft(const host::Datagram& ping, bool spoilt) {
+  --pings_leaving_;
+  const auto at = aims_.find(static_cast<std::uint32_t>((ping.id & ~kPingId) >> 32));
+  if (at == aims_.end()) return;
+  at->second.target->table().Departed(static_cast<std::uint32_t>(ping.id), ping.ticks, spoilt);
+}
+
+Status Port::TakeOne(const host::Datagram& datagram, SteadyTime now, bool late) {
   if (!datagram.ok) return {Code::kUnavailable, datagram.error};
   const bool spoilt = late && !datagrams_->hardware_clock();
   if (!datagram.arrived) {
     if ((datagram.id & kPingId) == 0) return answers_->Left(datagram, spoilt);
-    const auto at = aims_.find(static_cast<std::uint32_t>((datagram.id & ~kPingId) >> 32));
-    if (at == aims_.end()) return {};
-    at->second.target->table().Departed(static_cast<std::uint32_t>(datagram.id), datagram.ticks,
-                                        spoilt);
+    TakeLeft(datagram, spoilt);
     return {};
   }
   const std::optional<PingMessage> message = probe::ParsePing(datagram.payload);

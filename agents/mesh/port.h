@@ -13,6 +13,7 @@
 
 #include "agents/host/verbs.h"
 #include "agents/mesh/answers.h"
+#include "agents/mesh/gid.h"
 #include "agents/mesh/job.h"
 #include "agents/mesh/target.h"
 #include "base/clock.h"
@@ -50,7 +51,9 @@ class Port {
   // True when a ping was sent.
   bool Ping(SteadyTime now);
   // Takes what has come and left. `late`: nobody looked for longer than was planned.
-  void Look(SteadyTime now, bool late);
+  void Take(SteadyTime now, bool late);
+  // The same, as nothing is late any more, and has an event wake the thread with what is next.
+  void TakeAndArm(SteadyTime now);
   void Excuse();
   void Expire(SteadyTime now);
 
@@ -87,7 +90,11 @@ class Port {
   void Make(std::uint32_t serial, Aim& aim);
   void FillTurns();
   bool Send(std::uint32_t serial, Aim& aim, std::uint32_t flow, SteadyTime now);
-  Status Take(const host::Datagram& datagram, SteadyTime now, bool late);
+  std::size_t TakeSome(SteadyTime now, bool late);
+  Status TakeOne(const host::Datagram& datagram, SteadyTime now, bool late);
+  void TakeLeft(const host::Datagram& ping, bool spoilt);
+  // Whether somebody has to look as soon as something that was sent has left.
+  bool awaits_leaving() const { return pings_leaving_ > 0 || answers_->awaits_leaving(); }
   void Start(std::unique_ptr<Job> job);
 
   const v1::ProbePort at_;
@@ -98,11 +105,13 @@ class Port {
   bool opening_ = false;
   std::uint32_t gid_index_ = 0;  // With which it is opened
   std::string gid_;
+  GidBytes gid_bytes_{};
   Status closed_because_ = Status(Code::kUnavailable, "not opened yet");
   SteadyTime retry_at_{};
   std::uint32_t opened_ = 0;  // Times
   std::unique_ptr<host::UdQueuePairs> datagrams_;
   std::unique_ptr<Answers> answers_;  // Borrows datagrams_
+  std::uint32_t pings_leaving_ = 0;
   // Closed, and borrowed from by jobs that have not come back
   std::unique_ptr<host::UdQueuePairs> closing_;
   std::unique_ptr<Answers> closing_answers_;

@@ -73,17 +73,18 @@ void MeshThread::Run(const std::stop_token& stop) {
   bool ending = false;
   SteadyTime planned = clock_.Now().steady;
   while (!ending || !mesh_.idle()) {
-    const Moment now = clock_.Now();
+    const SteadyTime woken = clock_.Now().steady;
+    mesh_.Look(woken, std::max(woken - planned, Duration::zero()));
     if (!ending && stop.stop_requested()) {
       ending = true;
       MutexLock lock(mutex_);
       order_ = v1::MeshOrder();
     }
-    TakeNews(now);
-    mesh_.Step(now, {.late = std::max(now.steady - planned, Duration::zero()),
-                     .cost = host::ThreadCpuTime()});
-    planned = mesh_.next_step();
+    TakeNews(clock_.Now());
+    mesh_.Step(clock_.Now());
     const SteadyTime ended = clock_.Now().steady;
+    mesh_.Charge(ended, host::ThreadCpuTime());
+    planned = mesh_.next_step();
     wait_->Sleep(mesh_.waiting_on(), ended, planned);
     planned = std::max(planned, ended);
   }

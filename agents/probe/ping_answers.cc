@@ -22,6 +22,7 @@ Status PingAnswers::Left(const host::Datagram& datagram, bool late) {
   if (found == leaving_.end()) return {};
   Open open = found->second;
   leaving_.erase(found);
+  if (open.message.kind == PingMessage::Kind::kAnswer) --answers_leaving_;
   if (!datagram.ok)
     return {Code::kUnavailable,
             Format("answering ping {}: {}", open.message.sequence, datagram.error)};
@@ -35,13 +36,16 @@ Status PingAnswers::Left(const host::Datagram& datagram, bool late) {
 
 Status PingAnswers::Send(const Open& open) {
   Write(open.message, bytes_);
-  const Status sent = datagrams_.Send(open.path, bytes_, next_);
+  // The initiator need not wake up for a report: it is of use with the next thing that comes, too.
+  const bool answer = open.message.kind == PingMessage::Kind::kAnswer;
+  const Status sent = datagrams_.Send(open.path, bytes_, {.id = next_, .solicited = answer});
   if (sent.code() == Code::kResourceExhausted) {
     if (waiting_.size() < kWaitingMax) waiting_.push_back(open);
     return {};
   }
   RETURN_IF_ERROR(sent);
   leaving_[next_++] = open;
+  if (answer) ++answers_leaving_;
   return {};
 }
 

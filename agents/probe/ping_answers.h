@@ -24,6 +24,8 @@ class PingAnswers {
   Status Answer(const PingMessage& ping, std::uint64_t arrived, bool late, std::uint32_t path);
   // One of the datagrams that it had sent has left: FAILED when the driver said so.
   Status Left(const host::Datagram& datagram, bool late);
+  // Whether something is to be done as soon as something leaves; of a report nothing is.
+  bool awaits_leaving() const { return answers_leaving_ > 0 || !waiting_.empty(); }
 
  private:
   struct Open {
@@ -39,6 +41,7 @@ class PingAnswers {
   std::vector<std::byte> bytes_;
   std::uint64_t next_ = 1;
   std::map<std::uint64_t, Open> leaving_;  // By the id of the datagram
+  std::uint32_t answers_leaving_ = 0;      // Among them
   std::deque<Open> waiting_;               // For a place in the send queue
 };
 

@@ -171,7 +171,7 @@ class Pinging {
 
   Status Send(std::uint32_t flow, std::uint32_t sequence) {
     Write({.session = session_, .sequence = sequence, .flow = flow}, bytes_);
-    return run_.datagrams->Send(flow, bytes_, sequence);
+    return run_.datagrams->Send(flow, bytes_, {.id = sequence, .solicited = true});
   }
 
   Status Take(const host::Datagram& datagram, SteadyTime now, bool late) {

@@ -1,6 +1,7 @@
 #include "tests/testing/fake_datagrams.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fabric::testing {
 namespace {
@@ -45,7 +46,7 @@ bool FakeDatagrams::Lost(const std::string& device, std::uint32_t flow_label) {
 }
 
 Status FakeDatagrams::Send(std::uint32_t path, std::span<const std::byte> payload,
-                           std::uint64_t id) {
+                           const host::UdSend& options) {
   MutexLock lock(fabric_.mutex_);
   if (payload.size() > options_.payload_bytes_max)
     return {Code::kInvalidArgument, "longer than was asked for"};
@@ -53,25 +54,48 @@ Status FakeDatagrams::Send(std::uint32_t path, std::span<const std::byte> payloa
     return {Code::kResourceExhausted, "more datagrams than the send queue holds"};
   ++sending_;
   fabric_.now_ns_ += kStepNs;
-  events_.push_back({.datagram = {.id = id, .ticks = fabric_.now_ns_}, .bytes = {}});
+  Event leaving{.datagram = {.id = options.id, .ticks = fabric_.now_ns_}, .bytes = {}};
   const Path& way = paths_.at(path);
   if (way.removed) return {Code::kInternal, "the path was removed"};
   const auto found = fabric_.datagrams_.find(way.remote_number);
-  if (found == fabric_.datagrams_.end()) return {};
-  FakeDatagrams& peer = *found->second;
-  const std::string& device = peer.options_.at.device;
-  if (const auto broken = fabric_.broken_.find(device); broken != fabric_.broken_.end()) {
-    events_.back().datagram.ok = false;
-    events_.back().datagram.error = broken->second;
-    return {};
+  FakeDatagrams* const peer = found == fabric_.datagrams_.end() ? nullptr : found->second;
+  const auto broken = fabric_.broken_.find(peer == nullptr ? "" : peer->device());
+  if (broken != fabric_.broken_.end()) {
+    leaving.datagram.ok = false;
+    leaving.datagram.error = broken->second;
   }
-  if (way.remote_key != peer.local_.queue_key || Lost(device, way.flow_label) ||
-      peer.arrivals_ == peer.options_.receives_max)
+  const bool ok = leaving.datagram.ok;
+  if (fabric_.held_.contains(device()))
+    held_.push_back(std::move(leaving));
+  else
+    Add(std::move(leaving), false);
+  if (!ok || peer == nullptr || way.remote_key != peer->local_.queue_key ||
+      Lost(peer->device(), way.flow_label) || peer->arrivals_ == peer->options_.receives_max)
     return {};
-  ++peer.arrivals_;
+  ++peer->arrivals_;
   const auto arrives = fabric_.now_ns_ + static_cast<std::uint64_t>(fabric_.one_way_.count());
-  peer.events_.push_back(
-      {.datagram = {.arrived = true, .ticks = arrives}, .bytes = {payload.begin(), payload.end()}});
+  peer->Add(
+      {.datagram = {.arrived = true, .ticks = arrives}, .bytes = {payload.begin(), payload.end()}},
+      options.solicited);
+  return {};
+}
+
+void FakeDatagrams::Add(Event event, bool solicited) {
+  events_.push_back(std::move(event));
+  if (!armed_ || (*armed_ == host::UdEvents::kSolicited && !solicited)) return;
+  armed_.reset();
+  event_ = true;
+}
+
+void FakeDatagrams::LetLeave() {
+  for (Event& event : std::exchange(held_, {})) Add(std::move(event), false);
+}
+
+// As the driver's: of what is there already there is no event.
+Status FakeDatagrams::Arm(host::UdEvents events) {
+  MutexLock lock(fabric_.mutex_);
+  event_ = false;
+  if (armed_ != host::UdEvents::kAll) armed_ = events;
   return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "tests/testing/fake_verbs.h"
@@ -17,7 +18,7 @@ class FakeDatagrams final : public host::UdQueuePairs {
                 bool queue_pair_per_flow, bool hardware_clock);
   ~FakeDatagrams() override;
 
-  host::Endpoint local() const override { return local_; }
+  const host::Endpoint& local() const override { return local_; }
   bool queue_pair_per_flow() const override { return queue_pair_per_flow_; }
   bool hardware_clock() const override { return hardware_clock_; }
   Duration Elapsed(std::uint64_t from, std::uint64_t to) const override {
@@ -25,10 +26,15 @@ class FakeDatagrams final : public host::UdQueuePairs {
   }
   Result<std::uint32_t> AddPath(const host::Endpoint& remote, const host::UdPath& path) override;
   void RemovePath(std::uint32_t path) override;
-  Status Send(std::uint32_t path, std::span<const std::byte> payload, std::uint64_t id) override;
+  Status Send(std::uint32_t path, std::span<const std::byte> payload,
+              const host::UdSend& options) override;
   Result<std::size_t> Poll(std::span<host::Datagram> datagrams) override;
-  Status Arm() override { return {}; }
+  Status Arm(host::UdEvents events) override;
   int event_fd() const override { return -1; }
+
+  const std::string& device() const { return options_.at.device; }
+  bool has_event() const { return event_; }
+  void LetLeave() REQUIRES(fabric_.mutex_);
 
  private:
   struct Path {
@@ -43,6 +49,8 @@ class FakeDatagrams final : public host::UdQueuePairs {
   };
 
   bool Lost(const std::string& device, std::uint32_t flow_label) REQUIRES(fabric_.mutex_);
+  // Something happened, to be polled; `solicited`: that a partner wanted to wake this end up.
+  void Add(Event event, bool solicited);
 
   FakeFabric& fabric_;
   const host::UdOptions options_;
@@ -54,6 +62,9 @@ class FakeDatagrams final : public host::UdQueuePairs {
   std::uint32_t arrivals_ = 0;  // Among the events
   std::uint32_t sending_ = 0;
   std::vector<Event> polled_;
+  std::vector<Event> held_;  // That have not left yet
+  std::optional<host::UdEvents> armed_;
+  bool event_ = false;
 };
 
 }  // namespace fabric::testing

@@ -249,6 +249,21 @@ void FakeFabric::LoseEvery(const std::string& device, std::uint32_t nth) {
   MutexLock lock(mutex_);
   lose_every_[device] = nth;
 }
+void FakeFabric::HoldLeaving(const std::string& device, bool hold) {
+  MutexLock lock(mutex_);
+  if (hold)
+    held_.insert(device);
+  else
+    held_.erase(device);
+  for (const auto& [number, datagrams] : datagrams_)
+    if (!hold && datagrams->device() == device) datagrams->LetLeave();
+}
+bool FakeFabric::HasEvent(const std::string& device) {
+  MutexLock lock(mutex_);
+  return std::any_of(datagrams_.begin(), datagrams_.end(), [&](const auto& known) {
+    return known.second->device() == device && known.second->has_event();
+  });
+}
 void FakeFabric::SetDelay(Duration one_way) {
   MutexLock lock(mutex_);
   one_way_ = one_way;

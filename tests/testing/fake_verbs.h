@@ -48,6 +48,11 @@ class FakeFabric {
   void SetHardwareClock(bool hardware);
   void SetFlowLabels(bool honoured);
 
+  // What `device` sends from now on arrives, but has not left until it is not held back any more.
+  void HoldLeaving(const std::string& device, bool hold);
+  // Whether a completion channel of `device` would wake somebody up.
+  bool HasEvent(const std::string& device);
+
   std::size_t open_queue_pairs();
   // With what the last queue pair of `device` was connected.
   host::ConnectionSettings settings(const std::string& device);
@@ -81,6 +86,7 @@ class FakeFabric {
   std::set<std::pair<std::string, std::uint32_t>> lost_flows_ GUARDED_BY(mutex_);
   std::map<std::string, std::uint32_t> lose_every_ GUARDED_BY(mutex_);
   std::map<std::string, std::uint32_t> towards_ GUARDED_BY(mutex_);  // Datagrams until now
+  std::set<std::string> held_ GUARDED_BY(mutex_);
   std::map<std::string, host::ConnectionSettings> settings_ GUARDED_BY(mutex_);
   Duration one_way_ GUARDED_BY(mutex_) = std::chrono::microseconds(2);
   std::uint64_t now_ns_ GUARDED_BY(mutex_) = 1000;  // Moves with each datagram

@@ -18,6 +18,12 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::FakeFabric;
 
+class NoJob final : public Job {
+ public:
+  void Run() override {}
+  void Finish(SteadyTime) override {}
+};
+
 // Devices are named like their nodes: the fabric of the tests knows devices alone.
 class Node final : public Worker {
  public:
@@ -101,7 +107,13 @@ class Node final : public Worker {
   }
   void End(Moment now) { mesh_.SetOrder({}, now); }
 
+  // Whether somebody who sleeps as long as he may is awake now.
+  bool Awake(Moment now, FakeFabric& fabric) const {
+    return fabric.HasEvent(name_) || now.steady >= mesh_.next_step() || !urgent_.empty() ||
+           !jobs_.empty();
+  }
   void Step(Moment now, Duration late) {
+    ++steps;
     while (!urgent_.empty() || (!jobs_.empty() && !worker_hangs)) {
       auto& next = urgent_.empty() ? jobs_ : urgent_;
       std::unique_ptr<Job> job = std::move(next.front());
@@ -109,8 +121,11 @@ class Node final : public Worker {
       job->Run();
       mesh_.OnDone(std::move(job), now);
     }
-    mesh_.Step(now, {.late = late, .cost = cost});
+    mesh_.Look(now.steady, late);
+    mesh_.Step(now);
+    mesh_.Charge(now.steady, cost);
   }
+  void FinishJob(Moment now) { mesh_.OnDone(std::make_unique<NoJob>(), now); }
   const Mesh& mesh() const { return mesh_; }
 
   std::vector<v1::AgentMessage> said;
@@ -118,6 +133,7 @@ class Node final : public Worker {
   bool worker_hangs = false;
   bool frozen = false;
   Duration cost{};
+  int steps = 0;
 
  private:
   const std::string name_;
@@ -138,6 +154,16 @@ class MeshTest : public ::testing::Test {
       for (int round = 0; round < 3; ++round)
         for (Node* node : {&a, &b, &c})
           if (!node->frozen) node->Step(now, {});
+    }
+  }
+  // As the thread does it: only when something wakes it up.
+  void Sleep(Duration time) {
+    for (Duration passed{}; passed < time; passed += milliseconds(1)) {
+      now.steady += milliseconds(1);
+      now.wall += milliseconds(1);
+      for (int round = 0; round < 3; ++round)
+        for (Node* node : {&a, &b})
+          if (node->Awake(now, fabric)) node->Step(now, {});
     }
   }
   // a pings b, and both answer.
@@ -304,6 +330,54 @@ TEST_F(MeshTest, NothingIsSaidOfPingsThatNobodyLookedFor) {
   Pass(milliseconds(95));
   a.End(now);
   EXPECT_EQ(a.Sum().lost(), 0u);
+}
+
+TEST_F(MeshTest, WakesUpOnceForEachThingThatIsToBeDone) {
+  Begin();
+  Sleep(seconds(2));
+  const std::uint32_t before = a.Sum().sent();
+  a.steps = b.steps = 0;
+  Sleep(seconds(3));
+  const std::uint32_t pings = a.Sum().sent() - before;
+  ASSERT_NEAR(pings, 300, 5);
+  EXPECT_NEAR(a.steps, 2 * pings, 15) << "to ping, and for the answer";
+  EXPECT_NEAR(b.steps, pings, 15) << "to answer: it reports at once";
+  EXPECT_EQ(a.Windows().back().paths(0).ping().network_round_trip().samples(),
+            a.Windows().back().paths(0).ping().answered())
+      << "and none goes without its times";
+}
+
+TEST_F(MeshTest, ReportsAnAnswerThatTookLongToLeave) {
+  Begin();
+  Sleep(seconds(2));
+  fabric.HoldLeaving("b", true);
+  Sleep(milliseconds(30));
+  fabric.HoldLeaving("b", false);
+  EXPECT_TRUE(b.Awake(now, fabric)) << "it waits for that";
+  b.Step(now, {});
+  EXPECT_FALSE(fabric.HasEvent("a")) << "a report wakes nobody up";
+  Sleep(seconds(2));
+  const v1::PingSummary sum = a.Sum();
+  EXPECT_EQ(sum.lost() + sum.voided(), 0u);
+  EXPECT_EQ(a.Windows().back().paths(0).ping().network_round_trip().samples(),
+            a.Windows().back().paths(0).ping().answered());
+}
+
+// Its thread did not get its turn; steps that come one after the other are no reason to hurry.
+TEST_F(MeshTest, TheRateComesBackWithTimeAndNotWithSteps) {
+  Begin();
+  for (int second = 0; second < 20; ++second) {
+    Pass(seconds(1));
+    a.Step(now, milliseconds(2));
+  }
+  for (int n = 0; n < 100; ++n) {
+    a.FinishJob(now);
+    Pass(milliseconds(10));
+  }
+  Pass(seconds(1));
+  EXPECT_LT(a.Windows().back().pings_per_second(), 5);
+  Pass(seconds(60));
+  EXPECT_NEAR(a.Windows().back().pings_per_second(), 100, 3);
 }
 
 TEST_F(MeshTest, WaitsUntilWhatItHasCostIsPaidFor) {
