@@ -10,7 +10,7 @@
 namespace fabric::probe {
 
 // Paces a loop of empty polls. It spins for as long as an answer takes on real hardware, then gives
-// the processor away between polls, so that a partner that does not answer starves nobody.
+// the processor away now and then, so that a partner that does not answer starves nobody.
 class Pace {
  public:
   // Looking began at `since`.
