@@ -117,9 +117,8 @@ void ProbeRun::OnOutcome(const std::string& node, const v1::ProbeOutcome& outcom
   const bool own = result.status() == v1::PROBE_STATUS_REFUSED ||
                    result.status() == v1::PROBE_STATUS_SETUP_FAILED;
   if (own && result.blamed_node().empty()) result.set_blamed_node(node);
-  const bool failed =
-      result.status() == v1::PROBE_STATUS_TIMED_OUT || result.status() == v1::PROBE_STATUS_FAILED;
-  if (phase_ == Phase::kRunning && failed && result.blamed_node().empty())
+  if (phase_ == Phase::kRunning && result.status() == v1::PROBE_STATUS_TIMED_OUT &&
+      result.blamed_node().empty())
     return Explain(std::move(result), other, agents, now);
   Decide(std::move(result), agents, now);
 }
@@ -179,21 +178,20 @@ void ProbeRun::Continue(const End& end, const End& other, Sessions& agents) {
   agents.Send(end.port.node(), message);
 }
 
-// What timed out or failed and names nobody is not said before the other end's word, for which its
-// port is kept in any case: it may have been late, and nobody can answer who does not run.
-void ProbeRun::Explain(v1::ProbeResult failed, const End& other, Sessions& agents, Moment now) {
+// What timed out and names nobody is not said before the other end's word, for which its port is
+// kept in any case: it may have been late.
+void ProbeRun::Explain(v1::ProbeResult timed_out, const End& other, Sessions& agents, Moment now) {
   if (other.busy) {
-    unexplained_ = std::move(failed);
+    unexplained_ = std::move(timed_out);
     deadline_ = now.steady + kWindUpMax;
     return StopEnds("the other end has given up", agents);
   }
   if (!other.late.empty()) {
-    failed.set_status(v1::PROBE_STATUS_TIMED_OUT);
-    failed.set_blamed_node(other.port.node());
-    failed.set_reason(
-        OneLine(Format("{}; {}: {}", failed.reason(), other.port.node(), other.late)));
+    timed_out.set_blamed_node(other.port.node());
+    timed_out.set_reason(
+        OneLine(Format("{}; {}: {}", timed_out.reason(), other.port.node(), other.late)));
   }
-  Decide(std::move(failed), agents, now);
+  Decide(std::move(timed_out), agents, now);
 }
 
 void ProbeRun::Decide(v1::ProbeResult result, Sessions& agents, Moment now) {

@@ -14,7 +14,7 @@
 namespace fabric::control {
 
 // It is decided when the result is there and over when neither end uses its port any more; the
-// second never comes before the first. A failure that names nobody waits for the other end's word,
+// second never comes before the first. A time-out that names nobody waits for the other end's word,
 // which may have been late. Messages that do not fit the phase are ignored. Both ends may be on one
 // node: messages say which one they are about.
 class ProbeRun {
@@ -63,7 +63,7 @@ class ProbeRun {
   End* EndOf(const std::string& node, v1::ProbeRole role);
   void Assign(End& end, const End& other, Sessions& agents);
   void Continue(const End& end, const End& other, Sessions& agents);
-  void Explain(v1::ProbeResult failed, const End& other, Sessions& agents, Moment now);
+  void Explain(v1::ProbeResult timed_out, const End& other, Sessions& agents, Moment now);
   void Decide(v1::ProbeResult result, Sessions& agents, Moment now);
   void StopEnds(const std::string& reason, Sessions& agents);
   void Fail(v1::ProbeStatus status, const std::string& reason, const std::string& blamed,
@@ -79,7 +79,7 @@ class ProbeRun {
   Moment started_;
   SteadyTime deadline_;  // Of the phase; once decided, of the ends to let go.
   SteadyTime decided_at_;
-  std::optional<v1::ProbeResult> unexplained_;  // A failure, until the other end's word has come
+  std::optional<v1::ProbeResult> unexplained_;  // A time-out, until the other end's word has come
   v1::ProbeResult result_;
   v1::PortMoves responder_moves_;
 };

@@ -85,25 +85,6 @@ TEST_F(TimedOutProbe, NamesTheResponderThatWasLate) {
   EXPECT_EQ(sent.stopped.size(), 1u) << "once is enough";
 }
 
-// Nobody answers who does not run: that is no failure of the way between.
-TEST_F(TimedOutProbe, AFailureIsThatOfAResponderThatWasLate) {
-  Say("n1", v1::PROBE_STATUS_FAILED, "none of 64 pings was answered");
-  EXPECT_FALSE(run.decided());
-  Say("n2", v1::PROBE_STATUS_CANCELLED, "its host was late", "n2");
-  EXPECT_TRUE(run.over());
-  EXPECT_EQ(run.result().status(), v1::PROBE_STATUS_TIMED_OUT);
-  EXPECT_EQ(run.result().blamed_node(), "n2");
-  EXPECT_EQ(run.result().reason(), "n1: none of 64 pings was answered; n2: its host was late");
-}
-
-TEST_F(TimedOutProbe, AFailureIsNobodysWhereNobodyWasLate) {
-  Say("n1", v1::PROBE_STATUS_FAILED, "none of 64 pings was answered");
-  Say("n2", v1::PROBE_STATUS_CANCELLED, "stopped");
-  EXPECT_TRUE(run.over());
-  EXPECT_EQ(run.result().status(), v1::PROBE_STATUS_FAILED);
-  EXPECT_EQ(run.result().blamed_node(), "");
-}
-
 TEST_F(TimedOutProbe, NamesTheResponderThatHadSaidSoBefore) {
   Say("n2", v1::PROBE_STATUS_OK, "its host was late", "n2");
   EXPECT_FALSE(run.decided());
