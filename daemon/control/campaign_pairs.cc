@@ -1,9 +1,18 @@
 // The part of Campaigns that leads each pair through its probes.
+#include <string>
 #include <utility>
 
 #include "daemon/control/campaigns.h"
 
 namespace fabric::control {
+namespace {
+
+// The node for whose host the probe was not done in time; nothing where that is not known.
+std::string WhoWasLate(const v1::ProbeResult& result) {
+  return result.status() == v1::PROBE_STATUS_TIMED_OUT ? result.blamed_node() : "";
+}
+
+}  // namespace
 
 // Starts the pair's current probe; when that ends at once, the next one, and so on.
 void Campaigns::Begin(Pair pair, Moment now) {
@@ -59,7 +68,9 @@ void Campaigns::TakeResult(Pair& pair, Moment now) {
   // Under an incast everybody is slow, and what fails may fail for that.
   const bool tells = !pair.of_incast && result.result().status() != v1::PROBE_STATUS_CANCELLED;
   if (tells) work.judgement.Add(std::move(seen));
+  const std::string late = WhoWasLate(result.result());
   if (!quick) Record(campaign, std::move(result));
+  if (!late.empty()) ++work.late[late];
   if (quick || pair.probe + 1 == spec.probes_size()) Finish(pair, now);
 }
 

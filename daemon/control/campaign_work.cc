@@ -12,6 +12,7 @@ namespace {
 // Fewer pairs, or rounds, take no longer than a reachability pass would.
 constexpr std::uint64_t kReachPairsMin = 20;
 constexpr std::size_t kReachRoundsMin = 3;
+constexpr std::uint32_t kLateMax = 3;
 
 std::vector<std::string> NamesOf(const plan::Plan& plan) {
   std::vector<std::string> names;
@@ -47,10 +48,15 @@ CampaignWork::CampaignWork(const v1::CampaignSpec& spec, plan::Plan made, blame:
     places_.push_back(blame::Find(judgement.fabric(), port.port));
 }
 
+bool CampaignWork::IsTooLate(const std::string& node) const {
+  const auto at = late.find(node);
+  return at != late.end() && at->second >= kLateMax;
+}
+
 std::vector<std::uint32_t> CampaignWork::Usable() const {
   std::vector<std::uint32_t> usable;
   for (plan::PortIndex port = 0; port < places_.size(); ++port)
-    if (places_[port]) usable.push_back(*places_[port]);
+    if (places_[port] && !IsTooLate(plan.ports[port].port.node())) usable.push_back(*places_[port]);
   return usable;
 }
 

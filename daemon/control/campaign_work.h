@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,7 +28,8 @@ struct CampaignWork {
   CampaignWork(const CampaignWork&) = delete;  // What is below refers to the plan.
   CampaignWork& operator=(const CampaignWork&) = delete;
 
-  // Places that may take part, as blame counts them. What is left out may, in quick probes.
+  // Places that may take part, as blame counts them. What is left out may, in quick probes, but not
+  // a node that was late three times: no more would be learnt of it.
   std::vector<std::uint32_t> Usable() const;
   // The pairs among those that blame wants which this campaign may probe.
   std::vector<plan::Pair> PairsOf(const std::vector<blame::Wanted>& wanted) const;
@@ -47,12 +49,15 @@ struct CampaignWork {
   std::size_t planned_begun = 0;   // Rounds of the plan
   std::uint32_t rounds_begun = 0;  // With those in addition
   std::uint32_t deciding_rounds = 0;
-  std::deque<plan::Pair> waiting;  // Of the current round
+  std::map<std::string, std::uint32_t> late;  // Probes that were not done for it, by node
+  std::deque<plan::Pair> waiting;             // Of the current round
   std::uint32_t pairs_running = 0;
   PortClasses classes;             // Of the pattern INCAST
   std::unique_ptr<Incast> incast;  // The one of the current round
 
  private:
+  bool IsTooLate(const std::string& node) const;
+
   std::vector<std::optional<std::uint32_t>> places_;  // In the fabric, of plan.ports
 };
 

@@ -98,6 +98,30 @@ TEST(UntilDecided, ADeadPortThatWasLeftOutIsNamed) {
   EXPECT_EQ(campaign.blame().suspects(0).trouble(), v1::TROUBLE_KIND_DEAD);
 }
 
+// It is well in the quick pass and late from then on: each probe of it takes its whole time.
+TEST(UntilDecided, OfANodeThatIsAlwaysLateNoMoreIsWanted) {
+  ControlWorld world;
+  world.ConnectNodes(32);
+  int probes = 0;
+  world.agents.SetPath([&](const v1::ProbeAssignment& assignment, v1::ProbeResult& result) {
+    const bool concerned = IsAt(assignment.local(), "n5", 0) || IsAt(assignment.remote(), "n5", 0);
+    if (!concerned || assignment.role() != v1::PROBE_ROLE_INITIATOR || ++probes <= 2) return;
+    result.Clear();
+    result.set_status(v1::PROBE_STATUS_TIMED_OUT);
+    result.set_reason("its host was late");
+    result.set_blamed_node("n5");
+  });
+  v1::CampaignSpec spec = UntilDecided();
+  spec.add_rails(0);
+  spec.set_pattern(v1::CAMPAIGN_PATTERN_RANDOM_REGULAR);
+  spec.set_degree(3);
+  const v1::Campaign campaign = world.Finish(world.StartCampaign(spec));
+  EXPECT_EQ(campaign.state(), v1::CAMPAIGN_STATE_DONE);
+  EXPECT_GT(probes, 4);
+  EXPECT_LE(probes, 8);
+  EXPECT_TRUE(campaign.blame().suspects().empty()) << campaign.blame().ShortDebugString();
+}
+
 TEST(UntilDecided, OneBadPortAmong256IsNamedWithinTwentyRounds) {
   ControlWorld world({.pairs_at_once_max = 512});
   world.ConnectNodes(256);
