@@ -9,8 +9,9 @@
 namespace fabric::probe {
 namespace {
 
-constexpr std::uint32_t kSpins = 2000;        // Some microseconds of reading memory
-constexpr std::uint32_t kPollsPerCheck = 64;  // stopped() and yield() cost more than a poll.
+// Longer than an answer takes on real hardware.
+constexpr std::uint32_t kPollsPerYield = 2048;
+constexpr std::uint32_t kPollsPerCheck = 64;  // stopped() costs more than a poll.
 constexpr std::uint32_t kPollsPerLook = 16;   // So does the clock; this is below a microsecond.
 // Below the first nothing is late; it is more than interrupts take.
 constexpr Duration kLateMin = std::chrono::microseconds(5);
@@ -20,10 +21,8 @@ constexpr int kLateTimes = 8;
 
 bool Pace::Next() {
   ++polls_;
-  if (polls_ % kPollsPerCheck == 0) {
-    if (run_.stopped()) return false;
-    if (polls_ > kSpins) std::this_thread::yield();
-  }
+  if (polls_ % kPollsPerCheck == 0 && run_.stopped()) return false;
+  if (polls_ % kPollsPerYield == 0) std::this_thread::yield();
   if (polls_ % kPollsPerLook == 0) looked_at_ = run_.clock.Now().steady;
   return true;
 }
