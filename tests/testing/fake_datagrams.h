@@ -34,7 +34,8 @@ class FakeDatagrams final : public host::UdQueuePairs {
 
   const std::string& device() const { return options_.at.device; }
   bool has_event() const { return event_; }
-  void LetLeave() REQUIRES(fabric_.mutex_);
+  // What was held leaves. Called with the lock of the fabric.
+  void LetLeave();
 
  private:
   struct Path {
