@@ -95,6 +95,13 @@ class TestFaults(LabCase):
     def test_02_one_path_of_four(self):
         self.lab.link("rail0", "leaf1-spine2", "cut", 1)
         suspects, blame = self.blamed(*PINGS)
+        if not suspects:
+            # Which spines the flows take is chance: they may leave some doubt whether it is one
+            # that all leaves use. The flows of other queue pairs decide.
+            leads = blame["undecided"][0]["between"][0]
+            self.assertEqual(leads["kind"], "SUSPECT_KIND_UPLINK", blame)
+            self.assertTrue(leads["name"].startswith("rail0-leaf1"), blame)
+            suspects, blame = self.blamed(*PINGS)
         self.assertEqual([one[0] for one in suspects], ["UPLINK"], blame)
         self.assertTrue(suspects[0][1].startswith("rail0-leaf1"), suspects)
 
