@@ -31,7 +31,8 @@ class Usual {
     std::size_t count = 0;  // Of figures that this is drawn from
   };
   // Of the figures of these equals that are there now, or of earlier ones where those were many and
-  // these are few. Equals are probes of the same kind and settings.
+  // these are few. Equals are probes of the same kind and settings, in rounds of at least half as
+  // many as the largest round has.
   Figures Of(const std::string& equals, const Figures& now);
 
   // At that place a probe could begin, or failed by itself before the fabric had a part in it.

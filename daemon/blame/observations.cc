@@ -131,8 +131,16 @@ class FlowScatter {
   std::vector<double> distances_;
 };
 
-// Of the results of one spec
+double LatencyOf(const v1::ProbeResult& result) {
+  if (result.has_ping()) return result.ping().network_round_trip().median_us();
+  return result.has_latency() ? result.latency().median_us() : 0;
+}
+
+// Of the results of one spec. What is usual is drawn from rounds of many pairs alone: those of a
+// few have the machines and the fabric for themselves, and next to them all others would look slow.
 struct AllEquals {
+  std::map<std::uint32_t, std::size_t> in_round;  // Results
+  std::size_t many = 0;                           // From that on a round counts.
   Equals speeds{true};
   Equals latencies{false};
   FlowScatter scatter;
@@ -140,6 +148,17 @@ struct AllEquals {
   Usual::Figures latency = {};
   Usual::Figures flows = {};
 
+  // Once all are counted in their rounds, and before any is added.
+  void FindMany() {
+    for (const auto& [round, count] : in_round) many = std::max(many, (count + 1) / 2);
+  }
+  void Add(std::uint32_t round, const v1::ProbeResult& result) {
+    if (in_round[round] < many || result.status() != v1::PROBE_STATUS_OK) return;
+    latencies.Add(LatencyOf(result));
+    if (result.has_ping()) scatter.Add(result.ping());
+    if (result.has_bandwidth()) speeds.Add(result.bandwidth().mean_bps());
+    if (result.has_reverse_bandwidth()) speeds.Add(result.reverse_bandwidth().mean_bps());
+  }
   void Measure(const std::string& spec, Usual& usual) {
     speed = usual.Of("speed " + spec, speeds.Measure());
     latency = usual.Of("latency " + spec, latencies.Measure());
@@ -157,11 +176,6 @@ std::optional<Compared> Compare(double figure, const Usual::Figures& equals) {
   constexpr std::size_t kEqualsMin = 4;
   if (equals.count < kEqualsMin || figure <= 0) return std::nullopt;
   return Compared{static_cast<float>(figure / equals.reached), static_cast<float>(equals.noise)};
-}
-
-double LatencyOf(const v1::ProbeResult& result) {
-  if (result.has_ping()) return result.ping().network_round_trip().median_us();
-  return result.has_latency() ? result.latency().median_us() : 0;
 }
 
 bool ReadsFromResponder(const v1::ProbeSpec& spec) {
@@ -311,13 +325,11 @@ std::vector<Observation> ObservationsOf(const Fabric& fabric, const Results& res
     if (from && to) NoteBeginning(*from, *to, result, usual);
     AllEquals& all = by_spec[result.probe().SerializeAsString()];
     equals.push_back(&all);
-    const v1::ProbeResult& said = result.result();
-    if (said.status() != v1::PROBE_STATUS_OK) continue;
-    all.latencies.Add(LatencyOf(said));
-    if (said.has_ping()) all.scatter.Add(said.ping());
-    if (said.has_bandwidth()) all.speeds.Add(said.bandwidth().mean_bps());
-    if (said.has_reverse_bandwidth()) all.speeds.Add(said.reverse_bandwidth().mean_bps());
+    ++all.in_round[result.round()];
   }
+  for (auto& [spec, all] : by_spec) all.FindMany();
+  for (int i = 0; i < results.size(); ++i)
+    equals[static_cast<std::size_t>(i)]->Add(results[i].round(), results[i].result());
   for (auto& [spec, all] : by_spec) all.Measure(spec, usual);
   std::vector<Observation> out;
   for (int i = 0; i < results.size(); ++i) {

@@ -51,28 +51,21 @@ v1::BlameReport JudgeFile(const std::string& name) {
   return Judge(fabric, ObservationsOf(fabric, tried));
 }
 
-bool IsOfLoss(const v1::Suspect& suspect) {
-  return suspect.trouble() == v1::TROUBLE_KIND_DEAD || suspect.trouble() == v1::TROUBLE_KIND_LOSSY;
-}
-
 class OnePathOfFour : public ::testing::TestWithParam<const char*> {};
 
-// The link between leaf1 and spine2 drops all, or 30 %: other parts must not be named, and it must
-// not be called healthy.
+// A link between leaf1 and a spine drops all, or 30 %: other parts must not be named, and it must
+// not be called healthy. In path_alone fifteen rounds were of one pair, which had the machine for
+// itself: all others were late next to it.
 TEST_P(OnePathOfFour, IsTheUplinkOfItsLeaf) {
   const v1::BlameReport report = JudgeFile(GetParam());
   EXPECT_NE(report.state(), v1::BLAME_STATE_HEALTHY);
-  bool named = false;
-  for (const v1::Suspect& suspect : report.suspects()) {
-    if (!IsOfLoss(suspect)) continue;
-    EXPECT_EQ(suspect.kind(), v1::SUSPECT_KIND_UPLINK) << report.DebugString();
-    EXPECT_EQ(suspect.leaf(), "rail0-leaf1");
-    named = true;
-  }
-  EXPECT_TRUE(named) << report.DebugString();
+  ASSERT_EQ(report.suspects_size(), 1) << report.DebugString();
+  EXPECT_EQ(report.suspects(0).kind(), v1::SUSPECT_KIND_UPLINK) << report.DebugString();
+  EXPECT_EQ(report.suspects(0).leaf(), "rail0-leaf1");
 }
 
-INSTANTIATE_TEST_SUITE_P(Captured, OnePathOfFour, ::testing::Values("path", "path2", "pathloss"));
+INSTANTIATE_TEST_SUITE_P(Captured, OnePathOfFour,
+                         ::testing::Values("path", "path2", "path_alone", "pathloss"));
 
 TEST(CapturedCampaign, OfAHealthyFabricAccusesNobody) {
   for (const char* name : {"healthy", "bw_healthy"}) {

@@ -231,6 +231,31 @@ TEST(ObservationsOf, ComparesFewWithWhatWasUsualBefore) {
   EXPECT_FLOAT_EQ(*of(8, 5e9, nothing)[0].speed, 1.0F);
 }
 
+// Four pairs at a time share what one pair has for itself: they are not slow for that, and what is
+// slow alone is slow.
+TEST(ObservationsOf, ComparesNoRoundWithThoseOfFewPairs) {
+  v1::Campaign campaign;
+  const auto add = [&](std::uint32_t round, double us) {
+    v1::PairResult& result = *campaign.add_results();
+    EXPECT_EQ(FromJson(Done(10, 11), result), Status());
+    for (v1::ProbePort* port : {result.mutable_from(), result.mutable_to()}) {
+      port->set_device("mlx5_0");
+      port->set_port(1);
+    }
+    result.set_round(round);
+    result.mutable_probe()->mutable_rc_write_latency();
+    result.mutable_result()->mutable_latency()->set_median_us(us);
+  };
+  for (std::uint32_t round = 1; round <= 15; ++round) add(round, 1);
+  for (std::uint32_t round = 16; round <= 18; ++round)
+    for (int pair = 0; pair < 4; ++pair) add(round, 10);
+  add(19, 30);
+  const auto seen = ObservationsOf(FabricOf({.nodes = 4, .rails = 1}), campaign.results());
+  ASSERT_EQ(seen.size(), 28U);
+  EXPECT_FLOAT_EQ(*seen[20].latency, 1.0F);
+  EXPECT_FLOAT_EQ(*seen[27].latency, 3.0F);
+}
+
 TEST(ObservationsOf, ComparesSpeedsWithEqualsAndKnowsTheirDirection) {
   const auto result = [](const std::string& kind, double there, double back) {
     return R"({"probe": {")" + kind + R"(": {"bidirectional": true}}, "result": {
