@@ -111,6 +111,8 @@ Judgement JudgeAll(const Passages& passages, std::span<const Figures> channels,
                          return judgement.decided.contains(candidate.hypothesis.part);
                        });
   });
+  std::erase_if(judgement.suspicious,
+                [&](const Part& part) { return judgement.decided.contains(part); });
   return judgement;
 }
 
@@ -201,6 +203,9 @@ Standing Book::Stand(std::span<const std::uint32_t> usable, std::span<const v1::
     standing.open = std::move(unsettled);
   else
     standing.next = wishes.Take();
+  standing.again = std::all_of(
+      standing.next.begin(), standing.next.end(),
+      [&](const Wanted& pair) { return !pair.once_more && partners.MetInNewest(pair); });
   return standing;
 }
 

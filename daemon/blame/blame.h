@@ -67,6 +67,7 @@ v1::BlameReport Judge(const Fabric& fabric, std::span<const Observation> observa
 struct Wanted {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
+  bool once_more = false;  // Whether the pair itself is bad: that shows when it is probed again.
 
   friend bool operator==(const Wanted&, const Wanted&) = default;
 };
@@ -83,6 +84,9 @@ struct Standing {
   // are known to be good and that they have not met. Empty when decided, or when only more of the
   // planned pairs can help.
   std::vector<Wanted> next;
+  // All of `next` were probed in the newest round, and did not decide: planned pairs are to come
+  // first.
+  bool again = false;
   v1::BlameReport report;
 };
 

@@ -94,96 +94,180 @@ Partners::Partners(const Passages& passages, std::span<const Trouble> troubles,
   }
 }
 
+bool Partners::MetInNewest(const Wanted& pair) const {
+  return LastMet(pair.from, pair.to) == passages_.observations().back().round;
+}
+
+std::vector<std::uint32_t> Partners::Under(std::uint32_t leaf) const {
+  std::vector<std::uint32_t> under;
+  for (std::uint32_t place = 0; place < usable_.size(); ++place)
+    if (usable_[place] && passages_.LeafOf(place) == leaf) under.push_back(place);
+  return under;
+}
+
 std::span<const std::uint32_t> Partners::OfRail(std::uint32_t place) const {
   return rails_[std::min<std::size_t>(passages_.RailOf(place), rails_.size() - 1)];
 }
 
-bool Partners::Met(std::uint32_t place, std::uint32_t other) const {
+std::optional<std::uint32_t> Partners::LastMet(std::uint32_t place, std::uint32_t other) const {
   const auto observations = passages_.ObservationsOf(place);
-  return std::any_of(observations.begin(), observations.end(), [&](std::uint32_t i) {
-    return Other(passages_.observations()[i], place) == other;
-  });
+  for (auto i = observations.rbegin(); i != observations.rend(); ++i)
+    if (Other(passages_.observations()[*i], place) == other)
+      return passages_.observations()[*i].round;
+  return std::nullopt;
 }
 
-std::optional<std::uint32_t> Partners::For(std::uint32_t place, bool same_leaf) const {
+std::optional<std::uint32_t> Partners::For(std::uint32_t place, bool same_leaf,
+                                           const std::set<std::uint32_t>& taken) const {
   const auto rail = OfRail(place);
   const auto start = std::upper_bound(rail.begin(), rail.end(), place) - rail.begin();
-  std::optional<std::uint32_t> met;
+  std::optional<std::uint32_t> best;
+  std::optional<std::uint32_t> best_met;
   for (std::size_t n = 0; n < rail.size(); ++n) {
     const std::uint32_t other = rail[(static_cast<std::size_t>(start) + n) % rail.size()];
-    if (other == place || !good_[other]) continue;
+    if (other == place || !good_[other] || taken.contains(other)) continue;
     if (passages_.NodeOf(other) == passages_.NodeOf(place)) continue;
     const std::uint32_t leaf = passages_.LeafOf(place);
     if (leaf != kUnknown && (passages_.LeafOf(other) == leaf) != same_leaf) continue;
-    if (!Met(place, other)) return other;
-    if (!met) met = other;
+    const auto met = LastMet(place, other);
+    if (!met) return other;
+    if (best && met >= best_met) continue;
+    best = other;
+    best_met = met;
   }
-  return met;
+  return best;
 }
+
+namespace {
+
+constexpr std::size_t kPairsMax = 4;  // Of one kind, of one candidate
+
+// The probes that decide one trouble. Each partner is asked once: in a round of its own it could not
+// meet two.
+class Decider {
+ public:
+  Decider(const Passages& passages, const Partners& partners, const Trouble& trouble)
+      : passages_(passages), partners_(partners), trouble_(trouble) {}
+
+  std::vector<Reasoned> Run() {
+    for (const Candidate& candidate : trouble_.candidates) Add(candidate.hypothesis.part);
+    constexpr std::size_t kProbesMax = 16;
+    if (probes_.size() > kProbesMax) probes_.resize(kProbesMax);
+    return std::move(probes_);
+  }
+
+ private:
+  std::string Name(std::uint32_t place) const { return NameOf(passages_.fabric().places[place]); }
+
+  void Add(const Part& part);
+  void AddPartner(std::uint32_t place, bool same_leaf);
+  void AddWithin(std::uint32_t leaf);
+  void AddElsewhere(const Part& spine);
+  bool IsCandidate(const Part& part) const {
+    return std::any_of(trouble_.candidates.begin(), trouble_.candidates.end(),
+                       [&](const Candidate& one) { return one.hypothesis.part == part; });
+  }
+  bool OfACandidate(std::uint32_t place) const {
+    return std::any_of(
+        trouble_.candidates.begin(), trouble_.candidates.end(),
+        [&](const Candidate& one) { return passages_.Holds(one.hypothesis.part, place); });
+  }
+
+  const Passages& passages_;
+  const Partners& partners_;
+  const Trouble& trouble_;
+  std::vector<Reasoned> probes_;
+  std::set<std::uint32_t> taken_;   // As partners
+  std::set<std::uint32_t> leaves_;  // That were asked for
+};
+
+void Decider::Add(const Part& part) {
+  switch (part.kind) {
+    case PartKind::kPort:
+      AddPartner(part.first, false);
+      if (passages_.LeafOf(part.first) != kUnknown) AddPartner(part.first, true);
+      break;
+    case PartKind::kHost:
+      for (const std::uint32_t place : passages_.PlacesOfNode(part.first)) AddPartner(place, false);
+      break;
+    case PartKind::kLeaf:
+    case PartKind::kUplink:
+      if (!leaves_.insert(part.first).second) break;
+      // Within the leaf: that tells it from its ways out, whoever is good.
+      if (IsCandidate({PartKind::kLeaf, part.first})) AddWithin(part.first);
+      for (const std::uint32_t place : partners_.Under(part.first)) AddPartner(place, false);
+      break;
+    case PartKind::kPair:
+      if (!partners_.Usable(part.first) || !partners_.Usable(part.second)) break;
+      probes_.push_back({{part.first, part.second, true}, "the same pair once more"});
+      AddPartner(part.first, false);
+      AddPartner(part.second, false);
+      break;
+    case PartKind::kSpine: AddElsewhere(part); break;
+    default: break;  // What all share shows in whatever is probed next.
+  }
+}
+
+void Decider::AddPartner(std::uint32_t place, bool same_leaf) {
+  if (!partners_.Usable(place)) return;
+  const auto partner = partners_.For(place, same_leaf, taken_);
+  if (!partner) return;
+  taken_.insert(*partner);
+  const bool leaf = same_leaf && passages_.LeafOf(place) != kUnknown;
+  probes_.push_back({{place, *partner},
+                     Format("{} with a partner that is good with others{}", Name(place),
+                            leaf ? ", under the same leaf" : "")});
+}
+
+void Decider::AddWithin(std::uint32_t leaf) {
+  const auto under = partners_.Under(leaf);
+  for (std::size_t i = 0; i + 1 < under.size() && i < 2 * kPairsMax; i += 2)
+    probes_.push_back(
+        {{under[i], under[i + 1]}, Format("{} with a port under the same leaf", Name(under[i]))});
+}
+
+// Between leaves that the other candidates have no part in: whether it is bad there too.
+void Decider::AddElsewhere(const Part& spine) {
+  std::size_t pairs = 0;
+  for (std::uint32_t place = 0; place < passages_.fabric().places.size(); ++place) {
+    if (pairs == kPairsMax) return;
+    const bool of_it = spine.first == kEverywhere || passages_.RailOf(place) == spine.first;
+    if (!of_it || !partners_.Usable(place) || taken_.contains(place)) continue;
+    if (passages_.LeafOf(place) == kUnknown || OfACandidate(place)) continue;
+    std::set<std::uint32_t> others = taken_;
+    for (const std::uint32_t other : partners_.OfRail(place))
+      if (OfACandidate(other)) others.insert(other);
+    const auto partner = partners_.For(place, false, others);
+    if (!partner) continue;
+    taken_.insert({place, *partner});
+    probes_.push_back({{place, *partner},
+                       Format("{} with a port under another leaf, neither of them suspected",
+                              Name(place))});
+    ++pairs;
+  }
+}
+
+}  // namespace
 
 std::vector<Reasoned> Deciding(const Passages& passages, const Partners& partners,
                                const Trouble& trouble) {
-  std::vector<Reasoned> probes;
-  const std::vector<Place>& places = passages.fabric().places;
-  const auto add = [&](std::uint32_t place, bool same_leaf) {
-    if (!partners.Usable(place)) return;
-    const auto partner = partners.For(place, same_leaf);
-    if (!partner) return;
-    const bool leaf = same_leaf && passages.LeafOf(place) != kUnknown;
-    probes.push_back({{place, *partner},
-                      Format("{} with a partner that is good with others{}", NameOf(places[place]),
-                             leaf ? ", under the same leaf" : "")});
-  };
-  const auto add_within = [&](std::span<const std::uint32_t> under) {
-    constexpr std::size_t kPairsMax = 4;
-    std::size_t pairs = 0;
-    for (std::size_t i = 0; i + 1 < under.size() && pairs < kPairsMax; i += 2) {
-      if (!partners.Usable(under[i]) || !partners.Usable(under[i + 1])) continue;
-      probes.push_back({{under[i], under[i + 1]},
-                        Format("{} with a port under the same leaf", NameOf(places[under[i]]))});
-      ++pairs;
-    }
-  };
-  for (const Candidate& candidate : trouble.candidates) {
-    const Part& part = candidate.hypothesis.part;
-    switch (part.kind) {
-      case PartKind::kPort:
-        add(part.first, false);
-        if (passages.LeafOf(part.first) != kUnknown) add(part.first, true);
-        break;
-      case PartKind::kHost:
-        for (std::uint32_t place = 0; place < places.size(); ++place)
-          if (passages.NodeOf(place) == part.first) add(place, false);
-        break;
-      case PartKind::kLeaf:
-      case PartKind::kUplink:
-        // Within the leaf: that tells it from its ways out, whoever is good.
-        add_within(passages.PlacesUnder(part.first));
-        for (const std::uint32_t place : passages.PlacesUnder(part.first)) add(place, false);
-        break;
-      case PartKind::kPair:
-        if (!partners.Usable(part.first) || !partners.Usable(part.second)) break;
-        probes.push_back({{part.first, part.second}, "the same pair once more"});
-        add(part.first, false);
-        add(part.second, false);
-        break;
-      default: break;  // What all share shows in whatever is probed next.
-    }
-  }
-  constexpr std::size_t kProbesMax = 16;
-  if (probes.size() > kProbesMax) probes.resize(kProbesMax);
-  return probes;
+  return Decider(passages, partners, trouble).Run();
 }
 
 void Wishes::Add(const std::vector<Reasoned>& probes) {
-  for (const Reasoned& probe : probes) wanted_.push_back(probe.pair);
+  for (const Reasoned& probe : probes) {
+    wanted_.push_back(probe.pair);
+    taken_.insert(probe.pair.to);
+  }
 }
 
 void Wishes::Add(std::uint32_t place) {
   if (!partners_.Usable(place)) return;
-  auto partner = partners_.For(place, false);
-  if (!partner) partner = partners_.For(place, true);
-  if (partner) wanted_.push_back({place, *partner});
+  auto partner = partners_.For(place, false, taken_);
+  if (!partner) partner = partners_.For(place, true, taken_);
+  if (!partner) return;
+  taken_.insert(*partner);
+  wanted_.push_back({place, *partner});
 }
 
 // What many share shows in whatever is probed next.
@@ -195,7 +279,7 @@ void Wishes::Add(const Part& suspicious) {
       return;
     case PartKind::kPair:
       if (partners_.Usable(suspicious.first) && partners_.Usable(suspicious.second))
-        wanted_.push_back({suspicious.first, suspicious.second});
+        wanted_.push_back({suspicious.first, suspicious.second, true});
       return;
     case PartKind::kLeaf:
     case PartKind::kUplink:
@@ -213,11 +297,11 @@ void Wishes::Add(const Part& suspicious) {
   }
 }
 
-// Two that have met before, but not when they were probed last, first: that tells a bad pair from
-// chance. In between each meets others, which tells it from a bad port; by lot, because a port that
-// is away every second round would be away whenever this pair is probed.
+// A pair once more first, unless it was what its ports were probed with last: that tells a bad pair
+// from chance. In between each meets others, which tells it from a bad port; by lot, because a port
+// that is away every second round would be away whenever this pair is probed.
 int Wishes::TurnOf(const Wanted& pair) const {
-  if (!partners_.Met(pair.from, pair.to)) return 1;
+  if (!pair.once_more) return partners_.MetInNewest(pair) ? 3 : 1;
   const auto last = [&](std::uint32_t place) {
     return passages_.observations()[passages_.ObservationsOf(place).back()];
   };

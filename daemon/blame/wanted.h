@@ -27,6 +27,7 @@ class Partners {
            std::span<const std::uint32_t> usable);
 
   bool Usable(std::uint32_t place) const { return usable_[place]; }
+  std::vector<std::uint32_t> Under(std::uint32_t leaf) const;  // Usable ones, probed or not
   // All that was seen of it was good, more than once, but for what decided ones explain.
   bool Good(std::uint32_t place) const { return good_[place]; }
   bool Bad(std::uint32_t place) const { return decided_[place]; }  // In a decided part
@@ -35,10 +36,14 @@ class Partners {
     return explained_[observation] || troubled_[observation];
   }
 
-  // A good partner of the same rail, one that it has not met if there is such a one. Under the same
-  // leaf, or under another one where leaves are known.
-  std::optional<std::uint32_t> For(std::uint32_t place, bool same_leaf) const;
-  bool Met(std::uint32_t place, std::uint32_t other) const;
+  // A good partner of the same rail that is not `taken`: one that it has not met if there is such a
+  // one, or the one that it met longest ago. Under the same leaf, or under another one where leaves
+  // are known.
+  std::optional<std::uint32_t> For(std::uint32_t place, bool same_leaf,
+                                   const std::set<std::uint32_t>& taken) const;
+  // The last round in which they were probed with each other.
+  std::optional<std::uint32_t> LastMet(std::uint32_t place, std::uint32_t other) const;
+  bool MetInNewest(const Wanted& pair) const;  // In the newest round of all
   std::span<const std::uint32_t> OfRail(std::uint32_t place) const;
 
  private:
@@ -66,7 +71,7 @@ class Wishes {
   void Add(const std::vector<Reasoned>& probes);
   void Add(const Part& suspicious);
   void Add(std::uint32_t place);
-  // No place twice, those that were added first.
+  // No place twice, those that were added first; pairs of the newest round last.
   std::vector<Wanted> Take() const;
 
  private:
@@ -75,6 +80,7 @@ class Wishes {
   const Passages& passages_;
   const Partners& partners_;
   std::vector<Wanted> wanted_;
+  std::set<std::uint32_t> taken_;  // As partners
 };
 
 struct TooLittle {

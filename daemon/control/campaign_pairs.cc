@@ -59,7 +59,8 @@ void Campaigns::TakeResult(Pair& pair, Moment now) {
                pair.run->started(), now);
   *result.mutable_result() = pair.run->result();
   v1::PairResult seen = result;
-  seen.set_round(work.stage + pair.round);  // Stages are apart in time as rounds are.
+  // Stages are apart in time as rounds are.
+  seen.set_round(work.stage + (quick ? work.rounds_begun : pair.round));
   if (!quick) work.reachability.TakePlanned(pair.ports, result.result());
   if (quick) {
     work.reachability.Take(pair.ports, result.result());

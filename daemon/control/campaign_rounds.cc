@@ -135,7 +135,8 @@ bool Campaigns::Judge(Campaign& campaign, std::vector<plan::Pair>& next) {
   if (!work.judgement.Due(campaign.summary.spec().until_decided())) return false;
   blame::Standing standing =
       work.judgement.Stand(work.Usable(), {}, counters_(work.judgement.fabric()));
-  next = work.PairsOf(standing.next);
+  const bool over = work.planned_begun == work.plan.rounds.size();
+  if (!standing.again || over) next = work.PairsOf(standing.next);
   *campaign.summary.mutable_blame() = std::move(standing.report);
   campaign.open = std::move(standing.open);
   return standing.decided;

@@ -67,10 +67,10 @@ std::vector<Pair> Reachability::NextStage() {
     while (!unknown.empty()) {
       const PortIndex port = unknown.back();
       unknown.pop_back();
-      const auto partner = PartnerFor(port, partners);
-      if (!partner) continue;
-      partners.erase(std::find(partners.begin(), partners.end(), *partner));
-      pairs.push_back({port, *partner});
+      const bool near = WantsNeighbor(port);
+      const bool paired = (near && PairUp(port, good, true, pairs)) ||
+                          (near && PairUp(port, unknown, true, pairs));
+      if (!paired) PairUp(port, partners, false, pairs);
     }
   }
   return pairs;
@@ -167,16 +167,31 @@ void Reachability::Judge() {
   }
 }
 
-std::optional<PortIndex> Reachability::PartnerFor(PortIndex port,
-                                                  const std::vector<PortIndex>& free) const {
+// All that it failed with so far may lie behind the same path.
+bool Reachability::WantsNeighbor(PortIndex port) const {
+  const std::vector<Failure>& failures = ports_[port].failures;
+  const plan::LeafIndex leaf = plan_->ports[port].leaf;
+  return leaf != plan::kNoLeaf && !failures.empty() &&
+         std::none_of(failures.begin(), failures.end(), [&](const Failure& failure) {
+           return plan_->ports[failure.partner].leaf == leaf;
+         });
+}
+
+// Takes its partner out of those that are free. False: nobody fits.
+bool Reachability::PairUp(PortIndex port, std::vector<PortIndex>& free, bool near,
+                        std::vector<Pair>& pairs) const {
   const State& state = ports_[port];
   const auto fits = [&](PortIndex partner) {
     return plan_->ports[partner].port.node() != plan_->ports[port].port.node() &&
+           (!near || plan_->ports[partner].leaf == plan_->ports[port].leaf) &&
            std::none_of(state.failures.begin(), state.failures.end(),
                         [&](const Failure& failure) { return failure.partner == partner; });
   };
   const auto at = std::find_if(free.rbegin(), free.rend(), fits);
-  return at == free.rend() ? std::nullopt : std::optional(*at);
+  if (at == free.rend()) return false;
+  pairs.push_back({port, *at});
+  free.erase(std::next(at).base());
+  return true;
 }
 
 bool Reachability::IsOut(PortIndex port) const {

@@ -2,7 +2,8 @@
 // what is dead costs seconds and not a timeout in every round. Pure.
 //
 // A port is left out once it has failed with three different partners that are good with others, or
-// when its node's agent does not answer. Whoever is not proven dead takes part.
+// when its node's agent does not answer. The second partner is one under its leaf, where leaves are
+// known: others may all lie behind one dead path. Whoever is not proven dead takes part.
 #pragma once
 
 #include <cstdint>
@@ -63,8 +64,9 @@ class Reachability {
   void GiveUp(const std::string& node, const v1::ProbeResult& result);
   bool NodeIsOut(plan::PortIndex port) const;
   void Judge();
-  std::optional<plan::PortIndex> PartnerFor(plan::PortIndex port,
-                                            const std::vector<plan::PortIndex>& free) const;
+  bool WantsNeighbor(plan::PortIndex port) const;
+  bool PairUp(plan::PortIndex port, std::vector<plan::PortIndex>& free, bool near,
+              std::vector<plan::Pair>& pairs) const;
 
   const plan::Plan* plan_ = nullptr;
   std::vector<State> ports_;

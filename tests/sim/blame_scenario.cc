@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <set>
 
 #include "base/text.h"
@@ -364,6 +365,8 @@ Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
   const blame::Fabric& fabric = clos.swapped() ? swapped : stage.fabric();
   blame::Book book(fabric);
   blame::Usual usual;
+  std::vector<std::uint32_t> usable(fabric.places.size());
+  std::iota(usable.begin(), usable.end(), 0U);
   std::uint32_t named_at = 0;
   blame::Standing standing;
   Seconds stand(0);
@@ -374,7 +377,7 @@ Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
     ++round;
     google::protobuf::RepeatedPtrField<v1::PairResult> results;
     // What would decide is a round of its own, as in the controller.
-    if (!standing.next.empty() && deciding < kDecidingRoundsMax) {
+    if (!standing.next.empty() && !standing.again && deciding < kDecidingRoundsMax) {
       ++deciding;
       for (const blame::Wanted& wanted : standing.next)
         clos.Probe(ToProbePort(fabric.places[wanted.from]), ToProbePort(fabric.places[wanted.to]),
@@ -386,7 +389,7 @@ Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
     const std::vector<blame::Observation> seen = blame::ObservationsOf(fabric, results, usual);
     const auto start = std::chrono::steady_clock::now();
     book.Add(seen);
-    standing = book.Stand();
+    standing = book.Stand(usable);
     stand = std::max(stand, Seconds(std::chrono::steady_clock::now() - start));
     if (named_at == 0 && Score(clos, standing.report).named == clos.faults().size())
       named_at = round;

@@ -69,6 +69,20 @@ TEST(BlameSim, DoesNotPretendWithTwoPortsUnderALeaf) {
   }
 }
 
+// A dead path of a leaf is a dead path of a spine until other leaves are seen: they are asked for.
+TEST(BlameSim, TellsAPathOfALeafFromASpineInAFewRounds) {
+  const Stage stage({.name = "9x2", .nodes = 9, .rails = 2, .ports_per_leaf = 3, .spines = 4});
+  for (const Kind& kind : Kinds()) {
+    if (kind.name != "uplink_dead") continue;
+    for (std::uint64_t seed = 1; seed <= 64; ++seed) {
+      const Outcome outcome = Play(stage, kind, {.seed = seed});
+      EXPECT_EQ(outcome.named, 1U) << "seed " << seed << "\n" << outcome.text;
+      EXPECT_EQ(outcome.right, outcome.suspects) << "seed " << seed << "\n" << outcome.text;
+      EXPECT_LE(outcome.named_at, 10U) << "seed " << seed << "\n" << outcome.text;
+    }
+  }
+}
+
 TEST(BlameSim, ARunIsItsSeed) {
   const Stage stage({.name = "32x2", .nodes = 32, .rails = 2, .ports_per_leaf = 8, .spines = 4});
   for (const Kind& kind : Kinds()) {

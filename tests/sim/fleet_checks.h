@@ -31,10 +31,10 @@ class FleetChecks final : public control::EventListener {
  public:
   FleetChecks(const EventQueue& queue, Trace& trace) : queue_(queue), trace_(trace) {}
 
-  // Something was done to this node: what is said of it may be right.
-  void Excuse(const std::string& node) { excused_.insert(node); }
+  // Something was done to this node or leaf: what is said of it may be right.
+  void Excuse(const std::string& name) { excused_.insert(name); }
   void ExcuseAll() { all_excused_ = true; }
-  bool Excused(const std::string& node) const { return all_excused_ || excused_.contains(node); }
+  bool Excused(const std::string& name) const { return all_excused_ || excused_.contains(name); }
   void Violate(const std::string& what);
 
   // The controller's side: what it sends and hears, by the node's name.

@@ -39,7 +39,8 @@ void CheckBlame(Fleet& fleet, const v1::Campaign& campaign) {
     fleet.trace().Tell(fleet.now(), Format("campaign {} suspects {} {} {:.3f}", campaign.id(),
                                            v1::SuspectKind_Name(suspect.kind()), suspect.name(),
                                            suspect.confidence()));
-    if (suspect.node().empty() || !fleet.checks().Excused(suspect.node()))
+    const std::string& who = suspect.node().empty() ? suspect.leaf() : suspect.node();
+    if (who.empty() || !fleet.checks().Excused(who))
       fleet.checks().Violate(Format(
           "campaign {} names {} {}, to which nobody did anything: {}", campaign.id(),
           v1::SuspectKind_Name(suspect.kind()), suspect.name(),

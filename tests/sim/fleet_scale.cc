@@ -149,6 +149,35 @@ void PlayCulprit(const FleetScenario&, Fleet& fleet, Report& report) {
   CheckNothingLeft(fleet);
 }
 
+void PlayPathCut(const FleetScenario&, Fleet& fleet, Report& report) {
+  Random random(fleet.options().seed ^ 0x9a7cu);
+  const Fault cut = {.where = Where::kUplink,
+                     .leaf = static_cast<std::uint32_t>(random.Below(fleet.fabric().leaves())),
+                     .spine = static_cast<std::uint32_t>(random.Below(fleet.options().shape.spines)),
+                     .loss = 1};
+  const std::string leaf = fleet.fabric().LeafName(cut.leaf);
+  fleet.fabric().Add(cut);
+  fleet.checks().Excuse(leaf);
+  fleet.BootAll(2s);
+  if (!AwaitFleet(fleet, 60s)) return;
+  v1::CampaignSpec spec = Pings();
+  spec.set_until_decided(true);
+  spec.set_seed(fleet.options().seed);
+  const auto campaign = RunCampaign(fleet, spec, 600s, report);
+  if (!campaign) return;
+  CheckCampaign(fleet, campaign->id());
+  const auto& suspects = campaign->blame().suspects();
+  if (suspects.size() != 1 || suspects[0].kind() != v1::SUSPECT_KIND_UPLINK)
+    fleet.checks().Violate(Format("a path of {} is cut and not what was named: {}", leaf,
+                                  campaign->blame().ShortDebugString()));
+  if (!campaign->skipped().empty())
+    fleet.checks().Violate("left out, with only one path cut: " + campaign->skipped(0));
+  if (campaign->rounds_done() > kWaitedFor)
+    fleet.checks().Violate(Format("not decided after {} rounds", kWaitedFor));
+  fleet.Run(10s);
+  CheckNothingLeft(fleet);
+}
+
 void PlayAllPairs(const FleetScenario&, Fleet& fleet, Report& report) {
   fleet.BootAll(5s);
   if (!AwaitFleet(fleet, 60s)) return;

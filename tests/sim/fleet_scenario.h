@@ -47,6 +47,7 @@ Report Play(const FleetScenario& scenario, const FleetRun& run);
 // How scenarios are played: fleet_{troubles,scale,cabling,mesh,certify,incast}.cc.
 void PlayTroubles(const FleetScenario& scenario, Fleet& fleet, Report& report);
 void PlayCulprit(const FleetScenario& scenario, Fleet& fleet, Report& report);
+void PlayPathCut(const FleetScenario& scenario, Fleet& fleet, Report& report);
 void PlayCabling(const FleetScenario& scenario, Fleet& fleet, Report& report);
 void PlayMesh(const FleetScenario& scenario, Fleet& fleet, Report& report);
 void PlayIncast(const FleetScenario& scenario, Fleet& fleet, Report& report);

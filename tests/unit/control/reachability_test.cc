@@ -18,7 +18,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-plan::Plan PlanOf(std::uint32_t nodes, std::uint32_t rails = 1) {
+// `per_leaf`: ports under a leaf; 0: nobody knows.
+plan::Plan PlanOf(std::uint32_t nodes, std::uint32_t rails = 1, std::uint32_t per_leaf = 0) {
   std::vector<plan::Port> ports;
   for (std::uint32_t rail = 0; rail < rails; ++rail) {
     for (std::uint32_t node = 1; node <= nodes; ++node) {
@@ -27,6 +28,7 @@ plan::Plan PlanOf(std::uint32_t nodes, std::uint32_t rails = 1) {
       port.port.set_device(Format("mlx5_{}", rail));
       port.port.set_port(1);
       port.port.set_rail(rail);
+      if (per_leaf > 0) port.leaf = (node - 1) / per_leaf;
     }
   }
   auto plan = plan::MakePlan(std::move(ports), {}, {});
@@ -92,6 +94,20 @@ TEST(Reachability, CondemnsAPortAfterThreeGoodPartnersAndNobodyElse) {
     EXPECT_THAT(passed.out, ElementsAre("n7/mlx5_0/1", "n8/mlx5_0/1")) << "seed " << seed;
     EXPECT_LE(passed.stages, 5);
     EXPECT_LE(passed.probes, 16 + 4 + 2 + 2);
+  }
+}
+
+// Three partners may all be behind the one path of the leaf that is dead.
+TEST(Reachability, LeavesNobodyOutWhoReachesItsLeaf) {
+  const plan::Plan plan = PlanOf(9, 1, 3);
+  const auto leaf = [](const v1::ProbePort& port) { return (std::stoi(port.node().substr(1)) - 1) / 3; };
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const Passed passed = RunPass(plan, seed, [&](const plan::PairTask& task) {
+      const bool across = leaf(task.from) != leaf(task.to);
+      const bool first = leaf(task.from) == 0 || leaf(task.to) == 0;
+      return Result(across && first ? v1::PROBE_STATUS_FAILED : v1::PROBE_STATUS_OK);
+    });
+    EXPECT_THAT(passed.out, IsEmpty()) << "seed " << seed;
   }
 }
 
