@@ -66,6 +66,24 @@ class SearchRun {
     });
   }
 
+  // What one event says of a part is bounded, and with it what tells its ways apart. So the way is
+  // taken from all that was seen, where it explains the part nearly as well: of many pairs, each of
+  // which lost both ways, one way says all that may be said.
+  const Hypothesis& LikeliestWay(const std::vector<Hypothesis>& ways) {
+    const Hypothesis& best = Best(ways);
+    const double nearly = std::max(3.0, best.fit.score / 10);
+    const Hypothesis* likeliest = &best;
+    double odds = scorer_.LogOddsOfWay(best);
+    for (const Hypothesis& way : ways) {
+      if (way.fit.score < best.fit.score - nearly) continue;
+      const double of_way = scorer_.LogOddsOfWay(way);
+      if (of_way <= odds) continue;
+      likeliest = &way;
+      odds = of_way;
+    }
+    return *likeliest;
+  }
+
   double BadFrom(std::uint32_t observation) const {
     return readings_.Noisy(observation) ? kBadInNoise : kBad;
   }
@@ -122,7 +140,7 @@ class SearchRun {
       auto best = scores.begin();
       for (auto at = scores.begin(); at != scores.end(); ++at)
         if (Best(at->second).fit.score > Best(best->second).fit.score) best = at;
-      const Hypothesis hypothesis = Best(best->second);
+      const Hypothesis hypothesis = LikeliestWay(best->second);
       chosen_.push_back(hypothesis);
       scores.erase(best);
       std::set<Part> touched;
@@ -181,19 +199,20 @@ class SearchRun {
         const Part before = chosen_[index].part;
         const std::vector<std::uint32_t> through = passages_.Through(before);
         const Scores scores = Alternatives(index, explained);
-        const Hypothesis* best = nullptr;
+        const std::vector<Hypothesis>* best = nullptr;
         for (const auto& [part, ways] : scores)
-          if (best == nullptr || Best(ways).fit.score > best->fit.score) best = &Best(ways);
-        if (best == nullptr || best->fit.sure <= 0) {
+          if (best == nullptr || Best(ways).fit.score > Best(*best).fit.score) best = &ways;
+        if (best == nullptr || Sure(*best) <= 0) {
           chosen_.erase(chosen_.begin() + static_cast<long>(index));
           Relevel(through, chosen_.size());
           changed = true;
           continue;
         }
-        changed = changed || best->part != before;
-        chosen_[index] = *best;
+        const Hypothesis chosen = LikeliestWay(*best);
+        changed = changed || chosen.part != before;
+        chosen_[index] = chosen;
         Relevel(through, chosen_.size());
-        if (best->part != before) Relevel(passages_.Through(best->part), chosen_.size());
+        if (chosen.part != before) Relevel(passages_.Through(chosen.part), chosen_.size());
         ++index;
       }
     }
@@ -338,19 +357,12 @@ void SearchRun::AddSeveralPorts(Trouble& trouble) const {
   trouble.candidates.insert(trouble.candidates.end(), more.begin(), more.end());
 }
 
-// What one event says of a part is bounded, and with it what tells its ways apart. So the way is
-// taken from all that was seen, where it explains the part nearly as well.
 Candidate SearchRun::CandidateOf(const std::vector<Hypothesis>& ways, double probability) {
-  constexpr double kNearly = 3;
-  std::vector<double> odds;
-  for (const Hypothesis& way : ways) odds.push_back(scorer_.LogOddsOfWay(way));
-  const auto top = std::max_element(odds.begin(), odds.end());
-  const Hypothesis* chosen = &ways[static_cast<std::size_t>(top - odds.begin())];
-  if (chosen->fit.score < Best(ways).fit.score - kNearly) chosen = &Best(ways);
+  const Hypothesis& chosen = LikeliestWay(ways);
+  const double odds = scorer_.LogOddsOfWay(chosen);
   double all = 0;
-  for (const double one : odds) all += std::exp(one - *top);
-  const double its_own = odds[static_cast<std::size_t>(chosen - ways.data())];
-  return {*chosen, probability, std::exp(its_own - *top) / all};
+  for (const Hypothesis& way : ways) all += std::exp(scorer_.LogOddsOfWay(way) - odds);
+  return {chosen, probability, 1 / all};
 }
 
 std::optional<Trouble> SearchRun::TroubleOf(std::size_t index) {

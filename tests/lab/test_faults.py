@@ -33,8 +33,6 @@ BANDWIDTH = ("--kind", "rc_write_bandwidth", "--iterations", "30", "--bytes", "1
 # before which a campaign asks who answers.
 LONG = ("--kind", "rc_write_latency", "--iterations", "250", "--pattern", "ring",
         "--probe-timeout", "40s", "--rails", "0")
-# Emulated guests are slow and late by turns: of no interest where something is lost.
-LOSSES = ("DEAD", "LOSSY")
 
 
 class TestFaults(LabCase):
@@ -68,16 +66,15 @@ class TestFaults(LabCase):
         return json.loads(done.stdout)
 
     @staticmethod
-    def suspects(campaign, troubles=LOSSES):
+    def suspects(campaign):
         """(kind, name, trouble) of each that is named."""
-        short = [(one["kind"].removeprefix("SUSPECT_KIND_"), one["name"],
-                  one["trouble"].removeprefix("TROUBLE_KIND_"))
-                 for one in campaign["blame"].get("suspects", [])]
-        return [one for one in short if one[2] in troubles]
+        return [(one["kind"].removeprefix("SUSPECT_KIND_"), one["name"],
+                 one["trouble"].removeprefix("TROUBLE_KIND_"))
+                for one in campaign["blame"].get("suspects", [])]
 
-    def blamed(self, *words, troubles=LOSSES):
+    def blamed(self, *words):
         campaign = self.campaign(*words, "--until-decided")
-        return self.suspects(campaign, troubles), campaign["blame"]
+        return self.suspects(campaign), campaign["blame"]
 
     def test_00_a_healthy_fabric_accuses_nobody(self):
         self.assertEqual(self.findings(), [])
@@ -95,13 +92,6 @@ class TestFaults(LabCase):
     def test_02_one_path_of_four(self):
         self.lab.link("rail0", "leaf1-spine2", "cut", 1)
         suspects, blame = self.blamed(*PINGS)
-        if not suspects:
-            # Which spines the flows take is chance: they may leave some doubt whether it is one
-            # that all leaves use. The flows of other queue pairs decide.
-            leads = blame["undecided"][0]["between"][0]
-            self.assertEqual(leads["kind"], "SUSPECT_KIND_UPLINK", blame)
-            self.assertTrue(leads["name"].startswith("rail0-leaf1"), blame)
-            suspects, blame = self.blamed(*PINGS)
         self.assertEqual([one[0] for one in suspects], ["UPLINK"], blame)
         self.assertTrue(suspects[0][1].startswith("rail0-leaf1"), suspects)
 
@@ -136,8 +126,8 @@ class TestFaults(LabCase):
     def test_06_slow_nic(self):
         with self.broken("n4", "slow", "rail0", "3"):
             campaign = self.campaign(*BANDWIDTH)
-        self.assertEqual(self.suspects(campaign, ("DEAD", "LOSSY", "SLOW")),
-                         [("PORT", "n4/rxe0/1", "SLOW")], campaign["blame"])
+        self.assertEqual(self.suspects(campaign), [("PORT", "n4/rxe0/1", "SLOW")],
+                         campaign["blame"])
 
     def test_07_frozen_node(self):
         with self.broken("n6", "freeze"):

@@ -123,6 +123,11 @@ void PlantUplinkDead(Clos& clos, Random& random) {
             .loss = 1});
 }
 
+void PlantUplinkDeadTold(Clos& clos, Random& random) {
+  clos.tells_ways = true;
+  PlantUplinkDead(clos, random);
+}
+
 void PlantUplinkLossy(Clos& clos, Random& random) {
   clos.Add({.where = Where::kUplink,
             .leaf = AnyLeaf(clos, random),
@@ -187,6 +192,7 @@ constexpr Kind kKinds[] = {
     {"leaf_dead", PlantLeafDead, false, true},
     {"leaf_lossy", PlantLeafLossy, false, true},
     {"uplink_dead", PlantUplinkDead, false, true},
+    {"uplink_dead_told", PlantUplinkDeadTold, false, true},
     {"uplink_lossy", PlantUplinkLossy, false, true},
     {"spine_lossy", PlantSpineLossy, false, true},
     {"leaf_pair", PlantLeafPair, false, true},

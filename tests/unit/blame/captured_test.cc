@@ -55,17 +55,19 @@ class OnePathOfFour : public ::testing::TestWithParam<const char*> {};
 
 // A link between leaf1 and a spine drops all, or 30 %: other parts must not be named, and it must
 // not be called healthy. In path_alone fifteen rounds were of one pair, which had the machine for
-// itself: all others were late next to it.
+// itself: all others were late next to it. In path_told nearly as much is said by what was lost on the
+// way out alone.
 TEST_P(OnePathOfFour, IsTheUplinkOfItsLeaf) {
   const v1::BlameReport report = JudgeFile(GetParam());
   EXPECT_NE(report.state(), v1::BLAME_STATE_HEALTHY);
   ASSERT_EQ(report.suspects_size(), 1) << report.DebugString();
   EXPECT_EQ(report.suspects(0).kind(), v1::SUSPECT_KIND_UPLINK) << report.DebugString();
   EXPECT_EQ(report.suspects(0).leaf(), "rail0-leaf1");
+  EXPECT_GT(report.suspects(0).affected(), 0.25) << "flows that have one path of four twice";
 }
 
 INSTANTIATE_TEST_SUITE_P(Captured, OnePathOfFour,
-                         ::testing::Values("path", "path2", "path_alone", "pathloss"));
+                         ::testing::Values("path", "path2", "path_alone", "path_told", "pathloss"));
 
 TEST(CapturedCampaign, OfAHealthyFabricAccusesNobody) {
   for (const char* name : {"healthy", "bw_healthy"}) {
