@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "daemon/blame/book.h"
+#include "daemon/control/judgement.h"
 #include "daemon/fleet/fleet.h"
 
 namespace fabric::sim {
@@ -369,8 +369,7 @@ Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
   if (kind.of_planned_pair) PlantPair(rounds, clos, random);
   const blame::Fabric swapped = clos.swapped() ? FabricOf(clos) : blame::Fabric();
   const blame::Fabric& fabric = clos.swapped() ? swapped : stage.fabric();
-  blame::Book book(fabric);
-  blame::Usual usual;
+  control::Judgement judgement(fabric);
   std::vector<std::uint32_t> usable(fabric.places.size());
   std::iota(usable.begin(), usable.end(), 0U);
   std::uint32_t named_at = 0;
@@ -392,10 +391,10 @@ Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
       for (const plan::PairTask& task : *planned) clos.Probe(task.from, task.to, round, results);
       ++planned;
     }
-    const std::vector<blame::Observation> seen = blame::ObservationsOf(fabric, results, usual);
+    for (v1::PairResult& result : results) judgement.Add(std::move(result));
     const auto start = std::chrono::steady_clock::now();
-    book.Add(seen);
-    standing = book.Stand(usable);
+    judgement.EndRound();
+    standing = judgement.Stand(usable, {}, {});
     stand = std::max(stand, Seconds(std::chrono::steady_clock::now() - start));
     if (named_at == 0 && Score(clos, standing.report).named == clos.faults().size())
       named_at = round;
