@@ -17,7 +17,7 @@ namespace {
 constexpr double kUnexplainedMax = 0.02;
 constexpr std::size_t kEnough = 2;  // Observations of a place before one can say that it is well
 // Bad rounds of a trouble after which, with all that they say, it is clear that its suspects look
-// the same.
+// the same; but not while parts that none of them is in would tell.
 constexpr std::size_t kRoundsEnough = 8;
 
 // So many of all places can be probed in rounds of their own.
@@ -180,12 +180,15 @@ Standing Book::Stand(std::span<const std::uint32_t> usable, std::span<const v1::
   for (const Trouble& trouble : judgement.troubles) {
     if (trouble.decided) continue;
     const std::string name = NameOf(passages, trouble.candidates[0].hypothesis.part);
-    if (trouble.rounds >= kRoundsEnough) {
+    const std::vector<Reasoned> probes = Deciding(passages, partners, trouble);
+    const bool elsewhere = std::any_of(probes.begin(), probes.end(),
+                                       [](const Reasoned& probe) { return probe.elsewhere; });
+    if (trouble.rounds >= kRoundsEnough && !elsewhere) {
       unsettled = Format("it may be {} or others, and more rounds would not tell", name);
       continue;
     }
     if (standing.open.empty()) standing.open = Format("it may be {} or others", name);
-    wishes.Add(Deciding(passages, partners, trouble));
+    wishes.Add(probes);
   }
   const TooLittle little =
       SeenTooLittle(passages, Of(Channel::kLoss), Of(Channel::kSpeed), partners);
@@ -203,9 +206,9 @@ Standing Book::Stand(std::span<const std::uint32_t> usable, std::span<const v1::
     standing.open = std::move(unsettled);
   else
     standing.next = wishes.Take();
-  standing.again = std::all_of(
-      standing.next.begin(), standing.next.end(),
-      [&](const Wanted& pair) { return !pair.once_more && partners.MetInNewest(pair); });
+  standing.again = std::all_of(standing.next.begin(), standing.next.end(), [&](const Wanted& pair) {
+    return !pair.once_more && partners.MetInNewest(pair);
+  });
   return standing;
 }
 

@@ -16,6 +16,7 @@ namespace fabric::blame {
 struct Reasoned {
   Wanted pair;
   std::string why;
+  bool elsewhere = false;  // Neither end is suspected: whether what all share is bad.
 };
 
 // Whom to probe with whom. Borrows `passages`.

@@ -68,8 +68,8 @@ std::vector<Pair> Reachability::NextStage() {
       const PortIndex port = unknown.back();
       unknown.pop_back();
       const bool near = WantsNeighbor(port);
-      const bool paired = (near && PairUp(port, good, true, pairs)) ||
-                          (near && PairUp(port, unknown, true, pairs));
+      const bool paired =
+          (near && PairUp(port, good, true, pairs)) || (near && PairUp(port, unknown, true, pairs));
       if (!paired) PairUp(port, partners, false, pairs);
     }
   }
@@ -179,7 +179,7 @@ bool Reachability::WantsNeighbor(PortIndex port) const {
 
 // Takes its partner out of those that are free. False: nobody fits.
 bool Reachability::PairUp(PortIndex port, std::vector<PortIndex>& free, bool near,
-                        std::vector<Pair>& pairs) const {
+                          std::vector<Pair>& pairs) const {
   const State& state = ports_[port];
   const auto fits = [&](PortIndex partner) {
     return plan_->ports[partner].port.node() != plan_->ports[port].port.node() &&

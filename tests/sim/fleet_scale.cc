@@ -151,10 +151,11 @@ void PlayCulprit(const FleetScenario&, Fleet& fleet, Report& report) {
 
 void PlayPathCut(const FleetScenario&, Fleet& fleet, Report& report) {
   Random random(fleet.options().seed ^ 0x9a7cu);
-  const Fault cut = {.where = Where::kUplink,
-                     .leaf = static_cast<std::uint32_t>(random.Below(fleet.fabric().leaves())),
-                     .spine = static_cast<std::uint32_t>(random.Below(fleet.options().shape.spines)),
-                     .loss = 1};
+  const Fault cut = {
+      .where = Where::kUplink,
+      .leaf = static_cast<std::uint32_t>(random.Below(fleet.fabric().leaves())),
+      .spine = static_cast<std::uint32_t>(random.Below(fleet.options().shape.spines)),
+      .loss = 1};
   const std::string leaf = fleet.fabric().LeafName(cut.leaf);
   fleet.fabric().Add(cut);
   fleet.checks().Excuse(leaf);

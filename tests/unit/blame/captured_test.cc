@@ -55,8 +55,8 @@ class OnePathOfFour : public ::testing::TestWithParam<const char*> {};
 
 // A link between leaf1 and a spine drops all, or 30 %: other parts must not be named, and it must
 // not be called healthy. In path_alone fifteen rounds were of one pair, which had the machine for
-// itself: all others were late next to it. In path_told nearly as much is said by what was lost on the
-// way out alone.
+// itself: all others were late next to it. In path_told nearly as much is said by what was lost on
+// the way out alone.
 TEST_P(OnePathOfFour, IsTheUplinkOfItsLeaf) {
   const v1::BlameReport report = JudgeFile(GetParam());
   EXPECT_NE(report.state(), v1::BLAME_STATE_HEALTHY);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -154,6 +155,49 @@ TEST(Stand, AsksForThoseAloneOfWhomTooLittleWasSeen) {
   EXPECT_EQ(standing.next[0].from, 5U);
   EXPECT_THAT(Stand(FabricOf(kLayout), After(1)).next, ::testing::IsEmpty())
       << "the plan goes on where all have to be seen";
+}
+
+// The one that it met longest ago; and a pair of the newest round only where there is no other.
+TEST(Stand, AsksForOtherPartnersThanInTheNewestRound) {
+  const Layout layout{.nodes = 32, .rails = 1, .per_leaf = 8, .rounds = 4};
+  const auto seen = With(
+      Healthy(layout), [](const auto& one) { return Touches(one, 5); },
+      [](Observation& one) { one.attempts /= 10; });
+  std::map<std::uint32_t, std::uint32_t> partners;  // By round
+  for (const Observation& one : seen)
+    if (Touches(one, 5)) partners[one.round] = one.from == 5 ? one.to : one.from;
+  const auto wanted = [&](std::vector<std::uint32_t> usable) {
+    usable.push_back(5);
+    return Stand(FabricOf(layout), seen, usable);
+  };
+  const auto any = wanted({partners.at(4), partners.at(2), partners.at(3)});
+  EXPECT_FALSE(any.again);
+  EXPECT_THAT(any.next, ::testing::ElementsAre(Wanted{5, partners.at(2)}));
+  const auto newest = wanted({partners.at(4)});
+  EXPECT_TRUE(newest.again);
+  EXPECT_THAT(newest.next, ::testing::ElementsAre(Wanted{5, partners.at(4)}));
+}
+
+// One path of a leaf, or one of a spine: only pairs of this leaf were probed.
+TEST(Stand, AsksOtherLeavesWhetherItIsASpine) {
+  const Layout layout{.nodes = 9, .rails = 1, .per_leaf = 3};
+  const auto leaf = [](std::uint32_t place) { return place / 3; };
+  const auto of_first = [&](const Observation& seen) {
+    return leaf(seen.from) == 0 || leaf(seen.to) == 0;
+  };
+  const auto bad = [&](const Observation& seen) {
+    return of_first(seen) && leaf(seen.from) != leaf(seen.to) && seen.flow_label == 1;
+  };
+  std::vector<Observation> seen = With(Healthy(layout), bad, Dead);
+  std::erase_if(seen, [&](const Observation& one) {
+    return leaf(one.from) != leaf(one.to) && !of_first(one);
+  });
+  const Standing standing = Stand(FabricOf(layout), seen);
+  ASSERT_EQ(standing.report.state(), v1::BLAME_STATE_UNDECIDED) << Text(standing.report);
+  EXPECT_THAT(Text(standing.report), ::testing::HasSubstr("SPINE"));
+  EXPECT_TRUE(std::any_of(standing.next.begin(), standing.next.end(), [&](const Wanted& pair) {
+    return leaf(pair.from) != 0 && leaf(pair.to) != 0 && leaf(pair.from) != leaf(pair.to);
+  })) << Text(standing.report);
 }
 
 // A slow host is watched as its ports are.

@@ -100,7 +100,9 @@ TEST(Reachability, CondemnsAPortAfterThreeGoodPartnersAndNobodyElse) {
 // Three partners may all be behind the one path of the leaf that is dead.
 TEST(Reachability, LeavesNobodyOutWhoReachesItsLeaf) {
   const plan::Plan plan = PlanOf(9, 1, 3);
-  const auto leaf = [](const v1::ProbePort& port) { return (std::stoi(port.node().substr(1)) - 1) / 3; };
+  const auto leaf = [](const v1::ProbePort& port) {
+    return (std::stoi(port.node().substr(1)) - 1) / 3;
+  };
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const Passed passed = RunPass(plan, seed, [&](const plan::PairTask& task) {
       const bool across = leaf(task.from) != leaf(task.to);
