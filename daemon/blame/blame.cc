@@ -20,6 +20,23 @@ constexpr std::size_t kEnough = 2;  // Observations of a place before one can sa
 // the same; but not while parts that none of them is in would tell.
 constexpr std::size_t kRoundsEnough = 8;
 
+const Part& PartOf(const Trouble& trouble) {
+  return trouble.candidates[0].hypothesis.part;
+}
+
+double NewestOf(const Passages& passages) {
+  double newest_s = 0;
+  for (const Observation& seen : passages.observations())
+    newest_s = std::max(newest_s, seen.began_s);
+  return newest_s;
+}
+
+// Until what is bad now has been so for longer than a host pauses.
+double WaitFor(const Trouble& trouble, double newest_s) {
+  if (trouble.first_s == 0 || !MayPause(PartOf(trouble))) return 0;
+  return std::max(0.0, trouble.first_s + kPauseMaxS - newest_s);
+}
+
 // So many of all places can be probed in rounds of their own.
 constexpr std::size_t FewOf(std::size_t places) {
   return std::max<std::size_t>(2, places / 8);
@@ -177,9 +194,17 @@ Standing Book::Stand(std::span<const std::uint32_t> usable, std::span<const v1::
   Standing standing{.report = ReportOf(passages, judgement, partners, findings, evidence)};
   Wishes wishes(passages, partners);
   std::string unsettled;
+  const double newest_s = NewestOf(passages);
   for (const Trouble& trouble : judgement.troubles) {
+    const double wait_s = WaitFor(trouble, newest_s);
+    standing.wait_s = std::max(standing.wait_s, wait_s);
+    if (trouble.decided && wait_s > 0) {
+      if (standing.open.empty())
+        standing.open = Format("{} may have paused", NameOf(passages, PartOf(trouble)));
+      wishes.Add(Deciding(passages, partners, trouble));
+    }
     if (trouble.decided) continue;
-    const std::string name = NameOf(passages, trouble.candidates[0].hypothesis.part);
+    const std::string name = NameOf(passages, PartOf(trouble));
     const std::vector<Reasoned> probes = Deciding(passages, partners, trouble);
     const bool elsewhere = std::any_of(probes.begin(), probes.end(),
                                        [](const Reasoned& probe) { return probe.elsewhere; });

@@ -87,6 +87,9 @@ struct Standing {
   // All of `next` were probed in the newest round, and did not decide: planned pairs are to come
   // first.
   bool again = false;
+  // So long to wait before `next`, by the times of the results: what would be seen before that may
+  // be the same pause of a host.
+  double wait_s = 0;
   v1::BlameReport report;
 };
 

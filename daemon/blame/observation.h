@@ -12,6 +12,7 @@ struct Observation {
   std::uint32_t from = 0;  // Index into Fabric.places
   std::uint32_t to = 0;
   std::uint32_t round = 0;       // What happens within one round may have one passing cause.
+  double began_s = 0;            // When, by one clock for all; 0: not known
   std::uint32_t flow_label = 0;  // 0: not known
   // Packets or whole probes, and how many of them were lost there or on the way back. No attempts:
   // nothing is known of loss.

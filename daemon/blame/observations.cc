@@ -182,10 +182,15 @@ bool ReadsFromResponder(const v1::ProbeSpec& spec) {
   return spec.kind_case() == v1::ProbeSpec::kRcReadBandwidth;
 }
 
+double SecondsOf(const google::protobuf::Timestamp& time) {
+  return static_cast<double>(time.seconds()) + 1e-9 * time.nanos();
+}
+
 Observation Base(std::uint32_t from, std::uint32_t to, const v1::PairResult& result) {
   return {.from = from,
           .to = to,
           .round = result.round(),
+          .began_s = SecondsOf(result.started_at()),
           .flow_label = result.result().used().flow_label()};
 }
 

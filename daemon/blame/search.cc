@@ -260,6 +260,7 @@ class SearchRun {
   Candidate CandidateOf(const std::vector<Hypothesis>& ways, double probability);
   std::optional<Trouble> TroubleOf(std::size_t index);
   bool Enough(const Trouble& trouble) const;
+  static bool WasAPause(const Trouble& trouble);
   bool Compared(const Trouble& trouble) const;
   void AddSeveralPorts(Trouble& trouble) const;
   static void AddAllOfIt(Trouble& trouble);
@@ -302,6 +303,13 @@ bool SearchRun::Enough(const Trouble& trouble) const {
     case PartKind::kPair: return true;
     default: return std::max(ends(false), ends(true)) >= kPortsMin;
   }
+}
+
+// It was bad for no longer than a pause takes, and is well again.
+bool SearchRun::WasAPause(const Trouble& trouble) {
+  const Hypothesis& hypothesis = trouble.candidates[0].hypothesis;
+  return MayPause(hypothesis.part) && hypothesis.fit.share > 0 && trouble.first_s > 0 &&
+         trouble.last_s - trouble.first_s < kPauseMaxS;
 }
 
 // Something that the part has no share in is well. Where all is bad that was tried, a setting, a
@@ -390,13 +398,18 @@ std::optional<Trouble> SearchRun::TroubleOf(std::size_t index) {
   if (trouble.candidates.size() > kCandidatesMax) trouble.candidates.resize(kCandidatesMax);
   if (trouble.candidates.empty()) return std::nullopt;
   std::set<std::uint32_t> rounds;
-  for (const std::uint32_t i : trouble.observations)
-    rounds.insert(passages_.observations()[i].round);
+  for (const std::uint32_t i : trouble.observations) {
+    const Observation& seen = passages_.observations()[i];
+    rounds.insert(seen.round);
+    if (trouble.last_s == 0 || seen.began_s < trouble.first_s) trouble.first_s = seen.began_s;
+    trouble.last_s = std::max(trouble.last_s, seen.began_s);
+  }
   trouble.rounds = rounds.size();
   const bool noisy = std::any_of(trouble.observations.begin(), trouble.observations.end(),
                                  [&](std::uint32_t i) { return readings_.Noisy(i); });
   const double needed = noisy ? kDecidedInNoise : kDecided;
-  const bool likely = trouble.candidates[0].probability >= needed && Enough(trouble);
+  const bool likely =
+      trouble.candidates[0].probability >= needed && Enough(trouble) && !WasAPause(trouble);
   trouble.decided = likely && Compared(trouble);
   if (likely && !trouble.decided) AddAllOfIt(trouble);
   if (!likely) AddSeveralPorts(trouble);
@@ -404,6 +417,11 @@ std::optional<Trouble> SearchRun::TroubleOf(std::size_t index) {
 }
 
 }  // namespace
+
+bool MayPause(const Part& part) {
+  return part.kind == PartKind::kPort || part.kind == PartKind::kHost ||
+         part.kind == PartKind::kPair;
+}
 
 Found Search(const Passages& passages, const Figures& figures, const CounterEvidence& counters,
              const std::set<Part>& expected) {

@@ -23,8 +23,17 @@ struct Trouble {
   std::vector<Candidate> candidates;        // Likeliest first; what is missing to 1 is chance.
   std::vector<std::uint32_t> observations;  // That the likeliest one explains, rising
   std::size_t rounds = 0;                   // In which these were seen
+  double first_s = 0;  // When the first and the last of these began; 0: not known
+  double last_s = 0;
   bool decided = false;
 };
+
+// A host that pauses (for its kernel, its firmware, its hypervisor) is bad with all its partners
+// for that long, however many rounds fall into it, and well again: no fault of it is named for
+// less.
+inline constexpr double kPauseMaxS = 2;
+// Leaves and spines do not pause.
+bool MayPause(const Part& part);
 
 struct Found {
   std::vector<Trouble> troubles;

@@ -1,5 +1,6 @@
 // The part of Campaigns that begins and ends rounds, and starts pairs.
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <string>
 #include <utility>
@@ -56,10 +57,14 @@ bool Campaigns::Step(std::uint64_t number, Campaign& campaign, Moment now) {
   }
   // The receiver's ends have yet to say what they counted.
   if (!cancelled && work.incast != nullptr && !work.incast->over()) return false;
-  if (cancelled)
+  if (cancelled) {
     End(number, campaign, now);
-  else
+  } else if (!work.postponed.empty()) {
+    if (now.steady < work.postponed_until) return false;
+    BeginDeciding(campaign, std::exchange(work.postponed, {}), now);
+  } else {
     NextRound(number, campaign, now);
+  }
   return true;
 }
 
@@ -83,23 +88,30 @@ void Campaigns::NextRound(std::uint64_t number, Campaign& campaign, Moment now) 
   work.quick = false;
   const bool over = work.planned_begun == work.plan.rounds.size();
   std::vector<plan::Pair> wanted;
-  if (campaign.summary.spec().until_decided() && Judge(campaign, wanted)) {
+  if (campaign.summary.spec().until_decided() && Judge(campaign, wanted, now)) {
     campaign.summary.set_rounds_saved(
         static_cast<std::uint32_t>(work.plan.rounds.size() - work.planned_begun));
     return End(number, campaign, now);
   }
   if (!wanted.empty() && work.deciding_rounds < kDecidingRoundsMax) {
     ++work.deciding_rounds;
-    // What is left out would cost a timeout of each probe; a quick one decides as well.
-    const auto dead = std::stable_partition(wanted.begin(), wanted.end(), [&](const auto& pair) {
-      return !work.reachability.IsOut(pair.from) && !work.reachability.IsOut(pair.to);
-    });
-    if (dead != wanted.end()) return BeginQuick(work, {dead, wanted.end()});
-    return BeginRound(campaign, std::move(wanted), false, now);
+    if (now.steady >= work.postponed_until) return BeginDeciding(campaign, std::move(wanted), now);
+    work.postponed = std::move(wanted);
+    return;
   }
   if (over) return End(number, campaign, now);
-  if (!campaign.summary.spec().until_decided()) Judge(campaign, wanted);
+  if (!campaign.summary.spec().until_decided()) Judge(campaign, wanted, now);
   BeginRound(campaign, work.plan.rounds.At(work.planned_begun++), true, now);
+}
+
+void Campaigns::BeginDeciding(Campaign& campaign, std::vector<plan::Pair> wanted, Moment now) {
+  CampaignWork& work = *campaign.work;
+  // What is left out would cost a timeout of each probe; a quick one decides as well.
+  const auto dead = std::stable_partition(wanted.begin(), wanted.end(), [&](const auto& pair) {
+    return !work.reachability.IsOut(pair.from) && !work.reachability.IsOut(pair.to);
+  });
+  if (dead != wanted.end()) return BeginQuick(work, {dead, wanted.end()});
+  BeginRound(campaign, std::move(wanted), false, now);
 }
 
 void Campaigns::BeginQuick(CampaignWork& work, const std::vector<plan::Pair>& pairs) {
@@ -130,13 +142,15 @@ void Campaigns::BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bo
 
 // What blame says so far, when that is worth asking. True: it is decided. `next` are pairs that
 // would decide.
-bool Campaigns::Judge(Campaign& campaign, std::vector<plan::Pair>& next) {
+bool Campaigns::Judge(Campaign& campaign, std::vector<plan::Pair>& next, Moment now) {
   CampaignWork& work = *campaign.work;
   if (!work.judgement.Due(campaign.summary.spec().until_decided())) return false;
   blame::Standing standing =
       work.judgement.Stand(work.Usable(), {}, counters_(work.judgement.fabric()));
   const bool over = work.planned_begun == work.plan.rounds.size();
   if (!standing.again || over) next = work.PairsOf(standing.next);
+  work.postponed_until = now.steady + std::chrono::duration_cast<Duration>(
+                                          std::chrono::duration<double>(standing.wait_s));
   *campaign.summary.mutable_blame() = std::move(standing.report);
   campaign.open = std::move(standing.open);
   return standing.decided;

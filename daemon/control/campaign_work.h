@@ -51,6 +51,8 @@ struct CampaignWork {
   std::uint32_t deciding_rounds = 0;
   std::map<std::string, std::uint32_t> late;  // Probes that were not done for it, by node
   std::deque<plan::Pair> waiting;             // Of the current round
+  std::vector<plan::Pair> postponed;          // A round that blame wants, but not before then
+  SteadyTime postponed_until = {};
   std::uint32_t pairs_running = 0;
   PortClasses classes;             // Of the pattern INCAST
   std::unique_ptr<Incast> incast;  // The one of the current round

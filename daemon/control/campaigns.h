@@ -115,7 +115,8 @@ class Campaigns {
   void NextRound(std::uint64_t number, Campaign& campaign, Moment now);
   static void BeginQuick(CampaignWork& work, const std::vector<plan::Pair>& pairs);
   void BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bool planned, Moment now);
-  bool Judge(Campaign& campaign, std::vector<plan::Pair>& next);
+  void BeginDeciding(Campaign& campaign, std::vector<plan::Pair> wanted, Moment now);
+  bool Judge(Campaign& campaign, std::vector<plan::Pair>& next, Moment now);
   void End(std::uint64_t number, Campaign& campaign, Moment now);
   bool StartOne(std::uint64_t number, Campaign& campaign, Moment now);
   bool StartTogether(std::uint64_t number, Campaign& campaign, Moment now);

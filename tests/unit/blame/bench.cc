@@ -66,6 +66,11 @@ std::vector<Observation> With(std::vector<Observation> observations,
   return observations;
 }
 
+std::vector<Observation> Apart(std::vector<Observation> observations, double seconds) {
+  for (Observation& seen : observations) seen.began_s = 1000 + seconds * seen.round;
+  return observations;
+}
+
 void Dead(Observation& seen) {
   seen.failures = seen.attempts;
   seen.speed.reset();

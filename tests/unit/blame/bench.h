@@ -29,6 +29,8 @@ std::vector<Observation> Healthy(const Layout& layout);
 std::vector<Observation> With(std::vector<Observation> observations,
                               const std::function<bool(const Observation&)>& bad,
                               const std::function<void(Observation&)>& change);
+// Rounds begin so many seconds apart.
+std::vector<Observation> Apart(std::vector<Observation> observations, double seconds);
 void Dead(Observation& seen);
 void Lose(Observation& seen, double part);
 inline bool Touches(const Observation& seen, std::uint32_t place) {

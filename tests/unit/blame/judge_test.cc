@@ -269,6 +269,23 @@ TEST(Judge, AccusesNobodyOfBeingLate) {
   EXPECT_EQ(report.undecided_size(), 0) << Text(report);
 }
 
+// Six rounds of two seconds: a host stood still. Of half a minute: its port comes and goes.
+TEST(Judge, NamesNoPortOfAHostThatPaused) {
+  const Layout layout{.nodes = 16, .rails = 1};
+  const auto seen = With(
+      Healthy(layout),
+      [](const auto& one) { return Touches(one, 5) && one.round >= 3 && one.round <= 8; },
+      [](Observation& one) {
+        if (one.speed) one.speed = 0.4F;
+        Lose(one, 0.3);
+      });
+  const Fabric fabric = FabricOf(layout);
+  EXPECT_EQ(Judge(fabric, Apart(seen, 0.3)).suspects_size(), 0)
+      << Text(Judge(fabric, Apart(seen, 0.3)));
+  EXPECT_EQ(Text(Judge(fabric, Apart(seen, 5))), "PORT n15/mlx5_0/1 LOSSY");
+  EXPECT_EQ(Text(Judge(fabric, seen)), "PORT n15/mlx5_0/1 LOSSY") << "at times that nobody knows";
+}
+
 TEST(Judge, RefersToFindingsAndSaysWhatWasNotCovered) {
   Fabric fabric = FabricOf(kLayout);
   fabric.places.push_back({.node = "n99", .device = "mlx5_0", .port = 1, .rail = 0});

@@ -200,6 +200,25 @@ TEST(Stand, AsksOtherLeavesWhetherItIsASpine) {
   })) << Text(standing.report);
 }
 
+// What is bad now, and has been for less than a host pauses.
+TEST(Stand, WaitsUntilAPauseWouldBeOver) {
+  const auto after = [](double apart_s) {
+    const auto seen = With(
+        After(6), [](const auto& one) { return Touches(one, 5); }, Dead);
+    return Stand(FabricOf(kLayout), Apart(seen, apart_s));
+  };
+  const Standing early = after(0.3);
+  EXPECT_FALSE(early.decided);
+  EXPECT_THAT(early.open, ::testing::HasSubstr("n15/mlx5_0/1 may have paused"));
+  EXPECT_NEAR(early.wait_s, 2 - 5 * 0.3, 1e-6);
+  EXPECT_TRUE(std::any_of(early.next.begin(), early.next.end(), [](const Wanted& pair) {
+    return pair.from == 5 || pair.to == 5;
+  })) << early.open;
+  const Standing late = after(0.7);
+  EXPECT_EQ(late.wait_s, 0);
+  EXPECT_EQ(Text(late.report), "PORT n15/mlx5_0/1 DEAD");
+}
+
 // A slow host is watched as its ports are.
 TEST(Stand, SendsThePortsOfASuspiciousHostToOthers) {
   const Layout layout{.nodes = 16, .rails = 2, .per_leaf = 4, .rounds = 4};

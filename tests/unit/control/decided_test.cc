@@ -75,6 +75,22 @@ TEST(UntilDecided, ASlowPortIsNamedAndTheRestIsSaved) {
   EXPECT_GT(campaign.rounds_saved(), 0u);
 }
 
+// Its host stands still for a second, in which many rounds pass.
+TEST(UntilDecided, AHostThatPausesIsNotNamed) {
+  ControlWorld world;
+  world.ConnectNodes(32);
+  const Moment begun = world.agents.now();
+  world.agents.SetPath([&](const v1::ProbeAssignment& assignment, v1::ProbeResult& result) {
+    if (!IsAt(assignment.local(), "n7", 1) && !IsAt(assignment.remote(), "n7", 1)) return;
+    const bool paused = world.agents.now().steady - begun.steady < 1s;
+    if (paused && result.has_bandwidth()) result.mutable_bandwidth()->set_mean_bps(48e9);
+  });
+  const v1::Campaign campaign = world.Finish(world.StartCampaign(UntilDecided()));
+  EXPECT_EQ(campaign.state(), v1::CAMPAIGN_STATE_DONE);
+  EXPECT_TRUE(campaign.blame().suspects().empty()) << campaign.blame().ShortDebugString();
+  EXPECT_LT(campaign.rounds_done(), 31U) << "nor was all of the plan needed for that";
+}
+
 TEST(UntilDecided, ALossyPortIsNamed) {
   ControlWorld world;
   world.ConnectNodes(32);
