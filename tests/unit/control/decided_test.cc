@@ -91,6 +91,21 @@ TEST(UntilDecided, AHostThatPausesIsNotNamed) {
   EXPECT_LT(campaign.rounds_done(), 31U) << "nor was all of the plan needed for that";
 }
 
+TEST(UntilDecided, CancelEndsTheWaitForAPause) {
+  ControlWorld world;
+  world.ConnectNodes(32);
+  MakeSlow(world, "n7", 1);
+  const std::string id = world.StartCampaign(UntilDecided());
+  world.agents.Advance(500ms);
+  const v1::Campaign waiting = world.Campaign(id);
+  world.agents.Advance(500ms);
+  ASSERT_EQ(world.Campaign(id).results_size(), waiting.results_size()) << "it waits";
+  ASSERT_EQ(world.Campaign(id).state(), v1::CAMPAIGN_STATE_RUNNING);
+  const v1::Campaign cancelled = world.Cancel(id);
+  EXPECT_EQ(cancelled.state(), v1::CAMPAIGN_STATE_CANCELLED);
+  EXPECT_TRUE(cancelled.has_ended_at());
+}
+
 TEST(UntilDecided, ALossyPortIsNamed) {
   ControlWorld world;
   world.ConnectNodes(32);
