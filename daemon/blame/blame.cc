@@ -198,14 +198,14 @@ Standing Book::Stand(std::span<const std::uint32_t> usable, std::span<const v1::
   for (const Trouble& trouble : judgement.troubles) {
     const double wait_s = WaitFor(trouble, newest_s);
     standing.wait_s = std::max(standing.wait_s, wait_s);
-    if (trouble.decided && wait_s > 0) {
-      if (standing.open.empty())
-        standing.open = Format("{} may have paused", NameOf(passages, PartOf(trouble)));
-      wishes.Add(Deciding(passages, partners, trouble));
-    }
-    if (trouble.decided) continue;
+    if (trouble.decided && wait_s == 0) continue;
     const std::string name = NameOf(passages, PartOf(trouble));
     const std::vector<Reasoned> probes = Deciding(passages, partners, trouble);
+    if (trouble.decided) {
+      if (standing.open.empty()) standing.open = Format("{} may have paused", name);
+      wishes.Add(probes);
+      continue;
+    }
     const bool elsewhere = std::any_of(probes.begin(), probes.end(),
                                        [](const Reasoned& probe) { return probe.elsewhere; });
     if (trouble.rounds >= kRoundsEnough && !elsewhere) {

@@ -21,7 +21,11 @@ class Decider {
   std::vector<Reasoned> Run() {
     for (const Candidate& candidate : trouble_.candidates) Add(candidate.hypothesis.part);
     constexpr std::size_t kProbesMax = 16;
-    if (probes_.size() > kProbesMax) probes_.resize(kProbesMax);
+    if (probes_.size() <= kProbesMax) return std::move(probes_);
+    // A leaf of many ports leaves room for those that say what its own ports cannot.
+    std::stable_partition(probes_.begin(), probes_.end(),
+                          [](const Reasoned& probe) { return probe.elsewhere; });
+    probes_.resize(kProbesMax);
     return std::move(probes_);
   }
 

@@ -7,6 +7,13 @@
 namespace fabric::sim {
 namespace {
 
+const Kind& Named(std::string_view name) {
+  for (const Kind& kind : Kinds())
+    if (kind.name == name) return kind;
+  ADD_FAILURE() << "no kind " << name;
+  return Kinds().front();
+}
+
 TEST(BlameSim, NamesEachKindOfFaultAndNothingElse) {
   constexpr std::uint64_t kSeeds = 4;
   const Stage stage({.name = "32x2", .nodes = 32, .rails = 2, .ports_per_leaf = 8, .spines = 4});
@@ -47,57 +54,45 @@ const Regression kRegressions[] = {
 TEST(BlameSim, NamesNobodyElseWhereItOnceDid) {
   for (const Regression& one : kRegressions) {
     const Stage stage(one.shape);
-    for (const Kind& kind : Kinds()) {
-      if (kind.name != one.kind) continue;
-      const Outcome outcome = Play(stage, kind, {.seed = one.seed});
-      EXPECT_EQ(outcome.suspects, outcome.right) << one.what << "\n" << outcome.text;
-      EXPECT_EQ(outcome.named, outcome.faults) << one.what << "\n" << outcome.text;
-    }
+    const Outcome outcome = Play(stage, Named(one.kind), {.seed = one.seed});
+    EXPECT_EQ(outcome.suspects, outcome.right) << one.what << "\n" << outcome.text;
+    EXPECT_EQ(outcome.named, outcome.faults) << one.what << "\n" << outcome.text;
   }
 }
 
 // Two ports are the leaf, its ways out, or two bad ports: nobody can tell.
 TEST(BlameSim, DoesNotPretendWithTwoPortsUnderALeaf) {
   const Stage stage({.name = "24x1", .nodes = 24, .rails = 1, .ports_per_leaf = 2, .spines = 4});
-  for (const Kind& kind : Kinds()) {
-    if (kind.name != "leaf_dead") continue;
-    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
-      const Outcome outcome = Play(stage, kind, {.seed = seed});
-      EXPECT_EQ(outcome.suspects, 0U) << outcome.text;
-      EXPECT_EQ(outcome.in_a_group, 1U) << outcome.text;
-    }
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const Outcome outcome = Play(stage, Named("leaf_dead"), {.seed = seed});
+    EXPECT_EQ(outcome.suspects, 0U) << outcome.text;
+    EXPECT_EQ(outcome.in_a_group, 1U) << outcome.text;
   }
 }
 
 // A dead path of a leaf is a dead path of a spine until other leaves are seen: they are asked for.
 TEST(BlameSim, TellsAPathOfALeafFromASpineInAFewRounds) {
   const Stage stage({.name = "9x2", .nodes = 9, .rails = 2, .ports_per_leaf = 3, .spines = 4});
-  for (const Kind& kind : Kinds()) {
-    if (kind.name != "uplink_dead") continue;
-    for (std::uint64_t seed = 1; seed <= 64; ++seed) {
-      const Outcome outcome = Play(stage, kind, {.seed = seed});
-      EXPECT_EQ(outcome.named, 1U) << "seed " << seed << "\n" << outcome.text;
-      EXPECT_EQ(outcome.right, outcome.suspects) << "seed " << seed << "\n" << outcome.text;
-      EXPECT_LE(outcome.named_at, 10U) << "seed " << seed << "\n" << outcome.text;
-    }
+  for (std::uint64_t seed = 1; seed <= 64; ++seed) {
+    const Outcome outcome = Play(stage, Named("uplink_dead"), {.seed = seed});
+    EXPECT_EQ(outcome.named, 1U) << "seed " << seed << "\n" << outcome.text;
+    EXPECT_EQ(outcome.right, outcome.suspects) << "seed " << seed << "\n" << outcome.text;
+    EXPECT_LE(outcome.named_at, 10U) << "seed " << seed << "\n" << outcome.text;
   }
 }
 
 TEST(BlameSim, ARunIsItsSeed) {
   const Stage stage({.name = "32x2", .nodes = 32, .rails = 2, .ports_per_leaf = 8, .spines = 4});
-  for (const Kind& kind : Kinds()) {
-    if (kind.name != "port_lossy") continue;
-    const Outcome first = Play(stage, kind, {.seed = 7});
-    EXPECT_EQ(first.text, Play(stage, kind, {.seed = 7}).text);
-    EXPECT_NE(first.text, Play(stage, kind, {.seed = 8}).text);
-  }
+  const Kind& kind = Named("port_lossy");
+  const Outcome first = Play(stage, kind, {.seed = 7});
+  EXPECT_EQ(first.text, Play(stage, kind, {.seed = 7}).text);
+  EXPECT_NE(first.text, Play(stage, kind, {.seed = 8}).text);
 }
 
 TEST(BlameSim, FindsABadPortInFewOfManyRounds) {
   const Stage stage({.name = "256x1", .nodes = 256, .rails = 1, .ports_per_leaf = 32, .spines = 8});
-  for (const Kind& kind : Kinds()) {
-    if (kind.name != "port_dead" && kind.name != "port_lossy") continue;
-    const Outcome outcome = Play(stage, kind, {.seed = 3});
+  for (const char* const name : {"port_dead", "port_lossy"}) {
+    const Outcome outcome = Play(stage, Named(name), {.seed = 3});
     EXPECT_EQ(outcome.named, 1U) << outcome.text;
     EXPECT_EQ(outcome.right, outcome.suspects) << outcome.text;
     EXPECT_LE(outcome.named_at, 20U) << "of 255 rounds";

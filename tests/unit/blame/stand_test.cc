@@ -178,10 +178,14 @@ TEST(Stand, AsksForOtherPartnersThanInTheNewestRound) {
   EXPECT_THAT(newest.next, ::testing::ElementsAre(Wanted{5, partners.at(4)}));
 }
 
-// One path of a leaf, or one of a spine: only pairs of this leaf were probed.
-TEST(Stand, AsksOtherLeavesWhetherItIsASpine) {
-  const Layout layout{.nodes = 9, .rails = 1, .per_leaf = 3};
-  const auto leaf = [](std::uint32_t place) { return place / 3; };
+// One path of a leaf, or one of a spine: only pairs of this leaf were probed, which may have more
+// ports than a round takes.
+class LeafOrSpine : public ::testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(LeafOrSpine, OtherLeavesAreAsked) {
+  const std::uint32_t per_leaf = GetParam();
+  const Layout layout{.nodes = 3 * per_leaf, .rails = 1, .per_leaf = per_leaf};
+  const auto leaf = [&](std::uint32_t place) { return place / per_leaf; };
   const auto of_first = [&](const Observation& seen) {
     return leaf(seen.from) == 0 || leaf(seen.to) == 0;
   };
@@ -199,6 +203,8 @@ TEST(Stand, AsksOtherLeavesWhetherItIsASpine) {
     return leaf(pair.from) != 0 && leaf(pair.to) != 0 && leaf(pair.from) != leaf(pair.to);
   })) << Text(standing.report);
 }
+
+INSTANTIATE_TEST_SUITE_P(Stand, LeafOrSpine, ::testing::Values(3, 24));
 
 // What is bad now, and has been for less than a host pauses.
 TEST(Stand, WaitsUntilAPauseWouldBeOver) {
