@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "ctl/blame_lines.h"
-#include "ctl/cells.h"
+#include "ctl/tables/blame_lines.h"
+#include "ctl/tables/cells.h"
 #include "proto/json.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "agents/inspect/parse_net.h"
+#include "agents/inspect/parse/parse_net.h"
 #include "agents/inspect/rdma.h"
 #include "base/text.h"
 

@@ -7,11 +7,11 @@
 #include <memory>
 #include <optional>
 
-#include "agents/host/queue_pairs.h"
+#include "agents/host/verbs/queue_pairs.h"
 #include "agents/mesh/job.h"
-#include "agents/probe/ping_answers.h"
-#include "agents/probe/ping_message.h"
-#include "agents/probe/ping_table.h"
+#include "agents/probe/ping/ping_answers.h"
+#include "agents/probe/ping/ping_message.h"
+#include "agents/probe/ping/ping_table.h"
 #include "base/clock.h"
 
 namespace fabric::mesh {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "agents/host/verbs.h"
+#include "agents/host/verbs/verbs.h"
 #include "agents/mesh/job.h"
 #include "agents/mesh/port.h"
 #include "base/clock.h"

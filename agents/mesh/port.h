@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "agents/host/verbs.h"
+#include "agents/host/verbs/verbs.h"
 #include "agents/mesh/answers.h"
 #include "agents/mesh/gid.h"
 #include "agents/mesh/job.h"

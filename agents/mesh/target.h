@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "agents/probe/ping_table.h"
+#include "agents/probe/ping/ping_table.h"
 #include "base/clock.h"
 #include "fabric/v1/mesh.pb.h"
 

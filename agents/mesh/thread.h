@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "agents/host/ud_wait.h"
+#include "agents/host/verbs/ud_wait.h"
 #include "agents/mesh/mesh.h"
 #include "base/clock.h"
 #include "base/mutex.h"

@@ -1,7 +1,7 @@
 // Endpoints between the wire and host/. Pure.
 #pragma once
 
-#include "agents/host/queue_pairs.h"
+#include "agents/host/verbs/queue_pairs.h"
 #include "fabric/v1/probe.pb.h"
 
 namespace fabric::probe {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <variant>
 
-#include "agents/host/verbs.h"
+#include "agents/host/verbs/verbs.h"
 #include "agents/probe/attendance.h"
-#include "agents/probe/gpu_regions.h"
+#include "agents/probe/gpu/gpu_regions.h"
 #include "agents/probe/port_watch.h"
 #include "base/clock.h"
 #include "base/status.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "agents/host/verbs.h"
+#include "agents/host/verbs/verbs.h"
 #include "agents/probe/admission.h"
 #include "agents/probe/attendance.h"
 #include "agents/probe/probe.h"

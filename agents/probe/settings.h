@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "agents/host/queue_pairs.h"
+#include "agents/host/verbs/queue_pairs.h"
 #include "base/status.h"
 #include "fabric/v1/probe.pb.h"
 

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "agents/probe/numbers.h"
-#include "agents/probe/ping_answers.h"
-#include "agents/probe/ping_ledger.h"
-#include "agents/probe/ping_message.h"
+#include "agents/probe/ping/ping_answers.h"
+#include "agents/probe/ping/ping_ledger.h"
+#include "agents/probe/ping/ping_message.h"
 #include "agents/probe/polling.h"
 #include "agents/probe/probe.h"
 #include "base/text.h"

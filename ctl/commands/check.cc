@@ -4,11 +4,11 @@
 
 #include "base/text.h"
 #include "ctl/arguments.h"
-#include "ctl/cells.h"
 #include "ctl/commands/rule_files.h"
-#include "ctl/finding_table.h"
 #include "ctl/profiles.h"
 #include "ctl/snapshots.h"
+#include "ctl/tables/cells.h"
+#include "ctl/tables/finding_table.h"
 #include "daemon/custom/node_rules.h"
 #include "daemon/rules/rule.h"
 #include "fabric/v1/fabric.pb.h"

@@ -5,10 +5,10 @@
 
 #include "base/text.h"
 #include "ctl/arguments.h"
-#include "ctl/cells.h"
 #include "ctl/client.h"
 #include "ctl/snapshots.h"
-#include "daemon/facts/difference.h"
+#include "ctl/tables/cells.h"
+#include "daemon/snapshot_diff/difference.h"
 #include "proto/timestamps.h"
 
 namespace fabric::ctl {

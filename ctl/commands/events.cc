@@ -1,8 +1,8 @@
 #include "base/text.h"
 #include "ctl/arguments.h"
-#include "ctl/cells.h"
 #include "ctl/client.h"
-#include "ctl/finding_table.h"
+#include "ctl/tables/cells.h"
+#include "ctl/tables/finding_table.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "ctl/arguments.h"
-#include "ctl/cells.h"
+#include "ctl/tables/cells.h"
 #include "daemon/rules/rule.h"
 #include "proto/names.h"
 

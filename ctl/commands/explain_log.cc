@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "ctl/arguments.h"
 #include "ctl/client.h"
-#include "ctl/explain_report.h"
+#include "ctl/tables/explain_report.h"
 #include "daemon/explain/explain.h"
 
 namespace fabric::ctl {

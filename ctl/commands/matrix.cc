@@ -1,8 +1,8 @@
 #include "base/text.h"
 #include "ctl/arguments.h"
-#include "ctl/blame_lines.h"
-#include "ctl/campaign_tables.h"
 #include "ctl/client.h"
+#include "ctl/tables/blame_lines.h"
+#include "ctl/tables/campaign_tables.h"
 
 namespace fabric::ctl {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "ctl/arguments.h"
-#include "ctl/cells.h"
 #include "ctl/client.h"
+#include "ctl/tables/cells.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
 

@@ -1,7 +1,7 @@
 #include "base/text.h"
 #include "ctl/arguments.h"
-#include "ctl/cells.h"
 #include "ctl/client.h"
+#include "ctl/tables/cells.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
 

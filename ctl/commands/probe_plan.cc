@@ -5,10 +5,10 @@
 #include "base/text.h"
 #include "ctl/arguments.h"
 #include "ctl/campaign_spec.h"
-#include "ctl/cells.h"
 #include "ctl/profiles.h"
 #include "ctl/render.h"
 #include "ctl/snapshots.h"
+#include "ctl/tables/cells.h"
 #include "daemon/plan/budget.h"
 #include "daemon/plan/plan.h"
 

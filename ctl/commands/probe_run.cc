@@ -1,8 +1,8 @@
 #include "base/text.h"
 #include "ctl/arguments.h"
 #include "ctl/campaign_spec.h"
-#include "ctl/campaign_tables.h"
 #include "ctl/client.h"
+#include "ctl/tables/campaign_tables.h"
 
 namespace fabric::ctl {
 namespace {

@@ -1,6 +1,6 @@
 #include "ctl/arguments.h"
-#include "ctl/campaign_tables.h"
 #include "ctl/client.h"
+#include "ctl/tables/campaign_tables.h"
 
 namespace fabric::ctl {
 namespace {

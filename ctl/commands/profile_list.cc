@@ -1,5 +1,5 @@
-#include "ctl/cells.h"
 #include "ctl/command.h"
+#include "ctl/tables/cells.h"
 #include "daemon/profile/profile_yaml.h"
 
 namespace fabric::ctl {

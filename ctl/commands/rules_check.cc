@@ -1,6 +1,6 @@
 #include "ctl/arguments.h"
-#include "ctl/cells.h"
 #include "ctl/commands/rule_files.h"
+#include "ctl/tables/cells.h"
 #include "proto/names.h"
 
 namespace fabric::ctl {

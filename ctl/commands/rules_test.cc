@@ -1,8 +1,8 @@
 #include "base/input.h"
 #include "base/text.h"
 #include "ctl/arguments.h"
-#include "ctl/cells.h"
 #include "ctl/commands/rule_files.h"
+#include "ctl/tables/cells.h"
 #include "proto/json.h"
 
 namespace fabric::ctl {

@@ -1,7 +1,7 @@
 #include "base/text.h"
 #include "ctl/arguments.h"
 #include "ctl/client.h"
-#include "ctl/silence_table.h"
+#include "ctl/tables/silence_table.h"
 
 namespace fabric::ctl {
 namespace {

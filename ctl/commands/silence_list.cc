@@ -1,5 +1,5 @@
 #include "ctl/client.h"
-#include "ctl/silence_table.h"
+#include "ctl/tables/silence_table.h"
 
 namespace fabric::ctl {
 namespace {

@@ -1,5 +1,5 @@
 // The query functions of Controller about certificates.
-#include "daemon/control/certificates.h"
+#include "daemon/control/certificates/certificates.h"
 #include "daemon/control/controller.h"
 #include "daemon/control/outbox.h"
 

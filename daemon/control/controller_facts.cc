@@ -5,9 +5,9 @@
 #include "base/text.h"
 #include "daemon/control/controller.h"
 #include "daemon/control/fact_book.h"
-#include "daemon/control/mesh.h"
-#include "daemon/facts/difference.h"
+#include "daemon/control/mesh/mesh.h"
 #include "daemon/infer/infer.h"
+#include "daemon/snapshot_diff/difference.h"
 
 namespace fabric::control {
 

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "daemon/control/about_nodes.h"
 #include "daemon/control/controller.h"
-#include "daemon/control/findings.h"
+#include "daemon/control/findings/findings.h"
 #include "daemon/control/outbox.h"
 
 namespace fabric::control {

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "daemon/control/outbox.h"
-#include "daemon/facts/history.h"
+#include "daemon/snapshot_diff/history.h"
 #include "fabric/v1/fabric.pb.h"
 
 namespace fabric::control {

@@ -8,9 +8,8 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "daemon/fleet/counter_rates.h"
 #include "daemon/fleet/counter_stream.h"
-#include "daemon/fleet/motion.h"
-#include "fabric/v1/fabric.pb.h"
 #include "fabric/v1/inventory.pb.h"
 
 namespace fabric::fleet {

@@ -6,10 +6,10 @@
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
-#include "daemon/rules/infiniband.h"
-#include "daemon/rules/link.h"
-#include "daemon/rules/lossless.h"
-#include "daemon/rules/pci.h"
+#include "daemon/rules/infiniband/infiniband.h"
+#include "daemon/rules/links/link.h"
+#include "daemon/rules/lossless/lossless.h"
+#include "daemon/rules/pcie/pci.h"
 
 namespace fabric::infer {
 namespace {

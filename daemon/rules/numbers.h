@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "daemon/rules/lossless.h"
+#include "daemon/rules/lossless/lossless.h"
 
 namespace fabric::rules {
 

@@ -73,7 +73,6 @@ struct Rule {
   v1::Scope scope;
   std::string_view why;           // What happens when it does not hold
   std::string_view source;        // Kernel file, specification or vendor guide
-  std::string_view family = {};   // "lossless", "addresses", "infiniband", "pcie" ...
   std::string_view needs = {};    // What must be readable, by inspector: "dcb, rdma_ports"
   std::string_view profile = {};  // Fields of Expectations that it reads: "pfc_priorities lossless"
   std::string_view fix = {};      // One line: what mends it. Findings have the commands.
@@ -96,7 +95,10 @@ struct Rule {
   std::vector<std::uint64_t> (*joined_by)(std::span<const std::uint64_t> facts) = nullptr;
 };
 
-std::span<const Rule* const> AllRules();  // Generated; see CMakeLists.txt.
+// Generated; see CMakeLists.txt.
+std::span<const Rule* const> AllRules();
+// The family of a rule: the folder of its file, "lossless". Empty for a rule outside the catalog.
+std::string_view FolderOf(const Rule& rule);
 
 struct Evaluation {
   v1::VerdictCounts counts;

@@ -81,7 +81,7 @@ v1::RuleInfo Info(const Rule& rule) {
   info.set_scope(rule.scope);
   info.set_why(std::string(rule.why));
   info.set_source(std::string(rule.source));
-  info.set_family(std::string(rule.family));
+  info.set_family(std::string(FolderOf(rule)));
   info.set_needs(std::string(rule.needs));
   if (!rule.profile.empty())
     for (const std::string_view field : Split(rule.profile, ' '))

@@ -2,9 +2,9 @@
 // profile of a fleet of them.
 #include <benchmark/benchmark.h>
 
-#include "daemon/facts/difference.h"
-#include "daemon/facts/history.h"
 #include "daemon/infer/infer.h"
+#include "daemon/snapshot_diff/difference.h"
+#include "daemon/snapshot_diff/history.h"
 #include "proto/snapshot_change.h"
 #include "tests/testing/nodes.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "daemon/rules/engine.h"
+#include "daemon/rules/engine/engine.h"
 #include "tests/testing/moving.h"
 #include "tests/testing/nodes.h"
 

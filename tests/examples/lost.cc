@@ -1,6 +1,6 @@
-#include "ctl/cells.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
+#include "ctl/tables/cells.h"
 
 namespace fabric::ctl {
 namespace {

@@ -1,8 +1,8 @@
 // Request lines and bodies of REST: whatever they are, each is a call of its rpc or an error that
 // can be sent. The input is "VERB TARGET\nBODY".
 #include "daemon/api/fabric_api.h"
-#include "daemon/api/rest_router.h"
-#include "daemon/api/rest_text.h"
+#include "daemon/api/rest/rest_router.h"
+#include "daemon/api/rest/rest_text.h"
 #include "proto/json.h"
 #include "tests/fuzz/fuzz.h"
 

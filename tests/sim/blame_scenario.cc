@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "daemon/control/judgement.h"
+#include "daemon/control/campaigns/judgement.h"
 #include "daemon/fleet/fleet.h"
 
 namespace fabric::sim {

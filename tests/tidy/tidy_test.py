@@ -80,10 +80,10 @@ constexpr int kTable[] = {1, 2};
 class Walls(unittest.TestCase):
     def test_forbidden_edge(self):
         self.assertEqual(breaches(walls.check_walls, {
-            "base/text.h": "", "agents/agent.h": '#include "base/text.h"\n',
-            "base/bad.cc": '#include "base/text.h"\n#include "agents/agent.h"\n',
-            "tests/unit/t.cc": '#include "agents/agent.h"\n'}),
-            ['base/bad.cc:2: "agents/agent.h"'])
+            "base/text.h": "", "agents/session/agent.h": '#include "base/text.h"\n',
+            "base/bad.cc": '#include "base/text.h"\n#include "agents/session/agent.h"\n',
+            "tests/unit/t.cc": '#include "agents/session/agent.h"\n'}),
+            ['base/bad.cc:2: "agents/session/agent.h"'])
 
     def test_from_the_root_and_in_quotes(self):
         self.assertEqual(breaches(walls.check_walls, {
@@ -124,7 +124,7 @@ class Words(unittest.TestCase):
         self.assertEqual(breaches(walls.check_words, {
             "ctl/main.cc": 'getenv("X");\n', "tests/testing/golden.cc": 'getenv("X");\n',
             "base/mutex.h": "#define X\n", "base/clock.cc": "system_clock::now();\n",
-            "agents/host/verbs.cc": 'ibv_open("/sys/class");\n'}), [])
+            "agents/host/verbs/verbs.cc": 'ibv_open("/sys/class");\n'}), [])
 
     def test_comments_and_texts_are_free(self):
         self.assertEqual(breaches(walls.check_words, {

@@ -10,7 +10,7 @@
 #include "base/settings.h"
 #include "base/version.h"
 #include "daemon/api/metrics.h"
-#include "daemon/api/openapi.h"
+#include "daemon/api/rest/openapi.h"
 #include "daemon/config.h"
 
 namespace fabric::api {

@@ -46,7 +46,7 @@ std::string RulesReference() {
   std::string page(kHead);
   page += "| Rule | Family | Severity | Scope |\n|---|---|---|---|\n";
   for (const Rule* rule : AllRules())
-    page += Format("| [`{0}`](#{0}) | {1} | {2} | {3} |\n", rule->id, rule->family,
+    page += Format("| [`{0}`](#{0}) | {1} | {2} | {3} |\n", rule->id, rules::FolderOf(*rule),
                    Name(rule->severity), Name(rule->scope));
   for (const Rule* rule : AllRules()) page += "\n" + RulePage(*rule);
   return page;

@@ -1,4 +1,4 @@
-#include "agents/loop.h"
+#include "agents/session/loop.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "agents/rhythm.h"
+#include "agents/session/rhythm.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <set>
 #include <thread>
 
-#include "daemon/api/rest_text.h"
+#include "daemon/api/rest/rest_text.h"
 #include "fabric/v1/fabric.grpc.pb.h"
 #include "proto/json.h"
 #include "tests/testing/nodes.h"

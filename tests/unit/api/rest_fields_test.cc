@@ -1,4 +1,4 @@
-#include "daemon/api/rest_fields.h"
+#include "daemon/api/rest/rest_fields.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/api/rest_router.h"
+#include "daemon/api/rest/rest_router.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

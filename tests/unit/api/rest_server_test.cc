@@ -1,4 +1,4 @@
-#include "daemon/api/rest_server.h"
+#include "daemon/api/rest/rest_server.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>

@@ -1,4 +1,4 @@
-#include "daemon/api/rest_text.h"
+#include "daemon/api/rest/rest_text.h"
 
 #include <gtest/gtest.h>
 

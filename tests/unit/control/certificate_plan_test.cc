@@ -1,5 +1,5 @@
 // What fits into the time of a certificate, and which verdict follows from what was seen.
-#include "daemon/control/certificate_plan.h"
+#include "daemon/control/certificates/certificate_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "base/text.h"
-#include "daemon/control/certificate_verdict.h"
+#include "daemon/control/certificates/certificate_verdict.h"
 #include "proto/json.h"
 
 namespace fabric::control {

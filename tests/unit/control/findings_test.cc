@@ -1,4 +1,4 @@
-#include "daemon/control/findings.h"
+#include "daemon/control/findings/findings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

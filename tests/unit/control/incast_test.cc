@@ -1,6 +1,6 @@
 // Campaigns of the pattern INCAST: all senders begin as one, the budget is kept, and what the ends
 // counted is judged.
-#include "daemon/control/incast.h"
+#include "daemon/control/campaigns/incast.h"
 
 #include <set>
 #include <string>

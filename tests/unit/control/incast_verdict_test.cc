@@ -1,6 +1,6 @@
 // What counters of an incast's ends say: one row for each outcome, and for each thing that nobody
 // counts.
-#include "daemon/control/incast_verdict.h"
+#include "daemon/control/campaigns/incast_verdict.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What a campaign keeps for blame.
-#include "daemon/control/judgement.h"
+#include "daemon/control/campaigns/judgement.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What becomes of one finding, step by step.
-#include "daemon/control/life.h"
+#include "daemon/control/findings/life.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What blame is told of the counters of ports.
-#include "daemon/control/port_counters.h"
+#include "daemon/control/campaigns/port_counters.h"
 
 #include <gtest/gtest.h>
 

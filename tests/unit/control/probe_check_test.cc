@@ -1,4 +1,4 @@
-#include "daemon/control/probe_check.h"
+#include "daemon/control/campaigns/probe_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

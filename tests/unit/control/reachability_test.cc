@@ -1,4 +1,4 @@
-#include "daemon/control/reachability.h"
+#include "daemon/control/campaigns/reachability.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

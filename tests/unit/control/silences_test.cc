@@ -1,4 +1,4 @@
-#include "daemon/control/silences.h"
+#include "daemon/control/findings/silences.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

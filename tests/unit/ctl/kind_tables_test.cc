@@ -1,5 +1,5 @@
 // probe run and probe show for incasts and the memory of GPUs.
-#include "ctl/kind_tables.h"
+#include "ctl/tables/kind_tables.h"
 
 #include <gtest/gtest.h>
 

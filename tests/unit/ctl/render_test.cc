@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ctl/cells.h"
+#include "ctl/tables/cells.h"
 
 namespace fabric::ctl {
 namespace {

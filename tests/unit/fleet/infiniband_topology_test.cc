@@ -8,9 +8,9 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "daemon/files/topology_file.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/sites.h"
-#include "daemon/topology_file.h"
 #include "tests/testing/nodes.h"
 #include "tests/testing/paths.h"
 #include "tests/testing/temp_tree.h"

@@ -1,5 +1,5 @@
 // How counters move: windows, resets, wraps, pairs of snapshots.
-#include "daemon/fleet/motion.h"
+#include "daemon/fleet/counter_rates.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

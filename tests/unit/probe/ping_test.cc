@@ -3,9 +3,9 @@
 
 #include <array>
 
-#include "agents/probe/ping_answers.h"
-#include "agents/probe/ping_ledger.h"
-#include "agents/probe/ping_message.h"
+#include "agents/probe/ping/ping_answers.h"
+#include "agents/probe/ping/ping_ledger.h"
+#include "agents/probe/ping/ping_message.h"
 #include "tests/unit/probe/both_ends.h"
 
 namespace fabric::probe {

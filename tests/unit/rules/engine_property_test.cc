@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "daemon/rules/engine.h"
+#include "daemon/rules/engine/engine.h"
 #include "proto/names.h"
 #include "tests/unit/rules/judged.h"
 #include "tests/unit/rules/random_nodes.h"

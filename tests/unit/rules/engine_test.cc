@@ -1,5 +1,5 @@
 // What a change of a node makes of what is found.
-#include "daemon/rules/engine.h"
+#include "daemon/rules/engine/engine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -21,7 +21,7 @@ TEST(AllRules, SayEverythingThatOperatorsNeed) {
     EXPECT_FALSE(rule->source.empty());
     EXPECT_NE(rule->severity, v1::SEVERITY_UNSPECIFIED);
     EXPECT_NE(rule->scope, v1::SCOPE_UNSPECIFIED);
-    EXPECT_FALSE(rule->family.empty());
+    EXPECT_FALSE(FolderOf(*rule).empty());
     EXPECT_FALSE(rule->needs.empty());
     EXPECT_FALSE(rule->fix.empty());
     EXPECT_EQ((rule->evaluate_node != nullptr) + (rule->evaluate_alone != nullptr) +

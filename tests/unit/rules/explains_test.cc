@@ -1,6 +1,6 @@
 // What one rule's finding explains of another's: the table, the chain, and that order means
 // nothing.
-#include "daemon/rules/explains.h"
+#include "daemon/rules/causes/explains.h"
 
 #include <gmock/gmock.h>
 
@@ -9,7 +9,7 @@
 #include <random>
 
 #include "base/text.h"
-#include "daemon/rules/grouping.h"
+#include "daemon/rules/causes/grouping.h"
 #include "daemon/rules/rule.h"
 #include "tests/testing/moving.h"
 #include "tests/testing/nodes.h"

@@ -1,9 +1,9 @@
-#include "daemon/rules/grouping.h"
+#include "daemon/rules/causes/grouping.h"
 
 #include <gmock/gmock.h>
 
 #include "daemon/fleet/fleet.h"
-#include "daemon/rules/engine.h"
+#include "daemon/rules/engine/engine.h"
 #include "tests/testing/nodes.h"
 
 namespace fabric::rules {

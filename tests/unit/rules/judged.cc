@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "daemon/rules/common_cause.h"
+#include "daemon/rules/causes/common_cause.h"
 #include "proto/names.h"
 
 namespace fabric::rules {

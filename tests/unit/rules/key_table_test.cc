@@ -1,4 +1,4 @@
-#include "daemon/rules/key_table.h"
+#include "daemon/rules/engine/key_table.h"
 
 #include <gtest/gtest.h>
 

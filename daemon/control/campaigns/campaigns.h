@@ -1,0 +1,150 @@
+// Campaigns: plans carried out round by round, several at a time. Every probe that is begun gets
+// one result whatever happens to its agents, and no port is in two probes at once.
+//
+// Results are written to the store together: those of one turn of the caller's loop, at the end of
+// a round, and before anybody is told of them. What was told is kept.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/status.h"
+#include "daemon/control/campaigns/campaign_work.h"
+#include "daemon/control/campaigns/probe_run.h"
+#include "daemon/control/outbox.h"
+#include "daemon/control/sessions.h"
+#include "daemon/store/store.h"
+#include "fabric/v1/finding.pb.h"
+#include "fabric/v1/probe.pb.h"
+
+namespace fabric::control {
+
+class Campaigns {
+ public:
+  // As many campaigns are known; the store keeps the same number.
+  static constexpr std::uint32_t kKnownMax = 1000;
+
+  // Findings that are open, for the suspects that they are about.
+  using OpenFindings = std::function<std::vector<v1::Finding>()>;
+  // What the counters of these ports have done lately, which makes suspects likelier or not.
+  using Counters = std::function<std::vector<blame::PortCounters>(const blame::Fabric&)>;
+
+  Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& outbox,
+            OpenFindings open_findings, Counters counters, Moment now);
+
+  // Told of every result that is recorded, in order, with the id of its campaign.
+  using OnResult = std::function<void(const std::string& id, const v1::PairResult& result)>;
+  void Listen(OnResult on_result) { on_result_ = std::move(on_result); }
+
+  // From the store, newest first. Those that were running have ended with the controller.
+  void Restore(const std::vector<v1::Campaign>& newest_first, Moment now);
+
+  // `spec` is complete (see probe_check.h), `plan` was made of it, and `fabric` has its ports.
+  // `classes` are of an incast's ports.
+  v1::Campaign Start(const v1::CampaignSpec& spec, plan::Plan plan, blame::Fabric fabric,
+                     Moment now, PortClasses classes = {});
+  Result<v1::Campaign> Get(const std::string& id, bool with_results);
+  std::vector<v1::Campaign> List();  // Newest first, bare
+  std::string NextId() const;        // That the next one to be started will have
+  bool Runs(const std::string& id) const;
+  // What blame could not say when it was asked last: Standing::open. Empty: it could, or the
+  // campaign is of an earlier run of the controller.
+  std::string Open(const std::string& id) const;
+  // What runs is stopped and recorded as cancelled; what has not begun is counted. Idempotent.
+  Result<v1::Campaign> Cancel(const std::string& id, Moment now);
+
+  // Ports, by name, whose counters may show what probes have sent.
+  std::set<std::string> ProbedLately(Moment now);
+
+  // What agents say; about probes that are not theirs or not known any more: ignored.
+  void OnReady(const std::string& node, const v1::ProbeReady& ready, Moment now);
+  void OnArmed(const std::string& node, const v1::ProbeArmed& armed, Moment now);
+  void OnOutcome(const std::string& node, const v1::ProbeOutcome& outcome, Moment now);
+  void OnLost(const std::string& node, const std::string& reason, Moment now);
+  void Tick(Moment now);
+
+ private:
+  struct Campaign {
+    v1::Campaign summary;                 // Without results
+    std::vector<v1::PairResult> unsaved;  // Results that the store did not take
+    std::unique_ptr<CampaignWork> work;   // While it runs
+    std::string open = {};                // That blame has yet to say
+  };
+  // A pair with the probe that it is at.
+  struct Pair {
+    std::uint64_t campaign;
+    plan::Pair ports;
+    plan::PairTask task;
+    std::uint32_t round;                        // From 1; 0: a quick probe
+    bool holds_from = false, holds_to = false;  // Nobody else may use the port.
+    bool budgeted = false;                      // Has its part of the campaign's budget
+    bool counted = false;                       // Among the pairs of all campaigns
+    bool of_incast = false;                     // Begins with the others of its round
+    int probe = 0;                              // Index in the campaign's probes
+    bool recorded = false;                      // That probe
+    bool settled = false;  // All of them: the campaign does not wait for it, its agents wind up.
+    std::unique_ptr<ProbeRun> run = nullptr;
+  };
+  using PairMap = std::map<ProbeId, Pair>;
+
+  Result<std::uint64_t> Find(const std::string& id) const;
+  void Forget();
+
+  void Begin(Pair pair, Moment now);
+  PairMap::iterator Settle(PairMap::iterator at, Moment now);
+  template <class Act>
+  void ForEachPair(Moment now, Act act) {
+    for (auto at = pairs_.begin(); at != pairs_.end(); at = Settle(at, now)) act(at->second);
+  }
+  void TakeResult(Pair& pair, Moment now);
+  bool IsCancelled(const Pair& pair) const;
+  void Finish(Pair& pair, Moment now);
+  void Release(Pair& pair, Moment now);
+  void Uncount(Pair& pair);
+
+  void Advance(Moment now);
+  bool Step(std::uint64_t number, Campaign& campaign, Moment now);
+  void NextRound(std::uint64_t number, Campaign& campaign, Moment now);
+  static void BeginQuick(CampaignWork& work, const std::vector<plan::Pair>& pairs);
+  void BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bool planned, Moment now);
+  void BeginDeciding(Campaign& campaign, std::vector<plan::Pair> wanted, Moment now);
+  bool Judge(Campaign& campaign, std::vector<plan::Pair>& next, Moment now);
+  void End(std::uint64_t number, Campaign& campaign, Moment now);
+  bool StartOne(std::uint64_t number, Campaign& campaign, Moment now);
+  bool StartTogether(std::uint64_t number, Campaign& campaign, Moment now);
+  void OpenGate(std::uint64_t number);
+  void TakeIncast(const Pair& pair);
+  bool LeaveOut(Campaign& campaign, const plan::Pair& pair, Moment now);
+  void Record(Campaign& campaign, v1::PairResult result);
+  void Keep();
+  void Publish(const Campaign& campaign, Moment now);
+
+  static constexpr std::string_view kCancelled = "the campaign was cancelled";
+
+  const std::uint32_t pairs_at_once_max_;
+  Sessions& agents_;
+  Outbox& outbox_;
+  const OpenFindings open_findings_;
+  OnResult on_result_;
+  const Counters counters_;
+  std::map<std::uint64_t, Campaign> campaigns_;  // By the number in their id
+  std::set<std::uint64_t> running_;              // Those of them that have not ended
+  PairMap pairs_;
+  std::uint32_t pairs_counted_ = 0;
+  std::vector<store::CampaignResult> recorded_;      // That the store has yet to get
+  std::map<std::string, std::uint32_t> busy_ports_;  // By how many pairs
+  std::map<std::string, SteadyTime> probed_at_;      // Ports
+  std::uint64_t next_campaign_ = 1;
+  std::uint64_t next_probe_;
+  std::uint64_t turn_ = 0;  // The campaign that started a pair last; the next one goes first.
+};
+
+}  // namespace fabric::control

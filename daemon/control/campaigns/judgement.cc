@@ -1,0 +1,51 @@
+#include "daemon/control/campaigns/judgement.h"
+
+#include <utility>
+
+namespace fabric::control {
+namespace {
+
+// As many results say well enough what is usual; until there are as many, all are compared anew.
+constexpr int kEqualsEnough = 1000;
+// So often it is asked after each round. A culprit is known by then, or hides well.
+constexpr int kAskedEachRound = 24;
+// About 100 bytes each, of which a judgement looks at all. 100,000 are four rounds of 8,192 ports;
+// what is still bad shows in the newest ones. The oldest go many at a time, because that takes
+// longer than a judgement.
+constexpr std::size_t kObservationsMax = 150'000;
+constexpr std::size_t kObservationsKept = 100'000;
+
+}  // namespace
+
+void Judgement::Add(v1::PairResult result) {
+  // What nobody looks at here and what is large
+  if (result.result().has_latency()) result.mutable_result()->mutable_latency()->clear_histogram();
+  ++results_;
+  *fresh_.Add() = std::move(result);
+}
+
+void Judgement::EndRound() {
+  if (fresh_.size() < kEqualsEnough) return;
+  book_.Add(blame::ObservationsOf(fabric_, fresh_, usual_));
+  fresh_.Clear();
+  if (book_.size() > kObservationsMax) book_.KeepNewest(kObservationsKept);
+}
+
+bool Judgement::Due(bool each_round) const {
+  if (results_ == asked_at_) return false;
+  if (!each_round) return results_ >= 2 * asked_at_;  // All in all no more than the last one costs
+  return asked_ < kAskedEachRound || results_ >= asked_at_ + asked_at_ / 4;
+}
+
+blame::Standing Judgement::Stand(std::span<const std::uint32_t> usable,
+                                 std::span<const v1::Finding> findings,
+                                 std::span<const blame::PortCounters> counters) {
+  asked_at_ = results_;
+  ++asked_;
+  if (fresh_.empty()) return book_.Stand(usable, findings, counters);
+  blame::Book all = book_;
+  all.Add(blame::ObservationsOf(fabric_, fresh_, usual_));
+  return all.Stand(usable, findings, counters);
+}
+
+}  // namespace fabric::control

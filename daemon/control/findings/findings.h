@@ -1,0 +1,85 @@
+// The findings: what evaluations open, change and resolve, and what people say of them. Each step
+// is stored with the finding's history, and published.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "daemon/control/about_nodes.h"
+#include "daemon/control/findings/life.h"
+#include "daemon/control/findings/silences.h"
+#include "daemon/control/outbox.h"
+#include "daemon/fleet/fleet.h"
+#include "daemon/rules/engine/engine.h"
+#include "fabric/v1/fabric.pb.h"
+#include "fabric/v1/finding.pb.h"
+
+namespace fabric::control {
+
+class FindingBook {
+ public:
+  explicit FindingBook(Outbox& outbox, const LifeOptions& options = {})
+      : outbox_(outbox), options_(options) {}
+
+  // Open ones and silences from the store, after a restart.
+  void Restore(std::vector<v1::Finding> open, std::vector<v1::Silence> silences, Moment now);
+
+  // Opens what is new, changes what reads differently and resolves what is no longer found; each of
+  // these is stored and published once. Findings about lost nodes alone stay as they are until the
+  // node is back: nothing is known about them now. Flapping ones: see life.h.
+  void Take(rules::Delta delta, const fleet::Fleet& fleet, Moment now);
+
+  // As time passes: opens what has waited, resolves what has stayed mended, ends silences.
+  void Tick(const fleet::Fleet& fleet, Moment now);
+
+  const std::map<std::string, v1::Finding>& open() const { return open_; }  // By id
+  std::vector<v1::Finding> Failing() const;  // Open ones that say that something is wrong
+  const v1::VerdictCounts& counts() const { return counts_; }  // Of the last Take
+  // Those that the rules find and that are not opened yet, because the machine is young.
+  std::vector<v1::Finding> Held() const;
+  std::uint32_t FailingOn(const std::string& node) const;
+
+  // What people say. INVALID_ARGUMENT, NOT_FOUND and RESOURCE_EXHAUSTED as in silences.h.
+  // Ids of findings may be the beginnings of some: INVALID_ARGUMENT when there are several.
+  Result<v1::Finding> Find(const std::string& id) const;  // Open or resolved
+  // FAILED_PRECONDITION when it is resolved.
+  Result<v1::Finding> Acknowledge(const v1::AcknowledgeFindingRequest& request, Moment now);
+  Result<v1::Silence> AddSilence(const v1::CreateSilenceRequest& request, Moment now);
+  Result<v1::Silence> EndSilence(const v1::DeleteSilenceRequest& request, Moment now);
+  const Silences& silences() const { return silences_; }
+
+ private:
+  struct Said {
+    std::string author;
+    std::string note;
+  };
+  void Found(v1::Finding judgement, const fleet::Fleet& fleet, Moment now);
+  void Gone(const std::string& id, const fleet::Fleet& fleet, Moment now);
+  std::optional<v1::Finding> TakeOut(const std::string& id);
+  void PutBack(const std::string& id, std::optional<v1::Finding> finding, const Life& life,
+               Step step, Moment now);
+  void Count(const v1::Finding& finding, std::uint32_t change);
+  const v1::Silence* SilenceOf(const v1::Finding& finding) const;
+  void ApplySilence(v1::Finding& finding, const Said& why, Moment now);
+  void ApplySilences(const Said& why, Moment now);
+  void Record(const v1::Finding& finding, v1::FindingAction action, const Said& said, Moment now);
+
+  Outbox& outbox_;
+  const LifeOptions options_;
+  std::map<std::string, v1::Finding> open_;
+  std::map<std::string, Life> lives_;  // Of those that there is something to remember of
+  // Of the open ones those that the rules do not find now, and nothing is known about their nodes.
+  std::set<std::string> unfound_;
+  Silences silences_;
+  v1::VerdictCounts counts_;
+  std::map<std::string, std::uint32_t> failing_;  // By node
+  SteadyTime ticked_at_{};
+};
+
+}  // namespace fabric::control

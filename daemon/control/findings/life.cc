@@ -1,0 +1,120 @@
+#include "daemon/control/findings/life.h"
+
+#include <google/protobuf/util/message_differencer.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "proto/timestamps.h"
+
+namespace fabric::control {
+namespace {
+
+// What the rule says, without when it was read and without the finding's own life.
+v1::Finding Judgement(const v1::Finding& finding) {
+  v1::Finding judgement = finding;
+  judgement.clear_state();
+  judgement.clear_opened_at();
+  judgement.clear_changed_at();
+  judgement.clear_resolved_at();
+  judgement.clear_acknowledged();
+  judgement.clear_silenced();
+  judgement.clear_flapping();
+  judgement.clear_openings();
+  judgement.clear_expired();
+  for (v1::Evidence& evidence : *judgement.mutable_evidence()) evidence.clear_read_at();
+  return judgement;
+}
+
+}  // namespace
+
+bool SameJudgement(const v1::Finding& a, const v1::Finding& b) {
+  return google::protobuf::util::MessageDifferencer::Equals(Judgement(a), Judgement(b));
+}
+
+Life::Life(const v1::Finding& open, Moment now) {
+  // When each of its openings was is not stored: what counts is not to forget that it flaps.
+  const Duration age = open.flapping()
+                           ? Duration::zero()
+                           : std::max(now.wall - FromProto(open.opened_at()), Duration::zero());
+  openings_.assign(open.openings(), now.steady - age);
+  Forget(now);
+}
+
+Step Life::Found(std::optional<v1::Finding>& finding, v1::Finding judgement, bool young,
+                 Moment now) {
+  if (!finding && young) {
+    waiting_ = std::move(judgement);
+    return Step::kNone;
+  }
+  if (!finding) return Open(finding, std::move(judgement), now);
+  judgement.set_state(v1::FINDING_STATE_OPEN);
+  *judgement.mutable_opened_at() = finding->opened_at();
+  *judgement.mutable_changed_at() = finding->changed_at();
+  judgement.set_flapping(finding->flapping());
+  judgement.set_openings(finding->openings());
+  if (finding->has_acknowledged())
+    judgement.mutable_acknowledged()->Swap(finding->mutable_acknowledged());
+  if (finding->has_silenced()) judgement.mutable_silenced()->Swap(finding->mutable_silenced());
+  const bool same = SameJudgement(*finding, judgement);
+  if (!same) *judgement.mutable_changed_at() = ToProto(now.wall);
+  finding = std::move(judgement);
+  if (std::exchange(mended_at_, std::nullopt)) CountOpening(*finding, now);
+  return same ? Step::kNone : Step::kChanged;
+}
+
+Step Life::Gone(std::optional<v1::Finding>& finding, Duration flap_hold, Moment now) {
+  waiting_.reset();
+  if (!finding) return Step::kNone;
+  if (!finding->flapping() || flap_hold <= Duration::zero()) return Resolve(*finding, now);
+  if (!mended_at_) mended_at_ = now.steady;
+  return Step::kNone;
+}
+
+void Life::Unknown() {
+  waiting_.reset();
+  mended_at_.reset();
+}
+
+Step Life::Tick(std::optional<v1::Finding>& finding, bool young, Duration flap_hold, Moment now) {
+  Forget(now);
+  if (waiting_ && !young) return Open(finding, *std::exchange(waiting_, std::nullopt), now);
+  if (!finding) return Step::kNone;
+  if (mended_at_ && now.steady - *mended_at_ >= flap_hold) return Resolve(*finding, now);
+  finding->set_openings(static_cast<std::uint32_t>(openings_.size()));
+  // It has been there without a break for so long that it is a plain finding again.
+  if (!finding->flapping() || mended_at_ || !openings_.empty()) return Step::kNone;
+  finding->set_flapping(false);
+  *finding->mutable_changed_at() = ToProto(now.wall);
+  return Step::kChanged;
+}
+
+Step Life::Open(std::optional<v1::Finding>& finding, v1::Finding judgement, Moment now) {
+  finding = std::move(judgement);
+  finding->set_state(v1::FINDING_STATE_OPEN);
+  *finding->mutable_opened_at() = ToProto(now.wall);
+  *finding->mutable_changed_at() = ToProto(now.wall);
+  waiting_.reset();
+  CountOpening(*finding, now);
+  return Step::kOpened;
+}
+
+void Life::CountOpening(v1::Finding& finding, Moment now) {
+  Forget(now);
+  openings_.push_back(now.steady);
+  finding.set_openings(static_cast<std::uint32_t>(openings_.size()));
+  if (openings_.size() >= kFlappingOpenings) finding.set_flapping(true);
+}
+
+void Life::Forget(Moment now) {
+  std::erase_if(openings_, [&](SteadyTime at) { return now.steady - at >= kFlappingWindow; });
+}
+
+Step Life::Resolve(v1::Finding& finding, Moment now) {
+  mended_at_.reset();
+  finding.set_state(v1::FINDING_STATE_RESOLVED);
+  *finding.mutable_resolved_at() = ToProto(now.wall);
+  return Step::kResolved;
+}
+
+}  // namespace fabric::control

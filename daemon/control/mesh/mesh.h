@@ -1,0 +1,114 @@
+// The controller's part of the mesh: learns where agents can be pinged, orders who pings whom,
+// takes the windows that come back, and asks blame what they say. Agents that know nothing of it
+// have no part in it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "daemon/blame/fabric.h"
+#include "daemon/control/mesh/mesh_counts.h"
+#include "daemon/control/mesh/mesh_settings.h"
+#include "daemon/control/sessions.h"
+#include "daemon/fleet/fleet_view.h"
+#include "daemon/fleet/sites.h"
+#include "daemon/plan/mesh.h"
+#include "fabric/v1/agent.pb.h"
+#include "fabric/v1/finding.pb.h"
+#include "fabric/v1/mesh.pb.h"
+
+namespace fabric::control {
+
+class Mesh {
+ public:
+  using OpenFindings = std::function<std::vector<v1::Finding>()>;
+
+  // `sites` says where ports are. `lost_after`: how long a node may be silent before it counts as
+  // lost.
+  Mesh(const MeshSettings& settings, const fleet::Sites& sites, Duration lost_after,
+       Sessions& agents, OpenFindings open_findings, Moment now);
+
+  // Some node, port, neighbour or site is not what it was: orders are made anew, soon.
+  void OnFleetChange(Moment now);
+  void OnEndpoints(const Session& session, const v1::MeshEndpoints& told, Moment now);
+  void OnWindow(const Session& session, const v1::MeshWindow& window, Moment now);
+  void OnLost(const std::string& node, Moment now);  // Its addresses are not valid any more.
+  void Tick(const fleet::Fleet& fleet, Moment now);
+
+  const v1::MeshStatus& Status() const { return status_; }
+
+ private:
+  struct Endpoint {
+    v1::ProbeEndpoint endpoint;
+    std::string reason;       // Why there is none
+    SteadyTime changed_at;    // What was sent there before says nothing of it.
+    std::uint64_t since = 0;  // Orders from this number on name it.
+
+    bool known() const { return endpoint.queue_pair_number() != 0; }
+  };
+  struct Node {
+    SessionId session = {};  // To which orders went
+    std::string sent = {};   // The newest order without its number
+    bool told = false;       // It has told endpoints in this session.
+    double pings_per_second = 0;
+    std::uint32_t windows = 0;  // Counted
+  };
+  struct Arrived {
+    SteadyTime began;
+    SteadyTime arrived;
+    std::string node;
+    v1::MeshWindow window;
+  };
+  using Ends = std::pair<std::string, std::string>;  // Names of two ports
+
+  void MakePlan(const fleet::Fleet& fleet, Moment now);
+  std::string Obstacle(const plan::Port& port) const;
+  void KeepCounts(plan::MeshPlan plan);
+  void SendOrders(Moment now);
+  v1::MeshOrder OrderOf(const std::string& node) const;
+  void End(const Session& session);
+  void NoteSessions(Moment now);
+  google::protobuf::RepeatedPtrField<v1::PairResult> ResultsForBlame() const;
+  void Count(const Arrived& arrived);
+  bool Counts(const Arrived& arrived, const Ends& ends) const;
+  void Judge(Moment now);
+
+  const MeshSettings settings_;
+  const fleet::Sites& sites_;
+  const Duration hold_;
+  Sessions& agents_;
+  const OpenFindings open_findings_;
+
+  std::map<std::string, Node> nodes_;
+  std::map<std::string, Endpoint> endpoints_;  // By the name of the port
+  std::set<std::string> out_of_date_;          // Nodes whose order may be another one now
+  plan::MeshPlan plan_;
+  std::vector<plan::Port> candidates_;  // Those with and without endpoints
+  struct Places {
+    std::vector<std::size_t> candidates;
+    std::vector<std::size_t> pairs;  // Of the plan, that it pings
+  };
+  std::map<std::string, Places> places_;  // By node
+  std::vector<std::string> left_out_;
+  blame::Fabric fabric_;
+  std::vector<MeshCounts> counts_;     // By pair of the plan
+  std::map<Ends, std::size_t> pairs_;  // Index in the plan's pairs
+  std::size_t flows_kept_ = 0;
+  std::deque<Arrived> arrived_;  // Not counted yet: what came of their ends may still be heard of.
+  bool changed_ = true;
+  SteadyTime changed_at_;
+  SteadyTime planned_at_;
+  SteadyTime judged_at_;
+  bool fresh_ = false;  // Something was counted since it was judged.
+  std::uint64_t next_number_;
+  v1::MeshStatus status_;
+};
+
+}  // namespace fabric::control

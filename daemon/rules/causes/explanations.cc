@@ -1,0 +1,127 @@
+#include "daemon/rules/causes/explanations.h"
+
+namespace fabric::rules {
+namespace {
+
+using Rules = std::string_view[];
+
+constexpr Rules kPauseSenders = {"no_pause_storm", "pause_sent_within_limit"};
+constexpr Rules kPausedPeers = {"pause_received_within_limit"};
+
+constexpr Rules kLateEcn = {"ecn_acts_before_pfc"};
+
+constexpr Rules kFallenPcieLinks = {"pcie_link_width_as_capable", "pcie_link_speed_as_capable"};
+constexpr Rules kPcieErrors = {"pcie_link_without_errors", "pcie_errors_like_equals"};
+constexpr Rules kNarrowPcie = {"pcie_link_width_as_capable", "pcie_link_speed_as_capable",
+                               "pcie_bandwidth_covers_port"};
+constexpr Rules kSlowMemory = {"acs_off_between_gpu_and_nic", "iommu_passes_through"};
+constexpr Rules kPausing = {"pause_sent_within_limit"};
+constexpr Rules kDiscards = {"discards_like_equals"};
+
+// Data arrives, or is sent, in a priority that nobody pauses for.
+constexpr Rules kUnprotected = {"switch_pfc_equals_host", "lossless_has_flow_control",
+                                "pfc_on_data_priority",   "pfc_equal_on_rail",
+                                "bond_members_set_alike", "data_dscp_has_data_priority",
+                                "pfc_covers_roce_dscp",   "trust_equal_on_rail"};
+constexpr Rules kSentUnprotected = {"switch_mtu_covers_host",
+                                    "switch_pfc_equals_host",
+                                    "lossless_has_flow_control",
+                                    "pfc_on_data_priority",
+                                    "pfc_equal_on_rail",
+                                    "bond_members_set_alike",
+                                    "data_dscp_has_data_priority",
+                                    "pfc_covers_roce_dscp",
+                                    "trust_equal_on_rail",
+                                    "roce_app_priority_has_pfc",
+                                    "roce_dscp_equal",
+                                    "roce_priority_equal",
+                                    "traffic_class_carries_data_dscp",
+                                    "traffic_class_equal_on_rail",
+                                    "rdma_on_lossless_priority",
+                                    "ecn_obeyed_on_data_priority",
+                                    "port_ecn_enabled"};
+constexpr Rules kLost = {"packets_in_sequence", "acknowledgements_in_time"};
+
+constexpr Rules kMarkedWrong = {"traffic_class_carries_data_dscp", "traffic_class_equal_on_rail",
+                                "roce_dscp_equal", "roce_priority_equal"};
+constexpr Rules kOnLossy = {"rdma_on_lossless_priority"};
+
+constexpr Rules kOtherPriorities = {"pfc_on_data_priority", "pfc_equal_on_rail"};
+constexpr Rules kPausedInVain = {"pfc_frames_on_enabled_priorities"};
+
+constexpr Rules kNoRoom = {"switch_pfc_equals_host", "pfc_within_capability",
+                           "lossless_buffer_apart", "lossless_buffer_has_headroom",
+                           "cable_length_covers_link"};
+constexpr Rules kOverflow = {"lossless_priority_keeps_packets"};
+
+constexpr Rules kUncorrected = {"fec_equal_on_rail"};
+constexpr Rules kLinkErrors = {"link_errors_within_limit"};
+constexpr Rules kFlaps = {"link_stays_up"};
+constexpr Rules kCnpsIgnored = {"cnps_obeyed"};
+constexpr Rules kManyCnps = {"cnp_share_within_limit"};
+constexpr Rules kMissingCard = {"fabric_port_count_equal"};
+constexpr Rules kFarGpu = {"gpu_near_nic"};
+
+constexpr Explanation kExplanations[] = {
+    {.why = "The switch pauses its other ports because of the one that pauses the switch",
+     .where = Where::kPeer,
+     .causes = kPauseSenders,
+     .effects = kPausedPeers},
+    {.why = "Where ECN does not slow senders down, PFC stops them",
+     .causes = kLateEcn,
+     .effects = kPausedPeers},
+    {.why = "A PCIe link that does not hold its speed or lanes has errors",
+     .where = Where::kCard,
+     .causes = kFallenPcieLinks,
+     .effects = kPcieErrors},
+    {.why = "A card behind too little PCIe receives faster than the host takes, and pauses",
+     .where = Where::kCard,
+     .causes = kNarrowPcie,
+     .effects = kPausing},
+    {.why = "The same where RoCE is lossy: the card drops",
+     .where = Where::kCard,
+     .causes = kNarrowPcie,
+     .effects = kDiscards,
+     .counter = "rx_discards"},
+    {.why = "Writes that go through the IOMMU or the root complex are slow, and the card pauses",
+     .where = Where::kNode,
+     .causes = kSlowMemory,
+     .effects = kPausing},
+    {.why = "What comes in a priority without PFC is dropped where others pause",
+     .causes = kUnprotected,
+     .effects = kDiscards,
+     .counter = "rx_discards"},
+    {.why = "What waits for a link that is down is dropped",
+     .causes = kFlaps,
+     .effects = kDiscards,
+     .counter = "tx_discards"},
+    {.why = "What is sent too large, unprotected or without regard to congestion is lost",
+     .causes = kSentUnprotected,
+     .effects = kLost},
+    {.why = "What is not marked as RoCE data does not get its priority",
+     .causes = kMarkedWrong,
+     .effects = kOnLossy},
+    {.why = "A host with PFC for another priority than the fabric is paused in vain",
+     .causes = kOtherPriorities,
+     .effects = kPausedInVain},
+    {.why = "PFC keeps no packets without room for what is on the wire, or where the switch does "
+            "not listen",
+     .causes = kNoRoom,
+     .effects = kOverflow},
+    {.why = "Bit errors are not corrected", .causes = kUncorrected, .effects = kLinkErrors},
+    {.why = "A sender that does not slow down is told so again and again",
+     .causes = kCnpsIgnored,
+     .effects = kManyCnps},
+    {.why = "The GPU whose card is missing has none near it",
+     .where = Where::kNode,
+     .causes = kMissingCard,
+     .effects = kFarGpu},
+};
+
+}  // namespace
+
+std::span<const Explanation> Explanations() {
+  return kExplanations;
+}
+
+}  // namespace fabric::rules

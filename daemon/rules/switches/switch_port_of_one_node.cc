@@ -1,0 +1,81 @@
+#include "base/text.h"
+#include "daemon/rules/facts.h"
+#include "daemon/rules/infiniband/infiniband.h"
+#include "daemon/rules/product.h"
+#include "daemon/rules/rule.h"
+#include "daemon/rules/switches/switches.h"
+#include "daemon/rules/unique.h"
+
+namespace fabric::rules {
+namespace {
+
+using fleet::PortView;
+
+// IEEE 802.1AB: an interface name, and what the switch itself numbers its ports by. Descriptions
+// and MAC addresses may be the same on all ports of a switch.
+constexpr std::uint32_t kInterfaceName = 5;
+constexpr std::uint32_t kLocal = 7;
+
+void SwitchPorts(const Member& member, std::vector<Holder>& out) {
+  const PortView& port = *member.port;
+  const v1::LldpNeighbor* const neighbor = IsUp(port) ? NeighborOf(port) : nullptr;
+  if (neighbor == nullptr || neighbor->chassis_id().empty() || neighbor->port_id().empty()) return;
+  const std::uint32_t subtype = neighbor->port_id_subtype();
+  if (subtype != kInterfaceName && subtype != kLocal) return;
+  const std::uint64_t chassis =
+      Mix().Add(neighbor->chassis_id_subtype()).Add(neighbor->chassis_id()).value();
+  out.push_back({.member = member, .key = {.number = chassis, .text = neighbor->port_id()}});
+}
+
+// Several hosts may share one card and its cable (multi-host); their devices are of one system.
+bool IsSame(const Holder& a, const Holder& b) {
+  const std::string& system = a.member.port->device->sys_image_guid();
+  return IsSameNode(a, b) || (!system.empty() && !IsZeroGuid(system) &&
+                              system == b.member.port->device->sys_image_guid());
+}
+
+std::string Show(const Holder& holder) {
+  const v1::LldpNeighbor& neighbor = *NeighborOf(*holder.member.port);
+  return Format("{} {}", SwitchName(neighbor), SwitchPort(neighbor));
+}
+
+std::string Source(const Holder& holder) {
+  return LldpSource(*NeighborOf(*holder.member.port));
+}
+
+std::vector<v1::Remedy> Remedies(const Holder& last) {
+  return {ToRemedy({.command = Format("lldpcli show neighbors ports {} details",
+                                      last.member.port->port->netdev()),
+                    .note = "On each of them. Either something between passes LLDP on (an "
+                            "unmanaged switch, a bridge), or two switches have the same chassis "
+                            "id: give the one that was cloned an id of its own."})};
+}
+
+constexpr Uniqueness kSwitchPorts = {.what = "switch port",
+                                     .keys = SwitchPorts,
+                                     .same = IsSame,
+                                     .show = Show,
+                                     .source = Source,
+                                     .remedies = Remedies};
+
+}  // namespace
+
+extern const Rule switch_port_of_one_node = {
+    .id = "switch_port_of_one_node",
+    .title = "No two nodes are plugged into one switch port",
+    .severity = v1::SEVERITY_WARNING,
+    .scope = v1::SCOPE_FLEET,
+    .why =
+        "Two hosts that hear one switch port share its bandwidth over something that nobody "
+        "looks after, or hear two switches that call themselves by one name. What is said of "
+        "switch and cable is wrong then: which leaf a rail is on, whose PFC was compared, which "
+        "link a slow path goes over.",
+    .source =
+        "IEEE 802.1AB: chassis and port id together name one port; clause 7 on who passes "
+        "LLDP on",
+    .needs = "lldp",
+    .fix = "The cable into a port of its own; a chassis id of its own for a cloned switch",
+    .unique = &kSwitchPorts,
+};
+
+}  // namespace fabric::rules
