@@ -64,7 +64,7 @@ bool IsSoftware(const v1::RdmaDevice& device) {
   return device.function().kind() == v1::FUNCTION_KIND_SOFTWARE;
 }
 
-// Beside cards a device of software is no part of the fabric: software_rdma_beside_hardware's
+// Beside cards a device of software is no part of the fabric: software_rdma_with_hardware's
 // business, and no rail.
 bool HasCards(const v1::NodeSnapshot& snapshot) {
   return std::any_of(snapshot.rdma_devices().begin(), snapshot.rdma_devices().end(),
