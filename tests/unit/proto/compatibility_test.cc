@@ -2,9 +2,9 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
 
+#include "tests/testing/golden.h"
 #include "tests/testing/paths.h"
 #include "tests/unit/proto/compatibility.h"
 
@@ -123,7 +123,7 @@ TEST(Compatibility, SchemaV1IsCompatibleWithTheReleasedOne) {
   const std::string path = std::string(testing::kSourceDir) + std::string(kReleased);
   const FileDescriptorSet now = Read(std::string(testing::kBinaryDir) + "/fabric_v1.descriptors");
   ASSERT_THAT(BreakingChanges(Read(path), now), IsEmpty());
-  if (std::getenv("FABRIC_GOLDEN_UPDATE") != nullptr) {
+  if (testing::UpdatesGoldens()) {
     std::ofstream out(path, std::ios::binary);
     ASSERT_TRUE(now.SerializeToOstream(&out));
   }
