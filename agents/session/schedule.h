@@ -12,9 +12,9 @@ namespace fabric::agent {
 //
 // However many events there are, inspections because of them are at least a tenth of a second
 // apart, and more when inspecting is slow: events cost a quarter of one processor at most.
-class Rhythm {
+class InspectionSchedule {
  public:
-  Rhythm(Duration check_interval, SteadyTime now)
+  InspectionSchedule(Duration check_interval, SteadyTime now)
       : check_interval_(check_interval), check_at_(now) {}
 
   void OnEvents(host::EventSet events) { fresh_ |= events; }

@@ -1,4 +1,4 @@
-#include "agents/probe/ping/ping_table.h"
+#include "agents/probe/ping/outstanding_pings.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,19 +6,19 @@
 
 namespace fabric::probe {
 
-std::uint32_t PingTable::Post(std::uint32_t flow, SteadyTime at) {
+std::uint32_t OutstandingPings::Post(std::uint32_t flow, SteadyTime at) {
   pings_.push_back({.flow = flow, .posted = at, .seen = at});
   ++awaited_;
   return first_ + static_cast<std::uint32_t>(pings_.size()) - 1;
 }
 
-PingTable::Ping* PingTable::Find(std::uint32_t sequence) {
+OutstandingPings::Ping* OutstandingPings::Find(std::uint32_t sequence) {
   if (sequence - first_ >= pings_.size()) return nullptr;
   Ping& ping = pings_[sequence - first_];
-  return ping.over ? nullptr : &ping;
+  return ping.settled ? nullptr : &ping;
 }
 
-void PingTable::Departed(std::uint32_t sequence, std::uint64_t ticks, bool late) {
+void OutstandingPings::Departed(std::uint32_t sequence, std::uint64_t ticks, bool late) {
   Ping* const ping = Find(sequence);
   if (ping == nullptr || ping->departed) return;
   ping->departed = true;
@@ -27,10 +27,11 @@ void PingTable::Departed(std::uint32_t sequence, std::uint64_t ticks, bool late)
   Settle(*ping);
 }
 
-void PingTable::Answered(std::uint32_t sequence, std::uint64_t ticks, SteadyTime at, bool late) {
+void OutstandingPings::Answered(std::uint32_t sequence, std::uint64_t ticks, SteadyTime at,
+                                bool late) {
   Ping* const ping = Find(sequence);
   if (ping == nullptr || ping->answered) return;
-  if (ping->expired) {  // Not lost: the partner slept, unless it left too late already.
+  if (ping->expired) {  // Not lost: the partner was late, unless the ping left late.
     EndVoid(*ping, ping->left_late);
     return Drop();
   }
@@ -41,7 +42,7 @@ void PingTable::Answered(std::uint32_t sequence, std::uint64_t ticks, SteadyTime
   Settle(*ping);
 }
 
-void PingTable::Reported(std::uint32_t sequence, Duration delay, bool late) {
+void OutstandingPings::Reported(std::uint32_t sequence, Duration delay, bool late) {
   Ping* const ping = Find(sequence);
   if (ping == nullptr || ping->reported) return;
   ping->reported = true;
@@ -50,74 +51,75 @@ void PingTable::Reported(std::uint32_t sequence, Duration delay, bool late) {
   Settle(*ping);
 }
 
-void PingTable::Seen(std::uint32_t sequence, std::uint64_t seen) {
+void OutstandingPings::Seen(std::uint32_t sequence, std::uint64_t seen) {
   if (seen == 0) return;
   const auto known = static_cast<std::uint32_t>(std::bit_width(seen)) - 1;
   for (std::uint32_t n = 0; n < known; ++n) {
     Ping* const ping = Find(sequence - 1 - n);
     if (ping == nullptr) continue;
-    // Once it was seen there it was; that it was not may change when packets overtake each other.
+    // `true` is final; `false` may change when packets overtake each other.
     ping->arrived = ping->arrived.value_or(false) || (seen >> n & 1) != 0;
     if (ping->expired) EndLost(*ping);
   }
   Drop();
 }
 
-void PingTable::Settle(Ping& ping) {
+void OutstandingPings::Settle(Ping& ping) {
   if (!ping.departed || !ping.answered || !ping.reported) return;
   const Duration round = options_.elapsed(ping.left, ping.came);
   const Duration network = round - ping.delay;
   SettledPing settled{.flow = ping.flow,
                       .posted = ping.posted,
-                      .fate = SettledPing::Fate::kAnswered,
+                      .outcome = SettledPing::Outcome::kAnswered,
                       .responder = ping.delay,
                       .initiator = ping.seen - ping.posted - round};
-  // Software sees departures after the fact: by more than all of the network's time now and then.
+  // Software timestamps of departures are late, at times by more than the network round trip.
   settled.late = ping.late || network <= Duration::zero();
   if (!settled.late) settled.network = network;
   End(ping, std::move(settled));
   Drop();
 }
 
-void PingTable::End(Ping& ping, SettledPing settled) {
-  ping.over = true;
+void OutstandingPings::End(Ping& ping, SettledPing settled) {
+  ping.settled = true;
   --awaited_;
   if (ping.expired) --expired_;
   options_.settled(settled);
 }
 
-void PingTable::EndLost(Ping& ping) {
+void OutstandingPings::EndLost(Ping& ping) {
   End(ping, {.flow = ping.flow,
              .posted = ping.posted,
-             .fate = SettledPing::Fate::kLost,
+             .outcome = SettledPing::Outcome::kLost,
              .arrived = ping.arrived});
 }
 
-void PingTable::EndVoid(Ping& ping, bool late_here) {
+void OutstandingPings::EndVoid(Ping& ping, bool late_here) {
   End(ping, {.flow = ping.flow,
              .posted = ping.posted,
-             .fate = SettledPing::Fate::kVoided,
+             .outcome = SettledPing::Outcome::kVoided,
              .late_here = late_here});
 }
 
-void PingTable::Drop() {
-  for (; !pings_.empty() && pings_.front().over; ++first_) pings_.pop_front();
+void OutstandingPings::Drop() {
+  for (; !pings_.empty() && pings_.front().settled; ++first_) pings_.pop_front();
 }
 
-void PingTable::Excuse() {
-  for (Ping& ping : pings_) ping.excused = !ping.expired;
+void OutstandingPings::MarkUnreliable() {
+  for (Ping& ping : pings_) ping.unreliable = !ping.expired;
 }
 
-void PingTable::Expire(SteadyTime now) {
+void OutstandingPings::Expire(SteadyTime now) {
   for (Ping& ping : pings_) {
     const Duration waited = now - ping.posted;
     if (waited <= options_.answer_within) break;
-    if (ping.over) continue;
-    if (ping.answered) {  // Without its times
-      End(ping, {.flow = ping.flow, .posted = ping.posted, .fate = SettledPing::Fate::kAnswered});
-    } else if (ping.excused) {
+    if (ping.settled) continue;
+    if (ping.answered) {  // Some times are missing.
+      End(ping,
+          {.flow = ping.flow, .posted = ping.posted, .outcome = SettledPing::Outcome::kAnswered});
+    } else if (ping.unreliable) {
       EndVoid(ping, true);
-    } else if (ping.arrived || waited > options_.answer_within + options_.word_within) {
+    } else if (ping.arrived || waited > options_.answer_within + options_.report_within) {
       EndLost(ping);
     } else if (!ping.expired) {
       ping.expired = true;
@@ -128,14 +130,14 @@ void PingTable::Expire(SteadyTime now) {
   Drop();
 }
 
-std::uint64_t PingsSeen::Take(std::uint32_t sequence) {
+std::uint64_t ReceivedPings::Take(std::uint32_t sequence) {
   if (!any_) {
     any_ = true;
     newest_ = sequence;
-    return 1;  // Nothing is known of those before.
+    return 1;  // No record of earlier pings
   }
   const std::uint32_t ahead = sequence - newest_;
-  if (ahead == 0 || ahead >= 1U << 31) {  // Overtaken, or twice
+  if (ahead == 0 || ahead >= 1U << 31) {  // Overtaken, or a duplicate
     const std::uint32_t behind = newest_ - sequence;
     if (behind > 0 && behind <= kKnownMax) before_ |= std::uint64_t{1} << (behind - 1);
     return 0;

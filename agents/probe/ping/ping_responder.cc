@@ -1,31 +1,31 @@
-#include "agents/probe/ping/ping_answers.h"
+#include "agents/probe/ping/ping_responder.h"
 
 #include "base/text.h"
 
 namespace fabric::probe {
 namespace {
 
-constexpr std::size_t kWaitingMax = 1024;  // More are dropped: the partner sends too fast.
+constexpr std::size_t kWaitingMax = 1024;  // Further ones are dropped.
 
 }  // namespace
 
-Status PingAnswers::Answer(const PingMessage& ping, std::uint64_t arrived, bool late,
-                           std::uint32_t path) {
+Status PingResponder::Answer(const PingMessage& ping, std::uint64_t arrived, bool late,
+                             std::uint32_t path) {
   Open open{.message = ping, .arrived = arrived, .path = path};
   open.message.kind = PingMessage::Kind::kAnswer;
   open.message.late = late;
   return Send(open);
 }
 
-Status PingAnswers::Left(const host::Datagram& datagram, bool late) {
-  const auto found = leaving_.find(datagram.id);
-  if (found == leaving_.end()) return {};
+Status PingResponder::OnSent(const host::Datagram& datagram, bool late) {
+  const auto found = unsent_.find(datagram.id);
+  if (found == unsent_.end()) return {};
   Open open = found->second;
-  leaving_.erase(found);
-  if (open.message.kind == PingMessage::Kind::kAnswer) --answers_leaving_;
+  unsent_.erase(found);
+  if (open.message.kind == PingMessage::Kind::kAnswer) --answers_unsent_;
   if (!datagram.ok)
     return {Code::kUnavailable,
-            Format("answering ping {}: {}", open.message.sequence, datagram.error)};
+            Format("answer to ping {}: {}", open.message.sequence, datagram.error)};
   RETURN_IF_ERROR(SendWaiting());
   if (open.message.kind == PingMessage::Kind::kReport) return {};
   open.message.kind = PingMessage::Kind::kReport;
@@ -34,9 +34,9 @@ Status PingAnswers::Left(const host::Datagram& datagram, bool late) {
   return Send(open);
 }
 
-Status PingAnswers::Send(const Open& open) {
+Status PingResponder::Send(const Open& open) {
   Write(open.message, bytes_);
-  // The initiator need not wake up for a report: it is of use with the next thing that comes, too.
+  // A report does not wake up the initiator: it is handled with the next event.
   const bool answer = open.message.kind == PingMessage::Kind::kAnswer;
   const Status sent = datagrams_.Send(open.path, bytes_, {.id = next_, .solicited = answer});
   if (sent.code() == Code::kResourceExhausted) {
@@ -44,12 +44,12 @@ Status PingAnswers::Send(const Open& open) {
     return {};
   }
   RETURN_IF_ERROR(sent);
-  leaving_[next_++] = open;
-  if (answer) ++answers_leaving_;
+  unsent_[next_++] = open;
+  if (answer) ++answers_unsent_;
   return {};
 }
 
-Status PingAnswers::SendWaiting() {
+Status PingResponder::SendWaiting() {
   if (waiting_.empty()) return {};
   const Open open = waiting_.front();
   waiting_.pop_front();

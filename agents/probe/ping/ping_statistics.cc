@@ -1,4 +1,4 @@
-#include "agents/probe/ping/ping_ledger.h"
+#include "agents/probe/ping/ping_statistics.h"
 
 #include <utility>
 
@@ -12,35 +12,35 @@ void Fill(const Histogram& histogram, std::uint32_t voided, v1::LatencySummary& 
 
 }  // namespace
 
-PingLedger::PingLedger(Options options)
+PingStatistics::PingStatistics(Options options)
     : hardware_clock_(options.hardware_clock),
       table_({.answer_within = options.answer_within,
-              .word_within = options.word_within,
+              .report_within = options.report_within,
               .hardware_clock = options.hardware_clock,
               .elapsed = std::move(options.elapsed),
               .settled = [this](const SettledPing& ping) { Settle(ping); }}),
       flows_(options.flows) {}
 
-std::uint32_t PingLedger::Post(std::uint32_t flow, SteadyTime at) {
+std::uint32_t PingStatistics::Post(std::uint32_t flow, SteadyTime at) {
   ++flows_[flow].sent;
   ++sent_;
   return table_.Post(flow, at);
 }
 
-void PingLedger::Settle(const SettledPing& ping) {
+void PingStatistics::Settle(const SettledPing& ping) {
   Flow& flow = flows_[ping.flow];
-  switch (ping.fate) {
-    case SettledPing::Fate::kVoided:
+  switch (ping.outcome) {
+    case SettledPing::Outcome::kVoided:
       ++voided_;
       if (ping.late_here) ++voided_here_;
       ++flow.voided;
       return;
-    case SettledPing::Fate::kLost:
+    case SettledPing::Outcome::kLost:
       ++lost_;
       ++flow.lost;
       if (ping.arrived) ++(*ping.arrived ? flow.lost_in : flow.lost_out);
       return;
-    case SettledPing::Fate::kAnswered: break;
+    case SettledPing::Outcome::kAnswered: break;
   }
   ++answered_;
   if (ping.late) ++late_;
@@ -51,12 +51,12 @@ void PingLedger::Settle(const SettledPing& ping) {
   initiator_.Add(ping.initiator);
 }
 
-Late PingLedger::late() const {
-  if (voided_ == 0) return Late::kNobody;
+Late PingStatistics::late() const {
+  if (voided_ == 0) return Late::kNone;
   return 2 * voided_here_ >= voided_ ? Late::kThisEnd : Late::kPartner;
 }
 
-v1::PingSummary PingLedger::Summary() const {
+v1::PingSummary PingStatistics::Summary() const {
   v1::PingSummary summary;
   summary.set_sent(sent_);
   summary.set_answered(answered_);
@@ -69,15 +69,15 @@ v1::PingSummary PingLedger::Summary() const {
     Fill(initiator_, late_, *summary.mutable_initiator_delay());
   }
   for (const Flow& flow : flows_) {
-    v1::FlowSummary& told = *summary.add_flows();
-    told.set_sent(flow.sent - flow.voided);
-    told.set_lost(flow.lost);
+    v1::FlowSummary& proto = *summary.add_flows();
+    proto.set_sent(flow.sent - flow.voided);
+    proto.set_lost(flow.lost);
     if (flow.lost_out + flow.lost_in > 0) {
-      told.set_lost_out(flow.lost_out);
-      told.set_lost_in(flow.lost_in);
+      proto.set_lost_out(flow.lost_out);
+      proto.set_lost_in(flow.lost_in);
     }
     if (flow.network.samples() > 0)
-      told.set_median_us(
+      proto.set_median_us(
           std::chrono::duration<double, std::micro>(flow.network.Percentile(0.5)).count());
   }
   return summary;

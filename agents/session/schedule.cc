@@ -1,4 +1,4 @@
-#include "agents/session/rhythm.h"
+#include "agents/session/schedule.h"
 
 #include <algorithm>
 #include <iterator>
@@ -15,7 +15,7 @@ constexpr Duration kLookAgainAfter[] = {std::chrono::milliseconds(100), std::chr
 
 }  // namespace
 
-EventSet Rhythm::Take(SteadyTime now) {
+EventSet InspectionSchedule::Take(SteadyTime now) {
   const bool check = now >= check_at_;
   if (check) check_at_ = now + check_interval_;
   fresh_asked_ = !fresh_.empty() && (check || now >= not_before_);
@@ -36,11 +36,11 @@ EventSet Rhythm::Take(SteadyTime now) {
   return check ? EventSet::All() : EventSet();
 }
 
-void Rhythm::OnInspected(SteadyTime begun, SteadyTime ended) {
+void InspectionSchedule::OnInspected(SteadyTime begun, SteadyTime ended) {
   if (fresh_asked_) not_before_ = begun + std::max(kApartMin, kShareOfProcessor * (ended - begun));
 }
 
-SteadyTime Rhythm::next() const {
+SteadyTime InspectionSchedule::next() const {
   SteadyTime next = check_at_;
   if (!fresh_.empty()) next = std::min(next, not_before_);
   if (!again_.empty()) next = std::min(next, again_at_);

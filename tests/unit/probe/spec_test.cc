@@ -1,4 +1,4 @@
-#include "agents/probe/numbers.h"
+#include "agents/probe/spec.h"
 
 #include <gtest/gtest.h>
 
@@ -60,8 +60,8 @@ INSTANTIATE_TEST_SUITE_P(
                       BoundCase{R"({"path_mtu": {}, "queue_pair": {"timeout": 32}})",
                                 "queue_pair.timeout: expected 0 to 31, saw 32"},
                       BoundCase{R"({"path_mtu": {}, "queue_pair": {"traffic_class": 8}})",
-                                "queue_pair.traffic_class: expected none, it is the probe's own "
-                                "traffic_class"}));
+                                "queue_pair.traffic_class: not allowed here; set traffic_class of "
+                                "the probe"}));
 
 }  // namespace
 }  // namespace fabric::probe
