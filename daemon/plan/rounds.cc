@@ -19,7 +19,7 @@ struct Facing {
 };
 
 Facing FacingAt(std::size_t slots, std::size_t round, std::size_t i) {
-  return {(round + i) % slots, (round + slots - i) % places};
+  return {(round + i) % slots, (round + slots - i) % slots};
 }
 
 }  // namespace
