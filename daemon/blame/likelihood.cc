@@ -1,4 +1,4 @@
-#include "daemon/blame/levels.h"
+#include "daemon/blame/likelihood.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,9 +6,9 @@
 namespace fabric::blame {
 namespace {
 
-// What a healthy fabric loses: noise below which nothing is looked for.
+// Loss of a healthy fabric.
 constexpr double kHealthyLoss = 1e-5;
-// A probe, healthy or not, that went wrong for a reason of its own.
+// Probability of an outlier: a probe that is bad for a reason of its own, in any state of the path.
 constexpr double kOddLoss = 1e-3;
 constexpr double kOddSpeed = 0.01;
 constexpr double kOddLatency = 0.03;
@@ -24,8 +24,8 @@ double LogSum(double a, double b) {
   return top + std::log(std::exp(a - top) + std::exp(b - top));
 }
 
-// Losses come in bursts and paths differ: a part that loses p loses about p, as a beta distribution
-// of this shape has it. That also bridges the gaps between the levels.
+// Losses come in bursts and paths differ: the loss of a component with mean loss p follows a beta
+// distribution with this shape. This also covers the gaps between levels.
 constexpr double kBurstShape = 2;
 
 double LogBeta(double a, double b) {
@@ -38,12 +38,12 @@ double LogBetaBinomial(double n, double f, double p) {
   return LogBeta(f + a, n - f + b) - LogBeta(a, b);
 }
 
-// Healthy is binomial. Or odd: half of the odd ones lose everything, the others any number, small
-// ones first.
+// Healthy: binomial. Other levels: beta-binomial. Outliers: half of them lose everything, the
+// others any number, small numbers being likelier.
 Likelihoods OfLoss(std::uint32_t attempts, std::uint32_t failures) {
   const double n = attempts;
   const double f = failures;
-  const double ways = std::lgamma(n + 1) - std::lgamma(f + 1) - std::lgamma(n - f + 1);
+  const double log_choices = std::lgamma(n + 1) - std::lgamma(f + 1) - std::lgamma(n - f + 1);
   double odd = -1e9;
   if (failures == attempts)
     odd = std::log(kOddLoss / 2);
@@ -54,7 +54,7 @@ Likelihoods OfLoss(std::uint32_t attempts, std::uint32_t failures) {
     const double p = ValueOf(Channel::kLoss, level);
     const double sound =
         level == 0 ? f * std::log(p) + (n - f) * std::log1p(-p) : LogBetaBinomial(n, f, p);
-    result[level] = LogSum(ways + sound, odd);
+    result[level] = LogSum(log_choices + sound, odd);
   }
   return result;
 }
@@ -64,19 +64,20 @@ double LogNormal(double value, double mean, double deviation) {
   return -0.5 * z * z - std::log(deviation * 2.5066282746310002);
 }
 
-// Figures are compared with the better quarter of their equals: a normal distribution's middle is
-// so many deviations worse.
+// Figures are relative to the upper quartile. The mean of a normal distribution is this many
+// standard deviations below it.
 constexpr double kBelowGood = 0.67;
-// From here on the noise of the equals counts; what is usual is in the deviations below.
+// Noise below this is covered by the deviations below.
 constexpr double kSpeedNoiseMin = 0.05;
 constexpr double kLatencyNoiseMin = 0.25;
 
-// Where equals scatter, some are far worse than a normal distribution has it: Student's of this
-// many degrees of freedom. What one of them says is bounded by that.
+// With high noise the tails are heavier than a normal distribution's: use Student's t with this
+// many degrees of freedom, which also bounds the weight of one figure.
 constexpr double kScatterFreedom = 20;
 
 double LogStudent(double value, double mean, double deviation) {
-  constexpr double kLogNorm = -0.931433340379;  // Of the density at the mean, for 20
+  constexpr double kLogNorm =
+      -0.931433340379;  // Log density at the mean, for 20 degrees of freedom
   const double z = (value - mean) / deviation;
   return kLogNorm - (kScatterFreedom + 1) / 2 * std::log1p(z * z / kScatterFreedom) -
          std::log(deviation);
@@ -94,11 +95,11 @@ Likelihoods OfSpeed(double speed) {
   return result;
 }
 
-// By the logarithm: of speeds that scatter by half and more, one that is at a tenth is no less odd.
+// Uses the logarithm of the speed: if speeds vary by a factor of two, a tenth is still an outlier.
 Likelihoods OfNoisySpeed(double speed, double noise) {
   constexpr double kHealthyDeviation = 0.04;
   constexpr double kDeviation = 0.12;
-  constexpr double kRange = 4;  // Of the logarithm, over which odd ones are spread
+  constexpr double kRange = 4;  // Range of the logarithm of outliers
   Likelihoods result;
   for (std::size_t level = 0; level < kLevels; ++level) {
     const double mean = std::log(ValueOf(Channel::kSpeed, level)) - kBelowGood * noise;
@@ -112,7 +113,7 @@ Likelihoods OfNoisySpeed(double speed, double noise) {
 Likelihoods OfLatency(double log_ratio, double noise) {
   constexpr double kHealthyDeviation = 0.12;
   constexpr double kDeviation = 0.3;
-  constexpr double kRange = 5;  // Of the logarithm, over which odd ones are spread
+  constexpr double kRange = 5;  // Range of the logarithm of outliers
   const bool noisy = noise >= kLatencyNoiseMin;
   const double middle = noisy ? kBelowGood * noise : 0;
   Likelihoods result;
@@ -126,11 +127,11 @@ Likelihoods OfLatency(double log_ratio, double noise) {
   return result;
 }
 
-// Steps in which speed, latency and noise are told apart: finer than their noise.
+// Resolution of the table keys; finer than the noise.
 constexpr double kSpeedSteps = 100;
 constexpr double kLatencySteps = 20;
 constexpr double kNoiseSteps = 50;
-constexpr std::uint64_t kNoiseFrom = 32;  // Bit of the key
+constexpr std::uint64_t kNoiseFrom = 32;  // Lowest bit of the noise in the key
 
 std::uint64_t KeyOf(double steps, float noise) {
   const float known = std::isfinite(noise) ? std::clamp(noise, 0.0F, 2.0F) : 0;
@@ -188,7 +189,7 @@ double ValueOf(Channel channel, std::size_t level) {
   return kValues[static_cast<std::size_t>(channel)][level];
 }
 
-void Figures::Take(std::span<const Observation> all, std::size_t from) {
+void ChannelLikelihoods::Take(std::span<const Observation> all, std::size_t from) {
   kinds_.resize(from);
   one_way_.resize(from);
   for (const Observation& seen : all.subspan(from)) {
@@ -208,7 +209,7 @@ void Figures::Take(std::span<const Observation> all, std::size_t from) {
   }
 }
 
-double Readings::Unexplained(std::uint32_t observation) const {
+double ExplainedLevels::Unexplained(std::uint32_t observation) const {
   double most = 0;
   for (std::size_t level = 1; level < kLevels; ++level)
     most = std::max(most, Gain(observation, level));

@@ -1,4 +1,4 @@
-#include "daemon/store/facts.h"
+#include "daemon/store/setting_changes.h"
 
 #include <chrono>
 #include <utility>
@@ -22,7 +22,7 @@ google::protobuf::Timestamp FromNanoseconds(std::int64_t ns) {
 
 }  // namespace
 
-FactTable::FactTable(Statement begin, Statement add, Statement forget, Statement drop,
+SettingChangeTable::SettingChangeTable(Statement begin, Statement add, Statement forget, Statement drop,
                      Statement since, Statement changes)
     : begin_(std::move(begin)),
       add_(std::move(add)),
@@ -31,7 +31,7 @@ FactTable::FactTable(Statement begin, Statement add, Statement forget, Statement
       since_(std::move(since)),
       changes_(std::move(changes)) {}
 
-Result<FactTable> FactTable::Make(Database& database) {
+Result<SettingChangeTable> SettingChangeTable::Make(Database& database) {
   ASSIGN_OR_RETURN(Statement begin, database.Prepare("INSERT INTO fact_logs VALUES (?, ?) "
                                                      "ON CONFLICT (node) DO NOTHING"));
   ASSIGN_OR_RETURN(Statement add, database.Prepare("INSERT INTO fact_changes (node, at, change) "
@@ -47,26 +47,26 @@ Result<FactTable> FactTable::Make(Database& database) {
   ASSIGN_OR_RETURN(Statement changes,
                    database.Prepare("SELECT change FROM fact_changes WHERE node = ? AND at >= ? "
                                     "ORDER BY sequence"));
-  return FactTable(std::move(begin), std::move(add), std::move(forget), std::move(drop),
+  return SettingChangeTable(std::move(begin), std::move(add), std::move(forget), std::move(drop),
                    std::move(since), std::move(changes));
 }
 
-Status FactTable::Add(const std::string& node, const v1::DiffNodeResponse& change) {
+Status SettingChangeTable::Add(const std::string& node, const v1::DiffNodeResponse& change) {
   const std::int64_t at = Nanoseconds(change.since());
   if (change.differences().empty()) return begin_.Text(0, node).Bind(1, at).Run();
   RETURN_IF_ERROR(add_.Text(0, node).Bind(1, at).Blob(2, change.SerializeAsString()).Run());
   return ++added_ % kLookEvery == 0 ? KeepWithin(node) : Status();
 }
 
-Status FactTable::KeepWithin(const std::string& node) {
+Status SettingChangeTable::KeepWithin(const std::string& node) {
   const std::int64_t most = Bounds().changes_of_node;
   RETURN_IF_ERROR(forget_.Text(0, node).Bind(1, most).Run());
   return drop_.Text(0, node).Bind(1, most).Run();
 }
 
-Result<FactLog> FactTable::Read(const std::string& node, const google::protobuf::Timestamp& from,
+Result<ChangeLog> SettingChangeTable::Read(const std::string& node, const google::protobuf::Timestamp& from,
                                 const std::string& path) {
-  FactLog log;
+  ChangeLog log;
   ASSIGN_OR_RETURN(const bool begun, since_.Text(0, node).Step());
   if (begun) log.since = FromNanoseconds(since_.Number(0));
   since_.Reset();

@@ -1,4 +1,5 @@
-// How likely a probe's figures are, if the worst part on its way is healthy or bad to some level.
+// Likelihood of an observation, given that the worst component on its path is healthy or bad to a
+// certain level.
 #pragma once
 
 #include <array>
@@ -7,39 +8,39 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/blame/observation.h"
+#include "daemon/blame/fabric.h"
 
 namespace fabric::blame {
 
-// Each is judged by itself; what is lost says more than what is slow.
+// Properties of a probe, each analyzed separately. Loss comes first: it is the strongest evidence.
 enum class Channel : std::uint8_t { kLoss, kSpeed, kLatency };
 
-inline constexpr std::size_t kLevels = 10;        // 0 is healthy, the last one the worst.
-using Likelihoods = std::array<double, kLevels>;  // Natural logarithms, of one observation
+inline constexpr std::size_t kLevels = 10;        // 0 is healthy, the last one the worst
+using Likelihoods = std::array<double, kLevels>;  // Natural logarithms, by level
 
-// Part that is lost, part of the speed that is left, or ratio of latency at that level.
+// The level's loss fraction, fraction of normal speed, or multiple of normal latency.
 double ValueOf(Channel channel, std::size_t level);
 
-// One channel of many observations. Those with equal figures are of one kind and share their
-// likelihoods.
-class Figures {
+// The likelihoods of all observations for one channel. Observations with equal figures are one
+// "kind" and share one table row.
+class ChannelLikelihoods {
  public:
-  explicit Figures(Channel channel) : channel_(channel) {}
+  explicit ChannelLikelihoods(Channel channel) : channel_(channel) {}
 
-  // `all` are as before up to `from`, and others behind that.
+  // Adds the observations of `all` from index `from` on; those before it have not changed.
   void Take(std::span<const Observation> all, std::size_t from);
 
   Channel channel() const { return channel_; }
   std::size_t size() const { return kinds_.size(); }  // Observations
   std::size_t kinds() const { return table_.size(); }
   bool Has(std::uint32_t observation) const { return kinds_[observation] != kNothing; }
-  // True where what was seen speaks of the way there alone.
+  // True when the figure covers the direction `from` to `to` only.
   bool OneWay(std::uint32_t observation) const { return one_way_[observation]; }
   std::uint32_t KindOf(std::uint32_t observation) const { return kinds_[observation]; }
   const Likelihoods& Of(std::uint32_t observation) const { return table_[kinds_[observation]]; }
-  // How much better than health the best of all levels explains it.
+  // Log likelihood ratio of its best level to the healthy level.
   double Badness(std::uint32_t observation) const { return badness_[kinds_[observation]]; }
-  // Its equals scatter, so that some are bad without a cause.
+  // Comparable probes vary widely, so that some are slow without a cause.
   bool Noisy(std::uint32_t observation) const { return noisy_[kinds_[observation]]; }
 
  private:
@@ -54,10 +55,11 @@ class Figures {
   std::vector<bool> noisy_;
 };
 
-// To which level each observation is explained by now. Borrows the figures.
-class Readings {
+// The level to which the chosen hypotheses explain each observation so far. Borrows the figures.
+class ExplainedLevels {
  public:
-  explicit Readings(const Figures& figures) : figures_(figures), levels_(figures.size(), 0) {}
+  explicit ExplainedLevels(const ChannelLikelihoods& figures)
+      : figures_(figures), levels_(figures.size(), 0) {}
 
   Channel channel() const { return figures_.channel(); }
   bool Has(std::uint32_t observation) const { return figures_.Has(observation); }
@@ -71,19 +73,19 @@ class Readings {
   void SetLevel(std::uint32_t observation, std::size_t level) {
     levels_[observation] = static_cast<std::uint8_t>(level);
   }
-  // How much better than its present level this worse one would explain it. The level next to one
-  // that explains it already is the same fault.
+  // Log likelihood ratio of a worse level to the present one. 0 for the level next to a level that
+  // already explains it: that is the same fault.
   double Gain(std::uint32_t observation, std::size_t level) const {
     const std::size_t present = levels_[observation];
     const Likelihoods& likelihoods = figures_.Of(observation);
     if (level <= present || (present > 0 && level == present + 1)) return 0;
     return likelihoods[level] - likelihoods[present];
   }
-  // The most that it could gain; 0: nothing.
+  // The largest possible gain; 0: fully explained.
   double Unexplained(std::uint32_t observation) const;
 
  private:
-  const Figures& figures_;
+  const ChannelLikelihoods& figures_;
   std::vector<std::uint8_t> levels_;
 };
 

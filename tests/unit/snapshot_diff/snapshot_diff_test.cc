@@ -10,7 +10,7 @@
 #include "proto/snapshot_change.h"
 #include "tests/testing/nodes.h"
 
-namespace fabric::facts {
+namespace fabric::snapshot_diff {
 namespace {
 
 using ::testing::Contains;
@@ -21,9 +21,9 @@ using ::testing::Not;
 using testing::PortOf;
 using testing::RoceNode;
 
-std::vector<std::string> Lines(const Facts& facts) {
+std::vector<std::string> Lines(const FieldValues& values) {
   std::vector<std::string> lines;
-  for (const Fact& fact : facts) lines.push_back(fact.path + ": " + fact.value);
+  for (const FieldValue& value : values) lines.push_back(value.path + ": " + value.value);
   return lines;
 }
 
@@ -68,8 +68,8 @@ TEST(Flatten, GivesEveryPathOnceAndSorted) {
   for (const auto make : {testing::RoceNode, testing::BnxtNode, testing::InfinibandNode}) {
     v1::NodeSnapshot node = make({.number = 1});
     *node.add_net_interfaces() = NetdevOf(node, 0);  // A second one of a name
-    const Facts facts = Flatten(node);
-    for (std::size_t i = 1; i < facts.size(); ++i) EXPECT_LT(facts[i - 1].path, facts[i].path);
+    const FieldValues values = Flatten(node);
+    for (std::size_t i = 1; i < values.size(); ++i) EXPECT_LT(values[i - 1].path, values[i].path);
   }
 }
 
@@ -229,4 +229,4 @@ TEST(History, ADeviceThatComesBackWithOtherFirmwareHasThatChanged) {
 }
 
 }  // namespace
-}  // namespace fabric::facts
+}  // namespace fabric::snapshot_diff

@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr CounterPlaces kPort = {0, kNoCounters, 1};
+constexpr CounterSetIndexes kPort = {0, kNoCounters, 1};
 
 Moment At(Duration time) {
   return {.steady = SteadyTime(time), .wall = WallTime(time)};
@@ -63,8 +63,8 @@ class Motions : public ::testing::Test {
   void Take(const v1::CounterSample& sample, Duration time) {
     EXPECT_EQ(fleet_.TakeCounters("n1", sample, At(time)), Status());
   }
-  bool Advance(Duration time) { return fleet_.AdvanceMotion("n1", At(time)); }
-  const Motion& motion() { return fleet_.Find("n1")->motion; }
+  bool Advance(Duration time) { return fleet_.AdvanceRates("n1", At(time)); }
+  const CounterRates& rates() { return fleet_.Find("n1")->rates; }
 
   Fleet fleet_;
 };
@@ -72,13 +72,13 @@ class Motions : public ::testing::Test {
 TEST_F(Motions, HaveNoRateBeforeAWindowHasEnded) {
   Take(Sample(0, 60), 10s);
   EXPECT_FALSE(Advance(29s));
-  EXPECT_FALSE(motion().Moved(kPort, Count::kAckTimeouts));
+  EXPECT_FALSE(rates().IncreaseOf(kPort, Count::kAckTimeouts));
   EXPECT_TRUE(Advance(30s));
-  EXPECT_EQ(motion().Moved(kPort, Count::kAckTimeouts)->delta, 60U);
-  EXPECT_EQ(motion().Moved(kPort, Count::kAckTimeouts)->PerSecond(), 2.0);
-  EXPECT_EQ(motion().Moved(kPort, OfPriority(Count::kPriorityTransmittedBytes, 3))->delta, 0U);
-  EXPECT_FALSE(motion().Moved(kPort, OfPriority(Count::kPriorityTransmittedBytes, 4)));
-  EXPECT_FALSE(motion().Moved(kPort, Count::kOutOfBuffer)) << "absent is not 0";
+  EXPECT_EQ(rates().IncreaseOf(kPort, Count::kAckTimeouts)->delta, 60U);
+  EXPECT_EQ(rates().IncreaseOf(kPort, Count::kAckTimeouts)->PerSecond(), 2.0);
+  EXPECT_EQ(rates().IncreaseOf(kPort, OfPriority(Count::kPriorityTransmittedBytes, 3))->delta, 0U);
+  EXPECT_FALSE(rates().IncreaseOf(kPort, OfPriority(Count::kPriorityTransmittedBytes, 4)));
+  EXPECT_FALSE(rates().IncreaseOf(kPort, Count::kOutOfBuffer)) << "absent is not 0";
 }
 
 TEST_F(Motions, StartEachWindowWhereTheLastOneEnded) {
@@ -87,9 +87,9 @@ TEST_F(Motions, StartEachWindowWhereTheLastOneEnded) {
   EXPECT_FALSE(Advance(40s)) << "once for each window";
   Take(Sample(0, 7), 50s);
   EXPECT_TRUE(Advance(60s));
-  EXPECT_EQ(motion().Moved(kPort, Count::kAckTimeouts)->delta, 7U);
+  EXPECT_EQ(rates().IncreaseOf(kPort, Count::kAckTimeouts)->delta, 7U);
   EXPECT_TRUE(Advance(90s)) << "nothing has come: nothing was counted";
-  EXPECT_EQ(motion().Moved(kPort, Count::kAckTimeouts)->delta, 0U);
+  EXPECT_EQ(rates().IncreaseOf(kPort, Count::kAckTimeouts)->delta, 0U);
 }
 
 TEST_F(Motions, KnowNothingOfARegisterThatWasReset) {
@@ -98,9 +98,9 @@ TEST_F(Motions, KnowNothingOfARegisterThatWasReset) {
   Take(reset, 5s);
   Take(Sample(0, 500), 6s);
   Advance(30s);
-  EXPECT_FALSE(motion().Moved(kPort, Count::kAckTimeouts));
+  EXPECT_FALSE(rates().IncreaseOf(kPort, Count::kAckTimeouts));
   Advance(60s);
-  EXPECT_EQ(motion().Moved(kPort, Count::kAckTimeouts)->delta, 0U) << "the next window does";
+  EXPECT_EQ(rates().IncreaseOf(kPort, Count::kAckTimeouts)->delta, 0U) << "the next window does";
 }
 
 TEST_F(Motions, KnowNothingOfARegisterThatStopped) {
@@ -108,9 +108,9 @@ TEST_F(Motions, KnowNothingOfARegisterThatStopped) {
   stopped.add_saturated(2);
   Take(stopped, 5s);
   Advance(30s);
-  EXPECT_FALSE(motion().Moved(kPort, Count::kSymbolErrors));
+  EXPECT_FALSE(rates().IncreaseOf(kPort, Count::kSymbolErrors));
   Advance(60s);
-  EXPECT_FALSE(motion().Moved(kPort, Count::kSymbolErrors));
+  EXPECT_FALSE(rates().IncreaseOf(kPort, Count::kSymbolErrors));
 }
 
 TEST_F(Motions, AddUpWhatIsRareOverAnHour) {
@@ -118,21 +118,21 @@ TEST_F(Motions, AddUpWhatIsRareOverAnHour) {
     Take(Sample(2, 2), minute * 60s);
     Advance(minute * 60s);
   }
-  EXPECT_EQ(motion().Moved(kPort, Count::kSymbolErrors)->delta, 2U);
-  EXPECT_EQ(motion().MovedInHour(kPort, Count::kSymbolErrors)->delta, 100U);
+  EXPECT_EQ(rates().IncreaseOf(kPort, Count::kSymbolErrors)->delta, 2U);
+  EXPECT_EQ(rates().IncreaseInHour(kPort, Count::kSymbolErrors)->delta, 100U);
   Take(Sample(2, 2), 60min);
   Advance(60min);
   Advance(61min);
-  EXPECT_EQ(motion().MovedInHour(kPort, Count::kSymbolErrors)->delta, 102U)
+  EXPECT_EQ(rates().IncreaseInHour(kPort, Count::kSymbolErrors)->delta, 102U)
       << "the whole hour before tells more than the first minute of the next";
-  EXPECT_FALSE(motion().MovedInHour(kPort, Count::kAckTimeouts));
+  EXPECT_FALSE(rates().IncreaseInHour(kPort, Count::kAckTimeouts));
 }
 
 TEST_F(Motions, BeginAnewWithEachTableAndSnapshot) {
   Take(Sample(0, 60), 10s);
   Advance(30s);
   EXPECT_EQ(fleet_.TakeCounters("n1", Table(), At(31s)), Status());
-  EXPECT_FALSE(motion().Moved(kPort, Count::kAckTimeouts));
+  EXPECT_FALSE(rates().IncreaseOf(kPort, Count::kAckTimeouts));
   fleet_.Put(testing::RoceNode({.number = 1, .rails = 1}), At(32s));
   EXPECT_FALSE(Advance(100s));
 }
@@ -144,7 +144,7 @@ TEST_F(Motions, SurviveACounterThatIsLost) {
   EXPECT_FALSE(Advance(39s)) << "places have changed: the window is a new one";
   Take(Sample(2, 3), 39s);
   EXPECT_TRUE(Advance(40s));
-  EXPECT_EQ(motion().Moved(kPort, Count::kSymbolErrors)->delta, 3U);
+  EXPECT_EQ(rates().IncreaseOf(kPort, Count::kSymbolErrors)->delta, 3U);
 }
 
 TEST_F(Motions, AreFoundByThePortsOfAView) {
@@ -169,7 +169,7 @@ std::vector<Count> AllCounts() {
   return counts;
 }
 
-TEST(Motion, SaysOfAllCountsAtOnceWhatItSaysOfEach) {
+TEST(CounterRates, SaysOfAllCountsAtOnceWhatItSaysOfEach) {
   const std::vector<Count> counts = AllCounts();
   ASSERT_GT(counts.size(), 60U);
   std::mt19937 random(7);
@@ -181,29 +181,29 @@ TEST(Motion, SaysOfAllCountsAtOnceWhatItSaysOfEach) {
         Add(set, NeutralName(count).c_str(), below(1000));
   };
   for (int set = 0; set < 3; ++set) fill(*node.add_counters(), set == 2);
-  Motion motion;
-  motion.Start(node, SteadyTime());
+  CounterRates rates;
+  rates.Start(node, SteadyTime());
   for (int window = 1; window < 200; ++window) {
     for (v1::CounterSet& set : *node.mutable_counters())
       for (v1::Counter& counter : *set.mutable_counters()) {
         if (below(3) == 0) counter.set_value(counter.value() + below(100) - 10);
         counter.set_saturated(below(10) == 0);
       }
-    EXPECT_TRUE(motion.Advance(node, SteadyTime(window * Motion::kWindow)));
+    EXPECT_TRUE(rates.Advance(node, SteadyTime(window * CounterRates::kWindow)));
     const auto place = [&](std::uint16_t at) { return below(4) == 0 ? kNoCounters : at; };
-    const CounterPlaces places = {place(0), place(1), place(2)};
-    const MovedCounts moved = motion.CountsOf(places);
-    const MovedCounts in_hour = motion.CountsInHour(places);
+    const CounterSetIndexes places = {place(0), place(1), place(2)};
+    const CounterActivity moved = rates.ActivityOf(places);
+    const CounterActivity in_hour = rates.ActivityInHour(places);
     for (const Count count : counts) {
       SCOPED_TRACE(NeutralName(count));
-      const auto move = motion.Moved(places, count);
+      const auto move = rates.IncreaseOf(places, count);
       EXPECT_EQ(Has(moved.known, count), move.has_value());
       EXPECT_EQ(Has(moved.grown, count), move && move->delta > 0);
-      EXPECT_EQ(move ? move->seconds : motion.seconds(), motion.seconds());
-      const auto hour = motion.MovedInHour(places, count);
+      EXPECT_EQ(move ? move->seconds : rates.seconds(), rates.seconds());
+      const auto hour = rates.IncreaseInHour(places, count);
       EXPECT_EQ(Has(in_hour.known, count), hour.has_value());
       EXPECT_EQ(Has(in_hour.grown, count), hour && hour->delta > 0);
-      EXPECT_EQ(hour ? hour->seconds : motion.seconds_in_hour(), motion.seconds_in_hour());
+      EXPECT_EQ(hour ? hour->seconds : rates.seconds_in_hour(), rates.seconds_in_hour());
     }
   }
 }
@@ -219,27 +219,27 @@ TEST(CountSet, FindsAnyPriorityOfACount) {
 TEST(MotionBetween, TwoSnapshotsIsAWindow) {
   v1::NodeSnapshot after = Taken(60);
   after.mutable_counters(0)->mutable_counters(0)->set_value(400);
-  const Motion motion = Motion::Between(Taken(0), after);
-  EXPECT_EQ(motion.Moved(kPort, Count::kAckTimeouts)->PerSecond(), 5.0);
-  EXPECT_FALSE(Motion::Between(after, Taken(0)).known()) << "not in order";
-  EXPECT_FALSE(Motion::Between(Taken(55), after).known()) << "too close";
+  const CounterRates rates = CounterRates::Between(Taken(0), after);
+  EXPECT_EQ(rates.IncreaseOf(kPort, Count::kAckTimeouts)->PerSecond(), 5.0);
+  EXPECT_FALSE(CounterRates::Between(after, Taken(0)).known()) << "not in order";
+  EXPECT_FALSE(CounterRates::Between(Taken(55), after).known()) << "too close";
   after.set_captured(true);
-  EXPECT_FALSE(Motion::Between(Taken(0), after).known()) << "at a time that nobody knows";
+  EXPECT_FALSE(CounterRates::Between(Taken(0), after).known()) << "at a time that nobody knows";
   after.set_captured(false);
   after.mutable_node()->set_boot_id("another");
-  EXPECT_FALSE(Motion::Between(Taken(0), after).known()) << "booted between";
+  EXPECT_FALSE(CounterRates::Between(Taken(0), after).known()) << "booted between";
 }
 
 TEST(MotionBetween, TellsAWrapFromAReset) {
   v1::NodeSnapshot before = Taken(0);
   v1::NodeSnapshot after = Taken(60);
   before.mutable_counters(0)->mutable_counters(0)->set_value((std::uint64_t{1} << 32) - 10);
-  EXPECT_EQ(Motion::Between(before, after).Moved(kPort, Count::kAckTimeouts)->delta, 110U);
+  EXPECT_EQ(CounterRates::Between(before, after).IncreaseOf(kPort, Count::kAckTimeouts)->delta, 110U);
   before.mutable_counters(0)->mutable_counters(0)->set_value(1 << 20);
-  const Motion motion = Motion::Between(before, after);
-  EXPECT_FALSE(motion.Moved(kPort, Count::kAckTimeouts));
-  EXPECT_FALSE(motion.Moved(kPort, Count::kSymbolErrors)) << "a reset clears all of a source";
-  EXPECT_TRUE(motion.Moved(kPort, OfPriority(Count::kPriorityTransmittedBytes, 3)));
+  const CounterRates rates = CounterRates::Between(before, after);
+  EXPECT_FALSE(rates.IncreaseOf(kPort, Count::kAckTimeouts));
+  EXPECT_FALSE(rates.IncreaseOf(kPort, Count::kSymbolErrors)) << "a reset clears all of a source";
+  EXPECT_TRUE(rates.IncreaseOf(kPort, OfPriority(Count::kPriorityTransmittedBytes, 3)));
 }
 
 TEST(Counts, HaveTheirNeutralNames) {

@@ -41,10 +41,10 @@ v1::BlameReport JudgeOf(const Guests& guests, double held, unsigned seed) {
       v1::PairResult& result = *results.Add();
       result.set_round(round + 1);
       result.mutable_probe()->mutable_rc_write_bandwidth()->set_bidirectional(true);
-      for (const auto& [place, port] :
+      for (const auto& [endpoint, port] :
            {std::pair{a, result.mutable_from()}, {b, result.mutable_to()}}) {
-        port->set_node(fabric.places[place].node);
-        port->set_device(fabric.places[place].device);
+        port->set_node(fabric.endpoints[endpoint].node);
+        port->set_device(fabric.endpoints[endpoint].device);
         port->set_port(1);
       }
       double bps = 60e6 * std::exp(guests.scatter * normal(random));

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "daemon/blame/book.h"
+#include "daemon/blame/analyzer.h"
 #include "tests/unit/blame/bench.h"
 
 namespace fabric::blame::testing {
@@ -22,37 +22,37 @@ std::vector<Observation> After(std::uint32_t rounds) {
   return Healthy(layout);
 }
 
-TEST(Stand, IsDecidedOnceEveryPlaceWasSeenWithEnoughPartners) {
+TEST(Assess, IsDecidedOnceEveryPlaceWasSeenWithEnoughPartners) {
   const Fabric fabric = FabricOf(kLayout);
-  const Standing early = Stand(fabric, After(2));
+  const Assessment early = Assess(fabric, After(2));
   EXPECT_FALSE(early.decided);
-  EXPECT_THAT(early.open, ::testing::HasSubstr("has met 2 partners"));
-  const Standing late = Stand(fabric, After(4));
-  EXPECT_TRUE(late.decided) << late.open;
+  EXPECT_THAT(early.open_question, ::testing::HasSubstr("was probed with 2 partners"));
+  const Assessment late = Assess(fabric, After(4));
+  EXPECT_TRUE(late.decided) << late.open_question;
   EXPECT_EQ(late.report.state(), v1::BLAME_STATE_HEALTHY);
   EXPECT_THAT(late.next, ::testing::IsEmpty());
 }
 
-TEST(Stand, GoesOnWhileFewPacketsWereSent) {
+TEST(Assess, GoesOnWhileFewPacketsWereSent) {
   const auto few = With(
       After(4), [](const auto&) { return true; },
       [](Observation& seen) { seen.attempts = seen.attempts > 0 ? 100 : 0; });
-  const Standing standing = Stand(FabricOf(kLayout), few);
-  EXPECT_FALSE(standing.decided);
-  EXPECT_THAT(standing.open, ::testing::HasSubstr("may lose 0.001"));
+  const Assessment assessment = Assess(FabricOf(kLayout), few);
+  EXPECT_FALSE(assessment.decided);
+  EXPECT_THAT(assessment.open_question, ::testing::HasSubstr("may lose 0.001"));
 }
 
-TEST(Stand, SendsSuspectsToPartnersThatAreKnownToBeGood) {
+TEST(Assess, SendsSuspectsToPartnersThatAreKnownToBeGood) {
   const Fabric fabric = FabricOf(kLayout);
   const auto seen = With(
       After(3), [](const auto& one) { return Touches(one, 5) && one.round == 3; }, Dead);
-  const Standing standing = Stand(fabric, seen);
-  EXPECT_FALSE(standing.decided);
-  EXPECT_EQ(standing.report.suspects_size(), 0) << Text(standing.report);
-  ASSERT_FALSE(standing.next.empty()) << standing.open;
+  const Assessment assessment = Assess(fabric, seen);
+  EXPECT_FALSE(assessment.decided);
+  EXPECT_EQ(assessment.report.suspects_size(), 0) << Text(assessment.report);
+  ASSERT_FALSE(assessment.next.empty()) << assessment.open_question;
   std::set<std::uint32_t> taken;
   bool suspect_is_probed = false;
-  for (const Wanted& pair : standing.next) {
+  for (const ProbeRequest& pair : assessment.next) {
     EXPECT_TRUE(taken.insert(pair.from).second);
     EXPECT_TRUE(taken.insert(pair.to).second);
     suspect_is_probed = suspect_is_probed || pair.from == 5 || pair.to == 5;
@@ -60,24 +60,24 @@ TEST(Stand, SendsSuspectsToPartnersThatAreKnownToBeGood) {
   EXPECT_TRUE(suspect_is_probed);
 }
 
-TEST(Stand, UsesOnlyPlacesThatMayTakePart) {
+TEST(Assess, UsesOnlyPlacesThatMayTakePart) {
   const auto seen = With(
       After(3), [](const auto& one) { return Touches(one, 5) && one.round == 3; }, Dead);
   const std::vector<std::uint32_t> usable = {0, 1, 2, 3, 5, 6, 7};
-  for (const Wanted& pair : Stand(FabricOf(kLayout), seen, usable).next) {
+  for (const ProbeRequest& pair : Assess(FabricOf(kLayout), seen, usable).next) {
     EXPECT_THAT(usable, ::testing::Contains(pair.from));
     EXPECT_THAT(usable, ::testing::Contains(pair.to));
   }
 }
 
-TEST(Stand, ADeadPortIsDecidedInAFewRoundsAndItsPartnersAreNot) {
+TEST(Assess, ADeadPortIsDecidedInAFewRoundsAndItsPartnersAreNot) {
   const auto dead = [](const auto& one) { return Touches(one, 5); };
-  const Standing standing = Stand(FabricOf(kLayout), With(After(6), dead, Dead));
-  EXPECT_TRUE(standing.decided) << standing.open;
-  EXPECT_EQ(Text(standing.report), "PORT n15/mlx5_0/1 DEAD");
+  const Assessment assessment = Assess(FabricOf(kLayout), With(After(6), dead, Dead));
+  EXPECT_TRUE(assessment.decided) << assessment.open_question;
+  EXPECT_EQ(Text(assessment.report), "PORT n15/mlx5_0/1 DEAD");
 }
 
-TEST(Stand, SaysWhichProbesTellTwoPortsAndTheirLeafApart) {
+TEST(Assess, SaysWhichProbesTellTwoPortsAndTheirLeafApart) {
   const Layout layout{.nodes = 8, .rails = 1, .per_leaf = 2};
   const auto report =
       Judge(FabricOf(layout),
@@ -92,9 +92,9 @@ TEST(Stand, SaysWhichProbesTellTwoPortsAndTheirLeafApart) {
 
 // Two leaves of four, and only pairs of one with the other: the leaf or its ways out. What it asks
 // for tells them apart.
-TEST(Stand, TheProbesThatItAsksForDecide) {
+TEST(Assess, TheProbesThatItAsksForDecide) {
   const Layout layout{.nodes = 12, .rails = 1, .per_leaf = 4};
-  const auto leaf = [](std::uint32_t place) { return place / 4; };
+  const auto leaf = [](std::uint32_t endpoint) { return endpoint / 4; };
   const auto across = [&](const Observation& seen) { return leaf(seen.from) != leaf(seen.to); };
   const auto of_leaf = [&](const Observation& seen) {
     return leaf(seen.from) == 1 || leaf(seen.to) == 1;
@@ -108,57 +108,57 @@ TEST(Stand, TheProbesThatItAsksForDecide) {
       return one.round > 6 || (of_leaf(one) && !across(one));
     });
     const Fabric fabric = FabricOf(layout);
-    Standing standing = Stand(fabric, seen);
-    EXPECT_EQ(standing.report.state(), v1::BLAME_STATE_UNDECIDED) << Text(standing.report);
-    for (std::uint32_t round = 7; round < 15 && standing.report.undecided_size() > 0; ++round) {
-      ASSERT_FALSE(standing.next.empty()) << standing.open;
-      for (const Wanted& pair : standing.next) {
+    Assessment assessment = Assess(fabric, seen);
+    EXPECT_EQ(assessment.report.state(), v1::BLAME_STATE_UNDECIDED) << Text(assessment.report);
+    for (std::uint32_t round = 7; round < 15 && assessment.report.undecided_size() > 0; ++round) {
+      ASSERT_FALSE(assessment.next.empty()) << assessment.open_question;
+      for (const ProbeRequest& pair : assessment.next) {
         Observation one{.from = pair.from, .to = pair.to, .round = round, .attempts = 1000};
         if (bad(one)) Dead(one);
         seen.push_back(one);
       }
-      standing = Stand(fabric, seen);
+      assessment = Assess(fabric, seen);
     }
-    EXPECT_EQ(Text(standing.report),
+    EXPECT_EQ(Text(assessment.report),
               whole_leaf ? "LEAF leaf-0-1 DEAD" : "UPLINK leaf-0-1 uplinks DEAD");
   }
 }
 
 // A bad port and the leaf under which it is alone: however often they are probed they look the
 // same.
-TEST(Stand, EndsWhereMoreRoundsWouldNotTell) {
+TEST(Assess, EndsWhereMoreRoundsWouldNotTell) {
   const Layout layout{.nodes = 12, .rails = 1, .per_leaf = 1};
   const auto dead = [](const auto& one) { return Touches(one, 2); };
   const auto after = [&](std::uint32_t rounds) {
     Layout until = layout;
     until.rounds = rounds;
-    return Stand(FabricOf(layout), With(Healthy(until), dead, Dead));
+    return Assess(FabricOf(layout), With(Healthy(until), dead, Dead));
   };
   EXPECT_FALSE(after(4).decided);
-  const Standing standing = after(9);
-  EXPECT_TRUE(standing.decided) << standing.open;
-  EXPECT_THAT(standing.open, ::testing::HasSubstr("more rounds would not tell"));
-  EXPECT_EQ(standing.report.state(), v1::BLAME_STATE_UNDECIDED);
-  EXPECT_EQ(standing.report.suspects_size(), 0) << Text(standing.report);
+  const Assessment assessment = after(9);
+  EXPECT_TRUE(assessment.decided) << assessment.open_question;
+  EXPECT_THAT(assessment.open_question, ::testing::HasSubstr("more rounds would not help"));
+  EXPECT_EQ(assessment.report.state(), v1::BLAME_STATE_UNDECIDED);
+  EXPECT_EQ(assessment.report.suspects_size(), 0) << Text(assessment.report);
 }
 
 // What a few have yet to show is probed without the others, whose noise would keep it open.
-TEST(Stand, AsksForThoseAloneOfWhomTooLittleWasSeen) {
+TEST(Assess, AsksForThoseAloneOfWhomTooLittleWasSeen) {
   const Layout layout{.nodes = 32, .rails = 1, .per_leaf = 8, .rounds = 4};
   const auto seen = With(
       Healthy(layout), [](const auto& one) { return Touches(one, 5); },
       [](Observation& one) { one.attempts /= 10; });
-  const Standing standing = Stand(FabricOf(layout), seen);
-  EXPECT_FALSE(standing.decided);
-  EXPECT_THAT(standing.open, ::testing::HasSubstr("n15/mlx5_0/1 may lose 0.001"));
-  ASSERT_EQ(standing.next.size(), 1U);
-  EXPECT_EQ(standing.next[0].from, 5U);
-  EXPECT_THAT(Stand(FabricOf(kLayout), After(1)).next, ::testing::IsEmpty())
+  const Assessment assessment = Assess(FabricOf(layout), seen);
+  EXPECT_FALSE(assessment.decided);
+  EXPECT_THAT(assessment.open_question, ::testing::HasSubstr("n15/mlx5_0/1 may lose 0.001"));
+  ASSERT_EQ(assessment.next.size(), 1U);
+  EXPECT_EQ(assessment.next[0].from, 5U);
+  EXPECT_THAT(Assess(FabricOf(kLayout), After(1)).next, ::testing::IsEmpty())
       << "the plan goes on where all have to be seen";
 }
 
 // The one that it met longest ago; and a pair of the newest round only where there is no other.
-TEST(Stand, AsksForOtherPartnersThanInTheNewestRound) {
+TEST(Assess, AsksForOtherPartnersThanInTheNewestRound) {
   const Layout layout{.nodes = 32, .rails = 1, .per_leaf = 8, .rounds = 4};
   const auto seen = With(
       Healthy(layout), [](const auto& one) { return Touches(one, 5); },
@@ -166,16 +166,16 @@ TEST(Stand, AsksForOtherPartnersThanInTheNewestRound) {
   std::map<std::uint32_t, std::uint32_t> partners;  // By round
   for (const Observation& one : seen)
     if (Touches(one, 5)) partners[one.round] = one.from == 5 ? one.to : one.from;
-  const auto wanted = [&](std::vector<std::uint32_t> usable) {
+  const auto request = [&](std::vector<std::uint32_t> usable) {
     usable.push_back(5);
-    return Stand(FabricOf(layout), seen, usable);
+    return Assess(FabricOf(layout), seen, usable);
   };
-  const auto any = wanted({partners.at(4), partners.at(2), partners.at(3)});
-  EXPECT_FALSE(any.again);
-  EXPECT_THAT(any.next, ::testing::ElementsAre(Wanted{5, partners.at(2)}));
-  const auto newest = wanted({partners.at(4)});
-  EXPECT_TRUE(newest.again);
-  EXPECT_THAT(newest.next, ::testing::ElementsAre(Wanted{5, partners.at(4)}));
+  const auto any = request({partners.at(4), partners.at(2), partners.at(3)});
+  EXPECT_FALSE(any.next_already_tried);
+  EXPECT_THAT(any.next, ::testing::ElementsAre(ProbeRequest{5, partners.at(2)}));
+  const auto newest = request({partners.at(4)});
+  EXPECT_TRUE(newest.next_already_tried);
+  EXPECT_THAT(newest.next, ::testing::ElementsAre(ProbeRequest{5, partners.at(4)}));
 }
 
 // One path of a leaf, or one of a spine: only pairs of this leaf were probed, which may have more
@@ -185,7 +185,7 @@ class LeafOrSpine : public ::testing::TestWithParam<std::uint32_t> {};
 TEST_P(LeafOrSpine, OtherLeavesAreAsked) {
   const std::uint32_t per_leaf = GetParam();
   const Layout layout{.nodes = 3 * per_leaf, .rails = 1, .per_leaf = per_leaf};
-  const auto leaf = [&](std::uint32_t place) { return place / per_leaf; };
+  const auto leaf = [&](std::uint32_t endpoint) { return endpoint / per_leaf; };
   const auto of_first = [&](const Observation& seen) {
     return leaf(seen.from) == 0 || leaf(seen.to) == 0;
   };
@@ -196,37 +196,37 @@ TEST_P(LeafOrSpine, OtherLeavesAreAsked) {
   std::erase_if(seen, [&](const Observation& one) {
     return leaf(one.from) != leaf(one.to) && !of_first(one);
   });
-  const Standing standing = Stand(FabricOf(layout), seen);
-  ASSERT_EQ(standing.report.state(), v1::BLAME_STATE_UNDECIDED) << Text(standing.report);
-  EXPECT_THAT(Text(standing.report), ::testing::HasSubstr("SPINE"));
-  EXPECT_TRUE(std::any_of(standing.next.begin(), standing.next.end(), [&](const Wanted& pair) {
+  const Assessment assessment = Assess(FabricOf(layout), seen);
+  ASSERT_EQ(assessment.report.state(), v1::BLAME_STATE_UNDECIDED) << Text(assessment.report);
+  EXPECT_THAT(Text(assessment.report), ::testing::HasSubstr("SPINE"));
+  EXPECT_TRUE(std::any_of(assessment.next.begin(), assessment.next.end(), [&](const ProbeRequest& pair) {
     return leaf(pair.from) != 0 && leaf(pair.to) != 0 && leaf(pair.from) != leaf(pair.to);
-  })) << Text(standing.report);
+  })) << Text(assessment.report);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stand, LeafOrSpine, ::testing::Values(3, 24));
+INSTANTIATE_TEST_SUITE_P(Assess, LeafOrSpine, ::testing::Values(3, 24));
 
 // What is bad now, and has been for less than a host pauses.
-TEST(Stand, WaitsUntilAPauseWouldBeOver) {
+TEST(Assess, WaitsUntilAPauseWouldBeOver) {
   const auto after = [](double apart_s) {
     const auto seen = With(
         After(6), [](const auto& one) { return Touches(one, 5); }, Dead);
-    return Stand(FabricOf(kLayout), Apart(seen, apart_s));
+    return Assess(FabricOf(kLayout), Apart(seen, apart_s));
   };
-  const Standing early = after(0.3);
+  const Assessment early = after(0.3);
   EXPECT_FALSE(early.decided);
-  EXPECT_THAT(early.open, ::testing::HasSubstr("n15/mlx5_0/1 may have paused"));
+  EXPECT_THAT(early.open_question, ::testing::HasSubstr("n15/mlx5_0/1 may have paused"));
   EXPECT_NEAR(early.wait_s, 2 - 5 * 0.3, 1e-6);
-  EXPECT_TRUE(std::any_of(early.next.begin(), early.next.end(), [](const Wanted& pair) {
+  EXPECT_TRUE(std::any_of(early.next.begin(), early.next.end(), [](const ProbeRequest& pair) {
     return pair.from == 5 || pair.to == 5;
-  })) << early.open;
-  const Standing late = after(0.7);
+  })) << early.open_question;
+  const Assessment late = after(0.7);
   EXPECT_EQ(late.wait_s, 0);
   EXPECT_EQ(Text(late.report), "PORT n15/mlx5_0/1 DEAD");
 }
 
 // A slow host is watched as its ports are.
-TEST(Stand, SendsThePortsOfASuspiciousHostToOthers) {
+TEST(Assess, SendsThePortsOfASuspiciousHostToOthers) {
   const Layout layout{.nodes = 16, .rails = 2, .per_leaf = 4, .rounds = 4};
   const auto seen = With(
       Healthy(layout),
@@ -234,18 +234,18 @@ TEST(Stand, SendsThePortsOfASuspiciousHostToOthers) {
       [](Observation& one) {
         if (one.attempts > 0) Lose(one, 0.05);
       });
-  const Standing standing = Stand(FabricOf(layout), seen);
-  EXPECT_FALSE(standing.decided);
-  EXPECT_EQ(standing.report.suspects_size(), 0) << Text(standing.report);
-  for (const std::uint32_t place : {10U, 11U})
+  const Assessment assessment = Assess(FabricOf(layout), seen);
+  EXPECT_FALSE(assessment.decided);
+  EXPECT_EQ(assessment.report.suspects_size(), 0) << Text(assessment.report);
+  for (const std::uint32_t endpoint : {10U, 11U})
     EXPECT_TRUE(
-        std::any_of(standing.next.begin(), standing.next.end(),
-                    [&](const Wanted& pair) { return pair.from == place || pair.to == place; }))
-        << place << " " << standing.open;
+        std::any_of(assessment.next.begin(), assessment.next.end(),
+                    [&](const ProbeRequest& pair) { return pair.from == endpoint || pair.to == endpoint; }))
+        << endpoint << " " << assessment.open_question;
 }
 
 // In the rounds between a port that is away in one of four looks well.
-TEST(Stand, WatchesAPortThroughWhichNothingCameForARound) {
+TEST(Assess, WatchesAPortThroughWhichNothingCameForARound) {
   const Fabric fabric = FabricOf(kLayout);
   const auto away = [](const auto& one) {
     return Touches(one, 5) && one.round == 4 && one.attempts > 0;
@@ -260,12 +260,12 @@ TEST(Stand, WatchesAPortThroughWhichNothingCameForARound) {
     all.insert(all.end(), again.begin(), again.end());
     return all;
   };
-  EXPECT_THAT(Stand(fabric, seen(8)).open, ::testing::HasSubstr("/mlx5_0/1 is suspicious"));
-  EXPECT_TRUE(Stand(fabric, seen(15)).decided) << Stand(fabric, seen(15)).open;
+  EXPECT_THAT(Assess(fabric, seen(8)).open_question, ::testing::HasSubstr("/mlx5_0/1 is suspicious"));
+  EXPECT_TRUE(Assess(fabric, seen(15)).decided) << Assess(fabric, seen(15)).open_question;
 }
 
 // What is added round by round is judged as all of it at once.
-TEST(Book, SaysTheSameOfWhatComesBitByBit) {
+TEST(Analyzer, SaysTheSameOfWhatComesBitByBit) {
   const Layout layout{.nodes = 24, .rails = 2, .per_leaf = 6, .rounds = 8};
   const Fabric fabric = FabricOf(layout);
   const auto seen = With(
@@ -273,9 +273,9 @@ TEST(Book, SaysTheSameOfWhatComesBitByBit) {
           Healthy(layout), [](const auto& one) { return Touches(one, 5); },
           [](Observation& one) { Lose(one, 0.01); }),
       [](const auto& one) { return one.from % 7 == 3 && one.round == 4; }, Dead);
-  const std::string all = Stand(fabric, seen).report.SerializeAsString();
-  Book forward(fabric);
-  Book backward(fabric);
+  const std::string all = Assess(fabric, seen).report.SerializeAsString();
+  Analyzer forward(fabric);
+  Analyzer backward(fabric);
   const std::span<const Observation> span = seen;
   constexpr std::size_t kStep = 100;
   for (std::size_t at = 0; at < seen.size(); at += kStep)
@@ -285,22 +285,22 @@ TEST(Book, SaysTheSameOfWhatComesBitByBit) {
     backward.Add(span.subspan(begin, end - begin));
     end = begin;
   }
-  EXPECT_EQ(forward.Stand().report.SerializeAsString(), all);
-  EXPECT_EQ(backward.Stand().report.suspects_size(), forward.Stand().report.suspects_size());
-  EXPECT_EQ(Text(backward.Stand().report), Text(forward.Stand().report));
+  EXPECT_EQ(forward.Assess().report.SerializeAsString(), all);
+  EXPECT_EQ(backward.Assess().report.suspects_size(), forward.Assess().report.suspects_size());
+  EXPECT_EQ(Text(backward.Assess().report), Text(forward.Assess().report));
 }
 
-TEST(Book, ForgetsTheOldest) {
+TEST(Analyzer, ForgetsTheOldest) {
   const Fabric fabric = FabricOf(kLayout);
-  Book book(fabric);
+  Analyzer analyzer(fabric);
   const auto seen = With(
       After(8), [](const auto& one) { return Touches(one, 5) && one.round <= 4; }, Dead);
-  book.Add(seen);
-  EXPECT_EQ(Text(book.Judge()), "PORT n15/mlx5_0/1 DEAD");
-  book.KeepNewest(seen.size() / 2);
-  EXPECT_EQ(book.size(), seen.size() / 2);
-  EXPECT_EQ(Text(book.Judge()), "");
-  EXPECT_EQ(book.Judge().state(), v1::BLAME_STATE_HEALTHY);
+  analyzer.Add(seen);
+  EXPECT_EQ(Text(analyzer.Judge()), "PORT n15/mlx5_0/1 DEAD");
+  analyzer.KeepNewest(seen.size() / 2);
+  EXPECT_EQ(analyzer.size(), seen.size() / 2);
+  EXPECT_EQ(Text(analyzer.Judge()), "");
+  EXPECT_EQ(analyzer.Judge().state(), v1::BLAME_STATE_HEALTHY);
 }
 
 }  // namespace

@@ -11,18 +11,18 @@
 namespace fabric::store {
 
 // Must not outlive its database.
-class FactTable {
+class SettingChangeTable {
  public:
-  static Result<FactTable> Make(Database& database);
+  static Result<SettingChangeTable> Make(Database& database);
 
   // As in Store.
   Status Add(const std::string& node, const v1::DiffNodeResponse& change);
   // `path` stands in messages.
-  Result<FactLog> Read(const std::string& node, const google::protobuf::Timestamp& from,
+  Result<ChangeLog> Read(const std::string& node, const google::protobuf::Timestamp& from,
                        const std::string& path);
 
  private:
-  explicit FactTable(Statement begin, Statement add, Statement forget, Statement drop,
+  explicit SettingChangeTable(Statement begin, Statement add, Statement forget, Statement drop,
                      Statement since, Statement changes);
   Status KeepWithin(const std::string& node);
 

@@ -1,4 +1,4 @@
-#include "tests/testing/moving.h"
+#include "tests/testing/counter_rates.h"
 
 #include <cstdlib>
 

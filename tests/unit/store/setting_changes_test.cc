@@ -21,13 +21,13 @@ v1::DiffNodeResponse Change(std::int64_t at, const std::string& path) {
 class FactsTest : public StoreCase {
  protected:
   void Add(const std::string& node, std::int64_t at, const std::string& path) {
-    const Status status = store_->AddFactChange(node, Change(at, path));
+    const Status status = store_->AddSettingChange(node, Change(at, path));
     ASSERT_TRUE(status.ok()) << status.message();
   }
-  FactLog Read(const std::string& node, std::int64_t from) {
-    auto log = store_->FactChanges(node, At(from));
+  ChangeLog Read(const std::string& node, std::int64_t from) {
+    auto log = store_->SettingChanges(node, At(from));
     EXPECT_TRUE(log.ok()) << log.status().message();
-    return log.ok() ? *log : FactLog();
+    return log.ok() ? *log : ChangeLog();
   }
 };
 
@@ -38,7 +38,7 @@ TEST_F(FactsTest, ChangesOfANodeInTheirOrderFromAMomentOn) {
   Add("n1", 30, "c");
   Add("n1", 40, "");  // It has begun already.
   Open();
-  const FactLog log = Read("n1", 20);
+  const ChangeLog log = Read("n1", 20);
   EXPECT_EQ(log.since.seconds(), 10);
   ASSERT_EQ(log.changes.size(), 2U);
   EXPECT_EQ(log.changes[0].differences(0).path(), "a");
@@ -53,7 +53,7 @@ TEST_F(FactsTest, ANodeThatFlapsLosesOnlyItsOwnPast) {
   Add("n2", 2, "kept");
   const auto most = static_cast<int>(Bounds().changes_of_node);
   for (int i = 0; i < most + 200; ++i) Add("n1", 100 + i, "flaps");
-  const FactLog log = Read("n1", 0);
+  const ChangeLog log = Read("n1", 0);
   EXPECT_LE(log.changes.size(), static_cast<std::size_t>(most) + 64U);
   EXPECT_LT(log.changes.size(), static_cast<std::size_t>(most) + 200U);
   EXPECT_EQ(log.since.seconds() + 1, log.changes.front().since().seconds());
@@ -95,7 +95,7 @@ TEST(Schema, AFileOfVersion2IsBroughtUpToDate) {
   }
   auto store = OpenSqlite(path);
   ASSERT_TRUE(store.ok()) << store.status().message();
-  EXPECT_TRUE((*store)->AddFactChange("n1", Change(1, "")).ok());
+  EXPECT_TRUE((*store)->AddSettingChange("n1", Change(1, "")).ok());
 }
 
 }  // namespace
