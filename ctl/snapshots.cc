@@ -42,7 +42,7 @@ bool Newer(const v1::NodeSnapshot& a, const v1::NodeSnapshot& b) {
 // The newer one counts; between the two the counters have moved.
 void Pair(v1::NodeSnapshot snapshot, fleet::NodeRecord& record) {
   if (Newer(snapshot, record.snapshot)) std::swap(snapshot, record.snapshot);
-  record.motion = fleet::Motion::Between(snapshot, record.snapshot);
+  record.rates = fleet::CounterRates::Between(snapshot, record.snapshot);
   record.snapshot.mutable_node()->set_name(record.name);
 }
 
