@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/suggest.h"
 #include "base/text.h"
 
 namespace fabric::ctl {
@@ -324,8 +325,7 @@ Result<Duration> ParseDuration(std::string_view text) {
 }
 
 std::string DidYouMean(std::string_view word, const std::vector<std::string_view>& candidates) {
-  const std::string_view closest = Closest(word, candidates);
-  return closest.empty() ? std::string() : Format(" (did you mean {}?)", closest);
+  return Suggest(word, candidates);
 }
 
 }  // namespace fabric::ctl

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "base/lists.h"
+#include "base/suggest.h"
 #include "base/text.h"
 
 namespace fabric::ctl {
@@ -70,9 +72,8 @@ Status UnknownKind(std::string_view word) {
   for (const KindWord& one : kKindWords) known.push_back(one.word);
   const auto* const kinds = v1::ProbeSpec::descriptor()->FindOneofByName("kind");
   for (int n = 0; n < kinds->field_count(); ++n) known.push_back(kinds->field(n)->name());
-  std::vector<std::string> names(known.begin(), known.end());
-  return {Code::kInvalidArgument, Format("--kind: expected some of {}; saw {}{}", Join(names, ", "),
-                                         Quoted(word), DidYouMean(word, known))};
+  return {Code::kInvalidArgument,
+          UnknownName("--kind", word, known, "; expected one of " + ListChoices(known))};
 }
 
 // Sets the field, if the kind has it. False: it does not.
@@ -166,10 +167,8 @@ Status ReadPairs(const Arguments& arguments, v1::CampaignSpec& spec) {
   if (pattern == std::end(kPatterns)) {
     std::vector<std::string_view> names;
     for (const Pattern& known : kPatterns) names.push_back(known.name);
-    return {Code::kInvalidArgument,
-            Format("--pattern: expected {}; saw {}{}",
-                   Join(std::vector<std::string>(names.begin(), names.end()), ", "),
-                   Quoted(arguments.Text("--pattern")), DidYouMean(word, names))};
+    return {Code::kInvalidArgument, UnknownName("--pattern", arguments.Text("--pattern"), names,
+                                                "; expected " + ListChoices(names))};
   }
   spec.set_pattern(pattern->pattern);
   spec.set_hub(arguments.Text("--hub"));

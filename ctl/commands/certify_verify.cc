@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/input.h"
+#include "base/lists.h"
 #include "base/text.h"
 #include "ctl/arguments.h"
 #include "ctl/certificates.h"
@@ -16,6 +17,7 @@ constexpr std::size_t kCertificateBytesMax = std::size_t{64} << 20;
 constexpr std::size_t kKeyBytesMax = 64 << 10;
 // Clocks of two machines may differ.
 constexpr Duration kClocksApart = std::chrono::minutes(5);
+constexpr std::size_t kNamesShown = 3;
 
 constexpr Option kOptions[] = {
     {.name = "FILE",
@@ -46,14 +48,6 @@ Status CheckTime(const v1::Certificate& certificate, WallTime now) {
   return {};
 }
 
-// "n1, n2, n3 and 13 more"
-std::string Some(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 3;
-  if (names.size() <= kShown) return Join(names, ", ");
-  return Format("{} and {} more", Join({names.begin(), names.begin() + kShown}, ", "),
-                names.size() - kShown);
-}
-
 Status CheckNodes(const v1::Certificate& certificate, std::vector<std::string> wanted) {
   std::vector<std::string> certified;
   for (const v1::CertifiedNode& node : certificate.nodes()) certified.push_back(node.name());
@@ -64,8 +58,10 @@ Status CheckNodes(const v1::Certificate& certificate, std::vector<std::string> w
                       std::back_inserter(missing));
   std::set_difference(certified.begin(), certified.end(), wanted.begin(), wanted.end(),
                       std::back_inserter(more));
-  if (!missing.empty()) return Refused(Format("it says nothing of {}", Some(missing)));
-  if (!more.empty()) return Refused(Format("it is for others too: {}", Some(more)));
+  if (!missing.empty())
+    return Refused(Format("it says nothing of {}", ListSome(missing, kNamesShown)));
+  if (!more.empty())
+    return Refused(Format("it is for others too: {}", ListSome(more, kNamesShown)));
   return {};
 }
 

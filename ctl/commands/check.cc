@@ -2,6 +2,7 @@
 #include <map>
 #include <optional>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "ctl/arguments.h"
 #include "ctl/commands/rule_files.h"
@@ -49,8 +50,8 @@ Result<Output> RunCheck(Client&, const Arguments& arguments, Stream&) {
   Output output;
   output.before = own.problems;
   output.before += Format(
-      "{}, {}, {}: {} pass, {} fail, {} unknown\n", Count(response->nodes(), "node"),
-      Count(response->rules(), "rule"),
+      "{}, {}, {}: {} pass, {} fail, {} unknown\n", Plural(response->nodes(), "node"),
+      Plural(response->rules(), "rule"),
       profile.name().empty() ? std::string("no profile") : Format("profile {}", profile.name()),
       response->counts().pass(), response->counts().fail(), response->counts().unknown());
   const bool explained = arguments.Flag("--explained");

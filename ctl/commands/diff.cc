@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "ctl/arguments.h"
 #include "ctl/client.h"
@@ -160,10 +161,10 @@ Result<Output> RunDiff(Client& client, const Arguments& arguments, Stream&) {
                                ? Format("since {}", ToString(comparison.response.counters_since()))
                                : "of then are not kept");
   if (hidden.identities > 0)
-    output.after +=
-        Format("{} of names, addresses and GUIDs: --all\n", Count(hidden.identities, "difference"));
+    output.after += Format("{} of names, addresses and GUIDs: --all\n",
+                           Plural(hidden.identities, "difference"));
   if (hidden.counters > 0)
-    output.after += Format("{} more: --all\n", Count(hidden.counters, "counter"));
+    output.after += Format("{} more: --all\n", Plural(hidden.counters, "counter"));
   for (const v1::FactDifference& difference : comparison.response.differences())
     output.names.push_back(difference.path());
   output.message = std::make_unique<v1::DiffNodeResponse>(std::move(comparison.response));

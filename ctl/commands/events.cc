@@ -1,3 +1,4 @@
+#include "base/lists.h"
 #include "base/text.h"
 #include "ctl/arguments.h"
 #include "ctl/client.h"
@@ -50,7 +51,7 @@ std::vector<std::string> Describe(const v1::Event& event) {
       const v1::Campaign& campaign = event.campaign();
       return {"campaign", campaign.id(),
               Format("{}, {}: {} ok, {} failed", Name(campaign.state()),
-                     Count(campaign.probes_planned(), "probe"), campaign.probes_ok(),
+                     Plural(campaign.probes_planned(), "probe"), campaign.probes_ok(),
                      campaign.probes_failed())};
     }
     case v1::Event::kPairResult: {

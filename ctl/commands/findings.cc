@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "ctl/arguments.h"
 #include "ctl/client.h"
@@ -54,7 +55,7 @@ Result<Output> RunFindings(Client& client, const Arguments& arguments, Stream&) 
   if (!arguments.Flag("--silenced"))
     if (const std::size_t hidden = HideSilenced(*response.mutable_findings()); hidden > 0)
       output.after =
-          Format("{} not shown: --silenced shows them too.\n", Count(hidden, "silenced finding"));
+          Format("{} not shown: --silenced shows them too.\n", Plural(hidden, "silenced finding"));
   const bool explained = arguments.Flag("--explained");
   if (!explained) output.after += ExplainedNote(response.findings());
   output.tables.push_back(FindingTable(response.findings(),

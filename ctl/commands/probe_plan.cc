@@ -2,6 +2,7 @@
 #include <set>
 
 #include "base/input.h"
+#include "base/lists.h"
 #include "base/text.h"
 #include "ctl/arguments.h"
 #include "ctl/campaign_spec.h"
@@ -196,8 +197,8 @@ class Printer {
       case OutputFormat::kName: return true;
       default:
         return stream_.Write(
-            Format("{} of {}, {}, seed {}\nROUND  PAIRS\n", Count(plan_.rounds.pairs(), "pair"),
-                   Count(plan_.ports.size(), "port"), PatternName(spec.pattern()), spec.seed()));
+            Format("{} of {}, {}, seed {}\nROUND  PAIRS\n", Plural(plan_.rounds.pairs(), "pair"),
+                   Plural(plan_.ports.size(), "port"), PatternName(spec.pattern()), spec.seed()));
     }
   }
 
@@ -221,7 +222,7 @@ class Printer {
       if (!plan_.skipped.empty()) text = "skipped:\n";
       for (const std::string& line : plan_.skipped) text += Format("- {}\n", InQuotes(line));
     } else if (format_ != OutputFormat::kName) {
-      text = Format("{}\n", Count(round_, "round"));
+      text = Format("{}\n", Plural(round_, "round"));
       for (const std::string& line : plan_.skipped) text += Format("skipped {}\n", Printable(line));
     }
     return stream_.Write(text);

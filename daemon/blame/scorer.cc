@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/hash.h"
+
 namespace fabric::blame {
 namespace {
 
@@ -49,14 +51,6 @@ double LogPriorOf(Way way) {
   return std::log(way == Way::kBoth ? 1 - 2 * kOneWay : kOneWay);
 }
 
-// SplitMix64's last step.
-std::uint64_t Hashed(std::uint64_t z) {
-  z = (z + 0x9e3779b97f4a7c15U);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31);
-}
-
 bool SamePair(const Observation& a, const Observation& b) {
   return std::minmax(a.from, a.to) == std::minmax(b.from, b.to);
 }
@@ -96,7 +90,7 @@ const Scorer::OfOne& Scorer::MixedOf(std::uint32_t observation) {
 std::uint64_t Scorer::KeyOf(Cluster pair) const {
   std::uint64_t key = pair.size();
   for (const std::uint32_t i : pair)
-    key = Hashed(key ^ (readings_.KindOf(i) * kLevels + readings_.LevelOf(i)));
+    key = SplitMix(key ^ (readings_.KindOf(i) * kLevels + readings_.LevelOf(i)));
   return key;
 }
 
@@ -139,7 +133,7 @@ const Scorer::OfRound& Scorer::RoundOf(const std::vector<Cluster>& pairs) {
   Gains gains{};
   for (const Cluster& pair : pairs) {
     const std::uint64_t of_pair = KeyOf(pair);
-    key = Hashed(key ^ of_pair);
+    key = SplitMix(key ^ of_pair);
     const Gains& one = PairOf(pair, of_pair).at_once;
     for (std::size_t worse = 0; worse < kWorse; ++worse) gains[worse] += one[worse];
   }

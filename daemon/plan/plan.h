@@ -12,6 +12,7 @@
 #include "daemon/fleet/sites.h"
 #include "daemon/plan/rounds.h"
 #include "fabric/v1/probe.pb.h"
+#include "proto/ports.h"
 
 namespace fabric::plan {
 
@@ -50,7 +51,7 @@ struct Plan {
   }
 };
 
-std::string PortName(const v1::ProbePort& port);  // "n4/rxe0/1"; "n4" without device
+using fabric::PortName;
 
 // INVALID_ARGUMENT: an unknown node, rail or pattern is named, or a pattern lacks what it needs.
 // FAILED_PRECONDITION: nothing to probe at all.
