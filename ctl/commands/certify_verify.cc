@@ -4,7 +4,6 @@
 #include "base/input.h"
 #include "base/lists.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/certificates.h"
 #include "ctl/host_list.h"
 #include "proto/json.h"
@@ -21,16 +20,16 @@ constexpr std::size_t kNamesShown = 3;
 
 constexpr Option kOptions[] = {
     {.name = "FILE",
-     .value = "FILE",
-     .help = "What `fabricctl certify --out` wrote; - is standard input.",
+     .type = OptionType::kPath,
+     .doc = "What `fabricctl certify --out` wrote; - is standard input.",
      .required = true},
-    {.name = "--key",
-     .value = "FILE",
-     .help = "The controller's public key in PEM.",
+    {.name = "key",
+     .type = OptionType::kPath,
+     .doc = "The controller's public key in PEM.",
      .required = true},
-    {.name = "--nodes",
+    {.name = "nodes",
      .value = "LIST|@FILE",
-     .help = "That must be the ones certified: n1,n2 or gpu[001-016,20]."},
+     .doc = "That must be the ones certified: n1,n2 or gpu[001-016,20]."},
 };
 
 Status Refused(std::string message) {
@@ -66,7 +65,7 @@ Status CheckNodes(const v1::Certificate& certificate, std::vector<std::string> w
 }
 
 Result<v1::Certificate> Open(const Arguments& arguments) {
-  const std::string key_file = arguments.Text("--key");
+  const std::string key_file = arguments.Text("key");
   ASSIGN_OR_RETURN(const std::string pem, ReadFile(key_file, kKeyBytesMax));
   ASSIGN_OR_RETURN(const PublicKey key, PublicKey::FromPem(pem, key_file));
   ASSIGN_OR_RETURN(const std::string json, ReadFile(arguments.Text("FILE"), kCertificateBytesMax));
@@ -85,8 +84,8 @@ Result<Output> RunVerify(Client&, const Arguments& arguments, Stream&) {
   auto certificate = Open(arguments);
   if (!certificate.ok()) return certificate.status().In(file);
   RETURN_IF_ERROR(CheckTime(*certificate, SystemClock().Now().wall).In(file));
-  if (arguments.Has("--nodes")) {
-    auto nodes = ReadHostList(arguments.Text("--nodes"));
+  if (arguments.Has("nodes")) {
+    auto nodes = ReadHostList(arguments.Text("nodes"));
     if (!nodes.ok()) return nodes.status().In("--nodes");
     RETURN_IF_ERROR(CheckNodes(*certificate, *std::move(nodes)).In(file));
   }

@@ -2,7 +2,6 @@
 
 #include "base/suggest.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/tables/cells.h"
 #include "daemon/rules/rule.h"
 #include "proto/names.h"
@@ -11,7 +10,7 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Option kOptions[] = {
-    {.name = "RULE", .value = "RULE", .help = "Its id, as in findings.", .required = true},
+    {.name = "RULE", .value = "RULE", .doc = "Its id, as in findings.", .required = true},
 };
 
 // "; rules with this in their names: A, B", or nothing.

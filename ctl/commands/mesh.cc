@@ -1,6 +1,5 @@
 #include "base/lists.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "ctl/tables/blame_lines.h"
 #include "ctl/tables/cells.h"

@@ -1,6 +1,5 @@
 #include "base/lists.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "ctl/tables/cells.h"
 #include "ctl/tables/finding_table.h"
@@ -16,7 +15,7 @@ Result<Output> RunValidate(Client& client, const Arguments& arguments, Stream&) 
   output.before = Format("{}, {}: {} pass, {} fail, {} unknown\n", Plural(response.nodes(), "node"),
                          Plural(response.rules(), "rule"), response.counts().pass(),
                          response.counts().fail(), response.counts().unknown());
-  const bool explained = arguments.Flag("--explained");
+  const bool explained = arguments.Bool("explained");
   if (!explained) output.after = ExplainedNote(response.findings());
   output.tables.push_back(FindingTable(response.findings(), {.explained = explained}));
   output.names = FindingNames(response.findings());
