@@ -69,7 +69,7 @@ Status AddWord(std::string_view word, Names& all) {
     }
     const std::size_t end = word[at] == '[' ? word.find(']', at) : std::string_view::npos;
     if (end == std::string_view::npos)
-      return Wrong(Format("expected a list of nodes such as n1,n2 or gpu[001-016,20]{}",
+      return Wrong(Format("expected a list of nodes such as n1,n2 or gpu[001-016,20], saw {}{}",
                           Quoted(word), word[at] == '[' ? ": the bracket is not closed" : ""));
     Names numbers;
     for (const std::string_view range : Split(word.substr(at + 1, end - at - 1), ','))

@@ -43,7 +43,7 @@ bool Newer(const v1::NodeSnapshot& a, const v1::NodeSnapshot& b) {
 // Keeps the newer snapshot, with the counter rates between the two.
 void Pair(v1::NodeSnapshot snapshot, fleet::NodeRecord& record) {
   if (Newer(snapshot, record.snapshot)) std::swap(snapshot, record.snapshot);
-  record.motion = fleet::Motion::Between(snapshot, record.snapshot);
+  record.rates = fleet::CounterRates::Between(snapshot, record.snapshot);
   record.snapshot.mutable_node()->set_name(record.name);
 }
 

@@ -53,7 +53,7 @@ Result<Comparison> CompareFiles(const std::vector<std::string>& files) {
     snapshots.push_back(records[0].snapshot);
   }
   comparison.same_node = snapshots[0].node().name() == snapshots[1].node().name();
-  comparison.response = facts::Diff(snapshots[0], snapshots[1]);
+  comparison.response = snapshot_diff::Diff(snapshots[0], snapshots[1]);
   return comparison;
 }
 
@@ -134,7 +134,7 @@ Table TableOf(const Comparison& comparison, bool all, Hidden& hidden) {
         continue;
       }
     }
-    if (!all && !comparison.same_node && facts::IsIdentity(difference.path())) {
+    if (!all && !comparison.same_node && snapshot_diff::IsIdentity(difference.path())) {
       ++hidden.identities;
       continue;
     }

@@ -13,20 +13,20 @@ namespace fabric::plan {
 namespace {
 
 constexpr double kSure = 0.99;
-// RoCE v2 folds a flow label into the 14 free bits of the UDP source port
-// (rdma_flow_label_to_udp_sport); labels of 14 bits stay apart.
+// RoCE v2 maps a flow label to 14 bits of the UDP source port (rdma_flow_label_to_udp_sport), so
+// labels of 14 bits are distinct.
 constexpr std::uint64_t kLabels = 1 << 14;
 
 // Ports of one rail, network and leaf.
 struct Group {
   LeafIndex leaf = kNoLeaf;
   std::vector<PortIndex> ports;
-  std::size_t next_source = 0;  // Whose turn it is, so that the load is even
+  std::size_t next_source = 0;  // Next port to use, for an even load
   std::size_t next_target = 0;
 };
-using NetworkKey = std::pair<std::uint32_t, v1::LinkLayer>;  // Rail
+using NetworkKey = std::pair<std::uint32_t, v1::LinkLayer>;  // Rail and link layer
 
-// One step of the recurrence: another flow is there. taken[n]: n paths are taken.
+// One step of the recurrence: adds a flow. taken[n] is the probability that n paths are covered.
 void AddFlow(std::vector<double>& taken) {
   const auto paths = static_cast<double>(taken.size() - 1);
   for (std::size_t n = taken.size() - 1; n > 0; --n) {
@@ -55,7 +55,7 @@ class Maker {
         std::min<std::size_t>(options_.partners_within, count > 0 ? count - 1 : 0);
     if (partners == 0) return;
     const std::uint32_t leaf_pair = LeafPair(rail, group.leaf, group.leaf);
-    // Between ports of an unknown leaf there may be any number of paths.
+    // The number of paths between ports of an unknown leaf is not known.
     const std::size_t labels =
         group.leaf == kNoLeaf ? Share(plan_.flows_to_cover, count * partners) : 1;
     for (std::size_t n = 0; n < count; ++n)
@@ -72,7 +72,7 @@ class Maker {
     std::set<Pair, PairLess> used;
     for (std::size_t n = 0; n < pairs; ++n) {
       Pair pair = Next(from, to);
-      // Turns of equal length meet the same pairs again.
+      // Rotations of equal length repeat the same pairs.
       for (std::size_t tries = 0; used.contains(pair) && tries < to.ports.size(); ++tries)
         pair.to = to.ports[to.next_target++ % to.ports.size()];
       if (!used.insert(pair).second) continue;

@@ -1,4 +1,4 @@
-// Random numbers that are the same on every machine and with every library (SplitMix64).
+// Portable pseudo-random numbers (SplitMix64): the same on every machine and with every library.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 #include "daemon/snapshot_diff/flattener.h"
 #include "proto/ports.h"
 
-namespace fabric::facts {
+namespace fabric::snapshot_diff {
 namespace {
 
 using google::protobuf::FieldDescriptor;
@@ -184,10 +184,10 @@ Change MarkOf(const v1::NodeSnapshot& snapshot, const google::protobuf::Timestam
 }
 
 Differences SinceMark(const Change& mark, const v1::NodeSnapshot& now) {
-  Facts then;
+  FieldValues then;
   for (const v1::FactDifference& counter : mark.differences())
     then.push_back({.path = counter.path(), .value = counter.after(), .counter = true});
   return Compare(then, FlattenCounters(now));
 }
 
-}  // namespace fabric::facts
+}  // namespace fabric::snapshot_diff

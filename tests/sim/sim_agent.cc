@@ -7,7 +7,7 @@
 
 #include "agents/probe/probe.h"
 #include "proto/timestamps.h"
-#include "tests/testing/moving.h"
+#include "tests/testing/counter_rates.h"
 
 namespace fabric::sim {
 namespace {

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "proto/json.h"
-#include "tests/testing/moving.h"
+#include "tests/testing/counter_rates.h"
 #include "tests/testing/nodes.h"
 #include "tests/testing/paths.h"
 #include "tests/testing/temp_tree.h"

@@ -109,7 +109,7 @@ TEST(ProbePlan, RefusesWhatItCannotMean) {
            {"--nodes 4 --rails 0", "--rails: expected 1 to 64 rails, saw 0"},
            {"--nodes 4 --pattern rnig", "(did you mean ring?)"},
            {"--nodes 4 --pattern one-to-many", "--pattern one-to-many needs --hub NAME"},
-           {"--nodes 4 --pattern one-to-many --hub n9", "hub: no node 'n9'"},
+           {"--nodes 4 --pattern one-to-many --hub n9", "hub: unknown node 'n9'"},
            {"--nodes 4 --hub n1", "--hub: the pattern all-pairs has none"},
            {"--nodes 4 --degree 3", "--degree: the pattern all-pairs has none"},
            {"--nodes 4 --leaves-per-pod 2", "--leaves-per-pod: expected --nodes-per-leaf with it"},
@@ -174,7 +174,7 @@ TEST(ProbePlan, TakesTheLeavesOfAnInfinibandTopology) {
   std::ofstream(directory / "bad.txt") << "hello\n";
   EXPECT_THAT(
       PlanSays(words + "--infiniband-topology " + (directory / "bad.txt").string(), kExitError),
-      HasSubstr("bad.txt: no cable of a switch in 1 lines"));
+      HasSubstr("bad.txt: expected ibnetdiscover output, saw no cable of a switch in 1 lines"));
 }
 
 }  // namespace
