@@ -1,5 +1,4 @@
-// Clocks and instants. State machines get a Moment as a parameter; only main.cc and loops use
-// Clock.
+// Time comes in: state machines are given a Moment, only main.cc and loops ask a Clock.
 #pragma once
 
 #include <chrono>
@@ -10,8 +9,8 @@ using Duration = std::chrono::nanoseconds;
 using SteadyTime = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 using WallTime = std::chrono::sys_time<Duration>;
 
-// One instant on both clocks. Intervals and timeouts use `steady`, which never jumps; shown and
-// stored times use `wall`.
+// One instant on both clocks. Intervals and timeouts use `steady`, which never jumps; what is shown
+// or stored uses `wall`.
 struct Moment {
   SteadyTime steady;
   WallTime wall;

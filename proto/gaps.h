@@ -1,4 +1,4 @@
-// Matching of gaps, which may have wildcards, to paths. Pure.
+// Gaps that stand for several.
 #pragma once
 
 #include <string_view>
@@ -7,11 +7,11 @@
 
 namespace fabric {
 
-// Whether `path` is the path of the gap or below it. "*" in the path of the gap matches any name: a
-// gap about several devices has it in place of their names.
+// Whether `path` is what the gap's path names, or below it. "*" in the gap's path stands for any
+// name: one gap about several devices has it where their names would be.
 bool Covers(const v1::Gap& gap, std::string_view path);
 
-// Covers(), or the path of the gap is below `path`.
+// Covers(), or what is missing is below `path`.
 bool Touches(const v1::Gap& gap, std::string_view path);
 
 }  // namespace fabric

@@ -1,5 +1,5 @@
-// Display names of enumerators, subjects and rates, for tables and messages: "ACTIVE", "LinkUp",
-// "RoCE v2". JSON uses the enumerator names. An unset or unknown value is "?".
+// Enumerators as the words that people know: "ACTIVE", "LinkUp", "RoCE v2". The full enumerator
+// names are for JSON; these are for tables and messages. An unset or unknown value is "?".
 #pragma once
 
 #include <string>
@@ -30,11 +30,11 @@ std::string_view Name(v1::GapCode code);         // NOT_FOUND
 // "rc_write_latency", the name of the oneof arm; empty when none is set.
 std::string_view ProbeKindName(const v1::ProbeSpec& spec);
 
-// "n1/rxe0/1", "n1/rail0", "n1", "rail 0", "switch leaf1", "fleet": the subject for tables. A
-// link is shown as the port of its host.
+// "n1/rxe0/1", "n1/rail0", "n1", "rail 0", "switch leaf1", "fleet": the subject in one word for
+// tables. A link is its host's port.
 std::string SubjectName(const v1::Subject& subject);
 
-// "3", "3,4", "none": the priorities of a bit mask.
+// "3", "3,4", "none": the priorities whose bit is set.
 std::string PriorityMask(std::uint32_t mask);
 
 // "100 Gb/s", "2.5 Gb/s", "14.7 Mb/s": three significant digits, powers of 1000.

@@ -30,8 +30,8 @@ TEST(HostList, TakesWhatSchedulersWrite) {
 
 TEST(HostList, SaysWhatIsNone) {
   for (const auto& [text, message] : std::vector<std::pair<std::string, std::string>>{
-           {"", "expected names of nodes, saw none"},
-           {" , ", "expected names of nodes, saw none"},
+           {"", "expected node names, saw none"},
+           {" , ", "expected node names, saw none"},
            {"n[1-", "the bracket is not closed"},
            {"n[1-2\n]", "the bracket is not closed"},
            {"n]", "saw 'n]'"},
