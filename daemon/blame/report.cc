@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/lists.h"
 #include "base/text.h"
 
 namespace fabric::blame {
@@ -204,16 +205,11 @@ void AddAffected(const ObservationPaths& paths, const Fault& fault, const Compon
 void AddTopology(const Fabric& fabric, v1::Suspect& suspect) {
   const auto known = fabric.links_up.find(suspect.leaf());
   if (suspect.leaf().empty() || known == fabric.links_up.end()) return;
-  suspect.add_evidence(
-      Format("leaf from the InfiniBand topology of {}", fabric.links_known_at));
+  suspect.add_evidence(Format("leaf from the InfiniBand topology of {}", fabric.links_known_at));
   constexpr std::size_t kLinksMax = 8;
   const std::vector<std::string>& all = known->second;
   if (suspect.kind() != v1::SUSPECT_KIND_UPLINK || all.empty()) return;
-  const std::vector<std::string> links(
-      all.begin(), all.begin() + static_cast<long>(std::min(all.size(), kLinksMax)));
-  suspect.add_evidence(
-      Format("its links to other switches: {}{}", Join(links, ", "),
-             all.size() > kLinksMax ? Format(" and {} more", all.size() - kLinksMax) : ""));
+  suspect.add_evidence(Format("its links to other switches: {}", ListSome(all, kLinksMax)));
 }
 
 bool IsAbout(const ObservationPaths& paths, const Component& component,

@@ -7,6 +7,7 @@
 #include "daemon/rules/remedies.h"
 #include "daemon/rules/rule.h"
 #include "proto/gaps.h"
+#include "proto/ports.h"
 
 namespace fabric::rules {
 namespace {
@@ -55,7 +56,7 @@ bool IsOfRoceV1(const v1::RdmaDevice& device) {
 // A port of a software bridge or switch forwards for others. It needs no address.
 bool IsForwarding(const PortView& port) {
   if (port.netdev == nullptr || !port.netdev->has_master()) return false;
-  const v1::NetInterface* const master = FindNetdev(port, port.netdev->master());
+  const v1::NetInterface* const master = FindNetdev(port.node->snapshot, port.netdev->master());
   return master != nullptr && !master->has_bond();
 }
 

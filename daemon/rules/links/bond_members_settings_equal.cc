@@ -5,6 +5,7 @@
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/rule.h"
 #include "proto/names.h"
+#include "proto/ports.h"
 
 namespace fabric::rules {
 namespace {
@@ -56,7 +57,7 @@ void JudgePort(const PortView& port, Verdicts& out) {
   const v1::NetInterface* first = nullptr;
   bool compared = false;
   for (const std::string& name : port.netdev->bond().members()) {
-    const v1::NetInterface* const member = FindNetdev(port, name);
+    const v1::NetInterface* const member = FindNetdev(port.node->snapshot, name);
     if (member == nullptr || !member->has_dcb()) continue;
     if (first == nullptr) {
       first = member;

@@ -5,6 +5,7 @@
 #include "daemon/rules/links/links.h"
 #include "daemon/rules/pcie/pci.h"
 #include "daemon/rules/rule.h"
+#include "proto/ports.h"
 
 namespace fabric::rules {
 namespace {
@@ -37,7 +38,8 @@ struct RdmaBond {
 RdmaBond ToBond(const PortView& port, const v1::NetInterface& bond) {
   RdmaBond found{.bond = &bond, .members = {}, .port = &port};
   for (const std::string& name : bond.bond().members())
-    if (const v1::NetInterface* member = FindNetdev(port, name)) found.members.push_back(member);
+    if (const v1::NetInterface* member = FindNetdev(port.node->snapshot, name))
+      found.members.push_back(member);
   return found;
 }
 
@@ -51,7 +53,7 @@ std::vector<RdmaBond> AggregatesOf(const fleet::NodeView& node) {
       if (IsUp(port)) return {};
       continue;
     }
-    const v1::NetInterface* const bond = FindNetdev(port, port.port->lag().bond());
+    const v1::NetInterface* const bond = FindNetdev(port.node->snapshot, port.port->lag().bond());
     const bool known = std::any_of(bonds.begin(), bonds.end(),
                                    [&](const RdmaBond& other) { return other.bond == bond; });
     if (bond != nullptr && !known) bonds.push_back(ToBond(port, *bond));

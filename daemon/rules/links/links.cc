@@ -8,12 +8,6 @@
 
 namespace fabric::rules {
 
-const v1::NetInterface* FindNetdev(const fleet::PortView& port, std::string_view name) {
-  for (const v1::NetInterface& netdev : port.node->snapshot.net_interfaces())
-    if (netdev.name() == name) return &netdev;
-  return nullptr;
-}
-
 std::optional<std::uint64_t> LinkRate(const fleet::PortView& port) {
   if (!port.rail || !IsUp(port)) return {};
   if (port.device->function().kind() == v1::FUNCTION_KIND_SOFTWARE) return {};

@@ -13,9 +13,6 @@
 
 namespace fabric::rules {
 
-// A netdev of the port's node; nullptr if the snapshot does not have it.
-const v1::NetInterface* FindNetdev(const fleet::PortView& port, std::string_view name);
-
 // Bits per second of a hardware fabric port that is up. Ethernet: speed of the netdev, because
 // "rate" in sysfs is not its real speed there. Absent if unknown.
 std::optional<std::uint64_t> LinkRate(const fleet::PortView& port);

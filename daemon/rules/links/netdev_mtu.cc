@@ -5,6 +5,7 @@
 #include "daemon/rules/remedies.h"
 #include "daemon/rules/rule.h"
 #include "daemon/rules/siblings.h"
+#include "proto/ports.h"
 
 namespace fabric::rules {
 namespace {
@@ -107,7 +108,7 @@ const v1::NetInterface* VlanOf(const PortView& port) {
   const v1::Gid* const gid = fleet::UsableGid(*port.device, *port.port);
   if (gid == nullptr || gid->netdev().empty() || gid->netdev() == port.port->netdev())
     return nullptr;
-  const v1::NetInterface* const netdev = FindNetdev(port, gid->netdev());
+  const v1::NetInterface* const netdev = FindNetdev(port.node->snapshot, gid->netdev());
   return netdev != nullptr && netdev->has_vlan() ? netdev : nullptr;
 }
 
