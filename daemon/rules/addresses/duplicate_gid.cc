@@ -1,7 +1,7 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/rule.h"
-#include "daemon/rules/unique.h"
+#include "daemon/rules/uniqueness_rule.h"
 
 namespace fabric::rules {
 namespace {
@@ -10,7 +10,7 @@ using fleet::PortView;
 
 // Link-local ones are made from the MAC and reach no further than the link. Those of InfiniBand are
 // made of the port GUID, which duplicate_port_guid judges.
-void Gids(const Member& member, std::vector<Holder>& out) {
+void Gids(const Member& member, std::vector<KeyHolder>& out) {
   const PortView& port = *member.port;
   if (!IsUp(port) || port.port->link_layer() == v1::LINK_LAYER_INFINIBAND) return;
   for (const v1::Gid& gid : port.port->gids())
@@ -23,32 +23,32 @@ void Gids(const Member& member, std::vector<Holder>& out) {
 
 // One address that shows on several devices of a node: those of a bond, or two software devices
 // over one netdev.
-bool IsOneAddress(const Holder& a, const Holder& b) {
+bool IsOneAddress(const KeyHolder& a, const KeyHolder& b) {
   return IsSameNode(a, b) && !a.netdev.empty() && a.netdev == b.netdev;
 }
 
-std::string Show(const Holder& holder) {
+std::string Show(const KeyHolder& holder) {
   for (const v1::Gid& gid : holder.member.port->port->gids())
     if (gid.index() == holder.index && !gid.ipv4().empty()) return gid.ipv4();
   return std::string(holder.key.text);
 }
 
-std::string Source(const Holder& holder) {
+std::string Source(const KeyHolder& holder) {
   return PortFile(*holder.member.port, Format("gids/{}", *holder.index));
 }
 
-std::vector<v1::Remedy> Remedies(const Holder& last) {
+std::vector<v1::Remedy> Remedies(const KeyHolder& last) {
   return {ToRemedy({.command = Format("ip address del {} dev {}", Show(last), last.netdev),
                     .interrupts_traffic = true,
                     .note = "On the one that should not have it; then give it its own."})};
 }
 
-constexpr Uniqueness kGids = {.what = "GID",
-                              .keys = Gids,
-                              .same = IsOneAddress,
-                              .show = Show,
-                              .source = Source,
-                              .remedies = Remedies};
+constexpr UniquenessRule kGids = {.what = "GID",
+                                  .keys = Gids,
+                                  .same = IsOneAddress,
+                                  .show = Show,
+                                  .source = Source,
+                                  .remedies = Remedies};
 
 }  // namespace
 
@@ -61,9 +61,9 @@ extern const Rule duplicate_gid = {
         "Two ports with one address: connections are reset, or reach the wrong node, depending "
         "on which of them answered last. It comes from cloned images and from typing errors.",
     .source = "InfiniBand specification, GID; RFC 5227 on duplicate IPv4 addresses",
-    .needs = "gids",
+    .needs = {Input::kGids},
     .fix = "ip address del ADDRESS dev NETDEV, on the one that should not have it",
-    .unique = &kGids,
+    .uniqueness_rule = &kGids,
 };
 
 }  // namespace fabric::rules

@@ -1,12 +1,12 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/rule.h"
-#include "daemon/rules/unique.h"
+#include "daemon/rules/uniqueness_rule.h"
 
 namespace fabric::rules {
 namespace {
 
-void Macs(const Member& member, std::vector<Holder>& out) {
+void Macs(const Member& member, std::vector<KeyHolder>& out) {
   const fleet::PortView& port = *member.port;
   if (port.netdev == nullptr || port.port->link_layer() != v1::LINK_LAYER_ETHERNET) return;
   const std::string& mac = port.netdev->mac();
@@ -14,15 +14,15 @@ void Macs(const Member& member, std::vector<Holder>& out) {
   out.push_back({.member = member, .key = {.text = mac}});
 }
 
-std::string Show(const Holder& holder) {
+std::string Show(const KeyHolder& holder) {
   return std::string(holder.key.text);
 }
 
-std::string Source(const Holder& holder) {
+std::string Source(const KeyHolder& holder) {
   return NetdevFile(*holder.member.port, "address");
 }
 
-std::vector<v1::Remedy> Remedies(const Holder& last) {
+std::vector<v1::Remedy> Remedies(const KeyHolder& last) {
   const std::string& netdev = last.member.port->port->netdev();
   return {ToRemedy({.command = Format("ethtool -P {}", netdev),
                     .note = "Prints the address that the card was made with."}),
@@ -33,12 +33,12 @@ std::vector<v1::Remedy> Remedies(const Holder& last) {
 }
 
 // The members of a bond share one address, and so do software devices with their netdev.
-constexpr Uniqueness kMacs = {.what = "MAC address",
-                              .keys = Macs,
-                              .same = IsSameNode,
-                              .show = Show,
-                              .source = Source,
-                              .remedies = Remedies};
+constexpr UniquenessRule kMacs = {.what = "MAC address",
+                                  .keys = Macs,
+                                  .same = IsSameNode,
+                                  .show = Show,
+                                  .source = Source,
+                                  .remedies = Remedies};
 
 }  // namespace
 
@@ -53,9 +53,9 @@ extern const Rule duplicate_mac = {
         "from addresses of virtual functions that were set by hand. Link-local GIDs, and GUIDs "
         "that are made from the MAC, are the same then, too.",
     .source = "IEEE 802.1D on learning; RFC 4291 appendix A on addresses made from a MAC",
-    .needs = "net_interfaces",
+    .needs = {Input::kNetInterfaces},
     .fix = "ip link set dev NETDEV address MAC, on the one that should not have it",
-    .unique = &kMacs,
+    .uniqueness_rule = &kMacs,
 };
 
 }  // namespace fabric::rules

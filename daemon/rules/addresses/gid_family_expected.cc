@@ -55,8 +55,8 @@ extern const Rule gid_family_expected = {
         "Jobs pick GIDs of one family: a port that has only the other one is passed over, or used "
         "with a link-local GID that reaches nobody.",
     .source = "NCCL, NCCL_IB_ADDR_FAMILY; kernel drivers/infiniband/core/roce_gid_mgmt.c",
-    .needs = "gids",
-    .profile = "gid_family",
+    .needs = {Input::kGids},
+    .profile = {v1::Expectations::kGidFamilyFieldNumber},
     .fix = "ip address add ADDRESS/PREFIX dev NETDEV",
     .evaluate_node = Evaluate,
 };

@@ -29,11 +29,11 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value&) {
                     .note = "Then set the address again: the table fills anew, in order."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "index of the routable RoCE v2 GID",
-                                      .group = ByRailAndModel,
-                                      .value = Index,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "index of the routable RoCE v2 GID",
+                                            .group = ByRailAndModel,
+                                            .value = Index,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -47,9 +47,9 @@ extern const Rule gid_index_equal_on_rail = {
         "a link-local or RoCE v1 one, connections fail with 'retry exceeded' or do not come up. "
         "Indexes move when addresses are added in another order, as after a link that flapped.",
     .source = "kernel drivers/infiniband/core/cache.c; NCCL, NCCL_IB_GID_INDEX",
-    .needs = "gids",
+    .needs = {Input::kGids},
     .fix = "Leave NCCL_IB_GID_INDEX unset; or take old addresses away",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

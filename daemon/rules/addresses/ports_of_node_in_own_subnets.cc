@@ -77,17 +77,17 @@ void Judge(const Neighbours& ports, const Subnet& subnet, Verdicts& out) {
 // Ports with another subnet than their rail has: rail_subnet_equal reports these, and what they
 // share with another port of the node follows from it.
 bool AreStrays(const Neighbours& ports, const Subnet& subnet, const fleet::NodeView& node,
-               const Survey& survey) {
-  const bool here = IsOfThisFabric(node, survey);
+               const GroupSummary& summary) {
+  const bool here = IsOfThisFabric(node, summary);
   return std::any_of(ports.begin(), ports.end(), [&](const PortView* port) {
-    const auto usual = UsualOn(survey, *port->rail);
+    const auto usual = UsualOn(summary, *port->rail);
     return usual && usual->subnet != subnet && (here || port->expected().subnet_per_rail());
   });
 }
 
 // Each subnet of a node is judged with the first port that is in it. Ports of a bond have one
 // address and one netdev.
-void JudgeMember(const Member& member, const Survey& survey, Verdicts& out) {
+void JudgeMember(const Member& member, const GroupSummary& summary, Verdicts& out) {
   const Subnet subnet = *JudgedSubnet(*member.port);
   Neighbours ports;
   for (const PortView& port : member.node->ports) {
@@ -100,15 +100,15 @@ void JudgeMember(const Member& member, const Survey& survey, Verdicts& out) {
   if (ports[0] != member.port) return;
   if (ports.size() == 1)
     out.Pass();
-  else if (!AreStrays(ports, subnet, *member.node, survey))
+  else if (!AreStrays(ports, subnet, *member.node, summary))
     Judge(ports, subnet, out);
 }
 
-constexpr Census kCensus = {.value = SubnetOnRail,
-                            .majority_only = true,
-                            .of_all_groups = true,
-                            .survey = UsualSubnetOfRail,
-                            .judge = JudgeMember};
+constexpr GroupRule kGroupRule = {.value = SubnetOnRail,
+                                  .majority_only = true,
+                                  .of_all_groups = true,
+                                  .summarize = UsualSubnetOfRail,
+                                  .judge = JudgeMember};
 
 }  // namespace
 
@@ -123,9 +123,9 @@ extern const Rule ports_of_node_in_own_subnets = {
         "leaves by one, and connections time out. One subnet for each rail avoids it; else ARP "
         "and routing must be told.",
     .source = "kernel Documentation/networking/ip-sysctl.rst (arp_ignore, arp_announce, rp_filter)",
-    .needs = "net_interfaces, host_limits",
+    .needs = {Input::kNetInterfaces, Input::kHostLimits},
     .fix = "sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2",
-    .census = &kCensus,
+    .group_rule = &kGroupRule,
 };
 
 }  // namespace fabric::rules

@@ -24,22 +24,22 @@ void Fail(const PortView& port, const Subnet& seen, const UsualSubnet& usual, Ve
                               "have each other's subnet, look at their cables first."})});
 }
 
-void Judge(const Member& member, const Survey& survey, Verdicts& out) {
+void Judge(const Member& member, const GroupSummary& summary, Verdicts& out) {
   const PortView& port = *member.port;
-  const auto usual = UsualOn(survey, *port.rail);
+  const auto usual = UsualOn(summary, *port.rail);
   if (!usual) return;
   const Subnet seen = *JudgedSubnet(port);
   if (seen == usual->subnet) return out.Pass();
-  if (IsOfThisFabric(*member.node, survey) || port.expected().subnet_per_rail())
+  if (IsOfThisFabric(*member.node, summary) || port.expected().subnet_per_rail())
     Fail(port, seen, *usual, out);
 }
 
 // A node is held against all rails.
-constexpr Census kCensus = {.value = SubnetOnRail,
-                            .majority_only = true,
-                            .of_all_groups = true,
-                            .survey = UsualSubnetOfRail,
-                            .judge = Judge};
+constexpr GroupRule kGroupRule = {.value = SubnetOnRail,
+                                  .majority_only = true,
+                                  .of_all_groups = true,
+                                  .summarize = UsualSubnetOfRail,
+                                  .judge = Judge};
 
 }  // namespace
 
@@ -53,10 +53,10 @@ extern const Rule rail_subnet_equal = {
         "peers, or reaches them through a router. Nodes that differ in all rails are taken for "
         "another part of a routed fabric, unless the profile says subnet_per_rail.",
     .source = "rail-optimised designs of vendors: one subnet for each rail",
-    .needs = "net_interfaces",
-    .profile = "subnet_per_rail",
+    .needs = {Input::kNetInterfaces},
+    .profile = {v1::Expectations::kSubnetPerRailFieldNumber},
     .fix = "ip address replace ADDRESS/PREFIX dev NETDEV",
-    .census = &kCensus,
+    .group_rule = &kGroupRule,
 };
 
 }  // namespace fabric::rules

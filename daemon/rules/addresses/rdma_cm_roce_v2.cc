@@ -44,7 +44,7 @@ extern const Rule rdma_cm_roce_v2 = {
         "connects by RDMA-CM loses its priority and cannot leave its segment, while jobs that "
         "choose a GID themselves are fine.",
     .source = "kernel Documentation/ABI/testing/configfs-rdma_cm (default_roce_mode)",
-    .needs = "roce_defaults",
+    .needs = {Input::kRoceDefaults},
     .fix = "cma_roce_mode -d DEVICE -p PORT -m 2",
     .evaluate_node = Evaluate,
 };

@@ -81,7 +81,7 @@ extern const Rule roce_v2_gid_present = {
         "jobs fail at connection set-up, or fall back to TCP without saying so. The kernel makes "
         "a GID of each address of the netdev, so this is a lost or missing IP address.",
     .source = "kernel drivers/infiniband: RoCE GID management; RoCE v2 annex A17",
-    .needs = "gids",
+    .needs = {Input::kGids},
     .fix = "ip address add ADDRESS/PREFIX dev NETDEV",
     .evaluate_node = Evaluate,
 };

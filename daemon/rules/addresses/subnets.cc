@@ -31,24 +31,24 @@ std::optional<Value> SubnetOnRail(const Member& port) {
   return Value{std::uint64_t{port.port->rail->value()} << kRailShift | ToNumber(*subnet)};
 }
 
-Survey UsualSubnetOfRail(const Tally& tally) {
-  const Tally::Camp& camp = tally.camps[0];
-  if (tally.members < 3 || 2 * camp.members <= tally.members) return {};
-  return {.facts = {camp.value.number}, .shown = {{.count = camp.members, .of = tally.members}}};
+GroupSummary UsualSubnetOfRail(const ValueCounts& counts) {
+  const ValueCounts::Entry& entry = counts.values[0];
+  if (counts.members < 3 || 2 * entry.members <= counts.members) return {};
+  return {.facts = {entry.value.number}, .shown = {{.count = entry.members, .of = counts.members}}};
 }
 
-std::optional<UsualSubnet> UsualOn(const Survey& survey, Rail rail) {
-  for (std::size_t i = 0; i < survey.facts.size(); ++i)
-    if (survey.facts[i] >> kRailShift == rail.value())
-      return UsualSubnet{.subnet = SubnetIn(survey.facts[i]), .ports = survey.shown[i]};
+std::optional<UsualSubnet> UsualOn(const GroupSummary& summary, Rail rail) {
+  for (std::size_t i = 0; i < summary.facts.size(); ++i)
+    if (summary.facts[i] >> kRailShift == rail.value())
+      return UsualSubnet{.subnet = SubnetIn(summary.facts[i]), .ports = summary.shown[i]};
   return {};
 }
 
-bool IsOfThisFabric(const fleet::NodeView& node, const Survey& survey) {
+bool IsOfThisFabric(const fleet::NodeView& node, const GroupSummary& summary) {
   for (const fleet::PortView& port : node.ports) {
     const auto subnet = JudgedSubnet(port);
     if (!subnet) continue;
-    for (const std::uint64_t usual : survey.facts)
+    for (const std::uint64_t usual : summary.facts)
       if ((usual & kSubnetMask) == ToNumber(*subnet)) return true;
   }
   return false;

@@ -7,7 +7,7 @@
 #include "base/ids.h"
 #include "daemon/fleet/fleet_view.h"
 #include "daemon/fleet/subnet.h"
-#include "daemon/rules/census.h"
+#include "daemon/rules/group_rule.h"
 
 namespace fabric::rules {
 
@@ -20,14 +20,14 @@ std::optional<Subnet> JudgedSubnet(const fleet::PortView& port);
 // For a census by rail whose members are told of all rails: which subnet more than half of at least
 // three ports of the rail have.
 std::optional<Value> SubnetOnRail(const Member& port);
-Survey UsualSubnetOfRail(const Tally& tally);  // Of the largest camp
+GroupSummary UsualSubnetOfRail(const ValueCounts& counts);  // Of the largest camp
 struct UsualSubnet {
   Subnet subnet;
-  Survey::Shown ports;
+  GroupSummary::Shown ports;
 };
-std::optional<UsualSubnet> UsualOn(const Survey& survey, Rail rail);
+std::optional<UsualSubnet> UsualOn(const GroupSummary& summary, Rail rail);
 // A node that is elsewhere in all its rails belongs to another part of a routed fabric. One that
 // is as the others in some rails and not in one has a wrong address there.
-bool IsOfThisFabric(const fleet::NodeView& node, const Survey& survey);
+bool IsOfThisFabric(const fleet::NodeView& node, const GroupSummary& summary);
 
 }  // namespace fabric::rules

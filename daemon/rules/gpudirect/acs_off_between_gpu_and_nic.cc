@@ -62,7 +62,8 @@ extern const Rule acs_off_between_gpu_and_nic = {
     .source =
         "NCCL user guide, troubleshooting, PCI Access Control Services; kernel "
         "drivers/pci/pci.c (pci_std_enable_acs)",
-    .needs = "gpu_nic_paths (CAP_SYS_ADMIN)",
+    .needs = {Input::kGpuNicPaths},
+    .access = Access::kSysAdmin,
     .fix = "setpci -s BRIDGE ECAP_ACS+0x6.w=0000 at each boot, or the BIOS",
     .evaluate_node = Evaluate,
 };

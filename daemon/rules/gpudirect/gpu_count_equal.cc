@@ -35,7 +35,7 @@ std::vector<v1::Remedy> Remedies(const Member&, const Value&) {
                             "power and seat."})};
 }
 
-constexpr Agreement kAgreements[] = {
+constexpr EqualityRule kEqualityRules[] = {
     {.what = "number of GPUs",
      .of_nodes = true,
      .group = AmongLike,
@@ -55,10 +55,10 @@ extern const Rule gpu_count_equal = {
         "A GPU that fell off the bus leaves its NIC without a partner, and jobs that count on all "
         "of them fail or run on the wrong ones.",
     .source = "kernel Documentation/ABI/testing/sysfs-bus-pci",
-    .needs = "gpus",
-    .profile = "gpus",
+    .needs = {Input::kGpus},
+    .profile = {v1::Expectations::kGpusFieldNumber},
     .fix = "boot the node cold; look at the GPU's seat and power",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -35,13 +35,13 @@ std::vector<v1::Remedy> Remedies(const Member&, const Value& expected) {
                         "its own (nvidia-open). Without it there is no dma-buf."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "GPU driver",
-                                      .of_nodes = true,
-                                      .group = ByProduct,
-                                      .value = Driver,
-                                      .show = Show,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "GPU driver",
+                                            .of_nodes = true,
+                                            .group = ByProduct,
+                                            .value = Driver,
+                                            .show = Show,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -54,9 +54,9 @@ extern const Rule gpu_driver_equal = {
         "The driver decides how RDMA reaches the GPU: peer memory or dma-buf, and dma-buf with "
         "NVIDIA's open module only. One node with another driver takes another way, or none.",
     .source = "NVIDIA open GPU kernel modules; NVIDIA GPU Operator, GPUDirect RDMA",
-    .needs = "peer_memory",
+    .needs = {Input::kPeerMemory},
     .fix = "install the same driver",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

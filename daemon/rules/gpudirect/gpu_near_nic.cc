@@ -125,8 +125,8 @@ extern const Rule gpu_near_nic = {
         "host bridge or on another socket sends through host memory, and slows all others of the "
         "job. Without a profile it is judged only where each GPU could have a NIC of its own.",
     .source = "NCCL src/graph/paths.cc (NCCL_NET_GDR_LEVEL, default PXB)",
-    .needs = "gpu_nic_paths",
-    .profile = "gpu_nic_distance_max",
+    .needs = {Input::kGpuNicPaths},
+    .profile = {v1::Expectations::kGpuNicDistanceMaxFieldNumber},
     .fix = "find the NIC that is missing or in the wrong slot",
     .evaluate_node = Evaluate,
 };

@@ -65,8 +65,8 @@ extern const Rule gpu_window_not_small = {
     .source =
         "NVIDIA GPUDirect RDMA documentation, BAR sizes; AMD Instinct system guides (large "
         "BAR)",
-    .needs = "gpus",
-    .profile = "gpudirect",
+    .needs = {Input::kGpus},
+    .profile = {v1::Expectations::kGpudirectFieldNumber},
     .fix = "'Above 4G decoding' and 'Resizable BAR' in the BIOS",
     .evaluate_node = Evaluate,
 };

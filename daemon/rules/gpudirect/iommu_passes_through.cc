@@ -81,8 +81,8 @@ extern const Rule iommu_passes_through = {
     .source =
         "kernel Documentation/ABI/testing/sysfs-kernel-iommu_groups; AMD Instinct and "
         "NVIDIA GPUDirect guides (iommu=pt)",
-    .needs = "pci_functions",
-    .profile = "iommu_type",
+    .needs = {Input::kPciFunctions},
+    .profile = {v1::Expectations::kIommuTypeFieldNumber},
     .fix = "iommu=pt in the kernel's command line",
     .evaluate_node = Evaluate,
 };

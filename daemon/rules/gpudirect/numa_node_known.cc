@@ -57,7 +57,7 @@ extern const Rule numa_node_known = {
         "Without it NCCL takes a NIC for far away, pairs GPUs with the wrong NICs, and threads "
         "and buffers land on the other socket.",
     .source = "kernel Documentation/ABI/testing/sysfs-bus-pci (numa_node)",
-    .needs = "pci_functions, gpus, host_facts",
+    .needs = {Input::kPciFunctions, Input::kGpus, Input::kHostFacts},
     .fix = "a BIOS that tells the NUMA node of its slots",
     .evaluate_node = Evaluate,
 };

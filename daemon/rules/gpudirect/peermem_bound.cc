@@ -72,8 +72,8 @@ extern const Rule peermem_bound = {
     .source =
         "NVIDIA open GPU kernel modules, nvidia-peermem.c; "
         "github.com/NVIDIA/nccl/issues/1939; github.com/ROCm/amdgpu/issues/102",
-    .needs = "gpus, peer_memory",
-    .profile = "gpudirect",
+    .needs = {Input::kGpus, Input::kPeerMemory},
+    .profile = {v1::Expectations::kGpudirectFieldNumber},
     .fix = "load the module after the RDMA drivers; install the GPU driver after OFED",
     .evaluate_node = Evaluate,
 };

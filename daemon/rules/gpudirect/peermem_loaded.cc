@@ -79,8 +79,8 @@ extern const Rule peermem_loaded = {
         "host, at a fraction of the speed. A node that is known to be able to use dma-buf passes. "
         "The module goes when OFED is installed anew, and is not loaded by itself.",
     .source = "NVIDIA open GPU kernel modules, nvidia-peermem; NCCL's choice of GPUDirect RDMA",
-    .needs = "gpus, peer_memory",
-    .profile = "gpudirect",
+    .needs = {Input::kGpus, Input::kPeerMemory},
+    .profile = {v1::Expectations::kGpudirectFieldNumber},
     .fix = "modprobe nvidia_peermem",
     .evaluate_node = Evaluate,
 };

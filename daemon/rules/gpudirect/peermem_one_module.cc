@@ -45,7 +45,7 @@ extern const Rule peermem_one_module = {
         "Both register for the same memory, and the old one has known deadlocks. It stays behind "
         "as a package when a GPU driver is replaced by one from 470 on, which brings its own.",
     .source = "github.com/Mellanox/nv_peer_memory README; NVIDIA driver README, nvidia-peermem",
-    .needs = "peer_memory",
+    .needs = {Input::kPeerMemory},
     .fix = "modprobe -r nv_peer_mem && modprobe nvidia_peermem",
     .evaluate_node = Evaluate,
 };

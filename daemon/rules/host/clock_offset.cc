@@ -36,8 +36,8 @@ extern const Rule clock_offset = {
     .scope = v1::SCOPE_NODE,
     .why = "Events of several nodes are put in order by their clocks.",
     .source = "kernel include/uapi/linux/timex.h (offset)",
-    .needs = "time_sync",
-    .profile = "time_offset_max_us",
+    .needs = {Input::kTimeSync},
+    .profile = {v1::Expectations::kTimeOffsetMaxUsFieldNumber},
     .fix = "chronyc tracking; a time server that is nearer",
     .evaluate_node = Evaluate,
 };

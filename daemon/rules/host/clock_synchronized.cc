@@ -24,16 +24,16 @@ std::optional<Value> Synchronized(const Member& node) {
   return Value{sync.synchronized() ? 1U : 0U};
 }
 
-Survey HowMany(const Tally& tally) {
+GroupSummary HowMany(const ValueCounts& counts) {
   std::uint64_t synchronized = 0;
-  for (const Tally::Camp& camp : tally.camps)
-    if (camp.value.number != 0) synchronized = camp.members;
-  return {.facts = {2 * synchronized > tally.members ? 1U : 0U},
-          .shown = {{.count = synchronized, .of = tally.members}}};
+  for (const ValueCounts::Entry& entry : counts.values)
+    if (entry.value.number != 0) synchronized = entry.members;
+  return {.facts = {2 * synchronized > counts.members ? 1U : 0U},
+          .shown = {{.count = synchronized, .of = counts.members}}};
 }
 
 // A fleet in which nobody keeps clocks is one by choice, unless a profile wants otherwise.
-void Judge(const Member& member, const Survey& fleet, Verdicts& out) {
+void Judge(const Member& member, const GroupSummary& fleet, Verdicts& out) {
   const fleet::NodeView& node = *member.node;
   if (node.node->snapshot.time_sync().synchronized())
     out.Pass();
@@ -43,11 +43,11 @@ void Judge(const Member& member, const Survey& fleet, Verdicts& out) {
     Fail(node, ToText(fleet.shown[0]) + " nodes are", out);
 }
 
-constexpr Census kCensus = {.of_nodes = true,
-                            .group = WholeFleet,
-                            .value = Synchronized,
-                            .survey = HowMany,
-                            .judge = Judge};
+constexpr GroupRule kGroupRule = {.of_nodes = true,
+                                  .group = WholeFleet,
+                                  .value = Synchronized,
+                                  .summarize = HowMany,
+                                  .judge = Judge};
 
 }  // namespace
 
@@ -60,10 +60,10 @@ extern const Rule clock_synchronized = {
         "Events of several nodes can be set beside each other only when their clocks agree: which "
         "link went first is then guesswork. Certificates and schedulers suffer as well.",
     .source = "kernel include/uapi/linux/timex.h (STA_UNSYNC)",
-    .needs = "time_sync",
-    .profile = "time_offset_max_us",
+    .needs = {Input::kTimeSync},
+    .profile = {v1::Expectations::kTimeOffsetMaxUsFieldNumber},
     .fix = "systemctl enable --now chrony",
-    .census = &kCensus,
+    .group_rule = &kGroupRule,
 };
 
 }  // namespace fabric::rules

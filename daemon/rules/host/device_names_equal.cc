@@ -54,13 +54,13 @@ std::string Source(const Member&) {
   return "sys/class/infiniband";
 }
 
-constexpr Agreement kAgreements[] = {{.what = "names of devices",
-                                      .of_nodes = true,
-                                      .group = LikeMachines,
-                                      .value = Names,
-                                      .show_beside = Seen,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "names of devices",
+                                            .of_nodes = true,
+                                            .group = LikeMachines,
+                                            .value = Names,
+                                            .show_difference = Seen,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -74,9 +74,9 @@ extern const Rule device_names_equal = {
         "a job: where mlx5_0 is another card, the job uses the storage card, or a card far from "
         "the GPU. The kernel numbers devices in the order in which their drivers came up.",
     .source = "rdma-core kernel-boot/rdma_rename.c; NCCL, NCCL_IB_HCA",
-    .needs = "rdma_devices, host_facts",
+    .needs = {Input::kRdmaDevices, Input::kHostFacts},
     .fix = "rdma_rename by PCI address (udev), on all nodes",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -50,13 +50,13 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value&) {
                             "Install the same packages everywhere, then reboot the node."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "driver version",
-                                      .group = ByDriver,
-                                      .value = Version,
-                                      .expected = Expected,
-                                      .show = ShowText,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "driver version",
+                                            .group = ByDriver,
+                                            .value = Version,
+                                            .expected = Expected,
+                                            .show = ShowText,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -70,10 +70,10 @@ extern const Rule driver_version_equal = {
         "configured otherwise by the same script. Drivers of the kernel itself have the kernel's "
         "version and are not judged here.",
     .source = "kernel ABI document sysfs-module (version); man page ethtool(8), -i",
-    .needs = "rdma_devices, net_interfaces",
-    .profile = "driver_version",
+    .needs = {Input::kRdmaDevices, Input::kNetInterfaces},
+    .profile = {v1::Expectations::kDriverVersionFieldNumber},
     .fix = "The same packages on all nodes, and a reboot",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

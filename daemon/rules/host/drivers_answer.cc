@@ -48,7 +48,7 @@ extern const Rule drivers_answer = {
         "firmware is stuck, or it waits for a lock. What it would have told is not known, so "
         "other rules may be blind on this node.",
     .source = "kernel Documentation/admin-guide/sysctl/kernel.rst (hung_task)",
-    .needs = "any inspector",
+    .needs = {Input::kAny},
     .fix = "drain and boot the node",
     .evaluate_node = Evaluate,
 };

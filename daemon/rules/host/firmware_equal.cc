@@ -53,13 +53,13 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value&) {
                 .note = "It takes effect with the next reset or reboot."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "firmware",
-                                      .group = ByBoard,
-                                      .value = Firmware,
-                                      .expected = Expected,
-                                      .show = ShowText,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "firmware",
+                                            .group = ByBoard,
+                                            .value = Firmware,
+                                            .expected = Expected,
+                                            .show = ShowText,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -76,10 +76,10 @@ extern const Rule firmware_equal = {
         "looked for in vain elsewhere.",
     .source =
         "kernel ABI document sysfs-class-infiniband (fw_ver, board_id); vendors' release notes",
-    .needs = "rdma_devices",
-    .profile = "firmware",
+    .needs = {Input::kRdmaDevices},
+    .profile = {v1::Expectations::kFirmwareFieldNumber},
     .fix = "mlxfwmanager -u, devlink dev flash, or the vendor's tool",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -32,13 +32,13 @@ std::vector<v1::Remedy> Remedies(const Member&, const Value& expected) {
                             "for long there may not be enough whole pages until it is booted."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "reserved huge pages",
-                                      .of_nodes = true,
-                                      .group = ByProduct,
-                                      .value = Reserved,
-                                      .show = Show,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "reserved huge pages",
+                                            .of_nodes = true,
+                                            .group = ByProduct,
+                                            .value = Reserved,
+                                            .show = Show,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -51,9 +51,9 @@ extern const Rule hugepages_equal = {
         "Jobs that count on huge pages (UCX, NVSHMEM, storage) fall back to small ones or fail to "
         "start on the node that has fewer; on one that has more memory is missing.",
     .source = "kernel Documentation/admin-guide/mm/hugetlbpage.rst",
-    .needs = "host_facts",
+    .needs = {Input::kHostFacts},
     .fix = "sysctl -w vm.nr_hugepages=COUNT",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

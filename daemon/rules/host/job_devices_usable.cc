@@ -69,7 +69,8 @@ extern const Rule job_devices_usable = {
         "peers the ranks disagree about the number of rails, and the job hangs for ever with "
         "GPUs at 100 %.",
     .source = "github.com/NVIDIA/nccl/issues/2428; kernel Documentation/infiniband/user_verbs.rst",
-    .needs = "job_view (--netns)",
+    .needs = {Input::kJobView},
+    .access = Access::kJobNamespace,
     .fix = "give the container /dev/infiniband and the port's network",
     .evaluate_node = Evaluate,
 };

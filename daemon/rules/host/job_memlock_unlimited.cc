@@ -41,8 +41,9 @@ extern const Rule job_memlock_unlimited = {
     .source =
         "kernel drivers/infiniband/core/umem.c (RLIMIT_MEMLOCK); "
         "github.com/NVIDIA/cudf-spark/pull/7632",
-    .needs = "job_view (--netns)",
-    .profile = "memlock_unlimited",
+    .needs = {Input::kJobView},
+    .access = Access::kJobNamespace,
+    .profile = {v1::Expectations::kMemlockUnlimitedFieldNumber},
     .fix = "--ulimit memlock=-1, or LimitMEMLOCK=infinity of the service that starts jobs",
     .evaluate_node = Evaluate,
 };

@@ -93,13 +93,13 @@ std::vector<v1::Remedy> Remedies(const Member&, const Value& expected) {
                             "update-grub. Remove what the others do not have; then reboot."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "kernel parameters of PCI and IOMMU",
-                                      .of_nodes = true,
-                                      .group = AmongProduct,
-                                      .value = Parameters,
-                                      .show = Show,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "kernel parameters of PCI and IOMMU",
+                                            .of_nodes = true,
+                                            .group = AmongProduct,
+                                            .value = Parameters,
+                                            .show = Show,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -112,9 +112,9 @@ extern const Rule kernel_command_line_equal = {
         "iommu=pt, pci=pcie_bus_perf and the like decide how fast RDMA and GPUs reach memory. A "
         "node that was installed or updated apart lacks them, and is slower than its equals.",
     .source = "kernel Documentation/admin-guide/kernel-parameters.txt",
-    .needs = "host_facts",
+    .needs = {Input::kHostFacts},
     .fix = "the same kernel command line everywhere",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

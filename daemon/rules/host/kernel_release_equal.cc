@@ -41,15 +41,15 @@ void More(const Member& member, const Member& good, std::vector<v1::Evidence>& e
                                                      .basis = good.node->node->name}));
 }
 
-constexpr Agreement kAgreements[] = {{.what = "kernel release",
-                                      .of_nodes = true,
-                                      .group = ByProduct,
-                                      .value = Release,
-                                      .expected = Expected,
-                                      .show = ShowText,
-                                      .source = Source,
-                                      .remedies = Remedies,
-                                      .more = More}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "kernel release",
+                                            .of_nodes = true,
+                                            .group = ByProduct,
+                                            .value = Release,
+                                            .expected = Expected,
+                                            .show = ShowText,
+                                            .source = Source,
+                                            .remedies = Remedies,
+                                            .more = More}};
 
 }  // namespace
 
@@ -63,10 +63,10 @@ extern const Rule kernel_release_equal = {
         "differently under load, and findings of it cannot be compared. It comes from an update "
         "that did not reach it, or from a reboot that is due.",
     .source = "Documentation/ABI/stable/syscalls; uname(2)",
-    .needs = "host_identity, host_facts",
-    .profile = "kernel_release",
+    .needs = {Input::kHostIdentity, Input::kHostFacts},
+    .profile = {v1::Expectations::kKernelReleaseFieldNumber},
     .fix = "install the same kernel and reboot",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -73,8 +73,8 @@ extern const Rule memlock_unlimited = {
     .source =
         "kernel drivers/infiniband/core/umem.c (RLIMIT_MEMLOCK); "
         "github.com/NVIDIA/nccl-tests/issues/206",
-    .needs = "host_limits",
-    .profile = "memlock_unlimited",
+    .needs = {Input::kHostLimits},
+    .profile = {v1::Expectations::kMemlockUnlimitedFieldNumber},
     .fix = "memlock unlimited in limits.d; LimitMEMLOCK=infinity in services",
     .evaluate_node = Evaluate,
 };

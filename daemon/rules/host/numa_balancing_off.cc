@@ -46,7 +46,7 @@ extern const Rule numa_balancing_off = {
     .source =
         "AMD Instinct system optimization guide; kernel "
         "Documentation/admin-guide/sysctl/kernel.rst (numa_balancing)",
-    .needs = "host_limits",
+    .needs = {Input::kHostLimits},
     .fix = "sysctl -w kernel.numa_balancing=0",
     .evaluate_node = Evaluate,
 };

@@ -59,7 +59,8 @@ extern const Rule rdma_cgroup_ample = {
         "The rdma controller counts handles and objects of each device: at its limit creating a "
         "queue pair or registering memory fails, which looks like a failing NIC.",
     .source = "kernel Documentation/admin-guide/cgroup-v2.rst (RDMA)",
-    .needs = "job_view (--netns)",
+    .needs = {Input::kJobView},
+    .access = Access::kJobNamespace,
     .fix = "rdma.max: hca_handle=max hca_object=max",
     .evaluate_node = Evaluate,
 };

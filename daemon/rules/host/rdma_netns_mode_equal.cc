@@ -26,13 +26,13 @@ std::vector<v1::Remedy> Remedies(const Member&, const Value& expected) {
                             "/etc/modprobe.d."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "RDMA network namespace mode",
-                                      .of_nodes = true,
-                                      .group = ByProduct,
-                                      .value = Mode,
-                                      .show = Show,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "RDMA network namespace mode",
+                                            .of_nodes = true,
+                                            .group = ByProduct,
+                                            .value = Mode,
+                                            .show = Show,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -45,9 +45,9 @@ extern const Rule rdma_netns_mode_equal = {
         "In exclusive mode a container sees only devices that were moved into it, in shared mode "
         "all: the same job then finds devices on one node and none on another.",
     .source = "man 8 rdma-system; kernel drivers/infiniband/core/device.c (netns_mode)",
-    .needs = "rdma_devices",
+    .needs = {Input::kRdmaDevices},
     .fix = "rdma system set netns shared|exclusive",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

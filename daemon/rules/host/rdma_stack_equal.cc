@@ -38,14 +38,14 @@ std::vector<v1::Remedy> Remedies(const Member&, const Value&) {
                             "status). Then /etc/init.d/openibd restart, or a reboot."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "RDMA stack",
-                                      .of_nodes = true,
-                                      .group = ByProduct,
-                                      .value = Stack,
-                                      .expected = Expected,
-                                      .show = Show,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "RDMA stack",
+                                            .of_nodes = true,
+                                            .group = ByProduct,
+                                            .value = Stack,
+                                            .expected = Expected,
+                                            .show = Show,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -58,10 +58,10 @@ extern const Rule rdma_stack_equal = {
         "Where an update of the kernel left OFED's modules behind, the kernel's own are loaded "
         "and RDMA works, without peer memory, with other defaults and other settings in sysfs.",
     .source = "kernel Documentation/admin-guide/tainted-kernels.rst (out-of-tree modules)",
-    .needs = "rdma_stack",
-    .profile = "rdma_stack_version",
+    .needs = {Input::kRdmaStack},
+    .profile = {v1::Expectations::kRdmaStackVersionFieldNumber},
     .fix = "install OFED for the running kernel",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -46,7 +46,7 @@ extern const Rule rdma_ucm_loaded = {
         "iWARP connections are made by RDMA-CM alone. Without its module for user programs every "
         "attempt ends in 'No such device', while verbs tools show the port as ACTIVE.",
     .source = "kernel drivers/infiniband/core/ucma.c",
-    .needs = "rdma_stack",
+    .needs = {Input::kRdmaStack},
     .fix = "modprobe rdma_ucm",
     .evaluate_node = Evaluate,
 };

@@ -51,7 +51,7 @@ extern const Rule software_rdma_beside_hardware = {
         "Libraries take every ACTIVE device they find, and a device of software looks like any "
         "other: part of a job's traffic goes through the kernel at a hundredth of the speed.",
     .source = "kernel drivers/infiniband/sw; NCCL's choice of devices in net_ib",
-    .needs = "rdma_devices, rdma_ports",
+    .needs = {Input::kRdmaDevices, Input::kRdmaPorts},
     .fix = "rdma link delete NAME",
     .evaluate_node = Evaluate,
 };

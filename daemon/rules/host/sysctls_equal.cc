@@ -37,7 +37,7 @@ std::vector<v1::Remedy> Remedies(const Member&, const Value& expected) {
 }
 
 template <char Which>
-constexpr Agreement Of() {
+constexpr EqualityRule Of() {
   return {.what = kSysctl<Which>,
           .key = kSysctl<Which>,
           .of_nodes = true,
@@ -48,7 +48,7 @@ constexpr Agreement Of() {
           .remedies = Remedies<Which>};
 }
 
-constexpr Agreement kAgreements[] = {Of<'n'>(), Of<'e'>()};
+constexpr EqualityRule kEqualityRules[] = {Of<'n'>(), Of<'e'>()};
 
 }  // namespace
 
@@ -64,9 +64,9 @@ extern const Rule sysctls_equal = {
     .source =
         "kernel Documentation/admin-guide/sysctl/kernel.rst; "
         "Documentation/networking/ip-sysctl.rst",
-    .needs = "host_limits",
+    .needs = {Input::kHostLimits},
     .fix = "sysctl -w NAME=VALUE, and the same in /etc/sysctl.d",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

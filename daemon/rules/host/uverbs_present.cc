@@ -65,7 +65,7 @@ extern const Rule uverbs_present = {
         "Programs reach RDMA through /dev/infiniband/uverbsN. Without ib_uverbs NCCL finds no "
         "device and takes TCP, while the kernel shows every port as ACTIVE.",
     .source = "kernel Documentation/infiniband/user_verbs.rst",
-    .needs = "character_devices",
+    .needs = {Input::kCharacterDevices},
     .fix = "modprobe ib_uverbs",
     .evaluate_node = Evaluate,
 };

@@ -2,7 +2,7 @@
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband/infiniband.h"
 #include "daemon/rules/rule.h"
-#include "daemon/rules/unique.h"
+#include "daemon/rules/uniqueness_rule.h"
 
 namespace fabric::rules {
 namespace {
@@ -14,7 +14,7 @@ constexpr std::uint32_t kLmcMax = 7;
 
 // The LID in the low half; rail and kind of port, where they are part of the subnet, in the high
 // one.
-void Lids(const Member& member, std::vector<Holder>& out) {
+void Lids(const Member& member, std::vector<KeyHolder>& out) {
   const PortView& port = *member.port;
   // Virtual functions answer to the LID of their port.
   if (!IsActiveInfiniband(port) || IsVirtualFunction(port)) return;
@@ -28,20 +28,20 @@ void Lids(const Member& member, std::vector<Holder>& out) {
         {.member = member, .key = {.number = part << 32 | (lid + i), .text = subnet->like}});
 }
 
-bool IsOneDevice(const Holder& a, const Holder& b) {
+bool IsOneDevice(const KeyHolder& a, const KeyHolder& b) {
   const std::string& guid = a.member.port->device->node_guid();
   return IsSameNode(a, b) && !guid.empty() && guid == b.member.port->device->node_guid();
 }
 
-std::string Show(const Holder& holder) {
+std::string Show(const KeyHolder& holder) {
   return Format("{}", holder.key.number & 0xffff'ffffU);
 }
 
-std::string Source(const Holder& holder) {
+std::string Source(const KeyHolder& holder) {
   return PortFile(*holder.member.port, "lid");
 }
 
-std::vector<v1::Remedy> Remedies(const Holder& last) {
+std::vector<v1::Remedy> Remedies(const KeyHolder& last) {
   return {ToRemedy({.command = Format("smpquery nodeinfo {}", last.key.number & 0xffff'ffffU),
                     .note = "Shows by its GUID which port the switches take it for."}),
           ToRemedy({.command = "opensm --reassign_lids",
@@ -50,12 +50,12 @@ std::vector<v1::Remedy> Remedies(const Holder& last) {
                             "Look first whether two subnet managers run."})};
 }
 
-constexpr Uniqueness kLids = {.what = "LID",
-                              .keys = Lids,
-                              .same = IsOneDevice,
-                              .show = Show,
-                              .source = Source,
-                              .remedies = Remedies};
+constexpr UniquenessRule kLids = {.what = "LID",
+                                  .keys = Lids,
+                                  .same = IsOneDevice,
+                                  .show = Show,
+                                  .source = Source,
+                                  .remedies = Remedies};
 
 }  // namespace
 
@@ -70,9 +70,9 @@ extern const Rule duplicate_lid = {
         "port answers to 2^LMC LIDs from its own on. Ports with the default subnet prefix are "
         "compared within their rail only, since separate fabrics use the same LIDs rightly.",
     .source = "InfiniBand specification, LID and LMC; rdma-core ibidsverify",
-    .needs = "rdma_ports, gids",
+    .needs = {Input::kRdmaPorts, Input::kGids},
     .fix = "One subnet manager; opensm --reassign_lids",
-    .unique = &kLids,
+    .uniqueness_rule = &kLids,
 };
 
 }  // namespace fabric::rules

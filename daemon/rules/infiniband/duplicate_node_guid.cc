@@ -2,14 +2,14 @@
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband/infiniband.h"
 #include "daemon/rules/rule.h"
-#include "daemon/rules/unique.h"
+#include "daemon/rules/uniqueness_rule.h"
 
 namespace fabric::rules {
 namespace {
 
 using fleet::PortView;
 
-void Guids(const Member& member, std::vector<Holder>& out) {
+void Guids(const Member& member, std::vector<KeyHolder>& out) {
   const PortView& port = *member.port;
   // A device with several ports has one.
   if (port.port->number() != port.device->ports(0).number()) return;
@@ -19,7 +19,7 @@ void Guids(const Member& member, std::vector<Holder>& out) {
 
 // Functions of one card may share a GUID, and then say that they are of one system. Several
 // drivers make the GUID from the MAC: two with one MAC are duplicate_mac's finding.
-bool IsSame(const Holder& a, const Holder& b) {
+bool IsSame(const KeyHolder& a, const KeyHolder& b) {
   const PortView& left = *a.member.port;
   const PortView& right = *b.member.port;
   if (IsSameNode(a, b)) {
@@ -32,15 +32,15 @@ bool IsSame(const Holder& a, const Holder& b) {
          left.netdev->mac() == right.netdev->mac();
 }
 
-std::string Show(const Holder& holder) {
+std::string Show(const KeyHolder& holder) {
   return std::string(holder.key.text);
 }
 
-std::string Source(const Holder& holder) {
+std::string Source(const KeyHolder& holder) {
   return Format("sys/class/infiniband/{}/node_guid", holder.member.port->device->name());
 }
 
-std::vector<v1::Remedy> Remedies(const Holder& last) {
+std::vector<v1::Remedy> Remedies(const KeyHolder& last) {
   const v1::RdmaDevice& device = *last.member.port->device;
   return {ToRemedy({.platform = "mlx5",
                     .command = Format("flint -d {} query full",
@@ -49,12 +49,12 @@ std::vector<v1::Remedy> Remedies(const Holder& last) {
                             "flint sg sets them again. It takes effect with the next reset."})};
 }
 
-constexpr Uniqueness kGuids = {.what = "node GUID",
-                               .keys = Guids,
-                               .same = IsSame,
-                               .show = Show,
-                               .source = Source,
-                               .remedies = Remedies};
+constexpr UniquenessRule kGuids = {.what = "node GUID",
+                                   .keys = Guids,
+                                   .same = IsSame,
+                                   .show = Show,
+                                   .source = Source,
+                                   .remedies = Remedies};
 
 }  // namespace
 
@@ -69,9 +69,9 @@ extern const Rule duplicate_node_guid = {
         "was written with another card's settings, and from cloned virtual machines. Functions of "
         "one card with the same sys_image_guid may share it.",
     .source = "InfiniBand specification, NodeInfo:NodeGUID; rdma-core ibidsverify",
-    .needs = "rdma_devices",
+    .needs = {Input::kRdmaDevices},
     .fix = "flint -d DEVICE sg, on the one whose GUID was overwritten",
-    .unique = &kGuids,
+    .uniqueness_rule = &kGuids,
 };
 
 }  // namespace fabric::rules

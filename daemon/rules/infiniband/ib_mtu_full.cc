@@ -16,7 +16,7 @@ std::optional<Value> ActiveMtu(const Member& member) {
   return Value{port.port->active_mtu_bytes()};
 }
 
-void Judge(const Member& member, const Survey& rail, Verdicts& out) {
+void Judge(const Member& member, const GroupSummary& rail, Verdicts& out) {
   const PortView& port = *member.port;
   const v1::Expectations& expected = port.expected();
   // One that differs from the others' is mtu_equal_on_rail's finding.
@@ -42,7 +42,7 @@ void Judge(const Member& member, const Survey& rail, Verdicts& out) {
                         "configuration limit it?"})});
 }
 
-constexpr Census kCensus = {.value = ActiveMtu, .survey = MajorityOf, .judge = Judge};
+constexpr GroupRule kGroupRule = {.value = ActiveMtu, .summarize = MajorityOf, .judge = Judge};
 
 }  // namespace
 
@@ -56,10 +56,10 @@ extern const Rule ib_mtu_full = {
         "on fast links. Every InfiniBand device of the last ten years takes 4096 bytes; less comes "
         "from an old switch or from the subnet manager's configuration.",
     .source = "InfiniBand specification, PortInfo:NeighborMTU",
-    .needs = "rdma_ports",
-    .profile = "ib_mtu_bytes",
+    .needs = {Input::kRdmaPorts},
+    .profile = {v1::Expectations::kIbMtuBytesFieldNumber},
     .fix = "smpquery portinfo LID PORT, and the configuration of the subnet manager",
-    .census = &kCensus,
+    .group_rule = &kGroupRule,
 };
 
 }  // namespace fabric::rules

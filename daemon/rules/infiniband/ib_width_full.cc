@@ -44,8 +44,8 @@ extern const Rule ib_width_full = {
     .source =
         "InfiniBand specification, PortInfo:LinkWidthActive; kernel ABI document "
         "sysfs-class-infiniband (rate)",
-    .needs = "rdma_ports",
-    .profile = "width",
+    .needs = {Input::kRdmaPorts},
+    .profile = {v1::Expectations::kWidthFieldNumber},
     .fix = "ibportstate LID PORT reset; then cable and module",
     .evaluate_node = Evaluate,
 };

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "daemon/fleet/fleet_view.h"
-#include "daemon/rules/agreement.h"
+#include "daemon/rules/equality_rule.h"
 
 namespace fabric::rules {
 

@@ -49,7 +49,7 @@ extern const Rule lid_assigned = {
         "it looks fine. The subnet manager gives LIDs; one that does not, ran out of them or "
         "knows the port under another GUID.",
     .source = "InfiniBand specification, PortInfo:LID; rdma-core ibidsverify",
-    .needs = "rdma_ports",
+    .needs = {Input::kRdmaPorts},
     .fix = "ibportstate -D 0 PORT reset, and the log of the subnet manager",
     .evaluate_node = Evaluate,
 };

@@ -47,7 +47,7 @@ extern const Rule node_guid_set = {
         "is no GUID. It comes from firmware written without one, and from virtual functions "
         "whose GUID nobody set.",
     .source = "InfiniBand specification, NodeInfo:NodeGUID; rdma-core ibidsverify",
-    .needs = "rdma_devices",
+    .needs = {Input::kRdmaDevices},
     .fix = "flint -d DEVICE sg; ip link set dev PF vf N node_guid GUID of a virtual function",
     .evaluate_node = Evaluate,
 };

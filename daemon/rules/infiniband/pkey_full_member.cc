@@ -103,8 +103,8 @@ extern const Rule pkey_full_member = {
         "only to full ones: jobs over such ports fail at connection set-up, while storage and "
         "management, which are full members, work.",
     .source = "InfiniBand specification, partitioning (P_Key membership); opensm partition-config",
-    .needs = "rdma_ports",
-    .profile = "full_pkeys",
+    .needs = {Input::kRdmaPorts},
+    .profile = {v1::Expectations::kFullPkeysFieldNumber},
     .fix = "GUID=full in partitions.conf of the subnet manager",
     .evaluate_node = Evaluate,
 };

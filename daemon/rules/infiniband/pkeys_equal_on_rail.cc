@@ -50,7 +50,7 @@ std::vector<v1::Remedy> Remedies(const Member&, const Value&) {
                             "belongs into the same partitions as those of the others."})};
 }
 
-constexpr Agreement kAgreements[] = {
+constexpr EqualityRule kEqualityRules[] = {
     {.what = "P_Keys", .value = Packed, .show = Show, .source = Source, .remedies = Remedies}};
 
 }  // namespace
@@ -64,10 +64,10 @@ extern const Rule pkeys_equal_on_rail = {
         "Ports that share no partition cannot talk to each other; a job that spans them fails at "
         "connection set-up. The order of the table is not compared.",
     .source = "InfiniBand specification, partitioning",
-    .needs = "rdma_ports",
-    .profile = "full_pkeys",
+    .needs = {Input::kRdmaPorts},
+    .profile = {v1::Expectations::kFullPkeysFieldNumber},
     .fix = "partitions.conf of the subnet manager",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

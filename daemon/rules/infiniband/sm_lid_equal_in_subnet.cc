@@ -25,7 +25,7 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
                "parts them."})};
 }
 
-constexpr Agreement kAgreements[] = {
+constexpr EqualityRule kEqualityRules[] = {
     {.what = "SM LID", .group = BySubnet, .value = SmLid, .source = Source, .remedies = Remedies}};
 
 }  // namespace
@@ -41,9 +41,9 @@ extern const Rule sm_lid_equal_in_subnet = {
         "subnet managers, or two subnets. Ports with the default prefix are compared within their "
         "rail only.",
     .source = "InfiniBand specification, PortInfo:MasterSMLID",
-    .needs = "rdma_ports, gids",
+    .needs = {Input::kRdmaPorts, Input::kGids},
     .fix = "One MASTER in the subnet: sminfo LID asks one of them",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

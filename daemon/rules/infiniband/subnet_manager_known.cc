@@ -43,7 +43,7 @@ extern const Rule subnet_manager_known = {
         "Without a subnet manager nothing is routed anew: a link that fails, or a node that joins, "
         "is never taken in, multicast groups cannot be joined, and path queries time out.",
     .source = "InfiniBand specification, PortInfo:MasterSMLID",
-    .needs = "rdma_ports",
+    .needs = {Input::kRdmaPorts},
     .fix = "systemctl start opensm, or whatever runs the subnet",
     .evaluate_node = Evaluate,
 };

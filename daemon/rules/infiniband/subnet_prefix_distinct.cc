@@ -60,27 +60,27 @@ void Fail(const std::vector<Fabric>& fabrics, Verdicts& out) {
 }
 
 // What most of each rail say; nothing where no LID is the one of most.
-std::map<std::uint64_t, const Tally::Camp*> ByRails(const Tally& tally) {
-  std::map<std::uint64_t, const Tally::Camp*> rails;
+std::map<std::uint64_t, const ValueCounts::Entry*> ByRails(const ValueCounts& counts) {
+  std::map<std::uint64_t, const ValueCounts::Entry*> rails;
   std::map<std::uint64_t, std::uint64_t> most;
-  for (const Tally::Camp& camp : tally.camps) {  // Largest first
-    const std::uint64_t rail = camp.value.number >> 32;
-    if (most.try_emplace(rail, camp.members).second)
-      rails[rail] = &camp;
-    else if (camp.members == most[rail])
+  for (const ValueCounts::Entry& entry : counts.values) {  // Largest first
+    const std::uint64_t rail = entry.value.number >> 32;
+    if (most.try_emplace(rail, entry.members).second)
+      rails[rail] = &entry;
+    else if (entry.members == most[rail])
       rails.erase(rail);
   }
   return rails;
 }
 
-void JudgeMachines(const Tally& tally, Verdicts& out) {
+void JudgeMachines(const ValueCounts& counts, Verdicts& out) {
   std::vector<Fabric> fabrics;
-  for (const auto& [rail, camp] : ByRails(tally)) {
-    const std::uint64_t lid = camp->value.number & 0xffff'ffffU;
+  for (const auto& [rail, entry] : ByRails(counts)) {
+    const std::uint64_t lid = entry->value.number & 0xffff'ffffU;
     auto at = std::find_if(fabrics.begin(), fabrics.end(),
                            [&](const Fabric& f) { return f.sm_lid == lid; });
     if (at == fabrics.end())
-      at = fabrics.insert(at, {.sm_lid = lid, .rails = {}, .example = camp->any.port});
+      at = fabrics.insert(at, {.sm_lid = lid, .rails = {}, .example = entry->any.port});
     at->rails.push_back(Format("{}", rail));
   }
   if (fabrics.size() > 1)
@@ -89,7 +89,7 @@ void JudgeMachines(const Tally& tally, Verdicts& out) {
     out.Pass();
 }
 
-constexpr Census kCensus = {
+constexpr GroupRule kGroupRule = {
     .group = MachinesAlike, .value = SmLidOfDefault, .judge_group = JudgeMachines};
 
 }  // namespace
@@ -105,9 +105,9 @@ extern const Rule subnet_prefix_distinct = {
         "their subnet managers, which have different LIDs; during a handover two LIDs may be seen "
         "in one.",
     .source = "InfiniBand specification, GID; Open MPI and NCCL on subnet prefixes",
-    .needs = "rdma_ports, gids",
+    .needs = {Input::kRdmaPorts, Input::kGids},
     .fix = "subnet_prefix in opensm.conf of each subnet",
-    .census = &kCensus,
+    .group_rule = &kGroupRule,
 };
 
 }  // namespace fabric::rules

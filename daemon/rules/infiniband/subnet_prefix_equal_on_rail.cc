@@ -32,12 +32,12 @@ std::vector<v1::Remedy> Remedies(const Member&, const Value& expected) {
           ToRemedy({.command = "iblinkinfo -l", .note = "Shows where the port is plugged in."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "subnet prefix",
-                                      .value = Prefix,
-                                      .expected = Expected,
-                                      .show = ShowText,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "subnet prefix",
+                                            .value = Prefix,
+                                            .expected = Expected,
+                                            .show = ShowText,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -51,10 +51,10 @@ extern const Rule subnet_prefix_equal_on_rail = {
         "router in between that is not there, or refuse to connect. It comes from a cable in the "
         "wrong switch, or from a subnet manager with another configuration.",
     .source = "InfiniBand specification, GID; NCCL's choice of LID or GID routing in net_ib",
-    .needs = "gids",
-    .profile = "subnet_prefix",
+    .needs = {Input::kGids},
+    .profile = {v1::Expectations::kSubnetPrefixFieldNumber},
     .fix = "subnet_prefix in opensm.conf, or the cable",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

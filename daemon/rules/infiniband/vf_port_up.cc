@@ -73,7 +73,7 @@ extern const Rule vf_port_up = {
         "A virtual function whose link state or GUIDs nobody set stays down, and the container or "
         "virtual machine that gets it has no RDMA, though host and cable are fine.",
     .source = "kernel drivers/infiniband/hw/mlx5/ib_virt.c; man page ip-link(8)",
-    .needs = "rdma_ports, pci_functions",
+    .needs = {Input::kRdmaPorts, Input::kPciFunctions},
     .fix = "ip link set dev PF vf N state auto; node_guid and port_guid likewise",
     .evaluate_node = Evaluate,
 };

@@ -43,7 +43,7 @@ extern const Rule log_firmware_healthy = {
     .source =
         "kernel drivers/net/ethernet/mellanox/mlx5/core/health.c; "
         "drivers/net/ethernet/broadcom/bnxt/bnxt.c",
-    .needs = "kernel_log",
+    .needs = {Input::kKernelLog},
     .fix = "devlink health show; reset or update the firmware",
     .evaluate_node = Evaluate,
 };

@@ -40,7 +40,7 @@ extern const Rule log_gpu_reachable = {
         "Peers of a GPU that fell off the bus, or whose firmware or memory failed, see remote "
         "access and transport errors, and search for them in the fabric. The cause is here.",
     .source = "NVIDIA XID errors (docs.nvidia.com/deploy/xid-errors)",
-    .needs = "kernel_log",
+    .needs = {Input::kKernelLog},
     .fix = "reset the GPU; boot the node cold",
     .evaluate_node = Evaluate,
 };

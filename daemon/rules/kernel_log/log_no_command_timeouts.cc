@@ -38,7 +38,7 @@ extern const Rule log_no_command_timeouts = {
     .source =
         "kernel drivers/net/ethernet/mellanox/mlx5/core/cmd.c; "
         "drivers/net/ethernet/broadcom/bnxt/bnxt_hwrm.c",
-    .needs = "kernel_log",
+    .needs = {Input::kKernelLog},
     .fix = "boot the node cold; update the firmware",
     .evaluate_node = Evaluate,
 };

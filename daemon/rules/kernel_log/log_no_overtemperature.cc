@@ -37,7 +37,7 @@ extern const Rule log_no_overtemperature = {
     .source =
         "kernel drivers/net/ethernet/mellanox/mlx5/core/events.c (port module events, "
         "temp_warn)",
-    .needs = "kernel_log",
+    .needs = {Input::kKernelLog},
     .fix = "cooling of the node; then the module",
     .evaluate_node = Evaluate,
 };

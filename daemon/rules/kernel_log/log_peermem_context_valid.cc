@@ -33,7 +33,7 @@ extern const Rule log_peermem_context_valid = {
         "The module lost track of GPU memory that a NIC has registered, a known fault of older "
         "drivers: what follows are hanging processes, and memory that stays pinned.",
     .source = "NVIDIA open GPU kernel modules, nvidia-peermem.c (nv_get_p2p_free_callback)",
-    .needs = "kernel_log",
+    .needs = {Input::kKernelLog},
     .fix = "update the GPU driver",
     .evaluate_node = Evaluate,
 };

@@ -25,12 +25,12 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
                     .note = "The same on the switch port."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "autonegotiation",
-                                      .group = ByRailAndModel,
-                                      .value = Autonegotiation,
-                                      .show = ShowOnOff,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "autonegotiation",
+                                            .group = ByRailAndModel,
+                                            .value = Autonegotiation,
+                                            .show = ShowOnOff,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -43,9 +43,9 @@ extern const Rule autonegotiation_equal_on_rail = {
         "A port whose speed somebody fixed works until the cable or the switch port changes; then "
         "it comes up slower, or not at all. Cables of different kinds may differ rightly.",
     .source = "IEEE 802.3 clause 73; man page ethtool(8)",
-    .needs = "net_interfaces",
+    .needs = {Input::kNetInterfaces},
     .fix = "ethtool -s NETDEV autoneg on",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -41,7 +41,7 @@ extern const Rule bond_hash_policy = {
         "By MAC address (layer2, the default) all traffic through one router leaves by one port. "
         "How much of RDMA follows the policy depends on card and firmware.",
     .source = "kernel Documentation/networking/bonding.rst (xmit_hash_policy)",
-    .needs = "bonds_and_vlans, roce_lag",
+    .needs = {Input::kBondsAndVlans, Input::kRoceLag},
     .fix = "ip link set dev BOND type bond xmit_hash_policy layer3+4",
     .evaluate_node = Evaluate,
 };

@@ -66,7 +66,7 @@ extern const Rule bond_members_active = {
         "The RDMA device of a bond stays ACTIVE with one of its links: nothing but the bandwidth "
         "shows that the other is gone, or that the switch never agreed to aggregate.",
     .source = "kernel Documentation/networking/bonding.rst",
-    .needs = "bonds_and_vlans, roce_lag",
+    .needs = {Input::kBondsAndVlans, Input::kRoceLag},
     .fix = "LACP on the switch ports; cable, module",
     .evaluate_node = Evaluate,
 };

@@ -93,7 +93,7 @@ extern const Rule bond_members_set_alike = {
         "tools take a netdev, and a bond itself takes no such setting: the second one is "
         "forgotten.",
     .source = "NVIDIA RoCE over LAG; kernel drivers/net/bonding has no DCB of its own",
-    .needs = "dcb, bonds_and_vlans",
+    .needs = {Input::kDcb, Input::kBondsAndVlans},
     .fix = "set each member as the others: dcb pfc set dev MEMBER ...",
     .evaluate_node = Evaluate,
 };

@@ -44,7 +44,7 @@ extern const Rule bond_within_one_card = {
         "No hardware makes one RDMA device of two cards: queue pairs stay on the card where they "
         "were made, while the switches spread their packets over both.",
     .source = "kernel drivers/net/ethernet/mellanox/mlx5/core/lag/lag.c",
-    .needs = "bonds_and_vlans, roce_lag",
+    .needs = {Input::kBondsAndVlans, Input::kRoceLag},
     .fix = "Cards as rails of their own, or bonds within a card",
     .evaluate_node = Evaluate,
 };

@@ -44,13 +44,13 @@ std::vector<v1::Remedy> Remedies(const Member&, const Value&) {
                             "RDMA device has no driver: dmesg says why."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "number of RDMA ports",
-                                      .of_nodes = true,
-                                      .group = ByKnownProduct,
-                                      .value = Count,
-                                      .expected = Expected,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "number of RDMA ports",
+                                            .of_nodes = true,
+                                            .group = ByKnownProduct,
+                                            .value = Count,
+                                            .expected = Expected,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -64,10 +64,10 @@ extern const Rule fabric_port_count_equal = {
         "be down: it is missing. Jobs run slower on that node, or hang when NCCL finds different "
         "sets of cards on two nodes.",
     .source = "operating practice: health checks of GPU clouds count their cards",
-    .needs = "rdma_devices, host_facts",
-    .profile = "fabric_ports",
+    .needs = {Input::kRdmaDevices, Input::kHostFacts},
+    .profile = {v1::Expectations::kFabricPortsFieldNumber},
     .fix = "lspci and dmesg on the node; reseat or replace the card",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

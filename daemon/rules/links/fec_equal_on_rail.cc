@@ -27,12 +27,12 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
                             "driver chose another mode."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "FEC",
-                                      .group = ByRailAndModel,
-                                      .value = Fec,
-                                      .show = ShowText,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "FEC",
+                                            .group = ByRailAndModel,
+                                            .value = Fec,
+                                            .show = ShowText,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -46,9 +46,9 @@ extern const Rule fec_equal_on_rail = {
         "that is fine for them; and a mode that only one end was told keeps the link from coming "
         "up after the next flap.",
     .source = "IEEE 802.3 clauses 74 and 91; man page ethtool(8)",
-    .needs = "net_interfaces",
+    .needs = {Input::kNetInterfaces},
     .fix = "ethtool --set-fec NETDEV encoding MODE",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -42,13 +42,13 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
                         "of this by `unused` in the profile."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "link layer",
-                                      .group = ByRailOfKnownProduct,
-                                      .value = Layer,
-                                      .expected = Expected,
-                                      .show = Show,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "link layer",
+                                            .group = ByRailOfKnownProduct,
+                                            .value = Layer,
+                                            .expected = Expected,
+                                            .show = Show,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -62,10 +62,10 @@ extern const Rule link_layer_equal_on_rail = {
         "all cards they find, as NCCL does, fail with 'Invalid argument' when InfiniBand and "
         "Ethernet are mixed.",
     .source = "NVIDIA firmware tools, LINK_TYPE_P1; kernel ABI document sysfs-class-infiniband",
-    .needs = "rdma_ports, host_facts",
-    .profile = "protocol",
+    .needs = {Input::kRdmaPorts, Input::kHostFacts},
+    .profile = {v1::Expectations::kProtocolFieldNumber},
     .fix = "mlxconfig -d DEVICE set LINK_TYPE_P1=1 (InfiniBand) or 2 (Ethernet)",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -53,8 +53,8 @@ extern const Rule link_rate_expected = {
         "A link that trained slower or with fewer lanes is up and looks fine; the slowest link of "
         "a collective sets the speed of all of it.",
     .source = "kernel ABI documents sysfs-class-net (speed) and sysfs-class-infiniband (rate)",
-    .needs = "net_interfaces, rdma_ports",
-    .profile = "rate_bps width",
+    .needs = {Input::kNetInterfaces, Input::kRdmaPorts},
+    .profile = {v1::Expectations::kRateBpsFieldNumber, v1::Expectations::kWidthFieldNumber},
     .fix = "Cable, module, switch port; ethtool NETDEV, or ibportstate LID PORT query",
     .evaluate_node = Evaluate,
 };

@@ -37,10 +37,11 @@ extern const Rule link_speed_equal_in_node = {
         "a cable or module of a lower class. Without other nodes to compare with, at least four "
         "cards with one board id are needed of which three fourths agree.",
     .source = "kernel ABI documents sysfs-class-net (speed) and sysfs-class-infiniband (rate)",
-    .needs = "net_interfaces, rdma_ports, rdma_devices",
-    .profile = "rate_bps",
+    .needs = {Input::kNetInterfaces, Input::kRdmaPorts, Input::kRdmaDevices},
+    .profile = {v1::Expectations::kRateBpsFieldNumber},
     .fix = "Cable, module, switch port; ethtool NETDEV, or ibportstate LID PORT query",
-    .evaluate_alone = Evaluate,
+    .evaluate_node = Evaluate,
+    .single_node_only = true,
 };
 
 }  // namespace fabric::rules

@@ -22,12 +22,12 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value&) {
   return RateRemedies(*member.port);
 }
 
-constexpr Agreement kAgreements[] = {{.what = "link rate",
-                                      .group = ByRailAndModel,
-                                      .value = Rate,
-                                      .show = ShowRate,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "link rate",
+                                            .group = ByRailAndModel,
+                                            .value = Rate,
+                                            .show = ShowRate,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -41,10 +41,10 @@ extern const Rule link_speed_equal_on_rail = {
         "without any error; the slowest link of a collective sets the speed of all of it. The "
         "rate of most ports of the model on the rail is expected, where no profile says one.",
     .source = "kernel ABI documents sysfs-class-net (speed) and sysfs-class-infiniband (rate)",
-    .needs = "net_interfaces, rdma_ports",
-    .profile = "rate_bps",
+    .needs = {Input::kNetInterfaces, Input::kRdmaPorts},
+    .profile = {v1::Expectations::kRateBpsFieldNumber},
     .fix = "Cable, module, switch port; ethtool NETDEV, or ibportstate LID PORT query",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

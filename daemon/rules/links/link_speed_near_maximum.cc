@@ -42,8 +42,8 @@ extern const Rule link_speed_near_maximum = {
         "wrong module, a fixed speed, or a failed negotiation.",
     .source =
         "kernel include/uapi/linux/ethtool.h (link modes supported); the eighth is our choice",
-    .needs = "net_interfaces",
-    .profile = "rate_bps",
+    .needs = {Input::kNetInterfaces},
+    .profile = {v1::Expectations::kRateBpsFieldNumber},
     .fix = "ethtool NETDEV; module and switch port",
     .evaluate_node = Evaluate,
 };

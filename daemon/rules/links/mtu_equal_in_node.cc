@@ -44,10 +44,11 @@ extern const Rule mtu_equal_in_node = {
         "most likely unlike its peers on other nodes. Without those to compare with, at least four "
         "cards with one board id are needed of which three fourths agree.",
     .source = "kernel include/rdma/ib_addr.h (iboe_get_mtu)",
-    .needs = "net_interfaces, rdma_devices",
-    .profile = "netdev_mtu_bytes",
+    .needs = {Input::kNetInterfaces, Input::kRdmaDevices},
+    .profile = {v1::Expectations::kNetdevMtuBytesFieldNumber},
     .fix = "ip link set dev NETDEV mtu BYTES",
-    .evaluate_alone = Evaluate,
+    .evaluate_node = Evaluate,
+    .single_node_only = true,
 };
 
 }  // namespace fabric::rules

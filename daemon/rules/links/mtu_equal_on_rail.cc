@@ -77,19 +77,19 @@ void AddRdmaMtu(const Member& member, const Member& good, std::vector<v1::Eviden
                                              .basis = "as " + PortName(*good.port)}));
 }
 
-constexpr Agreement kAgreements[] = {{.what = "netdev MTU",
-                                      .value = EthernetMtu,
-                                      .needed = IsEthernetUp,
-                                      .expected = ExpectedNetdevMtu,
-                                      .source = NetdevMtuFile,
-                                      .remedies = SetNetdevMtu,
-                                      .more = AddRdmaMtu},
-                                     {.what = "active RDMA MTU",
-                                      .key = "infiniband",
-                                      .value = InfinibandMtu,
-                                      .needed = IsInfinibandUp,
-                                      .source = VerbsOf,
-                                      .remedies = AskSubnetManager}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "netdev MTU",
+                                            .value = EthernetMtu,
+                                            .needed = IsEthernetUp,
+                                            .expected = ExpectedNetdevMtu,
+                                            .source = NetdevMtuFile,
+                                            .remedies = SetNetdevMtu,
+                                            .more = AddRdmaMtu},
+                                           {.what = "active RDMA MTU",
+                                            .key = "infiniband",
+                                            .value = InfinibandMtu,
+                                            .needed = IsInfinibandUp,
+                                            .source = VerbsOf,
+                                            .remedies = AskSubnetManager}};
 
 }  // namespace
 
@@ -106,10 +106,10 @@ extern const Rule mtu_equal_on_rail = {
         "of the rail is expected, or a profile's; without a majority the rail is reported, and "
         "nobody blamed.",
     .source = "kernel include/rdma/ib_addr.h (iboe_get_mtu); InfiniBand specification, PathMTU",
-    .needs = "net_interfaces, rdma_ports",
-    .profile = "netdev_mtu_bytes",
+    .needs = {Input::kNetInterfaces, Input::kRdmaPorts},
+    .profile = {v1::Expectations::kNetdevMtuBytesFieldNumber},
     .fix = "ip link set dev NETDEV mtu BYTES",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

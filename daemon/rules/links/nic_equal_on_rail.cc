@@ -36,13 +36,13 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value&) {
                         "not burn one over the other, exchange the card."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "board id",
-                                      .group = ByRailOfKnownProduct,
-                                      .value = Board,
-                                      .show = ShowText,
-                                      .source = Source,
-                                      .remedies = Remedies,
-                                      .more = AddModel}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "board id",
+                                            .group = ByRailOfKnownProduct,
+                                            .value = Board,
+                                            .show = ShowText,
+                                            .source = Source,
+                                            .remedies = Remedies,
+                                            .more = AddModel}};
 
 }  // namespace
 
@@ -55,9 +55,9 @@ extern const Rule nic_equal_on_rail = {
         "The board id names card and maker: another one has other firmware, other defaults, and "
         "perhaps another speed. It comes from repairs with what was in the drawer.",
     .source = "kernel ABI document sysfs-class-infiniband (board_id)",
-    .needs = "rdma_devices, host_facts",
+    .needs = {Input::kRdmaDevices, Input::kHostFacts},
     .fix = "Exchange the card, or keep its firmware and settings apart",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

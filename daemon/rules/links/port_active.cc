@@ -128,14 +128,14 @@ std::optional<Value> Active(const Member& member) {
   return Value{IsActive(*member.port->port) ? 1U : 0U};
 }
 
-Survey HowMany(const Tally& tally) {
+GroupSummary HowMany(const ValueCounts& counts) {
   std::uint64_t active = 0;
-  for (const Tally::Camp& camp : tally.camps)
-    if (camp.value.number != 0) active = camp.members;
-  return {.facts = {active > 0 ? 1U : 0U}, .shown = {{.count = active, .of = tally.members}}};
+  for (const ValueCounts::Entry& entry : counts.values)
+    if (entry.value.number != 0) active = entry.members;
+  return {.facts = {active > 0 ? 1U : 0U}, .shown = {{.count = active, .of = counts.members}}};
 }
 
-void Judge(const Member& member, const Survey& kind, Verdicts& out) {
+void Judge(const Member& member, const GroupSummary& kind, Verdicts& out) {
   const PortView& port = *member.port;
   if (IsActive(*port.port)) {
     out.Pass();
@@ -154,7 +154,8 @@ void Judge(const Member& member, const Survey& kind, Verdicts& out) {
   // Else: nobody uses this index anywhere, such as the second ports of two-port cards.
 }
 
-constexpr Census kCensus = {.group = ByKind, .value = Active, .survey = HowMany, .judge = Judge};
+constexpr GroupRule kGroupRule = {
+    .group = ByKind, .value = Active, .summarize = HowMany, .judge = Judge};
 
 }  // namespace
 
@@ -171,9 +172,9 @@ extern const Rule port_active = {
         "node are ACTIVE, or when it is InfiniBand and the node has no ACTIVE port at all; a port "
         "for which none holds is not judged.",
     .source = "kernel ABI document sysfs-class-infiniband (state, phys_state)",
-    .needs = "rdma_ports",
+    .needs = {Input::kRdmaPorts},
     .fix = "ip link set dev NETDEV up; else cable, module, switch port, or subnet manager",
-    .census = &kCensus,
+    .group_rule = &kGroupRule,
 };
 
 }  // namespace fabric::rules

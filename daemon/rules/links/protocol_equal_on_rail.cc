@@ -43,13 +43,13 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
                             "also by its module parameter roce_ena."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "RDMA protocol",
-                                      .group = ByRailAndModel,
-                                      .value = Protocol,
-                                      .expected = Expected,
-                                      .show = Show,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "RDMA protocol",
+                                            .group = ByRailAndModel,
+                                            .value = Protocol,
+                                            .expected = Expected,
+                                            .show = Show,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -63,10 +63,10 @@ extern const Rule protocol_equal_on_rail = {
         "show as Ethernet. Cards that do both start with one of them, by driver and version; NCCL "
         "and UCX need RoCE.",
     .source = "kernel Documentation/networking/devlink/ice.rst (enable_roce, enable_iwarp)",
-    .needs = "rdma_devices",
-    .profile = "protocol",
+    .needs = {Input::kRdmaDevices},
+    .profile = {v1::Expectations::kProtocolFieldNumber},
     .fix = "devlink dev param set pci/ADDRESS name enable_roce value true cmode runtime",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -55,13 +55,13 @@ std::string Source(const Member&) {
   return "sys/class/infiniband";
 }
 
-constexpr Agreement kAgreements[] = {{.what = "place of the cards",
-                                      .of_nodes = true,
-                                      .group = LikeMachines,
-                                      .value = Order,
-                                      .show_beside = Seen,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "place of the cards",
+                                            .of_nodes = true,
+                                            .group = LikeMachines,
+                                            .value = Order,
+                                            .show_difference = Seen,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -75,9 +75,9 @@ extern const Rule rail_order_equal = {
         "get another card as the nearest one, and traffic that should stay within a rail crosses "
         "the spine.",
     .source = "NCCL's search of rings and trees by PCI distance; rail-optimised designs",
-    .needs = "rdma_devices, host_facts",
+    .needs = {Input::kRdmaDevices, Input::kHostFacts},
     .fix = "lspci -tv, compared with a good node; then the slot",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -44,7 +44,7 @@ std::optional<Value> Mtu(const Member& member) {
   return mtu ? std::optional(Value{*mtu}) : std::nullopt;
 }
 
-void Judge(const Member& member, const Survey& rail, Verdicts& out) {
+void Judge(const Member& member, const GroupSummary& rail, Verdicts& out) {
   const PortView& port = *member.port;
   const Wanted wanted = WantedOf(port);
   if (!IsRoce(port) || (wanted.rdma == 0 && wanted.netdev == 0)) return;
@@ -62,7 +62,7 @@ void Judge(const Member& member, const Survey& rail, Verdicts& out) {
     out.Pass();
 }
 
-constexpr Census kCensus = {.value = Mtu, .survey = MajorityOf, .judge = Judge};
+constexpr GroupRule kGroupRule = {.value = Mtu, .summarize = MajorityOf, .judge = Judge};
 
 }  // namespace
 
@@ -77,10 +77,12 @@ extern const Rule rdma_mtu_expected = {
         "second before they run out of bandwidth. A port that differs from the rest of its rail "
         "is mtu_equal_on_rail's finding.",
     .source = "kernel include/rdma/ib_addr.h (iboe_get_mtu)",
-    .needs = "net_interfaces",
-    .profile = "rdma_mtu_bytes netdev_mtu_min_bytes netdev_mtu_bytes",
+    .needs = {Input::kNetInterfaces},
+    .profile = {v1::Expectations::kRdmaMtuBytesFieldNumber,
+                v1::Expectations::kNetdevMtuMinBytesFieldNumber,
+                v1::Expectations::kNetdevMtuBytesFieldNumber},
     .fix = "ip link set dev NETDEV mtu 9000",
-    .census = &kCensus,
+    .group_rule = &kGroupRule,
 };
 
 }  // namespace fabric::rules

@@ -69,7 +69,7 @@ std::optional<Value> Mtu(const Member& member) {
   return mtu ? std::optional(Value{*mtu}) : std::nullopt;
 }
 
-void Judge(const Member& member, const Survey& rail, Verdicts& out) {
+void Judge(const Member& member, const GroupSummary& rail, Verdicts& out) {
   const PortView& port = *member.port;
   if (!IsRoce(port)) return;
   if (!port.port->has_active_mtu_bytes())
@@ -86,7 +86,7 @@ void Judge(const Member& member, const Survey& rail, Verdicts& out) {
     out.Pass();
 }
 
-constexpr Census kCensus = {.value = Mtu, .survey = MajorityOf, .judge = Judge};
+constexpr GroupRule kGroupRule = {.value = Mtu, .summarize = MajorityOf, .judge = Judge};
 
 }  // namespace
 
@@ -101,9 +101,9 @@ extern const Rule rdma_mtu_matches_netdev = {
         "2048: twice the packets for the same data. An RDMA MTU that does not follow the "
         "netdev's means that driver and netdev disagree, and packets may be dropped.",
     .source = "kernel include/rdma/ib_addr.h (iboe_get_mtu)",
-    .needs = "rdma_ports, net_interfaces",
+    .needs = {Input::kRdmaPorts, Input::kNetInterfaces},
     .fix = "ip link set dev NETDEV mtu 9000",
-    .census = &kCensus,
+    .group_rule = &kGroupRule,
 };
 
 }  // namespace fabric::rules

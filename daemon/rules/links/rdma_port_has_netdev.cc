@@ -47,7 +47,7 @@ extern const Rule rdma_port_has_netdev = {
         "namespace of a container leaves an RDMA device that looks usable here and is not: its "
         "GIDs are not those of this namespace.",
     .source = "man pages rdma-system(8) and ip-netns(8)",
-    .needs = "rdma_ports, net_interfaces",
+    .needs = {Input::kRdmaPorts, Input::kNetInterfaces},
     .fix = "Bring the netdev back, or look from within its namespace",
     .evaluate_node = Evaluate,
 };

@@ -49,7 +49,7 @@ extern const Rule roce_lag_formed = {
         "Where the card forms no LAG, each port keeps an RDMA device of its own: queue pairs stay "
         "on one port, use half of the bandwidth, and die with its link although the bond lives on.",
     .source = "kernel drivers/net/ethernet/mellanox/mlx5/core/lag/lag.c",
-    .needs = "bonds_and_vlans, roce_lag",
+    .needs = {Input::kBondsAndVlans, Input::kRoceLag},
     .fix = "All ports of the card in one bond of mode 1, 2 or 4; dmesg says what is missing",
     .evaluate_node = Evaluate,
 };

@@ -64,7 +64,7 @@ extern const Rule vlan_mtu_not_below_lower = {
         "Connections over the VLAN take its MTU: with 1500 over 9000 RDMA packets carry 1024 bytes "
         "instead of 4096, though the port shows an active MTU of 4096.",
     .source = "kernel drivers/infiniband/core/cma.c (iboe_get_mtu of the netdev)",
-    .needs = "net_interfaces, bonds_and_vlans, gids",
+    .needs = {Input::kNetInterfaces, Input::kBondsAndVlans, Input::kGids},
     .fix = "ip link set dev VLAN mtu BYTES",
     .evaluate_node = Evaluate,
 };

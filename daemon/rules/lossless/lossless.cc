@@ -20,7 +20,7 @@ const v1::NetInterface* Find(const v1::NodeSnapshot& snapshot, const std::string
   return nullptr;
 }
 
-bool Announced(const v1::DcbConfig& dcb) {
+bool LldpVerdict(const v1::DcbConfig& dcb) {
   return !dcb.source().empty() || dcb.has_pfc() || dcb.has_trust() || dcb.has_ets();
 }
 
@@ -40,7 +40,7 @@ const std::string& WireName(const PortView& port) {
 const v1::DcbConfig* DcbOf(const PortView& port) {
   if (!CarriesRoce(port)) return nullptr;
   const v1::DcbConfig* const dcb = SettingsOf(port);
-  return dcb != nullptr && Announced(*dcb) ? dcb : nullptr;
+  return dcb != nullptr && LldpVerdict(*dcb) ? dcb : nullptr;
 }
 
 const v1::CongestionControl* CongestionOf(const PortView& port) {

@@ -80,14 +80,14 @@ std::vector<v1::Remedy> Remedies(const Member&, const Value&) {
                             "switch that is missing, or another BIOS setting (NPS, SNC)."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "distances of GPUs and NICs",
-                                      .of_nodes = true,
-                                      .group = LikeMachines,
-                                      .value = Distances,
-                                      .show = Show,
-                                      .source = Source,
-                                      .remedies = Remedies,
-                                      .needs_half = true}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "distances of GPUs and NICs",
+                                            .of_nodes = true,
+                                            .group = LikeMachines,
+                                            .value = Distances,
+                                            .show = Show,
+                                            .source = Source,
+                                            .remedies = Remedies,
+                                            .needs_absolute_majority = true}};
 
 }  // namespace
 
@@ -101,9 +101,9 @@ extern const Rule pci_topology_equal = {
         "of its PCIe switches, or with another setting of NUMA takes other ways than its equals, "
         "and slows the jobs that it takes part in.",
     .source = "NCCL src/graph/paths.cc; nvidia-smi topo -m",
-    .needs = "gpu_nic_paths, host_facts",
+    .needs = {Input::kGpuNicPaths, Input::kHostFacts},
     .fix = "compare with an equal node: slots, PCIe switches, BIOS",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -35,13 +35,13 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
                     .note = "Takes effect with the next boot."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "PCIe address translation service",
-                                      .group = ByRailAndProduct,
-                                      .value = Translation,
-                                      .expected = Expected,
-                                      .show = ShowOnOff,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "PCIe address translation service",
+                                            .group = ByRailAndProduct,
+                                            .value = Translation,
+                                            .expected = Expected,
+                                            .show = ShowOnOff,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -57,10 +57,11 @@ extern const Rule pcie_ats_equal = {
     .source =
         "NVIDIA AI Enterprise, GPUDirect RDMA in virtual machines; NVIDIA NIC Configuration "
         "Operator (ATS_ENABLED)",
-    .needs = "pci_functions (CAP_SYS_ADMIN)",
-    .profile = "ats",
+    .needs = {Input::kPciFunctions},
+    .access = Access::kSysAdmin,
+    .profile = {v1::Expectations::kAtsFieldNumber},
     .fix = "mlxconfig -d ADDRESS set ATS_ENABLED=true|false",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -112,7 +112,7 @@ extern const Rule pcie_bandwidth_covers_port = {
         "filled, and as a receiver it pauses the fabric. The kernel says so once, when the "
         "driver starts.",
     .source = "kernel drivers/pci/pci.c (pcie_bandwidth_available, __pcie_print_link_status)",
-    .needs = "pci_functions, rdma_ports",
+    .needs = {Input::kPciFunctions, Input::kRdmaPorts},
     .fix = "move the card to a slot that carries the port's rate",
     .evaluate_node = Evaluate,
 };

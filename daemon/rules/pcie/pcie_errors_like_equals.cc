@@ -85,7 +85,7 @@ extern const Rule pcie_errors_like_equals = {
         "link that will train down or fail. One NIC among equals with thousands of them has a "
         "bad contact. A few, or many on all, say nothing.",
     .source = "kernel Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats",
-    .needs = "pci_functions",
+    .needs = {Input::kPciFunctions},
     .fix = "reseat or exchange the card or its riser",
     .evaluate_node = Evaluate,
 };

@@ -95,7 +95,7 @@ extern const Rule pcie_link_speed_as_capable = {
     .source =
         "kernel drivers/pci/pci-sysfs.c (current_link_speed, max_link_speed); PCI Express "
         "Base Specification, Link Status register",
-    .needs = "pci_functions",
+    .needs = {Input::kPciFunctions},
     .fix = "reseat the card; set the slot's speed in the BIOS to automatic",
     .evaluate_node = Evaluate,
 };

@@ -63,7 +63,7 @@ extern const Rule pcie_link_width_as_capable = {
     .source =
         "kernel drivers/pci/pci-sysfs.c (current_link_width, max_link_width); PCI Express "
         "Base Specification, Link Status register",
-    .needs = "pci_functions",
+    .needs = {Input::kPciFunctions},
     .fix = "reseat the card; check the slot's bifurcation in the BIOS",
     .evaluate_node = Evaluate,
 };

@@ -44,7 +44,7 @@ extern const Rule pcie_no_fatal_errors = {
     .source =
         "kernel Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats; PCI Express Base "
         "Specification, Advanced Error Reporting",
-    .needs = "pci_functions",
+    .needs = {Input::kPciFunctions},
     .fix = "reseat or exchange the card, the riser, the slot",
     .evaluate_node = Evaluate,
 };

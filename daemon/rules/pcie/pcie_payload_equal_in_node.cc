@@ -86,7 +86,8 @@ extern const Rule pcie_payload_equal_in_node = {
     .source =
         "PCI Express Base Specification, Device Control register; kernel "
         "Documentation/admin-guide/kernel-parameters.txt (pci=pcie_bus_*)",
-    .needs = "pci_functions (CAP_SYS_ADMIN)",
+    .needs = {Input::kPciFunctions},
+    .access = Access::kSysAdmin,
     .fix = "pci=pcie_bus_perf in the kernel's command line",
     .evaluate_node = Evaluate,
 };

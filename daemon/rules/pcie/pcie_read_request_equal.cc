@@ -34,7 +34,7 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
                             "PCI settings of the NIC's firmware or BIOS."})};
 }
 
-constexpr Agreement kAgreements[] = {
+constexpr EqualityRule kEqualityRules[] = {
     {.what = "PCIe maximum read request (bytes)",
      .group = ByRailAndProduct,
      .value = RequestSize,
@@ -57,10 +57,11 @@ extern const Rule pcie_read_request_equal = {
     .source =
         "PCI Express Base Specification, Device Control register; NVIDIA NIC Configuration "
         "Operator (MaxReadReq)",
-    .needs = "pci_functions (CAP_SYS_ADMIN)",
-    .profile = "max_read_request_bytes",
+    .needs = {Input::kPciFunctions},
+    .access = Access::kSysAdmin,
+    .profile = {v1::Expectations::kMaxReadRequestBytesFieldNumber},
     .fix = "setpci -s ADDRESS CAP_EXP+8.w=5000:7000",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -36,13 +36,13 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
   return remedies;
 }
 
-constexpr Agreement kAgreements[] = {{.what = "PCIe relaxed ordering",
-                                      .group = ByRailAndProduct,
-                                      .value = RelaxedOrdering,
-                                      .expected = Expected,
-                                      .show = ShowOnOff,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "PCIe relaxed ordering",
+                                            .group = ByRailAndProduct,
+                                            .value = RelaxedOrdering,
+                                            .expected = Expected,
+                                            .show = ShowOnOff,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -58,10 +58,11 @@ extern const Rule pcie_relaxed_ordering_equal = {
     .source =
         "PCI Express Base Specification, Device Control register; kernel "
         "drivers/infiniband/hw/mlx5/mr.c (pcie_relaxed_ordering_enabled)",
-    .needs = "pci_functions (CAP_SYS_ADMIN)",
-    .profile = "relaxed_ordering",
+    .needs = {Input::kPciFunctions},
+    .access = Access::kSysAdmin,
+    .profile = {v1::Expectations::kRelaxedOrderingFieldNumber},
     .fix = "setpci -s ADDRESS CAP_EXP+8.w=10:0010, or the BIOS",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

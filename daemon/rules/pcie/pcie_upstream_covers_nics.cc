@@ -112,7 +112,7 @@ extern const Rule pcie_upstream_covers_nics = {
         "processor: half of the expected bandwidth, with nothing wrong on either of them. Only "
         "traffic to GPUs below the same switch is spared.",
     .source = "PCI Express Base Specification; github.com/NVIDIA/nccl/issues/439",
-    .needs = "pci_functions, rdma_ports",
+    .needs = {Input::kPciFunctions, Input::kRdmaPorts},
     .fix = "move one of the cards to another root port",
     .evaluate_node = Evaluate,
 };
