@@ -47,7 +47,7 @@ extern const Rule acknowledgements_in_time = {
         "request fails (IBV_WC_RETRY_EXC_ERR, status 12) and the job with it. A path loses "
         "packets in a way that no negative acknowledgement tells, or is dead.",
     .source = "kernel hw/mlx5/counters.c (local_ack_timeout_err, req_transport_retries_exceeded)",
-    .needs = "counters",
+    .needs = {Input::kCounters},
     .fix = "Find the path that loses packets",
     .evaluate_node = Evaluate,
 };

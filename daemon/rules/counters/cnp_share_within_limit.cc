@@ -48,8 +48,8 @@ extern const Rule cnp_share_within_limit = {
         "A port that is told to slow down all the time shares a bottleneck: its flows were hashed "
         "onto one uplink, or the job sends crosswise over the spines.",
     .source = "kernel hw/mlx5/counters.c (rp_cnp_handled)",
-    .needs = "counters",
-    .profile = "cnp_max_percent",
+    .needs = {Input::kCounters},
+    .profile = {v1::Expectations::kCnpMaxPercentFieldNumber},
     .fix = "Load balancing of the switches; rails",
     .evaluate_node = Evaluate,
 };

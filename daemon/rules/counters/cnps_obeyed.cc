@@ -56,8 +56,8 @@ extern const Rule cnps_obeyed = {
         "A sender that ignores them takes the bandwidth of those who obey, and fills the queue "
         "until PFC stops everybody.",
     .source = "kernel hw/mlx5/counters.c (rp_cnp_ignored, rp_cnp_handled)",
-    .needs = "counters",
-    .profile = "ecn",
+    .needs = {Input::kCounters},
+    .profile = {v1::Expectations::kEcnFieldNumber},
     .fix = "Turn the reaction point on for the data priority",
     .evaluate_node = Evaluate,
 };

@@ -58,8 +58,8 @@ extern const Rule congestion_marks_answered = {
         "The switch marks, and nobody tells the sender: it never slows down, queues fill, and PFC "
         "or loss does what DCQCN should have done.",
     .source = "kernel hw/mlx5/counters.c (np_ecn_marked_roce_packets, np_cnp_sent)",
-    .needs = "counters",
-    .profile = "ecn",
+    .needs = {Input::kCounters},
+    .profile = {v1::Expectations::kEcnFieldNumber},
     .fix = "Turn the notification point on for the data priority",
     .evaluate_node = Evaluate,
 };

@@ -101,7 +101,7 @@ extern const Rule discards_like_equals = {
     .source =
         "kernel mlx5/core/en_stats.c (rx_discards_phy, tx_discards_phy); PortXmitDiscards; "
         "the limits are our choice",
-    .needs = "counters",
+    .needs = {Input::kCounters},
     .fix = "Compare the port with another one of the node",
     .evaluate_node = Evaluate,
 };

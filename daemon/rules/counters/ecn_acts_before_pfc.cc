@@ -54,8 +54,8 @@ extern const Rule ecn_acts_before_pfc = {
     .source =
         "IEEE 802.1Qau, 802.1Qbb; DCQCN: ECN thresholds below those of PFC; kernel "
         "hw/mlx5/counters.c (rp_cnp_handled)",
-    .needs = "counters",
-    .profile = "ecn pause_max_percent",
+    .needs = {Input::kCounters},
+    .profile = {v1::Expectations::kEcnFieldNumber, v1::Expectations::kPauseMaxPercentFieldNumber},
     .fix = "ECN on the switches' queue of the data priority, below the threshold of PFC",
     .evaluate_node = Evaluate,
 };

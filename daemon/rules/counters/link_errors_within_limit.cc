@@ -60,8 +60,8 @@ extern const Rule link_errors_within_limit = {
     .source =
         "InfiniBand specification, bit error rate 1e-12: 10 symbol errors within five minutes; "
         "infiniband-diags etc/error_thresholds",
-    .needs = "counters",
-    .profile = "symbol_errors_max_per_hour",
+    .needs = {Input::kCounters},
+    .profile = {v1::Expectations::kSymbolErrorsMaxPerHourFieldNumber},
     .fix = "Clean, reseat or exchange cable and module",
     .evaluate_node = Evaluate,
 };

@@ -44,7 +44,7 @@ extern const Rule link_stays_up = {
         "its GIDs anew, perhaps in another order. Between two flaps every check finds the port "
         "in order. Once is maintenance; twice within an hour is not.",
     .source = "IBTA LinkDownedCounter; kernel sysfs-class-net (carrier_down_count)",
-    .needs = "counters",
+    .needs = {Input::kCounters},
     .fix = "Reseat or exchange cable and module",
     .evaluate_node = Evaluate,
 };

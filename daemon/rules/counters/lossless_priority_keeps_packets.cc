@@ -55,7 +55,7 @@ extern const Rule lossless_priority_keeps_packets = {
         "for what is on the wire, or the switch does not listen. Each lost packet costs RDMA a "
         "round of sending again.",
     .source = "kernel mlx5/core/en_stats.c (rx_prioN_buf_discard, rx_prioN_discards)",
-    .needs = "counters, dcb",
+    .needs = {Input::kCounters, Input::kDcb},
     .fix = "Buffer and headroom of the priority; PFC of the switch port",
     .evaluate_node = Evaluate,
 };

@@ -43,7 +43,7 @@ extern const Rule no_pause_storm = {
     .source =
         "kernel mlx5/core/en_stats.c (tx_pause_storm_error_events); bnxt_ethtool.c "
         "(continuous_roce_pause_events)",
-    .needs = "counters",
+    .needs = {Input::kCounters},
     .fix = "Drain the node; look at its GPUs and PCIe",
     .evaluate_node = Evaluate,
 };

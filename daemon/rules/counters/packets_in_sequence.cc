@@ -60,8 +60,8 @@ extern const Rule packets_in_sequence = {
         "Each gap makes the sender go back and send all again from there. Lossy RoCE is made for "
         "one packet in a thousand; ten times as many take most of the bandwidth.",
     .source = "kernel hw/mlx5/counters.c (packet_seq_err); the limits are our choice",
-    .needs = "counters",
-    .profile = "lossless",
+    .needs = {Input::kCounters},
+    .profile = {v1::Expectations::kLosslessFieldNumber},
     .fix = "Find where packets are dropped",
     .evaluate_node = Evaluate,
 };

@@ -49,8 +49,8 @@ extern const Rule pause_received_within_limit = {
     .source =
         "IEEE 802.1Qbb; kernel mlx5/core/en_stats.c (rx_prioN_pause_duration); the limit of "
         "20 percent is our choice",
-    .needs = "counters",
-    .profile = "pause_max_percent",
+    .needs = {Input::kCounters},
+    .profile = {v1::Expectations::kPauseMaxPercentFieldNumber},
     .fix = "Find who sends pauses; ECN thresholds below those of PFC",
     .evaluate_node = Evaluate,
 };

@@ -47,8 +47,8 @@ extern const Rule pause_sent_within_limit = {
     .source =
         "IEEE 802.1Qbb; kernel mlx5/core/en_stats.c (tx_prioN_pause_duration); the limit of "
         "20 percent is our choice",
-    .needs = "counters",
-    .profile = "pause_max_percent",
+    .needs = {Input::kCounters},
+    .profile = {v1::Expectations::kPauseMaxPercentFieldNumber},
     .fix = "PCIe link, IOMMU and memory of the host",
     .evaluate_node = Evaluate,
 };

@@ -45,7 +45,7 @@ extern const Rule pcie_link_without_errors = {
         "Each time nothing passes between card and host for a while, the card pauses the switch "
         "or drops, and the next step is a link of fewer lanes.",
     .source = "kernel mlx5/core/en_stats.c (rx_pci_signal_integrity, tx_pci_signal_integrity)",
-    .needs = "counters",
+    .needs = {Input::kCounters},
     .fix = "Reseat the card or its riser",
     .evaluate_node = Evaluate,
 };

@@ -76,7 +76,7 @@ extern const Rule pfc_frames_on_enabled_priorities = {
     .source =
         "IEEE 802.1Qbb; kernel bnxt_ethtool.c (rx_pfc_enaN_frames). mlx5 counts only "
         "priorities that are enabled",
-    .needs = "counters, dcb",
+    .needs = {Input::kCounters, Input::kDcb},
     .fix = "The same priorities on host and switch port",
     .evaluate_node = Evaluate,
 };

@@ -103,8 +103,8 @@ extern const Rule rdma_on_lossless_priority = {
         "and run in the lossy priority 0, or some of its queue pairs do not inherit the traffic "
         "class. Under incast these lose packets, and queue pairs fail once in thousands of runs.",
     .source = "kernel mlx5/core/en_stats.c (tx_prioN_bytes) against the RDMA port's data counter",
-    .needs = "counters, dcb",
-    .profile = "lossless data_dscp",
+    .needs = {Input::kCounters, Input::kDcb},
+    .profile = {v1::Expectations::kLosslessFieldNumber, v1::Expectations::kDataDscpFieldNumber},
     .fix = "Traffic class of the application: NCCL_IB_TC, UCX_IB_TRAFFIC_CLASS",
     .evaluate_node = Evaluate,
 };

@@ -45,7 +45,7 @@ extern const Rule receivers_ready = {
         "A receiver that is not ready makes the sender wait and try again; it looks like a slow "
         "network and is a slow application.",
     .source = "kernel hw/mlx5/counters.c (rnr_nak_retry_err); the limit is our choice",
-    .needs = "counters",
+    .needs = {Input::kCounters},
     .fix = "The application: more receives, processors that are not taken away",
     .evaluate_node = Evaluate,
 };

@@ -40,7 +40,7 @@ extern const Rule roce_packets_intact = {
         "The checksum covers what nobody may change between two hosts. Frames that were damaged "
         "on a link do not come so far: a device on the way rewrites or damages packets.",
     .source = "InfiniBand specification, annex 17 (RoCE v2), ICRC; rx_icrc_encapsulated",
-    .needs = "counters",
+    .needs = {Input::kCounters},
     .fix = "The switch or tunnel on the way",
     .evaluate_node = Evaluate,
 };

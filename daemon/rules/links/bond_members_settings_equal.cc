@@ -88,7 +88,7 @@ extern const Rule bond_members_settings_equal = {
         "the connections are lossy, and different ones after each job and failover. The tools set "
         "netdevs, and a bond itself has no such setting, so the second member is often omitted.",
     .source = "NVIDIA RoCE over LAG; kernel drivers/net/bonding (no DCB settings)",
-    .needs = "dcb, bonds_and_vlans",
+    .needs = {Input::kDcb, Input::kBondsAndVlans},
     .fix = "The same settings on each member: dcb pfc set dev MEMBER ...",
     .evaluate_node = Evaluate,
 };

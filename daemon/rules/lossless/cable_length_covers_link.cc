@@ -45,8 +45,8 @@ extern const Rule cable_length_covers_link = {
         "seven metres of cable where nobody says otherwise. Behind 50 m of fibre the room is too "
         "small, and packets are lost although PFC is on.",
     .source = "kernel drivers/net/ethernet/mellanox/mlx5/core/en_dcbnl.c (pfc->delay)",
-    .needs = "dcb",
-    .profile = "cable_length_m",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kCableLengthMFieldNumber},
     .fix = "dcb pfc set dev NETDEV delay METRES, or mlnx_qos -i NETDEV --cable_len METRES",
     .evaluate_node = Evaluate,
 };

@@ -63,8 +63,8 @@ extern const Rule cnp_apart_from_data = {
     .source =
         "NVIDIA Cumulus and Onyx, Broadcom and Juniper RoCE set-ups (CNP in a strict class "
         "without PFC)",
-    .needs = "dcb, congestion_control",
-    .profile = "cnp_dscp data_dscp",
+    .needs = {Input::kDcb, Input::kCongestionControl},
+    .profile = {v1::Expectations::kCnpDscpFieldNumber, v1::Expectations::kDataDscpFieldNumber},
     .fix = "dcb app replace dev NETDEV dscp-prio 48:6",
     .evaluate_node = Evaluate,
 };

@@ -56,8 +56,8 @@ extern const Rule cnp_class_is_strict = {
         "CNPs are few and small, and worth nothing when they are late. In an ETS class they wait "
         "for the share of the others while the queue that they report keeps growing.",
     .source = "NVIDIA Cumulus and Onyx RoCE defaults (priority 6 strict); Broadcom RoCE set-up",
-    .needs = "dcb",
-    .profile = "cnp_strict cnp_priority",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kCnpStrictFieldNumber, v1::Expectations::kCnpPriorityFieldNumber},
     .fix = "dcb ets set dev NETDEV tc-tsa CLASS:strict",
     .evaluate_node = Evaluate,
 };

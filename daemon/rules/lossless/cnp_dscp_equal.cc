@@ -12,7 +12,7 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
   return SetCongestion(*member.port, "roce_np/cnp_dscp", "cnp_dscp", expected.number);
 }
 
-constexpr Agreement kAgreements[] = {
+constexpr EqualityRule kEqualityRules[] = {
     {.what = "DSCP of CNPs",
      .group = ByRailAndDriver,
      .value = CongestionNumber<&CongestionControl::has_cnp_dscp, &CongestionControl::cnp_dscp>,
@@ -36,10 +36,10 @@ extern const Rule cnp_dscp_equal = {
     .source =
         "NVIDIA MLNX_OFED (roce_np/cnp_dscp); kernel drivers/infiniband/hw/mlx5/cong.c; Broadcom "
         "cc/cnp_dscp",
-    .needs = "congestion_control",
-    .profile = "cnp_dscp",
+    .needs = {Input::kCongestionControl},
+    .profile = {v1::Expectations::kCnpDscpFieldNumber},
     .fix = "write the DSCP to sys/class/net/NETDEV/ecn/roce_np/cnp_dscp",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

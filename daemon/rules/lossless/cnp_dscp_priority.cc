@@ -41,7 +41,7 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
                      Format("--dscp2prio set,{},{}", CnpDscp(port), expected.number));
 }
 
-constexpr Agreement kAgreements[] = {
+constexpr EqualityRule kEqualityRules[] = {
     {.what = "priority of the DSCP of CNPs",
      .value = PriorityOfCnps,
      .expected = NumberOf<&v1::Expectations::has_cnp_priority, &v1::Expectations::cnp_priority>,
@@ -60,10 +60,10 @@ extern const Rule cnp_dscp_priority = {
         "traffic, in the NIC and in its receive buffer. Their DSCP is taken to be 48 where "
         "neither profile nor driver tells.",
     .source = "IEEE 802.1Qaz (APP table, selector 5); NVIDIA and Broadcom RoCE set-ups (48 to 6)",
-    .needs = "dcb",
-    .profile = "cnp_dscp cnp_priority",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kCnpDscpFieldNumber, v1::Expectations::kCnpPriorityFieldNumber},
     .fix = "dcb app replace dev NETDEV dscp-prio DSCP:PRIORITY",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

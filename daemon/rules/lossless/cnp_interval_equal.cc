@@ -12,7 +12,7 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
                        expected.number);
 }
 
-constexpr Agreement kAgreements[] = {
+constexpr EqualityRule kEqualityRules[] = {
     {.what = "shortest time between CNPs in microseconds",
      .group = ByRailAndModel,
      .value = CongestionNumber<&CongestionControl::has_min_time_between_cnps_us,
@@ -34,9 +34,9 @@ extern const Rule cnp_interval_equal = {
     .source =
         "NVIDIA MLNX_OFED (roce_np/min_time_between_cnps); kernel "
         "drivers/infiniband/hw/mlx5/cong.c",
-    .needs = "congestion_control",
+    .needs = {Input::kCongestionControl},
     .fix = "write the microseconds to sys/class/net/NETDEV/ecn/roce_np/min_time_between_cnps",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -12,7 +12,7 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
   return SetCongestion(*member.port, "roce_np/cnp_802p_prio", "cnp_prio", expected.number);
 }
 
-constexpr Agreement kAgreements[] = {
+constexpr EqualityRule kEqualityRules[] = {
     {.what = "priority of CNPs sent",
      .group = ByRailAndDriver,
      .value =
@@ -36,10 +36,10 @@ extern const Rule cnp_priority_equal = {
     .source =
         "NVIDIA MLNX_OFED (roce_np/cnp_802p_prio); kernel drivers/infiniband/hw/mlx5/cong.c; "
         "Broadcom cc/cnp_prio",
-    .needs = "congestion_control",
-    .profile = "cnp_priority",
+    .needs = {Input::kCongestionControl},
+    .profile = {v1::Expectations::kCnpPriorityFieldNumber},
     .fix = "write the priority to sys/class/net/NETDEV/ecn/roce_np/cnp_802p_prio",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

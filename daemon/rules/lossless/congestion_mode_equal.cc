@@ -15,12 +15,12 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
   return SetCongestion(*member.port, "", "cc_mode", expected.text == "dcqcn-d" ? 0 : 1);
 }
 
-constexpr Agreement kAgreements[] = {{.what = "mode of congestion control",
-                                      .group = ByRailAndDriver,
-                                      .value = ModeOf,
-                                      .show = ShowText,
-                                      .source = CongestionSource,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "mode of congestion control",
+                                            .group = ByRailAndDriver,
+                                            .value = ModeOf,
+                                            .show = ShowText,
+                                            .source = CongestionSource,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -33,9 +33,9 @@ extern const Rule congestion_mode_equal = {
         "Deterministic and probabilistic DCQCN, or DCQCN and nothing, react to the same mark "
         "differently: ports with the gentler one take bandwidth from the others.",
     .source = "Broadcom bnxt_re configfs (cc/cc_mode); Intel irdma module parameters",
-    .needs = "congestion_control",
+    .needs = {Input::kCongestionControl},
     .fix = "set cc_mode and apply, below sys/kernel/config/bnxt_re/DEVICE/ports/PORT/cc",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -54,8 +54,9 @@ extern const Rule data_class_has_bandwidth = {
         "takes the rest away from RoCE. A class with 0 % waits for all others. Jobs are slow on "
         "this port only while something else runs.",
     .source = "IEEE 802.1Qaz (ETS); Cumulus and Broadcom RoCE set-ups (50 % each)",
-    .needs = "dcb",
-    .profile = "data_bandwidth_min_percent data_priority",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kDataBandwidthMinPercentFieldNumber,
+                v1::Expectations::kDataPriorityFieldNumber},
     .fix = "dcb ets set dev NETDEV tc-bw CLASS:PERCENT ...",
     .evaluate_node = Evaluate,
 };

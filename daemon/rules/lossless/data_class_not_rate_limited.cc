@@ -64,8 +64,8 @@ extern const Rule data_class_not_rate_limited = {
         "A limit per class is set once for a test and shows nowhere: the link says 400 Gb/s, no "
         "counter moves, and the job gets what the limit leaves.",
     .source = "kernel include/uapi/linux/dcbnl.h (struct ieee_maxrate); dcb-maxrate(8)",
-    .needs = "dcb, net_interfaces",
-    .profile = "data_priority",
+    .needs = {Input::kDcb, Input::kNetInterfaces},
+    .profile = {v1::Expectations::kDataPriorityFieldNumber},
     .fix = "dcb maxrate set dev NETDEV tc-maxrate all:0",
     .evaluate_node = Evaluate,
 };

@@ -48,8 +48,8 @@ extern const Rule data_dscp_has_data_priority = {
         "setting of PFC looks right. One entry set by hand, or a driver reloaded without its "
         "script, does it.",
     .source = "IEEE 802.1Qaz (APP table, selector 5); kernel include/uapi/linux/dcbnl.h",
-    .needs = "dcb",
-    .profile = "data_dscp data_priority",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kDataDscpFieldNumber, v1::Expectations::kDataPriorityFieldNumber},
     .fix = "dcb app replace dev NETDEV dscp-prio DSCP:PRIORITY",
     .evaluate_node = Evaluate,
 };

@@ -42,13 +42,13 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
       host ? "-d os" : "-d fw");
 }
 
-constexpr Agreement kAgreements[] = {{.what = "owner of DCBX",
-                                      .group = ByRailAndDriver,
-                                      .value = IsHost,
-                                      .expected = Expected,
-                                      .show = Show,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "owner of DCBX",
+                                            .group = ByRailAndDriver,
+                                            .value = IsHost,
+                                            .expected = Expected,
+                                            .show = Show,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -64,10 +64,10 @@ extern const Rule dcbx_mode_is_host = {
         "is refused, or undone at the next LLDP frame, and lldpd hears no neighbour. Settings "
         "that come back by themselves have this reason.",
     .source = "kernel include/uapi/linux/dcbnl.h (DCB_CAP_DCBX_HOST); kernel document ice.rst",
-    .needs = "dcb",
-    .profile = "dcbx_host",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kDcbxHostFieldNumber},
     .fix = "mlnx_qos -i NETDEV -d os; ethtool --set-priv-flags NETDEV fw-lldp-agent off",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

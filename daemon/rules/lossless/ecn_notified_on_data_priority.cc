@@ -16,13 +16,13 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
   return SetEcn(*member.port, "roce_np", expected.number != 0);
 }
 
-constexpr Agreement kAgreements[] = {{.what = "ECN notification point on the data priority",
-                                      .group = ByRailAndDriver,
-                                      .value = Enabled,
-                                      .expected = ExpectedEcn,
-                                      .show = ShowOnOff,
-                                      .source = CongestionSource,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "ECN notification point on the data priority",
+                                            .group = ByRailAndDriver,
+                                            .value = Enabled,
+                                            .expected = ExpectedEcn,
+                                            .show = ShowOnOff,
+                                            .source = CongestionSource,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -38,10 +38,10 @@ extern const Rule ecn_notified_on_data_priority = {
         "at full speed until PFC stops them, or packets drop. Only traffic towards this port "
         "suffers.",
     .source = "NVIDIA MLNX_OFED, RoCE congestion control (ecn/roce_np/enable)",
-    .needs = "congestion_control, dcb",
-    .profile = "ecn data_priority",
+    .needs = {Input::kCongestionControl, Input::kDcb},
+    .profile = {v1::Expectations::kEcnFieldNumber, v1::Expectations::kDataPriorityFieldNumber},
     .fix = "write 1 to sys/class/net/NETDEV/ecn/roce_np/enable/PRIORITY",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -16,13 +16,13 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
   return SetEcn(*member.port, "roce_rp", expected.number != 0);
 }
 
-constexpr Agreement kAgreements[] = {{.what = "ECN reaction point on the data priority",
-                                      .group = ByRailAndDriver,
-                                      .value = Enabled,
-                                      .expected = ExpectedEcn,
-                                      .show = ShowOnOff,
-                                      .source = CongestionSource,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "ECN reaction point on the data priority",
+                                            .group = ByRailAndDriver,
+                                            .value = Enabled,
+                                            .expected = ExpectedEcn,
+                                            .show = ShowOnOff,
+                                            .source = CongestionSource,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -36,10 +36,10 @@ extern const Rule ecn_obeyed_on_data_priority = {
         "This port ignores CNPs and keeps sending at full speed into congestion: the others slow "
         "down for it, and lose. Its own throughput looks better than theirs, which hides it.",
     .source = "NVIDIA MLNX_OFED, RoCE congestion control (ecn/roce_rp/enable)",
-    .needs = "congestion_control, dcb",
-    .profile = "ecn data_priority",
+    .needs = {Input::kCongestionControl, Input::kDcb},
+    .profile = {v1::Expectations::kEcnFieldNumber, v1::Expectations::kDataPriorityFieldNumber},
     .fix = "write 1 to sys/class/net/NETDEV/ecn/roce_rp/enable/PRIORITY",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -48,12 +48,12 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
                     .note = "With the other classes so that all add up to 100."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "ETS share of RoCE data",
-                                      .group = ByRailAndDriver,
-                                      .value = ShareOfData,
-                                      .show = Show,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "ETS share of RoCE data",
+                                            .group = ByRailAndDriver,
+                                            .value = ShareOfData,
+                                            .show = Show,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -66,10 +66,11 @@ extern const Rule ets_share_equal_on_rail = {
         "A port that gives RoCE less than its equals slows the whole collective as soon as other "
         "traffic shares the port; nothing shows while it is idle.",
     .source = "IEEE 802.1Qaz (ETS); kernel include/uapi/linux/dcbnl.h (struct ieee_ets)",
-    .needs = "dcb",
-    .profile = "data_bandwidth_min_percent data_priority",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kDataBandwidthMinPercentFieldNumber,
+                v1::Expectations::kDataPriorityFieldNumber},
     .fix = "dcb ets set dev NETDEV tc-bw CLASS:PERCENT ...",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -52,7 +52,7 @@ extern const Rule ets_shares_sum_to_100 = {
         "leaves a class without any. The share that RoCE is meant to have is then not the one it "
         "has. Shares set one by one leave such sums behind.",
     .source = "IEEE 802.1Qaz (ETS); kernel mlx5e_dbcnl_validate_ets, ice and bnxt likewise",
-    .needs = "dcb",
+    .needs = {Input::kDcb},
     .fix = "dcb ets set dev NETDEV tc-bw 0:50 3:50",
     .evaluate_node = Evaluate,
 };

@@ -43,13 +43,13 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
                     .note = "The switch port has to agree."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "global pause",
-                                      .group = ByRailAndDriver,
-                                      .value = PauseBits,
-                                      .expected = Expected,
-                                      .show = Show,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "global pause",
+                                            .group = ByRailAndDriver,
+                                            .value = PauseBits,
+                                            .expected = Expected,
+                                            .show = Show,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -65,10 +65,10 @@ extern const Rule global_pause_equal_on_rail = {
         "RoCE is lossy by design, the one port with it stalls everything behind it. ethtool "
         "settings are lost at reboot unless somebody wrote them down.",
     .source = "IEEE 802.3 annex 31B; ethtool(8), --pause",
-    .needs = "global_pause, dcb",
-    .profile = "global_pause",
+    .needs = {Input::kGlobalPause, Input::kDcb},
+    .profile = {v1::Expectations::kGlobalPauseFieldNumber},
     .fix = "ethtool -A NETDEV rx on|off tx on|off",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -80,7 +80,7 @@ extern const Rule lossless_buffer_apart = {
         "although PFC is on (rx_prioN_buf_discard). Setting buffers by hand, once, makes the "
         "driver leave them alone for ever after.",
     .source = "kernel drivers/net/ethernet/mellanox/mlx5/core/en/port_buffer.c; dcb-buffer(8)",
-    .needs = "dcb",
+    .needs = {Input::kDcb},
     .fix = "dcb buffer set dev NETDEV prio-buffer PRIORITY:BUFFER buffer-size BUFFER:BYTES",
     .evaluate_node = Evaluate,
 };

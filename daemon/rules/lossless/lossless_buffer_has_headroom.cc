@@ -100,7 +100,7 @@ extern const Rule lossless_buffer_has_headroom = {
         "than that drops them although PFC works. It grows with speed, cable and MTU: what "
         "fitted a 100 Gb/s link with MTU 1500 does not fit 400 Gb/s with 9000.",
     .source = "kernel drivers/net/ethernet/mellanox/mlx5/core/en/port_buffer.c (calculate_xoff)",
-    .needs = "dcb, net_interfaces",
+    .needs = {Input::kDcb, Input::kNetInterfaces},
     .fix = "dcb buffer set dev NETDEV buffer-size BUFFER:BYTES",
     .evaluate_node = Evaluate,
 };

@@ -45,8 +45,8 @@ extern const Rule lossless_has_flow_control = {
         "back and send again: throughput collapses while all drop counters of the host stay at "
         "zero. Intel's irdma slows itself down on purpose when it finds no flow control.",
     .source = "IEEE 802.1Qbb; Intel Ethernet 800 series RoCEv2 flow control guide (doc 635330)",
-    .needs = "dcb, global_pause",
-    .profile = "lossless",
+    .needs = {Input::kDcb, Input::kGlobalPause},
+    .profile = {v1::Expectations::kLosslessFieldNumber},
     .fix = "dcb pfc set dev NETDEV prio-pfc all:off PRIORITY:on",
     .evaluate_node = Evaluate,
 };

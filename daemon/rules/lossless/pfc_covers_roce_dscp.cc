@@ -26,8 +26,8 @@ struct Rail {
   std::uint32_t lossless = 0;   // Priorities with PFC on most ports
   bool usually_trusts = false;  // Half of the ports or more trust DSCP
   std::span<const std::uint64_t> dscps;
-  Survey::Shown trusting;  // How many trust DSCP
-  Survey::Shown covering;  // How many give dscps[0] a priority with PFC
+  GroupSummary::Shown trusting;  // How many trust DSCP
+  GroupSummary::Shown covering;  // How many give dscps[0] a priority with PFC
 };
 
 const v1::DcbConfig* JudgedDcb(const PortView& port) {
@@ -65,9 +65,10 @@ std::optional<Value> Settings(const Member& member) {
 }
 
 // Priorities with PFC on most ports; where several kinds are as many, on any of these.
-std::uint32_t LosslessOf(const Tally& tally) {
+std::uint32_t LosslessOf(const ValueCounts& counts) {
   std::map<std::uint64_t, std::uint64_t> ports;  // By mask
-  for (const Tally::Camp& camp : tally.camps) ports[*PfcMask(*camp.any.port)] += camp.members;
+  for (const ValueCounts::Entry& entry : counts.values)
+    ports[*PfcMask(*entry.any.port)] += entry.members;
   std::uint64_t most = 0;
   for (const auto& [mask, count] : ports) most = std::max(most, count);
   std::uint64_t lossless = 0;
@@ -76,40 +77,40 @@ std::uint32_t LosslessOf(const Tally& tally) {
   return static_cast<std::uint32_t>(lossless);
 }
 
-Survey SurveyOf(const Tally& tally) {
-  const std::uint32_t lossless = LosslessOf(tally);
+GroupSummary SummaryOf(const ValueCounts& counts) {
+  const std::uint32_t lossless = LosslessOf(counts);
   std::array<std::uint64_t, kDscps> covering = {};
   std::uint64_t known = 0;
   std::uint64_t trusting = 0;
   std::uint64_t maps = 0;
-  for (const Tally::Camp& camp : tally.camps) {
-    const v1::DcbConfig& dcb = *SettingsOf(*camp.any.port);
+  for (const ValueCounts::Entry& entry : counts.values) {
+    const v1::DcbConfig& dcb = *SettingsOf(*entry.any.port);
     if (!dcb.has_trust()) continue;
-    known += camp.members;
+    known += entry.members;
     if (dcb.trust() != v1::TRUST_DSCP) continue;
-    trusting += camp.members;
+    trusting += entry.members;
     if (!HasMap(dcb)) continue;
-    maps += camp.members;
+    maps += entry.members;
     for (std::size_t dscp = 0; dscp < kDscps; ++dscp)
-      if (Covers(dcb, dscp, lossless)) covering[dscp] += camp.members;
+      if (Covers(dcb, dscp, lossless)) covering[dscp] += entry.members;
   }
   const auto is_used = [&](std::size_t dscp) {
     return covering[dscp] > 0 && 2 * covering[dscp] >= maps;
   };
-  Survey survey{.facts = {lossless, 2 * trusting >= known ? 1U : 0U}, .shown = {}};
+  GroupSummary summary{.facts = {lossless, 2 * trusting >= known ? 1U : 0U}, .shown = {}};
   for (std::size_t dscp = 0; dscp < kDscps; ++dscp)
-    if (is_used(kUsualDscp) ? dscp == kUsualDscp : is_used(dscp)) survey.facts.push_back(dscp);
-  const std::uint64_t first = survey.facts.size() > 2 ? covering[survey.facts[2]] : 0;
-  survey.shown = {{.count = trusting, .of = known}, {.count = first, .of = trusting}};
-  return survey;
+    if (is_used(kUsualDscp) ? dscp == kUsualDscp : is_used(dscp)) summary.facts.push_back(dscp);
+  const std::uint64_t first = summary.facts.size() > 2 ? covering[summary.facts[2]] : 0;
+  summary.shown = {{.count = trusting, .of = known}, {.count = first, .of = trusting}};
+  return summary;
 }
 
-Rail RailOf(const Survey& survey) {
-  return {.lossless = static_cast<std::uint32_t>(survey.facts[0]),
-          .usually_trusts = survey.facts[1] != 0,
-          .dscps = std::span(survey.facts).subspan(2),
-          .trusting = survey.shown[0],
-          .covering = survey.shown[1]};
+Rail RailOf(const GroupSummary& summary) {
+  return {.lossless = static_cast<std::uint32_t>(summary.facts[0]),
+          .usually_trusts = summary.facts[1] != 0,
+          .dscps = std::span(summary.facts).subspan(2),
+          .trusting = summary.shown[0],
+          .covering = summary.shown[1]};
 }
 
 // A command needs one priority and one DSCP.
@@ -232,14 +233,14 @@ void JudgePort(const PortView& port, const Rail& rail, Verdicts& out) {
   out.Pass();
 }
 
-void Judge(const Member& member, const Survey& survey, Verdicts& out) {
+void Judge(const Member& member, const GroupSummary& summary, Verdicts& out) {
   const PortView& port = *member.port;
-  if (survey.facts[0] == 0) return;  // PFC is off: there is nothing that must cover anything.
+  if (summary.facts[0] == 0) return;  // PFC is off: there is nothing that must cover anything.
   if (ProfileDecides(port)) return;
-  JudgePort(port, RailOf(survey), out);
+  JudgePort(port, RailOf(summary), out);
 }
 
-constexpr Census kCensus = {.value = Settings, .survey = SurveyOf, .judge = Judge};
+constexpr GroupRule kGroupRule = {.value = Settings, .summarize = SummaryOf, .judge = Judge};
 
 }  // namespace
 
@@ -254,10 +255,11 @@ extern const Rule pfc_covers_roce_dscp = {
         "PFC looks right. RoCE's DSCP is taken to be 26 when half of the ports of the rail or "
         "more give it a priority with PFC, else all DSCPs of which that is true.",
     .source = "IEEE 802.1Qaz (APP table, selector 5); kernel include/uapi/linux/dcbnl.h",
-    .needs = "dcb, gids",
-    .profile = "data_dscp data_priority trust",
+    .needs = {Input::kDcb, Input::kGids},
+    .profile = {v1::Expectations::kDataDscpFieldNumber, v1::Expectations::kDataPriorityFieldNumber,
+                v1::Expectations::kTrustFieldNumber},
     .fix = "dcb app replace dev NETDEV dscp-prio DSCP:PRIORITY",
-    .census = &kCensus,
+    .group_rule = &kGroupRule,
 };
 
 }  // namespace fabric::rules

@@ -84,13 +84,13 @@ std::string Source(const Member& member) {
   return DcbSource(*member.port);
 }
 
-constexpr Agreement kAgreements[] = {{.what = "PFC enabled priorities",
-                                      .value = MaskOf,
-                                      .needed = IsNeeded,
-                                      .expected = Expected,
-                                      .show = ShowPriorities,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "PFC enabled priorities",
+                                            .value = MaskOf,
+                                            .needed = IsNeeded,
+                                            .expected = Expected,
+                                            .show = ShowPriorities,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -105,10 +105,10 @@ extern const Rule pfc_equal_on_rail = {
         "loaded. The priorities of most ports of the rail are expected; without a majority the "
         "rail is reported, and nobody blamed.",
     .source = "IEEE 802.1Qbb; kernel include/uapi/linux/dcbnl.h (struct ieee_pfc)",
-    .needs = "dcb",
-    .profile = "pfc_priorities",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kPfcPrioritiesFieldNumber},
     .fix = "dcb pfc set dev NETDEV prio-pfc all:off PRIORITY:on",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

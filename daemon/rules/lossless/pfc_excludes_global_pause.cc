@@ -48,7 +48,7 @@ extern const Rule pfc_excludes_global_pause = {
         "forbids it beside PFC: which of the two the hardware follows differs by vendor. The "
         "usual way into it is an ethtool setting of the distribution or of an old script.",
     .source = "IEEE 802.1Qbb; Broadcom's RoCE set-up (ethtool -A NETDEV rx off tx off)",
-    .needs = "dcb, global_pause",
+    .needs = {Input::kDcb, Input::kGlobalPause},
     .fix = "ethtool -A NETDEV rx off tx off",
     .evaluate_node = Evaluate,
 };

@@ -46,8 +46,8 @@ extern const Rule pfc_instead_of_global_pause = {
         "one slow receiver holds up all traffic behind it, and it ends at the first switch that "
         "has PFC instead: links run below their rate while no drop counter moves.",
     .source = "NVIDIA RoCE recommendations; IEEE 802.3 annex 31B",
-    .needs = "dcb, global_pause",
-    .profile = "lossless global_pause",
+    .needs = {Input::kDcb, Input::kGlobalPause},
+    .profile = {v1::Expectations::kLosslessFieldNumber, v1::Expectations::kGlobalPauseFieldNumber},
     .fix = "ethtool -A NETDEV rx off tx off; dcb pfc set dev NETDEV prio-pfc all:off PRIORITY:on",
     .evaluate_node = Evaluate,
 };

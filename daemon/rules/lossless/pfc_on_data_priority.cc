@@ -51,8 +51,8 @@ extern const Rule pfc_on_data_priority = {
         "goes back to send again. It happens where switches and hosts were set up by recipes of "
         "different vendors.",
     .source = "IEEE 802.1Qbb; kernel include/uapi/linux/dcbnl.h (struct ieee_pfc)",
-    .needs = "dcb",
-    .profile = "lossless data_priority",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kLosslessFieldNumber, v1::Expectations::kDataPriorityFieldNumber},
     .fix = "dcb pfc set dev NETDEV prio-pfc all:off PRIORITY:on",
     .evaluate_node = Evaluate,
 };

@@ -35,13 +35,13 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
                     .note = "65535: automatic, 100 ms."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "PFC storm prevention",
-                                      .group = ByRailAndDriver,
-                                      .value = IsOn,
-                                      .expected = Expected,
-                                      .show = ShowOnOff,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "PFC storm prevention",
+                                            .group = ByRailAndDriver,
+                                            .value = IsOn,
+                                            .expected = Expected,
+                                            .show = ShowOnOff,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -55,10 +55,10 @@ extern const Rule pfc_storm_prevention_on = {
         "switches hand them on until the whole fabric stands. With prevention on, the NIC gives "
         "up after a time and drops instead: only this host is lost. Somebody turned it off.",
     .source = "kernel drivers/net/ethernet/mellanox/mlx5/core/en_ethtool.c (pfc-prevention-tout)",
-    .needs = "pfc_storm_prevention, dcb",
-    .profile = "pfc_storm_prevention",
+    .needs = {Input::kPfcStormPrevention, Input::kDcb},
+    .profile = {v1::Expectations::kPfcStormPreventionFieldNumber},
     .fix = "ethtool --set-tunable NETDEV pfc-prevention-tout 65535",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -46,7 +46,7 @@ extern const Rule pfc_within_capability = {
         "the NIC can hold, some are lossless by name only, and drop under load. Switches, too, "
         "have headroom for two or three.",
     .source = "kernel include/uapi/linux/dcbnl.h (pfc_cap); Intel Ethernet 800 series, doc 635330",
-    .needs = "dcb",
+    .needs = {Input::kDcb},
     .fix = "dcb pfc set dev NETDEV prio-pfc all:off PRIORITY:on",
     .evaluate_node = Evaluate,
 };

@@ -35,13 +35,13 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
        .note = "Of the out-of-tree driver, for all its ports."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "ECN of RoCE",
-                                      .group = ByRailAndDriver,
-                                      .value = Enabled,
-                                      .expected = Expected,
-                                      .show = ShowOnOff,
-                                      .source = CongestionSource,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "ECN of RoCE",
+                                            .group = ByRailAndDriver,
+                                            .value = Enabled,
+                                            .expected = Expected,
+                                            .show = ShowOnOff,
+                                            .source = CongestionSource,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -56,10 +56,10 @@ extern const Rule port_ecn_enabled = {
         "Without it the port neither answers ECN marks nor slows down for others: congestion ends "
         "in PFC storms or in drops. A set-up script that failed half-way leaves it off.",
     .source = "Broadcom bnxt_re configfs (cc/ecn_enable); Intel irdma module parameters",
-    .needs = "congestion_control",
-    .profile = "ecn",
+    .needs = {Input::kCongestionControl},
+    .profile = {v1::Expectations::kEcnFieldNumber},
     .fix = "set ecn_enable to 1 and apply, below sys/kernel/config/bnxt_re/DEVICE/ports/PORT/cc",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -45,8 +45,8 @@ extern const Rule rdma_cm_tos_carries_data_dscp = {
         "storage over RoCE drops packets under load while jobs do not. The value is a ToS byte, "
         "four times the DSCP and two bits of ECN: 26 written where 106 is meant is DSCP 6.",
     .source = "kernel drivers/infiniband/core/cma_configfs.c (default_roce_tos)",
-    .needs = "roce_defaults",
-    .profile = "data_dscp rdma_cm_tos",
+    .needs = {Input::kRoceDefaults},
+    .profile = {v1::Expectations::kDataDscpFieldNumber, v1::Expectations::kRdmaCmTosFieldNumber},
     .fix = "cma_roce_tos -d DEVICE -t 106",
     .evaluate_node = Evaluate,
 };

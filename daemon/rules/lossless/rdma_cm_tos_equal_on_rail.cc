@@ -30,7 +30,7 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
                     .note = "The same with NVIDIA's tool."})};
 }
 
-constexpr Agreement kAgreements[] = {
+constexpr EqualityRule kEqualityRules[] = {
     {.what = "default ToS of RDMA-CM",
      .value = Tos,
      .expected = NumberOf<&v1::Expectations::has_rdma_cm_tos, &v1::Expectations::rdma_cm_tos>,
@@ -49,10 +49,10 @@ extern const Rule rdma_cm_tos_equal_on_rail = {
         "its packets takes this ToS. With another one the traffic of this node rides in another "
         "priority than that of its partners, in one direction only.",
     .source = "kernel drivers/infiniband/core/cma_configfs.c (default_roce_tos)",
-    .needs = "roce_defaults",
-    .profile = "rdma_cm_tos",
+    .needs = {Input::kRoceDefaults},
+    .profile = {v1::Expectations::kRdmaCmTosFieldNumber},
     .fix = "cma_roce_tos -d DEVICE -t 106",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

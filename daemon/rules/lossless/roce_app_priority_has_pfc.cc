@@ -65,8 +65,8 @@ extern const Rule roce_app_priority_has_pfc = {
     .source =
         "IEEE 802.1Qaz (APP table, selector 3); kernel drivers/net/ethernet/broadcom/bnxt/"
         "bnxt_dcb.c",
-    .needs = "dcb",
-    .profile = "data_priority",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kDataPriorityFieldNumber},
     .fix = "dcb app add dev NETDEV dgram-port-prio 4791:PRIORITY",
     .evaluate_node = Evaluate,
 };

@@ -12,7 +12,7 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
   return SetCongestion(*member.port, "", "roce_dscp", expected.number);
 }
 
-constexpr Agreement kAgreements[] = {
+constexpr EqualityRule kEqualityRules[] = {
     {.what = "DSCP of RoCE data, as the driver has it,",
      .group = ByRail,
      .value = CongestionNumber<&CongestionControl::has_roce_dscp, &CongestionControl::roce_dscp>,
@@ -33,10 +33,10 @@ extern const Rule roce_dscp_equal = {
         "bnxt marks RoCE packets with a DSCP of its own. Another one than the fabric expects puts "
         "them into a lossy queue of every switch on the way.",
     .source = "Broadcom bnxt_re configfs (cc/roce_dscp)",
-    .needs = "congestion_control",
-    .profile = "data_dscp",
+    .needs = {Input::kCongestionControl},
+    .profile = {v1::Expectations::kDataDscpFieldNumber},
     .fix = "set roce_dscp and apply, below sys/kernel/config/bnxt_re/DEVICE/ports/PORT/cc",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

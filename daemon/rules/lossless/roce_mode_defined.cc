@@ -67,8 +67,9 @@ extern const Rule roce_mode_defined = {
         "answers each lost packet by sending many again: jobs die with 'transport retry counter "
         "exceeded' under load. It is what remains when a set-up script did not run.",
     .source = "NVIDIA RoCE recommendations (lossless and lossy set-ups)",
-    .needs = "dcb, global_pause, congestion_control",
-    .profile = "lossless pfc_priorities",
+    .needs = {Input::kDcb, Input::kGlobalPause, Input::kCongestionControl},
+    .profile = {v1::Expectations::kLosslessFieldNumber,
+                v1::Expectations::kPfcPrioritiesFieldNumber},
     .fix = "dcb pfc set dev NETDEV prio-pfc PRIORITY:on, or ECN on",
     .evaluate_node = Evaluate,
 };

@@ -12,7 +12,7 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
   return SetCongestion(*member.port, "", "roce_prio", expected.number);
 }
 
-constexpr Agreement kAgreements[] = {
+constexpr EqualityRule kEqualityRules[] = {
     {.what = "priority of RoCE data, as the driver has it,",
      .group = ByRail,
      .value =
@@ -34,10 +34,10 @@ extern const Rule roce_priority_equal = {
         "The driver sends RoCE from the queue of this priority. Where PFC is on for another one, "
         "pauses of the switch do not stop RoCE, and packets drop.",
     .source = "Broadcom bnxt_re configfs (cc/roce_prio)",
-    .needs = "congestion_control",
-    .profile = "data_priority",
+    .needs = {Input::kCongestionControl},
+    .profile = {v1::Expectations::kDataPriorityFieldNumber},
     .fix = "set roce_prio and apply, below sys/kernel/config/bnxt_re/DEVICE/ports/PORT/cc",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

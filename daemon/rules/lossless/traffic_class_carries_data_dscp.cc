@@ -76,8 +76,8 @@ extern const Rule traffic_class_carries_data_dscp = {
         "DSCP all RoCE of the port rides in a lossy priority, and packets drop while PFC and its "
         "map look right. The two low bits are ECN's: 106 is DSCP 26.",
     .source = "NVIDIA MLNX_OFED (tc/1/traffic_class); kernel drivers/infiniband/hw/mlx5/qp.c",
-    .needs = "roce_defaults, dcb",
-    .profile = "data_dscp traffic_class",
+    .needs = {Input::kRoceDefaults, Input::kDcb},
+    .profile = {v1::Expectations::kDataDscpFieldNumber, v1::Expectations::kTrafficClassFieldNumber},
     .fix = "write tclass=106 to sys/class/infiniband/DEVICE/tc/PORT/traffic_class",
     .evaluate_node = Evaluate,
 };

@@ -35,7 +35,7 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
                     .note = "MLNX_OFED's file; lost at reboot unless a script sets it."})};
 }
 
-constexpr Agreement kAgreements[] = {
+constexpr EqualityRule kEqualityRules[] = {
     {.what = "traffic class override",
      .value = TrafficClass,
      .expected = NumberOf<&v1::Expectations::has_traffic_class, &v1::Expectations::traffic_class>,
@@ -55,10 +55,10 @@ extern const Rule traffic_class_equal_on_rail = {
         "application asks for. Where it is missing on one node, what that node sends, "
         "acknowledgements to others included, rides in another priority than the rest.",
     .source = "NVIDIA MLNX_OFED (tc/1/traffic_class)",
-    .needs = "roce_defaults",
-    .profile = "traffic_class",
+    .needs = {Input::kRoceDefaults},
+    .profile = {v1::Expectations::kTrafficClassFieldNumber},
     .fix = "write tclass=106 to sys/class/infiniband/DEVICE/tc/PORT/traffic_class",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -53,13 +53,13 @@ std::string Source(const Member& member) {
   return QosSource(member);
 }
 
-constexpr Agreement kAgreements[] = {{.what = "trust",
-                                      .value = TrustOf,
-                                      .needed = IsNeeded,
-                                      .expected = Expected,
-                                      .show = Show,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "trust",
+                                            .value = TrustOf,
+                                            .needed = IsNeeded,
+                                            .expected = Expected,
+                                            .show = Show,
+                                            .source = Source,
+                                            .remedies = Remedies}};
 
 }  // namespace
 
@@ -76,10 +76,10 @@ extern const Rule trust_equal_on_rail = {
         "PCP is the factory setting of mlx5. Where PFC is on and no profile says what to trust, "
         "pfc_covers_roce_dscp judges.",
     .source = "kernel drivers/net/ethernet/mellanox/mlx5/core/en_dcbnl.c (mlx5e_dcbnl_dscp_app)",
-    .needs = "dcb",
-    .profile = "trust",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kTrustFieldNumber},
     .fix = "dcb app replace dev NETDEV dscp-prio DSCP:PRIORITY, or mlnx_qos -i NETDEV --trust dscp",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -56,8 +56,8 @@ extern const Rule vlan_egress_priority = {
         "level of a connection from this map: without an entry for the data priority its traffic "
         "rides in priority 0, which is lossy.",
     .source = "kernel drivers/infiniband/core/cma.c (iboe_tos_to_sl); ip-link(8), egress-qos-map",
-    .needs = "bonds_and_vlans, gids",
-    .profile = "trust data_priority",
+    .needs = {Input::kBondsAndVlans, Input::kGids},
+    .profile = {v1::Expectations::kTrustFieldNumber, v1::Expectations::kDataPriorityFieldNumber},
     .fix = "ip link set dev VLAN type vlan egress-qos-map 0:PRIORITY",
     .evaluate_node = Evaluate,
 };

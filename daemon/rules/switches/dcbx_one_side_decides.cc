@@ -8,14 +8,14 @@ namespace {
 using fleet::PortView;
 
 // A host whose own settings hold needs nobody to decide.
-std::optional<Announced> JudgeLink(const PortView& port, const v1::LldpNeighbor& neighbor) {
+std::optional<LldpVerdict> JudgeLink(const PortView& port, const v1::LldpNeighbor& neighbor) {
   const v1::DcbConfig* const dcb = DcbOf(port);
   if (dcb == nullptr || !dcb->has_dcbx() || !neighbor.has_pfc()) return {};
   const bool follows = !dcb->dcbx().host() && dcb->dcbx().lld_managed();
   const bool both = follows && neighbor.pfc().willing();
-  return Announced{.verdict = both ? v1::VERDICT_FAIL : v1::VERDICT_PASS,
-                   .seen = neighbor.pfc().willing() ? 1U : 0U,
-                   .expected = 0};
+  return LldpVerdict{.verdict = both ? v1::VERDICT_FAIL : v1::VERDICT_PASS,
+                     .seen = neighbor.pfc().willing() ? 1U : 0U,
+                     .expected = 0};
 }
 
 std::string Show(std::uint64_t willing) {
@@ -23,7 +23,8 @@ std::string Show(std::uint64_t willing) {
                       : "not willing, or a host that decides";
 }
 
-std::vector<v1::Remedy> Remedies(const PortView& port, const v1::LldpNeighbor&, const Announced&) {
+std::vector<v1::Remedy> Remedies(const PortView& port, const v1::LldpNeighbor&,
+                                 const LldpVerdict&) {
   if (DriverOf(port) == "ice")
     return {ToRemedy(
         {.platform = "ice",
@@ -37,12 +38,12 @@ std::vector<v1::Remedy> Remedies(const PortView& port, const v1::LldpNeighbor&, 
                      "-d os");
 }
 
-constexpr Announcement kAnnouncement = {.what = "DCBX of the switch port",
-                                        .judge = JudgeLink,
-                                        .show_seen = Show,
-                                        .show_expected = Show,
-                                        .unknown = "",
-                                        .remedies = Remedies};
+constexpr LldpRule kLldpRule = {.what = "DCBX of the switch port",
+                                .judge = JudgeLink,
+                                .show_seen = Show,
+                                .show_expected = Show,
+                                .unknown = "",
+                                .remedies = Remedies};
 
 }  // namespace
 
@@ -55,9 +56,9 @@ extern const Rule dcbx_one_side_decides = {
         "When both ends are willing, the one with the lower MAC address wins: what PFC the link "
         "has depends on which card is in the slot, and changes when it is replaced.",
     .source = "IEEE 802.1Qaz, willing bit; symmetric state machine of PFC",
-    .needs = "lldp, dcb",
+    .needs = {Input::kLldp, Input::kDcb},
     .fix = "dcb dcbx set dev NETDEV host ieee, or a switch port that is not willing",
-    .announcement = &kAnnouncement,
+    .lldp_rule = &kLldpRule,
 };
 
 }  // namespace fabric::rules

@@ -25,14 +25,14 @@ std::optional<std::uint32_t> AnnouncedPriority(const PortView& port,
   return by_dscp;
 }
 
-std::optional<Announced> JudgeLink(const PortView& port, const v1::LldpNeighbor& neighbor) {
+std::optional<LldpVerdict> JudgeLink(const PortView& port, const v1::LldpNeighbor& neighbor) {
   if (neighbor.applications().empty()) return {};
   const auto wanted = DataPriority(port);
   const auto seen = AnnouncedPriority(port, neighbor);
   if (!wanted || !seen) return {};
-  return Announced{.verdict = *wanted == *seen ? v1::VERDICT_PASS : v1::VERDICT_FAIL,
-                   .seen = *seen,
-                   .expected = *wanted};
+  return LldpVerdict{.verdict = *wanted == *seen ? v1::VERDICT_PASS : v1::VERDICT_FAIL,
+                     .seen = *seen,
+                     .expected = *wanted};
 }
 
 std::string Show(std::uint64_t priority) {
@@ -40,7 +40,7 @@ std::string Show(std::uint64_t priority) {
 }
 
 std::vector<v1::Remedy> Remedies(const PortView& port, const v1::LldpNeighbor&,
-                                 const Announced& announced) {
+                                 const LldpVerdict& announced) {
   return {ToRemedy({.command = Format("dcb app show dev {}", WireName(port)),
                     .note = Format("What the host has. On the switch: map RoCE (UDP port 4791, or "
                                    "its DSCP) to priority {}, or give the hosts the switch's "
@@ -48,12 +48,12 @@ std::vector<v1::Remedy> Remedies(const PortView& port, const v1::LldpNeighbor&,
                                    announced.expected)})};
 }
 
-constexpr Announcement kAnnouncement = {.what = "priority of RoCE",
-                                        .judge = JudgeLink,
-                                        .show_seen = Show,
-                                        .show_expected = Show,
-                                        .unknown = "",
-                                        .remedies = Remedies};
+constexpr LldpRule kLldpRule = {.what = "priority of RoCE",
+                                .judge = JudgeLink,
+                                .show_seen = Show,
+                                .show_expected = Show,
+                                .unknown = "",
+                                .remedies = Remedies};
 
 }  // namespace
 
@@ -67,10 +67,10 @@ extern const Rule switch_app_equals_host = {
         "recipe: it queues RoCE with other traffic, and a host that follows the announcement "
         "changes its own map.",
     .source = "IEEE 802.1Qaz, application priority TLV; RoCE v2 is UDP port 4791",
-    .needs = "lldp, dcb",
-    .profile = "data_priority data_dscp",
+    .needs = {Input::kLldp, Input::kDcb},
+    .profile = {v1::Expectations::kDataPriorityFieldNumber, v1::Expectations::kDataDscpFieldNumber},
     .fix = "One priority for RoCE on switches and hosts",
-    .announcement = &kAnnouncement,
+    .lldp_rule = &kLldpRule,
 };
 
 }  // namespace fabric::rules

@@ -19,34 +19,35 @@ std::uint32_t ClassMates(const Map& priority_to_tc, std::uint32_t priority) {
 }
 
 // Numbers of classes mean nothing beyond one device: who shares one with RoCE does.
-std::optional<Announced> JudgeLink(const PortView& port, const v1::LldpNeighbor& neighbor) {
+std::optional<LldpVerdict> JudgeLink(const PortView& port, const v1::LldpNeighbor& neighbor) {
   const v1::DcbConfig* const dcb = DcbOf(port);
   const auto priority = DataPriority(port);
   if (dcb == nullptr || !priority || !neighbor.has_ets_configuration()) return {};
   const std::uint32_t host = ClassMates(dcb->ets().priority_to_tc(), *priority);
   const std::uint32_t seen = ClassMates(neighbor.ets_configuration().priority_to_tc(), *priority);
   if (host == 0 || seen == 0) return {};
-  return Announced{.verdict = (seen & ~host) != 0 ? v1::VERDICT_FAIL : v1::VERDICT_PASS,
-                   .seen = seen,
-                   .expected = host};
+  return LldpVerdict{.verdict = (seen & ~host) != 0 ? v1::VERDICT_FAIL : v1::VERDICT_PASS,
+                     .seen = seen,
+                     .expected = host};
 }
 
 std::string Show(std::uint64_t mask) {
   return PriorityMask(static_cast<std::uint32_t>(mask));
 }
 
-std::vector<v1::Remedy> Remedies(const PortView& port, const v1::LldpNeighbor&, const Announced&) {
+std::vector<v1::Remedy> Remedies(const PortView& port, const v1::LldpNeighbor&,
+                                 const LldpVerdict&) {
   return {ToRemedy({.command = Format("dcb ets show dev {}", WireName(port)),
                     .note = "What the host has. On the switch: a traffic class for RoCE alone, "
                             "with its share of the bandwidth."})};
 }
 
-constexpr Announcement kAnnouncement = {.what = "priorities in the traffic class of RoCE",
-                                        .judge = JudgeLink,
-                                        .show_seen = Show,
-                                        .show_expected = Show,
-                                        .unknown = "",
-                                        .remedies = Remedies};
+constexpr LldpRule kLldpRule = {.what = "priorities in the traffic class of RoCE",
+                                .judge = JudgeLink,
+                                .show_seen = Show,
+                                .show_expected = Show,
+                                .unknown = "",
+                                .remedies = Remedies};
 
 }  // namespace
 
@@ -59,10 +60,10 @@ extern const Rule switch_class_of_data_apart = {
         "Where the switch queues RoCE with other traffic, that traffic takes its bandwidth, and "
         "stands still whenever PFC pauses RoCE.",
     .source = "IEEE 802.1Qaz, ETS configuration TLV",
-    .needs = "lldp, dcb",
-    .profile = "data_priority data_dscp",
+    .needs = {Input::kLldp, Input::kDcb},
+    .profile = {v1::Expectations::kDataPriorityFieldNumber, v1::Expectations::kDataDscpFieldNumber},
     .fix = "A traffic class for RoCE on the switch",
-    .announcement = &kAnnouncement,
+    .lldp_rule = &kLldpRule,
 };
 
 }  // namespace fabric::rules

@@ -4,7 +4,7 @@
 #include "daemon/rules/product.h"
 #include "daemon/rules/rule.h"
 #include "daemon/rules/switches/switches.h"
-#include "daemon/rules/unique.h"
+#include "daemon/rules/uniqueness_rule.h"
 
 namespace fabric::rules {
 namespace {
@@ -16,7 +16,7 @@ using fleet::PortView;
 constexpr std::uint32_t kInterfaceName = 5;
 constexpr std::uint32_t kLocal = 7;
 
-void SwitchPorts(const Member& member, std::vector<Holder>& out) {
+void SwitchPorts(const Member& member, std::vector<KeyHolder>& out) {
   const PortView& port = *member.port;
   const v1::LldpNeighbor* const neighbor = IsUp(port) ? NeighborOf(port) : nullptr;
   if (neighbor == nullptr || neighbor->chassis_id().empty() || neighbor->port_id().empty()) return;
@@ -28,22 +28,22 @@ void SwitchPorts(const Member& member, std::vector<Holder>& out) {
 }
 
 // Several hosts may share one card and its cable (multi-host); their devices are of one system.
-bool IsSame(const Holder& a, const Holder& b) {
+bool IsSame(const KeyHolder& a, const KeyHolder& b) {
   const std::string& system = a.member.port->device->sys_image_guid();
   return IsSameNode(a, b) || (!system.empty() && !IsZeroGuid(system) &&
                               system == b.member.port->device->sys_image_guid());
 }
 
-std::string Show(const Holder& holder) {
+std::string Show(const KeyHolder& holder) {
   const v1::LldpNeighbor& neighbor = *NeighborOf(*holder.member.port);
   return Format("{} {}", SwitchName(neighbor), SwitchPort(neighbor));
 }
 
-std::string Source(const Holder& holder) {
+std::string Source(const KeyHolder& holder) {
   return LldpSource(*NeighborOf(*holder.member.port));
 }
 
-std::vector<v1::Remedy> Remedies(const Holder& last) {
+std::vector<v1::Remedy> Remedies(const KeyHolder& last) {
   return {ToRemedy({.command = Format("lldpcli show neighbors ports {} details",
                                       last.member.port->port->netdev()),
                     .note = "On each of them. Either something between passes LLDP on (an "
@@ -51,12 +51,12 @@ std::vector<v1::Remedy> Remedies(const Holder& last) {
                             "id: give the one that was cloned an id of its own."})};
 }
 
-constexpr Uniqueness kSwitchPorts = {.what = "switch port",
-                                     .keys = SwitchPorts,
-                                     .same = IsSame,
-                                     .show = Show,
-                                     .source = Source,
-                                     .remedies = Remedies};
+constexpr UniquenessRule kSwitchPorts = {.what = "switch port",
+                                         .keys = SwitchPorts,
+                                         .same = IsSame,
+                                         .show = Show,
+                                         .source = Source,
+                                         .remedies = Remedies};
 
 }  // namespace
 
@@ -73,9 +73,9 @@ extern const Rule switch_port_of_one_node = {
     .source =
         "IEEE 802.1AB: chassis and port id together name one port; clause 7 on who passes "
         "LLDP on",
-    .needs = "lldp",
+    .needs = {Input::kLldp},
     .fix = "The cable into a port of its own; a chassis id of its own for a cloned switch",
-    .unique = &kSwitchPorts,
+    .uniqueness_rule = &kSwitchPorts,
 };
 
 }  // namespace fabric::rules
