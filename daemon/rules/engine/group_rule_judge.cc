@@ -67,20 +67,26 @@ void GroupRuleJudge::Schedule(PeerGroup& group, Rejudge rejudge) {
 }
 
 void GroupRuleJudge::JudgeMembers() {
+  std::vector<ValueGroup*> all;
   for (PeerGroup* const group : scheduled_) {
-    JudgeMembersOf(*group);
+    if (group->rejudge == Rejudge::kAll)
+      for (const auto& [value, values] : group->values) all.push_back(values.get());
+    else
+      JudgeChangedMembers(*group);
     group->rejudge = Rejudge::kNot;
   }
   scheduled_.clear();
+  // All first members, then all second ones: mostly of one node, whose snapshot is in the cache.
+  for (std::size_t i = 0; !all.empty(); ++i) {
+    std::erase_if(all, [&](const ValueGroup* values) { return values->members.size() <= i; });
+    for (ValueGroup* const values : all) {
+      const Ref& ref = values->members[i];
+      JudgeMember(*values->peers, ref, slots_.At(*values->peers->comparison, ref));
+    }
+  }
 }
 
-void GroupRuleJudge::JudgeMembersOf(PeerGroup& group) {
-  if (group.rejudge == Rejudge::kAll) {
-    for (const auto& [value, values] : group.values)
-      for (const Ref& ref : values->members)
-        JudgeMember(group, ref, slots_.At(*group.comparison, ref));
-    return;
-  }
+void GroupRuleJudge::JudgeChangedMembers(PeerGroup& group) {
   std::vector<Ref> members = group.touched;
   if (group.rejudge == Rejudge::kWithFindings)
     for (const auto& [ref, ids] : group.member_findings) members.push_back(ref);

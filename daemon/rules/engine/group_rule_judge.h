@@ -28,7 +28,7 @@ class GroupRuleJudge {
   void JudgeGroup(PeerGroup& group);
   void Schedule(PeerGroup& group, Rejudge rejudge);
   void ScheduleChange(PeerGroup& group, const GroupSummary& before, const GroupSummary& after);
-  void JudgeMembersOf(PeerGroup& group);
+  void JudgeChangedMembers(PeerGroup& group);
   void JudgeMember(PeerGroup& group, const Ref& ref, Slot& slot);
   ValueCounts CountsOf(PeerGroup& group, bool by_name);
 

@@ -86,7 +86,7 @@ void PeerComparison::PutMember(const Ref& ref, std::vector<Comparison*>& compari
       continue;
     }
     if (slot.group != nullptr) Leave(ref, slot);
-    Join(ValuesIn(GroupIn(*comparison, key), *value), ref, slot);
+    Join(ValuesFor(*comparison, ref, key, *value), ref, slot);
   }
 }
 
@@ -96,6 +96,16 @@ const std::optional<Group>& PeerComparison::GroupOf(const Comparison& comparison
   if (!std::exchange(known.known, true))
     known.group = group_functions_[comparison.group_function](member);
   return known.group;
+}
+
+ValueGroup& PeerComparison::ValuesFor(Comparison& comparison, const Ref& ref, const Group& key,
+                                      const Value& value) {
+  const std::size_t index = comparison.of_nodes ? 0 : ref.port;
+  if (comparison.last_joined.size() <= index) comparison.last_joined.resize(index + 1);
+  ValueGroup*& last = comparison.last_joined[index];
+  if (last == nullptr || last->value != value || last->peers->key != key)
+    last = &ValuesIn(GroupIn(comparison, key), value);
+  return *last;
 }
 
 PeerGroup& PeerComparison::GroupIn(Comparison& comparison, const Group& key) {
@@ -160,6 +170,7 @@ void PeerComparison::Leave(const Ref& ref, Slot& slot) {
   if (!values.members.empty()) return;
   if (group.majority == &values) group.majority = nullptr;
   if (group.largest == &values) group.largest = nullptr;
+  group.comparison->last_joined.clear();
   group.values.erase(group.values.find(values.value));
 }
 

@@ -43,6 +43,8 @@ class PeerComparison {
   void Add(Comparison comparison, GroupFunction group);
   void PutMember(const Ref& ref, std::vector<Comparison*>& comparisons, Verdicts& out);
   const std::optional<Group>& GroupOf(const Comparison& comparison, const Member& member);
+  static ValueGroup& ValuesFor(Comparison& comparison, const Ref& ref, const Group& key,
+                               const Value& value);
   static PeerGroup& GroupIn(Comparison& comparison, const Group& key);
   static ValueGroup& ValuesIn(PeerGroup& group, const Value& value);
   void Join(ValueGroup& values, const Ref& ref, Slot& slot);

@@ -57,6 +57,9 @@ struct Comparison {
   std::size_t number = 0;          // Among the comparisons of nodes, or of ports
   std::size_t group_function = 0;  // Index of the function that returns the group of a member
   std::unordered_map<Group, std::unique_ptr<PeerGroup>, HashGroup> groups;
+  // The value group that the previous member with the same port index has joined: usually that of
+  // the next member as well.
+  std::vector<ValueGroup*> last_joined;
   GroupSummary joined_summary;     // With GroupRule::of_all_groups
   bool summaries_changed = false;  // Since it was joined
 };

@@ -19,7 +19,9 @@ UniquenessIndex::UniquenessIndex(const NodeIndex& nodes, FindingTable& findings)
     : nodes_(nodes), findings_(findings) {
   for (const Rule* rule : AllRules())
     if (rule->uniqueness_rule != nullptr)
-      tables_.push_back({.rule = rule, .uniqueness = rule->uniqueness_rule});
+      tables_.push_back({.rule = rule,
+                         .uniqueness = rule->uniqueness_rule,
+                         .holder = std::pmr::unordered_map<Hash, Ref>(&memory_)});
 }
 
 std::vector<UniquenessIndex::Key> UniquenessIndex::KeysOf(std::uint32_t node) {
@@ -73,33 +75,38 @@ void UniquenessIndex::Remove(std::uint32_t node) {
 }
 
 void UniquenessIndex::Enter(Table& table, Hash hash, const Ref& ref) {
-  Refs& holders = table.holders[hash];
+  const auto [known, added] = table.holder.try_emplace(hash, ref);
+  if (added) return;
+  Refs& holders = table.shared[hash];
+  if (holders.empty()) holders.push_back(known->second);
   holders.push_back(ref);
-  if (holders.size() < 2) return;
-  table.shared.insert(hash);
   table.changed.insert(hash);
 }
 
 void UniquenessIndex::Leave(Table& table, Hash hash, const Ref& ref) {
-  const auto known = table.holders.find(hash);
-  Refs& holders = known->second;
-  if (holders.size() > 1) table.changed.insert(hash);
+  const auto shared = table.shared.find(hash);
+  if (shared == table.shared.end()) {
+    table.holder.erase(hash);
+    return;
+  }
+  Refs& holders = shared->second;
   holders.erase(std::find(holders.begin(), holders.end(), ref));
-  if (holders.size() < 2) table.shared.erase(hash);
-  if (holders.empty()) table.holders.erase(known);
+  table.holder.at(hash) = holders.front();
+  if (holders.size() == 1) table.shared.erase(shared);
+  table.changed.insert(hash);
 }
 
 void UniquenessIndex::Judge() {
   for (Table& table : tables_) {
     if (!table.changed.empty()) Judge(table);
-    findings_.CountPasses(table.passes, table.holders.size() - table.conflict_of.size());
+    findings_.CountPasses(table.passes, table.holder.size() - table.conflict_of.size());
   }
 }
 
 // Sorted by name, without holders that are the same thing. Less than two are no conflict.
 std::vector<KeyHolder> UniquenessIndex::HoldersOf(const Table& table, Hash hash, Refs* members) {
-  const auto known = table.holders.find(hash);
-  if (known == table.holders.end()) return {};
+  const auto known = table.shared.find(hash);
+  if (known == table.shared.end()) return {};
   Refs refs = known->second;
   std::sort(refs.begin(), refs.end(),
             [&](const Ref& a, const Ref& b) { return nodes_.Before(a, b); });

@@ -6,9 +6,9 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <memory_resource>
 #include <set>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "daemon/rules/engine/finding_table.h"
@@ -40,9 +40,9 @@ class UniquenessIndex {
   struct Table {
     const Rule* rule = nullptr;
     const UniquenessRule* uniqueness = nullptr;
-    std::unordered_map<Hash, Refs> holders;
-    std::unordered_set<Hash> shared;  // Keys with several holders
-    std::set<Hash> changed;           // Keys to judge again: shared now or before
+    std::pmr::unordered_map<Hash, Ref> holder;  // One holder of each key; most have no other
+    std::unordered_map<Hash, Refs> shared;      // All holders of the keys with several
+    std::set<Hash> changed;                     // Keys to judge again: shared now or before
     std::map<Refs, Conflict> conflicts;
     std::unordered_map<Hash, Refs> conflict_of;
     std::uint64_t passes = 0;
@@ -63,6 +63,7 @@ class UniquenessIndex {
 
   const NodeIndex& nodes_;
   FindingTable& findings_;
+  std::pmr::unsynchronized_pool_resource memory_;  // A large fleet has a million keys
   std::vector<Table> tables_;
   std::vector<std::vector<Key>> keys_;  // By number of node; sorted
   std::vector<KeyHolder> scratch_;
