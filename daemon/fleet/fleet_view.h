@@ -63,6 +63,8 @@ struct PortView {
 
   const v1::Expectations& expected() const { return expectation->values; }
   v1::Subject Subject() const;  // Scope port, with netdev and rail
+  // DCB settings of the link, those of `wire`; nullptr when not reported.
+  const v1::DcbConfig* Dcb() const;
   // Of the link itself: the netdev's counters on Ethernet, where those of the RDMA port count RDMA
   // alone.
   CounterPlaces LinkPlaces() const;
@@ -125,6 +127,10 @@ class FleetView {
 // The GID that probes and jobs use: on RoCE the first RoCE v2 GID that is not link-local, IPv4
 // before IPv6; GID 0 on InfiniBand. nullptr when there is none.
 const v1::Gid* UsableGid(const v1::RdmaDevice& device, const v1::Port& port);
+
+// DCB settings of a netdev: its own, or those of the first member with DCB when it is a bond.
+// nullptr when not reported.
+const v1::DcbConfig* DcbOf(const v1::NodeSnapshot& snapshot, const v1::NetInterface* netdev);
 
 // nullptr: not among the functions of the snapshot, which are sorted by address.
 const v1::PciFunction* FindFunction(const v1::NodeSnapshot& snapshot, std::string_view address);
