@@ -116,8 +116,8 @@ std::uint32_t LogRules(std::span<const custom::RuleFile> files) {
 
 control::MeshSettings MeshOf(const Settings& settings) {
   return {.on = settings.Text("mesh") == "on",
-          .paths = static_cast<std::uint32_t>(settings.Number("mesh-paths")),
-          .pings_per_second = static_cast<std::uint32_t>(settings.Number("mesh-pings"))};
+          .paths = settings.Number("mesh-paths"),
+          .pings_per_second = settings.Number("mesh-pings")};
 }
 
 control::ControllerOptions OptionsOf(const Settings& settings,
@@ -147,7 +147,7 @@ void Use(Result<fleet::InfinibandTopology> topology, const std::string& path,
 }
 
 // Tells how far the topology covers the fabric, whenever that is not what it was.
-void LogCover(control::Controller& controller, fleet::TopologyCover& told, Moment now) {
+void LogCover(control::Controller& controller, fleet::TopologyCoverage& told, Moment now) {
   const control::InfinibandState state = controller.Infiniband();
   if (!state.known || state.cover == told) return;
   told = state.cover;
@@ -156,8 +156,8 @@ void LogCover(control::Controller& controller, fleet::TopologyCover& told, Momen
       "LID "
       "than there",
       std::chrono::duration_cast<std::chrono::hours>(now.wall - state.made_at).count(), told.placed,
-      told.unknown, told.other_lid);
-  if (told.unknown > 0 || told.other_lid > 0)
+      told.unknown, told.lid_mismatches);
+  if (told.unknown > 0 || told.lid_mismatches > 0)
     log::Warning("{}", line);
   else
     log::Info("{}", line);
@@ -167,7 +167,7 @@ void LogCover(control::Controller& controller, fleet::TopologyCover& told, Momen
 int AwaitEnd(const sigset_t& ending_signals, TopologyFile& file, control::Controller& controller,
              const Clock& clock) {
   const timespec patience{.tv_sec = kLookEverySeconds, .tv_nsec = 0};
-  fleet::TopologyCover told;
+  fleet::TopologyCoverage told;
   while (true) {
     const int signal = sigtimedwait(&ending_signals, nullptr, &patience);
     if (signal > 0) return signal;
@@ -255,8 +255,9 @@ int Main(std::span<const char* const> args) {
   switch (settings->request()) {
     case Request::kRun: break;
     case Request::kHelp:
-      std::printf("fabricd: the controller of the fabric.\nUsage: fabricd [--NAME VALUE]...\n\n%s",
-                  SettingsHelp(ControllerSettings()).c_str());
+      std::printf("%s", SettingsHelp("fabricd", "The controller of the fabric.",
+                                     ControllerSettings())
+                            .c_str());
       return kExitOk;
     case Request::kShowVersion:
       std::printf("fabricd %s\n", std::string(kVersion).c_str());

@@ -14,7 +14,7 @@ namespace fabric::api {
 struct TopologyInput {
   bool known = false;           // There is one.
   std::uint32_t placed = 0;     // InfiniBand ports that are up
-  std::uint32_t other_lid = 0;  // Of these
+  std::uint32_t lid_mismatches = 0;  // Of these
   std::uint32_t unknown = 0;
   double made_at_seconds = 0;  // Since 1970
 };

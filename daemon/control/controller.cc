@@ -189,7 +189,7 @@ Status Controller::OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Momen
   const fleet::NodeRecord* const before = fleet_.Find(node);
   const bool news = before == nullptr || before->state != v1::NODE_STATE_CONNECTED;
   std::vector<v1::PortEvent> ports;
-  facts::Change changed;
+  snapshot_diff::Change changed;
   if (before != nullptr) {
     ports = PortChanges(before->snapshot, snapshot);
     changed = FactBook::Compare(before->snapshot, snapshot, now);
@@ -220,8 +220,8 @@ Status Controller::OnChange(Session& session, v1::SnapshotChange change, Moment 
   const bool ports = change.rdma_devices_size() > 0 || change.removed_rdma_devices_size() > 0;
   const v1::NodeSnapshot old = ports ? before->snapshot : v1::NodeSnapshot();
   const bool settings = ChangesSettings(change);
-  const facts::Change changed =
-      settings ? FactBook::Compare(before->snapshot, change, now) : facts::Change();
+  const snapshot_diff::Change changed =
+      settings ? FactBook::Compare(before->snapshot, change, now) : snapshot_diff::Change();
   RETURN_IF_ERROR(fleet_.Change(node, change, now));
   dirty_.insert(node);  // Whatever it says: the record is not what it was.
   if (settings) OnFleetChange(now);
@@ -262,7 +262,7 @@ Status Controller::OnCounters(Session& session, const Message& message, Moment n
 
 // Once for each window of a node's counters, not for each sample.
 void Controller::JudgeMotion(const std::string& node, Moment now) {
-  if (fleet_.AdvanceMotion(node, now)) dirty_.insert(node);
+  if (fleet_.AdvanceRates(node, now)) dirty_.insert(node);
 }
 
 // The session was silent for long and is not any more. What it missed to say is asked for.

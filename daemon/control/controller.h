@@ -64,7 +64,7 @@ struct InfinibandState {
   WallTime made_at = {};
   std::size_t switches = 0;
   std::size_t ports = 0;  // Of adapters, in the file
-  fleet::TopologyCover cover = {};
+  fleet::TopologyCoverage cover = {};
 };
 
 // Safe to call from any thread: one lock around everything.
@@ -154,7 +154,7 @@ class Controller {
   Mutex mutex_;
   fleet::Fleet fleet_ GUARDED_BY(mutex_);
   fleet::Sites sites_ GUARDED_BY(mutex_);
-  std::optional<fleet::TopologyCover> cover_ GUARDED_BY(mutex_);  // Counted when asked for
+  std::optional<fleet::TopologyCoverage> cover_ GUARDED_BY(mutex_);  // Counted when asked for
   std::unique_ptr<Outbox> outbox_ GUARDED_BY(mutex_);
   std::unique_ptr<Sessions> sessions_ GUARDED_BY(mutex_);
   std::unique_ptr<FactBook> facts_ GUARDED_BY(mutex_);

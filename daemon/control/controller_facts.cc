@@ -23,7 +23,7 @@ Status Controller::DiffNode(const v1::DiffNodeRequest& request, v1::DiffNodeResp
                          response);
   RETURN_IF_ERROR(CheckNode(request.other()));
   response =
-      facts::Diff(fleet_.Find(request.name())->snapshot, fleet_.Find(request.other())->snapshot);
+      snapshot_diff::Diff(fleet_.Find(request.name())->snapshot, fleet_.Find(request.other())->snapshot);
   return {};
 }
 

@@ -18,13 +18,13 @@ class FactBook {
   explicit FactBook(Outbox& outbox) : outbox_(outbox) {}
 
   // What a report changes in what is known of the node, before it is applied.
-  static facts::Change Compare(const v1::NodeSnapshot& before, const v1::SnapshotChange& report,
+  static snapshot_diff::Change Compare(const v1::NodeSnapshot& before, const v1::SnapshotChange& report,
                                Moment now);
-  static facts::Change Compare(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after,
+  static snapshot_diff::Change Compare(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after,
                                Moment now);
 
   // Keeps it; begins the log of a node that is new.
-  void Write(const std::string& node, const facts::Change& change, Moment now);
+  void Write(const std::string& node, const snapshot_diff::Change& change, Moment now);
 
   // The node has been here before this process: its counters were kept then, and all nodes that
   // come back shall not be written down at once.

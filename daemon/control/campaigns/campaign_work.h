@@ -32,7 +32,7 @@ struct CampaignWork {
   // a node that was late three times: no more would be learnt of it.
   std::vector<std::uint32_t> Usable() const;
   // The pairs among those that blame wants which this campaign may probe.
-  std::vector<plan::Pair> PairsOf(const std::vector<blame::Wanted>& wanted) const;
+  std::vector<plan::Pair> PairsOf(const std::vector<blame::ProbeRequest>& wanted) const;
 
   const plan::Plan plan;
   const std::vector<std::string> port_names;  // Of plan.ports

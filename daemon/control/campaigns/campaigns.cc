@@ -20,7 +20,7 @@ constexpr std::size_t kUnsavedMax = 10'000;
 
 // As long a port's counters may show what a probe has sent: in the window that runs, and in the
 // one after it, which is told until its own end.
-constexpr Duration kProbedLately = 3 * fleet::Motion::kWindow;
+constexpr Duration kProbedLately = 3 * fleet::CounterRates::kWindow;
 // An agent that lets go of a probe in this time is at work; another one holds its port alone.
 constexpr Duration kWindUpUsual = std::chrono::milliseconds(500);
 

@@ -55,7 +55,7 @@ class Campaigns {
   std::vector<v1::Campaign> List();  // Newest first, bare
   std::string NextId() const;        // That the next one to be started will have
   bool Runs(const std::string& id) const;
-  // What blame could not say when it was asked last: Standing::open. Empty: it could, or the
+  // What blame could not say when it was asked last: Assessment::open_question. Empty: it could, or the
   // campaign is of an earlier run of the controller.
   std::string Open(const std::string& id) const;
   // What runs is stopped and recorded as cancelled; what has not begun is counted. Idempotent.

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/blame/book.h"
+#include "daemon/blame/analyzer.h"
 #include "daemon/plan/plan.h"
 #include "fabric/v1/probe.pb.h"
 
@@ -15,7 +15,7 @@ namespace fabric::control {
 
 class Judgement {
  public:
-  explicit Judgement(blame::Fabric fabric) : fabric_(std::move(fabric)), book_(fabric_) {}
+  explicit Judgement(blame::Fabric fabric) : fabric_(std::move(fabric)), analyzer_(fabric_) {}
   Judgement(const Judgement&) = delete;  // The book refers to the fabric.
   Judgement& operator=(const Judgement&) = delete;
 
@@ -27,7 +27,7 @@ class Judgement {
   // Whether so much has come since it was asked last that the answer is worth its cost.
   // `each_round`: something waits for it, so that it is worth more.
   bool Due(bool each_round) const;
-  blame::Standing Stand(std::span<const std::uint32_t> usable,
+  blame::Assessment Assess(std::span<const std::uint32_t> usable,
                         std::span<const v1::Finding> findings,
                         std::span<const blame::PortCounters> counters);
 
@@ -35,9 +35,9 @@ class Judgement {
 
  private:
   const blame::Fabric fabric_;
-  google::protobuf::RepeatedPtrField<v1::PairResult> fresh_;  // Not in `book_` yet
-  blame::Usual usual_;
-  blame::Book book_;
+  google::protobuf::RepeatedPtrField<v1::PairResult> fresh_;  // Not in `analyzer_` yet
+  blame::Baselines baselines_;
+  blame::Analyzer analyzer_;
   std::size_t results_ = 0;
   std::size_t asked_at_ = 0;  // Of `results_`
   int asked_ = 0;             // Times

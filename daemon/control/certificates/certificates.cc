@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/suggest.h"
 #include "base/text.h"
 #include "daemon/blame/fabric.h"
 #include "daemon/control/about_nodes.h"
@@ -95,10 +96,7 @@ Asked PortsAskedFor(const fleet::FleetView& view, const fleet::Sites& sites,
 // Sets the obstacles of those that cannot be probed; the others are what is left of `found`.
 void TakeObstacles(std::vector<AskedPort>& asked, bool alone, plan::Candidates& found) {
   std::map<std::string, std::string> why;
-  for (const std::string& line : found.skipped) {
-    const std::size_t colon = line.find(": ");
-    why[line.substr(0, colon)] = line.substr(colon + 2);
-  }
+  for (const plan::SkippedPort& skipped : found.skipped) why[skipped.port] = skipped.reason;
   std::map<std::pair<std::uint32_t, v1::LinkLayer>, std::size_t> partners;
   for (AskedPort& port : asked) {
     const auto at = why.find(plan::PortName(port.port));
@@ -270,10 +268,7 @@ std::vector<NodeDoubt> Certificates::Doubts(const v1::Certificate& certificate,
     if (record == nullptr) {
       if (names.empty())
         for (const auto& [known, other] : sources_.fleet.nodes()) names.emplace_back(known);
-      const std::string_view closest = Closest(name, names);
-      doubts.push_back(
-          {name, Format("no node of this name has ever reported{}",
-                        closest.empty() ? std::string() : Format("; did you mean {}?", closest))});
+      doubts.push_back({name, "unknown node" + Suggest(name, names)});
     } else if (record->state != v1::NODE_STATE_CONNECTED) {
       doubts.push_back({name, Format("lost: {}", record->lost_reason)});
     } else if (record->outdated) {

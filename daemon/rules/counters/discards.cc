@@ -73,7 +73,7 @@ void JudgeCount(const fleet::NodeView& node, Count count, Verdicts& out) {
 // lossless_priority_keeps_packets reports these.
 bool DropsLossless(const fleet::NodeView& node) {
   for (const PortView& port : node.ports) {
-    if (!fleet::HasAnyPriority(port.moved.grown, Count::kPriorityReceiveDiscards)) continue;
+    if (!fleet::HasAnyPriority(port.activity.grown, Count::kPriorityReceiveDiscards)) continue;
     const PriorityMask mask = PfcMask(port).value_or(PriorityMask());
     for (unsigned priority = 0; priority < PriorityMask::kPriorities; ++priority)
       if (mask.Has(priority) &&
@@ -84,7 +84,7 @@ bool DropsLossless(const fleet::NodeView& node) {
 }
 
 void EvaluateDiscards(const fleet::NodeView& node, Verdicts& out) {
-  if (!node.node->motion.known()) return;
+  if (!node.node->rates.known()) return;
   JudgeCount(node, Count::kTransmitDiscards, out);
   if (!DropsLossless(node)) JudgeCount(node, Count::kReceiveDiscards, out);
 }
@@ -108,8 +108,8 @@ void FailLossless(const PortView& port, unsigned priority, const CounterIncrease
 
 // Reads settings only where packets were dropped: most ports drop none.
 void JudgeLossless(const PortView& port, Verdicts& out) {
-  if (!fleet::HasAnyPriority(port.moved.known, Count::kPriorityReceiveDiscards)) return;
-  if (!fleet::HasAnyPriority(port.moved.grown, Count::kPriorityReceiveDiscards)) return out.Pass();
+  if (!fleet::HasAnyPriority(port.activity.known, Count::kPriorityReceiveDiscards)) return;
+  if (!fleet::HasAnyPriority(port.activity.grown, Count::kPriorityReceiveDiscards)) return out.Pass();
   const PriorityMask mask = PfcMask(port).value_or(PriorityMask());
   for (unsigned priority = 0; priority < PriorityMask::kPriorities; ++priority) {
     const auto lost =

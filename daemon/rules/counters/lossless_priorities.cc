@@ -56,8 +56,8 @@ void FailFrames(const PortView& port, PriorityMask mask, PriorityMask ignored, V
 
 // Reads settings only where frames arrived.
 void JudgeFrames(const fleet::NodeView& node, const PortView& port, Verdicts& out) {
-  if (!fleet::HasAnyPriority(port.moved.known, Count::kPriorityPfcReceived)) return;
-  if (!fleet::HasAnyPriority(port.moved.grown, Count::kPriorityPfcReceived)) return out.Pass();
+  if (!fleet::HasAnyPriority(port.activity.known, Count::kPriorityPfcReceived)) return;
+  if (!fleet::HasAnyPriority(port.activity.grown, Count::kPriorityPfcReceived)) return out.Pass();
   PriorityMask paused;
   for (unsigned priority = 0; priority < PriorityMask::kPriorities; ++priority)
     if (Delta(port, FramesOf(priority)) >= kFramesMin) paused.Add(priority);

@@ -20,7 +20,7 @@ void TakeHigher(const PortView& port, Count count, std::optional<unsigned> prior
 std::optional<Paused> Highest(const PortView& port, Count of_link, Count of_priorities) {
   std::optional<Paused> most;
   TakeHigher(port, of_link, {}, most);
-  if (most && !fleet::HasAnyPriority(port.moved.grown, of_priorities)) return most;
+  if (most && !fleet::HasAnyPriority(port.activity.grown, of_priorities)) return most;
   for (unsigned priority = 0; priority < PriorityMask::kPriorities; ++priority)
     TakeHigher(port, fleet::OfPriority(of_priorities, priority), priority, most);
   return most;

@@ -15,26 +15,26 @@
 namespace fabric::rules {
 
 using fleet::Count;
-using CounterIncrease = fleet::Move;
+using fleet::CounterIncrease;
 
 // Within the last window; nothing when not known.
 inline std::optional<CounterIncrease> IncreaseOf(const fleet::PortView& port, Count count) {
-  if (!fleet::Has(port.moved.known, count)) return {};
-  const fleet::Motion& rates = port.node->motion;
-  if (fleet::Has(port.moved.grown, count)) return rates.Moved(port.counters, count);
+  if (!fleet::Has(port.activity.known, count)) return {};
+  const fleet::CounterRates& rates = port.node->rates;
+  if (fleet::Has(port.activity.grown, count)) return rates.IncreaseOf(port.counters, count);
   return CounterIncrease{.delta = 0, .seconds = rates.seconds()};
 }
 // The same, 0 when not known: for values that only add to a finding.
 inline std::uint64_t Delta(const fleet::PortView& port, Count count) {
-  if (!fleet::Has(port.moved.grown, count)) return 0;
-  return port.node->motion.Moved(port.counters, count)->delta;
+  if (!fleet::Has(port.activity.grown, count)) return 0;
+  return port.node->rates.IncreaseOf(port.counters, count)->delta;
 }
-// Of the link itself, within the last hour or less; see fleet::PortView::LinkPlaces().
+// Of the link itself, within the last hour or less; see fleet::PortView::LinkCounterSets().
 inline std::optional<CounterIncrease> LinkIncreaseOf(const fleet::PortView& port, Count count) {
-  if (!fleet::Has(port.moved_on_link.known, count)) return {};
-  const fleet::Motion& rates = port.node->motion;
-  if (fleet::Has(port.moved_on_link.grown, count))
-    return rates.MovedInHour(port.LinkPlaces(), count);
+  if (!fleet::Has(port.link_activity.known, count)) return {};
+  const fleet::CounterRates& rates = port.node->rates;
+  if (fleet::Has(port.link_activity.grown, count))
+    return rates.IncreaseInHour(port.LinkCounterSets(), count);
   return CounterIncrease{.delta = 0, .seconds = rates.seconds_in_hour()};
 }
 
@@ -64,7 +64,7 @@ std::string RdmaStatistic(const fleet::PortView& port);
 // Calls `judge` for each fabric port of the node that is up and not unused, when rates are known.
 template <class JudgePort>
 void ForPortsWithRates(const fleet::NodeView& node, JudgePort judge) {
-  if (!node.node->motion.known()) return;
+  if (!node.node->rates.known()) return;
   for (const fleet::PortView& port : node.ports)
     if (port.rail && IsUp(port) && !port.expected().unused()) judge(port);
 }

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "daemon/rules/kind.h"
+#include "proto/ports.h"
 
 namespace fabric::rules {
 
@@ -12,12 +13,6 @@ using fleet::PortView;
 namespace {
 
 constexpr int kDscps = 64;
-
-const v1::NetInterface* FindNetdev(const v1::NodeSnapshot& snapshot, const std::string& name) {
-  for (const v1::NetInterface& netdev : snapshot.net_interfaces())
-    if (netdev.name() == name) return &netdev;
-  return nullptr;
-}
 
 std::optional<PriorityMask> MaskOf(const v1::DcbConfig* dcb) {
   if (dcb == nullptr || !dcb->has_pfc()) return {};

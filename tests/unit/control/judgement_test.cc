@@ -17,16 +17,16 @@ v1::PairResult Ok(std::uint32_t round, const char* from, const char* to) {
 
 // A campaign of all pairs of a large fleet has millions of results.
 TEST(Judgement, KeepsTheNewestObservationsAlone) {
-  Judgement judgement(blame::Fabric{.places = {{.node = "n1"}, {.node = "n2"}, {.node = "n3"}}});
+  Judgement judgement(blame::Fabric{.endpoints = {{.node = "n1"}, {.node = "n2"}, {.node = "n3"}}});
   for (std::uint32_t round = 1; round <= 160; ++round) {
     for (int n = 0; n < 1000; ++n) judgement.Add(Ok(round, "n1", n % 2 == 0 ? "n2" : "n3"));
     judgement.EndRound();
   }
-  EXPECT_EQ(judgement.Stand({}, {}, {}).report.observations(), 109'000U)
+  EXPECT_EQ(judgement.Assess({}, {}, {}).report.observations(), 109'000U)
       << "100,000 of the first 151,000";
   judgement.Add(Ok(161, "n1", "n2"));
-  EXPECT_EQ(judgement.Stand({}, {}, {}).report.observations(), 109'001U);
-  EXPECT_EQ(judgement.Stand({}, {}, {}).report.observations(), 109'001U) << "counted once";
+  EXPECT_EQ(judgement.Assess({}, {}, {}).report.observations(), 109'001U);
+  EXPECT_EQ(judgement.Assess({}, {}, {}).report.observations(), 109'001U) << "counted once";
 }
 
 }  // namespace
