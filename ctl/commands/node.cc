@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/priority_mask.h"
 #include "base/text.h"
 #include "ctl/client.h"
 #include "ctl/tables/cells.h"
@@ -141,7 +142,7 @@ Table NetdevTable(const v1::NodeSnapshot& snapshot) {
         {netdev.name(), Cell(Name(netdev.oper_state())),
          NumberCell(netdev.has_mtu_bytes(), netdev.mtu_bytes()),
          RateCell(netdev.has_speed_bps(), netdev.speed_bps()),
-         dcb.has_pfc() ? PriorityMask(dcb.pfc().enabled_mask()) : std::string(kAbsent),
+         dcb.has_pfc() ? ToText(PriorityMask(dcb.pfc().enabled_mask())) : std::string(kAbsent),
          Cell(Name(dcb.trust())), DscpText(dcb), Bandwidths(dcb), Addresses(netdev),
          Cell(netdev.driver()), Cell(netdev.pci_address())});
   }

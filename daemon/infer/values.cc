@@ -38,8 +38,8 @@ std::optional<Value> ExpectedWidth(const v1::Expectations& expect) {
 
 // PFC on some priority. That there is none may be a mistake of all of them, or mean global pause.
 std::optional<Value> Lossless(const Member& member) {
-  const auto mask = rules::LosslessMask(*member.port);
-  return mask ? std::optional(Value{*mask != 0 ? 1U : 0U}) : std::nullopt;
+  const auto mask = rules::PfcMask(*member.port);
+  return mask ? std::optional(Value{mask->empty() ? 0U : 1U}) : std::nullopt;
 }
 std::optional<Value> ExpectedLossless(const v1::Expectations& expect) {
   return expect.lossless() ? std::optional(Value{1}) : std::nullopt;

@@ -2,10 +2,10 @@
 
 #include <utility>
 
+#include "base/priority_mask.h"
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/rule.h"
-#include "proto/names.h"
 
 namespace fabric::rules {
 namespace {
@@ -66,7 +66,7 @@ std::string ShowText(const Value& value) {
 }
 
 std::string ShowPriorities(const Value& value) {
-  return PriorityMask(static_cast<std::uint32_t>(value.number));
+  return ToText(PriorityMask(value.number));
 }
 
 std::string ShowOnOff(const Value& value) {

@@ -116,10 +116,6 @@ std::string NetdevFile(const fleet::PortView& port, std::string_view file) {
   return Format("sys/class/net/{}/{}", port.port->netdev(), file);
 }
 
-std::string DcbSource(const fleet::PortView& port) {
-  return Format("netlink dcb {}", port.port->netdev());
-}
-
 std::string VerbsSource(const fleet::PortView& port) {
   return Format("verbs query_port {} {}", port.device->name(), port.port->number());
 }

@@ -71,7 +71,6 @@ v1::Remedy ToRemedy(RemedyText text);
 // Source of a value, as the inspectors name it.
 std::string PortFile(const fleet::PortView& port, std::string_view file);
 std::string NetdevFile(const fleet::PortView& port, std::string_view file);
-std::string DcbSource(const fleet::PortView& port);
 std::string VerbsSource(const fleet::PortView& port);
 
 }  // namespace fabric::rules

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "daemon/rules/lossless/lossless.h"
+#include "daemon/rules/member.h"
 
 namespace fabric::rules {
 
@@ -12,13 +12,6 @@ template <auto kHas, auto kGet, class Message>
 std::optional<Value> NumberOf(const Message& message) {
   if (!(message.*kHas)()) return {};
   return Value{(message.*kGet)()};
-}
-
-// A field of the port's congestion control.
-template <auto kHas, auto kGet>
-std::optional<Value> CongestionNumber(const Member& member) {
-  const v1::CongestionControl* const control = CongestionOf(*member.port);
-  return control == nullptr ? std::nullopt : NumberOf<kHas, kGet>(*control);
 }
 
 }  // namespace fabric::rules

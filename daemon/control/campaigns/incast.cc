@@ -20,9 +20,9 @@ PortClasses ClassesOf(const fleet::FleetView& fleet, std::uint32_t traffic_class
       PortClass& made = classes[plan::PortName(port)];
       const v1::DcbConfig* const dcb = rules::DcbOf(view);
       if (dcb != nullptr) made.priority = rules::PriorityOfDscp(*dcb, traffic_class >> 2);
-      if (const auto mask = rules::LosslessMask(view); mask && made.priority)
-        made.pfc = rules::Has(*mask, *made.priority);
-      else if (mask == 0U)
+      if (const auto mask = rules::PfcMask(view); mask && made.priority)
+        made.pfc = mask->Has(*made.priority);
+      else if (mask == PriorityMask())
         made.pfc = false;
       if (const rules::Pause pause = rules::PauseOf(view); pause != rules::Pause::kUnknown)
         made.global_pause = pause == rules::Pause::kOn;

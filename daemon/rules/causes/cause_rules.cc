@@ -19,10 +19,10 @@ constexpr Rules kPausing = {"pause_sent_within_limit"};
 constexpr Rules kDiscards = {"discards_like_equals"};
 
 // Data arrives, or is sent, in a priority without PFC.
-constexpr Rules kUnprotected = {"switch_pfc_equals_host", "lossless_has_flow_control",
-                                "pfc_on_data_priority",   "pfc_equal_on_rail",
+constexpr Rules kUnprotected = {"switch_pfc_equals_host",      "lossless_has_flow_control",
+                                "pfc_on_data_priority",        "pfc_equal_on_rail",
                                 "bond_members_settings_equal", "data_dscp_has_data_priority",
-                                "pfc_covers_roce_dscp",   "trust_equal_on_rail"};
+                                "pfc_covers_roce_dscp",        "trust_equal_on_rail"};
 constexpr Rules kSentUnprotected = {"switch_mtu_covers_host",
                                     "switch_pfc_equals_host",
                                     "lossless_has_flow_control",

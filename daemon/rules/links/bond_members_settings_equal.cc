@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/priority_mask.h"
 #include "base/text.h"
 #include "daemon/rules/links/links.h"
 #include "daemon/rules/lossless/lossless.h"
@@ -29,8 +30,8 @@ Difference Between(const v1::DcbConfig& first, const v1::DcbConfig& other) {
   if (first.has_pfc() && other.has_pfc() &&
       first.pfc().enabled_mask() != other.pfc().enabled_mask())
     return {.what = "PFC enabled priorities",
-            .first = PriorityMask(first.pfc().enabled_mask()),
-            .other = PriorityMask(other.pfc().enabled_mask())};
+            .first = ToText(PriorityMask(first.pfc().enabled_mask())),
+            .other = ToText(PriorityMask(other.pfc().enabled_mask()))};
   if (first.has_trust() && other.has_trust() && first.trust() != other.trust())
     return {.what = "trust",
             .first = std::string(Name(first.trust())),

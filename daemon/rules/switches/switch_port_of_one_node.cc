@@ -11,8 +11,8 @@ namespace {
 
 using fleet::PortView;
 
-// IEEE 802.1AB: an interface name, and what the switch itself numbers its ports by. Descriptions
-// and MAC addresses may be the same on all ports of a switch.
+// IEEE 802.1AB, port id subtypes that are unique on a switch: interface name and locally assigned.
+// Descriptions and MAC addresses can be the same on all ports of a switch.
 constexpr std::uint32_t kInterfaceName = 5;
 constexpr std::uint32_t kLocal = 7;
 
@@ -27,7 +27,8 @@ void SwitchPorts(const Member& member, std::vector<KeyHolder>& out) {
   out.push_back({.member = member, .key = {.number = chassis, .text = neighbor->port_id()}});
 }
 
-// Several hosts may share one card and its cable (multi-host); their devices are of one system.
+// Several hosts can share one card and its cable (multi-host): their devices have the same system
+// image GUID.
 bool IsSame(const KeyHolder& a, const KeyHolder& b) {
   const std::string& system = a.member.port->device->sys_image_guid();
   return IsSameNode(a, b) || (!system.empty() && !IsZeroGuid(system) &&
@@ -46,9 +47,9 @@ std::string Source(const KeyHolder& holder) {
 std::vector<v1::Remedy> Remedies(const KeyHolder& last) {
   return {ToRemedy({.command = Format("lldpcli show neighbors ports {} details",
                                       last.member.port->port->netdev()),
-                    .note = "On each of them. Either something between passes LLDP on (an "
+                    .note = "Run it on each node. Either a device in between forwards LLDP (an "
                             "unmanaged switch, a bridge), or two switches have the same chassis "
-                            "id: give the one that was cloned an id of its own."})};
+                            "id: give the cloned switch its own id."})};
 }
 
 constexpr UniquenessRule kSwitchPorts = {.what = "switch port",
@@ -62,19 +63,19 @@ constexpr UniquenessRule kSwitchPorts = {.what = "switch port",
 
 extern const Rule switch_port_of_one_node = {
     .id = "switch_port_of_one_node",
-    .title = "No two nodes are plugged into one switch port",
+    .title = "No two nodes are connected to the same switch port",
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_FLEET,
     .why =
-        "Two hosts that hear one switch port share its bandwidth over something that nobody "
-        "looks after, or hear two switches that call themselves by one name. What is said of "
-        "switch and cable is wrong then: which leaf a rail is on, whose PFC was compared, which "
-        "link a slow path goes over.",
+        "Two hosts that receive LLDP from one switch port share its bandwidth over an unmanaged "
+        "device, or are connected to two switches with the same chassis id. Findings about switch "
+        "and cable are then wrong: the leaf of a rail, the PFC comparison, the link of a slow "
+        "path.",
     .source =
-        "IEEE 802.1AB: chassis and port id together name one port; clause 7 on who passes "
-        "LLDP on",
+        "IEEE 802.1AB: chassis and port id together name one port; clause 7 on devices that "
+        "forward LLDP",
     .needs = {Input::kLldp},
-    .fix = "The cable into a port of its own; a chassis id of its own for a cloned switch",
+    .fix = "Connect the cable to a separate port; give a cloned switch its own chassis id",
     .uniqueness_rule = &kSwitchPorts,
 };
 
