@@ -125,12 +125,12 @@ control::ControllerOptions OptionsOf(const Settings& settings,
   return {
       .heartbeat_interval = settings.Duration("heartbeat-interval"),
       .lost_after = settings.Duration("lost-after"),
-      .life = {.boot_grace = settings.Duration("boot-grace"),
-               .flap_hold = settings.Duration("flap-hold")},
+      .lifecycle = {.boot_grace = settings.Duration("boot-grace"),
+                    .flap_hold = settings.Duration("flap-hold")},
       .settings_age_max = settings.Duration("settings-age-max"),
-      .own_rules = {.rules = custom::NodeRules(rules),
-                    .infos = custom::Infos(rules),
-                    .problems = LogRules(rules)},
+      .custom_rules = {.rules = custom::NodeRules(rules),
+                       .infos = custom::Infos(rules),
+                       .problems = LogRules(rules)},
       .certificates = {.lifetime = settings.Duration("certificate-lifetime"), .issuer = Issuer()},
       .mesh = MeshOf(settings)};
 }

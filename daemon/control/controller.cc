@@ -9,9 +9,9 @@
 #include "daemon/control/campaigns/campaigns.h"
 #include "daemon/control/campaigns/port_counters.h"
 #include "daemon/control/certificates/certificates.h"
-#include "daemon/control/fact_book.h"
-#include "daemon/control/findings/findings.h"
+#include "daemon/control/findings/finding_registry.h"
 #include "daemon/control/mesh/mesh.h"
+#include "daemon/control/node_history.h"
 #include "daemon/control/outbox.h"
 #include "daemon/control/sessions.h"
 #include "daemon/control/summaries.h"
@@ -55,8 +55,8 @@ Controller::Controller(const ControllerOptions& options, store::Store& store, Ag
       sites_(options.sites),
       outbox_(std::make_unique<Outbox>(store, events)),
       sessions_(std::make_unique<Sessions>(agents)),
-      facts_(std::make_unique<FactBook>(*outbox_)),
-      findings_(std::make_unique<FindingBook>(*outbox_, options.life)),
+      history_(std::make_unique<NodeHistory>(*outbox_)),
+      findings_(std::make_unique<FindingRegistry>(*outbox_, options.lifecycle)),
       campaigns_(std::make_unique<Campaigns>(
           options.pairs_at_once_max, *sessions_, *outbox_,
           [book = findings_.get()] { return book->Failing(); },
@@ -76,7 +76,7 @@ Controller::Controller(const ControllerOptions& options, store::Store& store, Ag
       engine_(options.profile),
       evaluated_at_(now.steady - kEvaluateEvery),
       ticked_at_(now.steady) {
-  for (const rules::NodeRule& rule : options.own_rules.rules) engine_.AddNodeRule(rule);
+  for (const rules::NodeRule& rule : options.custom_rules.rules) engine_.AddNodeRule(rule);
   campaigns_->Listen(
       [all = certificates_.get()](const std::string& id, const v1::PairResult& result) {
         all->Take(id, result);
@@ -103,7 +103,7 @@ Status Controller::Load(Moment now) {
     record.lost_reason = "not heard of since the controller was started";
     record.snapshot = std::move(snapshot);
     awaited_.insert(record.name);
-    facts_->SetKnown(record.name, now);
+    history_->SetKnown(record.name, now);
     fleet_.Restore(std::move(record));
   }
   awaited_until_ = now.steady + options_.lost_after;
@@ -147,7 +147,7 @@ Status Controller::OnMessage(SessionId id, const v1::AgentMessage& message, Mome
       return {};
     case v1::AgentMessage::kHeartbeat:
     case v1::AgentMessage::BODY_NOT_SET:  // Of a newer agent: heard of all the same.
-      JudgeMotion(node, now);             // Counters that stand still send no samples.
+      AdvanceCounterRates(node, now);     // Counters that stand still send no samples.
       return {};
   }
   return {};
@@ -192,7 +192,7 @@ Status Controller::OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Momen
   facts::Change changed;
   if (before != nullptr) {
     ports = PortChanges(before->snapshot, snapshot);
-    changed = FactBook::Compare(before->snapshot, snapshot, now);
+    changed = NodeHistory::Compare(before->snapshot, snapshot, now);
   }
   fleet_.Put(snapshot, now);
   OnFleetChange(now);
@@ -203,7 +203,7 @@ Status Controller::OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Momen
   if (news) PublishNode(node, now);
   PublishPorts(ports, now);
   StoreNode(session, now);  // After what somebody may be waiting for: the disk may be slow.
-  facts_->Write(node, changed, now);
+  history_->Write(node, changed, now);
   return {};
 }
 
@@ -221,13 +221,13 @@ Status Controller::OnChange(Session& session, v1::SnapshotChange change, Moment 
   const v1::NodeSnapshot old = ports ? before->snapshot : v1::NodeSnapshot();
   const bool settings = ChangesSettings(change);
   const facts::Change changed =
-      settings ? FactBook::Compare(before->snapshot, change, now) : facts::Change();
+      settings ? NodeHistory::Compare(before->snapshot, change, now) : facts::Change();
   RETURN_IF_ERROR(fleet_.Change(node, change, now));
   dirty_.insert(node);  // Whatever it says: the record is not what it was.
   if (settings) OnFleetChange(now);
   if (ports) PublishPorts(PortChanges(old, fleet_.Find(node)->snapshot), now);
   if (settings || now.steady - session.stored_at >= kStoreCountersEvery) StoreNode(session, now);
-  if (settings) facts_->Write(node, changed, now);
+  if (settings) history_->Write(node, changed, now);
   return {};
 }
 
@@ -255,13 +255,13 @@ Status Controller::OnCounters(Session& session, const Message& message, Moment n
   }
   RETURN_IF_ERROR(status.In(node));
   if constexpr (std::is_same_v<Message, v1::CounterTable>) dirty_.insert(node);
-  JudgeMotion(node, now);
+  AdvanceCounterRates(node, now);
   if (now.steady - session.stored_at >= kStoreCountersEvery) StoreNode(session, now);
   return {};
 }
 
 // Once for each window of a node's counters, not for each sample.
-void Controller::JudgeMotion(const std::string& node, Moment now) {
+void Controller::AdvanceCounterRates(const std::string& node, Moment now) {
   if (fleet_.AdvanceMotion(node, now)) dirty_.insert(node);
 }
 
@@ -362,7 +362,7 @@ void Controller::StoreNode(Session& session, Moment now) {
   session.stored_at = now.steady;
   const v1::NodeSnapshot& snapshot = fleet_.Find(session.node.name())->snapshot;
   outbox_->Stored(outbox_->store().PutNode(snapshot));
-  facts_->Mark(snapshot, now);
+  history_->Mark(snapshot, now);
 }
 
 std::uint64_t Controller::StoreFailures(Status* last) {

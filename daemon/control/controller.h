@@ -16,7 +16,7 @@
 #include "daemon/control/agent_sink.h"
 #include "daemon/control/certificates/certificate_options.h"
 #include "daemon/control/events.h"
-#include "daemon/control/findings/life.h"
+#include "daemon/control/findings/lifecycle.h"
 #include "daemon/control/mesh/mesh_settings.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/sites.h"
@@ -30,15 +30,15 @@ namespace fabric::control {
 
 class Campaigns;
 class Certificates;
-class FactBook;
-class FindingBook;
+class NodeHistory;
+class FindingRegistry;
 class Mesh;
 class Outbox;
 class Sessions;
 struct Session;
 
 // Rules of operators.
-struct OwnRules {
+struct CustomRules {
   std::vector<rules::NodeRule> rules = {};
   std::vector<v1::RuleInfo> infos = {};  // One for each
   std::uint32_t problems = 0;            // Of their files
@@ -50,10 +50,10 @@ struct ControllerOptions {
   std::uint32_t pairs_at_once_max = 64;           // Of all campaigns together.
   profile::Profile profile = {};                  // What is expected of the fabric
   fleet::Sites sites = {};                        // Where its ports are
-  LifeOptions life = {};                          // Of findings
+  LifecycleOptions lifecycle = {};                // Of findings
   // Settings that were told longer ago are not judged. Agents tell them at least once a minute.
   Duration settings_age_max = std::chrono::minutes(5);
-  OwnRules own_rules = {};
+  CustomRules custom_rules = {};
   CertificateOptions certificates = {};
   MeshSettings mesh = {};
 };
@@ -123,7 +123,7 @@ class Controller {
   // health.
   std::uint64_t StoreFailures(Status* last);
   // Problems in files of operators' rules.
-  std::uint32_t RuleProblems() const { return options_.own_rules.problems; }
+  std::uint32_t RuleProblems() const { return options_.custom_rules.problems; }
 
  private:
   Status OnHello(SessionId session, const v1::Hello& hello, Moment now) REQUIRES(mutex_);
@@ -131,7 +131,7 @@ class Controller {
   Status OnChange(Session& session, v1::SnapshotChange change, Moment now) REQUIRES(mutex_);
   template <class Message>
   Status OnCounters(Session& session, const Message& message, Moment now) REQUIRES(mutex_);
-  void JudgeMotion(const std::string& node, Moment now) REQUIRES(mutex_);
+  void AdvanceCounterRates(const std::string& node, Moment now) REQUIRES(mutex_);
   void AskForSnapshot(Session& session) REQUIRES(mutex_);
   void Wake(Session& session, bool wants_snapshot, Moment now) REQUIRES(mutex_);
   void Lose(const std::string& node, const std::string& reason, Moment now) REQUIRES(mutex_);
@@ -157,8 +157,8 @@ class Controller {
   std::optional<fleet::TopologyCover> cover_ GUARDED_BY(mutex_);  // Counted when asked for
   std::unique_ptr<Outbox> outbox_ GUARDED_BY(mutex_);
   std::unique_ptr<Sessions> sessions_ GUARDED_BY(mutex_);
-  std::unique_ptr<FactBook> facts_ GUARDED_BY(mutex_);
-  std::unique_ptr<FindingBook> findings_ GUARDED_BY(mutex_);
+  std::unique_ptr<NodeHistory> history_ GUARDED_BY(mutex_);
+  std::unique_ptr<FindingRegistry> findings_ GUARDED_BY(mutex_);
   std::unique_ptr<Campaigns> campaigns_ GUARDED_BY(mutex_);
   std::unique_ptr<Certificates> certificates_ GUARDED_BY(mutex_);
   std::unique_ptr<Mesh> mesh_ GUARDED_BY(mutex_);

@@ -10,7 +10,7 @@
 #include "daemon/control/campaigns/campaigns.h"
 #include "daemon/control/campaigns/probe_check.h"
 #include "daemon/control/controller.h"
-#include "daemon/control/findings/findings.h"
+#include "daemon/control/findings/finding_registry.h"
 #include "daemon/control/mesh/mesh.h"
 #include "daemon/control/outbox.h"
 #include "daemon/control/sessions.h"
@@ -85,7 +85,7 @@ Status Controller::CheckNode(const std::string& name) const {
 
 Status Controller::CheckRule(const std::string& id) const {
   std::vector<std::string> known;
-  for (const v1::RuleInfo& info : options_.own_rules.infos) {
+  for (const v1::RuleInfo& info : options_.custom_rules.infos) {
     if (info.id() == id) return {};
     known.push_back(info.id());
   }
@@ -160,7 +160,7 @@ Status Controller::ListFindings(const v1::ListFindingsRequest& request,
 
 Status Controller::ListRules(const v1::ListRulesRequest&, v1::ListRulesResponse& response) {
   for (const rules::Rule* rule : rules::AllRules()) *response.add_rules() = rules::Info(*rule);
-  for (const v1::RuleInfo& info : options_.own_rules.infos) *response.add_rules() = info;
+  for (const v1::RuleInfo& info : options_.custom_rules.infos) *response.add_rules() = info;
   std::sort(response.mutable_rules()->begin(), response.mutable_rules()->end(),
             [](const v1::RuleInfo& a, const v1::RuleInfo& b) { return a.id() < b.id(); });
   return {};
@@ -183,7 +183,7 @@ Status Controller::Validate(const v1::ValidateRequest&, v1::ValidateResponse& re
   std::sort(response.mutable_findings()->begin(), response.mutable_findings()->end(), WorseFirst);
   response.set_nodes(static_cast<std::uint32_t>(engine_.nodes()));
   response.set_rules(
-      static_cast<std::uint32_t>(rules::AllRules().size() + options_.own_rules.rules.size()));
+      static_cast<std::uint32_t>(rules::AllRules().size() + options_.custom_rules.rules.size()));
   return {};
 }
 

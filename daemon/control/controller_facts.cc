@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "daemon/control/controller.h"
-#include "daemon/control/fact_book.h"
 #include "daemon/control/mesh/mesh.h"
+#include "daemon/control/node_history.h"
 #include "daemon/infer/infer.h"
 #include "daemon/snapshot_diff/difference.h"
 
@@ -19,8 +19,8 @@ Status Controller::DiffNode(const v1::DiffNodeRequest& request, v1::DiffNodeResp
     return {Code::kInvalidArgument, Format("expected one of since_seconds and other, saw {}",
                                            request.other().empty() ? "none" : "both")};
   if (request.other().empty())
-    return facts_->Since(fleet_.Find(request.name())->snapshot, request.since_seconds(), now,
-                         response);
+    return history_->Since(fleet_.Find(request.name())->snapshot, request.since_seconds(), now,
+                           response);
   RETURN_IF_ERROR(CheckNode(request.other()));
   response =
       facts::Diff(fleet_.Find(request.name())->snapshot, fleet_.Find(request.other())->snapshot);

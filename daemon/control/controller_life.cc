@@ -2,16 +2,16 @@
 #include <utility>
 
 #include "base/text.h"
-#include "daemon/control/about_nodes.h"
 #include "daemon/control/controller.h"
-#include "daemon/control/findings/findings.h"
+#include "daemon/control/findings/affected_nodes.h"
+#include "daemon/control/findings/finding_registry.h"
 #include "daemon/control/outbox.h"
 
 namespace fabric::control {
 
 // With what depends on the moment.
 v1::Finding Controller::Shown(v1::Finding finding) const {
-  if (finding.state() == v1::FINDING_STATE_OPEN) finding.set_expired(Expired(finding, fleet_));
+  if (finding.state() == v1::FINDING_STATE_OPEN) finding.set_expired(ExpiryReason(finding, fleet_));
   return finding;
 }
 

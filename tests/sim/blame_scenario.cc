@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "daemon/control/campaigns/judgement.h"
+#include "daemon/control/campaigns/result_analyzer.h"
 #include "daemon/fleet/fleet.h"
 
 namespace fabric::sim {
@@ -369,7 +369,7 @@ Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
   if (kind.of_planned_pair) PlantPair(rounds, clos, random);
   const blame::Fabric swapped = clos.swapped() ? FabricOf(clos) : blame::Fabric();
   const blame::Fabric& fabric = clos.swapped() ? swapped : stage.fabric();
-  control::Judgement judgement(fabric);
+  control::ResultAnalyzer judgement(fabric);
   std::vector<std::uint32_t> usable(fabric.places.size());
   std::iota(usable.begin(), usable.end(), 0U);
   std::uint32_t named_at = 0;

@@ -68,7 +68,7 @@ void Campaigns::TakeResult(Pair& pair, Moment now) {
   }
   // Under an incast everybody is slow, and what fails may fail for that.
   const bool tells = !pair.of_incast && result.result().status() != v1::PROBE_STATUS_CANCELLED;
-  if (tells) work.judgement.Add(std::move(seen));
+  if (tells) work.analyzer.Add(std::move(seen));
   const std::string late = WhoWasLate(result.result());
   if (!quick) Record(campaign, std::move(result));
   if (!late.empty()) ++work.late[late];

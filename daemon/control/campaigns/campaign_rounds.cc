@@ -74,7 +74,7 @@ void Campaigns::NextRound(std::uint64_t number, Campaign& campaign, Moment now) 
   if (work.in_round) {
     work.in_round = false;
     work.progress.EndRound(now);
-    work.judgement.EndRound();
+    work.analyzer.EndRound();
     campaign.summary.set_rounds_done(work.rounds_begun);
     if (work.incast != nullptr) *campaign.summary.add_incasts() = work.incast->Report();
     work.incast.reset();
@@ -144,9 +144,9 @@ void Campaigns::BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bo
 // would decide.
 bool Campaigns::Judge(Campaign& campaign, std::vector<plan::Pair>& next, Moment now) {
   CampaignWork& work = *campaign.work;
-  if (!work.judgement.Due(campaign.summary.spec().until_decided())) return false;
+  if (!work.analyzer.Due(campaign.summary.spec().until_decided())) return false;
   blame::Standing standing =
-      work.judgement.Stand(work.Usable(), {}, counters_(work.judgement.fabric()));
+      work.analyzer.Assess(work.Usable(), {}, counters_(work.analyzer.fabric()));
   const bool over = work.planned_begun == work.plan.rounds.size();
   if (!standing.again || over) next = work.PairsOf(standing.next);
   work.postponed_until = now.steady + std::chrono::duration_cast<Duration>(
@@ -162,8 +162,8 @@ void Campaigns::End(std::uint64_t number, Campaign& campaign, Moment now) {
   TellWhoIsLeftOut(work, summary);
   if (summary.spec().pattern() != v1::CAMPAIGN_PATTERN_INCAST) {
     const std::vector<v1::Finding> findings = open_findings_();
-    const std::vector<blame::PortCounters> counters = counters_(work.judgement.fabric());
-    blame::Standing standing = work.judgement.Stand(work.Usable(), findings, counters);
+    const std::vector<blame::PortCounters> counters = counters_(work.analyzer.fabric());
+    blame::Standing standing = work.analyzer.Assess(work.Usable(), findings, counters);
     *summary.mutable_blame() = std::move(standing.report);
     campaign.open = std::move(standing.open);
   }

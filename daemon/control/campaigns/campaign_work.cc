@@ -37,7 +37,7 @@ CampaignWork::CampaignWork(const v1::CampaignSpec& spec, plan::Plan made, blame:
       port_names(NamesOf(plan)),
       quick_probe(Reachability::QuickProbe(spec.probes(0))),
       budget(plan, spec.pairs_at_once(), spec.pairs_per_uplink()),
-      judgement(std::move(fabric)),
+      analyzer(std::move(fabric)),
       progress(plan.rounds, spec.pairs_at_once() == 0
                                 ? pairs_at_once
                                 : std::min(pairs_at_once, spec.pairs_at_once())),
@@ -45,7 +45,7 @@ CampaignWork::CampaignWork(const v1::CampaignSpec& spec, plan::Plan made, blame:
   if (reaching) reachability = Reachability(plan, spec.seed());
   places_.reserve(plan.ports.size());
   for (const plan::Port& port : plan.ports)
-    places_.push_back(blame::Find(judgement.fabric(), port.port));
+    places_.push_back(blame::Find(analyzer.fabric(), port.port));
 }
 
 bool CampaignWork::IsTooLate(const std::string& node) const {

@@ -12,9 +12,9 @@
 #include "base/clock.h"
 #include "daemon/blame/fabric.h"
 #include "daemon/control/campaigns/incast.h"
-#include "daemon/control/campaigns/judgement.h"
 #include "daemon/control/campaigns/progress.h"
 #include "daemon/control/campaigns/reachability.h"
+#include "daemon/control/campaigns/result_analyzer.h"
 #include "daemon/plan/budget.h"
 #include "daemon/plan/plan.h"
 #include "fabric/v1/probe.pb.h"
@@ -39,7 +39,7 @@ struct CampaignWork {
   const v1::ProbeSpec quick_probe;            // Of the reachability pass
   plan::Budget budget;
   Reachability reachability;
-  Judgement judgement;
+  ResultAnalyzer analyzer;
   Progress progress;
 
   std::uint32_t stage = 0;  // Of quick probes

@@ -83,7 +83,7 @@ class Verdicts {
 
   void AddFindings() {
     std::map<std::string, std::set<std::string>> not_judged;
-    for (const AboutNodes& about : facts_.findings) {
+    for (const FindingWithNodes& about : facts_.findings) {
       const v1::Finding& finding = about.finding;
       for (const std::string& node : about.nodes) {
         if (!nodes_.contains(node)) continue;

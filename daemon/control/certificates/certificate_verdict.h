@@ -18,7 +18,7 @@
 namespace fabric::control {
 
 // A finding and those of the nodes that it is about.
-struct AboutNodes {
+struct FindingWithNodes {
   v1::Finding finding;
   std::vector<std::string> nodes;
   bool held = false;  // Found, and not opened yet: the machine was booted a moment ago.
@@ -31,7 +31,7 @@ struct NodeDoubt {
 
 struct CertificateFacts {
   const CertificateWork& work;
-  std::vector<AboutNodes> findings;
+  std::vector<FindingWithNodes> findings;
   std::vector<NodeDoubt> doubts;
   std::string cut_off;  // Why it was not probed to the end; empty: it was
   std::string open;     // What blame could not say yet: "n7/mlx5_0/1 is suspicious"

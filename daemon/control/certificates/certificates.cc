@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "daemon/blame/fabric.h"
-#include "daemon/control/about_nodes.h"
 #include "daemon/control/certificates/certificate_plan.h"
+#include "daemon/control/findings/affected_nodes.h"
 #include "daemon/control/summaries.h"
 #include "daemon/plan/plan.h"
 #include "daemon/plan/ports.h"
@@ -287,12 +287,12 @@ std::vector<NodeDoubt> Certificates::Doubts(const v1::Certificate& certificate,
 }
 
 // Those that stand for others are left out: the others are there themselves.
-std::vector<AboutNodes> Certificates::Findings() const {
-  std::vector<AboutNodes> findings;
+std::vector<FindingWithNodes> Certificates::Findings() const {
+  std::vector<FindingWithNodes> findings;
   const auto add = [&](const v1::Finding& finding, bool held) {
     if (rules::IsCommonCause(finding)) return;
-    AboutNodes about{.finding = finding, .nodes = {}, .held = held};
-    for (const fleet::NodeRecord* node : NodesOf(finding, sources_.fleet))
+    FindingWithNodes about{.finding = finding, .nodes = {}, .held = held};
+    for (const fleet::NodeRecord* node : AffectedNodes(finding, sources_.fleet))
       about.nodes.push_back(node->name);
     findings.push_back(std::move(about));
   };

@@ -16,7 +16,7 @@
 #include "daemon/control/certificates/certificate_options.h"
 #include "daemon/control/certificates/certificate_verdict.h"
 #include "daemon/control/certificates/certificate_work.h"
-#include "daemon/control/findings/findings.h"
+#include "daemon/control/findings/finding_registry.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/sites.h"
 #include "fabric/v1/fabric.pb.h"
@@ -28,7 +28,7 @@ struct CertificateSources {
   const fleet::Fleet& fleet;
   const profile::Profile& profile;
   const fleet::Sites& sites;
-  const FindingBook& findings;
+  const FindingRegistry& findings;
   Campaigns& campaigns;
 };
 
@@ -71,7 +71,7 @@ class Certificates {
   void Probe(v1::Certificate& certificate, Running& running, Moment now);
   std::vector<NodeDoubt> Doubts(const v1::Certificate& certificate, const Running& running,
                                 const std::set<std::string>& unjudged) const;
-  std::vector<AboutNodes> Findings() const;
+  std::vector<FindingWithNodes> Findings() const;
   void Issue(Known& known, const std::set<std::string>& unjudged, Moment now);
   void Forget();
 

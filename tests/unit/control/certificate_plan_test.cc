@@ -109,7 +109,7 @@ CertificateWork Probed(std::uint32_t bad = 0) {
 }
 
 struct Given {
-  std::vector<AboutNodes> findings = {};
+  std::vector<FindingWithNodes> findings = {};
   std::vector<NodeDoubt> doubts = {};
   std::string blame = "{}";
   std::string cut_off = {};
@@ -141,9 +141,9 @@ std::string Verdicts(const v1::Certificate& certificate) {
   return text;
 }
 
-AboutNodes About(const std::string& node, v1::Severity severity,
-                 v1::Verdict verdict = v1::VERDICT_FAIL) {
-  AboutNodes about;
+FindingWithNodes About(const std::string& node, v1::Severity severity,
+                       v1::Verdict verdict = v1::VERDICT_FAIL) {
+  FindingWithNodes about;
   about.finding.set_id("f1");
   about.finding.set_rule("port_active");
   about.finding.set_title("port is DOWN");
@@ -178,7 +178,7 @@ TEST(CertificateVerdict, FailsWithAFindingThatIsWorseThanAWarning) {
   EXPECT_EQ(warned.verdict(), v1::VERDICT_PASS);
   EXPECT_THAT(warned.nodes(1).findings(), ElementsAre("f1")) << "and yet it is told";
 
-  AboutNodes silenced = About("n2", v1::SEVERITY_CRITICAL);
+  FindingWithNodes silenced = About("n2", v1::SEVERITY_CRITICAL);
   silenced.finding.mutable_silenced()->set_id("s1");
   EXPECT_EQ(Judged(work, {.findings = {silenced}}).verdict(), v1::VERDICT_PASS);
   EXPECT_EQ(Judged(work, {.findings = {About("n9", v1::SEVERITY_ERROR)}}).verdict(),
@@ -188,7 +188,7 @@ TEST(CertificateVerdict, FailsWithAFindingThatIsWorseThanAWarning) {
 
 TEST(CertificateVerdict, DoesNotTakeForWellWhatWasNotJudged) {
   const CertificateWork work = Probed();
-  AboutNodes held = About("n2", v1::SEVERITY_ERROR);
+  FindingWithNodes held = About("n2", v1::SEVERITY_ERROR);
   held.held = true;
   EXPECT_EQ(Verdicts(Judged(work, {.findings = {held}})), "PASS UNKNOWN PASS PASS");
   const v1::Certificate unread =

@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "daemon/control/about_nodes.h"
-#include "daemon/control/findings/life.h"
+#include "daemon/control/findings/affected_nodes.h"
+#include "daemon/control/findings/lifecycle.h"
 #include "daemon/control/findings/silences.h"
 #include "daemon/control/outbox.h"
 #include "daemon/fleet/fleet.h"
@@ -22,9 +22,9 @@
 
 namespace fabric::control {
 
-class FindingBook {
+class FindingRegistry {
  public:
-  explicit FindingBook(Outbox& outbox, const LifeOptions& options = {})
+  explicit FindingRegistry(Outbox& outbox, const LifecycleOptions& options = {})
       : outbox_(outbox), options_(options) {}
 
   // Open ones and silences from the store, after a restart.
@@ -32,7 +32,7 @@ class FindingBook {
 
   // Opens what is new, changes what reads differently and resolves what is no longer found; each of
   // these is stored and published once. Findings about lost nodes alone stay as they are until the
-  // node is back: nothing is known about them now. Flapping ones: see life.h.
+  // node is back: nothing is known about them now. Flapping ones: see lifecycle.h.
   void Take(rules::Delta delta, const fleet::Fleet& fleet, Moment now);
 
   // As time passes: opens what has waited, resolves what has stayed mended, ends silences.
@@ -62,8 +62,8 @@ class FindingBook {
   void Found(v1::Finding judgement, const fleet::Fleet& fleet, Moment now);
   void Gone(const std::string& id, const fleet::Fleet& fleet, Moment now);
   std::optional<v1::Finding> TakeOut(const std::string& id);
-  void PutBack(const std::string& id, std::optional<v1::Finding> finding, const Life& life,
-               Step step, Moment now);
+  void PutBack(const std::string& id, std::optional<v1::Finding> finding,
+               const FindingLifecycle& lifecycle, Step step, Moment now);
   void Count(const v1::Finding& finding, std::uint32_t change);
   const v1::Silence* SilenceOf(const v1::Finding& finding) const;
   void ApplySilence(v1::Finding& finding, const Said& why, Moment now);
@@ -71,9 +71,10 @@ class FindingBook {
   void Record(const v1::Finding& finding, v1::FindingAction action, const Said& said, Moment now);
 
   Outbox& outbox_;
-  const LifeOptions options_;
+  const LifecycleOptions options_;
   std::map<std::string, v1::Finding> open_;
-  std::map<std::string, Life> lives_;  // Of those that there is something to remember of
+  std::map<std::string, FindingLifecycle>
+      lifecycles_;  // Of those that there is something to remember of
   // Of the open ones those that the rules do not find now, and nothing is known about their nodes.
   std::set<std::string> unfound_;
   Silences silences_;

@@ -13,9 +13,9 @@
 
 namespace fabric::control {
 
-class FactBook {
+class NodeHistory {
  public:
-  explicit FactBook(Outbox& outbox) : outbox_(outbox) {}
+  explicit NodeHistory(Outbox& outbox) : outbox_(outbox) {}
 
   // What a report changes in what is known of the node, before it is applied.
   static facts::Change Compare(const v1::NodeSnapshot& before, const v1::SnapshotChange& report,

@@ -13,11 +13,11 @@
 
 namespace fabric::control {
 
-class Judgement {
+class ResultAnalyzer {
  public:
-  explicit Judgement(blame::Fabric fabric) : fabric_(std::move(fabric)), book_(fabric_) {}
-  Judgement(const Judgement&) = delete;  // The book refers to the fabric.
-  Judgement& operator=(const Judgement&) = delete;
+  explicit ResultAnalyzer(blame::Fabric fabric) : fabric_(std::move(fabric)), book_(fabric_) {}
+  ResultAnalyzer(const ResultAnalyzer&) = delete;  // The book refers to the fabric.
+  ResultAnalyzer& operator=(const ResultAnalyzer&) = delete;
 
   void Add(v1::PairResult result);
   // A round is over: what came in it has its equals now. Results of one kind and one round, or of
@@ -27,9 +27,9 @@ class Judgement {
   // Whether so much has come since it was asked last that the answer is worth its cost.
   // `each_round`: something waits for it, so that it is worth more.
   bool Due(bool each_round) const;
-  blame::Standing Stand(std::span<const std::uint32_t> usable,
-                        std::span<const v1::Finding> findings,
-                        std::span<const blame::PortCounters> counters);
+  blame::Standing Assess(std::span<const std::uint32_t> usable,
+                         std::span<const v1::Finding> findings,
+                         std::span<const blame::PortCounters> counters);
 
   const blame::Fabric& fabric() const { return fabric_; }
 

@@ -1,4 +1,4 @@
-// The life of one finding: from what evaluations say, when it is opened, changed and resolved.
+// The lifecycle of one finding: from what evaluations say, when it is opened, changed and resolved.
 // Pure.
 //
 //            found                    gone
@@ -7,7 +7,7 @@
 //      ▼              │ │
 //   waiting ──grace───┘ └── found again: one more opening
 //
-// Decisions behind the numbers: docs/design/life-of-findings.md.
+// Decisions behind the numbers: docs/design/lifecycle-of-findings.md.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace fabric::control {
 inline constexpr std::uint32_t kFlappingOpenings = 3;
 inline constexpr Duration kFlappingWindow = std::chrono::minutes(10);
 
-struct LifeOptions {
+struct LifecycleOptions {
   // Findings about a machine that was booted less than this ago are not opened yet.
   Duration boot_grace = std::chrono::minutes(2);
   // A flapping finding is resolved once it has been mended for so long; 0: at once, like others.
@@ -36,11 +36,11 @@ enum class Step { kNone, kOpened, kChanged, kResolved };
 
 // What is remembered of a finding beside the message: for as long as there is something to
 // remember.
-class Life {
+class FindingLifecycle {
  public:
-  Life() = default;
+  FindingLifecycle() = default;
   // Of one that the store had as open.
-  Life(const v1::Finding& open, Moment now);
+  FindingLifecycle(const v1::Finding& open, Moment now);
 
   // An evaluation has found it: `judgement` is what the rule says now. `finding` is what it was, or
   // empty when it was not open; it becomes what it is now, or stays empty while `young`: a machine

@@ -1,4 +1,4 @@
-#include "daemon/control/fact_book.h"
+#include "daemon/control/node_history.h"
 
 #include <algorithm>
 #include <chrono>
@@ -15,18 +15,18 @@ constexpr Duration kMarkEvery = std::chrono::hours(1);
 
 }  // namespace
 
-facts::Change FactBook::Compare(const v1::NodeSnapshot& before, const v1::SnapshotChange& report,
-                                Moment now) {
+facts::Change NodeHistory::Compare(const v1::NodeSnapshot& before, const v1::SnapshotChange& report,
+                                   Moment now) {
   return facts::ChangeOf(before, report, ToProto(now.wall));
 }
 
-facts::Change FactBook::Compare(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after,
-                                Moment now) {
+facts::Change NodeHistory::Compare(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after,
+                                   Moment now) {
   const auto report = Difference(before, after);
   return report ? Compare(before, *report, now) : facts::Change();
 }
 
-void FactBook::Write(const std::string& node, const facts::Change& change, Moment now) {
+void NodeHistory::Write(const std::string& node, const facts::Change& change, Moment now) {
   if (begun_.insert(node).second) {
     facts::Change begin;
     *begin.mutable_since() = ToProto(now.wall);
@@ -35,12 +35,12 @@ void FactBook::Write(const std::string& node, const facts::Change& change, Momen
   if (!change.differences().empty()) outbox_.Stored(outbox_.store().AddFactChange(node, change));
 }
 
-void FactBook::SetKnown(const std::string& node, Moment now) {
+void NodeHistory::SetKnown(const std::string& node, Moment now) {
   const auto sooner = std::hash<std::string>()(node) % static_cast<std::size_t>(kMarkEvery.count());
   marked_[node] = now.steady - Duration(static_cast<Duration::rep>(sooner));
 }
 
-void FactBook::Mark(const v1::NodeSnapshot& snapshot, Moment now) {
+void NodeHistory::Mark(const v1::NodeSnapshot& snapshot, Moment now) {
   const auto [at, first] = marked_.try_emplace(snapshot.node().name(), now.steady);
   if (!first && now.steady - at->second < kMarkEvery) return;
   const facts::Change mark = facts::MarkOf(snapshot, ToProto(now.wall));
@@ -55,8 +55,8 @@ void FactBook::Mark(const v1::NodeSnapshot& snapshot, Moment now) {
     marked_.erase(at);  // Tried again with the next one.
 }
 
-Status FactBook::Since(const v1::NodeSnapshot& snapshot, std::uint32_t seconds, Moment now,
-                       v1::DiffNodeResponse& response) {
+Status NodeHistory::Since(const v1::NodeSnapshot& snapshot, std::uint32_t seconds, Moment now,
+                          v1::DiffNodeResponse& response) {
   const std::string& node = snapshot.node().name();
   const WallTime asked = std::max(now.wall - std::chrono::seconds(seconds), WallTime());
   ASSIGN_OR_RETURN(const store::FactLog log, outbox_.store().FactChanges(node, ToProto(asked)));

@@ -30,9 +30,9 @@ class OwnRulesTest : public ::testing::Test {
  protected:
   OwnRulesTest()
       : files_(Files()),
-        world_({.own_rules = {.rules = custom::NodeRules(files_),
-                              .infos = custom::Infos(files_),
-                              .problems = 1}}) {
+        world_({.custom_rules = {.rules = custom::NodeRules(files_),
+                                 .infos = custom::Infos(files_),
+                                 .problems = 1}}) {
     world_.ConnectNodes(2);
   }
   void Report(const std::string& kernel) {

@@ -1,4 +1,4 @@
-#include "daemon/control/about_nodes.h"
+#include "daemon/control/findings/affected_nodes.h"
 
 #include <algorithm>
 #include <cctype>
@@ -45,8 +45,8 @@ bool Young(const fleet::NodeRecord& node, Duration grace, Moment now) {
 
 }  // namespace
 
-std::vector<const fleet::NodeRecord*> NodesOf(const v1::Finding& finding,
-                                              const fleet::Fleet& fleet) {
+std::vector<const fleet::NodeRecord*> AffectedNodes(const v1::Finding& finding,
+                                                    const fleet::Fleet& fleet) {
   std::vector<const fleet::NodeRecord*> nodes;
   if (!finding.subject().node().empty()) {
     if (const auto* const node = fleet.Find(finding.subject().node())) nodes.push_back(node);
@@ -58,15 +58,15 @@ std::vector<const fleet::NodeRecord*> NodesOf(const v1::Finding& finding,
   return nodes;
 }
 
-bool AboutLostNodes(const v1::Finding& finding, const fleet::Fleet& fleet) {
-  const auto nodes = NodesOf(finding, fleet);
+bool AffectsOnlyLostNodes(const v1::Finding& finding, const fleet::Fleet& fleet) {
+  const auto nodes = AffectedNodes(finding, fleet);
   if (nodes.empty()) return !finding.subject().node().empty();  // Of one that nobody remembers
   return std::all_of(nodes.begin(), nodes.end(), Unknown);
 }
 
-std::string Expired(const v1::Finding& finding, const fleet::Fleet& fleet) {
-  if (!AboutLostNodes(finding, fleet)) return {};
-  const auto nodes = NodesOf(finding, fleet);
+std::string ExpiryReason(const v1::Finding& finding, const fleet::Fleet& fleet) {
+  if (!AffectsOnlyLostNodes(finding, fleet)) return {};
+  const auto nodes = AffectedNodes(finding, fleet);
   if (nodes.empty()) return Format("node {} is not known", finding.subject().node());
   const fleet::NodeRecord& first = *nodes.front();
   if (nodes.size() > 1)
@@ -78,10 +78,10 @@ std::string Expired(const v1::Finding& finding, const fleet::Fleet& fleet) {
                 ToString(ToProto(first.state_since.wall)), first.lost_reason);
 }
 
-bool AboutYoungNodes(const v1::Finding& finding, const fleet::Fleet& fleet, Duration grace,
-                     Moment now) {
+bool AffectsBootingNode(const v1::Finding& finding, const fleet::Fleet& fleet, Duration grace,
+                        Moment now) {
   if (grace <= Duration::zero()) return false;
-  const auto nodes = NodesOf(finding, fleet);
+  const auto nodes = AffectedNodes(finding, fleet);
   return std::any_of(nodes.begin(), nodes.end(),
                      [&](const auto* node) { return Young(*node, grace, now); });
 }

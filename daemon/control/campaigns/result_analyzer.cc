@@ -1,4 +1,4 @@
-#include "daemon/control/campaigns/judgement.h"
+#include "daemon/control/campaigns/result_analyzer.h"
 
 #include <utility>
 
@@ -9,37 +9,37 @@ namespace {
 constexpr int kEqualsEnough = 1000;
 // So often it is asked after each round. A culprit is known by then, or hides well.
 constexpr int kAskedEachRound = 24;
-// About 100 bytes each, of which a judgement looks at all. 100,000 are four rounds of 8,192 ports;
+// About 100 bytes each, of which a analyzer looks at all. 100,000 are four rounds of 8,192 ports;
 // what is still bad shows in the newest ones. The oldest go many at a time, because that takes
-// longer than a judgement.
+// longer than a analyzer.
 constexpr std::size_t kObservationsMax = 150'000;
 constexpr std::size_t kObservationsKept = 100'000;
 
 }  // namespace
 
-void Judgement::Add(v1::PairResult result) {
+void ResultAnalyzer::Add(v1::PairResult result) {
   // What nobody looks at here and what is large
   if (result.result().has_latency()) result.mutable_result()->mutable_latency()->clear_histogram();
   ++results_;
   *fresh_.Add() = std::move(result);
 }
 
-void Judgement::EndRound() {
+void ResultAnalyzer::EndRound() {
   if (fresh_.size() < kEqualsEnough) return;
   book_.Add(blame::ObservationsOf(fabric_, fresh_, usual_));
   fresh_.Clear();
   if (book_.size() > kObservationsMax) book_.KeepNewest(kObservationsKept);
 }
 
-bool Judgement::Due(bool each_round) const {
+bool ResultAnalyzer::Due(bool each_round) const {
   if (results_ == asked_at_) return false;
   if (!each_round) return results_ >= 2 * asked_at_;  // All in all no more than the last one costs
   return asked_ < kAskedEachRound || results_ >= asked_at_ + asked_at_ / 4;
 }
 
-blame::Standing Judgement::Stand(std::span<const std::uint32_t> usable,
-                                 std::span<const v1::Finding> findings,
-                                 std::span<const blame::PortCounters> counters) {
+blame::Standing ResultAnalyzer::Assess(std::span<const std::uint32_t> usable,
+                                       std::span<const v1::Finding> findings,
+                                       std::span<const blame::PortCounters> counters) {
   asked_at_ = results_;
   ++asked_;
   if (fresh_.empty()) return book_.Stand(usable, findings, counters);

@@ -1,4 +1,4 @@
-#include "daemon/control/findings/life.h"
+#include "daemon/control/findings/lifecycle.h"
 
 #include <google/protobuf/util/message_differencer.h>
 
@@ -10,7 +10,7 @@
 namespace fabric::control {
 namespace {
 
-// What the rule says, without when it was read and without the finding's own life.
+// What the rule says, without when it was read and without the finding's own lifecycle.
 v1::Finding Judgement(const v1::Finding& finding) {
   v1::Finding judgement = finding;
   judgement.clear_state();
@@ -32,7 +32,7 @@ bool SameJudgement(const v1::Finding& a, const v1::Finding& b) {
   return google::protobuf::util::MessageDifferencer::Equals(Judgement(a), Judgement(b));
 }
 
-Life::Life(const v1::Finding& open, Moment now) {
+FindingLifecycle::FindingLifecycle(const v1::Finding& open, Moment now) {
   // When each of its openings was is not stored: what counts is not to forget that it flaps.
   const Duration age = open.flapping()
                            ? Duration::zero()
@@ -41,8 +41,8 @@ Life::Life(const v1::Finding& open, Moment now) {
   Forget(now);
 }
 
-Step Life::Found(std::optional<v1::Finding>& finding, v1::Finding judgement, bool young,
-                 Moment now) {
+Step FindingLifecycle::Found(std::optional<v1::Finding>& finding, v1::Finding judgement, bool young,
+                             Moment now) {
   if (!finding && young) {
     waiting_ = std::move(judgement);
     return Step::kNone;
@@ -63,7 +63,7 @@ Step Life::Found(std::optional<v1::Finding>& finding, v1::Finding judgement, boo
   return same ? Step::kNone : Step::kChanged;
 }
 
-Step Life::Gone(std::optional<v1::Finding>& finding, Duration flap_hold, Moment now) {
+Step FindingLifecycle::Gone(std::optional<v1::Finding>& finding, Duration flap_hold, Moment now) {
   waiting_.reset();
   if (!finding) return Step::kNone;
   if (!finding->flapping() || flap_hold <= Duration::zero()) return Resolve(*finding, now);
@@ -71,12 +71,13 @@ Step Life::Gone(std::optional<v1::Finding>& finding, Duration flap_hold, Moment 
   return Step::kNone;
 }
 
-void Life::Unknown() {
+void FindingLifecycle::Unknown() {
   waiting_.reset();
   mended_at_.reset();
 }
 
-Step Life::Tick(std::optional<v1::Finding>& finding, bool young, Duration flap_hold, Moment now) {
+Step FindingLifecycle::Tick(std::optional<v1::Finding>& finding, bool young, Duration flap_hold,
+                            Moment now) {
   Forget(now);
   if (waiting_ && !young) return Open(finding, *std::exchange(waiting_, std::nullopt), now);
   if (!finding) return Step::kNone;
@@ -89,7 +90,8 @@ Step Life::Tick(std::optional<v1::Finding>& finding, bool young, Duration flap_h
   return Step::kChanged;
 }
 
-Step Life::Open(std::optional<v1::Finding>& finding, v1::Finding judgement, Moment now) {
+Step FindingLifecycle::Open(std::optional<v1::Finding>& finding, v1::Finding judgement,
+                            Moment now) {
   finding = std::move(judgement);
   finding->set_state(v1::FINDING_STATE_OPEN);
   *finding->mutable_opened_at() = ToProto(now.wall);
@@ -99,18 +101,18 @@ Step Life::Open(std::optional<v1::Finding>& finding, v1::Finding judgement, Mome
   return Step::kOpened;
 }
 
-void Life::CountOpening(v1::Finding& finding, Moment now) {
+void FindingLifecycle::CountOpening(v1::Finding& finding, Moment now) {
   Forget(now);
   openings_.push_back(now.steady);
   finding.set_openings(static_cast<std::uint32_t>(openings_.size()));
   if (openings_.size() >= kFlappingOpenings) finding.set_flapping(true);
 }
 
-void Life::Forget(Moment now) {
+void FindingLifecycle::Forget(Moment now) {
   std::erase_if(openings_, [&](SteadyTime at) { return now.steady - at >= kFlappingWindow; });
 }
 
-Step Life::Resolve(v1::Finding& finding, Moment now) {
+Step FindingLifecycle::Resolve(v1::Finding& finding, Moment now) {
   mended_at_.reset();
   finding.set_state(v1::FINDING_STATE_RESOLVED);
   *finding.mutable_resolved_at() = ToProto(now.wall);
