@@ -26,7 +26,6 @@
 #include "daemon/api/agent_front.h"
 #include "daemon/api/fabric_api.h"
 #include "daemon/api/grpc_front.h"
-#include "daemon/api/metrics_source.h"
 #include "daemon/api/rest/openapi.h"
 #include "daemon/api/rest/rest_server.h"
 #include "daemon/config.h"
@@ -39,6 +38,7 @@
 #include "daemon/profile/places.h"
 #include "daemon/profile/profile_yaml.h"
 #include "daemon/store/store.h"
+#include "proto/fabric_service.h"
 #include "proto/timestamps.h"
 
 namespace fabric {
@@ -73,14 +73,15 @@ std::jthread StartTicking(control::Controller& controller, const Clock& clock) {
   });
 }
 
-std::vector<api::Page> Pages(control::Controller& controller, const api::CallMetrics& calls,
-                             const PublicKey& key) {
-  const std::string openapi = api::OpenApiJson(api::FabricService(), kVersion);
+std::vector<api::Page> Pages(control::Controller& controller, const Clock& clock,
+                             const api::CallMetrics& calls, const PublicKey& key) {
+  const std::string openapi = api::OpenApiJson(FabricService(), kVersion);
   return {
       {"/metrics",
        [&] {
-         return api::HttpResponse{.content_type = "text/plain; version=0.0.4; charset=utf-8",
-                                  .body = api::MetricsText(api::ReadMetrics(controller, calls))};
+         return api::HttpResponse{
+             .content_type = "text/plain; version=0.0.4; charset=utf-8",
+             .body = api::MetricsText(api::ReadMetrics(controller, calls, clock.Now()))};
        }},
       {"/certificate-key.pem",
        [pem = key.ToPem()] {
@@ -215,9 +216,9 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   api::CallMetrics calls;
   api::Api fabric_api(controller, clock, calls);
   const api::CallFunction call = [&](auto&&... arguments) { return fabric_api.Call(arguments...); };
-  ASSIGN_OR_RETURN(std::vector<api::Route> routes, api::RoutesOf(api::FabricService()));
+  ASSIGN_OR_RETURN(std::vector<api::Route> routes, api::RoutesOf(FabricService()));
   const api::RestService rest_service(call, std::move(routes),
-                                      Pages(controller, calls, key->key.Public()));
+                                      Pages(controller, clock, calls, key->key.Public()));
 
   ASSIGN_OR_RETURN(const auto grpc,
                    api::GrpcFront::Listen(settings.Address("grpc"), call, events, agents));

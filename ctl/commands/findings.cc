@@ -49,7 +49,8 @@ Result<Output> RunFindings(Client& client, const Arguments& arguments, Stream&) 
   request.set_min_severity(SeverityNamed(arguments.Text("--severity")));
   request.set_include_resolved(arguments.Flag("--all"));
   request.set_include_unknown(arguments.Flag("--unknown"));
-  ASSIGN_OR_RETURN(v1::ListFindingsResponse response, client.ListFindings(request));
+  ASSIGN_OR_RETURN(v1::ListFindingsResponse response,
+                   client.Call<v1::ListFindingsResponse>(request));
   Output output;
   if (!arguments.Flag("--silenced"))
     if (const std::size_t hidden = HideSilenced(*response.mutable_findings()); hidden > 0)

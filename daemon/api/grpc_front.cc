@@ -14,6 +14,7 @@
 #include "daemon/api/grpc_status.h"
 #include "daemon/api/grpc_watch.h"
 #include "daemon/api/listen_error.h"
+#include "proto/fabric_service.h"
 
 namespace fabric::api {
 namespace {

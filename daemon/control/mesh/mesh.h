@@ -15,7 +15,7 @@
 #include "base/ids.h"
 #include "daemon/blame/fabric.h"
 #include "daemon/control/mesh/mesh_counts.h"
-#include "daemon/control/mesh/mesh_settings.h"
+#include "daemon/control/options.h"
 #include "daemon/control/sessions.h"
 #include "daemon/fleet/fleet_view.h"
 #include "daemon/fleet/sites.h"

@@ -33,8 +33,7 @@ Result<v1::Certificate> Start(ControlWorld& world, const v1::CertificateRequest&
   v1::StartCertificateRequest request;
   *request.mutable_request() = wanted;
   v1::Certificate certificate;
-  const Status status =
-      world.controller->StartCertificate(request, certificate, world.agents.now());
+  const Status status = world.controller->Call(request, certificate, world.agents.now());
   if (!status.ok()) return status;
   return certificate;
 }
@@ -43,7 +42,7 @@ Result<v1::GetCertificateResponse> Get(ControlWorld& world, const std::string& i
   v1::GetCertificateRequest request;
   request.set_id(id);
   v1::GetCertificateResponse response;
-  const Status status = world.controller->GetCertificate(request, response);
+  const Status status = world.controller->Call(request, response, world.agents.now());
   if (!status.ok()) return status;
   return response;
 }

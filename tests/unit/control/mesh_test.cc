@@ -94,7 +94,7 @@ class MeshTest : public ::testing::Test {
   }
   v1::MeshStatus Status() {
     v1::MeshStatus status;
-    EXPECT_TRUE(world.controller->GetMesh({}, status).ok());
+    EXPECT_TRUE(world.controller->Call(v1::GetMeshRequest(), status, world.agents.now()).ok());
     return status;
   }
   std::vector<std::string> NotCovered() {
