@@ -9,6 +9,8 @@ import unittest
 
 import catalogs
 import cpp
+import docs
+import language
 import quotes
 import rulenames
 import texts
@@ -50,6 +52,56 @@ class Sizes(unittest.TestCase):
 
     def test_data_is_not_code(self):
         self.assertEqual(breaches(texts.check_sizes, {"tests/golden/a.py": "x" * 200}), [])
+
+
+class Language(unittest.TestCase):
+    def test_string_literals_headers_and_docs(self):
+        self.assertEqual(breaches(language.check_language, {
+            "base/a.cc": '// told in a comment of a .cc\nx = "is told";\n',
+            "base/b.cc": 'x = "so "\n    "long";\n',
+            "base/c.h": "// What is\n// is no thing.\n",
+            "docs/a.md": "Nobody\n",
+            "proto/a.proto": "// anew\n",
+        }), ["base/a.cc:2: told", "base/b.cc:1: so long",
+             "base/c.h:1: What is", "base/c.h:2: is no", "docs/a.md:1: Nobody",
+             "proto/a.proto:1: anew"])
+
+    def test_good_text_code_and_raw_strings(self):
+        self.assertEqual(breaches(language.check_language, {
+            "base/a.cc": "int told = 1;\n#include \"told\"\n",
+            "base/b.cc": 'x = "is not an MTU; besides, mending";\n',
+            "tests/a.cc": 'x = "told";\n'}), [])
+        self.assertEqual(breaches(language.check_language, {
+            "base/a.cc": 'x = R"(a\n told)";\n'}), ["base/a.cc:2: told"])
+
+
+class Docs(unittest.TestCase):
+    PAGE = ("# A\n\n## Layout\n\n```\nbase/  status\nagents/  main\n  host/  machine\n```\n"
+            "\n## Threads\n\n| a | `agents/a.cc` |\n")
+
+    def test_layout(self):
+        files = {"docs/ARCHITECTURE.md": self.PAGE.replace("base/", "docs/\nbase/"),
+                 "base/a.cc": "", "agents/host/a.cc": ""}
+        self.assertEqual(breaches(docs.check_layout, files), [])
+        self.assertEqual(breaches(docs.check_layout, files | {"agents/probe/a.cc": ""}),
+                         ["docs/ARCHITECTURE.md:4: agents/probe"])
+        del files["agents/host/a.cc"]
+        files["agents/a.cc"] = ""
+        self.assertEqual(breaches(docs.check_layout, files),
+                         ["docs/ARCHITECTURE.md:9: agents/host"])
+
+    def test_threads(self):
+        page = {"docs/ARCHITECTURE.md": self.PAGE}
+        start = "std::jthread thread([] {});\n"
+        self.assertEqual(breaches(docs.check_threads, page | {"agents/a.cc": start}), [])
+        self.assertEqual(
+            breaches(docs.check_threads, page | {"agents/a.cc": "", "daemon/b.cc": start}),
+            ["docs/ARCHITECTURE.md:12: agents/a.cc", "docs/ARCHITECTURE.md:12: daemon/b.cc"])
+
+    def test_paths(self):
+        self.assertEqual(breaches(docs.check_paths, {
+            "docs/a.md": "`base/a.cc` `base` `base/a` `agents/*.cc`\n`base/b.cc`\n",
+            "base/a.cc": ""}), ["docs/a.md:2: base/b.cc"])
 
 
 class Functions(unittest.TestCase):
