@@ -35,6 +35,7 @@
 #include "daemon/files/rule_files.h"
 #include "daemon/files/signing_key_file.h"
 #include "daemon/files/topology_file.h"
+#include "daemon/operator_log.h"
 #include "daemon/profile/places.h"
 #include "daemon/profile/profile_yaml.h"
 #include "daemon/store/store.h"
@@ -48,7 +49,8 @@ constexpr int kExitOk = 0;
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 constexpr Duration kTickInterval = std::chrono::milliseconds(100);
-constexpr time_t kLookEverySeconds = 10;  // At the file with the topology
+constexpr time_t kFlushSeconds = 1;  // Operator log
+constexpr int kFlushesPerLook = 10;  // At the topology file
 
 // Blocks the signals that end the program in this thread and all that it starts.
 sigset_t BlockEndingSignals() {
@@ -164,14 +166,17 @@ void LogCover(control::Controller& controller, fleet::TopologyCover& told, Momen
     log::Info("{}", line);
 }
 
-// Until a signal ends the program; looks at the file with the topology meanwhile.
+// Waits for a signal that ends the program. Meanwhile it writes the operator log and checks the
+// topology file for changes.
 int AwaitEnd(const sigset_t& ending_signals, TopologyFile& file, control::Controller& controller,
-             const Clock& clock) {
-  const timespec patience{.tv_sec = kLookEverySeconds, .tv_nsec = 0};
+             OperatorLog& operator_log, const Clock& clock) {
+  const timespec patience{.tv_sec = kFlushSeconds, .tv_nsec = 0};
   fleet::TopologyCover told;
-  while (true) {
+  for (int flushes = 1;; ++flushes) {
     const int signal = sigtimedwait(&ending_signals, nullptr, &patience);
+    operator_log.Flush(controller.store_failures(), clock.Now());
     if (signal > 0) return signal;
+    if (flushes % kFlushesPerLook != 0) continue;
     if (auto topology = file.ReadWhenChanged())
       Use(*std::move(topology), file.path(), controller, clock.Now());
     LogCover(controller, told, clock.Now());
@@ -192,12 +197,17 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   if (!key.ok()) return key.status().In("signing-key");
   log::Info("{} certificates with {}, key {}", key->made ? "made a key: signing" : "signing",
             key->path, KeyId(key->key.Public()));
+  OperatorLog operator_log;
   control::EventBus events;
+  (void)events.Subscribe(operator_log, 0);
   api::AgentFront agents;
   control::ControllerOptions options = OptionsOf(settings, *rules);
   options.profile = *std::move(profile);
   options.sites = fleet::Sites(std::move(places));
   options.certificates.key = key->key;
+  options.certificates.on_issued = [&](const v1::Certificate& certificate) {
+    operator_log.OnCertificate(certificate);
+  };
   control::Controller controller(options, *store, agents, events, clock.Now());
   RETURN_IF_ERROR(controller.Load(clock.Now()));
   TopologyFile topology(settings.Text("infiniband-topology"));
@@ -205,7 +215,9 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   agents.SetListener({
       .on_message =
           [&](SessionId session, const v1::AgentMessage& message) {
-            return controller.OnMessage(session, message, clock.Now());
+            const Status status = controller.OnMessage(session, message, clock.Now());
+            if (!status.ok()) operator_log.OnRefused(status);
+            return status;
           },
       .on_gone =
           [&](SessionId session, const std::string& reason) {
@@ -235,15 +247,16 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   std::fflush(stdout);
   const auto notify = [](std::string_view state) {
     const Status status = NotifySystemd(std::getenv("NOTIFY_SOCKET"), state);
-    if (!status.ok()) log::Warning("systemd is not told {}: {}", state, status.message());
+    if (!status.ok()) log::Warning("cannot notify systemd ({}): {}", state, status.message());
   };
   notify("READY=1");
 
-  const int signal = AwaitEnd(ending_signals, topology, controller, clock);
-  log::Info("ending on signal {}", signal);
+  const int signal = AwaitEnd(ending_signals, topology, controller, operator_log, clock);
+  log::Info("stopping: {}", signal == SIGINT ? "SIGINT" : "SIGTERM");
   notify("STOPPING=1");
   rest->Stop();
   grpc->Stop();
+  operator_log.Flush(controller.store_failures(), clock.Now());
   return {};
 }
 

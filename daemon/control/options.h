@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,8 @@ struct CertificateOptions {
   std::optional<SigningKey> key = {};  // Required to issue certificates
   Duration lifetime = std::chrono::minutes(15);
   std::string issuer = "fabricd";
+  // Called with each issued certificate, under the controller's lock. Must not block.
+  std::function<void(const v1::Certificate&)> on_issued = {};
 };
 
 struct MeshSettings {

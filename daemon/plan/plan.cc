@@ -308,12 +308,14 @@ Result<Plan> MakePlan(const fleet::FleetView& fleet, const v1::CampaignSpec& spe
   ASSIGN_OR_RETURN(Candidates found, FindPorts(fleet, spec, probed_lately, sites));
   if (fleet.nodes().empty())
     return Status(Code::kFailedPrecondition, "nothing to probe: no node is connected");
-  return Schedule({.ports = std::move(found.ports),
-                   .leaf_names = std::move(found.leaf_names),
-                   .pod_names = std::move(found.pod_names),
-                   .rounds = {},
-                   .skipped = std::move(found.skipped)},
-                  spec);
+  Plan plan{.ports = std::move(found.ports),
+            .leaf_names = std::move(found.leaf_names),
+            .pod_names = std::move(found.pod_names),
+            .rounds = {},
+            .skipped = {}};
+  for (const SkippedPort& skipped : found.skipped)
+    plan.skipped.push_back(Format("{}: {}", skipped.port, skipped.reason));
+  return Schedule(std::move(plan), spec);
 }
 
 Result<Plan> MakePlan(std::vector<Port> ports, std::vector<std::string> leaf_names,

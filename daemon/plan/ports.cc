@@ -141,7 +141,7 @@ Result<Candidates> FindPorts(const fleet::FleetView& fleet, const v1::CampaignSp
       if (obstacle.empty() && !spec.include_busy() && !probed_lately.contains(name))
         obstacle = Traffic(view);
       if (!obstacle.empty()) {
-        found.skipped.push_back(Format("{}: {}", name, obstacle));
+        found.skipped.push_back({.port = name, .reason = std::move(obstacle)});
         continue;
       }
       places.Place(view, port);

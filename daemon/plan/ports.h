@@ -12,11 +12,17 @@
 
 namespace fabric::plan {
 
+// A port that the plan leaves out.
+struct SkippedPort {
+  std::string port;  // "n4/rxe0/1"
+  std::string reason;
+};
+
 struct Candidates {
   std::vector<Port> ports;  // By rail, then by node
   std::vector<std::string> leaf_names;
   std::vector<std::string> pod_names;
-  std::vector<std::string> skipped;
+  std::vector<SkippedPort> skipped;
 };
 
 // INVALID_ARGUMENT: an unknown node or rail is named.

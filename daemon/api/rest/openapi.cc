@@ -150,8 +150,7 @@ std::string LowerCase(std::string text) {
 
 Json Paths(const std::vector<Route>& routes) {
   std::map<std::string, Json> by_path;
-  for (const Route& route : routes)
-    by_path[route.path][LowerCase(route.verb)] = Operation(route);
+  for (const Route& route : routes) by_path[route.path][LowerCase(route.verb)] = Operation(route);
   return by_path;
 }
 

@@ -41,8 +41,8 @@ CampaignWork::CampaignWork(const v1::CampaignSpec& spec, plan::Plan made, blame:
       progress(plan.rounds, spec.pairs_at_once() == 0
                                 ? pairs_at_once
                                 : std::min(pairs_at_once, spec.pairs_at_once())),
-      reaching(NeedsReachability(spec, plan)) {
-  if (reaching) reachability = Reachability(plan, spec.seed());
+      phase(NeedsReachability(spec, plan) ? Phase::kReachability : Phase::kBetweenRounds) {
+  if (phase == Phase::kReachability) reachability = Reachability(plan, spec.seed());
   places_.reserve(plan.ports.size());
   for (const plan::Port& port : plan.ports)
     places_.push_back(blame::Find(analyzer.fabric(), port.port));

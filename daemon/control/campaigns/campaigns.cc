@@ -128,7 +128,7 @@ Result<v1::Campaign> Campaigns::Cancel(const std::string& id, Moment now) {
   if (campaign.summary.state() == v1::CAMPAIGN_STATE_RUNNING) {
     campaign.summary.set_state(v1::CAMPAIGN_STATE_CANCELLED);
     ForEachPair(now, [&](Pair& pair) {
-      if (pair.campaign == number && !pair.settled)
+      if (pair.campaign == number && pair.phase != PairPhase::kWindingUp)
         pair.run->Cancel(std::string(kCancelled), agents_, now);
     });
     Advance(now);
@@ -168,7 +168,9 @@ void Campaigns::OnLost(const std::string& node, const std::string& reason, Momen
 void Campaigns::Tick(Moment now) {
   ForEachPair(now, [&](Pair& pair) {
     pair.run->Tick(agents_, now);
-    if (pair.settled && now.steady - pair.run->decided_at() >= kWindUpUsual) Uncount(pair);
+    const bool stuck =
+        pair.phase == PairPhase::kWindingUp && now.steady - pair.run->decided_at() >= kWindUpUsual;
+    if (stuck) ReleaseSlot(pair);
   });
   Advance(now);
   Keep();

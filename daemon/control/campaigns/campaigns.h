@@ -78,19 +78,32 @@ class Campaigns {
     std::unique_ptr<CampaignWork> work;   // While it runs
     std::string open = {};                // That blame has yet to say
   };
-  // A pair with the probe that it is at.
+  // A pair and its current probe.
+  //
+  //              result               last probe, or the campaign is cancelled
+  //   kProbing ─────────► kRecorded ───────────────────────────► kWindingUp
+  //      ▲                    │ both ends have let go                 │ both ends have let go
+  //      └──── next probe ────┘                                       ▼ erased
+  enum class PairPhase {
+    kProbing,    // The probe has no result yet.
+    kRecorded,   // It has; its ends may still use their ports.
+    kWindingUp,  // The campaign does not wait for the pair.
+  };
+  // What the pair occupies. Each is released on its own.
+  struct Holds {
+    bool from_port = false, to_port = false;  // Exclusive use of the port
+    bool budget = false;                      // Of the campaign
+    bool slot = false;                        // Of pairs_at_once_max
+  };
   struct Pair {
     std::uint64_t campaign;
     plan::Pair ports;
     plan::PairTask task;
-    std::uint32_t round;                        // From 1; 0: a quick probe
-    bool holds_from = false, holds_to = false;  // Nobody else may use the port.
-    bool budgeted = false;                      // Has its part of the campaign's budget
-    bool counted = false;                       // Among the pairs of all campaigns
-    bool of_incast = false;                     // Begins with the others of its round
-    int probe = 0;                              // Index in the campaign's probes
-    bool recorded = false;                      // That probe
-    bool settled = false;  // All of them: the campaign does not wait for it, its agents wind up.
+    std::uint32_t round;  // From 1; 0: a quick probe
+    Holds holds = {};
+    bool of_incast = false;  // Starts together with the others of its round
+    int probe = 0;           // Index in the campaign's probes
+    PairPhase phase = PairPhase::kProbing;
     std::unique_ptr<ProbeRun> run = nullptr;
   };
   using PairMap = std::map<ProbeId, Pair>;
@@ -108,14 +121,14 @@ class Campaigns {
   bool IsCancelled(const Pair& pair) const;
   void Finish(Pair& pair, Moment now);
   void Release(Pair& pair, Moment now);
-  void Uncount(Pair& pair);
+  void ReleaseSlot(Pair& pair);
 
   void Advance(Moment now);
   bool Step(std::uint64_t number, Campaign& campaign, Moment now);
   void NextRound(std::uint64_t number, Campaign& campaign, Moment now);
   static void BeginQuick(CampaignWork& work, const std::vector<plan::Pair>& pairs);
   void BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bool planned, Moment now);
-  void BeginDeciding(Campaign& campaign, std::vector<plan::Pair> wanted, Moment now);
+  void BeginAdditional(Campaign& campaign, std::vector<plan::Pair> wanted, Moment now);
   bool Judge(Campaign& campaign, std::vector<plan::Pair>& next, Moment now);
   void End(std::uint64_t number, Campaign& campaign, Moment now);
   bool StartOne(std::uint64_t number, Campaign& campaign, Moment now);

@@ -76,7 +76,7 @@ std::vector<Pair> Reachability::NextStage() {
   return pairs;
 }
 
-bool Reachability::Wanted(const Pair& pair) const {
+bool Reachability::IsUseful(const Pair& pair) const {
   return !NodeIsOut(pair.from) && !NodeIsOut(pair.to);
 }
 

@@ -32,8 +32,8 @@ class Reachability {
   // Pairs to probe next, no port twice; to be asked for when the results of those before are in.
   // Empty: over, and what is not known will stay so.
   std::vector<plan::Pair> NextStage();
-  // False: what has come in since says that there is no point in it any more.
-  bool Wanted(const plan::Pair& pair) const;
+  // False: results since then have made the probe needless.
+  bool IsUseful(const plan::Pair& pair) const;
   void Take(const plan::Pair& pair, const v1::ProbeResult& result);
   // Of a round of the plan. A port that has kept three good partners waiting until their time was
   // over is left out from then on: what answers a quick probe may do no more than that. Where

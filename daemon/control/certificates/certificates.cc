@@ -95,10 +95,7 @@ Asked PortsAskedFor(const fleet::FleetView& view, const fleet::Sites& sites,
 // Sets the obstacles of those that cannot be probed; the others are what is left of `found`.
 void TakeObstacles(std::vector<AskedPort>& asked, bool alone, plan::Candidates& found) {
   std::map<std::string, std::string> why;
-  for (const std::string& line : found.skipped) {
-    const std::size_t colon = line.find(": ");
-    why[line.substr(0, colon)] = line.substr(colon + 2);
-  }
+  for (const plan::SkippedPort& skipped : found.skipped) why[skipped.port] = skipped.reason;
   std::map<std::pair<std::uint32_t, v1::LinkLayer>, std::size_t> partners;
   for (AskedPort& port : asked) {
     const auto at = why.find(plan::PortName(port.port));
@@ -329,6 +326,7 @@ void Certificates::Issue(Known& known, const std::set<std::string>& unjudged, Mo
   answer.set_payload(text.payload);
   answer.set_signature(text.signature);
   known.running.reset();
+  if (options_.on_issued) options_.on_issued(certificate);
 }
 
 // The oldest that are done make room.

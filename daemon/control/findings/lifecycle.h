@@ -7,7 +7,7 @@
 //      ▼              │ │
 //   waiting ──grace───┘ └── found again: one more opening
 //
-// Decisions behind the numbers: docs/design/lifecycle-of-findings.md.
+// Decisions behind the numbers: docs/design/finding-lifecycle.md.
 #pragma once
 
 #include <cstdint>

@@ -60,7 +60,7 @@ Passed RunPass(const plan::Plan& plan, std::uint64_t seed,
     std::set<plan::PortIndex> busy;
     for (const Pair& pair : stage) {
       EXPECT_TRUE(busy.insert(pair.from).second && busy.insert(pair.to).second);
-      if (!pass.Wanted(pair)) continue;
+      if (!pass.IsUseful(pair)) continue;
       ++passed.probes;
       pass.Take(pair, probe(plan.Task(pair)));
     }
