@@ -52,7 +52,7 @@ constexpr Duration kTickInterval = std::chrono::milliseconds(100);
 constexpr time_t kFlushSeconds = 1;  // Operator log
 constexpr int kFlushesPerLook = 10;  // At the topology file
 
-// Blocks the signals that end the program in this thread and all that it starts.
+// Blocks the signals that end the program, in this thread and the threads that it starts.
 sigset_t BlockEndingSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -105,13 +105,13 @@ Result<std::string> ReadText(const std::string& path) {
   return ReadFile(path, profile::kFileBytesMax);
 }
 
-// Says what was loaded; gives how many problems there are.
+// Logs the loaded rules. Returns the number of problems.
 std::uint32_t LogRules(std::span<const custom::RuleFile> files) {
   std::uint32_t problems = 0;
   for (const custom::RuleFile& file : files) {
     log::Info("{}: {} rules", file.name, file.rules.size());
     for (const custom::Problem& problem : file.problems)
-      log::Error("refused: {}", custom::ToString(problem));
+      log::Error("rule skipped: {}", custom::ToString(problem));
     problems += static_cast<std::uint32_t>(file.problems.size());
   }
   return problems;
@@ -138,29 +138,28 @@ control::ControllerOptions OptionsOf(const Settings& settings,
       .mesh = MeshOf(settings)};
 }
 
-// One that cannot be used leaves what was known before.
+// An invalid topology leaves the previous one in place.
 void Use(Result<fleet::InfinibandTopology> topology, const std::string& path,
          control::Controller& controller, Moment now) {
   if (!topology.ok()) return log::Error("infiniband-topology: {}", topology.status().message());
   for (const std::string& problem : topology->problems()) log::Error("{}: {}", path, problem);
-  log::Info("{}: {} switches, {} ports of adapters, made at {}, {} problems", path,
+  log::Info("{}: {} switches, {} adapter ports, created at {}, {} problems", path,
             topology->switches().size(), topology->ports(), ToString(ToProto(topology->made_at())),
             topology->problem_count());
   controller.SetInfiniband(*std::move(topology), now);
 }
 
-// Tells how far the topology covers the fabric, whenever that is not what it was.
-void LogCover(control::Controller& controller, fleet::TopologyCover& told, Moment now) {
+// Logs how far the topology covers the fabric, when that has changed.
+void LogCover(control::Controller& controller, fleet::TopologyCover& logged, Moment now) {
   const control::InfinibandState state = controller.Infiniband();
-  if (!state.known || state.cover == told) return;
-  told = state.cover;
+  if (!state.known || state.cover == logged) return;
+  logged = state.cover;
   const auto line = Format(
-      "infiniband-topology, {} h old: {} InfiniBand ports placed, {} not in it; {} have another "
-      "LID "
-      "than there",
-      std::chrono::duration_cast<std::chrono::hours>(now.wall - state.made_at).count(), told.placed,
-      told.unknown, told.other_lid);
-  if (told.unknown > 0 || told.other_lid > 0)
+      "infiniband-topology, {} h old: {} InfiniBand ports placed, {} missing in the file, {} with "
+      "another LID in the file",
+      std::chrono::duration_cast<std::chrono::hours>(now.wall - state.made_at).count(),
+      logged.placed, logged.unknown, logged.other_lid);
+  if (logged.unknown > 0 || logged.other_lid > 0)
     log::Warning("{}", line);
   else
     log::Info("{}", line);
@@ -171,7 +170,7 @@ void LogCover(control::Controller& controller, fleet::TopologyCover& told, Momen
 int AwaitEnd(const sigset_t& ending_signals, TopologyFile& file, control::Controller& controller,
              OperatorLog& operator_log, const Clock& clock) {
   const timespec patience{.tv_sec = kFlushSeconds, .tv_nsec = 0};
-  fleet::TopologyCover told;
+  fleet::TopologyCover logged;
   for (int flushes = 1;; ++flushes) {
     const int signal = sigtimedwait(&ending_signals, nullptr, &patience);
     operator_log.Flush(controller.store_failures(), clock.Now());
@@ -179,8 +178,19 @@ int AwaitEnd(const sigset_t& ending_signals, TopologyFile& file, control::Contro
     if (flushes % kFlushesPerLook != 0) continue;
     if (auto topology = file.ReadWhenChanged())
       Use(*std::move(topology), file.path(), controller, clock.Now());
-    LogCover(controller, told, clock.Now());
+    LogCover(controller, logged, clock.Now());
   }
+}
+
+// On standard output and in the addresses file.
+Status ShowAddresses(const Settings& settings, const HostPort& grpc, const HostPort& rest) {
+  if (settings.Has("addresses-file"))
+    RETURN_IF_ERROR(
+        WriteFileAtomically(settings.Text("addresses-file"), AddressesJson(grpc, rest)));
+  std::printf("fabricd %s: gRPC on %s, REST and /metrics on http://%s\n",
+              std::string(kVersion).c_str(), ToString(grpc).c_str(), ToString(rest).c_str());
+  std::fflush(stdout);
+  return {};
 }
 
 Status Serve(const Settings& settings, const sigset_t& ending_signals) {
@@ -195,8 +205,8 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
                    store::OpenSqlite(settings.Text("state")));
   const auto key = LoadSigningKey(settings.Text("signing-key"), settings.Text("state"));
   if (!key.ok()) return key.status().In("signing-key");
-  log::Info("{} certificates with {}, key {}", key->made ? "made a key: signing" : "signing",
-            key->path, KeyId(key->key.Public()));
+  log::Info("signing certificates with {}{}, key {}", key->path, key->made ? " (new)" : "",
+            KeyId(key->key.Public()));
   OperatorLog operator_log;
   control::EventBus events;
   (void)events.Subscribe(operator_log, 0);
@@ -238,13 +248,7 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
                    api::RestServer::Listen(settings.Address("rest"), rest_service, events, {}));
   const std::jthread ticking = StartTicking(controller, clock);
 
-  if (settings.Has("addresses-file"))
-    RETURN_IF_ERROR(WriteFileAtomically(settings.Text("addresses-file"),
-                                        AddressesJson(grpc->address(), rest->address())));
-  std::printf("fabricd %s: gRPC on %s, REST and /metrics on http://%s\n",
-              std::string(kVersion).c_str(), ToString(grpc->address()).c_str(),
-              ToString(rest->address()).c_str());
-  std::fflush(stdout);
+  RETURN_IF_ERROR(ShowAddresses(settings, grpc->address(), rest->address()));
   const auto notify = [](std::string_view state) {
     const Status status = NotifySystemd(std::getenv("NOTIFY_SOCKET"), state);
     if (!status.ok()) log::Warning("cannot notify systemd ({}): {}", state, status.message());
@@ -269,7 +273,7 @@ int Main(std::span<const char* const> args) {
   switch (settings->request()) {
     case Request::kRun: break;
     case Request::kHelp:
-      std::printf("fabricd: the controller of the fabric.\nUsage: fabricd [--NAME VALUE]...\n\n%s",
+      std::printf("fabricd: controller of the fabric.\nUsage: fabricd [--NAME VALUE]...\n\n%s",
                   SettingsHelp(ControllerSettings()).c_str());
       return kExitOk;
     case Request::kShowVersion:

@@ -1,5 +1,5 @@
-// What changed on nodes, written down as reports come. A report costs what it touches, and nothing
-// when it has counters alone: what those are is kept once an hour.
+// History of the settings and counters of nodes, in the store. Setting changes are stored with each
+// report, counters once an hour.
 #pragma once
 
 #include <map>
@@ -17,22 +17,22 @@ class NodeHistory {
  public:
   explicit NodeHistory(Outbox& outbox) : outbox_(outbox) {}
 
-  // What a report changes in what is known of the node, before it is applied.
+  // The settings that a report changes. Call it before the report is applied.
   static facts::Change Compare(const v1::NodeSnapshot& before, const v1::SnapshotChange& report,
                                Moment now);
   static facts::Change Compare(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after,
                                Moment now);
 
-  // Keeps it; begins the log of a node that is new.
+  // Stores the change; starts the history of a new node.
   void Write(const std::string& node, const facts::Change& change, Moment now);
 
-  // The node has been here before this process: its counters were kept then, and all nodes that
-  // come back shall not be written down at once.
+  // The node is known from an earlier run: spreads the next storing of its counters over time, so
+  // that not all nodes are stored at once.
   void SetKnown(const std::string& node, Moment now);
-  // Keeps what the node's counters are, unless that was done a short while ago.
+  // Stores the node's counters, unless that was done within the hour.
   void Mark(const v1::NodeSnapshot& snapshot, Moment now);
 
-  // What differs since `seconds` ago from what is now, and since when that is known.
+  // Differences between now and `seconds` ago, and the time since which they are known.
   Status Since(const v1::NodeSnapshot& snapshot, std::uint32_t seconds, Moment now,
                v1::DiffNodeResponse& response);
 

@@ -106,7 +106,7 @@ Status NoSuch(std::string_view what, const std::string& name,
   const std::vector<std::string_view> candidates(known.begin(), known.end());
   const std::string_view closest =
       name.size() <= kNodeNameMax ? Closest(name, candidates) : std::string_view();
-  std::string message = Format("no {} {}", what, Quoted(name));
+  std::string message = Format("unknown {} {}", what, Quoted(name));
   if (!closest.empty()) message += Format("; did you mean {}?", Quoted(closest));
   return {Code::kNotFound, std::move(message)};
 }

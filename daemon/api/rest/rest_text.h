@@ -9,7 +9,7 @@
 namespace fabric::api {
 
 // "a%2Fb" is "a/b"; with `plus_is_blank`, as in queries, "a+b" is "a b". INVALID_ARGUMENT for
-// broken escapes and for what is not UTF-8 afterwards.
+// invalid escapes and for a result that is not UTF-8.
 Result<std::string> PercentDecode(std::string_view text, bool plus_is_blank);
 
 bool IsUtf8(std::string_view text);

@@ -41,7 +41,7 @@ struct CampaignWork {
   // `pairs_at_once` limits the number in the spec.
   CampaignWork(const v1::CampaignSpec& spec, plan::Plan made, blame::Fabric fabric,
                std::uint32_t pairs_at_once);
-  CampaignWork(const CampaignWork&) = delete;  // What is below refers to the plan.
+  CampaignWork(const CampaignWork&) = delete;  // Members refer to the plan.
   CampaignWork& operator=(const CampaignWork&) = delete;
 
   // Places that blame may ask for. Ports that are left out count: quick probes reach them. Nodes

@@ -5,20 +5,20 @@
 namespace fabric::control {
 namespace {
 
-// As many results say well enough what is usual; until there are as many, all are compared anew.
+// Number of results that give reliable usual values; with fewer, all are compared again.
 constexpr int kEqualsEnough = 1000;
-// So often it is asked after each round. A culprit is known by then, or hides well.
+// Number of assessments after each single round. By then a fault is usually located.
 constexpr int kAskedEachRound = 24;
-// About 100 bytes each, of which a analyzer looks at all. 100,000 are four rounds of 8,192 ports;
-// what is still bad shows in the newest ones. The oldest go many at a time, because that takes
-// longer than a analyzer.
+// About 100 bytes each; an assessment reads all. 100,000 are four rounds of 8,192 ports, and the
+// newest show current faults. The oldest are dropped in batches, because that takes longer than an
+// assessment.
 constexpr std::size_t kObservationsMax = 150'000;
 constexpr std::size_t kObservationsKept = 100'000;
 
 }  // namespace
 
 void ResultAnalyzer::Add(v1::PairResult result) {
-  // What nobody looks at here and what is large
+  // Large and not used here
   if (result.result().has_latency()) result.mutable_result()->mutable_latency()->clear_histogram();
   ++results_;
   *fresh_.Add() = std::move(result);
@@ -33,7 +33,7 @@ void ResultAnalyzer::EndRound() {
 
 bool ResultAnalyzer::Due(bool each_round) const {
   if (results_ == asked_at_) return false;
-  if (!each_round) return results_ >= 2 * asked_at_;  // All in all no more than the last one costs
+  if (!each_round) return results_ >= 2 * asked_at_;  // The total cost stays proportional.
   return asked_ < kAskedEachRound || results_ >= asked_at_ + asked_at_ / 4;
 }
 

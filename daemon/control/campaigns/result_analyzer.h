@@ -1,5 +1,5 @@
-// What a campaign's results say so far of the fabric: holds the newest 100,000 to 150,000 as
-// observations, which are small, and asks blame. Pure.
+// Analysis of a campaign's results by blame. Keeps the newest 100,000 to 150,000 results as compact
+// observations. Pure.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ class ResultAnalyzer {
   ResultAnalyzer& operator=(const ResultAnalyzer&) = delete;
 
   void Add(v1::PairResult result);
-  // A round is over: what came in it has its equals now. Results of one kind and one round, or of
-  // several small ones, are compared with each other; few of them with what was usual before.
+  // Ends a round. Results of one kind are compared within a round, or within several small rounds;
+  // few results are compared with the usual values of earlier ones.
   void EndRound();
 
-  // Whether so much has come since it was asked last that the answer is worth its cost.
-  // `each_round`: something waits for it, so that it is worth more.
+  // True when enough new results justify the cost of Assess(). `each_round`: the campaign waits for
+  // it, so fewer are enough.
   bool Due(bool each_round) const;
   blame::Standing Assess(std::span<const std::uint32_t> usable,
                          std::span<const v1::Finding> findings,

@@ -33,12 +33,12 @@ bool Unknown(const fleet::NodeRecord* node) {
   return !node->known();
 }
 
-// The machine's own clock tells how old it was when it was inspected; ours, how long ago that is.
+// The machine's clock gives its uptime at the inspection; our clock gives the time since then.
 bool Young(const fleet::NodeRecord& node, Duration grace, Moment now) {
   const v1::NodeSnapshot& snapshot = node.snapshot;
   if (!snapshot.host().has_booted_at() || !snapshot.has_taken_at()) return false;
   const Duration age = FromProto(snapshot.taken_at()) - FromProto(snapshot.host().booted_at());
-  // A clock that was set back since tells nothing.
+  // The clock was set back: unknown.
   if (age < Duration::zero()) return false;
   return age + (now.steady - node.inspected_at.steady) < grace;
 }
@@ -60,19 +60,19 @@ std::vector<const fleet::NodeRecord*> AffectedNodes(const v1::Finding& finding,
 
 bool AffectsOnlyLostNodes(const v1::Finding& finding, const fleet::Fleet& fleet) {
   const auto nodes = AffectedNodes(finding, fleet);
-  if (nodes.empty()) return !finding.subject().node().empty();  // Of one that nobody remembers
+  if (nodes.empty()) return !finding.subject().node().empty();  // The node is not in the fleet.
   return std::all_of(nodes.begin(), nodes.end(), Unknown);
 }
 
 std::string ExpiryReason(const v1::Finding& finding, const fleet::Fleet& fleet) {
   if (!AffectsOnlyLostNodes(finding, fleet)) return {};
   const auto nodes = AffectedNodes(finding, fleet);
-  if (nodes.empty()) return Format("node {} is not known", finding.subject().node());
+  if (nodes.empty()) return Format("unknown node {}", finding.subject().node());
   const fleet::NodeRecord& first = *nodes.front();
   if (nodes.size() > 1)
-    return Format("{} and all others that it names are lost or silent", first.name);
+    return Format("{} and all other nodes that it names are lost or silent", first.name);
   if (first.state == v1::NODE_STATE_CONNECTED)
-    return Format("node {} has not told its settings since {}", first.name,
+    return Format("node {} has reported no settings since {}", first.name,
                   ToString(ToProto(first.inspected_at.wall)));
   return Format("node {} is lost since {}: {}", first.name,
                 ToString(ToProto(first.state_since.wall)), first.lost_reason);

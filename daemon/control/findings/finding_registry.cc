@@ -11,7 +11,7 @@ namespace fabric::control {
 namespace {
 
 constexpr Duration kTickEvery = std::chrono::seconds(1);
-constexpr std::uint32_t kMeantMax = 5;  // Ids that are named when one is not unique
+constexpr std::uint32_t kMatchesMax = 5;  // Ids that an error lists for an ambiguous prefix
 
 v1::FindingAction ActionOf(Step step) {
   switch (step) {
@@ -33,11 +33,11 @@ void FindingRegistry::Restore(std::vector<v1::Finding> open, std::vector<v1::Sil
     Count(finding, 1);
     if (const FindingLifecycle lifecycle(finding, now); !lifecycle.idle())
       lifecycles_.insert_or_assign(id, lifecycle);
-    unfound_.insert(id);  // Until the first evaluation has said what it finds.
+    unfound_.insert(id);  // Until the first evaluation
     open_.insert_or_assign(id, std::move(finding));
   }
-  // Some may have ended while the controller was not there.
-  ApplySilences({.note = "its time is over"}, now);
+  // Silences may have ended while the controller was down.
+  ApplySilences({.note = "silence expired"}, now);
 }
 
 void FindingRegistry::Take(rules::Delta delta, const fleet::Fleet& fleet, Moment now) {
@@ -48,11 +48,11 @@ void FindingRegistry::Take(rules::Delta delta, const fleet::Fleet& fleet, Moment
     Found(std::move(finding), fleet, now);
   }
   for (const std::string& id : delta.gone) Gone(id, fleet, now);
-  // When all are open: what explains one may have come after it, or be another now.
+  // After all are open: a cause may be opened after its effects, or may have changed.
   for (const std::string& id : found)
     if (const auto at = open_.find(id); at != open_.end())
-      ApplySilence(at->second, {.note = "what explains it is silenced no more"}, now);
-  // Their nodes may be back.
+      ApplySilence(at->second, {.note = "silence on the cause ended"}, now);
+  // The nodes of these may be back.
   for (const std::string& id : std::vector<std::string>(unfound_.begin(), unfound_.end()))
     if (!AffectsOnlyLostNodes(open_.at(id), fleet)) Gone(id, fleet, now);
 }
@@ -85,13 +85,13 @@ void FindingRegistry::Tick(const fleet::Fleet& fleet, Moment now) {
   if (now.steady - ticked_at_ < kTickEvery) return;
   ticked_at_ = now.steady;
   for (const v1::Silence& over : silences_.Expire(now))
-    ApplySilences({.note = Format("silence {} is over", over.id())}, now);
-  std::vector<std::string> ids;  // Those that are done with are erased on the way.
+    ApplySilences({.note = Format("silence {} expired", over.id())}, now);
+  std::vector<std::string> ids;  // A copy: entries are erased in the loop.
   for (const auto& [id, lifecycle] : lifecycles_) ids.push_back(id);
   for (const std::string& id : ids) {
     FindingLifecycle& lifecycle = lifecycles_.at(id);
     auto finding = TakeOut(id);
-    if (lifecycle.mended() && AffectsOnlyLostNodes(*finding, fleet)) {
+    if (lifecycle.held_open() && AffectsOnlyLostNodes(*finding, fleet)) {
       lifecycle.Unknown();
       unfound_.insert(id);
     }
@@ -102,7 +102,8 @@ void FindingRegistry::Tick(const fleet::Fleet& fleet, Moment now) {
   }
 }
 
-// A finding is taken out of the book while its lifecycle goes on, and counted as what it was.
+// Takes a finding out of the registry while its lifecycle advances, and subtracts it from the
+// counts.
 std::optional<v1::Finding> FindingRegistry::TakeOut(const std::string& id) {
   const auto at = open_.find(id);
   if (at == open_.end()) return std::nullopt;
@@ -125,7 +126,7 @@ void FindingRegistry::PutBack(const std::string& id, std::optional<v1::Finding> 
 
 // `change` is 1 or, modulo 2^32, -1.
 void FindingRegistry::Count(const v1::Finding& finding, std::uint32_t change) {
-  // One that stands for others counts by those.
+  // A common cause is counted by the findings that it summarizes.
   if (finding.verdict() != v1::VERDICT_FAIL || rules::IsCommonCause(finding)) return;
   std::uint32_t& failing = failing_[finding.subject().node()];
   failing += change;
@@ -153,25 +154,26 @@ std::uint32_t FindingRegistry::FailingOn(const std::string& node) const {
 
 Result<v1::Finding> FindingRegistry::Find(const std::string& id) const {
   if (id.empty())
-    return Status(Code::kInvalidArgument, "id: expected that of a finding, or its beginning");
+    return Status(Code::kInvalidArgument, "id: expected the id of a finding, or a prefix of it");
   if (const auto at = open_.find(id); at != open_.end()) return at->second;
-  // The store knows the resolved ones too; what it could not be told is in the book alone.
-  std::map<std::string, v1::Finding> meant;
-  ASSIGN_OR_RETURN(std::vector<v1::Finding> stored, outbox_.store().FindingsFrom(id, kMeantMax));
+  // The store also has resolved findings; findings that it failed to store are in the registry
+  // only.
+  std::map<std::string, v1::Finding> matches;
+  ASSIGN_OR_RETURN(std::vector<v1::Finding> stored, outbox_.store().FindingsFrom(id, kMatchesMax));
   for (v1::Finding& finding : stored) {
     if (finding.id() == id) return std::move(finding);
     std::string key = finding.id();
-    meant.insert_or_assign(std::move(key), std::move(finding));
+    matches.insert_or_assign(std::move(key), std::move(finding));
   }
   for (auto at = open_.lower_bound(id); at != open_.end() && at->first.starts_with(id); ++at) {
-    meant.insert_or_assign(at->first, at->second);
-    if (meant.size() > kMeantMax) break;
+    matches.insert_or_assign(at->first, at->second);
+    if (matches.size() > kMatchesMax) break;
   }
-  if (meant.size() == 1) return std::move(meant.begin()->second);
+  if (matches.size() == 1) return std::move(matches.begin()->second);
   std::vector<std::string> known;
-  for (const auto& [other, finding] : meant.empty() ? open_ : meant) known.push_back(other);
-  if (meant.empty()) return NoSuch("finding", id, known);
-  return Status(Code::kInvalidArgument, Format("id: expected that of one finding, {} begins {}",
+  for (const auto& [other, finding] : matches.empty() ? open_ : matches) known.push_back(other);
+  if (matches.empty()) return NoSuch("finding", id, known);
+  return Status(Code::kInvalidArgument, Format("id: the prefix {} matches several findings: {}",
                                                Quoted(id), Join(known, ", ")));
 }
 
@@ -183,7 +185,7 @@ Result<v1::Finding> FindingRegistry::Acknowledge(const v1::AcknowledgeFindingReq
   const auto at = open_.find(found.id());
   if (at == open_.end())
     return Status(Code::kFailedPrecondition,
-                  Format("finding {} is resolved since {}: only open ones can be acknowledged",
+                  Format("finding {} was resolved at {}: only open findings can be acknowledged",
                          found.id(), ToString(found.resolved_at())));
   v1::Acknowledgement& acknowledged = *at->second.mutable_acknowledged();
   acknowledged.set_author(request.author());
@@ -212,18 +214,18 @@ Result<v1::Silence> FindingRegistry::EndSilence(const v1::DeleteSilenceRequest& 
   if (!request.author().empty()) RETURN_IF_ERROR(CheckAuthor(request.author()));
   ASSIGN_OR_RETURN(v1::Silence silence, silences_.End(request.id(), now));
   outbox_.Stored(outbox_.store().PutSilence(silence));
-  ApplySilences({request.author(), Format("silence {} was ended", silence.id())}, now);
+  ApplySilences({request.author(), Format("silence {} ended", silence.id())}, now);
   return silence;
 }
 
-// Who silences a cause silences what it explains.
+// A silence of a cause also applies to the findings that it explains.
 const v1::Silence* FindingRegistry::SilenceOf(const v1::Finding& finding) const {
   if (const v1::Silence* const own = silences_.Match(finding)) return own;
   const auto cause = open_.find(finding.explained_by());
   return cause == open_.end() ? nullptr : silences_.Match(cause->second);
 }
 
-// Marks the finding with the silence that holds now. `why`: where none does any more.
+// Marks the finding with its active silence. `why`: the note when none is active any more.
 void FindingRegistry::ApplySilence(v1::Finding& finding, const Said& why, Moment now) {
   const v1::Silence* const silence = SilenceOf(finding);
   if (silence == nullptr) {

@@ -10,7 +10,7 @@
 namespace fabric::control {
 namespace {
 
-// What the rule says, without when it was read and without the finding's own lifecycle.
+// The result of the rule, without read times and without the state of the finding.
 v1::Finding Judgement(const v1::Finding& finding) {
   v1::Finding judgement = finding;
   judgement.clear_state();
@@ -33,7 +33,7 @@ bool SameJudgement(const v1::Finding& a, const v1::Finding& b) {
 }
 
 FindingLifecycle::FindingLifecycle(const v1::Finding& open, Moment now) {
-  // When each of its openings was is not stored: what counts is not to forget that it flaps.
+  // The times of its openings are not stored; at least the flapping state is kept.
   const Duration age = open.flapping()
                            ? Duration::zero()
                            : std::max(now.wall - FromProto(open.opened_at()), Duration::zero());
@@ -59,7 +59,7 @@ Step FindingLifecycle::Found(std::optional<v1::Finding>& finding, v1::Finding ju
   const bool same = SameJudgement(*finding, judgement);
   if (!same) *judgement.mutable_changed_at() = ToProto(now.wall);
   finding = std::move(judgement);
-  if (std::exchange(mended_at_, std::nullopt)) CountOpening(*finding, now);
+  if (std::exchange(gone_at_, std::nullopt)) CountOpening(*finding, now);
   return same ? Step::kNone : Step::kChanged;
 }
 
@@ -67,13 +67,13 @@ Step FindingLifecycle::Gone(std::optional<v1::Finding>& finding, Duration flap_h
   waiting_.reset();
   if (!finding) return Step::kNone;
   if (!finding->flapping() || flap_hold <= Duration::zero()) return Resolve(*finding, now);
-  if (!mended_at_) mended_at_ = now.steady;
+  if (!gone_at_) gone_at_ = now.steady;
   return Step::kNone;
 }
 
 void FindingLifecycle::Unknown() {
   waiting_.reset();
-  mended_at_.reset();
+  gone_at_.reset();
 }
 
 Step FindingLifecycle::Tick(std::optional<v1::Finding>& finding, bool young, Duration flap_hold,
@@ -81,10 +81,10 @@ Step FindingLifecycle::Tick(std::optional<v1::Finding>& finding, bool young, Dur
   Forget(now);
   if (waiting_ && !young) return Open(finding, *std::exchange(waiting_, std::nullopt), now);
   if (!finding) return Step::kNone;
-  if (mended_at_ && now.steady - *mended_at_ >= flap_hold) return Resolve(*finding, now);
+  if (gone_at_ && now.steady - *gone_at_ >= flap_hold) return Resolve(*finding, now);
   finding->set_openings(static_cast<std::uint32_t>(openings_.size()));
-  // It has been there without a break for so long that it is a plain finding again.
-  if (!finding->flapping() || mended_at_ || !openings_.empty()) return Step::kNone;
+  // Present without a break for the whole window: no longer flapping.
+  if (!finding->flapping() || gone_at_ || !openings_.empty()) return Step::kNone;
   finding->set_flapping(false);
   *finding->mutable_changed_at() = ToProto(now.wall);
   return Step::kChanged;
@@ -113,7 +113,7 @@ void FindingLifecycle::Forget(Moment now) {
 }
 
 Step FindingLifecycle::Resolve(v1::Finding& finding, Moment now) {
-  mended_at_.reset();
+  gone_at_.reset();
   finding.set_state(v1::FINDING_STATE_RESOLVED);
   *finding.mutable_resolved_at() = ToProto(now.wall);
   return Step::kResolved;

@@ -208,7 +208,7 @@ TEST_F(AgentsTest, ARestartKnowsNodesAndFindingsAndWaitsForTheFleet) {
   ASSERT_THAT(world_.OpenFindings(), ElementsAre("port_active n1/mlx5_0/1"));
   world_.Restart();
   EXPECT_EQ(world_.Node("n1").state(), v1::NODE_STATE_LOST);
-  EXPECT_EQ(world_.Node("n1").lost_reason(), "not heard of since the controller was started");
+  EXPECT_EQ(world_.Node("n1").lost_reason(), "no message since the controller started");
   EXPECT_THAT(world_.OpenFindings(), ElementsAre("port_active n1/mlx5_0/1"));
 
   world_.log.events.clear();

@@ -195,7 +195,7 @@ TEST(CertificateVerdict, DoesNotTakeForWellWhatWasNotJudged) {
       Judged(work, {.findings = {About("n2", v1::SEVERITY_ERROR, v1::VERDICT_UNKNOWN)}});
   EXPECT_EQ(unread.verdict(), v1::VERDICT_PASS);
   EXPECT_THAT(unread.not_covered(),
-              ElementsAre("the rule port_active on n2: what it needs could not be read"));
+              ElementsAre("the rule port_active on n2: the required settings could not be read"));
   const v1::Certificate lost = Judged(work, {.doubts = {{"n3", "lost: no message for 4.0 s"}}});
   EXPECT_EQ(lost.verdict(), v1::VERDICT_UNKNOWN);
   EXPECT_EQ(Verdicts(lost), "PASS PASS UNKNOWN PASS");
@@ -303,7 +303,7 @@ TEST(CertificateVerdict, OneNodeIsProbedWithItself) {
   v1::Certificate failed = certificate;
   Judge({.work = work}, certificate);
   EXPECT_EQ(certificate.verdict(), v1::VERDICT_PASS);
-  EXPECT_THAT(certificate.not_covered(0), HasSubstr("the way to other nodes"));
+  EXPECT_THAT(certificate.not_covered(0), HasSubstr("paths to other nodes"));
   work.Take(Result(1, 1, v1::PROBE_STATUS_FAILED, "local protection error"));
   Judge({.work = work}, failed);
   EXPECT_EQ(failed.verdict(), v1::VERDICT_FAIL);

@@ -193,7 +193,7 @@ TEST_F(FindingLifeTest, WhatIsExplainedIsSilencedWithItsCauseAndNoLonger) {
   for (const v1::Finding& finding : List()) EXPECT_TRUE(finding.has_silenced());
   Report(1500);
   EXPECT_FALSE(Only().has_silenced()) << "it has no such cause now";
-  EXPECT_EQ(History(Only().id()).back(), "UNSILENCED  what explains it is silenced no more");
+  EXPECT_EQ(History(Only().id()).back(), "UNSILENCED  silence on the cause ended");
 }
 
 TEST_F(FindingLifeTest, SilencesSurviveARestart) {
@@ -216,8 +216,8 @@ TEST_F(FindingLifeTest, ASilenceThatEndedWhileTheControllerWasAwayIsOver) {
 
 TEST_F(FindingLifeTest, ASilenceNamesWhatThereIs) {
   EXPECT_EQ(SilenceIt("", "mtu_equal_on_rial", "").status().message(),
-            "no rule 'mtu_equal_on_rial'; did you mean 'mtu_equal_on_rail'?");
-  EXPECT_EQ(SilenceIt("", "", "n22").status().message(), "no node 'n22'; did you mean 'n2'?");
+            "unknown rule 'mtu_equal_on_rial'; did you mean 'mtu_equal_on_rail'?");
+  EXPECT_EQ(SilenceIt("", "", "n22").status().message(), "unknown node 'n22'; did you mean 'n2'?");
   EXPECT_EQ(SilenceIt("nothing", "", "").status().code(), Code::kNotFound);
   EXPECT_EQ(SilenceIt("", "", "").status().code(), Code::kInvalidArgument);
   v1::ListSilencesResponse list;

@@ -136,11 +136,11 @@ TEST_F(FindingRegistryTest, SaysWhichNodesAFindingIsAbout) {
   EXPECT_EQ(AffectedNodes(rail, fleet_).size(), 2u);
   EXPECT_EQ(AffectedNodes(Finding("b", "n3", ""), fleet_).front()->name, "n3");
   EXPECT_THAT(AffectedNodes(Finding("c", "n9", ""), fleet_), IsEmpty());
-  EXPECT_EQ(ExpiryReason(Finding("c", "n9", ""), fleet_), "node n9 is not known");
+  EXPECT_EQ(ExpiryReason(Finding("c", "n9", ""), fleet_), "unknown node n9");
   EXPECT_EQ(ExpiryReason(rail, fleet_), "");
   fleet_.MarkLost("n1", "gone", now_);
   fleet_.MarkLost("n2", "gone", now_);
-  EXPECT_EQ(ExpiryReason(rail, fleet_), "n1 and all others that it names are lost or silent");
+  EXPECT_EQ(ExpiryReason(rail, fleet_), "n1 and all other nodes that it names are lost or silent");
 }
 
 TEST_F(FindingRegistryTest, KnowsLostNodesByTheEvidenceOfRailFindings) {
