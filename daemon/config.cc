@@ -3,22 +3,22 @@
 namespace fabric {
 namespace {
 
-constexpr Setting kSettings[] = {
+constexpr Option kSettings[] = {
     {.name = "config",
-     .type = SettingType::kPath,
+     .type = OptionType::kPath,
      .doc = "YAML file with settings, one 'name: value' per line. Flags override it."},
     {.name = "grpc",
-     .type = SettingType::kAddress,
+     .type = OptionType::kAddress,
      .fallback = "127.0.0.1:9418",
      .doc = "Address of the gRPC server for agents and clients. Port 0 chooses a free port."},
     {.name = "rest",
-     .type = SettingType::kAddress,
+     .type = OptionType::kAddress,
      .fallback = "127.0.0.1:9419",
      .doc =
          "Address of the HTTP server for REST, server-sent events and /metrics. Port 0 chooses a "
          "free port."},
     {.name = "state",
-     .type = SettingType::kPath,
+     .type = OptionType::kPath,
      .fallback = "fabricd.db",
      .doc = "SQLite file for nodes, findings and campaigns. Created when missing."},
     {.name = "profile",
@@ -26,53 +26,53 @@ constexpr Setting kSettings[] = {
          "Expected settings of the fabric: a shipped profile (fabricctl profile list) or a file. "
          "Settings without an expectation are compared between ports."},
     {.name = "infiniband-topology",
-     .type = SettingType::kPath,
+     .type = OptionType::kPath,
      .doc =
          "File with the output of ibnetdiscover: the cabling of InfiniBand ports. Reloaded when it "
          "changes."},
     {.name = "rules",
-     .type = SettingType::kPath,
+     .type = OptionType::kPath,
      .doc = "Custom rules: a file or a directory of *.yaml. Invalid rules are logged and skipped."},
     {.name = "addresses-file",
-     .type = SettingType::kPath,
+     .type = OptionType::kPath,
      .doc = "Write the bound addresses to this JSON file at start-up."},
     {.name = "heartbeat-interval",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "1s",
      .min = "10ms",
      .max = "1m",
      .doc = "Heartbeat interval requested from agents."},
     {.name = "lost-after",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "3s",
      .min = "20ms",
      .max = "1h",
      .doc = "Time without a message after which a node is marked lost."},
     {.name = "boot-grace",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "2m",
      .min = "0s",
      .max = "1h",
      .doc = "Uptime of a machine before findings about it are opened."},
     {.name = "flap-hold",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "2m",
      .min = "0s",
      .max = "1h",
      .doc = "Time without the fault after which a flapping finding is resolved. 0s: at once."},
     {.name = "settings-age-max",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "5m",
      .min = "1s",
      .max = "24h",
      .doc = "Maximum age of an agent's settings before its verdicts expire (at least 2m and twice "
             "settings-interval)."},
     {.name = "signing-key",
-     .type = SettingType::kPath,
+     .type = OptionType::kPath,
      .doc = "Ed25519 private key (PEM) that signs certificates. Default: signing-key.pem in the "
             "directory of the state file, created when missing."},
     {.name = "certificate-lifetime",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "15m",
      .min = "1m",
      .max = "24h",
@@ -82,14 +82,14 @@ constexpr Setting kSettings[] = {
      .choices = "on|off",
      .doc = "Continuous pings between agents; fabricctl mesh shows the paths between leaves."},
     {.name = "mesh-paths",
-     .type = SettingType::kNumber,
+     .type = OptionType::kNumber,
      .fallback = "16",
      .min = "1",
      .max = "128",
      .doc = "Number of equal-cost paths between leaves. The mesh uses enough flow labels to cover "
             "them all."},
     {.name = "mesh-pings",
-     .type = SettingType::kNumber,
+     .type = OptionType::kNumber,
      .fallback = "100",
      .min = "1",
      .max = "1000",
@@ -103,7 +103,7 @@ constexpr Setting kSettings[] = {
 
 }  // namespace
 
-std::span<const Setting> ControllerSettings() {
+std::span<const Option> ControllerSettings() {
   return kSettings;
 }
 

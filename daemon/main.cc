@@ -119,8 +119,8 @@ std::uint32_t LogRules(std::span<const custom::RuleFile> files) {
 
 control::MeshSettings MeshOf(const Settings& settings) {
   return {.on = settings.Text("mesh") == "on",
-          .paths = static_cast<std::uint32_t>(settings.Number("mesh-paths")),
-          .pings_per_second = static_cast<std::uint32_t>(settings.Number("mesh-pings"))};
+          .paths = settings.Number("mesh-paths"),
+          .pings_per_second = settings.Number("mesh-pings")};
 }
 
 control::ControllerOptions OptionsOf(const Settings& settings,
@@ -150,7 +150,7 @@ void Use(Result<fleet::InfinibandTopology> topology, const std::string& path,
 }
 
 // Logs how far the topology covers the fabric, when that has changed.
-void LogCover(control::Controller& controller, fleet::TopologyCover& logged, Moment now) {
+void LogCover(control::Controller& controller, fleet::TopologyCoverage& logged, Moment now) {
   const control::InfinibandState state = controller.Infiniband();
   if (!state.known || state.cover == logged) return;
   logged = state.cover;
@@ -158,8 +158,8 @@ void LogCover(control::Controller& controller, fleet::TopologyCover& logged, Mom
       "infiniband-topology, {} h old: {} InfiniBand ports placed, {} missing in the file, {} with "
       "another LID in the file",
       std::chrono::duration_cast<std::chrono::hours>(now.wall - state.made_at).count(),
-      logged.placed, logged.unknown, logged.other_lid);
-  if (logged.unknown > 0 || logged.other_lid > 0)
+      logged.placed, logged.unknown, logged.lid_mismatches);
+  if (logged.unknown > 0 || logged.lid_mismatches > 0)
     log::Warning("{}", line);
   else
     log::Info("{}", line);
@@ -170,7 +170,7 @@ void LogCover(control::Controller& controller, fleet::TopologyCover& logged, Mom
 int AwaitEnd(const sigset_t& ending_signals, TopologyFile& file, control::Controller& controller,
              OperatorLog& operator_log, const Clock& clock) {
   const timespec patience{.tv_sec = kFlushSeconds, .tv_nsec = 0};
-  fleet::TopologyCover logged;
+  fleet::TopologyCoverage logged;
   for (int flushes = 1;; ++flushes) {
     const int signal = sigtimedwait(&ending_signals, nullptr, &patience);
     operator_log.Flush(controller.store_failures(), clock.Now());
@@ -273,8 +273,8 @@ int Main(std::span<const char* const> args) {
   switch (settings->request()) {
     case Request::kRun: break;
     case Request::kHelp:
-      std::printf("fabricd: controller of the fabric.\nUsage: fabricd [--NAME VALUE]...\n\n%s",
-                  SettingsHelp(ControllerSettings()).c_str());
+      std::printf(
+          "%s", SettingsHelp("fabricd", "Controller of the fabric.", ControllerSettings()).c_str());
       return kExitOk;
     case Request::kShowVersion:
       std::printf("fabricd %s\n", std::string(kVersion).c_str());

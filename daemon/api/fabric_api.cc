@@ -45,7 +45,7 @@ MetricsInput ReadMetrics(control::Controller& controller, const CallMetrics& cal
   input.infiniband = {
       .known = state.known,
       .placed = state.cover.placed,
-      .other_lid = state.cover.other_lid,
+      .lid_mismatches = state.cover.lid_mismatches,
       .unknown = state.cover.unknown,
       .made_at_seconds = std::chrono::duration<double>(state.made_at.time_since_epoch()).count()};
   input.calls = calls.Read();

@@ -12,9 +12,9 @@ namespace fabric::api {
 
 // InfiniBand topology file.
 struct TopologyInput {
-  bool known = false;           // The file was read.
-  std::uint32_t placed = 0;     // InfiniBand ports that are up
-  std::uint32_t other_lid = 0;  // Of these, with another LID in the file
+  bool known = false;                // The file was read.
+  std::uint32_t placed = 0;          // InfiniBand ports that are up
+  std::uint32_t lid_mismatches = 0;  // Of these, with another LID in the file
   std::uint32_t unknown = 0;
   double made_at_seconds = 0;  // Since 1970
 };

@@ -185,7 +185,7 @@ Status Controller::OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Momen
   const fleet::NodeRecord* const before = state_->fleet.Find(node);
   const bool news = before == nullptr || before->state != v1::NODE_STATE_CONNECTED;
   std::vector<v1::PortEvent> ports;
-  facts::Change changed;
+  snapshot_diff::Change changed;
   if (before != nullptr) {
     ports = PortChanges(before->snapshot, snapshot);
     changed = NodeHistory::Compare(before->snapshot, snapshot, now);
@@ -215,8 +215,8 @@ Status Controller::OnChange(Session& session, v1::SnapshotChange change, Moment 
   const bool ports = change.rdma_devices_size() > 0 || change.removed_rdma_devices_size() > 0;
   const v1::NodeSnapshot old = ports ? before->snapshot : v1::NodeSnapshot();
   const bool settings = ChangesSettings(change);
-  const facts::Change changed =
-      settings ? NodeHistory::Compare(before->snapshot, change, now) : facts::Change();
+  const snapshot_diff::Change changed =
+      settings ? NodeHistory::Compare(before->snapshot, change, now) : snapshot_diff::Change();
   RETURN_IF_ERROR(state_->fleet.Change(node, change, now));
   state_->evaluator.MarkChanged(node);
   if (settings) OnFleetChange(now);
@@ -256,7 +256,7 @@ Status Controller::OnCounters(Session& session, const Message& message, Moment n
 
 // Once for each window of a node's counters, not for each sample.
 void Controller::AdvanceCounterRates(const std::string& node, Moment now) {
-  if (state_->fleet.AdvanceMotion(node, now)) state_->evaluator.MarkChanged(node);
+  if (state_->fleet.AdvanceRates(node, now)) state_->evaluator.MarkChanged(node);
 }
 
 // The first message after a silence. Requests a snapshot unless the message brings one.

@@ -30,7 +30,7 @@ struct InfinibandState {
   WallTime made_at = {};
   std::size_t switches = 0;
   std::size_t ports = 0;  // Adapter ports in the topology file
-  fleet::TopologyCover cover = {};
+  fleet::TopologyCoverage cover = {};
 };
 
 // Store writes that failed since the start.

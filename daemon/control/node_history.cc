@@ -15,24 +15,24 @@ constexpr Duration kMarkEvery = std::chrono::hours(1);
 
 }  // namespace
 
-facts::Change NodeHistory::Compare(const v1::NodeSnapshot& before, const v1::SnapshotChange& report,
-                                   Moment now) {
-  return facts::ChangeOf(before, report, ToProto(now.wall));
+snapshot_diff::Change NodeHistory::Compare(const v1::NodeSnapshot& before,
+                                           const v1::SnapshotChange& report, Moment now) {
+  return snapshot_diff::ChangeOf(before, report, ToProto(now.wall));
 }
 
-facts::Change NodeHistory::Compare(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after,
-                                   Moment now) {
+snapshot_diff::Change NodeHistory::Compare(const v1::NodeSnapshot& before,
+                                           const v1::NodeSnapshot& after, Moment now) {
   const auto report = Difference(before, after);
-  return report ? Compare(before, *report, now) : facts::Change();
+  return report ? Compare(before, *report, now) : snapshot_diff::Change();
 }
 
-void NodeHistory::Write(const std::string& node, const facts::Change& change, Moment now) {
+void NodeHistory::Write(const std::string& node, const snapshot_diff::Change& change, Moment now) {
   if (begun_.insert(node).second) {
-    facts::Change begin;
+    snapshot_diff::Change begin;
     *begin.mutable_since() = ToProto(now.wall);
-    outbox_.Stored(outbox_.store().AddFactChange(node, begin));
+    outbox_.Stored(outbox_.store().AddSettingChange(node, begin));
   }
-  if (!change.differences().empty()) outbox_.Stored(outbox_.store().AddFactChange(node, change));
+  if (!change.differences().empty()) outbox_.Stored(outbox_.store().AddSettingChange(node, change));
 }
 
 void NodeHistory::SetKnown(const std::string& node, Moment now) {
@@ -43,7 +43,7 @@ void NodeHistory::SetKnown(const std::string& node, Moment now) {
 void NodeHistory::Mark(const v1::NodeSnapshot& snapshot, Moment now) {
   const auto [at, first] = marked_.try_emplace(snapshot.node().name(), now.steady);
   if (!first && now.steady - at->second < kMarkEvery) return;
-  const facts::Change mark = facts::MarkOf(snapshot, ToProto(now.wall));
+  const snapshot_diff::Change mark = snapshot_diff::MarkOf(snapshot, ToProto(now.wall));
   if (mark.differences().empty()) {
     marked_.erase(at);  // They come later.
     return;
@@ -59,8 +59,9 @@ Status NodeHistory::Since(const v1::NodeSnapshot& snapshot, std::uint32_t second
                           v1::DiffNodeResponse& response) {
   const std::string& node = snapshot.node().name();
   const WallTime asked = std::max(now.wall - std::chrono::seconds(seconds), WallTime());
-  ASSIGN_OR_RETURN(const store::FactLog log, outbox_.store().FactChanges(node, ToProto(asked)));
-  for (v1::FactDifference& difference : facts::Together(log.changes))
+  ASSIGN_OR_RETURN(const store::ChangeLog log,
+                   outbox_.store().SettingChanges(node, ToProto(asked)));
+  for (v1::FactDifference& difference : snapshot_diff::Together(log.changes))
     *response.add_differences() = std::move(difference);
   // Nothing is known of a node whose log could not be begun.
   const bool known = log.since.seconds() != 0 || log.since.nanos() != 0;
@@ -69,7 +70,7 @@ Status NodeHistory::Since(const v1::NodeSnapshot& snapshot, std::uint32_t second
                    outbox_.store().CounterMark(node, ToProto(asked)));
   if (!mark.has_since()) return {};
   *response.mutable_counters_since() = mark.since();
-  for (v1::FactDifference& counter : facts::SinceMark(mark, snapshot))
+  for (v1::FactDifference& counter : snapshot_diff::SinceMark(mark, snapshot))
     *response.add_differences() = std::move(counter);
   return {};
 }

@@ -18,13 +18,13 @@ class NodeHistory {
   explicit NodeHistory(Outbox& outbox) : outbox_(outbox) {}
 
   // The settings that a report changes. Call it before the report is applied.
-  static facts::Change Compare(const v1::NodeSnapshot& before, const v1::SnapshotChange& report,
-                               Moment now);
-  static facts::Change Compare(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after,
-                               Moment now);
+  static snapshot_diff::Change Compare(const v1::NodeSnapshot& before,
+                                       const v1::SnapshotChange& report, Moment now);
+  static snapshot_diff::Change Compare(const v1::NodeSnapshot& before,
+                                       const v1::NodeSnapshot& after, Moment now);
 
   // Stores the change; starts the history of a new node.
-  void Write(const std::string& node, const facts::Change& change, Moment now);
+  void Write(const std::string& node, const snapshot_diff::Change& change, Moment now);
 
   // The node is known from an earlier run: spreads the next storing of its counters over time, so
   // that not all nodes are stored at once.

@@ -30,7 +30,7 @@ struct State {
   const Moment started;
   fleet::Fleet fleet;
   fleet::Sites sites;
-  std::optional<fleet::TopologyCover> cover;  // Computed on request
+  std::optional<fleet::TopologyCoverage> cover;  // Computed on request
   Outbox outbox;
   Sessions sessions;
   NodeHistory history;

@@ -6,12 +6,12 @@
 #include "daemon/snapshot_diff/flatten.h"
 #include "fabric/v1/fabric.pb.h"
 
-namespace fabric::facts {
+namespace fabric::snapshot_diff {
 
 using Differences = std::vector<v1::FactDifference>;
 
 // By path; everything below an element that one of them lacks is told too.
-Differences Compare(const Facts& before, const Facts& after);
+Differences Compare(const FieldValues& before, const FieldValues& after);
 
 // The same with one line for each element that one side lacks.
 void Fold(Differences& differences);
@@ -20,4 +20,4 @@ void Fold(Differences& differences);
 // counters; folded.
 v1::DiffNodeResponse Diff(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after);
 
-}  // namespace fabric::facts
+}  // namespace fabric::snapshot_diff

@@ -13,7 +13,7 @@
 #include "fabric/v1/inventory.pb.h"
 #include "proto/names.h"
 
-namespace fabric::facts {
+namespace fabric::snapshot_diff {
 namespace {
 
 using google::protobuf::Descriptor;
@@ -218,4 +218,4 @@ std::string ValueText(const Message& message, const FieldDescriptor& field, int 
   }
 }
 
-}  // namespace fabric::facts
+}  // namespace fabric::snapshot_diff

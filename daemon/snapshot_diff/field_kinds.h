@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace fabric::facts {
+namespace fabric::snapshot_diff {
 
 enum class FieldKind {
   kSetting,
@@ -32,4 +32,4 @@ std::string KeyOf(const google::protobuf::Message& element);
 std::string ValueText(const google::protobuf::Message& message,
                       const google::protobuf::FieldDescriptor& field, int index);
 
-}  // namespace fabric::facts
+}  // namespace fabric::snapshot_diff

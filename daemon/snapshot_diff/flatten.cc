@@ -8,7 +8,7 @@
 #include "daemon/snapshot_diff/field_kinds.h"
 #include "daemon/snapshot_diff/flattener.h"
 
-namespace fabric::facts {
+namespace fabric::snapshot_diff {
 namespace {
 
 using google::protobuf::Descriptor;
@@ -32,13 +32,13 @@ std::string WithoutNumbers(const std::string& text) {
 
 }  // namespace
 
-Facts Flatten(const v1::NodeSnapshot& snapshot) {
+FieldValues Flatten(const v1::NodeSnapshot& snapshot) {
   Flattener flattener(false);
   flattener.AddMessage(snapshot);
   return flattener.Take();
 }
 
-Facts FlattenCounters(const v1::NodeSnapshot& snapshot) {
+FieldValues FlattenCounters(const v1::NodeSnapshot& snapshot) {
   Flattener flattener(true);
   flattener.AddMessage(snapshot);
   for (const v1::CounterSet& set : snapshot.counters()) {
@@ -51,11 +51,11 @@ Facts FlattenCounters(const v1::NodeSnapshot& snapshot) {
   for (const v1::KernelLogLine& line : snapshot.kernel_log())
     flattener.Put(Format("kernel_log[{}: {}]", line.category(), WithoutNumbers(line.text())),
                   Format("{}", line.count()));
-  Facts facts = flattener.Take();
+  FieldValues values = flattener.Take();
   // A counter that two sources give, and kernel lines that differ in numbers alone.
-  const auto same = [](const Fact& a, const Fact& b) { return a.path == b.path; };
-  facts.erase(std::unique(facts.begin(), facts.end(), same), facts.end());
-  return facts;
+  const auto same = [](const FieldValue& a, const FieldValue& b) { return a.path == b.path; };
+  values.erase(std::unique(values.begin(), values.end(), same), values.end());
+  return values;
 }
 
 bool IsIdentity(std::string_view path) {
@@ -82,4 +82,4 @@ bool IsIdentity(std::string_view path) {
   return false;
 }
 
-}  // namespace fabric::facts
+}  // namespace fabric::snapshot_diff

@@ -13,23 +13,23 @@
 
 #include "fabric/v1/inventory.pb.h"
 
-namespace fabric::facts {
+namespace fabric::snapshot_diff {
 
-struct Fact {
+struct FieldValue {
   std::string path;
   std::string value;
   bool counter = false;
 };
-using Facts = std::vector<Fact>;  // Sorted by path, each of which is there once
+using FieldValues = std::vector<FieldValue>;  // Sorted by path, each of which is there once
 
 inline constexpr std::string_view kThere = "there";
 
 // Without counters.
-Facts Flatten(const v1::NodeSnapshot& snapshot);
+FieldValues Flatten(const v1::NodeSnapshot& snapshot);
 // Counters alone.
-Facts FlattenCounters(const v1::NodeSnapshot& snapshot);
+FieldValues FlattenCounters(const v1::NodeSnapshot& snapshot);
 
 // True for what differs between any two healthy nodes: names, addresses, GUIDs, serial numbers.
 bool IsIdentity(std::string_view path);
 
-}  // namespace fabric::facts
+}  // namespace fabric::snapshot_diff

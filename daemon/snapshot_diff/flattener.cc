@@ -5,15 +5,15 @@
 
 #include "base/text.h"
 
-namespace fabric::facts {
+namespace fabric::snapshot_diff {
 namespace {
 
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// An element with more facts than this has a line for itself.
-constexpr std::size_t kFewFacts = 4;
+// An element with more values than this has a line for itself.
+constexpr std::size_t kFewValues = 4;
 
 }  // namespace
 
@@ -45,13 +45,13 @@ void Flattener::AddField(const Message& message, const Field& each) {
 
 void Flattener::AddElement(const Message& element, const std::string& key) {
   const std::size_t length = path_.size();
-  const std::size_t before = facts_.size();
+  const std::size_t before = values_.size();
   path_ += '[';
   path_ += key;
   path_ += ']';
   for (const Field& field : FieldsOf(*element.GetDescriptor()))
     if (!field.key) AddField(element, field);
-  if (facts_.size() > before + kFewFacts && !counters_) Put("", std::string(kThere));
+  if (values_.size() > before + kFewValues && !counters_) Put("", std::string(kThere));
   path_.resize(length);
 }
 
@@ -65,14 +65,14 @@ void Flattener::AddElements(const Message& message, const FieldDescriptor& field
 void Flattener::Put(std::string_view name, std::string value) {
   const std::size_t length = path_.size();
   if (!name.empty()) Append(name);
-  facts_.push_back({.path = path_, .value = std::move(value), .counter = counters_});
+  values_.push_back({.path = path_, .value = std::move(value), .counter = counters_});
   path_.resize(length);
 }
 
-Facts Flattener::Take() {
-  std::sort(facts_.begin(), facts_.end(),
-            [](const Fact& a, const Fact& b) { return a.path < b.path; });
-  return std::move(facts_);
+FieldValues Flattener::Take() {
+  std::sort(values_.begin(), values_.end(),
+            [](const FieldValue& a, const FieldValue& b) { return a.path < b.path; });
+  return std::move(values_);
 }
 
 void Flattener::Append(std::string_view name) {
@@ -144,4 +144,4 @@ std::vector<std::string> KeysOf(const Message& message, const FieldDescriptor& f
   return keys;
 }
 
-}  // namespace fabric::facts
+}  // namespace fabric::snapshot_diff

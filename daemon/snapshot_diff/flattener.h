@@ -1,4 +1,4 @@
-// Puts messages into facts, part by part.
+// Puts messages into values, part by part.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -11,7 +11,7 @@
 #include "daemon/snapshot_diff/field_kinds.h"
 #include "daemon/snapshot_diff/flatten.h"
 
-namespace fabric::facts {
+namespace fabric::snapshot_diff {
 
 class Flattener {
  public:
@@ -27,7 +27,7 @@ class Flattener {
   void AddElement(const google::protobuf::Message& element, const std::string& key);
   void Put(std::string_view name, std::string value);
 
-  Facts Take();  // Sorted
+  FieldValues Take();  // Sorted
 
  private:
   void Append(std::string_view name);
@@ -42,11 +42,11 @@ class Flattener {
 
   const bool counters_;
   std::string path_;
-  Facts facts_;
+  FieldValues values_;
 };
 
 // Names of the elements of a list, each once, in their order.
 std::vector<std::string> KeysOf(const google::protobuf::Message& message,
                                 const google::protobuf::FieldDescriptor& field);
 
-}  // namespace fabric::facts
+}  // namespace fabric::snapshot_diff

@@ -6,8 +6,9 @@
 #include <utility>
 
 #include "daemon/snapshot_diff/flattener.h"
+#include "proto/ports.h"
 
-namespace fabric::facts {
+namespace fabric::snapshot_diff {
 namespace {
 
 using google::protobuf::FieldDescriptor;
@@ -121,13 +122,6 @@ class Walker {
 };
 
 template <class T>
-const T* FindNamed(const google::protobuf::RepeatedPtrField<T>& elements, const std::string& name) {
-  const auto at = std::find_if(elements.begin(), elements.end(),
-                               [&](const T& element) { return element.name() == name; });
-  return at == elements.end() ? nullptr : &*at;
-}
-
-template <class T>
 void WalkList(const google::protobuf::RepeatedPtrField<T>& before,
               const google::protobuf::RepeatedPtrField<T>& changed,
               const google::protobuf::RepeatedPtrField<std::string>& removed,
@@ -190,10 +184,10 @@ Change MarkOf(const v1::NodeSnapshot& snapshot, const google::protobuf::Timestam
 }
 
 Differences SinceMark(const Change& mark, const v1::NodeSnapshot& now) {
-  Facts then;
+  FieldValues then;
   for (const v1::FactDifference& counter : mark.differences())
     then.push_back({.path = counter.path(), .value = counter.after(), .counter = true});
   return Compare(then, FlattenCounters(now));
 }
 
-}  // namespace fabric::facts
+}  // namespace fabric::snapshot_diff

@@ -5,7 +5,7 @@
 
 #include "daemon/snapshot_diff/difference.h"
 
-namespace fabric::facts {
+namespace fabric::snapshot_diff {
 
 // What changed at one moment, `since`. Settings alone, by path, not folded.
 using Change = v1::DiffNodeResponse;
@@ -25,4 +25,4 @@ Change MarkOf(const v1::NodeSnapshot& snapshot, const google::protobuf::Timestam
 // Counters that are not what they were then, by path.
 Differences SinceMark(const Change& mark, const v1::NodeSnapshot& now);
 
-}  // namespace fabric::facts
+}  // namespace fabric::snapshot_diff

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "daemon/store/counter_marks.h"
 #include "daemon/store/database.h"
-#include "daemon/store/facts.h"
+#include "daemon/store/setting_changes.h"
 #include "daemon/store/schema.h"
 #include "daemon/store/store.h"
 #include "proto/timestamps.h"
@@ -100,7 +100,7 @@ v1::FindingRecord RecordOf(const v1::Finding& finding, bool open) {
 
 class SqliteStore final : public Store {
  public:
-  SqliteStore(Database database, Statements statements, FactTable facts, CounterMarkTable marks)
+  SqliteStore(Database database, Statements statements, SettingChangeTable facts, CounterMarkTable marks)
       : database_(std::move(database)),
         sql_(std::move(statements)),
         facts_(std::move(facts)),
@@ -153,11 +153,11 @@ class SqliteStore final : public Store {
   }
   Result<v1::Campaign> CampaignWithResults(const std::string& id) override;
 
-  Status AddFactChange(const std::string& node, const v1::DiffNodeResponse& change) override {
+  Status AddSettingChange(const std::string& node, const v1::DiffNodeResponse& change) override {
     RETURN_IF_ERROR(facts_.Add(node, change));
     return Added();
   }
-  Result<FactLog> FactChanges(const std::string& node,
+  Result<ChangeLog> SettingChanges(const std::string& node,
                               const google::protobuf::Timestamp& from) override {
     return facts_.Read(node, from, database_.path());
   }
@@ -184,7 +184,7 @@ class SqliteStore final : public Store {
 
   Database database_;
   Statements sql_;  // After the database: finalized before it is closed.
-  FactTable facts_;
+  SettingChangeTable facts_;
   CounterMarkTable marks_;
   std::int64_t added_ = 0;
 };
@@ -296,7 +296,7 @@ Result<std::unique_ptr<Store>> OpenSqlite(const std::string& path) {
   ASSIGN_OR_RETURN(Database database, OpenDatabase(path));
   RETURN_IF_ERROR(Prune(database, Bounds()));
   ASSIGN_OR_RETURN(Statements statements, Statements::Make(database));
-  ASSIGN_OR_RETURN(FactTable facts, FactTable::Make(database));
+  ASSIGN_OR_RETURN(SettingChangeTable facts, SettingChangeTable::Make(database));
   ASSIGN_OR_RETURN(CounterMarkTable marks, CounterMarkTable::Make(database));
   return std::unique_ptr<Store>(std::make_unique<SqliteStore>(
       std::move(database), std::move(statements), std::move(facts), std::move(marks)));

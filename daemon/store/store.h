@@ -16,7 +16,7 @@
 namespace fabric::store {
 
 // What changed on a node.
-struct FactLog {
+struct ChangeLog {
   google::protobuf::Timestamp since;          // What was before is not known; zero: nothing is
   std::vector<v1::DiffNodeResponse> changes;  // Oldest first; `since` is when
 };
@@ -39,7 +39,7 @@ class Store {
   virtual Status AddPairResults(std::span<const CampaignResult> results) = 0;  // All or none
   // Settings that changed at `change.since()`; one without differences begins the node's log unless
   // it has begun.
-  virtual Status AddFactChange(const std::string& node, const v1::DiffNodeResponse& change) = 0;
+  virtual Status AddSettingChange(const std::string& node, const v1::DiffNodeResponse& change) = 0;
   // What the node's counters were at `mark.since()`; the newest ones are kept.
   virtual Status AddCounterMark(const std::string& node, const v1::DiffNodeResponse& mark) = 0;
 
@@ -56,7 +56,7 @@ class Store {
   virtual Result<std::vector<v1::Campaign>> Campaigns(std::uint32_t max) = 0;  // Newest first, bare
   virtual Result<v1::Campaign> CampaignWithResults(const std::string& id) = 0;  // NOT_FOUND
   // Changes from `from` on.
-  virtual Result<FactLog> FactChanges(const std::string& node,
+  virtual Result<ChangeLog> SettingChanges(const std::string& node,
                                       const google::protobuf::Timestamp& from) = 0;
   // The newest that is not after `at`, else the oldest one; without `since`: there is none.
   virtual Result<v1::DiffNodeResponse> CounterMark(const std::string& node,

@@ -28,8 +28,8 @@ Status FlakyStore::AddPairResults(std::span<const store::CampaignResult> results
   ++result_writes;
   return failure.ok() ? store_->AddPairResults(results) : failure;
 }
-Status FlakyStore::AddFactChange(const std::string& node, const v1::DiffNodeResponse& change) {
-  return failure.ok() ? store_->AddFactChange(node, change) : failure;
+Status FlakyStore::AddSettingChange(const std::string& node, const v1::DiffNodeResponse& change) {
+  return failure.ok() ? store_->AddSettingChange(node, change) : failure;
 }
 Status FlakyStore::AddCounterMark(const std::string& node, const v1::DiffNodeResponse& mark) {
   return failure.ok() ? store_->AddCounterMark(node, mark) : failure;

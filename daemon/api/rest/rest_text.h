@@ -1,4 +1,4 @@
-// Text forms of REST: percent-encoding, UTF-8, JSON of errors. Pure.
+// Text forms of REST: percent-encoding, JSON of errors. Pure.
 #pragma once
 
 #include <string>
@@ -11,8 +11,6 @@ namespace fabric::api {
 // "a%2Fb" is "a/b"; with `plus_is_blank`, as in queries, "a+b" is "a b". INVALID_ARGUMENT for
 // invalid escapes and for a result that is not UTF-8.
 Result<std::string> PercentDecode(std::string_view text, bool plus_is_blank);
-
-bool IsUtf8(std::string_view text);
 
 // {"code":5,"message":"...","status":"NOT_FOUND"}. Bytes that are not UTF-8 become U+FFFD.
 std::string ErrorJson(const Status& status);

@@ -149,15 +149,15 @@ void Campaigns::BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bo
 bool Campaigns::Judge(Campaign& campaign, std::vector<plan::Pair>& next, Moment now) {
   CampaignWork& work = *campaign.work;
   if (!work.analyzer.Due(campaign.summary.spec().until_decided())) return false;
-  blame::Standing standing =
+  blame::Assessment assessment =
       work.analyzer.Assess(work.Usable(), {}, counters_(work.analyzer.fabric()));
   const bool over = work.planned_begun == work.plan.rounds.size();
-  if (!standing.again || over) next = work.PairsOf(standing.next);
+  if (!assessment.next_already_tried || over) next = work.PairsOf(assessment.next);
   work.postponed_until = now.steady + std::chrono::duration_cast<Duration>(
-                                          std::chrono::duration<double>(standing.wait_s));
-  *campaign.summary.mutable_blame() = std::move(standing.report);
-  campaign.open = std::move(standing.open);
-  return standing.decided;
+                                          std::chrono::duration<double>(assessment.wait_s));
+  *campaign.summary.mutable_blame() = std::move(assessment.report);
+  campaign.open = std::move(assessment.open_question);
+  return assessment.decided;
 }
 
 void Campaigns::End(std::uint64_t number, Campaign& campaign, Moment now) {
@@ -167,9 +167,9 @@ void Campaigns::End(std::uint64_t number, Campaign& campaign, Moment now) {
   if (summary.spec().pattern() != v1::CAMPAIGN_PATTERN_INCAST) {
     const std::vector<v1::Finding> findings = open_findings_();
     const std::vector<blame::PortCounters> counters = counters_(work.analyzer.fabric());
-    blame::Standing standing = work.analyzer.Assess(work.Usable(), findings, counters);
-    *summary.mutable_blame() = std::move(standing.report);
-    campaign.open = std::move(standing.open);
+    blame::Assessment assessment = work.analyzer.Assess(work.Usable(), findings, counters);
+    *summary.mutable_blame() = std::move(assessment.report);
+    campaign.open = std::move(assessment.open_question);
   }
   const std::uint32_t left =
       summary.probes_planned() - summary.probes_ok() - summary.probes_failed();

@@ -60,12 +60,13 @@ std::vector<std::uint32_t> CampaignWork::Usable() const {
   return usable;
 }
 
-std::vector<plan::Pair> CampaignWork::PairsOf(const std::vector<blame::Wanted>& wanted) const {
+std::vector<plan::Pair> CampaignWork::PairsOf(
+    const std::vector<blame::ProbeRequest>& wanted) const {
   std::map<std::uint32_t, plan::PortIndex> ports;
   for (plan::PortIndex port = 0; port < places_.size(); ++port)
     if (places_[port]) ports.emplace(*places_[port], port);
   std::vector<plan::Pair> pairs;
-  for (const blame::Wanted& one : wanted) {
+  for (const blame::ProbeRequest& one : wanted) {
     const auto from = ports.find(one.from);
     const auto to = ports.find(one.to);
     if (from == ports.end() || to == ports.end()) continue;

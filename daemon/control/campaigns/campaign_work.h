@@ -48,7 +48,7 @@ struct CampaignWork {
   // that were late three times do not: further probes would show nothing new.
   std::vector<std::uint32_t> Usable() const;
   // The pairs that blame asks for and this campaign may probe.
-  std::vector<plan::Pair> PairsOf(const std::vector<blame::Wanted>& wanted) const;
+  std::vector<plan::Pair> PairsOf(const std::vector<blame::ProbeRequest>& wanted) const;
 
   const plan::Plan plan;
   const std::vector<std::string> port_names;  // Of plan.ports

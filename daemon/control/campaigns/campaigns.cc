@@ -20,7 +20,7 @@ constexpr std::size_t kUnsavedMax = 10'000;
 
 // Time for which a port's counters may include probe traffic: the current window and the next one,
 // which is valid until its own end.
-constexpr Duration kProbedLately = 3 * fleet::Motion::kWindow;
+constexpr Duration kProbedLately = 3 * fleet::CounterRates::kWindow;
 // Usual time in which agents release a probe. After it, the pair no longer counts against the
 // maximum of concurrent pairs.
 constexpr Duration kWindUpUsual = std::chrono::milliseconds(500);

@@ -26,9 +26,9 @@ void ResultAnalyzer::Add(v1::PairResult result) {
 
 void ResultAnalyzer::EndRound() {
   if (fresh_.size() < kEqualsEnough) return;
-  book_.Add(blame::ObservationsOf(fabric_, fresh_, usual_));
+  blame_.Add(blame::ObservationsOf(fabric_, fresh_, baselines_));
   fresh_.Clear();
-  if (book_.size() > kObservationsMax) book_.KeepNewest(kObservationsKept);
+  if (blame_.size() > kObservationsMax) blame_.KeepNewest(kObservationsKept);
 }
 
 bool ResultAnalyzer::Due(bool each_round) const {
@@ -37,15 +37,15 @@ bool ResultAnalyzer::Due(bool each_round) const {
   return asked_ < kAskedEachRound || results_ >= asked_at_ + asked_at_ / 4;
 }
 
-blame::Standing ResultAnalyzer::Assess(std::span<const std::uint32_t> usable,
-                                       std::span<const v1::Finding> findings,
-                                       std::span<const blame::PortCounters> counters) {
+blame::Assessment ResultAnalyzer::Assess(std::span<const std::uint32_t> usable,
+                                         std::span<const v1::Finding> findings,
+                                         std::span<const blame::PortCounters> counters) {
   asked_at_ = results_;
   ++asked_;
-  if (fresh_.empty()) return book_.Stand(usable, findings, counters);
-  blame::Book all = book_;
-  all.Add(blame::ObservationsOf(fabric_, fresh_, usual_));
-  return all.Stand(usable, findings, counters);
+  if (fresh_.empty()) return blame_.Assess(usable, findings, counters);
+  blame::Analyzer all = blame_;
+  all.Add(blame::ObservationsOf(fabric_, fresh_, baselines_));
+  return all.Assess(usable, findings, counters);
 }
 
 }  // namespace fabric::control

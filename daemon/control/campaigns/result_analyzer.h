@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/blame/book.h"
+#include "daemon/blame/analyzer.h"
 #include "daemon/plan/plan.h"
 #include "fabric/v1/probe.pb.h"
 
@@ -15,8 +15,8 @@ namespace fabric::control {
 
 class ResultAnalyzer {
  public:
-  explicit ResultAnalyzer(blame::Fabric fabric) : fabric_(std::move(fabric)), book_(fabric_) {}
-  ResultAnalyzer(const ResultAnalyzer&) = delete;  // The book refers to the fabric.
+  explicit ResultAnalyzer(blame::Fabric fabric) : fabric_(std::move(fabric)), blame_(fabric_) {}
+  ResultAnalyzer(const ResultAnalyzer&) = delete;  // The analyzer refers to the fabric.
   ResultAnalyzer& operator=(const ResultAnalyzer&) = delete;
 
   void Add(v1::PairResult result);
@@ -27,17 +27,17 @@ class ResultAnalyzer {
   // True when enough new results justify the cost of Assess(). `each_round`: the campaign waits for
   // it, so fewer are enough.
   bool Due(bool each_round) const;
-  blame::Standing Assess(std::span<const std::uint32_t> usable,
-                         std::span<const v1::Finding> findings,
-                         std::span<const blame::PortCounters> counters);
+  blame::Assessment Assess(std::span<const std::uint32_t> usable,
+                           std::span<const v1::Finding> findings,
+                           std::span<const blame::PortCounters> counters);
 
   const blame::Fabric& fabric() const { return fabric_; }
 
  private:
   const blame::Fabric fabric_;
-  google::protobuf::RepeatedPtrField<v1::PairResult> fresh_;  // Not in `book_` yet
-  blame::Usual usual_;
-  blame::Book book_;
+  google::protobuf::RepeatedPtrField<v1::PairResult> fresh_;  // Not in `blame_` yet
+  blame::Baselines baselines_;
+  blame::Analyzer blame_;
   std::size_t results_ = 0;
   std::size_t asked_at_ = 0;  // Of `results_`
   int asked_ = 0;             // Times

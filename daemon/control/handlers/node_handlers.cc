@@ -61,7 +61,7 @@ Status DiffNode(State& state, const v1::DiffNodeRequest& request, v1::DiffNodeRe
   if (request.other().empty())
     return state.history.Since(snapshot, request.since_seconds(), now, response);
   RETURN_IF_ERROR(CheckNode(state, request.other()));
-  response = facts::Diff(snapshot, state.fleet.Find(request.other())->snapshot);
+  response = snapshot_diff::Diff(snapshot, state.fleet.Find(request.other())->snapshot);
   return {};
 }
 

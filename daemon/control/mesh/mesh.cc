@@ -163,7 +163,8 @@ void Mesh::MakePlan(const fleet::Fleet& fleet, Moment now) {
   const auto found = plan::FindPorts(view, all, {}, sites_);
   if (!found.ok()) return;  // It names no node and no rail: there is nothing to refuse.
   candidates_ = found->ports;
-  left_out_ = found->skipped;
+  left_out_.clear();
+  for (const plan::SkippedPort& skipped : found->skipped) left_out_.push_back(ToString(skipped));
   std::vector<plan::Port> ports;
   for (const plan::Port& port : candidates_) {
     if (const std::string obstacle = Obstacle(port); !obstacle.empty())

@@ -72,7 +72,7 @@ void JudgeCount(const fleet::NodeView& node, Count count, Verdicts& out) {
 // What was dropped on a priority with PFC is lossless_priority_keeps_packets's.
 bool DropsLossless(const fleet::NodeView& node) {
   for (const PortView& port : node.ports) {
-    if (!fleet::HasAnyPriority(port.moved.grown, Count::kPriorityReceiveDiscards)) continue;
+    if (!fleet::HasAnyPriority(port.activity.grown, Count::kPriorityReceiveDiscards)) continue;
     const std::uint32_t mask = LosslessMask(port).value_or(0);
     for (unsigned priority = 0; priority < 8; ++priority)
       if (Has(mask, priority) &&
@@ -83,7 +83,7 @@ bool DropsLossless(const fleet::NodeView& node) {
 }
 
 void Evaluate(const fleet::NodeView& node, Verdicts& out) {
-  if (!node.node->motion.known()) return;
+  if (!node.node->rates.known()) return;
   JudgeCount(node, Count::kTransmitDiscards, out);
   if (!DropsLossless(node)) JudgeCount(node, Count::kReceiveDiscards, out);
 }

@@ -41,7 +41,7 @@ constexpr double kFlapsPerDay = 5;
 
 // A link that comes up counts errors until it is trained.
 bool HasFlapped(const PortView& port) {
-  return fleet::Has(port.moved_on_link.grown, Count::kLinkDowns);
+  return fleet::Has(port.link_activity.grown, Count::kLinkDowns);
 }
 
 std::uint64_t LimitFor(const Limit& limit, const v1::Expectations& expected, bool& of_profile) {
@@ -53,7 +53,7 @@ std::uint64_t LimitFor(const Limit& limit, const v1::Expectations& expected, boo
 
 std::vector<LinkError> LinkErrors(const PortView& port) {
   std::vector<LinkError> errors;
-  if ((port.moved_on_link.grown[0] & BitsOfLimits()) == 0) return errors;
+  if ((port.link_activity.grown[0] & BitsOfLimits()) == 0) return errors;
   const bool ethernet = port.port->link_layer() == v1::LINK_LAYER_ETHERNET;
   for (const Limit& limit : kLimits) {
     if (ethernet && !limit.on_ethernet) continue;

@@ -26,8 +26,8 @@ void Fail(const PortView& port, unsigned priority, const Move& move, Verdicts& o
 
 // Settings are looked at only where something was dropped: most ports are well.
 void JudgePort(const PortView& port, Verdicts& out) {
-  if (!fleet::HasAnyPriority(port.moved.known, Count::kPriorityReceiveDiscards)) return;
-  if (!fleet::HasAnyPriority(port.moved.grown, Count::kPriorityReceiveDiscards)) return out.Pass();
+  if (!fleet::HasAnyPriority(port.activity.known, Count::kPriorityReceiveDiscards)) return;
+  if (!fleet::HasAnyPriority(port.activity.grown, Count::kPriorityReceiveDiscards)) return out.Pass();
   for (unsigned priority = 0; priority < 8; ++priority) {
     const auto move = Moved(port, fleet::OfPriority(Count::kPriorityReceiveDiscards, priority));
     if (!move || move->delta < kPacketsMin || !Has(LosslessMask(port).value_or(0), priority))

@@ -15,33 +15,33 @@
 namespace fabric::rules {
 
 using fleet::Count;
-using fleet::Move;
+using fleet::CounterIncrease;
 
 // Within the last window; nothing when it is not known.
-inline std::optional<Move> Moved(const fleet::PortView& port, Count count) {
-  if (!fleet::Has(port.moved.known, count)) return {};
-  const fleet::Motion& motion = port.node->motion;
-  if (fleet::Has(port.moved.grown, count)) return motion.Moved(port.counters, count);
-  return Move{.delta = 0, .seconds = motion.seconds()};
+inline std::optional<CounterIncrease> Moved(const fleet::PortView& port, Count count) {
+  if (!fleet::Has(port.activity.known, count)) return {};
+  const fleet::CounterRates& rates = port.node->rates;
+  if (fleet::Has(port.activity.grown, count)) return rates.IncreaseOf(port.counters, count);
+  return CounterIncrease{.delta = 0, .seconds = rates.seconds()};
 }
 // The same, 0 when it is not known: for what only adds to a finding.
 inline std::uint64_t Delta(const fleet::PortView& port, Count count) {
-  if (!fleet::Has(port.moved.grown, count)) return 0;
-  return port.node->motion.Moved(port.counters, count)->delta;
+  if (!fleet::Has(port.activity.grown, count)) return 0;
+  return port.node->rates.IncreaseOf(port.counters, count)->delta;
 }
-// Of the link itself, within the last hour or less; see fleet::PortView::LinkPlaces().
-inline std::optional<Move> MovedOnLink(const fleet::PortView& port, Count count) {
-  if (!fleet::Has(port.moved_on_link.known, count)) return {};
-  const fleet::Motion& motion = port.node->motion;
-  if (fleet::Has(port.moved_on_link.grown, count))
-    return motion.MovedInHour(port.LinkPlaces(), count);
-  return Move{.delta = 0, .seconds = motion.seconds_in_hour()};
+// Of the link itself, within the last hour or less; see fleet::PortView::LinkCounterSets().
+inline std::optional<CounterIncrease> MovedOnLink(const fleet::PortView& port, Count count) {
+  if (!fleet::Has(port.link_activity.known, count)) return {};
+  const fleet::CounterRates& rates = port.node->rates;
+  if (fleet::Has(port.link_activity.grown, count))
+    return rates.IncreaseInHour(port.LinkCounterSets(), count);
+  return CounterIncrease{.delta = 0, .seconds = rates.seconds_in_hour()};
 }
 // Of a longer time than an hour: that of an average hour.
-std::uint64_t PerHour(const Move& move);
+std::uint64_t PerHour(const CounterIncrease& move);
 
 // Percent of the window, 100 at most; of microseconds.
-double PercentOfTime(const Move& move);
+double PercentOfTime(const CounterIncrease& move);
 std::string ShowSeconds(double seconds);  // "30 s", "2.5 h"
 
 // A finding of one counter on a port: "<title>"; evidence "<seen>" against "<expected>".
@@ -61,7 +61,7 @@ bool IsMoving(const fleet::PortView& port);
 
 template <class JudgePort>
 void ForMoving(const fleet::NodeView& node, JudgePort judge) {
-  if (!node.node->motion.known()) return;
+  if (!node.node->rates.known()) return;
   for (const fleet::PortView& port : node.ports)
     if (IsMoving(port)) judge(port);
 }

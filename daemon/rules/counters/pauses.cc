@@ -19,7 +19,7 @@ void Take(const PortView& port, Count count, std::optional<unsigned> priority,
 std::optional<Paused> Most(const PortView& port, Count of_link, Count of_priorities) {
   std::optional<Paused> most;
   Take(port, of_link, {}, most);
-  if (most && !fleet::HasAnyPriority(port.moved.grown, of_priorities)) return most;
+  if (most && !fleet::HasAnyPriority(port.activity.grown, of_priorities)) return most;
   for (unsigned priority = 0; priority < 8; ++priority)
     Take(port, fleet::OfPriority(of_priorities, priority), priority, most);
   return most;

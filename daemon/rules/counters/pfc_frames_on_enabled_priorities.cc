@@ -46,8 +46,8 @@ void Fail(const PortView& port, std::uint32_t mask, std::uint32_t ignored, Verdi
 
 // Settings are looked at only where frames came.
 void JudgePort(const fleet::NodeView& node, const PortView& port, Verdicts& out) {
-  if (!fleet::HasAnyPriority(port.moved.known, Count::kPriorityPfcReceived)) return;
-  if (!fleet::HasAnyPriority(port.moved.grown, Count::kPriorityPfcReceived)) return out.Pass();
+  if (!fleet::HasAnyPriority(port.activity.known, Count::kPriorityPfcReceived)) return;
+  if (!fleet::HasAnyPriority(port.activity.grown, Count::kPriorityPfcReceived)) return out.Pass();
   std::uint32_t paused = 0;
   for (unsigned priority = 0; priority < 8; ++priority)
     if (Delta(port, fleet::OfPriority(Count::kPriorityPfcReceived, priority)) >= kFramesMin)

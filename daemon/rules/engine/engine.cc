@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "daemon/fleet/fill_view.h"
+#include "daemon/fleet/fleet_view.h"
 
 namespace fabric::rules {
 namespace {

@@ -239,7 +239,7 @@ TEST(CertificateVerdict, IsUnknownWhereBlameIsUndecided) {
   EXPECT_EQ(Verdicts(Judged(Probed(), {.open = "n4/mlx5_0/1 is suspicious"})),
             "PASS PASS PASS UNKNOWN");
   EXPECT_EQ(Judged(Probed(), {.open = "the fabric is suspicious"}).verdict(), v1::VERDICT_UNKNOWN);
-  EXPECT_EQ(Judged(Probed(), {.open = "n1/mlx5_0/1 has met 2 partners"}).verdict(),
+  EXPECT_EQ(Judged(Probed(), {.open = "n1/mlx5_0/1 was probed with 2 partners"}).verdict(),
             v1::VERDICT_PASS)
       << "there are no more";
 }
@@ -280,7 +280,7 @@ TEST(CertificateVerdict, AnAgentThatWasAwaySaysNothingOfItsFabric) {
 
 TEST(CertificateVerdict, APortThatWasNotProbedIsNotWell) {
   std::vector<AskedPort> ports = FourPorts();
-  ports[3].obstacle = "busy: it sends 40 Gb/s";
+  ports[3].obstacle = "busy: sends 40 Gb/s";
   CertificateWork work(std::move(ports), false);
   work.Take(Result(1, 2, v1::PROBE_STATUS_OK));
   work.Take(Result(1, 3, v1::PROBE_STATUS_OK));
@@ -288,9 +288,9 @@ TEST(CertificateVerdict, APortThatWasNotProbedIsNotWell) {
   const v1::Certificate certificate = Judged(work, {.cut_off = "not probed within 5 s"});
   EXPECT_EQ(Verdicts(certificate), "PASS UNKNOWN UNKNOWN UNKNOWN");
   EXPECT_THAT(certificate.nodes(1).reasons(), ElementsAre("n2/mlx5_0/1: n3: port busy"));
-  EXPECT_THAT(certificate.nodes(3).reasons(), ElementsAre("n4/mlx5_0/1: busy: it sends 40 Gb/s"));
+  EXPECT_THAT(certificate.nodes(3).reasons(), ElementsAre("n4/mlx5_0/1: busy: sends 40 Gb/s"));
   EXPECT_THAT(certificate.not_covered(), ElementsAre("pairs: 1 of 3 possible ones were not probed",
-                                                     "n4/mlx5_0/1: busy: it sends 40 Gb/s"));
+                                                     "n4/mlx5_0/1: busy: sends 40 Gb/s"));
 }
 
 TEST(CertificateVerdict, OneNodeIsProbedWithItself) {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/testing/control_world.h"
-#include "tests/testing/moving.h"
+#include "tests/testing/counter_rates.h"
 #include "tests/testing/nodes.h"
 
 namespace fabric::control {

@@ -60,7 +60,7 @@ class FindingRegistryTest : public ::testing::Test {
     }
     delta.gone = {gone.begin(), gone.end()};
     delta.counts.set_fail(static_cast<std::uint32_t>(findings.size()));
-    book_.Take(std::move(delta), fleet_, now_);
+    registry_.Take(std::move(delta), fleet_, now_);
   }
   std::int64_t Second() const { return ToProto(now_.wall).seconds(); }
 
@@ -69,7 +69,7 @@ class FindingRegistryTest : public ::testing::Test {
   testing::EventLog log_;
   Outbox outbox_;
   fleet::Fleet fleet_;
-  FindingRegistry book_{outbox_};
+  FindingRegistry registry_{outbox_};
   std::set<std::string> found_;
   Moment now_;
 };
@@ -79,18 +79,18 @@ TEST_F(FindingRegistryTest, OpensOnceChangesAndResolves) {
   const std::int64_t opened = Second();
   Take({Finding("a", "n1", "MTU 1500")});
   EXPECT_EQ(log_.events.size(), 1u) << "when it was read is no change";
-  EXPECT_EQ(book_.FailingOn("n1"), 1u);
-  EXPECT_EQ(book_.counts().fail(), 1u);
-  EXPECT_EQ(book_.open().at("a").evidence(0).read_at().seconds(), Second()) << "but is kept";
+  EXPECT_EQ(registry_.FailingOn("n1"), 1u);
+  EXPECT_EQ(registry_.counts().fail(), 1u);
+  EXPECT_EQ(registry_.open().at("a").evidence(0).read_at().seconds(), Second()) << "but is kept";
 
   Take({Finding("a", "n1", "MTU 2000")});
   const std::int64_t changed = Second();
-  EXPECT_EQ(book_.open().at("a").opened_at().seconds(), opened);
-  EXPECT_EQ(book_.open().at("a").changed_at().seconds(), changed);
+  EXPECT_EQ(registry_.open().at("a").opened_at().seconds(), opened);
+  EXPECT_EQ(registry_.open().at("a").changed_at().seconds(), changed);
 
   Take({});
-  EXPECT_THAT(book_.open(), IsEmpty());
-  EXPECT_EQ(book_.FailingOn("n1"), 0u);
+  EXPECT_THAT(registry_.open(), IsEmpty());
+  EXPECT_EQ(registry_.FailingOn("n1"), 0u);
   EXPECT_THAT(log_.Lines(),
               ElementsAre("finding n1 open", "finding n1 open", "finding n1 resolved"));
   const v1::Finding& last = log_.events.back().finding();
@@ -99,7 +99,7 @@ TEST_F(FindingRegistryTest, OpensOnceChangesAndResolves) {
   EXPECT_EQ(last.resolved_at().seconds(), Second());
 
   Take({Finding("a", "n1", "MTU 2000")});
-  EXPECT_EQ(book_.open().at("a").opened_at().seconds(), Second()) << "a new life";
+  EXPECT_EQ(registry_.open().at("a").opened_at().seconds(), Second()) << "a new life";
 }
 
 TEST_F(FindingRegistryTest, StoresEachTransition) {
@@ -114,7 +114,7 @@ TEST_F(FindingRegistryTest, CountsUnknownNotAsFailing) {
   v1::Finding unknown = Finding("a", "n1", "PFC cannot be read");
   unknown.set_verdict(v1::VERDICT_UNKNOWN);
   Take({unknown});
-  EXPECT_EQ(book_.FailingOn("n1"), 0u);
+  EXPECT_EQ(registry_.FailingOn("n1"), 0u);
   EXPECT_THAT(log_.Lines(), ElementsAre("finding n1 open"));
 }
 
@@ -122,12 +122,12 @@ TEST_F(FindingRegistryTest, LeavesFindingsOfLostNodesAlone) {
   Take({Finding("a", "n1", "MTU 1500"), Finding("b", "n2", "MTU 1500")});
   fleet_.MarkLost("n1", "gone", now_);
   Take({});
-  EXPECT_TRUE(book_.open().contains("a"));
-  EXPECT_FALSE(book_.open().contains("b"));
-  EXPECT_EQ(book_.FailingOn("n1"), 1u);
+  EXPECT_TRUE(registry_.open().contains("a"));
+  EXPECT_FALSE(registry_.open().contains("b"));
+  EXPECT_EQ(registry_.FailingOn("n1"), 1u);
   fleet_.MarkConnected("n1", now_);
   Take({});
-  EXPECT_THAT(book_.open(), IsEmpty()) << "judged again once it reports";
+  EXPECT_THAT(registry_.open(), IsEmpty()) << "judged again once it reports";
 }
 
 TEST_F(FindingRegistryTest, SaysWhichNodesAFindingIsAbout) {
@@ -174,30 +174,30 @@ TEST_F(FindingRegistryTest, CountsAFlappingOneUntilItIsResolved) {
     Take({Finding("a", "n1", "MTU 1500")});
     Take({});
   }
-  EXPECT_TRUE(book_.open().at("a").flapping());
-  EXPECT_EQ(book_.FailingOn("n1"), 1u);
+  EXPECT_TRUE(registry_.open().at("a").flapping());
+  EXPECT_EQ(registry_.FailingOn("n1"), 1u);
   fleet_.MarkLost("n1", "gone", now_);
   Pass(LifecycleOptions().flap_hold);
-  book_.Tick(fleet_, now_);
-  EXPECT_EQ(book_.FailingOn("n1"), 1u) << "nobody knows whether it has stayed mended";
+  registry_.Tick(fleet_, now_);
+  EXPECT_EQ(registry_.FailingOn("n1"), 1u) << "nobody knows whether it has stayed mended";
   fleet_.MarkConnected("n1", now_);
   Take({});
   Pass(LifecycleOptions().flap_hold);
-  book_.Tick(fleet_, now_);
-  EXPECT_EQ(book_.FailingOn("n1"), 0u);
-  EXPECT_THAT(book_.open(), IsEmpty());
+  registry_.Tick(fleet_, now_);
+  EXPECT_EQ(registry_.FailingOn("n1"), 0u);
+  EXPECT_THAT(registry_.open(), IsEmpty());
   EXPECT_EQ(store_->OpenFindings()->size(), 0u);
 }
 
 TEST_F(FindingRegistryTest, AnIdThatSeveralBeginWithNamesThem) {
   Take({Finding("ab1", "n1", "MTU 1500"), Finding("ab2", "n2", "MTU 1500")});
   EXPECT_EQ(
-      book_.Find("ab").status(),
+      registry_.Find("ab").status(),
       Status(Code::kInvalidArgument, "id: expected that of one finding, 'ab' begins ab1, ab2"));
-  EXPECT_EQ(book_.Find("ab2")->subject().node(), "n2");
+  EXPECT_EQ(registry_.Find("ab2")->subject().node(), "n2");
   Take({Finding("ab2", "n2", "MTU 1500")});
-  EXPECT_EQ(book_.Find("ab").status().code(), Code::kInvalidArgument) << "one is resolved";
-  EXPECT_EQ(book_.Find("ab1")->state(), v1::FINDING_STATE_RESOLVED);
+  EXPECT_EQ(registry_.Find("ab").status().code(), Code::kInvalidArgument) << "one is resolved";
+  EXPECT_EQ(registry_.Find("ab1")->state(), v1::FINDING_STATE_RESOLVED);
 }
 
 TEST_F(FindingRegistryTest, FindingsOfARailWaitForAYoungNodeThatTheyName) {
@@ -236,7 +236,7 @@ TEST_F(FindingRegistryTest, ABootTimeInTheFutureIsNoGrace) {
 
 TEST_F(FindingRegistryTest, ResumesAfterARestart) {
   Take({Finding("a", "n1", "MTU 1500")});
-  const v1::Finding before = book_.open().at("a");
+  const v1::Finding before = registry_.open().at("a");
   FindingRegistry restarted(outbox_);
   restarted.Restore(*store_->OpenFindings(), {}, now_);
   EXPECT_EQ(restarted.FailingOn("n1"), 1u);

@@ -163,10 +163,10 @@ TEST(IncastCampaign, KindAndPatternGoTogether) {
   EXPECT_EQ(world.Refusal(spec).code(), Code::kInvalidArgument);
   spec = ToHub("");
   EXPECT_EQ(world.Refusal(spec).message(),
-            "hub: expected the node that all others send to, saw none");
+            "hub: expected the node that all others send to, saw nothing");
   spec = ToHub("n1");
   spec.add_nodes("n2");
-  EXPECT_THAT(world.Refusal(spec).message(), HasSubstr("an incast needs two senders at least"));
+  EXPECT_THAT(world.Refusal(spec).message(), HasSubstr("incast requires two senders or more"));
 }
 
 TEST(IncastCampaign, NonsenseOfCountersIsDropped) {

@@ -18,7 +18,7 @@ v1::PairResult Ok(std::uint32_t round, const char* from, const char* to) {
 // A campaign of all pairs of a large fleet has millions of results.
 TEST(ResultAnalyzer, KeepsTheNewestObservationsAlone) {
   ResultAnalyzer analyzer(
-      blame::Fabric{.places = {{.node = "n1"}, {.node = "n2"}, {.node = "n3"}}});
+      blame::Fabric{.endpoints = {{.node = "n1"}, {.node = "n2"}, {.node = "n3"}}});
   for (std::uint32_t round = 1; round <= 160; ++round) {
     for (int n = 0; n < 1000; ++n) analyzer.Add(Ok(round, "n1", n % 2 == 0 ? "n2" : "n3"));
     analyzer.EndRound();

@@ -64,7 +64,7 @@ class World {
     const std::uint32_t news = here ? Below(random_, 4) : 0;
     if (news < 2) {
       record.snapshot = RandomNode(number, random_);
-      record.motion.Clear();
+      record.rates.Clear();
     } else if (news == 2) {
       record.snapshot.mutable_taken_at()->set_seconds(Below(random_, 1'000'000));
     }

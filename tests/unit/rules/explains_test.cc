@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "daemon/rules/causes/grouping.h"
 #include "daemon/rules/rule.h"
-#include "tests/testing/moving.h"
+#include "tests/testing/counter_rates.h"
 #include "tests/testing/nodes.h"
 
 namespace fabric::rules {
@@ -408,7 +408,7 @@ TEST(OneFault, IsOneFindingWhateverItEntails) {
   for (std::size_t i = 0; i < pair.after.size(); ++i)
     records.push_back({.name = pair.after[i].node().name(),
                        .snapshot = pair.after[i],
-                       .motion = fleet::Motion::Between(pair.before[i], pair.after[i])});
+                       .rates = fleet::CounterRates::Between(pair.before[i], pair.after[i])});
   const Evaluation judged = Evaluate(fleet::FleetView(records));
   std::vector<std::string> causes;
   for (const v1::Finding& finding : judged.findings)
