@@ -1,5 +1,5 @@
 // What becomes of one finding, step by step.
-#include "daemon/control/findings/life.h"
+#include "daemon/control/findings/lifecycle.h"
 
 #include <gtest/gtest.h>
 
@@ -30,10 +30,10 @@ class LifeTest : public ::testing::Test {
     now_.wall += time;
   }
   Step Found(const std::string& title = "MTU 1500", bool young = false) {
-    return life_.Found(finding_, Judgement(title), young, now_);
+    return lifecycle_.Found(finding_, Judgement(title), young, now_);
   }
-  Step Gone() { return Dropped(life_.Gone(finding_, kHold, now_)); }
-  Step Tick(bool young = false) { return Dropped(life_.Tick(finding_, young, kHold, now_)); }
+  Step Gone() { return Dropped(lifecycle_.Gone(finding_, kHold, now_)); }
+  Step Tick(bool young = false) { return Dropped(lifecycle_.Tick(finding_, young, kHold, now_)); }
   // What is resolved leaves the book.
   Step Dropped(Step step) {
     if (step == Step::kResolved) {
@@ -55,7 +55,7 @@ class LifeTest : public ::testing::Test {
     }
   }
 
-  Life life_;
+  FindingLifecycle lifecycle_;
   std::optional<v1::Finding> finding_;
   Moment now_;
 };
@@ -120,14 +120,14 @@ TEST_F(LifeTest, AFlappingOneIsResolvedOnceItHasStayedMended) {
   EXPECT_EQ(Tick(), Step::kNone);
   Pass(1s);
   EXPECT_EQ(Tick(), Step::kResolved);
-  EXPECT_FALSE(life_.idle());
+  EXPECT_FALSE(lifecycle_.idle());
   EXPECT_EQ(Found(), Step::kOpened);
   EXPECT_TRUE(finding_->flapping()) << "it has not calmed down";
 }
 
 TEST_F(LifeTest, WithoutAHoldItIsResolvedAtOnce) {
   Flip(3);
-  EXPECT_EQ(life_.Gone(finding_, Duration::zero(), now_), Step::kResolved);
+  EXPECT_EQ(lifecycle_.Gone(finding_, Duration::zero(), now_), Step::kResolved);
 }
 
 TEST_F(LifeTest, AFlappingOneThatStaysIsAPlainFindingAgain) {
@@ -140,7 +140,7 @@ TEST_F(LifeTest, AFlappingOneThatStaysIsAPlainFindingAgain) {
   Pass(1s);
   EXPECT_EQ(Tick(), Step::kChanged);
   EXPECT_FALSE(finding_->flapping());
-  EXPECT_TRUE(life_.idle());
+  EXPECT_TRUE(lifecycle_.idle());
   EXPECT_EQ(Gone(), Step::kResolved);
 }
 
@@ -157,7 +157,7 @@ TEST_F(LifeTest, WaitsWhileTheMachineIsYoung) {
 TEST_F(LifeTest, WhatIsMendedInTimeWasNeverThere) {
   Found("MTU 1500", true);
   EXPECT_EQ(Gone(), Step::kNone);
-  EXPECT_TRUE(life_.idle());
+  EXPECT_TRUE(lifecycle_.idle());
   EXPECT_EQ(Tick(false), Step::kNone);
   EXPECT_FALSE(finding_.has_value());
 }
@@ -170,7 +170,7 @@ TEST_F(LifeTest, WhatIsOpenDoesNotWait) {
 TEST_F(LifeTest, NothingIsHeldAgainstALostNode) {
   Flip(3);
   Gone();
-  life_.Unknown();
+  lifecycle_.Unknown();
   Pass(kHold);
   EXPECT_EQ(Tick(), Step::kNone) << "nobody knows whether it is mended";
   EXPECT_EQ(finding_->openings(), 3u);
@@ -181,7 +181,7 @@ TEST_F(LifeTest, NothingIsHeldAgainstALostNode) {
 TEST_F(LifeTest, IsRememberedAcrossARestart) {
   Flip(3);
   Pass(kHold);
-  life_ = Life(*finding_, now_);
+  lifecycle_ = FindingLifecycle(*finding_, now_);
   EXPECT_EQ(Gone(), Step::kNone) << "it still flaps";
   Pass(kHold);
   EXPECT_EQ(Tick(), Step::kResolved);
@@ -189,9 +189,9 @@ TEST_F(LifeTest, IsRememberedAcrossARestart) {
   v1::Finding plain = Judgement();
   plain.set_openings(2);
   *plain.mutable_opened_at() = ToProto(now_.wall - kFlappingWindow);
-  EXPECT_TRUE(Life(plain, now_).idle()) << "long ago";
+  EXPECT_TRUE(FindingLifecycle(plain, now_).idle()) << "long ago";
   *plain.mutable_opened_at() = ToProto(now_.wall + 1h);
-  EXPECT_FALSE(Life(plain, now_).idle()) << "by a clock that was set back since";
+  EXPECT_FALSE(FindingLifecycle(plain, now_).idle()) << "by a clock that was set back since";
 }
 
 TEST(SameJudgement, LooksAtWhatTheRuleSays) {

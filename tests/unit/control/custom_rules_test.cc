@@ -30,9 +30,9 @@ class OwnRulesTest : public ::testing::Test {
  protected:
   OwnRulesTest()
       : files_(Files()),
-        world_({.own_rules = {.rules = custom::NodeRules(files_),
-                              .infos = custom::Infos(files_),
-                              .problems = 1}}) {
+        world_({.custom_rules = {.rules = custom::NodeRules(files_),
+                                 .infos = custom::Infos(files_),
+                                 .problems = 1}}) {
     world_.ConnectNodes(2);
   }
   void Report(const std::string& kernel) {
@@ -56,7 +56,7 @@ TEST_F(OwnRulesTest, FindingsOpenAndResolve) {
 
 TEST_F(OwnRulesTest, AreListedAndMayBeAskedFor) {
   v1::ListRulesResponse rules;
-  ASSERT_TRUE(world_.controller->ListRules({}, rules).ok());
+  ASSERT_TRUE(world_.controller->Call(v1::ListRulesRequest(), rules, world_.agents.now()).ok());
   std::vector<std::string> own;
   for (const v1::RuleInfo& rule : rules.rules())
     if (rule.family() == "custom") own.push_back(rule.id());
@@ -64,19 +64,19 @@ TEST_F(OwnRulesTest, AreListedAndMayBeAskedFor) {
   v1::ListFindingsRequest request;
   v1::ListFindingsResponse response;
   request.set_rule("site.kernel");
-  EXPECT_TRUE(world_.controller->ListFindings(request, response).ok());
+  EXPECT_TRUE(world_.controller->Call(request, response, world_.agents.now()).ok());
   request.set_rule("site.kernle");
-  EXPECT_EQ(world_.controller->ListFindings(request, response),
-            Status(Code::kNotFound, "unknown rule \'site.kernle'; did you mean 'site.kernel'?"));
+  EXPECT_EQ(world_.controller->Call(request, response, world_.agents.now()),
+            Status(Code::kNotFound, "unknown rule 'site.kernle'; did you mean 'site.kernel'?"));
   EXPECT_EQ(world_.controller->RuleProblems(), 1U);
 }
 
 TEST_F(OwnRulesTest, CountInValidate) {
   Report("6.66");
   v1::ValidateResponse response;
-  ASSERT_TRUE(world_.controller->Validate({}, response, world_.agents.now()).ok());
+  ASSERT_TRUE(world_.controller->Call(v1::ValidateRequest(), response, world_.agents.now()).ok());
   v1::ListRulesResponse rules;
-  ASSERT_TRUE(world_.controller->ListRules({}, rules).ok());
+  ASSERT_TRUE(world_.controller->Call(v1::ListRulesRequest(), rules, world_.agents.now()).ok());
   EXPECT_EQ(response.rules(), static_cast<std::uint32_t>(rules.rules_size()));
 }
 

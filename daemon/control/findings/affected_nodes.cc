@@ -1,4 +1,4 @@
-#include "daemon/control/about_nodes.h"
+#include "daemon/control/findings/affected_nodes.h"
 
 #include <algorithm>
 #include <cctype>
@@ -33,20 +33,20 @@ bool Unknown(const fleet::NodeRecord* node) {
   return !node->known();
 }
 
-// The machine's own clock tells how old it was when it was inspected; ours, how long ago that is.
+// The machine's clock gives its uptime at the inspection; our clock gives the time since then.
 bool Young(const fleet::NodeRecord& node, Duration grace, Moment now) {
   const v1::NodeSnapshot& snapshot = node.snapshot;
   if (!snapshot.host().has_booted_at() || !snapshot.has_taken_at()) return false;
   const Duration age = FromProto(snapshot.taken_at()) - FromProto(snapshot.host().booted_at());
-  // A clock that was set back since tells nothing.
+  // The clock was set back: unknown.
   if (age < Duration::zero()) return false;
   return age + (now.steady - node.inspected_at.steady) < grace;
 }
 
 }  // namespace
 
-std::vector<const fleet::NodeRecord*> NodesOf(const v1::Finding& finding,
-                                              const fleet::Fleet& fleet) {
+std::vector<const fleet::NodeRecord*> AffectedNodes(const v1::Finding& finding,
+                                                    const fleet::Fleet& fleet) {
   std::vector<const fleet::NodeRecord*> nodes;
   if (!finding.subject().node().empty()) {
     if (const auto* const node = fleet.Find(finding.subject().node())) nodes.push_back(node);
@@ -58,30 +58,30 @@ std::vector<const fleet::NodeRecord*> NodesOf(const v1::Finding& finding,
   return nodes;
 }
 
-bool AboutLostNodes(const v1::Finding& finding, const fleet::Fleet& fleet) {
-  const auto nodes = NodesOf(finding, fleet);
-  if (nodes.empty()) return !finding.subject().node().empty();  // Of one that nobody remembers
+bool AffectsOnlyLostNodes(const v1::Finding& finding, const fleet::Fleet& fleet) {
+  const auto nodes = AffectedNodes(finding, fleet);
+  if (nodes.empty()) return !finding.subject().node().empty();  // The node is not in the fleet.
   return std::all_of(nodes.begin(), nodes.end(), Unknown);
 }
 
-std::string Expired(const v1::Finding& finding, const fleet::Fleet& fleet) {
-  if (!AboutLostNodes(finding, fleet)) return {};
-  const auto nodes = NodesOf(finding, fleet);
-  if (nodes.empty()) return Format("node {} is not known", finding.subject().node());
+std::string ExpiryReason(const v1::Finding& finding, const fleet::Fleet& fleet) {
+  if (!AffectsOnlyLostNodes(finding, fleet)) return {};
+  const auto nodes = AffectedNodes(finding, fleet);
+  if (nodes.empty()) return Format("unknown node {}", finding.subject().node());
   const fleet::NodeRecord& first = *nodes.front();
   if (nodes.size() > 1)
-    return Format("{} and all others that it names are lost or silent", first.name);
+    return Format("{} and all other nodes that it names are lost or silent", first.name);
   if (first.state == v1::NODE_STATE_CONNECTED)
-    return Format("node {} has not told its settings since {}", first.name,
+    return Format("node {} has reported no settings since {}", first.name,
                   ToString(ToProto(first.inspected_at.wall)));
   return Format("node {} is lost since {}: {}", first.name,
                 ToString(ToProto(first.state_since.wall)), first.lost_reason);
 }
 
-bool AboutYoungNodes(const v1::Finding& finding, const fleet::Fleet& fleet, Duration grace,
-                     Moment now) {
+bool AffectsBootingNode(const v1::Finding& finding, const fleet::Fleet& fleet, Duration grace,
+                        Moment now) {
   if (grace <= Duration::zero()) return false;
-  const auto nodes = NodesOf(finding, fleet);
+  const auto nodes = AffectedNodes(finding, fleet);
   return std::any_of(nodes.begin(), nodes.end(),
                      [&](const auto* node) { return Young(*node, grace, now); });
 }

@@ -1,4 +1,4 @@
-#include "daemon/control/fact_book.h"
+#include "daemon/control/node_history.h"
 
 #include <algorithm>
 #include <chrono>
@@ -15,18 +15,18 @@ constexpr Duration kMarkEvery = std::chrono::hours(1);
 
 }  // namespace
 
-snapshot_diff::Change FactBook::Compare(const v1::NodeSnapshot& before, const v1::SnapshotChange& report,
-                                Moment now) {
+snapshot_diff::Change NodeHistory::Compare(const v1::NodeSnapshot& before,
+                                           const v1::SnapshotChange& report, Moment now) {
   return snapshot_diff::ChangeOf(before, report, ToProto(now.wall));
 }
 
-snapshot_diff::Change FactBook::Compare(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after,
-                                Moment now) {
+snapshot_diff::Change NodeHistory::Compare(const v1::NodeSnapshot& before,
+                                           const v1::NodeSnapshot& after, Moment now) {
   const auto report = Difference(before, after);
   return report ? Compare(before, *report, now) : snapshot_diff::Change();
 }
 
-void FactBook::Write(const std::string& node, const snapshot_diff::Change& change, Moment now) {
+void NodeHistory::Write(const std::string& node, const snapshot_diff::Change& change, Moment now) {
   if (begun_.insert(node).second) {
     snapshot_diff::Change begin;
     *begin.mutable_since() = ToProto(now.wall);
@@ -35,12 +35,12 @@ void FactBook::Write(const std::string& node, const snapshot_diff::Change& chang
   if (!change.differences().empty()) outbox_.Stored(outbox_.store().AddSettingChange(node, change));
 }
 
-void FactBook::SetKnown(const std::string& node, Moment now) {
+void NodeHistory::SetKnown(const std::string& node, Moment now) {
   const auto sooner = std::hash<std::string>()(node) % static_cast<std::size_t>(kMarkEvery.count());
   marked_[node] = now.steady - Duration(static_cast<Duration::rep>(sooner));
 }
 
-void FactBook::Mark(const v1::NodeSnapshot& snapshot, Moment now) {
+void NodeHistory::Mark(const v1::NodeSnapshot& snapshot, Moment now) {
   const auto [at, first] = marked_.try_emplace(snapshot.node().name(), now.steady);
   if (!first && now.steady - at->second < kMarkEvery) return;
   const snapshot_diff::Change mark = snapshot_diff::MarkOf(snapshot, ToProto(now.wall));
@@ -55,11 +55,12 @@ void FactBook::Mark(const v1::NodeSnapshot& snapshot, Moment now) {
     marked_.erase(at);  // Tried again with the next one.
 }
 
-Status FactBook::Since(const v1::NodeSnapshot& snapshot, std::uint32_t seconds, Moment now,
-                       v1::DiffNodeResponse& response) {
+Status NodeHistory::Since(const v1::NodeSnapshot& snapshot, std::uint32_t seconds, Moment now,
+                          v1::DiffNodeResponse& response) {
   const std::string& node = snapshot.node().name();
   const WallTime asked = std::max(now.wall - std::chrono::seconds(seconds), WallTime());
-  ASSIGN_OR_RETURN(const store::ChangeLog log, outbox_.store().SettingChanges(node, ToProto(asked)));
+  ASSIGN_OR_RETURN(const store::ChangeLog log,
+                   outbox_.store().SettingChanges(node, ToProto(asked)));
   for (v1::FactDifference& difference : snapshot_diff::Together(log.changes))
     *response.add_differences() = std::move(difference);
   // Nothing is known of a node whose log could not be begun.

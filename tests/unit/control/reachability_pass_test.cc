@@ -55,7 +55,7 @@ TEST(ReachabilityPass, LeavesADeadPortOutAndRecordsWhy) {
     EXPECT_EQ(pair.result().status() == v1::PROBE_STATUS_OK, !dead);
     if (!dead) continue;
     EXPECT_EQ(pair.result().status(), v1::PROBE_STATUS_FAILED);
-    EXPECT_THAT(pair.result().reason(), StartsWith("n5/mlx5_1/1: left out: it reaches none of n"));
+    EXPECT_THAT(pair.result().reason(), StartsWith("n5/mlx5_1/1: left out: reaches none of n"));
     EXPECT_THAT(pair.result().reason(), HasSubstr("transport retry counter exceeded"));
     EXPECT_EQ(pair.result().blamed_node(), "n5");
   }

@@ -1,4 +1,4 @@
-#include "daemon/control/findings/life.h"
+#include "daemon/control/findings/lifecycle.h"
 
 #include <google/protobuf/util/message_differencer.h>
 
@@ -10,7 +10,7 @@
 namespace fabric::control {
 namespace {
 
-// What the rule says, without when it was read and without the finding's own life.
+// The result of the rule, without read times and without the state of the finding.
 v1::Finding Judgement(const v1::Finding& finding) {
   v1::Finding judgement = finding;
   judgement.clear_state();
@@ -32,8 +32,8 @@ bool SameJudgement(const v1::Finding& a, const v1::Finding& b) {
   return google::protobuf::util::MessageDifferencer::Equals(Judgement(a), Judgement(b));
 }
 
-Life::Life(const v1::Finding& open, Moment now) {
-  // When each of its openings was is not stored: what counts is not to forget that it flaps.
+FindingLifecycle::FindingLifecycle(const v1::Finding& open, Moment now) {
+  // The times of its openings are not stored; at least the flapping state is kept.
   const Duration age = open.flapping()
                            ? Duration::zero()
                            : std::max(now.wall - FromProto(open.opened_at()), Duration::zero());
@@ -41,8 +41,8 @@ Life::Life(const v1::Finding& open, Moment now) {
   Forget(now);
 }
 
-Step Life::Found(std::optional<v1::Finding>& finding, v1::Finding judgement, bool young,
-                 Moment now) {
+Step FindingLifecycle::Found(std::optional<v1::Finding>& finding, v1::Finding judgement, bool young,
+                             Moment now) {
   if (!finding && young) {
     waiting_ = std::move(judgement);
     return Step::kNone;
@@ -59,37 +59,39 @@ Step Life::Found(std::optional<v1::Finding>& finding, v1::Finding judgement, boo
   const bool same = SameJudgement(*finding, judgement);
   if (!same) *judgement.mutable_changed_at() = ToProto(now.wall);
   finding = std::move(judgement);
-  if (std::exchange(mended_at_, std::nullopt)) CountOpening(*finding, now);
+  if (std::exchange(gone_at_, std::nullopt)) CountOpening(*finding, now);
   return same ? Step::kNone : Step::kChanged;
 }
 
-Step Life::Gone(std::optional<v1::Finding>& finding, Duration flap_hold, Moment now) {
+Step FindingLifecycle::Gone(std::optional<v1::Finding>& finding, Duration flap_hold, Moment now) {
   waiting_.reset();
   if (!finding) return Step::kNone;
   if (!finding->flapping() || flap_hold <= Duration::zero()) return Resolve(*finding, now);
-  if (!mended_at_) mended_at_ = now.steady;
+  if (!gone_at_) gone_at_ = now.steady;
   return Step::kNone;
 }
 
-void Life::Unknown() {
+void FindingLifecycle::Unknown() {
   waiting_.reset();
-  mended_at_.reset();
+  gone_at_.reset();
 }
 
-Step Life::Tick(std::optional<v1::Finding>& finding, bool young, Duration flap_hold, Moment now) {
+Step FindingLifecycle::Tick(std::optional<v1::Finding>& finding, bool young, Duration flap_hold,
+                            Moment now) {
   Forget(now);
   if (waiting_ && !young) return Open(finding, *std::exchange(waiting_, std::nullopt), now);
   if (!finding) return Step::kNone;
-  if (mended_at_ && now.steady - *mended_at_ >= flap_hold) return Resolve(*finding, now);
+  if (gone_at_ && now.steady - *gone_at_ >= flap_hold) return Resolve(*finding, now);
   finding->set_openings(static_cast<std::uint32_t>(openings_.size()));
-  // It has been there without a break for so long that it is a plain finding again.
-  if (!finding->flapping() || mended_at_ || !openings_.empty()) return Step::kNone;
+  // Present without a break for the whole window: no longer flapping.
+  if (!finding->flapping() || gone_at_ || !openings_.empty()) return Step::kNone;
   finding->set_flapping(false);
   *finding->mutable_changed_at() = ToProto(now.wall);
   return Step::kChanged;
 }
 
-Step Life::Open(std::optional<v1::Finding>& finding, v1::Finding judgement, Moment now) {
+Step FindingLifecycle::Open(std::optional<v1::Finding>& finding, v1::Finding judgement,
+                            Moment now) {
   finding = std::move(judgement);
   finding->set_state(v1::FINDING_STATE_OPEN);
   *finding->mutable_opened_at() = ToProto(now.wall);
@@ -99,19 +101,19 @@ Step Life::Open(std::optional<v1::Finding>& finding, v1::Finding judgement, Mome
   return Step::kOpened;
 }
 
-void Life::CountOpening(v1::Finding& finding, Moment now) {
+void FindingLifecycle::CountOpening(v1::Finding& finding, Moment now) {
   Forget(now);
   openings_.push_back(now.steady);
   finding.set_openings(static_cast<std::uint32_t>(openings_.size()));
   if (openings_.size() >= kFlappingOpenings) finding.set_flapping(true);
 }
 
-void Life::Forget(Moment now) {
+void FindingLifecycle::Forget(Moment now) {
   std::erase_if(openings_, [&](SteadyTime at) { return now.steady - at >= kFlappingWindow; });
 }
 
-Step Life::Resolve(v1::Finding& finding, Moment now) {
-  mended_at_.reset();
+Step FindingLifecycle::Resolve(v1::Finding& finding, Moment now) {
+  gone_at_.reset();
   finding.set_state(v1::FINDING_STATE_RESOLVED);
   *finding.mutable_resolved_at() = ToProto(now.wall);
   return Step::kResolved;

@@ -41,7 +41,7 @@ class FindingLifeTest : public ::testing::Test {
     v1::ListFindingsRequest request;
     request.set_include_resolved(resolved);
     v1::ListFindingsResponse response;
-    EXPECT_TRUE(world_.controller->ListFindings(request, response).ok());
+    EXPECT_TRUE(world_.controller->Call(request, response, world_.agents.now()).ok());
     return {response.findings().begin(), response.findings().end()};
   }
   v1::Finding Only() {
@@ -53,7 +53,7 @@ class FindingLifeTest : public ::testing::Test {
     v1::GetFindingRequest request;
     request.set_id(id);
     v1::GetFindingResponse response;
-    RETURN_IF_ERROR(world_.controller->GetFinding(request, response));
+    RETURN_IF_ERROR(world_.controller->Call(request, response, world_.agents.now()));
     return response;
   }
   // "opened", "acknowledged ada: cable ordered"
@@ -74,7 +74,7 @@ class FindingLifeTest : public ::testing::Test {
     request.set_author(author);
     request.set_note(note);
     v1::Finding finding;
-    return world_.controller->AcknowledgeFinding(request, finding, world_.agents.now());
+    return world_.controller->Call(request, finding, world_.agents.now());
   }
   Result<v1::Silence> SilenceIt(const std::string& finding, const std::string& rule,
                                 const std::string& node, std::uint32_t seconds = 60) {
@@ -86,12 +86,12 @@ class FindingLifeTest : public ::testing::Test {
     request.mutable_silence()->set_reason("is being mended");
     request.set_duration_seconds(seconds);
     v1::Silence silence;
-    RETURN_IF_ERROR(world_.controller->CreateSilence(request, silence, world_.agents.now()));
+    RETURN_IF_ERROR(world_.controller->Call(request, silence, world_.agents.now()));
     return silence;
   }
   v1::VerdictCounts Counts() {
     v1::ValidateResponse response;
-    EXPECT_TRUE(world_.controller->Validate({}, response, world_.agents.now()).ok());
+    EXPECT_TRUE(world_.controller->Call(v1::ValidateRequest(), response, world_.agents.now()).ok());
     EXPECT_EQ(response.counts().fail() + response.counts().unknown(),
               static_cast<std::uint64_t>(response.findings_size()));
     return response.counts();
@@ -166,18 +166,17 @@ TEST_F(FindingLifeTest, ASilenceIsEndedByHand) {
   const std::string id = Only().id();
   ASSERT_TRUE(SilenceIt(id.substr(0, 4), "", "").ok());
   v1::ListSilencesResponse list;
-  ASSERT_TRUE(world_.controller->ListSilences({}, list).ok());
+  ASSERT_TRUE(world_.controller->Call(v1::ListSilencesRequest(), list, world_.agents.now()).ok());
   ASSERT_EQ(list.silences_size(), 1);
   EXPECT_EQ(list.silences(0).finding(), id) << "the whole id";
   v1::DeleteSilenceRequest request;
   request.set_id("s1");
   request.set_author("ada");
   v1::Silence ended;
-  ASSERT_TRUE(world_.controller->DeleteSilence(request, ended, world_.agents.now()).ok());
+  ASSERT_TRUE(world_.controller->Call(request, ended, world_.agents.now()).ok());
   EXPECT_FALSE(Only().has_silenced());
   EXPECT_EQ(History(id).back(), "UNSILENCED ada silence s1 was ended");
-  EXPECT_EQ(world_.controller->DeleteSilence(request, ended, world_.agents.now()).code(),
-            Code::kNotFound);
+  EXPECT_EQ(world_.controller->Call(request, ended, world_.agents.now()).code(), Code::kNotFound);
 }
 
 // Both ports of a node are wrong alike: what stands for them is silenced, then one is mended.
@@ -194,7 +193,7 @@ TEST_F(FindingLifeTest, WhatIsExplainedIsSilencedWithItsCauseAndNoLonger) {
   for (const v1::Finding& finding : List()) EXPECT_TRUE(finding.has_silenced());
   Report(1500);
   EXPECT_FALSE(Only().has_silenced()) << "it has no such cause now";
-  EXPECT_EQ(History(Only().id()).back(), "UNSILENCED  what explains it is silenced no more");
+  EXPECT_EQ(History(Only().id()).back(), "UNSILENCED  silence on the cause ended");
 }
 
 TEST_F(FindingLifeTest, SilencesSurviveARestart) {
@@ -202,7 +201,7 @@ TEST_F(FindingLifeTest, SilencesSurviveARestart) {
   world_.Restart();
   EXPECT_TRUE(Only().has_silenced());
   v1::ListSilencesResponse list;
-  ASSERT_TRUE(world_.controller->ListSilences({}, list).ok());
+  ASSERT_TRUE(world_.controller->Call(v1::ListSilencesRequest(), list, world_.agents.now()).ok());
   EXPECT_EQ(list.silences_size(), 1);
   EXPECT_EQ(SilenceIt("", "", "n1")->id(), "s2");
 }
@@ -217,12 +216,12 @@ TEST_F(FindingLifeTest, ASilenceThatEndedWhileTheControllerWasAwayIsOver) {
 
 TEST_F(FindingLifeTest, ASilenceNamesWhatThereIs) {
   EXPECT_EQ(SilenceIt("", "mtu_equal_on_rial", "").status().message(),
-            "unknown rule \'mtu_equal_on_rial'; did you mean 'mtu_equal_on_rail'?");
-  EXPECT_EQ(SilenceIt("", "", "n22").status().message(), "unknown node \'n22'; did you mean 'n2'?");
+            "unknown rule 'mtu_equal_on_rial'; did you mean 'mtu_equal_on_rail'?");
+  EXPECT_EQ(SilenceIt("", "", "n22").status().message(), "unknown node 'n22'; did you mean 'n2'?");
   EXPECT_EQ(SilenceIt("nothing", "", "").status().code(), Code::kNotFound);
   EXPECT_EQ(SilenceIt("", "", "").status().code(), Code::kInvalidArgument);
   v1::ListSilencesResponse list;
-  ASSERT_TRUE(world_.controller->ListSilences({}, list).ok());
+  ASSERT_TRUE(world_.controller->Call(v1::ListSilencesRequest(), list, world_.agents.now()).ok());
   EXPECT_EQ(list.silences_size(), 0);
 }
 

@@ -1,5 +1,5 @@
-// The findings: what evaluations open, change and resolve, and what people say of them. Each step
-// is stored with the finding's history, and published.
+// Finding registry: opens, changes and resolves findings from evaluations, and applies
+// acknowledgements and silences. Each step is stored in the finding's history and published.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 #include "base/status.h"
-#include "daemon/control/about_nodes.h"
-#include "daemon/control/findings/life.h"
+#include "daemon/control/findings/affected_nodes.h"
+#include "daemon/control/findings/lifecycle.h"
 #include "daemon/control/findings/silences.h"
 #include "daemon/control/outbox.h"
 #include "daemon/fleet/fleet.h"
@@ -22,33 +22,33 @@
 
 namespace fabric::control {
 
-class FindingBook {
+class FindingRegistry {
  public:
-  explicit FindingBook(Outbox& outbox, const LifeOptions& options = {})
+  explicit FindingRegistry(Outbox& outbox, const LifecycleOptions& options = {})
       : outbox_(outbox), options_(options) {}
 
-  // Open ones and silences from the store, after a restart.
+  // Open findings and silences from the store, after a restart.
   void Restore(std::vector<v1::Finding> open, std::vector<v1::Silence> silences, Moment now);
 
-  // Opens what is new, changes what reads differently and resolves what is no longer found; each of
-  // these is stored and published once. Findings about lost nodes alone stay as they are until the
-  // node is back: nothing is known about them now. Flapping ones: see life.h.
+  // Applies an evaluation: opens new findings, changes and resolves known ones; each step is stored
+  // and published once. Findings that affect only lost nodes stay unchanged until a node is back.
+  // For flapping findings see lifecycle.h.
   void Take(rules::Delta delta, const fleet::Fleet& fleet, Moment now);
 
-  // As time passes: opens what has waited, resolves what has stayed mended, ends silences.
+  // Opens waiting findings, resolves those whose hold time is over, ends silences.
   void Tick(const fleet::Fleet& fleet, Moment now);
 
   const std::map<std::string, v1::Finding>& open() const { return open_; }  // By id
-  std::vector<v1::Finding> Failing() const;  // Open ones that say that something is wrong
+  std::vector<v1::Finding> Failing() const;                    // Open, with the verdict FAIL
   const v1::VerdictCounts& counts() const { return counts_; }  // Of the last Take
-  // Those that the rules find and that are not opened yet, because the machine is young.
+  // Found by rules and not opened yet, because the machine booted recently.
   std::vector<v1::Finding> Held() const;
   std::uint32_t FailingOn(const std::string& node) const;
 
-  // What people say. INVALID_ARGUMENT, NOT_FOUND and RESOURCE_EXHAUSTED as in silences.h.
-  // Ids of findings may be the beginnings of some: INVALID_ARGUMENT when there are several.
+  // Errors: INVALID_ARGUMENT, NOT_FOUND and RESOURCE_EXHAUSTED as in silences.h. An id of a finding
+  // may be a prefix: INVALID_ARGUMENT when several findings match.
   Result<v1::Finding> Find(const std::string& id) const;  // Open or resolved
-  // FAILED_PRECONDITION when it is resolved.
+  // FAILED_PRECONDITION when the finding is resolved.
   Result<v1::Finding> Acknowledge(const v1::AcknowledgeFindingRequest& request, Moment now);
   Result<v1::Silence> AddSilence(const v1::CreateSilenceRequest& request, Moment now);
   Result<v1::Silence> EndSilence(const v1::DeleteSilenceRequest& request, Moment now);
@@ -62,8 +62,8 @@ class FindingBook {
   void Found(v1::Finding judgement, const fleet::Fleet& fleet, Moment now);
   void Gone(const std::string& id, const fleet::Fleet& fleet, Moment now);
   std::optional<v1::Finding> TakeOut(const std::string& id);
-  void PutBack(const std::string& id, std::optional<v1::Finding> finding, const Life& life,
-               Step step, Moment now);
+  void PutBack(const std::string& id, std::optional<v1::Finding> finding,
+               const FindingLifecycle& lifecycle, Step step, Moment now);
   void Count(const v1::Finding& finding, std::uint32_t change);
   const v1::Silence* SilenceOf(const v1::Finding& finding) const;
   void ApplySilence(v1::Finding& finding, const Said& why, Moment now);
@@ -71,10 +71,10 @@ class FindingBook {
   void Record(const v1::Finding& finding, v1::FindingAction action, const Said& said, Moment now);
 
   Outbox& outbox_;
-  const LifeOptions options_;
+  const LifecycleOptions options_;
   std::map<std::string, v1::Finding> open_;
-  std::map<std::string, Life> lives_;  // Of those that there is something to remember of
-  // Of the open ones those that the rules do not find now, and nothing is known about their nodes.
+  std::map<std::string, FindingLifecycle> lifecycles_;  // Of findings with a state to remember
+  // Open findings that the rules do not find now, while the state of their nodes is unknown.
   std::set<std::string> unfound_;
   Silences silences_;
   v1::VerdictCounts counts_;
