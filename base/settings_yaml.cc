@@ -1,10 +1,11 @@
-// The YAML side of settings: the one place where they meet yaml-cpp, which throws.
+// YAML input and output of settings. The only file of base that calls yaml-cpp, which throws.
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <set>
 
 #include "base/settings.h"
+#include "base/suggest.h"
 #include "base/text.h"
 
 namespace fabric {
@@ -25,7 +26,7 @@ Status Bad(std::string place, std::string message) {
   return {Code::kInvalidArgument, place + ": " + message};
 }
 
-// yaml-cpp's own way of quoting does not read back for every text.
+// Quotes as yaml-cpp writes them do not read back for every text.
 std::string InQuotes(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {
@@ -63,26 +64,27 @@ Status Settings::ReadYaml(std::string_view yaml, std::string_view file) {
       if (!item.first.IsScalar())
         return Bad(place, Format("expected the name of a setting, saw {}", KindName(item.first)));
       const std::string& name = item.first.Scalar();
-      const auto found = Find(name);
-      if (!found.ok()) return found.status().In(Quoted(name)).In(place);
-      Entry& entry = **found;
+      const auto entry = std::find_if(entries().begin(), entries().end(), [&](const Entry& known) {
+        return known.option->name == name;
+      });
+      if (entry == entries().end()) {
+        Candidates names;
+        for (const Entry& known : entries()) names.push_back(known.option->name);
+        return Bad(place, UnknownName("setting", name, names));
+      }
       if (name == "config") return Bad(place, "'config' can be given on the command line only");
       if (!seen.insert(name).second) return Bad(place, Format("{} is given twice", Quoted(name)));
       // yaml-cpp gives an absent value the place 1:1.
       const std::string value_place =
           item.second.IsNull() ? place : Place(file, item.second.Mark());
       if (!item.second.IsScalar())
-        return Bad(value_place, Format("{}: expected {}, saw {}", name, TypeName(entry.row->type),
+        return Bad(value_place, Format("{}: expected {}, saw {}", name, ValueName(*entry->option),
                                        KindName(item.second)));
-      ASSIGN_OR_RETURN(Value value, [&]() -> Result<Value> {
-        auto parsed = Parse(*entry.row, item.second.Scalar());
-        if (!parsed.ok()) return parsed.status().In(name).In(value_place);
-        return parsed;
-      }());
-      if (entry.origin == Origin::kCommandLine) continue;
-      entry.value = std::move(value);
-      entry.text = item.second.Scalar();
-      entry.origin = Origin::kFile;
+      const std::string& text = item.second.Scalar();
+      if (text.empty() && entry->option->type == OptionType::kText) continue;  // Not set
+      if (const Status status = CheckValue(*entry->option, text); !status.ok())
+        return status.In(name).In(value_place);
+      if (entry->origin != Origin::kCommandLine) RETURN_IF_ERROR(Set(name, text, Origin::kFile));
     }
     return {};
   } catch (const YAML::Exception& error) {
@@ -96,15 +98,15 @@ Status Settings::ReadYaml(std::string_view yaml, std::string_view file) {
 std::string Settings::Print() const {
   constexpr std::string_view kOrigins[] = {"default", "file", "command line"};
   std::string text;
-  for (const Entry& entry : entries_) {
-    const Setting& row = *entry.row;
+  for (const Entry& entry : entries()) {
+    const Option& row = *entry.option;
     if (row.name == "config") continue;
     text += Format("# {}\n", row.doc);
-    if (entry.text.empty() && row.type != SettingType::kBool) {
-      text += Format("# {}:  # {}, not set\n", row.name, TypeName(row.type));
+    const std::string value = entry.texts.empty() ? DefaultOf(row) : entry.texts.back();
+    if (value.empty()) {
+      text += Format("# {}:  # {}, not set\n", row.name, ValueName(row));
       continue;
     }
-    const std::string value = entry.text.empty() ? "false" : entry.text;
     text += Format("{}: {}  # {}\n", row.name, NeedsQuotes(value) ? InQuotes(value) : value,
                    kOrigins[static_cast<std::size_t>(entry.origin)]);
   }

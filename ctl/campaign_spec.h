@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/status.h"
-#include "ctl/arguments.h"
 #include "ctl/command.h"
 #include "fabric/v1/probe.pb.h"
 
@@ -15,42 +14,39 @@ namespace fabric::ctl {
 // What is measured when nobody says what.
 inline constexpr std::string_view kKindFallback = "both";
 inline constexpr Option kPatternOption = {
-    .name = "--pattern",
+    .name = "pattern",
     .value = "PATTERN",
-    .help =
+    .fallback = "all-pairs",
+    .doc =
         "all-pairs of each rail, cross-rail, one-to-many and many-to-one (--hub), ring, "
         "random-regular (--degree), same-leaf, same-pod (different leaves of one), across pods "
         "(across leaves where pods are not known), loopback, within-node, or incast: all at once "
-        "to --hub.",
-    .fallback = "all-pairs"};
+        "to --hub."};
 inline constexpr Option kHubOption = {
-    .name = "--hub",
-    .value = "NAME",
-    .help = "The one node of one-to-many, many-to-one and incast."};
+    .name = "hub", .value = "NAME", .doc = "The one node of one-to-many, many-to-one and incast."};
 inline constexpr Option kDegreeOption = {
-    .name = "--degree",
-    .kind = Option::Kind::kNumber,
+    .name = "degree",
+    .type = OptionType::kNumber,
     .value = "COUNT",
-    .help = "Partners of each port of a random-regular plan; 4 when not given."};
+    .doc = "Partners of each port of a random-regular plan; 4 when not given."};
 inline constexpr Option kSeedOption = {
-    .name = "--seed",
-    .kind = Option::Kind::kSequence,
-    .value = "NUMBER",
-    .help = "Of the order of pairs; the same seed gives the same plan."};
+    .name = "seed",
+    .type = OptionType::kNumber64,
+    .doc = "Of the order of pairs; the same seed gives the same plan."};
 inline constexpr Option kPairsAtOnceOption = {
-    .name = "--pairs-at-once",
-    .kind = Option::Kind::kNumber,
+    .name = "pairs-at-once",
+    .type = OptionType::kNumber,
     .value = "COUNT",
-    .help = "At most so many pairs at once on the whole fabric."};
+    .doc = "At most so many pairs at once on the whole fabric."};
 inline constexpr Option kPairsPerUplinkOption = {
-    .name = "--pairs-per-uplink",
-    .kind = Option::Kind::kNumber,
+    .name = "pairs-per-uplink",
+    .type = OptionType::kNumber,
     .value = "COUNT",
-    .help = "At most so many pairs at once that leave one leaf switch."};
+    .doc = "At most so many pairs at once that leave one leaf switch."};
 inline constexpr Option kIncludeBusyOption = {
-    .name = "--include-busy",
-    .kind = Option::Kind::kFlag,
-    .help = "Also ports that carry traffic, which are left alone else."};
+    .name = "include-busy",
+    .type = OptionType::kBool,
+    .doc = "Also ports that carry traffic, which are left alone else."};
 
 // "all-pairs"; empty for a pattern that is not known.
 std::string_view PatternName(v1::CampaignPattern pattern);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "ctl/tables/blame_lines.h"
 #include "ctl/tables/cells.h"
@@ -47,10 +48,10 @@ std::string Head(const v1::Certificate& certificate) {
   const v1::CertificateRequest& request = certificate.request();
   return Format("{}: {}: {}{}, {}; {} of {} probed, {} failed; expires {}\n", certificate.id(),
                 Name(certificate.verdict()),
-                Count(static_cast<std::uint64_t>(request.nodes_size()), "node"),
+                Plural(static_cast<std::uint64_t>(request.nodes_size()), "node"),
                 request.job_id().empty() ? std::string() : Format(" of job {}", request.job_id()),
-                Count(static_cast<std::uint64_t>(certificate.rails_size()), "rail"),
-                certificate.pairs_probed(), Count(certificate.pairs_possible(), "pair"),
+                Plural(static_cast<std::uint64_t>(certificate.rails_size()), "rail"),
+                certificate.pairs_probed(), Plural(certificate.pairs_possible(), "pair"),
                 certificate.pairs_failed(), ToString(certificate.expires_at()));
 }
 

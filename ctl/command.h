@@ -13,12 +13,13 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/options.h"
 #include "base/status.h"
 
 namespace fabric::ctl {
 
-class Arguments;
 class Client;
+using Arguments = Values;
 
 // Rows under titled columns. Every row has as many cells as there are columns. A cell is "-" for
 // what is absent, never empty.
@@ -70,28 +71,6 @@ class Stream {
   virtual void Progress(std::string_view line) = 0;
   // Waits. False when the person at the keyboard wants an end.
   virtual bool Wait(Duration duration) = 0;
-};
-
-// One option, or one operand when `name` does not begin with dashes.
-struct Option {
-  enum class Kind {
-    kFlag,
-    kText,
-    kChoice,    // One of the words that `value` lists: "latency|bandwidth|both"
-    kNumber,    // 32 bits
-    kSequence,  // 64 bits
-    kNumbers,   // "0,1"
-    kWords,     // "n1,n2"
-    kDuration,  // "500ms", "10s", "2m"
-  };
-  std::string_view name;  // "--node"; operands "NAME"
-  Kind kind = Kind::kText;
-  std::string_view value;  // What help calls the value; empty for flags.
-  std::string_view help;
-  std::string_view fallback;  // Taken when the option is not given; empty: none.
-  char letter = '\0';         // The 'o' of -o.
-  bool required = false;
-  bool repeated = false;  // An operand that takes all further words; Arguments::All() has them.
 };
 
 struct Command {

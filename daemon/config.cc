@@ -3,20 +3,20 @@
 namespace fabric {
 namespace {
 
-constexpr Setting kSettings[] = {
+constexpr Option kSettings[] = {
     {.name = "config",
-     .type = SettingType::kPath,
+     .type = OptionType::kPath,
      .doc = "YAML file with settings, one 'name: value' a line; flags win over it."},
     {.name = "grpc",
-     .type = SettingType::kAddress,
+     .type = OptionType::kAddress,
      .fallback = "127.0.0.1:9418",
      .doc = "Where gRPC listens, for agents and clients; port 0 takes a free one."},
     {.name = "rest",
-     .type = SettingType::kAddress,
+     .type = OptionType::kAddress,
      .fallback = "127.0.0.1:9419",
      .doc = "Where REST, server-sent events and /metrics listen; port 0 takes a free one."},
     {.name = "state",
-     .type = SettingType::kPath,
+     .type = OptionType::kPath,
      .fallback = "fabricd.db",
      .doc = "SQLite file that keeps nodes, findings and campaigns; made when missing."},
     {.name = "profile",
@@ -24,55 +24,55 @@ constexpr Setting kSettings[] = {
          "What is expected of the fabric: a profile that is shipped (fabricctl profile list), or "
          "a file; like ports are compared with each other where none says."},
     {.name = "infiniband-topology",
-     .type = SettingType::kPath,
+     .type = OptionType::kPath,
      .doc =
          "What ibnetdiscover prints, in a file: where InfiniBand ports are plugged in; read again "
          "when it changes."},
     {.name = "rules",
-     .type = SettingType::kPath,
+     .type = OptionType::kPath,
      .doc = "Rules of your own: a file, or a folder with *.yaml; one that is wrong is refused and "
             "logged, and disturbs no other."},
     {.name = "addresses-file",
-     .type = SettingType::kPath,
+     .type = OptionType::kPath,
      .doc = "JSON file that is written with the addresses once both are listened on."},
     {.name = "heartbeat-interval",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "1s",
      .min = "10ms",
      .max = "1m",
      .doc = "How often agents are told to give a sign of life."},
     {.name = "lost-after",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "3s",
      .min = "20ms",
      .max = "1h",
      .doc = "Silence after which a node counts as lost."},
     {.name = "boot-grace",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "2m",
      .min = "0s",
      .max = "1h",
      .doc = "Findings about a machine are not opened before it has been up for so long."},
     {.name = "flap-hold",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "2m",
      .min = "0s",
      .max = "1h",
      .doc = "A finding that comes and goes is resolved when it has stayed away for so long; 0s: at "
             "once."},
     {.name = "settings-age-max",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "5m",
      .min = "1s",
      .max = "24h",
      .doc = "Verdicts expire when an agent has not told its settings for so long; at least twice "
             "its settings-interval, and 2m."},
     {.name = "signing-key",
-     .type = SettingType::kPath,
+     .type = OptionType::kPath,
      .doc = "Ed25519 private key in PEM that certificates are signed with; when not set, "
             "signing-key.pem beside the state file, which is made when missing."},
     {.name = "certificate-lifetime",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "15m",
      .min = "1m",
      .max = "24h",
@@ -83,14 +83,14 @@ constexpr Setting kSettings[] = {
      .doc = "Whether agents ping each other all the time: fabricctl mesh shows what that says of "
             "the paths between leaves."},
     {.name = "mesh-paths",
-     .type = SettingType::kNumber,
+     .type = OptionType::kNumber,
      .fallback = "16",
      .min = "1",
      .max = "128",
      .doc = "Paths of equal cost from one leaf to another; the mesh pings with so many flow labels "
             "that all of them are met."},
     {.name = "mesh-pings",
-     .type = SettingType::kNumber,
+     .type = OptionType::kNumber,
      .fallback = "100",
      .min = "1",
      .max = "1000",
@@ -104,7 +104,7 @@ constexpr Setting kSettings[] = {
 
 }  // namespace
 
-std::span<const Setting> ControllerSettings() {
+std::span<const Option> ControllerSettings() {
   return kSettings;
 }
 

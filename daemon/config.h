@@ -7,6 +7,6 @@
 
 namespace fabric {
 
-std::span<const Setting> ControllerSettings();
+std::span<const Option> ControllerSettings();
 
 }  // namespace fabric

@@ -116,8 +116,8 @@ std::uint32_t LogRules(std::span<const custom::RuleFile> files) {
 
 control::MeshSettings MeshOf(const Settings& settings) {
   return {.on = settings.Text("mesh") == "on",
-          .paths = static_cast<std::uint32_t>(settings.Number("mesh-paths")),
-          .pings_per_second = static_cast<std::uint32_t>(settings.Number("mesh-pings"))};
+          .paths = settings.Number("mesh-paths"),
+          .pings_per_second = settings.Number("mesh-pings")};
 }
 
 control::ControllerOptions OptionsOf(const Settings& settings,
@@ -255,8 +255,9 @@ int Main(std::span<const char* const> args) {
   switch (settings->request()) {
     case Request::kRun: break;
     case Request::kHelp:
-      std::printf("fabricd: the controller of the fabric.\nUsage: fabricd [--NAME VALUE]...\n\n%s",
-                  SettingsHelp(ControllerSettings()).c_str());
+      std::printf("%s", SettingsHelp("fabricd", "The controller of the fabric.",
+                                     ControllerSettings())
+                            .c_str());
       return kExitOk;
     case Request::kShowVersion:
       std::printf("fabricd %s\n", std::string(kVersion).c_str());

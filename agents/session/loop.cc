@@ -5,6 +5,7 @@
 
 #include "agents/session/rhythm.h"
 #include "base/log.h"
+#include "proto/ports.h"
 
 namespace fabric::agent {
 namespace {
@@ -51,9 +52,8 @@ void Board::SetDropped(std::uint64_t messages) {
 
 std::optional<v1::RdmaDevice> Board::FindDevice(const std::string& name) {
   MutexLock lock(mutex_);
-  for (const v1::RdmaDevice& device : snapshot_.rdma_devices())
-    if (device.name() == name) return device;
-  return std::nullopt;
+  const v1::RdmaDevice* const device = FindNamed(snapshot_.rdma_devices(), name);
+  return device == nullptr ? std::nullopt : std::optional(*device);
 }
 
 counters::CounterSets Board::CounterTable() {

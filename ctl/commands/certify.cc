@@ -2,7 +2,6 @@
 #include <cstdio>
 
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/certificates.h"
 #include "ctl/client.h"
 #include "ctl/host_list.h"
@@ -16,37 +15,36 @@ constexpr Duration kPollInterval = std::chrono::milliseconds(250);
 constexpr Duration kGrace = std::chrono::seconds(15);
 
 constexpr Option kOptions[] = {
-    {.name = "--nodes",
+    {.name = "nodes",
      .value = "LIST|@FILE|-",
-     .help = "Exactly these: n1,n2 or gpu[001-016,20], as schedulers write them, from a file, or "
-             "from standard input.",
+     .doc = "Exactly these: n1,n2 or gpu[001-016,20], as schedulers write them, from a file, or "
+            "from standard input.",
      .required = true},
-    {.name = "--job", .value = "ID", .help = "As the scheduler names the job; only shown."},
-    {.name = "--rails",
-     .kind = Option::Kind::kNumbers,
+    {.name = "job", .value = "ID", .doc = "As the scheduler names the job; only shown."},
+    {.name = "rails",
+     .type = OptionType::kNumbers,
      .value = "RAILS",
-     .help = "Only these rails: 0,1."},
-    {.name = "--within",
-     .kind = Option::Kind::kDuration,
-     .value = "DURATION",
-     .help = "The certificate is there after so long; what was not probed by then is not covered.",
-     .fallback = "60s"},
-    {.name = "--out", .value = "FILE", .help = "Also writes the signed certificate there."},
+     .doc = "Only these rails: 0,1."},
+    {.name = "within",
+     .type = OptionType::kDuration,
+     .fallback = "60s",
+     .doc = "The certificate is there after so long; what was not probed by then is not covered."},
+    {.name = "out", .type = OptionType::kPath, .doc = "Also writes the signed certificate there."},
 };
 
 Result<v1::CertificateRequest> RequestOf(const Arguments& arguments) {
   v1::CertificateRequest request;
-  const auto nodes = ReadHostList(arguments.Text("--nodes"));
+  const auto nodes = ReadHostList(arguments.Text("nodes"));
   if (!nodes.ok()) return nodes.status().In("--nodes");
   request.mutable_nodes()->Assign(nodes->begin(), nodes->end());
-  for (const std::uint32_t rail : arguments.Numbers("--rails")) request.add_rails(rail);
-  request.set_job_id(arguments.Text("--job"));
-  const Duration within = arguments.Time("--within");
+  for (const std::uint32_t rail : arguments.Numbers("rails")) request.add_rails(rail);
+  request.set_job_id(arguments.Text("job"));
+  const Duration within = arguments.Duration("within");
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(within);
   if (seconds != within || within < std::chrono::seconds(2) || within > std::chrono::hours(1))
-    return Status(Code::kInvalidArgument,
-                  Format("--within: expected whole seconds from 2s to 1h, saw {}",
-                         arguments.Text("--within")));
+    return Status(
+        Code::kInvalidArgument,
+        Format("--within: expected whole seconds from 2s to 1h, saw {}", arguments.Text("within")));
   request.set_within_seconds(static_cast<std::uint32_t>(seconds.count()));
   return request;
 }
@@ -93,9 +91,9 @@ Result<Output> RunCertify(Client& client, const Arguments& arguments, Stream& st
   const std::string text = JwsText({.header = answer.signed_().protected_header(),
                                     .payload = answer.signed_().payload(),
                                     .signature = answer.signed_().signature()});
-  if (arguments.Has("--out")) RETURN_IF_ERROR(WriteFile(arguments.Text("--out"), text));
+  if (arguments.Has("out")) RETURN_IF_ERROR(WriteFile(arguments.Text("out"), text));
   Output output = CertificateOutput(std::move(*answer.mutable_certificate()));
-  if (FormatNamed(arguments.Text("--output")) == OutputFormat::kJson) {
+  if (FormatNamed(arguments.Text("output")) == OutputFormat::kJson) {
     if (!stream.Write(text)) return Status(Code::kInternal, "cannot write to standard output");
     output.message.reset();
   }

@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "base/input.h"
+#include "base/lists.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/certificates.h"
 #include "ctl/host_list.h"
 #include "proto/json.h"
@@ -16,19 +16,20 @@ constexpr std::size_t kCertificateBytesMax = std::size_t{64} << 20;
 constexpr std::size_t kKeyBytesMax = 64 << 10;
 // Clocks of two machines may differ.
 constexpr Duration kClocksApart = std::chrono::minutes(5);
+constexpr std::size_t kNamesShown = 3;
 
 constexpr Option kOptions[] = {
     {.name = "FILE",
-     .value = "FILE",
-     .help = "What `fabricctl certify --out` wrote; - is standard input.",
+     .type = OptionType::kPath,
+     .doc = "What `fabricctl certify --out` wrote; - is standard input.",
      .required = true},
-    {.name = "--key",
-     .value = "FILE",
-     .help = "The controller's public key in PEM.",
+    {.name = "key",
+     .type = OptionType::kPath,
+     .doc = "The controller's public key in PEM.",
      .required = true},
-    {.name = "--nodes",
+    {.name = "nodes",
      .value = "LIST|@FILE",
-     .help = "That must be the ones certified: n1,n2 or gpu[001-016,20]."},
+     .doc = "That must be the ones certified: n1,n2 or gpu[001-016,20]."},
 };
 
 Status Refused(std::string message) {
@@ -46,14 +47,6 @@ Status CheckTime(const v1::Certificate& certificate, WallTime now) {
   return {};
 }
 
-// "n1, n2, n3 and 13 more"
-std::string Some(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 3;
-  if (names.size() <= kShown) return Join(names, ", ");
-  return Format("{} and {} more", Join({names.begin(), names.begin() + kShown}, ", "),
-                names.size() - kShown);
-}
-
 Status CheckNodes(const v1::Certificate& certificate, std::vector<std::string> wanted) {
   std::vector<std::string> certified;
   for (const v1::CertifiedNode& node : certificate.nodes()) certified.push_back(node.name());
@@ -64,13 +57,15 @@ Status CheckNodes(const v1::Certificate& certificate, std::vector<std::string> w
                       std::back_inserter(missing));
   std::set_difference(certified.begin(), certified.end(), wanted.begin(), wanted.end(),
                       std::back_inserter(more));
-  if (!missing.empty()) return Refused(Format("it says nothing of {}", Some(missing)));
-  if (!more.empty()) return Refused(Format("it is for others too: {}", Some(more)));
+  if (!missing.empty())
+    return Refused(Format("it says nothing of {}", ListSome(missing, kNamesShown)));
+  if (!more.empty())
+    return Refused(Format("it is for others too: {}", ListSome(more, kNamesShown)));
   return {};
 }
 
 Result<v1::Certificate> Open(const Arguments& arguments) {
-  const std::string key_file = arguments.Text("--key");
+  const std::string key_file = arguments.Text("key");
   ASSIGN_OR_RETURN(const std::string pem, ReadFile(key_file, kKeyBytesMax));
   ASSIGN_OR_RETURN(const PublicKey key, PublicKey::FromPem(pem, key_file));
   ASSIGN_OR_RETURN(const std::string json, ReadFile(arguments.Text("FILE"), kCertificateBytesMax));
@@ -89,8 +84,8 @@ Result<Output> RunVerify(Client&, const Arguments& arguments, Stream&) {
   auto certificate = Open(arguments);
   if (!certificate.ok()) return certificate.status().In(file);
   RETURN_IF_ERROR(CheckTime(*certificate, SystemClock().Now().wall).In(file));
-  if (arguments.Has("--nodes")) {
-    auto nodes = ReadHostList(arguments.Text("--nodes"));
+  if (arguments.Has("nodes")) {
+    auto nodes = ReadHostList(arguments.Text("nodes"));
     if (!nodes.ok()) return nodes.status().In("--nodes");
     RETURN_IF_ERROR(CheckNodes(*certificate, *std::move(nodes)).In(file));
   }

@@ -2,8 +2,8 @@
 #include <map>
 #include <optional>
 
+#include "base/lists.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/commands/rule_files.h"
 #include "ctl/profiles.h"
 #include "ctl/snapshots.h"
@@ -18,24 +18,24 @@ namespace {
 
 constexpr Option kOptions[] = {
     {.name = "SNAPSHOT",
-     .value = "FILE",
-     .help = "What `fabric-agent inspect -o json` printed on each node; - is standard input.",
+     .type = OptionType::kPath,
+     .doc = "What `fabric-agent inspect -o json` printed on each node; - is standard input.",
      .required = true,
      .repeated = true},
-    {.name = "--profile",
+    {.name = "profile",
      .value = "NAME|FILE",
-     .help = "What is expected: a profile that comes with fabricctl, or a file with your own."},
-    {.name = "--rules",
-     .value = "FILE",
-     .help = "Rules of your own, judged beside the built-in ones."},
+     .doc = "What is expected: a profile that comes with fabricctl, or a file with your own."},
+    {.name = "rules",
+     .type = OptionType::kPath,
+     .doc = "Rules of your own, judged beside the built-in ones."},
     kExplainedOption,
 };
 
 Result<Output> RunCheck(Client&, const Arguments& arguments, Stream&) {
-  ASSIGN_OR_RETURN(const profile::Profile profile, FindProfile(arguments.Text("--profile")));
+  ASSIGN_OR_RETURN(const profile::Profile profile, FindProfile(arguments.Text("profile")));
   ASSIGN_OR_RETURN(const std::vector<fleet::NodeRecord> records,
                    ReadSnapshots(arguments.All("SNAPSHOT")));
-  const std::string rules_file = arguments.Text("--rules");
+  const std::string rules_file = arguments.Text("rules");
   const RuleFiles own =
       LoadRuleFiles(rules_file.empty() ? std::vector<std::string>() : std::vector{rules_file});
   const std::vector<rules::NodeRule> own_rules = custom::NodeRules(own.files);
@@ -49,11 +49,11 @@ Result<Output> RunCheck(Client&, const Arguments& arguments, Stream&) {
   Output output;
   output.before = own.problems;
   output.before += Format(
-      "{}, {}, {}: {} pass, {} fail, {} unknown\n", Count(response->nodes(), "node"),
-      Count(response->rules(), "rule"),
+      "{}, {}, {}: {} pass, {} fail, {} unknown\n", Plural(response->nodes(), "node"),
+      Plural(response->rules(), "rule"),
       profile.name().empty() ? std::string("no profile") : Format("profile {}", profile.name()),
       response->counts().pass(), response->counts().fail(), response->counts().unknown());
-  const bool explained = arguments.Flag("--explained");
+  const bool explained = arguments.Bool("explained");
   if (!explained) output.after = ExplainedNote(response->findings());
   output.tables.push_back(FindingTable(response->findings(), {.explained = explained}));
   output.names = FindingNames(response->findings());

@@ -1,5 +1,4 @@
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "ctl/tables/cells.h"
 #include "proto/names.h"
@@ -7,7 +6,7 @@
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kOptions[] = {{.name = "NODE", .value = "NODE", .help = "Only this node."}};
+constexpr Option kOptions[] = {{.name = "NODE", .value = "NODE", .doc = "Only this node."}};
 
 std::vector<std::string> Row(const v1::DeviceSummary& port) {
   return {

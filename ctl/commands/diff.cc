@@ -3,8 +3,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/lists.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "ctl/snapshots.h"
 #include "ctl/tables/cells.h"
@@ -20,17 +20,18 @@ constexpr std::size_t kCountersMax = 40;
 constexpr Option kOptions[] = {
     {.name = "NODE",
      .value = "NODE|FILE",
-     .help = "One node with --since, or two nodes or two snapshots in files.",
+     .doc = "One node with --since, or two nodes or two snapshots in files.",
      .required = true,
      .repeated = true},
-    {.name = "--since",
-     .kind = Option::Kind::kDuration,
-     .value = "DURATION",
-     .help = "What has changed on the node since so long ago."},
-    {.name = "--all",
-     .kind = Option::Kind::kFlag,
-     .help = "Also what differs between any two nodes (names, addresses, GUIDs), and every "
-             "counter."},
+    {.name = "since",
+     .type = OptionType::kDuration,
+     .min = "1s",
+     .max = "365d",
+     .doc = "What has changed on the node since so long ago."},
+    {.name = "all",
+     .type = OptionType::kBool,
+     .doc = "Also what differs between any two nodes (names, addresses, GUIDs), and every "
+            "counter."},
 };
 
 // What is compared with what, and how the two sides are called.
@@ -79,12 +80,12 @@ Result<Comparison> CompareWithThen(Client& client, const std::string& node, Dura
 
 Result<Comparison> Compare(Client& client, const Arguments& arguments) {
   const std::vector<std::string> words = arguments.All("NODE");
-  const bool since = arguments.Has("--since");
+  const bool since = arguments.Has("since");
   if (words.size() != (since ? 1U : 2U))
     return Status(Code::kInvalidArgument,
                   Format("expected one node with --since, or two nodes or files, saw {}{}",
                          words.size(), since ? " with --since" : ""));
-  if (since) return CompareWithThen(client, words[0], arguments.Time("--since"));
+  if (since) return CompareWithThen(client, words[0], arguments.Duration("since"));
   const bool files[] = {IsFile(words[0]), IsFile(words[1])};
   if (files[0] != files[1])
     return Status(Code::kInvalidArgument,
@@ -153,17 +154,17 @@ Result<Output> RunDiff(Client& client, const Arguments& arguments, Stream&) {
   Output output;
   Hidden hidden;
   if (comparison.same_node) PutTellingOnesFirst(*comparison.response.mutable_differences());
-  output.tables.push_back(TableOf(comparison, arguments.Flag("--all"), hidden));
+  output.tables.push_back(TableOf(comparison, arguments.Bool("all"), hidden));
   if (comparison.with_times)
     output.before = Format("since {}; counters {}\n", ToString(comparison.response.since()),
                            comparison.response.has_counters_since()
                                ? Format("since {}", ToString(comparison.response.counters_since()))
                                : "of then are not kept");
   if (hidden.identities > 0)
-    output.after +=
-        Format("{} of names, addresses and GUIDs: --all\n", Count(hidden.identities, "difference"));
+    output.after += Format("{} of names, addresses and GUIDs: --all\n",
+                           Plural(hidden.identities, "difference"));
   if (hidden.counters > 0)
-    output.after += Format("{} more: --all\n", Count(hidden.counters, "counter"));
+    output.after += Format("{} more: --all\n", Plural(hidden.counters, "counter"));
   for (const v1::FactDifference& difference : comparison.response.differences())
     output.names.push_back(difference.path());
   output.message = std::make_unique<v1::DiffNodeResponse>(std::move(comparison.response));

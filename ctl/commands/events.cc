@@ -1,5 +1,5 @@
+#include "base/lists.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "ctl/tables/cells.h"
 #include "ctl/tables/finding_table.h"
@@ -10,11 +10,11 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Option kOptions[] = {
-    {.name = "--watch", .kind = Option::Kind::kFlag, .help = "Go on until interrupted. Required."},
-    {.name = "--since",
-     .kind = Option::Kind::kSequence,
+    {.name = "watch", .type = OptionType::kBool, .doc = "Go on until interrupted. Required."},
+    {.name = "since",
+     .type = OptionType::kNumber64,
      .value = "SEQ",
-     .help = "Begin after the event of this number, as far back as the controller keeps them."},
+     .doc = "Begin after the event of this number, as far back as the controller keeps them."},
 };
 
 std::string Measured(const v1::ProbeResult& result) {
@@ -50,7 +50,7 @@ std::vector<std::string> Describe(const v1::Event& event) {
       const v1::Campaign& campaign = event.campaign();
       return {"campaign", campaign.id(),
               Format("{}, {}: {} ok, {} failed", Name(campaign.state()),
-                     Count(campaign.probes_planned(), "probe"), campaign.probes_ok(),
+                     Plural(campaign.probes_planned(), "probe"), campaign.probes_ok(),
                      campaign.probes_failed())};
     }
     case v1::Event::kPairResult: {
@@ -86,10 +86,10 @@ Output EventOutput(const v1::Event& event) {
 }
 
 Result<Output> RunEvents(Client& client, const Arguments& arguments, Stream& stream) {
-  if (!arguments.Flag("--watch"))
+  if (!arguments.Bool("watch"))
     return Status(Code::kInvalidArgument, "events only come as a stream: fabricctl events --watch");
   v1::WatchEventsRequest request;
-  request.set_after_sequence(arguments.Sequence("--since"));
+  request.set_after_sequence(arguments.Number64("since"));
   std::uint64_t last = request.after_sequence();
   const Status ended = client.WatchEvents(request, [&](const v1::Event& event) {
     last = event.sequence();

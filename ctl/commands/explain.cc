@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "base/suggest.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/tables/cells.h"
 #include "daemon/rules/rule.h"
 #include "proto/names.h"
@@ -10,15 +10,16 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Option kOptions[] = {
-    {.name = "RULE", .value = "RULE", .help = "Its id, as in findings.", .required = true},
+    {.name = "RULE", .value = "RULE", .doc = "Its id, as in findings.", .required = true},
 };
 
-// " (with it in their names: A, B)" or nothing.
+// "; rules with this in their names: A, B", or nothing.
 std::string Containing(std::string_view part, const std::vector<std::string_view>& known) {
   std::vector<std::string> found;
   for (const std::string_view id : known)
     if (!part.empty() && id.find(part) != std::string_view::npos) found.emplace_back(id);
-  return found.empty() ? std::string() : Format(" (with it in their names: {})", Join(found, ", "));
+  return found.empty() ? std::string()
+                       : Format("; rules with this in their names: {}", Join(found, ", "));
 }
 
 Result<const rules::Rule*> FindRule(const std::string& id) {
@@ -27,9 +28,7 @@ Result<const rules::Rule*> FindRule(const std::string& id) {
     if (rule->id == id) return rule;
     known.push_back(rule->id);
   }
-  std::string meant = DidYouMean(id, known);
-  if (meant.empty()) meant = Containing(id, known);
-  return Status(Code::kInvalidArgument, Format("there is no rule {}{}", Quoted(id), meant));
+  return Status(Code::kInvalidArgument, UnknownName("rule", id, known, Containing(id, known)));
 }
 
 // Lines of at most 80 columns, indented by two.

@@ -4,7 +4,6 @@
 
 #include "base/input.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "ctl/tables/explain_report.h"
 #include "daemon/explain/explain.h"
@@ -18,8 +17,8 @@ constexpr int kNodesShownMax = 16;
 
 constexpr Option kOptions[] = {
     {.name = "FILE",
-     .value = "FILE",
-     .help = "Logs of the job's ranks, and of the kernel; - is standard input.",
+     .type = OptionType::kPath,
+     .doc = "Logs of the job's ranks, and of the kernel; - is standard input.",
      .required = true,
      .repeated = true},
 };
@@ -110,10 +109,10 @@ Result<Output> RunExplainLog(Client& client, const Arguments& arguments, Stream&
     RETURN_IF_ERROR(ReadInput(path, [&](std::string_view bytes) { explainer.Add(bytes); }));
   }
   v1::LogExplanation explanation = explainer.Finish();
-  if (arguments.Has("--controller") && !explanation.problems().empty())
+  if (arguments.Given("controller") && !explanation.problems().empty())
     if (const Status status = AddFindings(client, explanation); !status.ok())
       explanation.add_notes(Format("Without the controller's findings: {}", status.message()));
-  Output output = ExplainReport(explanation, arguments.Text("--output") == "wide");
+  Output output = ExplainReport(explanation, arguments.Text("output") == "wide");
   output.message = std::make_unique<v1::LogExplanation>(std::move(explanation));
   return output;
 }

@@ -1,5 +1,4 @@
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "proto/names.h"
 
@@ -9,17 +8,17 @@ namespace {
 constexpr Option kOptions[] = {
     {.name = "ID",
      .value = "ID",
-     .help = "As `findings -o wide` shows it, or the beginning of it.",
+     .doc = "As `findings -o wide` shows it, or the beginning of it.",
      .required = true},
-    {.name = "--note", .value = "TEXT", .help = "What is done about it.", .required = true},
-    {.name = "--author", .value = "NAME", .help = "Who acknowledges it: else $USER."},
+    {.name = "note", .value = "TEXT", .doc = "What is done about it.", .required = true},
+    {.name = "author", .value = "NAME", .doc = "Who acknowledges it: else $USER."},
 };
 
 Result<Output> RunFindingAck(Client& client, const Arguments& arguments, Stream&) {
   v1::AcknowledgeFindingRequest request;
   request.set_id(arguments.Text("ID"));
-  request.set_note(arguments.Text("--note"));
-  request.set_author(arguments.Text("--author"));
+  request.set_note(arguments.Text("note"));
+  request.set_author(arguments.Text("author"));
   if (request.author().empty())
     return Status(Code::kInvalidArgument, "finding ack: expected --author, as USER is not set");
   ASSIGN_OR_RETURN(v1::Finding finding, client.AcknowledgeFinding(request));

@@ -1,5 +1,4 @@
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "ctl/tables/cells.h"
 #include "proto/names.h"
@@ -10,7 +9,7 @@ namespace {
 
 constexpr Option kOptions[] = {{.name = "ID",
                                 .value = "ID",
-                                .help = "As `findings -o wide` shows it, or the beginning of it.",
+                                .doc = "As `findings -o wide` shows it, or the beginning of it.",
                                 .required = true}};
 
 std::string_view ActionText(v1::FindingAction action) {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "base/lists.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "ctl/tables/cells.h"
 #include "ctl/tables/finding_table.h"
@@ -10,18 +10,17 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Option kOptions[] = {
-    {.name = "--node", .value = "NAME", .help = "Only findings about this node."},
-    {.name = "--rule", .value = "RULE", .help = "Only findings of this rule."},
-    {.name = "--severity",
-     .kind = Option::Kind::kChoice,
-     .value = "info|warning|error|critical",
-     .help = "Only findings at least this severe."},
-    {.name = "--all", .kind = Option::Kind::kFlag, .help = "Resolved findings too."},
+    {.name = "node", .value = "NAME", .doc = "Only findings about this node."},
+    {.name = "rule", .value = "RULE", .doc = "Only findings of this rule."},
+    {.name = "severity",
+     .choices = "info|warning|error|critical",
+     .doc = "Only findings at least this severe."},
+    {.name = "all", .type = OptionType::kBool, .doc = "Resolved findings too."},
     kExplainedOption,
-    {.name = "--silenced", .kind = Option::Kind::kFlag, .help = "Silenced findings too."},
-    {.name = "--unknown",
-     .kind = Option::Kind::kFlag,
-     .help = "Also what a rule could not judge because something could not be read."},
+    {.name = "silenced", .type = OptionType::kBool, .doc = "Silenced findings too."},
+    {.name = "unknown",
+     .type = OptionType::kBool,
+     .doc = "Also what a rule could not judge because something could not be read."},
 };
 
 v1::Severity SeverityNamed(std::string_view name) {
@@ -44,21 +43,21 @@ std::size_t HideSilenced(google::protobuf::RepeatedPtrField<v1::Finding>& findin
 
 Result<Output> RunFindings(Client& client, const Arguments& arguments, Stream&) {
   v1::ListFindingsRequest request;
-  request.set_node(arguments.Text("--node"));
-  request.set_rule(arguments.Text("--rule"));
-  request.set_min_severity(SeverityNamed(arguments.Text("--severity")));
-  request.set_include_resolved(arguments.Flag("--all"));
-  request.set_include_unknown(arguments.Flag("--unknown"));
+  request.set_node(arguments.Text("node"));
+  request.set_rule(arguments.Text("rule"));
+  request.set_min_severity(SeverityNamed(arguments.Text("severity")));
+  request.set_include_resolved(arguments.Bool("all"));
+  request.set_include_unknown(arguments.Bool("unknown"));
   ASSIGN_OR_RETURN(v1::ListFindingsResponse response, client.ListFindings(request));
   Output output;
-  if (!arguments.Flag("--silenced"))
+  if (!arguments.Bool("silenced"))
     if (const std::size_t hidden = HideSilenced(*response.mutable_findings()); hidden > 0)
       output.after =
-          Format("{} not shown: --silenced shows them too.\n", Count(hidden, "silenced finding"));
-  const bool explained = arguments.Flag("--explained");
+          Format("{} not shown: --silenced shows them too.\n", Plural(hidden, "silenced finding"));
+  const bool explained = arguments.Bool("explained");
   if (!explained) output.after += ExplainedNote(response.findings());
-  output.tables.push_back(FindingTable(response.findings(),
-                                       {.state = arguments.Flag("--all"), .explained = explained}));
+  output.tables.push_back(
+      FindingTable(response.findings(), {.state = arguments.Bool("all"), .explained = explained}));
   output.names = FindingNames(response.findings());
   if (AnyFailing(response.findings())) output.exit_status = kExitFindings;
   output.message = std::make_unique<v1::ListFindingsResponse>(std::move(response));

@@ -1,5 +1,4 @@
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "ctl/tables/blame_lines.h"
 #include "ctl/tables/campaign_tables.h"
@@ -8,12 +7,11 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Option kOptions[] = {
-    {.name = "ID", .value = "ID", .help = "The campaign; the newest when not given."},
-    {.name = "--kind",
-     .kind = Option::Kind::kChoice,
-     .value = "latency|bandwidth|ping|mtu|both",
-     .help = "What to show; both is all.",
-     .fallback = "both"},
+    {.name = "ID", .value = "ID", .doc = "The campaign; the newest when not given."},
+    {.name = "kind",
+     .fallback = "both",
+     .choices = "latency|bandwidth|ping|mtu|both",
+     .doc = "What to show; both is all."},
 };
 
 Result<std::string> NewestCampaign(Client& client) {
@@ -30,7 +28,7 @@ Result<Output> RunMatrix(Client& client, const Arguments& arguments, Stream&) {
     ASSIGN_OR_RETURN(*request.mutable_id(), NewestCampaign(client));
   }
   ASSIGN_OR_RETURN(v1::Campaign campaign, client.GetCampaign(request));
-  KeepKind(arguments.Text("--kind"), campaign);
+  KeepKind(arguments.Text("kind"), campaign);
   Output output;
   output.before = CampaignLine(campaign);
   output.tables = MatrixTables(campaign);

@@ -1,5 +1,5 @@
+#include "base/lists.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "ctl/tables/blame_lines.h"
 #include "ctl/tables/cells.h"
@@ -47,8 +47,8 @@ std::string HeadLine(const v1::MeshStatus& mesh) {
   if (!mesh.enabled()) return mesh.reason() + "\n";
   return Format(
       "{}, {:.1f} pings/s; counted: {}; {} between two leaves, met by {} with 99 % certainty\n",
-      Count(mesh.ports(), "port"), mesh.pings_per_second(), Count(mesh.windows(), "window"),
-      Count(mesh.paths_per_leaf_pair(), "path"), Count(mesh.flow_labels_per_leaf_pair(), "flow"));
+      Plural(mesh.ports(), "port"), mesh.pings_per_second(), Plural(mesh.windows(), "window"),
+      Plural(mesh.paths_per_leaf_pair(), "path"), Plural(mesh.flow_labels_per_leaf_pair(), "flow"));
 }
 
 Result<Output> RunMesh(Client& client, const Arguments&, Stream&) {

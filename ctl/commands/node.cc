@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "ctl/tables/cells.h"
 #include "proto/names.h"
@@ -13,7 +12,7 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Option kOptions[] = {
-    {.name = "NAME", .value = "NAME", .help = "The node, as `nodes` lists it.", .required = true}};
+    {.name = "NAME", .value = "NAME", .doc = "The node, as `nodes` lists it.", .required = true}};
 
 std::string PeerMemoryText(const v1::NodeSnapshot& snapshot) {
   if (!snapshot.has_peer_memory()) return std::string(kAbsent);

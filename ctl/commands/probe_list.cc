@@ -1,5 +1,4 @@
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "ctl/tables/cells.h"
 #include "proto/names.h"

@@ -2,8 +2,8 @@
 #include <set>
 
 #include "base/input.h"
+#include "base/lists.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/campaign_spec.h"
 #include "ctl/profiles.h"
 #include "ctl/render.h"
@@ -20,36 +20,35 @@ constexpr std::uint32_t kRailsMax = 64;
 
 constexpr Option kOptions[] = {
     {.name = "SNAPSHOT",
-     .value = "FILE",
-     .help = "What `fabric-agent inspect -o json` printed on each node: plans for their ports.",
+     .type = OptionType::kPath,
+     .doc = "What `fabric-agent inspect -o json` printed on each node: plans for their ports.",
      .repeated = true},
-    {.name = "--nodes",
-     .kind = Option::Kind::kWords,
+    {.name = "nodes",
+     .type = OptionType::kWords,
      .value = "COUNT|NAMES",
-     .help =
-         "Plans for n1 to nCOUNT, or for nodes of these names: a,b,c. Of snapshots only these."},
-    {.name = "--rails",
-     .kind = Option::Kind::kNumbers,
+     .doc = "Plans for n1 to nCOUNT, or for nodes of these names: a,b,c. Of snapshots only these."},
+    {.name = "rails",
+     .type = OptionType::kNumbers,
      .value = "COUNT|RAILS",
-     .help = "As many rails, or these: 0,1. One when not given; of snapshots all."},
+     .doc = "As many rails, or these: 0,1. One when not given; of snapshots all."},
     kPatternOption,
     kHubOption,
     kDegreeOption,
     kSeedOption,
-    {.name = "--nodes-per-leaf",
-     .kind = Option::Kind::kNumber,
+    {.name = "nodes-per-leaf",
+     .type = OptionType::kNumber,
      .value = "COUNT",
-     .help = "So many of the nodes are under one leaf switch; snapshots know their own."},
-    {.name = "--leaves-per-pod",
-     .kind = Option::Kind::kNumber,
+     .doc = "So many of the nodes are under one leaf switch; snapshots know their own."},
+    {.name = "leaves-per-pod",
+     .type = OptionType::kNumber,
      .value = "COUNT",
-     .help = "So many of these leaves are in one pod."},
-    {.name = "--profile",
+     .doc = "So many of these leaves are in one pod."},
+    {.name = "profile",
      .value = "NAME|FILE",
-     .help = "Whose places tell leaves and pods of the snapshots' ports."},
-    {.name = "--infiniband-topology",
-     .value = "FILE",
-     .help = "What ibnetdiscover printed: it tells the leaves of the snapshots' InfiniBand ports."},
+     .doc = "Whose places tell leaves and pods of the snapshots' ports."},
+    {.name = "infiniband-topology",
+     .type = OptionType::kPath,
+     .doc = "What ibnetdiscover printed: it tells the leaves of the snapshots' InfiniBand ports."},
     kPairsAtOnceOption,
     kPairsPerUplinkOption,
     kIncludeBusyOption,
@@ -61,7 +60,7 @@ Status Wrong(std::string message) {
 
 // "16" or "a,b,c".
 Result<std::vector<std::string>> NodesOf(const Arguments& arguments) {
-  const std::vector<std::string> words = arguments.Words("--nodes");
+  const std::vector<std::string> words = arguments.Words("nodes");
   if (words.size() != 1 || !ParseNumber<std::uint64_t>(words[0]).ok()) {
     const std::set<std::string> different(words.begin(), words.end());
     if (different.size() < words.size()) return Wrong("--nodes: a node is named twice");
@@ -76,7 +75,7 @@ Result<std::vector<std::string>> NodesOf(const Arguments& arguments) {
 }
 
 Result<std::vector<std::uint32_t>> RailsOf(const Arguments& arguments) {
-  std::vector<std::uint32_t> rails = arguments.Numbers("--rails");
+  std::vector<std::uint32_t> rails = arguments.Numbers("rails");
   if (rails.empty()) return std::vector<std::uint32_t>{0};
   if (rails.size() > 1) {
     std::sort(rails.begin(), rails.end());
@@ -95,11 +94,11 @@ Result<std::vector<std::uint32_t>> RailsOf(const Arguments& arguments) {
 Result<plan::Plan> AbstractPlan(const Arguments& arguments, const v1::CampaignSpec& spec) {
   ASSIGN_OR_RETURN(const std::vector<std::string> nodes, NodesOf(arguments));
   ASSIGN_OR_RETURN(const std::vector<std::uint32_t> rails, RailsOf(arguments));
-  const std::uint32_t per_leaf = arguments.Number("--nodes-per-leaf");
-  const std::uint32_t per_pod = arguments.Number("--leaves-per-pod");
+  const std::uint32_t per_leaf = arguments.Number("nodes-per-leaf");
+  const std::uint32_t per_pod = arguments.Number("leaves-per-pod");
   if (per_pod != 0 && per_leaf == 0)
     return Wrong("--leaves-per-pod: expected --nodes-per-leaf with it");
-  for (const std::string_view option : {"--profile", "--infiniband-topology"})
+  for (const std::string_view option : {"profile", "infiniband-topology"})
     if (arguments.Has(option))
       return Wrong(Format("{}: expected files of snapshots, whose ports it places", option));
   std::vector<plan::Port> ports;
@@ -124,10 +123,10 @@ Result<plan::Plan> AbstractPlan(const Arguments& arguments, const v1::CampaignSp
 
 // Where the snapshots' ports are; `problems` are of the topology.
 Result<fleet::Sites> FindSites(const Arguments& arguments, std::vector<std::string>& problems) {
-  ASSIGN_OR_RETURN(profile::Places places, FindPlaces(arguments.Text("--profile")));
+  ASSIGN_OR_RETURN(profile::Places places, FindPlaces(arguments.Text("profile")));
   fleet::Sites sites(std::move(places));
-  if (!arguments.Has("--infiniband-topology")) return sites;
-  const std::string file = arguments.Text("--infiniband-topology");
+  if (!arguments.Has("infiniband-topology")) return sites;
+  const std::string file = arguments.Text("infiniband-topology");
   ASSIGN_OR_RETURN(const std::string text,
                    ReadFile(file, fleet::InfinibandTopology::kTextBytesMax));
   auto topology = fleet::InfinibandTopology::Parse(text);
@@ -141,17 +140,17 @@ Result<fleet::Sites> FindSites(const Arguments& arguments, std::vector<std::stri
 Result<plan::Plan> PlanOf(const Arguments& arguments, v1::CampaignSpec& spec) {
   const std::vector<std::string> files = arguments.All("SNAPSHOT");
   if (files.empty()) {
-    if (!arguments.Has("--nodes"))
+    if (!arguments.Has("nodes"))
       return Wrong("expected --nodes COUNT, --nodes NAMES or files of snapshots");
     return AbstractPlan(arguments, spec);
   }
-  for (const std::string_view option : {"--nodes-per-leaf", "--leaves-per-pod"})
+  for (const std::string_view option : {"nodes-per-leaf", "leaves-per-pod"})
     if (arguments.Has(option))
       return Wrong(Format("{}: the snapshots, and a --profile, tell where a node is", option));
   std::vector<std::string> problems;
   ASSIGN_OR_RETURN(const fleet::Sites sites, FindSites(arguments, problems));
-  for (const std::string& name : arguments.Words("--nodes")) spec.add_nodes(name);
-  for (const std::uint32_t rail : arguments.Numbers("--rails")) spec.add_rails(rail);
+  for (const std::string& name : arguments.Words("nodes")) spec.add_nodes(name);
+  for (const std::uint32_t rail : arguments.Numbers("rails")) spec.add_rails(rail);
   ASSIGN_OR_RETURN(const std::vector<fleet::NodeRecord> records, ReadSnapshots(files));
   ASSIGN_OR_RETURN(plan::Plan plan, plan::MakePlan(fleet::FleetView(records), spec, {}, sites));
   plan.skipped.insert(plan.skipped.begin(), problems.begin(), problems.end());
@@ -196,8 +195,8 @@ class Printer {
       case OutputFormat::kName: return true;
       default:
         return stream_.Write(
-            Format("{} of {}, {}, seed {}\nROUND  PAIRS\n", Count(plan_.rounds.pairs(), "pair"),
-                   Count(plan_.ports.size(), "port"), PatternName(spec.pattern()), spec.seed()));
+            Format("{} of {}, {}, seed {}\nROUND  PAIRS\n", Plural(plan_.rounds.pairs(), "pair"),
+                   Plural(plan_.ports.size(), "port"), PatternName(spec.pattern()), spec.seed()));
     }
   }
 
@@ -221,7 +220,7 @@ class Printer {
       if (!plan_.skipped.empty()) text = "skipped:\n";
       for (const std::string& line : plan_.skipped) text += Format("- {}\n", InQuotes(line));
     } else if (format_ != OutputFormat::kName) {
-      text = Format("{}\n", Count(round_, "round"));
+      text = Format("{}\n", Plural(round_, "round"));
       for (const std::string& line : plan_.skipped) text += Format("skipped {}\n", Printable(line));
     }
     return stream_.Write(text);
@@ -267,7 +266,7 @@ Result<Output> RunProbePlan(Client&, const Arguments& arguments, Stream& stream)
   RETURN_IF_ERROR(ReadPairs(arguments, spec));
   ASSIGN_OR_RETURN(const plan::Plan plan, PlanOf(arguments, spec));
   const bool limited = spec.pairs_at_once() != 0 || spec.pairs_per_uplink() != 0;
-  Printer printer(plan, FormatNamed(arguments.Text("--output")), stream);
+  Printer printer(plan, FormatNamed(arguments.Text("output")), stream);
   bool printed = printer.Begin(spec);
   std::vector<plan::Pair> pairs;
   for (std::size_t round = 0; printed && round < plan.rounds.size(); ++round) {

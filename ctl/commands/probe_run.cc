@@ -1,5 +1,4 @@
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/campaign_spec.h"
 #include "ctl/client.h"
 #include "ctl/tables/campaign_tables.h"
@@ -10,99 +9,98 @@ namespace {
 constexpr Duration kPollInterval = std::chrono::milliseconds(250);
 
 constexpr Option kOptions[] = {
-    {.name = "--nodes",
-     .kind = Option::Kind::kWords,
+    {.name = "nodes",
+     .type = OptionType::kWords,
      .value = "NAMES",
-     .help = "Only pairs of these nodes, such as a job's: n1,n2."},
-    {.name = "--rails",
-     .kind = Option::Kind::kNumbers,
+     .doc = "Only pairs of these nodes, such as a job's: n1,n2."},
+    {.name = "rails",
+     .type = OptionType::kNumbers,
      .value = "RAILS",
-     .help = "Only these rails: 0,1."},
-    {.name = "--kind",
-     .kind = Option::Kind::kWords,
+     .doc = "Only these rails: 0,1."},
+    {.name = "kind",
+     .type = OptionType::kWords,
      .value = "KINDS",
-     .help =
+     .fallback = kKindFallback,
+     .doc =
          "What to measure, one after the other: latency, bandwidth (of RC writes), both, ping, "
          "mtu, or by its name: rc_write_latency, rc_read_latency, rc_send_latency, "
          "rc_write_bandwidth, rc_read_bandwidth, rc_send_bandwidth, ud_ping, path_mtu, gpu_memory, "
-         "incast (alone, with --hub).",
-     .fallback = kKindFallback},
+         "incast (alone, with --hub)."},
     kPatternOption,
     kHubOption,
     kDegreeOption,
     kSeedOption,
-    {.name = "--until-decided",
-     .kind = Option::Kind::kFlag,
-     .help = "End as soon as it is decided who is to blame, or that nobody is."},
+    {.name = "until-decided",
+     .type = OptionType::kBool,
+     .doc = "End as soon as it is decided who is to blame, or that nobody is."},
     kPairsAtOnceOption,
     kPairsPerUplinkOption,
     kIncludeBusyOption,
-    {.name = "--iterations",
-     .kind = Option::Kind::kNumber,
+    {.name = "iterations",
+     .type = OptionType::kNumber,
      .value = "COUNT",
-     .help = "Messages of each probe; the agents' default when not given."},
-    {.name = "--bytes",
-     .kind = Option::Kind::kNumber,
+     .doc = "Messages of each probe; the agents' default when not given."},
+    {.name = "bytes",
+     .type = OptionType::kNumber,
      .value = "COUNT",
-     .help = "Bytes of each message; the agents' default when not given."},
-    {.name = "--queue-pairs",
-     .kind = Option::Kind::kNumber,
+     .doc = "Bytes of each message; the agents' default when not given."},
+    {.name = "queue-pairs",
+     .type = OptionType::kNumber,
      .value = "COUNT",
-     .help = "Queue pairs of a bandwidth probe; one when not given."},
-    {.name = "--queue-depth",
-     .kind = Option::Kind::kNumber,
+     .doc = "Queue pairs of a bandwidth probe; one when not given."},
+    {.name = "queue-depth",
+     .type = OptionType::kNumber,
      .value = "COUNT",
-     .help = "Outstanding messages of each queue pair of a bandwidth probe."},
-    {.name = "--bidirectional",
-     .kind = Option::Kind::kFlag,
-     .help = "Both ends of a bandwidth probe send at the same time."},
-    {.name = "--pings",
-     .kind = Option::Kind::kNumber,
+     .doc = "Outstanding messages of each queue pair of a bandwidth probe."},
+    {.name = "bidirectional",
+     .type = OptionType::kBool,
+     .doc = "Both ends of a bandwidth probe send at the same time."},
+    {.name = "pings",
+     .type = OptionType::kNumber,
      .value = "COUNT",
-     .help = "Pings of ud_ping; 100 when not given."},
-    {.name = "--interval",
-     .kind = Option::Kind::kDuration,
-     .value = "DURATION",
-     .help = "Between two pings; 1ms when not given."},
-    {.name = "--flow-labels",
-     .kind = Option::Kind::kNumbers,
+     .doc = "Pings of ud_ping; 100 when not given."},
+    {.name = "interval",
+     .type = OptionType::kDuration,
+     .max = "60s",
+     .doc = "Between two pings; 1ms when not given."},
+    {.name = "flow-labels",
+     .type = OptionType::kNumbers,
      .value = "LABELS",
-     .help = "Pings take turns with these: 1,2,3. Each may take another path."},
-    {.name = "--duration",
-     .kind = Option::Kind::kDuration,
-     .value = "DURATION",
-     .help = "Of an incast's burst; 200ms when not given, at most 2s."},
-    {.name = "--gpus",
-     .kind = Option::Kind::kWords,
+     .doc = "Pings take turns with these: 1,2,3. Each may take another path."},
+    {.name = "duration",
+     .type = OptionType::kDuration,
+     .min = "1ms",
+     .max = "2s",
+     .doc = "Of an incast's burst; 200ms when not given, at most 2s."},
+    {.name = "gpus",
+     .type = OptionType::kWords,
      .value = "ADDRESSES",
-     .help = "GPUs of gpu_memory by PCI address, at the initiator; the nearest when not given."},
-    {.name = "--traffic-class",
-     .kind = Option::Kind::kNumber,
-     .value = "NUMBER",
-     .help = "Of RoCE packets: four times the DSCP."},
-    {.name = "--service-level",
-     .kind = Option::Kind::kNumber,
-     .value = "NUMBER",
-     .help = "Of InfiniBand packets."},
-    {.name = "--gid-index",
-     .kind = Option::Kind::kNumber,
+     .doc = "GPUs of gpu_memory by PCI address, at the initiator; the nearest when not given."},
+    {.name = "traffic-class",
+     .type = OptionType::kNumber,
+     .max = "255",
+     .doc = "Of RoCE packets: four times the DSCP."},
+    {.name = "service-level", .type = OptionType::kNumber, .doc = "Of InfiniBand packets."},
+    {.name = "gid-index",
+     .type = OptionType::kNumber,
      .value = "INDEX",
-     .help = "GID that both ends use; chosen by the agents when not given."},
-    {.name = "--probe-timeout",
-     .kind = Option::Kind::kDuration,
-     .value = "DURATION",
-     .help = "How long one probe may take, set-up included; the controller's default when not "
-             "given."},
-    {.name = "--no-wait",
-     .kind = Option::Kind::kFlag,
-     .help = "Start the campaign and leave: `probe show` and `matrix` tell the results."},
+     .doc = "GID that both ends use; chosen by the agents when not given."},
+    {.name = "probe-timeout",
+     .type = OptionType::kDuration,
+     .min = "1ms",
+     .max = "1h",
+     .doc = "How long one probe may take, set-up included; the controller's default when not "
+            "given."},
+    {.name = "no-wait",
+     .type = OptionType::kBool,
+     .doc = "Start the campaign and leave: `probe show` and `matrix` tell the results."},
 };
 
 Result<v1::CampaignSpec> SpecOf(const Arguments& arguments) {
   v1::CampaignSpec spec;
-  for (const std::string& name : arguments.Words("--nodes")) spec.add_nodes(name);
-  for (const std::uint32_t rail : arguments.Numbers("--rails")) spec.add_rails(rail);
-  spec.set_until_decided(arguments.Flag("--until-decided"));
+  for (const std::string& name : arguments.Words("nodes")) spec.add_nodes(name);
+  for (const std::uint32_t rail : arguments.Numbers("rails")) spec.add_rails(rail);
+  spec.set_until_decided(arguments.Bool("until-decided"));
   RETURN_IF_ERROR(ReadProbes(arguments, spec));
   RETURN_IF_ERROR(ReadPairs(arguments, spec));
   return spec;
@@ -112,7 +110,7 @@ Result<Output> RunProbeRun(Client& client, const Arguments& arguments, Stream& s
   v1::StartCampaignRequest start;
   ASSIGN_OR_RETURN(*start.mutable_spec(), SpecOf(arguments));
   ASSIGN_OR_RETURN(v1::Campaign campaign, client.StartCampaign(start));
-  if (arguments.Flag("--no-wait")) {
+  if (arguments.Bool("no-wait")) {
     Output output = CampaignOutput(std::move(campaign));
     output.tables.clear();
     return output;

@@ -1,4 +1,3 @@
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "ctl/tables/campaign_tables.h"
 
@@ -6,7 +5,7 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Option kOptions[] = {
-    {.name = "ID", .value = "ID", .help = "As `probe list` shows it.", .required = true}};
+    {.name = "ID", .value = "ID", .doc = "As `probe list` shows it.", .required = true}};
 
 Result<Output> RunProbeShow(Client& client, const Arguments& arguments, Stream&) {
   v1::GetCampaignRequest request;

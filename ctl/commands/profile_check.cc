@@ -1,5 +1,4 @@
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/profiles.h"
 
 namespace fabric::ctl {
@@ -7,8 +6,8 @@ namespace {
 
 constexpr Option kOptions[] = {
     {.name = "FILE",
-     .value = "FILE",
-     .help = "Profiles in YAML; - is standard input.",
+     .type = OptionType::kPath,
+     .doc = "Profiles in YAML; - is standard input.",
      .required = true,
      .repeated = true},
 };

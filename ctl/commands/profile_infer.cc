@@ -1,4 +1,3 @@
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "ctl/snapshots.h"
 #include "daemon/infer/infer.h"
@@ -8,8 +7,8 @@ namespace {
 
 constexpr Option kOptions[] = {
     {.name = "SNAPSHOT",
-     .value = "FILE",
-     .help = "What `fabric-agent inspect -o json` printed on each node; - is standard input.",
+     .type = OptionType::kPath,
+     .doc = "What `fabric-agent inspect -o json` printed on each node; - is standard input.",
      .repeated = true},
 };
 

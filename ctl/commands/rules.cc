@@ -1,4 +1,3 @@
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "ctl/tables/cells.h"
 #include "proto/names.h"

@@ -1,4 +1,3 @@
-#include "ctl/arguments.h"
 #include "ctl/commands/rule_files.h"
 #include "ctl/tables/cells.h"
 #include "proto/names.h"
@@ -8,8 +7,8 @@ namespace {
 
 constexpr Option kOptions[] = {
     {.name = "FILE",
-     .value = "FILE",
-     .help = "Files of rules; - is standard input.",
+     .type = OptionType::kPath,
+     .doc = "Files of rules; - is standard input.",
      .required = true,
      .repeated = true},
 };

@@ -1,6 +1,5 @@
 #include "base/input.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/commands/rule_files.h"
 #include "ctl/tables/cells.h"
 #include "proto/json.h"
@@ -12,8 +11,8 @@ constexpr std::size_t kSnapshotBytesMax = 64 << 20;
 
 constexpr Option kOptions[] = {
     {.name = "FILE",
-     .value = "FILE",
-     .help = "Files of rules and their tests; - is standard input.",
+     .type = OptionType::kPath,
+     .doc = "Files of rules and their tests; - is standard input.",
      .required = true,
      .repeated = true},
 };

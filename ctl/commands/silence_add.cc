@@ -1,7 +1,6 @@
 #include <chrono>
 
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "ctl/tables/silence_table.h"
 #include "proto/timestamps.h"
@@ -10,26 +9,27 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Option kOptions[] = {
-    {.name = "--finding", .value = "ID", .help = "This finding; the beginning of its id will do."},
-    {.name = "--rule", .value = "RULE", .help = "Findings of this rule."},
-    {.name = "--node", .value = "NAME", .help = "Findings about this node."},
-    {.name = "--for",
-     .kind = Option::Kind::kDuration,
-     .value = "DURATION",
-     .help = "How long: 30m, 2h, 7d; 30 days at most.",
+    {.name = "finding", .value = "ID", .doc = "This finding; the beginning of its id will do."},
+    {.name = "rule", .value = "RULE", .doc = "Findings of this rule."},
+    {.name = "node", .value = "NAME", .doc = "Findings about this node."},
+    {.name = "for",
+     .type = OptionType::kDuration,
+     .min = "1s",
+     .max = "30d",
+     .doc = "How long: 30m, 2h, 7d; 30 days at most.",
      .required = true},
-    {.name = "--reason", .value = "TEXT", .help = "Why, for those who wonder.", .required = true},
-    {.name = "--author", .value = "NAME", .help = "Who silences: else $USER."},
+    {.name = "reason", .value = "TEXT", .doc = "Why, for those who wonder.", .required = true},
+    {.name = "author", .value = "NAME", .doc = "Who silences: else $USER."},
 };
 
 Result<Output> RunSilenceAdd(Client& client, const Arguments& arguments, Stream&) {
   v1::CreateSilenceRequest request;
   v1::Silence& wanted = *request.mutable_silence();
-  wanted.set_finding(arguments.Text("--finding"));
-  wanted.set_rule(arguments.Text("--rule"));
-  wanted.set_node(arguments.Text("--node"));
-  wanted.set_author(arguments.Text("--author"));
-  wanted.set_reason(arguments.Text("--reason"));
+  wanted.set_finding(arguments.Text("finding"));
+  wanted.set_rule(arguments.Text("rule"));
+  wanted.set_node(arguments.Text("node"));
+  wanted.set_author(arguments.Text("author"));
+  wanted.set_reason(arguments.Text("reason"));
   if (wanted.finding().empty() && wanted.rule().empty() && wanted.node().empty())
     return Status(Code::kInvalidArgument,
                   "silence add: expected --finding, --rule or --node, saw none of them");
@@ -37,7 +37,7 @@ Result<Output> RunSilenceAdd(Client& client, const Arguments& arguments, Stream&
     return Status(Code::kInvalidArgument, "silence add: expected --author, as USER is not set");
   // The longest duration that the command line takes fits.
   request.set_duration_seconds(static_cast<std::uint32_t>(
-      std::chrono::duration_cast<std::chrono::seconds>(arguments.Time("--for")).count()));
+      std::chrono::duration_cast<std::chrono::seconds>(arguments.Duration("for")).count()));
   ASSIGN_OR_RETURN(v1::Silence silence, client.CreateSilence(request));
   Output output;
   output.before = Format("Silence {} of {} holds until {}.\n", silence.id(), SilencedText(silence),

@@ -1,5 +1,4 @@
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "ctl/tables/silence_table.h"
 
@@ -9,15 +8,15 @@ namespace {
 constexpr Option kOptions[] = {
     {.name = "ID",
      .value = "ID",
-     .help = "As `silence list` shows it, or the beginning of it.",
+     .doc = "As `silence list` shows it, or the beginning of it.",
      .required = true},
-    {.name = "--author", .value = "NAME", .help = "Who ends it, for the history: else $USER."},
+    {.name = "author", .value = "NAME", .doc = "Who ends it, for the history: else $USER."},
 };
 
 Result<Output> RunSilenceEnd(Client& client, const Arguments& arguments, Stream&) {
   v1::DeleteSilenceRequest request;
   request.set_id(arguments.Text("ID"));
-  request.set_author(arguments.Text("--author"));
+  request.set_author(arguments.Text("author"));
   ASSIGN_OR_RETURN(v1::Silence silence, client.DeleteSilence(request));
   Output output;
   output.before = Format("Silence {} of {} has ended.\n", silence.id(), SilencedText(silence));

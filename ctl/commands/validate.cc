@@ -1,5 +1,5 @@
+#include "base/lists.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "ctl/tables/cells.h"
 #include "ctl/tables/finding_table.h"
@@ -12,10 +12,10 @@ constexpr Option kOptions[] = {kExplainedOption};
 Result<Output> RunValidate(Client& client, const Arguments& arguments, Stream&) {
   ASSIGN_OR_RETURN(v1::ValidateResponse response, client.Validate({}));
   Output output;
-  output.before = Format("{}, {}: {} pass, {} fail, {} unknown\n", Count(response.nodes(), "node"),
-                         Count(response.rules(), "rule"), response.counts().pass(),
+  output.before = Format("{}, {}: {} pass, {} fail, {} unknown\n", Plural(response.nodes(), "node"),
+                         Plural(response.rules(), "rule"), response.counts().pass(),
                          response.counts().fail(), response.counts().unknown());
-  const bool explained = arguments.Flag("--explained");
+  const bool explained = arguments.Bool("explained");
   if (!explained) output.after = ExplainedNote(response.findings());
   output.tables.push_back(FindingTable(response.findings(), {.explained = explained}));
   output.names = FindingNames(response.findings());

@@ -1,6 +1,5 @@
 #include "base/version.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "ctl/tables/cells.h"
 #include "proto/timestamps.h"

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "ctl/tables/cells.h"
 
@@ -88,7 +89,7 @@ std::string BlameLines(const v1::BlameReport& report) {
   const std::string_view verdict = Verdict(report);
   if (verdict.empty()) return {};
   std::string lines =
-      Format("blame: {} ({})\n", verdict, Count(report.observations(), "observation"));
+      Format("blame: {} ({})\n", verdict, Plural(report.observations(), "observation"));
   for (const v1::Suspect& suspect : report.suspects()) AddSuspect(suspect, "  ", lines);
   for (const v1::UndecidedGroup& group : report.undecided()) {
     lines += "  one of these, which cannot be told apart yet:\n";

@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "ctl/tables/blame_lines.h"
 #include "ctl/tables/cells.h"
@@ -195,10 +196,10 @@ Table MatrixTable(Matrix matrix) {
 std::string CampaignLine(const v1::Campaign& campaign) {
   std::string line =
       Format("campaign {}: {}, {} in {}: {} ok, {} failed", campaign.id(), Name(campaign.state()),
-             Count(campaign.probes_planned(), "probe"), Count(campaign.rounds(), "round"),
+             Plural(campaign.probes_planned(), "probe"), Plural(campaign.rounds(), "round"),
              campaign.probes_ok(), campaign.probes_failed());
   if (campaign.rounds_saved() > 0)
-    line += Format("; decided after {}, {} saved", Count(campaign.rounds_done(), "round"),
+    line += Format("; decided after {}, {} saved", Plural(campaign.rounds_done(), "round"),
                    campaign.rounds_saved());
   return line + "\n";
 }
@@ -206,7 +207,7 @@ std::string CampaignLine(const v1::Campaign& campaign) {
 std::string ProgressLine(const v1::Campaign& campaign) {
   std::string line = Format("campaign {}: {} of {}, {} failed", campaign.id(),
                             campaign.probes_ok() + campaign.probes_failed(),
-                            Count(campaign.probes_planned(), "probe"), campaign.probes_failed());
+                            Plural(campaign.probes_planned(), "probe"), campaign.probes_failed());
   if (campaign.rounds_done() > 0)
     line += Format(", round {} of {}", campaign.rounds_done(), campaign.rounds());
   if (!campaign.has_remaining_seconds()) return line;

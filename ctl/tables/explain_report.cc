@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "ctl/tables/cells.h"
 #include "ctl/tables/finding_table.h"
@@ -66,7 +67,7 @@ std::string FileLines(const v1::LogExplanation& explanation) {
   std::string text;
   for (const v1::LogFile& file : explanation.files())
     text += Format("{}: {}, {} recognised\n", file.name() == "-" ? "standard input" : file.name(),
-                   Count(file.lines(), "line"), file.recognised());
+                   Plural(file.lines(), "line"), file.recognised());
   return text;
 }
 
@@ -97,7 +98,7 @@ std::string CauseText(const v1::LogCause& cause, int number, bool full,
   for (const std::string& why : cause.why()) line("because", Why(why, explanation));
   const auto findings = static_cast<std::uint64_t>(cause.findings_size());
   if (findings > 0)
-    line("fabricd", Format("{} now: {}", Count(findings, "open finding"), cause.rule()));
+    line("fabricd", Format("{} now: {}", Plural(findings, "open finding"), cause.rule()));
   else if (full)
     line("rule", cause.rule());
   line("check", cause.check());

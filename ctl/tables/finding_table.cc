@@ -4,6 +4,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "ctl/tables/cells.h"
 #include "proto/names.h"
@@ -66,7 +67,7 @@ std::vector<Row> Rows(const std::vector<const v1::Finding*>& sorted, bool fold) 
       continue;
     }
     ++ports;
-    rows.back().subject = Format("{} ({})", finding->subject().node(), Count(ports, "port"));
+    rows.back().subject = Format("{} ({})", finding->subject().node(), Plural(ports, "port"));
   }
   return rows;
 }
@@ -137,7 +138,7 @@ std::string ExplainedNote(const Findings& findings) {
       static_cast<std::size_t>(findings.size()) - Sorted(findings, false).size();
   if (left_out == 0) return {};
   return Format("{} explained by these not shown: --explained shows them too.\n",
-                Count(left_out, "finding"));
+                Plural(left_out, "finding"));
 }
 
 bool AnyFailing(const Findings& findings) {

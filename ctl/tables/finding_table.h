@@ -25,9 +25,9 @@ Table FindingTable(const Findings& findings, FindingColumns columns = {});
 
 // The option by which commands set FindingColumns::explained.
 inline constexpr Option kExplainedOption = {
-    .name = "--explained",
-    .kind = Option::Kind::kFlag,
-    .help = "Also each finding that another one, at a larger scope, explains."};
+    .name = "explained",
+    .type = OptionType::kBool,
+    .doc = "Also each finding that another one, at a larger scope, explains."};
 
 // Says how many rows FindingTable() leaves out as explained; empty when none.
 std::string ExplainedNote(const Findings& findings);

@@ -52,10 +52,6 @@ std::string WorstFlows(const v1::PingSummary& ping) {
 
 }  // namespace
 
-std::string PortName(const v1::ProbePort& port) {
-  return Format("{}/{}/{}", port.node(), port.device(), port.port());
-}
-
 std::string RailName(const v1::ProbePort& from, const v1::ProbePort& to) {
   return from.rail() == to.rail() ? Format("{}", from.rail())
                                   : Format("{}-{}", from.rail(), to.rail());

@@ -6,10 +6,10 @@
 
 #include "ctl/command.h"
 #include "fabric/v1/probe.pb.h"
+#include "proto/ports.h"
 
 namespace fabric::ctl {
 
-std::string PortName(const v1::ProbePort& port);  // "n1/rxe0/1"
 // "0", or "0-1" where the rails differ.
 std::string RailName(const v1::ProbePort& from, const v1::ProbePort& to);
 

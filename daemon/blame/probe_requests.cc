@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/hash.h"
 #include "base/text.h"
 
 namespace fabric::blame {
@@ -27,13 +28,10 @@ std::uint32_t Other(const Observation& seen, std::uint32_t endpoint) {
   return seen.from == endpoint ? seen.to : seen.from;
 }
 
-// True in about half of the rounds, without a period. Finalizer of SplitMix64.
+// True in about half of the rounds, without a period.
 bool CoinFlip(std::uint32_t round, const ProbeRequest& pair) {
-  std::uint64_t z = (std::uint64_t{round} << 40) ^ (std::uint64_t{pair.from} << 20) ^ pair.to;
-  z = (z + 0x9e3779b97f4a7c15U);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  return ((z ^ (z >> 31)) & 1) != 0;
+  return (SplitMix((std::uint64_t{round} << 40) ^ (std::uint64_t{pair.from} << 20) ^ pair.to) &
+          1) != 0;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/lists.h"
 #include "base/text.h"
 
 namespace fabric::blame {
@@ -209,11 +210,7 @@ void AddTopology(const Fabric& fabric, v1::Suspect& suspect) {
   constexpr std::size_t kLinksMax = 8;
   const std::vector<std::string>& all = known->second;
   if (suspect.kind() != v1::SUSPECT_KIND_UPLINK || all.empty()) return;
-  const std::vector<std::string> links(
-      all.begin(), all.begin() + static_cast<long>(std::min(all.size(), kLinksMax)));
-  suspect.add_evidence(
-      Format("its links to other switches: {}{}", Join(links, ", "),
-             all.size() > kLinksMax ? Format(" and {} more", all.size() - kLinksMax) : ""));
+  suspect.add_evidence(Format("its links to other switches: {}", ListSome(all, kLinksMax)));
 }
 
 bool IsAbout(const ObservationPaths& paths, const Component& component,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/hash.h"
+
 namespace fabric::blame {
 namespace {
 
@@ -49,14 +51,6 @@ double LogPriorOf(Direction direction) {
   return std::log(direction == Direction::kBoth ? 1 - 2 * kOneDirection : kOneDirection);
 }
 
-// Finalizer of SplitMix64.
-std::uint64_t Hashed(std::uint64_t z) {
-  z = (z + 0x9e3779b97f4a7c15U);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31);
-}
-
 bool SamePair(const Observation& a, const Observation& b) {
   return std::minmax(a.from, a.to) == std::minmax(b.from, b.to);
 }
@@ -97,7 +91,7 @@ const Scorer::ObservationScore& Scorer::ScoreOfObservation(std::uint32_t observa
 std::uint64_t Scorer::KeyOf(Cluster pair) const {
   std::uint64_t key = pair.size();
   for (const std::uint32_t i : pair)
-    key = Hashed(key ^ (levels_.KindOf(i) * kLevels + levels_.LevelOf(i)));
+    key = SplitMix(key ^ (levels_.KindOf(i) * kLevels + levels_.LevelOf(i)));
   return key;
 }
 
@@ -140,7 +134,7 @@ const Scorer::RoundScore& Scorer::RoundOf(const std::vector<Cluster>& pairs) {
   Gains gains{};
   for (const Cluster& pair : pairs) {
     const std::uint64_t of_pair = KeyOf(pair);
-    key = Hashed(key ^ of_pair);
+    key = SplitMix(key ^ of_pair);
     const Gains& one = PairOf(pair, of_pair).as_a_whole;
     for (std::size_t worse = 0; worse < kWorse; ++worse) gains[worse] += one[worse];
   }

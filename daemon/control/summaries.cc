@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/suggest.h"
 #include "base/text.h"
 #include "proto/timestamps.h"
 
@@ -104,11 +105,7 @@ std::vector<v1::PortEvent> PortChanges(const v1::NodeSnapshot& before,
 Status NoSuch(std::string_view what, const std::string& name,
               const std::vector<std::string>& known) {
   const std::vector<std::string_view> candidates(known.begin(), known.end());
-  const std::string_view closest =
-      name.size() <= kNodeNameMax ? Closest(name, candidates) : std::string_view();
-  std::string message = Format("no {} {}", what, Quoted(name));
-  if (!closest.empty()) message += Format("; did you mean {}?", Quoted(closest));
-  return {Code::kNotFound, std::move(message)};
+  return {Code::kNotFound, UnknownName(what, name, candidates)};
 }
 
 Status CheckNodeName(const std::string& name) {

@@ -19,7 +19,7 @@ v1::DeviceSummary Summarize(const fleet::PortView& port);
 std::vector<v1::PortEvent> PortChanges(const v1::NodeSnapshot& before,
                                        const v1::NodeSnapshot& after);
 
-// NOT_FOUND: "no node 'n11'; did you mean 'n1'?"
+// NOT_FOUND: "unknown node 'n11'; did you mean 'n1'?"
 Status NoSuch(std::string_view what, const std::string& name,
               const std::vector<std::string>& known);
 

@@ -5,34 +5,13 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace fabric::custom {
 namespace {
 
 constexpr std::size_t kPartsMax = 100'000;
 constexpr int kDepthMax = 64;  // Also what ends an anchor that holds itself
-
-bool IsUtf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto first = static_cast<unsigned char>(text[i]);
-    const std::size_t length = first < 0x80                     ? 1
-                               : first >= 0xc2 && first <= 0xdf ? 2
-                               : (first & 0xf0) == 0xe0         ? 3
-                               : first >= 0xf0 && first <= 0xf4 ? 4
-                                                                : 0;
-    if (length == 0 || i + length > text.size()) return false;
-    unsigned code = length == 1 ? first : first & (0x7fU >> length);
-    for (std::size_t k = 1; k < length; ++k) {
-      const auto next = static_cast<unsigned char>(text[i + k]);
-      if ((next & 0xc0) != 0x80) return false;
-      code = code << 6 | (next & 0x3fU);
-    }
-    const bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-    if (overlong || (code >= 0xd800 && code <= 0xdfff) || code > 0x10ffff) return false;
-    i += length;
-  }
-  return true;
-}
 
 Place PlaceOf(const YAML::Mark& mark) {
   return {static_cast<std::size_t>(mark.line) + 1, static_cast<std::size_t>(mark.column) + 1};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/suggest.h"
 #include "base/text.h"
 #include "proto/json.h"
 #include "proto/names.h"
@@ -14,11 +15,6 @@ using expression::Template;
 using Keys = std::vector<std::string_view>;
 
 constexpr std::size_t kIdBytesMax = 64;
-
-std::string DidYouMean(std::string_view word, const Keys& candidates) {
-  const std::string_view closest = Closest(word, candidates);
-  return closest.empty() ? std::string() : Format("; did you mean {}?", Quoted(closest));
-}
 
 std::string Listed(const Keys& words) {
   return Join({words.begin(), words.end()}, ", ");
@@ -72,8 +68,7 @@ class Loader {
     Keys seen;
     for (const auto& [key, value] : part.entries) {
       if (std::find(known.begin(), known.end(), key.text) == known.end())
-        Report(key.place,
-               Format("no such key: {}{}", Quoted(key.text), DidYouMean(key.text, known)));
+        Report(key.place, UnknownName("key", key.text, known));
       else if (std::find(seen.begin(), seen.end(), key.text) != seen.end())
         Report(key.place, Format("{} is given twice", Quoted(key.text)));
       seen.push_back(key.text);
@@ -241,8 +236,8 @@ class Loader {
       return fallback;
     }
     if (std::find(ids_.begin(), ids_.end(), named->text) == ids_.end())
-      Report(named->place, Format("rule: no rule of this file is {}{}", Quoted(named->text),
-                                  DidYouMean(named->text, {ids_.begin(), ids_.end()})));
+      Report(named->place,
+             UnknownName("rule", named->text, {ids_.begin(), ids_.end()}, " in this file"));
     return named->text;
   }
 

@@ -1,6 +1,7 @@
 // Gives every name its meaning and every part of the tree its type.
 #include <algorithm>
 
+#include "base/suggest.h"
 #include "base/text.h"
 #include "daemon/expression/syntax.h"
 
@@ -14,11 +15,6 @@ using Kind = Type::Kind;
 constexpr std::uint64_t kElementsEstimated = 50;
 constexpr std::size_t kNamesListedMax = 12;
 constexpr std::int64_t kPatternMemoryMax = 1 << 20;
-
-std::string DidYouMean(std::string_view word, const std::vector<std::string_view>& candidates) {
-  const std::string_view closest = Closest(word, candidates);
-  return closest.empty() ? std::string() : Format("; did you mean {}?", Quoted(closest));
-}
 
 std::string Sentence(std::string_view names, Function::Parameter parameter) {
   switch (parameter) {
@@ -186,10 +182,8 @@ class Checker {
       return Constant(node);
     }
     for (const Local& local : locals_) names.push_back(local.name);
-    std::string hint = DidYouMean(node.text, names);
-    if (hint.empty() && !names.empty())
-      hint = "; there are " + Join({names.begin(), names.end()}, ", ");
-    Fail(node, Format("nothing is called {}{}", Quoted(node.text), hint));
+    const std::string known = Join({names.begin(), names.end()}, ", ");
+    Fail(node, UnknownName("name", node.text, names, known.empty() ? "" : "; expected " + known));
   }
 
   void Select(Node& node) {
@@ -202,8 +196,7 @@ class Checker {
       std::vector<std::string_view> names;
       for (int i = 0; i < from.message->field_count(); ++i)
         names.push_back(from.message->field(i)->name());
-      return Fail(node, Format("{} has no field {}{}", Name(from), Quoted(node.text),
-                               DidYouMean(node.text, names)));
+      return Fail(node, UnknownName(Name(from) + " field", node.text, names));
     }
     node.type = TypeOfField(*node.field);
     if (node.type.kind == Kind::kAny)
@@ -362,8 +355,7 @@ class Checker {
         if (Matches(node, row)) return Bind(node, row);
       }
     if (closest != nullptr) return WrongArguments(node, *closest);
-    Fail(node, Format("no {} is called {}{}", node.method ? "method" : "function",
-                      Quoted(node.text), DidYouMean(node.text, names)));
+    Fail(node, UnknownName(node.method ? "method" : "function", node.text, names));
   }
 
   static bool Matches(const Node& node, const Function& row) {

@@ -7,30 +7,12 @@
 #include <tuple>
 #include <utility>
 
+#include "base/hash.h"
+#include "base/lists.h"
+#include "proto/ports.h"
+
 namespace fabric::fleet {
 namespace {
-
-bool IsDigit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0;
-}
-
-// Sort key for natural order (eth2 before eth10): the length of each run of digits precedes it.
-std::string NaturalKey(std::string_view name) {
-  std::string key;
-  for (std::size_t i = 0; i < name.size();) {
-    if (!IsDigit(name[i])) {
-      key += name[i++];
-      continue;
-    }
-    while (i + 1 < name.size() && name[i] == '0' && IsDigit(name[i + 1])) ++i;
-    std::size_t end = i;
-    while (end < name.size() && IsDigit(name[end])) ++end;
-    key += static_cast<char>('0' + std::min<std::size_t>(end - i, 9));
-    key.append(name.substr(i, end - i));
-    i = end;
-  }
-  return key;
-}
 
 // Sort key of a port among the ports of its node. Names break ties.
 struct PortOrder {
@@ -46,8 +28,8 @@ struct PortOrder {
       return std::tie(p.without_rail, p.without_pci, p.pci, p.number);
     };
     if (key(a) != key(b)) return key(a) < key(b);
-    if (a.netdev != b.netdev) return NaturalKey(a.netdev) < NaturalKey(b.netdev);
-    return NaturalKey(a.device) < NaturalKey(b.device);
+    if (a.netdev != b.netdev) return NaturalLess(a.netdev, b.netdev);
+    return NaturalLess(a.device, b.device);
   }
 };
 
@@ -108,12 +90,6 @@ profile::Traits TraitsOf(const PortView& view) {
           .model = view.device->model(),
           .driver = view.device->driver(),
           .rail = view.rail};
-}
-
-const v1::NetInterface* FindNetdev(const v1::NodeSnapshot& snapshot, std::string_view name) {
-  for (const v1::NetInterface& netdev : snapshot.net_interfaces())
-    if (netdev.name() == name) return &netdev;
-  return nullptr;
 }
 
 const v1::NetInterface* WireOf(const v1::NodeSnapshot& snapshot, const v1::NetInterface* netdev) {
@@ -181,7 +157,7 @@ PortView ViewOf(const NodeRecord& record, const v1::RdmaDevice& device, const v1
 }
 
 std::uint64_t Mixed(std::uint64_t before, std::uint64_t hash) {
-  return (before ^ hash) * 0x9e3779b97f4a7c15U;
+  return (before ^ hash) * kGoldenRatio;
 }
 
 std::uint64_t Hashed(std::string_view text) {

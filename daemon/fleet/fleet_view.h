@@ -27,6 +27,7 @@
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/subnet.h"
 #include "daemon/profile/profile.h"
+#include "fabric/v1/finding.pb.h"
 
 namespace fabric::fleet {
 

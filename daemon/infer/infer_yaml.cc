@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "daemon/profile/profile_yaml.h"
 
@@ -11,10 +12,6 @@ namespace fabric::infer {
 namespace {
 
 constexpr std::size_t kNamedMax = 12;  // Of those who differ, in a comment
-
-std::string Plural(std::size_t count, std::string_view noun) {
-  return Format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 // Names come from other machines: nothing of them may end a comment.
 std::string Comment(std::string text, std::string_view indent) {

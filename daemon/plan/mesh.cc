@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/hash.h"
 #include "daemon/plan/random.h"
 
 namespace fabric::plan {
@@ -33,13 +34,6 @@ void AddFlow(std::vector<double>& taken) {
     taken[n] = taken[n] * (known / paths) + taken[n - 1] * ((paths - known + 1) / paths);
   }
   taken[0] = 0;
-}
-
-// FNV-1a: the same on every machine.
-std::uint64_t Hash(const std::string& text, std::uint64_t hash) {
-  for (const char letter : text)
-    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
-  return hash;
 }
 
 class Maker {
@@ -107,8 +101,8 @@ class Maker {
   void Add(std::uint32_t leaf_pair, PortIndex from, PortIndex to, std::size_t labels) {
     if (plan_.ports[from].port.node() == plan_.ports[to].port.node()) return;
     MeshPair pair{.ports = {.from = from, .to = to}, .leaf_pair = leaf_pair, .flow_labels = {}};
-    const std::uint64_t seed = Hash(PortName(plan_.ports[to].port),
-                                    Hash(PortName(plan_.ports[from].port), 0xcbf29ce484222325U));
+    const std::uint64_t seed =
+        Fnv(PortName(plan_.ports[to].port), Fnv(PortName(plan_.ports[from].port)));
     Random random(seed);
     std::set<std::uint32_t> known;
     while (labels > 1 && known.size() < std::min<std::size_t>(labels, kLabels - 1)) {

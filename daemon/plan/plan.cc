@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "daemon/plan/ports.h"
 #include "daemon/plan/random.h"
@@ -281,12 +282,8 @@ Status NothingToProbe(const Plan& plan) {
   constexpr std::size_t kReasonsMax = 3;
   if (plan.skipped.empty())
     return {Code::kFailedPrecondition, "nothing to probe: the nodes have no RDMA ports"};
-  std::vector<std::string> reasons(
-      plan.skipped.begin(),
-      plan.skipped.begin() + static_cast<long>(std::min(kReasonsMax, plan.skipped.size())));
-  if (plan.skipped.size() > kReasonsMax)
-    reasons.push_back(Format("and {} more", plan.skipped.size() - kReasonsMax));
-  return {Code::kFailedPrecondition, "nothing to probe: " + Join(reasons, "; ")};
+  return {Code::kFailedPrecondition,
+          "nothing to probe: " + ListSome(plan.skipped, kReasonsMax, "; ")};
 }
 
 Result<Plan> Schedule(Plan plan, const v1::CampaignSpec& spec) {
@@ -296,11 +293,6 @@ Result<Plan> Schedule(Plan plan, const v1::CampaignSpec& spec) {
 }
 
 }  // namespace
-
-std::string PortName(const v1::ProbePort& port) {
-  return port.device().empty() ? port.node()
-                               : Format("{}/{}/{}", port.node(), port.device(), port.port());
-}
 
 Result<Plan> MakePlan(const fleet::FleetView& fleet, const v1::CampaignSpec& spec,
                       const std::set<std::string>& probed_lately, const fleet::Sites& sites) {

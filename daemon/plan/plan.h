@@ -13,6 +13,7 @@
 #include "daemon/fleet/sites.h"
 #include "daemon/plan/rounds.h"
 #include "fabric/v1/probe.pb.h"
+#include "proto/ports.h"
 
 namespace fabric::plan {
 
@@ -51,7 +52,7 @@ struct Plan {
   }
 };
 
-std::string PortName(const v1::ProbePort& port);  // "n4/rxe0/1"; "n4" without device
+using fabric::PortName;
 
 // INVALID_ARGUMENT: unknown node, rail or pattern, or a missing field that the pattern requires.
 // FAILED_PRECONDITION: no port to probe.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/suggest.h"
 #include "base/text.h"
 #include "proto/names.h"
 
@@ -85,10 +86,8 @@ Status CheckNode(const fleet::FleetView& fleet, std::string_view field, const st
   if (fleet.Find(node) != nullptr) return {};
   std::vector<std::string_view> names;
   for (const fleet::NodeView& known : fleet.nodes()) names.push_back(known.node->name);
-  const std::string_view closest = Closest(node, names);
   return {Code::kInvalidArgument,
-          Format("{}: unknown node {}{}", field, Quoted(node),
-                 closest.empty() ? std::string() : Format("; did you mean '{}'?", closest))};
+          Format("{}: node {} is not connected{}", field, Quoted(node), Suggest(node, names))};
 }
 
 Status CheckNodes(const fleet::FleetView& fleet, const v1::CampaignSpec& spec) {

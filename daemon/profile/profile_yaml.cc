@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "base/suggest.h"
 #include "base/text.h"
 
 namespace fabric::profile {
@@ -118,7 +119,7 @@ class Reader {
       const std::string& name = item.first.Scalar();
       const FieldDescriptor* const field = message.GetDescriptor()->FindFieldByName(name);
       if (field == nullptr)
-        Mistake(item.first, Format("there is no {}{}", Quoted(name), Meant(name, message)));
+        Mistake(item.first, Format("unknown key {}{}", Quoted(name), Meant(name, message)));
       else if (!seen.insert(name).second)
         Mistake(item.first, Format("{} is given twice", Quoted(name)));
       else
@@ -139,8 +140,8 @@ class Reader {
     std::vector<std::string_view> known;
     for (int i = 0; i < message.GetDescriptor()->field_count(); ++i)
       known.push_back(message.GetDescriptor()->field(i)->name());
-    const std::string_view closest = Closest(name, known);
-    if (!closest.empty()) return Format(": did you mean {}?", closest);
+    const std::string suggestion = Suggest(name, known);
+    if (!suggestion.empty()) return suggestion;
     // There are many: those that begin alike, or all.
     constexpr std::size_t kAlike = 4;
     std::vector<std::string> names;
@@ -149,7 +150,7 @@ class Reader {
         names.emplace_back(each);
     if (names.empty()) names.assign(known.begin(), known.end());
     std::sort(names.begin(), names.end());
-    return Format(": expected {}", Join(names, ", "));
+    return Format("; expected {}", Join(names, ", "));
   }
 
   // yaml-cpp gives an absent value the place 1:1, so that its name has to tell the place.

@@ -2,6 +2,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/suggest.h"
 #include "base/text.h"
 #include "daemon/profile/places.h"
 #include "daemon/profile/profile_yaml.h"
@@ -26,11 +27,9 @@ bool LooksLikeFile(const std::string& name) {
 Status NoSuchProfile(const std::string& name) {
   std::vector<std::string_view> known;
   for (const v1::Profile& each : ShippedProfiles()) known.push_back(each.name());
-  const std::string_view closest = Closest(name, known);
-  return {Code::kInvalidArgument,
-          Format("there is no profile {}{}: expected {}, or a file (./NAME.yaml)", Quoted(name),
-                 closest.empty() ? std::string() : Format(" (did you mean {}?)", closest),
-                 Join({known.begin(), known.end()}, ", "))};
+  return {Code::kInvalidArgument, UnknownName("profile", name, known,
+                                              Format("; expected {}, or a file (./NAME.yaml)",
+                                                     Join({known.begin(), known.end()}, ", ")))};
 }
 
 Result<std::vector<v1::Profile>> ReadFile(const std::string& path, const ReadText& read) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "proto/gaps.h"
 
@@ -40,9 +41,7 @@ std::string Listed(const std::vector<std::string>& items) {
 }
 
 std::string Listed(const std::vector<std::string>& items, std::size_t all) {
-  const std::size_t shown = std::min(kListedMax, items.size());
-  const std::string more = all > shown ? Format(" and {} more", all - shown) : std::string();
-  return Join({items.begin(), items.begin() + static_cast<std::ptrdiff_t>(shown)}, ", ") + more;
+  return ListSome(items, kListedMax, all);
 }
 
 v1::Evidence ToEvidence(const fleet::NodeRecord& node, Fact fact) {

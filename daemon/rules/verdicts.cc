@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "daemon/rules/rule.h"
 
@@ -10,20 +11,17 @@ namespace {
 class Fingerprint {
  public:
   Fingerprint& Add(std::string_view part) {
-    for (const char c : part) Byte(static_cast<unsigned char>(c));
-    Byte(0);
+    hash_ = FnvStep(Fnv(part, hash_), 0);
     return *this;
   }
   Fingerprint& Add(std::uint32_t number) {
-    for (int shift = 0; shift < 32; shift += 8) Byte(static_cast<unsigned char>(number >> shift));
+    for (int shift = 0; shift < 32; shift += 8) hash_ = FnvStep(hash_, number >> shift & 0xff);
     return *this;
   }
   std::string Hex() const { return Format("{:016x}", hash_); }
 
  private:
-  void Byte(unsigned char byte) { hash_ = (hash_ ^ byte) * 0x100000001b3U; }
-
-  std::uint64_t hash_ = 0xcbf29ce484222325U;
+  std::uint64_t hash_ = kFnvOffset;
 };
 
 // Of a port only what names it: netdev and rail may change while the finding stays the same.

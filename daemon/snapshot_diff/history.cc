@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "daemon/snapshot_diff/flattener.h"
+#include "proto/ports.h"
 
 namespace fabric::snapshot_diff {
 namespace {
@@ -119,13 +120,6 @@ class Walker {
   Flattener before_{false};
   Flattener after_{false};
 };
-
-template <class T>
-const T* FindNamed(const google::protobuf::RepeatedPtrField<T>& elements, const std::string& name) {
-  const auto at = std::find_if(elements.begin(), elements.end(),
-                               [&](const T& element) { return element.name() == name; });
-  return at == elements.end() ? nullptr : &*at;
-}
 
 template <class T>
 void WalkList(const google::protobuf::RepeatedPtrField<T>& before,

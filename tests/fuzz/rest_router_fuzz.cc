@@ -1,5 +1,6 @@
 // Request lines and bodies of REST: whatever they are, each is a call of its rpc or an error that
 // can be sent. The input is "VERB TARGET\nBODY".
+#include "base/utf8.h"
 #include "daemon/api/fabric_api.h"
 #include "daemon/api/rest/rest_router.h"
 #include "daemon/api/rest/rest_text.h"
@@ -22,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Check(error->http_status >= 400 && error->http_status < 500,
           "the client is told that it erred");
     Check(!error->status.message().empty(), "an error has a reason");
-    Check(fabric::api::IsUtf8(fabric::api::ErrorJson(error->status)), "an error can be sent");
+    Check(fabric::IsUtf8(fabric::api::ErrorJson(error->status)), "an error can be sent");
     return 0;
   }
   const auto& call = std::get<fabric::api::RestCall>(match);

@@ -57,10 +57,4 @@ std::string NoneOrUnknown(const v1::NodeSnapshot& snapshot, std::initializer_lis
   return std::string(none);
 }
 
-const v1::NetInterface* FindNetdev(const v1::NodeSnapshot& snapshot, const std::string& name) {
-  for (const v1::NetInterface& netdev : snapshot.net_interfaces())
-    if (netdev.name() == name) return &netdev;
-  return nullptr;
-}
-
 }  // namespace fabric::inspect

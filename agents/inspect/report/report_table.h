@@ -68,7 +68,4 @@ inline constexpr Source kRdmaClass{.inspector = "rdma_devices", .path = "sys/cla
 inline constexpr Source kNetClass{.inspector = "net_interfaces", .path = "sys/class/net"};
 inline constexpr Source kPciDevices{.inspector = "gpus", .path = "sys/bus/pci/devices"};
 
-// Null when the snapshot has no such netdev.
-const v1::NetInterface* FindNetdev(const v1::NodeSnapshot& snapshot, const std::string& name);
-
 }  // namespace fabric::inspect

@@ -12,8 +12,6 @@ namespace fabric::api {
 // broken escapes and for what is not UTF-8 afterwards.
 Result<std::string> PercentDecode(std::string_view text, bool plus_is_blank);
 
-bool IsUtf8(std::string_view text);
-
 // The text as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string JsonString(std::string_view text);
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "daemon/plan/plan.h"
 
@@ -78,11 +79,8 @@ std::string Line(std::string_view what, std::vector<std::pair<std::string, std::
   std::stable_sort(ends.begin(), ends.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> words;
-  for (std::size_t n = 0; n < std::min(kEndsTold, ends.size()); ++n)
-    words.push_back(Format("{} {}", ends[n].first, ends[n].second));
-  std::string line = Format("{}: {}", what, Join(words, ", "));
-  if (ends.size() > kEndsTold) line += Format(" and {} more", ends.size() - kEndsTold);
-  return line;
+  for (const auto& [name, count] : ends) words.push_back(Format("{} {}", name, count));
+  return Format("{}: {}", what, ListSome(words, kEndsTold));
 }
 
 class Judge {
@@ -129,12 +127,8 @@ class Judge {
     for (const IncastEnd& sender : burst_.senders) look(sender);
     known = silent.empty();
     if (!moved.empty()) Say(Line(what, moved));
-    if (!silent.empty() && !unknown.empty()) {
-      const std::size_t more = silent.size() > kEndsTold ? silent.size() - kEndsTold : 0;
-      silent.resize(std::min(silent.size(), kEndsTold));
-      Say(Format("{}: {}{}", unknown, Join(silent, ", "),
-                 more > 0 ? Format(" and {} more", more) : std::string()));
-    }
+    if (!silent.empty() && !unknown.empty())
+      Say(Format("{}: {}", unknown, ListSome(silent, kEndsTold)));
     return !moved.empty();
   }
 

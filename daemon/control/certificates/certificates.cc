@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/suggest.h"
 #include "base/text.h"
 #include "daemon/blame/fabric.h"
 #include "daemon/control/about_nodes.h"
@@ -267,10 +268,7 @@ std::vector<NodeDoubt> Certificates::Doubts(const v1::Certificate& certificate,
     if (record == nullptr) {
       if (names.empty())
         for (const auto& [known, other] : sources_.fleet.nodes()) names.emplace_back(known);
-      const std::string_view closest = Closest(name, names);
-      doubts.push_back(
-          {name, Format("no node of this name has ever reported{}",
-                        closest.empty() ? std::string() : Format("; did you mean {}?", closest))});
+      doubts.push_back({name, "unknown node" + Suggest(name, names)});
     } else if (record->state != v1::NODE_STATE_CONNECTED) {
       doubts.push_back({name, Format("lost: {}", record->lost_reason)});
     } else if (record->outdated) {

@@ -6,20 +6,22 @@
 #include <functional>
 #include <string_view>
 
+#include "base/hash.h"
+
 namespace fabric::rules {
 
 class Digest {
  public:
   Digest& Add(std::string_view text) { return Add(std::hash<std::string_view>()(text)); }
   Digest& Add(std::uint64_t number) {
-    value_ = (value_ ^ number) * 0x9e3779b97f4a7c15U;
+    value_ = (value_ ^ number) * kGoldenRatio;
     value_ ^= value_ >> 32;
     return *this;
   }
   std::uint64_t value() const { return value_; }
 
  private:
-  std::uint64_t value_ = 0xcbf29ce484222325U;
+  std::uint64_t value_ = kFnvOffset;
 };
 
 }  // namespace fabric::rules

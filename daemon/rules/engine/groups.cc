@@ -4,13 +4,14 @@
 #include <functional>
 #include <utility>
 
+#include "base/hash.h"
 #include "daemon/rules/facts.h"
 
 namespace fabric::rules {
 namespace {
 
 std::size_t Mixed(std::size_t a, std::uint64_t b) {
-  return (a ^ (b + 0x9e3779b97f4a7c15U + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdU;
+  return (a ^ (b + kGoldenRatio + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdU;
 }
 
 }  // namespace

@@ -4,17 +4,12 @@
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/rule.h"
 #include "proto/names.h"
+#include "proto/ports.h"
 
 namespace fabric::rules {
 namespace {
 
 using fleet::PortView;
-
-const v1::NetInterface* Member(const PortView& port, const std::string& name) {
-  for (const v1::NetInterface& netdev : port.node->snapshot.net_interfaces())
-    if (netdev.name() == name) return &netdev;
-  return nullptr;
-}
 
 bool SameMap(const v1::DcbConfig& a, const v1::DcbConfig& b) {
   const auto& x = a.dscp_to_priority();
@@ -61,7 +56,7 @@ void JudgePort(const PortView& port, Verdicts& out) {
   const v1::NetInterface* first = nullptr;
   bool compared = false;
   for (const std::string& name : port.netdev->bond().members()) {
-    const v1::NetInterface* const member = Member(port, name);
+    const v1::NetInterface* const member = FindNetdev(port.node->snapshot, name);
     if (member == nullptr || !member->has_dcb()) continue;
     if (first == nullptr) {
       first = member;

@@ -4,17 +4,12 @@
 #include <string_view>
 
 #include "daemon/rules/facts.h"
+#include "proto/ports.h"
 
 namespace fabric::rules {
 namespace {
 
 using fleet::PortView;
-
-const v1::NetInterface* Find(const PortView& port, std::string_view name) {
-  for (const v1::NetInterface& netdev : port.node->snapshot.net_interfaces())
-    if (netdev.name() == name) return &netdev;
-  return nullptr;
-}
 
 // "0000:3b:00" of "0000:3b:00.1": functions of one card differ in the last digit.
 std::string_view CardOf(std::string_view address) {
@@ -24,7 +19,8 @@ std::string_view CardOf(std::string_view address) {
 RdmaBond ToBond(const PortView& port, const v1::NetInterface& bond) {
   RdmaBond found{.bond = &bond, .members = {}, .port = &port};
   for (const std::string& name : bond.bond().members())
-    if (const v1::NetInterface* member = Find(port, name)) found.members.push_back(member);
+    if (const v1::NetInterface* member = FindNetdev(port.node->snapshot, name))
+      found.members.push_back(member);
   return found;
 }
 
@@ -38,7 +34,7 @@ std::vector<RdmaBond> BondsOf(const fleet::NodeView& node) {
       if (IsUp(port)) return {};
       continue;
     }
-    const v1::NetInterface* const bond = Find(port, port.port->lag().bond());
+    const v1::NetInterface* const bond = FindNetdev(port.node->snapshot, port.port->lag().bond());
     const bool known = std::any_of(bonds.begin(), bonds.end(),
                                    [&](const RdmaBond& other) { return other.bond == bond; });
     if (bond != nullptr && !known) bonds.push_back(ToBond(port, *bond));

@@ -4,17 +4,12 @@
 #include "daemon/rules/facts.h"
 #include "daemon/rules/links/mtu.h"
 #include "daemon/rules/rule.h"
+#include "proto/ports.h"
 
 namespace fabric::rules {
 namespace {
 
 using fleet::PortView;
-
-const v1::NetInterface* Find(const PortView& port, std::string_view name) {
-  for (const v1::NetInterface& netdev : port.node->snapshot.net_interfaces())
-    if (netdev.name() == name) return &netdev;
-  return nullptr;
-}
 
 // The VLAN that RDMA of the port runs over: that of the GID which jobs use. A VLAN beside it, of
 // storage or management, may have any MTU.
@@ -22,7 +17,7 @@ const v1::NetInterface* VlanOf(const PortView& port) {
   const v1::Gid* const gid = fleet::UsableGid(*port.device, *port.port);
   if (gid == nullptr || gid->netdev().empty() || gid->netdev() == port.port->netdev())
     return nullptr;
-  const v1::NetInterface* const netdev = Find(port, gid->netdev());
+  const v1::NetInterface* const netdev = FindNetdev(port.node->snapshot, gid->netdev());
   return netdev != nullptr && netdev->has_vlan() ? netdev : nullptr;
 }
 

@@ -1,25 +1,23 @@
 #include <algorithm>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/rule.h"
+#include "proto/ports.h"
 
 namespace fabric::rules {
 namespace {
 
 using Parameters = google::protobuf::RepeatedPtrField<v1::CongestionParameter>;
 
-constexpr std::uint64_t kOffset = 0xcbf29ce484222325U;  // 64-bit FNV-1a
-constexpr std::uint64_t kPrime = 0x100000001b3U;
-
 // All parameters as one number.
 std::optional<Value> AllOf(const Member& member) {
   const v1::CongestionControl* const control = CongestionOf(*member.port);
   if (control == nullptr || control->parameters().empty()) return {};
-  std::uint64_t hash = kOffset;
-  for (const v1::CongestionParameter& parameter : control->parameters()) {
-    hash = (hash ^ parameter.value()) * kPrime;
-  }
+  std::uint64_t hash = kFnvOffset;
+  for (const v1::CongestionParameter& parameter : control->parameters())
+    hash = FnvStep(hash, parameter.value());
   return Value{hash};
 }
 
@@ -34,12 +32,6 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value&) {
                             "to have its defaults back."})};
 }
 
-const v1::CongestionParameter* Find(const Parameters& parameters, const std::string& name) {
-  const auto at = std::find_if(parameters.begin(), parameters.end(),
-                               [&](const auto& parameter) { return parameter.name() == name; });
-  return at == parameters.end() ? nullptr : &*at;
-}
-
 std::string ValueOf(const v1::CongestionParameter& parameter) {
   return parameter.unit().empty() ? Format("{}", parameter.value())
                                   : Format("{} {}", parameter.value(), parameter.unit());
@@ -49,7 +41,7 @@ std::string ValueOf(const v1::CongestionParameter& parameter) {
 void AddDifferences(const Member& member, const Member& good, std::vector<v1::Evidence>& evidence) {
   const Parameters& expected = CongestionOf(*good.port)->parameters();
   for (const v1::CongestionParameter& seen : CongestionOf(*member.port)->parameters()) {
-    const v1::CongestionParameter* const wanted = Find(expected, seen.name());
+    const v1::CongestionParameter* const wanted = FindNamed(expected, seen.name());
     if (wanted == nullptr || wanted->value() == seen.value()) continue;
     evidence.push_back(ToEvidence(*member.node->node, {.what = seen.name(),
                                                        .expected = ValueOf(*wanted),

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "daemon/rules/kind.h"
+#include "proto/ports.h"
 
 namespace fabric::rules {
 
@@ -13,12 +14,6 @@ using fleet::PortView;
 namespace {
 
 constexpr int kDscps = 64;
-
-const v1::NetInterface* Find(const v1::NodeSnapshot& snapshot, const std::string& name) {
-  for (const v1::NetInterface& netdev : snapshot.net_interfaces())
-    if (netdev.name() == name) return &netdev;
-  return nullptr;
-}
 
 bool Announced(const v1::DcbConfig& dcb) {
   return !dcb.source().empty() || dcb.has_pfc() || dcb.has_trust() || dcb.has_ets();
@@ -67,7 +62,7 @@ bool PfcAlikeOnNode(const PortView& port) {
   for (const v1::RdmaDevice& device : port.node->snapshot.rdma_devices())
     for (const v1::Port& other : device.ports()) {
       if (other.state() != v1::PORT_STATE_ACTIVE || !fleet::IsRoce(device, other)) continue;
-      const v1::NetInterface* const netdev = Find(port.node->snapshot, other.netdev());
+      const v1::NetInterface* const netdev = FindNetdev(port.node->snapshot, other.netdev());
       if (netdev == nullptr || !netdev->dcb().has_pfc()) continue;
       if ((netdev->dcb().pfc().enabled_mask() & 0xffU) != *mask) return false;
       ++alike;

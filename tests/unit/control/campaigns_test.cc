@@ -171,10 +171,10 @@ TEST(Campaigns, AnUnknownOneIsNotFound) {
   world.ConnectNodes(2);
   world.Finish(world.StartCampaign());
   for (const auto& [id, message] : std::vector<std::pair<std::string, std::string>>{
-           {"c7", "no campaign 'c7'; did you mean 'c1'?"},
-           {"c01", "no campaign 'c01'; did you mean 'c1'?"},
-           {"campaign", "no campaign 'campaign'"},
-           {"c99999999999999999999", "no campaign 'c99999999999999999999'"}}) {
+           {"c7", "unknown campaign \'c7'; did you mean 'c1'?"},
+           {"c01", "unknown campaign \'c01'; did you mean 'c1'?"},
+           {"campaign", "unknown campaign \'campaign'"},
+           {"c99999999999999999999", "unknown campaign \'c99999999999999999999'"}}) {
     v1::GetCampaignRequest request;
     request.set_id(id);
     v1::Campaign campaign;

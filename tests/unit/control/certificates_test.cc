@@ -231,7 +231,7 @@ TEST(Certificates, AreUnknownOfNodesThatCannotBeSeen) {
   EXPECT_EQ(certificate.verdict(), v1::VERDICT_UNKNOWN);
   EXPECT_THAT(Of(certificate, "n4").reasons(), ElementsAre("lost: connection closed: reset"));
   EXPECT_THAT(Of(certificate, "n44").reasons(0),
-              HasSubstr("no node of this name has ever reported; did you mean n4?"));
+              HasSubstr("unknown node; did you mean 'n4'?"));
   EXPECT_EQ(Of(certificate, "n1").verdict(), v1::VERDICT_PASS);
   const v1::Certificate nobody = Finish(world,
                                         [] {

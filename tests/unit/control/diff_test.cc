@@ -179,7 +179,7 @@ TEST_F(DiffNodeTest, RefusesWhatCannotBeMeant) {
   request.clear_since_seconds();
   request.set_other("n22");
   EXPECT_EQ(world_.controller->DiffNode(request, response, now),
-            Status(Code::kNotFound, "no node 'n22'; did you mean 'n2'?"));
+            Status(Code::kNotFound, "unknown node \'n22'; did you mean 'n2'?"));
   request.set_name("x");
   EXPECT_EQ(world_.controller->DiffNode(request, response, now).code(), Code::kNotFound);
 }

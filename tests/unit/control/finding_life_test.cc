@@ -217,8 +217,8 @@ TEST_F(FindingLifeTest, ASilenceThatEndedWhileTheControllerWasAwayIsOver) {
 
 TEST_F(FindingLifeTest, ASilenceNamesWhatThereIs) {
   EXPECT_EQ(SilenceIt("", "mtu_equal_on_rial", "").status().message(),
-            "no rule 'mtu_equal_on_rial'; did you mean 'mtu_equal_on_rail'?");
-  EXPECT_EQ(SilenceIt("", "", "n22").status().message(), "no node 'n22'; did you mean 'n2'?");
+            "unknown rule \'mtu_equal_on_rial'; did you mean 'mtu_equal_on_rail'?");
+  EXPECT_EQ(SilenceIt("", "", "n22").status().message(), "unknown node \'n22'; did you mean 'n2'?");
   EXPECT_EQ(SilenceIt("nothing", "", "").status().code(), Code::kNotFound);
   EXPECT_EQ(SilenceIt("", "", "").status().code(), Code::kInvalidArgument);
   v1::ListSilencesResponse list;

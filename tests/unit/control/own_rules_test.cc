@@ -67,7 +67,7 @@ TEST_F(OwnRulesTest, AreListedAndMayBeAskedFor) {
   EXPECT_TRUE(world_.controller->ListFindings(request, response).ok());
   request.set_rule("site.kernle");
   EXPECT_EQ(world_.controller->ListFindings(request, response),
-            Status(Code::kNotFound, "no rule 'site.kernle'; did you mean 'site.kernel'?"));
+            Status(Code::kNotFound, "unknown rule \'site.kernle'; did you mean 'site.kernel'?"));
   EXPECT_EQ(world_.controller->RuleProblems(), 1U);
 }
 

@@ -47,7 +47,7 @@ TEST_F(QueriesTest, AnUnknownNodeWithTheOneThatWasMeant) {
   v1::GetNodeResponse response;
   request.set_name("n22");
   EXPECT_EQ(controller_.GetNode(request, response),
-            Status(Code::kNotFound, "no node 'n22'; did you mean 'n2'?"));
+            Status(Code::kNotFound, "unknown node \'n22'; did you mean 'n2'?"));
   request.set_name(std::string(100'000, 'n'));
   EXPECT_EQ(controller_.GetNode(request, response).code(), Code::kNotFound);
   v1::ListDevicesRequest devices;
@@ -58,7 +58,7 @@ TEST_F(QueriesTest, AnUnknownNodeWithTheOneThatWasMeant) {
   v1::Campaign campaign;
   start.mutable_spec()->add_nodes("n33");
   EXPECT_EQ(controller_.StartCampaign(start, campaign, world_.agents.now()).message(),
-            "no node 'n33'; did you mean 'n3'?");
+            "unknown node \'n33'; did you mean 'n3'?");
 }
 
 TEST_F(QueriesTest, DevicesWithWhatProbesAndPeopleNeed) {
@@ -117,7 +117,7 @@ TEST_F(QueriesTest, FindingsByFilter) {
   v1::ListFindingsResponse response;
   request.set_rule("port_activ");
   EXPECT_EQ(controller_.ListFindings(request, response),
-            Status(Code::kNotFound, "no rule 'port_activ'; did you mean 'port_active'?"));
+            Status(Code::kNotFound, "unknown rule \'port_activ'; did you mean 'port_active'?"));
   request.clear_rule();
   request.set_node("n4");
   EXPECT_EQ(controller_.ListFindings(request, response).code(), Code::kNotFound);

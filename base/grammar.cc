@@ -1,26 +1,31 @@
-// Parsing and printing of single values.
+#include "base/grammar.h"
+
 #include <arpa/inet.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
-#include "base/settings.h"
 #include "base/text.h"
 
 namespace fabric {
 namespace {
 
-constexpr std::string_view kAddressForm = "ADDR:PORT such as 127.0.0.1:9418 or [::1]:9418";
+constexpr std::string_view kAddressForm = "HOST:PORT such as 127.0.0.1:9418 or [::1]:9418";
 constexpr std::size_t kHostBytesMax = 253;
 
 struct Unit {
   std::string_view name;
   std::int64_t nanoseconds;
 };
-// Largest first, so that printing finds the shortest form; "ms" before "m" and "s" by exact match.
-constexpr Unit kUnits[] = {{"h", 3'600'000'000'000}, {"m", 60'000'000'000}, {"s", 1'000'000'000},
-                           {"ms", 1'000'000},        {"us", 1'000},         {"ns", 1}};
+// Largest first, so that printing finds the shortest form.
+constexpr Unit kUnits[] = {{"d", 86'400'000'000'000},
+                           {"h", 3'600'000'000'000},
+                           {"m", 60'000'000'000},
+                           {"s", 1'000'000'000},
+                           {"ms", 1'000'000},
+                           {"us", 1'000},
+                           {"ns", 1}};
 
 Status BadAddress(std::string_view text, std::string_view why) {
   return {Code::kInvalidArgument,
@@ -53,7 +58,7 @@ bool IsName(std::string_view host) {
 Result<HostPort> ParseHostPort(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || text.ends_with(']'))
-    return BadAddress(text, "there is no port");
+    return BadAddress(text, "the port is missing");
   std::string_view host = text.substr(0, colon);
   HostPort address;
   const auto port = ParseNumber<std::uint16_t>(text.substr(colon + 1));
@@ -78,7 +83,7 @@ std::string ToString(const HostPort& address) {
 
 Result<Duration> ParseDuration(std::string_view text) {
   const Status bad(Code::kInvalidArgument,
-                   Format("expected a duration such as 1s or 200ms, saw {}", Quoted(text)));
+                   Format("expected a duration such as 500ms, 10s or 1.5h, saw {}", Quoted(text)));
   const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
   const std::string_view name = text.substr(digits);
   const auto* const unit = std::find_if(std::begin(kUnits), std::end(kUnits),
@@ -96,20 +101,9 @@ std::string ToString(Duration duration) {
   const std::int64_t count = duration.count();
   if (count == 0) return "0s";
   for (const Unit& unit : kUnits)
-    if (count % unit.nanoseconds == 0) return Format("{}{}", count / unit.nanoseconds, unit.name);
+    if (unit.name != "d" && count % unit.nanoseconds == 0)
+      return Format("{}{}", count / unit.nanoseconds, unit.name);
   return Format("{}ns", count);
-}
-
-std::string_view TypeName(SettingType type) {
-  switch (type) {
-    case SettingType::kText: return "TEXT";
-    case SettingType::kAddress: return "ADDR:PORT";
-    case SettingType::kDuration: return "DURATION";
-    case SettingType::kNumber: return "NUMBER";
-    case SettingType::kBool: return "true|false";
-    case SettingType::kPath: return "FILE";
-  }
-  return "VALUE";
 }
 
 }  // namespace fabric
