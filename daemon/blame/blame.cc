@@ -209,7 +209,8 @@ Assessment Analyzer::Assess(std::span<const std::uint32_t> usable,
     const bool elsewhere = std::any_of(probes.begin(), probes.end(),
                                        [](const ReasonedProbe& probe) { return probe.elsewhere; });
     if (fault.rounds >= kRoundsEnough && !elsewhere) {
-      unsettled = Format("cannot distinguish {} from other suspects; more rounds would not help", name);
+      unsettled =
+          Format("cannot distinguish {} from other suspects; more rounds would not help", name);
       continue;
     }
     if (assessment.open_question.empty())

@@ -76,7 +76,8 @@ void ProbeSelector::Add(const Component& component) {
       break;
     case ComponentKind::kPair:
       if (!partners_.Usable(component.first) || !partners_.Usable(component.second)) break;
-      probes_.push_back({{component.first, component.second, true}, "repeat of the suspected pair"});
+      probes_.push_back(
+          {{component.first, component.second, true}, "repeat of the suspected pair"});
       AddPartner(component.first, false);
       AddPartner(component.second, false);
       break;
@@ -118,10 +119,10 @@ void ProbeSelector::AddElsewhere(const Component& spine) {
     if (!partner) continue;
     taken_.insert({endpoint, *partner});
     no_partners.insert({endpoint, *partner});
-    probes_.push_back({.pair = {endpoint, *partner},
-                       .why = Format("{} with a port under another leaf, both unsuspected",
-                                     Name(endpoint)),
-                       .elsewhere = true});
+    probes_.push_back(
+        {.pair = {endpoint, *partner},
+         .why = Format("{} with a port under another leaf, both unsuspected", Name(endpoint)),
+         .elsewhere = true});
     ++pairs;
   }
 }

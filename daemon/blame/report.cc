@@ -205,8 +205,7 @@ void AddAffected(const ObservationPaths& paths, const Fault& fault, const Compon
 void AddTopology(const Fabric& fabric, v1::Suspect& suspect) {
   const auto known = fabric.links_up.find(suspect.leaf());
   if (suspect.leaf().empty() || known == fabric.links_up.end()) return;
-  suspect.add_evidence(
-      Format("leaf from the InfiniBand topology of {}", fabric.links_known_at));
+  suspect.add_evidence(Format("leaf from the InfiniBand topology of {}", fabric.links_known_at));
   constexpr std::size_t kLinksMax = 8;
   const std::vector<std::string>& all = known->second;
   if (suspect.kind() != v1::SUSPECT_KIND_UPLINK || all.empty()) return;

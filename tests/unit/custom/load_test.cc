@@ -18,7 +18,7 @@ RuleFile Load(std::string_view yaml) {
 
 std::vector<std::string> Problems(std::string_view yaml) {
   std::vector<std::string> lines;
-  for (const Problem& problem : Load(yaml).problems) lines.push_back(ToString(problem));
+  for (const yaml::Problem& problem : Load(yaml).problems) lines.push_back(ToString(problem));
   return lines;
 }
 
