@@ -61,9 +61,9 @@ class Values {
   Values() = default;
   explicit Values(std::span<const Option> table) { Add(table); }
   void Add(std::span<const Option> table);  // Must outlive the object; sets the defaults.
-  void Add(const Values& other);            // With what is set there
+  void Add(const Values& other);            // Includes the values
 
-  bool Has(std::string_view name) const;    // Set, or has a default. kBool: is true
+  bool Has(std::string_view name) const;    // Set, or has a default. kBool: true
   bool Given(std::string_view name) const;  // Set, not by default
   std::string Text(std::string_view name) const;
   HostPort Address(std::string_view name) const;

@@ -44,4 +44,7 @@ Result<T> ParseNumber(std::string_view text, int base = 10) {
   return value;
 }
 
+// The candidate that `word` most likely meant, or empty: for "did you mean".
+std::string_view Closest(std::string_view word, const std::vector<std::string_view>& candidates);
+
 }  // namespace fabric

@@ -32,7 +32,7 @@ constexpr Pattern kPatterns[] = {
     {"incast", v1::CAMPAIGN_PATTERN_INCAST},
 };
 
-// Words of --kind that stand for others.
+// Aliases of --kind.
 struct KindWord {
   std::string_view word;
   std::string_view kinds;
@@ -46,7 +46,7 @@ constexpr KindWord kKindWords[] = {
     {"mtu", "path_mtu"},
 };
 
-// Options and the field of a kind that they fill.
+// Options, and the field of a kind that each sets.
 struct KindOption {
   std::string_view option;
   std::string_view field;
@@ -76,7 +76,7 @@ Status UnknownKind(std::string_view word) {
           UnknownName("--kind", word, known, "; expected one of " + ListChoices(known))};
 }
 
-// Sets the field, if the kind has it. False: it does not.
+// Sets the field. False if the kind does not have it.
 bool SetField(const Arguments& arguments, const KindOption& option,
               google::protobuf::Message& kind) {
   const auto* const field = kind.GetDescriptor()->FindFieldByName(std::string(option.field));
@@ -115,7 +115,7 @@ Status SetFields(const Arguments& arguments, v1::CampaignSpec& spec) {
     }
     if (!taken)
       return {Code::kInvalidArgument,
-              Format("--{}: none of the kinds has it: {}", option.option, arguments.Text("kind"))};
+              Format("--{} does not apply to --kind {}", option.option, arguments.Text("kind"))};
   }
   return {};
 }
@@ -145,7 +145,7 @@ std::string_view PatternName(v1::CampaignPattern pattern) {
 
 Status ReadPairs(const Arguments& arguments, v1::CampaignSpec& spec) {
   std::string word = arguments.Text("pattern");
-  // No other pattern has that kind.
+  // This kind has only this pattern.
   if (word == kPatternOption.fallback && spec.probes_size() == 1 && spec.probes(0).has_incast())
     word = "incast";
   std::replace(word.begin(), word.end(), '_', '-');
@@ -168,15 +168,15 @@ Status ReadPairs(const Arguments& arguments, v1::CampaignSpec& spec) {
                     pattern->pattern == v1::CAMPAIGN_PATTERN_MANY_TO_ONE ||
                     pattern->pattern == v1::CAMPAIGN_PATTERN_INCAST;
   if (star == spec.hub().empty())
-    return {Code::kInvalidArgument, star ? Format("--pattern {} needs --hub NAME", word)
-                                         : Format("--hub: the pattern {} has none", word)};
+    return {Code::kInvalidArgument, star ? Format("--pattern {} requires --hub", word)
+                                         : Format("--hub does not apply to --pattern {}", word)};
   if (arguments.Has("degree") && pattern->pattern != v1::CAMPAIGN_PATTERN_RANDOM_REGULAR)
-    return {Code::kInvalidArgument, Format("--degree: the pattern {} has none", word)};
+    return {Code::kInvalidArgument, Format("--degree does not apply to --pattern {}", word)};
   return {};
 }
 
 Status ReadProbes(const Arguments& arguments, v1::CampaignSpec& spec) {
-  // No other kind has that pattern.
+  // This pattern has only this kind.
   const bool of_incast =
       arguments.Text("pattern") == "incast" && arguments.Text("kind") == kKindFallback;
   const std::vector<std::string> words =

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/text.h"
 #include "base/utf8.h"
@@ -10,6 +12,8 @@
 
 namespace fabric::ctl {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kGap = "  ";
 constexpr std::string_view kRed = "\x1b[31m";
@@ -40,7 +44,7 @@ struct Range {
   std::uint32_t first;
   std::uint32_t last;
 };
-// Marks that join the character before them, and what has no width at all.
+// Combining marks and characters without width.
 constexpr Range kZeroWidth[] = {
     {0x300, 0x36f}, {0x200b, 0x200f}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}};
 // East Asian wide and full width, and pictographs (Unicode TR 11).
@@ -112,7 +116,22 @@ std::string PrintableLines(std::string_view lines) {
   return printable;
 }
 
-// Blank lines between what stands on lines of its own.
+std::string Text(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// The members of an object in YAML: a list has one line for each element. JSON is YAML, too.
+std::string Members(const Json& object, std::string_view indent) {
+  std::string yaml;
+  for (const auto& [name, value] : object.items()) {
+    yaml += Format("{}{}:{}\n", indent, name, value.is_array() ? "" : " " + Text(value));
+    if (!value.is_array()) continue;
+    for (const Json& element : value) yaml += Format("{}- {}\n", indent, Text(element));
+  }
+  return yaml;
+}
+
+// Separates parts by blank lines.
 void Append(std::string_view part, std::string& text) {
   if (part.empty()) return;
   if (!text.empty()) text += "\n";
@@ -149,6 +168,25 @@ Rendered Render(const Output& output, const RenderOptions& options) {
   }
   Append(PrintableLines(output.after), rendered.out);
   return rendered;
+}
+
+std::string ListRenderer::Begin() const {
+  return format_ == OutputFormat::kJson ? Format("{{{}:[", Text(list_)) : Format("{}:\n", list_);
+}
+
+std::string ListRenderer::Item(const Json& object) {
+  const bool first = std::exchange(first_, false);
+  if (format_ == OutputFormat::kJson) return (first ? "\n" : ",\n") + Text(object);
+  std::string yaml = Members(object, "  ");
+  yaml.front() = '-';
+  return yaml;
+}
+
+std::string ListRenderer::End(const Json& more) {
+  if (format_ == OutputFormat::kYaml) return Members(more, "");
+  std::string text = "]";
+  for (const auto& [name, value] : more.items()) text += Format(",{}:{}", Text(name), Text(value));
+  return text + "}\n";
 }
 
 OutputFormat FormatNamed(std::string_view name) {

@@ -59,7 +59,7 @@ void Agent::OnDisconnected(const Status& why, Moment now) {
   // controller is spared as if it had not answered.
   if (state_ == State::kStreaming && now.steady - streaming_since_ >= options_.backoff_max)
     backoff_ = options_.backoff_min;
-  if (state_ == State::kStreaming) alone_since_ = now.steady;
+  if (state_ == State::kStreaming) disconnected_since_ = now.steady;
   state_ = State::kWaiting;
   sent_.reset();
   std::uniform_int_distribution<Duration::rep> jitter(backoff_.count() / 2, backoff_.count());
@@ -100,9 +100,9 @@ void Agent::OnMeshOrder(const v1::MeshOrder& order) {
 }
 
 // Without a controller nobody learns of what the mesh sees, nor would it ever end.
-void Agent::TickAlone(Moment now) {
+void Agent::EndOrphanedMesh(Moment now) {
   if (!in_mesh_ || state_ == State::kStreaming) return;
-  if (now.steady - alone_since_ >= options_.mesh_alone_max) OnMeshOrder({});
+  if (now.steady - disconnected_since_ >= options_.mesh_disconnected_max) OnMeshOrder({});
 }
 
 void Agent::SendState() {
@@ -143,7 +143,7 @@ void Agent::SendCounters() {
 }
 
 void Agent::Tick(Moment now) {
-  TickAlone(now);
+  EndOrphanedMesh(now);
   switch (state_) {
     case State::kWaiting:
       // The first thing to say is who this is, which the first inspection finds out.
@@ -171,7 +171,7 @@ void Agent::Tick(Moment now) {
 SteadyTime Agent::next_tick() const {
   const SteadyTime next = NextOfState();
   if (!in_mesh_ || state_ == State::kStreaming) return next;
-  return std::min(next, alone_since_ + options_.mesh_alone_max);
+  return std::min(next, disconnected_since_ + options_.mesh_disconnected_max);
 }
 
 SteadyTime Agent::NextOfState() const {

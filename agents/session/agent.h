@@ -41,7 +41,7 @@ struct AgentOptions {
   Duration backoff_max = std::chrono::seconds(30);        // of half of it, up to this.
   Duration welcome_max = std::chrono::seconds(10);  // From Dial() to the controller's Welcome.
   // The mesh goes on for so long without a controller, which may only be restarting.
-  Duration mesh_alone_max = std::chrono::seconds(30);
+  Duration mesh_disconnected_max = std::chrono::seconds(30);
   std::uint64_t seed = 0;  // Of the jitter.
 };
 
@@ -67,7 +67,7 @@ class Agent {
 
   void OnWelcome(const v1::Welcome& welcome, Moment now);
   void OnMeshOrder(const v1::MeshOrder& order);
-  void TickAlone(Moment now);
+  void EndOrphanedMesh(Moment now);
   SteadyTime NextOfState() const;
   void SendState();  // A whole snapshot, what has changed since the last one, or that nothing has.
   void SendCounters();
@@ -78,7 +78,7 @@ class Agent {
   SteadyTime next_dial_{};  // While waiting.
   SteadyTime dialed_at_{};
   SteadyTime streaming_since_{};
-  SteadyTime alone_since_{};  // While it is not streaming
+  SteadyTime disconnected_since_{};  // While it is not streaming
   bool in_mesh_ = false;
   Duration backoff_{};
   std::minstd_rand random_;

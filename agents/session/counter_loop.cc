@@ -28,7 +28,7 @@ struct State {
 
 // False when there is nothing to read yet, or when it was asked to stop.
 bool SampleOnce(const CounterLoop& loop, State& state, const std::stop_token& stop) {
-  if (auto found = loop.board.TakeFoundCounters()) {
+  if (auto found = loop.shared.TakeFoundCounters()) {
     loop.sampling.Plan(*std::move(found));
     state.planned = true;
   }
@@ -38,14 +38,14 @@ bool SampleOnce(const CounterLoop& loop, State& state, const std::stop_token& st
   if (sampled->table) {
     ++state.table.number;
     state.table.sets = *std::move(sampled->table);
-    loop.board.SetCounterTable(state.table);
+    loop.shared.SetCounterTable(state.table);
     loop.deliver_table(state.table);
   }
   counters::Sample sample{.table = state.table.number,
                           .taken_at = loop.clock.Now().wall,
                           .values = std::move(sampled->values)};
   loop.deliver_sample(sample);
-  loop.board.SetCounterSample(std::move(sample));
+  loop.shared.SetCounterSample(std::move(sample));
   return true;
 }
 

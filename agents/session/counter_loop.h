@@ -11,7 +11,7 @@
 
 namespace fabric::agent {
 
-// Reads every `interval` the counters that the last inspection on the board has found, until asked
+// Reads every `interval` the counters that the last inspection on the shared has found, until asked
 // to stop. What hangs in a driver is logged once.
 struct CounterLoop {
   counters::Sampling& sampling;
@@ -19,7 +19,7 @@ struct CounterLoop {
   std::function<void(const counters::Sample&)> deliver_sample;
   Duration interval;
   const Clock& clock;
-  Board& board;
+  SharedState& shared;
 
   void Run(const std::stop_token& stop);
 };

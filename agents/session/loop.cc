@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "agents/session/rhythm.h"
+#include "agents/session/schedule.h"
 #include "base/log.h"
 #include "proto/ports.h"
 
@@ -15,7 +15,7 @@ constexpr Duration kTickMin = std::chrono::milliseconds(1);
 
 }  // namespace
 
-void Board::SetSnapshot(const v1::NodeSnapshot& snapshot, Duration inspection) {
+void SharedState::SetSnapshot(const v1::NodeSnapshot& snapshot, Duration inspection) {
   MutexLock lock(mutex_);
   snapshot_ = snapshot;
   found_ = snapshot.counters();
@@ -24,56 +24,56 @@ void Board::SetSnapshot(const v1::NodeSnapshot& snapshot, Duration inspection) {
   ++agent_.inspections;
 }
 
-void Board::SetCounterTable(const counters::Table& table) {
+void SharedState::SetCounterTable(const counters::Table& table) {
   MutexLock lock(mutex_);
   table_ = table;
 }
 
-void Board::SetCounterSample(counters::Sample sample) {
+void SharedState::SetCounterSample(counters::Sample sample) {
   MutexLock lock(mutex_);
   sample_ = std::move(sample);
   snapshot_.clear_counters();
 }
 
-std::optional<counters::CounterSets> Board::TakeFoundCounters() {
+std::optional<counters::CounterSets> SharedState::TakeFoundCounters() {
   MutexLock lock(mutex_);
   return std::exchange(found_, std::nullopt);
 }
 
-void Board::SetConnected(bool connected) {
+void SharedState::SetConnected(bool connected) {
   MutexLock lock(mutex_);
   agent_.connected = connected;
 }
 
-void Board::SetDropped(std::uint64_t messages) {
+void SharedState::SetDropped(std::uint64_t messages) {
   MutexLock lock(mutex_);
   agent_.messages_dropped = messages;
 }
 
-std::optional<v1::RdmaDevice> Board::FindDevice(const std::string& name) {
+std::optional<v1::RdmaDevice> SharedState::FindDevice(const std::string& name) {
   MutexLock lock(mutex_);
   const v1::RdmaDevice* const device = FindNamed(snapshot_.rdma_devices(), name);
   return device == nullptr ? std::nullopt : std::optional(*device);
 }
 
-counters::CounterSets Board::CounterTable() {
+counters::CounterSets SharedState::CounterTable() {
   MutexLock lock(mutex_);
   return table_ ? table_->sets : snapshot_.counters();
 }
 
-probe::NodeGpus Board::Gpus() {
+probe::NodeGpus SharedState::Gpus() {
   MutexLock lock(mutex_);
   return {.gpus = {snapshot_.gpus().begin(), snapshot_.gpus().end()},
           .paths = {snapshot_.gpu_nic_paths().begin(), snapshot_.gpu_nic_paths().end()},
           .peer_memory = snapshot_.peer_memory()};
 }
 
-std::uint64_t Board::inspections() {
+std::uint64_t SharedState::inspections() {
   MutexLock lock(mutex_);
   return agent_.inspections;
 }
 
-NodeMetrics Board::Metrics() {
+NodeMetrics SharedState::Metrics() {
   MutexLock lock(mutex_);
   NodeMetrics metrics{.snapshot = snapshot_, .agent = agent_};
   if (table_ && sample_.table == table_->number)
@@ -100,24 +100,24 @@ void ReportsOverLink::Outcome(const v1::ProbeOutcome& outcome) {
 }
 
 void InspectionLoop::Run(const std::stop_token& stop) {
-  Rhythm rhythm(check_interval, clock.Now().steady);
+  InspectionSchedule schedule(check_interval, clock.Now().steady);
   while (!stop.stop_requested()) {
     const SteadyTime begun = clock.Now().steady;
-    const host::EventSet why = rhythm.Take(begun);
+    const host::EventSet why = schedule.Take(begun);
     if (why.empty()) {
-      rhythm.OnEvents(events.Wait(stop, rhythm.next()));
+      schedule.OnEvents(events.Wait(stop, schedule.next()));
       for (const Status& problem : events.TakeProblems())
         log::Warning("changes may be seen late: {}", problem.message());
       continue;
     }
     std::optional<v1::NodeSnapshot> snapshot = inspect(why, stop);
     const SteadyTime ended = clock.Now().steady;
-    rhythm.OnInspected(begun, ended);
+    schedule.OnInspected(begun, ended);
     log::Debug("inspected{} in {:.1f} ms",
                why == host::EventSet::All() ? " all" : " after an event",
                std::chrono::duration<double, std::milli>(ended - begun).count());
     if (!snapshot) continue;
-    board.SetSnapshot(*snapshot, ended - begun);
+    shared.SetSnapshot(*snapshot, ended - begun);
     deliver(*std::move(snapshot));
   }
 }
@@ -149,11 +149,11 @@ void AgentLoop::Run(const std::stop_token& stop) {
     agent.Tick(now);
     if (agent.connected() != connected) {
       connected = agent.connected();
-      board.SetConnected(connected);
+      shared.SetConnected(connected);
       if (connected) log::Info("connected to {}", controller);
       if (connected) last_reason.clear();
     }
-    board.SetDropped(link.dropped());
+    shared.SetDropped(link.dropped());
   }
 }
 

@@ -24,9 +24,11 @@
 namespace fabric::agent {
 
 // What the daemon knows, for probes and metrics. Safe to use from any thread.
-class Board {
+class SharedState {
  public:
-  explicit Board(std::vector<std::string> inspectors) { agent_.inspectors = std::move(inspectors); }
+  explicit SharedState(std::vector<std::string> inspectors) {
+    agent_.inspectors = std::move(inspectors);
+  }
 
   void SetSnapshot(const v1::NodeSnapshot& snapshot, Duration inspection);
   // Once there is a table, counters are those of the newest sample.
@@ -95,7 +97,7 @@ struct InspectionLoop {
   host::Events& events;
   Duration check_interval;
   const Clock& clock;
-  Board& board;
+  SharedState& shared;
 
   void Run(const std::stop_token& stop);
 };
@@ -108,7 +110,7 @@ struct AgentLoop {
   Inbox& inbox;
   Link& link;
   const Clock& clock;
-  Board& board;
+  SharedState& shared;
 
   void Run(const std::stop_token& stop);
 };

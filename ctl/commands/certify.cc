@@ -11,16 +11,15 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Duration kPollInterval = std::chrono::milliseconds(250);
-// That a controller may be late with what it has promised.
+// Extra time for the controller to finish after the time limit.
 constexpr Duration kGrace = std::chrono::seconds(15);
 
 constexpr Option kOptions[] = {
     {.name = "nodes",
      .value = "LIST|@FILE|-",
-     .doc = "Exactly these: n1,n2 or gpu[001-016,20], as schedulers write them, from a file, or "
-            "from standard input.",
+     .doc = "Nodes to certify: n1,n2 or gpu[001-016,20], @FILE, or - for standard input.",
      .required = true},
-    {.name = "job", .value = "ID", .doc = "As the scheduler names the job; only shown."},
+    {.name = "job", .value = "ID", .doc = "Job ID of the scheduler. Only shown."},
     {.name = "rails",
      .type = OptionType::kNumbers,
      .value = "RAILS",
@@ -28,8 +27,10 @@ constexpr Option kOptions[] = {
     {.name = "within",
      .type = OptionType::kDuration,
      .fallback = "60s",
-     .doc = "The certificate is there after so long; what was not probed by then is not covered."},
-    {.name = "out", .type = OptionType::kPath, .doc = "Also writes the signed certificate there."},
+     .doc = "Time limit, 2s to 1h. Pairs not probed by then are listed as not covered."},
+    {.name = "out",
+     .type = OptionType::kPath,
+     .doc = "Also write the signed certificate to this file."},
 };
 
 Result<v1::CertificateRequest> RequestOf(const Arguments& arguments) {
@@ -49,7 +50,7 @@ Result<v1::CertificateRequest> RequestOf(const Arguments& arguments) {
   return request;
 }
 
-// Beside its place first: whoever reads it sees all of it or nothing.
+// Writes a temporary file and renames it, so that readers never see a partial file.
 Status WriteFile(const std::string& path, const std::string& text) {
   const std::string next = path + ".new";
   std::FILE* const file = std::fopen(next.c_str(), "wb");
@@ -77,10 +78,10 @@ Result<v1::GetCertificateResponse> WaitFor(Client& client, const v1::Certificate
       cancel.set_id(started.campaign());
       RETURN_IF_ERROR(client.CancelCampaign(cancel).status());
     }
-    return Status(Code::kCancelled, "interrupted; nothing is certified");
+    return Status(Code::kCancelled, "interrupted; no certificate was issued");
   }
   return Status(Code::kDeadlineExceeded,
-                Format("{} is not done although its time is over", started.id()));
+                Format("{} is not done after its time limit", started.id()));
 }
 
 Result<Output> RunCertify(Client& client, const Arguments& arguments, Stream& stream) {
@@ -104,14 +105,14 @@ Result<Output> RunCertify(Client& client, const Arguments& arguments, Stream& st
 
 extern const Command certify = {
     .path = "certify",
-    .summary = "Give a verdict on exactly these nodes, signed, before a job starts on them.",
+    .summary = "Issue a signed certificate for a list of nodes before a job starts.",
     .description =
-        "Takes the open findings about the nodes and probes their ports with each other: all "
-        "pairs when there is time for that, else as many partners as fit, until it is decided. "
-        "PASS only when every node has it; FAIL names the nodes; UNKNOWN is what could not be "
-        "told. What was not covered is listed. -o json prints the signed certificate (JSON Web "
-        "Signature), -o yaml what is in it, -o name the nodes that fail. Exits with 0 for "
-        "PASS, 1 for FAIL and 6 for UNKNOWN.",
+        "Checks the open findings of the nodes and probes their ports with each other: all pairs "
+        "if time allows, else a sample. PASS means that every node passes; FAIL names the failed "
+        "nodes; UNKNOWN means that some results are missing. The output lists the pairs and nodes "
+        "that were not covered. -o json prints the signed certificate (JSON Web Signature), -o "
+        "yaml its content, -o name the failed nodes. Exits with 0 for PASS, 1 for FAIL and 6 for "
+        "UNKNOWN.",
     .example = "fabricctl certify --nodes gpu[001-016] --job 4711 --out cert.json",
     .options = kOptions,
     .run = RunCertify,

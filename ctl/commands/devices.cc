@@ -6,7 +6,7 @@
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kOptions[] = {{.name = "NODE", .value = "NODE", .doc = "Only this node."}};
+constexpr Option kOptions[] = {{.name = "NODE", .value = "NODE", .doc = "Show only this node."}};
 
 std::vector<std::string> Row(const v1::DeviceSummary& port) {
   return {
@@ -68,11 +68,11 @@ Result<Output> RunDevices(Client& client, const Arguments& arguments, Stream&) {
 
 extern const Command devices = {
     .path = "devices",
-    .summary = "List the RDMA ports of all nodes with their netdevs and settings.",
+    .summary = "List the RDMA ports of all nodes with their network interfaces and settings.",
     .description =
-        "RDMA MTU is the active path MTU of the port and MTU that of its netdev, both in "
-        "bytes. PFC lists the lossless priorities. INDEX and GID are those that probes "
-        "use.",
+        "RDMA MTU is the active path MTU of the port; MTU is the MTU of its network interface. "
+        "Both are in bytes. PFC lists the lossless priorities. INDEX and GID are the ones that "
+        "probes use.",
     .example = "fabricctl devices n1",
     .options = kOptions,
     .run = RunDevices,

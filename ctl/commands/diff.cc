@@ -14,27 +14,26 @@
 namespace fabric::ctl {
 namespace {
 
-// Counters that are shown without --all.
+// Maximum number of counters without --all.
 constexpr std::size_t kCountersMax = 40;
 
 constexpr Option kOptions[] = {
     {.name = "NODE",
      .value = "NODE|FILE",
-     .doc = "One node with --since, or two nodes or two snapshots in files.",
+     .doc = "One node with --since, two nodes, or two snapshot files.",
      .required = true,
      .repeated = true},
     {.name = "since",
      .type = OptionType::kDuration,
      .min = "1s",
      .max = "365d",
-     .doc = "What has changed on the node since so long ago."},
+     .doc = "Show the changes of the node in this period."},
     {.name = "all",
      .type = OptionType::kBool,
-     .doc = "Also what differs between any two nodes (names, addresses, GUIDs), and every "
-            "counter."},
+     .doc = "Also show identities (names, addresses, GUIDs) and every counter."},
 };
 
-// What is compared with what, and how the two sides are called.
+// The result of a comparison and the names of its two sides.
 struct Comparison {
   v1::DiffNodeResponse response;
   std::string left, right;
@@ -102,16 +101,16 @@ bool IsZero(const std::string& value, bool absent) {
   return absent || value == "0";
 }
 
-// Two nodes never have the same counters: one that only one of them has counted says something.
-bool Tells(const v1::FactDifference& counter) {
+// Counters of two nodes always differ; the ones that are zero on one side only are relevant.
+bool IsRelevant(const v1::FactDifference& counter) {
   return IsZero(counter.before(), counter.before_absent()) !=
          IsZero(counter.after(), counter.after_absent());
 }
 
-// Of the counters of one node those come first that had counted nothing, or nothing any more.
-void PutTellingOnesFirst(google::protobuf::RepeatedPtrField<v1::FactDifference>& differences) {
+// Moves the counters of one node that were zero, or are zero now, to the front.
+void PutRelevantFirst(google::protobuf::RepeatedPtrField<v1::FactDifference>& differences) {
   std::stable_partition(differences.begin(), differences.end(), [](const v1::FactDifference& each) {
-    return !each.counter() || Tells(each);
+    return !each.counter() || IsRelevant(each);
   });
 }
 
@@ -129,7 +128,7 @@ Table TableOf(const Comparison& comparison, bool all, Hidden& hidden) {
   std::size_t counters = 0;
   for (const v1::FactDifference& difference : comparison.response.differences()) {
     if (!all && difference.counter()) {
-      const bool shown = comparison.same_node || Tells(difference);
+      const bool shown = comparison.same_node || IsRelevant(difference);
       if (!shown || ++counters > kCountersMax) {
         ++hidden.counters;
         continue;
@@ -153,18 +152,18 @@ Result<Output> RunDiff(Client& client, const Arguments& arguments, Stream&) {
   ASSIGN_OR_RETURN(Comparison comparison, Compare(client, arguments));
   Output output;
   Hidden hidden;
-  if (comparison.same_node) PutTellingOnesFirst(*comparison.response.mutable_differences());
+  if (comparison.same_node) PutRelevantFirst(*comparison.response.mutable_differences());
   output.tables.push_back(TableOf(comparison, arguments.Bool("all"), hidden));
   if (comparison.with_times)
     output.before = Format("since {}; counters {}\n", ToString(comparison.response.since()),
                            comparison.response.has_counters_since()
                                ? Format("since {}", ToString(comparison.response.counters_since()))
-                               : "of then are not kept");
+                               : "not kept for this period");
   if (hidden.identities > 0)
-    output.after += Format("{} of names, addresses and GUIDs: --all\n",
+    output.after += Format("{} of names, addresses and GUIDs not shown; use --all\n",
                            Plural(hidden.identities, "difference"));
   if (hidden.counters > 0)
-    output.after += Format("{} more: --all\n", Plural(hidden.counters, "counter"));
+    output.after += Format("{} not shown; use --all\n", Plural(hidden.counters, "counter"));
   for (const v1::FactDifference& difference : comparison.response.differences())
     output.names.push_back(difference.path());
   output.message = std::make_unique<v1::DiffNodeResponse>(std::move(comparison.response));
@@ -175,16 +174,15 @@ Result<Output> RunDiff(Client& client, const Arguments& arguments, Stream&) {
 
 extern const Command diff = {
     .path = "diff",
-    .summary = "List what has changed on a node, or what differs between two.",
+    .summary = "List the changes of a node, or the differences between two nodes.",
     .description =
-        "With --since, what was otherwise on the node then; the first line says since when that is "
-        "known. Counters are kept once an hour for a day: they are compared with the last ones "
-        "before that moment. Of two nodes as they are now, or of two snapshots in files without a "
-        "controller, "
-        "what differs: settings before counters. Left out unless --all is given: names, "
-        "addresses and GUIDs, which differ between any two nodes, and counters that both have "
-        "counted. A name in brackets tells which port, netdev or function; 'there' stands for all "
-        "of something that the other side lacks.",
+        "With --since, shows the changes since then; the first line shows how far back the history "
+        "goes. Counters are stored hourly for one day and compared with the last value before that "
+        "time. With two nodes, or with two snapshot files and no controller, shows the "
+        "differences: settings first, then counters. Without --all, the output omits names, "
+        "addresses and GUIDs, and counters that are not zero on both sides. A name in brackets "
+        "identifies the port, interface or function; 'there' stands for an object that the other "
+        "side does not have.",
     .example = "fabricctl diff node-3 --since 2h",
     .options = kOptions,
     .run = RunDiff,

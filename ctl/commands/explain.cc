@@ -10,7 +10,7 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Option kOptions[] = {
-    {.name = "RULE", .value = "RULE", .doc = "Its id, as in findings.", .required = true},
+    {.name = "RULE", .value = "RULE", .doc = "ID of the rule, as in findings.", .required = true},
 };
 
 // "; rules with this in their names: A, B", or nothing.
@@ -50,16 +50,16 @@ Result<Output> RunExplain(Client&, const Arguments& arguments, Stream&) {
   ASSIGN_OR_RETURN(const rules::Rule* rule, FindRule(arguments.Text("RULE")));
   auto info = std::make_unique<v1::RuleInfo>(rules::Info(*rule));
   Output output;
-  output.before = Format("{}: {}, of a {}, family {}\n\n", info->id(), Name(info->severity()),
-                         Name(info->scope()), info->family());
+  output.before = Format("{}: severity {}, scope {}, family {}\n\n", info->id(),
+                         Name(info->severity()), Name(info->scope()), info->family());
   const auto section = [&](std::string_view title, std::string_view text) {
     output.before += Format("{}\n{}", title, Paragraph(text));
   };
-  section("What must hold", info->title());
+  section("Rule", info->title());
   section("Why", info->why());
   section("Needs", info->needs());
   if (!info->profile_values().empty())
-    section("Of the profile",
+    section("Profile values",
             Join({info->profile_values().begin(), info->profile_values().end()}, ", "));
   section("Fix", info->fix());
   section("Source", info->source());
@@ -72,8 +72,8 @@ Result<Output> RunExplain(Client&, const Arguments& arguments, Stream&) {
 
 extern const Command explain = {
     .path = "explain",
-    .summary = "Say what a rule wants, why, and what mends it.",
-    .description = "Needs no controller. `fabricctl rules` lists the rules.",
+    .summary = "Explain a rule: what it checks, why, and how to fix a failure.",
+    .description = "Works without a controller. `fabricctl rules` lists the rules.",
     .example = "fabricctl explain pfc_equal_on_rail",
     .options = kOptions,
     .run = RunExplain,

@@ -10,17 +10,16 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Option kOptions[] = {
-    {.name = "node", .value = "NAME", .doc = "Only findings about this node."},
-    {.name = "rule", .value = "RULE", .doc = "Only findings of this rule."},
-    {.name = "severity",
-     .choices = "info|warning|error|critical",
-     .doc = "Only findings at least this severe."},
-    {.name = "all", .type = OptionType::kBool, .doc = "Resolved findings too."},
+    {.name = "node", .value = "NAME", .doc = "Show only findings about this node."},
+    {.name = "rule", .value = "RULE", .doc = "Show only findings of this rule."},
+    {.name = "severity", .choices = "info|warning|error|critical", .doc = "Minimum severity."},
+    {.name = "all", .type = OptionType::kBool, .doc = "Include resolved findings."},
     kExplainedOption,
-    {.name = "silenced", .type = OptionType::kBool, .doc = "Silenced findings too."},
+    {.name = "silenced", .type = OptionType::kBool, .doc = "Include silenced findings."},
     {.name = "unknown",
      .type = OptionType::kBool,
-     .doc = "Also what a rule could not judge because something could not be read."},
+     .doc = "Include unknown verdicts: rules that could not be evaluated because a value was not "
+            "readable."},
 };
 
 v1::Severity SeverityNamed(std::string_view name) {
@@ -30,7 +29,7 @@ v1::Severity SeverityNamed(std::string_view name) {
   return name == "critical" ? v1::SEVERITY_CRITICAL : v1::SEVERITY_UNSPECIFIED;
 }
 
-// Returns how many those were that are open.
+// Removes the silenced findings that are not resolved, and returns their number.
 std::size_t HideSilenced(google::protobuf::RepeatedPtrField<v1::Finding>& findings) {
   const auto silenced = [](const v1::Finding& finding) {
     return finding.has_silenced() && finding.state() != v1::FINDING_STATE_RESOLVED;
@@ -52,8 +51,7 @@ Result<Output> RunFindings(Client& client, const Arguments& arguments, Stream&) 
   Output output;
   if (!arguments.Bool("silenced"))
     if (const std::size_t hidden = HideSilenced(*response.mutable_findings()); hidden > 0)
-      output.after =
-          Format("{} not shown: --silenced shows them too.\n", Plural(hidden, "silenced finding"));
+      output.after = Format("{} not shown; use --silenced.\n", Plural(hidden, "silenced finding"));
   const bool explained = arguments.Bool("explained");
   if (!explained) output.after += ExplainedNote(response.findings());
   output.tables.push_back(
@@ -68,12 +66,12 @@ Result<Output> RunFindings(Client& client, const Arguments& arguments, Stream&) 
 
 extern const Command findings = {
     .path = "findings",
-    .summary = "List what is wrong with the fabric.",
+    .summary = "List the open findings.",
     .description =
-        "-o wide adds since when, what was expected and seen, and the command that mends "
-        "it. What has one cause is one finding; --explained shows those that it explains, too. "
-        "Silenced findings are left out, and how many is said. Exits with 1 when an open "
-        "finding fails that is not silenced.",
+        "-o wide adds the opening time, the expected and seen values, and the command that fixes "
+        "it. Findings with a common cause are shown as one; --explained also shows the explained "
+        "findings. Silenced findings are only counted. Exits with 1 if an open finding fails and "
+        "is not silenced.",
     .example = "fabricctl findings --node n2 -o wide",
     .options = kOptions,
     .run = RunFindings,

@@ -7,17 +7,17 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Option kOptions[] = {
-    {.name = "ID", .value = "ID", .doc = "The campaign; the newest when not given."},
+    {.name = "ID", .value = "ID", .doc = "ID of the campaign. Default: the newest."},
     {.name = "kind",
      .fallback = "both",
      .choices = "latency|bandwidth|ping|mtu|both",
-     .doc = "What to show; both is all."},
+     .doc = "Results to show; both shows all kinds."},
 };
 
 Result<std::string> NewestCampaign(Client& client) {
   ASSIGN_OR_RETURN(const v1::ListCampaignsResponse response, client.ListCampaigns({}));
   if (response.campaigns().empty())
-    return Status(Code::kNotFound, "no campaigns: start one with fabricctl probe run");
+    return Status(Code::kNotFound, "no campaigns; start one with `fabricctl probe run`");
   return response.campaigns(0).id();
 }
 
@@ -44,11 +44,11 @@ Result<Output> RunMatrix(Client& client, const Arguments& arguments, Stream&) {
 
 extern const Command matrix = {
     .path = "matrix",
-    .summary = "Show latency and bandwidth between every two nodes, one matrix for each rail.",
+    .summary = "Show the results of a campaign as matrices of nodes, one for each rail.",
     .description =
-        "Rows are initiators, columns responders; - was not measured in that direction. "
-        "A pair that failed shows one word in its place, and below stands why. Exits "
-        "with 1 when a probe of the campaign failed.",
+        "Rows are initiators, columns are responders; - means that this direction was not "
+        "measured. A failed pair shows a keyword; the reasons are below the matrix. Exits with 1 "
+        "if a probe of the campaign failed.",
     .example = "fabricctl matrix --kind latency",
     .options = kOptions,
     .run = RunMatrix,

@@ -12,7 +12,7 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Option kOptions[] = {
-    {.name = "NAME", .value = "NAME", .doc = "The node, as `nodes` lists it.", .required = true}};
+    {.name = "NAME", .value = "NAME", .doc = "Name of the node, as in `nodes`.", .required = true}};
 
 std::string PeerMemoryText(const v1::NodeSnapshot& snapshot) {
   if (!snapshot.has_peer_memory()) return std::string(kAbsent);
@@ -163,7 +163,7 @@ Table GpuTable(const v1::NodeSnapshot& snapshot) {
 }
 
 Table GapTable(const v1::NodeSnapshot& snapshot) {
-  Table table{.title = "Gaps: what could not be read",
+  Table table{.title = "Gaps: values that could not be read",
               .columns = {{.title = "INSPECTOR"},
                           {.title = "SUBJECT"},
                           {.title = "CODE"},
@@ -197,10 +197,10 @@ Result<Output> RunNode(Client& client, const Arguments& arguments, Stream&) {
 
 extern const Command node = {
     .path = "node",
-    .summary = "Show one node: its ports, its settings, and what could not be read.",
+    .summary = "Show the ports, settings and gaps of a node.",
     .description =
         "-o wide adds the GID tables, addresses, drivers and firmware; -o json and yaml "
-        "print the whole snapshot with counters.",
+        "print the complete snapshot with counters. Gaps are values that the agent could not read.",
     .example = "fabricctl node n1 -o wide",
     .options = kOptions,
     .run = RunNode,

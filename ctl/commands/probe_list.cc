@@ -19,7 +19,7 @@ Result<Output> RunProbeList(Client& client, const Arguments&, Stream&) {
                           {.title = "OK", .right_aligned = true},
                           {.title = "FAILED", .right_aligned = true},
                           {.title = "SKIPPED", .wide_only = true, .right_aligned = true}},
-              .empty_note = "No campaigns: start one with fabricctl probe run."};
+              .empty_note = "No campaigns; start one with `fabricctl probe run`."};
   for (const v1::Campaign& campaign : response.campaigns()) {
     table.rows.push_back(
         {Cell(campaign.id()), Cell(Name(campaign.state())), ToString(campaign.started_at()),

@@ -12,88 +12,89 @@ constexpr Option kOptions[] = {
     {.name = "nodes",
      .type = OptionType::kWords,
      .value = "NAMES",
-     .doc = "Only pairs of these nodes, such as a job's: n1,n2."},
+     .doc = "Probe only pairs of these nodes: n1,n2."},
     {.name = "rails",
      .type = OptionType::kNumbers,
      .value = "RAILS",
-     .doc = "Only these rails: 0,1."},
+     .doc = "Probe only these rails: 0,1."},
     {.name = "kind",
      .type = OptionType::kWords,
      .value = "KINDS",
      .fallback = kKindFallback,
      .doc =
-         "What to measure, one after the other: latency, bandwidth (of RC writes), both, ping, "
-         "mtu, or by its name: rc_write_latency, rc_read_latency, rc_send_latency, "
+         "Kinds of probes, in order: latency, bandwidth (RC writes), both, ping, mtu, or "
+         "rc_write_latency, rc_read_latency, rc_send_latency, "
          "rc_write_bandwidth, rc_read_bandwidth, rc_send_bandwidth, ud_ping, path_mtu, gpu_memory, "
-         "incast (alone, with --hub)."},
+         "incast (alone, requires --hub)."},
     kPatternOption,
     kHubOption,
     kDegreeOption,
     kSeedOption,
     {.name = "until-decided",
      .type = OptionType::kBool,
-     .doc = "End as soon as it is decided who is to blame, or that nobody is."},
+     .doc = "End when all faults are located, or when no fault is found."},
     kPairsAtOnceOption,
     kPairsPerUplinkOption,
     kIncludeBusyOption,
     {.name = "iterations",
      .type = OptionType::kNumber,
      .value = "COUNT",
-     .doc = "Messages of each probe; the agents' default when not given."},
+     .doc = "Messages per probe. Default: set by the agent."},
     {.name = "bytes",
      .type = OptionType::kNumber,
      .value = "COUNT",
-     .doc = "Bytes of each message; the agents' default when not given."},
+     .doc = "Bytes per message. Default: set by the agent."},
     {.name = "queue-pairs",
      .type = OptionType::kNumber,
      .value = "COUNT",
-     .doc = "Queue pairs of a bandwidth probe; one when not given."},
+     .doc = "Queue pairs of a bandwidth probe. Default: 1."},
     {.name = "queue-depth",
      .type = OptionType::kNumber,
      .value = "COUNT",
-     .doc = "Outstanding messages of each queue pair of a bandwidth probe."},
+     .doc = "Outstanding messages per queue pair of a bandwidth probe."},
     {.name = "bidirectional",
      .type = OptionType::kBool,
-     .doc = "Both ends of a bandwidth probe send at the same time."},
+     .doc = "Send from both ends of a bandwidth probe at the same time."},
     {.name = "pings",
      .type = OptionType::kNumber,
      .value = "COUNT",
-     .doc = "Pings of ud_ping; 100 when not given."},
+     .doc = "Number of pings of ud_ping. Default: 100."},
     {.name = "interval",
      .type = OptionType::kDuration,
      .max = "60s",
-     .doc = "Between two pings; 1ms when not given."},
+     .doc = "Interval between pings. Default: 1ms."},
     {.name = "flow-labels",
      .type = OptionType::kNumbers,
      .value = "LABELS",
-     .doc = "Pings take turns with these: 1,2,3. Each may take another path."},
+     .doc = "Flow labels of the pings, used in turn: 1,2,3. Each can take a different path."},
     {.name = "duration",
      .type = OptionType::kDuration,
      .min = "1ms",
      .max = "2s",
-     .doc = "Of an incast's burst; 200ms when not given, at most 2s."},
+     .doc = "Duration of an incast burst. Default: 200ms."},
     {.name = "gpus",
      .type = OptionType::kWords,
      .value = "ADDRESSES",
-     .doc = "GPUs of gpu_memory by PCI address, at the initiator; the nearest when not given."},
+     .doc = "PCI addresses of the GPUs of gpu_memory, at the initiator. Default: the nearest GPU."},
     {.name = "traffic-class",
      .type = OptionType::kNumber,
      .max = "255",
-     .doc = "Of RoCE packets: four times the DSCP."},
-    {.name = "service-level", .type = OptionType::kNumber, .doc = "Of InfiniBand packets."},
+     .doc = "Traffic class of RoCE packets: four times the DSCP."},
+    {.name = "service-level",
+     .type = OptionType::kNumber,
+     .doc = "Service level of InfiniBand packets."},
     {.name = "gid-index",
      .type = OptionType::kNumber,
      .value = "INDEX",
-     .doc = "GID that both ends use; chosen by the agents when not given."},
+     .doc = "GID index at both ends. Default: chosen by the agents."},
     {.name = "probe-timeout",
      .type = OptionType::kDuration,
      .min = "1ms",
      .max = "1h",
-     .doc = "How long one probe may take, set-up included; the controller's default when not "
-            "given."},
+     .doc = "Timeout of a probe, including setup. Default: set by the controller."},
     {.name = "no-wait",
      .type = OptionType::kBool,
-     .doc = "Start the campaign and leave: `probe show` and `matrix` tell the results."},
+     .doc = "Start the campaign and return; use `probe show` or `matrix` for results."},
 };
 
 Result<v1::CampaignSpec> SpecOf(const Arguments& arguments) {
@@ -124,8 +125,8 @@ Result<Output> RunProbeRun(Client& client, const Arguments& arguments, Stream& s
       v1::CancelCampaignRequest cancel;
       cancel.set_id(campaign.id());
       ASSIGN_OR_RETURN(campaign, client.CancelCampaign(cancel));
-      return Status(Code::kCancelled, Format("interrupted; campaign {} is cancelled, its results "
-                                             "so far: probe show {}",
+      return Status(Code::kCancelled, Format("interrupted; campaign {} is cancelled; for its "
+                                             "results use `fabricctl probe show {}`",
                                              campaign.id(), campaign.id()));
     }
     ASSIGN_OR_RETURN(campaign, client.GetCampaign(get));
@@ -139,14 +140,14 @@ Result<Output> RunProbeRun(Client& client, const Arguments& arguments, Stream& s
 
 extern const Command probe_run = {
     .path = "probe run",
-    .summary = "Probe every pair of ports of each rail over RDMA, and show the results.",
+    .summary = "Run probes between RDMA ports and show the results.",
     .description =
-        "Pairs run in rounds in which no port takes part twice; with more than a handful, what "
-        "does not answer at all is found first and left out. Ports that carry traffic are left "
-        "alone. Below the results stands who is to blame for what went wrong, or between whom it "
-        "is undecided. --kind incast lets all nodes write to --hub at once and says, by the "
-        "counters of all ends, whether PFC kept it lossless. An interrupt cancels the campaign. "
-        "Exits with 1 when a probe failed, somebody is to blame or an incast lost something.",
+        "Pairs run in rounds; each port is in at most one pair of a round. A first round finds "
+        "unreachable ports and excludes them. Ports that carry traffic are skipped. The located "
+        "faults, or the remaining candidates, are below the results. With --kind incast all nodes "
+        "write to --hub at the same time; the counters of all ends show whether PFC prevented "
+        "loss. An interrupt cancels the campaign. Exits with 1 if a probe failed, a fault was "
+        "located or an incast lost packets.",
     .example = "fabricctl probe run --pattern random-regular --kind ping --until-decided",
     .options = kOptions,
     .run = RunProbeRun,

@@ -8,7 +8,7 @@ namespace {
 constexpr Option kOptions[] = {
     {.name = "SNAPSHOT",
      .type = OptionType::kPath,
-     .doc = "What `fabric-agent inspect -o json` printed on each node; - is standard input.",
+     .doc = "Output of `fabric-agent inspect -o json` on each node; - is standard input.",
      .repeated = true},
 };
 
@@ -32,12 +32,12 @@ Result<Output> RunProfileInfer(Client& client, const Arguments& arguments, Strea
 
 extern const Command profile_infer = {
     .path = "profile infer",
-    .summary = "Print a profile of what most nodes have, and who differs.",
+    .summary = "Print a profile with the values that most nodes have.",
     .description =
-        "Of the controller's nodes, or of snapshots in files without a controller. Like ports and "
-        "nodes are compared as the rules compare them; where rails, models or drivers differ there "
-        "are overrides. Comments name who differs and what has no majority. What most have may "
-        "be wrong: read it before you use it. -o json has the numbers.",
+        "Uses the nodes of the controller, or snapshot files without a controller. Compares the "
+        "same ports and nodes as the rules do, and adds overrides if rails, models or drivers "
+        "differ. Comments list the nodes that differ and the values without a majority. The "
+        "majority can be wrong: review the profile before you use it. -o json includes the counts.",
     .example = "fabricctl profile infer n1.json n2.json n3.json > site.yaml",
     .options = kOptions,
     .run = RunProfileInfer,

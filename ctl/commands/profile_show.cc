@@ -7,11 +7,11 @@ namespace {
 constexpr Option kOptions[] = {
     {.name = "PROFILE",
      .value = "NAME|FILE",
-     .doc = "One that comes with fabricctl, or a file of your own.",
+     .doc = "Built-in profile, or a file.",
      .required = true},
     {.name = "resolved",
      .type = OptionType::kBool,
-     .doc = "With all that it inherits, and without the overrides."},
+     .doc = "Include inherited values and omit the overrides."},
 };
 
 Result<Output> RunProfileShow(Client&, const Arguments& arguments, Stream&) {
@@ -35,8 +35,9 @@ Result<Output> RunProfileShow(Client&, const Arguments& arguments, Stream&) {
 
 extern const Command profile_show = {
     .path = "profile show",
-    .summary = "Print a profile, fit to be changed and used as a file.",
-    .description = "Needs no controller.",
+    .summary = "Print a profile as YAML.",
+    .description =
+        "The output can be edited and used as a profile file. Works without a controller.",
     .example = "fabricctl profile show roce-pfc-dcqcn",
     .options = kOptions,
     .run = RunProfileShow,

@@ -11,7 +11,7 @@ Result<Output> RunRules(Client& client, const Arguments&, Stream&) {
   Table table{.columns = {{.title = "RULE"},
                           {.title = "SEVERITY"},
                           {.title = "SCOPE"},
-                          {.title = "WHAT MUST HOLD"},
+                          {.title = "TITLE"},
                           {.title = "WHY", .wide_only = true},
                           {.title = "SOURCE", .wide_only = true}},
               .empty_note = "No rules."};
@@ -31,8 +31,8 @@ extern const Command rules = {
     .path = "rules",
     .summary = "List the rules that the controller evaluates.",
     .description =
-        "-o wide adds what happens when a rule does not hold, and where that is written. \"rules "
-        "check\" and \"rules test\" are for files of rules of your own.",
+        "-o wide adds the reason for each rule and its source. For custom rules, see `rules check` "
+        "and `rules test`.",
     .example = "fabricctl rules -o wide",
     .options = {},
     .run = RunRules,

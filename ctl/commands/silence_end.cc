@@ -8,9 +8,9 @@ namespace {
 constexpr Option kOptions[] = {
     {.name = "ID",
      .value = "ID",
-     .doc = "As `silence list` shows it, or the beginning of it.",
+     .doc = "ID of the silence, as in `silence list`, or a unique prefix.",
      .required = true},
-    {.name = "author", .value = "NAME", .doc = "Who ends it, for the history: else $USER."},
+    {.name = "author", .value = "NAME", .doc = "Author, for the history. Default: $USER."},
 };
 
 Result<Output> RunSilenceEnd(Client& client, const Arguments& arguments, Stream&) {
@@ -29,8 +29,8 @@ Result<Output> RunSilenceEnd(Client& client, const Arguments& arguments, Stream&
 
 extern const Command silence_end = {
     .path = "silence end",
-    .summary = "End a silence before its time.",
-    .description = "What it held back alerts again at once.",
+    .summary = "End a silence early.",
+    .description = "The silenced findings alert again immediately.",
     .example = "fabricctl silence end s3",
     .options = kOptions,
     .run = RunSilenceEnd,

@@ -17,8 +17,8 @@ Result<Output> RunSilenceList(Client& client, const Arguments&, Stream&) {
 
 extern const Command silence_list = {
     .path = "silence list",
-    .summary = "List the silences that hold now.",
-    .description = "The one that ends first comes first. A silence ends by itself.",
+    .summary = "List the active silences.",
+    .description = "Sorted by end time. A silence ends automatically.",
     .example = "fabricctl silence list",
     .options = {},
     .run = RunSilenceList,

@@ -28,10 +28,11 @@ Result<Output> RunValidate(Client& client, const Arguments& arguments, Stream&) 
 
 extern const Command validate = {
     .path = "validate",
-    .summary = "Evaluate every rule now; count the verdicts and list what is not a pass.",
+    .summary =
+        "Evaluate every rule now; print the verdict counts and the verdicts that are not a pass.",
     .description =
-        "Unknown means that something the rule needs could not be read; it is never "
-        "counted as a pass. Exits with 1 when a verdict is a failure.",
+        "Unknown means that a value the rule needs could not be read; it never counts as a pass. "
+        "Exits with 1 if a verdict is a failure.",
     .example = "fabricctl validate",
     .options = kOptions,
     .run = RunValidate,

@@ -27,10 +27,10 @@ Result<Output> RunVersion(Client& client, const Arguments&, Stream&) {
 
 extern const Command version = {
     .path = "version",
-    .summary = "Show the versions of this program and of the controller.",
+    .summary = "Show the versions of fabricctl and of the controller.",
     .description =
-        "Works without a controller and says so. -o json and yaml print the "
-        "controller's part; name prints this program's version.",
+        "Works without a controller. -o json and -o yaml print the version of the controller; -o "
+        "name prints the version of fabricctl.",
     .example = "fabricctl version",
     .options = {},
     .run = RunVersion,

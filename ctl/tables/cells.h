@@ -9,7 +9,7 @@ namespace fabric::ctl {
 
 inline constexpr std::string_view kAbsent = "-";
 
-// The text, or "-" when it is empty or "?", which is how proto/names.h calls an unset enumerator.
+// The text, or "-" if it is empty or "?", the name of an unset enumerator in proto/names.h.
 std::string Cell(std::string_view text);
 
 // The number, or "-" when it is absent.

@@ -1,4 +1,4 @@
-// Results of probes as rows, a table for what measures the same. Pure.
+// Tables of probe results, one for each kind of measurement. Pure.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace fabric::ctl {
 
-// "0", or "0-1" where the rails differ.
+// "0", or "0-1" if the rails differ.
 std::string RailName(const v1::ProbePort& from, const v1::ProbePort& to);
 
 using PairResults = std::vector<const v1::PairResult*>;

@@ -30,8 +30,9 @@ std::uint32_t Other(const Observation& seen, std::uint32_t endpoint) {
 
 // True in about half of the rounds, without a period.
 bool CoinFlip(std::uint32_t round, const ProbeRequest& pair) {
-  return (SplitMix((std::uint64_t{round} << 40) ^ (std::uint64_t{pair.from} << 20) ^ pair.to) &
-          1) != 0;
+  const std::uint64_t key =
+      (std::uint64_t{round} << 40) ^ (std::uint64_t{pair.from} << 20) ^ pair.to;
+  return (SplitMix(key) & 1) != 0;
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "daemon/fleet/fleet_view.h"
 
 #include <algorithm>
-#include <cctype>
 #include <functional>
 #include <string>
 #include <tuple>
@@ -43,7 +42,7 @@ bool IsSoftware(const v1::RdmaDevice& device) {
   return device.function().kind() == v1::FUNCTION_KIND_SOFTWARE;
 }
 
-// On a node with adapters, software devices get no rail. A rule of its own reports them.
+// On a node with adapters, software devices get no rail. software_rdma_with_hardware reports them.
 bool HasCards(const v1::NodeSnapshot& snapshot) {
   return std::any_of(snapshot.rdma_devices().begin(), snapshot.rdma_devices().end(),
                      [](const v1::RdmaDevice& device) {

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband/infiniband.h"
-#include "daemon/rules/links/link.h"
+#include "daemon/rules/links/links.h"
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/pcie/pci.h"
 

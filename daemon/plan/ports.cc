@@ -86,8 +86,7 @@ Status CheckNode(const fleet::FleetView& fleet, std::string_view field, const st
   if (fleet.Find(node) != nullptr) return {};
   std::vector<std::string_view> names;
   for (const fleet::NodeView& known : fleet.nodes()) names.push_back(known.node->name);
-  return {Code::kInvalidArgument,
-          Format("{}: node {} is not connected{}", field, Quoted(node), Suggest(node, names))};
+  return Status(Code::kInvalidArgument, UnknownName("node", node, names)).In(field);
 }
 
 Status CheckNodes(const fleet::FleetView& fleet, const v1::CampaignSpec& spec) {

@@ -59,7 +59,7 @@ void PlantOneWay(Clos& clos, Random& random) {
             .in = !out});
 }
 
-void PlantOneWayTold(Clos& clos, Random& random) {
+void PlantOneWayReported(Clos& clos, Random& random) {
   clos.tells_ways = true;
   PlantOneWay(clos, random);
 }
@@ -123,7 +123,7 @@ void PlantUplinkDead(Clos& clos, Random& random) {
             .loss = 1});
 }
 
-void PlantUplinkDeadTold(Clos& clos, Random& random) {
+void PlantUplinkDeadReported(Clos& clos, Random& random) {
   clos.tells_ways = true;
   PlantUplinkDead(clos, random);
 }
@@ -180,7 +180,7 @@ constexpr Kind kKinds[] = {
     {"port_lossy", PlantPortLossy},
     {"port_grey_1_in_1000", PlantPortGrey},
     {"port_lossy_one_way", PlantOneWay},
-    {"port_lossy_one_way_told", PlantOneWayTold},
+    {"port_lossy_one_way_reported", PlantOneWayReported},
     {"port_half_rate", PlantHalfRate},
     {"port_slow_one_way", PlantSlowOneWay},
     {"port_slow_speeds_scatter", PlantSlowInScatter},
@@ -192,7 +192,7 @@ constexpr Kind kKinds[] = {
     {"leaf_dead", PlantLeafDead, false, true},
     {"leaf_lossy", PlantLeafLossy, false, true},
     {"uplink_dead", PlantUplinkDead, false, true},
-    {"uplink_dead_told", PlantUplinkDeadTold, false, true},
+    {"uplink_dead_reported", PlantUplinkDeadReported, false, true},
     {"uplink_lossy", PlantUplinkLossy, false, true},
     {"spine_lossy", PlantSpineLossy, false, true},
     {"leaf_pair", PlantLeafPair, false, true},

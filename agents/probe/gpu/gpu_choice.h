@@ -1,4 +1,4 @@
-// Which GPUs are near a port's device. Pure.
+// Choice of the GPUs close to an RDMA device. Pure.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace fabric::probe {
 
-// What an inspection says of a node's GPUs.
+// GPUs of a node as inspected.
 struct NodeGpus {
   std::vector<v1::Gpu> gpus;
   std::vector<v1::GpuNicPath> paths;
@@ -18,12 +18,12 @@ struct NodeGpus {
 };
 using FindGpus = std::function<NodeGpus()>;  // From any thread
 
-// Those that `wanted` names by PCI address; without any those with the shortest path to the device,
-// or all where no path is known. FAILED_PRECONDITION: the node has none, or not that one.
+// The GPUs in `wanted` (PCI addresses). If empty: those with the shortest path to the device, or
+// all when no path is known. FAILED_PRECONDITION when the node has no GPU or not the wanted one.
 Result<std::vector<v1::Gpu>> ChooseGpus(const NodeGpus& node, const std::string& device,
                                         const std::vector<std::string>& wanted);
 
-// Why the kernel does not know addresses of GPUs, as far as the inspection tells; else empty.
+// Reason why the kernel cannot register GPU addresses, if the inspection found one; else empty.
 std::string PeerMemoryHint(const v1::PeerMemory& peer_memory);
 
 }  // namespace fabric::probe

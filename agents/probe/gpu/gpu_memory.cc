@@ -8,9 +8,9 @@
 
 #include "agents/probe/burst.h"
 #include "agents/probe/gpu/gpu_regions.h"
-#include "agents/probe/numbers.h"
 #include "agents/probe/polling.h"
 #include "agents/probe/probe.h"
+#include "agents/probe/spec.h"
 #include "base/text.h"
 
 namespace fabric::probe {

@@ -1,4 +1,4 @@
-// Memory of the own GPUs, registered in both ways, and what the other end is told of it.
+// GPU memory of this node, registered in both ways, and its table for the other end.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,14 @@ namespace fabric::probe {
 struct GpuRegion {
   std::string gpu;
   v1::GpuMemoryWay way = v1::GPU_MEMORY_WAY_UNSPECIFIED;
-  Status status;                      // Why it cannot be used
-  host::RegisteredMemory registered;  // When it can
+  Status status;                      // Error of the registration
+  host::RegisteredMemory registered;  // When status is ok
 };
 
 inline constexpr std::uint32_t kGpusMax = 8;
 inline constexpr std::uint32_t kGpuWays = 2;
 
-// Takes them back when it is destroyed, which has to be before the queue pairs are.
+// Deregisters in its destructor, which must run before that of the queue pairs.
 class GpuRegions {
  public:
   explicit GpuRegions(host::RcQueuePairs& queue_pairs) : queue_pairs_(queue_pairs) {}
@@ -34,7 +34,7 @@ class GpuRegions {
   GpuRegions& operator=(const GpuRegions&) = delete;
   ~GpuRegions();
 
-  // Tries both ways for each GPU. FAILED_PRECONDITION when none works for any, with the reasons.
+  // Tries both ways for each GPU. FAILED_PRECONDITION with the reasons when all fail.
   Status Register(host::GpuMemory& memory, std::span<const v1::Gpu> gpus,
                   const v1::PeerMemory& peer_memory, std::size_t bytes);
   const std::vector<GpuRegion>& all() const { return regions_; }
@@ -48,10 +48,10 @@ class GpuRegions {
   std::vector<GpuRegion> regions_;
 };
 
-// For the other end to read. Reasons are cut; RESOURCE_EXHAUSTED when it does not fit all the same.
+// Table for the other end. Truncates reasons; RESOURCE_EXHAUSTED when it still does not fit.
 inline constexpr std::uint32_t kGpuTableBytes = 16 << 10;
 Status WriteTable(std::span<const GpuRegion> regions, std::span<std::byte> table);
-// DATA_LOSS for what no agent writes.
+// DATA_LOSS for an invalid table.
 Result<std::vector<GpuRegion>> ReadTable(std::span<const std::byte> table);
 
 }  // namespace fabric::probe

@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint32_t kMagic = 0x66616270;  // "fabp"
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kLate = 1;
-// Where things are.
+// Offsets.
 constexpr std::size_t kVersionAt = 4;
 constexpr std::size_t kKindAt = 5;
 constexpr std::size_t kFlagsAt = 6;
@@ -23,7 +23,7 @@ constexpr std::size_t kQueuePairAt = kGidAt + 16;
 constexpr std::size_t kQueueKeyAt = kQueuePairAt + 4;
 constexpr std::size_t kLidAt = kQueueKeyAt + 4;
 constexpr std::size_t kFlowLabelAt = kLidAt + 4;
-static_assert(kFlowLabelAt + 4 == kPingReturnBytes);
+static_assert(kFlowLabelAt + 4 == kPingWithReplyAddressBytes);
 constexpr std::uint64_t kDelayMax = 1'000'000'000'000;  // 1000 s
 
 template <class Number>
@@ -72,8 +72,8 @@ std::optional<PingMessage> ParsePing(std::span<const std::byte> bytes) {
                      .seen = Get<std::uint64_t>(bytes, kSeenAt)};
 }
 
-void WriteReturn(const PingReturn& address, std::span<std::byte> bytes) {
-  assert(bytes.size() >= kPingReturnBytes);
+void WriteReplyAddress(const ReplyAddress& address, std::span<std::byte> bytes) {
+  assert(bytes.size() >= kPingWithReplyAddressBytes);
   std::copy(address.gid.begin(), address.gid.end(), bytes.begin() + kGidAt);
   Put(bytes, kQueuePairAt, address.queue_pair);
   Put(bytes, kQueueKeyAt, address.queue_key);
@@ -81,14 +81,14 @@ void WriteReturn(const PingReturn& address, std::span<std::byte> bytes) {
   Put(bytes, kFlowLabelAt, address.flow_label);
 }
 
-std::optional<PingReturn> ParseReturn(std::span<const std::byte> bytes) {
-  if (bytes.size() < kPingReturnBytes) return std::nullopt;
-  PingReturn address{.queue_pair = Get<std::uint32_t>(bytes, kQueuePairAt),
-                     .queue_key = Get<std::uint32_t>(bytes, kQueueKeyAt),
-                     .lid = Get<std::uint32_t>(bytes, kLidAt),
-                     .flow_label = Get<std::uint32_t>(bytes, kFlowLabelAt)};
+std::optional<ReplyAddress> ParseReplyAddress(std::span<const std::byte> bytes) {
+  if (bytes.size() < kPingWithReplyAddressBytes) return std::nullopt;
+  ReplyAddress address{.queue_pair = Get<std::uint32_t>(bytes, kQueuePairAt),
+                       .queue_key = Get<std::uint32_t>(bytes, kQueueKeyAt),
+                       .lid = Get<std::uint32_t>(bytes, kLidAt),
+                       .flow_label = Get<std::uint32_t>(bytes, kFlowLabelAt)};
   std::copy_n(bytes.begin() + kGidAt, address.gid.size(), address.gid.begin());
-  // Numbers of queue pairs have 24 bits, labels 20.
+  // Queue pair numbers have 24 bits, flow labels 20.
   if (address.queue_pair == 0 || address.queue_pair >> 24 != 0 || address.flow_label >> 20 != 0)
     return std::nullopt;
   return address;

@@ -1,5 +1,5 @@
-// The datagrams of a ping: the ping itself, its answer, and the report that follows the answer with
-// what the responder measured. Pure.
+// Ping datagrams: the ping, its answer, and the report after the answer with the responder's delay.
+// Pure.
 #pragma once
 
 #include <array>
@@ -18,39 +18,39 @@ inline constexpr std::uint32_t kPingBytesMin = 40;
 struct PingMessage {
   enum class Kind : std::uint8_t { kPing = 1, kAnswer = 2, kReport = 3 };
   Kind kind = Kind::kPing;
-  // Of an answer and a report: the responder looked late, what it measured is too long. Software
-  // clocks only.
+  // Answer and report: the responder polled late, so that its delay is too long. Software clocks
+  // only.
   bool late = false;
-  std::uint64_t session = 0;   // Of who pings; answers carry it back.
-  std::uint32_t sequence = 0;  // The same, within the session
-  std::uint32_t flow = 0;      // The same; the answer takes the flow of the same number.
-  Duration delay{};            // Of a report: from the ping's arrival to the answer's departure
-  // Of an answer and a report: which of the pings right before this one the responder got. Below
-  // the highest bit that is set, bit n stands for number `sequence - 1 - n`; 0: nothing is told.
+  std::uint64_t session = 0;   // Chosen by the initiator; copied into the answer
+  std::uint32_t sequence = 0;  // Within the session; copied
+  std::uint32_t flow = 0;      // Copied; the answer uses the flow of the same number.
+  Duration delay{};            // Report: from the ping's arrival to the answer's departure
+  // Answer and report: which of the preceding pings the responder received. Below the highest bit
+  // that is set, bit n stands for ping `sequence - 1 - n`; 0: no information.
   std::uint64_t seen = 0;
 };
 
-// Where a ping wants its answer, for responders that were not told of the initiator.
-struct PingReturn {
+// Reply address of a ping, for responders that do not know the initiator.
+struct ReplyAddress {
   std::array<std::byte, 16> gid{};  // In network order
   std::uint32_t queue_pair = 0;
   std::uint32_t queue_key = 0;
   std::uint32_t lid = 0;
   std::uint32_t flow_label = 0;
 
-  friend auto operator<=>(const PingReturn&, const PingReturn&) = default;
+  friend auto operator<=>(const ReplyAddress&, const ReplyAddress&) = default;
 };
-inline constexpr std::uint32_t kPingReturnBytes = kPingBytesMin + 32;
+inline constexpr std::uint32_t kPingWithReplyAddressBytes = kPingBytesMin + 32;
 
-// Into the first kPingBytesMin bytes of `bytes`, in network order. The rest is left as it is.
+// Writes the first kPingBytesMin bytes of `bytes`, in network order.
 void Write(const PingMessage& message, std::span<std::byte> bytes);
 
-// Empty when it is no such message, of this version.
+// Empty for anything but a message of this version.
 std::optional<PingMessage> ParsePing(std::span<const std::byte> bytes);
 
-// Behind the message, of at least kPingReturnBytes in all.
-void WriteReturn(const PingReturn& address, std::span<std::byte> bytes);
-// Empty when there is none.
-std::optional<PingReturn> ParseReturn(std::span<const std::byte> bytes);
+// Written after the message; `bytes` has at least kPingWithReplyAddressBytes.
+void WriteReplyAddress(const ReplyAddress& address, std::span<std::byte> bytes);
+// Empty without a valid address.
+std::optional<ReplyAddress> ParseReplyAddress(std::span<const std::byte> bytes);
 
 }  // namespace fabric::probe

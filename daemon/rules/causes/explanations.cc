@@ -21,14 +21,14 @@ constexpr Rules kDiscards = {"discards_like_equals"};
 // Data arrives, or is sent, in a priority that nobody pauses for.
 constexpr Rules kUnprotected = {"switch_pfc_equals_host", "lossless_has_flow_control",
                                 "pfc_on_data_priority",   "pfc_equal_on_rail",
-                                "bond_members_set_alike", "data_dscp_has_data_priority",
+                                "bond_members_settings_equal", "data_dscp_has_data_priority",
                                 "pfc_covers_roce_dscp",   "trust_equal_on_rail"};
 constexpr Rules kSentUnprotected = {"switch_mtu_covers_host",
                                     "switch_pfc_equals_host",
                                     "lossless_has_flow_control",
                                     "pfc_on_data_priority",
                                     "pfc_equal_on_rail",
-                                    "bond_members_set_alike",
+                                    "bond_members_settings_equal",
                                     "data_dscp_has_data_priority",
                                     "pfc_covers_roce_dscp",
                                     "trust_equal_on_rail",

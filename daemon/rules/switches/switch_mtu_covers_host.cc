@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
-#include "daemon/rules/links/mtu.h"
+#include "daemon/rules/links/links.h"
 #include "daemon/rules/switches/switches.h"
 
 namespace fabric::rules {

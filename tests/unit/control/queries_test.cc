@@ -86,6 +86,18 @@ TEST_F(QueriesTest, DevicesWithWhatProbesAndPeopleNeed) {
   EXPECT_EQ(response.devices_size(), 2);
 }
 
+TEST_F(QueriesTest, DevicesOnABondHaveTheDcbOfItsMember) {
+  v1::NodeSnapshot bonded = testing::RoceNode({.number = 1});
+  testing::PutOnBond(bonded, 0);
+  EXPECT_TRUE(world_.agents.SendSnapshot(bonded).ok());
+  v1::ListDevicesResponse response;
+  ASSERT_TRUE(controller_.ListDevices({}, response).ok());
+  const v1::DeviceSummary& port = response.devices(0);
+  EXPECT_EQ(port.netdev(), "rail0");
+  EXPECT_EQ(port.pfc_enabled_mask(), 8u);
+  EXPECT_EQ(port.trust(), v1::TRUST_DSCP);
+}
+
 TEST_F(QueriesTest, DevicesOfALostNodeAreNotKnown) {
   world_.agents.Disconnect("n3", "gone");
   v1::ListDevicesResponse response;

@@ -100,7 +100,7 @@ TEST(Certify, HasAStatusForEachVerdict) {
   FakeController controller = Controller(Answer(v1::VERDICT_FAIL));
   const Said said = RunWords("certify --nodes n[1-2]", controller);
   EXPECT_THAT(said.out, HasSubstr("NODE  VERDICT  PORTS  WHY"));
-  EXPECT_THAT(said.out, HasSubstr("port is DOWN (port_active) (and 1 more: -o wide)"));
+  EXPECT_THAT(said.out, HasSubstr("port is DOWN (port_active) and 1 more (-o wide)"));
   EXPECT_THAT(said.out, Not(HasSubstr("n1  ")));
   EXPECT_EQ(RunWords("certify --nodes n[1-2] -o name", controller).out, "n2\n");
 }
@@ -170,15 +170,15 @@ TEST(CertifyVerify, RefusesWhatItCannotBelieve) {
     EXPECT_EQ(said.out, "");
   };
   Folder folder(Answer(v1::VERDICT_PASS));
-  refuses(folder.Verify("--nodes n[1-3]"), "it says nothing of n3");
-  refuses(folder.Verify("--nodes n1"), "it is for others too: n2");
+  refuses(folder.Verify("--nodes n[1-3]"), "does not cover n3");
+  refuses(folder.Verify("--nodes n1"), "also covers other nodes: n2");
   FakeController nobody;
   refuses(
       RunWords(Format("certify verify {} --key {}", folder.At("cert.json"), folder.At("other.pem")),
                nobody),
       "it was not signed with the key");
-  refuses(Folder(Answer(v1::VERDICT_PASS, -20min, -5min)).Verify(), "it expired at");
-  refuses(Folder(Answer(v1::VERDICT_PASS, 10min, 25min)).Verify(), "are the clocks right?");
+  refuses(Folder(Answer(v1::VERDICT_PASS, -20min, -5min)).Verify(), "expired at");
+  refuses(Folder(Answer(v1::VERDICT_PASS, 10min, 25min)).Verify(), "check the clocks");
   folder.files().File("cert.json", "{}");
   refuses(folder.Verify(), "saw no text 'protected'");
   folder.files().File("cert.json", "hello");

@@ -73,8 +73,8 @@ TEST_F(DiffCommands, DiffOfTwoNodesHidesWhatDiffersBetweenAnyTwo) {
             "WHAT                             n1    n2\n"
             "net_interfaces[rail0].mtu_bytes  9000  1500\n"
             "counters[mlx5_0/1].symbol_error  0     8\n\n"
-            "1 difference of names, addresses and GUIDs: --all\n"
-            "1 counter more: --all\n");
+            "1 difference of names, addresses and GUIDs not shown; use --all\n"
+            "1 counter not shown; use --all\n");
   EXPECT_THAT(RunWords("diff n1 n2 --all", controller).out, HasSubstr("node.name"));
   EXPECT_THAT(RunWords("diff n1 n2 -o json", controller).out, HasSubstr("\"node.name\""));
 }

@@ -111,7 +111,7 @@ TEST(ExplainLog, AControllerThatDoesNotAnswerIsANote) {
   FakeController controller;
   controller.failure = Status(Code::kUnavailable, "cannot reach the controller at c:1");
   const Said said = Explain("roce_link_local_gid.log", controller, "--controller c:1");
-  EXPECT_THAT(said.out, HasSubstr("Note: Without the controller's findings: cannot reach"));
+  EXPECT_THAT(said.out, HasSubstr("Note: Findings of the controller are not available: cannot reach"));
   EXPECT_EQ(said.status, kExitFindings);
 }
 

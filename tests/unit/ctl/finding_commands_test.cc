@@ -136,7 +136,7 @@ TEST(Findings, SilencedOnesAreLeftOutAndCounted) {
     finding.mutable_silenced()->mutable_until()->set_seconds(1'800'000'000);
   Said said = RunWords("findings --all", controller);
   EXPECT_EQ(said.status, kExitOk);
-  EXPECT_THAT(said.out, HasSubstr("3 silenced findings not shown: --silenced shows them too.\n"));
+  EXPECT_THAT(said.out, HasSubstr("3 silenced findings not shown; use --silenced.\n"));
   EXPECT_THAT(said.out, HasSubstr("resolved"));
   EXPECT_EQ(RunWords("findings -o name", controller).out, "f1\n");
   said = RunWords("findings --silenced", controller);

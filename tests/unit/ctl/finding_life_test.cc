@@ -96,7 +96,7 @@ TEST(SilenceAdd, SaysWhatIsSilencedAndUntilWhen) {
   const Said said = RunWords(
       "silence add --rule mtu_equal_on_rail --node n2 --for 2h --reason mending", controller);
   EXPECT_EQ(said.out,
-            "Silence s1 of rule mtu_equal_on_rail, node n2 holds until 2026-11-21T03:00:00Z.\n");
+            "Silence s1 of rule mtu_equal_on_rail, node n2 is active until 2026-11-21T03:00:00Z.\n");
   const v1::CreateSilenceRequest& request = controller.silence_request;
   EXPECT_EQ(request.silence().rule(), "mtu_equal_on_rail");
   EXPECT_EQ(request.silence().node(), "n2");

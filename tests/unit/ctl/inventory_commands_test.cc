@@ -94,7 +94,7 @@ TEST(Nodes, NoneIsSaidOnStandardError) {
   FakeController controller;
   const Said said = RunWords("nodes", controller);
   EXPECT_EQ(said.out, "");
-  EXPECT_EQ(said.err, "No nodes: no agent has reported yet.\n");
+  EXPECT_EQ(said.err, "No nodes; no agent has reported yet.\n");
   EXPECT_EQ(said.status, kExitOk);
 }
 
@@ -107,9 +107,9 @@ TEST(Node, ShowsPortsSettingsAndGaps) {
 
 TEST(Node, ThatDoesNotExistIsTheControllersAnswer) {
   FakeController controller;
-  controller.failure = Status(Code::kNotFound, "no node 'n9' (did you mean n1?)");
+  controller.failure = Status(Code::kNotFound, "no node 'n9' ; did you mean 'n1'?");
   const Said said = RunWords("node n9", controller);
-  EXPECT_EQ(said.err, "fabricctl: no node 'n9' (did you mean n1?)\n");
+  EXPECT_EQ(said.err, "fabricctl: no node 'n9' ; did you mean 'n1'?\n");
   EXPECT_EQ(said.status, kExitError);
 }
 

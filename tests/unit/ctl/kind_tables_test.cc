@@ -37,7 +37,7 @@ TEST(IncastTable, ShowsTheVerdictWithItsEvidence) {
   EXPECT_EQ(said.status, kExitOk) << said.err;
   for (const std::string_view line :
        {"incasts\nRECEIVER     RAIL  SENDERS  ARRIVED  VERDICT\n",
-        "n3/mlx5_0/1     0        2  93 Gb/s  PFC fired and nothing was lost\n",
+        "n3/mlx5_0/1     0        2  93 Gb/s  lossless: PFC paused the senders\n",
         "  PFC received (priority 3 at the receiver): n1/mlx5_0/1 812\n", "45 Gb/s"})
     EXPECT_NE(said.out.find(line), std::string::npos) << line << "\nin\n" << said.out;
   EXPECT_EQ(said.out.find("pfc_rx_frames_prio3"), std::string::npos) << "of wide output";
@@ -98,12 +98,12 @@ TEST(ProbeRunIncast, TheKindMakesThePattern) {
 
 TEST(ProbeRunIncast, RefusesWhatItCannotMean) {
   for (const auto& [words, says] : std::vector<std::pair<std::string, std::string>>{
-           {"--kind incast", "--pattern incast needs --hub NAME"},
-           {"--kind incast --hub n1 --duration 3s", "--duration: expected 1ms to 2s"},
-           {"--kind latency --duration 1s", "--duration: none of the kinds has it: latency"},
-           {"--kind latency --gpus 0000:1b:00.0", "--gpus: none of the kinds has it: latency"},
+           {"--kind incast", "--pattern incast requires --hub"},
+           {"--kind incast --hub n1 --duration 3s", "--duration: expected at most 2s, saw '3s'"},
+           {"--kind latency --duration 1s", "--duration does not apply to --kind latency"},
+           {"--kind latency --gpus 0000:1b:00.0", "--gpus does not apply to --kind latency"},
            {"--kind incast --hub n1 --bidirectional",
-            "--bidirectional: none of the kinds has it: incast"},
+            "--bidirectional does not apply to --kind incast"},
        }) {
     FakeController controller;
     const Said said = RunWords("probe run " + words, controller);

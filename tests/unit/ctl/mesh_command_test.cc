@@ -33,7 +33,7 @@ TEST(MeshCommand, ShowsLossOfThePingsOfWhichSomethingCanBeSaid) {
   EXPECT_THAT(said.out, HasSubstr("4.2 us"));
   EXPECT_THAT(said.out, HasSubstr("1.00 %")) << "of 10,000";
   EXPECT_THAT(said.out, HasSubstr("not covered: n4/mlx5_0/1: port is DOWN\n"));
-  EXPECT_THAT(said.out, HasSubstr("the way between leaf1 and leaf2 loses a part (1 %)"));
+  EXPECT_THAT(said.out, HasSubstr("path between leaf1 and leaf2 loses packets (1 %)"));
   EXPECT_EQ(said.status, kExitFindings);
 }
 
@@ -52,7 +52,7 @@ TEST(MeshCommand, NothingIsSaidOfBlameBeforeSomethingWasCounted) {
       R"({"enabled": true, "blame": {"state": "BLAME_STATE_TOO_LITTLE"}})");
   const Said said = RunWords("mesh", controller);
   EXPECT_THAT(said.out, Not(HasSubstr("too little")));
-  EXPECT_THAT(said.err, HasSubstr("Nothing was counted yet."));
+  EXPECT_THAT(said.err, HasSubstr("No results yet."));
 }
 
 TEST(MeshCommand, TheMessageComesWhole) {

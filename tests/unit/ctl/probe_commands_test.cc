@@ -115,7 +115,7 @@ TEST(Matrix, KindAppliesToEveryFormat) {
 TEST(Matrix, WithoutACampaignSaysHowToGetOne) {
   FakeController controller;
   const Said said = RunWords("matrix", controller);
-  EXPECT_EQ(said.err, "fabricctl: no campaigns: start one with fabricctl probe run\n");
+  EXPECT_EQ(said.err, "fabricctl: no campaigns; start one with `fabricctl probe run`\n");
   EXPECT_EQ(said.status, kExitError);
 }
 
@@ -181,7 +181,7 @@ TEST(ProbeRun, AnInterruptCancelsTheCampaign) {
   EXPECT_EQ(controller.cancel_request.id(), "c1");
   EXPECT_EQ(
       said.err,
-      "fabricctl: interrupted; campaign c1 is cancelled, its results so far: probe show c1\n");
+      "fabricctl: interrupted; campaign c1 is cancelled, for its results use `fabricctl probe show c1`\n");
   EXPECT_EQ(said.status, kExitError);
 }
 
@@ -208,11 +208,11 @@ TEST(ProbeRun, OptionsOfPatternsAndKinds) {
 
 TEST(ProbeRun, RefusesWhatItCannotMean) {
   for (const auto& [words, says] : std::vector<std::pair<std::string, std::string>>{
-           {"--kind latancy", "(did you mean latency?)"},
-           {"--kind latency --pings 5", "--pings: none of the kinds has it: latency"},
-           {"--kind ping --queue-pairs 5", "--queue-pairs: none of the kinds has it: ping"},
-           {"--traffic-class 256", "--traffic-class: expected 0 to 255, saw 256"},
-           {"--pattern many-to-one", "--pattern many-to-one needs --hub NAME"},
+           {"--kind latancy", "; did you mean 'latency'?"},
+           {"--kind latency --pings 5", "--pings does not apply to --kind latency"},
+           {"--kind ping --queue-pairs 5", "--queue-pairs does not apply to --kind ping"},
+           {"--traffic-class 256", "--traffic-class: expected at most 255, saw '256'"},
+           {"--pattern many-to-one", "--pattern many-to-one requires --hub"},
        }) {
     FakeController controller;
     const Said said = RunWords("probe run " + words, controller);
@@ -263,22 +263,22 @@ TEST(ProbeShow, OtherKindsHaveTablesOfTheirOwnAndBlameStandsBelow) {
   const Said said = RunWords("probe show c1", controller);
   EXPECT_EQ(said.status, kExitFindings) << "somebody is to blame";
   for (const std::string_view line :
-       {"; decided after 2 rounds, 1 saved\n",
+       {"; located after 2 rounds, 1 saved\n",
         "RAIL  FROM       TO         STATUS  SENT  LOST     LOSS  VOIDED  MEDIAN µs  P99 µs  LOST "
         "BY FLOW LABEL  REASON\n",
         "0  n1/rxe0/1  n2/rxe0/1  ok      1000     9  0.901 %       1       5.25    7.50  2: 9/500"
         "            -\n",
         "0  n1/rxe0/1  n2/rxe0/1  ok      1024 2048  4096           no completion\n",
         "80 Gb/s  40 Gb/s",
-        "blame: undecided (12 observations)\n"
-        "  port n2/rxe0/1 (on leaf1 port swp2) is slower than its equals (50 %), in what it "
+        "blame: not located (12 observations)\n"
+        "  port n2/rxe0/1 (on leaf1 port swp2) is slower than its peers (50 %), in what it "
         "sends: confidence 99.3 %\n"
         "    50 % of the bandwidth of its equals\n"
         "    see finding abc\n"
-        "  one of these, which cannot be told apart yet:\n"
-        "    node n7 lets nothing through: confidence 60.0 %\n"
-        "    the way between leaf1 and leaf2 loses a part (0.1 %): confidence 40.0 %\n"
-        "    would tell: n7/rxe0/1 to n3/rxe0/1: n3 is good\n"
+        "  one of these (not distinguishable yet):\n"
+        "    node n7 forwards no packets: confidence 60.0 %\n"
+        "    path between leaf1 and leaf2 loses packets (0.1 %): confidence 40.0 %\n"
+        "    next probe: n7/rxe0/1 to n3/rxe0/1: n3 is good\n"
         "  not covered: n9/rxe0/1: port is DOWN\n"})
     EXPECT_NE(said.out.find(line), std::string::npos) << line << "\nin\n" << said.out;
 }

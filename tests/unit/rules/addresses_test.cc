@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "daemon/rules/addresses/subnets.h"
+#include "daemon/fleet/subnet.h"
 #include "tests/unit/rules/judged.h"
 
 namespace fabric::rules {

@@ -130,7 +130,7 @@ TEST(SoftwareDevice, BesideCardsShiftsNoRails) {
   device.mutable_function()->set_kind(v1::FUNCTION_KIND_SOFTWARE);
   device.mutable_function()->set_role(v1::FUNCTION_ROLE_FABRIC);
   device.mutable_ports(0)->set_netdev("eth0");
-  EXPECT_THAT(Failures(nodes), ElementsAre("software_rdma_beside_hardware n2/rxe0"));
+  EXPECT_THAT(Failures(nodes), ElementsAre("software_rdma_with_hardware n2/rxe0"));
 }
 
 void Stop(v1::NodeSnapshot& node, std::uint32_t rail) {

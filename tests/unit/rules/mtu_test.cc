@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "daemon/rules/links/mtu.h"
+#include "daemon/rules/links/links.h"
 #include "tests/unit/rules/judged.h"
 
 namespace fabric::rules {

@@ -1,6 +1,6 @@
 // firmware_equal, driver_version_equal, nic_equal_on_rail, fabric_port_count_equal,
 // rail_order_equal, device_names_equal, link_layer_equal_on_rail, protocol_equal_on_rail,
-// software_rdma_beside_hardware, rdma_port_has_netdev
+// software_rdma_with_hardware, rdma_port_has_netdev
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -139,13 +139,13 @@ TEST(ProtocolEqualOnRail, NamesIwarpAmongRoce) {
   EXPECT_THAT(Failures(roce), ElementsAre("protocol_equal_on_rail n2/mlx5_0/1"));
 }
 
-TEST(SoftwareRdmaBesideHardware, NamesTheDevice) {
+TEST(SoftwareRdmaWithHardware, NamesTheDevice) {
   auto nodes = Nodes(1, testing::RoceNode);
   EXPECT_THAT(Failures(Nodes(1, testing::LabNode)), IsEmpty()) << "nothing but software";
   v1::RdmaDevice& device = *nodes[0].add_rdma_devices();
   device = testing::LabNode({.number = 9}).rdma_devices(0);
   device.mutable_function()->clear_role();
-  EXPECT_THAT(Failures(nodes), ::testing::Contains("software_rdma_beside_hardware n1/rxe0"));
+  EXPECT_THAT(Failures(nodes), ::testing::Contains("software_rdma_with_hardware n1/rxe0"));
 }
 
 TEST(RdmaPortHasNetdev, FailsOnLiveMachinesOnly) {
