@@ -78,7 +78,7 @@ Token Text(std::string_view text, std::size_t at, bool raw) {
     if (++i == text.size()) break;
     const char c = Unescaped(text[i]);
     if (c == '\0')
-      return Wrong(i - 1, Format("no such escape: {}; write \\\\ for a backslash, or r'...'",
+      return Wrong(i - 1, Format("unknown escape {}; use \\\\ for a backslash, or r'...'",
                                  Quoted(text.substr(i - 1, 2))));
     token.text += c;
   }
