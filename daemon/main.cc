@@ -110,8 +110,8 @@ std::uint32_t LogRules(std::span<const custom::RuleFile> files) {
   std::uint32_t problems = 0;
   for (const custom::RuleFile& file : files) {
     log::Info("{}: {} rules", file.name, file.rules.size());
-    for (const custom::Problem& problem : file.problems)
-      log::Error("rule skipped: {}", custom::ToString(problem));
+    for (const yaml::Problem& problem : file.problems)
+      log::Error("rule skipped: {}", yaml::ToString(problem));
     problems += static_cast<std::uint32_t>(file.problems.size());
   }
   return problems;

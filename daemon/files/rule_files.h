@@ -1,4 +1,4 @@
-// Loads files of custom rules.
+// Reader of custom rule files.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace fabric {
 
-// Reads a file, or all *.yaml and *.yml of a directory in the order of their names; an empty path
-// gives none. Problems in a file are in its RuleFile. Fails when the path cannot be read.
+// Loads a file, or all *.yaml and *.yml of a directory, sorted by name. An empty path gives no
+// files. Problems in a file are in its RuleFile. Fails when the path or a file cannot be read.
 Result<std::vector<custom::RuleFile>> ReadRuleFiles(const std::string& path);
 
 }  // namespace fabric

@@ -1,4 +1,4 @@
-// File of the key that signs certificates.
+// Signing key for certificates: loads or creates the key file.
 #pragma once
 
 #include <string>
@@ -14,9 +14,9 @@ struct KeyFile {
   bool made = false;  // Created by this call
 };
 
-// Loads the key from the file `named`, which must exist. Without a name: from signing-key.pem in
-// the directory of the state file, which is created when missing, with mode 0600 and the public key
-// in signing-key.pub.pem. Errors name the file and contain nothing of its content.
+// Loads the key from the file `named`, which must exist. If `named` is empty: signing-key.pem next
+// to the state file; creates it if missing, with mode 0600, and the public key in
+// signing-key.pub.pem. Errors name the file and do not contain its content.
 Result<KeyFile> LoadSigningKey(const std::string& named, const std::string& state);
 
 }  // namespace fabric

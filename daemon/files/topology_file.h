@@ -1,4 +1,4 @@
-// InfiniBand topology file, reloaded when it changes.
+// Reader of the InfiniBand topology file, which is replaced while fabricd runs.
 #pragma once
 
 #include <sys/stat.h>
@@ -12,19 +12,18 @@
 
 namespace fabric {
 
-// Another program replaces the file. It is read when it has changed and then stayed the same
-// between two checks, so that a file is not read while it is written.
+// Reads the file when it has changed and is then unchanged between two checks, so that it does not
+// read a file while it is written.
 class TopologyFile {
  public:
-  // An empty path: no file.
+  // Empty path: no file.
   explicit TopologyFile(std::string path) : path_(std::move(path)) {}
 
   const std::string& path() const { return path_; }
 
-  // Reads the file unconditionally, at the start.
+  // Reads the file now. Call at start-up.
   Result<fleet::InfinibandTopology> Read();
-  // Call it regularly: empty while the file has not changed. Errors name the file and are returned
-  // once.
+  // Call regularly. Empty if there is nothing new. Errors name the file and are returned once.
   std::optional<Result<fleet::InfinibandTopology>> ReadWhenChanged();
 
  private:
@@ -43,8 +42,8 @@ class TopologyFile {
   Seen read_, looked_;
 };
 
-// Creation time of the topology: the earlier one of "generated on" in the file (local time) and of
-// its modification time, because a copy is younger than its content.
+// Creation time of a file with the header "generated on" (local time), last written at
+// `modified_at`: the earlier of both, because a copy is written later.
 WallTime MadeAt(const std::string& generated_on, WallTime modified_at);
 
 }  // namespace fabric

@@ -1,4 +1,4 @@
-#include "daemon/profile/lineage.h"
+#include "daemon/profile/inheritance.h"
 
 #include <algorithm>
 
@@ -36,22 +36,23 @@ bool Matches(const v1::Selector& where, const Traits& traits) {
          MatchesAny(where.models(), traits.model) && MatchesAny(where.drivers(), traits.driver);
 }
 
-Result<std::vector<const v1::Profile*>> Lineage(const v1::Profile& profile,
-                                                std::span<const v1::Profile> known) {
-  std::vector<const v1::Profile*> line = {&profile};
-  while (!line.back()->inherits().empty()) {
-    const v1::Profile& child = *line.back();
+Result<std::vector<const v1::Profile*>> InheritanceChain(const v1::Profile& profile,
+                                                         std::span<const v1::Profile> known) {
+  std::vector<const v1::Profile*> chain = {&profile};
+  while (!chain.back()->inherits().empty()) {
+    const v1::Profile& child = *chain.back();
     const v1::Profile* const parent = Find(known, child.inherits());
     if (parent == nullptr)
-      return Status(Code::kNotFound, Format("profile {} inherits {}: there is no such profile",
-                                            child.name(), Quoted(child.inherits())));
-    if (std::find(line.begin(), line.end(), parent) != line.end() || line.size() > kAncestorsMax)
+      return Status(Code::kNotFound, Format("profile {} inherits unknown profile {}", child.name(),
+                                            Quoted(child.inherits())));
+    if (std::find(chain.begin(), chain.end(), parent) != chain.end() ||
+        chain.size() > kAncestorsMax)
       return Status(Code::kInvalidArgument,
                     Format("profile {} inherits from itself", parent->name()));
-    line.push_back(parent);
+    chain.push_back(parent);
   }
-  std::reverse(line.begin(), line.end());
-  return line;
+  std::reverse(chain.begin(), chain.end());
+  return chain;
 }
 
 }  // namespace fabric::profile

@@ -1,4 +1,4 @@
-// What profiles and their places have in common: whom they inherit from, and whom they mean.
+// Inheritance between profiles, and matching of their selectors.
 #pragma once
 
 #include <google/protobuf/repeated_ptr_field.h>
@@ -14,15 +14,15 @@
 
 namespace fabric::profile {
 
-// The profile and all that it inherits from, the oldest ancestor first; borrows both. NOT_FOUND and
+// The profile and all its ancestors, the oldest first. Borrows both arguments. NOT_FOUND and
 // INVALID_ARGUMENT as Profile::Make().
-Result<std::vector<const v1::Profile*>> Lineage(const v1::Profile& profile,
-                                                std::span<const v1::Profile> known);
+Result<std::vector<const v1::Profile*>> InheritanceChain(const v1::Profile& profile,
+                                                         std::span<const v1::Profile> known);
 
-// True when every field that is given matches.
+// True when every field that is set matches.
 bool Matches(const v1::Selector& where, const Traits& traits);
 
-// True without any pattern; else an empty text matches none.
+// True for an empty list of patterns. An empty text matches no pattern.
 bool MatchesAny(const google::protobuf::RepeatedPtrField<std::string>& patterns,
                 std::string_view text);
 
