@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "ctl/client.h"
+#include "ctl/command.h"
 #include "ctl/tables/cells.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"

@@ -11,7 +11,7 @@ namespace fabric::rules {
 // A counter of the link above its limit.
 struct LinkError {
   Count count = {};
-  Move move;
+  CounterIncrease move;
   std::uint64_t limit_per_hour = 0;
   bool of_profile = false;
 };

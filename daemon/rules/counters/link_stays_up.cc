@@ -7,7 +7,7 @@ namespace {
 
 using fleet::PortView;
 
-void Fail(const PortView& port, const Move& downs, Verdicts& out) {
+void Fail(const PortView& port, const CounterIncrease& downs, Verdicts& out) {
   const std::string seen = Format("{} times in {}", downs.delta, ShowSeconds(downs.seconds));
   FailMoving(port,
              {.title = Format("link went down {}, expected to stay up", seen),

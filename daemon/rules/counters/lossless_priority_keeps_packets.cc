@@ -9,7 +9,7 @@ using fleet::PortView;
 
 constexpr std::uint64_t kPacketsMin = 10;
 
-void Fail(const PortView& port, unsigned priority, const Move& move, Verdicts& out) {
+void Fail(const PortView& port, unsigned priority, const CounterIncrease& move, Verdicts& out) {
   const std::string seen = Format("{} packets in {}", move.delta, ShowSeconds(move.seconds));
   FailMoving(
       port,
@@ -27,7 +27,8 @@ void Fail(const PortView& port, unsigned priority, const Move& move, Verdicts& o
 // Settings are looked at only where something was dropped: most ports are well.
 void JudgePort(const PortView& port, Verdicts& out) {
   if (!fleet::HasAnyPriority(port.activity.known, Count::kPriorityReceiveDiscards)) return;
-  if (!fleet::HasAnyPriority(port.activity.grown, Count::kPriorityReceiveDiscards)) return out.Pass();
+  if (!fleet::HasAnyPriority(port.activity.grown, Count::kPriorityReceiveDiscards))
+    return out.Pass();
   for (unsigned priority = 0; priority < 8; ++priority) {
     const auto move = Moved(port, fleet::OfPriority(Count::kPriorityReceiveDiscards, priority));
     if (!move || move->delta < kPacketsMin || !Has(LosslessMask(port).value_or(0), priority))

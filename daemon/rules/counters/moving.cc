@@ -9,12 +9,12 @@ namespace fabric::rules {
 
 using fleet::PortView;
 
-std::uint64_t PerHour(const Move& move) {
+std::uint64_t PerHour(const CounterIncrease& move) {
   if (move.seconds <= 3600) return move.delta;
   return static_cast<std::uint64_t>(static_cast<double>(move.delta) * 3600 / move.seconds);
 }
 
-double PercentOfTime(const Move& move) {
+double PercentOfTime(const CounterIncrease& move) {
   return std::min(100.0, static_cast<double>(move.delta) / (move.seconds * 1e4));
 }
 

@@ -13,7 +13,7 @@ void JudgePort(const PortView& port, Verdicts& out) {
   if (!received) return;
   const auto sent = MovedOnLink(port, Count::kPcieTransmitErrors);
   const bool by_sent = sent && sent->delta > received->delta;
-  const Move& most = by_sent ? *sent : *received;
+  const CounterIncrease& most = by_sent ? *sent : *received;
   if (PerHour(most) <= kErrorsMax) return out.Pass();
   const std::string seen = Format("{} times in {}", most.delta, ShowSeconds(most.seconds));
   FailMoving(port,

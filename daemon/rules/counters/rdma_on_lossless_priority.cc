@@ -47,7 +47,7 @@ Bytes BytesOf(const PortView& port, std::uint32_t mask) {
   return bytes;
 }
 
-void Fail(const PortView& port, std::uint32_t mask, const Move& sent, const Bytes& bytes,
+void Fail(const PortView& port, std::uint32_t mask, const CounterIncrease& sent, const Bytes& bytes,
           double share, Verdicts& out) {
   const std::string seen = Format("{:.0f} % of {}", share, BitRate(8 * sent.PerSecond()));
   FailMoving(
