@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/priority_mask.h"
 #include "base/text.h"
 #include "daemon/rules/links/links.h"
 #include "daemon/rules/lossless/lossless.h"
@@ -29,8 +30,8 @@ Difference Between(const v1::DcbConfig& first, const v1::DcbConfig& other) {
   if (first.has_pfc() && other.has_pfc() &&
       first.pfc().enabled_mask() != other.pfc().enabled_mask())
     return {.what = "PFC enabled priorities",
-            .first = PriorityMask(first.pfc().enabled_mask()),
-            .other = PriorityMask(other.pfc().enabled_mask())};
+            .first = ToText(PriorityMask(first.pfc().enabled_mask())),
+            .other = ToText(PriorityMask(other.pfc().enabled_mask()))};
   if (first.has_trust() && other.has_trust() && first.trust() != other.trust())
     return {.what = "trust",
             .first = std::string(Name(first.trust())),
@@ -49,7 +50,7 @@ void Fail(const PortView& port, const v1::NetInterface& first, const v1::NetInte
           .source = "netlink dcb " + other.name(),
           .basis = Format("as {}, in the same bond {}", first.name(), port.netdev->name())},
          {ToRemedy({.command = Format("dcb pfc show dev {0}; dcb app show dev {0}", other.name()),
-                    .note = Format("Compare with {}, then set what is different.", first.name())})},
+                    .note = Format("Compare with {}, then set the differences.", first.name())})},
          out);
 }
 
