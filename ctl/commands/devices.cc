@@ -1,3 +1,4 @@
+#include "base/priority_mask.h"
 #include "base/text.h"
 #include "ctl/client.h"
 #include "ctl/tables/cells.h"
@@ -20,7 +21,8 @@ std::vector<std::string> Row(const v1::DeviceSummary& port) {
       RateCell(port.has_rate_bps(), port.rate_bps()),
       NumberCell(port.has_active_mtu_bytes(), port.active_mtu_bytes()),
       NumberCell(port.has_netdev_mtu_bytes(), port.netdev_mtu_bytes()),
-      port.has_pfc_enabled_mask() ? PriorityMask(port.pfc_enabled_mask()) : std::string(kAbsent),
+      port.has_pfc_enabled_mask() ? ToText(PriorityMask(port.pfc_enabled_mask()))
+                                  : std::string(kAbsent),
       Cell(Name(port.trust())),
       Cell(Name(port.physical_state())),
       NumberCell(port.has_gid_index(), port.gid_index()),
@@ -34,7 +36,7 @@ std::vector<std::string> Row(const v1::DeviceSummary& port) {
 Result<Output> RunDevices(Client& client, const Arguments& arguments, Stream&) {
   v1::ListDevicesRequest request;
   request.set_node(arguments.Text("NODE"));
-  ASSIGN_OR_RETURN(v1::ListDevicesResponse response, client.ListDevices(request));
+  ASSIGN_OR_RETURN(v1::ListDevicesResponse response, client.Call<v1::ListDevicesResponse>(request));
   Output output;
   Table table{.columns = {{.title = "NODE"},
                           {.title = "DEVICE"},

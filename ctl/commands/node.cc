@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/priority_mask.h"
 #include "base/text.h"
 #include "ctl/client.h"
 #include "ctl/tables/cells.h"
@@ -141,7 +142,7 @@ Table NetdevTable(const v1::NodeSnapshot& snapshot) {
         {netdev.name(), Cell(Name(netdev.oper_state())),
          NumberCell(netdev.has_mtu_bytes(), netdev.mtu_bytes()),
          RateCell(netdev.has_speed_bps(), netdev.speed_bps()),
-         dcb.has_pfc() ? PriorityMask(dcb.pfc().enabled_mask()) : std::string(kAbsent),
+         dcb.has_pfc() ? ToText(PriorityMask(dcb.pfc().enabled_mask())) : std::string(kAbsent),
          Cell(Name(dcb.trust())), DscpText(dcb), Bandwidths(dcb), Addresses(netdev),
          Cell(netdev.driver()), Cell(netdev.pci_address())});
   }
@@ -179,7 +180,7 @@ Table GapTable(const v1::NodeSnapshot& snapshot) {
 Result<Output> RunNode(Client& client, const Arguments& arguments, Stream&) {
   v1::GetNodeRequest request;
   request.set_name(arguments.Text("NAME"));
-  ASSIGN_OR_RETURN(v1::GetNodeResponse response, client.GetNode(request));
+  ASSIGN_OR_RETURN(v1::GetNodeResponse response, client.Call<v1::GetNodeResponse>(request));
   const v1::NodeSnapshot& snapshot = response.snapshot();
   Output output;
   output.before = SummaryLines(response);

@@ -68,11 +68,11 @@ v1::DeviceSummary Summarize(const fleet::PortView& view) {
   summary.set_physical_state(port.physical_state());
   if (port.has_rate_bps()) summary.set_rate_bps(port.rate_bps());
   if (port.has_active_mtu_bytes()) summary.set_active_mtu_bytes(port.active_mtu_bytes());
-  if (view.netdev != nullptr) {
-    if (view.netdev->has_mtu_bytes()) summary.set_netdev_mtu_bytes(view.netdev->mtu_bytes());
-    const v1::DcbConfig& dcb = view.netdev->dcb();
-    if (dcb.has_pfc()) summary.set_pfc_enabled_mask(dcb.pfc().enabled_mask());
-    summary.set_trust(dcb.trust());
+  if (view.netdev != nullptr && view.netdev->has_mtu_bytes())
+    summary.set_netdev_mtu_bytes(view.netdev->mtu_bytes());
+  if (const v1::DcbConfig* const dcb = view.Dcb()) {
+    if (dcb->has_pfc()) summary.set_pfc_enabled_mask(dcb->pfc().enabled_mask());
+    summary.set_trust(dcb->trust());
   }
   if (const v1::Gid* gid = fleet::UsableGid(device, port)) {
     summary.set_gid(gid->gid());

@@ -102,6 +102,14 @@ const v1::NetInterface* WireOf(const v1::NodeSnapshot& snapshot, const v1::NetIn
   return first != nullptr ? first : netdev;
 }
 
+// nullptr for an empty message.
+const v1::DcbConfig* ReportedDcb(const v1::NetInterface* wire) {
+  if (wire == nullptr) return nullptr;
+  const v1::DcbConfig& dcb = wire->dcb();
+  const bool reported = !dcb.source().empty() || dcb.has_pfc() || dcb.has_trust() || dcb.has_ets();
+  return reported ? &dcb : nullptr;
+}
+
 std::optional<Subnet> SubnetOf(const v1::NetInterface* netdev) {
   if (netdev == nullptr) return {};
   for (const std::string& address : netdev->addresses())
@@ -192,6 +200,14 @@ v1::Subject PortView::Subject() const {
   subject.set_netdev(port->netdev());
   if (rail) subject.set_rail(rail->value());
   return subject;
+}
+
+const v1::DcbConfig* PortView::Dcb() const {
+  return ReportedDcb(wire);
+}
+
+const v1::DcbConfig* DcbOf(const v1::NodeSnapshot& snapshot, const v1::NetInterface* netdev) {
+  return ReportedDcb(WireOf(snapshot, netdev));
 }
 
 CounterSetIndexes PortView::LinkCounterSets() const {

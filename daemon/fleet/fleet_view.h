@@ -65,6 +65,8 @@ struct PortView {
 
   const v1::Expectations& expected() const { return expectation->values; }
   v1::Subject Subject() const;  // Scope port, with netdev and rail
+  // DCB settings of the link, those of `wire`; nullptr when not reported.
+  const v1::DcbConfig* Dcb() const;
   // Counters of the link: the netdev's on Ethernet, because those of the RDMA port cover RDMA only.
   CounterSetIndexes LinkCounterSets() const;
 };
@@ -130,6 +132,10 @@ class FleetView {
 // The GID that probes and jobs use. RoCE: the first RoCE v2 GID that is not link-local, IPv4 before
 // IPv6. InfiniBand: GID 0. nullptr: none.
 const v1::Gid* UsableGid(const v1::RdmaDevice& device, const v1::Port& port);
+
+// DCB settings of a netdev: its own, or those of the first member with DCB when it is a bond.
+// nullptr when not reported.
+const v1::DcbConfig* DcbOf(const v1::NodeSnapshot& snapshot, const v1::NetInterface* netdev);
 
 // Binary search: the snapshot's functions are sorted by address. nullptr: not found.
 const v1::PciFunction* FindFunction(const v1::NodeSnapshot& snapshot, std::string_view address);

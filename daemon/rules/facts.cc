@@ -10,7 +10,7 @@
 namespace fabric::rules {
 namespace {
 
-// ": the driver has no DCB", or nothing when no gap tells.
+// ": the driver has no DCB", or empty when no gap covers the source.
 std::string Reason(const v1::NodeSnapshot& snapshot, std::string_view source) {
   for (const v1::Gap& gap : snapshot.gaps())
     if (Covers(gap, source)) return ": " + gap.reason();
@@ -114,10 +114,6 @@ std::string NetdevFile(const fleet::PortView& port, std::string_view file) {
   if (port.port->netdev().empty())
     return Format("{} of the netdev of {}/{}", file, port.device->name(), port.port->number());
   return Format("sys/class/net/{}/{}", port.port->netdev(), file);
-}
-
-std::string DcbSource(const fleet::PortView& port) {
-  return Format("netlink dcb {}", port.port->netdev());
 }
 
 std::string VerbsSource(const fleet::PortView& port) {

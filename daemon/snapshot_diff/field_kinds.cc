@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/priority_mask.h"
 #include "base/text.h"
 #include "fabric/v1/inventory.pb.h"
 #include "proto/names.h"
@@ -211,7 +212,7 @@ std::string ValueText(const Message& message, const FieldDescriptor& field, int 
     case FieldDescriptor::CPPTYPE_UINT32: {
       const std::uint32_t number = listed ? reflection.GetRepeatedUInt32(message, &field, index)
                                           : reflection.GetUInt32(message, &field);
-      if (field.name() == "enabled_mask") return PriorityMask(number);
+      if (field.name() == "enabled_mask") return ToText(PriorityMask(number));
       return field.name() == "pkeys" ? Format("0x{:04x}", number) : Format("{}", number);
     }
     default: return {};

@@ -1,4 +1,5 @@
 #include "daemon/rules/lossless/lossless.h"
+#include "daemon/rules/lossless/remedies.h"
 #include "daemon/rules/pcie/pci.h"
 #include "daemon/rules/rule.h"
 #include "daemon/rules/siblings.h"
@@ -11,7 +12,8 @@ using fleet::PortView;
 
 std::optional<std::uint64_t> Pfc(const PortView& port) {
   if (port.expected().has_pfc_priorities()) return {};
-  return LosslessMask(port);
+  const auto mask = PfcMask(port);
+  return mask ? std::optional<std::uint64_t>(mask->bits()) : std::nullopt;
 }
 
 std::optional<std::uint64_t> TrustOf(const PortView& port) {
@@ -58,11 +60,6 @@ std::string Qos(const PortView& port) {
   return QosSource(port);
 }
 
-std::string TrafficClassFile(const PortView& port) {
-  return Format("sys/class/infiniband/{}/tc/{}/traffic_class", port.device->name(),
-                port.port->number());
-}
-
 std::string CnpSource(const PortView& port) {
   return CongestionSource({.port = &port});
 }
@@ -78,10 +75,7 @@ std::vector<v1::Remedy> ByDcb(const PortView& port, std::uint64_t) {
 }
 
 std::vector<v1::Remedy> ByTrafficClass(const PortView& port, std::uint64_t expected) {
-  return {
-      ToRemedy({.platform = "mlx5",
-                .command = Format("cd / && echo tclass={} > {}", expected, TrafficClassFile(port)),
-                .note = "A file of MLNX_OFED. Lost at the next boot, unless a script sets it."})};
+  return SetTrafficClass(port, static_cast<std::uint32_t>(expected));
 }
 
 std::vector<v1::Remedy> ByCnpFile(const PortView& port, std::uint64_t expected) {
@@ -153,12 +147,14 @@ extern const Rule settings_equal_in_node = {
         "other nodes, the rule needs at least four equal cards of which three quarters agree. If "
         "some cards are near GPUs, only these are compared.",
     .source = "IEEE 802.1Qbb; MLNX_OFED; PCI Express Base Specification, Device Control",
-    .needs = "dcb, congestion_control, pci_functions, rdma_devices",
-    .profile =
-        "pfc_priorities trust traffic_class cnp_dscp max_read_request_bytes "
-        "relaxed_ordering",
+    .needs = {Input::kDcb, Input::kCongestionControl, Input::kPciFunctions, Input::kRdmaDevices},
+    .profile = {v1::Expectations::kPfcPrioritiesFieldNumber, v1::Expectations::kTrustFieldNumber,
+                v1::Expectations::kTrafficClassFieldNumber, v1::Expectations::kCnpDscpFieldNumber,
+                v1::Expectations::kMaxReadRequestBytesFieldNumber,
+                v1::Expectations::kRelaxedOrderingFieldNumber},
     .fix = "Run the set-up script again for the port; compare with an equal card",
-    .evaluate_alone = Evaluate,
+    .evaluate_node = Evaluate,
+    .single_node_only = true,
 };
 
 }  // namespace fabric::rules
