@@ -28,7 +28,7 @@ Result<Output> RunRulesCheck(Client&, const Arguments& arguments, Stream&) {
     *files.add_values()->mutable_struct_value() = Described(file);
     for (const custom::Rule& rule : file.rules) {
       table.rows.push_back({Cell(rule.id), Cell(Name(rule.severity)), Cell(Name(rule.scope)),
-                            Cell(rule.title), Cell(rule.place)});
+                            Cell(rule.title), Cell(rule.location)});
       output.names.push_back(rule.id);
     }
   }

@@ -33,9 +33,9 @@ struct Baseline {
 // has too few results to compare with each other. A value.
 class Baselines {
  public:
-  // The baseline to compare with: `now` replaces the known one unless it has less than half as many
-  // figures. `group` names comparable probes: the same kind and settings, in rounds that have at
-  // least half as many results as the largest round.
+  // The baseline to compare with: `now`, unless it has less than half the figures of the known one.
+  // `group` names comparable probes: the same kind and settings, in rounds with at least half the
+  // results of the largest round.
   Baseline Of(const std::string& group, const Baseline& now);
 
   // The endpoint started a probe, or failed before the fabric was involved.

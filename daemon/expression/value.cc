@@ -28,7 +28,7 @@ Value FromEnumerator(Enumerator value) {
   return {value};
 }
 
-// Where a text that is no std::string in memory would be copied to; those of our messages are.
+// Scratch for texts that are not std::string in memory; those of our messages are.
 std::string_view TextOf(const std::string& text, const std::string& scratch) {
   return &text == &scratch ? std::string_view() : std::string_view(text);
 }

@@ -17,7 +17,7 @@ using google::protobuf::EnumDescriptor;
 using google::protobuf::FieldDescriptor;
 using rules::Value;
 
-// Everything that a profile may say with the field which could mean `value`.
+// All profile values of the field that could mean `value`.
 std::vector<v1::Expectations> Candidates(const FieldDescriptor& field, const Value& value) {
   std::vector<v1::Expectations> all;
   const auto* const reflection = v1::Expectations::default_instance().GetReflection();
@@ -103,7 +103,7 @@ std::optional<v1::Expectations> Saying(const Reading& reading, const Value& valu
     found = std::move(expect);
   }
   if (!found) return {};
-  // What a driver reports need not be within the bounds of a profile.
+  // A reported value can be outside the range that a profile allows.
   const bool good = profile::ParseProfiles("name: x\nexpect: {" + LineOf(*found) + "}\n", "").ok();
   return good ? found : std::nullopt;
 }

@@ -37,7 +37,7 @@ Result<std::vector<v1::Profile>> ReadFile(const std::string& path, const ReadTex
   return ParseProfiles(text, path == "-" ? "standard input" : path);
 }
 
-// What is made of the profile and of those that it may inherit from.
+// Makes the result from the profile and the profiles it can inherit from.
 template <class Made>
 Result<Made> Load(const std::string& name, const ReadText& read) {
   if (name.empty()) return Made();
@@ -59,7 +59,7 @@ const std::vector<v1::Profile>& ShippedProfiles() {
     std::vector<v1::Profile> all;
     for (const auto& [file, text] : kShippedTexts) {
       auto profiles = ParseProfiles(text, file);
-      if (!profiles.ok()) continue;  // A test reads them all.
+      if (!profiles.ok()) continue;  // A test parses all of them
       for (v1::Profile& profile : *profiles) all.push_back(std::move(profile));
     }
     return all;

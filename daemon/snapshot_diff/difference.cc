@@ -59,7 +59,7 @@ void Fold(Differences& differences) {
 v1::DiffNodeResponse Diff(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after) {
   Differences settings = Compare(Flatten(before), Flatten(after));
   Fold(settings);
-  // What was not read on one of the two says least.
+  // Gaps are the least important.
   std::stable_partition(settings.begin(), settings.end(), [](const v1::FactDifference& each) {
     return !each.path().starts_with("gaps[");
   });

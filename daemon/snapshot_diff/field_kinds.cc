@@ -59,7 +59,7 @@ constexpr Row kRows[] = {
     {"LldpNeighbor.management_addresses", FieldKind::kIdentity},
     {"LldpNeighbor.link_aggregation_port_id", FieldKind::kIdentity},
     {"LldpNeighbor.ttl_s", FieldKind::kLeftOut},
-    {"Gap.reason", FieldKind::kLeftOut},  // It may tell times.
+    {"Gap.reason", FieldKind::kLeftOut},  // May contain times
     {"HostFacts.rdma_stack_reason", FieldKind::kLeftOut},
     {"HugePages.free", FieldKind::kLeftOut},
     {"TimeSync.offset_seconds", FieldKind::kLeftOut},
@@ -70,7 +70,7 @@ constexpr Row kRows[] = {
     {"JobView.cgroup", FieldKind::kIdentity},
 };
 
-// What elements go by that have no field "name".
+// Keys of elements without a field "name".
 struct Key {
   std::string_view message;
   std::string_view first, second = {}, third = {};
@@ -115,7 +115,7 @@ std::string EnumText(const EnumValueDescriptor& value) {
   if (type == "Trust") name = Name(static_cast<v1::Trust>(number));
   if (type == "GapCode") name = Name(static_cast<v1::GapCode>(number));
   if (name != "?") return std::string(name);
-  // "PCI_DISTANCE_PIX" of PciDistance, in small letters as people write it.
+  // "PCI_DISTANCE_PIX" of PciDistance becomes "pix".
   std::size_t prefix = 0;
   for (std::size_t i = 0; i < type.size(); ++i)
     prefix += i > 0 && std::isupper(static_cast<unsigned char>(type[i])) != 0 ? 2 : 1;

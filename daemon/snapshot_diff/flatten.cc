@@ -14,11 +14,11 @@ namespace {
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 
-// Boots of one image differ in these.
+// Kernel parameters that differ between boots of one image.
 constexpr std::string_view kBootIdentity[] = {"root", "resume",   "BOOT_IMAGE",   "initrd",
                                               "ip",   "hostname", "rd.luks.uuid", "rd.lvm.lv"};
 
-// "mlx5 0000:17:00.0: health: N of N": lines of the kernel's log without what changes in them.
+// Kernel log lines with numbers replaced: "mlx5 0000:17:00.0: health: N of N".
 std::string WithoutNumbers(const std::string& text) {
   constexpr std::size_t kShown = 80;
   std::string plain;
@@ -52,7 +52,7 @@ FieldValues FlattenCounters(const v1::NodeSnapshot& snapshot) {
     flattener.Put(Format("kernel_log[{}: {}]", line.category(), WithoutNumbers(line.text())),
                   Format("{}", line.count()));
   FieldValues values = flattener.Take();
-  // A counter that two sources give, and kernel lines that differ in numbers alone.
+  // Duplicates: a counter from two sources, or kernel lines that differ in numbers only.
   const auto same = [](const FieldValue& a, const FieldValue& b) { return a.path == b.path; };
   values.erase(std::unique(values.begin(), values.end(), same), values.end());
   return values;

@@ -12,7 +12,7 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// An element with more values than this has a line for itself.
+// Elements with more values than this have an entry of their own.
 constexpr std::size_t kFewValues = 4;
 
 }  // namespace
@@ -26,7 +26,7 @@ void Flattener::AddField(const Message& message, const Field& each) {
   if (each.kind == FieldKind::kLeftOut) return;
   const bool counter = each.kind == FieldKind::kCounter;
   const bool scalar = field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE;
-  // Counters stand among settings, and lists of counters have a form of their own.
+  // Counters are mixed with settings, and counter lists have their own format.
   if (scalar ? counter != counters_ : counter) return;
   const Reflection& reflection = *message.GetReflection();
   const std::size_t length = path_.size();
@@ -83,9 +83,9 @@ void Flattener::Append(std::string_view name) {
 void Flattener::AddScalar(const Message& message, const FieldDescriptor& field) {
   if (field.name() == "kernel_command_line") return AddCommandLine(message, field);
   std::string value = ValueText(message, field, -1);
-  // Without presence there is no telling "empty" from "not there".
+  // A field without presence cannot be distinguished from an absent one.
   if (value.empty() && !field.has_presence()) return;
-  // Machines that are alike differ by what their firmware keeps for itself.
+  // Firmware reserves different amounts on equal machines.
   if (field.name() == "memory_bytes") {
     const auto bytes = message.GetReflection()->GetUInt64(message, &field);
     value = Format("{} GiB", (bytes + (std::uint64_t{1} << 29)) >> 30);
@@ -93,7 +93,7 @@ void Flattener::AddScalar(const Message& message, const FieldDescriptor& field) 
   Put(field.name(), std::move(value));
 }
 
-// Its words, each by its name.
+// One entry for each word, by its name.
 void Flattener::AddCommandLine(const Message& message, const FieldDescriptor& field) {
   const std::string line = message.GetReflection()->GetString(message, &field);
   std::set<std::string> names;
@@ -108,7 +108,7 @@ void Flattener::AddCommandLine(const Message& message, const FieldDescriptor& fi
   }
 }
 
-// Texts are sets: one line. Numbers stand for something by their index, but P_Keys.
+// A list of texts is a set: one entry. Numbers are identified by index, except P_Keys.
 void Flattener::AddScalars(const Message& message, const FieldDescriptor& field) {
   const int size = message.GetReflection()->FieldSize(message, &field);
   if (size == 0) return;
@@ -134,7 +134,7 @@ std::vector<std::string> KeysOf(const Message& message, const FieldDescriptor& f
   for (int i = 0; i < reflection.FieldSize(message, &field); ++i) {
     std::string key = KeyOf(reflection.GetRepeatedMessage(message, &field, i));
     if (key.empty()) key = Format("{}", i);
-    // Brackets would end the name.
+    // Brackets would end the key.
     std::replace(key.begin(), key.end(), ']', ')');
     std::replace(key.begin(), key.end(), '[', '(');
     const std::string first = key;

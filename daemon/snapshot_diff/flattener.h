@@ -1,4 +1,4 @@
-// Puts messages into values, part by part.
+// Builder of flattened messages.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -15,15 +15,15 @@ namespace fabric::snapshot_diff {
 
 class Flattener {
  public:
-  // `counters`: only these; else all but these.
+  // `counters`: only counters; else all other fields.
   explicit Flattener(bool counters) : counters_(counters) {}
 
-  void Go(std::string path) { path_ = std::move(path); }  // Where what follows stands
+  void Go(std::string path) { path_ = std::move(path); }  // Sets the current path
 
-  // All of a message, or one field of it, its own path being where we are.
+  // Adds a message or one of its fields at the current path.
   void AddMessage(const google::protobuf::Message& message);
   void AddField(const google::protobuf::Message& message, const Field& field);
-  // One element of the list where we are.
+  // Adds one element of the list at the current path.
   void AddElement(const google::protobuf::Message& element, const std::string& key);
   void Put(std::string_view name, std::string value);
 
@@ -45,7 +45,7 @@ class Flattener {
   FieldValues values_;
 };
 
-// Names of the elements of a list, each once, in their order.
+// Keys of the elements of a list, unique, in order.
 std::vector<std::string> KeysOf(const google::protobuf::Message& message,
                                 const google::protobuf::FieldDescriptor& field);
 

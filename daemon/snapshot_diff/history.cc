@@ -19,12 +19,12 @@ std::string Below(const std::string& path, std::string_view name) {
   return path.empty() ? std::string(name) : path + "." + std::string(name);
 }
 
-// Much cheaper than to look at each field; false for some that are the same.
+// Fast test for equality; false negatives are possible.
 bool SameBytes(const Message& a, const Message& b) {
   return a.ByteSizeLong() == b.ByteSizeLong() && a.SerializeAsString() == b.SerializeAsString();
 }
 
-// Walks two messages of a kind side by side and writes down where they are not the same.
+// Walks two messages of one type in parallel and records differences.
 class Walker {
  public:
   void Walk(const Message& before, const Message& after, const std::string& path) {
@@ -57,7 +57,7 @@ class Walker {
     after_.AddField(after, field);
   }
 
-  // nullptr: not there.
+  // nullptr: absent
   void WalkElement(const Message* before, const Message* after, const std::string& list,
                    const std::string& key) {
     if (before != nullptr && after != nullptr) return Walk(*before, *after, list + "[" + key + "]");

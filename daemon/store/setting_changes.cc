@@ -9,9 +9,9 @@
 namespace fabric::store {
 namespace {
 
-constexpr std::int64_t kLookEvery = 64;  // Rows between looks at how many one node has.
+constexpr std::int64_t kLookEvery = 64;  // Added rows between two checks of the limit per node
 
-// The oldest row that a node may keep is the one before this.
+// Condition for the rows beyond the limit of a node.
 constexpr const char* kBeyond =
     "node = ?1 AND sequence <= (SELECT sequence FROM fact_changes WHERE node = ?1 "
     "ORDER BY sequence DESC LIMIT 1 OFFSET ?2)";
@@ -22,8 +22,8 @@ google::protobuf::Timestamp FromNanoseconds(std::int64_t ns) {
 
 }  // namespace
 
-SettingChangeTable::SettingChangeTable(Statement begin, Statement add, Statement forget, Statement drop,
-                     Statement since, Statement changes)
+SettingChangeTable::SettingChangeTable(Statement begin, Statement add, Statement forget,
+                                       Statement drop, Statement since, Statement changes)
     : begin_(std::move(begin)),
       add_(std::move(add)),
       forget_(std::move(forget)),
@@ -48,7 +48,7 @@ Result<SettingChangeTable> SettingChangeTable::Make(Database& database) {
                    database.Prepare("SELECT change FROM fact_changes WHERE node = ? AND at >= ? "
                                     "ORDER BY sequence"));
   return SettingChangeTable(std::move(begin), std::move(add), std::move(forget), std::move(drop),
-                   std::move(since), std::move(changes));
+                            std::move(since), std::move(changes));
 }
 
 Status SettingChangeTable::Add(const std::string& node, const v1::DiffNodeResponse& change) {
@@ -64,8 +64,9 @@ Status SettingChangeTable::KeepWithin(const std::string& node) {
   return drop_.Text(0, node).Bind(1, most).Run();
 }
 
-Result<ChangeLog> SettingChangeTable::Read(const std::string& node, const google::protobuf::Timestamp& from,
-                                const std::string& path) {
+Result<ChangeLog> SettingChangeTable::Read(const std::string& node,
+                                           const google::protobuf::Timestamp& from,
+                                           const std::string& path) {
   ChangeLog log;
   ASSIGN_OR_RETURN(const bool begun, since_.Text(0, node).Step());
   if (begun) log.since = FromNanoseconds(since_.Number(0));

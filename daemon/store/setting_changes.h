@@ -1,4 +1,4 @@
-// The tables of what changed on nodes.
+// Tables of setting changes by node.
 #pragma once
 
 #include <string>
@@ -17,13 +17,13 @@ class SettingChangeTable {
 
   // As in Store.
   Status Add(const std::string& node, const v1::DiffNodeResponse& change);
-  // `path` stands in messages.
+  // `path`: for messages.
   Result<ChangeLog> Read(const std::string& node, const google::protobuf::Timestamp& from,
-                       const std::string& path);
+                         const std::string& path);
 
  private:
   explicit SettingChangeTable(Statement begin, Statement add, Statement forget, Statement drop,
-                     Statement since, Statement changes);
+                              Statement since, Statement changes);
   Status KeepWithin(const std::string& node);
 
   Statement begin_, add_, forget_, drop_, since_, changes_;

@@ -199,9 +199,12 @@ TEST_P(LeafOrSpine, OtherLeavesAreAsked) {
   const Assessment assessment = Assess(FabricOf(layout), seen);
   ASSERT_EQ(assessment.report.state(), v1::BLAME_STATE_UNDECIDED) << Text(assessment.report);
   EXPECT_THAT(Text(assessment.report), ::testing::HasSubstr("SPINE"));
-  EXPECT_TRUE(std::any_of(assessment.next.begin(), assessment.next.end(), [&](const ProbeRequest& pair) {
-    return leaf(pair.from) != 0 && leaf(pair.to) != 0 && leaf(pair.from) != leaf(pair.to);
-  })) << Text(assessment.report);
+  EXPECT_TRUE(std::any_of(assessment.next.begin(), assessment.next.end(),
+                          [&](const ProbeRequest& pair) {
+                            return leaf(pair.from) != 0 && leaf(pair.to) != 0 &&
+                                   leaf(pair.from) != leaf(pair.to);
+                          }))
+      << Text(assessment.report);
 }
 
 INSTANTIATE_TEST_SUITE_P(Assess, LeafOrSpine, ::testing::Values(3, 24));
@@ -238,9 +241,9 @@ TEST(Assess, SendsThePortsOfASuspiciousHostToOthers) {
   EXPECT_FALSE(assessment.decided);
   EXPECT_EQ(assessment.report.suspects_size(), 0) << Text(assessment.report);
   for (const std::uint32_t endpoint : {10U, 11U})
-    EXPECT_TRUE(
-        std::any_of(assessment.next.begin(), assessment.next.end(),
-                    [&](const ProbeRequest& pair) { return pair.from == endpoint || pair.to == endpoint; }))
+    EXPECT_TRUE(std::any_of(
+        assessment.next.begin(), assessment.next.end(),
+        [&](const ProbeRequest& pair) { return pair.from == endpoint || pair.to == endpoint; }))
         << endpoint << " " << assessment.open_question;
 }
 
@@ -260,7 +263,8 @@ TEST(Assess, WatchesAPortThroughWhichNothingCameForARound) {
     all.insert(all.end(), again.begin(), again.end());
     return all;
   };
-  EXPECT_THAT(Assess(fabric, seen(8)).open_question, ::testing::HasSubstr("/mlx5_0/1 is suspicious"));
+  EXPECT_THAT(Assess(fabric, seen(8)).open_question,
+              ::testing::HasSubstr("/mlx5_0/1 is suspicious"));
   EXPECT_TRUE(Assess(fabric, seen(15)).decided) << Assess(fabric, seen(15)).open_question;
 }
 

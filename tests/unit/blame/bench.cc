@@ -11,9 +11,9 @@ Fabric FabricOf(const Layout& layout) {
   for (std::uint32_t node = 0; node < layout.nodes; ++node) {
     for (std::uint32_t rail = 0; rail < layout.rails; ++rail) {
       Endpoint endpoint{.node = Format("n{}", 10 + node),
-                  .device = Format("mlx5_{}", rail),
-                  .port = 1,
-                  .rail = rail};
+                        .device = Format("mlx5_{}", rail),
+                        .port = 1,
+                        .rail = rail};
       if (layout.per_leaf > 0) {
         endpoint.leaf = Format("leaf-{}-{}", rail, node / layout.per_leaf);
         endpoint.leaf_port = Format("swp{}", node % layout.per_leaf);

@@ -1,4 +1,4 @@
-// A small fabric, all of whose ports probed each other, and what is made to be wrong in it.
+// Test fabric: observations of a small fabric in which all ports probed each other, with faults.
 #pragma once
 
 #include <cstdint>

@@ -139,7 +139,8 @@ TEST(CounterEvidence, SaysWhatMoved) {
   const std::string grew = "symbol_errors grew by 12 in 30 s";
   EXPECT_THAT(evidence.Text({ComponentKind::kPort, 6}), ::testing::ElementsAre(grew));
   EXPECT_THAT(evidence.Text({ComponentKind::kPort, 8}), ::testing::IsEmpty());
-  EXPECT_THAT(evidence.Text({ComponentKind::kHost, 3}), ::testing::ElementsAre("n13/mlx5_0/1: " + grew));
+  EXPECT_THAT(evidence.Text({ComponentKind::kHost, 3}),
+              ::testing::ElementsAre("n13/mlx5_0/1: " + grew));
   EXPECT_THAT(evidence.Text({ComponentKind::kPair, 6, 9}),
               ::testing::ElementsAre("n13/mlx5_0/1: " + grew, "n14/mlx5_1/1: " + grew))
       << "both ends";

@@ -62,9 +62,8 @@ TEST(InfinibandBlame, NamesTheUplinkOfALeafAndItsLinks) {
   EXPECT_EQ(suspect.kind(), v1::SUSPECT_KIND_UPLINK);
   EXPECT_EQ(suspect.leaf(), "ib-1");
   EXPECT_THAT(suspect.name(), StartsWith("ib-1 uplinks, one path of"));
-  EXPECT_THAT(
-      suspect.evidence(),
-      Contains("leaf from the InfiniBand topology of 2027-01-15T08:00:00Z"));
+  EXPECT_THAT(suspect.evidence(),
+              Contains("leaf from the InfiniBand topology of 2027-01-15T08:00:00Z"));
   EXPECT_THAT(suspect.evidence(),
               Contains(StartsWith("its links to other switches: port 33 to S-00000000000000b0 port "
                                   "2, port 34 to")));

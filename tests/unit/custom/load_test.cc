@@ -18,7 +18,7 @@ RuleFile Load(std::string_view yaml) {
 
 std::vector<std::string> Problems(std::string_view yaml) {
   std::vector<std::string> lines;
-  for (const Problem& problem : Load(yaml).problems) lines.push_back(ToString(problem));
+  for (const yaml::Problem& problem : Load(yaml).problems) lines.push_back(ToString(problem));
   return lines;
 }
 
@@ -121,7 +121,8 @@ tests:
                           "f.yaml:7:45: rule: unknown rule 'c' in this file",
                           "f.yaml:8:72: verdict: expected one of pass, fail, unknown, none; saw "
                           "'good'",
-                          "f.yaml:9:5: expect: nothing is expected", "f.yaml:10:5: no 'snapshot'"));
+                          "f.yaml:9:5: expect: expected at least one expectation, saw none",
+                          "f.yaml:10:5: no 'snapshot'"));
 }
 
 }  // namespace

@@ -234,7 +234,8 @@ TEST(MotionBetween, TellsAWrapFromAReset) {
   v1::NodeSnapshot before = Taken(0);
   v1::NodeSnapshot after = Taken(60);
   before.mutable_counters(0)->mutable_counters(0)->set_value((std::uint64_t{1} << 32) - 10);
-  EXPECT_EQ(CounterRates::Between(before, after).IncreaseOf(kPort, Count::kAckTimeouts)->delta, 110U);
+  EXPECT_EQ(CounterRates::Between(before, after).IncreaseOf(kPort, Count::kAckTimeouts)->delta,
+            110U);
   before.mutable_counters(0)->mutable_counters(0)->set_value(1 << 20);
   const CounterRates rates = CounterRates::Between(before, after);
   EXPECT_FALSE(rates.IncreaseOf(kPort, Count::kAckTimeouts));

@@ -144,11 +144,11 @@ TEST(InfinibandTopology, NamesTheLineOfWhatItCannotReadAndTakesTheRest) {
       "[5] \"H-00000000\n");
   EXPECT_EQ(topology.ports(), 1u);
   EXPECT_EQ(topology.problem_count(), 5u);
-  EXPECT_THAT(
-      topology.problems(),
-      ElementsAre(StartsWith("line 3: expected a cable such as"), StartsWith("line 4: "),
-                  StartsWith("line 5: expected a number of ports and a name"),
-                  "line 6: expected a Switch or Ca line before this cable", StartsWith("line 7: ")));
+  EXPECT_THAT(topology.problems(),
+              ElementsAre(StartsWith("line 3: expected a cable such as"), StartsWith("line 4: "),
+                          StartsWith("line 5: expected a number of ports and a name"),
+                          "line 6: expected a Switch or Ca line before this cable",
+                          StartsWith("line 7: ")));
 }
 
 // Two files in one, or an adapter that moved while the fabric was walked through.
@@ -166,7 +166,8 @@ TEST(InfinibandTopology, DoesNotGuessWhereTwoCablesAreTold) {
   EXPECT_EQ(Where(topology, "0000:0000:0000:0003"), "-");
   EXPECT_EQ(Where(topology, "0000:0000:0000:0004"), "-");
   EXPECT_EQ(topology.problem_count(), 2u);
-  EXPECT_THAT(topology.problems()[0], "port 1 of H-0000000000000001: expected one cable, saw 2; skipped");
+  EXPECT_THAT(topology.problems()[0],
+              "port 1 of H-0000000000000001: expected one cable, saw 2; skipped");
 }
 
 TEST(InfinibandTopology, RefusesWhatIsNone) {

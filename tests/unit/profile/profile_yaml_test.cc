@@ -61,7 +61,7 @@ TEST(ProfileYaml, SaysWhereAMistakeIsAndWhatWasExpected) {
   const MistakeCase kCases[] = {
       {"", "f: expected a profile, saw nothing"},
       {"3", "f:1:1: expected lines 'name: value', saw '3'"},
-      {"title: x", "f:1:1: the profile has no name: expected 'name: NAME'"},
+      {"title: x", "f:1:1: expected 'name: NAME', saw a profile without a name"},
       {"nam: x", "f:1:1: unknown key 'nam'; did you mean 'name'?"},
       {"name: x\nname: y", "f:2:1: 'name' is given twice"},
       {"name: x\nexpect:\n  trusd: dscp", "f:3:3: unknown key 'trusd'; did you mean 'trust'?"},
@@ -82,10 +82,11 @@ TEST(ProfileYaml, SaysWhereAMistakeIsAndWhatWasExpected) {
       {"name: x\nplaces:\n  - where: {node: [n1]}\n    pod: p",
        "f:3:13: unknown key 'node'; did you mean 'nodes'?"},
       {"name: x\nplaces:\n  - where: {rails: [0]}",
-       "f:3:5: the place says nothing of its ports: expected leaf, pod or both"},
-      {"name: x\nplaces:\n  - {leaf: l1, leaves: [l*]}", "f:3:5: leaf names a switch"},
+       "f:3:5: expected 'leaf', 'pod' or both in a place, saw neither"},
+      {"name: x\nplaces:\n  - {leaf: l1, leaves: [l*]}",
+       "f:3:5: 'leaf' and 'leaves' are mutually exclusive"},
       {"name: x\nplaces: [{pod: 7, leaves: l1}]", "f:2:27: expected a list of leaves, saw 'l1'"},
-      {"name: x\n---\nname: x", "f:3:1: a second profile 'x'"},
+      {"name: x\n---\nname: x", "f:3:1: profile 'x' is given twice"},
       {"name: [", "f:2:1: end of sequence"},
   };
   for (const MistakeCase& each : kCases) {
