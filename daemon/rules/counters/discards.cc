@@ -31,7 +31,7 @@ void Fail(const Discards& worst, const Discards& next, Count count, std::size_t 
            count == Count::kReceiveDiscards ? "dropped on receipt" : "dropped before sending",
            peers, next.per_second),
        .expected =
-           Format("about as many as {} ({:.0f} a second)", PortName(*next.port), next.per_second),
+           Format("about the same as {} ({:.0f} a second)", PortName(*next.port), next.per_second),
        .seen = Format("{:.0f} a second", worst.per_second),
        .count = count,
        .basis = Format("{} ports of one model on the node", peers)},
@@ -109,7 +109,8 @@ void FailLossless(const PortView& port, unsigned priority, const CounterIncrease
 // Reads settings only where packets were dropped: most ports drop none.
 void JudgeLossless(const PortView& port, Verdicts& out) {
   if (!fleet::HasAnyPriority(port.activity.known, Count::kPriorityReceiveDiscards)) return;
-  if (!fleet::HasAnyPriority(port.activity.grown, Count::kPriorityReceiveDiscards)) return out.Pass();
+  if (!fleet::HasAnyPriority(port.activity.grown, Count::kPriorityReceiveDiscards))
+    return out.Pass();
   const PriorityMask mask = PfcMask(port).value_or(PriorityMask());
   for (unsigned priority = 0; priority < PriorityMask::kPriorities; ++priority) {
     const auto lost =
