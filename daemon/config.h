@@ -1,4 +1,4 @@
-// The settings of fabricd.
+// Settings of fabricd.
 #pragma once
 
 #include <span>

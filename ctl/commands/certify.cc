@@ -67,7 +67,8 @@ Result<v1::GetCertificateResponse> WaitFor(Client& client, const v1::Certificate
   get.set_id(started.id());
   const Duration most = std::chrono::seconds(started.request().within_seconds()) + kGrace;
   for (Duration waited{}; waited < most; waited += kPollInterval) {
-    ASSIGN_OR_RETURN(v1::GetCertificateResponse answer, client.GetCertificate(get));
+    ASSIGN_OR_RETURN(v1::GetCertificateResponse answer,
+                     client.Call<v1::GetCertificateResponse>(get));
     if (answer.certificate().state() == v1::CERTIFICATE_STATE_DONE) return answer;
     stream.Progress(Format("{}: {} s of at most {} s", started.id(),
                            std::chrono::duration_cast<std::chrono::seconds>(waited).count(),
@@ -76,7 +77,7 @@ Result<v1::GetCertificateResponse> WaitFor(Client& client, const v1::Certificate
     if (!started.campaign().empty()) {
       v1::CancelCampaignRequest cancel;
       cancel.set_id(started.campaign());
-      RETURN_IF_ERROR(client.CancelCampaign(cancel).status());
+      RETURN_IF_ERROR(client.Call<v1::Campaign>(cancel).status());
     }
     return Status(Code::kCancelled, "interrupted; no certificate was issued");
   }
@@ -87,7 +88,7 @@ Result<v1::GetCertificateResponse> WaitFor(Client& client, const v1::Certificate
 Result<Output> RunCertify(Client& client, const Arguments& arguments, Stream& stream) {
   v1::StartCertificateRequest start;
   ASSIGN_OR_RETURN(*start.mutable_request(), RequestOf(arguments));
-  ASSIGN_OR_RETURN(const v1::Certificate started, client.StartCertificate(start));
+  ASSIGN_OR_RETURN(const v1::Certificate started, client.Call<v1::Certificate>(start));
   ASSIGN_OR_RETURN(v1::GetCertificateResponse answer, WaitFor(client, started, stream));
   const std::string text = JwsText({.header = answer.signed_().protected_header(),
                                     .payload = answer.signed_().payload(),

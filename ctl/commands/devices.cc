@@ -36,7 +36,7 @@ std::vector<std::string> Row(const v1::DeviceSummary& port) {
 Result<Output> RunDevices(Client& client, const Arguments& arguments, Stream&) {
   v1::ListDevicesRequest request;
   request.set_node(arguments.Text("NODE"));
-  ASSIGN_OR_RETURN(v1::ListDevicesResponse response, client.ListDevices(request));
+  ASSIGN_OR_RETURN(v1::ListDevicesResponse response, client.Call<v1::ListDevicesResponse>(request));
   Output output;
   Table table{.columns = {{.title = "NODE"},
                           {.title = "DEVICE"},

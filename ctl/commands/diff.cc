@@ -62,7 +62,7 @@ Result<Comparison> CompareNodes(Client& client, const std::string& node, const s
   request.set_name(node);
   request.set_other(other);
   Comparison comparison{.left = node, .right = other};
-  ASSIGN_OR_RETURN(comparison.response, client.DiffNode(request));
+  ASSIGN_OR_RETURN(comparison.response, client.Call<v1::DiffNodeResponse>(request));
   return comparison;
 }
 
@@ -73,7 +73,7 @@ Result<Comparison> CompareWithThen(Client& client, const std::string& node, Dura
   request.set_since_seconds(static_cast<std::uint32_t>(
       std::clamp<std::int64_t>(seconds, 1, std::numeric_limits<std::uint32_t>::max())));
   Comparison comparison{.left = "THEN", .right = "NOW", .same_node = true, .with_times = true};
-  ASSIGN_OR_RETURN(comparison.response, client.DiffNode(request));
+  ASSIGN_OR_RETURN(comparison.response, client.Call<v1::DiffNodeResponse>(request));
   return comparison;
 }
 

@@ -54,7 +54,8 @@ bool HasAddress(const v1::NodeSnapshot& snapshot, std::string_view address) {
 Result<std::map<std::string, std::string>> NodesNamed(Client& client,
                                                       const v1::LogExplanation& explanation) {
   std::set<std::string, std::less<>> names = NamesOf(explanation);
-  ASSIGN_OR_RETURN(const v1::ListNodesResponse nodes, client.ListNodes({}));
+  ASSIGN_OR_RETURN(const v1::ListNodesResponse nodes,
+                   client.Call<v1::ListNodesResponse>(v1::ListNodesRequest()));
   std::map<std::string, std::string> named;
   for (const v1::NodeSummary& node : nodes.nodes())
     for (auto name = names.begin(); name != names.end();) {
@@ -67,7 +68,7 @@ Result<std::map<std::string, std::string>> NodesNamed(Client& client,
     if (named.contains(node.name())) continue;
     v1::GetNodeRequest request;
     request.set_name(node.name());
-    ASSIGN_OR_RETURN(const v1::GetNodeResponse answer, client.GetNode(request));
+    ASSIGN_OR_RETURN(const v1::GetNodeResponse answer, client.Call<v1::GetNodeResponse>(request));
     for (const std::string& name : names)
       if (HasAddress(answer.snapshot(), name)) named.emplace(node.name(), name);
   }
@@ -85,7 +86,8 @@ Status AddFindings(Client& client, v1::LogExplanation& explanation) {
     }
     v1::ListFindingsRequest request;
     request.set_node(node);
-    ASSIGN_OR_RETURN(v1::ListFindingsResponse answer, client.ListFindings(request));
+    ASSIGN_OR_RETURN(v1::ListFindingsResponse answer,
+                     client.Call<v1::ListFindingsResponse>(request));
     v1::LogNode& shown = *explanation.add_nodes();
     shown.set_node(node);
     shown.set_named_as(name);

@@ -21,7 +21,7 @@ Result<Output> RunFindingAck(Client& client, const Arguments& arguments, Stream&
   request.set_author(arguments.Text("author"));
   if (request.author().empty())
     return Status(Code::kInvalidArgument, "--author is required if USER is not set");
-  ASSIGN_OR_RETURN(v1::Finding finding, client.AcknowledgeFinding(request));
+  ASSIGN_OR_RETURN(v1::Finding finding, client.Call<v1::Finding>(request));
   Output output;
   output.before =
       Format("Finding {} ({} {}) is acknowledged by {}.\n", finding.id(), finding.rule(),

@@ -105,7 +105,7 @@ Table HistoryTable(const v1::GetFindingResponse& response) {
 Result<Output> RunFindingShow(Client& client, const Arguments& arguments, Stream&) {
   v1::GetFindingRequest request;
   request.set_id(arguments.Text("ID"));
-  ASSIGN_OR_RETURN(v1::GetFindingResponse response, client.GetFinding(request));
+  ASSIGN_OR_RETURN(v1::GetFindingResponse response, client.Call<v1::GetFindingResponse>(request));
   Output output;
   output.before = Lines(response.finding());
   output.tables.push_back(EvidenceTable(response.finding()));

@@ -47,7 +47,8 @@ Result<Output> RunFindings(Client& client, const Arguments& arguments, Stream&) 
   request.set_min_severity(SeverityNamed(arguments.Text("severity")));
   request.set_include_resolved(arguments.Bool("all"));
   request.set_include_unknown(arguments.Bool("unknown"));
-  ASSIGN_OR_RETURN(v1::ListFindingsResponse response, client.ListFindings(request));
+  ASSIGN_OR_RETURN(v1::ListFindingsResponse response,
+                   client.Call<v1::ListFindingsResponse>(request));
   Output output;
   if (!arguments.Bool("silenced"))
     if (const std::size_t hidden = HideSilenced(*response.mutable_findings()); hidden > 0)

@@ -15,7 +15,8 @@ constexpr Option kOptions[] = {
 };
 
 Result<std::string> NewestCampaign(Client& client) {
-  ASSIGN_OR_RETURN(const v1::ListCampaignsResponse response, client.ListCampaigns({}));
+  ASSIGN_OR_RETURN(const v1::ListCampaignsResponse response,
+                   client.Call<v1::ListCampaignsResponse>(v1::ListCampaignsRequest()));
   if (response.campaigns().empty())
     return Status(Code::kNotFound, "no campaigns; start one with `fabricctl probe run`");
   return response.campaigns(0).id();
@@ -27,7 +28,7 @@ Result<Output> RunMatrix(Client& client, const Arguments& arguments, Stream&) {
   if (request.id().empty()) {
     ASSIGN_OR_RETURN(*request.mutable_id(), NewestCampaign(client));
   }
-  ASSIGN_OR_RETURN(v1::Campaign campaign, client.GetCampaign(request));
+  ASSIGN_OR_RETURN(v1::Campaign campaign, client.Call<v1::Campaign>(request));
   KeepKind(arguments.Text("kind"), campaign);
   Output output;
   output.before = CampaignLine(campaign);

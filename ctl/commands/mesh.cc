@@ -53,7 +53,7 @@ std::string HeadLine(const v1::MeshStatus& mesh) {
 }
 
 Result<Output> RunMesh(Client& client, const Arguments&, Stream&) {
-  ASSIGN_OR_RETURN(v1::MeshStatus mesh, client.GetMesh({}));
+  ASSIGN_OR_RETURN(v1::MeshStatus mesh, client.Call<v1::MeshStatus>(v1::GetMeshRequest()));
   Output output;
   output.before = HeadLine(mesh);
   if (mesh.enabled()) output.tables.push_back(PairsTable(mesh));

@@ -180,7 +180,7 @@ Table GapTable(const v1::NodeSnapshot& snapshot) {
 Result<Output> RunNode(Client& client, const Arguments& arguments, Stream&) {
   v1::GetNodeRequest request;
   request.set_name(arguments.Text("NAME"));
-  ASSIGN_OR_RETURN(v1::GetNodeResponse response, client.GetNode(request));
+  ASSIGN_OR_RETURN(v1::GetNodeResponse response, client.Call<v1::GetNodeResponse>(request));
   const v1::NodeSnapshot& snapshot = response.snapshot();
   Output output;
   output.before = SummaryLines(response);

@@ -15,7 +15,8 @@ std::string_view StateName(v1::NodeState state) {
 }
 
 Result<Output> RunNodes(Client& client, const Arguments&, Stream&) {
-  ASSIGN_OR_RETURN(v1::ListNodesResponse response, client.ListNodes({}));
+  ASSIGN_OR_RETURN(v1::ListNodesResponse response,
+                   client.Call<v1::ListNodesResponse>(v1::ListNodesRequest()));
   Output output;
   Table table{.columns = {{.title = "NAME"},
                           {.title = "STATE", .coloured = true},

@@ -8,7 +8,8 @@ namespace fabric::ctl {
 namespace {
 
 Result<Output> RunProbeList(Client& client, const Arguments&, Stream&) {
-  ASSIGN_OR_RETURN(v1::ListCampaignsResponse response, client.ListCampaigns({}));
+  ASSIGN_OR_RETURN(v1::ListCampaignsResponse response,
+                   client.Call<v1::ListCampaignsResponse>(v1::ListCampaignsRequest()));
   Output output;
   Table table{.columns = {{.title = "ID"},
                           {.title = "STATE", .coloured = true},

@@ -110,7 +110,7 @@ Result<v1::CampaignSpec> SpecOf(const Arguments& arguments) {
 Result<Output> RunProbeRun(Client& client, const Arguments& arguments, Stream& stream) {
   v1::StartCampaignRequest start;
   ASSIGN_OR_RETURN(*start.mutable_spec(), SpecOf(arguments));
-  ASSIGN_OR_RETURN(v1::Campaign campaign, client.StartCampaign(start));
+  ASSIGN_OR_RETURN(v1::Campaign campaign, client.Call<v1::Campaign>(start));
   if (arguments.Bool("no-wait")) {
     Output output = CampaignOutput(std::move(campaign));
     output.tables.clear();
@@ -124,15 +124,15 @@ Result<Output> RunProbeRun(Client& client, const Arguments& arguments, Stream& s
     if (!stream.Wait(kPollInterval)) {
       v1::CancelCampaignRequest cancel;
       cancel.set_id(campaign.id());
-      ASSIGN_OR_RETURN(campaign, client.CancelCampaign(cancel));
+      ASSIGN_OR_RETURN(campaign, client.Call<v1::Campaign>(cancel));
       return Status(Code::kCancelled, Format("interrupted; campaign {} is cancelled; for its "
                                              "results use `fabricctl probe show {}`",
                                              campaign.id(), campaign.id()));
     }
-    ASSIGN_OR_RETURN(campaign, client.GetCampaign(get));
+    ASSIGN_OR_RETURN(campaign, client.Call<v1::Campaign>(get));
   }
   get.set_omit_results(false);
-  ASSIGN_OR_RETURN(campaign, client.GetCampaign(get));
+  ASSIGN_OR_RETURN(campaign, client.Call<v1::Campaign>(get));
   return CampaignOutput(std::move(campaign));
 }
 

@@ -12,7 +12,7 @@ constexpr Option kOptions[] = {{.name = "ID",
 Result<Output> RunProbeShow(Client& client, const Arguments& arguments, Stream&) {
   v1::GetCampaignRequest request;
   request.set_id(arguments.Text("ID"));
-  ASSIGN_OR_RETURN(v1::Campaign campaign, client.GetCampaign(request));
+  ASSIGN_OR_RETURN(v1::Campaign campaign, client.Call<v1::Campaign>(request));
   return CampaignOutput(std::move(campaign));
 }
 

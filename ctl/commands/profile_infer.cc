@@ -13,7 +13,7 @@ constexpr Option kOptions[] = {
 };
 
 Result<v1::InferProfileResponse> Infer(Client& client, const std::vector<std::string>& files) {
-  if (files.empty()) return client.InferProfile({});
+  if (files.empty()) return client.Call<v1::InferProfileResponse>(v1::InferProfileRequest());
   ASSIGN_OR_RETURN(const std::vector<fleet::NodeRecord> records, ReadSnapshots(files));
   return infer::InferProfile(fleet::FleetView(records));
 }

@@ -6,7 +6,8 @@ namespace fabric::ctl {
 namespace {
 
 Result<Output> RunRules(Client& client, const Arguments&, Stream&) {
-  ASSIGN_OR_RETURN(v1::ListRulesResponse response, client.ListRules({}));
+  ASSIGN_OR_RETURN(v1::ListRulesResponse response,
+                   client.Call<v1::ListRulesResponse>(v1::ListRulesRequest()));
   Output output;
   Table table{.columns = {{.title = "RULE"},
                           {.title = "SEVERITY"},

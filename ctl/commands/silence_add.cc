@@ -37,7 +37,7 @@ Result<Output> RunSilenceAdd(Client& client, const Arguments& arguments, Stream&
   // The maximum of --for fits.
   request.set_duration_seconds(static_cast<std::uint32_t>(
       std::chrono::duration_cast<std::chrono::seconds>(arguments.Duration("for")).count()));
-  ASSIGN_OR_RETURN(v1::Silence silence, client.CreateSilence(request));
+  ASSIGN_OR_RETURN(v1::Silence silence, client.Call<v1::Silence>(request));
   Output output;
   output.before = Format("Silence {} of {} is active until {}.\n", silence.id(),
                          SilencedText(silence), ToString(silence.until()));

@@ -17,7 +17,7 @@ Result<Output> RunSilenceEnd(Client& client, const Arguments& arguments, Stream&
   v1::DeleteSilenceRequest request;
   request.set_id(arguments.Text("ID"));
   request.set_author(arguments.Text("author"));
-  ASSIGN_OR_RETURN(v1::Silence silence, client.DeleteSilence(request));
+  ASSIGN_OR_RETURN(v1::Silence silence, client.Call<v1::Silence>(request));
   Output output;
   output.before = Format("Silence {} of {} has ended.\n", silence.id(), SilencedText(silence));
   output.names.push_back(silence.id());

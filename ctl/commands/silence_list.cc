@@ -5,7 +5,8 @@ namespace fabric::ctl {
 namespace {
 
 Result<Output> RunSilenceList(Client& client, const Arguments&, Stream&) {
-  ASSIGN_OR_RETURN(v1::ListSilencesResponse response, client.ListSilences({}));
+  ASSIGN_OR_RETURN(v1::ListSilencesResponse response,
+                   client.Call<v1::ListSilencesResponse>(v1::ListSilencesRequest()));
   Output output;
   output.tables.push_back(SilenceTable(response.silences()));
   for (const v1::Silence& silence : response.silences()) output.names.push_back(silence.id());

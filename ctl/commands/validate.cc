@@ -10,7 +10,8 @@ namespace {
 constexpr Option kOptions[] = {kExplainedOption};
 
 Result<Output> RunValidate(Client& client, const Arguments& arguments, Stream&) {
-  ASSIGN_OR_RETURN(v1::ValidateResponse response, client.Validate({}));
+  ASSIGN_OR_RETURN(v1::ValidateResponse response,
+                   client.Call<v1::ValidateResponse>(v1::ValidateRequest()));
   Output output;
   output.before = Format("{}, {}: {} pass, {} fail, {} unknown\n", Plural(response.nodes(), "node"),
                          Plural(response.rules(), "rule"), response.counts().pass(),

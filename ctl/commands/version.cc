@@ -10,7 +10,7 @@ namespace {
 Result<Output> RunVersion(Client& client, const Arguments&, Stream&) {
   auto message = std::make_unique<v1::GetVersionResponse>();
   std::string controller;
-  if (auto response = client.GetVersion({}); response.ok()) {
+  if (auto response = client.Call<v1::GetVersionResponse>(v1::GetVersionRequest()); response.ok()) {
     *message = *std::move(response);
     controller = Format("{}, up since {}", message->version(), ToString(message->started_at()));
   } else {

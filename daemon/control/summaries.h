@@ -1,4 +1,4 @@
-// What the API shows of nodes and ports. Pure.
+// Summaries of nodes and ports for the API. Pure.
 #pragma once
 
 #include <string>

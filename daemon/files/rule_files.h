@@ -1,4 +1,4 @@
-// Files of operators' rules, as fabricd finds them.
+// Loads files of custom rules.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace fabric {
 
-// A file, or all of *.yaml and *.yml in a folder, by name; without a path none. What is wrong in
-// them is in their problems. Fails when the path or a file in the folder cannot be read.
+// Reads a file, or all *.yaml and *.yml of a directory in the order of their names; an empty path
+// gives none. Problems in a file are in its RuleFile. Fails when the path cannot be read.
 Result<std::vector<custom::RuleFile>> ReadRuleFiles(const std::string& path);
 
 }  // namespace fabric

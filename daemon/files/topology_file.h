@@ -1,4 +1,4 @@
-// The file with the InfiniBand topology, as fabricd finds it.
+// InfiniBand topology file, reloaded when it changes.
 #pragma once
 
 #include <sys/stat.h>
@@ -12,19 +12,19 @@
 
 namespace fabric {
 
-// It is replaced from outside, by a timer say. Read whenever it has changed and then stayed as it
-// is from one look to the next: one that is being written is not read.
+// Another program replaces the file. It is read when it has changed and then stayed the same
+// between two checks, so that a file is not read while it is written.
 class TopologyFile {
  public:
-  // An empty path: there is none.
+  // An empty path: no file.
   explicit TopologyFile(std::string path) : path_(std::move(path)) {}
 
   const std::string& path() const { return path_; }
 
-  // At the start: reads it as it is.
+  // Reads the file unconditionally, at the start.
   Result<fleet::InfinibandTopology> Read();
-  // Later, again and again: empty while there is nothing new to tell. Errors name the file and are
-  // told once.
+  // Call it regularly: empty while the file has not changed. Errors name the file and are returned
+  // once.
   std::optional<Result<fleet::InfinibandTopology>> ReadWhenChanged();
 
  private:
@@ -43,8 +43,8 @@ class TopologyFile {
   Seen read_, looked_;
 };
 
-// When a file that says it was "generated on" then, in local time, and was last written at
-// `modified_at` was made: the earlier of both, because copies are younger than what they say.
+// Creation time of the topology: the earlier one of "generated on" in the file (local time) and of
+// its modification time, because a copy is younger than its content.
 WallTime MadeAt(const std::string& generated_on, WallTime modified_at);
 
 }  // namespace fabric

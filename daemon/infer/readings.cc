@@ -62,11 +62,11 @@ const FieldDescriptor* FieldNamed(std::string_view name) {
   return v1::Expectations::descriptor()->FindFieldByName(std::string(name));
 }
 
-// Whether what the agreement expects comes from this field.
-bool ComesFrom(const FieldDescriptor& field, const rules::Agreement& agreement) {
+// Whether what the equality expects comes from this field.
+bool ComesFrom(const FieldDescriptor& field, const rules::EqualityRule& equality) {
   const auto said = Candidates(field, {.number = 1, .text = "x"});
   return std::any_of(said.begin(), said.end(), [&](const v1::Expectations& expect) {
-    return agreement.expected(expect).has_value();
+    return equality.expected(expect).has_value();
   });
 }
 
@@ -75,12 +75,13 @@ bool ComesFrom(const FieldDescriptor& field, const rules::Agreement& agreement) 
 std::vector<Reading> Readings() {
   std::vector<Reading> readings(OwnReadings().begin(), OwnReadings().end());
   for (const rules::Rule* rule : rules::AllRules()) {
-    for (const rules::Agreement& agreement : rule->agreements) {
-      if (agreement.expected == nullptr) continue;
-      for (const std::string_view name : Words(rule->profile)) {
-        const FieldDescriptor* const field = FieldNamed(name);
-        if (field != nullptr && ComesFrom(*field, agreement))
-          readings.push_back({.field = name, .agreement = &agreement});
+    for (const rules::EqualityRule& equality : rule->equality_rules) {
+      if (equality.expected == nullptr) continue;
+      for (const int number : rule->profile) {
+        const FieldDescriptor* const field =
+            v1::Expectations::descriptor()->FindFieldByNumber(number);
+        if (ComesFrom(*field, equality))
+          readings.push_back({.field = field->name(), .equality = &equality});
       }
     }
   }
@@ -94,7 +95,7 @@ std::optional<v1::Expectations> Saying(const Reading& reading, const Value& valu
                                        bool* ambiguous) {
   std::optional<v1::Expectations> found;
   for (v1::Expectations& expect : Candidates(*FieldNamed(reading.field), value)) {
-    if (reading.agreement->expected(expect) != value) continue;
+    if (reading.equality->expected(expect) != value) continue;
     if (found) {
       if (ambiguous != nullptr) *ambiguous = true;
       return {};

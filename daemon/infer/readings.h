@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/rules/agreement.h"
+#include "daemon/rules/equality_rule.h"
 
 namespace fabric::infer {
 
 struct Reading {
   std::string_view field;  // Of Expectations
-  const rules::Agreement* agreement = nullptr;
+  const rules::EqualityRule* equality = nullptr;
 };
 
 // All of them, in the order of the fields. A field may have several.

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/rules/agreement.h"
+#include "daemon/rules/equality_rule.h"
 
 namespace fabric::infer {
 

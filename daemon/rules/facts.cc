@@ -10,7 +10,7 @@
 namespace fabric::rules {
 namespace {
 
-// ": the driver has no DCB", or nothing when no gap tells.
+// ": the driver has no DCB", or empty when no gap covers the source.
 std::string Reason(const v1::NodeSnapshot& snapshot, std::string_view source) {
   for (const v1::Gap& gap : snapshot.gaps())
     if (Covers(gap, source)) return ": " + gap.reason();

@@ -1,4 +1,4 @@
-// Numbers of messages as rules of agreement take them: agreement.h.
+// Accessors of numeric message fields for equality rules.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace fabric::rules {
 
-// A field of a message; nothing where it is absent.
+// A field of a message; no value where it is absent.
 template <auto kHas, auto kGet, class Message>
 std::optional<Value> NumberOf(const Message& message) {
   if (!(message.*kHas)()) return {};

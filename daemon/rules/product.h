@@ -1,4 +1,4 @@
-// Machines of one product that are built alike.
+// Groups of nodes and ports by product.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,12 @@
 
 namespace fabric::rules {
 
-// Groups for agreement among machines whose product is known; nothing for others.
+// No value for machines with an unknown product.
 std::optional<Group> ByKnownProduct(const Member& node);
 std::optional<Group> ByRailOfKnownProduct(const Member& port);
 
-// FNV-1a: how the cards of a machine are arranged, as a number that is equal for equal ones.
+// FNV-1a hash of how the cards of a machine are arranged. Stable across builds: fingerprints of
+// findings contain it.
 class Mix {
  public:
   Mix& Add(std::string_view text) {

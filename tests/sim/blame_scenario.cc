@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "daemon/control/campaigns/judgement.h"
+#include "daemon/control/campaigns/result_analyzer.h"
 #include "daemon/fleet/fleet.h"
 
 namespace fabric::sim {
@@ -369,7 +369,7 @@ Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
   if (kind.of_planned_pair) PlantPair(rounds, clos, random);
   const blame::Fabric swapped = clos.swapped() ? FabricOf(clos) : blame::Fabric();
   const blame::Fabric& fabric = clos.swapped() ? swapped : stage.fabric();
-  control::Judgement judgement(fabric);
+  control::ResultAnalyzer judgement(fabric);
   std::vector<std::uint32_t> usable(fabric.endpoints.size());
   std::iota(usable.begin(), usable.end(), 0U);
   std::uint32_t named_at = 0;
@@ -382,11 +382,12 @@ Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
     ++round;
     google::protobuf::RepeatedPtrField<v1::PairResult> results;
     // What would decide is a round of its own, as in the controller.
-    if (!assessment.next.empty() && !assessment.next_already_tried && deciding < kDecidingRoundsMax) {
+    if (!assessment.next.empty() && !assessment.next_already_tried &&
+        deciding < kDecidingRoundsMax) {
       ++deciding;
       for (const blame::ProbeRequest& wanted : assessment.next)
-        clos.Probe(ToProbePort(fabric.endpoints[wanted.from]), ToProbePort(fabric.endpoints[wanted.to]),
-                   round, results);
+        clos.Probe(ToProbePort(fabric.endpoints[wanted.from]),
+                   ToProbePort(fabric.endpoints[wanted.to]), round, results);
     } else {
       for (const plan::PairTask& task : *planned) clos.Probe(task.from, task.to, round, results);
       ++planned;

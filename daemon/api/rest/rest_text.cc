@@ -1,6 +1,7 @@
 #include "daemon/api/rest/rest_text.h"
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "base/utf8.h"
@@ -29,27 +30,11 @@ Result<std::string> PercentDecode(std::string_view text, bool plus_is_blank) {
   return decoded;
 }
 
-std::string JsonString(std::string_view text) {
-  std::string json = "\"";
-  while (!text.empty()) {
-    const Rune rune = FirstRune(text);
-    const char c = text.front();
-    if (!rune.valid)
-      json += "\xef\xbf\xbd";
-    else if (c == '"' || c == '\\')
-      json += {'\\', c};
-    else if (static_cast<unsigned char>(c) < 0x20)
-      json += Format("\\u{:04x}", static_cast<unsigned>(c));
-    else
-      json += text.substr(0, rune.bytes);
-    text.remove_prefix(rune.bytes);
-  }
-  return json + "\"";
-}
-
 std::string ErrorJson(const Status& status) {
-  return Format("{{\"code\":{},\"message\":{},\"status\":\"{}\"}}", static_cast<int>(status.code()),
-                JsonString(status.message()), CodeName(status.code()));
+  const nlohmann::ordered_json error = {{"code", static_cast<int>(status.code())},
+                                        {"message", status.message()},
+                                        {"status", CodeName(status.code())}};
+  return error.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 int HttpStatus(Code code) {

@@ -41,15 +41,15 @@ Status CheckIncast(const plan::Plan& plan, const v1::CampaignSpec& spec,
     const std::string to = plan::PortName(plan.Task(pairs.front()).to);
     const auto refuse = [&](std::uint32_t most, std::string_view what) {
       return Status(Code::kResourceExhausted,
-                    Format("incast: {} senders to {} at once, {}: {}; name fewer with nodes",
+                    Format("incast: {} senders to {} at once, {}: {}; name fewer nodes",
                            pairs.size(), to, what, most));
     };
     if (pairs.size() > kIncastSendersMax)
-      return refuse(kIncastSendersMax, "the most that one port takes");
-    if (pairs.size() > at_once) return refuse(at_once, "pairs that may run at once");
+      return refuse(kIncastSendersMax, "the maximum of one port");
+    if (pairs.size() > at_once) return refuse(at_once, "the maximum of concurrent pairs");
     const auto waves = plan::Waves(plan, pairs, at_once, spec.pairs_per_uplink());
     if (waves.size() > 1)
-      return refuse(spec.pairs_per_uplink(), "pairs that may leave one leaf at once");
+      return refuse(spec.pairs_per_uplink(), "the maximum of concurrent pairs per leaf");
   }
   return {};
 }

@@ -2,14 +2,14 @@
 #include "daemon/rules/facts.h"
 #include "daemon/rules/remedies.h"
 #include "daemon/rules/rule.h"
-#include "daemon/rules/unique.h"
+#include "daemon/rules/uniqueness_rule.h"
 
 namespace fabric::rules {
 namespace {
 
 using fleet::PortView;
 
-std::string ShowKey(const Holder& holder) {
+std::string ShowKey(const KeyHolder& holder) {
   return std::string(holder.key.text);
 }
 
@@ -17,7 +17,7 @@ std::string ShowKey(const Holder& holder) {
 
 // Link-local GIDs are made from the MAC and do not reach past the link. GIDs of InfiniBand are made
 // from the port GUID, which duplicate_port_guid judges.
-void Gids(const Member& member, std::vector<Holder>& out) {
+void Gids(const Member& member, std::vector<KeyHolder>& out) {
   const PortView& port = *member.port;
   if (!IsUp(port) || port.port->link_layer() == v1::LINK_LAYER_INFINIBAND) return;
   for (const v1::Gid& gid : port.port->gids())
@@ -30,35 +30,35 @@ void Gids(const Member& member, std::vector<Holder>& out) {
 
 // One address that several devices of a node show: those of a bond, or two software devices over
 // one netdev.
-bool IsSameAddress(const Holder& a, const Holder& b) {
+bool IsSameAddress(const KeyHolder& a, const KeyHolder& b) {
   return IsSameNode(a, b) && !a.netdev.empty() && a.netdev == b.netdev;
 }
 
-std::string ShowGid(const Holder& holder) {
+std::string ShowGid(const KeyHolder& holder) {
   for (const v1::Gid& gid : holder.member.port->port->gids())
     if (gid.index() == holder.index && !gid.ipv4().empty()) return gid.ipv4();
   return ShowKey(holder);
 }
 
-std::string GidFile(const Holder& holder) {
+std::string GidFile(const KeyHolder& holder) {
   return PortFile(*holder.member.port, Format("gids/{}", *holder.index));
 }
 
-std::vector<v1::Remedy> DeleteGid(const Holder& last) {
+std::vector<v1::Remedy> DeleteGid(const KeyHolder& last) {
   return {DeleteDuplicateAddress(ShowGid(last), last.netdev)};
 }
 
-constexpr Uniqueness kGids = {.what = "GID",
-                              .keys = Gids,
-                              .same = IsSameAddress,
-                              .show = ShowGid,
-                              .source = GidFile,
-                              .remedies = DeleteGid};
+constexpr UniquenessRule kGids = {.what = "GID",
+                                  .keys = Gids,
+                                  .same = IsSameAddress,
+                                  .show = ShowGid,
+                                  .source = GidFile,
+                                  .remedies = DeleteGid};
 
 // duplicate_ip
 
 // Of IPoIB and iWARP. The addresses of RoCE are GIDs, which duplicate_gid judges.
-void Addresses(const Member& member, std::vector<Holder>& out) {
+void Addresses(const Member& member, std::vector<KeyHolder>& out) {
   const PortView& port = *member.port;
   if (port.netdev == nullptr || !IsUp(port) || IsRoce(port)) return;
   for (const std::string& address : port.netdev->addresses()) {
@@ -68,24 +68,24 @@ void Addresses(const Member& member, std::vector<Holder>& out) {
   }
 }
 
-std::string AddressSource(const Holder& holder) {
+std::string AddressSource(const KeyHolder& holder) {
   return "rtnetlink " + holder.member.port->port->netdev();
 }
 
-std::vector<v1::Remedy> DeleteAddress(const Holder& last) {
+std::vector<v1::Remedy> DeleteAddress(const KeyHolder& last) {
   return {DeleteDuplicateAddress(last.key.text, last.member.port->port->netdev())};
 }
 
-constexpr Uniqueness kAddresses = {.what = "IP address",
-                                   .keys = Addresses,
-                                   .same = IsSameNode,
-                                   .show = ShowKey,
-                                   .source = AddressSource,
-                                   .remedies = DeleteAddress};
+constexpr UniquenessRule kAddresses = {.what = "IP address",
+                                       .keys = Addresses,
+                                       .same = IsSameNode,
+                                       .show = ShowKey,
+                                       .source = AddressSource,
+                                       .remedies = DeleteAddress};
 
 // duplicate_mac
 
-void Macs(const Member& member, std::vector<Holder>& out) {
+void Macs(const Member& member, std::vector<KeyHolder>& out) {
   const PortView& port = *member.port;
   if (port.netdev == nullptr || port.port->link_layer() != v1::LINK_LAYER_ETHERNET) return;
   const std::string& mac = port.netdev->mac();
@@ -93,11 +93,11 @@ void Macs(const Member& member, std::vector<Holder>& out) {
   out.push_back({.member = member, .key = {.text = mac}});
 }
 
-std::string MacFile(const Holder& holder) {
+std::string MacFile(const KeyHolder& holder) {
   return NetdevFile(*holder.member.port, "address");
 }
 
-std::vector<v1::Remedy> SetMac(const Holder& last) {
+std::vector<v1::Remedy> SetMac(const KeyHolder& last) {
   const std::string& netdev = last.member.port->port->netdev();
   return {ToRemedy({.command = Format("ethtool -P {}", netdev),
                     .note = "Prints the permanent address of the card."}),
@@ -108,12 +108,12 @@ std::vector<v1::Remedy> SetMac(const Holder& last) {
 }
 
 // The members of a bond share one address, and so do software devices with their netdev.
-constexpr Uniqueness kMacs = {.what = "MAC address",
-                              .keys = Macs,
-                              .same = IsSameNode,
-                              .show = ShowKey,
-                              .source = MacFile,
-                              .remedies = SetMac};
+constexpr UniquenessRule kMacs = {.what = "MAC address",
+                                  .keys = Macs,
+                                  .same = IsSameNode,
+                                  .show = ShowKey,
+                                  .source = MacFile,
+                                  .remedies = SetMac};
 
 }  // namespace
 
@@ -126,9 +126,9 @@ extern const Rule duplicate_gid = {
         "With one address on two ports, connections are reset or reach the wrong node, depending "
         "on which port answered last. Usual causes: cloned images and typing errors.",
     .source = "InfiniBand specification, GID; RFC 5227 on duplicate IPv4 addresses",
-    .needs = "gids",
+    .needs = {Input::kGids},
     .fix = "ip address del ADDRESS dev NETDEV, on the port that should not have it",
-    .unique = &kGids,
+    .uniqueness_rule = &kGids,
 };
 
 extern const Rule duplicate_ip = {
@@ -140,9 +140,9 @@ extern const Rule duplicate_ip = {
         "With one address on two ports, connections are reset or reach the wrong node. iWARP, and "
         "every application that connects by RDMA-CM over InfiniBand, uses these addresses.",
     .source = "RFC 5227 on duplicate IPv4 addresses",
-    .needs = "net_interfaces",
+    .needs = {Input::kNetInterfaces},
     .fix = "ip address del ADDRESS dev NETDEV, on the port that should not have it",
-    .unique = &kAddresses,
+    .uniqueness_rule = &kAddresses,
 };
 
 extern const Rule duplicate_mac = {
@@ -156,9 +156,9 @@ extern const Rule duplicate_mac = {
         "manually set addresses of virtual functions. Link-local GIDs and GUIDs that are made "
         "from the MAC are then equal, too.",
     .source = "IEEE 802.1D on learning; RFC 4291 appendix A on addresses made from a MAC",
-    .needs = "net_interfaces",
+    .needs = {Input::kNetInterfaces},
     .fix = "ip link set dev NETDEV address MAC, on the port that should not have it",
-    .unique = &kMacs,
+    .uniqueness_rule = &kMacs,
 };
 
 }  // namespace fabric::rules

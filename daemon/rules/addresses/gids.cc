@@ -127,7 +127,7 @@ std::vector<v1::Remedy> RefillTable(const Member& member, const Value&) {
                     .note = "Then set the address again. The kernel refills the table in order."})};
 }
 
-constexpr Agreement kIndex[] = {
+constexpr EqualityRule kIndex[] = {
     {.what = "index of the routable RoCE v2 GID",
      .group = ByRailAndModel,
      .value = Index,
@@ -171,8 +171,8 @@ extern const Rule gid_family_expected = {
         "Jobs choose GIDs of one address family. A port with only the other family is skipped, or "
         "used with a link-local GID that reaches no peer.",
     .source = "NCCL, NCCL_IB_ADDR_FAMILY; kernel drivers/infiniband/core/roce_gid_mgmt.c",
-    .needs = "gids",
-    .profile = "gid_family",
+    .needs = {Input::kGids},
+    .profile = {v1::Expectations::kGidFamilyFieldNumber},
     .fix = "ip address add ADDRESS/PREFIX dev NETDEV",
     .evaluate_node = JudgeFamily,
 };
@@ -187,9 +187,9 @@ extern const Rule gid_index_equal_on_rail = {
         "index, link-local or RoCE v1, connections fail with 'retry exceeded' or do not come up. "
         "Indexes change when addresses are added in another order, for example after a link flap.",
     .source = "kernel drivers/infiniband/core/cache.c; NCCL, NCCL_IB_GID_INDEX",
-    .needs = "gids",
+    .needs = {Input::kGids},
     .fix = "Leave NCCL_IB_GID_INDEX unset, or remove old addresses",
-    .agreements = kIndex,
+    .equality_rules = kIndex,
 };
 
 extern const Rule rdma_cm_roce_v2 = {
@@ -202,7 +202,7 @@ extern const Rule rdma_cm_roce_v2 = {
         "Storage that connects by RDMA-CM loses its priority and cannot leave its segment, while "
         "jobs that choose a GID themselves work.",
     .source = "kernel Documentation/ABI/testing/configfs-rdma_cm (default_roce_mode)",
-    .needs = "roce_defaults",
+    .needs = {Input::kRoceDefaults},
     .fix = "cma_roce_mode -d DEVICE -p PORT -m 2",
     .evaluate_node = JudgeConnectionManager,
 };
@@ -217,7 +217,7 @@ extern const Rule roce_v2_gid_present = {
         "fail at connection set-up, or fall back to TCP without a message. The kernel makes a GID "
         "from each address of the netdev, so an IP address is missing.",
     .source = "kernel drivers/infiniband: RoCE GID management; RoCE v2 annex A17",
-    .needs = "gids",
+    .needs = {Input::kGids},
     .fix = "ip address add ADDRESS/PREFIX dev NETDEV",
     .evaluate_node = JudgePresence,
 };

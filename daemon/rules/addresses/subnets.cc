@@ -38,31 +38,31 @@ std::optional<Value> SubnetOnRail(const Member& port) {
 }
 
 // The subnet that more than half of at least three ports of the rail have.
-Survey UsualSubnetOfRail(const Tally& tally) {
-  const Tally::Camp& camp = tally.camps[0];
-  if (tally.members < 3 || 2 * camp.members <= tally.members) return {};
-  return {.facts = {camp.value.number}, .shown = {{.count = camp.members, .of = tally.members}}};
+GroupSummary UsualSubnetOfRail(const ValueCounts& counts) {
+  const ValueCounts::Entry& entry = counts.values[0];
+  if (counts.members < 3 || 2 * entry.members <= counts.members) return {};
+  return {.facts = {entry.value.number}, .shown = {{.count = entry.members, .of = counts.members}}};
 }
 
 struct UsualSubnet {
   Subnet subnet;
-  Survey::Shown ports;
+  GroupSummary::Shown ports;
 };
 
-std::optional<UsualSubnet> UsualOn(const Survey& survey, Rail rail) {
-  for (std::size_t i = 0; i < survey.facts.size(); ++i)
-    if (survey.facts[i] >> kRailShift == rail.value())
-      return UsualSubnet{.subnet = SubnetIn(survey.facts[i]), .ports = survey.shown[i]};
+std::optional<UsualSubnet> UsualOn(const GroupSummary& summary, Rail rail) {
+  for (std::size_t i = 0; i < summary.facts.size(); ++i)
+    if (summary.facts[i] >> kRailShift == rail.value())
+      return UsualSubnet{.subnet = SubnetIn(summary.facts[i]), .ports = summary.shown[i]};
   return {};
 }
 
 // A node that differs in all its rails belongs to another part of a routed fabric. A node that
 // differs in some rails has a wrong address there.
-bool IsOfThisFabric(const fleet::NodeView& node, const Survey& survey) {
+bool IsOfThisFabric(const fleet::NodeView& node, const GroupSummary& summary) {
   for (const PortView& port : node.ports) {
     const auto subnet = JudgedSubnet(port);
     if (!subnet) continue;
-    for (const std::uint64_t usual : survey.facts)
+    for (const std::uint64_t usual : summary.facts)
       if ((usual & kSubnetMask) == ToNumber(*subnet)) return true;
   }
   return false;
@@ -86,26 +86,26 @@ void FailSubnet(const PortView& port, const Subnet& seen, const UsualSubnet& usu
                               "each other's subnet, check their cables first."})});
 }
 
-void JudgeRailSubnet(const Member& member, const Survey& survey, Verdicts& out) {
+void JudgeRailSubnet(const Member& member, const GroupSummary& summary, Verdicts& out) {
   const PortView& port = *member.port;
-  const auto usual = UsualOn(survey, *port.rail);
+  const auto usual = UsualOn(summary, *port.rail);
   if (!usual) return;
   const Subnet seen = *JudgedSubnet(port);
   if (seen == usual->subnet) return out.Pass();
-  if (IsOfThisFabric(*member.node, survey) || port.expected().subnet_per_rail())
+  if (IsOfThisFabric(*member.node, summary) || port.expected().subnet_per_rail())
     FailSubnet(port, seen, *usual, out);
 }
 
-// Each member sees the surveys of all rails.
-constexpr Census OfAllRails(void (*judge)(const Member&, const Survey&, Verdicts&)) {
+// Each member sees the summaries of all rails.
+constexpr GroupRule OfAllRails(void (*judge)(const Member&, const GroupSummary&, Verdicts&)) {
   return {.value = SubnetOnRail,
           .majority_only = true,
           .of_all_groups = true,
-          .survey = UsualSubnetOfRail,
+          .summarize = UsualSubnetOfRail,
           .judge = judge};
 }
 
-constexpr Census kRailSubnet = OfAllRails(JudgeRailSubnet);
+constexpr GroupRule kRailSubnet = OfAllRails(JudgeRailSubnet);
 
 // ports_of_node_in_own_subnets
 
@@ -176,17 +176,17 @@ void JudgeArp(const PortsOfSubnet& ports, const Subnet& subnet, Verdicts& out) {
 // A port is not in the subnet of its rail. rail_subnet_equal reports it, and that it shares a
 // subnet with another port of the node follows from it.
 bool AnyInWrongSubnet(const PortsOfSubnet& ports, const Subnet& subnet, const fleet::NodeView& node,
-                      const Survey& survey) {
-  const bool here = IsOfThisFabric(node, survey);
+                      const GroupSummary& summary) {
+  const bool here = IsOfThisFabric(node, summary);
   return std::any_of(ports.begin(), ports.end(), [&](const PortView* port) {
-    const auto usual = UsualOn(survey, *port->rail);
+    const auto usual = UsualOn(summary, *port->rail);
     return usual && usual->subnet != subnet && (here || port->expected().subnet_per_rail());
   });
 }
 
 // Judges each subnet of a node once, with its first port. Ports of a bond have one address and one
 // netdev.
-void JudgeMember(const Member& member, const Survey& survey, Verdicts& out) {
+void JudgeMember(const Member& member, const GroupSummary& summary, Verdicts& out) {
   const Subnet subnet = *JudgedSubnet(*member.port);
   PortsOfSubnet ports;
   for (const PortView& port : member.node->ports) {
@@ -199,11 +199,11 @@ void JudgeMember(const Member& member, const Survey& survey, Verdicts& out) {
   if (ports[0] != member.port) return;
   if (ports.size() == 1)
     out.Pass();
-  else if (!AnyInWrongSubnet(ports, subnet, *member.node, survey))
+  else if (!AnyInWrongSubnet(ports, subnet, *member.node, summary))
     JudgeArp(ports, subnet, out);
 }
 
-constexpr Census kArp = OfAllRails(JudgeMember);
+constexpr GroupRule kArp = OfAllRails(JudgeMember);
 
 }  // namespace
 
@@ -217,10 +217,10 @@ extern const Rule rail_subnet_equal = {
         "peers, or reaches them through a router. A node that differs in all rails counts as "
         "another part of a routed fabric, unless the profile sets subnet_per_rail.",
     .source = "rail-optimised designs of vendors: one subnet for each rail",
-    .needs = "net_interfaces",
-    .profile = "subnet_per_rail",
+    .needs = {Input::kNetInterfaces},
+    .profile = {v1::Expectations::kSubnetPerRailFieldNumber},
     .fix = "ip address replace ADDRESS/PREFIX dev NETDEV",
-    .census = &kRailSubnet,
+    .group_rule = &kRailSubnet,
 };
 
 extern const Rule ports_of_node_in_own_subnets = {
@@ -229,14 +229,14 @@ extern const Rule ports_of_node_in_own_subnets = {
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_NODE,
     .why =
-        "By default Linux answers ARP for any of its addresses on any port, and sends by the first "
-        "route. With several ports in one subnet, peers learn the wrong MAC address, traffic of "
-        "eight ports leaves by one, and connections time out. One subnet for each rail avoids "
-        "this. Otherwise configure ARP and routing.",
+        "By default Linux answers ARP for any of its addresses on any port, and sends by the "
+        "first route. With several ports in one subnet, peers learn the wrong MAC address, "
+        "traffic of eight ports leaves by one, and connections time out. One subnet for each rail "
+        "avoids this. Otherwise configure ARP and routing.",
     .source = "kernel Documentation/networking/ip-sysctl.rst (arp_ignore, arp_announce, rp_filter)",
-    .needs = "net_interfaces, host_limits",
+    .needs = {Input::kNetInterfaces, Input::kHostLimits},
     .fix = "sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2",
-    .census = &kArp,
+    .group_rule = &kArp,
 };
 
 }  // namespace fabric::rules

@@ -156,8 +156,8 @@ extern const Rule cnp_share_within_limit = {
         "A port that continuously receives notifications shares a bottleneck: its flows were "
         "hashed onto one uplink, or the job sends across rails over the spines.",
     .source = "kernel hw/mlx5/counters.c (rp_cnp_handled)",
-    .needs = "counters",
-    .profile = "cnp_max_percent",
+    .needs = {Input::kCounters},
+    .profile = {v1::Expectations::kCnpMaxPercentFieldNumber},
     .fix = "Check load balancing of the switches, and rails",
     .evaluate_node = EvaluateShare,
 };
@@ -171,8 +171,8 @@ extern const Rule cnps_obeyed = {
         "A sender that ignores them takes bandwidth from the senders that obey, and fills the "
         "queue until PFC stops all of them.",
     .source = "kernel hw/mlx5/counters.c (rp_cnp_ignored, rp_cnp_handled)",
-    .needs = "counters",
-    .profile = "ecn",
+    .needs = {Input::kCounters},
+    .profile = {v1::Expectations::kEcnFieldNumber},
     .fix = "Turn on the reaction point for the data priority",
     .evaluate_node = EvaluateObeyed,
 };
@@ -186,8 +186,8 @@ extern const Rule congestion_marks_answered = {
         "The switch marks packets but the sender gets no notification and does not slow down. "
         "Queues fill, and PFC or packet loss does the work of DCQCN.",
     .source = "kernel hw/mlx5/counters.c (np_ecn_marked_roce_packets, np_cnp_sent)",
-    .needs = "counters",
-    .profile = "ecn",
+    .needs = {Input::kCounters},
+    .profile = {v1::Expectations::kEcnFieldNumber},
     .fix = "Turn on the notification point for the data priority",
     .evaluate_node = EvaluateAnswered,
 };
@@ -204,8 +204,8 @@ extern const Rule ecn_acts_before_pfc = {
     .source =
         "IEEE 802.1Qau, 802.1Qbb; DCQCN: ECN thresholds below those of PFC; kernel "
         "hw/mlx5/counters.c (rp_cnp_handled)",
-    .needs = "counters",
-    .profile = "ecn pause_max_percent",
+    .needs = {Input::kCounters},
+    .profile = {v1::Expectations::kEcnFieldNumber, v1::Expectations::kPauseMaxPercentFieldNumber},
     .fix = "Set ECN on the switches' queue of the data priority, below the PFC threshold",
     .evaluate_node = EvaluateBeforePfc,
 };

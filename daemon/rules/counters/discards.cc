@@ -140,7 +140,7 @@ extern const Rule discards_like_equals = {
     .source =
         "kernel mlx5/core/en_stats.c (rx_discards_phy, tx_discards_phy); PortXmitDiscards; "
         "the limits are our choice",
-    .needs = "counters",
+    .needs = {Input::kCounters},
     .fix = "Compare the port with another one of the node",
     .evaluate_node = EvaluateDiscards,
 };
@@ -155,7 +155,7 @@ extern const Rule lossless_priority_keeps_packets = {
         "for packets in flight, or the switch ignores it. RDMA must send again after each lost "
         "packet.",
     .source = "kernel mlx5/core/en_stats.c (rx_prioN_buf_discard, rx_prioN_discards)",
-    .needs = "counters, dcb",
+    .needs = {Input::kCounters, Input::kDcb},
     .fix = "Check buffer and headroom of the priority, and PFC of the switch port",
     .evaluate_node = EvaluateLossless,
 };

@@ -114,8 +114,8 @@ extern const Rule link_errors_within_limit = {
     .source =
         "InfiniBand specification, bit error rate 1e-12: 10 symbol errors within five minutes; "
         "infiniband-diags etc/error_thresholds",
-    .needs = "counters",
-    .profile = "symbol_errors_max_per_hour",
+    .needs = {Input::kCounters},
+    .profile = {v1::Expectations::kSymbolErrorsMaxPerHourFieldNumber},
     .fix = "Clean, reseat or replace cable and module",
     .evaluate_node = EvaluateErrors,
 };
@@ -130,7 +130,7 @@ extern const Rule link_stays_up = {
         "its GIDs again, possibly in another order. Between two flaps every other check passes. "
         "Once is maintenance; twice within an hour is not.",
     .source = "IBTA LinkDownedCounter; kernel sysfs-class-net (carrier_down_count)",
-    .needs = "counters",
+    .needs = {Input::kCounters},
     .fix = "Reseat or replace cable and module",
     .evaluate_node = EvaluateFlaps,
 };
@@ -144,7 +144,7 @@ extern const Rule pcie_link_without_errors = {
         "While the link retrains, no data passes between card and host, and the card pauses the "
         "switch or drops packets. The next step is a link with fewer lanes.",
     .source = "kernel mlx5/core/en_stats.c (rx_pci_signal_integrity, tx_pci_signal_integrity)",
-    .needs = "counters",
+    .needs = {Input::kCounters},
     .fix = "Reseat the card or its riser",
     .evaluate_node = EvaluatePcie,
 };

@@ -162,7 +162,7 @@ extern const Rule pfc_frames_on_enabled_priorities = {
     .source =
         "IEEE 802.1Qbb; kernel bnxt_ethtool.c (rx_pfc_enaN_frames). mlx5 counts only "
         "priorities that are enabled",
-    .needs = "counters, dcb",
+    .needs = {Input::kCounters, Input::kDcb},
     .fix = "Set the same priorities on host and switch port",
     .evaluate_node = EvaluateFrames,
 };
@@ -177,8 +177,8 @@ extern const Rule rdma_on_lossless_priority = {
         "and use the lossy priority 0, or some of its queue pairs do not inherit the traffic "
         "class. Under incast they lose packets, and queue pairs fail once in thousands of runs.",
     .source = "kernel mlx5/core/en_stats.c (tx_prioN_bytes) against the RDMA port's data counter",
-    .needs = "counters, dcb",
-    .profile = "lossless data_dscp",
+    .needs = {Input::kCounters, Input::kDcb},
+    .profile = {v1::Expectations::kLosslessFieldNumber, v1::Expectations::kDataDscpFieldNumber},
     .fix = "Set the traffic class of the application: NCCL_IB_TC, UCX_IB_TRAFFIC_CLASS",
     .evaluate_node = EvaluateShare,
 };

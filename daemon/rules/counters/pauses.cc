@@ -137,8 +137,8 @@ extern const Rule pause_received_within_limit = {
     .source =
         "IEEE 802.1Qbb; kernel mlx5/core/en_stats.c (rx_prioN_pause_duration); the limit of "
         "20 percent is our choice",
-    .needs = "counters",
-    .profile = "pause_max_percent",
+    .needs = {Input::kCounters},
+    .profile = {v1::Expectations::kPauseMaxPercentFieldNumber},
     .fix = "Find the sender of the pauses; set ECN thresholds below those of PFC",
     .evaluate_node = EvaluateReceived,
 };
@@ -155,8 +155,8 @@ extern const Rule pause_sent_within_limit = {
     .source =
         "IEEE 802.1Qbb; kernel mlx5/core/en_stats.c (tx_prioN_pause_duration); the limit of "
         "20 percent is our choice",
-    .needs = "counters",
-    .profile = "pause_max_percent",
+    .needs = {Input::kCounters},
+    .profile = {v1::Expectations::kPauseMaxPercentFieldNumber},
     .fix = "Check PCIe link, IOMMU and memory of the host",
     .evaluate_node = EvaluateSent,
 };
@@ -173,7 +173,7 @@ extern const Rule no_pause_storm = {
     .source =
         "kernel mlx5/core/en_stats.c (tx_pause_storm_error_events); bnxt_ethtool.c "
         "(continuous_roce_pause_events)",
-    .needs = "counters",
+    .needs = {Input::kCounters},
     .fix = "Drain the node; check its GPUs and PCIe",
     .evaluate_node = EvaluateStorm,
 };

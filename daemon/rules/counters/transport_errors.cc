@@ -130,7 +130,7 @@ extern const Rule acknowledgements_in_time = {
         "request fails (IBV_WC_RETRY_EXC_ERR, status 12) and the job with it. The path is dead, or "
         "loses packets without a negative acknowledgement.",
     .source = "kernel hw/mlx5/counters.c (local_ack_timeout_err, req_transport_retries_exceeded)",
-    .needs = "counters",
+    .needs = {Input::kCounters},
     .fix = "Find the path that loses packets",
     .evaluate_node = EvaluateTimeouts,
 };
@@ -145,8 +145,8 @@ extern const Rule packets_in_sequence = {
         "designed for a loss of one packet in a thousand; ten times more takes most of the "
         "bandwidth.",
     .source = "kernel hw/mlx5/counters.c (packet_seq_err); the limits are our choice",
-    .needs = "counters",
-    .profile = "lossless",
+    .needs = {Input::kCounters},
+    .profile = {v1::Expectations::kLosslessFieldNumber},
     .fix = "Find where packets are dropped",
     .evaluate_node = EvaluateSequence,
 };
@@ -160,7 +160,7 @@ extern const Rule receivers_ready = {
         "A receiver that is not ready makes the sender wait and try again. It looks like a slow "
         "network and is a slow application.",
     .source = "kernel hw/mlx5/counters.c (rnr_nak_retry_err); the limit is our choice",
-    .needs = "counters",
+    .needs = {Input::kCounters},
     .fix = "Change the application: more receives, dedicated processors",
     .evaluate_node = EvaluateReady,
 };
@@ -174,7 +174,7 @@ extern const Rule roce_packets_intact = {
         "The checksum covers the fields that must not change between two hosts. Links drop frames "
         "that they damage, so a device on the path rewrites or damages packets.",
     .source = "InfiniBand specification, annex 17 (RoCE v2), ICRC; rx_icrc_encapsulated",
-    .needs = "counters",
+    .needs = {Input::kCounters},
     .fix = "Check switches and tunnels on the path",
     .evaluate_node = EvaluateChecksums,
 };

@@ -121,15 +121,14 @@ extern const Rule acs_off_between_gpu_and_nic = {
     .scope = v1::SCOPE_NODE,
     .why =
         "With access control on, a PCIe switch sends the traffic between a NIC and a GPU next to "
-        "it "
-        "up to the processor and back: GPUDirect RDMA is slow, hangs, or ends in protection "
-        "errors. "
-        "The kernel switches it on if it finds an IOMMU, also with iommu=pt, and some BIOSes do "
-        "so. In virtual machines it must stay on; other bridges do not matter.",
+        "it up to the processor and back: GPUDirect RDMA is slow, hangs, or ends in protection "
+        "errors. The kernel switches it on if it finds an IOMMU, also with iommu=pt, and some "
+        "BIOSes do so. In virtual machines it must stay on; other bridges do not matter.",
     .source =
         "NCCL user guide, troubleshooting, PCI Access Control Services; kernel "
         "drivers/pci/pci.c (pci_std_enable_acs)",
-    .needs = "gpu_nic_paths (CAP_SYS_ADMIN)",
+    .needs = {Input::kGpuNicPaths},
+    .access = Access::kSysAdmin,
     .fix = "setpci -s BRIDGE ECAP_ACS+0x6.w=0000 at each boot, or the BIOS",
     .evaluate_node = JudgeAcs,
 };
@@ -146,8 +145,8 @@ extern const Rule iommu_passes_through = {
     .source =
         "kernel Documentation/ABI/testing/sysfs-kernel-iommu_groups; AMD Instinct and "
         "NVIDIA GPUDirect guides (iommu=pt)",
-    .needs = "pci_functions",
-    .profile = "iommu_type",
+    .needs = {Input::kPciFunctions},
+    .profile = {v1::Expectations::kIommuTypeFieldNumber},
     .fix = "iommu=pt on the kernel command line",
     .evaluate_node = JudgeIommu,
 };

@@ -164,11 +164,11 @@ extern const Rule gpu_near_nic = {
     .scope = v1::SCOPE_NODE,
     .why =
         "NCCL uses GPUDirect RDMA over PCIe switches only. A GPU whose nearest NIC is behind the "
-        "host bridge or on another socket sends through host memory, and slows down all other GPUs "
-        "of the job. Without a profile, a GPU is compared with the other GPUs of its node.",
+        "host bridge or on another socket sends through host memory, and slows down all other "
+        "GPUs of the job. Without a profile, a GPU is compared with the other GPUs of its node.",
     .source = "NCCL src/graph/paths.cc (NCCL_NET_GDR_LEVEL, default PXB)",
-    .needs = "gpu_nic_paths",
-    .profile = "gpu_nic_distance_max",
+    .needs = {Input::kGpuNicPaths},
+    .profile = {v1::Expectations::kGpuNicDistanceMaxFieldNumber},
     .fix = "find the NIC that is missing or in the wrong slot",
     .evaluate_node = JudgeDistances,
 };
@@ -182,7 +182,7 @@ extern const Rule numa_node_known = {
         "Without it, NCCL assumes a large distance, pairs GPUs with the wrong NICs, and places "
         "threads and buffers on the other socket.",
     .source = "kernel Documentation/ABI/testing/sysfs-bus-pci (numa_node)",
-    .needs = "pci_functions, gpus, host_facts",
+    .needs = {Input::kPciFunctions, Input::kGpus, Input::kHostFacts},
     .fix = "a BIOS that reports the NUMA node of its slots",
     .evaluate_node = JudgeNumaNodes,
 };

@@ -33,7 +33,7 @@ std::vector<v1::Remedy> FindGpu(const Member&, const Value&) {
                             "check its power and seat."})};
 }
 
-constexpr Agreement kCount[] = {
+constexpr EqualityRule kCount[] = {
     {.what = "number of GPUs",
      .of_nodes = true,
      .group = ByProductOrGpus,
@@ -74,13 +74,13 @@ std::vector<v1::Remedy> InstallDriver(const Member&, const Value& expected) {
                "packages (nvidia-open); dma-buf needs it."})};
 }
 
-constexpr Agreement kDriver[] = {{.what = "GPU driver",
-                                  .of_nodes = true,
-                                  .group = ByProduct,
-                                  .value = Driver,
-                                  .show = ShowDriver,
-                                  .source = DriverSource,
-                                  .remedies = InstallDriver}};
+constexpr EqualityRule kDriver[] = {{.what = "GPU driver",
+                                     .of_nodes = true,
+                                     .group = ByProduct,
+                                     .value = Driver,
+                                     .show = ShowDriver,
+                                     .source = DriverSource,
+                                     .remedies = InstallDriver}};
 
 // gpu_window_not_small
 
@@ -140,13 +140,12 @@ extern const Rule gpu_count_equal = {
     .scope = v1::SCOPE_NODE,
     .why =
         "A GPU that fell off the bus leaves its NIC without a partner. Jobs that need all GPUs "
-        "fail, "
-        "or run on the wrong ones.",
+        "fail, or run on the wrong ones.",
     .source = "kernel Documentation/ABI/testing/sysfs-bus-pci",
-    .needs = "gpus",
-    .profile = "gpus",
+    .needs = {Input::kGpus},
+    .profile = {v1::Expectations::kGpusFieldNumber},
     .fix = "cold-boot the node; check the GPU's seat and power",
-    .agreements = kCount,
+    .equality_rules = kCount,
 };
 
 extern const Rule gpu_driver_equal = {
@@ -158,9 +157,9 @@ extern const Rule gpu_driver_equal = {
         "The driver decides how RDMA reaches the GPU: peer memory or dma-buf, and dma-buf with "
         "NVIDIA's open module only. A node with another driver uses another path, or none.",
     .source = "NVIDIA open GPU kernel modules; NVIDIA GPU Operator, GPUDirect RDMA",
-    .needs = "peer_memory",
+    .needs = {Input::kPeerMemory},
     .fix = "install the same driver",
-    .agreements = kDriver,
+    .equality_rules = kDriver,
 };
 
 extern const Rule gpu_window_not_small = {
@@ -176,8 +175,8 @@ extern const Rule gpu_window_not_small = {
     .source =
         "NVIDIA GPUDirect RDMA documentation, BAR sizes; AMD Instinct system guides (large "
         "BAR)",
-    .needs = "gpus",
-    .profile = "gpudirect",
+    .needs = {Input::kGpus},
+    .profile = {v1::Expectations::kGpudirectFieldNumber},
     .fix = "'Above 4G decoding' and 'Resizable BAR' in the BIOS",
     .evaluate_node = JudgeWindows,
 };

@@ -174,8 +174,8 @@ extern const Rule peermem_bound = {
     .source =
         "NVIDIA open GPU kernel modules, nvidia-peermem.c; "
         "github.com/NVIDIA/nccl/issues/1939; github.com/ROCm/amdgpu/issues/102",
-    .needs = "gpus, peer_memory",
-    .profile = "gpudirect",
+    .needs = {Input::kGpus, Input::kPeerMemory},
+    .profile = {v1::Expectations::kGpudirectFieldNumber},
     .fix = "load the module after the RDMA drivers; install the GPU driver after OFED",
     .evaluate_node = JudgeRegistration,
 };
@@ -186,12 +186,12 @@ extern const Rule peermem_loaded = {
     .severity = v1::SEVERITY_ERROR,
     .scope = v1::SCOPE_NODE,
     .why =
-        "Without both, RDMA cannot reach GPU memory, and NCCL copies all data through the host, at "
-        "a fraction of the speed. A node that can use dma-buf passes. A new installation of OFED "
-        "removes the module, and the system does not load it automatically.",
+        "Without both, RDMA cannot reach GPU memory, and NCCL copies all data through the host, "
+        "at a fraction of the speed. A node that can use dma-buf passes. A new installation of "
+        "OFED removes the module, and the system does not load it automatically.",
     .source = "NVIDIA open GPU kernel modules, nvidia-peermem; NCCL's choice of GPUDirect RDMA",
-    .needs = "gpus, peer_memory",
-    .profile = "gpudirect",
+    .needs = {Input::kGpus, Input::kPeerMemory},
+    .profile = {v1::Expectations::kGpudirectFieldNumber},
     .fix = "modprobe nvidia_peermem",
     .evaluate_node = JudgeLoaded,
 };
@@ -206,7 +206,7 @@ extern const Rule peermem_one_module = {
         "package remains when a GPU driver is replaced by one from 470 on, which contains "
         "nvidia_peermem.",
     .source = "github.com/Mellanox/nv_peer_memory README; NVIDIA driver README, nvidia-peermem",
-    .needs = "peer_memory",
+    .needs = {Input::kPeerMemory},
     .fix = "modprobe -r nv_peer_mem && modprobe nvidia_peermem",
     .evaluate_node = JudgeOldModule,
 };

@@ -50,16 +50,16 @@ std::optional<Value> Synchronized(const Member& node) {
   return Value{sync.synchronized() ? 1U : 0U};
 }
 
-Survey CountSynchronized(const Tally& tally) {
+GroupSummary CountSynchronized(const ValueCounts& counts) {
   std::uint64_t synchronized = 0;
-  for (const Tally::Camp& camp : tally.camps)
-    if (camp.value.number != 0) synchronized = camp.members;
-  return {.facts = {2 * synchronized > tally.members ? 1U : 0U},
-          .shown = {{.count = synchronized, .of = tally.members}}};
+  for (const ValueCounts::Entry& entry : counts.values)
+    if (entry.value.number != 0) synchronized = entry.members;
+  return {.facts = {2 * synchronized > counts.members ? 1U : 0U},
+          .shown = {{.count = synchronized, .of = counts.members}}};
 }
 
 // A fleet without synchronized clocks is accepted, unless a profile says otherwise.
-void Judge(const Member& member, const Survey& fleet, Verdicts& out) {
+void Judge(const Member& member, const GroupSummary& fleet, Verdicts& out) {
   const fleet::NodeView& node = *member.node;
   if (node.node->snapshot.time_sync().synchronized())
     out.Pass();
@@ -69,11 +69,11 @@ void Judge(const Member& member, const Survey& fleet, Verdicts& out) {
     Fail(node, ToText(fleet.shown[0]) + " nodes are", out);
 }
 
-constexpr Census kSynchronized = {.of_nodes = true,
-                                  .group = WholeFleet,
-                                  .value = Synchronized,
-                                  .survey = CountSynchronized,
-                                  .judge = Judge};
+constexpr GroupRule kSynchronized = {.of_nodes = true,
+                                     .group = WholeFleet,
+                                     .value = Synchronized,
+                                     .summarize = CountSynchronized,
+                                     .judge = Judge};
 
 }  // namespace
 
@@ -84,8 +84,8 @@ extern const Rule clock_offset = {
     .scope = v1::SCOPE_NODE,
     .why = "The order of events on several nodes is known only if their clocks agree.",
     .source = "kernel include/uapi/linux/timex.h (offset)",
-    .needs = "time_sync",
-    .profile = "time_offset_max_us",
+    .needs = {Input::kTimeSync},
+    .profile = {v1::Expectations::kTimeOffsetMaxUsFieldNumber},
     .fix = "chronyc tracking; a nearer time server",
     .evaluate_node = JudgeOffset,
 };
@@ -97,13 +97,12 @@ extern const Rule clock_synchronized = {
     .scope = v1::SCOPE_NODE,
     .why =
         "Events of several nodes can be compared only if their clocks agree. Otherwise it is "
-        "unknown "
-        "which link failed first. Certificates and schedulers need correct clocks, too.",
+        "unknown which link failed first. Certificates and schedulers need correct clocks, too.",
     .source = "kernel include/uapi/linux/timex.h (STA_UNSYNC)",
-    .needs = "time_sync",
-    .profile = "time_offset_max_us",
+    .needs = {Input::kTimeSync},
+    .profile = {v1::Expectations::kTimeOffsetMaxUsFieldNumber},
     .fix = "systemctl enable --now chrony",
-    .census = &kSynchronized,
+    .group_rule = &kSynchronized,
 };
 
 }  // namespace fabric::rules

@@ -2,7 +2,7 @@
 #include "daemon/rules/facts.h"
 #include "daemon/rules/product.h"
 #include "daemon/rules/rule.h"
-#include "daemon/rules/unique.h"
+#include "daemon/rules/uniqueness_rule.h"
 
 namespace fabric::rules {
 namespace {
@@ -53,34 +53,34 @@ std::vector<v1::Remedy> RenameDevice(const Member&, const Value&) {
                             "rdma_rename names devices by PCI address (NAME_PCI) or by a list."})};
 }
 
-constexpr Agreement kNames[] = {
+constexpr EqualityRule kNames[] = {
     {.what = "names of devices",
      .of_nodes = true,
      .group = ByProductAndSlots,
      .value = DeviceNames,
-     .show_beside = FirstDifference,
+     .show_difference = FirstDifference,
      .source = [](const Member&) { return std::string("sys/class/infiniband"); },
      .remedies = RenameDevice}};
 
 // duplicate_machine_id
 
-void Ids(const Member& member, std::vector<Holder>& out) {
+void Ids(const Member& member, std::vector<KeyHolder>& out) {
   const std::string& id = member.snapshot().node().machine_id();
   if (!id.empty()) out.push_back({.member = member, .key = {.text = id}});
 }
 
-std::vector<v1::Remedy> NewMachineId(const Holder&) {
+std::vector<v1::Remedy> NewMachineId(const KeyHolder&) {
   return {
       ToRemedy({.command = "rm /etc/machine-id && systemd-machine-id-setup",
                 .note = "On all of these nodes but one, and in the image. Then reboot the node."})};
 }
 
-constexpr Uniqueness kIds = {
+constexpr UniquenessRule kIds = {
     .what = "machine id",
     .of_nodes = true,
     .keys = Ids,
-    .show = [](const Holder& holder) { return std::string(holder.key.text); },
-    .source = [](const Holder&) { return std::string("etc/machine-id"); },
+    .show = [](const KeyHolder& holder) { return std::string(holder.key.text); },
+    .source = [](const KeyHolder&) { return std::string("etc/machine-id"); },
     .remedies = NewMachineId};
 
 }  // namespace
@@ -95,9 +95,9 @@ extern const Rule device_names_equal = {
         "mlx5_0 is another card on a node, the job uses the storage card, or a card far from the "
         "GPU. The kernel numbers devices in the order in which their drivers start.",
     .source = "rdma-core kernel-boot/rdma_rename.c; NCCL, NCCL_IB_HCA",
-    .needs = "rdma_devices, host_facts",
+    .needs = {Input::kRdmaDevices, Input::kHostFacts},
     .fix = "rdma_rename by PCI address (udev), on all nodes",
-    .agreements = kNames,
+    .equality_rules = kNames,
 };
 
 extern const Rule duplicate_machine_id = {
@@ -106,13 +106,13 @@ extern const Rule duplicate_machine_id = {
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_FLEET,
     .why =
-        "The machine id is created once for each installation. Two nodes with one id are clones of "
-        "one image. DHCP clients that identify themselves by it get the same address, and tools "
-        "that count nodes count one too few.",
+        "The machine id is created once for each installation. Two nodes with one id are clones "
+        "of one image. DHCP clients that identify themselves by it get the same address, and "
+        "tools that count nodes count one too few.",
     .source = "man page machine-id(5)",
-    .needs = "host_identity",
+    .needs = {Input::kHostIdentity},
     .fix = "rm /etc/machine-id && systemd-machine-id-setup",
-    .unique = &kIds,
+    .uniqueness_rule = &kIds,
 };
 
 }  // namespace fabric::rules

@@ -114,7 +114,8 @@ extern const Rule job_devices_usable = {
         "peers, the ranks disagree about the number of rails, and the job hangs with GPUs at 100 "
         "%.",
     .source = "github.com/NVIDIA/nccl/issues/2428; kernel Documentation/infiniband/user_verbs.rst",
-    .needs = "job_view (--netns)",
+    .needs = {Input::kJobView},
+    .access = Access::kJobNamespace,
     .fix = "give the container /dev/infiniband and the network of the port",
     .evaluate_node = JudgeDevices,
 };
@@ -128,7 +129,8 @@ extern const Rule rdma_cgroup_ample = {
         "The rdma controller counts handles and objects of each device. At its limit, creation of "
         "queue pairs and memory registration fail, which looks like a failing NIC.",
     .source = "kernel Documentation/admin-guide/cgroup-v2.rst (RDMA)",
-    .needs = "job_view (--netns)",
+    .needs = {Input::kJobView},
+    .access = Access::kJobNamespace,
     .fix = "rdma.max: hca_handle=max hca_object=max",
     .evaluate_node = JudgeCgroup,
 };

@@ -89,7 +89,7 @@ std::vector<v1::Remedy> SetParameters(const Member&, const Value& expected) {
                                      Show(expected)))};
 }
 
-constexpr Agreement kAgreements[] = {
+constexpr EqualityRule kEqualityRules[] = {
     {.what = "kernel parameters of PCI and IOMMU",
      .of_nodes = true,
      .group = ByProductWithoutIommuFault,
@@ -110,9 +110,9 @@ extern const Rule kernel_command_line_equal = {
         "memory. A node that was installed or updated separately lacks them, and is slower than "
         "its peers.",
     .source = "kernel Documentation/admin-guide/kernel-parameters.txt",
-    .needs = "host_facts",
+    .needs = {Input::kHostFacts},
     .fix = "the same kernel command line on all nodes",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -103,8 +103,8 @@ extern const Rule memlock_unlimited = {
     .source =
         "kernel drivers/infiniband/core/umem.c (RLIMIT_MEMLOCK); "
         "github.com/NVIDIA/nccl-tests/issues/206",
-    .needs = "host_limits",
-    .profile = "memlock_unlimited",
+    .needs = {Input::kHostLimits},
+    .profile = {v1::Expectations::kMemlockUnlimitedFieldNumber},
     .fix = "memlock unlimited in limits.d; LimitMEMLOCK=infinity in services",
     .evaluate_node = JudgeHost,
 };
@@ -120,8 +120,9 @@ extern const Rule job_memlock_unlimited = {
     .source =
         "kernel drivers/infiniband/core/umem.c (RLIMIT_MEMLOCK); "
         "github.com/NVIDIA/cudf-spark/pull/7632",
-    .needs = "job_view (--netns)",
-    .profile = "memlock_unlimited",
+    .needs = {Input::kJobView},
+    .access = Access::kJobNamespace,
+    .profile = {v1::Expectations::kMemlockUnlimitedFieldNumber},
     .fix = "--ulimit memlock=-1, or LimitMEMLOCK=infinity of the service that starts jobs",
     .evaluate_node = JudgeJob,
 };

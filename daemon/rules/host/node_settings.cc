@@ -52,15 +52,15 @@ void AddDistribution(const Member& member, const Member& good,
                                                      .basis = good.node->node->name}));
 }
 
-constexpr Agreement kRelease[] = {{.what = "kernel release",
-                                   .of_nodes = true,
-                                   .group = ByProduct,
-                                   .value = KernelRelease,
-                                   .expected = ExpectedRelease,
-                                   .show = ShowText,
-                                   .source = Constant<kReleaseFile>,
-                                   .remedies = InstallKernel,
-                                   .more = AddDistribution}};
+constexpr EqualityRule kRelease[] = {{.what = "kernel release",
+                                      .of_nodes = true,
+                                      .group = ByProduct,
+                                      .value = KernelRelease,
+                                      .expected = ExpectedRelease,
+                                      .show = ShowText,
+                                      .source = Constant<kReleaseFile>,
+                                      .remedies = InstallKernel,
+                                      .more = AddDistribution}};
 
 // rdma_stack_equal
 
@@ -93,14 +93,14 @@ std::vector<v1::Remedy> InstallOfed(const Member&, const Value&) {
                             "/etc/init.d/openibd restart, or reboot."})};
 }
 
-constexpr Agreement kStack[] = {{.what = "RDMA stack",
-                                 .of_nodes = true,
-                                 .group = ByProduct,
-                                 .value = RdmaStack,
-                                 .expected = ExpectedStack,
-                                 .show = ShowStack,
-                                 .source = Constant<kModulesFile>,
-                                 .remedies = InstallOfed}};
+constexpr EqualityRule kStack[] = {{.what = "RDMA stack",
+                                    .of_nodes = true,
+                                    .group = ByProduct,
+                                    .value = RdmaStack,
+                                    .expected = ExpectedStack,
+                                    .show = ShowStack,
+                                    .source = Constant<kModulesFile>,
+                                    .remedies = InstallOfed}};
 
 // rdma_netns_mode_equal
 
@@ -121,13 +121,13 @@ std::vector<v1::Remedy> SetNetnsMode(const Member&, const Value& expected) {
                             "netns_mode=1' (1: shared, 0: exclusive) in /etc/modprobe.d."})};
 }
 
-constexpr Agreement kNetnsMode[] = {{.what = "RDMA network namespace mode",
-                                     .of_nodes = true,
-                                     .group = ByProduct,
-                                     .value = NetnsMode,
-                                     .show = ShowNetnsMode,
-                                     .source = Constant<kNetnsModeFile>,
-                                     .remedies = SetNetnsMode}};
+constexpr EqualityRule kNetnsMode[] = {{.what = "RDMA network namespace mode",
+                                        .of_nodes = true,
+                                        .group = ByProduct,
+                                        .value = NetnsMode,
+                                        .show = ShowNetnsMode,
+                                        .source = Constant<kNetnsModeFile>,
+                                        .remedies = SetNetnsMode}};
 
 // hugepages_equal
 
@@ -154,13 +154,13 @@ std::vector<v1::Remedy> ReserveHugePages(const Member&, const Value& expected) {
                     "need a reboot to have enough contiguous memory.")};
 }
 
-constexpr Agreement kHugePages[] = {{.what = "reserved huge pages",
-                                     .of_nodes = true,
-                                     .group = ByProduct,
-                                     .value = ReservedHugePages,
-                                     .show = ShowHugePages,
-                                     .source = Constant<kHugePagesFile>,
-                                     .remedies = ReserveHugePages}};
+constexpr EqualityRule kHugePages[] = {{.what = "reserved huge pages",
+                                        .of_nodes = true,
+                                        .group = ByProduct,
+                                        .value = ReservedHugePages,
+                                        .show = ShowHugePages,
+                                        .source = Constant<kHugePagesFile>,
+                                        .remedies = ReserveHugePages}};
 
 }  // namespace
 
@@ -170,14 +170,14 @@ extern const Rule kernel_release_equal = {
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_NODE,
     .why =
-        "Drivers, defaults and counters change with the kernel. A node with another kernel behaves "
-        "differently under load, and its findings cannot be compared. Usual causes: an update that "
-        "skipped the node, or a missing reboot.",
+        "Drivers, defaults and counters change with the kernel. A node with another kernel "
+        "behaves differently under load, and its findings cannot be compared. Usual causes: an "
+        "update that skipped the node, or a missing reboot.",
     .source = "Documentation/ABI/stable/syscalls; uname(2)",
-    .needs = "host_identity, host_facts",
-    .profile = "kernel_release",
+    .needs = {Input::kHostIdentity, Input::kHostFacts},
+    .profile = {v1::Expectations::kKernelReleaseFieldNumber},
     .fix = "install the same kernel and reboot",
-    .agreements = kRelease,
+    .equality_rules = kRelease,
 };
 
 extern const Rule rdma_stack_equal = {
@@ -189,10 +189,10 @@ extern const Rule rdma_stack_equal = {
         "If a kernel update did not rebuild OFED's modules, the modules of the kernel are loaded. "
         "RDMA works, but without peer memory, and with other defaults and settings in sysfs.",
     .source = "kernel Documentation/admin-guide/tainted-kernels.rst (out-of-tree modules)",
-    .needs = "rdma_stack",
-    .profile = "rdma_stack_version",
+    .needs = {Input::kRdmaStack},
+    .profile = {v1::Expectations::kRdmaStackVersionFieldNumber},
     .fix = "install OFED for the running kernel",
-    .agreements = kStack,
+    .equality_rules = kStack,
 };
 
 extern const Rule rdma_netns_mode_equal = {
@@ -201,12 +201,12 @@ extern const Rule rdma_netns_mode_equal = {
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_NODE,
     .why =
-        "In exclusive mode, a container sees only devices that were moved into it; in shared mode, "
-        "all devices. The same job finds devices on one node and none on another.",
+        "In exclusive mode, a container sees only devices that were moved into it; in shared "
+        "mode, all devices. The same job finds devices on one node and none on another.",
     .source = "man 8 rdma-system; kernel drivers/infiniband/core/device.c (netns_mode)",
-    .needs = "rdma_devices",
+    .needs = {Input::kRdmaDevices},
     .fix = "rdma system set netns shared|exclusive",
-    .agreements = kNetnsMode,
+    .equality_rules = kNetnsMode,
 };
 
 extern const Rule hugepages_equal = {
@@ -218,9 +218,9 @@ extern const Rule hugepages_equal = {
         "Jobs that need huge pages (UCX, NVSHMEM, storage) use small pages or fail to start on a "
         "node with fewer. A node with more has less memory for other uses.",
     .source = "kernel Documentation/admin-guide/mm/hugetlbpage.rst",
-    .needs = "host_facts",
+    .needs = {Input::kHostFacts},
     .fix = "sysctl -w vm.nr_hugepages=COUNT",
-    .agreements = kHugePages,
+    .equality_rules = kHugePages,
 };
 
 }  // namespace fabric::rules

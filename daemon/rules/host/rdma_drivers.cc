@@ -168,7 +168,7 @@ extern const Rule drivers_answer = {
         "its firmware is stuck, or it waits for a lock. Its data is missing, so that other rules "
         "may miss faults on this node.",
     .source = "kernel Documentation/admin-guide/sysctl/kernel.rst (hung_task)",
-    .needs = "any inspector",
+    .needs = {Input::kAny},
     .fix = "drain and reboot the node",
     .evaluate_node = JudgeAnswers,
 };
@@ -180,10 +180,9 @@ extern const Rule uverbs_present = {
     .scope = v1::SCOPE_NODE,
     .why =
         "Programs use RDMA through /dev/infiniband/uverbsN. Without ib_uverbs, NCCL finds no "
-        "device "
-        "and uses TCP, while the kernel shows every port as ACTIVE.",
+        "device and uses TCP, while the kernel shows every port as ACTIVE.",
     .source = "kernel Documentation/infiniband/user_verbs.rst",
-    .needs = "character_devices",
+    .needs = {Input::kCharacterDevices},
     .fix = "modprobe ib_uverbs",
     .evaluate_node = JudgeUverbs,
 };
@@ -195,10 +194,9 @@ extern const Rule rdma_ucm_loaded = {
     .scope = v1::SCOPE_NODE,
     .why =
         "iWARP connects by RDMA-CM only. Without its module for user programs, every attempt ends "
-        "in "
-        "'No such device', while verbs tools show the port as ACTIVE.",
+        "in 'No such device', while verbs tools show the port as ACTIVE.",
     .source = "kernel drivers/infiniband/core/ucma.c",
-    .needs = "rdma_stack",
+    .needs = {Input::kRdmaStack},
     .fix = "modprobe rdma_ucm",
     .evaluate_node = JudgeConnectionManager,
 };
@@ -212,7 +210,7 @@ extern const Rule software_rdma_with_hardware = {
         "Libraries use every ACTIVE device that they find, and a software device looks like any "
         "other. A part of a job's traffic goes through the kernel at a hundredth of the speed.",
     .source = "kernel drivers/infiniband/sw; NCCL's choice of devices in net_ib",
-    .needs = "rdma_devices, rdma_ports",
+    .needs = {Input::kRdmaDevices, Input::kRdmaPorts},
     .fix = "rdma link delete NAME",
     .evaluate_node = JudgeSoftware,
 };

@@ -147,12 +147,14 @@ extern const Rule settings_equal_in_node = {
         "other nodes, the rule needs at least four equal cards of which three quarters agree. If "
         "some cards are near GPUs, only these are compared.",
     .source = "IEEE 802.1Qbb; MLNX_OFED; PCI Express Base Specification, Device Control",
-    .needs = "dcb, congestion_control, pci_functions, rdma_devices",
-    .profile =
-        "pfc_priorities trust traffic_class cnp_dscp max_read_request_bytes "
-        "relaxed_ordering",
+    .needs = {Input::kDcb, Input::kCongestionControl, Input::kPciFunctions, Input::kRdmaDevices},
+    .profile = {v1::Expectations::kPfcPrioritiesFieldNumber, v1::Expectations::kTrustFieldNumber,
+                v1::Expectations::kTrafficClassFieldNumber, v1::Expectations::kCnpDscpFieldNumber,
+                v1::Expectations::kMaxReadRequestBytesFieldNumber,
+                v1::Expectations::kRelaxedOrderingFieldNumber},
     .fix = "Run the set-up script again for the port; compare with an equal card",
-    .evaluate_alone = Evaluate,
+    .evaluate_node = Evaluate,
+    .single_node_only = true,
 };
 
 }  // namespace fabric::rules

@@ -39,7 +39,7 @@ std::optional<Value> Setting(const Member& member) {
 }
 
 template <const SysctlName& kSysctl>
-constexpr Agreement Equal() {
+constexpr EqualityRule Equal() {
   return {.what = kSysctl.name,
           .key = kSysctl.name,
           .of_nodes = true,
@@ -52,7 +52,7 @@ constexpr Agreement Equal() {
           }};
 }
 
-constexpr Agreement kEqual[] = {Equal<kNumaBalancing>(), Equal<kTcpEcn>()};
+constexpr EqualityRule kEqual[] = {Equal<kNumaBalancing>(), Equal<kTcpEcn>()};
 
 // numa_balancing_off
 
@@ -87,9 +87,9 @@ extern const Rule sysctls_equal = {
     .source =
         "kernel Documentation/admin-guide/sysctl/kernel.rst; "
         "Documentation/networking/ip-sysctl.rst",
-    .needs = "host_limits",
+    .needs = {Input::kHostLimits},
     .fix = "sysctl -w NAME=VALUE, and the same in /etc/sysctl.d",
-    .agreements = kEqual,
+    .equality_rules = kEqual,
 };
 
 extern const Rule numa_balancing_off = {
@@ -98,12 +98,12 @@ extern const Rule numa_balancing_off = {
     .severity = v1::SEVERITY_INFO,
     .scope = v1::SCOPE_NODE,
     .why =
-        "The kernel unmaps pages from time to time to find their users, and each time the mappings "
-        "of the GPU are created again. Collectives stall.",
+        "The kernel unmaps pages from time to time to find their users, and each time the "
+        "mappings of the GPU are created again. Collectives stall.",
     .source =
         "AMD Instinct system optimization guide; kernel "
         "Documentation/admin-guide/sysctl/kernel.rst (numa_balancing)",
-    .needs = "host_limits",
+    .needs = {Input::kHostLimits},
     .fix = "sysctl -w kernel.numa_balancing=0",
     .evaluate_node = JudgeNumaBalancing,
 };

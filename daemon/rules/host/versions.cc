@@ -52,13 +52,13 @@ std::vector<v1::Remedy> InstallDriver(const Member& member, const Value&) {
                             "the same packages on all nodes, then reboot the node."})};
 }
 
-constexpr Agreement kDriver[] = {{.what = "driver version",
-                                  .group = ByDriver,
-                                  .value = DriverVersion,
-                                  .expected = ExpectedDriver,
-                                  .show = ShowText,
-                                  .source = DriverVersionFile,
-                                  .remedies = InstallDriver}};
+constexpr EqualityRule kDriver[] = {{.what = "driver version",
+                                     .group = ByDriver,
+                                     .value = DriverVersion,
+                                     .expected = ExpectedDriver,
+                                     .show = ShowText,
+                                     .source = DriverVersionFile,
+                                     .remedies = InstallDriver}};
 
 // firmware_equal
 
@@ -109,13 +109,13 @@ std::vector<v1::Remedy> UpdateFirmware(const Member& member, const Value&) {
                 .note = "Takes effect after a reset of the card or a reboot."})};
 }
 
-constexpr Agreement kFirmware[] = {{.what = "firmware",
-                                    .group = ByBoard,
-                                    .value = Firmware,
-                                    .expected = ExpectedFirmware,
-                                    .show = ShowText,
-                                    .source = FirmwareFile,
-                                    .remedies = UpdateFirmware}};
+constexpr EqualityRule kFirmware[] = {{.what = "firmware",
+                                       .group = ByBoard,
+                                       .value = Firmware,
+                                       .expected = ExpectedFirmware,
+                                       .show = ShowText,
+                                       .source = FirmwareFile,
+                                       .remedies = UpdateFirmware}};
 
 }  // namespace
 
@@ -126,14 +126,13 @@ extern const Rule driver_version_equal = {
     .scope = v1::SCOPE_PORT,
     .why =
         "Defaults, counters and settings differ between versions: the same script configures a "
-        "node "
-        "with another version differently. Drivers of the kernel have the version of the kernel "
-        "and are not judged.",
+        "node with another version differently. Drivers of the kernel have the version of the "
+        "kernel and are not judged.",
     .source = "kernel ABI document sysfs-module (version); man page ethtool(8), -i",
-    .needs = "rdma_devices, net_interfaces",
-    .profile = "driver_version",
+    .needs = {Input::kRdmaDevices, Input::kNetInterfaces},
+    .profile = {v1::Expectations::kDriverVersionFieldNumber},
     .fix = "The same packages on all nodes, and a reboot",
-    .agreements = kDriver,
+    .equality_rules = kDriver,
 };
 
 extern const Rule firmware_equal = {
@@ -146,10 +145,10 @@ extern const Rule firmware_equal = {
         "another version behave differently under load, which causes faults on a few nodes only.",
     .source =
         "kernel ABI document sysfs-class-infiniband (fw_ver, board_id); vendors' release notes",
-    .needs = "rdma_devices",
-    .profile = "firmware",
+    .needs = {Input::kRdmaDevices},
+    .profile = {v1::Expectations::kFirmwareFieldNumber},
     .fix = "mlxfwmanager -u, devlink dev flash, or the vendor's tool",
-    .agreements = kFirmware,
+    .equality_rules = kFirmware,
 };
 
 }  // namespace fabric::rules

@@ -2,7 +2,7 @@
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband/infiniband.h"
 #include "daemon/rules/rule.h"
-#include "daemon/rules/unique.h"
+#include "daemon/rules/uniqueness_rule.h"
 
 namespace fabric::rules {
 namespace {
@@ -17,11 +17,11 @@ bool IsFirstPort(const PortView& port) {
   return port.port->number() == port.device->ports(0).number();
 }
 
-void AddGuid(const Member& member, const std::string& guid, std::vector<Holder>& out) {
+void AddGuid(const Member& member, const std::string& guid, std::vector<KeyHolder>& out) {
   if (!guid.empty() && !IsZeroGuid(guid)) out.push_back({.member = member, .key = {.text = guid}});
 }
 
-std::string ShowGuid(const Holder& holder) {
+std::string ShowGuid(const KeyHolder& holder) {
   return std::string(holder.key.text);
 }
 
@@ -37,13 +37,13 @@ v1::Remedy QueryFlash(const v1::RdmaDevice& device, std::string_view more) {
 // duplicate_node_guid
 
 // A device with several ports has one node GUID.
-void NodeGuids(const Member& member, std::vector<Holder>& out) {
+void NodeGuids(const Member& member, std::vector<KeyHolder>& out) {
   if (IsFirstPort(*member.port)) AddGuid(member, member.port->device->node_guid(), out);
 }
 
 // Functions of one card may share a GUID; then they have one sys_image_guid. Several drivers make
 // the GUID from the MAC: two devices with one MAC are a finding of duplicate_mac.
-bool MayShareNodeGuid(const Holder& a, const Holder& b) {
+bool MayShareNodeGuid(const KeyHolder& a, const KeyHolder& b) {
   const PortView& left = *a.member.port;
   const PortView& right = *b.member.port;
   if (IsSameNode(a, b)) {
@@ -56,26 +56,26 @@ bool MayShareNodeGuid(const Holder& a, const Holder& b) {
          left.netdev->mac() == right.netdev->mac();
 }
 
-constexpr Uniqueness kNodeGuids = {
+constexpr UniquenessRule kNodeGuids = {
     .what = "node GUID",
     .keys = NodeGuids,
     .same = MayShareNodeGuid,
     .show = ShowGuid,
-    .source = [](const Holder& holder) { return NodeGuidFile(*holder.member.port); },
-    .remedies = [](const Holder& last) -> std::vector<v1::Remedy> {
+    .source = [](const KeyHolder& holder) { return NodeGuidFile(*holder.member.port); },
+    .remedies = [](const KeyHolder& last) -> std::vector<v1::Remedy> {
       return {QueryFlash(*last.member.port->device,
                          "`flint sg` restores them. Takes effect after a reset of the card.")};
     }};
 
 // duplicate_port_guid
 
-void PortGuids(const Member& member, std::vector<Holder>& out) {
+void PortGuids(const Member& member, std::vector<KeyHolder>& out) {
   if (IsInfiniband(*member.port)) AddGuid(member, member.port->port->port_guid(), out);
 }
 
 // Two ports with one node GUID are a finding of duplicate_node_guid. Functions of one card that
 // represent another function have its port GUID.
-bool MaySharePortGuid(const Holder& a, const Holder& b) {
+bool MaySharePortGuid(const KeyHolder& a, const KeyHolder& b) {
   const v1::RdmaDevice& left = *a.member.port->device;
   const v1::RdmaDevice& right = *b.member.port->device;
   if (left.has_node_guid() && left.node_guid() == right.node_guid()) return true;
@@ -83,13 +83,13 @@ bool MaySharePortGuid(const Holder& a, const Holder& b) {
          left.sys_image_guid() == right.sys_image_guid();
 }
 
-constexpr Uniqueness kPortGuids = {
+constexpr UniquenessRule kPortGuids = {
     .what = "port GUID",
     .keys = PortGuids,
     .same = MaySharePortGuid,
     .show = ShowGuid,
-    .source = [](const Holder& holder) { return PortFile(*holder.member.port, "gids/0"); },
-    .remedies = [](const Holder& last) -> std::vector<v1::Remedy> {
+    .source = [](const KeyHolder& holder) { return PortFile(*holder.member.port, "gids/0"); },
+    .remedies = [](const KeyHolder& last) -> std::vector<v1::Remedy> {
       return {QueryFlash(*last.member.port->device,
                          "For a virtual function, check the GUID that the host assigned (ip link "
                          "show).")};
@@ -132,9 +132,9 @@ extern const Rule duplicate_node_guid = {
         "was written with another card's settings, and cloned virtual machines. Functions of one "
         "card with the same sys_image_guid may share it.",
     .source = "InfiniBand specification, NodeInfo:NodeGUID; rdma-core ibidsverify",
-    .needs = "rdma_devices",
+    .needs = {Input::kRdmaDevices},
     .fix = "flint -d DEVICE sg, on the card with the overwritten GUID",
-    .unique = &kNodeGuids,
+    .uniqueness_rule = &kNodeGuids,
 };
 
 extern const Rule duplicate_port_guid = {
@@ -147,9 +147,9 @@ extern const Rule duplicate_port_guid = {
         "with one GUID only one is routed, and which one changes. Usual causes: firmware that was "
         "written with another card's settings, and GUIDs that two virtual functions share.",
     .source = "InfiniBand specification, PortInfo and GIDs; rdma-core ibidsverify",
-    .needs = "gids",
+    .needs = {Input::kGids},
     .fix = "flint -d DEVICE sg, on the card with the overwritten GUID",
-    .unique = &kPortGuids,
+    .uniqueness_rule = &kPortGuids,
 };
 
 extern const Rule node_guid_set = {
@@ -162,7 +162,7 @@ extern const Rule node_guid_set = {
         "GUID. Usual causes: firmware written without GUIDs, and virtual functions without an "
         "assigned GUID.",
     .source = "InfiniBand specification, NodeInfo:NodeGUID; rdma-core ibidsverify",
-    .needs = "rdma_devices",
+    .needs = {Input::kRdmaDevices},
     .fix = "flint -d DEVICE sg; for a virtual function: ip link set dev PF vf N node_guid GUID",
     .evaluate_node = JudgeNodeGuid,
 };

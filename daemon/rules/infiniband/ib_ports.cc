@@ -18,7 +18,7 @@ std::optional<Value> ActiveMtu(const Member& member) {
   return Value{port.port->active_mtu_bytes()};
 }
 
-void JudgeMtu(const Member& member, const Survey& rail, Verdicts& out) {
+void JudgeMtu(const Member& member, const GroupSummary& rail, Verdicts& out) {
   const PortView& port = *member.port;
   const v1::Expectations& expected = port.expected();
   // An MTU that differs from the others is a finding of mtu_equal_on_rail.
@@ -43,7 +43,7 @@ void JudgeMtu(const Member& member, const Survey& rail, Verdicts& out) {
                           "manager's configuration.")});
 }
 
-constexpr Census kMtu = {.value = ActiveMtu, .survey = MajorityOf, .judge = JudgeMtu};
+constexpr GroupRule kMtu = {.value = ActiveMtu, .summarize = MajorityOf, .judge = JudgeMtu};
 
 // ib_width_full
 
@@ -123,14 +123,14 @@ extern const Rule ib_mtu_full = {
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_PORT,
     .why =
-        "Smaller packets mean more packets and headers for the same data, which costs bandwidth on "
-        "fast links. Every InfiniBand device of the last ten years supports 4096 bytes. A smaller "
-        "MTU comes from an old switch or from the configuration of the subnet manager.",
+        "Smaller packets mean more packets and headers for the same data, which costs bandwidth "
+        "on fast links. Every InfiniBand device of the last ten years supports 4096 bytes. A "
+        "smaller MTU comes from an old switch or from the configuration of the subnet manager.",
     .source = "InfiniBand specification, PortInfo:NeighborMTU",
-    .needs = "rdma_ports",
-    .profile = "ib_mtu_bytes",
+    .needs = {Input::kRdmaPorts},
+    .profile = {v1::Expectations::kIbMtuBytesFieldNumber},
     .fix = "smpquery portinfo LID PORT, and the configuration of the subnet manager",
-    .census = &kMtu,
+    .group_rule = &kMtu,
 };
 
 extern const Rule ib_width_full = {
@@ -139,13 +139,13 @@ extern const Rule ib_width_full = {
     .severity = v1::SEVERITY_ERROR,
     .scope = v1::SCOPE_PORT,
     .why =
-        "A link on which not all lanes train comes up with fewer lanes, at a quarter of the speed, "
-        "without an error message. Usual causes: dirty or damaged cables and modules.",
+        "A link on which not all lanes train comes up with fewer lanes, at a quarter of the "
+        "speed, without an error message. Usual causes: dirty or damaged cables and modules.",
     .source =
         "InfiniBand specification, PortInfo:LinkWidthActive; kernel ABI document "
         "sysfs-class-infiniband (rate)",
-    .needs = "rdma_ports",
-    .profile = "width",
+    .needs = {Input::kRdmaPorts},
+    .profile = {v1::Expectations::kWidthFieldNumber},
     .fix = "ibportstate LID PORT reset; then cable and module",
     .evaluate_node = JudgeWidth,
 };
@@ -159,7 +159,7 @@ extern const Rule vf_port_up = {
         "A virtual function without a link state or GUIDs stays down. The container or virtual "
         "machine that uses it has no RDMA, although host and cable work.",
     .source = "kernel drivers/infiniband/hw/mlx5/ib_virt.c; man page ip-link(8)",
-    .needs = "rdma_ports, pci_functions",
+    .needs = {Input::kRdmaPorts, Input::kPciFunctions},
     .fix = "ip link set dev PF vf N state auto; node_guid and port_guid likewise",
     .evaluate_node = JudgeVirtualFunctions,
 };

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "daemon/fleet/fleet_view.h"
-#include "daemon/rules/agreement.h"
+#include "daemon/rules/equality_rule.h"
 #include "fabric/v1/finding.pb.h"
 
 namespace fabric::rules {

@@ -2,7 +2,7 @@
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband/infiniband.h"
 #include "daemon/rules/rule.h"
-#include "daemon/rules/unique.h"
+#include "daemon/rules/uniqueness_rule.h"
 
 namespace fabric::rules {
 namespace {
@@ -16,7 +16,7 @@ constexpr std::uint64_t kLidMask = 0xffff'ffffU;
 
 // The key has the LID in the low half. The high half has rail and kind of port, if they are part of
 // the subnet.
-void Lids(const Member& member, std::vector<Holder>& out) {
+void Lids(const Member& member, std::vector<KeyHolder>& out) {
   const PortView& port = *member.port;
   // Virtual functions have the LID of their port.
   if (!IsActiveInfiniband(port) || IsVirtualFunction(port)) return;
@@ -30,12 +30,12 @@ void Lids(const Member& member, std::vector<Holder>& out) {
         {.member = member, .key = {.number = part << 32 | (lid + i), .text = subnet->like}});
 }
 
-bool IsSameDevice(const Holder& a, const Holder& b) {
+bool IsSameDevice(const KeyHolder& a, const KeyHolder& b) {
   const std::string& guid = a.member.port->device->node_guid();
   return IsSameNode(a, b) && !guid.empty() && guid == b.member.port->device->node_guid();
 }
 
-std::vector<v1::Remedy> ReassignLids(const Holder& last) {
+std::vector<v1::Remedy> ReassignLids(const KeyHolder& last) {
   return {ToRemedy({.command = Format("smpquery nodeinfo {}", last.key.number & kLidMask),
                     .note = "Shows the GUID of the port to which the switches route this LID."}),
           ToRemedy({.command = "opensm --reassign_lids",
@@ -44,12 +44,12 @@ std::vector<v1::Remedy> ReassignLids(const Holder& last) {
                             "check whether two subnet managers run."})};
 }
 
-constexpr Uniqueness kLids = {
+constexpr UniquenessRule kLids = {
     .what = "LID",
     .keys = Lids,
     .same = IsSameDevice,
-    .show = [](const Holder& holder) { return Format("{}", holder.key.number & kLidMask); },
-    .source = [](const Holder& holder) { return PortFile(*holder.member.port, "lid"); },
+    .show = [](const KeyHolder& holder) { return Format("{}", holder.key.number & kLidMask); },
+    .source = [](const KeyHolder& holder) { return PortFile(*holder.member.port, "lid"); },
     .remedies = ReassignLids};
 
 // lid_assigned
@@ -98,7 +98,7 @@ std::vector<v1::Remedy> QuerySubnetManagers(const Member& member, const Value& e
                "them."})};
 }
 
-constexpr Agreement kSmLid[] = {
+constexpr EqualityRule kSmLid[] = {
     {.what = "SM LID",
      .group = BySubnet,
      .value = SmLid,
@@ -144,9 +144,9 @@ extern const Rule duplicate_lid = {
         "port has 2^LMC LIDs, starting with its own. Ports with the default subnet prefix are "
         "compared within their rail only, because separate fabrics may use the same LIDs.",
     .source = "InfiniBand specification, LID and LMC; rdma-core ibidsverify",
-    .needs = "rdma_ports, gids",
+    .needs = {Input::kRdmaPorts, Input::kGids},
     .fix = "One subnet manager; opensm --reassign_lids",
-    .unique = &kLids,
+    .uniqueness_rule = &kLids,
 };
 
 extern const Rule lid_assigned = {
@@ -159,7 +159,7 @@ extern const Rule lid_assigned = {
         "it shows no error. The subnet manager assigns LIDs; it may have run out of them, or know "
         "the port by another GUID.",
     .source = "InfiniBand specification, PortInfo:LID; rdma-core ibidsverify",
-    .needs = "rdma_ports",
+    .needs = {Input::kRdmaPorts},
     .fix = "ibportstate -D 0 PORT reset, and the log of the subnet manager",
     .evaluate_node = JudgeLid,
 };
@@ -175,9 +175,9 @@ extern const Rule sm_lid_equal_in_subnet = {
         "ports mean two subnet managers, or two subnets. Ports with the default prefix are "
         "compared within their rail only.",
     .source = "InfiniBand specification, PortInfo:MasterSMLID",
-    .needs = "rdma_ports, gids",
+    .needs = {Input::kRdmaPorts, Input::kGids},
     .fix = "One MASTER in the subnet: sminfo LID queries each of them",
-    .agreements = kSmLid,
+    .equality_rules = kSmLid,
 };
 
 extern const Rule subnet_manager_known = {
@@ -189,7 +189,7 @@ extern const Rule subnet_manager_known = {
         "Without a subnet manager, routes do not change: failed links and new nodes are ignored, "
         "multicast groups cannot be joined, and path queries time out.",
     .source = "InfiniBand specification, PortInfo:MasterSMLID",
-    .needs = "rdma_ports",
+    .needs = {Input::kRdmaPorts},
     .fix = "systemctl start opensm, or the subnet manager that you use",
     .evaluate_node = JudgeSubnetManager,
 };

@@ -130,7 +130,7 @@ std::vector<v1::Remedy> ComparePartitions(const Member&, const Value&) {
                             "partitions.conf of the subnet manager or in UFM."})};
 }
 
-constexpr Agreement kPkeys[] = {
+constexpr EqualityRule kPkeys[] = {
     {.what = "P_Keys",
      .value = Packed,
      .show = ShowPacked,
@@ -146,11 +146,11 @@ extern const Rule pkey_full_member = {
     .scope = v1::SCOPE_PORT,
     .why =
         "Two limited members of a partition (bit 15 of the P_Key is 0) cannot communicate with "
-        "each other, only with full members. Jobs over such ports fail at connection set-up, while "
-        "storage and management, which are full members, work.",
+        "each other, only with full members. Jobs over such ports fail at connection set-up, "
+        "while storage and management, which are full members, work.",
     .source = "InfiniBand specification, partitioning (P_Key membership); opensm partition-config",
-    .needs = "rdma_ports",
-    .profile = "full_pkeys",
+    .needs = {Input::kRdmaPorts},
+    .profile = {v1::Expectations::kFullPkeysFieldNumber},
     .fix = "GUID=full in partitions.conf of the subnet manager",
     .evaluate_node = JudgeMembership,
 };
@@ -164,10 +164,10 @@ extern const Rule pkeys_equal_on_rail = {
         "Ports without a common partition cannot communicate. A job that spans them fails at "
         "connection set-up. The order of the table is not compared.",
     .source = "InfiniBand specification, partitioning",
-    .needs = "rdma_ports",
-    .profile = "full_pkeys",
+    .needs = {Input::kRdmaPorts},
+    .profile = {v1::Expectations::kFullPkeysFieldNumber},
     .fix = "partitions.conf of the subnet manager",
-    .agreements = kPkeys,
+    .equality_rules = kPkeys,
 };
 
 }  // namespace fabric::rules

@@ -62,27 +62,27 @@ void FailDistinct(const std::vector<Fabric>& fabrics, Verdicts& out) {
 }
 
 // The most common SM LID of each rail; rails without one are left out.
-std::map<std::uint64_t, const Tally::Camp*> MostCommonByRail(const Tally& tally) {
-  std::map<std::uint64_t, const Tally::Camp*> rails;
+std::map<std::uint64_t, const ValueCounts::Entry*> MostCommonByRail(const ValueCounts& counts) {
+  std::map<std::uint64_t, const ValueCounts::Entry*> rails;
   std::map<std::uint64_t, std::uint64_t> most;
-  for (const Tally::Camp& camp : tally.camps) {  // Largest first
-    const std::uint64_t rail = camp.value.number >> 32;
-    if (most.try_emplace(rail, camp.members).second)
-      rails[rail] = &camp;
-    else if (camp.members == most[rail])
+  for (const ValueCounts::Entry& entry : counts.values) {  // Largest first
+    const std::uint64_t rail = entry.value.number >> 32;
+    if (most.try_emplace(rail, entry.members).second)
+      rails[rail] = &entry;
+    else if (entry.members == most[rail])
       rails.erase(rail);
   }
   return rails;
 }
 
-void JudgeDistinct(const Tally& tally, Verdicts& out) {
+void JudgeDistinct(const ValueCounts& counts, Verdicts& out) {
   std::vector<Fabric> fabrics;
-  for (const auto& [rail, camp] : MostCommonByRail(tally)) {
-    const std::uint64_t lid = camp->value.number & 0xffff'ffffU;
+  for (const auto& [rail, entry] : MostCommonByRail(counts)) {
+    const std::uint64_t lid = entry->value.number & 0xffff'ffffU;
     auto at = std::find_if(fabrics.begin(), fabrics.end(),
                            [&](const Fabric& f) { return f.sm_lid == lid; });
     if (at == fabrics.end())
-      at = fabrics.insert(at, {.sm_lid = lid, .rails = {}, .example = camp->any.port});
+      at = fabrics.insert(at, {.sm_lid = lid, .rails = {}, .example = entry->any.port});
     at->rails.push_back(Format("{}", rail));
   }
   if (fabrics.size() > 1)
@@ -91,7 +91,7 @@ void JudgeDistinct(const Tally& tally, Verdicts& out) {
     out.Pass();
 }
 
-constexpr Census kDistinct = {
+constexpr GroupRule kDistinct = {
     .group = ByNodeKind, .value = SmLidOfDefault, .judge_group = JudgeDistinct};
 
 // subnet_prefix_equal_on_rail
@@ -119,7 +119,7 @@ std::vector<v1::Remedy> SetPrefix(const Member&, const Value& expected) {
       ToRemedy({.command = "iblinkinfo -l", .note = "Shows to which switch port it is cabled."})};
 }
 
-constexpr Agreement kPrefix[] = {
+constexpr EqualityRule kPrefix[] = {
     {.what = "subnet prefix",
      .value = Prefix,
      .expected = ExpectedPrefix,
@@ -140,9 +140,9 @@ extern const Rule subnet_prefix_distinct = {
         "recognized by the different LIDs of their subnet managers. During a handover one fabric "
         "may show two LIDs.",
     .source = "InfiniBand specification, GID; Open MPI and NCCL on subnet prefixes",
-    .needs = "rdma_ports, gids",
+    .needs = {Input::kRdmaPorts, Input::kGids},
     .fix = "subnet_prefix in opensm.conf of each subnet",
-    .census = &kDistinct,
+    .group_rule = &kDistinct,
 };
 
 extern const Rule subnet_prefix_equal_on_rail = {
@@ -155,10 +155,10 @@ extern const Rule subnet_prefix_equal_on_rail = {
         "does not exist, or refuse to connect. Usual causes: a cable in the wrong switch, or a "
         "subnet manager with another configuration.",
     .source = "InfiniBand specification, GID; NCCL's choice of LID or GID routing in net_ib",
-    .needs = "gids",
-    .profile = "subnet_prefix",
+    .needs = {Input::kGids},
+    .profile = {v1::Expectations::kSubnetPrefixFieldNumber},
     .fix = "subnet_prefix in opensm.conf, or the cable",
-    .agreements = kPrefix,
+    .equality_rules = kPrefix,
 };
 
 }  // namespace fabric::rules

@@ -200,12 +200,12 @@ extern const Rule log_firmware_healthy = {
     .severity = v1::SEVERITY_CRITICAL,
     .scope = v1::SCOPE_DEVICE,
     .why =
-        "The driver resets a NIC with failed firmware, or the NIC is lost until the next boot. All "
-        "connections of jobs on it break.",
+        "The driver resets a NIC with failed firmware, or the NIC is lost until the next boot. "
+        "All connections of jobs on it break.",
     .source =
         "kernel drivers/net/ethernet/mellanox/mlx5/core/health.c; "
         "drivers/net/ethernet/broadcom/bnxt/bnxt.c",
-    .needs = "kernel_log",
+    .needs = {Input::kKernelLog},
     .fix = "devlink health show; reset or update the firmware",
     .evaluate_node = Judge<kFirmware>,
 };
@@ -219,7 +219,7 @@ extern const Rule log_gpu_reachable = {
         "If a GPU fell off the bus, or its firmware or memory failed, its peers see remote access "
         "and transport errors that look like faults of the fabric. The cause is the GPU.",
     .source = "NVIDIA XID errors (docs.nvidia.com/deploy/xid-errors)",
-    .needs = "kernel_log",
+    .needs = {Input::kKernelLog},
     .fix = "reset the GPU; cold-boot the node",
     .evaluate_node = Judge<kGpu>,
 };
@@ -236,7 +236,7 @@ extern const Rule log_no_command_timeouts = {
     .source =
         "kernel drivers/net/ethernet/mellanox/mlx5/core/cmd.c; "
         "drivers/net/ethernet/broadcom/bnxt/bnxt_hwrm.c",
-    .needs = "kernel_log",
+    .needs = {Input::kKernelLog},
     .fix = "cold-boot the node; update the firmware",
     .evaluate_node = Judge<kTimeouts>,
 };
@@ -247,12 +247,12 @@ extern const Rule log_no_overtemperature = {
     .severity = v1::SEVERITY_ERROR,
     .scope = v1::SCOPE_DEVICE,
     .why =
-        "A module that is too hot is switched off, and its link goes down during a job, most often "
-        "under load. Before that its bit errors increase.",
+        "A module that is too hot is switched off, and its link goes down during a job, most "
+        "often under load. Before that its bit errors increase.",
     .source =
         "kernel drivers/net/ethernet/mellanox/mlx5/core/events.c (port module events, "
         "temp_warn)",
-    .needs = "kernel_log",
+    .needs = {Input::kKernelLog},
     .fix = "cooling of the node; then the module",
     .evaluate_node = Judge<kTemperature>,
 };
@@ -266,7 +266,7 @@ extern const Rule log_peermem_context_valid = {
         "The module lost track of GPU memory that a NIC has registered, a known fault of older "
         "drivers. Processes hang afterwards, and memory stays pinned.",
     .source = "NVIDIA open GPU kernel modules, nvidia-peermem.c (nv_get_p2p_free_callback)",
-    .needs = "kernel_log",
+    .needs = {Input::kKernelLog},
     .fix = "update the GPU driver",
     .evaluate_node = Judge<kPeermem>,
 };

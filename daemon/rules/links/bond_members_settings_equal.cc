@@ -50,7 +50,7 @@ void Fail(const PortView& port, const v1::NetInterface& first, const v1::NetInte
           .source = "netlink dcb " + other.name(),
           .basis = Format("as {}, in the same bond {}", first.name(), port.netdev->name())},
          {ToRemedy({.command = Format("dcb pfc show dev {0}; dcb app show dev {0}", other.name()),
-                    .note = Format("Compare with {}, then set what is different.", first.name())})},
+                    .note = Format("Compare with {}, then set the differences.", first.name())})},
          out);
 }
 
@@ -88,50 +88,8 @@ extern const Rule bond_members_settings_equal = {
         "A bond sends over any of its members. With PFC or trust set on one member only, half of "
         "the connections are lossy, and different ones after each job and failover. The tools set "
         "netdevs, and a bond itself has no such setting, so the second member is often omitted.",
-    .source = "netlink dcb " + other.name(),
-          .basis = Format("as {}, in the same bond {}", first.name(), port.netdev->name())},
-         {ToRemedy({.command = Format("dcb pfc show dev {0}; dcb app show dev {0}", other.name()),
-                    .note = Format("Compare with {}, then set what is different.", first.name())})},
-         out);
-}
-
-void JudgePort(const PortView& port, Verdicts& out) {
-  const v1::NetInterface* first = nullptr;
-  bool compared = false;
-  for (const std::string& name : port.netdev->bond().members()) {
-    const v1::NetInterface* const member = FindNetdev(port.node->snapshot, name);
-    if (member == nullptr || !member->has_dcb()) continue;
-    if (first == nullptr) {
-      first = member;
-      continue;
-    }
-    const Difference difference = Between(first->dcb(), member->dcb());
-    if (difference.what != nullptr) return Fail(port, *first, *member, difference, out);
-    compared = true;
-  }
-  if (compared) out.Pass();
-}
-
-void Evaluate(const fleet::NodeView& node, Verdicts& out) {
-  ForRocePorts(node, [&](const PortView& port) {
-    if (port.netdev != nullptr && port.netdev->has_bond()) JudgePort(port, out);
-  });
-}
-
-}  // namespace
-
-extern const Rule bond_members_settings_equal = {
-    .id = "bond_members_settings_equal",
-    .title = "The members of a bond that carries RoCE have the same PFC, trust and DSCP map",
-    .severity = v1::SEVERITY_ERROR,
-    .scope = v1::SCOPE_PORT,
-    .why =
-        "A bond sends over any of its members. With PFC or trust set on one only, half of the "
-        "connections are lossy, and which ones changes with every job and every failover. The "
-        "tools take a netdev, and a bond itself takes no such setting: the second one is "
-        "forgotten.",
     .source = "NVIDIA RoCE over LAG; kernel drivers/net/bonding (no DCB settings)",
-    .needs = "dcb, bonds_and_vlans",
+    .needs = {Input::kDcb, Input::kBondsAndVlans},
     .fix = "The same settings on each member: dcb pfc set dev MEMBER ...",
     .evaluate_node = Evaluate,
 };

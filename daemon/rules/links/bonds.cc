@@ -208,7 +208,7 @@ extern const Rule bond_hash_policy = {
         "With a hash by MAC address (layer2, the default), all traffic through one router leaves "
         "by one port. Card and firmware decide how much RDMA traffic follows the policy.",
     .source = "kernel Documentation/networking/bonding.rst (xmit_hash_policy)",
-    .needs = "bonds_and_vlans, roce_lag",
+    .needs = {Input::kBondsAndVlans, Input::kRoceLag},
     .fix = "ip link set dev BOND type bond xmit_hash_policy layer3+4",
     .evaluate_node = JudgeHashPolicy,
 };
@@ -222,7 +222,7 @@ extern const Rule bond_members_active = {
         "The RDMA device of a bond stays ACTIVE with one of its links. Only the bandwidth shows "
         "that the other link is down, or that the switch does not aggregate.",
     .source = "kernel Documentation/networking/bonding.rst",
-    .needs = "bonds_and_vlans, roce_lag",
+    .needs = {Input::kBondsAndVlans, Input::kRoceLag},
     .fix = "LACP on the switch ports; cable, module",
     .evaluate_node = JudgeMembers,
 };
@@ -236,7 +236,7 @@ extern const Rule bond_within_one_card = {
         "No hardware combines two cards into one RDMA device. Queue pairs stay on the card on "
         "which they were created, while the switches spread their packets over both.",
     .source = "kernel drivers/net/ethernet/mellanox/mlx5/core/lag/lag.c",
-    .needs = "bonds_and_vlans, roce_lag",
+    .needs = {Input::kBondsAndVlans, Input::kRoceLag},
     .fix = "Cards as separate rails, or bonds within a card",
     .evaluate_node = JudgeCards,
 };
@@ -250,7 +250,7 @@ extern const Rule roce_lag_formed = {
         "Without a LAG in the card, each port keeps its own RDMA device. Queue pairs stay on one "
         "port, use half of the bandwidth, and fail with its link although the bond stays up.",
     .source = "kernel drivers/net/ethernet/mellanox/mlx5/core/lag/lag.c",
-    .needs = "bonds_and_vlans, roce_lag",
+    .needs = {Input::kBondsAndVlans, Input::kRoceLag},
     .fix = "All ports of the card in one bond of mode 1, 2 or 4; dmesg shows the reason",
     .evaluate_node = JudgeLag,
 };

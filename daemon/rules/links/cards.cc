@@ -45,7 +45,7 @@ std::vector<v1::Remedy> FindCard(const Member&, const Value&) {
                             "an RDMA device has no driver; dmesg shows the reason."})};
 }
 
-constexpr Agreement kPortCount[] = {
+constexpr EqualityRule kPortCount[] = {
     {.what = "number of RDMA ports",
      .of_nodes = true,
      .group = ByKnownProduct,
@@ -86,13 +86,13 @@ std::vector<v1::Remedy> ReplaceCard(const Member& member, const Value&) {
                         "burn one over the other, replace the card."})};
 }
 
-constexpr Agreement kBoard[] = {{.what = "board id",
-                                 .group = ByRailOfKnownProduct,
-                                 .value = Board,
-                                 .show = ShowText,
-                                 .source = BoardFile,
-                                 .remedies = ReplaceCard,
-                                 .more = AddModel}};
+constexpr EqualityRule kBoard[] = {{.what = "board id",
+                                    .group = ByRailOfKnownProduct,
+                                    .value = Board,
+                                    .show = ShowText,
+                                    .source = BoardFile,
+                                    .remedies = ReplaceCard,
+                                    .more = AddModel}};
 
 // rail_order_equal
 
@@ -138,12 +138,12 @@ std::vector<v1::Remedy> CompareSlots(const Member&, const Value&) {
                             "setting changes the bus numbers."})};
 }
 
-constexpr Agreement kSlots[] = {
+constexpr EqualityRule kSlots[] = {
     {.what = "slots of the cards",
      .of_nodes = true,
      .group = ByProductAndPorts,
      .value = AddressesInOrder,
-     .show_beside = FirstDifference,
+     .show_difference = FirstDifference,
      .source = [](const Member&) { return std::string("sys/class/infiniband"); },
      .remedies = CompareSlots}};
 
@@ -159,10 +159,10 @@ extern const Rule fabric_port_count_equal = {
         "down: the port is missing. Jobs run slower on that node, or hang when NCCL finds "
         "different sets of cards on two nodes.",
     .source = "operating practice: health checks of GPU clouds count their cards",
-    .needs = "rdma_devices, host_facts",
-    .profile = "fabric_ports",
+    .needs = {Input::kRdmaDevices, Input::kHostFacts},
+    .profile = {v1::Expectations::kFabricPortsFieldNumber},
     .fix = "lspci and dmesg on the node; reseat or replace the card",
-    .agreements = kPortCount,
+    .equality_rules = kPortCount,
 };
 
 extern const Rule nic_equal_on_rail = {
@@ -174,9 +174,9 @@ extern const Rule nic_equal_on_rail = {
         "The board id identifies card and maker. Another card has other firmware, other defaults, "
         "and possibly another speed. Usual cause: a repair with a card of another kind.",
     .source = "kernel ABI document sysfs-class-infiniband (board_id)",
-    .needs = "rdma_devices, host_facts",
+    .needs = {Input::kRdmaDevices, Input::kHostFacts},
     .fix = "Replace the card, or keep its firmware and settings separate",
-    .agreements = kBoard,
+    .equality_rules = kBoard,
 };
 
 extern const Rule rail_order_equal = {
@@ -189,9 +189,9 @@ extern const Rule rail_order_equal = {
         "another card as the nearest one, and traffic that should stay within a rail crosses the "
         "spine.",
     .source = "NCCL's search of rings and trees by PCI distance; rail-optimised designs",
-    .needs = "rdma_devices, host_facts",
+    .needs = {Input::kRdmaDevices, Input::kHostFacts},
     .fix = "lspci -tv, compared with a good node; then the slot",
-    .agreements = kSlots,
+    .equality_rules = kSlots,
 };
 
 }  // namespace fabric::rules

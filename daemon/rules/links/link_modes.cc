@@ -35,12 +35,12 @@ std::vector<v1::Remedy> SetEqualAutonegotiation(const Member& member, const Valu
                              "Set the same on the switch port.")};
 }
 
-constexpr Agreement kAutonegotiation[] = {{.what = "autonegotiation",
-                                           .group = ByRailAndModel,
-                                           .value = Autonegotiation,
-                                           .show = ShowOnOff,
-                                           .source = EthtoolSource,
-                                           .remedies = SetEqualAutonegotiation}};
+constexpr EqualityRule kAutonegotiation[] = {{.what = "autonegotiation",
+                                              .group = ByRailAndModel,
+                                              .value = Autonegotiation,
+                                              .show = ShowOnOff,
+                                              .source = EthtoolSource,
+                                              .remedies = SetEqualAutonegotiation}};
 
 std::optional<Value> Fec(const Member& member) {
   const v1::NetInterface* const netdev = ComparedNetdev(member);
@@ -56,12 +56,12 @@ std::vector<v1::Remedy> SetFec(const Member& member, const Value& expected) {
                             "mode because of another kind of cable."})};
 }
 
-constexpr Agreement kFec[] = {{.what = "FEC",
-                               .group = ByRailAndModel,
-                               .value = Fec,
-                               .show = ShowText,
-                               .source = EthtoolSource,
-                               .remedies = SetFec}};
+constexpr EqualityRule kFec[] = {{.what = "FEC",
+                                  .group = ByRailAndModel,
+                                  .value = Fec,
+                                  .show = ShowText,
+                                  .source = EthtoolSource,
+                                  .remedies = SetFec}};
 
 // link_layer_equal_on_rail
 
@@ -95,7 +95,7 @@ std::vector<v1::Remedy> SetLinkType(const Member& member, const Value& expected)
                "and `unused` in the profile."})};
 }
 
-constexpr Agreement kLinkLayer[] = {
+constexpr EqualityRule kLinkLayer[] = {
     {.what = "link layer",
      .group = ByRailOfKnownProduct,
      .value = LinkLayer,
@@ -143,13 +143,13 @@ std::vector<v1::Remedy> SetProtocol(const Member& member, const Value& expected)
                             "the module parameter roce_ena does the same."})};
 }
 
-constexpr Agreement kProtocol[] = {{.what = "RDMA protocol",
-                                    .group = ByRailAndModel,
-                                    .value = Protocol,
-                                    .expected = ExpectedProtocol,
-                                    .show = ShowProtocol,
-                                    .source = NodeTypeFile,
-                                    .remedies = SetProtocol}};
+constexpr EqualityRule kProtocol[] = {{.what = "RDMA protocol",
+                                       .group = ByRailAndModel,
+                                       .value = Protocol,
+                                       .expected = ExpectedProtocol,
+                                       .show = ShowProtocol,
+                                       .source = NodeTypeFile,
+                                       .remedies = SetProtocol}};
 
 }  // namespace
 
@@ -159,13 +159,13 @@ extern const Rule autonegotiation_equal_on_rail = {
     .severity = v1::SEVERITY_INFO,
     .scope = v1::SCOPE_PORT,
     .why =
-        "A port with a fixed speed works until the cable or the switch port changes. Then it comes "
-        "up at a lower speed, or not at all. Different kinds of cables can be a valid reason to "
-        "differ.",
+        "A port with a fixed speed works until the cable or the switch port changes. Then it "
+        "comes up at a lower speed, or not at all. Different kinds of cables can be a valid "
+        "reason to differ.",
     .source = "IEEE 802.3 clause 73; man page ethtool(8)",
-    .needs = "net_interfaces",
+    .needs = {Input::kNetInterfaces},
     .fix = "ethtool -s NETDEV autoneg on",
-    .agreements = kAutonegotiation,
+    .equality_rules = kAutonegotiation,
 };
 
 extern const Rule fec_equal_on_rail = {
@@ -177,9 +177,9 @@ extern const Rule fec_equal_on_rail = {
         "A port without the error correction of its peers loses frames on a cable that works for "
         "them. A mode that is set on one end only keeps the link down after the next flap.",
     .source = "IEEE 802.3 clauses 74 and 91; man page ethtool(8)",
-    .needs = "net_interfaces",
+    .needs = {Input::kNetInterfaces},
     .fix = "ethtool --set-fec NETDEV encoding MODE",
-    .agreements = kFec,
+    .equality_rules = kFec,
 };
 
 extern const Rule link_layer_equal_on_rail = {
@@ -192,10 +192,10 @@ extern const Rule link_layer_equal_on_rail = {
         "Libraries that use all cards that they find, such as NCCL, fail with 'Invalid argument' "
         "when InfiniBand and Ethernet are mixed.",
     .source = "NVIDIA firmware tools, LINK_TYPE_P1; kernel ABI document sysfs-class-infiniband",
-    .needs = "rdma_ports, host_facts",
-    .profile = "protocol",
+    .needs = {Input::kRdmaPorts, Input::kHostFacts},
+    .profile = {v1::Expectations::kProtocolFieldNumber},
     .fix = "mlxconfig -d DEVICE set LINK_TYPE_P1=1 (InfiniBand) or 2 (Ethernet)",
-    .agreements = kLinkLayer,
+    .equality_rules = kLinkLayer,
 };
 
 extern const Rule protocol_equal_on_rail = {
@@ -208,10 +208,10 @@ extern const Rule protocol_equal_on_rail = {
         "Ethernet. Cards that support both start with one of them, depending on driver and "
         "version. NCCL and UCX need RoCE.",
     .source = "kernel Documentation/networking/devlink/ice.rst (enable_roce, enable_iwarp)",
-    .needs = "rdma_devices",
-    .profile = "protocol",
+    .needs = {Input::kRdmaDevices},
+    .profile = {v1::Expectations::kProtocolFieldNumber},
     .fix = "devlink dev param set pci/ADDRESS name enable_roce value true cmode runtime",
-    .agreements = kProtocol,
+    .equality_rules = kProtocol,
 };
 
 }  // namespace fabric::rules

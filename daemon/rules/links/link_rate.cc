@@ -18,7 +18,7 @@ std::optional<std::uint64_t> ComparedRate(const PortView& port) {
   return LinkRate(port);
 }
 
-constexpr Agreement kRateOnRail[] = {
+constexpr EqualityRule kRateOnRail[] = {
     {.what = "link rate",
      .group = ByRailAndModel,
      .value = [](const Member& member) -> std::optional<Value> {
@@ -101,8 +101,8 @@ extern const Rule link_rate_expected = {
         "A link that trained at a lower speed or with fewer lanes is up and shows no error. The "
         "slowest link limits the speed of a collective.",
     .source = "kernel ABI documents sysfs-class-net (speed) and sysfs-class-infiniband (rate)",
-    .needs = "net_interfaces, rdma_ports",
-    .profile = "rate_bps width",
+    .needs = {Input::kNetInterfaces, Input::kRdmaPorts},
+    .profile = {v1::Expectations::kRateBpsFieldNumber, v1::Expectations::kWidthFieldNumber},
     .fix = "Cable, module, switch port; ethtool NETDEV, or ibportstate LID PORT query",
     .evaluate_node = JudgeProfile,
 };
@@ -114,14 +114,15 @@ extern const Rule link_speed_equal_in_node = {
     .scope = v1::SCOPE_PORT,
     .why =
         "The equal cards of a GPU node are connected to equal switch ports. A slower link has a "
-        "cable or module of a lower class. Without other nodes, the rule needs at least four cards "
-        "with one board id of which three quarters agree.",
+        "cable or module of a lower class. Without other nodes, the rule needs at least four "
+        "cards with one board id of which three quarters agree.",
     .source = "kernel ABI documents sysfs-class-net (speed) and sysfs-class-infiniband (rate)",
-    .needs = "net_interfaces, rdma_ports, rdma_devices",
-    .profile = "rate_bps",
+    .needs = {Input::kNetInterfaces, Input::kRdmaPorts, Input::kRdmaDevices},
+    .profile = {v1::Expectations::kRateBpsFieldNumber},
     .fix = "Cable, module, switch port; ethtool NETDEV, or ibportstate LID PORT query",
-    .evaluate_alone = [](const fleet::NodeView& node,
-                         Verdicts& out) { JudgeSiblings(kRateInNode, node, out); },
+    .evaluate_node = [](const fleet::NodeView& node,
+                        Verdicts& out) { JudgeSiblings(kRateInNode, node, out); },
+    .single_node_only = true,
 };
 
 extern const Rule link_speed_equal_on_rail = {
@@ -134,10 +135,10 @@ extern const Rule link_speed_equal_on_rail = {
         "any error. The slowest link limits the speed of a collective. Expected is the rate of "
         "most ports of the model on the rail, unless a profile gives one.",
     .source = "kernel ABI documents sysfs-class-net (speed) and sysfs-class-infiniband (rate)",
-    .needs = "net_interfaces, rdma_ports",
-    .profile = "rate_bps",
+    .needs = {Input::kNetInterfaces, Input::kRdmaPorts},
+    .profile = {v1::Expectations::kRateBpsFieldNumber},
     .fix = "Cable, module, switch port; ethtool NETDEV, or ibportstate LID PORT query",
-    .agreements = kRateOnRail,
+    .equality_rules = kRateOnRail,
 };
 
 extern const Rule link_speed_near_maximum = {
@@ -151,8 +152,8 @@ extern const Rule link_speed_near_maximum = {
         "reported.",
     .source =
         "kernel include/uapi/linux/ethtool.h (link modes supported); the eighth is our choice",
-    .needs = "net_interfaces",
-    .profile = "rate_bps",
+    .needs = {Input::kNetInterfaces},
+    .profile = {v1::Expectations::kRateBpsFieldNumber},
     .fix = "ethtool NETDEV; module and switch port",
     .evaluate_node = JudgeMaximum,
 };

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "daemon/fleet/fleet_view.h"
-#include "daemon/rules/agreement.h"
+#include "daemon/rules/equality_rule.h"
 #include "fabric/v1/finding.pb.h"
 
 namespace fabric::rules {

@@ -66,7 +66,7 @@ void AddRdmaMtu(const Member& member, const Member& good, std::vector<v1::Eviden
                                              .basis = "as " + PortName(*good.port)}));
 }
 
-constexpr Agreement kEqualMtu[] = {
+constexpr EqualityRule kEqualMtu[] = {
     {.what = "netdev MTU",
      .value = EthernetMtu,
      .needed = IsEthernetUp,
@@ -150,10 +150,10 @@ extern const Rule mtu_equal_on_rail = {
         "the profile, or of most ports of the rail. Without a majority the finding is about the "
         "rail.",
     .source = "kernel include/rdma/ib_addr.h (iboe_get_mtu); InfiniBand specification, PathMTU",
-    .needs = "net_interfaces, rdma_ports",
-    .profile = "netdev_mtu_bytes",
+    .needs = {Input::kNetInterfaces, Input::kRdmaPorts},
+    .profile = {v1::Expectations::kNetdevMtuBytesFieldNumber},
     .fix = "ip link set dev NETDEV mtu BYTES",
-    .agreements = kEqualMtu,
+    .equality_rules = kEqualMtu,
 };
 
 extern const Rule mtu_equal_in_node = {
@@ -166,11 +166,12 @@ extern const Rule mtu_equal_in_node = {
         "the others, and most likely differs from its peers on other nodes. Without other nodes, "
         "the rule needs at least four cards with one board id of which three quarters agree.",
     .source = "kernel include/rdma/ib_addr.h (iboe_get_mtu)",
-    .needs = "net_interfaces, rdma_devices",
-    .profile = "netdev_mtu_bytes",
+    .needs = {Input::kNetInterfaces, Input::kRdmaDevices},
+    .profile = {v1::Expectations::kNetdevMtuBytesFieldNumber},
     .fix = "ip link set dev NETDEV mtu BYTES",
-    .evaluate_alone = [](const fleet::NodeView& node,
-                         Verdicts& out) { JudgeSiblings(kMtuOfCards, node, out); },
+    .evaluate_node = [](const fleet::NodeView& node,
+                        Verdicts& out) { JudgeSiblings(kMtuOfCards, node, out); },
+    .single_node_only = true,
 };
 
 extern const Rule vlan_mtu_not_below_lower = {
@@ -179,10 +180,10 @@ extern const Rule vlan_mtu_not_below_lower = {
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_PORT,
     .why =
-        "Connections over the VLAN use its MTU. With 1500 over 9000, RDMA packets carry 1024 bytes "
-        "instead of 4096, although the port shows an active MTU of 4096.",
+        "Connections over the VLAN use its MTU. With 1500 over 9000, RDMA packets carry 1024 "
+        "bytes instead of 4096, although the port shows an active MTU of 4096.",
     .source = "kernel drivers/infiniband/core/cma.c (iboe_get_mtu of the netdev)",
-    .needs = "net_interfaces, bonds_and_vlans, gids",
+    .needs = {Input::kNetInterfaces, Input::kBondsAndVlans, Input::kGids},
     .fix = "ip link set dev VLAN mtu BYTES",
     .evaluate_node = JudgeVlans,
 };

@@ -132,14 +132,14 @@ std::optional<Value> Active(const Member& member) {
   return Value{IsActive(*member.port->port) ? 1U : 0U};
 }
 
-Survey CountActive(const Tally& tally) {
+GroupSummary CountActive(const ValueCounts& counts) {
   std::uint64_t active = 0;
-  for (const Tally::Camp& camp : tally.camps)
-    if (camp.value.number != 0) active = camp.members;
-  return {.facts = {active > 0 ? 1U : 0U}, .shown = {{.count = active, .of = tally.members}}};
+  for (const ValueCounts::Entry& entry : counts.values)
+    if (entry.value.number != 0) active = entry.members;
+  return {.facts = {active > 0 ? 1U : 0U}, .shown = {{.count = active, .of = counts.members}}};
 }
 
-void JudgeState(const Member& member, const Survey& kind, Verdicts& out) {
+void JudgeState(const Member& member, const GroupSummary& kind, Verdicts& out) {
   const PortView& port = *member.port;
   if (IsActive(*port.port)) {
     out.Pass();
@@ -158,8 +158,8 @@ void JudgeState(const Member& member, const Survey& kind, Verdicts& out) {
   // Else the port is not in use on any node, such as the second ports of two-port cards.
 }
 
-constexpr Census kActive = {
-    .group = ByKind, .value = Active, .survey = CountActive, .judge = JudgeState};
+constexpr GroupRule kActive = {
+    .group = ByKind, .value = Active, .summarize = CountActive, .judge = JudgeState};
 
 // rdma_port_has_netdev
 
@@ -204,9 +204,9 @@ extern const Rule port_active = {
         "ACTIVE, if such cards near the GPUs of its node are ACTIVE, or if it is InfiniBand and "
         "the node has no ACTIVE port. Other ports are not judged.",
     .source = "kernel ABI document sysfs-class-infiniband (state, phys_state)",
-    .needs = "rdma_ports",
+    .needs = {Input::kRdmaPorts},
     .fix = "ip link set dev NETDEV up; else cable, module, switch port, or subnet manager",
-    .census = &kActive,
+    .group_rule = &kActive,
 };
 
 extern const Rule rdma_port_has_netdev = {
@@ -219,7 +219,7 @@ extern const Rule rdma_port_has_netdev = {
         "the network namespace of a container, the RDMA device looks usable here and is not: its "
         "GIDs do not belong to this namespace.",
     .source = "man pages rdma-system(8) and ip-netns(8)",
-    .needs = "rdma_ports, net_interfaces",
+    .needs = {Input::kRdmaPorts, Input::kNetInterfaces},
     .fix = "Move the netdev back, or run the agent in its namespace",
     .evaluate_node = JudgeNetdevs,
 };

@@ -47,7 +47,7 @@ void FailMinimum(const PortView& port, std::string_view what, std::uint32_t seen
            {SetMtu(port.port->netdev(), netdev, kWholeRail)});
 }
 
-void JudgeMinimum(const Member& member, const Survey& rail, Verdicts& out) {
+void JudgeMinimum(const Member& member, const GroupSummary& rail, Verdicts& out) {
   const PortView& port = *member.port;
   const Minimum minimum = MinimumOf(port);
   if (!IsRoce(port) || (minimum.rdma == 0 && minimum.netdev == 0)) return;
@@ -65,7 +65,7 @@ void JudgeMinimum(const Member& member, const Survey& rail, Verdicts& out) {
     out.Pass();
 }
 
-constexpr Census kMinimum = {.value = Mtu, .survey = MajorityOf, .judge = JudgeMinimum};
+constexpr GroupRule kMinimum = {.value = Mtu, .summarize = MajorityOf, .judge = JudgeMinimum};
 
 // rdma_mtu_matches_netdev
 
@@ -119,7 +119,7 @@ void FailMismatch(const PortView& port, std::uint32_t expected, Verdicts& out) {
                  .note = "The driver reads the MTU again when the link comes up."})});
 }
 
-void JudgeMatch(const Member& member, const Survey& rail, Verdicts& out) {
+void JudgeMatch(const Member& member, const GroupSummary& rail, Verdicts& out) {
   const PortView& port = *member.port;
   if (!IsRoce(port)) return;
   if (!port.port->has_active_mtu_bytes())
@@ -136,7 +136,7 @@ void JudgeMatch(const Member& member, const Survey& rail, Verdicts& out) {
     out.Pass();
 }
 
-constexpr Census kMatch = {.value = Mtu, .survey = MajorityOf, .judge = JudgeMatch};
+constexpr GroupRule kMatch = {.value = Mtu, .summarize = MajorityOf, .judge = JudgeMatch};
 
 }  // namespace
 
@@ -151,10 +151,12 @@ extern const Rule rdma_mtu_expected = {
         "packets per second before their bandwidth. A port that differs from the rest of its rail "
         "is a finding of mtu_equal_on_rail.",
     .source = "kernel include/rdma/ib_addr.h (iboe_get_mtu)",
-    .needs = "net_interfaces",
-    .profile = "rdma_mtu_bytes netdev_mtu_min_bytes netdev_mtu_bytes",
+    .needs = {Input::kNetInterfaces},
+    .profile = {v1::Expectations::kRdmaMtuBytesFieldNumber,
+                v1::Expectations::kNetdevMtuMinBytesFieldNumber,
+                v1::Expectations::kNetdevMtuBytesFieldNumber},
     .fix = "ip link set dev NETDEV mtu 9000",
-    .census = &kMinimum,
+    .group_rule = &kMinimum,
 };
 
 extern const Rule rdma_mtu_matches_netdev = {
@@ -168,9 +170,9 @@ extern const Rule rdma_mtu_matches_netdev = {
         "2048: twice the packets for the same data. If the RDMA MTU does not follow the netdev "
         "MTU, driver and netdev disagree, and packets may be dropped.",
     .source = "kernel include/rdma/ib_addr.h (iboe_get_mtu)",
-    .needs = "rdma_ports, net_interfaces",
+    .needs = {Input::kRdmaPorts, Input::kNetInterfaces},
     .fix = "ip link set dev NETDEV mtu 9000",
-    .census = &kMatch,
+    .group_rule = &kMatch,
 };
 
 }  // namespace fabric::rules

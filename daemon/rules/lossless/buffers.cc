@@ -181,8 +181,8 @@ extern const Rule cable_length_covers_link = {
         "seven metres of cable unless set otherwise. Behind 50 m of fibre the room is too small, "
         "and packets are lost although PFC is on.",
     .source = "kernel drivers/net/ethernet/mellanox/mlx5/core/en_dcbnl.c (pfc->delay)",
-    .needs = "dcb",
-    .profile = "cable_length_m",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kCableLengthMFieldNumber},
     .fix = "dcb pfc set dev NETDEV delay METRES, or mlnx_qos -i NETDEV --cable_len METRES",
     .evaluate_node = EvaluateCable,
 };
@@ -198,7 +198,7 @@ extern const Rule lossless_buffer_apart = {
         "packets although PFC is on (rx_prioN_buf_discard). After buffers were once set by hand, "
         "the driver does not change them any more.",
     .source = "kernel drivers/net/ethernet/mellanox/mlx5/core/en/port_buffer.c; dcb-buffer(8)",
-    .needs = "dcb",
+    .needs = {Input::kDcb},
     .fix = "dcb buffer set dev NETDEV prio-buffer PRIORITY:BUFFER buffer-size BUFFER:BYTES",
     .evaluate_node = EvaluateApart,
 };
@@ -215,7 +215,7 @@ extern const Rule lossless_buffer_has_headroom = {
         "that drops them although PFC works. The need grows with speed, cable length and MTU: a "
         "buffer for 100 Gb/s and MTU 1500 is too small for 400 Gb/s and 9000.",
     .source = "kernel drivers/net/ethernet/mellanox/mlx5/core/en/port_buffer.c (calculate_xoff)",
-    .needs = "dcb, net_interfaces",
+    .needs = {Input::kDcb, Input::kNetInterfaces},
     .fix = "dcb buffer set dev NETDEV buffer-size BUFFER:BYTES",
     .evaluate_node = EvaluateHeadroom,
 };

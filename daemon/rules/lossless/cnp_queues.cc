@@ -103,7 +103,7 @@ std::vector<v1::Remedy> SetCnpDscpPriority(const Member& member, const Value& ex
                          static_cast<std::uint32_t>(expected.number));
 }
 
-constexpr Agreement kPriorities[] = {
+constexpr EqualityRule kPriorities[] = {
     {.what = "priority of the DSCP of CNPs",
      .value = PriorityOfCnps,
      .expected = NumberOf<&v1::Expectations::has_cnp_priority, &v1::Expectations::cnp_priority>,
@@ -124,8 +124,8 @@ extern const Rule cnp_apart_from_data = {
     .source =
         "NVIDIA Cumulus and Onyx, Broadcom and Juniper RoCE set-ups (CNP in a strict class "
         "without PFC)",
-    .needs = "dcb, congestion_control",
-    .profile = "cnp_dscp data_dscp",
+    .needs = {Input::kDcb, Input::kCongestionControl},
+    .profile = {v1::Expectations::kCnpDscpFieldNumber, v1::Expectations::kDataDscpFieldNumber},
     .fix = "dcb app replace dev NETDEV dscp-prio 48:6",
     .evaluate_node = EvaluateApart,
 };
@@ -139,8 +139,8 @@ extern const Rule cnp_class_is_strict = {
         "CNPs are few and small, and useless when late. In an ETS class they wait for the share "
         "of other classes while the queue that they report keeps growing.",
     .source = "NVIDIA Cumulus and Onyx RoCE defaults (priority 6 strict); Broadcom RoCE set-up",
-    .needs = "dcb",
-    .profile = "cnp_strict cnp_priority",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kCnpStrictFieldNumber, v1::Expectations::kCnpPriorityFieldNumber},
     .fix = "dcb ets set dev NETDEV tc-tsa CLASS:strict",
     .evaluate_node = EvaluateStrict,
 };
@@ -155,10 +155,10 @@ extern const Rule cnp_dscp_priority = {
         "traffic, in the NIC and in its receive buffer. Without a value from the profile or the "
         "driver, their DSCP is assumed to be 48.",
     .source = "IEEE 802.1Qaz (APP table, selector 5); NVIDIA and Broadcom RoCE set-ups (48 to 6)",
-    .needs = "dcb",
-    .profile = "cnp_dscp cnp_priority",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kCnpDscpFieldNumber, v1::Expectations::kCnpPriorityFieldNumber},
     .fix = "dcb app replace dev NETDEV dscp-prio DSCP:PRIORITY",
-    .agreements = kPriorities,
+    .equality_rules = kPriorities,
 };
 
 }  // namespace fabric::rules

@@ -35,7 +35,7 @@ std::vector<v1::Remedy> SetMode(const Member& member, const Value& expected) {
   return SetCongestion(*member.port, "", "cc_mode", expected.text == "dcqcn-d" ? 0 : 1);
 }
 
-constexpr Agreement kCnpDscp[] = {
+constexpr EqualityRule kCnpDscp[] = {
     {.what = "DSCP of CNPs",
      .group = ByRailAndDriver,
      .value = CongestionNumber<&CongestionControl::has_cnp_dscp, &CongestionControl::cnp_dscp>,
@@ -43,7 +43,7 @@ constexpr Agreement kCnpDscp[] = {
      .source = CongestionSource,
      .remedies = SetCnpDscp}};
 
-constexpr Agreement kCnpPriority[] = {
+constexpr EqualityRule kCnpPriority[] = {
     {.what = "priority of CNPs sent",
      .group = ByRailAndDriver,
      .value =
@@ -52,7 +52,7 @@ constexpr Agreement kCnpPriority[] = {
      .source = CongestionSource,
      .remedies = SetCnpPriority}};
 
-constexpr Agreement kCnpInterval[] = {
+constexpr EqualityRule kCnpInterval[] = {
     {.what = "minimum time between CNPs in microseconds",
      .group = ByRailAndModel,
      .value = CongestionNumber<&CongestionControl::has_min_time_between_cnps_us,
@@ -60,14 +60,14 @@ constexpr Agreement kCnpInterval[] = {
      .source = CongestionSource,
      .remedies = SetCnpInterval}};
 
-constexpr Agreement kRoceDscp[] = {
+constexpr EqualityRule kRoceDscp[] = {
     {.what = "DSCP of RoCE data in the driver",
      .value = CongestionNumber<&CongestionControl::has_roce_dscp, &CongestionControl::roce_dscp>,
      .expected = NumberOf<&Expectations::has_data_dscp, &Expectations::data_dscp>,
      .source = CongestionSource,
      .remedies = SetRoceDscp}};
 
-constexpr Agreement kRocePriority[] = {
+constexpr EqualityRule kRocePriority[] = {
     {.what = "priority of RoCE data in the driver",
      .value =
          CongestionNumber<&CongestionControl::has_roce_priority, &CongestionControl::roce_priority>,
@@ -75,12 +75,12 @@ constexpr Agreement kRocePriority[] = {
      .source = CongestionSource,
      .remedies = SetRocePriority}};
 
-constexpr Agreement kMode[] = {{.what = "mode of congestion control",
-                                .group = ByRailAndDriver,
-                                .value = ModeOf,
-                                .show = ShowText,
-                                .source = CongestionSource,
-                                .remedies = SetMode}};
+constexpr EqualityRule kMode[] = {{.what = "mode of congestion control",
+                                   .group = ByRailAndDriver,
+                                   .value = ModeOf,
+                                   .show = ShowText,
+                                   .source = CongestionSource,
+                                   .remedies = SetMode}};
 
 }  // namespace
 
@@ -96,10 +96,10 @@ extern const Rule cnp_dscp_equal = {
     .source =
         "NVIDIA MLNX_OFED (roce_np/cnp_dscp); kernel drivers/infiniband/hw/mlx5/cong.c; Broadcom "
         "cc/cnp_dscp",
-    .needs = "congestion_control",
-    .profile = "cnp_dscp",
+    .needs = {Input::kCongestionControl},
+    .profile = {v1::Expectations::kCnpDscpFieldNumber},
     .fix = "write the DSCP to sys/class/net/NETDEV/ecn/roce_np/cnp_dscp",
-    .agreements = kCnpDscp,
+    .equality_rules = kCnpDscp,
 };
 
 extern const Rule cnp_priority_equal = {
@@ -113,10 +113,10 @@ extern const Rule cnp_priority_equal = {
     .source =
         "NVIDIA MLNX_OFED (roce_np/cnp_802p_prio); kernel drivers/infiniband/hw/mlx5/cong.c; "
         "Broadcom cc/cnp_prio",
-    .needs = "congestion_control",
-    .profile = "cnp_priority",
+    .needs = {Input::kCongestionControl},
+    .profile = {v1::Expectations::kCnpPriorityFieldNumber},
     .fix = "write the priority to sys/class/net/NETDEV/ecn/roce_np/cnp_802p_prio",
-    .agreements = kCnpPriority,
+    .equality_rules = kCnpPriority,
 };
 
 extern const Rule cnp_interval_equal = {
@@ -131,9 +131,9 @@ extern const Rule cnp_interval_equal = {
     .source =
         "NVIDIA MLNX_OFED (roce_np/min_time_between_cnps); kernel "
         "drivers/infiniband/hw/mlx5/cong.c",
-    .needs = "congestion_control",
+    .needs = {Input::kCongestionControl},
     .fix = "write the microseconds to sys/class/net/NETDEV/ecn/roce_np/min_time_between_cnps",
-    .agreements = kCnpInterval,
+    .equality_rules = kCnpInterval,
 };
 
 extern const Rule roce_dscp_equal = {
@@ -147,10 +147,10 @@ extern const Rule roce_dscp_equal = {
         "bnxt marks RoCE packets with its own DSCP. When it is not the one that the fabric "
         "expects, every switch on the path puts the packets into a lossy queue.",
     .source = "Broadcom bnxt_re configfs (cc/roce_dscp)",
-    .needs = "congestion_control",
-    .profile = "data_dscp",
+    .needs = {Input::kCongestionControl},
+    .profile = {v1::Expectations::kDataDscpFieldNumber},
     .fix = "set roce_dscp and apply, below sys/kernel/config/bnxt_re/DEVICE/ports/PORT/cc",
-    .agreements = kRoceDscp,
+    .equality_rules = kRoceDscp,
 };
 
 extern const Rule roce_priority_equal = {
@@ -164,10 +164,10 @@ extern const Rule roce_priority_equal = {
         "The driver sends RoCE from the queue of this priority. When PFC is on for another "
         "priority, pause frames of the switch do not stop RoCE, and packets are dropped.",
     .source = "Broadcom bnxt_re configfs (cc/roce_prio)",
-    .needs = "congestion_control",
-    .profile = "data_priority",
+    .needs = {Input::kCongestionControl},
+    .profile = {v1::Expectations::kDataPriorityFieldNumber},
     .fix = "set roce_prio and apply, below sys/kernel/config/bnxt_re/DEVICE/ports/PORT/cc",
-    .agreements = kRocePriority,
+    .equality_rules = kRocePriority,
 };
 
 extern const Rule congestion_mode_equal = {
@@ -179,9 +179,9 @@ extern const Rule congestion_mode_equal = {
         "Deterministic DCQCN, probabilistic DCQCN and no DCQCN react differently to the same "
         "mark. Ports with the weaker reaction take bandwidth from the others.",
     .source = "Broadcom bnxt_re configfs (cc/cc_mode); Intel irdma module parameters",
-    .needs = "congestion_control",
+    .needs = {Input::kCongestionControl},
     .fix = "set cc_mode and apply, below sys/kernel/config/bnxt_re/DEVICE/ports/PORT/cc",
-    .agreements = kMode,
+    .equality_rules = kMode,
 };
 
 }  // namespace fabric::rules

@@ -64,8 +64,8 @@ extern const Rule data_class_not_rate_limited = {
         "A rate limit per class is easily forgotten after a test and is hard to see: the link "
         "reports 400 Gb/s, no error counter increases, and the job gets only the limited rate.",
     .source = "kernel include/uapi/linux/dcbnl.h (struct ieee_maxrate); dcb-maxrate(8)",
-    .needs = "dcb, net_interfaces",
-    .profile = "data_priority",
+    .needs = {Input::kDcb, Input::kNetInterfaces},
+    .profile = {v1::Expectations::kDataPriorityFieldNumber},
     .fix = "dcb maxrate set dev NETDEV tc-maxrate all:0",
     .evaluate_node = Evaluate,
 };

@@ -124,8 +124,8 @@ extern const Rule data_dscp_has_data_priority = {
         "setting looks right. One entry set by hand is enough, or a driver that was reloaded "
         "without its script.",
     .source = "IEEE 802.1Qaz (APP table, selector 5); kernel include/uapi/linux/dcbnl.h",
-    .needs = "dcb",
-    .profile = "data_dscp data_priority",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kDataDscpFieldNumber, v1::Expectations::kDataPriorityFieldNumber},
     .fix = "dcb app replace dev NETDEV dscp-prio DSCP:PRIORITY",
     .evaluate_node = EvaluateDscp,
 };
@@ -143,8 +143,8 @@ extern const Rule roce_app_priority_has_pfc = {
     .source =
         "IEEE 802.1Qaz (APP table, selector 3); kernel drivers/net/ethernet/broadcom/bnxt/"
         "bnxt_dcb.c",
-    .needs = "dcb",
-    .profile = "data_priority",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kDataPriorityFieldNumber},
     .fix = "dcb app add dev NETDEV dgram-port-prio 4791:PRIORITY",
     .evaluate_node = EvaluateApp,
 };
@@ -159,8 +159,8 @@ extern const Rule vlan_egress_priority = {
         "level of a connection from this map. Without an entry for the data priority its traffic "
         "uses priority 0, which is lossy.",
     .source = "kernel drivers/infiniband/core/cma.c (iboe_tos_to_sl); ip-link(8), egress-qos-map",
-    .needs = "bonds_and_vlans, gids",
-    .profile = "trust data_priority",
+    .needs = {Input::kBondsAndVlans, Input::kGids},
+    .profile = {v1::Expectations::kTrustFieldNumber, v1::Expectations::kDataPriorityFieldNumber},
     .fix = "ip link set dev VLAN type vlan egress-qos-map 0:PRIORITY",
     .evaluate_node = EvaluateVlan,
 };

@@ -52,13 +52,13 @@ void AddDifferences(const Member& member, const Member& good, std::vector<v1::Ev
   }
 }
 
-constexpr Agreement kAgreements[] = {{.what = "set of congestion control parameters",
-                                      .group = ByRailAndModel,
-                                      .value = AllOf,
-                                      .show = Show,
-                                      .source = CongestionSource,
-                                      .remedies = Remedies,
-                                      .more = AddDifferences}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "set of congestion control parameters",
+                                            .group = ByRailAndModel,
+                                            .value = AllOf,
+                                            .show = Show,
+                                            .source = CongestionSource,
+                                            .remedies = Remedies,
+                                            .more = AddDifferences}};
 
 }  // namespace
 
@@ -74,9 +74,9 @@ extern const Rule dcqcn_parameters_equal = {
     .source =
         "NVIDIA MLNX_OFED (ecn/roce_rp); kernel drivers/infiniband/hw/mlx5/cong.c; DCQCN, "
         "SIGCOMM 2015",
-    .needs = "congestion_control",
+    .needs = {Input::kCongestionControl},
     .fix = "write the parameter that differs below sys/class/net/NETDEV/ecn/roce_rp",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

@@ -62,29 +62,29 @@ std::vector<v1::Remedy> SetPort(const Member& member, const Value& expected) {
   return SetPortEcn(*member.port, expected.number != 0);
 }
 
-constexpr Agreement kNotifies[] = {{.what = "ECN notification point on the data priority",
-                                    .group = ByRailAndDriver,
-                                    .value = Notifies,
-                                    .expected = Expected,
-                                    .show = ShowOnOff,
-                                    .source = CongestionSource,
-                                    .remedies = SetNotifies}};
+constexpr EqualityRule kNotifies[] = {{.what = "ECN notification point on the data priority",
+                                       .group = ByRailAndDriver,
+                                       .value = Notifies,
+                                       .expected = Expected,
+                                       .show = ShowOnOff,
+                                       .source = CongestionSource,
+                                       .remedies = SetNotifies}};
 
-constexpr Agreement kReacts[] = {{.what = "ECN reaction point on the data priority",
-                                  .group = ByRailAndDriver,
-                                  .value = Reacts,
-                                  .expected = Expected,
-                                  .show = ShowOnOff,
-                                  .source = CongestionSource,
-                                  .remedies = SetReacts}};
+constexpr EqualityRule kReacts[] = {{.what = "ECN reaction point on the data priority",
+                                     .group = ByRailAndDriver,
+                                     .value = Reacts,
+                                     .expected = Expected,
+                                     .show = ShowOnOff,
+                                     .source = CongestionSource,
+                                     .remedies = SetReacts}};
 
-constexpr Agreement kPort[] = {{.what = "ECN of RoCE",
-                                .group = ByRailAndDriver,
-                                .value = PortEnabled,
-                                .expected = Expected,
-                                .show = ShowOnOff,
-                                .source = CongestionSource,
-                                .remedies = SetPort}};
+constexpr EqualityRule kPort[] = {{.what = "ECN of RoCE",
+                                   .group = ByRailAndDriver,
+                                   .value = PortEnabled,
+                                   .expected = Expected,
+                                   .show = ShowOnOff,
+                                   .source = CongestionSource,
+                                   .remedies = SetPort}};
 
 }  // namespace
 
@@ -99,10 +99,10 @@ extern const Rule ecn_notified_on_data_priority = {
         "Switches mark packets, but this port does not notify the senders. They continue at full "
         "speed until PFC stops them or packets are dropped. Only traffic to this port suffers.",
     .source = "NVIDIA MLNX_OFED, RoCE congestion control (ecn/roce_np/enable)",
-    .needs = "congestion_control, dcb",
-    .profile = "ecn data_priority",
+    .needs = {Input::kCongestionControl, Input::kDcb},
+    .profile = {v1::Expectations::kEcnFieldNumber, v1::Expectations::kDataPriorityFieldNumber},
     .fix = "write 1 to sys/class/net/NETDEV/ecn/roce_np/enable/PRIORITY",
-    .agreements = kNotifies,
+    .equality_rules = kNotifies,
 };
 
 extern const Rule ecn_obeyed_on_data_priority = {
@@ -116,10 +116,10 @@ extern const Rule ecn_obeyed_on_data_priority = {
         "This port ignores CNPs and sends at full speed into congestion, so the other ports slow "
         "down for it. Its own throughput looks better than theirs, which hides the fault.",
     .source = "NVIDIA MLNX_OFED, RoCE congestion control (ecn/roce_rp/enable)",
-    .needs = "congestion_control, dcb",
-    .profile = "ecn data_priority",
+    .needs = {Input::kCongestionControl, Input::kDcb},
+    .profile = {v1::Expectations::kEcnFieldNumber, v1::Expectations::kDataPriorityFieldNumber},
     .fix = "write 1 to sys/class/net/NETDEV/ecn/roce_rp/enable/PRIORITY",
-    .agreements = kReacts,
+    .equality_rules = kReacts,
 };
 
 extern const Rule port_ecn_enabled = {
@@ -133,10 +133,10 @@ extern const Rule port_ecn_enabled = {
         "Without ECN the port neither answers ECN marks nor slows down for others: congestion "
         "ends in PFC storms or drops. A configuration script that failed half-way leaves it off.",
     .source = "Broadcom bnxt_re configfs (cc/ecn_enable); Intel irdma module parameters",
-    .needs = "congestion_control",
-    .profile = "ecn",
+    .needs = {Input::kCongestionControl},
+    .profile = {v1::Expectations::kEcnFieldNumber},
     .fix = "set ecn_enable to 1 and apply, below sys/kernel/config/bnxt_re/DEVICE/ports/PORT/cc",
-    .agreements = kPort,
+    .equality_rules = kPort,
 };
 
 }  // namespace fabric::rules

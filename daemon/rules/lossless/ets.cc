@@ -111,12 +111,12 @@ std::vector<v1::Remedy> SetShare(const Member& member, const Value& expected) {
   return SetEtsShare(port, traffic_class, static_cast<std::uint32_t>(expected.number));
 }
 
-constexpr Agreement kShares[] = {{.what = "ETS share of RoCE data",
-                                  .group = ByRailAndDriver,
-                                  .value = ShareOfData,
-                                  .show = ShowShare,
-                                  .source = QosSource,
-                                  .remedies = SetShare}};
+constexpr EqualityRule kShares[] = {{.what = "ETS share of RoCE data",
+                                     .group = ByRailAndDriver,
+                                     .value = ShareOfData,
+                                     .show = ShowShare,
+                                     .source = QosSource,
+                                     .remedies = SetShare}};
 
 }  // namespace
 
@@ -130,8 +130,9 @@ extern const Rule data_class_has_bandwidth = {
         "takes the rest from RoCE. A class with 0 % waits for all others. Jobs are slow on this "
         "port only while other traffic runs.",
     .source = "IEEE 802.1Qaz (ETS); Cumulus and Broadcom RoCE set-ups (50 % each)",
-    .needs = "dcb",
-    .profile = "data_bandwidth_min_percent data_priority",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kDataBandwidthMinPercentFieldNumber,
+                v1::Expectations::kDataPriorityFieldNumber},
     .fix = "dcb ets set dev NETDEV tc-bw CLASS:PERCENT ...",
     .evaluate_node = EvaluateShare,
 };
@@ -145,10 +146,11 @@ extern const Rule ets_share_equal_on_rail = {
         "A port that gives RoCE less than its peers slows the whole collective as soon as other "
         "traffic shares the port. On an idle port the difference has no effect.",
     .source = "IEEE 802.1Qaz (ETS); kernel include/uapi/linux/dcbnl.h (struct ieee_ets)",
-    .needs = "dcb",
-    .profile = "data_bandwidth_min_percent data_priority",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kDataBandwidthMinPercentFieldNumber,
+                v1::Expectations::kDataPriorityFieldNumber},
     .fix = "dcb ets set dev NETDEV tc-bw CLASS:PERCENT ...",
-    .agreements = kShares,
+    .equality_rules = kShares,
 };
 
 extern const Rule ets_shares_sum_to_100 = {
@@ -161,7 +163,7 @@ extern const Rule ets_shares_sum_to_100 = {
         "or leaves a class without bandwidth. RoCE then does not have the share that was meant "
         "for it. Setting shares one by one leads to such sums.",
     .source = "IEEE 802.1Qaz (ETS); kernel mlx5e_dbcnl_validate_ets, ice and bnxt likewise",
-    .needs = "dcb",
+    .needs = {Input::kDcb},
     .fix = "dcb ets set dev NETDEV tc-bw 0:50 3:50",
     .evaluate_node = EvaluateSum,
 };

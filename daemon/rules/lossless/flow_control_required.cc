@@ -120,8 +120,8 @@ extern const Rule lossless_has_flow_control = {
         "back and sends again. Throughput collapses while all drop counters of the host stay at "
         "zero. Intel's irdma slows itself down deliberately without flow control.",
     .source = "IEEE 802.1Qbb; Intel Ethernet 800 series RoCEv2 flow control guide (doc 635330)",
-    .needs = "dcb, global_pause",
-    .profile = "lossless",
+    .needs = {Input::kDcb, Input::kGlobalPause},
+    .profile = {v1::Expectations::kLosslessFieldNumber},
     .fix = "dcb pfc set dev NETDEV prio-pfc all:off PRIORITY:on",
     .evaluate_node = EvaluateFlowControl,
 };
@@ -136,8 +136,8 @@ extern const Rule pfc_on_data_priority = {
         "sends again. The usual cause is that switches and hosts follow the guides of different "
         "vendors.",
     .source = "IEEE 802.1Qbb; kernel include/uapi/linux/dcbnl.h (struct ieee_pfc)",
-    .needs = "dcb",
-    .profile = "lossless data_priority",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kLosslessFieldNumber, v1::Expectations::kDataPriorityFieldNumber},
     .fix = "dcb pfc set dev NETDEV prio-pfc all:off PRIORITY:on",
     .evaluate_node = EvaluateDataPriority,
 };
@@ -152,8 +152,9 @@ extern const Rule roce_mode_defined = {
         "sends many packets again for each lost one. Jobs fail with 'transport retry counter "
         "exceeded' under load. The usual cause is a configuration script that did not run.",
     .source = "NVIDIA RoCE recommendations (lossless and lossy set-ups)",
-    .needs = "dcb, global_pause, congestion_control",
-    .profile = "lossless pfc_priorities",
+    .needs = {Input::kDcb, Input::kGlobalPause, Input::kCongestionControl},
+    .profile = {v1::Expectations::kLosslessFieldNumber,
+                v1::Expectations::kPfcPrioritiesFieldNumber},
     .fix = "dcb pfc set dev NETDEV prio-pfc PRIORITY:on, or ECN on",
     .evaluate_node = EvaluateMode,
 };

@@ -40,13 +40,13 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
   return SetGlobalPause(*member.port, (expected.number & kRx) != 0, (expected.number & kTx) != 0);
 }
 
-constexpr Agreement kPause[] = {{.what = "global pause",
-                                 .group = ByRailAndDriver,
-                                 .value = PauseBits,
-                                 .expected = Expected,
-                                 .show = Show,
-                                 .source = Source,
-                                 .remedies = Remedies}};
+constexpr EqualityRule kPause[] = {{.what = "global pause",
+                                    .group = ByRailAndDriver,
+                                    .value = PauseBits,
+                                    .expected = Expected,
+                                    .show = Show,
+                                    .source = Source,
+                                    .remedies = Remedies}};
 
 std::string Directions(const v1::GlobalPause& pause) {
   return pause.rx() && pause.tx() ? "rx and tx on" : pause.rx() ? "rx on" : "tx on";
@@ -103,10 +103,10 @@ extern const Rule global_pause_equal_on_rail = {
         "is lossy by design, the one port with it stalls everything behind it. ethtool settings "
         "are lost at reboot unless they are in a configuration file.",
     .source = "IEEE 802.3 annex 31B; ethtool(8), --pause",
-    .needs = "global_pause, dcb",
-    .profile = "global_pause",
+    .needs = {Input::kGlobalPause, Input::kDcb},
+    .profile = {v1::Expectations::kGlobalPauseFieldNumber},
     .fix = "ethtool -A NETDEV rx on|off tx on|off",
-    .agreements = kPause,
+    .equality_rules = kPause,
 };
 
 extern const Rule pfc_excludes_global_pause = {
@@ -119,7 +119,7 @@ extern const Rule pfc_excludes_global_pause = {
         "it together with PFC: which of the two the hardware applies depends on the vendor. The "
         "usual cause is an ethtool setting of the distribution or of an old script.",
     .source = "IEEE 802.1Qbb; Broadcom's RoCE set-up (ethtool -A NETDEV rx off tx off)",
-    .needs = "dcb, global_pause",
+    .needs = {Input::kDcb, Input::kGlobalPause},
     .fix = "ethtool -A NETDEV rx off tx off",
     .evaluate_node = EvaluateWithPfc,
 };
@@ -134,8 +134,8 @@ extern const Rule pfc_instead_of_global_pause = {
         "one slow receiver holds up everything behind it. It also ends at the first switch that "
         "uses PFC: links run below their rate while no drop counter increases.",
     .source = "NVIDIA RoCE recommendations; IEEE 802.3 annex 31B",
-    .needs = "dcb, global_pause",
-    .profile = "lossless global_pause",
+    .needs = {Input::kDcb, Input::kGlobalPause},
+    .profile = {v1::Expectations::kLosslessFieldNumber, v1::Expectations::kGlobalPauseFieldNumber},
     .fix = "ethtool -A NETDEV rx off tx off; dcb pfc set dev NETDEV prio-pfc all:off PRIORITY:on",
     .evaluate_node = EvaluateInsteadOfPfc,
 };

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/priority_mask.h"
-#include "daemon/rules/agreement.h"
+#include "daemon/rules/equality_rule.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/numbers.h"
 

@@ -61,13 +61,13 @@ std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
   return SetPfc(*member.port, PriorityMask(expected.number));
 }
 
-constexpr Agreement kPfc[] = {{.what = "PFC enabled priorities",
-                               .value = MaskOf,
-                               .needed = IsNeeded,
-                               .expected = Expected,
-                               .show = ShowPriorities,
-                               .source = Source,
-                               .remedies = Remedies}};
+constexpr EqualityRule kPfc[] = {{.what = "PFC enabled priorities",
+                                  .value = MaskOf,
+                                  .needed = IsNeeded,
+                                  .expected = Expected,
+                                  .show = ShowPriorities,
+                                  .source = Source,
+                                  .remedies = Remedies}};
 
 void JudgeLimit(const PortView& port, PriorityMask mask, Verdicts& out) {
   const PfcLimit limit = PfcLimitOf(port);
@@ -115,13 +115,13 @@ std::vector<v1::Remedy> SetStormPrevention(const Member& member, const Value& ex
                     .note = on ? "65535: automatic, 100 ms." : ""})};
 }
 
-constexpr Agreement kStormPrevention[] = {{.what = "PFC storm prevention",
-                                           .group = ByRailAndDriver,
-                                           .value = StormPrevention,
-                                           .expected = ExpectedStormPrevention,
-                                           .show = ShowOnOff,
-                                           .source = StormPreventionSource,
-                                           .remedies = SetStormPrevention}};
+constexpr EqualityRule kStormPrevention[] = {{.what = "PFC storm prevention",
+                                              .group = ByRailAndDriver,
+                                              .value = StormPrevention,
+                                              .expected = ExpectedStormPrevention,
+                                              .show = ShowOnOff,
+                                              .source = StormPreventionSource,
+                                              .remedies = SetStormPrevention}};
 
 }  // namespace
 
@@ -136,10 +136,10 @@ extern const Rule pfc_equal_on_rail = {
         "rule expects the priorities of most ports of the rail. Without a majority it reports the "
         "rail and no single port.",
     .source = "IEEE 802.1Qbb; kernel include/uapi/linux/dcbnl.h (struct ieee_pfc)",
-    .needs = "dcb",
-    .profile = "pfc_priorities",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kPfcPrioritiesFieldNumber},
     .fix = "dcb pfc set dev NETDEV prio-pfc all:off PRIORITY:on",
-    .agreements = kPfc,
+    .equality_rules = kPfc,
 };
 
 extern const Rule pfc_within_capability = {
@@ -152,7 +152,7 @@ extern const Rule pfc_within_capability = {
         "NIC supports, some are lossless in name only and drop packets under load. Switches, too, "
         "have headroom for two or three.",
     .source = "kernel include/uapi/linux/dcbnl.h (pfc_cap); Intel Ethernet 800 series, doc 635330",
-    .needs = "dcb",
+    .needs = {Input::kDcb},
     .fix = "dcb pfc set dev NETDEV prio-pfc all:off PRIORITY:on",
     .evaluate_node = EvaluateLimit,
 };
@@ -167,10 +167,10 @@ extern const Rule pfc_storm_prevention_on = {
         "the pause on until the whole fabric stops. With prevention on, the NIC stops pausing "
         "after a time and drops packets instead: only this host is affected. It is on by default.",
     .source = "kernel drivers/net/ethernet/mellanox/mlx5/core/en_ethtool.c (pfc-prevention-tout)",
-    .needs = "pfc_storm_prevention, dcb",
-    .profile = "pfc_storm_prevention",
+    .needs = {Input::kPfcStormPrevention, Input::kDcb},
+    .profile = {v1::Expectations::kPfcStormPreventionFieldNumber},
     .fix = "ethtool --set-tunable NETDEV pfc-prevention-tout 65535",
-    .agreements = kStormPrevention,
+    .equality_rules = kStormPrevention,
 };
 
 }  // namespace fabric::rules

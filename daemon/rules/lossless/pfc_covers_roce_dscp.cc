@@ -24,8 +24,8 @@ struct Rail {
   PriorityMask lossless;        // Priorities with PFC on most ports
   bool usually_trusts = false;  // At least half of the ports trust DSCP
   std::span<const std::uint64_t> dscps;
-  Survey::Shown trusting;  // Ports that trust DSCP
-  Survey::Shown covering;  // Ports that map dscps[0] to a priority with PFC
+  GroupSummary::Shown trusting;  // Ports that trust DSCP
+  GroupSummary::Shown covering;  // Ports that map dscps[0] to a priority with PFC
 };
 
 // trust_equal_on_rail or data_dscp_has_data_priority compares with the profile: it names the trust,
@@ -46,7 +46,7 @@ bool Covers(const v1::DcbConfig& dcb, std::size_t dscp, PriorityMask lossless) {
   return lossless.Has(dcb.dscp_to_priority(static_cast<int>(dscp)));
 }
 
-// Hash of all that the survey reads: few different ports are on a rail.
+// Hash of all that the summary reads: few different ports are on a rail.
 std::optional<Value> Settings(const Member& member) {
   const auto mask = PfcMask(*member.port);
   if (!mask) return {};
@@ -58,9 +58,10 @@ std::optional<Value> Settings(const Member& member) {
 }
 
 // Priorities with PFC on most ports; the union where several masks are equally frequent.
-PriorityMask LosslessOf(const Tally& tally) {
+PriorityMask LosslessOf(const ValueCounts& counts) {
   std::map<PriorityMask, std::uint64_t> ports;
-  for (const Tally::Camp& camp : tally.camps) ports[*PfcMask(*camp.any.port)] += camp.members;
+  for (const ValueCounts::Entry& entry : counts.values)
+    ports[*PfcMask(*entry.any.port)] += entry.members;
   std::uint64_t most = 0;
   for (const auto& [mask, count] : ports) most = std::max(most, count);
   std::uint32_t lossless = 0;
@@ -69,41 +70,41 @@ PriorityMask LosslessOf(const Tally& tally) {
   return PriorityMask(lossless);
 }
 
-Survey SurveyOf(const Tally& tally) {
-  const PriorityMask lossless = LosslessOf(tally);
+GroupSummary SurveyOf(const ValueCounts& counts) {
+  const PriorityMask lossless = LosslessOf(counts);
   std::array<std::uint64_t, kDscps> covering = {};
   std::uint64_t known = 0;
   std::uint64_t trusting = 0;
   std::uint64_t maps = 0;
-  for (const Tally::Camp& camp : tally.camps) {
-    const v1::DcbConfig& dcb = *DcbOf(*camp.any.port);
+  for (const ValueCounts::Entry& entry : counts.values) {
+    const v1::DcbConfig& dcb = *DcbOf(*entry.any.port);
     if (!dcb.has_trust()) continue;
-    known += camp.members;
+    known += entry.members;
     if (dcb.trust() != v1::TRUST_DSCP) continue;
-    trusting += camp.members;
+    trusting += entry.members;
     if (!HasMap(dcb)) continue;
-    maps += camp.members;
+    maps += entry.members;
     for (std::size_t dscp = 0; dscp < kDscps; ++dscp)
-      if (Covers(dcb, dscp, lossless)) covering[dscp] += camp.members;
+      if (Covers(dcb, dscp, lossless)) covering[dscp] += entry.members;
   }
   const auto is_used = [&](std::size_t dscp) {
     return covering[dscp] > 0 && 2 * covering[dscp] >= maps;
   };
-  Survey survey{.facts = {lossless.bits(), 2 * trusting >= known ? 1U : 0U}, .shown = {}};
+  GroupSummary summary{.facts = {lossless.bits(), 2 * trusting >= known ? 1U : 0U}, .shown = {}};
   for (std::size_t dscp = 0; dscp < kDscps; ++dscp)
     if (is_used(kUsualDataDscp) ? dscp == kUsualDataDscp : is_used(dscp))
-      survey.facts.push_back(dscp);
-  const std::uint64_t first = survey.facts.size() > 2 ? covering[survey.facts[2]] : 0;
-  survey.shown = {{.count = trusting, .of = known}, {.count = first, .of = trusting}};
-  return survey;
+      summary.facts.push_back(dscp);
+  const std::uint64_t first = summary.facts.size() > 2 ? covering[summary.facts[2]] : 0;
+  summary.shown = {{.count = trusting, .of = known}, {.count = first, .of = trusting}};
+  return summary;
 }
 
-Rail RailOf(const Survey& survey) {
-  return {.lossless = PriorityMask(survey.facts[0]),
-          .usually_trusts = survey.facts[1] != 0,
-          .dscps = std::span(survey.facts).subspan(2),
-          .trusting = survey.shown[0],
-          .covering = survey.shown[1]};
+Rail RailOf(const GroupSummary& summary) {
+  return {.lossless = PriorityMask(summary.facts[0]),
+          .usually_trusts = summary.facts[1] != 0,
+          .dscps = std::span(summary.facts).subspan(2),
+          .trusting = summary.shown[0],
+          .covering = summary.shown[1]};
 }
 
 std::vector<v1::Remedy> Remedies(const PortView& port, const Rail& rail, std::size_t dscp) {
@@ -197,14 +198,14 @@ void JudgePort(const PortView& port, const Rail& rail, Verdicts& out) {
   out.Pass();
 }
 
-void Judge(const Member& member, const Survey& survey, Verdicts& out) {
+void Judge(const Member& member, const GroupSummary& summary, Verdicts& out) {
   const PortView& port = *member.port;
-  if (survey.facts[0] == 0) return;  // PFC is off
+  if (summary.facts[0] == 0) return;  // PFC is off
   if (ProfileDecides(port)) return;
-  JudgePort(port, RailOf(survey), out);
+  JudgePort(port, RailOf(summary), out);
 }
 
-constexpr Census kCensus = {.value = Settings, .survey = SurveyOf, .judge = Judge};
+constexpr GroupRule kMaps = {.value = Settings, .summarize = SurveyOf, .judge = Judge};
 
 }  // namespace
 
@@ -219,10 +220,11 @@ extern const Rule pfc_covers_roce_dscp = {
         "looks right. The DSCP of RoCE is assumed to be 26 when at least half of the ports of the "
         "rail map it to a priority with PFC, else all DSCPs for which that is true.",
     .source = "IEEE 802.1Qaz (APP table, selector 5); kernel include/uapi/linux/dcbnl.h",
-    .needs = "dcb, gids",
-    .profile = "data_dscp data_priority trust",
+    .needs = {Input::kDcb, Input::kGids},
+    .profile = {v1::Expectations::kDataDscpFieldNumber, v1::Expectations::kDataPriorityFieldNumber,
+                v1::Expectations::kTrustFieldNumber},
     .fix = "dcb app replace dev NETDEV dscp-prio DSCP:PRIORITY",
-    .census = &kCensus,
+    .group_rule = &kMaps,
 };
 
 }  // namespace fabric::rules

@@ -32,7 +32,7 @@ std::vector<v1::Remedy> TrafficClassRemedies(const Member& member, const Value& 
   return SetTrafficClass(*member.port, static_cast<std::uint32_t>(expected.number));
 }
 
-constexpr Agreement kTrafficClass[] = {
+constexpr EqualityRule kTrafficClass[] = {
     {.what = "traffic class override",
      .value = TrafficClass,
      .expected = NumberOf<&v1::Expectations::has_traffic_class, &v1::Expectations::traffic_class>,
@@ -98,7 +98,7 @@ std::vector<v1::Remedy> RdmaCmRemedies(const Member& member, const Value& expect
   return SetRdmaCmTos(*member.port, static_cast<std::uint32_t>(expected.number));
 }
 
-constexpr Agreement kRdmaCmTos[] = {
+constexpr EqualityRule kRdmaCmTos[] = {
     {.what = "default ToS of RDMA-CM",
      .value = RdmaCmTos,
      .expected = NumberOf<&v1::Expectations::has_rdma_cm_tos, &v1::Expectations::rdma_cm_tos>,
@@ -138,10 +138,10 @@ extern const Rule traffic_class_equal_on_rail = {
         "value that the application requests. Where it is missing on one node, packets of that "
         "node, including acknowledgements to others, use another priority than the rest.",
     .source = "NVIDIA MLNX_OFED (tc/1/traffic_class)",
-    .needs = "roce_defaults",
-    .profile = "traffic_class",
+    .needs = {Input::kRoceDefaults},
+    .profile = {v1::Expectations::kTrafficClassFieldNumber},
     .fix = "write tclass=106 to sys/class/infiniband/DEVICE/tc/PORT/traffic_class",
-    .agreements = kTrafficClass,
+    .equality_rules = kTrafficClass,
 };
 
 extern const Rule traffic_class_carries_data_dscp = {
@@ -154,8 +154,8 @@ extern const Rule traffic_class_carries_data_dscp = {
         "another DSCP all RoCE of the port uses a lossy priority, and packets are dropped while "
         "PFC and the DSCP map look right. The two low bits of the byte are ECN: 106 is DSCP 26.",
     .source = "NVIDIA MLNX_OFED (tc/1/traffic_class); kernel drivers/infiniband/hw/mlx5/qp.c",
-    .needs = "roce_defaults, dcb",
-    .profile = "data_dscp traffic_class",
+    .needs = {Input::kRoceDefaults, Input::kDcb},
+    .profile = {v1::Expectations::kDataDscpFieldNumber, v1::Expectations::kTrafficClassFieldNumber},
     .fix = "write tclass=106 to sys/class/infiniband/DEVICE/tc/PORT/traffic_class",
     .evaluate_node = EvaluateTrafficClass,
 };
@@ -170,10 +170,10 @@ extern const Rule rdma_cm_tos_equal_on_rail = {
         "ToS use this default. With another value the traffic of this node uses another priority "
         "than that of its partners, in one direction only.",
     .source = "kernel drivers/infiniband/core/cma_configfs.c (default_roce_tos)",
-    .needs = "roce_defaults",
-    .profile = "rdma_cm_tos",
+    .needs = {Input::kRoceDefaults},
+    .profile = {v1::Expectations::kRdmaCmTosFieldNumber},
     .fix = "cma_roce_tos -d DEVICE -t 106",
-    .agreements = kRdmaCmTos,
+    .equality_rules = kRdmaCmTos,
 };
 
 extern const Rule rdma_cm_tos_carries_data_dscp = {
@@ -186,8 +186,8 @@ extern const Rule rdma_cm_tos_carries_data_dscp = {
         "storage over RoCE drops packets under load while jobs do not. The value is a ToS byte, "
         "four times the DSCP plus two bits of ECN: 26 instead of 106 is DSCP 6.",
     .source = "kernel drivers/infiniband/core/cma_configfs.c (default_roce_tos)",
-    .needs = "roce_defaults",
-    .profile = "data_dscp rdma_cm_tos",
+    .needs = {Input::kRoceDefaults},
+    .profile = {v1::Expectations::kDataDscpFieldNumber, v1::Expectations::kRdmaCmTosFieldNumber},
     .fix = "cma_roce_tos -d DEVICE -t 106",
     .evaluate_node = EvaluateRdmaCm,
 };

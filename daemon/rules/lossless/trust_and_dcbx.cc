@@ -38,13 +38,13 @@ std::vector<v1::Remedy> TrustRemedies(const Member& member, const Value& expecte
   return SetTrust(*member.port, static_cast<v1::Trust>(expected.number));
 }
 
-constexpr Agreement kTrust[] = {{.what = "trust",
-                                 .value = TrustOf,
-                                 .needed = IsTrustNeeded,
-                                 .expected = ExpectedTrust,
-                                 .show = ShowTrust,
-                                 .source = QosSource,
-                                 .remedies = TrustRemedies}};
+constexpr EqualityRule kTrust[] = {{.what = "trust",
+                                    .value = TrustOf,
+                                    .needed = IsTrustNeeded,
+                                    .expected = ExpectedTrust,
+                                    .show = ShowTrust,
+                                    .source = QosSource,
+                                    .remedies = TrustRemedies}};
 
 std::optional<Value> IsHost(const Member& member) {
   const v1::DcbConfig* const dcb = DcbOf(*member.port);
@@ -65,13 +65,13 @@ std::vector<v1::Remedy> OwnerRemedies(const Member& member, const Value& expecte
   return SetDcbxHost(*member.port, expected.number != 0);
 }
 
-constexpr Agreement kOwner[] = {{.what = "owner of DCBX",
-                                 .group = ByRailAndDriver,
-                                 .value = IsHost,
-                                 .expected = ExpectedHost,
-                                 .show = ShowOwner,
-                                 .source = QosSource,
-                                 .remedies = OwnerRemedies}};
+constexpr EqualityRule kOwner[] = {{.what = "owner of DCBX",
+                                    .group = ByRailAndDriver,
+                                    .value = IsHost,
+                                    .expected = ExpectedHost,
+                                    .show = ShowOwner,
+                                    .source = QosSource,
+                                    .remedies = OwnerRemedies}};
 
 }  // namespace
 
@@ -88,10 +88,10 @@ extern const Rule trust_equal_on_rail = {
         "setting of mlx5. Where PFC is on and the profile does not name the trust, "
         "pfc_covers_roce_dscp judges.",
     .source = "kernel drivers/net/ethernet/mellanox/mlx5/core/en_dcbnl.c (mlx5e_dcbnl_dscp_app)",
-    .needs = "dcb",
-    .profile = "trust",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kTrustFieldNumber},
     .fix = "dcb app replace dev NETDEV dscp-prio DSCP:PRIORITY, or mlnx_qos -i NETDEV --trust dscp",
-    .agreements = kTrust,
+    .equality_rules = kTrust,
 };
 
 extern const Rule dcbx_mode_is_host = {
@@ -106,10 +106,10 @@ extern const Rule dcbx_mode_is_host = {
         "host are refused, or undone by the next LLDP frame, and lldpd receives no frames. If "
         "settings revert by themselves, this is the reason.",
     .source = "kernel include/uapi/linux/dcbnl.h (DCB_CAP_DCBX_HOST); kernel document ice.rst",
-    .needs = "dcb",
-    .profile = "dcbx_host",
+    .needs = {Input::kDcb},
+    .profile = {v1::Expectations::kDcbxHostFieldNumber},
     .fix = "mlnx_qos -i NETDEV -d os; ethtool --set-priv-flags NETDEV fw-lldp-agent off",
-    .agreements = kOwner,
+    .equality_rules = kOwner,
 };
 
 }  // namespace fabric::rules

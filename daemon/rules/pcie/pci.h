@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "daemon/rules/agreement.h"
+#include "daemon/rules/equality_rule.h"
 #include "daemon/rules/facts.h"
 
 namespace fabric::rules {

@@ -76,7 +76,7 @@ std::vector<v1::Remedy> Remedies(const Member&, const Value&) {
                             "a missing PCIe switch, or another BIOS setting (NPS, SNC)."})};
 }
 
-constexpr Agreement kAgreements[] = {
+constexpr EqualityRule kEqualityRules[] = {
     {.what = "distances of GPUs and NICs",
      .of_nodes = true,
      .group = ByProductAndCounts,
@@ -84,7 +84,7 @@ constexpr Agreement kAgreements[] = {
      .show = Show,
      .source = [](const Member&) { return std::string("gpu_nic_paths"); },
      .remedies = Remedies,
-     .needs_half = true}};
+     .needs_absolute_majority = true}};
 
 }  // namespace
 
@@ -98,9 +98,9 @@ extern const Rule pci_topology_equal = {
         "of its PCIe switches, or with another NUMA setting uses other paths than its peers, and "
         "slows its jobs.",
     .source = "NCCL src/graph/paths.cc; nvidia-smi topo -m",
-    .needs = "gpu_nic_paths, host_facts",
+    .needs = {Input::kGpuNicPaths, Input::kHostFacts},
     .fix = "compare with an equal node: slots, PCIe switches, BIOS",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

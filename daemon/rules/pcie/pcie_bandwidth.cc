@@ -207,7 +207,7 @@ extern const Rule pcie_bandwidth_covers_port = {
         "its rate, and as a receiver it pauses the fabric. The kernel logs this once, when the "
         "driver starts.",
     .source = "kernel drivers/pci/pci.c (pcie_bandwidth_available, __pcie_print_link_status)",
-    .needs = "pci_functions, rdma_ports",
+    .needs = {Input::kPciFunctions, Input::kRdmaPorts},
     .fix = "move the card to a slot with the bandwidth of the port",
     .evaluate_node = JudgeSlots,
 };
@@ -222,7 +222,7 @@ extern const Rule pcie_upstream_covers_nics = {
         "expected bandwidth, without a fault on either NIC. Only traffic to GPUs below the same "
         "switch is not affected.",
     .source = "PCI Express Base Specification; github.com/NVIDIA/nccl/issues/439",
-    .needs = "pci_functions, rdma_ports",
+    .needs = {Input::kPciFunctions, Input::kRdmaPorts},
     .fix = "move one of the cards to another root port",
     .evaluate_node = JudgeUpstream,
 };

@@ -113,11 +113,11 @@ extern const Rule pcie_errors_like_equals = {
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_DEVICE,
     .why =
-        "Correctable errors cause retransmissions, which cost bandwidth and latency. They announce "
-        "a link that will train down or fail. One NIC among equals with thousands of errors has a "
-        "bad contact. A few errors, or many on all NICs, are normal.",
+        "Correctable errors cause retransmissions, which cost bandwidth and latency. They "
+        "announce a link that will train down or fail. One NIC among equals with thousands of "
+        "errors has a bad contact. A few errors, or many on all NICs, are normal.",
     .source = "kernel Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats",
-    .needs = "pci_functions",
+    .needs = {Input::kPciFunctions},
     .fix = "reseat or replace the card or its riser",
     .evaluate_node = JudgeTotals,
 };
@@ -133,7 +133,7 @@ extern const Rule pcie_no_fatal_errors = {
     .source =
         "kernel Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats; PCI Express Base "
         "Specification, Advanced Error Reporting",
-    .needs = "pci_functions",
+    .needs = {Input::kPciFunctions},
     .fix = "reseat or replace the card or its riser; use another slot",
     .evaluate_node = JudgeFatal,
 };

@@ -139,13 +139,13 @@ extern const Rule pcie_link_speed_as_capable = {
     .severity = v1::SEVERITY_ERROR,
     .scope = v1::SCOPE_DEVICE,
     .why =
-        "A link that trained at a lower generation has half the bandwidth or less. Usual causes: a "
-        "bad contact, a riser made for an older generation, or a BIOS that fixes the slot's "
+        "A link that trained at a lower generation has half the bandwidth or less. Usual causes: "
+        "a bad contact, a riser made for an older generation, or a BIOS that fixes the slot's "
         "speed. Links of GPUs are not judged: they slow down when idle.",
     .source =
         "kernel drivers/pci/pci-sysfs.c (current_link_speed, max_link_speed); PCI Express "
         "Base Specification, Link Status register",
-    .needs = "pci_functions",
+    .needs = {Input::kPciFunctions},
     .fix = "reseat the card; set the slot's speed in the BIOS to automatic",
     .evaluate_node = [](const fleet::NodeView& node,
                         Verdicts& out) { JudgeLinks(node, kSpeed, out); },
@@ -158,13 +158,13 @@ extern const Rule pcie_link_width_as_capable = {
     .severity = v1::SEVERITY_ERROR,
     .scope = v1::SCOPE_DEVICE,
     .why =
-        "Each lane that did not train reduces the bandwidth, and a collective runs at the speed of "
-        "its slowest NIC. Usual causes: a badly seated card, a riser, or a slot that the BIOS has "
-        "split. NCCL computes with the widest link and does not notice.",
+        "Each lane that did not train reduces the bandwidth, and a collective runs at the speed "
+        "of its slowest NIC. Usual causes: a badly seated card, a riser, or a slot that the BIOS "
+        "has split. NCCL computes with the widest link and does not notice.",
     .source =
         "kernel drivers/pci/pci-sysfs.c (current_link_width, max_link_width); PCI Express "
         "Base Specification, Link Status register",
-    .needs = "pci_functions",
+    .needs = {Input::kPciFunctions},
     .fix = "reseat the card; check the slot's bifurcation in the BIOS",
     .evaluate_node = [](const fleet::NodeView& node,
                         Verdicts& out) { JudgeLinks(node, kWidth, out); },

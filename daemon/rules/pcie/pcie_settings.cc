@@ -43,7 +43,7 @@ std::vector<v1::Remedy> SetAts(const Member& member, const Value& expected) {
   return {on ? RemoveKernelParameters("pci=noats") : AddKernelParameters("pci=noats")};
 }
 
-constexpr Agreement kAts[] = {
+constexpr EqualityRule kAts[] = {
     {.what = "PCIe address translation service",
      .group = ByRailAndProduct,
      .value = Ats,
@@ -138,7 +138,7 @@ std::vector<v1::Remedy> SetReadRequest(const Member& member, const Value& expect
                     .note = kUntilBoot})};
 }
 
-constexpr Agreement kReadRequest[] = {
+constexpr EqualityRule kReadRequest[] = {
     {.what = "PCIe maximum read request (bytes)",
      .group = ByRailAndProduct,
      .value = ReadRequest,
@@ -170,7 +170,7 @@ std::vector<v1::Remedy> SetRelaxedOrdering(const Member& member, const Value& ex
   return remedies;
 }
 
-constexpr Agreement kRelaxedOrdering[] = {
+constexpr EqualityRule kRelaxedOrdering[] = {
     {.what = "PCIe relaxed ordering",
      .group = ByRailAndProduct,
      .value = RelaxedOrdering,
@@ -194,10 +194,11 @@ extern const Rule pcie_ats_equal = {
     .source =
         "NVIDIA AI Enterprise, GPUDirect RDMA in virtual machines; NVIDIA NIC Configuration "
         "Operator (ATS_ENABLED)",
-    .needs = "pci_functions (CAP_SYS_ADMIN)",
-    .profile = "ats",
+    .needs = {Input::kPciFunctions},
+    .access = Access::kSysAdmin,
+    .profile = {v1::Expectations::kAtsFieldNumber},
     .fix = "mlxconfig -d ADDRESS set ATS_ENABLED=true|false",
-    .agreements = kAts,
+    .equality_rules = kAts,
 };
 
 extern const Rule pcie_payload_equal_in_node = {
@@ -212,7 +213,8 @@ extern const Rule pcie_payload_equal_in_node = {
     .source =
         "PCI Express Base Specification, Device Control register; kernel "
         "Documentation/admin-guide/kernel-parameters.txt (pci=pcie_bus_*)",
-    .needs = "pci_functions (CAP_SYS_ADMIN)",
+    .needs = {Input::kPciFunctions},
+    .access = Access::kSysAdmin,
     .fix = "pci=pcie_bus_perf on the kernel command line",
     .evaluate_node = JudgePayloads,
 };
@@ -229,10 +231,11 @@ extern const Rule pcie_read_request_equal = {
     .source =
         "PCI Express Base Specification, Device Control register; NVIDIA NIC Configuration "
         "Operator (MaxReadReq)",
-    .needs = "pci_functions (CAP_SYS_ADMIN)",
-    .profile = "max_read_request_bytes",
+    .needs = {Input::kPciFunctions},
+    .access = Access::kSysAdmin,
+    .profile = {v1::Expectations::kMaxReadRequestBytesFieldNumber},
     .fix = "setpci -s ADDRESS CAP_EXP+8.w=5000:7000",
-    .agreements = kReadRequest,
+    .equality_rules = kReadRequest,
 };
 
 extern const Rule pcie_relaxed_ordering_equal = {
@@ -247,10 +250,11 @@ extern const Rule pcie_relaxed_ordering_equal = {
     .source =
         "PCI Express Base Specification, Device Control register; kernel "
         "drivers/infiniband/hw/mlx5/mr.c (pcie_relaxed_ordering_enabled)",
-    .needs = "pci_functions (CAP_SYS_ADMIN)",
-    .profile = "relaxed_ordering",
+    .needs = {Input::kPciFunctions},
+    .access = Access::kSysAdmin,
+    .profile = {v1::Expectations::kRelaxedOrderingFieldNumber},
     .fix = "setpci -s ADDRESS CAP_EXP+8.w=10:0010, or the BIOS",
-    .agreements = kRelaxedOrdering,
+    .equality_rules = kRelaxedOrdering,
 };
 
 }  // namespace fabric::rules

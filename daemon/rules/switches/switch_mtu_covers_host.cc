@@ -15,10 +15,10 @@ constexpr std::uint64_t kFrameBytes = 14 + 4 + 4;
 
 // Some switches announce the MTU instead of the frame size. Fails only when the value is too small
 // for both meanings.
-std::optional<Announced> JudgeLink(const PortView& port, const v1::LldpNeighbor& neighbor) {
+std::optional<LldpVerdict> JudgeLink(const PortView& port, const v1::LldpNeighbor& neighbor) {
   const auto mtu = NetdevMtu(port);
   if (!mtu || neighbor.max_frame_bytes() == 0) return {};
-  return Announced{
+  return LldpVerdict{
       .verdict = neighbor.max_frame_bytes() < *mtu ? v1::VERDICT_FAIL : v1::VERDICT_PASS,
       .seen = neighbor.max_frame_bytes(),
       .expected = *mtu + kFrameBytes};
@@ -32,7 +32,7 @@ std::string ShowExpected(std::uint64_t bytes) {
 }
 
 std::vector<v1::Remedy> Remedies(const PortView& port, const v1::LldpNeighbor& neighbor,
-                                 const Announced&) {
+                                 const LldpVerdict&) {
   return {ToRemedy({.platform = "sonic",
                     .command = Format("config interface mtu {} 9216", SwitchPort(neighbor)),
                     .interrupts_traffic = true,
@@ -48,13 +48,13 @@ std::vector<v1::Remedy> Remedies(const PortView& port, const v1::LldpNeighbor& n
                     .note = "Shows whether packets of full size pass."})};
 }
 
-constexpr Announcement kAnnouncement = {.what = "maximum frame",
-                                        .judge = JudgeLink,
-                                        .agreed = NetdevMtu,
-                                        .show_seen = ShowSeen,
-                                        .show_expected = ShowExpected,
-                                        .unknown = "",
-                                        .remedies = Remedies};
+constexpr LldpRule kLldpRule = {.what = "maximum frame",
+                                .judge = JudgeLink,
+                                .agreed = NetdevMtu,
+                                .show_seen = ShowSeen,
+                                .show_expected = ShowExpected,
+                                .unknown = "",
+                                .remedies = Remedies};
 
 }  // namespace
 
@@ -67,9 +67,9 @@ extern const Rule switch_mtu_covers_host = {
         "The switch drops larger frames silently: connections come up, small messages pass, and "
         "the first large message times out.",
     .source = "IEEE 802.3, maximum frame size TLV (00-12-0F, 4)",
-    .needs = "lldp, net_interfaces",
+    .needs = {Input::kLldp, Input::kNetInterfaces},
     .fix = "MTU 9216 on the switch port",
-    .announcement = &kAnnouncement,
+    .lldp_rule = &kLldpRule,
 };
 
 }  // namespace fabric::rules

@@ -32,16 +32,16 @@ bool AnnouncesDcbx(const v1::LldpNeighbor& neighbor) {
          neighbor.application_announced();
 }
 
-std::optional<Announced> JudgeLink(const PortView& port, const v1::LldpNeighbor& neighbor) {
+std::optional<LldpVerdict> JudgeLink(const PortView& port, const v1::LldpNeighbor& neighbor) {
   const auto mask = ComparableMask(port);
   if (!mask) return {};
   const auto announced = AnnouncedMask(port, neighbor);
   if (announced) {
     const v1::Verdict verdict = *announced == *mask ? v1::VERDICT_PASS : v1::VERDICT_FAIL;
-    return Announced{.verdict = verdict, .seen = announced->bits(), .expected = mask->bits()};
+    return LldpVerdict{.verdict = verdict, .seen = announced->bits(), .expected = mask->bits()};
   }
   if (mask->empty() || !AnnouncesDcbx(neighbor)) return {};
-  return Announced{.verdict = v1::VERDICT_UNKNOWN, .seen = 0, .expected = mask->bits()};
+  return LldpVerdict{.verdict = v1::VERDICT_UNKNOWN, .seen = 0, .expected = mask->bits()};
 }
 
 std::optional<std::uint64_t> MaskOnRail(const PortView& port) {
@@ -54,7 +54,7 @@ std::string Show(std::uint64_t mask) {
 }
 
 std::vector<v1::Remedy> Remedies(const PortView& port, const v1::LldpNeighbor& neighbor,
-                                 const Announced& announced) {
+                                 const LldpVerdict& announced) {
   const std::string name = SwitchPort(neighbor);
   if (announced.expected == 0)
     return {ToRemedy({.command = Format("dcb pfc show dev {}", WireName(port)),
@@ -72,7 +72,7 @@ std::vector<v1::Remedy> Remedies(const PortView& port, const v1::LldpNeighbor& n
                 .note = "On the switch. Turns on PFC on priority 3 and the other RoCE settings."})};
 }
 
-constexpr Announcement kAnnouncement = {
+constexpr LldpRule kLldpRule = {
     .what = "PFC enabled priorities",
     .judge = JudgeLink,
     .agreed = MaskOnRail,
@@ -94,10 +94,11 @@ extern const Rule switch_pfc_equals_host = {
         "finding for the switch. A switch that announces DCBX without PFC may still use PFC: "
         "the verdict is UNKNOWN.",
     .source = "IEEE 802.1Qbb; IEEE 802.1Qaz, PFC configuration TLV",
-    .needs = "lldp, dcb",
-    .profile = "pfc_priorities lossless",
+    .needs = {Input::kLldp, Input::kDcb},
+    .profile = {v1::Expectations::kPfcPrioritiesFieldNumber,
+                v1::Expectations::kLosslessFieldNumber},
     .fix = "The same priorities on the switch port",
-    .announcement = &kAnnouncement,
+    .lldp_rule = &kLldpRule,
 };
 
 }  // namespace fabric::rules

@@ -4,7 +4,7 @@
 #include "daemon/rules/product.h"
 #include "daemon/rules/rule.h"
 #include "daemon/rules/switches/switches.h"
-#include "daemon/rules/unique.h"
+#include "daemon/rules/uniqueness_rule.h"
 
 namespace fabric::rules {
 namespace {
@@ -16,7 +16,7 @@ using fleet::PortView;
 constexpr std::uint32_t kInterfaceName = 5;
 constexpr std::uint32_t kLocal = 7;
 
-void SwitchPorts(const Member& member, std::vector<Holder>& out) {
+void SwitchPorts(const Member& member, std::vector<KeyHolder>& out) {
   const PortView& port = *member.port;
   const v1::LldpNeighbor* const neighbor = IsUp(port) ? NeighborOf(port) : nullptr;
   if (neighbor == nullptr || neighbor->chassis_id().empty() || neighbor->port_id().empty()) return;
@@ -29,22 +29,22 @@ void SwitchPorts(const Member& member, std::vector<Holder>& out) {
 
 // Several hosts can share one card and its cable (multi-host): their devices have the same system
 // image GUID.
-bool IsSame(const Holder& a, const Holder& b) {
+bool IsSame(const KeyHolder& a, const KeyHolder& b) {
   const std::string& system = a.member.port->device->sys_image_guid();
   return IsSameNode(a, b) || (!system.empty() && !IsZeroGuid(system) &&
                               system == b.member.port->device->sys_image_guid());
 }
 
-std::string Show(const Holder& holder) {
+std::string Show(const KeyHolder& holder) {
   const v1::LldpNeighbor& neighbor = *NeighborOf(*holder.member.port);
   return Format("{} {}", SwitchName(neighbor), SwitchPort(neighbor));
 }
 
-std::string Source(const Holder& holder) {
+std::string Source(const KeyHolder& holder) {
   return LldpSource(*NeighborOf(*holder.member.port));
 }
 
-std::vector<v1::Remedy> Remedies(const Holder& last) {
+std::vector<v1::Remedy> Remedies(const KeyHolder& last) {
   return {ToRemedy({.command = Format("lldpcli show neighbors ports {} details",
                                       last.member.port->port->netdev()),
                     .note = "Run it on each node. Either a device in between forwards LLDP (an "
@@ -52,12 +52,12 @@ std::vector<v1::Remedy> Remedies(const Holder& last) {
                             "id: give the cloned switch its own id."})};
 }
 
-constexpr Uniqueness kSwitchPorts = {.what = "switch port",
-                                     .keys = SwitchPorts,
-                                     .same = IsSame,
-                                     .show = Show,
-                                     .source = Source,
-                                     .remedies = Remedies};
+constexpr UniquenessRule kSwitchPorts = {.what = "switch port",
+                                         .keys = SwitchPorts,
+                                         .same = IsSame,
+                                         .show = Show,
+                                         .source = Source,
+                                         .remedies = Remedies};
 
 }  // namespace
 
@@ -74,9 +74,9 @@ extern const Rule switch_port_of_one_node = {
     .source =
         "IEEE 802.1AB: chassis and port id together name one port; clause 7 on devices that "
         "forward LLDP",
-    .needs = "lldp",
+    .needs = {Input::kLldp},
     .fix = "Connect the cable to a separate port; give a cloned switch its own chassis id",
-    .unique = &kSwitchPorts,
+    .uniqueness_rule = &kSwitchPorts,
 };
 
 }  // namespace fabric::rules

@@ -28,14 +28,14 @@ std::optional<std::uint32_t> AnnouncedPriority(const PortView& port,
   return by_dscp;
 }
 
-std::optional<Announced> JudgePriority(const PortView& port, const v1::LldpNeighbor& neighbor) {
+std::optional<LldpVerdict> JudgePriority(const PortView& port, const v1::LldpNeighbor& neighbor) {
   if (neighbor.applications().empty()) return {};
   const auto wanted = DataPriority(port);
   const auto seen = AnnouncedPriority(port, neighbor);
   if (!wanted || !seen) return {};
-  return Announced{.verdict = *wanted == *seen ? v1::VERDICT_PASS : v1::VERDICT_FAIL,
-                   .seen = *seen,
-                   .expected = *wanted};
+  return LldpVerdict{.verdict = *wanted == *seen ? v1::VERDICT_PASS : v1::VERDICT_FAIL,
+                     .seen = *seen,
+                     .expected = *wanted};
 }
 
 std::string ShowPriority(std::uint64_t priority) {
@@ -43,7 +43,7 @@ std::string ShowPriority(std::uint64_t priority) {
 }
 
 std::vector<v1::Remedy> PriorityRemedies(const PortView& port, const v1::LldpNeighbor&,
-                                         const Announced& announced) {
+                                         const LldpVerdict& announced) {
   return {ToRemedy({.command = Format("dcb app show dev {}", WireName(port)),
                     .note = Format("Shows the map of the host. On the switch, map RoCE (UDP port "
                                    "4791, or its DSCP) to priority {}. Or set the hosts to the "
@@ -51,12 +51,12 @@ std::vector<v1::Remedy> PriorityRemedies(const PortView& port, const v1::LldpNei
                                    announced.expected)})};
 }
 
-constexpr Announcement kPriority = {.what = "priority of RoCE",
-                                    .judge = JudgePriority,
-                                    .show_seen = ShowPriority,
-                                    .show_expected = ShowPriority,
-                                    .unknown = "",
-                                    .remedies = PriorityRemedies};
+constexpr LldpRule kPriority = {.what = "priority of RoCE",
+                                .judge = JudgePriority,
+                                .show_seen = ShowPriority,
+                                .show_expected = ShowPriority,
+                                .unknown = "",
+                                .remedies = PriorityRemedies};
 
 // All priorities in the traffic class of one, including that one; empty when the map is incomplete.
 template <class Map>
@@ -71,16 +71,16 @@ PriorityMask SameClass(const Map& priority_to_tc, std::uint32_t priority) {
 }
 
 // Compares the priorities in the class of RoCE: numbers of classes are local to a device.
-std::optional<Announced> JudgeClass(const PortView& port, const v1::LldpNeighbor& neighbor) {
+std::optional<LldpVerdict> JudgeClass(const PortView& port, const v1::LldpNeighbor& neighbor) {
   const v1::DcbConfig* const dcb = DcbOf(port);
   const auto priority = DataPriority(port);
   if (dcb == nullptr || !priority || !neighbor.has_ets_configuration()) return {};
   const PriorityMask host = SameClass(dcb->ets().priority_to_tc(), *priority);
   const PriorityMask seen = SameClass(neighbor.ets_configuration().priority_to_tc(), *priority);
   if (host.empty() || seen.empty()) return {};
-  return Announced{.verdict = seen.Without(host).empty() ? v1::VERDICT_PASS : v1::VERDICT_FAIL,
-                   .seen = seen.bits(),
-                   .expected = host.bits()};
+  return LldpVerdict{.verdict = seen.Without(host).empty() ? v1::VERDICT_PASS : v1::VERDICT_FAIL,
+                     .seen = seen.bits(),
+                     .expected = host.bits()};
 }
 
 std::string ShowMask(std::uint64_t mask) {
@@ -88,28 +88,28 @@ std::string ShowMask(std::uint64_t mask) {
 }
 
 std::vector<v1::Remedy> ClassRemedies(const PortView& port, const v1::LldpNeighbor&,
-                                      const Announced&) {
+                                      const LldpVerdict&) {
   return {ToRemedy({.command = Format("dcb ets show dev {}", WireName(port)),
                     .note = "Shows the classes of the host. On the switch, configure a separate "
                             "traffic class for RoCE with its share of the bandwidth."})};
 }
 
-constexpr Announcement kClass = {.what = "priorities in the traffic class of RoCE",
-                                 .judge = JudgeClass,
-                                 .show_seen = ShowMask,
-                                 .show_expected = ShowMask,
-                                 .unknown = "",
-                                 .remedies = ClassRemedies};
+constexpr LldpRule kClass = {.what = "priorities in the traffic class of RoCE",
+                             .judge = JudgeClass,
+                             .show_seen = ShowMask,
+                             .show_expected = ShowMask,
+                             .unknown = "",
+                             .remedies = ClassRemedies};
 
 // Does not apply to a host that uses its own settings.
-std::optional<Announced> JudgeOwner(const PortView& port, const v1::LldpNeighbor& neighbor) {
+std::optional<LldpVerdict> JudgeOwner(const PortView& port, const v1::LldpNeighbor& neighbor) {
   const v1::DcbConfig* const dcb = DcbOf(port);
   if (dcb == nullptr || !dcb->has_dcbx() || !neighbor.has_pfc()) return {};
   const bool follows = !dcb->dcbx().host() && dcb->dcbx().lld_managed();
   const bool both = follows && neighbor.pfc().willing();
-  return Announced{.verdict = both ? v1::VERDICT_FAIL : v1::VERDICT_PASS,
-                   .seen = neighbor.pfc().willing() ? 1U : 0U,
-                   .expected = 0};
+  return LldpVerdict{.verdict = both ? v1::VERDICT_FAIL : v1::VERDICT_PASS,
+                     .seen = neighbor.pfc().willing() ? 1U : 0U,
+                     .expected = 0};
 }
 
 std::string ShowWilling(std::uint64_t willing) {
@@ -118,18 +118,18 @@ std::string ShowWilling(std::uint64_t willing) {
 }
 
 std::vector<v1::Remedy> OwnerRemedies(const PortView& port, const v1::LldpNeighbor&,
-                                      const Announced&) {
+                                      const LldpVerdict&) {
   return SetDcbxHost(port, true,
                      "The host then uses its own settings. Or clear the willing bit of the switch "
                      "port, so that the switch decides.");
 }
 
-constexpr Announcement kOwner = {.what = "DCBX of the switch port",
-                                 .judge = JudgeOwner,
-                                 .show_seen = ShowWilling,
-                                 .show_expected = ShowWilling,
-                                 .unknown = "",
-                                 .remedies = OwnerRemedies};
+constexpr LldpRule kOwner = {.what = "DCBX of the switch port",
+                             .judge = JudgeOwner,
+                             .show_seen = ShowWilling,
+                             .show_expected = ShowWilling,
+                             .unknown = "",
+                             .remedies = OwnerRemedies};
 
 }  // namespace
 
@@ -142,10 +142,10 @@ extern const Rule switch_app_equals_host = {
         "A switch that announces another priority for UDP port 4791 queues RoCE with other "
         "traffic. A host that follows the announcement changes its own map.",
     .source = "IEEE 802.1Qaz, application priority TLV; RoCE v2 is UDP port 4791",
-    .needs = "lldp, dcb",
-    .profile = "data_priority data_dscp",
+    .needs = {Input::kLldp, Input::kDcb},
+    .profile = {v1::Expectations::kDataPriorityFieldNumber, v1::Expectations::kDataDscpFieldNumber},
     .fix = "One priority for RoCE on switches and hosts",
-    .announcement = &kPriority,
+    .lldp_rule = &kPriority,
 };
 
 extern const Rule switch_class_of_data_apart = {
@@ -157,10 +157,10 @@ extern const Rule switch_class_of_data_apart = {
         "Where the switch queues RoCE with other traffic, that traffic takes bandwidth from RoCE, "
         "and stops whenever PFC pauses RoCE.",
     .source = "IEEE 802.1Qaz, ETS configuration TLV",
-    .needs = "lldp, dcb",
-    .profile = "data_priority data_dscp",
+    .needs = {Input::kLldp, Input::kDcb},
+    .profile = {v1::Expectations::kDataPriorityFieldNumber, v1::Expectations::kDataDscpFieldNumber},
     .fix = "A traffic class for RoCE on the switch",
-    .announcement = &kClass,
+    .lldp_rule = &kClass,
 };
 
 extern const Rule dcbx_one_side_decides = {
@@ -173,9 +173,9 @@ extern const Rule dcbx_one_side_decides = {
         "The PFC of the link then depends on the card in the slot, and changes when the card is "
         "replaced.",
     .source = "IEEE 802.1Qaz, willing bit; symmetric state machine of PFC",
-    .needs = "lldp, dcb",
+    .needs = {Input::kLldp, Input::kDcb},
     .fix = "dcb dcbx set dev NETDEV host ieee, or a switch port that is not willing",
-    .announcement = &kOwner,
+    .lldp_rule = &kOwner,
 };
 
 }  // namespace fabric::rules

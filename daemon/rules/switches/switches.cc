@@ -22,32 +22,32 @@ std::string Named(const Link& link) {
   return Format("{} on {}", PortName(*link.port), SwitchPort(*link.neighbor));
 }
 
-std::string Description(const Announcement& announcement, const Announced& announced) {
-  if (announced.verdict == v1::VERDICT_UNKNOWN) return std::string(announcement.unknown);
-  return Format("{} {}, expected {}", announcement.what, announcement.show_seen(announced.seen),
-                announcement.show_expected(announced.expected));
+std::string Description(const LldpRule& rule, const LldpVerdict& announced) {
+  if (announced.verdict == v1::VERDICT_UNKNOWN) return std::string(rule.unknown);
+  return Format("{} {}, expected {}", rule.what, rule.show_seen(announced.seen),
+                rule.show_expected(announced.expected));
 }
 
-v1::Evidence EvidenceOf(const Announcement& announcement, const Link& link) {
+v1::Evidence EvidenceOf(const LldpRule& rule, const Link& link) {
   const bool unknown = link.announced.verdict == v1::VERDICT_UNKNOWN;
   return ToEvidence(
       *link.port->node,
-      {.what = Format("{} of {} {}", announcement.what, SwitchName(*link.neighbor),
-                      SwitchPort(*link.neighbor)),
-       .expected = announcement.show_expected(link.announced.expected),
-       .seen = unknown ? "not announced" : announcement.show_seen(link.announced.seen),
+      {.what =
+           Format("{} of {} {}", rule.what, SwitchName(*link.neighbor), SwitchPort(*link.neighbor)),
+       .expected = rule.show_expected(link.announced.expected),
+       .seen = unknown ? "not announced" : rule.show_seen(link.announced.seen),
        .source = Format("{} of {}", LldpSource(*link.neighbor), link.port->node->name),
        .basis = "setting of " + PortName(*link.port)});
 }
 
 // Links with the same verdict under one subject.
-void ReportSame(const Announcement& announcement, const Links& links, v1::Subject subject,
-                std::string where, std::string_view key, Verdicts& out) {
+void ReportSame(const LldpRule& rule, const Links& links, v1::Subject subject, std::string where,
+                std::string_view key, Verdicts& out) {
   std::vector<v1::Evidence> evidence;
   for (const Link& link : links)
-    if (evidence.size() < kListedMax) evidence.push_back(EvidenceOf(announcement, link));
+    if (evidence.size() < kListedMax) evidence.push_back(EvidenceOf(rule, link));
   const Link& first = links.front();
-  std::string title = Format("{}: {}", where, Description(announcement, first.announced));
+  std::string title = Format("{}: {}", where, Description(rule, first.announced));
   if (links.size() > 1) {
     std::vector<std::string> names;
     for (const Link& link : links) names.push_back(Named(link));
@@ -56,29 +56,28 @@ void ReportSame(const Announcement& announcement, const Links& links, v1::Subjec
   if (first.announced.verdict == v1::VERDICT_UNKNOWN)
     return out.Unknown(std::move(subject), std::move(title), std::move(evidence), key);
   out.Fail(std::move(subject), std::move(title), std::move(evidence),
-           announcement.remedies(*first.port, *first.neighbor, first.announced), key);
+           rule.remedies(*first.port, *first.neighbor, first.announced), key);
 }
 
-void ReportSwitch(const Announcement& announcement, const Links& links, Verdicts& out) {
+void ReportSwitch(const LldpRule& rule, const Links& links, Verdicts& out) {
   const v1::LldpNeighbor& neighbor = *links.front().neighbor;
   v1::Subject subject;
   subject.set_scope(v1::SCOPE_SWITCH);
   subject.set_switch_name(SwitchName(neighbor));
-  ReportSame(announcement, links, std::move(subject),
+  ReportSame(rule, links, std::move(subject),
              Format("switch {}, {} ports", SwitchName(neighbor), links.size()),
              neighbor.chassis_id(), out);
 }
 
-void ReportNode(const Announcement& announcement, const Links& links, Verdicts& out) {
+void ReportNode(const LldpRule& rule, const Links& links, Verdicts& out) {
   v1::Subject subject;
   subject.set_scope(v1::SCOPE_NODE);
   subject.set_node(links.front().port->node->name);
-  ReportSame(announcement, links, std::move(subject), Format("all {} links", links.size()), {},
-             out);
+  ReportSame(rule, links, std::move(subject), Format("all {} links", links.size()), {}, out);
 }
 
-void ReportLink(const Announcement& announcement, const Link& link, Verdicts& out) {
-  ReportSame(announcement, {link}, LinkSubject(*link.port, *link.neighbor),
+void ReportLink(const LldpRule& rule, const Link& link, Verdicts& out) {
+  ReportSame(rule, {link}, LinkSubject(*link.port, *link.neighbor),
              Format("switch port {} {}", SwitchName(*link.neighbor), SwitchPort(*link.neighbor)),
              {}, out);
 }
@@ -134,23 +133,23 @@ std::string LldpSource(const v1::LldpNeighbor& neighbor) {
   return "LLDP " + neighbor.netdev();
 }
 
-Links LinksOf(const Announcement& announcement, const fleet::NodeView& node) {
+Links LinksOf(const LldpRule& rule, const fleet::NodeView& node) {
   Links links;
   for (const PortView& port : node.ports) {
     if (port.neighbor == nullptr || !CarriesRoce(port)) continue;
-    if (const auto announced = announcement.judge(port, *port.neighbor))
+    if (const auto announced = rule.judge(port, *port.neighbor))
       links.push_back({&port, port.neighbor, *announced});
   }
   return links;
 }
 
-void Report(const Announcement& announcement, Deviations deviations, Verdicts& out) {
+void Report(const LldpRule& rule, Deviations deviations, Verdicts& out) {
   Links& links = deviations.links;
   TakeGroups(links, deviations.of_switch, OnSwitch,
-             [&](const Links& group) { ReportSwitch(announcement, group, out); });
+             [&](const Links& group) { ReportSwitch(rule, group, out); });
   TakeGroups(links, deviations.of_node, OnNode,
-             [&](const Links& group) { ReportNode(announcement, group, out); });
-  for (const Link& link : links) ReportLink(announcement, link, out);
+             [&](const Links& group) { ReportNode(rule, group, out); });
+  for (const Link& link : links) ReportLink(rule, link, out);
 }
 
 }  // namespace fabric::rules

@@ -18,9 +18,11 @@ TEST(PercentDecode, RefusesBrokenEscapesAndWhatIsNotUtf8) {
     EXPECT_EQ(PercentDecode(bad, false).status().code(), Code::kInvalidArgument) << bad;
 }
 
-TEST(JsonString, EscapesWhatJsonCannotHold) {
-  EXPECT_EQ(JsonString("a\"b\\c\n"), "\"a\\\"b\\\\c\\u000a\"");
-  EXPECT_EQ(JsonString("\xff!"), "\"\xef\xbf\xbd!\"");
+TEST(ErrorJson, EscapesWhatJsonCannotHold) {
+  EXPECT_EQ(ErrorJson({Code::kNotFound, "a\"b\\c\n"}),
+            R"({"code":5,"message":"a\"b\\c\n","status":"NOT_FOUND"})");
+  EXPECT_EQ(ErrorJson({Code::kNotFound, "\xff!"}),
+            "{\"code\":5,\"message\":\"\xef\xbf\xbd!\",\"status\":\"NOT_FOUND\"}");
 }
 
 TEST(ErrorJson, HasCodeMessageAndName) {

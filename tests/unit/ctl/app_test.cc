@@ -76,7 +76,7 @@ TEST(CommandLine, OptionsStandAnywhere) {
         "node --timeout 500ms --controller [::1]:1 -- n1"}) {
     FakeController controller;
     EXPECT_EQ(RunWords(words, controller).status, kExitOk) << words;
-    EXPECT_EQ(controller.node_request.name(), "n1") << words;
+    EXPECT_EQ(controller.LastRequest<v1::GetNodeRequest>().name(), "n1") << words;
     EXPECT_EQ(controller.options.controller, "[::1]:1") << words;
     EXPECT_EQ(controller.options.timeout, std::chrono::milliseconds(500)) << words;
   }
@@ -127,7 +127,7 @@ TEST(Failures, HaveTheirExitStatus) {
         if (option.required) words += Required(option);
       if (command->path == "events") words += " --watch";
       if (command->path == "silence add") words += " --node x";
-      controller.campaign = {v1::Campaign()};
+      controller.Answers<v1::Campaign>() = {v1::Campaign()};
       const Said said = RunWords(words, controller);
       EXPECT_EQ(said.status, failure.status) << words << CodeName(failure.code);
       EXPECT_TRUE(said.err.starts_with("fabricctl: why")) << said.err;
@@ -138,7 +138,7 @@ TEST(Failures, HaveTheirExitStatus) {
 
 TEST(Failures, OfWritingAreSaid) {
   FakeController controller;
-  controller.nodes.add_nodes()->set_name("n1");
+  controller.Answer<v1::ListNodesResponse>().add_nodes()->set_name("n1");
   const Said said = RunWords("nodes", controller, {.writable = false});
   EXPECT_EQ(said.err, "fabricctl: cannot write to standard output\n");
   EXPECT_EQ(said.status, kExitError);
@@ -152,7 +152,7 @@ TEST(Failures, FromAfarCannotDriveTheTerminal) {
 
 TEST(Colours, AreForTerminalsAndCanBeRefused) {
   FakeController controller;
-  v1::NodeSummary& summary = *controller.nodes.add_nodes();
+  v1::NodeSummary& summary = *controller.Answer<v1::ListNodesResponse>().add_nodes();
   summary.set_name("n1");
   summary.set_state(v1::NODE_STATE_CONNECTED);
   const auto coloured = [](const Said& said) { return said.out.find('\x1b') != std::string::npos; };

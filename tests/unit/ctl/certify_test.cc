@@ -71,7 +71,8 @@ FakeController Controller(const v1::GetCertificateResponse& done) {
   running.mutable_certificate()->set_campaign("c7");
   running.mutable_certificate()->set_state(v1::CERTIFICATE_STATE_RUNNING);
   running.mutable_certificate()->mutable_request()->set_within_seconds(60);
-  controller.certificate = {running, running, done};
+  controller.Answer<v1::Certificate>() = running.certificate();
+  controller.Answers<v1::GetCertificateResponse>() = {running, done};
   return controller;
 }
 
@@ -80,7 +81,8 @@ TEST(Certify, AsksForWhatTheListSays) {
   const Said said =
       RunWords("certify --nodes gpu[08-10],x --rails 0,2 --job 4711 --within 30s", controller);
   EXPECT_EQ(said.status, 0) << said.err;
-  const v1::CertificateRequest& request = controller.certificate_request.request();
+  const v1::CertificateRequest request =
+      controller.LastRequest<v1::StartCertificateRequest>().request();
   EXPECT_THAT(request.nodes(), ElementsAre("gpu08", "gpu09", "gpu10", "x"));
   EXPECT_THAT(request.rails(), ElementsAre(0, 2));
   EXPECT_EQ(request.job_id(), "4711");
@@ -122,11 +124,11 @@ TEST(Certify, SaysWhatCannotBeMeant) {
 
 TEST(Certify, AnInterruptStopsTheProbes) {
   FakeController controller = Controller(Answer(v1::VERDICT_PASS));
-  controller.campaign = {{}};
+  controller.Answers<v1::Campaign>() = {{}};
   const Said said = RunWords("certify --nodes n1", controller, {.interrupted = true});
   EXPECT_EQ(said.status, kExitError);
   EXPECT_THAT(said.err, HasSubstr("nothing is certified"));
-  EXPECT_EQ(controller.cancel_request.id(), "c7");
+  EXPECT_EQ(controller.LastRequest<v1::CancelCampaignRequest>().id(), "c7");
 }
 
 // A folder with the certificate, as certify writes it, and the public key.

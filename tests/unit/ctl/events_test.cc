@@ -53,7 +53,7 @@ TEST(Events, OneJsonObjectOnEachLine) {
 TEST(Events, EndOfTheStreamSaysHowToGoOn) {
   FakeController controller = WithEvents();
   const Said said = RunWords("events --watch --since 6", controller);
-  EXPECT_EQ(controller.watch_request.after_sequence(), 6u);
+  EXPECT_EQ(controller.LastRequest<v1::WatchEventsRequest>().after_sequence(), 6u);
   EXPECT_EQ(said.err,
             "fabricctl: stream ended; to resume: fabricctl events --watch --since 13 (is fabricd "
             "running? --controller HOST:PORT)\n");

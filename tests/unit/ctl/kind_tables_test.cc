@@ -32,7 +32,7 @@ v1::Campaign Incast(v1::IncastVerdict verdict) {
 
 TEST(IncastTable, ShowsTheVerdictWithItsEvidence) {
   FakeController controller;
-  controller.campaign = {Incast(v1::INCAST_VERDICT_LOSSLESS)};
+  controller.Answers<v1::Campaign>() = {Incast(v1::INCAST_VERDICT_LOSSLESS)};
   const Said said = RunWords("probe show c3", controller);
   EXPECT_EQ(said.status, kExitOk) << said.err;
   for (const std::string_view line :
@@ -45,7 +45,7 @@ TEST(IncastTable, ShowsTheVerdictWithItsEvidence) {
 
 TEST(IncastTable, WideShowsWhatMovedAndWhatNobodyCounts) {
   FakeController controller;
-  controller.campaign = {Incast(v1::INCAST_VERDICT_LOSSLESS)};
+  controller.Answers<v1::Campaign>() = {Incast(v1::INCAST_VERDICT_LOSSLESS)};
   const std::string out = RunWords("probe show c3 -o wide", controller).out;
   for (const std::string_view line :
        {"n3/mlx5_0/1  n3/mlx5_0/1  -                        -  rx_discards tx_discards\n",
@@ -59,13 +59,13 @@ TEST(IncastTable, TheExitStatusIsOneWhenItWasNotLossless) {
        {v1::INCAST_VERDICT_LOST, v1::INCAST_VERDICT_LOST_DESPITE_PFC,
         v1::INCAST_VERDICT_GLOBAL_PAUSE}) {
     FakeController controller;
-    controller.campaign = {Incast(verdict)};
+    controller.Answers<v1::Campaign>() = {Incast(verdict)};
     EXPECT_EQ(RunWords("probe show c3", controller).status, kExitFindings);
   }
   for (const v1::IncastVerdict verdict :
        {v1::INCAST_VERDICT_NOT_PROVOKED, v1::INCAST_VERDICT_ECN_HELD, v1::INCAST_VERDICT_UNKNOWN}) {
     FakeController controller;
-    controller.campaign = {Incast(verdict)};
+    controller.Answers<v1::Campaign>() = {Incast(verdict)};
     EXPECT_EQ(RunWords("probe show c3", controller).status, kExitOk);
   }
 }
@@ -84,10 +84,10 @@ TEST(ProbeRunIncast, TheKindMakesThePattern) {
                             "probe run --pattern incast --hub n3 --duration 500ms "
                             "--traffic-class 104 --no-wait"}) {
     FakeController controller;
-    controller.campaign = {Incast(v1::INCAST_VERDICT_UNKNOWN)};
+    controller.Answers<v1::Campaign>() = {Incast(v1::INCAST_VERDICT_UNKNOWN)};
     const Said said = RunWords(words, controller);
     EXPECT_EQ(said.status, kExitOk) << said.err;
-    const v1::CampaignSpec& spec = controller.start_request.spec();
+    const v1::CampaignSpec spec = controller.LastRequest<v1::StartCampaignRequest>().spec();
     EXPECT_EQ(spec.pattern(), v1::CAMPAIGN_PATTERN_INCAST);
     EXPECT_EQ(spec.hub(), "n3");
     ASSERT_EQ(spec.probes_size(), 1);
@@ -114,7 +114,8 @@ TEST(ProbeRunIncast, RefusesWhatItCannotMean) {
 
 TEST(GpuMemoryTable, ShowsEachWayAndWhyItDoesNotWork) {
   FakeController controller;
-  controller.campaign = {FromText<v1::Campaign>(R"({"id": "c4", "state": "CAMPAIGN_STATE_DONE",
+  controller.Answers<v1::Campaign>() = {
+      FromText<v1::Campaign>(R"({"id": "c4", "state": "CAMPAIGN_STATE_DONE",
     "probes_ok": 1, "results": [{"from": {"node": "n1", "device": "mlx5_0", "port": 1},
       "to": {"node": "n2", "device": "mlx5_0", "port": 1}, "probe": {"gpu_memory": {}},
       "result": {"status": "PROBE_STATUS_OK", "gpu_memory": [

@@ -26,7 +26,7 @@ constexpr std::string_view kMesh = R"({
 
 TEST(MeshCommand, ShowsLossOfThePingsOfWhichSomethingCanBeSaid) {
   FakeController controller;
-  controller.mesh = FromText<v1::MeshStatus>(kMesh);
+  controller.Answer<v1::MeshStatus>() = FromText<v1::MeshStatus>(kMesh);
   const Said said = RunWords("mesh -o wide", controller);
   EXPECT_THAT(said.out, HasSubstr("4 ports, 200.0 pings/s"));
   EXPECT_THAT(said.out, HasSubstr("115 flows"));
@@ -39,7 +39,7 @@ TEST(MeshCommand, ShowsLossOfThePingsOfWhichSomethingCanBeSaid) {
 
 TEST(MeshCommand, ThatItIsOffIsSaidWithTheWayToTurnItOn) {
   FakeController controller;
-  controller.mesh =
+  controller.Answer<v1::MeshStatus>() =
       FromText<v1::MeshStatus>(R"({"reason": "the mesh is off: start fabricd with --mesh on"})");
   const Said said = RunWords("mesh", controller);
   EXPECT_EQ(said.out, "the mesh is off: start fabricd with --mesh on\n");
@@ -48,7 +48,7 @@ TEST(MeshCommand, ThatItIsOffIsSaidWithTheWayToTurnItOn) {
 
 TEST(MeshCommand, NothingIsSaidOfBlameBeforeSomethingWasCounted) {
   FakeController controller;
-  controller.mesh = FromText<v1::MeshStatus>(
+  controller.Answer<v1::MeshStatus>() = FromText<v1::MeshStatus>(
       R"({"enabled": true, "blame": {"state": "BLAME_STATE_TOO_LITTLE"}})");
   const Said said = RunWords("mesh", controller);
   EXPECT_THAT(said.out, Not(HasSubstr("too little")));
@@ -57,7 +57,7 @@ TEST(MeshCommand, NothingIsSaidOfBlameBeforeSomethingWasCounted) {
 
 TEST(MeshCommand, TheMessageComesWhole) {
   FakeController controller;
-  controller.mesh = FromText<v1::MeshStatus>(kMesh);
+  controller.Answer<v1::MeshStatus>() = FromText<v1::MeshStatus>(kMesh);
   const Said said = RunWords("mesh -o json", controller);
   EXPECT_THAT(said.out, HasSubstr("flow_labels_per_leaf_pair"));
 }
