@@ -128,7 +128,7 @@ void Sampler::Open(const CounterSets& found) {
   FindSums();
   readings_.assign(totals_.size(), Reading());
   values_.clear();
-  for (const Total& total : totals_)  // What has never been read yet is not 0.
+  for (const Total& total : totals_)  // Never read: not 0
     values_.push_back({.value = total.value,
                        .resets = total.resets,
                        .saturated = total.saturated,
@@ -137,7 +137,7 @@ void Sampler::Open(const CounterSets& found) {
   fresh_ = true;
 }
 
-// No driver has a counter "a+b"; an inspection has made it of two that it has.
+// An inspection creates counter "a+b" from two counters of the driver.
 void Sampler::FindSums() {
   sums_.clear();
   std::map<Key, std::size_t> places;
@@ -159,7 +159,7 @@ void Sampler::FindSums() {
   }
 }
 
-// Counters that nobody reads every second.
+// Counters that only inspections read.
 void Sampler::TakeInspected(const CounterSets& found) {
   std::size_t index = 0;
   for (const v1::CounterSet& set : found)

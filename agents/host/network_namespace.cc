@@ -58,7 +58,7 @@ Status Enter(const std::string& path) {
     return {Code::kPermissionDenied, path + ": needs CAP_SYS_PTRACE"};
   if (file.get() < 0) return FileError(errno, path);
   const int error = ::setns(file.get(), CLONE_NEWNET) == 0 ? 0 : errno;
-  if (error == EINVAL) return {Code::kInvalidArgument, path + ": is no network namespace"};
+  if (error == EINVAL) return {Code::kInvalidArgument, path + ": not a network namespace"};
   if (error != 0) return Denied(error, "entering the network namespace " + path);
   return MountSysfs().In(path);
 }

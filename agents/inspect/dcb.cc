@@ -193,11 +193,12 @@ std::string AskNetlink(const Host& host, const Gaps& gaps, bool gaps_wanted,
   }
   if (AnswersZerosUntilSet(dcb, netdev.driver())) {
     gaps.Add(path, Status(Code::kUnavailable,
-                          "bnxt_en answers zeros until DCB is set once; firmware may use PFC"));
+                          "bnxt_en reports zeros until DCB is first set; firmware may use PFC"));
     dcb.clear_pfc();
     dcb.clear_ets();
   } else if (gaps_wanted && !dcb.has_pfc()) {
-    gaps.Add(path + " pfc", Status(Code::kUnimplemented, "the driver has DCB but tells no PFC"));
+    gaps.Add(path + " pfc",
+             Status(Code::kUnimplemented, "the driver has DCB but does not report PFC"));
   }
   return "dcb netlink";
 }

@@ -149,7 +149,7 @@ Status InspectFunctions(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector function_class = {
     .name = kName,
-    .doc = "What each function is and is there for, and whether its counters may be read.",
+    .doc = "Kind and role of each function, and whether its counters may be read.",
     .inspect = InspectFunctions,
 };
 

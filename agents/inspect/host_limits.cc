@@ -164,10 +164,10 @@ Status InspectHostLimits(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector host_limits = {
     .name = kName,
-    .doc = "Limits of locked memory and of cgroups, and the sysctls that matter to RDMA.",
+    .doc = "Limits of locked memory and cgroups, and sysctls relevant to RDMA.",
     .inspect = InspectHostLimits,
     .wakes = EventKind::kHotplug | EventKind::kCheck,
-    .owns = "host",
+    .owns = {v1::NodeSnapshot::kHostFieldNumber},
 };
 
 }  // namespace fabric::inspect

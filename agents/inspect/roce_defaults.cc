@@ -65,7 +65,7 @@ Status InspectRoceDefaults(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector roce_defaults = {
     .name = kName,
-    .doc = "Traffic class, ToS and hop limit that RoCE gets when the application does not say.",
+    .doc = "Default traffic class, ToS and hop limit of RoCE.",
     .inspect = InspectRoceDefaults,
 };
 

@@ -83,7 +83,7 @@ void Judge(const v1::RdmaDevice& device, const v1::NetInterface& bond, const Mem
   const std::string& mode = bond.bond().mode();
   if (lag.has_state())
     return Decide(lag, lag.state() == "active",
-                  Format("the driver's debugfs says {}", Quoted(lag.state())));
+                  Format("the driver's debugfs reports {}", Quoted(lag.state())));
   if (device.name().find("_bond_") != std::string::npos)
     return Decide(lag, true, Format("the driver named the device {}", device.name()));
   if (members.names.size() < 2)
@@ -129,7 +129,7 @@ Status InspectLag(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector roce_lag = {
     .name = kName,
-    .doc = "Whether the hardware made one RDMA device of a bond.",
+    .doc = "Whether a bond has one RDMA device (RoCE LAG).",
     .inspect = InspectLag,
 };
 

@@ -42,10 +42,10 @@ Status InspectTimeSync(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector time_sync = {
     .name = kName,
-    .doc = "Whether somebody keeps the clock right, its offset and the bound of its error.",
+    .doc = "Clock synchronization: state, offset and maximum error.",
     .inspect = InspectTimeSync,
     .wakes = EventKind::kCheck,
-    .owns = "time_sync",
+    .owns = {v1::NodeSnapshot::kTimeSyncFieldNumber},
 };
 
 }  // namespace fabric::inspect

@@ -52,21 +52,21 @@ Lossless LosslessOf(const ChosenPort& chosen) {
   const v1::DcbConfig& dcb = chosen.netdev->dcb();
   const std::uint32_t mask = dcb.pfc().enabled_mask();
   if (!dcb.has_pfc()) {
-    found.missing = "its PFC setting is not known";
+    found.missing = "its PFC setting is unknown";
   } else if (mask == 0) {
     found.missing = "PFC is on for no priority";
   } else if (!dcb.has_trust()) {
-    found.missing = "whether DSCP or PCP is trusted is not known";
+    found.missing = "its trust mode (DSCP or PCP) is unknown";
   } else if (dcb.trust() != v1::TRUST_DSCP) {
     found.missing = Format("it trusts {}, not DSCP", Name(dcb.trust()));
   } else if (dcb.dscp_to_priority_size() != kDscps) {
-    found.missing = "its map from DSCP to priority is not known";
+    found.missing = "its map from DSCP to priority is unknown";
   }
   if (!found.missing.empty()) return found;
   const auto priority = RocePriority(chosen, mask);
   if (!priority) {
-    found.missing = Format("priorities {} are lossless, and nothing tells which is for RoCE",
-                           PriorityMask(mask));
+    found.missing =
+        Format("priorities {} are lossless; unknown which of them is for RoCE", PriorityMask(mask));
     return found;
   }
   found.priority = *priority;

@@ -57,7 +57,7 @@ class PingPong {
       if (count == 0 && !pace.Next())
         return {Code::kDeadlineExceeded,
                 sent_ < sent ? Format("send {} of {}: no completion", sent, plan_.rounds)
-                             : Format("round {} of {}: nothing came from the partner", received,
+                             : Format("round {} of {}: no message from the partner", received,
                                       plan_.rounds)};
     }
     return {};

@@ -1,11 +1,10 @@
-#include "agents/inspect/report/report_lossless.h"
+#include "agents/inspect/report/report_table.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "agents/inspect/lossless.h"
 #include "agents/inspect/rdma.h"
-#include "agents/inspect/report/report_table.h"
 
 namespace fabric::inspect {
 namespace {
@@ -144,10 +143,10 @@ std::string Nothing(const v1::NodeSnapshot& snapshot) {
     if (snapshot.has_job() && device.protocol() == v1::PROTOCOL_ROCE)
       return "the netdevs of RDMA over Ethernet are in another network namespace";
     if (device.driver() == "efa") continue;  // Not RoCE, and without netdevs of its own.
-    if (device.ports().empty()) return Format("not known: no port of {} was read", device.name());
+    if (device.ports().empty()) return Format("unknown: no port of {} was read", device.name());
     for (const v1::Port& port : device.ports())
       if (port.link_layer() != v1::LINK_LAYER_INFINIBAND)
-        return Format("not known: no netdev of {} was read", PortName(device, port));
+        return Format("unknown: no netdev of {} was read", PortName(device, port));
   }
   return NoneOrUnknown(snapshot, {kRdmaClass}, "no RDMA over Ethernet");
 }

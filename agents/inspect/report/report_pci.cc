@@ -1,4 +1,4 @@
-#include "agents/inspect/report/report_pci.h"
+#include "agents/inspect/report/report_table.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "agents/inspect/pci_models.h"
-#include "agents/inspect/report/report_table.h"
 #include "base/text.h"
 
 namespace fabric::inspect {
