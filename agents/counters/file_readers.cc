@@ -74,7 +74,7 @@ class CapturedFiles final : public Reader {
       : root_(root), places_(std::move(places)), files_(std::move(files)) {
     for (const CounterFile& file : files_) reads_.push_back(file.readable);
     failed_.resize(files_.size(), false);
-    // A folder that nobody misses need not be looked for again and again.
+    // A folder that is not needed is not searched again.
     const bool complete = std::all_of(files_.begin(), files_.end(), [](const CounterFile& file) {
       return file.open.has_value() || !file.readable;
     });

@@ -10,8 +10,9 @@
 namespace fabric::counters {
 namespace {
 
-constexpr unsigned kRefreshEvery = 10;  // Ticks. A driver may have other names, as many as before.
-constexpr unsigned kFailuresMax = 3;    // In a row, of a kind that may pass
+constexpr unsigned kRefreshEvery =
+    10;  // Ticks. A driver may rename counters without changing their number.
+constexpr unsigned kFailuresMax = 3;  // In a row, of a kind that may pass
 
 using Key = std::tuple<std::string, std::uint32_t, std::string, int, std::string>;
 constexpr std::size_t kNameOfKey = 4;

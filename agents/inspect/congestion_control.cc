@@ -148,7 +148,7 @@ Status ReadMlx5Debugfs(const Subject& subject, v1::CongestionControl& to) {
   return {};
 }
 
-// Broadcom's out-of-tree driver, after somebody made the device's directory: configfs.c. Reading
+// Broadcom's out-of-tree driver, after the device's directory was created: configfs.c. Reading
 // shows what the firmware has; "apply" and "advanced" are for writing.
 Status ReadBnxt(const Subject& subject, v1::CongestionControl& to) {
   constexpr auto kParameters = std::to_array<std::string_view>(
@@ -177,7 +177,7 @@ Status ReadBnxt(const Subject& subject, v1::CongestionControl& to) {
   return {};
 }
 
-// Intel's out-of-tree driver: configfs.c of a device whose directory somebody made, else the
+// Intel's out-of-tree driver: configfs.c of a device whose directory was created, else the
 // parameters of the module, which hold for all its devices.
 Status ReadIrdma(const Subject& subject, v1::CongestionControl& to) {
   constexpr auto kSwitches = std::to_array<std::string_view>(

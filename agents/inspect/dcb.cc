@@ -81,8 +81,8 @@ void FillDcbx(std::uint32_t bits, v1::DcbxMode& dcbx) {
   dcbx.set_static_config((bits & kDcbxStatic) != 0);
 }
 
-// bnxt_en answers zeros for PFC and ETS until the host has set them once, whatever the firmware
-// does meanwhile.
+// bnxt_en reports zeros for PFC and ETS until the host has set them once, regardless of the
+// firmware does meanwhile.
 bool AnswersZerosUntilSet(const v1::DcbConfig& dcb, std::string_view driver) {
   const auto& shares = dcb.ets().tc_tx_bandwidth_percent();
   return driver == "bnxt_en" && dcb.dcbx().host() && dcb.has_pfc() &&

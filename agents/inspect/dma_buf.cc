@@ -30,7 +30,7 @@ constexpr DriverRow kDrivers[] = {
     {"hfi1", {}},
 };
 
-// One of the three needs: what is known of it, in words.
+// One of the three requirements, with a reason.
 struct Need {
   std::optional<bool> met;
   std::string words;

@@ -126,7 +126,7 @@ void JoinNetdevs(v1::NodeSnapshot& out) {
   }
 }
 
-// Drivers of the kernel have no version but the one that ethtool tells of their netdev.
+// Kernel drivers have only the version that ethtool reports for their netdev.
 void FillDriverVersions(v1::NodeSnapshot& out) {
   for (v1::RdmaDevice& device : *out.mutable_rdma_devices()) {
     if (device.has_driver_version()) continue;

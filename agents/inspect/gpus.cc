@@ -38,7 +38,7 @@ const GpuClass* FindClass(std::uint32_t vendor, std::uint32_t class_code) {
   return nullptr;
 }
 
-// Nearly every function is something else, and one file tells it; captures may have the other.
+// One file identifies the many other functions; captures may have only the other file.
 Result<std::uint32_t> ClassOf(const Dir& devices, const std::string& name) {
   const Result<std::string> text = devices.Text(name + "/class");
   if (text.ok()) return ParseHex(*text);

@@ -23,7 +23,7 @@ std::vector<std::string> ConfFiles(const Host& host, const std::string& director
   return files;
 }
 
-// Absent where there is no such file; what is there and cannot be read is a gap.
+// Absent without the file; an unreadable file is a gap.
 std::optional<std::string> ReadConf(const Host& host, const Gaps& gaps, const std::string& path) {
   Result<std::string> text = host.root.Whole(path);
   if (text.ok()) return *std::move(text);

@@ -17,7 +17,7 @@ bool IsSwitch(const std::string& address, int depth, const PciFunctions& functio
          bridge->port_type() == v1::PCI_PORT_TYPE_BRIDGE;
 }
 
-// Where there is no bridge in common.
+// Without a common bridge.
 v1::PciDistance ThroughTheHost(const v1::PciFunction& a, const v1::PciFunction& b,
                                bool one_numa_node, std::string& reason) {
   if (a.root_complex() == b.root_complex()) return v1::PCI_DISTANCE_PHB;

@@ -44,7 +44,7 @@ class Modules {
     return list_.status();
   }
 
-  // Whether `user` uses symbols of `module`; absent when neither place tells.
+  // Whether `user` uses symbols of `module`; absent when unknown.
   std::optional<bool> Uses(const std::string& user, const std::string& module) const {
     const std::string holders = "sys/module/" + module + "/holders";
     if (const Result<Dir> dir = host_.root.Sub(holders); dir.ok()) return dir->Has(user);

@@ -28,7 +28,7 @@ struct Modules {
   bool complete = true;  // False: one that is not there may be loaded all the same.
 };
 
-// By proc/modules, and by sys/module what is built into the kernel or in a tree without the former.
+// From proc/modules; from sys/module for built-in modules and trees without proc/modules.
 Modules ReadModules(const Host& host, const Gaps& gaps) {
   Modules result;
   auto& modules = result.by_name;

@@ -32,7 +32,7 @@ bool ReadTtl(const Attributes& device, std::uint32_t port, v1::RoceDefaults& to)
   return ttl.has_value();
 }
 
-// drivers/infiniband/core/cma_configfs.c. The directory is there when somebody made it, which is
+// drivers/infiniband/core/cma_configfs.c. The directory exists if it was created, which is
 // not for us to do: it would change what the machine shows.
 bool ReadRdmaCm(const Host& host, const Gaps& gaps, const v1::RdmaDevice& device,
                 std::uint32_t port, v1::RoceDefaults& to) {

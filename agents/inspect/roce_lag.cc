@@ -114,7 +114,7 @@ Status InspectLag(const Host& host, v1::NodeSnapshot& out) {
       if (bond == nullptr || !device.has_pci_address()) continue;
       v1::RoceLag& lag = *port.mutable_lag();
       lag.set_bond(bond->name());
-      // debugfs is for root; without it the other facts have to do, which is no gap.
+      // debugfs needs root; without it the other facts suffice: not a gap.
       const auto state =
           host.root.Text("sys/kernel/debug/mlx5/" + device.pci_address() + "/lag/state");
       if (state.ok() && !state->empty()) lag.set_state(*state);

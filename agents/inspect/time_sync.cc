@@ -32,7 +32,7 @@ Status InspectTimeSync(const Host& host, v1::NodeSnapshot& out) {
   v1::TimeSync& sync = *out.mutable_time_sync();
   sync.set_source("adjtimex");
   sync.set_synchronized(clock->synchronized);
-  if (!clock->synchronized) return {};  // Numbers of a clock that nobody keeps say nothing.
+  if (!clock->synchronized) return {};  // Offset and error are meaningless.
   sync.set_offset_seconds(RoundedOffset(clock->offset));
   sync.set_max_error_seconds(RoundedUp(clock->max_error));
   return {};

@@ -85,7 +85,8 @@ std::string Indexes(const std::set<int>& indexes) {
   return Join(words, ", ");
 }
 
-// By family: holds whatever the index is on each port, and after an address was set anew.
+// By address family: independent of the index on each port, and valid after an address is set
+// again.
 void ByFamily(const Choices& choices, bool ipv4, v1::NcclAdvice& advice) {
   const std::string family = ipv4 ? "IPv4" : "IPv6";
   const bool one = choices.right.size() == 1;

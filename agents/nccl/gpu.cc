@@ -61,7 +61,7 @@ void AdviseLevel(const Facts& facts, v1::NcclAdvice& advice) {
                       Format("the nearest port of every GPU is at {} or nearer, within NCCL's own "
                              "limit PXB",
                              NameOf(farthest)));
-  // NCCL knows no NODE: what is within one NUMA node is PHB.
+  // NCCL has no NODE: paths within one NUMA node are PHB.
   const std::string_view level = farthest == v1::PCI_DISTANCE_SYS ? "SYS" : "PHB";
   Undecided(advice, kName,
             Format("GPUs whose nearest port is beyond NCCL's limit PXB go through host memory: {}; "
@@ -116,8 +116,7 @@ void AdviseOrdering(const Facts& facts, v1::NcclAdvice& advice) {
   constexpr const char* kName = "NCCL_IB_PCI_RELAXED_ORDERING";
   const v1::HostFacts& host = facts.snapshot.host();
   if (!host.has_virtualization())
-    return Undecided(advice, kName,
-                     "unknown whether this is a virtual machine, which needs 1");
+    return Undecided(advice, kName, "unknown whether this is a virtual machine, which needs 1");
   if (host.virtualization() == "none")
     return LeaveUnset(advice, kName, "not a virtual machine: NCCL's automatic choice serves");
   Set(advice, kName, "1",

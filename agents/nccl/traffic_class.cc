@@ -33,13 +33,13 @@ std::optional<std::uint32_t> OverrideOf(const ChosenPort& chosen) {
 std::optional<std::uint32_t> RocePriority(const ChosenPort& chosen, std::uint32_t mask) {
   if (std::has_single_bit(mask)) return static_cast<std::uint32_t>(std::countr_zero(mask));
   const v1::DcbConfig& dcb = chosen.netdev->dcb();
-  std::optional<std::uint32_t> told;
-  if (dcb.has_roce_v2_priority()) told = dcb.roce_v2_priority();
+  std::optional<std::uint32_t> reported;
+  if (dcb.has_roce_v2_priority()) reported = dcb.roce_v2_priority();
   if (chosen.netdev->congestion_control().has_roce_priority())
-    told = chosen.netdev->congestion_control().roce_priority();
+    reported = chosen.netdev->congestion_control().roce_priority();
   if (const auto override = OverrideOf(chosen); override && dcb.dscp_to_priority_size() == kDscps)
-    told = dcb.dscp_to_priority(static_cast<int>(*override >> 2) % kDscps);
-  if (told && *told < 8 && (mask & (1U << *told)) != 0) return told;
+    reported = dcb.dscp_to_priority(static_cast<int>(*override >> 2) % kDscps);
+  if (reported && *reported < 8 && (mask & (1U << *reported)) != 0) return reported;
   return std::nullopt;
 }
 

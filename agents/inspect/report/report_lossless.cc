@@ -137,7 +137,7 @@ std::string TrafficClassText(const v1::RoceDefaults& defaults) {
   return rules == 0 ? text : Format("{} and {} rules", text, rules);
 }
 
-// Why there is no line: a job may see ports without their netdevs.
+// Reason for an empty section: a job may see ports without their netdevs.
 std::string Nothing(const v1::NodeSnapshot& snapshot) {
   for (const v1::RdmaDevice& device : snapshot.rdma_devices()) {
     if (snapshot.has_job() && device.protocol() == v1::PROTOCOL_ROCE)

@@ -159,7 +159,7 @@ TEST_F(Congestion, OfIntelsOwnKernelDriverIsAGap) {
   node_.File("sys/module/irdma/refcnt", "1\n");
   Settings();
   EXPECT_THAT(GapsSeen(), ElementsAre(" sys/module/irdma/parameters: UNIMPLEMENTED only the "
-                                      "out-of-tree driver tells (settings of eth0)"));
+                                      "out-of-tree driver reports it (settings of eth0)"));
 }
 
 v1::RoceDefaults Defaults(SmallNode& node) {

@@ -273,7 +273,7 @@ TEST(DmaBuf, NeedsKernelGpuDriverAndRdmaDriver) {
        {"4.18.0-477.el8.x86_64", {"nvidia"}, true, {mlx5}},
        "?",
        "kernel 4.18.0-477.el8.x86_64 is a distribution's with newer parts; unknown whether "
-       "mlx5_core takes dma-bufs"},
+       "mlx5_core registers dma-bufs"},
       {"old number, but it was asked",
        {"4.18.0-477.el8.x86_64", {"nvidia"}, true, {asked}},
        "yes",

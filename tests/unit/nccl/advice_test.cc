@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "manages NVSwitches"},
         LeftOut{"VirtualFunction",
                 [](auto& d) { d.mutable_function()->set_kind(v1::FUNCTION_KIND_VIRTUAL); },
-                "a virtual function beside its physical one, mlx5_0"},
+                "a virtual function; its physical function mlx5_0 is on this machine"},
         LeftOut{"Software",
                 [](auto& d) {
                   d.clear_function();
