@@ -3,16 +3,16 @@
 namespace fabric::agent {
 namespace {
 
-constexpr Setting kSettings[] = {
-    {.name = "config", .type = SettingType::kPath, .doc = "YAML file with settings."},
+constexpr Option kSettings[] = {
+    {.name = "config", .type = OptionType::kPath, .doc = "YAML file with settings."},
     {.name = "controller",
-     .type = SettingType::kAddress,
+     .type = OptionType::kAddress,
      .doc = "Address of fabricd. Required unless --no-controller is set."},
     {.name = "no-controller",
-     .type = SettingType::kBool,
+     .type = OptionType::kBool,
      .doc = "Run standalone: inspect and serve /metrics, without a controller."},
     {.name = "metrics",
-     .type = SettingType::kAddress,
+     .type = OptionType::kAddress,
      .doc = "Address of /metrics, usually port 9417. Not served by default."},
     {.name = "compat",
      .fallback = "none",
@@ -20,17 +20,17 @@ constexpr Setting kSettings[] = {
      .doc = "Also export metrics under another exporter's names."},
     {.name = "node", .doc = "Name of this node. Default: the host name."},
     {.name = "root",
-     .type = SettingType::kPath,
+     .type = OptionType::kPath,
      .fallback = "/",
      .doc = "Inspect a captured tree instead of this machine."},
     {.name = "interval",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "1s",
      .min = "100ms",
      .max = "1h",
      .doc = "Interval between readings of the counters."},
     {.name = "settings-interval",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "30s",
      .min = "1s",
      .max = "1h",
@@ -44,7 +44,7 @@ constexpr Setting kSettings[] = {
 
 }  // namespace
 
-std::span<const Setting> AgentSettings() {
+std::span<const Option> AgentSettings() {
   return kSettings;
 }
 

@@ -7,7 +7,7 @@
 
 namespace fabric::agent {
 
-std::span<const Setting> AgentSettings();
+std::span<const Option> AgentSettings();
 
 // Checks that exactly one of `controller` and `no-controller` is set.
 // INVALID_ARGUMENT otherwise.

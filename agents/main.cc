@@ -154,8 +154,8 @@ int RunWithArguments(const std::vector<std::string>& words) {
         return Fail(status, kUsage);
       return Run(*settings);
     case Request::kHelp:
-      std::fputs(("fabric-agent run: inspect and probe for a controller, until stopped.\n\n" +
-                  SettingsHelp(AgentSettings()))
+      std::fputs(SettingsHelp("fabric-agent run", "Inspect and probe until stopped.",
+                              AgentSettings())
                      .c_str(),
                  stdout);
       return 0;

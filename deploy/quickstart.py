@@ -22,7 +22,6 @@ RELEASE = ROOT / "build" / "release"
 STATE = BUILD / "quickstart"
 # The rules that must find what the lab plants, by the fault's name.
 FOUND_BY = {"mtu": "mtu_equal_on_rail", "pfc": "pfc_equal_on_rail"}
-STEPS = 7
 PR_SET_PDEATHSIG = 1
 
 
@@ -33,7 +32,8 @@ class Failed(Exception):
 class Progress:
     """One line for each step on standard error: what, how far, how long."""
 
-    def __init__(self):
+    def __init__(self, steps):
+        self.steps = steps
         self.number, self.start, self.title = 0, time.monotonic(), ""
         self.tty = sys.stderr.isatty()
         self.told_at = 0.0
@@ -57,7 +57,7 @@ class Progress:
 
     def _say(self, text, end="\n"):
         back = "\r\033[K" if self.tty else ""
-        print(f"{back}[{self.number}/{STEPS}] {self.title}: {text}", end=end, file=sys.stderr,
+        print(f"{back}[{self.number}/{self.steps}] {self.title}: {text}", end=end, file=sys.stderr,
               flush=True)
 
 
@@ -73,6 +73,19 @@ def install(progress, groups):
                               stderr=subprocess.STDOUT, check=False)
     if done.returncode:
         raise Failed(f"packages are missing, see {log}:\n{log.read_text().strip()[-2000:]}")
+    progress.done()
+
+
+def prepare_lab(progress):
+    """Makes what the lab needs besides our programs: what is missing is found before the build."""
+    sys.path.insert(0, str(ROOT / "tests/lab"))
+    import labimage  # pylint: disable=import-outside-toplevel
+    from labdefs import LabError, Steps  # pylint: disable=import-outside-toplevel
+    progress.step("lab image")
+    try:
+        labimage.prepare(Steps(None))
+    except LabError as error:
+        raise Failed(f"lab: {error}") from error
     progress.done()
 
 
@@ -264,7 +277,6 @@ def run_here(options, progress, controller):
 
 
 def run_lab(options, progress, controller):
-    sys.path.insert(0, str(ROOT / "tests/lab"))
     import labfaults  # pylint: disable=import-outside-toplevel
     from fabriclab import Lab, LabError  # pylint: disable=import-outside-toplevel
 
@@ -320,12 +332,14 @@ def main(words):
     options = parse(words)
     signal.signal(signal.SIGTERM, end)
     STATE.mkdir(parents=True, exist_ok=True)
-    progress = Progress()
-    started = time.monotonic()
     lab = options.lab or not has_rdma_devices()
+    progress = Progress(steps=8 if lab else 5)
+    started = time.monotonic()
     controller = None
     try:
         install(progress, ["build", "lab"] if lab else ["build"])
+        if lab:
+            prepare_lab(progress)
         build(progress)
         progress.step("fabricd")
         # The guests of the lab have just booted, which elsewhere excuses them.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "agents/nccl/parts.h"
+#include "base/priority_mask.h"
 #include "base/text.h"
 #include "proto/names.h"
 
@@ -30,8 +31,8 @@ std::optional<std::uint32_t> OverrideOf(const ChosenPort& chosen) {
 }
 
 // The lossless priority that is for RoCE, where more than one is lossless.
-std::optional<std::uint32_t> RocePriority(const ChosenPort& chosen, std::uint32_t mask) {
-  if (std::has_single_bit(mask)) return static_cast<std::uint32_t>(std::countr_zero(mask));
+std::optional<std::uint32_t> RocePriority(const ChosenPort& chosen, PriorityMask mask) {
+  if (mask.count() == 1) return mask.lowest();
   const v1::DcbConfig& dcb = chosen.netdev->dcb();
   std::optional<std::uint32_t> reported;
   if (dcb.has_roce_v2_priority()) reported = dcb.roce_v2_priority();
@@ -39,7 +40,7 @@ std::optional<std::uint32_t> RocePriority(const ChosenPort& chosen, std::uint32_
     reported = chosen.netdev->congestion_control().roce_priority();
   if (const auto override = OverrideOf(chosen); override && dcb.dscp_to_priority_size() == kDscps)
     reported = dcb.dscp_to_priority(static_cast<int>(*override >> 2) % kDscps);
-  if (reported && *reported < 8 && (mask & (1U << *reported)) != 0) return reported;
+  if (reported && mask.Has(*reported)) return reported;
   return std::nullopt;
 }
 
@@ -50,10 +51,10 @@ Lossless LosslessOf(const ChosenPort& chosen) {
     return found;
   }
   const v1::DcbConfig& dcb = chosen.netdev->dcb();
-  const std::uint32_t mask = dcb.pfc().enabled_mask();
+  const PriorityMask mask(dcb.pfc().enabled_mask());
   if (!dcb.has_pfc()) {
     found.missing = "its PFC setting is unknown";
-  } else if (mask == 0) {
+  } else if (mask.empty()) {
     found.missing = "PFC is on for no priority";
   } else if (!dcb.has_trust()) {
     found.missing = "its trust mode (DSCP or PCP) is unknown";
@@ -66,7 +67,7 @@ Lossless LosslessOf(const ChosenPort& chosen) {
   const auto priority = RocePriority(chosen, mask);
   if (!priority) {
     found.missing =
-        Format("priorities {} are lossless; unknown which of them is for RoCE", PriorityMask(mask));
+        Format("priorities {} are lossless; unknown which of them is for RoCE", ToText(mask));
     return found;
   }
   found.priority = *priority;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "proto/ports.h"
+
 namespace fabric::agent {
 
 void SharedState::SetSnapshot(const v1::NodeSnapshot& snapshot, Duration inspection) {
@@ -41,9 +43,8 @@ void SharedState::SetDropped(std::uint64_t messages) {
 
 std::optional<v1::RdmaDevice> SharedState::FindDevice(const std::string& name) {
   MutexLock lock(mutex_);
-  for (const v1::RdmaDevice& device : snapshot_.rdma_devices())
-    if (device.name() == name) return device;
-  return std::nullopt;
+  const v1::RdmaDevice* const device = FindNamed(snapshot_.rdma_devices(), name);
+  return device == nullptr ? std::nullopt : std::optional(*device);
 }
 
 counters::CounterSets SharedState::CounterTable() {

@@ -4,13 +4,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "ctl/tables/cells.h"
 
 namespace fabric::ctl {
 namespace {
 
-// The rest is in -o json.
+// Lines beyond these are shown with -o json only.
 constexpr int kNotCoveredMax = 5;
 constexpr int kProbesMax = 3;
 
@@ -19,31 +20,31 @@ std::string_view KindWord(v1::SuspectKind kind) {
     case v1::SUSPECT_KIND_PORT: return "port ";
     case v1::SUSPECT_KIND_HOST: return "node ";
     case v1::SUSPECT_KIND_LEAF: return "leaf switch ";
-    case v1::SUSPECT_KIND_LEAF_PAIR: return "the way between ";
-    case v1::SUSPECT_KIND_PAIR: return "the pair ";
-    default: return "";  // "rail 3", "fabric": their names say it.
+    case v1::SUSPECT_KIND_LEAF_PAIR: return "path between ";
+    case v1::SUSPECT_KIND_PAIR: return "pair ";
+    default: return "";  // The name includes the kind: "rail 3", "fabric".
   }
 }
 
 std::string Doing(const v1::Suspect& suspect) {
   const std::string part =
       suspect.severity() > 0 ? Format(" ({:.3g} %)", 100 * suspect.severity()) : std::string();
-  const std::string_view what = suspect.direction() == v1::DIRECTION_OUT  ? " of what it sends"
-                                : suspect.direction() == v1::DIRECTION_IN ? " of what is sent to it"
+  const std::string_view what = suspect.direction() == v1::DIRECTION_OUT  ? " that it sends"
+                                : suspect.direction() == v1::DIRECTION_IN ? " sent to it"
                                                                           : "";
   switch (suspect.trouble()) {
     case v1::TROUBLE_KIND_DEAD:
-      return suspect.direction() == v1::DIRECTION_OUT  ? " sends nothing that arrives"
-             : suspect.direction() == v1::DIRECTION_IN ? " gets nothing that is sent to it"
-                                                       : " lets nothing through";
-    case v1::TROUBLE_KIND_LOSSY: return Format(" loses a part{}{}", part, what);
+      return suspect.direction() == v1::DIRECTION_OUT  ? " transmits no packets"
+             : suspect.direction() == v1::DIRECTION_IN ? " receives no packets"
+                                                       : " forwards no packets";
+    case v1::TROUBLE_KIND_LOSSY: return Format(" loses packets{}{}", part, what);
     case v1::TROUBLE_KIND_SLOW:
-      return Format(" is slower than its equals{}{}", part,
-                    suspect.direction() == v1::DIRECTION_OUT  ? ", in what it sends"
-                    : suspect.direction() == v1::DIRECTION_IN ? ", in what is sent to it"
+      return Format(" is slower than its peers{}{}", part,
+                    suspect.direction() == v1::DIRECTION_OUT  ? " when sending"
+                    : suspect.direction() == v1::DIRECTION_IN ? " when receiving"
                                                               : "");
-    case v1::TROUBLE_KIND_LATE: return " is later than its equals";
-    default: return " is in trouble";
+    case v1::TROUBLE_KIND_LATE: return " has a higher latency than its peers";
+    default: return " has an unknown fault";
   }
 }
 
@@ -69,10 +70,10 @@ void AddSuspect(const v1::Suspect& suspect, std::string_view indent, std::string
 
 std::string_view Verdict(const v1::BlameReport& report) {
   switch (report.state()) {
-    case v1::BLAME_STATE_HEALTHY: return "nothing is wrong with what was probed";
-    case v1::BLAME_STATE_DECIDED: return "decided";
-    case v1::BLAME_STATE_UNDECIDED: return "undecided";
-    case v1::BLAME_STATE_TOO_LITTLE: return "too little was probed to say anything";
+    case v1::BLAME_STATE_HEALTHY: return "no fault found";
+    case v1::BLAME_STATE_DECIDED: return "located";
+    case v1::BLAME_STATE_UNDECIDED: return "not located";
+    case v1::BLAME_STATE_TOO_LITTLE: return "not enough results to locate a fault";
     default: return {};
   }
 }
@@ -88,14 +89,14 @@ std::string BlameLines(const v1::BlameReport& report) {
   const std::string_view verdict = Verdict(report);
   if (verdict.empty()) return {};
   std::string lines =
-      Format("blame: {} ({})\n", verdict, Count(report.observations(), "observation"));
+      Format("blame: {} ({})\n", verdict, Plural(report.observations(), "observation"));
   for (const v1::Suspect& suspect : report.suspects()) AddSuspect(suspect, "  ", lines);
   for (const v1::UndecidedGroup& group : report.undecided()) {
-    lines += "  one of these, which cannot be told apart yet:\n";
+    lines += "  one of these (not distinguishable yet):\n";
     for (const v1::Suspect& suspect : group.between()) AddSuspect(suspect, "    ", lines);
     for (int n = 0; n < std::min(group.probes_size(), kProbesMax); ++n) {
       const v1::ProbeWanted& probe = group.probes(n);
-      lines += Format("    would tell: {} to {}{}\n",
+      lines += Format("    next probe: {} to {}{}\n",
                       PortOf(probe.from_node(), probe.from_device(), probe.from_port()),
                       PortOf(probe.to_node(), probe.to_device(), probe.to_port()),
                       probe.why().empty() ? "" : Format(": {}", probe.why()));

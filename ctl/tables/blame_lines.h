@@ -1,4 +1,4 @@
-// Who is to blame, in plain words. Pure.
+// Report of located faults (blame) as text lines. Pure.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace fabric::ctl {
 
-// What the report says, one line for each suspect and what it rests on; empty for an empty report.
+// One line for each suspect, followed by its evidence. Empty for an empty report.
 std::string BlameLines(const v1::BlameReport& report);
 
-// "n7/mlx5_2/1 loses a part of what it sends"
+// "port n7/mlx5_2/1 loses packets that it sends"
 std::string SuspectWords(const v1::Suspect& suspect);
 
 }  // namespace fabric::ctl

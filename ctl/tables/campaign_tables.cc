@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "ctl/tables/blame_lines.h"
 #include "ctl/tables/cells.h"
@@ -28,7 +29,7 @@ std::uint32_t MessageBytes(const v1::ProbeSpec& spec) {
   return bytes == nullptr ? 0 : message.GetReflection()->GetUInt32(message, bytes);
 }
 
-// What a kind is measured by.
+// The quantity that a kind measures.
 enum class Figure { kLatency, kBandwidth, kPing, kMtu, kGpuMemory };
 
 Figure FigureOf(const v1::ProbeSpec& spec) {
@@ -39,7 +40,7 @@ Figure FigureOf(const v1::ProbeSpec& spec) {
                                                                          : Figure::kLatency;
 }
 
-// What has a matrix of its own.
+// Key of a matrix: rails, kind and message size.
 using MatrixKey = std::tuple<std::uint32_t, std::uint32_t, int, std::uint32_t>;
 
 MatrixKey KeyOf(const v1::PairResult& pair) {
@@ -62,7 +63,7 @@ std::vector<const v1::PairResult*> Sorted(const v1::Campaign& campaign) {
   return sorted;
 }
 
-// At most eight columns, so that a row of failures stays narrow.
+// At most eight columns, to keep rows of failures narrow.
 std::string_view ShortWord(v1::ProbeStatus status) {
   switch (status) {
     case v1::PROBE_STATUS_REFUSED: return "refused";
@@ -74,7 +75,7 @@ std::string_view ShortWord(v1::ProbeStatus status) {
   }
 }
 
-// One matrix in the making: what its cells are measured in.
+// A matrix before rendering, with the unit of its cells.
 struct Matrix {
   std::vector<const v1::PairResult*> pairs;
   std::string title;
@@ -89,7 +90,7 @@ std::uint32_t LargestMtu(const v1::ProbeResult& result) {
   return largest;
 }
 
-// What the fastest way between GPUs brought.
+// Bandwidth of the fastest way between GPUs.
 double FastestGpuBps(const v1::ProbeResult& result) {
   double fastest = 0;
   for (const v1::GpuMemoryStep& step : result.gpu_memory())
@@ -150,7 +151,7 @@ void ChooseUnit(Matrix& matrix) {
   matrix.title = Title(*matrix.pairs.front(), name);
 }
 
-// A ping that lost something says so, whatever the rest took.
+// Also shows the number of lost pings.
 std::string MatrixCell(const v1::PairResult& pair, const Matrix& matrix) {
   const v1::PingSummary& ping = pair.result().ping();
   if (FigureOf(pair.probe()) == Figure::kPing && ping.answered() == 0) return "lost";
@@ -195,10 +196,10 @@ Table MatrixTable(Matrix matrix) {
 std::string CampaignLine(const v1::Campaign& campaign) {
   std::string line =
       Format("campaign {}: {}, {} in {}: {} ok, {} failed", campaign.id(), Name(campaign.state()),
-             Count(campaign.probes_planned(), "probe"), Count(campaign.rounds(), "round"),
+             Plural(campaign.probes_planned(), "probe"), Plural(campaign.rounds(), "round"),
              campaign.probes_ok(), campaign.probes_failed());
   if (campaign.rounds_saved() > 0)
-    line += Format("; decided after {}, {} saved", Count(campaign.rounds_done(), "round"),
+    line += Format("; located after {}, {} saved", Plural(campaign.rounds_done(), "round"),
                    campaign.rounds_saved());
   return line + "\n";
 }
@@ -206,7 +207,7 @@ std::string CampaignLine(const v1::Campaign& campaign) {
 std::string ProgressLine(const v1::Campaign& campaign) {
   std::string line = Format("campaign {}: {} of {}, {} failed", campaign.id(),
                             campaign.probes_ok() + campaign.probes_failed(),
-                            Count(campaign.probes_planned(), "probe"), campaign.probes_failed());
+                            Plural(campaign.probes_planned(), "probe"), campaign.probes_failed());
   if (campaign.rounds_done() > 0)
     line += Format(", round {} of {}", campaign.rounds_done(), campaign.rounds());
   if (!campaign.has_remaining_seconds()) return line;

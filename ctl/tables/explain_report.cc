@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "ctl/tables/cells.h"
 #include "ctl/tables/finding_table.h"
@@ -24,13 +25,13 @@ std::string_view RoleName(v1::LogRole role) {
   }
 }
 
-// "line 12", or "rank3.log:12" where there are several files.
+// "line 12", or "rank3.log:12" if there are several files.
 std::string Where(const v1::LogPlace& place, const v1::LogExplanation& explanation) {
   return explanation.files_size() == 1 ? Format("line {}", place.line())
                                        : Format("{}:{}", place.file(), place.line());
 }
 
-// The same for a sentence that begins with "rank3.log:12: ".
+// The same for a sentence that starts with "rank3.log:12: ".
 std::string Why(const std::string& why, const v1::LogExplanation& explanation) {
   if (explanation.files_size() != 1) return why;
   const std::string file = explanation.files(0).name() + ":";
@@ -66,7 +67,7 @@ std::string FileLines(const v1::LogExplanation& explanation) {
   std::string text;
   for (const v1::LogFile& file : explanation.files())
     text += Format("{}: {}, {} recognised\n", file.name() == "-" ? "standard input" : file.name(),
-                   Count(file.lines(), "line"), file.recognised());
+                   Plural(file.lines(), "line"), file.recognised());
   return text;
 }
 
@@ -87,7 +88,7 @@ std::string FirstFailure(const v1::LogExplanation& explanation, bool wide) {
                        cut ? "..." : "");
 }
 
-// Without `full` only what it is and how to see it.
+// Without `full`, only the cause and how to check it.
 std::string CauseText(const v1::LogCause& cause, int number, bool full,
                       const v1::LogExplanation& explanation) {
   std::string text = Format("{}. {}\n", number, cause.what());
@@ -97,7 +98,7 @@ std::string CauseText(const v1::LogCause& cause, int number, bool full,
   for (const std::string& why : cause.why()) line("because", Why(why, explanation));
   const auto findings = static_cast<std::uint64_t>(cause.findings_size());
   if (findings > 0)
-    line("fabricd", Format("{} now: {}", Count(findings, "open finding"), cause.rule()));
+    line("fabricd", Format("{} now: {}", Plural(findings, "open finding"), cause.rule()));
   else if (full)
     line("rule", cause.rule());
   line("check", cause.check());
@@ -105,35 +106,35 @@ std::string CauseText(const v1::LogCause& cause, int number, bool full,
   return text;
 }
 
-// Causes that nothing in the log speaks for are told in short when there are others.
+// Causes without evidence are shortened if others have evidence.
 std::string CauseTexts(const v1::LogExplanation& explanation, bool wide) {
   if (explanation.causes().empty()) return {};
   const auto speaks = [](const v1::LogCause& cause) {
     return !cause.why().empty() || !cause.findings().empty();
   };
   const bool any_speaks = std::ranges::any_of(explanation.causes(), speaks);
-  std::string text = "\nLikely causes, likeliest first\n";
+  std::string text = "\nLikely causes, most likely first\n";
   bool netdev = false;
   bool said = false;
   for (int at = 0; at < explanation.causes_size(); ++at) {
     if (at == kCausesShown && !wide) {
-      text += Format("   {} more: -o wide\n", explanation.causes_size() - at);
+      text += Format("   and {} more (-o wide)\n", explanation.causes_size() - at);
       break;
     }
     const v1::LogCause& cause = explanation.causes(at);
     const bool shortly = any_speaks && at > 0 && !speaks(cause) && !wide;
-    if (shortly && !said) text += "Nothing in the log speaks for these:\n";
+    if (shortly && !said) text += "No evidence in the log for these:\n";
     said = said || shortly;
-    const std::string told = CauseText(cause, at + 1, !shortly, explanation);
-    netdev = netdev || told.find("NETDEV") != std::string::npos;
-    text += told;
+    const std::string cause_text = CauseText(cause, at + 1, !shortly, explanation);
+    netdev = netdev || cause_text.find("NETDEV") != std::string::npos;
+    text += cause_text;
   }
-  if (netdev) text += "   (NETDEV: what \"rdma link show\" names for the HCA)\n";
+  if (netdev) text += "   (NETDEV: the network interface of the HCA in \"rdma link show\")\n";
   return text;
 }
 
 Table MessageTable(const v1::LogExplanation& explanation) {
-  Table table{.title = "What the logs say, nearest to the root first",
+  Table table{.title = "Messages in the logs, closest to the root cause first",
               .columns = {{.title = "COUNT", .right_aligned = true},
                           {.title = "FIRST"},
                           {.title = "KIND"},
@@ -160,7 +161,7 @@ Table MessageTable(const v1::LogExplanation& explanation) {
 std::string Ending(const v1::LogExplanation& explanation) {
   std::string text;
   for (const v1::LogSuspect& suspect : explanation.suspects())
-    text += Format("Suspicion, no verdict: {}. {}.\n", suspect.node(), suspect.reason());
+    text += Format("Suspected (not confirmed): {}. {}.\n", suspect.node(), suspect.reason());
   for (const std::string& note : explanation.notes()) text += Format("Note: {}\n", note);
   return text;
 }

@@ -1,4 +1,4 @@
-// What the log of a job says, for people. Pure.
+// Report of `explain-log`. Pure.
 #pragma once
 
 #include "ctl/command.h"

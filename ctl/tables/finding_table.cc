@@ -4,6 +4,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "ctl/tables/cells.h"
 #include "proto/names.h"
@@ -16,7 +17,7 @@ bool Before(const v1::Finding* a, const v1::Finding* b) {
   if (a->verdict() != b->verdict()) return a->verdict() < b->verdict();
   if (a->severity() != b->severity()) return a->severity() > b->severity();
   if (a->rule() != b->rule()) return a->rule() < b->rule();
-  // What could not be read for one reason stands together.
+  // Unknowns with the same reason are adjacent.
   const bool unknown = a->verdict() == v1::VERDICT_UNKNOWN;
   if (unknown && a->subject().node() != b->subject().node())
     return NaturalLess(a->subject().node(), b->subject().node());
@@ -48,7 +49,7 @@ struct Row {
   std::string subject;
 };
 
-// Whether `next` says of another port of the same node what `one` says.
+// Whether both are the same unknown, of two ports of a node.
 bool SaysTheSame(const v1::Finding& one, const v1::Finding& next) {
   return one.verdict() == v1::VERDICT_UNKNOWN && next.verdict() == v1::VERDICT_UNKNOWN &&
          one.rule() == next.rule() && one.title() == next.title() &&
@@ -66,7 +67,7 @@ std::vector<Row> Rows(const std::vector<const v1::Finding*>& sorted, bool fold) 
       continue;
     }
     ++ports;
-    rows.back().subject = Format("{} ({})", finding->subject().node(), Count(ports, "port"));
+    rows.back().subject = Format("{} ({})", finding->subject().node(), Plural(ports, "port"));
   }
   return rows;
 }
@@ -106,7 +107,7 @@ Table FindingTable(const Findings& findings, FindingColumns columns) {
   const std::vector<Row> shown = Rows(Sorted(findings, columns.explained), !columns.explained);
   const bool with_life =
       std::ranges::any_of(shown, [](const Row& row) { return LifeCell(*row.finding) != kAbsent; });
-  constexpr std::ptrdiff_t kLifeAt = 4;  // Behind WHAT
+  constexpr std::ptrdiff_t kLifeAt = 4;  // After WHAT
   if (with_life) table.columns.insert(table.columns.begin() + kLifeAt, {.title = "LIFE"});
   if (columns.state)
     table.columns.insert(table.columns.begin(), {.title = "STATE", .coloured = true});
@@ -136,8 +137,7 @@ std::string ExplainedNote(const Findings& findings) {
   const std::size_t left_out =
       static_cast<std::size_t>(findings.size()) - Sorted(findings, false).size();
   if (left_out == 0) return {};
-  return Format("{} explained by these not shown: --explained shows them too.\n",
-                Count(left_out, "finding"));
+  return Format("{} explained by these not shown; use --explained.\n", Plural(left_out, "finding"));
 }
 
 bool AnyFailing(const Findings& findings) {

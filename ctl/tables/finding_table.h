@@ -1,4 +1,4 @@
-// Findings as rows: `findings`, `validate` and `node` print them alike. Pure.
+// Table of findings, for `findings`, `validate` and `check`. Pure.
 #pragma once
 
 #include <google/protobuf/repeated_ptr_field.h>
@@ -14,31 +14,30 @@ using Findings = google::protobuf::RepeatedPtrField<v1::Finding>;
 
 struct FindingColumns {
   bool state = false;  // Whether a finding is open or resolved
-  // Rows of those, too, that another one of them explains, and of each unknown by itself.
+  // Also rows for findings that another one explains, and one row for each unknown
   bool explained = false;
 };
 
-// Failing before unknown, the most severe first, then by rule and subject. Unknowns of several
-// ports of a node that read alike are one row. What has happened to them in their lives is a column
-// when there is any.
+// Failing before unknown, the most severe first, then by rule and subject. Equal unknowns of
+// several ports of a node share a row. The column LIFE is present if a row has a value.
 Table FindingTable(const Findings& findings, FindingColumns columns = {});
 
 // The option by which commands set FindingColumns::explained.
 inline constexpr Option kExplainedOption = {
-    .name = "--explained",
-    .kind = Option::Kind::kFlag,
-    .help = "Also each finding that another one, at a larger scope, explains."};
+    .name = "explained",
+    .type = OptionType::kBool,
+    .doc = "Include findings that another finding, with a larger scope, explains."};
 
-// Says how many rows FindingTable() leaves out as explained; empty when none.
+// The number of rows that FindingTable() omits as explained; empty if none.
 std::string ExplainedNote(const Findings& findings);
 
-// What there is to say of its life: "acknowledged by ada, flapping"; "-" when nothing is.
+// State in its lifecycle: "acknowledged by ada, flapping"; "-" if none.
 std::string LifeCell(const v1::Finding& finding);
 
 // Open, failing and not silenced.
 bool AnyFailing(const Findings& findings);
 
-// Of each finding its id.
+// The IDs of the findings.
 std::vector<std::string> FindingNames(const Findings& findings);
 
 }  // namespace fabric::ctl

@@ -22,12 +22,13 @@ std::string WayName(v1::GpuMemoryWay way) {
 
 std::string_view VerdictWords(v1::IncastVerdict verdict) {
   switch (verdict) {
-    case v1::INCAST_VERDICT_LOSSLESS: return "PFC fired and nothing was lost";
-    case v1::INCAST_VERDICT_LOST: return "lost and PFC never fired";
-    case v1::INCAST_VERDICT_LOST_DESPITE_PFC: return "lost though PFC fired";
-    case v1::INCAST_VERDICT_GLOBAL_PAUSE: return "global pause stopped everything";
-    case v1::INCAST_VERDICT_NOT_PROVOKED: return "not provoked";
-    case v1::INCAST_VERDICT_ECN_HELD: return "ECN slowed the senders before PFC had to";
+    case v1::INCAST_VERDICT_LOSSLESS: return "lossless: PFC paused the senders";
+    case v1::INCAST_VERDICT_LOST: return "packets lost, no PFC pause";
+    case v1::INCAST_VERDICT_LOST_DESPITE_PFC: return "packets lost despite PFC pauses";
+    case v1::INCAST_VERDICT_GLOBAL_PAUSE: return "global pause instead of PFC";
+    case v1::INCAST_VERDICT_NOT_PROVOKED: return "no congestion";
+    case v1::INCAST_VERDICT_ECN_HELD:
+      return "lossless: ECN slowed the senders, no PFC pause needed";
     default: return "unknown";
   }
 }
@@ -57,12 +58,12 @@ Table IncastTable(const v1::Campaign& campaign) {
 }
 
 Table MovesTable(const v1::Campaign& campaign) {
-  Table table{.title = "counters of an incast's ends that moved",
+  Table table{.title = "changed counters of incast ends",
               .columns = {{.title = "RECEIVER"},
                           {.title = "PORT"},
                           {.title = "COUNTER"},
-                          {.title = "MOVED", .right_aligned = true},
-                          {.title = "NOT COUNTED"}},
+                          {.title = "CHANGE", .right_aligned = true},
+                          {.title = "NOT AVAILABLE"}},
               .wide_only = true};
   for (const v1::IncastReport& report : campaign.incasts()) {
     for (const v1::PortMoves& moves : report.moves()) {
@@ -83,7 +84,7 @@ Table MovesTable(const v1::Campaign& campaign) {
 }
 
 Table GpuMemoryTable(const PairResults& pairs) {
-  Table table{.title = "memory of GPUs",
+  Table table{.title = "GPU memory",
               .columns = {{.title = "RAIL", .right_aligned = true},
                           {.title = "FROM"},
                           {.title = "TO"},

@@ -1,4 +1,4 @@
-// Tables of what only one kind of probe tells: incasts and the memory of GPUs. Pure.
+// Tables of single kinds of probes: incast and GPU memory. Pure.
 #pragma once
 
 #include <string_view>
@@ -9,18 +9,18 @@
 
 namespace fabric::ctl {
 
-// "PFC fired and nothing was lost"
+// "lossless: PFC paused the senders"
 std::string_view VerdictWords(v1::IncastVerdict verdict);
 
 // One row for each incast, evidence in rows below it.
 Table IncastTable(const v1::Campaign& campaign);
-// What moved at each end, and what could not be read; only of wide output.
+// Changed and unreadable counters of each end; wide output only.
 Table MovesTable(const v1::Campaign& campaign);
 
 // One row for each GPU and way of registration.
 Table GpuMemoryTable(const PairResults& pairs);
 
-// Whether it ended as a lossless class must not.
+// Whether the verdict is a failure of a lossless class.
 bool IsBad(v1::IncastVerdict verdict);
 
 }  // namespace fabric::ctl

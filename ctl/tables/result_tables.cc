@@ -23,7 +23,7 @@ std::vector<std::string> EndCells(const v1::PairResult& pair) {
           Cell(Name(pair.result().status()))};
 }
 
-// Columns that only some results fill are there when one does.
+// A column that only some results have is shown if one has it.
 bool AnyHas(const PairResults& pairs, bool (v1::ProbeResult::*has)() const) {
   return std::any_of(pairs.begin(), pairs.end(),
                      [&](const v1::PairResult* pair) { return (pair->result().*has)(); });
@@ -33,7 +33,7 @@ std::string Percent(std::uint32_t part, std::uint32_t whole) {
   return whole == 0 ? std::string(kAbsent) : Format("{:.3g} %", 100.0 * part / whole);
 }
 
-// Of several flow labels those that lost more than the others, at most three.
+// The flow labels with the most lost pings, at most three.
 std::string WorstFlows(const v1::PingSummary& ping) {
   std::vector<const v1::FlowSummary*> flows;
   for (const v1::FlowSummary& flow : ping.flows())
@@ -51,10 +51,6 @@ std::string WorstFlows(const v1::PingSummary& ping) {
 }
 
 }  // namespace
-
-std::string PortName(const v1::ProbePort& port) {
-  return Format("{}/{}/{}", port.node(), port.device(), port.port());
-}
 
 std::string RailName(const v1::ProbePort& from, const v1::ProbePort& to) {
   return from.rail() == to.rail() ? Format("{}", from.rail())
@@ -111,7 +107,7 @@ Table PairTable(const PairResults& pairs) {
 }
 
 Table PingTable(const PairResults& pairs) {
-  Table table{.title = "pings (µs: the network's round trip)",
+  Table table{.title = "pings (µs: round-trip time in the network)",
               .columns = {{.title = "RAIL", .right_aligned = true},
                           {.title = "FROM"},
                           {.title = "TO"},
@@ -156,8 +152,8 @@ Table MtuTable(const PairResults& pairs) {
                           {.title = "FROM"},
                           {.title = "TO"},
                           {.title = "STATUS", .coloured = true},
-                          {.title = "CROSSED"},
-                          {.title = "DID NOT CROSS"},
+                          {.title = "PASSED"},
+                          {.title = "BLOCKED"},
                           {.title = "REASON"}}};
   for (const v1::PairResult* pair : pairs) {
     std::vector<std::string> crossed, stopped;

@@ -1,4 +1,4 @@
-// Results of probes as rows, a table for what measures the same. Pure.
+// Tables of probe results, one for each kind of measurement. Pure.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 
 #include "ctl/command.h"
 #include "fabric/v1/probe.pb.h"
+#include "proto/ports.h"
 
 namespace fabric::ctl {
 
-std::string PortName(const v1::ProbePort& port);  // "n1/rxe0/1"
-// "0", or "0-1" where the rails differ.
+// "0", or "0-1" if the rails differ.
 std::string RailName(const v1::ProbePort& from, const v1::ProbePort& to);
 
 using PairResults = std::vector<const v1::PairResult*>;

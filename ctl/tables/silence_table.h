@@ -1,4 +1,4 @@
-// Silences as rows: the `silence` commands print them alike. Pure.
+// Table of silences. Pure.
 #pragma once
 
 #include <google/protobuf/repeated_ptr_field.h>

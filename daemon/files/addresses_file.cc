@@ -4,13 +4,12 @@
 #include <unistd.h>
 
 #include <cstdio>
-
-#include "base/text.h"
+#include <nlohmann/json.hpp>
 
 namespace fabric {
 
 std::string AddressesJson(const HostPort& grpc, const HostPort& rest) {
-  return Format("{{\"grpc\":\"{}\",\"rest\":\"{}\"}}\n", ToString(grpc), ToString(rest));
+  return nlohmann::ordered_json{{"grpc", ToString(grpc)}, {"rest", ToString(rest)}}.dump() + "\n";
 }
 
 Status WriteFileAtomically(const std::string& path, const std::string& text) {

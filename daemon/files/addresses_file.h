@@ -1,4 +1,4 @@
-// Tells scripts and tests where a controller listens.
+// Writer of the addresses file: the bound addresses of fabricd, for scripts and tests.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace fabric {
 // {"grpc":"127.0.0.1:9418","rest":"127.0.0.1:9419"}
 std::string AddressesJson(const HostPort& grpc, const HostPort& rest);
 
-// Replaces the file whole: a reader sees the old text or the new one. Errors name the path.
+// Replaces the file atomically. Errors name the path.
 Status WriteFileAtomically(const std::string& path, const std::string& text);
 
 }  // namespace fabric

@@ -1,4 +1,4 @@
-// Files of operators' rules, as fabricd finds them.
+// Reader of custom rule files.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace fabric {
 
-// A file, or all of *.yaml and *.yml in a folder, by name; without a path none. What is wrong in
-// them is in their problems. Fails when the path or a file in the folder cannot be read.
+// Loads a file, or all *.yaml and *.yml of a directory, sorted by name. An empty path gives no
+// files. Problems in a file are in its RuleFile. Fails when the path or a file cannot be read.
 Result<std::vector<custom::RuleFile>> ReadRuleFiles(const std::string& path);
 
 }  // namespace fabric

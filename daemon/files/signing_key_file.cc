@@ -23,11 +23,11 @@ Result<KeyFile> Read(const std::string& path) {
   return KeyFile{.key = std::move(key), .path = path};
 }
 
-// Nobody else can ever read it, and a key that is there already is never replaced: whoever trusts
-// it would not know.
+// Creates the file with mode 0600 from the start. Never replaces an existing key, because clients
+// may trust it.
 Status WritePrivate(const std::string& path, const std::string& text) {
   const std::string next = path + ".new";
-  (void)unlink(next.c_str());  // Left by one that was killed
+  (void)unlink(next.c_str());  // Left by a killed process
   const int fd = open(next.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return FromErrno(errno, next);
   const ssize_t written = write(fd, text.data(), text.size());

@@ -1,4 +1,4 @@
-// Where the controller's key for certificates is kept.
+// Signing key for certificates: loads or creates the key file.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ namespace fabric {
 struct KeyFile {
   SigningKey key;
   std::string path;
-  bool made = false;  // It did not exist before.
+  bool made = false;  // Created by this call
 };
 
-// The key in the file `named`, which has to exist. Without a name the file signing-key.pem beside
-// the state file, which is made when it is missing: with mode 0600, and with the public key in
-// signing-key.pub.pem. The error names the file and holds nothing of its content.
+// Loads the key from the file `named`, which must exist. If `named` is empty: signing-key.pem next
+// to the state file; creates it if missing, with mode 0600, and the public key in
+// signing-key.pub.pem. Errors name the file and do not contain its content.
 Result<KeyFile> LoadSigningKey(const std::string& named, const std::string& state);
 
 }  // namespace fabric

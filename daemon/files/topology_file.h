@@ -1,4 +1,4 @@
-// The file with the InfiniBand topology, as fabricd finds it.
+// Reader of the InfiniBand topology file, which is replaced while fabricd runs.
 #pragma once
 
 #include <sys/stat.h>
@@ -12,19 +12,18 @@
 
 namespace fabric {
 
-// It is replaced from outside, by a timer say. Read whenever it has changed and then stayed as it
-// is from one look to the next: one that is being written is not read.
+// Reads the file when it has changed and is then unchanged between two checks, so that it does not
+// read a file while it is written.
 class TopologyFile {
  public:
-  // An empty path: there is none.
+  // Empty path: no file.
   explicit TopologyFile(std::string path) : path_(std::move(path)) {}
 
   const std::string& path() const { return path_; }
 
-  // At the start: reads it as it is.
+  // Reads the file now. Call at start-up.
   Result<fleet::InfinibandTopology> Read();
-  // Later, again and again: empty while there is nothing new to tell. Errors name the file and are
-  // told once.
+  // Call regularly. Empty if there is nothing new. Errors name the file and are returned once.
   std::optional<Result<fleet::InfinibandTopology>> ReadWhenChanged();
 
  private:
@@ -43,8 +42,8 @@ class TopologyFile {
   Seen read_, looked_;
 };
 
-// When a file that says it was "generated on" then, in local time, and was last written at
-// `modified_at` was made: the earlier of both, because copies are younger than what they say.
+// Creation time of a file with the header "generated on" (local time), last written at
+// `modified_at`: the earlier of both, because a copy is written later.
 WallTime MadeAt(const std::string& generated_on, WallTime modified_at);
 
 }  // namespace fabric

@@ -62,7 +62,7 @@ static_assert(std::is_sorted(std::begin(kFollowed), std::end(kFollowed), ByName)
 
 constexpr unsigned kRareEnd = static_cast<unsigned>(Count::kTransmittedBytes);
 constexpr unsigned kAllEnd = 0xff;
-// Two captures closer to each other than this give no rate.
+// Minimum time between two snapshots for a rate.
 constexpr Duration kPairMin = std::chrono::seconds(10);
 
 static_assert(static_cast<unsigned>(Count::kPriorityPfcSentUs) + 8 <= 128);
@@ -71,7 +71,7 @@ bool IsOfPriorities(Count count) {
   return count >= Count::kPriorityTransmittedBytes;
 }
 
-// Nothing for a name that is not followed.
+// Empty for a name that is not tracked.
 std::optional<Count> ToCount(std::string_view neutral) {
   unsigned priority = 0;
   const std::size_t size = neutral.size();
@@ -102,8 +102,8 @@ const v1::CounterSet* Find(const v1::NodeSnapshot& snapshot, const v1::CounterSe
   return nullptr;
 }
 
-// What a register that has fallen counted over its top, where that is likelier than a reset: it
-// stood in the last sixteenth of its range and has come into the first.
+// Increase of a register that wrapped. Empty when a reset is likelier: a wrap is assumed only if
+// the increase is at most 1/16 of the register's range.
 std::optional<std::uint64_t> OverTheTop(const v1::Counter& before, const v1::Counter& after) {
   if (!after.has_width_bits() || after.width_bits() < 16 || after.width_bits() >= 64) return {};
   const std::uint64_t range = std::uint64_t{1} << after.width_bits();
@@ -112,9 +112,9 @@ std::optional<std::uint64_t> OverTheTop(const v1::Counter& before, const v1::Cou
   return way <= range / 16 ? std::optional(way) : std::nullopt;
 }
 
-// Counters of the earlier snapshot as the later one has them, by its sets and places, so that the
-// difference is what was counted. One that has fallen takes all of its source with it: one reset
-// clears them together. Saturated: no rate.
+// Values of the earlier snapshot in the layout of the later one, so that the difference is the
+// increase. A counter that decreased marks all counters of its source as reset, because one reset
+// clears them together. "Saturated" in the result means: no rate.
 v1::NodeSnapshot Aligned(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after) {
   v1::NodeSnapshot aligned;
   for (const v1::CounterSet& set : after.counters()) {
@@ -154,9 +154,9 @@ std::string NeutralName(Count count) {
   return {};
 }
 
-CounterPlaces PlacesOf(const v1::NodeSnapshot& snapshot, const v1::RdmaDevice& device,
-                       const v1::Port& port) {
-  CounterPlaces places = {kNoCounters, kNoCounters, kNoCounters};
+CounterSetIndexes CounterSetsOf(const v1::NodeSnapshot& snapshot, const v1::RdmaDevice& device,
+                                const v1::Port& port) {
+  CounterSetIndexes places = {kNoCounters, kNoCounters, kNoCounters};
   const int sets = std::min<int>(snapshot.counters_size(), kNoCounters);
   for (int i = 0; i < sets; ++i) {
     const v1::CounterSet& set = snapshot.counters(i);
@@ -165,7 +165,7 @@ CounterPlaces PlacesOf(const v1::NodeSnapshot& snapshot, const v1::RdmaDevice& d
       if (!set.netdev().empty() && set.netdev() == port.netdev()) places[2] = place;
     } else if (set.device() == device.name()) {
       if (set.port() == port.number()) places[0] = place;
-      // Of a device with several ports nobody knows whose they are.
+      // Counters of a device with several ports cannot be assigned to one port.
       if (set.port() == 0 && device.ports_size() == 1) places[1] = place;
     }
   }
@@ -185,7 +185,7 @@ void CounterWindow::Start(const v1::NodeSnapshot& snapshot, unsigned end, Steady
       const v1::Counter& counter = set.counters(place);
       const auto count = counter.has_neutral() ? ToCount(counter.neutral()) : std::nullopt;
       if (!count || static_cast<unsigned>(*count) >= end) continue;
-      // Of several with one meaning the first one counts.
+      // Of several counters with the same neutral name, use the first.
       std::uint64_t& known = made.counts[WordOf(*count)];
       if ((known & BitOf(*count)) != 0) continue;
       known |= BitOf(*count);
@@ -214,7 +214,7 @@ void CounterWindow::Take(const v1::Counter& counter, bool whole, std::size_t ind
   Track& track = tracks_[index];
   const bool known = !track.broken && !counter.saturated();
   std::uint64_t delta = known ? counter.value() - track.base : kUnknown;
-  if (delta >= kUnknown / 2) delta = kUnknown;  // It has fallen
+  if (delta >= kUnknown / 2) delta = kUnknown;  // It decreased
   const bool more = track.last == kUnknown || (delta != kUnknown && delta > track.last);
   deltas_[index] = whole || more ? delta : track.last;
   if (!whole) return;
@@ -232,40 +232,41 @@ void CounterWindow::Take(const v1::NodeSnapshot& snapshot, SteadyTime now, bool 
     const auto& counters = snapshot.counters(static_cast<int>(set)).counters();
     for (std::uint32_t i = sets_[set].start; i < sets_[set + 1].start; ++i)
       if (tracks_[i].place < counters.size()) Take(counters[tracks_[i].place], whole, i);
-    FindMoved(set);
+    UpdateActivity(set);
   }
 }
 
-void CounterWindow::FindMoved(std::size_t set) {
-  MovedCounts moved;
+void CounterWindow::UpdateActivity(std::size_t set) {
+  CounterActivity activity;
   for (std::uint32_t i = sets_[set].start; i < sets_[set + 1].start; ++i) {
     const Count count = tracks_[i].count;
-    if (deltas_[i] != kUnknown) moved.known[WordOf(count)] |= BitOf(count);
-    if (deltas_[i] != kUnknown && deltas_[i] != 0) moved.grown[WordOf(count)] |= BitOf(count);
+    if (deltas_[i] != kUnknown) activity.known[WordOf(count)] |= BitOf(count);
+    if (deltas_[i] != kUnknown && deltas_[i] != 0) activity.grown[WordOf(count)] |= BitOf(count);
   }
-  sets_[set].moved = moved;
+  sets_[set].activity = activity;
 }
 
-MovedCounts CounterWindow::CountsOf(const CounterPlaces& places) const {
-  MovedCounts moved;
-  if (seconds_ <= 0) return moved;
+CounterActivity CounterWindow::ActivityOf(const CounterSetIndexes& places) const {
+  CounterActivity activity;
+  if (seconds_ <= 0) return activity;
   CountSet taken = {};
   for (std::size_t i = 0; i < places.size(); ++i) {
     if (std::size_t{places[i]} + 1 >= sets_.size()) continue;
     const Set& set = sets_[places[i]];
     const bool of_netdev = i + 1 == places.size();
     for (std::size_t word = 0; word < (of_netdev ? taken.size() : 1); ++word) {
-      moved.known[word] |= set.moved.known[word] & ~taken[word];
-      moved.grown[word] |= set.moved.grown[word] & ~taken[word];
+      activity.known[word] |= set.activity.known[word] & ~taken[word];
+      activity.grown[word] |= set.activity.grown[word] & ~taken[word];
       taken[word] |= set.counts[word];
     }
   }
-  return moved;
+  return activity;
 }
 
-std::optional<Move> CounterWindow::Moved(const CounterPlaces& places, Count count) const {
+std::optional<CounterIncrease> CounterWindow::IncreaseOf(const CounterSetIndexes& places,
+                                                         Count count) const {
   if (seconds_ <= 0) return {};
-  // Only netdevs count by priority, and these questions are most.
+  // Only netdevs have counters by priority, and most calls are for those.
   const bool of_netdev = count >= Count::kPriorityTransmittedBytes;
   for (std::size_t i = of_netdev ? places.size() - 1 : 0; i < places.size(); ++i) {
     if (std::size_t{places[i]} + 1 >= sets_.size()) continue;
@@ -276,23 +277,23 @@ std::optional<Move> CounterWindow::Moved(const CounterPlaces& places, Count coun
                        (WordOf(count) > 0 ? std::popcount(set.counts[0]) : 0);
     const std::uint64_t delta = deltas_[set.start + static_cast<unsigned>(before)];
     if (delta == kUnknown) return {};
-    return Move{.delta = delta, .seconds = seconds_};
+    return CounterIncrease{.delta = delta, .seconds = seconds_};
   }
   return {};
 }
 
-void Motion::Start(const v1::NodeSnapshot& snapshot, SteadyTime now) {
+void CounterRates::Start(const v1::NodeSnapshot& snapshot, SteadyTime now) {
   window_.Start(snapshot, kAllEnd, now);
   hour_.Start(snapshot, kRareEnd, now);
   known_ = false;
 }
 
-void Motion::Break(int set, int place) {
+void CounterRates::Break(int set, int place) {
   window_.Break(set, place);
   hour_.Break(set, place);
 }
 
-bool Motion::Advance(const v1::NodeSnapshot& snapshot, SteadyTime now) {
+bool CounterRates::Advance(const v1::NodeSnapshot& snapshot, SteadyTime now) {
   if (window_.empty() || now - window_.since() < kWindow) return false;
   window_.Take(snapshot, now, true);
   hour_.Take(snapshot, now, now - hour_.since() >= kLongWindow);
@@ -300,18 +301,18 @@ bool Motion::Advance(const v1::NodeSnapshot& snapshot, SteadyTime now) {
   return true;
 }
 
-Motion Motion::Between(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after) {
-  Motion motion;
+CounterRates CounterRates::Between(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after) {
+  CounterRates rates;
   const Duration apart = FromProto(after.taken_at()) - FromProto(before.taken_at());
-  if (before.captured() || after.captured()) return motion;
-  if (apart < kPairMin || before.node().boot_id() != after.node().boot_id()) return motion;
+  if (before.captured() || after.captured()) return rates;
+  if (apart < kPairMin || before.node().boot_id() != after.node().boot_id()) return rates;
   const v1::NodeSnapshot first = Aligned(before, after);
   const SteadyTime start;
-  motion.Start(first, start);
-  motion.window_.Take(after, start + apart, true);
-  motion.hour_.Take(after, start + apart, true);
-  motion.known_ = true;
-  return motion;
+  rates.Start(first, start);
+  rates.window_.Take(after, start + apart, true);
+  rates.hour_.Take(after, start + apart, true);
+  rates.known_ = true;
+  return rates;
 }
 
 }  // namespace fabric::fleet

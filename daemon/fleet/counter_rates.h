@@ -1,9 +1,9 @@
-// How a node's counters move: how much each has grown within a window of time. Bounded by the
-// counters of the node; only those that rules look at are followed. A value without threads.
+// Rates of a node's counters: the increase of each one within a time window. Memory is bounded by
+// the node's counters; only counters that rules use are tracked. A value without threads.
 //
-// What is not known is absent, never 0: before the first window has passed, for a counter that is
-// not there, that was reset, wrapped or stands at its maximum, and for all of a node whose table
-// of counters is a new one.
+// An unknown rate is absent, never 0: before the first window ends, for a counter that the node
+// does not have, that was reset, wrapped or is saturated, and for all counters after the node sent
+// a new counter table.
 #pragma once
 
 #include <array>
@@ -18,9 +18,9 @@
 
 namespace fabric::fleet {
 
-// What is followed, by the neutral names of docs/reference/COUNTERS.md.
+// Tracked counters, by the vendor-neutral names of docs/reference/COUNTERS.md.
 enum class Count : std::uint8_t {
-  // Followed over an hour too: what is rare and still a fault.
+  // Also tracked over an hour: rare events that are faults.
   kSymbolErrors,
   kLinkDowns,
   kLinkRecoveries,
@@ -32,7 +32,7 @@ enum class Count : std::uint8_t {
   kTransmitConstraintErrors,
   kPcieReceiveErrors,
   kPcieTransmitErrors,
-  // Followed over a window alone.
+  // Tracked over one window only.
   kTransmittedBytes,
   kTransmittedPackets,
   kReceivedPackets,
@@ -53,7 +53,7 @@ enum class Count : std::uint8_t {
   kPauseStorms,
   kPauseReceivedUs,
   kPauseSentUs,
-  // Of priority 0; those of the others follow, see OfPriority().
+  // Priority 0; priorities 1 to 7 follow, see OfPriority().
   kPriorityTransmittedBytes = 64,
   kPriorityReceiveDiscards = kPriorityTransmittedBytes + 8,
   kPriorityPfcReceived = kPriorityReceiveDiscards + 8,
@@ -68,8 +68,8 @@ constexpr Count OfPriority(Count first, unsigned priority) {
 // "symbol_errors", "pfc_rx_frames_prio3"
 std::string NeutralName(Count count);
 
-// How much a counter grew, in its own unit, and in what time.
-struct Move {
+// Increase of a counter, in its own unit, and the time in which it occurred.
+struct CounterIncrease {
   std::uint64_t delta = 0;
   double seconds = 0;  // Never 0
   double PerSecond() const { return static_cast<double>(delta) / seconds; }
@@ -91,34 +91,33 @@ constexpr bool HasAnyPriority(const CountSet& set, Count first) {
   return (set[WordOf(first)] >> static_cast<unsigned>(first) % 64 & 0xffU) != 0;
 }
 
-// Of a port: most counters stand still, and are asked for often.
-struct MovedCounts {
+// The counters of a port that have a rate. Lets rules skip the many counters that did not change.
+struct CounterActivity {
   CountSet known = {};  // A rate is known
   CountSet grown = {};  // And is not 0
 };
 
-// Sets of counters of one port: its own, those of its device as a whole, those of its netdev.
-using CounterPlaces = std::array<std::uint16_t, 3>;
+// Indexes into NodeSnapshot.counters for one port: the port's set, its device's, its netdev's.
+using CounterSetIndexes = std::array<std::uint16_t, 3>;
 inline constexpr std::uint16_t kNoCounters = 0xffff;
 
-// Where a port's counters stand in the snapshot.
-CounterPlaces PlacesOf(const v1::NodeSnapshot& snapshot, const v1::RdmaDevice& device,
-                       const v1::Port& port);
+CounterSetIndexes CounterSetsOf(const v1::NodeSnapshot& snapshot, const v1::RdmaDevice& device,
+                                const v1::Port& port);
 
-// Counters at two moments: what they were at the first, and what the last whole window added.
+// Counter values at the start of a window, and the increase within the last complete window.
 class CounterWindow {
  public:
-  // Follows counters up to and without `end` from these values on.
+  // Tracks counters with a Count below `end`, starting at these values.
   void Start(const v1::NodeSnapshot& snapshot, unsigned end, SteadyTime now);
-  // The counter began anew: nothing is known of it in this window.
+  // The counter was reset: it has no rate in this window.
   void Break(int set, int place);
-  // Takes what has come since the start: as a whole window, which the next one follows, or as the
-  // part of one that has passed. Of a part counts what is more than the window before it had.
+  // Computes increases since the start. `whole`: the window ends, and the next one starts. Else the
+  // window is partial: a partial increase counts only if it exceeds the last complete window's.
   void Take(const v1::NodeSnapshot& snapshot, SteadyTime now, bool whole);
 
-  std::optional<Move> Moved(const CounterPlaces& places, Count count) const;
-  // What Moved() says of all counts.
-  MovedCounts CountsOf(const CounterPlaces& places) const;
+  std::optional<CounterIncrease> IncreaseOf(const CounterSetIndexes& places, Count count) const;
+  // Which counters have a rate, and which a rate above 0.
+  CounterActivity ActivityOf(const CounterSetIndexes& places) const;
   bool empty() const { return tracks_.empty(); }
   SteadyTime since() const { return since_; }
   double seconds() const { return seconds_; }
@@ -126,57 +125,62 @@ class CounterWindow {
  private:
   struct Track {
     std::uint64_t base = 0;
-    std::uint64_t last = 0;   // Of the last whole window
+    std::uint64_t last = 0;   // Increase within the last complete window
     std::uint16_t place = 0;  // In its set
     Count count = {};
     bool broken = false;
   };
-  // Of which counts there is a track, one bit each, and where the first is.
+  // The tracks of one counter set: the index of the first, and one bit for each Count.
   struct Set {
     std::uint32_t start = 0;
     CountSet counts = {};
-    MovedCounts moved = {};
+    CounterActivity activity = {};
   };
   static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
 
   void Take(const v1::Counter& counter, bool whole, std::size_t index);
-  void FindMoved(std::size_t set);
+  void UpdateActivity(std::size_t set);
 
   std::vector<Track> tracks_;          // By set, then by count, of each one
-  std::vector<std::uint64_t> deltas_;  // Of each track: what rules read; kUnknown: no rate
-  std::vector<Set> sets_;              // And one past the last
+  std::vector<std::uint64_t> deltas_;  // Increase that rules read, by track; kUnknown: no rate
+  std::vector<Set> sets_;              // One more than there are sets
   SteadyTime since_;
   double seconds_ = 0;
 };
 
-class Motion {
+class CounterRates {
  public:
-  // Rates over less say little: counters are read each second, some by the driver every ten.
+  // Counters are read each second, but some drivers update them every 10 s only.
   static constexpr Duration kWindow = std::chrono::seconds(30);
   static constexpr Duration kLongWindow = std::chrono::hours(1);
 
-  // A table of counters has come, and the snapshot has them; all that was known is forgotten.
+  // A new counter table arrived, and the snapshot has its values. Drops all rates.
   void Start(const v1::NodeSnapshot& snapshot, SteadyTime now);
   void Break(int set, int place);
-  // The snapshot has all that came until now. True when a window has ended and rules may say
-  // something else than before.
+  // The snapshot is up to date. True when a window ended, so that rules must run again.
   bool Advance(const v1::NodeSnapshot& snapshot, SteadyTime now);
   void Clear() { *this = {}; }
 
-  // Two snapshots of one machine without a restart between, as far as they tell; empty when they
-  // are too close, not in order, or captured trees: when these were captured nobody knows.
-  static Motion Between(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after);
+  // Rates between two snapshots of one machine. Empty when the machine restarted in between, when
+  // the snapshots are less than 10 s apart or not in order, and for captured trees, which have no
+  // reliable time.
+  static CounterRates Between(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after);
 
   // Within the last window.
-  std::optional<Move> Moved(const CounterPlaces& places, Count count) const {
-    return window_.Moved(places, count);
+  std::optional<CounterIncrease> IncreaseOf(const CounterSetIndexes& places, Count count) const {
+    return window_.IncreaseOf(places, count);
   }
-  // Within the last hour or less; of the first counters of Count only.
-  std::optional<Move> MovedInHour(const CounterPlaces& places, Count count) const {
-    return hour_.Moved(places, count);
+  // Within the last hour or less; only for counters before kTransmittedBytes.
+  std::optional<CounterIncrease> IncreaseInHour(const CounterSetIndexes& places,
+                                                Count count) const {
+    return hour_.IncreaseOf(places, count);
   }
-  MovedCounts CountsOf(const CounterPlaces& places) const { return window_.CountsOf(places); }
-  MovedCounts CountsInHour(const CounterPlaces& places) const { return hour_.CountsOf(places); }
+  CounterActivity ActivityOf(const CounterSetIndexes& places) const {
+    return window_.ActivityOf(places);
+  }
+  CounterActivity ActivityInHour(const CounterSetIndexes& places) const {
+    return hour_.ActivityOf(places);
+  }
   double seconds() const { return window_.seconds(); }
   double seconds_in_hour() const { return hour_.seconds(); }
   bool known() const { return known_; }  // A window has ended.

@@ -4,12 +4,12 @@
 #include <iterator>
 #include <utility>
 
-namespace fabric::facts {
+namespace fabric::snapshot_diff {
 namespace {
 
-v1::FactDifference ToDifference(const Fact* before, const Fact* after) {
+v1::FactDifference ToDifference(const FieldValue* before, const FieldValue* after) {
   v1::FactDifference difference;
-  const Fact& either = before != nullptr ? *before : *after;
+  const FieldValue& either = before != nullptr ? *before : *after;
   difference.set_path(either.path);
   difference.set_counter(either.counter);
   difference.set_before_absent(before == nullptr);
@@ -21,7 +21,7 @@ v1::FactDifference ToDifference(const Fact* before, const Fact* after) {
 
 }  // namespace
 
-Differences Compare(const Facts& before, const Facts& after) {
+Differences Compare(const FieldValues& before, const FieldValues& after) {
   Differences differences;
   auto a = before.begin();
   auto b = after.begin();
@@ -59,7 +59,7 @@ void Fold(Differences& differences) {
 v1::DiffNodeResponse Diff(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after) {
   Differences settings = Compare(Flatten(before), Flatten(after));
   Fold(settings);
-  // What was not read on one of the two says least.
+  // Gaps are the least important.
   std::stable_partition(settings.begin(), settings.end(), [](const v1::FactDifference& each) {
     return !each.path().starts_with("gaps[");
   });
@@ -71,4 +71,4 @@ v1::DiffNodeResponse Diff(const v1::NodeSnapshot& before, const v1::NodeSnapshot
   return response;
 }
 
-}  // namespace fabric::facts
+}  // namespace fabric::snapshot_diff

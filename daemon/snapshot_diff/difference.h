@@ -1,4 +1,4 @@
-// What differs between two sets of facts. Pure.
+// Differences between two flattened snapshots. Pure.
 #pragma once
 
 #include <vector>
@@ -6,18 +6,17 @@
 #include "daemon/snapshot_diff/flatten.h"
 #include "fabric/v1/fabric.pb.h"
 
-namespace fabric::facts {
+namespace fabric::snapshot_diff {
 
 using Differences = std::vector<v1::FactDifference>;
 
-// By path; everything below an element that one of them lacks is told too.
-Differences Compare(const Facts& before, const Facts& after);
+// Sorted by path. Includes each value below an element that one side lacks.
+Differences Compare(const FieldValues& before, const FieldValues& after);
 
-// The same with one line for each element that one side lacks.
+// Merges the differences below an element that one side lacks into one.
 void Fold(Differences& differences);
 
-// Two snapshots as they are: settings first, then what could not be read, then
-// counters; folded.
+// Differences of two snapshots: settings, then gaps, then counters; folded.
 v1::DiffNodeResponse Diff(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after);
 
-}  // namespace fabric::facts
+}  // namespace fabric::snapshot_diff

@@ -9,11 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/priority_mask.h"
 #include "base/text.h"
 #include "fabric/v1/inventory.pb.h"
 #include "proto/names.h"
 
-namespace fabric::facts {
+namespace fabric::snapshot_diff {
 namespace {
 
 using google::protobuf::Descriptor;
@@ -58,7 +59,7 @@ constexpr Row kRows[] = {
     {"LldpNeighbor.management_addresses", FieldKind::kIdentity},
     {"LldpNeighbor.link_aggregation_port_id", FieldKind::kIdentity},
     {"LldpNeighbor.ttl_s", FieldKind::kLeftOut},
-    {"Gap.reason", FieldKind::kLeftOut},  // It may tell times.
+    {"Gap.reason", FieldKind::kLeftOut},  // May contain times
     {"HostFacts.rdma_stack_reason", FieldKind::kLeftOut},
     {"HugePages.free", FieldKind::kLeftOut},
     {"TimeSync.offset_seconds", FieldKind::kLeftOut},
@@ -69,7 +70,7 @@ constexpr Row kRows[] = {
     {"JobView.cgroup", FieldKind::kIdentity},
 };
 
-// What elements go by that have no field "name".
+// Keys of elements without a field "name".
 struct Key {
   std::string_view message;
   std::string_view first, second = {}, third = {};
@@ -114,7 +115,7 @@ std::string EnumText(const EnumValueDescriptor& value) {
   if (type == "Trust") name = Name(static_cast<v1::Trust>(number));
   if (type == "GapCode") name = Name(static_cast<v1::GapCode>(number));
   if (name != "?") return std::string(name);
-  // "PCI_DISTANCE_PIX" of PciDistance, in small letters as people write it.
+  // "PCI_DISTANCE_PIX" of PciDistance becomes "pix".
   std::size_t prefix = 0;
   for (std::size_t i = 0; i < type.size(); ++i)
     prefix += i > 0 && std::isupper(static_cast<unsigned char>(type[i])) != 0 ? 2 : 1;
@@ -211,11 +212,11 @@ std::string ValueText(const Message& message, const FieldDescriptor& field, int 
     case FieldDescriptor::CPPTYPE_UINT32: {
       const std::uint32_t number = listed ? reflection.GetRepeatedUInt32(message, &field, index)
                                           : reflection.GetUInt32(message, &field);
-      if (field.name() == "enabled_mask") return PriorityMask(number);
+      if (field.name() == "enabled_mask") return ToText(PriorityMask(number));
       return field.name() == "pkeys" ? Format("0x{:04x}", number) : Format("{}", number);
     }
     default: return {};
   }
 }
 
-}  // namespace fabric::facts
+}  // namespace fabric::snapshot_diff

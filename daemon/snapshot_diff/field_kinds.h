@@ -1,5 +1,4 @@
-// Which fields of a snapshot are settings, which count, and which are different on every node or at
-// every moment.
+// Classification of snapshot fields: settings, identities, counters, and fields that always change.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -7,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace fabric::facts {
+namespace fabric::snapshot_diff {
 
 enum class FieldKind {
   kSetting,
@@ -20,16 +19,16 @@ FieldKind KindOf(const google::protobuf::FieldDescriptor& field);
 struct Field {
   const google::protobuf::FieldDescriptor* descriptor = nullptr;
   FieldKind kind = FieldKind::kSetting;
-  bool key = false;  // Part of what an element goes by
+  bool key = false;  // Part of the key of a list element
 };
-// Of any message in a snapshot; none of a message of another kind.
+// Fields of a message type that occurs in snapshots; empty for other types.
 const std::vector<Field>& FieldsOf(const google::protobuf::Descriptor& type);
 
-// What an element of a list goes by: "rail0", "dscp 26". Empty: by its index.
+// Key of a list element: "rail0", "dscp 26". Empty: identified by index.
 std::string KeyOf(const google::protobuf::Message& element);
 
-// A scalar as text; `index` of a list, else -1.
+// A scalar as text; `index` within a list, else -1.
 std::string ValueText(const google::protobuf::Message& message,
                       const google::protobuf::FieldDescriptor& field, int index);
 
-}  // namespace fabric::facts
+}  // namespace fabric::snapshot_diff

@@ -8,17 +8,17 @@
 #include "daemon/snapshot_diff/field_kinds.h"
 #include "daemon/snapshot_diff/flattener.h"
 
-namespace fabric::facts {
+namespace fabric::snapshot_diff {
 namespace {
 
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 
-// Boots of one image differ in these.
+// Kernel parameters that differ between boots of one image.
 constexpr std::string_view kBootIdentity[] = {"root", "resume",   "BOOT_IMAGE",   "initrd",
                                               "ip",   "hostname", "rd.luks.uuid", "rd.lvm.lv"};
 
-// "mlx5 0000:17:00.0: health: N of N": lines of the kernel's log without what changes in them.
+// Kernel log lines with numbers replaced: "mlx5 0000:17:00.0: health: N of N".
 std::string WithoutNumbers(const std::string& text) {
   constexpr std::size_t kShown = 80;
   std::string plain;
@@ -32,13 +32,13 @@ std::string WithoutNumbers(const std::string& text) {
 
 }  // namespace
 
-Facts Flatten(const v1::NodeSnapshot& snapshot) {
+FieldValues Flatten(const v1::NodeSnapshot& snapshot) {
   Flattener flattener(false);
   flattener.AddMessage(snapshot);
   return flattener.Take();
 }
 
-Facts FlattenCounters(const v1::NodeSnapshot& snapshot) {
+FieldValues FlattenCounters(const v1::NodeSnapshot& snapshot) {
   Flattener flattener(true);
   flattener.AddMessage(snapshot);
   for (const v1::CounterSet& set : snapshot.counters()) {
@@ -51,11 +51,11 @@ Facts FlattenCounters(const v1::NodeSnapshot& snapshot) {
   for (const v1::KernelLogLine& line : snapshot.kernel_log())
     flattener.Put(Format("kernel_log[{}: {}]", line.category(), WithoutNumbers(line.text())),
                   Format("{}", line.count()));
-  Facts facts = flattener.Take();
-  // A counter that two sources give, and kernel lines that differ in numbers alone.
-  const auto same = [](const Fact& a, const Fact& b) { return a.path == b.path; };
-  facts.erase(std::unique(facts.begin(), facts.end(), same), facts.end());
-  return facts;
+  FieldValues values = flattener.Take();
+  // Duplicates: a counter from two sources, or kernel lines that differ in numbers only.
+  const auto same = [](const FieldValue& a, const FieldValue& b) { return a.path == b.path; };
+  values.erase(std::unique(values.begin(), values.end(), same), values.end());
+  return values;
 }
 
 bool IsIdentity(std::string_view path) {
@@ -82,4 +82,4 @@ bool IsIdentity(std::string_view path) {
   return false;
 }
 
-}  // namespace fabric::facts
+}  // namespace fabric::snapshot_diff

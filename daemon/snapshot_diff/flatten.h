@@ -1,10 +1,9 @@
-// A snapshot as sorted lines of path and value, which is what can be compared and kept. Pure.
-//
-// Paths are the fields of the .proto files; elements of lists go by the name that people know them
-// by: "net_interfaces[rail0].mtu_bytes", "rdma_devices[mlx5_0].ports[1].state",
-// "net_interfaces[rail0].dcb.dscp_to_priority[26]". Enumerators are as proto/names.h shows them.
-// Of an element with many fields there is a line for itself: "rdma_devices[mlx5_0]", "there".
-// What is different each time that one looks (times, free memory) is left out.
+// Flattened snapshots: sorted (path, value) pairs, which can be compared and stored. Pure.
+// Paths are the fields of the .proto files; list elements are identified by name:
+// "net_interfaces[rail0].mtu_bytes", "rdma_devices[mlx5_0].ports[1].state",
+// "net_interfaces[rail0].dcb.dscp_to_priority[26]". Enumerators are written as in proto/names.h. An
+// element with many fields has an entry of its own: "rdma_devices[mlx5_0]", "there". Values that
+// change with each inspection (times, free memory) are left out.
 #pragma once
 
 #include <string>
@@ -13,23 +12,23 @@
 
 #include "fabric/v1/inventory.pb.h"
 
-namespace fabric::facts {
+namespace fabric::snapshot_diff {
 
-struct Fact {
+struct FieldValue {
   std::string path;
   std::string value;
   bool counter = false;
 };
-using Facts = std::vector<Fact>;  // Sorted by path, each of which is there once
+using FieldValues = std::vector<FieldValue>;  // Sorted by path; unique
 
 inline constexpr std::string_view kThere = "there";
 
 // Without counters.
-Facts Flatten(const v1::NodeSnapshot& snapshot);
-// Counters alone.
-Facts FlattenCounters(const v1::NodeSnapshot& snapshot);
+FieldValues Flatten(const v1::NodeSnapshot& snapshot);
+// Only counters.
+FieldValues FlattenCounters(const v1::NodeSnapshot& snapshot);
 
-// True for what differs between any two healthy nodes: names, addresses, GUIDs, serial numbers.
+// True for values that differ between healthy nodes: names, addresses, GUIDs, serial numbers.
 bool IsIdentity(std::string_view path);
 
-}  // namespace fabric::facts
+}  // namespace fabric::snapshot_diff

@@ -5,15 +5,15 @@
 
 #include "base/text.h"
 
-namespace fabric::facts {
+namespace fabric::snapshot_diff {
 namespace {
 
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-// An element with more facts than this has a line for itself.
-constexpr std::size_t kFewFacts = 4;
+// Elements with more values than this have an entry of their own.
+constexpr std::size_t kFewValues = 4;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ void Flattener::AddField(const Message& message, const Field& each) {
   if (each.kind == FieldKind::kLeftOut) return;
   const bool counter = each.kind == FieldKind::kCounter;
   const bool scalar = field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE;
-  // Counters stand among settings, and lists of counters have a form of their own.
+  // Counters are mixed with settings, and counter lists have their own format.
   if (scalar ? counter != counters_ : counter) return;
   const Reflection& reflection = *message.GetReflection();
   const std::size_t length = path_.size();
@@ -45,13 +45,13 @@ void Flattener::AddField(const Message& message, const Field& each) {
 
 void Flattener::AddElement(const Message& element, const std::string& key) {
   const std::size_t length = path_.size();
-  const std::size_t before = facts_.size();
+  const std::size_t before = values_.size();
   path_ += '[';
   path_ += key;
   path_ += ']';
   for (const Field& field : FieldsOf(*element.GetDescriptor()))
     if (!field.key) AddField(element, field);
-  if (facts_.size() > before + kFewFacts && !counters_) Put("", std::string(kThere));
+  if (values_.size() > before + kFewValues && !counters_) Put("", std::string(kThere));
   path_.resize(length);
 }
 
@@ -65,14 +65,14 @@ void Flattener::AddElements(const Message& message, const FieldDescriptor& field
 void Flattener::Put(std::string_view name, std::string value) {
   const std::size_t length = path_.size();
   if (!name.empty()) Append(name);
-  facts_.push_back({.path = path_, .value = std::move(value), .counter = counters_});
+  values_.push_back({.path = path_, .value = std::move(value), .counter = counters_});
   path_.resize(length);
 }
 
-Facts Flattener::Take() {
-  std::sort(facts_.begin(), facts_.end(),
-            [](const Fact& a, const Fact& b) { return a.path < b.path; });
-  return std::move(facts_);
+FieldValues Flattener::Take() {
+  std::sort(values_.begin(), values_.end(),
+            [](const FieldValue& a, const FieldValue& b) { return a.path < b.path; });
+  return std::move(values_);
 }
 
 void Flattener::Append(std::string_view name) {
@@ -83,9 +83,9 @@ void Flattener::Append(std::string_view name) {
 void Flattener::AddScalar(const Message& message, const FieldDescriptor& field) {
   if (field.name() == "kernel_command_line") return AddCommandLine(message, field);
   std::string value = ValueText(message, field, -1);
-  // Without presence there is no telling "empty" from "not there".
+  // A field without presence cannot be distinguished from an absent one.
   if (value.empty() && !field.has_presence()) return;
-  // Machines that are alike differ by what their firmware keeps for itself.
+  // Firmware reserves different amounts on equal machines.
   if (field.name() == "memory_bytes") {
     const auto bytes = message.GetReflection()->GetUInt64(message, &field);
     value = Format("{} GiB", (bytes + (std::uint64_t{1} << 29)) >> 30);
@@ -93,7 +93,7 @@ void Flattener::AddScalar(const Message& message, const FieldDescriptor& field) 
   Put(field.name(), std::move(value));
 }
 
-// Its words, each by its name.
+// One entry for each word, by its name.
 void Flattener::AddCommandLine(const Message& message, const FieldDescriptor& field) {
   const std::string line = message.GetReflection()->GetString(message, &field);
   std::set<std::string> names;
@@ -108,7 +108,7 @@ void Flattener::AddCommandLine(const Message& message, const FieldDescriptor& fi
   }
 }
 
-// Texts are sets: one line. Numbers stand for something by their index, but P_Keys.
+// A list of texts is a set: one entry. Numbers are identified by index, except P_Keys.
 void Flattener::AddScalars(const Message& message, const FieldDescriptor& field) {
   const int size = message.GetReflection()->FieldSize(message, &field);
   if (size == 0) return;
@@ -134,7 +134,7 @@ std::vector<std::string> KeysOf(const Message& message, const FieldDescriptor& f
   for (int i = 0; i < reflection.FieldSize(message, &field); ++i) {
     std::string key = KeyOf(reflection.GetRepeatedMessage(message, &field, i));
     if (key.empty()) key = Format("{}", i);
-    // Brackets would end the name.
+    // Brackets would end the key.
     std::replace(key.begin(), key.end(), ']', ')');
     std::replace(key.begin(), key.end(), '[', '(');
     const std::string first = key;
@@ -144,4 +144,4 @@ std::vector<std::string> KeysOf(const Message& message, const FieldDescriptor& f
   return keys;
 }
 
-}  // namespace fabric::facts
+}  // namespace fabric::snapshot_diff

@@ -1,4 +1,4 @@
-// Puts messages into facts, part by part.
+// Builder of flattened messages.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -11,23 +11,23 @@
 #include "daemon/snapshot_diff/field_kinds.h"
 #include "daemon/snapshot_diff/flatten.h"
 
-namespace fabric::facts {
+namespace fabric::snapshot_diff {
 
 class Flattener {
  public:
-  // `counters`: only these; else all but these.
+  // `counters`: only counters; else all other fields.
   explicit Flattener(bool counters) : counters_(counters) {}
 
-  void Go(std::string path) { path_ = std::move(path); }  // Where what follows stands
+  void Go(std::string path) { path_ = std::move(path); }  // Sets the current path
 
-  // All of a message, or one field of it, its own path being where we are.
+  // Adds a message or one of its fields at the current path.
   void AddMessage(const google::protobuf::Message& message);
   void AddField(const google::protobuf::Message& message, const Field& field);
-  // One element of the list where we are.
+  // Adds one element of the list at the current path.
   void AddElement(const google::protobuf::Message& element, const std::string& key);
   void Put(std::string_view name, std::string value);
 
-  Facts Take();  // Sorted
+  FieldValues Take();  // Sorted
 
  private:
   void Append(std::string_view name);
@@ -42,11 +42,11 @@ class Flattener {
 
   const bool counters_;
   std::string path_;
-  Facts facts_;
+  FieldValues values_;
 };
 
-// Names of the elements of a list, each once, in their order.
+// Keys of the elements of a list, unique, in order.
 std::vector<std::string> KeysOf(const google::protobuf::Message& message,
                                 const google::protobuf::FieldDescriptor& field);
 
-}  // namespace fabric::facts
+}  // namespace fabric::snapshot_diff

@@ -6,8 +6,9 @@
 #include <utility>
 
 #include "daemon/snapshot_diff/flattener.h"
+#include "proto/ports.h"
 
-namespace fabric::facts {
+namespace fabric::snapshot_diff {
 namespace {
 
 using google::protobuf::FieldDescriptor;
@@ -18,12 +19,12 @@ std::string Below(const std::string& path, std::string_view name) {
   return path.empty() ? std::string(name) : path + "." + std::string(name);
 }
 
-// Much cheaper than to look at each field; false for some that are the same.
+// Fast test for equality; false negatives are possible.
 bool SameBytes(const Message& a, const Message& b) {
   return a.ByteSizeLong() == b.ByteSizeLong() && a.SerializeAsString() == b.SerializeAsString();
 }
 
-// Walks two messages of a kind side by side and writes down where they are not the same.
+// Walks two messages of one type in parallel and records differences.
 class Walker {
  public:
   void Walk(const Message& before, const Message& after, const std::string& path) {
@@ -56,7 +57,7 @@ class Walker {
     after_.AddField(after, field);
   }
 
-  // nullptr: not there.
+  // nullptr: absent
   void WalkElement(const Message* before, const Message* after, const std::string& list,
                    const std::string& key) {
     if (before != nullptr && after != nullptr) return Walk(*before, *after, list + "[" + key + "]");
@@ -121,13 +122,6 @@ class Walker {
 };
 
 template <class T>
-const T* FindNamed(const google::protobuf::RepeatedPtrField<T>& elements, const std::string& name) {
-  const auto at = std::find_if(elements.begin(), elements.end(),
-                               [&](const T& element) { return element.name() == name; });
-  return at == elements.end() ? nullptr : &*at;
-}
-
-template <class T>
 void WalkList(const google::protobuf::RepeatedPtrField<T>& before,
               const google::protobuf::RepeatedPtrField<T>& changed,
               const google::protobuf::RepeatedPtrField<std::string>& removed,
@@ -190,10 +184,10 @@ Change MarkOf(const v1::NodeSnapshot& snapshot, const google::protobuf::Timestam
 }
 
 Differences SinceMark(const Change& mark, const v1::NodeSnapshot& now) {
-  Facts then;
+  FieldValues then;
   for (const v1::FactDifference& counter : mark.differences())
     then.push_back({.path = counter.path(), .value = counter.after(), .counter = true});
   return Compare(then, FlattenCounters(now));
 }
 
-}  // namespace fabric::facts
+}  // namespace fabric::snapshot_diff

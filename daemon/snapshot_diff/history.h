@@ -1,28 +1,28 @@
-// What changed on a node: reports put together to what differs since a moment. Pure.
+// History of a node: changes by report, and their sum since a moment. Pure.
 #pragma once
 
 #include <vector>
 
 #include "daemon/snapshot_diff/difference.h"
 
-namespace fabric::facts {
+namespace fabric::snapshot_diff {
 
-// What changed at one moment, `since`. Settings alone, by path, not folded.
+// Setting changes at one moment, `since`; sorted by path, not folded.
 using Change = v1::DiffNodeResponse;
 
-// What the report changes in the snapshot that it will be applied to. Costs what it touches: what
-// is the same is not written down first.
+// Changes that the report makes to the snapshot. The cost depends on the report, because equal
+// parts are not flattened.
 Change ChangeOf(const v1::NodeSnapshot& before, const v1::SnapshotChange& report,
                 const google::protobuf::Timestamp& at);
 
-// `changes`, oldest first, as one difference of then and now: what went back to what it was is left
-// out. Folded; `changed_at` is when it changed last.
+// Combines `changes`, oldest first, into one difference. Leaves out values that returned to the
+// original. Folded; `changed_at` is the time of the last change.
 Differences Together(const std::vector<Change>& changes);
 
-// All counters of a node at one moment, `since`, as differences from nothing.
+// All counters of a node at one moment, `since`.
 Change MarkOf(const v1::NodeSnapshot& snapshot, const google::protobuf::Timestamp& at);
 
-// Counters that are not what they were then, by path.
+// Counters that differ from the mark, sorted by path.
 Differences SinceMark(const Change& mark, const v1::NodeSnapshot& now);
 
-}  // namespace fabric::facts
+}  // namespace fabric::snapshot_diff

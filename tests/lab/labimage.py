@@ -7,16 +7,14 @@ overlay with the programs under test. Both are kept by the hash of what they are
 
 import os
 import pathlib
-import re
 import shutil
 import stat
-import struct
 import subprocess
 import tempfile
 
 import labpackages
 from labdefs import HERE, LAB, LabError
-from labpackages import digest, run
+from labpackages import LIBRARIES, LINKS, cached, digest, run
 
 # Loaded at boot, in this order, with what they need.
 BOOT_MODULES = """virtio_pci virtio_net virtio_console crc32_generic configfs rdma_rxe ib_uverbs
@@ -24,12 +22,9 @@ rdma_ucm ib_umad""".split()
 # In the image, loaded by faults.
 OTHER_MODULES = ["sch_netem", "sch_tbf"]
 
-TOOLS = """usr/bin/ip usr/sbin/tc usr/bin/rdma usr/sbin/dcb sbin/ip sbin/tc bin/ip bin/rdma sbin/dcb
-usr/sbin/ethtool sbin/ethtool usr/bin/ib_write_lat usr/bin/ib_write_bw usr/bin/ib_send_lat
-usr/bin/ib_send_bw usr/bin/ib_read_lat usr/bin/ib_read_bw usr/bin/ibv_devinfo usr/bin/ibv_devices
-usr/bin/ibv_rc_pingpong usr/bin/ibv_ud_pingpong usr/bin/rping usr/bin/ucmatose""".split()
-LIBRARIES = "usr/lib/x86_64-linux-gnu"
-LINKS = {"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64"}
+TOOLS = """bin/ip sbin/tc bin/rdma sbin/dcb sbin/ethtool bin/ib_write_lat bin/ib_write_bw
+bin/ib_send_lat bin/ib_send_bw bin/ib_read_lat bin/ib_read_bw bin/ibv_devinfo bin/ibv_devices
+bin/ibv_rc_pingpong bin/ibv_ud_pingpong bin/rping bin/ucmatose""".split()
 DIRECTORIES = """dev proc sys tmp root run mnt etc etc/lab var var/log usr usr/bin usr/sbin usr/lib
 usr/lib64 usr/lib/modules""".split()
 ETC = {
@@ -73,27 +68,11 @@ class Archive:
         return b"".join(parts) + bytes(-total % 512)
 
 
-def needed_libraries(program, first=None):
-    """Paths of the shared libraries of a program; those under `first` are preferred."""
-    with open(program, "rb") as file:
-        if file.read(4) != b"\x7fELF":
-            return []
-    env = dict(os.environ, LC_ALL="C")
-    if first:
-        env["LD_LIBRARY_PATH"] = str(first)
-    done = subprocess.run(["ldd", str(program)], capture_output=True, text=True, env=env,
-                          check=False)
-    missing = re.findall(r"(\S+) => not found", done.stdout)
-    if missing:
-        raise LabError(f"{program} needs {', '.join(missing)}, which this machine does not have")
-    return [pathlib.Path(p) for p in re.findall(r"(?:=> |^\s*)(/\S+) \(0x", done.stdout, re.M)]
-
-
-def place(library):
-    """Where a library goes in the guest: the loader where programs name it, others in one place."""
-    if library.name.startswith("ld-linux"):
-        return f"usr/lib64/{library.name}"
-    return f"{LIBRARIES}/{library.name}"
+def add_libraries(archive, libraries):
+    """Adds {soname: file}. The loader goes where programs name it."""
+    for name, file in sorted(libraries.items()):
+        folder = "usr/lib64" if name.startswith("ld-linux") else LIBRARIES
+        archive.file(f"{folder}/{name}", file.read_bytes())
 
 
 def stripped(program, level="--strip-unneeded"):
@@ -103,30 +82,6 @@ def stripped(program, level="--strip-unneeded"):
         done = subprocess.run(["strip", level, "-o", out, str(program)], capture_output=True,
                               check=False)
         return pathlib.Path(out if done.returncode == 0 else program).read_bytes()
-
-
-def cached(folder, key, build):
-    """Returns folder/key, made by build(temporary path) when it is not there yet."""
-    done = LAB / folder / key
-    if not done.exists():
-        done.parent.mkdir(parents=True, exist_ok=True)
-        new = done.with_name("new-" + key)
-        shutil.rmtree(new, ignore_errors=True)
-        build(new)
-        new.rename(done)
-        prune(done.parent, keep=done)
-    os.utime(done)
-    return done
-
-
-def prune(folder, keep, count=6):
-    """Removes the least recently used results."""
-    old = sorted((p for p in folder.iterdir() if p != keep), key=lambda p: p.stat().st_mtime)
-    for path in old[:-count]:
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
 
 
 def modules(version):
@@ -157,31 +112,30 @@ def program(source, *flags):
 
 
 def add_tools(archive, root):
-    busybox = root / "bin" / "busybox"
+    busybox = root / "usr/bin/busybox"
     archive.file("usr/bin/busybox", busybox.read_bytes())
     for applet in run([str(busybox), "--list"], "asking busybox").split():
         if applet != "busybox":
             archive.link(f"usr/bin/{applet}", "busybox")
-    libraries, first = set(), root / LIBRARIES
-    tools = [root / tool for tool in TOOLS if (root / tool).is_file()]
-    rxe = sorted(first.glob("libibverbs/librxe*"))
-    for tool in tools + rxe:
-        libraries.update(needed_libraries(tool, f"{first}:{root}/lib/x86_64-linux-gnu"))
-        if tool not in rxe:
-            folder = "usr/sbin" if "sbin" in tool.parts else "usr/bin"
-            folder = "usr/lib/lab" if tool.name == "dcb" else folder  # behind guest/dcb
-            archive.entries.pop(f"usr/bin/{tool.name}", None)
-            archive.file(f"{folder}/{tool.name}", tool.read_bytes())
-    for library in sorted(libraries):
-        archive.file(place(library), library.read_bytes())
+    tools = [root / "usr" / tool for tool in TOOLS]
+    rxe = sorted((root / LIBRARIES).glob("libibverbs/librxe*"))
+    # dash, because busybox's shell runs its own ip in place of the real one
+    dash = root / "usr/bin/dash"
+    for tool in tools:
+        # guest/dcb runs the real dcb.
+        folder = "usr/lib/lab" if tool.name == "dcb" else tool.parent.relative_to(root)
+        archive.entries.pop(f"usr/bin/{tool.name}", None)
+        archive.file(f"{folder}/{tool.name}", tool.read_bytes())
+    archive.file("usr/bin/sh", dash.read_bytes())
+    add_libraries(archive, labpackages.libraries(root, [*tools, *rxe, dash]))
     for library in rxe:
         archive.file(f"{LIBRARIES}/libibverbs/{library.name}", library.read_bytes())
     archive.file("etc/libibverbs.d/rxe.driver", b"driver rxe\n", 0o644)
 
 
-def add_modules(archive, root, version, built):
-    boot = labpackages.module_order(root, version, BOOT_MODULES)
-    other = labpackages.module_order(root, version, OTHER_MODULES)
+def add_modules(archive, kernel, version, built):
+    boot = labpackages.module_order(kernel, version, BOOT_MODULES)
+    other = labpackages.module_order(kernel, version, OTHER_MODULES)
     for path in boot + other:
         archive.file(f"usr/lib/modules/{path.name}", path.read_bytes(), 0o644)
     for path in sorted(built.glob("*.ko")):
@@ -190,7 +144,7 @@ def add_modules(archive, root, version, built):
     archive.file("etc/lab/modules", names.encode(), 0o644)
 
 
-def base(root, version):
+def base(root, kernel, version):
     """The archive with everything but the programs under test."""
     built = modules(version)
     labd = program(HERE / "guest" / "labd.c", "-static", "-s")
@@ -207,9 +161,7 @@ def base(root, version):
         for name, text in ETC.items():
             archive.file(f"etc/{name}", text.encode(), 0o644)
         add_tools(archive, root)
-        add_modules(archive, root, version, built)
-        # dash, because busybox's shell runs its own ip in place of the real one
-        archive.file("usr/bin/sh", (root / "bin/dash").read_bytes())
+        add_modules(archive, kernel, version, built)
         archive.file("usr/sbin/labd", labd.read_bytes())
         archive.file("init", scripts[0].read_bytes())
         archive.file("usr/sbin/dcb", scripts[1].read_bytes())
@@ -223,7 +175,7 @@ def base(root, version):
 
 
 def overlay(base_archive, programs):
-    """The base with the given programs and their libraries behind it: what the guests boot."""
+    """The base, followed by the given programs and their libraries: what the guests boot."""
     if not programs:
         return base_archive
     names = {}
@@ -231,28 +183,45 @@ def overlay(base_archive, programs):
         if not os.access(path, os.X_OK) or path.is_dir():
             raise LabError(f"'{path}' is not a program", 2)
         names[path.name] = path
-    libraries = sorted({lib for path in names.values() for lib in needed_libraries(path)})
+    packages = labpackages.providers(names.values())
 
     def build(out):
         archive = Archive()
         for name, path in names.items():
             archive.file(f"usr/bin/{name}", stripped(path))
-        for library in libraries:
-            archive.file(place(library), library.read_bytes())
+        if packages:
+            root = labpackages.fetch(packages)
+            add_libraries(archive, labpackages.libraries(root, names.values()))
         out.write_bytes(base_archive.read_bytes() + archive.bytes())
 
     parts = [part for name in sorted(names) for part in (name, names[name])]
-    return cached("images", digest(base_archive.name, *parts, *libraries), build)
+    return cached("images", digest(base_archive.name, *parts, *packages), build)
+
+
+def parts():
+    """Returns (kernel, base archive, switch), downloading and building what is missing."""
+    version = labpackages.kernel_version()
+    kernel = labpackages.fetch_kernel(version)
+    root = labpackages.fetch(labpackages.TOOL_PACKAGES)
+    return kernel / "boot/vmlinux", base(root, kernel, version), program(HERE / "switch")
+
+
+def prepare(steps):
+    """Makes everything that does not need the programs under test, and downloads the libraries that
+    they will need: what is missing is found before they are built."""
+    with labpackages.locked(), steps.step("packages and image"):
+        for tool in ("qemu-system-x86_64", "strip", "readelf"):
+            if not shutil.which(tool):
+                raise LabError(f"'{tool}' is not installed; run deploy/install-dependencies lab")
+        parts()
+        labpackages.download(labpackages.build_libraries())
 
 
 def build_all(programs, steps):
     """Returns the paths (kernel, initial file system, switch), building what is missing."""
     with labpackages.locked():
-        version = labpackages.kernel_version()
         with steps.step("packages"):
-            root = labpackages.fetch(version)
-            vmlinux = labpackages.kernel(root, version)
+            kernel, archive, switch = parts()
         with steps.step("image"):
-            switch = program(HERE / "switch")
-            image = overlay(base(root, version), [pathlib.Path(p).resolve() for p in programs])
-    return vmlinux, image, switch
+            image = overlay(archive, [pathlib.Path(p).resolve() for p in programs])
+    return kernel, image, switch

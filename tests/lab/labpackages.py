@@ -1,22 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debian packages for the guests: downloaded and unpacked under build/lab, never installed."""
+"""Debian packages for the guests: downloaded and unpacked under build/lab, never installed.
+
+Every program and library of a guest comes from here. apt resolves the dependencies as on a machine
+on which no package is installed, so what this machine has installed makes no difference.
+"""
 
 import contextlib
 import fcntl
 import hashlib
 import lzma
+import os
 import pathlib
 import re
 import shutil
 import struct
 import subprocess
 
-from labdefs import LAB, LabError
+from labdefs import HERE, LAB, LabError
 
-# Programs and their libraries; libraries that are not here come from the host (libc).
-PACKAGES = """busybox-static dash iproute2 ethtool perftest ibverbs-utils ibverbs-providers
-rdmacm-utils libibverbs1 librdmacm1 libibumad3 libnl-3-200 libnl-route-3-200 libpci3 libmnl0
-libelf1 libbpf1 libcap2 libbsd0 libtirpc3 libdb5.3 libselinux1""".split()
+# Packages of the guests' tools. apt adds the packages that these depend on.
+TOOL_PACKAGES = """busybox-static dash iproute2 ethtool perftest ibverbs-utils ibverbs-providers
+rdmacm-utils""".split()
+LIBRARIES = "usr/lib/x86_64-linux-gnu"
+# Debian 12 has one folder for each pair (merged /usr), but its packages still name both.
+LINKS = {"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64"}
+DEPENDENCIES = HERE.parents[1] / "deploy/dependencies.txt"
 
 
 def run(argv, what, **options):
@@ -35,7 +43,7 @@ def run(argv, what, **options):
 
 @contextlib.contextmanager
 def locked():
-    """One build at a time under build/lab."""
+    """Allows one build at a time under build/lab."""
     LAB.mkdir(parents=True, exist_ok=True)
     with open(LAB / "lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -43,7 +51,7 @@ def locked():
 
 
 def digest(*parts):
-    """A short name for contents: of bytes, strings and files."""
+    """A short name for the contents of bytes, strings and files."""
     total = hashlib.blake2b(digest_size=10)
     for part in parts:
         data = part.read_bytes() if isinstance(part, pathlib.Path) else part
@@ -52,8 +60,32 @@ def digest(*parts):
     return total.hexdigest()
 
 
+def cached(folder, key, build):
+    """Returns build/lab/FOLDER/KEY. Calls build(temporary path) when it does not exist."""
+    done = LAB / folder / key
+    if not done.exists():
+        done.parent.mkdir(parents=True, exist_ok=True)
+        new = done.with_name("new-" + key)
+        shutil.rmtree(new, ignore_errors=True)
+        build(new)
+        new.rename(done)
+        prune(done.parent, keep=done)
+    os.utime(done)
+    return done
+
+
+def prune(folder, keep, count=6):
+    """Removes the least recently used results."""
+    old = sorted((p for p in folder.iterdir() if p != keep), key=lambda p: p.stat().st_mtime)
+    for path in old[:-count]:
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
 def kernel_version():
-    """The kernel that the installed linux-headers-amd64 belongs to."""
+    """The kernel version of the installed linux-headers-amd64."""
     done = subprocess.run(["dpkg-query", "-W", "-f", "${Depends}", "linux-headers-amd64"],
                           capture_output=True, text=True, check=False)
     found = re.search(r"linux-headers-(\S+)", done.stdout)
@@ -63,36 +95,77 @@ def kernel_version():
     return found.group(1)
 
 
-def fetch(version):
-    """Returns the directory with the unpacked packages."""
-    packages = PACKAGES + [f"linux-image-{version}"]
-    root = LAB / f"root-{digest(' '.join(packages))}"
-    if root.is_dir():
-        return root
-    debs = LAB / "debs"
-    debs.mkdir(exist_ok=True)
-    missing = [p for p in packages if not list(debs.glob(f"{p}_*.deb"))]
-    if missing:
-        run(["apt-get", "download", *missing], "downloading packages", cwd=debs)
-    new = LAB / "root.new"
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir()
-    for package in packages:
-        deb = max(debs.glob(f"{package}_*.deb"), key=lambda path: path.stat().st_mtime)
-        run(["dpkg", "-x", str(deb), str(new)], "unpacking packages")
-    run(["/sbin/depmod", "-b", str(new), version], "reading module dependencies")
-    for old in LAB.glob("root-*"):
-        shutil.rmtree(old)
-    new.rename(root)
-    return root
+def apt(*words, what="downloading packages"):
+    """Runs apt-get without root and without the machine's list of installed packages.
+
+    The machine's package lists are used, until they fail: they are out of date or absent. From then
+    on the lab has lists of its own.
+    """
+    status, lists, debs = LAB / "apt/status", LAB / "apt/lists", LAB / "debs"
+    (debs / "partial").mkdir(parents=True, exist_ok=True)
+    status.parent.mkdir(exist_ok=True)
+    status.touch()
+    command = ["apt-get", "-qq", "-y"]
+    for option in (f"Dir::State::status={status}", f"Dir::Cache::archives={debs}",
+                   "Dir::Cache::pkgcache=", "Dir::Cache::srcpkgcache=", "Debug::NoLocking=1",
+                   "APT::Install-Recommends=0", "APT::Sandbox::User=root"):
+        command += ["-o", option]
+    own = ["-o", f"Dir::State::lists={lists}"]
+    if not lists.exists():
+        try:
+            return run([*command, *words], what, cwd=debs)
+        except LabError:
+            (lists / "partial").mkdir(parents=True)
+            run([*command, *own, "update"], "updating package lists")
+    return run([*command, *own, *words], what, cwd=debs)
 
 
-def kernel(root, version):
+def download(packages):
+    """Downloads packages and their dependencies. Returns the files."""
+    # apt lists only what it would download: into an empty folder, that is everything.
+    listed = apt("-o", f"Dir::Cache::archives={LAB}/apt/empty", "install", "--print-uris",
+                 *packages)
+    files = [LAB / "debs" / name for name in re.findall(r"^'\S+' (\S+\.deb) ", listed, re.M)]
+    if not all(file.exists() for file in files):
+        apt("install", "--download-only", *packages)
+    return files
+
+
+def unpack(files, folder):
+    """Unpacks packages into a folder with merged /usr."""
+    for link, target in LINKS.items():
+        (folder / target).mkdir(parents=True)
+        (folder / link).symlink_to(target)
+    for file in files:
+        with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(file)],
+                              stdout=subprocess.PIPE) as deb:
+            run(["tar", "-x", "--keep-directory-symlink", "--no-same-owner", "-C", str(folder)],
+                f"unpacking {file.name}", stdin=deb.stdout)
+
+
+def fetch(packages):
+    """Returns a folder with the unpacked packages and their dependencies."""
+    def build(new):
+        unpack(download(packages), new)
+
+    return cached("roots", digest(*packages), build)
+
+
+def fetch_kernel(version):
+    """Returns a folder with the unpacked kernel: its modules and boot/vmlinux, an ELF file."""
+    package = f"linux-image-{version}"
+
+    def build(new):
+        apt("download", package)
+        unpack(sorted((LAB / "debs").glob(f"{package}_*.deb"), key=os.path.getmtime)[-1:], new)
+        run(["/sbin/depmod", "-b", str(new), version], "reading module dependencies")
+        (new / "boot/vmlinux").write_bytes(kernel(new / f"boot/vmlinuz-{version}"))
+
+    return cached("kernels", version, build)
+
+
+def kernel(image):
     """The kernel as an ELF file. QEMU starts it directly (PVH): the guest decompresses nothing."""
-    image = root / "boot" / f"vmlinuz-{version}"
-    out = root / "boot" / f"vmlinux-{version}"
-    if out.exists():
-        return out
     data = image.read_bytes()
     if data[0x202:0x206] != b"HdrS":
         raise LabError(f"{image} is not a Linux kernel")
@@ -101,15 +174,91 @@ def kernel(root, version):
     payload = data[start + offset:start + offset + length]
     if payload[:6] != b"\xfd7zXZ\0":
         raise LabError(f"{image} is not compressed with xz: {payload[:6].hex()}")
-    elf = lzma.LZMADecompressor().decompress(payload)
-    temporary = out.with_suffix(".new")
-    temporary.write_bytes(elf)
-    temporary.rename(out)
-    return out
+    return lzma.LZMADecompressor().decompress(payload)
+
+
+def is_elf(path):
+    with open(path, "rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def sonames(files):
+    """Names of the shared libraries that ELF files name: {file: [soname]}."""
+    needed = {file: [] for file in files if is_elf(file)}
+    if not needed:
+        return {}
+    text = run(["readelf", "-dW", *map(str, needed)], "reading the needs of programs",
+               env=dict(os.environ, LC_ALL="C"))
+    # readelf names the file only when it is given more than one.
+    for name, part in re.findall(r"^File: (.*)\n((?:(?!File: ).*\n?)*)", text, re.M) \
+            or [(str(next(iter(needed))), text)]:
+        needed[pathlib.Path(name)] = re.findall(r"\(NEEDED\).*\[(.+)\]", part)
+    return needed
+
+
+def inside(root, path):
+    """A file of an unpacked root with symbolic links followed inside the root, or None."""
+    path = root / path
+    for _ in range(10):
+        if not path.is_symlink():
+            return path if path.is_file() else None
+        target = os.readlink(path)
+        path = root / target.lstrip("/") if target.startswith("/") else path.parent / target
+    return None
+
+
+def libraries(root, programs):
+    """All shared libraries that programs load: {soname: file in the root}."""
+    found, files = {}, list(programs)
+    while files:
+        new = []
+        for file, names in sonames(files).items():
+            for name in names:
+                if name in found:
+                    continue
+                library = inside(root, f"{LIBRARIES}/{name}") or inside(root, f"usr/lib/{name}")
+                if library is None:
+                    raise LabError(f"{file} needs {name}, which no unpacked package has")
+                found[name] = library
+                new.append(library)
+        files = new
+    return found
+
+
+def providers(programs):
+    """The Debian packages whose libraries programs name. They are installed where a program was
+    linked; what the guests get is unpacked from the packages."""
+    needs = {name: file for file, names in sonames(programs).items() for name in names}
+    places = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/lib", "/usr/lib")
+    done = subprocess.run(["dpkg-query", "-S", *(f"{p}/{name}" for name in needs for p in places)],
+                          capture_output=True, text=True, check=False)
+    packages = {pathlib.PurePath(path).name: package for package, path
+                in re.findall(r"^([^\s:,]+)[^\s,]*: (/.*)$", done.stdout, re.M)}
+    for name, file in needs.items():
+        if name not in packages:
+            raise LabError(f"{file} needs {name}, which no installed Debian package provides")
+    return sorted({packages[name] for name in needs})
+
+
+def build_libraries():
+    """Packages of the shared libraries that the build links: those that the development packages of
+    deploy/dependencies.txt depend on."""
+    packages = [words[1] for words in map(str.split, DEPENDENCIES.read_text().splitlines())
+                if words[:1] == ["build"]]
+    form = "${Package}\t${Section}\t${Depends}\n"
+
+    def query(names):
+        done = subprocess.run(["dpkg-query", "-W", "-f", form, *names], capture_output=True,
+                              text=True, check=False)
+        return [line.split("\t") for line in done.stdout.splitlines()]
+
+    depends = {word.split()[0].split(":")[0] for _, section, needs in query(packages)
+               if section == "libdevel" for word in needs.split(",") if word.strip()}
+    return sorted({name for name, section, _ in query(depends) if section == "libs"})
 
 
 def module_order(root, version, names):
-    """Files of the named modules and all they need, each after what it needs."""
+    """Files of the named modules and their dependencies, each after those it depends on."""
     where = root / "lib" / "modules" / version
     needs = {}
     for line in (where / "modules.dep").read_text().splitlines():

@@ -16,6 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import labdefs
 import labfaults
 import labimage
+import labpackages
 import labstate
 from labdefs import LabError
 from labtest import cli
@@ -51,6 +52,31 @@ class TestParts(unittest.TestCase):
             file.write(b"content")
             file.flush()
             self.assertEqual(labimage.digest(pathlib.Path(file.name)), labimage.digest("content"))
+
+    def test_libraries_come_from_the_unpacked_packages(self):
+        """Never from this machine, even where a link in a package would lead there."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            places = root / labpackages.LIBRARIES
+            places.mkdir(parents=True)
+            python = pathlib.Path(sys.executable).resolve()
+            with self.assertRaisesRegex(LabError, "needs lib.*, which no unpacked package has"):
+                labpackages.libraries(root, [python])
+            needed = labpackages.sonames([python])[python]
+            self.assertIn("libc.so.6", needed)
+            for name in needed:
+                (places / f"{name}.0").write_text("not ELF: it needs nothing")
+                (places / name).symlink_to(f"/{labpackages.LIBRARIES}/{name}.0")
+            self.assertEqual(labpackages.libraries(root, [python]),
+                             {name: places / f"{name}.0" for name in needed})
+
+    def test_packages_of_a_program(self):
+        python = pathlib.Path("/usr/bin/python3").resolve()
+        owner = subprocess.run(["dpkg-query", "-S", python], capture_output=True, check=False)
+        if owner.returncode:
+            self.skipTest("this machine's python3 comes from no Debian package")
+        self.assertIn("libc6", labpackages.providers([python]))
+        self.assertEqual(labpackages.providers([pathlib.Path(__file__)]), [])
 
     def test_controller_as_guests_see_it(self):
         for given, seen in [("127.0.0.1:7470", "10.0.2.2:7470"), ("localhost:1", "10.0.2.2:1"),

@@ -34,8 +34,9 @@ one finding: a port that is down is judged by `port_active` alone.
 
 std::string RulePage(const Rule& rule) {
   std::string page = Format("## {}\n\n**{}.**\n\n{}\n", rule.id, rule.title, Wrapped(rule.why));
-  page += Format("Needs: {}.\n\n", rule.needs);
-  if (!rule.profile.empty()) page += Format("Of the profile: {}.\n\n", rule.profile);
+  page += Format("Needs: {}.\n\n", NeedsText(rule));
+  if (!rule.profile.empty())
+    page += Format("Of the profile: {}.\n\n", Join(ProfileFields(rule), " "));
   page += Format("Fix: `{}`\n\nSource: {}.\n", rule.fix, rule.source);
   return page;
 }

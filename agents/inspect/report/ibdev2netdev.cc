@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "proto/names.h"
+#include "proto/ports.h"
 
 namespace fabric::inspect {
 namespace {
@@ -10,12 +11,6 @@ constexpr std::string_view kAbsent = "-";
 
 std::string_view OrAbsent(std::string_view text) {
   return text.empty() ? kAbsent : text;
-}
-
-const v1::NetInterface* FindNetdev(const v1::NodeSnapshot& snapshot, const std::string& name) {
-  for (const v1::NetInterface& netdev : snapshot.net_interfaces())
-    if (netdev.name() == name) return &netdev;
-  return nullptr;
 }
 
 // The part in front of "port N" of the verbose form.

@@ -5,14 +5,11 @@
 #include "agents/inspect/report/report_table.h"
 #include "base/text.h"
 #include "proto/names.h"
+#include "proto/ports.h"
 #include "proto/timestamps.h"
 
 namespace fabric::inspect {
 namespace {
-
-std::string PortName(const v1::RdmaDevice& device, const v1::Port& port) {
-  return Format("{}/{}", device.name(), port.number());
-}
 
 std::string NodeText(const v1::NodeSnapshot& snapshot) {
   const v1::NodeIdentity& node = snapshot.node();

@@ -1,9 +1,9 @@
-#include "agents/inspect/report/report_table.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "agents/inspect/rdma.h"
+#include "agents/inspect/report/report_table.h"
+#include "base/priority_mask.h"
 #include "proto/timestamps.h"
 
 namespace fabric::inspect {
@@ -176,15 +176,15 @@ std::string LldpText(const v1::NodeSnapshot& snapshot) {
                   {"NETDEV", "SYSTEM", "PORT", "PORT DESCRIPTION", "CHASSIS", "VLAN", "MAX FRAME",
                    "PFC", "ETS PERCENT", "UDP 4791", "SINCE"});
   for (const v1::LldpNeighbor& neighbor : snapshot.lldp_neighbors())
-    section.Row(
-        {neighbor.netdev(), OrAbsent(neighbor.system_name()), OrAbsent(neighbor.port_id()),
-         OrAbsent(neighbor.port_description()), OrAbsent(neighbor.chassis_id()),
-         NumberIf(neighbor.has_port_vlan_id(), neighbor.port_vlan_id()),
-         NumberIf(neighbor.has_max_frame_bytes(), neighbor.max_frame_bytes()),
-         neighbor.has_pfc() ? PriorityMask(neighbor.pfc().enabled_mask()) : std::string(kAbsent),
-         neighbor.has_ets_configuration() ? SharesText(neighbor.ets_configuration())
-                                          : std::string(kAbsent),
-         RocePriority(neighbor), ToString(neighbor.heard_at())});
+    section.Row({neighbor.netdev(), OrAbsent(neighbor.system_name()), OrAbsent(neighbor.port_id()),
+                 OrAbsent(neighbor.port_description()), OrAbsent(neighbor.chassis_id()),
+                 NumberIf(neighbor.has_port_vlan_id(), neighbor.port_vlan_id()),
+                 NumberIf(neighbor.has_max_frame_bytes(), neighbor.max_frame_bytes()),
+                 neighbor.has_pfc() ? ToText(PriorityMask(neighbor.pfc().enabled_mask()))
+                                    : std::string(kAbsent),
+                 neighbor.has_ets_configuration() ? SharesText(neighbor.ets_configuration())
+                                                  : std::string(kAbsent),
+                 RocePriority(neighbor), ToString(neighbor.heard_at())});
   return section.Text(NoneOrUnknown(snapshot, {{"lldp", ""}, kRdmaClass, kNetClass},
                                     HasRoce(snapshot)
                                         ? "none received (sent every 30 s: --lldp-wait 35)"

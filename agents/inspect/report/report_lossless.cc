@@ -1,10 +1,10 @@
-#include "agents/inspect/report/report_table.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "agents/inspect/lossless.h"
 #include "agents/inspect/rdma.h"
+#include "agents/inspect/report/report_table.h"
+#include "base/priority_mask.h"
 
 namespace fabric::inspect {
 namespace {
@@ -41,7 +41,7 @@ std::string UnitIf(bool there, std::uint64_t value, std::string_view unit) {
 }
 
 std::string PfcText(bool there, const v1::Pfc& pfc) {
-  return there ? PriorityMask(pfc.enabled_mask()) : std::string(kAbsent);
+  return there ? ToText(PriorityMask(pfc.enabled_mask())) : std::string(kAbsent);
 }
 
 // "0-7:0 8-15:1": runs of DSCPs that share a priority.
@@ -115,10 +115,10 @@ std::string RatesText(const v1::DcbConfig& dcb) {
 std::string EnabledText(const google::protobuf::RepeatedField<bool>& enabled) {
   if (enabled.empty()) return std::string(kAbsent);
   if (std::all_of(enabled.begin(), enabled.end(), [](bool on) { return on; })) return "all";
-  std::uint32_t mask = 0;
+  PriorityMask mask;
   for (int priority = 0; priority < enabled.size(); ++priority)
-    if (enabled[priority]) mask |= 1u << priority;
-  return PriorityMask(mask);
+    if (enabled[priority]) mask.Add(static_cast<std::uint32_t>(priority));
+  return ToText(mask);
 }
 
 std::string EcnText(const v1::CongestionControl& settings) {

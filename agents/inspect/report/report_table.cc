@@ -52,15 +52,8 @@ std::string NoneOrUnknown(const v1::NodeSnapshot& snapshot, std::initializer_lis
     for (const v1::Gap& gap : snapshot.gaps())
       if (gap.inspector() == source.inspector && gap.subject().empty() &&
           (source.path.empty() || gap.path().empty() || gap.path() == source.path))
-        return Format("unknown: {}{}{}", gap.path(), gap.path().empty() ? "" : ": ",
-                      gap.reason());
+        return Format("unknown: {}{}{}", gap.path(), gap.path().empty() ? "" : ": ", gap.reason());
   return std::string(none);
-}
-
-const v1::NetInterface* FindNetdev(const v1::NodeSnapshot& snapshot, const std::string& name) {
-  for (const v1::NetInterface& netdev : snapshot.net_interfaces())
-    if (netdev.name() == name) return &netdev;
-  return nullptr;
 }
 
 }  // namespace fabric::inspect

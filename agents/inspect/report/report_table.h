@@ -65,9 +65,6 @@ inline constexpr Source kRdmaClass{.inspector = "rdma_devices", .path = "sys/cla
 inline constexpr Source kNetClass{.inspector = "net_interfaces", .path = "sys/class/net"};
 inline constexpr Source kPciDevices{.inspector = "gpus", .path = "sys/bus/pci/devices"};
 
-// Null for an unknown netdev.
-const v1::NetInterface* FindNetdev(const v1::NodeSnapshot& snapshot, const std::string& name);
-
 // Sections, in the order of the report.
 std::string FunctionsText(const v1::NodeSnapshot& snapshot);
 std::string StacksText(const v1::NodeSnapshot& snapshot);  // Bonds and VLANs; may be empty

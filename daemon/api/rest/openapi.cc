@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
 #include "base/text.h"
 #include "daemon/api/rest/rest_router.h"
-#include "daemon/api/rest/rest_text.h"
 
 namespace fabric::api {
 namespace {
@@ -19,6 +19,8 @@ using google::protobuf::EnumDescriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::MethodDescriptor;
 using google::protobuf::ServiceDescriptor;
+
+using Json = nlohmann::ordered_json;  // Members stay in the order in which they are set.
 
 constexpr std::string_view kTimestamp = "google.protobuf.Timestamp";
 
@@ -34,55 +36,57 @@ std::string Comment(const Element& element) {
 }
 
 template <class Element>
-std::string DescriptionMember(const Element& element) {
+void AddDescription(const Element& element, Json& schema) {
   const std::string comment = Comment(element);
-  return comment.empty() ? "" : Format(",\"description\":{}", JsonString(comment));
+  if (!comment.empty()) schema["description"] = comment;
 }
 
-std::string EnumSchema(const EnumDescriptor& type) {
-  std::vector<std::string> names;
-  for (int i = 0; i < type.value_count(); ++i) names.push_back(JsonString(type.value(i)->name()));
-  return Format("\"type\":\"string\",\"enum\":[{}]", Join(names, ","));
+Json Reference(const Descriptor& type) {
+  return {{"$ref", "#/components/schemas/" + type.name()}};
 }
 
-// Members of the schema of one value of the field, by the protobuf JSON mapping.
-std::string ValueSchema(const FieldDescriptor& field) {
+Json EnumSchema(const EnumDescriptor& type) {
+  Json names = Json::array();
+  for (int i = 0; i < type.value_count(); ++i) names.push_back(type.value(i)->name());
+  return {{"type", "string"}, {"enum", names}};
+}
+
+// Schema of one value of the field, by the protobuf JSON mapping.
+Json ValueSchema(const FieldDescriptor& field) {
   switch (field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_INT32: return "\"type\":\"integer\",\"format\":\"int32\"";
+    case FieldDescriptor::CPPTYPE_INT32: return {{"type", "integer"}, {"format", "int32"}};
     case FieldDescriptor::CPPTYPE_UINT32:
-      return "\"type\":\"integer\",\"format\":\"int64\",\"minimum\":0,\"maximum\":4294967295";
+      return {{"type", "integer"}, {"format", "int64"}, {"minimum", 0}, {"maximum", 4294967295}};
     // 64 bits do not fit a JSON number everywhere.
-    case FieldDescriptor::CPPTYPE_INT64: return "\"type\":\"string\",\"format\":\"int64\"";
-    case FieldDescriptor::CPPTYPE_UINT64: return "\"type\":\"string\",\"format\":\"uint64\"";
+    case FieldDescriptor::CPPTYPE_INT64: return {{"type", "string"}, {"format", "int64"}};
+    case FieldDescriptor::CPPTYPE_UINT64: return {{"type", "string"}, {"format", "uint64"}};
     case FieldDescriptor::CPPTYPE_FLOAT:
-    case FieldDescriptor::CPPTYPE_DOUBLE: return "\"type\":\"number\",\"format\":\"double\"";
-    case FieldDescriptor::CPPTYPE_BOOL: return "\"type\":\"boolean\"";
-    case FieldDescriptor::CPPTYPE_STRING: return "\"type\":\"string\"";
+    case FieldDescriptor::CPPTYPE_DOUBLE: return {{"type", "number"}, {"format", "double"}};
+    case FieldDescriptor::CPPTYPE_BOOL: return {{"type", "boolean"}};
+    case FieldDescriptor::CPPTYPE_STRING: return {{"type", "string"}};
     case FieldDescriptor::CPPTYPE_ENUM: return EnumSchema(*field.enum_type());
     case FieldDescriptor::CPPTYPE_MESSAGE: break;
   }
   if (field.message_type()->full_name() == kTimestamp)
-    return "\"type\":\"string\",\"format\":\"date-time\"";
-  return Format("\"$ref\":\"#/components/schemas/{}\"", field.message_type()->name());
+    return {{"type", "string"}, {"format", "date-time"}};
+  return Reference(*field.message_type());
 }
 
-std::string FieldSchema(const FieldDescriptor& field) {
-  const std::string value = ValueSchema(field);
-  const std::string comment = DescriptionMember(field);
-  if (field.is_repeated())
-    return Format("{{\"type\":\"array\",\"items\":{{{}}}{}}}", value, comment);
-  // Beside $ref nothing else is looked at in OpenAPI 3.0.
-  if (value.starts_with("\"$ref\"")) return "{" + value + "}";
-  return "{" + value + comment + "}";
+Json FieldSchema(const FieldDescriptor& field) {
+  Json schema = ValueSchema(field);
+  if (field.is_repeated()) schema = {{"type", "array"}, {"items", schema}};
+  // OpenAPI 3.0 ignores what is next to $ref.
+  if (!schema.contains("$ref")) AddDescription(field, schema);
+  return schema;
 }
 
-std::string MessageSchema(const Descriptor& type) {
-  std::vector<std::string> properties;
+Json MessageSchema(const Descriptor& type) {
+  Json properties = Json::object();
   for (int i = 0; i < type.field_count(); ++i)
-    properties.push_back(
-        Format("{}:{}", JsonString(type.field(i)->name()), FieldSchema(*type.field(i))));
-  return Format("{{\"type\":\"object\",\"properties\":{{{}}}{}}}", Join(properties, ","),
-                DescriptionMember(type));
+    properties[type.field(i)->name()] = FieldSchema(*type.field(i));
+  Json schema = {{"type", "object"}, {"properties", properties}};
+  AddDescription(type, schema);
+  return schema;
 }
 
 // The message and all that it holds, by name.
@@ -99,41 +103,43 @@ bool InPath(const Route& route, const std::string& name) {
       [&](const Route::Segment& segment) { return segment.field && segment.text == name; });
 }
 
-std::string Parameters(const Route& route) {
+Json Parameters(const Route& route) {
   const Descriptor& request = *route.method->input_type();
-  std::vector<std::string> parameters;
+  Json parameters = Json::array();
   for (int i = 0; i < request.field_count(); ++i) {
     const FieldDescriptor& field = *request.field(i);
     const bool in_path = InPath(route, field.name());
     const bool is_message = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
     if (!in_path && (route.body || is_message)) continue;
-    parameters.push_back(Format("{{\"name\":{},\"in\":\"{}\",\"required\":{},\"schema\":{}}}",
-                                JsonString(field.name()), in_path ? "path" : "query", in_path,
-                                FieldSchema(field)));
+    parameters.push_back({{"name", field.name()},
+                          {"in", in_path ? "path" : "query"},
+                          {"required", in_path},
+                          {"schema", FieldSchema(field)}});
   }
-  return Join(parameters, ",");
+  return parameters;
 }
 
-std::string Operation(const Route& route) {
+Json Content(const std::string& media, Json schema) {
+  return {{media, {{"schema", std::move(schema)}}}};
+}
+
+Json Operation(const Route& route) {
   const MethodDescriptor& method = *route.method;
-  const std::string reference =
-      Format("{{\"$ref\":\"#/components/schemas/{}\"}}", method.output_type()->name());
-  std::string text = Format("\"operationId\":{}{},\"parameters\":[{}]", JsonString(method.name()),
-                            DescriptionMember(method), Parameters(route));
+  const std::string json = "application/json";
+  Json operation = {{"operationId", method.name()}};
+  AddDescription(method, operation);
+  operation["parameters"] = Parameters(route);
   if (route.body)
-    text += Format(
-        ",\"requestBody\":{{\"content\":{{\"application/json\":{{\"schema\":"
-        "{{\"$ref\":\"#/components/schemas/{}\"}}}}}}}}",
-        method.input_type()->name());
-  const std::string_view media =
-      method.server_streaming() ? "text/event-stream" : "application/json";
-  text += Format(
-      ",\"responses\":{{\"200\":{{\"description\":\"OK\",\"content\":{{\"{}\":{{\"schema\":{}}}}}}}"
-      ","
-      "\"default\":{{\"description\":\"Error\",\"content\":{{\"application/json\":{{\"schema\":"
-      "{{\"$ref\":\"#/components/schemas/Error\"}}}}}}}}}}",
-      media, reference);
-  return "{" + text + "}";
+    operation["requestBody"] = {{"content", Content(json, Reference(*method.input_type()))}};
+  operation["responses"] = {
+      {"200",
+       {{"description", "OK"},
+        {"content", Content(method.server_streaming() ? "text/event-stream" : json,
+                            Reference(*method.output_type()))}}},
+      {"default",
+       {{"description", "Error"},
+        {"content", Content(json, {{"$ref", "#/components/schemas/Error"}})}}}};
+  return operation;
 }
 
 std::string LowerCase(std::string text) {
@@ -142,65 +148,32 @@ std::string LowerCase(std::string text) {
   return text;
 }
 
-std::string Paths(const std::vector<Route>& routes) {
-  std::map<std::string, std::vector<std::string>> by_path;
-  for (const Route& route : routes)
-    by_path[route.path].push_back(Format("\"{}\":{}", LowerCase(route.verb), Operation(route)));
-  std::vector<std::string> paths;
-  for (const auto& [path, operations] : by_path)
-    paths.push_back(Format("{}:{{{}}}", JsonString(path), Join(operations, ",")));
-  return Join(paths, ",");
+Json Paths(const std::vector<Route>& routes) {
+  std::map<std::string, Json> by_path;
+  for (const Route& route : routes) by_path[route.path][LowerCase(route.verb)] = Operation(route);
+  return by_path;
 }
 
-std::string Schemas(const std::vector<Route>& routes) {
+Json Schemas(const std::vector<Route>& routes) {
   std::map<std::string, const Descriptor*> found;
   for (const Route& route : routes) {
     if (route.body) Collect(*route.method->input_type(), found);
     Collect(*route.method->output_type(), found);
   }
-  std::vector<std::string> schemas = {
-      "\"Error\":{\"type\":\"object\",\"properties\":{\"code\":{\"type\":\"integer\",\"format\":"
-      "\"int32\"},\"message\":{\"type\":\"string\"},\"status\":{\"type\":\"string\"}}}"};
-  for (const auto& [name, type] : found)
-    schemas.push_back(Format("{}:{}", JsonString(name), MessageSchema(*type)));
-  return Join(schemas, ",");
+  Json schemas;
+  schemas["Error"] = {{"type", "object"},
+                      {"properties",
+                       {{"code", {{"type", "integer"}, {"format", "int32"}}},
+                        {"message", {{"type", "string"}}},
+                        {"status", {{"type", "string"}}}}}};
+  for (const auto& [name, type] : found) schemas[name] = MessageSchema(*type);
+  return schemas;
 }
 
 std::vector<Route> Routes(const ServiceDescriptor& service) {
   auto routes = RoutesOf(service);
   // The program does not start with a service that cannot be routed.
   return routes.ok() ? *std::move(routes) : std::vector<Route>();
-}
-
-// Two blanks a level; strings are left alone.
-std::string Indented(std::string_view json) {
-  std::string text;
-  std::size_t depth = 0;
-  bool in_string = false;
-  const auto line = [&] { text.append("\n").append(2 * depth, ' '); };
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (in_string) {
-      text += c;
-      if (c == '\\') text += json[++i];
-      if (c == '"') in_string = false;
-      continue;
-    }
-    const bool empty = i + 1 < json.size() && (json[i + 1] == '}' || json[i + 1] == ']');
-    if (c == '}' || c == ']') {
-      --depth;
-      if (text.back() != '{' && text.back() != '[') line();
-    }
-    text += c;
-    if (c == '"') in_string = true;
-    if (c == '{' || c == '[') {
-      ++depth;
-      if (!empty) line();
-    }
-    if (c == ',') line();
-    if (c == ':') text += ' ';
-  }
-  return text + "\n";
 }
 
 std::string TypeText(const FieldDescriptor& field) {
@@ -277,10 +250,13 @@ std::string MethodSection(const Route& route) {
 
 std::string OpenApiJson(const ServiceDescriptor& service, std::string_view version) {
   const std::vector<Route> routes = Routes(service);
-  return Indented(
-      Format("{{\"openapi\":\"3.0.3\",\"info\":{{\"title\":{},\"version\":{}}},\"paths\":{{{}}},"
-             "\"components\":{{\"schemas\":{{{}}}}}}}",
-             JsonString(service.full_name()), JsonString(version), Paths(routes), Schemas(routes)));
+  const Json document = {
+      {"openapi", "3.0.3"},
+      {"info", {{"title", service.full_name()}, {"version", version}}},
+      {"paths", Paths(routes)},
+      {"components", {{"schemas", Schemas(routes)}}},
+  };
+  return document.dump(2) + "\n";
 }
 
 std::string ApiReference(const ServiceDescriptor& service) {

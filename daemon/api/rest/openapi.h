@@ -1,5 +1,5 @@
-// The OpenAPI document and the reference page of the REST API, made from descriptors alone.
-// Comments of the .proto files appear where the descriptors carry source locations. Pure.
+// OpenAPI document and reference page of the REST API, from descriptors. Comments of the .proto
+// files appear if the descriptors have source locations. Pure.
 #pragma once
 
 #include <google/protobuf/descriptor.h>

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cstdint>
 
+#include "base/suggest.h"
 #include "base/text.h"
 
 namespace fabric::api {
@@ -150,16 +151,13 @@ Status SetField(Message& message, std::string_view path, std::string_view text) 
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Descriptor& type = *target->GetDescriptor();
     const FieldDescriptor* const field = type.FindFieldByName(std::string(parts[i]));
-    if (field == nullptr) {
-      const std::string_view meant = Closest(parts[i], ParameterNames(type));
-      return {Code::kInvalidArgument,
-              Format("no parameter {}{}", Quoted(path),
-                     meant.empty() ? "" : Format("; did you mean {}?", Quoted(meant)))};
-    }
+    if (field == nullptr)
+      return {Code::kInvalidArgument, Format("unknown parameter {}{}", Quoted(path),
+                                             Suggest(parts[i], ParameterNames(type)))};
     if (i + 1 == parts.size()) return SetScalar({*target, *field, path, text});
     if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE || field->is_repeated())
       return {Code::kInvalidArgument,
-              Format("no parameter {}: {} has no fields", Quoted(path), Quoted(parts[i]))};
+              Format("unknown parameter {}: {} has no fields", Quoted(path), Quoted(parts[i]))};
     target = target->GetReflection()->MutableMessage(target, field);
   }
   return {};

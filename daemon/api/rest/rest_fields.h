@@ -1,4 +1,4 @@
-// Sets fields of a request from text, by reflection: how path and query parameters arrive. Pure.
+// Path and query parameters to fields of a request, by reflection. Pure.
 #pragma once
 
 #include <google/protobuf/message.h>

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/suggest.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "daemon/api/rest/rest_fields.h"
 #include "daemon/api/rest/rest_text.h"
 #include "google/api/annotations.pb.h"
@@ -182,14 +184,8 @@ std::string RestRouter::Allowed(std::string_view target) const {
 RestError RestRouter::NotFound(std::string_view path) const {
   std::vector<std::string_view> known(other_paths_.begin(), other_paths_.end());
   for (const Route& route : routes_) known.push_back(route.path);
-  // A long path cannot be a typo of a short one, and the comparison costs their product.
-  constexpr std::size_t kTypoBytesMax = 100;
-  const std::string_view meant =
-      path.size() > kTypoBytesMax ? std::string_view() : Closest(path, known);
   return {404,
-          {Code::kNotFound, Format("no path {}{}", Quoted(path),
-                                   meant.empty() ? "; all paths are in /openapi.json"
-                                                 : Format("; did you mean {}?", Quoted(meant)))},
+          {Code::kNotFound, UnknownName("path", path, known, "; /openapi.json lists all paths")},
           {}};
 }
 

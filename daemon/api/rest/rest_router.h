@@ -1,5 +1,5 @@
-// From an HTTP request line to a call of the API, by the google.api.http options of the service.
-// Pure: no socket, no state after construction.
+// REST router: maps an HTTP request to an rpc by the google.api.http options of the service. Pure
+// and immutable.
 #pragma once
 
 #include <google/protobuf/descriptor.h>

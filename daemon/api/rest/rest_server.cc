@@ -4,8 +4,11 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
 #include <map>
 #include <optional>
 #include <thread>
@@ -23,10 +26,7 @@ namespace net = boost::asio;
 using boost::system::error_code;
 using net::ip::tcp;
 using Request = http::request<http::string_body>;
-using Response = http::response<http::string_body>;
-
 constexpr std::size_t kEventBytesAtOnceMax = 64 << 10;
-constexpr std::string_view kServer = "fabricd";
 constexpr std::string_view kEventStreamHead =
     "HTTP/1.1 200 OK\r\n"
     "Server: fabricd\r\n"
@@ -42,7 +42,7 @@ std::string_view View(beast::string_view text) {
   return {text.data(), text.size()};
 }
 
-// Malformed HTTP, in the words that its sender needs.
+// The answer to malformed HTTP.
 HttpResponse BadHttp(error_code error, const RestLimits& limits) {
   if (error == http::error::body_limit)
     return ErrorResponse(413,
@@ -55,10 +55,25 @@ HttpResponse BadHttp(error_code error, const RestLimits& limits) {
   return ErrorResponse(400, {Code::kInvalidArgument, "malformed HTTP: " + error.message()});
 }
 
+// `head`: without the body.
+std::string ResponseText(const HttpResponse& answer, bool head, bool keep_alive) {
+  const auto status = static_cast<unsigned>(answer.status);
+  std::string text = Format("HTTP/1.1 {} {}\r\nServer: fabricd\r\n", status,
+                            View(http::obsolete_reason(http::int_to_status(status))));
+  if (!answer.content_type.empty()) text += Format("Content-Type: {}\r\n", answer.content_type);
+  if (!answer.allow.empty()) text += Format("Allow: {}\r\n", answer.allow);
+  text += "Cache-Control: no-store\r\n";
+  if (!keep_alive) text += "Connection: close\r\n";
+  if (answer.status != 204) text += Format("Content-Length: {}\r\n", answer.body.size());
+  text += "\r\n";
+  if (!head) text += answer.body;
+  return text;
+}
+
 }  // namespace
 
-// Everything below runs on the loop's thread, but for the wake of an event queue. A connection is
-// owned by the loop and dropped when it is closed and none of its operations is pending.
+// Everything below runs on the loop's thread, except the wake-up of an event queue. The loop owns
+// the connections; it drops one that is closed and has no pending operation.
 class RestServer::Loop {
  public:
   Loop(const RestService& rest_service, control::EventBus& bus, const RestLimits& rest_limits)
@@ -121,15 +136,21 @@ class RestServer::Loop::Connection {
   }
 
  private:
-  // Wraps a completion: counts it as pending, and drops the connection when it was the last one.
-  template <class Handler>
-  auto Pending(Handler handler) {
+  // A completion handler: one type for all operations, so that Beast is instantiated once for each.
+  // Counts as pending until it has run; the connection may be dropped then.
+  using Step = void (Connection::*)(error_code);
+  struct Completion {
+    Connection* connection;
+    Step step;
+    void operator()(error_code error, std::size_t = 0) {
+      (connection->*step)(error);
+      --connection->pending_;
+      connection->MaybeDrop();
+    }
+  };
+  Completion Then(Step step) {
     ++pending_;
-    return [this, handler = std::move(handler)](error_code error, std::size_t bytes = 0) mutable {
-      handler(error, bytes);
-      --pending_;
-      MaybeDrop();
-    };
+    return {this, step};
   }
 
   void MaybeDrop() {
@@ -141,8 +162,7 @@ class RestServer::Loop::Connection {
     parser_->header_limit(loop_.limits.header_bytes_max);
     parser_->body_limit(loop_.limits.body_bytes_max);
     stream_.expires_after(timeout);
-    http::async_read(stream_, buffer_, *parser_,
-                     Pending([this](error_code error, std::size_t) { OnRead(error); }));
+    http::async_read(stream_, buffer_, *parser_, Then(&Connection::OnRead));
   }
 
   void OnRead(error_code error) {
@@ -159,39 +179,24 @@ class RestServer::Loop::Connection {
     }
     const Request& request = parser_->get();
     const std::string peer = peer_;
-    auto answer = loop_.service.Handle({.verb = View(request.method_string()),
-                                        .target = View(request.target()),
-                                        .body = request.body(),
-                                        .last_event_id = View(request["Last-Event-ID"]),
-                                        .peer = peer});
+    const auto answer = loop_.service.Handle({.verb = View(request.method_string()),
+                                              .target = View(request.target()),
+                                              .body = request.body(),
+                                              .last_event_id = View(request["Last-Event-ID"]),
+                                              .peer = peer});
     if (const auto* const start = std::get_if<EventStreamStart>(&answer)) {
       BeginEvents(start->after_sequence);
       return;
     }
     closing_ = !request.keep_alive();
-    Write(std::get<HttpResponse>(std::move(answer)), request.method() == http::verb::head,
+    Write(std::get<HttpResponse>(answer), request.method() == http::verb::head,
           request.keep_alive());
   }
 
-  void Write(HttpResponse answer, bool head, bool keep_alive) {
-    response_.emplace();
-    response_->result(static_cast<unsigned>(answer.status));
-    response_->set(http::field::server, beast::string_view(kServer.data(), kServer.size()));
-    if (!answer.content_type.empty())
-      response_->set(http::field::content_type, answer.content_type);
-    if (!answer.allow.empty()) response_->set(http::field::allow, answer.allow);
-    response_->set(http::field::cache_control, "no-store");
-    response_->keep_alive(keep_alive);
-    const bool has_length = answer.status != 204;
-    if (has_length) response_->content_length(answer.body.size());
-    if (!head) response_->body() = std::move(answer.body);
+  void Write(const HttpResponse& answer, bool head, bool keep_alive) {
     stream_.expires_after(loop_.limits.request_timeout);
-    serializer_.emplace(*response_);
-    auto done = Pending([this](error_code error, std::size_t) { OnWritten(error); });
-    if (head)
-      http::async_write_header(stream_, *serializer_, std::move(done));
-    else
-      http::async_write(stream_, *serializer_, std::move(done));
+    text_ = ResponseText(answer, head, keep_alive);
+    net::async_write(stream_, net::buffer(text_), Then(&Connection::OnWritten));
   }
 
   void OnWritten(error_code error) {
@@ -205,32 +210,36 @@ class RestServer::Loop::Connection {
     }
   }
 
-  // Says that no more comes and takes what the other end still sends, for a moment: closing at once
-  // would reset the connection and take the answer with it.
+  // Sends FIN and reads what the client still sends, for a second: closing at once would reset the
+  // connection and the client could lose the answer.
   void Linger() {
     error_code ignored;
     stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
     timer_.expires_after(std::chrono::seconds(1));
-    timer_.async_wait(Pending([this](error_code, std::size_t) { stream_.close(); }));
-    Discard();
+    timer_.async_wait(Then(&Connection::OnLingered));
+    ReadSome(&Connection::OnDiscarded);
   }
 
-  void Discard() {
-    stream_.socket().async_read_some(net::buffer(discarded_),
-                                     Pending([this](error_code error, std::size_t) {
-                                       if (error) {
-                                         stream_.close();
-                                         timer_.cancel();
-                                       } else if (stream_.socket().is_open()) {
-                                         Discard();
-                                       }
-                                     }));
+  void OnLingered(error_code) { stream_.close(); }
+
+  void OnDiscarded(error_code error) {
+    if (error) {
+      stream_.close();
+      timer_.cancel();
+    } else if (stream_.socket().is_open()) {
+      ReadSome(&Connection::OnDiscarded);
+    }
+  }
+
+  // Reads bytes that are ignored.
+  void ReadSome(Step step) {
+    stream_.socket().async_read_some(net::buffer(discarded_), Then(step));
   }
 
   void BeginEvents(std::uint64_t after_sequence) {
     closing_ = true;
     if (loop_.watchers >= loop_.limits.watchers_max) {
-      Write(ErrorResponse(503, {Code::kResourceExhausted, "too many watchers of events"}), false,
+      Write(ErrorResponse(503, {Code::kResourceExhausted, "too many event watchers"}), false,
             false);
       return;
     }
@@ -247,36 +256,35 @@ class RestServer::Loop::Connection {
       });
     });
     WriteEvents();
-    WatchForEnd();
+    ReadSome(&Connection::OnClientRead);
     StartHeartbeat();
   }
 
-  // The client has nothing to say; what comes is its end.
-  void WatchForEnd() {
-    stream_.socket().async_read_some(net::buffer(discarded_),
-                                     Pending([this](error_code error, std::size_t) {
-                                       if (error)
-                                         EndEvents();
-                                       else if (queue_wanted_)
-                                         WatchForEnd();
-                                     }));
+  // The client only reads: an error is its end.
+  void OnClientRead(error_code error) {
+    if (error)
+      EndEvents();
+    else if (queue_wanted_)
+      ReadSome(&Connection::OnClientRead);
   }
 
   void StartHeartbeat() {
     timer_.expires_after(loop_.limits.heartbeat);
-    timer_.async_wait(Pending([this](error_code error, std::size_t) {
-      if (error || !queue_wanted_) return;
-      if (writing_ && wrote_nothing_) {
-        EndEvents();
-        return;
-      }
-      wrote_nothing_ = true;
-      if (!writing_) {
-        text_ = kHeartbeat;
-        WriteEvents();
-      }
-      StartHeartbeat();
-    }));
+    timer_.async_wait(Then(&Connection::OnHeartbeat));
+  }
+
+  void OnHeartbeat(error_code error) {
+    if (error || !queue_wanted_) return;
+    if (writing_ && wrote_nothing_) {
+      EndEvents();
+      return;
+    }
+    wrote_nothing_ = true;
+    if (!writing_) {
+      text_ = kHeartbeat;
+      WriteEvents();
+    }
+    StartHeartbeat();
   }
 
   void PumpEvents() {
@@ -296,15 +304,16 @@ class RestServer::Loop::Connection {
 
   void WriteEvents() {
     writing_ = true;
-    net::async_write(stream_.socket(), net::buffer(text_),
-                     Pending([this](error_code error, std::size_t) {
-                       writing_ = false;
-                       wrote_nothing_ = false;
-                       if (error)
-                         EndEvents();
-                       else
-                         PumpEvents();
-                     }));
+    net::async_write(stream_, net::buffer(text_), Then(&Connection::OnEventsWritten));
+  }
+
+  void OnEventsWritten(error_code error) {
+    writing_ = false;
+    wrote_nothing_ = false;
+    if (error)
+      EndEvents();
+    else
+      PumpEvents();
   }
 
   void EndEvents() {
@@ -320,22 +329,20 @@ class RestServer::Loop::Connection {
   std::string peer_;
   int pending_ = 0;
   bool closing_ = false;  // After the answer that is being written
+  std::string text_;      // Of the write in flight
 
   beast::flat_buffer buffer_;
   std::optional<http::request_parser<http::string_body>> parser_;
-  std::optional<Response> response_;
-  std::optional<http::response_serializer<http::string_body>> serializer_;
   std::array<char, 1024> discarded_{};
 
   std::unique_ptr<EventQueue> queue_;
   bool queue_wanted_ = false;
-  std::string text_;  // Of the write in flight
   bool writing_ = false;
   bool wrote_nothing_ = false;  // Since the last heartbeat
 };
 
 Status RestServer::Loop::Listen(const HostPort& wanted) {
-  // The kernel's reason, before the libraries wrap it.
+  // Gives the kernel's reason, which the libraries hide.
   RETURN_IF_ERROR(CheckListen(wanted));
   error_code error;
   tcp::resolver resolver(io);
@@ -364,7 +371,7 @@ void RestServer::Loop::Accept() {
       Accept();
       return;
     }
-    // Out of descriptors, most likely: the connection waits in the kernel until there are some.
+    // Most likely out of descriptors: the connection waits in the kernel. Retry.
     accept_again_.expires_after(std::chrono::milliseconds(100));
     accept_again_.async_wait([this](error_code stopped) {
       if (!stopped) Accept();
@@ -391,7 +398,7 @@ void RestServer::Loop::Stop() {
     accept_again_.cancel();
     for (auto at = connections_.begin(); at != connections_.end();) (at++)->second->Close();
   });
-  thread_.join();  // The loop ends when nothing is pending any more.
+  thread_.join();  // The loop ends when nothing is pending.
   connections_.clear();
 }
 

@@ -1,5 +1,5 @@
-// The HTTP server in front of RestService: connections, limits, timeouts, server-sent events. One
-// thread of its own does all of it.
+// HTTP server of RestService: connections, limits, timeouts, server-sent events. Runs on one
+// thread.
 #pragma once
 
 #include <cstdint>

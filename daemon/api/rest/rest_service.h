@@ -1,4 +1,4 @@
-// What the REST front answers, independent of sockets: HTTP in, HTTP out.
+// REST service: HTTP request to HTTP response, independent of sockets.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct EventStreamStart {
   std::uint64_t after_sequence = 0;
 };
 
-// A page beside the API: /metrics, /healthz, /openapi.json.
+// A page that is not part of the API: /metrics, /healthz, /openapi.json.
 struct Page {
   std::string path;
   std::function<HttpResponse()> get;

@@ -1,42 +1,12 @@
 #include "daemon/api/rest/rest_text.h"
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace fabric::api {
-namespace {
-
-// Length of the well-formed UTF-8 sequence that `text` starts with, 0 when it is not one.
-std::size_t Utf8Length(std::string_view text) {
-  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned lead = at(0);
-  if (lead < 0x80) return 1;
-  std::size_t length = 0;
-  if (lead >= 0xc2 && lead <= 0xdf) length = 2;
-  if (lead >= 0xe0 && lead <= 0xef) length = 3;
-  if (lead >= 0xf0 && lead <= 0xf4) length = 4;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((at(i) & 0xc0) != 0x80) return 0;
-  // Overlong forms, surrogates, and what lies above U+10FFFF.
-  if (lead == 0xe0 && at(1) < 0xa0) return 0;
-  if (lead == 0xed && at(1) > 0x9f) return 0;
-  if (lead == 0xf0 && at(1) < 0x90) return 0;
-  if (lead == 0xf4 && at(1) > 0x8f) return 0;
-  return length;
-}
-
-}  // namespace
-
-bool IsUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = Utf8Length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
 
 Result<std::string> PercentDecode(std::string_view text, bool plus_is_blank) {
   std::string decoded;
@@ -60,27 +30,11 @@ Result<std::string> PercentDecode(std::string_view text, bool plus_is_blank) {
   return decoded;
 }
 
-std::string JsonString(std::string_view text) {
-  std::string json = "\"";
-  while (!text.empty()) {
-    const std::size_t length = Utf8Length(text);
-    const char c = text.front();
-    if (length == 0)
-      json += "\xef\xbf\xbd";
-    else if (c == '"' || c == '\\')
-      json += {'\\', c};
-    else if (static_cast<unsigned char>(c) < 0x20)
-      json += Format("\\u{:04x}", static_cast<unsigned>(c));
-    else
-      json += text.substr(0, length);
-    text.remove_prefix(length == 0 ? 1 : length);
-  }
-  return json + "\"";
-}
-
 std::string ErrorJson(const Status& status) {
-  return Format("{{\"code\":{},\"message\":{},\"status\":\"{}\"}}", static_cast<int>(status.code()),
-                JsonString(status.message()), CodeName(status.code()));
+  const nlohmann::ordered_json error = {{"code", static_cast<int>(status.code())},
+                                        {"message", status.message()},
+                                        {"status", CodeName(status.code())}};
+  return error.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 int HttpStatus(Code code) {

@@ -1,4 +1,4 @@
-// The part of Campaigns that begins all senders of an incast together and gathers what they say.
+// The part of Campaigns that starts the senders of an incast together and collects their results.
 #include <utility>
 #include <vector>
 
@@ -6,8 +6,8 @@
 
 namespace fabric::control {
 
-// All pairs of the round or none: when all ports are free and the pairs fit. Pairs with a dead end
-// fail at once and need no port.
+// Starts all pairs of the round or none: all ports must be free and the pairs must fit. Pairs with
+// a dead end fail at once and need no port.
 bool Campaigns::StartTogether(std::uint64_t number, Campaign& campaign, Moment now) {
   CampaignWork& work = *campaign.work;
   std::vector<plan::PairTask> tasks;
@@ -40,17 +40,17 @@ bool Campaigns::StartTogether(std::uint64_t number, Campaign& campaign, Moment n
            .ports = ports,
            .task = std::move(task),
            .round = work.rounds_begun,
-           .holds_from = runs,
-           .holds_to = runs,
-           .budgeted = runs && work.budget.Take(ports),
-           .counted = runs,
+           .holds = {.from_port = runs,
+                     .to_port = runs,
+                     .budget = runs && work.budget.Take(ports),
+                     .slot = runs},
            .of_incast = true},
           now);
   }
   return true;
 }
 
-// Lets the senders go once all that still may are ready.
+// Starts the senders once all that can still run are ready.
 void Campaigns::OpenGate(std::uint64_t number) {
   std::vector<ProbeRun*> ready;
   for (auto& [id, pair] : pairs_) {
@@ -61,7 +61,7 @@ void Campaigns::OpenGate(std::uint64_t number) {
   for (ProbeRun* run : ready) run->Go(agents_);
 }
 
-// Of a pair whose agents have said all.
+// Takes the result of a pair whose agents have reported everything.
 void Campaigns::TakeIncast(const Pair& pair) {
   const auto campaign = campaigns_.find(pair.campaign);
   if (!pair.of_incast || campaign == campaigns_.end()) return;

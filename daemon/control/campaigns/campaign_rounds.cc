@@ -11,18 +11,20 @@
 namespace fabric::control {
 namespace {
 
-// Pairs that end without their agents cost no time of their own: so many of them are recorded in
-// one go before others get the controller again. The next Tick goes on.
+using Phase = CampaignWork::Phase;
+
+// Steps of one call. Pairs that end without their agents take no time, so without a limit they
+// would keep the controller busy; the next Tick continues.
 constexpr int kStepsMax = 1000;
 
-// Rounds that a campaign may add to its plan, because blame wants to see these pairs.
-constexpr std::uint32_t kDecidingRoundsMax = 16;
+// Rounds that a campaign may add to its plan because blame asks for pairs.
+constexpr std::uint32_t kAdditionalRoundsMax = 16;
 
-// Those that it has been told of already are told once.
-void TellWhoIsLeftOut(const CampaignWork& work, v1::Campaign& summary) {
-  const std::set<std::string> told(summary.skipped().begin(), summary.skipped().end());
+// Adds each port that is left out once.
+void AddLeftOut(const CampaignWork& work, v1::Campaign& summary) {
+  const std::set<std::string> known(summary.skipped().begin(), summary.skipped().end());
   for (std::string& line : work.reachability.LeftOut())
-    if (!told.contains(line)) summary.add_skipped(std::move(line));
+    if (!known.contains(line)) summary.add_skipped(std::move(line));
 }
 
 }  // namespace
@@ -55,13 +57,13 @@ bool Campaigns::Step(std::uint64_t number, Campaign& campaign, Moment now) {
     if (together) OpenGate(number);
     return false;
   }
-  // The receiver's ends have yet to say what they counted.
+  // The receiver has not reported its counters yet.
   if (!cancelled && work.incast != nullptr && !work.incast->over()) return false;
   if (cancelled) {
     End(number, campaign, now);
-  } else if (!work.postponed.empty()) {
+  } else if (work.phase == Phase::kPaused) {
     if (now.steady < work.postponed_until) return false;
-    BeginDeciding(campaign, std::exchange(work.postponed, {}), now);
+    BeginAdditional(campaign, std::exchange(work.postponed, {}), now);
   } else {
     NextRound(number, campaign, now);
   }
@@ -71,21 +73,20 @@ bool Campaigns::Step(std::uint64_t number, Campaign& campaign, Moment now) {
 // Nothing runs: closes the round that has ended and begins the next one, or ends the campaign.
 void Campaigns::NextRound(std::uint64_t number, Campaign& campaign, Moment now) {
   CampaignWork& work = *campaign.work;
-  if (work.in_round) {
-    work.in_round = false;
+  if (work.phase == Phase::kRound) {
+    work.phase = Phase::kBetweenRounds;
     work.progress.EndRound(now);
-    work.judgement.EndRound();
+    work.analyzer.EndRound();
     campaign.summary.set_rounds_done(work.rounds_begun);
     if (work.incast != nullptr) *campaign.summary.add_incasts() = work.incast->Report();
     work.incast.reset();
   }
-  if (work.reaching) {
+  if (work.phase == Phase::kReachability) {
     const std::vector<plan::Pair> stage = work.reachability.NextStage();
     if (!stage.empty()) return BeginQuick(work, stage);
-    work.reaching = false;
-    TellWhoIsLeftOut(work, campaign.summary);
+    AddLeftOut(work, campaign.summary);
   }
-  work.quick = false;
+  work.phase = Phase::kBetweenRounds;
   const bool over = work.planned_begun == work.plan.rounds.size();
   std::vector<plan::Pair> wanted;
   if (campaign.summary.spec().until_decided() && Judge(campaign, wanted, now)) {
@@ -93,9 +94,11 @@ void Campaigns::NextRound(std::uint64_t number, Campaign& campaign, Moment now) 
         static_cast<std::uint32_t>(work.plan.rounds.size() - work.planned_begun));
     return End(number, campaign, now);
   }
-  if (!wanted.empty() && work.deciding_rounds < kDecidingRoundsMax) {
-    ++work.deciding_rounds;
-    if (now.steady >= work.postponed_until) return BeginDeciding(campaign, std::move(wanted), now);
+  if (!wanted.empty() && work.additional_rounds < kAdditionalRoundsMax) {
+    ++work.additional_rounds;
+    if (now.steady >= work.postponed_until)
+      return BeginAdditional(campaign, std::move(wanted), now);
+    work.phase = Phase::kPaused;
     work.postponed = std::move(wanted);
     return;
   }
@@ -104,19 +107,21 @@ void Campaigns::NextRound(std::uint64_t number, Campaign& campaign, Moment now) 
   BeginRound(campaign, work.plan.rounds.At(work.planned_begun++), true, now);
 }
 
-void Campaigns::BeginDeciding(Campaign& campaign, std::vector<plan::Pair> wanted, Moment now) {
+void Campaigns::BeginAdditional(Campaign& campaign, std::vector<plan::Pair> wanted, Moment now) {
   CampaignWork& work = *campaign.work;
-  // What is left out would cost a timeout of each probe; a quick one decides as well.
+  // Each probe of a port that is left out would time out; a quick probe shows as much.
   const auto dead = std::stable_partition(wanted.begin(), wanted.end(), [&](const auto& pair) {
     return !work.reachability.IsOut(pair.from) && !work.reachability.IsOut(pair.to);
   });
-  if (dead != wanted.end()) return BeginQuick(work, {dead, wanted.end()});
+  if (dead != wanted.end()) {
+    work.phase = Phase::kQuickRound;
+    return BeginQuick(work, {dead, wanted.end()});
+  }
   BeginRound(campaign, std::move(wanted), false, now);
 }
 
 void Campaigns::BeginQuick(CampaignWork& work, const std::vector<plan::Pair>& pairs) {
   ++work.stage;
-  work.quick = true;
   work.waiting.assign(pairs.begin(), pairs.end());
 }
 
@@ -131,41 +136,40 @@ void Campaigns::BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bo
                                static_cast<std::uint32_t>(pairs.size()) *
                                    static_cast<std::uint32_t>(summary.spec().probes_size()));
   }
-  work.in_round = true;
+  work.phase = Phase::kRound;
   work.progress.BeginRound(pairs.size(), planned, now);
   work.waiting.assign(pairs.begin(), pairs.end());
-  // The counts so far: after a crash no more than one round of them is missing, and no result that
-  // they count.
+  // Stores the counts so far: a crash loses at most one round.
   Keep();
   outbox_.Stored(outbox_.store().PutCampaign(campaign.summary));
 }
 
-// What blame says so far, when that is worth asking. True: it is decided. `next` are pairs that
-// would decide.
+// Asks blame when new results make it worthwhile. True: the fault is located. `next`: the pairs
+// that would locate it.
 bool Campaigns::Judge(Campaign& campaign, std::vector<plan::Pair>& next, Moment now) {
   CampaignWork& work = *campaign.work;
-  if (!work.judgement.Due(campaign.summary.spec().until_decided())) return false;
-  blame::Standing standing =
-      work.judgement.Stand(work.Usable(), {}, counters_(work.judgement.fabric()));
+  if (!work.analyzer.Due(campaign.summary.spec().until_decided())) return false;
+  blame::Assessment assessment =
+      work.analyzer.Assess(work.Usable(), {}, counters_(work.analyzer.fabric()));
   const bool over = work.planned_begun == work.plan.rounds.size();
-  if (!standing.again || over) next = work.PairsOf(standing.next);
+  if (!assessment.next_already_tried || over) next = work.PairsOf(assessment.next);
   work.postponed_until = now.steady + std::chrono::duration_cast<Duration>(
-                                          std::chrono::duration<double>(standing.wait_s));
-  *campaign.summary.mutable_blame() = std::move(standing.report);
-  campaign.open = std::move(standing.open);
-  return standing.decided;
+                                          std::chrono::duration<double>(assessment.wait_s));
+  *campaign.summary.mutable_blame() = std::move(assessment.report);
+  campaign.open = std::move(assessment.open_question);
+  return assessment.decided;
 }
 
 void Campaigns::End(std::uint64_t number, Campaign& campaign, Moment now) {
   v1::Campaign& summary = campaign.summary;
   CampaignWork& work = *campaign.work;
-  TellWhoIsLeftOut(work, summary);
+  AddLeftOut(work, summary);
   if (summary.spec().pattern() != v1::CAMPAIGN_PATTERN_INCAST) {
     const std::vector<v1::Finding> findings = open_findings_();
-    const std::vector<blame::PortCounters> counters = counters_(work.judgement.fabric());
-    blame::Standing standing = work.judgement.Stand(work.Usable(), findings, counters);
-    *summary.mutable_blame() = std::move(standing.report);
-    campaign.open = std::move(standing.open);
+    const std::vector<blame::PortCounters> counters = counters_(work.analyzer.fabric());
+    blame::Assessment assessment = work.analyzer.Assess(work.Usable(), findings, counters);
+    *summary.mutable_blame() = std::move(assessment.report);
+    campaign.open = std::move(assessment.open_question);
   }
   const std::uint32_t left =
       summary.probes_planned() - summary.probes_ok() - summary.probes_failed();
@@ -186,9 +190,10 @@ bool Campaigns::StartOne(std::uint64_t number, Campaign& campaign, Moment now) {
   CampaignWork& work = *campaign.work;
   for (auto at = work.waiting.begin(); at != work.waiting.end(); ++at) {
     const plan::Pair ports = *at;
-    const bool pointless = work.quick ? work.reaching && !work.reachability.Wanted(ports)
-                                      : LeaveOut(campaign, ports, now);
-    if (pointless) {
+    const bool needless = work.phase == Phase::kRound          ? LeaveOut(campaign, ports, now)
+                          : work.phase == Phase::kReachability ? !work.reachability.IsUseful(ports)
+                                                               : false;
+    if (needless) {
       work.waiting.erase(at);
       return true;
     }
@@ -208,11 +213,11 @@ bool Campaigns::StartOne(std::uint64_t number, Campaign& campaign, Moment now) {
     Pair pair{.campaign = number,
               .ports = ports,
               .task = std::move(task),
-              .round = work.quick ? 0 : work.rounds_begun,
-              .holds_from = alive,
-              .holds_to = alive && ports.from != ports.to,
-              .budgeted = alive,
-              .counted = alive};
+              .round = work.quick() ? 0 : work.rounds_begun,
+              .holds = {.from_port = alive,
+                        .to_port = alive && ports.from != ports.to,
+                        .budget = alive,
+                        .slot = alive}};
     work.waiting.erase(at);
     ++work.pairs_running;
     turn_ = number;
@@ -222,7 +227,8 @@ bool Campaigns::StartOne(std::uint64_t number, Campaign& campaign, Moment now) {
   return false;
 }
 
-// Whether one of the ports is left out; if so, every probe of the pair has its result now.
+// True when one of the ports is left out; then every probe of the pair is recorded with that
+// result.
 bool Campaigns::LeaveOut(Campaign& campaign, const plan::Pair& pair, Moment now) {
   CampaignWork& work = *campaign.work;
   auto result = work.reachability.LeftOut(pair.from);

@@ -37,15 +37,15 @@ CampaignWork::CampaignWork(const v1::CampaignSpec& spec, plan::Plan made, blame:
       port_names(NamesOf(plan)),
       quick_probe(Reachability::QuickProbe(spec.probes(0))),
       budget(plan, spec.pairs_at_once(), spec.pairs_per_uplink()),
-      judgement(std::move(fabric)),
+      analyzer(std::move(fabric)),
       progress(plan.rounds, spec.pairs_at_once() == 0
                                 ? pairs_at_once
                                 : std::min(pairs_at_once, spec.pairs_at_once())),
-      reaching(NeedsReachability(spec, plan)) {
-  if (reaching) reachability = Reachability(plan, spec.seed());
+      phase(NeedsReachability(spec, plan) ? Phase::kReachability : Phase::kBetweenRounds) {
+  if (phase == Phase::kReachability) reachability = Reachability(plan, spec.seed());
   places_.reserve(plan.ports.size());
   for (const plan::Port& port : plan.ports)
-    places_.push_back(blame::Find(judgement.fabric(), port.port));
+    places_.push_back(blame::Find(analyzer.fabric(), port.port));
 }
 
 bool CampaignWork::IsTooLate(const std::string& node) const {
@@ -60,12 +60,13 @@ std::vector<std::uint32_t> CampaignWork::Usable() const {
   return usable;
 }
 
-std::vector<plan::Pair> CampaignWork::PairsOf(const std::vector<blame::Wanted>& wanted) const {
+std::vector<plan::Pair> CampaignWork::PairsOf(
+    const std::vector<blame::ProbeRequest>& wanted) const {
   std::map<std::uint32_t, plan::PortIndex> ports;
   for (plan::PortIndex port = 0; port < places_.size(); ++port)
     if (places_[port]) ports.emplace(*places_[port], port);
   std::vector<plan::Pair> pairs;
-  for (const blame::Wanted& one : wanted) {
+  for (const blame::ProbeRequest& one : wanted) {
     const auto from = ports.find(one.from);
     const auto to = ports.find(one.to);
     if (from == ports.end() || to == ports.end()) continue;

@@ -12,16 +12,17 @@
 namespace fabric::control {
 namespace {
 
-// Of results that wait for the store; more of them do not wait for the end of the turn.
+// Size of a batch of results that is stored at once, before the Tick ends.
 constexpr std::size_t kRecordedMax = 1'000;
 
-// Results that the store did not take are held in memory, up to so many for each campaign.
+// Maximum number of results per campaign that are kept in memory because the store failed.
 constexpr std::size_t kUnsavedMax = 10'000;
 
-// As long a port's counters may show what a probe has sent: in the window that runs, and in the
-// one after it, which is told until its own end.
-constexpr Duration kProbedLately = 3 * fleet::Motion::kWindow;
-// An agent that lets go of a probe in this time is at work; another one holds its port alone.
+// Time for which a port's counters may include probe traffic: the current window and the next one,
+// which is valid until its own end.
+constexpr Duration kProbedLately = 3 * fleet::CounterRates::kWindow;
+// Usual time in which agents release a probe. After it, the pair no longer counts against the
+// maximum of concurrent pairs.
 constexpr Duration kWindUpUsual = std::chrono::milliseconds(500);
 
 std::string IdOf(std::uint64_t number) {
@@ -44,7 +45,7 @@ Campaigns::Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& 
       outbox_(outbox),
       open_findings_(std::move(open_findings)),
       counters_(std::move(counters)),
-      // Agents may still answer probes of an earlier run of the controller: never the same numbers.
+      // Agents may still answer probes of an earlier run of the controller: start at a new number.
       next_probe_(static_cast<std::uint64_t>(now.wall.time_since_epoch().count())) {}
 
 void Campaigns::Restore(const std::vector<v1::Campaign>& newest_first, Moment now) {
@@ -56,7 +57,7 @@ void Campaigns::Restore(const std::vector<v1::Campaign>& newest_first, Moment no
     next_campaign_ = std::max(next_campaign_, *number + 1);
     if (stored.state() != v1::CAMPAIGN_STATE_RUNNING && stored.has_ended_at()) continue;
     campaign.summary.set_state(v1::CAMPAIGN_STATE_CANCELLED);
-    campaign.summary.add_skipped("what had not run: the controller was restarted");
+    campaign.summary.add_skipped("not run: the controller restarted");
     campaign.summary.clear_remaining_seconds();
     *campaign.summary.mutable_ended_at() = ToProto(now.wall);
     Publish(campaign, now);
@@ -128,7 +129,7 @@ Result<v1::Campaign> Campaigns::Cancel(const std::string& id, Moment now) {
   if (campaign.summary.state() == v1::CAMPAIGN_STATE_RUNNING) {
     campaign.summary.set_state(v1::CAMPAIGN_STATE_CANCELLED);
     ForEachPair(now, [&](Pair& pair) {
-      if (pair.campaign == number && !pair.settled)
+      if (pair.campaign == number && pair.phase != PairPhase::kWindingUp)
         pair.run->Cancel(std::string(kCancelled), agents_, now);
     });
     Advance(now);
@@ -168,7 +169,9 @@ void Campaigns::OnLost(const std::string& node, const std::string& reason, Momen
 void Campaigns::Tick(Moment now) {
   ForEachPair(now, [&](Pair& pair) {
     pair.run->Tick(agents_, now);
-    if (pair.settled && now.steady - pair.run->decided_at() >= kWindUpUsual) Uncount(pair);
+    const bool stuck =
+        pair.phase == PairPhase::kWindingUp && now.steady - pair.run->decided_at() >= kWindUpUsual;
+    if (stuck) ReleaseSlot(pair);
   });
   Advance(now);
   Keep();
@@ -197,7 +200,7 @@ Result<std::uint64_t> Campaigns::Find(const std::string& id) const {
   return NoSuch("campaign", id, ids);
 }
 
-// The oldest that have ended make room.
+// Drops the oldest campaigns that have ended.
 void Campaigns::Forget() {
   auto at = campaigns_.begin();
   while (campaigns_.size() >= kKnownMax && at != campaigns_.end())
@@ -214,7 +217,7 @@ void Campaigns::Record(Campaign& campaign, v1::PairResult result) {
   if (recorded_.size() >= kRecordedMax) Keep();
 }
 
-// Writes what was recorded, then tells of it.
+// Stores the recorded results, then publishes them.
 void Campaigns::Keep() {
   if (recorded_.empty()) return;
   std::vector<store::CampaignResult> results = std::exchange(recorded_, {});

@@ -1,8 +1,8 @@
-// Campaigns: plans carried out round by round, several at a time. Every probe that is begun gets
-// one result whatever happens to its agents, and no port is in two probes at once.
+// Campaigns: executes plans round by round, several at a time. Each started probe gets exactly one
+// result, even if its agents fail, and no port is in two probes at once.
 //
-// Results are written to the store together: those of one turn of the caller's loop, at the end of
-// a round, and before anybody is told of them. What was told is kept.
+// Results are written to the store in batches: once per Tick, at the end of a round, and before
+// they are published.
 #pragma once
 
 #include <cstdint>
@@ -29,42 +29,42 @@ namespace fabric::control {
 
 class Campaigns {
  public:
-  // As many campaigns are known; the store keeps the same number.
+  // Number of campaigns that are kept, here and in the store.
   static constexpr std::uint32_t kKnownMax = 1000;
 
-  // Findings that are open, for the suspects that they are about.
+  // Open findings, which support suspects.
   using OpenFindings = std::function<std::vector<v1::Finding>()>;
-  // What the counters of these ports have done lately, which makes suspects likelier or not.
+  // Recent counter changes of these ports, which support or weaken suspects.
   using Counters = std::function<std::vector<blame::PortCounters>(const blame::Fabric&)>;
 
   Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& outbox,
             OpenFindings open_findings, Counters counters, Moment now);
 
-  // Told of every result that is recorded, in order, with the id of its campaign.
+  // Called with each recorded result, in order, and the id of its campaign.
   using OnResult = std::function<void(const std::string& id, const v1::PairResult& result)>;
   void Listen(OnResult on_result) { on_result_ = std::move(on_result); }
 
-  // From the store, newest first. Those that were running have ended with the controller.
+  // From the store, newest first. Campaigns that were running are cancelled.
   void Restore(const std::vector<v1::Campaign>& newest_first, Moment now);
 
-  // `spec` is complete (see probe_check.h), `plan` was made of it, and `fabric` has its ports.
-  // `classes` are of an incast's ports.
+  // `spec` is complete (see probe_check.h), `plan` is its plan, and `fabric` has its ports.
+  // `classes`: of the ports of an incast.
   v1::Campaign Start(const v1::CampaignSpec& spec, plan::Plan plan, blame::Fabric fabric,
                      Moment now, PortClasses classes = {});
   Result<v1::Campaign> Get(const std::string& id, bool with_results);
-  std::vector<v1::Campaign> List();  // Newest first, bare
-  std::string NextId() const;        // That the next one to be started will have
+  std::vector<v1::Campaign> List();  // Newest first, without results
+  std::string NextId() const;        // Of the next campaign to start
   bool Runs(const std::string& id) const;
-  // What blame could not say when it was asked last: Standing::open. Empty: it could, or the
-  // campaign is of an earlier run of the controller.
+  // The question that blame left open in its last report. Empty: none, or the campaign is from an
+  // earlier run of the controller.
   std::string Open(const std::string& id) const;
-  // What runs is stopped and recorded as cancelled; what has not begun is counted. Idempotent.
+  // Stops running probes and records them as cancelled; counts the others. Idempotent.
   Result<v1::Campaign> Cancel(const std::string& id, Moment now);
 
-  // Ports, by name, whose counters may show what probes have sent.
+  // Ports, by name, whose counters may include recent probe traffic.
   std::set<std::string> ProbedLately(Moment now);
 
-  // What agents say; about probes that are not theirs or not known any more: ignored.
+  // Messages of agents. Messages about unknown probes or probes of other nodes are ignored.
   void OnReady(const std::string& node, const v1::ProbeReady& ready, Moment now);
   void OnArmed(const std::string& node, const v1::ProbeArmed& armed, Moment now);
   void OnOutcome(const std::string& node, const v1::ProbeOutcome& outcome, Moment now);
@@ -74,23 +74,36 @@ class Campaigns {
  private:
   struct Campaign {
     v1::Campaign summary;                 // Without results
-    std::vector<v1::PairResult> unsaved;  // Results that the store did not take
+    std::vector<v1::PairResult> unsaved;  // Results that could not be stored
     std::unique_ptr<CampaignWork> work;   // While it runs
-    std::string open = {};                // That blame has yet to say
+    std::string open = {};                // Question that blame left open
   };
-  // A pair with the probe that it is at.
+  // A pair and its current probe.
+  //
+  //              result               last probe, or the campaign is cancelled
+  //   kProbing ─────────► kRecorded ───────────────────────────► kWindingUp
+  //      ▲                    │ both ends have let go                 │ both ends have let go
+  //      └──── next probe ────┘                                       ▼ erased
+  enum class PairPhase {
+    kProbing,    // The probe has no result yet.
+    kRecorded,   // It has; its ends may still use their ports.
+    kWindingUp,  // The campaign does not wait for the pair.
+  };
+  // What the pair occupies. Each is released on its own.
+  struct Holds {
+    bool from_port = false, to_port = false;  // Exclusive use of the port
+    bool budget = false;                      // Of the campaign
+    bool slot = false;                        // Of pairs_at_once_max
+  };
   struct Pair {
     std::uint64_t campaign;
     plan::Pair ports;
     plan::PairTask task;
-    std::uint32_t round;                        // From 1; 0: a quick probe
-    bool holds_from = false, holds_to = false;  // Nobody else may use the port.
-    bool budgeted = false;                      // Has its part of the campaign's budget
-    bool counted = false;                       // Among the pairs of all campaigns
-    bool of_incast = false;                     // Begins with the others of its round
-    int probe = 0;                              // Index in the campaign's probes
-    bool recorded = false;                      // That probe
-    bool settled = false;  // All of them: the campaign does not wait for it, its agents wind up.
+    std::uint32_t round;  // From 1; 0: a quick probe
+    Holds holds = {};
+    bool of_incast = false;  // Starts together with the others of its round
+    int probe = 0;           // Index in the campaign's probes
+    PairPhase phase = PairPhase::kProbing;
     std::unique_ptr<ProbeRun> run = nullptr;
   };
   using PairMap = std::map<ProbeId, Pair>;
@@ -108,14 +121,14 @@ class Campaigns {
   bool IsCancelled(const Pair& pair) const;
   void Finish(Pair& pair, Moment now);
   void Release(Pair& pair, Moment now);
-  void Uncount(Pair& pair);
+  void ReleaseSlot(Pair& pair);
 
   void Advance(Moment now);
   bool Step(std::uint64_t number, Campaign& campaign, Moment now);
   void NextRound(std::uint64_t number, Campaign& campaign, Moment now);
   static void BeginQuick(CampaignWork& work, const std::vector<plan::Pair>& pairs);
   void BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bool planned, Moment now);
-  void BeginDeciding(Campaign& campaign, std::vector<plan::Pair> wanted, Moment now);
+  void BeginAdditional(Campaign& campaign, std::vector<plan::Pair> wanted, Moment now);
   bool Judge(Campaign& campaign, std::vector<plan::Pair>& next, Moment now);
   void End(std::uint64_t number, Campaign& campaign, Moment now);
   bool StartOne(std::uint64_t number, Campaign& campaign, Moment now);
@@ -139,12 +152,12 @@ class Campaigns {
   std::set<std::uint64_t> running_;              // Those of them that have not ended
   PairMap pairs_;
   std::uint32_t pairs_counted_ = 0;
-  std::vector<store::CampaignResult> recorded_;      // That the store has yet to get
-  std::map<std::string, std::uint32_t> busy_ports_;  // By how many pairs
+  std::vector<store::CampaignResult> recorded_;      // Not in the store yet
+  std::map<std::string, std::uint32_t> busy_ports_;  // Number of pairs
   std::map<std::string, SteadyTime> probed_at_;      // Ports
   std::uint64_t next_campaign_ = 1;
   std::uint64_t next_probe_;
-  std::uint64_t turn_ = 0;  // The campaign that started a pair last; the next one goes first.
+  std::uint64_t turn_ = 0;  // The campaign that started the last pair; the next one is first.
 };
 
 }  // namespace fabric::control

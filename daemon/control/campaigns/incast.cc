@@ -20,9 +20,9 @@ PortClasses ClassesOf(const fleet::FleetView& fleet, std::uint32_t traffic_class
       PortClass& made = classes[plan::PortName(port)];
       const v1::DcbConfig* const dcb = rules::DcbOf(view);
       if (dcb != nullptr) made.priority = rules::PriorityOfDscp(*dcb, traffic_class >> 2);
-      if (const auto mask = rules::LosslessMask(view); mask && made.priority)
-        made.pfc = rules::Has(*mask, *made.priority);
-      else if (mask == 0U)
+      if (const auto mask = rules::PfcMask(view); mask && made.priority)
+        made.pfc = mask->Has(*made.priority);
+      else if (mask == PriorityMask())
         made.pfc = false;
       if (const rules::Pause pause = rules::PauseOf(view); pause != rules::Pause::kUnknown)
         made.global_pause = pause == rules::Pause::kOn;
@@ -41,15 +41,15 @@ Status CheckIncast(const plan::Plan& plan, const v1::CampaignSpec& spec,
     const std::string to = plan::PortName(plan.Task(pairs.front()).to);
     const auto refuse = [&](std::uint32_t most, std::string_view what) {
       return Status(Code::kResourceExhausted,
-                    Format("incast: {} senders to {} at once, {}: {}; name fewer with nodes",
+                    Format("incast: {} senders to {} at once, {}: {}; name fewer nodes",
                            pairs.size(), to, what, most));
     };
     if (pairs.size() > kIncastSendersMax)
-      return refuse(kIncastSendersMax, "the most that one port takes");
-    if (pairs.size() > at_once) return refuse(at_once, "pairs that may run at once");
+      return refuse(kIncastSendersMax, "the maximum of one port");
+    if (pairs.size() > at_once) return refuse(at_once, "the maximum of concurrent pairs");
     const auto waves = plan::Waves(plan, pairs, at_once, spec.pairs_per_uplink());
     if (waves.size() > 1)
-      return refuse(spec.pairs_per_uplink(), "pairs that may leave one leaf at once");
+      return refuse(spec.pairs_per_uplink(), "the maximum of concurrent pairs per leaf");
   }
   return {};
 }

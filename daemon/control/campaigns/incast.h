@@ -1,4 +1,4 @@
-// One incast of a campaign: who takes part, what they said, and whether it fits at all.
+// Incast of one round: its senders and their results.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace fabric::control {
 
-// Senders of one incast: as many as an agent answers on one port.
+// Maximum number of senders: the number of partners that an agent serves on one port.
 inline constexpr std::uint32_t kIncastSendersMax = 64;
 
-// By name of the port: how its settings treat this traffic class.
+// Treatment of the traffic class by the settings of each port, by name.
 using PortClasses = std::map<std::string, PortClass>;
 PortClasses ClassesOf(const fleet::FleetView& fleet, std::uint32_t traffic_class);
 
-// Whether all pairs of each round fit at once. RESOURCE_EXHAUSTED with the numbers.
+// Checks that the pairs of each round can run at once. RESOURCE_EXHAUSTED with the numbers.
 Status CheckIncast(const plan::Plan& plan, const v1::CampaignSpec& spec,
                    std::uint32_t pairs_at_once_max);
 
@@ -31,7 +31,7 @@ class Incast {
   // The tasks of one round; all have the same receiver.
   Incast(const std::vector<plan::PairTask>& tasks, const PortClasses& classes);
 
-  // Once for each task, when both ends have said all. Both may have said nothing of counters.
+  // Once for each task, when both ends are done. Counters may be missing.
   void Take(const plan::PairTask& task, const v1::ProbeResult& result,
             const v1::PortMoves& at_receiver);
   bool over() const { return left_ == 0; }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "daemon/plan/plan.h"
 
@@ -78,11 +79,8 @@ std::string Line(std::string_view what, std::vector<std::pair<std::string, std::
   std::stable_sort(ends.begin(), ends.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> words;
-  for (std::size_t n = 0; n < std::min(kEndsTold, ends.size()); ++n)
-    words.push_back(Format("{} {}", ends[n].first, ends[n].second));
-  std::string line = Format("{}: {}", what, Join(words, ", "));
-  if (ends.size() > kEndsTold) line += Format(" and {} more", ends.size() - kEndsTold);
-  return line;
+  for (const auto& [name, count] : ends) words.push_back(Format("{} {}", name, count));
+  return Format("{}: {}", what, ListSome(words, kEndsTold));
 }
 
 class Judge {
@@ -129,12 +127,8 @@ class Judge {
     for (const IncastEnd& sender : burst_.senders) look(sender);
     known = silent.empty();
     if (!moved.empty()) Say(Line(what, moved));
-    if (!silent.empty() && !unknown.empty()) {
-      const std::size_t more = silent.size() > kEndsTold ? silent.size() - kEndsTold : 0;
-      silent.resize(std::min(silent.size(), kEndsTold));
-      Say(Format("{}: {}{}", unknown, Join(silent, ", "),
-                 more > 0 ? Format(" and {} more", more) : std::string()));
-    }
+    if (!silent.empty() && !unknown.empty())
+      Say(Format("{}: {}", unknown, ListSome(silent, kEndsTold)));
     return !moved.empty();
   }
 
@@ -144,7 +138,7 @@ class Judge {
     const auto priority = burst_.receiver.traffic.priority;
     const std::string of =
         priority ? Format(" (priority {} at the receiver)", *priority) : " (of any priority)";
-    const bool sent = Collect(Format("PFC sent{}", of), "no count of PFC sent at", true, unused,
+    const bool sent = Collect(Format("PFC sent{}", of), "no PFC-sent counter at", true, unused,
                               [&](const IncastEnd& end) {
                                 // Of senders it is of no use: they receive next to nothing.
                                 return &end == &burst_.receiver ? Pfc(end, "tx") : Count(0);
@@ -152,7 +146,7 @@ class Judge {
     const bool sent_known = unused;
     bool received_known = false;
     const bool received =
-        Collect(Format("PFC received{}", of), "no count of PFC received at", false, received_known,
+        Collect(Format("PFC received{}", of), "no PFC-received counter at", false, received_known,
                 [](const IncastEnd& end) { return Pfc(end, "rx"); });
     pfc_ = sent || received;
     pfc_known_ = sent_known && received_known;
@@ -178,7 +172,7 @@ class Judge {
       return true;
     };
     const IncastEnd& receiver = burst_.receiver;
-    lost_ = at_senders("missed packets, told to", kMissedBySender);
+    lost_ = at_senders("missed packets, reported to", kMissedBySender);
     lost_ |= at_receiver("missed packets, seen by", Largest(receiver.moves, kMissedByReceiver));
     if (receiver.traffic.priority) {
       lost_ |= at_receiver("discarded on the priority", OfPriority(receiver, "rx_discards"));
@@ -187,11 +181,11 @@ class Judge {
     }
     again_ = at_senders("sent again", kAgainBySender);
     again_ |= at_receiver("came again", Largest(receiver.moves, kAgainAtReceiver));
-    Collect("no count of what was sent again at", "no count of what was sent again at", false,
-            loss_known_, [](const IncastEnd& end) -> Count {
+    Collect("no retransmission counter at", "no retransmission counter at", false, loss_known_,
+            [](const IncastEnd& end) -> Count {
               return Largest(end.moves, kShowsLoss) ? Count(0) : Count();
             });
-    discards_ = at_receiver("discarded, of whatever traffic", Largest(receiver.moves, kDiscards));
+    discards_ = at_receiver("discarded, any traffic", Largest(receiver.moves, kDiscards));
   }
 
   void LookForMarks() {
@@ -212,22 +206,22 @@ class Judge {
     // What was sent again may only have been late.
     const bool lost = lost_ || (again_ && discards_);
     if (again_ && !lost)
-      return Unknown("a timer ran out: lost, or held up for longer than the timeout");
+      return Unknown("a timeout expired: packets were lost or delayed longer than the timeout");
     if (lost && pfc_) return v1::INCAST_VERDICT_LOST_DESPITE_PFC;
     if (lost) {
       if (pfc_known_) return v1::INCAST_VERDICT_LOST;
-      return Unknown("something was lost, and whether PFC fired nobody counts");
+      return Unknown("packets were lost; PFC counters are not available");
     }
     if (!loss_known_)
-      return Unknown(discards_ ? "whether what was discarded was the burst's nobody counts"
-                               : "whether anything was lost nobody counts");
+      return Unknown(
+          discards_ ? "packets were discarded; no counter shows whether they belong to the burst"
+                    : "loss counters are not available");
     if (pfc_) return v1::INCAST_VERDICT_LOSSLESS;
-    if (!pfc_known_) return Unknown("nothing was lost; whether PFC fired nobody counts");
+    if (!pfc_known_) return Unknown("no packet was lost; PFC counters are not available");
     if (marked_) return v1::INCAST_VERDICT_ECN_HELD;
     if (!global_known_)
-      return Unknown("nothing was lost; whether global pause fired nobody counts");
-    if (!marks_known_)
-      return Unknown("nothing was lost; whether ECN slowed the senders nobody counts");
+      return Unknown("no packet was lost; global pause counters are not available");
+    if (!marks_known_) return Unknown("no packet was lost; ECN counters are not available");
     return v1::INCAST_VERDICT_NOT_PROVOKED;
   }
 

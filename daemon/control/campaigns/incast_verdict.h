@@ -1,6 +1,5 @@
-// What a burst of many to one port did to the fabric, by the counters of its ends. Pure: nothing
-// is guessed. Where the counters that would tell are missing, the verdict is UNKNOWN, and the
-// evidence says which.
+// Verdict on an incast (many senders, one receiver) from the counters of its ends. Pure. Without
+// the required counters the verdict is UNKNOWN and the evidence names them.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace fabric::control {
 
-// What a port's settings say of the probe's traffic; absent where that is not known.
+// Settings of a port for the traffic of the probe; absent: unknown.
 struct PortClass {
   std::optional<std::uint32_t> priority = {};
   std::optional<bool> pfc = {};           // For that priority
@@ -26,7 +25,7 @@ struct IncastEnd {
 
 struct IncastBurst {
   IncastEnd receiver;
-  std::vector<IncastEnd> senders;          // That sent until their time was over
+  std::vector<IncastEnd> senders;          // That sent for the whole duration
   std::uint32_t planned = 0;               // Senders
   std::vector<std::string> failures = {};  // "n4: ...", of the others
   std::optional<double> receiver_bps = {};
@@ -34,7 +33,7 @@ struct IncastBurst {
 
 v1::IncastReport JudgeIncast(const IncastBurst& burst);
 
-// Several readings of one port as one: from the first before to the last after.
+// Merges readings of one port: from the first reading before to the last one after.
 void MergeMoves(const v1::PortMoves& more, v1::PortMoves& into);
 
 }  // namespace fabric::control

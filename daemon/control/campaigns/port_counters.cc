@@ -43,32 +43,32 @@ const v1::Port* Find(const v1::RdmaDevice& device, std::uint32_t number) {
   return nullptr;
 }
 
-std::optional<fleet::CounterPlaces> CountersOf(const v1::NodeSnapshot& snapshot,
-                                               const blame::Place& place) {
+std::optional<fleet::CounterSetIndexes> CountersOf(const v1::NodeSnapshot& snapshot,
+                                               const blame::Endpoint& place) {
   for (const v1::RdmaDevice& device : snapshot.rdma_devices()) {
     if (device.name() != place.device) continue;
     const v1::Port* const port = Find(device, place.port);
-    if (port != nullptr) return fleet::PlacesOf(snapshot, device, *port);
+    if (port != nullptr) return fleet::CounterSetsOf(snapshot, device, *port);
   }
   return std::nullopt;
 }
 
-std::vector<blame::CounterMove> MovesOf(const fleet::Motion& motion,
-                                        const fleet::CounterPlaces& places) {
-  std::vector<blame::CounterMove> moves;
-  const auto add = [&](const std::optional<fleet::Move>& move, Count count, Sign sign) {
-    if (move && move->delta > 0)
-      moves.push_back({sign, fleet::NeutralName(count), move->delta, move->seconds});
+std::vector<blame::CounterIncrease> IncreasesOf(const fleet::CounterRates& rates,
+                                        const fleet::CounterSetIndexes& places) {
+  std::vector<blame::CounterIncrease> increases;
+  const auto add = [&](const std::optional<fleet::CounterIncrease>& increase, Count count, Sign sign) {
+    if (increase && increase->delta > 0)
+      increases.push_back({sign, fleet::NeutralName(count), increase->delta, increase->seconds});
   };
   for (const Watched& watched : kWatched)
-    add(watched.in_hour ? motion.MovedInHour(places, watched.count)
-                        : motion.Moved(places, watched.count),
+    add(watched.in_hour ? rates.IncreaseInHour(places, watched.count)
+                        : rates.IncreaseOf(places, watched.count),
         watched.count, watched.sign);
   for (unsigned priority = 0; priority < kPriorities; ++priority) {
     const Count count = fleet::OfPriority(Count::kPriorityPfcSentUs, priority);
-    add(motion.Moved(places, count), count, Sign::kPauses);
+    add(rates.IncreaseOf(places, count), count, Sign::kPauses);
   }
-  return moves;
+  return increases;
 }
 
 }  // namespace
@@ -78,13 +78,13 @@ std::vector<blame::PortCounters> CountersOf(const fleet::Fleet& fleet,
   std::vector<blame::PortCounters> counters;
   const fleet::NodeRecord* node = nullptr;
   std::string_view name;
-  for (std::uint32_t index = 0; index < fabric.places.size(); ++index) {
-    const blame::Place& place = fabric.places[index];
+  for (std::uint32_t index = 0; index < fabric.endpoints.size(); ++index) {
+    const blame::Endpoint& place = fabric.endpoints[index];
     if (index == 0 || place.node != name) node = fleet.Find(place.node);
     name = place.node;
-    if (node == nullptr || !node->known() || !node->motion.known()) continue;
+    if (node == nullptr || !node->known() || !node->rates.known()) continue;
     if (const auto places = CountersOf(node->snapshot, place))
-      counters.push_back({index, MovesOf(node->motion, *places)});
+      counters.push_back({index, IncreasesOf(node->rates, *places)});
   }
   return counters;
 }

@@ -1,4 +1,4 @@
-// What the counters of a campaign's ports have done lately, as blame counts them.
+// Recent counter changes of ports, as evidence for blame.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace fabric::control {
 
-// Of the places whose counters are followed by now: what moved within the last window, or within
-// the last hour where it is rare and still a fault.
+// Counters of the places that changed within the last window; rare fault counters within the last
+// hour.
 std::vector<blame::PortCounters> CountersOf(const fleet::Fleet& fleet, const blame::Fabric& fabric);
 
 }  // namespace fabric::control

@@ -72,24 +72,24 @@ bool MeasuresBandwidth(const v1::ProbeSpec& spec) {
 
 // What is wrong with the figures of a result that says ok; empty when nothing is.
 std::string_view Unsound(const v1::ProbeSpec& spec, const v1::ProbeResult& result) {
-  if (result.has_latency() && !Sound(result.latency())) return "a latency that cannot be";
-  if (result.has_bandwidth() && !Sound(result.bandwidth())) return "a bandwidth that cannot be";
+  if (result.has_latency() && !Sound(result.latency())) return "an invalid latency";
+  if (result.has_bandwidth() && !Sound(result.bandwidth())) return "an invalid bandwidth";
   if (result.has_reverse_bandwidth() && !Sound(result.reverse_bandwidth()))
-    return "a bandwidth of the other direction that cannot be";
-  if (result.has_ping() && !Sound(result.ping())) return "pings that cannot be";
+    return "an invalid bandwidth of the other direction";
+  if (result.has_ping() && !Sound(result.ping())) return "invalid pings";
   if (MeasuresLatency(spec) && !result.has_latency()) return "no latency";
   if (MeasuresBandwidth(spec) && !result.has_bandwidth()) return "no bandwidth";
   if (BothDirections(spec) && !result.has_reverse_bandwidth())
     return "no bandwidth of the other direction";
-  if (spec.has_ud_ping() && result.ping().answered() == 0) return "no ping that was answered";
+  if (spec.has_ud_ping() && result.ping().answered() == 0) return "no answered ping";
   const auto& steps = result.gpu_memory();
   if (!std::all_of(steps.begin(), steps.end(),
                    [](const v1::GpuMemoryStep& step) { return Sound(step); }))
-    return "memory of GPUs that cannot be";
+    return "invalid GPU memory results";
   if (spec.has_gpu_memory() &&
       std::none_of(steps.begin(), steps.end(),
                    [](const v1::GpuMemoryStep& step) { return step.works(); }))
-    return "no way to memory of GPUs";
+    return "no path to GPU memory";
   if (spec.has_path_mtu() && result.path_mtu_bytes() == 0) return "no path MTU";
   return {};
 }
@@ -141,11 +141,11 @@ Status CheckIncasts(v1::CampaignSpec& spec) {
     spec.set_pattern(v1::CAMPAIGN_PATTERN_INCAST);
   const bool pattern = spec.pattern() == v1::CAMPAIGN_PATTERN_INCAST;
   if (pattern && !alone)
-    return {Code::kInvalidArgument, "pattern: INCAST takes one probe, of the kind incast"};
+    return {Code::kInvalidArgument, "pattern: INCAST needs exactly one probe, of kind incast"};
   if (any && !pattern)
-    return {Code::kInvalidArgument, "pattern: the kind incast needs INCAST, and no other kind"};
+    return {Code::kInvalidArgument, "pattern: a probe of kind incast needs the pattern INCAST"};
   if (pattern && spec.until_decided())
-    return {Code::kInvalidArgument, "until_decided: an incast has nobody to blame"};
+    return {Code::kInvalidArgument, "until_decided: not supported by the pattern INCAST"};
   return {};
 }
 
@@ -186,8 +186,7 @@ v1::ProbeResult Checked(const v1::ProbeSpec& spec, v1::ProbeResult result, const
       v1::ProbeStatus_IsValid(result.status()) && result.status() != v1::PROBE_STATUS_UNSPECIFIED;
   std::string wrong;
   if (!known) {
-    wrong = Format("{}: reported a status that is not known: {}", node,
-                   static_cast<int>(result.status()));
+    wrong = Format("{}: reported an unknown status: {}", node, static_cast<int>(result.status()));
   } else if (result.status() == v1::PROBE_STATUS_OK) {
     if (const auto what = Unsound(spec, result); !what.empty())
       wrong = Format("{}: reported ok with {}", node, what);

@@ -1,4 +1,4 @@
-// What comes from outside about probes, brought into bounds. Pure.
+// Validation of probe specs from clients and of results from agents. Pure.
 #pragma once
 
 #include <string>
@@ -12,17 +12,17 @@ inline constexpr std::uint32_t kProbeTimeoutDefaultMs = 10'000;
 inline constexpr std::uint32_t kProbeTimeoutMaxMs = 600'000;
 inline constexpr std::size_t kReasonBytesMax = 400;
 
-// Fills in what the spec leaves open: the probes of an empty list, default timeouts.
-// INVALID_ARGUMENT for a probe without a kind, or with what no hardware could do.
+// Fills in defaults: the probes of an empty list, timeouts. INVALID_ARGUMENT for a probe without a
+// kind or out of bounds.
 Status Complete(v1::CampaignSpec& spec);
 
-// An agent's result for `spec`, as it may be stored: known status, an "ok" only with the finite
-// figures that the kind measures, one line of reason for everything else. `node` is who
-// sent it; `partner` the other end, the only other one that may be blamed.
+// Checks an agent's result for `spec`: a known status, "ok" only with finite values that the kind
+// measures, otherwise one line of reason. `node` sent it; `partner` is the other end, the only
+// other node that it may blame.
 v1::ProbeResult Checked(const v1::ProbeSpec& spec, v1::ProbeResult result, const std::string& node,
                         const std::string& partner);
 
-// What an agent says that counters of `port` did: only names and values that can be.
+// Counter readings of `port` from an agent: drops invalid names and values.
 v1::PortMoves CheckedMoves(const v1::PortMoves& moves, const v1::ProbePort& port);
 
 // One line of at most kReasonBytesMax bytes, cut between characters.

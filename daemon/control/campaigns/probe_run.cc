@@ -111,7 +111,7 @@ void ProbeRun::OnOutcome(const std::string& node, const v1::ProbeOutcome& outcom
                                                  : phase_ == Phase::kArmed;
   if (result.status() == v1::PROBE_STATUS_TIMED_OUT && waited) return TimeOut(agents, now);
   if (said.status() == v1::PROBE_STATUS_OK && phase_ != Phase::kRunning)
-    return Fail(v1::PROBE_STATUS_FAILED, node + ": reported a result before the probe had begun",
+    return Fail(v1::PROBE_STATUS_FAILED, node + ": reported a result before the probe started",
                 node, agents, now);
   // Who refuses or cannot set up is to blame; of a failed transfer neither end knows.
   const bool own = result.status() == v1::PROBE_STATUS_REFUSED ||
@@ -184,7 +184,7 @@ void ProbeRun::Explain(v1::ProbeResult timed_out, const End& other, Sessions& ag
   if (other.busy) {
     unexplained_ = std::move(timed_out);
     deadline_ = now.steady + kWindUpMax;
-    return StopEnds("the other end has given up", agents);
+    return StopEnds("the other end gave up", agents);
   }
   if (!other.late.empty()) {
     timed_out.set_blamed_node(other.port.node());
@@ -240,7 +240,7 @@ void ProbeRun::TimeOut(Sessions& agents, Moment now) {
           Format("{}: did not answer the assignment {}", initiator_.ready ? to : from, within),
           initiator_.ready ? to : from);
     case Phase::kArming: return fail(Format("{}: did not connect {}", to, within), to);
-    case Phase::kArmed: return fail(Format("{} was not told to begin {}", from, within), "");
+    case Phase::kArmed: return fail(Format("{}: the probe was not started {}", from, within), "");
     case Phase::kRunning: return fail(Format("{}: reported no result {}", from, within), from);
   }
 }

@@ -1,5 +1,5 @@
-// One probe between two agents, from assignment to the end of both: the order of messages that
-// agent.proto describes.
+// One probe between two agents, from the assignment to the end of both. The order of messages is in
+// agent.proto.
 #pragma once
 
 #include <optional>
@@ -13,17 +13,17 @@
 
 namespace fabric::control {
 
-// It is decided when the result is there and over when neither end uses its port any more; the
-// second never comes before the first. A time-out that names nobody waits for the other end's word,
-// which may have been late. Messages that do not fit the phase are ignored. Both ends may be on one
-// node: messages say which one they are about.
+// It is decided once it has a result, and over once neither end uses its port; it is never over
+// before it is decided. A timeout that blames no node waits for the report of the other end, whose
+// host may have been late. Messages that do not fit the phase are ignored. Both ends may be on one
+// node: messages name the end.
 class ProbeRun {
  public:
   // `held`: the initiator waits for Go() once both ends are ready.
   ProbeRun(ProbeId id, const v1::ProbePort& from, const v1::ProbePort& to,
            const v1::ProbeSpec& spec, bool held = false);
 
-  // Assigns both ends, or decides at once: an agent is not there, or cannot run this kind.
+  // Assigns both ends, or decides at once: an agent is not connected or cannot run this kind.
   void Start(Sessions& agents, Moment now);
 
   void OnReady(const std::string& node, const v1::ProbeReady& ready, Sessions& agents);
@@ -42,7 +42,7 @@ class ProbeRun {
   bool initiator_busy() const { return initiator_.busy; }
   bool responder_busy() const { return responder_.busy; }
   const v1::ProbeResult& result() const { return result_; }
-  // What the responder counted at its port, once it is over; empty when it did not say.
+  // Counter readings of the responder, once it is over; empty when it reported none.
   const v1::PortMoves& responder_moves() const { return responder_moves_; }
   Moment started() const { return started_; }
   SteadyTime decided_at() const { return decided_at_; }
@@ -56,10 +56,10 @@ class ProbeRun {
     bool busy = false;  // Assigned, and its outcome has not come.
     bool ready = false;
     v1::ProbeEndpoint endpoint = {};
-    std::string late = {};  // What it said of its own host, if that was late
+    std::string late = {};  // Its report that its own host was late
   };
 
-  // nullptr: none, or either of the two, which an agent that does not name it cannot mean.
+  // nullptr: no such end, or ambiguous because the message does not name the role.
   End* EndOf(const std::string& node, v1::ProbeRole role);
   void Assign(End& end, const End& other, Sessions& agents);
   void Continue(const End& end, const End& other, Sessions& agents);
@@ -79,7 +79,7 @@ class ProbeRun {
   Moment started_;
   SteadyTime deadline_;  // Of the phase; once decided, of the ends to let go.
   SteadyTime decided_at_;
-  std::optional<v1::ProbeResult> unexplained_;  // A time-out, until the other end's word has come
+  std::optional<v1::ProbeResult> unexplained_;  // A timeout, until the other end has reported
   v1::ProbeResult result_;
   v1::PortMoves responder_moves_;
 };

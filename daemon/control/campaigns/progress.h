@@ -1,4 +1,4 @@
-// How far a campaign is, and how long it will take. Pure.
+// Progress of a campaign and its remaining time. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace fabric::control {
 
-// Rounds take about the same time each, however many pairs they have, until they have more than may
-// run at once: a round counts as many times as that number goes into its pairs.
+// A round takes about the same time for any number of pairs up to the maximum of concurrent pairs;
+// a larger round counts as a multiple of it.
 class Progress {
  public:
   Progress() = default;
@@ -21,7 +21,7 @@ class Progress {
   void EndPair();
   void EndRound(Moment now);
 
-  // Absent until enough was done to tell: a whole round, or a second and a tenth of the first one.
+  // Absent until a whole round, or one second and a tenth of the first round, is done.
   std::optional<double> RemainingSeconds(Moment now) const;
 
  private:

@@ -76,7 +76,7 @@ std::vector<Pair> Reachability::NextStage() {
   return pairs;
 }
 
-bool Reachability::Wanted(const Pair& pair) const {
+bool Reachability::IsUseful(const Pair& pair) const {
   return !NodeIsOut(pair.from) && !NodeIsOut(pair.to);
 }
 
@@ -210,10 +210,9 @@ std::optional<v1::ProbeResult> Reachability::LeftOut(PortIndex port) const {
     for (const Failure& failure : ports_[port].failures)
       partners.push_back(plan::PortName(plan_->ports[failure.partner].port));
     result = ports_[port].failures.back().result;
-    result.set_reason(
-        Format("{}: left out: {} {}: {}", plan::PortName(plan_->ports[port].port),
-               ports_[port].late ? "it was not done in time with" : "it reaches none of",
-               Join(partners, ", "), result.reason()));
+    result.set_reason(Format("{}: left out: {} {}: {}", plan::PortName(plan_->ports[port].port),
+                             ports_[port].late ? "timed out with" : "reaches none of",
+                             Join(partners, ", "), result.reason()));
   }
   result.set_blamed_node(node);
   return result;

@@ -1,9 +1,9 @@
-// Which ports answer at all, found before a campaign's rounds by one quick probe of each, so that
-// what is dead costs seconds and not a timeout in every round. Pure.
+// Reachability pass: finds unreachable ports with quick probes before a campaign's rounds, so that
+// they do not cost a timeout in each round. Pure.
 //
-// A port is left out once it has failed with three different partners that are good with others, or
-// when its node's agent does not answer. The second partner is one under its leaf, where leaves are
-// known: others may all lie behind one dead path. Whoever is not proven dead takes part.
+// A port is left out after it has failed with three different partners that work with others, or
+// when its node's agent does not answer. The second partner is under the same leaf, if leaves are
+// known: other partners may all be behind one broken path. In doubt a port takes part.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace fabric::control {
 
 class Reachability {
  public:
-  // Nothing is known, and nothing will be asked.
+  // No pass: all ports take part.
   Reachability() = default;
   // `plan` must outlive this.
   Reachability(const plan::Plan& plan, std::uint64_t seed);
@@ -29,20 +29,20 @@ class Reachability {
   // A quick probe with the settings of `probe`.
   static v1::ProbeSpec QuickProbe(const v1::ProbeSpec& probe);
 
-  // Pairs to probe next, no port twice; to be asked for when the results of those before are in.
-  // Empty: over, and what is not known will stay so.
+  // Pairs to probe next, each port once. Call it when the results of the previous stage are in.
+  // Empty: the pass is over.
   std::vector<plan::Pair> NextStage();
-  // False: what has come in since says that there is no point in it any more.
-  bool Wanted(const plan::Pair& pair) const;
+  // False: results since then have made the probe needless.
+  bool IsUseful(const plan::Pair& pair) const;
   void Take(const plan::Pair& pair, const v1::ProbeResult& result);
-  // Of a round of the plan. A port that has kept three good partners waiting until their time was
-  // over is left out from then on: what answers a quick probe may do no more than that. Where
-  // nobody knows whose fault it was, only if it was good with nobody meanwhile: one of several
-  // paths that is dead makes no port dead.
+  // Takes a result of a round of the plan. A port that let three working partners time out is left
+  // out from then on: it may answer quick probes only. If the fault could not be attributed, it is
+  // left out only if no probe with it succeeded meanwhile: one broken path does not make a port
+  // unreachable.
   void TakePlanned(const plan::Pair& pair, const v1::ProbeResult& result);
 
   bool IsOut(plan::PortIndex port) const;
-  // The result that each probe of this port will have; absent: it takes part.
+  // The result of all probes of a port that is left out; absent: it takes part.
   std::optional<v1::ProbeResult> LeftOut(plan::PortIndex port) const;
   // "n3/mlx5_0/1: left out: ..." for each port that is.
   std::vector<std::string> LeftOut() const;
@@ -55,7 +55,7 @@ class Reachability {
   struct State {
     enum class Is { kUnknown, kGood, kAnswering, kOut };
     Is is = Is::kUnknown;
-    bool late = false;  // It is out because of what it did in rounds.
+    bool late = false;  // Left out because of timeouts in rounds
     std::vector<Failure> failures;
     std::uint32_t group = 0;
   };
@@ -70,8 +70,8 @@ class Reachability {
 
   const plan::Plan* plan_ = nullptr;
   std::vector<State> ports_;
-  std::map<std::uint32_t, std::vector<plan::PortIndex>> groups_;  // Who can reach each other
-  std::map<std::string, int> undone_;  // Probes that an agent left undone, by node
+  std::map<std::uint32_t, std::vector<plan::PortIndex>> groups_;  // Ports that can reach each other
+  std::map<std::string, int> undone_;                             // Unfinished probes, by node
   std::map<std::string, v1::ProbeResult> nodes_out_;
   plan::Random random_{0};
   int stage_ = 0;

@@ -1,4 +1,4 @@
-// What fits into the time of a certificate. Pure.
+// Probes that fit into the time of a certificate. Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ inline constexpr std::uint32_t kWithinMaxSeconds = 3600;
 
 struct CertificatePlan {
   std::vector<v1::ProbeSpec> probes;     // Of each pair, in order
-  std::uint32_t rounds = 0;              // As many partners each port has at most.
-  bool all_pairs = false;                // None is left out; else it ends when it is decided.
-  std::vector<std::string> not_covered;  // What there is no time for
+  std::uint32_t rounds = 0;              // Maximum number of partners of each port
+  bool all_pairs = false;                // All pairs; otherwise it ends once a fault is located.
+  std::vector<std::string> not_covered;  // Probes without enough time
 };
 
-// `partners_max`: of the port that has most. At most `pairs_at_once` run. The durations of probes
-// that it reckons with are those of a slow adapter, several times what is usual; who is faster is
-// done earlier, and what is slower still is cut off at the deadline. A probe may take as long as
-// leaves time for all others when a port hangs in all of its probes, 5 s to 15 s.
+// `partners_max`: the largest number of partners of a port. At most `pairs_at_once` run. The plan
+// assumes the probe durations of a slow adapter, several times the usual ones; slower probes are
+// cut off at the deadline. The timeout of a probe, 5 s to 15 s, leaves time for all others if one
+// port hangs in all of its probes.
 CertificatePlan PlanWithin(Duration within, std::size_t ports, std::size_t partners_max,
                            std::uint32_t pairs_at_once);
 
-// How long it may be probed: the rest is for the verdict.
+// Time for probes; the rest is for the verdict.
 Duration ProbingTime(Duration within);
 
 }  // namespace fabric::control

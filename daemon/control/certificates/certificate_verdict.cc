@@ -83,7 +83,7 @@ class Verdicts {
 
   void AddFindings() {
     std::map<std::string, std::set<std::string>> not_judged;
-    for (const AboutNodes& about : facts_.findings) {
+    for (const FindingWithNodes& about : facts_.findings) {
       const v1::Finding& finding = about.finding;
       for (const std::string& node : about.nodes) {
         if (!nodes_.contains(node)) continue;
@@ -93,7 +93,7 @@ class Verdicts {
         }
         if (about.held) {
           if (Fails(finding))
-            Doubt(node, Format("{} ({}): not judged yet, the machine was booted a moment ago",
+            Doubt(node, Format("{} ({}): not judged yet: the machine booted recently",
                                finding.title(), finding.rule()));
           continue;
         }
@@ -103,7 +103,7 @@ class Verdicts {
     }
     for (const auto& [rule, nodes] : not_judged)
       not_covered_.push_back(
-          Format("the rule {} on {}: what it needs could not be read", rule, Counted(nodes)));
+          Format("rule {} on {}: the required settings could not be read", rule, Counted(nodes)));
   }
 
   // The ports that the suspect is about, as far as they were asked for.
@@ -142,7 +142,7 @@ class Verdicts {
     bool away = false;
     for (const std::size_t port : ports) {
       const AskedPort& asked = facts_.work.ports()[port];
-      if (asked.bad > asked.late) return false;
+      if (asked.failed > asked.late) return false;
       away = away || asked.away > 0;
     }
     return away;
@@ -158,7 +158,7 @@ class Verdicts {
     for (const std::size_t port : ports) {
       explained_.insert(port);  // Whoever has trouble with it has it for this.
       if (unseen)
-        Doubt(NodeOf(port), Format("{}; nothing was seen of its fabric", Said(suspect)));
+        Doubt(NodeOf(port), Format("{}; no result about its fabric", Said(suspect)));
       else if (of_node)
         Fail(NodeOf(port), Said(suspect));
       else
@@ -184,7 +184,7 @@ class Verdicts {
     if (!open.ends_with(kSuspicious)) return;
     unknown_ = true;
     const std::string_view name = open.substr(0, open.size() - kSuspicious.size());
-    const std::string why = Format("{}, and it was not decided", open);
+    const std::string why = Format("{}, but not confirmed", open);
     not_covered_.push_back(why);
     for (const AskedPort& asked : facts_.work.ports())
       if (plan::PortName(asked.port) == name || asked.port.node() == name || asked.leaf == name)
@@ -194,27 +194,28 @@ class Verdicts {
   void AddPort(const AskedPort& asked) {
     v1::CertifiedNode& node = nodes_[asked.port.node()];
     const std::string name = plan::PortName(asked.port);
-    if (asked.good > 0 || asked.bad > 0) {
+    if (asked.passed > 0 || asked.failed > 0) {
       node.set_ports(node.ports() + 1);
       rails_.insert(asked.port.rail());
     }
-    // With one alone it could not be told which of the two is slow.
+    // One partner would not show which of the two ports is slow.
     const std::uint32_t enough = facts_.work.alone() ? 1 : std::min(asked.partners, kPartnersMin);
-    if (asked.obstacle.empty() && asked.good >= std::max(enough, 1u)) return;
+    if (asked.obstacle.empty() && asked.passed >= std::max(enough, 1u)) return;
     std::string why = asked.obstacle;
-    if (why.empty()) why = asked.told;
-    if (why.empty() && asked.good + asked.bad > 0)
-      why = Format("was well with {}, expected at least {}{}",
-                   asked.good == 1 ? std::string("one partner") : Format("{} partners", asked.good),
-                   enough, facts_.cut_off.empty() ? std::string() : Format(": {}", facts_.cut_off));
+    if (why.empty()) why = asked.probe_failure;
+    if (why.empty() && asked.passed + asked.failed > 0)
+      why = Format(
+          "passed with {}, expected at least {}{}",
+          asked.passed == 1 ? std::string("one partner") : Format("{} partners", asked.passed),
+          enough, facts_.cut_off.empty() ? std::string() : Format(": {}", facts_.cut_off));
     if (why.empty()) why = facts_.cut_off;
     if (why.empty()) why = "was not probed";
     const std::string line = why.starts_with(name) ? why : Format("{}: {}", name, why);
     Doubt(asked.port.node(), line);
-    if (asked.good + asked.bad == 0) not_covered_.push_back(line);
+    if (asked.passed + asked.failed == 0) not_covered_.push_back(line);
   }
 
-  // Failures that no suspect explains: nobody knows whose they are.
+  // Failures that no suspect explains and that cannot be attributed.
   void AddFailures() {
     std::map<std::string, std::pair<std::size_t, std::string>> open;  // Number and the first
     std::set<std::size_t> own;
@@ -236,9 +237,8 @@ class Verdicts {
       }
     }
     for (const auto& [node, said] : open)
-      Doubt(node, Format("of its pairs {} failed, and it cannot be told whose fault it is; the "
-                         "first: {}",
-                         said.first, said.second));
+      Doubt(node, Format("{} pair{} failed; the fault cannot be attributed; first: {}", said.first,
+                         said.first == 1 ? "" : "s", said.second));
   }
 
   void Cover() {
@@ -252,7 +252,7 @@ class Verdicts {
                                           work.pairs_possible()));
     if (work.alone())
       certificate_.add_not_covered(
-          "the way to other nodes: one node was asked for, and its ports were probed with "
+          "paths to other nodes: the request names one node, so its ports were probed with "
           "themselves");
     for (const std::string& line : facts_.not_covered) certificate_.add_not_covered(line);
     for (const NodeDoubt& doubt : facts_.doubts)

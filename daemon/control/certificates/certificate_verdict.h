@@ -1,10 +1,10 @@
-// From what was seen to the verdict on each node. Pure.
+// Verdict of a certificate on each node. Pure.
 //
-// A node FAILs with a finding of severity error or critical that nobody has silenced, or when blame
-// names it, one of its ports, or the leaf switch that it is under; but not for an agent that was
-// away or late, which says nothing of the fabric. It is UNKNOWN while that cannot be told: it is
-// lost or has not told its settings, a port could not be probed or was not, a probe failed and
-// nothing says who is to blame, or it is among those between whom blame cannot decide.
+// A node FAILs with a finding of severity error or critical that is not silenced, or when blame
+// names it, one of its ports, or its leaf switch; but not for an agent that was away or late, which
+// is not a fault of the fabric. It is UNKNOWN if it is lost or has reported no settings, if a port
+// was not probed, if a probe failed and the fault cannot be attributed, or if blame cannot decide
+// between it and others.
 #pragma once
 
 #include <string>
@@ -17,29 +17,29 @@
 
 namespace fabric::control {
 
-// A finding and those of the nodes that it is about.
-struct AboutNodes {
+// A finding and the nodes that it affects.
+struct FindingWithNodes {
   v1::Finding finding;
   std::vector<std::string> nodes;
-  bool held = false;  // Found, and not opened yet: the machine was booted a moment ago.
+  bool held = false;  // Not opened yet: the machine booted recently.
 };
 
 struct NodeDoubt {
   std::string node;
-  std::string why;  // Nothing can be known of it now.
+  std::string why;  // Reason why it cannot be judged
 };
 
 struct CertificateFacts {
   const CertificateWork& work;
-  std::vector<AboutNodes> findings;
+  std::vector<FindingWithNodes> findings;
   std::vector<NodeDoubt> doubts;
-  std::string cut_off;  // Why it was not probed to the end; empty: it was
-  std::string open;     // What blame could not say yet: "n7/mlx5_0/1 is suspicious"
+  std::string cut_off;  // Reason why probing ended early; empty: it did not
+  std::string open;     // Question that blame left open: "n7/mlx5_0/1 is suspicious"
   std::vector<std::string> not_covered;  // By the plan
 };
 
-// Fills in nodes, verdict, pairs, rails and what was not covered. `certificate` has its request,
-// with each node once, and the blame.
+// Fills in nodes, verdict, pairs, rails and not_covered. `certificate` has its request, with each
+// node once, and the blame report.
 void Judge(const CertificateFacts& facts, v1::Certificate& certificate);
 
 }  // namespace fabric::control

@@ -42,7 +42,7 @@ void CertificateWork::Take(const v1::PairResult& result) {
   switch (WhatCame(said)) {
     case Came::kWell:
       if (good_.insert(pair).second)
-        for (const std::size_t port : std::set{pair.first, pair.second}) ++ports_[port].good;
+        for (const std::size_t port : std::set{pair.first, pair.second}) ++ports_[port].passed;
       return;
     case Came::kFailed:
       if (!bad_.insert(pair).second) return;
@@ -50,14 +50,14 @@ void CertificateWork::Take(const v1::PairResult& result) {
       for (const std::size_t port : std::set{pair.first, pair.second}) {
         const bool blamed = said.blamed_node() == ports_[port].port.node();
         if (blamed) failed_.back().blamed = port;
-        if (blamed || said.blamed_node().empty()) ++ports_[port].bad;
+        if (blamed || said.blamed_node().empty()) ++ports_[port].failed;
         if (blamed && said.status() == v1::PROBE_STATUS_TIMED_OUT) ++ports_[port].late;
       }
       return;
     case Came::kNotRun:
       for (const std::size_t port : {from->second, to->second})
         if (said.blamed_node().empty() || said.blamed_node() == ports_[port].port.node())
-          ports_[port].told = said.reason();
+          ports_[port].probe_failure = said.reason();
       if (said.status() == v1::PROBE_STATUS_UNREACHABLE)
         for (const std::size_t port : {from->second, to->second})
           if (said.blamed_node() == ports_[port].port.node()) ++ports_[port].away;

@@ -1,5 +1,4 @@
-// What is seen while a certificate is being made: the ports that were asked for and what came of
-// them. Pure.
+// Requested ports of a certificate and their results so far. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +14,32 @@
 
 namespace fabric::control {
 
-// A port that was asked for.
+// A requested port.
 struct AskedPort {
   v1::ProbePort port;
   v1::LinkLayer network = v1::LINK_LAYER_UNSPECIFIED;
-  std::string leaf;            // Empty: not known
-  std::string obstacle;        // Why it was not planned; empty: it was
-  std::string told;            // Why a probe of it did not run
-  std::uint32_t partners = 0;  // That it may be probed with
-  std::uint32_t good = 0;      // Of these with which it was well
-  std::uint32_t bad = 0;       // With which a probe failed
-  std::uint32_t late = 0;      // Of these where its own agent was late, so that nothing was seen
-  std::uint32_t away = 0;      // Probes for which its agent was not there
+  std::string leaf;            // Empty: unknown
+  std::string obstacle;        // Reason why it was not planned; empty: it was
+  std::string probe_failure;   // Reason why a probe of it did not run
+  std::uint32_t partners = 0;  // Possible partners
+  std::uint32_t passed = 0;    // Partners with successful probes
+  std::uint32_t failed = 0;    // Partners with a failed probe
+  std::uint32_t late = 0;      // Of these, timeouts of its own agent, which show nothing
+  std::uint32_t away = 0;      // Probes for which its agent was not connected
 };
 
 // A pair that failed, by index of its ports.
 struct FailedPair {
   std::size_t from = 0;
   std::size_t to = 0;
-  // The end that failed by itself: it did not answer, or could not make a queue pair.
+  // The end that failed on its own: no answer, or no queue pair.
   std::optional<std::size_t> blamed = {};
-  std::string reason = {};  // Of its first failure
+  std::string reason = {};  // Of the first failure
 };
 
 class CertificateWork {
  public:
-  // `alone`: one node, whose ports are probed with themselves.
+  // `alone`: a single node, its ports are probed with themselves.
   CertificateWork(std::vector<AskedPort> ports, bool alone);
 
   void Take(const v1::PairResult& result);

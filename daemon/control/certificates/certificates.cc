@@ -4,10 +4,11 @@
 #include <chrono>
 #include <utility>
 
+#include "base/suggest.h"
 #include "base/text.h"
 #include "daemon/blame/fabric.h"
-#include "daemon/control/about_nodes.h"
 #include "daemon/control/certificates/certificate_plan.h"
+#include "daemon/control/findings/affected_nodes.h"
 #include "daemon/control/summaries.h"
 #include "daemon/plan/plan.h"
 #include "daemon/plan/ports.h"
@@ -27,7 +28,7 @@ Status Wrong(std::string message) {
   return {Code::kInvalidArgument, std::move(message)};
 }
 
-// In order, each once, with the default time.
+// Checks the request, sorts it, removes duplicates and sets the default time.
 Result<v1::CertificateRequest> Complete(v1::CertificateRequest request) {
   if (request.nodes().empty()) return Wrong("nodes: expected at least one, saw none");
   if (request.nodes_size() > kNodesMax)
@@ -60,7 +61,7 @@ bool IsAsked(const v1::CertificateRequest& request, const fleet::PortView& port)
           std::find(rails.begin(), rails.end(), port.rail->value()) != rails.end());
 }
 
-// Ports that were asked for, and what of the request has none.
+// The requested ports, and the nodes without one.
 struct Asked {
   std::vector<AskedPort> ports;
   std::vector<NodeDoubt> without;
@@ -85,20 +86,17 @@ Asked PortsAskedFor(const fleet::FleetView& view, const fleet::Sites& sites,
       made.leaf = sites.Of(port).leaf;
     }
     for (const std::uint32_t rail : missing)
-      asked.without.push_back({node.node->name, Format("it has no port on rail {}", rail)});
+      asked.without.push_back({node.node->name, Format("no port on rail {}", rail)});
     if (!any && missing.empty())
-      asked.without.push_back({node.node->name, "it has no RDMA port of the fabric"});
+      asked.without.push_back({node.node->name, "no RDMA port of the fabric"});
   }
   return asked;
 }
 
-// Sets the obstacles of those that cannot be probed; the others are what is left of `found`.
+// Sets the obstacles of ports that cannot be probed, and removes these from `found`.
 void TakeObstacles(std::vector<AskedPort>& asked, bool alone, plan::Candidates& found) {
   std::map<std::string, std::string> why;
-  for (const std::string& line : found.skipped) {
-    const std::size_t colon = line.find(": ");
-    why[line.substr(0, colon)] = line.substr(colon + 2);
-  }
+  for (const plan::SkippedPort& skipped : found.skipped) why[skipped.port] = skipped.reason;
   std::map<std::pair<std::uint32_t, v1::LinkLayer>, std::size_t> partners;
   for (AskedPort& port : asked) {
     const auto at = why.find(plan::PortName(port.port));
@@ -135,7 +133,7 @@ Certificates::Certificates(const CertificateOptions& options, const CertificateS
                            std::uint32_t pairs_at_once, Moment now)
     : options_(options), sources_(sources), pairs_at_once_(pairs_at_once), started_(now) {}
 
-// The moment of the start keeps ids of different runs of the controller apart.
+// The start time makes ids unique across runs of the controller.
 std::string Certificates::IdOf(std::uint64_t number) const {
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(started_.wall.time_since_epoch()).count();
@@ -144,12 +142,11 @@ std::string Certificates::IdOf(std::uint64_t number) const {
 
 Result<v1::Certificate> Certificates::Start(const v1::CertificateRequest& request, Moment now) {
   ASSIGN_OR_RETURN(const v1::CertificateRequest complete, Complete(request));
-  if (!options_.key)
-    return Status(Code::kFailedPrecondition, "the controller has no key to sign with");
+  if (!options_.key) return Status(Code::kFailedPrecondition, "the controller has no signing key");
   if (waiting_.size() >= kRunningMax)
     return Status(
         Code::kResourceExhausted,
-        Format("{} certificates are being made: ask again when one is done", waiting_.size()));
+        Format("{} certificates are in progress: retry when one is done", waiting_.size()));
   Forget();
   const std::uint64_t number = next_++;
   Known& known = known_[number];
@@ -169,7 +166,7 @@ Result<v1::Certificate> Certificates::Start(const v1::CertificateRequest& reques
   return certificate;
 }
 
-// Begins a campaign over what can be probed of what was asked for.
+// Starts a campaign over the requested ports that can be probed.
 void Certificates::Probe(v1::Certificate& certificate, Running& running, Moment now) {
   const v1::CertificateRequest& request = certificate.request();
   fleet::ExpectationTable expectations;
@@ -223,9 +220,10 @@ Result<v1::GetCertificateResponse> Certificates::Get(const std::string& id) cons
   const std::string own = IdOf(0);
   const bool ours = id.starts_with(own.substr(0, own.size() - 1));
   return Status(Code::kNotFound,
-                ours ? Format("no certificate {}: the newest {} are kept", Quoted(id), kKeptMax)
-                     : Format("no certificate {}: what was asked for before the controller was "
-                              "started, at {}, is gone; ask for a new one",
+                ours ? Format("unknown certificate {}: the controller keeps the newest {}",
+                              Quoted(id), kKeptMax)
+                     : Format("unknown certificate {}: the controller restarted at {} and keeps no "
+                              "older ones; request a new one",
                               Quoted(id), ToString(ToProto(started_.wall))));
 }
 
@@ -270,29 +268,26 @@ std::vector<NodeDoubt> Certificates::Doubts(const v1::Certificate& certificate,
     if (record == nullptr) {
       if (names.empty())
         for (const auto& [known, other] : sources_.fleet.nodes()) names.emplace_back(known);
-      const std::string_view closest = Closest(name, names);
-      doubts.push_back(
-          {name, Format("no node of this name has ever reported{}",
-                        closest.empty() ? std::string() : Format("; did you mean {}?", closest))});
+      doubts.push_back({name, "unknown node" + Suggest(name, names)});
     } else if (record->state != v1::NODE_STATE_CONNECTED) {
       doubts.push_back({name, Format("lost: {}", record->lost_reason)});
     } else if (record->outdated) {
-      doubts.push_back({name, Format("it has not told its settings since {}",
+      doubts.push_back({name, Format("no settings reported since {}",
                                      ToString(ToProto(record->inspected_at.wall)))});
     } else if (unjudged.contains(name)) {
-      doubts.push_back({name, "what it reports was not judged yet"});
+      doubts.push_back({name, "its report has not been judged yet"});
     }
   }
   return doubts;
 }
 
-// Those that stand for others are left out: the others are there themselves.
-std::vector<AboutNodes> Certificates::Findings() const {
-  std::vector<AboutNodes> findings;
+// Common causes are left out: the findings that they summarize are included.
+std::vector<FindingWithNodes> Certificates::Findings() const {
+  std::vector<FindingWithNodes> findings;
   const auto add = [&](const v1::Finding& finding, bool held) {
     if (rules::IsCommonCause(finding)) return;
-    AboutNodes about{.finding = finding, .nodes = {}, .held = held};
-    for (const fleet::NodeRecord* node : NodesOf(finding, sources_.fleet))
+    FindingWithNodes about{.finding = finding, .nodes = {}, .held = held};
+    for (const fleet::NodeRecord* node : AffectedNodes(finding, sources_.fleet))
       about.nodes.push_back(node->name);
     findings.push_back(std::move(about));
   };
@@ -329,9 +324,10 @@ void Certificates::Issue(Known& known, const std::set<std::string>& unjudged, Mo
   answer.set_payload(text.payload);
   answer.set_signature(text.signature);
   known.running.reset();
+  if (options_.on_issued) options_.on_issued(certificate);
 }
 
-// The oldest that are done make room.
+// Drops the oldest certificates that are done.
 void Certificates::Forget() {
   auto at = known_.begin();
   while (known_.size() >= kKeptMax && at != known_.end())

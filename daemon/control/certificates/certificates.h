@@ -1,5 +1,5 @@
-// Certificates: verdicts on exactly the nodes of a job, in a time that is given. Each is a campaign
-// over these nodes, the findings about them, and a signature.
+// Certificates: signed verdicts on the nodes of a job within a time limit, from a campaign over
+// these nodes and the findings about them.
 #pragma once
 
 #include <cstdint>
@@ -13,45 +13,44 @@
 #include "base/jws.h"
 #include "base/status.h"
 #include "daemon/control/campaigns/campaigns.h"
-#include "daemon/control/certificates/certificate_options.h"
 #include "daemon/control/certificates/certificate_verdict.h"
 #include "daemon/control/certificates/certificate_work.h"
-#include "daemon/control/findings/findings.h"
+#include "daemon/control/findings/finding_registry.h"
+#include "daemon/control/options.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/sites.h"
 #include "fabric/v1/fabric.pb.h"
 
 namespace fabric::control {
 
-// What certificates are made of; borrowed.
+// Inputs of certificates; borrowed.
 struct CertificateSources {
   const fleet::Fleet& fleet;
   const profile::Profile& profile;
   const fleet::Sites& sites;
-  const FindingBook& findings;
+  const FindingRegistry& findings;
   Campaigns& campaigns;
 };
 
 class Certificates {
  public:
-  // The newest are kept, in memory: whoever asked for one holds it, signed. With the controller
-  // they are gone, and those that were being made with them, which Get() says.
+  // The newest are kept in memory only: the client holds the signed certificate. A restart loses
+  // them and those in progress; the error of Get() explains it.
   static constexpr std::size_t kKeptMax = 200;
   static constexpr std::size_t kRunningMax = 16;
 
   Certificates(const CertificateOptions& options, const CertificateSources& sources,
                std::uint32_t pairs_at_once, Moment now);
 
-  // INVALID_ARGUMENT for what cannot be meant, RESOURCE_EXHAUSTED with kRunningMax of them,
-  // FAILED_PRECONDITION without a key. Nodes that nobody has heard of are no error: they are
-  // UNKNOWN.
+  // INVALID_ARGUMENT for an invalid request, RESOURCE_EXHAUSTED while kRunningMax are in progress,
+  // FAILED_PRECONDITION without a key. Unknown nodes are not an error: their verdict is UNKNOWN.
   Result<v1::Certificate> Start(const v1::CertificateRequest& request, Moment now);
-  // NOT_FOUND, with why.
+  // NOT_FOUND, with the reason.
   Result<v1::GetCertificateResponse> Get(const std::string& id) const;
 
   void Take(const std::string& campaign, const v1::PairResult& result);
-  // Ends what is over. `unjudged` are nodes of which something has come that the rules have not
-  // been asked about yet.
+  // Issues certificates that are ready. `unjudged`: nodes with changes that the rules have not
+  // evaluated yet.
   void Tick(const std::set<std::string>& unjudged, Moment now);
 
  private:
@@ -71,7 +70,7 @@ class Certificates {
   void Probe(v1::Certificate& certificate, Running& running, Moment now);
   std::vector<NodeDoubt> Doubts(const v1::Certificate& certificate, const Running& running,
                                 const std::set<std::string>& unjudged) const;
-  std::vector<AboutNodes> Findings() const;
+  std::vector<FindingWithNodes> Findings() const;
   void Issue(Known& known, const std::set<std::string>& unjudged, Moment now);
   void Forget();
 

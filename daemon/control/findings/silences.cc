@@ -35,7 +35,7 @@ bool Matches(const v1::Silence& silence, const v1::Finding& finding) {
 }  // namespace
 
 Status CheckAuthor(const std::string& author) {
-  return CheckText("author", author, kAuthorBytesMax, "who says so");
+  return CheckText("author", author, kAuthorBytesMax, "a name");
 }
 
 Status CheckWords(std::string_view field, const std::string& text) {
@@ -56,7 +56,7 @@ Result<v1::Silence> Silences::Add(v1::Silence silence, std::uint32_t seconds, Mo
   constexpr auto kSecondsMax = std::chrono::duration_cast<std::chrono::seconds>(kSilenceMax);
   if (silence.finding().empty() && silence.rule().empty() && silence.node().empty())
     return Status(Code::kInvalidArgument,
-                  "silence: expected a finding, a rule or a node that it is about, saw none");
+                  "silence: expected a finding, a rule or a node, saw none");
   RETURN_IF_ERROR(CheckAuthor(silence.author()));
   RETURN_IF_ERROR(CheckWords("reason", silence.reason()));
   if (seconds == 0 || seconds > kSecondsMax.count())
@@ -65,7 +65,7 @@ Result<v1::Silence> Silences::Add(v1::Silence silence, std::uint32_t seconds, Mo
                          kSecondsMax.count(), seconds));
   if (silences_.size() >= kSilencesMax)
     return Status(Code::kResourceExhausted,
-                  Format("there are {} silences already, no more are taken", kSilencesMax));
+                  Format("there are {} silences, which is the maximum", kSilencesMax));
   silence.set_id(IdOf(next_));
   *silence.mutable_created_at() = ToProto(now.wall);
   *silence.mutable_until() = ToProto(now.wall + std::chrono::seconds(seconds));
@@ -121,8 +121,8 @@ Result<std::uint64_t> Silences::Find(const std::string& id) const {
   }
   if (begins.size() == 1) return begins.front();
   if (begins.empty()) return NoSuch("silence", id, known);
-  return Status(Code::kInvalidArgument, Format("id: expected that of one silence, {} begin with {}",
-                                               begins.size(), Quoted(id)));
+  return Status(Code::kInvalidArgument,
+                Format("id: the prefix {} matches {} silences", Quoted(id), begins.size()));
 }
 
 }  // namespace fabric::control

@@ -70,11 +70,11 @@ void Mesh::OnFleetChange(Moment now) {
   changed_at_ = now.steady;
 }
 
-void Mesh::OnEndpoints(const Session& session, const v1::MeshEndpoints& told, Moment now) {
+void Mesh::OnEndpoints(const Session& session, const v1::MeshEndpoints& report, Moment now) {
   if (!settings_.on) return End(session);
   const std::string& node = session.node.name();
-  nodes_[node].told = true;
-  for (const v1::MeshEndpoint& one : told.endpoints()) {
+  nodes_[node].joined = true;
+  for (const v1::MeshEndpoint& one : report.endpoints()) {
     if (one.port().node() != node) continue;  // Nobody speaks for another node.
     const std::string name = plan::PortName(one.port());
     const auto [at, fresh] = endpoints_.try_emplace(name);
@@ -95,7 +95,7 @@ void Mesh::OnLost(const std::string& node, Moment now) {
   const std::string prefix = node + "/";
   for (auto at = endpoints_.lower_bound(prefix);
        at != endpoints_.end() && at->first.starts_with(prefix); ++at) {
-    at->second = {.endpoint = {}, .reason = "its agent is not connected", .changed_at = now.steady};
+    at->second = {.endpoint = {}, .reason = "the agent is not connected", .changed_at = now.steady};
   }
   OnFleetChange(now);
 }
@@ -149,8 +149,9 @@ std::string Mesh::Obstacle(const plan::Port& port) const {
   if (known != endpoints_.end() && known->second.known()) return {};
   if (known != endpoints_.end() && !known->second.reason.empty()) return known->second.reason;
   const auto node = nodes_.find(port.port.node());
-  const bool told = node != nodes_.end() && node->second.told;
-  return told ? "its agent has told no address of it" : "its agent has said nothing of the mesh";
+  const bool joined = node != nodes_.end() && node->second.joined;
+  return joined ? "the agent reported no endpoint for this port"
+                : "the agent has not joined the mesh";
 }
 
 void Mesh::MakePlan(const fleet::Fleet& fleet, Moment now) {
@@ -162,7 +163,8 @@ void Mesh::MakePlan(const fleet::Fleet& fleet, Moment now) {
   const auto found = plan::FindPorts(view, all, {}, sites_);
   if (!found.ok()) return;  // It names no node and no rail: there is nothing to refuse.
   candidates_ = found->ports;
-  left_out_ = found->skipped;
+  left_out_.clear();
+  for (const plan::SkippedPort& skipped : found->skipped) left_out_.push_back(ToString(skipped));
   std::vector<plan::Port> ports;
   for (const plan::Port& port : candidates_) {
     if (const std::string obstacle = Obstacle(port); !obstacle.empty())
@@ -231,7 +233,7 @@ v1::MeshOrder Mesh::OrderOf(const std::string& node) const {
   return order;
 }
 
-// Only those that are not what the agent has been told already.
+// Sends only orders that have changed.
 void Mesh::SendOrders(Moment now) {
   if (planned_at_ > now.steady || candidates_.empty()) return;
   for (std::size_t sent = 0; sent < kOrdersAtOnce && !out_of_date_.empty(); ++sent) {

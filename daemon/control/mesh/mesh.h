@@ -1,6 +1,5 @@
-// The controller's part of the mesh: learns where agents can be pinged, orders who pings whom,
-// takes the windows that come back, and asks blame what they say. Agents that know nothing of it
-// have no part in it.
+// Controller side of the mesh: collects the endpoints of agents, orders their pings, takes the
+// result windows and asks blame for suspects. Agents without mesh support are not part of it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 #include "base/ids.h"
 #include "daemon/blame/fabric.h"
 #include "daemon/control/mesh/mesh_counts.h"
-#include "daemon/control/mesh/mesh_settings.h"
+#include "daemon/control/options.h"
 #include "daemon/control/sessions.h"
 #include "daemon/fleet/fleet_view.h"
 #include "daemon/fleet/sites.h"
@@ -30,16 +29,15 @@ class Mesh {
  public:
   using OpenFindings = std::function<std::vector<v1::Finding>()>;
 
-  // `sites` says where ports are. `lost_after`: how long a node may be silent before it counts as
-  // lost.
+  // `sites`: locations of ports. `lost_after`: time without a message after which a node is lost.
   Mesh(const MeshSettings& settings, const fleet::Sites& sites, Duration lost_after,
        Sessions& agents, OpenFindings open_findings, Moment now);
 
-  // Some node, port, neighbour or site is not what it was: orders are made anew, soon.
+  // A node, port, neighbour or site changed: the plan and the orders are renewed soon.
   void OnFleetChange(Moment now);
-  void OnEndpoints(const Session& session, const v1::MeshEndpoints& told, Moment now);
+  void OnEndpoints(const Session& session, const v1::MeshEndpoints& report, Moment now);
   void OnWindow(const Session& session, const v1::MeshWindow& window, Moment now);
-  void OnLost(const std::string& node, Moment now);  // Its addresses are not valid any more.
+  void OnLost(const std::string& node, Moment now);  // Its endpoints become invalid.
   void Tick(const fleet::Fleet& fleet, Moment now);
 
   const v1::MeshStatus& Status() const { return status_; }
@@ -47,16 +45,16 @@ class Mesh {
  private:
   struct Endpoint {
     v1::ProbeEndpoint endpoint;
-    std::string reason;       // Why there is none
-    SteadyTime changed_at;    // What was sent there before says nothing of it.
-    std::uint64_t since = 0;  // Orders from this number on name it.
+    std::string reason;       // Why it has none
+    SteadyTime changed_at;    // Earlier pings do not count.
+    std::uint64_t since = 0;  // First order number with this endpoint
 
     bool known() const { return endpoint.queue_pair_number() != 0; }
   };
   struct Node {
-    SessionId session = {};  // To which orders went
-    std::string sent = {};   // The newest order without its number
-    bool told = false;       // It has told endpoints in this session.
+    SessionId session = {};  // That received the orders
+    std::string sent = {};   // The newest order, without its number
+    bool joined = false;     // It has reported endpoints in this session.
     double pings_per_second = 0;
     std::uint32_t windows = 0;  // Counted
   };
@@ -88,12 +86,12 @@ class Mesh {
 
   std::map<std::string, Node> nodes_;
   std::map<std::string, Endpoint> endpoints_;  // By the name of the port
-  std::set<std::string> out_of_date_;          // Nodes whose order may be another one now
+  std::set<std::string> out_of_date_;          // Nodes whose order may have changed
   plan::MeshPlan plan_;
-  std::vector<plan::Port> candidates_;  // Those with and without endpoints
+  std::vector<plan::Port> candidates_;  // With and without endpoints
   struct Places {
     std::vector<std::size_t> candidates;
-    std::vector<std::size_t> pairs;  // Of the plan, that it pings
+    std::vector<std::size_t> pairs;  // In the plan, with this node as sender
   };
   std::map<std::string, Places> places_;  // By node
   std::vector<std::string> left_out_;
@@ -101,12 +99,12 @@ class Mesh {
   std::vector<MeshCounts> counts_;     // By pair of the plan
   std::map<Ends, std::size_t> pairs_;  // Index in the plan's pairs
   std::size_t flows_kept_ = 0;
-  std::deque<Arrived> arrived_;  // Not counted yet: what came of their ends may still be heard of.
+  std::deque<Arrived> arrived_;  // Not counted yet: news of their ends may follow.
   bool changed_ = true;
   SteadyTime changed_at_;
   SteadyTime planned_at_;
   SteadyTime judged_at_;
-  bool fresh_ = false;  // Something was counted since it was judged.
+  bool fresh_ = false;  // New counts since the last assessment
   std::uint64_t next_number_;
   v1::MeshStatus status_;
 };

@@ -1,5 +1,4 @@
-// What the newest windows of the mesh say, pair by pair: sums for people, observations for blame.
-// Pure.
+// Newest ping counts of the mesh by pair: sums for display, results for blame. Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +15,10 @@ namespace fabric::control {
 // Of one pair of ports, one way.
 class MeshCounts {
  public:
-  // As many windows are known.
+  // Number of windows that are kept.
   static constexpr std::size_t kWindowsMax = 6;
 
-  // `ping` is sound. What it says of single flows is kept where something was lost, or if
-  // `keep_flows`.
+  // `ping` is valid. Counts of single flows are kept if a ping was lost, or with `keep_flows`.
   void Add(v1::PingSummary ping, bool keep_flows);
 
   std::uint64_t sent() const { return sent_; }
@@ -31,7 +29,7 @@ class MeshCounts {
   std::optional<double> median_us() const;
   std::optional<double> p99_us() const;
 
-  // As results of pings, for blame: one for each window when something was lost, else one in all.
+  // Adds ping results for blame: one for each window if a ping was lost, otherwise one in total.
   void AddTo(const v1::ProbePort& from, const v1::ProbePort& to, bool across,
              google::protobuf::RepeatedPtrField<v1::PairResult>& results) const;
 
@@ -49,10 +47,10 @@ class MeshCounts {
   std::size_t flows_kept_ = 0;
 };
 
-// Whether the numbers can be: agents of other versions, or broken ones, may say anything.
+// Whether the numbers are consistent; agents may be faulty.
 bool Sound(const v1::PingSummary& ping);
 
-// Sums of the pairs between each two leaves, in the order of the plan.
+// Sums over the pairs between two leaves, in the order of the plan.
 std::vector<v1::MeshLeafPair> SumsOf(const plan::MeshPlan& plan,
                                      const std::vector<MeshCounts>& counts);
 

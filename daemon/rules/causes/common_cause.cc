@@ -6,21 +6,18 @@
 #include <utility>
 
 #include "base/text.h"
+#include "daemon/rules/causes/port_map.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
 
-bool IsOfPort(const v1::Finding& finding) {
-  return finding.subject().scope() == v1::SCOPE_PORT || finding.subject().scope() == v1::SCOPE_LINK;
-}
-
-std::string AlikeKey(const v1::Finding& finding) {
+std::string SimilarityKey(const v1::Finding& finding) {
   const v1::Scope scope = finding.subject().scope();
   const bool grouped = IsOfPort(finding) || scope == v1::SCOPE_NODE || scope == v1::SCOPE_RAIL;
   if (!grouped || finding.verdict() != v1::VERDICT_FAIL || finding.evidence().empty()) return {};
   std::string key = Format("{}/{}", finding.rule(), static_cast<int>(scope));
-  // What of a rail differs is said in several lines.
+  // A finding about a rail has one evidence for each value.
   const int lines = scope == v1::SCOPE_RAIL ? finding.evidence_size() : 1;
   for (int i = 0; i < lines; ++i) {
     const v1::Evidence& evidence = finding.evidence(i);
@@ -31,8 +28,8 @@ std::string AlikeKey(const v1::Finding& finding) {
 
 namespace {
 
-constexpr std::string_view kOfThisRule = "findings of this rule";  // No fact's source
-constexpr std::size_t kRemediesMax = 16;                           // One of each port of a node
+constexpr std::string_view kOfThisRule = "findings of this rule";
+constexpr std::size_t kRemediesMax = 16;  // One of each port of a node
 
 bool BySubject(const v1::Finding* a, const v1::Finding* b) {
   const auto key = [](const v1::Finding& finding) {
@@ -66,13 +63,13 @@ std::string AllOf(const v1::Subject& whole, const v1::Finding& member, std::size
   return all;
 }
 
-// Titles that read alike are kept; others have something in them that is each member's own.
+// Keeps a title that all members have. Others name something of the member.
 std::string TitleOf(const std::vector<const v1::Finding*>& members, const std::string& all) {
   const v1::Finding& first = *members[0];
   const v1::Evidence& evidence = first.evidence(0);
-  const bool alike = std::ranges::all_of(
+  const bool same = std::ranges::all_of(
       members, [&](const v1::Finding* member) { return member->title() == first.title(); });
-  if (alike || evidence.expected().empty() || evidence.seen().empty())
+  if (same || evidence.expected().empty() || evidence.seen().empty())
     return Format("{}, on {}", first.title(), all);
   return Format("{} {}, expected {}, on {}", evidence.what(), evidence.seen(), evidence.expected(),
                 all);
@@ -91,10 +88,10 @@ void AddRemedies(const v1::Finding& member, v1::Finding& group) {
 
 }  // namespace
 
-v1::Finding CommonCause(v1::Subject whole, std::vector<const v1::Finding*> members) {
+v1::Finding CommonCause(v1::Subject subject, std::vector<const v1::Finding*> members) {
   std::sort(members.begin(), members.end(), BySubject);
   const v1::Finding& first = *members[0];
-  const std::string all = AllOf(whole, first, members.size());
+  const std::string all = AllOf(subject, first, members.size());
   v1::Finding group;
   group.set_verdict(first.verdict());
   group.set_title(TitleOf(members, all));
@@ -103,7 +100,7 @@ v1::Finding CommonCause(v1::Subject whole, std::vector<const v1::Finding*> membe
   for (const v1::Finding* member : members) {
     names.push_back(NameOf(*member));
     group.add_explains(member->id());
-    // On other nodes the same commands do.
+    // The commands are the same on other nodes.
     if (member->subject().node() == first.subject().node()) AddRemedies(*member, group);
   }
   v1::Evidence& found = *group.add_evidence();
@@ -112,9 +109,9 @@ v1::Finding CommonCause(v1::Subject whole, std::vector<const v1::Finding*> membe
   found.set_source(std::string(kOfThisRule));
   found.set_basis(all);
   *found.mutable_read_at() = first.evidence(0).read_at();
-  // The fingerprint knows nothing of switches by itself.
-  const std::string key = Format("all {} {}", first.evidence(0).what(), whole.switch_name());
-  *group.mutable_subject() = std::move(whole);
+  // Part of the key, as the fingerprint of a subject does not contain its switch.
+  const std::string key = Format("all {} {}", first.evidence(0).what(), subject.switch_name());
+  *group.mutable_subject() = std::move(subject);
   Verdicts verdicts(first.rule(), first.severity());
   verdicts.Add(std::move(group), key);
   return std::move(verdicts.findings()[0]);

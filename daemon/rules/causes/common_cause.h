@@ -1,4 +1,4 @@
-// The finding that stands for several which have one cause. See grouping.h.
+// The aggregate finding that stands for several with a common cause. See finding_aggregator.h.
 #pragma once
 
 #include <string>
@@ -8,16 +8,14 @@
 
 namespace fabric::rules {
 
-bool IsOfPort(const v1::Finding& finding);
+// Equal for failures of one rule that differ only in their subject. Empty for findings that are not
+// aggregated: UNKNOWN, and subjects other than ports, nodes and rails.
+std::string SimilarityKey(const v1::Finding& finding);
 
-// Failures of one rule that say the same of different subjects have the same. Empty: of a kind that
-// has no common cause. What could not be read is no fault, and has none.
-std::string AlikeKey(const v1::Finding& finding);
+// `subject`: contains all members. There is at least one member.
+v1::Finding CommonCause(v1::Subject subject, std::vector<const v1::Finding*> members);
 
-// `whole`: what all the members are in; there is at least one.
-v1::Finding CommonCause(v1::Subject whole, std::vector<const v1::Finding*> members);
-
-// One of these, and no verdict of a rule by itself.
+// True for the result of CommonCause().
 bool IsCommonCause(const v1::Finding& finding);
 
 }  // namespace fabric::rules

@@ -13,10 +13,10 @@ struct Limit {
   bool on_ethernet = false;
 };
 
-// 120 symbol errors an hour is a bit error rate of 1e-12 as the InfiniBand specification allows it
-// (10 within five minutes); the others are the thresholds that infiniband-diags ships
-// (etc/error_thresholds), taken as those of an hour. Frames lost on Ethernet are held against the
-// same: with FEC even that many mean a bad link.
+// 120 symbol errors an hour is a bit error rate of 1e-12, the limit of the InfiniBand specification
+// (10 within five minutes). The others are the thresholds of infiniband-diags
+// (etc/error_thresholds), applied to one hour. The same limits apply to frames lost on Ethernet:
+// with FEC even that number indicates a bad link.
 constexpr Limit kLimits[] = {
     {.count = Count::kSymbolErrors, .per_hour = 120, .on_ethernet = true},
     {.count = Count::kFcsErrors, .per_hour = 120, .on_ethernet = true},
@@ -39,9 +39,8 @@ static_assert(fleet::WordOf(Count::kTransmitConstraintErrors) == 0);
 constexpr std::uint64_t kFlapsMin = 2;
 constexpr double kFlapsPerDay = 5;
 
-// A link that comes up counts errors until it is trained.
 bool HasFlapped(const PortView& port) {
-  return fleet::Has(port.moved_on_link.grown, Count::kLinkDowns);
+  return fleet::Has(port.link_activity.grown, Count::kLinkDowns);
 }
 
 std::uint64_t LimitFor(const Limit& limit, const v1::Expectations& expected, bool& of_profile) {
@@ -53,17 +52,17 @@ std::uint64_t LimitFor(const Limit& limit, const v1::Expectations& expected, boo
 
 std::vector<LinkError> LinkErrors(const PortView& port) {
   std::vector<LinkError> errors;
-  if ((port.moved_on_link.grown[0] & BitsOfLimits()) == 0) return errors;
+  if ((port.link_activity.grown[0] & BitsOfLimits()) == 0) return errors;
   const bool ethernet = port.port->link_layer() == v1::LINK_LAYER_ETHERNET;
   for (const Limit& limit : kLimits) {
     if (ethernet && !limit.on_ethernet) continue;
-    const auto move = MovedOnLink(port, limit.count);
-    if (!move || move->delta == 0) continue;
+    const auto increase = LinkIncreaseOf(port, limit.count);
+    if (!increase || increase->delta == 0) continue;
     bool of_profile = false;
     const std::uint64_t allowed = LimitFor(limit, port.expected(), of_profile);
-    if (PerHour(*move) > allowed)
+    if (PerHour(*increase) > allowed)
       errors.push_back({.count = limit.count,
-                        .move = *move,
+                        .increase = *increase,
                         .limit_per_hour = allowed,
                         .of_profile = of_profile});
   }
@@ -72,7 +71,7 @@ std::vector<LinkError> LinkErrors(const PortView& port) {
 }
 
 bool IsFlapping(const PortView& port) {
-  const auto downs = MovedOnLink(port, Count::kLinkDowns);
+  const auto downs = LinkIncreaseOf(port, Count::kLinkDowns);
   if (!downs || downs->delta < kFlapsMin) return false;
   const double days = std::max(downs->seconds, 3600.0) / 86400;
   return static_cast<double>(downs->delta) >= kFlapsPerDay * days;

@@ -1,31 +1,28 @@
-// Pauses in motion: of priorities (PFC) and of the whole link (802.3x).
+// Time that a port is paused, by priority (PFC) or as a whole link (802.3x).
 #pragma once
 
 #include <optional>
 #include <string>
 
-#include "daemon/rules/counters/moving.h"
+#include "daemon/rules/counters/rates.h"
 
 namespace fabric::rules {
-
-// Above this part of the time a port is throttled, whatever the load: our choice, well above what
-// incast makes of a fabric in order. A profile's pause_max_percent takes its place.
-inline constexpr double kPauseMaxPercent = 20;
 
 struct Paused {
   double percent = 0;  // Of the window
   Count count = {};
-  double seconds = 0;
+  double seconds = 0;                // The window
   std::optional<unsigned> priority;  // Nothing: the whole link
 };
-std::string ShowPaused(const Paused& paused);  // "priority 3", "the whole link"
 
-// The longest of all priorities and the link; nothing where no driver counts it.
+// The highest value of all priorities and the link; nothing where the driver does not count it.
 std::optional<Paused> PauseReceived(const fleet::PortView& port);
 std::optional<Paused> PauseSent(const fleet::PortView& port);
 
+// Above this part of the time a port is throttled at any load: our choice, far above the effect of
+// incast in a healthy fabric. A profile's pause_max_percent replaces it.
 struct PauseLimit {
-  double percent = kPauseMaxPercent;
+  double percent = 20;
   std::string basis = "rule";
 };
 PauseLimit PauseLimitOf(const fleet::PortView& port);

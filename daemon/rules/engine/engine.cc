@@ -1,142 +1,140 @@
 #include "daemon/rules/engine/engine.h"
 
-#include <algorithm>
-#include <iterator>
 #include <optional>
-#include <string_view>
 #include <utility>
 
-#include "daemon/fleet/fill_view.h"
+#include "daemon/fleet/fleet_view.h"
 
 namespace fabric::rules {
 namespace {
 
-bool ReadsCounters(const Rule& rule) {
-  return rule.needs.find("counters") != std::string_view::npos;
+// Runs a rule on a node and adds its verdicts to those of other rules.
+template <class AnyRule, class Evaluate>
+void Run(const AnyRule& rule, const Evaluate& evaluate, const fleet::NodeView& node,
+         Verdicts& all) {
+  Verdicts out(rule.id, rule.severity);
+  evaluate(node, out);
+  Append(out, all);
+}
+
+// Of several rules.
+Verdicts NoVerdicts() {
+  return {{}, v1::SEVERITY_UNSPECIFIED};
 }
 
 }  // namespace
 
-template <class AnyRule, class Evaluate>
-void Engine::Found::Take(const AnyRule& rule, const Evaluate& evaluate,
-                         const fleet::NodeView& node) {
-  Verdicts out(rule.id, rule.severity);
-  evaluate(node, out);
-  passes += out.passes();
-  std::move(out.findings().begin(), out.findings().end(), std::back_inserter(findings));
-}
-
 Engine::Engine(profile::Profile profile)
     : profile_(std::move(profile)),
-      groups_(roster_, ledger_),
-      holders_(roster_, ledger_),
-      announcements_(roster_, ledger_),
-      parts_(roster_, ledger_) {
+      peers_(nodes_, findings_),
+      uniqueness_(nodes_, findings_),
+      lldp_(nodes_, findings_),
+      cabling_(nodes_, findings_) {
   for (const Rule* rule : AllRules()) {
-    if (rule->evaluate_node != nullptr)
-      (ReadsCounters(*rule) ? counter_rules_ : node_rules_).push_back(rule);
-    if (rule->evaluate_alone != nullptr) alone_rules_.push_back(rule);
+    if (rule->evaluate_node == nullptr) continue;
+    if (rule->single_node_only)
+      single_node_rules_.push_back(rule);
+    else if (rule->needs.contains(Input::kCounters))
+      counter_rules_.push_back(rule);
+    else
+      settings_rules_.push_back(rule);
   }
 }
 
 void Engine::Put(const fleet::NodeRecord& record) {
   const std::uint32_t node = NumberOf(record);
-  const bool as_before = record.version != 0 && nodes_[node].version == record.version &&
-                         nodes_[node].record == &record;
-  if (as_before) return PutCounters(node);
-  fleet::Fill(roster_.View(node), record, profile_, expectations_);
+  const bool only_counters = record.version != 0 && outcomes_[node].version == record.version &&
+                             outcomes_[node].record == &record;
+  if (only_counters) return PutCounters(node);
+  fleet::Fill(nodes_.View(node), record, profile_, expectations_);
   PutAll(node);
 }
 
 void Engine::Put(fleet::NodeView view) {
   const std::uint32_t node = NumberOf(*view.node);
-  roster_.View(node) = std::move(view);
+  nodes_.View(node) = std::move(view);
   PutAll(node);
 }
 
 std::uint32_t Engine::NumberOf(const fleet::NodeRecord& record) {
-  const std::uint32_t node = roster_.Add(record.name);
-  if (nodes_.size() <= node) nodes_.resize(node + 1);
+  const std::uint32_t node = nodes_.Add(record.name);
+  if (outcomes_.size() <= node) outcomes_.resize(node + 1);
   return node;
 }
 
 void Engine::PutAll(std::uint32_t node) {
-  const fleet::NodeView& seen = roster_.at(node);
-  groups_.Fetch(node);
-  Found found;
-  for (const Rule* rule : node_rules_) found.Take(*rule, rule->evaluate_node, seen);
-  groups_.Put(node, found.findings, found.passes);
-  holders_.Put(node);
-  announcements_.Put(node);
-  parts_.Put(node);
-  grouping_.Put(seen);
-  nodes_[node].record = seen.node;
-  nodes_[node].version = seen.node->version;
-  Note(nodes_[node].of_settings, std::move(found));
+  const fleet::NodeView& view = nodes_.at(node);
+  JudgeSettings(node);
+  uniqueness_.Put(node);
+  lldp_.Put(node);
+  cabling_.Put(node);
+  aggregator_.Put(view);
+  outcomes_[node].record = view.node;
+  outcomes_[node].version = view.node->version;
   JudgeCounters(node);
   changed_ = true;
 }
 
-// Nothing else reads counters.
 void Engine::PutCounters(std::uint32_t node) {
-  fleet::UpdateCounters(roster_.View(node));
+  fleet::UpdateCounters(nodes_.View(node));
   JudgeCounters(node);
   changed_ = true;
+}
+
+void Engine::JudgeSettings(std::uint32_t node) {
+  Verdicts all = NoVerdicts();
+  for (const Rule* rule : settings_rules_) Run(*rule, rule->evaluate_node, nodes_.at(node), all);
+  peers_.Put(node, all);
+  findings_.Replace(outcomes_[node].settings, all);
 }
 
 void Engine::JudgeCounters(std::uint32_t node) {
-  const fleet::NodeView& seen = roster_.at(node);
-  Found found;
-  for (const Rule* rule : counter_rules_) found.Take(*rule, rule->evaluate_node, seen);
-  for (const NodeRule& rule : own_) found.Take(rule, rule.evaluate, seen);
-  Note(nodes_[node].of_counters, std::move(found));
-}
-
-void Engine::Note(Own& own, Found found) {
-  ledger_.Replace(own.ids, found.findings);
-  ledger_.CountPasses(own.passes, found.passes);
+  Verdicts all = NoVerdicts();
+  for (const Rule* rule : counter_rules_) Run(*rule, rule->evaluate_node, nodes_.at(node), all);
+  for (const NodeRule& rule : operator_rules_) Run(rule, rule.evaluate, nodes_.at(node), all);
+  findings_.Replace(outcomes_[node].counters, all);
 }
 
 void Engine::Remove(const std::string& name) {
-  const std::optional<std::uint32_t> node = roster_.Remove(name);
+  const std::optional<std::uint32_t> node = nodes_.Remove(name);
   if (!node) return;
-  groups_.Remove(*node);
-  holders_.Remove(*node);
-  announcements_.Remove(*node);
-  parts_.Remove(*node);
-  grouping_.Remove(name);
-  Note(nodes_[*node].of_settings, {});
-  Note(nodes_[*node].of_counters, {});
-  nodes_[*node] = {};
+  peers_.Remove(*node);
+  uniqueness_.Remove(*node);
+  lldp_.Remove(*node);
+  cabling_.Remove(*node);
+  aggregator_.Remove(name);
+  findings_.Drop(outcomes_[*node].settings);
+  findings_.Drop(outcomes_[*node].counters);
+  outcomes_[*node] = {};
   changed_ = true;
 }
 
 void Engine::Judge() {
   if (!std::exchange(changed_, false)) return;
-  groups_.Judge();
-  holders_.Judge();
-  announcements_.Judge();
-  parts_.Judge();
-  JudgeAlone();
-  grouping_.Take(ledger_.Take());
+  peers_.Judge();
+  uniqueness_.Judge();
+  lldp_.Judge();
+  cabling_.Judge();
+  JudgeSingleNode();
+  aggregator_.Take(findings_.Take());
 }
 
-void Engine::JudgeAlone() {
-  Found found;
-  for (const Rule* rule : alone_rules_)
-    if (roster_.size() == 1)
-      found.Take(*rule, rule->evaluate_alone, roster_.at(roster_.numbers().begin()->second));
-  Note(alone_, std::move(found));
+void Engine::JudgeSingleNode() {
+  Verdicts all = NoVerdicts();
+  if (nodes_.size() == 1)
+    for (const Rule* rule : single_node_rules_)
+      Run(*rule, rule->evaluate_node, nodes_.at(nodes_.numbers().begin()->second), all);
+  findings_.Replace(single_node_, all);
 }
 
 Delta Engine::Take() {
   Judge();
-  return grouping_.News();
+  return aggregator_.News();
 }
 
 Evaluation Engine::All() {
   Judge();
-  return grouping_.All();
+  return aggregator_.All();
 }
 
 Evaluation Evaluate(const fleet::FleetView& fleet, std::span<const NodeRule> own) {

@@ -1,8 +1,7 @@
-// The rules at work on a fleet that changes: what a change of a node opens, changes and ends.
-// docs/design/engine.md says how. A value without clock, thread or lock: its owner locks.
+// Incremental evaluation of all rules over a changing fleet: which findings a change of a node
+// opens, changes and resolves. Not thread-safe; has no clock. Design: docs/design/engine.md.
 //
-// The outcome is that of the nodes as they are now, whatever the order in which they came, changed
-// and went.
+// The result depends only on the nodes as they are now, not on the order of changes.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +11,13 @@
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/fleet_view.h"
 #include "daemon/profile/profile.h"
-#include "daemon/rules/causes/grouping.h"
-#include "daemon/rules/engine/announcements.h"
-#include "daemon/rules/engine/groups.h"
-#include "daemon/rules/engine/holders.h"
-#include "daemon/rules/engine/ledger.h"
-#include "daemon/rules/engine/parts.h"
-#include "daemon/rules/engine/roster.h"
+#include "daemon/rules/causes/finding_aggregator.h"
+#include "daemon/rules/engine/cabling_index.h"
+#include "daemon/rules/engine/finding_table.h"
+#include "daemon/rules/engine/lldp_comparison.h"
+#include "daemon/rules/engine/node_index.h"
+#include "daemon/rules/engine/peer_comparison.h"
+#include "daemon/rules/engine/uniqueness_index.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
@@ -29,68 +28,55 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // A rule beside AllRules(). Before the first node.
-  void AddNodeRule(NodeRule rule) { own_.push_back(std::move(rule)); }
+  // Adds an operator's rule to AllRules(). Call it before the first node.
+  void AddNodeRule(NodeRule rule) { operator_rules_.push_back(std::move(rule)); }
 
-  // The node is there, or has changed in anything. The record is borrowed until Remove(); it may
-  // change in place when Put() follows before anything else is asked of the engine. One of the
-  // version that it had before is judged by its counters alone.
+  // Adds or updates a node. The engine borrows the record until Remove(). The record may change in
+  // place when Put() follows before any other call. When its version has not changed, only rules
+  // that need counters run.
   void Put(const fleet::NodeRecord& record);
-  // The same, with what a profile expects of it already found out; that is borrowed too.
+  // The same with a view that has its expectations. The engine borrows what the view refers to.
   void Put(fleet::NodeView view);
-  // The node is lost; one that is not known is left alone. Only the record's name is looked at.
+  // Removes a lost node. Ignores an unknown one. Reads only the name of the record.
   void Remove(const std::string& node);
 
-  // What has changed since the last call.
+  // Changes since the last call.
   Delta Take();
-  // All there is now. What Take() gives is not touched by it.
+  // All findings. Does not affect Take().
   Evaluation All();
 
-  std::size_t nodes() const { return roster_.size(); }
+  std::size_t nodes() const { return nodes_.size(); }
 
  private:
-  // What was found of a node alone.
-  struct Own {
-    Ids ids;
-    std::uint64_t passes = 0;
-  };
-  struct Node {
-    Own of_settings;
-    Own of_counters;  // And by rules of operators, which may read these
+  struct NodeOutcomes {
+    Outcome settings;
+    Outcome counters;  // And operators' rules, which may read counters
     const fleet::NodeRecord* record = nullptr;
     std::uint64_t version = 0;  // Of the record
-  };
-  // What rules find of a node alone.
-  struct Found {
-    std::vector<v1::Finding> findings;
-    std::uint64_t passes = 0;
-
-    template <class AnyRule, class Evaluate>
-    void Take(const AnyRule& rule, const Evaluate& evaluate, const fleet::NodeView& node);
   };
   std::uint32_t NumberOf(const fleet::NodeRecord& record);
   void PutAll(std::uint32_t node);
   void PutCounters(std::uint32_t node);
+  void JudgeSettings(std::uint32_t node);
   void JudgeCounters(std::uint32_t node);
-  void Note(Own& own, Found found);
   void Judge();
-  void JudgeAlone();
+  void JudgeSingleNode();
 
   const profile::Profile profile_;
   fleet::ExpectationTable expectations_;
-  std::vector<const Rule*> node_rules_;  // But for these:
+  std::vector<const Rule*> settings_rules_;  // evaluate_node, by what they need
   std::vector<const Rule*> counter_rules_;
-  std::vector<const Rule*> alone_rules_;
-  std::vector<NodeRule> own_;
-  Roster roster_;
-  Ledger ledger_;
-  Grouping grouping_;
-  Groups groups_;
-  Holders holders_;
-  Announcements announcements_;
-  Parts parts_;
-  std::vector<Node> nodes_;  // By number
-  Own alone_;
+  std::vector<const Rule*> single_node_rules_;
+  std::vector<NodeRule> operator_rules_;
+  NodeIndex nodes_;
+  FindingTable findings_;
+  FindingAggregator aggregator_;
+  PeerComparison peers_;
+  UniquenessIndex uniqueness_;
+  LldpComparison lldp_;
+  CablingIndex cabling_;
+  std::vector<NodeOutcomes> outcomes_;  // By number of node
+  Outcome single_node_;
   bool changed_ = false;
 };
 

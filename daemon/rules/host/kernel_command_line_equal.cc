@@ -1,13 +1,14 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "daemon/rules/pcie/peer_paths.h"
+#include "daemon/rules/pcie/pci.h"
+#include "daemon/rules/remedies.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
 namespace {
 
-// What matters to PCI, the IOMMU and memory; one bit each.
+// Parameters of PCI, IOMMU and memory; one bit each.
 constexpr std::string_view kWords[] = {"intel_iommu=on",
                                        "intel_iommu=off",
                                        "amd_iommu=on",
@@ -41,7 +42,7 @@ std::uint64_t OptionsOf(std::string_view options) {
   for (const std::string_view option : Split(options, ',')) {
     for (std::size_t i = 0; i < std::size(kPciOptions); ++i) {
       const std::string_view known = kPciOptions[i];
-      // Which devices the last two name is theirs.
+      // The devices that the last two name may differ.
       const bool named = known.find("acs") != std::string_view::npos && option.starts_with(known) &&
                          option.size() > known.size();
       if (option == known || named) mask |= std::uint64_t{1} << (std::size(kWords) + i);
@@ -63,8 +64,8 @@ std::optional<Value> Parameters(const Member& member) {
   return Value{mask};
 }
 
-// One that iommu_passes_through names is left alone: where its groups translate and GPUs are.
-std::optional<Group> AmongProduct(const Member& node) {
+// Leaves out nodes that iommu_passes_through reports: with GPUs and an IOMMU that translates.
+std::optional<Group> ByProductWithoutIommuFault(const Member& node) {
   if (HasGpuInUse(node.snapshot()) && !IsVirtualMachine(node.snapshot()))
     for (const v1::PciFunction& function : node.snapshot().pci_functions())
       if (IsTranslated(function)) return {};
@@ -81,40 +82,37 @@ std::string Show(const Value& value) {
   return words.empty() ? "none" : Join(words, " ");
 }
 
-std::string Source(const Member&) {
-  return "proc/cmdline";
+std::vector<v1::Remedy> SetParameters(const Member&, const Value& expected) {
+  return {AddKernelParameters(expected.number == 0 ? "" : Show(expected),
+                              Format("Remove parameters that the other nodes do not have. "
+                                     "Expected: {}.",
+                                     Show(expected)))};
 }
 
-std::vector<v1::Remedy> Remedies(const Member&, const Value& expected) {
-  return {ToRemedy({.command = Format("grubby --update-kernel=ALL --args='{}'  # expected: {}",
-                                      expected.number == 0 ? "" : Show(expected), Show(expected)),
-                    .interrupts_traffic = true,
-                    .note = "Debian and Ubuntu: GRUB_CMDLINE_LINUX in /etc/default/grub, then "
-                            "update-grub. Remove what the others do not have; then reboot."})};
-}
-
-constexpr Agreement kAgreements[] = {{.what = "kernel parameters of PCI and IOMMU",
-                                      .of_nodes = true,
-                                      .group = AmongProduct,
-                                      .value = Parameters,
-                                      .show = Show,
-                                      .source = Source,
-                                      .remedies = Remedies}};
+constexpr EqualityRule kEqualityRules[] = {
+    {.what = "kernel parameters of PCI and IOMMU",
+     .of_nodes = true,
+     .group = ByProductWithoutIommuFault,
+     .value = Parameters,
+     .show = Show,
+     .source = [](const Member&) { return std::string("proc/cmdline"); },
+     .remedies = SetParameters}};
 
 }  // namespace
 
 extern const Rule kernel_command_line_equal = {
     .id = "kernel_command_line_equal",
-    .title = "Nodes of one product boot with the same parameters of PCI and IOMMU",
+    .title = "Nodes of one product boot with the same PCI and IOMMU parameters",
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_NODE,
     .why =
-        "iommu=pt, pci=pcie_bus_perf and the like decide how fast RDMA and GPUs reach memory. A "
-        "node that was installed or updated apart lacks them, and is slower than its equals.",
+        "Parameters such as iommu=pt and pci=pcie_bus_perf decide how fast RDMA and GPUs reach "
+        "memory. A node that was installed or updated separately lacks them, and is slower than "
+        "its peers.",
     .source = "kernel Documentation/admin-guide/kernel-parameters.txt",
-    .needs = "host_facts",
-    .fix = "the same kernel command line everywhere",
-    .agreements = kAgreements,
+    .needs = {Input::kHostFacts},
+    .fix = "the same kernel command line on all nodes",
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

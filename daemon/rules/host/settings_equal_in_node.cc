@@ -1,4 +1,5 @@
 #include "daemon/rules/lossless/lossless.h"
+#include "daemon/rules/lossless/remedies.h"
 #include "daemon/rules/pcie/pci.h"
 #include "daemon/rules/rule.h"
 #include "daemon/rules/siblings.h"
@@ -11,7 +12,8 @@ using fleet::PortView;
 
 std::optional<std::uint64_t> Pfc(const PortView& port) {
   if (port.expected().has_pfc_priorities()) return {};
-  return LosslessMask(port);
+  const auto mask = PfcMask(port);
+  return mask ? std::optional<std::uint64_t>(mask->bits()) : std::nullopt;
 }
 
 std::optional<std::uint64_t> TrustOf(const PortView& port) {
@@ -58,11 +60,6 @@ std::string Qos(const PortView& port) {
   return QosSource(port);
 }
 
-std::string TrafficClassFile(const PortView& port) {
-  return Format("sys/class/infiniband/{}/tc/{}/traffic_class", port.device->name(),
-                port.port->number());
-}
-
 std::string CnpSource(const PortView& port) {
   return CongestionSource({.port = &port});
 }
@@ -73,29 +70,27 @@ std::string ConfigSpace(const PortView& port) {
 
 std::vector<v1::Remedy> ByDcb(const PortView& port, std::uint64_t) {
   return {ToRemedy({.command = Format("dcb pfc show dev {0}; dcb app show dev {0}", WireName(port)),
-                    .note = "Beside an equal card; then set it as the others are, with the script "
-                            "that sets them."})};
+                    .note = "Compare with an equal card, then run the set-up script for this port "
+                            "again."})};
 }
 
 std::vector<v1::Remedy> ByTrafficClass(const PortView& port, std::uint64_t expected) {
-  return {
-      ToRemedy({.platform = "mlx5",
-                .command = Format("cd / && echo tclass={} > {}", expected, TrafficClassFile(port)),
-                .note = "MLNX_OFED's file; lost at reboot unless a script sets it."})};
+  return SetTrafficClass(port, static_cast<std::uint32_t>(expected));
 }
 
 std::vector<v1::Remedy> ByCnpFile(const PortView& port, std::uint64_t expected) {
-  return {ToRemedy({.platform = "mlx5",
-                    .command = Format("cd / && echo {} > sys/class/net/{}/ecn/roce_np/cnp_dscp",
-                                      expected, WireName(port)),
-                    .note = "MLNX_OFED's file; lost at reboot unless a script sets it."})};
+  return {
+      ToRemedy({.platform = "mlx5",
+                .command = Format("cd / && echo {} > sys/class/net/{}/ecn/roce_np/cnp_dscp",
+                                  expected, WireName(port)),
+                .note = "A file of MLNX_OFED. Lost at the next boot, unless a script sets it."})};
 }
 
 std::vector<v1::Remedy> ByPci(const PortView& port, std::uint64_t) {
   return {
       ToRemedy({.command = Format("lspci -vv -s {} | grep -A2 DevCtl", port.device->pci_address()),
-                .note = "Beside an equal card. Set in the BIOS, by mlxconfig "
-                        "(PCI_WR_ORDERING) or with setpci at each boot."})};
+                .note = "Compare with an equal card. Set it in the BIOS, by mlxconfig "
+                        "(PCI_WR_ORDERING), or with setpci at each boot."})};
 }
 
 constexpr Sibling kSettings[] = {{.what = "PFC enabled priorities",
@@ -143,21 +138,23 @@ void Evaluate(const fleet::NodeView& node, Verdicts& out) {
 
 extern const Rule settings_equal_in_node = {
     .id = "settings_equal_in_node",
-    .title = "Of a machine judged alone, equal cards are set alike",
+    .title = "In a node judged alone, equal cards have the same settings",
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_PORT,
     .why =
-        "The eight equal cards of a GPU node carry the same traffic: one with other PFC, trust, "
-        "traffic class, DSCP of CNPs or PCIe settings is one that a script passed over, or that "
-        "was reset. Without other nodes to compare with, at least four equal cards are needed of "
-        "which three fourths agree; where some are near GPUs, only these are compared.",
+        "The equal cards of a GPU node carry the same traffic. A card with other settings of PFC, "
+        "trust, traffic class, DSCP of CNPs or PCIe was skipped by a script, or reset. Without "
+        "other nodes, the rule needs at least four equal cards of which three quarters agree. If "
+        "some cards are near GPUs, only these are compared.",
     .source = "IEEE 802.1Qbb; MLNX_OFED; PCI Express Base Specification, Device Control",
-    .needs = "dcb, congestion_control, pci_functions, rdma_devices",
-    .profile =
-        "pfc_priorities trust traffic_class cnp_dscp max_read_request_bytes "
-        "relaxed_ordering",
+    .needs = {Input::kDcb, Input::kCongestionControl, Input::kPciFunctions, Input::kRdmaDevices},
+    .profile = {v1::Expectations::kPfcPrioritiesFieldNumber, v1::Expectations::kTrustFieldNumber,
+                v1::Expectations::kTrafficClassFieldNumber, v1::Expectations::kCnpDscpFieldNumber,
+                v1::Expectations::kMaxReadRequestBytesFieldNumber,
+                v1::Expectations::kRelaxedOrderingFieldNumber},
     .fix = "Run the set-up script again for the port; compare with an equal card",
-    .evaluate_alone = Evaluate,
+    .evaluate_node = Evaluate,
+    .single_node_only = true,
 };
 
 }  // namespace fabric::rules

@@ -1,5 +1,7 @@
 #include "daemon/rules/infiniband/infiniband.h"
 
+#include "base/text.h"
+#include "daemon/rules/facts.h"
 #include "daemon/rules/kind.h"
 
 namespace fabric::rules {
@@ -27,6 +29,12 @@ std::optional<Group> BySubnet(const Member& member) {
   if (prefix == kDefaultSubnetPrefix)
     return Group{.rail = port.rail->value(), .like = prefix, .part = KindOf(port)};
   return Group{.rail = {}, .like = prefix};
+}
+
+v1::Remedy QueryPortInfo(const fleet::PortView& port, std::string_view note) {
+  return ToRemedy(
+      {.command = Format("smpquery portinfo {} {}", port.port->lid(), port.port->number()),
+       .note = note});
 }
 
 }  // namespace fabric::rules

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "daemon/rules/lossless/lossless.h"
+#include "daemon/rules/lossless/remedies.h"
 #include "daemon/rules/rule.h"
 #include "proto/names.h"
 
@@ -10,8 +11,8 @@ namespace {
 
 using fleet::PortView;
 
-// The lowest limit below the speed of the port on the class of RoCE data; on any class that is
-// limited when the class is not known and all are. 0: none.
+// The rate limit below the speed of the port on the class of RoCE data. When the class is not
+// known: the highest limit, if all classes have one. 0: none.
 std::uint64_t LimitOf(const PortView& port, const v1::DcbConfig& dcb, std::uint64_t speed) {
   const auto is_limit = [&](std::uint64_t rate) { return rate > 0 && rate < speed; };
   const auto priority = DataPriority(port);
@@ -47,9 +48,8 @@ void JudgePort(const PortView& port, const v1::DcbConfig& dcb, std::uint64_t spe
 void Evaluate(const fleet::NodeView& node, Verdicts& out) {
   ForRocePorts(node, [&](const PortView& port) {
     const v1::DcbConfig* const dcb = DcbOf(port);
-    const v1::NetInterface* const wire = WireOf(port);
-    if (dcb == nullptr || dcb->max_rate_bps().empty() || !wire->has_speed_bps()) return;
-    JudgePort(port, *dcb, wire->speed_bps(), out);
+    if (dcb == nullptr || dcb->max_rate_bps().empty() || !port.wire->has_speed_bps()) return;
+    JudgePort(port, *dcb, port.wire->speed_bps(), out);
   });
 }
 
@@ -57,15 +57,15 @@ void Evaluate(const fleet::NodeView& node, Verdicts& out) {
 
 extern const Rule data_class_not_rate_limited = {
     .id = "data_class_not_rate_limited",
-    .title = "No rate limit holds the traffic class of RoCE data below the speed of the port",
+    .title = "The traffic class of RoCE data has no rate limit below the speed of the port",
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_PORT,
     .why =
-        "A limit per class is set once for a test and shows nowhere: the link says 400 Gb/s, no "
-        "counter moves, and the job gets what the limit leaves.",
+        "A rate limit per class is easily forgotten after a test and is hard to see: the link "
+        "reports 400 Gb/s, no error counter increases, and the job gets only the limited rate.",
     .source = "kernel include/uapi/linux/dcbnl.h (struct ieee_maxrate); dcb-maxrate(8)",
-    .needs = "dcb, net_interfaces",
-    .profile = "data_priority",
+    .needs = {Input::kDcb, Input::kNetInterfaces},
+    .profile = {v1::Expectations::kDataPriorityFieldNumber},
     .fix = "dcb maxrate set dev NETDEV tc-maxrate all:0",
     .evaluate_node = Evaluate,
 };

@@ -1,25 +1,23 @@
 #include <algorithm>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/rule.h"
+#include "proto/ports.h"
 
 namespace fabric::rules {
 namespace {
 
 using Parameters = google::protobuf::RepeatedPtrField<v1::CongestionParameter>;
 
-constexpr std::uint64_t kOffset = 0xcbf29ce484222325U;  // 64-bit FNV-1a
-constexpr std::uint64_t kPrime = 0x100000001b3U;
-
-// All parameters as one number.
+// Hash of all parameters.
 std::optional<Value> AllOf(const Member& member) {
   const v1::CongestionControl* const control = CongestionOf(*member.port);
   if (control == nullptr || control->parameters().empty()) return {};
-  std::uint64_t hash = kOffset;
-  for (const v1::CongestionParameter& parameter : control->parameters()) {
-    hash = (hash ^ parameter.value()) * kPrime;
-  }
+  std::uint64_t hash = kFnvOffset;
+  for (const v1::CongestionParameter& parameter : control->parameters())
+    hash = FnvStep(hash, parameter.value());
   return Value{hash};
 }
 
@@ -30,14 +28,8 @@ std::string Show(const Value& value) {
 std::vector<v1::Remedy> Remedies(const Member& member, const Value&) {
   const std::string source = CongestionSource(member);
   return {ToRemedy({.command = Format("cd / && grep -r . {}", source),
-                    .note = "Compare with a good port; write what differs, or reload the driver "
-                            "to have its defaults back."})};
-}
-
-const v1::CongestionParameter* Find(const Parameters& parameters, const std::string& name) {
-  const auto at = std::find_if(parameters.begin(), parameters.end(),
-                               [&](const auto& parameter) { return parameter.name() == name; });
-  return at == parameters.end() ? nullptr : &*at;
+                    .note = "Compare with a good port. Write the parameters that differ, or reload "
+                            "the driver to restore its defaults."})};
 }
 
 std::string ValueOf(const v1::CongestionParameter& parameter) {
@@ -45,11 +37,11 @@ std::string ValueOf(const v1::CongestionParameter& parameter) {
                                   : Format("{} {}", parameter.value(), parameter.unit());
 }
 
-// Which of them differ.
+// One line for each parameter that differs.
 void AddDifferences(const Member& member, const Member& good, std::vector<v1::Evidence>& evidence) {
   const Parameters& expected = CongestionOf(*good.port)->parameters();
   for (const v1::CongestionParameter& seen : CongestionOf(*member.port)->parameters()) {
-    const v1::CongestionParameter* const wanted = Find(expected, seen.name());
+    const v1::CongestionParameter* const wanted = FindNamed(expected, seen.name());
     if (wanted == nullptr || wanted->value() == seen.value()) continue;
     evidence.push_back(ToEvidence(*member.node->node, {.what = seen.name(),
                                                        .expected = ValueOf(*wanted),
@@ -60,31 +52,31 @@ void AddDifferences(const Member& member, const Member& good, std::vector<v1::Ev
   }
 }
 
-constexpr Agreement kAgreements[] = {{.what = "set of congestion control parameters",
-                                      .group = ByRailAndModel,
-                                      .value = AllOf,
-                                      .show = Show,
-                                      .source = CongestionSource,
-                                      .remedies = Remedies,
-                                      .more = AddDifferences}};
+constexpr EqualityRule kEqualityRules[] = {{.what = "set of congestion control parameters",
+                                            .group = ByRailAndModel,
+                                            .value = AllOf,
+                                            .show = Show,
+                                            .source = CongestionSource,
+                                            .remedies = Remedies,
+                                            .more = AddDifferences}};
 
 }  // namespace
 
 extern const Rule dcqcn_parameters_equal = {
     .id = "dcqcn_parameters_equal",
-    .title = "Like ports of a rail have the same parameters of congestion control",
+    .title = "Comparable ports of a rail have the same congestion control parameters",
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_PORT,
     .why =
-        "DCQCN shares a bottleneck fairly among senders that slow down and speed up by the same "
-        "numbers. One with a higher rate increase takes from the others for as long as jobs run "
-        "together. Sets are shown by a short number; the evidence names what differs.",
+        "DCQCN shares a bottleneck fairly among senders with the same parameters. A sender with a "
+        "higher rate increase takes bandwidth from the others. The title shows each set of "
+        "parameters as a short hash; the evidence lists the parameters that differ.",
     .source =
         "NVIDIA MLNX_OFED (ecn/roce_rp); kernel drivers/infiniband/hw/mlx5/cong.c; DCQCN, "
         "SIGCOMM 2015",
-    .needs = "congestion_control",
+    .needs = {Input::kCongestionControl},
     .fix = "write the parameter that differs below sys/class/net/NETDEV/ecn/roce_rp",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

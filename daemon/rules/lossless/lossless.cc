@@ -1,10 +1,10 @@
 #include "daemon/rules/lossless/lossless.h"
 
-#include <bit>
 #include <utility>
 
 #include "base/text.h"
 #include "daemon/rules/kind.h"
+#include "proto/ports.h"
 
 namespace fabric::rules {
 
@@ -14,14 +14,9 @@ namespace {
 
 constexpr int kDscps = 64;
 
-const v1::NetInterface* Find(const v1::NodeSnapshot& snapshot, const std::string& name) {
-  for (const v1::NetInterface& netdev : snapshot.net_interfaces())
-    if (netdev.name() == name) return &netdev;
-  return nullptr;
-}
-
-bool Announced(const v1::DcbConfig& dcb) {
-  return !dcb.source().empty() || dcb.has_pfc() || dcb.has_trust() || dcb.has_ets();
+std::optional<PriorityMask> MaskOf(const v1::DcbConfig* dcb) {
+  if (dcb == nullptr || !dcb->has_pfc()) return {};
+  return PriorityMask(dcb->pfc().enabled_mask());
 }
 
 }  // namespace
@@ -33,46 +28,43 @@ std::optional<Group> ByRailAndDriver(const Member& port) {
 }
 
 const std::string& WireName(const PortView& port) {
-  const v1::NetInterface* const wire = WireOf(port);
-  return wire != nullptr ? wire->name() : port.port->netdev();
+  return port.wire != nullptr ? port.wire->name() : port.port->netdev();
 }
 
 const v1::DcbConfig* DcbOf(const PortView& port) {
-  if (!CarriesRoce(port)) return nullptr;
-  const v1::DcbConfig* const dcb = SettingsOf(port);
-  return dcb != nullptr && Announced(*dcb) ? dcb : nullptr;
+  return CarriesRoce(port) ? port.Dcb() : nullptr;
 }
 
 const v1::CongestionControl* CongestionOf(const PortView& port) {
-  if (!CarriesRoce(port)) return nullptr;
-  const v1::NetInterface* const wire = WireOf(port);
-  return wire != nullptr && wire->has_congestion_control() ? &wire->congestion_control() : nullptr;
+  if (!CarriesRoce(port) || port.wire == nullptr || !port.wire->has_congestion_control())
+    return nullptr;
+  return &port.wire->congestion_control();
 }
 
-std::optional<std::uint32_t> LosslessMask(const PortView& port) {
-  if (!CarriesRoce(port)) return {};
+std::optional<PriorityMask> PfcMask(const PortView& port) {
+  return MaskOf(DcbOf(port));
+}
+
+bool HasPfc(const PortView& port) {
   const auto mask = PfcMask(port);
-  return mask ? std::optional(static_cast<std::uint32_t>(*mask)) : std::nullopt;
+  return mask && !mask->empty();
 }
 
-bool Has(std::uint32_t mask, std::uint32_t priority) {
-  return priority < 8 && (mask >> priority & 1U) != 0;
-}
-
-bool PfcAlikeOnNode(const PortView& port) {
-  const auto mask = LosslessMask(port);
+bool PfcIsEqualOnNode(const PortView& port) {
+  const auto mask = PfcMask(port);
   if (!mask) return false;
-  int alike = 0;
-  // Found by the ports of the record: a PortView does not know its NodeView.
-  for (const v1::RdmaDevice& device : port.node->snapshot.rdma_devices())
+  const v1::NodeSnapshot& snapshot = port.node->snapshot;
+  int equal = 0;
+  // Reads the ports of the record: a PortView does not know its NodeView.
+  for (const v1::RdmaDevice& device : snapshot.rdma_devices())
     for (const v1::Port& other : device.ports()) {
       if (other.state() != v1::PORT_STATE_ACTIVE || !fleet::IsRoce(device, other)) continue;
-      const v1::NetInterface* const netdev = Find(port.node->snapshot, other.netdev());
-      if (netdev == nullptr || !netdev->dcb().has_pfc()) continue;
-      if ((netdev->dcb().pfc().enabled_mask() & 0xffU) != *mask) return false;
-      ++alike;
+      const auto seen = MaskOf(fleet::DcbOf(snapshot, FindNetdev(snapshot, other.netdev())));
+      if (!seen) continue;
+      if (*seen != *mask) return false;
+      ++equal;
     }
-  return alike > 1;
+  return equal > 1;
 }
 
 std::optional<std::uint32_t> PriorityOfDscp(const v1::DcbConfig& dcb, std::uint32_t dscp) {
@@ -93,12 +85,11 @@ std::optional<std::uint32_t> DataPriority(const PortView& port) {
   const v1::CongestionControl* const control = CongestionOf(port);
   if (control != nullptr && control->has_roce_priority()) return control->roce_priority();
   const v1::DcbConfig* const dcb = DcbOf(port);
-  const auto mask = LosslessMask(port);
-  if (dcb == nullptr || !mask || *mask == 0) return {};
+  const auto mask = PfcMask(port);
+  if (dcb == nullptr || !mask || mask->empty()) return {};
   const auto usual = PriorityOfDscp(*dcb, DataDscp(port).value_or(kUsualDataDscp));
-  if (usual && Has(*mask, *usual)) return usual;
-  if (std::popcount(*mask) == 1 && PfcAlikeOnNode(port))
-    return static_cast<std::uint32_t>(std::countr_zero(*mask));
+  if (usual && mask->Has(*usual)) return usual;
+  if (mask->count() == 1 && PfcIsEqualOnNode(port)) return mask->lowest();
   return {};
 }
 
@@ -116,13 +107,14 @@ std::optional<std::uint32_t> ShareOf(const v1::Ets& ets, std::uint32_t traffic_c
 }
 
 Pause PauseOf(const PortView& port) {
-  const v1::NetInterface* const wire = WireOf(port);
-  if (wire == nullptr || !wire->has_global_pause()) return Pause::kUnknown;
-  return wire->global_pause().rx() || wire->global_pause().tx() ? Pause::kOn : Pause::kOff;
+  if (port.wire == nullptr || !port.wire->has_global_pause()) return Pause::kUnknown;
+  const v1::GlobalPause& pause = port.wire->global_pause();
+  return pause.rx() || pause.tx() ? Pause::kOn : Pause::kOff;
 }
 
 bool LacksPfcUnderLossless(const PortView& port) {
-  return port.expected().lossless() && LosslessMask(port) == 0U && PauseOf(port) != Pause::kUnknown;
+  return port.expected().lossless() && PfcMask(port) == PriorityMask() &&
+         PauseOf(port) != Pause::kUnknown;
 }
 
 std::string QosSource(const PortView& port) {
@@ -156,38 +148,6 @@ void FailOn(const PortView& port, Mismatch mismatch, std::vector<v1::Remedy> rem
                                     .source = std::move(mismatch.source),
                                     .basis = std::move(mismatch.basis)})},
            std::move(remedies));
-}
-
-std::vector<v1::Remedy> WithMlnxQos(const PortView& port, RemedyText any,
-                                    std::string mlnx_qos_options) {
-  const bool interrupts = any.interrupts_traffic;
-  std::vector<v1::Remedy> remedies = {ToRemedy(std::move(any))};
-  if (DriverOf(port).starts_with("mlx5"))
-    remedies.push_back(
-        ToRemedy({.platform = "mlx5",
-                  .command = Format("mlnx_qos -i {} {}", WireName(port), mlnx_qos_options),
-                  .interrupts_traffic = interrupts,
-                  .note = "The same with NVIDIA's tool."}));
-  return remedies;
-}
-
-std::vector<v1::Remedy> SetCongestion(const PortView& port, std::string_view mlx5,
-                                      std::string_view bnxt, std::uint64_t number) {
-  const v1::CongestionControl* const control = CongestionOf(port);
-  const std::string source = control != nullptr ? control->source() : std::string();
-  if (DriverOf(port).starts_with("bnxt"))
-    return {ToRemedy({.platform = "bnxt",
-                      .command = Format("cd / && echo {0} > {1}/{2} && echo 1 > {1}/apply", number,
-                                        source, bnxt)})};
-  if (mlx5.empty()) return {};
-  // The kernel's own files below debugfs have names of their own: np_cnp_dscp.
-  if (source.find("debug") != std::string::npos)
-    return {ToRemedy({.platform = "mlx5",
-                      .command = Format("cd / && grep . {}/*", source),
-                      .note = "Compare with a good port, then write the number that differs."})};
-  return {ToRemedy({.platform = "mlx5",
-                    .command = Format("cd / && echo {} > {}/{}", number, source, mlx5),
-                    .note = "MLNX_OFED's file; lost at reboot unless a script sets it."})};
 }
 
 }  // namespace fabric::rules

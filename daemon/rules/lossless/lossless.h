@@ -1,80 +1,96 @@
-// What the rules on lossless RoCE have in common: which ports they look at, and how a port gives
-// its traffic a priority. See kernel include/uapi/linux/dcbnl.h for what the numbers mean.
+// RoCE settings of a port for rules: DCB (PFC, ETS, DSCP map), congestion control, global pause.
+// Numbers have the meaning of kernel include/uapi/linux/dcbnl.h and IEEE 802.1Qaz.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "daemon/rules/agreement.h"
+#include "base/priority_mask.h"
+#include "daemon/rules/equality_rule.h"
 #include "daemon/rules/facts.h"
-#include "daemon/rules/lossless/pfc.h"
+#include "daemon/rules/numbers.h"
 
 namespace fabric::rules {
 
 // IEEE 802.1Qaz, transmission selection algorithms.
 inline constexpr std::uint32_t kTsaStrict = 0;
+inline constexpr std::uint32_t kTsaCbs = 1;
 inline constexpr std::uint32_t kTsaEts = 2;
 
-// Like in what they can be set to: the settings of drivers differ in what they mean.
+// Defaults of most vendors' RoCE configuration guides.
+inline constexpr std::uint32_t kUsualDataDscp = 26;
+inline constexpr std::uint32_t kUsualDataPriority = 3;
+inline constexpr std::uint32_t kUsualCnpDscp = 48;
+
+// Compares ports of one rail with the same driver: drivers give settings different meanings.
 std::optional<Group> ByRailAndDriver(const Member& port);
 
-// A fabric port with RoCE that is up and not unused by design.
+// A fabric port with RoCE that is up and that the profile does not mark as unused.
 inline bool CarriesRoce(const fleet::PortView& port) {
   return port.carries_roce;
 }
 
-// Whose settings hold: the port's netdev, or the first member with DCB where that is a bond.
-// nullptr: there is none.
-inline const v1::NetInterface* WireOf(const fleet::PortView& port) {
-  return port.wire;
+// Calls `judge` for each port of the node that carries RoCE.
+template <class JudgePort>
+void ForRocePorts(const fleet::NodeView& node, JudgePort judge) {
+  for (const fleet::PortView& port : node.ports)
+    if (CarriesRoce(port)) judge(port);
 }
-// Name of the wire, for commands; the port's netdev where there is none.
+
+// Name of PortView::wire, for commands: on a bond its member. The port's netdev when there is none.
 const std::string& WireName(const fleet::PortView& port);
 
-// DCB of a port that carries RoCE; nullptr when none was read.
+// DCB settings of a port that carries RoCE, see PortView::Dcb(); nullptr when not reported.
 const v1::DcbConfig* DcbOf(const fleet::PortView& port);
-// The same for congestion control.
+// Congestion control of a port that carries RoCE; nullptr when not reported.
 const v1::CongestionControl* CongestionOf(const fleet::PortView& port);
 
-// PFC mask of a port that carries RoCE; see PfcMask.
-std::optional<std::uint32_t> LosslessMask(const fleet::PortView& port);
-bool Has(std::uint32_t mask, std::uint32_t priority);
+// A field of the port's congestion control; nothing when absent.
+template <auto kHas, auto kGet>
+std::optional<Value> CongestionNumber(const Member& member) {
+  const v1::CongestionControl* const control = CongestionOf(*member.port);
+  return control == nullptr ? std::nullopt : NumberOf<kHas, kGet>(*control);
+}
 
-// All ports of the node that carry RoCE, two at least, have the mask of this one: what differs from
-// a rail then is no slip of one port.
-bool PfcAlikeOnNode(const fleet::PortView& port);
+// Priorities with PFC on a port that carries RoCE; nothing when not reported.
+std::optional<PriorityMask> PfcMask(const fleet::PortView& port);
+// PFC is reported and on for at least one priority.
+bool HasPfc(const fleet::PortView& port);
+// At least two RoCE ports of the node are up and all have the PFC mask of this one. A difference
+// from other nodes is then not a mistake on one port.
+bool PfcIsEqualOnNode(const fleet::PortView& port);
 
-// Priority that the port gives to a DSCP; nothing when it does not trust DSCP or the map is not
-// known.
+// Priority of a DSCP; nothing when the port does not trust DSCP or its map is not known.
 std::optional<std::uint32_t> PriorityOfDscp(const v1::DcbConfig& dcb, std::uint32_t dscp);
 
-// DSCP and priority of RoCE data: what a profile says, else the driver; the priority else is that
-// of the usual DSCP when it has PFC, or the only one with PFC. Nothing when in doubt.
+// DSCP of RoCE data: of the profile, else of the driver.
 std::optional<std::uint32_t> DataDscp(const fleet::PortView& port);
+// Priority of RoCE data: of the profile, else of the driver, else that of the usual DSCP when it
+// has PFC, else the only priority with PFC. Nothing when in doubt.
 std::optional<std::uint32_t> DataPriority(const fleet::PortView& port);
-inline constexpr std::uint32_t kUsualDataDscp = 26;
-inline constexpr std::uint32_t kUsualCnpDscp = 48;
 
 // Traffic class of a priority.
 std::optional<std::uint32_t> ClassOf(const v1::Ets& ets, std::uint32_t priority);
-// Share of a traffic class in percent, when it has one: it is in ETS.
+// Share in percent of a traffic class that is in ETS.
 std::optional<std::uint32_t> ShareOf(const v1::Ets& ets, std::uint32_t traffic_class);
 
 enum class Pause { kUnknown, kOff, kOn };
-Pause PauseOf(const fleet::PortView& port);  // Of either direction
+Pause PauseOf(const fleet::PortView& port);  // Either direction
 
-// PFC is off though the profile wants RoCE lossless, and what global pause does is known.
+// PFC is off although the profile requires lossless RoCE, and the state of global pause is known.
+// lossless_has_flow_control or pfc_instead_of_global_pause reports the port.
 bool LacksPfcUnderLossless(const fleet::PortView& port);
 
-// Where DCB was read: "sys/class/net/eth0/qos" or "netlink dcb eth0".
+// Source of DCB settings: "sys/class/net/eth0/qos" or "netlink dcb eth0".
 std::string QosSource(const fleet::PortView& port);
 std::string QosSource(const Member& member);
 std::string CongestionSource(const Member& member);
 std::string PauseSource(const fleet::PortView& port);
 
-// A finding of one value on a port.
+// A finding on one value of a port.
 struct Mismatch {
   std::string_view what;
   std::string expected;
@@ -85,21 +101,5 @@ struct Mismatch {
 // "<what> <seen>, expected <expected> (<basis>)"
 void FailOn(const fleet::PortView& port, Mismatch mismatch, std::vector<v1::Remedy> remedies,
             Verdicts& out);
-
-// A command of the kernel's own tool and the same with NVIDIA's, where the driver is mlx5.
-std::vector<v1::Remedy> WithMlnxQos(const fleet::PortView& port, RemedyText any,
-                                    std::string mlnx_qos_options);
-
-// Sets a number of congestion control: `mlx5` is its file below MLNX_OFED's ecn/, empty: none;
-// `bnxt` the one below bnxt_re's cc/.
-std::vector<v1::Remedy> SetCongestion(const fleet::PortView& port, std::string_view mlx5,
-                                      std::string_view bnxt, std::uint64_t number);
-
-// Calls `judge` for each port of the node that carries RoCE.
-template <class JudgePort>
-void ForRocePorts(const fleet::NodeView& node, JudgePort judge) {
-  for (const fleet::PortView& port : node.ports)
-    if (CarriesRoce(port)) judge(port);
-}
 
 }  // namespace fabric::rules

@@ -1,6 +1,8 @@
 #include "daemon/rules/pcie/pci.h"
 
 #include <algorithm>
+#include <map>
+#include <vector>
 
 #include "base/text.h"
 #include "daemon/rules/kind.h"
@@ -9,6 +11,34 @@ namespace fabric::rules {
 
 using fleet::NodeView;
 using fleet::PortView;
+
+namespace {
+
+bool Translates(const v1::NodeSnapshot& snapshot, const v1::GpuNicPath& path) {
+  const v1::PciFunction* const gpu = FindFunction(snapshot, path.gpu());
+  return gpu != nullptr && IsTranslated(*gpu);
+}
+
+// Paths to devices of the fabric, by GPU. Empty if no bridge redirects.
+using Paths = std::map<std::string_view, std::vector<const v1::GpuNicPath*>>;
+
+Paths ToFabric(const fleet::NodeView& node) {
+  const v1::NodeSnapshot& snapshot = node.node->snapshot;
+  Paths paths;
+  const auto& all = snapshot.gpu_nic_paths();
+  if (std::none_of(all.begin(), all.end(),
+                   [](const v1::GpuNicPath& path) { return path.acs_redirects_size() > 0; }))
+    return paths;
+  std::set<std::string_view> fabric;
+  for (const fleet::PortView& port : node.ports)
+    if (port.rail) fabric.insert(port.device->name());
+  for (const v1::GpuNicPath& path : all)
+    if (path.distance() != v1::PCI_DISTANCE_UNSPECIFIED && fabric.contains(path.device()))
+      paths[path.gpu()].push_back(&path);
+  return paths;
+}
+
+}  // namespace
 
 std::uint64_t BitsPerSecond(std::uint32_t megatransfers, std::uint32_t width) {
   // 8b/10b up to 5 GT/s, then 128b/130b, from 64 GT/s on flits of 236 in 256 bytes.
@@ -120,6 +150,26 @@ std::uint64_t FabricDevices(const NodeView& node) {
       if (&devices[i] == port.device) fabric |= std::uint64_t{1} << i;
   }
   return fabric;
+}
+
+bool IsTranslated(const v1::PciFunction& function) {
+  return function.iommu_type().starts_with("DMA");
+}
+
+std::set<std::string_view> RedirectingBridges(const fleet::NodeView& node) {
+  const v1::NodeSnapshot& snapshot = node.node->snapshot;
+  std::set<std::string_view> bridges;
+  if (IsVirtualMachine(snapshot)) return bridges;
+  for (const auto& [gpu, paths] : ToFabric(node)) {
+    v1::PciDistance nearest = v1::PCI_DISTANCE_SYS;
+    for (const v1::GpuNicPath* path : paths) nearest = std::min(nearest, path->distance());
+    for (const v1::GpuNicPath* path : paths) {
+      if (path->distance() != nearest || nearest > v1::PCI_DISTANCE_PHB) continue;
+      if (nearest == v1::PCI_DISTANCE_PHB && !Translates(snapshot, *path)) continue;
+      bridges.insert(path->acs_redirects().begin(), path->acs_redirects().end());
+    }
+  }
+  return bridges;
 }
 
 }  // namespace fabric::rules

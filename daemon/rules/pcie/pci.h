@@ -1,34 +1,35 @@
-// What rules about PCI Express look at.
+// PCI Express links, functions and paths between GPUs and NICs.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
-#include "daemon/rules/agreement.h"
+#include "daemon/rules/equality_rule.h"
 #include "daemon/rules/facts.h"
 
 namespace fabric::rules {
 
 using fleet::FindFunction;
-// Of the port's device; nullptr: not known.
+// Of the port's device; nullptr if unknown.
 inline const v1::PciFunction* FunctionOf(const fleet::PortView& port) {
   return port.function;
 }
 
-// What a link carries without its encoding; 0: not known.
+// Capacity of a link without its encoding; 0 if unknown.
 std::uint64_t BitsPerSecond(const v1::PciLink& link);
 std::uint64_t BitsPerSecond(std::uint32_t megatransfers, std::uint32_t width);
 
-// The most that device and slot both can, where both are known.
+// The maximum that both device and slot support, if both are known.
 struct LinkLimit {
   std::uint32_t megatransfers = 0;
   std::uint32_t width = 0;
 };
 std::optional<LinkLimit> CommonLimit(const v1::PciFunction& function);
 
-// The link has fewer lanes than both ends could, or is slower. False where that is not known.
+// The link has fewer lanes, or a lower speed, than both ends support. False if that is unknown.
 bool IsNarrow(const v1::PciFunction& function);
 bool IsSlow(const v1::PciFunction& function);
 
@@ -37,15 +38,15 @@ std::string ShowGigabits(std::uint64_t bits_per_second);  // "252 Gb/s"
 std::string PciFile(std::string_view address, std::string_view file);
 
 bool IsBridge(const v1::PciFunction& function);
-bool IsVirtualMachine(const v1::NodeSnapshot& snapshot);  // False where that is not known.
-// One that the host itself uses: it has a driver, and was not handed to a virtual machine.
+bool IsVirtualMachine(const v1::NodeSnapshot& snapshot);  // False if unknown.
+// The host itself uses it: it has a driver, and is not passed through to a virtual machine.
 bool IsInUse(const v1::Gpu& gpu);
 bool HasGpuInUse(const v1::NodeSnapshot& snapshot);
 
-// "0000:3b:00": one card, whatever the number of its functions.
+// "0000:3b:00", the same for all functions of a card.
 std::string_view CardOf(std::string_view address);
 
-// Who a finding about a function is about: the RDMA port on it, else (GPU, bridge) the node.
+// Subject of a finding about a function: its RDMA port; for GPUs and bridges, the node.
 struct Owner {
   const fleet::PortView* port = nullptr;
   bool judged = true;  // False for a card without a port of the fabric in use.
@@ -55,10 +56,19 @@ v1::Subject SubjectOf(const fleet::NodeView& node, const Owner& owner);
 // "mlx5_0 (0000:3b:00.0)", "GPU 0000:17:00.0", "bridge 0000:16:00.0"
 std::string FunctionName(const v1::PciFunction& function, const Owner& owner);
 
-// Ports of one rail in machines of one product; where that is not known, of one model.
+// Ports of one rail in nodes of one product; of one model if the product is unknown.
 std::optional<Group> ByRailAndProduct(const Member& port);
 
 // Bit i: rdma_devices(i) has a port of a rail. Devices past 63 are left out.
 std::uint64_t FabricDevices(const fleet::NodeView& node);
+
+// "DMA", "DMA-FQ": the IOMMU translates the addresses of the function.
+bool IsTranslated(const v1::PciFunction& function);
+
+// Bridges that redirect traffic between a GPU and the NICs nearest to it to the root: of pairs
+// below a common switch, and of pairs below one host bridge if the IOMMU translates (without
+// translation the redirect does not matter there). Empty in virtual machines, where access control
+// must stay on.
+std::set<std::string_view> RedirectingBridges(const fleet::NodeView& node);
 
 }  // namespace fabric::rules

@@ -12,8 +12,8 @@
 namespace fabric::rules {
 namespace {
 
-// How many pairs of GPU and fabric NIC are PIX, PXB, PHB, NODE, SYS apart: the same in machines
-// that are built alike, whatever their devices and buses are called.
+// Numbers of pairs of GPU and fabric NIC with distance PIX, PXB, PHB, NODE, SYS. Equal in nodes
+// with the same hardware, independent of the names of devices and buses.
 using Pairs = std::array<std::uint32_t, 5>;
 
 std::optional<Pairs> PairsOf(const fleet::NodeView& node, std::uint64_t fabric) {
@@ -22,7 +22,7 @@ std::optional<Pairs> PairsOf(const fleet::NodeView& node, std::uint64_t fabric) 
   Pairs pairs{};
   int at = 0;
   for (const v1::GpuNicPath& path : snapshot.gpu_nic_paths()) {
-    // They come in the order of the devices, as a rule.
+    // Usually in the order of the devices.
     for (int tries = 0; tries < devices.size(); ++tries, ++at) {
       at = at >= devices.size() ? 0 : at;
       if (devices[at].name() == path.device()) break;
@@ -61,8 +61,8 @@ std::optional<Value> Distances(const Member& node) {
   return value;
 }
 
-// Only machines with as many GPUs and NICs: those that lack one are another rule's.
-std::optional<Group> LikeMachines(const Member& node) {
+// Only nodes with the same numbers of GPUs and NICs. A missing one is a finding of another rule.
+std::optional<Group> ByProductAndCounts(const Member& node) {
   std::optional<Group> group = ByKnownProduct(node);
   if (group)
     group->part = static_cast<std::uint64_t>(node.snapshot().gpus_size()) << 32 |
@@ -70,40 +70,37 @@ std::optional<Group> LikeMachines(const Member& node) {
   return group;
 }
 
-std::string Source(const Member&) {
-  return "gpu_nic_paths";
-}
-
 std::vector<v1::Remedy> Remedies(const Member&, const Value&) {
   return {ToRemedy({.command = "nvidia-smi topo -m; lspci -tv",
-                    .note = "Beside those of an equal node: a card in another slot, a PCIe "
-                            "switch that is missing, or another BIOS setting (NPS, SNC)."})};
+                    .note = "Compare with an equal node. Possible causes: a card in another slot, "
+                            "a missing PCIe switch, or another BIOS setting (NPS, SNC)."})};
 }
 
-constexpr Agreement kAgreements[] = {{.what = "distances of GPUs and NICs",
-                                      .of_nodes = true,
-                                      .group = LikeMachines,
-                                      .value = Distances,
-                                      .show = Show,
-                                      .source = Source,
-                                      .remedies = Remedies,
-                                      .needs_half = true}};
+constexpr EqualityRule kEqualityRules[] = {
+    {.what = "distances of GPUs and NICs",
+     .of_nodes = true,
+     .group = ByProductAndCounts,
+     .value = Distances,
+     .show = Show,
+     .source = [](const Member&) { return std::string("gpu_nic_paths"); },
+     .remedies = Remedies,
+     .needs_absolute_majority = true}};
 
 }  // namespace
 
 extern const Rule pci_topology_equal = {
     .id = "pci_topology_equal",
-    .title = "In machines of one product GPUs and NICs are equally far from each other",
+    .title = "In nodes of one product, GPUs and NICs have the same distances",
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_NODE,
     .why =
         "NCCL pairs GPUs with NICs by distance. A node with a card in another slot, without one "
-        "of its PCIe switches, or with another setting of NUMA takes other ways than its equals, "
-        "and slows the jobs that it takes part in.",
+        "of its PCIe switches, or with another NUMA setting uses other paths than its peers, and "
+        "slows its jobs.",
     .source = "NCCL src/graph/paths.cc; nvidia-smi topo -m",
-    .needs = "gpu_nic_paths, host_facts",
+    .needs = {Input::kGpuNicPaths, Input::kHostFacts},
     .fix = "compare with an equal node: slots, PCIe switches, BIOS",
-    .agreements = kAgreements,
+    .equality_rules = kEqualityRules,
 };
 
 }  // namespace fabric::rules

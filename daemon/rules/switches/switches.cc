@@ -14,7 +14,7 @@ namespace {
 
 using fleet::PortView;
 
-// IEEE 802.1AB: 3 is a MAC address, which no command line takes.
+// IEEE 802.1AB: 3 is a MAC address, which command lines do not accept.
 constexpr std::uint32_t kPortIdIsMac = 3;
 
 // "n1/mlx5_0/1 on swp1"
@@ -22,32 +22,32 @@ std::string Named(const Link& link) {
   return Format("{} on {}", PortName(*link.port), SwitchPort(*link.neighbor));
 }
 
-std::string Said(const Announcement& announcement, const Announced& announced) {
-  if (announced.verdict == v1::VERDICT_UNKNOWN) return std::string(announcement.unknown);
-  return Format("{} {}, expected {}", announcement.what, announcement.show_seen(announced.seen),
-                announcement.show_expected(announced.expected));
+std::string Description(const LldpRule& rule, const LldpVerdict& announced) {
+  if (announced.verdict == v1::VERDICT_UNKNOWN) return std::string(rule.unknown);
+  return Format("{} {}, expected {}", rule.what, rule.show_seen(announced.seen),
+                rule.show_expected(announced.expected));
 }
 
-v1::Evidence EvidenceOf(const Announcement& announcement, const Link& link) {
+v1::Evidence EvidenceOf(const LldpRule& rule, const Link& link) {
   const bool unknown = link.announced.verdict == v1::VERDICT_UNKNOWN;
   return ToEvidence(
       *link.port->node,
-      {.what = Format("{} of {} {}", announcement.what, SwitchName(*link.neighbor),
-                      SwitchPort(*link.neighbor)),
-       .expected = announcement.show_expected(link.announced.expected),
-       .seen = unknown ? "not announced" : announcement.show_seen(link.announced.seen),
+      {.what =
+           Format("{} of {} {}", rule.what, SwitchName(*link.neighbor), SwitchPort(*link.neighbor)),
+       .expected = rule.show_expected(link.announced.expected),
+       .seen = unknown ? "not announced" : rule.show_seen(link.announced.seen),
        .source = Format("{} of {}", LldpSource(*link.neighbor), link.port->node->name),
-       .basis = "what " + PortName(*link.port) + " has"});
+       .basis = "setting of " + PortName(*link.port)});
 }
 
-// Links with one verdict under one subject.
-void ReportAlike(const Announcement& announcement, const Links& links, v1::Subject subject,
-                 std::string where, std::string_view key, Verdicts& out) {
+// Links with the same verdict under one subject.
+void ReportSame(const LldpRule& rule, const Links& links, v1::Subject subject, std::string where,
+                std::string_view key, Verdicts& out) {
   std::vector<v1::Evidence> evidence;
   for (const Link& link : links)
-    if (evidence.size() < kListedMax) evidence.push_back(EvidenceOf(announcement, link));
+    if (evidence.size() < kListedMax) evidence.push_back(EvidenceOf(rule, link));
   const Link& first = links.front();
-  std::string title = Format("{}: {}", where, Said(announcement, first.announced));
+  std::string title = Format("{}: {}", where, Description(rule, first.announced));
   if (links.size() > 1) {
     std::vector<std::string> names;
     for (const Link& link : links) names.push_back(Named(link));
@@ -56,53 +56,52 @@ void ReportAlike(const Announcement& announcement, const Links& links, v1::Subje
   if (first.announced.verdict == v1::VERDICT_UNKNOWN)
     return out.Unknown(std::move(subject), std::move(title), std::move(evidence), key);
   out.Fail(std::move(subject), std::move(title), std::move(evidence),
-           announcement.remedies(*first.port, *first.neighbor, first.announced), key);
+           rule.remedies(*first.port, *first.neighbor, first.announced), key);
 }
 
-void ReportSwitch(const Announcement& announcement, const Links& links, Verdicts& out) {
+void ReportSwitch(const LldpRule& rule, const Links& links, Verdicts& out) {
   const v1::LldpNeighbor& neighbor = *links.front().neighbor;
   v1::Subject subject;
   subject.set_scope(v1::SCOPE_SWITCH);
   subject.set_switch_name(SwitchName(neighbor));
-  ReportAlike(announcement, links, std::move(subject),
-              Format("switch {}, {} ports", SwitchName(neighbor), links.size()),
-              neighbor.chassis_id(), out);
+  ReportSame(rule, links, std::move(subject),
+             Format("switch {}, {} ports", SwitchName(neighbor), links.size()),
+             neighbor.chassis_id(), out);
 }
 
-void ReportNode(const Announcement& announcement, const Links& links, Verdicts& out) {
+void ReportNode(const LldpRule& rule, const Links& links, Verdicts& out) {
   v1::Subject subject;
   subject.set_scope(v1::SCOPE_NODE);
   subject.set_node(links.front().port->node->name);
-  ReportAlike(announcement, links, std::move(subject), Format("all {} links", links.size()), {},
-              out);
+  ReportSame(rule, links, std::move(subject), Format("all {} links", links.size()), {}, out);
 }
 
-void ReportLink(const Announcement& announcement, const Link& link, Verdicts& out) {
-  ReportAlike(announcement, {link}, LinkSubject(*link.port, *link.neighbor),
-              Format("switch port {} {}", SwitchName(*link.neighbor), SwitchPort(*link.neighbor)),
-              {}, out);
+void ReportLink(const LldpRule& rule, const Link& link, Verdicts& out) {
+  ReportSame(rule, {link}, LinkSubject(*link.port, *link.neighbor),
+             Format("switch port {} {}", SwitchName(*link.neighbor), SwitchPort(*link.neighbor)),
+             {}, out);
 }
 
-// What deviates alike, by switch or by node.
-using Alike = std::tuple<std::string_view, v1::Verdict, std::uint64_t, std::uint64_t>;
+// Key of links that deviate in the same way, by switch or by node.
+using DeviationKey = std::tuple<std::string_view, v1::Verdict, std::uint64_t, std::uint64_t>;
 
-Alike OnSwitch(const Link& link) {
+DeviationKey OnSwitch(const Link& link) {
   return {link.neighbor->chassis_id(), link.announced.verdict, link.announced.seen,
           link.announced.expected};
 }
-Alike OnNode(const Link& link) {
+DeviationKey OnNode(const Link& link) {
   return {link.port->node->name, link.announced.verdict, link.announced.seen,
           link.announced.expected};
 }
 
-// Takes groups that are at least two links and three fourths of all of their kind out of `links`.
+// Takes groups out of `links` that are at least two links and three fourths of all of their kind.
 template <class Counts, class KindOf, class ReportGroup>
 void TakeGroups(Links& links, const Counts& judged, KindOf kind, ReportGroup report) {
-  std::map<Alike, Links> groups;
+  std::map<DeviationKey, Links> groups;
   for (const Link& link : links) groups[kind(link)].push_back(link);
   links.clear();
-  for (auto& [alike, group] : groups) {
-    const auto all = judged.find(std::get<0>(alike));
+  for (auto& [key, group] : groups) {
+    const auto all = judged.find(std::get<0>(key));
     if (group.size() > 1 && all != judged.end() && 4 * group.size() >= 3 * all->second)
       report(group);
     else
@@ -134,23 +133,23 @@ std::string LldpSource(const v1::LldpNeighbor& neighbor) {
   return "LLDP " + neighbor.netdev();
 }
 
-Links LinksOf(const Announcement& announcement, const fleet::NodeView& node) {
+Links LinksOf(const LldpRule& rule, const fleet::NodeView& node) {
   Links links;
   for (const PortView& port : node.ports) {
     if (port.neighbor == nullptr || !CarriesRoce(port)) continue;
-    if (const auto announced = announcement.judge(port, *port.neighbor))
+    if (const auto announced = rule.judge(port, *port.neighbor))
       links.push_back({&port, port.neighbor, *announced});
   }
   return links;
 }
 
-void Report(const Announcement& announcement, Deviations deviations, Verdicts& out) {
+void Report(const LldpRule& rule, Deviations deviations, Verdicts& out) {
   Links& links = deviations.links;
   TakeGroups(links, deviations.of_switch, OnSwitch,
-             [&](const Links& group) { ReportSwitch(announcement, group, out); });
+             [&](const Links& group) { ReportSwitch(rule, group, out); });
   TakeGroups(links, deviations.of_node, OnNode,
-             [&](const Links& group) { ReportNode(announcement, group, out); });
-  for (const Link& link : links) ReportLink(announcement, link, out);
+             [&](const Links& group) { ReportNode(rule, group, out); });
+  for (const Link& link : links) ReportLink(rule, link, out);
 }
 
 }  // namespace fabric::rules

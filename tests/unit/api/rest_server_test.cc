@@ -6,6 +6,7 @@
 
 #include "daemon/control/events.h"
 #include "fabric/v1/fabric.pb.h"
+#include "proto/fabric_service.h"
 #include "tests/testing/raw_client.h"
 
 namespace fabric::api {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/lists.h"
 #include "ctl/tables/cells.h"
 
 namespace fabric::ctl {
