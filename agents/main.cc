@@ -154,10 +154,10 @@ int RunWithArguments(const std::vector<std::string>& words) {
         return Fail(status, kUsage);
       return Run(*settings);
     case Request::kHelp:
-      std::fputs(SettingsHelp("fabric-agent run", "Inspect and probe until stopped.",
-                              AgentSettings())
-                     .c_str(),
-                 stdout);
+      std::fputs(
+          SettingsHelp("fabric-agent run", "Inspect and probe until stopped.", AgentSettings())
+              .c_str(),
+          stdout);
       return 0;
     case Request::kShowVersion: std::puts(std::string(kVersion).c_str()); return 0;
     case Request::kPrintConfig: std::fputs(settings->Print().c_str(), stdout); return 0;

@@ -42,7 +42,7 @@ struct StatisticsBuffers {
       sizeof(ethtool_stats) + kCountersRoom * sizeof(std::uint64_t));
 };
 
-// Name and value number `index` in the buffers that the kernel filled; a name that is no text is
+// Name and value number `index` in the buffers that the kernel filled; a name that is not text is
 // empty.
 std::string_view NameAt(const StatisticsBuffers& buffers, std::size_t index) {
   const auto* const field =

@@ -39,7 +39,7 @@ Status MountSysfs() {
   for (const char* path : kKept)
     kept.emplace_back(path, Fd(::open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)));
   // Writable as a whole, or other mounts of the same namespace would be read-only, too; read-only
-  // at this place. EBUSY: what is there already shows this namespace.
+  // at this place. EBUSY: the mount there already shows this namespace.
   if (::mount("sysfs", "/sys", "sysfs", kSafe, nullptr) != 0)
     return errno == EBUSY ? Status() : Denied(errno, "mounting sysfs");
   if (::mount(nullptr, "/sys", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | kSafe, nullptr) != 0)

@@ -46,8 +46,8 @@ void ReadRate(const Attributes& files, v1::Port& port) {
   port.set_rate_claimed_bps(rate->bps);
   if (const std::string why = StaleBecause(port); !why.empty())
     return files.Gap(
-        "rate", Status(Code::kFailedPrecondition, Format("not valid: {}; reported as {}X {}", why,
-                                                         rate->width, rate->speed)));
+        "rate", Status(Code::kFailedPrecondition,
+                       Format("not valid: {}; reported as {}X {}", why, rate->width, rate->speed)));
   port.clear_rate_claimed_bps();
   port.set_rate_bps(rate->bps);
   port.set_width(rate->width);

@@ -42,7 +42,7 @@ class PingPong {
         {.operation = host::Operation::kSend, .bytes = plan_.message_bytes, .id = round});
   }
 
-  // Until as many sends and receives have completed since the beginning. Receives are posted anew.
+  // Until that number of sends and receives has completed since the start. Reposts receives.
   Status Await(Pace& pace, std::uint32_t sent, std::uint32_t received) {
     std::array<host::Completion, 4> completions;
     while (sent_ < sent || received_ < received) {

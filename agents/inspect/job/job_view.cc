@@ -134,7 +134,7 @@ v1::JobDevice LookAt(const Host& host, const std::string& below, const std::stri
     return verdict(false, Format("{}, but the device cgroup does not list {}:{}", mode,
                                  file->device_major, file->device_minor));
   if (!rules.program) return verdict(true, mode);
-  device.set_reason(mode + ": accessible to the process unless its cgroup's device program forbids it");
+  device.set_reason(mode + ": accessible unless the cgroup's device program forbids it");
   return device;
 }
 

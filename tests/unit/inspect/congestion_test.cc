@@ -100,7 +100,7 @@ TEST_F(Congestion, DebugfsThatIsRootsIsOneGapOfTheNode) {
 TEST_F(Congestion, WhatNothingTellsIsOneGapOfTheNode) {
   EXPECT_FALSE(Settings().has_cnp_dscp());
   EXPECT_THAT(GapsSeen(), ElementsAre(" sys/kernel/debug/mlx5: NOT_FOUND neither this nor "
-                                      "MLNX_OFED's ecn/ is there (settings of eth0)"));
+                                      "MLNX_OFED's ecn/ exists (settings of eth0)"));
 }
 
 TEST_F(Congestion, OfADriverWithoutAnyIsNoGap) {
