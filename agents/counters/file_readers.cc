@@ -7,11 +7,11 @@
 namespace fabric::counters {
 namespace {
 
-// One of the files of a group.
+// A file of a group.
 struct CounterFile {
   std::optional<host::NumberFile> open;
-  // It is open, or not what it was when an inspection read it: gone, or no file. Else nobody can
-  // tell what is in it: it is one too many for this process, or a sum that an inspection has made.
+  // True when it is open, or was removed since the inspection. False when its value is unknown: no
+  // more descriptors, or a sum that inspections calculate.
   bool readable = false;
 };
 
@@ -19,7 +19,7 @@ bool IsSum(const std::string& name) {
   return name.find('+') != std::string::npos;
 }
 
-// Not for lack of anything of this process, or of an answer.
+// Not a lack of resources of this process, nor a time-out.
 bool IsOfFile(const Status& failure) {
   return failure.code() != Code::kResourceExhausted && failure.code() != Code::kDeadlineExceeded;
 }
