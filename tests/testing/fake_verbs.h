@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "agents/host/verbs/queue_pairs.h"
 #include "agents/host/verbs/verbs.h"
 #include "base/mutex.h"
 
