@@ -1,95 +1,135 @@
 #include "agents/command_line.h"
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
+#include <string_view>
 
+#include "base/command_line.h"
 #include "base/text.h"
 
 namespace fabric::agent {
 namespace {
 
-// The library would only say that a command is missing.
-Status CheckCommand(const CLI::App& app, int argc, const char* const* argv) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
-  if (argc < 2) return {Code::kInvalidArgument, "expected a command: " + Join(names, ", ")};
-  const std::string_view word = argv[1];
-  if (word == "-h" || word == "--help") return {};
-  if (std::count(names.begin(), names.end(), word) > 0) return {};
-  const std::string_view meant = Closest(word, {names.begin(), names.end()});
-  return {Code::kInvalidArgument, Format("{}: no such command; {}", Quoted(word),
-                                         meant.empty() ? "there are " + Join(names, ", ")
-                                                       : Format("did you mean {}?", meant))};
-}
+constexpr Option kRoot = {.name = "root",
+                          .type = OptionType::kPath,
+                          .value = "DIRECTORY",
+                          .fallback = "/",
+                          .doc = "Read a captured tree instead of this machine."};
+constexpr Option kNetns = {
+    .name = "netns",
+    .value = "PID|NAME|FILE",
+    .doc = "Inspect the network namespace of this process, or with this name or path."};
+constexpr Option kPod = {.name = "pod",
+                         .value = "UID",
+                         .doc = "Inspect the network namespace of the pod with this UID."};
 
-// Of a variable that is not set, say: which would mean this machine as it is.
-const CLI::Validator NotEmpty(
-    [](const std::string& word) { return std::string(word.empty() ? "must not be empty" : ""); },
-    "");
+constexpr Option kInspect[] = {
+    {.name = "output",
+     .fallback = "table",
+     .choices = "table|json|yaml",
+     .doc = "Output format.",
+     .letter = 'o'},
+    {.name = "lldp-wait",
+     .type = OptionType::kNumber,
+     .value = "SECONDS",
+     .max = "600",
+     .doc = "Time to wait for LLDP frames, which switches send every 30 s."},
+    kRoot,
+    kNetns,
+    kPod};
+constexpr Option kIbdev2Netdev[] = {{.name = "verbose",
+                                     .type = OptionType::kBool,
+                                     .doc = "Add PCI address, part number and firmware.",
+                                     .letter = 'v'},
+                                    kRoot};
+constexpr Option kMetrics[] = {
+    {.name = "compat",
+     .fallback = "none",
+     .choices = "none|node-exporter",
+     .doc = "Also print InfiniBand metrics under the names of node_exporter."},
+    kRoot};
+constexpr Option kNcclEnv[] = {{.name = "output",
+                                .fallback = "env",
+                                .choices = "env|table|json",
+                                .doc = "Output format; env is for a shell.",
+                                .letter = 'o'},
+                               kRoot,
+                               kNetns,
+                               kPod};
+
+constexpr CommandSpec kCommands[] = {
+    {.path = "run",
+     .summary = "Run the agent: inspect and probe until stopped. See fabric-agent run --help.",
+     .description = {},
+     .example = "fabric-agent run --controller fabricd.example:9418",
+     .options = {}},
+    {.path = "inspect",
+     .summary = "Print the RDMA configuration of this machine.",
+     .description = {},
+     .example = "fabric-agent inspect -o json",
+     .options = kInspect},
+    {.path = "ibdev2netdev",
+     .summary = "Print the network interface of each RDMA port.",
+     .description = {},
+     .example = "fabric-agent ibdev2netdev -v",
+     .options = kIbdev2Netdev},
+    {.path = "metrics",
+     .summary = "Print the metrics of this machine once.",
+     .description = {},
+     .example = "fabric-agent metrics --compat node-exporter",
+     .options = kMetrics},
+    {.path = "nccl-env",
+     .summary = "Print the NCCL variables that this machine needs, with the reasons.",
+     .description = {},
+     .example = "eval \"$(fabric-agent nccl-env)\"",
+     .options = kNcclEnv},
+    {.path = "version",
+     .summary = "Print the version.",
+     .description = {},
+     .example = "fabric-agent version",
+     .options = {}},
+};
+constexpr Command kCommandOf[] = {Command::kRun,     Command::kInspect, Command::kIbdev2Netdev,
+                                  Command::kMetrics, Command::kNcclEnv, Command::kVersion};
+static_assert(std::size(kCommands) == std::size(kCommandOf));
+
+constexpr Option kShared[] = {{.name = "help",
+                               .type = OptionType::kBool,
+                               .doc = "Print help about the program or the command.",
+                               .letter = 'h'}};
+
+constexpr ProgramSpec kProgram = {
+    .name = "fabric-agent",
+    .summary = "fabric-agent inspects and probes the RDMA fabric from one node.",
+    .commands = kCommands,
+    .options = kShared,
+    .once = true};
 
 }  // namespace
 
 Result<CommandLine> ParseCommandLine(int argc, const char* const* argv) {
   CommandLine line;
-  CLI::App app("Tells what this node's RDMA looks like, and probes it.", "fabric-agent");
-  app.require_subcommand(1);
-  // The settings of the daemon have a parser of their own, with a file and a help text.
-  CLI::App& run = *app.add_subcommand("run", "Inspect and probe for a controller, until stopped.");
-  run.set_help_flag();
-  run.prefix_command();
-  CLI::App& inspect = *app.add_subcommand("inspect", "Print what this machine looks like.");
-  inspect.add_option("-o,--output", line.output, "table, json or yaml")
-      ->check(CLI::IsMember({"table", "json", "yaml"}));
-  constexpr std::uint32_t kLldpWaitMax = 600;
-  inspect
-      .add_option("--lldp-wait", line.lldp_wait_s,
-                  "Seconds to wait for LLDP frames, which switches send every 30 s")
-      ->check(CLI::Range(std::uint32_t{0}, kLldpWaitMax));
-  CLI::App& map = *app.add_subcommand("ibdev2netdev", "Print which netdev each RDMA port has.");
-  map.add_flag("-v,--verbose", line.verbose, "With PCI address, part and firmware");
-  CLI::App& metrics = *app.add_subcommand("metrics", "Print the metrics of this machine once.");
-  metrics
-      .add_option("--compat", line.compat,
-                  "none or node-exporter: that one's InfiniBand metrics beside our own")
-      ->check(CLI::IsMember({"none", "node-exporter"}));
-  CLI::App& nccl = *app.add_subcommand(
-      "nccl-env", "Print the NCCL variables that this machine calls for, with the reasons.");
-  nccl.add_option("-o,--output", line.output, "env (for a shell), table or json")
-      ->check(CLI::IsMember({"env", "table", "json"}));
-  CLI::App& version = *app.add_subcommand("version", "Print the version.");
-  for (CLI::App* command : {&inspect, &map, &metrics, &nccl})
-    command->add_option("--root", line.root, "A captured tree instead of this machine");
-  for (CLI::App* command : {&inspect, &nccl}) {
-    CLI::Option* const netns =
-        command
-            ->add_option("--netns", line.netns,
-                         "As seen from the network namespace of this process, or of this name or "
-                         "file")
-            ->type_name("PID|NAME|FILE")
-            ->check(NotEmpty);
-    command->add_option("--pod", line.pod, "As seen from the pod with this UID")
-        ->type_name("UID")
-        ->check(NotEmpty)
-        ->excludes(netns);
-  }
-  RETURN_IF_ERROR(CheckCommand(app, argc, argv));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    line.help = app.help();
+  const std::vector<std::string_view> words(argv + std::min(argc, 1), argv + argc);
+  if (!words.empty() && words[0] == "run") {  // Its options are settings, see config.h.
+    line.command = Command::kRun;
+    line.rest.assign(words.begin() + 1, words.end());
     return line;
-  } catch (const CLI::ParseError& error) {
-    return Status(Code::kInvalidArgument, Format("{}; --help tells more", error.what()));
   }
-  if (run.parsed()) line.command = Command::kRun;
-  if (inspect.parsed()) line.command = Command::kInspect;
-  if (map.parsed()) line.command = Command::kIbdev2Netdev;
-  if (metrics.parsed()) line.command = Command::kMetrics;
-  if (nccl.parsed()) line.command = Command::kNcclEnv;
-  if (version.parsed()) line.command = Command::kVersion;
-  if (line.output.empty()) line.output = nccl.parsed() ? "env" : "table";
-  line.rest = run.remaining();
+  ASSIGN_OR_RETURN(const fabric::CommandLine parsed, fabric::ParseCommandLine(kProgram, words));
+  if (parsed.help) {
+    line.help = HelpText(kProgram, parsed);
+    return line;
+  }
+  const Values& values = parsed.values;
+  line.command = kCommandOf[parsed.command - kCommands];
+  line.root = values.Has("root") ? values.Text("root") : line.root;
+  line.output = values.Text("output");
+  line.compat = values.Has("compat") ? values.Text("compat") : line.compat;
+  line.netns = values.Text("netns");
+  line.pod = values.Text("pod");
+  line.verbose = values.Bool("verbose");
+  line.lldp_wait_s = values.Number("lldp-wait");
+  if (!line.netns.empty() && !line.pod.empty())
+    return Status(Code::kInvalidArgument, "expected either --netns or --pod, saw both");
   return line;
 }
 

@@ -1,4 +1,4 @@
-// The words after `fabric-agent`.
+// Command line of fabric-agent. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ enum class Command { kHelp, kRun, kInspect, kIbdev2Netdev, kMetrics, kNcclEnv, k
 struct CommandLine {
   Command command = Command::kHelp;
   std::string root = "/";
-  std::string output;             // Of inspect: table, json, yaml; of nccl-env: env, table, json
-  std::string compat = "none";    // Of metrics: none, node-exporter
-  std::string netns;              // Of inspect and nccl-env: a PID, a name or a path
-  std::string pod;                // The same: a pod's UID
-  bool verbose = false;           // Of ibdev2netdev
-  std::uint32_t lldp_wait_s = 0;  // Of inspect
-  std::vector<std::string> rest;  // Of run: its settings
-  std::string help;               // Of kHelp: what to print
+  std::string output;             // inspect: table, json, yaml; nccl-env: env, table, json
+  std::string compat = "none";    // metrics: none, node-exporter
+  std::string netns;              // inspect and nccl-env: a PID, a name or a path
+  std::string pod;                // inspect and nccl-env: the UID of a pod
+  bool verbose = false;           // ibdev2netdev
+  std::uint32_t lldp_wait_s = 0;  // inspect
+  std::vector<std::string> rest;  // run: its settings
+  std::string help;               // kHelp: the text to print
 };
 
-// INVALID_ARGUMENT with one line for what cannot be meant.
+// INVALID_ARGUMENT with one line for an invalid command line.
 Result<CommandLine> ParseCommandLine(int argc, const char* const* argv);
 
 }  // namespace fabric::agent

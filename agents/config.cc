@@ -3,16 +3,16 @@
 namespace fabric::agent {
 namespace {
 
-constexpr Setting kSettings[] = {
-    {.name = "config", .type = SettingType::kPath, .doc = "File with settings, YAML."},
+constexpr Option kSettings[] = {
+    {.name = "config", .type = OptionType::kPath, .doc = "File with settings, YAML."},
     {.name = "controller",
-     .type = SettingType::kAddress,
+     .type = OptionType::kAddress,
      .doc = "Where fabricd takes agents; this or --no-controller is needed."},
     {.name = "no-controller",
-     .type = SettingType::kBool,
+     .type = OptionType::kBool,
      .doc = "Only inspect, and serve /metrics if asked to: nothing is told to a controller."},
     {.name = "metrics",
-     .type = SettingType::kAddress,
+     .type = OptionType::kAddress,
      .doc = "Where to serve /metrics, usually on port 9417; nothing listens when it is not set."},
     {.name = "compat",
      .fallback = "none",
@@ -20,17 +20,17 @@ constexpr Setting kSettings[] = {
      .doc = "Whose metrics are served beside our own, under the same names."},
     {.name = "node", .doc = "Name of this node; the host name when it is not set."},
     {.name = "root",
-     .type = SettingType::kPath,
+     .type = OptionType::kPath,
      .fallback = "/",
      .doc = "A captured tree to inspect instead of this machine."},
     {.name = "interval",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "1s",
      .min = "100ms",
      .max = "1h",
      .doc = "How often counters are read."},
     {.name = "settings-interval",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "30s",
      .min = "1s",
      .max = "1h",
@@ -43,7 +43,7 @@ constexpr Setting kSettings[] = {
 
 }  // namespace
 
-std::span<const Setting> AgentSettings() {
+std::span<const Option> AgentSettings() {
   return kSettings;
 }
 

@@ -7,7 +7,7 @@
 
 namespace fabric::agent {
 
-std::span<const Setting> AgentSettings();
+std::span<const Option> AgentSettings();
 
 // What no row can say: exactly one of `controller` and `no-controller` must be set.
 // INVALID_ARGUMENT otherwise.

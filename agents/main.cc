@@ -3,7 +3,7 @@
 //   events -> inspection -----> inbox -> agent -> link -> controller
 //   machine ---^ ^   |           ^ ^       |       ^
 //                |   v           | |    probes -> reports
-//           metrics <- board <-> counters  +---- link <- mesh
+//           metrics <- shared <-> counters  +---- link <- mesh
 #include <signal.h>
 #include <time.h>
 
@@ -21,18 +21,18 @@
 
 #include "agents/command_line.h"
 #include "agents/config.h"
-#include "agents/counter_loop.h"
 #include "agents/counters/sampling.h"
 #include "agents/host/events.h"
-#include "agents/host/gpu_memory.h"
+#include "agents/host/gpu/gpu_memory.h"
 #include "agents/host/machine.h"
-#include "agents/inspect/ibdev2netdev.h"
 #include "agents/inspect/inspection.h"
-#include "agents/inspect/job_view.h"
-#include "agents/inspect/report.h"
-#include "agents/loop.h"
+#include "agents/inspect/job/job_view.h"
+#include "agents/inspect/report/ibdev2netdev.h"
+#include "agents/inspect/report/report.h"
 #include "agents/nccl/advice.h"
-#include "agents/port_reading.h"
+#include "agents/session/counter_loop.h"
+#include "agents/session/loop.h"
+#include "agents/session/port_reading.h"
 #include "base/child.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -95,7 +95,7 @@ int NextSignal(const sigset_t& signals, Duration patience) {
 
 // Until SIGTERM or SIGINT, which every thread has blocked.
 void AwaitSignal(const sigset_t& signals, const Watchdog& watchdog, const Clock& clock,
-                 Board& board) {
+                 SharedState& shared) {
   std::uint64_t inspections = 0;
   SteadyTime inspected_at = clock.Now().steady;
   bool settled = false;
@@ -104,8 +104,8 @@ void AwaitSignal(const sigset_t& signals, const Watchdog& watchdog, const Clock&
     if (signal > 0) return log::Info("stopping: {}", signal == SIGTERM ? "SIGTERM" : "SIGINT");
     if (!std::exchange(settled, true)) ReleaseStartMemory();
     const SteadyTime now = clock.Now().steady;
-    if (board.inspections() != inspections) inspected_at = now;
-    inspections = board.inspections();
+    if (shared.inspections() != inspections) inspected_at = now;
+    inspections = shared.inspections();
     if (watchdog.feed_interval > Duration::zero() && now - inspected_at < watchdog.stuck_after)
       Notify("WATCHDOG=1");
   }
@@ -121,13 +121,13 @@ inspect::Inspection::OpenMachine Opener(const std::string& root,
 }
 
 // For probes: counters of a port, by those that were found last.
-probe::OpenPortCounters CounterOpener(const std::string& root, Board& board) {
-  return [open = Opener(root), &board](const std::string& name,
-                                       std::uint32_t port) -> std::unique_ptr<probe::PortCounters> {
-    const auto device = board.FindDevice(name);
+probe::OpenPortCounters CounterOpener(const std::string& root, SharedState& shared) {
+  return [open = Opener(root), &shared](
+             const std::string& name, std::uint32_t port) -> std::unique_ptr<probe::PortCounters> {
+    const auto device = shared.FindDevice(name);
     auto machine = open();
     if (!device || !machine.ok()) return nullptr;
-    return ReadPort(*std::move(machine), SetsOfPort(board.CounterTable(), *device, port));
+    return ReadPort(*std::move(machine), SetsOfPort(shared.CounterTable(), *device, port));
   };
 }
 
@@ -136,14 +136,14 @@ probe::OpenPortCounters CounterOpener(const std::string& root, Board& board) {
 class ControllerSide {
  public:
   ControllerSide(const std::string& controller, host::Verbs& verbs, probe::RunnerOptions probing,
-                 const Clock& clock, Board& board)
+                 const Clock& clock, SharedState& shared)
       : link_({.controller = controller}, inbox_),
         reports_(link_),
         probes_(
             std::move(probing), verbs, clock,
-            [&board](const std::string& name) { return board.FindDevice(name); }, reports_),
+            [&shared](const std::string& name) { return shared.FindDevice(name); }, reports_),
         mesh_(
-            verbs, clock, [&board](const std::string& name) { return board.FindDevice(name); },
+            verbs, clock, [&shared](const std::string& name) { return shared.FindDevice(name); },
             [this](const v1::ProbePort& port) { return probes_.Busy(port); },
             [this](const v1::AgentMessage& message) { link_.Send(message); }),
         output_(link_, probes_, mesh_),
@@ -153,7 +153,7 @@ class ControllerSide {
               .inbox = inbox_,
               .link = link_,
               .clock = clock,
-              .board = board},
+              .shared = shared},
         talking_([this](const std::stop_token& stop) { loop_.Run(stop); }) {}
 
   Inbox& inbox() { return inbox_; }
@@ -172,12 +172,13 @@ class ControllerSide {
 };
 
 // Nothing when settings ask for none.
-Result<std::unique_ptr<MetricsEndpoint>> OpenMetrics(const Settings& settings, Board& board) {
+Result<std::unique_ptr<MetricsEndpoint>> OpenMetrics(const Settings& settings,
+                                                     SharedState& shared) {
   if (!settings.Has("metrics")) return std::unique_ptr<MetricsEndpoint>();
   const bool node_exporter = settings.Text("compat") == kNodeExporter;
   ASSIGN_OR_RETURN(auto metrics,
-                   MetricsEndpoint::Open(settings.Address("metrics"), [&board, node_exporter] {
-                     NodeMetrics node = board.Metrics();
+                   MetricsEndpoint::Open(settings.Address("metrics"), [&shared, node_exporter] {
+                     NodeMetrics node = shared.Metrics();
                      node.node_exporter = node_exporter;
                      return node;
                    }));
@@ -187,18 +188,18 @@ Result<std::unique_ptr<MetricsEndpoint>> OpenMetrics(const Settings& settings, B
 
 int Serve(const Settings& settings, host::Machine machine, const sigset_t& signals) {
   const SystemClock clock;
-  Board board(InspectorNames());
+  SharedState shared(InspectorNames());
   const std::unique_ptr<host::GpuMemory> gpu_memory = host::OpenGpuMemory();
   std::optional<ControllerSide> controller;
   if (settings.Has("controller"))
     controller.emplace(
         ToString(settings.Address("controller")), machine.host().verbs,
-        probe::RunnerOptions{.open_counters = CounterOpener(settings.Text("root"), board),
+        probe::RunnerOptions{.open_counters = CounterOpener(settings.Text("root"), shared),
                              .gpu_memory = machine.host().captured ? nullptr : gpu_memory.get(),
-                             .find_gpus = [&board] { return board.Gpus(); }},
-        clock, board);
+                             .find_gpus = [&shared] { return shared.Gpus(); }},
+        clock, shared);
 
-  auto metrics = OpenMetrics(settings, board);
+  auto metrics = OpenMetrics(settings, shared);
   if (!metrics.ok()) return Fail(metrics.status(), kUsage);
 
   const std::unique_ptr<host::Events> events =
@@ -215,7 +216,7 @@ int Serve(const Settings& settings, host::Machine machine, const sigset_t& signa
       .events = *events,
       .check_interval = settings.Duration("settings-interval"),
       .clock = clock,
-      .board = board};
+      .shared = shared};
   std::jthread inspecting([&](const std::stop_token& stop) { loop.Run(stop); });
 
   counters::Sampling sampling({}, clock, Opener(settings.Text("root")));
@@ -230,7 +231,7 @@ int Serve(const Settings& settings, host::Machine machine, const sigset_t& signa
                                },
                            .interval = settings.Duration("interval"),
                            .clock = clock,
-                           .board = board};
+                           .shared = shared};
   std::jthread counting([&](const std::stop_token& stop) { counter_loop.Run(stop); });
 
   // Settings may ask for a check an hour; an inspection that takes a minute is stuck all the same.
@@ -238,7 +239,7 @@ int Serve(const Settings& settings, host::Machine machine, const sigset_t& signa
   const Watchdog watchdog{.feed_interval = WatchdogInterval(),
                           .stuck_after = loop.check_interval + std::chrono::minutes(1)};
   Notify("READY=1");
-  AwaitSignal(signals, watchdog, clock, board);
+  AwaitSignal(signals, watchdog, clock, shared);
   Notify("STOPPING=1");
   inspecting.request_stop();
   counting.request_stop();
@@ -277,8 +278,8 @@ int RunWithArguments(const std::vector<std::string>& words) {
         return Fail(status, kUsage);
       return Run(*settings);
     case Request::kHelp:
-      std::fputs(("fabric-agent run: inspect and probe for a controller, until stopped.\n\n" +
-                  SettingsHelp(AgentSettings()))
+      std::fputs(SettingsHelp("fabric-agent run", "Inspect and probe until stopped.",
+                              AgentSettings())
                      .c_str(),
                  stdout);
       return 0;

@@ -14,7 +14,7 @@
 namespace fabric {
 namespace {
 
-constexpr int kEndMs = 1000;  // What a child that nothing holds needs to end, and much more.
+constexpr int kEndMs = 1000;  // Enough time for a child to exit, unless a driver blocks it
 constexpr int kSignalled = 128;
 
 [[noreturn]] void Work(const std::function<int()>& work, int report) {
@@ -45,7 +45,7 @@ int RunInChild(const std::function<int()>& work) {
   do {
     size = ::read(ends[0], &status, 1);
   } while (size < 0 && errno == EINTR);
-  // The end of the child closes its end of the pipe.
+  // When the child exits, its end of the pipe closes.
   pollfd ended{.fd = ends[0], .events = POLLIN, .revents = 0};
   const bool lingers = size == 1 && ::poll(&ended, 1, kEndMs) == 0;
   ::close(ends[0]);

@@ -1,15 +1,14 @@
-// Work in a process of its own.
+// Runs work in a child process.
 #pragma once
 
 #include <functional>
 
 namespace fabric {
 
-// Runs `work` in a child of this process, which must have no other threads, and returns what it
-// returns: an exit status from 0 to 255. Returns as soon as the work is done, even when the child
-// cannot end because a driver does not let go of one of its threads: nobody can wait for such a
-// process, not even its parent. 128 plus the signal when the child was killed. Where no child can
-// be made, the work is done here.
+// Runs `work` in a child of this process, which must have no other threads, and returns its exit
+// status, 0 to 255; 128 plus the signal number if the child was killed. Returns as soon as the work
+// is done, even if the child cannot exit because a thread is blocked in a driver: a wait for such a
+// process never returns. Without a child process (fork fails) the work runs in this process.
 int RunInChild(const std::function<int()>& work);
 
 }  // namespace fabric

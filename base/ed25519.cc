@@ -53,12 +53,12 @@ std::string TextOf(BIO* bio) {
   return size > 0 ? std::string(data, static_cast<std::size_t>(size)) : std::string();
 }
 
-// Nobody is there to type one.
+// There is no terminal to ask for a passphrase.
 int NoPassphrase(char*, int, int, void*) {
   return -1;
 }
 
-// What the text is, for a message: nothing of its content.
+// The kind of the text, for messages, which must not contain the text itself.
 std::string_view Kind(std::string_view pem) {
   if (pem.find("-----BEGIN ENCRYPTED PRIVATE KEY-----") != std::string_view::npos)
     return "an encrypted private key";
@@ -66,19 +66,19 @@ std::string_view Kind(std::string_view pem) {
   if (pem.find("-----BEGIN PUBLIC KEY-----") != std::string_view::npos) return "a public key";
   if (pem.find("-----BEGIN CERTIFICATE-----") != std::string_view::npos)
     return "an X.509 certificate";
-  if (pem.find("-----BEGIN ") != std::string_view::npos) return "something else in PEM";
-  return pem.empty() ? "an empty file" : "no PEM";
+  if (pem.find("-----BEGIN ") != std::string_view::npos) return "another kind of PEM";
+  return pem.empty() ? "an empty file" : "text that is not PEM";
 }
 
 Status Wrong(std::string_view file, std::string_view wanted, std::string_view seen) {
   return {Code::kInvalidArgument, Format("{}: expected {}, saw {}", file, wanted, seen)};
 }
 
-// Empty: it is Ed25519.
+// Empty for an Ed25519 key.
 std::string OtherKind(const EVP_PKEY* key) {
   if (EVP_PKEY_is_a(key, "ED25519") == 1) return {};
   const char* const name = EVP_PKEY_get0_type_name(key);
-  return Format("one of kind {}", name == nullptr ? "that is not known" : name);
+  return Format("a key of type {}", name == nullptr ? "unknown" : name);
 }
 
 }  // namespace

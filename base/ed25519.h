@@ -1,4 +1,4 @@
-// Ed25519 keys (RFC 8032). The only file that sees OpenSSL's keys. Values; safe from any thread.
+// Ed25519 keys (RFC 8032), by OpenSSL. Values; safe to use from any thread.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@ namespace fabric {
 
 class PublicKey {
  public:
-  // The 32 bytes of RFC 8032. INVALID_ARGUMENT when there are more or fewer.
+  // The 32 bytes of RFC 8032. INVALID_ARGUMENT for another length.
   static Result<PublicKey> FromRaw(std::string_view bytes);
-  // "-----BEGIN PUBLIC KEY-----", as `openssl pkey -pubout` writes it. INVALID_ARGUMENT with what
-  // was expected and what was seen; `file` names the text.
+  // "-----BEGIN PUBLIC KEY-----", as `openssl pkey -pubout` writes it. INVALID_ARGUMENT with the
+  // expected and the actual kind; `file` is the name in the message.
   static Result<PublicKey> FromPem(const std::string& pem, std::string_view file);
 
   const std::string& raw() const { return raw_; }
@@ -31,7 +31,7 @@ class SigningKey {
  public:
   static Result<SigningKey> Generate();
   // "-----BEGIN PRIVATE KEY-----" (PKCS #8), as `openssl genpkey -algorithm ed25519` writes it, not
-  // encrypted. Failures as above; none of them holds a part of the text.
+  // encrypted. Errors as above; they never contain a part of the text.
   static Result<SigningKey> FromPem(const std::string& pem, std::string_view file);
 
   std::string ToPem() const;

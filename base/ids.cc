@@ -29,7 +29,7 @@ std::string ToString(Guid guid) {
 
 namespace {
 
-// Nothing for what is no number of hexadecimal digits below `end`.
+// A hexadecimal number below `end`; nothing for other text.
 std::optional<std::uint32_t> Hexadecimal(std::string_view digits, std::uint64_t end) {
   std::uint64_t value = 0;
   for (const char c : digits) {

@@ -18,7 +18,7 @@ struct Closer {
   }
 };
 
-// Until the end of the file, or until `take` has had enough.
+// Reads until the end of the file, or until `take` returns false.
 template <class Take>
 Status ReadPieces(const std::string& path, Take take) {
   const bool standard = path == "-";

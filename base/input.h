@@ -1,4 +1,4 @@
-// Files that people name: on the command line and in settings. "-" is standard input.
+// Input files named on the command line or in settings. "-" is standard input.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace fabric {
 
-// Hands the file over in pieces, so that its size does not matter. The error names the file.
+// Passes the file to `on_bytes` in pieces, without a size limit. The error names the file.
 Status ReadInput(const std::string& path, const std::function<void(std::string_view)>& on_bytes);
 
-// The whole file. RESOURCE_EXHAUSTED when it is larger than `bytes_max`.
+// Reads a whole file. RESOURCE_EXHAUSTED if it is larger than `bytes_max`.
 Result<std::string> ReadFile(const std::string& path, std::size_t bytes_max);
 
 }  // namespace fabric

@@ -1,7 +1,7 @@
 #include "base/jws.h"
 
-#include <array>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 
@@ -10,6 +10,20 @@ namespace {
 
 constexpr std::string_view kLetters =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+constexpr std::string_view kAlgorithm = "EdDSA";
+
+using Json = nlohmann::ordered_json;
+
+// The members in the order of RFC 7638, so that the text gives the thumbprint.
+Json JwkOf(const PublicKey& key) {
+  return {{"crv", "Ed25519"}, {"kty", "OKP"}, {"x", ToBase64Url(key.raw())}};
+}
+
+bool Has(const Json& fields, std::string_view name, std::string_view text) {
+  const auto at = fields.find(name);
+  return at != fields.end() && at->is_string() && at->get_ref<const std::string&>() == text;
+}
 
 std::string SignedPart(const Signed& text) {
   return Format("{}.{}", text.header, text.payload);
@@ -48,12 +62,12 @@ Result<std::string> FromBase64Url(std::string_view text) {
   }
   const std::uint32_t left = bits & ((1U << held) - 1);
   if (held == 6 || left != 0)
-    return Status(Code::kInvalidArgument, "expected base64url, saw one that is cut off");
+    return Status(Code::kInvalidArgument, "expected base64url, saw an incomplete text");
   return bytes;
 }
 
 std::string Jwk(const PublicKey& key) {
-  return Format(R"({{"crv":"Ed25519","kty":"OKP","x":"{}"}})", ToBase64Url(key.raw()));
+  return JwkOf(key).dump();
 }
 
 std::string KeyId(const PublicKey& key) {
@@ -61,9 +75,12 @@ std::string KeyId(const PublicKey& key) {
 }
 
 Signed SignJws(const SigningKey& key, std::string_view type, std::string_view payload) {
-  const std::string header = Format(R"({{"alg":"EdDSA","typ":"{}","kid":"{}","jwk":{}}})", type,
-                                    KeyId(key.Public()), Jwk(key.Public()));
-  Signed text{.header = ToBase64Url(header), .payload = ToBase64Url(payload), .signature = {}};
+  const Json header = {{"alg", kAlgorithm},
+                       {"typ", type},
+                       {"kid", KeyId(key.Public())},
+                       {"jwk", JwkOf(key.Public())}};
+  Signed text{
+      .header = ToBase64Url(header.dump()), .payload = ToBase64Url(payload), .signature = {}};
   text.signature = ToBase64Url(key.Sign(SignedPart(text)));
   return text;
 }
@@ -75,18 +92,19 @@ Result<std::string> OpenJws(const PublicKey& key, const Signed& text) {
   if (!payload.ok()) return payload.status().In("payload");
   const auto signature = FromBase64Url(text.signature);
   if (!signature.ok()) return signature.status().In("signature");
-  // Of the headers only those are taken that this program writes: what else a header may ask for
-  // (other algorithms, critical extensions) is nothing that a certificate needs.
-  if (!header->starts_with(R"({"alg":"EdDSA",)"))
-    return Status(Code::kInvalidArgument, "protected: expected the algorithm EdDSA, saw another");
-  if (header->find(R"("crit")") != std::string::npos)
-    return Status(Code::kInvalidArgument, "protected: expected no critical extension, saw some");
-  if (!key.Verifies(SignedPart(text), *signature)) {
-    const bool named = header->find(Format(R"("kid":"{}")", KeyId(key))) != std::string::npos;
+  const Json fields = Json::parse(*header, nullptr, /*allow_exceptions=*/false);
+  if (!fields.is_object())
+    return Status(Code::kInvalidArgument, "protected: expected a JSON object");
+  if (!Has(fields, "alg", kAlgorithm))
+    return Status(Code::kInvalidArgument,
+                  Format("protected: expected the algorithm {}, saw another", kAlgorithm));
+  if (fields.contains("crit"))
+    return Status(Code::kInvalidArgument, "protected: critical extensions are not supported");
+  if (!key.Verifies(SignedPart(text), *signature))
     return Status(Code::kPermissionDenied,
-                  named ? "the signature is wrong: the text was changed after it was signed"
-                        : Format("it was not signed with the key {}", KeyId(key)));
-  }
+                  Has(fields, "kid", KeyId(key))
+                      ? "the signature is invalid: the text was changed after it was signed"
+                      : Format("the text was not signed with the key {}", KeyId(key)));
   return payload;
 }
 

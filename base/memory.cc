@@ -11,8 +11,8 @@
 namespace fabric {
 namespace {
 
-// Called for the program and each of its libraries. Segments that cannot be written are as they are
-// in the file: the kernel may forget them. Pages that relocation has changed lie in writable ones.
+// Called for the program and each of its libraries. Read-only segments are equal to the file, so
+// the kernel can drop their pages. Pages that relocation has changed are in writable segments.
 int ReleaseConstants(dl_phdr_info* object, std::size_t, void*) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   for (int i = 0; i < object->dlpi_phnum; ++i) {
@@ -21,7 +21,7 @@ int ReleaseConstants(dl_phdr_info* object, std::size_t, void*) {
     const std::uintptr_t start = object->dlpi_addr + segment.p_vaddr;
     const std::uintptr_t begin = (start + page - 1) / page * page;
     const std::uintptr_t end = (start + segment.p_memsz) / page * page;
-    // What is locked in memory stays: EINVAL.
+    // EINVAL for memory that is locked, which stays.
     if (begin < end) (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   }
   return 0;

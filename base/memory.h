@@ -1,16 +1,15 @@
-// Giving back memory that a program does not need any more.
+// Reduction of the memory use of a process.
 #pragma once
 
 namespace fabric {
 
-// All threads share one heap, where each would have one of its own that keeps what it once needed:
-// for a program whose threads seldom allocate at the same moment. Before other threads are made.
+// Makes all threads share one heap. By default each thread has its own, which keeps freed memory.
+// For programs whose threads seldom allocate at the same time. Call before starting threads.
 void ShareOneHeap();
 
-// Returns to the kernel what the start of a program has used and nobody uses any more: free pages
-// of the heap, and pages of code and constants, most of which linking and initialising have read
-// and nothing else does. What is needed again comes back from the page cache at its next use. Once,
-// when a program has settled; other threads may run meanwhile.
+// Returns memory to the kernel that only the start of the program used: free pages of the heap, and
+// pages of code and constants that were read for linking and initialization. Pages in use are read
+// from the page cache again. Call once after the start; other threads may run.
 void ReleaseStartMemory();
 
 }  // namespace fabric

@@ -14,7 +14,7 @@ Status NotifySystemd(const char* socket_path, std::string_view state) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() < 2 || path.size() >= sizeof(address.sun_path))
-    return {Code::kInvalidArgument, "NOTIFY_SOCKET: expected the path of a socket"};
+    return {Code::kInvalidArgument, "NOTIFY_SOCKET: expected a socket path"};
   path.copy(address.sun_path, path.size());
   if (address.sun_path[0] == '@') address.sun_path[0] = '\0';  // An abstract socket
   const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -1,4 +1,4 @@
-// The readiness protocol of systemd, without its library.
+// sd_notify protocol of systemd, without libsystemd.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace fabric {
 
-// Sends `state` ("READY=1", "STOPPING=1") to `socket`, which is what NOTIFY_SOCKET says. Does
-// nothing, and succeeds, when that is nullptr: the program was not started by systemd.
+// Sends `state` ("READY=1", "STOPPING=1") to `socket`, the value of NOTIFY_SOCKET. Does nothing and
+// succeeds if it is nullptr, that is, if systemd did not start the program.
 Status NotifySystemd(const char* socket, std::string_view state);
 
 }  // namespace fabric

@@ -1,28 +1,12 @@
 #include "base/text.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace fabric {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n\v\f";
 constexpr std::size_t kQuotedBytesMax = 60;
-
-std::size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
 
 }  // namespace
 
@@ -69,20 +53,6 @@ std::string Quoted(std::string_view text) {
   }
   if (text.size() > kQuotedBytesMax) quoted += "...";
   return quoted + "'";
-}
-
-std::string_view Closest(std::string_view word, const std::vector<std::string_view>& candidates) {
-  constexpr std::size_t kDistanceMax = 2;
-  std::string_view best;
-  std::size_t best_distance = kDistanceMax + 1;
-  for (const std::string_view candidate : candidates) {
-    const std::size_t distance = EditDistance(word, candidate);
-    if (distance < best_distance && distance < candidate.size()) {
-      best = candidate;
-      best_distance = distance;
-    }
-  }
-  return best;
 }
 
 }  // namespace fabric

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/help.h"
 #include "ctl/render.h"
 
@@ -53,51 +52,30 @@ int ExitStatusOf(Code code) {
 
 int Fail(const Status& status, Console& console) {
   const bool unreachable = status.code() == Code::kUnavailable;
-  // A file may have several mistakes, one on each line.
+  // A file can have several errors, one on each line.
   std::string message;
   for (const std::string_view line : Split(status.message(), '\n'))
     message += Format("{}{}", message.empty() ? "" : "\nfabricctl: ", Printable(line));
-  console.Err(Format("fabricctl: {}{}\n", message,
-                     unreachable ? " (is fabricd running? --controller HOST:PORT)" : ""));
+  console.Err(
+      Format("fabricctl: {}{}\n", message,
+             unreachable ? "; check that fabricd is running and --controller is correct" : ""));
   return ExitStatusOf(status.code());
 }
 
-// "host:port" or "[v6 address]:port".
-Status CheckAddress(std::string_view source, std::string_view address) {
-  const std::size_t colon = address.rfind(':');
-  const std::string_view host = address.substr(0, colon);
-  const bool host_ok = !host.empty() && (host.find(':') == std::string_view::npos ||
-                                         (host.starts_with('[') && host.ends_with(']')));
-  if (colon != std::string_view::npos && host_ok) {
-    const auto port = ParseNumber<std::uint16_t>(address.substr(colon + 1));
-    if (port.ok() && *port != 0) return {};
+// Values that the environment has and the command line has not.
+Status AddEnvironment(const Environment& environment, Arguments& arguments) {
+  if (!arguments.Given("controller") && !environment.controller.empty()) {
+    RETURN_IF_ERROR(ParseHostPort(environment.controller).status().In("FABRICCTL_CONTROLLER"));
+    RETURN_IF_ERROR(arguments.Set("controller", environment.controller));
   }
-  return {Code::kInvalidArgument,
-          Format("{}: expected HOST:PORT, saw {}", source, Quoted(address))};
-}
-
-std::string_view Fallback(std::string_view name) {
-  for (const Option& option : GlobalOptions())
-    if (option.name == name) return option.fallback;
+  const bool has_author = std::ranges::any_of(
+      arguments.entries(),
+      [](const Arguments::Entry& entry) { return entry.option->name == "author"; });
+  if (has_author && !arguments.Has("author") && !environment.user.empty())
+    RETURN_IF_ERROR(arguments.Set("author", environment.user));
+  if (arguments.Address("controller").port == 0)
+    return {Code::kInvalidArgument, "--controller: expected a port from 1 to 65535, saw 0"};
   return {};
-}
-
-Result<ClientOptions> ClientOptionsOf(const Arguments& arguments, const Environment& environment) {
-  ClientOptions options;
-  const auto timeout = ParseDuration(arguments.Has("--timeout") ? arguments.Text("--timeout")
-                                                                : Fallback("--timeout"));
-  if (!timeout.ok()) return timeout.status();
-  options.timeout = *timeout;
-  std::string_view source = "--controller";
-  options.controller = Fallback(source);
-  if (arguments.Has(source)) {
-    options.controller = arguments.Text(source);
-  } else if (!environment.controller.empty()) {
-    source = "FABRICCTL_CONTROLLER";
-    options.controller = environment.controller;
-  }
-  RETURN_IF_ERROR(CheckAddress(source, options.controller));
-  return options;
 }
 
 bool PrintAll(std::string_view text, Console& console) {
@@ -106,24 +84,16 @@ bool PrintAll(std::string_view text, Console& console) {
   return false;
 }
 
-int RunCommand(const Invocation& invocation, const Environment& environment, const Connect& connect,
-               Console& console) {
-  Arguments arguments = invocation.arguments;
-  const auto client_options = ClientOptionsOf(arguments, environment);
-  if (!client_options.ok()) return Fail(client_options.status(), console);
-  const RenderOptions render_options{.format = FormatNamed(arguments.Text("--output")),
-                                     .colour = environment.colour && !arguments.Flag("--no-color")};
-  // Commands that can do without a controller ask whether one was named.
-  if (!arguments.Has("--controller") && !environment.controller.empty())
-    arguments.Set("--controller", environment.controller);
-  // Commands that say something in somebody's name have an option for that name.
-  const bool signed_by_user = std::ranges::any_of(
-      invocation.command->options, [](const Option& option) { return option.name == "--author"; });
-  if (signed_by_user && !arguments.Has("--author") && !environment.user.empty())
-    arguments.Set("--author", environment.user);
+int RunCommand(const Command& command, Arguments arguments, const Environment& environment,
+               const Connect& connect, Console& console) {
+  if (const Status status = AddEnvironment(environment, arguments); !status.ok())
+    return Fail(status, console);
+  const RenderOptions render_options{.format = FormatNamed(arguments.Text("output")),
+                                     .colour = environment.colour && !arguments.Bool("no-color")};
   ConsoleStream stream(console, render_options, environment.progress);
-  const std::unique_ptr<Client> client = connect(*client_options);
-  const Result<Output> output = invocation.command->run(*client, arguments, stream);
+  const std::unique_ptr<Client> client = connect(
+      {.controller = arguments.Text("controller"), .timeout = arguments.Duration("timeout")});
+  const Result<Output> output = command.run(*client, arguments, stream);
   stream.Progress("");
   if (!output.ok()) return Fail(output.status(), console);
   const Rendered rendered = Render(*output, render_options);
@@ -136,18 +106,16 @@ int RunCommand(const Invocation& invocation, const Environment& environment, con
 
 int Run(std::span<const std::string_view> words, std::span<const Command* const> commands,
         const Environment& environment, const Connect& connect, Console& console) {
-  // Not in the catalog: it is for the makers of the documentation.
+  // Not in the catalog: only the build of the documentation uses it.
   if (words.size() == 1 && words[0] == "reference")
     return PrintAll(ReferencePage(commands), console) ? kExitOk : kExitError;
-  const Result<Invocation> invocation = ParseCommandLine(words, commands);
-  if (!invocation.ok()) return Fail(invocation.status(), console);
-  if (invocation->help) {
-    const std::string text = invocation->command != nullptr
-                                 ? CommandHelp(*invocation->command)
-                                 : ProgramHelp(commands, invocation->group);
-    return PrintAll(text, console) ? kExitOk : kExitError;
-  }
-  return RunCommand(*invocation, environment, connect, console);
+  const std::vector<CommandSpec> specs = SpecsOf(commands);
+  const ProgramSpec program = Program(specs);
+  Result<CommandLine> line = ParseCommandLine(program, words);
+  if (!line.ok()) return Fail(line.status(), console);
+  if (line->help) return PrintAll(Help(program, *line), console) ? kExitOk : kExitError;
+  const Command& command = *commands[static_cast<std::size_t>(line->command - specs.data())];
+  return RunCommand(command, std::move(line->values), environment, connect, console);
 }
 
 }  // namespace fabric::ctl

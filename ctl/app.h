@@ -16,9 +16,9 @@ namespace fabric::ctl {
 class Console {
  public:
   virtual ~Console() = default;
-  virtual bool Out(std::string_view text) = 0;  // False when it could not be written.
+  virtual bool Out(std::string_view text) = 0;  // False if writing failed.
   virtual void Err(std::string_view text) = 0;
-  virtual bool Wait(Duration duration) = 0;  // False when it was interrupted.
+  virtual bool Wait(Duration duration) = 0;  // False if interrupted
 };
 
 struct Environment {

@@ -1,66 +1,58 @@
-// What the command line says of a campaign: which pairs, and what to probe. Shared by `probe run`
-// and `probe plan`. Pure.
+// Campaign options of `probe run` and `probe plan`: the pairs and the kinds of probes. Pure.
 #pragma once
 
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
-#include "ctl/arguments.h"
 #include "ctl/command.h"
 #include "fabric/v1/probe.pb.h"
 
 namespace fabric::ctl {
 
-// What is measured when nobody says what.
+// Default of --kind.
 inline constexpr std::string_view kKindFallback = "both";
 inline constexpr Option kPatternOption = {
-    .name = "--pattern",
+    .name = "pattern",
     .value = "PATTERN",
-    .help =
-        "all-pairs of each rail, cross-rail, one-to-many and many-to-one (--hub), ring, "
-        "random-regular (--degree), same-leaf, same-pod (different leaves of one), across pods "
-        "(across leaves where pods are not known), loopback, within-node, or incast: all at once "
-        "to --hub.",
-    .fallback = "all-pairs"};
+    .fallback = "all-pairs",
+    .doc =
+        "Pairs to probe: all-pairs (of each rail), cross-rail, one-to-many or many-to-one (with "
+        "--hub), ring, random-regular (with --degree), same-leaf, same-pod (different leaves of "
+        "one pod), across (different pods, or different leaves if pods are unknown), loopback, "
+        "within-node, or incast (all nodes to --hub at the same time)."};
 inline constexpr Option kHubOption = {
-    .name = "--hub",
-    .value = "NAME",
-    .help = "The one node of one-to-many, many-to-one and incast."};
+    .name = "hub", .value = "NAME", .doc = "Central node of one-to-many, many-to-one and incast."};
 inline constexpr Option kDegreeOption = {
-    .name = "--degree",
-    .kind = Option::Kind::kNumber,
+    .name = "degree",
+    .type = OptionType::kNumber,
     .value = "COUNT",
-    .help = "Partners of each port of a random-regular plan; 4 when not given."};
+    .doc = "Partners of each port with random-regular. Default: 4."};
 inline constexpr Option kSeedOption = {
-    .name = "--seed",
-    .kind = Option::Kind::kSequence,
-    .value = "NUMBER",
-    .help = "Of the order of pairs; the same seed gives the same plan."};
-inline constexpr Option kPairsAtOnceOption = {
-    .name = "--pairs-at-once",
-    .kind = Option::Kind::kNumber,
-    .value = "COUNT",
-    .help = "At most so many pairs at once on the whole fabric."};
+    .name = "seed",
+    .type = OptionType::kNumber64,
+    .doc = "Seed for the order of the pairs. The same seed gives the same plan."};
+inline constexpr Option kPairsAtOnceOption = {.name = "pairs-at-once",
+                                              .type = OptionType::kNumber,
+                                              .value = "COUNT",
+                                              .doc = "Maximum number of simultaneous pairs."};
 inline constexpr Option kPairsPerUplinkOption = {
-    .name = "--pairs-per-uplink",
-    .kind = Option::Kind::kNumber,
+    .name = "pairs-per-uplink",
+    .type = OptionType::kNumber,
     .value = "COUNT",
-    .help = "At most so many pairs at once that leave one leaf switch."};
-inline constexpr Option kIncludeBusyOption = {
-    .name = "--include-busy",
-    .kind = Option::Kind::kFlag,
-    .help = "Also ports that carry traffic, which are left alone else."};
+    .doc = "Maximum number of simultaneous pairs that cross the uplinks of a leaf switch."};
+inline constexpr Option kIncludeBusyOption = {.name = "include-busy",
+                                              .type = OptionType::kBool,
+                                              .doc = "Include ports that currently carry traffic."};
 
-// "all-pairs"; empty for a pattern that is not known.
+// "all-pairs"; empty for an unknown pattern.
 std::string_view PatternName(v1::CampaignPattern pattern);
 
-// Which pairs: the options above, as far as the command has them. Without --pattern that of the
-// probes that `spec` has, if they have one.
+// Reads the options above into `spec`. The default of --pattern follows from the probes of `spec`.
 Status ReadPairs(const Arguments& arguments, v1::CampaignSpec& spec);
 
-// What to probe: --kind and the options of kinds. An option that none of the kinds has is an
-// error, and so is an unknown kind. `spec` gets the probes.
+// Reads --kind and the options of kinds into the probes of `spec`. An unknown kind is an error, and
+// so is an option that none of the kinds has.
 Status ReadProbes(const Arguments& arguments, v1::CampaignSpec& spec);
 
 }  // namespace fabric::ctl

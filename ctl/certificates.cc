@@ -1,14 +1,13 @@
 #include "ctl/certificates.h"
 
-#include <google/protobuf/struct.pb.h>
-
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/lists.h"
 #include "base/text.h"
-#include "ctl/blame_lines.h"
-#include "ctl/cells.h"
-#include "proto/json.h"
+#include "ctl/tables/blame_lines.h"
+#include "ctl/tables/cells.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
 
@@ -29,14 +28,14 @@ Table NodeTable(const v1::Certificate& certificate, bool all) {
   Table table{.columns = {{.title = "NODE"},
                           {.title = "VERDICT", .coloured = true},
                           {.title = "PORTS", .right_aligned = true},
-                          {.title = "WHY"}},
+                          {.title = "REASON"}},
               .wide_only = all};
   for (const v1::CertifiedNode& node : certificate.nodes()) {
     if (!all && node.verdict() == v1::VERDICT_PASS) continue;
     std::string why = node.reasons().empty() ? std::string() : node.reasons(0);
     if (all) why = Join({node.reasons().begin(), node.reasons().end()}, "; ");
     if (!all && node.reasons_size() > 1)
-      why += Format(" (and {} more: -o wide)", node.reasons_size() - 1);
+      why += Format(" and {} more (-o wide)", node.reasons_size() - 1);
     table.rows.push_back(
         {node.name(), std::string(Name(node.verdict())), Format("{}", node.ports()), Cell(why)});
   }
@@ -47,10 +46,10 @@ std::string Head(const v1::Certificate& certificate) {
   const v1::CertificateRequest& request = certificate.request();
   return Format("{}: {}: {}{}, {}; {} of {} probed, {} failed; expires {}\n", certificate.id(),
                 Name(certificate.verdict()),
-                Count(static_cast<std::uint64_t>(request.nodes_size()), "node"),
+                Plural(static_cast<std::uint64_t>(request.nodes_size()), "node"),
                 request.job_id().empty() ? std::string() : Format(" of job {}", request.job_id()),
-                Count(static_cast<std::uint64_t>(certificate.rails_size()), "rail"),
-                certificate.pairs_probed(), Count(certificate.pairs_possible(), "pair"),
+                Plural(static_cast<std::uint64_t>(certificate.rails_size()), "rail"),
+                certificate.pairs_probed(), Plural(certificate.pairs_possible(), "pair"),
                 certificate.pairs_failed(), ToString(certificate.expires_at()));
 }
 
@@ -66,27 +65,25 @@ std::string NotCovered(const v1::Certificate& certificate) {
 }  // namespace
 
 std::string JwsText(const Signed& text) {
-  return Format("{{\"protected\":\"{}\",\"payload\":\"{}\",\"signature\":\"{}\"}}\n", text.header,
-                text.payload, text.signature);
+  const nlohmann::ordered_json json = {
+      {"protected", text.header}, {"payload", text.payload}, {"signature", text.signature}};
+  return json.dump() + "\n";
 }
 
 Result<Signed> ParseJws(const std::string& json) {
-  google::protobuf::Struct fields;
-  if (const Status status = FromJson(json, fields); !status.ok())
+  const auto wrong = [](std::string_view why) {
     return Status(Code::kInvalidArgument,
-                  "expected a certificate as `fabricctl certify` writes it, saw no JSON object");
+                  Format("expected a certificate written by `fabricctl certify`: {}", why));
+  };
+  const auto fields = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (!fields.is_object()) return wrong("not a JSON object");
   Signed text;
   for (const auto& [name, part] :
        {std::pair("protected", &text.header), std::pair("payload", &text.payload),
         std::pair("signature", &text.signature)}) {
-    const auto at = fields.fields().find(name);
-    if (at == fields.fields().end() ||
-        at->second.kind_case() != google::protobuf::Value::kStringValue)
-      return Status(Code::kInvalidArgument,
-                    Format("expected a certificate as `fabricctl certify` writes it, saw no text "
-                           "{}",
-                           Quoted(name)));
-    *part = at->second.string_value();
+    const auto at = fields.find(name);
+    if (at == fields.end() || !at->is_string()) return wrong(Format("no text {}", Quoted(name)));
+    *part = at->get<std::string>();
   }
   return text;
 }

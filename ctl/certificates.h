@@ -1,4 +1,4 @@
-// Certificates as files and as text.
+// Certificates: signed files and reports.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace fabric::ctl {
 
 // {"protected":"...","payload":"...","signature":"..."}: flattened JSON of RFC 7515, one line.
 std::string JwsText(const Signed& text);
-// INVALID_ARGUMENT for what is none.
+// INVALID_ARGUMENT if the text is not a signed certificate.
 Result<Signed> ParseJws(const std::string& json);
 
-// All that there is to say of a certificate, with its exit status, and itself as the message.
+// Report of a certificate, with its exit status. The message is the certificate.
 Output CertificateOutput(v1::Certificate certificate);
 
 }  // namespace fabric::ctl

@@ -1,7 +1,10 @@
 #include "ctl/client.h"
 
+#include <google/protobuf/descriptor.h>
 #include <grpc/support/log.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/support/proto_buffer_reader.h>
 
 #include <algorithm>
 #include <cctype>
@@ -21,8 +24,8 @@ std::string TimeText(Duration duration) {
   return ms % 1000 == 0 ? Format("{} s", ms / 1000) : Format("{} ms", ms);
 }
 
-// gRPC says "failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:9: Failed to
-// connect to remote host: Connection refused"; people need the end of it.
+// The last part of a gRPC message such as "failed to connect to all addresses; last error: UNKNOWN:
+// ipv4:127.0.0.1:9: Failed to connect to remote host: Connection refused".
 std::string Cause(const std::string& message) {
   const std::size_t colon = message.rfind(": ");
   std::string cause = colon == std::string::npos ? message : message.substr(colon + 2);
@@ -36,79 +39,13 @@ class GrpcClient final : public Client {
   explicit GrpcClient(const ClientOptions& options)
       : options_(options),
         channel_(MakeChannel(options.controller)),
+        generic_(channel_),
         stub_(v1::Fabric::NewStub(channel_)) {}
-
-  Result<v1::GetVersionResponse> GetVersion(const v1::GetVersionRequest& request) override {
-    return Call<v1::GetVersionResponse>(&v1::Fabric::Stub::GetVersion, request);
-  }
-  Result<v1::ListNodesResponse> ListNodes(const v1::ListNodesRequest& request) override {
-    return Call<v1::ListNodesResponse>(&v1::Fabric::Stub::ListNodes, request);
-  }
-  Result<v1::GetNodeResponse> GetNode(const v1::GetNodeRequest& request) override {
-    return Call<v1::GetNodeResponse>(&v1::Fabric::Stub::GetNode, request);
-  }
-  Result<v1::ListDevicesResponse> ListDevices(const v1::ListDevicesRequest& request) override {
-    return Call<v1::ListDevicesResponse>(&v1::Fabric::Stub::ListDevices, request);
-  }
-  Result<v1::ListFindingsResponse> ListFindings(const v1::ListFindingsRequest& request) override {
-    return Call<v1::ListFindingsResponse>(&v1::Fabric::Stub::ListFindings, request);
-  }
-  Result<v1::GetFindingResponse> GetFinding(const v1::GetFindingRequest& request) override {
-    return Call<v1::GetFindingResponse>(&v1::Fabric::Stub::GetFinding, request);
-  }
-  Result<v1::Finding> AcknowledgeFinding(const v1::AcknowledgeFindingRequest& request) override {
-    return Call<v1::Finding>(&v1::Fabric::Stub::AcknowledgeFinding, request);
-  }
-  Result<v1::Silence> CreateSilence(const v1::CreateSilenceRequest& request) override {
-    return Call<v1::Silence>(&v1::Fabric::Stub::CreateSilence, request);
-  }
-  Result<v1::ListSilencesResponse> ListSilences(const v1::ListSilencesRequest& request) override {
-    return Call<v1::ListSilencesResponse>(&v1::Fabric::Stub::ListSilences, request);
-  }
-  Result<v1::Silence> DeleteSilence(const v1::DeleteSilenceRequest& request) override {
-    return Call<v1::Silence>(&v1::Fabric::Stub::DeleteSilence, request);
-  }
-  Result<v1::ListRulesResponse> ListRules(const v1::ListRulesRequest& request) override {
-    return Call<v1::ListRulesResponse>(&v1::Fabric::Stub::ListRules, request);
-  }
-  Result<v1::ValidateResponse> Validate(const v1::ValidateRequest& request) override {
-    return Call<v1::ValidateResponse>(&v1::Fabric::Stub::Validate, request);
-  }
-  Result<v1::DiffNodeResponse> DiffNode(const v1::DiffNodeRequest& request) override {
-    return Call<v1::DiffNodeResponse>(&v1::Fabric::Stub::DiffNode, request);
-  }
-  Result<v1::InferProfileResponse> InferProfile(const v1::InferProfileRequest& request) override {
-    return Call<v1::InferProfileResponse>(&v1::Fabric::Stub::InferProfile, request);
-  }
-  Result<v1::Campaign> StartCampaign(const v1::StartCampaignRequest& request) override {
-    return Call<v1::Campaign>(&v1::Fabric::Stub::StartCampaign, request);
-  }
-  Result<v1::Campaign> GetCampaign(const v1::GetCampaignRequest& request) override {
-    return Call<v1::Campaign>(&v1::Fabric::Stub::GetCampaign, request);
-  }
-  Result<v1::ListCampaignsResponse> ListCampaigns(
-      const v1::ListCampaignsRequest& request) override {
-    return Call<v1::ListCampaignsResponse>(&v1::Fabric::Stub::ListCampaigns, request);
-  }
-  Result<v1::Campaign> CancelCampaign(const v1::CancelCampaignRequest& request) override {
-    return Call<v1::Campaign>(&v1::Fabric::Stub::CancelCampaign, request);
-  }
-  Result<v1::Certificate> StartCertificate(const v1::StartCertificateRequest& request) override {
-    return Call<v1::Certificate>(&v1::Fabric::Stub::StartCertificate, request);
-  }
-  Result<v1::GetCertificateResponse> GetCertificate(
-      const v1::GetCertificateRequest& request) override {
-    return Call<v1::GetCertificateResponse>(&v1::Fabric::Stub::GetCertificate, request);
-  }
-  Result<v1::MeshStatus> GetMesh(const v1::GetMeshRequest& request) override {
-    return Call<v1::MeshStatus>(&v1::Fabric::Stub::GetMesh, request);
-  }
 
   Status WatchEvents(const v1::WatchEventsRequest& request,
                      const std::function<bool(const v1::Event&)>& on_event) override {
-    // A stream has no deadline of its own, so a cheap call finds out whether anybody is there.
-    const auto version = GetVersion({});
-    if (!version.ok()) return version.status();
+    // A stream has no deadline of its own, so a cheap call checks the connection first.
+    RETURN_IF_ERROR(Call<v1::GetVersionResponse>(v1::GetVersionRequest()).status());
     grpc::ClientContext context;
     const auto reader = stub_->WatchEvents(&context, request);
     v1::Event event;
@@ -129,29 +66,45 @@ class GrpcClient final : public Client {
   using Channel = decltype(grpc::CreateChannel({}, nullptr));  // gRPC's own counted pointer.
 
   static Channel MakeChannel(const std::string& controller) {
-    // Its own complaints would stand between our lines; every failure is reported by status.
+    // Every failure is reported by status; gRPC's own log lines would only disturb the output.
     gpr_set_log_function([](gpr_log_func_args*) {});
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
-    // The controller is a machine of the cluster; a proxy for the web cannot lead there.
+    // The controller is a machine of the cluster, which a web proxy cannot reach.
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    // Finds out that the controller's machine is gone while a stream is silent.
+    // Detects a lost controller while the stream is idle.
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
     return grpc::CreateCustomChannel(controller, grpc::InsecureChannelCredentials(), arguments);
   }
 
-  template <class Response, class Method, class Request>
-  Result<Response> Call(Method method, const Request& request) {
+  Status CallMethod(const google::protobuf::MethodDescriptor& method,
+                    const google::protobuf::Message& request,
+                    google::protobuf::Message& response) override {
     grpc::ClientContext context;
     context.set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
                                       gpr_time_from_nanos(options_.timeout.count(), GPR_TIMESPAN)));
-    Response response;
-    const grpc::Status status = ((*stub_).*method)(&context, request, &response);
+    const grpc::Slice text(request.SerializeAsString());
+    const grpc::ByteBuffer message(&text, 1);
+    grpc::ByteBuffer answer;
+    grpc::Status status;
+    grpc::CompletionQueue done;
+    const auto call = generic_.PrepareUnaryCall(
+        &context, Format("/{}/{}", method.service()->full_name(), method.name()), message, &done);
+    call->StartCall();
+    call->Finish(&answer, &status, this);
+    void* tag = nullptr;
+    bool ok = false;
+    done.Next(&tag, &ok);
     if (!status.ok()) return Convert(status);
-    return response;
+    grpc::ProtoBufferReader reader(&answer);
+    if (!response.ParseFromZeroCopyStream(&reader))
+      return {Code::kInternal,
+              Format("the controller at {} sent a malformed answer", options_.controller)};
+    return {};
   }
 
+ private:
   Status Convert(const grpc::Status& status) const {
     const auto code = static_cast<Code>(status.error_code());
     if (code == Code::kUnavailable)
@@ -161,8 +114,8 @@ class GrpcClient final : public Client {
       return {code, Format("cannot reach the controller at {}: no answer within {}",
                            options_.controller, TimeText(options_.timeout))};
     if (code == Code::kUnimplemented)
-      return {code, Format("what answers at {} is no fabricd, or an older one: {}",
-                           options_.controller, status.error_message())};
+      return {code, Format("the server at {} is not a compatible fabricd: {}", options_.controller,
+                           status.error_message())};
     if (status.error_message().empty())
       return {code,
               Format("the controller at {} answered {}", options_.controller, CodeName(code))};
@@ -171,7 +124,8 @@ class GrpcClient final : public Client {
 
   const ClientOptions options_;
   const Channel channel_;
-  const std::unique_ptr<v1::Fabric::Stub> stub_;
+  grpc::GenericStub generic_;
+  const std::unique_ptr<v1::Fabric::Stub> stub_;  // For the stream of events
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
-// Commands of fabricctl. A command is a stateless value: a path, sentences, a table of options and
-// a function. It returns what there is to say, and one renderer prints it in the format that
-// --output names. The parser, the help texts and docs/reference/CLI.md are made from the same
-// tables.
+// Commands of fabricctl. A command is a stateless value: a path, help texts, a table of options and
+// a function. The function returns tables and a message; one renderer prints them in the format of
+// --output. The parser, the help and docs/reference/CLI.md use the same tables.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -13,91 +12,70 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/options.h"
 #include "base/status.h"
 
 namespace fabric::ctl {
 
-class Arguments;
 class Client;
+using Arguments = Values;
 
-// Rows under titled columns. Every row has as many cells as there are columns. A cell is "-" for
-// what is absent, never empty.
+// Rows under titled columns. Each row has one cell per column. An absent value is
+// "-", never empty.
 struct Table {
   struct Column {
     std::string title;
     bool wide_only = false;
     bool right_aligned = false;  // Numbers
     bool coloured = false;       // Words of state and severity: see render.cc.
-    std::size_t width_min = 0;   // For streams, whose later rows are not known yet.
+    std::size_t width_min = 0;   // For streams, where later rows are unknown
   };
   std::string title;  // A line above the columns; none when empty.
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;
-  std::string empty_note;  // Instead of columns without rows: "no findings". On standard error.
+  std::string empty_note;  // Replaces an empty table: "No findings." On standard error
   bool wide_only = false;
 };
 
-// Exit statuses; documented in help texts and in the reference.
+// Exit statuses; help.cc documents them.
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFindings = 1;  // Findings, or failed probes.
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitUnreachable = 3;  // Cannot reach the controller, or timed out.
 inline constexpr int kExitNotAllowed = 4;
-inline constexpr int kExitError = 5;    // Anything else; said on standard error.
-inline constexpr int kExitUnknown = 6;  // A certificate: it could not be told.
+inline constexpr int kExitError = 5;    // Any other error
+inline constexpr int kExitUnknown = 6;  // The verdict of a certificate is UNKNOWN
 
-// What a command has to say. json and yaml print the message; table and wide the lines and the
-// tables; name the names.
+// Output of a command. json and yaml print the message, table and wide print the lines and tables,
+// name prints the names.
 struct Output {
   std::vector<Table> tables;
   std::unique_ptr<google::protobuf::Message> message;  // nullptr: the command has printed it.
-  std::vector<std::string> names;  // One for each thing, fit to be given to another command.
+  std::vector<std::string> names;  // One for each object, usable as an argument of other commands
   std::string before;              // Lines above the tables, each with its newline.
   std::string after;               // Lines below them.
   int exit_status = kExitOk;
 };
 
-// The world of a command that goes on.
+// Output while a command runs.
 class Stream {
  public:
   virtual ~Stream() = default;
-  // Prints as it goes: rows without column titles, messages on one line. False when printing failed
-  // and the command should end.
+  // Prints at once: rows without column titles, messages on one line. False if printing failed and
+  // the command must end.
   virtual bool Print(const Output& output) = 0;
-  // Prints text as it stands, for what is too large to be held at once. False as above.
+  // Prints text unchanged, for output that does not fit into memory. False as above.
   virtual bool Write(std::string_view text) = 0;
-  // Replaces the line of progress; shown only when standard error is a terminal. Empty removes it.
+  // Replaces the progress line, which only a terminal shows. An empty line removes it.
   virtual void Progress(std::string_view line) = 0;
-  // Waits. False when the person at the keyboard wants an end.
+  // Waits. False if interrupted.
   virtual bool Wait(Duration duration) = 0;
-};
-
-// One option, or one operand when `name` does not begin with dashes.
-struct Option {
-  enum class Kind {
-    kFlag,
-    kText,
-    kChoice,    // One of the words that `value` lists: "latency|bandwidth|both"
-    kNumber,    // 32 bits
-    kSequence,  // 64 bits
-    kNumbers,   // "0,1"
-    kWords,     // "n1,n2"
-    kDuration,  // "500ms", "10s", "2m"
-  };
-  std::string_view name;  // "--node"; operands "NAME"
-  Kind kind = Kind::kText;
-  std::string_view value;  // What help calls the value; empty for flags.
-  std::string_view help;
-  std::string_view fallback;  // Taken when the option is not given; empty: none.
-  char letter = '\0';         // The 'o' of -o.
-  bool required = false;
-  bool repeated = false;  // An operand that takes all further words; Arguments::All() has them.
 };
 
 struct Command {
   std::string_view path;         // "probe run"
   std::string_view summary;      // One line, for help and for the generated reference.
-  std::string_view description;  // What the columns mean and when it fails; sentences.
+  std::string_view description;  // Meaning of the columns, and exit statuses
   std::string_view example;      // One command line, without the prompt.
   std::span<const Option> options;
   Result<Output> (*run)(Client& client, const Arguments& arguments, Stream& stream);

@@ -1,18 +1,23 @@
-// Help texts and the reference page, made from the tables of commands and options. Pure.
+// Command line, help texts and reference page of fabricctl, made from the tables of commands and
+// options. Pure.
 #pragma once
 
 #include <span>
 #include <string>
-#include <string_view>
+#include <vector>
 
+#include "base/command_line.h"
 #include "ctl/command.h"
 
 namespace fabric::ctl {
 
-// Of the whole program, or of the commands that begin with `group` ("probe").
-std::string ProgramHelp(std::span<const Command* const> commands, std::string_view group);
+std::vector<CommandSpec> SpecsOf(std::span<const Command* const> commands);
 
-std::string CommandHelp(const Command& command);
+// For ParseCommandLine. Borrows `commands`.
+ProgramSpec Program(std::span<const CommandSpec> commands);
+
+// The help that the command line asks for.
+std::string Help(const ProgramSpec& program, const CommandLine& line);
 
 // docs/reference/CLI.md
 std::string ReferencePage(std::span<const Command* const> commands);

@@ -29,7 +29,7 @@ bool PartOfName(char letter) {
          letter == '_';
 }
 
-// "7" or "001-016": the numbers as they stand in names.
+// "7" or "001-016": the numbers as written in names.
 Status AddRange(std::string_view range, Names& numbers) {
   const std::size_t dash = range.find('-');
   const std::string_view first = range.substr(0, dash);
@@ -69,7 +69,7 @@ Status AddWord(std::string_view word, Names& all) {
     }
     const std::size_t end = word[at] == '[' ? word.find(']', at) : std::string_view::npos;
     if (end == std::string_view::npos)
-      return Wrong(Format("{} is no list of nodes, such as n1,n2 or gpu[001-016,20]{}",
+      return Wrong(Format("expected a list of nodes such as n1,n2 or gpu[001-016,20], saw {}{}",
                           Quoted(word), word[at] == '[' ? ": the bracket is not closed" : ""));
     Names numbers;
     for (const std::string_view range : Split(word.substr(at + 1, end - at - 1), ','))
@@ -86,7 +86,7 @@ Status AddWord(std::string_view word, Names& all) {
   return all.size() > kHostsMax ? TooMany() : Status();
 }
 
-// The words of the list: what stands between commas, blanks and comments outside brackets.
+// The words of the list: separated by commas and blanks outside brackets, without comments.
 std::vector<std::string> WordsOf(std::string_view text) {
   std::vector<std::string> words = {""};
   bool bracket = false, comment = false;
@@ -111,7 +111,7 @@ std::vector<std::string> WordsOf(std::string_view text) {
 Result<Names> ParseHostList(std::string_view text) {
   Names all;
   for (const std::string& word : WordsOf(text)) RETURN_IF_ERROR(AddWord(word, all));
-  if (all.empty()) return Wrong("expected names of nodes, saw none");
+  if (all.empty()) return Wrong("expected node names, saw none");
   std::unordered_set<std::string> seen;
   std::erase_if(all, [&](const std::string& name) { return !seen.insert(name).second; });
   return all;
@@ -121,7 +121,7 @@ Result<Names> ReadHostList(const std::string& argument) {
   const bool file = argument.starts_with('@');
   if (!file && argument != "-") return ParseHostList(argument);
   const std::string path = file ? argument.substr(1) : argument;
-  if (path.empty()) return Wrong("expected the name of a file after @, saw none");
+  if (path.empty()) return Wrong("expected a file name after @, saw none");
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kFileBytesMax));
   auto names = ParseHostList(text);
   if (!names.ok()) return names.status().In(path == "-" ? "standard input" : path);

@@ -1,4 +1,4 @@
-// fabricctl: words in, one command, text out.
+// fabricctl: runs one command and prints its output.
 //
 //   words -> arguments -> command -> client -> fabricd
 //                            |
@@ -33,7 +33,7 @@ class ProcessConsole final : public fabric::ctl::Console {
     std::fflush(stderr);
   }
 
-  // From the first wait on, the first Ctrl-C ends the wait and the second one the program.
+  // After the first call, one Ctrl-C ends the wait and a second one ends the program.
   bool Wait(fabric::Duration duration) override {
     struct sigaction action = {};
     action.sa_handler = OnInterrupt;

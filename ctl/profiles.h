@@ -1,4 +1,4 @@
-// Profiles that are named on the command line: shipped ones, and files.
+// Profiles named on the command line: built-in profiles and files.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace fabric::ctl {
 
-// With all that it inherits; nothing is expected when `name` is empty.
+// Includes inherited values. An empty `name` gives a profile without expectations.
 Result<profile::Profile> FindProfile(const std::string& name);
 
-// The places of that profile; none when `name` is empty.
+// The places of the profile; none if `name` is empty.
 Result<profile::Places> FindPlaces(const std::string& name);
 
-// As it is written, without what it inherits.
+// As written, without inherited values.
 Result<v1::Profile> FindProfileText(const std::string& name);
 
 }  // namespace fabric::ctl

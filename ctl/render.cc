@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "proto/json.h"
 
 namespace fabric::ctl {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kGap = "  ";
 constexpr std::string_view kRed = "\x1b[31m";
@@ -35,34 +40,11 @@ std::string_view ColourOf(std::string_view word) {
   return {};
 }
 
-struct Rune {
-  std::uint32_t code = 0;
-  std::size_t bytes = 1;
-  bool valid = false;
-};
-
-// The first character of a text that is not empty.
-Rune FirstRune(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {lead, 1, true};
-  const std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return {};
-  std::uint32_t code = lead & (0x7fu >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return {};
-    code = code << 6 | (byte(i) & 0x3fu);
-  }
-  constexpr std::array<std::uint32_t, 5> kSmallest = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < kSmallest[bytes] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return {};
-  return {code, bytes, true};
-}
-
 struct Range {
   std::uint32_t first;
   std::uint32_t last;
 };
-// Marks that join the character before them, and what has no width at all.
+// Combining marks and characters without width.
 constexpr Range kZeroWidth[] = {
     {0x300, 0x36f}, {0x200b, 0x200f}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}};
 // East Asian wide and full width, and pictographs (Unicode TR 11).
@@ -134,7 +116,22 @@ std::string PrintableLines(std::string_view lines) {
   return printable;
 }
 
-// Blank lines between what stands on lines of its own.
+std::string Text(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// The members of an object in YAML: a list has one line for each element. JSON is YAML, too.
+std::string Members(const Json& object, std::string_view indent) {
+  std::string yaml;
+  for (const auto& [name, value] : object.items()) {
+    yaml += Format("{}{}:{}\n", indent, name, value.is_array() ? "" : " " + Text(value));
+    if (!value.is_array()) continue;
+    for (const Json& element : value) yaml += Format("{}- {}\n", indent, Text(element));
+  }
+  return yaml;
+}
+
+// Separates parts by blank lines.
 void Append(std::string_view part, std::string& text) {
   if (part.empty()) return;
   if (!text.empty()) text += "\n";
@@ -171,6 +168,25 @@ Rendered Render(const Output& output, const RenderOptions& options) {
   }
   Append(PrintableLines(output.after), rendered.out);
   return rendered;
+}
+
+std::string ListRenderer::Begin() const {
+  return format_ == OutputFormat::kJson ? Format("{{{}:[", Text(list_)) : Format("{}:\n", list_);
+}
+
+std::string ListRenderer::Item(const Json& object) {
+  const bool first = std::exchange(first_, false);
+  if (format_ == OutputFormat::kJson) return (first ? "\n" : ",\n") + Text(object);
+  std::string yaml = Members(object, "  ");
+  yaml.front() = '-';
+  return yaml;
+}
+
+std::string ListRenderer::End(const Json& more) {
+  if (format_ == OutputFormat::kYaml) return Members(more, "");
+  std::string text = "]";
+  for (const auto& [name, value] : more.items()) text += Format(",{}:{}", Text(name), Text(value));
+  return text + "}\n";
 }
 
 OutputFormat FormatNamed(std::string_view name) {

@@ -1,6 +1,7 @@
-// What commands say, as text. Pure.
+// Renderer of command output: table, wide, JSON, YAML and names. Pure.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -18,20 +19,36 @@ struct RenderOptions {
 
 struct Rendered {
   std::string out;    // For standard output, newline at the end unless empty.
-  std::string notes;  // For standard error: what is said instead of an empty table.
+  std::string notes;  // For standard error: messages about empty tables.
 };
 
-// Every column of the table is as wide as its widest cell; two blanks stand between columns.
+// Each column is as wide as its widest cell; two blanks separate columns.
 Rendered Render(const Output& output, const RenderOptions& options);
 
-// "table", "wide", "json", "yaml", "name"; those are the only words it takes.
+// Renders a document with one list, {"rounds":[item,...],"skipped":[...]}, item by item as JSON or
+// YAML, so that the list need not fit into memory.
+class ListRenderer {
+ public:
+  ListRenderer(OutputFormat format, std::string_view list) : format_(format), list_(list) {}
+
+  std::string Begin() const;
+  std::string Item(const nlohmann::ordered_json& object);
+  std::string End(const nlohmann::ordered_json& more);  // Members that follow the list
+
+ private:
+  const OutputFormat format_;
+  const std::string list_;
+  bool first_ = true;
+};
+
+// "table", "wide", "json", "yaml", "name"; no other text is allowed.
 OutputFormat FormatNamed(std::string_view name);
 
-// Columns of a terminal that the UTF-8 text takes. Bytes that are no UTF-8 count one each.
+// Columns of a terminal that the UTF-8 text takes. Bytes that are not UTF-8 count as one column.
 std::size_t DisplayWidth(std::string_view text);
 
-// Without what could move the cursor or change colours: control characters become blanks, bytes
-// that are no UTF-8 question marks. Names and reasons come from other machines.
+// Replaces control characters by blanks and bytes that are not UTF-8 by question marks, because
+// names and reasons come from other machines and must not control the terminal.
 std::string Printable(std::string_view text);
 
 }  // namespace fabric::ctl

@@ -20,7 +20,7 @@ Result<v1::NodeSnapshot> Parse(const std::string& text) {
   v1::GetNodeResponse node;
   if (FromJson(text, node).ok() && node.has_snapshot()) return node.snapshot();
   return Status(Code::kInvalidArgument,
-                "expected what `fabric-agent inspect -o json` prints: " + status.message());
+                "expected the output of `fabric-agent inspect -o json`: " + status.message());
 }
 
 Result<v1::NodeSnapshot> Read(const std::string& file) {
@@ -30,7 +30,8 @@ Result<v1::NodeSnapshot> Read(const std::string& file) {
   if (!snapshot.ok()) return snapshot.status().In(shown);
   if (snapshot->node().name().empty() && snapshot->rdma_devices().empty() &&
       snapshot->net_interfaces().empty() && snapshot->gaps().empty())
-    return Status(Code::kInvalidArgument, shown + ": expected the snapshot of a node, saw nothing");
+    return Status(Code::kInvalidArgument,
+                  shown + ": expected the snapshot of a node, saw an empty message");
   return snapshot;
 }
 
@@ -39,10 +40,10 @@ bool Newer(const v1::NodeSnapshot& a, const v1::NodeSnapshot& b) {
          std::pair(b.taken_at().seconds(), b.taken_at().nanos());
 }
 
-// The newer one counts; between the two the counters have moved.
+// Keeps the newer snapshot, with the counter rates between the two.
 void Pair(v1::NodeSnapshot snapshot, fleet::NodeRecord& record) {
   if (Newer(snapshot, record.snapshot)) std::swap(snapshot, record.snapshot);
-  record.motion = fleet::Motion::Between(snapshot, record.snapshot);
+  record.rates = fleet::CounterRates::Between(snapshot, record.snapshot);
   record.snapshot.mutable_node()->set_name(record.name);
 }
 

@@ -1,4 +1,4 @@
-// Snapshots of nodes from files, for commands that need no controller.
+// Snapshots from files, for commands that work without a controller.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace fabric::ctl {
 
-// What `fabric-agent inspect -o json` or `fabricctl node NAME -o json` printed; "-" is standard
-// input. Of several snapshots of one machine the newest one counts, and what its counters added
-// since the one given before it; two machines of one name are told apart by the file.
-// INVALID_ARGUMENT, or the error of reading, names the file.
+// Reads the output of `fabric-agent inspect -o json` or `fabricctl node NAME -o json`; "-" is
+// standard input. Of several snapshots of one machine the newest is used, with counter rates since
+// the previous one. Two machines with the same name get the file name as a suffix. INVALID_ARGUMENT
+// or the read error; the message has the file name.
 Result<std::vector<fleet::NodeRecord>> ReadSnapshots(const std::vector<std::string>& files);
 
 }  // namespace fabric::ctl

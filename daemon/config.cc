@@ -3,108 +3,107 @@
 namespace fabric {
 namespace {
 
-constexpr Setting kSettings[] = {
+constexpr Option kSettings[] = {
     {.name = "config",
-     .type = SettingType::kPath,
-     .doc = "YAML file with settings, one 'name: value' a line; flags win over it."},
+     .type = OptionType::kPath,
+     .doc = "YAML file with settings, one 'name: value' per line. Flags override it."},
     {.name = "grpc",
-     .type = SettingType::kAddress,
+     .type = OptionType::kAddress,
      .fallback = "127.0.0.1:9418",
-     .doc = "Where gRPC listens, for agents and clients; port 0 takes a free one."},
+     .doc = "Address of the gRPC server for agents and clients. Port 0 chooses a free port."},
     {.name = "rest",
-     .type = SettingType::kAddress,
+     .type = OptionType::kAddress,
      .fallback = "127.0.0.1:9419",
-     .doc = "Where REST, server-sent events and /metrics listen; port 0 takes a free one."},
+     .doc =
+         "Address of the HTTP server for REST, server-sent events and /metrics. Port 0 chooses a "
+         "free port."},
     {.name = "state",
-     .type = SettingType::kPath,
+     .type = OptionType::kPath,
      .fallback = "fabricd.db",
-     .doc = "SQLite file that keeps nodes, findings and campaigns; made when missing."},
+     .doc = "SQLite file for nodes, findings and campaigns. Created when missing."},
     {.name = "profile",
      .doc =
-         "What is expected of the fabric: a profile that is shipped (fabricctl profile list), or "
-         "a file; like ports are compared with each other where none says."},
+         "Expected settings of the fabric: a shipped profile (fabricctl profile list) or a file. "
+         "Settings without an expectation are compared between ports."},
     {.name = "infiniband-topology",
-     .type = SettingType::kPath,
+     .type = OptionType::kPath,
      .doc =
-         "What ibnetdiscover prints, in a file: where InfiniBand ports are plugged in; read again "
-         "when it changes."},
+         "File with the output of ibnetdiscover: the cabling of InfiniBand ports. Reloaded when it "
+         "changes."},
     {.name = "rules",
-     .type = SettingType::kPath,
-     .doc = "Rules of your own: a file, or a folder with *.yaml; one that is wrong is refused and "
-            "logged, and disturbs no other."},
+     .type = OptionType::kPath,
+     .doc = "Custom rules: a file or a directory of *.yaml. Invalid rules are logged and skipped."},
     {.name = "addresses-file",
-     .type = SettingType::kPath,
-     .doc = "JSON file that is written with the addresses once both are listened on."},
+     .type = OptionType::kPath,
+     .doc = "Write the bound addresses to this JSON file at start-up."},
     {.name = "heartbeat-interval",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "1s",
      .min = "10ms",
      .max = "1m",
-     .doc = "How often agents are told to give a sign of life."},
+     .doc = "Heartbeat interval requested from agents."},
     {.name = "lost-after",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "3s",
      .min = "20ms",
      .max = "1h",
-     .doc = "Silence after which a node counts as lost."},
+     .doc = "Time without a message after which a node is marked lost."},
     {.name = "boot-grace",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "2m",
      .min = "0s",
      .max = "1h",
-     .doc = "Findings about a machine are not opened before it has been up for so long."},
+     .doc = "Uptime of a machine before findings about it are opened."},
     {.name = "flap-hold",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "2m",
      .min = "0s",
      .max = "1h",
-     .doc = "A finding that comes and goes is resolved when it has stayed away for so long; 0s: at "
-            "once."},
+     .doc = "Time without the fault after which a flapping finding is resolved. 0s: at once."},
     {.name = "settings-age-max",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "5m",
      .min = "1s",
      .max = "24h",
-     .doc = "Verdicts expire when an agent has not told its settings for so long; at least twice "
-            "its settings-interval, and 2m."},
+     .doc = "Maximum age of an agent's settings before its verdicts expire (at least 2m and twice "
+            "settings-interval)."},
     {.name = "signing-key",
-     .type = SettingType::kPath,
-     .doc = "Ed25519 private key in PEM that certificates are signed with; when not set, "
-            "signing-key.pem beside the state file, which is made when missing."},
+     .type = OptionType::kPath,
+     .doc = "Ed25519 private key (PEM) that signs certificates. Default: signing-key.pem in the "
+            "directory of the state file, created when missing."},
     {.name = "certificate-lifetime",
-     .type = SettingType::kDuration,
+     .type = OptionType::kDuration,
      .fallback = "15m",
      .min = "1m",
      .max = "24h",
-     .doc = "How long a certificate holds: facts get old."},
+     .doc = "Certificate validity period."},
     {.name = "mesh",
      .fallback = "off",
      .choices = "on|off",
-     .doc = "Whether agents ping each other all the time: fabricctl mesh shows what that says of "
-            "the paths between leaves."},
+     .doc = "Continuous pings between agents; fabricctl mesh shows the paths between leaves."},
     {.name = "mesh-paths",
-     .type = SettingType::kNumber,
+     .type = OptionType::kNumber,
      .fallback = "16",
      .min = "1",
      .max = "128",
-     .doc = "Paths of equal cost from one leaf to another; the mesh pings with so many flow labels "
-            "that all of them are met."},
+     .doc = "Number of equal-cost paths between leaves. The mesh uses enough flow labels to cover "
+            "them all."},
     {.name = "mesh-pings",
-     .type = SettingType::kNumber,
+     .type = OptionType::kNumber,
      .fallback = "100",
      .min = "1",
      .max = "1000",
-     .doc = "Pings a second of each node in the mesh, at most; agents send fewer where they would "
-            "cost too much."},
+     .doc = "Maximum pings per second of each node in the mesh. Agents send fewer when the load is "
+            "too high."},
     {.name = "log-level",
      .fallback = "info",
      .choices = "debug|info|warning|error",
-     .doc = "The least important log lines that are written."},
+     .doc = "Minimum log level."},
 };
 
 }  // namespace
 
-std::span<const Setting> ControllerSettings() {
+std::span<const Option> ControllerSettings() {
   return kSettings;
 }
 

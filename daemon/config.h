@@ -1,4 +1,4 @@
-// The settings of fabricd.
+// Settings of fabricd.
 #pragma once
 
 #include <span>
@@ -7,6 +7,6 @@
 
 namespace fabric {
 
-std::span<const Setting> ControllerSettings();
+std::span<const Option> ControllerSettings();
 
 }  // namespace fabric

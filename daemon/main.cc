@@ -23,22 +23,23 @@
 #include "base/systemd.h"
 #include "base/text.h"
 #include "base/version.h"
-#include "daemon/addresses_file.h"
 #include "daemon/api/agent_front.h"
 #include "daemon/api/fabric_api.h"
 #include "daemon/api/grpc_front.h"
-#include "daemon/api/metrics_source.h"
-#include "daemon/api/openapi.h"
-#include "daemon/api/rest_server.h"
+#include "daemon/api/rest/openapi.h"
+#include "daemon/api/rest/rest_server.h"
 #include "daemon/config.h"
 #include "daemon/control/controller.h"
 #include "daemon/custom/node_rules.h"
+#include "daemon/files/addresses_file.h"
+#include "daemon/files/rule_files.h"
+#include "daemon/files/signing_key_file.h"
+#include "daemon/files/topology_file.h"
+#include "daemon/operator_log.h"
 #include "daemon/profile/places.h"
 #include "daemon/profile/profile_yaml.h"
-#include "daemon/rule_files.h"
-#include "daemon/signing_key_file.h"
 #include "daemon/store/store.h"
-#include "daemon/topology_file.h"
+#include "proto/fabric_service.h"
 #include "proto/timestamps.h"
 
 namespace fabric {
@@ -48,9 +49,10 @@ constexpr int kExitOk = 0;
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 constexpr Duration kTickInterval = std::chrono::milliseconds(100);
-constexpr time_t kLookEverySeconds = 10;  // At the file with the topology
+constexpr time_t kFlushSeconds = 1;  // Operator log
+constexpr int kFlushesPerLook = 10;  // At the topology file
 
-// Blocks the signals that end the program in this thread and all that it starts.
+// Blocks the signals that end the program, in this thread and the threads that it starts.
 sigset_t BlockEndingSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -73,14 +75,15 @@ std::jthread StartTicking(control::Controller& controller, const Clock& clock) {
   });
 }
 
-std::vector<api::Page> Pages(control::Controller& controller, const api::CallMetrics& calls,
-                             const PublicKey& key) {
-  const std::string openapi = api::OpenApiJson(api::FabricService(), kVersion);
+std::vector<api::Page> Pages(control::Controller& controller, const Clock& clock,
+                             const api::CallMetrics& calls, const PublicKey& key) {
+  const std::string openapi = api::OpenApiJson(FabricService(), kVersion);
   return {
       {"/metrics",
        [&] {
-         return api::HttpResponse{.content_type = "text/plain; version=0.0.4; charset=utf-8",
-                                  .body = api::MetricsText(api::ReadMetrics(controller, calls))};
+         return api::HttpResponse{
+             .content_type = "text/plain; version=0.0.4; charset=utf-8",
+             .body = api::MetricsText(api::ReadMetrics(controller, calls, clock.Now()))};
        }},
       {"/certificate-key.pem",
        [pem = key.ToPem()] {
@@ -102,13 +105,13 @@ Result<std::string> ReadText(const std::string& path) {
   return ReadFile(path, profile::kFileBytesMax);
 }
 
-// Says what was loaded; gives how many problems there are.
+// Logs the loaded rules. Returns the number of problems.
 std::uint32_t LogRules(std::span<const custom::RuleFile> files) {
   std::uint32_t problems = 0;
   for (const custom::RuleFile& file : files) {
     log::Info("{}: {} rules", file.name, file.rules.size());
-    for (const custom::Problem& problem : file.problems)
-      log::Error("refused: {}", custom::ToString(problem));
+    for (const yaml::Problem& problem : file.problems)
+      log::Error("rule skipped: {}", yaml::ToString(problem));
     problems += static_cast<std::uint32_t>(file.problems.size());
   }
   return problems;
@@ -116,8 +119,8 @@ std::uint32_t LogRules(std::span<const custom::RuleFile> files) {
 
 control::MeshSettings MeshOf(const Settings& settings) {
   return {.on = settings.Text("mesh") == "on",
-          .paths = static_cast<std::uint32_t>(settings.Number("mesh-paths")),
-          .pings_per_second = static_cast<std::uint32_t>(settings.Number("mesh-pings"))};
+          .paths = settings.Number("mesh-paths"),
+          .pings_per_second = settings.Number("mesh-pings")};
 }
 
 control::ControllerOptions OptionsOf(const Settings& settings,
@@ -125,56 +128,69 @@ control::ControllerOptions OptionsOf(const Settings& settings,
   return {
       .heartbeat_interval = settings.Duration("heartbeat-interval"),
       .lost_after = settings.Duration("lost-after"),
-      .life = {.boot_grace = settings.Duration("boot-grace"),
-               .flap_hold = settings.Duration("flap-hold")},
+      .lifecycle = {.boot_grace = settings.Duration("boot-grace"),
+                    .flap_hold = settings.Duration("flap-hold")},
       .settings_age_max = settings.Duration("settings-age-max"),
-      .own_rules = {.rules = custom::NodeRules(rules),
-                    .infos = custom::Infos(rules),
-                    .problems = LogRules(rules)},
+      .custom_rules = {.rules = custom::NodeRules(rules),
+                       .infos = custom::Infos(rules),
+                       .problems = LogRules(rules)},
       .certificates = {.lifetime = settings.Duration("certificate-lifetime"), .issuer = Issuer()},
       .mesh = MeshOf(settings)};
 }
 
-// One that cannot be used leaves what was known before.
+// An invalid topology leaves the previous one in place.
 void Use(Result<fleet::InfinibandTopology> topology, const std::string& path,
          control::Controller& controller, Moment now) {
   if (!topology.ok()) return log::Error("infiniband-topology: {}", topology.status().message());
   for (const std::string& problem : topology->problems()) log::Error("{}: {}", path, problem);
-  log::Info("{}: {} switches, {} ports of adapters, made at {}, {} problems", path,
+  log::Info("{}: {} switches, {} adapter ports, created at {}, {} problems", path,
             topology->switches().size(), topology->ports(), ToString(ToProto(topology->made_at())),
             topology->problem_count());
   controller.SetInfiniband(*std::move(topology), now);
 }
 
-// Tells how far the topology covers the fabric, whenever that is not what it was.
-void LogCover(control::Controller& controller, fleet::TopologyCover& told, Moment now) {
+// Logs how far the topology covers the fabric, when that has changed.
+void LogCover(control::Controller& controller, fleet::TopologyCoverage& logged, Moment now) {
   const control::InfinibandState state = controller.Infiniband();
-  if (!state.known || state.cover == told) return;
-  told = state.cover;
+  if (!state.known || state.cover == logged) return;
+  logged = state.cover;
   const auto line = Format(
-      "infiniband-topology, {} h old: {} InfiniBand ports placed, {} not in it; {} have another "
-      "LID "
-      "than there",
-      std::chrono::duration_cast<std::chrono::hours>(now.wall - state.made_at).count(), told.placed,
-      told.unknown, told.other_lid);
-  if (told.unknown > 0 || told.other_lid > 0)
+      "infiniband-topology, {} h old: {} InfiniBand ports placed, {} missing in the file, {} with "
+      "another LID in the file",
+      std::chrono::duration_cast<std::chrono::hours>(now.wall - state.made_at).count(),
+      logged.placed, logged.unknown, logged.lid_mismatches);
+  if (logged.unknown > 0 || logged.lid_mismatches > 0)
     log::Warning("{}", line);
   else
     log::Info("{}", line);
 }
 
-// Until a signal ends the program; looks at the file with the topology meanwhile.
+// Waits for a signal that ends the program. Meanwhile it writes the operator log and checks the
+// topology file for changes.
 int AwaitEnd(const sigset_t& ending_signals, TopologyFile& file, control::Controller& controller,
-             const Clock& clock) {
-  const timespec patience{.tv_sec = kLookEverySeconds, .tv_nsec = 0};
-  fleet::TopologyCover told;
-  while (true) {
+             OperatorLog& operator_log, const Clock& clock) {
+  const timespec patience{.tv_sec = kFlushSeconds, .tv_nsec = 0};
+  fleet::TopologyCoverage logged;
+  for (int flushes = 1;; ++flushes) {
     const int signal = sigtimedwait(&ending_signals, nullptr, &patience);
+    operator_log.Flush(controller.store_failures(), clock.Now());
     if (signal > 0) return signal;
+    if (flushes % kFlushesPerLook != 0) continue;
     if (auto topology = file.ReadWhenChanged())
       Use(*std::move(topology), file.path(), controller, clock.Now());
-    LogCover(controller, told, clock.Now());
+    LogCover(controller, logged, clock.Now());
   }
+}
+
+// On standard output and in the addresses file.
+Status ShowAddresses(const Settings& settings, const HostPort& grpc, const HostPort& rest) {
+  if (settings.Has("addresses-file"))
+    RETURN_IF_ERROR(
+        WriteFileAtomically(settings.Text("addresses-file"), AddressesJson(grpc, rest)));
+  std::printf("fabricd %s: gRPC on %s, REST and /metrics on http://%s\n",
+              std::string(kVersion).c_str(), ToString(grpc).c_str(), ToString(rest).c_str());
+  std::fflush(stdout);
+  return {};
 }
 
 Status Serve(const Settings& settings, const sigset_t& ending_signals) {
@@ -189,14 +205,19 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
                    store::OpenSqlite(settings.Text("state")));
   const auto key = LoadSigningKey(settings.Text("signing-key"), settings.Text("state"));
   if (!key.ok()) return key.status().In("signing-key");
-  log::Info("{} certificates with {}, key {}", key->made ? "made a key: signing" : "signing",
-            key->path, KeyId(key->key.Public()));
+  log::Info("signing certificates with {}{}, key {}", key->path, key->made ? " (new)" : "",
+            KeyId(key->key.Public()));
+  OperatorLog operator_log;
   control::EventBus events;
+  (void)events.Subscribe(operator_log, 0);
   api::AgentFront agents;
   control::ControllerOptions options = OptionsOf(settings, *rules);
   options.profile = *std::move(profile);
   options.sites = fleet::Sites(std::move(places));
   options.certificates.key = key->key;
+  options.certificates.on_issued = [&](const v1::Certificate& certificate) {
+    operator_log.OnCertificate(certificate);
+  };
   control::Controller controller(options, *store, agents, events, clock.Now());
   RETURN_IF_ERROR(controller.Load(clock.Now()));
   TopologyFile topology(settings.Text("infiniband-topology"));
@@ -204,7 +225,9 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   agents.SetListener({
       .on_message =
           [&](SessionId session, const v1::AgentMessage& message) {
-            return controller.OnMessage(session, message, clock.Now());
+            const Status status = controller.OnMessage(session, message, clock.Now());
+            if (!status.ok()) operator_log.OnRefused(status);
+            return status;
           },
       .on_gone =
           [&](SessionId session, const std::string& reason) {
@@ -215,9 +238,9 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   api::CallMetrics calls;
   api::Api fabric_api(controller, clock, calls);
   const api::CallFunction call = [&](auto&&... arguments) { return fabric_api.Call(arguments...); };
-  ASSIGN_OR_RETURN(std::vector<api::Route> routes, api::RoutesOf(api::FabricService()));
+  ASSIGN_OR_RETURN(std::vector<api::Route> routes, api::RoutesOf(FabricService()));
   const api::RestService rest_service(call, std::move(routes),
-                                      Pages(controller, calls, key->key.Public()));
+                                      Pages(controller, clock, calls, key->key.Public()));
 
   ASSIGN_OR_RETURN(const auto grpc,
                    api::GrpcFront::Listen(settings.Address("grpc"), call, events, agents));
@@ -225,24 +248,19 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
                    api::RestServer::Listen(settings.Address("rest"), rest_service, events, {}));
   const std::jthread ticking = StartTicking(controller, clock);
 
-  if (settings.Has("addresses-file"))
-    RETURN_IF_ERROR(WriteFileAtomically(settings.Text("addresses-file"),
-                                        AddressesJson(grpc->address(), rest->address())));
-  std::printf("fabricd %s: gRPC on %s, REST and /metrics on http://%s\n",
-              std::string(kVersion).c_str(), ToString(grpc->address()).c_str(),
-              ToString(rest->address()).c_str());
-  std::fflush(stdout);
+  RETURN_IF_ERROR(ShowAddresses(settings, grpc->address(), rest->address()));
   const auto notify = [](std::string_view state) {
     const Status status = NotifySystemd(std::getenv("NOTIFY_SOCKET"), state);
-    if (!status.ok()) log::Warning("systemd is not told {}: {}", state, status.message());
+    if (!status.ok()) log::Warning("cannot notify systemd ({}): {}", state, status.message());
   };
   notify("READY=1");
 
-  const int signal = AwaitEnd(ending_signals, topology, controller, clock);
-  log::Info("ending on signal {}", signal);
+  const int signal = AwaitEnd(ending_signals, topology, controller, operator_log, clock);
+  log::Info("stopping: {}", signal == SIGINT ? "SIGINT" : "SIGTERM");
   notify("STOPPING=1");
   rest->Stop();
   grpc->Stop();
+  operator_log.Flush(controller.store_failures(), clock.Now());
   return {};
 }
 
@@ -255,8 +273,8 @@ int Main(std::span<const char* const> args) {
   switch (settings->request()) {
     case Request::kRun: break;
     case Request::kHelp:
-      std::printf("fabricd: the controller of the fabric.\nUsage: fabricd [--NAME VALUE]...\n\n%s",
-                  SettingsHelp(ControllerSettings()).c_str());
+      std::printf(
+          "%s", SettingsHelp("fabricd", "Controller of the fabric.", ControllerSettings()).c_str());
       return kExitOk;
     case Request::kShowVersion:
       std::printf("fabricd %s\n", std::string(kVersion).c_str());

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kSeparators = "/ ";
 
-// Takes the next name of a path ("sys/class/net") or of words ("netlink dcb eth0") off it.
+// Removes and returns the first name of a path ("sys/class/net") or of words ("netlink dcb eth0").
 std::string_view TakeName(std::string_view& path) {
   const std::size_t end = std::min(path.find_first_of(kSeparators), path.size());
   const std::string_view name = path.substr(0, end);
@@ -15,7 +15,7 @@ std::string_view TakeName(std::string_view& path) {
   return name;
 }
 
-// Takes the names that both begin with off both.
+// Removes the common names at the start of both.
 void TakeCommon(std::string_view& pattern, std::string_view& path) {
   while (!pattern.empty() && !path.empty()) {
     std::string_view rest = pattern;

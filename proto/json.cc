@@ -6,8 +6,8 @@
 namespace fabric {
 namespace {
 
-// JSON is YAML, so the text is read back and written in block style. Strings that YAML would take
-// for something else keep their quotes.
+// JSON is YAML: the text is parsed again and written in block style. Strings that YAML would parse
+// as another type keep their quotes.
 void Emit(const YAML::Node& node, YAML::Emitter& out) {
   switch (node.Type()) {
     case YAML::NodeType::Map:
@@ -38,8 +38,8 @@ void Emit(const YAML::Node& node, YAML::Emitter& out) {
   }
 }
 
-// Below its words protobuf shows the line that it could not read, and points at the place. At the
-// end of the text there is nothing to show.
+// protobuf adds an excerpt of the malformed line with a caret. At the end of the text the excerpt
+// is empty.
 std::string WithoutEmptyExcerpt(std::string message) {
   const std::size_t line = message.find('\n');
   if (line != std::string::npos && message.find_first_not_of("\n ^", line) == std::string::npos)
@@ -53,11 +53,11 @@ std::string ToJson(const google::protobuf::Message& message, bool pretty) {
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = pretty;
   options.preserve_proto_field_names = true;
-  // A field that is always there is always printed, so that 0 and "not read" stay two things:
-  // what may be missing is `optional`, and left out when it is.
+  // Fields without `optional` are always printed, so that 0 and "not read" differ: optional fields
+  // are omitted if they are not set.
   options.always_print_primitive_fields = true;
   std::string text;
-  // Fails only for Any and malformed timestamps, which our messages do not hold.
+  // Fails only for Any and malformed timestamps, which our messages do not contain.
   if (!google::protobuf::util::MessageToJsonString(message, &text, options).ok()) return "{}";
   if (pretty && !text.ends_with('\n')) text += '\n';
   return text;

@@ -89,13 +89,6 @@ std::string SubjectName(const v1::Subject& subject) {
   return "fleet";
 }
 
-std::string PriorityMask(std::uint32_t mask) {
-  std::vector<std::string> priorities;
-  for (unsigned priority = 0; priority < 8; ++priority)
-    if (mask >> priority & 1) priorities.push_back(Format("{}", priority));
-  return priorities.empty() ? "none" : Join(priorities, ",");
-}
-
 std::string BitRate(double bits_per_second) {
   constexpr std::array<std::string_view, 5> kUnits = {"b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"};
   std::size_t unit = 0;

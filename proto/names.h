@@ -34,9 +34,6 @@ std::string_view ProbeKindName(const v1::ProbeSpec& spec);
 // tables. A link is its host's port.
 std::string SubjectName(const v1::Subject& subject);
 
-// "3", "3,4", "none": the priorities whose bit is set.
-std::string PriorityMask(std::uint32_t mask);
-
 // "100 Gb/s", "2.5 Gb/s", "14.7 Mb/s": three significant digits, powers of 1000.
 std::string BitRate(double bits_per_second);
 

@@ -24,6 +24,5 @@
 #include "base/ids.h"
 #include "base/status.h"
 #include "base/text.h"
-#include "fabric/v1/agent.pb.h"
-#include "fabric/v1/fabric.pb.h"
-#include "fabric/v1/profile.pb.h"
+#include "fabric/v1/finding.pb.h"
+#include "fabric/v1/inventory.pb.h"

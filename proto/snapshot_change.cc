@@ -44,8 +44,8 @@ void ApplyByName(const RepeatedPtrField<T>& changed, const RepeatedPtrField<std:
   for (auto& [name, element] : by_name) elements.Add()->Swap(&element);
 }
 
-// Fields of NodeSnapshot that a change carries in a way of its own, or that never change.
-bool HasItsOwnWay(const FieldDescriptor& field) {
+// Fields of NodeSnapshot that a change handles separately, or that are not settings.
+bool IsSeparate(const FieldDescriptor& field) {
   switch (field.number()) {
     case v1::NodeSnapshot::kTakenAtFieldNumber:
     case v1::NodeSnapshot::kRdmaDevicesFieldNumber:
@@ -60,7 +60,7 @@ bool SameField(const v1::NodeSnapshot& a, const v1::NodeSnapshot& b, const Field
   return differencer.CompareWithFields(a, b, {&field}, {&field});
 }
 
-// Makes `field` of `to` what it is in `from`.
+// Copies one field.
 void CopyField(const v1::NodeSnapshot& from, const FieldDescriptor& field, v1::NodeSnapshot& to) {
   v1::NodeSnapshot copy = from;
   copy.GetReflection()->SwapFields(&copy, &to, {&field});
@@ -71,7 +71,7 @@ bool DiffRest(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after,
   const Descriptor& type = *v1::NodeSnapshot::descriptor();
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
-    if (HasItsOwnWay(field) || SameField(before, after, field)) continue;
+    if (IsSeparate(field) || SameField(before, after, field)) continue;
     change.add_fields(field.name());
     CopyField(after, field, *change.mutable_rest());
   }
@@ -101,8 +101,8 @@ void Apply(const v1::SnapshotChange& change, v1::NodeSnapshot& snapshot) {
               *snapshot.mutable_net_interfaces());
   for (const std::string& name : change.fields()) {
     const FieldDescriptor* const field = v1::NodeSnapshot::descriptor()->FindFieldByName(name);
-    // Of a newer agent, or one that no change may carry like this.
-    if (field == nullptr || HasItsOwnWay(*field)) continue;
+    // Unknown field of a newer agent, or a field that is handled separately.
+    if (field == nullptr || IsSeparate(*field)) continue;
     CopyField(change.rest(), *field, snapshot);
   }
 }

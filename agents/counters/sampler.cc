@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "agents/inspect/counter_table.h"
+#include "agents/inspect/counter_tables/counter_table.h"
 
 namespace fabric::counters {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "agents/host/rdma_netlink.h"
+#include "agents/host/netlink/rdma_netlink.h"
 #include "base/status.h"
 
 namespace fabric::host {

@@ -12,9 +12,9 @@
 #include <limits>
 #include <span>
 
-#include "agents/host/event_messages.h"
-#include "agents/host/netlink_client.h"
-#include "agents/host/verbs_events.h"
+#include "agents/host/netlink/event_messages.h"
+#include "agents/host/netlink/netlink_client.h"
+#include "agents/host/verbs/verbs_events.h"
 #include "base/text.h"
 
 namespace fabric::host {

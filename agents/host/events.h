@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "agents/host/event_set.h"
-#include "agents/host/netlink_reader.h"
+#include "agents/host/netlink/netlink_reader.h"
 #include "agents/host/sysfs.h"
 #include "base/clock.h"
 #include "base/status.h"

@@ -2,16 +2,16 @@
 // Everything that reads the machine is below agents/host; everything else is given this struct.
 #pragma once
 
-#include "agents/host/address_netlink.h"
-#include "agents/host/dcb_netlink.h"
 #include "agents/host/ethtool.h"
-#include "agents/host/kernel_log.h"
-#include "agents/host/lldp.h"
-#include "agents/host/nvml.h"
+#include "agents/host/gpu/nvml.h"
+#include "agents/host/kernel_log/kernel_log.h"
+#include "agents/host/lldp/lldp.h"
+#include "agents/host/netlink/address_netlink.h"
+#include "agents/host/netlink/dcb_netlink.h"
+#include "agents/host/netlink/rdma_netlink.h"
 #include "agents/host/platform.h"
-#include "agents/host/rdma_netlink.h"
 #include "agents/host/sysfs.h"
-#include "agents/host/verbs.h"
+#include "agents/host/verbs/verbs.h"
 
 namespace fabric::host {
 

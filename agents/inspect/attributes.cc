@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "agents/inspect/parse.h"
+#include "agents/inspect/parse/parse.h"
 #include "base/ids.h"
 #include "base/text.h"
 

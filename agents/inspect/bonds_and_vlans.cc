@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "agents/inspect/attributes.h"
-#include "agents/inspect/parse.h"
-#include "agents/inspect/parse_net.h"
+#include "agents/inspect/parse/parse.h"
+#include "agents/inspect/parse/parse_net.h"
 #include "base/text.h"
 
 namespace fabric::inspect {

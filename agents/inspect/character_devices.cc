@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "agents/inspect/attributes.h"
-#include "agents/inspect/parse.h"
+#include "agents/inspect/parse/parse.h"
 
 namespace fabric::inspect {
 namespace {

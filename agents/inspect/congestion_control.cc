@@ -4,9 +4,9 @@
 
 #include "agents/inspect/attributes.h"
 #include "agents/inspect/lossless.h"
-#include "agents/inspect/lossless_text.h"
-#include "agents/inspect/parse.h"
+#include "agents/inspect/parse/parse.h"
 #include "agents/inspect/rdma.h"
+#include "agents/inspect/report/lossless_text.h"
 #include "base/text.h"
 
 namespace fabric::inspect {

@@ -2,8 +2,8 @@
 
 #include "agents/inspect/attributes.h"
 #include "agents/inspect/lossless.h"
-#include "agents/inspect/lossless_text.h"
-#include "agents/inspect/parse.h"
+#include "agents/inspect/parse/parse.h"
+#include "agents/inspect/report/lossless_text.h"
 
 namespace fabric::inspect {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "agents/inspect/pci_text.h"
+#include "agents/inspect/report/pci_text.h"
 #include "fabric/v1/inventory.pb.h"
 
 namespace fabric::inspect {

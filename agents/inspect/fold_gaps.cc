@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/lists.h"
 #include "base/text.h"
 
 namespace fabric::inspect {
@@ -12,13 +13,6 @@ namespace {
 
 constexpr std::size_t kFoldMin = 3;
 constexpr std::size_t kNamesMax = 16;
-
-std::string Listed(const std::vector<std::string>& names) {
-  const std::size_t shown = std::min(names.size(), kNamesMax);
-  std::string text = Join({names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown)}, " ");
-  if (names.size() > shown) text += Format(" and {} more", names.size() - shown);
-  return text;
-}
 
 // The first folder on the way to `path` that is not there; empty when all are.
 class MissingFolders {
@@ -88,7 +82,7 @@ void FoldFolder(const std::string& folder, const std::vector<v1::Gap*>& gaps) {
   v1::Gap& first = *gaps.front();
   first.clear_subject();
   first.set_path(folder);
-  first.set_reason("not in the captured tree, and so without " + Listed(names));
+  first.set_reason("not in the captured tree, and so without " + ListSome(names, kNamesMax, " "));
 }
 
 // "gids/*" of the slot "gids/3", and the folder of a file that is closed to us, since it is most
@@ -108,7 +102,7 @@ void FoldFiles(const std::string& folder, const std::vector<v1::Gap*>& gaps) {
     names.push_back(gap->path().substr(gap->path().find_last_of('/') + 1));
   v1::Gap& first = *gaps.front();
   first.set_path(folder);
-  first.set_reason(Format("{} ({})", first.reason(), Listed(names)));
+  first.set_reason(Format("{} ({})", first.reason(), ListSome(names, kNamesMax, " ")));
 }
 
 void FoldSubjects(const std::string& pattern, const std::vector<v1::Gap*>& gaps) {
@@ -118,7 +112,7 @@ void FoldSubjects(const std::string& pattern, const std::vector<v1::Gap*>& gaps)
   v1::Gap& first = *gaps.front();
   first.clear_subject();
   first.set_path(pattern);
-  first.set_reason(Format("{} ({})", first.reason(), Listed(names)));
+  first.set_reason(Format("{} ({})", first.reason(), ListSome(names, kNamesMax, " ")));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ bool HasFormedLag(const v1::RdmaDevice& device) {
 bool IsRepresentor(const v1::NodeSnapshot& snapshot, const v1::RdmaDevice& device) {
   if (device.ports().empty()) return false;
   return std::all_of(device.ports().begin(), device.ports().end(), [&](const v1::Port& port) {
-    const v1::NetInterface* const netdev = FindNetInterface(snapshot, port.netdev());
+    const v1::NetInterface* const netdev = FindNetdev(snapshot, port.netdev());
     return netdev != nullptr && netdev->function().kind() == v1::FUNCTION_KIND_REPRESENTOR;
   });
 }

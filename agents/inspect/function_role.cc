@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "agents/inspect/parse_net.h"
+#include "agents/inspect/parse/parse_net.h"
 #include "agents/inspect/rdma.h"
 #include "base/text.h"
 
@@ -24,7 +24,7 @@ bool IsOrIsAbove(const v1::NodeSnapshot& snapshot, const std::string& netdev,
                  const std::string& upper, int depth) {
   constexpr int kDepthMax = 4;
   if (netdev.empty() || netdev == upper) return netdev == upper;
-  const v1::NetInterface* const found = FindNetInterface(snapshot, netdev);
+  const v1::NetInterface* const found = FindNetdev(snapshot, netdev);
   if (found == nullptr || depth == kDepthMax) return false;
   return std::any_of(found->uppers().begin(), found->uppers().end(), [&](const std::string& above) {
     return IsOrIsAbove(snapshot, above, upper, depth + 1);

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "agents/inspect/attributes.h"
-#include "agents/inspect/parse.h"
+#include "agents/inspect/parse/parse.h"
 #include "agents/inspect/rdma.h"
 #include "base/text.h"
 

@@ -3,8 +3,8 @@
 #include <map>
 
 #include "agents/inspect/attributes.h"
-#include "agents/inspect/host_texts.h"
-#include "agents/inspect/parse.h"
+#include "agents/inspect/parse/host_texts.h"
+#include "agents/inspect/parse/parse.h"
 #include "agents/inspect/rdma.h"
 #include "base/text.h"
 

@@ -1,7 +1,7 @@
 #include "agents/inspect/attributes.h"
 #include "agents/inspect/counter_failures.h"
-#include "agents/inspect/counter_table.h"
-#include "agents/inspect/parse.h"
+#include "agents/inspect/counter_tables/counter_table.h"
+#include "agents/inspect/parse/parse.h"
 #include "agents/inspect/rdma.h"
 #include "base/text.h"
 

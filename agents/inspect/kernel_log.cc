@@ -1,4 +1,4 @@
-#include "agents/host/kernel_log.h"
+#include "agents/host/kernel_log/kernel_log.h"
 
 #include "agents/inspect/attributes.h"
 #include "agents/inspect/boot_time.h"

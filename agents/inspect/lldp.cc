@@ -1,4 +1,4 @@
-#include "agents/host/lldp.h"
+#include "agents/host/lldp/lldp.h"
 
 #include <algorithm>
 #include <set>

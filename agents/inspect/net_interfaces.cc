@@ -2,8 +2,8 @@
 #include <map>
 
 #include "agents/inspect/attributes.h"
-#include "agents/inspect/parse.h"
-#include "agents/inspect/parse_net.h"
+#include "agents/inspect/parse/parse.h"
+#include "agents/inspect/parse/parse_net.h"
 #include "agents/inspect/rdma.h"
 #include "base/text.h"
 

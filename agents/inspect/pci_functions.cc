@@ -5,10 +5,10 @@
 
 #include "agents/host/pci_config.h"
 #include "agents/inspect/attributes.h"
-#include "agents/inspect/parse.h"
+#include "agents/inspect/parse/parse.h"
 #include "agents/inspect/pci_models.h"
 #include "agents/inspect/pci_place.h"
-#include "agents/inspect/pci_text.h"
+#include "agents/inspect/report/pci_text.h"
 #include "agents/inspect/unread.h"
 #include "base/ids.h"
 #include "base/text.h"

@@ -3,8 +3,8 @@
 
 #include "agents/inspect/attributes.h"
 #include "agents/inspect/dma_buf.h"
-#include "agents/inspect/parse.h"
-#include "agents/inspect/pci_text.h"
+#include "agents/inspect/parse/parse.h"
+#include "agents/inspect/report/pci_text.h"
 #include "agents/inspect/unread.h"
 #include "base/text.h"
 

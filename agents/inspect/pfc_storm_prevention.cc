@@ -1,6 +1,6 @@
 #include "agents/inspect/attributes.h"
 #include "agents/inspect/lossless.h"
-#include "agents/inspect/lossless_text.h"
+#include "agents/inspect/report/lossless_text.h"
 
 namespace fabric::inspect {
 namespace {

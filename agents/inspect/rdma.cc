@@ -25,10 +25,6 @@ std::string PortPath(const v1::RdmaDevice& device, const v1::Port& port) {
   return Format("{}/ports/{}", RdmaPath(device), port.number());
 }
 
-std::string PortName(const v1::RdmaDevice& device, const v1::Port& port) {
-  return Format("{}/{}", device.name(), port.number());
-}
-
 void ForEachSamePort(v1::NodeSnapshot& previous, v1::NodeSnapshot& snapshot,
                      const std::function<void(v1::Port& before, v1::Port& port)>& keep) {
   std::map<std::pair<std::string, std::uint32_t>, v1::Port*> ports;
@@ -48,12 +44,6 @@ std::map<std::string, host::RdmaDeviceInfo> NetlinkDevices(const Host& host) {
   return by_name;
 }
 
-const v1::NetInterface* FindNetInterface(const v1::NodeSnapshot& snapshot, std::string_view name) {
-  for (const v1::NetInterface& netdev : snapshot.net_interfaces())
-    if (netdev.name() == name) return &netdev;
-  return nullptr;
-}
-
 bool CarriesRdma(const v1::NodeSnapshot& snapshot, std::string_view netdev) {
   return AnyPort(snapshot, [&](const v1::Port& port) {
     return port.netdev() == netdev ||
@@ -63,7 +53,7 @@ bool CarriesRdma(const v1::NodeSnapshot& snapshot, std::string_view netdev) {
 }
 
 bool IsNetdevOfRoce(const v1::NodeSnapshot& snapshot, std::string_view netdev) {
-  const v1::NetInterface* const found = FindNetInterface(snapshot, netdev);
+  const v1::NetInterface* const found = FindNetdev(snapshot, netdev);
   const std::string_view master = found == nullptr ? std::string_view() : found->master();
   return AnyPort(snapshot, [&](const v1::Port& port) {
     const bool member = port.lag().formed() && port.netdev() == master;

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "agents/inspect/inspector.h"
+#include "proto/ports.h"
 
 namespace fabric::inspect {
 
 std::string RdmaPath(const v1::RdmaDevice& device);  // "sys/class/infiniband/mlx5_0"
 std::string PortPath(const v1::RdmaDevice& device, const v1::Port& port);  // ".../ports/1"
-std::string PortName(const v1::RdmaDevice& device, const v1::Port& port);  // "mlx5_0/1"
 
 // Calls `keep` with every port of `snapshot` that was there before, for Inspector::keep.
 void ForEachSamePort(v1::NodeSnapshot& previous, v1::NodeSnapshot& snapshot,
@@ -21,9 +21,6 @@ void ForEachSamePort(v1::NodeSnapshot& previous, v1::NodeSnapshot& snapshot,
 
 // Devices of RDMA netlink by name; empty when there is no RDMA netlink to ask.
 std::map<std::string, host::RdmaDeviceInfo> NetlinkDevices(const Host& host);
-
-// nullptr when the snapshot has no such netdev.
-const v1::NetInterface* FindNetInterface(const v1::NodeSnapshot& snapshot, std::string_view name);
 
 // Whether any RDMA port uses the netdev, by map or by GID.
 bool CarriesRdma(const v1::NodeSnapshot& snapshot, std::string_view netdev);

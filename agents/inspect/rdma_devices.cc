@@ -2,7 +2,7 @@
 #include <set>
 
 #include "agents/inspect/attributes.h"
-#include "agents/inspect/parse.h"
+#include "agents/inspect/parse/parse.h"
 #include "agents/inspect/pci_models.h"
 #include "agents/inspect/rdma.h"
 #include "base/ids.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "agents/inspect/attributes.h"
-#include "agents/inspect/parse.h"
+#include "agents/inspect/parse/parse.h"
 #include "agents/inspect/rdma.h"
 #include "base/ids.h"
 #include "base/text.h"
@@ -100,9 +100,7 @@ void FromGids(v1::Port& port) {
 }
 
 const v1::NetInterface* NetdevOf(const v1::NodeSnapshot& out, const v1::Port& port) {
-  for (const v1::NetInterface& candidate : out.net_interfaces())
-    if (port.has_netdev() && candidate.name() == port.netdev()) return &candidate;
-  return nullptr;
+  return port.has_netdev() ? FindNetdev(out, port.netdev()) : nullptr;
 }
 
 // The RDMA MTU is in no file and no netlink message: verbs have it, and on RoCE it follows from

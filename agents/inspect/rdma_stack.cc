@@ -2,8 +2,8 @@
 #include <map>
 
 #include "agents/inspect/attributes.h"
-#include "agents/inspect/host_texts.h"
-#include "agents/inspect/parse.h"
+#include "agents/inspect/parse/host_texts.h"
+#include "agents/inspect/parse/parse.h"
 #include "base/text.h"
 
 namespace fabric::inspect {

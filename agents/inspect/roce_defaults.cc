@@ -1,6 +1,6 @@
 #include "agents/inspect/attributes.h"
-#include "agents/inspect/lossless_text.h"
 #include "agents/inspect/rdma.h"
+#include "agents/inspect/report/lossless_text.h"
 #include "base/text.h"
 
 namespace fabric::inspect {

@@ -13,9 +13,9 @@ constexpr std::string_view kName = "roce_lag";
 
 // The bond that the port's netdev is or belongs to; nullptr: none.
 const v1::NetInterface* BondOf(const v1::NodeSnapshot& snapshot, const v1::Port& port) {
-  const v1::NetInterface* const netdev = FindNetInterface(snapshot, port.netdev());
+  const v1::NetInterface* const netdev = FindNetdev(snapshot, port.netdev());
   if (netdev == nullptr || netdev->has_bond()) return netdev;
-  const v1::NetInterface* const master = FindNetInterface(snapshot, netdev->master());
+  const v1::NetInterface* const master = FindNetdev(snapshot, netdev->master());
   return master != nullptr && master->has_bond() ? master : nullptr;
 }
 
@@ -43,7 +43,7 @@ const v1::RdmaDevice* DeviceOn(const v1::NodeSnapshot& snapshot, const std::stri
 Members MembersOf(const v1::NodeSnapshot& snapshot, const v1::NetInterface& bond) {
   Members members;
   for (const std::string& name : bond.bond().members()) {
-    const v1::NetInterface* const netdev = FindNetInterface(snapshot, name);
+    const v1::NetInterface* const netdev = FindNetdev(snapshot, name);
     if (netdev == nullptr || !netdev->has_pci_address()) continue;
     members.names.push_back(name);
     const v1::RdmaDevice* const device = DeviceOn(snapshot, netdev->pci_address());
@@ -61,7 +61,7 @@ Members MembersOf(const v1::NodeSnapshot& snapshot, const v1::NetInterface& bond
   if (members.without_device.size() == 1 && members.with_device.size() == 1) {
     std::set<std::string> by_address;
     for (const std::string& name : members.names)
-      by_address.insert(CardOf(FindNetInterface(snapshot, name)->pci_address()));
+      by_address.insert(CardOf(FindNetdev(snapshot, name)->pci_address()));
     members.cards = std::move(by_address);
   }
   return members;

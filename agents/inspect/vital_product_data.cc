@@ -1,6 +1,6 @@
 #include "agents/inspect/attributes.h"
+#include "agents/inspect/parse/vpd.h"
 #include "agents/inspect/rdma.h"
-#include "agents/inspect/vpd.h"
 
 namespace fabric::inspect {
 namespace {

@@ -1,4 +1,4 @@
-// GIDs between text, as everywhere in the tree, and the bytes of a ping. Pure.
+// Conversion of GIDs between text and bytes. Pure.
 #pragma once
 
 #include <array>
@@ -10,9 +10,9 @@
 
 namespace fabric::mesh {
 
-using GidBytes = std::array<std::byte, 16>;
+using GidBytes = std::array<std::byte, 16>;  // In network order
 
-// "0000:0000:0000:0000:0000:ffff:0a0a:0001", eight groups. INVALID_ARGUMENT otherwise.
+// "0000:0000:0000:0000:0000:ffff:0a0a:0001", eight groups. INVALID_ARGUMENT for other text.
 Result<GidBytes> ParseGid(std::string_view text);
 std::string GidText(const GidBytes& gid);
 

@@ -1,5 +1,5 @@
-// Calls into drivers that may take seconds: opening queue pairs, finding a peer's hardware address.
-// They are made beside the mesh's own thread, whose partners wait for answers.
+// Driver calls of the mesh that may block for seconds: opening queue pairs, resolving addresses.
+// They run on a separate thread, so that pings are answered in time.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,15 @@ namespace fabric::mesh {
 class Job {
  public:
   virtual ~Job() = default;
-  virtual void Run() = 0;                   // On another thread; touches nothing of the mesh.
-  virtual void Finish(SteadyTime now) = 0;  // On the mesh's own thread, once it has run
+  virtual void Run() = 0;                   // On the worker's thread; does not use the mesh.
+  virtual void Finish(SteadyTime now) = 0;  // On the mesh thread, after Run().
 };
 
-// Who runs them, one after another. Each comes back by Mesh::OnDone().
+// Runs one job at a time. Returns each finished job with Mesh::OnDone().
 class Worker {
  public:
   virtual ~Worker() = default;
-  // `urgent`: before all that are not.
+  // Urgent jobs run before all others.
   virtual void Start(std::unique_ptr<Job> job, bool urgent) = 0;
 };
 

@@ -11,18 +11,18 @@ namespace {
 
 constexpr std::uint32_t kRateMax = 1000;  // Of the node
 constexpr double kPortRateMax = 200;      // Of each port
-constexpr double kRateMin = 0.5;          // When its own thread does not get its turn
-// So often it pings whatever that costs: from less nothing would be learnt.
-constexpr Duration kSilenceMax = std::chrono::seconds(3);
+constexpr double kRateMin = 0.5;          // On a starved host
+// Longest time between pings, whatever the processor time: fewer pings would show nothing.
+constexpr Duration kPingIntervalMax = std::chrono::seconds(3);
 constexpr std::uint32_t kWindowDefaultMs = 10'000;
 constexpr std::uint32_t kWindowMinMs = 100;
 constexpr Duration kCheckEvery = std::chrono::seconds(1);
-// To wake up for a check alone costs more than the check: it waits so long for something else.
-constexpr Duration kCheckWaits = std::chrono::seconds(4);
+// A wake-up costs more than a check: a due check waits up to this long for another wake-up.
+constexpr Duration kCheckDelayMax = std::chrono::seconds(4);
 constexpr Duration kExpireEvery = std::chrono::milliseconds(100);
-// Times that software takes are spoilt by this.
+// Software timestamps taken this late are wrong.
 constexpr Duration kLate = std::chrono::milliseconds(1);
-// Pings that were under way meanwhile may have been answered in time and dropped.
+// Answers to outstanding pings may have arrived in time and been dropped.
 constexpr Duration kTooLate = std::chrono::milliseconds(100);
 constexpr double kSlower = 0.8;
 constexpr double kFasterEachSecond = 1.1;
@@ -54,7 +54,7 @@ Mesh::Mesh(MeshOptions options, host::Verbs& verbs, Worker& worker, FindDevice f
 
 void Mesh::SetOrder(const v1::MeshOrder& order, Moment now) {
   const bool fresh = ports_.empty();
-  if (!fresh && order.number() != order_.number()) EndWindow(now);  // It was of the order before.
+  if (!fresh && order.number() != order_.number()) EndWindow(now);  // Of the previous order
   order_ = order;
   std::map<PortName, std::unique_ptr<Port>> before = std::exchange(ports_, {});
   for (const v1::MeshPortOrder& wanted : order_.ports()) {
@@ -65,7 +65,7 @@ void Mesh::SetOrder(const v1::MeshOrder& order, Moment now) {
     if (port == nullptr)
       port = std::make_unique<Port>(
           wanted.local(),
-          Port::Outside{
+          Port::Environment{
               .verbs = verbs_, .worker = worker_, .find_device = find_device_, .busy = busy_});
     port->SetOrder(wanted, order_, now.steady);
   }
@@ -76,13 +76,13 @@ void Mesh::SetOrder(const v1::MeshOrder& order, Moment now) {
   }
   const double most = RateOf(order_);
   rate_ = fresh || rate_ <= 0 ? most : std::min(rate_, most);
-  told_.clear();
+  sent_endpoints_.clear();
   next_check_ = now.steady;
   if (!fresh) return;
   window_began_ = now;
   window_ends_ = now.steady + WindowOf(order_);
   next_ping_ = next_expiry_ = now.steady;
-  silence_ends_ = now.steady + kSilenceMax;
+  ping_latest_ = now.steady + kPingIntervalMax;
   rate_at_ = now.steady;
   was_late_ = false;
 }
@@ -92,16 +92,16 @@ void Mesh::OnDone(std::unique_ptr<Job> job, Moment now) {
   next_check_ = now.steady;
 }
 
-void Mesh::Look(SteadyTime now, Duration late) {
-  const bool spoilt = late > kLate;
-  was_late_ |= spoilt;
+void Mesh::Poll(SteadyTime now, Duration late) {
+  const bool is_late = late > kLate;
+  was_late_ |= is_late;
   for (auto& [name, port] : ports_) {
-    if (late > kTooLate) port->Excuse();
-    port->Take(now, spoilt);
+    if (late > kTooLate) port->MarkUnreliable();
+    port->Take(now, is_late);
   }
 }
 
-// What is due waits for nothing else.
+// The ping comes first: it must not wait for other work.
 void Mesh::Step(Moment now) {
   PingDue(now.steady);
   for (auto& [name, port] : ports_) port->TakeAndArm(now.steady);
@@ -114,15 +114,15 @@ void Mesh::Step(Moment now) {
   if (!ports_.empty() && now.steady >= window_ends_) EndWindow(now);
 }
 
-// What was used is owed until so much time has passed that the mesh may have used it.
-void Mesh::Charge(SteadyTime now, Duration cost) {
+// The debt grows by the processor time used and shrinks by the share allowed.
+void Mesh::Charge(SteadyTime now, Duration processor_time) {
   if (charged_at_ != SteadyTime()) {
     const auto earned =
         std::chrono::duration_cast<Duration>(options_.cost_max * (now - charged_at_));
-    owed_ = std::max(owed_ + (cost - cost_) - earned, Duration::zero());
+    cpu_debt_ = std::max(cpu_debt_ + (processor_time - charged_) - earned, Duration::zero());
   }
   charged_at_ = now;
-  cost_ = cost;
+  charged_ = processor_time;
 }
 
 void Mesh::Check(Moment now) {
@@ -130,10 +130,11 @@ void Mesh::Check(Moment now) {
   for (auto& [name, port] : ports_) port->Check(now.steady);
   for (auto& port : retired_) port->Check(now.steady);
   std::erase_if(retired_, [](const auto& port) { return port->idle(); });
-  if (!ports_.empty()) TellEndpoints();
+  if (!ports_.empty()) SendEndpoints();
 }
 
-// Slower when its own thread does not get its turn, then faster again, however often it steps.
+// Slows down while the host starves this thread, then speeds up again; independent of the number of
+// steps.
 void Mesh::AdaptRate(SteadyTime now) {
   const double seconds = std::chrono::duration<double>(now - rate_at_).count();
   if (seconds < 1) return;
@@ -142,34 +143,35 @@ void Mesh::AdaptRate(SteadyTime now) {
   rate_ = std::min(std::max(rate_, kRateMin), RateOf(order_));
 }
 
-void Mesh::TellEndpoints() {
+void Mesh::SendEndpoints() {
   v1::AgentMessage message;
   for (const auto& [name, port] : ports_)
     *message.mutable_mesh_endpoints()->add_endpoints() = port->Endpoint();
   std::string now = message.SerializeAsString();
-  if (now == told_) return;
-  told_ = std::move(now);
+  if (now == sent_endpoints_) return;
+  sent_endpoints_ = std::move(now);
   send_(message);
 }
 
-// Not before the last ones are paid for.
+// Once the debt is paid.
 SteadyTime Mesh::PingAt() const {
-  const auto paid = charged_at_ + std::chrono::duration_cast<Duration>(owed_ / options_.cost_max);
-  return std::max(next_ping_, std::min(paid, silence_ends_));
+  const auto paid =
+      charged_at_ + std::chrono::duration_cast<Duration>(cpu_debt_ / options_.cost_max);
+  return std::max(next_ping_, std::min(paid, ping_latest_));
 }
 
-// Ports take turns; one that cannot ping now leaves its turn to the next.
+// Ports ping in rotation. Skips ports that cannot ping now.
 void Mesh::PingDue(SteadyTime now) {
   if (ports_.empty() || rate_ <= 0 || now < PingAt()) return;
   // No burst after a pause.
   next_ping_ = std::max(next_ping_ + IntervalOf(rate_), now);
-  silence_ends_ = now + kSilenceMax;
-  auto at = ports_.upper_bound(turn_);
+  ping_latest_ = now + kPingIntervalMax;
+  auto at = ports_.upper_bound(last_pinged_);
   for (std::size_t tried = 0; tried < ports_.size(); ++tried, ++at) {
     if (at == ports_.end()) at = ports_.begin();
     if (!at->second->Ping(now)) continue;
     ++pings_;
-    turn_ = at->first;
+    last_pinged_ = at->first;
     return;
   }
 }
@@ -191,7 +193,7 @@ void Mesh::EndWindow(Moment now) {
 
 SteadyTime Mesh::next_step() const {
   if (idle()) return SteadyTime::max();
-  SteadyTime next = next_check_ + kCheckWaits;
+  SteadyTime next = next_check_ + kCheckDelayMax;
   if (ports_.empty()) return next;
   if (rate_ > 0) next = std::min(next, PingAt());
   return std::min(next, window_ends_);

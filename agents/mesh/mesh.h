@@ -1,6 +1,6 @@
-// The agent's part of the mesh as a state machine: pings what the controller's order names, answers
-// others, tells the controller what each window of pings came to. Raw pings stay here. Driven by
-// Look() and Step(), given the time; one thread, but for the jobs that it hands to a Worker.
+// Mesh of the agent: pings the targets in the controller's order, answers other agents, and reports
+// a summary of each window to the controller. A state machine without threads: driven by Poll() and
+// Step(). Not thread-safe; slow driver calls go to a Worker.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "agents/host/verbs.h"
+#include "agents/host/verbs/verbs.h"
 #include "agents/mesh/job.h"
 #include "agents/mesh/port.h"
 #include "base/clock.h"
@@ -20,8 +20,8 @@
 namespace fabric::mesh {
 
 struct MeshOptions {
-  // What the mesh may cost, as a part of one core: the next ping waits until the ones
-  // before are paid for, but for no more than three seconds.
+  // Limit of processor time, as a share of one core. The next ping waits until the share covers
+  // the time used so far, but at most 3 s.
   double cost_max = 0.003;
 };
 
@@ -30,24 +30,24 @@ class Mesh {
   using Send = std::function<void(const v1::AgentMessage& message)>;
   using Busy = std::function<bool(const v1::ProbePort& port)>;
 
-  // All are borrowed or called until it is destroyed; it must be idle() then.
+  // Borrows all of them until it is destroyed; must be idle() then.
   Mesh(MeshOptions options, host::Verbs& verbs, Worker& worker, FindDevice find_device, Busy busy,
        Send send);
 
-  // Replaces the order before. Without ports: everything is given back.
+  // Replaces the order. An order without ports releases everything.
   void SetOrder(const v1::MeshOrder& order, Moment now);
   void OnDone(std::unique_ptr<Job> job, Moment now);
-  // Nothing of it is left: no queue pair, no memory, no job.
+  // No queue pair is open and no job runs.
   bool idle() const { return ports_.empty() && retired_.empty(); }
 
-  // Takes what has come, as soon as somebody is awake: software tells the time of it now. `late`:
-  // nobody looked for so much longer than was planned.
-  void Look(SteadyTime now, Duration late);
-  // Then does what is due. A ping is posted at `now`.
+  // Handles completions. Call right after waking up: without a hardware clock, the time of a
+  // completion is the time of this call. `late`: how much later than planned the thread woke up.
+  void Poll(SteadyTime now, Duration late);
+  // Does all other work that is due. A ping is posted at `now`.
   void Step(Moment now);
-  // What the thread has cost until now, all in all; only differences count. After each step.
-  void Charge(SteadyTime now, Duration cost);
-  SteadyTime next_step() const;  // At the latest, if no datagram comes
+  // Reports the thread's processor time so far, after each step.
+  void Charge(SteadyTime now, Duration processor_time);
+  SteadyTime next_step() const;  // Deadline of the next Step() unless a datagram arrives
   std::vector<host::UdQueuePairs*> waiting_on() const;
 
  private:
@@ -55,7 +55,7 @@ class Mesh {
 
   void Check(Moment now);
   void AdaptRate(SteadyTime now);
-  void TellEndpoints();
+  void SendEndpoints();
   SteadyTime PingAt() const;
   void PingDue(SteadyTime now);
   void EndWindow(Moment now);
@@ -69,22 +69,22 @@ class Mesh {
 
   v1::MeshOrder order_;
   std::map<PortName, std::unique_ptr<Port>> ports_;
-  std::vector<std::unique_ptr<Port>> retired_;  // On their way out
-  std::string told_;                            // Of the endpoints, serialized
-  PortName turn_;                               // Whose ping was the last one
-  double rate_ = 0;                             // At most
-  SteadyTime rate_at_{};                        // When it was adapted
+  std::vector<std::unique_ptr<Port>> retired_;  // Until idle
+  std::string sent_endpoints_;                  // Last message, serialized
+  PortName last_pinged_;
+  double rate_ = 0;       // Limit, pings per second
+  SteadyTime rate_at_{};  // Time of the last adaptation
   SteadyTime next_ping_{};
-  SteadyTime silence_ends_{};
+  SteadyTime ping_latest_{};  // Whatever the debt
   SteadyTime next_check_{};
   SteadyTime next_expiry_{};
   Moment window_began_{};
   SteadyTime window_ends_{};
   std::uint32_t pings_ = 0;  // In this window
-  bool was_late_ = false;    // Since the rate was adapted
+  bool was_late_ = false;    // Since the last adaptation of the rate
   SteadyTime charged_at_{};
-  Duration cost_{};  // Until then
-  Duration owed_{};
+  Duration charged_{};  // Processor time at charged_at_
+  Duration cpu_debt_{};
 };
 
 }  // namespace fabric::mesh

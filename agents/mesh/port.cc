@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "agents/probe/endpoints.h"
 #include "agents/probe/port_choice.h"
+#include "agents/probe/spec.h"
 #include "base/text.h"
 
 namespace fabric::mesh {
@@ -16,17 +16,17 @@ using probe::PingMessage;
 constexpr std::uint32_t kSends = 32;
 constexpr std::uint32_t kReceives = 128;
 constexpr std::uint32_t kAnswerWithinDefaultMs = 500;
-// Until then both ends of a new target find each other's addresses.
+// Both ends of a new target resolve each other's addresses during this time.
 constexpr Duration kUncounted = std::chrono::seconds(2);
 constexpr Duration kReopenAfter = std::chrono::seconds(5);
 constexpr Duration kBackoffMin = std::chrono::seconds(1);
 constexpr Duration kBackoffMax = std::chrono::seconds(60);
-// What is sent leaves within microseconds: looking for so long costs less than to wake up for it.
-constexpr std::uint32_t kLooksForLeaving = 64;
-// Marks datagrams that are pings, among the numbers that PingAnswers gives.
+// A send completes within microseconds: this many polls cost less than a wake-up.
+constexpr std::uint32_t kPollsForSendCompletion = 64;
+// Set in the ids of pings; PingResponder's ids do not have it.
 constexpr std::uint64_t kPingId = std::uint64_t{1} << 63;
 
-// Nobody answers at that address: the way there is broken, or the partner.
+// The address was not resolved: the path or the partner is down.
 bool Unreachable(const Status& failure) {
   return failure.code() == Code::kDeadlineExceeded || failure.code() == Code::kUnavailable;
 }
@@ -36,7 +36,7 @@ bool Unreachable(const Status& failure) {
 class Port::OpenPairs final : public Job {
  public:
   OpenPairs(Port& port, const host::UdOptions& options) : port_(port), options_(options) {}
-  void Run() override { opened_ = port_.outside_.verbs.OpenUd(options_); }
+  void Run() override { opened_ = port_.environment_.verbs.OpenUd(options_); }
   void Finish(SteadyTime now) override { port_.OnOpened(std::move(opened_), now); }
 
  private:
@@ -57,13 +57,12 @@ class Port::ClosePairs final : public Job {
   std::unique_ptr<host::UdQueuePairs> pairs_;
 };
 
-// All address handles towards one target, or none.
-class Port::MakeWays final : public Job {
+// Creates the address handles of all flows to one target, or none.
+class Port::CreateAddressHandles final : public Job {
  public:
-  MakeWays(Port& port, std::uint32_t serial, const Target& target)
+  CreateAddressHandles(Port& port, std::uint32_t serial, const Target& target)
       : port_(port),
         pairs_(*port.datagrams_),
-        opened_(port.opened_),
         serial_(serial),
         remote_(probe::FromProto(target.order().endpoint())),
         traffic_class_(port.traffic_class_) {
@@ -78,72 +77,64 @@ class Port::MakeWays final : public Job {
                                                  .flow_label = labels_[flow],
                                                  .traffic_class = traffic_class_});
       if (!path.ok()) {
-        for (const std::uint32_t made : paths) pairs_.RemovePath(made);
-        made_ = path.status();
+        for (const std::uint32_t created : paths) pairs_.RemovePath(created);
+        created_ = path.status();
         return;
       }
       paths.push_back(*path);
     }
-    made_ = std::move(paths);
+    created_ = std::move(paths);
   }
-  void Finish(SteadyTime now) override {
-    if (opened_ != port_.opened_ || port_.datagrams_ == nullptr) {  // They went with all else.
-      --port_.jobs_;
-      return port_.FinishClosing();
-    }
-    port_.OnMade(serial_, std::move(made_), now);
-  }
+  void Finish(SteadyTime now) override { port_.OnCreated(serial_, std::move(created_), now); }
 
  private:
   Port& port_;
   host::UdQueuePairs& pairs_;
-  const std::uint32_t opened_;
   const std::uint32_t serial_;
   const host::Endpoint remote_;
   const std::uint32_t traffic_class_;
   std::vector<std::uint32_t> labels_;
-  Result<std::vector<std::uint32_t>> made_ = Status(Code::kUnavailable, "not tried yet");
+  Result<std::vector<std::uint32_t>> created_ = Status(Code::kUnavailable, "not tried yet");
 };
 
 void Port::Start(std::unique_ptr<Job> job) {
   ++jobs_;
-  outside_.worker.Start(std::move(job), false);
+  environment_.worker.Start(std::move(job), false);
 }
 
 void Port::SetOrder(const v1::MeshPortOrder& order, const v1::MeshOrder& whole, SteadyTime now) {
   const auto within = std::chrono::milliseconds(
       whole.answer_within_ms() == 0 ? kAnswerWithinDefaultMs : whole.answer_within_ms());
   if (whole.traffic_class() != traffic_class_ || within != answer_within_) {
-    Close(Status(Code::kUnavailable, "opened anew: the order has other settings"));
+    Close(Status(Code::kUnavailable, "reopening: the order has other settings"));
     retry_at_ = now;
   }
   traffic_class_ = whole.traffic_class();
   answer_within_ = within;
-  wanted_.assign(order.targets().begin(), order.targets().end());
-  if (datagrams_ == nullptr) return;  // They are added once it is open.
+  ordered_.assign(order.targets().begin(), order.targets().end());
+  if (!open()) return;  // OnOpened() adds them.
 
-  std::vector<v1::MeshTarget> fresh = wanted_;
-  for (auto at = aims_.begin(); at != aims_.end();) {
+  std::vector<v1::MeshTarget> added = ordered_;
+  for (auto at = targets_.begin(); at != targets_.end();) {
     const std::string known = at->second.target->order().SerializeAsString();
-    const auto kept = std::find_if(fresh.begin(), fresh.end(), [&](const v1::MeshTarget& one) {
+    const auto kept = std::find_if(added.begin(), added.end(), [&](const v1::MeshTarget& one) {
       return one.SerializeAsString() == known;
     });
-    if (kept != fresh.end()) {
-      fresh.erase(kept);
+    if (kept != added.end()) {
+      added.erase(kept);
       ++at;
       continue;
     }
-    DropPaths(at->second.paths);
-    at = aims_.erase(at);
+    RemovePaths(at->second.paths);
+    at = targets_.erase(at);
   }
-  for (const v1::MeshTarget& one : fresh) AddAim(one, now);
-  FillTurns();
+  for (const v1::MeshTarget& one : added) AddTarget(one, now);
+  FillRotation();
 }
 
-void Port::AddAim(const v1::MeshTarget& order, SteadyTime now) {
+void Port::AddTarget(const v1::MeshTarget& order, SteadyTime now) {
   host::UdQueuePairs* const pairs = datagrams_.get();
-  Aim& aim = aims_[next_serial_++];
-  aim.target = std::make_unique<Target>(
+  targets_[next_serial_++].target = std::make_unique<Target>(
       order, Target::Options{.answer_within = answer_within_,
                              .counted_from = now + kUncounted,
                              .hardware_clock = pairs->hardware_clock(),
@@ -152,161 +143,166 @@ void Port::AddAim(const v1::MeshTarget& order, SteadyTime now) {
                              }});
 }
 
-// A label of each target, then the next one: pings that follow each other go to different places.
-void Port::FillTurns() {
-  turns_.clear();
+// One flow of each target, then the next flow: consecutive pings go to different targets.
+void Port::FillRotation() {
+  rotation_.clear();
   std::uint32_t most = 0;
-  for (const auto& [serial, aim] : aims_) most = std::max(most, aim.target->flows());
+  for (const auto& [serial, state] : targets_) most = std::max(most, state.target->flows());
   for (std::uint32_t flow = 0; flow < most; ++flow)
-    for (const auto& [serial, aim] : aims_)
-      if (flow < aim.target->flows()) turns_.push_back({.serial = serial, .flow = flow});
-  if (turn_ >= turns_.size()) turn_ = 0;
+    for (const auto& [serial, state] : targets_)
+      if (flow < state.target->flows()) rotation_.push_back({.serial = serial, .flow = flow});
+  if (next_slot_ >= rotation_.size()) next_slot_ = 0;
 }
 
-void Port::DropPaths(const std::vector<std::uint32_t>& paths) {
+void Port::RemovePaths(const std::vector<std::uint32_t>& paths) {
   for (const std::uint32_t path : paths) datagrams_->RemovePath(path);
 }
 
 void Port::Retire() {
   retired_ = true;
-  Close(Status(Code::kUnavailable, "takes no part any more"));
+  Close(Status(Code::kUnavailable, "not part of the mesh any more"));
 }
 
 void Port::Close(const Status& why) {
   closed_because_ = why;
-  if (datagrams_ == nullptr) return;
-  aims_.clear();
-  turns_.clear();
-  closing_ = std::move(datagrams_);
-  closing_answers_ = std::move(answers_);
+  if (!open()) return;
+  state_ = State::kClosing;
+  targets_.clear();
+  rotation_.clear();
   FinishClosing();
 }
 
-// Jobs may still use what is being closed: it goes when the last one has come back.
 void Port::FinishClosing() {
-  if (closing_ == nullptr || jobs_ > 0 || closing_answers_->jobs() > 0) return;
-  closing_answers_.reset();
-  Start(std::make_unique<ClosePairs>(*this, std::move(closing_)));
+  const bool started = datagrams_ == nullptr;
+  if (state_ != State::kClosing || started || jobs_ > 0 || responder_->jobs() > 0) return;
+  responder_.reset();
+  Start(std::make_unique<ClosePairs>(*this, std::move(datagrams_)));
+}
+
+void Port::OnClosed() {
+  --jobs_;
+  state_ = State::kClosed;
 }
 
 void Port::Check(SteadyTime now) {
   FinishClosing();
   if (retired_) return;
-  const std::optional<v1::RdmaDevice> device = outside_.find_device(at_.device());
-  const Result<probe::PortAddress> address =
+  const std::optional<v1::RdmaDevice> device = environment_.find_device(at_.device());
+  Result<probe::PortAddress> address =
       device ? probe::ChooseAddress(*device, at_.port())
              : Status(Code::kNotFound, Format("{}: no such RDMA device", at_.device()));
   if (!address.ok()) return Close(address.status());
-  if (datagrams_ != nullptr &&
-      (address->gid_index != gid_index_ || datagrams_->local().gid != address->gid)) {
+  if (open() &&
+      (address->gid_index != address_.gid_index || datagrams_->local().gid != address->gid)) {
     Close(Status(Code::kUnavailable,
                  Format("{}/{}: the GID of the port has changed", at_.device(), at_.port())));
     retry_at_ = now;
   }
-  if (datagrams_ != nullptr || opening_ || closing_ != nullptr || jobs_ > 0 || now < retry_at_)
-    return;
-  opening_ = true;
-  gid_index_ = address->gid_index;
-  gid_ = address->gid;
+  if (state_ != State::kClosed || now < retry_at_) return;
+  state_ = State::kOpening;
+  address_ = *std::move(address);
   Start(std::make_unique<OpenPairs>(
       *this,
-      host::UdOptions{.at = {.device = at_.device(), .port = at_.port(), .gid_index = gid_index_},
-                      .flows = kSoftwareFlows,
-                      .payload_bytes_max = probe::kPingReturnBytes,
-                      .sends_max = kSends,
-                      .receives_max = kReceives,
-                      .events = true}));
+      host::UdOptions{
+          .at = {.device = at_.device(), .port = at_.port(), .gid_index = address_.gid_index},
+          .flows = kSoftwareFlows,
+          .payload_bytes_max = probe::kPingWithReplyAddressBytes,
+          .sends_max = kSends,
+          .receives_max = kReceives,
+          .events = true}));
 }
 
 void Port::OnOpened(Result<std::unique_ptr<host::UdQueuePairs>> opened, SteadyTime now) {
   --jobs_;
-  opening_ = false;
   retry_at_ = now + kReopenAfter;
   if (!opened.ok()) {
+    state_ = State::kClosed;
     closed_because_ = opened.status();
     return;
   }
-  ++opened_;
+  state_ = State::kOpen;
   datagrams_ = *std::move(opened);
-  answers_ = std::make_unique<Answers>(*datagrams_, outside_.worker, traffic_class_);
+  responder_ = std::make_unique<Responder>(*datagrams_, environment_.worker, traffic_class_);
   if (retired_) return Close(closed_because_);
-  if (datagrams_->local().gid != gid_)
-    return Close(
-        Status(Code::kUnavailable, Format("{}/{}: GID {} has changed from {} to {}", at_.device(),
-                                          at_.port(), gid_index_, gid_, datagrams_->local().gid)));
-  const auto gid = ParseGid(gid_);
+  if (datagrams_->local().gid != address_.gid)
+    return Close(Status(Code::kUnavailable,
+                        Format("{}/{}: GID {} has changed from {} to {}", at_.device(), at_.port(),
+                               address_.gid_index, address_.gid, datagrams_->local().gid)));
+  const auto gid = ParseGid(address_.gid);
   if (!gid.ok()) return Close(gid.status());
   gid_bytes_ = *gid;
-  pings_leaving_ = 0;
+  pings_unsent_ = 0;
   if (const Status armed = datagrams_->Arm(host::UdEvents::kAll); !armed.ok()) return Close(armed);
-  for (const v1::MeshTarget& one : wanted_) AddAim(one, now);
-  FillTurns();
+  for (const v1::MeshTarget& one : ordered_) AddTarget(one, now);
+  FillRotation();
 }
 
-void Port::Make(std::uint32_t serial, Aim& aim) {
-  aim.making = true;
-  Start(std::make_unique<MakeWays>(*this, serial, *aim.target));
+void Port::StartCreating(std::uint32_t serial, TargetState& state) {
+  state.creating = true;
+  Start(std::make_unique<CreateAddressHandles>(*this, serial, *state.target));
 }
 
-void Port::OnMade(std::uint32_t serial, Result<std::vector<std::uint32_t>> made, SteadyTime now) {
+void Port::OnCreated(std::uint32_t serial, Result<std::vector<std::uint32_t>> paths,
+                     SteadyTime now) {
   --jobs_;
-  const auto at = aims_.find(serial);
-  if (at == aims_.end()) {
-    if (made.ok()) DropPaths(*made);
+  if (!open()) return FinishClosing();  // Destroyed with the queue pairs
+  const auto at = targets_.find(serial);
+  if (at == targets_.end()) {
+    if (paths.ok()) RemovePaths(*paths);
     return;
   }
-  Aim& aim = at->second;
-  aim.making = false;
-  aim.failure = made.status();
-  if (made.ok()) {
-    aim.paths = *std::move(made);
+  TargetState& state = at->second;
+  state.creating = false;
+  state.failure = paths.status();
+  if (paths.ok()) {
+    state.paths = *std::move(paths);
     return;
   }
-  aim.backoff = std::clamp(2 * aim.backoff, kBackoffMin, kBackoffMax);
-  aim.retry_at = now + aim.backoff;
+  state.backoff = std::clamp(2 * state.backoff, kBackoffMin, kBackoffMax);
+  state.retry_at = now + state.backoff;
 }
 
 bool Port::Ping(SteadyTime now) {
-  if (datagrams_ == nullptr || turns_.empty() || outside_.busy(at_)) return false;
-  const Turn turn = turns_[turn_];
-  turn_ = (turn_ + 1) % turns_.size();
-  Aim& aim = aims_.at(turn.serial);
-  if (!aim.paths.empty()) return Send(turn.serial, aim, turn.flow, now);
-  if (!aim.making && now >= aim.retry_at) Make(turn.serial, aim);
-  if (Unreachable(aim.failure)) aim.target->CountUnsent(turn.flow, now);
+  if (!open() || rotation_.empty() || environment_.busy(at_)) return false;
+  const Slot slot = rotation_[next_slot_];
+  next_slot_ = (next_slot_ + 1) % rotation_.size();
+  TargetState& state = targets_.at(slot.serial);
+  if (!state.paths.empty()) return Send(slot.serial, state, slot.flow, now);
+  if (!state.creating && now >= state.retry_at) StartCreating(slot.serial, state);
+  if (Unreachable(state.failure)) state.target->CountUnsent(slot.flow, now);
   return false;
 }
 
-bool Port::Send(std::uint32_t serial, Aim& aim, std::uint32_t flow, SteadyTime now) {
+bool Port::Send(std::uint32_t serial, TargetState& state, std::uint32_t flow, SteadyTime now) {
   const host::Endpoint& local = datagrams_->local();
-  const std::uint32_t sequence = aim.target->table().Post(flow, now);
-  std::array<std::byte, probe::kPingReturnBytes> bytes{};
+  const std::uint32_t sequence = state.target->table().Post(flow, now);
+  std::array<std::byte, probe::kPingWithReplyAddressBytes> bytes{};
   probe::Write({.session = std::uint64_t{local.queue_key} << 32 | serial,
                 .sequence = sequence,
                 .flow = flow},
                bytes);
   const std::size_t pair = flow % kSoftwareFlows % local.queue_pairs.size();
-  probe::WriteReturn({.gid = gid_bytes_,
-                      .queue_pair = local.queue_pairs[pair].number,
-                      .queue_key = local.queue_key,
-                      .lid = local.lid,
-                      .flow_label = aim.target->LabelOf(flow)},
-                     bytes);
+  probe::WriteReplyAddress({.gid = gid_bytes_,
+                            .queue_pair = local.queue_pairs[pair].number,
+                            .queue_key = local.queue_key,
+                            .lid = local.lid,
+                            .flow_label = state.target->LabelOf(flow)},
+                           bytes);
   const Status sent =
-      datagrams_->Send(aim.paths[flow], bytes,
+      datagrams_->Send(state.paths[flow], bytes,
                        {.id = kPingId | std::uint64_t{serial} << 32 | sequence, .solicited = true});
   if (sent.ok()) {
-    ++pings_leaving_;
+    ++pings_unsent_;
     return true;
   }
   if (sent.code() == Code::kResourceExhausted)
-    aim.target->table().Excuse();  // The own end is behind; nothing can be said of it.
+    state.target->table().MarkUnreliable();  // The send queue of this end is full.
   else
     Close(sent);
   return false;
 }
 
-// How many there were; none when the port had to be closed.
+// Number of completions handled; 0 after a failure, which closes the port.
 std::size_t Port::TakeSome(SteadyTime now, bool late) {
   std::array<host::Datagram, 16> found;
   const auto count = datagrams_->Poll(found);
@@ -318,68 +314,69 @@ std::size_t Port::TakeSome(SteadyTime now, bool late) {
 }
 
 void Port::Take(SteadyTime now, bool late) {
-  while (datagrams_ != nullptr && TakeSome(now, late) > 0) {
+  while (open() && TakeSome(now, late) > 0) {
   }
 }
 
 void Port::TakeAndArm(SteadyTime now) {
   do {
     Take(now, false);
-    for (std::uint32_t n = 0; n < kLooksForLeaving && datagrams_ != nullptr && awaits_leaving();
+    for (std::uint32_t n = 0; n < kPollsForSendCompletion && open() && awaits_send_completion();
          ++n)
       Take(now, false);
-    if (datagrams_ == nullptr) return;
-    const auto events = awaits_leaving() ? host::UdEvents::kAll : host::UdEvents::kSolicited;
+    if (!open()) return;
+    const auto events =
+        awaits_send_completion() ? host::UdEvents::kAll : host::UdEvents::kSolicited;
     if (const Status status = datagrams_->Arm(events); !status.ok()) return Close(status);
   } while (TakeSome(now, false) > 0);
 }
 
-void Port::TakeLeft(const host::Datagram& ping, bool spoilt) {
-  --pings_leaving_;
-  const auto at = aims_.find(static_cast<std::uint32_t>((ping.id & ~kPingId) >> 32));
-  if (at == aims_.end()) return;
-  at->second.target->table().Departed(static_cast<std::uint32_t>(ping.id), ping.ticks, spoilt);
+void Port::OnPingSent(const host::Datagram& ping, bool late) {
+  --pings_unsent_;
+  const auto at = targets_.find(static_cast<std::uint32_t>((ping.id & ~kPingId) >> 32));
+  if (at == targets_.end()) return;
+  at->second.target->table().Departed(static_cast<std::uint32_t>(ping.id), ping.ticks, late);
 }
 
 Status Port::TakeOne(const host::Datagram& datagram, SteadyTime now, bool late) {
   if (!datagram.ok) return {Code::kUnavailable, datagram.error};
-  const bool spoilt = late && !datagrams_->hardware_clock();
+  const bool late_time = late && !datagrams_->hardware_clock();
   if (!datagram.arrived) {
-    if ((datagram.id & kPingId) == 0) return answers_->Left(datagram, spoilt);
-    TakeLeft(datagram, spoilt);
+    if ((datagram.id & kPingId) == 0) return responder_->OnSent(datagram, late_time);
+    OnPingSent(datagram, late_time);
     return {};
   }
   const std::optional<PingMessage> message = probe::ParsePing(datagram.payload);
   if (!message) return {};
   if (message->kind == PingMessage::Kind::kPing) {
-    const auto to = probe::ParseReturn(datagram.payload);
-    return to ? answers_->Answer(*message, *to, datagram.ticks, spoilt, now) : Status();
+    const auto to = probe::ParseReplyAddress(datagram.payload);
+    return to ? responder_->Answer(*message, *to, datagram.ticks, late_time, now) : Status();
   }
-  if (message->session >> 32 != datagrams_->local().queue_key) return {};  // Somebody else's
-  const auto at = aims_.find(static_cast<std::uint32_t>(message->session));
-  if (at == aims_.end()) return {};
-  probe::PingTable& table = at->second.target->table();
+  if (message->session >> 32 != datagrams_->local().queue_key) return {};  // Of another session
+  const auto at = targets_.find(static_cast<std::uint32_t>(message->session));
+  if (at == targets_.end()) return {};
+  probe::OutstandingPings& table = at->second.target->table();
   if (message->kind == PingMessage::Kind::kReport) {
     table.Reported(message->sequence, message->delay, message->late);
     return {};
   }
-  table.Answered(message->sequence, datagram.ticks, now, spoilt);
+  table.Answered(message->sequence, datagram.ticks, now, late_time);
   table.Seen(message->sequence, message->seen);
   return {};
 }
 
-void Port::Excuse() {
-  for (auto& [serial, aim] : aims_) aim.target->table().Excuse();
+void Port::MarkUnreliable() {
+  for (auto& [serial, state] : targets_) state.target->table().MarkUnreliable();
 }
 
 void Port::Expire(SteadyTime now) {
-  for (auto& [serial, aim] : aims_) aim.target->table().Expire(now);
+  for (auto& [serial, state] : targets_) state.target->table().Expire(now);
 }
 
 v1::MeshEndpoint Port::Endpoint() const {
   v1::MeshEndpoint endpoint;
   *endpoint.mutable_port() = at_;
-  if (datagrams_ != nullptr)
+  if (open())
     *endpoint.mutable_endpoint() = probe::ToProto(datagrams_->local());
   else
     endpoint.set_reason(closed_because_.message());
@@ -387,13 +384,13 @@ v1::MeshEndpoint Port::Endpoint() const {
 }
 
 void Port::TakeWindow(v1::MeshWindow& window) {
-  for (auto& [serial, aim] : aims_) {
-    auto summary = aim.target->TakeSummary();
-    if (!summary && aim.failure.ok()) continue;
+  for (auto& [serial, state] : targets_) {
+    auto summary = state.target->TakeSummary();
+    if (!summary && state.failure.ok()) continue;
     v1::MeshPath& path = *window.add_paths();
     *path.mutable_from() = at_;
-    *path.mutable_to() = aim.target->order().remote();
-    path.set_reason(aim.failure.message());
+    *path.mutable_to() = state.target->order().remote();
+    path.set_reason(state.failure.message());
     if (!summary) continue;
     summary->set_queue_pair_per_flow(datagrams_->queue_pair_per_flow());
     *path.mutable_ping() = *std::move(summary);

@@ -7,14 +7,14 @@
 namespace fabric::mesh {
 namespace {
 
-// A lost ping is counted when the partner has said whether it came, or after so long.
-constexpr Duration kWordWithin = std::chrono::seconds(10);
+// A lost ping is counted when the partner reports whether it arrived, or after this time.
+constexpr Duration kReportWithin = std::chrono::seconds(10);
 
 float Microseconds(Duration duration) {
   return std::chrono::duration<float, std::micro>(duration).count();
 }
 
-// By nearest rank; of rising values, at least one.
+// Nearest rank. `values` are sorted and not empty.
 double Percentile(const std::vector<float>& values, double share) {
   const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
   return values[std::max<std::size_t>(rank, 1) - 1];
@@ -44,7 +44,7 @@ Target::Target(v1::MeshTarget order, Options options)
     : order_(std::move(order)),
       options_(std::move(options)),
       table_({.answer_within = options_.answer_within,
-              .word_within = kWordWithin,
+              .report_within = kReportWithin,
               .hardware_clock = options_.hardware_clock,
               .elapsed = options_.elapsed,
               .settled = [this](const probe::SettledPing& ping) { Settle(ping); }}),
@@ -59,21 +59,21 @@ std::uint32_t Target::LabelOf(std::uint32_t flow) const {
 }
 
 void Target::CountUnsent(std::uint32_t flow, SteadyTime now) {
-  Settle({.flow = flow, .posted = now, .fate = probe::SettledPing::Fate::kLost});
+  Settle({.flow = flow, .posted = now, .outcome = probe::SettledPing::Outcome::kLost});
 }
 
 void Target::Settle(const probe::SettledPing& ping) {
   if (ping.posted < options_.counted_from) return;
   Flow& flow = flows_[ping.flow];
-  switch (ping.fate) {
-    case probe::SettledPing::Fate::kVoided: ++voided_; return;
-    case probe::SettledPing::Fate::kLost:
+  switch (ping.outcome) {
+    case probe::SettledPing::Outcome::kVoided: ++voided_; return;
+    case probe::SettledPing::Outcome::kLost:
       ++flow.sent;
       ++lost_;
       ++flow.lost;
       if (ping.arrived) ++(*ping.arrived ? flow.lost_in : flow.lost_out);
       return;
-    case probe::SettledPing::Fate::kAnswered: break;
+    case probe::SettledPing::Outcome::kAnswered: break;
   }
   ++flow.sent;
   ++answered_;
@@ -94,16 +94,16 @@ void Target::AddFlows(v1::PingSummary& summary) const {
   for (std::uint32_t n = 0; n < flows_.size(); ++n) {
     const Flow& flow = flows_[n];
     if (flow.sent == 0) continue;
-    v1::FlowSummary& told = *summary.add_flows();
-    told.set_flow_label(LabelOf(n));
-    told.set_sent(flow.sent);
-    told.set_lost(flow.lost);
+    v1::FlowSummary& proto = *summary.add_flows();
+    proto.set_flow_label(LabelOf(n));
+    proto.set_sent(flow.sent);
+    proto.set_lost(flow.lost);
     if (flow.lost_out + flow.lost_in > 0) {
-      told.set_lost_out(flow.lost_out);
-      told.set_lost_in(flow.lost_in);
+      proto.set_lost_out(flow.lost_out);
+      proto.set_lost_in(flow.lost_in);
     }
     std::sort(by_flow[n].begin(), by_flow[n].end());
-    if (!by_flow[n].empty()) told.set_median_us(Percentile(by_flow[n], 0.5));
+    if (!by_flow[n].empty()) proto.set_median_us(Percentile(by_flow[n], 0.5));
   }
 }
 

@@ -1,5 +1,5 @@
-// One port's pings to another one: the flows that take turns, and what came of them in the window
-// that runs. Pure.
+// Mesh target: outstanding pings from one port to another, and their statistics in the current
+// window. Pure.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "agents/probe/ping_table.h"
+#include "agents/probe/ping/outstanding_pings.h"
 #include "base/clock.h"
 #include "fabric/v1/mesh.pb.h"
 
@@ -17,7 +17,7 @@ class Target {
  public:
   struct Options {
     Duration answer_within{};
-    // Pings before are sent and not counted: both ends may still find each other's addresses.
+    // Earlier pings are sent but not counted: both ends may still be resolving addresses.
     SteadyTime counted_from;
     bool hardware_clock = false;
     std::function<Duration(std::uint64_t from, std::uint64_t to)> elapsed;
@@ -28,18 +28,18 @@ class Target {
 
   const v1::MeshTarget& order() const { return order_; }
   std::uint32_t flows() const;
-  std::uint32_t LabelOf(std::uint32_t flow) const;  // 0: of the driver's choice
+  std::uint32_t LabelOf(std::uint32_t flow) const;  // 0: chosen by the driver
 
-  probe::PingTable& table() { return table_; }
-  // A ping was due that could not leave because the partner's address is not found.
+  probe::OutstandingPings& table() { return table_; }
+  // Counts a ping as lost that could not be sent because the address was not resolved.
   void CountUnsent(std::uint32_t flow, SteadyTime now);
 
-  // Of pings that were settled since the last call; nothing when there were none.
+  // Summary of pings settled since the last call; empty without any.
   std::optional<v1::PingSummary> TakeSummary();
   std::size_t samples() const { return samples_.size(); }
 
  private:
-  // The newest of a window are kept, to bound the memory.
+  // Limit per window; newer samples replace older ones.
   static constexpr std::size_t kSamplesMax = 4096;
 
   struct Flow {
@@ -48,7 +48,7 @@ class Target {
     std::uint32_t lost_out = 0;
     std::uint32_t lost_in = 0;
   };
-  struct Sample {  // One raw ping; they stay here.
+  struct Sample {  // One ping; not sent to the controller
     std::uint32_t flow;
     float network_us;
     float responder_us;
@@ -60,10 +60,10 @@ class Target {
 
   const v1::MeshTarget order_;
   const Options options_;
-  probe::PingTable table_;
+  probe::OutstandingPings table_;
   std::vector<Flow> flows_;
   std::vector<Sample> samples_;
-  std::size_t oldest_ = 0;  // Of the samples, once they are full
+  std::size_t oldest_ = 0;  // Index into samples_ when full
   std::uint32_t answered_ = 0, lost_ = 0, voided_ = 0, late_ = 0;
 };
 

@@ -13,9 +13,9 @@ MeshThread::MeshThread(host::Verbs& verbs, const Clock& clock, FindDevice find_d
       mesh_(options, verbs, *this, std::move(find_device), std::move(busy), std::move(send)) {}
 
 MeshThread::~MeshThread() {
-  looking_.request_stop();
+  pinging_.request_stop();
   if (wait_) wait_->Wake();
-  if (looking_.joinable()) looking_.join();
+  if (pinging_.joinable()) pinging_.join();
 }
 
 void MeshThread::SetOrder(const v1::MeshOrder& order) {
@@ -23,10 +23,10 @@ void MeshThread::SetOrder(const v1::MeshOrder& order) {
   if (!wait_) {
     if (order.ports().empty()) return;
     auto wait = host::UdWait::Open();
-    if (!wait.ok()) return log::Warning("the mesh cannot run: {}", wait.status().message());
+    if (!wait.ok()) return log::Warning("mesh unavailable: {}", wait.status().message());
     wait_.emplace(*std::move(wait));
     working_ = std::jthread([this](const std::stop_token& stop) { RunJobs(stop); });
-    looking_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+    pinging_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
   }
   order_ = order;
   wait_->Wake();
@@ -57,7 +57,7 @@ void MeshThread::RunJobs(const std::stop_token& stop) {
   }
 }
 
-void MeshThread::TakeNews(Moment now) {
+void MeshThread::TakeUpdates(Moment now) {
   std::optional<v1::MeshOrder> order;
   std::vector<std::unique_ptr<Job>> done;
   {
@@ -74,13 +74,13 @@ void MeshThread::Run(const std::stop_token& stop) {
   SteadyTime planned = clock_.Now().steady;
   while (!ending || !mesh_.idle()) {
     const SteadyTime woken = clock_.Now().steady;
-    mesh_.Look(woken, std::max(woken - planned, Duration::zero()));
+    mesh_.Poll(woken, std::max(woken - planned, Duration::zero()));
     if (!ending && stop.stop_requested()) {
       ending = true;
       MutexLock lock(mutex_);
       order_ = v1::MeshOrder();
     }
-    TakeNews(clock_.Now());
+    TakeUpdates(clock_.Now());
     mesh_.Step(clock_.Now());
     const SteadyTime ended = clock_.Now().steady;
     mesh_.Charge(ended, host::ThreadCpuTime());

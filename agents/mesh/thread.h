@@ -1,5 +1,5 @@
-// The threads of the mesh: one that pings and answers and sleeps in between, one for jobs. They
-// begin with the first order that names ports.
+// Threads of the mesh: one pings and answers, one runs jobs. They start with the first order that
+// names ports.
 #pragma once
 
 #include <condition_variable>
@@ -10,34 +10,33 @@
 #include <thread>
 #include <vector>
 
-#include "agents/host/ud_wait.h"
+#include "agents/host/verbs/ud_wait.h"
 #include "agents/mesh/mesh.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 
 namespace fabric::mesh {
 
-// Safe to call from any thread. Everything borrowed must outlive it; what it was given to call is
-// called from its own threads.
+// Thread-safe. Everything borrowed must outlive it. Callbacks run on its threads.
 class MeshThread final : public Worker {
  public:
   MeshThread(host::Verbs& verbs, const Clock& clock, FindDevice find_device, Mesh::Busy busy,
              Mesh::Send send, MeshOptions options = {});
-  ~MeshThread() override;  // Gives everything back first.
+  ~MeshThread() override;  // Closes all queue pairs first.
 
-  // The newest order counts.
+  // Replaces an order that the mesh has not taken yet.
   void SetOrder(const v1::MeshOrder& order);
 
-  void Start(std::unique_ptr<Job> job, bool urgent) override;  // For Mesh
+  void Start(std::unique_ptr<Job> job, bool urgent) override;  // Called by Mesh
 
  private:
   void Run(const std::stop_token& stop);
   void RunJobs(const std::stop_token& stop);
-  void TakeNews(Moment now);
+  void TakeUpdates(Moment now);
 
   const Clock& clock_;
   std::optional<host::UdWait> wait_;
-  Mesh mesh_;  // Of the thread alone
+  Mesh mesh_;  // Used by pinging_ only
 
   Mutex mutex_;
   std::condition_variable_any changed_;
@@ -45,9 +44,9 @@ class MeshThread final : public Worker {
   std::deque<std::unique_ptr<Job>> urgent_ GUARDED_BY(mutex_);
   std::deque<std::unique_ptr<Job>> jobs_ GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Job>> done_ GUARDED_BY(mutex_);
-  // Last: they use the others. The one for jobs ends after the other one.
+  // Last: they use the others. pinging_ ends first: it waits for jobs.
   std::jthread working_;
-  std::jthread looking_;
+  std::jthread pinging_;
 };
 
 }  // namespace fabric::mesh

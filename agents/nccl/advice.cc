@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "agents/nccl/parts.h"
+#include "base/lists.h"
 #include "base/text.h"
 
 namespace fabric::nccl {
@@ -32,21 +33,13 @@ void Undecided(v1::NcclAdvice& advice, std::string name, std::string reason) {
 
 std::string Few(const std::vector<std::string>& words) {
   constexpr std::size_t kShown = 4;
-  if (words.size() <= kShown + 1) return Join(words, ", ");
-  const std::vector<std::string> first(words.begin(), words.begin() + kShown);
-  return Format("{} and {} more", Join(first, ", "), words.size() - kShown);
+  return ListSome(words, words.size() == kShown + 1 ? words.size() : kShown);
 }
 
 std::string Names(const std::vector<ChosenPort>& ports) {
   std::vector<std::string> names;
   for (const ChosenPort& port : ports) names.push_back(port.Name());
   return Few(names);
-}
-
-const v1::NetInterface* FindNetdev(const v1::NodeSnapshot& snapshot, const std::string& name) {
-  for (const v1::NetInterface& netdev : snapshot.net_interfaces())
-    if (netdev.name() == name) return &netdev;
-  return nullptr;
 }
 
 v1::NcclAdvice Advise(const v1::NodeSnapshot& snapshot) {

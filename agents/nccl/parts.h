@@ -6,6 +6,7 @@
 
 #include "fabric/v1/inventory.pb.h"
 #include "fabric/v1/nccl.pb.h"
+#include "proto/ports.h"
 
 namespace fabric::nccl {
 
@@ -41,7 +42,5 @@ void Undecided(v1::NcclAdvice& advice, std::string name, std::string reason);
 // "mlx5_0:1, mlx5_1:1"; of many the first four and a count.
 std::string Names(const std::vector<ChosenPort>& ports);
 std::string Few(const std::vector<std::string>& words);
-
-const v1::NetInterface* FindNetdev(const v1::NodeSnapshot& snapshot, const std::string& name);
 
 }  // namespace fabric::nccl

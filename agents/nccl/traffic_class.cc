@@ -5,6 +5,7 @@
 #include <set>
 
 #include "agents/nccl/parts.h"
+#include "base/priority_mask.h"
 #include "base/text.h"
 #include "proto/names.h"
 
@@ -30,8 +31,8 @@ std::optional<std::uint32_t> OverrideOf(const ChosenPort& chosen) {
 }
 
 // The lossless priority that is for RoCE, where more than one is lossless.
-std::optional<std::uint32_t> RocePriority(const ChosenPort& chosen, std::uint32_t mask) {
-  if (std::has_single_bit(mask)) return static_cast<std::uint32_t>(std::countr_zero(mask));
+std::optional<std::uint32_t> RocePriority(const ChosenPort& chosen, PriorityMask mask) {
+  if (mask.count() == 1) return mask.lowest();
   const v1::DcbConfig& dcb = chosen.netdev->dcb();
   std::optional<std::uint32_t> told;
   if (dcb.has_roce_v2_priority()) told = dcb.roce_v2_priority();
@@ -39,7 +40,7 @@ std::optional<std::uint32_t> RocePriority(const ChosenPort& chosen, std::uint32_
     told = chosen.netdev->congestion_control().roce_priority();
   if (const auto override = OverrideOf(chosen); override && dcb.dscp_to_priority_size() == kDscps)
     told = dcb.dscp_to_priority(static_cast<int>(*override >> 2) % kDscps);
-  if (told && *told < 8 && (mask & (1U << *told)) != 0) return told;
+  if (told && mask.Has(*told)) return told;
   return std::nullopt;
 }
 
@@ -50,10 +51,10 @@ Lossless LosslessOf(const ChosenPort& chosen) {
     return found;
   }
   const v1::DcbConfig& dcb = chosen.netdev->dcb();
-  const std::uint32_t mask = dcb.pfc().enabled_mask();
+  const PriorityMask mask(dcb.pfc().enabled_mask());
   if (!dcb.has_pfc()) {
     found.missing = "its PFC setting is not known";
-  } else if (mask == 0) {
+  } else if (mask.empty()) {
     found.missing = "PFC is on for no priority";
   } else if (!dcb.has_trust()) {
     found.missing = "whether DSCP or PCP is trusted is not known";
@@ -65,8 +66,8 @@ Lossless LosslessOf(const ChosenPort& chosen) {
   if (!found.missing.empty()) return found;
   const auto priority = RocePriority(chosen, mask);
   if (!priority) {
-    found.missing = Format("priorities {} are lossless, and nothing tells which is for RoCE",
-                           PriorityMask(mask));
+    found.missing =
+        Format("priorities {} are lossless, and nothing tells which is for RoCE", ToText(mask));
     return found;
   }
   found.priority = *priority;

@@ -4,15 +4,15 @@
 #include <chrono>
 #include <utility>
 
-#include "agents/probe/numbers.h"
 #include "agents/probe/probe.h"
+#include "agents/probe/spec.h"
 #include "base/text.h"
 #include "proto/names.h"
 
 namespace fabric::probe {
 namespace {
 
-// Whether this end lets others of its kind use its port.
+// Whether this end can share its port with others of its kind.
 bool Shares(const v1::ProbeAssignment& assignment) {
   const ProbeKind* const kind = FindProbeKind(ProbeKindName(assignment.spec()));
   return kind != nullptr && kind->shares_responder_port &&
@@ -24,12 +24,14 @@ bool MayShare(const v1::ProbeAssignment& a, const v1::ProbeAssignment& b) {
   return Shares(a) && Shares(b) && a.spec().kind_case() == b.spec().kind_case();
 }
 
-Status CheckRoom(bool sharing, std::span<const Ongoing* const> running, const Room& room) {
-  const auto count = std::count_if(running.begin(), running.end(), [&](const Ongoing* probe) {
+Status CheckLimits(bool sharing, std::span<const RunningProbe* const> running,
+                   const ProbeLimits& limits) {
+  const auto count = std::count_if(running.begin(), running.end(), [&](const RunningProbe* probe) {
     return Shares(probe->assignment) == sharing;
   });
-  if (count < (sharing ? room.sharing_max : room.probes_max)) return {};
-  return {Code::kResourceExhausted, Format("{} probes are running here", count)};
+  if (count < (sharing ? limits.sharing_max : limits.probes_max)) return {};
+  return {Code::kResourceExhausted,
+          Format("limit reached: {} probes are running on this node", count)};
 }
 
 }  // namespace
@@ -42,17 +44,16 @@ SteadyTime DeadlineOf(const v1::ProbeAssignment& assignment, SteadyTime now) {
   return now + std::chrono::milliseconds(TimeoutMs(assignment.spec()));
 }
 
-Status Admit(const v1::ProbeAssignment& assignment, std::span<const Ongoing* const> running,
-             const Room& room) {
+Status Admit(const v1::ProbeAssignment& assignment, std::span<const RunningProbe* const> running,
+             const ProbeLimits& limits) {
   const ProbeKind* kind = FindProbeKind(ProbeKindName(assignment.spec()));
-  if (kind == nullptr)
-    return {Code::kUnimplemented, "this agent does not know the kind of the probe"};
+  if (kind == nullptr) return {Code::kUnimplemented, "unknown probe kind"};
   RETURN_IF_ERROR(kind->check(assignment.spec()).In(kind->name));
   if (assignment.role() != v1::PROBE_ROLE_INITIATOR &&
       assignment.role() != v1::PROBE_ROLE_RESPONDER)
     return {Code::kInvalidArgument, "the probe has no role"};
-  RETURN_IF_ERROR(CheckRoom(Shares(assignment), running, room));
-  for (const Ongoing* const probe : running)
+  RETURN_IF_ERROR(CheckLimits(Shares(assignment), running, limits));
+  for (const RunningProbe* const probe : running)
     if (SamePort(probe->assignment.local(), assignment.local()) &&
         !MayShare(probe->assignment, assignment))
       return {Code::kUnavailable,
@@ -61,7 +62,7 @@ Status Admit(const v1::ProbeAssignment& assignment, std::span<const Ongoing* con
   return {};
 }
 
-bool IsFor(const Ongoing& probe, std::uint64_t probe_id, v1::ProbeRole role) {
+bool IsFor(const RunningProbe& probe, std::uint64_t probe_id, v1::ProbeRole role) {
   return probe.assignment.probe_id() == probe_id &&
          (role == v1::PROBE_ROLE_UNSPECIFIED || role == probe.assignment.role());
 }
@@ -75,16 +76,17 @@ Result<PortAddress> AddressFor(const v1::ProbeAssignment& assignment,
                        wanted.has_gid_index() ? std::optional(wanted.gid_index()) : std::nullopt);
 }
 
-void NameLate(const v1::ProbeAssignment& assignment, const Lateness& how, v1::ProbeResult& result) {
+void NameLateEnd(const v1::ProbeAssignment& assignment, const Lateness& how,
+                 v1::ProbeResult& result) {
   const bool through = result.status() == v1::PROBE_STATUS_OK;
   const bool responds = assignment.role() == v1::PROBE_ROLE_RESPONDER;
   if (result.status() != v1::PROBE_STATUS_TIMED_OUT && !(through && responds)) return;
-  if (2 * how.away > how.had) {
+  if (2 * how.stalled > how.elapsed) {
     using Seconds = std::chrono::duration<double>;
     result.set_blamed_node(assignment.local().node());
-    result.set_reason(Format("{}{}its host was late: it did not run for {:.1f} of {:.1f} s",
-                             result.reason(), through ? "" : "; ", Seconds(how.away).count(),
-                             Seconds(how.had).count()));
+    result.set_reason(Format(
+        "{}{}host starved: the probe's thread did not run for {:.1f} of {:.1f} s", result.reason(),
+        through ? "" : "; ", Seconds(how.stalled).count(), Seconds(how.elapsed).count()));
   } else if (how.late == Late::kThisEnd) {
     result.set_blamed_node(assignment.local().node());
   } else if (how.late == Late::kPartner) {
@@ -102,7 +104,7 @@ v1::ProbeOutcome Refusal(const v1::ProbeAssignment& assignment, const Status& wh
   return outcome;
 }
 
-v1::ProbeOutcome LastWord(const Ongoing& probe, v1::ProbeResult result, bool stopped) {
+v1::ProbeOutcome FinalOutcome(const RunningProbe& probe, v1::ProbeResult result, bool stopped) {
   v1::ProbeOutcome outcome;
   outcome.set_probe_id(probe.assignment.probe_id());
   outcome.set_role(probe.assignment.role());

@@ -1,5 +1,5 @@
-// What an agent decides about its probes before, beside and after they run. Pure: the threads of
-// the runner ask it, and so does a simulation that has none.
+// Probe admission and outcome: the agent's decisions before and after a probe runs. Pure; used by
+// the runner's threads and by the simulator.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "agents/probe/attendance.h"
 #include "agents/probe/port_choice.h"
+#include "agents/probe/stall_monitor.h"
 #include "base/clock.h"
 #include "base/status.h"
 #include "fabric/v1/agent.pb.h"
@@ -16,58 +16,60 @@
 
 namespace fabric::probe {
 
-// A probe that was taken on.
-struct Ongoing {
+// An admitted probe.
+struct RunningProbe {
   v1::ProbeAssignment assignment;
   SteadyTime deadline;
-  std::optional<v1::ProbeEndpoint> remote;  // Once the controller has sent it
+  std::optional<v1::ProbeEndpoint> remote;  // Absent until the controller sends it
   std::string stop_reason;
-  bool finished = false;  // It holds nothing any more: its port is free.
+  bool finished = false;  // Its port is free.
 };
 
-// Of one node: its name is not looked at.
+// Compares device and port; ignores the node.
 bool SamePort(const v1::ProbePort& a, const v1::ProbePort& b);
 
-// When a probe that is assigned now has to be over.
+// Deadline of a probe that is assigned at `now`.
 SteadyTime DeadlineOf(const v1::ProbeAssignment& assignment, SteadyTime now);
 
-// How many may run at once; more are refused.
-struct Room {
+// Limits of concurrent probes on one node; more are refused.
+struct ProbeLimits {
   std::uint32_t probes_max = 8;
-  // Ends that share their port with others of their kind; they do not count among the above.
+  // Ends that share their port with others of their kind, not counted in probes_max.
   std::uint32_t sharing_max = 128;
 };
 
-// Whether a probe may begin beside those that are running, of which none is finished. The failure
-// says what is wrong with it, or who has its port. Both ends of one probe may be on one port, and
-// so may responders of a kind that shares it.
-Status Admit(const v1::ProbeAssignment& assignment, std::span<const Ongoing* const> running,
-             const Room& room);
+// Whether a probe can start while `running`, none of which is finished, are active. Both ends of
+// one probe can use the same port, as can responders of a kind that shares its port. Errors:
+// UNIMPLEMENTED for an unknown kind, INVALID_ARGUMENT for a bad spec, RESOURCE_EXHAUSTED,
+// UNAVAILABLE for a busy port.
+Status Admit(const v1::ProbeAssignment& assignment, std::span<const RunningProbe* const> running,
+             const ProbeLimits& limits);
 
-// Whether a message about `probe_id` that names `role` is for this end.
-bool IsFor(const Ongoing& probe, std::uint64_t probe_id, v1::ProbeRole role);
+// Whether a message about `probe_id` with `role` is for this end.
+bool IsFor(const RunningProbe& probe, std::uint64_t probe_id, v1::ProbeRole role);
 
-// The address that the probe uses, or why its port cannot be used. `device`: as inspected, if there
-// is such a device.
+// The address that the probe uses, or the reason why it cannot use its port. `device`: as
+// inspected, empty for an unknown device.
 Result<PortAddress> AddressFor(const v1::ProbeAssignment& assignment,
                                const std::optional<v1::RdmaDevice>& device);
 
-// What an end knows of the hosts' lateness.
+// Evidence that a host was too slow.
 struct Lateness {
-  Duration away{};  // Its own thread did not run for so long of the time that it had.
-  Duration had{};
-  Late late = Late::kNobody;  // As the kind had it
+  Duration stalled{};       // Time during which the thread of this end did not run
+  Duration elapsed{};       // Total time of the probe
+  Late late = Late::kNone;  // Verdict of the probe kind
 };
 
-// The one place where it is told who was late: a probe that was not done in time names an end whose
-// host did not run for most of it, or that made all void, and then says nothing of the fabric. A
-// responder names itself also when it was through in the end: the initiator may have given up
-// before. A time-out for which neither end is named is held against the way between.
-void NameLate(const v1::ProbeAssignment& assignment, const Lateness& how, v1::ProbeResult& result);
+// Sets blamed_node of a probe that timed out to the end whose host was stalled for more than half
+// of the probe, or whose lateness voided all samples: such a result is not evidence about the
+// fabric. A responder also names itself after success, because the initiator may have timed out. A
+// time-out without blamed_node counts against the path.
+void NameLateEnd(const v1::ProbeAssignment& assignment, const Lateness& how,
+                 v1::ProbeResult& result);
 
-// What is said of a probe that was not taken on.
+// Outcome of a probe that was not admitted.
 v1::ProbeOutcome Refusal(const v1::ProbeAssignment& assignment, const Status& why);
-// The last word on a probe. One that was waiting when it was told to stop was cancelled.
-v1::ProbeOutcome LastWord(const Ongoing& probe, v1::ProbeResult result, bool stopped);
+// Outcome of an admitted probe. A time-out after a stop request becomes CANCELLED.
+v1::ProbeOutcome FinalOutcome(const RunningProbe& probe, v1::ProbeResult result, bool stopped);
 
 }  // namespace fabric::probe

@@ -1,4 +1,4 @@
-// Requests of one size as fast as they go, for a time or a number of them.
+// Burst: requests of one size at full speed, for a time or a count.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 namespace fabric::probe {
 
 struct Burst {
-  host::WorkRequest request;  // Each of them; numbered by the burst
-  std::uint32_t depth = 1;    // Outstanding ones
-  std::uint32_t count = 0;    // 0: as many as there is time for
-  Duration time{};            // Zero: as long as it takes
+  host::WorkRequest request;  // Template; RunBurst() sets the id.
+  std::uint32_t depth = 1;    // Outstanding requests
+  std::uint32_t count = 0;    // 0: until `time` ends
+  Duration time{};            // Zero: until `count` is reached
 };
 
-// Payload from the first post to the last completion. DEADLINE_EXCEEDED with how far it came,
+// Payload from the first post to the last completion. DEADLINE_EXCEEDED with the progress,
 // UNAVAILABLE with the request that failed. `what` names the request: "write".
 Result<v1::BandwidthSummary> RunBurst(ProbeRun& run, const Burst& burst, std::string_view what);
 

@@ -1,4 +1,4 @@
-// Durations by how often they came, in little memory whatever their number. Pure.
+// Latency histogram in bounded memory. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,17 @@
 
 namespace fabric::probe {
 
-// Log-linear: 128 buckets between a power of two and the next, so that a percentile is within 0.4 %
-// of a value that was measured; minimum, maximum and mean are exact. A power of two takes memory
-// when the first value falls into it, 512 bytes.
+// Log-linear: 128 buckets per power of two, so that a percentile is within 0.4 % of a measured
+// value; minimum, maximum and mean are exact. Each power of two in use takes 512 bytes.
 class Histogram {
  public:
-  void Add(Duration value);  // Negative ones count as zero, above 1000 s as that.
+  void Add(Duration value);  // Clamped to 0..1000 s
 
   std::uint64_t samples() const { return samples_; }
-  // By nearest rank: of the smallest value that has `share` of all at or below it. Of at least one
+  // Nearest rank: the smallest value with at least `share` of all samples at or below it. Needs a
   // sample.
   Duration Percentile(double share) const;
-  // Of at least one sample. Without `voided`.
+  // Needs a sample. Without `voided`.
   v1::LatencySummary Summary() const;
 
  private:
@@ -31,7 +30,7 @@ class Histogram {
   Duration min_ = Duration::max();
   Duration max_ = Duration::min();
   double mean_us_ = 0;
-  double squares_ = 0;  // Of distances from the mean (Welford)
+  double squares_ = 0;  // Squared distances from the mean (Welford)
 };
 
 }  // namespace fabric::probe

@@ -4,9 +4,9 @@
 #include <chrono>
 
 #include "agents/probe/burst.h"
-#include "agents/probe/numbers.h"
 #include "agents/probe/polling.h"
 #include "agents/probe/probe.h"
+#include "agents/probe/spec.h"
 
 namespace fabric::probe {
 namespace {

@@ -2,9 +2,9 @@
 // that size is written and one is read back, so that both directions are known.
 #include <algorithm>
 
-#include "agents/probe/numbers.h"
 #include "agents/probe/polling.h"
 #include "agents/probe/probe.h"
+#include "agents/probe/spec.h"
 #include "base/text.h"
 
 namespace fabric::probe {

@@ -12,8 +12,8 @@ namespace {
 // Longer than an answer takes on real hardware.
 constexpr std::uint32_t kPollsPerYield = 2048;
 constexpr std::uint32_t kPollsPerCheck = 64;  // stopped() costs more than a poll.
-constexpr std::uint32_t kPollsPerLook = 16;   // So does the clock; this is below a microsecond.
-// Below the first nothing is late; it is more than interrupts take.
+constexpr std::uint32_t kPollsPerLook = 16;   // So does the clock; 16 polls take below 1 us.
+// Minimum delay that counts as late; more than interrupts take.
 constexpr Duration kLateMin = std::chrono::microseconds(5);
 constexpr int kLateTimes = 8;
 
@@ -27,13 +27,13 @@ bool Pace::Next() {
   return true;
 }
 
-bool Punctuality::Late(Duration unwatched) {
+bool LateSampleFilter::IsLate(Duration unwatched) {
   if (usual_ == Duration::zero()) {
     usual_ = std::max(unwatched, Duration(1));
     return false;
   }
   const bool late = unwatched > std::max(kLateMin, kLateTimes * usual_);
-  // A moving mean that a few late ones do not spoil, and that follows when all are.
+  // Moving mean with bounded steps: robust against single outliers, follows a lasting change.
   usual_ += (std::min(unwatched, 4 * usual_) - usual_) / 16;
   usual_ = std::max(usual_, Duration(1));
   return late;

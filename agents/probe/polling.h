@@ -1,4 +1,4 @@
-// Waiting for the other end by polling, in the one way that all kinds do it.
+// Completion polling, shared by all probe kinds.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,25 @@
 
 namespace fabric::probe {
 
-// Paces a loop of empty polls. It spins for as long as an answer takes on real hardware, then gives
-// the processor away now and then, so that a partner that does not answer starves nobody.
+// Paces a loop of empty polls: spins for as long as an answer takes on real hardware, then yields
+// the processor from time to time, so that waiting for a dead partner does not starve other
+// threads.
 class Pace {
  public:
-  // Looking began at `since`.
+  // Polling began at `since`.
   Pace(const ProbeRun& run, SteadyTime since) : run_(run), looked_at_(since) {}
 
-  // Call after each empty poll. False when the probe has to end.
+  // Call after each empty poll. False when the probe must end.
   bool Next();
 
-  // Something was found at `now`; looking for the next thing begins.
+  // A poll found something at `now`.
   void Found(SteadyTime now) {
     looked_at_ = now;
     polls_ = 0;
   }
 
-  // A poll at that time, or a few polls later, found nothing: what is found at T came after it, and
-  // is seen T - looked_at() late at most.
+  // A poll at this time, or a few polls later, found nothing. A completion found at T is at most
+  // T - looked_at() old.
   SteadyTime looked_at() const { return looked_at_; }
 
  private:
@@ -35,20 +36,19 @@ class Pace {
   std::uint32_t polls_ = 0;
 };
 
-// Tells samples of the network from those of a host that was busy with something else: nobody
-// looked for much longer than usual, because the thread was off the processor, so that the answer
-// may have come long before it was seen.
-class Punctuality {
+// Late-sample filter: rejects samples taken after the thread was off the processor for much longer
+// than usual, because the answer may have arrived long before it was seen.
+class LateSampleFilter {
  public:
-  // `unwatched`: the longest time within which the end of a sample may have been missed.
-  bool Late(Duration unwatched);
+  // `unwatched`: upper bound for the delay between the end of a sample and its detection.
+  bool IsLate(Duration unwatched);
 
  private:
   Duration usual_{};
 };
 
-// Waits for one completion. DEADLINE_EXCEEDED when the probe has to end, UNAVAILABLE when the
-// request failed, with the driver's words. `what` names the request: "write", 3, 100.
+// Waits for one completion. DEADLINE_EXCEEDED when the probe must end, UNAVAILABLE with the
+// driver's message when the request failed. `what` names the request: "write", 3, 100.
 struct Awaited {
   std::string_view what;
   std::uint32_t number;
@@ -56,13 +56,13 @@ struct Awaited {
 };
 Status AwaitCompletion(ProbeRun& run, Pace& pace, const Awaited& awaited);
 
-// UNAVAILABLE with the driver's words: "write 3 of 100: remote access error (10)".
+// UNAVAILABLE with the driver's message: "write 3 of 100: remote access error (10)".
 Status Failed(const Awaited& awaited, const std::string& error);
 
 // Sets status and reason of a probe that ended with `status`.
 void Conclude(const Status& status, v1::ProbeResult& result);
 
-// Of an end whose adapter does all the work: stays until the controller says that it is over.
+// For an end whose adapter does all the work: waits until the controller stops the probe.
 void StandBy(ProbeRun& run, v1::ProbeResult& result);
 
 }  // namespace fabric::probe

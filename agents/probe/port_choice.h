@@ -1,4 +1,4 @@
-// Whether a port can be probed, and from which of its addresses. Pure.
+// Choice of the address from which a port is probed. Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct PortAddress {
 };
 
 // RoCE: the first RoCE v2 GID that is IPv4-mapped, else the first that is not link-local.
-// InfiniBand: GID 0, with a LID. `gid_index`: that one, as a job asks for it, whatever it is.
+// InfiniBand: GID 0, with a LID. A given `gid_index` is used unchecked, as a job would.
 // FAILED_PRECONDITION with the reason when the port cannot be used.
 Result<PortAddress> ChooseAddress(const v1::RdmaDevice& device, std::uint32_t port,
                                   std::optional<std::uint32_t> gid_index = {});

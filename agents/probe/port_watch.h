@@ -1,5 +1,4 @@
-// What a probe did to the own port: its counters of flow control, congestion and loss, before and
-// after.
+// Port watch: change of the local port's flow control, congestion and loss counters during a probe.
 #pragma once
 
 #include <cstdint>
@@ -14,34 +13,34 @@
 
 namespace fabric::probe {
 
-// Of one port, its device and its netdev. One thread at a time.
+// Counters of one port, its device and its netdev. Not thread-safe.
 class PortCounters {
  public:
   virtual ~PortCounters() = default;
-  // What is counted now, by vendor-neutral name. Left out is what cannot be read anew, has begun
-  // anew since the first call, or counts no further.
+  // Current values by vendor-neutral name, without counters that cannot be read again, were reset
+  // since the first call, or are saturated.
   virtual std::map<std::string, std::uint64_t> Read() = 0;
 };
 
-// Safe from any thread; nullptr: nobody can read that port's counters.
+// Thread-safe. nullptr when the port has no readable counters.
 using OpenPortCounters =
     std::function<std::unique_ptr<PortCounters>(const std::string& device, std::uint32_t port)>;
 
-// The vendor-neutral names that are told; '#' stands for a priority.
+// Vendor-neutral names of the watched counters; '#' stands for a priority.
 std::span<const std::string_view> WatchedCounters();
 
-// "pfc_rx_frames_prio3" as "pfc_rx_frames_prio#"; empty for what is not watched.
+// "pfc_rx_frames_prio3" as "pfc_rx_frames_prio#"; empty for a counter that is not watched.
 std::string_view WatchedAs(std::string_view neutral);
 
 class PortWatch {
  public:
-  PortWatch() = default;  // Nothing can be read.
+  PortWatch() = default;  // Reads no counters.
   PortWatch(v1::ProbePort port, OpenPortCounters open)
       : port_(std::move(port)), open_(std::move(open)) {}
 
-  // Reads for the first time. What cannot be read then is missing in the end.
+  // First reading. Counters that it lacks are missing in the result.
   void Begin();
-  // Reads again.
+  // Second reading.
   v1::PortMoves End();
 
  private:

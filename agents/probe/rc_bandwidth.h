@@ -1,13 +1,13 @@
-// What the bandwidth kinds over reliable connections do: a window of requests on each of several
-// queue pairs, from one end or from both at once, as perftest does it: payload from the first post
-// to the last completion.
+// Bandwidth over reliable connections: a window of requests on each of several queue pairs, from
+// one end or both. As in perftest, bandwidth is payload over the time from the first post to the
+// last completion.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
-#include "agents/probe/numbers.h"
 #include "agents/probe/probe.h"
+#include "agents/probe/spec.h"
 
 namespace fabric::probe {
 
@@ -15,8 +15,8 @@ struct BandwidthPlan {
   host::Operation operation;
   std::string_view what;  // "write"
   std::uint32_t message_bytes;
-  std::uint32_t iterations;  // Of one direction, over all queue pairs
-  std::uint32_t depth;       // Of each queue pair
+  std::uint32_t iterations;  // Per direction, over all queue pairs
+  std::uint32_t depth;       // Per queue pair
   std::uint32_t queue_pairs;
   bool bidirectional;
 
@@ -35,7 +35,7 @@ struct BandwidthPlan {
 
 Status CheckBandwidth(const v1::ProbeSpec& spec, const BandwidthPlan& plan);
 ProbeNeeds BandwidthNeeds(const BandwidthPlan& plan);
-// Posts the receives of sends.
+// Posts receives for sends.
 Status PrepareBandwidth(ProbeRun& run, const BandwidthPlan& plan);
 void InitiateBandwidth(ProbeRun& run, const BandwidthPlan& plan, v1::ProbeResult& result);
 void RespondBandwidth(ProbeRun& run, const BandwidthPlan& plan, v1::ProbeResult& result);

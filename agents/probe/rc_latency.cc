@@ -32,7 +32,7 @@ void Rounds::End(const Pace& pace) {
   // Either it was posted late, or it was seen late.
   const Duration unwatched = std::max(posted_ - begun_, now - pace.looked_at());
   begun_ = now;
-  const bool late = punctuality_.Late(unwatched);
+  const bool late = late_filter_.IsLate(unwatched);
   if (round_ <= plan_.warmup) return;
   if (late)
     ++voided_;

@@ -1,21 +1,21 @@
-// What the latency kinds over reliable connections share: their numbers and their samples.
+// Latency over reliable connections: parameters and samples of all its kinds.
 #pragma once
 
 #include <cstdint>
 
 #include "agents/probe/histogram.h"
-#include "agents/probe/numbers.h"
 #include "agents/probe/polling.h"
 #include "agents/probe/probe.h"
+#include "agents/probe/spec.h"
 
 namespace fabric::probe {
 
-// As perftest asks for: of writes and of sends.
+// Inline sizes that perftest requests for writes and for sends.
 inline constexpr std::uint32_t kWriteInlineBytes = 220;
 inline constexpr std::uint32_t kSendInlineBytes = 236;
 
-// The memory has two halves, each beginning on a cache line: in the first one is what the initiator
-// sends, or reads into; in the second one the other direction.
+// The memory has two halves, aligned to cache lines: the first holds what the initiator sends or
+// reads into, the second holds the other direction.
 struct LatencyPlan {
   std::uint32_t message_bytes;
   std::uint32_t warmup;
@@ -40,23 +40,23 @@ template <class Kind>
 Status CheckLatency(const v1::ProbeSpec& spec, const Kind& wanted) {
   constexpr std::uint32_t kIterationsMax = 1'000'000;
   RETURN_IF_ERROR(CheckCommon(spec));
-  // Before the sum of them is made.
+  // Before they are added.
   RETURN_IF_ERROR(CheckBound({"iterations", wanted.iterations(), 0, kIterationsMax}));
   RETURN_IF_ERROR(CheckBound({"warmup_iterations", wanted.warmup_iterations(), 0, kIterationsMax}));
   return CheckBound({"message_bytes", wanted.message_bytes(), 0, 1 << 20});
 }
 
-// The samples of one probe: rounds from post to post, as perftest takes them.
+// Samples of one probe: rounds from post to post, as in perftest.
 class Rounds {
  public:
-  // `hops`: in how many parts a round is divided for a sample, 2 of a ping-pong.
+  // A sample is a round divided by `hops`: 2 for a ping-pong.
   Rounds(ProbeRun& run, const LatencyPlan& plan, int hops);
 
-  // From here on the round's time runs. DEADLINE_EXCEEDED when the probe has to end.
+  // Starts the round. DEADLINE_EXCEEDED when the probe must end.
   Status Begin(std::uint32_t round);
-  // The request is posted; looking begins.
+  // The request is posted; starts polling.
   Pace Posted();
-  // What the round was for has been seen.
+  // The round is complete.
   void End(const Pace& pace);
 
   void Conclude(const Status& status, v1::ProbeResult& result) const;
@@ -68,7 +68,7 @@ class Rounds {
   std::uint32_t round_ = 0;
   SteadyTime begun_;
   SteadyTime posted_;
-  Punctuality punctuality_;
+  LateSampleFilter late_filter_;
   Histogram samples_;
   std::uint32_t voided_ = 0;
 };

@@ -8,34 +8,35 @@
 
 namespace fabric::probe {
 
-// Where things are in the memory of both ends: each queue pair has its own place in each direction.
+// Memory layout of both ends: each queue pair has its own area in each direction.
 struct WindowPlaces {
   explicit WindowPlaces(const BandwidthPlan& plan);
   std::uint32_t stride;
   std::uint32_t forward = 0;  // What the initiator writes, reads or sends
-  std::uint32_t reverse;      // What the responder does, and where sends arrive at either end
+  std::uint32_t
+      reverse;  // What the responder writes, reads or sends, and the target of sends at both ends
   std::uint32_t control;
   std::uint32_t bytes;
 };
 
-// Of the write that lets the other end begin, before those of a window.
+// Id of the write that starts the other end, before those of the window.
 inline constexpr std::uint64_t kGoId = 0;
 
-// How many receives of each queue pair wait for sends: as many as perftest posts. None of others.
+// Receives posted ahead on each queue pair for sends, as in perftest; 0 for other operations.
 std::uint32_t ReceivesAhead(const BandwidthPlan& plan);
 Status PostReceive(ProbeRun& run, const BandwidthPlan& plan, std::uint32_t pair);
 
 class Window {
  public:
   struct Part {
-    std::uint32_t offset;  // Of the first queue pair's payload
+    std::uint32_t offset;  // Payload of the first queue pair
     bool sends;            // This end writes, reads or sends.
-    bool receives;         // The other one sends; nothing to do for other operations.
+    bool receives;         // The other end sends; false for other operations
   };
   Window(ProbeRun& run, const BandwidthPlan& plan, const Part& part);
 
-  // Until all that this end sends is complete and all that the other one sends has arrived. The
-  // time is of what this end sends. DEADLINE_EXCEEDED with how far it came, UNAVAILABLE with the
+  // Runs until all sends of this end are complete and all sends of the other end have arrived.
+  // Returns the time of this end's sends. DEADLINE_EXCEEDED with the progress, UNAVAILABLE with the
   // request that failed.
   Result<Duration> Run();
 

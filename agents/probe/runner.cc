@@ -4,8 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "agents/probe/endpoints.h"
-#include "agents/probe/settings.h"
+#include "agents/probe/spec.h"
 #include "base/text.h"
 #include "proto/names.h"
 
@@ -19,16 +18,16 @@ ProbeRunner::ProbeRunner(RunnerOptions options, host::Verbs& verbs, const Clock&
       reports_(reports) {}
 
 ProbeRunner::~ProbeRunner() {
-  StopAll("the agent stops");
+  StopAll("the agent is stopping");
   std::list<Probe> probes;
   {
     MutexLock lock(mutex_);
     probes.swap(probes_);
-  }  // Joined without the lock, which their threads still take.
+  }  // Joins without the lock, which their threads still take.
 }
 
 void ProbeRunner::Start(const v1::ProbeAssignment& assignment) {
-  std::list<Probe> finished;  // Joined when this function ends, without the lock.
+  std::list<Probe> finished;  // Joined at the end of this function, without the lock
   Status admitted;
   {
     MutexLock lock(mutex_);
@@ -46,9 +45,9 @@ void ProbeRunner::Start(const v1::ProbeAssignment& assignment) {
 }
 
 Status ProbeRunner::Admit(const v1::ProbeAssignment& assignment) {
-  std::vector<const Ongoing*> running;
+  std::vector<const RunningProbe*> running;
   for (const Probe& probe : probes_) running.push_back(&probe);
-  return probe::Admit(assignment, running, options_.room);
+  return probe::Admit(assignment, running, options_.limits);
 }
 
 std::list<ProbeRunner::Probe> ProbeRunner::TakeFinished() {
@@ -95,10 +94,10 @@ void ProbeRunner::Run(Probe& probe, std::stop_token stop) {
   v1::ProbeResult result = Attempt(probe, stop);
   v1::ProbeOutcome outcome;
   {
-    // The port is free before the controller hears the outcome: it may assign the next probe.
+    // Frees the port before the controller gets the outcome and may assign the next probe.
     MutexLock lock(mutex_);
     probe.finished = true;
-    outcome = LastWord(probe, std::move(result), stop.stop_requested());
+    outcome = FinalOutcome(probe, std::move(result), stop.stop_requested());
   }
   reports_.Outcome(outcome);
 }
@@ -114,8 +113,8 @@ v1::ProbeResult ProbeRunner::Attempt(Probe& probe, const std::stop_token& stop) 
   };
   const auto opened = Open(probe, kind, result);
   if (!opened.ok()) return fail(result.status(), opened.status());
-  Attendance attendance;
-  ProbeRun run = RunOf(probe, *opened, stop, attendance);
+  StallMonitor stalls;
+  ProbeRun run = RunOf(probe, *opened, stop, stalls);
   if (kind.prepare != nullptr)
     if (const Status status = kind.prepare(run); !status.ok())
       return fail(status.code() == Code::kFailedPrecondition ? v1::PROBE_STATUS_REFUSED
@@ -131,18 +130,19 @@ v1::ProbeResult ProbeRunner::Attempt(Probe& probe, const std::stop_token& stop) 
   v1::ProbeEndpoint remote;
   if (Status status = AwaitRemote(probe, stop, remote); !status.ok())
     return fail(v1::PROBE_STATUS_TIMED_OUT, status);
-  // The kernel resolves the partner's address while it connects: that nobody answered is not this
-  // end's fault, nor for certain the other one's.
+  // The kernel resolves the partner's address while it connects. A time-out there may be the fault
+  // of either end or of the path.
   if (const Status status = Connect(*opened, kind, remote, run, result); !status.ok())
     return fail(status.code() == Code::kDeadlineExceeded ? v1::PROBE_STATUS_FAILED
                                                          : v1::PROBE_STATUS_SETUP_FAILED,
                 status);
   const SteadyTime begun = clock_.Now().steady;
-  attendance.Slept(begun);
+  stalls.Slept(begun);
   Execute(probe, kind, run, result);
-  NameLate(probe.assignment,
-           {.away = attendance.away(), .had = clock_.Now().steady - begun, .late = run.late},
-           result);
+  NameLateEnd(
+      probe.assignment,
+      {.stalled = stalls.stalled(), .elapsed = clock_.Now().steady - begun, .late = run.late},
+      result);
   return result;
 }
 
@@ -166,10 +166,9 @@ Result<ProbeRunner::Opened> ProbeRunner::Open(const Probe& probe, const ProbeKin
                   Format("{}/{}: GID {} has changed from {} to {}", local.device(), local.port(),
                          address.gid_index, address.gid, opened->local.gid));
   if (wanted.path_mtu_bytes() > opened->local.active_mtu_bytes)
-    return Status(
-        Code::kFailedPrecondition,
-        Format("{}/{}: a path MTU of {} is asked for, the active MTU is {}", local.device(),
-               local.port(), wanted.path_mtu_bytes(), opened->local.active_mtu_bytes));
+    return Status(Code::kFailedPrecondition,
+                  Format("{}/{}: requested path MTU {} exceeds the active MTU {}", local.device(),
+                         local.port(), wanted.path_mtu_bytes(), opened->local.active_mtu_bytes));
   result.clear_status();
   result.clear_blamed_node();
   return opened;
@@ -199,14 +198,15 @@ Status ProbeRunner::Connect(const Opened& opened, const ProbeKind& kind,
   result.set_path_mtu_bytes(run.settings.path_mtu_bytes);
   *result.mutable_used() = Used(run.settings, opened.local.gid_index);
   if (opened.datagrams != nullptr) {
-    result.mutable_used()->clear_timeout();  // Nothing is sent again.
+    result.mutable_used()->clear_timeout();  // Datagrams are not retransmitted.
     result.mutable_used()->clear_retry_count();
     result.mutable_used()->clear_rnr_retry();
     return {};
   }
   if (remote.memory_bytes() < opened.local.memory_bytes)
-    return {Code::kFailedPrecondition, Format("the partner has {} bytes of memory, expected {}",
-                                              remote.memory_bytes(), opened.local.memory_bytes)};
+    return {Code::kFailedPrecondition,
+            Format("the partner registered {} bytes of memory, expected {}", remote.memory_bytes(),
+                   opened.local.memory_bytes)};
   for (std::uint32_t pair = 0; pair < opened.local.queue_pairs.size(); ++pair) {
     host::ConnectionSettings settings = run.settings;
     if (kind.tune != nullptr && !kind.tune(run.spec, pair, settings)) continue;
@@ -227,19 +227,19 @@ Status ProbeRunner::AwaitRemote(Probe& probe, const std::stop_token& stop,
 }
 
 ProbeRun ProbeRunner::RunOf(Probe& probe, const Opened& opened, const std::stop_token& stop,
-                            Attendance& attendance) {
-  const auto sleep = [this, &probe, &stop, &attendance](SteadyTime until) {
+                            StallMonitor& stalls) {
+  const auto sleep = [this, &probe, &stop, &stalls](SteadyTime until) {
     Sleep(probe, until, stop, [] { return false; });
-    attendance.Slept(clock_.Now().steady);
+    stalls.Slept(clock_.Now().steady);
   };
   return {.spec = probe.assignment.spec(),
           .queue_pairs = opened.queue_pairs.get(),
           .datagrams = opened.datagrams.get(),
           .clock = clock_,
           .stopped =
-              [this, &probe, &stop, &attendance] {
+              [this, &probe, &stop, &stalls] {
                 const SteadyTime now = clock_.Now().steady;
-                attendance.Asked(now);
+                stalls.Working(now);
                 return stop.stop_requested() || now >= probe.deadline;
               },
           .await_stop = [&probe, sleep] { sleep(probe.deadline); },

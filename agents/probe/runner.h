@@ -1,5 +1,5 @@
-// Runs probes: takes what the controller says about them and reports back. Each probe has its own
-// thread from assignment to outcome, and every wait in it ends with the probe's timeout.
+// Probe runner: executes the controller's assignments and reports the outcomes. Each probe has its
+// own thread from assignment to outcome; every wait in it ends at the probe's deadline.
 #pragma once
 
 #include <condition_variable>
@@ -12,10 +12,10 @@
 #include <string>
 #include <thread>
 
-#include "agents/host/verbs.h"
+#include "agents/host/verbs/verbs.h"
 #include "agents/probe/admission.h"
-#include "agents/probe/attendance.h"
 #include "agents/probe/probe.h"
+#include "agents/probe/stall_monitor.h"
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/status.h"
@@ -24,54 +24,51 @@
 
 namespace fabric::probe {
 
-// Where the runner reports to, from the threads of the probes and from within StartProbe(). It
-// must not call the runner.
+// Receiver of reports; called from the threads of the probes and from within Start(). Must not call
+// the runner.
 class ProbeReports {
  public:
   virtual ~ProbeReports() = default;
   virtual void Ready(const v1::ProbeReady& ready) = 0;
   virtual void Armed(const v1::ProbeArmed& armed) = 0;
-  virtual void Outcome(const v1::ProbeOutcome& outcome) = 0;  // The last word on a probe.
+  virtual void Outcome(const v1::ProbeOutcome& outcome) = 0;  // The last report of a probe
 };
 
 struct RunnerOptions {
-  Room room = {};
-  OpenPortCounters open_counters = {};    // Empty: nobody can read counters.
-  host::GpuMemory* gpu_memory = nullptr;  // Borrowed; nullptr: there is no access to GPUs.
+  ProbeLimits limits = {};
+  OpenPortCounters open_counters = {};    // Empty: counters are not read.
+  host::GpuMemory* gpu_memory = nullptr;  // Borrowed; nullptr: no access to GPUs
   FindGpus find_gpus = {};
 };
 
-// What the last inspection says about a device; empty when there is no such device. Called from
-// any thread.
+// The device as the last inspection found it; empty for an unknown device. Called from any thread.
 using FindDevice = std::function<std::optional<v1::RdmaDevice>(const std::string& name)>;
 
-// Safe to call from any thread. Everything borrowed must outlive the runner.
+// Thread-safe. Everything borrowed must outlive the runner.
 class ProbeRunner {
  public:
   ProbeRunner(RunnerOptions options, host::Verbs& verbs, const Clock& clock, FindDevice find_device,
               ProbeReports& reports);
   ~ProbeRunner();  // Stops all probes and waits for their outcomes.
 
-  // Ready follows, or Outcome with a refusal. One probe a port at a time; both ends of one probe
-  // may be on the same port, and a kind may let its responders share one.
+  // Ready follows, or Outcome with a refusal; see Admit().
   void Start(const v1::ProbeAssignment& assignment);
-  // The other end's address. Of a probe that is over: ignored, its outcome is on the way.
+  // The other end's address. Ignored for a finished probe.
   void Continue(const v1::ProbeStart& start);
   void Stop(const v1::ProbeStop& stop);
   void StopAll(const std::string& reason);
 
-  // Whether a probe holds the port now.
+  // Whether a probe uses the port.
   bool Busy(const v1::ProbePort& port);
 
  private:
-  // Its remote, stop_reason and finished are under mutex_.
-  struct Probe : Ongoing {
+  // `remote`, `stop_reason` and `finished` are guarded by mutex_.
+  struct Probe : RunningProbe {
     std::jthread thread;
   };
 
-  // What a probe holds while it runs.
   struct Opened {
-    std::unique_ptr<host::RcQueuePairs> queue_pairs;  // One of these two
+    std::unique_ptr<host::RcQueuePairs> queue_pairs;  // One of the two
     std::unique_ptr<host::UdQueuePairs> datagrams;
     host::Endpoint local;
   };
@@ -86,10 +83,10 @@ class ProbeRunner {
   Status Connect(const Opened& opened, const ProbeKind& kind, const v1::ProbeEndpoint& remote,
                  ProbeRun& run, v1::ProbeResult& result);
   ProbeRun RunOf(Probe& probe, const Opened& opened, const std::stop_token& stop,
-                 Attendance& attendance);
+                 StallMonitor& stalls);
   void Execute(Probe& probe, const ProbeKind& kind, ProbeRun& run, v1::ProbeResult& result);
-  // Sleeps until then, until the probe is stopped or late, or `ready` (called under the lock) is
-  // true.
+  // Sleeps until `until`, the probe's deadline, a stop request, or `ready` (called under the lock)
+  // returns true.
   void Sleep(const Probe& probe, SteadyTime until, const std::stop_token& stop,
              const std::function<bool()>& ready) EXCLUDES(mutex_);
 

@@ -3,12 +3,12 @@
 #include <array>
 #include <optional>
 
-#include "agents/probe/numbers.h"
-#include "agents/probe/ping_answers.h"
-#include "agents/probe/ping_ledger.h"
-#include "agents/probe/ping_message.h"
+#include "agents/probe/ping/ping_message.h"
+#include "agents/probe/ping/ping_responder.h"
+#include "agents/probe/ping/ping_statistics.h"
 #include "agents/probe/polling.h"
 #include "agents/probe/probe.h"
+#include "agents/probe/spec.h"
 #include "base/text.h"
 
 namespace fabric::probe {
@@ -20,8 +20,8 @@ constexpr std::uint32_t kAnswerWithinMaxMs = 60'000;
 constexpr std::uint32_t kFlowsMax = 256;
 // An answer that comes after its time, but within so many more of it, is a host that was late, and
 // nothing that the network lost. A dead partner is known that much later, so there is a bound.
-constexpr int kWordTimes = 4;
-constexpr Duration kWordMax = std::chrono::seconds(2);
+constexpr int kReportTimes = 4;
+constexpr Duration kReportMax = std::chrono::seconds(2);
 // Meanwhile the partner is asked for its word so many times at most. With those under way that is
 // not more than the queues below take.
 constexpr int kAsksMax = 16;
@@ -35,7 +35,7 @@ struct Plan {
   std::uint32_t pings;
   Duration interval;
   Duration answer_within;
-  Duration word_within;
+  Duration report_within;
   std::uint32_t flows;
 
   explicit Plan(const v1::ProbeSpec& spec) {
@@ -45,7 +45,7 @@ struct Plan {
     interval = std::chrono::microseconds(wanted.interval_us() == 0 ? 1000 : wanted.interval_us());
     answer_within =
         std::chrono::milliseconds(wanted.answer_within_ms() == 0 ? 500 : wanted.answer_within_ms());
-    word_within = std::min(kWordTimes * answer_within, kWordMax);
+    report_within = std::min(kReportTimes * answer_within, kReportMax);
     flows =
         wanted.flow_labels().empty() ? 1 : static_cast<std::uint32_t>(wanted.flow_labels_size());
   }
@@ -99,12 +99,13 @@ class Pinging {
         plan_(run.spec),
         session_(std::uint64_t{run.datagrams->local().queue_key} << 32 |
                  run.datagrams->local().queue_pairs.front().number),
-        ledger_({.flows = plan_.flows,
-                 .answer_within = plan_.answer_within,
-                 .word_within = plan_.word_within,
-                 .hardware_clock = run.datagrams->hardware_clock(),
-                 .elapsed = [&run](std::uint64_t from,
-                                   std::uint64_t to) { return run.datagrams->Elapsed(from, to); }}),
+        statistics_(
+            {.flows = plan_.flows,
+             .answer_within = plan_.answer_within,
+             .report_within = plan_.report_within,
+             .hardware_clock = run.datagrams->hardware_clock(),
+             .elapsed = [&run](std::uint64_t from,
+                               std::uint64_t to) { return run.datagrams->Elapsed(from, to); }}),
         bytes_(plan_.message_bytes) {}
 
   Status Run() {
@@ -116,29 +117,29 @@ class Pinging {
     SteadyTime now = run_.clock.Now().steady;
     next_at_ = now;
     Pace pace(run_, now);
-    while (posted_ < plan_.pings || ledger_.awaited() > 0) {
+    while (posted_ < plan_.pings || statistics_.awaited() > 0) {
       RETURN_IF_ERROR(posted_ < plan_.pings ? SendDue(now) : AskDue(now));
       ASSIGN_OR_RETURN(const std::size_t count, run_.datagrams->Poll(found_));
       now = run_.clock.Now().steady;
-      if (now - pace.looked_at() > plan_.answer_within / 4) ledger_.Excuse();
+      if (now - pace.looked_at() > plan_.answer_within / 4) statistics_.MarkUnreliable();
       if (count > 0) {
-        const bool late = punctuality_.Late(now - pace.looked_at());
+        const bool late = late_filter_.IsLate(now - pace.looked_at());
         for (const host::Datagram& datagram : std::span(found_).first(count))
           RETURN_IF_ERROR(Take(datagram, now, late));
         pace.Found(now);
       } else {
-        ledger_.Expire(now);  // Only when nothing waits to be seen.
+        statistics_.Expire(now);  // Only when nothing waits to be seen.
       }
       if (count > 0 ? run_.stopped() : !pace.Next())
         return {Code::kDeadlineExceeded, Format("{} of {} pings were sent, {} answered", posted_,
-                                                plan_.pings, ledger_.answered())};
+                                                plan_.pings, statistics_.answered())};
     }
     return {};
   }
 
-  Late late() const { return ledger_.late(); }
+  Late late() const { return statistics_.late(); }
   v1::PingSummary Summary() const {
-    v1::PingSummary summary = ledger_.Summary();
+    v1::PingSummary summary = statistics_.Summary();
     const auto& labels = run_.spec.ud_ping().flow_labels();
     for (int n = 0; n < summary.flows_size(); ++n)
       summary.mutable_flows(n)->set_flow_label(labels.empty() ? run_.settings.flow_label
@@ -150,9 +151,9 @@ class Pinging {
  private:
   // One ping, when its time has come and not too many are under way.
   Status SendDue(SteadyTime now) {
-    if (now < next_at_ || ledger_.under_way() >= kAwaitedMax) return {};
+    if (now < next_at_ || statistics_.under_way() >= kAwaitedMax) return {};
     const std::uint32_t flow = posted_ % plan_.flows;
-    const std::uint32_t sequence = ledger_.Post(flow, run_.clock.Now().steady);
+    const std::uint32_t sequence = statistics_.Post(flow, run_.clock.Now().steady);
     ++posted_;
     next_at_ = std::max(next_at_ + plan_.interval, now);
     return Send(flow, sequence);
@@ -162,8 +163,8 @@ class Pinging {
   // last ping there is none: further ones, which do not count, ask for it. A partner that is awake
   // answers at once, and one that sleeps is waited for as long as ever.
   Status AskDue(SteadyTime now) {
-    if (ledger_.under_way() > 0 || now < ask_at_) return {};
-    ask_at_ = now + plan_.word_within / kAsksMax;
+    if (statistics_.under_way() > 0 || now < ask_at_) return {};
+    ask_at_ = now + plan_.report_within / kAsksMax;
     // At first the way that an answer came last, then each in turn: some may be dead.
     const std::uint32_t flow = (answering_flow_ + asked_) % plan_.flows;
     return Send(flow, posted_ + ++asked_);
@@ -179,25 +180,25 @@ class Pinging {
       return {Code::kUnavailable,
               Format("ping {} of {}: {}", datagram.id, plan_.pings, datagram.error)};
     if (!datagram.arrived) {
-      ledger_.Departed(static_cast<std::uint32_t>(datagram.id), datagram.ticks, late);
+      statistics_.Departed(static_cast<std::uint32_t>(datagram.id), datagram.ticks, late);
       return {};
     }
     const std::optional<PingMessage> message = ParsePing(datagram.payload);
     if (!message || message->session != session_) return {};  // Somebody else's
     if (message->kind == PingMessage::Kind::kAnswer) {
       answering_flow_ = message->flow % plan_.flows;
-      ledger_.Answered(message->sequence, datagram.ticks, now, late);
-      ledger_.Seen(message->sequence, message->seen);
+      statistics_.Answered(message->sequence, datagram.ticks, now, late);
+      statistics_.Seen(message->sequence, message->seen);
     }
     if (message->kind == PingMessage::Kind::kReport)
-      ledger_.Reported(message->sequence, message->delay, message->late);
+      statistics_.Reported(message->sequence, message->delay, message->late);
     return {};
   }
 
   ProbeRun& run_;
   const Plan plan_;
   const std::uint64_t session_;
-  PingLedger ledger_;
+  PingStatistics statistics_;
   std::vector<std::byte> bytes_;
   std::array<host::Datagram, 16> found_;
   std::uint32_t posted_ = 0;
@@ -205,7 +206,7 @@ class Pinging {
   std::uint32_t answering_flow_ = 0;
   SteadyTime next_at_;
   SteadyTime ask_at_;
-  Punctuality punctuality_;
+  LateSampleFilter late_filter_;
 };
 
 void Initiate(ProbeRun& run, v1::ProbeResult& result) {
@@ -227,9 +228,9 @@ void Initiate(ProbeRun& run, v1::ProbeResult& result) {
 Status Answering(ProbeRun& run) {
   const Plan plan(run.spec);
   RETURN_IF_ERROR(AddPaths(run, plan));
-  PingAnswers answers(*run.datagrams, plan.message_bytes);
-  PingsSeen seen;
-  Punctuality punctuality;
+  PingResponder answers(*run.datagrams, plan.message_bytes);
+  ReceivedPings seen;
+  LateSampleFilter late_filter;
   std::array<host::Datagram, 16> found;
   Pace pace(run, run.clock.Now().steady);
   while (!run.stopped()) {
@@ -239,10 +240,11 @@ Status Answering(ProbeRun& run) {
       continue;
     }
     const SteadyTime now = run.clock.Now().steady;
-    const bool late = punctuality.Late(now - pace.looked_at()) && !run.datagrams->hardware_clock();
+    const bool late =
+        late_filter.IsLate(now - pace.looked_at()) && !run.datagrams->hardware_clock();
     for (const host::Datagram& datagram : std::span(found).first(count)) {
       if (!datagram.arrived) {
-        RETURN_IF_ERROR(answers.Left(datagram, late));
+        RETURN_IF_ERROR(answers.OnSent(datagram, late));
         continue;
       }
       std::optional<PingMessage> ping = datagram.ok ? ParsePing(datagram.payload) : std::nullopt;

@@ -2,7 +2,6 @@
 #include <cstdio>
 
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/certificates.h"
 #include "ctl/client.h"
 #include "ctl/host_list.h"
@@ -12,46 +11,46 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Duration kPollInterval = std::chrono::milliseconds(250);
-// That a controller may be late with what it has promised.
+// Extra time for the controller to finish after the time limit.
 constexpr Duration kGrace = std::chrono::seconds(15);
 
 constexpr Option kOptions[] = {
-    {.name = "--nodes",
+    {.name = "nodes",
      .value = "LIST|@FILE|-",
-     .help = "Exactly these: n1,n2 or gpu[001-016,20], as schedulers write them, from a file, or "
-             "from standard input.",
+     .doc = "Nodes to certify: n1,n2 or gpu[001-016,20], @FILE, or - for standard input.",
      .required = true},
-    {.name = "--job", .value = "ID", .help = "As the scheduler names the job; only shown."},
-    {.name = "--rails",
-     .kind = Option::Kind::kNumbers,
+    {.name = "job", .value = "ID", .doc = "Job ID of the scheduler. Only shown."},
+    {.name = "rails",
+     .type = OptionType::kNumbers,
      .value = "RAILS",
-     .help = "Only these rails: 0,1."},
-    {.name = "--within",
-     .kind = Option::Kind::kDuration,
-     .value = "DURATION",
-     .help = "The certificate is there after so long; what was not probed by then is not covered.",
-     .fallback = "60s"},
-    {.name = "--out", .value = "FILE", .help = "Also writes the signed certificate there."},
+     .doc = "Only these rails: 0,1."},
+    {.name = "within",
+     .type = OptionType::kDuration,
+     .fallback = "60s",
+     .doc = "Time limit, 2s to 1h. Pairs not probed by then are listed as not covered."},
+    {.name = "out",
+     .type = OptionType::kPath,
+     .doc = "Also write the signed certificate to this file."},
 };
 
 Result<v1::CertificateRequest> RequestOf(const Arguments& arguments) {
   v1::CertificateRequest request;
-  const auto nodes = ReadHostList(arguments.Text("--nodes"));
+  const auto nodes = ReadHostList(arguments.Text("nodes"));
   if (!nodes.ok()) return nodes.status().In("--nodes");
   request.mutable_nodes()->Assign(nodes->begin(), nodes->end());
-  for (const std::uint32_t rail : arguments.Numbers("--rails")) request.add_rails(rail);
-  request.set_job_id(arguments.Text("--job"));
-  const Duration within = arguments.Time("--within");
+  for (const std::uint32_t rail : arguments.Numbers("rails")) request.add_rails(rail);
+  request.set_job_id(arguments.Text("job"));
+  const Duration within = arguments.Duration("within");
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(within);
   if (seconds != within || within < std::chrono::seconds(2) || within > std::chrono::hours(1))
-    return Status(Code::kInvalidArgument,
-                  Format("--within: expected whole seconds from 2s to 1h, saw {}",
-                         arguments.Text("--within")));
+    return Status(
+        Code::kInvalidArgument,
+        Format("--within: expected whole seconds from 2s to 1h, saw {}", arguments.Text("within")));
   request.set_within_seconds(static_cast<std::uint32_t>(seconds.count()));
   return request;
 }
 
-// Beside its place first: whoever reads it sees all of it or nothing.
+// Writes a temporary file and renames it, so that readers never see a partial file.
 Status WriteFile(const std::string& path, const std::string& text) {
   const std::string next = path + ".new";
   std::FILE* const file = std::fopen(next.c_str(), "wb");
@@ -68,7 +67,8 @@ Result<v1::GetCertificateResponse> WaitFor(Client& client, const v1::Certificate
   get.set_id(started.id());
   const Duration most = std::chrono::seconds(started.request().within_seconds()) + kGrace;
   for (Duration waited{}; waited < most; waited += kPollInterval) {
-    ASSIGN_OR_RETURN(v1::GetCertificateResponse answer, client.GetCertificate(get));
+    ASSIGN_OR_RETURN(v1::GetCertificateResponse answer,
+                     client.Call<v1::GetCertificateResponse>(get));
     if (answer.certificate().state() == v1::CERTIFICATE_STATE_DONE) return answer;
     stream.Progress(Format("{}: {} s of at most {} s", started.id(),
                            std::chrono::duration_cast<std::chrono::seconds>(waited).count(),
@@ -77,25 +77,25 @@ Result<v1::GetCertificateResponse> WaitFor(Client& client, const v1::Certificate
     if (!started.campaign().empty()) {
       v1::CancelCampaignRequest cancel;
       cancel.set_id(started.campaign());
-      RETURN_IF_ERROR(client.CancelCampaign(cancel).status());
+      RETURN_IF_ERROR(client.Call<v1::Campaign>(cancel).status());
     }
-    return Status(Code::kCancelled, "interrupted; nothing is certified");
+    return Status(Code::kCancelled, "interrupted; no certificate was issued");
   }
   return Status(Code::kDeadlineExceeded,
-                Format("{} is not done although its time is over", started.id()));
+                Format("{} is not done after its time limit", started.id()));
 }
 
 Result<Output> RunCertify(Client& client, const Arguments& arguments, Stream& stream) {
   v1::StartCertificateRequest start;
   ASSIGN_OR_RETURN(*start.mutable_request(), RequestOf(arguments));
-  ASSIGN_OR_RETURN(const v1::Certificate started, client.StartCertificate(start));
+  ASSIGN_OR_RETURN(const v1::Certificate started, client.Call<v1::Certificate>(start));
   ASSIGN_OR_RETURN(v1::GetCertificateResponse answer, WaitFor(client, started, stream));
   const std::string text = JwsText({.header = answer.signed_().protected_header(),
                                     .payload = answer.signed_().payload(),
                                     .signature = answer.signed_().signature()});
-  if (arguments.Has("--out")) RETURN_IF_ERROR(WriteFile(arguments.Text("--out"), text));
+  if (arguments.Has("out")) RETURN_IF_ERROR(WriteFile(arguments.Text("out"), text));
   Output output = CertificateOutput(std::move(*answer.mutable_certificate()));
-  if (FormatNamed(arguments.Text("--output")) == OutputFormat::kJson) {
+  if (FormatNamed(arguments.Text("output")) == OutputFormat::kJson) {
     if (!stream.Write(text)) return Status(Code::kInternal, "cannot write to standard output");
     output.message.reset();
   }
@@ -106,14 +106,14 @@ Result<Output> RunCertify(Client& client, const Arguments& arguments, Stream& st
 
 extern const Command certify = {
     .path = "certify",
-    .summary = "Give a verdict on exactly these nodes, signed, before a job starts on them.",
+    .summary = "Issue a signed certificate for a list of nodes before a job starts.",
     .description =
-        "Takes the open findings about the nodes and probes their ports with each other: all "
-        "pairs when there is time for that, else as many partners as fit, until it is decided. "
-        "PASS only when every node has it; FAIL names the nodes; UNKNOWN is what could not be "
-        "told. What was not covered is listed. -o json prints the signed certificate (JSON Web "
-        "Signature), -o yaml what is in it, -o name the nodes that fail. Exits with 0 for "
-        "PASS, 1 for FAIL and 6 for UNKNOWN.",
+        "Checks the open findings of the nodes and probes their ports with each other: all pairs "
+        "if time allows, else a sample. PASS means that every node passes; FAIL names the failed "
+        "nodes; UNKNOWN means that some results are missing. The output lists the pairs and nodes "
+        "that were not covered. -o json prints the signed certificate (JSON Web Signature), -o "
+        "yaml its content, -o name the failed nodes. Exits with 0 for PASS, 1 for FAIL and 6 for "
+        "UNKNOWN.",
     .example = "fabricctl certify --nodes gpu[001-016] --job 4711 --out cert.json",
     .options = kOptions,
     .run = RunCertify,

@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "base/input.h"
+#include "base/lists.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/certificates.h"
 #include "ctl/host_list.h"
 #include "proto/json.h"
@@ -14,21 +14,22 @@ namespace {
 
 constexpr std::size_t kCertificateBytesMax = std::size_t{64} << 20;
 constexpr std::size_t kKeyBytesMax = 64 << 10;
-// Clocks of two machines may differ.
+// Maximum clock difference of two machines.
 constexpr Duration kClocksApart = std::chrono::minutes(5);
+constexpr std::size_t kNamesShown = 3;
 
 constexpr Option kOptions[] = {
     {.name = "FILE",
-     .value = "FILE",
-     .help = "What `fabricctl certify --out` wrote; - is standard input.",
+     .type = OptionType::kPath,
+     .doc = "Certificate written by `fabricctl certify --out`; - is standard input.",
      .required = true},
-    {.name = "--key",
-     .value = "FILE",
-     .help = "The controller's public key in PEM.",
+    {.name = "key",
+     .type = OptionType::kPath,
+     .doc = "Public key of the controller, PEM.",
      .required = true},
-    {.name = "--nodes",
+    {.name = "nodes",
      .value = "LIST|@FILE",
-     .help = "That must be the ones certified: n1,n2 or gpu[001-016,20]."},
+     .doc = "Expected nodes: n1,n2 or gpu[001-016,20]. Must be exactly the certified ones."},
 };
 
 Status Refused(std::string message) {
@@ -39,19 +40,11 @@ Status CheckTime(const v1::Certificate& certificate, WallTime now) {
   if (certificate.state() != v1::CERTIFICATE_STATE_DONE || !certificate.has_expires_at())
     return Refused("the certificate is not done");
   if (now >= FromProto(certificate.expires_at()))
-    return Refused(Format("it expired at {}", ToString(certificate.expires_at())));
+    return Refused(Format("expired at {}", ToString(certificate.expires_at())));
   if (now + kClocksApart < FromProto(certificate.issued_at()))
-    return Refused(Format("it was issued at {}, which is yet to come: are the clocks right?",
-                          ToString(certificate.issued_at())));
+    return Refused(
+        Format("issued in the future ({}): check the clocks", ToString(certificate.issued_at())));
   return {};
-}
-
-// "n1, n2, n3 and 13 more"
-std::string Some(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 3;
-  if (names.size() <= kShown) return Join(names, ", ");
-  return Format("{} and {} more", Join({names.begin(), names.begin() + kShown}, ", "),
-                names.size() - kShown);
 }
 
 Status CheckNodes(const v1::Certificate& certificate, std::vector<std::string> wanted) {
@@ -64,13 +57,14 @@ Status CheckNodes(const v1::Certificate& certificate, std::vector<std::string> w
                       std::back_inserter(missing));
   std::set_difference(certified.begin(), certified.end(), wanted.begin(), wanted.end(),
                       std::back_inserter(more));
-  if (!missing.empty()) return Refused(Format("it says nothing of {}", Some(missing)));
-  if (!more.empty()) return Refused(Format("it is for others too: {}", Some(more)));
+  if (!missing.empty()) return Refused(Format("does not cover {}", ListSome(missing, kNamesShown)));
+  if (!more.empty())
+    return Refused(Format("also covers other nodes: {}", ListSome(more, kNamesShown)));
   return {};
 }
 
 Result<v1::Certificate> Open(const Arguments& arguments) {
-  const std::string key_file = arguments.Text("--key");
+  const std::string key_file = arguments.Text("key");
   ASSIGN_OR_RETURN(const std::string pem, ReadFile(key_file, kKeyBytesMax));
   ASSIGN_OR_RETURN(const PublicKey key, PublicKey::FromPem(pem, key_file));
   ASSIGN_OR_RETURN(const std::string json, ReadFile(arguments.Text("FILE"), kCertificateBytesMax));
@@ -80,7 +74,7 @@ Result<v1::Certificate> Open(const Arguments& arguments) {
   if (!payload.ok()) return Refused(payload.status().message());
   v1::Certificate certificate;
   if (const Status status = FromJson(*payload, certificate); !status.ok())
-    return Refused("what was signed is no certificate: " + status.message());
+    return Refused("the signed payload is not a certificate: " + status.message());
   return certificate;
 }
 
@@ -89,8 +83,8 @@ Result<Output> RunVerify(Client&, const Arguments& arguments, Stream&) {
   auto certificate = Open(arguments);
   if (!certificate.ok()) return certificate.status().In(file);
   RETURN_IF_ERROR(CheckTime(*certificate, SystemClock().Now().wall).In(file));
-  if (arguments.Has("--nodes")) {
-    auto nodes = ReadHostList(arguments.Text("--nodes"));
+  if (arguments.Has("nodes")) {
+    auto nodes = ReadHostList(arguments.Text("nodes"));
     if (!nodes.ok()) return nodes.status().In("--nodes");
     RETURN_IF_ERROR(CheckNodes(*certificate, *std::move(nodes)).In(file));
   }
@@ -101,12 +95,13 @@ Result<Output> RunVerify(Client&, const Arguments& arguments, Stream&) {
 
 extern const Command certify_verify = {
     .path = "certify verify",
-    .summary = "Check a certificate's signature, time and nodes, and give its verdict.",
+    .summary =
+        "Verify the signature, validity period and nodes of a certificate, and print its verdict.",
     .description =
-        "Needs no controller. The key is that which `curl http://CONTROLLER/certificate-key.pem` "
-        "prints, fetched once by a way that is trusted. Exits with 5 when the certificate is not "
-        "to be believed: not signed with this key, changed, expired, or of other nodes; else with "
-        "0 for PASS, 1 for FAIL and 6 for UNKNOWN.",
+        "Works without a controller. Fetch the key once over a trusted path: `curl "
+        "http://CONTROLLER/certificate-key.pem`. Exits with 5 if the certificate is not valid: not "
+        "signed with this key, modified, expired, or for other nodes; else with 0 for PASS, 1 for "
+        "FAIL and 6 for UNKNOWN.",
     .example = "fabricctl certify verify cert.json --key fabricd.pub.pem --nodes gpu[001-016]",
     .options = kOptions,
     .run = RunVerify,

@@ -2,13 +2,13 @@
 #include <map>
 #include <optional>
 
+#include "base/lists.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
-#include "ctl/cells.h"
 #include "ctl/commands/rule_files.h"
-#include "ctl/finding_table.h"
 #include "ctl/profiles.h"
 #include "ctl/snapshots.h"
+#include "ctl/tables/cells.h"
+#include "ctl/tables/finding_table.h"
 #include "daemon/custom/node_rules.h"
 #include "daemon/rules/rule.h"
 #include "fabric/v1/fabric.pb.h"
@@ -18,24 +18,24 @@ namespace {
 
 constexpr Option kOptions[] = {
     {.name = "SNAPSHOT",
-     .value = "FILE",
-     .help = "What `fabric-agent inspect -o json` printed on each node; - is standard input.",
+     .type = OptionType::kPath,
+     .doc = "Output of `fabric-agent inspect -o json` on each node; - is standard input.",
      .required = true,
      .repeated = true},
-    {.name = "--profile",
+    {.name = "profile",
      .value = "NAME|FILE",
-     .help = "What is expected: a profile that comes with fabricctl, or a file with your own."},
-    {.name = "--rules",
-     .value = "FILE",
-     .help = "Rules of your own, judged beside the built-in ones."},
+     .doc = "Profile with the expected values: a built-in profile or a file."},
+    {.name = "rules",
+     .type = OptionType::kPath,
+     .doc = "Custom rules to evaluate in addition to the built-in rules."},
     kExplainedOption,
 };
 
 Result<Output> RunCheck(Client&, const Arguments& arguments, Stream&) {
-  ASSIGN_OR_RETURN(const profile::Profile profile, FindProfile(arguments.Text("--profile")));
+  ASSIGN_OR_RETURN(const profile::Profile profile, FindProfile(arguments.Text("profile")));
   ASSIGN_OR_RETURN(const std::vector<fleet::NodeRecord> records,
                    ReadSnapshots(arguments.All("SNAPSHOT")));
-  const std::string rules_file = arguments.Text("--rules");
+  const std::string rules_file = arguments.Text("rules");
   const RuleFiles own =
       LoadRuleFiles(rules_file.empty() ? std::vector<std::string>() : std::vector{rules_file});
   const std::vector<rules::NodeRule> own_rules = custom::NodeRules(own.files);
@@ -49,11 +49,11 @@ Result<Output> RunCheck(Client&, const Arguments& arguments, Stream&) {
   Output output;
   output.before = own.problems;
   output.before += Format(
-      "{}, {}, {}: {} pass, {} fail, {} unknown\n", Count(response->nodes(), "node"),
-      Count(response->rules(), "rule"),
+      "{}, {}, {}: {} pass, {} fail, {} unknown\n", Plural(response->nodes(), "node"),
+      Plural(response->rules(), "rule"),
       profile.name().empty() ? std::string("no profile") : Format("profile {}", profile.name()),
       response->counts().pass(), response->counts().fail(), response->counts().unknown());
-  const bool explained = arguments.Flag("--explained");
+  const bool explained = arguments.Bool("explained");
   if (!explained) output.after = ExplainedNote(response->findings());
   output.tables.push_back(FindingTable(response->findings(), {.explained = explained}));
   output.names = FindingNames(response->findings());
@@ -67,15 +67,15 @@ Result<Output> RunCheck(Client&, const Arguments& arguments, Stream&) {
 
 extern const Command check = {
     .path = "check",
-    .summary = "Judge snapshots of nodes without a controller.",
+    .summary = "Evaluate the rules on snapshots of nodes, without a controller.",
     .description =
-        "The same rules and verdicts as the controller's. One snapshot is judged by itself; "
-        "several are compared with each other too. Two of one machine, ten seconds apart or "
-        "more, also show how its counters move. Unknown means that something a rule needs could "
-        "not be read; it is never counted as a pass. Exits with 1 when a verdict is a failure, "
-        "else with 2 when something is wrong in a file of rules, whose good rules are judged all "
-        "the same. -o wide adds what mends it; -o json prints findings and counts. On one machine: "
-        "`fabric-agent inspect -o json | fabricctl check -`.",
+        "Uses the rules of the controller. Several snapshots are also compared with each other. "
+        "Two snapshots of one machine, at least ten seconds apart, also give counter rates. "
+        "Unknown means that a value the rule needs could not be read; it never counts as a pass. "
+        "Exits with 1 if a verdict is a failure, else with 2 if a file of rules has an error; the "
+        "valid rules of that file are still evaluated. -o wide adds remedies; -o json prints "
+        "findings and counts. For the local machine: `fabric-agent inspect -o json | fabricctl "
+        "check -`.",
     .example = "fabricctl check --profile roce-pfc-dcqcn n1.json n2.json",
     .options = kOptions,
     .run = RunCheck,

@@ -1,13 +1,13 @@
+#include "base/priority_mask.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
-#include "ctl/cells.h"
 #include "ctl/client.h"
+#include "ctl/tables/cells.h"
 #include "proto/names.h"
 
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kOptions[] = {{.name = "NODE", .value = "NODE", .help = "Only this node."}};
+constexpr Option kOptions[] = {{.name = "NODE", .value = "NODE", .doc = "Show only this node."}};
 
 std::vector<std::string> Row(const v1::DeviceSummary& port) {
   return {
@@ -21,7 +21,8 @@ std::vector<std::string> Row(const v1::DeviceSummary& port) {
       RateCell(port.has_rate_bps(), port.rate_bps()),
       NumberCell(port.has_active_mtu_bytes(), port.active_mtu_bytes()),
       NumberCell(port.has_netdev_mtu_bytes(), port.netdev_mtu_bytes()),
-      port.has_pfc_enabled_mask() ? PriorityMask(port.pfc_enabled_mask()) : std::string(kAbsent),
+      port.has_pfc_enabled_mask() ? ToText(PriorityMask(port.pfc_enabled_mask()))
+                                  : std::string(kAbsent),
       Cell(Name(port.trust())),
       Cell(Name(port.physical_state())),
       NumberCell(port.has_gid_index(), port.gid_index()),
@@ -35,7 +36,7 @@ std::vector<std::string> Row(const v1::DeviceSummary& port) {
 Result<Output> RunDevices(Client& client, const Arguments& arguments, Stream&) {
   v1::ListDevicesRequest request;
   request.set_node(arguments.Text("NODE"));
-  ASSIGN_OR_RETURN(v1::ListDevicesResponse response, client.ListDevices(request));
+  ASSIGN_OR_RETURN(v1::ListDevicesResponse response, client.Call<v1::ListDevicesResponse>(request));
   Output output;
   Table table{.columns = {{.title = "NODE"},
                           {.title = "DEVICE"},
@@ -69,11 +70,11 @@ Result<Output> RunDevices(Client& client, const Arguments& arguments, Stream&) {
 
 extern const Command devices = {
     .path = "devices",
-    .summary = "List the RDMA ports of all nodes with their netdevs and settings.",
+    .summary = "List the RDMA ports of all nodes with their network interfaces and settings.",
     .description =
-        "RDMA MTU is the active path MTU of the port and MTU that of its netdev, both in "
-        "bytes. PFC lists the lossless priorities. INDEX and GID are those that probes "
-        "use.",
+        "RDMA MTU is the active path MTU of the port; MTU is the MTU of its network interface. "
+        "Both are in bytes. PFC lists the lossless priorities. INDEX and GID are the ones that "
+        "probes use.",
     .example = "fabricctl devices n1",
     .options = kOptions,
     .run = RunDevices,

@@ -3,37 +3,37 @@
 #include <limits>
 #include <utility>
 
+#include "base/lists.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
-#include "ctl/cells.h"
 #include "ctl/client.h"
 #include "ctl/snapshots.h"
-#include "daemon/facts/difference.h"
+#include "ctl/tables/cells.h"
+#include "daemon/snapshot_diff/difference.h"
 #include "proto/timestamps.h"
 
 namespace fabric::ctl {
 namespace {
 
-// Counters that are shown without --all.
+// Maximum number of counters without --all.
 constexpr std::size_t kCountersMax = 40;
 
 constexpr Option kOptions[] = {
     {.name = "NODE",
      .value = "NODE|FILE",
-     .help = "One node with --since, or two nodes or two snapshots in files.",
+     .doc = "One node with --since, two nodes, or two snapshot files.",
      .required = true,
      .repeated = true},
-    {.name = "--since",
-     .kind = Option::Kind::kDuration,
-     .value = "DURATION",
-     .help = "What has changed on the node since so long ago."},
-    {.name = "--all",
-     .kind = Option::Kind::kFlag,
-     .help = "Also what differs between any two nodes (names, addresses, GUIDs), and every "
-             "counter."},
+    {.name = "since",
+     .type = OptionType::kDuration,
+     .min = "1s",
+     .max = "365d",
+     .doc = "Show the changes of the node in this period."},
+    {.name = "all",
+     .type = OptionType::kBool,
+     .doc = "Also show identities (names, addresses, GUIDs) and every counter."},
 };
 
-// What is compared with what, and how the two sides are called.
+// The result of a comparison and the names of its two sides.
 struct Comparison {
   v1::DiffNodeResponse response;
   std::string left, right;
@@ -53,7 +53,7 @@ Result<Comparison> CompareFiles(const std::vector<std::string>& files) {
     snapshots.push_back(records[0].snapshot);
   }
   comparison.same_node = snapshots[0].node().name() == snapshots[1].node().name();
-  comparison.response = facts::Diff(snapshots[0], snapshots[1]);
+  comparison.response = snapshot_diff::Diff(snapshots[0], snapshots[1]);
   return comparison;
 }
 
@@ -62,7 +62,7 @@ Result<Comparison> CompareNodes(Client& client, const std::string& node, const s
   request.set_name(node);
   request.set_other(other);
   Comparison comparison{.left = node, .right = other};
-  ASSIGN_OR_RETURN(comparison.response, client.DiffNode(request));
+  ASSIGN_OR_RETURN(comparison.response, client.Call<v1::DiffNodeResponse>(request));
   return comparison;
 }
 
@@ -73,18 +73,18 @@ Result<Comparison> CompareWithThen(Client& client, const std::string& node, Dura
   request.set_since_seconds(static_cast<std::uint32_t>(
       std::clamp<std::int64_t>(seconds, 1, std::numeric_limits<std::uint32_t>::max())));
   Comparison comparison{.left = "THEN", .right = "NOW", .same_node = true, .with_times = true};
-  ASSIGN_OR_RETURN(comparison.response, client.DiffNode(request));
+  ASSIGN_OR_RETURN(comparison.response, client.Call<v1::DiffNodeResponse>(request));
   return comparison;
 }
 
 Result<Comparison> Compare(Client& client, const Arguments& arguments) {
   const std::vector<std::string> words = arguments.All("NODE");
-  const bool since = arguments.Has("--since");
+  const bool since = arguments.Has("since");
   if (words.size() != (since ? 1U : 2U))
     return Status(Code::kInvalidArgument,
                   Format("expected one node with --since, or two nodes or files, saw {}{}",
                          words.size(), since ? " with --since" : ""));
-  if (since) return CompareWithThen(client, words[0], arguments.Time("--since"));
+  if (since) return CompareWithThen(client, words[0], arguments.Duration("since"));
   const bool files[] = {IsFile(words[0]), IsFile(words[1])};
   if (files[0] != files[1])
     return Status(Code::kInvalidArgument,
@@ -101,16 +101,16 @@ bool IsZero(const std::string& value, bool absent) {
   return absent || value == "0";
 }
 
-// Two nodes never have the same counters: one that only one of them has counted says something.
-bool Tells(const v1::FactDifference& counter) {
+// Counters of two nodes always differ; the ones that are zero on one side only are relevant.
+bool IsRelevant(const v1::FactDifference& counter) {
   return IsZero(counter.before(), counter.before_absent()) !=
          IsZero(counter.after(), counter.after_absent());
 }
 
-// Of the counters of one node those come first that had counted nothing, or nothing any more.
-void PutTellingOnesFirst(google::protobuf::RepeatedPtrField<v1::FactDifference>& differences) {
+// Moves the counters of one node that were zero, or are zero now, to the front.
+void PutRelevantFirst(google::protobuf::RepeatedPtrField<v1::FactDifference>& differences) {
   std::stable_partition(differences.begin(), differences.end(), [](const v1::FactDifference& each) {
-    return !each.counter() || Tells(each);
+    return !each.counter() || IsRelevant(each);
   });
 }
 
@@ -128,13 +128,13 @@ Table TableOf(const Comparison& comparison, bool all, Hidden& hidden) {
   std::size_t counters = 0;
   for (const v1::FactDifference& difference : comparison.response.differences()) {
     if (!all && difference.counter()) {
-      const bool shown = comparison.same_node || Tells(difference);
+      const bool shown = comparison.same_node || IsRelevant(difference);
       if (!shown || ++counters > kCountersMax) {
         ++hidden.counters;
         continue;
       }
     }
-    if (!all && !comparison.same_node && facts::IsIdentity(difference.path())) {
+    if (!all && !comparison.same_node && snapshot_diff::IsIdentity(difference.path())) {
       ++hidden.identities;
       continue;
     }
@@ -152,18 +152,18 @@ Result<Output> RunDiff(Client& client, const Arguments& arguments, Stream&) {
   ASSIGN_OR_RETURN(Comparison comparison, Compare(client, arguments));
   Output output;
   Hidden hidden;
-  if (comparison.same_node) PutTellingOnesFirst(*comparison.response.mutable_differences());
-  output.tables.push_back(TableOf(comparison, arguments.Flag("--all"), hidden));
+  if (comparison.same_node) PutRelevantFirst(*comparison.response.mutable_differences());
+  output.tables.push_back(TableOf(comparison, arguments.Bool("all"), hidden));
   if (comparison.with_times)
     output.before = Format("since {}; counters {}\n", ToString(comparison.response.since()),
                            comparison.response.has_counters_since()
                                ? Format("since {}", ToString(comparison.response.counters_since()))
-                               : "of then are not kept");
+                               : "not kept for this period");
   if (hidden.identities > 0)
-    output.after +=
-        Format("{} of names, addresses and GUIDs: --all\n", Count(hidden.identities, "difference"));
+    output.after += Format("{} of names, addresses and GUIDs not shown; use --all\n",
+                           Plural(hidden.identities, "difference"));
   if (hidden.counters > 0)
-    output.after += Format("{} more: --all\n", Count(hidden.counters, "counter"));
+    output.after += Format("{} not shown; use --all\n", Plural(hidden.counters, "counter"));
   for (const v1::FactDifference& difference : comparison.response.differences())
     output.names.push_back(difference.path());
   output.message = std::make_unique<v1::DiffNodeResponse>(std::move(comparison.response));
@@ -174,16 +174,15 @@ Result<Output> RunDiff(Client& client, const Arguments& arguments, Stream&) {
 
 extern const Command diff = {
     .path = "diff",
-    .summary = "List what has changed on a node, or what differs between two.",
+    .summary = "List the changes of a node, or the differences between two nodes.",
     .description =
-        "With --since, what was otherwise on the node then; the first line says since when that is "
-        "known. Counters are kept once an hour for a day: they are compared with the last ones "
-        "before that moment. Of two nodes as they are now, or of two snapshots in files without a "
-        "controller, "
-        "what differs: settings before counters. Left out unless --all is given: names, "
-        "addresses and GUIDs, which differ between any two nodes, and counters that both have "
-        "counted. A name in brackets tells which port, netdev or function; 'there' stands for all "
-        "of something that the other side lacks.",
+        "With --since, shows the changes since then; the first line shows how far back the history "
+        "goes. Counters are stored hourly for one day and compared with the last value before that "
+        "time. With two nodes, or with two snapshot files and no controller, shows the "
+        "differences: settings first, then counters. Without --all, the output omits names, "
+        "addresses and GUIDs, and counters that are not zero on both sides. A name in brackets "
+        "identifies the port, interface or function; 'there' stands for an object that the other "
+        "side does not have.",
     .example = "fabricctl diff node-3 --since 2h",
     .options = kOptions,
     .run = RunDiff,

@@ -1,8 +1,8 @@
+#include "base/lists.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
-#include "ctl/cells.h"
 #include "ctl/client.h"
-#include "ctl/finding_table.h"
+#include "ctl/tables/cells.h"
+#include "ctl/tables/finding_table.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
 
@@ -10,11 +10,14 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Option kOptions[] = {
-    {.name = "--watch", .kind = Option::Kind::kFlag, .help = "Go on until interrupted. Required."},
-    {.name = "--since",
-     .kind = Option::Kind::kSequence,
+    {.name = "watch",
+     .type = OptionType::kBool,
+     .doc = "Stream events until interrupted. Required."},
+    {.name = "since",
+     .type = OptionType::kNumber64,
      .value = "SEQ",
-     .help = "Begin after the event of this number, as far back as the controller keeps them."},
+     .doc = "Start after the event with this number. The controller keeps a limited number of "
+            "events."},
 };
 
 std::string Measured(const v1::ProbeResult& result) {
@@ -50,7 +53,7 @@ std::vector<std::string> Describe(const v1::Event& event) {
       const v1::Campaign& campaign = event.campaign();
       return {"campaign", campaign.id(),
               Format("{}, {}: {} ok, {} failed", Name(campaign.state()),
-                     Count(campaign.probes_planned(), "probe"), campaign.probes_ok(),
+                     Plural(campaign.probes_planned(), "probe"), campaign.probes_ok(),
                      campaign.probes_failed())};
     }
     case v1::Event::kPairResult: {
@@ -66,7 +69,7 @@ std::vector<std::string> Describe(const v1::Event& event) {
     }
     case v1::Event::BODY_NOT_SET: break;
   }
-  return {"event", std::string(kAbsent), "of a kind that this fabricctl does not know"};
+  return {"event", std::string(kAbsent), "unknown kind of event; upgrade fabricctl"};
 }
 
 Output EventOutput(const v1::Event& event) {
@@ -86,10 +89,10 @@ Output EventOutput(const v1::Event& event) {
 }
 
 Result<Output> RunEvents(Client& client, const Arguments& arguments, Stream& stream) {
-  if (!arguments.Flag("--watch"))
-    return Status(Code::kInvalidArgument, "events only come as a stream: fabricctl events --watch");
+  if (!arguments.Bool("watch"))
+    return Status(Code::kInvalidArgument, "--watch is required: fabricctl events --watch");
   v1::WatchEventsRequest request;
-  request.set_after_sequence(arguments.Sequence("--since"));
+  request.set_after_sequence(arguments.Number64("since"));
   std::uint64_t last = request.after_sequence();
   const Status ended = client.WatchEvents(request, [&](const v1::Event& event) {
     last = event.sequence();
@@ -97,19 +100,19 @@ Result<Output> RunEvents(Client& client, const Arguments& arguments, Stream& str
   });
   if (ended.ok()) return Status(Code::kInternal, "cannot write to standard output");
   if (last == 0) return ended;
-  return Status(ended.code(),
-                Format("{}; to go on from here: events --watch --since {}", ended.message(), last));
+  return Status(ended.code(), Format("{}; to resume: fabricctl events --watch --since {}",
+                                     ended.message(), last));
 }
 
 }  // namespace
 
 extern const Command events = {
     .path = "events",
-    .summary = "Watch what happens: nodes, ports, findings, campaigns and their probes.",
+    .summary = "Stream events of nodes, ports, findings, campaigns and probes.",
     .description =
-        "One line for each event: time, number, kind, subject and what happened. -o json "
-        "prints one object on each line. Goes on until it is interrupted or the "
-        "controller ends the stream.",
+        "Prints one line for each event: time, number, kind, subject and description. -o json "
+        "prints one object on each line. Runs until interrupted or until the controller ends the "
+        "stream.",
     .example = "fabricctl events --watch -o json",
     .options = kOptions,
     .run = RunEvents,

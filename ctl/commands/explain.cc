@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "base/suggest.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
-#include "ctl/cells.h"
+#include "ctl/tables/cells.h"
 #include "daemon/rules/rule.h"
 #include "proto/names.h"
 
@@ -10,15 +10,16 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Option kOptions[] = {
-    {.name = "RULE", .value = "RULE", .help = "Its id, as in findings.", .required = true},
+    {.name = "RULE", .value = "RULE", .doc = "ID of the rule, as in findings.", .required = true},
 };
 
-// " (with it in their names: A, B)" or nothing.
+// "; rules with this in their names: A, B", or nothing.
 std::string Containing(std::string_view part, const std::vector<std::string_view>& known) {
   std::vector<std::string> found;
   for (const std::string_view id : known)
     if (!part.empty() && id.find(part) != std::string_view::npos) found.emplace_back(id);
-  return found.empty() ? std::string() : Format(" (with it in their names: {})", Join(found, ", "));
+  return found.empty() ? std::string()
+                       : Format("; rules with this in their names: {}", Join(found, ", "));
 }
 
 Result<const rules::Rule*> FindRule(const std::string& id) {
@@ -27,9 +28,7 @@ Result<const rules::Rule*> FindRule(const std::string& id) {
     if (rule->id == id) return rule;
     known.push_back(rule->id);
   }
-  std::string meant = DidYouMean(id, known);
-  if (meant.empty()) meant = Containing(id, known);
-  return Status(Code::kInvalidArgument, Format("there is no rule {}{}", Quoted(id), meant));
+  return Status(Code::kInvalidArgument, UnknownName("rule", id, known, Containing(id, known)));
 }
 
 // Lines of at most 80 columns, indented by two.
@@ -51,16 +50,16 @@ Result<Output> RunExplain(Client&, const Arguments& arguments, Stream&) {
   ASSIGN_OR_RETURN(const rules::Rule* rule, FindRule(arguments.Text("RULE")));
   auto info = std::make_unique<v1::RuleInfo>(rules::Info(*rule));
   Output output;
-  output.before = Format("{}: {}, of a {}, family {}\n\n", info->id(), Name(info->severity()),
-                         Name(info->scope()), info->family());
+  output.before = Format("{}: severity {}, scope {}, family {}\n\n", info->id(),
+                         Name(info->severity()), Name(info->scope()), info->family());
   const auto section = [&](std::string_view title, std::string_view text) {
     output.before += Format("{}\n{}", title, Paragraph(text));
   };
-  section("What must hold", info->title());
+  section("Rule", info->title());
   section("Why", info->why());
   section("Needs", info->needs());
   if (!info->profile_values().empty())
-    section("Of the profile",
+    section("Profile values",
             Join({info->profile_values().begin(), info->profile_values().end()}, ", "));
   section("Fix", info->fix());
   section("Source", info->source());
@@ -73,8 +72,8 @@ Result<Output> RunExplain(Client&, const Arguments& arguments, Stream&) {
 
 extern const Command explain = {
     .path = "explain",
-    .summary = "Say what a rule wants, why, and what mends it.",
-    .description = "Needs no controller. `fabricctl rules` lists the rules.",
+    .summary = "Explain a rule: what it checks, why, and how to fix a failure.",
+    .description = "Works without a controller. `fabricctl rules` lists the rules.",
     .example = "fabricctl explain pfc_equal_on_rail",
     .options = kOptions,
     .run = RunExplain,

@@ -4,22 +4,21 @@
 
 #include "base/input.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/client.h"
-#include "ctl/explain_report.h"
+#include "ctl/tables/explain_report.h"
 #include "daemon/explain/explain.h"
 
 namespace fabric::ctl {
 namespace {
 
-// Of so many nodes addresses are compared; host names always.
+// Up to this number of nodes, addresses are compared in addition to host names.
 constexpr int kNodesAskedMax = 256;
 constexpr int kNodesShownMax = 16;
 
 constexpr Option kOptions[] = {
     {.name = "FILE",
-     .value = "FILE",
-     .help = "Logs of the job's ranks, and of the kernel; - is standard input.",
+     .type = OptionType::kPath,
+     .doc = "Logs of the ranks of the job and of the kernel; - is standard input.",
      .required = true,
      .repeated = true},
 };
@@ -28,7 +27,7 @@ std::string_view ShortName(std::string_view host) {
   return host.substr(0, host.find('.'));
 }
 
-// Hosts and addresses that problems name.
+// Hosts and addresses in the problems.
 std::set<std::string, std::less<>> NamesOf(const v1::LogExplanation& explanation) {
   std::set<std::string, std::less<>> names;
   for (const v1::LogProblem& problem : explanation.problems()) {
@@ -51,11 +50,12 @@ bool HasAddress(const v1::NodeSnapshot& snapshot, std::string_view address) {
   return false;
 }
 
-// Node to what the log calls it.
+// Node name to its name in the log.
 Result<std::map<std::string, std::string>> NodesNamed(Client& client,
                                                       const v1::LogExplanation& explanation) {
   std::set<std::string, std::less<>> names = NamesOf(explanation);
-  ASSIGN_OR_RETURN(const v1::ListNodesResponse nodes, client.ListNodes({}));
+  ASSIGN_OR_RETURN(const v1::ListNodesResponse nodes,
+                   client.Call<v1::ListNodesResponse>(v1::ListNodesRequest()));
   std::map<std::string, std::string> named;
   for (const v1::NodeSummary& node : nodes.nodes())
     for (auto name = names.begin(); name != names.end();) {
@@ -68,25 +68,26 @@ Result<std::map<std::string, std::string>> NodesNamed(Client& client,
     if (named.contains(node.name())) continue;
     v1::GetNodeRequest request;
     request.set_name(node.name());
-    ASSIGN_OR_RETURN(const v1::GetNodeResponse answer, client.GetNode(request));
+    ASSIGN_OR_RETURN(const v1::GetNodeResponse answer, client.Call<v1::GetNodeResponse>(request));
     for (const std::string& name : names)
       if (HasAddress(answer.snapshot(), name)) named.emplace(node.name(), name);
   }
   return named;
 }
 
-// Sets the open findings of the nodes beside the causes.
+// Adds the open findings of the nodes to the causes.
 Status AddFindings(Client& client, v1::LogExplanation& explanation) {
   ASSIGN_OR_RETURN(const auto named, NodesNamed(client, explanation));
   for (const auto& [node, name] : named) {
     if (explanation.nodes_size() == kNodesShownMax) {
       explanation.add_notes(
-          Format("{} more nodes that the log names are not shown.", named.size() - kNodesShownMax));
+          Format("{} more nodes of the log are not shown.", named.size() - kNodesShownMax));
       break;
     }
     v1::ListFindingsRequest request;
     request.set_node(node);
-    ASSIGN_OR_RETURN(v1::ListFindingsResponse answer, client.ListFindings(request));
+    ASSIGN_OR_RETURN(v1::ListFindingsResponse answer,
+                     client.Call<v1::ListFindingsResponse>(request));
     v1::LogNode& shown = *explanation.add_nodes();
     shown.set_node(node);
     shown.set_named_as(name);
@@ -98,7 +99,7 @@ Status AddFindings(Client& client, v1::LogExplanation& explanation) {
         if (!finding.rule().empty() && cause.rule().find(finding.rule()) != std::string::npos)
           cause.add_findings(finding.id());
   if (named.empty() && !explanation.problems().empty())
-    explanation.add_notes("The controller knows none of the nodes that the log names.");
+    explanation.add_notes("The controller does not know any node of the log.");
   return {};
 }
 
@@ -110,10 +111,11 @@ Result<Output> RunExplainLog(Client& client, const Arguments& arguments, Stream&
     RETURN_IF_ERROR(ReadInput(path, [&](std::string_view bytes) { explainer.Add(bytes); }));
   }
   v1::LogExplanation explanation = explainer.Finish();
-  if (arguments.Has("--controller") && !explanation.problems().empty())
+  if (arguments.Given("controller") && !explanation.problems().empty())
     if (const Status status = AddFindings(client, explanation); !status.ok())
-      explanation.add_notes(Format("Without the controller's findings: {}", status.message()));
-  Output output = ExplainReport(explanation, arguments.Text("--output") == "wide");
+      explanation.add_notes(
+          Format("Findings of the controller are not available: {}", status.message()));
+  Output output = ExplainReport(explanation, arguments.Text("output") == "wide");
   output.message = std::make_unique<v1::LogExplanation>(std::move(explanation));
   return output;
 }
@@ -122,13 +124,13 @@ Result<Output> RunExplainLog(Client& client, const Arguments& arguments, Stream&
 
 extern const Command explain_log = {
     .path = "explain-log",
-    .summary = "Say what the NCCL, UCX or verbs errors in a job's logs mean, and what to check.",
+    .summary = "Explain NCCL, UCX and verbs errors in the logs of a job.",
     .description =
-        "Names the likely causes in order, with the lines that speak for them, what to check and "
-        "what to type. Reads logs of NCCL, RCCL, UCX, libfabric, perftest, PyTorch and the kernel, "
-        "of any size. Needs no controller; where one is named (--controller or "
-        "FABRICCTL_CONTROLLER), the open findings of the nodes in the log stand beside it. Exits "
-        "with 1 when the log tells of a problem, with 0 when nothing in it is known.",
+        "Lists likely causes in order of likelihood, each with its evidence in the log and the "
+        "commands to check and fix it. Reads logs of NCCL, RCCL, UCX, libfabric, perftest, PyTorch "
+        "and the kernel, of any size. Works without a controller; with --controller or "
+        "FABRICCTL_CONTROLLER, the report includes the open findings of the nodes in the log. "
+        "Exits with 1 if the log contains a known problem, else with 0.",
     .example = "fabricctl explain-log job.log",
     .options = kOptions,
     .run = RunExplainLog,

@@ -1,5 +1,4 @@
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "proto/names.h"
 
@@ -9,20 +8,20 @@ namespace {
 constexpr Option kOptions[] = {
     {.name = "ID",
      .value = "ID",
-     .help = "As `findings -o wide` shows it, or the beginning of it.",
+     .doc = "ID of the finding, as in `findings -o wide`, or a unique prefix.",
      .required = true},
-    {.name = "--note", .value = "TEXT", .help = "What is done about it.", .required = true},
-    {.name = "--author", .value = "NAME", .help = "Who acknowledges it: else $USER."},
+    {.name = "note", .value = "TEXT", .doc = "Note about the action taken.", .required = true},
+    {.name = "author", .value = "NAME", .doc = "Author. Default: $USER."},
 };
 
 Result<Output> RunFindingAck(Client& client, const Arguments& arguments, Stream&) {
   v1::AcknowledgeFindingRequest request;
   request.set_id(arguments.Text("ID"));
-  request.set_note(arguments.Text("--note"));
-  request.set_author(arguments.Text("--author"));
+  request.set_note(arguments.Text("note"));
+  request.set_author(arguments.Text("author"));
   if (request.author().empty())
-    return Status(Code::kInvalidArgument, "finding ack: expected --author, as USER is not set");
-  ASSIGN_OR_RETURN(v1::Finding finding, client.AcknowledgeFinding(request));
+    return Status(Code::kInvalidArgument, "--author is required if USER is not set");
+  ASSIGN_OR_RETURN(v1::Finding finding, client.Call<v1::Finding>(request));
   Output output;
   output.before =
       Format("Finding {} ({} {}) is acknowledged by {}.\n", finding.id(), finding.rule(),
@@ -36,10 +35,10 @@ Result<Output> RunFindingAck(Client& client, const Arguments& arguments, Stream&
 
 extern const Command finding_ack = {
     .path = "finding ack",
-    .summary = "Say that you have seen a finding and what is done about it.",
+    .summary = "Acknowledge a finding.",
     .description =
-        "It stays open and goes on alerting; that it is acknowledged is forgotten once it is "
-        "resolved. To be left alone by it for a time: `silence add`.",
+        "The finding stays open and keeps alerting; the acknowledgement is cleared when it "
+        "resolves. To suppress alerts, use `silence add`.",
     .example = "fabricctl finding ack 6d1f --note cable-ordered",
     .options = kOptions,
     .run = RunFindingAck,

@@ -1,17 +1,17 @@
 #include "base/text.h"
-#include "ctl/arguments.h"
-#include "ctl/cells.h"
 #include "ctl/client.h"
+#include "ctl/tables/cells.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
 
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kOptions[] = {{.name = "ID",
-                                .value = "ID",
-                                .help = "As `findings -o wide` shows it, or the beginning of it.",
-                                .required = true}};
+constexpr Option kOptions[] = {
+    {.name = "ID",
+     .value = "ID",
+     .doc = "ID of the finding, as in `findings -o wide`, or a unique prefix.",
+     .required = true}};
 
 std::string_view ActionText(v1::FindingAction action) {
   switch (action) {
@@ -19,9 +19,9 @@ std::string_view ActionText(v1::FindingAction action) {
     case v1::FINDING_ACTION_CHANGED: return "changed";
     case v1::FINDING_ACTION_ACKNOWLEDGED: return "acknowledged";
     case v1::FINDING_ACTION_SILENCED: return "silenced";
-    case v1::FINDING_ACTION_UNSILENCED: return "silence over";
+    case v1::FINDING_ACTION_UNSILENCED: return "silence ended";
     case v1::FINDING_ACTION_RESOLVED: return "resolved";
-    default: return kAbsent;  // Of a newer controller
+    default: return kAbsent;  // An action of a newer controller
   }
 }
 
@@ -75,12 +75,12 @@ Table EvidenceTable(const v1::Finding& finding) {
 }
 
 Table RemedyTable(const v1::Finding& finding) {
-  Table table{.title = "What mends it",
+  Table table{.title = "Remedies",
               .columns = {{.title = "PLATFORM"},
                           {.title = "COMMAND"},
                           {.title = "INTERRUPTS"},
                           {.title = "NOTE"}},
-              .empty_note = "No remedy is known."};
+              .empty_note = "No remedies."};
   for (const v1::Remedy& remedy : finding.remedies())
     table.rows.push_back({Cell(remedy.platform()), Cell(remedy.command()),
                           remedy.interrupts_traffic() ? "traffic" : "nothing",
@@ -91,10 +91,10 @@ Table RemedyTable(const v1::Finding& finding) {
 Table HistoryTable(const v1::GetFindingResponse& response) {
   Table table{.title = "History",
               .columns = {{.title = "AT"},
-                          {.title = "WHAT HAPPENED"},
+                          {.title = "EVENT"},
                           {.title = "BY"},
                           {.title = "NOTE"},
-                          {.title = "TITLE THEN", .wide_only = true}},
+                          {.title = "TITLE", .wide_only = true}},
               .empty_note = "No history."};
   for (const v1::FindingRecord& record : response.history())
     table.rows.push_back({ToString(record.at()), std::string(ActionText(record.action())),
@@ -105,7 +105,7 @@ Table HistoryTable(const v1::GetFindingResponse& response) {
 Result<Output> RunFindingShow(Client& client, const Arguments& arguments, Stream&) {
   v1::GetFindingRequest request;
   request.set_id(arguments.Text("ID"));
-  ASSIGN_OR_RETURN(v1::GetFindingResponse response, client.GetFinding(request));
+  ASSIGN_OR_RETURN(v1::GetFindingResponse response, client.Call<v1::GetFindingResponse>(request));
   Output output;
   output.before = Lines(response.finding());
   output.tables.push_back(EvidenceTable(response.finding()));
@@ -120,10 +120,10 @@ Result<Output> RunFindingShow(Client& client, const Arguments& arguments, Stream
 
 extern const Command finding_show = {
     .path = "finding show",
-    .summary = "Show one finding with its evidence, what mends it, and its history.",
+    .summary = "Show a finding with its evidence, remedies and history.",
     .description =
-        "Resolved ones too, as long as they are kept. Expired means that its node is lost or has "
-        "not told its settings for minutes, so that nobody knows whether it still holds.",
+        "Also shows resolved findings that are still stored. Expired means that the node is lost, "
+        "or has not reported its settings for minutes, so the current state is unknown.",
     .example = "fabricctl finding show 6d1f",
     .options = kOptions,
     .run = RunFindingShow,

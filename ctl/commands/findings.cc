@@ -1,27 +1,25 @@
 #include <algorithm>
 
+#include "base/lists.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
-#include "ctl/cells.h"
 #include "ctl/client.h"
-#include "ctl/finding_table.h"
+#include "ctl/tables/cells.h"
+#include "ctl/tables/finding_table.h"
 
 namespace fabric::ctl {
 namespace {
 
 constexpr Option kOptions[] = {
-    {.name = "--node", .value = "NAME", .help = "Only findings about this node."},
-    {.name = "--rule", .value = "RULE", .help = "Only findings of this rule."},
-    {.name = "--severity",
-     .kind = Option::Kind::kChoice,
-     .value = "info|warning|error|critical",
-     .help = "Only findings at least this severe."},
-    {.name = "--all", .kind = Option::Kind::kFlag, .help = "Resolved findings too."},
+    {.name = "node", .value = "NAME", .doc = "Show only findings about this node."},
+    {.name = "rule", .value = "RULE", .doc = "Show only findings of this rule."},
+    {.name = "severity", .choices = "info|warning|error|critical", .doc = "Minimum severity."},
+    {.name = "all", .type = OptionType::kBool, .doc = "Include resolved findings."},
     kExplainedOption,
-    {.name = "--silenced", .kind = Option::Kind::kFlag, .help = "Silenced findings too."},
-    {.name = "--unknown",
-     .kind = Option::Kind::kFlag,
-     .help = "Also what a rule could not judge because something could not be read."},
+    {.name = "silenced", .type = OptionType::kBool, .doc = "Include silenced findings."},
+    {.name = "unknown",
+     .type = OptionType::kBool,
+     .doc = "Include unknown verdicts: rules that could not be evaluated because a value was not "
+            "readable."},
 };
 
 v1::Severity SeverityNamed(std::string_view name) {
@@ -31,7 +29,7 @@ v1::Severity SeverityNamed(std::string_view name) {
   return name == "critical" ? v1::SEVERITY_CRITICAL : v1::SEVERITY_UNSPECIFIED;
 }
 
-// Returns how many those were that are open.
+// Removes the silenced findings that are not resolved, and returns their number.
 std::size_t HideSilenced(google::protobuf::RepeatedPtrField<v1::Finding>& findings) {
   const auto silenced = [](const v1::Finding& finding) {
     return finding.has_silenced() && finding.state() != v1::FINDING_STATE_RESOLVED;
@@ -44,21 +42,21 @@ std::size_t HideSilenced(google::protobuf::RepeatedPtrField<v1::Finding>& findin
 
 Result<Output> RunFindings(Client& client, const Arguments& arguments, Stream&) {
   v1::ListFindingsRequest request;
-  request.set_node(arguments.Text("--node"));
-  request.set_rule(arguments.Text("--rule"));
-  request.set_min_severity(SeverityNamed(arguments.Text("--severity")));
-  request.set_include_resolved(arguments.Flag("--all"));
-  request.set_include_unknown(arguments.Flag("--unknown"));
-  ASSIGN_OR_RETURN(v1::ListFindingsResponse response, client.ListFindings(request));
+  request.set_node(arguments.Text("node"));
+  request.set_rule(arguments.Text("rule"));
+  request.set_min_severity(SeverityNamed(arguments.Text("severity")));
+  request.set_include_resolved(arguments.Bool("all"));
+  request.set_include_unknown(arguments.Bool("unknown"));
+  ASSIGN_OR_RETURN(v1::ListFindingsResponse response,
+                   client.Call<v1::ListFindingsResponse>(request));
   Output output;
-  if (!arguments.Flag("--silenced"))
+  if (!arguments.Bool("silenced"))
     if (const std::size_t hidden = HideSilenced(*response.mutable_findings()); hidden > 0)
-      output.after =
-          Format("{} not shown: --silenced shows them too.\n", Count(hidden, "silenced finding"));
-  const bool explained = arguments.Flag("--explained");
+      output.after = Format("{} not shown; use --silenced.\n", Plural(hidden, "silenced finding"));
+  const bool explained = arguments.Bool("explained");
   if (!explained) output.after += ExplainedNote(response.findings());
-  output.tables.push_back(FindingTable(response.findings(),
-                                       {.state = arguments.Flag("--all"), .explained = explained}));
+  output.tables.push_back(
+      FindingTable(response.findings(), {.state = arguments.Bool("all"), .explained = explained}));
   output.names = FindingNames(response.findings());
   if (AnyFailing(response.findings())) output.exit_status = kExitFindings;
   output.message = std::make_unique<v1::ListFindingsResponse>(std::move(response));
@@ -69,12 +67,12 @@ Result<Output> RunFindings(Client& client, const Arguments& arguments, Stream&) 
 
 extern const Command findings = {
     .path = "findings",
-    .summary = "List what is wrong with the fabric.",
+    .summary = "List the open findings.",
     .description =
-        "-o wide adds since when, what was expected and seen, and the command that mends "
-        "it. What has one cause is one finding; --explained shows those that it explains, too. "
-        "Silenced findings are left out, and how many is said. Exits with 1 when an open "
-        "finding fails that is not silenced.",
+        "-o wide adds the opening time, the expected and seen values, and the command that fixes "
+        "it. Findings with a common cause are shown as one; --explained also shows the explained "
+        "findings. Silenced findings are only counted. Exits with 1 if an open finding fails and "
+        "is not silenced.",
     .example = "fabricctl findings --node n2 -o wide",
     .options = kOptions,
     .run = RunFindings,

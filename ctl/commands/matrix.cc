@@ -1,25 +1,24 @@
 #include "base/text.h"
-#include "ctl/arguments.h"
-#include "ctl/blame_lines.h"
-#include "ctl/campaign_tables.h"
 #include "ctl/client.h"
+#include "ctl/tables/blame_lines.h"
+#include "ctl/tables/campaign_tables.h"
 
 namespace fabric::ctl {
 namespace {
 
 constexpr Option kOptions[] = {
-    {.name = "ID", .value = "ID", .help = "The campaign; the newest when not given."},
-    {.name = "--kind",
-     .kind = Option::Kind::kChoice,
-     .value = "latency|bandwidth|ping|mtu|both",
-     .help = "What to show; both is all.",
-     .fallback = "both"},
+    {.name = "ID", .value = "ID", .doc = "ID of the campaign. Default: the newest."},
+    {.name = "kind",
+     .fallback = "both",
+     .choices = "latency|bandwidth|ping|mtu|both",
+     .doc = "Results to show; both shows all kinds."},
 };
 
 Result<std::string> NewestCampaign(Client& client) {
-  ASSIGN_OR_RETURN(const v1::ListCampaignsResponse response, client.ListCampaigns({}));
+  ASSIGN_OR_RETURN(const v1::ListCampaignsResponse response,
+                   client.Call<v1::ListCampaignsResponse>(v1::ListCampaignsRequest()));
   if (response.campaigns().empty())
-    return Status(Code::kNotFound, "no campaigns: start one with fabricctl probe run");
+    return Status(Code::kNotFound, "no campaigns; start one with `fabricctl probe run`");
   return response.campaigns(0).id();
 }
 
@@ -29,8 +28,8 @@ Result<Output> RunMatrix(Client& client, const Arguments& arguments, Stream&) {
   if (request.id().empty()) {
     ASSIGN_OR_RETURN(*request.mutable_id(), NewestCampaign(client));
   }
-  ASSIGN_OR_RETURN(v1::Campaign campaign, client.GetCampaign(request));
-  KeepKind(arguments.Text("--kind"), campaign);
+  ASSIGN_OR_RETURN(v1::Campaign campaign, client.Call<v1::Campaign>(request));
+  KeepKind(arguments.Text("kind"), campaign);
   Output output;
   output.before = CampaignLine(campaign);
   output.tables = MatrixTables(campaign);
@@ -46,11 +45,11 @@ Result<Output> RunMatrix(Client& client, const Arguments& arguments, Stream&) {
 
 extern const Command matrix = {
     .path = "matrix",
-    .summary = "Show latency and bandwidth between every two nodes, one matrix for each rail.",
+    .summary = "Show the results of a campaign as matrices of nodes, one for each rail.",
     .description =
-        "Rows are initiators, columns responders; - was not measured in that direction. "
-        "A pair that failed shows one word in its place, and below stands why. Exits "
-        "with 1 when a probe of the campaign failed.",
+        "Rows are initiators, columns are responders; - means that this direction was not "
+        "measured. A failed pair shows a keyword; the reasons are below the matrix. Exits with 1 "
+        "if a probe of the campaign failed.",
     .example = "fabricctl matrix --kind latency",
     .options = kOptions,
     .run = RunMatrix,

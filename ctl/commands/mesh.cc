@@ -1,8 +1,8 @@
+#include "base/lists.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
-#include "ctl/blame_lines.h"
-#include "ctl/cells.h"
 #include "ctl/client.h"
+#include "ctl/tables/blame_lines.h"
+#include "ctl/tables/cells.h"
 
 namespace fabric::ctl {
 namespace {
@@ -13,7 +13,7 @@ std::string Microseconds(bool present, double us) {
   return present ? Format("{:.1f} us", us) : std::string(kAbsent);
 }
 
-// Of the pings of which something can be said.
+// Loss of the pings that are not voided.
 std::string LossCell(const v1::MeshLeafPair& pair) {
   if (pair.sent() <= pair.voided()) return std::string(kAbsent);
   return Format("{:.2f} %", kPercent * static_cast<double>(pair.lost()) /
@@ -32,7 +32,7 @@ Table PairsTable(const v1::MeshStatus& mesh) {
                           {.title = "VOIDED", .wide_only = true, .right_aligned = true},
                           {.title = "MEDIAN", .right_aligned = true},
                           {.title = "P99", .right_aligned = true}},
-              .empty_note = "Nothing was counted yet."};
+              .empty_note = "No results yet."};
   for (const v1::MeshLeafPair& pair : mesh.leaf_pairs())
     table.rows.push_back({Cell(pair.from_leaf()), Cell(pair.to_leaf()), std::to_string(pair.rail()),
                           std::to_string(pair.port_pairs()), std::to_string(pair.flows()),
@@ -46,13 +46,14 @@ Table PairsTable(const v1::MeshStatus& mesh) {
 std::string HeadLine(const v1::MeshStatus& mesh) {
   if (!mesh.enabled()) return mesh.reason() + "\n";
   return Format(
-      "{}, {:.1f} pings/s; counted: {}; {} between two leaves, met by {} with 99 % certainty\n",
-      Count(mesh.ports(), "port"), mesh.pings_per_second(), Count(mesh.windows(), "window"),
-      Count(mesh.paths_per_leaf_pair(), "path"), Count(mesh.flow_labels_per_leaf_pair(), "flow"));
+      "{}, {:.1f} pings/s, {} counted; {} between two leaves, covered by {} with 99 % "
+      "probability\n",
+      Plural(mesh.ports(), "port"), mesh.pings_per_second(), Plural(mesh.windows(), "window"),
+      Plural(mesh.paths_per_leaf_pair(), "path"), Plural(mesh.flow_labels_per_leaf_pair(), "flow"));
 }
 
 Result<Output> RunMesh(Client& client, const Arguments&, Stream&) {
-  ASSIGN_OR_RETURN(v1::MeshStatus mesh, client.GetMesh({}));
+  ASSIGN_OR_RETURN(v1::MeshStatus mesh, client.Call<v1::MeshStatus>(v1::GetMeshRequest()));
   Output output;
   output.before = HeadLine(mesh);
   if (mesh.enabled()) output.tables.push_back(PairsTable(mesh));
@@ -69,12 +70,12 @@ Result<Output> RunMesh(Client& client, const Arguments&, Stream&) {
 
 extern const Command mesh = {
     .path = "mesh",
-    .summary = "Show what the always-on pings between ports say, from leaf to leaf.",
+    .summary = "Show the results of the continuous pings (the mesh) between leaf switches.",
     .description =
-        "FROM and TO are switches as LLDP names them, - where it tells none; the same twice is "
-        "within the leaf. SENT and LOST are of the newest minute or so; LOSS is of the pings of "
-        "which something can be said, VOIDED (-o wide) are the others: a host was late. MEDIAN is "
-        "the network's round trip. Exits with 1 when somebody is to blame.",
+        "FROM and TO are switch names from LLDP, or - if unknown; the same name twice means within "
+        "that leaf. SENT and LOST count about the last minute. LOSS excludes voided pings; VOIDED "
+        "(-o wide) counts pings that a slow host delayed. MEDIAN is the round-trip time in the "
+        "network. Exits with 1 if the mesh locates a fault.",
     .example = "fabricctl mesh",
     .run = RunMesh,
 };

@@ -2,10 +2,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/priority_mask.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
-#include "ctl/cells.h"
 #include "ctl/client.h"
+#include "ctl/tables/cells.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
 
@@ -13,7 +13,7 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Option kOptions[] = {
-    {.name = "NAME", .value = "NAME", .help = "The node, as `nodes` lists it.", .required = true}};
+    {.name = "NAME", .value = "NAME", .doc = "Name of the node, as in `nodes`.", .required = true}};
 
 std::string PeerMemoryText(const v1::NodeSnapshot& snapshot) {
   if (!snapshot.has_peer_memory()) return std::string(kAbsent);
@@ -142,7 +142,7 @@ Table NetdevTable(const v1::NodeSnapshot& snapshot) {
         {netdev.name(), Cell(Name(netdev.oper_state())),
          NumberCell(netdev.has_mtu_bytes(), netdev.mtu_bytes()),
          RateCell(netdev.has_speed_bps(), netdev.speed_bps()),
-         dcb.has_pfc() ? PriorityMask(dcb.pfc().enabled_mask()) : std::string(kAbsent),
+         dcb.has_pfc() ? ToText(PriorityMask(dcb.pfc().enabled_mask())) : std::string(kAbsent),
          Cell(Name(dcb.trust())), DscpText(dcb), Bandwidths(dcb), Addresses(netdev),
          Cell(netdev.driver()), Cell(netdev.pci_address())});
   }
@@ -164,7 +164,7 @@ Table GpuTable(const v1::NodeSnapshot& snapshot) {
 }
 
 Table GapTable(const v1::NodeSnapshot& snapshot) {
-  Table table{.title = "Gaps: what could not be read",
+  Table table{.title = "Gaps: values that could not be read",
               .columns = {{.title = "INSPECTOR"},
                           {.title = "SUBJECT"},
                           {.title = "CODE"},
@@ -180,7 +180,7 @@ Table GapTable(const v1::NodeSnapshot& snapshot) {
 Result<Output> RunNode(Client& client, const Arguments& arguments, Stream&) {
   v1::GetNodeRequest request;
   request.set_name(arguments.Text("NAME"));
-  ASSIGN_OR_RETURN(v1::GetNodeResponse response, client.GetNode(request));
+  ASSIGN_OR_RETURN(v1::GetNodeResponse response, client.Call<v1::GetNodeResponse>(request));
   const v1::NodeSnapshot& snapshot = response.snapshot();
   Output output;
   output.before = SummaryLines(response);
@@ -198,10 +198,10 @@ Result<Output> RunNode(Client& client, const Arguments& arguments, Stream&) {
 
 extern const Command node = {
     .path = "node",
-    .summary = "Show one node: its ports, its settings, and what could not be read.",
+    .summary = "Show the ports, settings and gaps of a node.",
     .description =
         "-o wide adds the GID tables, addresses, drivers and firmware; -o json and yaml "
-        "print the whole snapshot with counters.",
+        "print the complete snapshot with counters. Gaps are values that the agent could not read.",
     .example = "fabricctl node n1 -o wide",
     .options = kOptions,
     .run = RunNode,

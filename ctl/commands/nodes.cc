@@ -1,7 +1,6 @@
 #include "base/text.h"
-#include "ctl/arguments.h"
-#include "ctl/cells.h"
 #include "ctl/client.h"
+#include "ctl/tables/cells.h"
 #include "proto/timestamps.h"
 
 namespace fabric::ctl {
@@ -16,7 +15,8 @@ std::string_view StateName(v1::NodeState state) {
 }
 
 Result<Output> RunNodes(Client& client, const Arguments&, Stream&) {
-  ASSIGN_OR_RETURN(v1::ListNodesResponse response, client.ListNodes({}));
+  ASSIGN_OR_RETURN(v1::ListNodesResponse response,
+                   client.Call<v1::ListNodesResponse>(v1::ListNodesRequest()));
   Output output;
   Table table{.columns = {{.title = "NAME"},
                           {.title = "STATE", .coloured = true},
@@ -29,7 +29,7 @@ Result<Output> RunNodes(Client& client, const Arguments&, Stream&) {
                           {.title = "REPORTED", .wide_only = true},
                           {.title = "KERNEL", .wide_only = true},
                           {.title = "AGENT", .wide_only = true}},
-              .empty_note = "No nodes: no agent has reported yet."};
+              .empty_note = "No nodes; no agent has reported yet."};
   for (const v1::NodeSummary& summary : response.nodes()) {
     table.rows.push_back({
         Cell(summary.name()),
@@ -58,10 +58,10 @@ Result<Output> RunNodes(Client& client, const Arguments&, Stream&) {
 
 extern const Command nodes = {
     .path = "nodes",
-    .summary = "List the nodes that have ever reported, lost ones included.",
+    .summary = "List all nodes, including lost nodes.",
     .description =
-        "FINDINGS counts failing findings; GAPS what the agent could not read. The "
-        "reasons of lost nodes stand below the table.",
+        "FINDINGS counts failing findings, GAPS counts values that the agent could not read. The "
+        "reason for each lost node is below the table.",
     .example = "fabricctl nodes -o wide",
     .options = {},
     .run = RunNodes,

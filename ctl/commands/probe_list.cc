@@ -1,7 +1,6 @@
 #include "base/text.h"
-#include "ctl/arguments.h"
-#include "ctl/cells.h"
 #include "ctl/client.h"
+#include "ctl/tables/cells.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
 
@@ -9,7 +8,8 @@ namespace fabric::ctl {
 namespace {
 
 Result<Output> RunProbeList(Client& client, const Arguments&, Stream&) {
-  ASSIGN_OR_RETURN(v1::ListCampaignsResponse response, client.ListCampaigns({}));
+  ASSIGN_OR_RETURN(v1::ListCampaignsResponse response,
+                   client.Call<v1::ListCampaignsResponse>(v1::ListCampaignsRequest()));
   Output output;
   Table table{.columns = {{.title = "ID"},
                           {.title = "STATE", .coloured = true},
@@ -20,7 +20,7 @@ Result<Output> RunProbeList(Client& client, const Arguments&, Stream&) {
                           {.title = "OK", .right_aligned = true},
                           {.title = "FAILED", .right_aligned = true},
                           {.title = "SKIPPED", .wide_only = true, .right_aligned = true}},
-              .empty_note = "No campaigns: start one with fabricctl probe run."};
+              .empty_note = "No campaigns; start one with `fabricctl probe run`."};
   for (const v1::Campaign& campaign : response.campaigns()) {
     table.rows.push_back(
         {Cell(campaign.id()), Cell(Name(campaign.state())), ToString(campaign.started_at()),

@@ -1,14 +1,15 @@
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/input.h"
+#include "base/lists.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/campaign_spec.h"
-#include "ctl/cells.h"
 #include "ctl/profiles.h"
 #include "ctl/render.h"
 #include "ctl/snapshots.h"
+#include "ctl/tables/cells.h"
 #include "daemon/plan/budget.h"
 #include "daemon/plan/plan.h"
 
@@ -20,36 +21,37 @@ constexpr std::uint32_t kRailsMax = 64;
 
 constexpr Option kOptions[] = {
     {.name = "SNAPSHOT",
-     .value = "FILE",
-     .help = "What `fabric-agent inspect -o json` printed on each node: plans for their ports.",
+     .type = OptionType::kPath,
+     .doc = "Output of `fabric-agent inspect -o json` on each node; plans for their ports.",
      .repeated = true},
-    {.name = "--nodes",
-     .kind = Option::Kind::kWords,
+    {.name = "nodes",
+     .type = OptionType::kWords,
      .value = "COUNT|NAMES",
-     .help =
-         "Plans for n1 to nCOUNT, or for nodes of these names: a,b,c. Of snapshots only these."},
-    {.name = "--rails",
-     .kind = Option::Kind::kNumbers,
+     .doc = "Number of nodes (n1 to nCOUNT), or a list of names (a,b,c). With snapshots: only "
+            "these nodes."},
+    {.name = "rails",
+     .type = OptionType::kNumbers,
      .value = "COUNT|RAILS",
-     .help = "As many rails, or these: 0,1. One when not given; of snapshots all."},
+     .doc = "Number of rails, or a list (0,1). Default: 1, or all rails of the snapshots."},
     kPatternOption,
     kHubOption,
     kDegreeOption,
     kSeedOption,
-    {.name = "--nodes-per-leaf",
-     .kind = Option::Kind::kNumber,
+    {.name = "nodes-per-leaf",
+     .type = OptionType::kNumber,
      .value = "COUNT",
-     .help = "So many of the nodes are under one leaf switch; snapshots know their own."},
-    {.name = "--leaves-per-pod",
-     .kind = Option::Kind::kNumber,
+     .doc = "Nodes per leaf switch. Not used with snapshots."},
+    {.name = "leaves-per-pod",
+     .type = OptionType::kNumber,
      .value = "COUNT",
-     .help = "So many of these leaves are in one pod."},
-    {.name = "--profile",
+     .doc = "Leaf switches per pod. Not used with snapshots."},
+    {.name = "profile",
      .value = "NAME|FILE",
-     .help = "Whose places tell leaves and pods of the snapshots' ports."},
-    {.name = "--infiniband-topology",
-     .value = "FILE",
-     .help = "What ibnetdiscover printed: it tells the leaves of the snapshots' InfiniBand ports."},
+     .doc = "Profile that places the ports of the snapshots in leaves and pods."},
+    {.name = "infiniband-topology",
+     .type = OptionType::kPath,
+     .doc = "Output of ibnetdiscover, with the leaf switches of the InfiniBand ports of the "
+            "snapshots."},
     kPairsAtOnceOption,
     kPairsPerUplinkOption,
     kIncludeBusyOption,
@@ -61,7 +63,7 @@ Status Wrong(std::string message) {
 
 // "16" or "a,b,c".
 Result<std::vector<std::string>> NodesOf(const Arguments& arguments) {
-  const std::vector<std::string> words = arguments.Words("--nodes");
+  const std::vector<std::string> words = arguments.Words("nodes");
   if (words.size() != 1 || !ParseNumber<std::uint64_t>(words[0]).ok()) {
     const std::set<std::string> different(words.begin(), words.end());
     if (different.size() < words.size()) return Wrong("--nodes: a node is named twice");
@@ -69,14 +71,14 @@ Result<std::vector<std::string>> NodesOf(const Arguments& arguments) {
   }
   const auto count = ParseNumber<std::uint32_t>(words[0]);
   if (!count.ok() || *count < 1 || *count > kNodesMax)
-    return Wrong(Format("--nodes: expected 1 to {} nodes, or names; saw {}", kNodesMax, words[0]));
+    return Wrong(Format("--nodes: expected 1 to {} nodes, or names, saw {}", kNodesMax, words[0]));
   std::vector<std::string> nodes;
   for (std::uint32_t n = 1; n <= *count; ++n) nodes.push_back(Format("n{}", n));
   return nodes;
 }
 
 Result<std::vector<std::uint32_t>> RailsOf(const Arguments& arguments) {
-  std::vector<std::uint32_t> rails = arguments.Numbers("--rails");
+  std::vector<std::uint32_t> rails = arguments.Numbers("rails");
   if (rails.empty()) return std::vector<std::uint32_t>{0};
   if (rails.size() > 1) {
     std::sort(rails.begin(), rails.end());
@@ -91,17 +93,15 @@ Result<std::vector<std::uint32_t>> RailsOf(const Arguments& arguments) {
   return rails;
 }
 
-// Nodes that nobody has to have: all that is known of them is their names.
+// A plan for nodes of which only the names are known.
 Result<plan::Plan> AbstractPlan(const Arguments& arguments, const v1::CampaignSpec& spec) {
   ASSIGN_OR_RETURN(const std::vector<std::string> nodes, NodesOf(arguments));
   ASSIGN_OR_RETURN(const std::vector<std::uint32_t> rails, RailsOf(arguments));
-  const std::uint32_t per_leaf = arguments.Number("--nodes-per-leaf");
-  const std::uint32_t per_pod = arguments.Number("--leaves-per-pod");
-  if (per_pod != 0 && per_leaf == 0)
-    return Wrong("--leaves-per-pod: expected --nodes-per-leaf with it");
-  for (const std::string_view option : {"--profile", "--infiniband-topology"})
-    if (arguments.Has(option))
-      return Wrong(Format("{}: expected files of snapshots, whose ports it places", option));
+  const std::uint32_t per_leaf = arguments.Number("nodes-per-leaf");
+  const std::uint32_t per_pod = arguments.Number("leaves-per-pod");
+  if (per_pod != 0 && per_leaf == 0) return Wrong("--leaves-per-pod requires --nodes-per-leaf");
+  for (const std::string_view option : {"profile", "infiniband-topology"})
+    if (arguments.Has(option)) return Wrong(Format("--{} requires snapshot files", option));
   std::vector<plan::Port> ports;
   std::vector<std::string> leaves, pods;
   ports.reserve(nodes.size() * rails.size());
@@ -122,12 +122,12 @@ Result<plan::Plan> AbstractPlan(const Arguments& arguments, const v1::CampaignSp
   return plan::MakePlan(std::move(ports), std::move(leaves), spec, std::move(pods));
 }
 
-// Where the snapshots' ports are; `problems` are of the topology.
+// Locations of the ports of the snapshots. `problems` gets the errors of the topology file.
 Result<fleet::Sites> FindSites(const Arguments& arguments, std::vector<std::string>& problems) {
-  ASSIGN_OR_RETURN(profile::Places places, FindPlaces(arguments.Text("--profile")));
+  ASSIGN_OR_RETURN(profile::Places places, FindPlaces(arguments.Text("profile")));
   fleet::Sites sites(std::move(places));
-  if (!arguments.Has("--infiniband-topology")) return sites;
-  const std::string file = arguments.Text("--infiniband-topology");
+  if (!arguments.Has("infiniband-topology")) return sites;
+  const std::string file = arguments.Text("infiniband-topology");
   ASSIGN_OR_RETURN(const std::string text,
                    ReadFile(file, fleet::InfinibandTopology::kTextBytesMax));
   auto topology = fleet::InfinibandTopology::Parse(text);
@@ -141,17 +141,18 @@ Result<fleet::Sites> FindSites(const Arguments& arguments, std::vector<std::stri
 Result<plan::Plan> PlanOf(const Arguments& arguments, v1::CampaignSpec& spec) {
   const std::vector<std::string> files = arguments.All("SNAPSHOT");
   if (files.empty()) {
-    if (!arguments.Has("--nodes"))
-      return Wrong("expected --nodes COUNT, --nodes NAMES or files of snapshots");
+    if (!arguments.Has("nodes")) return Wrong("expected --nodes or snapshot files");
     return AbstractPlan(arguments, spec);
   }
-  for (const std::string_view option : {"--nodes-per-leaf", "--leaves-per-pod"})
+  for (const std::string_view option : {"nodes-per-leaf", "leaves-per-pod"})
     if (arguments.Has(option))
-      return Wrong(Format("{}: the snapshots, and a --profile, tell where a node is", option));
+      return Wrong(Format(
+          "--{} is not allowed with snapshots: the snapshots and --profile give the location",
+          option));
   std::vector<std::string> problems;
   ASSIGN_OR_RETURN(const fleet::Sites sites, FindSites(arguments, problems));
-  for (const std::string& name : arguments.Words("--nodes")) spec.add_nodes(name);
-  for (const std::uint32_t rail : arguments.Numbers("--rails")) spec.add_rails(rail);
+  for (const std::string& name : arguments.Words("nodes")) spec.add_nodes(name);
+  for (const std::uint32_t rail : arguments.Numbers("rails")) spec.add_rails(rail);
   ASSIGN_OR_RETURN(const std::vector<fleet::NodeRecord> records, ReadSnapshots(files));
   ASSIGN_OR_RETURN(plan::Plan plan, plan::MakePlan(fleet::FleetView(records), spec, {}, sites));
   plan.skipped.insert(plan.skipped.begin(), problems.begin(), problems.end());
@@ -173,77 +174,50 @@ std::vector<std::string> NamesOf(const plan::Plan& plan) {
   return names;
 }
 
-// Text that JSON and YAML take between quotes alike.
-std::string InQuotes(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char letter : Printable(text)) {
-    if (letter == '"' || letter == '\\') quoted += '\\';
-    quoted += letter;
-  }
-  return quoted + "\"";
-}
+using Json = nlohmann::ordered_json;
 
-// Prints the plan round by round, so that no more than one is in memory.
+// Prints the plan round by round, so that only one round is in memory.
 class Printer {
  public:
   Printer(const plan::Plan& plan, OutputFormat format, Stream& stream)
-      : plan_(plan), format_(format), stream_(stream), names_(NamesOf(plan)) {}
+      : plan_(plan),
+        format_(format),
+        structured_(format == OutputFormat::kJson || format == OutputFormat::kYaml),
+        stream_(stream),
+        list_(format, "rounds"),
+        names_(NamesOf(plan)) {}
 
   bool Begin(const v1::CampaignSpec& spec) {
-    switch (format_) {
-      case OutputFormat::kJson: return stream_.Write("{\"rounds\":[");
-      case OutputFormat::kYaml: return stream_.Write("rounds:\n");
-      case OutputFormat::kName: return true;
-      default:
-        return stream_.Write(
-            Format("{} of {}, {}, seed {}\nROUND  PAIRS\n", Count(plan_.rounds.pairs(), "pair"),
-                   Count(plan_.ports.size(), "port"), PatternName(spec.pattern()), spec.seed()));
-    }
+    if (structured_) return stream_.Write(list_.Begin());
+    if (format_ == OutputFormat::kName) return true;
+    return stream_.Write(
+        Format("{} of {}, {}, seed {}\nROUND  PAIRS\n", Plural(plan_.rounds.pairs(), "pair"),
+               Plural(plan_.ports.size(), "port"), PatternName(spec.pattern()), spec.seed()));
   }
 
   bool Round(const std::vector<plan::Pair>& pairs) {
     ++round_;
-    switch (format_) {
-      case OutputFormat::kJson: return stream_.Write(Json(pairs));
-      case OutputFormat::kYaml: return stream_.Write(Yaml(pairs));
-      default: return stream_.Write(Text(pairs));
-    }
+    if (!structured_) return stream_.Write(Text(pairs));
+    Json round = {{"pairs", Json::array()}};
+    for (const plan::Pair& pair : pairs)
+      round["pairs"].push_back(
+          {{"a", Printable(names_[pair.from])}, {"b", Printable(names_[pair.to])}});
+    return stream_.Write(list_.Item(round));
   }
 
   bool End() {
-    std::string text;
-    if (format_ == OutputFormat::kJson) {
-      text = "]";
-      for (std::size_t n = 0; n < plan_.skipped.size(); ++n)
-        text += Format("{}{}", n == 0 ? ",\"skipped\":[" : ",", InQuotes(plan_.skipped[n]));
-      text += plan_.skipped.empty() ? "}\n" : "]}\n";
-    } else if (format_ == OutputFormat::kYaml) {
-      if (!plan_.skipped.empty()) text = "skipped:\n";
-      for (const std::string& line : plan_.skipped) text += Format("- {}\n", InQuotes(line));
-    } else if (format_ != OutputFormat::kName) {
-      text = Format("{}\n", Count(round_, "round"));
-      for (const std::string& line : plan_.skipped) text += Format("skipped {}\n", Printable(line));
+    if (structured_) {
+      Json more = Json::object();
+      for (const std::string& line : plan_.skipped) more["skipped"].push_back(Printable(line));
+      return stream_.Write(list_.End(more));
     }
+    if (format_ == OutputFormat::kName) return true;
+    std::string text = Format("{}\n", Plural(round_, "round"));
+    for (const std::string& line : plan_.skipped) text += Format("skipped {}\n", Printable(line));
     return stream_.Write(text);
   }
 
  private:
-  std::string Json(const std::vector<plan::Pair>& pairs) const {
-    std::string text = round_ == 1 ? "\n{\"pairs\":[" : ",\n{\"pairs\":[";
-    for (std::size_t n = 0; n < pairs.size(); ++n)
-      text += Format("{}{{\"a\":{},\"b\":{}}}", n == 0 ? "" : ",", InQuotes(names_[pairs[n].from]),
-                     InQuotes(names_[pairs[n].to]));
-    return text + "]}";
-  }
-
-  std::string Yaml(const std::vector<plan::Pair>& pairs) const {
-    std::string text = "- pairs:\n";
-    for (const plan::Pair& pair : pairs)
-      text +=
-          Format("  - {{a: {}, b: {}}}\n", InQuotes(names_[pair.from]), InQuotes(names_[pair.to]));
-    return text;
-  }
-
   std::string Text(const std::vector<plan::Pair>& pairs) const {
     std::string text;
     for (const plan::Pair& pair : pairs) {
@@ -257,7 +231,9 @@ class Printer {
 
   const plan::Plan& plan_;
   const OutputFormat format_;
+  const bool structured_;
   Stream& stream_;
+  ListRenderer list_;
   const std::vector<std::string> names_;
   std::size_t round_ = 0;
 };
@@ -267,7 +243,7 @@ Result<Output> RunProbePlan(Client&, const Arguments& arguments, Stream& stream)
   RETURN_IF_ERROR(ReadPairs(arguments, spec));
   ASSIGN_OR_RETURN(const plan::Plan plan, PlanOf(arguments, spec));
   const bool limited = spec.pairs_at_once() != 0 || spec.pairs_per_uplink() != 0;
-  Printer printer(plan, FormatNamed(arguments.Text("--output")), stream);
+  Printer printer(plan, FormatNamed(arguments.Text("output")), stream);
   bool printed = printer.Begin(spec);
   std::vector<plan::Pair> pairs;
   for (std::size_t round = 0; printed && round < plan.rounds.size(); ++round) {
@@ -287,12 +263,12 @@ Result<Output> RunProbePlan(Client&, const Arguments& arguments, Stream& stream)
 
 extern const Command probe_plan = {
     .path = "probe plan",
-    .summary = "Print which pairs a campaign would probe in which round, without running it.",
+    .summary = "Print the rounds and pairs of a campaign without running it.",
     .description =
-        "Reaches nothing, and needs no nodes: --nodes 16 plans for n1 to n16. In a round no port "
-        "takes part twice; rails run beside each other. An even number N of nodes takes N-1 "
-        "rounds. With a limit of pairs at once, what a round has more is a round of its own. -o "
-        "json prints {\"rounds\":[{\"pairs\":[{\"a\":..,\"b\":..}]}]}; a initiates.",
+        "Works without a controller and without nodes: --nodes 16 plans for n1 to n16. Each port "
+        "is in at most one pair of a round; rails run in parallel. An even number N of nodes takes "
+        "N-1 rounds. Limits on simultaneous pairs split rounds. -o json prints "
+        "{\"rounds\":[{\"pairs\":[{\"a\":..,\"b\":..}]}]}; a is the initiator.",
     .example = "fabricctl probe plan --nodes 16 --pattern random-regular --seed 7 -o json",
     .options = kOptions,
     .run = RunProbePlan,

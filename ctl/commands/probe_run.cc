@@ -1,8 +1,7 @@
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/campaign_spec.h"
-#include "ctl/campaign_tables.h"
 #include "ctl/client.h"
+#include "ctl/tables/campaign_tables.h"
 
 namespace fabric::ctl {
 namespace {
@@ -10,99 +9,99 @@ namespace {
 constexpr Duration kPollInterval = std::chrono::milliseconds(250);
 
 constexpr Option kOptions[] = {
-    {.name = "--nodes",
-     .kind = Option::Kind::kWords,
+    {.name = "nodes",
+     .type = OptionType::kWords,
      .value = "NAMES",
-     .help = "Only pairs of these nodes, such as a job's: n1,n2."},
-    {.name = "--rails",
-     .kind = Option::Kind::kNumbers,
+     .doc = "Probe only pairs of these nodes: n1,n2."},
+    {.name = "rails",
+     .type = OptionType::kNumbers,
      .value = "RAILS",
-     .help = "Only these rails: 0,1."},
-    {.name = "--kind",
-     .kind = Option::Kind::kWords,
+     .doc = "Probe only these rails: 0,1."},
+    {.name = "kind",
+     .type = OptionType::kWords,
      .value = "KINDS",
-     .help =
-         "What to measure, one after the other: latency, bandwidth (of RC writes), both, ping, "
-         "mtu, or by its name: rc_write_latency, rc_read_latency, rc_send_latency, "
+     .fallback = kKindFallback,
+     .doc =
+         "Kinds of probes, in order: latency, bandwidth (RC writes), both, ping, mtu, or "
+         "rc_write_latency, rc_read_latency, rc_send_latency, "
          "rc_write_bandwidth, rc_read_bandwidth, rc_send_bandwidth, ud_ping, path_mtu, gpu_memory, "
-         "incast (alone, with --hub).",
-     .fallback = kKindFallback},
+         "incast (alone, requires --hub)."},
     kPatternOption,
     kHubOption,
     kDegreeOption,
     kSeedOption,
-    {.name = "--until-decided",
-     .kind = Option::Kind::kFlag,
-     .help = "End as soon as it is decided who is to blame, or that nobody is."},
+    {.name = "until-decided",
+     .type = OptionType::kBool,
+     .doc = "End when all faults are located, or when no fault is found."},
     kPairsAtOnceOption,
     kPairsPerUplinkOption,
     kIncludeBusyOption,
-    {.name = "--iterations",
-     .kind = Option::Kind::kNumber,
+    {.name = "iterations",
+     .type = OptionType::kNumber,
      .value = "COUNT",
-     .help = "Messages of each probe; the agents' default when not given."},
-    {.name = "--bytes",
-     .kind = Option::Kind::kNumber,
+     .doc = "Messages per probe. Default: set by the agent."},
+    {.name = "bytes",
+     .type = OptionType::kNumber,
      .value = "COUNT",
-     .help = "Bytes of each message; the agents' default when not given."},
-    {.name = "--queue-pairs",
-     .kind = Option::Kind::kNumber,
+     .doc = "Bytes per message. Default: set by the agent."},
+    {.name = "queue-pairs",
+     .type = OptionType::kNumber,
      .value = "COUNT",
-     .help = "Queue pairs of a bandwidth probe; one when not given."},
-    {.name = "--queue-depth",
-     .kind = Option::Kind::kNumber,
+     .doc = "Queue pairs of a bandwidth probe. Default: 1."},
+    {.name = "queue-depth",
+     .type = OptionType::kNumber,
      .value = "COUNT",
-     .help = "Outstanding messages of each queue pair of a bandwidth probe."},
-    {.name = "--bidirectional",
-     .kind = Option::Kind::kFlag,
-     .help = "Both ends of a bandwidth probe send at the same time."},
-    {.name = "--pings",
-     .kind = Option::Kind::kNumber,
+     .doc = "Outstanding messages per queue pair of a bandwidth probe."},
+    {.name = "bidirectional",
+     .type = OptionType::kBool,
+     .doc = "Send from both ends of a bandwidth probe at the same time."},
+    {.name = "pings",
+     .type = OptionType::kNumber,
      .value = "COUNT",
-     .help = "Pings of ud_ping; 100 when not given."},
-    {.name = "--interval",
-     .kind = Option::Kind::kDuration,
-     .value = "DURATION",
-     .help = "Between two pings; 1ms when not given."},
-    {.name = "--flow-labels",
-     .kind = Option::Kind::kNumbers,
+     .doc = "Number of pings of ud_ping. Default: 100."},
+    {.name = "interval",
+     .type = OptionType::kDuration,
+     .max = "60s",
+     .doc = "Interval between pings. Default: 1ms."},
+    {.name = "flow-labels",
+     .type = OptionType::kNumbers,
      .value = "LABELS",
-     .help = "Pings take turns with these: 1,2,3. Each may take another path."},
-    {.name = "--duration",
-     .kind = Option::Kind::kDuration,
-     .value = "DURATION",
-     .help = "Of an incast's burst; 200ms when not given, at most 2s."},
-    {.name = "--gpus",
-     .kind = Option::Kind::kWords,
+     .doc = "Flow labels of the pings, used in turn: 1,2,3. Each can take a different path."},
+    {.name = "duration",
+     .type = OptionType::kDuration,
+     .min = "1ms",
+     .max = "2s",
+     .doc = "Duration of an incast burst. Default: 200ms."},
+    {.name = "gpus",
+     .type = OptionType::kWords,
      .value = "ADDRESSES",
-     .help = "GPUs of gpu_memory by PCI address, at the initiator; the nearest when not given."},
-    {.name = "--traffic-class",
-     .kind = Option::Kind::kNumber,
-     .value = "NUMBER",
-     .help = "Of RoCE packets: four times the DSCP."},
-    {.name = "--service-level",
-     .kind = Option::Kind::kNumber,
-     .value = "NUMBER",
-     .help = "Of InfiniBand packets."},
-    {.name = "--gid-index",
-     .kind = Option::Kind::kNumber,
+     .doc = "PCI addresses of the GPUs of gpu_memory, at the initiator. Default: the nearest GPU."},
+    {.name = "traffic-class",
+     .type = OptionType::kNumber,
+     .max = "255",
+     .doc = "Traffic class of RoCE packets: four times the DSCP."},
+    {.name = "service-level",
+     .type = OptionType::kNumber,
+     .doc = "Service level of InfiniBand packets."},
+    {.name = "gid-index",
+     .type = OptionType::kNumber,
      .value = "INDEX",
-     .help = "GID that both ends use; chosen by the agents when not given."},
-    {.name = "--probe-timeout",
-     .kind = Option::Kind::kDuration,
-     .value = "DURATION",
-     .help = "How long one probe may take, set-up included; the controller's default when not "
-             "given."},
-    {.name = "--no-wait",
-     .kind = Option::Kind::kFlag,
-     .help = "Start the campaign and leave: `probe show` and `matrix` tell the results."},
+     .doc = "GID index at both ends. Default: chosen by the agents."},
+    {.name = "probe-timeout",
+     .type = OptionType::kDuration,
+     .min = "1ms",
+     .max = "1h",
+     .doc = "Timeout of a probe, including setup. Default: set by the controller."},
+    {.name = "no-wait",
+     .type = OptionType::kBool,
+     .doc = "Start the campaign and return; use `probe show` or `matrix` for results."},
 };
 
 Result<v1::CampaignSpec> SpecOf(const Arguments& arguments) {
   v1::CampaignSpec spec;
-  for (const std::string& name : arguments.Words("--nodes")) spec.add_nodes(name);
-  for (const std::uint32_t rail : arguments.Numbers("--rails")) spec.add_rails(rail);
-  spec.set_until_decided(arguments.Flag("--until-decided"));
+  for (const std::string& name : arguments.Words("nodes")) spec.add_nodes(name);
+  for (const std::uint32_t rail : arguments.Numbers("rails")) spec.add_rails(rail);
+  spec.set_until_decided(arguments.Bool("until-decided"));
   RETURN_IF_ERROR(ReadProbes(arguments, spec));
   RETURN_IF_ERROR(ReadPairs(arguments, spec));
   return spec;
@@ -111,8 +110,8 @@ Result<v1::CampaignSpec> SpecOf(const Arguments& arguments) {
 Result<Output> RunProbeRun(Client& client, const Arguments& arguments, Stream& stream) {
   v1::StartCampaignRequest start;
   ASSIGN_OR_RETURN(*start.mutable_spec(), SpecOf(arguments));
-  ASSIGN_OR_RETURN(v1::Campaign campaign, client.StartCampaign(start));
-  if (arguments.Flag("--no-wait")) {
+  ASSIGN_OR_RETURN(v1::Campaign campaign, client.Call<v1::Campaign>(start));
+  if (arguments.Bool("no-wait")) {
     Output output = CampaignOutput(std::move(campaign));
     output.tables.clear();
     return output;
@@ -125,15 +124,15 @@ Result<Output> RunProbeRun(Client& client, const Arguments& arguments, Stream& s
     if (!stream.Wait(kPollInterval)) {
       v1::CancelCampaignRequest cancel;
       cancel.set_id(campaign.id());
-      ASSIGN_OR_RETURN(campaign, client.CancelCampaign(cancel));
-      return Status(Code::kCancelled, Format("interrupted; campaign {} is cancelled, its results "
-                                             "so far: probe show {}",
+      ASSIGN_OR_RETURN(campaign, client.Call<v1::Campaign>(cancel));
+      return Status(Code::kCancelled, Format("interrupted; campaign {} is cancelled; for its "
+                                             "results use `fabricctl probe show {}`",
                                              campaign.id(), campaign.id()));
     }
-    ASSIGN_OR_RETURN(campaign, client.GetCampaign(get));
+    ASSIGN_OR_RETURN(campaign, client.Call<v1::Campaign>(get));
   }
   get.set_omit_results(false);
-  ASSIGN_OR_RETURN(campaign, client.GetCampaign(get));
+  ASSIGN_OR_RETURN(campaign, client.Call<v1::Campaign>(get));
   return CampaignOutput(std::move(campaign));
 }
 
@@ -141,14 +140,14 @@ Result<Output> RunProbeRun(Client& client, const Arguments& arguments, Stream& s
 
 extern const Command probe_run = {
     .path = "probe run",
-    .summary = "Probe every pair of ports of each rail over RDMA, and show the results.",
+    .summary = "Run probes between RDMA ports and show the results.",
     .description =
-        "Pairs run in rounds in which no port takes part twice; with more than a handful, what "
-        "does not answer at all is found first and left out. Ports that carry traffic are left "
-        "alone. Below the results stands who is to blame for what went wrong, or between whom it "
-        "is undecided. --kind incast lets all nodes write to --hub at once and says, by the "
-        "counters of all ends, whether PFC kept it lossless. An interrupt cancels the campaign. "
-        "Exits with 1 when a probe failed, somebody is to blame or an incast lost something.",
+        "Pairs run in rounds; each port is in at most one pair of a round. A first round finds "
+        "unreachable ports and excludes them. Ports that carry traffic are skipped. The located "
+        "faults, or the remaining candidates, are below the results. With --kind incast all nodes "
+        "write to --hub at the same time; the counters of all ends show whether PFC prevented "
+        "loss. An interrupt cancels the campaign. Exits with 1 if a probe failed, a fault was "
+        "located or an incast lost packets.",
     .example = "fabricctl probe run --pattern random-regular --kind ping --until-decided",
     .options = kOptions,
     .run = RunProbeRun,

@@ -1,17 +1,18 @@
-#include "ctl/arguments.h"
-#include "ctl/campaign_tables.h"
 #include "ctl/client.h"
+#include "ctl/tables/campaign_tables.h"
 
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kOptions[] = {
-    {.name = "ID", .value = "ID", .help = "As `probe list` shows it.", .required = true}};
+constexpr Option kOptions[] = {{.name = "ID",
+                                .value = "ID",
+                                .doc = "ID of the campaign, as in `probe list`.",
+                                .required = true}};
 
 Result<Output> RunProbeShow(Client& client, const Arguments& arguments, Stream&) {
   v1::GetCampaignRequest request;
   request.set_id(arguments.Text("ID"));
-  ASSIGN_OR_RETURN(v1::Campaign campaign, client.GetCampaign(request));
+  ASSIGN_OR_RETURN(v1::Campaign campaign, client.Call<v1::Campaign>(request));
   return CampaignOutput(std::move(campaign));
 }
 
@@ -19,11 +20,11 @@ Result<Output> RunProbeShow(Client& client, const Arguments& arguments, Stream&)
 
 extern const Command probe_show = {
     .path = "probe show",
-    .summary = "Show the results of one campaign, pair by pair.",
+    .summary = "Show the results of a campaign, one row for each pair.",
     .description =
-        "Latencies are half a round trip, those of reads and pings a whole one. Below stands who "
-        "is to blame for what went wrong. Exits with 1 when a probe of the campaign failed or "
-        "somebody is to blame.",
+        "Latencies are half of the round-trip time; for reads and pings, the full round-trip time. "
+        "The located faults are below the results. Exits with 1 if a probe failed or a fault was "
+        "located.",
     .example = "fabricctl probe show c1 -o wide",
     .options = kOptions,
     .run = RunProbeShow,

@@ -1,5 +1,4 @@
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/profiles.h"
 
 namespace fabric::ctl {
@@ -7,8 +6,8 @@ namespace {
 
 constexpr Option kOptions[] = {
     {.name = "FILE",
-     .value = "FILE",
-     .help = "Profiles in YAML; - is standard input.",
+     .type = OptionType::kPath,
+     .doc = "Profile in YAML; - is standard input.",
      .required = true,
      .repeated = true},
 };
@@ -18,7 +17,7 @@ Result<Output> RunProfileCheck(Client&, const Arguments& arguments, Stream&) {
   auto list = std::make_unique<v1::ProfileList>();
   for (const std::string& file : arguments.All("FILE")) {
     ASSIGN_OR_RETURN(const profile::Profile profile, FindProfile(file));
-    output.before += Format("{}: good, profile {}\n", file, profile.name());
+    output.before += Format("{}: valid, profile {}\n", file, profile.name());
     output.names.push_back(profile.name());
     v1::Profile& resolved = *list->add_profiles();
     resolved.set_name(profile.name());
@@ -32,10 +31,10 @@ Result<Output> RunProfileCheck(Client&, const Arguments& arguments, Stream&) {
 
 extern const Command profile_check = {
     .path = "profile check",
-    .summary = "Check files of profiles, before they are used.",
+    .summary = "Check profile files for errors.",
     .description =
-        "Names every mistake with file, line and column, and exits with 2 when there is one. "
-        "Needs no controller.",
+        "Prints every error with file, line and column. Exits with 2 if there is an error. Works "
+        "without a controller.",
     .example = "fabricctl profile check ./site.yaml",
     .options = kOptions,
     .run = RunProfileCheck,

@@ -1,4 +1,3 @@
-#include "ctl/arguments.h"
 #include "ctl/client.h"
 #include "ctl/snapshots.h"
 #include "daemon/infer/infer.h"
@@ -8,13 +7,13 @@ namespace {
 
 constexpr Option kOptions[] = {
     {.name = "SNAPSHOT",
-     .value = "FILE",
-     .help = "What `fabric-agent inspect -o json` printed on each node; - is standard input.",
+     .type = OptionType::kPath,
+     .doc = "Output of `fabric-agent inspect -o json` on each node; - is standard input.",
      .repeated = true},
 };
 
 Result<v1::InferProfileResponse> Infer(Client& client, const std::vector<std::string>& files) {
-  if (files.empty()) return client.InferProfile({});
+  if (files.empty()) return client.Call<v1::InferProfileResponse>(v1::InferProfileRequest());
   ASSIGN_OR_RETURN(const std::vector<fleet::NodeRecord> records, ReadSnapshots(files));
   return infer::InferProfile(fleet::FleetView(records));
 }
@@ -33,12 +32,12 @@ Result<Output> RunProfileInfer(Client& client, const Arguments& arguments, Strea
 
 extern const Command profile_infer = {
     .path = "profile infer",
-    .summary = "Print a profile of what most nodes have, and who differs.",
+    .summary = "Print a profile with the values that most nodes have.",
     .description =
-        "Of the controller's nodes, or of snapshots in files without a controller. Like ports and "
-        "nodes are compared as the rules compare them; where rails, models or drivers differ there "
-        "are overrides. Comments name who differs and what has no majority. What most have may "
-        "be wrong: read it before you use it. -o json has the numbers.",
+        "Uses the nodes of the controller, or snapshot files without a controller. Compares the "
+        "same ports and nodes as the rules do, and adds overrides if rails, models or drivers "
+        "differ. Comments list the nodes that differ and the values without a majority. The "
+        "majority can be wrong: review the profile before you use it. -o json includes the counts.",
     .example = "fabricctl profile infer n1.json n2.json n3.json > site.yaml",
     .options = kOptions,
     .run = RunProfileInfer,

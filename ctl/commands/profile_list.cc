@@ -1,5 +1,5 @@
-#include "ctl/cells.h"
 #include "ctl/command.h"
+#include "ctl/tables/cells.h"
 #include "daemon/profile/profile_yaml.h"
 
 namespace fabric::ctl {
@@ -7,7 +7,7 @@ namespace {
 
 Result<Output> RunProfileList(Client&, const Arguments&, Stream&) {
   Output output;
-  Table table{.columns = {{.title = "PROFILE"}, {.title = "INHERITS"}, {.title = "WHAT"}},
+  Table table{.columns = {{.title = "PROFILE"}, {.title = "INHERITS"}, {.title = "TITLE"}},
               .empty_note = "No profiles."};
   auto list = std::make_unique<v1::ProfileList>();
   for (const v1::Profile& profile : profile::ShippedProfiles()) {
@@ -24,8 +24,9 @@ Result<Output> RunProfileList(Client&, const Arguments&, Stream&) {
 
 extern const Command profile_list = {
     .path = "profile list",
-    .summary = "List the profiles that come with fabricctl.",
-    .description = "A profile says what is expected of a fabric. Needs no controller.",
+    .summary = "List the built-in profiles.",
+    .description =
+        "A profile contains the expected values of a fabric. Works without a controller.",
     .example = "fabricctl profile list",
     .options = {},
     .run = RunProfileList,

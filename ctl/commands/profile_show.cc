@@ -1,4 +1,3 @@
-#include "ctl/arguments.h"
 #include "ctl/profiles.h"
 #include "daemon/profile/profile_yaml.h"
 
@@ -8,18 +7,18 @@ namespace {
 constexpr Option kOptions[] = {
     {.name = "PROFILE",
      .value = "NAME|FILE",
-     .help = "One that comes with fabricctl, or a file of your own.",
+     .doc = "Built-in profile, or a file.",
      .required = true},
-    {.name = "--resolved",
-     .kind = Option::Kind::kFlag,
-     .help = "With all that it inherits, and without the overrides."},
+    {.name = "resolved",
+     .type = OptionType::kBool,
+     .doc = "Include inherited values and omit the overrides."},
 };
 
 Result<Output> RunProfileShow(Client&, const Arguments& arguments, Stream&) {
   const std::string name = arguments.Text("PROFILE");
   Output output;
   auto profile = std::make_unique<v1::Profile>();
-  if (arguments.Flag("--resolved")) {
+  if (arguments.Bool("resolved")) {
     ASSIGN_OR_RETURN(const profile::Profile resolved, FindProfile(name));
     profile->set_name(resolved.name());
     *profile->mutable_expect() = resolved.Expect({});
@@ -36,8 +35,9 @@ Result<Output> RunProfileShow(Client&, const Arguments& arguments, Stream&) {
 
 extern const Command profile_show = {
     .path = "profile show",
-    .summary = "Print a profile, fit to be changed and used as a file.",
-    .description = "Needs no controller.",
+    .summary = "Print a profile as YAML.",
+    .description =
+        "The output can be edited and used as a profile file. Works without a controller.",
     .example = "fabricctl profile show roce-pfc-dcqcn",
     .options = kOptions,
     .run = RunProfileShow,

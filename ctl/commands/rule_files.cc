@@ -12,7 +12,7 @@ custom::RuleFile LoadFile(const std::string& path, const std::vector<std::string
   std::string message = text.status().message();
   if (message.starts_with(path + ": ")) message.erase(0, path.size() + 2);
   custom::RuleFile file{.name = path};
-  file.problems.push_back({.file = path, .place = {0, 0}, .message = std::move(message)});
+  file.problems.push_back({.file = path, .position = {0, 0}, .message = std::move(message)});
   return file;
 }
 
@@ -26,8 +26,7 @@ RuleFiles LoadRuleFiles(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     const custom::RuleFile& file = loaded.files.emplace_back(LoadFile(path, taken));
     for (const custom::Rule& rule : file.rules) taken.push_back(rule.id);
-    for (const custom::Problem& problem : file.problems)
-      loaded.problems += ToString(problem) + "\n";
+    for (const yaml::Problem& problem : file.problems) loaded.problems += ToString(problem) + "\n";
   }
   return loaded;
 }
@@ -39,10 +38,10 @@ google::protobuf::Struct Described(const custom::RuleFile& file) {
   auto& rules = *fields["rules"].mutable_list_value();
   for (const custom::Rule& rule : file.rules) rules.add_values()->set_string_value(rule.id);
   auto& problems = *fields["problems"].mutable_list_value();
-  for (const custom::Problem& problem : file.problems) {
+  for (const yaml::Problem& problem : file.problems) {
     auto& entry = *problems.add_values()->mutable_struct_value()->mutable_fields();
-    entry["line"].set_number_value(static_cast<double>(problem.place.line));
-    entry["column"].set_number_value(static_cast<double>(problem.place.column));
+    entry["line"].set_number_value(static_cast<double>(problem.position.line));
+    entry["column"].set_number_value(static_cast<double>(problem.position.column));
     entry["message"].set_string_value(problem.message);
   }
   return described;

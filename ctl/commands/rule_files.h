@@ -1,4 +1,4 @@
-// What "rules check" and "rules test" share: reading files of custom rules.
+// Reader of files of custom rules, for `rules check`, `rules test` and `check`.
 #pragma once
 
 #include <google/protobuf/struct.pb.h>
@@ -12,11 +12,11 @@
 namespace fabric::ctl {
 
 struct RuleFiles {
-  std::vector<custom::RuleFile> files;  // One for each path; what cannot be read is a problem of it
-  std::string problems;                 // A line for each, "FILE:LINE:COLUMN: what is wrong"
+  std::vector<custom::RuleFile> files;  // One for each path; a read error is a problem of the file
+  std::string problems;                 // One line for each: "FILE:LINE:COLUMN: message"
 };
 
-// Ids must differ from those of the built-in rules and of the files before.
+// Rule IDs must differ from the built-in rules and from the previous files.
 RuleFiles LoadRuleFiles(const std::vector<std::string>& paths);
 
 // {"file": ..., "rules": [ids], "problems": [{"line", "column", "message"}]}

@@ -1,18 +1,18 @@
-#include "ctl/arguments.h"
-#include "ctl/cells.h"
 #include "ctl/client.h"
+#include "ctl/tables/cells.h"
 #include "proto/names.h"
 
 namespace fabric::ctl {
 namespace {
 
 Result<Output> RunRules(Client& client, const Arguments&, Stream&) {
-  ASSIGN_OR_RETURN(v1::ListRulesResponse response, client.ListRules({}));
+  ASSIGN_OR_RETURN(v1::ListRulesResponse response,
+                   client.Call<v1::ListRulesResponse>(v1::ListRulesRequest()));
   Output output;
   Table table{.columns = {{.title = "RULE"},
                           {.title = "SEVERITY"},
                           {.title = "SCOPE"},
-                          {.title = "WHAT MUST HOLD"},
+                          {.title = "TITLE"},
                           {.title = "WHY", .wide_only = true},
                           {.title = "SOURCE", .wide_only = true}},
               .empty_note = "No rules."};
@@ -32,8 +32,8 @@ extern const Command rules = {
     .path = "rules",
     .summary = "List the rules that the controller evaluates.",
     .description =
-        "-o wide adds what happens when a rule does not hold, and where that is written. \"rules "
-        "check\" and \"rules test\" are for files of rules of your own.",
+        "-o wide adds the reason for each rule and its source. For custom rules, see `rules check` "
+        "and `rules test`.",
     .example = "fabricctl rules -o wide",
     .options = {},
     .run = RunRules,

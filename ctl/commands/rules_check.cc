@@ -1,6 +1,5 @@
-#include "ctl/arguments.h"
-#include "ctl/cells.h"
 #include "ctl/commands/rule_files.h"
+#include "ctl/tables/cells.h"
 #include "proto/names.h"
 
 namespace fabric::ctl {
@@ -8,8 +7,8 @@ namespace {
 
 constexpr Option kOptions[] = {
     {.name = "FILE",
-     .value = "FILE",
-     .help = "Files of rules; - is standard input.",
+     .type = OptionType::kPath,
+     .doc = "File of custom rules; - is standard input.",
      .required = true,
      .repeated = true},
 };
@@ -22,14 +21,14 @@ Result<Output> RunRulesCheck(Client&, const Arguments& arguments, Stream&) {
                           {.title = "SCOPE"},
                           {.title = "TITLE"},
                           {.title = "WHERE", .wide_only = true}},
-              .empty_note = "No rule could be loaded."};
+              .empty_note = "No valid rules."};
   auto message = std::make_unique<google::protobuf::Struct>();
   auto& files = *(*message->mutable_fields())["files"].mutable_list_value();
   for (const custom::RuleFile& file : loaded.files) {
     *files.add_values()->mutable_struct_value() = Described(file);
     for (const custom::Rule& rule : file.rules) {
       table.rows.push_back({Cell(rule.id), Cell(Name(rule.severity)), Cell(Name(rule.scope)),
-                            Cell(rule.title), Cell(rule.place)});
+                            Cell(rule.title), Cell(rule.location)});
       output.names.push_back(rule.id);
     }
   }
@@ -44,11 +43,11 @@ Result<Output> RunRulesCheck(Client&, const Arguments& arguments, Stream&) {
 
 extern const Command rules_check = {
     .path = "rules check",
-    .summary = "Check files of custom rules, without a controller.",
+    .summary = "Check files of custom rules for errors.",
     .description =
-        "Prints what is wrong as FILE:LINE:COLUMN, and the rules that are good: a bad one never "
-        "disturbs the others. Exits with 2 when something is wrong. docs/CUSTOM_RULES.md says how "
-        "rules are written.",
+        "Prints errors as FILE:LINE:COLUMN, and the valid rules. An invalid rule does not affect "
+        "the others. Exits with 2 if there is an error. Works without a controller. For the "
+        "format, see docs/CUSTOM_RULES.md.",
     .example = "fabricctl rules check site.yaml",
     .options = kOptions,
     .run = RunRulesCheck,

@@ -1,8 +1,7 @@
 #include "base/input.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
-#include "ctl/cells.h"
 #include "ctl/commands/rule_files.h"
+#include "ctl/tables/cells.h"
 #include "proto/json.h"
 
 namespace fabric::ctl {
@@ -12,13 +11,13 @@ constexpr std::size_t kSnapshotBytesMax = 64 << 20;
 
 constexpr Option kOptions[] = {
     {.name = "FILE",
-     .value = "FILE",
-     .help = "Files of rules and their tests; - is standard input.",
+     .type = OptionType::kPath,
+     .doc = "File of custom rules with tests; - is standard input.",
      .required = true,
      .repeated = true},
 };
 
-// A path that stands in a file of rules is relative to that file's folder.
+// A path in a file of rules is relative to the directory of the file.
 std::string PathFrom(const std::string& file, const std::string& named) {
   const std::size_t slash = file.rfind('/');
   if (named.starts_with("/") || slash == std::string::npos) return named;
@@ -32,7 +31,7 @@ Result<v1::NodeSnapshot> ReadSnapshot(const std::string& path) {
   return snapshot;
 }
 
-// One file's tests: a row and an entry of `tests` for each. False when one failed.
+// Runs the tests of a file; adds a row and an entry of `tests` for each. False if one failed.
 bool RunFile(const custom::RuleFile& file, Output& output, google::protobuf::ListValue& tests) {
   bool passed = true;
   const auto results = RunTests(
@@ -80,11 +79,12 @@ Result<Output> RunRulesTest(Client&, const Arguments& arguments, Stream&) {
 
 extern const Command rules_test = {
     .path = "rules test",
-    .summary = "Run the tests that stand in files of custom rules, without a controller.",
+    .summary = "Run the tests in files of custom rules.",
     .description =
-        "Each test judges a snapshot and compares the verdicts with what it expects. Exits with 1 "
-        "when a test fails, and with 2 when something in a file is wrong; the tests of good rules "
-        "run all the same. Snapshots are JSON as \"fabric-agent inspect -o json\" prints it.",
+        "Each test evaluates a rule on a snapshot and compares the verdicts with the expected "
+        "ones. Snapshots are the output of `fabric-agent inspect -o json`. Exits with 1 if a test "
+        "fails, and with 2 if a file has an error; the tests of valid rules still run. Works "
+        "without a controller.",
     .example = "fabricctl rules test site.yaml",
     .options = kOptions,
     .run = RunRulesTest,

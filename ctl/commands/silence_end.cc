@@ -1,7 +1,6 @@
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/client.h"
-#include "ctl/silence_table.h"
+#include "ctl/tables/silence_table.h"
 
 namespace fabric::ctl {
 namespace {
@@ -9,16 +8,16 @@ namespace {
 constexpr Option kOptions[] = {
     {.name = "ID",
      .value = "ID",
-     .help = "As `silence list` shows it, or the beginning of it.",
+     .doc = "ID of the silence, as in `silence list`, or a unique prefix.",
      .required = true},
-    {.name = "--author", .value = "NAME", .help = "Who ends it, for the history: else $USER."},
+    {.name = "author", .value = "NAME", .doc = "Author, for the history. Default: $USER."},
 };
 
 Result<Output> RunSilenceEnd(Client& client, const Arguments& arguments, Stream&) {
   v1::DeleteSilenceRequest request;
   request.set_id(arguments.Text("ID"));
-  request.set_author(arguments.Text("--author"));
-  ASSIGN_OR_RETURN(v1::Silence silence, client.DeleteSilence(request));
+  request.set_author(arguments.Text("author"));
+  ASSIGN_OR_RETURN(v1::Silence silence, client.Call<v1::Silence>(request));
   Output output;
   output.before = Format("Silence {} of {} has ended.\n", silence.id(), SilencedText(silence));
   output.names.push_back(silence.id());
@@ -30,8 +29,8 @@ Result<Output> RunSilenceEnd(Client& client, const Arguments& arguments, Stream&
 
 extern const Command silence_end = {
     .path = "silence end",
-    .summary = "End a silence before its time.",
-    .description = "What it held back alerts again at once.",
+    .summary = "End a silence early.",
+    .description = "The silenced findings alert again immediately.",
     .example = "fabricctl silence end s3",
     .options = kOptions,
     .run = RunSilenceEnd,

@@ -1,11 +1,12 @@
 #include "ctl/client.h"
-#include "ctl/silence_table.h"
+#include "ctl/tables/silence_table.h"
 
 namespace fabric::ctl {
 namespace {
 
 Result<Output> RunSilenceList(Client& client, const Arguments&, Stream&) {
-  ASSIGN_OR_RETURN(v1::ListSilencesResponse response, client.ListSilences({}));
+  ASSIGN_OR_RETURN(v1::ListSilencesResponse response,
+                   client.Call<v1::ListSilencesResponse>(v1::ListSilencesRequest()));
   Output output;
   output.tables.push_back(SilenceTable(response.silences()));
   for (const v1::Silence& silence : response.silences()) output.names.push_back(silence.id());
@@ -17,8 +18,8 @@ Result<Output> RunSilenceList(Client& client, const Arguments&, Stream&) {
 
 extern const Command silence_list = {
     .path = "silence list",
-    .summary = "List the silences that hold now.",
-    .description = "The one that ends first comes first. A silence ends by itself.",
+    .summary = "List the active silences.",
+    .description = "Sorted by end time. A silence ends automatically.",
     .example = "fabricctl silence list",
     .options = {},
     .run = RunSilenceList,

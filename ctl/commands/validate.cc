@@ -1,8 +1,8 @@
+#include "base/lists.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
-#include "ctl/cells.h"
 #include "ctl/client.h"
-#include "ctl/finding_table.h"
+#include "ctl/tables/cells.h"
+#include "ctl/tables/finding_table.h"
 
 namespace fabric::ctl {
 namespace {
@@ -10,12 +10,13 @@ namespace {
 constexpr Option kOptions[] = {kExplainedOption};
 
 Result<Output> RunValidate(Client& client, const Arguments& arguments, Stream&) {
-  ASSIGN_OR_RETURN(v1::ValidateResponse response, client.Validate({}));
+  ASSIGN_OR_RETURN(v1::ValidateResponse response,
+                   client.Call<v1::ValidateResponse>(v1::ValidateRequest()));
   Output output;
-  output.before = Format("{}, {}: {} pass, {} fail, {} unknown\n", Count(response.nodes(), "node"),
-                         Count(response.rules(), "rule"), response.counts().pass(),
+  output.before = Format("{}, {}: {} pass, {} fail, {} unknown\n", Plural(response.nodes(), "node"),
+                         Plural(response.rules(), "rule"), response.counts().pass(),
                          response.counts().fail(), response.counts().unknown());
-  const bool explained = arguments.Flag("--explained");
+  const bool explained = arguments.Bool("explained");
   if (!explained) output.after = ExplainedNote(response.findings());
   output.tables.push_back(FindingTable(response.findings(), {.explained = explained}));
   output.names = FindingNames(response.findings());
@@ -28,10 +29,11 @@ Result<Output> RunValidate(Client& client, const Arguments& arguments, Stream&) 
 
 extern const Command validate = {
     .path = "validate",
-    .summary = "Evaluate every rule now; count the verdicts and list what is not a pass.",
+    .summary =
+        "Evaluate every rule now; print the verdict counts and the verdicts that are not a pass.",
     .description =
-        "Unknown means that something the rule needs could not be read; it is never "
-        "counted as a pass. Exits with 1 when a verdict is a failure.",
+        "Unknown means that a value the rule needs could not be read; it never counts as a pass. "
+        "Exits with 1 if a verdict is a failure.",
     .example = "fabricctl validate",
     .options = kOptions,
     .run = RunValidate,

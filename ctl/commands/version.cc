@@ -1,8 +1,7 @@
 #include "base/version.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
-#include "ctl/cells.h"
 #include "ctl/client.h"
+#include "ctl/tables/cells.h"
 #include "proto/timestamps.h"
 
 namespace fabric::ctl {
@@ -11,7 +10,7 @@ namespace {
 Result<Output> RunVersion(Client& client, const Arguments&, Stream&) {
   auto message = std::make_unique<v1::GetVersionResponse>();
   std::string controller;
-  if (auto response = client.GetVersion({}); response.ok()) {
+  if (auto response = client.Call<v1::GetVersionResponse>(v1::GetVersionRequest()); response.ok()) {
     *message = *std::move(response);
     controller = Format("{}, up since {}", message->version(), ToString(message->started_at()));
   } else {
@@ -28,10 +27,10 @@ Result<Output> RunVersion(Client& client, const Arguments&, Stream&) {
 
 extern const Command version = {
     .path = "version",
-    .summary = "Show the versions of this program and of the controller.",
+    .summary = "Show the versions of fabricctl and of the controller.",
     .description =
-        "Works without a controller and says so. -o json and yaml print the "
-        "controller's part; name prints this program's version.",
+        "Works without a controller. -o json and -o yaml print the version of the controller; -o "
+        "name prints the version of fabricctl.",
     .example = "fabricctl version",
     .options = {},
     .run = RunVersion,

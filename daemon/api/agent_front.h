@@ -1,4 +1,4 @@
-// The gRPC side of AgentLink: one reactor per connected agent. Heavy headers; include it in main.cc
+// gRPC server of AgentLink: one reactor per connected agent. Heavy headers; include it in main.cc
 // and grpc_front.cc only.
 #pragma once
 

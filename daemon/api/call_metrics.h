@@ -1,4 +1,4 @@
-// Counts of API calls by method, transport and outcome, and how long they took.
+// Number and duration of API calls by method, transport and outcome.
 #pragma once
 
 #include <array>

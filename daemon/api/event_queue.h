@@ -1,4 +1,4 @@
-// The bounded queue between the event bus and one watcher, whatever its transport.
+// Bounded queue between the event bus and one watcher, for any transport.
 #pragma once
 
 #include <cstdint>

@@ -14,6 +14,7 @@
 #include "daemon/api/grpc_status.h"
 #include "daemon/api/grpc_watch.h"
 #include "daemon/api/listen_error.h"
+#include "proto/fabric_service.h"
 
 namespace fabric::api {
 namespace {
@@ -23,8 +24,8 @@ using google::protobuf::MessageFactory;
 using google::protobuf::MethodDescriptor;
 
 constexpr int kReceiveBytesMax = 16 << 20;
-constexpr int kPingIntervalMinMs = 10'000;  // What clients may do.
-constexpr int kKeepaliveMs = 10'000;        // What we do to find dead ends.
+constexpr int kPingIntervalMinMs = 10'000;  // Shortest that clients may use
+constexpr int kKeepaliveMs = 10'000;        // To detect dead clients
 constexpr int kKeepaliveTimeoutMs = 5'000;
 constexpr int kStopMs = 300;
 
@@ -42,7 +43,7 @@ class UnaryCall final : public grpc::ServerGenericBidiReactor {
 
   void OnReadDone(bool ok) override {
     if (!ok) {
-      Finish({grpc::StatusCode::INVALID_ARGUMENT, "there is no request"});
+      Finish({grpc::StatusCode::INVALID_ARGUMENT, "expected a request, saw none"});
       return;
     }
     const MethodDescriptor* const method = FindMethod();

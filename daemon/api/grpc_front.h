@@ -1,5 +1,5 @@
-// The gRPC server: service Fabric by descriptors, so that an rpc needs no line here, AgentLink, and
-// server reflection.
+// gRPC server: service Fabric (by descriptors, without code for each rpc), AgentLink and server
+// reflection.
 #pragma once
 
 #include <memory>
@@ -21,11 +21,11 @@ class GrpcFront {
                                                    control::EventBus& events, AgentFront& agents);
   ~GrpcFront();
 
-  // With the port that was chosen when 0 was asked for.
+  // With the chosen port if the requested one was 0.
   const HostPort& address() const;
 
-  // Ends all calls, watchers and agents with UNAVAILABLE; returns within half a second or so, when
-  // nothing of them runs any more.
+  // Ends all calls, watchers and agents with UNAVAILABLE; returns when none runs, after about half
+  // a second at most.
   void Stop();
 
  private:
@@ -34,7 +34,7 @@ class GrpcFront {
   std::unique_ptr<Parts> parts_;
 };
 
-// Sends gRPC's own log lines to ours: its errors as warnings, the rest as debug lines.
+// Redirects gRPC's log: its errors become warnings, the rest debug lines.
 void RedirectGrpcLog();
 
 }  // namespace fabric::api

@@ -1,4 +1,4 @@
-// Our Status as gRPC's; the codes are numerically the same.
+// Conversion of Status to grpc::Status; the codes are numerically equal.
 #pragma once
 
 #include <grpcpp/support/status.h>

@@ -1,5 +1,5 @@
-// WatchEvents over gRPC: a service of this one method, which writes from a bounded queue. Heavy
-// headers; include it in grpc_front.cc only.
+// WatchEvents over gRPC: writes from a bounded queue. Heavy headers; include it in grpc_front.cc
+// only.
 #pragma once
 
 #include <condition_variable>

@@ -1,4 +1,4 @@
-// Why nobody can listen on an address, in words: libraries keep the kernel's reason to themselves.
+// Reason why an address cannot be listened on, which the server libraries do not report.
 #pragma once
 
 #include "base/settings.h"
@@ -6,8 +6,8 @@
 
 namespace fabric::api {
 
-// Tries to bind the address and lets it go again. UNAVAILABLE or INVALID_ARGUMENT with the address
-// and the kernel's words; success when it can be bound.
+// Binds the address and releases it. UNAVAILABLE or INVALID_ARGUMENT with the address and the
+// kernel's reason.
 Status CheckListen(const HostPort& address);
 
 }  // namespace fabric::api

@@ -169,8 +169,8 @@ void RuleProblems(const MetricsInput& input, MetricFamily& family) {
 
 void TopologyPorts(const MetricsInput& input, MetricFamily& family) {
   if (!input.infiniband.known) return;
-  Add(family, {{"state", "placed"}}, input.infiniband.placed - input.infiniband.other_lid);
-  Add(family, {{"state", "other_lid"}}, input.infiniband.other_lid);
+  Add(family, {{"state", "placed"}}, input.infiniband.placed - input.infiniband.lid_mismatches);
+  Add(family, {{"state", "lid_mismatches"}}, input.infiniband.lid_mismatches);
   Add(family, {{"state", "unknown"}}, input.infiniband.unknown);
 }
 
@@ -213,17 +213,17 @@ struct Family {
 constexpr Family kFamilies[] = {
     {"fabric_controller_info", MetricType::Gauge, "Version of the controller.", &ControllerInfo},
     {"fabric_controller_start_time_seconds", MetricType::Gauge,
-     "When the controller started, seconds since 1970.", &StartTime},
-    {"fabric_nodes", MetricType::Gauge, "Nodes that have ever reported, by state.", &Nodes},
+     "Start time of the controller, seconds since 1970.", &StartTime},
+    {"fabric_nodes", MetricType::Gauge, "Nodes that have reported at least once, by state.",
+     &Nodes},
     {"fabric_ports", MetricType::Gauge, "RDMA ports of all nodes, by state.", &Ports},
     {"fabric_findings_open", MetricType::Gauge,
-     "Open failing findings that are not silenced, by rule and severity.", &FindingsOpen},
+     "Open failing findings without a silence, by rule and severity.", &FindingsOpen},
     {"fabric_findings_silenced", MetricType::Gauge,
-     "Open failing findings that a silence holds back, by severity.", &FindingsSilenced},
-    {"fabric_rule_verdicts", MetricType::Gauge, "Verdicts of the last evaluation of all rules.",
+     "Open failing findings with an active silence, by severity.", &FindingsSilenced},
+    {"fabric_rule_verdicts", MetricType::Gauge, "Verdicts of the newest evaluation of all rules.",
      &Verdicts},
-    {"fabric_campaigns", MetricType::Gauge, "Probe campaigns that are known, by state.",
-     &Campaigns},
+    {"fabric_campaigns", MetricType::Gauge, "Known probe campaigns, by state.", &Campaigns},
     {"fabric_campaign_probes", MetricType::Gauge, "Probes of these campaigns, by result.", &Probes},
     {"fabric_probe_latency_seconds", MetricType::Gauge,
      "Median RDMA write latency of a pair: minimum, median and maximum over the pairs of a rail in "
@@ -234,23 +234,24 @@ constexpr Family kFamilies[] = {
      "the newest campaign.",
      &Bandwidth},
     {"fabric_mesh_pings", MetricType::Gauge,
-     "Pings of the mesh in its newest windows, by pair of leaves, rail and result.", &MeshPings},
+     "Mesh pings in the newest windows, by pair of leaves, rail and result.", &MeshPings},
     {"fabric_mesh_round_trip_seconds", MetricType::Gauge,
-     "Median round trip of the network between two leaves in the newest windows of the mesh.",
+     "Median network round-trip time between two leaves in the newest mesh windows.",
      &MeshRoundTrip},
-    {"fabric_store_failures_total", MetricType::Counter, "Writes to the store that failed.",
+    {"fabric_store_failures_total", MetricType::Counter, "Failed writes to the store.",
      &StoreFailures},
     {"fabric_rule_problems", MetricType::Gauge,
-     "Mistakes in files of operators' rules; what has one is refused.", &RuleProblems},
+     "Problems in files of custom rules; invalid rules are skipped.", &RuleProblems},
     {"fabric_infiniband_topology_ports", MetricType::Gauge,
-     "InfiniBand ports that are up, by what the topology file knows of them: placed, placed with "
-     "another LID than there (the file may be old), unknown.",
+     "Active InfiniBand ports by their entry in the topology file: placed, other_lid (the LID "
+     "differs; "
+     "the file may be old), unknown.",
      &TopologyPorts},
     {"fabric_infiniband_topology_made_seconds", MetricType::Gauge,
-     "When the InfiniBand topology file was made, seconds since 1970.", &TopologyMadeAt},
+     "Creation time of the InfiniBand topology file, seconds since 1970.", &TopologyMadeAt},
     {"fabric_api_requests_total", MetricType::Counter, "API calls.", &Requests},
     {"fabric_api_request_duration_seconds", MetricType::Histogram,
-     "Time from request to answer in the controller.", &RequestDurations},
+     "Processing time of API calls in the controller.", &RequestDurations},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The controller's /metrics: families computed from what the API answers. Pure but for the text
-// serializer; never a series per pair of nodes.
+// Metrics of the controller, computed from answers of the API. Pure except for the text serializer.
+// No series per pair of nodes.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace fabric::api {
 
-// Of the file with the InfiniBand topology.
+// InfiniBand topology file.
 struct TopologyInput {
-  bool known = false;           // There is one.
-  std::uint32_t placed = 0;     // InfiniBand ports that are up
-  std::uint32_t other_lid = 0;  // Of these
+  bool known = false;                // The file was read.
+  std::uint32_t placed = 0;          // InfiniBand ports that are up
+  std::uint32_t lid_mismatches = 0;  // Of these, with another LID in the file
   std::uint32_t unknown = 0;
   double made_at_seconds = 0;  // Since 1970
 };
@@ -37,7 +37,7 @@ struct MetricsInput {
 // Prometheus text exposition format.
 std::string MetricsText(const MetricsInput& input);
 
-// Markdown table of every metric's name, type and meaning, for the reference page.
+// Markdown table of all metrics, for the reference page.
 std::string MetricsReference();
 
 }  // namespace fabric::api

@@ -1,5 +1,7 @@
-// From what probes saw to the part of the fabric that is to blame. Pure and deterministic: the same
-// observations in the same order give the same report. How it decides: docs/design/blame.md.
+// Fault localization: finds the component of the fabric that explains failed or slow probes.
+//
+// Pure and deterministic: the same observations in the same order give the same report. The method
+// is a Bayesian search, described in docs/design/blame.md.
 #pragma once
 
 #include <google/protobuf/repeated_ptr_field.h>
@@ -14,89 +16,90 @@
 
 #include "daemon/blame/counters.h"
 #include "daemon/blame/fabric.h"
-#include "daemon/blame/observation.h"
 #include "fabric/v1/blame.pb.h"
 #include "fabric/v1/finding.pb.h"
 #include "fabric/v1/probe.pb.h"
 
 namespace fabric::blame {
 
-// What was usual in all results so far: a few, such as those of a round of few pairs, are compared
-// with that. A value.
-class Usual {
- public:
-  struct Figures {
-    double reached = 0;     // By the better quarter
-    double noise = 0;       // As Observation.noise
-    std::size_t count = 0;  // Of figures that this is drawn from
-  };
-  // Of the figures of these equals that are there now, or of earlier ones where those were many and
-  // these are few. Equals are probes of the same kind and settings, in rounds of at least half as
-  // many as the largest round has.
-  Figures Of(const std::string& equals, const Figures& now);
+// The normal figure of comparable probes.
+struct Baseline {
+  double reached = 0;     // Upper quartile: the better quarter of the probes reached it
+  double noise = 0;       // As Observation::noise
+  std::size_t count = 0;  // Number of figures that it is computed from
+};
 
-  // At that place a probe could begin, or failed by itself before the fabric had a part in it.
-  void Begins(std::uint32_t place) { begun_.insert(place); }
-  void Fails(std::uint32_t place) { failed_.insert(place); }
-  // Who fails first is named in the result; where more places never begin than do the reason is one
-  // that they share, and says nothing of any of them.
+// Baselines of all results so far. Needed because a small round, such as one of requested probes,
+// has too few results to compare with each other. A value.
+class Baselines {
+ public:
+  // The baseline to compare with: `now`, unless it has less than half the figures of the known one.
+  // `group` names comparable probes: the same kind and settings, in rounds with at least half the
+  // results of the largest round.
+  Baseline Of(const std::string& group, const Baseline& now);
+
+  // The endpoint started a probe, or failed before the fabric was involved.
+  void MarkStarted(std::uint32_t endpoint) { started_.insert(endpoint); }
+  void MarkFailed(std::uint32_t endpoint) { failed_.insert(endpoint); }
+  // True when more endpoints always fail than start. Then they have a common cause, such as a
+  // driver, and a failure does not count against the endpoint.
   bool MostFail() const;
 
  private:
-  std::map<std::string, Figures> known_;
-  std::set<std::uint32_t> begun_;
+  std::map<std::string, Baseline> known_;
+  std::set<std::uint32_t> started_;
   std::set<std::uint32_t> failed_;
 };
 
-// What results say, in their order; some give several (one for each flow label, one for each
-// direction), some none (refused because a port was busy, cancelled, ports that are not of
-// `fabric`). What they are compared with is in `results` themselves, and in `usual`, which learns.
+// Converts results to observations, in order. A result can give several (one for each flow label or
+// direction) or none (refused because a port was busy, cancelled, or a port outside `fabric`).
+// Speeds and latencies are relative to `results` and `baselines`, which is updated.
 std::vector<Observation> ObservationsOf(
     const Fabric& fabric, const google::protobuf::RepeatedPtrField<v1::PairResult>& results,
-    Usual& usual);
+    Baselines& baselines);
 std::vector<Observation> ObservationsOf(
     const Fabric& fabric, const google::protobuf::RepeatedPtrField<v1::PairResult>& results);
 
-// `findings`, if given, are referred to by the suspects that they are about; `counters` make some
-// suspects likelier than others (see counters.h).
+// Suspects refer to the `findings` about them. `counters` raise the probability of some suspects
+// (see counters.h).
 v1::BlameReport Judge(const Fabric& fabric, std::span<const Observation> observations,
                       std::span<const v1::Finding> findings = {},
                       std::span<const PortCounters> counters = {});
 
-// Two places that should be probed next.
-struct Wanted {
+// A pair of endpoints to probe next.
+struct ProbeRequest {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
-  bool once_more = false;  // Whether the pair itself is bad: that shows when it is probed again.
+  bool repeat = false;  // The pair itself is suspected: probing it again confirms or clears it
 
-  friend bool operator==(const Wanted&, const Wanted&) = default;
+  friend bool operator==(const ProbeRequest&, const ProbeRequest&) = default;
 };
 
-// Where a campaign that ends when it is decided stands after a round.
-struct Standing {
-  // More rounds would not change the report: each trouble has its suspect, or suspects that look
-  // the same however often they are probed; nothing else is suspicious, and every place in use was
-  // seen with enough partners to say that nothing is wrong with it.
+// State of a campaign after a round: whether it can end, and otherwise what to probe next.
+struct Assessment {
+  // More rounds would not change the report: each fault has one suspect, or several that no probe
+  // can distinguish; no other component is suspicious; and every usable endpoint has enough
+  // partners to be called healthy.
   bool decided = false;
-  // What is missing, one line: "n7/mlx5_0/1 is suspicious"; or which suspects look the same.
-  std::string open;
-  // Pairs that would decide, the most telling first, no place twice: suspects with partners that
-  // are known to be good and that they have not met. Empty when decided, or when only more of the
-  // planned pairs can help.
-  std::vector<Wanted> next;
-  // All of `next` were probed in the newest round, and did not decide: planned pairs are to come
-  // first.
-  bool again = false;
-  // So long to wait before `next`, by the times of the results: what would be seen before that may
-  // be the same pause of a host.
+  // One line: the missing information ("n7/mlx5_0/1 is suspicious"), or the suspects that cannot be
+  // distinguished.
+  std::string open_question;
+  // Probes that give the most information, best first, each endpoint at most once: suspects with
+  // new partners that are known to be good. Empty when decided, or when only the planned pairs
+  // help.
+  std::vector<ProbeRequest> next;
+  // The newest round probed all of `next` without a decision: run planned pairs first.
+  bool next_already_tried = false;
+  // Seconds to wait before `next`, by the times of the results. A probe before that could see the
+  // same pause of a host again.
   double wait_s = 0;
   v1::BlameReport report;
 };
 
-// `usable` are the places that may take part; empty: all that were observed.
-Standing Stand(const Fabric& fabric, std::span<const Observation> observations,
-               std::span<const std::uint32_t> usable = {},
-               std::span<const v1::Finding> findings = {},
-               std::span<const PortCounters> counters = {});
+// `usable`: endpoints that may take part; empty: all observed endpoints.
+Assessment Assess(const Fabric& fabric, std::span<const Observation> observations,
+                  std::span<const std::uint32_t> usable = {},
+                  std::span<const v1::Finding> findings = {},
+                  std::span<const PortCounters> counters = {});
 
 }  // namespace fabric::blame

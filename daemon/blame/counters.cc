@@ -9,81 +9,82 @@ namespace fabric::blame {
 namespace {
 
 constexpr double kOddsMax = 8;
-constexpr double kUsualMin = 1.0 / 16;  // A sign is taken to be at no fewer of the good ports.
+constexpr double kBackgroundMin = 1.0 / 16;  // Lower bound of a class's background rate
 constexpr std::size_t kTextsMax = 6;
 
-// Of ports that are bad, the part at which the sign is expected, by channel.
+// Probability that counters of the class increase at a bad port, by channel.
 constexpr std::array<std::array<double, 3>, kSigns> kExpected = {{
-    {0.5, 0.4, 0.2},   // kPhysical: what is repeated also costs time
+    {0.5, 0.4, 0.2},   // kPhysical: retransmissions also cost time
     {0.3, 0.3, 0.2},   // kDiscards
-    {0.3, 0.2, 0.1},   // kRepeats: the partners have it as well
+    {0.3, 0.2, 0.1},   // kRepeats: also increase at the partners
     {0.05, 0.3, 0.3},  // kPauses
 }};
 
 }  // namespace
 
-CounterEvidence::CounterEvidence(const Passages& passages, std::span<const PortCounters> counters)
-    : passages_(passages) {
-  std::array<std::size_t, kSigns> moved = {};
+CounterEvidence::CounterEvidence(const ObservationPaths& paths,
+                                 std::span<const PortCounters> counters)
+    : paths_(paths) {
+  std::array<std::size_t, kSigns> grown = {};
   for (const PortCounters& port : counters) {
-    if (port.place >= passages.fabric().places.size()) continue;
-    of_place_.emplace(port.place, &port);
-    const Signs signs = SignsOf(port.place);
-    for (std::size_t sign = 0; sign < kSigns; ++sign) moved[sign] += signs[sign] ? 1 : 0;
+    if (port.endpoint >= paths.fabric().endpoints.size()) continue;
+    of_endpoint_.emplace(port.endpoint, &port);
+    const Signs signs = SignsOf(port.endpoint);
+    for (std::size_t sign = 0; sign < kSigns; ++sign) grown[sign] += signs[sign] ? 1 : 0;
   }
   for (std::size_t sign = 0; sign < kSigns; ++sign)
-    usual_[sign] =
-        std::max(kUsualMin, static_cast<double>(moved[sign]) /
-                                static_cast<double>(std::max<std::size_t>(of_place_.size(), 1)));
+    background_[sign] = std::max(
+        kBackgroundMin, static_cast<double>(grown[sign]) /
+                            static_cast<double>(std::max<std::size_t>(of_endpoint_.size(), 1)));
 }
 
-CounterEvidence::Signs CounterEvidence::SignsOf(std::uint32_t place) const {
+CounterEvidence::Signs CounterEvidence::SignsOf(std::uint32_t endpoint) const {
   Signs signs = {};
-  const auto at = of_place_.find(place);
-  if (at == of_place_.end()) return signs;
-  for (const CounterMove& move : at->second->moves)
-    if (move.delta > 0) signs[static_cast<std::size_t>(move.sign)] = true;
+  const auto at = of_endpoint_.find(endpoint);
+  if (at == of_endpoint_.end()) return signs;
+  for (const CounterIncrease& increase : at->second->increases)
+    if (increase.delta > 0) signs[static_cast<std::size_t>(increase.sign)] = true;
   return signs;
 }
 
-std::vector<std::uint32_t> CounterEvidence::PlacesOf(const Part& part) const {
-  switch (part.kind) {
-    case PartKind::kPort: return {part.first};
-    case PartKind::kPair: return {part.first, part.second};
-    case PartKind::kHost: return passages_.PlacesOfNode(part.first);
+std::vector<std::uint32_t> CounterEvidence::EndpointsOf(const Component& component) const {
+  switch (component.kind) {
+    case ComponentKind::kPort: return {component.first};
+    case ComponentKind::kPair: return {component.first, component.second};
+    case ComponentKind::kHost: return paths_.EndpointsOfNode(component.first);
     default: return {};
   }
 }
 
-// What a host has to do with it shows at more than one of its ports.
-double CounterEvidence::LogOdds(const Part& part, Channel channel) const {
-  if (of_place_.empty()) return 0;
-  if (part.kind != PartKind::kPort && part.kind != PartKind::kHost) return 0;
-  const std::size_t ports_min = part.kind == PartKind::kHost ? 2 : 1;
+// A host fault shows at two of its ports or more.
+double CounterEvidence::LogOdds(const Component& component, Channel channel) const {
+  if (of_endpoint_.empty()) return 0;
+  if (component.kind != ComponentKind::kPort && component.kind != ComponentKind::kHost) return 0;
+  const std::size_t ports_min = component.kind == ComponentKind::kHost ? 2 : 1;
   std::array<std::size_t, kSigns> ports = {};
-  for (const std::uint32_t place : PlacesOf(part)) {
-    const Signs signs = SignsOf(place);
+  for (const std::uint32_t endpoint : EndpointsOf(component)) {
+    const Signs signs = SignsOf(endpoint);
     for (std::size_t sign = 0; sign < kSigns; ++sign) ports[sign] += signs[sign] ? 1 : 0;
   }
   double odds = 1;
   for (std::size_t sign = 0; sign < kSigns; ++sign)
     if (ports[sign] >= ports_min)
-      odds *= std::max(1.0, kExpected[sign][static_cast<std::size_t>(channel)] / usual_[sign]);
+      odds *= std::max(1.0, kExpected[sign][static_cast<std::size_t>(channel)] / background_[sign]);
   return std::log(std::min(odds, kOddsMax));
 }
 
-std::vector<std::string> CounterEvidence::Text(const Part& part) const {
+std::vector<std::string> CounterEvidence::Text(const Component& component) const {
   std::vector<std::string> texts;
-  for (const std::uint32_t place : PlacesOf(part)) {
-    const auto at = of_place_.find(place);
-    if (at == of_place_.end()) continue;
-    const std::string whose = part.kind == PartKind::kPort
+  for (const std::uint32_t endpoint : EndpointsOf(component)) {
+    const auto at = of_endpoint_.find(endpoint);
+    if (at == of_endpoint_.end()) continue;
+    const std::string whose = component.kind == ComponentKind::kPort
                                   ? std::string()
-                                  : Format("{}: ", NameOf(passages_.fabric().places[place]));
-    for (const CounterMove& move : at->second->moves)
-      if (move.delta > 0 && texts.size() < kTextsMax)
-        texts.push_back(
-            Format("{}{} grew by {} in {:.0f} s", whose, move.name, move.delta, move.seconds));
+                                  : Format("{}: ", NameOf(paths_.fabric().endpoints[endpoint]));
+    for (const CounterIncrease& increase : at->second->increases)
+      if (increase.delta > 0 && texts.size() < kTextsMax)
+        texts.push_back(Format("{}{} grew by {} in {:.0f} s", whose, increase.name, increase.delta,
+                               increase.seconds));
   }
   return texts;
 }

@@ -1,5 +1,6 @@
-// What the counters of ports say beside probes: which of several suspects is likelier. Weak: it is
-// never more than 8 to 1, says nothing of what moves at many ports, and accuses nobody by itself.
+// Evidence from port counters: ranks suspects that probes cannot distinguish. Weak by design: the
+// odds are at most 8 to 1, counters that increase at many ports are ignored, and counters alone
+// never make a suspect.
 #pragma once
 
 #include <array>
@@ -9,54 +10,52 @@
 #include <string>
 #include <vector>
 
-#include "daemon/blame/levels.h"
-#include "daemon/blame/parts.h"
+#include "daemon/blame/components.h"
+#include "daemon/blame/likelihood.h"
 
 namespace fabric::blame {
 
-// What moved, by what it is a sign of.
+// Classes of counters, by cause.
 enum class Sign : std::uint8_t {
-  kPhysical,  // Bits went wrong on the link: symbol errors, FCS and ICRC errors, link recoveries
-  kDiscards,  // What had arrived, or should have left, was thrown away.
-  kRepeats,   // Packets were missed: out of sequence, sequence NAKs, timeouts. At both ends of a
-              // path
-  kPauses,    // The port had its sender wait.
+  kPhysical,  // Bit errors on the link: symbol, FCS and ICRC errors, link recoveries
+  kDiscards,  // Dropped packets, received or to be sent
+  kRepeats,   // Missing packets: out of sequence, sequence NAKs, timeouts. At both ends of a path
+  kPauses,    // The port paused its sender
 };
 inline constexpr std::size_t kSigns = 4;
 
-struct CounterMove {
+struct CounterIncrease {
   Sign sign = Sign::kPhysical;
   std::string name;         // The vendor-neutral name: "symbol_errors"
-  std::uint64_t delta = 0;  // What it grew by; more than 0
-  double seconds = 0;       // In what time
+  std::uint64_t delta = 0;  // Increase; more than 0
+  double seconds = 0;       // Time in which it occurred
 };
 
-// A port whose counters are known, and what of them has moved lately.
+// The counters of a port that increased recently.
 struct PortCounters {
-  std::uint32_t place = 0;  // Index into Fabric.places
-  std::vector<CounterMove> moves;
+  std::uint32_t endpoint = 0;  // Index into Fabric.places
+  std::vector<CounterIncrease> increases;
 };
 
-// Borrows both.
+// Borrows its arguments.
 class CounterEvidence {
  public:
-  CounterEvidence(const Passages& passages, std::span<const PortCounters> counters);
+  CounterEvidence(const ObservationPaths& paths, std::span<const PortCounters> counters);
 
-  // Logarithm of how much likelier it is that the part is bad: 0 to log 8. Of ports and hosts; of
-  // others 0.
-  double LogOdds(const Part& part, Channel channel) const;
-  // "symbol_errors grew by 12 in 30 s"; of ports, hosts and both ends of a pair.
-  std::vector<std::string> Text(const Part& part) const;
+  // Log odds that the component is bad: 0 to log 8 for ports and hosts, 0 for other components.
+  double LogOdds(const Component& component, Channel channel) const;
+  // "symbol_errors grew by 12 in 30 s"; for ports, hosts and pairs.
+  std::vector<std::string> Text(const Component& component) const;
 
  private:
   using Signs = std::array<bool, kSigns>;
 
-  Signs SignsOf(std::uint32_t place) const;
-  std::vector<std::uint32_t> PlacesOf(const Part& part) const;
+  Signs SignsOf(std::uint32_t endpoint) const;
+  std::vector<std::uint32_t> EndpointsOf(const Component& component) const;
 
-  const Passages& passages_;
-  std::map<std::uint32_t, const PortCounters*> of_place_;
-  std::array<double, kSigns> usual_ = {};  // Part of the ports at which it has moved
+  const ObservationPaths& paths_;
+  std::map<std::uint32_t, const PortCounters*> of_endpoint_;
+  std::array<double, kSigns> background_ = {};  // Fraction of ports with an increase
 };
 
 }  // namespace fabric::blame

@@ -10,9 +10,9 @@
 namespace fabric::blame {
 namespace {
 
-auto Key(const Place& place) {
-  return std::tuple<std::string_view, std::string_view, std::uint32_t>(place.node, place.device,
-                                                                       place.port);
+auto Key(const Endpoint& endpoint) {
+  return std::tuple<std::string_view, std::string_view, std::uint32_t>(
+      endpoint.node, endpoint.device, endpoint.port);
 }
 
 // "port 33 to spine-1 port 4", by port.
@@ -27,8 +27,8 @@ std::vector<std::string> LinksOf(const fleet::InfinibandTopology& topology,
 
 }  // namespace
 
-std::string NameOf(const Place& place) {
-  return Format("{}/{}/{}", place.node, place.device, place.port);
+std::string NameOf(const Endpoint& endpoint) {
+  return Format("{}/{}/{}", endpoint.node, endpoint.device, endpoint.port);
 }
 
 Fabric FabricOf(const fleet::FleetView& fleet, const fleet::Sites& sites) {
@@ -36,17 +36,17 @@ Fabric FabricOf(const fleet::FleetView& fleet, const fleet::Sites& sites) {
   for (const fleet::NodeView& node : fleet.nodes()) {
     for (const fleet::PortView& port : node.ports) {
       if (!port.rail) continue;
-      Place place{.node = port.node->name,
-                  .device = port.device->name(),
-                  .port = port.port->number(),
-                  .rail = port.rail->value(),
-                  .leaf = sites.Of(port).leaf,
-                  .leaf_port = sites.LeafPort(port)};
-      fabric.places.push_back(std::move(place));
+      Endpoint endpoint{.node = port.node->name,
+                        .device = port.device->name(),
+                        .port = port.port->number(),
+                        .rail = port.rail->value(),
+                        .leaf = sites.Of(port).leaf,
+                        .leaf_port = sites.LeafPort(port)};
+      fabric.endpoints.push_back(std::move(endpoint));
     }
   }
-  std::sort(fabric.places.begin(), fabric.places.end(),
-            [](const Place& a, const Place& b) { return Key(a) < Key(b); });
+  std::sort(fabric.endpoints.begin(), fabric.endpoints.end(),
+            [](const Endpoint& a, const Endpoint& b) { return Key(a) < Key(b); });
   const fleet::InfinibandTopology& topology = sites.infiniband();
   for (const fleet::InfinibandSwitch& each : topology.switches())
     fabric.links_up[each.name] = LinksOf(topology, each);
@@ -55,11 +55,12 @@ Fabric FabricOf(const fleet::FleetView& fleet, const fleet::Sites& sites) {
 }
 
 std::optional<std::uint32_t> Find(const Fabric& fabric, const v1::ProbePort& port) {
-  const Place wanted{.node = port.node(), .device = port.device(), .port = port.port()};
-  const auto at = std::lower_bound(fabric.places.begin(), fabric.places.end(), wanted,
-                                   [](const Place& a, const Place& b) { return Key(a) < Key(b); });
-  if (at == fabric.places.end() || Key(*at) != Key(wanted)) return std::nullopt;
-  return static_cast<std::uint32_t>(at - fabric.places.begin());
+  const Endpoint request{.node = port.node(), .device = port.device(), .port = port.port()};
+  const auto at =
+      std::lower_bound(fabric.endpoints.begin(), fabric.endpoints.end(), request,
+                       [](const Endpoint& a, const Endpoint& b) { return Key(a) < Key(b); });
+  if (at == fabric.endpoints.end() || Key(*at) != Key(request)) return std::nullopt;
+  return static_cast<std::uint32_t>(at - fabric.endpoints.begin());
 }
 
 }  // namespace fabric::blame

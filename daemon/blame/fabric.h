@@ -1,4 +1,4 @@
-// The ports of a fleet with their places in the fabric, as blame counts them. Pure values.
+// Input of fault localization: the fabric's endpoints and the observations of probes. Pure values.
 #pragma once
 
 #include <cstdint>
@@ -13,31 +13,58 @@
 
 namespace fabric::blame {
 
-// A port and where it is plugged in.
-struct Place {
+// A port and the switch port that it is connected to.
+struct Endpoint {
   std::string node;
   std::string device;
   std::uint32_t port = 0;
   std::optional<std::uint32_t> rail;
-  std::string leaf;       // The switch, as Sites names it. Empty: not known
-  std::string leaf_port;  // As Sites names it. Empty: not known
+  std::string leaf;       // Leaf switch, as fleet::Sites names it. Empty: not known
+  std::string leaf_port;  // Port of the leaf switch. Empty: not known
 };
 
 struct Fabric {
-  std::vector<Place> places;  // By node, device and port, each of them once
-  // Of the switches of an InfiniBand topology, by name: their cables to other switches, "port 33 to
-  // spine-1 port 4". For people: no path is known by them.
+  std::vector<Endpoint> endpoints;  // Sorted by node, device and port; unique
+  // Cables between switches from an InfiniBand topology, by switch name: "port 33 to spine-1 port
+  // 4". Shown in evidence only; paths are not derived from them.
   std::map<std::string, std::vector<std::string>> links_up = {};
-  std::string links_known_at = {};  // When that topology was made
+  std::string links_known_at = {};  // Creation time of that topology
+};
+
+enum class End : std::uint8_t { kFrom, kTo };
+
+// Result of one probe for one flow.
+struct Observation {
+  std::uint32_t from = 0;  // Index into Fabric::endpoints
+  std::uint32_t to = 0;
+  std::uint32_t round = 0;       // Faults within one round may have one transient cause
+  double began_s = 0;            // Start time, by one clock for all; 0: not known
+  std::uint32_t flow_label = 0;  // 0: not known
+  // Packets, or whole probes, and the number lost in either direction. 0 attempts: no information
+  // about loss.
+  std::uint32_t attempts = 0;
+  std::uint32_t failures = 0;
+  bool one_way = false;  // Failures are in the direction `from` to `to` only
+  // The end that failed by itself: its agent was away or its adapter refused. The path is not
+  // involved then. With 0 attempts the end is not blamed either: most ends failed like that, or its
+  // agent was late.
+  std::optional<End> failed_end = {};
+  // Relative to comparable probes; 1: equal to them. Speed is that of data from `from` to `to`,
+  // latency is the round trip.
+  std::optional<float> speed = {};
+  std::optional<float> latency = {};
+  // Standard deviation of the logarithm of comparable speeds or latencies. 0: not known, assumed to
+  // be small.
+  float noise = 0;
 };
 
 // "n7/mlx5_2/1"
-std::string NameOf(const Place& place);
+std::string NameOf(const Endpoint& endpoint);
 
 // Every port that has a rail, up or down.
 Fabric FabricOf(const fleet::FleetView& fleet, const fleet::Sites& sites = {});
 
-// Its index in places. Absent: no such port.
+// Index in `endpoints`. Absent: no such port.
 std::optional<std::uint32_t> Find(const Fabric& fabric, const v1::ProbePort& port);
 
 }  // namespace fabric::blame

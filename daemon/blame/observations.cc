@@ -12,7 +12,7 @@ namespace {
 
 using Results = google::protobuf::RepeatedPtrField<v1::PairResult>;
 
-// Whether the end failed by itself, before the way between the ends had a part in it.
+// True when one end failed by itself, before the path was involved.
 bool OfOneEnd(const v1::ProbeResult& said) {
   const bool may_be = said.status() == v1::PROBE_STATUS_UNREACHABLE ||
                       said.status() == v1::PROBE_STATUS_SETUP_FAILED ||
@@ -20,23 +20,23 @@ bool OfOneEnd(const v1::ProbeResult& said) {
   return may_be && !said.blamed_node().empty();
 }
 
-void NoteBeginning(std::uint32_t from, std::uint32_t to, const v1::PairResult& result,
-                   Usual& usual) {
+void MarkStartOf(std::uint32_t from, std::uint32_t to, const v1::PairResult& result,
+                 Baselines& baselines) {
   const v1::ProbeResult& said = result.result();
   if (OfOneEnd(said)) {
     const bool at_from = said.blamed_node() == result.from().node();
-    usual.Fails(at_from ? from : to);
-    // The other one waited for it.
+    baselines.MarkFailed(at_from ? from : to);
+    // The other end was ready and waited.
     if (said.status() == v1::PROBE_STATUS_TIMED_OUT && from != to)
-      usual.Begins(at_from ? to : from);
+      baselines.MarkStarted(at_from ? to : from);
   } else if (said.status() == v1::PROBE_STATUS_OK || said.status() == v1::PROBE_STATUS_FAILED) {
-    usual.Begins(from);
-    usual.Begins(to);
+    baselines.MarkStarted(from);
+    baselines.MarkStarted(to);
   }
 }
 
-// What the better quarter of the equals reach, not the median, because one of two rails may be
-// slow; and how much they scatter, by what is good among them, for the same reason.
+// Baseline of comparable figures: the upper quartile and the noise. Not the median, because one of
+// two rails may be slow; the noise is computed from the better figures for the same reason.
 class Equals {
  public:
   explicit Equals(bool more_is_better) : more_is_better_(more_is_better) {}
@@ -44,15 +44,15 @@ class Equals {
   void Add(double figure) {
     if (figure > 0) figures_.push_back(figure);
   }
-  Usual::Figures Measure();
+  Baseline Measure();
 
  private:
-  // Of the figures of which so much is worse
-  double At(double part) const {
+  // The figure at this quantile; 1 is best
+  double At(double component) const {
     const auto last = static_cast<double>(figures_.size() - 1);
-    return figures_[static_cast<std::size_t>((more_is_better_ ? part : 1 - part) * last)];
+    return figures_[static_cast<std::size_t>((more_is_better_ ? component : 1 - component) * last)];
   }
-  // How much better the one is, as a logarithm.
+  // Log ratio of two quantiles
   double Between(double good, double better) const {
     return std::abs(std::log(At(better) / At(good)));
   }
@@ -65,7 +65,7 @@ class Equals {
 
 constexpr double kGood = 0.75;
 
-Usual::Figures Equals::Measure() {
+Baseline Equals::Measure() {
   if (figures_.empty()) return {};
   std::sort(figures_.begin(), figures_.end());
   return {.reached = At(kGood), .noise = Noise(), .count = figures_.size()};
@@ -75,20 +75,19 @@ double Equals::Noise() const {
   constexpr double kPoor = 0.25;
   constexpr double kMiddle = 0.5;
   constexpr double kBest = 0.95;
-  // Standard deviations of a normal distribution
+  // Distances of quantiles of a normal distribution, in standard deviations
   constexpr double kGoodToBest = 0.97;
   constexpr double kQuarter = 0.67;
   constexpr std::size_t kScatterMin = 16;
   if (figures_.size() < kScatterMin) return 0;
   const double best = Between(kGood, kBest) / kGoodToBest;
   if (!more_is_better_) return best;
-  // Of three parts one may be spoilt: by what is bad, or by a few that had the machines for
-  // themselves and are far better.
+  // The median of three estimates: one of them may be distorted, by bad components or by a few
+  // probes that had the machines to themselves.
   const double good = Between(kMiddle, kGood) / kQuarter;
   const double poor = Between(kPoor, kMiddle) / kQuarter;
   double noise = std::max(std::min(best, good), std::min(std::max(best, good), poor));
-  // Of few figures it may be more. But what lies apart with nothing in between is not of the
-  // others.
+  // Few figures underestimate the noise. But a gap between two clusters is not noise.
   constexpr double kUnsure = 1;
   noise *= 1 + kUnsure / std::sqrt(static_cast<double>(figures_.size()));
   constexpr double kGapMin = 0.5;
@@ -97,8 +96,8 @@ double Equals::Noise() const {
   return noise;
 }
 
-// Between neighbours, below the good ones: as a logarithm. What few figures are worse may be
-// chance.
+// Largest log gap between neighboring figures, not counting the best quarter and the worst few,
+// which may be chance.
 double Equals::WidestGap() const {
   constexpr std::size_t kWorseMin = 4;
   const auto good = static_cast<std::size_t>(kGood * static_cast<double>(figures_.size() - 1));
@@ -108,7 +107,8 @@ double Equals::WidestGap() const {
   return widest;
 }
 
-// How much the flows of a ping scatter about it: of all pings, because some flows may be bad.
+// Variation of flow latencies around the latency of their ping. Uses all pings, because some flows
+// may be bad.
 class FlowScatter {
  public:
   void Add(const v1::PingSummary& ping) {
@@ -117,8 +117,8 @@ class FlowScatter {
       if (all > 0 && flow.median_us() > 0)
         distances_.push_back(std::abs(std::log(flow.median_us() / all)));
   }
-  // A standard deviation, by the median of the distances; 0 of too few.
-  Usual::Figures Measure() {
+  // Standard deviation, from the median distance; 0 for too few flows.
+  Baseline Measure() {
     constexpr double kOfMedian = 1.48;
     constexpr std::size_t kScatterMin = 16;
     if (distances_.size() < kScatterMin) return {};
@@ -136,19 +136,18 @@ double LatencyOf(const v1::ProbeResult& result) {
   return result.has_latency() ? result.latency().median_us() : 0;
 }
 
-// Of the results of one spec. What is usual is drawn from rounds of many pairs alone: those of a
-// few have the machines and the fabric for themselves, and next to them all others would look slow.
+// Number of results, by round
 struct AllEquals {
   std::map<std::uint32_t, std::size_t> in_round;  // Results
-  std::size_t many = 0;                           // From that on a round counts.
+  std::size_t many = 0;                           // Minimum size of a round that counts
   Equals speeds{true};
   Equals latencies{false};
   FlowScatter scatter;
-  Usual::Figures speed = {};
-  Usual::Figures latency = {};
-  Usual::Figures flows = {};
+  Baseline speed = {};
+  Baseline latency = {};
+  Baseline flows = {};
 
-  // Once all are counted in their rounds, and before any is added.
+  // Call after all results are counted, before Add().
   void FindMany() {
     for (const auto& [round, count] : in_round) many = std::max(many, (count + 1) / 2);
   }
@@ -159,23 +158,23 @@ struct AllEquals {
     if (result.has_bandwidth()) speeds.Add(result.bandwidth().mean_bps());
     if (result.has_reverse_bandwidth()) speeds.Add(result.reverse_bandwidth().mean_bps());
   }
-  void Measure(const std::string& spec, Usual& usual) {
-    speed = usual.Of("speed " + spec, speeds.Measure());
-    latency = usual.Of("latency " + spec, latencies.Measure());
-    flows = usual.Of("flows " + spec, scatter.Measure());
+  void Measure(const std::string& spec, Baselines& baselines) {
+    speed = baselines.Of("speed " + spec, speeds.Measure());
+    latency = baselines.Of("latency " + spec, latencies.Measure());
+    flows = baselines.Of("flows " + spec, scatter.Measure());
   }
 };
 
-struct Compared {
+struct Relative {
   float ratio = 1;
   float noise = 0;
 };
 
-// Absent with too few equals to compare with.
-std::optional<Compared> Compare(double figure, const Usual::Figures& equals) {
+// Absent with fewer than kEqualsMin figures to compare with.
+std::optional<Relative> Compare(double figure, const Baseline& equals) {
   constexpr std::size_t kEqualsMin = 4;
   if (equals.count < kEqualsMin || figure <= 0) return std::nullopt;
-  return Compared{static_cast<float>(figure / equals.reached), static_cast<float>(equals.noise)};
+  return Relative{static_cast<float>(figure / equals.reached), static_cast<float>(equals.noise)};
 }
 
 bool ReadsFromResponder(const v1::ProbeSpec& spec) {
@@ -194,13 +193,13 @@ Observation Base(std::uint32_t from, std::uint32_t to, const v1::PairResult& res
           .flow_label = result.result().used().flow_label()};
 }
 
-void SetLatency(const std::optional<Compared>& compared, Observation& seen) {
-  if (!compared) return;
-  seen.latency = compared->ratio;
-  seen.noise = compared->noise;
+void SetLatency(const std::optional<Relative>& relative, Observation& seen) {
+  if (!relative) return;
+  seen.latency = relative->ratio;
+  seen.noise = relative->noise;
 }
 
-// Each way by itself where the responder's count tells which way the lost ones went.
+// One observation for each direction, if the responder counted the losses by direction.
 void AddLosses(const Observation& base, const v1::FlowSummary& flow,
                std::vector<Observation>& out) {
   Observation there = base;
@@ -225,7 +224,7 @@ void AddLosses(const Observation& base, const v1::FlowSummary& flow,
 }
 
 void AddPing(const Observation& base, const v1::PingSummary& ping,
-             const std::optional<Compared>& latency, double flow_noise,
+             const std::optional<Relative>& latency, double flow_noise,
              std::vector<Observation>& out) {
   if (ping.flows().empty()) {
     Observation seen = base;
@@ -249,15 +248,15 @@ void AddPing(const Observation& base, const v1::PingSummary& ping,
   }
 }
 
-void AddSpeeds(const Observation& base, const v1::PairResult& result, const Usual::Figures& equals,
+void AddSpeeds(const Observation& base, const v1::PairResult& result, const Baseline& equals,
                std::vector<Observation>& out) {
   const auto add = [&](const v1::BandwidthSummary& summary, bool back, bool probe) {
     Observation seen = base;
     if (back) std::swap(seen.from, seen.to);
     seen.attempts = probe ? 1 : 0;
-    if (const auto compared = Compare(summary.mean_bps(), equals)) {
-      seen.speed = compared->ratio;
-      seen.noise = compared->noise;
+    if (const auto relative = Compare(summary.mean_bps(), equals)) {
+      seen.speed = relative->ratio;
+      seen.noise = relative->noise;
     }
     if (probe || seen.speed) out.push_back(seen);
   };
@@ -279,7 +278,7 @@ void AddOk(const Observation& base, const v1::PairResult& result, const AllEqual
   out.push_back(seen);
 }
 
-// What failed or was not answered in time; nothing of what was not tried.
+// Failed and timed-out probes. Nothing for probes that did not run.
 void AddFailed(Observation seen, const v1::PairResult& result, bool most_fail,
                std::vector<Observation>& out) {
   const v1::ProbeResult& said = result.result();
@@ -292,7 +291,7 @@ void AddFailed(Observation seen, const v1::PairResult& result, bool most_fail,
   if (by_end) {
     seen.failed_end = said.blamed_node() == result.from().node() ? End::kFrom : End::kTo;
     const bool either = seen.from != seen.to && result.from().node() == result.to().node();
-    // An agent that was late says nothing of its port.
+    // A late agent is no evidence against its port.
     const bool late = said.status() == v1::PROBE_STATUS_TIMED_OUT;
     if (either || most_fail || late) seen.attempts = seen.failures = 0;
   }
@@ -301,25 +300,26 @@ void AddFailed(Observation seen, const v1::PairResult& result, bool most_fail,
 
 }  // namespace
 
-Usual::Figures Usual::Of(const std::string& equals, const Figures& now) {
-  Figures& known = known_[equals];
+Baseline Baselines::Of(const std::string& equals, const Baseline& now) {
+  Baseline& known = known_[equals];
   if (2 * now.count >= known.count) known = now;
   return known;
 }
 
-bool Usual::MostFail() const {
-  const auto never = std::count_if(failed_.begin(), failed_.end(),
-                                   [&](std::uint32_t place) { return !begun_.contains(place); });
-  return static_cast<std::size_t>(never) > begun_.size();
+bool Baselines::MostFail() const {
+  const auto never = std::count_if(failed_.begin(), failed_.end(), [&](std::uint32_t endpoint) {
+    return !started_.contains(endpoint);
+  });
+  return static_cast<std::size_t>(never) > started_.size();
 }
 
 std::vector<Observation> ObservationsOf(const Fabric& fabric, const Results& results) {
-  Usual usual;
-  return ObservationsOf(fabric, results, usual);
+  Baselines baselines;
+  return ObservationsOf(fabric, results, baselines);
 }
 
 std::vector<Observation> ObservationsOf(const Fabric& fabric, const Results& results,
-                                        Usual& usual) {
+                                        Baselines& baselines) {
   std::map<std::string, AllEquals> by_spec;
   std::vector<AllEquals*> equals;  // By result
   using Ends = std::pair<std::optional<std::uint32_t>, std::optional<std::uint32_t>>;
@@ -327,7 +327,7 @@ std::vector<Observation> ObservationsOf(const Fabric& fabric, const Results& res
   for (const v1::PairResult& result : results) {
     const auto& [from, to] =
         ends.emplace_back(Find(fabric, result.from()), Find(fabric, result.to()));
-    if (from && to) NoteBeginning(*from, *to, result, usual);
+    if (from && to) MarkStartOf(*from, *to, result, baselines);
     AllEquals& all = by_spec[result.probe().SerializeAsString()];
     equals.push_back(&all);
     ++all.in_round[result.round()];
@@ -335,17 +335,17 @@ std::vector<Observation> ObservationsOf(const Fabric& fabric, const Results& res
   for (auto& [spec, all] : by_spec) all.FindMany();
   for (int i = 0; i < results.size(); ++i)
     equals[static_cast<std::size_t>(i)]->Add(results[i].round(), results[i].result());
-  for (auto& [spec, all] : by_spec) all.Measure(spec, usual);
+  for (auto& [spec, all] : by_spec) all.Measure(spec, baselines);
   std::vector<Observation> out;
   for (int i = 0; i < results.size(); ++i) {
-    const auto place = static_cast<std::size_t>(i);
-    const auto& [from, to] = ends[place];
+    const auto n = static_cast<std::size_t>(i);
+    const auto& [from, to] = ends[n];
     if (!from || !to) continue;
     const Observation seen = Base(*from, *to, results[i]);
     if (results[i].result().status() == v1::PROBE_STATUS_OK)
-      AddOk(seen, results[i], *equals[place], out);
+      AddOk(seen, results[i], *equals[n], out);
     else
-      AddFailed(seen, results[i], usual.MostFail(), out);
+      AddFailed(seen, results[i], baselines.MostFail(), out);
   }
   return out;
 }

@@ -5,60 +5,61 @@
 #include <map>
 #include <set>
 
+#include "base/lists.h"
 #include "base/text.h"
 
 namespace fabric::blame {
 namespace {
 
-constexpr double kWaySure = 0.9;  // From which a direction is named
-// The same, of uplinks that are bad for some flows: a few of them may all go one way by chance.
-constexpr double kWaySureOfSome = 0.99;
-constexpr double kDeadLoss = 0.9;  // What loses more is dead.
+constexpr double kDirectionSure = 0.9;  // Minimum probability to name a direction
+// The same for uplinks that are bad for some flows: a few flows can have one direction by chance.
+constexpr double kDirectionSureOfSome = 0.99;
+constexpr double kDeadLoss = 0.9;  // Minimum loss of a dead component
 
-v1::SuspectKind KindOf(PartKind kind) {
+v1::SuspectKind KindOf(ComponentKind kind) {
   switch (kind) {
-    case PartKind::kPort: return v1::SUSPECT_KIND_PORT;
-    case PartKind::kHost: return v1::SUSPECT_KIND_HOST;
-    case PartKind::kLeaf: return v1::SUSPECT_KIND_LEAF;
-    case PartKind::kUplink: return v1::SUSPECT_KIND_UPLINK;
-    case PartKind::kSpine: return v1::SUSPECT_KIND_SPINE;
-    case PartKind::kLeafPair: return v1::SUSPECT_KIND_LEAF_PAIR;
-    case PartKind::kRail: return v1::SUSPECT_KIND_RAIL;
-    case PartKind::kPair: return v1::SUSPECT_KIND_PAIR;
-    case PartKind::kFabric: return v1::SUSPECT_KIND_FABRIC;
+    case ComponentKind::kPort: return v1::SUSPECT_KIND_PORT;
+    case ComponentKind::kHost: return v1::SUSPECT_KIND_HOST;
+    case ComponentKind::kLeaf: return v1::SUSPECT_KIND_LEAF;
+    case ComponentKind::kUplink: return v1::SUSPECT_KIND_UPLINK;
+    case ComponentKind::kSpine: return v1::SUSPECT_KIND_SPINE;
+    case ComponentKind::kLeafPair: return v1::SUSPECT_KIND_LEAF_PAIR;
+    case ComponentKind::kRail: return v1::SUSPECT_KIND_RAIL;
+    case ComponentKind::kPair: return v1::SUSPECT_KIND_PAIR;
+    case ComponentKind::kFabric: return v1::SUSPECT_KIND_FABRIC;
   }
   return v1::SUSPECT_KIND_UNSPECIFIED;
 }
 
-void SetWhere(const Passages& passages, const Part& part, v1::Suspect& suspect) {
-  const std::vector<Place>& places = passages.fabric().places;
-  switch (part.kind) {
-    case PartKind::kPort: {
-      const Place& place = places[part.first];
-      suspect.set_node(place.node);
-      suspect.set_device(place.device);
-      suspect.set_port(place.port);
-      if (place.rail) suspect.set_rail(*place.rail);
-      suspect.set_leaf(place.leaf);
-      suspect.set_leaf_port(place.leaf_port);
+void SetLocation(const ObservationPaths& paths, const Component& component, v1::Suspect& suspect) {
+  const std::vector<Endpoint>& endpoints = paths.fabric().endpoints;
+  switch (component.kind) {
+    case ComponentKind::kPort: {
+      const Endpoint& endpoint = endpoints[component.first];
+      suspect.set_node(endpoint.node);
+      suspect.set_device(endpoint.device);
+      suspect.set_port(endpoint.port);
+      if (endpoint.rail) suspect.set_rail(*endpoint.rail);
+      suspect.set_leaf(endpoint.leaf);
+      suspect.set_leaf_port(endpoint.leaf_port);
       break;
     }
-    case PartKind::kHost: suspect.set_node(NameOf(passages, part)); break;
-    case PartKind::kLeafPair:
-      suspect.set_other_leaf(passages.LeafName(part.second));
+    case ComponentKind::kHost: suspect.set_node(NameOf(paths, component)); break;
+    case ComponentKind::kLeafPair:
+      suspect.set_other_leaf(paths.LeafName(component.second));
       [[fallthrough]];
-    case PartKind::kLeaf:
-    case PartKind::kUplink: suspect.set_leaf(passages.LeafName(part.first)); break;
-    case PartKind::kSpine:
-    case PartKind::kRail:
-      if (part.first != kEverywhere) suspect.set_rail(part.first);
+    case ComponentKind::kLeaf:
+    case ComponentKind::kUplink: suspect.set_leaf(paths.LeafName(component.first)); break;
+    case ComponentKind::kSpine:
+    case ComponentKind::kRail:
+      if (component.first != kEverywhere) suspect.set_rail(component.first);
       break;
-    case PartKind::kPair:
-    case PartKind::kFabric: break;
+    case ComponentKind::kPair:
+    case ComponentKind::kFabric: break;
   }
 }
 
-// What the suspect's observations say, all together.
+// Totals of a suspect's observations.
 struct Sums {
   std::uint64_t attempts = 0;
   std::uint64_t failures = 0;
@@ -72,34 +73,33 @@ struct Sums {
   std::size_t bad_flows = 0;
 };
 
-void AddEnds(const Passages& passages, const Part& part, const Observation& seen, bool bad,
-             Sums& sums) {
-  for (const std::uint32_t place : {seen.from, seen.to}) {
-    const bool inside = passages.Holds(part, place);
-    (inside ? sums.inside : sums.partners).insert(place);
-    if (bad) (inside ? sums.bad_inside : sums.bad_partners).insert(place);
+void AddEnds(const ObservationPaths& paths, const Component& component, const Observation& seen,
+             bool bad, Sums& sums) {
+  for (const std::uint32_t endpoint : {seen.from, seen.to}) {
+    const bool inside = paths.Holds(component, endpoint);
+    (inside ? sums.inside : sums.partners).insert(endpoint);
+    if (bad) (inside ? sums.bad_inside : sums.bad_partners).insert(endpoint);
   }
 }
 
-Sums SumsOf(const Passages& passages, const Trouble& trouble, const Part& part) {
+Sums SumsOf(const ObservationPaths& paths, const Fault& fault, const Component& component) {
   Sums sums;
-  for (const std::uint32_t i : passages.Through(part)) {
-    const Observation& seen = passages.observations()[i];
-    const bool bad =
-        std::binary_search(trouble.observations.begin(), trouble.observations.end(), i);
-    const bool known = trouble.channel == Channel::kLoss    ? seen.attempts > 0
-                       : trouble.channel == Channel::kSpeed ? seen.speed.has_value()
-                                                            : seen.latency.has_value();
+  for (const std::uint32_t i : paths.Through(component)) {
+    const Observation& seen = paths.observations()[i];
+    const bool bad = std::binary_search(fault.observations.begin(), fault.observations.end(), i);
+    const bool known = fault.channel == Channel::kLoss    ? seen.attempts > 0
+                       : fault.channel == Channel::kSpeed ? seen.speed.has_value()
+                                                          : seen.latency.has_value();
     if (!known) continue;
     ++sums.flows;
-    AddEnds(passages, part, seen, bad, sums);
+    AddEnds(paths, component, seen, bad, sums);
     if (!bad) continue;
     ++sums.bad_flows;
     sums.attempts += seen.attempts;
     sums.failures += seen.failures;
     if (seen.flow_label != 0) sums.labels.insert(seen.flow_label);
-    if (trouble.channel == Channel::kSpeed) sums.figures.push_back(*seen.speed);
-    if (trouble.channel == Channel::kLatency) sums.figures.push_back(*seen.latency);
+    if (fault.channel == Channel::kSpeed) sums.figures.push_back(*seen.speed);
+    if (fault.channel == Channel::kLatency) sums.figures.push_back(*seen.latency);
   }
   return sums;
 }
@@ -111,18 +111,18 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
-void SetTrouble(const Passages& passages, const Trouble& trouble, const Hypothesis& hypothesis,
-                const Sums& sums, v1::Suspect& suspect) {
-  // A port that loses one in a thousand also has probes that saw no loss: they count.
+void SetFaultKind(const ObservationPaths& paths, const Fault& fault, const Hypothesis& hypothesis,
+                  const Sums& sums, v1::Suspect& suspect) {
+  // Include good observations: with a loss of 1 in 1,000 most probes see none.
   std::uint64_t attempts = 0;
   std::uint64_t failures = 0;
   const bool all = hypothesis.fit.share == 0;
-  switch (trouble.channel) {
+  switch (fault.channel) {
     case Channel::kLoss: {
       if (all) {
-        for (const std::uint32_t i : passages.Through(hypothesis.part)) {
-          attempts += passages.observations()[i].attempts;
-          failures += passages.observations()[i].failures;
+        for (const std::uint32_t i : paths.Through(hypothesis.component)) {
+          attempts += paths.observations()[i].attempts;
+          failures += paths.observations()[i].failures;
         }
       } else {
         attempts = sums.attempts;
@@ -139,28 +139,28 @@ void SetTrouble(const Passages& passages, const Trouble& trouble, const Hypothes
       const double speed = Median(sums.figures);
       suspect.set_severity(1 - speed);
       suspect.set_trouble(v1::TROUBLE_KIND_SLOW);
-      suspect.add_evidence(Format("{:.0f} % of the bandwidth of its equals", speed * 100));
+      suspect.add_evidence(Format("{:.0f} % of the bandwidth of comparable ports", speed * 100));
       break;
     }
     case Channel::kLatency: {
       const double ratio = Median(sums.figures);
       suspect.set_latency_ratio(ratio);
       suspect.set_trouble(v1::TROUBLE_KIND_LATE);
-      suspect.add_evidence(Format("{:.1f} times the latency of its equals", ratio));
+      suspect.add_evidence(Format("{:.1f} times the latency of comparable ports", ratio));
       break;
     }
   }
 }
 
-// Of the partners, those that are good with somebody else.
-std::size_t GoodElsewhere(const Passages& passages, const Trouble& trouble, const Part& part,
-                          const std::set<std::uint32_t>& partners) {
+// Number of partners that have a good observation outside the component.
+std::size_t GoodElsewhere(const ObservationPaths& paths, const Fault& fault,
+                          const Component& component, const std::set<std::uint32_t>& partners) {
   std::size_t good = 0;
   for (const std::uint32_t partner : partners) {
-    for (const std::uint32_t i : passages.ObservationsOf(partner)) {
-      if (passages.Passes(part, i) || passages.observations()[i].failed_end) continue;
-      if (std::binary_search(trouble.observations.begin(), trouble.observations.end(), i)) continue;
-      const Observation& seen = passages.observations()[i];
+    for (const std::uint32_t i : paths.ObservationsOf(partner)) {
+      if (paths.Passes(component, i) || paths.observations()[i].failed_end) continue;
+      if (std::binary_search(fault.observations.begin(), fault.observations.end(), i)) continue;
+      const Observation& seen = paths.observations()[i];
       if (seen.failures > 0) continue;
       ++good;
       break;
@@ -169,22 +169,22 @@ std::size_t GoodElsewhere(const Passages& passages, const Trouble& trouble, cons
   return good;
 }
 
-void AddWho(const Passages& passages, const Trouble& trouble, const Part& part, const Sums& sums,
-            v1::Suspect& suspect) {
-  switch (part.kind) {
-    case PartKind::kPort:
-    case PartKind::kHost:
+void AddAffected(const ObservationPaths& paths, const Fault& fault, const Component& component,
+                 const Sums& sums, v1::Suspect& suspect) {
+  switch (component.kind) {
+    case ComponentKind::kPort:
+    case ComponentKind::kHost:
       suspect.add_evidence(Format("bad with {} of {} partners, of which {} are good with others",
                                   sums.bad_partners.size(), sums.partners.size(),
-                                  GoodElsewhere(passages, trouble, part, sums.bad_partners)));
+                                  GoodElsewhere(paths, fault, component, sums.bad_partners)));
       break;
-    case PartKind::kLeaf:
-    case PartKind::kUplink:
-    case PartKind::kRail:
+    case ComponentKind::kLeaf:
+    case ComponentKind::kUplink:
+    case ComponentKind::kRail:
       suspect.add_evidence(Format("{} of its {} ports that were probed are affected",
                                   sums.bad_inside.size(), sums.inside.size()));
       break;
-    case PartKind::kPair: suspect.add_evidence("both are good with others"); break;
+    case ComponentKind::kPair: suspect.add_evidence("both are good with others"); break;
     default:
       suspect.add_evidence(Format("{} of {} ports that use it are affected",
                                   sums.bad_partners.size(), sums.partners.size()));
@@ -201,95 +201,93 @@ void AddWho(const Passages& passages, const Trouble& trouble, const Part& part, 
   suspect.add_evidence(flows);
 }
 
-// What the file with the topology says of the suspect's leaf, and how old that is.
+// Adds the leaf's links from the topology file, and the age of the file.
 void AddTopology(const Fabric& fabric, v1::Suspect& suspect) {
   const auto known = fabric.links_up.find(suspect.leaf());
   if (suspect.leaf().empty() || known == fabric.links_up.end()) return;
-  suspect.add_evidence(
-      Format("its leaf is known by the InfiniBand topology made at {}", fabric.links_known_at));
+  suspect.add_evidence(Format("leaf from the InfiniBand topology of {}", fabric.links_known_at));
   constexpr std::size_t kLinksMax = 8;
   const std::vector<std::string>& all = known->second;
   if (suspect.kind() != v1::SUSPECT_KIND_UPLINK || all.empty()) return;
-  const std::vector<std::string> links(
-      all.begin(), all.begin() + static_cast<long>(std::min(all.size(), kLinksMax)));
-  suspect.add_evidence(
-      Format("its links to other switches: {}{}", Join(links, ", "),
-             all.size() > kLinksMax ? Format(" and {} more", all.size() - kLinksMax) : ""));
+  suspect.add_evidence(Format("its links to other switches: {}", ListSome(all, kLinksMax)));
 }
 
-bool IsAbout(const Passages& passages, const Part& part, const v1::Subject& subject) {
-  const std::vector<Place>& places = passages.fabric().places;
-  switch (part.kind) {
-    case PartKind::kPort: {
-      const Place& place = places[part.first];
-      if (subject.node() != place.node) return false;
-      if (subject.scope() == v1::SCOPE_DEVICE) return subject.device() == place.device;
+bool IsAbout(const ObservationPaths& paths, const Component& component,
+             const v1::Subject& subject) {
+  const std::vector<Endpoint>& endpoints = paths.fabric().endpoints;
+  switch (component.kind) {
+    case ComponentKind::kPort: {
+      const Endpoint& endpoint = endpoints[component.first];
+      if (subject.node() != endpoint.node) return false;
+      if (subject.scope() == v1::SCOPE_DEVICE) return subject.device() == endpoint.device;
       const bool of_port = subject.scope() == v1::SCOPE_PORT || subject.scope() == v1::SCOPE_LINK;
-      return of_port && subject.device() == place.device && subject.port() == place.port;
+      return of_port && subject.device() == endpoint.device && subject.port() == endpoint.port;
     }
-    case PartKind::kHost:
-      return !subject.node().empty() && subject.node() == NameOf(passages, part);
-    case PartKind::kLeaf:
-    case PartKind::kUplink:
+    case ComponentKind::kHost:
+      return !subject.node().empty() && subject.node() == NameOf(paths, component);
+    case ComponentKind::kLeaf:
+    case ComponentKind::kUplink:
       return subject.scope() == v1::SCOPE_SWITCH &&
-             subject.switch_name() == passages.LeafName(part.first);
-    case PartKind::kRail:
+             subject.switch_name() == paths.LeafName(component.first);
+    case ComponentKind::kRail:
       return subject.scope() == v1::SCOPE_RAIL && subject.has_rail() &&
-             subject.rail() == part.first;
+             subject.rail() == component.first;
     default: return false;
   }
 }
 
 }  // namespace
 
-std::string NameOf(const Passages& passages, const Part& part) {
-  const std::vector<Place>& places = passages.fabric().places;
-  switch (part.kind) {
-    case PartKind::kPort: return NameOf(places[part.first]);
-    case PartKind::kHost: {
-      for (std::uint32_t i = 0; i < places.size(); ++i)
-        if (passages.NodeOf(i) == part.first) return places[i].node;
+std::string NameOf(const ObservationPaths& paths, const Component& component) {
+  const std::vector<Endpoint>& endpoints = paths.fabric().endpoints;
+  switch (component.kind) {
+    case ComponentKind::kPort: return NameOf(endpoints[component.first]);
+    case ComponentKind::kHost: {
+      for (std::uint32_t i = 0; i < endpoints.size(); ++i)
+        if (paths.NodeOf(i) == component.first) return endpoints[i].node;
       return {};
     }
-    case PartKind::kLeaf: return passages.LeafName(part.first);
-    case PartKind::kUplink: return Format("{} uplinks", passages.LeafName(part.first));
-    case PartKind::kSpine:
-      return part.first == kEverywhere ? std::string("a spine")
-                                       : Format("a spine of rail {}", part.first);
-    case PartKind::kLeafPair:
-      return Format("{} and {}", passages.LeafName(part.first), passages.LeafName(part.second));
-    case PartKind::kRail: return Format("rail {}", part.first);
-    case PartKind::kPair:
-      return Format("{} and {}", NameOf(places[part.first]), NameOf(places[part.second]));
-    case PartKind::kFabric: return "the fabric";
+    case ComponentKind::kLeaf: return paths.LeafName(component.first);
+    case ComponentKind::kUplink: return Format("{} uplinks", paths.LeafName(component.first));
+    case ComponentKind::kSpine:
+      return component.first == kEverywhere ? std::string("a spine")
+                                            : Format("a spine of rail {}", component.first);
+    case ComponentKind::kLeafPair:
+      return Format("{} and {}", paths.LeafName(component.first), paths.LeafName(component.second));
+    case ComponentKind::kRail: return Format("rail {}", component.first);
+    case ComponentKind::kPair:
+      return Format("{} and {}", NameOf(endpoints[component.first]),
+                    NameOf(endpoints[component.second]));
+    case ComponentKind::kFabric: return "the fabric";
   }
   return {};
 }
 
-v1::Suspect SuspectOf(const Passages& passages, const Trouble& trouble, const Candidate& candidate,
+v1::Suspect SuspectOf(const ObservationPaths& paths, const Fault& fault, const Candidate& candidate,
                       std::span<const v1::Finding> findings, const CounterEvidence& counters) {
   const Hypothesis& hypothesis = candidate.hypothesis;
-  const Part& part = hypothesis.part;
+  const Component& component = hypothesis.component;
   v1::Suspect suspect;
-  suspect.set_kind(KindOf(part.kind));
-  suspect.set_name(NameOf(passages, part));
-  SetWhere(passages, part, suspect);
-  // Both ways is also what is said when it is not known which.
-  const bool some = part.kind == PartKind::kUplink && hypothesis.fit.share > 0;
-  const double sure = some ? kWaySureOfSome : kWaySure;
-  if (candidate.way_is >= sure && hypothesis.way != Way::kBoth)
-    suspect.set_direction(hypothesis.way == Way::kOut ? v1::DIRECTION_OUT : v1::DIRECTION_IN);
+  suspect.set_kind(KindOf(component.kind));
+  suspect.set_name(NameOf(paths, component));
+  SetLocation(paths, component, suspect);
+  // The direction is also unspecified when it is not known.
+  const bool some = component.kind == ComponentKind::kUplink && hypothesis.fit.share > 0;
+  const double against_chance = some ? kDirectionSureOfSome : kDirectionSure;
+  if (candidate.direction_probability >= against_chance && hypothesis.direction != Direction::kBoth)
+    suspect.set_direction(hypothesis.direction == Direction::kOut ? v1::DIRECTION_OUT
+                                                                  : v1::DIRECTION_IN);
   suspect.set_confidence(candidate.probability);
-  const Sums sums = SumsOf(passages, trouble, part);
-  AddWho(passages, trouble, part, sums, suspect);
-  SetTrouble(passages, trouble, hypothesis, sums, suspect);
-  if (hypothesis.fit.share > 0 && part.kind == PartKind::kUplink)
+  const Sums sums = SumsOf(paths, fault, component);
+  AddAffected(paths, fault, component, sums, suspect);
+  SetFaultKind(paths, fault, hypothesis, sums, suspect);
+  if (hypothesis.fit.share > 0 && component.kind == ComponentKind::kUplink)
     suspect.set_name(Format("{}, one path of about {:.0f}", suspect.name(),
                             1 / std::max(suspect.affected(), 1e-3)));
-  AddTopology(passages.fabric(), suspect);
-  for (std::string& moved : counters.Text(part)) suspect.add_evidence(std::move(moved));
+  AddTopology(paths.fabric(), suspect);
+  for (std::string& moved : counters.Text(component)) suspect.add_evidence(std::move(moved));
   for (const v1::Finding& finding : findings)
-    if (IsAbout(passages, part, finding.subject())) suspect.add_findings(finding.id());
+    if (IsAbout(paths, component, finding.subject())) suspect.add_findings(finding.id());
   return suspect;
 }
 

@@ -1,4 +1,4 @@
-// What was found, in the words of the API.
+// Conversion of components and faults to names and API messages.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace fabric::blame {
 
-std::string NameOf(const Passages& passages, const Part& part);
-v1::Suspect SuspectOf(const Passages& passages, const Trouble& trouble, const Candidate& candidate,
+std::string NameOf(const ObservationPaths& paths, const Component& component);
+v1::Suspect SuspectOf(const ObservationPaths& paths, const Fault& fault, const Candidate& candidate,
                       std::span<const v1::Finding> findings, const CounterEvidence& counters);
 
 }  // namespace fabric::blame

@@ -1,4 +1,9 @@
-// How much better than chance a part of the fabric explains what was seen.
+// Score of a hypothesis: how much better a faulty component explains the observations than chance.
+//
+// Scores are natural logarithms of odds. The score of a component is its log prior, plus the log
+// likelihood ratios of the observations that pass through it, each summed over the probability that
+// the observation is affected. The contribution of one event is bounded, because a transient cause
+// (a host pause, for example) can make all probes of one round bad.
 #pragma once
 
 #include <array>
@@ -10,95 +15,97 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/blame/components.h"
 #include "daemon/blame/counters.h"
-#include "daemon/blame/levels.h"
-#include "daemon/blame/parts.h"
+#include "daemon/blame/likelihood.h"
 
 namespace fabric::blame {
 
-// Of the flows through a part, or of the rounds, that are bad.
+// Fraction of the flows through a component, or of the rounds, that are bad.
 inline constexpr std::array<double, 6> kShares = {1, 0.5, 0.25, 0.125, 0.0625, 0.03125};
 
 struct Fit {
-  // Logarithm of its odds, to be compared with those of other parts, and by them alone against
-  // chance, which may strike all of a node in one round. Counters have no say in the latter.
+  // Log odds for comparison with other components. Includes counters.
   double score = -1e18;
-  double sure = -1e18;
+  // Log odds for comparison with chance: all probes of a node in one round count as one event, and
+  // counters are not included.
+  double against_chance = -1e18;
   std::uint8_t level = 0;
   std::uint8_t share = 0;  // Index into kShares
 };
 
 struct Hypothesis {
-  Part part;
-  Way way = Way::kBoth;
+  Component component;
+  Direction direction = Direction::kBoth;
   Fit fit;
 };
 
-// Borrows all, and follows the levels of `readings`.
+// Borrows its arguments. Uses the current levels of `levels`.
 class Scorer {
  public:
-  Scorer(const Passages& passages, const Readings& readings, const CounterEvidence& counters);
+  Scorer(const ObservationPaths& paths, const ExplainedLevels& levels,
+         const CounterEvidence& counters);
 
-  // Parts that are known to be bad otherwise are likely to be bad here too.
-  void Expect(const Part& part) { expected_.insert(part); }
-  double LogPrior(const Part& part) const;
-  // More than that no single pair of a round says.
-  double EventMax() const { return -std::log(passing_); }
+  // The component is bad in another channel, which makes it likely to be bad in this one.
+  void Expect(const Component& component) { expected_.insert(component); }
+  double LogPrior(const Component& component) const;
+  // Upper bound of the score of one pair in one round.
+  double EventScoreMax() const { return -std::log(transient_); }
 
-  // One for each way in which the part can be bad that the observations tell apart.
-  std::vector<Hypothesis> Score(const Part& part);
-  // To be compared with the other ways of the same part. What one event says is not bounded here: a
-  // passing reason has no way.
-  double LogOddsOfWay(const Hypothesis& hypothesis);
+  // One hypothesis for each direction that the observations can distinguish.
+  std::vector<Hypothesis> Score(const Component& component);
+  // Log odds for comparison with the other directions of the same component. Events are not bounded
+  // here: a transient cause has no direction.
+  double LogOddsOfDirection(const Hypothesis& hypothesis);
   bool Affects(const Hypothesis& hypothesis, std::uint32_t observation) const;
-  // That the observation is as bad as `hypothesis` would have it, by what was seen.
+  // True when the hypothesis is the likelier explanation of the observation.
   bool Explains(const Hypothesis& hypothesis, std::uint32_t observation) const;
 
  private:
-  static constexpr std::size_t kWorse = kLevels - 1;  // Level 1 and on
+  static constexpr std::size_t kWorse = kLevels - 1;  // Levels above 0
   using Gains = std::array<double, kWorse>;
   using Sums = std::array<Gains, kShares.size()>;  // By share and level
 
   using Cluster = std::span<const std::uint32_t>;
 
-  // What the observations of one pair in one round say.
-  struct OfPair {
-    Gains at_once;  // If they are all good or bad at a time
-    Sums apart;     // If each has its own chance to be bad
+  // Score of one pair in one round.
+  struct PairScore {
+    Gains as_a_whole;  // All flows are good or bad together
+    Sums per_flow;     // Each flow is good or bad independently
   };
-  // What the pairs of a part that is good or bad as a whole say in one round.
-  struct OfRound {
+  // Score of all pairs of a component in one round, for components that fail as a whole.
+  struct RoundScore {
     Sums score;
-    Sums sure;
+    Sums against_chance;
   };
   struct Total {
     Sums score{};
-    Sums sure{};
+    Sums against_chance{};
   };
 
-  // Of one observation, by share and level; what speaks for the part apart from what speaks
-  // against.
-  struct OfOne {
+  // Score of one observation, by share and level. `good` holds terms against the hypothesis, `bad`
+  // terms for it.
+  struct ObservationScore {
     Sums good{};
     Sums bad{};
   };
-  const OfOne& MixedOf(std::uint32_t observation);
+  const ObservationScore& ScoreOfObservation(std::uint32_t observation);
   std::uint64_t KeyOf(Cluster pair) const;
-  const OfPair& PairOf(Cluster pair, std::uint64_t key);
-  const OfRound& RoundOf(const std::vector<Cluster>& pairs);
-  void AddRound(const Part& part, Cluster round, Total& total);
-  Fit BestFit(const Part& part, Way way, Cluster through);
-  double Excess(double most) const;
+  const PairScore& PairOf(Cluster pair, std::uint64_t key);
+  const RoundScore& RoundOf(const std::vector<Cluster>& pairs);
+  void AddRound(const Component& component, Cluster round, Total& total);
+  Fit BestFit(const Component& component, Direction direction, Cluster through);
+  double TransientDiscount(double most) const;
 
-  const Passages& passages_;
-  const Readings& readings_;
+  const ObservationPaths& paths_;
+  const ExplainedLevels& levels_;
   const CounterEvidence& counters_;
-  std::set<Part> expected_;
-  double passing_ = 0;  // Probability that a cluster goes wrong for a passing reason
-  // What observations with the same figures and levels say is the same: it is worked out once.
-  std::vector<std::optional<OfOne>> mixed_;  // By kind of figures and level
-  std::unordered_map<std::uint64_t, OfPair> pairs_;
-  std::unordered_map<std::uint64_t, OfRound> rounds_;
+  std::set<Component> expected_;
+  double transient_ = 0;  // Probability that an event has a transient cause
+  // Caches: observations with equal figures and levels have equal scores.
+  std::vector<std::optional<ObservationScore>> scores_;  // By kind and level
+  std::unordered_map<std::uint64_t, PairScore> pairs_;
+  std::unordered_map<std::uint64_t, RoundScore> rounds_;
   std::vector<Cluster> round_pairs_;
 };
 

@@ -8,424 +8,433 @@
 namespace fabric::blame {
 namespace {
 
-constexpr double kBad = 2;           // Log likelihood ratio from which an observation needs a cause
-constexpr double kBadInNoise = 0.7;  // The same, where none stands out by itself
-constexpr double kClearlyBad = 5;    // The same, for one observation to be looked after
-constexpr double kSuspicious = -4;   // Score from which a part is watched
-// The same for a port through which for a while nothing came at all: noise does not do that, but a
-// port that is away in one round of four does, and looks well for three.
+constexpr double kBad = 2;  // Minimum log likelihood ratio of a bad observation
+constexpr double kBadInNoise =
+    0.7;                            // The same for noisy figures, where no single one is conclusive
+constexpr double kClearlyBad = 5;   // The same for an observation that must be followed up
+constexpr double kSuspicious = -4;  // Minimum score of a suspicious component
+// The same for a port with a period of total loss. Noise does not cause that, but a port that is
+// down in one of four rounds does, and it looks healthy in between.
 constexpr double kSuspiciousDead = -7;
 constexpr std::uint32_t kNothingCameMin = 10;  // Packets
-constexpr double kDecided = 0.95;              // Probability from which a name is named
-constexpr double kDecidedInNoise = 0.98;       // The same, where all figures scatter
-constexpr double kWorthNaming = 0.01;          // Probability from which a candidate is shown
-constexpr double kOneOfMany = 0.005;           // Bad part of a rail below which it is not the rail
-constexpr std::size_t kPortsMin = 3;           // Bad ones, before what they share is named
+constexpr double kDecided = 0.95;              // Minimum probability to name a component
+constexpr double kDecidedInNoise = 0.98;       // The same for noisy figures
+constexpr double kShownMin = 0.01;             // Minimum probability to list a candidate
+constexpr double kOneOfMany = 0.005;           // Minimum bad fraction of a rail, spine or fabric
+constexpr std::size_t kPortsMin = 3;           // Minimum bad ports to blame a shared component
 constexpr std::size_t kCandidatesMax = 8;
 constexpr std::size_t kTroublesMax = 512;
-constexpr int kSweepsMax = 4;
+constexpr int kReconsiderMax = 4;
 
-bool Wide(PartKind kind) {
-  return kind == PartKind::kRail || kind == PartKind::kSpine || kind == PartKind::kFabric;
+bool Wide(ComponentKind kind) {
+  return kind == ComponentKind::kRail || kind == ComponentKind::kSpine ||
+         kind == ComponentKind::kFabric;
 }
 
 class SearchRun {
  public:
-  SearchRun(const Passages& passages, const Figures& figures, const CounterEvidence& counters,
-            const std::set<Part>& expected)
-      : passages_(passages), readings_(figures), scorer_(passages, readings_, counters) {
-    for (const Part& part : expected) scorer_.Expect(part);
+  SearchRun(const ObservationPaths& paths, const ChannelLikelihoods& figures,
+            const CounterEvidence& counters, const std::set<Component>& expected)
+      : paths_(paths), levels_(figures), scorer_(paths, levels_, counters) {
+    for (const Component& component : expected) scorer_.Expect(component);
   }
 
-  Found Run() {
-    for (std::uint32_t i = 0; i < passages_.observations().size(); ++i)
-      if (readings_.Has(i) && readings_.Badness(i) > BadFrom(i)) bad_.push_back(i);
+  SearchResult Run() {
+    for (std::uint32_t i = 0; i < paths_.observations().size(); ++i)
+      if (levels_.Has(i) && levels_.Badness(i) > BadFrom(i)) bad_.push_back(i);
     if (bad_.empty()) return {};
-    Collect();
-    Sweep();
-    Found found;
+    ChooseGreedily();
+    Reconsider();
+    SearchResult found;
     for (std::size_t i = 0; i < chosen_.size(); ++i)
-      if (auto trouble = TroubleOf(i)) found.troubles.push_back(*std::move(trouble));
-    // Behind what is explained more may hide; it shows once that is mended.
-    std::erase_if(bad_, [&](std::uint32_t i) { return readings_.LevelOf(i) > 0; });
+      if (auto fault = FaultOf(i)) found.faults.push_back(*std::move(fault));
+    // More faults may hide behind explained observations; they show after the repair.
+    std::erase_if(bad_, [&](std::uint32_t i) { return levels_.LevelOf(i) > 0; });
     found.unexplained =
-        static_cast<double>(bad_.size()) / static_cast<double>(passages_.observations().size());
-    for (const auto& [part, hypothesis] : PartsOfBad(bad_, kSuspicious))
-      if (!IsChosen(part)) found.suspicious.push_back(part);
+        static_cast<double>(bad_.size()) / static_cast<double>(paths_.observations().size());
+    for (const auto& [component, hypothesis] : ComponentsOfBad(bad_, kSuspicious))
+      if (!IsChosen(component)) found.suspicious.push_back(component);
     AddDeadPorts(found.suspicious);
     AddOddPairs(found.suspicious);
     return found;
   }
 
  private:
-  using Scores = std::map<Part, std::vector<Hypothesis>>;
+  using Scores = std::map<Component, std::vector<Hypothesis>>;
 
-  static const Hypothesis& Best(const std::vector<Hypothesis>& ways) {
-    return *std::max_element(ways.begin(), ways.end(), [](const auto& a, const auto& b) {
-      return a.fit.score < b.fit.score;
-    });
+  static const Hypothesis& Best(const std::vector<Hypothesis>& directions) {
+    return *std::max_element(
+        directions.begin(), directions.end(),
+        [](const auto& a, const auto& b) { return a.fit.score < b.fit.score; });
   }
 
-  // What one event says of a part is bounded, and with it what tells its ways apart. So the way is
-  // taken from all that was seen, where it explains the part nearly as well: of many pairs, each of
-  // which lost both ways, one way says all that may be said.
-  const Hypothesis& LikeliestWay(const std::vector<Hypothesis>& ways) {
-    const Hypothesis& best = Best(ways);
+  // The bound on one event also limits the difference between directions. So among directions that
+  // score nearly as well as the best, compare the unbounded likelihoods.
+  const Hypothesis& LikeliestDirection(const std::vector<Hypothesis>& directions) {
+    const Hypothesis& best = Best(directions);
     const double nearly = std::max(3.0, best.fit.score / 10);
     const Hypothesis* likeliest = &best;
-    double odds = scorer_.LogOddsOfWay(best);
-    for (const Hypothesis& way : ways) {
-      if (way.fit.score < best.fit.score - nearly) continue;
-      const double of_way = scorer_.LogOddsOfWay(way);
+    double odds = scorer_.LogOddsOfDirection(best);
+    for (const Hypothesis& direction : directions) {
+      if (direction.fit.score < best.fit.score - nearly) continue;
+      const double of_way = scorer_.LogOddsOfDirection(direction);
       if (of_way <= odds) continue;
-      likeliest = &way;
+      likeliest = &direction;
       odds = of_way;
     }
     return *likeliest;
   }
 
   double BadFrom(std::uint32_t observation) const {
-    return readings_.Noisy(observation) ? kBadInNoise : kBad;
+    return levels_.Noisy(observation) ? kBadInNoise : kBad;
   }
 
-  static double Sure(const std::vector<Hypothesis>& ways) { return Best(ways).fit.sure; }
+  static double AgainstChance(const std::vector<Hypothesis>& directions) {
+    return Best(directions).fit.against_chance;
+  }
 
-  // Parts through which some of the observations pass that are not explained by now, and that
-  // explain them this surely.
-  Scores PartsOfBad(const std::vector<std::uint32_t>& observations, double sure_min) {
+  // Components on the paths of these observations, as far as those are not yet explained, with at
+  // least this score against chance.
+  Scores ComponentsOfBad(const std::vector<std::uint32_t>& observations,
+                         double against_chance_min) {
     struct Seen {
       std::size_t count = 0;
-      double bound = 0;  // More than that it cannot gain.
+      double bound = 0;  // Upper bound of the score
     };
-    std::map<Part, Seen> seen;
-    std::vector<Part> parts;
+    std::map<Component, Seen> seen;
+    std::vector<Component> components;
     for (const std::uint32_t i : observations) {
-      const double unexplained = readings_.Unexplained(i);
+      const double unexplained = levels_.Unexplained(i);
       if (unexplained <= BadFrom(i)) continue;
-      passages_.PartsOf(i, parts);
-      for (const Part& part : parts) {
-        ++seen[part].count;
-        seen[part].bound += std::min(unexplained, scorer_.EventMax());
+      paths_.ComponentsOf(i, components);
+      for (const Component& component : components) {
+        ++seen[component].count;
+        seen[component].bound += std::min(unexplained, scorer_.EventScoreMax());
       }
     }
     Scores scores;
-    for (const auto& [part, what] : seen) {
-      if (what.bound + scorer_.LogPrior(part) < sure_min) continue;
-      if (Wide(part.kind) &&
-          static_cast<double>(what.count) < kOneOfMany * static_cast<double>(passages_.Width(part)))
+    for (const auto& [component, what] : seen) {
+      if (what.bound + scorer_.LogPrior(component) < against_chance_min) continue;
+      if (Wide(component.kind) && static_cast<double>(what.count) <
+                                      kOneOfMany * static_cast<double>(paths_.Width(component)))
         continue;
-      const std::vector<Hypothesis>& ways = ScoreOf(part);
-      if (Sure(ways) >= sure_min) scores.emplace(part, ways);
+      const std::vector<Hypothesis>& directions = ScoreOf(component);
+      if (AgainstChance(directions) >= against_chance_min) scores.emplace(component, directions);
     }
     return scores;
   }
 
-  // Worked out once while the levels of its observations stay.
-  const std::vector<Hypothesis>& ScoreOf(const Part& part) {
-    const auto [at, fresh] = known_.try_emplace(part);
-    if (fresh) at->second = scorer_.Score(part);
+  // Cached until a level of its observations changes.
+  const std::vector<Hypothesis>& ScoreOf(const Component& component) {
+    const auto [at, fresh] = known_.try_emplace(component);
+    if (fresh) at->second = scorer_.Score(component);
     return at->second;
   }
 
-  // The level of the observation is another one.
-  void Forget(std::uint32_t observation) {
-    passages_.PartsOf(observation, changed_);
-    for (const Part& part : changed_) known_.erase(part);
+  // The level of the observation changed.
+  void InvalidateScores(std::uint32_t observation) {
+    paths_.ComponentsOf(observation, changed_);
+    for (const Component& component : changed_) known_.erase(component);
   }
 
-  // The best part, then the best for what that leaves unexplained, and so on.
-  void Collect() {
-    Scores scores = PartsOfBad(bad_, 0);
+  // Chooses the component with the best score, then the best for the unexplained rest, and so on.
+  void ChooseGreedily() {
+    Scores scores = ComponentsOfBad(bad_, 0);
     while (!scores.empty() && chosen_.size() < kTroublesMax) {
       auto best = scores.begin();
       for (auto at = scores.begin(); at != scores.end(); ++at)
         if (Best(at->second).fit.score > Best(best->second).fit.score) best = at;
-      const Hypothesis hypothesis = LikeliestWay(best->second);
+      const Hypothesis hypothesis = LikeliestDirection(best->second);
       chosen_.push_back(hypothesis);
       scores.erase(best);
-      std::set<Part> touched;
-      std::vector<Part> parts;
-      for (const std::uint32_t i : passages_.Through(hypothesis.part)) {
-        if (!readings_.Has(i) || !scorer_.Explains(hypothesis, i)) continue;
-        readings_.SetLevel(i, hypothesis.fit.level);
-        Forget(i);
-        passages_.PartsOf(i, parts);
-        touched.insert(parts.begin(), parts.end());
+      std::set<Component> touched;
+      std::vector<Component> components;
+      for (const std::uint32_t i : paths_.Through(hypothesis.component)) {
+        if (!levels_.Has(i) || !scorer_.Explains(hypothesis, i)) continue;
+        levels_.SetLevel(i, hypothesis.fit.level);
+        InvalidateScores(i);
+        paths_.ComponentsOf(i, components);
+        touched.insert(components.begin(), components.end());
       }
-      for (const Part& part : touched) {
-        const auto at = scores.find(part);
+      for (const Component& component : touched) {
+        const auto at = scores.find(component);
         if (at == scores.end()) continue;
-        at->second = ScoreOf(part);
-        if (Sure(at->second) < 0) scores.erase(at);
+        at->second = ScoreOf(component);
+        if (AgainstChance(at->second) < 0) scores.erase(at);
       }
     }
   }
 
-  // Levels of these observations by the chosen ones but `without`.
-  void Relevel(const std::vector<std::uint32_t>& observations, std::size_t without) {
+  // Sets the levels of the observations from all chosen hypotheses except `without`.
+  void RecomputeLevels(const std::vector<std::uint32_t>& observations, std::size_t without) {
     for (const std::uint32_t i : observations) {
-      if (!readings_.Has(i)) continue;
-      const std::size_t before = readings_.LevelOf(i);
-      readings_.SetLevel(i, 0);
+      if (!levels_.Has(i)) continue;
+      const std::size_t before = levels_.LevelOf(i);
+      levels_.SetLevel(i, 0);
       for (std::size_t n = 0; n < chosen_.size(); ++n) {
         const Hypothesis& hypothesis = chosen_[n];
-        if (n == without || !passages_.Passes(hypothesis.part, i)) continue;
-        if (scorer_.Explains(hypothesis, i)) readings_.SetLevel(i, hypothesis.fit.level);
+        if (n == without || !paths_.Passes(hypothesis.component, i)) continue;
+        if (scorer_.Explains(hypothesis, i)) levels_.SetLevel(i, hypothesis.fit.level);
       }
-      if (readings_.LevelOf(i) != before) Forget(i);
+      if (levels_.LevelOf(i) != before) InvalidateScores(i);
     }
   }
 
-  // All that would explain what the chosen one does, were it not chosen. The levels stay without
-  // it.
+  // All components that could explain the observations of a chosen one, as if it were not chosen.
+  // Leaves the levels in that state.
   Scores Alternatives(std::size_t index, std::vector<std::uint32_t>& explained) {
-    const std::vector<std::uint32_t> through = passages_.Through(chosen_[index].part);
-    Relevel(through, index);
+    const std::vector<std::uint32_t> through = paths_.Through(chosen_[index].component);
+    RecomputeLevels(through, index);
     explained.clear();
     for (const std::uint32_t i : through)
-      if (readings_.Has(i) && readings_.Unexplained(i) > BadFrom(i) &&
+      if (levels_.Has(i) && levels_.Unexplained(i) > BadFrom(i) &&
           scorer_.Explains(chosen_[index], i))
         explained.push_back(i);
-    return PartsOfBad(explained, std::log(kWorthNaming));
+    return ComponentsOfBad(explained, std::log(kShownMin));
   }
 
-  // Each chosen one has to stand up once more, now that the others are known.
-  void Sweep() {
+  // Reconsiders each chosen component, given all others: keeps, replaces or drops it.
+  void Reconsider() {
     bool changed = true;
-    for (int sweep = 0; changed && sweep < kSweepsMax; ++sweep) {
+    for (int sweep = 0; changed && sweep < kReconsiderMax; ++sweep) {
       changed = false;
       for (std::size_t index = 0; index < chosen_.size();) {
         std::vector<std::uint32_t> explained;
-        const Part before = chosen_[index].part;
-        const std::vector<std::uint32_t> through = passages_.Through(before);
+        const Component before = chosen_[index].component;
+        const std::vector<std::uint32_t> through = paths_.Through(before);
         const Scores scores = Alternatives(index, explained);
         const std::vector<Hypothesis>* best = nullptr;
-        for (const auto& [part, ways] : scores)
-          if (best == nullptr || Best(ways).fit.score > Best(*best).fit.score) best = &ways;
-        if (best == nullptr || Sure(*best) <= 0) {
+        for (const auto& [component, directions] : scores)
+          if (best == nullptr || Best(directions).fit.score > Best(*best).fit.score)
+            best = &directions;
+        if (best == nullptr || AgainstChance(*best) <= 0) {
           chosen_.erase(chosen_.begin() + static_cast<long>(index));
-          Relevel(through, chosen_.size());
+          RecomputeLevels(through, chosen_.size());
           changed = true;
           continue;
         }
-        const Hypothesis chosen = LikeliestWay(*best);
-        changed = changed || chosen.part != before;
+        const Hypothesis chosen = LikeliestDirection(*best);
+        changed = changed || chosen.component != before;
         chosen_[index] = chosen;
-        Relevel(through, chosen_.size());
-        if (chosen.part != before) Relevel(passages_.Through(chosen.part), chosen_.size());
+        RecomputeLevels(through, chosen_.size());
+        if (chosen.component != before)
+          RecomputeLevels(paths_.Through(chosen.component), chosen_.size());
         ++index;
       }
     }
   }
 
-  bool IsChosen(const Part& part) const {
-    return std::any_of(chosen_.begin(), chosen_.end(),
-                       [&](const Hypothesis& hypothesis) { return hypothesis.part == part; });
+  bool IsChosen(const Component& component) const {
+    return std::any_of(chosen_.begin(), chosen_.end(), [&](const Hypothesis& hypothesis) {
+      return hypothesis.component == component;
+    });
   }
 
-  void AddDeadPorts(std::vector<Part>& suspicious) {
-    if (readings_.channel() != Channel::kLoss) return;
-    std::set<Part> dead;
+  void AddDeadPorts(std::vector<Component>& suspicious) {
+    if (levels_.channel() != Channel::kLoss) return;
+    std::set<Component> dead;
     for (const std::uint32_t i : bad_) {
-      const Observation& seen = passages_.observations()[i];
+      const Observation& seen = paths_.observations()[i];
       if (seen.failures < seen.attempts || seen.attempts < kNothingCameMin) continue;
-      dead.insert({{PartKind::kPort, seen.from}, {PartKind::kPort, seen.to}});
+      dead.insert({{ComponentKind::kPort, seen.from}, {ComponentKind::kPort, seen.to}});
     }
-    for (const Part& part : dead) {
-      const bool known = std::find(suspicious.begin(), suspicious.end(), part) != suspicious.end();
-      if (!known && !IsChosen(part) && Sure(ScoreOf(part)) >= kSuspiciousDead)
-        suspicious.push_back(part);
+    for (const Component& component : dead) {
+      const bool known =
+          std::find(suspicious.begin(), suspicious.end(), component) != suspicious.end();
+      if (!known && !IsChosen(component) && AgainstChance(ScoreOf(component)) >= kSuspiciousDead)
+        suspicious.push_back(component);
     }
   }
 
-  // Pairs that were clearly bad, for no known reason, and were not seen to be good since.
-  void AddOddPairs(std::vector<Part>& suspicious) const {
-    std::set<Part> odd;
+  // Pairs with a clearly bad, unexplained observation and no good one since.
+  void AddOddPairs(std::vector<Component>& suspicious) const {
+    std::set<Component> odd;
     for (const std::uint32_t i : bad_) {
-      if (readings_.Unexplained(i) < kClearlyBad) continue;
-      const Observation& seen = passages_.observations()[i];
+      if (levels_.Unexplained(i) < kClearlyBad) continue;
+      const Observation& seen = paths_.observations()[i];
       if (seen.failed_end || seen.from == seen.to) continue;
       const auto [low, high] = std::minmax(seen.from, seen.to);
-      const Part pair{PartKind::kPair, low, high};
-      const std::vector<std::uint32_t> all = passages_.Through(pair);
+      const Component pair{ComponentKind::kPair, low, high};
+      const std::vector<std::uint32_t> all = paths_.Through(pair);
       const bool good_since = std::any_of(all.begin(), all.end(), [&](std::uint32_t other) {
-        return passages_.observations()[other].round > seen.round && readings_.Has(other) &&
-               readings_.Badness(other) <= BadFrom(other);
+        return paths_.observations()[other].round > seen.round && levels_.Has(other) &&
+               levels_.Badness(other) <= BadFrom(other);
       });
       if (!good_since) odd.insert(pair);
     }
     suspicious.insert(suspicious.end(), odd.begin(), odd.end());
   }
 
-  Candidate CandidateOf(const std::vector<Hypothesis>& ways, double probability);
-  std::optional<Trouble> TroubleOf(std::size_t index);
-  bool Enough(const Trouble& trouble) const;
-  static bool WasAPause(const Trouble& trouble);
-  bool Compared(const Trouble& trouble) const;
-  void AddSeveralPorts(Trouble& trouble) const;
-  static void AddAllOfIt(Trouble& trouble);
+  Candidate CandidateOf(const std::vector<Hypothesis>& directions, double probability);
+  std::optional<Fault> FaultOf(std::size_t index);
+  bool EnoughEvidence(const Fault& fault) const;
+  static bool WasAPause(const Fault& fault);
+  bool HasHealthyComparison(const Fault& fault) const;
+  void AddPortsOfSwitch(Fault& fault) const;
+  static void AddWholeFabric(Fault& fault);
 
-  const Passages& passages_;
-  Readings readings_;
+  const ObservationPaths& paths_;
+  ExplainedLevels levels_;
   Scorer scorer_;
   std::vector<std::uint32_t> bad_;
   std::vector<Hypothesis> chosen_;
-  std::map<Part, std::vector<Hypothesis>> known_;
-  std::vector<Part> changed_;  // Scratch
+  std::map<Component, std::vector<Hypothesis>> known_;
+  std::vector<Component> changed_;  // Scratch memory
 };
 
-// The ends of a trouble's observations that lie in the part; for others than ports, hosts and
-// leaves all of them.
-std::set<std::uint32_t> EndsIn(const Passages& passages, const Part& part,
+// Ends of the observations that are inside (or outside) the component. Components without members,
+// such as spines, have none inside.
+std::set<std::uint32_t> EndsIn(const ObservationPaths& paths, const Component& component,
                                const std::vector<std::uint32_t>& observations, bool inside) {
   std::set<std::uint32_t> ends;
   for (const std::uint32_t i : observations) {
-    const Observation& seen = passages.observations()[i];
-    for (const std::uint32_t place : {seen.from, seen.to})
-      if (passages.Holds(part, place) == inside) ends.insert(place);
+    const Observation& seen = paths.observations()[i];
+    for (const std::uint32_t endpoint : {seen.from, seen.to})
+      if (paths.Holds(component, endpoint) == inside) ends.insert(endpoint);
   }
   return ends;
 }
 
-// Once is no fault: two rounds. A port or node has to be bad with two partners, and what many share
-// with three of them: two ports under a leaf may just as well be two bad ports.
-bool SearchRun::Enough(const Trouble& trouble) const {
-  const Part& part = trouble.candidates[0].hypothesis.part;
-  if (trouble.rounds < 2) return false;
+// Minimum evidence: two rounds; two partners for a port or host; three ports for a shared
+// component, because two bad ports under a leaf may be two port faults.
+bool SearchRun::EnoughEvidence(const Fault& fault) const {
+  const Component& component = fault.candidates[0].hypothesis.component;
+  if (fault.rounds < 2) return false;
   const auto ends = [&](bool inside) {
-    return EndsIn(passages_, part, trouble.observations, inside).size();
+    return EndsIn(paths_, component, fault.observations, inside).size();
   };
-  switch (part.kind) {
-    case PartKind::kPort:
-    case PartKind::kHost: return ends(false) >= 2;
-    case PartKind::kLeaf:
-    case PartKind::kUplink: return ends(true) >= kPortsMin;
-    case PartKind::kPair: return true;
+  switch (component.kind) {
+    case ComponentKind::kPort:
+    case ComponentKind::kHost: return ends(false) >= 2;
+    case ComponentKind::kLeaf:
+    case ComponentKind::kUplink: return ends(true) >= kPortsMin;
+    case ComponentKind::kPair: return true;
     default: return std::max(ends(false), ends(true)) >= kPortsMin;
   }
 }
 
-// It was bad for no longer than a pause takes, and is well again.
-bool SearchRun::WasAPause(const Trouble& trouble) {
-  const Hypothesis& hypothesis = trouble.candidates[0].hypothesis;
-  return MayPause(hypothesis.part) && hypothesis.fit.share > 0 && trouble.first_s > 0 &&
-         trouble.last_s - trouble.first_s < kPauseMaxS;
+// The bad period was shorter than a host pause and is over.
+bool SearchRun::WasAPause(const Fault& fault) {
+  const Hypothesis& hypothesis = fault.candidates[0].hypothesis;
+  return MayPause(hypothesis.component) && hypothesis.fit.share > 0 && fault.first_s > 0 &&
+         fault.last_s - fault.first_s < kPauseMaxS;
 }
 
-// Something that the part has no share in is well. Where all is bad that was tried, a setting, a
-// driver or machines that are starved explain it as well as any part that all of it passes; but who
-// failed by itself is known.
-bool SearchRun::Compared(const Trouble& trouble) const {
-  const Hypothesis& hypothesis = trouble.candidates[0].hypothesis;
-  if (hypothesis.part.kind == PartKind::kFabric) return true;
-  const auto observations = passages_.observations();
-  if (std::any_of(trouble.observations.begin(), trouble.observations.end(),
+// There is a healthy observation outside the component. If everything that was probed is bad, then
+// a setting, a driver or overloaded machines are as likely a cause as any shared component. An end
+// that failed by itself needs no comparison.
+bool SearchRun::HasHealthyComparison(const Fault& fault) const {
+  const Hypothesis& hypothesis = fault.candidates[0].hypothesis;
+  if (hypothesis.component.kind == ComponentKind::kFabric) return true;
+  const auto observations = paths_.observations();
+  if (std::any_of(fault.observations.begin(), fault.observations.end(),
                   [&](std::uint32_t i) { return observations[i].failed_end.has_value(); }))
     return true;
   const bool some_flows = hypothesis.fit.share > 0;
   for (std::uint32_t i = 0; i < observations.size(); ++i) {
-    if (!readings_.Has(i) || readings_.Badness(i) > BadFrom(i)) continue;
-    if (some_flows || !passages_.Passes(hypothesis.part, i) || !scorer_.Affects(hypothesis, i))
+    if (!levels_.Has(i) || levels_.Badness(i) > BadFrom(i)) continue;
+    if (some_flows || !paths_.Passes(hypothesis.component, i) || !scorer_.Affects(hypothesis, i))
       return true;
   }
   return false;
 }
 
-// As likely as the one that nothing was compared with.
-void SearchRun::AddAllOfIt(Trouble& trouble) {
-  Candidate all = trouble.candidates[0];
-  all.hypothesis.part = {PartKind::kFabric};
-  all.hypothesis.way = Way::kBoth;
-  all.way_is = 1;
-  std::erase_if(trouble.candidates,
-                [](const Candidate& one) { return one.hypothesis.part.kind == PartKind::kFabric; });
-  trouble.candidates[0].probability /= 2;
-  all.probability = trouble.candidates[0].probability;
-  trouble.candidates.insert(trouble.candidates.begin() + 1, all);
+// Adds the fabric as a candidate, as likely as the first one.
+void SearchRun::AddWholeFabric(Fault& fault) {
+  Candidate all = fault.candidates[0];
+  all.hypothesis.component = {ComponentKind::kFabric};
+  all.hypothesis.direction = Direction::kBoth;
+  all.direction_probability = 1;
+  std::erase_if(fault.candidates, [](const Candidate& one) {
+    return one.hypothesis.component.kind == ComponentKind::kFabric;
+  });
+  fault.candidates[0].probability /= 2;
+  all.probability = fault.candidates[0].probability;
+  fault.candidates.insert(fault.candidates.begin() + 1, all);
 }
 
-// A switch of which one or two ports were probed is taken to be as likely as these ports.
-void SearchRun::AddSeveralPorts(Trouble& trouble) const {
-  const Candidate top = trouble.candidates[0];
-  const PartKind kind = top.hypothesis.part.kind;
-  if (kind != PartKind::kLeaf && kind != PartKind::kUplink) return;
-  const auto ports = EndsIn(passages_, top.hypothesis.part, trouble.observations, true);
+// If only one or two ports of a switch were probed, those ports are as likely as the switch.
+void SearchRun::AddPortsOfSwitch(Fault& fault) const {
+  const Candidate top = fault.candidates[0];
+  const ComponentKind kind = top.hypothesis.component.kind;
+  if (kind != ComponentKind::kLeaf && kind != ComponentKind::kUplink) return;
+  const auto ports = EndsIn(paths_, top.hypothesis.component, fault.observations, true);
   if (ports.size() >= kPortsMin) return;
   std::vector<Candidate> more;
   for (const std::uint32_t port : ports) {
-    const Part part{PartKind::kPort, port};
-    const auto same = [&](const Candidate& one) { return one.hypothesis.part == part; };
-    if (std::any_of(trouble.candidates.begin(), trouble.candidates.end(), same)) continue;
+    const Component component{ComponentKind::kPort, port};
+    const auto same = [&](const Candidate& one) { return one.hypothesis.component == component; };
+    if (std::any_of(fault.candidates.begin(), fault.candidates.end(), same)) continue;
     more.push_back(top);
-    more.back().hypothesis.part = part;
+    more.back().hypothesis.component = component;
     more.back().probability = top.probability / 2;
   }
   if (more.empty()) return;
-  trouble.candidates[0].probability /= 2;
-  trouble.candidates.insert(trouble.candidates.end(), more.begin(), more.end());
+  fault.candidates[0].probability /= 2;
+  fault.candidates.insert(fault.candidates.end(), more.begin(), more.end());
 }
 
-Candidate SearchRun::CandidateOf(const std::vector<Hypothesis>& ways, double probability) {
-  const Hypothesis& chosen = LikeliestWay(ways);
-  const double odds = scorer_.LogOddsOfWay(chosen);
+Candidate SearchRun::CandidateOf(const std::vector<Hypothesis>& directions, double probability) {
+  const Hypothesis& chosen = LikeliestDirection(directions);
+  const double odds = scorer_.LogOddsOfDirection(chosen);
   double all = 0;
-  for (const Hypothesis& way : ways) all += std::exp(scorer_.LogOddsOfWay(way) - odds);
+  for (const Hypothesis& direction : directions)
+    all += std::exp(scorer_.LogOddsOfDirection(direction) - odds);
   return {chosen, probability, 1 / all};
 }
 
-std::optional<Trouble> SearchRun::TroubleOf(std::size_t index) {
-  Trouble trouble{.channel = readings_.channel()};
-  const Scores scores = Alternatives(index, trouble.observations);
+std::optional<Fault> SearchRun::FaultOf(std::size_t index) {
+  Fault fault{.channel = levels_.channel()};
+  const Scores scores = Alternatives(index, fault.observations);
   double top = -1e18;
-  double sure = 0;
-  for (const auto& [part, ways] : scores) {
-    if (Best(ways).fit.score > top) sure = Sure(ways);
-    top = std::max(top, Best(ways).fit.score);
+  double against_chance = 0;
+  for (const auto& [component, directions] : scores) {
+    if (Best(directions).fit.score > top) against_chance = AgainstChance(directions);
+    top = std::max(top, Best(directions).fit.score);
   }
-  double sum = std::exp(-sure);  // Chance
-  for (const auto& [part, ways] : scores) {
+  double sum = std::exp(-against_chance);  // Odds of chance
+  for (const auto& [component, directions] : scores) {
     double all = 0;
-    for (const Hypothesis& way : ways) all += std::exp(way.fit.score - top);
+    for (const Hypothesis& direction : directions) all += std::exp(direction.fit.score - top);
     sum += all;
-    trouble.candidates.push_back(CandidateOf(ways, all));
+    fault.candidates.push_back(CandidateOf(directions, all));
   }
-  Relevel(passages_.Through(chosen_[index].part), chosen_.size());
-  for (Candidate& candidate : trouble.candidates) candidate.probability /= sum;
-  std::stable_sort(trouble.candidates.begin(), trouble.candidates.end(),
+  RecomputeLevels(paths_.Through(chosen_[index].component), chosen_.size());
+  for (Candidate& candidate : fault.candidates) candidate.probability /= sum;
+  std::stable_sort(fault.candidates.begin(), fault.candidates.end(),
                    [](const auto& a, const auto& b) { return a.probability > b.probability; });
-  std::erase_if(trouble.candidates,
-                [](const Candidate& one) { return one.probability < kWorthNaming; });
-  if (trouble.candidates.size() > kCandidatesMax) trouble.candidates.resize(kCandidatesMax);
-  if (trouble.candidates.empty()) return std::nullopt;
+  std::erase_if(fault.candidates, [](const Candidate& one) { return one.probability < kShownMin; });
+  if (fault.candidates.size() > kCandidatesMax) fault.candidates.resize(kCandidatesMax);
+  if (fault.candidates.empty()) return std::nullopt;
   std::set<std::uint32_t> rounds;
-  for (const std::uint32_t i : trouble.observations) {
-    const Observation& seen = passages_.observations()[i];
+  for (const std::uint32_t i : fault.observations) {
+    const Observation& seen = paths_.observations()[i];
     rounds.insert(seen.round);
-    if (trouble.last_s == 0 || seen.began_s < trouble.first_s) trouble.first_s = seen.began_s;
-    trouble.last_s = std::max(trouble.last_s, seen.began_s);
+    if (fault.last_s == 0 || seen.began_s < fault.first_s) fault.first_s = seen.began_s;
+    fault.last_s = std::max(fault.last_s, seen.began_s);
   }
-  trouble.rounds = rounds.size();
-  const bool noisy = std::any_of(trouble.observations.begin(), trouble.observations.end(),
-                                 [&](std::uint32_t i) { return readings_.Noisy(i); });
+  fault.rounds = rounds.size();
+  const bool noisy = std::any_of(fault.observations.begin(), fault.observations.end(),
+                                 [&](std::uint32_t i) { return levels_.Noisy(i); });
   const double needed = noisy ? kDecidedInNoise : kDecided;
   const bool likely =
-      trouble.candidates[0].probability >= needed && Enough(trouble) && !WasAPause(trouble);
-  trouble.decided = likely && Compared(trouble);
-  if (likely && !trouble.decided) AddAllOfIt(trouble);
-  if (!likely) AddSeveralPorts(trouble);
-  return trouble;
+      fault.candidates[0].probability >= needed && EnoughEvidence(fault) && !WasAPause(fault);
+  fault.decided = likely && HasHealthyComparison(fault);
+  if (likely && !fault.decided) AddWholeFabric(fault);
+  if (!likely) AddPortsOfSwitch(fault);
+  return fault;
 }
 
 }  // namespace
 
-bool MayPause(const Part& part) {
-  return part.kind == PartKind::kPort || part.kind == PartKind::kHost ||
-         part.kind == PartKind::kPair;
+bool MayPause(const Component& component) {
+  return component.kind == ComponentKind::kPort || component.kind == ComponentKind::kHost ||
+         component.kind == ComponentKind::kPair;
 }
 
-Found Search(const Passages& passages, const Figures& figures, const CounterEvidence& counters,
-             const std::set<Part>& expected) {
-  return SearchRun(passages, figures, counters, expected).Run();
+SearchResult Search(const ObservationPaths& paths, const ChannelLikelihoods& figures,
+                    const CounterEvidence& counters, const std::set<Component>& expected) {
+  return SearchRun(paths, figures, counters, expected).Run();
 }
 
 }  // namespace fabric::blame

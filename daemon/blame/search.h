@@ -1,48 +1,50 @@
-// The fewest and likeliest parts that explain one channel of what was seen.
+// Search for the smallest set of faulty components that explains one channel.
+//
+// Greedy, with revision: choose the component with the best score, mark the observations that it
+// explains, and repeat with the rest. Then reconsider each chosen component, given the others.
 #pragma once
 
 #include <cstdint>
 #include <set>
 #include <vector>
 
-#include "daemon/blame/levels.h"
-#include "daemon/blame/parts.h"
+#include "daemon/blame/components.h"
+#include "daemon/blame/likelihood.h"
 #include "daemon/blame/scorer.h"
 
 namespace fabric::blame {
 
-// A part that would explain a trouble.
+// A component that could explain a fault.
 struct Candidate {
-  Hypothesis hypothesis;   // The likeliest way and level
-  double probability = 0;  // Of the part, whatever the way
-  double way_is = 0;       // Probability of that way, if it is the part
+  Hypothesis hypothesis;             // Its likeliest direction and level
+  double probability = 0;            // Of the component, for any direction
+  double direction_probability = 0;  // Given that the component is faulty
 };
 
-struct Trouble {
+struct Fault {
   Channel channel = Channel::kLoss;
-  std::vector<Candidate> candidates;        // Likeliest first; what is missing to 1 is chance.
-  std::vector<std::uint32_t> observations;  // That the likeliest one explains, rising
-  std::size_t rounds = 0;                   // In which these were seen
-  double first_s = 0;  // When the first and the last of these began; 0: not known
+  std::vector<Candidate> candidates;        // Likeliest first; the rest to 1 is chance
+  std::vector<std::uint32_t> observations;  // Explained by the likeliest candidate, ascending
+  std::size_t rounds = 0;                   // Number of rounds with these observations
+  double first_s = 0;  // Start of the first and of the last observation; 0: not known
   double last_s = 0;
   bool decided = false;
 };
 
-// A host that pauses (for its kernel, its firmware, its hypervisor) is bad with all its partners
-// for that long, however many rounds fall into it, and well again: no fault of it is named for
-// less.
+// A host can pause (kernel, firmware, hypervisor). During the pause, probes with all its partners
+// are bad, in any number of rounds. A shorter bad period is therefore not reported as a fault.
 inline constexpr double kPauseMaxS = 2;
-// Leaves and spines do not pause.
-bool MayPause(const Part& part);
+// Ports, hosts and pairs can pause; switches do not.
+bool MayPause(const Component& component);
 
-struct Found {
-  std::vector<Trouble> troubles;
-  std::vector<Part> suspicious;  // Not enough yet to call it a trouble, too much to call it none
-  double unexplained = 0;        // Part of all observations that are bad for no known reason
+struct SearchResult {
+  std::vector<Fault> faults;
+  std::vector<Component> suspicious;  // Evidence too weak for a fault, too strong to ignore
+  double unexplained = 0;  // Fraction of observations that are bad without an explanation
 };
 
-// `expected` are parts that other channels found bad.
-Found Search(const Passages& passages, const Figures& figures, const CounterEvidence& counters,
-             const std::set<Part>& expected);
+// `expected`: components that are bad in other channels.
+SearchResult Search(const ObservationPaths& paths, const ChannelLikelihoods& figures,
+                    const CounterEvidence& counters, const std::set<Component>& expected);
 
 }  // namespace fabric::blame

@@ -1,4 +1,4 @@
-// How the controller talks to agents. Implemented by the gRPC front, faked in tests.
+// Sends messages of the controller to agents. Implemented by the gRPC front, faked in tests.
 #pragma once
 
 #include "base/ids.h"
@@ -10,10 +10,10 @@ namespace fabric::control {
 class AgentSink {
  public:
   virtual ~AgentSink() = default;
-  // Queues; never blocks and never calls back into the controller. Messages to a session that is
-  // gone are dropped: its OnGone comes or has come.
+  // Queues; never blocks and never calls back into the controller. Drops messages to a session that
+  // is gone.
   virtual void Send(SessionId session, const v1::ControllerMessage& message) = 0;
-  // Ends the stream with this status, after what is queued.
+  // Ends the stream with this status after the queued messages.
   virtual void Close(SessionId session, const Status& status) = 0;
 };
 

@@ -1,12 +1,10 @@
-// The controller: takes what agents say, keeps the fleet, judges it, runs campaigns and answers the
-// API. Driven from outside by On...(), Tick() and the query functions, each given the time; it has
-// no thread and no socket of its own.
+// Controller: connects agents, fleet, rules, campaigns and the API. It has no thread and no socket:
+// callers drive it by On...(), Tick() and Call() and pass the time. Thread-safe: one lock.
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/clock.h"
@@ -14,60 +12,33 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "daemon/control/agent_sink.h"
-#include "daemon/control/certificate_options.h"
 #include "daemon/control/events.h"
-#include "daemon/control/life.h"
-#include "daemon/control/mesh_settings.h"
-#include "daemon/fleet/fleet.h"
+#include "daemon/control/options.h"
 #include "daemon/fleet/sites.h"
-#include "daemon/profile/profile.h"
-#include "daemon/rules/engine.h"
 #include "daemon/store/store.h"
 #include "fabric/v1/agent.pb.h"
 #include "fabric/v1/fabric.pb.h"
 
 namespace fabric::control {
 
-class Campaigns;
-class Certificates;
-class FactBook;
-class FindingBook;
-class Mesh;
-class Outbox;
-class Sessions;
 struct Session;
+struct State;
 
-// Rules of operators.
-struct OwnRules {
-  std::vector<rules::NodeRule> rules = {};
-  std::vector<v1::RuleInfo> infos = {};  // One for each
-  std::uint32_t problems = 0;            // Of their files
-};
-
-struct ControllerOptions {
-  Duration heartbeat_interval = std::chrono::seconds(1);
-  Duration lost_after = std::chrono::seconds(3);  // Without any message from the agent.
-  std::uint32_t pairs_at_once_max = 64;           // Of all campaigns together.
-  profile::Profile profile = {};                  // What is expected of the fabric
-  fleet::Sites sites = {};                        // Where its ports are
-  LifeOptions life = {};                          // Of findings
-  // Settings that were told longer ago are not judged. Agents tell them at least once a minute.
-  Duration settings_age_max = std::chrono::minutes(5);
-  OwnRules own_rules = {};
-  CertificateOptions certificates = {};
-  MeshSettings mesh = {};
-};
-
-// What is known of the InfiniBand topology.
+// Known InfiniBand topology.
 struct InfinibandState {
   bool known = false;
   WallTime made_at = {};
   std::size_t switches = 0;
-  std::size_t ports = 0;  // Of adapters, in the file
-  fleet::TopologyCover cover = {};
+  std::size_t ports = 0;  // Adapter ports in the topology file
+  fleet::TopologyCoverage cover = {};
 };
 
-// Safe to call from any thread: one lock around everything.
+// Store writes that failed since the start.
+struct StoreFailures {
+  std::uint64_t count = 0;
+  Status last = {};
+};
+
 class Controller {
  public:
   // All are borrowed and must outlive the controller.
@@ -76,54 +47,33 @@ class Controller {
   ~Controller();
 
   // Restores nodes (as lost), open findings and campaigns (running ones end as cancelled). Rules
-  // are not evaluated until the restored nodes are back, `lost_after` at most: half a fleet is no
-  // ground for judging the other half.
+  // are not evaluated until the restored nodes are back, `lost_after` at most: rules that compare
+  // nodes need the whole fleet.
   Status Load(Moment now);
 
-  // Agents. OnMessage's first one must be Hello; a failure means: close the session with it.
-  // A second session of a node that is connected replaces the first, which is closed; when it comes
-  // from another machine, it is refused with ALREADY_EXISTS.
+  // Agents. The first message must be Hello. On failure, the caller closes the session with it.
+  // A second session of a connected node replaces the first, which is closed; from another machine
+  // it is refused with ALREADY_EXISTS.
   Status OnMessage(SessionId session, const v1::AgentMessage& message, Moment now);
   void OnGone(SessionId session, const std::string& reason, Moment now);
 
-  // Every 100 ms or so: evaluates rules when something changed, finds lost nodes, times out probes.
-  // Time in which it was not called does not count as silence of the agents.
+  // Call about every 100 ms: evaluates rules when something changed, finds lost nodes, times out
+  // probes. Time in which it was not called does not count as silence of the agents.
   void Tick(Moment now);
 
-  // The API; shapes and errors as in fabric.proto. Codes: NOT_FOUND for an unknown name or id (with
-  // "did you mean" when one is close), INVALID_ARGUMENT for what cannot be meant.
-  Status GetVersion(const v1::GetVersionRequest&, v1::GetVersionResponse&);
-  Status ListNodes(const v1::ListNodesRequest&, v1::ListNodesResponse&);
-  Status GetNode(const v1::GetNodeRequest&, v1::GetNodeResponse&);
-  Status ListDevices(const v1::ListDevicesRequest&, v1::ListDevicesResponse&);
-  Status ListFindings(const v1::ListFindingsRequest&, v1::ListFindingsResponse&);
-  Status GetFinding(const v1::GetFindingRequest&, v1::GetFindingResponse&);
-  Status AcknowledgeFinding(const v1::AcknowledgeFindingRequest&, v1::Finding&, Moment now);
-  Status CreateSilence(const v1::CreateSilenceRequest&, v1::Silence&, Moment now);
-  Status ListSilences(const v1::ListSilencesRequest&, v1::ListSilencesResponse&);
-  Status DeleteSilence(const v1::DeleteSilenceRequest&, v1::Silence&, Moment now);
-  Status ListRules(const v1::ListRulesRequest&, v1::ListRulesResponse&);
-  Status Validate(const v1::ValidateRequest&, v1::ValidateResponse&, Moment now);
-  Status DiffNode(const v1::DiffNodeRequest&, v1::DiffNodeResponse&, Moment now);
-  Status InferProfile(const v1::InferProfileRequest&, v1::InferProfileResponse&);
-  Status StartCampaign(const v1::StartCampaignRequest&, v1::Campaign&, Moment now);
-  Status GetCampaign(const v1::GetCampaignRequest&, v1::Campaign&);
-  Status ListCampaigns(const v1::ListCampaignsRequest&, v1::ListCampaignsResponse&);
-  Status CancelCampaign(const v1::CancelCampaignRequest&, v1::Campaign&, Moment now);
-  Status GetMesh(const v1::GetMeshRequest&, v1::MeshStatus&);
+  // One unary rpc of service Fabric; the type of the request names it. Messages and errors are as
+  // in fabric.proto: NOT_FOUND for an unknown name or id (with the closest one), INVALID_ARGUMENT
+  // for an invalid request, UNIMPLEMENTED without a handler, INTERNAL for a wrong type of response.
+  Status Call(const google::protobuf::Message& request, google::protobuf::Message& response,
+              Moment now);
 
-  // Where InfiniBand ports are from now on; campaigns that run go on with what they began with.
+  // Replaces the InfiniBand topology. Running campaigns keep the one that they started with.
   void SetInfiniband(fleet::InfinibandTopology topology, Moment now);
   InfinibandState Infiniband();
 
-  Status StartCertificate(const v1::StartCertificateRequest&, v1::Certificate&, Moment now);
-  Status GetCertificate(const v1::GetCertificateRequest&, v1::GetCertificateResponse&);
-
-  // Store writes that failed since the start; the last failure is in `last`. For metrics and
-  // health.
-  std::uint64_t StoreFailures(Status* last);
-  // Problems in files of operators' rules.
-  std::uint32_t RuleProblems() const { return options_.own_rules.problems; }
+  StoreFailures store_failures();
+  // Problems in rule files.
+  std::uint32_t RuleProblems() const { return rule_problems_; }
 
  private:
   Status OnHello(SessionId session, const v1::Hello& hello, Moment now) REQUIRES(mutex_);
@@ -131,42 +81,19 @@ class Controller {
   Status OnChange(Session& session, v1::SnapshotChange change, Moment now) REQUIRES(mutex_);
   template <class Message>
   Status OnCounters(Session& session, const Message& message, Moment now) REQUIRES(mutex_);
-  void JudgeMotion(const std::string& node, Moment now) REQUIRES(mutex_);
-  void AskForSnapshot(Session& session) REQUIRES(mutex_);
-  void Wake(Session& session, bool wants_snapshot, Moment now) REQUIRES(mutex_);
+  void AdvanceCounterRates(const std::string& node, Moment now) REQUIRES(mutex_);
+  void RequestSnapshot(Session& session) REQUIRES(mutex_);
+  void Resume(Session& session, bool wants_snapshot, Moment now) REQUIRES(mutex_);
   void Lose(const std::string& node, const std::string& reason, Moment now) REQUIRES(mutex_);
   void PublishNode(const std::string& node, Moment now) REQUIRES(mutex_);
-  // Ports, settings or the topology are not what they were.
-  void OnFleetChange(Moment now) REQUIRES(mutex_);
   void PublishPorts(const std::vector<v1::PortEvent>& ports, Moment now) REQUIRES(mutex_);
+  void OnFleetChange(Moment now) REQUIRES(mutex_);
   void StoreNode(Session& session, Moment now) REQUIRES(mutex_);
-  void UpdateEngine() REQUIRES(mutex_);
-  void EvaluateRules(Moment now) REQUIRES(mutex_);
-  bool Settled(Moment now) const REQUIRES(mutex_);
-  Status CheckNode(const std::string& name) const REQUIRES(mutex_);
-  Status CheckRule(const std::string& id) const REQUIRES(mutex_);
-  v1::Finding Shown(v1::Finding finding) const REQUIRES(mutex_);
 
-  const ControllerOptions options_;
   AgentSink& agents_;
-  const Moment started_;
-
+  const std::uint32_t rule_problems_;
   Mutex mutex_;
-  fleet::Fleet fleet_ GUARDED_BY(mutex_);
-  fleet::Sites sites_ GUARDED_BY(mutex_);
-  std::optional<fleet::TopologyCover> cover_ GUARDED_BY(mutex_);  // Counted when asked for
-  std::unique_ptr<Outbox> outbox_ GUARDED_BY(mutex_);
-  std::unique_ptr<Sessions> sessions_ GUARDED_BY(mutex_);
-  std::unique_ptr<FactBook> facts_ GUARDED_BY(mutex_);
-  std::unique_ptr<FindingBook> findings_ GUARDED_BY(mutex_);
-  std::unique_ptr<Campaigns> campaigns_ GUARDED_BY(mutex_);
-  std::unique_ptr<Certificates> certificates_ GUARDED_BY(mutex_);
-  std::unique_ptr<Mesh> mesh_ GUARDED_BY(mutex_);
-  std::set<std::string> awaited_ GUARDED_BY(mutex_);  // Restored and not back yet
-  SteadyTime awaited_until_ GUARDED_BY(mutex_);
-  rules::Engine engine_ GUARDED_BY(mutex_);
-  std::set<std::string> dirty_ GUARDED_BY(mutex_);  // Nodes that the engine has yet to be told of
-  SteadyTime evaluated_at_ GUARDED_BY(mutex_);
+  const std::unique_ptr<State> state_ GUARDED_BY(mutex_);
   SteadyTime ticked_at_ GUARDED_BY(mutex_);
 };
 

@@ -1,4 +1,5 @@
-// Events for watchers: numbered, the newest kept for those who resume.
+// Event bus: numbers events, passes them to listeners and keeps the newest ones for resuming
+// watchers.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,8 @@ class EventBus {
   // Numbers the event and gives it to every listener.
   void Publish(v1::Event event);
 
-  // Registers, and returns the kept events after `after_sequence` (none when it is 0) so that
-  // nothing is missed and nothing comes twice. Keep listening until Unsubscribe returns.
+  // Registers the listener and returns the kept events after `after_sequence` (none when it is 0),
+  // so that no event is missed or repeated. The listener must live until Unsubscribe returns.
   std::vector<v1::Event> Subscribe(EventListener& listener, std::uint64_t after_sequence);
   void Unsubscribe(EventListener& listener);
 

@@ -1,5 +1,5 @@
-// Where the parts of the controller put what must outlive the moment: the store and the events. The
-// controller goes on without its disk; failed writes are counted and the last one is kept.
+// Outputs of the controller's parts: the store and the event bus. The controller continues when
+// writes fail; they are counted and the last failure is kept.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class Outbox {
 
   store::Store& store() { return store_; }
 
-  // Takes what a write returned; false when it failed.
+  // Counts the status of a write if it failed; then returns false.
   bool Stored(const Status& status) {
     if (status.ok()) return true;
     ++failures_;

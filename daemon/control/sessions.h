@@ -1,4 +1,4 @@
-// The agents that are connected now: which session speaks for which node.
+// Sessions of the connected agents, by session and by node.
 #pragma once
 
 #include <map>
@@ -14,31 +14,31 @@ namespace fabric::control {
 
 struct Session {
   SessionId id;
-  v1::NodeIdentity node;              // As its Hello said
-  std::set<std::string> probe_kinds;  // Empty: not told
-  SteadyTime heard_at;                // Of its last message; later when nobody could be heard.
-  bool reported = false;              // Its whole snapshot has come.
-  bool asked = false;                 // For a whole snapshot, which has not come yet
-  bool silent = false;                // Counts as lost until it is heard of again.
-  SteadyTime stored_at;               // Its snapshot was written to the store.
+  v1::NodeIdentity node;              // From Hello
+  std::set<std::string> probe_kinds;  // Empty: not reported
+  SteadyTime heard_at;                // Last message; moved on by time in which none could arrive
+  bool reported = false;              // The first snapshot has arrived.
+  bool snapshot_requested = false;    // And has not arrived yet
+  bool silent = false;                // The node counts as lost until the next message.
+  SteadyTime stored_at;               // Last write of the snapshot to the store
 };
 
 class Sessions {
  public:
   explicit Sessions(AgentSink& sink) : sink_(sink) {}
 
-  // One session speaks for a node: add it after the older one was removed.
+  // A node has one session: remove the older one first.
   Session& Add(SessionId id, const v1::Hello& hello, Moment now);
   void Remove(SessionId id);
 
   Session* Find(SessionId id);                           // nullptr: no such session
   const Session* OfNode(const std::string& node) const;  // nullptr: not connected
-  // Heard of, reported, and not silent: what a probe may be given to.
+  // The session if it can take a probe: it has reported and is not silent; else nullptr.
   const Session* Usable(const std::string& node) const;
   std::map<SessionId, Session>& all() { return sessions_; }
 
   void Send(SessionId id, const v1::ControllerMessage& message) { sink_.Send(id, message); }
-  // Dropped when the node is not connected.
+  // Drops the message when the node is not connected.
   void Send(const std::string& node, const v1::ControllerMessage& message);
 
  private:

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/suggest.h"
 #include "base/text.h"
 #include "proto/timestamps.h"
 
@@ -67,11 +68,11 @@ v1::DeviceSummary Summarize(const fleet::PortView& view) {
   summary.set_physical_state(port.physical_state());
   if (port.has_rate_bps()) summary.set_rate_bps(port.rate_bps());
   if (port.has_active_mtu_bytes()) summary.set_active_mtu_bytes(port.active_mtu_bytes());
-  if (view.netdev != nullptr) {
-    if (view.netdev->has_mtu_bytes()) summary.set_netdev_mtu_bytes(view.netdev->mtu_bytes());
-    const v1::DcbConfig& dcb = view.netdev->dcb();
-    if (dcb.has_pfc()) summary.set_pfc_enabled_mask(dcb.pfc().enabled_mask());
-    summary.set_trust(dcb.trust());
+  if (view.netdev != nullptr && view.netdev->has_mtu_bytes())
+    summary.set_netdev_mtu_bytes(view.netdev->mtu_bytes());
+  if (const v1::DcbConfig* const dcb = view.Dcb()) {
+    if (dcb->has_pfc()) summary.set_pfc_enabled_mask(dcb->pfc().enabled_mask());
+    summary.set_trust(dcb->trust());
   }
   if (const v1::Gid* gid = fleet::UsableGid(device, port)) {
     summary.set_gid(gid->gid());
@@ -104,11 +105,7 @@ std::vector<v1::PortEvent> PortChanges(const v1::NodeSnapshot& before,
 Status NoSuch(std::string_view what, const std::string& name,
               const std::vector<std::string>& known) {
   const std::vector<std::string_view> candidates(known.begin(), known.end());
-  const std::string_view closest =
-      name.size() <= kNodeNameMax ? Closest(name, candidates) : std::string_view();
-  std::string message = Format("no {} {}", what, Quoted(name));
-  if (!closest.empty()) message += Format("; did you mean {}?", Quoted(closest));
-  return {Code::kNotFound, std::move(message)};
+  return {Code::kNotFound, UnknownName(what, name, candidates)};
 }
 
 Status CheckNodeName(const std::string& name) {

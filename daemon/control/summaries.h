@@ -1,4 +1,4 @@
-// What the API shows of nodes and ports. Pure.
+// Summaries of nodes and ports for the API. Pure.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ v1::DeviceSummary Summarize(const fleet::PortView& port);
 std::vector<v1::PortEvent> PortChanges(const v1::NodeSnapshot& before,
                                        const v1::NodeSnapshot& after);
 
-// NOT_FOUND: "no node 'n11'; did you mean 'n1'?"
+// NOT_FOUND: "unknown node 'n11'; did you mean 'n1'?"
 Status NoSuch(std::string_view what, const std::string& name,
               const std::vector<std::string>& known);
 

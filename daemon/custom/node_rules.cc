@@ -5,7 +5,7 @@
 namespace fabric::custom {
 namespace {
 
-// Rules know devices and ports; rails are the fleet's.
+// Custom rules know devices and ports; the fleet knows rails.
 void AddRail(const fleet::NodeView& node, v1::Subject& subject) {
   for (const fleet::PortView& port : node.ports)
     if (port.rail && port.device->name() == subject.device() &&
@@ -49,7 +49,7 @@ std::vector<v1::RuleInfo> Infos(std::span<const RuleFile> files) {
 
 std::vector<RuleFile> LoadAll(std::span<const RuleText> texts) {
   std::vector<RuleFile> files;
-  files.reserve(texts.size());  // `taken` points to ids in it.
+  files.reserve(texts.size());  // `taken` points into it
   std::vector<std::string_view> taken;
   for (const rules::Rule* rule : rules::AllRules()) taken.push_back(rule->id);
   for (const RuleText& text : texts) {

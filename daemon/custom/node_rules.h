@@ -1,4 +1,4 @@
-// Operators' rules as the engine takes them, beside the built-in ones. Pure.
+// Adapter: operators' rules as rules of the engine. Pure.
 #pragma once
 
 #include <span>
@@ -9,14 +9,12 @@
 
 namespace fabric::custom {
 
-// The good rules of the files, which are borrowed: they must outlive what is made of them, and stay
-// where they are.
+// The valid rules of the files. Borrows `files`, which must outlive the result and not move.
 std::vector<rules::NodeRule> NodeRules(std::span<const RuleFile> files);
 
 std::vector<v1::RuleInfo> Infos(std::span<const RuleFile> files);
 
-// Loads files in their order: (name, text). Ids must differ from those of the built-in rules and of
-// the files before.
+// Loads files in order. Rule ids must differ from those of built-in rules and of earlier files.
 struct RuleText {
   std::string name;
   std::string text;

@@ -16,7 +16,7 @@ using expression::Unknown;
 using expression::Value;
 using expression::Variable;
 
-// What expressions see; one evaluation long.
+// Input of expressions, for one evaluation.
 struct Facts {
   Facts(const v1::NodeSnapshot& snapshot, const Target& target)
       : node(snapshot), device(target.device), port(target.port) {
@@ -40,7 +40,7 @@ struct Facts {
   std::array<Value, 4> values;  // In the order of the variables below
 };
 
-// By the vendor-neutral name, else by the driver's own.
+// By vendor-neutral name, else by the driver's name.
 const v1::Counter* FindCounter(const Facts& facts, std::string_view name) {
   const v1::Counter* own_name = nullptr;
   for (const v1::CounterSet& set : facts.node.counters()) {
@@ -70,7 +70,7 @@ void AddEvidence(v1::Finding& finding, const Rule& rule, const v1::NodeSnapshot&
   evidence.set_expected(rule.expect);
   evidence.set_seen(std::move(seen));
   evidence.set_source("snapshot");
-  evidence.set_basis(Format("rule of {}", rule.place));
+  evidence.set_basis(Format("rule of {}", rule.location));
   *evidence.mutable_read_at() = node.taken_at();
 }
 
@@ -95,7 +95,7 @@ void AddRemedies(const Rule& rule, const Bindings& bindings, v1::Finding& findin
   }
 }
 
-// `asked`: the expression that did not come out true.
+// `asked`: the expression that is false or unknown.
 v1::Finding FindingOf(const Rule& rule, const Facts& facts, const Target& target,
                       v1::Verdict verdict, const expression::Expression& asked) {
   const Bindings bindings = facts.Bound();
@@ -195,7 +195,7 @@ v1::RuleInfo Info(const Rule& rule) {
   info.set_severity(rule.severity);
   info.set_scope(rule.scope);
   info.set_why(rule.why);
-  info.set_source(rule.source.empty() ? rule.place : rule.source);
+  info.set_source(rule.source.empty() ? rule.location : rule.source);
   return info;
 }
 

@@ -1,12 +1,12 @@
-// Rules that operators write: expressions over one node's snapshot, read from YAML. Pure: the same
-// file and the same snapshot give the same verdicts.
+// Custom rules: expressions over one node's snapshot. Pure: the same file and the same snapshot
+// give the same verdicts.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "daemon/custom/document.h"
+#include "base/yaml.h"
 #include "daemon/expression/expression.h"
 #include "fabric/v1/finding.pb.h"
 #include "fabric/v1/inventory.pb.h"
@@ -23,22 +23,23 @@ struct Fix {
 // Movable; safe to evaluate from any thread.
 struct Rule {
   std::string id;
-  std::string title;  // As written, with its ${...}
+  std::string title;  // As written, including ${...}
   v1::Severity severity = v1::SEVERITY_UNSPECIFIED;
   v1::Scope scope = v1::SCOPE_UNSPECIFIED;  // PORT, DEVICE or NODE
-  std::string expect;                       // In words; else the text of `check`
+  std::string expect;                       // Plain text; default: the text of `check`
   std::string why;
   std::string source;
-  std::string place;  // "FILE:LINE", where it begins
+  std::string location;  // "FILE:LINE"
 
-  std::optional<expression::Expression> when;   // Applies where it is true
-  std::optional<expression::Expression> check;  // There after loading
+  std::optional<expression::Expression> when;   // Condition; absent: always applies
+  std::optional<expression::Expression> check;  // Always set after loading
   std::optional<expression::Expression> seen;
-  std::optional<expression::Template> title_template;  // There after loading
+  std::optional<expression::Template> title_template;  // Always set after loading
   std::vector<Fix> fixes;
 };
 
-// What a rule judges: of a device rule the device, of a port rule both, of a node rule neither.
+// Subject of a rule: the device of a device rule, device and port of a port rule, none of a node
+// rule.
 struct Target {
   const v1::RdmaDevice* device = nullptr;
   const v1::Port* port = nullptr;
@@ -48,11 +49,11 @@ std::string TargetName(const Target& target);  // "mlx5_0/1", "mlx5_0", "node"
 
 struct Judgement {
   v1::Verdict verdict = v1::VERDICT_UNSPECIFIED;  // UNSPECIFIED: the rule does not apply
-  // Of FAIL and UNKNOWN: rule, verdict, severity, subject (without rail), title, evidence and
-  // remedies; id and times are the rule engine's business.
+  // Set for FAIL and UNKNOWN: rule, verdict, severity, subject (without rail), title, evidence and
+  // remedies. The engine sets id and times.
   std::optional<v1::Finding> finding;
 };
-// UNKNOWN also when it is not known whether the rule applies.
+// UNKNOWN also if `when` is unknown.
 Judgement Judge(const Rule& rule, const v1::NodeSnapshot& node, const Target& target);
 
 struct Evaluation {
@@ -61,7 +62,7 @@ struct Evaluation {
 };
 Evaluation Evaluate(const Rule& rule, const v1::NodeSnapshot& node);
 
-// The variables and functions of rules of this scope.
+// Variables and functions that rules of this scope can use.
 const expression::Environment& EnvironmentOf(v1::Scope scope);
 
 v1::RuleInfo Info(const Rule& rule);

@@ -1,4 +1,4 @@
-// A file of rules and of their tests. docs/CUSTOM_RULES.md says what stands in it.
+// Parser of rule files (format: docs/CUSTOM_RULES.md) and runner of their tests.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,8 @@
 
 namespace fabric::custom {
 
-inline constexpr std::size_t kRulesMax = 500;  // Of one file
+inline constexpr std::size_t kFileBytesMax = yaml::Limits().bytes;
+inline constexpr std::size_t kRulesMax = 500;  // Per file
 
 struct Expectation {
   std::string rule;
@@ -22,22 +23,22 @@ struct Expectation {
 
 struct RuleTest {
   std::string name;
-  Place place;
-  std::string file;                // The snapshot's, as written; empty: it stands in the test
-  v1::NodeSnapshot snapshot;       // Then this
-  std::vector<std::string> rules;  // That are judged: those that the expectations name
+  yaml::Position position;
+  std::string file;                // Snapshot file, as written; empty: the snapshot is in the test
+  v1::NodeSnapshot snapshot;       // Used if `file` is empty
+  std::vector<std::string> rules;  // Rules to evaluate: those that the expectations name
   std::vector<Expectation> expectations;
 };
 
 struct RuleFile {
   std::string name;
-  std::vector<Rule> rules;        // The good ones, in the file's order
-  std::vector<RuleTest> tests;    // The good ones of good rules
-  std::vector<Problem> problems;  // By line
+  std::vector<Rule> rules;              // Valid rules, in the order of the file
+  std::vector<RuleTest> tests;          // Valid tests of valid rules
+  std::vector<yaml::Problem> problems;  // By line
 };
 
-// Every rule that can be loaded is, whatever is wrong with the others. `taken`: ids that may not be
-// used, those of the built-in rules and of other files. `file` stands in messages.
+// Loads all valid rules, and reports the problems of the others. `taken`: ids in use by built-in
+// rules and other files. `file`: name for messages.
 RuleFile LoadRules(std::string_view yaml, std::string_view file,
                    std::span<const std::string_view> taken);
 
@@ -45,10 +46,10 @@ struct TestResult {
   const RuleTest* test = nullptr;
   std::vector<std::string> failures;  // One line each; none: passed
 };
-// The snapshot that a test names, by what is written there.
+// Reads the snapshot that a test names.
 using SnapshotReader = std::function<Result<v1::NodeSnapshot>(const std::string& file)>;
 
-// Each expectation must hold; a subject that no expectation names must neither fail nor be unknown.
+// A test passes if each expectation holds and no other subject is FAIL or UNKNOWN.
 std::vector<TestResult> RunTests(const RuleFile& file, const SnapshotReader& read);
 
 }  // namespace fabric::custom

@@ -1,4 +1,4 @@
-// The tests that stand beside the rules.
+// Runner of the tests in rule files.
 #include <algorithm>
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-// What can be wrong when a job's RDMA fails, and what to do about it. Constants; thread-safe.
+// Causes of RDMA failures of a job, with checks and fixes. Constants; thread-safe.
 #pragma once
 
 #include <array>
@@ -62,22 +62,22 @@ enum class Cause : std::uint8_t {
 
 enum class Fabric : std::uint8_t { kAny, kRoce, kInfiniband };
 
-// In `check` and `fix` the words HCA, PEER (its address in the fabric where that is known),
-// PEER_NODE and NODE stand for what the log names; NETDEV is the netdev of the HCA.
+// In `check` and `fix` these words are placeholders: HCA, PEER (fabric address if known),
+// PEER_NODE, NODE, NETDEV (netdev of the HCA).
 struct CauseInfo {
   Cause cause;
   std::string_view id;    // "gid_not_routable"
   std::string_view what;  // A sentence without a full stop
-  std::string_view rule;  // Of daemon/rules, which find it: "a, b"; empty when none does
+  std::string_view rule;  // Rules of daemon/rules that detect it: "a, b"; empty: none
   std::string_view check;
   std::string_view fix;
-  Fabric fabric = Fabric::kAny;  // Where it can be at all
+  Fabric fabric = Fabric::kAny;  // Fabric in which it can occur
 };
 
 const CauseInfo& Info(Cause cause);
 std::span<const CauseInfo> AllCauses();
 
-// In order of likelihood; kNone after the last one.
+// Most likely first; the rest is kNone.
 using Causes = std::array<Cause, 10>;
 
 }  // namespace fabric::explain

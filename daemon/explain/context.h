@@ -1,4 +1,4 @@
-// What a log tells about the job beside its failures: who is who, and how it was set up.
+// Context of a job from its log: hosts, ranks, devices and settings.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace fabric::explain {
 
-// Something that was said somewhere: "line 12", or "a.log:12" with several files.
+// A value and the place where it was logged: "line 12", or "a.log:12" with several files.
 struct Said {
   std::string where;
   std::string what;
@@ -26,13 +26,13 @@ struct DeviceEvent {
   std::string where;
 };
 
-// Bounded: a log can name any number of hosts.
+// All containers are bounded, because a log can name any number of hosts.
 struct Context {
   std::map<std::string, std::string, std::less<>> host_of_address;
   std::map<std::string, std::uint32_t, std::less<>> rank_of_process;     // "host:pid"
   std::map<std::string, std::set<std::string>, std::less<>> devices_of;  // HCAs in use, by host
-  std::map<std::string, std::string, std::less<>> gdr_enabled;           // Host to where
-  std::set<std::string, std::less<>> hosts;                              // That have spoken
+  std::map<std::string, std::string, std::less<>> gdr_enabled;           // Host to place
+  std::set<std::string, std::less<>> hosts;                              // With at least one line
   std::optional<Said> mixed_link_layers;
   std::optional<Said> gid_index_set;
   std::optional<Said> cross_nic;
@@ -42,7 +42,7 @@ struct Context {
   std::uint64_t size_passed_bytes = 0;
   std::vector<DeviceEvent> port_events;
   std::vector<DeviceEvent> gid_changes;
-  bool infiniband = false;  // HCAs of that link layer are in use.
+  bool infiniband = false;  // An HCA of that link layer is in use
   bool roce = false;
 
   void Take(const Match& match, const Origin& origin, const std::string& where);

@@ -23,7 +23,7 @@ constexpr std::size_t kLineKeysMax = 1024;
 constexpr std::size_t kRanksMax = 1024;
 constexpr std::size_t kSubnetsMax = 65536;
 
-// Not a line of its own: what the list of HCAs in use shows.
+// Synthetic message, derived from the list of HCAs in use.
 constexpr Message kMixedDevices = {
     .id = "mixed_link_layers",
     .needle = "",
@@ -40,7 +40,7 @@ bool IsPlain(char c) {
          (static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7f);
 }
 
-// Bytes that are no plain text must not get into messages.
+// Replaces bytes that are not printable.
 std::string PlainText(std::string_view text) {
   std::string plain = WithoutColours(text);
   for (char& c : plain)
@@ -66,7 +66,7 @@ bool IsCompletion(const Fields& fields) {
   return !fields.wc_text.empty() || !fields.synd.empty() || !fields.status.empty();
 }
 
-// NCCL writes it in decimal, all others in hexadecimal.
+// NCCL writes decimal, all others hexadecimal.
 std::optional<std::uint32_t> VendorOf(const Match& match) {
   const int base = match.library == "NCCL" ? 10 : 16;
   const auto vendor = ParseNumber<std::uint32_t>(match.fields.vendor, base);
@@ -144,7 +144,7 @@ class Explainer::Log {
 
   void Part(std::uint64_t number, std::string_view text) {
     if (!patterns_.matcher.MayMatch(text)) return;
-    const bool is_plain = std::ranges::all_of(text, IsPlain);  // As nearly all are
+    const bool is_plain = std::ranges::all_of(text, IsPlain);  // The usual case
     const std::string made_plain = is_plain ? std::string() : PlainText(text);
     const std::string_view line = is_plain ? text : made_plain;
     const std::optional<Match> match = patterns_.matcher.Find(line);
@@ -164,7 +164,7 @@ class Explainer::Log {
     Record(*match, origin, number, where, line);
   }
 
-  // Of the problem that the line belongs to; kProblemsMax when there are too many.
+  // Index of the problem of the line; kProblemsMax when there are too many.
   std::size_t IndexOf(const Match& match) {
     std::string key(match.message->id);
     for (const std::string_view part :
@@ -250,7 +250,7 @@ class Explainer::Log {
                                                       : std::string(Short(origin.host)));
   }
 
-  // What the addresses of both ends say.
+  // Hints from the addresses of both ends.
   void Addresses(const Fields& fields, const Origin& origin, const std::string& where,
                  Problem& problem) {
     using enum Hint::Weight;
@@ -277,7 +277,7 @@ class Explainer::Log {
     SameSubnet(fields, origin, where, problem);
   }
 
-  // Two HCAs of a host in one subnet.
+  // Hint for two HCAs of a host in one subnet.
   void SameSubnet(const Fields& fields, const Origin& origin, const std::string& where,
                   Problem& problem) {
     const std::string_view subnet = Subnet24(fields.local_gid);
@@ -295,8 +295,8 @@ class Explainer::Log {
   LineSplitter lines_;
   Context context_;
   std::vector<Problem> problems_;
-  std::map<std::string, std::size_t> index_;          // Of problems, by id
-  std::map<std::string, std::size_t> index_of_line_;  // The same by row and numbers: faster
+  std::map<std::string, std::size_t> index_;          // Index of problems, by id
+  std::map<std::string, std::size_t> index_of_line_;  // The same, by row and numbers: faster
   std::map<std::string, std::string> hca_of_subnet_;
   NamedBy named_by_;
   std::uint64_t sequence_ = 0;

@@ -1,9 +1,9 @@
-// What the logs of a job say about its RDMA. Pure: bytes in, one message out.
+// Log explainer: finds RDMA problems in the logs of a job. Pure: bytes in, one message out.
 //
-//   bytes -> parts of lines -> row of a table -> problems (all lines that say the same) -> ranking
+//   bytes -> parts of lines -> table row -> problems (lines with equal meaning) -> ranking
 //
-// Memory does not grow with the logs: sets of names are bounded, of each problem only the first
-// line is kept. Time is linear in the input.
+// Memory does not grow with the log: sets of names are bounded, and each problem keeps only its
+// first line. Time is linear in the input.
 #pragma once
 
 #include <memory>
@@ -17,13 +17,13 @@ namespace fabric::explain {
 // Not thread-safe.
 class Explainer {
  public:
-  explicit Explainer(Patterns& patterns);  // Outlives it
+  explicit Explainer(Patterns& patterns);  // Must outlive the Explainer
   ~Explainer();
 
   void BeginFile(std::string_view name);
-  // Bytes of the file that began last, in pieces of any size.
+  // Bytes of the current file, in pieces of any size.
   void Add(std::string_view bytes);
-  // What there is to say about all files; `nodes` and `findings` stay empty. Call it once.
+  // Explanation of all files; `nodes` and `findings` stay empty. Call once.
   v1::LogExplanation Finish();
 
  private:

@@ -1,5 +1,5 @@
-// GPUs, PyTorch and launchers: what ends a job, or follows when RDMA has failed. Source: NVIDIA's
-// list of Xid errors, torch/csrc/distributed/c10d/ProcessGroupNCCL, Slurm, torchrun.
+// GPUs, PyTorch and launchers: causes of a job's end, and consequences of RDMA failures. Source:
+// NVIDIA's list of Xid errors, torch/csrc/distributed/c10d/ProcessGroupNCCL, Slurm, torchrun.
 #include "daemon/explain/message.h"
 
 namespace fabric::explain {

@@ -7,7 +7,7 @@ namespace {
 
 using enum Cause;
 
-// What stands in group hca is a PCI address or a netdev here, as the kernel says it.
+// Group hca is a PCI address or a netdev here, as the kernel writes it.
 constexpr Message kMessages[] = {
     {.id = "mlx5_hot",
      .needle = "High temperature on sensors",
@@ -28,7 +28,7 @@ constexpr Message kMessages[] = {
      .pattern = R"(mlx5_core (?P<hca>[0-9a-f:.]+): (?:print_health_info|.*synd 0x[0-9a-f]+: ))",
      .role = Role::kCause,
      .title = "the HCA's firmware reports an error",
-     .meaning = "The line tells its syndrome.",
+     .meaning = "The line has the syndrome.",
      .causes = {kFirmware, kTooHot, kPcie}},
     {.id = "mlx5_command_timeout",
      .needle = "timeout. Will cause a leak",

@@ -60,7 +60,8 @@ std::string WithoutColours(std::string_view text) {
     }
     if (at + 1 < text.size() && text[at + 1] == '[') {
       at += 2;
-      while (at < text.size() && (text[at] < '@' || text[at] > '~')) ++at;  // Up to the final byte
+      while (at < text.size() && (text[at] < '@' || text[at] > '~'))
+        ++at;  // Skip to the final byte
     }
   }
   return plain;

@@ -1,4 +1,4 @@
-// A stream of bytes as lines, in constant memory.
+// Line splitter with constant memory.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace fabric::explain {
 
-// Not thread-safe. A line ends at a newline; within it a carriage return separates parts, which is
-// what progress bars write. What is longer than kPartBytesMax comes in several parts.
+// Not thread-safe. A newline ends a line. A carriage return separates parts of a line, as progress
+// bars write it. Longer parts than kPartBytesMax are split.
 class LineSplitter {
  public:
   static constexpr std::size_t kPartBytesMax = 64 << 10;
@@ -17,7 +17,7 @@ class LineSplitter {
   using OnPart = std::function<void(std::uint64_t line, std::string_view text)>;
 
   void Add(std::string_view bytes, const OnPart& on_part);
-  void End(const OnPart& on_part);  // What follows the last newline
+  void End(const OnPart& on_part);  // Emits the bytes after the last newline
 
   std::uint64_t lines() const { return ended_ + (open_ ? 1 : 0); }
   std::uint64_t bytes() const { return bytes_; }
@@ -28,10 +28,10 @@ class LineSplitter {
   std::string partial_;
   std::uint64_t ended_ = 0;
   std::uint64_t bytes_ = 0;
-  bool open_ = false;  // Bytes came after the last newline.
+  bool open_ = false;  // There are bytes after the last newline
 };
 
-// Without escape sequences of terminals.
+// Removes terminal escape sequences.
 std::string WithoutColours(std::string_view text);
 
 }  // namespace fabric::explain

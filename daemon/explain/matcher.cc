@@ -28,7 +28,7 @@ constexpr std::pair<std::string_view, std::string_view Fields::*> kGroups[] = {
 };
 constexpr int kGroupsMax = 12;
 
-// Logs hold any bytes; so does the pattern's alphabet.
+// Latin-1, because logs can contain any bytes.
 RE2::Options Bytes() {
   RE2::Options options(RE2::Latin1);
   options.set_log_errors(false);
@@ -42,7 +42,7 @@ re2::StringPiece Piece(std::string_view text) {
 struct Row {
   const Message* message;
   std::string_view library;
-  std::unique_ptr<const RE2> pattern;  // Once it was needed
+  std::unique_ptr<const RE2> pattern;  // Compiled on first use
 };
 
 std::string AnyNeedle() {
@@ -77,12 +77,12 @@ struct Matcher::State {
     needles.Compile();
   }
 
-  // Fills `found` with the places of the rows whose needle the line has, in order: all in one pass
+  // Fills `found` with the indexes of the rows whose needle occurs in the line, ascending. One pass
   // over the line.
   void FindNeedles(std::string_view line) {
     RE2::Set::ErrorInfo error = {RE2::Set::kNoError};
     if (!needles.Match(Piece(line), &found, &error) && error.kind != RE2::Set::kNoError) {
-      found.resize(rows.size());  // It has run out of memory: each may be there.
+      found.resize(rows.size());  // Out of memory: try all rows
       std::iota(found.begin(), found.end(), 0);
     }
     std::sort(found.begin(), found.end());

@@ -1,4 +1,4 @@
-// Finds the row of the tables that a line belongs to.
+// Matcher of log lines against the message tables.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace fabric::explain {
 
-// What the named groups of a pattern took, as views into the line; empty where they took nothing.
+// Named groups of a match, as views into the line; empty if the group did not match.
 struct Fields {
   std::string_view hca;
   std::string_view peer;
@@ -30,13 +30,13 @@ struct Match {
   Fields fields;
 };
 
-// Not thread-safe: patterns are compiled when they are first needed. Matching takes time linear in
-// the line, whatever stands in it.
+// Not thread-safe, because patterns are compiled on first use. Matching takes time linear in the
+// line, for any content.
 class Matcher {
  public:
   Matcher();
   ~Matcher();
-  // Whether some needle stands in the line. False for nearly all lines, and fast.
+  // True when a needle occurs in the line. Fast; false for nearly all lines.
   bool MayMatch(std::string_view line) const;
   std::optional<Match> Find(std::string_view line);
 
@@ -45,8 +45,7 @@ class Matcher {
   const std::unique_ptr<State> state_;
 };
 
-// Whether the pattern of each row can be compiled and its groups are known ones; for tests. The
-// first row that is not right, or an empty string.
+// For tests: the first row with an invalid pattern or unknown group, or an empty string.
 std::string_view BrokenRow();
 
 }  // namespace fabric::explain

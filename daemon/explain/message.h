@@ -1,6 +1,5 @@
-// Lines of logs that are known: what they look like, what they mean and what may have caused them.
-// A table for each library, listed in CMakeLists.txt. The texts of the libraries are facts; where
-// versions differ, one row takes all of them.
+// Message tables: patterns of known log lines, their meaning and likely causes. One table for each
+// library, listed in CMakeLists.txt. One row covers all versions of a library.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +11,18 @@
 namespace fabric::explain {
 
 enum class Role : std::uint8_t {
-  kCause,        // Says itself what is wrong
-  kFailure,      // Something failed, and several causes make it fail so
-  kSlow,         // Works, but slower than it could
-  kNotice,       // Harmless alone
+  kCause,        // States the cause itself
+  kFailure,      // A failure with several possible causes
+  kSlow,         // Works, but slower than possible
+  kNotice,       // Harmless by itself
   kConsequence,  // Follows from an earlier failure; never the root
-  kContext,      // No problem at all; tells who is who, or how the job was set up
+  kContext,      // Not a problem; identifies hosts or settings
 };
 
-// What a row's line tells beyond its groups; see context.h.
+// Additional meaning of a row's line; see context.h.
 enum class Fact : std::uint8_t {
   kNone,
-  kAddressOfHost,  // Group peer is an address of the host that speaks.
+  kAddressOfHost,  // Group peer is an address of the host of the line
   kRankOfProcess,  // Group rank
   kDevicesUsed,    // "[0]mlx5_0:1/IB [1]mlx5_1:1/RoCE" in group detail
   kGidIndexSet,    // Group gid_index, by the user
@@ -31,18 +30,18 @@ enum class Fact : std::uint8_t {
   kPxnDisabled,
   kAmdGpu,
   kGdrEnabled,
-  kSizePassed,   // Group detail: bytes of a message size that a benchmark has finished
+  kSizePassed,   // Group detail: message size that a benchmark finished, in bytes
   kPortEvent,    // Group hca
   kGidChanged,   // Group hca
-  kDestination,  // Group remote_gid, of the completion that was told just before
+  kDestination,  // Group remote_gid, for the completion before it
 };
 
-// Named groups that patterns may have, all optional: hca, peer, status, synd, vendor, wc_text,
-// local_gid, remote_gid, gid_index, rank, detail. `status`, `synd` and `wc_text` make the line a
-// completion: title, meaning and causes are then those of the status.
+// Named groups of patterns, all optional: hca, peer, status, synd, vendor, wc_text, local_gid,
+// remote_gid, gid_index, rank, detail. With `status`, `synd` or `wc_text` the line is a completion:
+// the status then gives title, meaning and causes.
 struct Message {
   std::string_view id;
-  std::string_view needle;   // Stands in every such line; makes finding fast
+  std::string_view needle;   // Occurs in every such line; speeds up the search
   std::string_view pattern;  // RE2, searched for in the line
   Role role = Role::kFailure;
   std::string_view title;
@@ -51,7 +50,7 @@ struct Message {
   Fact fact = Fact::kNone;
 };
 
-// The first row that matches a line takes it.
+// The first matching row applies.
 struct MessageTable {
   std::string_view library;
   std::span<const Message> messages;

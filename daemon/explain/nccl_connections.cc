@@ -31,8 +31,9 @@ constexpr Message kMessages[] = {
                 R"((?:.*local GID (?P<local_gid>[0-9a-f:.]+))?)"
                 R"((?:.*remote GID (?P<remote_gid>[0-9a-f:.]+))?)",
      .title = "queue pair cannot connect: address resolution timed out",
-     .meaning = "On the way to RTR the kernel asked for the MAC address of the peer's GID, and "
-                "nobody answered.",
+     .meaning =
+         "In the transition to RTR the kernel requested the MAC address of the peer's GID and "
+         "got no answer.",
      .causes = {kGidNotRoutable, kNeighbourSilent, kCrossRail, kArpFlux, kDuplicateAddress}},
     {.id = "modify_qp_unreachable",
      .needle = "ibv_modify_qp failed with",
@@ -73,8 +74,9 @@ constexpr Message kMessages[] = {
      .needle = "to RTR",
      .pattern = R"((?i:modify (?:the )?QP (?:state )?to RTR).*Connection timed out)",
      .title = "queue pair cannot connect: address resolution timed out",
-     .meaning = "On the way to RTR the kernel asked for the MAC address of the peer's GID, and "
-                "nobody answered.",
+     .meaning =
+         "In the transition to RTR the kernel requested the MAC address of the peer's GID and "
+         "got no answer.",
      .causes = {kGidNotRoutable, kNeighbourSilent, kCrossRail, kArpFlux, kDuplicateAddress}},
     {.id = "rtr_failed",
      .needle = "to RTR",
@@ -176,7 +178,7 @@ constexpr Message kMessages[] = {
      .pattern = R"(NET/IB\w* : (?:(?P<hca>[^:\s]+)\S* )?Got (?:non-fatal )?async event ?:)"
                 R"( (?i:client.rereg\w*|lid change|P_?key|sm change|SM_CHANGE|LID_CHANGE))",
      .role = Role::kNotice,
-     .title = "the subnet manager configured the port anew",
+     .title = "the subnet manager reconfigured the port",
      .meaning = "Harmless, unless LIDs change while a job runs.",
      .causes = {kSubnetManager}},
     {.id = "resiliency_gave_up",

@@ -1,5 +1,5 @@
-// NCCL and RCCL: how the job is set up, GPUDirect, TCP, and what follows from failures.
-// Source: src/transport/net_ib, net_socket, src/misc/socket, src/bootstrap.
+// NCCL and RCCL: set-up of the job, GPUDirect, TCP, and consequences of failures. Source:
+// src/transport/net_ib, net_socket, src/misc/socket, src/bootstrap.
 #include "daemon/explain/message.h"
 
 namespace fabric::explain {

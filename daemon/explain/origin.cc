@@ -10,7 +10,7 @@
 namespace fabric::explain {
 namespace {
 
-// Prefixes stand at the beginning; what is further in is the message.
+// Prefixes are at the start of a line; the rest is the message.
 constexpr std::size_t kPrefixBytesMax = 256;
 
 constexpr std::array kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -29,7 +29,7 @@ double NumberOf(std::string_view digits) {
   return number.ok() ? *number : 0;
 }
 
-// Months of 31 days: only the order counts.
+// Months have 31 days here: only the order matters.
 double CalendarSeconds(double month, double day, std::string_view clock) {
   return ((month * 31 + day) * 24 + NumberOf(clock.substr(0, 2))) * 3600 +
          NumberOf(clock.substr(3, 2)) * 60 + NumberOf(clock.substr(6, 2));
@@ -50,7 +50,7 @@ bool AreDigits(std::string_view text, std::size_t from, std::size_t count) {
          text.substr(from, count).find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// "12:34:56", without which there is no date either.
+// "12:34:56"; without a time there is no date.
 bool HasClock(std::string_view text) {
   for (std::size_t at = text.find(':'); at != std::string_view::npos; at = text.find(':', at + 1))
     if (at >= 2 && AreDigits(text, at - 2, 2) && AreDigits(text, at + 1, 2) &&
@@ -69,7 +69,7 @@ bool HasMicroseconds(std::string_view text) {
 }  // namespace
 
 struct OriginReader::Patterns {
-  // A host's name has a letter, unlike the hours of a time.
+  // A host name has a letter, unlike a time.
   RE2 nccl{R"(([\w.-]*[A-Za-z][\w.-]*):(\d+)(?::\d+)? \[\d+\] )"};
   RE2 ucx{R"(\[([\w.-]*[A-Za-z][\w.-]*):(\d+):\w+(?::\w+)?\])"};
   RE2 pid_equals{R"(\[([\w.-]*[A-Za-z][\w.-]*):pid=(\d+)\])"};
@@ -86,7 +86,7 @@ struct OriginReader::Patterns {
   RE2 syslog{R"((([A-Z][a-z]{2}) +(\d{1,2}) (\d\d:\d\d:\d\d)))"};
   RE2 uptime{R"(\[ *((\d+)\.(\d{6}))\])"};
 
-  // What cannot match is found out by plain search, which is much faster.
+  // A plain search first: much faster than a failing pattern.
   void Who(const re2::StringPiece& line, Origin& origin) const {
     const std::string_view text = View(line);
     re2::StringPiece host;

@@ -1,5 +1,5 @@
-// Who speaks in a line of a log, and when: what NCCL, UCX, PyTorch, the kernel, mpirun, srun, pdsh
-// and kubectl put in front of a message.
+// Parser of line prefixes: host, process, rank and time, as written by NCCL, UCX, PyTorch, the
+// kernel, mpirun, srun, pdsh and kubectl.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace fabric::explain {
 
-// Seconds on a scale. Two times can be compared when they are of one scale; a calendar's have no
-// year, since some logs have none.
+// Seconds on a scale; only times of one scale can be compared. Calendar times have no year, because
+// some logs have none.
 struct LogTime {
   enum class Scale : std::uint8_t { kNone, kCalendar, kEpoch, kUptime };
   Scale scale = Scale::kNone;
@@ -21,7 +21,7 @@ struct LogTime {
   }
 };
 
-// Views into the line; empty for what it does not say.
+// Views into the line; empty if missing.
 struct Origin {
   std::string_view host;
   std::string_view pid;
@@ -35,7 +35,7 @@ class OriginReader {
  public:
   OriginReader();
   ~OriginReader();
-  // `line` without colours.
+  // `line`: without escape sequences.
   Origin Read(std::string_view line) const;
 
  private:

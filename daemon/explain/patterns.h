@@ -1,4 +1,4 @@
-// All that has to be compiled before logs can be read; some milliseconds, so make it once.
+// Compiled patterns. Creation takes some milliseconds: create once.
 #pragma once
 
 #include "daemon/explain/matcher.h"

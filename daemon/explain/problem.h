@@ -1,4 +1,4 @@
-// All lines of a log that say the same, while it is read.
+// A problem: all lines of a log with the same meaning.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@
 
 namespace fabric::explain {
 
-// What speaks for a cause, or against it.
+// Evidence for or against a cause.
 struct Hint {
   enum class Weight : std::uint8_t {
-    kStrong,  // Comes first
-    kWeak,    // Comes second
-    kAgainst  // Comes last
+    kStrong,  // Moves the cause to the front
+    kWeak,    // Moves it behind strong ones
+    kAgainst  // Moves it to the end
   };
   Cause cause;
   Weight weight;
@@ -56,7 +56,7 @@ struct Problem {
   Causes causes = {};
   const WcStatus* status = nullptr;
   std::uint64_t count = 0;
-  std::uint64_t sequence = 0;  // Of the first line among all that were recognised
+  std::uint64_t sequence = 0;  // Number of its first line among recognized lines
   v1::LogPlace first;
   LogTime first_time;
   std::string last_time;
@@ -70,7 +70,7 @@ struct Problem {
   bool roce = false;
   bool infiniband = false;
 
-  // The first hint for a cause stays.
+  // Keeps the first hint for a cause.
   void Add(Hint hint) {
     for (const Hint& known : hints)
       if (known.cause == hint.cause && known.weight == hint.weight) return;

@@ -10,11 +10,11 @@ namespace {
 
 using enum Cause;
 
-// What is told more than so much later than the first failure is its consequence.
+// Problems this much later than the first failure are its consequences.
 constexpr double kLateSeconds = 60;
 constexpr std::size_t kCausesMax = 8;
 constexpr std::size_t kCausesOfLaterProblems = 2;
-// Up to here a size says that large messages are what fails, not that nothing passes.
+// Up to this size, a passed message size shows that only large messages fail.
 constexpr std::uint64_t kSmallMessageBytes = 64 << 10;
 
 bool NoAnswer(const Problem& problem) {
@@ -27,7 +27,7 @@ bool Connecting(const Problem& problem) {
          problem.id.starts_with("ucx_address") || problem.id.starts_with("ucx_modify");
 }
 
-// An event of the same HCA where both are known, else of anybody.
+// An event of the same HCA if both are known, else of any HCA.
 const DeviceEvent* Nearest(const std::vector<DeviceEvent>& events, const Problem& problem) {
   for (const DeviceEvent& event : events)
     if (problem.hosts.names().contains(event.host) && problem.hcas.names().contains(event.hca))
@@ -91,7 +91,7 @@ void SetupHints(const Context& context, Problem& problem) {
   problem.Add({kPeermemNotLoaded, kStrong, Format("{}: {} has it enabled", where, host)});
 }
 
-// Several pairs of nodes at once are no matter of one cable.
+// Failures of several node pairs do not have one cable as the cause.
 void SpreadHints(Problem& problem) {
   const std::size_t hosts = problem.hosts.names().size();
   const std::size_t peers = problem.peers.names().size();
@@ -148,7 +148,7 @@ std::vector<Cause> OrderedCauses(const Problem& problem, const Context& context)
   return ordered;
 }
 
-// 0 is nearest to the root.
+// 0 is nearest to the root cause.
 int ClassOf(const Problem& problem, const LogTime& first_failure, bool any_primary) {
   switch (problem.role) {
     case Role::kCause: {
@@ -169,7 +169,7 @@ bool IsPrimary(const Problem& problem) {
   return problem.role == Role::kCause || problem.role == Role::kFailure;
 }
 
-// By time when all of them have one of the same scale, else in the order in which they were read.
+// By time if all times have one scale, else by order of reading.
 template <class Problems, class Less>
 void SortByTime(Problems& problems, Less before) {
   const bool timed = std::ranges::all_of(problems, [&](const Problem& problem) {
@@ -208,11 +208,11 @@ v1::LogRole RoleOf(Role role) {
   return v1::LOG_ROLE_UNSPECIFIED;
 }
 
-// Commands with what the log names in the place of HCA, PEER and NODE.
+// Replaces the placeholders HCA, PEER and NODE in commands.
 std::string WithNames(std::string_view text, const Problem& problem) {
   const v1::LogPlace& place = problem.first;
   const std::string& gid = place.remote_gid();
-  // The kernel's own lines name the netdev or the PCI address.
+  // Kernel lines name the netdev or the PCI address.
   const bool pci = place.hca().find(':') != std::string::npos;
   const bool netdev = !pci && problem.library == "kernel" && !place.hca().starts_with("mlx5_");
   const std::pair<std::string_view, std::string> names[] = {
@@ -293,7 +293,7 @@ void Suspects(const Context& context, const NamedBy& named_by, v1::LogExplanatio
   for (const auto& [peer, hosts] : named_by)
     failed.insert(hosts.names().begin(), hosts.names().end());
   for (const auto& [peer, hosts] : named_by) {
-    // The suspect fails as well, towards all others.
+    // The suspect also fails towards all others.
     const std::size_t others = failed.size() - failed.count(peer);
     const std::size_t naming = hosts.names().size() - hosts.names().count(peer);
     if (naming < 3 || naming * 2 <= others) continue;

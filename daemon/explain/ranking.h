@@ -1,5 +1,5 @@
-// From what was read to what is likely: which problem is nearest to the root, which causes come
-// first, and which node is named too often.
+// Ranking of problems: which one is nearest to the root, which causes are likeliest, and which node
+// is named most often.
 #pragma once
 
 #include <map>

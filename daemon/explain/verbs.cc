@@ -1,6 +1,6 @@
-// Everything that uses verbs directly: rdma-core's own words, perftest, libfabric, AWS' plugin,
-// NVSHMEM and others. Source: libibverbs/{init,enum_strs}.c, perftest's resources, prov/verbs,
-// prov/efa, ibv_devinfo, ibstat, iblinkinfo.
+// Programs that use verbs directly: rdma-core, perftest, libfabric, the AWS plugin, NVSHMEM and
+// others. Source: libibverbs/{init,enum_strs}.c, perftest_resources, prov/verbs, prov/efa,
+// ibv_devinfo, ibstat, iblinkinfo.
 #include "daemon/explain/message.h"
 
 namespace fabric::explain {

@@ -182,7 +182,7 @@ struct Vendor {
   std::uint32_t syndrome;
   std::string_view meaning;
 };
-// As they were reported in public together with a status; nobody publishes a full list.
+// Syndromes from public reports; there is no complete public list.
 constexpr Vendor kVendor[] = {
     {0x0a, "bnxt: retries exhausted"},
     {0x51, "mlx5: memory of a work request not accessible"},

@@ -1,6 +1,7 @@
-// Gives every name its meaning and every part of the tree its type.
+// Checker: resolves names and assigns types.
 #include <algorithm>
 
+#include "base/suggest.h"
 #include "base/text.h"
 #include "daemon/expression/syntax.h"
 
@@ -14,11 +15,6 @@ using Kind = Type::Kind;
 constexpr std::uint64_t kElementsEstimated = 50;
 constexpr std::size_t kNamesListedMax = 12;
 constexpr std::int64_t kPatternMemoryMax = 1 << 20;
-
-std::string DidYouMean(std::string_view word, const std::vector<std::string_view>& candidates) {
-  const std::string_view closest = Closest(word, candidates);
-  return closest.empty() ? std::string() : Format("; did you mean {}?", Quoted(closest));
-}
 
 std::string Sentence(std::string_view names, Function::Parameter parameter) {
   switch (parameter) {
@@ -60,13 +56,13 @@ bool ComparableKinds(const Type& a, const Type& b) {
   return numbers || (a.kind == b.kind && a.enumeration == b.enumeration);
 }
 
-// Whether == makes sense.
+// True when the types can be compared with ==.
 bool Comparable(const Type& a, const Type& b) {
   const bool empty = (a.kind == Kind::kAny || b.kind == Kind::kAny) && a.lists > 0 && b.lists > 0;
   return empty || (a.lists == b.lists && ComparableKinds(a, b));
 }
 
-// The type of a value that is one or the other; kAny when there is none.
+// Common type of two alternatives; kAny: none.
 Type Common(const Type& a, const Type& b) {
   if (a == b || (b.kind == Kind::kAny && b.lists > 0 && a.lists > 0)) return a;
   if (a.kind == Kind::kAny && a.lists > 0 && b.lists > 0) return b;
@@ -89,7 +85,7 @@ class Checker {
   std::optional<Error> Run(Node& root) {
     Check(root);
     if (!error_ && Cost(root) > kCostMax)
-      Fail(root, "too costly: macros inside of macros multiply what there is to do");
+      Fail(root, "too costly: nested macros multiply the number of steps");
     return std::move(error_);
   }
 
@@ -186,10 +182,8 @@ class Checker {
       return Constant(node);
     }
     for (const Local& local : locals_) names.push_back(local.name);
-    std::string hint = DidYouMean(node.text, names);
-    if (hint.empty() && !names.empty())
-      hint = "; there are " + Join({names.begin(), names.end()}, ", ");
-    Fail(node, Format("nothing is called {}{}", Quoted(node.text), hint));
+    const std::string known = Join({names.begin(), names.end()}, ", ");
+    Fail(node, UnknownName("name", node.text, names, known.empty() ? "" : "; expected " + known));
   }
 
   void Select(Node& node) {
@@ -202,8 +196,7 @@ class Checker {
       std::vector<std::string_view> names;
       for (int i = 0; i < from.message->field_count(); ++i)
         names.push_back(from.message->field(i)->name());
-      return Fail(node, Format("{} has no field {}{}", Name(from), Quoted(node.text),
-                               DidYouMean(node.text, names)));
+      return Fail(node, UnknownName(Name(from) + " field", node.text, names));
     }
     node.type = TypeOfField(*node.field);
     if (node.type.kind == Kind::kAny)
@@ -223,7 +216,7 @@ class Checker {
     const Type& from = node.args[0].type;
     if (from.lists == 0) return Mismatch(node, "only lists can be indexed", from);
     if (!node.args[1].type.Is(Kind::kInt))
-      return Mismatch(node.args[1], "an index is an int", node.args[1].type);
+      return Mismatch(node.args[1], "an index must be an int", node.args[1].type);
     node.type = from.Element();
   }
 
@@ -233,8 +226,8 @@ class Checker {
       const bool first = &item == &node.args.front();
       element = first ? item.type : Common(element, item.type);
       if (element.kind == Kind::kAny && element.lists == 0)
-        return Fail(item, Format("a list holds one type: {}, saw {}", Name(node.args[0].type),
-                                 Name(item.type)));
+        return Fail(item, Format("list elements must have one type: expected {}, saw {}",
+                                 Name(node.args[0].type), Name(item.type)));
     }
     node.type = element.ListOf();
   }
@@ -242,7 +235,7 @@ class Checker {
   void Logic(Node& node) {
     for (const Node& arg : node.args)
       if (!arg.type.Is(Kind::kBool))
-        return Mismatch(arg, "'!', '&&' and '||' take bools", arg.type);
+        return Mismatch(arg, "'!', '&&' and '||' require bools", arg.type);
     node.type.kind = Kind::kBool;
   }
 
@@ -253,10 +246,10 @@ class Checker {
     if (node.op == Op::kAdd && texts) return void(node.type = first);
     for (const Node& arg : node.args)
       if (!arg.type.IsNumber())
-        return Mismatch(node, Format("arithmetic takes numbers{}", AddsTexts(node)), arg.type);
+        return Mismatch(node, Format("arithmetic requires numbers{}", AddsTexts(node)), arg.type);
     node.type = Common(first, second);
     if (node.op == Op::kRemainder && !node.type.Is(Kind::kInt))
-      Mismatch(node, "'%' takes ints", node.type);
+      Mismatch(node, "'%' requires ints", node.type);
   }
 
   static std::string_view AddsTexts(const Node& node) {
@@ -265,14 +258,14 @@ class Checker {
 
   void Conditional(Node& node) {
     if (!node.args[0].type.Is(Kind::kBool))
-      return Mismatch(node.args[0], "'?' asks a bool", node.args[0].type);
+      return Mismatch(node.args[0], "'?' requires a bool condition", node.args[0].type);
     node.type = Common(node.args[1].type, node.args[2].type);
     if (node.type == Type())
-      Fail(node, Format("both sides of ':' are of one type, saw {} and {}", Name(node.args[1].type),
-                        Name(node.args[2].type)));
+      Fail(node, Format("both sides of ':' must have one type, saw {} and {}",
+                        Name(node.args[1].type), Name(node.args[2].type)));
   }
 
-  // Texts that stand beside an enumeration are names of its values.
+  // Texts that are compared with an enumeration are names of its values.
   void ReadAsValues(Node& node, const Type& type) {
     if (type.kind != Kind::kEnum || error_) return;
     if (node.op == Op::kList) {
@@ -290,8 +283,8 @@ class Checker {
       }
       if (i > 0 && names.size() < kNamesListedMax) names.push_back(ShortName(*value));
     }
-    Fail(node, Format("{} is no {}; there are {}", Quoted(node.text), type.enumeration->name(),
-                      Join({names.begin(), names.end()}, ", ")));
+    Fail(node, Format("{} is not a {}; expected one of {}", Quoted(node.text),
+                      type.enumeration->name(), Join({names.begin(), names.end()}, ", ")));
   }
 
   void Relation(Node& node) {
@@ -318,8 +311,8 @@ class Checker {
     Node& list = node.args[1];
     if (list.type.lists == 0)
       return Mismatch(list,
-                      list.type.Is(Kind::kText) ? "'in' looks into lists (see contains())"
-                                                : "'in' looks into lists",
+                      list.type.Is(Kind::kText) ? "'in' requires a list (for texts use contains())"
+                                                : "'in' requires a list",
                       list.type);
     ReadAsValues(list, item.type);
     ReadAsValues(item, list.type);
@@ -334,9 +327,9 @@ class Checker {
     Check(node.args[0]);
     if (error_) return;
     const Type list = node.args[0].type;
-    if (list.lists == 0) return Mismatch(node, "macros go through lists", list);
+    if (list.lists == 0) return Mismatch(node, "macros require a list", list);
     if (locals_.size() == kMacroDepthMax)
-      return Fail(node, Format("more than {} macros inside of each other", kMacroDepthMax));
+      return Fail(node, Format("macros nested deeper than {}", kMacroDepthMax));
     node.slot = locals_.size();
     locals_.push_back({node.text, list.Element()});
     Check(node.args[1]);
@@ -344,7 +337,7 @@ class Checker {
     if (error_) return;
     const Type& body = node.args[1].type;
     if (node.op != Op::kMap && !body.Is(Kind::kBool))
-      return Mismatch(node.args[1], "the second part of this macro is a bool", body);
+      return Mismatch(node.args[1], "the second argument of this macro must be a bool", body);
     node.type.kind = Kind::kBool;
     if (node.op == Op::kFilter) node.type = list;
     if (node.op == Op::kMap) node.type = body.ListOf();
@@ -362,8 +355,7 @@ class Checker {
         if (Matches(node, row)) return Bind(node, row);
       }
     if (closest != nullptr) return WrongArguments(node, *closest);
-    Fail(node, Format("no {} is called {}{}", node.method ? "method" : "function",
-                      Quoted(node.text), DidYouMean(node.text, names)));
+    Fail(node, UnknownName(node.method ? "method" : "function", node.text, names));
   }
 
   static bool Matches(const Node& node, const Function& row) {
@@ -391,7 +383,8 @@ class Checker {
     options.set_log_errors(false);
     options.set_max_mem(kPatternMemoryMax);
     node.pattern = std::make_unique<const re2::RE2>(node.args[1].text, options);
-    if (!node.pattern->ok()) Fail(node.args[1], Format("bad pattern: {}", node.pattern->error()));
+    if (!node.pattern->ok())
+      Fail(node.args[1], Format("invalid pattern: {}", node.pattern->error()));
   }
 
   struct Local {

@@ -1,4 +1,5 @@
-// The walk over a checked tree. What is unknown goes up until something does not depend on it.
+// Evaluator of a checked tree. Unknown operands make the result unknown, unless it does not depend
+// on them.
 #include <algorithm>
 
 #include "base/text.h"
@@ -9,7 +10,7 @@ namespace {
 
 using google::protobuf::Message;
 
-constexpr std::string_view kTooManySteps = "it takes too many steps";
+constexpr std::string_view kTooManySteps = "too many steps";
 constexpr std::size_t kJoinedBytesMax = 1 << 16;
 constexpr std::size_t kBytesOfStep = 16;
 
@@ -102,8 +103,8 @@ Value Evaluator::Select(const Node& node) {
   return value.IsUnknown() ? Absent(node) : value;
 }
 
-// Whether the whole path is there; false for an empty list, and for the zero of a field that is
-// always there.
+// True when the whole path is present; false for an empty list, and for zero in a field without
+// presence.
 Value Evaluator::Has(const Node& node) {
   const Node& path = node.args[0];
   const Value from = Evaluate(path.op == Op::kSelect ? path.args[0] : path);
@@ -134,7 +135,7 @@ Value Evaluator::Index(const Node& node) {
   if (explanation_ == nullptr) return {Unknown{.absent = true}};
   return {Unknown{
       .absent = true,
-      .reason = texts_.emplace_front(Format("{} is absent: there are {}", Path(node), size))}};
+      .reason = texts_.emplace_front(Format("{} is absent: the list has {}", Path(node), size))}};
 }
 
 Value Evaluator::MakeList(const Node& node) {
@@ -164,7 +165,7 @@ Value Evaluator::CallFunction(const Node& node) {
   return unknown != nullptr && unknown->absent ? Absent(node) : value;
 }
 
-// One operand that decides is enough, whatever is unknown beside it.
+// One deciding operand is enough, even if others are unknown.
 Value Evaluator::Logic(const Node& node, bool decides) {
   Value result{!decides};
   for (const Node& arg : node.args) {
@@ -233,12 +234,12 @@ Value Evaluator::Arithmetic(const Node& node) {
   if (node.op == Op::kAdd) result = a + b;
   if (node.op == Op::kSubtract) result = a - b;
   if (node.op == Op::kMultiply && __builtin_mul_overflow(a, b, &result))
-    return Fail("the result is no 64-bit number");
+    return Fail("the result is not a 64-bit number");
   const bool divides = node.op == Op::kDivide || node.op == Op::kRemainder;
   if (divides && b == 0) return Fail("division by zero");
   if (divides) result = node.op == Op::kDivide ? a / b : a % b;
   const Value value = FromWide(result);
-  return value.IsUnknown() ? Fail("the result is no 64-bit number") : value;
+  return value.IsUnknown() ? Fail("the result is not a 64-bit number") : value;
 }
 
 Value Evaluator::Macro(const Node& node) {
@@ -297,7 +298,7 @@ void Evaluator::NoteText(std::string path, std::string seen) {
   if (!known && reads.size() < kReadsMax) reads.push_back({std::move(path), std::move(seen)});
 }
 
-// The path as it is in this evaluation: "port.gids[2].type", also where the text says "g.type".
+// The path in this evaluation: "port.gids[2].type", where the expression has "g.type".
 std::string Evaluator::Path(const Node& node) {
   switch (node.op) {
     case Op::kVariable: return node.text;

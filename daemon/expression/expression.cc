@@ -52,7 +52,7 @@ std::variant<Template, Error> Template::Compile(std::string_view text,
       at += 3;
     } else if (text.substr(at).starts_with("${")) {
       const std::size_t end = text.find('}', at);
-      if (end == std::string_view::npos) return Error{at, "'${' without its '}'"};
+      if (end == std::string_view::npos) return Error{at, "expected '}' after '${'"};
       auto compiled = Expression::Compile(text.substr(at + 2, end - at - 2), environment);
       if (auto* error = std::get_if<Error>(&compiled))
         return Error{at + 2 + error->at, std::move(error->message)};

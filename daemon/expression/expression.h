@@ -1,10 +1,9 @@
-// Expressions over messages: a typed subset of CEL, the Common Expression Language of Google
+// Expression language over messages: a typed subset of CEL, Google's Common Expression Language
 // (github.com/google/cel-spec). Compiled once against the schema, evaluated many times. Pure.
-//
-// What differs from CEL, on purpose: a field that is absent makes what reads it unknown (CEL takes
-// the default of a field, and calls a missing key an error); integers are of one type, "int", from
-// -2^63 to 2^64 - 1, and may be mixed with doubles; enumerations are compared with the names of
-// their values. docs/CUSTOM_RULES.md is the reference for those who write them.
+// Differences from CEL: an absent field makes an expression that reads it unknown (CEL uses the
+// field's default, and a missing key is an error). Integers have one type, "int", from -2^63 to
+// 2^64 - 1, and can be mixed with doubles. Enumerations are compared with the names of their
+// values. User documentation: docs/CUSTOM_RULES.md.
 #pragma once
 
 #include <array>
@@ -25,22 +24,22 @@ class RE2;
 
 namespace fabric::expression {
 
-inline constexpr std::size_t kTextBytesMax = 4096;     // Of an expression
-inline constexpr int kDepthMax = 48;                   // Of its nesting
-inline constexpr std::uint64_t kCostMax = 10'000'000;  // Estimated: lists of 50 elements
-inline constexpr std::uint32_t kStepsMax = 200'000;    // Of one evaluation
+inline constexpr std::size_t kTextBytesMax = 4096;     // Per expression
+inline constexpr int kDepthMax = 48;                   // Nesting
+inline constexpr std::uint64_t kCostMax = 10'000'000;  // Estimate, for lists of 50 elements
+inline constexpr std::uint32_t kStepsMax = 200'000;    // Per evaluation
 
 struct Variable {
   std::string_view name;
   Type type;
 };
 
-// What a function gets, apart from its context: arguments that are known and of the right types.
+// Call of a function. Arguments are known and have the right types.
 struct Call {
   std::span<const Value> arguments;
   const void* context = nullptr;          // Bindings::context
   const re2::RE2* pattern = nullptr;      // Of a function with a kPattern
-  std::forward_list<std::string>& texts;  // Keeps what a returned text points to
+  std::forward_list<std::string>& texts;  // Owns the texts that returned values refer to
 };
 
 struct Function {
@@ -50,17 +49,17 @@ struct Function {
   Type::Kind result = Type::Kind::kAny;
   bool called = true;   // name(a, b)
   bool method = false;  // a.name(b)
-  bool reads = false;   // Reads the facts, so that its result is evidence
+  bool reads = false;   // Reads the snapshot: its result is evidence
   Value (*call)(const Call& call) = nullptr;
 };
 
 struct Environment {
   std::span<const Variable> variables;
-  std::span<const Function> functions;  // Beside the built-in ones
+  std::span<const Function> functions;  // In addition to the built-in ones
 };
 
 struct Bindings {
-  std::span<const Value> values;  // One for each variable; Unknown{.absent = true}: it is not there
+  std::span<const Value> values;  // By variable; Unknown{.absent = true}: absent
   const void* context = nullptr;  // For the environment's functions
 };
 
@@ -78,18 +77,17 @@ struct Read {
 
 struct Explanation {
   bool known = false;
-  std::string text;         // The value; when it is not known, why: "netdev.dcb is absent"
-  std::vector<Read> reads;  // In the order of reading; each path once, at most kReadsMax
+  std::string text;         // The value, or the reason why it is unknown: "netdev.dcb is absent"
+  std::vector<Read> reads;  // In order of access; unique, at most kReadsMax
 };
 inline constexpr std::size_t kReadsMax = 8;
 
 struct Node;
 
-// A value that can be moved; const functions are safe to call from any thread.
+// Movable; const functions are safe to call from any thread.
 class Expression {
  public:
-  // `wanted`: refuses an expression of another type. `environment` may be gone afterwards, but not
-  // the functions' table.
+  // `wanted`: required type. `environment` may be destroyed afterwards, but not its function table.
   static std::variant<Expression, Error> Compile(std::string_view text,
                                                  const Environment& environment,
                                                  std::optional<Type::Kind> wanted = {});
@@ -97,9 +95,9 @@ class Expression {
   Expression& operator=(Expression&&) noexcept;
   ~Expression();
 
-  // Of an expression that is a bool. Allocates nothing unless filter, map or + on texts are used.
+  // For bool expressions. Allocates only for filter, map and + on texts.
   Truth Test(const Bindings& bindings) const;
-  // The same again, with the value as text and what was read.
+  // The same, with the value as text and the values read.
   Explanation Explain(const Bindings& bindings) const;
 
  private:
@@ -107,12 +105,12 @@ class Expression {
   std::unique_ptr<const Node> root_;
 };
 
-// Text with expressions in it: "MTU ${netdev.mtu_bytes}"; "$${" stands for "${".
+// Text with embedded expressions: "MTU ${netdev.mtu_bytes}"; "$${" escapes "${".
 class Template {
  public:
   static std::variant<Template, Error> Compile(std::string_view text,
                                                const Environment& environment);
-  // What is not known is "?".
+  // Unknown values are shown as "?".
   std::string Render(const Bindings& bindings) const;
 
  private:

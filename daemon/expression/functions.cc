@@ -1,4 +1,4 @@
-// The built-in functions, one row for each form.
+// Built-in functions, one row for each overload.
 #include <charconv>
 #include <cmath>
 
@@ -45,7 +45,7 @@ Value Matches(const Call& call) {
 Value Bit(const Call& call) {
   const Wide mask = ToWide(call.arguments[0]);
   const Wide bit = ToWide(call.arguments[1]);
-  if (bit < 0 || bit > 63) return Because("a bit is 0 to 63");
+  if (bit < 0 || bit > 63) return Because("expected a bit from 0 to 63");
   return {(mask >> static_cast<int>(bit) & 1) != 0};
 }
 
@@ -55,7 +55,7 @@ Value String(const Call& call) {
 
 Value IntOfText(const Call& call) {
   const auto number = ParseNumber<std::int64_t>(Text(call, 0));
-  return number.ok() ? Value{*number} : Because("the text is no int");
+  return number.ok() ? Value{*number} : Because("the text is not an int");
 }
 Value IntOfNumber(const Call& call) {
   const Value& number = call.arguments[0];
@@ -70,7 +70,7 @@ Value DoubleOfText(const Call& call) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole ? Value{number} : Because("the text is no number");
+  return whole ? Value{number} : Because("the text is not a number");
 }
 Value DoubleOfNumber(const Call& call) {
   return {ToDouble(call.arguments[0])};

@@ -78,20 +78,20 @@ Token Text(std::string_view text, std::size_t at, bool raw) {
     if (++i == text.size()) break;
     const char c = Unescaped(text[i]);
     if (c == '\0')
-      return Wrong(i - 1, Format("no such escape: {}; write \\\\ for a backslash, or r'...'",
+      return Wrong(i - 1, Format("unknown escape {}; use \\\\ for a backslash, or r'...'",
                                  Quoted(text.substr(i - 1, 2))));
     token.text += c;
   }
-  if (i >= text.size()) return Wrong(at, "this text has no end: a quote is missing");
+  if (i >= text.size()) return Wrong(at, "unterminated text: expected a closing quote");
   token.word = text.substr(at, i + 1 - at);
   return token;
 }
 
 Token Unexpected(std::string_view text, std::size_t at) {
   const char c = text[at];
-  if (c == '=') return Wrong(at, "'=' alone means nothing; write '==' to compare");
+  if (c == '=') return Wrong(at, "unexpected '='; use '==' to compare");
   if (c == '&' || c == '|')
-    return Wrong(at, Format("'{0}' alone means nothing; write '{0}{0}', or bit(mask, n)", c));
+    return Wrong(at, Format("unexpected '{0}'; use '{0}{0}', or bit(mask, n)", c));
   return Wrong(at, Format("unexpected character {}", Quoted(text.substr(at, 1))));
 }
 

@@ -1,4 +1,4 @@
-// Words of an expression.
+// Tokens of an expression.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ struct Token {
   Kind kind = Kind::kEnd;
   std::size_t at = 0;
   std::string_view word;  // As written
-  std::string text;       // Of kText the value; of kWrong what is wrong
-  Value number;           // Of kNumber
+  std::string text;       // kText: the value; kWrong: the error
+  Value number;           // kNumber
 };
 
 // The first token at or after `at`; the next one begins at token.at + token.word.size().

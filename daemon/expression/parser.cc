@@ -1,4 +1,4 @@
-// Recursive descent, with one function for all binary operators.
+// Recursive-descent parser, with one function for all binary operators.
 #include <algorithm>
 
 #include "base/text.h"
@@ -13,7 +13,7 @@ struct Operator {
   int strength;  // Binds tighter when greater
   Op op;
 };
-constexpr int kRelation = 3;  // a < b < c is refused
+constexpr int kRelation = 3;  // a < b < c is an error
 constexpr Operator kOperators[] = {
     {"||", 1, Op::kOr},
     {"&&", 2, Op::kAnd},
@@ -60,7 +60,7 @@ class Parser {
     if (token_.kind == Token::Kind::kWrong) Fail(token_.at, token_.text);
   }
 
-  // The first error counts. Behind it everything is the end, so that parsing stops.
+  // Only the first error is reported; then all tokens are kEnd, so that parsing stops.
   void Fail(std::size_t at, std::string message) {
     if (!error_) error_ = Error{at, std::move(message)};
     token_ = {.at = text_.size()};
@@ -145,7 +145,7 @@ class Parser {
       }
       if (row->strength == kRelation && SeenOperator() != nullptr &&
           SeenOperator()->strength == kRelation)
-        Fail(token_.at, "comparisons cannot be chained: write a < b && b < c");
+        Fail(token_.at, "comparisons cannot be chained: use a < b && b < c");
     }
     return left;
   }
@@ -218,7 +218,7 @@ class Parser {
     return node;
   }
 
-  // "(a, b)" behind what is there already.
+  // Appends "(a, b)" to the arguments.
   std::vector<Node> Arguments(std::vector<Node> args) {
     Want("(");
     if (Take(")")) return args;
@@ -273,7 +273,7 @@ class Parser {
       node.value = Value{name == "true"};
       return node;
     }
-    if (name == "null") Fail(at, "there is no null: write has(x.y) to ask whether it is there");
+    if (name == "null") Fail(at, "null is not supported: use has(x.y) to test for presence");
     if (!Sees("(")) {
       Node node = Make(Op::kName, at);
       node.text = name;

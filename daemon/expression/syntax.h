@@ -1,4 +1,4 @@
-// The tree of an expression, from the parser to the evaluator. Private to this folder.
+// Syntax tree of an expression. Private to this folder.
 #pragma once
 
 #include <re2/re2.h>
@@ -14,7 +14,7 @@ namespace fabric::expression {
 enum class Op : std::uint8_t {
   kConstant,
   kText,
-  kName,  // Before the checker knows what it is
+  kName,  // Not resolved yet
   kVariable,
   kLocal,  // The variable of a macro
   kSelect,
@@ -56,7 +56,7 @@ struct Node {
   int depth = 1;
   bool method = false;  // Of a kCall: x.name()
 
-  // By the checker
+  // Set by the checker:
   Type type;
   Value value;           // kConstant
   std::size_t slot = 0;  // kVariable, kLocal; of macros the slot of their variable
@@ -68,12 +68,12 @@ struct Node {
 // Grammar, literals, depth and length.
 std::variant<Node, Error> Parse(std::string_view text);
 
-// Names, types, patterns and cost. nullopt: the tree is ready to be evaluated.
+// Resolves names and checks types, patterns and cost. nullopt: ready for evaluation.
 std::optional<Error> Check(Node& root, const Environment& environment);
 
 std::span<const Function> BuiltInFunctions();
 
-// One evaluation of one tree.
+// Evaluation of a tree.
 class Evaluator {
  public:
   Evaluator(const Bindings& bindings, Explanation* explanation)
@@ -104,7 +104,7 @@ class Evaluator {
   Value Collect(const Node& node, const Value& list);
   Value Body(const Node& node, const Value& list, std::size_t index);
 
-  bool Spend(std::size_t steps);  // False when there are none left
+  bool Spend(std::size_t steps);  // False when the limit is reached
   Value Absent(const Node& node);
   Value Fail(std::string_view reason);
   void Note(const Node& node, const Value& value);
@@ -112,7 +112,7 @@ class Evaluator {
   std::string Path(const Node& node);
 
   const Bindings& bindings_;
-  Explanation* explanation_;  // nullptr: nobody asks
+  Explanation* explanation_;  // nullptr: not requested
   std::uint32_t steps_ = 0;
   std::array<Local, kMacroDepthMax> locals_;
   std::forward_list<std::string> texts_;

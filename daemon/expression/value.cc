@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/lists.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace fabric::expression {
 namespace {
@@ -26,17 +28,14 @@ Value FromEnumerator(Enumerator value) {
   return {value};
 }
 
-// Where a text that is no std::string in memory would be copied to; those of our messages are.
+// Scratch for texts that are not std::string in memory; those of our messages are.
 std::string_view TextOf(const std::string& text, const std::string& scratch) {
   return &text == &scratch ? std::string_view() : std::string_view(text);
 }
 
-// Never ends inside of a character of UTF-8.
 std::string Shortened(std::string_view text) {
   if (text.size() <= kShownBytesMax) return std::string(text);
-  std::size_t end = kShownBytesMax;
-  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;
-  return std::string(text.substr(0, end)) + "...";
+  return std::string(Utf8Prefix(text, kShownBytesMax)) + "...";
 }
 
 std::string ListText(const Value& list) {
@@ -47,8 +46,7 @@ std::string ListText(const Value& list) {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < std::min(size, kShownElementsMax); ++i)
     parts.push_back(ToText(ElementOf(list, i)));
-  if (size > kShownElementsMax) parts.push_back(Format("{} more", size - kShownElementsMax));
-  return "[" + Join(parts, ", ") + "]";
+  return "[" + ListSome(parts, kShownElementsMax, size) + "]";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Values of expressions, and the types that the checker gives them. Values borrow: texts, messages
-// and lists belong to the snapshot or to the evaluation that made them.
+// Values of expressions and their static types. Values borrow texts, messages and lists from the
+// snapshot or the evaluation.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -15,7 +15,7 @@ namespace fabric::expression {
 
 struct Type {
   enum class Kind : std::uint8_t { kBool, kInt, kDouble, kText, kEnum, kMessage, kAny };
-  Kind kind = Kind::kAny;  // kAny: the element of [], and whatever a function does not care about
+  Kind kind = Kind::kAny;  // kAny: element of [], or an unconstrained parameter
   int lists = 0;           // 1: a list of these, 2: a list of such lists
   const google::protobuf::Descriptor* message = nullptr;
   const google::protobuf::EnumDescriptor* enumeration = nullptr;
@@ -29,7 +29,7 @@ struct Type {
 };
 
 Type MessageType(const google::protobuf::Descriptor& message);
-// kAny where expressions cannot read the field: maps and bytes.
+// kAny for fields that expressions cannot read: maps and bytes.
 Type TypeOfField(const google::protobuf::FieldDescriptor& field);
 // "int", "PortState", "list of Gid"
 std::string Name(const Type& type);
@@ -37,9 +37,9 @@ std::string Name(const Type& type);
 struct Value;
 using List = std::vector<Value>;
 
-// Third truth value: nothing is known. The reason is told only where somebody asked for it.
+// Third truth value. The reason is set only for explanations.
 struct Unknown {
-  bool absent = false;  // Because a field is not there; has() makes that false
+  bool absent = false;  // Caused by an absent field; has() makes that false
   std::string_view reason = {};
 };
 
@@ -71,7 +71,7 @@ Wide ToWide(const Value& integer);
 Value FromWide(Wide number);  // Unknown outside of -2^63 to 2^64 - 1
 double ToDouble(const Value& number);
 
-// Of a field that is not there, or of an enumeration that says UNSPECIFIED: Unknown, absent.
+// For an absent field or an UNSPECIFIED enumerator: Unknown, absent.
 Value ReadField(const google::protobuf::Message& message,
                 const google::protobuf::FieldDescriptor& field);
 
@@ -82,7 +82,7 @@ bool Equal(const Value& a, const Value& b);   // Of two known values that may be
 int Compare(const Value& a, const Value& b);  // Of two numbers or two texts: below, at or above 0
 std::string ToText(const Value& value);       // "9000", "ACTIVE", "[0, 50]", "3 entries"
 
-// "ACTIVE" of PORT_STATE_ACTIVE: what is left without the name of the enumeration.
+// Enumerator without the prefix of its type: "ACTIVE" of PORT_STATE_ACTIVE.
 std::string_view ShortName(const google::protobuf::EnumValueDescriptor& value);
 
 }  // namespace fabric::expression

@@ -40,7 +40,7 @@ Status CheckTable(const v1::CounterTable& table) {
 }
 
 Status CheckIndices(std::string_view what, const Indices& indices, std::uint32_t counters) {
-  // Each once at most: also a bound of their number.
+  // Each index at most once, which also bounds their number.
   std::uint64_t next = 0;
   for (const std::uint32_t index : indices) {
     if (index < next || index >= counters)
@@ -73,7 +73,7 @@ Status CounterStream::Check(const v1::CounterSample& sample) const {
   const std::uint32_t counters = starts_.back();
   if (sample.index_steps_size() != sample.deltas_size())
     return {Code::kInvalidArgument,
-            Format("counter sample: expected as many deltas as indices, saw {} and {}",
+            Format("counter sample: expected equal numbers of deltas and indices, saw {} and {}",
                    sample.deltas_size(), sample.index_steps_size())};
   std::uint64_t index = 0;
   for (int i = 0; i < sample.index_steps_size(); ++i) {
@@ -105,7 +105,8 @@ std::optional<std::pair<int, int>> CounterStream::PlaceOf(std::uint32_t index) c
 Status CounterStream::Take(const v1::CounterSample& sample, v1::NodeSnapshot& snapshot) {
   if (!table_id_ || *table_id_ != sample.table_id())
     return {Code::kFailedPrecondition,
-            Format("counter sample: of table {}, which is not the last", sample.table_id())};
+            Format("counter sample: expected table {}, saw table {}",
+                   table_id_ ? Format("{}", *table_id_) : "(none)", sample.table_id())};
   RETURN_IF_ERROR(Check(sample));
   const auto at = [&](std::uint32_t index) -> v1::Counter* {
     const auto place = PlaceOf(index);
@@ -126,7 +127,7 @@ Status CounterStream::Take(const v1::CounterSample& sample, v1::NodeSnapshot& sn
   return {};
 }
 
-// One pass over all sets, however much is lost at once.
+// Removes the sample's lost counters in one pass over all sets.
 void CounterStream::Lose(const v1::CounterSample& sample, v1::NodeSnapshot& snapshot) {
   if (sample.lost().empty()) return;
   std::vector<bool> gone(starts_.back(), false);

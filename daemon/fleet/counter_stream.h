@@ -1,5 +1,5 @@
-// A node's counters in motion, as the controller takes them: tables and samples of counters.proto
-// put together again. What an agent sends may be anything.
+// Decoder of counter tables and samples (counters.proto) into a node's snapshot. Input from agents
+// is not trusted: it is checked before it is applied.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace fabric::fleet {
 
-// Where the counters of one snapshot stand in the table they came with. A value without threads.
+// Maps indexes of the last counter table to the snapshot's counters. A value without threads.
 class CounterStream {
  public:
-  // Makes the table's counters those of the snapshot. INVALID_ARGUMENT, and nothing changed, when
-  // the table is larger than any node's.
+  // Replaces the snapshot's counters with the table's. INVALID_ARGUMENT, without any change, when
+  // the table exceeds the limits (4096 sets, 65,536 counters, names of 256 bytes).
   Status Take(const v1::CounterTable& table, v1::NodeSnapshot& snapshot);
 
-  // Changes the snapshot's counters. FAILED_PRECONDITION: a sample of another table than the last;
-  // INVALID_ARGUMENT: one that cannot be. Nothing is changed then.
+  // Applies a sample to the snapshot's counters. FAILED_PRECONDITION: the sample belongs to another
+  // table; INVALID_ARGUMENT: it is malformed. On failure nothing changes.
   Status Take(const v1::CounterSample& sample, v1::NodeSnapshot& snapshot);
 
-  // Set and place within it of the table's counter; nothing for one that is not in the snapshot.
+  // Set, and position within it, of the table's counter. Empty when the snapshot lacks it.
   std::optional<std::pair<int, int>> PlaceOf(std::uint32_t index) const;
 
-  // The snapshot was replaced: no sample fits until the next table.
+  // The snapshot was replaced: reject samples until the next table.
   void Reset() { table_id_.reset(); }
 
  private:

@@ -14,15 +14,15 @@ void Enter(NodeRecord& record, v1::NodeState state, Moment now) {
 }
 
 void Follow(const v1::CounterTable&, NodeRecord& record, Moment now) {
-  record.motion.Start(record.snapshot, now.steady);
+  record.rates.Start(record.snapshot, now.steady);
 }
 
 void Follow(const v1::CounterSample& sample, NodeRecord& record, Moment now) {
-  // What is lost moves the places of others.
-  if (!sample.lost().empty()) return record.motion.Start(record.snapshot, now.steady);
+  // A lost counter changes the positions of others.
+  if (!sample.lost().empty()) return record.rates.Start(record.snapshot, now.steady);
   for (const std::uint32_t index : sample.resets())
     if (const auto place = record.counters.PlaceOf(index))
-      record.motion.Break(place->first, place->second);
+      record.rates.Break(place->first, place->second);
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ NodeRecord& Fleet::Put(const v1::NodeSnapshot& snapshot, Moment now) {
   record.snapshot = snapshot;
   record.version = ++versions_;
   record.counters.Reset();
-  record.motion.Clear();
+  record.rates.Clear();
   record.reported_at = now;
   record.inspected_at = now;
   record.outdated = false;
@@ -49,7 +49,7 @@ NodeRecord& Fleet::Put(const v1::NodeSnapshot& snapshot, Moment now) {
 Status Fleet::Change(const std::string& node, const v1::SnapshotChange& change, Moment now) {
   const auto at = nodes_.find(node);
   if (at == nodes_.end())
-    return {Code::kNotFound, Format("node {}: a change came before any whole snapshot", node)};
+    return {Code::kNotFound, Format("node {}: expected a complete snapshot before a change", node)};
   Apply(change, at->second.snapshot);
   at->second.version = ++versions_;
   at->second.reported_at = now;
@@ -66,7 +66,7 @@ Status Fleet::TakeMessage(const std::string& node, const Message& message, Momen
   const auto at = nodes_.find(node);
   if (at == nodes_.end())
     return {Code::kFailedPrecondition,
-            Format("node {}: counters came before any whole snapshot", node)};
+            Format("node {}: expected a complete snapshot before counters", node)};
   RETURN_IF_ERROR(at->second.counters.Take(message, at->second.snapshot));
   Follow(message, at->second, now);
   at->second.reported_at = now;
@@ -81,9 +81,9 @@ Status Fleet::TakeCounters(const std::string& node, const v1::CounterSample& sam
   return TakeMessage(node, sample, now);
 }
 
-bool Fleet::AdvanceMotion(const std::string& node, Moment now) {
+bool Fleet::AdvanceRates(const std::string& node, Moment now) {
   const auto at = nodes_.find(node);
-  return at != nodes_.end() && at->second.motion.Advance(at->second.snapshot, now.steady);
+  return at != nodes_.end() && at->second.rates.Advance(at->second.snapshot, now.steady);
 }
 
 void Fleet::MarkConnected(const std::string& node, Moment now) {

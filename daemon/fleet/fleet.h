@@ -1,4 +1,4 @@
-// The latest state of every node that has ever reported.
+// Latest state of every node that ever reported.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,8 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "daemon/fleet/counter_rates.h"
 #include "daemon/fleet/counter_stream.h"
-#include "daemon/fleet/motion.h"
-#include "fabric/v1/fabric.pb.h"
 #include "fabric/v1/inventory.pb.h"
 
 namespace fabric::fleet {
@@ -20,16 +19,16 @@ struct NodeRecord {
   v1::NodeState state = v1::NODE_STATE_CONNECTED;
   Moment state_since;
   Moment reported_at;
-  Moment inspected_at;  // When its settings were last told, or told to be as they were
+  Moment inspected_at;  // Last report of its settings, changed or unchanged
   std::string lost_reason;
   v1::NodeSnapshot snapshot;
-  CounterStream counters;  // Of the snapshot, as far as they came in samples
-  Motion motion;           // How these move
-  bool outdated = false;   // Connected, and its settings were told too long ago
-  // Another one each time when the snapshot has changed in anything but counters; 0: not known.
+  CounterStream counters;  // Decoder of its counter samples
+  CounterRates rates;
+  bool outdated = false;  // Connected, but its last report of settings is too old
+  // Increases with each change of the snapshot other than counters. 0: not known.
   std::uint64_t version = 0;
 
-  // Whether what its snapshot says of its settings can be judged.
+  // True when rules may judge the settings of its snapshot.
   bool known() const { return state == v1::NODE_STATE_CONNECTED && !outdated; }
 };
 
@@ -38,26 +37,25 @@ class Fleet {
  public:
   // Adds the node or replaces its snapshot; the node is connected from then on.
   NodeRecord& Put(const v1::NodeSnapshot& snapshot, Moment now);
-  // NOT_FOUND when no whole snapshot of the node has come yet.
+  // NOT_FOUND before the first complete snapshot of the node.
   Status Change(const std::string& node, const v1::SnapshotChange& change, Moment now);
-  // Table or sample of the node's counters. Failures of CounterStream::Take, and
-  // FAILED_PRECONDITION when no whole snapshot of the node has come yet: in both cases one has to
-  // be asked for.
+  // Applies a counter table or sample. Failures of CounterStream::Take, and FAILED_PRECONDITION
+  // before the first complete snapshot of the node. On failure request a complete snapshot.
   Status TakeCounters(const std::string& node, const v1::CounterTable& table, Moment now);
   Status TakeCounters(const std::string& node, const v1::CounterSample& sample, Moment now);
-  // The node is heard of, with or without counters: true when a window of its counters has ended,
-  // so that rules may say something else of it than before.
-  bool AdvanceMotion(const std::string& node, Moment now);
-  // Both leave a node alone that has never reported, and the moment when the state is not new.
+  // Call on each message of the node. True when a counter window ended, so that rules must run
+  // again for the node.
+  bool AdvanceRates(const std::string& node, Moment now);
+  // No effect on a node that never reported. `state_since` changes only with the state.
   void MarkConnected(const std::string& node, Moment now);
   void MarkLost(const std::string& node, std::string reason, Moment now);
-  // Connected nodes whose settings were told longer than `age_max` ago become outdated until they
-  // are told again. Returns those that are it since this call.
+  // Marks connected nodes as outdated when their last report of settings is older than `age_max`.
+  // The next report clears the mark. Returns the newly marked nodes.
   std::vector<std::string> FindOutdated(Duration age_max, Moment now);
-  // From the store after a restart: known, and lost until its agent reports.
+  // Adds a node from the store after a restart, as lost until its agent reports.
   void Restore(NodeRecord record);
 
-  const NodeRecord* Find(const std::string& node) const;  // nullptr: never heard of
+  const NodeRecord* Find(const std::string& node) const;  // nullptr: never reported
   const std::map<std::string, NodeRecord>& nodes() const { return nodes_; }
 
  private:

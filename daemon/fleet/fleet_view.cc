@@ -1,42 +1,20 @@
 #include "daemon/fleet/fleet_view.h"
 
 #include <algorithm>
-#include <cctype>
 #include <functional>
 #include <string>
 #include <tuple>
 #include <utility>
 
-#include "daemon/fleet/fill_view.h"
+#include "base/hash.h"
+#include "base/lists.h"
+#include "proto/ports.h"
 
 namespace fabric::fleet {
 namespace {
 
-bool IsDigit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0;
-}
-
-// A name such that plain comparison is the natural order, eth2 before eth10: every run of digits
-// gets its length in front.
-std::string NaturalKey(std::string_view name) {
-  std::string key;
-  for (std::size_t i = 0; i < name.size();) {
-    if (!IsDigit(name[i])) {
-      key += name[i++];
-      continue;
-    }
-    while (i + 1 < name.size() && name[i] == '0' && IsDigit(name[i + 1])) ++i;
-    std::size_t end = i;
-    while (end < name.size() && IsDigit(name[end])) ++end;
-    key += static_cast<char>('0' + std::min<std::size_t>(end - i, 9));
-    key.append(name.substr(i, end - i));
-    i = end;
-  }
-  return key;
-}
-
-// Where a port stands among the ports of its node. Names matter only where the rest is the same.
-struct Place {
+// Sort key of a port among the ports of its node. Names break ties.
+struct PortOrder {
   bool without_rail = false;
   bool without_pci = false;
   PciAddress pci;
@@ -44,13 +22,13 @@ struct Place {
   std::string_view netdev;
   std::string_view device;
 
-  friend bool operator<(const Place& a, const Place& b) {
-    const auto key = [](const Place& p) {
+  friend bool operator<(const PortOrder& a, const PortOrder& b) {
+    const auto key = [](const PortOrder& p) {
       return std::tie(p.without_rail, p.without_pci, p.pci, p.number);
     };
     if (key(a) != key(b)) return key(a) < key(b);
-    if (a.netdev != b.netdev) return NaturalKey(a.netdev) < NaturalKey(b.netdev);
-    return NaturalKey(a.device) < NaturalKey(b.device);
+    if (a.netdev != b.netdev) return NaturalLess(a.netdev, b.netdev);
+    return NaturalLess(a.device, b.device);
   }
 };
 
@@ -64,8 +42,7 @@ bool IsSoftware(const v1::RdmaDevice& device) {
   return device.function().kind() == v1::FUNCTION_KIND_SOFTWARE;
 }
 
-// Beside cards a device of software is no part of the fabric: software_rdma_beside_hardware's
-// business, and no rail.
+// On a node with adapters, software devices get no rail. software_rdma_with_hardware reports them.
 bool HasCards(const v1::NodeSnapshot& snapshot) {
   return std::any_of(snapshot.rdma_devices().begin(), snapshot.rdma_devices().end(),
                      [](const v1::RdmaDevice& device) {
@@ -79,13 +56,13 @@ bool CountsAsFabricPort(const PortView& view, bool has_cards) {
   if (has_cards && IsSoftware(device)) return false;
   if (device.node_type() == v1::NODE_TYPE_SWITCH || device.node_type() == v1::NODE_TYPE_ROUTER)
     return false;
-  // In switchdev mode a device has ports of other functions beside its own.
+  // In switchdev mode a device also has ports of other functions.
   if (view.netdev != nullptr && view.netdev->function().kind() == v1::FUNCTION_KIND_REPRESENTOR)
     return false;
   return !device.has_function() || device.function().role() == v1::FUNCTION_ROLE_FABRIC;
 }
 
-Place PlaceOf(const PortView& view, bool has_cards) {
+PortOrder OrderOf(const PortView& view, bool has_cards) {
   const auto pci = PciOf(view);
   return {.without_rail = !CountsAsFabricPort(view, has_cards),
           .without_pci = !pci.ok(),
@@ -95,14 +72,14 @@ Place PlaceOf(const PortView& view, bool has_cards) {
           .device = view.device->name()};
 }
 
-// Both by the places.
-void Sort(std::vector<Place>& places, std::vector<PortView>& ports) {
-  std::vector<std::pair<Place, PortView>> both;
+// Sorts both by `order`.
+void Sort(std::vector<PortOrder>& order, std::vector<PortView>& ports) {
+  std::vector<std::pair<PortOrder, PortView>> both;
   both.reserve(ports.size());
-  for (std::size_t i = 0; i < ports.size(); ++i) both.emplace_back(places[i], ports[i]);
+  for (std::size_t i = 0; i < ports.size(); ++i) both.emplace_back(order[i], ports[i]);
   std::sort(both.begin(), both.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (std::size_t i = 0; i < both.size(); ++i) std::tie(places[i], ports[i]) = both[i];
+  for (std::size_t i = 0; i < both.size(); ++i) std::tie(order[i], ports[i]) = both[i];
 }
 
 profile::Traits TraitsOf(const PortView& view) {
@@ -112,12 +89,6 @@ profile::Traits TraitsOf(const PortView& view) {
           .model = view.device->model(),
           .driver = view.device->driver(),
           .rail = view.rail};
-}
-
-const v1::NetInterface* FindNetdev(const v1::NodeSnapshot& snapshot, std::string_view name) {
-  for (const v1::NetInterface& netdev : snapshot.net_interfaces())
-    if (netdev.name() == name) return &netdev;
-  return nullptr;
 }
 
 const v1::NetInterface* WireOf(const v1::NodeSnapshot& snapshot, const v1::NetInterface* netdev) {
@@ -131,6 +102,14 @@ const v1::NetInterface* WireOf(const v1::NodeSnapshot& snapshot, const v1::NetIn
   return first != nullptr ? first : netdev;
 }
 
+// nullptr for an empty message.
+const v1::DcbConfig* ReportedDcb(const v1::NetInterface* wire) {
+  if (wire == nullptr) return nullptr;
+  const v1::DcbConfig& dcb = wire->dcb();
+  const bool reported = !dcb.source().empty() || dcb.has_pfc() || dcb.has_trust() || dcb.has_ets();
+  return reported ? &dcb : nullptr;
+}
+
 std::optional<Subnet> SubnetOf(const v1::NetInterface* netdev) {
   if (netdev == nullptr) return {};
   for (const std::string& address : netdev->addresses())
@@ -138,7 +117,7 @@ std::optional<Subnet> SubnetOf(const v1::NetInterface* netdev) {
   return {};
 }
 
-const v1::LldpNeighbor* HeardOn(const v1::NodeSnapshot& snapshot, std::string_view netdev) {
+const v1::LldpNeighbor* LldpNeighborOn(const v1::NodeSnapshot& snapshot, std::string_view netdev) {
   const v1::LldpNeighbor* found = nullptr;
   for (const v1::LldpNeighbor& neighbor : snapshot.lldp_neighbors()) {
     if (neighbor.netdev() != netdev) continue;
@@ -148,20 +127,20 @@ const v1::LldpNeighbor* HeardOn(const v1::NodeSnapshot& snapshot, std::string_vi
   return found;
 }
 
-// IEEE 802.1AB has every neighbour tell its chassis id; what was captured may lack it.
+// IEEE 802.1AB requires a chassis id; captured data may lack it.
 bool SameSwitch(const v1::LldpNeighbor& a, const v1::LldpNeighbor& b) {
   return a.chassis_id() == b.chassis_id() &&
          (!a.chassis_id().empty() || a.system_name() == b.system_name());
 }
 
-// Of a bond's members only one that hears the same switch as the others: it is one way in then.
+// The neighbor of a bond's members counts only if all of them have the same switch.
 const v1::LldpNeighbor* NeighborOf(const v1::NodeSnapshot& snapshot,
                                    const v1::NetInterface* netdev) {
   if (snapshot.lldp_neighbors().empty() || netdev == nullptr) return nullptr;
-  if (const v1::LldpNeighbor* const own = HeardOn(snapshot, netdev->name())) return own;
+  if (const v1::LldpNeighbor* const own = LldpNeighborOn(snapshot, netdev->name())) return own;
   const v1::LldpNeighbor* found = nullptr;
   for (const std::string& member : netdev->bond().members()) {
-    const v1::LldpNeighbor* const heard = HeardOn(snapshot, member);
+    const v1::LldpNeighbor* const heard = LldpNeighborOn(snapshot, member);
     if (heard == nullptr) continue;
     if (found != nullptr && !SameSwitch(*found, *heard)) return nullptr;
     if (found == nullptr) found = heard;
@@ -185,14 +164,14 @@ PortView ViewOf(const NodeRecord& record, const v1::RdmaDevice& device, const v1
 }
 
 std::uint64_t Mixed(std::uint64_t before, std::uint64_t hash) {
-  return (before ^ hash) * 0x9e3779b97f4a7c15U;
+  return (before ^ hash) * kGoldenRatio;
 }
 
 std::uint64_t Hashed(std::string_view text) {
   return std::hash<std::string_view>()(text);
 }
 
-// Asked for by each rule for each port: so once.
+// Computed once, because every rule reads it for every port.
 void FindKinds(NodeView& node) {
   const std::string& product = node.node->snapshot.host().product();
   std::uint64_t rails = 0;
@@ -223,7 +202,15 @@ v1::Subject PortView::Subject() const {
   return subject;
 }
 
-CounterPlaces PortView::LinkPlaces() const {
+const v1::DcbConfig* PortView::Dcb() const {
+  return ReportedDcb(wire);
+}
+
+const v1::DcbConfig* DcbOf(const v1::NodeSnapshot& snapshot, const v1::NetInterface* netdev) {
+  return ReportedDcb(WireOf(snapshot, netdev));
+}
+
+CounterSetIndexes PortView::LinkCounterSets() const {
   if (port->link_layer() == v1::LINK_LAYER_ETHERNET) return {counters[2], kNoCounters, kNoCounters};
   return {counters[0], counters[1], kNoCounters};
 }
@@ -270,18 +257,18 @@ void Fill(NodeView& view, const NodeRecord& record, const profile::Profile& prof
   view.ports.clear();
   view.ports.reserve(static_cast<std::size_t>(record.snapshot.rdma_devices_size()));
   const bool has_cards = HasCards(record.snapshot);
-  std::vector<Place> places;
-  places.reserve(view.ports.capacity());
+  std::vector<PortOrder> order;
+  order.reserve(view.ports.capacity());
   for (const v1::RdmaDevice& device : record.snapshot.rdma_devices()) {
     for (const v1::Port& port : device.ports()) {
       view.ports.push_back(ViewOf(record, device, port));
-      places.push_back(PlaceOf(view.ports.back(), has_cards));
+      order.push_back(OrderOf(view.ports.back(), has_cards));
     }
   }
-  if (!std::is_sorted(places.begin(), places.end())) Sort(places, view.ports);
-  for (std::size_t i = 0; i < places.size(); ++i) {
+  if (!std::is_sorted(order.begin(), order.end())) Sort(order, view.ports);
+  for (std::size_t i = 0; i < order.size(); ++i) {
     PortView& port = view.ports[i];
-    if (!places[i].without_rail) port.rail = Rail(static_cast<std::uint32_t>(i));
+    if (!order[i].without_rail) port.rail = Rail(static_cast<std::uint32_t>(i));
     port.expectation = expectations.Of(profile, TraitsOf(port));
     port.carries_roce = port.rail && port.roce && port.up && !port.expected().unused();
   }
@@ -292,9 +279,9 @@ void Fill(NodeView& view, const NodeRecord& record, const profile::Profile& prof
 void UpdateCounters(NodeView& node) {
   const NodeRecord& record = *node.node;
   for (PortView& port : node.ports) {
-    port.counters = PlacesOf(record.snapshot, *port.device, *port.port);
-    port.moved = record.motion.CountsOf(port.counters);
-    port.moved_on_link = record.motion.CountsInHour(port.LinkPlaces());
+    port.counters = CounterSetsOf(record.snapshot, *port.device, *port.port);
+    port.activity = record.rates.ActivityOf(port.counters);
+    port.link_activity = record.rates.ActivityInHour(port.LinkCounterSets());
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kProblemsKept = 20;
 constexpr std::uint32_t kPortsMax = 254;  // Port numbers of InfiniBand are 1 to 254.
 
-// A line that is read from left to right. What does not fit leaves it where it is.
+// Scanner of one line, from left to right. A failed match does not advance it.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : rest_(text) {}
@@ -53,7 +53,7 @@ struct End {
   char type = '?';  // 'S' switch, 'H' adapter, 'R' router
   std::uint64_t guid = 0;
   std::uint32_t port = 0;
-  std::uint64_t port_guid = 0;  // 0: not said, as of switches
+  std::uint64_t port_guid = 0;  // 0: not reported, as for switches
 
   auto Key() const { return std::tuple(type, guid, port); }
 };
@@ -82,7 +82,7 @@ std::optional<std::uint32_t> ReadPort(Cursor& at) {
   return port;
 }
 
-// "(2c903000d7aac)", or nothing: 0.
+// "(2c903000d7aac)"; 0 when absent.
 std::optional<std::uint64_t> ReadPortGuid(Cursor& at) {
   if (!at.Eat("(")) return 0;
   const auto guid = at.Hex();
@@ -90,7 +90,7 @@ std::optional<std::uint64_t> ReadPortGuid(Cursor& at) {
   return guid;
 }
 
-// The number after the first "lid " of it.
+// The number after the first "lid ".
 std::uint32_t LidIn(std::string_view text) {
   const std::size_t found = text.find("lid ");
   if (found == std::string_view::npos) return 0;
@@ -98,7 +98,7 @@ std::uint32_t LidIn(std::string_view text) {
   return at.Decimal().value_or(0);
 }
 
-// What stands between the first double quote and the last one.
+// Text between the first and the last double quote.
 std::string_view Description(std::string_view comment) {
   const std::size_t from = comment.find('"');
   const std::size_t to = comment.rfind('"');
@@ -106,8 +106,8 @@ std::string_view Description(std::string_view comment) {
   return Trim(comment.substr(from + 1, to - from - 1));
 }
 
-// What people call the switch. A managed one of NVIDIA says "MF0;<host name>:<model>/U1", one of a
-// chassis ".../L01/U2".
+// Short name of a switch. The description of a managed NVIDIA switch is
+// "MF0;<host name>:<model>/U1", in a chassis ".../L01/U2".
 std::string ShortName(std::string_view description) {
   if (!description.starts_with("MF0;")) return std::string(description);
   const std::string_view rest = description.substr(4);
@@ -125,6 +125,21 @@ struct Cable {
   std::uint32_t lid = 0;  // Of the adapter's end
 };
 
+// Parses "0c42:a103:0065:1f2e".
+std::optional<std::uint64_t> GuidOf(std::string_view text) {
+  std::string digits(text);
+  std::erase(digits, ':');
+  const auto guid = ParseNumber<std::uint64_t>(digits, 16);
+  if (!guid.ok() || *guid == 0) return std::nullopt;
+  return *guid;
+}
+
+template <class Map, class Key>
+const Attachment* Lookup(const Map& map, const Key& key) {
+  const auto at = map.find(key);
+  return at == map.end() ? nullptr : &at->second;
+}
+
 }  // namespace
 
 class TopologyReader {
@@ -140,31 +155,31 @@ class TopologyReader {
       if (line.starts_with(kind) && line.size() > kind.size() &&
           (line[kind.size()] == ' ' || line[kind.size()] == '\t'))
         return Node(line, kind);
-    // A new section, of a kind that may not be known.
+    // Start of a section, possibly of an unknown kind.
     if (line.starts_with("vendid=")) here_.reset();
     if (line.starts_with("CA ") || line.starts_with("SW ") || line.starts_with("RT "))
-      Problem("a line of the ports report: run ibnetdiscover without -p");
+      Problem("expected topology output, saw a ports report: run ibnetdiscover without -p");
   }
 
   Result<InfinibandTopology> Done() {
     for (const auto& [guid, name] : names_) AddSwitch(guid, name);
     DropContradictions();
     for (const Cable& cable : cables_) Add(cable);
-    NameApart();
+    MakeNamesUnique();
     for (InfinibandSwitch& each : made_.switches_)
       std::sort(each.links.begin(), each.links.end(),
                 [](const SwitchLink& a, const SwitchLink& b) { return a.port < b.port; });
     if (cables_.empty())
       return Status(
           Code::kFailedPrecondition,
-          Format("no cable of a switch in {} lines: expected what ibnetdiscover prints{}", line_,
+          Format("expected ibnetdiscover output, saw no cable of a switch in {} lines{}", line_,
                  made_.problems_.empty() ? std::string() : "; " + made_.problems_.front()));
     return std::move(made_);
   }
 
  private:
-  void Problem(const std::string& what) { Tell(Format("line {}: {}", line_, what)); }
-  void Tell(std::string what) {
+  void Problem(const std::string& what) { AddProblem(Format("line {}: {}", line_, what)); }
+  void AddProblem(std::string what) {
     ++made_.problem_count_;
     if (made_.problems_.size() < kProblemsKept) made_.problems_.push_back(std::move(what));
   }
@@ -203,7 +218,7 @@ class TopologyReader {
     if (!there_guid)
       return Problem(
           Format("expected a cable such as [1] \"H-0002c903000d7aac\"[1], saw {}", Quoted(line)));
-    if (!here_) return Problem("a cable that is below no Switch and no Ca");
+    if (!here_) return Problem("expected a Switch or Ca line before this cable");
     cable.from = *here_;
     cable.from.port = *here_port;
     cable.from.port_guid = *here_guid;
@@ -211,12 +226,12 @@ class TopologyReader {
     cable.to.port = *there_port;
     cable.to.port_guid = *there_guid;
     const std::string_view comment = at.rest();
-    // Behind the description of a switch's partner, before that of an adapter's.
+    // The LID follows the description on a switch's line and precedes it on an adapter's line.
     const std::size_t quote = comment.rfind('"');
     const bool of_switch = cable.from.type == 'S';
     cable.lid =
         LidIn(of_switch && quote != std::string_view::npos ? comment.substr(quote) : comment);
-    // Seen from the switch; what has none tells no place.
+    // Store it from the switch's side. A cable without a switch is of no use.
     if (cable.from.type != 'S') std::swap(cable.from, cable.to);
     if (cable.from.type != 'S') return;
     if (cable.to.type == 'H' || cable.to.type == 'S') cables_.push_back(cable);
@@ -227,8 +242,8 @@ class TopologyReader {
     made_.switches_.push_back({.guid = guid, .name = name, .links = {}});
   }
 
-  // Both ends tell of a cable: that is once. An end with two cables has been in two files, or was
-  // plugged over while the file was made: nobody knows.
+  // Each cable is listed at both ends. A port with two different cables is ambiguous (two
+  // concatenated files, or a cable moved during discovery): drop both.
   void DropContradictions() {
     std::map<decltype(End().Key()), std::set<decltype(End().Key())>> partners;
     for (const Cable& cable : cables_) {
@@ -238,8 +253,8 @@ class TopologyReader {
     const auto twice = [&](const End& end) { return partners.at(end.Key()).size() > 1; };
     for (const auto& [end, others] : partners)
       if (others.size() > 1)
-        Tell(Format("port {} of {}-{:016x} has {} cables: left out", std::get<2>(end),
-                    std::get<0>(end), std::get<1>(end), others.size()));
+        AddProblem(Format("port {} of {}-{:016x}: expected one cable, saw {}; skipped",
+                          std::get<2>(end), std::get<0>(end), std::get<1>(end), others.size()));
     std::erase_if(cables_,
                   [&](const Cable& cable) { return twice(cable.from) || twice(cable.to); });
   }
@@ -253,9 +268,9 @@ class TopologyReader {
       AddLink(index_.at(cable.to.guid), cable.to.port, from, cable.from.port);
       return;
     }
-    const Plug plug{.leaf = from, .port = cable.from.port, .lid = cable.lid};
-    made_.by_node_.emplace(std::pair(cable.to.guid, cable.to.port), plug);
-    if (cable.to.port_guid != 0) made_.by_port_guid_.emplace(cable.to.port_guid, plug);
+    const Attachment attachment{.leaf = from, .port = cable.from.port, .lid = cable.lid};
+    made_.by_node_.emplace(std::pair(cable.to.guid, cable.to.port), attachment);
+    if (cable.to.port_guid != 0) made_.by_port_guid_.emplace(cable.to.port_guid, attachment);
   }
 
   void AddLink(std::uint32_t from, std::uint32_t port, std::uint32_t to, std::uint32_t to_port) {
@@ -265,16 +280,17 @@ class TopologyReader {
     if (!known) links.push_back({.port = port, .other = to, .other_port = to_port});
   }
 
-  void NameApart() {
+  // Makes switch names unique.
+  void MakeNamesUnique() {
     for (InfinibandSwitch& each : made_.switches_)
       if (each.name.empty()) each.name = Format("S-{:016x}", each.guid);
-    // What one is called with its GUID may be the name of another one.
-    for (bool apart = false; !apart;) {
-      std::map<std::string, int> so_called;
-      for (const InfinibandSwitch& each : made_.switches_) ++so_called[each.name];
-      apart = so_called.size() == made_.switches_.size();
+    // Repeat: a name with a GUID may equal another switch's name.
+    for (bool unique = false; !unique;) {
+      std::map<std::string, int> count_by_name;
+      for (const InfinibandSwitch& each : made_.switches_) ++count_by_name[each.name];
+      unique = count_by_name.size() == made_.switches_.size();
       for (InfinibandSwitch& each : made_.switches_)
-        if (so_called.at(each.name) > 1) each.name += Format(" {:016x}", each.guid);
+        if (count_by_name.at(each.name) > 1) each.name += Format(" {:016x}", each.guid);
     }
   }
 
@@ -299,29 +315,11 @@ Result<InfinibandTopology> InfinibandTopology::Parse(std::string_view text) {
   return reader.Done();
 }
 
-namespace {
-
-// Of "0c42:a103:0065:1f2e".
-std::optional<std::uint64_t> GuidOf(std::string_view text) {
-  std::string digits(text);
-  std::erase(digits, ':');
-  const auto guid = ParseNumber<std::uint64_t>(digits, 16);
-  if (!guid.ok() || *guid == 0) return std::nullopt;
-  return *guid;
-}
-
-template <class Map, class Key>
-const Plug* Lookup(const Map& map, const Key& key) {
-  const auto at = map.find(key);
-  return at == map.end() ? nullptr : &at->second;
-}
-
-}  // namespace
-
-const Plug* InfinibandTopology::Find(const v1::RdmaDevice& device, const v1::Port& port) const {
+const Attachment* InfinibandTopology::Find(const v1::RdmaDevice& device,
+                                           const v1::Port& port) const {
   if (empty()) return nullptr;
   if (const auto guid = GuidOf(port.port_guid()))
-    if (const Plug* const plug = Lookup(by_port_guid_, *guid)) return plug;
+    if (const Attachment* const attachment = Lookup(by_port_guid_, *guid)) return attachment;
   if (const auto guid = GuidOf(device.node_guid()))
     return Lookup(by_node_, std::pair(*guid, port.number()));
   return nullptr;

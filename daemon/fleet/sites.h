@@ -1,5 +1,5 @@
-// Where in the fabric ports are: as they hear it by LLDP, else as the InfiniBand topology that the
-// operator gives has it, else as the profile says. Pure.
+// Leaf switch and pod of each port. Sources in order: LLDP, the operator's InfiniBand topology
+// file, the profile. Pure.
 #pragma once
 
 #include <cstdint>
@@ -14,36 +14,34 @@ namespace fabric::fleet {
 
 using profile::Site;
 
-// How far the InfiniBand topology covers the InfiniBand ports of the fabric that are up.
-struct TopologyCover {
+// Coverage of the active InfiniBand fabric ports by the InfiniBand topology.
+struct TopologyCoverage {
   std::uint32_t placed = 0;
-  std::uint32_t unknown = 0;  // Not in the file, or contradictory there
-  // Of those placed: have another LID than in the file, which is then older than the fabric's
-  // state.
-  std::uint32_t other_lid = 0;
+  std::uint32_t unknown = 0;  // Not in the file, or ambiguous there
+  // Ports among `placed` whose LID differs from the file: the file is out of date.
+  std::uint32_t lid_mismatches = 0;
 
-  friend bool operator==(const TopologyCover&, const TopologyCover&) = default;
+  friend bool operator==(const TopologyCoverage&, const TopologyCoverage&) = default;
 };
 
 class Sites {
  public:
-  Sites() = default;  // What is heard, and nothing else.
+  Sites() = default;  // LLDP only
   explicit Sites(profile::Places places) : places_(std::move(places)) {}
 
   const InfinibandTopology& infiniband() const { return infiniband_; }
   void set_infiniband(InfinibandTopology topology) { infiniband_ = std::move(topology); }
 
-  // The leaf is the switch that the port's neighbour is, by its system name, else by its chassis
-  // id; where nobody was heard, the switch of the InfiniBand topology; else the one that the
-  // profile names. The pod is always the profile's.
+  // Leaf: system name of the LLDP neighbor, else its chassis id, else the switch in the InfiniBand
+  // topology, else the profile's leaf. Pod: always the profile's.
   Site Of(const PortView& port) const;
-  // The leaf's port: of LLDP, or its number in the InfiniBand topology. Empty: not known.
+  // Port of the leaf, by LLDP, else its number in the InfiniBand topology. Empty: not known.
   std::string LeafPort(const PortView& port) const;
 
-  TopologyCover Cover(const FleetView& fleet) const;
+  TopologyCoverage Cover(const FleetView& fleet) const;
 
  private:
-  const Plug* PlugOf(const PortView& port) const;
+  const Attachment* AttachmentOf(const PortView& port) const;
 
   profile::Places places_;
   InfinibandTopology infiniband_;

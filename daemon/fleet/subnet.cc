@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint32_t kLinkLocal = 0xa9fe0000;  // 169.254.0.0/16
 
-// "10.10.0.1", without allocating: ports are many.
+// Parses "10.10.0.1" without allocation.
 std::optional<std::uint32_t> ParseIpv4(std::string_view text) {
   std::uint32_t address = 0;
   std::uint32_t part = 0;

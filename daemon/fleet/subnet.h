@@ -1,4 +1,4 @@
-// IPv4 networks.
+// IPv4 subnets.
 #pragma once
 
 #include <compare>
@@ -15,8 +15,8 @@ struct Subnet {
   friend auto operator<=>(const Subnet&, const Subnet&) = default;
 };
 
-// "10.10.0.1/24". Nothing for IPv6, for what is no address, for point-to-point (/31, /32) and for
-// link-local networks, which say nothing about who is connected with whom.
+// Parses "10.10.0.1/24". Empty for IPv6, invalid text, point-to-point (/31, /32) and link-local
+// networks: those do not show which ports share a network.
 std::optional<Subnet> ParseSubnet(std::string_view address);
 std::string ToString(const Subnet& subnet);  // "10.10.0.0/24"
 

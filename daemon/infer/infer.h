@@ -1,9 +1,10 @@
-// A profile of what most nodes have: a start for one's own. Pure.
+// Inference of a profile from the majority of the fleet: a starting point for an operator's own.
+// Pure.
 //
-// Like ports and nodes are found as the rules find them (rail, model, driver, product). What most
-// of the like have is expected of all of them; where kinds differ there are overrides for rails,
-// models or drivers. Left out, with a line that says why: what has no majority, and what no
-// selector of a profile can tell apart. What most have may still be wrong: the text says so.
+// Comparable ports and nodes are those that rules compare (rail, model, driver, product). The value
+// of the majority is expected of all of them; where kinds differ, overrides select rails, models or
+// drivers. A comment explains each value that is not set: no majority, or no selector distinguishes
+// the ports. The majority may be wrong; the text warns of that.
 #pragma once
 
 #include "daemon/fleet/fleet_view.h"
@@ -11,7 +12,7 @@
 
 namespace fabric::infer {
 
-// `fleet` has to be one without a profile: that would decide what rules look at.
+// `fleet` must not have a profile, because a profile changes which values rules compare.
 v1::InferProfileResponse InferProfile(const fleet::FleetView& fleet);
 
 }  // namespace fabric::infer

@@ -17,7 +17,7 @@ using google::protobuf::EnumDescriptor;
 using google::protobuf::FieldDescriptor;
 using rules::Value;
 
-// Everything that a profile may say with the field which could mean `value`.
+// All profile values of the field that could mean `value`.
 std::vector<v1::Expectations> Candidates(const FieldDescriptor& field, const Value& value) {
   std::vector<v1::Expectations> all;
   const auto* const reflection = v1::Expectations::default_instance().GetReflection();
@@ -62,11 +62,11 @@ const FieldDescriptor* FieldNamed(std::string_view name) {
   return v1::Expectations::descriptor()->FindFieldByName(std::string(name));
 }
 
-// Whether what the agreement expects comes from this field.
-bool ComesFrom(const FieldDescriptor& field, const rules::Agreement& agreement) {
+// Whether what the equality expects comes from this field.
+bool ComesFrom(const FieldDescriptor& field, const rules::EqualityRule& equality) {
   const auto said = Candidates(field, {.number = 1, .text = "x"});
   return std::any_of(said.begin(), said.end(), [&](const v1::Expectations& expect) {
-    return agreement.expected(expect).has_value();
+    return equality.expected(expect).has_value();
   });
 }
 
@@ -75,12 +75,13 @@ bool ComesFrom(const FieldDescriptor& field, const rules::Agreement& agreement) 
 std::vector<Reading> Readings() {
   std::vector<Reading> readings(OwnReadings().begin(), OwnReadings().end());
   for (const rules::Rule* rule : rules::AllRules()) {
-    for (const rules::Agreement& agreement : rule->agreements) {
-      if (agreement.expected == nullptr) continue;
-      for (const std::string_view name : Words(rule->profile)) {
-        const FieldDescriptor* const field = FieldNamed(name);
-        if (field != nullptr && ComesFrom(*field, agreement))
-          readings.push_back({.field = name, .agreement = &agreement});
+    for (const rules::EqualityRule& equality : rule->equality_rules) {
+      if (equality.expected == nullptr) continue;
+      for (const int number : rule->profile) {
+        const FieldDescriptor* const field =
+            v1::Expectations::descriptor()->FindFieldByNumber(number);
+        if (ComesFrom(*field, equality))
+          readings.push_back({.field = field->name(), .equality = &equality});
       }
     }
   }
@@ -94,7 +95,7 @@ std::optional<v1::Expectations> Saying(const Reading& reading, const Value& valu
                                        bool* ambiguous) {
   std::optional<v1::Expectations> found;
   for (v1::Expectations& expect : Candidates(*FieldNamed(reading.field), value)) {
-    if (reading.agreement->expected(expect) != value) continue;
+    if (reading.equality->expected(expect) != value) continue;
     if (found) {
       if (ambiguous != nullptr) *ambiguous = true;
       return {};
@@ -102,7 +103,7 @@ std::optional<v1::Expectations> Saying(const Reading& reading, const Value& valu
     found = std::move(expect);
   }
   if (!found) return {};
-  // What a driver reports need not be within the bounds of a profile.
+  // A reported value can be outside the range that a profile allows.
   const bool good = profile::ParseProfiles("name: x\nexpect: {" + LineOf(*found) + "}\n", "").ok();
   return good ? found : std::nullopt;
 }

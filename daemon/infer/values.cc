@@ -6,16 +6,16 @@
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
-#include "daemon/rules/infiniband.h"
-#include "daemon/rules/link.h"
-#include "daemon/rules/lossless.h"
-#include "daemon/rules/pci.h"
+#include "daemon/rules/infiniband/infiniband.h"
+#include "daemon/rules/links/links.h"
+#include "daemon/rules/lossless/lossless.h"
+#include "daemon/rules/pcie/pci.h"
 
 namespace fabric::infer {
 namespace {
 
 using fleet::PortView;
-using rules::Agreement;
+using rules::EqualityRule;
 using rules::Member;
 using rules::Value;
 
@@ -38,8 +38,8 @@ std::optional<Value> ExpectedWidth(const v1::Expectations& expect) {
 
 // PFC on some priority. That there is none may be a mistake of all of them, or mean global pause.
 std::optional<Value> Lossless(const Member& member) {
-  const auto mask = rules::LosslessMask(*member.port);
-  return mask ? std::optional(Value{*mask != 0 ? 1U : 0U}) : std::nullopt;
+  const auto mask = rules::PfcMask(*member.port);
+  return mask ? std::optional(Value{mask->empty() ? 0U : 1U}) : std::nullopt;
 }
 std::optional<Value> ExpectedLossless(const v1::Expectations& expect) {
   return expect.lossless() ? std::optional(Value{1}) : std::nullopt;
@@ -214,63 +214,63 @@ std::optional<Value> ExpectedMemlock(const v1::Expectations& expect) {
   return expect.memlock_unlimited() ? std::optional(Value{1}) : std::nullopt;
 }
 
-constexpr Agreement kRate = {.what = "link rate",
-                             .group = rules::ByRailAndModel,
-                             .value = Rate,
-                             .expected = ExpectedRate,
-                             .show = rules::ShowRate};
-constexpr Agreement kWidth = {
+constexpr EqualityRule kRate = {.what = "link rate",
+                                .group = rules::ByRailAndModel,
+                                .value = Rate,
+                                .expected = ExpectedRate,
+                                .show = rules::ShowRate};
+constexpr EqualityRule kWidth = {
     .what = "lanes", .group = rules::ByRailAndModel, .value = Width, .expected = ExpectedWidth};
-constexpr Agreement kLossless = {.what = "PFC on some priority",
-                                 .value = Lossless,
-                                 .expected = ExpectedLossless,
-                                 .show = rules::ShowOnOff};
-constexpr Agreement kTrust = {.what = "trust",
-                              .group = rules::ByRailAndDriver,
-                              .value = Trust,
-                              .expected = ExpectedTrust,
-                              .show = ShowTrust};
-constexpr Agreement kDataPriority = {
+constexpr EqualityRule kLossless = {.what = "PFC on some priority",
+                                    .value = Lossless,
+                                    .expected = ExpectedLossless,
+                                    .show = rules::ShowOnOff};
+constexpr EqualityRule kTrust = {.what = "trust",
+                                 .group = rules::ByRailAndDriver,
+                                 .value = Trust,
+                                 .expected = ExpectedTrust,
+                                 .show = ShowTrust};
+constexpr EqualityRule kDataPriority = {
     .what = "priority of RoCE data", .value = DataPriority, .expected = ExpectedDataPriority};
-constexpr Agreement kDataShare = {.what = "ETS share of RoCE data",
-                                  .group = rules::ByRailAndDriver,
-                                  .value = DataShare,
-                                  .expected = ExpectedDataShare};
-constexpr Agreement kCableLength = {.what = "cable length",
-                                    .group = rules::ByRailAndDriver,
-                                    .value = CableLength,
-                                    .expected = ExpectedCableLength};
-constexpr Agreement kRoceMtu = {
+constexpr EqualityRule kDataShare = {.what = "ETS share of RoCE data",
+                                     .group = rules::ByRailAndDriver,
+                                     .value = DataShare,
+                                     .expected = ExpectedDataShare};
+constexpr EqualityRule kCableLength = {.what = "cable length",
+                                       .group = rules::ByRailAndDriver,
+                                       .value = CableLength,
+                                       .expected = ExpectedCableLength};
+constexpr EqualityRule kRoceMtu = {
     .what = "active RDMA MTU", .value = RoceMtu, .expected = ExpectedRoceMtu};
-constexpr Agreement kInfinibandMtu = {
+constexpr EqualityRule kInfinibandMtu = {
     .what = "active RDMA MTU", .value = InfinibandMtu, .expected = ExpectedInfinibandMtu};
-constexpr Agreement kGidFamily = {.what = "address family of GIDs",
-                                  .value = GidFamily,
-                                  .expected = ExpectedGidFamily,
-                                  .show = ShowGidFamily};
-constexpr Agreement kFullPkeys = {.what = "P_Keys with full membership",
-                                  .group = rules::BySubnet,
-                                  .value = FullPkeys,
-                                  .expected = ExpectedFullPkeys,
-                                  .show = ShowPkeys};
-constexpr Agreement kGpuDistance = {.what = "distance of GPUs to their NICs",
-                                    .of_nodes = true,
-                                    .group = rules::ByProduct,
-                                    .value = GpuDistance,
-                                    .expected = ExpectedGpuDistance,
-                                    .show = ShowGpuDistance};
-constexpr Agreement kIommuType = {.what = "IOMMU type",
-                                  .of_nodes = true,
-                                  .group = rules::ByProduct,
-                                  .value = IommuType,
-                                  .expected = ExpectedIommuType,
-                                  .show = rules::ShowText};
-constexpr Agreement kMemlock = {.what = "locked memory unlimited",
-                                .of_nodes = true,
-                                .group = rules::ByProduct,
-                                .value = Memlock,
-                                .expected = ExpectedMemlock,
-                                .show = rules::ShowOnOff};
+constexpr EqualityRule kGidFamily = {.what = "address family of GIDs",
+                                     .value = GidFamily,
+                                     .expected = ExpectedGidFamily,
+                                     .show = ShowGidFamily};
+constexpr EqualityRule kFullPkeys = {.what = "P_Keys with full membership",
+                                     .group = rules::BySubnet,
+                                     .value = FullPkeys,
+                                     .expected = ExpectedFullPkeys,
+                                     .show = ShowPkeys};
+constexpr EqualityRule kGpuDistance = {.what = "distance of GPUs to their NICs",
+                                       .of_nodes = true,
+                                       .group = rules::ByProduct,
+                                       .value = GpuDistance,
+                                       .expected = ExpectedGpuDistance,
+                                       .show = ShowGpuDistance};
+constexpr EqualityRule kIommuType = {.what = "IOMMU type",
+                                     .of_nodes = true,
+                                     .group = rules::ByProduct,
+                                     .value = IommuType,
+                                     .expected = ExpectedIommuType,
+                                     .show = rules::ShowText};
+constexpr EqualityRule kMemlock = {.what = "locked memory unlimited",
+                                   .of_nodes = true,
+                                   .group = rules::ByProduct,
+                                   .value = Memlock,
+                                   .expected = ExpectedMemlock,
+                                   .show = rules::ShowOnOff};
 
 constexpr Reading kReadings[] = {
     {"rate_bps", &kRate},

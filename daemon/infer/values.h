@@ -1,4 +1,4 @@
-// Fields of Expectations that no rule compares among the like, or not always.
+// Readings of fields that no rule compares, or not in all cases.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace fabric::infer {
 
 std::span<const Reading> OwnReadings();
 
-// P_Keys that are packed into the number of a value, four at most.
+// Unpacks the P_Keys in the number of a value; four at most.
 std::vector<std::uint32_t> PackedPkeys(const rules::Value& value);
 
 }  // namespace fabric::infer

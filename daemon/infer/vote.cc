@@ -40,8 +40,8 @@ std::string NameOf(const Member& member) {
   return Format("{} {}/{}", member.node->node->name, member.port->device->name(), port.number());
 }
 
-Group GroupOf(const rules::Agreement& agreement, const Member& member) {
-  if (const auto group = agreement.group(member)) return *group;
+Group GroupOf(const rules::EqualityRule& equality, const Member& member) {
+  if (const auto group = equality.group(member)) return *group;
   // Compared with nobody by the rules, but a profile would hold for it too.
   if (member.port == nullptr || !member.port->rail) return {};
   return {.rail = member.port->rail->value()};
@@ -58,7 +58,7 @@ const Value* MajorityOf(const Like& like) {
     most = &value;
     count = members.size();
   }
-  return like.reading->agreement->needs_half && 2 * count <= all ? nullptr : most;
+  return like.reading->equality->needs_absolute_majority && 2 * count <= all ? nullptr : most;
 }
 
 // False when the like tell too little.
@@ -71,7 +71,7 @@ bool Decide(Like& like, Field& field) {
   const auto saying = Saying(*like.reading, *most, &ambiguous);
   if (ambiguous) return false;
   if (!saying) {
-    field.unsaid = like.reading->agreement->show(*most);
+    field.unsaid = like.reading->equality->show(*most);
     return true;
   }
   like.said = LineOf(*saying);
@@ -80,14 +80,14 @@ bool Decide(Like& like, Field& field) {
 }
 
 void Read(const fleet::FleetView& fleet, const Reading& reading, Field& field) {
-  const rules::Agreement& agreement = *reading.agreement;
+  const rules::EqualityRule& equality = *reading.equality;
   std::map<Group, Like> likes;
   const auto take = [&](const Member& member) {
-    if (const auto value = agreement.value(member))
-      likes[GroupOf(agreement, member)].camps[*value].push_back(member);
+    if (const auto value = equality.value(member))
+      likes[GroupOf(equality, member)].camps[*value].push_back(member);
   };
   for (const fleet::NodeView& node : fleet.nodes()) {
-    if (agreement.of_nodes) {
+    if (equality.of_nodes) {
       take({.node = &node});
       continue;
     }
@@ -135,7 +135,7 @@ void Count(const Field& field, const std::string& said, bool with_tied, Choice& 
       ++choice.having;
     else
       choice.differing.push_back(Format("{}: {}", NameOf(all[i].member),
-                                        all[i].like->reading->agreement->show(*all[i].value)));
+                                        all[i].like->reading->equality->show(*all[i].value)));
   }
 }
 
@@ -147,7 +147,7 @@ std::string Disagreement(const Field& field) {
       std::vector<std::string> names;
       for (const Member& member : members) names.push_back(NameOf(member));
       sides.push_back(
-          Format("{} on {}", like.reading->agreement->show(value), rules::Listed(names)));
+          Format("{} on {}", like.reading->equality->show(value), rules::Listed(names)));
     }
   }
   return "no majority: " + rules::Listed(sides);
@@ -155,7 +155,7 @@ std::string Disagreement(const Field& field) {
 
 // Which saying holds where, as far as selectors can tell.
 Outcome Settle(const fleet::FleetView& fleet, std::string_view name, const Field& field) {
-  Outcome outcome{.field = name, .of_nodes = field.likes[0].reading->agreement->of_nodes};
+  Outcome outcome{.field = name, .of_nodes = field.likes[0].reading->equality->of_nodes};
   if (field.sayings.empty()) {
     outcome.left_out = field.tied ? Disagreement(field)
                                   : Format("most have {}, which no profile can say", field.unsaid);

@@ -11,7 +11,7 @@ namespace {
 
 using rules::Member;
 
-// What a selector can look at.
+// Properties that a selector can match.
 struct Cell {
   std::optional<std::uint32_t> rail;
   std::string_view model;
@@ -46,7 +46,7 @@ struct Said {
 };
 using Cells = std::map<Cell, Said>;
 
-// Nothing when a cell has members that should have different values.
+// Empty if members of one cell have different values.
 std::optional<Cells> Divide(const std::vector<Ballot>& ballots, By by) {
   Cells cells;
   for (const Ballot& ballot : ballots) {
@@ -60,7 +60,7 @@ std::optional<Cells> Divide(const std::vector<Ballot>& ballots, By by) {
   return cells;
 }
 
-// "gpu-*" when it stands for these nodes and for no other one of the fleet; else all names.
+// "gpu-*" if it matches exactly these nodes of the fleet; else all names.
 std::vector<std::string> Patterns(const fleet::FleetView& fleet,
                                   const std::vector<std::string_view>& nodes) {
   std::vector<std::string> all(nodes.begin(), nodes.end());
@@ -75,7 +75,7 @@ std::vector<std::string> Patterns(const fleet::FleetView& fleet,
 }
 
 std::vector<v1::Selector> Selectors(const fleet::FleetView& fleet, const std::vector<Cell>& cells) {
-  // Rails of one kind go together.
+  // Combines the rails of one kind.
   std::map<std::pair<std::string_view, std::string_view>, v1::Selector> by_kind;
   std::vector<std::string_view> nodes;
   for (const Cell& cell : cells) {

@@ -1,16 +1,15 @@
-// By which selectors of a profile ports or nodes that should have different values can be told
-// apart.
+// Selectors that separate ports or nodes with different expected values.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "daemon/rules/agreement.h"
+#include "daemon/rules/equality_rule.h"
 
 namespace fabric::infer {
 
-// What is to be expected of a port or node; empty: nothing can be. Borrowed texts.
+// The expected value of a port or node; empty: none. Borrowed texts.
 struct Ballot {
   rules::Member member;
   const std::string* said = nullptr;
@@ -18,12 +17,12 @@ struct Ballot {
 
 struct Place {
   const std::string* said = nullptr;
-  std::vector<v1::Selector> where = {};  // Any of them; none: everywhere else
+  std::vector<v1::Selector> where = {};  // Any of these; empty: everywhere else
 };
 
-// With as few selectors as possible; by rails rather than by models, by models rather than by
-// drivers. With `some_undecided` or empty ballots no place holds everywhere unless all say the
-// same. Nothing when rail, model and driver do not tell.
+// Uses as few selectors as possible, and prefers rails to models to drivers. With `some_undecided`
+// or empty ballots, no place covers "everywhere else" unless all values are equal. Empty if rail,
+// model and driver do not separate the values.
 std::optional<std::vector<Place>> Tell(const fleet::FleetView& fleet,
                                        const std::vector<Ballot>& ballots, bool of_nodes,
                                        bool some_undecided);

@@ -1,4 +1,4 @@
-// How much of the fabric a plan may take at once, beyond what its rounds promise for ports. Pure.
+// Limits on concurrent probes: pairs in total and pairs per uplink of a leaf. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ class Budget {
   // 0: no limit. `plan` must outlive this.
   Budget(const Plan& plan, std::uint32_t pairs_at_once, std::uint32_t pairs_per_uplink);
 
-  // Whether the pair may run beside those that do; if so, it counts until it is given back.
+  // True when the pair may start now; then it counts until Give().
   bool Take(const Pair& pair);
   void Give(const Pair& pair);
 
  private:
-  // Leaves whose uplinks carry the pair: both or none.
+  // True when the pair uses the uplinks of both its leaves.
   bool LeavesItsLeaf(const Pair& pair) const;
   bool HasRoom(PortIndex port) const;
 
@@ -29,7 +29,7 @@ class Budget {
   std::vector<std::uint32_t> leaving_;  // By leaf
 };
 
-// The pairs of one round in parts that each keep the budget.
+// Splits the pairs of one round into waves that keep within the budget.
 std::vector<std::vector<Pair>> Waves(const Plan& plan, const std::vector<Pair>& round,
                                      std::uint32_t pairs_at_once, std::uint32_t pairs_per_uplink);
 

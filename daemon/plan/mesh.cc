@@ -6,26 +6,27 @@
 #include <tuple>
 #include <utility>
 
+#include "base/hash.h"
 #include "daemon/plan/random.h"
 
 namespace fabric::plan {
 namespace {
 
 constexpr double kSure = 0.99;
-// RoCE v2 folds a flow label into the 14 free bits of the UDP source port
-// (rdma_flow_label_to_udp_sport); labels of 14 bits stay apart.
+// RoCE v2 maps a flow label to 14 bits of the UDP source port (rdma_flow_label_to_udp_sport), so
+// labels of 14 bits are distinct.
 constexpr std::uint64_t kLabels = 1 << 14;
 
 // Ports of one rail, network and leaf.
 struct Group {
   LeafIndex leaf = kNoLeaf;
   std::vector<PortIndex> ports;
-  std::size_t next_source = 0;  // Whose turn it is, so that the load is even
+  std::size_t next_source = 0;  // Next port to use, for an even load
   std::size_t next_target = 0;
 };
-using NetworkKey = std::pair<std::uint32_t, v1::LinkLayer>;  // Rail
+using NetworkKey = std::pair<std::uint32_t, v1::LinkLayer>;  // Rail and link layer
 
-// One step of the recurrence: another flow is there. taken[n]: n paths are taken.
+// One step of the recurrence: adds a flow. taken[n] is the probability that n paths are covered.
 void AddFlow(std::vector<double>& taken) {
   const auto paths = static_cast<double>(taken.size() - 1);
   for (std::size_t n = taken.size() - 1; n > 0; --n) {
@@ -33,13 +34,6 @@ void AddFlow(std::vector<double>& taken) {
     taken[n] = taken[n] * (known / paths) + taken[n - 1] * ((paths - known + 1) / paths);
   }
   taken[0] = 0;
-}
-
-// FNV-1a: the same on every machine.
-std::uint64_t Hash(const std::string& text, std::uint64_t hash) {
-  for (const char letter : text)
-    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
-  return hash;
 }
 
 class Maker {
@@ -61,7 +55,7 @@ class Maker {
         std::min<std::size_t>(options_.partners_within, count > 0 ? count - 1 : 0);
     if (partners == 0) return;
     const std::uint32_t leaf_pair = LeafPair(rail, group.leaf, group.leaf);
-    // Between ports of an unknown leaf there may be any number of paths.
+    // The number of paths between ports of an unknown leaf is not known.
     const std::size_t labels =
         group.leaf == kNoLeaf ? Share(plan_.flows_to_cover, count * partners) : 1;
     for (std::size_t n = 0; n < count; ++n)
@@ -78,7 +72,7 @@ class Maker {
     std::set<Pair, PairLess> used;
     for (std::size_t n = 0; n < pairs; ++n) {
       Pair pair = Next(from, to);
-      // Turns of equal length meet the same pairs again.
+      // Rotations of equal length repeat the same pairs.
       for (std::size_t tries = 0; used.contains(pair) && tries < to.ports.size(); ++tries)
         pair.to = to.ports[to.next_target++ % to.ports.size()];
       if (!used.insert(pair).second) continue;
@@ -107,8 +101,8 @@ class Maker {
   void Add(std::uint32_t leaf_pair, PortIndex from, PortIndex to, std::size_t labels) {
     if (plan_.ports[from].port.node() == plan_.ports[to].port.node()) return;
     MeshPair pair{.ports = {.from = from, .to = to}, .leaf_pair = leaf_pair, .flow_labels = {}};
-    const std::uint64_t seed = Hash(PortName(plan_.ports[to].port),
-                                    Hash(PortName(plan_.ports[from].port), 0xcbf29ce484222325U));
+    const std::uint64_t seed =
+        Fnv(PortName(plan_.ports[to].port), Fnv(PortName(plan_.ports[from].port)));
     Random random(seed);
     std::set<std::uint32_t> known;
     while (labels > 1 && known.size() < std::min<std::size_t>(labels, kLabels - 1)) {

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "daemon/plan/ports.h"
 #include "daemon/plan/random.h"
@@ -17,7 +18,7 @@ using Ports = std::vector<PortIndex>;
 
 constexpr std::uint32_t kDegreeDefault = 4;
 
-// Of the numbers below `count`, `wanted` different ones in random order.
+// Returns `wanted` distinct numbers below `count`, in random order.
 std::vector<std::uint32_t> Choose(std::size_t count, std::size_t wanted, Random& random) {
   std::vector<std::uint32_t> all(count);
   for (std::size_t i = 0; i < count; ++i) all[i] = static_cast<std::uint32_t>(i);
@@ -47,7 +48,7 @@ class Planner {
       case v1::CAMPAIGN_PATTERN_WITHIN_NODE: return AddWithinNodes();
       default:
         return {Code::kInvalidArgument,
-                Format("pattern: {} is not known", static_cast<int>(spec_.pattern()))};
+                Format("pattern: unknown value {}", static_cast<int>(spec_.pattern()))};
     }
   }
 
@@ -68,22 +69,22 @@ class Planner {
     return rails;
   }
 
-  // Ports whose leaf is known; the others are skipped.
+  // Returns ports with a known leaf; skips the others.
   void KeepWired(Ports& ports) {
     std::erase_if(ports, [this](PortIndex port) {
       if (plan_.ports[port].leaf != kNoLeaf) return false;
       Skip(port,
-           "the switch that it is connected to is not known (no LLDP neighbour, not in an "
-           "InfiniBand topology, no place in the profile)");
+           "leaf switch not known (no LLDP neighbor, not in an InfiniBand topology, no place in "
+           "the profile)");
       return true;
     });
   }
 
-  // Ports whose pod is known; the others are skipped.
+  // Returns ports with a known pod; skips the others.
   void KeepPlaced(Ports& ports) {
     std::erase_if(ports, [this](PortIndex port) {
       if (plan_.ports[port].pod != kNoPod) return false;
-      Skip(port, "its pod is not known (places of the profile)");
+      Skip(port, "pod not known (no place in the profile)");
       return true;
     });
   }
@@ -121,7 +122,7 @@ class Planner {
 
   Status AddStars() {
     if (spec_.hub().empty())
-      return {Code::kInvalidArgument, "hub: expected the node that all others probe, saw none"};
+      return {Code::kInvalidArgument, "hub: expected the node that all others probe, saw nothing"};
     const bool outwards = spec_.pattern() == v1::CAMPAIGN_PATTERN_ONE_TO_MANY;
     for (auto& [rail, ports] : Rails()) {
       const auto at = std::find_if(ports.begin(), ports.end(), [this](PortIndex port) {
@@ -143,10 +144,11 @@ class Planner {
     return {};
   }
 
-  // A round for each rail: all others to the hub's port.
+  // One round for each rail: all others to the hub's port.
   Status AddIncasts() {
     if (spec_.hub().empty())
-      return {Code::kInvalidArgument, "hub: expected the node that all others send to, saw none"};
+      return {Code::kInvalidArgument,
+              "hub: expected the node that all others send to, saw nothing"};
     std::vector<std::vector<Pair>> rounds;
     for (auto& [rail, ports] : Rails()) {
       const auto hub = std::find_if(ports.begin(), ports.end(), [this](PortIndex port) {
@@ -155,12 +157,10 @@ class Planner {
       const bool infiniband = rail.second == v1::LINK_LAYER_INFINIBAND;
       if (hub == ports.end() || ports.size() < 3 || infiniband) {
         for (const PortIndex port : ports)
-          Skip(port, infiniband ? "incast looks at PFC, which InfiniBand does not have"
+          Skip(port, infiniband ? "incast measures PFC, which InfiniBand does not have"
                      : hub == ports.end()
                          ? Format("{} has no port to probe on rail {}", spec_.hub(), rail.first)
-                         : Format("an incast needs two senders at least on rail "
-                                  "{}",
-                                  rail.first));
+                         : Format("incast requires two senders or more on rail {}", rail.first));
         continue;
       }
       std::vector<Pair>& round = rounds.emplace_back();
@@ -172,14 +172,14 @@ class Planner {
   }
 
   Status AddCrossRails() {
-    // Nodes have the same place on all rails.
+    // A node has the same position on all rails.
     std::map<std::string_view, std::size_t> places;
     for (const Port& port : plan_.ports) places.emplace(port.port.node(), places.size());
     Random random = RandomFor(0);
     const std::vector<std::uint32_t> order = Choose(places.size(), places.size(), random);
     std::map<v1::LinkLayer, std::vector<Ports>> networks;
     for (auto& [rail, ports] : Rails()) {
-      Ports& row = networks[rail.second].emplace_back(places.size(), kNobody);
+      Ports& row = networks[rail.second].emplace_back(places.size(), kNoPort);
       for (const PortIndex port : ports)
         row[order[places.at(plan_.ports[port].port.node())]] = port;
     }
@@ -204,7 +204,7 @@ class Planner {
     return {};
   }
 
-  // Every two of these that are not of one group. `where` their partners would be.
+  // All pairs from different groups. `where` describes the expected partners, for messages.
   void AddApart(Ports ports, std::uint32_t (*group_of)(const Port&), std::uint32_t rail,
                 std::string_view where) {
     Random random = RandomFor(rail);
@@ -232,7 +232,7 @@ class Planner {
     return {};
   }
 
-  // Where pods are known they are what is far apart, else leaves.
+  // Distant means another pod if pods are known, else another leaf.
   Status AddAcross() {
     for (auto& [rail, ports] : Rails()) {
       const bool pods = std::any_of(ports.begin(), ports.end(), [this](PortIndex port) {
@@ -282,12 +282,8 @@ Status NothingToProbe(const Plan& plan) {
   constexpr std::size_t kReasonsMax = 3;
   if (plan.skipped.empty())
     return {Code::kFailedPrecondition, "nothing to probe: the nodes have no RDMA ports"};
-  std::vector<std::string> reasons(
-      plan.skipped.begin(),
-      plan.skipped.begin() + static_cast<long>(std::min(kReasonsMax, plan.skipped.size())));
-  if (plan.skipped.size() > kReasonsMax)
-    reasons.push_back(Format("and {} more", plan.skipped.size() - kReasonsMax));
-  return {Code::kFailedPrecondition, "nothing to probe: " + Join(reasons, "; ")};
+  return {Code::kFailedPrecondition,
+          "nothing to probe: " + ListSome(plan.skipped, kReasonsMax, "; ")};
 }
 
 Result<Plan> Schedule(Plan plan, const v1::CampaignSpec& spec) {
@@ -298,21 +294,18 @@ Result<Plan> Schedule(Plan plan, const v1::CampaignSpec& spec) {
 
 }  // namespace
 
-std::string PortName(const v1::ProbePort& port) {
-  return port.device().empty() ? port.node()
-                               : Format("{}/{}/{}", port.node(), port.device(), port.port());
-}
-
 Result<Plan> MakePlan(const fleet::FleetView& fleet, const v1::CampaignSpec& spec,
                       const std::set<std::string>& probed_lately, const fleet::Sites& sites) {
   ASSIGN_OR_RETURN(Candidates found, FindPorts(fleet, spec, probed_lately, sites));
   if (fleet.nodes().empty())
     return Status(Code::kFailedPrecondition, "nothing to probe: no node is connected");
+  std::vector<std::string> skipped;
+  for (const SkippedPort& each : found.skipped) skipped.push_back(ToString(each));
   return Schedule({.ports = std::move(found.ports),
                    .leaf_names = std::move(found.leaf_names),
                    .pod_names = std::move(found.pod_names),
                    .rounds = {},
-                   .skipped = std::move(found.skipped)},
+                   .skipped = std::move(skipped)},
                   spec);
 }
 
@@ -322,7 +315,7 @@ Result<Plan> MakePlan(std::vector<Port> ports, std::vector<std::string> leaf_nam
       spec.hub().empty() || std::any_of(ports.begin(), ports.end(), [&](const Port& port) {
         return port.port.node() == spec.hub();
       });
-  if (!hub_known) return Status(Code::kInvalidArgument, "hub: no node " + Quoted(spec.hub()));
+  if (!hub_known) return Status(Code::kInvalidArgument, "hub: unknown node " + Quoted(spec.hub()));
   return Schedule({.ports = std::move(ports),
                    .leaf_names = std::move(leaf_names),
                    .pod_names = std::move(pod_names),

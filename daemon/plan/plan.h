@@ -1,4 +1,5 @@
-// Who probes whom and when. Pure: the same fleet, spec and seed give the same plan.
+// Planner of probe campaigns: which ports probe each other, in rounds. Pure: the same fleet, spec
+// and seed give the same plan.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include "daemon/fleet/sites.h"
 #include "daemon/plan/rounds.h"
 #include "fabric/v1/probe.pb.h"
+#include "proto/ports.h"
 
 namespace fabric::plan {
 
@@ -25,10 +27,10 @@ inline constexpr PodIndex kNoPod = std::numeric_limits<PodIndex>::max();
 // A port that can be probed.
 struct Port {
   v1::ProbePort port;
-  // Only ports of one network can reach each other: InfiniBand and Ethernet cannot.
+  // InfiniBand and Ethernet ports cannot reach each other.
   v1::LinkLayer network = v1::LINK_LAYER_UNSPECIFIED;
-  LeafIndex leaf = kNoLeaf;  // The switch that it is connected to, when that is known
-  PodIndex pod = kNoPod;     // That the profile says the port is in
+  LeafIndex leaf = kNoLeaf;  // Leaf switch; kNoLeaf: not known
+  PodIndex pod = kNoPod;     // Pod by the profile; kNoPod: not known
 };
 
 struct PairTask {
@@ -40,8 +42,8 @@ struct Plan {
   std::vector<Port> ports;  // By rail, then by node
   std::vector<std::string> leaf_names;
   std::vector<std::string> pod_names;
-  // Of indices in `ports`. In a round no port takes part twice, but the receiver of an incast; no
-  // pair occurs twice.
+  // Pairs of indexes in `ports`. A port occurs once in a round, except the receiver of an incast. A
+  // pair occurs once in the plan.
   Rounds rounds;
   std::vector<std::string> skipped;  // "n4/rxe0/1: port is DOWN"
 
@@ -50,19 +52,19 @@ struct Plan {
   }
 };
 
-std::string PortName(const v1::ProbePort& port);  // "n4/rxe0/1"; "n4" without device
+using fabric::PortName;
 
-// INVALID_ARGUMENT: an unknown node, rail or pattern is named, or a pattern lacks what it needs.
-// FAILED_PRECONDITION: nothing to probe at all.
-// Ports that are not ACTIVE, have no usable GID or carry traffic (unless the spec includes them)
-// are skipped, with the reason. Those in `probed_lately`, by name, may carry that of probes, and
-// are not skipped for it.
+// INVALID_ARGUMENT: unknown node, rail or pattern, or a missing field that the pattern requires.
+// FAILED_PRECONDITION: no port to probe.
+// Skips ports that are not ACTIVE, have no usable GID, or carry traffic (unless the spec includes
+// busy ports). Ports named in `probed_lately` are not checked for traffic, because it may be that
+// of probes.
 Result<Plan> MakePlan(const fleet::FleetView& fleet, const v1::CampaignSpec& spec,
                       const std::set<std::string>& probed_lately = {},
                       const fleet::Sites& sites = {});
 
-// The same for ports that are known already: all of them take part. By rail, then by node, as they
-// are to stand in the plan.
+// The same for a given list of ports, all of which take part. `ports`: sorted by rail, then by
+// node.
 Result<Plan> MakePlan(std::vector<Port> ports, std::vector<std::string> leaf_names,
                       const v1::CampaignSpec& spec, std::vector<std::string> pod_names = {});
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/suggest.h"
 #include "base/text.h"
 #include "proto/names.h"
 
@@ -13,44 +14,44 @@ namespace {
 
 using fleet::PortView;
 
-// A port that sends more than this carries traffic that a probe would disturb: a thousandth of its
-// rate, and no less than what neighbour discovery and monitoring may come to.
+// A port that sends more than this is busy: 1/1000 of its rate, at least the traffic of neighbor
+// discovery and monitoring.
 constexpr double kIdleShareMax = 0.001;
 constexpr double kIdleBytesPerSecondMax = 1e6;
 
-// How busy the port is; empty when it is idle or nobody knows.
+// Reason to skip a busy port; empty when it is idle or its rate is not known.
 std::string Traffic(const PortView& port) {
-  const auto sent = port.node->motion.Moved(port.counters, fleet::Count::kTransmittedBytes);
+  const auto sent = port.node->rates.IncreaseOf(port.counters, fleet::Count::kTransmittedBytes);
   if (!sent) return {};
   const double line_bytes_per_second = static_cast<double>(port.port->rate_bps()) / 8;
   const double idle = std::max(kIdleBytesPerSecondMax, kIdleShareMax * line_bytes_per_second);
   if (sent->PerSecond() <= idle) return {};
-  return Format("busy: it sends {}", BitRate(8 * sent->PerSecond()));
+  return Format("busy: sends {}", BitRate(8 * sent->PerSecond()));
 }
 
-// Why the port cannot be probed; empty when it can.
+// Reason why the port cannot be probed; empty: none.
 std::string Obstacle(const PortView& port) {
-  if (!port.port->has_state()) return "state of the port is not known";
+  if (!port.port->has_state()) return "port state not reported";
   if (port.port->state() != v1::PORT_STATE_ACTIVE)
     return Format("port is {}", Name(port.port->state()));
-  if (port.device->protocol() == v1::PROTOCOL_IWARP) return "iWARP cannot be probed yet";
+  if (port.device->protocol() == v1::PROTOCOL_IWARP) return "iWARP is not supported";
   if (fleet::UsableGid(*port.device, *port.port) == nullptr) return "port has no usable GID";
   return {};
 }
 
-// Leaf switches and pods, as they are met. Switches that were heard are told apart by chassis; the
-// profile knows names alone.
-class Places {
+// Numbers leaf switches and pods. LLDP neighbors are distinguished by chassis id; the profile has
+// names only.
+class Locations {
  public:
-  Places(const fleet::Sites& sites, Candidates& out) : sites_(sites), out_(out) {}
+  Locations(const fleet::Sites& sites, Candidates& out) : sites_(sites), out_(out) {}
 
-  // All that is heard has to be told before anything is asked.
-  void Hear(const PortView& port) {
+  // Call for all ports before Locate(): registers the chassis ids of leaf names.
+  void AddNeighbor(const PortView& port) {
     const fleet::Site site = sites_.Of(port);
     if (port.neighbor != nullptr && !site.leaf.empty()) (void)LeafOf(port, site);
   }
 
-  void Place(const PortView& view, Port& port) {
+  void Locate(const PortView& view, Port& port) {
     const fleet::Site site = sites_.Of(view);
     if (!site.leaf.empty()) port.leaf = LeafOf(view, site);
     if (site.pod.empty()) return;
@@ -64,8 +65,8 @@ class Places {
     const std::string chassis =
         port.neighbor == nullptr ? std::string() : port.neighbor->chassis_id();
     if (chassis.empty())
-      if (const auto heard = by_name_.find(site.leaf); heard != by_name_.end())
-        return heard->second;
+      if (const auto known = by_name_.find(site.leaf); known != by_name_.end())
+        return known->second;
     const auto [at, added] = by_chassis_.emplace(chassis.empty() ? site.leaf : chassis,
                                                  static_cast<LeafIndex>(out_.leaf_names.size()));
     if (added) {
@@ -85,10 +86,7 @@ Status CheckNode(const fleet::FleetView& fleet, std::string_view field, const st
   if (fleet.Find(node) != nullptr) return {};
   std::vector<std::string_view> names;
   for (const fleet::NodeView& known : fleet.nodes()) names.push_back(known.node->name);
-  const std::string_view closest = Closest(node, names);
-  return {Code::kInvalidArgument,
-          Format("{}: no node {} is connected{}", field, Quoted(node),
-                 closest.empty() ? std::string() : Format("; did you mean {}?", closest))};
+  return Status(Code::kInvalidArgument, UnknownName("node", node, names)).In(field);
 }
 
 Status CheckNodes(const fleet::FleetView& fleet, const v1::CampaignSpec& spec) {
@@ -100,9 +98,10 @@ Status CheckRails(const fleet::FleetView& fleet, const v1::CampaignSpec& spec) {
   for (const std::uint32_t rail : spec.rails()) {
     if (rail < fleet.rails().size()) continue;
     return {Code::kInvalidArgument,
-            fleet.rails().empty() ? Format("rails: no rail {}, the connected nodes have none", rail)
-                                  : Format("rails: no rail {}, the connected nodes have 0 to {}",
-                                           rail, fleet.rails().size() - 1)};
+            fleet.rails().empty()
+                ? Format("rails: unknown rail {}; the connected nodes have none", rail)
+                : Format("rails: unknown rail {}; the connected nodes have 0 to {}", rail,
+                         fleet.rails().size() - 1)};
   }
   return {};
 }
@@ -118,6 +117,10 @@ v1::ProbePort ToProbePort(const PortView& port) {
 
 }  // namespace
 
+std::string ToString(const SkippedPort& skipped) {
+  return Format("{}: {}", skipped.port, skipped.reason);
+}
+
 Result<Candidates> FindPorts(const fleet::FleetView& fleet, const v1::CampaignSpec& spec,
                              const std::set<std::string>& probed_lately,
                              const fleet::Sites& sites) {
@@ -128,9 +131,9 @@ Result<Candidates> FindPorts(const fleet::FleetView& fleet, const v1::CampaignSp
   const std::set<std::uint32_t> rails(spec.rails().begin(), spec.rails().end());
 
   Candidates found;
-  Places places(sites, found);
+  Locations locations(sites, found);
   for (const auto& rail : fleet.rails())
-    for (const PortView& view : rail) places.Hear(view);
+    for (const PortView& view : rail) locations.AddNeighbor(view);
   for (std::uint32_t rail = 0; rail < fleet.rails().size(); ++rail) {
     if (!rails.empty() && !rails.contains(rail)) continue;
     for (const PortView& view : fleet.rails()[rail]) {
@@ -141,10 +144,10 @@ Result<Candidates> FindPorts(const fleet::FleetView& fleet, const v1::CampaignSp
       if (obstacle.empty() && !spec.include_busy() && !probed_lately.contains(name))
         obstacle = Traffic(view);
       if (!obstacle.empty()) {
-        found.skipped.push_back(Format("{}: {}", name, obstacle));
+        found.skipped.push_back({.port = name, .reason = std::move(obstacle)});
         continue;
       }
-      places.Place(view, port);
+      locations.Locate(view, port);
       found.ports.push_back(std::move(port));
     }
   }

@@ -1,4 +1,4 @@
-// The ports of a fleet that a plan may use. Pure.
+// Selection of the ports that can be probed. Pure.
 #pragma once
 
 #include <set>
@@ -12,14 +12,20 @@
 
 namespace fabric::plan {
 
+struct SkippedPort {
+  std::string port;  // As PortName() returns it
+  std::string reason;
+};
+std::string ToString(const SkippedPort& skipped);  // "n4/rxe0/1: port is DOWN"
+
 struct Candidates {
   std::vector<Port> ports;  // By rail, then by node
   std::vector<std::string> leaf_names;
   std::vector<std::string> pod_names;
-  std::vector<std::string> skipped;
+  std::vector<SkippedPort> skipped;
 };
 
-// INVALID_ARGUMENT: an unknown node or rail is named.
+// INVALID_ARGUMENT: unknown node or rail.
 Result<Candidates> FindPorts(const fleet::FleetView& fleet, const v1::CampaignSpec& spec,
                              const std::set<std::string>& probed_lately, const fleet::Sites& sites);
 

@@ -1,9 +1,11 @@
-// Random numbers that are the same on every machine and with every library (SplitMix64).
+// Portable pseudo-random numbers (SplitMix64): the same on every machine and with every library.
 #pragma once
 
 #include <cstdint>
 #include <utility>
 #include <vector>
+
+#include "base/hash.h"
 
 namespace fabric::plan {
 
@@ -19,13 +21,7 @@ class Random {
   }
 
  private:
-  std::uint64_t Next() {
-    state_ += 0x9e3779b97f4a7c15U;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
-  }
+  std::uint64_t Next() { return SplitMix(std::exchange(state_, state_ + kGoldenRatio)); }
 
   std::uint64_t state_;
 };

@@ -12,22 +12,22 @@ std::uint64_t PairsAmong(std::uint64_t count) {
   return count < 2 ? 0 : count * (count - 1) / 2;
 }
 
-// Who sits where around a circle of an odd number of places: in round r places r + i and r - i face
-// each other, and place r faces the seat that stays.
+// Pairing on a circle with an odd number of slots: in round r, slots r + i and r - i are a pair,
+// and slot r is paired with the fixed slot.
 struct Facing {
   std::size_t first, second;
 };
 
-Facing FacingAt(std::size_t places, std::size_t round, std::size_t i) {
-  return {(round + i) % places, (round + places - i) % places};
+Facing FacingAt(std::size_t slots, std::size_t round, std::size_t i) {
+  return {(round + i) % slots, (round + slots - i) % slots};
 }
 
 }  // namespace
 
 Circle::Circle(std::vector<PortIndex> ports)
-    : seats_(std::move(ports)), pairs_(PairsAmong(seats_.size())) {
-  if (seats_.size() < 2) seats_.clear();
-  if (seats_.size() % 2 != 0) seats_.push_back(kNobody);
+    : slots_(std::move(ports)), pairs_(PairsAmong(slots_.size())) {
+  if (slots_.size() < 2) slots_.clear();
+  if (slots_.size() % 2 != 0) slots_.push_back(kNoPort);
 }
 
 Circle::Circle(std::vector<PortIndex> ports, std::span<const std::uint32_t> groups)
@@ -36,32 +36,32 @@ Circle::Circle(std::vector<PortIndex> ports, std::span<const std::uint32_t> grou
   std::map<std::uint32_t, std::uint64_t> sizes;
   for (const std::uint32_t group : groups_) ++sizes[group];
   for (const auto& [group, size] : sizes) pairs_ -= PairsAmong(size);
-  if (sizes.size() < 2) seats_.clear();
-  groups_.resize(seats_.size());
+  if (sizes.size() < 2) slots_.clear();
+  groups_.resize(slots_.size());
 }
 
 void Circle::Choose(std::vector<std::uint32_t> rounds) {
-  if (seats_.empty()) return;
+  if (slots_.empty()) return;
   chosen_ = true;
   choice_ = std::move(rounds);
-  pairs_ = choice_.size() * (seats_.size() / 2 - (seats_.back() == kNobody ? 1 : 0));
+  pairs_ = choice_.size() * (slots_.size() / 2 - (slots_.back() == kNoPort ? 1 : 0));
 }
 
 void Circle::PairIdle() {
-  if (!chosen_ || seats_.back() != kNobody) return;
-  const std::size_t places = PlacesOnCircle();
+  if (!chosen_ || slots_.back() != kNoPort) return;
+  const std::size_t slots = SlotsOnCircle();
   const std::set<std::uint32_t> taken(choice_.begin(), choice_.end());
-  std::vector<std::uint32_t> idle = choice_;  // In round r it is the seat r.
+  std::vector<std::uint32_t> idle = choice_;  // In round r, slot r is idle
   while (idle.size() > 1) {
     const std::size_t a = idle.back();
     idle.pop_back();
     const auto partner = std::find_if(idle.begin(), idle.end(), [&](std::size_t b) {
-      // The round in which a and b face each other: 2 r = a + b on the circle.
-      const std::size_t met = (a + b) % 2 == 0 ? (a + b) / 2 : (a + b + places) / 2;
-      return !taken.contains(static_cast<std::uint32_t>(met % places));
+      // Slots a and b are a pair in the round r with 2 r = a + b on the circle.
+      const std::size_t met = (a + b) % 2 == 0 ? (a + b) / 2 : (a + b + slots) / 2;
+      return !taken.contains(static_cast<std::uint32_t>(met % slots));
     });
     if (partner == idle.end()) continue;
-    idle_.push_back({seats_[a], seats_[*partner]});
+    idle_.push_back({slots_[a], slots_[*partner]});
     idle.erase(partner);
   }
   pairs_ += idle_.size();
@@ -69,12 +69,12 @@ void Circle::PairIdle() {
 
 std::size_t Circle::size() const {
   if (chosen_) return choice_.size() + (idle_.empty() ? 0 : 1);
-  return seats_.empty() ? 0 : PlacesOnCircle();
+  return slots_.empty() ? 0 : SlotsOnCircle();
 }
 
 std::size_t Circle::PairsAtMost(std::size_t round) const {
   if (chosen_ && round == choice_.size()) return idle_.size();
-  return seats_.size() / 2 - (seats_.back() == kNobody ? 1 : 0);
+  return slots_.size() / 2 - (slots_.back() == kNoPort ? 1 : 0);
 }
 
 void Circle::Append(std::size_t round, std::vector<Pair>& out) const {
@@ -83,15 +83,15 @@ void Circle::Append(std::size_t round, std::vector<Pair>& out) const {
     return;
   }
   const std::size_t turn = chosen_ ? choice_[round] : round;
-  const std::size_t places = PlacesOnCircle();
-  for (std::size_t i = 0; i < seats_.size() / 2; ++i) {
-    Facing facing = FacingAt(places, turn, i);
-    if (i == 0) facing.second = places;  // The seat that stays
-    const PortIndex from = seats_[facing.first];
-    const PortIndex to = seats_[facing.second];
-    if (from == kNobody || to == kNobody) continue;
+  const std::size_t slots = SlotsOnCircle();
+  for (std::size_t i = 0; i < slots_.size() / 2; ++i) {
+    Facing facing = FacingAt(slots, turn, i);
+    if (i == 0) facing.second = slots;  // The fixed slot
+    const PortIndex from = slots_[facing.first];
+    const PortIndex to = slots_[facing.second];
+    if (from == kNoPort || to == kNoPort) continue;
     if (!groups_.empty() && groups_[facing.first] == groups_[facing.second]) continue;
-    // So that each initiates about half of its probes
+    // Each port initiates about half of its probes
     out.push_back(turn % 2 == 0 ? Pair{from, to} : Pair{to, from});
   }
 }
@@ -101,8 +101,8 @@ CrossRails::CrossRails(std::vector<std::vector<PortIndex>> rails) : rails_(std::
     for (std::size_t b = a + 1; b < rails_.size(); ++b) {
       std::uint64_t in_a = 0, in_b = 0, in_both = 0;
       for (std::size_t node = 0; node < rails_[a].size(); ++node) {
-        const bool has_a = rails_[a][node] != kNobody;
-        const bool has_b = rails_[b][node] != kNobody;
+        const bool has_a = rails_[a][node] != kNoPort;
+        const bool has_b = rails_[b][node] != kNoPort;
         in_a += has_a;
         in_b += has_b;
         in_both += has_a && has_b;
@@ -122,21 +122,21 @@ std::size_t CrossRails::PairsAtMost(std::size_t) const {
   return rails_.size() / 2 * rails_.front().size();
 }
 
-// Two rails meet as two seats of a circle do; while they meet, each node has a partner so many
-// places further on.
+// Rails are paired by the circle method. While two rails are paired, each node's partner is at a
+// fixed distance in the node order.
 void CrossRails::Append(std::size_t round, std::vector<Pair>& out) const {
-  const std::size_t places = rails_.size() - 1 + rails_.size() % 2;
+  const std::size_t slots = rails_.size() - 1 + rails_.size() % 2;
   const std::size_t nodes = rails_.front().size();
-  const std::size_t turn = round % places;
-  const std::size_t distance = 1 + round / places;
-  for (std::size_t i = 0; i <= places / 2; ++i) {
-    Facing facing = FacingAt(places, turn, i);
-    if (i == 0) facing.second = places;
+  const std::size_t turn = round % slots;
+  const std::size_t distance = 1 + round / slots;
+  for (std::size_t i = 0; i <= slots / 2; ++i) {
+    Facing facing = FacingAt(slots, turn, i);
+    if (i == 0) facing.second = slots;
     if (facing.first >= rails_.size() || facing.second >= rails_.size()) continue;
     for (std::size_t node = 0; node < nodes; ++node) {
       const PortIndex from = rails_[facing.first][node];
       const PortIndex to = rails_[facing.second][(node + distance) % nodes];
-      if (from == kNobody || to == kNobody) continue;
+      if (from == kNoPort || to == kNoPort) continue;
       out.push_back((round + node) % 2 == 0 ? Pair{from, to} : Pair{to, from});
     }
   }

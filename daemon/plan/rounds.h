@@ -1,5 +1,5 @@
-// Rounds of pairs in which no port takes part twice. A round is worked out when it is asked for:
-// all pairs of 4,096 nodes with eight rails are 67 million, and nobody needs them at once. Pure.
+// Schedules of pairs in rounds; a port occurs at most once in a round. Rounds are computed on
+// demand: all pairs of 4,096 nodes with eight rails are 67 million. Pure.
 #pragma once
 
 #include <cstddef>
@@ -13,31 +13,31 @@ namespace fabric::plan {
 
 // Index in the list of ports that the rounds are made for.
 using PortIndex = std::uint32_t;
-inline constexpr PortIndex kNobody = std::numeric_limits<PortIndex>::max();
+inline constexpr PortIndex kNoPort = std::numeric_limits<PortIndex>::max();
 
 struct Pair {
-  PortIndex from = kNobody;  // Initiator
-  PortIndex to = kNobody;    // The same as `from` when a port probes itself
+  PortIndex from = kNoPort;  // Initiator
+  PortIndex to = kNoPort;    // The same as `from` when a port probes itself
   friend bool operator==(const Pair&, const Pair&) = default;
 };
 
-// What follows are schedules over ports of their own. Each says how many rounds it has, how many
-// pairs in all, at most how many in one round, and appends the pairs of one.
+// Each schedule below reports its number of rounds and pairs, bounds the pairs of a round, and
+// appends the pairs of one round.
 
-// Every two ports once, by the circle method: one seat stays, the others go around it by one place
-// in each round, and those that face each other are a pair. n - 1 rounds for an even number n of
-// ports, n for an odd one: fewer cannot be.
+// Round-robin tournament: every two ports once, by the circle method. One slot is fixed; the other
+// ports rotate by one slot each round, and opposite slots form a pair. n - 1 rounds for an even
+// number n of ports, n for an odd number, which is the minimum.
 class Circle {
  public:
   explicit Circle(std::vector<PortIndex> ports);
-  // Without the pairs of ports that have the same group; one group for each port.
+  // Leaves out pairs within one group; `groups` has one entry for each port.
   Circle(std::vector<PortIndex> ports, std::span<const std::uint32_t> groups);
 
-  // Only these rounds, in this order. Distinct rounds have no pair in common, so that each port
-  // gets as many different partners as there are rounds, but one less for each in which it idles.
+  // Keeps only these rounds, in this order. Distinct rounds share no pair, so each port gets a new
+  // partner in each round in which it is not idle.
   void Choose(std::vector<std::uint32_t> rounds);
-  // With an odd number of ports one idles in each round: pairs most of those that do in the chosen
-  // rounds, in one more round. Repeats no pair.
+  // With an odd number of ports one is idle in each round. Adds a round that pairs most of the
+  // ports that are idle in the chosen rounds. Repeats no pair.
   void PairIdle();
 
   std::size_t size() const;
@@ -46,18 +46,18 @@ class Circle {
   void Append(std::size_t round, std::vector<Pair>& out) const;
 
  private:
-  std::size_t PlacesOnCircle() const { return seats_.size() - 1; }
+  std::size_t SlotsOnCircle() const { return slots_.size() - 1; }
 
-  std::vector<PortIndex> seats_;       // An even number: the last stays, and may be empty.
-  std::vector<std::uint32_t> groups_;  // Of the seats; empty: everybody meets everybody
+  std::vector<PortIndex> slots_;       // An even number; the last one is fixed and may be empty
+  std::vector<std::uint32_t> groups_;  // By slot; empty: no groups
   bool chosen_ = false;
   std::vector<std::uint32_t> choice_;
   std::vector<Pair> idle_;  // The last round, unless empty
   std::uint64_t pairs_ = 0;
 };
 
-// Every two ports of different rails on different nodes once. `rails` has a row for each rail and
-// in each row one place for each node, kNobody where it has no port.
+// Every two ports of different rails on different nodes once. `rails` has a row for each rail, with
+// an entry for each node; kNoPort where the node has no port.
 class CrossRails {
  public:
   explicit CrossRails(std::vector<std::vector<PortIndex>> rails);
@@ -72,7 +72,7 @@ class CrossRails {
   std::uint64_t pairs_ = 0;
 };
 
-// The hub with each of the others, one after the other.
+// The hub with each of the others, one pair per round.
 class Star {
  public:
   enum class Towards { kOthers, kHub };
@@ -90,7 +90,7 @@ class Star {
   Towards towards_;
 };
 
-// Rounds as they stand.
+// An explicit list of rounds.
 class Listed {
  public:
   explicit Listed(std::vector<std::vector<Pair>> rounds) : rounds_(std::move(rounds)) {}
@@ -104,25 +104,25 @@ class Listed {
   std::vector<std::vector<Pair>> rounds_;
 };
 
-// Each port with the next one and the last with the first: two rounds, or three when their number
-// is odd. One for two ports.
+// Each port with the next one, and the last with the first. Two rounds; three for an odd number of
+// ports; one for two ports.
 Listed Ring(std::span<const PortIndex> ports);
 
-// Schedules that run beside each other.
+// Schedules that run in parallel.
 class Rounds {
  public:
   using Schedule = std::variant<Circle, CrossRails, Star, Listed>;
 
-  // Its ports must not be in another one. One without rounds is dropped.
+  // The schedules must not share ports. Drops a schedule without rounds.
   void Add(Schedule schedule);
 
   std::size_t size() const { return size_; }  // Of the longest schedule
   bool empty() const { return size_ == 0; }
   std::uint64_t pairs() const;
-  // Exact but where a Circle has groups.
+  // Exact, except for a Circle with groups.
   std::size_t PairsAtMost(std::size_t round) const;
   std::vector<Pair> At(std::size_t round) const;
-  // Into `out`, whose memory is used again.
+  // Replaces `out`, reusing its memory.
   void At(std::size_t round, std::vector<Pair>& out) const;
 
  private:

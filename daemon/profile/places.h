@@ -1,4 +1,4 @@
-// What a profile says of where ports are in the fabric. Pure.
+// Leaf switch and pod of ports, as a profile states them. Pure.
 #pragma once
 
 #include <span>
@@ -13,30 +13,29 @@
 
 namespace fabric::profile {
 
-// Where a port is. Empty: not known.
+// Location of a port. Empty: not known.
 struct Site {
-  std::string leaf;  // Name of its leaf switch
+  std::string leaf;  // Name of the leaf switch
   std::string pod;
 
   friend bool operator==(const Site&, const Site&) = default;
 };
 
-// The places of a profile and of all that it inherits. A value; the default one knows nothing.
+// The places of a profile and its ancestors. A value; empty by default.
 class Places {
  public:
   // As Profile::Make().
   static Result<Places> Make(const v1::Profile& profile, std::span<const v1::Profile> known);
 
   bool empty() const { return places_.empty(); }
-  // `heard` is the switch that the port hears itself, empty when it hears none: what the profile
-  // says of its leaf counts only then.
-  Site Of(const Traits& traits, std::string_view heard) const;
+  // `leaf`: the leaf switch if known from another source; takes precedence over the profile's.
+  Site Of(const Traits& traits, std::string_view leaf) const;
 
  private:
-  std::vector<v1::Place> places_;  // Of the inherited profiles first
+  std::vector<v1::Place> places_;  // Those of the oldest ancestor first
 };
 
-// Those of the profile that LoadProfile() takes. Without a name nothing is known.
+// The places of the profile that LoadProfile() loads. Empty for an empty name.
 Result<Places> LoadPlaces(const std::string& name, const ReadText& read);
 
 }  // namespace fabric::profile

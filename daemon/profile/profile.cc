@@ -2,15 +2,15 @@
 
 #include <google/protobuf/descriptor.h>
 
-#include "daemon/profile/lineage.h"
+#include "daemon/profile/inheritance.h"
 
 namespace fabric::profile {
 
 Result<Profile> Profile::Make(const v1::Profile& profile, std::span<const v1::Profile> known) {
-  ASSIGN_OR_RETURN(const std::vector<const v1::Profile*> line, Lineage(profile, known));
+  ASSIGN_OR_RETURN(const std::vector<const v1::Profile*> chain, InheritanceChain(profile, known));
   Profile made;
   made.name_ = profile.name();
-  for (const v1::Profile* const each : line) {
+  for (const v1::Profile* const each : chain) {
     Override(made.expect_, each->expect());
     made.overrides_.insert(made.overrides_.end(), each->overrides().begin(),
                            each->overrides().end());
@@ -32,11 +32,11 @@ v1::Expectations Profile::Expect(const Overrides& overrides) const {
 }
 
 void Override(v1::Expectations& base, const v1::Expectations& over) {
-  // Lists are replaced too, not added to.
+  // Clear first: MergeFrom() appends to lists.
   const auto* const reflection = over.GetReflection();
-  std::vector<const google::protobuf::FieldDescriptor*> said;
-  reflection->ListFields(over, &said);
-  for (const auto* field : said) reflection->ClearField(&base, field);
+  std::vector<const google::protobuf::FieldDescriptor*> set_fields;
+  reflection->ListFields(over, &set_fields);
+  for (const auto* field : set_fields) reflection->ClearField(&base, field);
   base.MergeFrom(over);
 }
 

@@ -1,4 +1,4 @@
-// Profiles: what operators expect of their fabric. Pure.
+// Profiles: the operator's expectations of the fabric, by node and port. Pure.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 namespace fabric::profile {
 
-// Overrides that hold for one port, in the order of the profile.
+// Indexes of the overrides that apply to one port, in the order of the profile.
 using Overrides = std::vector<std::size_t>;
 
-// What selectors look at. Empty or absent: not known, which matches no pattern.
+// Properties that selectors match. Empty or absent: not known; matches no pattern.
 struct Traits {
   std::string_view node;
   std::string_view device;
@@ -27,31 +27,31 @@ struct Traits {
   std::optional<Rail> rail;
 };
 
-// A profile with all that it inherits. A value; the default one expects nothing.
+// A profile merged with its ancestors. A value; the default one has no expectations.
 class Profile {
  public:
   Profile() = default;
 
-  // `known`: where inherited profiles are looked for. NOT_FOUND for one that is not among them,
-  // INVALID_ARGUMENT when a profile inherits from itself.
+  // `known`: the profiles that can be inherited. NOT_FOUND: the parent is not among them;
+  // INVALID_ARGUMENT: a profile inherits from itself.
   static Result<Profile> Make(const v1::Profile& profile, std::span<const v1::Profile> known);
 
-  const std::string& name() const { return name_; }  // Empty: nothing is expected.
+  const std::string& name() const { return name_; }  // Empty: no expectations
 
-  // Most ports of a fleet match the same overrides: what is expected of them is put together once.
+  // In two steps, because most ports match the same overrides and can share the result of Expect().
   Overrides Match(const Traits& traits) const;
   v1::Expectations Expect(const Overrides& overrides) const;
 
  private:
   std::string name_;
   v1::Expectations expect_;
-  std::vector<v1::ProfileOverride> overrides_;  // Of the inherited profiles first
+  std::vector<v1::ProfileOverride> overrides_;  // Those of the oldest ancestor first
 };
 
-// What `over` says takes the place of what `base` says, field by field.
+// Replaces the fields of `base` that `over` has. Lists are replaced as a whole.
 void Override(v1::Expectations& base, const v1::Expectations& over);
 
-// With * for any text and ? for any character.
+// Glob pattern: * matches any text, ? any character.
 bool MatchesPattern(std::string_view pattern, std::string_view text);
 
 }  // namespace fabric::profile

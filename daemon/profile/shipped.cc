@@ -2,6 +2,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/suggest.h"
 #include "base/text.h"
 #include "daemon/profile/places.h"
 #include "daemon/profile/profile_yaml.h"
@@ -26,11 +27,9 @@ bool LooksLikeFile(const std::string& name) {
 Status NoSuchProfile(const std::string& name) {
   std::vector<std::string_view> known;
   for (const v1::Profile& each : ShippedProfiles()) known.push_back(each.name());
-  const std::string_view closest = Closest(name, known);
-  return {Code::kInvalidArgument,
-          Format("there is no profile {}{}: expected {}, or a file (./NAME.yaml)", Quoted(name),
-                 closest.empty() ? std::string() : Format(" (did you mean {}?)", closest),
-                 Join({known.begin(), known.end()}, ", "))};
+  return {Code::kInvalidArgument, UnknownName("profile", name, known,
+                                              Format("; expected {}, or a file (./NAME.yaml)",
+                                                     Join({known.begin(), known.end()}, ", ")))};
 }
 
 Result<std::vector<v1::Profile>> ReadFile(const std::string& path, const ReadText& read) {
@@ -38,7 +37,7 @@ Result<std::vector<v1::Profile>> ReadFile(const std::string& path, const ReadTex
   return ParseProfiles(text, path == "-" ? "standard input" : path);
 }
 
-// What is made of the profile and of those that it may inherit from.
+// Makes the result from the profile and the profiles it can inherit from.
 template <class Made>
 Result<Made> Load(const std::string& name, const ReadText& read) {
   if (name.empty()) return Made();
@@ -60,7 +59,7 @@ const std::vector<v1::Profile>& ShippedProfiles() {
     std::vector<v1::Profile> all;
     for (const auto& [file, text] : kShippedTexts) {
       auto profiles = ParseProfiles(text, file);
-      if (!profiles.ok()) continue;  // A test reads them all.
+      if (!profiles.ok()) continue;  // A test parses all of them
       for (v1::Profile& profile : *profiles) all.push_back(std::move(profile));
     }
     return all;

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/lists.h"
 #include "base/text.h"
 #include "proto/gaps.h"
 
 namespace fabric::rules {
 namespace {
 
-// ": the driver has no DCB", or nothing when no gap tells.
+// ": the driver has no DCB", or empty when no gap covers the source.
 std::string Reason(const v1::NodeSnapshot& snapshot, std::string_view source) {
   for (const v1::Gap& gap : snapshot.gaps())
     if (Covers(gap, source)) return ": " + gap.reason();
@@ -40,9 +41,7 @@ std::string Listed(const std::vector<std::string>& items) {
 }
 
 std::string Listed(const std::vector<std::string>& items, std::size_t all) {
-  const std::size_t shown = std::min(kListedMax, items.size());
-  const std::string more = all > shown ? Format(" and {} more", all - shown) : std::string();
-  return Join({items.begin(), items.begin() + static_cast<std::ptrdiff_t>(shown)}, ", ") + more;
+  return ListSome(items, kListedMax, all);
 }
 
 v1::Evidence ToEvidence(const fleet::NodeRecord& node, Fact fact) {
@@ -115,10 +114,6 @@ std::string NetdevFile(const fleet::PortView& port, std::string_view file) {
   if (port.port->netdev().empty())
     return Format("{} of the netdev of {}/{}", file, port.device->name(), port.port->number());
   return Format("sys/class/net/{}/{}", port.port->netdev(), file);
-}
-
-std::string DcbSource(const fleet::PortView& port) {
-  return Format("netlink dcb {}", port.port->netdev());
 }
 
 std::string VerbsSource(const fleet::PortView& port) {

@@ -1,4 +1,4 @@
-// What several rules need: when a port is judged, how evidence and remedies are written.
+// Helpers shared by rules: port states, names, evidence and remedies.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace fabric::rules {
 
-// False for a port that is known not to be ACTIVE: port_active's business, and what it shows of MTU
-// and GIDs means nothing.
+// False for a port that is known not to be ACTIVE. port_active reports it; its MTU and GIDs are
+// meaningless.
 inline bool IsUp(const fleet::PortView& port) {
   return port.up;
 }
@@ -26,12 +26,12 @@ std::string_view DriverOf(const fleet::PortView& port);
 
 std::string PortName(const fleet::PortView& port);  // "n2/rxe0/1"
 
-// A finding names this many of a kind; evidence is bounded by it too.
+// Maximum number of names, and of evidence of one kind, in a finding.
 inline constexpr std::size_t kListedMax = 4;
 
 // "n1, n2, n3, n4 and 60 more"
 std::string Listed(const std::vector<std::string>& items);
-// The same where `items` are the first of `all`.
+// The same; `items` are the first ones of `all`.
 std::string Listed(const std::vector<std::string>& items, std::size_t all);
 
 struct Fact {
@@ -41,10 +41,10 @@ struct Fact {
   std::string source;
   std::string basis;
 };
-// Read when the node's snapshot was taken.
+// `read_at` is the time of the node's snapshot.
 v1::Evidence ToEvidence(const fleet::NodeRecord& node, Fact fact);
 
-// Evidence of a value that is missing, with the reason when a gap of the snapshot tells it.
+// Evidence of a missing value, with the reason when the snapshot has a gap for it.
 v1::Evidence NotReadable(const fleet::PortView& port, std::string what, std::string source);
 // "profile roce-pfc-dcqcn"
 std::string ProfileBasis(const fleet::Expectation& expectation);
@@ -53,10 +53,10 @@ v1::Subject SubjectOf(const Member& member);             // Scope port or node
 v1::Subject SubjectOf(const fleet::NodeView& node);      // Scope node
 v1::Subject DeviceSubject(const fleet::PortView& port);  // Scope device
 
-// UNKNOWN: "<what> could not be read: <reason>". `source` is the path of the gap that may tell why.
+// UNKNOWN: "<what> could not be read: <reason>". `source`: path of the gap that has
+// the reason.
 void Unreadable(const Member& member, std::string_view what, std::string source, Verdicts& out,
                 std::string_view key = {});
-// The verdict to go with it: "<what> could not be read: <reason>".
 void Unreadable(const fleet::PortView& port, std::string_view what, std::string source,
                 Verdicts& out);
 
@@ -68,10 +68,9 @@ struct RemedyText {
 };
 v1::Remedy ToRemedy(RemedyText text);
 
-// Where a value was read, as the inspectors name it.
+// Source of a value, as the inspectors name it.
 std::string PortFile(const fleet::PortView& port, std::string_view file);
 std::string NetdevFile(const fleet::PortView& port, std::string_view file);
-std::string DcbSource(const fleet::PortView& port);
 std::string VerbsSource(const fleet::PortView& port);
 
 }  // namespace fabric::rules

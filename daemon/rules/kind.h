@@ -1,4 +1,4 @@
-// Which machines and ports are alike, so that what one has is expected of the other.
+// Kinds of nodes and ports. Values are compared only within one kind.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace fabric::rules {
 
-// What these are equal for: see fleet::NodeView and fleet::PortView.
+// Equal numbers mean equal kinds: see fleet::NodeView and fleet::PortView.
 inline std::uint64_t KindOf(const fleet::NodeView& node) {
   return node.kind;
 }
@@ -18,7 +18,7 @@ inline std::uint64_t KindOf(const fleet::PortView& port) {
   return port.kind;
 }
 
-// No host bridge is between the port's card and a GPU: it serves that one.
+// The port's card and a GPU are below the same PCIe host bridge (distance PIX or PXB).
 bool IsNearGpu(const fleet::PortView& port);
 
 }  // namespace fabric::rules

@@ -29,12 +29,6 @@ std::optional<Group> ByRailAndModel(const Member& port) {
       .rail = port.port->rail->value(), .like = device.model(), .part = KindOf(*port.port)};
 }
 
-std::optional<Group> ByModel(const Member& port) {
-  const v1::RdmaDevice& device = *port.port->device;
-  if (!device.has_model()) return {};
-  return Group{.rail = {}, .like = device.model()};
-}
-
 std::optional<Group> ByProduct(const Member& node) {
   return Group{.rail = {}, .like = node.snapshot().host().product(), .part = ProductOf(*node.node)};
 }

@@ -1,4 +1,4 @@
-// Who is judged, by what value, and beside whom: what rules that compare have in common.
+// Members, values and groups of rules that compare.
 #pragma once
 
 #include <compare>
@@ -22,31 +22,30 @@ struct Member {
   }
 };
 
-// A number, or a text that belongs to the snapshot.
+// A number, or a text that borrows the snapshot.
 struct Value {
   std::uint64_t number = 0;
   std::string_view text = {};
   friend auto operator<=>(const Value&, const Value&) = default;
 };
 
-// Who is like whom.
+// Members of one group are compared with each other.
 struct Group {
   std::optional<std::uint32_t> rail;
-  std::string_view like = {};  // "ConnectX-7": shown; only those with the same are compared
-  std::uint64_t part = 0;      // As `like`, and not shown
+  std::string_view like = {};  // "ConnectX-7"; shown in findings
+  std::uint64_t part = 0;      // Not shown in findings
   friend auto operator<=>(const Group&, const Group&) = default;
 };
 
 std::optional<Group> ByRail(const Member& port);
-std::optional<Group> ByRailAndModel(const Member& port);  // Nothing when the model is not known.
-std::optional<Group> ByModel(const Member& port);
-std::optional<Group> ByProduct(const Member& node);  // All nodes of an unknown product are like.
+std::optional<Group> ByRailAndModel(const Member& port);  // No value when the model is unknown
+std::optional<Group> ByProduct(const Member& node);       // An unknown product is a group as well
 std::optional<Group> WholeFleet(const Member& member);
 
-// "15 of 16". Of hundred and more "98 % of 16000+": findings of large fleets must not read
-// differently each time when one more node joins or leaves those that they name.
+// "15 of 16"; from 100 up "98 % of 16000+", so that findings of large fleets do not change their
+// text whenever a node joins or leaves.
 std::string Share(std::uint64_t count, std::uint64_t of);
-// Equal for equal texts.
+// Equal when the texts of Share() are equal.
 std::uint64_t ShareKey(std::uint64_t count, std::uint64_t of);
 
 }  // namespace fabric::rules

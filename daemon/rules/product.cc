@@ -15,7 +15,7 @@ std::optional<Group> ByKnownProduct(const Member& node) {
 std::optional<Group> ByRailOfKnownProduct(const Member& port) {
   const std::string& product = port.snapshot().host().product();
   if (product.empty() || !port.port->rail) return {};
-  // Behind a card that is missing the rails of a machine are not those of the others.
+  // On a machine with a missing card, later rails have other numbers than on its peers.
   return Group{.rail = port.port->rail->value(), .like = product, .part = KindOf(*port.node)};
 }
 

@@ -14,27 +14,27 @@ namespace {
 
 using Ports = std::vector<const fleet::PortView*>;
 
-// Only mlx5 has board ids; of others the model says which cards are equal.
+// Only mlx5 has board ids. Cards of other drivers are compared by model.
 const std::string& BoardOf(const fleet::PortView& port) {
   return port.device->has_board_id() ? port.device->board_id() : port.device->model();
 }
 
 void JudgeCards(const Sibling& sibling, const Ports& cards, Verdicts& out) {
-  std::map<std::uint64_t, Ports> camps;
+  std::map<std::uint64_t, Ports> by_value;
   std::size_t all = 0;
   for (const fleet::PortView* port : cards) {
     const std::optional<std::uint64_t> value = sibling.value(*port);
     if (!value) continue;
-    camps[*value].push_back(port);
+    by_value[*value].push_back(port);
     ++all;
   }
-  const auto most = std::max_element(camps.begin(), camps.end(), [](const auto& a, const auto& b) {
-    return a.second.size() < b.second.size();
-  });
+  const auto most = std::max_element(
+      by_value.begin(), by_value.end(),
+      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   if (all < 4 || 4 * most->second.size() < 3 * all) return;
   const std::string basis =
       Format("{} of {} ports of {}", most->second.size(), all, BoardOf(*cards[0]));
-  for (const auto& [value, ports] : camps) {
+  for (const auto& [value, ports] : by_value) {
     for (const fleet::PortView* port : ports) {
       if (value == most->first) {
         out.Pass();

@@ -1,5 +1,5 @@
-// Where one machine is judged alone, its equal cards are compared with each other. In a fleet this
-// says nothing: there the ports of a rail are compared.
+// Comparison of the equal cards of one node, for rules with `single_node_only`. In a fleet the
+// ports of a rail are compared instead.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ class Verdicts;
 
 struct Sibling {
   std::string_view what;      // "netdev MTU"
-  std::string_view key = {};  // Where a rule has several
+  std::string_view key = {};  // Distinguishes several of one rule
   std::optional<std::uint64_t> (*value)(const fleet::PortView&) = nullptr;
   std::string (*show)(const Value&) = nullptr;
   std::string (*source)(const fleet::PortView&) = nullptr;
   std::vector<v1::Remedy> (*remedies)(const fleet::PortView&, std::uint64_t expected) = nullptr;
 };
 
-// Cards with one board id, or of one model where there is none; three fourths of at least four must
-// agree before one is called wrong. Where some are near GPUs, only these: a card of the same board
-// for storage may be set otherwise.
+// Compares cards with one board id, or of one model where there is no board id. A card fails only
+// when at least four cards are compared and three quarters of them agree. Where some cards are near
+// GPUs, compares only these: a storage card on the same board may have other settings.
 void JudgeSiblings(const Sibling& sibling, const fleet::NodeView& node, Verdicts& out);
 
 }  // namespace fabric::rules

@@ -1,32 +1,30 @@
 #include <utility>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
 namespace {
 
-// 64-bit FNV-1a: the same on every machine and in every version, which is what a stored id needs.
+// 64-bit FNV-1a. Stored ids depend on it: it must be the same on all machines and in all versions.
 class Fingerprint {
  public:
   Fingerprint& Add(std::string_view part) {
-    for (const char c : part) Byte(static_cast<unsigned char>(c));
-    Byte(0);
+    hash_ = FnvStep(Fnv(part, hash_), 0);
     return *this;
   }
   Fingerprint& Add(std::uint32_t number) {
-    for (int shift = 0; shift < 32; shift += 8) Byte(static_cast<unsigned char>(number >> shift));
+    for (int shift = 0; shift < 32; shift += 8) hash_ = FnvStep(hash_, number >> shift & 0xff);
     return *this;
   }
   std::string Hex() const { return Format("{:016x}", hash_); }
 
  private:
-  void Byte(unsigned char byte) { hash_ = (hash_ ^ byte) * 0x100000001b3U; }
-
-  std::uint64_t hash_ = 0xcbf29ce484222325U;
+  std::uint64_t hash_ = kFnvOffset;
 };
 
-// Of a port only what names it: netdev and rail may change while the finding stays the same.
+// Ignores netdev and rail of a port: they can change while the finding stays the same.
 std::string Id(std::string_view rule, const v1::Subject& subject, std::string_view key) {
   const bool is_rail = subject.scope() == v1::SCOPE_RAIL;
   return Fingerprint()
@@ -73,6 +71,22 @@ void Verdicts::Unknown(v1::Subject subject, std::string title, std::vector<v1::E
       .set_verdict(v1::VERDICT_UNKNOWN);
 }
 
+std::string NeedsText(const Rule& rule) {
+  std::string text;
+  for (const Input input : rule.needs)
+    text += Format("{}{}", text.empty() ? "" : ", ", InputName(input));
+  if (rule.access == Access::kSysAdmin) text += " (CAP_SYS_ADMIN)";
+  if (rule.access == Access::kJobNamespace) text += " (--netns)";
+  return text;
+}
+
+std::vector<std::string> ProfileFields(const Rule& rule) {
+  std::vector<std::string> names;
+  for (const int number : rule.profile)
+    names.emplace_back(v1::Expectations::descriptor()->FindFieldByNumber(number)->name());
+  return names;
+}
+
 v1::RuleInfo Info(const Rule& rule) {
   v1::RuleInfo info;
   info.set_id(std::string(rule.id));
@@ -81,11 +95,9 @@ v1::RuleInfo Info(const Rule& rule) {
   info.set_scope(rule.scope);
   info.set_why(std::string(rule.why));
   info.set_source(std::string(rule.source));
-  info.set_family(std::string(rule.family));
-  info.set_needs(std::string(rule.needs));
-  if (!rule.profile.empty())
-    for (const std::string_view field : Split(rule.profile, ' '))
-      info.add_profile_values(std::string(field));
+  info.set_family(std::string(FolderOf(rule)));
+  info.set_needs(NeedsText(rule));
+  for (const std::string& field : ProfileFields(rule)) info.add_profile_values(field);
   info.set_fix(std::string(rule.fix));
   return info;
 }

@@ -14,7 +14,7 @@ namespace {
 
 namespace io = google::protobuf::io;
 
-// Names of counters, of which a node has hundreds, are nine tenths of a mark and much the same.
+// Compressed, because nine tenths of a mark are counter names, which repeat.
 std::string Packed(const v1::DiffNodeResponse& mark) {
   std::string bytes;
   io::StringOutputStream out(&bytes);
@@ -27,7 +27,7 @@ std::string Packed(const v1::DiffNodeResponse& mark) {
 bool Unpack(std::string_view bytes, v1::DiffNodeResponse& mark) {
   io::ArrayInputStream in(bytes.data(), static_cast<int>(bytes.size()));
   io::GzipInputStream unpacked(&in);
-  // What is no gzip reads as nothing, and what is cut off lacks the last field.
+  // Invalid gzip data parses as an empty message; truncated data lacks the last field.
   return mark.ParseFromZeroCopyStream(&unpacked) && mark.has_since();
 }
 

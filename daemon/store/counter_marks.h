@@ -1,4 +1,4 @@
-// The table of what counters of nodes were, now and then.
+// Table of counter values of nodes at intervals.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ class CounterMarkTable {
 
   // As in Store.
   Status Add(const std::string& node, const v1::DiffNodeResponse& mark);
-  // `path` stands in messages.
+  // `path`: for messages.
   Result<v1::DiffNodeResponse> Read(const std::string& node, const google::protobuf::Timestamp& at,
                                     const std::string& path);
 

@@ -1,5 +1,5 @@
-// A thin layer over the SQLite library: one connection, prepared statements, failures as Status
-// with the path. Only daemon/store uses it.
+// Wrapper of the SQLite library: one connection, prepared statements, failures as Status with the
+// path. Used by daemon/store only.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ class Statement {
   Statement& Text(int parameter, std::string_view value);
   Statement& Blob(int parameter, std::string_view value);
 
-  // True when there is a row. After false or a failure the statement may be bound and run again.
+  // True if there is a row. After false or a failure the statement can be bound and run again.
   Result<bool> Step();
-  // For statements without rows: runs it once.
+  // Runs a statement without rows.
   Status Run();
-  // Ends a query early.
+  // Ends a query before its last row.
   void Reset();
 
   std::int64_t Number(int column) const;
@@ -44,11 +44,10 @@ class Statement {
 
 class Database {
  public:
-  // Opens for reading and writing, creates the file when there is none. Other processes are kept
-  // out for as long as it is open.
+  // Opens or creates the file for reading and writing. Locks out other processes while it is open.
   static Result<Database> Open(const std::string& path);
 
-  // One or more statements without parameters and without rows of interest.
+  // Runs one or more statements without parameters; ignores rows.
   Status Execute(const std::string& sql);
   Result<Statement> Prepare(std::string_view sql);
   // The first column of the only row.

@@ -46,7 +46,7 @@ CREATE TABLE pair_results (
 CREATE INDEX pair_results_campaign ON pair_results (campaign);
 )";
 
-// What was done to a finding, and by whom; empty in rows of version 1.
+// Action and author of a transition; empty in rows of version 1.
 constexpr const char* kVersion2 = R"(
 ALTER TABLE finding_history ADD COLUMN record BLOB NOT NULL DEFAULT x'';
 CREATE INDEX finding_history_id ON finding_history (id);
@@ -57,7 +57,7 @@ CREATE TABLE silences (
 );
 )";
 
-// What changed on nodes, and since when that is known.
+// Setting changes, and the start of each node's log.
 constexpr const char* kVersion3 = R"(
 CREATE TABLE fact_logs (
   node TEXT PRIMARY KEY,
@@ -72,7 +72,7 @@ CREATE TABLE fact_changes (
 CREATE INDEX fact_changes_node ON fact_changes (node, sequence);
 )";
 
-// What counters of nodes were.
+// Counter values.
 constexpr const char* kVersion4 = R"(
 CREATE TABLE counter_marks (
   sequence INTEGER PRIMARY KEY,
@@ -83,18 +83,18 @@ CREATE TABLE counter_marks (
 CREATE INDEX counter_marks_node ON counter_marks (node, at);
 )";
 
-// The step at i makes a file of version i one of version i + 1; an empty file has version 0.
+// Step i migrates version i to i + 1; an empty file has version 0.
 constexpr const char* kSteps[] = {kVersion1, kVersion2, kVersion3, kVersion4};
 static_assert(std::size(kSteps) == kSchemaVersion);
 
-// All steps or none.
+// Runs all steps or none.
 Status BringUpToDate(Database& database, std::int64_t version) {
   std::string steps;
   for (std::int64_t at = version; at < kSchemaVersion; ++at) steps += kSteps[at];
   Status status = database.Execute(
       Format("BEGIN IMMEDIATE;{}PRAGMA application_id = {};PRAGMA user_version = {};COMMIT;", steps,
              kApplicationId, kSchemaVersion));
-  // A failed ROLLBACK means that there is no transaction any more, which is what is wanted.
+  // A failed ROLLBACK means that there is no transaction, which is fine.
   if (!status.ok()) (void)database.Execute("ROLLBACK;");
   return status;
 }
@@ -123,10 +123,10 @@ Result<Database> OpenDatabase(const std::string& path) {
         Code::kFailedPrecondition,
         Format("{}: written by a newer version: expected schema version {} or older, saw {}", path,
                kSchemaVersion, version));
-  // Power loss may take the last writes but never damages the file.
+  // Power loss can lose the last writes but does not corrupt the file.
   RETURN_IF_ERROR(database.Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"));
   if (version < kSchemaVersion) RETURN_IF_ERROR(BringUpToDate(database, version));
-  // Takes the write lock, for good with exclusive locking.
+  // Takes the write lock; with exclusive locking it is kept.
   RETURN_IF_ERROR(database.Execute("BEGIN IMMEDIATE; COMMIT;"));
   return database;
 }

@@ -12,8 +12,8 @@
 #include "base/text.h"
 #include "daemon/store/counter_marks.h"
 #include "daemon/store/database.h"
-#include "daemon/store/facts.h"
 #include "daemon/store/schema.h"
+#include "daemon/store/setting_changes.h"
 #include "daemon/store/store.h"
 #include "proto/timestamps.h"
 
@@ -86,7 +86,7 @@ Result<Statements> Statements::Make(Database& database) {
       std::move(campaigns),     std::move(campaign),      std::move(results)};
 }
 
-// Of a row of schema version 1, which had none. `open`: the finding was open before.
+// Transition for a row of schema version 1, which stored none. `open`: the finding was open before.
 v1::FindingRecord RecordOf(const v1::Finding& finding, bool open) {
   const bool resolved = finding.state() == v1::FINDING_STATE_RESOLVED;
   v1::FindingRecord record;
@@ -100,7 +100,8 @@ v1::FindingRecord RecordOf(const v1::Finding& finding, bool open) {
 
 class SqliteStore final : public Store {
  public:
-  SqliteStore(Database database, Statements statements, FactTable facts, CounterMarkTable marks)
+  SqliteStore(Database database, Statements statements, SettingChangeTable facts,
+              CounterMarkTable marks)
       : database_(std::move(database)),
         sql_(std::move(statements)),
         facts_(std::move(facts)),
@@ -153,12 +154,12 @@ class SqliteStore final : public Store {
   }
   Result<v1::Campaign> CampaignWithResults(const std::string& id) override;
 
-  Status AddFactChange(const std::string& node, const v1::DiffNodeResponse& change) override {
+  Status AddSettingChange(const std::string& node, const v1::DiffNodeResponse& change) override {
     RETURN_IF_ERROR(facts_.Add(node, change));
     return Added();
   }
-  Result<FactLog> FactChanges(const std::string& node,
-                              const google::protobuf::Timestamp& from) override {
+  Result<ChangeLog> SettingChanges(const std::string& node,
+                                   const google::protobuf::Timestamp& from) override {
     return facts_.Read(node, from, database_.path());
   }
   Status AddCounterMark(const std::string& node, const v1::DiffNodeResponse& mark) override {
@@ -184,7 +185,7 @@ class SqliteStore final : public Store {
 
   Database database_;
   Statements sql_;  // After the database: finalized before it is closed.
-  FactTable facts_;
+  SettingChangeTable facts_;
   CounterMarkTable marks_;
   std::int64_t added_ = 0;
 };
@@ -204,13 +205,13 @@ Result<std::vector<Message>> SqliteStore::Read(Statement& query, std::string_vie
   }
 }
 
-// All that `write` does or nothing.
+// Runs `write` in a transaction: all or nothing.
 template <class Write>
 Status SqliteStore::InOneTransaction(Write write) {
   RETURN_IF_ERROR(database_.Execute("BEGIN IMMEDIATE;"));
   Status status = write();
   if (status.ok()) status = database_.Execute("COMMIT;");
-  // A full disk may have ended the transaction already; then there is nothing to roll back.
+  // A full disk may have ended the transaction; then there is nothing to roll back.
   if (!status.ok()) (void)database_.Execute("ROLLBACK;");
   return status;
 }
@@ -285,7 +286,7 @@ Status SqliteStore::Added(std::int64_t rows) {
   const Bounds bounds;
   const std::int64_t before = std::exchange(added_, added_ + rows);
   if (before / bounds.writes_between == added_ / bounds.writes_between) return {};
-  // The rows are in; that the file could not be pruned is tried again later.
+  // The rows are stored. A failed pruning is repeated later.
   (void)Prune(database_, bounds);
   return {};
 }
@@ -296,7 +297,7 @@ Result<std::unique_ptr<Store>> OpenSqlite(const std::string& path) {
   ASSIGN_OR_RETURN(Database database, OpenDatabase(path));
   RETURN_IF_ERROR(Prune(database, Bounds()));
   ASSIGN_OR_RETURN(Statements statements, Statements::Make(database));
-  ASSIGN_OR_RETURN(FactTable facts, FactTable::Make(database));
+  ASSIGN_OR_RETURN(SettingChangeTable facts, SettingChangeTable::Make(database));
   ASSIGN_OR_RETURN(CounterMarkTable marks, CounterMarkTable::Make(database));
   return std::unique_ptr<Store>(std::make_unique<SqliteStore>(
       std::move(database), std::move(statements), std::move(facts), std::move(marks)));

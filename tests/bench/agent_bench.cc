@@ -3,7 +3,7 @@
 
 #include "agents/host/machine.h"
 #include "agents/inspect/inspector.h"
-#include "agents/metrics.h"
+#include "agents/metrics/metrics.h"
 #include "proto/snapshot_change.h"
 #include "tests/testing/tree_archive.h"
 

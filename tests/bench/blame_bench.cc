@@ -5,7 +5,7 @@
 
 #include "tests/unit/blame/bench.h"
 
-#include "daemon/blame/book.h"
+#include "daemon/blame/analyzer.h"
 
 namespace fabric::blame::testing {
 namespace {
@@ -30,9 +30,9 @@ std::vector<Observation> Noisy(const Layout& layout) {
 // A dead port, a lossy one, a slow host, a leaf that loses 1 in 100. Of the leaf it stays open
 // whether it is its ways out: in six rounds of so many nodes hardly any two of its ports meet.
 std::vector<Observation> Faulty(const Layout& layout) {
-  const auto node = [&](std::uint32_t place) { return place / layout.rails; };
-  const auto leaf = [&](std::uint32_t place) {
-    return place % layout.rails == 3 && node(place) / layout.per_leaf == 1;
+  const auto node = [&](std::uint32_t endpoint) { return endpoint / layout.rails; };
+  const auto leaf = [&](std::uint32_t endpoint) {
+    return endpoint % layout.rails == 3 && node(endpoint) / layout.per_leaf == 1;
   };
   auto seen = Noisy(layout);
   seen = With(
@@ -50,29 +50,29 @@ std::vector<Observation> Faulty(const Layout& layout) {
       std::move(seen), [](const auto& one) { return Touches(one, 160); }, Dead);
 }
 
-void Count(benchmark::State& state, const Standing& standing, std::size_t observations) {
+void Count(benchmark::State& state, const Assessment& assessment, std::size_t observations) {
   state.counters["observations"] = static_cast<double>(observations);
-  state.counters["suspects"] = standing.report.suspects_size();
-  state.counters["undecided"] = standing.report.undecided_size();
+  state.counters["suspects"] = assessment.report.suspects_size();
+  state.counters["undecided"] = assessment.report.undecided_size();
 }
 
 // Everything from scratch.
-void Stand(benchmark::State& state, std::vector<Observation> (*make)(const Layout&)) {
+void Assess(benchmark::State& state, std::vector<Observation> (*make)(const Layout&)) {
   const Fabric fabric = FabricOf(LayoutOf(state));
   const std::vector<Observation> seen = make(LayoutOf(state));
-  Standing standing;
-  for (auto _ : state) standing = blame::Stand(fabric, seen);
-  Count(state, standing, seen.size());
+  Assessment assessment;
+  for (auto _ : state) assessment = blame::Assess(fabric, seen);
+  Count(state, assessment, seen.size());
 }
 
 // As a campaign does after each round: all but the newest round is there.
-void StandOnce(benchmark::State& state, std::vector<Observation> (*make)(const Layout&)) {
+void AssessOnce(benchmark::State& state, std::vector<Observation> (*make)(const Layout&)) {
   const Fabric fabric = FabricOf(LayoutOf(state));
-  Book book(fabric);
-  book.Add(make(LayoutOf(state)));
-  Standing standing;
-  for (auto _ : state) standing = book.Stand();
-  Count(state, standing, book.size());
+  Analyzer analyzer(fabric);
+  analyzer.Add(make(LayoutOf(state)));
+  Assessment assessment;
+  for (auto _ : state) assessment = analyzer.Assess();
+  Count(state, assessment, analyzer.size());
 }
 
 void AddRound(benchmark::State& state) {
@@ -80,31 +80,31 @@ void AddRound(benchmark::State& state) {
   const Fabric fabric = FabricOf(layout);
   const std::vector<Observation> seen = Noisy(layout);
   const std::size_t most = seen.size() / layout.rounds * (layout.rounds - 1);
-  Book before(fabric);
+  Analyzer before(fabric);
   before.Add(std::span(seen).first(most));
   for (auto _ : state) {
     state.PauseTiming();
-    Book book = before;
+    Analyzer analyzer = before;
     state.ResumeTiming();
-    book.Add(std::span(seen).subspan(most));
-    benchmark::DoNotOptimize(book.size());
+    analyzer.Add(std::span(seen).subspan(most));
+    benchmark::DoNotOptimize(analyzer.size());
   }
 }
 
 void Copy(benchmark::State& state) {
   const Fabric fabric = FabricOf(LayoutOf(state));
-  Book book(fabric);
-  book.Add(Noisy(LayoutOf(state)));
+  Analyzer analyzer(fabric);
+  analyzer.Add(Noisy(LayoutOf(state)));
   for (auto _ : state) {
-    const Book copy = book;
+    const Analyzer copy = analyzer;
     benchmark::DoNotOptimize(copy.size());
   }
 }
 
-BENCHMARK_CAPTURE(Stand, healthy, Healthy)->Arg(1024)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(StandOnce, healthy, Healthy)->Arg(1024)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(StandOnce, noisy, Noisy)->Arg(1024)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(StandOnce, faulty, Faulty)->Arg(1024)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Assess, healthy, Healthy)->Arg(1024)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(AssessOnce, healthy, Healthy)->Arg(1024)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(AssessOnce, noisy, Noisy)->Arg(1024)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(AssessOnce, faulty, Faulty)->Arg(1024)->Unit(benchmark::kMillisecond);
 BENCHMARK(AddRound)->Arg(1024)->Unit(benchmark::kMillisecond);
 BENCHMARK(Copy)->Arg(1024)->Unit(benchmark::kMillisecond);
 

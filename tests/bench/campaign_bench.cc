@@ -25,15 +25,15 @@ v1::Campaign AllPairs(CampaignWorld& world) {
   start.mutable_spec()->add_probes()->mutable_rc_write_latency();
   v1::Campaign campaign;
   bool failed = false;
-  world.Serve(
-      [&] { failed = !world.controller().StartCampaign(start, campaign, world.Now()).ok(); });
+  world.Serve([&] { failed = !world.controller().Call(start, campaign, world.Now()).ok(); });
   v1::GetCampaignRequest get;
   get.set_id(campaign.id());
   get.set_omit_results(true);
   std::uint64_t steps = 0;
   while (!failed && !campaign.has_ended_at()) {
     world.Step();
-    if (world.idle() || ++steps % 1024 == 0) (void)world.controller().GetCampaign(get, campaign);
+    if (world.idle() || ++steps % 1024 == 0)
+      (void)world.controller().Call(get, campaign, world.Now());
   }
   return campaign;
 }

@@ -40,14 +40,12 @@ v1::Certificate Certify(CampaignWorld& world, std::uint32_t nodes) {
   v1::GetCertificateResponse answer;
   bool failed = false;
   world.Serve([&] {
-    failed = !world.controller()
-                  .StartCertificate(start, *answer.mutable_certificate(), world.Now())
-                  .ok();
+    failed = !world.controller().Call(start, *answer.mutable_certificate(), world.Now()).ok();
   });
   v1::GetCertificateRequest get;
   get.set_id(answer.certificate().id());
   while (!failed && answer.certificate().state() != v1::CERTIFICATE_STATE_DONE)
-    if (world.Step()) (void)world.controller().GetCertificate(get, answer);
+    if (world.Step()) (void)world.controller().Call(get, answer, world.Now());
   return answer.certificate();
 }
 
@@ -56,7 +54,7 @@ v1::Campaign CampaignOf(CampaignWorld& world, const v1::Certificate& certificate
   get.set_id(certificate.campaign());
   get.set_omit_results(true);
   v1::Campaign campaign;
-  (void)world.controller().GetCampaign(get, campaign);
+  (void)world.controller().Call(get, campaign, world.Now());
   return campaign;
 }
 

@@ -2,9 +2,9 @@
 // profile of a fleet of them.
 #include <benchmark/benchmark.h>
 
-#include "daemon/facts/difference.h"
-#include "daemon/facts/history.h"
 #include "daemon/infer/infer.h"
+#include "daemon/snapshot_diff/difference.h"
+#include "daemon/snapshot_diff/history.h"
 #include "proto/snapshot_change.h"
 #include "tests/testing/nodes.h"
 
@@ -18,7 +18,7 @@ v1::NodeSnapshot Node(std::uint32_t number) {
 void FlattenNode(benchmark::State& state) {
   const v1::NodeSnapshot node = Node(1);
   std::size_t facts = 0;
-  for (auto _ : state) facts = facts::Flatten(node).size();
+  for (auto _ : state) facts = snapshot_diff::Flatten(node).size();
   state.counters["facts"] = static_cast<double>(facts);
 }
 BENCHMARK(FlattenNode)->Unit(benchmark::kMicrosecond);
@@ -29,13 +29,13 @@ void ChangedReport(benchmark::State& state) {
   v1::NodeSnapshot after = before;
   testing::NetdevOf(after, 4).set_mtu_bytes(1500);
   const auto change = Difference(before, after);
-  for (auto _ : state) benchmark::DoNotOptimize(facts::ChangeOf(before, *change, {}));
+  for (auto _ : state) benchmark::DoNotOptimize(snapshot_diff::ChangeOf(before, *change, {}));
 }
 BENCHMARK(ChangedReport)->Unit(benchmark::kMicrosecond);
 
 void DiffOfTwoNodes(benchmark::State& state) {
   const v1::NodeSnapshot a = Node(1), b = Node(2);
-  for (auto _ : state) benchmark::DoNotOptimize(facts::Diff(a, b));
+  for (auto _ : state) benchmark::DoNotOptimize(snapshot_diff::Diff(a, b));
 }
 BENCHMARK(DiffOfTwoNodes)->Unit(benchmark::kMicrosecond);
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "daemon/rules/engine.h"
-#include "tests/testing/moving.h"
+#include "daemon/rules/engine/engine.h"
+#include "tests/testing/counter_rates.h"
 #include "tests/testing/nodes.h"
 
 namespace fabric::rules {
@@ -24,7 +24,7 @@ constexpr std::uint32_t kNodesOfUnit = 32;  // On the same leaves
 enum class Kind : std::uint8_t {
   kHealthy,
   kFaulty,  // Every hundredth node has a fault on all ports
-  kBusy,    // Healthy, with counters in motion on all ports, and switches that announce themselves
+  kBusy,    // Healthy, with rising counters on all ports, and switches that announce themselves
 };
 
 const char* NameOf(Kind kind) {
@@ -49,10 +49,10 @@ fleet::NodeRecord BusyNode(v1::NodeSnapshot node, std::uint32_t number) {
                   Format("swp{}", number % kNodesOfUnit));
   testing::Pair pair = testing::PairOf({std::move(node)});
   for (std::uint32_t rail = 0; rail < kPorts; ++rail) testing::Busy(pair, 0, rail);
-  fleet::Motion motion = fleet::Motion::Between(pair.before[0], pair.after[0]);
+  fleet::CounterRates rates = fleet::CounterRates::Between(pair.before[0], pair.after[0]);
   return {.name = pair.after[0].node().name(),
           .snapshot = std::move(pair.after[0]),
-          .motion = std::move(motion)};
+          .rates = std::move(rates)};
 }
 
 fleet::NodeRecord NodeOf(std::uint32_t number, Kind kind) {

@@ -13,8 +13,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 BIN = pathlib.Path(os.environ.get("FABRIC_BIN") or ROOT / "build/release/bin")
 SKIPPED = 77  # CMakeLists.txt: SKIP_RETURN_CODE
-METRIC_SOURCES = ("agents/metrics.cc", "agents/metrics_counters.cc", "agents/metrics_settings.cc",
-                  "daemon/api/metrics.cc", "docs/reference/COUNTERS.md")
+METRIC_SOURCES = ("agents/metrics/metrics.cc", "agents/metrics/metrics_counters.cc",
+                  "agents/metrics/metrics_settings.cc", "daemon/api/metrics.cc",
+                  "docs/reference/COUNTERS.md")
 
 
 class DeployTest(unittest.TestCase):

@@ -1,12 +1,12 @@
-#include "ctl/cells.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
+#include "ctl/tables/cells.h"
 
 namespace fabric::ctl {
 namespace {
 
 Result<Output> RunLost(Client& client, const Arguments&, Stream&) {
-  ASSIGN_OR_RETURN(const v1::ListNodesResponse response, client.ListNodes({}));
+  ASSIGN_OR_RETURN(const auto response, client.Call<v1::ListNodesResponse>(v1::ListNodesRequest()));
   Output output;
   Table table{.columns = {{.title = "NAME"}, {.title = "WHY"}}, .empty_note = "No node is lost."};
   auto message = std::make_unique<v1::ListNodesResponse>();

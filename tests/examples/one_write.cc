@@ -1,6 +1,6 @@
-#include "agents/probe/numbers.h"
 #include "agents/probe/polling.h"
 #include "agents/probe/probe.h"
+#include "agents/probe/spec.h"
 
 namespace fabric::probe {
 namespace {

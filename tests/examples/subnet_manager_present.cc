@@ -31,8 +31,10 @@ extern const Rule subnet_manager_present = {
     .title = "An InfiniBand port that is up knows its subnet manager",
     .severity = v1::SEVERITY_ERROR,
     .scope = v1::SCOPE_PORT,
-    .why = "Without one the port keeps its addresses, but nothing that changes is learnt any more.",
+    .why = "Without a subnet manager the port keeps its addresses but gets no routing updates.",
     .source = "InfiniBand specification, PortInfo:MasterSMLID",
+    .needs = {Input::kRdmaPorts},
+    .fix = "Start a subnet manager, or enable the one of a switch",
     .evaluate_node = Evaluate,
 };
 

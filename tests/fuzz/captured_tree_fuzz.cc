@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "agents/inspect/inspector.h"
-#include "agents/inspect/report.h"
+#include "agents/inspect/report/report.h"
 #include "base/text.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/testing/fake_host.h"

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string text = ToString(problem);
     Check(text.starts_with("f.yaml:"), "a problem names the file");
     Check(text.find('\n') == std::string::npos, "a problem is one line");
-    Check(problem.place.line <= lines, "a problem is in the file");
+    Check(problem.position.line <= lines, "a problem is in the file");
   }
   fabric::v1::NodeSnapshot node;
   node.add_rdma_devices()->add_ports()->set_number(1);

@@ -1,6 +1,6 @@
 // What the kernel says about DCB and about addresses, which share rtnetlink.
-#include "agents/host/address_netlink.h"
-#include "agents/host/dcb_netlink.h"
+#include "agents/host/netlink/address_netlink.h"
+#include "agents/host/netlink/dcb_netlink.h"
 #include "tests/fuzz/fuzz.h"
 
 using fabric::fuzz::Check;

@@ -1,10 +1,10 @@
 // Notifications of the kernel: whatever the bytes are, no read beyond them, and only kinds that
 // there are.
-#include "agents/host/event_messages.h"
+#include "agents/host/netlink/event_messages.h"
 
 #include <span>
 
-#include "agents/host/verbs_events.h"
+#include "agents/host/verbs/verbs_events.h"
 #include "tests/fuzz/fuzz.h"
 
 using fabric::Result;

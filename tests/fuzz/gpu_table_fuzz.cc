@@ -1,7 +1,7 @@
 // What a partner lays open about its GPUs, read out of its memory: any bytes.
 #include <vector>
 
-#include "agents/probe/gpu_regions.h"
+#include "agents/probe/gpu/gpu_regions.h"
 #include "tests/fuzz/fuzz.h"
 
 using fabric::fuzz::Check;

@@ -1,5 +1,5 @@
 // Files about the machine around the fabric.
-#include "agents/inspect/host_texts.h"
+#include "agents/inspect/parse/host_texts.h"
 #include "tests/fuzz/fuzz.h"
 
 using fabric::fuzz::Check;

@@ -2,13 +2,13 @@
 #include <string>
 #include <string_view>
 
-#include "agents/inspect/counter_table.h"
-#include "agents/inspect/lossless_text.h"
-#include "agents/inspect/parse.h"
-#include "agents/inspect/parse_net.h"
+#include "agents/inspect/counter_tables/counter_table.h"
+#include "agents/inspect/parse/parse.h"
+#include "agents/inspect/parse/parse_net.h"
 #include "agents/inspect/pci_models.h"
 #include "agents/inspect/pci_place.h"
-#include "agents/inspect/pci_text.h"
+#include "agents/inspect/report/lossless_text.h"
+#include "agents/inspect/report/pci_text.h"
 #include "tests/fuzz/fuzz.h"
 
 using fabric::fuzz::Check;

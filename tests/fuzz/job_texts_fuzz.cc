@@ -1,7 +1,7 @@
 // Files about a process and its cgroup, and what stands for several files.
 #include <algorithm>
 
-#include "agents/inspect/job_view.h"
+#include "agents/inspect/job/job_view.h"
 #include "base/ids.h"
 #include "proto/gaps.h"
 #include "tests/fuzz/fuzz.h"

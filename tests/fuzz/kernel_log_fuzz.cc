@@ -1,5 +1,5 @@
 // Lines of the kernel's log, which may quote what others have sent.
-#include "agents/host/kernel_log_text.h"
+#include "agents/host/kernel_log/kernel_log_text.h"
 #include "agents/host/printable.h"
 #include "base/text.h"
 #include "tests/fuzz/fuzz.h"

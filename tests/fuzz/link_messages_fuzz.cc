@@ -1,7 +1,7 @@
 // What rtnetlink says about netdevs and addresses: whatever the bytes are, no read beyond them.
 #include <span>
 
-#include "agents/host/address_netlink.h"
+#include "agents/host/netlink/address_netlink.h"
 #include "tests/fuzz/fuzz.h"
 
 using fabric::fuzz::Check;

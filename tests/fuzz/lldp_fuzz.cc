@@ -1,5 +1,5 @@
 // What a link partner sends, from its Ethernet header on.
-#include "agents/host/lldp.h"
+#include "agents/host/lldp/lldp.h"
 #include "agents/host/printable.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
 // The datagrams of pings, which anybody may send to a queue pair.
-#include "agents/probe/ping_message.h"
+#include "agents/probe/ping/ping_message.h"
 
 #include <algorithm>
 #include <vector>

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <vector>
 
+#include "agents/host/netlink/rdma_netlink.h"
 #include "agents/host/printable.h"
-#include "agents/host/rdma_netlink.h"
 #include "tests/fuzz/fuzz.h"
 
 using fabric::fuzz::Check;

@@ -1,15 +1,16 @@
 // Request lines and bodies of REST: whatever they are, each is a call of its rpc or an error that
 // can be sent. The input is "VERB TARGET\nBODY".
-#include "daemon/api/fabric_api.h"
-#include "daemon/api/rest_router.h"
-#include "daemon/api/rest_text.h"
+#include "base/utf8.h"
+#include "daemon/api/rest/rest_router.h"
+#include "daemon/api/rest/rest_text.h"
+#include "proto/fabric_service.h"
 #include "proto/json.h"
 #include "tests/fuzz/fuzz.h"
 
 using fabric::fuzz::Check;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const fabric::api::RestRouter router(*fabric::api::RoutesOf(fabric::api::FabricService()),
+  static const fabric::api::RestRouter router(*fabric::api::RoutesOf(fabric::FabricService()),
                                               {"/metrics"});
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const std::string_view line = input.substr(0, input.find('\n'));
@@ -22,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Check(error->http_status >= 400 && error->http_status < 500,
           "the client is told that it erred");
     Check(!error->status.message().empty(), "an error has a reason");
-    Check(fabric::api::IsUtf8(fabric::api::ErrorJson(error->status)), "an error can be sent");
+    Check(fabric::IsUtf8(fabric::api::ErrorJson(error->status)), "an error can be sent");
     return 0;
   }
   const auto& call = std::get<fabric::api::RestCall>(match);

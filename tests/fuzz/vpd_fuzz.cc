@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "agents/host/printable.h"
-#include "agents/inspect/vpd.h"
+#include "agents/inspect/parse/vpd.h"
 #include "tests/fuzz/fuzz.h"
 
 using fabric::fuzz::Check;

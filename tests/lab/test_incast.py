@@ -62,7 +62,8 @@ class IncastTests:
 
     def test_17_too_many_senders_are_refused(self):
         done = self.ctl("probe", "run", "--kind", "incast", "--hub", "n1", "--pairs-at-once", "1")
-        self.assertIn("2 senders to n1/rxe0/1 at once, pairs that may run at once: 1", done.stderr)
+        self.assertIn("2 senders to n1/rxe0/1 at once, the maximum of concurrent pairs: 1",
+                      done.stderr)
         self.assertNotEqual(done.returncode, 0)
 
     def test_18_a_node_without_a_gpu_is_refused(self):

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "daemon/control/judgement.h"
+#include "daemon/control/campaigns/result_analyzer.h"
 #include "daemon/fleet/fleet.h"
 
 namespace fabric::sim {
@@ -59,7 +59,7 @@ void PlantOneWay(Clos& clos, Random& random) {
             .in = !out});
 }
 
-void PlantOneWayTold(Clos& clos, Random& random) {
+void PlantOneWayReported(Clos& clos, Random& random) {
   clos.tells_ways = true;
   PlantOneWay(clos, random);
 }
@@ -123,7 +123,7 @@ void PlantUplinkDead(Clos& clos, Random& random) {
             .loss = 1});
 }
 
-void PlantUplinkDeadTold(Clos& clos, Random& random) {
+void PlantUplinkDeadReported(Clos& clos, Random& random) {
   clos.tells_ways = true;
   PlantUplinkDead(clos, random);
 }
@@ -180,7 +180,7 @@ constexpr Kind kKinds[] = {
     {"port_lossy", PlantPortLossy},
     {"port_grey_1_in_1000", PlantPortGrey},
     {"port_lossy_one_way", PlantOneWay},
-    {"port_lossy_one_way_told", PlantOneWayTold},
+    {"port_lossy_one_way_reported", PlantOneWayReported},
     {"port_half_rate", PlantHalfRate},
     {"port_slow_one_way", PlantSlowOneWay},
     {"port_slow_speeds_scatter", PlantSlowInScatter},
@@ -192,7 +192,7 @@ constexpr Kind kKinds[] = {
     {"leaf_dead", PlantLeafDead, false, true},
     {"leaf_lossy", PlantLeafLossy, false, true},
     {"uplink_dead", PlantUplinkDead, false, true},
-    {"uplink_dead_told", PlantUplinkDeadTold, false, true},
+    {"uplink_dead_reported", PlantUplinkDeadReported, false, true},
     {"uplink_lossy", PlantUplinkLossy, false, true},
     {"spine_lossy", PlantSpineLossy, false, true},
     {"leaf_pair", PlantLeafPair, false, true},
@@ -313,7 +313,7 @@ void PlantPair(std::span<const std::vector<plan::PairTask>> rounds, Clos& clos, 
   clos.Add({.where = Where::kPair, .port = PortOf(task.from), .other = PortOf(task.to), .loss = 1});
 }
 
-v1::ProbePort ToProbePort(const blame::Place& place) {
+v1::ProbePort ToProbePort(const blame::Endpoint& place) {
   v1::ProbePort port;
   port.set_node(place.node);
   port.set_device(place.device);
@@ -369,24 +369,25 @@ Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
   if (kind.of_planned_pair) PlantPair(rounds, clos, random);
   const blame::Fabric swapped = clos.swapped() ? FabricOf(clos) : blame::Fabric();
   const blame::Fabric& fabric = clos.swapped() ? swapped : stage.fabric();
-  control::Judgement judgement(fabric);
-  std::vector<std::uint32_t> usable(fabric.places.size());
+  control::ResultAnalyzer judgement(fabric);
+  std::vector<std::uint32_t> usable(fabric.endpoints.size());
   std::iota(usable.begin(), usable.end(), 0U);
   std::uint32_t named_at = 0;
-  blame::Standing standing;
+  blame::Assessment assessment;
   Seconds stand(0);
   std::uint32_t round = 0;
   std::uint32_t deciding = 0;
   for (auto planned = rounds.begin(); planned != rounds.end();) {
-    if (round == run.rounds_max || standing.decided) break;
+    if (round == run.rounds_max || assessment.decided) break;
     ++round;
     google::protobuf::RepeatedPtrField<v1::PairResult> results;
     // What would decide is a round of its own, as in the controller.
-    if (!standing.next.empty() && !standing.again && deciding < kDecidingRoundsMax) {
+    if (!assessment.next.empty() && !assessment.next_already_tried &&
+        deciding < kDecidingRoundsMax) {
       ++deciding;
-      for (const blame::Wanted& wanted : standing.next)
-        clos.Probe(ToProbePort(fabric.places[wanted.from]), ToProbePort(fabric.places[wanted.to]),
-                   round, results);
+      for (const blame::ProbeRequest& wanted : assessment.next)
+        clos.Probe(ToProbePort(fabric.endpoints[wanted.from]),
+                   ToProbePort(fabric.endpoints[wanted.to]), round, results);
     } else {
       for (const plan::PairTask& task : *planned) clos.Probe(task.from, task.to, round, results);
       ++planned;
@@ -394,18 +395,18 @@ Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
     for (v1::PairResult& result : results) judgement.Add(std::move(result));
     const auto start = std::chrono::steady_clock::now();
     judgement.EndRound();
-    standing = judgement.Stand(usable, {}, {});
+    assessment = judgement.Assess(usable, {}, {});
     stand = std::max(stand, Seconds(std::chrono::steady_clock::now() - start));
-    if (named_at == 0 && Score(clos, standing.report).named == clos.faults().size())
+    if (named_at == 0 && Score(clos, assessment.report).named == clos.faults().size())
       named_at = round;
   }
-  Outcome outcome = Score(clos, standing.report);
+  Outcome outcome = Score(clos, assessment.report);
   outcome.rounds = round;
-  outcome.decided = standing.decided;
+  outcome.decided = assessment.decided;
   outcome.stand_max_s = stand.count();
   outcome.named_at = outcome.named == outcome.faults ? named_at : 0;
-  outcome.text = TextOf(clos, standing.report);
-  if (!standing.decided) outcome.text += Format("open: {}\n", standing.open);
+  outcome.text = TextOf(clos, assessment.report);
+  if (!assessment.decided) outcome.text += Format("open: {}\n", assessment.open_question);
   return outcome;
 }
 

@@ -60,7 +60,7 @@ v1::NodeSnapshot Clos::Snapshot(std::uint32_t node) const {
 }
 
 bool Clos::Stalls(std::uint32_t node, std::uint32_t round) const {
-  return Random(hash_ ^ Mix((std::uint64_t{node} << 32) + round) ^ 77).Chance(noise.stall);
+  return Random(hash_ ^ SplitMix((std::uint64_t{node} << 32) + round) ^ 77).Chance(noise.stall);
 }
 
 // Does traffic of this flow, this way, suffer from the fault?
@@ -73,7 +73,7 @@ bool Clos::Hits(const Fault& fault, const Port& from, const Port& to, std::uint3
   const auto spine = [&] {
     const std::uint64_t ends =
         (std::uint64_t{from.node * 64 + from.rail} << 32) + to.node * 64 + to.rail;
-    return Mix(hash_ ^ Mix(ends) ^ Mix(label * 7919U)) % shape_.spines;
+    return SplitMix(hash_ ^ SplitMix(ends) ^ SplitMix(label * 7919U)) % shape_.spines;
   };
   const bool across = from_leaf != to_leaf;
   switch (fault.where) {

@@ -63,7 +63,8 @@ struct Noise {
 
 class Clos {
  public:
-  Clos(const Shape& shape, std::uint64_t seed) : shape_(shape), random_(seed), hash_(Mix(seed)) {}
+  Clos(const Shape& shape, std::uint64_t seed)
+      : shape_(shape), random_(seed), hash_(SplitMix(seed)) {}
 
   const Shape& shape() const { return shape_; }
   std::uint32_t leaves() const;

@@ -117,7 +117,7 @@ Result<std::string> Fleet::StartCampaign(const v1::CampaignSpec& spec) {
   v1::StartCampaignRequest request;
   *request.mutable_spec() = spec;
   v1::Campaign campaign;
-  RETURN_IF_ERROR(Busy([&] { return controller_->StartCampaign(request, campaign, Now()); }));
+  RETURN_IF_ERROR(Busy([&] { return controller_->Call(request, campaign, Now()); }));
   return campaign.id();
 }
 
@@ -126,7 +126,7 @@ Status Fleet::Cancel(const std::string& campaign) {
   v1::CancelCampaignRequest request;
   request.set_id(campaign);
   v1::Campaign ended;
-  return Busy([&] { return controller_->CancelCampaign(request, ended, Now()); });
+  return Busy([&] { return controller_->Call(request, ended, Now()); });
 }
 
 v1::Campaign Fleet::Campaign(const std::string& id, bool results) {
@@ -134,26 +134,26 @@ v1::Campaign Fleet::Campaign(const std::string& id, bool results) {
   request.set_id(id);
   request.set_omit_results(!results);
   v1::Campaign campaign;
-  if (const Status got = controller_->GetCampaign(request, campaign); !got.ok())
+  if (const Status got = controller_->Call(request, campaign, Now()); !got.ok())
     checks_.Violate(Format("campaign {} is not known: {}", id, got.message()));
   return campaign;
 }
 
 std::vector<v1::NodeSummary> Fleet::Nodes() {
   v1::ListNodesResponse response;
-  (void)controller_->ListNodes({}, response);
+  (void)controller_->Call(v1::ListNodesRequest(), response, Now());
   return {response.nodes().begin(), response.nodes().end()};
 }
 
 std::vector<v1::DeviceSummary> Fleet::Devices() {
   v1::ListDevicesResponse response;
-  (void)controller_->ListDevices({}, response);
+  (void)controller_->Call(v1::ListDevicesRequest(), response, Now());
   return {response.devices().begin(), response.devices().end()};
 }
 
 std::vector<v1::Finding> Fleet::Findings() {
   v1::ListFindingsResponse response;
-  (void)controller_->ListFindings({}, response);
+  (void)controller_->Call(v1::ListFindingsRequest(), response, Now());
   std::vector<v1::Finding> failing;
   for (const v1::Finding& finding : response.findings())
     if (finding.verdict() == v1::VERDICT_FAIL) failing.push_back(finding);
@@ -162,7 +162,7 @@ std::vector<v1::Finding> Fleet::Findings() {
 
 v1::MeshStatus Fleet::Mesh() {
   v1::MeshStatus status;
-  (void)controller_->GetMesh({}, status);
+  (void)controller_->Call(v1::GetMeshRequest(), status, Now());
   return status;
 }
 
@@ -171,7 +171,7 @@ Result<std::string> Fleet::Certify(const v1::CertificateRequest& request) {
   v1::StartCertificateRequest start;
   *start.mutable_request() = request;
   v1::Certificate certificate;
-  RETURN_IF_ERROR(Busy([&] { return controller_->StartCertificate(start, certificate, Now()); }));
+  RETURN_IF_ERROR(Busy([&] { return controller_->Call(start, certificate, Now()); }));
   return certificate.id();
 }
 
@@ -179,7 +179,7 @@ v1::GetCertificateResponse Fleet::Certificate(const std::string& id) {
   v1::GetCertificateRequest request;
   request.set_id(id);
   v1::GetCertificateResponse response;
-  if (const Status got = controller_->GetCertificate(request, response); !got.ok())
+  if (const Status got = controller_->Call(request, response, Now()); !got.ok())
     checks_.Violate(Format("certificate {} is not known: {}", id, got.message()));
   return response;
 }

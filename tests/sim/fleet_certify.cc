@@ -236,7 +236,7 @@ void PlayCertificates(const FleetScenario&, Fleet& fleet, Report& report) {
   Random random(fleet.options().seed ^ 0xce27);
   if (!Begin(fleet, report)) return;
   for (const Trouble& trouble : kTroubles) CertifyWith(trouble, fleet, random, report);
-  fleet.Run(2s + control::LifeOptions().flap_hold);
+  fleet.Run(2s + control::LifecycleOptions().flap_hold);
   CertifyHealthy(fleet, report, "in the end");
   fleet.Run(10s);
   CheckNothingLeft(fleet);

@@ -135,9 +135,9 @@ void CheckAgainstScratch(Fleet& fleet) {
   v1::ListNodesResponse nodes;
   v1::ListDevicesResponse devices;
   v1::ListFindingsResponse findings;
-  (void)fresh.ListNodes({}, nodes);
-  (void)fresh.ListDevices({}, devices);
-  (void)fresh.ListFindings({}, findings);
+  (void)fresh.Call(v1::ListNodesRequest(), nodes, later);
+  (void)fresh.Call(v1::ListDevicesRequest(), devices, later);
+  (void)fresh.Call(v1::ListFindingsRequest(), findings, later);
   std::vector<v1::Finding> failing;
   for (const v1::Finding& finding : findings.findings())
     if (finding.verdict() == v1::VERDICT_FAIL) failing.push_back(finding);

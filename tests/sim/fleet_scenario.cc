@@ -35,7 +35,7 @@ std::uint32_t AnyVictim(Fleet& fleet, Random& random) {
   const auto quarter = std::max<std::uint32_t>(fleet.size() / 4, 1);
   const auto place = static_cast<std::uint32_t>(random.Below(quarter));
   const std::uint32_t node =
-      (place * 4 + static_cast<std::uint32_t>(Mix(fleet.options().seed + place) % 4)) %
+      (place * 4 + static_cast<std::uint32_t>(SplitMix(fleet.options().seed + place) % 4)) %
       fleet.size();
   fleet.checks().Excuse(Fleet::NodeName(node));
   return node;

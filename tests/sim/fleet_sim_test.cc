@@ -24,7 +24,7 @@ constexpr std::uint64_t kSeed = 7;
 
 std::uint32_t CountConnected(ControlWorld& world) {
   v1::ListNodesResponse response;
-  EXPECT_TRUE(world.controller->ListNodes({}, response).ok());
+  EXPECT_TRUE(world.controller->Call(v1::ListNodesRequest(), response, world.agents.now()).ok());
   return static_cast<std::uint32_t>(
       std::count_if(response.nodes().begin(), response.nodes().end(),
                     [](const auto& node) { return node.state() == v1::NODE_STATE_CONNECTED; }));

@@ -94,7 +94,7 @@ void PlayTroubles(const FleetScenario& scenario, Fleet& fleet, Report&) {
   for (const std::string& campaign : campaigns) CheckCampaign(fleet, campaign);
 
   // The calm after: all is as if nothing had been.
-  fleet.Run(2s + control::LifeOptions().flap_hold);
+  fleet.Run(2s + control::LifecycleOptions().flap_hold);
   v1::CampaignSpec last;
   last.add_probes()->mutable_rc_write_latency();
   last.set_include_busy(true);

@@ -6,21 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace fabric::sim {
+#include "base/hash.h"
 
-// SplitMix64.
-inline std::uint64_t Mix(std::uint64_t z) {
-  z += 0x9e3779b97f4a7c15U;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31);
-}
+namespace fabric::sim {
 
 class Random {
  public:
-  explicit Random(std::uint64_t seed) : state_(Mix(seed)) {}
+  explicit Random(std::uint64_t seed) : state_(SplitMix(seed)) {}
 
-  std::uint64_t Next() { return Mix(state_ += 0x9e3779b97f4a7c15U); }
+  std::uint64_t Next() { return SplitMix(state_ += kGoldenRatio); }
   std::size_t Below(std::size_t limit) { return static_cast<std::size_t>(Next() % limit); }
   double Unit() { return static_cast<double>(Next() >> 11) * 0x1p-53; }  // [0, 1)
   bool Chance(double probability) { return Unit() < probability; }

@@ -7,7 +7,7 @@
 
 #include "agents/probe/probe.h"
 #include "proto/timestamps.h"
-#include "tests/testing/moving.h"
+#include "tests/testing/counter_rates.h"
 
 namespace fabric::sim {
 namespace {
@@ -79,9 +79,10 @@ void SimAgent::WhenAwake(std::function<void()> act) {
 
 void SimAgent::Boot() {
   ++incarnation_;
-  agent_.emplace(agent::AgentOptions{.probe_kinds = KindNames(),
-                                     .seed = Mix(options_.seed ^ Mix(number_) ^ incarnation_)},
-                 *this);
+  agent_.emplace(
+      agent::AgentOptions{.probe_kinds = KindNames(),
+                          .seed = SplitMix(options_.seed ^ SplitMix(number_) ^ incarnation_)},
+      *this);
   outbox_.emplace();
   dialed_ = greeted_ = writing_ = writing_state_ = false;
   wake_at_ = now() - 1ns;

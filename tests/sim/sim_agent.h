@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "agents/agent.h"
-#include "agents/outbox.h"
+#include "agents/session/agent.h"
+#include "agents/session/outbox.h"
 #include "base/clock.h"
 #include "tests/sim/event_queue.h"
 #include "tests/sim/random.h"

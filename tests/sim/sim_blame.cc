@@ -1,12 +1,12 @@
 // Prints precision, recall and rounds of blame over seeded scenarios of each kind of fault. A run
 // is its shape, kind and seed: --show prints one.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "base/settings.h"
 #include "base/text.h"
 #include "tests/sim/blame_scenario.h"
 
@@ -26,14 +26,29 @@ const Shape kShapes[] = {
 };
 constexpr std::size_t kMixed = 4;  // So many of them take turns when none is chosen.
 
+constexpr Option kOptions[] = {
+    {.name = "kind", .doc = "Run only this kind of fault."},
+    {.name = "shape", .doc = "Run only on this fabric, such as 1024x1."},
+    {.name = "seed", .type = OptionType::kNumber64, .fallback = "1", .doc = "First seed."},
+    {.name = "scenarios",
+     .type = OptionType::kNumber,
+     .fallback = "1000",
+     .doc = "Scenarios of each kind."},
+    {.name = "rounds",
+     .type = OptionType::kNumber,
+     .fallback = "20",
+     .doc = "Maximum number of rounds."},
+    {.name = "show", .type = OptionType::kBool, .doc = "Print each scenario."},
+};
+
 struct Options {
   std::string kind;
   std::string shape;
   std::uint64_t first_seed = 1;
   std::uint32_t scenarios = 1000;
   std::uint32_t rounds = 20;
-  std::uint32_t explain = 3;  // So many scenarios that went wrong are printed.
   bool show = false;
+  std::uint32_t explain = 3;  // Maximum number of failed scenarios to print
 };
 
 struct Totals {
@@ -118,15 +133,22 @@ bool PlayKind(const Kind& kind, const std::vector<Stage>& stages, const Options&
 }
 
 int Main(int argc, char** argv) {
-  Options options;
-  CLI::App app("Blame over simulated fabrics");
-  app.add_option("--kind", options.kind, "Only this kind of fault");
-  app.add_option("--shape", options.shape, "Only this fabric, such as 1024x1");
-  app.add_option("--seed", options.first_seed, "The first seed");
-  app.add_option("--scenarios", options.scenarios, "So many of each kind");
-  app.add_option("--rounds", options.rounds, "At most so many rounds");
-  app.add_flag("--show", options.show, "Print each scenario");
-  CLI11_PARSE(app, argc, argv);
+  const auto values = Settings::Load(kOptions, {argv + 1, argv + argc});
+  if (!values.ok()) {
+    std::fprintf(stderr, "sim_blame: %s\n", values.status().message().c_str());
+    return 2;
+  }
+  if (values->request() != Request::kRun) {
+    std::fputs(SettingsHelp("sim_blame", "Runs blame over simulated fabrics.", kOptions).c_str(),
+               stdout);
+    return 0;
+  }
+  const Options options{.kind = values->Text("kind"),
+                        .shape = values->Text("shape"),
+                        .first_seed = values->Number64("seed"),
+                        .scenarios = values->Number("scenarios"),
+                        .rounds = values->Number("rounds"),
+                        .show = values->Bool("show")};
   std::vector<Stage> stages;
   for (std::size_t i = 0; i < std::size(kShapes); ++i)
     if (options.shape.empty() ? i < kMixed : kShapes[i].name == options.shape)

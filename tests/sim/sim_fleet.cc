@@ -1,17 +1,44 @@
 // Plays scenarios of the simulated fleet. A failing run is printed as the command that plays it
 // again.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "base/settings.h"
+#include "base/suggest.h"
 #include "base/text.h"
 #include "tests/sim/fleet_scenario.h"
 
 namespace fabric::sim {
 namespace {
+
+constexpr Option kOptions[] = {
+    {.name = "scenario", .doc = "Run only this scenario. Default: all but the large ones."},
+    {.name = "seed",
+     .type = OptionType::kNumber64,
+     .fallback = "1",
+     .doc = "Seed of the first run."},
+    {.name = "runs",
+     .type = OptionType::kNumber,
+     .fallback = "1",
+     .min = "1",
+     .max = "1000000",
+     .doc = "Number of runs, with consecutive seeds."},
+    {.name = "nodes",
+     .type = OptionType::kNumber,
+     .min = "2",
+     .max = "20000",
+     .doc = "Number of nodes. Default: by scenario."},
+    {.name = "rails",
+     .type = OptionType::kNumber,
+     .min = "1",
+     .max = "8",
+     .doc = "Number of rails. Default: by scenario."},
+    {.name = "show", .type = OptionType::kBool, .doc = "Print the events of each run."},
+    {.name = "twice", .type = OptionType::kBool, .doc = "Run twice and compare the traces."},
+};
 
 struct Options {
   std::string scenario;
@@ -64,26 +91,35 @@ int Run(const Options& options) {
 }
 
 int Main(int argc, char** argv) {
-  Options options;
-  std::vector<std::string> names;
-  std::string doc = "Plays a simulated fleet through troubles and looks whether all holds.\n";
-  for (const FleetScenario& scenario : FleetScenarios()) {
-    names.emplace_back(scenario.name);
-    doc += Format("\n  {:20} {}", scenario.name, scenario.doc);
+  const auto values = Settings::Load(kOptions, {argv + 1, argv + argc});
+  if (!values.ok()) {
+    Print("sim_fleet: " + values.status().message());
+    return 2;
   }
-  CLI::App app(doc, "sim_fleet");
-  app.add_option("--scenario", options.scenario, "One of them; all but the large ones without")
-      ->check(CLI::IsMember(names));
-  app.add_option("--seed", options.seed, "Of the first run")->capture_default_str();
-  app.add_option("--runs", options.runs, "With seeds from there on")
-      ->check(CLI::Range(1U, 1'000'000U))
-      ->capture_default_str();
-  app.add_option("--nodes", options.nodes, "Instead of the scenario's own")
-      ->check(CLI::Range(2U, 20'000U));
-  app.add_option("--rails", options.rails, "Likewise")->check(CLI::Range(1U, 8U));
-  app.add_flag("--show", options.show, "Print what happens");
-  app.add_flag("--twice", options.twice, "Play each run twice: both must go the same way");
-  CLI11_PARSE(app, argc, argv);
+  std::vector<std::string_view> names;
+  std::string scenarios = "\nScenarios:\n";
+  for (const FleetScenario& scenario : FleetScenarios()) {
+    names.push_back(scenario.name);
+    scenarios += Format("  {:20} {}\n", scenario.name, scenario.doc);
+  }
+  if (values->request() != Request::kRun) {
+    Print(SettingsHelp("sim_fleet", "Runs scenarios of a simulated fleet and checks invariants.",
+                       kOptions) +
+          scenarios);
+    return 0;
+  }
+  const Options options{.scenario = values->Text("scenario"),
+                        .seed = values->Number64("seed"),
+                        .runs = values->Number("runs"),
+                        .nodes = values->Number("nodes"),
+                        .rails = values->Number("rails"),
+                        .show = values->Bool("show"),
+                        .twice = values->Bool("twice")};
+  if (values->Has("scenario") &&
+      std::find(names.begin(), names.end(), options.scenario) == names.end()) {
+    Print("sim_fleet: " + UnknownName("scenario", options.scenario, names));
+    return 2;
+  }
   return Run(options);
 }
 

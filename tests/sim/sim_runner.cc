@@ -20,9 +20,9 @@ constexpr Duration kSettle = 1500ms;
 
 void SimRunner::Start(const v1::ProbeAssignment& assignment) {
   std::erase_if(probes_, [](const auto& probe) { return probe.second.finished; });
-  std::vector<const probe::Ongoing*> running;
+  std::vector<const probe::RunningProbe*> running;
   for (const auto& [key, probe] : probes_) running.push_back(&probe);
-  if (const Status admitted = probe::Admit(assignment, running, kRoom); !admitted.ok()) {
+  if (const Status admitted = probe::Admit(assignment, running, kLimits); !admitted.ok()) {
     v1::AgentMessage message;
     *message.mutable_probe_outcome() = probe::Refusal(assignment, admitted);
     return machine_.Report(message);
@@ -176,23 +176,24 @@ void SimRunner::Interrupt(Key key, Probe& probe) {
       v1::ProbeResult result;
       result.set_status(v1::PROBE_STATUS_TIMED_OUT);
       result.set_reason("the probe was not through");
-      NameLate(probe, result);
+      NameLateEnd(probe, result);
       return End(key, std::move(result));
     }
     case Phase::kResponding: {
       v1::ProbeResult result;
       result.set_status(v1::PROBE_STATUS_OK);
       if (probe.assignment.spec().has_incast()) *result.mutable_moves() = probe.watch.End();
-      NameLate(probe, result);
+      NameLateEnd(probe, result);
       return End(key, std::move(result));
     }
   }
 }
 
-void SimRunner::NameLate(const Probe& probe, v1::ProbeResult& result) const {
-  probe::NameLate(
+void SimRunner::NameLateEnd(const Probe& probe, v1::ProbeResult& result) const {
+  probe::NameLateEnd(
       probe.assignment,
-      {.away = machine_.AwaySince(probe.begun), .had = machine_.SteadyNow() - probe.begun}, result);
+      {.stalled = machine_.AwaySince(probe.begun), .elapsed = machine_.SteadyNow() - probe.begun},
+      result);
 }
 
 void SimRunner::End(Key key, v1::ProbeStatus status, const std::string& reason) {
@@ -214,7 +215,7 @@ void SimRunner::End(Key key, v1::ProbeResult result) {
     machine_.OnQueuePairs(probe->assignment, false);
     v1::AgentMessage message;
     *message.mutable_probe_outcome() =
-        probe::LastWord(*probe, std::move(probe->result), probe->stopped);
+        probe::FinalOutcome(*probe, std::move(probe->result), probe->stopped);
     machine_.Report(message);
   });
 }

@@ -47,7 +47,7 @@ class ProbeMachine {
 
 class SimRunner {
  public:
-  static constexpr probe::Room kRoom = {};
+  static constexpr probe::ProbeLimits kLimits = {};
 
   explicit SimRunner(ProbeMachine& machine) : machine_(machine) {}
 
@@ -68,7 +68,7 @@ class SimRunner {
 
  private:
   enum class Phase { kOpening, kWaiting, kConnecting, kRunning, kResponding, kEnding };
-  struct Probe : probe::Ongoing {
+  struct Probe : probe::RunningProbe {
     Phase phase = Phase::kOpening;
     SteadyTime begun;             // To run
     probe::PortWatch watch = {};  // Of an incast
@@ -85,7 +85,7 @@ class SimRunner {
   void Run(Key key, const Probe& probe);
   void Burst(Key key, const Probe& probe);
   void Interrupt(Key key, Probe& probe);
-  void NameLate(const Probe& probe, v1::ProbeResult& result) const;
+  void NameLateEnd(const Probe& probe, v1::ProbeResult& result) const;
   void End(Key key, v1::ProbeStatus status, const std::string& reason);
   void End(Key key, v1::ProbeResult result);
 

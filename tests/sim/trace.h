@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/text.h"
 
 namespace fabric::sim {
@@ -17,13 +18,10 @@ class Trace {
   // `show`: what is told is printed too.
   explicit Trace(bool show) : show_(show) {}
 
-  void Add(std::string_view bytes) {
-    for (const char byte : bytes)
-      hash_ = (hash_ ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
-  }
+  void Add(std::string_view bytes) { hash_ = Fnv(bytes, hash_); }
   void Add(Duration at) { Number(static_cast<std::uint64_t>(at.count())); }
   void Number(std::uint64_t number) {
-    hash_ = (hash_ ^ number) * 0x9e3779b97f4a7c15U;
+    hash_ = (hash_ ^ number) * kGoldenRatio;
     hash_ ^= hash_ >> 29;
   }
   void Tell(Duration at, const std::string& line) {
@@ -39,7 +37,7 @@ class Trace {
 
  private:
   const bool show_;
-  std::uint64_t hash_ = 0xcbf29ce484222325U;
+  std::uint64_t hash_ = kFnvOffset;
 };
 
 }  // namespace fabric::sim

@@ -1,6 +1,7 @@
 // The streams between agents and the controller, with what networks do to them: messages take their
 // time and stay in order, streams stall, break for both ends, for one of them or for nobody. What
-// the ends hear is what gRPC's fronts would tell them (agents/link.h, daemon/api/agent_front.h).
+// the ends hear is what gRPC's fronts would tell them (agents/session/link.h,
+// daemon/api/agent_front.h).
 #pragma once
 
 #include <algorithm>

@@ -28,8 +28,8 @@ Status FlakyStore::AddPairResults(std::span<const store::CampaignResult> results
   ++result_writes;
   return failure.ok() ? store_->AddPairResults(results) : failure;
 }
-Status FlakyStore::AddFactChange(const std::string& node, const v1::DiffNodeResponse& change) {
-  return failure.ok() ? store_->AddFactChange(node, change) : failure;
+Status FlakyStore::AddSettingChange(const std::string& node, const v1::DiffNodeResponse& change) {
+  return failure.ok() ? store_->AddSettingChange(node, change) : failure;
 }
 Status FlakyStore::AddCounterMark(const std::string& node, const v1::DiffNodeResponse& mark) {
   return failure.ok() ? store_->AddCounterMark(node, mark) : failure;
@@ -83,14 +83,14 @@ Status ControlWorld::Refusal(const v1::CampaignSpec& spec) {
 Status ControlWorld::TryToStart(const v1::CampaignSpec& spec, v1::Campaign& campaign) {
   v1::StartCampaignRequest request;
   *request.mutable_spec() = spec;
-  return controller->StartCampaign(request, campaign, agents.now());
+  return controller->Call(request, campaign, agents.now());
 }
 
 v1::Campaign ControlWorld::Cancel(const std::string& id) {
   v1::CancelCampaignRequest request;
   request.set_id(id);
   v1::Campaign campaign;
-  const Status cancelled = controller->CancelCampaign(request, campaign, agents.now());
+  const Status cancelled = controller->Call(request, campaign, agents.now());
   EXPECT_TRUE(cancelled.ok()) << cancelled.message();
   return campaign;
 }
@@ -99,7 +99,7 @@ v1::Campaign ControlWorld::Campaign(const std::string& id) {
   v1::GetCampaignRequest request;
   request.set_id(id);
   v1::Campaign campaign;
-  const Status got = controller->GetCampaign(request, campaign);
+  const Status got = controller->Call(request, campaign, agents.now());
   EXPECT_TRUE(got.ok()) << got.message();
   return campaign;
 }
@@ -116,7 +116,7 @@ v1::Campaign ControlWorld::Finish(const std::string& id, Duration most) {
 
 std::vector<std::string> ControlWorld::OpenFindings() {
   v1::ListFindingsResponse response;
-  EXPECT_TRUE(controller->ListFindings({}, response).ok());
+  EXPECT_TRUE(controller->Call(v1::ListFindingsRequest(), response, agents.now()).ok());
   std::vector<std::string> lines;
   for (const v1::Finding& finding : response.findings())
     lines.push_back(Format("{} {}", finding.rule(), SubjectName(finding.subject())));
@@ -127,7 +127,7 @@ v1::NodeSummary ControlWorld::Node(const std::string& name) {
   v1::GetNodeRequest request;
   request.set_name(name);
   v1::GetNodeResponse response;
-  const Status got = controller->GetNode(request, response);
+  const Status got = controller->Call(request, response, agents.now());
   EXPECT_TRUE(got.ok()) << got.message();
   return response.summary();
 }

@@ -26,15 +26,15 @@ class FlakyStore final : public store::Store {
   Status PutSilence(const v1::Silence& silence) override;
   Status PutCampaign(const v1::Campaign& campaign) override;
   Status AddPairResults(std::span<const store::CampaignResult> results) override;
-  Status AddFactChange(const std::string& node, const v1::DiffNodeResponse& change) override;
+  Status AddSettingChange(const std::string& node, const v1::DiffNodeResponse& change) override;
   Status AddCounterMark(const std::string& node, const v1::DiffNodeResponse& mark) override;
   Result<v1::DiffNodeResponse> CounterMark(const std::string& node,
                                            const google::protobuf::Timestamp& at) override {
     return store_->CounterMark(node, at);
   }
-  Result<store::FactLog> FactChanges(const std::string& node,
+  Result<store::ChangeLog> SettingChanges(const std::string& node,
                                      const google::protobuf::Timestamp& from) override {
-    return store_->FactChanges(node, from);
+    return store_->SettingChanges(node, from);
   }
   Result<std::vector<v1::NodeSnapshot>> Nodes() override { return store_->Nodes(); }
   Result<std::vector<v1::Finding>> OpenFindings() override { return store_->OpenFindings(); }

@@ -1,5 +1,5 @@
-// Agents that are played against a Controller on one thread with a simulated clock. What the
-// controller sends is queued and answered in Deliver(), in order for each agent.
+// Fake agents for a Controller on one thread with a simulated clock. Messages of the controller are
+// queued and answered in Deliver(), in order for each agent.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace fabric::testing {
 
-// What an agent does with probes. All but kVanish and kMute go on sending heartbeats.
+// Behaviour of an agent in probes. Heartbeats continue, except with kVanish and kMute.
 enum class Behaviour {
   kOk,
   kRefuse,         // "port busy"
@@ -38,7 +38,7 @@ class FakeAgents final : public control::AgentSink {
  public:
   FakeAgents();
 
-  // The controller under test; set anew after a restart, which every agent then has to notice.
+  // The controller under test. Attach again after a restart; the agents then have to notice it.
   void Attach(control::Controller& controller);
 
   Moment now() const { return now_; }
@@ -66,7 +66,7 @@ class FakeAgents final : public control::AgentSink {
   // Lets time pass in steps of 100 ms: heartbeats, answers, Tick.
   void Advance(Duration time, std::mt19937_64* shuffle = nullptr);
 
-  // Time in which nobody says anything, nor ticks: the controller is not there.
+  // Time without messages and ticks: the controller does not run.
   void PassUnheard(Duration time) {
     now_.steady += time;
     now_.wall += time;

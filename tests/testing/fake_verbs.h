@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "agents/host/verbs.h"
+#include "agents/host/verbs/verbs.h"
 #include "base/mutex.h"
 
 namespace fabric::testing {

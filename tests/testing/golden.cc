@@ -11,11 +11,6 @@
 namespace fabric::testing {
 namespace {
 
-bool Updating() {
-  const char* const update = std::getenv("FABRIC_GOLDEN_UPDATE");  // NOLINT(concurrency-mt-unsafe)
-  return update != nullptr && std::string_view(update) == "1";
-}
-
 std::string FirstDifference(std::string_view expected, std::string_view seen) {
   const auto want = Split(expected, '\n');
   const auto have = Split(seen, '\n');
@@ -30,9 +25,14 @@ std::string FirstDifference(std::string_view expected, std::string_view seen) {
 
 }  // namespace
 
+bool UpdatesGoldens() {
+  const char* const update = std::getenv("FABRIC_GOLDEN_UPDATE");  // NOLINT(concurrency-mt-unsafe)
+  return update != nullptr && std::string_view(update) == "1";
+}
+
 ::testing::AssertionResult MatchesGolden(const std::string& name, std::string_view text) {
   const auto path = std::filesystem::path(kSourceDir) / "tests/golden" / (name + ".txt");
-  if (Updating()) {
+  if (UpdatesGoldens()) {
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path, std::ios::binary) << text;
     return ::testing::AssertionSuccess();

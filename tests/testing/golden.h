@@ -1,4 +1,4 @@
-// Texts that people read, compared with files under tests/golden.
+// Comparison of texts with files under tests/golden.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,6 +7,9 @@
 #include <string_view>
 
 namespace fabric::testing {
+
+// FABRIC_GOLDEN_UPDATE=1 is set: tests write expected files instead of comparing them.
+bool UpdatesGoldens();
 
 // Compares `text` with tests/golden/<name>.txt; on a difference the message holds the first line
 // that differs. With FABRIC_GOLDEN_UPDATE=1 in the environment the file is written instead:

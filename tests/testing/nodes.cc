@@ -331,6 +331,19 @@ void SetAddress(v1::NodeSnapshot& node, std::uint32_t rail, const std::string& i
   }
 }
 
+void PutOnBond(v1::NodeSnapshot& node, std::uint32_t rail) {
+  v1::NetInterface bond = NetdevOf(node, rail);
+  v1::NetInterface& member = NetdevOf(node, rail);
+  member.set_name(bond.name() + "a");
+  member.clear_addresses();
+  bond.clear_dcb();
+  bond.clear_congestion_control();
+  bond.clear_driver();
+  bond.clear_pci_address();
+  bond.mutable_bond()->add_members(member.name());
+  *node.add_net_interfaces() = std::move(bond);
+}
+
 void UnloadPeermem(v1::NodeSnapshot& node) {
   node.mutable_peer_memory()->set_nvidia_peermem_loaded(false);
 }

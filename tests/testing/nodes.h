@@ -51,6 +51,10 @@ void DropAddress(v1::NodeSnapshot& node, std::uint32_t rail);  // Only link-loca
 void SetAddress(v1::NodeSnapshot& node, std::uint32_t rail, const std::string& ipv4);
 void UnloadPeermem(v1::NodeSnapshot& node);
 
+// Makes the netdev of the port a bond of one member. The member "rail<r>a" keeps the link settings:
+// DCB, congestion control, driver. NetdevOf() returns the member from then on.
+void PutOnBond(v1::NodeSnapshot& node, std::uint32_t rail);
+
 // "0000:0000:0000:0000:0000:ffff:0a0a:0001" for "10.10.0.1".
 std::string MappedGid(const std::string& ipv4);
 

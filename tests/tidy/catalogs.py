@@ -16,9 +16,9 @@ def entries(text):
         listed = re.search(r"\bENTRIES\b", body)
         if kind is None or listed is None:
             continue
-        for name in re.finditer(r"\w+", body[listed.end():]):
+        for name in re.finditer(r"(?<![\w/:])[\w/:]+", body[listed.end():]):
             position = catalog.start("body") + listed.end() + name.start()
-            yield text.count("\n", 0, position) + 1, kind[1], name[0]
+            yield text.count("\n", 0, position) + 1, kind[1], re.split("[/:]", name[0])[-1]
 
 
 def names(entry):

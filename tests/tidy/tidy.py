@@ -8,6 +8,8 @@ import pathlib
 import sys
 
 import catalogs
+import docs
+import language
 import quotes
 import rulenames
 import texts
@@ -26,6 +28,10 @@ CHECKS = (
     walls.check_words,
     catalogs.check_catalogs,
     quotes.check_quotes,
+    docs.check_layout,
+    docs.check_threads,
+    docs.check_paths,
+    language.check_language,
     rulenames.check_rule_names,
 )
 

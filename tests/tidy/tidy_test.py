@@ -9,6 +9,8 @@ import unittest
 
 import catalogs
 import cpp
+import docs
+import language
 import quotes
 import rulenames
 import texts
@@ -52,6 +54,56 @@ class Sizes(unittest.TestCase):
         self.assertEqual(breaches(texts.check_sizes, {"tests/golden/a.py": "x" * 200}), [])
 
 
+class Language(unittest.TestCase):
+    def test_string_literals_headers_and_docs(self):
+        self.assertEqual(breaches(language.check_language, {
+            "base/a.cc": '// told in a comment of a .cc\nx = "is told";\n',
+            "base/b.cc": 'x = "so "\n    "long";\n',
+            "base/c.h": "// What is\n// is no thing.\n",
+            "docs/a.md": "Nobody\n",
+            "proto/a.proto": "// anew\n",
+        }), ["base/a.cc:2: told", "base/b.cc:1: so long",
+             "base/c.h:1: What is", "base/c.h:2: is no", "docs/a.md:1: Nobody",
+             "proto/a.proto:1: anew"])
+
+    def test_good_text_code_and_raw_strings(self):
+        self.assertEqual(breaches(language.check_language, {
+            "base/a.cc": "int told = 1;\n#include \"told\"\n",
+            "base/b.cc": 'x = "is not an MTU; besides, mending";\n',
+            "tests/a.cc": 'x = "told";\n'}), [])
+        self.assertEqual(breaches(language.check_language, {
+            "base/a.cc": 'x = R"(a\n told)";\n'}), ["base/a.cc:2: told"])
+
+
+class Docs(unittest.TestCase):
+    PAGE = ("# A\n\n## Layout\n\n```\nbase/  status\nagents/  main\n  host/  machine\n```\n"
+            "\n## Threads\n\n| a | `agents/a.cc` |\n")
+
+    def test_layout(self):
+        files = {"docs/ARCHITECTURE.md": self.PAGE.replace("base/", "docs/\nbase/"),
+                 "base/a.cc": "", "agents/host/a.cc": ""}
+        self.assertEqual(breaches(docs.check_layout, files), [])
+        self.assertEqual(breaches(docs.check_layout, files | {"agents/probe/a.cc": ""}),
+                         ["docs/ARCHITECTURE.md:4: agents/probe"])
+        del files["agents/host/a.cc"]
+        files["agents/a.cc"] = ""
+        self.assertEqual(breaches(docs.check_layout, files),
+                         ["docs/ARCHITECTURE.md:9: agents/host"])
+
+    def test_threads(self):
+        page = {"docs/ARCHITECTURE.md": self.PAGE}
+        start = "std::jthread thread([] {});\n"
+        self.assertEqual(breaches(docs.check_threads, page | {"agents/a.cc": start}), [])
+        self.assertEqual(
+            breaches(docs.check_threads, page | {"agents/a.cc": "", "daemon/b.cc": start}),
+            ["docs/ARCHITECTURE.md:12: agents/a.cc", "docs/ARCHITECTURE.md:12: daemon/b.cc"])
+
+    def test_paths(self):
+        self.assertEqual(breaches(docs.check_paths, {
+            "docs/a.md": "`base/a.cc` `base` `base/a` `agents/*.cc`\n`base/b.cc`\n",
+            "base/a.cc": ""}), ["docs/a.md:2: base/b.cc"])
+
+
 class Functions(unittest.TestCase):
     def lengths(self, text):
         return list(cpp.functions(text))
@@ -80,10 +132,10 @@ constexpr int kTable[] = {1, 2};
 class Walls(unittest.TestCase):
     def test_forbidden_edge(self):
         self.assertEqual(breaches(walls.check_walls, {
-            "base/text.h": "", "agents/agent.h": '#include "base/text.h"\n',
-            "base/bad.cc": '#include "base/text.h"\n#include "agents/agent.h"\n',
-            "tests/unit/t.cc": '#include "agents/agent.h"\n'}),
-            ['base/bad.cc:2: "agents/agent.h"'])
+            "base/text.h": "", "agents/session/agent.h": '#include "base/text.h"\n',
+            "base/bad.cc": '#include "base/text.h"\n#include "agents/session/agent.h"\n',
+            "tests/unit/t.cc": '#include "agents/session/agent.h"\n'}),
+            ['base/bad.cc:2: "agents/session/agent.h"'])
 
     def test_from_the_root_and_in_quotes(self):
         self.assertEqual(breaches(walls.check_walls, {
@@ -124,7 +176,7 @@ class Words(unittest.TestCase):
         self.assertEqual(breaches(walls.check_words, {
             "ctl/main.cc": 'getenv("X");\n', "tests/testing/golden.cc": 'getenv("X");\n',
             "base/mutex.h": "#define X\n", "base/clock.cc": "system_clock::now();\n",
-            "agents/host/verbs.cc": 'ibv_open("/sys/class");\n'}), [])
+            "agents/host/verbs/verbs.cc": 'ibv_open("/sys/class");\n'}), [])
 
     def test_comments_and_texts_are_free(self):
         self.assertEqual(breaches(walls.check_words, {

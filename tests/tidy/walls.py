@@ -7,8 +7,8 @@ from tree import Problem
 
 _SHARED = ("base/", "proto/", "fabric/v1/")
 _PURE = ("daemon/expression/", "daemon/custom/", "daemon/profile/", "daemon/fleet/",
-         "daemon/rules/", "daemon/infer/", "daemon/facts/", "daemon/plan/", "daemon/explain/",
-         "daemon/blame/")
+         "daemon/rules/", "daemon/infer/", "daemon/snapshot_diff/", "daemon/plan/",
+         "daemon/explain/", "daemon/blame/")
 
 # The first folder that a file is below decides; it may include what is below the second ones.
 WALLS = (
@@ -28,7 +28,7 @@ WALLS = (
     ("daemon/rules/", _SHARED + ("daemon/profile/", "daemon/fleet/", "daemon/rules/")),
     ("daemon/infer/", _SHARED + ("daemon/profile/", "daemon/fleet/", "daemon/rules/",
                                  "daemon/infer/")),
-    ("daemon/facts/", _SHARED + ("daemon/facts/",)),
+    ("daemon/snapshot_diff/", _SHARED + ("daemon/snapshot_diff/",)),
     ("daemon/plan/", _SHARED + ("daemon/fleet/", "daemon/plan/")),
     ("daemon/blame/", _SHARED + ("daemon/fleet/", "daemon/blame/")),
     ("daemon/explain/", _SHARED + ("daemon/explain/",)),
@@ -44,8 +44,8 @@ GENERATED = re.compile(r"fabric/v1/\w+(\.grpc)?\.pb\.h$|google/api/\w+\.pb\.h$")
 QUIET = ("proto/", "agents/host/", "agents/inspect/", "agents/counters/", "agents/nccl/",
          "daemon/store/", "ctl/") + _PURE
 CLOCKLESS = ("agents/nccl/", "daemon/expression/", "daemon/custom/", "daemon/profile/",
-             "daemon/rules/", "daemon/infer/", "daemon/facts/", "daemon/plan/", "daemon/explain/",
-             "daemon/blame/")
+             "daemon/rules/", "daemon/infer/", "daemon/snapshot_diff/", "daemon/plan/",
+             "daemon/explain/", "daemon/blame/")
 CLOCKLESS_HEADERS = re.compile(
     r"(fstream|filesystem|mutex|shared_mutex|condition_variable|thread|cstdio|unistd\.h|fcntl\.h"
     r"|sys/.*|netinet/.*|base/log\.h|base/mutex\.h)$")

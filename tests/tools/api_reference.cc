@@ -10,7 +10,7 @@
 #include "base/settings.h"
 #include "base/version.h"
 #include "daemon/api/metrics.h"
-#include "daemon/api/openapi.h"
+#include "daemon/api/rest/openapi.h"
 #include "daemon/config.h"
 
 namespace fabric::api {
@@ -28,7 +28,7 @@ request; repeat a parameter for a list; enumerators go by name or by their last 
 `min_severity=error`. Add `?pretty` for people.
 
 Errors have the HTTP status of their code and a body like
-`{"code":5,"message":"no node 'n9'","status":"NOT_FOUND"}`.
+`{"code":5,"message":"unknown node 'n9'","status":"NOT_FOUND"}`.
 
 `GET /v1/events` answers with server-sent events: `id` is the sequence, `event` the name of the
 field that is set (`node`, `finding`, `campaign`, `pair_result`, `port`), `data` the event as JSON.

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "agents/inspect/counter_table.h"
-#include "agents/metric_names.h"
+#include "agents/inspect/counter_tables/counter_table.h"
+#include "agents/metrics/metric_names.h"
 #include "base/text.h"
 
 namespace fabric::inspect {

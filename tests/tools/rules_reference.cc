@@ -34,8 +34,9 @@ one finding: a port that is down is judged by `port_active` alone.
 
 std::string RulePage(const Rule& rule) {
   std::string page = Format("## {}\n\n**{}.**\n\n{}\n", rule.id, rule.title, Wrapped(rule.why));
-  page += Format("Needs: {}.\n\n", rule.needs);
-  if (!rule.profile.empty()) page += Format("Of the profile: {}.\n\n", rule.profile);
+  page += Format("Needs: {}.\n\n", NeedsText(rule));
+  if (!rule.profile.empty())
+    page += Format("Of the profile: {}.\n\n", Join(ProfileFields(rule), " "));
   page += Format("Fix: `{}`\n\nSource: {}.\n", rule.fix, rule.source);
   return page;
 }
@@ -46,7 +47,7 @@ std::string RulesReference() {
   std::string page(kHead);
   page += "| Rule | Family | Severity | Scope |\n|---|---|---|---|\n";
   for (const Rule* rule : AllRules())
-    page += Format("| [`{0}`](#{0}) | {1} | {2} | {3} |\n", rule->id, rule->family,
+    page += Format("| [`{0}`](#{0}) | {1} | {2} | {3} |\n", rule->id, rules::FolderOf(*rule),
                    Name(rule->severity), Name(rule->scope));
   for (const Rule* rule : AllRules()) page += "\n" + RulePage(*rule);
   return page;

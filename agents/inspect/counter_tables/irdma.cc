@@ -1,4 +1,4 @@
-#include "agents/inspect/counter_table.h"
+#include "agents/inspect/counter_tables/counter_table.h"
 
 namespace fabric::inspect {
 namespace {

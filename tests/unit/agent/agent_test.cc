@@ -1,4 +1,4 @@
-#include "agents/agent.h"
+#include "agents/session/agent.h"
 
 #include <gtest/gtest.h>
 

@@ -24,6 +24,13 @@ TEST(CommandLine, KnowsTheCommandsAndTheirOptions) {
   EXPECT_NE(Parse({"--help"})->help.find("ibdev2netdev"), std::string::npos);
 }
 
+TEST(CommandLine, HelpNamesEveryOptionWithItsDefault) {
+  const std::string help = Parse({"inspect", "--help"})->help;
+  EXPECT_NE(help.find("Usage: fabric-agent inspect [options]"), std::string::npos) << help;
+  EXPECT_NE(help.find("-o, --output table|json|yaml"), std::string::npos) << help;
+  EXPECT_NE(help.find("Default: table."), std::string::npos) << help;
+}
+
 TEST(CommandLine, LeavesTheWordsAfterRunToTheSettings) {
   const auto line = Parse({"run", "--controller", "a:1", "--help"});
   ASSERT_TRUE(line.ok()) << line.status().message();
@@ -33,13 +40,15 @@ TEST(CommandLine, LeavesTheWordsAfterRunToTheSettings) {
 
 TEST(CommandLine, WhatCannotBeMeantIsOneLineThatNamesIt) {
   for (const auto& [words, named] : std::vector<std::pair<std::vector<const char*>, const char*>>{
-           {{}, "expected a command: run, inspect"},
-           {{"inspekt"}, "did you mean inspect?"},
-           {{"-x"}, "'-x': no such command"},
-           {{"inspect", "--rot", "x"}, "--rot"},
+           {{}, "expected a command: run, inspect, ibdev2netdev, metrics, nccl-env or version"},
+           {{"inspekt"}, "unknown command 'inspekt'; did you mean 'inspect'?"},
+           {{"-x"}, "unknown option '-x'; see fabric-agent --help"},
+           {{"inspect", "--rot", "x"}, "unknown option '--rot'; did you mean '--root'?"},
+           {{"inspect", "--netns", "1", "--pod", "x"}, "expected either --netns or --pod"},
+           {{"inspect", "--lldp-wait", "601"}, "--lldp-wait: expected at most 600, saw '601'"},
            {{"inspect", "-o", "xml"}, "xml"},
-           {{"inspect", "--netns", ""}, "--netns: must not be empty"},
-           {{"inspect", "--pod", ""}, "--pod: must not be empty"},
+           {{"inspect", "--netns", ""}, "--netns: expected PID|NAME|FILE, saw ''"},
+           {{"inspect", "--pod", ""}, "--pod: expected UID, saw ''"},
            {{"inspect", "--root"}, "--root"}}) {
     const auto line = Parse(words);
     ASSERT_FALSE(line.ok());

@@ -1,4 +1,4 @@
-#include "agents/inbox.h"
+#include "agents/session/inbox.h"
 
 #include <gtest/gtest.h>
 

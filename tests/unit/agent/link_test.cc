@@ -1,5 +1,5 @@
 // The link against a controller in this process, over the loopback on a free port.
-#include "agents/link.h"
+#include "agents/session/link.h"
 
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "agents/loop.h"
+#include "agents/session/loop.h"
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ TEST(InspectionLoop, InspectsAtTheStartAfterEventsAndForACheck) {
   FakeClock clock;
   std::stop_source stop;
   FakeEvents events(clock, stop);
-  Board board({});
+  SharedState shared({});
   std::vector<EventSet> reasons;
   int delivered = 0;
   InspectionLoop loop{.inspect =
@@ -53,19 +53,19 @@ TEST(InspectionLoop, InspectsAtTheStartAfterEventsAndForACheck) {
                       .events = events,
                       .check_interval = std::chrono::seconds(30),
                       .clock = clock,
-                      .board = board};
+                      .shared = shared};
   loop.Run(stop.get_token());
   const EventSet link = EventKind::kLink;
   EXPECT_EQ(reasons, (std::vector{EventSet::All(), link, link, EventSet::All(), EventSet::All()}));
   EXPECT_EQ(delivered, 5);
-  EXPECT_EQ(board.inspections(), 5U);
+  EXPECT_EQ(shared.inspections(), 5U);
 }
 
 TEST(InspectionLoop, DeliversNothingWhenTheInspectionWasStopped) {
   FakeClock clock;
   std::stop_source stop;
   FakeEvents events(clock, stop);
-  Board board({});
+  SharedState shared({});
   InspectionLoop loop{
       .inspect = [&](EventSet, const std::stop_token&) -> std::optional<v1::NodeSnapshot> {
         stop.request_stop();
@@ -75,9 +75,9 @@ TEST(InspectionLoop, DeliversNothingWhenTheInspectionWasStopped) {
       .events = events,
       .check_interval = std::chrono::seconds(30),
       .clock = clock,
-      .board = board};
+      .shared = shared};
   loop.Run(stop.get_token());
-  EXPECT_EQ(board.inspections(), 0U);
+  EXPECT_EQ(shared.inspections(), 0U);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "agents/metrics.h"
+#include "agents/metrics/metrics.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <fstream>
 #include <set>
 
-#include "agents/metric_names.h"
+#include "agents/metrics/metric_names.h"
 #include "proto/json.h"
 #include "tests/testing/temp_tree.h"
 

@@ -1,4 +1,4 @@
-#include "agents/outbox.h"
+#include "agents/session/outbox.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "agents/port_reading.h"
+#include "agents/session/port_reading.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

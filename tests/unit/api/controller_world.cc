@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/api/metrics_source.h"
+#include "proto/fabric_service.h"
 
 namespace fabric::testing {
 
@@ -25,11 +25,11 @@ ControllerWorld::ControllerWorld() {
   api_ = std::make_unique<api::Api>(*controller_, clock_, calls_);
   const api::CallFunction call = [this](auto&&... arguments) { return api_->Call(arguments...); };
   const api::Page metrics = {"/metrics", [this] {
-                               return api::HttpResponse{
-                                   .content_type = "text/plain",
-                                   .body = MetricsText(api::ReadMetrics(*controller_, calls_))};
+                               return api::HttpResponse{.content_type = "text/plain",
+                                                        .body = MetricsText(api::ReadMetrics(
+                                                            *controller_, calls_, clock_.Now()))};
                              }};
-  rest_service_ = std::make_unique<api::RestService>(call, *api::RoutesOf(api::FabricService()),
+  rest_service_ = std::make_unique<api::RestService>(call, *api::RoutesOf(FabricService()),
                                                      std::vector<api::Page>{metrics});
   grpc_ = *api::GrpcFront::Listen({"127.0.0.1", 0}, call, events_, agents_);
   rest_ = *api::RestServer::Listen({"127.0.0.1", 0}, *rest_service_, events_, {});

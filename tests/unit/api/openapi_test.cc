@@ -1,4 +1,4 @@
-#include "daemon/api/openapi.h"
+#include "daemon/api/rest/openapi.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/struct.pb.h>

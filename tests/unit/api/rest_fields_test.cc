@@ -1,4 +1,4 @@
-#include "daemon/api/rest_fields.h"
+#include "daemon/api/rest/rest_fields.h"
 
 #include <gtest/gtest.h>
 
@@ -49,9 +49,9 @@ TEST(SetField, NamesTheParameterAndWhatWasExpected) {
     const char* message;
   };
   for (const Row& row :
-       {Row{"nod", "x", "no parameter 'nod'; did you mean 'node'?"},
-        Row{"zzz", "x", "no parameter 'zzz'"}, Row{"", "x", "no parameter ''"},
-        Row{"node.x", "x", "no parameter 'node.x': 'node' has no fields"},
+       {Row{"nod", "x", "unknown parameter 'nod'; did you mean 'node'?"},
+        Row{"zzz", "x", "unknown parameter 'zzz'"}, Row{"", "x", "unknown parameter ''"},
+        Row{"node.x", "x", "unknown parameter 'node.x': 'node' has no fields"},
         Row{"include_resolved", "maybe",
             "parameter 'include_resolved': expected true or false, saw 'maybe'"},
         Row{"min_severity", "loud",

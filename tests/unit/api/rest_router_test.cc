@@ -1,4 +1,4 @@
-#include "daemon/api/rest_router.h"
+#include "daemon/api/rest/rest_router.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -72,9 +72,9 @@ TEST(RestRouter, PrettyIsNotAField) {
 
 TEST(RestRouter, UnknownPathsSuggestAKnownOne) {
   EXPECT_EQ(Error("GET", "/v1/node").status,
-            Status(Code::kNotFound, "no path '/v1/node'; did you mean '/v1/nodes'?"));
+            Status(Code::kNotFound, "unknown path '/v1/node'; did you mean '/v1/nodes'?"));
   EXPECT_EQ(Error("GET", "/metric").status.message(),
-            "no path '/metric'; did you mean '/metrics'?");
+            "unknown path '/metric'; did you mean '/metrics'?");
   for (const char* path : {"", "/", "//", "v1/nodes", "/v1/nodes/", "/v1/nodes/a/b", "/v1//n", "*"})
     EXPECT_EQ(Error("GET", path).http_status, 404) << path;
   EXPECT_EQ(Error("GET", "/" + std::string(100'000, 'x')).http_status, 404);
@@ -97,7 +97,7 @@ TEST(RestRouter, BadRequestsNameTheParameter) {
     const char* message;
   };
   for (const Row& row : {
-           Row{"GET", "/v1/findings?nod=1", "", "no parameter 'nod'; did you mean 'node'?"},
+           Row{"GET", "/v1/findings?nod=1", "", "unknown parameter 'nod'; did you mean 'node'?"},
            Row{"GET", "/v1/findings?include_resolved=x", "", "'include_resolved': expected true"},
            Row{"GET", "/v1/findings?node=%ff", "", "parameter 'node': expected UTF-8"},
            Row{"GET", "/v1/findings?node=a&node=b", "", "parameter 'node' is given twice"},

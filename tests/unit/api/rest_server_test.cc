@@ -1,4 +1,4 @@
-#include "daemon/api/rest_server.h"
+#include "daemon/api/rest/rest_server.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
@@ -6,6 +6,7 @@
 
 #include "daemon/control/events.h"
 #include "fabric/v1/fabric.pb.h"
+#include "proto/fabric_service.h"
 #include "tests/testing/raw_client.h"
 
 namespace fabric::api {

@@ -1,4 +1,4 @@
-#include "daemon/api/rest_service.h"
+#include "daemon/api/rest/rest_service.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>

@@ -1,4 +1,4 @@
-#include "daemon/api/rest_text.h"
+#include "daemon/api/rest/rest_text.h"
 
 #include <gtest/gtest.h>
 
@@ -18,17 +18,11 @@ TEST(PercentDecode, RefusesBrokenEscapesAndWhatIsNotUtf8) {
     EXPECT_EQ(PercentDecode(bad, false).status().code(), Code::kInvalidArgument) << bad;
 }
 
-TEST(IsUtf8, KnowsOverlongFormsAndSurrogates) {
-  EXPECT_TRUE(IsUtf8("plain"));
-  EXPECT_TRUE(IsUtf8("\xf0\x9f\x98\x80"));
-  for (const char* bad : {"\x80", "\xc1\x81", "\xe0\x80\x80", "\xf0\x80\x80\x80",
-                          "\xf4\x90\x80\x80", "\xf8\x88\x80\x80\x80", "\xe2\x82"})
-    EXPECT_FALSE(IsUtf8(bad));
-}
-
-TEST(JsonString, EscapesWhatJsonCannotHold) {
-  EXPECT_EQ(JsonString("a\"b\\c\n"), "\"a\\\"b\\\\c\\u000a\"");
-  EXPECT_EQ(JsonString("\xff!"), "\"\xef\xbf\xbd!\"");
+TEST(ErrorJson, EscapesWhatJsonCannotHold) {
+  EXPECT_EQ(ErrorJson({Code::kNotFound, "a\"b\\c\n"}),
+            R"({"code":5,"message":"a\"b\\c\n","status":"NOT_FOUND"})");
+  EXPECT_EQ(ErrorJson({Code::kNotFound, "\xff!"}),
+            "{\"code\":5,\"message\":\"\xef\xbf\xbd!\",\"status\":\"NOT_FOUND\"}");
 }
 
 TEST(ErrorJson, HasCodeMessageAndName) {

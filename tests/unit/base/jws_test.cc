@@ -65,7 +65,7 @@ TEST(Ed25519, SaysWhatAFileIsInsteadOfAKey) {
            {"",
             "k.pem: expected an Ed25519 private key in PEM without passphrase (openssl genpkey "
             "-algorithm ed25519), saw an empty file"},
-           {"hello", "saw no PEM"},
+           {"hello", "saw text that is not PEM"},
            {cut, "saw a private key"},
            {RfcKey().Public().ToPem(), "saw a public key"},
            {"-----BEGIN ENCRYPTED PRIVATE KEY-----\n", "saw an encrypted private key"}}) {
@@ -78,7 +78,7 @@ TEST(Ed25519, SaysWhatAFileIsInsteadOfAKey) {
               HasSubstr("expected an Ed25519 public key in PEM (openssl pkey -in KEY.pem -pubout), "
                         "saw a private key"));
   EXPECT_THAT(PublicKey::FromPem(kRsaPublic, "k.pem").status().message(),
-              HasSubstr("saw one of kind RSA"));
+              HasSubstr("saw a key of type RSA"));
   EXPECT_EQ(PublicKey::FromRaw("short").status().code(), Code::kInvalidArgument);
 }
 
@@ -90,7 +90,7 @@ TEST(Jws, IsOpenedWithItsKeyAlone) {
               HasSubstr(R"({"alg":"EdDSA","typ":"x+json","kid":"kPrK_)"));
   const Status other = OpenJws(SigningKey::Generate()->Public(), text).status();
   EXPECT_EQ(other.code(), Code::kPermissionDenied);
-  EXPECT_THAT(other.message(), HasSubstr("it was not signed with the key"));
+  EXPECT_THAT(other.message(), HasSubstr("the text was not signed with the key"));
 }
 
 TEST(Jws, NoticesWhatWasChanged) {
@@ -102,7 +102,9 @@ TEST(Jws, NoticesWhatWasChanged) {
   EXPECT_EQ(status.code(), Code::kPermissionDenied);
   EXPECT_THAT(status.message(), HasSubstr("changed after it was signed"));
   for (const std::string& header :
-       {std::string(R"({"alg":"none"})"), std::string(R"({"alg":"EdDSA","crit":["b64"]})")}) {
+       {std::string(R"({"alg":"none"})"), std::string(R"({"alg":"EdDSA","crit":["b64"]})"),
+        std::string(R"({"alg":1})"), std::string(R"(["EdDSA"])"), std::string(R"({"alg":"EdDSA")"),
+        std::string(R"({"cr\u0069t":[],"alg":"EdDSA"})")}) {
     changed = good;
     changed.header = ToBase64Url(header);
     EXPECT_EQ(OpenJws(key.Public(), changed).status().code(), Code::kInvalidArgument) << header;

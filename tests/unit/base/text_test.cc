@@ -35,11 +35,5 @@ TEST(Quoted, EscapesAndShortens) {
   EXPECT_EQ(Quoted(std::string(70, 'x')), "'" + std::string(60, 'x') + "...'");
 }
 
-TEST(Closest, FindsTheTypoAndNothingElse) {
-  EXPECT_EQ(Closest("nodse", {"nodes", "devices"}), "nodes");
-  EXPECT_EQ(Closest("matrx", {"nodes", "matrix"}), "matrix");
-  EXPECT_EQ(Closest("frobnicate", {"nodes", "matrix"}), "");
-}
-
 }  // namespace
 }  // namespace fabric

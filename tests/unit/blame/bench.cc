@@ -10,15 +10,15 @@ Fabric FabricOf(const Layout& layout) {
   Fabric fabric;
   for (std::uint32_t node = 0; node < layout.nodes; ++node) {
     for (std::uint32_t rail = 0; rail < layout.rails; ++rail) {
-      Place place{.node = Format("n{}", 10 + node),
-                  .device = Format("mlx5_{}", rail),
-                  .port = 1,
-                  .rail = rail};
+      Endpoint endpoint{.node = Format("n{}", 10 + node),
+                        .device = Format("mlx5_{}", rail),
+                        .port = 1,
+                        .rail = rail};
       if (layout.per_leaf > 0) {
-        place.leaf = Format("leaf-{}-{}", rail, node / layout.per_leaf);
-        place.leaf_port = Format("swp{}", node % layout.per_leaf);
+        endpoint.leaf = Format("leaf-{}-{}", rail, node / layout.per_leaf);
+        endpoint.leaf_port = Format("swp{}", node % layout.per_leaf);
       }
-      fabric.places.push_back(place);
+      fabric.endpoints.push_back(endpoint);
     }
   }
   return fabric;
@@ -77,8 +77,8 @@ void Dead(Observation& seen) {
   seen.latency.reset();
 }
 
-void Lose(Observation& seen, double part) {
-  seen.failures = static_cast<std::uint32_t>(part * seen.attempts);
+void Lose(Observation& seen, double component) {
+  seen.failures = static_cast<std::uint32_t>(component * seen.attempts);
 }
 
 namespace {

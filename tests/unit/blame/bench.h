@@ -1,4 +1,4 @@
-// A small fabric, all of whose ports probed each other, and what is made to be wrong in it.
+// Test fabric: observations of a small fabric in which all ports probed each other, with faults.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,9 @@ std::vector<Observation> With(std::vector<Observation> observations,
 // Rounds begin so many seconds apart.
 std::vector<Observation> Apart(std::vector<Observation> observations, double seconds);
 void Dead(Observation& seen);
-void Lose(Observation& seen, double part);
-inline bool Touches(const Observation& seen, std::uint32_t place) {
-  return seen.from == place || seen.to == place;
+void Lose(Observation& seen, double component);
+inline bool Touches(const Observation& seen, std::uint32_t endpoint) {
+  return seen.from == endpoint || seen.to == endpoint;
 }
 
 // "PORT n10/mlx5_0/1 OUT LOSSY; ..." of the suspects, then "| PORT a, PORT b" of each open group.

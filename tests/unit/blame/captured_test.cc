@@ -23,7 +23,7 @@ Fabric LabFabric() {
   Fabric fabric;
   for (std::uint32_t node = 1; node <= kNodes; ++node)
     for (std::uint32_t rail = 0; rail < 2; ++rail)
-      fabric.places.push_back(
+      fabric.endpoints.push_back(
           {.node = Format("n{}", node),
            .device = Format("rxe{}", rail),
            .port = 1,

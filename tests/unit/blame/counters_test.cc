@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "daemon/blame/book.h"
+#include "daemon/blame/analyzer.h"
 #include "tests/unit/blame/bench.h"
 
 namespace fabric::blame::testing {
@@ -17,10 +17,10 @@ constexpr Layout kLayout{.nodes = 16, .rails = 1, .per_leaf = 0};
 std::vector<PortCounters> Counters(const Layout& layout, Sign sign,
                                    const std::vector<std::uint32_t>& moved) {
   std::vector<PortCounters> counters;
-  for (std::uint32_t place = 0; place < layout.nodes * layout.rails; ++place) {
-    PortCounters& port = counters.emplace_back(PortCounters{.place = place, .moves = {}});
-    if (std::find(moved.begin(), moved.end(), place) != moved.end())
-      port.moves.push_back({sign, "symbol_errors", 12, 30});
+  for (std::uint32_t endpoint = 0; endpoint < layout.nodes * layout.rails; ++endpoint) {
+    PortCounters& port = counters.emplace_back(PortCounters{.endpoint = endpoint, .increases = {}});
+    if (std::find(moved.begin(), moved.end(), endpoint) != moved.end())
+      port.increases.push_back({sign, "symbol_errors", 12, 30});
   }
   return counters;
 }
@@ -92,7 +92,7 @@ struct Odds {
   Sign sign;
   Channel channel;
   std::vector<std::uint32_t> moved;
-  Part part;
+  Component component;
   double at_least;
   double at_most;
 };
@@ -100,10 +100,10 @@ struct Odds {
 TEST(CounterEvidence, WeighsWhatIsUnusual) {
   const Layout layout{.nodes = 16, .rails = 2, .per_leaf = 4};
   const Fabric fabric = FabricOf(layout);
-  Passages passages(fabric);
-  passages.Add(Healthy(layout));
-  const Part port{PartKind::kPort, 6};
-  const Part host{PartKind::kHost, 3};
+  ObservationPaths paths(fabric);
+  paths.Add(Healthy(layout));
+  const Component port{ComponentKind::kPort, 6};
+  const Component host{ComponentKind::kHost, 3};
   const Odds cases[] = {
       {"errors on the link", Sign::kPhysical, Channel::kLoss, {6}, port, 7, 8},
       {"errors on another one", Sign::kPhysical, Channel::kLoss, {7}, port, 1, 1},
@@ -119,12 +119,12 @@ TEST(CounterEvidence, WeighsWhatIsUnusual) {
       {"pauses slow down", Sign::kPauses, Channel::kSpeed, {6}, port, 4, 6},
       {"one port of a host", Sign::kPhysical, Channel::kLoss, {6}, host, 1, 1},
       {"both ports of a host", Sign::kPhysical, Channel::kLoss, {6, 7}, host, 7, 8},
-      {"a leaf has none", Sign::kPhysical, Channel::kLoss, {6}, {PartKind::kLeaf, 0}, 1, 1},
+      {"a leaf has none", Sign::kPhysical, Channel::kLoss, {6}, {ComponentKind::kLeaf, 0}, 1, 1},
   };
   for (const Odds& one : cases) {
     const auto counters = Counters(layout, one.sign, one.moved);
     const double odds =
-        std::exp(CounterEvidence(passages, counters).LogOdds(one.part, one.channel));
+        std::exp(CounterEvidence(paths, counters).LogOdds(one.component, one.channel));
     EXPECT_GE(odds, one.at_least - 1e-9) << one.name;
     EXPECT_LE(odds, one.at_most + 1e-9) << one.name;
   }
@@ -133,17 +133,18 @@ TEST(CounterEvidence, WeighsWhatIsUnusual) {
 TEST(CounterEvidence, SaysWhatMoved) {
   const Layout layout{.nodes = 16, .rails = 2, .per_leaf = 4};
   const Fabric fabric = FabricOf(layout);
-  const Passages passages(fabric);
+  const ObservationPaths paths(fabric);
   const auto counters = Counters(layout, Sign::kPhysical, {6, 9});
-  const CounterEvidence evidence(passages, counters);
+  const CounterEvidence evidence(paths, counters);
   const std::string grew = "symbol_errors grew by 12 in 30 s";
-  EXPECT_THAT(evidence.Text({PartKind::kPort, 6}), ::testing::ElementsAre(grew));
-  EXPECT_THAT(evidence.Text({PartKind::kPort, 8}), ::testing::IsEmpty());
-  EXPECT_THAT(evidence.Text({PartKind::kHost, 3}), ::testing::ElementsAre("n13/mlx5_0/1: " + grew));
-  EXPECT_THAT(evidence.Text({PartKind::kPair, 6, 9}),
+  EXPECT_THAT(evidence.Text({ComponentKind::kPort, 6}), ::testing::ElementsAre(grew));
+  EXPECT_THAT(evidence.Text({ComponentKind::kPort, 8}), ::testing::IsEmpty());
+  EXPECT_THAT(evidence.Text({ComponentKind::kHost, 3}),
+              ::testing::ElementsAre("n13/mlx5_0/1: " + grew));
+  EXPECT_THAT(evidence.Text({ComponentKind::kPair, 6, 9}),
               ::testing::ElementsAre("n13/mlx5_0/1: " + grew, "n14/mlx5_1/1: " + grew))
       << "both ends";
-  EXPECT_THAT(evidence.Text({PartKind::kLeaf, 0}), ::testing::IsEmpty());
+  EXPECT_THAT(evidence.Text({ComponentKind::kLeaf, 0}), ::testing::IsEmpty());
 }
 
 }  // namespace

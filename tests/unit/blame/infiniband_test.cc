@@ -48,7 +48,7 @@ Fabric Discover() {
 }
 
 TEST(InfinibandBlame, NamesTheUplinkOfALeafAndItsLinks) {
-  const auto leaf = [](std::uint32_t place) { return place / kPerLeaf; };
+  const auto leaf = [](std::uint32_t endpoint) { return endpoint / kPerLeaf; };
   const auto bad = [&](const Observation& seen) {
     const bool out = leaf(seen.from) != leaf(seen.to);
     const bool touches = leaf(seen.from) == 1 || leaf(seen.to) == 1;
@@ -62,9 +62,8 @@ TEST(InfinibandBlame, NamesTheUplinkOfALeafAndItsLinks) {
   EXPECT_EQ(suspect.kind(), v1::SUSPECT_KIND_UPLINK);
   EXPECT_EQ(suspect.leaf(), "ib-1");
   EXPECT_THAT(suspect.name(), StartsWith("ib-1 uplinks, one path of"));
-  EXPECT_THAT(
-      suspect.evidence(),
-      Contains("its leaf is known by the InfiniBand topology made at 2027-01-15T08:00:00Z"));
+  EXPECT_THAT(suspect.evidence(),
+              Contains("leaf from the InfiniBand topology of 2027-01-15T08:00:00Z"));
   EXPECT_THAT(suspect.evidence(),
               Contains(StartsWith("its links to other switches: port 33 to S-00000000000000b0 port "
                                   "2, port 34 to")));
@@ -83,7 +82,7 @@ TEST(InfinibandBlame, NamesAPortWithItsPlaceAtTheLeaf) {
 
 TEST(InfinibandBlame, WithoutTheFileNamesNoLeaf) {
   Fabric fabric = Discover();
-  for (Place& place : fabric.places) place.leaf.clear();
+  for (Endpoint& endpoint : fabric.endpoints) endpoint.leaf.clear();
   const auto seen = testing::With(
       testing::Healthy(kLayout),
       [](const auto& one) { return one.from / kPerLeaf == 1 || one.to / kPerLeaf == 1; },

@@ -15,14 +15,14 @@ using Change = std::function<void(Observation&)>;
 
 constexpr Layout kLayout;
 
-std::uint32_t NodeOf(std::uint32_t place) {
-  return place / kLayout.rails;
+std::uint32_t NodeOf(std::uint32_t endpoint) {
+  return endpoint / kLayout.rails;
 }
-std::uint32_t RailOf(std::uint32_t place) {
-  return place % kLayout.rails;
+std::uint32_t RailOf(std::uint32_t endpoint) {
+  return endpoint % kLayout.rails;
 }
-std::uint32_t LeafOf(std::uint32_t place) {
-  return RailOf(place) * 100 + NodeOf(place) / kLayout.per_leaf;
+std::uint32_t LeafOf(std::uint32_t endpoint) {
+  return RailOf(endpoint) * 100 + NodeOf(endpoint) / kLayout.per_leaf;
 }
 bool Across(const Observation& seen) {
   return LeafOf(seen.from) != LeafOf(seen.to);
@@ -34,8 +34,8 @@ bool TouchesLeaf(const Observation& seen, std::uint32_t leaf) {
 bool OnPath(const Observation& seen, std::uint32_t path) {
   return (seen.from * 31 + seen.to * 17 + seen.flow_label * 7 + seen.from * seen.to) % 4 == path;
 }
-Change Losing(double part) {
-  return [part](Observation& seen) { Lose(seen, part); };
+Change Losing(double component) {
+  return [component](Observation& seen) { Lose(seen, component); };
 }
 void HalfSpeed(Observation& seen) {
   if (seen.speed) seen.speed = 0.5F;
@@ -129,8 +129,8 @@ TEST(Judge, NamesTheDirectionOfALossThatPingsTell) {
       one.one_way = true;
       Observation back = one;
       std::swap(back.from, back.to);
-      for (Observation* const way : {&one, &back})
-        if ((out ? way->from : way->to) == 6) Lose(*way, 0.01);
+      for (Observation* const direction : {&one, &back})
+        if ((out ? direction->from : direction->to) == 6) Lose(*direction, 0.01);
       seen.push_back(one);
       seen.push_back(back);
     }
@@ -166,7 +166,7 @@ TEST(Judge, NamesASpineThatSeveralLeavesShare) {
 // Two nodes a leaf: their leaf, its ways out, or the two of them.
 TEST(Judge, DoesNotPretendWithTwoPortsUnderALeaf) {
   const Layout layout{.nodes = 8, .rails = 1, .per_leaf = 2};
-  const auto under = [](std::uint32_t place) { return place / 2 == 1; };
+  const auto under = [](std::uint32_t endpoint) { return endpoint / 2 == 1; };
   const auto report =
       Judge(FabricOf(layout),
             With(
@@ -288,7 +288,7 @@ TEST(Judge, NamesNoPortOfAHostThatPaused) {
 
 TEST(Judge, RefersToFindingsAndSaysWhatWasNotCovered) {
   Fabric fabric = FabricOf(kLayout);
-  fabric.places.push_back({.node = "n99", .device = "mlx5_0", .port = 1, .rail = 0});
+  fabric.endpoints.push_back({.node = "n99", .device = "mlx5_0", .port = 1, .rail = 0});
   v1::Finding finding;
   finding.set_id("f1");
   finding.mutable_subject()->set_scope(v1::SCOPE_PORT);
@@ -306,7 +306,7 @@ TEST(Judge, RefersToFindingsAndSaysWhatWasNotCovered) {
   EXPECT_THAT(report.suspects(0).findings(), ::testing::ElementsAre("f1"));
   EXPECT_EQ(report.suspects(0).leaf(), "leaf-0-0");
   EXPECT_EQ(report.suspects(0).leaf_port(), "swp3");
-  EXPECT_THAT(report.not_covered(), ::testing::ElementsAre("n99/mlx5_0/1: was not probed"));
+  EXPECT_THAT(report.not_covered(), ::testing::ElementsAre("n99/mlx5_0/1: not probed"));
 }
 
 TEST(Judge, SaysWhenTooLittleWasSeen) {

@@ -21,10 +21,10 @@ v1::LldpNeighbor& Hear(v1::NodeSnapshot& node, const std::string& system) {
   return neighbor;
 }
 
-Place FirstPlace(const v1::NodeSnapshot& node) {
+Endpoint FirstPlace(const v1::NodeSnapshot& node) {
   fleet::Fleet fleet;
   fleet.Put(node, {});
-  return blame::FabricOf(fleet::FleetView(fleet)).places.at(0);
+  return blame::FabricOf(fleet::FleetView(fleet)).endpoints.at(0);
 }
 
 TEST(FabricOf, TakesLeafAndItsPortFromLldp) {
@@ -48,7 +48,7 @@ TEST(FabricOf, TakesTheLeafThatTheProfileGivesWhereNobodyIsHeard) {
   const auto leaf = [&] {
     fleet::Fleet fleet;
     fleet.Put(node, {});
-    return blame::FabricOf(fleet::FleetView(fleet), sites).places.at(0).leaf;
+    return blame::FabricOf(fleet::FleetView(fleet), sites).endpoints.at(0).leaf;
   };
   EXPECT_EQ(leaf(), "leaf3");
   Hear(node, "leaf7");
@@ -60,8 +60,8 @@ TEST(FabricOf, SortsByNameAndFinds) {
   for (const std::uint32_t number : {12U, 2U, 1U})
     fleet.Put(RoceNode({.number = number, .rails = 2}), {});
   const Fabric fabric = blame::FabricOf(fleet::FleetView(fleet));
-  ASSERT_EQ(fabric.places.size(), 6U);
-  EXPECT_EQ(NameOf(fabric.places[2]), "n12/mlx5_0/1");
+  ASSERT_EQ(fabric.endpoints.size(), 6U);
+  EXPECT_EQ(NameOf(fabric.endpoints[2]), "n12/mlx5_0/1");
   v1::ProbePort port;
   port.set_node("n2");
   port.set_device("mlx5_1");
@@ -207,7 +207,7 @@ TEST(ObservationsOf, OfTwoPortsOfANodeNobodyKnowsWhichCouldNotBeSetUp) {
 // A round of few pairs: the suspects' own figures are not what is usual.
 TEST(ObservationsOf, ComparesFewWithWhatWasUsualBefore) {
   const auto fabric = FabricOf({.nodes = 4, .rails = 1});
-  const auto of = [&](int count, double bps, Usual& usual) {
+  const auto of = [&](int count, double bps, Baselines& baselines) {
     v1::Campaign campaign;
     for (int i = 0; i < count; ++i) {
       v1::PairResult& result = *campaign.add_results();
@@ -219,15 +219,15 @@ TEST(ObservationsOf, ComparesFewWithWhatWasUsualBefore) {
       result.mutable_probe()->mutable_rc_write_bandwidth();
       result.mutable_result()->mutable_bandwidth()->set_mean_bps(bps);
     }
-    return ObservationsOf(fabric, campaign.results(), usual);
+    return ObservationsOf(fabric, campaign.results(), baselines);
   };
-  Usual usual;
-  EXPECT_FLOAT_EQ(*of(100, 10e9, usual)[0].speed, 1.0F);
-  EXPECT_FLOAT_EQ(*of(8, 5e9, usual)[0].speed, 0.5F);
-  EXPECT_FLOAT_EQ(*of(60, 8e9, usual)[0].speed, 1.0F) << "these are enough";
-  EXPECT_FLOAT_EQ(*of(8, 4e9, usual)[0].speed, 0.5F);
-  EXPECT_FLOAT_EQ(*of(1, 4e9, usual)[0].speed, 0.5F) << "and what could not be compared before";
-  Usual nothing;
+  Baselines baselines;
+  EXPECT_FLOAT_EQ(*of(100, 10e9, baselines)[0].speed, 1.0F);
+  EXPECT_FLOAT_EQ(*of(8, 5e9, baselines)[0].speed, 0.5F);
+  EXPECT_FLOAT_EQ(*of(60, 8e9, baselines)[0].speed, 1.0F) << "these are enough";
+  EXPECT_FLOAT_EQ(*of(8, 4e9, baselines)[0].speed, 0.5F);
+  EXPECT_FLOAT_EQ(*of(1, 4e9, baselines)[0].speed, 0.5F) << "and what could not be compared before";
+  Baselines nothing;
   EXPECT_FLOAT_EQ(*of(8, 5e9, nothing)[0].speed, 1.0F);
 }
 

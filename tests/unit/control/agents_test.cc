@@ -134,7 +134,7 @@ TEST_F(AgentsTest, AChangeBeforeTheSnapshotAsksForIt) {
   change.mutable_change()->add_removed_rdma_devices("mlx5_0");
   EXPECT_TRUE(Say(900, change).ok());
   v1::ListNodesResponse nodes;
-  ASSERT_TRUE(world_.controller->ListNodes({}, nodes).ok());
+  ASSERT_TRUE(world_.controller->Call(v1::ListNodesRequest(), nodes, world_.agents.now()).ok());
   EXPECT_EQ(nodes.nodes_size(), 1);
 }
 
@@ -168,7 +168,7 @@ TEST_F(AgentsTest, TheNameOfTheHelloIsTheKey) {
   message.mutable_change()->add_fields("node");
   ASSERT_TRUE(Say(900, message).ok());
   v1::ListNodesResponse nodes;
-  ASSERT_TRUE(world_.controller->ListNodes({}, nodes).ok());
+  ASSERT_TRUE(world_.controller->Call(v1::ListNodesRequest(), nodes, world_.agents.now()).ok());
   ASSERT_EQ(nodes.nodes_size(), 1);
   EXPECT_EQ(nodes.nodes(0).name(), "n7");
 }
@@ -195,7 +195,7 @@ TEST_F(AgentsTest, NonsenseIsBorne) {
   EXPECT_TRUE(world_.agents.Say("n1", v1::AgentMessage()).ok()) << "of a newer agent";
   world_.agents.Advance(1s);
   v1::ListDevicesResponse devices;
-  EXPECT_TRUE(world_.controller->ListDevices({}, devices).ok());
+  EXPECT_TRUE(world_.controller->Call(v1::ListDevicesRequest(), devices, world_.agents.now()).ok());
   world_.Restart();
 }
 
@@ -208,7 +208,7 @@ TEST_F(AgentsTest, ARestartKnowsNodesAndFindingsAndWaitsForTheFleet) {
   ASSERT_THAT(world_.OpenFindings(), ElementsAre("port_active n1/mlx5_0/1"));
   world_.Restart();
   EXPECT_EQ(world_.Node("n1").state(), v1::NODE_STATE_LOST);
-  EXPECT_EQ(world_.Node("n1").lost_reason(), "not heard of since the controller was started");
+  EXPECT_EQ(world_.Node("n1").lost_reason(), "no message since the controller started");
   EXPECT_THAT(world_.OpenFindings(), ElementsAre("port_active n1/mlx5_0/1"));
 
   world_.log.events.clear();

@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Fails", Behaviour::kFail, true, v1::PROBE_STATUS_FAILED,
              "transport retry counter exceeded", false, 1s},
         Case{"TalksNonsense", Behaviour::kNonsense, true, v1::PROBE_STATUS_FAILED,
-             "reported ok with a latency that cannot be", true, 1s},
+             "reported ok with an invalid latency", true, 1s},
         Case{"Vanishes", Behaviour::kVanish, true, v1::PROBE_STATUS_UNREACHABLE,
              "connection closed: connection reset by peer", true, 1s},
         Case{"VanishesRunning", Behaviour::kVanishRunning, false, v1::PROBE_STATUS_UNREACHABLE,

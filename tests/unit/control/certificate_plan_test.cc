@@ -1,5 +1,5 @@
 // What fits into the time of a certificate, and which verdict follows from what was seen.
-#include "daemon/control/certificate_plan.h"
+#include "daemon/control/certificates/certificate_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "base/text.h"
-#include "daemon/control/certificate_verdict.h"
+#include "daemon/control/certificates/certificate_verdict.h"
 #include "proto/json.h"
 
 namespace fabric::control {
@@ -109,7 +109,7 @@ CertificateWork Probed(std::uint32_t bad = 0) {
 }
 
 struct Given {
-  std::vector<AboutNodes> findings = {};
+  std::vector<FindingWithNodes> findings = {};
   std::vector<NodeDoubt> doubts = {};
   std::string blame = "{}";
   std::string cut_off = {};
@@ -141,9 +141,9 @@ std::string Verdicts(const v1::Certificate& certificate) {
   return text;
 }
 
-AboutNodes About(const std::string& node, v1::Severity severity,
-                 v1::Verdict verdict = v1::VERDICT_FAIL) {
-  AboutNodes about;
+FindingWithNodes About(const std::string& node, v1::Severity severity,
+                       v1::Verdict verdict = v1::VERDICT_FAIL) {
+  FindingWithNodes about;
   about.finding.set_id("f1");
   about.finding.set_rule("port_active");
   about.finding.set_title("port is DOWN");
@@ -178,7 +178,7 @@ TEST(CertificateVerdict, FailsWithAFindingThatIsWorseThanAWarning) {
   EXPECT_EQ(warned.verdict(), v1::VERDICT_PASS);
   EXPECT_THAT(warned.nodes(1).findings(), ElementsAre("f1")) << "and yet it is told";
 
-  AboutNodes silenced = About("n2", v1::SEVERITY_CRITICAL);
+  FindingWithNodes silenced = About("n2", v1::SEVERITY_CRITICAL);
   silenced.finding.mutable_silenced()->set_id("s1");
   EXPECT_EQ(Judged(work, {.findings = {silenced}}).verdict(), v1::VERDICT_PASS);
   EXPECT_EQ(Judged(work, {.findings = {About("n9", v1::SEVERITY_ERROR)}}).verdict(),
@@ -188,14 +188,14 @@ TEST(CertificateVerdict, FailsWithAFindingThatIsWorseThanAWarning) {
 
 TEST(CertificateVerdict, DoesNotTakeForWellWhatWasNotJudged) {
   const CertificateWork work = Probed();
-  AboutNodes held = About("n2", v1::SEVERITY_ERROR);
+  FindingWithNodes held = About("n2", v1::SEVERITY_ERROR);
   held.held = true;
   EXPECT_EQ(Verdicts(Judged(work, {.findings = {held}})), "PASS UNKNOWN PASS PASS");
   const v1::Certificate unread =
       Judged(work, {.findings = {About("n2", v1::SEVERITY_ERROR, v1::VERDICT_UNKNOWN)}});
   EXPECT_EQ(unread.verdict(), v1::VERDICT_PASS);
   EXPECT_THAT(unread.not_covered(),
-              ElementsAre("the rule port_active on n2: what it needs could not be read"));
+              ElementsAre("the rule port_active on n2: the required settings could not be read"));
   const v1::Certificate lost = Judged(work, {.doubts = {{"n3", "lost: no message for 4.0 s"}}});
   EXPECT_EQ(lost.verdict(), v1::VERDICT_UNKNOWN);
   EXPECT_EQ(Verdicts(lost), "PASS PASS UNKNOWN PASS");
@@ -239,7 +239,7 @@ TEST(CertificateVerdict, IsUnknownWhereBlameIsUndecided) {
   EXPECT_EQ(Verdicts(Judged(Probed(), {.open = "n4/mlx5_0/1 is suspicious"})),
             "PASS PASS PASS UNKNOWN");
   EXPECT_EQ(Judged(Probed(), {.open = "the fabric is suspicious"}).verdict(), v1::VERDICT_UNKNOWN);
-  EXPECT_EQ(Judged(Probed(), {.open = "n1/mlx5_0/1 has met 2 partners"}).verdict(),
+  EXPECT_EQ(Judged(Probed(), {.open = "n1/mlx5_0/1 was probed with 2 partners"}).verdict(),
             v1::VERDICT_PASS)
       << "there are no more";
 }
@@ -280,7 +280,7 @@ TEST(CertificateVerdict, AnAgentThatWasAwaySaysNothingOfItsFabric) {
 
 TEST(CertificateVerdict, APortThatWasNotProbedIsNotWell) {
   std::vector<AskedPort> ports = FourPorts();
-  ports[3].obstacle = "busy: it sends 40 Gb/s";
+  ports[3].obstacle = "busy: sends 40 Gb/s";
   CertificateWork work(std::move(ports), false);
   work.Take(Result(1, 2, v1::PROBE_STATUS_OK));
   work.Take(Result(1, 3, v1::PROBE_STATUS_OK));
@@ -288,9 +288,9 @@ TEST(CertificateVerdict, APortThatWasNotProbedIsNotWell) {
   const v1::Certificate certificate = Judged(work, {.cut_off = "not probed within 5 s"});
   EXPECT_EQ(Verdicts(certificate), "PASS UNKNOWN UNKNOWN UNKNOWN");
   EXPECT_THAT(certificate.nodes(1).reasons(), ElementsAre("n2/mlx5_0/1: n3: port busy"));
-  EXPECT_THAT(certificate.nodes(3).reasons(), ElementsAre("n4/mlx5_0/1: busy: it sends 40 Gb/s"));
+  EXPECT_THAT(certificate.nodes(3).reasons(), ElementsAre("n4/mlx5_0/1: busy: sends 40 Gb/s"));
   EXPECT_THAT(certificate.not_covered(), ElementsAre("pairs: 1 of 3 possible ones were not probed",
-                                                     "n4/mlx5_0/1: busy: it sends 40 Gb/s"));
+                                                     "n4/mlx5_0/1: busy: sends 40 Gb/s"));
 }
 
 TEST(CertificateVerdict, OneNodeIsProbedWithItself) {
@@ -303,7 +303,7 @@ TEST(CertificateVerdict, OneNodeIsProbedWithItself) {
   v1::Certificate failed = certificate;
   Judge({.work = work}, certificate);
   EXPECT_EQ(certificate.verdict(), v1::VERDICT_PASS);
-  EXPECT_THAT(certificate.not_covered(0), HasSubstr("the way to other nodes"));
+  EXPECT_THAT(certificate.not_covered(0), HasSubstr("paths to other nodes"));
   work.Take(Result(1, 1, v1::PROBE_STATUS_FAILED, "local protection error"));
   Judge({.work = work}, failed);
   EXPECT_EQ(failed.verdict(), v1::VERDICT_FAIL);

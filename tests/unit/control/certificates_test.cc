@@ -33,8 +33,7 @@ Result<v1::Certificate> Start(ControlWorld& world, const v1::CertificateRequest&
   v1::StartCertificateRequest request;
   *request.mutable_request() = wanted;
   v1::Certificate certificate;
-  const Status status =
-      world.controller->StartCertificate(request, certificate, world.agents.now());
+  const Status status = world.controller->Call(request, certificate, world.agents.now());
   if (!status.ok()) return status;
   return certificate;
 }
@@ -43,7 +42,7 @@ Result<v1::GetCertificateResponse> Get(ControlWorld& world, const std::string& i
   v1::GetCertificateRequest request;
   request.set_id(id);
   v1::GetCertificateResponse response;
-  const Status status = world.controller->GetCertificate(request, response);
+  const Status status = world.controller->Call(request, response, world.agents.now());
   if (!status.ok()) return status;
   return response;
 }
@@ -120,7 +119,7 @@ TEST(Certificates, TakeTheRailsThatAreAskedFor) {
   request.add_rails(7);
   const v1::Certificate beyond = Finish(world, request).certificate();
   EXPECT_EQ(beyond.verdict(), v1::VERDICT_UNKNOWN);
-  EXPECT_THAT(Of(beyond, "n1").reasons(), ElementsAre("it has no port on rail 7"));
+  EXPECT_THAT(Of(beyond, "n1").reasons(), ElementsAre("no port on rail 7"));
 }
 
 TEST(Certificates, FailWithAFindingAboutANode) {
@@ -207,7 +206,7 @@ TEST(Certificates, NameTheNodeWhoseAgentDoesNotAnswer) {
   world.agents.Behave("n5", Behaviour::kSilent);
   const v1::Certificate certificate = Finish(world, Nodes(24)).certificate();
   EXPECT_EQ(NotPassing(certificate), "n5 VERDICT_UNKNOWN ")
-      << "nothing was seen of its fabric, and its partners are well";
+      << "no result about its fabric, and its partners are well";
   EXPECT_THAT(Of(certificate, "n5").reasons(), Contains(HasSubstr("did not answer")));
 }
 
@@ -231,7 +230,7 @@ TEST(Certificates, AreUnknownOfNodesThatCannotBeSeen) {
   EXPECT_EQ(certificate.verdict(), v1::VERDICT_UNKNOWN);
   EXPECT_THAT(Of(certificate, "n4").reasons(), ElementsAre("lost: connection closed: reset"));
   EXPECT_THAT(Of(certificate, "n44").reasons(0),
-              HasSubstr("no node of this name has ever reported; did you mean n4?"));
+              HasSubstr("unknown node; did you mean 'n4'?"));
   EXPECT_EQ(Of(certificate, "n1").verdict(), v1::VERDICT_PASS);
   const v1::Certificate nobody = Finish(world,
                                         [] {
@@ -263,7 +262,7 @@ TEST(Certificates, OfOneNodeSayThatItWasAlone) {
   const v1::Certificate certificate = Finish(world, Nodes(1)).certificate();
   EXPECT_EQ(certificate.verdict(), v1::VERDICT_PASS) << certificate.DebugString();
   EXPECT_EQ(certificate.nodes(0).ports(), 2u);
-  EXPECT_THAT(certificate.not_covered(), Contains(HasSubstr("the way to other nodes")));
+  EXPECT_THAT(certificate.not_covered(), Contains(HasSubstr("paths to other nodes")));
 }
 
 TEST(Certificates, AreGoneWithTheControllerAndItSaysSo) {

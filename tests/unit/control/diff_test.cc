@@ -29,7 +29,7 @@ class DiffNodeTest : public ::testing::Test {
     request.set_since_seconds(since_seconds);
     request.set_other(other);
     v1::DiffNodeResponse response;
-    const Status status = world_.controller->DiffNode(request, response, world_.agents.now());
+    const Status status = world_.controller->Call(request, response, world_.agents.now());
     EXPECT_TRUE(status.ok()) << status.message();
     return response;
   }
@@ -136,7 +136,7 @@ TEST_F(DiffNodeTest, CountersOfAnotherNodeAreNotItsOwn) {
   request.set_name("n2");
   request.set_since_seconds(60);
   v1::DiffNodeResponse response;
-  ASSERT_TRUE(world_.controller->DiffNode(request, response, world_.agents.now()).ok());
+  ASSERT_TRUE(world_.controller->Call(request, response, world_.agents.now()).ok());
   EXPECT_THAT(Counters(response), IsEmpty());
   EXPECT_THAT(Counters(Ask(60)), ElementsAre("counters[mlx5_0/1].symbol_error:  > 1"));
 }
@@ -171,17 +171,17 @@ TEST_F(DiffNodeTest, RefusesWhatCannotBeMeant) {
   v1::DiffNodeResponse response;
   request.set_name("n1");
   const Moment now = world_.agents.now();
-  EXPECT_EQ(world_.controller->DiffNode(request, response, now),
+  EXPECT_EQ(world_.controller->Call(request, response, now),
             Status(Code::kInvalidArgument, "expected one of since_seconds and other, saw none"));
   request.set_other("n2");
   request.set_since_seconds(1);
-  EXPECT_EQ(world_.controller->DiffNode(request, response, now).code(), Code::kInvalidArgument);
+  EXPECT_EQ(world_.controller->Call(request, response, now).code(), Code::kInvalidArgument);
   request.clear_since_seconds();
   request.set_other("n22");
-  EXPECT_EQ(world_.controller->DiffNode(request, response, now),
-            Status(Code::kNotFound, "no node 'n22'; did you mean 'n2'?"));
+  EXPECT_EQ(world_.controller->Call(request, response, now),
+            Status(Code::kNotFound, "unknown node 'n22'; did you mean 'n2'?"));
   request.set_name("x");
-  EXPECT_EQ(world_.controller->DiffNode(request, response, now).code(), Code::kNotFound);
+  EXPECT_EQ(world_.controller->Call(request, response, now).code(), Code::kNotFound);
 }
 
 TEST_F(DiffNodeTest, SinceLongerThanTimeIsLong) {
@@ -191,14 +191,14 @@ TEST_F(DiffNodeTest, SinceLongerThanTimeIsLong) {
 TEST_F(DiffNodeTest, GoesOnWithoutADisk) {
   world_.store->failure = Status(Code::kUnavailable, "disk full");
   SetMtu(1500);
-  Status last;
-  EXPECT_GT(world_.controller->StoreFailures(&last), 0U);
+  EXPECT_GT(world_.controller->store_failures().count, 0U);
   EXPECT_THAT(Settings(Ask(3600)), IsEmpty());
 }
 
 TEST_F(DiffNodeTest, InferProfileGivesWhatMostNodesHave) {
   v1::InferProfileResponse response;
-  ASSERT_TRUE(world_.controller->InferProfile({}, response).ok());
+  ASSERT_TRUE(
+      world_.controller->Call(v1::InferProfileRequest(), response, world_.agents.now()).ok());
   EXPECT_THAT(response.yaml(), HasSubstr("  netdev_mtu_bytes: 9000\n"));
 }
 

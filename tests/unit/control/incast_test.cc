@@ -1,6 +1,6 @@
 // Campaigns of the pattern INCAST: all senders begin as one, the budget is kept, and what the ends
 // counted is judged.
-#include "daemon/control/incast.h"
+#include "daemon/control/campaigns/incast.h"
 
 #include <set>
 #include <string>
@@ -135,16 +135,17 @@ TEST(IncastCampaign, WhatDoesNotFitIsRefusedWithTheNumbers) {
   world.ConnectNodes(5);
   const Status status = world.Refusal(ToHub("n1"));
   EXPECT_EQ(status.code(), Code::kResourceExhausted);
-  EXPECT_EQ(status.message(),
-            "incast: 4 senders to n1/mlx5_0/1 at once, pairs that may run at once: 3; name fewer "
-            "with nodes");
+  EXPECT_EQ(
+      status.message(),
+      "incast: 4 senders to n1/mlx5_0/1 at once, the maximum of concurrent pairs: 3; name fewer "
+      "with nodes");
   v1::CampaignSpec fewer = ToHub("n1");
   for (const char* node : {"n2", "n3", "n4"}) fewer.add_nodes(node);
   EXPECT_TRUE(world.Refusal(fewer).ok());
 
   ControlWorld large({.pairs_at_once_max = 1000});
   large.ConnectNodes(66);
-  EXPECT_THAT(large.Refusal(ToHub("n1")).message(), HasSubstr("the most that one port takes: 64"));
+  EXPECT_THAT(large.Refusal(ToHub("n1")).message(), HasSubstr("the maximum of one port: 64"));
 }
 
 TEST(IncastCampaign, KindAndPatternGoTogether) {
@@ -156,16 +157,16 @@ TEST(IncastCampaign, KindAndPatternGoTogether) {
   spec = ToHub("n1");
   spec.set_pattern(v1::CAMPAIGN_PATTERN_RING);
   EXPECT_EQ(world.Refusal(spec).message(),
-            "pattern: the kind incast needs INCAST, and no other kind");
+            "pattern: a probe of kind incast needs the pattern INCAST");
   spec = ToHub("n1");
   spec.set_until_decided(true);
   EXPECT_EQ(world.Refusal(spec).code(), Code::kInvalidArgument);
   spec = ToHub("");
   EXPECT_EQ(world.Refusal(spec).message(),
-            "hub: expected the node that all others send to, saw none");
+            "hub: expected the node that all others send to, saw nothing");
   spec = ToHub("n1");
   spec.add_nodes("n2");
-  EXPECT_THAT(world.Refusal(spec).message(), HasSubstr("an incast needs two senders at least"));
+  EXPECT_THAT(world.Refusal(spec).message(), HasSubstr("incast requires two senders or more"));
 }
 
 TEST(IncastCampaign, NonsenseOfCountersIsDropped) {

@@ -1,6 +1,6 @@
 // What counters of an incast's ends say: one row for each outcome, and for each thing that nobody
 // counts.
-#include "daemon/control/incast_verdict.h"
+#include "daemon/control/campaigns/incast_verdict.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -88,11 +88,11 @@ const Case kOutcomes[] = {
     {"MarksAndPfc", With(kReceiver, {{"ecn_marked_rx_packets", 90}}),
      With(kSender, {{"pfc_rx_frames_prio3", 1}}), v1::INCAST_VERDICT_LOSSLESS},
     {"Naks", kReceiver, With(kSender, {{"seq_nak_received", 12}}), v1::INCAST_VERDICT_LOST,
-     "missed packets, told to: n2/mlx5_0/1 12"},
+     "missed packets, reported to: n2/mlx5_0/1 12"},
     {"TimeoutsAndDiscards", With(kReceiver, {{"rx_discards", 1}}),
      With(kSender, {{"ack_timeout", 2}}), v1::INCAST_VERDICT_LOST, "sent again: n2/mlx5_0/1 2"},
     {"TimeoutsAlone", kReceiver, With(kSender, {{"ack_timeout", 2}}), v1::INCAST_VERDICT_UNKNOWN,
-     "a timer ran out: lost, or held up for longer than the timeout"},
+     "a timeout expired: packets were lost or delayed longer than the timeout"},
     {"DiscardsOfThePriority", With(kReceiver, {{"rx_discards_prio3", 5}}), kSender,
      v1::INCAST_VERDICT_LOST, "discarded on the priority: hub/mlx5_0/1 5"},
     {"NaksThoughPfcFired", With(kReceiver, {{"pfc_tx_frames_prio3", 7}}),
@@ -117,7 +117,7 @@ const Case kOutcomes[] = {
     {"PfcOfAnotherPriority", kReceiver, With(kSender, {{"pfc_rx_frames_prio5", 812}}),
      v1::INCAST_VERDICT_NOT_PROVOKED},
     {"DiscardsOfOtherTraffic", With(kReceiver, {{"rx_discards", 5}}), kSender,
-     v1::INCAST_VERDICT_NOT_PROVOKED, "discarded, of whatever traffic"},
+     v1::INCAST_VERDICT_NOT_PROVOKED, "discarded, any traffic"},
     {"PfcOffByItsSettings",
      With(kReceiver, {}, {"pfc_tx_frames_prio3", "pfc_rx_frames_prio3"}),
      With(kSender, {{"seq_nak_received", 3}}, {"pfc_rx_frames_prio3"}),
@@ -132,22 +132,22 @@ const Case kOutcomes[] = {
      {}},
     {"OnlyTheSumOfPriorities",
      With(kReceiver, {{"pfc_tx_frames", 3}}, {"pfc_tx_frames_prio3", "pfc_rx_frames_prio3"}),
-     kSender, v1::INCAST_VERDICT_UNKNOWN, "no count of PFC sent at: hub/mlx5_0/1"},
+     kSender, v1::INCAST_VERDICT_UNKNOWN, "no PFC-sent counter at: hub/mlx5_0/1"},
 };
 INSTANTIATE_TEST_SUITE_P(Incast, Outcome, ::testing::ValuesIn(kOutcomes),
                          [](const auto& test) { return std::string(test.param.name); });
 
 const Case kUncounted[] = {
     {"PfcAtASender", kReceiver, With(kSender, {}, {"pfc_rx_frames_prio3"}),
-     v1::INCAST_VERDICT_UNKNOWN, "no count of PFC received at: n2/mlx5_0/1"},
+     v1::INCAST_VERDICT_UNKNOWN, "no PFC-received counter at: n2/mlx5_0/1"},
     {"PfcWhileLost", kReceiver, With(kSender, {{"seq_nak_received", 1}}, {"pfc_rx_frames_prio3"}),
-     v1::INCAST_VERDICT_UNKNOWN, "something was lost, and whether PFC fired nobody counts"},
+     v1::INCAST_VERDICT_UNKNOWN, "packets were lost; PFC counters are not available"},
     {"LossAtASender", With(kReceiver, {{"pfc_tx_frames_prio3", 7}}),
      With(kSender, {}, {"seq_nak_received", "ack_timeout"}), v1::INCAST_VERDICT_UNKNOWN,
-     "no count of what was sent again at: n2/mlx5_0/1"},
+     "no retransmission counter at: n2/mlx5_0/1"},
     {"DiscardsOfUnknownTraffic", With(kReceiver, {{"rx_discards", 7}}),
      With(kSender, {}, {"seq_nak_received", "ack_timeout"}), v1::INCAST_VERDICT_UNKNOWN,
-     "whether what was discarded was the burst's nobody counts"},
+     "packets were discarded; no counter shows whether they belong to the burst"},
     {"Marks", With(kReceiver, {}, {"ecn_marked_rx_packets", "cnp_tx_packets"}),
      With(kSender, {}, {"cnp_rx_handled"}), v1::INCAST_VERDICT_UNKNOWN,
      "whether ECN slowed the senders nobody counts"},
@@ -164,12 +164,7 @@ const Case kUncounted[] = {
      v1::INCAST_VERDICT_UNKNOWN,
      "whether PFC fired nobody counts",
      {}},
-    {"NothingAtAll",
-     {},
-     {},
-     v1::INCAST_VERDICT_UNKNOWN,
-     "whether anything was lost nobody counts",
-     {}},
+    {"NothingAtAll", {}, {}, v1::INCAST_VERDICT_UNKNOWN, "loss counters are not available", {}},
 };
 INSTANTIATE_TEST_SUITE_P(WhatNobodyCounts, Outcome, ::testing::ValuesIn(kUncounted),
                          [](const auto& test) { return std::string(test.param.name); });

@@ -94,7 +94,7 @@ class MeshTest : public ::testing::Test {
   }
   v1::MeshStatus Status() {
     v1::MeshStatus status;
-    EXPECT_TRUE(world.controller->GetMesh({}, status).ok());
+    EXPECT_TRUE(world.controller->Call(v1::GetMeshRequest(), status, world.agents.now()).ok());
     return status;
   }
   std::vector<std::string> NotCovered() {
@@ -126,7 +126,7 @@ TEST_F(MeshTest, AsksForAddressesAndThenOrdersPings) {
   Connect(3);
   EXPECT_EQ(world.agents.mesh_order("n1").ports_size(), 2);
   EXPECT_TRUE(world.agents.mesh_order("n1").ports(0).targets().empty()) << "nobody is known";
-  EXPECT_THAT(NotCovered(), Contains("n1/mlx5_0/1: its agent has said nothing of the mesh"));
+  EXPECT_THAT(NotCovered(), Contains("n1/mlx5_0/1: the agent has not joined the mesh"));
   AllTellEndpoints(3);
   const v1::MeshOrder order = world.agents.mesh_order("n2");
   ASSERT_EQ(order.ports_size(), 2);
@@ -148,7 +148,7 @@ TEST_F(MeshTest, AnAgentThatKnowsNothingOfItIsLeftOutAndTheOthersGoOn) {
   Connect(3);
   AllTellEndpoints(2);
   EXPECT_EQ(Status().ports(), 4u);
-  EXPECT_THAT(NotCovered(), Contains("n3/mlx5_1/1: its agent has said nothing of the mesh"));
+  EXPECT_THAT(NotCovered(), Contains("n3/mlx5_1/1: the agent has not joined the mesh"));
 }
 
 TEST_F(MeshTest, APortThatIsNotActiveIsLeftOutWithItsReason) {

@@ -1,5 +1,5 @@
 // What blame is told of the counters of ports.
-#include "daemon/control/port_counters.h"
+#include "daemon/control/campaigns/port_counters.h"
 
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ class PortCountersTest : public ::testing::Test {
     for (const std::uint32_t number : {1U, 2U})
       fleet_.Put(testing::RoceNode({.number = number, .rails = 2}), At(0s));
     EXPECT_EQ(fleet_.TakeCounters("n1", Table(), At(0s)), Status());
-    fabric_.places = {{.node = "gone", .device = "mlx5_0", .port = 1},
+    fabric_.endpoints = {{.node = "gone", .device = "mlx5_0", .port = 1},
                       {.node = "n1", .device = "mlx5_0", .port = 1},
                       {.node = "n1", .device = "mlx5_1", .port = 1},
                       {.node = "n1", .device = "mlx5_9", .port = 1},
@@ -72,26 +72,26 @@ TEST_F(PortCountersTest, KnowNothingBeforeAWindowHasEnded) {
 
 TEST_F(PortCountersTest, TellWhatMovedAtPortsThatAreFollowed) {
   Grow(7);
-  fleet_.AdvanceMotion("n1", At(31s));
+  fleet_.AdvanceRates("n1", At(31s));
   const auto counters = CountersOf(fleet_, fabric_);
   ASSERT_EQ(counters.size(), 2U) << "of nodes, devices and windows that are there";
   EXPECT_EQ(counters[0].place, 1U);
-  ASSERT_EQ(counters[0].moves.size(), 3U) << "bytes are no sign";
-  EXPECT_EQ(counters[0].moves[0].name, "symbol_errors");
-  EXPECT_EQ(counters[0].moves[0].sign, Sign::kPhysical);
-  EXPECT_EQ(counters[0].moves[0].delta, 7U);
-  EXPECT_GT(counters[0].moves[0].seconds, 0);
-  EXPECT_EQ(counters[0].moves[1].name, "out_of_sequence");
-  EXPECT_EQ(counters[0].moves[1].sign, Sign::kRepeats);
-  EXPECT_EQ(counters[0].moves[2].name, "pfc_tx_duration_us_prio3");
-  EXPECT_EQ(counters[0].moves[2].sign, Sign::kPauses);
+  ASSERT_EQ(counters[0].increases.size(), 3U) << "bytes are no sign";
+  EXPECT_EQ(counters[0].increases[0].name, "symbol_errors");
+  EXPECT_EQ(counters[0].increases[0].sign, Sign::kPhysical);
+  EXPECT_EQ(counters[0].increases[0].delta, 7U);
+  EXPECT_GT(counters[0].increases[0].seconds, 0);
+  EXPECT_EQ(counters[0].increases[1].name, "out_of_sequence");
+  EXPECT_EQ(counters[0].increases[1].sign, Sign::kRepeats);
+  EXPECT_EQ(counters[0].increases[2].name, "pfc_tx_duration_us_prio3");
+  EXPECT_EQ(counters[0].increases[2].sign, Sign::kPauses);
   EXPECT_EQ(counters[1].place, 2U);
-  EXPECT_TRUE(counters[1].moves.empty()) << "known, and nothing moved";
+  EXPECT_TRUE(counters[1].increases.empty()) << "known, and nothing moved";
 }
 
 TEST_F(PortCountersTest, SayNothingOfALostNode) {
   Grow(7);
-  fleet_.AdvanceMotion("n1", At(31s));
+  fleet_.AdvanceRates("n1", At(31s));
   fleet_.MarkLost("n1", "gone", At(32s));
   EXPECT_TRUE(CountersOf(fleet_, fabric_).empty());
 }

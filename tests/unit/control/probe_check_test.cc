@@ -1,4 +1,4 @@
-#include "daemon/control/probe_check.h"
+#include "daemon/control/campaigns/probe_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ TEST(Checked, TurnsImpossibleFiguresIntoFailures) {
     said.mutable_latency()->set_p99_us(figure);
     const v1::ProbeResult result = Checked(Latency(), said, "n1", "n2");
     EXPECT_EQ(result.status(), v1::PROBE_STATUS_FAILED);
-    EXPECT_EQ(result.reason(), "n1: reported ok with a latency that cannot be");
+    EXPECT_EQ(result.reason(), "n1: reported ok with an invalid latency");
     EXPECT_EQ(result.blamed_node(), "n1");
     EXPECT_FALSE(result.has_latency());
   }
@@ -86,7 +86,7 @@ TEST(Checked, TurnsImpossibleFiguresIntoFailures) {
 
 TEST(Checked, KnowsNoOtherStatus) {
   EXPECT_EQ(Checked(Latency(), Result(static_cast<v1::ProbeStatus>(77), "x"), "n1", "n2").reason(),
-            "n1: reported a status that is not known: 77");
+            "n1: reported an unknown status: 77");
   EXPECT_EQ(Checked(Latency(), {}, "n1", "n2").status(), v1::PROBE_STATUS_FAILED);
 }
 

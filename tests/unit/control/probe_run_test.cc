@@ -1,5 +1,5 @@
 // A probe that times out: whose word counts, and when.
-#include "daemon/control/probe_run.h"
+#include "daemon/control/campaigns/probe_run.h"
 
 #include <gtest/gtest.h>
 

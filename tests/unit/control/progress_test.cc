@@ -1,4 +1,4 @@
-#include "daemon/control/progress.h"
+#include "daemon/control/campaigns/progress.h"
 
 #include <gtest/gtest.h>
 

@@ -30,7 +30,7 @@ class QueriesTest : public ::testing::Test {
 
 TEST_F(QueriesTest, NodesByName) {
   v1::ListNodesResponse response;
-  ASSERT_TRUE(controller_.ListNodes({}, response).ok());
+  ASSERT_TRUE(controller_.Call(v1::ListNodesRequest(), response, world_.agents.now()).ok());
   ASSERT_EQ(response.nodes_size(), 3);
   EXPECT_EQ(response.nodes(0).name(), "n1");
   const v1::NodeSummary& n2 = response.nodes(1);
@@ -46,24 +46,24 @@ TEST_F(QueriesTest, AnUnknownNodeWithTheOneThatWasMeant) {
   v1::GetNodeRequest request;
   v1::GetNodeResponse response;
   request.set_name("n22");
-  EXPECT_EQ(controller_.GetNode(request, response),
-            Status(Code::kNotFound, "no node 'n22'; did you mean 'n2'?"));
+  EXPECT_EQ(controller_.Call(request, response, world_.agents.now()),
+            Status(Code::kNotFound, "unknown node 'n22'; did you mean 'n2'?"));
   request.set_name(std::string(100'000, 'n'));
-  EXPECT_EQ(controller_.GetNode(request, response).code(), Code::kNotFound);
+  EXPECT_EQ(controller_.Call(request, response, world_.agents.now()).code(), Code::kNotFound);
   v1::ListDevicesRequest devices;
   v1::ListDevicesResponse none;
   devices.set_node("x");
-  EXPECT_EQ(controller_.ListDevices(devices, none).code(), Code::kNotFound);
+  EXPECT_EQ(controller_.Call(devices, none, world_.agents.now()).code(), Code::kNotFound);
   v1::StartCampaignRequest start;
   v1::Campaign campaign;
   start.mutable_spec()->add_nodes("n33");
-  EXPECT_EQ(controller_.StartCampaign(start, campaign, world_.agents.now()).message(),
-            "no node 'n33'; did you mean 'n3'?");
+  EXPECT_EQ(controller_.Call(start, campaign, world_.agents.now()).message(),
+            "unknown node 'n33'; did you mean 'n3'?");
 }
 
 TEST_F(QueriesTest, DevicesWithWhatProbesAndPeopleNeed) {
   v1::ListDevicesResponse response;
-  ASSERT_TRUE(controller_.ListDevices({}, response).ok());
+  ASSERT_TRUE(controller_.Call(v1::ListDevicesRequest(), response, world_.agents.now()).ok());
   ASSERT_EQ(response.devices_size(), 6);
   const v1::DeviceSummary& port = response.devices(0);
   EXPECT_EQ(port.node(), "n1");
@@ -82,18 +82,30 @@ TEST_F(QueriesTest, DevicesWithWhatProbesAndPeopleNeed) {
   v1::ListDevicesRequest request;
   request.set_node("n3");
   response.Clear();
-  ASSERT_TRUE(controller_.ListDevices(request, response).ok());
+  ASSERT_TRUE(controller_.Call(request, response, world_.agents.now()).ok());
   EXPECT_EQ(response.devices_size(), 2);
+}
+
+TEST_F(QueriesTest, DevicesOnABondHaveTheDcbOfItsMember) {
+  v1::NodeSnapshot bonded = testing::RoceNode({.number = 1});
+  testing::PutOnBond(bonded, 0);
+  EXPECT_TRUE(world_.agents.SendSnapshot(bonded).ok());
+  v1::ListDevicesResponse response;
+  ASSERT_TRUE(controller_.Call(v1::ListDevicesRequest(), response, world_.agents.now()).ok());
+  const v1::DeviceSummary& port = response.devices(0);
+  EXPECT_EQ(port.netdev(), "rail0");
+  EXPECT_EQ(port.pfc_enabled_mask(), 8u);
+  EXPECT_EQ(port.trust(), v1::TRUST_DSCP);
 }
 
 TEST_F(QueriesTest, DevicesOfALostNodeAreNotKnown) {
   world_.agents.Disconnect("n3", "gone");
   v1::ListDevicesResponse response;
-  ASSERT_TRUE(controller_.ListDevices({}, response).ok());
+  ASSERT_TRUE(controller_.Call(v1::ListDevicesRequest(), response, world_.agents.now()).ok());
   EXPECT_EQ(response.devices_size(), 4);
   v1::ListDevicesRequest request;
   request.set_node("n3");
-  EXPECT_EQ(controller_.ListDevices(request, response),
+  EXPECT_EQ(controller_.Call(request, response, world_.agents.now()),
             Status(Code::kFailedPrecondition,
                    "node n3 is lost: connection closed: gone: its devices are not known now"));
 }
@@ -103,7 +115,7 @@ TEST_F(QueriesTest, FindingsByFilter) {
     v1::ListFindingsRequest request;
     fill(request);
     v1::ListFindingsResponse response;
-    const Status status = controller_.ListFindings(request, response);
+    const Status status = controller_.Call(request, response, world_.agents.now());
     EXPECT_TRUE(status.ok()) << status.message();
     return response.findings_size();
   };
@@ -116,14 +128,15 @@ TEST_F(QueriesTest, FindingsByFilter) {
   v1::ListFindingsRequest request;
   v1::ListFindingsResponse response;
   request.set_rule("port_activ");
-  EXPECT_EQ(controller_.ListFindings(request, response),
-            Status(Code::kNotFound, "no rule 'port_activ'; did you mean 'port_active'?"));
+  EXPECT_EQ(controller_.Call(request, response, world_.agents.now()),
+            Status(Code::kNotFound, "unknown rule 'port_activ'; did you mean 'port_active'?"));
   request.clear_rule();
   request.set_node("n4");
-  EXPECT_EQ(controller_.ListFindings(request, response).code(), Code::kNotFound);
+  EXPECT_EQ(controller_.Call(request, response, world_.agents.now()).code(), Code::kNotFound);
   request.clear_node();
   request.set_min_severity(static_cast<v1::Severity>(9));
-  EXPECT_EQ(controller_.ListFindings(request, response).code(), Code::kInvalidArgument);
+  EXPECT_EQ(controller_.Call(request, response, world_.agents.now()).code(),
+            Code::kInvalidArgument);
 }
 
 TEST_F(QueriesTest, ResolvedFindingsOnRequest) {
@@ -131,12 +144,12 @@ TEST_F(QueriesTest, ResolvedFindingsOnRequest) {
   world_.agents.Advance(300ms);
   v1::ListFindingsRequest request;
   v1::ListFindingsResponse response;
-  ASSERT_TRUE(controller_.ListFindings(request, response).ok());
+  ASSERT_TRUE(controller_.Call(request, response, world_.agents.now()).ok());
   EXPECT_EQ(response.findings_size(), 0);
   EXPECT_EQ(response.counts().fail(), 0u);
   EXPECT_GT(response.counts().pass(), 0u);
   request.set_include_resolved(true);
-  ASSERT_TRUE(controller_.ListFindings(request, response).ok());
+  ASSERT_TRUE(controller_.Call(request, response, world_.agents.now()).ok());
   ASSERT_EQ(response.findings_size(), 1);
   EXPECT_EQ(response.findings(0).state(), v1::FINDING_STATE_RESOLVED);
   EXPECT_TRUE(response.findings(0).has_resolved_at());
@@ -147,7 +160,7 @@ TEST_F(QueriesTest, ValidateJudgesNow) {
   testing::LinkDown(faulty, 0);
   ASSERT_TRUE(world_.agents.SendSnapshot(faulty).ok());
   v1::ValidateResponse response;
-  ASSERT_TRUE(controller_.Validate({}, response, world_.agents.now()).ok());
+  ASSERT_TRUE(controller_.Call(v1::ValidateRequest(), response, world_.agents.now()).ok());
   EXPECT_EQ(response.counts().fail(), 2u);
   ASSERT_EQ(response.findings_size(), 2);
   EXPECT_EQ(response.findings(0).subject().node(), "n2");
@@ -159,7 +172,7 @@ TEST_F(QueriesTest, ValidateJudgesNow) {
 
 TEST_F(QueriesTest, RulesByName) {
   v1::ListRulesResponse response;
-  ASSERT_TRUE(controller_.ListRules({}, response).ok());
+  ASSERT_TRUE(controller_.Call(v1::ListRulesRequest(), response, world_.agents.now()).ok());
   ASSERT_GT(response.rules_size(), 0);
   for (int n = 1; n < response.rules_size(); ++n)
     EXPECT_LT(response.rules(n - 1).id(), response.rules(n).id());
@@ -169,7 +182,7 @@ TEST_F(QueriesTest, WhatCannotBeMeantIsRefused) {
   v1::StartCampaignRequest request;
   v1::Campaign campaign;
   request.mutable_spec()->add_probes()->set_timeout_ms(1);
-  const Status status = controller_.StartCampaign(request, campaign, world_.agents.now());
+  const Status status = controller_.Call(request, campaign, world_.agents.now());
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
   EXPECT_THAT(status.message(), HasSubstr("probes[0]"));
 }

@@ -53,7 +53,7 @@ class Scenario {
     EXPECT_THAT(world_.agents.violations(), IsEmpty());
     const v1::Campaign last = world_.Finish(Start());
     EXPECT_EQ(last.probes_ok(), last.probes_planned()) << "all is well again";
-    world_.agents.Advance(1s + LifeOptions().flap_hold);  // Many of them flap.
+    world_.agents.Advance(1s + LifecycleOptions().flap_hold);  // Many of them flap.
     EXPECT_THAT(world_.OpenFindings(), IsEmpty());
   }
 

@@ -1,4 +1,4 @@
-#include "daemon/control/reachability.h"
+#include "daemon/control/campaigns/reachability.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ Passed RunPass(const plan::Plan& plan, std::uint64_t seed,
     std::set<plan::PortIndex> busy;
     for (const Pair& pair : stage) {
       EXPECT_TRUE(busy.insert(pair.from).second && busy.insert(pair.to).second);
-      if (!pass.Wanted(pair)) continue;
+      if (!pass.IsUseful(pair)) continue;
       ++passed.probes;
       pass.Take(pair, probe(plan.Task(pair)));
     }
@@ -124,7 +124,7 @@ TEST(Reachability, SaysWithWhomAndWhy) {
   ASSERT_TRUE(result);
   EXPECT_EQ(result->status(), v1::PROBE_STATUS_TIMED_OUT);
   EXPECT_EQ(result->blamed_node(), "n7");
-  EXPECT_THAT(result->reason(), HasSubstr("n7/mlx5_0/1: left out: it reaches none of n"));
+  EXPECT_THAT(result->reason(), HasSubstr("n7/mlx5_0/1: left out: reaches none of n"));
   EXPECT_THAT(result->reason(), HasSubstr(": no completion"));
   EXPECT_THAT(pass.LeftOut(), ElementsAre(result->reason()));
   EXPECT_FALSE(pass.LeftOut(0));

@@ -1,4 +1,4 @@
-#include "daemon/control/silences.h"
+#include "daemon/control/findings/silences.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -117,7 +117,7 @@ TEST_F(SilencesTest, EndBeforeTheirTime) {
             Status(Code::kInvalidArgument, "id: expected that of one silence, 3 begin with 's1'"));
   EXPECT_EQ(silences_.End("s99", now_).status().code(), Code::kNotFound);
   EXPECT_EQ(silences_.End("x2", now_).status(),
-            Status(Code::kNotFound, "no silence 'x2'; did you mean 's2'?"));
+            Status(Code::kNotFound, "unknown silence 'x2'; did you mean 's2'?"));
   EXPECT_EQ(silences_.End("", now_).status().code(), Code::kNotFound);
 }
 

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/command_line.h"
 #include "base/text.h"
-#include "ctl/arguments.h"
 #include "ctl/help.h"
 #include "tests/testing/golden.h"
 #include "tests/testing/paths.h"
@@ -24,29 +24,40 @@ struct Mistake {
 
 TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
   constexpr Mistake kMistakes[] = {
-      {"", "no command given; see fabricctl --help"},
-      {"ndoes", "unknown command 'ndoes' (did you mean nodes?)"},
+      {"",
+       "expected a command: nodes, node, diff, devices, findings, finding, silence, rules, "
+       "validate, "
+       "check, explain, profile, probe, matrix, certify, mesh, events, explain-log or version; see "
+       "fabricctl --help"},
+      {"ndoes", "unknown command 'ndoes'; did you mean 'nodes'?"},
       {"frobnicate", "unknown command 'frobnicate'; see fabricctl --help"},
-      {"probe", "probe needs one of: plan, run, list or show"},
-      {"probe rn", "unknown command 'probe rn' (did you mean run?)"},
-      {"nodes extra", "nodes: unexpected argument 'extra'"},
-      {"node", "node needs NAME; see fabricctl node --help"},
-      {"findings --nod n1", "unknown option '--nod' (did you mean --node?)"},
+      {"probe", "expected a command: plan, run, list or show; see fabricctl probe --help"},
+      {"probe rn", "unknown command 'probe rn'; did you mean 'run'?"},
+      {"nodes extra", "unexpected argument 'extra'; see fabricctl nodes --help"},
+      {"node", "NAME is required; see fabricctl node --help"},
+      {"findings --nod n1", "unknown option '--nod'; did you mean '--node'?"},
       {"findings --frobnicate", "unknown option '--frobnicate'; see fabricctl findings --help"},
       {"nodes -x", "unknown option '-x'; see fabricctl nodes --help"},
-      {"findings --node", "--node needs NAME"},
-      {"findings --all=yes", "--all takes no value, saw 'yes'"},
-      {"findings --node=", "--node: expected NAME, saw nothing"},
+      {"findings --node", "--node needs a value: NAME"},
+      {"findings --all=maybe", "--all: expected true or false, saw 'maybe'"},
+      {"findings --node=", "--node: expected NAME, saw ''"},
       {"nodes -o jsn",
-       "--output: expected table, wide, json, yaml or name; saw 'jsn' (did you mean json?)"},
-      {"nodes --timeout 10", "--timeout: expected a duration such as 500ms, 10s or 2m; saw '10'"},
-      {"nodes --timeout 0s", "--timeout: expected a duration such as 500ms, 10s or 2m; saw '0s'"},
+       "--output: expected table, wide, json, yaml or name, saw 'jsn'; did you mean 'json'?"},
+      {"nodes --timeout 10", "--timeout: expected a duration such as 500ms, 10s or 1.5h, saw '10'"},
+      {"nodes --timeout 0s", "--timeout: expected at least 1ms, saw '0s'"},
       {"probe run --rails 0,x", "--rails: expected a number, saw 'x'"},
       {"probe run --bytes 5000000000", "--bytes: expected a number, saw '5000000000'"},
       {"probe run --nodes n1,,n2", "--nodes: expected names between commas, saw 'n1,,n2'"},
-      {"nodes --controller 10.0.0.1", "--controller: expected HOST:PORT, saw '10.0.0.1'"},
-      {"nodes --controller h:99999", "--controller: expected HOST:PORT, saw 'h:99999'"},
-      {"nodes --controller ::1:9418", "--controller: expected HOST:PORT, saw '::1:9418'"},
+      {"nodes --controller h:0", "--controller: expected a port from 1 to 65535, saw 0"},
+      {"nodes --controller 10.0.0.1",
+       "--controller: expected HOST:PORT such as 127.0.0.1:9418 or [::1]:9418, saw '10.0.0.1': the "
+       "port is missing"},
+      {"nodes --controller h:99999",
+       "--controller: expected HOST:PORT such as 127.0.0.1:9418 or [::1]:9418, saw 'h:99999': the "
+       "port is not a number from 0 to 65535"},
+      {"nodes --controller ::1:9418",
+       "--controller: expected HOST:PORT such as 127.0.0.1:9418 or [::1]:9418, saw '::1:9418': an "
+       "IPv6 address needs brackets"},
   };
   for (const Mistake& mistake : kMistakes) {
     FakeController controller;
@@ -65,7 +76,7 @@ TEST(CommandLine, OptionsStandAnywhere) {
         "node --timeout 500ms --controller [::1]:1 -- n1"}) {
     FakeController controller;
     EXPECT_EQ(RunWords(words, controller).status, kExitOk) << words;
-    EXPECT_EQ(controller.node_request.name(), "n1") << words;
+    EXPECT_EQ(controller.LastRequest<v1::GetNodeRequest>().name(), "n1") << words;
     EXPECT_EQ(controller.options.controller, "[::1]:1") << words;
     EXPECT_EQ(controller.options.timeout, std::chrono::milliseconds(500)) << words;
   }
@@ -81,7 +92,8 @@ TEST(Controller, ComesFromTheOptionThenTheEnvironmentThenTheDefault) {
   RunWords("nodes --controller flag:1", controller, {.controller = "env:1"});
   EXPECT_EQ(controller.options.controller, "flag:1");
   EXPECT_EQ(RunWords("nodes", controller, {.controller = "env"}).err,
-            "fabricctl: FABRICCTL_CONTROLLER: expected HOST:PORT, saw 'env'\n");
+            "fabricctl: FABRICCTL_CONTROLLER: expected HOST:PORT such as 127.0.0.1:9418 or "
+            "[::1]:9418, saw 'env': the port is missing\n");
 }
 
 struct Failure {
@@ -91,9 +103,8 @@ struct Failure {
 
 // As it stands on a command line.
 std::string Required(const Option& option) {
-  if (!option.name.starts_with("--")) return " x";
-  const bool duration = option.kind == Option::Kind::kDuration;
-  return Format(" {} {}", option.name, duration ? "2h" : "x");
+  if (IsOperand(option)) return " x";
+  return Format(" --{} {}", option.name, option.type == OptionType::kDuration ? "2h" : "x");
 }
 
 TEST(Failures, HaveTheirExitStatus) {
@@ -116,7 +127,7 @@ TEST(Failures, HaveTheirExitStatus) {
         if (option.required) words += Required(option);
       if (command->path == "events") words += " --watch";
       if (command->path == "silence add") words += " --node x";
-      controller.campaign = {v1::Campaign()};
+      controller.Answers<v1::Campaign>() = {v1::Campaign()};
       const Said said = RunWords(words, controller);
       EXPECT_EQ(said.status, failure.status) << words << CodeName(failure.code);
       EXPECT_TRUE(said.err.starts_with("fabricctl: why")) << said.err;
@@ -127,7 +138,7 @@ TEST(Failures, HaveTheirExitStatus) {
 
 TEST(Failures, OfWritingAreSaid) {
   FakeController controller;
-  controller.nodes.add_nodes()->set_name("n1");
+  controller.Answer<v1::ListNodesResponse>().add_nodes()->set_name("n1");
   const Said said = RunWords("nodes", controller, {.writable = false});
   EXPECT_EQ(said.err, "fabricctl: cannot write to standard output\n");
   EXPECT_EQ(said.status, kExitError);
@@ -141,7 +152,7 @@ TEST(Failures, FromAfarCannotDriveTheTerminal) {
 
 TEST(Colours, AreForTerminalsAndCanBeRefused) {
   FakeController controller;
-  v1::NodeSummary& summary = *controller.nodes.add_nodes();
+  v1::NodeSummary& summary = *controller.Answer<v1::ListNodesResponse>().add_nodes();
   summary.set_name("n1");
   summary.set_state(v1::NODE_STATE_CONNECTED);
   const auto coloured = [](const Said& said) { return said.out.find('\x1b') != std::string::npos; };
@@ -168,9 +179,10 @@ TEST(Help, EveryCommandHasASentenceAndAnExampleThatParses) {
     std::istringstream example{std::string(command->example)};
     std::vector<std::string> kept{std::istream_iterator<std::string>(example), {}};
     words.assign(kept.begin() + 1, kept.end());
-    const auto parsed = ParseCommandLine(words, AllCommands());
+    const std::vector<CommandSpec> specs = SpecsOf(AllCommands());
+    const auto parsed = ParseCommandLine(Program(specs), words);
     ASSERT_TRUE(parsed.ok()) << command->example << parsed.status().message();
-    EXPECT_EQ(parsed->command, command) << command->example;
+    EXPECT_EQ(parsed->command->path, command->path) << command->example;
   }
 }
 

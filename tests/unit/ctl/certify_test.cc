@@ -71,7 +71,8 @@ FakeController Controller(const v1::GetCertificateResponse& done) {
   running.mutable_certificate()->set_campaign("c7");
   running.mutable_certificate()->set_state(v1::CERTIFICATE_STATE_RUNNING);
   running.mutable_certificate()->mutable_request()->set_within_seconds(60);
-  controller.certificate = {running, running, done};
+  controller.Answer<v1::Certificate>() = running.certificate();
+  controller.Answers<v1::GetCertificateResponse>() = {running, done};
   return controller;
 }
 
@@ -80,7 +81,8 @@ TEST(Certify, AsksForWhatTheListSays) {
   const Said said =
       RunWords("certify --nodes gpu[08-10],x --rails 0,2 --job 4711 --within 30s", controller);
   EXPECT_EQ(said.status, 0) << said.err;
-  const v1::CertificateRequest& request = controller.certificate_request.request();
+  const v1::CertificateRequest request =
+      controller.LastRequest<v1::StartCertificateRequest>().request();
   EXPECT_THAT(request.nodes(), ElementsAre("gpu08", "gpu09", "gpu10", "x"));
   EXPECT_THAT(request.rails(), ElementsAre(0, 2));
   EXPECT_EQ(request.job_id(), "4711");
@@ -100,7 +102,7 @@ TEST(Certify, HasAStatusForEachVerdict) {
   FakeController controller = Controller(Answer(v1::VERDICT_FAIL));
   const Said said = RunWords("certify --nodes n[1-2]", controller);
   EXPECT_THAT(said.out, HasSubstr("NODE  VERDICT  PORTS  WHY"));
-  EXPECT_THAT(said.out, HasSubstr("port is DOWN (port_active) (and 1 more: -o wide)"));
+  EXPECT_THAT(said.out, HasSubstr("port is DOWN (port_active) and 1 more (-o wide)"));
   EXPECT_THAT(said.out, Not(HasSubstr("n1  ")));
   EXPECT_EQ(RunWords("certify --nodes n[1-2] -o name", controller).out, "n2\n");
 }
@@ -122,11 +124,11 @@ TEST(Certify, SaysWhatCannotBeMeant) {
 
 TEST(Certify, AnInterruptStopsTheProbes) {
   FakeController controller = Controller(Answer(v1::VERDICT_PASS));
-  controller.campaign = {{}};
+  controller.Answers<v1::Campaign>() = {{}};
   const Said said = RunWords("certify --nodes n1", controller, {.interrupted = true});
   EXPECT_EQ(said.status, kExitError);
   EXPECT_THAT(said.err, HasSubstr("nothing is certified"));
-  EXPECT_EQ(controller.cancel_request.id(), "c7");
+  EXPECT_EQ(controller.LastRequest<v1::CancelCampaignRequest>().id(), "c7");
 }
 
 // A folder with the certificate, as certify writes it, and the public key.
@@ -170,15 +172,15 @@ TEST(CertifyVerify, RefusesWhatItCannotBelieve) {
     EXPECT_EQ(said.out, "");
   };
   Folder folder(Answer(v1::VERDICT_PASS));
-  refuses(folder.Verify("--nodes n[1-3]"), "it says nothing of n3");
-  refuses(folder.Verify("--nodes n1"), "it is for others too: n2");
+  refuses(folder.Verify("--nodes n[1-3]"), "does not cover n3");
+  refuses(folder.Verify("--nodes n1"), "also covers other nodes: n2");
   FakeController nobody;
   refuses(
       RunWords(Format("certify verify {} --key {}", folder.At("cert.json"), folder.At("other.pem")),
                nobody),
       "it was not signed with the key");
-  refuses(Folder(Answer(v1::VERDICT_PASS, -20min, -5min)).Verify(), "it expired at");
-  refuses(Folder(Answer(v1::VERDICT_PASS, 10min, 25min)).Verify(), "are the clocks right?");
+  refuses(Folder(Answer(v1::VERDICT_PASS, -20min, -5min)).Verify(), "expired at");
+  refuses(Folder(Answer(v1::VERDICT_PASS, 10min, 25min)).Verify(), "check the clocks");
   folder.files().File("cert.json", "{}");
   refuses(folder.Verify(), "saw no text 'protected'");
   folder.files().File("cert.json", "hello");

@@ -63,7 +63,8 @@ class GrpcClient : public ::testing::Test {
 };
 
 TEST_F(GrpcClient, BringsTheAnswer) {
-  const auto response = MakeGrpcClient(options_)->ListNodes({});
+  const auto response =
+      MakeGrpcClient(options_)->Call<v1::ListNodesResponse>(v1::ListNodesRequest());
   ASSERT_TRUE(response.ok()) << response.status().message();
   ASSERT_EQ(response->nodes_size(), 1);
   EXPECT_EQ(response->nodes(0).name(), "n1");
@@ -72,16 +73,16 @@ TEST_F(GrpcClient, BringsTheAnswer) {
 TEST_F(GrpcClient, PassesOnWhatTheControllerSays) {
   v1::GetNodeRequest request;
   request.set_name("n9");
-  EXPECT_EQ(MakeGrpcClient(options_)->GetNode(request).status(),
+  EXPECT_EQ(MakeGrpcClient(options_)->Call<v1::GetNodeResponse>(request).status(),
             Status(Code::kNotFound, "no node 'n9'"));
-  EXPECT_EQ(MakeGrpcClient(options_)->Validate({}).status(),
+  EXPECT_EQ(MakeGrpcClient(options_)->Call<v1::ValidateResponse>(v1::ValidateRequest()).status(),
             Status(Code::kPermissionDenied, "not yours"));
 }
 
 TEST_F(GrpcClient, SaysThatNobodyListens) {
   server_->Shutdown();
   EXPECT_EQ(
-      MakeGrpcClient(options_)->ListNodes({}).status(),
+      MakeGrpcClient(options_)->Call<v1::ListNodesResponse>(v1::ListNodesRequest()).status(),
       Status(Code::kUnavailable,
              Format("cannot reach the controller at {}: connection refused", options_.controller)));
   EXPECT_EQ(MakeGrpcClient(options_)->WatchEvents({}, [](const v1::Event&) { return true; }).code(),
@@ -90,19 +91,18 @@ TEST_F(GrpcClient, SaysThatNobodyListens) {
 
 TEST_F(GrpcClient, GivesUpAfterTheTimeout) {
   options_.timeout = std::chrono::milliseconds(200);
-  EXPECT_EQ(MakeGrpcClient(options_)->ListRules({}).status(),
+  EXPECT_EQ(MakeGrpcClient(options_)->Call<v1::ListRulesResponse>(v1::ListRulesRequest()).status(),
             Status(Code::kDeadlineExceeded,
                    Format("cannot reach the controller at {}: no answer within 200 ms",
                           options_.controller)));
 }
 
 TEST_F(GrpcClient, SaysThatItIsAnotherProgram) {
-  const Status status = MakeGrpcClient(options_)->ListDevices({}).status();
+  const Status status =
+      MakeGrpcClient(options_)->Call<v1::ListDevicesResponse>(v1::ListDevicesRequest()).status();
   EXPECT_EQ(status.code(), Code::kUnimplemented);
-  EXPECT_TRUE(
-      status.message().starts_with(Format("what answers at {} is no fabricd, or an older "
-                                          "one",
-                                          options_.controller)))
+  EXPECT_TRUE(status.message().starts_with(
+      Format("the server at {} is not a compatible fabricd: ", options_.controller)))
       << status.message();
 }
 

@@ -31,7 +31,7 @@ class DiffCommands : public ::testing::Test {
 };
 
 TEST_F(DiffCommands, DiffSinceShowsWhenItChanged) {
-  controller.diff = FromText<v1::DiffNodeResponse>(R"({
+  controller.Answer<v1::DiffNodeResponse>() = FromText<v1::DiffNodeResponse>(R"({
     "since": "2026-11-21T08:00:00Z",
     "differences": [
       {"path": "net_interfaces[rail0].mtu_bytes", "before": "9000", "after": "1500",
@@ -45,8 +45,8 @@ TEST_F(DiffCommands, DiffSinceShowsWhenItChanged) {
     "counters_since": "2026-11-21T07:20:00Z"})");
   const Said said = RunWords("diff node-3 --since 90m", controller);
   EXPECT_EQ(said.status, kExitOk) << said.err;
-  EXPECT_EQ(controller.diff_request.name(), "node-3");
-  EXPECT_EQ(controller.diff_request.since_seconds(), 5400U);
+  EXPECT_EQ(controller.LastRequest<v1::DiffNodeRequest>().name(), "node-3");
+  EXPECT_EQ(controller.LastRequest<v1::DiffNodeRequest>().since_seconds(), 5400U);
   EXPECT_EQ(said.out,
             "since 2026-11-21T08:00:00Z; counters since 2026-11-21T07:20:00Z\n\n"
             "WHAT                             THEN   NOW   CHANGED\n"
@@ -55,26 +55,26 @@ TEST_F(DiffCommands, DiffSinceShowsWhenItChanged) {
             "rdma_devices[mlx5_3]             there  -     2026-11-21T08:31:00Z\n"
             "counters[mlx5_0/1].symbol_error  0      8     -\n"
             "counters[mlx5_0/1].bytes         7      8     -\n");
-  controller.diff.clear_counters_since();
+  controller.Answer<v1::DiffNodeResponse>().clear_counters_since();
   EXPECT_THAT(RunWords("diff node-3 --since 90m", controller).out,
               HasSubstr("; counters of then are not kept\n"));
 }
 
 TEST_F(DiffCommands, DiffOfTwoNodesHidesWhatDiffersBetweenAnyTwo) {
-  controller.diff = FromText<v1::DiffNodeResponse>(R"({"differences": [
+  controller.Answer<v1::DiffNodeResponse>() = FromText<v1::DiffNodeResponse>(R"({"differences": [
       {"path": "net_interfaces[rail0].mtu_bytes", "before": "9000", "after": "1500"},
       {"path": "node.name", "before": "n1", "after": "n2"},
       {"path": "counters[mlx5_0/1].bytes", "before": "7", "after": "8", "counter": true},
       {"path": "counters[mlx5_0/1].symbol_error", "before": "0", "after": "8",
        "counter": true}]})");
   const Said said = RunWords("diff n1 n2", controller);
-  EXPECT_EQ(controller.diff_request.other(), "n2");
+  EXPECT_EQ(controller.LastRequest<v1::DiffNodeRequest>().other(), "n2");
   EXPECT_EQ(said.out,
             "WHAT                             n1    n2\n"
             "net_interfaces[rail0].mtu_bytes  9000  1500\n"
             "counters[mlx5_0/1].symbol_error  0     8\n\n"
-            "1 difference of names, addresses and GUIDs: --all\n"
-            "1 counter more: --all\n");
+            "1 difference of names, addresses and GUIDs not shown; use --all\n"
+            "1 counter not shown; use --all\n");
   EXPECT_THAT(RunWords("diff n1 n2 --all", controller).out, HasSubstr("node.name"));
   EXPECT_THAT(RunWords("diff n1 n2 -o json", controller).out, HasSubstr("\"node.name\""));
 }
@@ -114,8 +114,8 @@ TEST_F(DiffCommands, ProfileInferPrintsAProfileThatCheckTakes) {
 }
 
 TEST_F(DiffCommands, ProfileInferAsksTheController) {
-  controller.inferred.set_yaml("name: inferred\n");
-  controller.inferred.add_values()->set_field("ats");
+  controller.Answer<v1::InferProfileResponse>().set_yaml("name: inferred\n");
+  controller.Answer<v1::InferProfileResponse>().add_values()->set_field("ats");
   EXPECT_EQ(RunWords("profile infer", controller).out, "name: inferred\n");
   EXPECT_THAT(RunWords("profile infer -o json", controller).out, HasSubstr("\"values\""));
   controller.failure = Status(Code::kUnavailable, "no controller");

@@ -53,9 +53,9 @@ TEST(Events, OneJsonObjectOnEachLine) {
 TEST(Events, EndOfTheStreamSaysHowToGoOn) {
   FakeController controller = WithEvents();
   const Said said = RunWords("events --watch --since 6", controller);
-  EXPECT_EQ(controller.watch_request.after_sequence(), 6u);
+  EXPECT_EQ(controller.LastRequest<v1::WatchEventsRequest>().after_sequence(), 6u);
   EXPECT_EQ(said.err,
-            "fabricctl: stream ended; to go on from here: events --watch --since 13 (is fabricd "
+            "fabricctl: stream ended; to resume: fabricctl events --watch --since 13 (is fabricd "
             "running? --controller HOST:PORT)\n");
   EXPECT_EQ(said.status, kExitUnreachable);
 }
@@ -70,7 +70,7 @@ TEST(Events, StopWhenNobodyReads) {
 TEST(Events, WithoutWatchIsAMistake) {
   FakeController controller;
   const Said said = RunWords("events", controller);
-  EXPECT_EQ(said.err, "fabricctl: events only come as a stream: fabricctl events --watch\n");
+  EXPECT_EQ(said.err, "fabricctl: --watch is required: fabricctl events --watch\n");
   EXPECT_EQ(said.status, kExitUsage);
 }
 

@@ -79,11 +79,12 @@ TEST(ExplainLog, AFileThatCannotBeReadIsNamed) {
 
 FakeController WithNodes() {
   FakeController controller;
-  controller.nodes = FromText<v1::ListNodesResponse>(
+  controller.Answer<v1::ListNodesResponse>() = FromText<v1::ListNodesResponse>(
       R"({"nodes": [{"name": "node-1.example.com"}, {"name": "other"}]})");
-  controller.node = FromText<v1::GetNodeResponse>(
+  controller.Answer<v1::GetNodeResponse>() = FromText<v1::GetNodeResponse>(
       R"({"snapshot": {"net_interfaces": [{"name": "rail0", "addresses": ["10.1.1.1/24"]}]}})");
-  controller.findings = FromText<v1::ListFindingsResponse>(R"({"findings": [
+  controller.Answer<v1::ListFindingsResponse>() =
+      FromText<v1::ListFindingsResponse>(R"({"findings": [
       {"id": "f1", "rule": "roce_v2_gid_present", "verdict": "VERDICT_FAIL",
        "severity": "SEVERITY_ERROR", "title": "no routable RoCE v2 GID",
        "subject": {"scope": "SCOPE_PORT", "node": "node-1.example.com", "device": "mlx5_0",
@@ -111,7 +112,8 @@ TEST(ExplainLog, AControllerThatDoesNotAnswerIsANote) {
   FakeController controller;
   controller.failure = Status(Code::kUnavailable, "cannot reach the controller at c:1");
   const Said said = Explain("roce_link_local_gid.log", controller, "--controller c:1");
-  EXPECT_THAT(said.out, HasSubstr("Note: Without the controller's findings: cannot reach"));
+  EXPECT_THAT(said.out,
+              HasSubstr("Note: Findings of the controller are not available: cannot reach"));
   EXPECT_EQ(said.status, kExitFindings);
 }
 

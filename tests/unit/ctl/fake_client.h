@@ -1,8 +1,11 @@
-// A controller whose answers are written down by the test, and a console that remembers.
+// Fake controller with scripted answers, and a fake console that keeps its output.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <any>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,44 +16,55 @@
 
 namespace fabric::ctl {
 
-// Answers with the fields below, or with `failure` when it is one. Remembers the last request of
-// each kind that has anything in it.
+// Answers each call with what the test set for its type of response, or with `failure` when it is
+// one, and remembers all requests.
 struct FakeController {
-  Status failure;
-  v1::GetVersionResponse version;
-  v1::ListNodesResponse nodes;
-  v1::GetNodeResponse node;
-  v1::ListDevicesResponse devices;
-  v1::ListFindingsResponse findings;
-  v1::GetFindingResponse finding;
-  v1::Silence silence;
-  v1::ListSilencesResponse silences;
-  v1::ListRulesResponse rules;
-  v1::ValidateResponse validation;
-  v1::DiffNodeResponse diff;
-  v1::InferProfileResponse inferred;
-  v1::ListCampaignsResponse campaigns;
-  std::vector<v1::Campaign> campaign;  // Answers in order; the last one again and again.
-  // Begins as the first one; then the others answer in order, the last one again and again.
-  std::vector<v1::GetCertificateResponse> certificate = {{}};
-  v1::MeshStatus mesh;
-  std::vector<v1::Event> events;
+  Status failure = {};
+  std::vector<v1::Event> events = {};
   Status stream_end = Status(Code::kUnavailable, "stream ended");
+  ClientOptions options = {};  // What fabricctl connected with
 
-  ClientOptions options;  // What fabricctl connected with.
-  v1::GetNodeRequest node_request;
-  v1::ListDevicesRequest devices_request;
-  v1::ListFindingsRequest findings_request;
-  v1::GetFindingRequest finding_request;
-  v1::AcknowledgeFindingRequest acknowledge_request;
-  v1::CreateSilenceRequest silence_request;
-  v1::DeleteSilenceRequest end_request;
-  v1::DiffNodeRequest diff_request;
-  v1::StartCampaignRequest start_request;
-  std::vector<v1::GetCampaignRequest> campaign_requests;
-  v1::CancelCampaignRequest cancel_request;
-  v1::StartCertificateRequest certificate_request;
-  v1::WatchEventsRequest watch_request;
+  // The answers of this type, in order; the last one again and again. At first one that is empty.
+  template <class Response>
+  std::vector<Response>& Answers() {
+    Script& script = scripts[Response::descriptor()];
+    if (!script.answers.has_value()) {
+      script.answers = std::vector<Response>(1);
+      script.answer = [](const std::any& answers, std::size_t turn, auto& response) {
+        const auto& all = std::any_cast<const std::vector<Response>&>(answers);
+        response.CopyFrom(all[std::min(turn, all.size() - 1)]);
+      };
+    }
+    return std::any_cast<std::vector<Response>&>(script.answers);
+  }
+  template <class Response>
+  Response& Answer() {
+    return Answers<Response>().front();
+  }
+
+  // The requests of this type, oldest first.
+  template <class Request>
+  std::vector<Request> Requests() const {
+    std::vector<Request> all;
+    const auto at = requests.find(Request::descriptor());
+    if (at == requests.end()) return all;
+    for (const std::string& text : at->second)
+      EXPECT_TRUE(all.emplace_back().ParseFromString(text));
+    return all;
+  }
+  // The last one; empty when there was none.
+  template <class Request>
+  Request LastRequest() const {
+    const std::vector<Request> all = Requests<Request>();
+    return all.empty() ? Request() : all.back();
+  }
+
+  struct Script {
+    std::any answers;  // std::vector of the type
+    void (*answer)(const std::any& answers, std::size_t turn, google::protobuf::Message&);
+  };
+  std::map<const google::protobuf::Descriptor*, Script> scripts = {};
+  std::map<const google::protobuf::Descriptor*, std::vector<std::string>> requests = {};
 };
 
 struct FakeTerminal {

@@ -36,7 +36,7 @@ constexpr std::string_view kFindings = R"("findings": [
 
 FakeController WithFindings() {
   FakeController controller;
-  controller.findings =
+  controller.Answer<v1::ListFindingsResponse>() =
       FromText<v1::ListFindingsResponse>(std::string("{").append(kFindings).append("}"));
   return controller;
 }
@@ -50,7 +50,8 @@ TEST(Findings, MostSevereFirstUnknownLast) {
 
 TEST(Findings, OfOneRuleAndSubjectGoByWhatTheySay) {
   FakeController controller;
-  controller.findings = FromText<v1::ListFindingsResponse>(R"({"findings": [
+  controller.Answer<v1::ListFindingsResponse>() =
+      FromText<v1::ListFindingsResponse>(R"({"findings": [
       {"id": "a", "rule": "duplicate_lid", "verdict": "VERDICT_FAIL", "title": "LID 53 is on 2",
        "subject": {"scope": "SCOPE_FLEET"}},
       {"id": "b", "rule": "duplicate_lid", "verdict": "VERDICT_FAIL", "title": "LID 7 is on 2",
@@ -72,7 +73,7 @@ TEST(Findings, AllSaysWhichAreResolved) {
 TEST(Findings, FiltersAreTheControllers) {
   FakeController controller;
   RunWords("findings --node n2 --rule=port_active --severity warning --all --unknown", controller);
-  const v1::ListFindingsRequest& request = controller.findings_request;
+  const v1::ListFindingsRequest request = controller.LastRequest<v1::ListFindingsRequest>();
   EXPECT_EQ(request.node(), "n2");
   EXPECT_EQ(request.rule(), "port_active");
   EXPECT_EQ(request.min_severity(), v1::SEVERITY_WARNING);
@@ -82,7 +83,7 @@ TEST(Findings, FiltersAreTheControllers) {
 
 TEST(Findings, WhatHasOneCauseIsOneRow) {
   FakeController controller = WithFindings();
-  auto& list = *controller.findings.mutable_findings();
+  auto& list = *controller.Answer<v1::ListFindingsResponse>().mutable_findings();
   v1::Finding& cause = *list.Add();
   cause = list[1];
   cause.set_id("f9");
@@ -104,7 +105,7 @@ TEST(Findings, WhatHasOneCauseIsOneRow) {
 TEST(Findings, UnknownsThatReadAlikeAreOneRow) {
   FakeController controller;
   for (const char* device : {"rxe0", "rxe1", "rxe2"}) {
-    v1::Finding& finding = *controller.findings.add_findings();
+    v1::Finding& finding = *controller.Answer<v1::ListFindingsResponse>().add_findings();
     finding.set_id(device);
     finding.set_rule("pfc_equal_on_rail");
     finding.set_verdict(v1::VERDICT_UNKNOWN);
@@ -116,13 +117,14 @@ TEST(Findings, UnknownsThatReadAlikeAreOneRow) {
   }
   EXPECT_THAT(RunWords("findings --unknown", controller).out, HasSubstr("n1 (3 ports)"));
   EXPECT_THAT(RunWords("findings --unknown --explained", controller).out, HasSubstr("n1/rxe2/1"));
-  controller.findings.mutable_findings(2)->set_title("PFC could not be read: other");
+  controller.Answer<v1::ListFindingsResponse>().mutable_findings(2)->set_title(
+      "PFC could not be read: other");
   EXPECT_THAT(RunWords("findings --unknown", controller).out, HasSubstr("n1 (2 ports)"));
 }
 
 TEST(Findings, OnlyOpenFailingOnesChangeTheExitStatus) {
   FakeController controller = WithFindings();
-  auto& list = *controller.findings.mutable_findings();
+  auto& list = *controller.Answer<v1::ListFindingsResponse>().mutable_findings();
   list.erase(std::remove_if(list.begin(), list.end(),
                             [](const v1::Finding& f) { return f.id() == "f0" || f.id() == "f2"; }),
              list.end());
@@ -132,11 +134,11 @@ TEST(Findings, OnlyOpenFailingOnesChangeTheExitStatus) {
 
 TEST(Findings, SilencedOnesAreLeftOutAndCounted) {
   FakeController controller = WithFindings();
-  for (v1::Finding& finding : *controller.findings.mutable_findings())
+  for (v1::Finding& finding : *controller.Answer<v1::ListFindingsResponse>().mutable_findings())
     finding.mutable_silenced()->mutable_until()->set_seconds(1'800'000'000);
   Said said = RunWords("findings --all", controller);
   EXPECT_EQ(said.status, kExitOk);
-  EXPECT_THAT(said.out, HasSubstr("3 silenced findings not shown: --silenced shows them too.\n"));
+  EXPECT_THAT(said.out, HasSubstr("3 silenced findings not shown; use --silenced.\n"));
   EXPECT_THAT(said.out, HasSubstr("resolved"));
   EXPECT_EQ(RunWords("findings -o name", controller).out, "f1\n");
   said = RunWords("findings --silenced", controller);
@@ -148,7 +150,7 @@ TEST(Findings, SilencedOnesAreLeftOutAndCounted) {
 TEST(Findings, WhatHappenedInTheirLivesIsAColumn) {
   FakeController controller = WithFindings();
   EXPECT_THAT(RunWords("findings", controller).out, Not(HasSubstr("LIFE")));
-  v1::Finding& finding = *controller.findings.mutable_findings(1);
+  v1::Finding& finding = *controller.Answer<v1::ListFindingsResponse>().mutable_findings(1);
   finding.mutable_acknowledged()->set_author("ada");
   finding.set_flapping(true);
   finding.set_expired("node n10 is lost since yesterday: gone");
@@ -166,7 +168,7 @@ TEST(Findings, NoneIsSaidOnStandardError) {
 
 TEST(Rules, AreListed) {
   FakeController controller;
-  controller.rules = FromText<v1::ListRulesResponse>(R"({"rules": [
+  controller.Answer<v1::ListRulesResponse>() = FromText<v1::ListRulesResponse>(R"({"rules": [
     {"id": "port_active", "title": "a port with a link is ACTIVE", "severity": "SEVERITY_CRITICAL",
      "scope": "SCOPE_PORT", "why": "nothing can use it", "source": "IBTA volume 1, 7.2.7"}]})");
   EXPECT_TRUE(MatchesGolden("ctl/rules", RunWords("rules", controller).out));
@@ -176,7 +178,7 @@ TEST(Rules, AreListed) {
 
 TEST(Validate, CountsAndLists) {
   FakeController controller;
-  controller.validation = FromText<v1::ValidateResponse>(
+  controller.Answer<v1::ValidateResponse>() = FromText<v1::ValidateResponse>(
       std::string(R"({"counts": {"pass": "45", "fail": "2", "unknown": "1"}, "nodes": 3,
                       "rules": 1, )")
           .append(kFindings)
@@ -188,7 +190,7 @@ TEST(Validate, CountsAndLists) {
 
 TEST(Validate, UnknownAloneIsNoFailure) {
   FakeController controller;
-  controller.validation =
+  controller.Answer<v1::ValidateResponse>() =
       FromText<v1::ValidateResponse>(R"({"counts": {"pass": "45", "unknown": "1"}, "nodes": 1})");
   const Said said = RunWords("validate", controller);
   EXPECT_EQ(said.out, "1 node, 0 rules: 45 pass, 0 fail, 1 unknown\n");

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 FakeController WithFinding() {
   FakeController controller;
-  controller.finding = FromText<v1::GetFindingResponse>(R"({"finding":
+  controller.Answer<v1::GetFindingResponse>() = FromText<v1::GetFindingResponse>(R"({"finding":
     {"id": "6d1f3a0c9b2e4455", "rule": "mtu_equal_on_rail", "verdict": "VERDICT_FAIL",
      "severity": "SEVERITY_ERROR",
      "subject": {"scope": "SCOPE_PORT", "node": "n2", "device": "mlx5_0", "port": 1},
@@ -36,18 +36,20 @@ FakeController WithFinding() {
       "note": "cable ordered", "title": "MTU 1500, 2 of 3 nodes on rail 0 have 9000"},
      {"at": "2026-11-21T01:18:00Z", "action": "FINDING_ACTION_SILENCED", "author": "bob",
       "note": "is being mended", "title": "MTU 1500, 2 of 3 nodes on rail 0 have 9000"}]})");
+  controller.Answer<v1::Finding>() = controller.Answer<v1::GetFindingResponse>().finding();
   return controller;
 }
 
 FakeController WithSilence() {
   FakeController controller;
-  controller.silences = FromText<v1::ListSilencesResponse>(R"({"silences": [
+  controller.Answer<v1::ListSilencesResponse>() =
+      FromText<v1::ListSilencesResponse>(R"({"silences": [
     {"id": "s1", "rule": "mtu_equal_on_rail", "node": "n2", "author": "bob",
      "reason": "is being mended", "created_at": "2026-11-21T01:00:00Z",
      "until": "2026-11-21T03:00:00Z"},
     {"id": "s2", "finding": "6d1f3a0c9b2e4455", "author": "ada", "reason": "known",
      "created_at": "2026-11-21T01:00:00Z", "until": "2026-11-28T01:00:00Z"}]})");
-  controller.silence = controller.silences.silences(0);
+  controller.Answer<v1::Silence>() = controller.Answer<v1::ListSilencesResponse>().silences(0);
   return controller;
 }
 
@@ -56,7 +58,7 @@ TEST(FindingShow, TellsAllThatIsKnown) {
   const Said said = RunWords("finding show 6d1f", controller);
   EXPECT_TRUE(MatchesGolden("ctl/finding_show", said.out));
   EXPECT_EQ(said.status, kExitOk);
-  EXPECT_EQ(controller.finding_request.id(), "6d1f");
+  EXPECT_EQ(controller.LastRequest<v1::GetFindingRequest>().id(), "6d1f");
   EXPECT_EQ(RunWords("finding show 6d1f -o name", controller).out, "6d1f3a0c9b2e4455\n");
   EXPECT_THAT(RunWords("finding show 6d1f -o json", controller).out,
               HasSubstr("FINDING_ACTION_ACKNOWLEDGED"));
@@ -64,7 +66,7 @@ TEST(FindingShow, TellsAllThatIsKnown) {
 
 TEST(FindingShow, AResolvedOneSaysSince) {
   FakeController controller = WithFinding();
-  v1::Finding& finding = *controller.finding.mutable_finding();
+  v1::Finding& finding = *controller.Answer<v1::GetFindingResponse>().mutable_finding();
   finding.set_state(v1::FINDING_STATE_RESOLVED);
   finding.mutable_resolved_at()->set_seconds(1'800'000'000);
   EXPECT_THAT(RunWords("finding show 6d1f", controller).out,
@@ -76,11 +78,11 @@ TEST(FindingAck, IsSignedByTheUser) {
   const Said said = RunWords("finding ack 6d1f --note seen", controller);
   EXPECT_EQ(said.out,
             "Finding 6d1f3a0c9b2e4455 (mtu_equal_on_rail n2/mlx5_0/1) is acknowledged by ada.\n");
-  EXPECT_EQ(controller.acknowledge_request.id(), "6d1f");
-  EXPECT_EQ(controller.acknowledge_request.note(), "seen");
-  EXPECT_EQ(controller.acknowledge_request.author(), "ada");
+  EXPECT_EQ(controller.LastRequest<v1::AcknowledgeFindingRequest>().id(), "6d1f");
+  EXPECT_EQ(controller.LastRequest<v1::AcknowledgeFindingRequest>().note(), "seen");
+  EXPECT_EQ(controller.LastRequest<v1::AcknowledgeFindingRequest>().author(), "ada");
   RunWords("finding ack 6d1f --note seen --author bob", controller);
-  EXPECT_EQ(controller.acknowledge_request.author(), "bob");
+  EXPECT_EQ(controller.LastRequest<v1::AcknowledgeFindingRequest>().author(), "bob");
 }
 
 TEST(FindingAck, NeedsANoteAndAName) {
@@ -95,17 +97,18 @@ TEST(SilenceAdd, SaysWhatIsSilencedAndUntilWhen) {
   FakeController controller = WithSilence();
   const Said said = RunWords(
       "silence add --rule mtu_equal_on_rail --node n2 --for 2h --reason mending", controller);
-  EXPECT_EQ(said.out,
-            "Silence s1 of rule mtu_equal_on_rail, node n2 holds until 2026-11-21T03:00:00Z.\n");
-  const v1::CreateSilenceRequest& request = controller.silence_request;
+  EXPECT_EQ(
+      said.out,
+      "Silence s1 of rule mtu_equal_on_rail, node n2 is active until 2026-11-21T03:00:00Z.\n");
+  const v1::CreateSilenceRequest request = controller.LastRequest<v1::CreateSilenceRequest>();
   EXPECT_EQ(request.silence().rule(), "mtu_equal_on_rail");
   EXPECT_EQ(request.silence().node(), "n2");
   EXPECT_EQ(request.silence().author(), "ada");
   EXPECT_EQ(request.silence().reason(), "mending");
   EXPECT_EQ(request.duration_seconds(), 7200u);
   RunWords("silence add --finding 6d1f --for 30d --reason mending", controller);
-  EXPECT_EQ(controller.silence_request.silence().finding(), "6d1f");
-  EXPECT_EQ(controller.silence_request.duration_seconds(), 30u * 24 * 3600);
+  EXPECT_EQ(controller.LastRequest<v1::CreateSilenceRequest>().silence().finding(), "6d1f");
+  EXPECT_EQ(controller.LastRequest<v1::CreateSilenceRequest>().duration_seconds(), 30u * 24 * 3600);
 }
 
 TEST(SilenceAdd, NeedsToKnowWhatForHowLongAndWhy) {
@@ -117,7 +120,8 @@ TEST(SilenceAdd, NeedsToKnowWhatForHowLongAndWhy) {
        }) {
     FakeController controller = WithSilence();
     EXPECT_EQ(RunWords(words, controller).status, kExitUsage) << words;
-    EXPECT_EQ(controller.silence_request.duration_seconds(), 0u) << "and does not ask";
+    EXPECT_EQ(controller.LastRequest<v1::CreateSilenceRequest>().duration_seconds(), 0u)
+        << "and does not ask";
   }
 }
 
@@ -133,14 +137,14 @@ TEST(SilenceEnd, SaysWhatHasEnded) {
   FakeController controller = WithSilence();
   EXPECT_EQ(RunWords("silence end s1", controller).out,
             "Silence s1 of rule mtu_equal_on_rail, node n2 has ended.\n");
-  EXPECT_EQ(controller.end_request.id(), "s1");
-  EXPECT_EQ(controller.end_request.author(), "ada");
+  EXPECT_EQ(controller.LastRequest<v1::DeleteSilenceRequest>().id(), "s1");
+  EXPECT_EQ(controller.LastRequest<v1::DeleteSilenceRequest>().author(), "ada");
 }
 
 TEST(Events, SayWhatHappenedToAFinding) {
   FakeController controller = WithFinding();
   v1::Event& event = controller.events.emplace_back();
-  *event.mutable_finding() = controller.finding.finding();
+  *event.mutable_finding() = controller.Answer<v1::GetFindingResponse>().finding();
   EXPECT_THAT(RunWords("events --watch", controller).out,
               HasSubstr("(expired, silenced until 2026-11-21T03:00:00Z, acknowledged by ada, "
                         "flapping, explained by 0011223344556677)"));

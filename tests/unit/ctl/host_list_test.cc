@@ -30,12 +30,12 @@ TEST(HostList, TakesWhatSchedulersWrite) {
 
 TEST(HostList, SaysWhatIsNone) {
   for (const auto& [text, message] : std::vector<std::pair<std::string, std::string>>{
-           {"", "expected names of nodes, saw none"},
-           {" , ", "expected names of nodes, saw none"},
+           {"", "expected node names, saw none"},
+           {" , ", "expected node names, saw none"},
            {"n[1-", "the bracket is not closed"},
            {"n[1-2\n]", "the bracket is not closed"},
-           {"n]", "'n]' is no list of nodes"},
-           {"n/1", "'n/1' is no list of nodes"},
+           {"n]", "saw 'n]'"},
+           {"n/1", "saw 'n/1'"},
            {"n[]", "expected a number or a range such as 001-016, saw ''"},
            {"n[a-b]", "saw 'a-b'"},
            {"n[-3]", "saw '-3'"},

@@ -11,7 +11,7 @@ using fabric::testing::MatchesGolden;
 
 FakeController TwoNodesOneLost() {
   FakeController controller;
-  controller.nodes = FromText<v1::ListNodesResponse>(R"({"nodes": [
+  controller.Answer<v1::ListNodesResponse>() = FromText<v1::ListNodesResponse>(R"({"nodes": [
     {"name": "n1", "state": "NODE_STATE_CONNECTED", "state_since": "2026-11-21T01:16:05Z",
      "reported_at": "2026-11-21T01:18:00Z", "devices": 2, "ports_active": 2, "ports": 2, "gpus": 1,
      "kernel_release": "6.1.0-28-amd64", "agent_version": "0.1.0"},
@@ -23,7 +23,7 @@ FakeController TwoNodesOneLost() {
 
 FakeController OneNodeInFull() {
   FakeController controller;
-  controller.node = FromText<v1::GetNodeResponse>(R"({
+  controller.Answer<v1::GetNodeResponse>() = FromText<v1::GetNodeResponse>(R"({
     "summary": {"name": "n1", "state": "NODE_STATE_CONNECTED", "findings_open": 1,
       "state_since": "2026-11-21T01:16:05Z", "reported_at": "2026-11-21T01:18:00Z",
       "kernel_release": "6.1.0-28-amd64", "agent_version": "0.1.0"},
@@ -59,7 +59,7 @@ FakeController OneNodeInFull() {
 
 FakeController TwoPorts() {
   FakeController controller;
-  controller.devices = FromText<v1::ListDevicesResponse>(R"({"devices": [
+  controller.Answer<v1::ListDevicesResponse>() = FromText<v1::ListDevicesResponse>(R"({"devices": [
     {"node": "n1", "rail": 0, "device": "mlx5_0", "port": 1, "netdev": "rail0",
      "protocol": "PROTOCOL_ROCE", "state": "PORT_STATE_ACTIVE",
      "physical_state": "PHYSICAL_STATE_LINK_UP", "rate_bps": "400000000000",
@@ -94,22 +94,22 @@ TEST(Nodes, NoneIsSaidOnStandardError) {
   FakeController controller;
   const Said said = RunWords("nodes", controller);
   EXPECT_EQ(said.out, "");
-  EXPECT_EQ(said.err, "No nodes: no agent has reported yet.\n");
+  EXPECT_EQ(said.err, "No nodes; no agent has reported yet.\n");
   EXPECT_EQ(said.status, kExitOk);
 }
 
 TEST(Node, ShowsPortsSettingsAndGaps) {
   FakeController controller = OneNodeInFull();
   EXPECT_TRUE(MatchesGolden("ctl/node", RunWords("node n1", controller).out));
-  EXPECT_EQ(controller.node_request.name(), "n1");
+  EXPECT_EQ(controller.LastRequest<v1::GetNodeRequest>().name(), "n1");
   EXPECT_TRUE(MatchesGolden("ctl/node_wide", RunWords("node n1 -o wide", controller).out));
 }
 
 TEST(Node, ThatDoesNotExistIsTheControllersAnswer) {
   FakeController controller;
-  controller.failure = Status(Code::kNotFound, "no node 'n9' (did you mean n1?)");
+  controller.failure = Status(Code::kNotFound, "no node 'n9' ; did you mean 'n1'?");
   const Said said = RunWords("node n9", controller);
-  EXPECT_EQ(said.err, "fabricctl: no node 'n9' (did you mean n1?)\n");
+  EXPECT_EQ(said.err, "fabricctl: no node 'n9' ; did you mean 'n1'?\n");
   EXPECT_EQ(said.status, kExitError);
 }
 
@@ -123,14 +123,14 @@ TEST(Devices, ShowWhatIsAbsentAsADash) {
 TEST(Devices, OfOneNode) {
   FakeController controller = TwoPorts();
   RunWords("devices", controller);
-  EXPECT_EQ(controller.devices_request.node(), "");
+  EXPECT_EQ(controller.LastRequest<v1::ListDevicesRequest>().node(), "");
   RunWords("devices n1", controller);
-  EXPECT_EQ(controller.devices_request.node(), "n1");
+  EXPECT_EQ(controller.LastRequest<v1::ListDevicesRequest>().node(), "n1");
 }
 
 TEST(Version, OfBoth) {
   FakeController controller;
-  controller.version = FromText<v1::GetVersionResponse>(
+  controller.Answer<v1::GetVersionResponse>() = FromText<v1::GetVersionResponse>(
       R"({"version": "0.1.7", "started_at": "2026-11-21T01:16:05Z"})");
   const Said said = RunWords("version", controller);
   EXPECT_TRUE(said.out.ends_with("\nfabricd   0.1.7, up since 2026-11-21T01:16:05Z\n")) << said.out;

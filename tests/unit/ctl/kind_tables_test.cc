@@ -1,5 +1,5 @@
 // probe run and probe show for incasts and the memory of GPUs.
-#include "ctl/kind_tables.h"
+#include "ctl/tables/kind_tables.h"
 
 #include <gtest/gtest.h>
 
@@ -32,12 +32,12 @@ v1::Campaign Incast(v1::IncastVerdict verdict) {
 
 TEST(IncastTable, ShowsTheVerdictWithItsEvidence) {
   FakeController controller;
-  controller.campaign = {Incast(v1::INCAST_VERDICT_LOSSLESS)};
+  controller.Answers<v1::Campaign>() = {Incast(v1::INCAST_VERDICT_LOSSLESS)};
   const Said said = RunWords("probe show c3", controller);
   EXPECT_EQ(said.status, kExitOk) << said.err;
   for (const std::string_view line :
        {"incasts\nRECEIVER     RAIL  SENDERS  ARRIVED  VERDICT\n",
-        "n3/mlx5_0/1     0        2  93 Gb/s  PFC fired and nothing was lost\n",
+        "n3/mlx5_0/1     0        2  93 Gb/s  lossless: PFC paused the senders\n",
         "  PFC received (priority 3 at the receiver): n1/mlx5_0/1 812\n", "45 Gb/s"})
     EXPECT_NE(said.out.find(line), std::string::npos) << line << "\nin\n" << said.out;
   EXPECT_EQ(said.out.find("pfc_rx_frames_prio3"), std::string::npos) << "of wide output";
@@ -45,7 +45,7 @@ TEST(IncastTable, ShowsTheVerdictWithItsEvidence) {
 
 TEST(IncastTable, WideShowsWhatMovedAndWhatNobodyCounts) {
   FakeController controller;
-  controller.campaign = {Incast(v1::INCAST_VERDICT_LOSSLESS)};
+  controller.Answers<v1::Campaign>() = {Incast(v1::INCAST_VERDICT_LOSSLESS)};
   const std::string out = RunWords("probe show c3 -o wide", controller).out;
   for (const std::string_view line :
        {"n3/mlx5_0/1  n3/mlx5_0/1  -                        -  rx_discards tx_discards\n",
@@ -59,13 +59,13 @@ TEST(IncastTable, TheExitStatusIsOneWhenItWasNotLossless) {
        {v1::INCAST_VERDICT_LOST, v1::INCAST_VERDICT_LOST_DESPITE_PFC,
         v1::INCAST_VERDICT_GLOBAL_PAUSE}) {
     FakeController controller;
-    controller.campaign = {Incast(verdict)};
+    controller.Answers<v1::Campaign>() = {Incast(verdict)};
     EXPECT_EQ(RunWords("probe show c3", controller).status, kExitFindings);
   }
   for (const v1::IncastVerdict verdict :
        {v1::INCAST_VERDICT_NOT_PROVOKED, v1::INCAST_VERDICT_ECN_HELD, v1::INCAST_VERDICT_UNKNOWN}) {
     FakeController controller;
-    controller.campaign = {Incast(verdict)};
+    controller.Answers<v1::Campaign>() = {Incast(verdict)};
     EXPECT_EQ(RunWords("probe show c3", controller).status, kExitOk);
   }
 }
@@ -84,10 +84,10 @@ TEST(ProbeRunIncast, TheKindMakesThePattern) {
                             "probe run --pattern incast --hub n3 --duration 500ms "
                             "--traffic-class 104 --no-wait"}) {
     FakeController controller;
-    controller.campaign = {Incast(v1::INCAST_VERDICT_UNKNOWN)};
+    controller.Answers<v1::Campaign>() = {Incast(v1::INCAST_VERDICT_UNKNOWN)};
     const Said said = RunWords(words, controller);
     EXPECT_EQ(said.status, kExitOk) << said.err;
-    const v1::CampaignSpec& spec = controller.start_request.spec();
+    const v1::CampaignSpec spec = controller.LastRequest<v1::StartCampaignRequest>().spec();
     EXPECT_EQ(spec.pattern(), v1::CAMPAIGN_PATTERN_INCAST);
     EXPECT_EQ(spec.hub(), "n3");
     ASSERT_EQ(spec.probes_size(), 1);
@@ -98,12 +98,12 @@ TEST(ProbeRunIncast, TheKindMakesThePattern) {
 
 TEST(ProbeRunIncast, RefusesWhatItCannotMean) {
   for (const auto& [words, says] : std::vector<std::pair<std::string, std::string>>{
-           {"--kind incast", "--pattern incast needs --hub NAME"},
-           {"--kind incast --hub n1 --duration 3s", "--duration: expected 1ms to 2s"},
-           {"--kind latency --duration 1s", "--duration: none of the kinds has it: latency"},
-           {"--kind latency --gpus 0000:1b:00.0", "--gpus: none of the kinds has it: latency"},
+           {"--kind incast", "--pattern incast requires --hub"},
+           {"--kind incast --hub n1 --duration 3s", "--duration: expected at most 2s, saw '3s'"},
+           {"--kind latency --duration 1s", "--duration does not apply to --kind latency"},
+           {"--kind latency --gpus 0000:1b:00.0", "--gpus does not apply to --kind latency"},
            {"--kind incast --hub n1 --bidirectional",
-            "--bidirectional: none of the kinds has it: incast"},
+            "--bidirectional does not apply to --kind incast"},
        }) {
     FakeController controller;
     const Said said = RunWords("probe run " + words, controller);
@@ -114,7 +114,8 @@ TEST(ProbeRunIncast, RefusesWhatItCannotMean) {
 
 TEST(GpuMemoryTable, ShowsEachWayAndWhyItDoesNotWork) {
   FakeController controller;
-  controller.campaign = {FromText<v1::Campaign>(R"({"id": "c4", "state": "CAMPAIGN_STATE_DONE",
+  controller.Answers<v1::Campaign>() = {
+      FromText<v1::Campaign>(R"({"id": "c4", "state": "CAMPAIGN_STATE_DONE",
     "probes_ok": 1, "results": [{"from": {"node": "n1", "device": "mlx5_0", "port": 1},
       "to": {"node": "n2", "device": "mlx5_0", "port": 1}, "probe": {"gpu_memory": {}},
       "result": {"status": "PROBE_STATUS_OK", "gpu_memory": [

@@ -26,20 +26,20 @@ constexpr std::string_view kMesh = R"({
 
 TEST(MeshCommand, ShowsLossOfThePingsOfWhichSomethingCanBeSaid) {
   FakeController controller;
-  controller.mesh = FromText<v1::MeshStatus>(kMesh);
+  controller.Answer<v1::MeshStatus>() = FromText<v1::MeshStatus>(kMesh);
   const Said said = RunWords("mesh -o wide", controller);
   EXPECT_THAT(said.out, HasSubstr("4 ports, 200.0 pings/s"));
   EXPECT_THAT(said.out, HasSubstr("115 flows"));
   EXPECT_THAT(said.out, HasSubstr("4.2 us"));
   EXPECT_THAT(said.out, HasSubstr("1.00 %")) << "of 10,000";
   EXPECT_THAT(said.out, HasSubstr("not covered: n4/mlx5_0/1: port is DOWN\n"));
-  EXPECT_THAT(said.out, HasSubstr("the way between leaf1 and leaf2 loses a part (1 %)"));
+  EXPECT_THAT(said.out, HasSubstr("path between leaf1 and leaf2 loses packets (1 %)"));
   EXPECT_EQ(said.status, kExitFindings);
 }
 
 TEST(MeshCommand, ThatItIsOffIsSaidWithTheWayToTurnItOn) {
   FakeController controller;
-  controller.mesh =
+  controller.Answer<v1::MeshStatus>() =
       FromText<v1::MeshStatus>(R"({"reason": "the mesh is off: start fabricd with --mesh on"})");
   const Said said = RunWords("mesh", controller);
   EXPECT_EQ(said.out, "the mesh is off: start fabricd with --mesh on\n");
@@ -48,16 +48,16 @@ TEST(MeshCommand, ThatItIsOffIsSaidWithTheWayToTurnItOn) {
 
 TEST(MeshCommand, NothingIsSaidOfBlameBeforeSomethingWasCounted) {
   FakeController controller;
-  controller.mesh = FromText<v1::MeshStatus>(
+  controller.Answer<v1::MeshStatus>() = FromText<v1::MeshStatus>(
       R"({"enabled": true, "blame": {"state": "BLAME_STATE_TOO_LITTLE"}})");
   const Said said = RunWords("mesh", controller);
   EXPECT_THAT(said.out, Not(HasSubstr("too little")));
-  EXPECT_THAT(said.err, HasSubstr("Nothing was counted yet."));
+  EXPECT_THAT(said.err, HasSubstr("No results yet."));
 }
 
 TEST(MeshCommand, TheMessageComesWhole) {
   FakeController controller;
-  controller.mesh = FromText<v1::MeshStatus>(kMesh);
+  controller.Answer<v1::MeshStatus>() = FromText<v1::MeshStatus>(kMesh);
   const Said said = RunWords("mesh -o json", controller);
   EXPECT_THAT(said.out, HasSubstr("flow_labels_per_leaf_pair"));
 }

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "proto/json.h"
-#include "tests/testing/moving.h"
+#include "tests/testing/counter_rates.h"
 #include "tests/testing/nodes.h"
 #include "tests/testing/paths.h"
 #include "tests/testing/temp_tree.h"
@@ -114,7 +114,7 @@ TEST_F(Offline, ExplainPrintsThePageOfARule) {
   EXPECT_THAT(said.out, HasSubstr("What must hold\n  All RoCE ports of a rail have PFC"));
   const Said unknown = RunWords("explain pfc_equal_on_ral", controller);
   EXPECT_EQ(unknown.status, kExitUsage);
-  EXPECT_THAT(unknown.err, HasSubstr("did you mean pfc_equal_on_rail?"));
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean 'pfc_equal_on_rail'?"));
   EXPECT_THAT(RunWords("explain pause_storm", controller).err,
               HasSubstr("(with it in their names: no_pause_storm)"));
 }
@@ -126,7 +126,7 @@ TEST_F(Offline, ProfilesAreListedShownAndChecked) {
   EXPECT_THAT(shown.out, HasSubstr("inherits: \"roce-pfc-dcqcn\""));
   const std::string own = File("own.yaml", shown.out);
   EXPECT_EQ(RunWords("profile check " + own, controller).out,
-            own + ": good, profile roce-pfc-only\n");
+            own + ": valid, profile roce-pfc-only\n");
   EXPECT_THAT(RunWords("profile show --resolved " + own, controller).out,
               HasSubstr("data_dscp: 26\n"));
   EXPECT_THAT(RunWords("profile show lossy", controller).err, HasSubstr("there is no profile"));
@@ -138,7 +138,7 @@ TEST_F(Offline, ProfileCheckTellsEachMistakeOnItsOwnLine) {
   EXPECT_EQ(said.status, kExitUsage);
   EXPECT_THAT(said.out, IsEmpty());
   EXPECT_EQ(said.err, "fabricctl: " + bad + ":3:8: ecn: expected true or false, saw '7'\n" +
-                          "fabricctl: " + bad + ":4:3: there is no 'trusd': did you mean trust?\n");
+                          "fabricctl: " + bad + ":4:3: unknown key 'trusd'; did you mean 'trust'?\n");
 }
 
 }  // namespace

@@ -83,30 +83,30 @@ v1::Campaign Finished() {
 
 TEST(Matrix, OfEveryRailAndKind) {
   FakeController controller;
-  controller.campaigns.add_campaigns()->set_id("c7");
-  controller.campaigns.add_campaigns()->set_id("c6");
-  controller.campaign = {Finished()};
+  controller.Answer<v1::ListCampaignsResponse>().add_campaigns()->set_id("c7");
+  controller.Answer<v1::ListCampaignsResponse>().add_campaigns()->set_id("c6");
+  controller.Answers<v1::Campaign>() = {Finished()};
   const Said said = RunWords("matrix", controller);
   EXPECT_TRUE(MatchesGolden("ctl/matrix", said.out));
   EXPECT_EQ(said.status, kExitFindings);
-  ASSERT_EQ(controller.campaign_requests.size(), 1u);
-  EXPECT_EQ(controller.campaign_requests[0].id(), "c7") << "the newest";
+  ASSERT_EQ(controller.Requests<v1::GetCampaignRequest>().size(), 1u);
+  EXPECT_EQ(controller.Requests<v1::GetCampaignRequest>()[0].id(), "c7") << "the newest";
   EXPECT_EQ(RunWords("matrix -o name", controller).out, "c1\n");
 }
 
 TEST(Matrix, SlowFabricsAreMeasuredInMegabits) {
   FakeController controller;
-  controller.campaign = {Empty(v1::CAMPAIGN_STATE_DONE)};
-  *controller.campaign[0].add_results() = Bandwidth("n1", "n2", 0, 14.69e6);
-  *controller.campaign[0].add_results() = Bandwidth("n2", "n3", 0, 998e6);
+  controller.Answers<v1::Campaign>() = {Empty(v1::CAMPAIGN_STATE_DONE)};
+  *controller.Answer<v1::Campaign>().add_results() = Bandwidth("n1", "n2", 0, 14.69e6);
+  *controller.Answer<v1::Campaign>().add_results() = Bandwidth("n2", "n3", 0, 998e6);
   EXPECT_TRUE(
       MatchesGolden("ctl/matrix_megabits", RunWords("matrix c1 --kind bandwidth", controller).out));
-  EXPECT_EQ(controller.campaign_requests[0].id(), "c1");
+  EXPECT_EQ(controller.Requests<v1::GetCampaignRequest>()[0].id(), "c1");
 }
 
 TEST(Matrix, KindAppliesToEveryFormat) {
   FakeController controller;
-  controller.campaign = {Finished()};
+  controller.Answers<v1::Campaign>() = {Finished()};
   const Said said = RunWords("matrix c1 --kind latency -o json", controller);
   EXPECT_NE(said.out.find("rc_write_latency"), std::string::npos);
   EXPECT_EQ(said.out.find("rc_write_bandwidth"), std::string::npos);
@@ -115,13 +115,13 @@ TEST(Matrix, KindAppliesToEveryFormat) {
 TEST(Matrix, WithoutACampaignSaysHowToGetOne) {
   FakeController controller;
   const Said said = RunWords("matrix", controller);
-  EXPECT_EQ(said.err, "fabricctl: no campaigns: start one with fabricctl probe run\n");
+  EXPECT_EQ(said.err, "fabricctl: no campaigns; start one with `fabricctl probe run`\n");
   EXPECT_EQ(said.status, kExitError);
 }
 
 TEST(ProbeShow, PairByPair) {
   FakeController controller;
-  controller.campaign = {Finished()};
+  controller.Answers<v1::Campaign>() = {Finished()};
   const Said said = RunWords("probe show c1", controller);
   EXPECT_TRUE(MatchesGolden("ctl/probe_show", said.out));
   EXPECT_EQ(said.status, kExitFindings);
@@ -131,8 +131,9 @@ TEST(ProbeShow, PairByPair) {
 
 TEST(ProbeList, NewestFirstAsTheControllerSays) {
   FakeController controller;
-  *controller.campaigns.add_campaigns() = Finished();
-  *controller.campaigns.add_campaigns() = Empty(v1::CAMPAIGN_STATE_CANCELLED);
+  *controller.Answer<v1::ListCampaignsResponse>().add_campaigns() = Finished();
+  *controller.Answer<v1::ListCampaignsResponse>().add_campaigns() =
+      Empty(v1::CAMPAIGN_STATE_CANCELLED);
   const Said said = RunWords("probe list", controller);
   EXPECT_TRUE(MatchesGolden("ctl/probe_list", said.out));
   EXPECT_EQ(said.status, kExitOk);
@@ -141,20 +142,21 @@ TEST(ProbeList, NewestFirstAsTheControllerSays) {
 TEST(ProbeRun, WaitsForTheEndAndShowsTheResults) {
   FakeController controller;
   const v1::Campaign running = Empty(v1::CAMPAIGN_STATE_RUNNING);
-  controller.campaign = {running, running, Empty(v1::CAMPAIGN_STATE_DONE), Finished()};
+  controller.Answers<v1::Campaign>() = {running, running, Empty(v1::CAMPAIGN_STATE_DONE),
+                                        Finished()};
   const Said said = RunWords("probe run", controller);
   EXPECT_TRUE(MatchesGolden("ctl/probe_show", said.out));
   EXPECT_EQ(said.err, "");
   EXPECT_EQ(said.status, kExitFindings);
-  ASSERT_EQ(controller.campaign_requests.size(), 3u);
-  EXPECT_TRUE(controller.campaign_requests[1].omit_results());
-  EXPECT_FALSE(controller.campaign_requests[2].omit_results());
-  EXPECT_EQ(controller.start_request.spec().probes_size(), 2);
+  ASSERT_EQ(controller.Requests<v1::GetCampaignRequest>().size(), 3u);
+  EXPECT_TRUE(controller.Requests<v1::GetCampaignRequest>()[1].omit_results());
+  EXPECT_FALSE(controller.Requests<v1::GetCampaignRequest>()[2].omit_results());
+  EXPECT_EQ(controller.LastRequest<v1::StartCampaignRequest>().spec().probes_size(), 2);
 }
 
 TEST(ProbeRun, OptionsMakeTheSpec) {
   FakeController controller;
-  controller.campaign = {Empty(v1::CAMPAIGN_STATE_RUNNING)};
+  controller.Answers<v1::Campaign>() = {Empty(v1::CAMPAIGN_STATE_RUNNING)};
   const Said said = RunWords(
       "probe run --nodes n1,n2 --rails 0,3 --kind latency --iterations 500 --bytes 64 "
       "--probe-timeout 2s --no-wait",
@@ -162,32 +164,34 @@ TEST(ProbeRun, OptionsMakeTheSpec) {
   const v1::CampaignSpec expected = FromText<v1::CampaignSpec>(R"({
     "nodes": ["n1", "n2"], "rails": [0, 3], "pattern": "CAMPAIGN_PATTERN_ALL_PAIRS", "probes": [
       {"rc_write_latency": {"iterations": 500, "message_bytes": 64}, "timeout_ms": 2000}]})");
-  EXPECT_EQ(ToJson(controller.start_request.spec(), false), ToJson(expected, false));
+  EXPECT_EQ(ToJson(controller.LastRequest<v1::StartCampaignRequest>().spec(), false),
+            ToJson(expected, false));
   EXPECT_EQ(said.out, "campaign c1: running, 8 probes in 3 rounds: 0 ok, 0 failed\n");
-  EXPECT_TRUE(controller.campaign_requests.empty());
+  EXPECT_TRUE(controller.Requests<v1::GetCampaignRequest>().empty());
 }
 
 TEST(ProbeRun, ProgressIsForTerminalsOnly) {
   FakeController controller;
-  controller.campaign = {Empty(v1::CAMPAIGN_STATE_RUNNING), Finished()};
+  controller.Answers<v1::Campaign>() = {Empty(v1::CAMPAIGN_STATE_RUNNING), Finished()};
   const Said said = RunWords("probe run", controller, {.progress = true});
   EXPECT_EQ(said.err, "\rcampaign c1: 0 of 8 probes, 0 failed\x1b[K\r\x1b[K");
 }
 
 TEST(ProbeRun, AnInterruptCancelsTheCampaign) {
   FakeController controller;
-  controller.campaign = {Empty(v1::CAMPAIGN_STATE_RUNNING), Empty(v1::CAMPAIGN_STATE_CANCELLED)};
+  controller.Answers<v1::Campaign>() = {Empty(v1::CAMPAIGN_STATE_RUNNING),
+                                        Empty(v1::CAMPAIGN_STATE_CANCELLED)};
   const Said said = RunWords("probe run", controller, {.interrupted = true});
-  EXPECT_EQ(controller.cancel_request.id(), "c1");
-  EXPECT_EQ(
-      said.err,
-      "fabricctl: interrupted; campaign c1 is cancelled, its results so far: probe show c1\n");
+  EXPECT_EQ(controller.LastRequest<v1::CancelCampaignRequest>().id(), "c1");
+  EXPECT_EQ(said.err,
+            "fabricctl: interrupted; campaign c1 is cancelled, for its results use `fabricctl "
+            "probe show c1`\n");
   EXPECT_EQ(said.status, kExitError);
 }
 
 TEST(ProbeRun, OptionsOfPatternsAndKinds) {
   FakeController controller;
-  controller.campaign = {Empty(v1::CAMPAIGN_STATE_RUNNING)};
+  controller.Answers<v1::Campaign>() = {Empty(v1::CAMPAIGN_STATE_RUNNING)};
   const Said said = RunWords(
       "probe run --pattern random_regular --degree 6 --seed 7 --until-decided --pairs-at-once 9 "
       "--pairs-per-uplink 3 --include-busy --kind rc_read_bandwidth,ping,mtu --queue-pairs 4 "
@@ -203,16 +207,17 @@ TEST(ProbeRun, OptionsOfPatternsAndKinds) {
       {"ud_ping": {"pings": 50, "interval_us": 2000, "flow_labels": [1, 2]}, "traffic_class": 104,
        "queue_pair": {"gid_index": 5}},
       {"path_mtu": {}, "traffic_class": 104, "queue_pair": {"gid_index": 5}}]})");
-  EXPECT_EQ(ToJson(controller.start_request.spec(), false), ToJson(expected, false));
+  EXPECT_EQ(ToJson(controller.LastRequest<v1::StartCampaignRequest>().spec(), false),
+            ToJson(expected, false));
 }
 
 TEST(ProbeRun, RefusesWhatItCannotMean) {
   for (const auto& [words, says] : std::vector<std::pair<std::string, std::string>>{
-           {"--kind latancy", "(did you mean latency?)"},
-           {"--kind latency --pings 5", "--pings: none of the kinds has it: latency"},
-           {"--kind ping --queue-pairs 5", "--queue-pairs: none of the kinds has it: ping"},
-           {"--traffic-class 256", "--traffic-class: expected 0 to 255, saw 256"},
-           {"--pattern many-to-one", "--pattern many-to-one needs --hub NAME"},
+           {"--kind latancy", "; did you mean 'latency'?"},
+           {"--kind latency --pings 5", "--pings does not apply to --kind latency"},
+           {"--kind ping --queue-pairs 5", "--queue-pairs does not apply to --kind ping"},
+           {"--traffic-class 256", "--traffic-class: expected at most 255, saw '256'"},
+           {"--pattern many-to-one", "--pattern many-to-one requires --hub"},
        }) {
     FakeController controller;
     const Said said = RunWords("probe run " + words, controller);
@@ -259,33 +264,33 @@ v1::Campaign OfOtherKinds() {
 
 TEST(ProbeShow, OtherKindsHaveTablesOfTheirOwnAndBlameStandsBelow) {
   FakeController controller;
-  controller.campaign = {OfOtherKinds()};
+  controller.Answers<v1::Campaign>() = {OfOtherKinds()};
   const Said said = RunWords("probe show c1", controller);
   EXPECT_EQ(said.status, kExitFindings) << "somebody is to blame";
   for (const std::string_view line :
-       {"; decided after 2 rounds, 1 saved\n",
+       {"; located after 2 rounds, 1 saved\n",
         "RAIL  FROM       TO         STATUS  SENT  LOST     LOSS  VOIDED  MEDIAN µs  P99 µs  LOST "
         "BY FLOW LABEL  REASON\n",
         "0  n1/rxe0/1  n2/rxe0/1  ok      1000     9  0.901 %       1       5.25    7.50  2: 9/500"
         "            -\n",
         "0  n1/rxe0/1  n2/rxe0/1  ok      1024 2048  4096           no completion\n",
         "80 Gb/s  40 Gb/s",
-        "blame: undecided (12 observations)\n"
-        "  port n2/rxe0/1 (on leaf1 port swp2) is slower than its equals (50 %), in what it "
+        "blame: not located (12 observations)\n"
+        "  port n2/rxe0/1 (on leaf1 port swp2) is slower than its peers (50 %), in what it "
         "sends: confidence 99.3 %\n"
         "    50 % of the bandwidth of its equals\n"
         "    see finding abc\n"
-        "  one of these, which cannot be told apart yet:\n"
-        "    node n7 lets nothing through: confidence 60.0 %\n"
-        "    the way between leaf1 and leaf2 loses a part (0.1 %): confidence 40.0 %\n"
-        "    would tell: n7/rxe0/1 to n3/rxe0/1: n3 is good\n"
+        "  one of these (not distinguishable yet):\n"
+        "    node n7 forwards no packets: confidence 60.0 %\n"
+        "    path between leaf1 and leaf2 loses packets (0.1 %): confidence 40.0 %\n"
+        "    next probe: n7/rxe0/1 to n3/rxe0/1: n3 is good\n"
         "  not covered: n9/rxe0/1: port is DOWN\n"})
     EXPECT_NE(said.out.find(line), std::string::npos) << line << "\nin\n" << said.out;
 }
 
 TEST(Matrix, OfOtherKindsAndBothDirections) {
   FakeController controller;
-  controller.campaign = {OfOtherKinds()};
+  controller.Answers<v1::Campaign>() = {OfOtherKinds()};
   const std::string out = RunWords("matrix c1", controller).out;
   for (const std::string_view line :
        {"rail 0: RC write bandwidth, Gb/s (rows: from, columns: to)\nFROM     n1     n2\n"
@@ -302,7 +307,7 @@ TEST(ProbeRun, ProgressTellsRoundsAndTime) {
   running.set_probes_ok(4);
   running.set_rounds_done(1);
   running.set_remaining_seconds(12.4);
-  controller.campaign = {running, Finished()};
+  controller.Answers<v1::Campaign>() = {running, Finished()};
   EXPECT_EQ(RunWords("probe run", controller, {.progress = true}).err,
             "\rcampaign c1: 4 of 8 probes, 0 failed, round 1 of 3, 12 s left\x1b[K\r\x1b[K");
 }

@@ -102,21 +102,21 @@ TEST(ProbePlan, RefusesWhatItCannotMean) {
     std::string says;
   };
   for (const Case& one : std::vector<Case>{
-           {"", "expected --nodes COUNT, --nodes NAMES or files of snapshots"},
-           {"--nodes 0", "--nodes: expected 1 to 65536 nodes, or names; saw 0"},
-           {"--nodes 99999999999", "--nodes: expected 1 to 65536 nodes, or names; saw 99999999999"},
+           {"", "expected --nodes or snapshot files"},
+           {"--nodes 0", "--nodes: expected 1 to 65536 nodes, or names, saw 0"},
+           {"--nodes 99999999999", "--nodes: expected 1 to 65536 nodes, or names, saw 99999999999"},
            {"--nodes a,b,a", "--nodes: a node is named twice"},
            {"--nodes 4 --rails 0", "--rails: expected 1 to 64 rails, saw 0"},
-           {"--nodes 4 --pattern rnig", "(did you mean ring?)"},
-           {"--nodes 4 --pattern one-to-many", "--pattern one-to-many needs --hub NAME"},
-           {"--nodes 4 --pattern one-to-many --hub n9", "hub: no node 'n9'"},
-           {"--nodes 4 --hub n1", "--hub: the pattern all-pairs has none"},
-           {"--nodes 4 --degree 3", "--degree: the pattern all-pairs has none"},
-           {"--nodes 4 --leaves-per-pod 2", "--leaves-per-pod: expected --nodes-per-leaf with it"},
-           {"--nodes 4 --profile ./site.yaml", "--profile: expected files of snapshots"},
+           {"--nodes 4 --pattern rnig", "; did you mean 'ring'?"},
+           {"--nodes 4 --pattern one-to-many", "--pattern one-to-many requires --hub"},
+           {"--nodes 4 --pattern one-to-many --hub n9", "hub: unknown node 'n9'"},
+           {"--nodes 4 --hub n1", "--hub does not apply to --pattern all-pairs"},
+           {"--nodes 4 --degree 3", "--degree does not apply to --pattern all-pairs"},
+           {"--nodes 4 --leaves-per-pod 2", "--leaves-per-pod requires --nodes-per-leaf"},
+           {"--nodes 4 --profile ./site.yaml", "--profile requires snapshot files"},
            {"--nodes 4 --infiniband-topology ib.txt",
-            "--infiniband-topology: expected files of snapshots"},
-           {"--nodes 4 --pattern same-pot", "(did you mean same-pod?)"},
+            "--infiniband-topology requires snapshot files"},
+           {"--nodes 4 --pattern same-pot", "; did you mean 'same-pod'?"},
            {"/no/such/file", "/no/such/file"},
        })
     EXPECT_THAT(PlanSays(one.words, one.words.starts_with('/') ? kExitError : kExitUsage),
@@ -174,7 +174,7 @@ TEST(ProbePlan, TakesTheLeavesOfAnInfinibandTopology) {
   std::ofstream(directory / "bad.txt") << "hello\n";
   EXPECT_THAT(
       PlanSays(words + "--infiniband-topology " + (directory / "bad.txt").string(), kExitError),
-      HasSubstr("bad.txt: no cable of a switch in 1 lines"));
+      HasSubstr("bad.txt: expected ibnetdiscover output, saw no cable of a switch in 1 lines"));
 }
 
 }  // namespace

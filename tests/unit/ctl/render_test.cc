@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ctl/cells.h"
+#include "base/lists.h"
+#include "ctl/tables/cells.h"
 
 namespace fabric::ctl {
 namespace {

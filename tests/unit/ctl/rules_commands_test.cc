@@ -85,7 +85,7 @@ TEST_F(RulesCommands, WithoutFilesOrWithAWrongWord) {
   EXPECT_EQ(RunWords("rules check", controller_).err,
             "fabricctl: rules check needs FILE; see fabricctl rules check --help\n");
   EXPECT_EQ(RunWords("rules tset", controller_).err,
-            "fabricctl: rules: unexpected argument 'tset' (did you mean test?)\n");
+            "fabricctl: rules: unexpected argument 'tset' ; did you mean 'test'?\n");
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ std::string Read(const std::string& name) {
 
 TEST(Example, ItsTestsPass) {
   const RuleFile file = LoadRules(Read("example.yaml"), "example.yaml", {});
-  for (const Problem& problem : file.problems) ADD_FAILURE() << ToString(problem);
+  for (const yaml::Problem& problem : file.problems) ADD_FAILURE() << ToString(problem);
   const auto results = RunTests(file, [](const std::string& name) -> Result<v1::NodeSnapshot> {
     v1::NodeSnapshot node;
     RETURN_IF_ERROR(FromJson(Read(name), node));

@@ -18,7 +18,7 @@ RuleFile Load(std::string_view yaml) {
 
 std::vector<std::string> Problems(std::string_view yaml) {
   std::vector<std::string> lines;
-  for (const Problem& problem : Load(yaml).problems) lines.push_back(ToString(problem));
+  for (const yaml::Problem& problem : Load(yaml).problems) lines.push_back(ToString(problem));
   return lines;
 }
 
@@ -37,7 +37,7 @@ TEST(LoadRules, ABadRuleDisturbsNoOther) {
   EXPECT_THAT(Ids(file), ElementsAre("a.one", "a.three"));
   ASSERT_EQ(file.problems.size(), 1U);
   EXPECT_EQ(ToString(file.problems[0]),
-            "f.yaml:3:72: check: NodeSnapshot has no field 'gpsu'; did you mean 'gpus'?");
+            "f.yaml:3:72: check: unknown NodeSnapshot field 'gpsu'; did you mean 'gpus'?");
 }
 
 TEST(LoadRules, EveryProblemOfARuleIsTold) {
@@ -58,14 +58,14 @@ TEST(LoadRules, EveryProblemOfARuleIsTold) {
               ElementsAre("f.yaml:2:5: no 'title'",
                           "f.yaml:2:9: id: expected words of a-z, 0-9 and _ with dots between "
                           "them, at most 64 bytes; saw 'Bad Id'",
-                          "f.yaml:3:5: no such key: 'titel'; did you mean 'title'?",
+                          "f.yaml:3:5: unknown key 'titel'; did you mean 'title'?",
                           "f.yaml:4:15: severity: expected one of info, warning, error, critical; "
                           "saw 'bad'",
                           "f.yaml:6:16: when: expected a bool, saw int",
-                          "f.yaml:9:14: check: Port has no field 'nubmer'; did you mean 'number'?",
+                          "f.yaml:9:14: check: unknown Port field 'nubmer'; did you mean 'number'?",
                           "f.yaml:11:9: no 'command'",
-                          "f.yaml:11:10: no such key: 'comand'; did you mean 'command'?",
-                          "f.yaml:12:39: command: NetInterface has no field 'nam'; did you mean "
+                          "f.yaml:11:10: unknown key 'comand'; did you mean 'command'?",
+                          "f.yaml:12:39: command: unknown NetInterface field 'nam'; did you mean "
                           "'name'?",
                           "f.yaml:13:29: interrupts_traffic: expected true or false; saw 'maybe'"));
 }
@@ -73,7 +73,7 @@ TEST(LoadRules, EveryProblemOfARuleIsTold) {
 TEST(LoadRules, VariablesAreThoseOfTheScope) {
   EXPECT_THAT(Problems("rules: [{id: a, title: t, severity: info, scope: node, check: port.number "
                        "== 1}]"),
-              ElementsAre("f.yaml:1:63: check: nothing is called 'port'; there are node"));
+              ElementsAre("f.yaml:1:63: check: unknown name 'port'; expected node"));
   EXPECT_THAT(Problems("rules: [{id: a, title: t, severity: info, scope: fleet, check: 'true'}]"),
               ElementsAre("f.yaml:1:50: scope: expected one of port, device, node; saw 'fleet'"));
 }
@@ -92,7 +92,7 @@ TEST(LoadRules, WhatIsNoFileOfRules) {
   EXPECT_THAT(Problems(""), ElementsAre("f.yaml:1:1: expected a file of rules (rules, tests), saw "
                                         "nothing"));
   EXPECT_THAT(Problems("rule: []"),
-              ElementsAre("f.yaml:1:1: no such key: 'rule'; did you mean 'rules'?",
+              ElementsAre("f.yaml:1:1: unknown key 'rule'; did you mean 'rules'?",
                           "f.yaml:1:1: no 'rules'"));
   EXPECT_THAT(Problems("rules: x"), ElementsAre("f.yaml:1:8: rules: expected a list, saw a text"));
   EXPECT_THAT(Problems("rules: [x]"),
@@ -118,10 +118,11 @@ tests:
               ElementsAre("f.yaml:5:25: snapshot: gpsu: Cannot find field.",
                           "f.yaml:6:38: no 'rule': there are several, so name the one that is "
                           "tested",
-                          "f.yaml:7:45: rule: no rule of this file is 'c'",
+                          "f.yaml:7:45: rule: unknown rule 'c' in this file",
                           "f.yaml:8:72: verdict: expected one of pass, fail, unknown, none; saw "
                           "'good'",
-                          "f.yaml:9:5: expect: nothing is expected", "f.yaml:10:5: no 'snapshot'"));
+                          "f.yaml:9:5: expect: expected at least one expectation, saw none",
+                          "f.yaml:10:5: no 'snapshot'"));
 }
 
 }  // namespace

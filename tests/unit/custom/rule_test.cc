@@ -28,7 +28,7 @@ constexpr std::string_view kRules = R"(rules:
 class CustomRule : public ::testing::Test {
  protected:
   CustomRule() : file_(LoadRules(kRules, "site.yaml", {})) {
-    for (const Problem& problem : file_.problems) ADD_FAILURE() << ToString(problem);
+    for (const yaml::Problem& problem : file_.problems) ADD_FAILURE() << ToString(problem);
   }
 
   const Rule& rule() const { return file_.rules.at(0); }
@@ -117,7 +117,7 @@ tests:
     expect: [{subject: y, verdict: fail}]
 )",
                                   "f.yaml", {});
-  for (const Problem& problem : file.problems) ADD_FAILURE() << ToString(problem);
+  for (const yaml::Problem& problem : file.problems) ADD_FAILURE() << ToString(problem);
   const auto results = RunTests(file, [](const std::string& name) -> Result<v1::NodeSnapshot> {
     return Status(Code::kNotFound, name + ": not there");
   });

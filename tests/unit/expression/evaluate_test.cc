@@ -146,6 +146,44 @@ TEST_F(Evaluate, Functions) {
   for (const Case& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
 }
 
+TEST_F(Evaluate, EdgesOfNumbersAndTexts) {
+  constexpr Case kCases[] = {
+      {"7 % -3", "1"},
+      {"-7 / 2", "-3"},
+      {"1.5 + 1", "2.5"},
+      {"-0x10", "-16"},
+      {"9223372036854775807 + 1", "9223372036854775808"},
+      {"-9223372036854775808 - 1", "unknown: the result is not a 64-bit number"},
+      {"bit(18446744073709551615, 63)", "true"},
+      {"bit(1, -1)", "unknown: expected a bit from 0 to 63"},
+      {"int(-3.9)", "-3"},
+      {"int(7)", "7"},
+      {"int('9223372036854775808')", "unknown: the text is not an int"},
+      {"int('')", "unknown: the text is not an int"},
+      {"double(2) == 2", "true"},
+      {"double('1.5x')", "unknown: the text is not a number"},
+      {"''.size()", "0"},
+      {"'abc'.contains('') && 'abc'.startsWith('')", "true"},
+      {"'b' > 'a' && 'a' < 'aa'", "true"},
+      {"'' in ['']", "true"},
+      {"1 in [1.0]", "true"},
+  };
+  for (const Case& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
+}
+
+TEST_F(Evaluate, MacrosOverAnEmptyList) {
+  constexpr Case kCases[] = {
+      {"port.pkeys.size()", "0"},
+      {"port.pkeys.all(k, k == 1)", "true"},
+      {"port.pkeys.exists(k, k == 1)", "false"},
+      {"port.pkeys.exists_one(k, k == 1)", "false"},
+      {"port.pkeys.filter(k, k == 1).size()", "0"},
+      {"port.pkeys.map(k, k + 1).size()", "0"},
+      {"port.pkeys[0] == 1", "unknown: port.pkeys[0] is absent: the list has 0"},
+  };
+  for (const Case& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
+}
+
 TEST_F(Evaluate, FieldsOfTheSnapshot) {
   constexpr Case kCases[] = {
       {"node.node.name", "n1"},
@@ -185,8 +223,8 @@ TEST_F(Evaluate, WhatIsAbsentMakesTheAnswerUnknown) {
       {"peer.mtu_bytes > 0", "unknown: peer is absent"},
       {"port.sm_lid + 1 > 0", "unknown: port.sm_lid is absent"},
       {"port.sm_lid in [1, 2]", "unknown: port.sm_lid is absent"},
-      {"port.gids[7].index == 0", "unknown: port.gids[7] is absent: there are 3"},
-      {"port.gids[-1].index == 0", "unknown: port.gids[-1] is absent: there are 3"},
+      {"port.gids[7].index == 0", "unknown: port.gids[7] is absent: the list has 3"},
+      {"port.gids[-1].index == 0", "unknown: port.gids[-1] is absent: the list has 3"},
       {"counter('nothing') == 0", "unknown: counter('nothing') is absent"},
       {"port.gids.all(g, has(g.type) || g.type == 'ROCE_V2')",
        "unknown: port.gids[2].type is absent"},
@@ -235,11 +273,11 @@ TEST_F(Evaluate, ArithmeticThatHasNoResultIsUnknown) {
       {"1 / 0", "unknown: division by zero"},
       {"1 % 0", "unknown: division by zero"},
       {"1 / 0.0", "unknown: division by zero"},
-      {"18446744073709551615 + 1", "unknown: the result is no 64-bit number"},
+      {"18446744073709551615 + 1", "unknown: the result is not a 64-bit number"},
       {"18446744073709551615 * 18446744073709551615 * 9",
-       "unknown: the result is no 64-bit number"},
-      {"bit(1, 64)", "unknown: a bit is 0 to 63"},
-      {"int('x')", "unknown: the text is no int"},
+       "unknown: the result is not a 64-bit number"},
+      {"bit(1, 64)", "unknown: expected a bit from 0 to 63"},
+      {"int('x')", "unknown: the text is not an int"},
       {"int(1e30)", "unknown: the number is too large for an int"},
   };
   for (const Case& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
@@ -248,8 +286,7 @@ TEST_F(Evaluate, ArithmeticThatHasNoResultIsUnknown) {
 TEST_F(Evaluate, TooManyStepsAreUnknownAndSoon) {
   v1::Port& port = *node_.mutable_rdma_devices(0)->mutable_ports(0);
   for (int i = 0; i < 1000; ++i) port.add_pkeys(0xffff);
-  EXPECT_EQ(Says("port.pkeys.all(a, port.pkeys.all(b, a == b))"),
-            "unknown: it takes too many steps");
+  EXPECT_EQ(Says("port.pkeys.all(a, port.pkeys.all(b, a == b))"), "unknown: too many steps");
   EXPECT_EQ(Says("port.pkeys.all(a, a == 0xffff)"), "true");
   std::string doubled = "'0123456789abcdef'";
   for (int i = 0; i < 12; ++i) doubled = "(" + doubled + ")";
@@ -285,8 +322,8 @@ TEST_F(Evaluate, Templates) {
   EXPECT_EQ(rendered("${device.name}/${port.number} is ${port.state}"), "mlx5_0/1 is ACTIVE");
   EXPECT_EQ(rendered("SM ${port.sm_lid}"), "SM ?");
   EXPECT_EQ(rendered("echo $${HOME} $1"), "echo ${HOME} $1");
-  EXPECT_EQ(rendered("a ${port.nam}"), "10: Port has no field 'nam'; did you mean 'lag'?");
-  EXPECT_EQ(rendered("a ${port"), "3: '${' without its '}'");
+  EXPECT_EQ(rendered("a ${port.nam}"), "10: unknown Port field 'nam'; did you mean 'lag'?");
+  EXPECT_EQ(rendered("a ${port"), "3: expected '}' after '${'");
 }
 
 }  // namespace

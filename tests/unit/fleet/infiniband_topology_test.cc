@@ -8,9 +8,9 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "daemon/files/topology_file.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/sites.h"
-#include "daemon/topology_file.h"
 #include "tests/testing/nodes.h"
 #include "tests/testing/paths.h"
 #include "tests/testing/temp_tree.h"
@@ -44,9 +44,9 @@ std::string Where(const InfinibandTopology& topology, const std::string& port_gu
   v1::Port port;
   port.set_number(number);
   port.set_port_guid(port_guid);
-  const Plug* const plug = topology.Find(device, port);
-  if (plug == nullptr) return "-";
-  return Format("{} port {}", topology.switches().at(plug->leaf).name, plug->port);
+  const Attachment* const attachment = topology.Find(device, port);
+  if (attachment == nullptr) return "-";
+  return Format("{} port {}", topology.switches().at(attachment->leaf).name, attachment->port);
 }
 
 std::vector<std::string> Links(const InfinibandTopology& topology, const std::string& name) {
@@ -144,11 +144,11 @@ TEST(InfinibandTopology, NamesTheLineOfWhatItCannotReadAndTakesTheRest) {
       "[5] \"H-00000000\n");
   EXPECT_EQ(topology.ports(), 1u);
   EXPECT_EQ(topology.problem_count(), 5u);
-  EXPECT_THAT(
-      topology.problems(),
-      ElementsAre(StartsWith("line 3: expected a cable such as"), StartsWith("line 4: "),
-                  StartsWith("line 5: expected a number of ports and a name"),
-                  "line 6: a cable that is below no Switch and no Ca", StartsWith("line 7: ")));
+  EXPECT_THAT(topology.problems(),
+              ElementsAre(StartsWith("line 3: expected a cable such as"), StartsWith("line 4: "),
+                          StartsWith("line 5: expected a number of ports and a name"),
+                          "line 6: expected a Switch or Ca line before this cable",
+                          StartsWith("line 7: ")));
 }
 
 // Two files in one, or an adapter that moved while the fabric was walked through.
@@ -166,13 +166,14 @@ TEST(InfinibandTopology, DoesNotGuessWhereTwoCablesAreTold) {
   EXPECT_EQ(Where(topology, "0000:0000:0000:0003"), "-");
   EXPECT_EQ(Where(topology, "0000:0000:0000:0004"), "-");
   EXPECT_EQ(topology.problem_count(), 2u);
-  EXPECT_THAT(topology.problems()[0], "port 1 of H-0000000000000001 has 2 cables: left out");
+  EXPECT_THAT(topology.problems()[0],
+              "port 1 of H-0000000000000001: expected one cable, saw 2; skipped");
 }
 
 TEST(InfinibandTopology, RefusesWhatIsNone) {
   for (const auto& [text, why] : std::vector<std::pair<const char*, const char*>>{
-           {"", "no cable of a switch in 0 lines: expected what ibnetdiscover prints"},
-           {"hello\n", "no cable of a switch in 1 lines"},
+           {"", "expected ibnetdiscover output, saw no cable of a switch in 0 lines"},
+           {"hello\n", "saw no cable of a switch in 1 lines"},
            {"Switch\t : 0x0002c9020046c588 ports 36 devid 0xbd36 vendid 0x2c9 \"leaf\"\n",
             "line 1: expected a number of ports and a name"},
            {"CA     5  1 0x0002c903000d7aad 4x QDR - SW     2 33 0x0002c9020046c588\n",
@@ -200,7 +201,7 @@ TEST(Sites, PlaceInfinibandPortsByTheTopology) {
   sites.set_infiniband(Parse(Fixture("two_leaves.txt")));
   EXPECT_EQ(sites.Of(port).leaf, "ib-leaf-2");
   EXPECT_EQ(sites.LeafPort(port), "2");
-  EXPECT_EQ(sites.Cover(view), (TopologyCover{.placed = 8}));
+  EXPECT_EQ(sites.Cover(view), (TopologyCoverage{.placed = 8}));
   v1::Profile written;
   written.add_places()->set_leaf("by-hand");
   Sites both(*profile::Places::Make(written, {}));
@@ -236,7 +237,7 @@ TEST(Sites, CountWhatTheTopologyDoesNotKnowAndWhatIsNotAsItSays) {
   Sites sites;
   sites.set_infiniband(Parse(Fixture("two_leaves.txt")));
   EXPECT_EQ(sites.Cover(FleetView(fleet)),
-            (TopologyCover{.placed = 7, .unknown = 1, .other_lid = 1}));
+            (TopologyCoverage{.placed = 7, .unknown = 1, .lid_mismatches = 1}));
 }
 
 TEST(TopologyFile, IsReadAgainOnceItHasChangedAndStays) {
@@ -259,7 +260,7 @@ TEST(TopologyFile, IsReadAgainOnceItHasChangedAndStays) {
   EXPECT_FALSE(file.ReadWhenChanged().has_value());
   const auto bad = file.ReadWhenChanged();
   ASSERT_TRUE(bad.has_value());
-  EXPECT_THAT(bad->status().message(), StartsWith(path + ": no cable"));
+  EXPECT_THAT(bad->status().message(), StartsWith(path + ": expected ibnetdiscover output"));
   EXPECT_FALSE(file.ReadWhenChanged().has_value()) << "told once";
   EXPECT_FALSE(TopologyFile("").ReadWhenChanged().has_value());
 }

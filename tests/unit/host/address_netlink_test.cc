@@ -1,4 +1,4 @@
-#include "agents/host/address_netlink.h"
+#include "agents/host/netlink/address_netlink.h"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "agents/host/dcb_netlink.h"
+#include "agents/host/netlink/dcb_netlink.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "agents/host/event_messages.h"
+#include "agents/host/netlink/event_messages.h"
 
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
@@ -9,7 +9,7 @@
 
 #include <string>
 
-#include "agents/host/verbs_events.h"
+#include "agents/host/verbs/verbs_events.h"
 #include "tests/unit/host/datagram.h"
 
 namespace fabric::host {

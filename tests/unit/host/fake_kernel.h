@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "agents/host/netlink_client.h"
+#include "agents/host/netlink/netlink_client.h"
 #include "agents/host/sysfs.h"
 #include "tests/unit/host/datagram.h"
 

@@ -1,4 +1,4 @@
-#include "agents/host/gpu_memory.h"
+#include "agents/host/gpu/gpu_memory.h"
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>

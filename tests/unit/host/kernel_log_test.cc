@@ -1,4 +1,4 @@
-#include "agents/host/kernel_log_text.h"
+#include "agents/host/kernel_log/kernel_log_text.h"
 
 #include <gmock/gmock.h>
 

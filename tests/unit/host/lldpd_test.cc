@@ -1,10 +1,10 @@
-#include "agents/host/lldpd.h"
+#include "agents/host/lldp/lldpd.h"
 
 #include <gmock/gmock.h>
 
 #include <filesystem>
 
-#include "agents/host/lldp.h"
+#include "agents/host/lldp/lldp.h"
 
 namespace fabric::host {
 namespace {

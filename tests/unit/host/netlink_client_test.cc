@@ -1,4 +1,4 @@
-#include "agents/host/netlink_client.h"
+#include "agents/host/netlink/netlink_client.h"
 
 #include <gtest/gtest.h>
 #include <linux/netlink.h>

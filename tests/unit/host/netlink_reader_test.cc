@@ -1,4 +1,4 @@
-#include "agents/host/netlink_reader.h"
+#include "agents/host/netlink/netlink_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

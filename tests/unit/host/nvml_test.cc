@@ -1,4 +1,4 @@
-#include "agents/host/nvml.h"
+#include "agents/host/gpu/nvml.h"
 
 #include <gmock/gmock.h>
 

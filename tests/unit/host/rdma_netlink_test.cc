@@ -1,4 +1,4 @@
-#include "agents/host/rdma_netlink.h"
+#include "agents/host/netlink/rdma_netlink.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

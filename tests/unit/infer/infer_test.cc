@@ -94,7 +94,7 @@ TEST(InferProfile, WhoDiffersIsNamed) {
   testing::SetMtu(nodes[2], 1, 1500);
   const auto response = Infer(nodes);
   EXPECT_EQ(Expected(Parsed(response.yaml()), 1).netdev_mtu_bytes(), 9000U);
-  EXPECT_THAT(response.yaml(), HasSubstr("  # 7 of 8 ports have it; not so:\n"
+  EXPECT_THAT(response.yaml(), HasSubstr("  # 7 of 8 ports; these differ:\n"
                                          "  #   n3 rail1: 1500\n"
                                          "  netdev_mtu_bytes: 9000\n"));
   const v1::InferredValue* const value = Find(response, "netdev_mtu_bytes");
@@ -159,7 +159,7 @@ TEST(InferProfile, NodesOfAnotherProductAreNamedByPattern) {
 
 TEST(InferProfile, WhatNoProfileCanSayIsLeftOut) {
   const auto nothing = Infer({});
-  EXPECT_THAT(nothing.yaml(), HasSubstr("Nobody but you can say: unused"));
+  EXPECT_THAT(nothing.yaml(), HasSubstr("Not inferable, set by hand: unused"));
   EXPECT_TRUE(nothing.values().empty());
   Parsed(nothing.yaml());
 }

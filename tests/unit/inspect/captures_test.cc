@@ -1,8 +1,8 @@
 // Trees as people capture them: links flattened or turned into files, parts missing, placeholders.
 #include <gmock/gmock.h>
 
-#include "agents/inspect/parse_net.h"
-#include "agents/inspect/report.h"
+#include "agents/inspect/parse/parse_net.h"
+#include "agents/inspect/report/report.h"
 #include "tests/unit/inspect/small_node.h"
 
 namespace fabric::inspect {

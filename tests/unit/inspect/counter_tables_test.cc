@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "agents/inspect/counter_table.h"
+#include "agents/inspect/counter_tables/counter_table.h"
 
 namespace fabric::inspect {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "agents/inspect/counter_table.h"
+#include "agents/inspect/counter_tables/counter_table.h"
 #include "tests/unit/inspect/small_node.h"
 
 namespace fabric::inspect {

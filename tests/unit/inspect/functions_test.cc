@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "agents/inspect/vpd.h"
+#include "agents/inspect/parse/vpd.h"
 #include "tests/testing/tree_archive.h"
 #include "tests/unit/inspect/small_node.h"
 

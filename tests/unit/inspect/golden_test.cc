@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 
-#include "agents/inspect/ibdev2netdev.h"
 #include "agents/inspect/inspector.h"
-#include "agents/inspect/report.h"
+#include "agents/inspect/report/ibdev2netdev.h"
+#include "agents/inspect/report/report.h"
 #include "proto/json.h"
 #include "tests/testing/fake_host.h"
 #include "tests/testing/golden.h"

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "agents/inspect/dma_buf.h"
-#include "agents/inspect/pci_text.h"
+#include "agents/inspect/report/pci_text.h"
 #include "tests/unit/inspect/small_node.h"
 
 namespace fabric::inspect {

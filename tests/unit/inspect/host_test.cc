@@ -1,7 +1,7 @@
 // The inspectors host_facts, host_limits, rdma_stack and time_sync.
 #include <gmock/gmock.h>
 
-#include "agents/inspect/host_texts.h"
+#include "agents/inspect/parse/host_texts.h"
 #include "base/text.h"
 #include "tests/unit/inspect/small_node.h"
 

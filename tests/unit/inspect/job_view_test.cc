@@ -1,11 +1,11 @@
 // What a job sees, from captured files of its process.
-#include "agents/inspect/job_view.h"
+#include "agents/inspect/job/job_view.h"
 
 #include <gmock/gmock.h>
 
 #include <filesystem>
 
-#include "agents/inspect/report.h"
+#include "agents/inspect/report/report.h"
 #include "base/text.h"
 #include "tests/unit/inspect/small_node.h"
 

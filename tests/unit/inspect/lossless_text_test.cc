@@ -1,4 +1,4 @@
-#include "agents/inspect/lossless_text.h"
+#include "agents/inspect/report/lossless_text.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "agents/inspect/parse.h"
+#include "agents/inspect/parse/parse.h"
 
 #include <gmock/gmock.h>
 

@@ -3,7 +3,7 @@
 
 #include "agents/inspect/pci_distance.h"
 #include "agents/inspect/pci_place.h"
-#include "agents/inspect/pci_text.h"
+#include "agents/inspect/report/pci_text.h"
 #include "tests/testing/fake_host.h"
 #include "tests/testing/tree_archive.h"
 #include "tests/unit/inspect/small_node.h"

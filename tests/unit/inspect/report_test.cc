@@ -1,5 +1,5 @@
 // No section of the report says "none" of what could not be read.
-#include "agents/inspect/report.h"
+#include "agents/inspect/report/report.h"
 
 #include <gmock/gmock.h>
 

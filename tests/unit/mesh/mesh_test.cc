@@ -121,7 +121,7 @@ class Node final : public Worker {
       job->Run();
       mesh_.OnDone(std::move(job), now);
     }
-    mesh_.Look(now.steady, late);
+    mesh_.Poll(now.steady, late);
     mesh_.Step(now);
     mesh_.Charge(now.steady, cost);
   }

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "daemon/plan/budget.h"
-#include "tests/testing/moving.h"
+#include "tests/testing/counter_rates.h"
 #include "tests/testing/nodes.h"
 #include "tests/unit/plan/pairs_of.h"
 
@@ -80,7 +80,7 @@ TEST(Patterns, OneToManyAndManyToOneHaveAHub) {
               HasSubstr("hub: expected the node"));
   spec.set_hub("n22");
   EXPECT_EQ(PlanFor(Nodes(3, testing::LabNode), spec).status().message(),
-            "hub: no node 'n22' is connected; did you mean n2?");
+            "hub: unknown node 'n22'; did you mean 'n2'?");
   spec.set_hub("n2");
   auto plan = PlanFor(Nodes(4, testing::LabNode), spec);
   ASSERT_TRUE(plan.ok());
@@ -125,8 +125,8 @@ TEST(Patterns, SameLeafAndAcrossAreAllPairsTogether) {
                                           "n2/rxe0 n4/rxe0"));
   for (const auto* plan : {&*same, &*across})
     EXPECT_THAT(plan->skipped,
-                ElementsAre("n5/rxe0/1: the switch that it is connected to is not known (no LLDP "
-                            "neighbour, not in an InfiniBand topology, no place in the profile)"));
+                ElementsAre("n5/rxe0/1: leaf switch not known (no LLDP neighbor, not in an "
+                            "InfiniBand topology, no place in the profile)"));
   EXPECT_THAT(across->leaf_names, ElementsAre("leaf1", "leaf2"));
 }
 
@@ -171,7 +171,7 @@ TEST(Patterns, AcrossIsAcrossPodsWhereTheyAreKnown) {
 TEST(Patterns, WithoutPlacesThereAreNoPods) {
   const Status status = PlanFor(NodesUnderLeaves(), Spec(v1::CAMPAIGN_PATTERN_SAME_POD)).status();
   EXPECT_EQ(status.code(), Code::kFailedPrecondition);
-  EXPECT_THAT(status.message(), HasSubstr("its pod is not known (places of the profile)"));
+  EXPECT_THAT(status.message(), HasSubstr("pod not known (no place in the profile)"));
 }
 
 TEST(Patterns, WithoutLldpThereAreNoLeaves) {
@@ -201,7 +201,7 @@ TEST(Patterns, WithinNodeIsPortToPort) {
 TEST(Patterns, AnUnknownOneIsRefused) {
   EXPECT_EQ(
       PlanFor(Nodes(2, testing::LabNode), Spec(static_cast<v1::CampaignPattern>(77))).status(),
-      Status(Code::kInvalidArgument, "pattern: 77 is not known"));
+      Status(Code::kInvalidArgument, "pattern: unknown value 77"));
 }
 
 TEST(Budget, OfTheFabricAndOfUplinks) {
@@ -241,7 +241,7 @@ std::vector<fleet::NodeRecord> NodesWithAJob() {
   std::vector<fleet::NodeRecord> records(pair.after.size());
   for (std::size_t n = 0; n < records.size(); ++n) {
     records[n].name = pair.after[n].node().name();
-    records[n].motion = fleet::Motion::Between(pair.before[n], pair.after[n]);
+    records[n].rates = fleet::CounterRates::Between(pair.before[n], pair.after[n]);
     records[n].snapshot = pair.after[n];
   }
   return records;
@@ -254,7 +254,7 @@ TEST(BusyPorts, AreLeftAloneUnlessTheyAreIncluded) {
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->rounds.pairs(), 3u);
   ASSERT_EQ(plan->skipped.size(), 1u);
-  EXPECT_THAT(plan->skipped[0], HasSubstr("n2/mlx5_0/1: busy: it sends "));
+  EXPECT_THAT(plan->skipped[0], HasSubstr("n2/mlx5_0/1: busy: sends "));
 
   v1::CampaignSpec spec;
   spec.set_include_busy(true);

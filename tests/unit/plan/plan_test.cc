@@ -125,7 +125,7 @@ TEST(Plan, NamesAnUnknownNodeOrRail) {
   spec.add_rails(2);
   status = PlanFor(Nodes(3, testing::LabNode), spec).status();
   EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_EQ(status.message(), "rails: no rail 2, the connected nodes have 0 to 1");
+  EXPECT_EQ(status.message(), "rails: unknown rail 2; the connected nodes have 0 to 1");
 }
 
 TEST(Plan, SaysWhyThereIsNothingToProbe) {
@@ -137,9 +137,9 @@ TEST(Plan, SaysWhyThereIsNothingToProbe) {
                    "n1/rxe1/1: no partner on rail 1"));
   EXPECT_EQ(PlanFor(Nodes(2, testing::IwarpNode)).status(),
             Status(Code::kFailedPrecondition,
-                   "nothing to probe: n1/irdma0/1: iWARP cannot be probed yet; "
-                   "n2/irdma0/1: iWARP cannot be probed yet; "
-                   "n1/irdma1/1: iWARP cannot be probed yet; and 1 more"));
+                   "nothing to probe: n1/irdma0/1: iWARP is not supported; "
+                   "n2/irdma0/1: iWARP is not supported; "
+                   "n1/irdma1/1: iWARP is not supported; and 1 more"));
 }
 
 }  // namespace

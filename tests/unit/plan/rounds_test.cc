@@ -148,7 +148,7 @@ TEST(CrossRails, LetPortsOfDifferentRailsAndNodesMeetOnce) {
 }
 
 TEST(CrossRails, DoWithoutThePortsThatAreMissing) {
-  const Met met = Meetings(Of(CrossRails({{0, 1, kNobody}, {kNobody, 2, 3}})));
+  const Met met = Meetings(Of(CrossRails({{0, 1, kNoPort}, {kNoPort, 2, 3}})));
   std::vector<std::pair<PortIndex, PortIndex>> pairs;
   for (const auto& [pair, times] : met) pairs.push_back(pair);
   EXPECT_THAT(pairs, ElementsAre(std::pair(0u, 2u), std::pair(0u, 3u), std::pair(1u, 3u)));

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "agents/probe/attendance.h"
+#include "agents/probe/stall_monitor.h"
 
 namespace fabric::probe {
 namespace {
@@ -29,18 +29,19 @@ v1::ProbeAssignment Assignment(std::uint64_t id, const std::string& device,
   return assignment;
 }
 
-Ongoing Running(const v1::ProbeAssignment& assignment) {
+RunningProbe Running(const v1::ProbeAssignment& assignment) {
   return {.assignment = assignment};
 }
 
-Status AdmitBeside(const v1::ProbeAssignment& assignment, const std::vector<Ongoing>& ongoing) {
-  std::vector<const Ongoing*> running;
-  for (const Ongoing& probe : ongoing) running.push_back(&probe);
+Status AdmitBeside(const v1::ProbeAssignment& assignment,
+                   const std::vector<RunningProbe>& ongoing) {
+  std::vector<const RunningProbe*> running;
+  for (const RunningProbe& probe : ongoing) running.push_back(&probe);
   return Admit(assignment, running, {.probes_max = kMax});
 }
 
 TEST(Admission, APortHasOneProbe) {
-  const std::vector<Ongoing> one = {Running(Assignment(7, "mlx5_0"))};
+  const std::vector<RunningProbe> one = {Running(Assignment(7, "mlx5_0"))};
   EXPECT_TRUE(AdmitBeside(Assignment(8, "mlx5_1"), one).ok());
   const Status busy = AdmitBeside(Assignment(8, "mlx5_0"), one);
   EXPECT_EQ(busy.code(), Code::kUnavailable);
@@ -48,14 +49,14 @@ TEST(Admission, APortHasOneProbe) {
 }
 
 TEST(Admission, BothEndsOfOneProbeMayBeOnOnePort) {
-  const std::vector<Ongoing> one = {Running(Assignment(7, "mlx5_0"))};
+  const std::vector<RunningProbe> one = {Running(Assignment(7, "mlx5_0"))};
   EXPECT_TRUE(AdmitBeside(Assignment(7, "mlx5_0", v1::PROBE_ROLE_RESPONDER), one).ok());
   EXPECT_FALSE(AdmitBeside(Assignment(7, "mlx5_0"), one).ok()) << "the same end a second time";
 }
 
 TEST(Admission, NoMoreThanSoManyAtOnce) {
-  const std::vector<Ongoing> full = {Running(Assignment(1, "mlx5_0")),
-                                     Running(Assignment(2, "mlx5_1"))};
+  const std::vector<RunningProbe> full = {Running(Assignment(1, "mlx5_0")),
+                                          Running(Assignment(2, "mlx5_1"))};
   EXPECT_EQ(AdmitBeside(Assignment(3, "mlx5_2"), full).code(), Code::kResourceExhausted);
 }
 
@@ -68,7 +69,7 @@ TEST(Admission, ProbesThatCannotBeMeant) {
 }
 
 TEST(Admission, AMessageWithoutRoleIsForTheOnlyEnd) {
-  const Ongoing probe = Running(Assignment(7, "mlx5_0", v1::PROBE_ROLE_RESPONDER));
+  const RunningProbe probe = Running(Assignment(7, "mlx5_0", v1::PROBE_ROLE_RESPONDER));
   EXPECT_TRUE(IsFor(probe, 7, v1::PROBE_ROLE_UNSPECIFIED));
   EXPECT_TRUE(IsFor(probe, 7, v1::PROBE_ROLE_RESPONDER));
   EXPECT_FALSE(IsFor(probe, 7, v1::PROBE_ROLE_INITIATOR));
@@ -76,18 +77,18 @@ TEST(Admission, AMessageWithoutRoleIsForTheOnlyEnd) {
 }
 
 TEST(Admission, WhatWasStoppedWhileItWaitedWasCancelled) {
-  Ongoing probe = Running(Assignment(7, "mlx5_0"));
+  RunningProbe probe = Running(Assignment(7, "mlx5_0"));
   probe.stop_reason = "the campaign was cancelled";
   v1::ProbeResult late;
   late.set_status(v1::PROBE_STATUS_TIMED_OUT);
   late.set_reason("no answer");
-  EXPECT_EQ(LastWord(probe, late, false).result().status(), v1::PROBE_STATUS_TIMED_OUT);
-  const v1::ProbeOutcome stopped = LastWord(probe, late, true);
+  EXPECT_EQ(FinalOutcome(probe, late, false).result().status(), v1::PROBE_STATUS_TIMED_OUT);
+  const v1::ProbeOutcome stopped = FinalOutcome(probe, late, true);
   EXPECT_EQ(stopped.result().status(), v1::PROBE_STATUS_CANCELLED);
   EXPECT_EQ(stopped.result().reason(), "stopped: the campaign was cancelled; no answer");
   v1::ProbeResult done;
   done.set_status(v1::PROBE_STATUS_OK);
-  EXPECT_EQ(LastWord(probe, done, true).result().status(), v1::PROBE_STATUS_OK);
+  EXPECT_EQ(FinalOutcome(probe, done, true).result().status(), v1::PROBE_STATUS_OK);
 }
 
 v1::ProbeResult NamedLate(v1::ProbeStatus status, const Lateness& how) {
@@ -96,20 +97,21 @@ v1::ProbeResult NamedLate(v1::ProbeStatus status, const Lateness& how) {
   v1::ProbeResult result;
   result.set_status(status);
   result.set_reason("write 3 of 100: no completion");
-  NameLate(assignment, how, result);
+  NameLateEnd(assignment, how, result);
   return result;
 }
 
 TEST(Admission, WhoDidNotRunIsNamedForTheTimeOut) {
   const auto named = [](v1::ProbeStatus status, Duration away) {
-    return NamedLate(status, {.away = away, .had = 5s});
+    return NamedLate(status, {.stalled = away, .elapsed = 5s});
   };
   EXPECT_EQ(named(v1::PROBE_STATUS_TIMED_OUT, 2s).blamed_node(), "") << "mostly it ran";
   EXPECT_EQ(named(v1::PROBE_STATUS_FAILED, 4s).blamed_node(), "") << "that is no lateness";
   const v1::ProbeResult late = named(v1::PROBE_STATUS_TIMED_OUT, 3200ms);
   EXPECT_EQ(late.blamed_node(), "n1");
   EXPECT_EQ(late.reason(),
-            "write 3 of 100: no completion; its host was late: it did not run for 3.2 of 5.0 s");
+            "write 3 of 100: no completion; host starved: the probe's thread did not run for 3.2 "
+            "of 5.0 s");
 }
 
 // The initiator may have given up when it came to its part.
@@ -118,7 +120,7 @@ TEST(Admission, AResponderThatDidNotRunNamesItselfThoughItWasThrough) {
   const auto named = [&](v1::ProbeStatus status, Duration away) {
     v1::ProbeResult result;
     result.set_status(status);
-    NameLate(assignment, {.away = away, .had = 5s}, result);
+    NameLateEnd(assignment, {.stalled = away, .elapsed = 5s}, result);
     return result;
   };
   EXPECT_EQ(named(v1::PROBE_STATUS_OK, 2s).blamed_node(), "");
@@ -126,16 +128,16 @@ TEST(Admission, AResponderThatDidNotRunNamesItselfThoughItWasThrough) {
   EXPECT_EQ(named(v1::PROBE_STATUS_TIMED_OUT, 4s).blamed_node(), "n1");
   EXPECT_EQ(named(v1::PROBE_STATUS_OK, 4s).blamed_node(), "n1");
   EXPECT_EQ(named(v1::PROBE_STATUS_OK, 4s).reason(),
-            "its host was late: it did not run for 4.0 of 5.0 s");
+            "host starved: the probe's thread did not run for 4.0 of 5.0 s");
   assignment.set_role(v1::PROBE_ROLE_INITIATOR);
   EXPECT_EQ(named(v1::PROBE_STATUS_OK, 4s).blamed_node(), "") << "its figures count";
 }
 
 TEST(Admission, WhoMadeAllVoidIsNamed) {
   const auto named = [](Late late, Duration away = {}) {
-    return NamedLate(v1::PROBE_STATUS_TIMED_OUT, {.away = away, .had = 5s, .late = late});
+    return NamedLate(v1::PROBE_STATUS_TIMED_OUT, {.stalled = away, .elapsed = 5s, .late = late});
   };
-  EXPECT_EQ(named(Late::kNobody).blamed_node(), "");
+  EXPECT_EQ(named(Late::kNone).blamed_node(), "");
   EXPECT_EQ(named(Late::kThisEnd).blamed_node(), "n1");
   EXPECT_EQ(named(Late::kPartner).blamed_node(), "n2");
   EXPECT_EQ(named(Late::kPartner).reason(), "write 3 of 100: no completion");
@@ -143,15 +145,15 @@ TEST(Admission, WhoMadeAllVoidIsNamed) {
   EXPECT_EQ(NamedLate(v1::PROBE_STATUS_OK, {.late = Late::kPartner}).blamed_node(), "");
 }
 
-TEST(Admission, AttendanceIsBrokenByWhatWasNoWait) {
-  Attendance attendance;
-  attendance.Slept(SteadyTime(10s));
+TEST(Admission, AStallIsAGapThatIsNotAWait) {
+  StallMonitor stalls;
+  stalls.Slept(SteadyTime(10s));
   for (const Duration at : {10s + 1ms, 10s + 4ms, 12s + 4ms, 12s + 5ms})
-    attendance.Asked(SteadyTime(at));
-  EXPECT_EQ(attendance.away(), 2s);
-  attendance.Slept(SteadyTime(15s));
-  attendance.Asked(SteadyTime(15s + 1ms));
-  EXPECT_EQ(attendance.away(), 2s) << "a pause is no absence";
+    stalls.Working(SteadyTime(at));
+  EXPECT_EQ(stalls.stalled(), 2s);
+  stalls.Slept(SteadyTime(15s));
+  stalls.Working(SteadyTime(15s + 1ms));
+  EXPECT_EQ(stalls.stalled(), 2s) << "a wait is not a stall";
 }
 
 TEST(Admission, ADeviceThatIsNotThere) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "agents/probe/settings.h"
+#include "agents/probe/spec.h"
 #include "proto/json.h"
 
 namespace fabric::probe {

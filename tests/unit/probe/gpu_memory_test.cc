@@ -6,7 +6,7 @@
 #include <atomic>
 #include <set>
 
-#include "agents/probe/gpu_regions.h"
+#include "agents/probe/gpu/gpu_regions.h"
 #include "base/text.h"
 #include "tests/testing/fake_verbs.h"
 #include "tests/unit/probe/runner_world.h"

@@ -3,9 +3,9 @@
 
 #include <array>
 
-#include "agents/probe/ping_answers.h"
-#include "agents/probe/ping_ledger.h"
-#include "agents/probe/ping_message.h"
+#include "agents/probe/ping/ping_message.h"
+#include "agents/probe/ping/ping_responder.h"
+#include "agents/probe/ping/ping_statistics.h"
 #include "tests/unit/probe/both_ends.h"
 
 namespace fabric::probe {
@@ -39,7 +39,7 @@ class AnsweringClock final : public Clock {
     const std::size_t count = asleep ? 0 : *datagrams_.Poll(found);
     for (const host::Datagram& datagram : std::span(found).first(count)) {
       if (!datagram.arrived) {
-        EXPECT_TRUE(answers_.Left(datagram, false).ok());
+        EXPECT_TRUE(answers_.OnSent(datagram, false).ok());
       } else if (auto ping = ParsePing(datagram.payload)) {
         if (responder_.tells) ping->seen = seen_.Take(ping->sequence);
         EXPECT_TRUE(answers_.Answer(*ping, datagram.ticks, false, ping->flow).ok());
@@ -51,8 +51,8 @@ class AnsweringClock final : public Clock {
  private:
   host::UdQueuePairs& datagrams_;
   const Responder responder_;
-  mutable PingAnswers answers_;
-  mutable PingsSeen seen_;
+  mutable PingResponder answers_;
+  mutable ReceivedPings seen_;
   mutable Duration now_{};
 };
 
@@ -243,7 +243,7 @@ TEST(UdPing, ADatagramThatDoesNotFitIsSaidSo) {
             "a datagram of 2048 bytes does not fit into the path MTU of 1024");
 }
 
-PingLedger::Options Ledger(bool hardware_clock) {
+PingStatistics::Options Ledger(bool hardware_clock) {
   return {.flows = 1,
           .answer_within = milliseconds(10),
           .hardware_clock = hardware_clock,
@@ -254,9 +254,9 @@ PingLedger::Options Ledger(bool hardware_clock) {
 
 constexpr SteadyTime kStart{};
 
-TEST(PingLedger, ALateLookSpoilsSoftwareTimesOnly) {
+TEST(PingStatistics, ALateLookSpoilsSoftwareTimesOnly) {
   for (const bool hardware : {false, true}) {
-    PingLedger ledger(Ledger(hardware));
+    PingStatistics ledger(Ledger(hardware));
     const std::uint32_t ping = ledger.Post(0, kStart);
     ledger.Departed(ping, 100, false);
     ledger.Answered(ping, 5100, kStart + microseconds(90), true);
@@ -272,8 +272,8 @@ TEST(PingLedger, ALateLookSpoilsSoftwareTimesOnly) {
   }
 }
 
-TEST(PingLedger, TakesWhatComesInAnyOrderAndNothingTwice) {
-  PingLedger ledger(Ledger(true));
+TEST(PingStatistics, TakesWhatComesInAnyOrderAndNothingTwice) {
+  PingStatistics ledger(Ledger(true));
   const std::uint32_t first = ledger.Post(0, kStart);
   const std::uint32_t second = ledger.Post(0, kStart);
   ledger.Reported(second, microseconds(1), false);
@@ -290,35 +290,35 @@ TEST(PingLedger, TakesWhatComesInAnyOrderAndNothingTwice) {
   EXPECT_NEAR(summary.network_round_trip().median_us(), 2.0, 0.01);
 }
 
-TEST(PingLedger, NothingIsSaidOfPingsThatNobodyLookedFor) {
-  PingLedger ledger(Ledger(true));
+TEST(PingStatistics, NothingIsSaidOfPingsThatNobodyLookedFor) {
+  PingStatistics ledger(Ledger(true));
   ledger.Post(0, kStart);
-  ledger.Excuse();
+  ledger.MarkUnreliable();
   ledger.Post(0, kStart + milliseconds(1));
   ledger.Expire(kStart + milliseconds(20));
   EXPECT_EQ(ledger.Summary().voided(), 1u);
   EXPECT_EQ(ledger.Summary().lost(), 1u);
 }
 
-TEST(PingLedger, KnowsWhoWasLate) {
-  PingLedger::Options options = Ledger(true);
-  options.word_within = milliseconds(50);
-  const auto late = [&](int excused, int left_late, int answered_late) {
-    PingLedger ledger(options);
-    for (int n = 0; n < excused; ++n) ledger.Post(0, kStart);
-    ledger.Excuse();
+TEST(PingStatistics, KnowsWhoWasLate) {
+  PingStatistics::Options options = Ledger(true);
+  options.report_within = milliseconds(50);
+  const auto late = [&](int unreliable, int left_late, int answered_late) {
+    PingStatistics ledger(options);
+    for (int n = 0; n < unreliable; ++n) ledger.Post(0, kStart);
+    ledger.MarkUnreliable();
     for (int n = 0; n < left_late + answered_late; ++n) {
       const std::uint32_t ping = ledger.Post(0, kStart);
       if (n >= left_late) ledger.Departed(ping, 100, false);
     }
     ledger.Expire(kStart + milliseconds(11));
-    const auto all = static_cast<std::uint32_t>(excused + left_late + answered_late);
+    const auto all = static_cast<std::uint32_t>(unreliable + left_late + answered_late);
     for (std::uint32_t ping = 1; ping <= all; ++ping)
       ledger.Answered(ping, 200, kStart + milliseconds(30), false);
     EXPECT_EQ(ledger.Summary().voided(), all);
     return ledger.late();
   };
-  EXPECT_EQ(late(0, 0, 0), Late::kNobody);
+  EXPECT_EQ(late(0, 0, 0), Late::kNone);
   EXPECT_EQ(late(1, 0, 0), Late::kThisEnd) << "nobody looked";
   EXPECT_EQ(late(0, 1, 0), Late::kThisEnd) << "it had not left in its time";
   EXPECT_EQ(late(0, 0, 1), Late::kPartner);
@@ -326,8 +326,8 @@ TEST(PingLedger, KnowsWhoWasLate) {
   EXPECT_EQ(late(1, 1, 3), Late::kPartner);
 }
 
-TEST(PingLedger, TheRespondersWordTellsWhichWayWasLost) {
-  PingLedger ledger(Ledger(true));
+TEST(PingStatistics, TheRespondersWordTellsWhichWayWasLost) {
+  PingStatistics ledger(Ledger(true));
   for (int n = 0; n < 4; ++n) ledger.Post(0, kStart);
   // 1 and 2 stay without an answer, 3 says that it got 1 and not 2; of 4 nobody says anything.
   ledger.Departed(3, 1000, false);
@@ -341,8 +341,8 @@ TEST(PingLedger, TheRespondersWordTellsWhichWayWasLost) {
   EXPECT_EQ(summary.flows(0).lost_out(), 1u);
 }
 
-TEST(PingsSeen, SaysWhatCameAndNoMoreThanItKnows) {
-  PingsSeen seen;
+TEST(ReceivedPings, SaysWhatCameAndNoMoreThanItKnows) {
+  ReceivedPings seen;
   EXPECT_EQ(seen.Take(7), 1u) << "nothing is known of those before";
   EXPECT_EQ(seen.Take(8), 0b11u);
   EXPECT_EQ(seen.Take(11), 0b10000u | 0b1100u) << "7 and 8 came, 9 and 10 did not";
@@ -351,33 +351,35 @@ TEST(PingsSeen, SaysWhatCameAndNoMoreThanItKnows) {
   EXPECT_EQ(seen.Take(500), std::uint64_t{1} << 62) << "none of the 62 before";
 }
 
-TEST(PingTable, AnAnswerAfterItsTimeIsNoLoss) {
-  std::vector<SettledPing::Fate> fates;
-  PingTable table({.answer_within = milliseconds(10),
-                   .word_within = milliseconds(100),
-                   .hardware_clock = true,
-                   .elapsed = [](std::uint64_t, std::uint64_t) { return Duration(1); },
-                   .settled = [&](const SettledPing& ping) { fates.push_back(ping.fate); }});
+TEST(OutstandingPings, AnAnswerAfterItsTimeIsNoLoss) {
+  std::vector<SettledPing::Outcome> fates;
+  OutstandingPings table(
+      {.answer_within = milliseconds(10),
+       .report_within = milliseconds(100),
+       .hardware_clock = true,
+       .elapsed = [](std::uint64_t, std::uint64_t) { return Duration(1); },
+       .settled = [&](const SettledPing& ping) { fates.push_back(ping.outcome); }});
   const std::uint32_t late = table.Post(0, kStart);
   table.Post(0, kStart);
   table.Expire(kStart + milliseconds(11));
   EXPECT_TRUE(fates.empty()) << "waits for the partner's word";
   table.Answered(late, 1, kStart + milliseconds(50), false);
   table.Expire(kStart + milliseconds(111));
-  EXPECT_EQ(fates, (std::vector{SettledPing::Fate::kVoided, SettledPing::Fate::kLost}));
+  EXPECT_EQ(fates, (std::vector{SettledPing::Outcome::kVoided, SettledPing::Outcome::kLost}));
 }
 
 TEST(PingMessage, CarriesWhereTheAnswerIsWanted) {
-  PingReturn sent{
+  ReplyAddress sent{
       .queue_pair = 0xabcdef, .queue_key = 0x12345678, .lid = 0xfff0, .flow_label = 0xfffff};
   sent.gid[15] = std::byte{9};
-  std::array<std::byte, kPingReturnBytes> bytes{};
-  WriteReturn(sent, bytes);
-  EXPECT_EQ(ParseReturn(bytes), sent);
-  EXPECT_FALSE(ParseReturn(std::span(bytes).first(kPingReturnBytes - 1)).has_value());
+  std::array<std::byte, kPingWithReplyAddressBytes> bytes{};
+  WriteReplyAddress(sent, bytes);
+  EXPECT_EQ(ParseReplyAddress(bytes), sent);
+  EXPECT_FALSE(
+      ParseReplyAddress(std::span(bytes).first(kPingWithReplyAddressBytes - 1)).has_value());
   sent.queue_pair = 0x1000000;
-  WriteReturn(sent, bytes);
-  EXPECT_FALSE(ParseReturn(bytes).has_value()) << "no such queue pair";
+  WriteReplyAddress(sent, bytes);
+  EXPECT_FALSE(ParseReplyAddress(bytes).has_value()) << "no such queue pair";
 }
 
 TEST(PingMessage, ComesBackAsItWas) {

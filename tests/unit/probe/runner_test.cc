@@ -18,7 +18,7 @@ using testing::FakeVerbs;
 struct Node {
   explicit Node(FakeFabric& fabric, std::uint32_t probes_max = 8)
       : verbs(fabric),
-        runner({.room = {.probes_max = probes_max}}, verbs, clock, FindKnown, reports) {}
+        runner({.limits = {.probes_max = probes_max}}, verbs, clock, FindKnown, reports) {}
   SystemClock clock;
   FakeVerbs verbs;
   Reports reports;
@@ -187,7 +187,7 @@ TEST_F(ProbeRunnerTest, APathMtuAboveTheActiveOneIsRefused) {
   n1.runner.Start(assignment);
   const auto result = n1.reports.Next<v1::ProbeOutcome>().result();
   EXPECT_EQ(result.status(), v1::PROBE_STATUS_REFUSED);
-  EXPECT_EQ(result.reason(), "mlx5_0/1: a path MTU of 4096 is asked for, the active MTU is 1024");
+  EXPECT_EQ(result.reason(), "mlx5_0/1: requested path MTU 4096 exceeds the active MTU 1024");
 }
 
 TEST_F(ProbeRunnerTest, NothingIsLeftOfADatagramProbeThatIsStopped) {
@@ -207,7 +207,8 @@ TEST_F(ProbeRunnerTest, MoreProbesThanAllowedAreRefused) {
   small.runner.Start(Assignment(1, v1::PROBE_ROLE_INITIATOR, "mlx5_0"));
   small.reports.Next<v1::ProbeReady>();
   small.runner.Start(Assignment(2, v1::PROBE_ROLE_INITIATOR, "mlx5_1"));
-  EXPECT_EQ(small.reports.Next<v1::ProbeOutcome>().result().reason(), "1 probes are running here");
+  EXPECT_EQ(small.reports.Next<v1::ProbeOutcome>().result().reason(),
+            "limit reached: 1 probes are running on this node");
 }
 
 struct Refusal {
@@ -247,7 +248,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "mlx5_9/1: GID 3 has changed from 0000:0000:0000:0000:0000:ffff:0a0a:0001 to "
                 "fe80::1"},
         Refusal{"unknown kind", [](auto& a) { a.mutable_spec()->clear_kind(); },
-                "this agent does not know the kind of the probe"},
+                "unknown probe kind"},
         Refusal{"no role", [](auto& a) { a.clear_role(); }, "the probe has no role"},
         Refusal{
             "out of bounds",
@@ -289,7 +290,7 @@ TEST_F(ProbeRunnerTest, APartnerWithLessMemoryIsNotWrittenTo) {
   start.mutable_remote()->set_memory_bytes(64);
   n1.runner.Continue(start);
   EXPECT_EQ(n1.reports.Next<v1::ProbeOutcome>().result().reason(),
-            "the partner has 64 bytes of memory, expected 128");
+            "the partner registered 64 bytes of memory, expected 128");
 }
 
 TEST_F(ProbeRunnerTest, AnAssignmentWithoutAStartEndsWithItsTimeout) {
@@ -340,7 +341,8 @@ TEST(ProbeRunnerAttendance, EitherEndNamesItselfWhenItDidNotRun) {
     const v1::ProbeResult result = reports.Next<v1::ProbeOutcome>().result();
     EXPECT_EQ(result.status(), v1::PROBE_STATUS_TIMED_OUT);
     EXPECT_EQ(result.blamed_node(), "n1");
-    EXPECT_THAT(result.reason(), ::testing::HasSubstr("its host was late: it did not run for"));
+    EXPECT_THAT(result.reason(),
+                ::testing::HasSubstr("host starved: the probe's thread did not run for"));
   }
 }
 

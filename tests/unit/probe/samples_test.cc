@@ -1,7 +1,7 @@
 // Samples that say nothing of the network: the own host was late. And the clock of adapters.
 #include <gtest/gtest.h>
 
-#include "agents/host/tick_clock.h"
+#include "agents/host/verbs/tick_clock.h"
 #include "agents/probe/rc_latency.h"
 
 namespace fabric::probe {

@@ -38,7 +38,8 @@ TEST(Profile, InheritsWhatItDoesNotSayItself) {
 
 TEST(Profile, SaysWhatCannotBeInherited) {
   const v1::Profile orphan = Parse(R"({"name": "a", "inherits": "b"})");
-  EXPECT_THAT(Profile::Make(orphan, {}).status().message(), HasSubstr("a inherits 'b'"));
+  EXPECT_THAT(Profile::Make(orphan, {}).status().message(),
+              HasSubstr("a inherits unknown profile 'b'"));
   const v1::Profile other = Parse(R"({"name": "b", "inherits": "a"})");
   EXPECT_THAT(Profile::Make(orphan, {{other, orphan}}).status().message(),
               HasSubstr("inherits from itself"));

@@ -61,12 +61,12 @@ TEST(ProfileYaml, SaysWhereAMistakeIsAndWhatWasExpected) {
   const MistakeCase kCases[] = {
       {"", "f: expected a profile, saw nothing"},
       {"3", "f:1:1: expected lines 'name: value', saw '3'"},
-      {"title: x", "f:1:1: the profile has no name: expected 'name: NAME'"},
-      {"nam: x", "f:1:1: there is no 'nam': did you mean name?"},
+      {"title: x", "f:1:1: expected 'name: NAME', saw a profile without a name"},
+      {"nam: x", "f:1:1: unknown key 'nam'; did you mean 'name'?"},
       {"name: x\nname: y", "f:2:1: 'name' is given twice"},
-      {"name: x\nexpect:\n  trusd: dscp", "f:3:3: there is no 'trusd': did you mean trust?"},
+      {"name: x\nexpect:\n  trusd: dscp", "f:3:3: unknown key 'trusd'; did you mean 'trust'?"},
       {"name: x\nexpect:\n  pfc_on: 3",
-       "f:3:3: there is no 'pfc_on': expected pfc_priorities, pfc_storm_prevention"},
+       "f:3:3: unknown key 'pfc_on'; expected pfc_priorities, pfc_storm_prevention"},
       {"name: x\nexpect: {trust: both}", "f:2:17: trust: expected one of pcp, dscp, saw 'both'"},
       {"name: x\nexpect: {ecn: 1}", "f:2:15: ecn: expected true or false, saw '1'"},
       {"name: x\nexpect: {data_dscp: 64}",
@@ -78,14 +78,15 @@ TEST(ProfileYaml, SaysWhereAMistakeIsAndWhatWasExpected) {
        "f:2:30: priorities: expected a number from 0 to 7, saw '8'"},
       {"name: x\nexpect:", "f:2:1: expect has no value"},
       {"name: x\noverrides: {}", "f:2:12: expected a list of overrides, saw a map"},
-      {"name: x\nplaces:\n  - {pot: p1}", "f:3:6: there is no 'pot': did you mean pod?"},
+      {"name: x\nplaces:\n  - {pot: p1}", "f:3:6: unknown key 'pot'; did you mean 'pod'?"},
       {"name: x\nplaces:\n  - where: {node: [n1]}\n    pod: p",
-       "f:3:13: there is no 'node': did you mean nodes?"},
+       "f:3:13: unknown key 'node'; did you mean 'nodes'?"},
       {"name: x\nplaces:\n  - where: {rails: [0]}",
-       "f:3:5: the place says nothing of its ports: expected leaf, pod or both"},
-      {"name: x\nplaces:\n  - {leaf: l1, leaves: [l*]}", "f:3:5: leaf names a switch"},
+       "f:3:5: expected 'leaf', 'pod' or both in a place, saw neither"},
+      {"name: x\nplaces:\n  - {leaf: l1, leaves: [l*]}",
+       "f:3:5: 'leaf' and 'leaves' are mutually exclusive"},
       {"name: x\nplaces: [{pod: 7, leaves: l1}]", "f:2:27: expected a list of leaves, saw 'l1'"},
-      {"name: x\n---\nname: x", "f:3:1: a second profile 'x'"},
+      {"name: x\n---\nname: x", "f:3:1: profile 'x' is given twice"},
       {"name: [", "f:2:1: end of sequence"},
   };
   for (const MistakeCase& each : kCases) {
@@ -97,7 +98,7 @@ TEST(ProfileYaml, SaysWhereAMistakeIsAndWhatWasExpected) {
 TEST(ProfileYaml, TellsAllMistakesAtOnce) {
   const auto profiles = ParseProfiles("name: x\nexpect:\n  trusd: dscp\n  ecn: 7\n", "f");
   EXPECT_EQ(profiles.status().message(),
-            "f:3:3: there is no 'trusd': did you mean trust?\n"
+            "f:3:3: unknown key 'trusd'; did you mean 'trust'?\n"
             "f:4:8: ecn: expected true or false, saw '7'");
 }
 

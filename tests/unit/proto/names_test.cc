@@ -12,11 +12,6 @@ TEST(Name, UnsetIsAQuestionMark) {
   EXPECT_EQ(Name(v1::GAP_CODE_NOT_FOUND), "NOT_FOUND");
 }
 
-TEST(PriorityMask, ListsTheBits) {
-  EXPECT_EQ(PriorityMask(0), "none");
-  EXPECT_EQ(PriorityMask(0x18), "3,4");
-}
-
 TEST(BitRate, KeepsThreeDigits) {
   EXPECT_EQ(BitRate(400e9), "400 Gb/s");
   EXPECT_EQ(BitRate(2.5e9), "2.5 Gb/s");

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "daemon/rules/subnets.h"
+#include "daemon/fleet/subnet.h"
 #include "tests/unit/rules/judged.h"
 
 namespace fabric::rules {
@@ -24,7 +24,7 @@ void SetSysctl(Node& node, const std::string& name, const std::string& value) {
   sysctl.set_value(value);
 }
 
-// All ports in 10.10.0.0/16, with addresses that differ.
+// All ports are in 10.10.0.0/16, with different addresses.
 std::vector<Node> FlatNodes(std::uint32_t count) {
   auto nodes = Nodes(count, testing::RoceNode);
   for (Node& node : nodes) {
@@ -40,7 +40,7 @@ std::vector<Node> FlatNodes(std::uint32_t count) {
   return nodes;
 }
 
-TEST(ParseSubnet, TakesWhatTellsAboutOthers) {
+TEST(ParseSubnet, AcceptsNetworksWithOtherHosts) {
   EXPECT_EQ(ToString(*ParseSubnet("10.10.3.7/24")), "10.10.3.0/24");
   EXPECT_EQ(ToString(*ParseSubnet("192.168.255.255/30")), "192.168.255.252/30");
   for (const char* text : {"", "10.10.3.7", "10.10.3.7/31", "10.10.3.7/32", "10.10.3.7/0",
@@ -66,7 +66,7 @@ TEST(PortsOfNodeInOwnSubnets, FailsWithoutTheSysctls) {
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "not known";
 }
 
-TEST(RailSubnetEqual, NamesAnAddressOfAnotherRail) {
+TEST(RailSubnetEqual, FailsForAnAddressOfAnotherRail) {
   auto nodes = Nodes(4, testing::LabNode);
   testing::SetAddress(nodes[1], 0, "10.10.1.102");
   const v1::Finding finding = TheFailure(nodes);
@@ -75,14 +75,14 @@ TEST(RailSubnetEqual, NamesAnAddressOfAnotherRail) {
   EXPECT_EQ(finding.remedies(0).command(), "ip address replace ADDRESS/24 dev rail0");
 }
 
-TEST(RailSubnetEqual, NamesAWrongPrefixLength) {
+TEST(RailSubnetEqual, FailsForAWrongPrefixLength) {
   auto nodes = Nodes(3, testing::LabNode);
   NetdevOf(nodes[1], 0).set_addresses(0, "10.10.0.2/16");
   EXPECT_EQ(TheFailure(nodes).title(),
             "subnet 10.10.0.0/16, expected 10.10.0.0/24 (2 of 3 nodes on rail 0)");
 }
 
-TEST(RailSubnetEqual, LeavesOtherPartsOfARoutedFabricAlone) {
+TEST(RailSubnetEqual, SkipsOtherPartsOfARoutedFabric) {
   auto nodes = Nodes(4, testing::LabNode);
   testing::SetAddress(nodes[3], 0, "10.20.0.4");
   testing::SetAddress(nodes[3], 1, "10.20.1.4");
@@ -93,7 +93,7 @@ TEST(RailSubnetEqual, LeavesOtherPartsOfARoutedFabricAlone) {
               ElementsAre("rail_subnet_equal n4/rxe0/1", "rail_subnet_equal n4/rxe1/1"));
 }
 
-TEST(RailSubnetEqual, SaysNothingOfTwoNodesOrWithoutAddresses) {
+TEST(RailSubnetEqual, SkipsTwoNodesAndPortsWithoutAddresses) {
   auto nodes = Nodes(2, testing::LabNode);
   testing::SetAddress(nodes[1], 0, "10.20.0.2");
   EXPECT_THAT(Failures(nodes), IsEmpty());
@@ -104,7 +104,7 @@ TEST(RailSubnetEqual, SaysNothingOfTwoNodesOrWithoutAddresses) {
   EXPECT_THAT(Unknowns(nodes), IsEmpty());
 }
 
-TEST(DuplicateIp, OfIpoibAndIwarp) {
+TEST(DuplicateIp, FailsForIpoibAndIwarp) {
   for (const auto make : {testing::InfinibandNode, testing::IwarpNode}) {
     auto nodes = Nodes(3, make);
     NetdevOf(nodes[2], 0).set_addresses(0, NetdevOf(nodes[0], 0).addresses(0));
@@ -115,7 +115,7 @@ TEST(DuplicateIp, OfIpoibAndIwarp) {
 }
 
 // After a flap the link-local GID comes first.
-TEST(GidIndexEqualOnRail, NamesTheOneThatMoved) {
+TEST(GidIndexEqualOnRail, FailsForThePortWithAnotherIndex) {
   auto nodes = Nodes(3, testing::RoceNode);
   auto& gids = *PortOf(nodes[1], 0).mutable_gids();
   gids[2].set_index(4);
@@ -129,12 +129,12 @@ TEST(GidIndexEqualOnRail, NamesTheOneThatMoved) {
   EXPECT_THAT(Failures(nodes), ElementsAre("roce_v2_gid_present n2/mlx5_0/1"));
 }
 
-TEST(GidFamilyExpected, IsThatOfTheProfile) {
+TEST(GidFamilyExpected, FailsForAnotherFamilyThanTheProfile) {
   v1::Expectations expect;
   expect.set_gid_family(v1::ADDRESS_FAMILY_IPV6);
   auto nodes = Nodes(1, testing::LabNode, {.rails = 1});
   const v1::Finding finding = TheFailure(nodes, Expecting(expect));
-  EXPECT_EQ(finding.title(), "RoCE v2 GIDs: of IPv4 only, expected one of IPv6 (profile test)");
+  EXPECT_EQ(finding.title(), "RoCE v2 GIDs: IPv4 only, expected IPv6 (profile test)");
   expect.set_gid_family(v1::ADDRESS_FAMILY_IPV4);
   EXPECT_THAT(Failures(nodes, Expecting(expect)), IsEmpty());
   testing::DropAddress(nodes[0], 0);

@@ -48,7 +48,7 @@ v1::NetInterface& BondOf(Node& node) {
   return *node.mutable_net_interfaces(node.net_interfaces_size() - 1);
 }
 
-TEST(Bonds, AreFine) {
+TEST(Bonds, PassWhenConfiguredCorrectly) {
   EXPECT_THAT(Failures({BondedNode(1), BondedNode(2)}), IsEmpty());
 }
 
@@ -67,7 +67,7 @@ TEST(RoceLagFormed, FailsWithTheReason) {
   EXPECT_THAT(Failures({node}), IsEmpty());
 }
 
-TEST(BondWithinOneCard, IsOneFinding) {
+TEST(BondWithinOneCard, FailsWithOneFinding) {
   Node node = BondedNode();
   NetdevOf(node, 1).set_pci_address("0000:86:00.0");
   PortOf(node, 0).mutable_lag()->set_formed(false);
@@ -87,7 +87,7 @@ TEST(BondMembersActive, NamesTheMember) {
   EXPECT_THAT(Failures({node}), IsEmpty());
 }
 
-TEST(BondHashPolicy, IsInformationAboutTheDefault) {
+TEST(BondHashPolicy, FailsForTheDefault) {
   Node node = BondedNode();
   BondOf(node).mutable_bond()->set_transmit_hash_policy("layer2");
   const v1::Finding finding = TheFailure({node});
@@ -96,7 +96,7 @@ TEST(BondHashPolicy, IsInformationAboutTheDefault) {
             "ip link set dev bond0 type bond xmit_hash_policy layer3+4");
 }
 
-TEST(Bonds, OfAFrontEndAreNotJudged) {
+TEST(Bonds, SkipFrontEndBonds) {
   Node node = BondedNode();
   *node.add_rdma_devices() = testing::InfinibandNode({.rails = 3}).rdma_devices(2);
   BondOf(node).mutable_bond()->set_transmit_hash_policy("layer2");

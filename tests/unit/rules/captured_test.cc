@@ -1,4 +1,4 @@
-// What the rules say about captured machines, as the agent reads them: every verdict that is no
+// Verdicts of the rules on captured machines, as the agent reads them: every verdict that is not a
 // pass, as a golden text.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ v1::NodeSnapshot Captured(const std::string& machine) {
   return snapshot;
 }
 
-TEST(Captured, MachinesAreJudgedAsTheirGoldenTextsSay) {
+TEST(Captured, FindingsMatchTheGoldenTexts) {
   for (const std::string machine : {"azure_guest", "broken", "e810_irdma", "efa", "h100_infiniband",
                                     "ionic_pollara", "lag_vlan", "mi300x", "nothing",
                                     "roce_connectx6dx", "rxe_guest", "thor2_bnxt", "vf_bond"}) {
@@ -51,7 +51,7 @@ TEST(Captured, HealthyMachinesHaveNoFailingFinding) {
     EXPECT_EQ(Judge({Captured(machine)}).counts.fail(), 0U) << machine;
 }
 
-// The fleet of an operator who has one of each: nobody is held against a stranger.
+// A fleet of one machine of each kind: the rules do not compare different kinds.
 TEST(Captured, HealthyMachinesTogetherHaveNoFailingFinding) {
   std::vector<v1::NodeSnapshot> fleet;
   for (const std::string machine : kHealthy) fleet.push_back(Captured(machine));

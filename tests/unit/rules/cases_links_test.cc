@@ -1,10 +1,10 @@
-// What went wrong in real clusters with links and InfiniBand, as snapshots, or two of them, show
-// it: the one finding that names the cause, and nothing else.
+// Faults of links and InfiniBand in real clusters, as one or two snapshots. Each test expects the
+// finding of the cause, and no other.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "tests/testing/moving.h"
+#include "tests/testing/counter_rates.h"
 #include "tests/unit/rules/judged.h"
 
 namespace fabric::rules {
@@ -18,7 +18,7 @@ using testing::Pair;
 using testing::PortOf;
 using Fleet = std::vector<v1::NodeSnapshot>;
 
-// "Invalid argument" when queue pairs are made: libraries take the Ethernet card along.
+// "Invalid argument" when queue pairs are created: libraries also use the Ethernet card.
 TEST(Case, AnEthernetCardAmongInfinibandOnes) {
   Fleet nodes = Nodes(1, testing::InfinibandNode, {.rails = 5});
   const v1::NodeSnapshot roce = testing::RoceNode({.rails = 5});
@@ -39,7 +39,7 @@ TEST(Case, APortThatIsDownWithAStrangeLid) {
   EXPECT_THAT(Failures(nodes), ElementsAre("port_active n1/mlx5_1/1"));
 }
 
-// Error 12 now and then in long runs; whenever somebody looks all ports are up.
+// Error 12 sometimes in long runs, while all ports look up.
 TEST(Case, ALinkThatFlaps) {
   for (const auto make : {testing::InfinibandNode, testing::RoceNode}) {
     Pair pair = testing::PairOf(Nodes(4, make), 1800);
@@ -50,7 +50,7 @@ TEST(Case, ALinkThatFlaps) {
   }
 }
 
-// Four of the cards on a switch of 200 Gb/s have cables of the class before.
+// Four of the cards on a 200 Gb/s switch have cables of the previous class.
 TEST(Case, FourLinksOfAnOlderSpeed) {
   Fleet nodes = Nodes(20, testing::InfinibandNode, {.rails = 1});
   for (auto& node : nodes) {
@@ -75,7 +75,7 @@ TEST(Case, ACableWithSymbolErrors) {
               ElementsAre("link_errors_within_limit n2/mlx5_0/1"));
 }
 
-// Traffic of one pair of nodes crosses the spines: two cables were put the wrong way round.
+// Traffic of one pair of nodes crosses the spines: two cables are swapped.
 TEST(Case, SwappedCables) {
   Fleet nodes = Nodes(6, testing::RoceNode, {.rails = 8});
   testing::WireByRail(nodes);

@@ -27,13 +27,13 @@ TEST(DuplicateMac, NamesBothPorts) {
   EXPECT_THAT(finding.remedies(0).command(), HasSubstr("ethtool -P rail1"));
 }
 
-TEST(DuplicateMac, MembersOfABondShareOne) {
+TEST(DuplicateMac, AllowsMembersOfABond) {
   auto nodes = Nodes(1, testing::RoceNode);
   NetdevOf(nodes[0], 1).set_mac(NetdevOf(nodes[0], 0).mac());
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(DuplicateMac, AlsoExplainsAGuidMadeFromIt) {
+TEST(DuplicateMac, CoversAGuidMadeFromIt) {
   auto nodes = Nodes(3, testing::LabNode);
   NetdevOf(nodes[2], 1).set_mac(NetdevOf(nodes[0], 1).mac());
   DeviceOf(nodes[2], 1).set_node_guid(DeviceOf(nodes[0], 1).node_guid());
@@ -50,7 +50,7 @@ TEST(DuplicateNodeGuid, NamesBothDevices) {
   EXPECT_EQ(finding.remedies(0).command(), "flint -d 0000:17:00.0 query full");
 }
 
-TEST(DuplicateNodeGuid, BringsThePortGuidWithIt) {
+TEST(DuplicateNodeGuid, CoversThePortGuid) {
   auto nodes = Nodes(3, testing::InfinibandNode);
   DeviceOf(nodes[2], 0).set_node_guid(DeviceOf(nodes[0], 0).node_guid());
   PortOf(nodes[2], 0).set_port_guid(PortOf(nodes[0], 0).port_guid());
@@ -58,7 +58,7 @@ TEST(DuplicateNodeGuid, BringsThePortGuidWithIt) {
   EXPECT_THAT(Failures(nodes), ElementsAre("duplicate_node_guid fleet"));
 }
 
-TEST(DuplicateNodeGuid, FunctionsOfOneCardMayShareIt) {
+TEST(DuplicateNodeGuid, AllowsFunctionsOfOneCard) {
   auto nodes = Nodes(1, testing::RoceNode);
   DeviceOf(nodes[0], 1).set_node_guid(DeviceOf(nodes[0], 0).node_guid());
   EXPECT_THAT(Failures(nodes), ElementsAre("duplicate_node_guid fleet"));
@@ -66,7 +66,7 @@ TEST(DuplicateNodeGuid, FunctionsOfOneCardMayShareIt) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(DuplicateNodeGuid, ZeroIsNone) {
+TEST(DuplicateNodeGuid, IgnoresZero) {
   auto nodes = Nodes(3, testing::RoceNode);
   for (auto& node : nodes) DeviceOf(node, 0).set_node_guid("0000:0000:0000:0000");
   EXPECT_THAT(Failures(nodes), IsEmpty());
@@ -80,7 +80,7 @@ TEST(DuplicatePortGuid, NamesBothPorts) {
   EXPECT_EQ(finding.evidence(0).source(), "sys/class/infiniband/mlx5_1/ports/1/gids/0");
 }
 
-TEST(DuplicateLid, OfOneSubnet) {
+TEST(DuplicateLid, FailsWithinOneSubnet) {
   auto nodes = Nodes(3, testing::InfinibandNode);
   PortOf(nodes[2], 0).set_lid(PortOf(nodes[0], 0).lid());
   const v1::Finding finding = TheFailure(nodes);
@@ -88,7 +88,7 @@ TEST(DuplicateLid, OfOneSubnet) {
   EXPECT_EQ(finding.evidence(1).source(), "sys/class/infiniband/mlx5_0/ports/1/lid");
 }
 
-TEST(DuplicateLid, SeparateFabricsUseTheSame) {
+TEST(DuplicateLid, AllowsSeparateFabrics) {
   auto nodes = Nodes(3, testing::InfinibandNode);
   PortOf(nodes[2], 1).set_lid(PortOf(nodes[0], 0).lid());  // Another rail, the default prefix
   EXPECT_THAT(Failures(nodes), IsEmpty());
@@ -100,7 +100,7 @@ TEST(DuplicateLid, SeparateFabricsUseTheSame) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(DuplicateLid, CountsAllThatAPortAnswersTo) {
+TEST(DuplicateLid, CoversAllLidsOfAPort) {
   auto nodes = Nodes(2, testing::InfinibandNode, {.rails = 1});
   PortOf(nodes[0], 0).set_lid(16);
   PortOf(nodes[0], 0).set_lmc(2);
@@ -111,7 +111,7 @@ TEST(DuplicateLid, CountsAllThatAPortAnswersTo) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(DuplicateLid, VirtualFunctionsShareThatOfTheirPort) {
+TEST(DuplicateLid, AllowsVirtualFunctions) {
   auto nodes = Nodes(2, testing::InfinibandNode, {.rails = 1});
   PortOf(nodes[1], 0).set_lid(PortOf(nodes[0], 0).lid());
   DeviceOf(nodes[1], 0).mutable_function()->set_kind(v1::FUNCTION_KIND_VIRTUAL);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "daemon/rules/engine.h"
+#include "daemon/rules/engine/engine.h"
 #include "proto/names.h"
 #include "tests/unit/rules/judged.h"
 #include "tests/unit/rules/random_nodes.h"
@@ -23,7 +23,7 @@ std::string TextOf(v1::Finding finding) {
   const auto rules = AllRules();
   const auto rule = std::find_if(rules.begin(), rules.end(),
                                  [&](const Rule* each) { return each->id == finding.rule(); });
-  if ((*rule)->announcement != nullptr || (*rule)->evaluate_part != nullptr)
+  if ((*rule)->lldp_rule != nullptr)
     for (v1::Evidence& evidence : *finding.mutable_evidence()) evidence.clear_read_at();
   return finding.ShortDebugString();
 }
@@ -64,7 +64,7 @@ class World {
     const std::uint32_t news = here ? Below(random_, 4) : 0;
     if (news < 2) {
       record.snapshot = RandomNode(number, random_);
-      record.motion.Clear();
+      record.rates.Clear();
     } else if (news == 2) {
       record.snapshot.mutable_taken_at()->set_seconds(Below(random_, 1'000'000));
     }
@@ -178,7 +178,7 @@ profile::Profile ForCounters() {
 }
 
 bool ReadsCounters(const Rule& rule) {
-  return rule.needs.find("counters") != std::string_view::npos;
+  return rule.needs.contains(Input::kCounters);
 }
 
 // What a rule says of each node alone, findings and passes.

@@ -1,5 +1,5 @@
 // What a change of a node makes of what is found.
-#include "daemon/rules/engine.h"
+#include "daemon/rules/engine/engine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "proto/names.h"
-#include "tests/testing/moving.h"
+#include "tests/testing/counter_rates.h"
 #include "tests/testing/nodes.h"
 #include "tests/unit/rules/judged.h"
 
@@ -121,14 +121,14 @@ TEST_F(EngineTest, WindowsOfCountersAreJudgedWithoutTheSettings) {
   EXPECT_THAT(Found(), IsEmpty());
   const std::uint64_t passes = last_.counts.pass();
   *record.snapshot.mutable_counters() = pair.after[0].counters();
-  record.motion = fleet::Motion::Between(pair.before[0], pair.after[0]);
+  record.rates = fleet::CounterRates::Between(pair.before[0], pair.after[0]);
   engine_.Put(record);
   EXPECT_THAT(Found(), ElementsAre("roce_packets_intact n1/mlx5_1/1"));
   EXPECT_GT(last_.counts.pass(), passes);
   testing::SetMtu(record.snapshot, 0, 1500);
   testing::SetMtu(record.snapshot, 1, 4000);
   record.version = 2;
-  record.motion.Clear();
+  record.rates.Clear();
   engine_.Put(record);
   EXPECT_THAT(Found(), ::testing::Not(::testing::Contains(::testing::HasSubstr("intact"))));
   EXPECT_EQ(last_.gone.size(), 1U);

@@ -21,18 +21,17 @@ TEST(AllRules, SayEverythingThatOperatorsNeed) {
     EXPECT_FALSE(rule->source.empty());
     EXPECT_NE(rule->severity, v1::SEVERITY_UNSPECIFIED);
     EXPECT_NE(rule->scope, v1::SCOPE_UNSPECIFIED);
-    EXPECT_FALSE(rule->family.empty());
+    EXPECT_FALSE(FolderOf(*rule).empty());
     EXPECT_FALSE(rule->needs.empty());
     EXPECT_FALSE(rule->fix.empty());
-    EXPECT_EQ((rule->evaluate_node != nullptr) + (rule->evaluate_alone != nullptr) +
-                  (rule->unique != nullptr) + (rule->census != nullptr) +
-                  (rule->announcement != nullptr) + (rule->evaluate_part != nullptr) +
-                  !rule->agreements.empty(),
+    EXPECT_EQ((rule->evaluate_node != nullptr) + !rule->equality_rules.empty() +
+                  (rule->uniqueness_rule != nullptr) + (rule->group_rule != nullptr) +
+                  (rule->lldp_rule != nullptr),
               1)
-        << "exactly one of the seven";
-    const v1::RuleInfo info = Info(*rule);
-    for (const std::string& field : info.profile_values())
-      EXPECT_NE(v1::Expectations::descriptor()->FindFieldByName(field), nullptr) << field;
+        << "exactly one of the five kinds";
+    EXPECT_TRUE(!rule->single_node_only || rule->evaluate_node != nullptr);
+    for (const int field : rule->profile)
+      EXPECT_NE(v1::Expectations::descriptor()->FindFieldByNumber(field), nullptr) << field;
     EXPECT_EQ(Info(*rule).id(), rule->id);
   }
 }

@@ -1,5 +1,5 @@
-// Fleets as they are: several products, machines that lack a card, cards that came up as something
-// else. What holds for one kind of machine says nothing about another.
+// Fleets of several products, nodes that lack a card, cards that came up as another device. Rules
+// do not compare different kinds of nodes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ Fleet StorageNodes(std::uint32_t count) {
   return nodes;
 }
 
-TEST(FleetOfSeveralProducts, IsNotHeldAgainstItself) {
+TEST(FleetOfSeveralProducts, DoesNotCompareProducts) {
   for (const std::uint32_t storage : {1U, 3U, 9U}) {
     Fleet nodes = Nodes(3, testing::RoceNode, {.rails = 8});
     Fleet part = StorageNodes(storage);
@@ -52,7 +52,7 @@ TEST(FleetOfSeveralProducts, IsNotHeldAgainstItself) {
   }
 }
 
-TEST(FleetOfSeveralProducts, StillNamesTheOneThatDiffersFromItsLike) {
+TEST(FleetOfSeveralProducts, ComparesWithinAProduct) {
   Fleet nodes = Nodes(3, testing::RoceNode, {.rails = 8});
   Join(nodes, StorageNodes(3), "storage");
   testing::SetMtu(nodes[4], 1, 9000);
@@ -81,8 +81,8 @@ TEST(FleetOfSeveralProducts, MayRunSeveralReleases) {
               ElementsAre(Format("firmware_equal {}/mlx5_0/1", nodes[4].node().name())));
 }
 
-// Pods that were never joined: each has its own subnet manager, LIDs from 1 on, default prefixes.
-TEST(FleetOfSeveralProducts, MayHaveInfinibandFabricsOfTheirOwn) {
+// Separate pods: each has its own subnet manager, LIDs from 1 on, and default prefixes.
+TEST(FleetOfSeveralProducts, MayHaveSeparateInfinibandFabrics) {
   Fleet nodes = Nodes(3, testing::InfinibandNode, {.rails = 4});
   for (std::uint32_t i = 0; i < 3; ++i) {
     v1::NodeSnapshot node = testing::InfinibandNode({.number = 100 + i, .rails = 2});
@@ -95,7 +95,7 @@ TEST(FleetOfSeveralProducts, MayHaveInfinibandFabricsOfTheirOwn) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(MissingCard, IsOneFindingThoughTheRailsBehindItShift) {
+TEST(MissingCard, GivesOneFindingDespiteShiftedRails) {
   Fleet nodes = Nodes(3, testing::InfinibandNode, {.rails = 5});
   for (auto& node : nodes) {  // Of two kinds by turns, as on machines with cards for storage
     for (const std::uint32_t rail : {1U, 3U}) {
@@ -107,8 +107,8 @@ TEST(MissingCard, IsOneFindingThoughTheRailsBehindItShift) {
   EXPECT_THAT(Failures(nodes), ElementsAre("fabric_port_count_equal n2"));
 }
 
-// The role of a card is taken from what it carries, which is not the same at all times.
-TEST(MissingCard, IsNoneThatOnlyCarriesNfsToday) {
+// The role of a card depends on its traffic, which changes over time.
+TEST(MissingCard, SkipsACardThatCarriesNfs) {
   Fleet nodes = Nodes(3, testing::RoceNode, {.rails = 4});
   for (auto& node : nodes)
     for (auto& device : *node.mutable_rdma_devices()) {
@@ -119,7 +119,7 @@ TEST(MissingCard, IsNoneThatOnlyCarriesNfsToday) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(SoftwareDevice, BesideCardsShiftsNoRails) {
+TEST(SoftwareDevice, DoesNotShiftTheRailsOfCards) {
   Fleet nodes = Nodes(3, testing::RoceNode, {.rails = 3});
   for (auto& node : nodes)
     for (auto& device : *node.mutable_rdma_devices())
@@ -130,7 +130,7 @@ TEST(SoftwareDevice, BesideCardsShiftsNoRails) {
   device.mutable_function()->set_kind(v1::FUNCTION_KIND_SOFTWARE);
   device.mutable_function()->set_role(v1::FUNCTION_ROLE_FABRIC);
   device.mutable_ports(0)->set_netdev("eth0");
-  EXPECT_THAT(Failures(nodes), ElementsAre("software_rdma_beside_hardware n2/rxe0"));
+  EXPECT_THAT(Failures(nodes), ElementsAre("software_rdma_with_hardware n2/rxe0"));
 }
 
 void Stop(v1::NodeSnapshot& node, std::uint32_t rail) {
@@ -156,7 +156,7 @@ void SetDistances(v1::NodeSnapshot& node, std::uint32_t gpus) {
   }
 }
 
-TEST(PortActiveAlone, MissesTheCardOfAGpu) {
+TEST(PortActiveAlone, FailsForTheCardOfAGpu) {
   Fleet nodes = Nodes(1, testing::InfinibandNode, {.rails = 5});
   SetDistances(nodes[0], 4);
   Stop(nodes[0], 4);
@@ -166,10 +166,10 @@ TEST(PortActiveAlone, MissesTheCardOfAGpu) {
   EXPECT_EQ(finding.rule(), "port_active");
   EXPECT_EQ(finding.subject().device(), "mlx5_2");
   EXPECT_EQ(finding.evidence(0).basis(),
-            "3 of 4 ports like it beside the GPUs of this node are ACTIVE");
+            "3 of 4 ports of its kind near the GPUs of this node are ACTIVE");
 }
 
-TEST(PortActiveAlone, MissesTheCardOfAGpuInAGuest) {
+TEST(PortActiveAlone, FailsForTheCardOfAGpuInAGuest) {
   Fleet nodes = Nodes(1, testing::InfinibandNode, {.rails = 4});
   SetDistances(nodes[0], 4);
   for (auto& path : *nodes[0].mutable_gpu_nic_paths()) path.clear_distance();
@@ -179,7 +179,7 @@ TEST(PortActiveAlone, MissesTheCardOfAGpuInAGuest) {
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "four cards for three GPUs";
 }
 
-TEST(PortActiveAlone, MissesTheOnlyInfinibandLinkOfANode) {
+TEST(PortActiveAlone, FailsForTheOnlyInfinibandLinkOfANode) {
   Fleet nodes = Nodes(1, testing::InfinibandNode, {.rails = 2, .gpu = false});
   DeviceOf(nodes[0], 0).set_pci_address("0000:5e:00.0");
   DeviceOf(nodes[0], 1).set_pci_address("0000:5e:00.1");
@@ -193,7 +193,7 @@ TEST(PortActiveAlone, MissesTheOnlyInfinibandLinkOfANode) {
   EXPECT_THAT(Failures(nodes), ElementsAre("port_active n1/mlx5_0/1"));
 }
 
-TEST(GpuNearNic, IsNoFaultOfItsOwnWhereTheFleetMissesTheCard) {
+TEST(GpuNearNic, IsAnEffectOfAMissingCard) {
   Fleet nodes = Nodes(3, testing::RoceNode, {.rails = 8});
   nodes[1].mutable_rdma_devices()->DeleteSubrange(3, 1);
   for (auto& node : nodes) SetDistances(node, 8);
@@ -204,7 +204,7 @@ TEST(GpuNearNic, IsNoFaultOfItsOwnWhereTheFleetMissesTheCard) {
   EXPECT_THAT(causes, ElementsAre("fabric_port_count_equal"));
 }
 
-TEST(GpuNearNic, MissesACardAmongFewerThanGpus) {
+TEST(GpuNearNic, FailsWithFewerCardsThanGpus) {
   Fleet nodes = Nodes(1, testing::RoceNode, {.rails = 3});
   SetDistances(nodes[0], 4);
   EXPECT_THAT(Failures(nodes), ElementsAre("gpu_near_nic n1"));
@@ -240,7 +240,7 @@ constexpr Setting kSettings[] = {
            function.set_relaxed_ordering(!function.relaxed_ordering());
      }}};
 
-TEST(SettingsEqualInNode, NamesTheOneCardThatDiffers) {
+TEST(SettingsEqualInNode, FailsForTheCardThatDiffers) {
   for (const Setting& setting : kSettings) {
     Fleet nodes = Nodes(1, testing::RoceNode, {.rails = 4});
     SetDistances(nodes[0], 4);
@@ -255,7 +255,7 @@ TEST(SettingsEqualInNode, NamesTheOneCardThatDiffers) {
   }
 }
 
-TEST(SettingsEqualInNode, LeavesACardForStorageAlone) {
+TEST(SettingsEqualInNode, SkipsACardForStorage) {
   for (const Setting& setting : kSettings) {
     Fleet nodes = Nodes(1, testing::RoceNode, {.rails = 5});
     SetDistances(nodes[0], 4);
@@ -274,7 +274,7 @@ TEST(MtuEqualInNode, ComparesCardsOfOneModelWithoutBoards) {
   EXPECT_THAT(Failures(nodes), ElementsAre("mtu_equal_in_node n1/bnxt_re3/1"));
 }
 
-// Whichever priority data has: a capture holds no DCB.
+// For any priority of data: a capture has no DCB.
 TEST(EcnNotified, IsOffForAllPriorities) {
   Fleet nodes = Nodes(3, testing::RoceNode);
   for (auto& node : nodes)
@@ -286,7 +286,7 @@ TEST(EcnNotified, IsOffForAllPriorities) {
   EXPECT_THAT(Failures(nodes), ElementsAre("ecn_notified_on_data_priority n2/mlx5_1/1"));
 }
 
-// What clusters run with on purpose, each on all ports: without a profile nobody says otherwise.
+// Intended settings of clusters, each on all ports. Without a profile they pass.
 struct Style {
   const char* what;
   void (*set)(v1::NodeSnapshot&, std::uint32_t rail);

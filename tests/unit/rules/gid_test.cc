@@ -11,7 +11,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using testing::Nodes;
 
-TEST(RoceV2GidPresent, FailsWithLinkLocalOnesAlone) {
+TEST(RoceV2GidPresent, FailsWithOnlyLinkLocalGids) {
   auto nodes = Nodes(3, testing::RoceNode);
   testing::DropAddress(nodes[1], 1);
   const v1::Finding finding = TheFailure(nodes);
@@ -21,13 +21,13 @@ TEST(RoceV2GidPresent, FailsWithLinkLocalOnesAlone) {
   EXPECT_EQ(finding.remedies(0).command(), "ip address add ADDRESS/PREFIX dev rail1");
 }
 
-TEST(RoceV2GidPresent, FailsWithRoceV1Alone) {
+TEST(RoceV2GidPresent, FailsWithOnlyRoceV1) {
   auto nodes = Nodes(1, testing::RoceNode, {.rails = 1});
   for (auto& gid : *testing::PortOf(nodes[0], 0).mutable_gids()) gid.set_type(v1::GID_TYPE_ROCE_V1);
   EXPECT_EQ(TheFailure(nodes).title(), "RoCE v2 GIDs: none, expected one with a routable address");
 }
 
-TEST(RoceV2GidPresent, IsNotAskedOfCardsFromBeforeIt) {
+TEST(RoceV2GidPresent, SkipsCardsWithoutRoceV2) {
   auto nodes = Nodes(1, testing::RoceNode, {.rails = 1});
   for (auto& gid : *testing::PortOf(nodes[0], 0).mutable_gids()) gid.set_type(v1::GID_TYPE_ROCE_V1);
   testing::DeviceOf(nodes[0], 0).set_model("ConnectX-3");
@@ -37,7 +37,7 @@ TEST(RoceV2GidPresent, IsNotAskedOfCardsFromBeforeIt) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(RoceV2GidPresent, IsNotAskedOfPortsOfABridge) {
+TEST(RoceV2GidPresent, SkipsPortsOfABridge) {
   auto nodes = Nodes(1, testing::RoceNode, {.rails = 1});
   testing::DropAddress(nodes[0], 0);
   testing::NetdevOf(nodes[0], 0).set_master("br0");
@@ -49,7 +49,7 @@ TEST(RoceV2GidPresent, IsNotAskedOfPortsOfABridge) {
       << "a bond that has lost its address";
 }
 
-TEST(RoceV2GidPresent, TakesIpv6) {
+TEST(RoceV2GidPresent, PassesWithIpv6) {
   auto nodes = Nodes(1, testing::LabNode, {.rails = 1});
   auto& gid = *testing::PortOf(nodes[0], 0).mutable_gids(1);
   gid.set_gid("fd00:0000:0000:0000:0000:0000:0000:0001");
@@ -57,14 +57,14 @@ TEST(RoceV2GidPresent, TakesIpv6) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(RoceV2GidPresent, IsUnknownWhenTypesAre) {
+TEST(RoceV2GidPresent, IsUnknownWhenGidTypesAreUnreadable) {
   auto nodes = Nodes(1, testing::LabNode, {.rails = 1});
   for (auto& gid : *testing::PortOf(nodes[0], 0).mutable_gids()) gid.clear_type();
   EXPECT_THAT(Failures(nodes), IsEmpty());
   EXPECT_THAT(Unknowns(nodes), ElementsAre("roce_v2_gid_present n1/rxe0/1"));
 }
 
-TEST(RoceV2GidPresent, IsUnknownWhenAPartOfTheTableIs) {
+TEST(RoceV2GidPresent, IsUnknownWhenPartOfTheTableIsUnreadable) {
   auto nodes = Nodes(1, testing::LabNode, {.rails = 1});
   testing::DropAddress(nodes[0], 0);
   v1::Gap& gap = *nodes[0].add_gaps();
@@ -86,13 +86,13 @@ TEST(DuplicateGid, NamesBothPortsOnceForAllTypesOfOneAddress) {
   EXPECT_EQ(finding.evidence(1).read_at().seconds(), 1'700'000'003);
 }
 
-TEST(DuplicateGid, AcrossRailsToo) {
+TEST(DuplicateGid, FailsAcrossRails) {
   auto nodes = Nodes(2, testing::LabNode);
   testing::SetAddress(nodes[1], 1, "10.10.0.1");
   EXPECT_EQ(TheFailure(nodes).rule(), "duplicate_gid");
 }
 
-TEST(DuplicateGid, DifferentPairsAreDifferentFindings) {
+TEST(DuplicateGid, GivesOneFindingForEachPair) {
   auto nodes = Nodes(4, testing::LabNode);
   testing::SetAddress(nodes[1], 0, "10.10.0.1");
   testing::SetAddress(nodes[3], 0, "10.10.0.3");
@@ -101,7 +101,7 @@ TEST(DuplicateGid, DifferentPairsAreDifferentFindings) {
   EXPECT_NE(evaluation.findings[0].id(), evaluation.findings[1].id());
 }
 
-TEST(DuplicateGid, IgnoresLinkLocalOnesAndTheAddressOfABond) {
+TEST(DuplicateGid, IgnoresLinkLocalGidsAndTheAddressOfABond) {
   auto nodes = Nodes(1, testing::LabNode);
   for (std::uint32_t rail = 0; rail < 2; ++rail) {
     auto& gids = *testing::PortOf(nodes[0], rail).mutable_gids();

@@ -1,4 +1,4 @@
-// The way between GPUs and NICs: peer memory, ACS, IOMMU, distance, gpu_window_not_small
+// Paths between GPUs and NICs: peer memory, ACS, IOMMU, distance, gpu_window_not_small
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ void Redirect(v1::NodeSnapshot& node, int path, const std::string& bridge,
   node.mutable_gpu_nic_paths(path)->add_acs_redirects(bridge);
 }
 
-TEST(Acs, NamesTheBridgesBetweenGpuAndNic) {
+TEST(AcsOff, FailsForBridgesBetweenGpuAndNic) {
   auto nodes = Nodes(2, RoceNode);
   Redirect(nodes[1], 0, "0000:00:17.0", v1::PCI_DISTANCE_PIX);
   const v1::Finding finding = TheFailure(nodes);
@@ -37,7 +37,7 @@ TEST(Acs, NamesTheBridgesBetweenGpuAndNic) {
   EXPECT_EQ(finding.remedies(0).command(), "setpci -s 0000:00:17.0 ECAP_ACS+0x6.w=0000");
 }
 
-TEST(Acs, OfFarPairsAndVirtualMachinesDoesNotMatter) {
+TEST(AcsOff, SkipsDistantPairsAndVirtualMachines) {
   auto nodes = Nodes(1, RoceNode);
   nodes[0].mutable_gpu_nic_paths(0)->set_distance(v1::PCI_DISTANCE_PIX);
   Redirect(nodes[0], 1, "0000:00:18.0", v1::PCI_DISTANCE_SYS);
@@ -48,7 +48,7 @@ TEST(Acs, OfFarPairsAndVirtualMachinesDoesNotMatter) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(Acs, OnARootPortMattersWhereTheIommuTranslates) {
+TEST(AcsOff, FailsForARootPortWhenTheIommuTranslates) {
   auto nodes = Nodes(1, RoceNode);
   Redirect(nodes[0], 0, "0000:00:17.0", v1::PCI_DISTANCE_PHB);
   EXPECT_THAT(Failures(nodes), IsEmpty());
@@ -56,7 +56,7 @@ TEST(Acs, OnARootPortMattersWhereTheIommuTranslates) {
   EXPECT_THAT(Failures(nodes), ElementsAre("acs_off_between_gpu_and_nic n1"));
 }
 
-TEST(Iommu, TranslatesNothingWhereGpusAndRdmaAre) {
+TEST(IommuPassesThrough, FailsWithGpusAndRdma) {
   auto nodes = Nodes(2, RoceNode);
   FunctionOfRail(nodes[0], 0).set_iommu_type("DMA");
   FunctionOfRail(nodes[0], 1).set_iommu_type("DMA");
@@ -66,7 +66,7 @@ TEST(Iommu, TranslatesNothingWhereGpusAndRdmaAre) {
   EXPECT_EQ(finding.evidence(0).source(), "sys/kernel/iommu_groups/17/type");
 }
 
-TEST(Iommu, MayTranslateWithoutGpusAndInGuests) {
+TEST(IommuPassesThrough, SkipsNodesWithoutGpusAndGuests) {
   auto nodes = Nodes(1, RoceNode, {.gpu = false});
   FunctionOfRail(nodes[0], 0).set_iommu_type("DMA");
   EXPECT_THAT(Failures(nodes), IsEmpty());
@@ -76,7 +76,7 @@ TEST(Iommu, MayTranslateWithoutGpusAndInGuests) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(Iommu, IsWhatTheProfileSays) {
+TEST(IommuPassesThrough, ComparesWithTheProfile) {
   auto nodes = Nodes(1, RoceNode, {.gpu = false});
   v1::Expectations expect;
   expect.set_iommu_type("DMA");
@@ -85,7 +85,7 @@ TEST(Iommu, IsWhatTheProfileSays) {
   EXPECT_THAT(Failures(nodes, Expecting(expect)), IsEmpty());
 }
 
-TEST(PeermemLoaded, IsNotNeededWhereDmaBufIsKnownToDo) {
+TEST(PeermemLoaded, PassesWithDmaBuf) {
   auto nodes = Nodes(1, RoceNode);
   testing::UnloadPeermem(nodes[0]);
   v1::DmaBuf& dma_buf = *nodes[0].mutable_peer_memory()->mutable_dma_buf();
@@ -95,7 +95,7 @@ TEST(PeermemLoaded, IsNotNeededWhereDmaBufIsKnownToDo) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(PeermemLoaded, IsNotAskedOfAProfileWithoutGpuDirect) {
+TEST(PeermemLoaded, PassesWithAProfileWithoutGpuDirect) {
   auto nodes = Nodes(1, RoceNode);
   testing::UnloadPeermem(nodes[0]);
   v1::Expectations expect;
@@ -103,7 +103,7 @@ TEST(PeermemLoaded, IsNotAskedOfAProfileWithoutGpuDirect) {
   EXPECT_THAT(Failures(nodes, Expecting(expect)), IsEmpty());
 }
 
-TEST(PeermemBound, TellsLoadedFromRegistered) {
+TEST(PeermemBound, FailsForALoadedButUnregisteredModule) {
   auto nodes = Nodes(2, RoceNode);
   v1::PeerMemory& memory = *nodes[0].mutable_peer_memory();
   memory.set_bound_to_ib_core(false);
@@ -119,7 +119,7 @@ TEST(PeermemBound, TellsLoadedFromRegistered) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(PeermemBound, OfAmdGpusWithoutDmaBuf) {
+TEST(PeermemBound, FailsForAmdGpusWithoutDmaBuf) {
   auto nodes = Nodes(1, RoceNode);
   nodes[0].mutable_gpus(0)->set_vendor_id("1002");
   nodes[0].mutable_gpus(0)->set_driver("amdgpu");
@@ -134,7 +134,7 @@ TEST(PeermemBound, OfAmdGpusWithoutDmaBuf) {
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "not known";
 }
 
-TEST(PeermemOneModule, IsNvidiasOwn) {
+TEST(PeermemOneModule, FailsWithTheOldModule) {
   auto nodes = Nodes(1, RoceNode);
   v1::PeerMemory& memory = *nodes[0].mutable_peer_memory();
   memory.set_nv_peer_mem_loaded(true);
@@ -147,7 +147,7 @@ TEST(PeermemOneModule, IsNvidiasOwn) {
   EXPECT_THAT(Failures(nodes), ElementsAre("peermem_one_module n1"));
 }
 
-TEST(GpuNearNic, IsWhatTheProfileWants) {
+TEST(GpuNearNic, ComparesWithTheProfile) {
   auto nodes = Nodes(1, RoceNode);
   v1::Expectations expect;
   expect.set_gpu_nic_distance_max(v1::PCI_DISTANCE_PXB);
@@ -179,7 +179,7 @@ v1::NodeSnapshot FourGpus() {
   return node;
 }
 
-TEST(GpuNearNic, IsAsNearAsThoseOfTheOtherGpus) {
+TEST(GpuNearNic, ComparesWithTheOtherGpus) {
   v1::NodeSnapshot node = FourGpus();
   EXPECT_THAT(Failures({node}), IsEmpty());
   node.mutable_gpu_nic_paths(10)->set_distance(v1::PCI_DISTANCE_SYS);
@@ -188,7 +188,7 @@ TEST(GpuNearNic, IsAsNearAsThoseOfTheOtherGpus) {
   EXPECT_THAT(Failures({node}), IsEmpty()) << "half of them";
 }
 
-TEST(NumaNodeKnown, NamesWhatHasNone) {
+TEST(NumaNodeKnown, FailsForFunctionsWithoutNumaNode) {
   auto nodes = Nodes(1, RoceNode);
   FunctionOfRail(nodes[0], 1).clear_numa_node();
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "one node only";
@@ -201,7 +201,7 @@ TEST(NumaNodeKnown, NamesWhatHasNone) {
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "not captured";
 }
 
-TEST(GpuWindow, IsAsLargeAsThatOfItsKind) {
+TEST(GpuWindow, ComparesGpusOfOneModel) {
   auto nodes = Nodes(1, RoceNode);
   nodes[0].mutable_gpus(0)->set_bar1_bytes(std::uint64_t{256} << 20);
   EXPECT_THAT(Failures(nodes), IsEmpty());
@@ -215,6 +215,40 @@ TEST(GpuWindow, IsAsLargeAsThatOfItsKind) {
   other.set_bar1_bytes(std::uint64_t{1} << 37);
   EXPECT_EQ(TheFailure(nodes).title(),
             "memory window of GPU 0000:1b:00.0 is 256 MiB, expected 131072 MiB");
+}
+
+TEST(PeermemLoaded, FailsForTheNodeWithoutIt) {
+  auto nodes = Nodes(3, testing::LabNode);
+  testing::UnloadPeermem(nodes[1]);
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.rule(), "peermem_loaded");
+  EXPECT_EQ(finding.subject().scope(), v1::SCOPE_NODE);
+  EXPECT_EQ(finding.title(), "nvidia_peermem is not loaded, expected loaded with 1 NVIDIA GPU");
+  EXPECT_EQ(finding.evidence(0).basis(), "NVIDIA GPUs: 1, RDMA ports: 2");
+  EXPECT_EQ(finding.remedies(0).command(), "modprobe nvidia_peermem");
+}
+
+TEST(PeermemLoaded, PassesWithThePredecessor) {
+  auto nodes = Nodes(1, testing::LabNode);
+  testing::UnloadPeermem(nodes[0]);
+  nodes[0].mutable_peer_memory()->set_nv_peer_mem_loaded(true);
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+}
+
+TEST(PeermemLoaded, PassesWithoutGpusOfTheHost) {
+  auto nodes = Nodes(3, testing::LabNode);
+  for (auto& node : nodes) testing::UnloadPeermem(node);
+  nodes[0].clear_gpus();
+  nodes[1].mutable_gpus(0)->set_driver("vfio-pci");
+  nodes[2].mutable_gpus(0)->set_vendor_id("1002");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+}
+
+TEST(PeermemLoaded, IsUnknownWhenItCouldNotBeRead) {
+  auto nodes = Nodes(2, testing::LabNode);
+  nodes[0].clear_peer_memory();
+  EXPECT_THAT(Unknowns(nodes), ElementsAre("peermem_loaded n1"));
+  EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
 }  // namespace

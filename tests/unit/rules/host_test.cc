@@ -22,7 +22,7 @@ void Limit(v1::MemoryLimit& limit, const std::string& source) {
   limit.set_source(source);
 }
 
-TEST(Memlock, OfUsersIsUnlimitedWhereGpusAndRdmaAre) {
+TEST(MemlockUnlimited, FailsForALimitWithGpusAndRdma) {
   auto nodes = Nodes(2, RoceNode);
   Limit(*nodes[1].mutable_host()->mutable_default_user_memlock(), "etc/security/limits.conf");
   const v1::Finding finding = TheFailure(nodes);
@@ -39,7 +39,7 @@ TEST(Memlock, OfUsersIsUnlimitedWhereGpusAndRdmaAre) {
   EXPECT_THAT(Failures(nodes, Expecting(expect)), ElementsAre("memlock_unlimited n2"));
 }
 
-TEST(Memlock, ThatNobodySetSaysNothing) {
+TEST(MemlockUnlimited, SkipsDefaults) {
   auto nodes = Nodes(1, RoceNode);
   v1::HostFacts& host = *nodes[0].mutable_host();
   host.clear_default_user_memlock();
@@ -49,7 +49,7 @@ TEST(Memlock, ThatNobodySetSaysNothing) {
   EXPECT_THAT(TheFailure(nodes).title(), HasSubstr("of services"));
 }
 
-TEST(JobMemlock, OfAContainerIsItsOwn) {
+TEST(JobMemlock, FailsForTheLimitOfAContainer) {
   auto nodes = Nodes(1, RoceNode);
   v1::JobView& job = *nodes[0].mutable_job();
   job.set_pid(4711);
@@ -63,7 +63,7 @@ TEST(JobMemlock, OfAContainerIsItsOwn) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(JobDevices, ThatItSeesCanBeUsed) {
+TEST(JobDevices, FailsForAVisibleButUnusableDevice) {
   auto nodes = Nodes(1, RoceNode);
   v1::JobView& job = *nodes[0].mutable_job();
   job.set_pid(4711);
@@ -84,7 +84,7 @@ TEST(JobDevices, ThatItSeesCanBeUsed) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(Uverbs, AreThereForEveryDevice) {
+TEST(Uverbs, FailsForADeviceWithoutThem) {
   auto nodes = Nodes(1, RoceNode);
   testing::DeviceOf(nodes[0], 1).add_character_devices("uverbs1");
   EXPECT_EQ(TheFailure(nodes).title(), "mlx5_0 without a uverbs device, expected one each");
@@ -94,12 +94,12 @@ TEST(Uverbs, AreThereForEveryDevice) {
   gap.set_inspector("character_devices");
   gap.set_code(v1::GAP_CODE_NOT_FOUND);
   EXPECT_EQ(TheFailure(nodes).title(),
-            "ib_uverbs is not loaded, expected loaded: no program can use RDMA");
+            "ib_uverbs is not loaded, expected loaded: programs cannot use RDMA");
   nodes[0].set_captured(true);
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "not captured";
 }
 
-TEST(RdmaUcm, IsLoadedWhereIwarpIs) {
+TEST(RdmaUcm, FailsForIwarpWithoutIt) {
   auto nodes = Nodes(1, testing::IwarpNode);
   nodes[0].mutable_host()->mutable_modules()->RemoveLast();
   EXPECT_THAT(Failures(nodes), ElementsAre("rdma_ucm_loaded n1"));
@@ -107,7 +107,7 @@ TEST(RdmaUcm, IsLoadedWhereIwarpIs) {
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "not known";
 }
 
-TEST(RdmaCgroup, AllowsWhatAJobNeeds) {
+TEST(RdmaCgroup, FailsForALowLimit) {
   auto nodes = Nodes(1, RoceNode);
   v1::JobView& job = *nodes[0].mutable_job();
   job.set_cgroup("/job1");
@@ -120,7 +120,7 @@ TEST(RdmaCgroup, AllowsWhatAJobNeeds) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(NumaBalancing, IsOffWithAmdGpus) {
+TEST(NumaBalancing, FailsWithAmdGpus) {
   auto nodes = Nodes(1, RoceNode);
   v1::HostFacts& host = *nodes[0].mutable_host();
   host.set_numa_nodes(2);
@@ -131,11 +131,11 @@ TEST(NumaBalancing, IsOffWithAmdGpus) {
   EXPECT_THAT(Failures(nodes), ElementsAre("numa_balancing_off n1"));
 }
 
-TEST(Clock, IsSynchronizedLikeThoseOfMost) {
+TEST(ClockSynchronized, FailsWhenMostNodesAreSynchronized) {
   auto nodes = Nodes(3, RoceNode);
   nodes[1].mutable_time_sync()->set_synchronized(false);
   EXPECT_EQ(TheFailure(nodes).title(),
-            "clock is not synchronised, expected synchronised (2 of 3 nodes are)");
+            "clock is not synchronized, expected synchronized (2 of 3 nodes are)");
   nodes[2].mutable_time_sync()->set_synchronized(false);
   EXPECT_THAT(Failures(nodes), IsEmpty());
   nodes[2].clear_time_sync();
@@ -144,7 +144,7 @@ TEST(Clock, IsSynchronizedLikeThoseOfMost) {
   EXPECT_THAT(Failures(nodes, Expecting(expect)), ElementsAre("clock_synchronized n2"));
 }
 
-TEST(Clock, IsNoFartherOffThanTheProfileAllows) {
+TEST(ClockOffset, ComparesWithTheProfile) {
   auto nodes = Nodes(1, RoceNode);
   nodes[0].mutable_time_sync()->set_offset_seconds(-0.25);
   EXPECT_THAT(Failures(nodes), IsEmpty());
@@ -154,7 +154,7 @@ TEST(Clock, IsNoFartherOffThanTheProfileAllows) {
             "clock is 250000 us off, expected at most 100000 us");
 }
 
-TEST(Drivers, ThatDoNotAnswerAreNamed) {
+TEST(DriversAnswer, FailsForABlockedDriver) {
   auto nodes = Nodes(2, RoceNode);
   v1::Gap& gap = *nodes[0].add_gaps();
   gap.set_inspector("port_counters");

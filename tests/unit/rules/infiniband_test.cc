@@ -56,7 +56,7 @@ constexpr Fault kFaults[] = {
     {"one lane", [](Node& n) { PortOf(n, 0).set_width(1); }, "ib_width_full n2/mlx5_0/1",
      "link runs on 1 lane (EDR), expected 4"},
     {"zero node GUID", [](Node& n) { DeviceOf(n, 0).set_node_guid("0000:0000:0000:0000"); },
-     "node_guid_set n2/mlx5_0", "node GUID is zero, expected one of its own"},
+     "node_guid_set n2/mlx5_0", "node GUID is zero, expected a unique GUID"},
     {"not configured by a subnet manager",
      [](Node& n) {
        PortOf(n, 0).set_state(v1::PORT_STATE_INIT);
@@ -75,7 +75,7 @@ constexpr Fault kFaults[] = {
        PortOf(n, 0).set_lid(65535);
      },
      "port_active n2/mlx5_0/1",
-     "port is DOWN (Polling), expected ACTIVE (LinkUp): nobody answers on the cable"},
+     "port is DOWN (Polling), expected ACTIVE (LinkUp): no link partner"},
 };
 
 TEST(Infiniband, EachFaultGivesExactlyOneFinding) {
@@ -92,7 +92,7 @@ TEST(Infiniband, EachFaultGivesExactlyOneFinding) {
   }
 }
 
-TEST(Infiniband, NothingIsSaidOfWhatWasNotRead) {
+TEST(Infiniband, SkipsValuesThatWereNotRead) {
   auto nodes = Nodes(3, testing::InfinibandNode);
   for (std::uint32_t rail = 0; rail < 2; ++rail) {
     v1::Port& port = PortOf(nodes[1], rail);
@@ -110,7 +110,7 @@ TEST(Infiniband, NothingIsSaidOfWhatWasNotRead) {
   EXPECT_THAT(Unknowns(nodes), IsEmpty());
 }
 
-TEST(Infiniband, OfRoceAndIwarpNothingIsSaid) {
+TEST(Infiniband, SkipsRoceAndIwarp) {
   for (const auto make : {testing::RoceNode, testing::IwarpNode}) {
     auto nodes = Nodes(3, make);
     PortOf(nodes[1], 0).set_width(1);
@@ -121,7 +121,7 @@ TEST(Infiniband, OfRoceAndIwarpNothingIsSaid) {
   }
 }
 
-TEST(SubnetPrefix, IsHeldAgainstAProfile) {
+TEST(SubnetPrefix, ComparesWithTheProfile) {
   v1::Expectations expect;
   expect.set_subnet_prefix("fec0:0000:0000:0001");
   const auto nodes = Nodes(2, testing::InfinibandNode, {.rails = 1});
@@ -130,7 +130,7 @@ TEST(SubnetPrefix, IsHeldAgainstAProfile) {
   EXPECT_EQ(evaluation.findings[0].remedies(0).command(), "subnet_prefix 0xfec0000000000001");
 }
 
-TEST(SubnetPrefixDistinct, TellsFabricsByTheirSubnetManagers) {
+TEST(SubnetPrefixDistinct, RecognizesFabricsByTheirSubnetManagers) {
   auto nodes = Nodes(3, testing::InfinibandNode);
   for (auto& node : nodes) PortOf(node, 1).set_sm_lid(9);
   const v1::Finding finding = TheFailure(nodes);
@@ -142,7 +142,7 @@ TEST(SubnetPrefixDistinct, TellsFabricsByTheirSubnetManagers) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(PkeyFullMember, OfThePartitionsOfTheProfile) {
+TEST(PkeyFullMember, ComparesWithTheProfile) {
   v1::Expectations expect;
   expect.add_full_pkeys(0x0005);
   auto nodes = Nodes(3, testing::InfinibandNode, {.rails = 1});
@@ -158,7 +158,7 @@ TEST(PkeyFullMember, OfThePartitionsOfTheProfile) {
             "P_Key 0x8005 is not in the table, expected full membership");
 }
 
-TEST(PkeysEqualOnRail, OrderDoesNotMatter) {
+TEST(PkeysEqualOnRail, IgnoresTheOrder) {
   auto nodes = Nodes(3, testing::InfinibandNode, {.rails = 1});
   for (auto& node : nodes) PortOf(node, 0).add_pkeys(0x8005);
   PortOf(nodes[1], 0).set_pkeys(0, 0x8005);
@@ -166,7 +166,7 @@ TEST(PkeysEqualOnRail, OrderDoesNotMatter) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(IbMtuFull, OfAWholeRailIsAFindingOfEachPort) {
+TEST(IbMtuFull, FailsForEachPortOfASmallRail) {
   auto nodes = Nodes(2, testing::InfinibandNode, {.rails = 1});
   for (auto& node : nodes) PortOf(node, 0).set_active_mtu_bytes(2048);
   EXPECT_THAT(Failures(nodes), ElementsAre("ib_mtu_full n1/mlx5_0/1", "ib_mtu_full n2/mlx5_0/1"));
@@ -192,11 +192,10 @@ TEST(VfPortUp, FollowsItsPhysicalFunction) {
   PortOf(nodes[0], 1).set_state(v1::PORT_STATE_DOWN);
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.rule(), "vf_port_up");
-  EXPECT_EQ(finding.title(),
-            "port of a virtual function is DOWN, expected ACTIVE as n1/mlx5_0/1 is");
+  EXPECT_EQ(finding.title(), "port of a virtual function is DOWN, expected ACTIVE as n1/mlx5_0/1");
   EXPECT_EQ(finding.remedies(0).command(), "ip link set dev rail0 vf N state auto");
   vf.set_node_guid("0000:0000:0000:0000");
-  EXPECT_THAT(Failures(nodes), IsEmpty()) << "given to nobody";
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "not assigned";
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "daemon/rules/common_cause.h"
+#include "daemon/rules/causes/common_cause.h"
 #include "proto/names.h"
 
 namespace fabric::rules {
@@ -47,7 +47,7 @@ Evaluation JudgeBetween(const std::vector<v1::NodeSnapshot>& before,
   for (std::size_t i = 0; i < after.size(); ++i)
     records.push_back({.name = after[i].node().name(),
                        .snapshot = after[i],
-                       .motion = fleet::Motion::Between(before[i], after[i])});
+                       .rates = fleet::CounterRates::Between(before[i], after[i])});
   return OfRules(Evaluate(fleet::FleetView(records, profile)));
 }
 

@@ -1,4 +1,4 @@
-// What the kernel's log says about NICs and GPUs.
+// Rules on lines of the kernel log about NICs and GPUs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using testing::Logged;
 using testing::Nodes;
 using testing::RoceNode;
 
-TEST(KernelLog, LinesOfTroubleAreFindingsOfTheirDevices) {
+TEST(KernelLog, ReportsFaultsOfDevices) {
   struct Case {
     const char* category;
     const char* text;
@@ -44,7 +44,7 @@ TEST(KernelLog, LinesOfTroubleAreFindingsOfTheirDevices) {
   }
 }
 
-TEST(KernelLog, TellsXidsThatMatterToRdma) {
+TEST(KernelLog, ReportsXidsThatAffectRdma) {
   auto nodes = Nodes(1, RoceNode);
   v1::KernelLogLine& line = Logged(
       nodes[0], "xid", "NVRM: Xid (PCI:0000:1b:00): 94, pid=8813, name=python3, Contained: SM");
@@ -58,7 +58,7 @@ TEST(KernelLog, TellsXidsThatMatterToRdma) {
   EXPECT_EQ(finding.evidence(0).seen(), line.text());
 }
 
-TEST(KernelLog, LinesOfAnInvalidContextAreOneFindingOfTheNode) {
+TEST(KernelLog, ReportsAnInvalidContextOncePerNode) {
   auto nodes = Nodes(1, RoceNode);
   for (const char* pid : {"127", "128"})
     Logged(nodes[0], "peermem",
@@ -70,7 +70,7 @@ TEST(KernelLog, LinesOfAnInvalidContextAreOneFindingOfTheNode) {
   EXPECT_EQ(finding.evidence_size(), 2);
 }
 
-TEST(KernelLog, OfYesterdayIsForgotten) {
+TEST(KernelLog, IgnoresLinesOlderThanADay) {
   auto nodes = Nodes(1, RoceNode);
   v1::KernelLogLine& line = Logged(nodes[0], "mlx5", "device's health compromised");
   line.mutable_last_at()->set_seconds(nodes[0].taken_at().seconds() - 25 * 3600);
@@ -79,7 +79,7 @@ TEST(KernelLog, OfYesterdayIsForgotten) {
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "when is not known";
 }
 
-TEST(KernelLog, OfACaptureEndsWithItsLastLine) {
+TEST(KernelLog, UsesTheLastLineOfACaptureAsReference) {
   auto nodes = Nodes(1, RoceNode);
   nodes[0].set_captured(true);
   v1::KernelLogLine& line = Logged(nodes[0], "mlx5", "device's health compromised");

@@ -67,6 +67,27 @@ TEST(DataClassHasBandwidth, NoneAtAllFailsWithoutAProfileToo) {
             "ETS share of class 3 of priority 3 0 %, expected 1 % at least (RoCE data goes there)");
 }
 
+// The priority of RoCE data is the only one with PFC where all ports of the node have the same.
+TEST(DataClassHasBandwidth, KnowsTheDataPriorityOnBonds) {
+  for (const bool bonds : {false, true}) {
+    SCOPED_TRACE(bonds);
+    auto nodes = Nodes(2, testing::RoceNode);
+    for (auto& node : nodes) {
+      for (std::uint32_t rail = 0; rail < 2; ++rail) {
+        testing::SetPfc(node, rail, 1U << 4);
+        v1::Ets& ets = *NetdevOf(node, rail).mutable_dcb()->mutable_ets();
+        ets.set_tc_tx_bandwidth_percent(4, 0);
+        ets.set_tc_tx_bandwidth_percent(0, 24);
+        if (bonds) testing::PutOnBond(node, rail);
+      }
+    }
+    EXPECT_THAT(Failures(nodes), ElementsAre("data_class_has_bandwidth n1/mlx5_0/1",
+                                             "data_class_has_bandwidth n1/mlx5_1/1",
+                                             "data_class_has_bandwidth n2/mlx5_0/1",
+                                             "data_class_has_bandwidth n2/mlx5_1/1"));
+  }
+}
+
 TEST(EtsShareEqualOnRail, NamesTheMajority) {
   auto nodes = RoceNodes();
   DcbOf(nodes[1]).mutable_ets()->set_tc_tx_bandwidth_percent(3, 5);

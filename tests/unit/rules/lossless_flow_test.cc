@@ -291,7 +291,7 @@ TEST(DcbxModeIsHost, NamesTheFirmware) {
   EXPECT_THAT(Failures(nodes, Expecting(expect)), IsEmpty());
 }
 
-TEST(BondMembersSetAlike, NamesTheMemberThatDiffers) {
+TEST(BondMembersSettingsEqual, NamesTheMemberThatDiffers) {
   auto nodes = Nodes(2, testing::RoceNode, {.rails = 1});
   for (auto& node : nodes) {
     v1::NetInterface other = NetdevOf(node, 0);
@@ -307,7 +307,7 @@ TEST(BondMembersSetAlike, NamesTheMemberThatDiffers) {
   v1::DcbConfig& member = *nodes[1].mutable_net_interfaces(2)->mutable_dcb();
   member.mutable_pfc()->set_enabled_mask(0);
   const v1::Finding finding = TheFailure(nodes);
-  EXPECT_EQ(finding.rule(), "bond_members_set_alike");
+  EXPECT_EQ(finding.rule(), "bond_members_settings_equal");
   EXPECT_EQ(finding.title(),
             "PFC enabled priorities of rail0b none, expected 3 (as rail0a, in the same bond "
             "rail0)");

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/testing/moving.h"
+#include "tests/testing/counter_rates.h"
 #include "tests/unit/rules/judged.h"
 
 namespace fabric::rules {

@@ -1,4 +1,4 @@
-// Nodes of one product are set up alike.
+// Nodes of one product have the same settings.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -92,7 +92,7 @@ TEST(NodeUniformity, DoesNotCompareOtherProducts) {
   }
 }
 
-TEST(NodeUniformity, IsWhatTheProfileSays) {
+TEST(NodeUniformity, ComparesWithTheProfile) {
   auto nodes = Nodes(1, RoceNode);
   v1::Expectations expect;
   expect.set_gpus(8);
@@ -106,13 +106,13 @@ TEST(NodeUniformity, IsWhatTheProfileSays) {
             "RDMA stack inbox, expected MLNX_OFED_LINUX-23.10-1.1.9.0 (profile test)");
 }
 
-TEST(KernelRelease, TellsTheDistributionToo) {
+TEST(KernelRelease, ShowsTheDistribution) {
   auto nodes = Equals();
   kDifferences[0].plant(nodes[1]);
   EXPECT_EQ(TheFailure(nodes).evidence(1).expected(), "Debian GNU/Linux 12 (bookworm)");
 }
 
-TEST(KernelCommandLine, IsLeftToTheIommusRule) {
+TEST(KernelCommandLine, SkipsNodesThatTheIommuRuleReports) {
   auto nodes = Equals();
   nodes[1].mutable_host()->set_kernel_command_line("ro intel_iommu=on");
   testing::FunctionOfRail(nodes[1], 0).set_iommu_type("DMA-FQ");

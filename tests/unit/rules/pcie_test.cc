@@ -19,7 +19,7 @@ using testing::Link;
 using testing::Nodes;
 using testing::RoceNode;
 
-TEST(PcieLinkWidth, NamesTheLanesThatAreMissing) {
+TEST(PcieLinkWidth, FailsForMissingLanes) {
   auto nodes = Nodes(3, RoceNode);
   *FunctionOfRail(nodes[1], 1).mutable_link() = Link(32, 8);
   const v1::Finding finding = TheFailure(nodes);
@@ -31,13 +31,13 @@ TEST(PcieLinkWidth, NamesTheLanesThatAreMissing) {
   EXPECT_THAT(finding.remedies(0).command(), HasSubstr("lspci -vv -s 0000:18:00.0"));
 }
 
-TEST(PcieLinkWidth, NamesAGpuAtItsNode) {
+TEST(PcieLinkWidth, ReportsAGpuForItsNode) {
   auto nodes = Nodes(1, RoceNode);
   *FunctionOfGpu(nodes[0]).mutable_link() = Link(32, 4);
   EXPECT_THAT(Failures(nodes), ElementsAre("pcie_link_width_as_capable n1"));
 }
 
-TEST(PcieLinkWidth, IsAsWideAsTheSlot) {
+TEST(PcieLinkWidth, PassesWithAllLanesOfTheSlot) {
   auto nodes = Nodes(1, RoceNode);
   v1::PciFunction& function = FunctionOfRail(nodes[0], 0);
   *function.mutable_link() = Link(32, 8);
@@ -48,7 +48,7 @@ TEST(PcieLinkWidth, IsAsWideAsTheSlot) {
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "a slot that is not known";
 }
 
-TEST(PcieLinkWidth, LeavesDownAndUnusedPortsAlone) {
+TEST(PcieLinkWidth, SkipsDownAndUnusedPorts) {
   auto nodes = Nodes(1, RoceNode);
   *FunctionOfRail(nodes[0], 0).mutable_link() = Link(32, 8);
   v1::Expectations expect;
@@ -67,13 +67,13 @@ TEST(PcieLinkSpeed, NamesBothSpeeds) {
             "PCIe link of mlx5_0 (0000:17:00.0) runs at 16 GT/s, expected 32 GT/s");
 }
 
-TEST(PcieLinkSpeed, OfAGpuTellsHowBusyItIs) {
+TEST(PcieLinkSpeed, SkipsGpus) {
   auto nodes = Nodes(3, RoceNode);
   for (auto& node : nodes) *FunctionOfGpu(node).mutable_link() = Link(8, 16);
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(PcieLinkSpeed, OfOtherNicsIsJudgedByTheirEquals) {
+TEST(PcieLinkSpeed, ComparesOtherNicsWithTheirEquals) {
   auto nodes = Nodes(1, RoceNode, {.rails = 4, .gpu = false});
   for (std::uint32_t rail = 0; rail < 4; ++rail) FunctionOfRail(nodes[0], rail).set_driver("cxgb4");
   *FunctionOfRail(nodes[0], 2).mutable_link() = Link(8, 16);
@@ -83,13 +83,13 @@ TEST(PcieLinkSpeed, OfOtherNicsIsJudgedByTheirEquals) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(PcieLink, NarrowAndSlowIsOneFinding) {
+TEST(PcieLink, GivesOneFindingForNarrowAndSlow) {
   auto nodes = Nodes(1, RoceNode);
   *FunctionOfRail(nodes[0], 0).mutable_link() = Link(5, 4);
   EXPECT_THAT(Failures(nodes), ElementsAre("pcie_link_width_as_capable n1/mlx5_0"));
 }
 
-TEST(PcieBandwidth, OfTheSlotCoversThePort) {
+TEST(PcieBandwidth, FailsForASlotSlowerThanThePort) {
   auto nodes = Nodes(1, RoceNode);
   v1::PciFunction& function = FunctionOfRail(nodes[0], 0);
   *function.mutable_link() = Link(8, 8);
@@ -102,7 +102,7 @@ TEST(PcieBandwidth, OfTheSlotCoversThePort) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(PcieBandwidth, IsKnownFromTheKernelLogWhereTheLinkIsNot) {
+TEST(PcieBandwidth, UsesTheKernelLogWithoutLinkFiles) {
   auto nodes = Nodes(1, RoceNode);
   testing::Logged(nodes[0], "pcie",
                   "mlx5_core 0000:17:00.0: 63.008 Gb/s available PCIe bandwidth, limited by 8.0 "
@@ -118,7 +118,7 @@ TEST(PcieBandwidth, IsKnownFromTheKernelLogWhereTheLinkIsNot) {
   EXPECT_EQ(finding.evidence(0).source(), "kernel log");
 }
 
-TEST(PcieReadRequest, IsOneSizeOnARail) {
+TEST(PcieReadRequest, FailsForAnotherSizeOnTheRail) {
   auto nodes = Nodes(3, RoceNode);
   FunctionOfRail(nodes[2], 0).set_max_read_request_bytes(512);
   const v1::Finding finding = TheFailure(nodes);
@@ -129,7 +129,7 @@ TEST(PcieReadRequest, IsOneSizeOnARail) {
   EXPECT_EQ(finding.remedies(0).command(), "setpci -s 0000:17:00.0 CAP_EXP+8.w=5000:7000");
 }
 
-TEST(PcieReadRequest, OfAProfileIsAtLeastThat) {
+TEST(PcieReadRequest, TakesTheProfileAsMinimum) {
   auto nodes = Nodes(1, RoceNode, {.rails = 1});
   v1::Expectations expect;
   expect.set_max_read_request_bytes(1024);
@@ -141,7 +141,7 @@ TEST(PcieReadRequest, OfAProfileIsAtLeastThat) {
   EXPECT_THAT(Failures(nodes, Expecting(expect)), IsEmpty());
 }
 
-TEST(PcieRelaxedOrdering, IsTheSameOnARail) {
+TEST(PcieRelaxedOrdering, FailsForAnotherSettingOnTheRail) {
   auto nodes = Nodes(3, RoceNode);
   FunctionOfRail(nodes[0], 1).set_relaxed_ordering(false);
   const v1::Finding finding = TheFailure(nodes);
@@ -150,7 +150,7 @@ TEST(PcieRelaxedOrdering, IsTheSameOnARail) {
   EXPECT_EQ(finding.remedies(1).platform(), "mlx5");
 }
 
-TEST(PcieAts, IsWhatTheProfileSays) {
+TEST(PcieAts, ComparesWithTheProfile) {
   auto nodes = Nodes(2, RoceNode, {.rails = 1});
   for (auto& node : nodes) FunctionOfRail(node, 0).set_ats_enabled(true);
   EXPECT_THAT(Failures(nodes), IsEmpty());
@@ -163,7 +163,7 @@ TEST(PcieAts, IsWhatTheProfileSays) {
               HasSubstr("set ATS_ENABLED=false"));
 }
 
-TEST(PciePayload, IsAsLargeAsThatOfTheEqualsInTheNode) {
+TEST(PciePayload, ComparesEqualCardsOfTheNode) {
   auto nodes = Nodes(1, RoceNode, {.rails = 4, .gpu = false});
   FunctionOfRail(nodes[0], 3).set_max_payload_bytes(128);
   const v1::Finding finding = TheFailure(nodes);
@@ -193,7 +193,7 @@ void PutBehindOneSwitch(v1::NodeSnapshot& node, std::uint32_t lanes) {
             [](const auto& a, const auto& b) { return a.address() < b.address(); });
 }
 
-TEST(PcieUpstream, OfTwoNicsCarriesBoth) {
+TEST(PcieUpstream, FailsForALinkTooSmallForTwoNics) {
   auto nodes = Nodes(1, RoceNode);
   PutBehindOneSwitch(nodes[0], 8);
   const v1::Finding finding = TheFailure(nodes);
@@ -202,7 +202,7 @@ TEST(PcieUpstream, OfTwoNicsCarriesBoth) {
             "mlx5_0, mlx5_1 share a PCIe link of 126 Gb/s, expected the 200 Gb/s of their ports");
 }
 
-TEST(PcieUpstream, MayBeNarrowWhereGpusAreBelowTheSameSwitch) {
+TEST(PcieUpstream, SkipsSwitchesWithGpus) {
   auto nodes = Nodes(1, RoceNode);
   PutBehindOneSwitch(nodes[0], 16);
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "wide enough";
@@ -212,7 +212,7 @@ TEST(PcieUpstream, MayBeNarrowWhereGpusAreBelowTheSameSwitch) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(PcieErrors, ThatAreFatalAreNamed) {
+TEST(PcieErrors, FailsForFatalErrors) {
   auto nodes = Nodes(2, RoceNode);
   FunctionOfRail(nodes[1], 1).set_aer_fatal(2);
   EXPECT_EQ(TheFailure(nodes).title(), "PCIe fatal errors of mlx5_1 (0000:18:00.0): 2, expected 0");
@@ -220,7 +220,7 @@ TEST(PcieErrors, ThatAreFatalAreNamed) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(PcieErrors, AreManyWhereTheEqualsHaveFew) {
+TEST(PcieErrors, FailsForMoreErrorsThanOnEquals) {
   auto nodes = Nodes(1, RoceNode, {.rails = 4, .gpu = false});
   FunctionOfRail(nodes[0], 0).set_aer_correctable(50'000);
   EXPECT_EQ(TheFailure(nodes).rule(), "pcie_errors_like_equals");

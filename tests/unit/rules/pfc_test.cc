@@ -52,6 +52,17 @@ TEST(PfcEqualOnRail, TellsTheCommandsOfOtherVendors) {
   EXPECT_THAT(TheFailure(nodes).remedies(0).command(), HasSubstr("fw-lldp-agent off"));
 }
 
+TEST(PfcEqualOnRail, NamesTheMemberOfABond) {
+  auto nodes = Nodes(3, testing::RoceNode);
+  for (auto& node : nodes) testing::PutOnBond(node, 1);
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  testing::SetPfc(nodes[2], 1, 0x18);
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.title(), "PFC enabled priorities 3,4, expected 3 (2 of 3 nodes on rail 1)");
+  EXPECT_EQ(finding.evidence(0).source(), "netlink dcb rail1a");
+  EXPECT_EQ(finding.remedies(0).command(), "dcb pfc set dev rail1a prio-pfc all:off 3:on");
+}
+
 TEST(PfcEqualOnRail, IsUnknownWithoutDcbAndSaysWhy) {
   auto nodes = Nodes(2, testing::RxeNode, {.rails = 1});
   EXPECT_THAT(Unknowns(nodes),
@@ -66,6 +77,15 @@ TEST(PfcCoversRoceDscp, NamesWhereTheDscpGoes) {
   EXPECT_EQ(finding.title(), "DSCP 26 goes to priority 0, expected a priority with PFC (3)");
   EXPECT_EQ(finding.evidence(0).basis(), "2 of 3 nodes on rail 0 give it one with PFC");
   EXPECT_EQ(finding.remedies(0).command(), "dcb app replace dev rail0 dscp-prio 26:3");
+}
+
+TEST(PfcCoversRoceDscp, NamesTheMemberOfABond) {
+  auto nodes = Nodes(3, testing::RoceNode);
+  for (auto& node : nodes) testing::PutOnBond(node, 0);
+  testing::MapDscp(nodes[1], 0, 26, 0);
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.evidence(0).source(), "netlink dcb rail0a");
+  EXPECT_EQ(finding.remedies(0).command(), "dcb app replace dev rail0a dscp-prio 26:3");
 }
 
 TEST(PfcCoversRoceDscp, NamesTrustInPcp) {

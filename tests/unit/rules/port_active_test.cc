@@ -32,7 +32,7 @@ TEST(PortActive, FailsOnARailThatIsDownEverywhereWhenItHasAddresses) {
   EXPECT_THAT(Failures(nodes), ElementsAre("port_active n1/rxe0/1", "port_active n2/rxe0/1"));
 }
 
-TEST(PortActive, DoesNotJudgePortsThatNobodyUses) {
+TEST(PortActive, SkipsUnusedPorts) {
   auto nodes = Nodes(2, testing::LabNode);
   for (auto& node : nodes) {
     testing::DropAddress(node, 1);
@@ -43,7 +43,7 @@ TEST(PortActive, DoesNotJudgePortsThatNobodyUses) {
   EXPECT_THAT(Unknowns(nodes), IsEmpty());
 }
 
-TEST(PortActive, NothingIsExpectedOfPortsThatAProfileCallsUnused) {
+TEST(PortActive, SkipsPortsUnusedByProfile) {
   auto nodes = Nodes(3, testing::LabNode);
   testing::LinkDown(nodes[0], 1);
   testing::SetMtu(nodes[1], 0, 1500);
@@ -53,7 +53,7 @@ TEST(PortActive, NothingIsExpectedOfPortsThatAProfileCallsUnused) {
   EXPECT_THAT(Failures(nodes, Expecting(unused)), IsEmpty());
 }
 
-TEST(PortActive, OtherKindsOfCardsOnTheRailTellNothing) {
+TEST(PortActive, IgnoresOtherKindsOfCards) {
   auto nodes = Nodes(2, testing::RoceNode, {.rails = 1, .gpu = false});
   testing::DropAddress(nodes[1], 0);
   testing::LinkDown(nodes[1], 0);
@@ -78,7 +78,7 @@ TEST(PortActive, IsUnknownWhenTheStateCouldNotBeRead) {
   EXPECT_THAT(Unknowns(nodes), ElementsAre("port_active n1/rxe0/1"));
 }
 
-TEST(PortActive, PassesWhenTheDriverDoesNotTellThePhysicalState) {
+TEST(PortActive, PassesWithoutAPhysicalState) {
   auto nodes = Nodes(1, testing::IwarpNode);
   testing::PortOf(nodes[0], 0).clear_physical_state();
   EXPECT_THAT(Failures(nodes), IsEmpty());

@@ -3,7 +3,7 @@
 #include <iterator>
 
 #include "base/text.h"
-#include "tests/testing/moving.h"
+#include "tests/testing/counter_rates.h"
 #include "tests/testing/nodes.h"
 
 namespace fabric::rules {
@@ -142,7 +142,7 @@ void MoveCounters(fleet::NodeRecord& record, Random& random) {
     for (v1::Counter& counter : *set.mutable_counters())
       if (Below(random, 4) == 0)
         counter.set_value(counter.value() + (std::uint64_t{1} << Below(random, 40)));
-  record.motion = fleet::Motion::Between(pair.before[0], after);
+  record.rates = fleet::CounterRates::Between(pair.before[0], after);
   *record.snapshot.mutable_counters() = after.counters();
 }
 

@@ -1,4 +1,4 @@
-// Healthy nodes of every kind have no failing finding, and each fault that the lab can plant gives
+// Healthy nodes of every kind have no failing finding, and each fault of the lab gives
 // exactly one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -112,7 +112,7 @@ TEST(SingleFault, GivesExactlyOneFinding) {
   }
 }
 
-TEST(SingleFault, OfTwoNodesGivesOneFindingToo) {
+TEST(SingleFault, GivesOneFindingWithTwoNodes) {
   for (const Fault& fault : kFaults) {
     SCOPED_TRACE(fault.what);
     auto nodes = Nodes(3, testing::LabNode);
@@ -141,7 +141,7 @@ TEST(Outcome, DoesNotDependOnTheOrderOfNodes) {
   }
 }
 
-// Rule, node, netdev and rail of each finding: all but the device's name.
+// Rule, node, netdev and rail of each finding, without the device name.
 std::vector<std::string> Places(const std::vector<Node>& nodes) {
   std::vector<std::string> places;
   for (const v1::Finding& finding : Judge(nodes).findings)

@@ -1,6 +1,6 @@
 // firmware_equal, driver_version_equal, nic_equal_on_rail, fabric_port_count_equal,
 // rail_order_equal, device_names_equal, link_layer_equal_on_rail, protocol_equal_on_rail,
-// software_rdma_beside_hardware, rdma_port_has_netdev
+// software_rdma_with_hardware, rdma_port_has_netdev
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ TEST(FirmwareEqual, ComparesCardsOfOneBoard) {
       << "the first function stands for the card";
 }
 
-TEST(FirmwareEqual, HoldsCardsAgainstAProfile) {
+TEST(FirmwareEqual, ComparesWithTheProfile) {
   v1::Expectations expect;
   expect.set_firmware("28.43.1014");
   const auto nodes = Nodes(1, testing::RoceNode, {.rails = 1});
@@ -39,7 +39,7 @@ TEST(FirmwareEqual, HoldsCardsAgainstAProfile) {
             "firmware 28.39.1002, expected 28.43.1014 (profile test)");
 }
 
-TEST(DriverVersionEqual, IsOneFindingOfANode) {
+TEST(DriverVersionEqual, GivesOneFindingForANode) {
   auto nodes = Nodes(3, testing::RoceNode, {.rails = 4});
   for (auto& node : nodes)
     for (std::uint32_t rail = 0; rail < 4; ++rail) DeviceOf(node, rail).set_driver_version("24.10");
@@ -73,7 +73,7 @@ TEST(FabricPortCountEqual, NamesTheNodeThatLacksACard) {
   EXPECT_THAT(finding.remedies(0).command(), HasSubstr("lspci"));
 }
 
-TEST(FabricPortCountEqual, HoldsNodesAgainstAProfile) {
+TEST(FabricPortCountEqual, ComparesWithTheProfile) {
   v1::Expectations expect;
   expect.set_fabric_ports(8);
   auto nodes = Nodes(1, testing::LabNode, {.rails = 2});
@@ -86,14 +86,14 @@ TEST(RailOrderEqual, NamesTheFirstCardInAnotherSlot) {
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.rule(), "rail_order_equal");
   EXPECT_EQ(finding.title(),
-            "place of the cards: rail 3 at 0000:99:00.0, expected rail 3 at 0000:1a:00.0 (2 of 3 "
+            "slots of the cards: rail 3 at 0000:99:00.0, expected rail 3 at 0000:1a:00.0 (2 of 3 "
             "nodes with server with ConnectX-7 PROTOCOL_ROCE)");
   nodes.pop_back();
   DeviceOf(nodes[1], 3).set_pci_address("0000:99:00.0");
-  EXPECT_EQ(TheFailure(nodes).subject().scope(), v1::SCOPE_FLEET) << "nobody is blamed";
+  EXPECT_EQ(TheFailure(nodes).subject().scope(), v1::SCOPE_FLEET) << "without a majority";
 }
 
-TEST(DeviceNamesEqual, NamesTheFirstOneThatDiffers) {
+TEST(DeviceNamesEqual, NamesTheFirstDifference) {
   auto nodes = Nodes(3, testing::RoceNode, {.rails = 4});
   DeviceOf(nodes[1], 0).set_name("mlx5_1");
   DeviceOf(nodes[1], 1).set_name("mlx5_0");
@@ -104,7 +104,7 @@ TEST(DeviceNamesEqual, NamesTheFirstOneThatDiffers) {
 }
 
 // An Ethernet card among those of an InfiniBand fabric.
-TEST(LinkLayerEqualOnRail, IsHeldAgainstAProfile) {
+TEST(LinkLayerEqualOnRail, ComparesWithTheProfile) {
   auto nodes = Nodes(1, testing::InfinibandNode, {.rails = 4});
   const v1::NodeSnapshot roce = testing::RoceNode({.rails = 4});
   *nodes[0].mutable_rdma_devices(3) = roce.rdma_devices(3);
@@ -117,7 +117,7 @@ TEST(LinkLayerEqualOnRail, IsHeldAgainstAProfile) {
   EXPECT_EQ(finding.remedies(0).command(), "mlxconfig -d 0000:1a:00.0 set LINK_TYPE_P1=1");
 }
 
-TEST(LinkLayerEqualOnRail, AmongMachinesOfOneProduct) {
+TEST(LinkLayerEqualOnRail, ComparesNodesOfOneProduct) {
   auto nodes = Nodes(3, testing::RoceNode, {.rails = 1});
   nodes[1] = testing::InfinibandNode({.number = 2, .rails = 1});
   EXPECT_THAT(Failures(nodes), IsEmpty());
@@ -125,7 +125,7 @@ TEST(LinkLayerEqualOnRail, AmongMachinesOfOneProduct) {
   EXPECT_THAT(Failures(nodes), ElementsAre("link_layer_equal_on_rail n2/mlx5_0/1"));
 }
 
-TEST(ProtocolEqualOnRail, NamesIwarpAmongRoce) {
+TEST(ProtocolEqualOnRail, FailsForIwarpAmongRoce) {
   auto nodes = Nodes(3, testing::IwarpNode, {.rails = 1});
   v1::Expectations expect;
   expect.set_protocol(v1::PROTOCOL_ROCE);
@@ -139,13 +139,13 @@ TEST(ProtocolEqualOnRail, NamesIwarpAmongRoce) {
   EXPECT_THAT(Failures(roce), ElementsAre("protocol_equal_on_rail n2/mlx5_0/1"));
 }
 
-TEST(SoftwareRdmaBesideHardware, NamesTheDevice) {
+TEST(SoftwareRdmaWithHardware, NamesTheDevice) {
   auto nodes = Nodes(1, testing::RoceNode);
   EXPECT_THAT(Failures(Nodes(1, testing::LabNode)), IsEmpty()) << "nothing but software";
   v1::RdmaDevice& device = *nodes[0].add_rdma_devices();
   device = testing::LabNode({.number = 9}).rdma_devices(0);
   device.mutable_function()->clear_role();
-  EXPECT_THAT(Failures(nodes), ::testing::Contains("software_rdma_beside_hardware n1/rxe0"));
+  EXPECT_THAT(Failures(nodes), ::testing::Contains("software_rdma_with_hardware n1/rxe0"));
 }
 
 TEST(RdmaPortHasNetdev, FailsOnLiveMachinesOnly) {
@@ -153,7 +153,7 @@ TEST(RdmaPortHasNetdev, FailsOnLiveMachinesOnly) {
   nodes[0].mutable_net_interfaces()->RemoveLast();
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.title(),
-            "netdev of the port: rail1, which is not here, expected one on this node");
+            "netdev of the port: rail1, which is not in this namespace, expected one on this node");
   nodes[0].set_captured(true);
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }

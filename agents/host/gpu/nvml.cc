@@ -1,0 +1,174 @@
+#include "agents/host/gpu/nvml.h"
+
+#include <array>
+#include <utility>
+
+#include "agents/host/printable.h"
+#include "agents/host/shared_library.h"
+#include "base/ids.h"
+#include "base/text.h"
+
+namespace fabric::host {
+namespace {
+
+// The part of the library's binary interface that is used, from its reference manual. The suffixes
+// are versions that never change their meaning; there is no header in Debian.
+using Answer = int;  // nvmlReturn_t
+constexpr Answer kSuccess = 0;
+constexpr unsigned kNoAttach = 2;  // NVML_INIT_FLAG_NO_ATTACH: only GPUs that are asked for.
+constexpr unsigned kGpusMax = 256;
+constexpr unsigned kLinksMax = 36;  // More than any GPU has; the others are invalid arguments.
+constexpr unsigned kTextBytes = 96;
+
+struct PciInfo {  // nvmlPciInfo_t of nvmlDeviceGetPciInfo_v3
+  std::array<char, 16> legacy_address;
+  unsigned domain;
+  unsigned bus;
+  unsigned device;
+  unsigned device_id;
+  unsigned subsystem_id;
+  std::array<char, 32> address;
+};
+static_assert(sizeof(PciInfo) == 68);
+
+struct Device;  // Opaque
+
+class Library {
+ public:
+  static Result<Library> Load(const std::string& name) {
+    Library library;
+    ASSIGN_OR_RETURN(library.file_, SharedLibrary::Load(name));
+    const bool whole = library.file_.Find("nvmlInitWithFlags", library.init) &&
+                       library.file_.Find("nvmlShutdown", library.shutdown) &&
+                       library.file_.Find("nvmlErrorString", library.error_string) &&
+                       library.file_.Find("nvmlSystemGetDriverVersion", library.driver_version) &&
+                       library.file_.Find("nvmlSystemGetNVMLVersion", library.library_version) &&
+                       library.file_.Find("nvmlDeviceGetCount_v2", library.device_count) &&
+                       library.file_.Find("nvmlDeviceGetHandleByIndex_v2", library.device) &&
+                       library.file_.Find("nvmlDeviceGetPciInfo_v3", library.pci_info) &&
+                       library.file_.Find("nvmlDeviceGetName", library.name) &&
+                       library.file_.Find("nvmlDeviceGetUUID", library.uuid) &&
+                       library.file_.Find("nvmlDeviceGetNvLinkState", library.link_state);
+    if (!whole)
+      return Status(Code::kUnimplemented,
+                    Format("{} lacks functions of driver 450 and later", name));
+    return library;
+  }
+
+  Status Error(std::string_view what, Answer code) const {
+    const char* const text = error_string(code);
+    return {Code::kUnavailable,
+            Format("{}: {} ({})", what, text == nullptr ? "unknown error" : text, code)};
+  }
+
+  Answer (*init)(unsigned flags) = nullptr;
+  Answer (*shutdown)() = nullptr;
+  const char* (*error_string)(Answer) = nullptr;
+  Answer (*driver_version)(char* text, unsigned bytes) = nullptr;
+  Answer (*library_version)(char* text, unsigned bytes) = nullptr;
+  Answer (*device_count)(unsigned* count) = nullptr;
+  Answer (*device)(unsigned index, Device** device) = nullptr;
+  Answer (*pci_info)(Device*, PciInfo*) = nullptr;
+  Answer (*name)(Device*, char* text, unsigned bytes) = nullptr;
+  Answer (*uuid)(Device*, char* text, unsigned bytes) = nullptr;
+  Answer (*link_state)(Device*, unsigned link, unsigned* active) = nullptr;
+
+ private:
+  SharedLibrary file_;
+};
+
+// nvmlInit until the end of the scope.
+class Session {
+ public:
+  explicit Session(const Library& library) : library_(library), code_(library.init(kNoAttach)) {}
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session() {
+    if (code_ == kSuccess) (void)library_.shutdown();
+  }
+  Answer code() const { return code_; }
+
+ private:
+  const Library& library_;
+  const Answer code_;
+};
+
+// What `get` fills in; empty when it fails or is no text.
+template <class Get>
+std::string TextOf(Get get) {
+  std::array<char, kTextBytes> buffer{};
+  if (get(buffer.data(), kTextBytes - 1) != kSuccess) return {};
+  std::string text(buffer.data());
+  return IsText(text) ? text : std::string();
+}
+
+Result<ManagedGpu> ReadGpu(const Library& library, unsigned index) {
+  Device* device = nullptr;
+  if (const Answer code = library.device(index, &device); code != kSuccess)
+    return library.Error(Format("GPU {}", index), code);
+  PciInfo pci{};
+  if (const Answer code = library.pci_info(device, &pci); code != kSuccess)
+    return library.Error(Format("PCI address of GPU {}", index), code);
+  ManagedGpu gpu{
+      .pci_address = ToString(PciAddress{.domain = pci.domain,
+                                         .bus = static_cast<std::uint8_t>(pci.bus),
+                                         .device = static_cast<std::uint8_t>(pci.device),
+                                         .function = 0}),
+      .name = TextOf([&](char* to, unsigned bytes) { return library.name(device, to, bytes); }),
+      .uuid = TextOf([&](char* to, unsigned bytes) { return library.uuid(device, to, bytes); }),
+      .links = {}};
+  for (unsigned link = 0; link < kLinksMax; ++link) {
+    unsigned active = 0;  // NVML_FEATURE_ENABLED
+    if (library.link_state(device, link, &active) != kSuccess) continue;
+    gpu.links = gpu.links.value_or(0) + 1;
+    if (active == 1) ++gpu.links_active;
+  }
+  return gpu;
+}
+
+class MachineGpuManagement final : public GpuManagement {
+ public:
+  explicit MachineGpuManagement(std::string library) : library_(std::move(library)) {}
+
+  Result<GpuManagementInfo> Read() override {
+    ASSIGN_OR_RETURN(const Library library, Library::Load(library_));
+    const Session session(library);
+    if (session.code() != kSuccess) return library.Error("nvmlInitWithFlags", session.code());
+    GpuManagementInfo info{.driver_version = TextOf(library.driver_version),
+                           .library_version = TextOf(library.library_version),
+                           .gpus = {},
+                           .failures = {}};
+    unsigned count = 0;
+    if (const Answer code = library.device_count(&count); code != kSuccess)
+      return library.Error("counting GPUs", code);
+    for (unsigned index = 0; index < count && index < kGpusMax; ++index) {
+      // One that has fallen off the bus does not hide the others.
+      if (Result<ManagedGpu> gpu = ReadGpu(library, index); gpu.ok())
+        info.gpus.push_back(*std::move(gpu));
+      else
+        info.failures.push_back(gpu.status());
+    }
+    return info;
+  }
+
+ private:
+  std::string library_;
+};
+
+class CapturedGpuManagement final : public GpuManagement {
+ public:
+  Result<GpuManagementInfo> Read() override {
+    return Status(Code::kUnimplemented, "NVML needs the live machine");
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<GpuManagement> OpenGpuManagement(std::string library) {
+  return std::make_unique<MachineGpuManagement>(std::move(library));
+}
+std::unique_ptr<GpuManagement> NoGpuManagement() {
+  return std::make_unique<CapturedGpuManagement>();
+}
+
+}  // namespace fabric::host

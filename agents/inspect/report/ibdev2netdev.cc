@@ -1,0 +1,45 @@
+#include "agents/inspect/report/ibdev2netdev.h"
+
+#include "base/text.h"
+#include "proto/names.h"
+#include "proto/ports.h"
+
+namespace fabric::inspect {
+namespace {
+
+constexpr std::string_view kAbsent = "-";
+
+std::string_view OrAbsent(std::string_view text) {
+  return text.empty() ? kAbsent : text;
+}
+
+// The part in front of "port N" of the verbose form.
+std::string Card(const v1::RdmaDevice& device) {
+  const std::string& part = device.has_part_number() ? device.part_number() : device.board_id();
+  const std::string& product = device.has_product() ? device.product() : device.model();
+  return Format("{} {} ({} - {}) {}{}fw {}", OrAbsent(device.pci_address()), device.name(),
+                OrAbsent(device.hca_type()), part.empty() ? "NA" : part, product,
+                product.empty() ? "" : " ", OrAbsent(device.firmware()));
+}
+
+}  // namespace
+
+std::string Ibdev2Netdev(const v1::NodeSnapshot& snapshot, bool verbose) {
+  std::string text;
+  for (const v1::RdmaDevice& device : snapshot.rdma_devices()) {
+    for (const v1::Port& port : device.ports()) {
+      if (port.netdev().empty()) continue;
+      const v1::NetInterface* const netdev = FindNetdev(snapshot, port.netdev());
+      const bool up = netdev != nullptr && netdev->carrier();
+      const std::string arrow = Format("==> {} ({})", port.netdev(), up ? "Up" : "Down");
+      if (verbose)  // The script fills states up to the width of ACTIVE.
+        text += Format("{} port {} ({:<6}) {}\n", Card(device), port.number(), Name(port.state()),
+                       arrow);
+      else
+        text += Format("{} port {} {}\n", device.name(), port.number(), arrow);
+    }
+  }
+  return text;
+}
+
+}  // namespace fabric::inspect

@@ -1,0 +1,50 @@
+#include "agents/inspect/report/report_job.h"
+
+#include "agents/inspect/report/report_table.h"
+#include "base/text.h"
+
+namespace fabric::inspect {
+namespace {
+
+std::string LimitText(const v1::JobView& job) {
+  if (!job.has_memlock()) return std::string(kAbsent);
+  if (job.memlock().unlimited()) return "unlimited";
+  return Format("{} bytes, {} at most", job.memlock().soft_bytes(), job.memlock().hard_bytes());
+}
+
+std::string NamespaceText(const v1::JobView& job) {
+  if (!job.has_network_namespace()) return std::string(kAbsent);
+  const std::string inode = Format("net:[{}]", job.network_namespace());
+  if (!job.has_own_network_namespace()) return inode;
+  return inode + (job.own_network_namespace() ? ", its own" : ", that of the agent");
+}
+
+std::string Together(const google::protobuf::RepeatedPtrField<std::string>& words) {
+  return words.empty() ? "none" : Join({words.begin(), words.end()}, " ");
+}
+
+}  // namespace
+
+std::string JobText(const v1::NodeSnapshot& snapshot) {
+  if (!snapshot.has_job()) return {};
+  const v1::JobView& job = snapshot.job();
+  Section section("Job", {"PROCESS", job.pid() == 0 ? std::string(kAbsent)
+                                                    : Format("{} {}", job.pid(), job.process())});
+  section.Row({"NETWORK NAMESPACE", NamespaceText(job)});
+  section.Row({"POD", OrAbsent(job.pod_uid())});
+  section.Row({"CGROUP", OrAbsent(job.cgroup())});
+  section.Row({"RDMA CGROUP", OrAbsent(job.rdma_cgroup_limits())});
+  section.Row({"LOCKED MEMORY", LimitText(job)});
+  section.Row({"RDMA DEVICES", Together(job.rdma_devices())});
+  section.Row({"USABLE", Together(job.usable_rdma_devices())});
+  Section files("Job's device files", {"FILE", "THERE", "OPENS", "WHY"});
+  for (const v1::JobDevice& device : job.character_devices())
+    files.Row({device.path(), device.present() ? "yes" : "no",
+               !device.has_accessible() ? "?"
+               : device.accessible()    ? "yes"
+                                        : "no",
+               OrAbsent(device.reason())});
+  return section.Text("") + files.Text("none");
+}
+
+}  // namespace fabric::inspect

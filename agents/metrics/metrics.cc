@@ -1,0 +1,68 @@
+#include "agents/metrics/metrics.h"
+
+#include <prometheus/text_serializer.h>
+
+#include <map>
+#include <sstream>
+
+#include "agents/metrics/metric_families.h"
+#include "agents/metrics/metrics_parts.h"
+
+namespace fabric::agent {
+namespace {
+
+double Seconds(Duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+double Number(std::uint64_t value) {
+  return static_cast<double>(value);
+}
+
+void AddAgent(const NodeMetrics& node, MetricFamilies& out) {
+  const v1::NodeIdentity& identity = node.snapshot.node();
+  out.Gauge("fabric_agent_info", "The agent and the node it runs on.",
+            {{"node", identity.name()},
+             {"version", identity.agent_version()},
+             {"kernel_release", identity.kernel_release()}},
+            1);
+  if (node.agent.connected)
+    out.Gauge("fabric_agent_connected", "1 while the controller takes what the agent sends.", {},
+              *node.agent.connected ? 1 : 0);
+  if (node.agent.inspection) {
+    out.Gauge("fabric_agent_inspection_duration_seconds", "How long the last inspection took.", {},
+              Seconds(*node.agent.inspection));
+    out.Counter("fabric_agent_inspections_total", "Inspections since the start of the agent.", {},
+                Number(node.agent.inspections));
+    out.Counter("fabric_agent_messages_dropped_total",
+                "Messages to the controller dropped because too many waited.", {},
+                Number(node.agent.messages_dropped));
+  }
+  std::map<std::string, std::uint64_t> gaps;
+  for (const std::string& inspector : node.agent.inspectors) gaps[inspector] = 0;
+  for (const v1::Gap& gap : node.snapshot.gaps()) ++gaps[gap.inspector()];
+  for (const auto& [inspector, count] : gaps)
+    out.Gauge("fabric_agent_gaps", "Things that an inspector wanted to read and could not.",
+              {{"inspector", inspector}}, Number(count));
+}
+
+}  // namespace
+
+std::vector<prometheus::MetricFamily> ToMetrics(const NodeMetrics& node) {
+  MetricFamilies out;
+  AddAgent(node, out);
+  AddDevices(node.snapshot, out);
+  AddNetdevs(node.snapshot, out);
+  AddCounters(node.snapshot, out);
+  AddNode(node.snapshot, out);
+  if (node.node_exporter) AddNodeExporter(node.snapshot, out);
+  return out.Take();
+}
+
+std::string ToExposition(const NodeMetrics& node) {
+  std::ostringstream text;
+  prometheus::TextSerializer().Serialize(text, ToMetrics(node));
+  return text.str();
+}
+
+}  // namespace fabric::agent

@@ -1,0 +1,188 @@
+#include "agents/session/agent.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "proto/snapshot_change.h"
+
+namespace fabric::agent {
+namespace {
+
+constexpr Duration kHeartbeatDefault = std::chrono::seconds(1);
+constexpr Duration kIdleTick = std::chrono::seconds(1);
+// Settings that stay as they are are told to do so this often: the controller takes what it has not
+// heard of for minutes for too old to be judged.
+constexpr std::int64_t kConfirmSeconds = 60;
+
+// The clock may have been set in between, to either side.
+bool ToBeConfirmed(const v1::NodeSnapshot& sent, const v1::NodeSnapshot& latest) {
+  const std::int64_t passed = latest.taken_at().seconds() - sent.taken_at().seconds();
+  return passed >= kConfirmSeconds || passed <= -kConfirmSeconds;
+}
+
+}  // namespace
+
+Agent::Agent(AgentOptions options, AgentOutput& output)
+    : options_(std::move(options)),
+      output_(output),
+      backoff_(options_.backoff_min),
+      random_(static_cast<std::minstd_rand::result_type>(options_.seed)) {}
+
+void Agent::OnSnapshot(v1::NodeSnapshot snapshot, Moment) {
+  latest_ = std::move(snapshot);
+  latest_->clear_counters();
+  SendState();
+}
+
+void Agent::OnCounterTable(counters::Table table) {
+  counters_.SetTable(std::move(table));
+}
+
+void Agent::OnCounterSample(counters::Sample sample) {
+  counters_.SetSample(std::move(sample));
+  SendCounters();
+}
+
+void Agent::OnConnected(Moment) {
+  if (state_ != State::kDialing) return;
+  state_ = State::kGreeting;
+  v1::AgentMessage message;
+  v1::Hello& hello = *message.mutable_hello();
+  *hello.mutable_node() = latest_->node();
+  for (const std::string& kind : options_.probe_kinds) hello.add_probe_kinds(kind);
+  output_.Send(message);
+}
+
+void Agent::OnDisconnected(const Status& why, Moment now) {
+  if (state_ == State::kWaiting) return;
+  // A connection that held for a while was a good one; one that is dropped at once is not, and the
+  // controller is spared as if it had not answered.
+  if (state_ == State::kStreaming && now.steady - streaming_since_ >= options_.backoff_max)
+    backoff_ = options_.backoff_min;
+  if (state_ == State::kStreaming) disconnected_since_ = now.steady;
+  state_ = State::kWaiting;
+  sent_.reset();
+  std::uniform_int_distribution<Duration::rep> jitter(backoff_.count() / 2, backoff_.count());
+  next_dial_ = now.steady + Duration(jitter(random_));
+  backoff_ = std::min(backoff_ * 2, options_.backoff_max);
+  output_.StopAllProbes("the controller is not connected: " + why.message());
+}
+
+void Agent::OnMessage(const v1::ControllerMessage& message, Moment now) {
+  if (message.has_welcome()) return OnWelcome(message.welcome(), now);
+  if (state_ != State::kStreaming) return;  // Nothing may come before Welcome.
+  switch (message.body_case()) {
+    case v1::ControllerMessage::kProbeAssignment:
+      return output_.StartProbe(message.probe_assignment());
+    case v1::ControllerMessage::kProbeStart: return output_.ContinueProbe(message.probe_start());
+    case v1::ControllerMessage::kProbeStop: return output_.StopProbe(message.probe_stop());
+    case v1::ControllerMessage::kSnapshotRequest: sent_.reset(); return SendState();
+    case v1::ControllerMessage::kMeshOrder: return OnMeshOrder(message.mesh_order());
+    case v1::ControllerMessage::kWelcome:
+    case v1::ControllerMessage::BODY_NOT_SET: return;  // Of a newer controller
+  }
+}
+
+void Agent::OnWelcome(const v1::Welcome& welcome, Moment now) {
+  if (state_ != State::kGreeting) return;
+  state_ = State::kStreaming;
+  streaming_since_ = now.steady;
+  heartbeat_interval_ = welcome.heartbeat_interval_ms() == 0
+                            ? kHeartbeatDefault
+                            : std::chrono::milliseconds(welcome.heartbeat_interval_ms());
+  heartbeat_at_ = now.steady + heartbeat_interval_;
+  SendState();
+}
+
+void Agent::OnMeshOrder(const v1::MeshOrder& order) {
+  in_mesh_ = !order.ports().empty();
+  output_.OrderMesh(order);
+}
+
+// Without a controller nobody learns of what the mesh sees, nor would it ever end.
+void Agent::EndOrphanedMesh(Moment now) {
+  if (!in_mesh_ || state_ == State::kStreaming) return;
+  if (now.steady - disconnected_since_ >= options_.mesh_disconnected_max) OnMeshOrder({});
+}
+
+void Agent::SendState() {
+  if (state_ != State::kStreaming) return;
+  waiting_ = !output_.Idle();
+  if (waiting_) return;
+  v1::AgentMessage message;
+  if (!sent_) {
+    *message.mutable_snapshot() = *latest_;
+    sent_ = latest_;
+    output_.Send(message);
+    counters_.Restart();
+    return SendCounters();
+  }
+  auto change = Difference(*sent_, *latest_);
+  if (!change) {
+    if (!ToBeConfirmed(*sent_, *latest_)) return;
+    *change.emplace().mutable_taken_at() = latest_->taken_at();
+  }
+  sent_ = latest_;
+  *message.mutable_change() = *std::move(change);
+  output_.Send(message);
+}
+
+// A table goes right behind the snapshot; a sample waits until the one before has left.
+void Agent::SendCounters() {
+  if (state_ != State::kStreaming || !sent_) return;
+  v1::AgentMessage message;
+  if (auto table = counters_.NextTable()) {
+    *message.mutable_counter_table() = *std::move(table);
+    return output_.Send(message);
+  }
+  if (!output_.Idle()) return;
+  if (auto sample = counters_.NextSample()) {
+    *message.mutable_counter_sample() = *std::move(sample);
+    output_.Send(message);
+  }
+}
+
+void Agent::Tick(Moment now) {
+  EndOrphanedMesh(now);
+  switch (state_) {
+    case State::kWaiting:
+      // The first thing to say is who this is, which the first inspection finds out.
+      if (!latest_ || now.steady < next_dial_) return;
+      state_ = State::kDialing;
+      dialed_at_ = now.steady;
+      return output_.Dial();
+    case State::kDialing:
+    case State::kGreeting:
+      if (now.steady - dialed_at_ < options_.welcome_max) return;
+      state_ = State::kHangingUp;
+      return output_.HangUp();
+    case State::kStreaming: {
+      if (waiting_) SendState();
+      if (now.steady < heartbeat_at_) return;
+      heartbeat_at_ = now.steady + heartbeat_interval_;
+      v1::AgentMessage message;
+      message.mutable_heartbeat()->set_sequence(++heartbeat_sequence_);
+      return output_.Send(message);
+    }
+    case State::kHangingUp: return;
+  }
+}
+
+SteadyTime Agent::next_tick() const {
+  const SteadyTime next = NextOfState();
+  if (!in_mesh_ || state_ == State::kStreaming) return next;
+  return std::min(next, disconnected_since_ + options_.mesh_disconnected_max);
+}
+
+SteadyTime Agent::NextOfState() const {
+  switch (state_) {
+    case State::kWaiting: return next_dial_;
+    case State::kDialing:
+    case State::kGreeting: return dialed_at_ + options_.welcome_max;
+    case State::kStreaming: return heartbeat_at_;
+    case State::kHangingUp: return dialed_at_ + options_.welcome_max + kIdleTick;
+  }
+  return {};
+}
+
+}  // namespace fabric::agent

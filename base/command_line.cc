@@ -1,0 +1,188 @@
+#include "base/command_line.h"
+
+#include <algorithm>
+
+#include "base/lists.h"
+#include "base/suggest.h"
+#include "base/text.h"
+
+namespace fabric {
+namespace {
+
+Status Bad(std::string message) {
+  return {Code::kInvalidArgument, std::move(message)};
+}
+
+// Reads the words once from left to right. `line_` holds the result so far.
+class Parser {
+ public:
+  Parser(const ProgramSpec& program, std::span<const std::string_view> words)
+      : program_(program), words_(words), shared_(program.options) {}
+
+  Result<CommandLine> Parse() {
+    const Status status = TakeAll();
+    line_.group = path_;
+    line_.values = own_;
+    line_.values.Add(shared_);
+    if (line_.help) return std::move(line_);
+    RETURN_IF_ERROR(status);
+    return Finish();
+  }
+
+ private:
+  Status TakeAll() {
+    bool only_operands = false;
+    while (at_ < words_.size()) {
+      const std::string_view word = words_[at_++];
+      if (!only_operands && word == "--")
+        only_operands = true;
+      else if (!only_operands && word.starts_with("--"))
+        RETURN_IF_ERROR(TakeLong(word));
+      else if (!only_operands && word.starts_with("-") && word != "-")
+        RETURN_IF_ERROR(TakeShort(word));
+      else
+        RETURN_IF_ERROR(TakeWord(word));
+    }
+    return {};
+  }
+
+  // The option, and the values that it belongs to; nullptr when there is none.
+  template <class Predicate>
+  std::pair<const Option*, Values*> Find(Predicate predicate) {
+    for (Values* const values : {&own_, &shared_})
+      for (const Values::Entry& entry : values->entries())
+        if (!IsOperand(*entry.option) && predicate(*entry.option)) return {entry.option, values};
+    return {};
+  }
+
+  // "fabricctl probe run", as far as it is known.
+  std::string Where() const {
+    return path_.empty() ? std::string(program_.name) : Format("{} {}", program_.name, path_);
+  }
+  std::string SeeHelp() const {
+    return program_.name.empty() ? std::string("; see --help") : Format("; see {} --help", Where());
+  }
+
+  Status UnknownOption(std::string_view word) const {
+    std::vector<std::string> names;
+    for (const Values* const values : {&own_, &shared_})
+      for (const Values::Entry& entry : values->entries())
+        if (!IsOperand(*entry.option)) names.push_back(DisplayName(*entry.option));
+    return Bad(UnknownName("option", word, {names.begin(), names.end()}, SeeHelp()));
+  }
+
+  Status TakeValue(const Option& option, Values& values, bool attached, std::string_view value) {
+    if (!attached && option.type == OptionType::kBool) {
+      value = "true";
+    } else if (!attached) {
+      if (at_ == words_.size())
+        return Bad(Format("--{} needs a value: {}", option.name, ValueName(option)));
+      value = words_[at_++];
+    }
+    if (program_.once && values.Given(option.name))
+      return Bad(Format("--{} is given twice", option.name));
+    RETURN_IF_ERROR(values.Set(option.name, value));
+    line_.help = shared_.Bool("help");
+    return {};
+  }
+
+  Status TakeLong(std::string_view word) {
+    const std::size_t equals = word.find('=');
+    const std::string_view name = word.substr(0, equals);
+    const auto [option, values] =
+        Find([&](const Option& known) { return known.name == name.substr(2); });
+    if (option == nullptr) return UnknownOption(name);
+    const bool attached = equals != std::string_view::npos;
+    return TakeValue(*option, *values, attached,
+                     attached ? word.substr(equals + 1) : std::string_view());
+  }
+
+  Status TakeShort(std::string_view word) {
+    const auto [option, values] =
+        Find([&](const Option& known) { return known.letter == word[1]; });
+    if (option == nullptr) return UnknownOption(word);
+    std::string_view value = word.substr(2);
+    if (value.starts_with("=")) value.remove_prefix(1);
+    return TakeValue(*option, *values, word.size() > 2, value);
+  }
+
+  Status TakeWord(std::string_view word) {
+    const bool known = line_.command != nullptr || program_.commands.empty();
+    if (known && !IsCommand(Longer(word))) return TakeOperand(word);
+    if (path_.empty() && word == "help") {
+      line_.help = true;
+      return {};
+    }
+    const std::string longer = Longer(word);
+    bool is_group = false;
+    for (const CommandSpec& command : program_.commands) {
+      if (command.path == longer) line_.command = &command;
+      is_group = is_group || command.path.starts_with(longer + " ");
+    }
+    if (line_.command == nullptr && !is_group) {
+      const Candidates next = NextWords();
+      const std::string hint = Suggest(word, next);
+      return Bad(Format("unknown command {}{}", Quoted(longer), hint.empty() ? SeeHelp() : hint));
+    }
+    path_ = longer;
+    if (line_.command != nullptr) own_ = Values(line_.command->options);
+    return {};
+  }
+
+  std::string Longer(std::string_view word) const {
+    return path_.empty() ? std::string(word) : Format("{} {}", path_, word);
+  }
+
+  // "rules" is a command, and so is "rules test".
+  bool IsCommand(std::string_view path) const {
+    return std::any_of(program_.commands.begin(), program_.commands.end(),
+                       [&](const CommandSpec& command) { return command.path == path; });
+  }
+
+  // Words that may follow the path, to make it the path of a command.
+  Candidates NextWords() const {
+    Candidates next;
+    const std::string prefix = path_.empty() ? "" : path_ + " ";
+    for (const CommandSpec& command : program_.commands) {
+      if (!command.path.starts_with(prefix)) continue;
+      const std::string_view word = Split(command.path.substr(prefix.size()), ' ').front();
+      if (std::find(next.begin(), next.end(), word) == next.end()) next.push_back(word);
+    }
+    return next;
+  }
+
+  Status TakeOperand(std::string_view word) {
+    for (const Values::Entry& entry : own_.entries())
+      if (IsOperand(*entry.option) && (entry.option->repeated || !own_.Given(entry.option->name)))
+        return own_.Set(entry.option->name, word);
+    const std::string hint = path_.empty() ? std::string() : Suggest(word, NextWords());
+    return Bad(Format("unexpected argument {}{}", Quoted(word), hint.empty() ? SeeHelp() : hint));
+  }
+
+  Result<CommandLine> Finish() {
+    if (!program_.commands.empty() && line_.command == nullptr)
+      return Bad(Format("expected a command: {}{}", ListChoices(NextWords()), SeeHelp()));
+    if (line_.command == nullptr) return std::move(line_);
+    for (const Option& option : line_.command->options)
+      if (option.required && !line_.values.Given(option.name))
+        return Bad(Format("{} is required{}", DisplayName(option), SeeHelp()));
+    return std::move(line_);
+  }
+
+  const ProgramSpec& program_;
+  std::span<const std::string_view> words_;
+  std::size_t at_ = 0;
+  std::string path_;
+  Values own_;  // Options of the command
+  Values shared_;
+  CommandLine line_;
+};
+
+}  // namespace
+
+Result<CommandLine> ParseCommandLine(const ProgramSpec& program,
+                                     std::span<const std::string_view> words) {
+  return Parser(program, words).Parse();
+}
+
+}  // namespace fabric

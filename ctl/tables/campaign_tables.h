@@ -1,0 +1,43 @@
+// Campaigns as lines, rows and matrices, for `probe run`, `probe show` and `matrix`. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ctl/command.h"
+#include "fabric/v1/probe.pb.h"
+
+namespace fabric::ctl {
+
+// "campaign c1: done, 12 probes in 2 rounds: 11 ok, 1 failed", newline at the end.
+std::string CampaignLine(const v1::Campaign& campaign);
+
+// One line for each requested pair that is not planned.
+std::string SkippedLines(const v1::Campaign& campaign);
+
+// Progress: "campaign c1: 40 of 96 probes, 0 failed, round 3 of 7, 12 s left", no newline.
+std::string ProgressLine(const v1::Campaign& campaign);
+
+// One row for each probe of each pair, sorted by rail, kind and names. Kinds with different
+// measurements have separate tables.
+std::vector<Table> ResultTables(const v1::Campaign& campaign);
+
+// For each rail and kind a matrix: rows are initiators, columns responders. A pair that failed
+// shows a keyword; FailureLines has the reasons. "-": not measured in that direction. "5.10 -3": a
+// ping that lost three packets.
+std::vector<Table> MatrixTables(const v1::Campaign& campaign);
+
+// "n1 -> n2, rail 0, rc_write_latency: timed out: no completion within 10 s", one for each.
+std::string FailureLines(const v1::Campaign& campaign);
+
+// Removes the results of other kinds than "latency", "bandwidth", "ping" or "mtu"; "both" keeps
+// all.
+void KeepKind(std::string_view kind, v1::Campaign& campaign);
+
+// The report of a campaign. The message is the campaign.
+Output CampaignOutput(v1::Campaign campaign);
+
+// 1 if a probe failed, a fault was located or an incast was not lossless, else 0.
+int CampaignExitStatus(const v1::Campaign& campaign);
+
+}  // namespace fabric::ctl

@@ -1,0 +1,285 @@
+#include "daemon/api/rest/openapi.h"
+
+#include <google/protobuf/struct.pb.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "base/text.h"
+#include "daemon/api/rest/rest_router.h"
+
+namespace fabric::api {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::EnumDescriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::MethodDescriptor;
+using google::protobuf::ServiceDescriptor;
+
+using Json = nlohmann::ordered_json;  // Members stay in the order in which they are set.
+
+constexpr std::string_view kTimestamp = "google.protobuf.Timestamp";
+
+// The comments of an element, on one line; empty in descriptors that are compiled in.
+template <class Element>
+std::string Comment(const Element& element) {
+  google::protobuf::SourceLocation location;
+  if (!element.GetSourceLocation(&location)) return {};
+  std::vector<std::string> words;
+  for (const std::string_view word : Words(location.leading_comments)) words.emplace_back(word);
+  for (const std::string_view word : Words(location.trailing_comments)) words.emplace_back(word);
+  return Join(words, " ");
+}
+
+template <class Element>
+void AddDescription(const Element& element, Json& schema) {
+  const std::string comment = Comment(element);
+  if (!comment.empty()) schema["description"] = comment;
+}
+
+Json Reference(const Descriptor& type) {
+  return {{"$ref", "#/components/schemas/" + type.name()}};
+}
+
+Json EnumSchema(const EnumDescriptor& type) {
+  Json names = Json::array();
+  for (int i = 0; i < type.value_count(); ++i) names.push_back(type.value(i)->name());
+  return {{"type", "string"}, {"enum", names}};
+}
+
+// Schema of one value of the field, by the protobuf JSON mapping.
+Json ValueSchema(const FieldDescriptor& field) {
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32: return {{"type", "integer"}, {"format", "int32"}};
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return {{"type", "integer"}, {"format", "int64"}, {"minimum", 0}, {"maximum", 4294967295}};
+    // 64 bits do not fit a JSON number everywhere.
+    case FieldDescriptor::CPPTYPE_INT64: return {{"type", "string"}, {"format", "int64"}};
+    case FieldDescriptor::CPPTYPE_UINT64: return {{"type", "string"}, {"format", "uint64"}};
+    case FieldDescriptor::CPPTYPE_FLOAT:
+    case FieldDescriptor::CPPTYPE_DOUBLE: return {{"type", "number"}, {"format", "double"}};
+    case FieldDescriptor::CPPTYPE_BOOL: return {{"type", "boolean"}};
+    case FieldDescriptor::CPPTYPE_STRING: return {{"type", "string"}};
+    case FieldDescriptor::CPPTYPE_ENUM: return EnumSchema(*field.enum_type());
+    case FieldDescriptor::CPPTYPE_MESSAGE: break;
+  }
+  if (field.message_type()->full_name() == kTimestamp)
+    return {{"type", "string"}, {"format", "date-time"}};
+  return Reference(*field.message_type());
+}
+
+Json FieldSchema(const FieldDescriptor& field) {
+  Json schema = ValueSchema(field);
+  if (field.is_repeated()) schema = {{"type", "array"}, {"items", schema}};
+  // OpenAPI 3.0 ignores what is next to $ref.
+  if (!schema.contains("$ref")) AddDescription(field, schema);
+  return schema;
+}
+
+Json MessageSchema(const Descriptor& type) {
+  Json properties = Json::object();
+  for (int i = 0; i < type.field_count(); ++i)
+    properties[type.field(i)->name()] = FieldSchema(*type.field(i));
+  Json schema = {{"type", "object"}, {"properties", properties}};
+  AddDescription(type, schema);
+  return schema;
+}
+
+// The message and all that it holds, by name.
+void Collect(const Descriptor& type, std::map<std::string, const Descriptor*>& found) {
+  if (type.full_name() == kTimestamp || !found.emplace(type.name(), &type).second) return;
+  for (int i = 0; i < type.field_count(); ++i)
+    if (type.field(i)->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
+      Collect(*type.field(i)->message_type(), found);
+}
+
+bool InPath(const Route& route, const std::string& name) {
+  return std::any_of(
+      route.segments.begin(), route.segments.end(),
+      [&](const Route::Segment& segment) { return segment.field && segment.text == name; });
+}
+
+Json Parameters(const Route& route) {
+  const Descriptor& request = *route.method->input_type();
+  Json parameters = Json::array();
+  for (int i = 0; i < request.field_count(); ++i) {
+    const FieldDescriptor& field = *request.field(i);
+    const bool in_path = InPath(route, field.name());
+    const bool is_message = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    if (!in_path && (route.body || is_message)) continue;
+    parameters.push_back({{"name", field.name()},
+                          {"in", in_path ? "path" : "query"},
+                          {"required", in_path},
+                          {"schema", FieldSchema(field)}});
+  }
+  return parameters;
+}
+
+Json Content(const std::string& media, Json schema) {
+  return {{media, {{"schema", std::move(schema)}}}};
+}
+
+Json Operation(const Route& route) {
+  const MethodDescriptor& method = *route.method;
+  const std::string json = "application/json";
+  Json operation = {{"operationId", method.name()}};
+  AddDescription(method, operation);
+  operation["parameters"] = Parameters(route);
+  if (route.body)
+    operation["requestBody"] = {{"content", Content(json, Reference(*method.input_type()))}};
+  operation["responses"] = {
+      {"200",
+       {{"description", "OK"},
+        {"content", Content(method.server_streaming() ? "text/event-stream" : json,
+                            Reference(*method.output_type()))}}},
+      {"default",
+       {{"description", "Error"},
+        {"content", Content(json, {{"$ref", "#/components/schemas/Error"}})}}}};
+  return operation;
+}
+
+std::string LowerCase(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+Json Paths(const std::vector<Route>& routes) {
+  std::map<std::string, Json> by_path;
+  for (const Route& route : routes) by_path[route.path][LowerCase(route.verb)] = Operation(route);
+  return by_path;
+}
+
+Json Schemas(const std::vector<Route>& routes) {
+  std::map<std::string, const Descriptor*> found;
+  for (const Route& route : routes) {
+    if (route.body) Collect(*route.method->input_type(), found);
+    Collect(*route.method->output_type(), found);
+  }
+  Json schemas;
+  schemas["Error"] = {{"type", "object"},
+                      {"properties",
+                       {{"code", {{"type", "integer"}, {"format", "int32"}}},
+                        {"message", {{"type", "string"}}},
+                        {"status", {{"type", "string"}}}}}};
+  for (const auto& [name, type] : found) schemas[name] = MessageSchema(*type);
+  return schemas;
+}
+
+std::vector<Route> Routes(const ServiceDescriptor& service) {
+  auto routes = RoutesOf(service);
+  // The program does not start with a service that cannot be routed.
+  return routes.ok() ? *std::move(routes) : std::vector<Route>();
+}
+
+std::string TypeText(const FieldDescriptor& field) {
+  std::string name;
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_MESSAGE: name = field.message_type()->name(); break;
+    case FieldDescriptor::CPPTYPE_ENUM: name = field.enum_type()->name(); break;
+    default: name = field.type_name();
+  }
+  const bool own = field.cpp_type() == FieldDescriptor::CPPTYPE_ENUM ||
+                   (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
+                    field.message_type()->full_name() != kTimestamp);
+  if (own) name = Format("[{}](#{})", name, LowerCase(name));
+  return (field.is_repeated() ? "list of " : "") + name;
+}
+
+std::string Cell(std::string text) {
+  for (std::size_t at = 0; (at = text.find('|', at)) != text.npos; at += 2) text.insert(at, "\\");
+  return text;
+}
+
+std::string MessageSection(const Descriptor& type) {
+  std::string text = Format("### {}\n\n", type.name());
+  const std::string comment = Comment(type);
+  if (!comment.empty()) text += comment + "\n\n";
+  if (type.field_count() == 0) return text + "No fields.\n\n";
+  text += "| field | type | meaning |\n|---|---|---|\n";
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    const auto* const arm = field.real_containing_oneof();
+    const std::string note = arm != nullptr                 ? Format("One of `{}`. ", arm->name())
+                             : field.has_optional_keyword() ? "Absent when not known. "
+                                                            : "";
+    text +=
+        Format("| `{}` | {} | {} |\n", field.name(), TypeText(field), Cell(note + Comment(field)));
+  }
+  return text + "\n";
+}
+
+std::string EnumSection(const EnumDescriptor& type) {
+  std::string text = Format("### {}\n\n", type.name());
+  const std::string comment = Comment(type);
+  if (!comment.empty()) text += comment + "\n\n";
+  text += "| value | number | meaning |\n|---|---|---|\n";
+  for (int i = 0; i < type.value_count(); ++i)
+    text += Format("| `{}` | {} | {} |\n", type.value(i)->name(), type.value(i)->number(),
+                   Cell(Comment(*type.value(i))));
+  return text + "\n";
+}
+
+std::string MethodSection(const Route& route) {
+  const MethodDescriptor& method = *route.method;
+  std::string text = Format("### {}\n\n`{} {}`\n\n", method.name(), route.verb, route.path);
+  const std::string comment = Comment(method);
+  if (!comment.empty()) text += comment + "\n\n";
+  const Descriptor& request = *method.input_type();
+  if (request.field_count() > 0) {
+    text += "| parameter | in | type | meaning |\n|---|---|---|---|\n";
+    for (int i = 0; i < request.field_count(); ++i) {
+      const FieldDescriptor& field = *request.field(i);
+      const std::string_view where =
+          InPath(route, field.name()) ? "path" : (route.body ? "body" : "query");
+      text += Format("| `{}` | {} | {} | {} |\n", field.name(), where, TypeText(field),
+                     Cell(Comment(field)));
+    }
+    text += "\n";
+  }
+  const std::string& answer = method.output_type()->name();
+  return text + Format("Answer: {}[{}](#{})\n\n", method.server_streaming() ? "stream of " : "",
+                       answer, LowerCase(answer));
+}
+
+}  // namespace
+
+std::string OpenApiJson(const ServiceDescriptor& service, std::string_view version) {
+  const std::vector<Route> routes = Routes(service);
+  const Json document = {
+      {"openapi", "3.0.3"},
+      {"info", {{"title", service.full_name()}, {"version", version}}},
+      {"paths", Paths(routes)},
+      {"components", {{"schemas", Schemas(routes)}}},
+  };
+  return document.dump(2) + "\n";
+}
+
+std::string ApiReference(const ServiceDescriptor& service) {
+  const std::vector<Route> routes = Routes(service);
+  std::map<std::string, const Descriptor*> messages;
+  std::string text = "## Calls\n\n";
+  for (const Route& route : routes) {
+    text += MethodSection(route);
+    Collect(*route.method->input_type(), messages);
+    Collect(*route.method->output_type(), messages);
+  }
+  // Requests stand with their calls already.
+  for (const Route& route : routes) messages.erase(route.method->input_type()->name());
+  std::map<std::string, const EnumDescriptor*> enums;
+  text += "## Messages\n\n";
+  for (const auto& [name, type] : messages) {
+    text += MessageSection(*type);
+    for (int i = 0; i < type->field_count(); ++i)
+      if (const auto* const used = type->field(i)->enum_type()) enums.emplace(used->name(), used);
+  }
+  text += "## Enumerations\n\n";
+  for (const auto& [name, type] : enums) text += EnumSection(*type);
+  return text;
+}
+
+}  // namespace fabric::api

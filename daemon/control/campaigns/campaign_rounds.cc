@@ -1,0 +1,247 @@
+// The part of Campaigns that begins and ends rounds, and starts pairs.
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "daemon/control/campaigns/campaigns.h"
+
+namespace fabric::control {
+namespace {
+
+using Phase = CampaignWork::Phase;
+
+// Steps of one call. Pairs that end without their agents take no time, so without a limit they
+// would keep the controller busy; the next Tick continues.
+constexpr int kStepsMax = 1000;
+
+// Rounds that a campaign may add to its plan because blame asks for pairs.
+constexpr std::uint32_t kAdditionalRoundsMax = 16;
+
+// Adds each port that is left out once.
+void AddLeftOut(const CampaignWork& work, v1::Campaign& summary) {
+  const std::set<std::string> known(summary.skipped().begin(), summary.skipped().end());
+  for (std::string& line : work.reachability.LeftOut())
+    if (!known.contains(line)) summary.add_skipped(std::move(line));
+}
+
+}  // namespace
+
+// Starts what can be started, one pair of each campaign in turn, until nothing moves.
+void Campaigns::Advance(Moment now) {
+  int steps = 0;
+  bool moved = true;
+  while (moved && steps < kStepsMax) {
+    moved = false;
+    std::vector<std::uint64_t> order(running_.upper_bound(turn_), running_.end());
+    order.insert(order.end(), running_.begin(), running_.upper_bound(turn_));
+    for (const std::uint64_t number : order) {
+      if (!Step(number, campaigns_.at(number), now)) continue;
+      moved = true;
+      ++steps;
+    }
+  }
+}
+
+// One move of one campaign: ends a round, the campaign, or starts a pair. False: it has to wait.
+bool Campaigns::Step(std::uint64_t number, Campaign& campaign, Moment now) {
+  CampaignWork& work = *campaign.work;
+  const bool cancelled = campaign.summary.state() == v1::CAMPAIGN_STATE_CANCELLED;
+  if (cancelled) work.waiting.clear();
+  const bool together = campaign.summary.spec().pattern() == v1::CAMPAIGN_PATTERN_INCAST;
+  if (!work.waiting.empty())
+    return together ? StartTogether(number, campaign, now) : StartOne(number, campaign, now);
+  if (work.pairs_running > 0) {
+    if (together) OpenGate(number);
+    return false;
+  }
+  // The receiver has not reported its counters yet.
+  if (!cancelled && work.incast != nullptr && !work.incast->over()) return false;
+  if (cancelled) {
+    End(number, campaign, now);
+  } else if (work.phase == Phase::kPaused) {
+    if (now.steady < work.postponed_until) return false;
+    BeginAdditional(campaign, std::exchange(work.postponed, {}), now);
+  } else {
+    NextRound(number, campaign, now);
+  }
+  return true;
+}
+
+// Nothing runs: closes the round that has ended and begins the next one, or ends the campaign.
+void Campaigns::NextRound(std::uint64_t number, Campaign& campaign, Moment now) {
+  CampaignWork& work = *campaign.work;
+  if (work.phase == Phase::kRound) {
+    work.phase = Phase::kBetweenRounds;
+    work.progress.EndRound(now);
+    work.analyzer.EndRound();
+    campaign.summary.set_rounds_done(work.rounds_begun);
+    if (work.incast != nullptr) *campaign.summary.add_incasts() = work.incast->Report();
+    work.incast.reset();
+  }
+  if (work.phase == Phase::kReachability) {
+    const std::vector<plan::Pair> stage = work.reachability.NextStage();
+    if (!stage.empty()) return BeginQuick(work, stage);
+    AddLeftOut(work, campaign.summary);
+  }
+  work.phase = Phase::kBetweenRounds;
+  const bool over = work.planned_begun == work.plan.rounds.size();
+  std::vector<plan::Pair> wanted;
+  if (campaign.summary.spec().until_decided() && Judge(campaign, wanted, now)) {
+    campaign.summary.set_rounds_saved(
+        static_cast<std::uint32_t>(work.plan.rounds.size() - work.planned_begun));
+    return End(number, campaign, now);
+  }
+  if (!wanted.empty() && work.additional_rounds < kAdditionalRoundsMax) {
+    ++work.additional_rounds;
+    if (now.steady >= work.postponed_until)
+      return BeginAdditional(campaign, std::move(wanted), now);
+    work.phase = Phase::kPaused;
+    work.postponed = std::move(wanted);
+    return;
+  }
+  if (over) return End(number, campaign, now);
+  if (!campaign.summary.spec().until_decided()) Judge(campaign, wanted, now);
+  BeginRound(campaign, work.plan.rounds.At(work.planned_begun++), true, now);
+}
+
+void Campaigns::BeginAdditional(Campaign& campaign, std::vector<plan::Pair> wanted, Moment now) {
+  CampaignWork& work = *campaign.work;
+  // Each probe of a port that is left out would time out; a quick probe shows as much.
+  const auto dead = std::stable_partition(wanted.begin(), wanted.end(), [&](const auto& pair) {
+    return !work.reachability.IsOut(pair.from) && !work.reachability.IsOut(pair.to);
+  });
+  if (dead != wanted.end()) {
+    work.phase = Phase::kQuickRound;
+    return BeginQuick(work, {dead, wanted.end()});
+  }
+  BeginRound(campaign, std::move(wanted), false, now);
+}
+
+void Campaigns::BeginQuick(CampaignWork& work, const std::vector<plan::Pair>& pairs) {
+  ++work.stage;
+  work.waiting.assign(pairs.begin(), pairs.end());
+}
+
+void Campaigns::BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bool planned,
+                           Moment now) {
+  CampaignWork& work = *campaign.work;
+  ++work.rounds_begun;
+  if (!planned) {
+    v1::Campaign& summary = campaign.summary;
+    summary.set_rounds(summary.rounds() + 1);
+    summary.set_probes_planned(summary.probes_planned() +
+                               static_cast<std::uint32_t>(pairs.size()) *
+                                   static_cast<std::uint32_t>(summary.spec().probes_size()));
+  }
+  work.phase = Phase::kRound;
+  work.progress.BeginRound(pairs.size(), planned, now);
+  work.waiting.assign(pairs.begin(), pairs.end());
+  // Stores the counts so far: a crash loses at most one round.
+  Keep();
+  outbox_.Stored(outbox_.store().PutCampaign(campaign.summary));
+}
+
+// Asks blame when new results make it worthwhile. True: the fault is located. `next`: the pairs
+// that would locate it.
+bool Campaigns::Judge(Campaign& campaign, std::vector<plan::Pair>& next, Moment now) {
+  CampaignWork& work = *campaign.work;
+  if (!work.analyzer.Due(campaign.summary.spec().until_decided())) return false;
+  blame::Assessment assessment =
+      work.analyzer.Assess(work.Usable(), {}, counters_(work.analyzer.fabric()));
+  const bool over = work.planned_begun == work.plan.rounds.size();
+  if (!assessment.next_already_tried || over) next = work.PairsOf(assessment.next);
+  work.postponed_until = now.steady + std::chrono::duration_cast<Duration>(
+                                          std::chrono::duration<double>(assessment.wait_s));
+  *campaign.summary.mutable_blame() = std::move(assessment.report);
+  campaign.open = std::move(assessment.open_question);
+  return assessment.decided;
+}
+
+void Campaigns::End(std::uint64_t number, Campaign& campaign, Moment now) {
+  v1::Campaign& summary = campaign.summary;
+  CampaignWork& work = *campaign.work;
+  AddLeftOut(work, summary);
+  if (summary.spec().pattern() != v1::CAMPAIGN_PATTERN_INCAST) {
+    const std::vector<v1::Finding> findings = open_findings_();
+    const std::vector<blame::PortCounters> counters = counters_(work.analyzer.fabric());
+    blame::Assessment assessment = work.analyzer.Assess(work.Usable(), findings, counters);
+    *summary.mutable_blame() = std::move(assessment.report);
+    campaign.open = std::move(assessment.open_question);
+  }
+  const std::uint32_t left =
+      summary.probes_planned() - summary.probes_ok() - summary.probes_failed();
+  if (summary.state() == v1::CAMPAIGN_STATE_RUNNING) {
+    summary.set_state(v1::CAMPAIGN_STATE_DONE);
+  } else if (left > 0) {
+    summary.add_skipped(
+        Format("not run: {} of {} probes: {}", left, summary.probes_planned(), kCancelled));
+  }
+  summary.clear_remaining_seconds();
+  *summary.mutable_ended_at() = ToProto(now.wall);
+  campaign.work.reset();
+  running_.erase(number);
+  Publish(campaign, now);
+}
+
+bool Campaigns::StartOne(std::uint64_t number, Campaign& campaign, Moment now) {
+  CampaignWork& work = *campaign.work;
+  for (auto at = work.waiting.begin(); at != work.waiting.end(); ++at) {
+    const plan::Pair ports = *at;
+    const bool needless = work.phase == Phase::kRound          ? LeaveOut(campaign, ports, now)
+                          : work.phase == Phase::kReachability ? !work.reachability.IsUseful(ports)
+                                                               : false;
+    if (needless) {
+      work.waiting.erase(at);
+      return true;
+    }
+    plan::PairTask task = work.plan.Task(ports);
+    const std::string& from = work.port_names[ports.from];
+    const std::string& to = work.port_names[ports.to];
+    // A pair with a dead end needs no port: it fails at once.
+    const bool alive = agents_.Usable(task.from.node()) && agents_.Usable(task.to.node());
+    if (alive) {
+      if (pairs_counted_ >= pairs_at_once_max_) return false;
+      if (busy_ports_.contains(from) || busy_ports_.contains(to)) continue;
+      if (!work.budget.Take(ports)) continue;
+      ++pairs_counted_;
+      ++busy_ports_[from];
+      if (to != from) ++busy_ports_[to];
+    }
+    Pair pair{.campaign = number,
+              .ports = ports,
+              .task = std::move(task),
+              .round = work.quick() ? 0 : work.rounds_begun,
+              .holds = {.from_port = alive,
+                        .to_port = alive && ports.from != ports.to,
+                        .budget = alive,
+                        .slot = alive}};
+    work.waiting.erase(at);
+    ++work.pairs_running;
+    turn_ = number;
+    Begin(std::move(pair), now);
+    return true;
+  }
+  return false;
+}
+
+// True when one of the ports is left out; then every probe of the pair is recorded with that
+// result.
+bool Campaigns::LeaveOut(Campaign& campaign, const plan::Pair& pair, Moment now) {
+  CampaignWork& work = *campaign.work;
+  auto result = work.reachability.LeftOut(pair.from);
+  if (!result) result = work.reachability.LeftOut(pair.to);
+  if (!result) return false;
+  const plan::PairTask task = work.plan.Task(pair);
+  for (const v1::ProbeSpec& probe : campaign.summary.spec().probes()) {
+    v1::PairResult recorded = ResultOf(task, work.rounds_begun, probe, now, now);
+    *recorded.mutable_result() = *result;
+    Record(campaign, std::move(recorded));
+  }
+  work.progress.EndPair();
+  return true;
+}
+
+}  // namespace fabric::control

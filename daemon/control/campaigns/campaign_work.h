@@ -1,0 +1,87 @@
+// State of a running campaign, except what the API shows of it.
+//
+//   kReachability ──────────────► kBetweenRounds ◄──────────────────── pairs have ended ──┐
+//     │      ▲    no more stages   │   │   │  └──── the plan's next round ──► kRound ─────┤
+//     └──────┘                     │   │   └─ blame asks for pairs ──► kRound, ───────────┤
+//    next stage                    │   │                               kQuickRound ───────┘
+//                     decided, or  │   └─ blame asks for pairs later ──► kPaused
+//                     nothing left ▼                                      │ then as above
+//                                 end                                     ▼
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "daemon/blame/fabric.h"
+#include "daemon/control/campaigns/incast.h"
+#include "daemon/control/campaigns/progress.h"
+#include "daemon/control/campaigns/reachability.h"
+#include "daemon/control/campaigns/result_analyzer.h"
+#include "daemon/plan/budget.h"
+#include "daemon/plan/plan.h"
+#include "fabric/v1/probe.pb.h"
+
+namespace fabric::control {
+
+struct CampaignWork {
+  enum class Phase {
+    kReachability,   // Stages of quick probes: which ports answer
+    kBetweenRounds,  // No pair waits or runs.
+    kRound,          // A round of the plan, or one in addition
+    kQuickRound,     // Quick probes of ports that are left out, in addition
+    kPaused,         // The next pairs must not start before `postponed_until`.
+  };
+
+  // `pairs_at_once` limits the number in the spec.
+  CampaignWork(const v1::CampaignSpec& spec, plan::Plan made, blame::Fabric fabric,
+               std::uint32_t pairs_at_once);
+  CampaignWork(const CampaignWork&) = delete;  // Members refer to the plan.
+  CampaignWork& operator=(const CampaignWork&) = delete;
+
+  // Places that blame may ask for. Ports that are left out count: quick probes reach them. Nodes
+  // that were late three times do not: further probes would show nothing new.
+  std::vector<std::uint32_t> Usable() const;
+  // The pairs that blame asks for and this campaign may probe.
+  std::vector<plan::Pair> PairsOf(const std::vector<blame::ProbeRequest>& wanted) const;
+
+  const plan::Plan plan;
+  const std::vector<std::string> port_names;  // Of plan.ports
+  const v1::ProbeSpec quick_probe;            // Of the reachability pass
+  plan::Budget budget;
+  Reachability reachability;
+  ResultAnalyzer analyzer;
+  Progress progress;
+
+  Phase phase;
+  std::uint32_t stage = 0;                    // Of quick probes
+  std::size_t planned_begun = 0;              // Rounds of the plan
+  std::uint32_t rounds_begun = 0;             // Including additional ones
+  std::uint32_t additional_rounds = 0;        // Requested by blame
+  std::map<std::string, std::uint32_t> late;  // Probes that timed out because of it, by node
+  std::deque<plan::Pair> waiting;             // Of the current round or stage
+  std::vector<plan::Pair> postponed;          // The next pairs, in kPaused
+  SteadyTime postponed_until = {};
+  std::uint32_t pairs_running = 0;
+  PortClasses classes;             // Of the pattern INCAST
+  std::unique_ptr<Incast> incast;  // Of the current round
+
+  // Whether the waiting pairs are quick probes.
+  bool quick() const { return phase == Phase::kReachability || phase == Phase::kQuickRound; }
+
+ private:
+  bool IsTooLate(const std::string& node) const;
+
+  std::vector<std::optional<std::uint32_t>> places_;  // In the fabric, of plan.ports
+};
+
+// The result of a probe without the outcome.
+v1::PairResult ResultOf(const plan::PairTask& task, std::uint32_t round, const v1::ProbeSpec& probe,
+                        Moment started, Moment ended);
+
+}  // namespace fabric::control

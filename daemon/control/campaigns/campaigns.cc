@@ -1,0 +1,240 @@
+#include "daemon/control/campaigns/campaigns.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "daemon/control/summaries.h"
+#include "daemon/fleet/counter_rates.h"
+
+namespace fabric::control {
+namespace {
+
+// Size of a batch of results that is stored at once, before the Tick ends.
+constexpr std::size_t kRecordedMax = 1'000;
+
+// Maximum number of results per campaign that are kept in memory because the store failed.
+constexpr std::size_t kUnsavedMax = 10'000;
+
+// Time for which a port's counters may include probe traffic: the current window and the next one,
+// which is valid until its own end.
+constexpr Duration kProbedLately = 3 * fleet::CounterRates::kWindow;
+// Usual time in which agents release a probe. After it, the pair no longer counts against the
+// maximum of concurrent pairs.
+constexpr Duration kWindUpUsual = std::chrono::milliseconds(500);
+
+std::string IdOf(std::uint64_t number) {
+  return Format("c{}", number);
+}
+
+std::optional<std::uint64_t> NumberOf(const std::string& id) {
+  if (!id.starts_with('c')) return std::nullopt;
+  const auto number = ParseNumber<std::uint64_t>(std::string_view(id).substr(1));
+  if (!number.ok() || IdOf(*number) != id) return std::nullopt;
+  return *number;
+}
+
+}  // namespace
+
+Campaigns::Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& outbox,
+                     OpenFindings open_findings, Counters counters, Moment now)
+    : pairs_at_once_max_(std::max(pairs_at_once_max, 1u)),
+      agents_(agents),
+      outbox_(outbox),
+      open_findings_(std::move(open_findings)),
+      counters_(std::move(counters)),
+      // Agents may still answer probes of an earlier run of the controller: start at a new number.
+      next_probe_(static_cast<std::uint64_t>(now.wall.time_since_epoch().count())) {}
+
+void Campaigns::Restore(const std::vector<v1::Campaign>& newest_first, Moment now) {
+  for (const v1::Campaign& stored : newest_first) {
+    const auto number = NumberOf(stored.id());
+    if (!number) continue;
+    Campaign& campaign = campaigns_[*number];
+    campaign.summary = stored;
+    next_campaign_ = std::max(next_campaign_, *number + 1);
+    if (stored.state() != v1::CAMPAIGN_STATE_RUNNING && stored.has_ended_at()) continue;
+    campaign.summary.set_state(v1::CAMPAIGN_STATE_CANCELLED);
+    campaign.summary.add_skipped("not run: the controller restarted");
+    campaign.summary.clear_remaining_seconds();
+    *campaign.summary.mutable_ended_at() = ToProto(now.wall);
+    Publish(campaign, now);
+  }
+}
+
+v1::Campaign Campaigns::Start(const v1::CampaignSpec& spec, plan::Plan plan, blame::Fabric fabric,
+                              Moment now, PortClasses classes) {
+  Forget();
+  const std::uint64_t number = next_campaign_++;
+  Campaign& campaign = campaigns_[number];
+  v1::Campaign& summary = campaign.summary;
+  summary.set_id(IdOf(number));
+  *summary.mutable_spec() = spec;
+  summary.set_state(v1::CAMPAIGN_STATE_RUNNING);
+  *summary.mutable_started_at() = ToProto(now.wall);
+  summary.set_rounds(static_cast<std::uint32_t>(plan.rounds.size()));
+  summary.set_probes_planned(static_cast<std::uint32_t>(
+      plan.rounds.pairs() * static_cast<std::uint64_t>(spec.probes_size())));
+  summary.mutable_skipped()->Assign(plan.skipped.begin(), plan.skipped.end());
+  campaign.work =
+      std::make_unique<CampaignWork>(spec, std::move(plan), std::move(fabric), pairs_at_once_max_);
+  campaign.work->classes = std::move(classes);
+  running_.insert(number);
+  Publish(campaign, now);
+  Advance(now);
+  return campaign.summary;
+}
+
+Result<v1::Campaign> Campaigns::Get(const std::string& id, bool with_results) {
+  Keep();
+  ASSIGN_OR_RETURN(const std::uint64_t number, Find(id));
+  const Campaign& known = campaigns_.at(number);
+  if (!with_results) return known.summary;
+  Result<v1::Campaign> stored = outbox_.store().CampaignWithResults(id);
+  if (!stored.ok() && stored.status().code() != Code::kNotFound) return stored.status();
+  v1::Campaign campaign = known.summary;
+  if (stored.ok()) campaign.mutable_results()->Swap(stored->mutable_results());
+  for (const v1::PairResult& result : known.unsaved) *campaign.add_results() = result;
+  return campaign;
+}
+
+std::vector<v1::Campaign> Campaigns::List() {
+  Keep();
+  std::vector<v1::Campaign> list;
+  for (auto at = campaigns_.rbegin(); at != campaigns_.rend(); ++at)
+    list.emplace_back(at->second.summary).clear_incasts();  // As large as results
+  return list;
+}
+
+std::string Campaigns::NextId() const {
+  return IdOf(next_campaign_);
+}
+
+bool Campaigns::Runs(const std::string& id) const {
+  const auto number = NumberOf(id);
+  return number && running_.contains(*number);
+}
+
+std::string Campaigns::Open(const std::string& id) const {
+  const auto number = NumberOf(id);
+  const auto at = number ? campaigns_.find(*number) : campaigns_.end();
+  return at == campaigns_.end() ? std::string() : at->second.open;
+}
+
+Result<v1::Campaign> Campaigns::Cancel(const std::string& id, Moment now) {
+  ASSIGN_OR_RETURN(const std::uint64_t number, Find(id));
+  Campaign& campaign = campaigns_.at(number);
+  if (campaign.summary.state() == v1::CAMPAIGN_STATE_RUNNING) {
+    campaign.summary.set_state(v1::CAMPAIGN_STATE_CANCELLED);
+    ForEachPair(now, [&](Pair& pair) {
+      if (pair.campaign == number && pair.phase != PairPhase::kWindingUp)
+        pair.run->Cancel(std::string(kCancelled), agents_, now);
+    });
+    Advance(now);
+    Keep();
+  }
+  return campaign.summary;
+}
+
+void Campaigns::OnReady(const std::string& node, const v1::ProbeReady& ready, Moment now) {
+  const auto at = pairs_.find(ProbeId(ready.probe_id()));
+  if (at == pairs_.end()) return;
+  at->second.run->OnReady(node, ready, agents_);
+  Settle(at, now);
+}
+
+void Campaigns::OnArmed(const std::string& node, const v1::ProbeArmed& armed, Moment now) {
+  const auto at = pairs_.find(ProbeId(armed.probe_id()));
+  if (at == pairs_.end()) return;
+  at->second.run->OnArmed(node, agents_);
+  if (at->second.of_incast) OpenGate(at->second.campaign);
+  Settle(at, now);
+}
+
+void Campaigns::OnOutcome(const std::string& node, const v1::ProbeOutcome& outcome, Moment now) {
+  const auto at = pairs_.find(ProbeId(outcome.probe_id()));
+  if (at == pairs_.end()) return;
+  at->second.run->OnOutcome(node, outcome, agents_, now);
+  Settle(at, now);
+  Advance(now);
+}
+
+void Campaigns::OnLost(const std::string& node, const std::string& reason, Moment now) {
+  ForEachPair(now, [&](Pair& pair) { pair.run->OnLost(node, reason, agents_, now); });
+  Advance(now);
+}
+
+void Campaigns::Tick(Moment now) {
+  ForEachPair(now, [&](Pair& pair) {
+    pair.run->Tick(agents_, now);
+    const bool stuck =
+        pair.phase == PairPhase::kWindingUp && now.steady - pair.run->decided_at() >= kWindUpUsual;
+    if (stuck) ReleaseSlot(pair);
+  });
+  Advance(now);
+  Keep();
+  for (const std::uint64_t number : running_) {
+    Campaign& campaign = campaigns_.at(number);
+    if (const auto seconds = campaign.work->progress.RemainingSeconds(now))
+      campaign.summary.set_remaining_seconds(*seconds);
+  }
+}
+
+std::set<std::string> Campaigns::ProbedLately(Moment now) {
+  std::erase_if(probed_at_, [&](const auto& port) {
+    return now.steady - port.second > kProbedLately && !busy_ports_.contains(port.first);
+  });
+  std::set<std::string> ports;
+  for (const auto& [port, pairs] : busy_ports_) ports.insert(port);
+  for (const auto& [port, at] : probed_at_) ports.insert(port);
+  return ports;
+}
+
+Result<std::uint64_t> Campaigns::Find(const std::string& id) const {
+  const auto number = NumberOf(id);
+  if (number && campaigns_.contains(*number)) return *number;
+  std::vector<std::string> ids;
+  for (const auto& [known, campaign] : campaigns_) ids.push_back(IdOf(known));
+  return NoSuch("campaign", id, ids);
+}
+
+// Drops the oldest campaigns that have ended.
+void Campaigns::Forget() {
+  auto at = campaigns_.begin();
+  while (campaigns_.size() >= kKnownMax && at != campaigns_.end())
+    at = running_.contains(at->first) ? std::next(at) : campaigns_.erase(at);
+}
+
+void Campaigns::Record(Campaign& campaign, v1::PairResult result) {
+  if (on_result_) on_result_(campaign.summary.id(), result);
+  if (result.result().status() == v1::PROBE_STATUS_OK)
+    campaign.summary.set_probes_ok(campaign.summary.probes_ok() + 1);
+  else
+    campaign.summary.set_probes_failed(campaign.summary.probes_failed() + 1);
+  recorded_.push_back({.campaign = campaign.summary.id(), .result = std::move(result)});
+  if (recorded_.size() >= kRecordedMax) Keep();
+}
+
+// Stores the recorded results, then publishes them.
+void Campaigns::Keep() {
+  if (recorded_.empty()) return;
+  std::vector<store::CampaignResult> results = std::exchange(recorded_, {});
+  const Status status = outbox_.store().AddPairResults(results);
+  for (store::CampaignResult& one : results) {
+    std::vector<v1::PairResult>& unsaved = campaigns_.at(*NumberOf(one.campaign)).unsaved;
+    if (!outbox_.Stored(status) && unsaved.size() < kUnsavedMax) unsaved.push_back(one.result);
+    const google::protobuf::Timestamp at = one.result.ended_at();
+    outbox_.Publish(
+        at, [&](v1::Event& event) { *event.mutable_pair_result() = std::move(one.result); });
+  }
+}
+
+void Campaigns::Publish(const Campaign& campaign, Moment now) {
+  Keep();
+  outbox_.Stored(outbox_.store().PutCampaign(campaign.summary));
+  outbox_.Publish(now, [&](v1::Event& event) { *event.mutable_campaign() = campaign.summary; });
+}
+
+}  // namespace fabric::control

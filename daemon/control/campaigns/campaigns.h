@@ -1,0 +1,163 @@
+// Campaigns: executes plans round by round, several at a time. Each started probe gets exactly one
+// result, even if its agents fail, and no port is in two probes at once.
+//
+// Results are written to the store in batches: once per Tick, at the end of a round, and before
+// they are published.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/status.h"
+#include "daemon/control/campaigns/campaign_work.h"
+#include "daemon/control/campaigns/probe_run.h"
+#include "daemon/control/outbox.h"
+#include "daemon/control/sessions.h"
+#include "daemon/store/store.h"
+#include "fabric/v1/finding.pb.h"
+#include "fabric/v1/probe.pb.h"
+
+namespace fabric::control {
+
+class Campaigns {
+ public:
+  // Number of campaigns that are kept, here and in the store.
+  static constexpr std::uint32_t kKnownMax = 1000;
+
+  // Open findings, which support suspects.
+  using OpenFindings = std::function<std::vector<v1::Finding>()>;
+  // Recent counter changes of these ports, which support or weaken suspects.
+  using Counters = std::function<std::vector<blame::PortCounters>(const blame::Fabric&)>;
+
+  Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& outbox,
+            OpenFindings open_findings, Counters counters, Moment now);
+
+  // Called with each recorded result, in order, and the id of its campaign.
+  using OnResult = std::function<void(const std::string& id, const v1::PairResult& result)>;
+  void Listen(OnResult on_result) { on_result_ = std::move(on_result); }
+
+  // From the store, newest first. Campaigns that were running are cancelled.
+  void Restore(const std::vector<v1::Campaign>& newest_first, Moment now);
+
+  // `spec` is complete (see probe_check.h), `plan` is its plan, and `fabric` has its ports.
+  // `classes`: of the ports of an incast.
+  v1::Campaign Start(const v1::CampaignSpec& spec, plan::Plan plan, blame::Fabric fabric,
+                     Moment now, PortClasses classes = {});
+  Result<v1::Campaign> Get(const std::string& id, bool with_results);
+  std::vector<v1::Campaign> List();  // Newest first, without results
+  std::string NextId() const;        // Of the next campaign to start
+  bool Runs(const std::string& id) const;
+  // The question that blame left open in its last report. Empty: none, or the campaign is from an
+  // earlier run of the controller.
+  std::string Open(const std::string& id) const;
+  // Stops running probes and records them as cancelled; counts the others. Idempotent.
+  Result<v1::Campaign> Cancel(const std::string& id, Moment now);
+
+  // Ports, by name, whose counters may include recent probe traffic.
+  std::set<std::string> ProbedLately(Moment now);
+
+  // Messages of agents. Messages about unknown probes or probes of other nodes are ignored.
+  void OnReady(const std::string& node, const v1::ProbeReady& ready, Moment now);
+  void OnArmed(const std::string& node, const v1::ProbeArmed& armed, Moment now);
+  void OnOutcome(const std::string& node, const v1::ProbeOutcome& outcome, Moment now);
+  void OnLost(const std::string& node, const std::string& reason, Moment now);
+  void Tick(Moment now);
+
+ private:
+  struct Campaign {
+    v1::Campaign summary;                 // Without results
+    std::vector<v1::PairResult> unsaved;  // Results that could not be stored
+    std::unique_ptr<CampaignWork> work;   // While it runs
+    std::string open = {};                // Question that blame left open
+  };
+  // A pair and its current probe.
+  //
+  //              result               last probe, or the campaign is cancelled
+  //   kProbing ─────────► kRecorded ───────────────────────────► kWindingUp
+  //      ▲                    │ both ends have let go                 │ both ends have let go
+  //      └──── next probe ────┘                                       ▼ erased
+  enum class PairPhase {
+    kProbing,    // The probe has no result yet.
+    kRecorded,   // It has; its ends may still use their ports.
+    kWindingUp,  // The campaign does not wait for the pair.
+  };
+  // What the pair occupies. Each is released on its own.
+  struct Holds {
+    bool from_port = false, to_port = false;  // Exclusive use of the port
+    bool budget = false;                      // Of the campaign
+    bool slot = false;                        // Of pairs_at_once_max
+  };
+  struct Pair {
+    std::uint64_t campaign;
+    plan::Pair ports;
+    plan::PairTask task;
+    std::uint32_t round;  // From 1; 0: a quick probe
+    Holds holds = {};
+    bool of_incast = false;  // Starts together with the others of its round
+    int probe = 0;           // Index in the campaign's probes
+    PairPhase phase = PairPhase::kProbing;
+    std::unique_ptr<ProbeRun> run = nullptr;
+  };
+  using PairMap = std::map<ProbeId, Pair>;
+
+  Result<std::uint64_t> Find(const std::string& id) const;
+  void Forget();
+
+  void Begin(Pair pair, Moment now);
+  PairMap::iterator Settle(PairMap::iterator at, Moment now);
+  template <class Act>
+  void ForEachPair(Moment now, Act act) {
+    for (auto at = pairs_.begin(); at != pairs_.end(); at = Settle(at, now)) act(at->second);
+  }
+  void TakeResult(Pair& pair, Moment now);
+  bool IsCancelled(const Pair& pair) const;
+  void Finish(Pair& pair, Moment now);
+  void Release(Pair& pair, Moment now);
+  void ReleaseSlot(Pair& pair);
+
+  void Advance(Moment now);
+  bool Step(std::uint64_t number, Campaign& campaign, Moment now);
+  void NextRound(std::uint64_t number, Campaign& campaign, Moment now);
+  static void BeginQuick(CampaignWork& work, const std::vector<plan::Pair>& pairs);
+  void BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bool planned, Moment now);
+  void BeginAdditional(Campaign& campaign, std::vector<plan::Pair> wanted, Moment now);
+  bool Judge(Campaign& campaign, std::vector<plan::Pair>& next, Moment now);
+  void End(std::uint64_t number, Campaign& campaign, Moment now);
+  bool StartOne(std::uint64_t number, Campaign& campaign, Moment now);
+  bool StartTogether(std::uint64_t number, Campaign& campaign, Moment now);
+  void OpenGate(std::uint64_t number);
+  void TakeIncast(const Pair& pair);
+  bool LeaveOut(Campaign& campaign, const plan::Pair& pair, Moment now);
+  void Record(Campaign& campaign, v1::PairResult result);
+  void Keep();
+  void Publish(const Campaign& campaign, Moment now);
+
+  static constexpr std::string_view kCancelled = "the campaign was cancelled";
+
+  const std::uint32_t pairs_at_once_max_;
+  Sessions& agents_;
+  Outbox& outbox_;
+  const OpenFindings open_findings_;
+  OnResult on_result_;
+  const Counters counters_;
+  std::map<std::uint64_t, Campaign> campaigns_;  // By the number in their id
+  std::set<std::uint64_t> running_;              // Those of them that have not ended
+  PairMap pairs_;
+  std::uint32_t pairs_counted_ = 0;
+  std::vector<store::CampaignResult> recorded_;      // Not in the store yet
+  std::map<std::string, std::uint32_t> busy_ports_;  // Number of pairs
+  std::map<std::string, SteadyTime> probed_at_;      // Ports
+  std::uint64_t next_campaign_ = 1;
+  std::uint64_t next_probe_;
+  std::uint64_t turn_ = 0;  // The campaign that started the last pair; the next one is first.
+};
+
+}  // namespace fabric::control

@@ -1,0 +1,337 @@
+#include "daemon/control/certificates/certificates.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/suggest.h"
+#include "base/text.h"
+#include "daemon/blame/fabric.h"
+#include "daemon/control/certificates/certificate_plan.h"
+#include "daemon/control/findings/affected_nodes.h"
+#include "daemon/control/summaries.h"
+#include "daemon/plan/plan.h"
+#include "daemon/plan/ports.h"
+#include "daemon/rules/causes/common_cause.h"
+#include "proto/json.h"
+#include "proto/timestamps.h"
+
+namespace fabric::control {
+namespace {
+
+constexpr std::string_view kType = "fabric-certificate+json";
+constexpr int kNodesMax = 65'536;
+constexpr int kRailsMax = 64;
+constexpr std::size_t kJobBytesMax = 256;
+
+Status Wrong(std::string message) {
+  return {Code::kInvalidArgument, std::move(message)};
+}
+
+// Checks the request, sorts it, removes duplicates and sets the default time.
+Result<v1::CertificateRequest> Complete(v1::CertificateRequest request) {
+  if (request.nodes().empty()) return Wrong("nodes: expected at least one, saw none");
+  if (request.nodes_size() > kNodesMax)
+    return Wrong(Format("nodes: expected at most {}, saw {}", kNodesMax, request.nodes_size()));
+  for (const std::string& node : request.nodes()) RETURN_IF_ERROR(CheckNodeName(node).In("nodes"));
+  if (request.rails_size() > kRailsMax)
+    return Wrong(Format("rails: expected at most {}, saw {}", kRailsMax, request.rails_size()));
+  if (request.job_id().size() > kJobBytesMax)
+    return Wrong(
+        Format("job_id: expected at most {} bytes, saw {}", kJobBytesMax, request.job_id().size()));
+  if (request.within_seconds() == 0) request.set_within_seconds(kWithinDefaultSeconds);
+  if (request.within_seconds() < kWithinMinSeconds || request.within_seconds() > kWithinMaxSeconds)
+    return Wrong(Format("within_seconds: expected {} to {}, saw {}", kWithinMinSeconds,
+                        kWithinMaxSeconds, request.within_seconds()));
+  const std::set<std::string> nodes(request.nodes().begin(), request.nodes().end());
+  request.mutable_nodes()->Assign(nodes.begin(), nodes.end());
+  const std::set<std::uint32_t> rails(request.rails().begin(), request.rails().end());
+  request.mutable_rails()->Assign(rails.begin(), rails.end());
+  return request;
+}
+
+Duration WithinOf(const v1::CertificateRequest& request) {
+  return std::chrono::seconds(request.within_seconds());
+}
+
+bool IsAsked(const v1::CertificateRequest& request, const fleet::PortView& port) {
+  const auto& rails = request.rails();
+  return port.rail && !port.expected().unused() &&
+         (rails.empty() ||
+          std::find(rails.begin(), rails.end(), port.rail->value()) != rails.end());
+}
+
+// The requested ports, and the nodes without one.
+struct Asked {
+  std::vector<AskedPort> ports;
+  std::vector<NodeDoubt> without;
+};
+
+Asked PortsAskedFor(const fleet::FleetView& view, const fleet::Sites& sites,
+                    const v1::CertificateRequest& request) {
+  Asked asked;
+  for (const fleet::NodeView& node : view.nodes()) {
+    std::set<std::uint32_t> missing(request.rails().begin(), request.rails().end());
+    bool any = false;
+    for (const fleet::PortView& port : node.ports) {
+      if (!IsAsked(request, port)) continue;
+      any = true;
+      missing.erase(port.rail->value());
+      AskedPort& made = asked.ports.emplace_back();
+      made.port.set_node(port.node->name);
+      made.port.set_device(port.device->name());
+      made.port.set_port(port.port->number());
+      made.port.set_rail(port.rail->value());
+      made.network = port.port->link_layer();
+      made.leaf = sites.Of(port).leaf;
+    }
+    for (const std::uint32_t rail : missing)
+      asked.without.push_back({node.node->name, Format("no port on rail {}", rail)});
+    if (!any && missing.empty())
+      asked.without.push_back({node.node->name, "no RDMA port of the fabric"});
+  }
+  return asked;
+}
+
+// Sets the obstacles of ports that cannot be probed, and removes these from `found`.
+void TakeObstacles(std::vector<AskedPort>& asked, bool alone, plan::Candidates& found) {
+  std::map<std::string, std::string> why;
+  for (const plan::SkippedPort& skipped : found.skipped) why[skipped.port] = skipped.reason;
+  std::map<std::pair<std::uint32_t, v1::LinkLayer>, std::size_t> partners;
+  for (AskedPort& port : asked) {
+    const auto at = why.find(plan::PortName(port.port));
+    if (at != why.end()) port.obstacle = at->second;
+    if (port.obstacle.empty()) ++partners[{port.port.rail(), port.network}];
+  }
+  for (AskedPort& port : asked)
+    if (!alone && port.obstacle.empty() && partners[{port.port.rail(), port.network}] < 2)
+      port.obstacle = Format("no partner on rail {} among these nodes", port.port.rail());
+  std::set<std::string> usable;
+  for (const AskedPort& port : asked)
+    if (port.obstacle.empty()) usable.insert(plan::PortName(port.port));
+  std::erase_if(found.ports, [&](const plan::Port& port) {
+    return !usable.contains(plan::PortName(port.port));
+  });
+}
+
+v1::CampaignSpec SpecOf(const v1::CertificateRequest& request, const CertificatePlan& planned,
+                        bool alone, std::uint64_t seed) {
+  v1::CampaignSpec spec;
+  *spec.mutable_nodes() = request.nodes();
+  *spec.mutable_rails() = request.rails();
+  spec.set_pattern(alone ? v1::CAMPAIGN_PATTERN_LOOPBACK : v1::CAMPAIGN_PATTERN_RANDOM_REGULAR);
+  spec.set_seed(seed);
+  if (!alone) spec.set_degree(planned.rounds);
+  spec.set_until_decided(!planned.all_pairs && !alone);
+  spec.mutable_probes()->Assign(planned.probes.begin(), planned.probes.end());
+  return spec;
+}
+
+}  // namespace
+
+Certificates::Certificates(const CertificateOptions& options, const CertificateSources& sources,
+                           std::uint32_t pairs_at_once, Moment now)
+    : options_(options), sources_(sources), pairs_at_once_(pairs_at_once), started_(now) {}
+
+// The start time makes ids unique across runs of the controller.
+std::string Certificates::IdOf(std::uint64_t number) const {
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(started_.wall.time_since_epoch()).count();
+  return Format("cert-{:x}-{}", seconds, number);
+}
+
+Result<v1::Certificate> Certificates::Start(const v1::CertificateRequest& request, Moment now) {
+  ASSIGN_OR_RETURN(const v1::CertificateRequest complete, Complete(request));
+  if (!options_.key) return Status(Code::kFailedPrecondition, "the controller has no signing key");
+  if (waiting_.size() >= kRunningMax)
+    return Status(
+        Code::kResourceExhausted,
+        Format("{} certificates are in progress: retry when one is done", waiting_.size()));
+  Forget();
+  const std::uint64_t number = next_++;
+  Known& known = known_[number];
+  v1::Certificate& certificate = *known.answer.mutable_certificate();
+  certificate.set_id(IdOf(number));
+  certificate.set_state(v1::CERTIFICATE_STATE_RUNNING);
+  *certificate.mutable_request() = complete;
+  certificate.set_issuer(options_.issuer);
+  *certificate.mutable_started_at() = ToProto(now.wall);
+  waiting_.insert(number);
+  known.running.emplace(Running{.work = CertificateWork({}, false),
+                                .doubts = {},
+                                .not_covered = {},
+                                .probing_until = now.steady + ProbingTime(WithinOf(complete)),
+                                .deadline = now.steady + WithinOf(complete)});
+  Probe(certificate, *known.running, now);
+  return certificate;
+}
+
+// Starts a campaign over the requested ports that can be probed.
+void Certificates::Probe(v1::Certificate& certificate, Running& running, Moment now) {
+  const v1::CertificateRequest& request = certificate.request();
+  fleet::ExpectationTable expectations;
+  std::vector<fleet::NodeView> nodes;
+  for (const std::string& name : request.nodes()) {
+    const fleet::NodeRecord* const record = sources_.fleet.Find(name);
+    if (record == nullptr || record->state != v1::NODE_STATE_CONNECTED) continue;
+    nodes.push_back(fleet::ViewOf(*record, sources_.profile, expectations));
+  }
+  const fleet::FleetView view(std::move(nodes));
+  Asked asked = PortsAskedFor(view, sources_.sites, request);
+  running.doubts = std::move(asked.without);
+  const bool alone = request.nodes_size() == 1;
+  plan::Candidates found;
+  if (!asked.ports.empty()) {
+    v1::CampaignSpec all;
+    for (const AskedPort& port : asked.ports) all.add_rails(port.port.rail());
+    auto ports = plan::FindPorts(view, all, sources_.campaigns.ProbedLately(now), sources_.sites);
+    if (ports.ok()) found = *std::move(ports);
+    TakeObstacles(asked.ports, alone, found);
+  }
+  running.work = CertificateWork(std::move(asked.ports), alone);
+  if (found.ports.empty()) return;  // Tick() says so.
+  std::size_t partners_max = 0;
+  for (const AskedPort& port : running.work.ports())
+    partners_max = std::max<std::size_t>(partners_max, port.partners);
+  CertificatePlan planned =
+      PlanWithin(WithinOf(request), found.ports.size(), partners_max, pairs_at_once_);
+  running.not_covered = std::move(planned.not_covered);
+  const std::uint64_t seed =
+      static_cast<std::uint64_t>(now.wall.time_since_epoch().count()) ^ next_;
+  const v1::CampaignSpec spec = SpecOf(request, planned, alone, seed);
+  auto made = plan::MakePlan(std::move(found.ports), std::move(found.leaf_names), spec,
+                             std::move(found.pod_names));
+  if (!made.ok()) {
+    running.not_covered.push_back(made.status().message());
+    return;
+  }
+  certificate.set_campaign(sources_.campaigns.NextId());
+  running_[certificate.campaign()] = next_ - 1;
+  sources_.campaigns.Start(spec, *std::move(made), blame::FabricOf(view, sources_.sites), now);
+}
+
+Result<v1::GetCertificateResponse> Certificates::Get(const std::string& id) const {
+  std::vector<std::string> ids;
+  for (const auto& [number, known] : known_) {
+    if (known.answer.certificate().id() == id) return known.answer;
+    ids.push_back(IdOf(number));
+  }
+  if (!id.starts_with("cert-")) return NoSuch("certificate", id, ids);
+  const std::string own = IdOf(0);
+  const bool ours = id.starts_with(own.substr(0, own.size() - 1));
+  return Status(Code::kNotFound,
+                ours ? Format("unknown certificate {}: the controller keeps the newest {}",
+                              Quoted(id), kKeptMax)
+                     : Format("unknown certificate {}: the controller restarted at {} and keeps no "
+                              "older ones; request a new one",
+                              Quoted(id), ToString(ToProto(started_.wall))));
+}
+
+void Certificates::Take(const std::string& campaign, const v1::PairResult& result) {
+  const auto at = running_.find(campaign);
+  if (at == running_.end()) return;
+  Known& known = known_.at(at->second);
+  if (known.running) known.running->work.Take(result);
+}
+
+void Certificates::Tick(const std::set<std::string>& unjudged, Moment now) {
+  const std::set<std::uint64_t> waiting = waiting_;
+  for (const std::uint64_t number : waiting) {
+    Known& known = known_.at(number);
+    const v1::Certificate& certificate = known.answer.certificate();
+    Running& running = *known.running;
+    const std::string& campaign = certificate.campaign();
+    if (!campaign.empty() && sources_.campaigns.Runs(campaign)) {
+      if (now.steady < running.probing_until) continue;
+      running.cut_off = true;
+      (void)sources_.campaigns.Cancel(campaign, now);  // It exists: it runs.
+      if (sources_.campaigns.Runs(campaign)) continue;
+    }
+    const auto& nodes = certificate.request().nodes();
+    const bool judged = std::none_of(nodes.begin(), nodes.end(), [&](const std::string& node) {
+      return unjudged.contains(node);
+    });
+    if (!judged && now.steady < running.probing_until) continue;
+    Issue(known, unjudged, now);
+    running_.erase(certificate.campaign());
+    waiting_.erase(number);
+  }
+}
+
+std::vector<NodeDoubt> Certificates::Doubts(const v1::Certificate& certificate,
+                                            const Running& running,
+                                            const std::set<std::string>& unjudged) const {
+  std::vector<NodeDoubt> doubts = running.doubts;
+  std::vector<std::string_view> names;
+  for (const std::string& name : certificate.request().nodes()) {
+    const fleet::NodeRecord* const record = sources_.fleet.Find(name);
+    if (record == nullptr) {
+      if (names.empty())
+        for (const auto& [known, other] : sources_.fleet.nodes()) names.emplace_back(known);
+      doubts.push_back({name, "unknown node" + Suggest(name, names)});
+    } else if (record->state != v1::NODE_STATE_CONNECTED) {
+      doubts.push_back({name, Format("lost: {}", record->lost_reason)});
+    } else if (record->outdated) {
+      doubts.push_back({name, Format("no settings reported since {}",
+                                     ToString(ToProto(record->inspected_at.wall)))});
+    } else if (unjudged.contains(name)) {
+      doubts.push_back({name, "its report has not been judged yet"});
+    }
+  }
+  return doubts;
+}
+
+// Common causes are left out: the findings that they summarize are included.
+std::vector<FindingWithNodes> Certificates::Findings() const {
+  std::vector<FindingWithNodes> findings;
+  const auto add = [&](const v1::Finding& finding, bool held) {
+    if (rules::IsCommonCause(finding)) return;
+    FindingWithNodes about{.finding = finding, .nodes = {}, .held = held};
+    for (const fleet::NodeRecord* node : AffectedNodes(finding, sources_.fleet))
+      about.nodes.push_back(node->name);
+    findings.push_back(std::move(about));
+  };
+  for (const auto& [id, finding] : sources_.findings.open()) add(finding, false);
+  for (const v1::Finding& finding : sources_.findings.Held()) add(finding, true);
+  return findings;
+}
+
+void Certificates::Issue(Known& known, const std::set<std::string>& unjudged, Moment now) {
+  v1::Certificate& certificate = *known.answer.mutable_certificate();
+  const Running& running = *known.running;
+  CertificateFacts facts{.work = running.work,
+                         .findings = Findings(),
+                         .doubts = Doubts(certificate, running, unjudged),
+                         .cut_off = {},
+                         .open = {},
+                         .not_covered = running.not_covered};
+  if (!certificate.campaign().empty()) {
+    const auto campaign = sources_.campaigns.Get(certificate.campaign(), false);
+    if (campaign.ok()) *certificate.mutable_blame() = campaign->blame();
+    facts.open = sources_.campaigns.Open(certificate.campaign());
+    if (running.cut_off)
+      facts.cut_off = Format("not probed within {} s", certificate.request().within_seconds());
+    else if (campaign.ok() && campaign->state() == v1::CAMPAIGN_STATE_CANCELLED)
+      facts.cut_off = Format("campaign {} was cancelled", certificate.campaign());
+  }
+  Judge(facts, certificate);
+  certificate.set_state(v1::CERTIFICATE_STATE_DONE);
+  *certificate.mutable_issued_at() = ToProto(now.wall);
+  *certificate.mutable_expires_at() = ToProto(now.wall + options_.lifetime);
+  const Signed text = SignJws(*options_.key, kType, ToJson(certificate, false));
+  v1::SignedCertificate& answer = *known.answer.mutable_signed_();
+  answer.set_protected_header(text.header);
+  answer.set_payload(text.payload);
+  answer.set_signature(text.signature);
+  known.running.reset();
+  if (options_.on_issued) options_.on_issued(certificate);
+}
+
+// Drops the oldest certificates that are done.
+void Certificates::Forget() {
+  auto at = known_.begin();
+  while (known_.size() >= kKeptMax && at != known_.end())
+    at = waiting_.contains(at->first) ? std::next(at) : known_.erase(at);
+}
+
+}  // namespace fabric::control

@@ -1,0 +1,87 @@
+// Certificates: signed verdicts on the nodes of a job within a time limit, from a campaign over
+// these nodes and the findings about them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/jws.h"
+#include "base/status.h"
+#include "daemon/control/campaigns/campaigns.h"
+#include "daemon/control/certificates/certificate_verdict.h"
+#include "daemon/control/certificates/certificate_work.h"
+#include "daemon/control/findings/finding_registry.h"
+#include "daemon/control/options.h"
+#include "daemon/fleet/fleet.h"
+#include "daemon/fleet/sites.h"
+#include "fabric/v1/fabric.pb.h"
+
+namespace fabric::control {
+
+// Inputs of certificates; borrowed.
+struct CertificateSources {
+  const fleet::Fleet& fleet;
+  const profile::Profile& profile;
+  const fleet::Sites& sites;
+  const FindingRegistry& findings;
+  Campaigns& campaigns;
+};
+
+class Certificates {
+ public:
+  // The newest are kept in memory only: the client holds the signed certificate. A restart loses
+  // them and those in progress; the error of Get() explains it.
+  static constexpr std::size_t kKeptMax = 200;
+  static constexpr std::size_t kRunningMax = 16;
+
+  Certificates(const CertificateOptions& options, const CertificateSources& sources,
+               std::uint32_t pairs_at_once, Moment now);
+
+  // INVALID_ARGUMENT for an invalid request, RESOURCE_EXHAUSTED while kRunningMax are in progress,
+  // FAILED_PRECONDITION without a key. Unknown nodes are not an error: their verdict is UNKNOWN.
+  Result<v1::Certificate> Start(const v1::CertificateRequest& request, Moment now);
+  // NOT_FOUND, with the reason.
+  Result<v1::GetCertificateResponse> Get(const std::string& id) const;
+
+  void Take(const std::string& campaign, const v1::PairResult& result);
+  // Issues certificates that are ready. `unjudged`: nodes with changes that the rules have not
+  // evaluated yet.
+  void Tick(const std::set<std::string>& unjudged, Moment now);
+
+ private:
+  struct Running {
+    CertificateWork work;
+    std::vector<NodeDoubt> doubts;         // From the beginning
+    std::vector<std::string> not_covered;  // By the plan
+    SteadyTime probing_until, deadline;
+    bool cut_off = false;
+  };
+  struct Known {
+    v1::GetCertificateResponse answer;
+    std::optional<Running> running;
+  };
+
+  std::string IdOf(std::uint64_t number) const;
+  void Probe(v1::Certificate& certificate, Running& running, Moment now);
+  std::vector<NodeDoubt> Doubts(const v1::Certificate& certificate, const Running& running,
+                                const std::set<std::string>& unjudged) const;
+  std::vector<FindingWithNodes> Findings() const;
+  void Issue(Known& known, const std::set<std::string>& unjudged, Moment now);
+  void Forget();
+
+  const CertificateOptions options_;
+  const CertificateSources sources_;
+  const std::uint32_t pairs_at_once_;
+  const Moment started_;
+  std::map<std::uint64_t, Known> known_;          // By the number in the id
+  std::map<std::string, std::uint64_t> running_;  // By campaign
+  std::set<std::uint64_t> waiting_;               // Not issued yet
+  std::uint64_t next_ = 1;
+};
+
+}  // namespace fabric::control

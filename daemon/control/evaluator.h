@@ -1,0 +1,50 @@
+// Rule evaluation: tracks the nodes that changed, runs the rules engine over them and passes the
+// result to the finding registry. Not thread-safe.
+#pragma once
+
+#include <set>
+#include <span>
+#include <string>
+
+#include "base/clock.h"
+#include "daemon/control/findings/finding_registry.h"
+#include "daemon/fleet/fleet.h"
+#include "daemon/profile/profile.h"
+#include "daemon/rules/engine/engine.h"
+
+namespace fabric::control {
+
+class Evaluator {
+ public:
+  // `profile` must outlive the evaluator.
+  Evaluator(const profile::Profile& profile, std::span<const rules::NodeRule> custom_rules,
+            Moment now);
+
+  // After a restart: delays evaluation until these nodes have reported, or until the time is over.
+  // Rules that compare nodes need the whole fleet.
+  void Await(std::set<std::string> nodes, SteadyTime until);
+  void OnReport(const std::string& node);  // A whole snapshot has come.
+  // The node's record changed. Evaluated with the next Tick.
+  void MarkChanged(const std::string& node) { changed_.insert(node); }
+  const std::set<std::string>& changed() const { return changed_; }
+
+  // False while restored nodes are awaited.
+  bool Settled(Moment now) const;
+  // Evaluates changed nodes, at most every 200 ms.
+  void Tick(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
+  // All verdicts on the fleet as it is now. Updates `findings` only when settled.
+  rules::Evaluation EvaluateAll(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
+  std::size_t nodes() const { return engine_.nodes(); }
+
+ private:
+  void UpdateEngine(const fleet::Fleet& fleet);
+  void Evaluate(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
+
+  rules::Engine engine_;
+  std::set<std::string> changed_;  // Nodes that the engine has in an older state
+  std::set<std::string> awaited_;
+  SteadyTime awaited_until_;
+  SteadyTime evaluated_at_;
+};
+
+}  // namespace fabric::control

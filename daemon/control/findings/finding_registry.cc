@@ -1,0 +1,257 @@
+#include "daemon/control/findings/finding_registry.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "daemon/control/summaries.h"
+#include "daemon/rules/causes/common_cause.h"
+
+namespace fabric::control {
+namespace {
+
+constexpr Duration kTickEvery = std::chrono::seconds(1);
+constexpr std::uint32_t kMatchesMax = 5;  // Ids that an error lists for an ambiguous prefix
+
+v1::FindingAction ActionOf(Step step) {
+  switch (step) {
+    case Step::kOpened: return v1::FINDING_ACTION_OPENED;
+    case Step::kChanged: return v1::FINDING_ACTION_CHANGED;
+    case Step::kResolved: return v1::FINDING_ACTION_RESOLVED;
+    case Step::kNone: break;
+  }
+  return v1::FINDING_ACTION_UNSPECIFIED;
+}
+
+}  // namespace
+
+void FindingRegistry::Restore(std::vector<v1::Finding> open, std::vector<v1::Silence> silences,
+                              Moment now) {
+  silences_.Restore(std::move(silences), now);
+  for (v1::Finding& finding : open) {
+    const std::string id = finding.id();
+    Count(finding, 1);
+    if (const FindingLifecycle lifecycle(finding, now); !lifecycle.idle())
+      lifecycles_.insert_or_assign(id, lifecycle);
+    unfound_.insert(id);  // Until the first evaluation
+    open_.insert_or_assign(id, std::move(finding));
+  }
+  // Silences may have ended while the controller was down.
+  ApplySilences({.note = "silence expired"}, now);
+}
+
+void FindingRegistry::Take(rules::Delta delta, const fleet::Fleet& fleet, Moment now) {
+  counts_ = delta.counts;
+  std::vector<std::string> found;
+  for (v1::Finding& finding : delta.found) {
+    found.push_back(finding.id());
+    Found(std::move(finding), fleet, now);
+  }
+  for (const std::string& id : delta.gone) Gone(id, fleet, now);
+  // After all are open: a cause may be opened after its effects, or may have changed.
+  for (const std::string& id : found)
+    if (const auto at = open_.find(id); at != open_.end())
+      ApplySilence(at->second, {.note = "silence on the cause ended"}, now);
+  // The nodes of these may be back.
+  for (const std::string& id : std::vector<std::string>(unfound_.begin(), unfound_.end()))
+    if (!AffectsOnlyLostNodes(open_.at(id), fleet)) Gone(id, fleet, now);
+}
+
+void FindingRegistry::Found(v1::Finding judgement, const fleet::Fleet& fleet, Moment now) {
+  const std::string id = judgement.id();
+  unfound_.erase(id);
+  auto finding = TakeOut(id);
+  FindingLifecycle& lifecycle = lifecycles_[id];
+  const bool young = !finding && AffectsBootingNode(judgement, fleet, options_.boot_grace, now);
+  const Step step = lifecycle.Found(finding, std::move(judgement), young, now);
+  PutBack(id, std::move(finding), lifecycle, step, now);
+}
+
+void FindingRegistry::Gone(const std::string& id, const fleet::Fleet& fleet, Moment now) {
+  auto finding = TakeOut(id);
+  FindingLifecycle& lifecycle = lifecycles_[id];
+  Step step = Step::kNone;
+  if (finding && AffectsOnlyLostNodes(*finding, fleet)) {
+    lifecycle.Unknown();
+    unfound_.insert(id);
+  } else {
+    unfound_.erase(id);
+    step = lifecycle.Gone(finding, options_.flap_hold, now);
+  }
+  PutBack(id, std::move(finding), lifecycle, step, now);
+}
+
+void FindingRegistry::Tick(const fleet::Fleet& fleet, Moment now) {
+  if (now.steady - ticked_at_ < kTickEvery) return;
+  ticked_at_ = now.steady;
+  for (const v1::Silence& over : silences_.Expire(now))
+    ApplySilences({.note = Format("silence {} expired", over.id())}, now);
+  std::vector<std::string> ids;  // A copy: entries are erased in the loop.
+  for (const auto& [id, lifecycle] : lifecycles_) ids.push_back(id);
+  for (const std::string& id : ids) {
+    FindingLifecycle& lifecycle = lifecycles_.at(id);
+    auto finding = TakeOut(id);
+    if (lifecycle.held_open() && AffectsOnlyLostNodes(*finding, fleet)) {
+      lifecycle.Unknown();
+      unfound_.insert(id);
+    }
+    const bool young = lifecycle.waiting() &&
+                       AffectsBootingNode(*lifecycle.waiting(), fleet, options_.boot_grace, now);
+    const Step step = lifecycle.Tick(finding, young, options_.flap_hold, now);
+    PutBack(id, std::move(finding), lifecycle, step, now);
+  }
+}
+
+// Takes a finding out of the registry while its lifecycle advances, and subtracts it from the
+// counts.
+std::optional<v1::Finding> FindingRegistry::TakeOut(const std::string& id) {
+  const auto at = open_.find(id);
+  if (at == open_.end()) return std::nullopt;
+  Count(at->second, -1U);
+  return std::move(open_.extract(at).mapped());
+}
+
+void FindingRegistry::PutBack(const std::string& id, std::optional<v1::Finding> finding,
+                              const FindingLifecycle& lifecycle, Step step, Moment now) {
+  if (lifecycle.idle()) lifecycles_.erase(id);
+  if (!finding) return;
+  if (step == Step::kOpened)
+    if (const v1::Silence* const silence = SilenceOf(*finding))
+      *finding->mutable_silenced() = *silence;
+  if (step != Step::kNone) Record(*finding, ActionOf(step), {}, now);
+  if (step == Step::kResolved) return;
+  Count(*finding, 1);
+  open_.emplace(id, *std::move(finding));
+}
+
+// `change` is 1 or, modulo 2^32, -1.
+void FindingRegistry::Count(const v1::Finding& finding, std::uint32_t change) {
+  // A common cause is counted by the findings that it summarizes.
+  if (finding.verdict() != v1::VERDICT_FAIL || rules::IsCommonCause(finding)) return;
+  std::uint32_t& failing = failing_[finding.subject().node()];
+  failing += change;
+  if (failing == 0) failing_.erase(finding.subject().node());
+}
+
+std::vector<v1::Finding> FindingRegistry::Failing() const {
+  std::vector<v1::Finding> failing;
+  for (const auto& [id, finding] : open_)
+    if (finding.verdict() == v1::VERDICT_FAIL) failing.push_back(finding);
+  return failing;
+}
+
+std::vector<v1::Finding> FindingRegistry::Held() const {
+  std::vector<v1::Finding> held;
+  for (const auto& [id, lifecycle] : lifecycles_)
+    if (lifecycle.waiting()) held.push_back(*lifecycle.waiting());
+  return held;
+}
+
+std::uint32_t FindingRegistry::FailingOn(const std::string& node) const {
+  const auto found = failing_.find(node);
+  return found == failing_.end() ? 0 : found->second;
+}
+
+Result<v1::Finding> FindingRegistry::Find(const std::string& id) const {
+  if (id.empty())
+    return Status(Code::kInvalidArgument, "id: expected the id of a finding, or a prefix of it");
+  if (const auto at = open_.find(id); at != open_.end()) return at->second;
+  // The store also has resolved findings; findings that it failed to store are in the registry
+  // only.
+  std::map<std::string, v1::Finding> matches;
+  ASSIGN_OR_RETURN(std::vector<v1::Finding> stored, outbox_.store().FindingsFrom(id, kMatchesMax));
+  for (v1::Finding& finding : stored) {
+    if (finding.id() == id) return std::move(finding);
+    std::string key = finding.id();
+    matches.insert_or_assign(std::move(key), std::move(finding));
+  }
+  for (auto at = open_.lower_bound(id); at != open_.end() && at->first.starts_with(id); ++at) {
+    matches.insert_or_assign(at->first, at->second);
+    if (matches.size() > kMatchesMax) break;
+  }
+  if (matches.size() == 1) return std::move(matches.begin()->second);
+  std::vector<std::string> known;
+  for (const auto& [other, finding] : matches.empty() ? open_ : matches) known.push_back(other);
+  if (matches.empty()) return NoSuch("finding", id, known);
+  return Status(Code::kInvalidArgument, Format("id: the prefix {} matches several findings: {}",
+                                               Quoted(id), Join(known, ", ")));
+}
+
+Result<v1::Finding> FindingRegistry::Acknowledge(const v1::AcknowledgeFindingRequest& request,
+                                                 Moment now) {
+  RETURN_IF_ERROR(CheckAuthor(request.author()));
+  RETURN_IF_ERROR(CheckWords("note", request.note()));
+  ASSIGN_OR_RETURN(const v1::Finding found, Find(request.id()));
+  const auto at = open_.find(found.id());
+  if (at == open_.end())
+    return Status(Code::kFailedPrecondition,
+                  Format("finding {} was resolved at {}: only open findings can be acknowledged",
+                         found.id(), ToString(found.resolved_at())));
+  v1::Acknowledgement& acknowledged = *at->second.mutable_acknowledged();
+  acknowledged.set_author(request.author());
+  acknowledged.set_note(request.note());
+  *acknowledged.mutable_at() = ToProto(now.wall);
+  Record(at->second, v1::FINDING_ACTION_ACKNOWLEDGED, {request.author(), request.note()}, now);
+  return at->second;
+}
+
+Result<v1::Silence> FindingRegistry::AddSilence(const v1::CreateSilenceRequest& request,
+                                                Moment now) {
+  v1::Silence wanted = request.silence();
+  if (!wanted.finding().empty()) {
+    ASSIGN_OR_RETURN(const v1::Finding finding, Find(wanted.finding()));
+    wanted.set_finding(finding.id());
+  }
+  ASSIGN_OR_RETURN(v1::Silence silence,
+                   silences_.Add(std::move(wanted), request.duration_seconds(), now));
+  outbox_.Stored(outbox_.store().PutSilence(silence));
+  ApplySilences({}, now);
+  return silence;
+}
+
+Result<v1::Silence> FindingRegistry::EndSilence(const v1::DeleteSilenceRequest& request,
+                                                Moment now) {
+  if (!request.author().empty()) RETURN_IF_ERROR(CheckAuthor(request.author()));
+  ASSIGN_OR_RETURN(v1::Silence silence, silences_.End(request.id(), now));
+  outbox_.Stored(outbox_.store().PutSilence(silence));
+  ApplySilences({request.author(), Format("silence {} ended", silence.id())}, now);
+  return silence;
+}
+
+// A silence of a cause also applies to the findings that it explains.
+const v1::Silence* FindingRegistry::SilenceOf(const v1::Finding& finding) const {
+  if (const v1::Silence* const own = silences_.Match(finding)) return own;
+  const auto cause = open_.find(finding.explained_by());
+  return cause == open_.end() ? nullptr : silences_.Match(cause->second);
+}
+
+// Marks the finding with its active silence. `why`: the note when none is active any more.
+void FindingRegistry::ApplySilence(v1::Finding& finding, const Said& why, Moment now) {
+  const v1::Silence* const silence = SilenceOf(finding);
+  if (silence == nullptr) {
+    if (!finding.has_silenced()) return;
+    finding.clear_silenced();
+    Record(finding, v1::FINDING_ACTION_UNSILENCED, why, now);
+  } else if (finding.silenced().id() != silence->id()) {
+    *finding.mutable_silenced() = *silence;
+    Record(finding, v1::FINDING_ACTION_SILENCED, {silence->author(), silence->reason()}, now);
+  }
+}
+
+void FindingRegistry::ApplySilences(const Said& why, Moment now) {
+  for (auto& [id, finding] : open_) ApplySilence(finding, why, now);
+}
+
+void FindingRegistry::Record(const v1::Finding& finding, v1::FindingAction action, const Said& said,
+                             Moment now) {
+  v1::FindingRecord record;
+  *record.mutable_at() = ToProto(now.wall);
+  record.set_action(action);
+  record.set_title(finding.title());
+  record.set_author(said.author);
+  record.set_note(said.note);
+  outbox_.Stored(outbox_.store().PutFinding(finding, record));
+  outbox_.Publish(now, [&](v1::Event& event) { *event.mutable_finding() = finding; });
+}
+
+}  // namespace fabric::control

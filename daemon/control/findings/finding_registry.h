@@ -1,0 +1,85 @@
+// Finding registry: opens, changes and resolves findings from evaluations, and applies
+// acknowledgements and silences. Each step is stored in the finding's history and published.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "daemon/control/findings/affected_nodes.h"
+#include "daemon/control/findings/lifecycle.h"
+#include "daemon/control/findings/silences.h"
+#include "daemon/control/outbox.h"
+#include "daemon/fleet/fleet.h"
+#include "daemon/rules/engine/engine.h"
+#include "fabric/v1/fabric.pb.h"
+#include "fabric/v1/finding.pb.h"
+
+namespace fabric::control {
+
+class FindingRegistry {
+ public:
+  explicit FindingRegistry(Outbox& outbox, const LifecycleOptions& options = {})
+      : outbox_(outbox), options_(options) {}
+
+  // Open findings and silences from the store, after a restart.
+  void Restore(std::vector<v1::Finding> open, std::vector<v1::Silence> silences, Moment now);
+
+  // Applies an evaluation: opens new findings, changes and resolves known ones; each step is stored
+  // and published once. Findings that affect only lost nodes stay unchanged until a node is back.
+  // For flapping findings see lifecycle.h.
+  void Take(rules::Delta delta, const fleet::Fleet& fleet, Moment now);
+
+  // Opens waiting findings, resolves those whose hold time is over, ends silences.
+  void Tick(const fleet::Fleet& fleet, Moment now);
+
+  const std::map<std::string, v1::Finding>& open() const { return open_; }  // By id
+  std::vector<v1::Finding> Failing() const;                    // Open, with the verdict FAIL
+  const v1::VerdictCounts& counts() const { return counts_; }  // Of the last Take
+  // Found by rules and not opened yet, because the machine booted recently.
+  std::vector<v1::Finding> Held() const;
+  std::uint32_t FailingOn(const std::string& node) const;
+
+  // Errors: INVALID_ARGUMENT, NOT_FOUND and RESOURCE_EXHAUSTED as in silences.h. An id of a finding
+  // may be a prefix: INVALID_ARGUMENT when several findings match.
+  Result<v1::Finding> Find(const std::string& id) const;  // Open or resolved
+  // FAILED_PRECONDITION when the finding is resolved.
+  Result<v1::Finding> Acknowledge(const v1::AcknowledgeFindingRequest& request, Moment now);
+  Result<v1::Silence> AddSilence(const v1::CreateSilenceRequest& request, Moment now);
+  Result<v1::Silence> EndSilence(const v1::DeleteSilenceRequest& request, Moment now);
+  const Silences& silences() const { return silences_; }
+
+ private:
+  struct Said {
+    std::string author;
+    std::string note;
+  };
+  void Found(v1::Finding judgement, const fleet::Fleet& fleet, Moment now);
+  void Gone(const std::string& id, const fleet::Fleet& fleet, Moment now);
+  std::optional<v1::Finding> TakeOut(const std::string& id);
+  void PutBack(const std::string& id, std::optional<v1::Finding> finding,
+               const FindingLifecycle& lifecycle, Step step, Moment now);
+  void Count(const v1::Finding& finding, std::uint32_t change);
+  const v1::Silence* SilenceOf(const v1::Finding& finding) const;
+  void ApplySilence(v1::Finding& finding, const Said& why, Moment now);
+  void ApplySilences(const Said& why, Moment now);
+  void Record(const v1::Finding& finding, v1::FindingAction action, const Said& said, Moment now);
+
+  Outbox& outbox_;
+  const LifecycleOptions options_;
+  std::map<std::string, v1::Finding> open_;
+  std::map<std::string, FindingLifecycle> lifecycles_;  // Of findings with a state to remember
+  // Open findings that the rules do not find now, while the state of their nodes is unknown.
+  std::set<std::string> unfound_;
+  Silences silences_;
+  v1::VerdictCounts counts_;
+  std::map<std::string, std::uint32_t> failing_;  // By node
+  SteadyTime ticked_at_{};
+};
+
+}  // namespace fabric::control

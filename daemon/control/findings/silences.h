@@ -1,0 +1,47 @@
+// Silences of findings, for a limited time. Pure; the owner stores changes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "fabric/v1/finding.pb.h"
+
+namespace fabric::control {
+
+inline constexpr Duration kSilenceMax = std::chrono::hours(24 * 30);
+inline constexpr std::size_t kSilencesMax = 1000;  // At a time
+
+class Silences {
+ public:
+  // From the store, including ended ones, so that their ids are not reused.
+  void Restore(std::vector<v1::Silence> stored, Moment now);
+
+  // Adds id, created_at and until. INVALID_ARGUMENT: it has no matcher, author or reason, or the
+  // time is not 1 s to kSilenceMax; RESOURCE_EXHAUSTED at kSilencesMax. Names are not checked.
+  Result<v1::Silence> Add(v1::Silence silence, std::uint32_t seconds, Moment now);
+  // Ends it: its `until` becomes now. NOT_FOUND, with the closest id.
+  Result<v1::Silence> End(const std::string& id, Moment now);
+  // Removes and returns the silences that have expired.
+  std::vector<v1::Silence> Expire(Moment now);
+
+  // The matching silence that ends last; nullptr: none matches.
+  const v1::Silence* Match(const v1::Finding& finding) const;
+  std::vector<v1::Silence> all() const;  // Ordered by end
+
+ private:
+  // By id, or by a prefix that only one id has.
+  Result<std::uint64_t> Find(const std::string& id) const;
+
+  std::map<std::uint64_t, v1::Silence> silences_;  // By the number in the id
+  std::uint64_t next_ = 1;
+};
+
+// INVALID_ARGUMENT when the text is blank or too long. `field` is its name in messages.
+Status CheckAuthor(const std::string& author);
+Status CheckWords(std::string_view field, const std::string& text);
+
+}  // namespace fabric::control

@@ -1,0 +1,85 @@
+// Handlers about the controller, its nodes and their settings.
+#include "base/text.h"
+#include "base/version.h"
+#include "daemon/control/handlers/handler.h"
+#include "daemon/control/summaries.h"
+#include "daemon/fleet/fleet_view.h"
+#include "daemon/infer/infer.h"
+#include "daemon/snapshot_diff/difference.h"
+#include "proto/timestamps.h"
+
+namespace fabric::control {
+namespace {
+
+Status GetVersion(State& state, const v1::GetVersionRequest&, v1::GetVersionResponse& response,
+                  Moment) {
+  response.set_version(std::string(kVersion));
+  *response.mutable_started_at() = ToProto(state.started.wall);
+  return {};
+}
+
+Status ListNodes(State& state, const v1::ListNodesRequest&, v1::ListNodesResponse& response,
+                 Moment) {
+  for (const auto& [name, record] : state.fleet.nodes())
+    *response.add_nodes() = Summarize(record, state.findings.FailingOn(name));
+  return {};
+}
+
+Status GetNode(State& state, const v1::GetNodeRequest& request, v1::GetNodeResponse& response,
+               Moment) {
+  RETURN_IF_ERROR(CheckNode(state, request.name()));
+  const fleet::NodeRecord& record = *state.fleet.Find(request.name());
+  *response.mutable_summary() = Summarize(record, state.findings.FailingOn(record.name));
+  *response.mutable_snapshot() = record.snapshot;
+  return {};
+}
+
+Status ListDevices(State& state, const v1::ListDevicesRequest& request,
+                   v1::ListDevicesResponse& response, Moment) {
+  if (!request.node().empty()) {
+    RETURN_IF_ERROR(CheckNode(state, request.node()));
+    const fleet::NodeRecord& record = *state.fleet.Find(request.node());
+    if (record.state != v1::NODE_STATE_CONNECTED)
+      return {Code::kFailedPrecondition,
+              Format("node {} is lost: {}: its current devices are unknown", record.name,
+                     record.lost_reason)};
+  }
+  const fleet::FleetView view(state.fleet);
+  for (const fleet::NodeView& node : view.nodes())
+    if (request.node().empty() || node.node->name == request.node())
+      for (const fleet::PortView& port : node.ports) *response.add_devices() = Summarize(port);
+  return {};
+}
+
+Status DiffNode(State& state, const v1::DiffNodeRequest& request, v1::DiffNodeResponse& response,
+                Moment now) {
+  RETURN_IF_ERROR(CheckNode(state, request.name()));
+  if ((request.since_seconds() != 0) == !request.other().empty())
+    return {Code::kInvalidArgument, Format("expected one of since_seconds and other, saw {}",
+                                           request.other().empty() ? "none" : "both")};
+  const v1::NodeSnapshot& snapshot = state.fleet.Find(request.name())->snapshot;
+  if (request.other().empty())
+    return state.history.Since(snapshot, request.since_seconds(), now, response);
+  RETURN_IF_ERROR(CheckNode(state, request.other()));
+  response = snapshot_diff::Diff(snapshot, state.fleet.Find(request.other())->snapshot);
+  return {};
+}
+
+Status InferProfile(State& state, const v1::InferProfileRequest&,
+                    v1::InferProfileResponse& response, Moment) {
+  response = infer::InferProfile(fleet::FleetView(state.fleet));
+  return {};
+}
+
+constexpr Handler kHandlers[] = {
+    kHandler<&GetVersion>,  kHandler<&ListNodes>, kHandler<&GetNode>,
+    kHandler<&ListDevices>, kHandler<&DiffNode>,  kHandler<&InferProfile>,
+};
+
+}  // namespace
+
+std::span<const Handler> NodeHandlers() {
+  return kHandlers;
+}
+
+}  // namespace fabric::control

@@ -1,0 +1,114 @@
+// Handlers about campaigns, the mesh and certificates.
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "daemon/blame/fabric.h"
+#include "daemon/control/campaigns/probe_check.h"
+#include "daemon/control/handlers/handler.h"
+#include "daemon/plan/plan.h"
+
+namespace fabric::control {
+namespace {
+
+struct Planned {
+  plan::Plan plan;
+  blame::Fabric fabric;  // Of the same nodes
+};
+
+Result<Planned> PlanOver(const fleet::FleetView& fleet, const fleet::Sites& sites,
+                         const v1::CampaignSpec& spec, const std::set<std::string>& probed_lately) {
+  ASSIGN_OR_RETURN(plan::Plan plan, plan::MakePlan(fleet, spec, probed_lately, sites));
+  return Planned{.plan = std::move(plan), .fabric = blame::FabricOf(fleet, sites)};
+}
+
+// Plans for the connected nodes, and for the lost nodes that the spec names: their probes fail at
+// once, with the reason. Other lost nodes are skipped.
+Result<Planned> PlanFor(const fleet::Fleet& fleet, const fleet::Sites& sites,
+                        const v1::CampaignSpec& spec, const std::set<std::string>& probed_lately) {
+  const std::set<std::string> named(spec.nodes().begin(), spec.nodes().end());
+  std::vector<const fleet::NodeRecord*> lost;
+  for (const auto& [name, record] : fleet.nodes())
+    if (record.state != v1::NODE_STATE_CONNECTED && (named.empty() || named.contains(name)))
+      lost.push_back(&record);
+  if (named.empty() || lost.empty()) {
+    ASSIGN_OR_RETURN(Planned planned,
+                     PlanOver(fleet::FleetView(fleet), sites, spec, probed_lately));
+    for (const fleet::NodeRecord* record : lost)
+      planned.plan.skipped.push_back(Format("{}: lost: {}", record->name, record->lost_reason));
+    return planned;
+  }
+  std::vector<fleet::NodeRecord> records;
+  for (const auto& [name, record] : fleet.nodes())
+    if (record.state == v1::NODE_STATE_CONNECTED || named.contains(name)) records.push_back(record);
+  return PlanOver(fleet::FleetView(records), sites, spec, probed_lately);
+}
+
+Status StartCampaign(State& state, const v1::StartCampaignRequest& request, v1::Campaign& campaign,
+                     Moment now) {
+  v1::CampaignSpec spec = request.spec();
+  RETURN_IF_ERROR(Complete(spec));
+  for (const std::string& node : spec.nodes()) RETURN_IF_ERROR(CheckNode(state, node));
+  if (!spec.hub().empty()) RETURN_IF_ERROR(CheckNode(state, spec.hub()));
+  ASSIGN_OR_RETURN(Planned planned,
+                   PlanFor(state.fleet, state.sites, spec, state.campaigns.ProbedLately(now)));
+  PortClasses classes;
+  if (spec.pattern() == v1::CAMPAIGN_PATTERN_INCAST) {
+    RETURN_IF_ERROR(CheckIncast(planned.plan, spec, state.options.pairs_at_once_max));
+    classes = ClassesOf(fleet::FleetView(state.fleet), spec.probes(0).traffic_class());
+  }
+  campaign = state.campaigns.Start(spec, std::move(planned.plan), std::move(planned.fabric), now,
+                                   std::move(classes));
+  return {};
+}
+
+Status GetCampaign(State& state, const v1::GetCampaignRequest& request, v1::Campaign& campaign,
+                   Moment) {
+  ASSIGN_OR_RETURN(campaign, state.campaigns.Get(request.id(), !request.omit_results()));
+  return {};
+}
+
+Status ListCampaigns(State& state, const v1::ListCampaignsRequest&,
+                     v1::ListCampaignsResponse& response, Moment) {
+  for (v1::Campaign& campaign : state.campaigns.List())
+    *response.add_campaigns() = std::move(campaign);
+  return {};
+}
+
+Status CancelCampaign(State& state, const v1::CancelCampaignRequest& request,
+                      v1::Campaign& campaign, Moment now) {
+  ASSIGN_OR_RETURN(campaign, state.campaigns.Cancel(request.id(), now));
+  return {};
+}
+
+Status GetMesh(State& state, const v1::GetMeshRequest&, v1::MeshStatus& status, Moment) {
+  status = state.mesh.Status();
+  return {};
+}
+
+Status StartCertificate(State& state, const v1::StartCertificateRequest& request,
+                        v1::Certificate& certificate, Moment now) {
+  ASSIGN_OR_RETURN(certificate, state.certificates.Start(request.request(), now));
+  return {};
+}
+
+Status GetCertificate(State& state, const v1::GetCertificateRequest& request,
+                      v1::GetCertificateResponse& response, Moment) {
+  ASSIGN_OR_RETURN(response, state.certificates.Get(request.id()));
+  return {};
+}
+
+constexpr Handler kHandlers[] = {
+    kHandler<&StartCampaign>,  kHandler<&GetCampaign>, kHandler<&ListCampaigns>,
+    kHandler<&CancelCampaign>, kHandler<&GetMesh>,     kHandler<&StartCertificate>,
+    kHandler<&GetCertificate>,
+};
+
+}  // namespace
+
+std::span<const Handler> ProbeHandlers() {
+  return kHandlers;
+}
+
+}  // namespace fabric::control

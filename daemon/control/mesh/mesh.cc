@@ -1,0 +1,329 @@
+#include "daemon/control/mesh/mesh.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "base/text.h"
+#include "daemon/plan/ports.h"
+#include "proto/timestamps.h"
+
+namespace fabric::control {
+namespace {
+
+using namespace std::chrono_literals;
+
+// After a change others follow: a leaf that comes up brings its nodes one by one.
+constexpr Duration kSettleFor = 1s;
+constexpr Duration kPlanEvery = 5s;
+constexpr std::size_t kOrdersAtOnce = 64;  // In one tick; the next one goes on.
+constexpr std::uint32_t kWindowMs = 10'000;
+constexpr std::uint32_t kAnswerWithinMs = 500;
+constexpr std::uint32_t kFlowRateMax = 10;  // Pings a second of one flow
+// A window is held back for so long beyond the time in which a node is found to be lost.
+constexpr Duration kHoldBeyond = 2s;
+constexpr Duration kJudgeEvery = 10s;
+constexpr Duration kWindowMax = 60s;
+constexpr std::size_t kArrivedMax = 100'000;
+// What single flows say is kept of all pairs up to so many; beyond, of those that lost something.
+constexpr std::size_t kFlowsKeptMax = 300'000;
+// Of pairs that lost something, and of the others. Blame takes about 4 us for each, under the
+// controller's lock.
+constexpr std::size_t kObservationsMax = 10'000;
+constexpr double kPingsMax = 1e6;
+
+// Agents' clocks may say anything.
+Duration LengthOf(const v1::MeshWindow& window) {
+  constexpr std::int64_t kSecondsMax = 9'000'000'000;
+  for (const auto* at : {&window.started_at(), &window.ended_at()})
+    if (at->seconds() < 0 || at->seconds() > kSecondsMax) return kWindowMax;
+  const auto from = FromProto(window.started_at());
+  const auto to = FromProto(window.ended_at());
+  return std::clamp<Duration>(to - from, Duration::zero(), kWindowMax);
+}
+
+}  // namespace
+
+Mesh::Mesh(const MeshSettings& settings, const fleet::Sites& sites, Duration lost_after,
+           Sessions& agents, OpenFindings open_findings, Moment now)
+    : settings_(settings),
+      sites_(sites),
+      hold_(lost_after + kHoldBeyond),
+      agents_(agents),
+      open_findings_(std::move(open_findings)),
+      changed_at_(now.steady),
+      planned_at_(now.steady - kPlanEvery),
+      judged_at_(now.steady),
+      // Agents may still carry out an order of an earlier run of the controller.
+      next_number_(static_cast<std::uint64_t>(
+          std::chrono::duration_cast<std::chrono::milliseconds>(now.wall.time_since_epoch())
+              .count())) {
+  status_.set_enabled(settings_.on);
+  if (!settings_.on) status_.set_reason("the mesh is off: start fabricd with --mesh on");
+  status_.set_paths_per_leaf_pair(settings_.paths);
+  status_.set_flow_labels_per_leaf_pair(plan::FlowsToCover(std::max(1u, settings_.paths)));
+}
+
+void Mesh::OnFleetChange(Moment now) {
+  changed_ = true;
+  changed_at_ = now.steady;
+}
+
+void Mesh::OnEndpoints(const Session& session, const v1::MeshEndpoints& report, Moment now) {
+  if (!settings_.on) return End(session);
+  const std::string& node = session.node.name();
+  nodes_[node].joined = true;
+  for (const v1::MeshEndpoint& one : report.endpoints()) {
+    if (one.port().node() != node) continue;  // Nobody speaks for another node.
+    const std::string name = plan::PortName(one.port());
+    const auto [at, fresh] = endpoints_.try_emplace(name);
+    Endpoint& known = at->second;
+    known.reason = one.reason();
+    if (!fresh && known.endpoint.SerializeAsString() == one.endpoint().SerializeAsString())
+      continue;
+    known.endpoint = one.endpoint();
+    known.changed_at = now.steady;
+    known.since = next_number_;
+    OnFleetChange(now);
+  }
+}
+
+void Mesh::OnLost(const std::string& node, Moment now) {
+  if (!settings_.on) return;
+  nodes_.erase(node);
+  const std::string prefix = node + "/";
+  for (auto at = endpoints_.lower_bound(prefix);
+       at != endpoints_.end() && at->first.starts_with(prefix); ++at) {
+    at->second = {.endpoint = {}, .reason = "the agent is not connected", .changed_at = now.steady};
+  }
+  OnFleetChange(now);
+}
+
+void Mesh::OnWindow(const Session& session, const v1::MeshWindow& window, Moment now) {
+  if (!settings_.on) return End(session);
+  if (arrived_.size() >= kArrivedMax) return;
+  arrived_.push_back({.began = now.steady - LengthOf(window),
+                      .arrived = now.steady,
+                      .node = session.node.name(),
+                      .window = window});
+}
+
+// Sessions that are new begin without an order.
+void Mesh::NoteSessions(Moment now) {
+  for (const auto& [id, session] : agents_.all()) {
+    if (!session.reported || session.silent) continue;
+    Node& node = nodes_[session.node.name()];
+    if (node.session == id) continue;
+    node = {.session = id};
+    out_of_date_.insert(session.node.name());
+    OnFleetChange(now);
+  }
+}
+
+void Mesh::Tick(const fleet::Fleet& fleet, Moment now) {
+  if (!settings_.on) return;
+  if (changed_) NoteSessions(now);
+  const bool settled = now.steady - changed_at_ >= kSettleFor;
+  const Duration planned = now.steady - planned_at_;
+  if (changed_ && planned >= kPlanEvery && (settled || planned >= 2 * kPlanEvery))
+    MakePlan(fleet, now);
+  SendOrders(now);
+  while (!arrived_.empty() && now.steady - arrived_.front().arrived >= hold_) {
+    Count(arrived_.front());
+    arrived_.pop_front();
+  }
+  if (now.steady - judged_at_ >= kJudgeEvery) Judge(now);
+}
+
+// It is off, and the agent still meshes for an earlier run of the controller.
+void Mesh::End(const Session& session) {
+  v1::ControllerMessage message;
+  message.mutable_mesh_order()->set_number(next_number_++);
+  agents_.Send(session.id, message);
+}
+
+// Why no one can ping the port; empty when one can.
+std::string Mesh::Obstacle(const plan::Port& port) const {
+  const auto known = endpoints_.find(plan::PortName(port.port));
+  if (known != endpoints_.end() && known->second.known()) return {};
+  if (known != endpoints_.end() && !known->second.reason.empty()) return known->second.reason;
+  const auto node = nodes_.find(port.port.node());
+  const bool joined = node != nodes_.end() && node->second.joined;
+  return joined ? "the agent reported no endpoint for this port"
+                : "the agent has not joined the mesh";
+}
+
+void Mesh::MakePlan(const fleet::Fleet& fleet, Moment now) {
+  changed_ = false;
+  planned_at_ = now.steady;
+  const fleet::FleetView view(fleet);
+  v1::CampaignSpec all;
+  all.set_include_busy(true);  // Pings are next to nothing beside a job.
+  const auto found = plan::FindPorts(view, all, {}, sites_);
+  if (!found.ok()) return;  // It names no node and no rail: there is nothing to refuse.
+  candidates_ = found->ports;
+  left_out_.clear();
+  for (const plan::SkippedPort& skipped : found->skipped) left_out_.push_back(ToString(skipped));
+  std::vector<plan::Port> ports;
+  for (const plan::Port& port : candidates_) {
+    if (const std::string obstacle = Obstacle(port); !obstacle.empty())
+      left_out_.push_back(Format("{}: {}", plan::PortName(port.port), obstacle));
+    else
+      ports.push_back(port);
+  }
+  fabric_ = blame::FabricOf(view, sites_);
+  KeepCounts(plan::MakeMesh(std::move(ports), found->leaf_names, {.paths = settings_.paths}));
+  places_.clear();
+  for (std::size_t n = 0; n < candidates_.size(); ++n)
+    places_[candidates_[n].port.node()].candidates.push_back(n);
+  for (std::size_t n = 0; n < plan_.pairs.size(); ++n)
+    places_[plan_.ports[plan_.pairs[n].ports.from].port.node()].pairs.push_back(n);
+  for (const auto& [name, node] : nodes_) out_of_date_.insert(name);
+  status_.set_ports(static_cast<std::uint32_t>(plan_.ports.size()));
+  status_.mutable_not_covered()->Assign(left_out_.begin(), left_out_.end());
+  fresh_ = true;
+}
+
+// Pairs that are in the new plan too keep what is known of them.
+void Mesh::KeepCounts(plan::MeshPlan plan) {
+  std::vector<MeshCounts> counts(plan.pairs.size());
+  std::map<Ends, std::size_t> pairs;
+  flows_kept_ = 0;
+  for (std::size_t n = 0; n < plan.pairs.size(); ++n) {
+    const Ends ends(plan::PortName(plan.ports[plan.pairs[n].ports.from].port),
+                    plan::PortName(plan.ports[plan.pairs[n].ports.to].port));
+    const auto known = pairs_.find(ends);
+    if (known != pairs_.end()) counts[n] = std::move(counts_[known->second]);
+    flows_kept_ += counts[n].flows_kept();
+    pairs.emplace(ends, n);
+  }
+  plan_ = std::move(plan);
+  counts_ = std::move(counts);
+  pairs_ = std::move(pairs);
+}
+
+v1::MeshOrder Mesh::OrderOf(const std::string& node) const {
+  v1::MeshOrder order;
+  std::uint32_t flows = 0;
+  const auto places = places_.find(node);
+  if (places == places_.end()) return order;
+  std::map<std::string, v1::MeshPortOrder*> ports;
+  order.mutable_ports()->Reserve(static_cast<int>(places->second.candidates.size()));
+  for (const std::size_t n : places->second.candidates) {
+    v1::MeshPortOrder& port = *order.add_ports();
+    *port.mutable_local() = candidates_[n].port;
+    ports.emplace(plan::PortName(candidates_[n].port), &port);
+  }
+  for (const std::size_t n : places->second.pairs) {
+    const plan::MeshPair& pair = plan_.pairs[n];
+    const v1::ProbePort& to = plan_.ports[pair.ports.to].port;
+    const auto port = ports.find(plan::PortName(plan_.ports[pair.ports.from].port));
+    const auto known = endpoints_.find(plan::PortName(to));
+    if (port == ports.end() || known == endpoints_.end() || !known->second.known()) continue;
+    v1::MeshTarget& target = *port->second->add_targets();
+    *target.mutable_remote() = to;
+    *target.mutable_endpoint() = known->second.endpoint;
+    target.mutable_flow_labels()->Assign(pair.flow_labels.begin(), pair.flow_labels.end());
+    flows += std::max(1u, static_cast<std::uint32_t>(pair.flow_labels.size()));
+  }
+  order.set_pings_per_second(std::min(settings_.pings_per_second, kFlowRateMax * flows));
+  order.set_window_ms(kWindowMs);
+  order.set_answer_within_ms(kAnswerWithinMs);
+  return order;
+}
+
+// Sends only orders that have changed.
+void Mesh::SendOrders(Moment now) {
+  if (planned_at_ > now.steady || candidates_.empty()) return;
+  for (std::size_t sent = 0; sent < kOrdersAtOnce && !out_of_date_.empty(); ++sent) {
+    const std::string name = *out_of_date_.begin();
+    out_of_date_.erase(out_of_date_.begin());
+    const auto node = nodes_.find(name);
+    if (node == nodes_.end()) continue;
+    v1::ControllerMessage message;
+    v1::MeshOrder& order = *message.mutable_mesh_order();
+    order = OrderOf(name);
+    std::string text = order.SerializeAsString();
+    if (text == node->second.sent) continue;
+    node->second.sent = std::move(text);
+    order.set_number(next_number_++);
+    agents_.Send(node->second.session, message);
+  }
+}
+
+// What lies between two ends counts if both were there all the time, and pings went to where the
+// other one is: an agent that ends takes its queue pairs with it, which is no loss of the
+// network's.
+bool Mesh::Counts(const Arrived& arrived, const Ends& ends) const {
+  const auto from = endpoints_.find(ends.first);
+  const auto to = endpoints_.find(ends.second);
+  return from != endpoints_.end() && to != endpoints_.end() && from->second.known() &&
+         to->second.known() && from->second.changed_at < arrived.began &&
+         to->second.changed_at < arrived.began && arrived.window.order() >= to->second.since;
+}
+
+void Mesh::Count(const Arrived& arrived) {
+  const auto node = nodes_.find(arrived.node);
+  if (node == nodes_.end()) return;
+  const double rate = arrived.window.pings_per_second();
+  node->second.pings_per_second = std::isfinite(rate) ? std::clamp(rate, 0.0, kPingsMax) : 0;
+  for (const v1::MeshPath& path : arrived.window.paths()) {
+    if (path.from().node() != arrived.node || !Sound(path.ping())) continue;
+    const Ends ends(plan::PortName(path.from()), plan::PortName(path.to()));
+    const auto pair = pairs_.find(ends);
+    if (pair == pairs_.end() || !Counts(arrived, ends)) continue;
+    MeshCounts& counts = counts_[pair->second];
+    const std::size_t kept = counts.flows_kept();
+    counts.Add(path.ping(), flows_kept_ < kFlowsKeptMax);
+    flows_kept_ += counts.flows_kept() - kept;
+    fresh_ = true;
+  }
+  ++node->second.windows;
+}
+
+// Pairs that lost something, with each of their flows, and others for comparison; of both as many
+// as there is time for, from all over the fabric.
+google::protobuf::RepeatedPtrField<v1::PairResult> Mesh::ResultsForBlame() const {
+  std::size_t lossy = 0;
+  std::size_t clean = 0;
+  for (const MeshCounts& counts : counts_)
+    (counts.lost() > 0 ? lossy : clean) +=
+        counts.lost() > 0 ? std::max<std::size_t>(MeshCounts::kWindowsMax, counts.flows_kept()) : 1;
+  google::protobuf::RepeatedPtrField<v1::PairResult> results;
+  std::size_t seen[2] = {0, 0};
+  for (std::size_t n = 0; n < counts_.size(); ++n) {
+    const bool bad = counts_[n].lost() > 0;
+    const std::size_t stride = (bad ? lossy : clean) / kObservationsMax + 1;
+    if (seen[bad ? 1 : 0]++ % stride != 0) continue;
+    const plan::MeshPair& pair = plan_.pairs[n];
+    const plan::MeshLeafPair& leaves = plan_.leaf_pairs[pair.leaf_pair];
+    counts_[n].AddTo(plan_.ports[pair.ports.from].port, plan_.ports[pair.ports.to].port,
+                     leaves.from_leaf != leaves.to_leaf, results);
+  }
+  return results;
+}
+
+void Mesh::Judge(Moment now) {
+  judged_at_ = now.steady;
+  if (!std::exchange(fresh_, false)) return;
+  const google::protobuf::RepeatedPtrField<v1::PairResult> results = ResultsForBlame();
+  const std::vector<v1::Finding> findings = open_findings_();
+  *status_.mutable_blame() =
+      blame::Judge(fabric_, blame::ObservationsOf(fabric_, results), findings);
+  status_.mutable_blame()->clear_not_covered();  // The status has them, with reasons.
+
+  status_.clear_leaf_pairs();
+  for (v1::MeshLeafPair& sum : SumsOf(plan_, counts_)) *status_.add_leaf_pairs() = std::move(sum);
+  double rate = 0;
+  std::uint32_t windows = 0;
+  for (const auto& [name, node] : nodes_) {
+    rate += node.pings_per_second;
+    windows += std::min(node.windows, static_cast<std::uint32_t>(MeshCounts::kWindowsMax));
+  }
+  status_.set_pings_per_second(rate);
+  status_.set_windows(windows);
+  *status_.mutable_updated_at() = ToProto(now.wall);
+}
+
+}  // namespace fabric::control

@@ -1,0 +1,112 @@
+// Controller side of the mesh: collects the endpoints of agents, orders their pings, takes the
+// result windows and asks blame for suspects. Agents without mesh support are not part of it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "daemon/blame/fabric.h"
+#include "daemon/control/mesh/mesh_counts.h"
+#include "daemon/control/options.h"
+#include "daemon/control/sessions.h"
+#include "daemon/fleet/fleet_view.h"
+#include "daemon/fleet/sites.h"
+#include "daemon/plan/mesh.h"
+#include "fabric/v1/agent.pb.h"
+#include "fabric/v1/finding.pb.h"
+#include "fabric/v1/mesh.pb.h"
+
+namespace fabric::control {
+
+class Mesh {
+ public:
+  using OpenFindings = std::function<std::vector<v1::Finding>()>;
+
+  // `sites`: locations of ports. `lost_after`: time without a message after which a node is lost.
+  Mesh(const MeshSettings& settings, const fleet::Sites& sites, Duration lost_after,
+       Sessions& agents, OpenFindings open_findings, Moment now);
+
+  // A node, port, neighbour or site changed: the plan and the orders are renewed soon.
+  void OnFleetChange(Moment now);
+  void OnEndpoints(const Session& session, const v1::MeshEndpoints& report, Moment now);
+  void OnWindow(const Session& session, const v1::MeshWindow& window, Moment now);
+  void OnLost(const std::string& node, Moment now);  // Its endpoints become invalid.
+  void Tick(const fleet::Fleet& fleet, Moment now);
+
+  const v1::MeshStatus& Status() const { return status_; }
+
+ private:
+  struct Endpoint {
+    v1::ProbeEndpoint endpoint;
+    std::string reason;       // Why it has none
+    SteadyTime changed_at;    // Earlier pings do not count.
+    std::uint64_t since = 0;  // First order number with this endpoint
+
+    bool known() const { return endpoint.queue_pair_number() != 0; }
+  };
+  struct Node {
+    SessionId session = {};  // That received the orders
+    std::string sent = {};   // The newest order, without its number
+    bool joined = false;     // It has reported endpoints in this session.
+    double pings_per_second = 0;
+    std::uint32_t windows = 0;  // Counted
+  };
+  struct Arrived {
+    SteadyTime began;
+    SteadyTime arrived;
+    std::string node;
+    v1::MeshWindow window;
+  };
+  using Ends = std::pair<std::string, std::string>;  // Names of two ports
+
+  void MakePlan(const fleet::Fleet& fleet, Moment now);
+  std::string Obstacle(const plan::Port& port) const;
+  void KeepCounts(plan::MeshPlan plan);
+  void SendOrders(Moment now);
+  v1::MeshOrder OrderOf(const std::string& node) const;
+  void End(const Session& session);
+  void NoteSessions(Moment now);
+  google::protobuf::RepeatedPtrField<v1::PairResult> ResultsForBlame() const;
+  void Count(const Arrived& arrived);
+  bool Counts(const Arrived& arrived, const Ends& ends) const;
+  void Judge(Moment now);
+
+  const MeshSettings settings_;
+  const fleet::Sites& sites_;
+  const Duration hold_;
+  Sessions& agents_;
+  const OpenFindings open_findings_;
+
+  std::map<std::string, Node> nodes_;
+  std::map<std::string, Endpoint> endpoints_;  // By the name of the port
+  std::set<std::string> out_of_date_;          // Nodes whose order may have changed
+  plan::MeshPlan plan_;
+  std::vector<plan::Port> candidates_;  // With and without endpoints
+  struct Places {
+    std::vector<std::size_t> candidates;
+    std::vector<std::size_t> pairs;  // In the plan, with this node as sender
+  };
+  std::map<std::string, Places> places_;  // By node
+  std::vector<std::string> left_out_;
+  blame::Fabric fabric_;
+  std::vector<MeshCounts> counts_;     // By pair of the plan
+  std::map<Ends, std::size_t> pairs_;  // Index in the plan's pairs
+  std::size_t flows_kept_ = 0;
+  std::deque<Arrived> arrived_;  // Not counted yet: news of their ends may follow.
+  bool changed_ = true;
+  SteadyTime changed_at_;
+  SteadyTime planned_at_;
+  SteadyTime judged_at_;
+  bool fresh_ = false;  // New counts since the last assessment
+  std::uint64_t next_number_;
+  v1::MeshStatus status_;
+};
+
+}  // namespace fabric::control

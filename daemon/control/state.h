@@ -1,0 +1,44 @@
+// State of the controller: all parts, connected to each other. Guarded by the controller's lock.
+#pragma once
+
+#include <optional>
+
+#include "base/clock.h"
+#include "daemon/control/campaigns/campaigns.h"
+#include "daemon/control/certificates/certificates.h"
+#include "daemon/control/evaluator.h"
+#include "daemon/control/events.h"
+#include "daemon/control/findings/finding_registry.h"
+#include "daemon/control/mesh/mesh.h"
+#include "daemon/control/node_history.h"
+#include "daemon/control/options.h"
+#include "daemon/control/outbox.h"
+#include "daemon/control/sessions.h"
+#include "daemon/fleet/fleet.h"
+#include "daemon/fleet/sites.h"
+#include "daemon/store/store.h"
+
+namespace fabric::control {
+
+struct State {
+  State(const ControllerOptions& all_options, store::Store& store, AgentSink& agents,
+        EventBus& events, Moment now);
+  State(const State&) = delete;  // The parts refer to each other.
+  State& operator=(const State&) = delete;
+
+  const ControllerOptions options;
+  const Moment started;
+  fleet::Fleet fleet;
+  fleet::Sites sites;
+  std::optional<fleet::TopologyCoverage> cover;  // Computed on request
+  Outbox outbox;
+  Sessions sessions;
+  NodeHistory history;
+  FindingRegistry findings;
+  Evaluator evaluator;
+  Campaigns campaigns;
+  Certificates certificates;
+  Mesh mesh;
+};
+
+}  // namespace fabric::control

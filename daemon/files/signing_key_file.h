@@ -1,0 +1,22 @@
+// Signing key for certificates: loads or creates the key file.
+#pragma once
+
+#include <string>
+
+#include "base/ed25519.h"
+#include "base/status.h"
+
+namespace fabric {
+
+struct KeyFile {
+  SigningKey key;
+  std::string path;
+  bool made = false;  // Created by this call
+};
+
+// Loads the key from the file `named`, which must exist. If `named` is empty: signing-key.pem next
+// to the state file; creates it if missing, with mode 0600, and the public key in
+// signing-key.pub.pem. Errors name the file and do not contain its content.
+Result<KeyFile> LoadSigningKey(const std::string& named, const std::string& state);
+
+}  // namespace fabric

@@ -1,0 +1,103 @@
+#include "daemon/operator_log.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "proto/names.h"
+
+namespace fabric {
+namespace {
+
+bool SameTime(const google::protobuf::Timestamp& a, const google::protobuf::Timestamp& b) {
+  return a.seconds() == b.seconds() && a.nanos() == b.nanos();
+}
+
+std::string NodeText(const v1::NodeSummary& node) {
+  if (node.state() == v1::NODE_STATE_LOST)
+    return Format("node {} lost: {}", node.name(), node.lost_reason());
+  return Format("node {} connected: {} of {} ports ACTIVE, agent {}", node.name(),
+                node.ports_active(), node.ports(),
+                node.agent_version().empty() ? "of unknown version" : node.agent_version());
+}
+
+// "opened" or "resolved"; empty for other changes.
+std::string_view FindingStep(const v1::Event& event) {
+  const v1::Finding& finding = event.finding();
+  if (finding.state() == v1::FINDING_STATE_RESOLVED) return "resolved";
+  // An opening is the only change at the time of the opening.
+  const bool opened = SameTime(finding.opened_at(), event.at()) &&
+                      SameTime(finding.changed_at(), event.at()) && !finding.has_acknowledged();
+  return opened ? "opened" : "";
+}
+
+std::string CampaignText(const v1::Campaign& campaign) {
+  if (!campaign.has_ended_at())
+    return Format("campaign {} started: {} probes in {} rounds", campaign.id(),
+                  campaign.probes_planned(), campaign.rounds());
+  return Format("campaign {} {}: {} probes ok, {} failed, {} entries skipped", campaign.id(),
+                Name(campaign.state()), campaign.probes_ok(), campaign.probes_failed(),
+                campaign.skipped_size());
+}
+
+}  // namespace
+
+void OperatorLog::OnEvent(const v1::Event& event) {
+  if (event.has_node()) {
+    const bool lost = event.node().state() == v1::NODE_STATE_LOST;
+    Add(lost ? log::Level::kWarning : log::Level::kInfo, NodeText(event.node()));
+  } else if (event.has_finding()) {
+    const v1::Finding& finding = event.finding();
+    const std::string_view step = FindingStep(event);
+    if (step.empty()) return;
+    const bool alarming = step == "opened" && finding.verdict() == v1::VERDICT_FAIL;
+    Add(alarming ? log::Level::kWarning : log::Level::kInfo,
+        Format("finding {} {}: {} {}: {}", finding.id(), step, finding.rule(),
+               SubjectName(finding.subject()), finding.title()));
+  } else if (event.has_campaign()) {
+    Add(log::Level::kInfo, CampaignText(event.campaign()));
+  }
+}
+
+void OperatorLog::OnCertificate(const v1::Certificate& certificate) {
+  Add(log::Level::kInfo, Format("certificate {} issued: {} for {} node{}{}", certificate.id(),
+                                Name(certificate.verdict()), certificate.nodes_size(),
+                                certificate.nodes_size() == 1 ? "" : "s",
+                                certificate.request().job_id().empty()
+                                    ? ""
+                                    : Format(", job {}", Quoted(certificate.request().job_id()))));
+}
+
+void OperatorLog::OnRefused(const Status& reason) {
+  Add(log::Level::kWarning, Format("agent refused: {}", reason.message()));
+}
+
+void OperatorLog::Add(log::Level level, std::string text) {
+  const MutexLock lock(mutex_);
+  if (lines_.size() < kLinesMax)
+    lines_.push_back({level, std::move(text)});
+  else
+    ++omitted_;
+}
+
+void OperatorLog::Flush(const control::StoreFailures& failures, Moment now) {
+  std::vector<Line> lines;
+  {
+    const MutexLock lock(mutex_);
+    lines.swap(lines_);
+    if (const std::uint64_t omitted = std::exchange(omitted_, 0); omitted > 0)
+      lines.push_back({log::Level::kWarning,
+                       Format("{} log lines omitted: more than {} at once", omitted, kLinesMax)});
+    const bool due =
+        !failures_logged_at_ || now.steady - *failures_logged_at_ >= kStoreFailuresEvery;
+    if (failures.count > failures_logged_ && due) {
+      lines.push_back({log::Level::kError,
+                       Format("cannot write to the state file: {} ({} failures since the start)",
+                              failures.last.message(), failures.count)});
+      failures_logged_ = failures.count;
+      failures_logged_at_ = now.steady;
+    }
+  }
+  for (const Line& line : lines) write_(line.level, line.text);
+}
+
+}  // namespace fabric

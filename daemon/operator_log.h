@@ -1,0 +1,56 @@
+// Operator log: nodes, findings, campaigns, certificates, refused agents and store failures as log
+// lines. Thread-safe.
+//
+// Lines are queued and Flush() writes them, so that a slow log cannot block the controller. At most
+// kLinesMax are written each time, so that a flapping fleet cannot flood the journal.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "daemon/control/controller.h"
+#include "daemon/control/events.h"
+#include "fabric/v1/certificate.pb.h"
+
+namespace fabric {
+
+class OperatorLog final : public control::EventListener {
+ public:
+  static constexpr std::size_t kLinesMax = 50;
+  static constexpr Duration kStoreFailuresEvery = std::chrono::minutes(1);
+
+  using Write = std::function<void(log::Level, std::string_view line)>;
+  explicit OperatorLog(Write write = &log::Write) : write_(std::move(write)) {}
+
+  void OnEvent(const v1::Event& event) override;
+  void OnCertificate(const v1::Certificate& certificate);
+  void OnRefused(const Status& reason);
+
+  // Writes the queued lines and the number of omitted ones; call it once a second. New store
+  // failures are logged at once, then every kStoreFailuresEvery.
+  void Flush(const control::StoreFailures& failures, Moment now);
+
+ private:
+  struct Line {
+    log::Level level;
+    std::string text;
+  };
+  void Add(log::Level level, std::string text);
+
+  const Write write_;
+  Mutex mutex_;
+  std::vector<Line> lines_ GUARDED_BY(mutex_);
+  std::uint64_t omitted_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t failures_logged_ GUARDED_BY(mutex_) = 0;
+  std::optional<SteadyTime> failures_logged_at_ GUARDED_BY(mutex_);
+};
+
+}  // namespace fabric

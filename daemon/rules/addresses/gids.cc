@@ -1,0 +1,225 @@
+#include <algorithm>
+#include <optional>
+
+#include "base/text.h"
+#include "daemon/rules/facts.h"
+#include "daemon/rules/links/links.h"
+#include "daemon/rules/remedies.h"
+#include "daemon/rules/rule.h"
+#include "proto/gaps.h"
+#include "proto/ports.h"
+
+namespace fabric::rules {
+namespace {
+
+using fleet::PortView;
+
+bool IsJudged(const PortView& port) {
+  return port.rail && IsRoce(port) && IsUp(port);
+}
+
+// roce_v2_gid_present
+
+void FailMissing(const PortView& port, Verdicts& out) {
+  const auto v2 = [](const v1::Gid& gid) { return gid.type() == v1::GID_TYPE_ROCE_V2; };
+  const auto& gids = port.port->gids();
+  const std::string seen = std::any_of(gids.begin(), gids.end(), v2) ? "only link-local ones"
+                           : gids.empty()                            ? "no GID at all"
+                                                                     : "none";
+  const std::string& netdev = port.port->netdev();
+  out.Fail(port.Subject(), Format("RoCE v2 GIDs: {}, expected one with a routable address", seen),
+           {ToEvidence(*port.node, {.what = "routable RoCE v2 GIDs",
+                                    .expected = "at least 1",
+                                    .seen = seen,
+                                    .source = PortFile(port, "gids"),
+                                    .basis = "rule"})},
+           {AddAddress(netdev.empty() ? "NETDEV" : netdev)});
+}
+
+// The first part of the GID table that could not be read.
+std::optional<std::string> UnreadPart(const PortView& port) {
+  for (const v1::Gid& gid : port.port->gids())
+    if (!gid.has_type() && !gid.link_local())
+      return PortFile(port, Format("gid_attrs/types/{}", gid.index()));
+  const std::string table = PortFile(port, "gids");
+  for (const v1::Gap& gap : port.node->snapshot.gaps())
+    if (Touches(gap, table)) return gap.path().starts_with(table) ? gap.path() : table;
+  return {};
+}
+
+// Cards from before RoCE v2.
+bool IsOfRoceV1(const v1::RdmaDevice& device) {
+  return device.driver() == "be2net" || device.driver() == "ocrdma" ||
+         device.model() == "ConnectX-3";
+}
+
+// A port of a software bridge or switch forwards for others. It needs no address.
+bool IsForwarding(const PortView& port) {
+  if (port.netdev == nullptr || !port.netdev->has_master()) return false;
+  const v1::NetInterface* const master = FindNetdev(port.node->snapshot, port.netdev->master());
+  return master != nullptr && !master->has_bond();
+}
+
+void JudgePresence(const fleet::NodeView& node, Verdicts& out) {
+  for (const PortView& port : node.ports) {
+    if (!IsJudged(port) || IsOfRoceV1(*port.device)) continue;
+    if (fleet::UsableGid(*port.device, *port.port) != nullptr)
+      out.Pass();
+    else if (const auto unread = UnreadPart(port))
+      Unreadable(port, "GIDs", *unread, out);
+    else if (!IsForwarding(port))
+      FailMissing(port, out);
+  }
+}
+
+// gid_family_expected
+
+bool IsOfFamily(const v1::Gid& gid, v1::AddressFamily family) {
+  if (gid.type() != v1::GID_TYPE_ROCE_V2 || gid.link_local()) return false;
+  return (family == v1::ADDRESS_FAMILY_IPV4) != gid.ipv4().empty();
+}
+
+void JudgeFamily(const fleet::NodeView& node, Verdicts& out) {
+  for (const PortView& port : node.ports) {
+    const v1::AddressFamily family = port.expected().gid_family();
+    if (family == v1::ADDRESS_FAMILY_UNSPECIFIED || !IsJudged(port)) continue;
+    // A port without any is a finding of roce_v2_gid_present.
+    const v1::Gid* const usable = fleet::UsableGid(*port.device, *port.port);
+    if (usable == nullptr) continue;
+    const auto& gids = port.port->gids();
+    if (std::any_of(gids.begin(), gids.end(),
+                    [&](const v1::Gid& gid) { return IsOfFamily(gid, family); })) {
+      out.Pass();
+      continue;
+    }
+    const char* const wanted = family == v1::ADDRESS_FAMILY_IPV4 ? "IPv4" : "IPv6";
+    const char* const seen = family == v1::ADDRESS_FAMILY_IPV4 ? "IPv6" : "IPv4";
+    const std::string basis = ProfileBasis(*port.expectation);
+    out.Fail(port.Subject(), Format("RoCE v2 GIDs: {} only, expected {} ({})", seen, wanted, basis),
+             {ToEvidence(*port.node, {.what = "routable RoCE v2 GIDs",
+                                      .expected = wanted,
+                                      .seen = Format("{} at index {}", seen, usable->index()),
+                                      .source = PortFile(port, "gids"),
+                                      .basis = basis})},
+             {AddAddress(port.port->netdev())});
+  }
+}
+
+// gid_index_equal_on_rail
+
+// A port without any is a finding of roce_v2_gid_present.
+std::optional<Value> Index(const Member& member) {
+  const PortView& port = *member.port;
+  if (!IsJudged(port)) return {};
+  const v1::Gid* const gid = fleet::UsableGid(*port.device, *port.port);
+  return gid != nullptr ? std::optional(Value{gid->index()}) : std::nullopt;
+}
+
+std::vector<v1::Remedy> RefillTable(const Member& member, const Value&) {
+  const std::string& netdev = member.port->port->netdev();
+  return {ToRemedy({.command = "unset NCCL_IB_GID_INDEX",
+                    .note = "NCCL 2.21 and later choose the index by address family and RoCE "
+                            "version."}),
+          ToRemedy({.command = Format("ip address flush dev {0} && ip link set dev {0} down && "
+                                      "ip link set dev {0} up",
+                                      netdev),
+                    .interrupts_traffic = true,
+                    .note = "Then set the address again. The kernel refills the table in order."})};
+}
+
+constexpr EqualityRule kIndex[] = {
+    {.what = "index of the routable RoCE v2 GID",
+     .group = ByRailAndModel,
+     .value = Index,
+     .source = [](const Member& member) { return PortFile(*member.port, "gids"); },
+     .remedies = RefillTable}};
+
+// rdma_cm_roce_v2
+
+// Known only if an administrator created the directory in configfs, usually to change the mode.
+void JudgeConnectionManager(const fleet::NodeView& node, Verdicts& out) {
+  for (const PortView& port : node.ports) {
+    const v1::RoceDefaults& defaults = port.port->roce_defaults();
+    if (!IsJudged(port) || !defaults.has_rdma_cm_mode()) continue;
+    if (defaults.rdma_cm_mode() == "RoCE v2") {
+      out.Pass();
+      continue;
+    }
+    const std::string& device = port.device->name();
+    out.Fail(
+        port.Subject(), Format("RDMA-CM uses {}, expected RoCE v2", defaults.rdma_cm_mode()),
+        {ToEvidence(*port.node, {.what = "default_roce_mode",
+                                 .expected = "RoCE v2",
+                                 .seen = defaults.rdma_cm_mode(),
+                                 .source = Format("sys/kernel/config/rdma_cm/{}/ports/{}/"
+                                                  "default_roce_mode",
+                                                  device, port.port->number()),
+                                 .basis = "the port has RoCE v2 GIDs"})},
+        {ToRemedy({.command = Format("cma_roce_mode -d {} -p {} -m 2", device, port.port->number()),
+                   .note = "Applies to new connections; existing ones keep their mode."})});
+  }
+}
+
+}  // namespace
+
+extern const Rule gid_family_expected = {
+    .id = "gid_family_expected",
+    .title = "Every RoCE port has a RoCE v2 GID of the address family in the profile",
+    .severity = v1::SEVERITY_ERROR,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "Jobs choose GIDs of one address family. A port with only the other family is skipped, or "
+        "used with a link-local GID that reaches no peer.",
+    .source = "NCCL, NCCL_IB_ADDR_FAMILY; kernel drivers/infiniband/core/roce_gid_mgmt.c",
+    .needs = {Input::kGids},
+    .profile = {v1::Expectations::kGidFamilyFieldNumber},
+    .fix = "ip address add ADDRESS/PREFIX dev NETDEV",
+    .evaluate_node = JudgeFamily,
+};
+
+extern const Rule gid_index_equal_on_rail = {
+    .id = "gid_index_equal_on_rail",
+    .title = "Ports of one model on a rail have their routable RoCE v2 GID at the same index",
+    .severity = v1::SEVERITY_WARNING,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "Jobs that set NCCL_IB_GID_INDEX use one index on all nodes. If another GID has that "
+        "index, link-local or RoCE v1, connections fail with 'retry exceeded' or do not come up. "
+        "Indexes change when addresses are added in another order, for example after a link flap.",
+    .source = "kernel drivers/infiniband/core/cache.c; NCCL, NCCL_IB_GID_INDEX",
+    .needs = {Input::kGids},
+    .fix = "Leave NCCL_IB_GID_INDEX unset, or remove old addresses",
+    .equality_rules = kIndex,
+};
+
+extern const Rule rdma_cm_roce_v2 = {
+    .id = "rdma_cm_roce_v2",
+    .title = "RDMA-CM is not set to RoCE v1",
+    .severity = v1::SEVERITY_WARNING,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "RoCE v1 does not run over IP: it ends at the first router and has neither DSCP nor ECN. "
+        "Storage that connects by RDMA-CM loses its priority and cannot leave its segment, while "
+        "jobs that choose a GID themselves work.",
+    .source = "kernel Documentation/ABI/testing/configfs-rdma_cm (default_roce_mode)",
+    .needs = {Input::kRoceDefaults},
+    .fix = "cma_roce_mode -d DEVICE -p PORT -m 2",
+    .evaluate_node = JudgeConnectionManager,
+};
+
+extern const Rule roce_v2_gid_present = {
+    .id = "roce_v2_gid_present",
+    .title = "Every RoCE port has a RoCE v2 GID with an address that is not link-local",
+    .severity = v1::SEVERITY_CRITICAL,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "Without it, the port has no address that other nodes can reach over routed RoCE v2. Jobs "
+        "fail at connection set-up, or fall back to TCP without a message. The kernel makes a GID "
+        "from each address of the netdev, so an IP address is missing.",
+    .source = "kernel drivers/infiniband: RoCE GID management; RoCE v2 annex A17",
+    .needs = {Input::kGids},
+    .fix = "ip address add ADDRESS/PREFIX dev NETDEV",
+    .evaluate_node = JudgePresence,
+};
+
+}  // namespace fabric::rules

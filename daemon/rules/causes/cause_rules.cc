@@ -1,0 +1,129 @@
+#include "daemon/rules/causes/cause_rules.h"
+
+namespace fabric::rules {
+namespace {
+
+using Rules = std::string_view[];
+
+constexpr Rules kPauseSenders = {"no_pause_storm", "pause_sent_within_limit"};
+constexpr Rules kPausedPeers = {"pause_received_within_limit"};
+
+constexpr Rules kLateEcn = {"ecn_acts_before_pfc"};
+
+constexpr Rules kFallenPcieLinks = {"pcie_link_width_as_capable", "pcie_link_speed_as_capable"};
+constexpr Rules kPcieErrors = {"pcie_link_without_errors", "pcie_errors_like_equals"};
+constexpr Rules kNarrowPcie = {"pcie_link_width_as_capable", "pcie_link_speed_as_capable",
+                               "pcie_bandwidth_covers_port"};
+constexpr Rules kSlowMemory = {"acs_off_between_gpu_and_nic", "iommu_passes_through"};
+constexpr Rules kPausing = {"pause_sent_within_limit"};
+constexpr Rules kDiscards = {"discards_like_equals"};
+
+// Data arrives, or is sent, in a priority without PFC.
+constexpr Rules kUnprotected = {"switch_pfc_equals_host",      "lossless_has_flow_control",
+                                "pfc_on_data_priority",        "pfc_equal_on_rail",
+                                "bond_members_settings_equal", "data_dscp_has_data_priority",
+                                "pfc_covers_roce_dscp",        "trust_equal_on_rail"};
+constexpr Rules kSentUnprotected = {"switch_mtu_covers_host",
+                                    "switch_pfc_equals_host",
+                                    "lossless_has_flow_control",
+                                    "pfc_on_data_priority",
+                                    "pfc_equal_on_rail",
+                                    "bond_members_settings_equal",
+                                    "data_dscp_has_data_priority",
+                                    "pfc_covers_roce_dscp",
+                                    "trust_equal_on_rail",
+                                    "roce_app_priority_has_pfc",
+                                    "roce_dscp_equal",
+                                    "roce_priority_equal",
+                                    "traffic_class_carries_data_dscp",
+                                    "traffic_class_equal_on_rail",
+                                    "rdma_on_lossless_priority",
+                                    "ecn_obeyed_on_data_priority",
+                                    "port_ecn_enabled"};
+constexpr Rules kLost = {"packets_in_sequence", "acknowledgements_in_time"};
+
+constexpr Rules kMarkedWrong = {"traffic_class_carries_data_dscp", "traffic_class_equal_on_rail",
+                                "roce_dscp_equal", "roce_priority_equal"};
+constexpr Rules kOnLossy = {"rdma_on_lossless_priority"};
+
+constexpr Rules kOtherPriorities = {"pfc_on_data_priority", "pfc_equal_on_rail"};
+constexpr Rules kPausedInVain = {"pfc_frames_on_enabled_priorities"};
+
+constexpr Rules kNoRoom = {"switch_pfc_equals_host", "pfc_within_capability",
+                           "lossless_buffer_apart", "lossless_buffer_has_headroom",
+                           "cable_length_covers_link"};
+constexpr Rules kOverflow = {"lossless_priority_keeps_packets"};
+
+constexpr Rules kUncorrected = {"fec_equal_on_rail"};
+constexpr Rules kLinkErrors = {"link_errors_within_limit"};
+constexpr Rules kFlaps = {"link_stays_up"};
+constexpr Rules kCnpsIgnored = {"cnps_obeyed"};
+constexpr Rules kManyCnps = {"cnp_share_within_limit"};
+constexpr Rules kMissingCard = {"fabric_port_count_equal"};
+constexpr Rules kFarGpu = {"gpu_near_nic"};
+
+constexpr CauseRule kCauseRules[] = {
+    {.why = "A port that pauses its switch makes the switch pause its other ports",
+     .where = Where::kPeer,
+     .causes = kPauseSenders,
+     .effects = kPausedPeers},
+    {.why = "PFC stops senders that ECN does not slow down in time",
+     .causes = kLateEcn,
+     .effects = kPausedPeers},
+    {.why = "A PCIe link that falls back in speed or width has errors",
+     .where = Where::kCard,
+     .causes = kFallenPcieLinks,
+     .effects = kPcieErrors},
+    {.why =
+         "A card with too little PCIe bandwidth receives faster than the host accepts, and pauses",
+     .where = Where::kCard,
+     .causes = kNarrowPcie,
+     .effects = kPausing},
+    {.why = "Without PFC, a card with too little PCIe bandwidth drops packets",
+     .where = Where::kCard,
+     .causes = kNarrowPcie,
+     .effects = kDiscards,
+     .counter = "rx_discards"},
+    {.why = "Writes through the IOMMU or the root complex are slow, and the card pauses",
+     .where = Where::kNode,
+     .causes = kSlowMemory,
+     .effects = kPausing},
+    {.why = "Packets in a priority without PFC are dropped on congestion",
+     .causes = kUnprotected,
+     .effects = kDiscards,
+     .counter = "rx_discards"},
+    {.why = "Packets queued for a link that goes down are dropped",
+     .causes = kFlaps,
+     .effects = kDiscards,
+     .counter = "tx_discards"},
+    {.why = "Packets that are too large, without PFC or without congestion control are lost",
+     .causes = kSentUnprotected,
+     .effects = kLost},
+    {.why = "Packets without the DSCP of RoCE data do not get its priority",
+     .causes = kMarkedWrong,
+     .effects = kOnLossy},
+    {.why = "A host with PFC for another priority than the fabric ignores the pause frames",
+     .causes = kOtherPriorities,
+     .effects = kPausedInVain},
+    {.why = "PFC loses packets without buffer for those on the wire, or when the switch ignores it",
+     .causes = kNoRoom,
+     .effects = kOverflow},
+    {.why = "Without FEC, bit errors are not corrected",
+     .causes = kUncorrected,
+     .effects = kLinkErrors},
+    {.why = "A sender that ignores CNPs gets more of them",
+     .causes = kCnpsIgnored,
+     .effects = kManyCnps},
+    {.why = "A GPU has no near NIC when its card is missing",
+     .where = Where::kNode,
+     .causes = kMissingCard,
+     .effects = kFarGpu},
+};
+
+}  // namespace
+
+std::span<const CauseRule> CauseRules() {
+  return kCauseRules;
+}
+
+}  // namespace fabric::rules

@@ -1,0 +1,316 @@
+#include "daemon/rules/causes/finding_aggregator.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/rules/causes/common_cause.h"
+
+namespace fabric::rules {
+namespace {
+
+constexpr std::size_t kPortsMin = 2;  // Of a node
+constexpr std::size_t kNodesMin = 3;  // Of a larger scope
+constexpr std::size_t kRailsMin = 2;  // Without a majority on them
+
+// Ignores when the evidence was read, and the cause.
+bool HasSameText(v1::Finding a, v1::Finding b) {
+  for (v1::Finding* finding : {&a, &b}) {
+    finding->clear_explained_by();
+    for (v1::Evidence& evidence : *finding->mutable_evidence()) evidence.clear_read_at();
+  }
+  return a.SerializeAsString() == b.SerializeAsString();
+}
+
+}  // namespace
+
+void FindingAggregator::Put(const fleet::NodeView& node) {
+  NoteChange(node.node->name, ports_.Put(node));
+}
+
+void FindingAggregator::Remove(const std::string& node) {
+  NoteChange(node, ports_.Remove(node));
+}
+
+void FindingAggregator::NoteChange(const std::string& node, const Scopes& changed) {
+  if (changed.empty()) return;
+  if (!repeated_.empty()) changed_scopes_.insert(changed.begin(), changed.end());
+  if (ids_by_node_.contains(node) || causes_.KnowsOf(node)) changed_nodes_.insert(node);
+}
+
+bool FindingAggregator::IsComplete(const Scope& scope, const Similar& similar) const {
+  const auto known = similar.affected.find(scope);
+  if (known == similar.affected.end()) return false;
+  const auto& [count, nodes] = known->second;
+  if (similar.subject == v1::SCOPE_NODE)
+    return count.all >= kNodesMin && count.all == ports_.nodes();
+  if (similar.subject == v1::SCOPE_RAIL)
+    return count.all >= kRailsMin && count.all == ports_.rails();
+  const bool enough =
+      scope.kind == v1::SCOPE_NODE ? count.all >= kPortsMin : nodes.size() >= kNodesMin;
+  if (!enough) return false;
+  const PortCount existing = ports_.CountOf(scope);
+  if (existing.all == 0) return false;
+  return existing.up > 0 ? count.up == existing.up : count.all == existing.all;
+}
+
+void FindingAggregator::UpdateAggregates(KeyedSimilar& similar, const Scopes& scopes) {
+  auto& aggregates = similar.second.aggregates;
+  for (const Scope& scope : scopes) {
+    const auto known = aggregates.find(scope);
+    const bool was_complete = known != aggregates.end() && known->second.complete;
+    const bool is_complete = IsComplete(scope, similar.second);
+    if (was_complete == is_complete) continue;
+    aggregates[scope].complete = is_complete;
+    changed_aggregates_.emplace(similar.first, scope);
+    AssignMembers(similar, scope);
+  }
+}
+
+// Those in a scope whose aggregate has become complete or incomplete.
+void FindingAggregator::AssignMembers(KeyedSimilar& similar, const Scope& scope) {
+  auto& members = similar.second.members;
+  if (scope.kind == v1::SCOPE_NODE) {
+    const auto on_node = ids_by_node_.find(scope.node);
+    if (on_node == ids_by_node_.end()) return;
+    for (const std::string& id : on_node->second)
+      if (const auto member = members.find(id); member != members.end())
+        AssignMember(similar, id, member->second);
+    return;
+  }
+  for (auto& [id, member] : members)
+    if (std::ranges::find(member.location.scopes, scope) != member.location.scopes.end())
+      AssignMember(similar, id, member);
+}
+
+// To the complete aggregate of the largest scope.
+void FindingAggregator::AssignMember(KeyedSimilar& similar, const std::string& id, Member& member) {
+  auto& aggregates = similar.second.aggregates;
+  const Scopes& scopes = member.location.scopes;
+  std::optional<std::size_t> largest;
+  for (std::size_t i = 0; i < scopes.size() && !largest; ++i)
+    if (const auto at = aggregates.find(scopes[i]); at != aggregates.end() && at->second.complete)
+      largest = i;
+  if (largest == member.aggregate) return;
+  ReleaseMember(similar, id, member);
+  member.aggregate = largest;
+  if (!largest) return;
+  aggregates.at(scopes[*largest]).members.insert(id);
+  changed_aggregates_.emplace(similar.first, scopes[*largest]);
+}
+
+void FindingAggregator::ReleaseMember(KeyedSimilar& similar, const std::string& id,
+                                      Member& member) {
+  if (!member.aggregate) return;
+  const Scope& scope = member.location.scopes[*member.aggregate];
+  similar.second.aggregates.at(scope).members.erase(id);
+  changed_aggregates_.emplace(similar.first, scope);
+  released_.insert(id);
+  member.aggregate.reset();
+}
+
+void FindingAggregator::Enter(const std::string& id, Entry& entry) {
+  if (causes_.HasCause(id)) return;
+  std::string key = SimilarityKey(entry.finding);
+  if (key.empty()) return;
+  KeyedSimilar& similar = *similar_.try_emplace(std::move(key)).first;
+  auto& [subject, members, affected, aggregates] = similar.second;
+  subject = entry.finding.subject().scope();
+  Member& member = members[id];
+  member = {.location = ports_.LocationOf(entry.finding)};
+  const Location& location = member.location;
+  if (members.size() == 2) repeated_.insert(&similar);
+  for (const Scope& scope : location.scopes) {
+    auto& [count, nodes] = affected[scope];
+    ++count.all;
+    count.up += location.up ? 1U : 0U;
+    if (scope.kind != v1::SCOPE_NODE) ++nodes[location.node];
+  }
+  ids_by_node_[location.node].insert(id);
+  entry.similar = &similar;
+  UpdateAggregates(similar, location.scopes);
+  AssignMember(similar, id, member);
+}
+
+void FindingAggregator::Leave(const std::string& id, Entry& entry) {
+  if (entry.similar == nullptr) return;
+  KeyedSimilar& similar = *std::exchange(entry.similar, nullptr);
+  auto& [subject, members, affected, aggregates] = similar.second;
+  const auto member = members.find(id);
+  ReleaseMember(similar, id, member->second);
+  const Location location = std::move(member->second.location);
+  members.erase(member);
+  if (members.size() == 1) repeated_.erase(&similar);
+  for (const Scope& scope : location.scopes) {
+    const auto at = affected.find(scope);
+    auto& [count, nodes] = at->second;
+    --count.all;
+    count.up -= location.up ? 1U : 0U;
+    const auto node = nodes.find(location.node);
+    if (node != nodes.end() && --node->second == 0) nodes.erase(node);
+    if (count.all == 0) affected.erase(at);
+  }
+  const auto on_node = ids_by_node_.find(location.node);
+  on_node->second.erase(id);
+  if (on_node->second.empty()) ids_by_node_.erase(on_node);
+  UpdateAggregates(similar, location.scopes);
+  if (members.empty() && aggregates.empty()) similar_.erase(similar.first);
+}
+
+// Returns true when the finding keeps its key and location. Its aggregate is built again only when
+// the text changes, or when it is the first member: the aggregate shows when that was read.
+bool FindingAggregator::UpdateInPlace(const std::string& id, Entry& entry, v1::Finding& finding) {
+  if (entry.similar == nullptr || entry.similar->first != SimilarityKey(finding)) return false;
+  Similar& similar = entry.similar->second;
+  const Member& member = similar.members.at(id);
+  const Location now = ports_.LocationOf(finding);
+  if (member.location.scopes != now.scopes || member.location.up != now.up) return false;
+  finding.set_explained_by(entry.finding.explained_by());
+  if (member.aggregate) {
+    const Scope& scope = member.location.scopes[*member.aggregate];
+    const std::string& aggregate = similar.aggregates.at(scope).finding;
+    const bool is_first = !aggregate.empty() && findings_.at(aggregate).finding.explains(0) == id;
+    if (is_first || !HasSameText(entry.finding, finding))
+      changed_aggregates_.emplace(entry.similar->first, scope);
+  }
+  entry.finding.Swap(&finding);
+  return true;
+}
+
+// After changes of ports: first the locations of findings, then the aggregates.
+void FindingAggregator::UpdateLocations() {
+  for (const std::string& node : std::exchange(changed_nodes_, {})) {
+    for (const std::string& id : causes_.On(node)) {
+      const v1::Finding& finding = findings_.at(id).finding;
+      causes_.Found(finding, ports_.PlaceOf(finding));
+    }
+    const auto on_node = ids_by_node_.find(node);
+    if (on_node == ids_by_node_.end()) continue;
+    for (const std::string& id : std::set<std::string>(on_node->second)) {
+      Entry& entry = findings_.at(id);
+      Leave(id, entry);
+      Enter(id, entry);
+    }
+  }
+  if (changed_scopes_.empty()) return;
+  const Scopes scopes(changed_scopes_.begin(), changed_scopes_.end());
+  changed_scopes_.clear();
+  for (KeyedSimilar* const similar : repeated_) UpdateAggregates(*similar, scopes);
+}
+
+void FindingAggregator::SetExplainedBy(const std::string& id, const std::string& by) {
+  causes_.Grouped(id, by);
+  v1::Finding& finding = findings_.at(id).finding;
+  if (finding.explained_by() == by) return;
+  finding.set_explained_by(by);
+  changed_.insert(id);
+}
+
+void FindingAggregator::Build(const Scope& scope, Aggregate& aggregate) {
+  std::vector<const v1::Finding*> members;
+  for (const std::string& id : aggregate.members) members.push_back(&findings_.at(id).finding);
+  v1::Subject subject;
+  subject.set_scope(scope.kind);
+  subject.set_node(scope.node);
+  subject.set_switch_name(scope.switch_name);
+  if (scope.kind == v1::SCOPE_RAIL) subject.set_rail(scope.rail);
+  v1::Finding finding = CommonCause(std::move(subject), members);
+  aggregate.finding = finding.id();
+  for (const std::string& id : aggregate.members) SetExplainedBy(id, aggregate.finding);
+  changed_.insert(aggregate.finding);
+  findings_[aggregate.finding].finding.Swap(&finding);
+}
+
+void FindingAggregator::RebuildAggregates() {
+  const auto changed = std::exchange(changed_aggregates_, {});
+  // Erases all before building any: aggregates of the same ports with another text have one id.
+  for (const auto& [key, scope] : changed) {
+    const std::string id = std::exchange(similar_.at(key).aggregates.at(scope).finding, {});
+    if (id.empty()) continue;
+    findings_.erase(id);
+    changed_.insert(id);
+  }
+  for (const auto& [key, scope] : changed) {
+    const auto similar = similar_.find(key);
+    const auto aggregate = similar->second.aggregates.find(scope);
+    if (!aggregate->second.members.empty()) Build(scope, aggregate->second);
+    if (!aggregate->second.complete) similar->second.aggregates.erase(aggregate);
+    if (similar->second.members.empty() && similar->second.aggregates.empty())
+      similar_.erase(similar);
+  }
+  for (const std::string& id : std::exchange(released_, {})) {
+    const auto entry = findings_.find(id);
+    if (entry == findings_.end() || entry->second.similar == nullptr) continue;
+    if (!entry->second.similar->second.members.at(id).aggregate) SetExplainedBy(id, {});
+  }
+}
+
+// A finding that gets a cause leaves its aggregate; one that loses its cause enters it.
+void FindingAggregator::ApplyCauses() {
+  for (const std::string& id : causes_.Judge()) {
+    Entry& entry = findings_.at(id);
+    Leave(id, entry);
+    SetExplainedBy(id, {});
+    Enter(id, entry);
+  }
+}
+
+void FindingAggregator::TakeGone(const std::string& id) {
+  changed_.insert(id);
+  causes_.Gone(id);
+  const auto known = findings_.find(id);
+  if (known == findings_.end()) return;
+  Leave(id, known->second);
+  findings_.erase(known);
+}
+
+void FindingAggregator::TakeFound(v1::Finding& finding) {
+  const std::string id = finding.id();
+  changed_.insert(id);
+  causes_.Found(finding, ports_.PlaceOf(finding));
+  Entry& entry = findings_[id];
+  if (UpdateInPlace(id, entry, finding)) return;
+  Leave(id, entry);
+  causes_.Grouped(id, {});  // Until its aggregate is built
+  entry.finding.Swap(&finding);
+  Enter(id, entry);
+}
+
+void FindingAggregator::Take(Delta delta) {
+  counts_ = delta.counts;
+  for (const std::string& id : delta.gone) TakeGone(id);
+  for (v1::Finding& finding : delta.found) TakeFound(finding);
+  UpdateLocations();
+  ApplyCauses();
+  RebuildAggregates();
+  changed_.merge(causes_.Settle());
+}
+
+Delta FindingAggregator::News() {
+  Delta delta;
+  delta.counts = counts_;
+  for (const std::string& id : std::exchange(changed_, {})) {
+    const auto found = findings_.find(id);
+    if (found == findings_.end()) {
+      delta.gone.push_back(id);
+      continue;
+    }
+    delta.found.push_back(found->second.finding);
+    causes_.Mark(delta.found.back());
+  }
+  return delta;
+}
+
+Evaluation FindingAggregator::All() const {
+  Evaluation all;
+  all.counts = counts_;
+  all.findings.reserve(findings_.size());
+  for (const auto& [id, entry] : findings_) {
+    all.findings.push_back(entry.finding);
+    causes_.Mark(all.findings.back());
+  }
+  std::sort(all.findings.begin(), all.findings.end(),
+            [](const v1::Finding& a, const v1::Finding& b) { return a.id() < b.id(); });
+  return all;
+}
+
+}  // namespace fabric::rules

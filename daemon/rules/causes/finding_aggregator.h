@@ -1,0 +1,111 @@
+// Aggregation of findings with a common cause: the same failure on all ports of a node, behind a
+// switch, of a rail or of the fleet, or on all nodes or rails. A switch that has lost its settings
+// is one finding, not one for each port behind it.
+//
+// "All" are the ports that are up; where none is up, all ports. A node needs at least two affected
+// ports, anything larger at least three affected nodes.
+//
+// A finding that another rule's finding explains (cause_graph.h) is not aggregated.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "daemon/fleet/fleet_view.h"
+#include "daemon/rules/causes/cause_graph.h"
+#include "daemon/rules/causes/port_map.h"
+#include "daemon/rules/engine/finding_table.h"
+#include "fabric/v1/finding.pb.h"
+
+namespace fabric::rules {
+
+// Not thread-safe. Memory grows with nodes and findings. A change of a finding costs the same in
+// any fleet, except for the findings that have a cause in common with it.
+class FindingAggregator {
+ public:
+  // The node is new, or its ports have changed.
+  void Put(const fleet::NodeView& node);
+  void Remove(const std::string& node);
+
+  // Changes of the rules' findings. An aggregate is an additional finding: it `explains` its
+  // members, and they are `explained_by` it. The cause of findings of other rules is one of the
+  // rules' findings.
+  void Take(Delta delta);
+
+  // Changes since the last call, aggregates included.
+  Delta News();
+  // All findings. Does not affect News().
+  Evaluation All() const;
+
+ private:
+  // Similar findings in one scope.
+  struct Affected {
+    PortCount count;
+    std::unordered_map<std::string, std::size_t> nodes = {};  // Findings by node; not of a node
+  };
+  // Stands for the similar findings of a scope when all of the scope is affected.
+  struct Aggregate {
+    bool complete = false;          // All of the scope is affected
+    std::set<std::string> members;  // Ids, without those in an aggregate of a larger scope
+    std::string finding;            // Id; empty until it is built
+  };
+  struct Member {
+    Location location;
+    std::optional<std::size_t> aggregate = {};  // Index in Location::scopes
+  };
+  // Findings that differ only in their location.
+  struct Similar {
+    v1::Scope subject = v1::SCOPE_UNSPECIFIED;        // Scope of their subjects
+    std::unordered_map<std::string, Member> members;  // By id
+    std::unordered_map<Scope, Affected, HashScope> affected;
+    std::unordered_map<Scope, Aggregate, HashScope> aggregates;
+  };
+  using SimilarByKey = std::map<std::string, Similar>;  // By SimilarityKey()
+  using KeyedSimilar = SimilarByKey::value_type;
+  struct Entry {
+    v1::Finding finding;
+    KeyedSimilar* similar = nullptr;  // nullptr: not aggregated
+  };
+
+  void TakeGone(const std::string& id);
+  void TakeFound(v1::Finding& finding);
+  void Enter(const std::string& id, Entry& entry);
+  void Leave(const std::string& id, Entry& entry);
+  bool UpdateInPlace(const std::string& id, Entry& entry, v1::Finding& finding);
+
+  void NoteChange(const std::string& node, const Scopes& changed);
+  void UpdateLocations();
+  bool IsComplete(const Scope& scope, const Similar& similar) const;
+  void UpdateAggregates(KeyedSimilar& similar, const Scopes& scopes);
+  void AssignMembers(KeyedSimilar& similar, const Scope& scope);
+  void AssignMember(KeyedSimilar& similar, const std::string& id, Member& member);
+  void ReleaseMember(KeyedSimilar& similar, const std::string& id, Member& member);
+
+  void ApplyCauses();
+  void RebuildAggregates();
+  void Build(const Scope& scope, Aggregate& aggregate);
+  void SetExplainedBy(const std::string& id, const std::string& by);
+
+  PortMap ports_;
+  v1::VerdictCounts counts_;
+  std::unordered_map<std::string, Entry> findings_;  // By id, with the aggregates
+  std::set<std::string> changed_;                    // Ids, for News()
+  CauseGraph causes_;
+  SimilarByKey similar_;
+  std::unordered_set<KeyedSimilar*> repeated_;                          // With at least two members
+  std::unordered_map<std::string, std::set<std::string>> ids_by_node_;  // Of members
+
+  // Changes that Take() has to process.
+  std::unordered_set<Scope, HashScope> changed_scopes_;         // By ports
+  std::set<std::string> changed_nodes_;                         // Likewise
+  std::set<std::pair<std::string, Scope>> changed_aggregates_;  // By SimilarityKey()
+  std::set<std::string> released_;                              // Ids that have left an aggregate
+};
+
+}  // namespace fabric::rules

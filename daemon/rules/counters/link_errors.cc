@@ -1,0 +1,84 @@
+#include "daemon/rules/counters/link_errors.h"
+
+#include <algorithm>
+
+namespace fabric::rules {
+namespace {
+
+using fleet::PortView;
+
+struct Limit {
+  Count count = {};
+  std::uint64_t per_hour = 0;
+  bool on_ethernet = false;
+};
+
+// 120 symbol errors an hour is a bit error rate of 1e-12, the limit of the InfiniBand specification
+// (10 within five minutes). The others are the thresholds of infiniband-diags
+// (etc/error_thresholds), applied to one hour. The same limits apply to frames lost on Ethernet:
+// with FEC even that number indicates a bad link.
+constexpr Limit kLimits[] = {
+    {.count = Count::kSymbolErrors, .per_hour = 120, .on_ethernet = true},
+    {.count = Count::kFcsErrors, .per_hour = 120, .on_ethernet = true},
+    {.count = Count::kLinkRecoveries, .per_hour = 10},
+    {.count = Count::kReceiveErrors, .per_hour = 120},
+    {.count = Count::kIntegrityErrors, .per_hour = 10},
+    {.count = Count::kBufferOverruns, .per_hour = 10},
+    {.count = Count::kReceiveConstraintErrors, .per_hour = 100},
+    {.count = Count::kTransmitConstraintErrors, .per_hour = 100},
+};
+
+constexpr std::uint64_t BitsOfLimits() {
+  std::uint64_t bits = 0;
+  for (const Limit& limit : kLimits) bits |= fleet::BitOf(limit.count);
+  return bits;
+}
+static_assert(fleet::WordOf(Count::kTransmitConstraintErrors) == 0);
+
+// Azure's health checks take a node out after five flaps within a day.
+constexpr std::uint64_t kFlapsMin = 2;
+constexpr double kFlapsPerDay = 5;
+
+bool HasFlapped(const PortView& port) {
+  return fleet::Has(port.link_activity.grown, Count::kLinkDowns);
+}
+
+std::uint64_t LimitFor(const Limit& limit, const v1::Expectations& expected, bool& of_profile) {
+  of_profile = limit.count == Count::kSymbolErrors && expected.has_symbol_errors_max_per_hour();
+  return of_profile ? expected.symbol_errors_max_per_hour() : limit.per_hour;
+}
+
+}  // namespace
+
+std::vector<LinkError> LinkErrors(const PortView& port) {
+  std::vector<LinkError> errors;
+  if ((port.link_activity.grown[0] & BitsOfLimits()) == 0) return errors;
+  const bool ethernet = port.port->link_layer() == v1::LINK_LAYER_ETHERNET;
+  for (const Limit& limit : kLimits) {
+    if (ethernet && !limit.on_ethernet) continue;
+    const auto increase = LinkIncreaseOf(port, limit.count);
+    if (!increase || increase->delta == 0) continue;
+    bool of_profile = false;
+    const std::uint64_t allowed = LimitFor(limit, port.expected(), of_profile);
+    if (PerHour(*increase) > allowed)
+      errors.push_back({.count = limit.count,
+                        .increase = *increase,
+                        .limit_per_hour = allowed,
+                        .of_profile = of_profile});
+  }
+  if (!errors.empty() && HasFlapped(port)) errors.clear();
+  return errors;
+}
+
+bool IsFlapping(const PortView& port) {
+  const auto downs = LinkIncreaseOf(port, Count::kLinkDowns);
+  if (!downs || downs->delta < kFlapsMin) return false;
+  const double days = std::max(downs->seconds, 3600.0) / 86400;
+  return static_cast<double>(downs->delta) >= kFlapsPerDay * days;
+}
+
+bool HasBadLink(const PortView& port) {
+  return HasFlapped(port) || !LinkErrors(port).empty();
+}
+
+}  // namespace fabric::rules

@@ -1,0 +1,147 @@
+#include "daemon/rules/engine/engine.h"
+
+#include <optional>
+#include <utility>
+
+#include "daemon/fleet/fleet_view.h"
+
+namespace fabric::rules {
+namespace {
+
+// Runs a rule on a node and adds its verdicts to those of other rules.
+template <class AnyRule, class Evaluate>
+void Run(const AnyRule& rule, const Evaluate& evaluate, const fleet::NodeView& node,
+         Verdicts& all) {
+  Verdicts out(rule.id, rule.severity);
+  evaluate(node, out);
+  Append(out, all);
+}
+
+// Of several rules.
+Verdicts NoVerdicts() {
+  return {{}, v1::SEVERITY_UNSPECIFIED};
+}
+
+}  // namespace
+
+Engine::Engine(profile::Profile profile)
+    : profile_(std::move(profile)),
+      peers_(nodes_, findings_),
+      uniqueness_(nodes_, findings_),
+      lldp_(nodes_, findings_),
+      cabling_(nodes_, findings_) {
+  for (const Rule* rule : AllRules()) {
+    if (rule->evaluate_node == nullptr) continue;
+    if (rule->single_node_only)
+      single_node_rules_.push_back(rule);
+    else if (rule->needs.contains(Input::kCounters))
+      counter_rules_.push_back(rule);
+    else
+      settings_rules_.push_back(rule);
+  }
+}
+
+void Engine::Put(const fleet::NodeRecord& record) {
+  const std::uint32_t node = NumberOf(record);
+  const bool only_counters = record.version != 0 && outcomes_[node].version == record.version &&
+                             outcomes_[node].record == &record;
+  if (only_counters) return PutCounters(node);
+  fleet::Fill(nodes_.View(node), record, profile_, expectations_);
+  PutAll(node);
+}
+
+void Engine::Put(fleet::NodeView view) {
+  const std::uint32_t node = NumberOf(*view.node);
+  nodes_.View(node) = std::move(view);
+  PutAll(node);
+}
+
+std::uint32_t Engine::NumberOf(const fleet::NodeRecord& record) {
+  const std::uint32_t node = nodes_.Add(record.name);
+  if (outcomes_.size() <= node) outcomes_.resize(node + 1);
+  return node;
+}
+
+void Engine::PutAll(std::uint32_t node) {
+  const fleet::NodeView& view = nodes_.at(node);
+  JudgeSettings(node);
+  uniqueness_.Put(node);
+  lldp_.Put(node);
+  cabling_.Put(node);
+  aggregator_.Put(view);
+  outcomes_[node].record = view.node;
+  outcomes_[node].version = view.node->version;
+  JudgeCounters(node);
+  changed_ = true;
+}
+
+void Engine::PutCounters(std::uint32_t node) {
+  fleet::UpdateCounters(nodes_.View(node));
+  JudgeCounters(node);
+  changed_ = true;
+}
+
+void Engine::JudgeSettings(std::uint32_t node) {
+  Verdicts all = NoVerdicts();
+  for (const Rule* rule : settings_rules_) Run(*rule, rule->evaluate_node, nodes_.at(node), all);
+  peers_.Put(node, all);
+  findings_.Replace(outcomes_[node].settings, all);
+}
+
+void Engine::JudgeCounters(std::uint32_t node) {
+  Verdicts all = NoVerdicts();
+  for (const Rule* rule : counter_rules_) Run(*rule, rule->evaluate_node, nodes_.at(node), all);
+  for (const NodeRule& rule : operator_rules_) Run(rule, rule.evaluate, nodes_.at(node), all);
+  findings_.Replace(outcomes_[node].counters, all);
+}
+
+void Engine::Remove(const std::string& name) {
+  const std::optional<std::uint32_t> node = nodes_.Remove(name);
+  if (!node) return;
+  peers_.Remove(*node);
+  uniqueness_.Remove(*node);
+  lldp_.Remove(*node);
+  cabling_.Remove(*node);
+  aggregator_.Remove(name);
+  findings_.Drop(outcomes_[*node].settings);
+  findings_.Drop(outcomes_[*node].counters);
+  outcomes_[*node] = {};
+  changed_ = true;
+}
+
+void Engine::Judge() {
+  if (!std::exchange(changed_, false)) return;
+  peers_.Judge();
+  uniqueness_.Judge();
+  lldp_.Judge();
+  cabling_.Judge();
+  JudgeSingleNode();
+  aggregator_.Take(findings_.Take());
+}
+
+void Engine::JudgeSingleNode() {
+  Verdicts all = NoVerdicts();
+  if (nodes_.size() == 1)
+    for (const Rule* rule : single_node_rules_)
+      Run(*rule, rule->evaluate_node, nodes_.at(nodes_.numbers().begin()->second), all);
+  findings_.Replace(single_node_, all);
+}
+
+Delta Engine::Take() {
+  Judge();
+  return aggregator_.News();
+}
+
+Evaluation Engine::All() {
+  Judge();
+  return aggregator_.All();
+}
+
+Evaluation Evaluate(const fleet::FleetView& fleet, std::span<const NodeRule> own) {
+  Engine engine;
+  for (const NodeRule& rule : own) engine.AddNodeRule(rule);
+  for (const fleet::NodeView& node : fleet.nodes()) engine.Put(node);
+  return engine.All();
+}
+
+}  // namespace fabric::rules

@@ -1,0 +1,83 @@
+// Incremental evaluation of all rules over a changing fleet: which findings a change of a node
+// opens, changes and resolves. Not thread-safe; has no clock. Design: docs/design/engine.md.
+//
+// The result depends only on the nodes as they are now, not on the order of changes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "daemon/fleet/fleet.h"
+#include "daemon/fleet/fleet_view.h"
+#include "daemon/profile/profile.h"
+#include "daemon/rules/causes/finding_aggregator.h"
+#include "daemon/rules/engine/cabling_index.h"
+#include "daemon/rules/engine/finding_table.h"
+#include "daemon/rules/engine/lldp_comparison.h"
+#include "daemon/rules/engine/node_index.h"
+#include "daemon/rules/engine/peer_comparison.h"
+#include "daemon/rules/engine/uniqueness_index.h"
+#include "daemon/rules/rule.h"
+
+namespace fabric::rules {
+
+class Engine {
+ public:
+  explicit Engine(profile::Profile profile = {});
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Adds an operator's rule to AllRules(). Call it before the first node.
+  void AddNodeRule(NodeRule rule) { operator_rules_.push_back(std::move(rule)); }
+
+  // Adds or updates a node. The engine borrows the record until Remove(). The record may change in
+  // place when Put() follows before any other call. When its version has not changed, only rules
+  // that need counters run.
+  void Put(const fleet::NodeRecord& record);
+  // The same with a view that has its expectations. The engine borrows what the view refers to.
+  void Put(fleet::NodeView view);
+  // Removes a lost node. Ignores an unknown one. Reads only the name of the record.
+  void Remove(const std::string& node);
+
+  // Changes since the last call.
+  Delta Take();
+  // All findings. Does not affect Take().
+  Evaluation All();
+
+  std::size_t nodes() const { return nodes_.size(); }
+
+ private:
+  struct NodeOutcomes {
+    Outcome settings;
+    Outcome counters;  // And operators' rules, which may read counters
+    const fleet::NodeRecord* record = nullptr;
+    std::uint64_t version = 0;  // Of the record
+  };
+  std::uint32_t NumberOf(const fleet::NodeRecord& record);
+  void PutAll(std::uint32_t node);
+  void PutCounters(std::uint32_t node);
+  void JudgeSettings(std::uint32_t node);
+  void JudgeCounters(std::uint32_t node);
+  void Judge();
+  void JudgeSingleNode();
+
+  const profile::Profile profile_;
+  fleet::ExpectationTable expectations_;
+  std::vector<const Rule*> settings_rules_;  // evaluate_node, by what they need
+  std::vector<const Rule*> counter_rules_;
+  std::vector<const Rule*> single_node_rules_;
+  std::vector<NodeRule> operator_rules_;
+  NodeIndex nodes_;
+  FindingTable findings_;
+  FindingAggregator aggregator_;
+  PeerComparison peers_;
+  UniquenessIndex uniqueness_;
+  LldpComparison lldp_;
+  CablingIndex cabling_;
+  std::vector<NodeOutcomes> outcomes_;  // By number of node
+  Outcome single_node_;
+  bool changed_ = false;
+};
+
+}  // namespace fabric::rules

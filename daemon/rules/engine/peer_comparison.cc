@@ -1,0 +1,233 @@
+#include "daemon/rules/engine/peer_comparison.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/rules/facts.h"
+
+namespace fabric::rules {
+namespace {
+
+// Judges what does not depend on peers. Returns the value to compare with peers, if any.
+std::optional<Value> ValueOf(const Comparison& comparison, const Member& member, Verdicts& all) {
+  if (member.port != nullptr && member.port->expected().unused()) return {};
+  if (comparison.group_rule != nullptr) return comparison.group_rule->value(member);
+  const EqualityRule& equality = *comparison.equality;
+  const std::optional<Value> seen = equality.value(member);
+  const fleet::Expectation& expectation = member.expectation();
+  const bool by_profile = equality.expected != nullptr && !expectation.profile.empty();
+  if (seen && !by_profile) return seen;
+  Verdicts out(comparison.rule->id, comparison.rule->severity);
+  if (!seen) {
+    if (equality.needed != nullptr && equality.needed(member))
+      Unreadable(member, equality.what, equality.source(member), out, equality.key);
+    Append(out, all);
+    return {};
+  }
+  const std::optional<Value> expected = equality.expected(expectation.values);
+  if (!expected) return seen;
+  if (*expected == *seen)
+    out.Pass();
+  else
+    FailMember(equality, member, *seen, *expected, ProfileBasis(expectation), nullptr, out);
+  Append(out, all);
+  return {};
+}
+
+}  // namespace
+
+PeerComparison::PeerComparison(const NodeIndex& nodes, FindingTable& findings)
+    : nodes_(nodes),
+      findings_(findings),
+      equality_judge_(nodes, findings, slots_),
+      group_rule_judge_(nodes, findings, slots_) {
+  for (const Rule* rule : AllRules()) {
+    for (const EqualityRule& equality : rule->equality_rules)
+      Add({.rule = rule, .equality = &equality, .of_nodes = equality.of_nodes}, equality.group);
+    if (rule->group_rule != nullptr)
+      Add({.rule = rule, .group_rule = rule->group_rule, .of_nodes = rule->group_rule->of_nodes},
+          rule->group_rule->group);
+  }
+  slots_.SetComparisons(of_nodes_.size(), of_ports_.size());
+}
+
+void PeerComparison::Add(Comparison comparison, GroupFunction group) {
+  const auto known = std::find(group_functions_.begin(), group_functions_.end(), group);
+  comparison.group_function = static_cast<std::size_t>(known - group_functions_.begin());
+  if (known == group_functions_.end()) group_functions_.push_back(group);
+  std::vector<Comparison*>& of_kind = comparison.of_nodes ? of_nodes_ : of_ports_;
+  comparison.number = of_kind.size();
+  of_kind.push_back(&comparisons_.emplace_back(std::move(comparison)));
+}
+
+void PeerComparison::Put(std::uint32_t node, Verdicts& out) {
+  const auto ports = static_cast<std::uint32_t>(nodes_.at(node).ports.size());
+  if (slots_.Has(node) && slots_.Ports(node) != ports) Remove(node);
+  slots_.Add(node, ports);
+  PutMember({.node = node}, of_nodes_, out);
+  for (std::uint32_t port = 0; port < ports; ++port)
+    PutMember({.node = node, .port = port}, of_ports_, out);
+}
+
+void PeerComparison::PutMember(const Ref& ref, std::vector<Comparison*>& comparisons,
+                               Verdicts& out) {
+  const Member member = nodes_.MemberOf(ref);
+  known_groups_.assign(group_functions_.size(), {});
+  for (Comparison* const comparison : comparisons) {
+    Slot& slot = slots_.At(*comparison, ref);
+    const std::optional<Value> value = ValueOf(*comparison, member, out);
+    if (!value || !GroupOf(*comparison, member)) {
+      if (slot.group != nullptr) Leave(ref, slot);
+      continue;
+    }
+    const Group& key = *GroupOf(*comparison, member);
+    if (slot.group != nullptr && slot.group->value == *value && slot.group->peers->key == key) {
+      Touch(*slot.group, ref);
+      continue;
+    }
+    if (slot.group != nullptr) Leave(ref, slot);
+    Join(ValuesFor(*comparison, ref, key, *value), ref, slot);
+  }
+}
+
+const std::optional<Group>& PeerComparison::GroupOf(const Comparison& comparison,
+                                                    const Member& member) {
+  KnownGroup& known = known_groups_[comparison.group_function];
+  if (!std::exchange(known.known, true))
+    known.group = group_functions_[comparison.group_function](member);
+  return known.group;
+}
+
+ValueGroup& PeerComparison::ValuesFor(Comparison& comparison, const Ref& ref, const Group& key,
+                                      const Value& value) {
+  const std::size_t index = comparison.of_nodes ? 0 : ref.port;
+  if (comparison.last_joined.size() <= index) comparison.last_joined.resize(index + 1);
+  ValueGroup*& last = comparison.last_joined[index];
+  if (last == nullptr || last->value != value || last->peers->key != key)
+    last = &ValuesIn(GroupIn(comparison, key), value);
+  return *last;
+}
+
+PeerGroup& PeerComparison::GroupIn(Comparison& comparison, const Group& key) {
+  if (const auto known = comparison.groups.find(key); known != comparison.groups.end())
+    return *known->second;
+  auto group = std::make_unique<PeerGroup>();
+  group->comparison = &comparison;
+  group->like = key.like;
+  group->key = key;
+  group->key.like = group->like;
+  const Group own_key = group->key;
+  return *comparison.groups.emplace(own_key, std::move(group)).first->second;
+}
+
+ValueGroup& PeerComparison::ValuesIn(PeerGroup& group, const Value& value) {
+  if (const auto known = group.values.find(value); known != group.values.end())
+    return *known->second;
+  auto values = std::make_unique<ValueGroup>();
+  values->peers = &group;
+  values->text = value.text;
+  values->value = {.number = value.number, .text = values->text};
+  const Value own_value = values->value;
+  return *group.values.emplace(own_value, std::move(values)).first->second;
+}
+
+void PeerComparison::Wait(PeerGroup& group) {
+  if (!std::exchange(group.waiting, true)) waiting_.push_back(&group);
+}
+
+void PeerComparison::Join(ValueGroup& values, const Ref& ref, Slot& slot) {
+  PeerGroup& group = *values.peers;
+  slot = {.group = &values, .index = static_cast<std::uint32_t>(values.members.size())};
+  values.members.push_back(ref);
+  if (values.first && nodes_.Before(ref, *values.first)) values.first = ref;
+  ++group.members;
+  group.size_bound = std::max(group.size_bound, values.members.size());
+  if (group.largest == nullptr || values.members.size() > group.largest->members.size())
+    group.largest = &values;
+  group.members_changed = true;
+  if (group.judged) group.touched.push_back(ref);
+  Wait(group);
+}
+
+void PeerComparison::Leave(const Ref& ref, Slot& slot) {
+  ValueGroup& values = *slot.group;
+  PeerGroup& group = *values.peers;
+  if (slot.passed) findings_.CountPasses(group.outcome.passes, group.outcome.passes - 1);
+  if (const auto found = group.member_findings.find(ref); found != group.member_findings.end()) {
+    findings_.Drop(found->second);
+    group.member_findings.erase(found);
+  }
+  // The last member moves to the free position.
+  const Ref last = values.members.back();
+  values.members[slot.index] = last;
+  slots_.At(*group.comparison, last).index = slot.index;
+  values.members.pop_back();
+  slot = {};
+  if (values.first == ref) values.first.reset();
+  --group.members;
+  group.members_changed = true;
+  Wait(group);
+  if (!values.members.empty()) return;
+  if (group.majority == &values) group.majority = nullptr;
+  if (group.largest == &values) group.largest = nullptr;
+  group.comparison->last_joined.clear();
+  group.values.erase(group.values.find(values.value));
+}
+
+// The member has changed and has the same value. This matters for a group rule, and when a finding
+// is about the member or shows it.
+void PeerComparison::Touch(ValueGroup& values, const Ref& ref) {
+  PeerGroup& group = *values.peers;
+  const bool not_shown = group.values.size() == 1 ||
+                         (group.judged && group.majority == &values && group.example != ref);
+  if (not_shown && group.comparison->equality != nullptr) return;
+  group.touched.push_back(ref);
+  Wait(group);
+}
+
+void PeerComparison::Remove(std::uint32_t node) {
+  if (!slots_.Has(node)) return;
+  const auto leave = [&](const Comparison& comparison, const Ref& ref) {
+    Slot& slot = slots_.At(comparison, ref);
+    if (slot.group != nullptr) Leave(ref, slot);
+  };
+  for (const Comparison* const comparison : of_nodes_) leave(*comparison, {.node = node});
+  for (const Comparison* const comparison : of_ports_)
+    for (std::uint32_t port = 0; port < slots_.Ports(node); ++port)
+      leave(*comparison, {.node = node, .port = port});
+  slots_.Remove(node);
+}
+
+void PeerComparison::CloseEmptyGroups() {
+  std::erase_if(waiting_, [&](PeerGroup* group) {
+    if (group->members > 0) return false;
+    findings_.Drop(group->outcome);
+    Comparison& comparison = *group->comparison;
+    comparison.summaries_changed = true;
+    comparison.groups.erase(comparison.groups.find(group->key));
+    return true;
+  });
+}
+
+void PeerComparison::Judge() {
+  CloseEmptyGroups();
+  for (PeerGroup* const group : waiting_) {
+    if (group->comparison->equality != nullptr)
+      equality_judge_.Judge(*group);
+    else
+      group_rule_judge_.Summarize(*group);
+  }
+  for (Comparison& comparison : comparisons_)
+    if (std::exchange(comparison.summaries_changed, false))
+      group_rule_judge_.JoinSummaries(comparison);
+  group_rule_judge_.JudgeMembers();
+  for (PeerGroup* const group : waiting_) {
+    group->waiting = false;
+    group->judged = true;
+    group->members_changed = false;
+    group->touched.clear();
+  }
+  waiting_.clear();
+}
+
+}  // namespace fabric::rules

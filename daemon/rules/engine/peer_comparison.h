@@ -1,0 +1,69 @@
+// Equality rules and group rules over a changing fleet. Part of the engine.
+//
+// Each member that takes part is in a value group. A change of a node moves its own members between
+// value groups. Only groups in which a member moved, or a deviating member changed, are judged
+// again: a group with one value passes as a whole.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "daemon/rules/engine/equality_judge.h"
+#include "daemon/rules/engine/finding_table.h"
+#include "daemon/rules/engine/group_rule_judge.h"
+#include "daemon/rules/engine/node_index.h"
+#include "daemon/rules/engine/peer_groups.h"
+
+namespace fabric::rules {
+
+class PeerComparison {
+ public:
+  // For all rules with equality_rules or a group_rule. Borrows both.
+  PeerComparison(const NodeIndex& nodes, FindingTable& findings);
+  PeerComparison(const PeerComparison&) = delete;
+  PeerComparison& operator=(const PeerComparison&) = delete;
+
+  // The node is new or has changed. Adds the verdicts that do not depend on peers: by a profile,
+  // and unknown values.
+  void Put(std::uint32_t node, Verdicts& out);
+  void Remove(std::uint32_t node);
+  // Updates the findings after these changes.
+  void Judge();
+
+ private:
+  using GroupFunction = std::optional<Group> (*)(const Member&);
+  // The group of the member that is put, by one function.
+  struct KnownGroup {
+    bool known = false;
+    std::optional<Group> group;
+  };
+
+  void Add(Comparison comparison, GroupFunction group);
+  void PutMember(const Ref& ref, std::vector<Comparison*>& comparisons, Verdicts& out);
+  const std::optional<Group>& GroupOf(const Comparison& comparison, const Member& member);
+  static ValueGroup& ValuesFor(Comparison& comparison, const Ref& ref, const Group& key,
+                               const Value& value);
+  static PeerGroup& GroupIn(Comparison& comparison, const Group& key);
+  static ValueGroup& ValuesIn(PeerGroup& group, const Value& value);
+  void Join(ValueGroup& values, const Ref& ref, Slot& slot);
+  void Leave(const Ref& ref, Slot& slot);
+  void Touch(ValueGroup& values, const Ref& ref);
+  void Wait(PeerGroup& group);
+  void CloseEmptyGroups();
+
+  const NodeIndex& nodes_;
+  FindingTable& findings_;
+  std::deque<Comparison> comparisons_;
+  std::vector<Comparison*> of_nodes_;
+  std::vector<Comparison*> of_ports_;
+  std::vector<GroupFunction> group_functions_;  // Of all comparisons, without duplicates
+  std::vector<KnownGroup> known_groups_;        // Of one member, by function
+  SlotTable slots_;
+  std::vector<PeerGroup*> waiting_;
+  EqualityJudge equality_judge_;
+  GroupRuleJudge group_rule_judge_;
+};
+
+}  // namespace fabric::rules

@@ -1,0 +1,72 @@
+// Uniqueness rules over a changing fleet: who holds which key. Part of the engine.
+//
+// Keeps a 64-bit hash of each key. The keys of a conflict are read again from the snapshots.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory_resource>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/rules/engine/finding_table.h"
+#include "daemon/rules/engine/node_index.h"
+#include "daemon/rules/rule.h"
+
+namespace fabric::rules {
+
+class UniquenessIndex {
+ public:
+  // For all rules with a uniqueness_rule. Borrows both.
+  UniquenessIndex(const NodeIndex& nodes, FindingTable& findings);
+
+  // The node is new or has changed.
+  void Put(std::uint32_t node);
+  void Remove(std::uint32_t node);
+  // Updates the findings after these changes.
+  void Judge();
+
+ private:
+  using Hash = std::uint64_t;
+  using Refs = std::vector<Ref>;
+
+  // Keys that the same members share: one finding.
+  struct Conflict {
+    std::set<Hash> keys;
+    Ids ids;
+  };
+  struct Table {
+    const Rule* rule = nullptr;
+    const UniquenessRule* uniqueness = nullptr;
+    std::pmr::unordered_map<Hash, Ref> holder;  // One holder of each key; most have no other
+    std::unordered_map<Hash, Refs> shared;      // All holders of the keys with several
+    std::set<Hash> changed;                     // Keys to judge again: shared now or before
+    std::map<Refs, Conflict> conflicts;
+    std::unordered_map<Hash, Refs> conflict_of;
+    std::uint64_t passes = 0;
+  };
+  struct Key {
+    std::uint32_t table = 0;
+    std::uint32_t port = 0;
+    Hash hash = 0;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+
+  std::vector<Key> KeysOf(std::uint32_t node);
+  static void Enter(Table& table, Hash hash, const Ref& ref);
+  static void Leave(Table& table, Hash hash, const Ref& ref);
+  void Judge(Table& table);
+  std::vector<KeyHolder> HoldersOf(const Table& table, Hash hash, Refs* members);
+  void Report(Table& table, Conflict& conflict);
+
+  const NodeIndex& nodes_;
+  FindingTable& findings_;
+  std::pmr::unsynchronized_pool_resource memory_;  // A large fleet has a million keys
+  std::vector<Table> tables_;
+  std::vector<std::vector<Key>> keys_;  // By number of node; sorted
+  std::vector<KeyHolder> scratch_;
+};
+
+}  // namespace fabric::rules

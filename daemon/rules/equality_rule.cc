@@ -1,0 +1,120 @@
+#include "daemon/rules/equality_rule.h"
+
+#include <utility>
+
+#include "base/priority_mask.h"
+#include "base/text.h"
+#include "daemon/rules/facts.h"
+#include "daemon/rules/rule.h"
+
+namespace fabric::rules {
+namespace {
+
+std::string Where(const Group& group, bool of_nodes) {
+  std::string where = of_nodes || group.rail ? "nodes" : "ports";
+  if (!group.like.empty()) where += Format(" with {}", group.like);
+  if (group.rail) where += Format(" on rail {}", *group.rail);
+  return where;
+}
+
+v1::Evidence EvidenceOf(const EqualityRule& equality, const Member& member, std::string seen,
+                        std::string expected, std::string basis) {
+  return ToEvidence(*member.node->node, {.what = std::string(equality.what),
+                                         .expected = std::move(expected),
+                                         .seen = std::move(seen),
+                                         .source = equality.source(member),
+                                         .basis = std::move(basis)});
+}
+
+std::vector<v1::Remedy> RemediesOf(const EqualityRule& equality, const Member& member,
+                                   const Value& expected) {
+  if (equality.remedies == nullptr) return {};
+  return equality.remedies(member, expected);
+}
+
+// A digest can only be shown as a difference.
+std::string Show(const EqualityRule& equality, const Member& member, const Value& value,
+                 const Member* other) {
+  if (equality.show_difference != nullptr && other != nullptr)
+    return equality.show_difference(member, *other);
+  return equality.show(value);
+}
+
+v1::Subject SubjectOf(const Group& group) {
+  v1::Subject subject;
+  subject.set_scope(group.rail ? v1::SCOPE_RAIL : v1::SCOPE_FLEET);
+  if (group.rail) subject.set_rail(*group.rail);
+  return subject;
+}
+
+// Distinguishes the findings of several groups with one subject.
+std::string KeyOf(const EqualityRule& equality, const Group& group) {
+  std::string key(equality.key);
+  if (!group.like.empty()) key = Format("{} {}", key, group.like);
+  if (group.part != 0) key = Format("{} {:x}", key, group.part);
+  return key;
+}
+
+}  // namespace
+
+std::string ShowNumber(const Value& value) {
+  return Format("{}", value.number);
+}
+
+std::string ShowText(const Value& value) {
+  return std::string(value.text);
+}
+
+std::string ShowPriorities(const Value& value) {
+  return ToText(PriorityMask(value.number));
+}
+
+std::string ShowOnOff(const Value& value) {
+  return value.number != 0 ? "on" : "off";
+}
+
+std::string Basis(const EqualityRule& equality, const Group& group, std::uint64_t count,
+                  std::uint64_t of) {
+  return Format("{} {}", Share(count, of), Where(group, equality.of_nodes));
+}
+
+void FailMember(const EqualityRule& equality, const Member& member, const Value& seen,
+                const Value& expected, const std::string& basis, const Member* good,
+                Verdicts& out) {
+  const std::string is = Show(equality, member, seen, good);
+  const std::string wanted =
+      good != nullptr ? Show(equality, *good, expected, &member) : equality.show(expected);
+  std::vector<v1::Evidence> evidence = {EvidenceOf(equality, member, is, wanted, basis)};
+  if (equality.more != nullptr && good != nullptr) equality.more(member, *good, evidence);
+  const std::string_view colon = equality.show_difference != nullptr ? ":" : "";
+  out.Fail(SubjectOf(member),
+           Format("{}{} {}, expected {} ({})", equality.what, colon, is, wanted, basis),
+           std::move(evidence), RemediesOf(equality, member, expected), equality.key);
+}
+
+void FailGroup(const EqualityRule& equality, const Group& group,
+               const std::vector<ValueSummary>& sides, std::uint64_t values, std::uint64_t members,
+               Verdicts& out) {
+  std::vector<std::string> shown;
+  std::vector<v1::Evidence> evidence;
+  for (const ValueSummary& side : sides) {
+    const Member& other = sides[&side == &sides[0] ? 1 : 0].first;
+    const std::string value = Show(equality, side.first, side.value, &other);
+    const std::string who = Listed(side.nodes, side.all_nodes);
+    shown.push_back(Format("{} on {}", value, who));
+    evidence.push_back(EvidenceOf(equality, side.first, value,
+                                  group.rail ? "the same on the whole rail" : "the same",
+                                  Basis(equality, group, side.members, members) + ", no majority"));
+    evidence.back().set_what(Format("{} of {}", equality.what, who));
+  }
+  if (values > sides.size()) shown.push_back(Format("and {} more values", values - sides.size()));
+  const ValueSummary& first = sides[0];
+  std::vector<v1::Remedy> remedies = RemediesOf(equality, first.first, first.value);
+  for (v1::Remedy& remedy : remedies)
+    remedy.set_note(
+        Format("For {}; decide first which value is meant. {}", shown[0], remedy.note()));
+  out.Fail(SubjectOf(group), Format("{} not the same: {}", equality.what, Join(shown, "; ")),
+           std::move(evidence), std::move(remedies), KeyOf(equality, group));
+}
+
+}  // namespace fabric::rules

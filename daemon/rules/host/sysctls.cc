@@ -1,0 +1,111 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "daemon/rules/facts.h"
+#include "daemon/rules/remedies.h"
+#include "daemon/rules/rule.h"
+
+namespace fabric::rules {
+namespace {
+
+struct SysctlName {
+  std::string_view name;
+  std::string_view file;
+};
+constexpr SysctlName kNumaBalancing = {"kernel.numa_balancing", "proc/sys/kernel/numa_balancing"};
+constexpr SysctlName kTcpEcn = {"net.ipv4.tcp_ecn", "proc/sys/net/ipv4/tcp_ecn"};
+
+// nullptr if it was not read.
+const v1::Sysctl* Find(const v1::NodeSnapshot& snapshot, const SysctlName& sysctl) {
+  for (const v1::Sysctl& read : snapshot.host().sysctls())
+    if (read.name() == sysctl.name) return &read;
+  return nullptr;
+}
+
+bool HasAmdGpu(const v1::NodeSnapshot& snapshot) {
+  return std::any_of(snapshot.gpus().begin(), snapshot.gpus().end(),
+                     [](const v1::Gpu& gpu) { return gpu.driver() == "amdgpu"; });
+}
+
+// sysctls_equal
+
+template <const SysctlName& kSysctl>
+std::optional<Value> Setting(const Member& member) {
+  if (member.node->ports.empty()) return {};
+  // numa_balancing_off judges it on nodes with AMD GPUs.
+  if (kSysctl.name == kNumaBalancing.name && HasAmdGpu(member.snapshot())) return {};
+  const v1::Sysctl* const sysctl = Find(member.snapshot(), kSysctl);
+  return sysctl != nullptr ? std::optional(Value{.text = sysctl->value()}) : std::nullopt;
+}
+
+template <const SysctlName& kSysctl>
+constexpr EqualityRule Equal() {
+  return {.what = kSysctl.name,
+          .key = kSysctl.name,
+          .of_nodes = true,
+          .group = ByProduct,
+          .value = Setting<kSysctl>,
+          .show = ShowText,
+          .source = [](const Member&) { return std::string(kSysctl.file); },
+          .remedies = [](const Member&, const Value& expected) -> std::vector<v1::Remedy> {
+            return {SetSysctl(Format("{}={}", kSysctl.name, expected.text))};
+          }};
+}
+
+constexpr EqualityRule kEqual[] = {Equal<kNumaBalancing>(), Equal<kTcpEcn>()};
+
+// numa_balancing_off
+
+// Only with AMD GPUs. AMD's guide requires it; for others, recommendations differ.
+void JudgeNumaBalancing(const fleet::NodeView& node, Verdicts& out) {
+  const v1::NodeSnapshot& snapshot = node.node->snapshot;
+  if (node.ports.empty() || snapshot.host().numa_nodes() < 2 || !HasAmdGpu(snapshot)) return;
+  const v1::Sysctl* const found = Find(snapshot, kNumaBalancing);
+  if (found == nullptr) return;
+  if (found->value() == "0") return out.Pass();
+  out.Fail(SubjectOf(node),
+           Format("{} is {}, expected 0 with AMD GPUs", found->name(), found->value()),
+           {ToEvidence(*node.node, {.what = found->name(),
+                                    .expected = "0",
+                                    .seen = found->value(),
+                                    .source = std::string(kNumaBalancing.file),
+                                    .basis = "AMD Instinct system optimization guide"})},
+           {SetSysctl("kernel.numa_balancing=0")});
+}
+
+}  // namespace
+
+extern const Rule sysctls_equal = {
+    .id = "sysctls_equal",
+    .title = "Nodes of one product have the same kernel.numa_balancing and net.ipv4.tcp_ecn",
+    .severity = v1::SEVERITY_INFO,
+    .scope = v1::SCOPE_NODE,
+    .why =
+        "NUMA balancing moves pages of running jobs, and ECN of TCP decides how storage and iWARP "
+        "traffic reacts to congestion. A node that differs was set up in another way. Other rules "
+        "judge the settings of ARP.",
+    .source =
+        "kernel Documentation/admin-guide/sysctl/kernel.rst; "
+        "Documentation/networking/ip-sysctl.rst",
+    .needs = {Input::kHostLimits},
+    .fix = "sysctl -w NAME=VALUE, and the same in /etc/sysctl.d",
+    .equality_rules = kEqual,
+};
+
+extern const Rule numa_balancing_off = {
+    .id = "numa_balancing_off",
+    .title = "Automatic NUMA balancing is off on nodes with AMD GPUs and several NUMA nodes",
+    .severity = v1::SEVERITY_INFO,
+    .scope = v1::SCOPE_NODE,
+    .why =
+        "The kernel unmaps pages from time to time to find their users, and each time the "
+        "mappings of the GPU are created again. Collectives stall.",
+    .source =
+        "AMD Instinct system optimization guide; kernel "
+        "Documentation/admin-guide/sysctl/kernel.rst (numa_balancing)",
+    .needs = {Input::kHostLimits},
+    .fix = "sysctl -w kernel.numa_balancing=0",
+    .evaluate_node = JudgeNumaBalancing,
+};
+
+}  // namespace fabric::rules

@@ -1,0 +1,170 @@
+#include "base/text.h"
+#include "daemon/rules/facts.h"
+#include "daemon/rules/infiniband/infiniband.h"
+#include "daemon/rules/rule.h"
+#include "daemon/rules/uniqueness_rule.h"
+
+namespace fabric::rules {
+namespace {
+
+using fleet::PortView;
+
+std::string NodeGuidFile(const PortView& port) {
+  return Format("sys/class/infiniband/{}/node_guid", port.device->name());
+}
+
+bool IsFirstPort(const PortView& port) {
+  return port.port->number() == port.device->ports(0).number();
+}
+
+void AddGuid(const Member& member, const std::string& guid, std::vector<KeyHolder>& out) {
+  if (!guid.empty() && !IsZeroGuid(guid)) out.push_back({.member = member, .key = {.text = guid}});
+}
+
+std::string ShowGuid(const KeyHolder& holder) {
+  return std::string(holder.key.text);
+}
+
+v1::Remedy QueryFlash(const v1::RdmaDevice& device, std::string_view more) {
+  const std::string note =
+      Format("Shows the GUIDs in flash and those set by the manufacturer. {}", more);
+  return ToRemedy({.platform = "mlx5",
+                   .command = Format("flint -d {} query full",
+                                     device.has_pci_address() ? device.pci_address() : "DEVICE"),
+                   .note = note});
+}
+
+// duplicate_node_guid
+
+// A device with several ports has one node GUID.
+void NodeGuids(const Member& member, std::vector<KeyHolder>& out) {
+  if (IsFirstPort(*member.port)) AddGuid(member, member.port->device->node_guid(), out);
+}
+
+// Functions of one card may share a GUID; then they have one sys_image_guid. Several drivers make
+// the GUID from the MAC: two devices with one MAC are a finding of duplicate_mac.
+bool MayShareNodeGuid(const KeyHolder& a, const KeyHolder& b) {
+  const PortView& left = *a.member.port;
+  const PortView& right = *b.member.port;
+  if (IsSameNode(a, b)) {
+    const std::string& system = left.device->sys_image_guid();
+    return left.device->function().kind() == v1::FUNCTION_KIND_SOFTWARE ||
+           (!system.empty() && system == right.device->sys_image_guid());
+  }
+  return left.netdev != nullptr && right.netdev != nullptr && left.netdev->has_mac() &&
+         left.port->link_layer() == v1::LINK_LAYER_ETHERNET &&
+         left.netdev->mac() == right.netdev->mac();
+}
+
+constexpr UniquenessRule kNodeGuids = {
+    .what = "node GUID",
+    .keys = NodeGuids,
+    .same = MayShareNodeGuid,
+    .show = ShowGuid,
+    .source = [](const KeyHolder& holder) { return NodeGuidFile(*holder.member.port); },
+    .remedies = [](const KeyHolder& last) -> std::vector<v1::Remedy> {
+      return {QueryFlash(*last.member.port->device,
+                         "`flint sg` restores them. Takes effect after a reset of the card.")};
+    }};
+
+// duplicate_port_guid
+
+void PortGuids(const Member& member, std::vector<KeyHolder>& out) {
+  if (IsInfiniband(*member.port)) AddGuid(member, member.port->port->port_guid(), out);
+}
+
+// Two ports with one node GUID are a finding of duplicate_node_guid. Functions of one card that
+// represent another function have its port GUID.
+bool MaySharePortGuid(const KeyHolder& a, const KeyHolder& b) {
+  const v1::RdmaDevice& left = *a.member.port->device;
+  const v1::RdmaDevice& right = *b.member.port->device;
+  if (left.has_node_guid() && left.node_guid() == right.node_guid()) return true;
+  return IsSameNode(a, b) && left.has_sys_image_guid() &&
+         left.sys_image_guid() == right.sys_image_guid();
+}
+
+constexpr UniquenessRule kPortGuids = {
+    .what = "port GUID",
+    .keys = PortGuids,
+    .same = MaySharePortGuid,
+    .show = ShowGuid,
+    .source = [](const KeyHolder& holder) { return PortFile(*holder.member.port, "gids/0"); },
+    .remedies = [](const KeyHolder& last) -> std::vector<v1::Remedy> {
+      return {QueryFlash(*last.member.port->device,
+                         "For a virtual function, check the GUID that the host assigned (ip link "
+                         "show).")};
+    }};
+
+// node_guid_set
+
+void JudgeNodeGuid(const fleet::NodeView& node, Verdicts& out) {
+  for (const PortView& port : node.ports) {
+    if (!IsActiveInfiniband(port) || !port.device->has_node_guid() || !IsFirstPort(port)) continue;
+    if (!IsZeroGuid(port.device->node_guid())) {
+      out.Pass();
+      continue;
+    }
+    out.Fail(DeviceSubject(port), "node GUID is zero, expected a unique GUID",
+             {ToEvidence(*port.node, {.what = "node GUID",
+                                      .expected = "not zero",
+                                      .seen = port.device->node_guid(),
+                                      .source = NodeGuidFile(port),
+                                      .basis = "rule"})},
+             {QueryFlash(*port.device, "`flint sg` restores them."),
+              ToRemedy({.platform = "mlx5",
+                        .command = "ip link set dev PF vf N node_guid GUID",
+                        .interrupts_traffic = true,
+                        .note = "For a virtual function, on the host, before its driver is "
+                                "bound."})});
+  }
+}
+
+}  // namespace
+
+extern const Rule duplicate_node_guid = {
+    .id = "duplicate_node_guid",
+    .title = "No two RDMA devices have the same node GUID",
+    .severity = v1::SEVERITY_CRITICAL,
+    .scope = v1::SCOPE_FLEET,
+    .why =
+        "The subnet manager takes two devices with one GUID for one device: routes change with "
+        "every sweep, and connections by GUID reach the wrong node. Usual causes: firmware that "
+        "was written with another card's settings, and cloned virtual machines. Functions of one "
+        "card with the same sys_image_guid may share it.",
+    .source = "InfiniBand specification, NodeInfo:NodeGUID; rdma-core ibidsverify",
+    .needs = {Input::kRdmaDevices},
+    .fix = "flint -d DEVICE sg, on the card with the overwritten GUID",
+    .uniqueness_rule = &kNodeGuids,
+};
+
+extern const Rule duplicate_port_guid = {
+    .id = "duplicate_port_guid",
+    .title = "No two InfiniBand ports have the same port GUID",
+    .severity = v1::SEVERITY_CRITICAL,
+    .scope = v1::SCOPE_FLEET,
+    .why =
+        "The subnet manager identifies ports by GUID, and the GID is made from it. Of two ports "
+        "with one GUID only one is routed, and which one changes. Usual causes: firmware that was "
+        "written with another card's settings, and GUIDs that two virtual functions share.",
+    .source = "InfiniBand specification, PortInfo and GIDs; rdma-core ibidsverify",
+    .needs = {Input::kGids},
+    .fix = "flint -d DEVICE sg, on the card with the overwritten GUID",
+    .uniqueness_rule = &kPortGuids,
+};
+
+extern const Rule node_guid_set = {
+    .id = "node_guid_set",
+    .title = "Every InfiniBand device of the fabric has a node GUID",
+    .severity = v1::SEVERITY_CRITICAL,
+    .scope = v1::SCOPE_DEVICE,
+    .why =
+        "Subnet manager and connection managers identify devices by GUID, and zero is not a valid "
+        "GUID. Usual causes: firmware written without GUIDs, and virtual functions without an "
+        "assigned GUID.",
+    .source = "InfiniBand specification, NodeInfo:NodeGUID; rdma-core ibidsverify",
+    .needs = {Input::kRdmaDevices},
+    .fix = "flint -d DEVICE sg; for a virtual function: ip link set dev PF vf N node_guid GUID",
+    .evaluate_node = JudgeNodeGuid,
+};
+
+}  // namespace fabric::rules

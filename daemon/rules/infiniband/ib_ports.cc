@@ -1,0 +1,167 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "daemon/rules/facts.h"
+#include "daemon/rules/infiniband/infiniband.h"
+#include "daemon/rules/rule.h"
+
+namespace fabric::rules {
+namespace {
+
+using fleet::PortView;
+
+// ib_mtu_full
+
+std::optional<Value> ActiveMtu(const Member& member) {
+  const PortView& port = *member.port;
+  if (!IsActiveInfiniband(port) || !port.port->has_active_mtu_bytes()) return {};
+  return Value{port.port->active_mtu_bytes()};
+}
+
+void JudgeMtu(const Member& member, const GroupSummary& rail, Verdicts& out) {
+  const PortView& port = *member.port;
+  const v1::Expectations& expected = port.expected();
+  // An MTU that differs from the others is a finding of mtu_equal_on_rail.
+  if (Deviates(rail, port.port->active_mtu_bytes())) return;
+  if (!port.port->has_max_mtu_bytes() && !expected.has_ib_mtu_bytes()) return;
+  std::uint32_t wanted = std::min(4096U, port.port->max_mtu_bytes());
+  if (expected.has_ib_mtu_bytes()) wanted = expected.ib_mtu_bytes();
+  const std::uint32_t seen = port.port->active_mtu_bytes();
+  if (seen >= wanted) return out.Pass();
+  const std::string basis =
+      expected.has_ib_mtu_bytes() ? ProfileBasis(*port.expectation) : "maximum of the port";
+  out.Fail(port.Subject(),
+           Format("active InfiniBand MTU {}, expected {} ({})", seen, wanted, basis),
+           {ToEvidence(*port.node, {.what = "active RDMA MTU",
+                                    .expected = Format("{}", wanted),
+                                    .seen = Format("{}", seen),
+                                    .source = VerbsSource(port),
+                                    .basis = basis})},
+           {QueryPortInfo(port,
+                          "The subnet manager sets NeighborMTU from the MtuCap of both ends. Check "
+                          "for a switch with a smaller MtuCap, and for a limit in the subnet "
+                          "manager's configuration.")});
+}
+
+constexpr GroupRule kMtu = {.value = ActiveMtu, .summarize = MajorityOf, .judge = JudgeMtu};
+
+// ib_width_full
+
+// Two of four lanes are common: a splitter cable. One lane is a fault.
+void JudgeWidth(const fleet::NodeView& node, Verdicts& out) {
+  for (const PortView& port : node.ports) {
+    if (!IsActiveInfiniband(port) || !port.port->has_width()) continue;
+    if (port.expected().has_width()) continue;  // link_rate_expected judges it.
+    if (port.port->width() != 1) {
+      out.Pass();
+      continue;
+    }
+    out.Fail(port.Subject(), Format("link runs on 1 lane ({}), expected 4", port.port->speed()),
+             {ToEvidence(*port.node, {.what = "lanes",
+                                      .expected = "4",
+                                      .seen = "1",
+                                      .source = PortFile(port, "rate"),
+                                      .basis = "rule"})},
+             {ToRemedy({.command = Format("ibportstate {} {} reset", port.port->lid(),
+                                          port.port->number()),
+                        .interrupts_traffic = true,
+                        .note = "The link retrains. If it comes up with one lane again, reseat, "
+                                "clean or replace cable and module."})});
+  }
+}
+
+// vf_port_up
+
+// The port of the physical function of a virtual function.
+const PortView* ParentOf(const PortView& port, const fleet::NodeView& node) {
+  if (port.function == nullptr || !port.function->has_physical_function()) return nullptr;
+  for (const PortView& other : node.ports)
+    if (other.device->pci_address() == port.function->physical_function() &&
+        other.port->number() == port.port->number())
+      return &other;
+  return nullptr;
+}
+
+void FailVirtualFunction(const PortView& port, const PortView& parent, Verdicts& out) {
+  const std::string netdev = parent.port->netdev().empty() ? "PF" : parent.port->netdev();
+  out.Fail(port.Subject(),
+           Format("port of a virtual function is DOWN, expected ACTIVE as {}", PortName(parent)),
+           {ToEvidence(*port.node, {.what = "port state",
+                                    .expected = "ACTIVE",
+                                    .seen = "DOWN",
+                                    .source = PortFile(port, "state"),
+                                    .basis = "its physical function is ACTIVE"})},
+           {ToRemedy({.command = Format("ip link set dev {} vf N state auto", netdev),
+                      .note = "The port then follows the port of the physical function."}),
+            ToRemedy({.platform = "mlx5",
+                      .command = Format("ip link set dev {0} vf N node_guid GUID && "
+                                        "ip link set dev {0} vf N port_guid GUID",
+                                        netdev),
+                      .interrupts_traffic = true,
+                      .note = "Without GUIDs the port never comes up. The subnet manager must "
+                              "allow virtual ports. Bind the driver again afterwards."})});
+}
+
+void JudgeVirtualFunctions(const fleet::NodeView& node, Verdicts& out) {
+  for (const PortView& port : node.ports) {
+    if (!IsInfiniband(port) || !IsVirtualFunction(port) || !port.port->has_state()) continue;
+    if (IsZeroGuid(port.device->node_guid())) continue;  // Not assigned to a guest or container
+    const PortView* const parent = ParentOf(port, node);
+    if (parent == nullptr || parent->port->state() != v1::PORT_STATE_ACTIVE) continue;
+    if (port.port->state() == v1::PORT_STATE_DOWN)
+      FailVirtualFunction(port, *parent, out);
+    else
+      out.Pass();
+  }
+}
+
+}  // namespace
+
+extern const Rule ib_mtu_full = {
+    .id = "ib_mtu_full",
+    .title = "The active MTU of an InfiniBand port is 4096, or that of the profile",
+    .severity = v1::SEVERITY_WARNING,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "Smaller packets mean more packets and headers for the same data, which costs bandwidth "
+        "on fast links. Every InfiniBand device of the last ten years supports 4096 bytes. A "
+        "smaller MTU comes from an old switch or from the configuration of the subnet manager.",
+    .source = "InfiniBand specification, PortInfo:NeighborMTU",
+    .needs = {Input::kRdmaPorts},
+    .profile = {v1::Expectations::kIbMtuBytesFieldNumber},
+    .fix = "smpquery portinfo LID PORT, and the configuration of the subnet manager",
+    .group_rule = &kMtu,
+};
+
+extern const Rule ib_width_full = {
+    .id = "ib_width_full",
+    .title = "No InfiniBand link runs on a single lane",
+    .severity = v1::SEVERITY_ERROR,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "A link on which not all lanes train comes up with fewer lanes, at a quarter of the "
+        "speed, without an error message. Usual causes: dirty or damaged cables and modules.",
+    .source =
+        "InfiniBand specification, PortInfo:LinkWidthActive; kernel ABI document "
+        "sysfs-class-infiniband (rate)",
+    .needs = {Input::kRdmaPorts},
+    .profile = {v1::Expectations::kWidthFieldNumber},
+    .fix = "ibportstate LID PORT reset; then cable and module",
+    .evaluate_node = JudgeWidth,
+};
+
+extern const Rule vf_port_up = {
+    .id = "vf_port_up",
+    .title = "The port of an InfiniBand virtual function is up if its physical port is ACTIVE",
+    .severity = v1::SEVERITY_WARNING,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "A virtual function without a link state or GUIDs stays down. The container or virtual "
+        "machine that uses it has no RDMA, although host and cable work.",
+    .source = "kernel drivers/infiniband/hw/mlx5/ib_virt.c; man page ip-link(8)",
+    .needs = {Input::kRdmaPorts, Input::kPciFunctions},
+    .fix = "ip link set dev PF vf N state auto; node_guid and port_guid likewise",
+    .evaluate_node = JudgeVirtualFunctions,
+};
+
+}  // namespace fabric::rules

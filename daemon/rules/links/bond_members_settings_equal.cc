@@ -1,0 +1,97 @@
+#include <algorithm>
+
+#include "base/priority_mask.h"
+#include "base/text.h"
+#include "daemon/rules/links/links.h"
+#include "daemon/rules/lossless/lossless.h"
+#include "daemon/rules/rule.h"
+#include "proto/names.h"
+#include "proto/ports.h"
+
+namespace fabric::rules {
+namespace {
+
+using fleet::PortView;
+
+bool SameMap(const v1::DcbConfig& a, const v1::DcbConfig& b) {
+  const auto& x = a.dscp_to_priority();
+  const auto& y = b.dscp_to_priority();
+  return x.empty() || y.empty() || std::equal(x.begin(), x.end(), y.begin(), y.end());
+}
+
+// The first difference between two members, as the finding shows it.
+struct Difference {
+  const char* what = nullptr;  // nullptr if they are equal
+  std::string first;
+  std::string other;
+};
+
+Difference Between(const v1::DcbConfig& first, const v1::DcbConfig& other) {
+  if (first.has_pfc() && other.has_pfc() &&
+      first.pfc().enabled_mask() != other.pfc().enabled_mask())
+    return {.what = "PFC enabled priorities",
+            .first = ToText(PriorityMask(first.pfc().enabled_mask())),
+            .other = ToText(PriorityMask(other.pfc().enabled_mask()))};
+  if (first.has_trust() && other.has_trust() && first.trust() != other.trust())
+    return {.what = "trust",
+            .first = std::string(Name(first.trust())),
+            .other = std::string(Name(other.trust()))};
+  if (!SameMap(first, other))
+    return {.what = "map of DSCP to priority", .first = "one map", .other = "another map"};
+  return {};
+}
+
+void Fail(const PortView& port, const v1::NetInterface& first, const v1::NetInterface& other,
+          const Difference& difference, Verdicts& out) {
+  FailOn(port,
+         {.what = Format("{} of {}", difference.what, other.name()),
+          .expected = difference.first,
+          .seen = difference.other,
+          .source = "netlink dcb " + other.name(),
+          .basis = Format("as {}, in the same bond {}", first.name(), port.netdev->name())},
+         {ToRemedy({.command = Format("dcb pfc show dev {0}; dcb app show dev {0}", other.name()),
+                    .note = Format("Compare with {}, then set the differences.", first.name())})},
+         out);
+}
+
+void JudgePort(const PortView& port, Verdicts& out) {
+  const v1::NetInterface* first = nullptr;
+  bool compared = false;
+  for (const std::string& name : port.netdev->bond().members()) {
+    const v1::NetInterface* const member = FindNetdev(port.node->snapshot, name);
+    if (member == nullptr || !member->has_dcb()) continue;
+    if (first == nullptr) {
+      first = member;
+      continue;
+    }
+    const Difference difference = Between(first->dcb(), member->dcb());
+    if (difference.what != nullptr) return Fail(port, *first, *member, difference, out);
+    compared = true;
+  }
+  if (compared) out.Pass();
+}
+
+void Evaluate(const fleet::NodeView& node, Verdicts& out) {
+  ForRocePorts(node, [&](const PortView& port) {
+    if (port.netdev != nullptr && port.netdev->has_bond()) JudgePort(port, out);
+  });
+}
+
+}  // namespace
+
+extern const Rule bond_members_settings_equal = {
+    .id = "bond_members_settings_equal",
+    .title = "The members of a bond that carries RoCE have the same PFC, trust and DSCP map",
+    .severity = v1::SEVERITY_ERROR,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "A bond sends over any of its members. With PFC or trust set on one member only, half of "
+        "the connections are lossy, and different ones after each job and failover. The tools set "
+        "netdevs, and a bond itself has no such setting, so the second member is often omitted.",
+    .source = "NVIDIA RoCE over LAG; kernel drivers/net/bonding (no DCB settings)",
+    .needs = {Input::kDcb, Input::kBondsAndVlans},
+    .fix = "The same settings on each member: dcb pfc set dev MEMBER ...",
+    .evaluate_node = Evaluate,
+};
+
+}  // namespace fabric::rules

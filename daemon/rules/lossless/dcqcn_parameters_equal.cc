@@ -1,0 +1,82 @@
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "daemon/rules/lossless/lossless.h"
+#include "daemon/rules/rule.h"
+#include "proto/ports.h"
+
+namespace fabric::rules {
+namespace {
+
+using Parameters = google::protobuf::RepeatedPtrField<v1::CongestionParameter>;
+
+// Hash of all parameters.
+std::optional<Value> AllOf(const Member& member) {
+  const v1::CongestionControl* const control = CongestionOf(*member.port);
+  if (control == nullptr || control->parameters().empty()) return {};
+  std::uint64_t hash = kFnvOffset;
+  for (const v1::CongestionParameter& parameter : control->parameters())
+    hash = FnvStep(hash, parameter.value());
+  return Value{hash};
+}
+
+std::string Show(const Value& value) {
+  return Format("#{:04x}", value.number & 0xffffU);
+}
+
+std::vector<v1::Remedy> Remedies(const Member& member, const Value&) {
+  const std::string source = CongestionSource(member);
+  return {ToRemedy({.command = Format("cd / && grep -r . {}", source),
+                    .note = "Compare with a good port. Write the parameters that differ, or reload "
+                            "the driver to restore its defaults."})};
+}
+
+std::string ValueOf(const v1::CongestionParameter& parameter) {
+  return parameter.unit().empty() ? Format("{}", parameter.value())
+                                  : Format("{} {}", parameter.value(), parameter.unit());
+}
+
+// One line for each parameter that differs.
+void AddDifferences(const Member& member, const Member& good, std::vector<v1::Evidence>& evidence) {
+  const Parameters& expected = CongestionOf(*good.port)->parameters();
+  for (const v1::CongestionParameter& seen : CongestionOf(*member.port)->parameters()) {
+    const v1::CongestionParameter* const wanted = FindNamed(expected, seen.name());
+    if (wanted == nullptr || wanted->value() == seen.value()) continue;
+    evidence.push_back(ToEvidence(*member.node->node, {.what = seen.name(),
+                                                       .expected = ValueOf(*wanted),
+                                                       .seen = ValueOf(seen),
+                                                       .source = CongestionSource(member),
+                                                       .basis = "as " + PortName(*good.port)}));
+    if (evidence.size() > kListedMax) return;
+  }
+}
+
+constexpr EqualityRule kEqualityRules[] = {{.what = "set of congestion control parameters",
+                                            .group = ByRailAndModel,
+                                            .value = AllOf,
+                                            .show = Show,
+                                            .source = CongestionSource,
+                                            .remedies = Remedies,
+                                            .more = AddDifferences}};
+
+}  // namespace
+
+extern const Rule dcqcn_parameters_equal = {
+    .id = "dcqcn_parameters_equal",
+    .title = "Comparable ports of a rail have the same congestion control parameters",
+    .severity = v1::SEVERITY_WARNING,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "DCQCN shares a bottleneck fairly among senders with the same parameters. A sender with a "
+        "higher rate increase takes bandwidth from the others. The title shows each set of "
+        "parameters as a short hash; the evidence lists the parameters that differ.",
+    .source =
+        "NVIDIA MLNX_OFED (ecn/roce_rp); kernel drivers/infiniband/hw/mlx5/cong.c; DCQCN, "
+        "SIGCOMM 2015",
+    .needs = {Input::kCongestionControl},
+    .fix = "write the parameter that differs below sys/class/net/NETDEV/ecn/roce_rp",
+    .equality_rules = kEqualityRules,
+};
+
+}  // namespace fabric::rules

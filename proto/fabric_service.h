@@ -1,0 +1,18 @@
+// Descriptors of service Fabric, the public API.
+#pragma once
+
+namespace google::protobuf {
+class Descriptor;
+class MethodDescriptor;
+class ServiceDescriptor;
+}  // namespace google::protobuf
+
+namespace fabric {
+
+// As compiled in; without comments.
+const google::protobuf::ServiceDescriptor& FabricService();
+
+// The method that takes this type of request; each method has its own. nullptr: none.
+const google::protobuf::MethodDescriptor* MethodOf(const google::protobuf::Descriptor& request);
+
+}  // namespace fabric

@@ -1,0 +1,66 @@
+// Counters that agents send become findings once for each window, and resolve with the next.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/testing/control_world.h"
+#include "tests/testing/counter_rates.h"
+#include "tests/testing/nodes.h"
+
+namespace fabric::control {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class MotionTest : public ::testing::Test {
+ protected:
+  MotionTest() {
+    world_.ConnectNodes(3);
+    v1::AgentMessage message;
+    v1::CounterTable& table = *message.mutable_counter_table();
+    table.set_table_id(1);
+    *table.mutable_sets() =
+        testing::PairOf({testing::RoceNode({.number = 2})}).before[0].counters();
+    EXPECT_EQ(world_.agents.Say("n2", message), Status());
+    std::uint32_t index = 0;
+    for (const v1::CounterSet& set : table.sets())
+      for (const v1::Counter& counter : set.counters()) {
+        if (set.netdev() == "rail0" && counter.neutral() == "pfc_storm_events") storms_ = index;
+        ++index;
+      }
+  }
+
+  void Storm() {
+    v1::AgentMessage message;
+    message.mutable_counter_sample()->set_table_id(1);
+    message.mutable_counter_sample()->add_index_steps(storms_);
+    message.mutable_counter_sample()->add_deltas(1);
+    EXPECT_EQ(world_.agents.Say("n2", message), Status());
+  }
+
+  testing::ControlWorld world_;
+  std::uint32_t storms_ = 0;
+};
+
+TEST_F(MotionTest, IsJudgedWhenAWindowHasEnded) {
+  world_.agents.Advance(5s);
+  Storm();
+  world_.agents.Advance(5s);
+  EXPECT_THAT(world_.OpenFindings(), IsEmpty()) << "too early for a verdict";
+  world_.agents.Advance(22s);
+  EXPECT_THAT(world_.OpenFindings(), ElementsAre("no_pause_storm n2/mlx5_0/1"));
+  world_.agents.Advance(31s);
+  EXPECT_THAT(world_.OpenFindings(), IsEmpty()) << "no sample came: no storm";
+}
+
+TEST_F(MotionTest, OfANodeThatIsLostSaysNothingNew) {
+  Storm();
+  world_.agents.Advance(10s);
+  world_.agents.Disconnect("n2", "gone");
+  world_.agents.Advance(40s);
+  EXPECT_THAT(world_.OpenFindings(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace fabric::control
