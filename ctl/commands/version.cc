@@ -1,5 +1,5 @@
-#include "base/text.h"
 #include "base/version.h"
+#include "base/text.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/tables/cells.h"
