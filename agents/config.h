@@ -1,4 +1,4 @@
-// The settings of `fabric-agent run`.
+// Settings of `fabric-agent run`.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@ namespace fabric::agent {
 
 std::span<const Option> AgentSettings();
 
-// What no row can say: exactly one of `controller` and `no-controller` must be set.
+// Checks that exactly one of `controller` and `no-controller` is set.
 // INVALID_ARGUMENT otherwise.
 Status CheckAgentSettings(const Settings& settings);
 

@@ -46,14 +46,33 @@ class [[nodiscard]] Status {
   // The same failure with what the caller was doing in front of it. Success passes untouched.
   Status In(std::string_view what) const {
     if (ok()) return *this;
-    return {code_, std::string(what) + ": " + message_};
+    Status in(code_, std::string(what) + ": " + message_);
+    in.path_ = path_;
+    in.reason_at_ = reason_at_ == 0 ? 0 : reason_at_ + what.size() + 2;
+    return in;
   }
 
-  friend bool operator==(const Status&, const Status&) = default;
+  // The same failure at a file or another named object: In(), and path() and reason() name it.
+  Status At(const std::string& path) const {
+    if (ok()) return *this;
+    Status at(code_, path + ": " + message_);
+    at.path_ = path;
+    at.reason_at_ = path.size() + 2;
+    return at;
+  }
+  const std::string& path() const { return path_; }  // Empty without At()
+  // The message without the path and everything before it.
+  std::string_view reason() const { return std::string_view(message_).substr(reason_at_); }
+
+  friend bool operator==(const Status& a, const Status& b) {
+    return a.code_ == b.code_ && a.message_ == b.message_;
+  }
 
  private:
   Code code_ = Code::kOk;
   std::string message_;
+  std::string path_;
+  std::size_t reason_at_ = 0;
 };
 
 // Maps an errno to a Status: the code says what a caller may do about it, the text what the kernel

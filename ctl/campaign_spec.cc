@@ -73,7 +73,7 @@ Status UnknownKind(std::string_view word) {
   const auto* const kinds = v1::ProbeSpec::descriptor()->FindOneofByName("kind");
   for (int n = 0; n < kinds->field_count(); ++n) known.push_back(kinds->field(n)->name());
   return {Code::kInvalidArgument,
-          UnknownName("--kind", word, known, "; expected one of " + ListChoices(known))};
+          UnknownName("kind", word, known, "; expected one of " + ListChoices(known))};
 }
 
 // Sets the field. False if the kind does not have it.
@@ -154,7 +154,7 @@ Status ReadPairs(const Arguments& arguments, v1::CampaignSpec& spec) {
   if (pattern == std::end(kPatterns)) {
     std::vector<std::string_view> names;
     for (const Pattern& known : kPatterns) names.push_back(known.name);
-    return {Code::kInvalidArgument, UnknownName("--pattern", arguments.Text("pattern"), names,
+    return {Code::kInvalidArgument, UnknownName("pattern", arguments.Text("pattern"), names,
                                                 "; expected " + ListChoices(names))};
   }
   spec.set_pattern(pattern->pattern);

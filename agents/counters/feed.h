@@ -1,4 +1,4 @@
-// What the controller has to be told of counters: the table once, then only what has changed. Pure.
+// Counter feed to the controller: the table once, then the changes. Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace fabric::counters {
 
-// What is sampled, until the next one.
+// The sampled counters.
 struct Table {
   std::uint64_t number = 0;
   CounterSets sets;
@@ -19,31 +19,31 @@ struct Table {
 
 // All counters of a table at one moment.
 struct Sample {
-  std::uint64_t table = 0;  // Its number
+  std::uint64_t table = 0;  // Number of the table
   WallTime taken_at;
   std::vector<Value> values;
 };
 
-// Of samples that were not sent the next one carries all, so that the newest is enough.
+// A sample includes the changes of all samples that were not sent.
 class Feed {
  public:
   void SetTable(Table table);
-  void SetSample(Sample sample);  // One of another table is dropped.
+  void SetSample(Sample sample);  // Drops a sample of another table.
 
-  // The controller has nothing: the table has to come first.
+  // The controller has no state: the table comes first.
   void Restart() { sent_.reset(); }
 
-  // The table, when it has to be sent; empty until it has values. What is lost is not in it.
+  // The table when it must be sent; empty until it has values. Without lost counters.
   std::optional<v1::CounterTable> NextTable();
-  // What has changed since the last one; empty when nothing has, and before the table was sent.
+  // Changes since the last one; empty without changes and before the table was sent.
   std::optional<v1::CounterSample> NextSample();
 
  private:
   Table table_;
   std::optional<Sample> latest_;
   std::uint32_t sent_tables_ = 0;
-  std::optional<std::vector<Value>> sent_;  // What the controller has, by index in the sent table
-  std::vector<std::size_t> places_;         // Where these stand in `latest_`
+  std::optional<std::vector<Value>> sent_;  // State at the controller, by index in the sent table
+  std::vector<std::size_t> places_;         // Their indexes in `latest_`
 };
 
 }  // namespace fabric::counters

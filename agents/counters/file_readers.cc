@@ -7,11 +7,11 @@
 namespace fabric::counters {
 namespace {
 
-// One of the files of a group.
+// A file of a group.
 struct CounterFile {
   std::optional<host::NumberFile> open;
-  // It is open, or not what it was when an inspection read it: gone, or no file. Else nobody can
-  // tell what is in it: it is one too many for this process, or a sum that an inspection has made.
+  // True when it is open, or was removed since the inspection. False when its value is unknown: no
+  // more descriptors, or a sum that inspections calculate.
   bool readable = false;
 };
 
@@ -19,7 +19,7 @@ bool IsSum(const std::string& name) {
   return name.find('+') != std::string::npos;
 }
 
-// Not for lack of anything of this process, or of an answer.
+// Not a lack of resources of this process, nor a time-out.
 bool IsOfFile(const Status& failure) {
   return failure.code() != Code::kResourceExhausted && failure.code() != Code::kDeadlineExceeded;
 }
@@ -74,7 +74,7 @@ class CapturedFiles final : public Reader {
       : root_(root), places_(std::move(places)), files_(std::move(files)) {
     for (const CounterFile& file : files_) reads_.push_back(file.readable);
     failed_.resize(files_.size(), false);
-    // A folder that nobody misses need not be looked for again and again.
+    // A folder that is not needed is not searched again.
     const bool complete = std::all_of(files_.begin(), files_.end(), [](const CounterFile& file) {
       return file.open.has_value() || !file.readable;
     });

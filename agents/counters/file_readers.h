@@ -1,4 +1,4 @@
-// Counters that are one file each.
+// Readers for counters with one file each.
 #pragma once
 
 #include <memory>
@@ -10,22 +10,20 @@
 
 namespace fabric::counters {
 
-// Where the files of a group are, relative to `of`: each in the first of `folders` that has it.
+// Files of a group, relative to `of`: each in the first of `folders` that has it.
 struct FilePlaces {
   std::string of;  // "sys/class/infiniband/mlx5_0/ports/1", of the root
   std::vector<std::string> folders;
   std::vector<std::string> names;
 };
 
-// Keeps the files open. Those of sysfs stay what they are: another device of the same name has
-// other files, which the next inspection finds. One that is gone already is read and never there:
-// what an inspection saw in it is not true any more.
+// Keeps the files open. A sysfs file belongs to one device: a new device of the same name has other
+// files, which the next inspection finds. A file that is already gone stays missing.
 std::unique_ptr<Reader> OpenSysfsFiles(const host::Dir& root, const FilePlaces& places);
 
-// The same in a captured tree, where files may be changed by people and programs: one that was
-// replaced by another of its name, or is gone and comes back, is opened anew by the reading after
-// the next. A file that holds no number is given until the next reading: it may be about to be
-// written. Borrows the root.
+// For captured trees, whose files may be edited: reopens a file that was replaced or has
+// reappeared, by the second reading after that. Tolerates a file without a number for one reading,
+// because a write may be in progress. Borrows the root.
 std::unique_ptr<Reader> OpenCapturedFiles(const host::Dir& root, FilePlaces places);
 
 }  // namespace fabric::counters

@@ -1,4 +1,4 @@
-// Ways to read the counters of one port or netdev and source again and again, cheaply.
+// Readers for repeated, cheap reading of the counters of one port or netdev and source.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,9 @@
 
 namespace fabric::counters {
 
-// What is read in one go.
+// Counters that are read together.
 struct Place {
-  std::string device;  // With `port`; or `netdev`
+  std::string device;  // With `port`, or `netdev` instead
   std::uint32_t port = 0;
   std::string netdev;
   v1::CounterSource source = v1::COUNTER_SOURCE_UNSPECIFIED;
@@ -33,19 +33,19 @@ class Reader {
  public:
   virtual ~Reader() = default;
 
-  // Whether this reader knows of counter `index` of the group: its value, or that it is gone.
+  // Whether this reader handles counter `index` of the group.
   virtual bool Reads(std::size_t index) const = 0;
 
-  // Reads all; `readings` are as many as names. What cannot be read any more is not there, and is
-  // not tried again. Failure is of all of them: UNAVAILABLE, DEADLINE_EXCEEDED and
-  // RESOURCE_EXHAUSTED may pass, others last.
+  // Reads all; `readings` has one element per name. A counter that becomes unreadable is missing
+  // from then on. A failure concerns all counters: UNAVAILABLE, DEADLINE_EXCEEDED and
+  // RESOURCE_EXHAUSTED may be temporary, others are permanent.
   virtual Status Read(std::span<Reading> readings) = 0;
 
-  // Asks anew for what changes with settings. Called after each inspection and every few readings.
+  // Reads again what depends on settings. Called after each inspection and every few readings.
   virtual void Refresh() {}
 };
 
-// The cheapest way that works on this machine; nullptr when there is none.
+// The cheapest reader that works on this machine; nullptr without one.
 std::unique_ptr<Reader> OpenReader(const host::Host& host, const Group& group);
 
 }  // namespace fabric::counters

@@ -10,8 +10,9 @@
 namespace fabric::counters {
 namespace {
 
-constexpr unsigned kRefreshEvery = 10;  // Ticks. A driver may have other names, as many as before.
-constexpr unsigned kFailuresMax = 3;    // In a row, of a kind that may pass
+constexpr unsigned kRefreshEvery =
+    10;  // Ticks. A driver may rename counters without changing their number.
+constexpr unsigned kFailuresMax = 3;  // In a row, of a kind that may pass
 
 using Key = std::tuple<std::string, std::uint32_t, std::string, int, std::string>;
 constexpr std::size_t kNameOfKey = 4;
@@ -128,7 +129,7 @@ void Sampler::Open(const CounterSets& found) {
   FindSums();
   readings_.assign(totals_.size(), Reading());
   values_.clear();
-  for (const Total& total : totals_)  // What has never been read yet is not 0.
+  for (const Total& total : totals_)  // Never read: not 0
     values_.push_back({.value = total.value,
                        .resets = total.resets,
                        .saturated = total.saturated,
@@ -137,7 +138,7 @@ void Sampler::Open(const CounterSets& found) {
   fresh_ = true;
 }
 
-// No driver has a counter "a+b"; an inspection has made it of two that it has.
+// An inspection creates counter "a+b" from two counters of the driver.
 void Sampler::FindSums() {
   sums_.clear();
   std::map<Key, std::size_t> places;
@@ -159,7 +160,7 @@ void Sampler::FindSums() {
   }
 }
 
-// Counters that nobody reads every second.
+// Counters that only inspections read.
 void Sampler::TakeInspected(const CounterSets& found) {
   std::size_t index = 0;
   for (const v1::CounterSet& set : found)

@@ -1,5 +1,5 @@
-// Counters each second. What there is to read an inspection has found, with care for what may be
-// touched; from then on it is only read again.
+// Counter sampler: reads the counters that an inspection has found, which also decided whether they
+// may be read, again and again.
 #pragma once
 
 #include <memory>
@@ -19,13 +19,13 @@ using CounterSets = google::protobuf::RepeatedPtrField<v1::CounterSet>;
 // One counter at one moment.
 struct Value {
   std::uint64_t value = 0;   // In the counter's unit; see Total
-  std::uint32_t resets = 0;  // Counts up when the register began anew
+  std::uint32_t resets = 0;  // Number of resets of the register
   bool saturated = false;
-  bool lost = false;  // Cannot be read any more: `value` says nothing.
+  bool lost = false;  // Not readable any more: `value` is undefined.
   friend bool operator==(const Value&, const Value&) = default;
 };
 
-// Where a sampler is. Safe to use from any thread.
+// Progress of a sampler. Thread-safe.
 class Progress {
  public:
   void At(const Place& place) EXCLUDES(mutex_);
@@ -43,23 +43,23 @@ class Sampler {
  public:
   Sampler(const host::Host& host, Progress& progress) : host_(host), progress_(progress) {}
 
-  // What an inspection has found. When these are other counters than before, or some were lost
-  // meanwhile, everything is opened anew; totals of counters of the same name go on. True when
-  // the table is a new one.
+  // Sets the counters, as an inspection found them. Reopens all when they differ from before or
+  // some were lost; totals of counters with the same name continue. True when the table has
+  // changed.
   //
-  // A counter that cannot be kept open (no more descriptors, a source that only an inspection
-  // reads) has the value of the last inspection.
+  // A counter that cannot be kept open (no more descriptors, a source that only inspections read)
+  // has the value of the last inspection.
   bool Plan(const CounterSets& found);
 
-  // Reads all counters of the table. Does not allocate, apart from messages of netlink. True when
-  // one that was lost is there again: who was told of the loss needs the table anew.
+  // Reads all counters of the table. Does not allocate, apart from netlink messages. True when a
+  // lost counter is readable again: receivers then need the table again.
   bool Tick();
 
-  // Names and units, in the order of values(); the values in it are those of the inspection.
+  // Names and units, in the order of values(). Its values are those of the inspection.
   const CounterSets& table() const { return table_; }
   std::span<const Value> values() const { return values_; }
 
-  // Whether Tick() reads that counter; else its value is that of the last inspection.
+  // Whether Tick() reads the counter; otherwise it has the value of the last inspection.
   bool IsRead(std::size_t index) const { return origins_[index] != Origin::kInspected; }
 
  private:
@@ -67,10 +67,10 @@ class Sampler {
     Place place;
     std::size_t begin = 0;
     std::size_t size = 0;
-    std::unique_ptr<Reader> reader;  // nullptr: the last inspection is all that is known.
-    unsigned failures = 0;           // In a row
+    std::unique_ptr<Reader> reader;  // nullptr: values of the last inspection
+    unsigned failures = 0;           // Consecutive
   };
-  // Where a value comes from: a reading, others of its slice ("a+b"), or the last inspection.
+  // Source of a value: a reading, the sum of two others ("a+b"), or the last inspection.
   enum class Origin { kRead, kSum, kInspected };
   struct Sum {
     std::size_t place = 0;
@@ -93,13 +93,13 @@ class Sampler {
   std::vector<Value> values_;
   std::vector<Origin> origins_;
   std::vector<Sum> sums_;
-  bool lost_ = false;   // Any of the table
-  bool back_ = false;   // Any that was lost
-  bool fresh_ = false;  // Opened, and not read since then
+  bool lost_ = false;   // Any counter of the table
+  bool back_ = false;   // Any lost counter
+  bool fresh_ = false;  // Opened, not read yet
   unsigned ticks_ = 0;
 };
 
-// The table with these values, without what is lost.
+// The table with these values, without lost counters.
 CounterSets WithValues(const CounterSets& table, std::span<const Value> values);
 
 }  // namespace fabric::counters

@@ -1,4 +1,4 @@
-// Samples that come, whatever drivers do.
+// Counter sampling in bounded time, even when drivers block.
 #pragma once
 
 #include <cstddef>
@@ -6,74 +6,81 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
-#include <string>
-#include <thread>
 #include <vector>
 
 #include "agents/counters/sampler.h"
+#include "agents/host/watched_worker.h"
 #include "base/clock.h"
 
 namespace fabric::counters {
 
 struct SamplingOptions {
-  Duration answer_max = std::chrono::seconds(2);  // What has not been read for so long hangs.
+  Duration answer_max = std::chrono::seconds(2);  // For one reading
   Duration look_every = std::chrono::milliseconds(500);
   std::size_t hanging_max = 16;
 };
 
-// A Sampler on a thread of its own. When a reading does not return, its thread is left behind with
-// all that it was working on, and another one goes on without the counters of that port or netdev
-// and source, which are then not in the table; until that thread has come back, for which each new
-// plan looks. Totals begin with what registers hold then.
+// A Sampler on a WatchedWorker. After a reading blocks, the next thread omits the counters of that
+// port or netdev and source from the table until the blocked thread has returned, which Plan()
+// checks. Totals start again at the registers' current values.
 //
-// Threads that were left behind cannot be ended. With `hanging_max` of them nothing is read any
-// more: the table is empty. A program with some left must not end through main().
+// With `hanging_max` blocked threads, the table is empty.
 class Sampling {
  public:
-  // Called on the sampling threads: each needs sockets of its own.
+  // Called on the sampling threads: each needs its own sockets.
   using OpenMachine = std::function<Result<std::unique_ptr<host::HostOwner>>()>;
 
   struct Sampled {
-    std::optional<CounterSets> table;  // When it is another one than before
+    std::optional<CounterSets> table;  // When it has changed
     std::vector<Value> values;
   };
 
   Sampling(SamplingOptions options, const Clock& clock, OpenMachine open);
-  ~Sampling();  // Does not wait for what hangs.
+  ~Sampling();  // Does not wait for blocked threads.
   Sampling(const Sampling&) = delete;
   Sampling& operator=(const Sampling&) = delete;
 
-  // What an inspection has found is what is read from the next time on.
+  // Counters to read from the next sample on, as an inspection found them.
   void Plan(CounterSets found);
 
-  // Reads all. Nothing, when asked to stop while something hung. One thread at a time.
+  // Reads all. Empty when stopped while a reading blocked. One thread at a time.
   std::optional<Sampled> Sample(const std::stop_token& stop = {});
 
-  std::size_t hanging() const { return hangs_.size(); }
+  std::size_t hanging() const { return worker_.abandoned_count(); }
 
  private:
-  class Worker;
-  struct Thread {  // The worker belongs to its thread, and is there until it is let go.
-    Worker* worker = nullptr;
-    std::thread thread;
-  };
-  struct Hang {
-    Thread thread;
+  struct At {
     Place place;
+    std::uint64_t steps = 0;
+  };
+  // The work of one sampling thread. A job is a new plan, or empty to continue.
+  class Task {
+   public:
+    using Job = std::optional<CounterSets>;
+    using Output = Sampled;
+    using Progress = At;
+
+    explicit Task(OpenMachine open) : open_(std::move(open)) {}
+
+    Sampled Run(const Job& plan);
+    At progress() { return {.place = progress_.place(), .steps = progress_.steps()}; }
+    void Abandon() {}
+
+   private:
+    const OpenMachine open_;
+    counters::Progress progress_;
+    std::unique_ptr<host::HostOwner> machine_;
+    std::optional<Sampler> sampler_;
   };
 
-  void StartThread();
-  static void LetGo(Thread& thread);
-  bool AwaitEnd() const;  // False when it hangs.
-  CounterSets Wanted() const;
+  CounterSets Readable() const;
 
   const SamplingOptions options_;
   const Clock& clock_;
   const OpenMachine open_;
-  Thread current_;
-  std::vector<Hang> hangs_;
+  host::WatchedWorker<Task> worker_;
   CounterSets found_;
-  bool planned_ = false;  // The current worker has been told of `found_`
+  bool planned_ = false;  // The current thread has `found_`.
 };
 
 }  // namespace fabric::counters

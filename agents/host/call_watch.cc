@@ -11,7 +11,7 @@ bool Matches(std::string_view name, std::string_view avoided) {
   return avoided.ends_with('/') ? name.starts_with(avoided) : name == avoided;
 }
 
-// Up to and with the `count`th slash behind `begin`; empty when there are fewer.
+// Up to and including the `count`th slash after `begin`; empty when there are fewer.
 std::string_view UpToSlash(std::string_view name, std::size_t begin, int count) {
   std::size_t at = begin;
   for (int i = 0; i < count; ++i) {
@@ -51,7 +51,7 @@ Status CallWatch::Enter(std::string_view name) {
   MutexLock lock(mutex_);
   const auto matches = [&](const std::string& avoided) { return Matches(name, avoided); };
   if (avoids_all_ || std::any_of(avoided_.begin(), avoided_.end(), matches))
-    return {Code::kDeadlineExceeded, std::string(name) + ": the driver does not answer"};
+    return Status(Code::kDeadlineExceeded, "the driver does not answer").At(std::string(name));
   ++progress_.steps;
   progress_.call = name;
   return {};
@@ -71,7 +71,7 @@ std::string DeviceOfCall(std::string_view name) {
   if (!name.starts_with('/')) return std::string(UpToSlash(name, 0, 1));
   struct Place {
     std::string_view prefix;
-    int names;  // Behind it, up to the device
+    int names;  // Path components after it, up to the device
   };
   constexpr Place kPlaces[] = {{"/sys/class/", 2}, {"/sys/bus/", 3}};
   const std::string closed = std::string(name) + (name.ends_with('/') ? "" : "/");

@@ -1,7 +1,8 @@
-// What a thread is asking the kernel, for another thread that notices when no answer comes.
+// Call watch: records the kernel call that a thread is making, so that another thread can detect a
+// call that does not return.
 //
-// A read of an attribute may block for as long as a driver likes, and no signal ends it. What the
-// blocked thread was asking is then not asked again, and all else goes on on a new thread.
+// Reading an attribute may block in a driver without limit; no signal ends it. The blocked call is
+// avoided from then on, and all other work continues on a new thread (watched_worker.h).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ namespace fabric::host {
 
 class CallWatch {
  public:
-  // While it lives, `watch` sees the calls of the thread that made it.
+  // During its lifetime, `watch` records the calls of the thread that created it.
   class Here {
    public:
     explicit Here(CallWatch& watch);
@@ -26,15 +27,15 @@ class CallWatch {
     Here& operator=(const Here&) = delete;
   };
 
-  // A call has the name of what it is about: "/sys/class/net/eth0/mtu", "eth0/ethtool driver".
-  // Calls that are called so fail with DEADLINE_EXCEEDED instead of being made; of a name that ends
-  // in a slash, all that begin with it.
+  // A call is named by its object: "/sys/class/net/eth0/mtu", "eth0/ethtool driver". Calls with
+  // these names fail with DEADLINE_EXCEEDED instead of being made. A name that ends in a slash
+  // stands for all names with that prefix.
   void Avoid(std::vector<std::string> names) EXCLUDES(mutex_);
   void AvoidAll() EXCLUDES(mutex_);  // From now on
 
   struct Progress {
     std::uint64_t steps = 0;  // Calls begun and ended
-    std::string call;         // Being made; empty between two
+    std::string call;         // Current call; empty between calls
   };
   Progress progress() EXCLUDES(mutex_);
 
@@ -49,10 +50,10 @@ class CallWatch {
   bool avoids_all_ GUARDED_BY(mutex_) = false;
 };
 
-// One call, for as long as it lives. Free of cost on a thread that nobody watches.
+// One call: from construction to destruction. Costs nothing on a thread that is not watched.
 class WatchedCall {
  public:
-  // `name()` is called only when somebody watches.
+  // Calls `name()` only on a watched thread.
   template <class Name>
   explicit WatchedCall(const Name& name) : watch_(OfThisThread()) {
     if (watch_ != nullptr) status_ = watch_->Enter(name());
@@ -63,7 +64,7 @@ class WatchedCall {
   WatchedCall(const WatchedCall&) = delete;
   WatchedCall& operator=(const WatchedCall&) = delete;
 
-  const Status& status() const { return status_; }  // A failure: it is not to be made.
+  const Status& status() const { return status_; }  // A failure: do not make the call.
 
  private:
   static CallWatch* OfThisThread();
@@ -72,9 +73,9 @@ class WatchedCall {
   Status status_;
 };
 
-// What begins the names of all calls about the same device, with a slash at the end:
-// "/sys/class/net/eth0/" of "/sys/class/net/eth0/mtu", "eth0/" of "eth0/ethtool driver". Of files
-// that are no device's, their directory.
+// Prefix of the names of all calls about the same device, ending in a slash: "/sys/class/net/eth0/"
+// for "/sys/class/net/eth0/mtu", "eth0/" for "eth0/ethtool driver". For a file of no device, its
+// directory.
 std::string DeviceOfCall(std::string_view name);
 
 }  // namespace fabric::host

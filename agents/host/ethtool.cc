@@ -21,9 +21,9 @@
 namespace fabric::host {
 namespace {
 
-// The kernel writes as many counters as the driver has at that moment, not as many as it was given
-// room for, and a driver may add some between our question how many there are and the next.
-// The buffers hold twice what is accepted. Pages that are never written cost nothing.
+// The kernel writes all counters that the driver has at that moment, regardless of the buffer size,
+// and a driver may add counters after their number was read. So the buffers have twice the accepted
+// size; pages that are never written cost nothing.
 constexpr std::size_t kCountersMax = 32768;
 constexpr std::size_t kCountersRoom = 2 * kCountersMax;
 constexpr int kTriesMax = 3;
@@ -42,7 +42,7 @@ struct StatisticsBuffers {
       sizeof(ethtool_stats) + kCountersRoom * sizeof(std::uint64_t));
 };
 
-// Name and value number `index` in the buffers that the kernel filled; a name that is no text is
+// Name and value number `index` in the buffers that the kernel filled; a name that is not text is
 // empty.
 std::string_view NameAt(const StatisticsBuffers& buffers, std::size_t index) {
   const auto* const field =

@@ -1,5 +1,5 @@
-// What `ethtool -i`, `-S`, `-a`, `--show-fec` and `ethtool DEV` read, by ioctl(SIOCETHTOOL). Get
-// side only. Source: include/uapi/linux/ethtool.h.
+// Ethtool client (get side): data of `ethtool -i`, `-S`, `-a`, `--show-fec` and `ethtool DEV`, by
+// ioctl(SIOCETHTOOL). Source: include/uapi/linux/ethtool.h.
 #pragma once
 
 #include <cstdint>
@@ -41,22 +41,22 @@ class Ethtool {
   virtual ~Ethtool() = default;
   // UNIMPLEMENTED: the driver does not report it, or a captured tree. Safe from any thread.
   virtual Result<DriverInfo> Driver(const std::string& netdev) = 0;
-  // In the driver's order. Strings are read anew each time: drivers add and remove them.
+  // In the driver's order. Reads the names each time: drivers add and remove them.
   virtual Result<std::vector<NamedCounter>> Statistics(const std::string& netdev) = 0;
-  // The same in two halves, for one who asks every second: the values are one call without names.
-  // Names in the driver's order; one that is no text is empty.
+  // Statistics() in two parts, for frequent reading: values are one call. Names in the driver's
+  // order; a name that is not text is empty.
   virtual Result<std::vector<std::string>> StatisticNames(const std::string& netdev) = 0;
-  // In the order of the names. When there are more or fewer than names, the driver has changed
-  // them. Ask for the names first.
+  // In the order of the names. A different number than names means that the driver has changed
+  // them: read the names again.
   virtual Status StatisticValues(const std::string& netdev, std::vector<std::uint64_t>& values) = 0;
   virtual Result<PauseParameters> Pause(const std::string& netdev) = 0;
   virtual Result<LinkSettings> Link(const std::string& netdev) = 0;
-  // Active forward error correction: "off", "rs", "baser", "llrs", or "auto" where the driver says
-  // no more.
+  // Active forward error correction: "off", "rs", "baser", "llrs", or "auto" where the driver
+  // reports only that.
   virtual Result<std::string> Fec(const std::string& netdev) = 0;
-  // After how many ms of being paused the port drops, ETHTOOL_PFC_PREVENTION_TOUT: 0 is never,
-  // kPfcStormPreventionAuto the driver's choice. INVALID_ARGUMENT is how some drivers,
-  // UNIMPLEMENTED how most say that they have no such thing.
+  // Pause time in ms after which the port drops, ETHTOOL_PFC_PREVENTION_TOUT: 0 for never,
+  // kPfcStormPreventionAuto for the driver's choice. A driver without it returns UNIMPLEMENTED, or
+  // INVALID_ARGUMENT.
   virtual Result<std::uint16_t> PfcStormPreventionMs(const std::string& netdev) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Kinds of things that happen to a machine, and sets of them.
+// Kinds of events of a machine, and sets of kinds.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +6,13 @@
 namespace fabric::host {
 
 enum class EventKind : std::uint8_t {
-  kLink,     // A netdev came, went, or changed: carrier, MTU, name, master
-  kAddress,  // An IP address came or went
-  kDcb,      // PFC, ETS, APP or DCBX of a netdev was set
-  kRdma,     // An RDMA device or its netdev came, went or was renamed; a port, GID or P_Key changed
-  kHotplug,  // A device of the PCI, RDMA or net kind came, went, or changed its driver
-  kModule,   // A kernel module was loaded or unloaded
-  kCheck,    // Nothing; it is only time to look again.
+  kLink,     // Netdev added, removed, or changed: carrier, MTU, name, master
+  kAddress,  // IP address added or removed
+  kDcb,      // PFC, ETS, APP or DCBX of a netdev set
+  kRdma,     // RDMA device or its netdev added, removed or renamed; port, GID, P_Key
+  kHotplug,  // PCI, RDMA or net device added or removed, or its driver changed
+  kModule,   // Kernel module loaded or unloaded
+  kCheck,    // No event: periodic full inspection
 };
 
 class EventSet {
@@ -44,7 +44,7 @@ class EventSet {
   std::uint32_t bits_ = 0;
 };
 
-// Of two kinds. One kind converts to a set by itself.
+// Set of two kinds. One kind converts implicitly.
 constexpr EventSet operator|(EventKind a, EventKind b) {
   return EventSet(a) | EventSet(b);
 }

@@ -31,7 +31,7 @@ constexpr int kUeventGroup = 1;  // The kernel's own; udev's are in another.
 Result<Fd> Subscribe(int family, std::span<const int> groups) {
   Fd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, family));
   if (fd.get() < 0) return FromErrno(errno, "opening a netlink socket");
-  // Less room is no error: what does not fit in is reported as lost.
+  // A smaller buffer is fine: events that do not fit are reported as lost.
   (void)::setsockopt(fd.get(), SOL_SOCKET, SO_RCVBUF, &kReceiveBytes, sizeof(kReceiveBytes));
   sockaddr_nl address{};
   address.nl_family = AF_NETLINK;
@@ -114,7 +114,7 @@ class SocketEvents final : public Events {
       }
       if (datagram->empty()) return events;
       const Result<EventSet> parsed = lost_ ? EventSet::All() : source.parse(*datagram);
-      // What is not understood may have been anything.
+      // An unknown message may be any event.
       events |= parsed.ok() ? *parsed : EventSet::All();
     }
     return events;

@@ -1,8 +1,8 @@
-// Events of the machine: what wakes inspectors before their time has come.
+// Event sources of the machine, which trigger inspections between periodic ones.
 //
-// Where they come from: rtnetlink (links, addresses, DCB), RDMA netlink where the kernel has it,
-// kernel uevents, and the asynchronous events of verbs (verbs_events.h). Events are hints: they may
-// be lost and may come without need. Whoever acts on them also looks at everything now and then.
+// Sources: rtnetlink (links, addresses, DCB), RDMA netlink where the kernel has it, kernel uevents,
+// and asynchronous events of verbs (verbs_events.h). Events are hints: they may be lost or
+// spurious. Callers also poll from time to time.
 #pragma once
 
 #include <functional>
@@ -22,24 +22,24 @@ namespace fabric::host {
 class Events {
  public:
   virtual ~Events() = default;
-  // Waits until something has happened, `until` has come or `stop` is requested, and says what has
-  // happened since the last call; the empty set when nothing has. Everything when the kernel could
-  // not tell all of it. One thread at a time.
+  // Waits for an event, until `until`, or until `stop`. Returns the events since the last call, or
+  // all kinds when the kernel lost some. One thread at a time.
   virtual EventSet Wait(const std::stop_token& stop, SteadyTime until) = 0;
 
-  // What went wrong with sources since the last call, with the source's name in front. A source
-  // that failed is left out from then on.
+  // Failures of sources since the last call, with the source's name. A failed source is not used
+  // any more.
   virtual std::vector<Status> TakeProblems() = 0;
 };
 
-// A datagram socket that events come from.
+// A datagram socket with events.
 struct EventSource {
   std::string name;  // "rtnetlink", for messages
   Fd fd;             // Does not block
   std::function<Result<EventSet>(Bytes datagram)> parse;
 };
 
-std::unique_ptr<Events> OpenEvents();  // Of this machine. Never null: what fails is a problem.
-std::unique_ptr<Events> OpenEvents(std::vector<Result<EventSource>> sources);  // None: only waits.
+std::unique_ptr<Events> OpenEvents();  // Of this machine. Never null: failures are problems.
+std::unique_ptr<Events> OpenEvents(
+    std::vector<Result<EventSource>> sources);  // Without sources: only waits.
 
 }  // namespace fabric::host

@@ -1,5 +1,5 @@
-// The machine, as far as inspectors and probes may touch it: one member for each kernel interface.
-// Everything that reads the machine is below agents/host; everything else is given this struct.
+// Host: interfaces of the machine, one member for each kernel interface. All code that reads the
+// machine is in agents/host; other code gets this struct.
 #pragma once
 
 #include "agents/host/ethtool.h"
@@ -18,7 +18,7 @@ namespace fabric::host {
 // Borrowed references; valid as long as the Machine (or the fakes of a test) they belong to.
 struct Host {
   const Dir& root;  // "/" or a captured tree with sys/, proc/ and dev/ below it
-  bool captured;    // A captured tree: what only a live kernel can say is UNIMPLEMENTED.
+  bool captured;    // A captured tree: interfaces of a live kernel return UNIMPLEMENTED.
   RdmaNetlink& rdma;
   DcbNetlink& dcb;
   Ethtool& ethtool;
@@ -30,7 +30,7 @@ struct Host {
   GpuManagement& gpu_management;
 };
 
-// What a Host borrows from.
+// Owner of the interfaces that a Host borrows.
 class HostOwner {
  public:
   virtual ~HostOwner() = default;

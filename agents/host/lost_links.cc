@@ -41,7 +41,7 @@ bool Leads(int root, const std::string& path) {
   return OpenInRoot(root, path, O_PATH, path, error).ok();
 }
 
-// Folders of functions below sys/devices, whatever bridges are between.
+// Folders of functions below sys/devices, at any depth of bridges.
 void Walk(int root, const std::string& path, int depth, std::vector<std::string>& folders) {
   if (depth > kDepthMax || folders.size() > kFoldersMax) return;
   for (const std::string& name : List(root, path)) {

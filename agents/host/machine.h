@@ -1,4 +1,4 @@
-// All interfaces of this machine, or of a captured tree that stands for one.
+// Machine: the interfaces of this machine or of a captured tree.
 #pragma once
 
 #include <memory>
@@ -10,17 +10,16 @@ namespace fabric::host {
 
 struct MachineOptions {
   Duration lldp_patience{};  // See OpenLldp().
-  bool ask_lldpd = true;     // False: it runs for the netdevs of another network namespace.
+  bool ask_lldpd = true;     // False when lldpd serves another network namespace
 };
 
 class Machine final : public HostOwner {
  public:
-  // "/" is the live machine. Any other root is a captured tree: only its files can be read, all
-  // that a live kernel would have to say is UNIMPLEMENTED. NOT_FOUND when there is no such
-  // directory.
+  // "/" is the live machine. Any other root is a captured tree: interfaces of a live kernel return
+  // UNIMPLEMENTED. NOT_FOUND when the directory does not exist.
   static Result<Machine> Open(const std::string& root, const MachineOptions& options = {});
 
-  // Stays valid when the Machine moves, until it is destroyed.
+  // Valid until the Machine is destroyed, also after a move.
   Host host() override;
 
  private:

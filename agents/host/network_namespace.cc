@@ -39,7 +39,7 @@ Status MountSysfs() {
   for (const char* path : kKept)
     kept.emplace_back(path, Fd(::open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)));
   // Writable as a whole, or other mounts of the same namespace would be read-only, too; read-only
-  // at this place. EBUSY: what is there already shows this namespace.
+  // at this place. EBUSY: the mount there already shows this namespace.
   if (::mount("sysfs", "/sys", "sysfs", kSafe, nullptr) != 0)
     return errno == EBUSY ? Status() : Denied(errno, "mounting sysfs");
   if (::mount(nullptr, "/sys", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | kSafe, nullptr) != 0)
@@ -58,7 +58,7 @@ Status Enter(const std::string& path) {
     return {Code::kPermissionDenied, path + ": needs CAP_SYS_PTRACE"};
   if (file.get() < 0) return FileError(errno, path);
   const int error = ::setns(file.get(), CLONE_NEWNET) == 0 ? 0 : errno;
-  if (error == EINVAL) return {Code::kInvalidArgument, path + ": is no network namespace"};
+  if (error == EINVAL) return {Code::kInvalidArgument, path + ": not a network namespace"};
   if (error != 0) return Denied(error, "entering the network namespace " + path);
   return MountSysfs().In(path);
 }

@@ -41,7 +41,7 @@ class LivePlatform final : public Platform {
     std::memcpy(signature.data() + 8, &edx, sizeof(edx));
     return HypervisorOfSignature({signature.data(), signature.size()});
 #else
-    return Status(Code::kUnimplemented, "this processor does not say whether it is a virtual one");
+    return Status(Code::kUnimplemented, "this processor does not report virtualization");
 #endif
   }
 };

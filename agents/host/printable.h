@@ -1,4 +1,4 @@
-// What may go on as text: into a message of the schema, onto a terminal.
+// Checks of text from firmware and drivers, before it goes into messages or onto terminals.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace fabric::host {
 
-// Valid UTF-8 whose only control characters are tab, newline and carriage return. Firmware and
-// drivers fill in strings that are neither, and protobuf refuses to serialise those.
+// Valid UTF-8 without control characters other than tab, newline and carriage return. Firmware and
+// drivers may return other bytes, which protobuf does not serialize.
 bool IsText(std::string_view bytes);
 
-// An attribute as it was read, without trailing newline and blanks. DATA_LOSS when it is no text.
+// An attribute without trailing newline and blanks. DATA_LOSS unless IsText().
 Result<std::string> ParseAttribute(std::string_view bytes);
 
 }  // namespace fabric::host

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "base/text.h"
@@ -82,10 +83,10 @@ std::string ResolveTextLinks(int root, std::string_view path, bool directory) {
 
 }  // namespace
 
-Status FileError(int error, std::string_view what) {
-  Status status = FromErrno(error, what);
-  if (error == ELOOP || error == ENAMETOOLONG) return {Code::kInvalidArgument, status.message()};
-  return status;
+Status FileError(int error, const std::string& path) {
+  const bool bad_path = error == ELOOP || error == ENAMETOOLONG;
+  const Code code = bad_path ? Code::kInvalidArgument : FromErrno(error, "").code();
+  return Status(code, std::strerror(error)).At(path);  // NOLINT(concurrency-mt-unsafe)
 }
 
 Result<std::string> ResolveInRoot(int root, std::string_view path, bool follow_last,
@@ -104,14 +105,14 @@ Result<std::string> ResolveInRoot(int root, std::string_view path, bool follow_l
     done.push_back(part);
     if (todo.empty() && !follow_last) break;
     const std::string so_far = Join(done, "/");
-    if (so_far.size() > kPathMax) return FileError(ENAMETOOLONG, what);
+    if (so_far.size() > kPathMax) return FileError(ENAMETOOLONG, std::string(what));
     std::array<char, 4096> target;
     const ssize_t size = ::readlinkat(root, so_far.c_str(), target.data(), target.size());
     if (size < 0) {
       if (errno == EINVAL || errno == ENOENT) continue;  // No link; or nothing, which open() says.
-      return FileError(errno, what);
+      return FileError(errno, std::string(what));
     }
-    if (++links > kLinksMax) return FileError(ELOOP, what);
+    if (++links > kLinksMax) return FileError(ELOOP, std::string(what));
     const std::string_view link(target.data(), static_cast<std::size_t>(size));
     done.pop_back();
     if (link.starts_with('/')) done.clear();
@@ -131,7 +132,7 @@ Result<Fd> OpenOnce(int root, const std::string& path, int flags, std::string_vi
     fd = Fd(::openat(root, resolved.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
   }
   error = fd.get() < 0 ? errno : 0;
-  if (error != 0) return FileError(error, what);
+  if (error != 0) return FileError(error, std::string(what));
   return fd;
 }
 

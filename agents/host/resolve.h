@@ -1,4 +1,4 @@
-// Opening paths of a captured tree without leaving it.
+// Path resolution within a captured tree, which links cannot leave.
 #pragma once
 
 #include <string>
@@ -9,29 +9,28 @@
 
 namespace fabric::host {
 
-// FromErrno(), but a loop of links or too long a name is the path's fault: INVALID_ARGUMENT.
-Status FileError(int error, std::string_view what);
+// FromErrno() at `path`; INVALID_ARGUMENT for a loop of links and a name that is too long.
+Status FileError(int error, const std::string& path);
 
-// Opens `path` as if `root` were "/": openat2() with RESOLVE_IN_ROOT. Kernels before 5.6 and some
-// seccomp filters have no openat2(); there the links are followed by hand (ResolveInRoot) and the
-// outcome is opened. The difference: while somebody renames directories of the tree, following by
-// hand may be led out of it. A captured tree is at rest, so this is good enough.
+// Opens `path` as if `root` were "/": openat2() with RESOLVE_IN_ROOT. Without openat2() (kernels
+// before 5.6, some seccomp filters), ResolveInRoot() follows the links, and its result is opened.
+// That can leave the tree while directories of the tree are renamed; a captured tree does not
+// change.
 //
-// Where a directory is needed and a regular file is, whose text is a relative path ("../../devices/
-// x"), it is followed as the link that some copies make such a file of.
+// Where a directory is needed, a regular file with a relative path as its text ("../../devices/x")
+// is followed as a link: some copies turn links into such files.
 //
-// The status speaks of `what`; `error` is its errno, or 0.
+// The status names `what`; `error` is its errno, or 0.
 Result<Fd> OpenInRoot(int root, const std::string& path, int flags, std::string_view what,
                       int& error);
 
-// Opens `path` below the directory `dir` if no link is on the way: a part of what OpenInRoot()
-// would do from the root, at a fraction of the cost. With `error` ENOENT nothing is there; with any
-// other one OpenInRoot() has to say.
+// Opens `path` below the directory `dir` if it contains no link: cheaper than OpenInRoot(). `error`
+// is ENOENT for a path that does not exist; for any other error call OpenInRoot().
 Fd OpenBeneath(int dir, const std::string& path, int flags, int& error);
 
 // `path` with every symbolic link but (unless `follow_last`) the last followed, "." and ".." gone:
-// "sys/devices/virtual/net/lo". Names that do not exist stay as they are. A FileError()
-// otherwise; a loop is what has 40 links, as in the kernel.
+// "sys/devices/virtual/net/lo". Names that do not exist stay unchanged. A FileError() otherwise; 40
+// links are a loop, as in the kernel.
 Result<std::string> ResolveInRoot(int root, std::string_view path, bool follow_last,
                                   std::string_view what);
 

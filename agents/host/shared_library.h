@@ -1,4 +1,4 @@
-// A library of the system that some machines do not have, loaded while the program runs.
+// Optional shared library, loaded at run time.
 #pragma once
 
 #include <dlfcn.h>
@@ -12,14 +12,14 @@ namespace fabric::host {
 
 class SharedLibrary {
  public:
-  // `name` as dlopen() takes it. NOT_FOUND with the linker's words.
+  // `name` as for dlopen(). NOT_FOUND with the linker's message.
   static Result<SharedLibrary> Load(const std::string& name) { return Load(name, 0); }
-  // It stays loaded when the object is gone.
+  // The library stays loaded after destruction.
   static Result<SharedLibrary> LoadForGood(const std::string& name) {
     return Load(name, RTLD_NODELETE);
   }
 
-  // False when the library has no such function; its type is the caller's word.
+  // False when the library lacks the function. The caller is responsible for its type.
   template <class Function>
   bool Find(const char* symbol, Function& function) const {
     function = reinterpret_cast<Function>(::dlsym(handle_.get(), symbol));

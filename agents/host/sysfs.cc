@@ -21,15 +21,16 @@ namespace {
 
 constexpr std::size_t kTextBytesMax = 4096;
 constexpr std::size_t kWholeBytesMax = 1 << 20;
-constexpr std::size_t kNumberBytesMax = 64;  // Of which a number with its newline takes 21.
+constexpr std::size_t kNumberBytesMax = 64;  // A number with its newline takes 21.
 
 Status CheckName(const std::string& name, const std::string& path) {
   if (!name.empty() && name[0] != '/' && name.find('\0') == std::string::npos) return {};
-  return {Code::kInvalidArgument,
-          Format("{}: expected a relative name below it, saw {}", path, Quoted(name))};
+  return Status(Code::kInvalidArgument,
+                Format("expected a relative name below it, saw {}", Quoted(name)))
+      .At(path);
 }
 
-// read() that starts again when a signal came; -1 with errno set otherwise.
+// read() that retries after a signal; -1 with errno set otherwise.
 ssize_t ReadSome(int fd, char* to, std::size_t size) {
   ssize_t got = 0;
   do {
@@ -38,12 +39,12 @@ ssize_t ReadSome(int fd, char* to, std::size_t size) {
   return got;
 }
 
-// Where an open descriptor is. Needs /proc, as everything here does.
+// Path of an open descriptor. Needs /proc.
 Result<std::string> PathOf(int fd, const std::string& what) {
   std::array<char, 4096> target;
   const std::string link = Format("/proc/self/fd/{}", fd);
   const ssize_t size = ::readlink(link.c_str(), target.data(), target.size());
-  if (size < 0) return FileError(errno, what + ": reading " + link);
+  if (size < 0) return FileError(errno, link).In(what);
   std::string path(target.data(), static_cast<std::size_t>(size));
   if (path.ends_with(" (deleted)")) return FileError(ENOENT, what);
   return path;
@@ -87,7 +88,7 @@ Code NumberFile::Read(std::uint64_t& value) const {
 
 Result<Dir> Dir::Open(const std::string& root) {
   Fd fd(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (fd.get() < 0) return FileError(errno, Format("opening root directory {}", Quoted(root)));
+  if (fd.get() < 0) return FromErrno(errno, Format("opening root directory {}", Quoted(root)));
   struct stat here {};
   struct stat slash {};
   if (::fstat(fd.get(), &here) != 0 || ::stat("/", &slash) != 0) return FileError(errno, root);
@@ -133,7 +134,7 @@ Result<Fd> Dir::OpenFile(const std::string& name) const {
   Result<Fd> fd = OpenAt(name, O_RDONLY | O_NONBLOCK | O_NOCTTY, error);
   // ENXIO, ENODEV: a socket, or a device without driver.
   if (fd.ok() ? IsRegular(fd->get()) : error != ENXIO && error != ENODEV) return fd;
-  return Status(Code::kInvalidArgument, Path(name) + ": expected a regular file");
+  return Status(Code::kInvalidArgument, "expected a regular file").At(Path(name));
 }
 
 Result<Dir> Dir::Sub(const std::string& name) const {
@@ -144,8 +145,8 @@ Result<Dir> Dir::Sub(const std::string& name) const {
   return Dir(std::move(fd), Fd(), "", Path(name));
 }
 
-// Where a class directory is missing, its entries may be there all the same; what is read in a
-// device's folder is asked for at its real place from then on.
+// The entries of a missing class directory may exist at their real place in the tree, which is then
+// used for everything below them.
 Result<Dir> Dir::SubOfCapture(const std::string& name) const {
   RETURN_IF_ERROR(CheckName(name, path_));
   std::string below = below_root_ + name;
@@ -174,10 +175,10 @@ Result<std::string> Dir::Text(const std::string& name) const {
   if (size < 0) return FileError(errno, Path(name));
   const std::string_view bytes(buffer.data(), static_cast<std::size_t>(size));
   if (bytes.size() > kTextBytesMax)
-    return Status(Code::kResourceExhausted,
-                  Format("{}: expected at most {} bytes", Path(name), kTextBytesMax));
+    return Status(Code::kResourceExhausted, Format("expected at most {} bytes", kTextBytesMax))
+        .At(Path(name));
   Result<std::string> text = ParseAttribute(bytes);
-  if (!text.ok()) return text.status().In(Path(name));
+  if (!text.ok()) return text.status().At(Path(name));
   return text;
 }
 
@@ -188,7 +189,7 @@ Result<std::string> Dir::Whole(const std::string& name) const {
   std::string content;
   std::size_t used = 0;
   for (std::size_t room = kTextBytesMax;; room *= 2) {
-    // One byte more than may be, so that a file of exactly the limit is told from a longer one.
+    // One byte over the limit, to distinguish a file of exactly the limit from a longer one.
     content.resize(std::min(used + room, kWholeBytesMax + 1));
     while (used < content.size()) {
       const ssize_t size = ReadSome(fd.get(), content.data() + used, content.size() - used);
@@ -199,8 +200,8 @@ Result<std::string> Dir::Whole(const std::string& name) const {
       return content;
     }
     if (used > kWholeBytesMax)
-      return Status(Code::kResourceExhausted,
-                    Format("{}: expected at most {} bytes", Path(name), kWholeBytesMax));
+      return Status(Code::kResourceExhausted, Format("expected at most {} bytes", kWholeBytesMax))
+          .At(Path(name));
   }
 }
 
@@ -212,7 +213,7 @@ Result<NumberFile> Dir::OpenNumber(const std::string& name) const {
 Result<std::vector<std::string>> Dir::Names() const {
   const WatchedCall call([&] { return path_ + "/"; });
   RETURN_IF_ERROR(call.status());
-  // Opened anew: a descriptor shared between threads would share their position in the listing.
+  // A new descriptor: threads that share one would share its position in the listing.
   // below_root_ ends in a slash, so that "." stays within a captured tree.
   Result<Fd> fd = OpenAt(".", O_RDONLY | O_DIRECTORY);
   std::vector<std::string> names;
@@ -220,8 +221,8 @@ Result<std::vector<std::string>> Dir::Names() const {
     if (captured() && fd.status().code() == Code::kNotFound)
       names = LostEntries(root_.get(), below_root_);
     if (!names.empty()) return names;
-    // Of the directory, not of the "." that was asked for.
-    return Status(fd.status().code(), path_ + fd.status().message().substr(Path(".").size()));
+    // The path of the directory, not of the "." below it.
+    return Status(fd.status().code(), std::string(fd.status().reason())).At(path_);
   }
   const std::unique_ptr<DIR, int (*)(DIR*)> listing(::fdopendir(fd->get()), ::closedir);
   if (listing == nullptr) return FileError(errno, path_);
@@ -251,7 +252,7 @@ Result<std::string> Dir::LinkTarget(const std::string& name) const {
   std::array<char, 4096> target;
   const ssize_t size = ::readlinkat(link.get(), "", target.data(), target.size());
   if (size < 0 && (errno == ENOENT || errno == EINVAL))  // ENOENT: what an empty name reports.
-    return Status(Code::kUnimplemented, Path(name) + ": expected a symbolic link");
+    return Status(Code::kUnimplemented, "expected a symbolic link").At(Path(name));
   if (size < 0) return FileError(errno, Path(name));
   return std::string(target.data(), static_cast<std::size_t>(size));
 }
@@ -262,7 +263,7 @@ Result<std::string> Dir::LinkName(const std::string& name) const {
   while (text.size() > 1 && text.ends_with('/')) text.remove_suffix(1);
   text = text.substr(text.find_last_of('/') + 1);
   if (text.empty() || !IsText(text))
-    return Status(Code::kDataLoss, Path(name) + ": its target has no name that is text");
+    return Status(Code::kDataLoss, "the target's name is not text").At(Path(name));
   return std::string(text);
 }
 
@@ -278,7 +279,8 @@ Result<std::string> Dir::RealPath(const std::string& name) const {
   if (path == root || path == "/") return std::string(".");
   if (!path.starts_with(root + "/"))
     return Status(Code::kInvalidArgument,
-                  Format("{}: expected a path below {}, saw {}", Path(name), root, Quoted(path)));
+                  Format("expected a path below {}, saw {}", root, Quoted(path)))
+        .At(Path(name));
   return path.substr(root.size() + 1);
 }
 

@@ -4,10 +4,8 @@
 // a device that disappears between two reads yields NOT_FOUND, never half of another device that
 // took its name. Nothing here writes. Safe to use from several threads at once.
 //
-// Below "/" symbolic links mean what they mean to everybody. A captured tree is a world of its own:
-// absolute links and ".." start and end at its root, whatever the names and links in it say; and
-// what links of class and bus directories said that did not come along is found by where devices
-// are (lost_links.h).
+// Below "/", symbolic links behave as usual. In a captured tree, absolute links and ".." resolve
+// within its root, and missing links of class and bus directories are reconstructed (lost_links.h).
 #pragma once
 
 #include <concepts>
@@ -39,13 +37,12 @@ class Fd {
   int fd_;
 };
 
-// An attribute that holds one decimal number and is read again and again, kept open: sysfs prints
-// it anew for every read from its beginning. Safe to read from several threads at once.
+// Open attribute with one decimal number, for repeated reading: sysfs generates the content on
+// every read at offset 0. Thread-safe.
 class NumberFile {
  public:
-  // One pread(), no allocation; `value` is left alone on failure. NOT_FOUND or UNAVAILABLE when the
-  // device is gone, UNIMPLEMENTED when the driver does not report it, DATA_LOSS when it is no
-  // number.
+  // One pread(), no allocation; keeps `value` on failure. NOT_FOUND or UNAVAILABLE when the device
+  // is gone, UNIMPLEMENTED when the driver does not report it, DATA_LOSS when it is not a number.
   Code Read(std::uint64_t& value) const;
 
  private:
@@ -55,24 +52,25 @@ class NumberFile {
   Fd fd_;
 };
 
-// Who may do what with a file, and which it is.
+// Permissions and identity of a file.
 struct FileInfo {
   std::uint32_t mode;  // With the type: S_IFMT and the permission bits
   std::uint32_t uid, gid;
   std::uint64_t inode;
-  std::uint32_t device_major, device_minor;  // Of a device file
+  std::uint32_t device_major, device_minor;  // For a device file
 };
 
-// Which directory it is, and since when it has the entries that it has: equal as long as nothing
-// was added, taken away or replaced.
+// Identity and modification time of a directory: equal until an entry is added, removed or
+// replaced.
 struct DirStamp {
   std::uint64_t device, inode;
   std::int64_t modified_s, modified_ns;
   friend bool operator==(const DirStamp&, const DirStamp&) = default;
 };
 
-// Names given to a Dir are relative and may hold several components ("device/driver"). Empty ones,
-// absolute ones and those with a NUL byte are INVALID_ARGUMENT; so are loops of links.
+// Names are relative and may have several components ("device/driver"). INVALID_ARGUMENT for an
+// empty name, an absolute name, a NUL byte, and a loop of links. Errors are Status::At() the full
+// path.
 class Dir {
  public:
   // `root` is "/" in production and a captured tree or a fixture in tests.
@@ -82,16 +80,15 @@ class Dir {
   Result<Dir> Sub(const std::string& name) const;
 
   // One attribute without trailing newline and blanks. One read of at most 4096 bytes, the
-  // kernel's own limit (more is RESOURCE_EXHAUSTED); a directory, FIFO, socket or device at that
-  // place is INVALID_ARGUMENT and is never blocked on. Content with NUL or other bytes that are
+  // kernel's own limit (more is RESOURCE_EXHAUSTED). INVALID_ARGUMENT, without blocking, for a
+  // directory, FIFO, socket or device. Content with NUL or other bytes that are
   // not text (printable.h) is DATA_LOSS.
   Result<std::string> Text(const std::string& name) const;
 
-  // A whole file up to 1 MiB, for /proc/modules and the like. RESOURCE_EXHAUSTED beyond. The bytes
-  // as they are: a PCI function's binary `config` is read by this too.
+  // A whole file of up to 1 MiB, for /proc/modules and binary files. RESOURCE_EXHAUSTED beyond.
   Result<std::string> Whole(const std::string& name) const;
 
-  // Text() as a number; `base` 16 takes a leading 0x. DATA_LOSS when it is none.
+  // Text() as a number; with `base` 16 also after 0x. DATA_LOSS for other text.
   template <std::integral Integer>
   Result<Integer> Number(const std::string& name, int base = 10) const {
     ASSIGN_OR_RETURN(const std::string text, Text(name));
@@ -100,40 +97,39 @@ class Dir {
     return number;
   }
 
-  // To read it often. The failures of Text(), but for those of its content.
+  // For repeated reading. Errors of Text() except those about the content.
   Result<NumberFile> OpenNumber(const std::string& name) const;
 
   // Names below this directory, sorted, without those that begin with a dot.
   Result<std::vector<std::string>> Names() const;
 
-  // Last component of what the symbolic link `name` points at. In a captured tree that flattened
-  // links, NOT_FOUND or UNIMPLEMENTED.
+  // Last component of the target of the symbolic link `name`. NOT_FOUND or UNIMPLEMENTED in a
+  // captured tree without links.
   Result<std::string> LinkName(const std::string& name) const;
 
-  // The text of the symbolic link `name`, whether or not there is anything behind it: where a
-  // class or bus directory of sysfs says in which place of the device tree a device is. Failures
-  // are those of LinkName().
+  // Text of the symbolic link `name`, which may be dangling: for a class or bus entry, the place of
+  // the device in the device tree. Errors of LinkName().
   Result<std::string> LinkTarget(const std::string& name) const;
 
   // Target of the link with every link resolved, relative to the root:
   // "sys/devices/pci0000:00/...".
   Result<std::string> RealPath(const std::string& name) const;
 
-  // Of what `name` leads to; the file itself is not opened.
+  // Follows links; does not open the file.
   Result<FileInfo> Info(const std::string& name) const;
 
-  // Only to tell, often and cheaply, that something has changed: links are followed as everybody
-  // follows them, also out of a captured tree. Nothing when there is no such directory.
+  // Cheap change detection. Follows links as usual, also out of a captured tree. Empty when `name`
+  // is not a directory.
   std::optional<DirStamp> StampOf(const std::string& name) const;
 
-  bool Has(const std::string& name) const;  // Anything of that name, a dangling link included.
+  bool Has(const std::string& name) const;  // True also for a dangling link.
 
-  // A regular file, opened for reading so that nothing else can block or act: no FIFO waits for its
-  // writer, no terminal becomes ours. For code of this folder that reads at an offset.
+  // Opens a regular file for reading, without blocking on other kinds of files. For code of this
+  // folder that reads at an offset.
   Result<Fd> OpenFile(const std::string& name) const;
 
-  const std::string& path() const { return path_; }   // For messages.
-  bool captured() const { return root_.get() >= 0; }  // Not below "/".
+  const std::string& path() const { return path_; }   // For messages
+  bool captured() const { return root_.get() >= 0; }  // Root is not "/".
 
  private:
   Dir(Fd fd, Fd root, std::string below_root, std::string path)

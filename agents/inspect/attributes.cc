@@ -36,13 +36,13 @@ std::optional<std::string> TextLink(const Dir& dir, const std::string& name) {
   return link ? std::optional(*text) : std::nullopt;
 }
 
-// What a file says where there is a word for "nothing to say"; OK otherwise.
+// A failure when the text stands for a missing value.
 Status Placeholder(const std::string& name, std::string_view text) {
   if (text.empty()) return {Code::kUnimplemented, "the file is empty"};
   if (text == "N/A" || text.starts_with("N/A ("))
-    return {Code::kUnimplemented, "the file says " + Quoted(text)};
+    return {Code::kUnimplemented, "the file contains " + Quoted(text)};
   if (text == std::string_view(name).substr(name.find_last_of('/') + 1))
-    return {Code::kDataLoss, "the file holds its own name instead of a value"};
+    return {Code::kDataLoss, "the file contains its own name instead of a value"};
   return {};
 }
 
@@ -152,6 +152,7 @@ std::optional<std::string> Attributes::Text(const std::string& name, Absence abs
       Gap(name, text.status());
     return std::nullopt;
   }
+  if (text->empty() && absence == Absence::kMissingOrEmptyIsFine) return std::nullopt;
   if (const Status status = Placeholder(name, *text); !status.ok()) {
     Gap(name, status);
     return std::nullopt;

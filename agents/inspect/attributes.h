@@ -1,4 +1,4 @@
-// Reading attributes for an inspector: what fails becomes a gap, and the value is absent.
+// Attribute reader for inspectors: turns failures into gaps and absent values.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace fabric::inspect {
 
-// Where an inspector's gaps about one subject go.
+// Receiver of an inspector's gaps about one subject.
 struct Gaps {
   v1::NodeSnapshot& snapshot;
   std::string_view inspector;
@@ -22,20 +22,23 @@ struct Gaps {
   }
 };
 
-enum class Absence { kIsGap, kIsFine };  // What it means that the file is not there.
+enum class Absence {
+  kIsGap,
+  kIsFine,                // Missing files are expected.
+  kMissingOrEmptyIsFine,  // Empty files too.
+};
 
 // One directory of attributes.
 class Attributes {
  public:
-  // `path` is relative to the root, "sys/class/net/eth0". Failure is that of Dir::Sub. In a
-  // captured tree a file that holds the text of a link stands for that link.
+  // `path` is relative to the root, "sys/class/net/eth0". Errors are those of Dir::Sub.
   static Result<Attributes> Open(const Host& host, const std::string& path, Gaps gaps);
 
-  // An empty file is a gap too, and so absent; likewise "N/A", and a file that holds its own name,
-  // as some captures have for what they could not copy.
+  // Absent with a gap: an empty file, "N/A", and a file that contains its own name, which some
+  // captures have for files that they could not copy.
   std::optional<std::string> Text(const std::string& name, Absence absence = Absence::kIsGap) const;
 
-  // Text() as what `parse`, a Result<T>(std::string_view), makes of it.
+  // Text() converted by `parse`, a Result<T>(std::string_view).
   template <class Parse>
   auto Parsed(const std::string& name, Parse parse, Absence absence = Absence::kIsGap) const
       -> std::optional<std::decay_t<decltype(*parse(std::string_view()))>> {
@@ -47,11 +50,10 @@ class Attributes {
     return std::nullopt;
   }
 
-  // The name of every entry of a directory below, without those whose names are not fit to be
-  // shown: these are gaps.
+  // Names of the entries of a directory below. Names that are not plain (IsPlainName) are gaps.
   std::vector<std::string> Names(const std::string& name, Absence absence = Absence::kIsGap) const;
 
-  // Names() as numbers from `min` to `max` in ascending order; other names are gaps.
+  // Names() as numbers from `min` to `max`, ascending. Other names are gaps.
   std::vector<std::uint32_t> Numbers(const std::string& name, std::uint32_t min,
                                      std::uint32_t max) const;
 
@@ -69,15 +71,15 @@ class Attributes {
   Gaps gaps_;
 };
 
-// Names below the directory `path` of the root that are fit to be shown; the others are gaps.
+// Plain names in the directory `path`, relative to the root. Other names are gaps.
 Result<std::vector<std::string>> PlainNames(const Host& host, const std::string& path,
                                             const Gaps& gaps);
 
-// The last component of what a link points at; in a captured tree also of a file that holds the
-// text of the link. Absent when it is neither.
+// The last component of a link's target; in a captured tree also of a file that contains the text
+// of a link. Otherwise absent.
 std::optional<std::string> LinkTarget(const Dir& dir, const std::string& name);
 
-// What stands behind the "device" link of a class directory.
+// The device of a class directory: the target of its "device" link.
 struct Parent {
   std::optional<std::string> driver;
   std::optional<std::string> pci_address;
@@ -85,24 +87,24 @@ struct Parent {
   // Directory of the device for Dir::Sub, relative to the class directory; or, when it begins with
   // "sys/", of its PCI function and relative to the root. Empty when it was not captured.
   std::string path;
-  bool there = false;             // False: a software device, or a tree that did not capture it.
-  bool virtual_function = false;  // Of SR-IOV, with its physical function on this machine.
-  std::optional<std::string> physical_function;  // Its PCI address, where the link tells.
+  bool there = false;             // False for a software device and one that was not captured
+  bool virtual_function = false;  // SR-IOV, with the physical function on this machine
+  std::optional<std::string> physical_function;  // PCI address, from the link
 };
 // `class_path` is "sys/class/net/eth0", `dir` that directory.
 Parent ReadParent(const Host& host, const std::string& class_path, const Dir& dir);
 
-// The same of an entry of a captured class that is a link into what was not captured, by the text
-// of the link.
+// ReadParent() for a class entry of a captured tree that is a dangling link, by the text of the
+// link.
 Parent ReadParentOfLostEntry(const Host& host, const std::string& class_path);
 
-// What there is to say of an entry that could not be opened: `status`, or that it is such a link.
+// Why a class entry cannot be opened: `status`, or that it is a dangling link.
 Status LostEntryStatus(const Host& host, const std::string& class_path, const Status& status);
 
 // PCI address of the physical function of a virtual one.
 std::optional<std::string> PhysicalFunctionOf(const Dir& function);
 
-// A directory below what ReadParent() found.
+// Opens the directory that ReadParent() found.
 Result<Dir> OpenFunction(const Host& host, const Dir& dir, const Parent& parent);
 
 }  // namespace fabric::inspect

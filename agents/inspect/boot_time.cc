@@ -31,10 +31,10 @@ std::optional<WallTime> BootTimeOf(std::string_view stat) {
 
 extern const Inspector boot_time = {
     .name = "boot_time",
-    .doc = "When the machine was started, by its own clock.",
+    .doc = "Boot time, by the machine's clock.",
     .inspect = InspectBootTime,
     .wakes = EventKind::kCheck,
-    .owns = "host",
+    .owns = {v1::NodeSnapshot::kHostFieldNumber},
 };
 
 }  // namespace fabric::inspect

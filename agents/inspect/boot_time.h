@@ -1,4 +1,4 @@
-// When the machine was started.
+// Boot time of the machine.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace fabric::inspect {
 
-// "btime" of the text of proc/stat (fs/proc/stat.c): whole seconds since 1970, by the node's own
-// clock; a step of that clock moves it too. Nothing when there is none.
+// "btime" of the text of proc/stat (fs/proc/stat.c): whole seconds since 1970, by the node's clock;
+// a step of that clock changes it. Empty without that line.
 std::optional<WallTime> BootTimeOf(std::string_view stat);
 
 }  // namespace fabric::inspect

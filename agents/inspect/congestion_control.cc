@@ -136,7 +136,7 @@ Status ReadMlx5Debugfs(const Subject& subject, v1::CongestionControl& to) {
        "rp_rate_reduce_monitor_period", "rp_initial_alpha_value", "rp_gd", "np_cnp_prio_mode",
        "rtt_resp_dscp_valid", "rtt_resp_dscp"});
   const std::string& address = subject.device.pci_address();
-  if (address.empty()) return {Code::kNotFound, "the device's PCI address is not known"};
+  if (address.empty()) return {Code::kNotFound, "the device's PCI address is unknown"};
   const std::string path = Format("{}/{}/cc_params", kDebugMlx5, address);
   const auto directory = Attributes::Open(subject.host, path, subject.gaps);
   if (!directory.ok()) return directory.status();
@@ -148,7 +148,7 @@ Status ReadMlx5Debugfs(const Subject& subject, v1::CongestionControl& to) {
   return {};
 }
 
-// Broadcom's out-of-tree driver, after somebody made the device's directory: configfs.c. Reading
+// Broadcom's out-of-tree driver, after the device's directory was created: configfs.c. Reading
 // shows what the firmware has; "apply" and "advanced" are for writing.
 Status ReadBnxt(const Subject& subject, v1::CongestionControl& to) {
   constexpr auto kParameters = std::to_array<std::string_view>(
@@ -177,7 +177,7 @@ Status ReadBnxt(const Subject& subject, v1::CongestionControl& to) {
   return {};
 }
 
-// Intel's out-of-tree driver: configfs.c of a device whose directory somebody made, else the
+// Intel's out-of-tree driver: configfs.c of a device whose directory was created, else the
 // parameters of the module, which hold for all its devices.
 Status ReadIrdma(const Subject& subject, v1::CongestionControl& to) {
   constexpr auto kSwitches = std::to_array<std::string_view>(
@@ -195,7 +195,7 @@ Status ReadIrdma(const Subject& subject, v1::CongestionControl& to) {
   };
   read(Format("{}/{}", kConfigIrdma, subject.device.name()), kSwitches);
   read(std::string(kModuleIrdma), kParameters);
-  if (sources.empty()) return {Code::kUnimplemented, "only the out-of-tree driver tells"};
+  if (sources.empty()) return {Code::kUnimplemented, "only the out-of-tree driver reports it"};
   for (const v1::CongestionParameter& parameter : to.parameters()) {
     if (parameter.name() != "roce_dcqcn_enable" && parameter.name() != "dcqcn_enable") continue;
     to.set_ecn_enabled(parameter.value() != 0);
@@ -215,13 +215,13 @@ struct Source {
   std::string_view driver;
   std::string_view path;  // For the gap
   Status (*read)(const Subject&, v1::CongestionControl&);
-  std::string_view absent;  // What it means when there is nothing at that path.
+  std::string_view absent;  // Reason when the path does not exist
 };
 constexpr auto kSources = std::to_array<Source>({
-    {"mlx5_core", kDebugMlx5, ReadMlx5Debugfs, "neither this nor MLNX_OFED's ecn/ is there"},
+    {"mlx5_core", kDebugMlx5, ReadMlx5Debugfs, "neither this nor MLNX_OFED's ecn/ exists"},
     {"bnxt_en", kConfigBnxt, ReadBnxt,
-     "only the out-of-tree driver tells, once the device's directory is made there"},
-    {"ice", kModuleIrdma, ReadIrdma, "only the out-of-tree driver tells"},
+     "only the out-of-tree driver reports it, after the device's directory was created there"},
+    {"ice", kModuleIrdma, ReadIrdma, "only the out-of-tree driver reports it"},
     {"ionic", "nicctl", ReadIonic, ""},
 });
 

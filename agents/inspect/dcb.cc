@@ -81,8 +81,8 @@ void FillDcbx(std::uint32_t bits, v1::DcbxMode& dcbx) {
   dcbx.set_static_config((bits & kDcbxStatic) != 0);
 }
 
-// bnxt_en answers zeros for PFC and ETS until the host has set them once, whatever the firmware
-// does meanwhile.
+// bnxt_en reports zeros for PFC and ETS until the host has set them once, regardless of the
+// firmware does meanwhile.
 bool AnswersZerosUntilSet(const v1::DcbConfig& dcb, std::string_view driver) {
   const auto& shares = dcb.ets().tc_tx_bandwidth_percent();
   return driver == "bnxt_en" && dcb.dcbx().host() && dcb.has_pfc() &&
@@ -193,11 +193,12 @@ std::string AskNetlink(const Host& host, const Gaps& gaps, bool gaps_wanted,
   }
   if (AnswersZerosUntilSet(dcb, netdev.driver())) {
     gaps.Add(path, Status(Code::kUnavailable,
-                          "bnxt_en answers zeros until DCB is set once; firmware may use PFC"));
+                          "bnxt_en reports zeros until DCB is first set; firmware may use PFC"));
     dcb.clear_pfc();
     dcb.clear_ets();
   } else if (gaps_wanted && !dcb.has_pfc()) {
-    gaps.Add(path + " pfc", Status(Code::kUnimplemented, "the driver has DCB but tells no PFC"));
+    gaps.Add(path + " pfc",
+             Status(Code::kUnimplemented, "the driver has DCB but does not report PFC"));
   }
   return "dcb netlink";
 }

@@ -30,7 +30,7 @@ constexpr DriverRow kDrivers[] = {
     {"hfi1", {}},
 };
 
-// One of the three needs: what is known of it, in words.
+// One of the three requirements, with a reason.
 struct Need {
   std::optional<bool> met;
   std::string words;
@@ -41,7 +41,7 @@ Need KernelNeed(const DmaBufFacts& facts) {
   if (std::any_of(facts.devices.begin(), facts.devices.end(), seen))
     return {.met = true, .words = {}};
   const auto kernel = ParseKernelVersion(facts.kernel_release);
-  if (!kernel) return {.met = {}, .words = "the kernel's version is not known"};
+  if (!kernel) return {.met = {}, .words = "the kernel version is unknown"};
   if (*kernel >= kFirstKernel) return {.met = true, .words = {}};
   // Red Hat brings new code to old version numbers.
   if (facts.kernel_release.find(".el") != std::string::npos)
@@ -56,9 +56,9 @@ Need GpuNeed(const DmaBufFacts& facts) {
     return std::count(facts.gpu_drivers.begin(), facts.gpu_drivers.end(), driver) > 0;
   };
   if (has("amdgpu")) return {.met = true, .words = "amdgpu"};
-  if (!has("nvidia")) return {.met = false, .words = "no GPU has a driver that hands out dma-bufs"};
+  if (!has("nvidia")) return {.met = false, .words = "no GPU has a driver that exports dma-bufs"};
   if (!facts.nvidia_open)
-    return {.met = {}, .words = "not known whether the NVIDIA module is the open one"};
+    return {.met = {}, .words = "unknown whether the NVIDIA module is the open one"};
   if (*facts.nvidia_open) return {.met = true, .words = "the open NVIDIA module"};
   return {.met = false, .words = "the NVIDIA module is the closed one"};
 }
@@ -89,7 +89,7 @@ Need DeviceNeed(const DmaBufFacts& facts, v1::DmaBuf& out) {
   if (unsure.empty()) return {.met = false, .words = "no RDMA driver here takes dma-bufs"};
   std::sort(unsure.begin(), unsure.end());
   unsure.erase(std::unique(unsure.begin(), unsure.end()), unsure.end());
-  return {.met = {}, .words = Format("not known whether {} takes dma-bufs", Join(unsure, ", "))};
+  return {.met = {}, .words = Format("unknown whether {} registers dma-bufs", Join(unsure, ", "))};
 }
 
 }  // namespace

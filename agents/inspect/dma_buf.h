@@ -1,8 +1,8 @@
 // Whether GPU memory can be registered with RDMA devices as a dma-buf. Pure.
 //
-// Nothing in the system says so in one word. It needs a kernel whose RDMA core takes dma-bufs
-// (5.12), a GPU driver that hands them out (NVIDIA: the open kernel module; amdgpu), and an RDMA
-// driver that registers them: drivers/infiniband/hw/*, reg_user_mr_dmabuf.
+// Requires RDMA core support in the kernel (5.12), a GPU driver that exports dma-bufs (NVIDIA's
+// open kernel module; amdgpu), and an RDMA driver that registers them: drivers/infiniband/hw/*,
+// reg_user_mr_dmabuf.
 #pragma once
 
 #include <optional>
@@ -18,20 +18,20 @@ namespace fabric::inspect {
 struct DmaBufDevice {
   std::string name;
   std::string driver;         // Of the PCI function, "mlx5_core"
-  std::optional<bool> takes;  // As the driver itself has said; absent when it was not asked.
+  std::optional<bool> takes;  // The driver's answer; absent when not queried
 };
 
 struct DmaBufFacts {
   std::string kernel_release;
-  std::vector<std::string> gpu_drivers;  // Of each GPU; empty where it has none.
+  std::vector<std::string> gpu_drivers;  // One per GPU; empty without a driver
   std::optional<bool> nvidia_open;       // Whether the NVIDIA module is the open one.
   std::vector<DmaBufDevice> devices;     // RDMA devices on PCI
 };
 
 v1::DmaBuf DecideDmaBuf(const DmaBufFacts& facts);
 
-// Whether that driver, as part of that kernel, registers dma-bufs; absent when that is not certain,
-// as for the drivers of vendors, which are newer than their kernel.
+// Whether the driver of that kernel registers dma-bufs; absent when unknown, as for vendor drivers,
+// which are newer than their kernel.
 std::optional<bool> DriverTakesDmaBuf(std::string_view driver, const KernelVersion& kernel);
 
 }  // namespace fabric::inspect

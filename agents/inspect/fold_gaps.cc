@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kFoldMin = 3;
 constexpr std::size_t kNamesMax = 16;
 
-// The first folder on the way to `path` that is not there; empty when all are.
+// The first missing folder on the way to `path`; empty when all exist.
 class MissingFolders {
  public:
   explicit MissingFolders(const Host& host) : host_(host) {}
@@ -56,8 +56,8 @@ std::string Pattern(std::string path, std::string_view subject) {
 
 using Key = std::tuple<std::string, int, std::string, std::string>;
 
-// Groups by what `key_of` says, without those of which it says nothing; `fold` makes one of each
-// group that is large enough, and of the others nothing.
+// Groups the gaps by `key_of`, ignoring those whose third key field is empty. `fold` merges each
+// group that is large enough into its first gap.
 template <class KeyOf, class Fold>
 void FoldBy(v1::NodeSnapshot& snapshot, KeyOf key_of, Fold fold) {
   std::map<Key, std::vector<v1::Gap*>> groups;
@@ -82,16 +82,22 @@ void FoldFolder(const std::string& folder, const std::vector<v1::Gap*>& gaps) {
   v1::Gap& first = *gaps.front();
   first.clear_subject();
   first.set_path(folder);
-  first.set_reason("not in the captured tree, and so without " + ListSome(names, kNamesMax, " "));
+  first.set_reason("not in the captured tree; missing: " + ListSome(names, kNamesMax, " "));
 }
 
-// "gids/*" of the slot "gids/3", and the folder of a file that is closed to us, since it is most
-// likely the folder that is; empty for others.
+bool HoldsCounters(std::string_view folder) {
+  for (const std::string_view name : {"/counters", "/counters_ext", "/hw_counters"})
+    if (folder.ends_with(name)) return true;
+  return false;
+}
+
+// "gids/*" for the slot "gids/3"; the folder of a counter, and of a file without read permission,
+// because permissions usually apply to the folder; empty for other files.
 std::string WholeFolder(const v1::Gap& gap) {
   const std::size_t slash = gap.path().find_last_of('/');
   if (slash == std::string::npos) return {};
   const std::string folder = gap.path().substr(0, slash);
-  if (gap.code() == v1::GAP_CODE_PERMISSION_DENIED) return folder;
+  if (gap.code() == v1::GAP_CODE_PERMISSION_DENIED || HoldsCounters(folder)) return folder;
   const std::string_view name = std::string_view(gap.path()).substr(slash + 1);
   return ParseNumber<std::uint32_t>(name).ok() ? folder + "/*" : std::string();
 }

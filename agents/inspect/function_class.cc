@@ -126,7 +126,7 @@ void JoinNetdevs(v1::NodeSnapshot& out) {
   }
 }
 
-// Drivers of the kernel have no version but the one that ethtool tells of their netdev.
+// Kernel drivers have only the version that ethtool reports for their netdev.
 void FillDriverVersions(v1::NodeSnapshot& out) {
   for (v1::RdmaDevice& device : *out.mutable_rdma_devices()) {
     if (device.has_driver_version()) continue;
@@ -149,7 +149,7 @@ Status InspectFunctions(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector function_class = {
     .name = kName,
-    .doc = "What each function is and is there for, and whether its counters may be read.",
+    .doc = "Kind and role of each function, and whether its counters may be read.",
     .inspect = InspectFunctions,
 };
 

@@ -90,14 +90,15 @@ void Decide(const v1::NodeSnapshot& snapshot, const Facts& facts, v1::RdmaDevice
   else if (odd && facts.infiniband >= kInfinibandMin && !IsInfiniband(device) &&
            !facts.infiniband_boards.contains(device.board_id()))
     say(v1::FUNCTION_ROLE_STORAGE,
-        Format("Ethernet beside {} InfiniBand devices and without the default route: storage, by "
-               "exclusion",
-               facts.infiniband));
+        Format(
+            "Ethernet on a node with {} InfiniBand devices, without the default route: storage, by "
+            "exclusion",
+            facts.infiniband));
   else if (!route.empty())
     say(v1::FUNCTION_ROLE_FABRIC,
-        Format("fabric, though {} carries the default route: nothing else tells it apart", route));
+        Format("fabric, although {} carries the default route: no other difference", route));
   else
-    say(v1::FUNCTION_ROLE_FABRIC, "fabric, since nothing says otherwise");
+    say(v1::FUNCTION_ROLE_FABRIC, "fabric by default");
 }
 
 }  // namespace

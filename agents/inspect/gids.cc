@@ -63,16 +63,16 @@ void ReadAttributes(const Attributes& files, const Wanted& wanted, v1::Gid& gid)
   if (netdev && IsPlainName(*netdev)) gid.set_netdev(*netdev);
 }
 
-// Which slots to read: those in use, if verbs have told them, else all that there are files of.
+// The slots to read: used slots as reported by verbs, else all with files.
 std::vector<std::uint32_t> Slots(const Attributes& files, const host::VerbsDevice* verbs,
                                  v1::Port& port) {
   if (verbs != nullptr && port.number() >= 1 && port.number() <= verbs->ports.size()) {
-    const host::VerbsPort& told = verbs->ports[port.number() - 1];
+    const host::VerbsPort& reported = verbs->ports[port.number() - 1];
     // Opening a device is dear; so rdma_ports need not do it again for these.
-    if (told.active_mtu_bytes != 0) port.set_active_mtu_bytes(told.active_mtu_bytes);
-    if (told.max_mtu_bytes != 0) port.set_max_mtu_bytes(told.max_mtu_bytes);
-    if (told.gid_table_length != 0) {
-      port.set_gid_table_length(told.gid_table_length);
+    if (reported.active_mtu_bytes != 0) port.set_active_mtu_bytes(reported.active_mtu_bytes);
+    if (reported.max_mtu_bytes != 0) port.set_max_mtu_bytes(reported.max_mtu_bytes);
+    if (reported.gid_table_length != 0) {
+      port.set_gid_table_length(reported.gid_table_length);
       std::vector<std::uint32_t> used;
       for (const host::VerbsDevice::Slot& slot : verbs->gids)
         if (slot.port == port.number()) used.push_back(slot.index);

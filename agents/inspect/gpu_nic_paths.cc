@@ -61,10 +61,10 @@ Status InspectPaths(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector gpu_nic_paths = {
     .name = kName,
-    .doc = "How far each GPU is from each RDMA device, and bridges between that redirect (ACS).",
+    .doc = "Distance of each GPU to each RDMA device, and redirecting bridges (ACS) between them.",
     .inspect = InspectPaths,
     .wakes = EventKind::kRdma | EventKind::kHotplug | EventKind::kModule | EventKind::kCheck,
-    .owns = "gpu_nic_paths",
+    .owns = {v1::NodeSnapshot::kGpuNicPathsFieldNumber},
 };
 
 }  // namespace fabric::inspect

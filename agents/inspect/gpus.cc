@@ -2,7 +2,6 @@
 #include "agents/inspect/parse/parse.h"
 #include "agents/inspect/pci_place.h"
 #include "agents/inspect/report/pci_text.h"
-#include "agents/inspect/unread.h"
 #include "base/ids.h"
 #include "base/text.h"
 
@@ -39,7 +38,7 @@ const GpuClass* FindClass(std::uint32_t vendor, std::uint32_t class_code) {
   return nullptr;
 }
 
-// Nearly every function is something else, and one file tells it; captures may have the other.
+// One file identifies the many other functions; captures may have only the other file.
 Result<std::uint32_t> ClassOf(const Dir& devices, const std::string& name) {
   const Result<std::string> text = devices.Text(name + "/class");
   if (text.ok()) return ParseHex(*text);
@@ -66,11 +65,11 @@ Result<std::int32_t> ParseNode(std::string_view text) {
 }
 
 // Model, UUID and GSP firmware, as the NVIDIA driver prints them.
-void ReadNvidiaFile(const Host& host, v1::Gpu& gpu, Unread& unread) {
+void ReadNvidiaFile(const Host& host, v1::Gpu& gpu, const Gaps& gaps) {
   const std::string path = Format("{}/{}/information", kNvidiaGpus, gpu.pci_address());
   const Result<std::string> text = host.root.Text(path);
   if (!text.ok()) {
-    unread.Note("information", gpu.pci_address(), path, text.status());
+    gaps.Add(path, text.status());
     return;
   }
   if (const auto model = NvidiaField(*text, "Model"); !model.empty())
@@ -81,7 +80,7 @@ void ReadNvidiaFile(const Host& host, v1::Gpu& gpu, Unread& unread) {
     gpu.set_firmware(std::string(firmware));
 }
 
-// amdgpu has these for what its firmware tells: boards without leave them empty, or out.
+// amdgpu shows what the firmware reports: some boards leave these files empty or out.
 void ReadAmdFiles(const Dir& function, v1::Gpu& gpu) {
   if (auto model = function.Text("product_name"); model.ok() && !model->empty())
     gpu.set_model(*std::move(model));
@@ -98,7 +97,7 @@ void ReadDriver(const Dir& function, v1::Gpu& gpu) {
       gpu.set_driver(std::string(name));
 }
 
-void ReadGpu(const Host& host, const Attributes& files, v1::Gpu& gpu, Unread& unread) {
+void ReadGpu(const Host& host, const Attributes& files, v1::Gpu& gpu, const Gaps& gaps) {
   if (auto device = files.Parsed("device", ParseHex)) gpu.set_device_id(Format("{:04x}", *device));
   if (auto node = files.Parsed("numa_node", ParseNode); node && *node >= 0)
     gpu.set_numa_node(*node);
@@ -107,20 +106,20 @@ void ReadGpu(const Host& host, const Attributes& files, v1::Gpu& gpu, Unread& un
   const Result<std::uint64_t> window =
       windows.ok() ? ParseLargestWindow(*windows) : Result<std::uint64_t>(windows.status());
   if (!window.ok())
-    unread.Note("resource", gpu.pci_address(), resource, window.status());
+    gaps.Add(resource, window.status());
   else if (*window > 0)
     gpu.set_bar1_bytes(*window);
-  if (gpu.driver() == "nvidia") ReadNvidiaFile(host, gpu, unread);
+  if (gpu.driver() == "nvidia") ReadNvidiaFile(host, gpu, gaps);
   if (gpu.driver() == "amdgpu") ReadAmdFiles(files.dir(), gpu);
 }
 
 void InspectFunction(const Host& host, const Dir& devices, const std::string& name,
-                     v1::NodeSnapshot& out, Unread& unread) {
+                     v1::NodeSnapshot& out) {
   const std::string path = Format("{}/{}", kPciDevices, name);
   const Gaps gaps{.snapshot = out, .inspector = kName, .subject = name};
   const Result<std::uint32_t> class_code = ClassOf(devices, name);
   if (!class_code.ok()) {
-    unread.Note("class", name, path + "/class", class_code.status());
+    gaps.Add(path + "/class", class_code.status());
     return;
   }
   if (!MayBeGpu(*class_code)) return;
@@ -139,21 +138,19 @@ void InspectFunction(const Host& host, const Dir& devices, const std::string& na
   gpu.set_vendor(std::string(row->vendor_name));
   ReadDriver(files->dir(), gpu);
   if (IsConsole(gpu, *class_code)) return out.mutable_gpus()->RemoveLast();
-  ReadGpu(host, *files, gpu, unread);
+  ReadGpu(host, *files, gpu, gaps);
 }
 
 Status InspectGpus(const Host& host, v1::NodeSnapshot& out) {
   const Gaps all{.snapshot = out, .inspector = kName, .subject = ""};
   ASSIGN_OR_RETURN(const std::vector<std::string> names, PlainNames(host, kPciDevices, all));
   ASSIGN_OR_RETURN(const Dir devices, host.root.Sub(kPciDevices));
-  Unread unread;
   for (const std::string& name : names) {
     if (const auto address = ParsePciAddress(name); address.ok())
-      InspectFunction(host, devices, name, out, unread);
+      InspectFunction(host, devices, name, out);
     else
       all.Add(Format("{}/{}", kPciDevices, name), address.status());
   }
-  unread.AddGaps(out, kName);
   return {};
 }
 
@@ -161,10 +158,10 @@ Status InspectGpus(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector gpus = {
     .name = kName,
-    .doc = "GPUs by a scan of PCI: driver, NUMA node, model, UUID, memory window.",
+    .doc = "GPUs found by a PCI scan: driver, NUMA node, model, UUID, memory window.",
     .inspect = InspectGpus,
     .wakes = EventKind::kHotplug | EventKind::kModule | EventKind::kCheck,
-    .owns = "gpus",
+    .owns = {v1::NodeSnapshot::kGpusFieldNumber},
 };
 
 }  // namespace fabric::inspect

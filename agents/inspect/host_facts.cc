@@ -187,7 +187,7 @@ void ReadMachine(const Host& host, const Gaps& gaps, v1::HostFacts& facts) {
   if (!by_dmi.empty()) return facts.set_virtualization(std::string(by_dmi));
   if (flag == true) return facts.set_virtualization("vm-other");
   gaps.Add(host.captured ? "proc/cpuinfo" : "",
-           Status(Code::kUnimplemented, "nothing tells whether this is a virtual machine"));
+           Status(Code::kUnimplemented, "unknown whether this is a virtual machine"));
 }
 
 Status InspectHostFacts(const Host& host, v1::NodeSnapshot& out) {
@@ -209,7 +209,7 @@ extern const Inspector host_facts = {
     .doc = "Kernel, distribution, memory, hugepages, NUMA nodes, IOMMU, product, virtualization.",
     .inspect = InspectHostFacts,
     .wakes = EventKind::kHotplug | EventKind::kCheck,
-    .owns = "host",
+    .owns = {v1::NodeSnapshot::kHostFieldNumber},
 };
 
 }  // namespace fabric::inspect

@@ -29,7 +29,7 @@ extern const Inspector host_identity = {
     .doc = "Host name, machine and boot id, kernel release, version of the agent.",
     .inspect = InspectHostIdentity,
     .wakes = EventKind::kCheck,
-    .owns = "node",
+    .owns = {v1::NodeSnapshot::kNodeFieldNumber},
 };
 
 }  // namespace fabric::inspect

@@ -23,7 +23,7 @@ std::vector<std::string> ConfFiles(const Host& host, const std::string& director
   return files;
 }
 
-// Absent where there is no such file; what is there and cannot be read is a gap.
+// Absent without the file; an unreadable file is a gap.
 std::optional<std::string> ReadConf(const Host& host, const Gaps& gaps, const std::string& path) {
   Result<std::string> text = host.root.Whole(path);
   if (text.ok()) return *std::move(text);
@@ -164,10 +164,10 @@ Status InspectHostLimits(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector host_limits = {
     .name = kName,
-    .doc = "Limits of locked memory and of cgroups, and the sysctls that matter to RDMA.",
+    .doc = "Limits of locked memory and cgroups, and sysctls relevant to RDMA.",
     .inspect = InspectHostLimits,
     .wakes = EventKind::kHotplug | EventKind::kCheck,
-    .owns = "host",
+    .owns = {v1::NodeSnapshot::kHostFieldNumber},
 };
 
 }  // namespace fabric::inspect

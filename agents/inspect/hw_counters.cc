@@ -1,5 +1,4 @@
 #include "agents/inspect/attributes.h"
-#include "agents/inspect/counter_failures.h"
 #include "agents/inspect/counter_tables/counter_table.h"
 #include "agents/inspect/parse/parse.h"
 #include "agents/inspect/rdma.h"
@@ -28,21 +27,19 @@ Status FromSysfs(const Host& host, const std::string& path, const Gaps& gaps, v1
                  v1::CounterSet& set) {
   ASSIGN_OR_RETURN(const Dir files, host.root.Sub(path));
   ASSIGN_OR_RETURN(const std::vector<std::string> names, PlainNames(host, path, gaps));
-  CounterFailures failures;
   for (const std::string& name : names) {
     if (name == kCacheSetting) continue;
     if (const auto value = files.Number<std::uint64_t>(name); value.ok())
       Add(name, *value, set);
     else
-      failures.Add(name, value.status());
+      gaps.Add(path + "/" + name, value.status());
   }
-  failures.Report(gaps, path);
   if (port != nullptr) ReadLifespan(files, *port);
   return {};
 }
 
-// Netlink asks the hardware anew and gives all counters at once; the files may be some
-// milliseconds old, as their `lifespan` tells.
+// Netlink reads the hardware and returns all counters at once; the files may be as old as their
+// `lifespan`, some milliseconds.
 bool FromNetlink(const Host& host, const host::RdmaDeviceInfo& info, const std::string& path,
                  v1::Port& port, v1::CounterSet& set) {
   const auto counters = host.rdma.Counters(info.index, port.number());
@@ -59,7 +56,7 @@ struct DeviceReader {
   const CounterTable* table;
   const host::RdmaDeviceInfo* info;  // Of netlink; may be nullptr.
 
-  // Some drivers count for the whole device, whether or not they do for ports: port 0.
+  // Some drivers count for the whole device, as port 0.
   bool ReadDevice(const v1::RdmaDevice& device) const {
     const std::string path = RdmaPath(device) + "/hw_counters";
     const Gaps gaps{.snapshot = out, .inspector = kName, .subject = device.name()};
@@ -124,7 +121,7 @@ extern const Inspector hw_counters = {
     .doc = "Counters of the RDMA hardware by the driver's names.",
     .inspect = InspectHwCounters,
     .wakes = EventKind::kRdma | EventKind::kHotplug | EventKind::kCheck,
-    .owns = "counters",
+    .owns = {v1::NodeSnapshot::kCountersFieldNumber},
     .keep = KeepLifespans,
 };
 

@@ -1,4 +1,4 @@
-// Inspections that end, whatever drivers do.
+// Inspection of the machine in bounded time, even when drivers block.
 #pragma once
 
 #include <cstddef>
@@ -8,76 +8,93 @@
 #include <span>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "agents/host/call_watch.h"
+#include "agents/host/watched_worker.h"
 #include "agents/inspect/inspector.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 
 namespace fabric::inspect {
 
 struct InspectionOptions {
   std::string node_name;
   std::span<const Inspector* const> inspectors = AllInspectors();
-  Duration answer_max = std::chrono::seconds(2);      // What has made no step for so long hangs.
-  Duration inspector_max = std::chrono::seconds(10);  // Nor may one inspector take longer.
+  Duration answer_max = std::chrono::seconds(2);      // For one call
+  Duration inspector_max = std::chrono::seconds(10);  // For one inspector
   Duration look_every = std::chrono::milliseconds(50);
   std::size_t hanging_max = 16;
 };
 
-// Inspects on a thread of its own. When a call into the kernel does not return, its thread is left
-// behind with all that it was working on, and another one inspects from the start, without that
-// call; see CallWatch. What two calls about one device have done is assumed of the others; an
-// inspector that hangs outside of a known call is not run. Each such call or inspector is a gap
-// DEADLINE_EXCEEDED until its thread has come back, which the checks of everything look for.
+// Inspects on a WatchedWorker. After a call blocks, the next thread inspects from the start without
+// that call. After two blocked calls about one device, all calls about that device are avoided. An
+// inspector that blocks outside of a known call is skipped. Each blocked call or inspector is a gap
+// DEADLINE_EXCEEDED until its thread returns; inspections for EventKind::kCheck look for that.
 //
-// Threads that were left behind cannot be ended, and need what they use until they come back: no
-// more than `hanging_max` of them are made, and with that many, nothing is inspected. A program
-// with some left must not end through main().
+// With `hanging_max` blocked threads, inspection is suspended.
 class Inspection {
  public:
-  // Called on the inspecting threads: each needs sockets of its own.
+  // Called on the inspecting threads: each needs its own sockets.
   using OpenMachine = std::function<Result<std::unique_ptr<host::HostOwner>>()>;
 
   Inspection(InspectionOptions options, const Clock& clock, OpenMachine open);
-  ~Inspection();  // Does not wait for what hangs.
+  ~Inspection();  // Does not wait for blocked threads.
   Inspection(const Inspection&) = delete;
   Inspection& operator=(const Inspection&) = delete;
 
-  // The machine after `events`. Nothing, when asked to stop while something hung. One thread at a
-  // time.
+  // Inspects after `events`. Empty when stopped while a call blocked. One thread at a time.
   std::optional<v1::NodeSnapshot> Inspect(EventSet events, const std::stop_token& stop = {});
 
-  // Threads that have been left behind, as of the last inspection.
-  std::size_t hanging() const { return hangs_.size(); }
+  // Blocked threads as of the last inspection.
+  std::size_t hanging() const { return worker_.abandoned_count(); }
 
  private:
-  class Worker;
-  struct Thread {  // The worker belongs to its thread, and is there until it is let go.
-    Worker* worker = nullptr;
-    std::thread thread;
+  struct Job {
+    EventSet events;
+    WallTime now;
+    std::optional<v1::NodeSnapshot> previous;
+    std::vector<std::string> avoided_inspectors;
+    std::vector<std::string> avoided_calls;
   };
-  struct Hang {
-    Thread thread;
+  struct Progress {
+    host::CallWatch::Progress calls;
     std::string inspector;
-    std::string call;  // Empty: not known
+  };
+  // The work of one inspecting thread.
+  class Task {
+   public:
+    using Job = Inspection::Job;
+    using Output = v1::NodeSnapshot;
+    using Progress = Inspection::Progress;
+
+    Task(const InspectionOptions& options, OpenMachine open)
+        : options_(options), open_(std::move(open)) {}
+
+    v1::NodeSnapshot Run(Job job) EXCLUDES(mutex_);
+    Progress progress() EXCLUDES(mutex_);
+    void Abandon() { watch_.AvoidAll(); }
+
+   private:
+    const InspectionOptions options_;
+    const OpenMachine open_;
+    host::CallWatch watch_;
+    std::unique_ptr<host::HostOwner> machine_;  // Used by the thread only
+
+    Mutex mutex_;
+    std::string inspector_ GUARDED_BY(mutex_);  // Current one
   };
 
-  void StartThread();
-  static void LetGo(Thread& thread);
-  bool AwaitEnd() const;  // False when it hangs.
-  void LeaveBehind();
-  void ForgetThoseThatCameBack();
+  std::optional<v1::NodeSnapshot> RunJob(Job job);
   std::vector<std::string> CallsToAvoid() const;
   std::vector<std::string> InspectorsToAvoid() const;
   void AddGaps(v1::NodeSnapshot& snapshot) const;
-  v1::NodeSnapshot NothingInspected() const;
+  v1::NodeSnapshot Suspended() const;
 
   const InspectionOptions options_;
   const Clock& clock_;
   const OpenMachine open_;
-  Thread current_;
-  std::vector<Hang> hangs_;
+  host::WatchedWorker<Task> worker_;
   std::optional<v1::NodeSnapshot> last_;
 };
 

@@ -1,7 +1,9 @@
-// Inspectors read the machine into a NodeSnapshot.
+// Inspectors: functions that read the machine into a NodeSnapshot.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,21 +21,36 @@ using host::EventKind;
 using host::EventSet;
 using host::Host;
 
-// A stateless value: a name, a sentence, a function. inspect() returns an error only when it could
-// learn nothing at all (the runner makes a gap of it); one missing attribute is a gap that it adds
-// itself. Inspectors run in the order of the catalog and may read what earlier ones have filled in.
+// Fields of NodeSnapshot, by number: {v1::NodeSnapshot::kGpusFieldNumber}.
+class FieldSet {
+ public:
+  constexpr FieldSet() = default;
+  constexpr FieldSet(std::initializer_list<int> numbers) {
+    for (const int number : numbers) bits_ |= std::uint64_t{1} << number;
+  }
+  constexpr bool empty() const { return bits_ == 0; }
+  constexpr bool Has(int number) const { return (bits_ >> number & 1) != 0; }
+  constexpr bool Overlaps(FieldSet other) const { return (bits_ & other.bits_) != 0; }
+  constexpr void Add(FieldSet other) { bits_ |= other.bits_; }
+
+ private:
+  std::uint64_t bits_ = 0;
+};
+
+// A stateless value. inspect() returns an error only when it could not read anything, which becomes
+// a gap; it adds a gap itself for each missing attribute. Inspectors run in the order of the
+// catalog and can read the fields that earlier ones have set.
 struct Inspector {
   std::string_view name;
   std::string_view doc;
   Status (*inspect)(const Host&, v1::NodeSnapshot&);
-  // What makes it worth running. Between two checks of everything, an inspector that is not woken
-  // may be left out if it has said what it `owns`: names of fields of NodeSnapshot, with blanks
-  // between them, that it fills alone or with others that own them too. They and its gaps then stay
-  // as they were.
+  // Events after which it runs. For other events, an inspector that owns fields is skipped: the
+  // fields and its gaps are moved from the previous snapshot. Inspectors that own the same field
+  // run together. No other inspector sets an owned field.
   EventSet wakes = EventSet::All();
-  std::string_view owns = {};
-  // One that fills a part of what others fill may say how that part is moved over from the previous
-  // snapshot instead. What others do is done by then.
+  FieldSet owns = {};
+  // For an inspector that sets parts of other inspectors' fields: moves those parts from the
+  // previous snapshot when it is skipped. Runs after all inspectors before it.
   void (*keep)(v1::NodeSnapshot& previous, v1::NodeSnapshot& snapshot) = nullptr;
 };
 
@@ -43,16 +60,17 @@ struct InspectOptions {
   std::string node_name;  // Empty: the host name of the machine.
   WallTime now;
   std::span<const Inspector* const> inspectors = AllInspectors();
-  EventSet events = EventSet::All();          // Why it is inspected
-  v1::NodeSnapshot* previous = nullptr;       // Taken apart for what need not run; none: all runs.
-  std::span<const std::string> hanging = {};  // Inspectors that are not run: a gap says so.
+  EventSet events = EventSet::All();          // Reasons for the inspection
+  v1::NodeSnapshot* previous = nullptr;       // Source of skipped fields, consumed; null: run all
+  std::span<const std::string> blocked = {};  // Inspectors to skip, with a gap
   std::function<void(const Inspector&)> begins = [](const Inspector&) {};
 };
 
-// Runs inspectors, one after the other. Lists of the result are sorted as inventory.proto says.
+// Runs the inspectors in order. Lists of the result are sorted as inventory.proto specifies.
 v1::NodeSnapshot Inspect(const Host& host, const InspectOptions& options);
 
-// Adds a gap to the snapshot. `path` is where it was looked for; of `status`, code and message.
+// Adds a gap. `path`: the source that was read, relative to the root. The reason is the message of
+// `status`, without its path where that names the same source.
 void AddGap(v1::NodeSnapshot& snapshot, std::string_view inspector, std::string_view subject,
             std::string_view path, const Status& status);
 

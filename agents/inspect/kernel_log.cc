@@ -81,10 +81,10 @@ Status InspectKernelLog(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector kernel_log = {
     .name = kName,
-    .doc = "Lines of the kernel's log about RDMA, NICs, GPUs, PCIe and IOMMU, each kind once.",
+    .doc = "Kernel log lines about RDMA, NICs, GPUs, PCIe and IOMMU, one of each kind.",
     .inspect = InspectKernelLog,
     .wakes = EventKind::kCheck,
-    .owns = "kernel_log",
+    .owns = {v1::NodeSnapshot::kKernelLogFieldNumber},
 };
 
 }  // namespace fabric::inspect

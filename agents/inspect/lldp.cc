@@ -109,10 +109,10 @@ Status InspectLldp(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector lldp = {
     .name = kName,
-    .doc = "What the link partner of each RoCE netdev announces in LLDP, with its DCBX settings.",
+    .doc = "LLDP neighbor of each RoCE netdev, with its DCBX settings.",
     .inspect = InspectLldp,
     .wakes = EventKind::kLink | EventKind::kRdma | EventKind::kHotplug | EventKind::kCheck,
-    .owns = "lldp_neighbors",
+    .owns = {v1::NodeSnapshot::kLldpNeighborsFieldNumber},
 };
 
 }  // namespace fabric::inspect

@@ -1,4 +1,4 @@
-// Whose lossless settings count, for the inspectors that read them.
+// Selection of the netdevs with lossless settings, for inspectors.
 #pragma once
 
 #include <vector>
@@ -7,16 +7,16 @@
 
 namespace fabric::inspect {
 
-// Whether the settings of this netdev decide how RoCE is treated on the wire: it is that of a port
-// over Ethernet, or a member of the bond that is.
+// Whether the settings of this netdev apply to RoCE traffic: the netdev of an Ethernet port, or a
+// member of its bond.
 bool SettingsDecideRoce(const v1::NodeSnapshot& snapshot, const v1::NetInterface& netdev);
 
-// False where settings are missing by nature, because those of another netdev hold: virtual and
-// sub-functions, representors, bonds.
+// False for virtual functions, subfunctions, representors and bonds: the settings of another netdev
+// apply.
 bool HasOwnSettings(const v1::NetInterface& netdev);
 
-// Indexes of the netdevs whose settings hold for a port: its own, or every member of the bond that
-// it uses. None for InfiniBand.
+// Indexes of the netdevs with the settings of a port: its own, or all members of its bond. Empty
+// for InfiniBand.
 std::vector<int> NetdevsOfRocePort(const v1::NodeSnapshot& snapshot, const v1::Port& port);
 
 }  // namespace fabric::inspect

@@ -173,8 +173,8 @@ void AddAddresses(const Host& host, v1::NodeSnapshot& out) {
   }
 }
 
-// Of a netdev of which only the link was captured: its name, and what the link tells of its place.
-// Nobody misses those of software.
+// A netdev with only its link captured: its name, and its place from the link. Ignores software
+// netdevs.
 void AddLostNetdev(const Host& host, const std::string& path, const Gaps& gaps,
                    const Status& status, v1::NodeSnapshot& out) {
   const Parent parent = ReadParentOfLostEntry(host, path);

@@ -157,7 +157,7 @@ Status MapNetdevs(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector netdev_map = {
     .name = kName,
-    .doc = "Which netdev each RDMA port uses.",
+    .doc = "Netdev of each RDMA port.",
     .inspect = MapNetdevs,
 };
 

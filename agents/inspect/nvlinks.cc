@@ -27,7 +27,7 @@ Status InspectNvlinks(const Host& host, v1::NodeSnapshot& out) {
   if (gpus.empty()) return {};
   // Without its device nodes the library would have them made.
   if (!host.captured && !host.root.Has(kControlNode)) {
-    gaps.Add(kControlNode, Status(Code::kNotFound, "without it the driver cannot be asked"));
+    gaps.Add(kControlNode, Status(Code::kNotFound, "the driver cannot be queried without it"));
     return {};
   }
   const Result<host::GpuManagementInfo> info = host.gpu_management.Read();
@@ -51,10 +51,10 @@ Status InspectNvlinks(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector nvlinks = {
     .name = kName,
-    .doc = "NVLinks of NVIDIA GPUs, and what else their management library tells.",
+    .doc = "NVLinks of NVIDIA GPUs, and other data of their management library.",
     .inspect = InspectNvlinks,
     .wakes = EventKind::kHotplug | EventKind::kModule | EventKind::kCheck,
-    .owns = "gpus peer_memory",
+    .owns = {v1::NodeSnapshot::kGpusFieldNumber, v1::NodeSnapshot::kPeerMemoryFieldNumber},
 };
 
 }  // namespace fabric::inspect

@@ -79,7 +79,7 @@ extern const Inspector pause_counters = {
     .doc = "Pause, discard and link counters of RDMA netdevs, and PFC frames by priority.",
     .inspect = InspectPauseCounters,
     .wakes = EventKind::kDcb | EventKind::kRdma | EventKind::kHotplug | EventKind::kCheck,
-    .owns = "counters",
+    .owns = {v1::NodeSnapshot::kCountersFieldNumber},
 };
 
 }  // namespace fabric::inspect

@@ -17,14 +17,14 @@ bool IsSwitch(const std::string& address, int depth, const PciFunctions& functio
          bridge->port_type() == v1::PCI_PORT_TYPE_BRIDGE;
 }
 
-// Where there is no bridge in common.
+// Without a common bridge.
 v1::PciDistance ThroughTheHost(const v1::PciFunction& a, const v1::PciFunction& b,
                                bool one_numa_node, std::string& reason) {
   if (a.root_complex() == b.root_complex()) return v1::PCI_DISTANCE_PHB;
   if (one_numa_node) return v1::PCI_DISTANCE_NODE;
   for (const v1::PciFunction* each : {&a, &b}) {
     if (each->has_numa_node()) continue;
-    reason = Format("the NUMA node of {} is not known", each->address());
+    reason = Format("the NUMA node of {} is unknown", each->address());
     return v1::PCI_DISTANCE_UNSPECIFIED;
   }
   return a.numa_node() == b.numa_node() ? v1::PCI_DISTANCE_NODE : v1::PCI_DISTANCE_SYS;
@@ -47,7 +47,7 @@ PciDistanceFound Distance(const v1::PciFunction& a, const v1::PciFunction& b,
   PciDistanceFound found;
   for (const v1::PciFunction* each : {&a, &b}) {
     if (each->has_root_complex()) continue;
-    found.reason = Format("the place of {} in the PCI tree is not known", each->address());
+    found.reason = Format("the position of {} in the PCI tree is unknown", each->address());
     return found;
   }
   int common = 0;

@@ -9,7 +9,6 @@
 #include "agents/inspect/pci_models.h"
 #include "agents/inspect/pci_place.h"
 #include "agents/inspect/report/pci_text.h"
-#include "agents/inspect/unread.h"
 #include "base/ids.h"
 #include "base/text.h"
 
@@ -20,45 +19,29 @@ constexpr std::string_view kName = "pci_functions";
 constexpr const char* kGroups = "sys/kernel/iommu_groups";
 constexpr std::uint16_t kRedirects = 0x04 | 0x08 | 0x10 | 0x20;  // PCI_ACS_RR, _CR, _UF, _EC
 
-// What is read while it goes from function to function.
+// Scan over all functions.
 struct Scan {
   const Host& host;
   v1::NodeSnapshot& out;
   PciPlaces places;
-  Unread unread;
   std::map<std::string, std::optional<std::string>> group_types;  // By group
   std::optional<std::map<std::string, std::string>> groups;       // By function; read when needed
 };
 
-// One function: its attributes and where they are.
+// One function and its attributes, none of which every function has.
 struct Function {
   Scan& scan;
-  const Dir& dir;
+  const Attributes& files;
   v1::PciFunction& out;
 
-  std::string Path(const std::string& name) const {
-    return Format("{}/{}/{}", kPciDevices, out.address(), name);
-  }
-  void Missing(std::string_view what, const std::string& name, const Status& status) const {
-    scan.unread.Note(what, out.address(), Path(name), status);
-  }
-  // Text of an attribute; absent without a gap when there is no such file.
   std::optional<std::string> Text(const std::string& name) const {
-    Result<std::string> text = dir.Text(name);
-    if (text.ok() && !text->empty()) return *std::move(text);
-    if (!text.ok() && text.status().code() != Code::kNotFound) Missing(name, name, text.status());
-    return std::nullopt;
+    return files.Text(name, Absence::kMissingOrEmptyIsFine);
   }
   template <class Parse>
-  auto Parsed(const std::string& name, Parse parse) const
-      -> std::optional<std::decay_t<decltype(*parse(std::string_view()))>> {
-    const std::optional<std::string> text = Text(name);
-    if (!text) return std::nullopt;
-    auto value = parse(*text);
-    if (value.ok()) return *std::move(value);
-    Missing(name, name, value.status());
-    return std::nullopt;
+  auto Parsed(const std::string& name, Parse parse) const {
+    return files.Parsed(name, parse, Absence::kMissingOrEmptyIsFine);
   }
+  const Dir& dir() const { return files.dir(); }
 };
 
 template <class T>
@@ -74,7 +57,7 @@ std::optional<std::uint32_t> HalfOf(std::string_view ids, std::size_t half) {
   return value.ok() ? std::optional(*value) : std::nullopt;
 }
 
-// The uevent file has all of it in one read; the single files are for captures without.
+// The uevent file has all ids in one read; captures may have only the single files.
 void ReadIdentity(const Function& function) {
   v1::PciFunction& out = function.out;
   const std::string uevent = function.Text("uevent").value_or("");
@@ -91,13 +74,13 @@ void ReadIdentity(const Function& function) {
   const auto code = ParseHex(UeventValue(uevent, "PCI_CLASS"));
   if (const auto value = code.ok() ? std::optional(*code) : function.Parsed("class", ParseHex))
     out.set_class_code(Format("{:06x}", *value));
-  if (const auto driver = function.dir.LinkName("driver"); driver.ok() && IsPlainName(*driver))
+  if (const auto driver = function.dir().LinkName("driver"); driver.ok() && IsPlainName(*driver))
     out.set_driver(*driver);
   else if (const auto name = UeventValue(uevent, "DRIVER"); IsPlainName(name))
     out.set_driver(std::string(name));
   if (!out.has_vendor_id() || !out.has_class_code())
-    function.Missing("identity", out.has_vendor_id() ? "class" : "vendor",
-                     Status(Code::kNotFound, "neither this file nor uevent says it"));
+    function.files.Gap(out.has_vendor_id() ? "class" : "vendor",
+                       Status(Code::kNotFound, "neither this file nor uevent has the id"));
 }
 
 void SetLink(std::uint32_t speed, std::uint32_t width, v1::PciLink* (v1::PciFunction::*link)(),
@@ -106,7 +89,7 @@ void SetLink(std::uint32_t speed, std::uint32_t width, v1::PciLink* (v1::PciFunc
   if (width != 0) (out.*link)()->set_width(width);
 }
 
-// Link of the kernel's files, or where a capture has none of the registers.
+// Link from the kernel's files; for captures without them, from the registers.
 void ReadLinks(const Function& function, const host::PciConfig* config) {
   v1::PciFunction& out = function.out;
   const host::PciExpress* const express =
@@ -121,11 +104,10 @@ void ReadLinks(const Function& function, const host::PciConfig* config) {
   SetLink(speed_max.value_or(express != nullptr ? PciSpeedOfCode(express->speed_code_max) : 0),
           width_max.value_or(express != nullptr ? express->width_max : 0),
           &v1::PciFunction::mutable_link_max, out);
-  // The kernel makes these files for PCI Express only: not there is no gap on a live machine.
+  // The kernel creates these files for PCI Express only: their absence is a gap in captures only.
   const bool conventional = config != nullptr && config->capabilities_known && express == nullptr;
   if (!speed && !out.has_link() && function.scan.host.captured && !conventional)
-    function.Missing("link", "current_link_speed",
-                     Status(Code::kNotFound, "No such file or directory"));
+    function.files.Gap("current_link_speed", Status(Code::kNotFound, "No such file or directory"));
 }
 
 v1::PciPortType PortType(std::uint8_t type) {
@@ -146,7 +128,7 @@ void SetExpress(const host::PciExpress& express, v1::PciFunction& out) {
   if (const auto type = PortType(express.port_type); type != v1::PCI_PORT_TYPE_UNSPECIFIED)
     out.set_port_type(type);
   out.set_max_payload_supported_bytes(express.payload_supported_bytes);
-  // A virtual function has no such control bits of its own: they read as zeros.
+  // The control bits of a virtual function read as zeros.
   if (out.has_physical_function()) return;
   out.set_max_payload_bytes(express.payload_bytes);
   out.set_max_read_request_bytes(express.read_request_bytes);
@@ -154,8 +136,7 @@ void SetExpress(const host::PciExpress& express, v1::PciFunction& out) {
   out.set_extended_tag(express.extended_tag);
 }
 
-// A bridge whose ats_capable is there is one whose extended registers are known: gpu_nic_paths
-// relies on it.
+// ats_capable is set if and only if the extended registers are known: gpu_nic_paths relies on it.
 void SetExtended(const host::PciConfig& config, v1::PciFunction& out) {
   out.set_ats_capable(config.translation.has_value());
   if (config.translation) out.set_ats_enabled(config.translation->enabled);
@@ -167,34 +148,35 @@ void SetExtended(const host::PciConfig& config, v1::PciFunction& out) {
 }
 
 std::optional<host::PciConfig> ReadConfig(const Function& function) {
-  // To read the registers of a function without power would wake it up.
+  // Reading the registers of a suspended function would wake it up.
   if (const auto power = function.Text("power_state"); power == "D3cold") {
-    function.Missing("config", "config", Status(Code::kUnavailable, "the function has no power"));
+    function.files.Gap("config",
+                       Status(Code::kUnavailable, "the function is powered off (D3cold)"));
     return std::nullopt;
   }
-  const Result<host::PciConfig> config = host::ReadPciConfig(function.dir);
+  const Result<host::PciConfig> config = host::ReadPciConfig(function.dir());
   if (!config.ok()) {
-    function.Missing("config", "config", config.status());
+    function.files.Gap("config", config.status());
     return std::nullopt;
   }
   if (config->express) SetExpress(*config->express, function.out);
   if (config->extended_known) {
     SetExtended(*config, function.out);
   } else if (!config->capabilities_known) {
-    function.Missing("config", "config",
-                     Status(Code::kPermissionDenied,
-                            "only 64 bytes were shown: without CAP_SYS_ADMIN payload and read "
-                            "request sizes, relaxed ordering, ATS and ACS are not known"));
+    function.files.Gap("config",
+                       Status(Code::kPermissionDenied,
+                              "only 64 bytes are readable without CAP_SYS_ADMIN: payload and read "
+                              "request sizes, relaxed ordering, ATS and ACS are unknown"));
   } else if (config->buses) {
-    function.Missing("extended", "config",
-                     Status(Code::kFailedPrecondition,
-                            "no extended configuration space beyond 256 bytes: ACS and ATS are "
-                            "not known"));
+    function.files.Gap("config",
+                       Status(Code::kFailedPrecondition,
+                              "no extended configuration space beyond 256 bytes: ACS and ATS are "
+                              "unknown"));
   }
   return *config;
 }
 
-// Where a capture has no links: by the members of all groups.
+// For captures without links: by the members of all groups.
 std::optional<std::string> GroupByMembers(Scan& scan, const std::string& address) {
   if (!scan.groups) {
     scan.groups.emplace();
@@ -213,12 +195,12 @@ std::optional<std::string> GroupByMembers(Scan& scan, const std::string& address
 void ReadIommu(const Function& function) {
   Scan& scan = function.scan;
   std::optional<std::string> group;
-  if (const auto link = function.dir.LinkName("iommu_group"); link.ok())
+  if (const auto link = function.dir().LinkName("iommu_group"); link.ok())
     group = *link;
   else if (scan.host.captured)
     group = GroupByMembers(scan, function.out.address());
   if (!group || !IsPlainName(*group)) {
-    // No IOMMU is at work; or a copy of the group's folder, which has its type and not its name.
+    // No IOMMU in use; or a copy of the group's folder, which has its type but not its name.
     if (const auto type = function.Text("iommu_group/type")) function.out.set_iommu_type(*type);
     return;
   }
@@ -229,7 +211,7 @@ void ReadIommu(const Function& function) {
     if (Result<std::string> text = scan.host.root.Text(path); text.ok() && !text->empty())
       type->second = *std::move(text);
     else if (!text.ok())
-      scan.unread.Note("iommu", function.out.address(), path, text.status());
+      AddGap(scan.out, kName, function.out.address(), path, text.status());
   }
   if (type->second) function.out.set_iommu_type(*type->second);
 }
@@ -241,7 +223,8 @@ void ReadVirtual(const Function& function) {
     if (const auto now = function.Parsed("sriov_numvfs", Decimal<std::uint32_t>))
       out.set_sriov_vfs(*now);
   }
-  if (const auto physical = PhysicalFunctionOf(function.dir)) out.set_physical_function(*physical);
+  if (const auto physical = PhysicalFunctionOf(function.dir()))
+    out.set_physical_function(*physical);
 }
 
 void ReadErrors(const Function& function) {
@@ -257,24 +240,21 @@ void ReadFunction(Scan& scan, const PciAddress& address, const std::optional<Pci
   v1::PciFunction& out = *scan.out.add_pci_functions();
   out.set_address(ToString(address));
   const std::string path = Format("{}/{}", kPciDevices, out.address());
+  const Gaps gaps{.snapshot = scan.out, .inspector = kName, .subject = out.address()};
   if (place) {
     out.set_root_complex(place->root_complex);
     out.mutable_path()->Add(place->bridges.begin(), place->bridges.end());
   } else {
-    scan.unread.Note("place", out.address(), path,
-                     Status(Code::kNotFound,
-                            "its place in the PCI tree is not known: no link, no folder below "
-                            "sys/devices and not all bridges above it are here"));
+    gaps.Add(path, Status(Code::kNotFound,
+                          "position in the PCI tree unknown: no link, no folder below sys/devices, "
+                          "and not all bridges above it are present"));
   }
-  const Result<Dir> dir = scan.host.root.Sub(path);
-  if (!dir.ok()) {
-    scan.unread.Note("function", out.address(), path, dir.status());
-    return;
-  }
-  const Function function{.scan = scan, .dir = *dir, .out = out};
-  if (!dir->Has("vendor") && !dir->Has("uevent") && !dir->Has("config"))
-    return scan.unread.Note("function", out.address(), path,
-                            Status(Code::kNotFound, "nothing of it was captured"));
+  const Result<Attributes> files = Attributes::Open(scan.host, path, gaps);
+  if (!files.ok()) return gaps.Add(path, files.status());
+  const Function function{.scan = scan, .files = *files, .out = out};
+  const Dir& dir = function.dir();
+  if (!dir.Has("vendor") && !dir.Has("uevent") && !dir.Has("config"))
+    return gaps.Add(path, Status(Code::kNotFound, "the function was not captured"));
   ReadIdentity(function);
   if (const auto node = function.Parsed("numa_node", Decimal<std::int32_t>); node && *node >= 0)
     out.set_numa_node(*node);
@@ -285,7 +265,7 @@ void ReadFunction(Scan& scan, const PciAddress& address, const std::optional<Pci
   ReadErrors(function);
 }
 
-// Functions that matter by themselves: GPUs, what carries RDMA, and the other ports of its card.
+// GPUs, functions with RDMA, and the other functions of their cards.
 std::set<PciAddress> Endpoints(const v1::NodeSnapshot& snapshot) {
   std::set<PciAddress> endpoints;
   const auto card = [](const PciAddress& a) { return std::tuple(a.domain, a.bus, a.device); };
@@ -306,7 +286,7 @@ std::set<PciAddress> Endpoints(const v1::NodeSnapshot& snapshot) {
   return endpoints;
 }
 
-// The lower side of a switch, which has no link upwards. Where its type is not known: switches are
+// The downstream side of a switch, which has no upstream link. Without a port type: switches are
 // pairs of bridges below a root port.
 bool IsDownstream(const v1::PciFunction& function) {
   if (function.has_port_type()) return function.port_type() == v1::PCI_PORT_TYPE_DOWNSTREAM;
@@ -327,8 +307,8 @@ void SetSlots(v1::NodeSnapshot& out) {
   }
 }
 
-// Without any RDMA device, be it that no driver makes one or that a capture lacks its class: the
-// cards that could have one.
+// RDMA-capable cards, for a machine without RDMA devices: no driver, or a capture without the
+// class.
 void AddIdleCards(const Host& host, std::set<PciAddress>& endpoints) {
   const Result<Dir> functions = host.root.Sub(kPciDevices);
   const auto names =
@@ -346,12 +326,7 @@ void AddIdleCards(const Host& host, std::set<PciAddress>& endpoints) {
 }
 
 Status InspectFunctions(const Host& host, v1::NodeSnapshot& out) {
-  Scan scan{.host = host,
-            .out = out,
-            .places = PciPlaces(host),
-            .unread = {},
-            .group_types = {},
-            .groups = {}};
+  Scan scan{.host = host, .out = out, .places = PciPlaces(host), .group_types = {}, .groups = {}};
   std::map<PciAddress, std::optional<PciPlace>> functions;
   std::set<PciAddress> endpoints = Endpoints(out);
   if (out.rdma_devices().empty()) AddIdleCards(host, endpoints);
@@ -369,7 +344,6 @@ Status InspectFunctions(const Host& host, v1::NodeSnapshot& out) {
   }
   for (const auto& [address, place] : functions) ReadFunction(scan, address, place);
   SetSlots(out);
-  scan.unread.AddGaps(out, kName);
   return {};
 }
 
@@ -377,10 +351,10 @@ Status InspectFunctions(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector pci_functions = {
     .name = kName,
-    .doc = "GPUs, RDMA cards and the bridges above them: place, link, ACS, ATS, IOMMU, errors.",
+    .doc = "GPUs, RDMA cards and the bridges above them: position, link, ACS, ATS, IOMMU, errors.",
     .inspect = InspectFunctions,
     .wakes = EventKind::kRdma | EventKind::kHotplug | EventKind::kCheck,
-    .owns = "pci_functions",
+    .owns = {v1::NodeSnapshot::kPciFunctionsFieldNumber},
 };
 
 }  // namespace fabric::inspect

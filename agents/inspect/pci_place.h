@@ -1,4 +1,4 @@
-// Where a PCI function is in the tree of bridges.
+// Position of a PCI function in the tree of bridges.
 #pragma once
 
 #include <map>
@@ -20,28 +20,28 @@ struct PciPlace {
   friend bool operator==(const PciPlace&, const PciPlace&) = default;
 };
 
-// Of a path of the device tree that ends in the function:
+// From a path in the device tree that ends in the function:
 // "../../../devices/pci0000:15/0000:15:01.0/0000:18:00.0". With several host bridges in the path,
-// as VMD has them, the last one counts. Absent when it is no such path.
+// as with VMD, the last one counts. Absent for other paths.
 std::optional<PciPlace> PlaceInPath(std::string_view path);
 
-// A bridge as its registers have it.
+// A bridge, from its registers.
 struct PciBridge {
   PciAddress address;
-  std::uint8_t secondary = 0;  // The bus right below it
+  std::uint8_t secondary = 0;  // Bus directly below it
   std::uint8_t subordinate = 0;
-  std::optional<std::uint8_t> port_type;  // Absent when it could not be read.
+  std::optional<std::uint8_t> port_type;  // Absent when not readable
 };
 
-// By the bus numbers of all bridges: from a function upwards, each time to the bridge whose
-// secondary bus it is on. Absent when a bridge must be missing on the way.
+// From the bus numbers of all bridges: follows the bridge with the matching secondary bus upwards.
+// Absent when a bridge is missing.
 std::optional<PciPlace> PlaceByBuses(const PciAddress& function,
                                      std::optional<std::uint8_t> port_type,
                                      const std::vector<PciBridge>& bridges);
 
-// Answers for one tree, by the first of these that knows: the link in sys/bus/pci/devices, the
-// folders below sys/devices, the bus numbers of the bridges. The latter two matter in captures that
-// made folders of links, and are read when first asked for.
+// Positions in one tree, from the first available source: the link in sys/bus/pci/devices, the
+// folders below sys/devices, the bus numbers of the bridges. The latter two are for captures that
+// turned links into folders, and are read on first use.
 class PciPlaces {
  public:
   explicit PciPlaces(const Host& host) : host_(host) {}

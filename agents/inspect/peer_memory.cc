@@ -5,7 +5,6 @@
 #include "agents/inspect/dma_buf.h"
 #include "agents/inspect/parse/parse.h"
 #include "agents/inspect/report/pci_text.h"
-#include "agents/inspect/unread.h"
 #include "base/text.h"
 
 namespace fabric::inspect {
@@ -45,7 +44,7 @@ class Modules {
     return list_.status();
   }
 
-  // Whether `user` uses symbols of `module`; absent when neither place tells.
+  // Whether `user` uses symbols of `module`; absent when unknown.
   std::optional<bool> Uses(const std::string& user, const std::string& module) const {
     const std::string holders = "sys/module/" + module + "/holders";
     if (const Result<Dir> dir = host_.root.Sub(holders); dir.ok()) return dir->Has(user);
@@ -170,7 +169,6 @@ void ReadDmaBuf(const Host& host, v1::NodeSnapshot& out) {
                     .devices = {}};
   for (const v1::Gpu& gpu : out.gpus()) facts.gpu_drivers.push_back(gpu.driver());
   if (peer.gpu_driver().has_open_module()) facts.nvidia_open = peer.gpu_driver().open_module();
-  Unread unread;
   for (const v1::RdmaDevice& device : out.rdma_devices()) {
     if (!device.has_pci_address()) continue;
     DmaBufDevice& fact = facts.devices.emplace_back();
@@ -181,10 +179,9 @@ void ReadDmaBuf(const Host& host, v1::NodeSnapshot& out) {
     if (takes.ok())
       fact.takes = *takes;
     else
-      unread.Note("dma-buf", device.name(), "verbs dma-buf " + device.name(), takes.status());
+      AddGap(out, kName, device.name(), "verbs dma-buf " + device.name(), takes.status());
   }
   *peer.mutable_dma_buf() = DecideDmaBuf(facts);
-  unread.AddGaps(out, kName);
 }
 
 Status InspectPeerMemory(const Host& host, v1::NodeSnapshot& out) {
@@ -217,10 +214,10 @@ Status InspectPeerMemory(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector peer_memory = {
     .name = kName,
-    .doc = "GPUDirect RDMA: peer memory modules, bound to ib_core or not; dma-buf possible or not.",
+    .doc = "GPUDirect RDMA: peer memory modules, their binding to ib_core, dma-buf support.",
     .inspect = InspectPeerMemory,
     .wakes = EventKind::kHotplug | EventKind::kModule | EventKind::kCheck,
-    .owns = "peer_memory",
+    .owns = {v1::NodeSnapshot::kPeerMemoryFieldNumber},
 };
 
 }  // namespace fabric::inspect

@@ -40,7 +40,7 @@ Status InspectPfcStormPrevention(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector pfc_storm_prevention = {
     .name = kName,
-    .doc = "After how long of being paused by PFC a RoCE netdev drops instead.",
+    .doc = "Pause time after which a RoCE netdev drops packets (PFC storm prevention).",
     .inspect = InspectPfcStormPrevention,
 };
 

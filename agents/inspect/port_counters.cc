@@ -1,5 +1,8 @@
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "agents/inspect/attributes.h"
-#include "agents/inspect/counter_failures.h"
 #include "agents/inspect/counter_tables/counter_table.h"
 #include "agents/inspect/parse/parse.h"
 #include "agents/inspect/rdma.h"
@@ -10,7 +13,7 @@ namespace {
 
 constexpr std::string_view kName = "port_counters";
 
-// What is in one directory of the port. `expected`: that there is nothing is worth a gap.
+// Reads one directory of the port. `expected`: its absence is a gap.
 void ReadDirectory(const Host& host, const std::string& path, const Gaps& gaps, bool expected,
                    v1::CounterSet& set) {
   const Result<Dir> dir = host.root.Sub(path);
@@ -25,17 +28,18 @@ void ReadDirectory(const Host& host, const std::string& path, const Gaps& gaps, 
                          : Status(Code::kUnimplemented, "the driver has no port counters"));
     return;
   }
-  CounterFailures failures;
+  std::vector<std::pair<std::string, Status>> failures;
   for (const std::string& name : *names) {
     const Result<std::string> text = dir->Text(name);
     Result<v1::Counter> counter = text.ok() ? ParsePortCounter(name, *text) : text.status();
     if (counter.ok())
       set.add_counters()->Swap(&*counter);
     else
-      failures.Add(name, counter.status());
+      failures.emplace_back(path + "/" + name, counter.status());
   }
-  // A driver without performance management may have the files; none of them can ever be read.
-  if (expected || failures.size() < names->size()) failures.Report(gaps, path);
+  // A driver without performance management may have the files, none of which is readable.
+  if (!expected && failures.size() == names->size()) return;
+  for (const auto& [file, status] : failures) gaps.Add(file, status);
 }
 
 Status InspectPortCounters(const Host& host, v1::NodeSnapshot& out) {
@@ -65,7 +69,7 @@ extern const Inspector port_counters = {
     .doc = "Port counters of InfiniBand's performance management, data in bytes.",
     .inspect = InspectPortCounters,
     .wakes = EventKind::kRdma | EventKind::kHotplug | EventKind::kCheck,
-    .owns = "counters",
+    .owns = {v1::NodeSnapshot::kCountersFieldNumber},
 };
 
 }  // namespace fabric::inspect

@@ -1,4 +1,4 @@
-// What several inspectors ask about RDMA devices.
+// Helpers for inspectors of RDMA devices.
 #pragma once
 
 #include <functional>
@@ -15,28 +15,27 @@ namespace fabric::inspect {
 std::string RdmaPath(const v1::RdmaDevice& device);  // "sys/class/infiniband/mlx5_0"
 std::string PortPath(const v1::RdmaDevice& device, const v1::Port& port);  // ".../ports/1"
 
-// Calls `keep` with every port of `snapshot` that was there before, for Inspector::keep.
+// Calls `keep` for every port that both snapshots have, for Inspector::keep.
 void ForEachSamePort(v1::NodeSnapshot& previous, v1::NodeSnapshot& snapshot,
                      const std::function<void(v1::Port& before, v1::Port& port)>& keep);
 
-// Devices of RDMA netlink by name; empty when there is no RDMA netlink to ask.
+// Devices of RDMA netlink by name; empty without RDMA netlink.
 std::map<std::string, host::RdmaDeviceInfo> NetlinkDevices(const Host& host);
 
-// Whether any RDMA port uses the netdev, by map or by GID.
+// Whether an RDMA port uses the netdev, by netdev_map or by GID.
 bool CarriesRdma(const v1::NodeSnapshot& snapshot, std::string_view netdev);
 
-// Whether the netdev is that of a port over Ethernet, or a member of its bond: where lossless
-// settings matter.
+// Whether the netdev belongs to an Ethernet port, or to its bond: lossless settings apply.
 bool IsNetdevOfRoce(const v1::NodeSnapshot& snapshot, std::string_view netdev);
 
-// Whether the counters of an RDMA device or a netdev may be touched; see FunctionClass. Those of
-// one that nobody has classified may.
+// Whether the counters of an RDMA device or netdev may be read: see FunctionClass. True when not
+// classified.
 template <class DeviceOrNetdev>
 bool MayReadCounters(const DeviceOrNetdev& thing) {
   return !thing.has_function() || thing.function().counters_allowed();
 }
 
-// The set with that key, added when it is not there yet. Port 0 stands for the whole device.
+// The set with that key; adds it if missing. Port 0 stands for the whole device.
 v1::CounterSet& PortCounters(v1::NodeSnapshot& snapshot, const std::string& device,
                              std::uint32_t port);
 v1::CounterSet& NetdevCounters(v1::NodeSnapshot& snapshot, const std::string& netdev);

@@ -30,13 +30,13 @@ void FromNetlink(const host::RdmaLinkInfo& link, v1::Port& port) {
     port.set_capability_mask(static_cast<std::uint32_t>(*link.capability_flags));
 }
 
-// Why the rate says nothing; empty when it does. A port that is not up keeps the rate of better
-// days, or one that the driver made up.
+// Why the rate is not valid; empty for a valid one. A port that is not up keeps its last rate, or
+// has an invented one.
 std::string StaleBecause(const v1::Port& port) {
   if (port.has_state() && port.state() == v1::PORT_STATE_DOWN) return "the port is DOWN";
   if (port.has_physical_state() && port.physical_state() != v1::PHYSICAL_STATE_LINK_UP &&
       port.physical_state() != v1::PHYSICAL_STATE_LINK_ERROR_RECOVERY)
-    return "there is no link";
+    return "no link";
   return {};
 }
 
@@ -46,8 +46,8 @@ void ReadRate(const Attributes& files, v1::Port& port) {
   port.set_rate_claimed_bps(rate->bps);
   if (const std::string why = StaleBecause(port); !why.empty())
     return files.Gap(
-        "rate", Status(Code::kFailedPrecondition, Format("means nothing while {}; says {}X {}", why,
-                                                         rate->width, rate->speed)));
+        "rate", Status(Code::kFailedPrecondition,
+                       Format("not valid: {}; reported as {}X {}", why, rate->width, rate->speed)));
   port.clear_rate_claimed_bps();
   port.set_rate_bps(rate->bps);
   port.set_width(rate->width);

@@ -28,7 +28,7 @@ struct Modules {
   bool complete = true;  // False: one that is not there may be loaded all the same.
 };
 
-// By proc/modules, and by sys/module what is built into the kernel or in a tree without the former.
+// From proc/modules; from sys/module for built-in modules and trees without proc/modules.
 Modules ReadModules(const Host& host, const Gaps& gaps) {
   Modules result;
   auto& modules = result.by_name;
@@ -112,9 +112,8 @@ Verdict DecideStack(const std::map<std::string, v1::KernelModule>& modules, bool
                                         found->second.version())};
   }
   if (!modules.contains("ib_core"))
-    return {std::nullopt,
-            complete ? "ib_core is not loaded" : "the loaded kernel modules are not known"};
-  return {std::nullopt, "nothing tells whether ib_core is the kernel's own"};
+    return {std::nullopt, complete ? "ib_core is not loaded" : "loaded kernel modules unknown"};
+  return {std::nullopt, "unknown whether ib_core is the kernel's own"};
 }
 
 Status InspectRdmaStack(const Host& host, v1::NodeSnapshot& out) {
@@ -139,7 +138,7 @@ Status InspectRdmaStack(const Host& host, v1::NodeSnapshot& out) {
     else if (!loaded.empty())
       facts.set_rdma_stack_version(loaded);
     if (!installed.empty() && installed.find(loaded) == std::string::npos)
-      reason += Format("; ofed_info says {}, which is not what is loaded", installed);
+      reason += Format("; ofed_info reports {}, which is not loaded", installed);
   } else if (!installed.empty()) {
     reason += Format("; {} is installed but not loaded", installed);
   }
@@ -154,7 +153,7 @@ extern const Inspector rdma_stack = {
     .doc = "Kernel modules of RDMA, NICs and GPUs; whether the RDMA stack is OFED's or inbox.",
     .inspect = InspectRdmaStack,
     .wakes = EventKind::kModule | EventKind::kCheck,
-    .owns = "host",
+    .owns = {v1::NodeSnapshot::kHostFieldNumber},
 };
 
 }  // namespace fabric::inspect

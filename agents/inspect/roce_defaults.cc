@@ -32,7 +32,7 @@ bool ReadTtl(const Attributes& device, std::uint32_t port, v1::RoceDefaults& to)
   return ttl.has_value();
 }
 
-// drivers/infiniband/core/cma_configfs.c. The directory is there when somebody made it, which is
+// drivers/infiniband/core/cma_configfs.c. The directory exists if it was created, which is
 // not for us to do: it would change what the machine shows.
 bool ReadRdmaCm(const Host& host, const Gaps& gaps, const v1::RdmaDevice& device,
                 std::uint32_t port, v1::RoceDefaults& to) {
@@ -65,7 +65,7 @@ Status InspectRoceDefaults(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector roce_defaults = {
     .name = kName,
-    .doc = "Traffic class, ToS and hop limit that RoCE gets when the application does not say.",
+    .doc = "Default traffic class, ToS and hop limit of RoCE.",
     .inspect = InspectRoceDefaults,
 };
 

@@ -83,7 +83,7 @@ void Judge(const v1::RdmaDevice& device, const v1::NetInterface& bond, const Mem
   const std::string& mode = bond.bond().mode();
   if (lag.has_state())
     return Decide(lag, lag.state() == "active",
-                  Format("the driver's debugfs says {}", Quoted(lag.state())));
+                  Format("the driver's debugfs reports {}", Quoted(lag.state())));
   if (device.name().find("_bond_") != std::string::npos)
     return Decide(lag, true, Format("the driver named the device {}", device.name()));
   if (members.names.size() < 2)
@@ -114,7 +114,7 @@ Status InspectLag(const Host& host, v1::NodeSnapshot& out) {
       if (bond == nullptr || !device.has_pci_address()) continue;
       v1::RoceLag& lag = *port.mutable_lag();
       lag.set_bond(bond->name());
-      // debugfs is for root; without it the other facts have to do, which is no gap.
+      // debugfs needs root; without it the other facts suffice: not a gap.
       const auto state =
           host.root.Text("sys/kernel/debug/mlx5/" + device.pci_address() + "/lag/state");
       if (state.ok() && !state->empty()) lag.set_state(*state);
@@ -129,7 +129,7 @@ Status InspectLag(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector roce_lag = {
     .name = kName,
-    .doc = "Whether the hardware made one RDMA device of a bond.",
+    .doc = "Whether a bond has one RDMA device (RoCE LAG).",
     .inspect = InspectLag,
 };
 

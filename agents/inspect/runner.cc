@@ -1,8 +1,8 @@
 #include "agents/inspect/inspector.h"
 
 #include <algorithm>
-#include <cassert>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "agents/inspect/fold_gaps.h"
@@ -13,7 +13,7 @@
 namespace fabric::inspect {
 namespace {
 
-// Paths and messages may hold bytes of a broken tree; protobuf takes valid UTF-8 only.
+// Paths and messages may contain bytes of a broken tree; protobuf accepts valid UTF-8 only.
 std::string Printable(std::string_view text) {
   std::string printable(text);
   for (char& c : printable)
@@ -21,18 +21,16 @@ std::string Printable(std::string_view text) {
   return printable;
 }
 
-// A failed inspector's message begins with the path it failed at: told apart, so that a gap reads
-// the same wherever a captured tree lies.
+// The path of a gap is relative to the root, independent of the place of a captured tree.
 void AddFailure(v1::NodeSnapshot& snapshot, const Inspector& inspector, const Host& host,
                 const Status& status) {
   std::string root = host.root.path();
   if (!root.ends_with('/')) root += '/';
-  std::string_view message = status.message();
-  std::string_view path;
-  if (message.starts_with(root)) {
-    message.remove_prefix(root.size());
-    path = message.substr(0, message.find(": "));
-  }
+  std::string_view path = status.path();
+  if (path.starts_with(root))
+    path.remove_prefix(root.size());
+  else
+    path = {};
   AddGap(snapshot, inspector.name, "", path, status);
 }
 
@@ -61,50 +59,37 @@ void Sort(v1::NodeSnapshot& snapshot) {
   });
 }
 
-bool SharesField(const Inspector& inspector, const std::set<std::string_view>& fields) {
-  const auto names = Words(inspector.owns);
-  return std::any_of(names.begin(), names.end(),
-                     [&](std::string_view name) { return fields.contains(name); });
-}
-
-// The inspectors whose fields are taken over from the previous snapshot. Those that fill one field
-// together run together.
+// The inspectors to skip: their fields are moved from the previous snapshot.
 std::set<const Inspector*> LeftOut(const InspectOptions& options) {
   std::set<const Inspector*> left_out;
   if (options.previous == nullptr) return left_out;
-  std::set<std::string_view> filled;
-  const auto runs = [&](const Inspector& inspector) {
-    for (const std::string_view field : Words(inspector.owns)) filled.insert(field);
-  };
+  FieldSet read_again;
   for (const Inspector* inspector : options.inspectors) {
     const bool can_be = !inspector->owns.empty() || inspector->keep != nullptr;
     if (!can_be || !(inspector->wakes & options.events).empty())
-      runs(*inspector);
+      read_again.Add(inspector->owns);
     else
       left_out.insert(inspector);
   }
   for (auto at = left_out.begin(); at != left_out.end();) {
-    if (!SharesField(**at, filled)) {
+    if (!(*at)->owns.Overlaps(read_again)) {
       ++at;
       continue;
     }
-    runs(**at);  // Which may draw in others.
+    read_again.Add((*at)->owns);  // Other inspectors may own these fields.
     left_out.erase(at);
     at = left_out.begin();
   }
   return left_out;
 }
 
-// What `inspector` had to say stays as it was. Fields of several inspectors are moved once.
+// Moves the fields and gaps of `inspector`. A field of several inspectors is moved once.
 void TakeOver(const Inspector& inspector, v1::NodeSnapshot& previous, v1::NodeSnapshot& snapshot) {
-  std::vector<const google::protobuf::FieldDescriptor*> fields;
-  for (const std::string_view name : Words(inspector.owns)) {
-    const auto* const field = previous.GetDescriptor()->FindFieldByName(std::string(name));
-    assert(field != nullptr);
-    fields.push_back(field);
-  }
+  const google::protobuf::Descriptor& descriptor = *previous.GetDescriptor();
   const google::protobuf::Reflection& reflection = *previous.GetReflection();
-  for (const auto* const field : fields) {
+  for (int i = 0; i < descriptor.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor* const field = descriptor.field(i);
+    if (!inspector.owns.Has(field->number())) continue;
     const bool there = field->is_repeated() ? reflection.FieldSize(previous, field) > 0
                                             : reflection.HasField(previous, field);
     if (there) reflection.SwapFields(&previous, &snapshot, {field});
@@ -115,21 +100,22 @@ void TakeOver(const Inspector& inspector, v1::NodeSnapshot& previous, v1::NodeSn
     if (gap.inspector() == inspector.name) snapshot.add_gaps()->Swap(&gap);
 }
 
-bool IsHanging(const Inspector& inspector, const InspectOptions& options) {
-  return std::find(options.hanging.begin(), options.hanging.end(), inspector.name) !=
-         options.hanging.end();
+bool IsBlocked(const Inspector& inspector, const InspectOptions& options) {
+  return std::find(options.blocked.begin(), options.blocked.end(), inspector.name) !=
+         options.blocked.end();
+}
+
+// Whether a status path, which includes the root or the opened folder, names the same source.
+bool SameSource(std::string_view status_path, std::string_view path) {
+  return !path.empty() && (status_path == path || status_path.ends_with("/" + std::string(path)));
 }
 
 }  // namespace
 
 void AddGap(v1::NodeSnapshot& snapshot, std::string_view inspector, std::string_view subject,
             std::string_view path, const Status& status) {
-  std::string_view reason = status.message();
-  // The path is in the message as well; what stands before it depends on where the root is.
-  if (const std::size_t at =
-          path.empty() ? std::string_view::npos : reason.find(std::string(path) + ": ");
-      at != std::string_view::npos)
-    reason.remove_prefix(at + path.size() + 2);
+  const std::string_view reason =
+      SameSource(status.path(), path) ? status.reason() : std::string_view(status.message());
   v1::Gap& gap = *snapshot.add_gaps();
   gap.set_inspector(std::string(inspector));
   gap.set_subject(Printable(subject));
@@ -147,9 +133,9 @@ v1::NodeSnapshot Inspect(const Host& host, const InspectOptions& options) {
   for (const Inspector* inspector : options.inspectors) {
     if (left_out.contains(inspector)) {
       TakeOver(*inspector, *options.previous, snapshot);
-    } else if (IsHanging(*inspector, options)) {
+    } else if (IsBlocked(*inspector, options)) {
       AddGap(snapshot, inspector->name, "", "",
-             Status(Code::kDeadlineExceeded, "something that it asked does not answer"));
+             Status(Code::kDeadlineExceeded, "skipped: a previous driver call is still blocked"));
     } else {
       options.begins(*inspector);
       if (const Status status = inspector->inspect(host, snapshot); !status.ok())

@@ -32,7 +32,7 @@ Status InspectTimeSync(const Host& host, v1::NodeSnapshot& out) {
   v1::TimeSync& sync = *out.mutable_time_sync();
   sync.set_source("adjtimex");
   sync.set_synchronized(clock->synchronized);
-  if (!clock->synchronized) return {};  // Numbers of a clock that nobody keeps say nothing.
+  if (!clock->synchronized) return {};  // Offset and error are meaningless.
   sync.set_offset_seconds(RoundedOffset(clock->offset));
   sync.set_max_error_seconds(RoundedUp(clock->max_error));
   return {};
@@ -42,10 +42,10 @@ Status InspectTimeSync(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector time_sync = {
     .name = kName,
-    .doc = "Whether somebody keeps the clock right, its offset and the bound of its error.",
+    .doc = "Clock synchronization: state, offset and maximum error.",
     .inspect = InspectTimeSync,
     .wakes = EventKind::kCheck,
-    .owns = "time_sync",
+    .owns = {v1::NodeSnapshot::kTimeSyncFieldNumber},
 };
 
 }  // namespace fabric::inspect

@@ -24,7 +24,7 @@ Status ReadVpd(const Host& host, v1::RdmaDevice& device) {
   if (vpd.product) device.set_product(*vpd.product);
   if (!vpd.nvswitch_management) return {};
   device.mutable_function()->set_role(v1::FUNCTION_ROLE_NVSWITCH_MANAGEMENT);
-  device.mutable_function()->set_reason("vital product data say SMDL=SW_MNG");
+  device.mutable_function()->set_reason("vital product data contains SMDL=SW_MNG");
   return {};
 }
 
@@ -47,7 +47,7 @@ Status InspectVitalProductData(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector vital_product_data = {
     .name = kName,
-    .doc = "Part and serial numbers of RDMA cards; which of them manage NVSwitches.",
+    .doc = "Part and serial numbers of RDMA cards; cards that manage NVSwitches.",
     .inspect = InspectVitalProductData,
 };
 

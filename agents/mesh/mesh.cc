@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kRateMax = 1000;  // Of the node
 constexpr double kPortRateMax = 200;      // Of each port
 constexpr double kRateMin = 0.5;          // On a starved host
-// Longest time between pings, whatever the processor time: fewer pings would show nothing.
+// Longest time between pings, regardless of processor time: fewer pings would show nothing.
 constexpr Duration kPingIntervalMax = std::chrono::seconds(3);
 constexpr std::uint32_t kWindowDefaultMs = 10'000;
 constexpr std::uint32_t kWindowMinMs = 100;

@@ -75,7 +75,7 @@ class Mesh {
   double rate_ = 0;       // Limit, pings per second
   SteadyTime rate_at_{};  // Time of the last adaptation
   SteadyTime next_ping_{};
-  SteadyTime ping_latest_{};  // Whatever the debt
+  SteadyTime ping_latest_{};  // Deadline, independent of the debt
   SteadyTime next_check_{};
   SteadyTime next_expiry_{};
   Moment window_began_{};

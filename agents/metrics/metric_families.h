@@ -1,15 +1,18 @@
-// Collects samples into metric families. Pure.
+// Metric families: collection of samples, and the parts of ToMetrics(). Pure.
 #pragma once
 
 #include <prometheus/metric_family.h>
 
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
+
+#include "fabric/v1/inventory.pb.h"
 
 namespace fabric::agent {
 
@@ -17,7 +20,7 @@ using Labels = std::vector<prometheus::ClientMetric::Label>;
 
 class MetricFamilies {
  public:
-  // The second sample of the same name and labels is left out: the text format forbids it.
+  // Ignores a second sample of the same name and labels, which the text format forbids.
   void Gauge(std::string_view name, std::string_view help, Labels labels, double value) {
     Add(prometheus::MetricType::Gauge, name, help, std::move(labels), value);
   }
@@ -40,5 +43,24 @@ class MetricFamilies {
   };
   std::map<std::string, Family, std::less<>> families_;
 };
+
+struct CounterMetric {
+  std::string name;  // "fabric_netdev_pfc_frames_received_total"
+  std::string_view help;
+  std::string_view priority;  // Digit; may be empty. Borrows from the counter.
+  double scale = 1;           // From the counter's unit to the metric's: seconds, ratios
+  bool gauge = false;
+};
+
+// `of_port`: of an RDMA port or device, else of a netdev. Empty for a counter without neutral name.
+std::optional<CounterMetric> MetricOf(const v1::Counter& counter, bool of_port);
+
+void AddDevices(const v1::NodeSnapshot& snapshot, MetricFamilies& out);
+void AddNetdevs(const v1::NodeSnapshot& snapshot, MetricFamilies& out);
+void AddCounters(const v1::NodeSnapshot& snapshot, MetricFamilies& out);
+void AddNode(const v1::NodeSnapshot& snapshot, MetricFamilies& out);  // GPUs, PCIe, time
+
+// Metrics of node_exporter for the same node, under its names: families node_infiniband_*.
+void AddNodeExporter(const v1::NodeSnapshot& snapshot, MetricFamilies& out);
 
 }  // namespace fabric::agent

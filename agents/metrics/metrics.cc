@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "agents/metrics/metric_families.h"
-#include "agents/metrics/metrics_parts.h"
 
 namespace fabric::agent {
 namespace {
@@ -27,22 +26,22 @@ void AddAgent(const NodeMetrics& node, MetricFamilies& out) {
              {"kernel_release", identity.kernel_release()}},
             1);
   if (node.agent.connected)
-    out.Gauge("fabric_agent_connected", "1 while the controller takes what the agent sends.", {},
+    out.Gauge("fabric_agent_connected", "1 while the agent is connected to the controller.", {},
               *node.agent.connected ? 1 : 0);
   if (node.agent.inspection) {
-    out.Gauge("fabric_agent_inspection_duration_seconds", "How long the last inspection took.", {},
+    out.Gauge("fabric_agent_inspection_duration_seconds", "Duration of the last inspection.", {},
               Seconds(*node.agent.inspection));
     out.Counter("fabric_agent_inspections_total", "Inspections since the start of the agent.", {},
                 Number(node.agent.inspections));
     out.Counter("fabric_agent_messages_dropped_total",
-                "Messages to the controller dropped because too many waited.", {},
+                "Messages to the controller dropped because the queue was full.", {},
                 Number(node.agent.messages_dropped));
   }
   std::map<std::string, std::uint64_t> gaps;
   for (const std::string& inspector : node.agent.inspectors) gaps[inspector] = 0;
   for (const v1::Gap& gap : node.snapshot.gaps()) ++gaps[gap.inspector()];
   for (const auto& [inspector, count] : gaps)
-    out.Gauge("fabric_agent_gaps", "Things that an inspector wanted to read and could not.",
+    out.Gauge("fabric_agent_gaps", "Data that an inspector could not read.",
               {{"inspector", inspector}}, Number(count));
 }
 

@@ -1,4 +1,4 @@
-// What a node looks like to Prometheus. Pure, apart from the endpoint.
+// Prometheus metrics of a node, and their HTTP endpoint.
 #pragma once
 
 #include <prometheus/metric_family.h>
@@ -17,36 +17,36 @@
 
 namespace fabric::agent {
 
-// The agent's own state. Only a daemon has all of it.
+// State of the agent. Complete only in a daemon.
 struct AgentMetrics {
   std::optional<bool> connected;
-  std::optional<Duration> inspection;  // How long the last one took
+  std::optional<Duration> inspection;  // Duration of the last one
   std::uint64_t inspections = 0;
   std::uint64_t messages_dropped = 0;
-  std::vector<std::string> inspectors;  // That ran: those without a gap have zero of them.
+  std::vector<std::string> inspectors;  // Inspectors that ran; reported also without gaps
 };
 
 struct NodeMetrics {
   v1::NodeSnapshot snapshot;
   AgentMetrics agent;
-  bool node_exporter = false;  // With node_exporter's names for InfiniBand beside our own
+  bool node_exporter = false;  // Also export node_exporter's InfiniBand metrics
 };
 
-// Families sorted by name. What the snapshot does not hold has no sample.
+// Families sorted by name, without samples for absent data. Pure.
 std::vector<prometheus::MetricFamily> ToMetrics(const NodeMetrics& node);
 
-// The same in the text format of Prometheus.
+// ToMetrics() in the text format of Prometheus.
 std::string ToExposition(const NodeMetrics& node);
 
 // Serves /metrics until destroyed.
 class MetricsEndpoint {
  public:
-  // Of `address` the host is a numeric address; with port 0 a free one is taken. `source` is called
-  // from the endpoint's threads. UNAVAILABLE when the address cannot be listened on.
+  // `address` has a numeric host; port 0 selects a free port. Calls `source` from the endpoint's
+  // threads. UNAVAILABLE when it cannot listen on the address.
   static Result<std::unique_ptr<MetricsEndpoint>> Open(const HostPort& address,
                                                        std::function<NodeMetrics()> source);
   virtual ~MetricsEndpoint() = default;
-  virtual HostPort address() const = 0;  // With the real port
+  virtual HostPort address() const = 0;  // With the actual port
 };
 
 }  // namespace fabric::agent

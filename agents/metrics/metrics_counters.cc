@@ -1,5 +1,5 @@
-#include "agents/metrics/metric_names.h"
-#include "agents/metrics/metrics_parts.h"
+#include "agents/inspect/counter_tables/counter_names.h"
+#include "agents/metrics/metric_families.h"
 #include "base/text.h"
 
 namespace fabric::agent {
@@ -12,13 +12,12 @@ void AddCounter(const Labels& labels, bool of_port, const v1::Counter& counter,
   with_name.push_back({"counter", counter.name()});
   if (counter.saturated() && of_port)
     out.Gauge("fabric_port_register_saturated",
-              "1 when the register stands at its maximum and counts no further.", with_name, 1);
+              "1 when the register is at its maximum and does not count any more.", with_name, 1);
   const auto metric = MetricOf(counter, of_port);
   if (!metric)
-    return out.Untyped(
-        of_port ? "fabric_port_driver_statistic" : "fabric_netdev_driver_statistic",
-        "Statistics of the driver that have no neutral name, as the driver names them.",
-        std::move(with_name), value);
+    return out.Untyped(of_port ? "fabric_port_driver_statistic" : "fabric_netdev_driver_statistic",
+                       "Driver statistics without a neutral name, under the driver's name.",
+                       std::move(with_name), value);
   Labels named = labels;
   if (!metric->priority.empty()) named.push_back({"priority", std::string(metric->priority)});
   if (metric->gauge)
@@ -28,6 +27,22 @@ void AddCounter(const Labels& labels, bool of_port, const v1::Counter& counter,
 }
 
 }  // namespace
+
+std::optional<CounterMetric> MetricOf(const v1::Counter& counter, bool of_port) {
+  if (!counter.has_neutral()) return std::nullopt;
+  const auto found = inspect::FindNeutralCounter(counter.neutral());
+  if (!found) return std::nullopt;
+  const inspect::NeutralCounter& row = *found->counter;
+  CounterMetric metric{.name = of_port ? "fabric_port_" : "fabric_netdev_",
+                       .help = row.help,
+                       .priority = found->priority,
+                       .gauge = inspect::IsGaugeUnit(row.unit)};
+  metric.name += row.metric;
+  if (!metric.gauge) metric.name += "_total";
+  if (row.unit == "microseconds") metric.scale = 1e-6;
+  if (row.unit == "percent") metric.scale = 1e-2;
+  return metric;
+}
 
 void AddCounters(const v1::NodeSnapshot& snapshot, MetricFamilies& out) {
   for (const v1::CounterSet& set : snapshot.counters()) {

@@ -55,7 +55,7 @@ class Endpoint final : public MetricsEndpoint {
     exposer_->RegisterCollectable(collector_);
     address_.port = static_cast<std::uint16_t>(exposer_->GetListeningPorts().front());
   }
-  // The library's server asks whether to stop every two seconds, or when somebody comes.
+  // The library's server checks for a stop request every 2 s, and at each connection.
   ~Endpoint() override {
     const std::jthread knocking([this](const std::stop_token& stop) {
       Mutex mutex;
@@ -87,7 +87,7 @@ Result<std::unique_ptr<MetricsEndpoint>> MetricsEndpoint::Open(
     return std::unique_ptr<MetricsEndpoint>(std::make_unique<Endpoint>(address, std::move(source)));
   } catch (const std::exception& error) {
     // What it says is "null context when constructing CivetServer. Possible problem binding to
-    // port.", whatever the cause.
+    // port.", for every cause.
     return Status(Code::kUnavailable,
                   Format("cannot listen on {} for metrics: address in use or not of this machine",
                          ToString(address)));

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "agents/metrics/metrics_parts.h"
+#include "agents/metrics/metric_families.h"
 #include "base/text.h"
 
 namespace fabric::agent {

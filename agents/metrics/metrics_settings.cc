@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "agents/metrics/metrics_parts.h"
+#include "agents/metrics/metric_families.h"
 #include "base/text.h"
 #include "proto/names.h"
 
@@ -38,7 +38,7 @@ void AddDevice(const v1::RdmaDevice& device, MetricFamilies& out) {
   const Labels labels = {{"device", device.name()}};
   if (device.has_function())
     out.Gauge("fabric_device_counters_allowed",
-              "1 when the counters of the device may be read; 0: left alone for what it is.",
+              "1 when the counters of the device may be read, 0 when its kind or role forbids it.",
               labels, function.counters_allowed() ? 1 : 0);
   if (device.has_numa_node())
     out.Gauge("fabric_device_numa_node", "NUMA node of the device.", labels, device.numa_node());
@@ -66,7 +66,7 @@ void AddPort(const v1::RdmaDevice& device, const v1::Port& port, MetricFamilies&
     out.Gauge("fabric_port_rate_bytes_per_second", "Signalling rate of the port.", labels,
               Number(port.rate_bps()) / 8);
   if (port.has_rate_max_bps())
-    out.Gauge("fabric_port_max_rate_bytes_per_second", "Signalling rate that the port could have.",
+    out.Gauge("fabric_port_max_rate_bytes_per_second", "Maximum signalling rate of the port.",
               labels, Number(port.rate_max_bps()) / 8);
   if (port.has_width()) out.Gauge("fabric_port_lanes", "Lanes of the link.", labels, port.width());
   if (port.has_active_mtu_bytes())
@@ -79,7 +79,7 @@ void AddPort(const v1::RdmaDevice& device, const v1::Port& port, MetricFamilies&
     out.Gauge("fabric_port_gids", "GIDs in use.", labels, port.gids_size());
   if (port.has_lag() && port.lag().has_formed())
     out.Gauge("fabric_port_roce_lag_formed",
-              "1 when the RDMA ports of the bond are one device, 0 when they are not.", labels,
+              "1 when the RDMA ports of the bond form one device, otherwise 0.", labels,
               port.lag().formed() ? 1 : 0);
 }
 
@@ -87,7 +87,7 @@ void AddEcn(const std::string& netdev, const v1::CongestionControl& control, Met
   const auto add = [&](const char* point, const auto& enabled) {
     for (int priority = 0; priority < enabled.size(); ++priority)
       out.Gauge("fabric_netdev_ecn_enabled",
-                "1 when the point of congestion control acts on the priority.",
+                "1 when ECN is enabled for the priority at this congestion control point.",
                 {{"netdev", netdev}, {"priority", Format("{}", priority)}, {"point", point}},
                 enabled[priority] ? 1 : 0);
   };
@@ -106,7 +106,7 @@ void AddDcb(const std::string& netdev, const v1::DcbConfig& dcb, MetricFamilies&
               {{"netdev", netdev}, {"traffic_class", Format("{}", tc)}},
               dcb.ets().tc_tx_bandwidth_percent(tc) / 100.0);
   if (dcb.has_trust())
-    out.Gauge("fabric_netdev_trust_info", "By what the priority of a packet is told.",
+    out.Gauge("fabric_netdev_trust_info", "Trust mode (dscp or pcp).",
               {{"netdev", netdev}, {"trust", std::string(Name(dcb.trust()))}}, 1);
 }
 
@@ -127,11 +127,12 @@ void AddNetdev(const v1::NetInterface& netdev, MetricFamilies& out) {
     out.Gauge("fabric_netdev_speed_bytes_per_second", "Speed of the link.", labels,
               Number(netdev.speed_bps()) / 8);
   if (netdev.has_speed_max_bps())
-    out.Gauge("fabric_netdev_max_speed_bytes_per_second", "Speed that the link could have.", labels,
+    out.Gauge("fabric_netdev_max_speed_bytes_per_second", "Maximum speed of the link.", labels,
               Number(netdev.speed_max_bps()) / 8);
   if (netdev.has_global_pause()) {
     const auto add = [&](const char* direction, bool on) {
-      out.Gauge("fabric_netdev_global_pause_enabled", "1 when the whole link may be paused.",
+      out.Gauge("fabric_netdev_global_pause_enabled",
+                "1 when global pause is enabled in this direction.",
                 {{"netdev", netdev.name()}, {"direction", direction}}, on ? 1 : 0);
     };
     add("rx", netdev.global_pause().rx());
@@ -195,7 +196,7 @@ void AddDevices(const v1::NodeSnapshot& snapshot, MetricFamilies& out) {
 void AddNetdevs(const v1::NodeSnapshot& snapshot, MetricFamilies& out) {
   for (const v1::NetInterface& netdev : snapshot.net_interfaces()) AddNetdev(netdev, out);
   for (const v1::LldpNeighbor& neighbor : snapshot.lldp_neighbors())
-    out.Gauge("fabric_netdev_neighbor_info", "The switch port that LLDP names.",
+    out.Gauge("fabric_netdev_neighbor_info", "Switch port, from LLDP.",
               {{"netdev", neighbor.netdev()},
                {"system_name", neighbor.system_name()},
                {"port_id", neighbor.port_id()}},
@@ -207,10 +208,10 @@ void AddNode(const v1::NodeSnapshot& snapshot, MetricFamilies& out) {
   for (const v1::PciFunction& function : snapshot.pci_functions()) AddPci(function, out);
   if (snapshot.has_peer_memory()) AddPeerMemory(snapshot.peer_memory(), out);
   if (snapshot.time_sync().has_offset_seconds())
-    out.Gauge("fabric_node_time_offset_seconds", "How far the clock is from the time it follows.",
-              {}, snapshot.time_sync().offset_seconds());
+    out.Gauge("fabric_node_time_offset_seconds", "Offset of the clock from its reference.", {},
+              snapshot.time_sync().offset_seconds());
   if (snapshot.time_sync().has_synchronized())
-    out.Gauge("fabric_node_time_synchronized", "1 when the clock follows another one.", {},
+    out.Gauge("fabric_node_time_synchronized", "1 when the clock is synchronized.", {},
               snapshot.time_sync().synchronized() ? 1 : 0);
 }
 

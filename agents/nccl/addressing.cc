@@ -85,7 +85,8 @@ std::string Indexes(const std::set<int>& indexes) {
   return Join(words, ", ");
 }
 
-// By family: holds whatever the index is on each port, and after an address was set anew.
+// By address family: independent of the index on each port, and valid after an address is set
+// again.
 void ByFamily(const Choices& choices, bool ipv4, v1::NcclAdvice& advice) {
   const std::string family = ipv4 ? "IPv4" : "IPv6";
   const bool one = choices.right.size() == 1;
@@ -118,25 +119,24 @@ void AdviseAddressing(const Facts& facts, v1::NcclAdvice& advice) {
   if (roce.empty()) return;
   if (!unread.empty())
     return Undecided(advice, "NCCL_IB_GID_INDEX",
-                     Format("the GIDs of {} or their types are not known", Few(unread)));
+                     Format("the GIDs of {} or their types are unknown", Few(unread)));
   for (const bool ipv4 : {true, false}) {
     const Choices choices = Look(roce, ipv4);
     if (!choices.none.empty()) continue;
     if (choices.wrong.empty()) return ByFamily(choices, ipv4, advice);
     if (choices.right.size() == 1)
       return Set(advice, "NCCL_IB_GID_INDEX", std::to_string(*choices.right.begin()),
-                 Format("the first routable RoCE v2 GID of all chosen ports; by itself NCCL would "
-                        "take another one on {}",
+                 Format("the first routable RoCE v2 GID of all chosen ports; by default NCCL would "
+                        "use another one on {}",
                         Few(choices.wrong)));
-    return Undecided(
-        advice, "NCCL_IB_GID_INDEX",
-        Format("by itself NCCL takes a GID that is not routable on {}, and the right "
-               "index is not the same on all ports ({}): set NCCL_IB_ADDR_RANGE to the "
-               "subnet of the fabric",
-               Few(choices.wrong), Indexes(choices.right)));
+    return Undecided(advice, "NCCL_IB_GID_INDEX",
+                     Format("by default NCCL uses a GID that is not routable on {}, and the right "
+                            "index differs between ports ({}): set NCCL_IB_ADDR_RANGE to the "
+                            "subnet of the fabric",
+                            Few(choices.wrong), Indexes(choices.right)));
   }
   Undecided(advice, "NCCL_IB_GID_INDEX",
-            Format("there is no address family in which every chosen RoCE port has a RoCE v2 GID; "
+            Format("the chosen RoCE ports have no common address family with RoCE v2 GIDs; "
                    "without IPv4: {}",
                    Few(Look(roce, true).none)));
 }

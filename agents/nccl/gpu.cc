@@ -45,7 +45,7 @@ void AdviseLevel(const Facts& facts, v1::NcclAdvice& advice) {
   constexpr const char* kName = "NCCL_NET_GDR_LEVEL";
   const std::map<std::string, v1::PciDistance> nearest = Nearest(facts);
   if (nearest.empty())
-    return Undecided(advice, kName, "the PCI paths between GPUs and chosen ports are not known");
+    return Undecided(advice, kName, "the PCI paths between GPUs and chosen ports are unknown");
   std::vector<std::string> unknown, far;
   v1::PciDistance farthest = v1::PCI_DISTANCE_PIX;
   for (const auto& [gpu, distance] : nearest) {
@@ -55,13 +55,13 @@ void AdviseLevel(const Facts& facts, v1::NcclAdvice& advice) {
   }
   if (!unknown.empty())
     return Undecided(advice, kName,
-                     Format("the PCI path from {} to its nearest port is not known", Few(unknown)));
+                     Format("the PCI path from {} to its nearest port is unknown", Few(unknown)));
   if (far.empty())
     return LeaveUnset(advice, kName,
                       Format("the nearest port of every GPU is at {} or nearer, within NCCL's own "
                              "limit PXB",
                              NameOf(farthest)));
-  // NCCL knows no NODE: what is within one NUMA node is PHB.
+  // NCCL has no NODE: paths within one NUMA node are PHB.
   const std::string_view level = farthest == v1::PCI_DISTANCE_SYS ? "SYS" : "PHB";
   Undecided(advice, kName,
             Format("GPUs whose nearest port is beyond NCCL's limit PXB go through host memory: {}; "
@@ -77,7 +77,7 @@ void AdviseDmaBuf(const Facts& facts, v1::NcclAdvice& advice) {
     const std::string& why = memory.dma_buf().reason();
     return Undecided(
         advice, kName,
-        Format("whether dma-buf is possible is not known{}{}", why.empty() ? "" : ": ", why));
+        Format("unknown whether dma-buf is possible{}{}", why.empty() ? "" : ": ", why));
   }
   if (memory.dma_buf().possible() && amd && !IsPeerMemoryBound(memory))
     return Set(
@@ -116,8 +116,7 @@ void AdviseOrdering(const Facts& facts, v1::NcclAdvice& advice) {
   constexpr const char* kName = "NCCL_IB_PCI_RELAXED_ORDERING";
   const v1::HostFacts& host = facts.snapshot.host();
   if (!host.has_virtualization())
-    return Undecided(advice, kName,
-                     "whether this is a virtual machine, which needs 1, is not known");
+    return Undecided(advice, kName, "unknown whether this is a virtual machine, which needs 1");
   if (host.virtualization() == "none")
     return LeaveUnset(advice, kName, "not a virtual machine: NCCL's automatic choice serves");
   Set(advice, kName, "1",

@@ -43,7 +43,8 @@ std::string OfKind(const v1::NodeSnapshot& snapshot, const v1::RdmaDevice& devic
   switch (device.function().kind()) {
     case v1::FUNCTION_KIND_VIRTUAL:
       if (const v1::RdmaDevice* physical = PhysicalDevice(snapshot, device))
-        return Format("a virtual function beside its physical one, {}", physical->name());
+        return Format("a virtual function; its physical function {} is on this machine",
+                      physical->name());
       return {};
     case v1::FUNCTION_KIND_SUBFUNCTION: return "a subfunction";
     case v1::FUNCTION_KIND_REPRESENTOR: return "a representor, the switch side of a function";
@@ -86,7 +87,7 @@ bool HasRoutableGid(const v1::Port& port) {
 
 // Why the port cannot be used now; empty when it can.
 std::string PortObstacle(const v1::Port& port) {
-  if (!port.has_state()) return "its state is not known";
+  if (!port.has_state()) return "its state is unknown";
   if (port.state() != v1::PORT_STATE_ACTIVE) return Format("it is {}", Name(port.state()));
   if (port.link_layer() == v1::LINK_LAYER_INFINIBAND && port.has_lid() && port.lid() == 0)
     return "it has no LID: no subnet manager has set it up";
@@ -125,8 +126,8 @@ std::vector<ChosenPort> ChoosePorts(const v1::NodeSnapshot& snapshot, v1::NcclAd
              advice.left_out_size()));
   if (roce != 0 && roce != chosen.size())
     Undecided(advice, "NCCL_IB_HCA",
-              "both InfiniBand and RoCE ports are listed, between which no connection can be made: "
-              "nothing tells which of them are the fabric of the job, keep those of one kind");
+              "both InfiniBand and RoCE ports are listed, which cannot connect to each other: "
+              "keep the ports of one kind, the fabric of the job");
   return chosen;
 }
 

@@ -34,13 +34,13 @@ std::optional<std::uint32_t> OverrideOf(const ChosenPort& chosen) {
 std::optional<std::uint32_t> RocePriority(const ChosenPort& chosen, PriorityMask mask) {
   if (mask.count() == 1) return mask.lowest();
   const v1::DcbConfig& dcb = chosen.netdev->dcb();
-  std::optional<std::uint32_t> told;
-  if (dcb.has_roce_v2_priority()) told = dcb.roce_v2_priority();
+  std::optional<std::uint32_t> reported;
+  if (dcb.has_roce_v2_priority()) reported = dcb.roce_v2_priority();
   if (chosen.netdev->congestion_control().has_roce_priority())
-    told = chosen.netdev->congestion_control().roce_priority();
+    reported = chosen.netdev->congestion_control().roce_priority();
   if (const auto override = OverrideOf(chosen); override && dcb.dscp_to_priority_size() == kDscps)
-    told = dcb.dscp_to_priority(static_cast<int>(*override >> 2) % kDscps);
-  if (told && mask.Has(*told)) return told;
+    reported = dcb.dscp_to_priority(static_cast<int>(*override >> 2) % kDscps);
+  if (reported && mask.Has(*reported)) return reported;
   return std::nullopt;
 }
 
@@ -53,21 +53,21 @@ Lossless LosslessOf(const ChosenPort& chosen) {
   const v1::DcbConfig& dcb = chosen.netdev->dcb();
   const PriorityMask mask(dcb.pfc().enabled_mask());
   if (!dcb.has_pfc()) {
-    found.missing = "its PFC setting is not known";
+    found.missing = "its PFC setting is unknown";
   } else if (mask.empty()) {
     found.missing = "PFC is on for no priority";
   } else if (!dcb.has_trust()) {
-    found.missing = "whether DSCP or PCP is trusted is not known";
+    found.missing = "its trust mode (DSCP or PCP) is unknown";
   } else if (dcb.trust() != v1::TRUST_DSCP) {
     found.missing = Format("it trusts {}, not DSCP", Name(dcb.trust()));
   } else if (dcb.dscp_to_priority_size() != kDscps) {
-    found.missing = "its map from DSCP to priority is not known";
+    found.missing = "its map from DSCP to priority is unknown";
   }
   if (!found.missing.empty()) return found;
   const auto priority = RocePriority(chosen, mask);
   if (!priority) {
     found.missing =
-        Format("priorities {} are lossless, and nothing tells which is for RoCE", ToText(mask));
+        Format("priorities {} are lossless; unknown which of them is for RoCE", ToText(mask));
     return found;
   }
   found.priority = *priority;

@@ -62,8 +62,8 @@ void Initiate(ProbeRun& run, v1::ProbeResult& result) {
   Conclude(bandwidth.status(), result);
 }
 
-// The initiators settle before they report, and all begin at about the same time: when this end is
-// told to stop, the burst has settled here too.
+// The initiators settle before they report, and all start at about the same time: at the stop
+// request, the burst has settled at this end too.
 void Respond(ProbeRun& run, v1::ProbeResult& result) {
   run.await_stop();
   *result.mutable_moves() = run.watch.End();

@@ -48,16 +48,16 @@ void Initiate(ProbeRun& run, v1::ProbeResult& result) {
   const std::uint32_t wanted = run.settings.path_mtu_bytes;
   Status status;
   for (std::uint32_t step = 0; step < kSteps && StepBytes(step) <= wanted; ++step) {
-    v1::MtuStep& told = *result.add_mtu_steps();
-    told.set_mtu_bytes(StepBytes(step));
+    v1::MtuStep& step_result = *result.add_mtu_steps();
+    step_result.set_mtu_bytes(StepBytes(step));
     if (!status.ok()) {
-      told.set_reason("not tried: a smaller one did not cross");
+      step_result.set_reason("not tried: a smaller one did not cross");
       continue;
     }
     if (step == 0) result.set_path_mtu_bytes(0);
     status = CrossBothWays(run, step);
-    told.set_crossed(status.ok());
-    told.set_reason(status.message());
+    step_result.set_crossed(status.ok());
+    step_result.set_reason(status.message());
     if (status.ok())
       result.set_path_mtu_bytes(StepBytes(step));
     else

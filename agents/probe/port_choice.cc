@@ -31,7 +31,7 @@ Result<PortAddress> ChooseAddress(const v1::RdmaDevice& device, std::uint32_t nu
   };
   const v1::Port* port = FindPort(device, number);
   if (port == nullptr) return refusal("no such port");
-  if (!port->has_state()) return refusal("the state of the port is not known");
+  if (!port->has_state()) return refusal("the port state is unknown");
   if (port->state() != v1::PORT_STATE_ACTIVE)
     return refusal(Format("port is {}", Name(port->state())));
   const bool infiniband = port->link_layer() == v1::LINK_LAYER_INFINIBAND;

@@ -6,7 +6,7 @@
 namespace fabric::probe {
 namespace {
 
-// Flow control, congestion, loss, in the order in which they are told to be missing.
+// Flow control, congestion and loss, in the order of the report of missing counters.
 constexpr std::string_view kWatched[] = {
     "pfc_rx_frames_prio#",
     "pfc_tx_frames_prio#",

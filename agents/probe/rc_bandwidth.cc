@@ -38,7 +38,7 @@ Status AwaitTold(ProbeRun& run, std::uint32_t offset) {
   const std::atomic_ref<std::byte> mark(run.queue_pairs->memory()[offset]);
   Pace pace(run, run.clock.Now().steady);
   while (mark.load(std::memory_order_acquire) == std::byte{0})
-    if (!pace.Next()) return {Code::kDeadlineExceeded, "the partner said nothing"};
+    if (!pace.Next()) return {Code::kDeadlineExceeded, "no message from the partner"};
   return {};
 }
 

@@ -42,7 +42,7 @@ class PingPong {
         {.operation = host::Operation::kSend, .bytes = plan_.message_bytes, .id = round});
   }
 
-  // Until as many sends and receives have completed since the beginning. Receives are posted anew.
+  // Until that number of sends and receives has completed since the start. Reposts receives.
   Status Await(Pace& pace, std::uint32_t sent, std::uint32_t received) {
     std::array<host::Completion, 4> completions;
     while (sent_ < sent || received_ < received) {
@@ -57,7 +57,7 @@ class PingPong {
       if (count == 0 && !pace.Next())
         return {Code::kDeadlineExceeded,
                 sent_ < sent ? Format("send {} of {}: no completion", sent, plan_.rounds)
-                             : Format("round {} of {}: nothing came from the partner", received,
+                             : Format("round {} of {}: no message from the partner", received,
                                       plan_.rounds)};
     }
     return {};

@@ -85,7 +85,7 @@ Status Window::Fill() {
 
 Status Window::Drain() {
   std::array<host::Completion, 16> completions;
-  // Who only receives takes what is there, also after the other end is done and says stop.
+  // A receiver handles available completions also after the stop request of a finished sender.
   if (sent_ < to_send_ && run_.stopped()) return Late();
   Pace pace(run_, SteadyTime());
   while (true) {
@@ -97,7 +97,7 @@ Status Window::Drain() {
   }
 }
 
-// A queue pair works in order: the completion of request N tells of all before it.
+// A queue pair works in order: the completion of request N implies all before it.
 Status Window::Take(const host::Completion& completion) {
   Lane& lane = lanes_[completion.queue_pair];
   if (!completion.ok) {

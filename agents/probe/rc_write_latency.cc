@@ -40,7 +40,7 @@ Status AwaitMark(ProbeRun& run, Pace& pace, const LatencyPlan& plan, std::uint32
   while (last.load(std::memory_order_acquire) != Mark(round))
     if (!pace.Next())
       return {Code::kDeadlineExceeded,
-              Format("round {} of {}: nothing came from the partner", round, plan.rounds)};
+              Format("round {} of {}: no message from the partner", round, plan.rounds)};
   return {};
 }
 

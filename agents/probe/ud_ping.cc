@@ -1,5 +1,5 @@
-// Pings by unreliable datagrams, each answered twice: the round trip of the network, what the hosts
-// took apart from it, and what was lost.
+// Pings by unreliable datagrams, each with an answer and a report: network round trip, delays of
+// both hosts, and losses.
 #include <array>
 #include <optional>
 
@@ -18,14 +18,14 @@ constexpr std::uint32_t kPingsMax = 100'000;
 constexpr std::uint32_t kIntervalMaxUs = 1'000'000;
 constexpr std::uint32_t kAnswerWithinMaxMs = 60'000;
 constexpr std::uint32_t kFlowsMax = 256;
-// An answer that comes after its time, but within so many more of it, is a host that was late, and
-// nothing that the network lost. A dead partner is known that much later, so there is a bound.
+// An answer within this multiple of answer_within means that a host was late, not that the network
+// lost a ping. Bounded, because it delays the detection of a dead partner.
 constexpr int kReportTimes = 4;
 constexpr Duration kReportMax = std::chrono::seconds(2);
-// Meanwhile the partner is asked for its word so many times at most. With those under way that is
-// not more than the queues below take.
+// Maximum number of further pings that ask for a report. With those under way they fit the queues
+// below.
 constexpr int kAsksMax = 16;
-// So many are under way at most: what the receives below take, whoever is slow.
+// Maximum number of pings under way: they fit the receives below, whichever end is slow.
 constexpr std::uint32_t kAwaitedMax = 32;
 constexpr std::uint32_t kSends = 2 * kAwaitedMax;
 constexpr std::uint32_t kReceives = 4 * kAwaitedMax;
@@ -74,7 +74,7 @@ ProbeNeeds Needs(const v1::ProbeSpec& spec) {
                          .receives_max = kReceives};
 }
 
-// Number n of both ends' paths is that of flow n.
+// Path n of both ends belongs to flow n.
 Status AddPaths(ProbeRun& run, const Plan& plan) {
   for (std::uint32_t flow = 0; flow < plan.flows; ++flow) {
     const auto& labels = run.spec.ud_ping().flow_labels();
@@ -87,7 +87,7 @@ Status AddPaths(ProbeRun& run, const Plan& plan) {
                                                .traffic_class = run.settings.traffic_class})
                         .status());
   }
-  // The driver may have slept until it knew the partner's address: that is no absence of this end.
+  // The driver may have slept while resolving the partner's address: not a stall of this end.
   run.pause(Duration::zero());
   return {};
 }
@@ -149,7 +149,7 @@ class Pinging {
   }
 
  private:
-  // One ping, when its time has come and not too many are under way.
+  // Sends a ping when due, unless too many are under way.
   Status SendDue(SteadyTime now) {
     if (now < next_at_ || statistics_.under_way() >= kAwaitedMax) return {};
     const std::uint32_t flow = posted_ % plan_.flows;
@@ -159,13 +159,13 @@ class Pinging {
     return Send(flow, sequence);
   }
 
-  // Of what stayed without an answer the partner's next answer tells whether it was lost. After the
-  // last ping there is none: further ones, which do not count, ask for it. A partner that is awake
-  // answers at once, and one that sleeps is waited for as long as ever.
+  // The partner's next answer reports whether unanswered pings arrived. After the last ping,
+  // further pings, which do not count, ask for it. A running partner answers at once; a stalled one
+  // is awaited for the same time.
   Status AskDue(SteadyTime now) {
     if (statistics_.under_way() > 0 || now < ask_at_) return {};
     ask_at_ = now + plan_.report_within / kAsksMax;
-    // At first the way that an answer came last, then each in turn: some may be dead.
+    // First the flow of the last answer, then each in rotation: some paths may be dead.
     const std::uint32_t flow = (answering_flow_ + asked_) % plan_.flows;
     return Send(flow, posted_ + ++asked_);
   }
@@ -184,7 +184,7 @@ class Pinging {
       return {};
     }
     const std::optional<PingMessage> message = ParsePing(datagram.payload);
-    if (!message || message->session != session_) return {};  // Somebody else's
+    if (!message || message->session != session_) return {};  // Of another session
     if (message->kind == PingMessage::Kind::kAnswer) {
       answering_flow_ = message->flow % plan_.flows;
       statistics_.Answered(message->sequence, datagram.ticks, now, late);
@@ -221,7 +221,7 @@ void Initiate(ProbeRun& run, v1::ProbeResult& result) {
                                            : "all pings are void: the answers came late"};
   Conclude(status, result);
   if (summary.lost() == 0) run.late = pinging.late();
-  // Also of a failure: that everything was lost is what was measured.
+  // Also after a failure: the loss of all pings is a result.
   *result.mutable_ping() = std::move(summary);
 }
 

@@ -10,11 +10,11 @@ namespace {
 
 constexpr Duration kHeartbeatDefault = std::chrono::seconds(1);
 constexpr Duration kIdleTick = std::chrono::seconds(1);
-// Settings that stay as they are are told to do so this often: the controller takes what it has not
-// heard of for minutes for too old to be judged.
+// Interval of confirmations that settings have not changed: the controller does not judge settings
+// older than some minutes.
 constexpr std::int64_t kConfirmSeconds = 60;
 
-// The clock may have been set in between, to either side.
+// The clock may have been set forward or back.
 bool ToBeConfirmed(const v1::NodeSnapshot& sent, const v1::NodeSnapshot& latest) {
   const std::int64_t passed = latest.taken_at().seconds() - sent.taken_at().seconds();
   return passed >= kConfirmSeconds || passed <= -kConfirmSeconds;
@@ -55,8 +55,8 @@ void Agent::OnConnected(Moment) {
 
 void Agent::OnDisconnected(const Status& why, Moment now) {
   if (state_ == State::kWaiting) return;
-  // A connection that held for a while was a good one; one that is dropped at once is not, and the
-  // controller is spared as if it had not answered.
+  // A connection resets the backoff only if it lasted: a controller that drops connections at once
+  // is treated like one that does not answer.
   if (state_ == State::kStreaming && now.steady - streaming_since_ >= options_.backoff_max)
     backoff_ = options_.backoff_min;
   if (state_ == State::kStreaming) disconnected_since_ = now.steady;
@@ -65,7 +65,7 @@ void Agent::OnDisconnected(const Status& why, Moment now) {
   std::uniform_int_distribution<Duration::rep> jitter(backoff_.count() / 2, backoff_.count());
   next_dial_ = now.steady + Duration(jitter(random_));
   backoff_ = std::min(backoff_ * 2, options_.backoff_max);
-  output_.StopAllProbes("the controller is not connected: " + why.message());
+  output_.StopAllProbes("controller disconnected: " + why.message());
 }
 
 void Agent::OnMessage(const v1::ControllerMessage& message, Moment now) {
@@ -99,7 +99,7 @@ void Agent::OnMeshOrder(const v1::MeshOrder& order) {
   output_.OrderMesh(order);
 }
 
-// Without a controller nobody learns of what the mesh sees, nor would it ever end.
+// Without a controller the mesh has no receiver and would never end.
 void Agent::EndOrphanedMesh(Moment now) {
   if (!in_mesh_ || state_ == State::kStreaming) return;
   if (now.steady - disconnected_since_ >= options_.mesh_disconnected_max) OnMeshOrder({});
@@ -127,7 +127,7 @@ void Agent::SendState() {
   output_.Send(message);
 }
 
-// A table goes right behind the snapshot; a sample waits until the one before has left.
+// A table follows the snapshot at once; a sample waits until the previous one was sent.
 void Agent::SendCounters() {
   if (state_ != State::kStreaming || !sent_) return;
   v1::AgentMessage message;
@@ -146,7 +146,7 @@ void Agent::Tick(Moment now) {
   EndOrphanedMesh(now);
   switch (state_) {
     case State::kWaiting:
-      // The first thing to say is who this is, which the first inspection finds out.
+      // Hello needs the node's identity, which the first inspection reads.
       if (!latest_ || now.steady < next_dial_) return;
       state_ = State::kDialing;
       dialed_at_ = now.steady;

@@ -1,4 +1,4 @@
-// What other threads have to tell the agent, in the order in which it came.
+// Inbox: events from other threads for the agent, in order of arrival.
 #pragma once
 
 #include <condition_variable>
@@ -21,13 +21,13 @@ struct Connected {};
 struct Disconnected {
   Status why;
 };
-struct Idle {};  // The link can take the next snapshot or change.
+struct Idle {};  // The link can send the next snapshot or change.
 using Event = std::variant<v1::NodeSnapshot, counters::Table, counters::Sample, Connected,
                            Disconnected, Idle, v1::ControllerMessage>;
 
-// Safe to use from any thread. Of snapshots, tables and samples the newest is kept, and they come
-// in this order. Of the controller's messages 1024
-// may wait; more are dropped, each of which costs one probe its outcome.
+// Thread-safe. Keeps the newest snapshot, table and sample and returns them first, in this order.
+// Holds 1024 other events; drops further messages of the controller, each of which costs one probe
+// its outcome.
 class Inbox final : public LinkEvents {
  public:
   void OnSnapshot(v1::NodeSnapshot snapshot);
@@ -38,7 +38,7 @@ class Inbox final : public LinkEvents {
   void OnIdle() override;
   void OnDisconnected(const Status& why) override;
 
-  // The next event; empty when none came within `patience`, or when asked to stop.
+  // The next event; empty after `patience` and when stopped.
   std::optional<Event> Next(const std::stop_token& stop, Duration patience);
 
  private:

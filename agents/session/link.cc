@@ -31,14 +31,14 @@ std::unique_ptr<v1::AgentLink::Stub> Connect(const std::string& controller) {
 }
 
 Status FromGrpc(const grpc::Status& status) {
-  if (status.ok()) return {Code::kUnavailable, "the controller has ended the stream"};
+  if (status.ok()) return {Code::kUnavailable, "the controller closed the stream"};
   return {static_cast<Code>(status.error_code()), status.error_message()};
 }
 
 }  // namespace
 
-// All of its state is under the link's mutex, and what the link calls is called with it. A hold
-// keeps OnDone from coming while Send() may still start a write; it is given up once, by Close().
+// The link's mutex guards all state and is held during calls from the link. A hold delays OnDone
+// while Send() may start a write; Close() releases it once.
 class Link::Stream final : public grpc::ClientBidiReactor<v1::AgentMessage, v1::ControllerMessage> {
  public:
   explicit Stream(Link& link) : link_(link), stub_(Connect(link.options_.controller)) {}
@@ -54,7 +54,7 @@ class Link::Stream final : public grpc::ClientBidiReactor<v1::AgentMessage, v1::
     context_.TryCancel();
   }
   bool Send(v1::AgentMessage message) {
-    // The controller takes nothing before Hello; an outcome of the last stream may come earlier.
+    // The controller rejects messages before Hello, such as outcomes of the last stream.
     greeted_ |= message.has_hello();
     if (closed_ || !greeted_) return true;
     const bool kept = outbox_.Put(std::move(message));
@@ -86,7 +86,7 @@ class Link::Stream final : public grpc::ClientBidiReactor<v1::AgentMessage, v1::
   }
   void OnDone(const grpc::Status& status) override {
     link_.events_.OnDisconnected(FromGrpc(status));
-    // Last: once this is seen, the next Dial() or the destructor of the link destroys the stream.
+    // Last: after this, Dial() or the link's destructor destroys the stream.
     MutexLock lock(link_.mutex_);
     done_ = true;
     link_.ended_.notify_all();

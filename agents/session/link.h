@@ -1,4 +1,4 @@
-// The stream to the controller over gRPC.
+// Link: the gRPC stream to the controller.
 #pragma once
 
 #include <condition_variable>
@@ -12,14 +12,14 @@
 
 namespace fabric::agent {
 
-// What happens on the stream; called from Dial() and from gRPC's threads. Must not call the link.
-// A dial that fails at once may report OnDisconnected before OnConnected.
+// Events of the stream, called from Dial() and from gRPC's threads. Must not call the link. A dial
+// that fails at once may call OnDisconnected before OnConnected.
 class LinkEvents {
  public:
   virtual ~LinkEvents() = default;
-  virtual void OnConnected() = 0;  // May be said hello to; not yet known to be answered.
+  virtual void OnConnected() = 0;  // Hello can be sent; the controller has not answered yet.
   virtual void OnMessage(v1::ControllerMessage message) = 0;
-  virtual void OnIdle() = 0;  // A snapshot or change has left, and none waits.
+  virtual void OnIdle() = 0;  // All snapshots and changes have been sent.
   virtual void OnDisconnected(const Status& why) = 0;
 };
 
@@ -27,21 +27,21 @@ struct LinkOptions {
   std::string controller;  // "HOST:PORT"
 };
 
-// One stream at a time. Each dial has its own connection, so that gRPC's back-off does not add to
-// the agent's. Safe to call from any thread.
+// One stream at a time. Each dial opens a new connection, so that gRPC's backoff does not add to
+// the agent's. Thread-safe.
 class Link {
  public:
   Link(LinkOptions options, LinkEvents& events);
   ~Link();  // Hangs up and waits for OnDisconnected.
 
-  // OnConnected and later OnDisconnected follow. Not before the OnDisconnected of the last dial.
+  // OnConnected and later OnDisconnected follow. Call it only after the last OnDisconnected.
   void Dial();
   void HangUp();
 
-  // Queues a message; it is dropped when there is no stream. A heartbeat replaces one that still
-  // waits. When 256 messages wait, the oldest of those about probes is dropped and counted.
+  // Queues a message; drops it without a stream. A heartbeat replaces a queued one. When 256
+  // messages are queued, drops and counts the oldest one about a probe.
   void Send(const v1::AgentMessage& message);
-  bool Idle();  // No snapshot and no change waits.
+  bool Idle();  // No snapshot or change is queued.
   std::uint64_t dropped();
 
  private:

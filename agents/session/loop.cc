@@ -1,103 +1,58 @@
 #include "agents/session/loop.h"
 
 #include <algorithm>
+#include <condition_variable>
 #include <utility>
 
 #include "agents/session/schedule.h"
 #include "base/log.h"
-#include "proto/ports.h"
+#include "base/mutex.h"
 
 namespace fabric::agent {
 namespace {
 
 constexpr Duration kTickMax = std::chrono::seconds(1);
 constexpr Duration kTickMin = std::chrono::milliseconds(1);
+constexpr Duration kAwaitInspection = std::chrono::milliseconds(50);
+
+// Waits for `duration` or until stopped.
+void Pause(const std::stop_token& stop, Duration duration) {
+  Mutex mutex;
+  std::condition_variable_any never;
+  MutexLock lock(mutex);
+  never.wait_for(lock, stop, duration, [] { return false; });
+}
+
+// Kept from one sample to the next.
+struct Counting {
+  counters::Table table;
+  bool planned = false;
+};
+
+// False before the first inspection, and when stopped.
+bool SampleOnce(const CounterLoop& loop, Counting& state, const std::stop_token& stop) {
+  if (auto found = loop.shared.TakeFoundCounters()) {
+    loop.sampling.Plan(*std::move(found));
+    state.planned = true;
+  }
+  if (!state.planned) return false;
+  auto sampled = loop.sampling.Sample(stop);
+  if (!sampled) return false;
+  if (sampled->table) {
+    ++state.table.number;
+    state.table.sets = *std::move(sampled->table);
+    loop.shared.SetCounterTable(state.table);
+    loop.deliver_table(state.table);
+  }
+  counters::Sample sample{.table = state.table.number,
+                          .taken_at = loop.clock.Now().wall,
+                          .values = std::move(sampled->values)};
+  loop.deliver_sample(sample);
+  loop.shared.SetCounterSample(std::move(sample));
+  return true;
+}
 
 }  // namespace
-
-void SharedState::SetSnapshot(const v1::NodeSnapshot& snapshot, Duration inspection) {
-  MutexLock lock(mutex_);
-  snapshot_ = snapshot;
-  found_ = snapshot.counters();
-  if (table_) snapshot_.clear_counters();
-  agent_.inspection = inspection;
-  ++agent_.inspections;
-}
-
-void SharedState::SetCounterTable(const counters::Table& table) {
-  MutexLock lock(mutex_);
-  table_ = table;
-}
-
-void SharedState::SetCounterSample(counters::Sample sample) {
-  MutexLock lock(mutex_);
-  sample_ = std::move(sample);
-  snapshot_.clear_counters();
-}
-
-std::optional<counters::CounterSets> SharedState::TakeFoundCounters() {
-  MutexLock lock(mutex_);
-  return std::exchange(found_, std::nullopt);
-}
-
-void SharedState::SetConnected(bool connected) {
-  MutexLock lock(mutex_);
-  agent_.connected = connected;
-}
-
-void SharedState::SetDropped(std::uint64_t messages) {
-  MutexLock lock(mutex_);
-  agent_.messages_dropped = messages;
-}
-
-std::optional<v1::RdmaDevice> SharedState::FindDevice(const std::string& name) {
-  MutexLock lock(mutex_);
-  const v1::RdmaDevice* const device = FindNamed(snapshot_.rdma_devices(), name);
-  return device == nullptr ? std::nullopt : std::optional(*device);
-}
-
-counters::CounterSets SharedState::CounterTable() {
-  MutexLock lock(mutex_);
-  return table_ ? table_->sets : snapshot_.counters();
-}
-
-probe::NodeGpus SharedState::Gpus() {
-  MutexLock lock(mutex_);
-  return {.gpus = {snapshot_.gpus().begin(), snapshot_.gpus().end()},
-          .paths = {snapshot_.gpu_nic_paths().begin(), snapshot_.gpu_nic_paths().end()},
-          .peer_memory = snapshot_.peer_memory()};
-}
-
-std::uint64_t SharedState::inspections() {
-  MutexLock lock(mutex_);
-  return agent_.inspections;
-}
-
-NodeMetrics SharedState::Metrics() {
-  MutexLock lock(mutex_);
-  NodeMetrics metrics{.snapshot = snapshot_, .agent = agent_};
-  if (table_ && sample_.table == table_->number)
-    *metrics.snapshot.mutable_counters() = counters::WithValues(table_->sets, sample_.values);
-  return metrics;
-}
-
-void ReportsOverLink::Ready(const v1::ProbeReady& ready) {
-  v1::AgentMessage message;
-  *message.mutable_probe_ready() = ready;
-  link_.Send(message);
-}
-
-void ReportsOverLink::Armed(const v1::ProbeArmed& armed) {
-  v1::AgentMessage message;
-  *message.mutable_probe_armed() = armed;
-  link_.Send(message);
-}
-
-void ReportsOverLink::Outcome(const v1::ProbeOutcome& outcome) {
-  v1::AgentMessage message;
-  *message.mutable_probe_outcome() = outcome;
-  link_.Send(message);
-}
 
 void InspectionLoop::Run(const std::stop_token& stop) {
   InspectionSchedule schedule(check_interval, clock.Now().steady);
@@ -107,7 +62,7 @@ void InspectionLoop::Run(const std::stop_token& stop) {
     if (why.empty()) {
       schedule.OnEvents(events.Wait(stop, schedule.next()));
       for (const Status& problem : events.TakeProblems())
-        log::Warning("changes may be seen late: {}", problem.message());
+        log::Warning("event source unavailable, relying on polling: {}", problem.message());
       continue;
     }
     std::optional<v1::NodeSnapshot> snapshot = inspect(why, stop);
@@ -119,6 +74,22 @@ void InspectionLoop::Run(const std::stop_token& stop) {
     if (!snapshot) continue;
     shared.SetSnapshot(*snapshot, ended - begun);
     deliver(*std::move(snapshot));
+  }
+}
+
+void CounterLoop::Run(const std::stop_token& stop) {
+  Counting state;
+  SteadyTime next = clock.Now().steady;
+  while (!stop.stop_requested()) {
+    const std::size_t hanging = sampling.hanging();
+    const bool sampled = SampleOnce(*this, state, stop);
+    if (sampling.hanging() > hanging)
+      log::Warning("{} counter reads are blocked in drivers; omitting their counters",
+                   sampling.hanging());
+    const SteadyTime now = clock.Now().steady;
+    // Missed samples are not made up for.
+    next = std::max(next + (sampled ? interval : kAwaitInspection), now);
+    Pause(stop, next - now);
   }
 }
 
@@ -144,7 +115,7 @@ void AgentLoop::Run(const std::stop_token& stop) {
         agent.OnDisconnected(gone->why, now);
         if (std::exchange(last_reason, gone->why.message()) != gone->why.message())
           log::Warning("not connected to {}: {}", controller, gone->why.message());
-      }  // Idle: Tick() sends what has waited for it.
+      }  // Idle: Tick() sends what waited for it.
     }
     agent.Tick(now);
     if (agent.connected() != connected) {

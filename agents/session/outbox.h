@@ -1,4 +1,4 @@
-// Messages that wait to be sent on one stream. Bounded; says what happens when it is full.
+// Outbox: bounded queue of messages for one stream.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@ class Outbox {
  public:
   explicit Outbox(std::size_t max = 256) : max_(max) {}
 
-  // A heartbeat replaces one that waits. When the box is full the oldest message about a probe
-  // goes, else the oldest; false when one went.
+  // A heartbeat replaces a queued one. A full outbox drops the oldest message about a probe, or the
+  // oldest message, and returns false.
   bool Put(v1::AgentMessage message);
   std::optional<v1::AgentMessage> Take();
-  bool HasState() const;  // A snapshot, a change or counters wait.
+  bool HasState() const;  // A snapshot, a change or counters are queued.
 
  private:
   const std::size_t max_;

@@ -1,4 +1,4 @@
-// Counters of one port, read by a probe's own thread beside the sampling of all of them.
+// Counter reader for one port, used by a probe's thread independently of the sampling.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,11 @@
 
 namespace fabric::agent {
 
-// Those of `sets` that are of the port: its own, its netdev's, and its device's where that has but
-// one port, with only what probes watch.
+// Watched counters of a port: its own, its netdev's, and its device's if that has only one port.
 counters::CounterSets SetsOfPort(const counters::CounterSets& sets, const v1::RdmaDevice& device,
                                  std::uint32_t port);
 
-// Reads what `sets` name. The machine is its own: sockets are not shared.
+// Reads the counters in `sets` from its own machine: sockets are not shared.
 std::unique_ptr<probe::PortCounters> ReadPort(std::unique_ptr<host::HostOwner> machine,
                                               const counters::CounterSets& sets);
 

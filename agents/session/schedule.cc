@@ -10,7 +10,7 @@ namespace {
 using host::EventSet;
 
 constexpr Duration kApartMin = std::chrono::milliseconds(100);
-constexpr int kShareOfProcessor = 4;  // One part in so many
+constexpr int kShareOfProcessor = 4;  // One part in four
 constexpr Duration kLookAgainAfter[] = {std::chrono::milliseconds(100), std::chrono::seconds(1)};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// When the machine is inspected, and why: after events, and now and then without. Pure.
+// Inspection schedule: times and reasons of inspections. Pure.
 #pragma once
 
 #include "agents/host/event_set.h"
@@ -6,12 +6,11 @@
 
 namespace fabric::agent {
 
-// The first event after a quiet time is acted on at once. What the kernel does next because of the
-// same cause has no event of its own (GID tables are filled by a work queue, firmware takes its
-// time): so what an event woke is looked at again shortly after, and everything a second later.
+// The first event after a quiet time triggers an inspection at once. Later effects of the same
+// cause have no event (a work queue fills GID tables, firmware is slow): the same parts are
+// inspected again after 100 ms, and everything after a further second.
 //
-// However many events there are, inspections because of them are at least a tenth of a second
-// apart, and more when inspecting is slow: events cost a quarter of one processor at most.
+// Inspections after events are at least 100 ms apart, and take at most a quarter of one processor.
 class InspectionSchedule {
  public:
   InspectionSchedule(Duration check_interval, SteadyTime now)
@@ -19,21 +18,21 @@ class InspectionSchedule {
 
   void OnEvents(host::EventSet events) { fresh_ |= events; }
 
-  // Why to inspect now; empty: not yet. Everything at first and when it is time for a check.
+  // Reasons to inspect now; empty: not yet. All events at first and for a full check.
   host::EventSet Take(SteadyTime now);
-  // The inspection that Take() asked for has ended.
+  // The inspection after Take() has ended.
   void OnInspected(SteadyTime begun, SteadyTime ended);
 
-  SteadyTime next() const;  // When Take() has something, if nothing happens until then
+  SteadyTime next() const;  // Time of the next inspection without events
 
  private:
   Duration check_interval_;
   SteadyTime check_at_;
-  bool fresh_asked_ = false;  // The last Take() was because of a fresh event.
-  SteadyTime not_before_{};   // For fresh events
-  host::EventSet fresh_;      // Not acted on yet
-  host::EventSet again_;      // Acted on, to be looked at again
-  int looks_ = 0;             // How often that has been done
+  bool fresh_asked_ = false;  // The last Take() returned a new event.
+  SteadyTime not_before_{};   // Earliest inspection for new events
+  host::EventSet fresh_;      // New
+  host::EventSet again_;      // To inspect again
+  int looks_ = 0;             // Number of repetitions
   SteadyTime again_at_{};
 };
 

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "agents/host/verbs/queue_pairs.h"
 #include "base/text.h"
 
 namespace fabric::testing {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "agents/inspect/counter_tables/counter_table.h"
-#include "agents/metrics/metric_names.h"
+#include "agents/metrics/metric_families.h"
 #include "base/text.h"
 
 namespace fabric::inspect {

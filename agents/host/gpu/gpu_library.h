@@ -1,4 +1,4 @@
-// What the libraries of both vendors have in common. Included by gpu_*.cc alone.
+// Common parts of the CUDA and HIP backends. Included by gpu_*.cc only.
 #pragma once
 
 #include <cstddef>
@@ -13,27 +13,27 @@
 
 namespace fabric::host {
 
-// The first of `names` that can be loaded. It stays: neither library can be unloaded again once it
-// has been used.
+// Loads the first of `names` that exists. It stays loaded: neither library can be unloaded after
+// use.
 inline Result<SharedLibrary> LoadAny(const std::vector<std::string>& names) {
   Status failed(Code::kNotFound, "no library is named");
   for (std::size_t n = 0; n < names.size(); ++n) {
     Result<SharedLibrary> library = SharedLibrary::LoadForGood(names[n]);
     if (library.ok()) return library;
-    // The first name is what people look for.
+    // The first name is the usual one.
     if (n == 0) failed = library.status();
   }
   return failed;
 }
 
-// Memory is handed out in whole pages of the largest size that hosts and GPUs have, because a
-// dma-buf is made of pages.
+// Allocations are whole pages of the largest page size of hosts and GPUs, because a dma-buf
+// consists of pages.
 constexpr std::size_t kGpuPageBytes = std::size_t{2} << 20;
 constexpr std::size_t InGpuPages(std::size_t bytes) {
   return (bytes + kGpuPageBytes - 1) / kGpuPageBytes * kGpuPageBytes;
 }
 
-// The memory of one vendor's GPUs.
+// Backend for one vendor.
 class VendorMemory {
  public:
   virtual ~VendorMemory() = default;

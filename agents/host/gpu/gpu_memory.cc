@@ -24,9 +24,8 @@ class MachineGpuMemory final : public GpuMemory {
     const MutexLock lock(mutex_);
     if (vendor_id == "10de") return Loaded(cuda_, &LoadCuda);
     if (vendor_id == "1002") return Loaded(hip_, &LoadHip);
-    return Status(Code::kUnimplemented,
-                  Format("nobody knows how to use memory of GPUs of PCI vendor {}",
-                         vendor_id.empty() ? "unknown" : vendor_id));
+    return Status(Code::kUnimplemented, Format("GPUs of PCI vendor {} are not supported",
+                                               vendor_id.empty() ? "unknown" : vendor_id));
   }
 
   // A library that was not there may be installed later.

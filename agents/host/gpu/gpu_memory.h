@@ -1,5 +1,4 @@
-// Memory of GPUs, for probes: by CUDA's driver library and by HIP's runtime, which are loaded when
-// they are first asked for. One interface, so that a machine without them and tests look the same.
+// GPU memory allocator for probes, by CUDA's driver library and HIP's runtime, loaded on first use.
 #pragma once
 
 #include <cstddef>
@@ -13,35 +12,35 @@
 
 namespace fabric::host {
 
-// A dma-buf and where in it the memory begins.
+// A dma-buf and the offset of the memory in it.
 struct DmaBufExport {
   Fd file;
   std::uint64_t offset = 0;
 };
 
-// Zeroed memory of one GPU, freed with the object. Nothing may be registered on it any more then.
+// Zeroed memory of one GPU. Freed by the destructor; deregister it before.
 class GpuBuffer {
  public:
   virtual ~GpuBuffer() = default;
-  virtual std::uint64_t address() const = 0;  // As the GPU and ibv_reg_mr() know it
-  // UNIMPLEMENTED: the library is too old. Else what the library said.
+  virtual std::uint64_t address() const = 0;  // Of the GPU, for ibv_reg_mr()
+  // UNIMPLEMENTED when the library is too old, otherwise the library's error.
   virtual Result<DmaBufExport> Export() = 0;
 };
 
-// One thread at a time for each buffer; safe from any thread otherwise.
+// Thread-safe; each buffer is used by one thread at a time.
 class GpuMemory {
  public:
   virtual ~GpuMemory() = default;
-  // `vendor_id` as PCI has it, "10de". NOT_FOUND: no library, with the linker's words.
-  // UNIMPLEMENTED: nobody knows how to use that vendor's GPUs, or functions are missing.
-  // UNAVAILABLE: what the library said. The first call for a GPU takes a second or so, and from
-  // then on the process holds what the library needs.
+  // `vendor_id`: PCI vendor, "10de". NOT_FOUND with the linker's message without a library;
+  // UNIMPLEMENTED for an unsupported vendor and a library without the functions; UNAVAILABLE with
+  // the library's error. The first call for a GPU takes about a second; the process keeps the
+  // library's resources from then on.
   virtual Result<std::unique_ptr<GpuBuffer>> Allocate(const std::string& pci_address,
                                                       const std::string& vendor_id,
                                                       std::size_t bytes) = 0;
 };
 
-// Names as dlopen() takes them; of several the first that is there.
+// Names for dlopen(); the first that exists is used.
 struct GpuLibraries {
   std::vector<std::string> cuda = {"libcuda.so.1"};
   std::vector<std::string> hip = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",

@@ -93,7 +93,7 @@ class Session {
   const Answer code_;
 };
 
-// What `get` fills in; empty when it fails or is no text.
+// Text from `get`; empty when it fails or is not text.
 template <class Get>
 std::string TextOf(Get get) {
   std::array<char, kTextBytes> buffer{};

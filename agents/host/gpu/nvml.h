@@ -1,5 +1,4 @@
-// NVIDIA's management library, loaded at run time where it is installed. One interface, so that a
-// machine without it, a captured tree and tests look the same.
+// NVML client: NVIDIA's management library, loaded at run time where installed.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@ struct ManagedGpu {
   std::string pci_address;  // "0000:1b:00.0"
   std::string name;
   std::string uuid;
-  std::optional<std::uint32_t> links;  // NVLinks; absent when the GPU has none to ask about.
+  std::optional<std::uint32_t> links;  // NVLinks; absent for a GPU without
   std::uint32_t links_active = 0;
 };
 
@@ -24,22 +23,21 @@ struct GpuManagementInfo {
   std::string driver_version;
   std::string library_version;
   std::vector<ManagedGpu> gpus;
-  std::vector<Status> failures;  // One for each GPU that did not answer.
+  std::vector<Status> failures;  // One for each GPU that failed
 };
 
 class GpuManagement {
  public:
   virtual ~GpuManagement() = default;
-  // Loads, asks and lets go of the driver again: a handle that stays open would hold up its
-  // removal. UNIMPLEMENTED when captured, NOT_FOUND without the library. May take seconds where no
-  // persistence daemon keeps the GPUs awake, and for ever with a driver that hangs: call it where
-  // that holds up nobody else. One thread at a time.
+  // Opens the driver, reads, and closes it: an open handle would block the removal of the driver.
+  // UNIMPLEMENTED when captured, NOT_FOUND without the library. Takes seconds without a persistence
+  // daemon, and may block in a driver for ever: call it on a watched thread. One thread at a time.
   virtual Result<GpuManagementInfo> Read() = 0;
 };
 
 inline constexpr const char* kGpuManagementLibrary = "libnvidia-ml.so.1";
 
-// `library` as dlopen() takes it. Nothing is loaded before Read().
+// `library`: name for dlopen(), loaded by Read().
 std::unique_ptr<GpuManagement> OpenGpuManagement(std::string library = kGpuManagementLibrary);
 std::unique_ptr<GpuManagement> NoGpuManagement();
 

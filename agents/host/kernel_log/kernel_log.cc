@@ -30,7 +30,7 @@ std::chrono::nanoseconds Read(clockid_t clock) {
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
-// When the kernel's clock stood at zero. The log is stamped by a clock that nobody disciplines, as
+// When the kernel's clock stood at zero. The log is stamped by a clock that is not synchronized, as
 // is CLOCK_MONOTONIC_RAW: so the newest lines have the best times.
 WallTime LogClockZero() {
   return WallTime(Read(CLOCK_REALTIME) - Read(CLOCK_MONOTONIC_RAW));
@@ -82,7 +82,7 @@ class LiveKernelLog final : public KernelLog {
     return {};
   }
 
-  // The whole buffer each time; what was seen is told by its stamp.
+  // The whole buffer each time; the time stamps identify lines already seen.
   Status ReadSyslog(WallTime zero) REQUIRES(mutex_) {
     const int room = ::klogctl(kSizeOfBuffer, nullptr, 0);
     if (room <= 0) return FromErrno(errno, "syslog");

@@ -1,4 +1,4 @@
-// The kernel's log of this machine: /dev/kmsg, or syslog(2) where a container has no such device.
+// Kernel log reader: /dev/kmsg, or syslog(2) in a container without that device.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 namespace fabric::host {
 
 struct KernelLogView {
-  std::vector<KernelLogEntry> entries;  // The lines that matter, in the order of first sight.
-  std::uint64_t forgotten = 0;          // Kinds of lines that there was no room for.
-  std::uint64_t overwritten = 0;  // Times that the kernel had overwritten what was not yet read.
+  std::vector<KernelLogEntry> entries;  // Relevant lines, in order of first occurrence
+  std::uint64_t forgotten = 0;          // Kinds of lines dropped for lack of room
+  std::uint64_t overwritten = 0;        // Times the kernel overwrote unread lines
 };
 
 class KernelLog {
  public:
   virtual ~KernelLog() = default;
-  // Reads what is new since the last call and returns what matters of everything so far. Times are
-  // put together from the kernel's own clock, which nobody disciplines: those of old lines are off
-  // by its drift, up to seconds a day. Never blocks. PERMISSION_DENIED: dmesg is restricted and
-  // CAP_SYSLOG is missing. UNIMPLEMENTED: a captured tree. Safe from any thread.
+  // Reads new lines; returns all relevant lines so far. Times derive from the kernel's monotonic
+  // clock, which is not synchronized: those of old lines drift by up to seconds a day. Never
+  // blocks. PERMISSION_DENIED when dmesg is restricted and CAP_SYSLOG is missing. UNIMPLEMENTED for
+  // a captured tree. Thread-safe.
   virtual Result<KernelLogView> Read() = 0;
 };
 

@@ -189,7 +189,7 @@ std::string FindDevice(std::string_view text, std::size_t after_address) {
   return IsNameOfDevice(word) && word != "mlx5" && word != "i40e" ? std::string(word) : "";
 }
 
-// What is the same in every line of a kind: numbers become '#'.
+// Key of a kind of lines: numbers become '#'.
 std::string WithoutNumbers(std::string_view text) {
   std::string kind;
   for (std::size_t at = 0; at < text.size();) {

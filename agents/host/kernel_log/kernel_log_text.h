@@ -1,5 +1,4 @@
-// Lines of the kernel's log: their formats, which of them matter to the fabric, and the lines that
-// matter without their repetitions. Pure.
+// Kernel log lines: parser, filter for lines relevant to the fabric, and deduplication. Pure.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +19,8 @@ struct KernelLine {
   std::optional<std::uint32_t> severity;  // syslog: 0 emergency to 7 debug
   std::optional<std::uint32_t> facility;  // 0: the kernel itself
   std::optional<std::chrono::microseconds> since_boot;
-  std::optional<WallTime> at;  // Where the source has a date with its zone.
-  std::string pci_address;     // That the record names beside its text.
+  std::optional<WallTime> at;  // When the source has a date with time zone
+  std::string pci_address;     // From the record's dictionary
 };
 
 // One record of /dev/kmsg, with the lines of its dictionary (Documentation/ABI/testing/dev-kmsg):
@@ -32,39 +31,38 @@ Result<KernelLine> ParseKmsgRecord(std::string_view record);
 // classic or an ISO date, or of /dev/kmsg. Absent: empty, or another program's.
 std::optional<KernelLine> ParseLogLine(std::string_view line);
 
-// What a line is about; absent when it does not matter to the fabric.
+// Topic of a line; absent when not relevant to the fabric.
 struct LogPattern {
   std::string_view category;   // "mlx5", "xid"
-  std::uint32_t severity = 6;  // Where the source does not say it.
-  // Numbers before this character tell different events apart ("Xid ...: 79, pid"); 0: none do.
+  std::uint32_t severity = 6;  // Default when the source has none
+  // Numbers before this character distinguish events ("Xid ...: 79, pid"); 0: none do.
   char numbers_matter_until = 0;
 };
 std::optional<LogPattern> MatchLogLine(const KernelLine& line);
 
 struct KernelLogEntry {
   std::string category;
-  std::string text;  // The latest one.
+  std::string text;  // Latest occurrence
   std::uint32_t count = 0;
   std::optional<WallTime> first_at;
   std::optional<WallTime> last_at;
-  std::string pci_address;  // Empty: the line names none.
-  std::string device;       // RDMA device or netdev; empty: none.
+  std::string pci_address;  // Empty when not in the line
+  std::string device;       // RDMA device or netdev; may be empty
   std::uint32_t severity = 6;
 };
 
-// Keeps each kind of line once. Lines are of one kind when they differ in numbers only and are
-// about the same device. Bounded: when there are too many kinds the one that was seen longest ago
-// goes.
+// Keeps each kind of line once: lines of the same device that differ in numbers only. Bounded:
+// drops the kind that was seen longest ago.
 class KernelLogDigest {
  public:
   static constexpr std::size_t kKindsMax = 256;
 
-  // A line that does not matter changes nothing.
+  // Ignores lines that are not relevant.
   void Add(const KernelLine& line);
 
-  // In the order of first sight.
+  // In order of first occurrence.
   std::vector<KernelLogEntry> Entries() const;
-  std::uint64_t forgotten() const { return forgotten_; }  // Kinds that there was no room for.
+  std::uint64_t forgotten() const { return forgotten_; }  // Dropped kinds
 
  private:
   struct Kind {

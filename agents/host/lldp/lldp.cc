@@ -39,15 +39,16 @@ class LiveLldp final : public Lldp {
       table_.Listen(netdevs, clock.Now().steady);
       Join(netdevs);
     }
-    std::vector<HeardNeighbor> told;
-    if (const Status asked = Ask(NotHeard(netdevs), told); !open.ok() && !asked.ok()) return open;
+    std::vector<HeardNeighbor> from_lldpd;
+    if (const Status asked = Ask(NotHeard(netdevs), from_lldpd); !open.ok() && !asked.ok())
+      return open;
     Names awaited = NotHeard(netdevs);
-    std::erase_if(awaited, [&](const std::string& name) { return IsAmong(told, name); });
+    std::erase_if(awaited, [&](const std::string& name) { return IsAmong(from_lldpd, name); });
     if (open.ok()) Await(awaited, std::exchange(patience_, {}), clock);
 
     LldpView view = table_.View(clock.Now().steady);
-    std::erase_if(view.silent, [&](const std::string& name) { return IsAmong(told, name); });
-    std::move(told.begin(), told.end(), std::back_inserter(view.neighbors));
+    std::erase_if(view.silent, [&](const std::string& name) { return IsAmong(from_lldpd, name); });
+    std::move(from_lldpd.begin(), from_lldpd.end(), std::back_inserter(view.neighbors));
     std::stable_sort(view.neighbors.begin(), view.neighbors.end(),
                      [](const auto& a, const auto& b) { return a.netdev < b.netdev; });
     return view;
@@ -66,16 +67,16 @@ class LiveLldp final : public Lldp {
     return names;
   }
 
-  Status Ask(const Names& netdevs, std::vector<HeardNeighbor>& told) REQUIRES(mutex_) {
+  Status Ask(const Names& netdevs, std::vector<HeardNeighbor>& from_lldpd) REQUIRES(mutex_) {
     if (lldpd_ == nullptr) return {Code::kUnimplemented, "another network namespace"};
     if (netdevs.empty()) return {};
     ASSIGN_OR_RETURN(std::vector<LldpdNeighbor> known, lldpd_->Neighbors());
     for (LldpdNeighbor& each : known)
       if (std::find(netdevs.begin(), netdevs.end(), each.netdev) != netdevs.end())
-        told.push_back({.netdev = std::move(each.netdev),
-                        .frame = std::move(each.frame),
-                        .heard_at = each.heard_at,
-                        .by_lldpd = true});
+        from_lldpd.push_back({.netdev = std::move(each.netdev),
+                              .frame = std::move(each.frame),
+                              .heard_at = each.heard_at,
+                              .by_lldpd = true});
     return {};
   }
 

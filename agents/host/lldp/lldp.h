@@ -1,7 +1,7 @@
-// LLDP as our own ears hear it: a packet socket for ethertype 0x88CC, joined to the group
-// 01:80:c2:00:00:0e on the netdevs that matter. Nothing is sent and no netdev becomes promiscuous;
-// every listener gets a copy of each frame, so that lldpd beside us changes nothing. Of netdevs on
-// which nothing was heard yet, or may not be, lldpd is asked where it runs.
+// LLDP receiver on a packet socket for ethertype 0x88CC, joined to the group 01:80:c2:00:00:0e on
+// the relevant netdevs. Sends nothing and does not make netdevs promiscuous; each receiver gets a
+// copy of each frame, independent of a running lldpd. For netdevs without a received frame, it
+// queries lldpd if that runs.
 #pragma once
 
 #include <map>
@@ -21,31 +21,31 @@ namespace fabric::host {
 struct HeardNeighbor {
   std::string netdev;
   LldpFrame frame;
-  WallTime heard_at;  // Since when it says the same; it has been repeated within its time to live.
+  WallTime heard_at;  // Time of the first frame with this content; repeated within its TTL since
   bool by_lldpd = false;
 };
 
 struct LldpView {
   std::vector<HeardNeighbor> neighbors;  // By netdev, then source address
-  std::vector<std::string> silent;       // Netdevs that were listened to in vain for long enough.
+  std::vector<std::string> silent;       // Netdevs without a frame for long enough
 };
 
-// What was heard and is still valid. A state machine without clock and socket.
+// Table of valid neighbors. A state machine without clock and socket.
 class LldpTable {
  public:
   // Twice the time that a frame is usually valid (four times the usual interval of 30 s).
   static constexpr Duration kSilentAfter = std::chrono::seconds(240);
-  static constexpr std::size_t kNeighborsMax = 8;  // Of one netdev; more are not taken.
+  static constexpr std::size_t kNeighborsMax = 8;  // Per netdev; ignores more
 
-  // From now on these netdevs are listened to, and no others; what others said is forgotten.
+  // Replaces the set of netdevs; forgets the neighbors of other netdevs.
   void Listen(std::span<const std::string> netdevs, SteadyTime now);
 
-  // A frame from its Ethernet header on. What is no LLDP for the nearest neighbour is ignored, and
-  // so is a netdev that is not listened to.
+  // A frame including its Ethernet header. Ignores frames other than nearest-bridge LLDP, and other
+  // netdevs.
   void Hear(const std::string& netdev, std::span<const std::uint8_t> bytes, Moment now);
 
   LldpView View(SteadyTime now);
-  bool Heard(const std::string& netdev) const;  // At least one neighbour of it
+  bool Heard(const std::string& netdev) const;  // At least one neighbor
 
  private:
   struct Neighbor {
@@ -64,14 +64,13 @@ class LldpTable {
 class Lldp {
  public:
   virtual ~Lldp() = default;
-  // Listens to these netdevs from now on and returns what is known. PERMISSION_DENIED without
-  // CAP_NET_RAW where lldpd does not answer either. UNIMPLEMENTED: a captured tree. Safe from any
-  // thread.
+  // Receives on these netdevs from now on; returns the known neighbors. PERMISSION_DENIED without
+  // CAP_NET_RAW and lldpd. UNIMPLEMENTED for a captured tree. Thread-safe.
   virtual Result<LldpView> Neighbors(std::span<const std::string> netdevs) = 0;
 };
 
-// The first call of Neighbors() waits up to `patience` for every netdev to have one; otherwise none
-// waits for anything but an answer of lldpd. `lldpd`: nullptr where it runs for other netdevs.
+// The first call of Neighbors() waits up to `patience` until each netdev has a neighbor; later
+// calls wait for lldpd only. `lldpd`: nullptr when lldpd serves another network namespace.
 std::unique_ptr<Lldp> OpenLldp(Duration patience, std::unique_ptr<Lldpd> lldpd);
 std::unique_ptr<Lldp> NoLldp();
 

@@ -1,4 +1,4 @@
-// One LLDP frame: IEEE 802.1AB with the TLVs of 802.1Q (DCBX as of 802.1Qaz) and of 802.3. Pure.
+// LLDP frame parser (IEEE 802.1AB), with the TLVs of 802.1Q (DCBX of 802.1Qaz) and 802.3. Pure.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ struct LldpPfc {
 };
 
 struct LldpEts {
-  bool willing = false;  // Not in a recommendation.
+  bool willing = false;  // Not in a recommendation TLV
   bool cbs = false;
   std::uint32_t traffic_classes = 8;  // 8 where the TLV says 0.
   std::array<std::uint8_t, 8> priority_to_tc{};
@@ -35,13 +35,13 @@ struct LldpApp {
   std::uint32_t priority = 0;
 };
 
-// Texts are printable ASCII; MAC and network addresses in their usual spelling.
+// Texts are printable ASCII; addresses have their usual format.
 struct LldpFrame {
   std::string chassis_id;
   std::uint32_t chassis_id_subtype = 0;
   std::string port_id;
   std::uint32_t port_id_subtype = 0;
-  std::uint32_t ttl_s = 0;  // 0: the neighbour says goodbye.
+  std::uint32_t ttl_s = 0;  // 0: the neighbor shuts down.
   std::optional<std::string> port_description;
   std::optional<std::string> system_name;
   std::optional<std::string> system_description;
@@ -58,16 +58,15 @@ struct LldpFrame {
   std::optional<std::uint32_t> link_aggregation_port_id;
 };
 
-// What follows the Ethernet header. INVALID_ARGUMENT when the three mandatory TLVs do not stand at
-// its begin, or a TLV is longer than the frame. A TLV whose content is too short for what it says
-// is skipped, unknown ones too.
+// Parses the bytes after the Ethernet header. INVALID_ARGUMENT when the three mandatory TLVs do not
+// come first, or a TLV exceeds the frame. Skips unknown TLVs and those with too short content.
 Result<LldpFrame> ParseLldpFrame(std::span<const std::uint8_t> frame);
 
-// Adds what an organisationally specific TLV says: its content from behind the subtype on.
+// Adds an organizationally specific TLV; `content` starts after the subtype.
 void ReadLldpTlv(std::uint32_t oui, std::uint8_t subtype, std::span<const std::uint8_t> content,
                  LldpFrame& frame);
 
-// A text of an LLDP frame as printable ASCII, without blanks around it.
+// Text of a frame as printable ASCII, without surrounding blanks.
 std::string LldpText(std::string text);
 
 }  // namespace fabric::host

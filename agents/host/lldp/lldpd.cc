@@ -11,7 +11,7 @@ namespace fabric::host {
 namespace {
 
 // The part of the library's binary interface that is used, from its header lldpctl.h. The header
-// itself comes with the daemon, which nobody should have to install for a build.
+// itself comes with the daemon, which a build should not need.
 struct Connection;  // lldpctl_conn_t
 struct Atom;        // lldpctl_atom_t
 struct Iterator;    // lldpctl_atom_iter_t
@@ -195,7 +195,7 @@ class LoadedLldpd final : public Lldpd {
     if (!library_) {
       ASSIGN_OR_RETURN(Library loaded, Library::Load(name_));
       library_ = std::make_unique<Library>(std::move(loaded));
-      // Else the library writes to the standard error output, beside the status that it gives.
+      // Else the library writes to the standard error output, in addition to its status.
       library_->log_to([](int, const char*) {});
     }
     const Library& library = *library_;

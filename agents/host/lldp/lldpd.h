@@ -1,4 +1,4 @@
-// What a running lldpd has heard, by its client library, which is loaded where it is installed.
+// lldpd client: neighbors of a running lldpd, by its library, loaded at run time where installed.
 #pragma once
 
 #include <memory>
@@ -14,23 +14,22 @@ namespace fabric::host {
 struct LldpdNeighbor {
   std::string netdev;
   LldpFrame frame;
-  WallTime heard_at;  // Since when lldpd has it.
+  WallTime heard_at;  // First received by lldpd
 };
 
 class Lldpd {
  public:
   virtual ~Lldpd() = default;
-  // All neighbours of all netdevs that speak LLDP; asks and changes nothing. NOT_FOUND without the
-  // library; UNAVAILABLE when lldpd does not run, or only root and the group _lldpd may ask it.
-  // Waits for lldpd as long as it takes: call it where that holds up nobody else. One thread at a
-  // time.
+  // LLDP neighbors of all netdevs. Read-only. NOT_FOUND without the library; UNAVAILABLE when lldpd
+  // does not run, or serves only root and the group _lldpd. May block in lldpd without limit: call
+  // it on a watched thread. One thread at a time.
   virtual Result<std::vector<LldpdNeighbor>> Neighbors() = 0;
 };
 
 inline constexpr const char* kLldpdLibrary = "liblldpctl.so.4";
 
-// `library` as dlopen() takes it; `socket`: where lldpd listens, empty: where the library looks for
-// it. Nothing is loaded before Neighbors().
+// `library`: name for dlopen(), loaded by Neighbors(). `socket`: lldpd's socket; empty for the
+// library's default.
 std::unique_ptr<Lldpd> OpenLldpd(std::string library = kLldpdLibrary, std::string socket = {});
 
 }  // namespace fabric::host

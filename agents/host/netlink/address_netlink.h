@@ -1,4 +1,4 @@
-// IP addresses of the netdevs and their VLANs, by rtnetlink (RTM_GETADDR dump, RTM_GETLINK of one).
+// IP addresses and VLANs of netdevs, by rtnetlink (RTM_GETADDR dump, RTM_GETLINK of one netdev).
 #pragma once
 
 #include <cstddef>
@@ -24,25 +24,25 @@ struct InterfaceAddress {
 // IFLA_INFO_DATA of a netdev of kind "vlan".
 struct VlanInfo {
   std::uint32_t id = 0;                           // 0 to 4094
-  std::optional<std::uint32_t> lower_index;       // Of the netdev below it
+  std::optional<std::uint32_t> lower_index;       // Index of the netdev below
   std::map<std::uint32_t, std::uint32_t> egress;  // Socket priority to priority of the tag
 };
 
 class AddressNetlink {
  public:
   virtual ~AddressNetlink() = default;
-  // Both: UNIMPLEMENTED when captured, a second at most, one thread at a time.
+  // UNIMPLEMENTED when captured. Blocks for at most 1 s. One thread at a time.
   virtual Result<std::vector<InterfaceAddress>> Addresses() = 0;
-  // NOT_FOUND when there is no such netdev or it is no VLAN.
+  // NOT_FOUND when the netdev does not exist or is not a VLAN.
   virtual Result<VlanInfo> Vlan(std::uint32_t netdev_index) = 0;
 };
 
 std::unique_ptr<AddressNetlink> OpenAddressNetlink();
 std::unique_ptr<AddressNetlink> NoAddressNetlink();
-std::unique_ptr<AddressNetlink> OpenAddressNetlink(NetlinkClient client);  // For tests: any kernel.
+std::unique_ptr<AddressNetlink> OpenAddressNetlink(
+    NetlinkClient client);  // For tests: a fake kernel
 
-// Parser of the reply, one or several datagrams; see ParseRdmaDevices for errors. IPv4 and IPv6
-// only.
+// Parser of the reply datagrams; errors as for ParseRdmaDevices. IPv4 and IPv6 only.
 Result<std::vector<InterfaceAddress>> ParseAddresses(std::span<const std::byte> datagram);
 Result<VlanInfo> ParseVlan(std::span<const std::byte> datagram);
 

@@ -1,4 +1,4 @@
-// DCB netlink, get side only: what `dcb pfc|ets|app|buffer|maxrate|apptrust|dcbx show` ask.
+// DCB netlink client (get side): data of `dcb pfc|ets|app|buffer|maxrate|apptrust|dcbx show`.
 // Source: include/uapi/linux/dcbnl.h, net/dcb/dcbnl.c.
 #pragma once
 
@@ -45,23 +45,23 @@ struct DcbBuffers {
   std::uint32_t total_bytes = 0;
 };
 
-// All that one question brings. What a driver does not have is absent.
+// Reply to one request. Absent members: not supported by the driver.
 struct DcbIeee {
   std::optional<DcbPfc> pfc;
   std::optional<DcbEts> ets;
-  std::optional<std::vector<DcbApp>> app;  // Nearly always there: the kernel keeps the table.
-  // By traffic class, 0: unlimited. The unit is the kernel's and the drivers'; iproute2's `dcb
-  // maxrate` takes the same numbers for bytes per second.
+  std::optional<std::vector<DcbApp>> app;  // Nearly always present: the kernel keeps the table.
+  // By traffic class, 0: unlimited. In the unit of the kernel and the driver; iproute2's `dcb
+  // maxrate` interprets the numbers as bytes per second.
   std::optional<std::array<std::uint64_t, 8>> max_rate_kbps;
   std::optional<DcbBuffers> buffers;
-  std::optional<std::vector<std::uint8_t>> app_trust;  // Selectors, the most trusted one first
-  std::optional<DcbPfc> peer_pfc;  // What the link partner said, where the driver runs DCBX.
+  std::optional<std::vector<std::uint8_t>> app_trust;  // Selectors, most trusted first
+  std::optional<DcbPfc> peer_pfc;  // From the link partner, where the driver runs DCBX
   std::optional<DcbEts> peer_ets;
   std::optional<std::vector<DcbApp>> peer_app;
   std::optional<std::uint8_t> dcbx;  // DCB_CAP_DCBX_* bits
 };
 
-// The older dialect, for drivers that answer nothing in IEEE's.
+// The older CEE dialect, for drivers without IEEE.
 struct DcbCee {
   std::optional<std::uint8_t> pfc_enabled_mask;
   // Selectors are IEEE's: CEE's "port number" of TCP or UDP is "any".
@@ -71,18 +71,17 @@ struct DcbCee {
 class DcbNetlink {
  public:
   virtual ~DcbNetlink() = default;
-  // UNIMPLEMENTED: the driver has no DCB at all, or a captured tree. NOT_FOUND: no such netdev.
-  // Each is one question to the kernel. Blocks for at most a second. Safe to call from one thread
-  // at a time.
+  // UNIMPLEMENTED for a driver without DCB and a captured tree, NOT_FOUND for an unknown netdev.
+  // One request each. Blocks for at most 1 s. One thread at a time.
   virtual Result<DcbIeee> Ieee(const std::string& netdev) = 0;
   virtual Result<DcbCee> Cee(const std::string& netdev) = 0;
 };
 
 std::unique_ptr<DcbNetlink> OpenDcbNetlink();
 std::unique_ptr<DcbNetlink> NoDcbNetlink();
-std::unique_ptr<DcbNetlink> OpenDcbNetlink(NetlinkClient client);  // For tests: any kernel.
+std::unique_ptr<DcbNetlink> OpenDcbNetlink(NetlinkClient client);  // For tests: a fake kernel
 
-// Parsers of one reply datagram; see ParseRdmaDevices for errors.
+// Parsers of one reply datagram; errors as for ParseRdmaDevices.
 Result<DcbIeee> ParseDcbIeee(std::span<const std::byte> datagram);
 Result<DcbCee> ParseDcbCee(std::span<const std::byte> datagram);
 

@@ -1,7 +1,6 @@
-// What the kernel says by itself when something has happened: which kinds of things it was. Pure.
+// Parsers of kernel notifications into event kinds. Pure.
 //
-// All of these report input that is truncated or contradicts itself as INVALID_ARGUMENT. Messages
-// of kinds that are of no interest yield the empty set.
+// INVALID_ARGUMENT for truncated or inconsistent input. The empty set for irrelevant messages.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +21,10 @@ Result<EventSet> ParseRouteEvents(Bytes datagram);
 // Linux 6.12). One datagram.
 Result<EventSet> ParseRdmaEvents(Bytes datagram);
 
-// A uevent (lib/kobject_uevent.c): "add@/devices/...", then NAME=value, each with a NUL behind it.
+// A uevent (lib/kobject_uevent.c): "add@/devices/...", then NAME=value, each followed by NUL.
 Result<EventSet> ParseKernelEvent(std::string_view message);
 
-// Whether the answer to RDMA_NLDEV_CMD_SYS_GET says that this kernel sends the notifications above.
+// Whether the reply to RDMA_NLDEV_CMD_SYS_GET announces the notifications above.
 Result<bool> ParseMonitorMode(Bytes datagram);
 
 }  // namespace fabric::host

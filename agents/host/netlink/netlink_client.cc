@@ -152,7 +152,7 @@ Result<NetlinkSocket::Progress> NetlinkSocket::Judge(Bytes datagram, std::uint32
   for (;;) {
     ASSIGN_OR_RETURN(const bool more, NextMessage(datagram, message));
     if (!more) return progress;
-    if (message.sequence != sequence) continue;  // Of a question that nobody waits for any more.
+    if (message.sequence != sequence) continue;  // Reply to an abandoned request
     ours = true;
     if ((message.flags & NLM_F_DUMP_INTR) != 0)
       return Status(Code::kUnavailable, "the kernel's tables changed while it listed them");

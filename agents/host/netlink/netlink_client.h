@@ -1,4 +1,4 @@
-// Questions to the kernel over one netlink socket that stays open.
+// Netlink client: requests to the kernel over one socket.
 #pragma once
 
 #include <chrono>
@@ -17,10 +17,10 @@ struct nl_sock;
 
 namespace fabric::host {
 
-// One question: header of the family, then attributes.
+// One request: family header, then attributes.
 class NetlinkRequest {
  public:
-  // `flags` beside NLM_F_REQUEST: 0, or NLM_F_DUMP for all there is.
+  // `flags` in addition to NLM_F_REQUEST: 0, or NLM_F_DUMP for all objects.
   NetlinkRequest(int type, int flags);
 
   template <class Struct>
@@ -30,10 +30,10 @@ class NetlinkRequest {
   NetlinkRequest& Number(int attribute, std::uint32_t value);
   NetlinkRequest& Text(int attribute, const std::string& value);
 
-  // The finished message with its sequence number. RESOURCE_EXHAUSTED when there was no memory.
+  // The finished message with its sequence number. RESOURCE_EXHAUSTED without memory.
   Result<Bytes> Finish(std::uint32_t sequence);
 
-  // What it is about, for a WatchedCall: "eth0/netlink 78".
+  // Name for a WatchedCall: "eth0/netlink 78".
   std::string name() const;
 
  private:
@@ -46,7 +46,7 @@ class NetlinkRequest {
   const int type_;
   std::unique_ptr<nl_msg, Free> message_;
   bool complete_ = true;
-  std::string subject_;  // Values of the attributes, each with a slash behind it
+  std::string subject_;  // Values of the attributes, each followed by a slash
 };
 
 class NetlinkSocket {
@@ -54,14 +54,13 @@ class NetlinkSocket {
   // UNIMPLEMENTED when the kernel does not have this family.
   static Result<NetlinkSocket> Open(int family);
 
-  // Any other datagram socket with a kernel of sorts at its other end. Borrowed.
+  // A datagram socket with a fake kernel at its other end. Borrowed.
   explicit NetlinkSocket(int fd) : fd_(fd) {}
 
-  // Sends the request and appends all datagrams that answer it to `reply`, each filled up to a
-  // multiple of 4 bytes: up to the end of the dump, or to the one message that answers anything
-  // else. Refusals of the kernel are part of the answer; ForEachReply() finds them.
-  // DEADLINE_EXCEEDED; UNAVAILABLE when the answer was lost or the dump says of itself that
-  // it is inconsistent: ask again. After a failure the socket may hold remains of the answer.
+  // Sends the request and appends all reply datagrams to `reply`, each padded to a multiple of 4
+  // bytes: up to the end of a dump, or one message. Errors from the kernel are part of the reply:
+  // see ForEachReply(). DEADLINE_EXCEEDED; UNAVAILABLE when the reply was lost or a dump is
+  // inconsistent: retry. After a failure the socket may contain the rest of the reply.
   Status Ask(NetlinkRequest& request, std::chrono::steady_clock::time_point deadline,
              std::vector<std::byte>& reply);
 
@@ -85,15 +84,15 @@ class NetlinkSocket {
   std::vector<std::byte> buffer_;
 };
 
-// A socket that is opened by the first question, and again after a failure: what is left of a
-// broken answer goes away with the old one. One thread at a time.
+// Opens a socket for the first request and after a failure, to discard the rest of a broken reply.
+// One thread at a time.
 class NetlinkClient {
  public:
   using Opener = std::function<Result<NetlinkSocket>()>;
 
   explicit NetlinkClient(Opener open) : open_(std::move(open)) {}
 
-  // All datagrams that answer `request`, valid until the next question. Takes a second at most.
+  // All reply datagrams, valid until the next request. Takes at most 1 s.
   Result<Bytes> Ask(NetlinkRequest& request);
 
  private:

@@ -1,7 +1,6 @@
-// Walking through what arrives on a netlink socket: messages, and attributes within them. Pure:
-// bytes in, values out, nothing outside the bytes is ever read.
+// Netlink message and attribute parser. Pure; never reads outside the given bytes.
 //
-// Everything here reports input that is truncated or contradicts itself as INVALID_ARGUMENT.
+// INVALID_ARGUMENT for truncated or inconsistent input.
 #pragma once
 
 #include <cstddef>
@@ -29,19 +28,18 @@ struct NetlinkAttribute {
   Bytes payload;
 };
 
-// Takes the first message or attribute, its padding included, off the front of `rest`; false at the
-// end. `rest` starts at a multiple of 4 bytes in memory.
+// Removes the first message or attribute with its padding from `rest`; false at the end. `rest` is
+// aligned to 4 bytes.
 Result<bool> NextMessage(Bytes& rest, NetlinkMessage& message);
 Result<bool> NextAttribute(Bytes& rest, NetlinkAttribute& attribute);
 
-// What a message is to one who waits for messages of type `type`. What the kernel reports by
-// NLMSG_ERROR or by a failed NLMSG_DONE comes back as FromErrno() has it; messages of other types
-// are INVALID_ARGUMENT.
+// Classifies a message for a caller that expects type `type`. NLMSG_ERROR and a failed NLMSG_DONE
+// become FromErrno(); other types are INVALID_ARGUMENT.
 enum class Reply { kData, kSkip, kEnd };
 Result<Reply> Classify(const NetlinkMessage& message, int type);
 
-// Calls `each(payload)` for every message of type `type` up to the end of the answer. `datagrams`:
-// one or several in a row.
+// Calls `each(payload)` for every message of type `type` up to the end of the reply. `datagrams`:
+// one or several in sequence.
 template <class Each>
 Status ForEachReply(Bytes datagrams, int type, const Each& each) {
   NetlinkMessage message;
@@ -54,8 +52,8 @@ Status ForEachReply(Bytes datagrams, int type, const Each& each) {
   }
 }
 
-// Calls `each(attribute)` for every attribute of a message, behind its family header, or of a
-// nested attribute. Padding attributes (type 0) are among them.
+// Calls `each(attribute)` for every attribute of a message (after its family header) or of a nested
+// attribute, including padding attributes (type 0).
 template <class Each>
 Status ForEachAttribute(Bytes attributes, const Each& each) {
   NetlinkAttribute attribute;
@@ -68,7 +66,8 @@ Status ForEachAttribute(Bytes attributes, const Each& each) {
 
 Status WrongSize(std::string_view what, std::size_t expected, std::size_t seen);
 
-// The structure at the front of a payload. Structures grow at their end: a longer one is fine.
+// The structure at the start of a payload, which may be longer: kernel structures grow at their
+// end.
 template <class Struct>
 Result<Struct> ReadStruct(Bytes payload, std::string_view what) {
   static_assert(std::is_trivially_copyable_v<Struct>);
@@ -78,7 +77,7 @@ Result<Struct> ReadStruct(Bytes payload, std::string_view what) {
   return value;
 }
 
-// An integer attribute of exactly its size, in host order.
+// An integer attribute of exactly that size, in host order.
 template <class Integer, class To>
 Status ReadInteger(const NetlinkAttribute& attribute, std::string_view what, To& to) {
   static_assert(std::is_integral_v<Integer>);

@@ -16,7 +16,7 @@ int TypeOf(int command) {
   return RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command);
 }
 
-// Strings come from firmware as well: what is no text is left out, as is what is empty.
+// Strings come from firmware as well: omits strings that are empty or not text.
 void TakeText(const NetlinkAttribute& attribute, std::optional<std::string>& to) {
   const std::string_view text = ReadText(attribute);
   if (!text.empty() && IsText(text)) to = text;

@@ -1,6 +1,6 @@
-// RDMA netlink: what `rdma dev`, `rdma link` and `rdma statistic` ask.
-// Source: include/uapi/rdma/rdma_netlink.h, drivers/infiniband/core/nldev.c. Every request here is
-// one that needs no privilege and changes nothing.
+// RDMA netlink client: data of `rdma dev`, `rdma link` and `rdma statistic`.
+// Source: include/uapi/rdma/rdma_netlink.h, drivers/infiniband/core/nldev.c. Requests are
+// read-only and need no privilege.
 #pragma once
 
 #include <cstdint>
@@ -52,23 +52,22 @@ struct RdmaSystemInfo {
 class RdmaNetlink {
  public:
   virtual ~RdmaNetlink() = default;
-  // All of these block for at most a second. UNIMPLEMENTED: no RDMA netlink on this kernel, a
-  // captured tree, or (the kernel answers EINVAL to all of these) a driver without counters, no
-  // such port, a device that is gone since. Safe to call from one thread at a time.
+  // Block for at most 1 s. UNIMPLEMENTED: no RDMA netlink, a captured tree, or EINVAL from the
+  // kernel (driver without counters, unknown port, removed device). One thread at a time.
   virtual Result<std::vector<RdmaDeviceInfo>> Devices() = 0;
   virtual Result<std::vector<RdmaLinkInfo>> Links(std::uint32_t device_index) = 0;
-  // Hardware counters of one port; names as in sysfs hw_counters. Fresh, not the cached ones.
+  // Hardware counters of one port, read from the hardware; names as in sysfs hw_counters.
   virtual Result<std::vector<NamedCounter>> Counters(std::uint32_t device_index,
                                                      std::uint32_t port) = 0;
-  virtual Result<RdmaSystemInfo> System() = 0;  // What `rdma system` shows.
+  virtual Result<RdmaSystemInfo> System() = 0;  // Data of `rdma system`.
 };
 
-std::unique_ptr<RdmaNetlink> OpenRdmaNetlink();  // Never null: errors come with each call.
+std::unique_ptr<RdmaNetlink> OpenRdmaNetlink();  // Never null: each call returns the error.
 std::unique_ptr<RdmaNetlink> NoRdmaNetlink();    // For captured trees: UNIMPLEMENTED.
-std::unique_ptr<RdmaNetlink> OpenRdmaNetlink(NetlinkClient client);  // For tests: any kernel.
+std::unique_ptr<RdmaNetlink> OpenRdmaNetlink(NetlinkClient client);  // For tests: a fake kernel
 
-// Parsers of what the kernel sends: whole datagrams with netlink headers, one or several messages.
-// Truncated or inconsistent input is INVALID_ARGUMENT; unknown attributes are skipped.
+// Parsers of reply datagrams with one or several messages. INVALID_ARGUMENT for truncated or
+// inconsistent input. Skip unknown attributes.
 Result<std::vector<RdmaDeviceInfo>> ParseRdmaDevices(std::span<const std::byte> datagram);
 Result<std::vector<RdmaLinkInfo>> ParseRdmaLinks(std::span<const std::byte> datagram);
 Result<std::vector<NamedCounter>> ParseRdmaCounters(std::span<const std::byte> datagram);

@@ -1,5 +1,4 @@
-// Sleeping until datagrams come, without polling. For the one thread that looks after the queue
-// pairs of all ports.
+// Wait for datagrams of several queue pairs without polling, for one thread.
 #pragma once
 
 #include <span>
@@ -15,8 +14,8 @@ class UdWait {
  public:
   static Result<UdWait> Open();
 
-  // Until one of them has an event, `until` has come, or Wake() was called since the last time.
-  // Those without events (event_fd() < 0) wake nobody.
+  // Sleeps until one of them has an event, until `until`, or until Wake(), also one since the last
+  // Sleep(). Ignores queue pairs without events (event_fd() < 0).
   void Sleep(std::span<UdQueuePairs* const> pairs, SteadyTime now, SteadyTime until);
   void Wake();  // From any thread
 
@@ -26,7 +25,7 @@ class UdWait {
   Fd wake_;
 };
 
-// What the calling thread has cost until now (CLOCK_THREAD_CPUTIME_ID).
+// Processor time of the calling thread (CLOCK_THREAD_CPUTIME_ID).
 Duration ThreadCpuTime();
 
 }  // namespace fabric::host

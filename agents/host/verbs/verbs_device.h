@@ -1,4 +1,4 @@
-// Opening RDMA devices with libibverbs. Included by verbs*.cc alone.
+// RDMA device handles of libibverbs. Included by verbs*.cc only.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -11,7 +11,7 @@
 
 namespace fabric::host {
 
-// Deleter of what libibverbs hands out: calls the function that destroys it.
+// Deleter for libibverbs objects.
 template <auto Destroy>
 struct VerbsDelete {
   template <class T>
@@ -24,6 +24,6 @@ using ContextPtr = std::unique_ptr<ibv_context, VerbsDelete<&ibv_close_device>>;
 
 Result<ContextPtr> OpenDevice(const std::string& name);
 Result<ibv_port_attr> PortAttributes(ibv_context& context, std::uint32_t port);
-std::uint32_t MtuBytes(ibv_mtu mtu);  // 0 for a number that is no MTU
+std::uint32_t MtuBytes(ibv_mtu mtu);  // 0 for an invalid value
 
 }  // namespace fabric::host

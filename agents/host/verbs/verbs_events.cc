@@ -67,7 +67,7 @@ bool PassOn(ibv_context& context, int to) {
     if (ibv_get_async_event(&context, &event) != 0) return errno == EAGAIN || errno == EINTR;
     const int type = event.event_type;
     ibv_ack_async_event(&event);
-    // When there is no room, what lies there already will wake the reader.
+    // When the socket is full, its content wakes the reader.
     (void)::send(to, &type, sizeof(type), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (type == IBV_EVENT_DEVICE_FATAL) return false;
   }
@@ -136,7 +136,7 @@ Result<EventSet> ParseVerbsEvents(std::span<const std::byte> datagram) {
     case IBV_EVENT_SM_CHANGE:
     case IBV_EVENT_CLIENT_REREGISTER:
     case IBV_EVENT_GID_CHANGE: return EventSet(EventKind::kRdma);
-    default: return EventSet();  // Of queues, which are nobody's but a program's own.
+    default: return EventSet();  // Of queues, which belong to programs
   }
 }
 

@@ -1,4 +1,4 @@
-// Asynchronous events of RDMA devices: ports that come up and go down, tables that change.
+// Asynchronous events of RDMA devices: port state and table changes.
 #pragma once
 
 #include <memory>
@@ -10,23 +10,22 @@
 
 namespace fabric::host {
 
-// Watches on a thread of its own until destroyed.
+// Watches on its own thread until destroyed.
 //
-// To hear of events a device must be held open. The kernel lets go of an open device at once when
-// its driver says so (ib_device_ops.disassociate_ucontext; drivers/infiniband/core/uverbs_main.c);
-// of any other, the open device would keep the driver from being unloaded. So only devices of
-// drivers that have said so since long are held: see kDriversThatLetGo. The others sit on netdevs,
-// whose events say the same.
+// Receiving events needs an open device. Drivers with ib_device_ops.disassociate_ucontext
+// (drivers/infiniband/core/uverbs_main.c) can be unloaded while a device is open; other drivers
+// cannot. Only devices of drivers known to have it are opened: see kDriversThatLetGo. The others
+// have netdevs, whose events are equivalent.
 class VerbsEvents {
  public:
   virtual ~VerbsEvents() = default;
-  // Once: where the events arrive, one datagram of a native int, the ibv_event_type, for each.
+  // Call once: the socket with the events, one datagram of a native int (ibv_event_type) each.
   virtual Fd TakeEvents() = 0;
 };
 
 Result<std::unique_ptr<VerbsEvents>> OpenVerbsEvents();
 
-// One such datagram. INVALID_ARGUMENT when it is none.
+// Parser of one datagram. INVALID_ARGUMENT for other data.
 Result<EventSet> ParseVerbsEvents(std::span<const std::byte> datagram);
 
 }  // namespace fabric::host

@@ -1,5 +1,4 @@
-// Queue pairs with libibverbs, and what both sorts of them are made of. Included by verbs*.cc
-// alone.
+// Queue pairs of libibverbs and their common parts. Included by verbs*.cc only.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +17,14 @@ using RegionPtr = std::unique_ptr<ibv_mr, VerbsDelete<&ibv_dereg_mr>>;
 using PairPtr = std::unique_ptr<ibv_qp, VerbsDelete<&ibv_destroy_qp>>;
 using MemoryPtr = std::unique_ptr<std::byte, VerbsDelete<&std::free>>;
 
-// A port that is ACTIVE, with a protection domain.
+// An ACTIVE port with a protection domain.
 class VerbsPortSide {
  public:
   Status Open(const PortOptions& options);
 
   // The driver's error with the step and the port.
   Status Failure(int error, std::string_view step) const;
-  // Towards a remote port. InfiniBand needs the global header between subnets only.
+  // Address of a remote port. InfiniBand needs the global header between subnets only.
   struct Way {
     std::uint32_t service_level;
     std::uint32_t flow_label;
@@ -48,7 +47,7 @@ class VerbsPortSide {
   Endpoint address_;
 };
 
-// Registered, zeroed memory that starts on a page.
+// Registered, zeroed, page-aligned memory.
 struct VerbsMemory {
   static Result<VerbsMemory> Register(const VerbsPortSide& port, std::size_t bytes, int access);
   MemoryPtr bytes;

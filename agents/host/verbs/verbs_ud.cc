@@ -20,7 +20,7 @@ constexpr std::uint32_t kInlineBytes = 188;  // As perftest asks for.
 // The upper half of keys is for privileged programs.
 constexpr std::uint32_t kQueueKeyMask = 0x7fffffff;
 // rdma_rxe's own (drivers/infiniband/sw/rxe/rxe_param.h): it takes the source port of a packet from
-// the number of the queue pair, whatever the address handle says (rxe_qp.c, rxe_qp_init_req).
+// the number of the queue pair, regardless of the address handle (rxe_qp.c, rxe_qp_init_req).
 constexpr std::uint32_t kSoftRoceVendor = 0xffffff;
 constexpr std::uint64_t kReceive = std::uint64_t{1} << 63;
 
@@ -346,7 +346,7 @@ Status VerbsUdQueuePairs::Arm(UdEvents events) {
   return {};
 }
 
-// Fills in what the number of the work request tells.
+// Sets the members encoded in the work request id.
 void VerbsUdQueuePairs::Take(std::uint64_t work_request, std::uint32_t bytes, Datagram& datagram) {
   datagram.arrived = (work_request & kReceive) != 0;
   const std::uint64_t slot = work_request & ~kReceive;

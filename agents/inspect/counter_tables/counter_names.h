@@ -1,5 +1,5 @@
-// The vendor-neutral names of counters: what each means, once for all drivers. Which counter of
-// which driver it is stands in counter_tables/.
+// Vendor-neutral counter names and their meaning. The tables next to this file map drivers'
+// counters.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,28 @@ namespace fabric::inspect {
 
 struct NeutralCounter {
   std::string_view name;  // "pfc_rx_frames_prio#": '#' stands for the digit of a priority.
-  // As Counter.unit: "percent" and "objects" make it a gauge, which is never a metric named _total.
+  // As Counter.unit. "percent" and "objects" are gauges.
   std::string_view unit;
-  // Of Prometheus, without "fabric_port_" or "fabric_netdev_" in front and "_total" behind. Frames
-  // and durations never share a metric, nor do things received with things acted on.
+  // Prometheus name without the prefix "fabric_port_" or "fabric_netdev_" and the suffix "_total".
+  // Different meanings never share a metric: frames and durations, received and handled.
   std::string_view metric;
   std::string_view help;
 };
 
 struct FoundNeutral {
   const NeutralCounter* counter = nullptr;
-  std::string_view priority;  // The digit in the name that was looked for; empty without one.
+  std::string_view priority;  // The digit in the given name; may be empty
 };
 
-std::span<const NeutralCounter> AllNeutralCounters();  // In the order of the reference page.
+std::span<const NeutralCounter> AllNeutralCounters();  // In the order of the reference page
 
-// "pfc_rx_frames_prio3" is found as "pfc_rx_frames_prio#"; empty for what is not in the list.
+// Finds "pfc_rx_frames_prio3" as "pfc_rx_frames_prio#"; empty for an unknown name.
 std::optional<FoundNeutral> FindNeutralCounter(std::string_view name);
 
-// Whether a value with that unit goes up and down: its fall is no reset.
+// Whether values with that unit are gauges: a decrease does not mean a reset.
 bool IsGaugeUnit(std::string_view unit);
 
-// The digit that stands in `name` where `pattern` has its '#'; empty when they agree without one.
+// The digit in `name` at the '#' of `pattern`; empty when they match without one.
 std::optional<std::string_view> MatchPriority(std::string_view pattern, std::string_view name);
 
 }  // namespace fabric::inspect

@@ -1,5 +1,5 @@
-// Which counter of which driver is what: one table per driver below counter_tables/, and one of the
-// registers that InfiniBand defines for all.
+// Counter tables: meaning of drivers' counters, one table per driver in this folder, and one for
+// the registers that InfiniBand defines.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ constexpr auto kHw = v1::COUNTER_SOURCE_HW;
 constexpr auto kEthtool = v1::COUNTER_SOURCE_ETHTOOL;
 constexpr auto kDcb = v1::COUNTER_SOURCE_DCB;
 
-// One counter of a driver. Rows of one neutral name stand in the order of preference: of those that
-// a port or netdev has, the first bears the name.
+// One counter of a driver. Rows with the same neutral name are in order of preference: the first
+// that a port or netdev has gets the name.
 struct CounterRow {
   v1::CounterSource source;
-  std::string_view name;          // As the driver spells it; '#' is the digit of a priority.
-  std::string_view neutral = {};  // In AllNeutralCounters(); empty: the driver's own business.
-  std::string_view note = {};     // What a reader must know: how it differs from others so named.
-  std::string_view unit = {};     // Of counters without a neutral name
+  std::string_view name;          // The driver's name; '#' is the digit of a priority.
+  std::string_view neutral = {};  // In AllNeutralCounters(); empty: specific to the driver
+  std::string_view note = {};     // For the reference: differences from other drivers
+  std::string_view unit = {};     // For counters without a neutral name
 };
 
-// A counter that no driver has as such: made of two, when both are there.
+// A counter calculated as the sum of two, when both exist.
 struct CounterSum {
   v1::CounterSource source;
   std::string_view first;
@@ -34,52 +34,53 @@ struct CounterSum {
   std::string_view neutral;
 };
 
-// What is known of one driver's counters. Everything else it has keeps its name and no more.
+// Counters of one driver. Other counters keep the driver's name only.
 struct CounterTable {
   std::string_view name;                      // "mlx5"
-  std::string_view title;                     // For the reference: devices, and files of the kernel
-  std::span<const std::string_view> drivers;  // Of the PCI function, the netdev or software
-  std::string_view device_prefix;             // Of RDMA devices, as the kernel names them: "mlx5_"
-  bool port_counters = false;                 // Answers performance management: ports/N/counters
+  std::string_view title;                     // For the reference: devices, and kernel files
+  std::span<const std::string_view> drivers;  // Of the PCI function, the netdev or software device
+  std::string_view device_prefix;             // Prefix of RDMA device names: "mlx5_"
+  bool port_counters = false;                 // Has performance management: ports/N/counters
   bool hw_counters = true;                    // Has ports/N/hw_counters
-  std::uint32_t hw_width_bits = 64;  // Of hardware counters, which wrap there; see wide_hw.
-  std::span<const std::string_view> wide_hw = {};  // Hardware counters of 64 bits among narrow ones
+  std::uint32_t hw_width_bits = 64;  // Width of hardware counters, which wrap; see wide_hw.
+  std::span<const std::string_view> wide_hw =
+      {};  // 64-bit hardware counters of a driver with narrow ones
   std::span<const CounterRow> rows = {};
   std::span<const CounterSum> sums = {};
 };
 
 std::span<const CounterTable* const> AllCounterTables();  // Generated; see CMakeLists.txt.
 
-// By the driver, else by the kernel's name for the device; nullptr when neither is known.
+// By driver, else by device name; nullptr when both are unknown.
 const CounterTable* CountersOf(const v1::RdmaDevice& device);
-// By the driver, else by that of the RDMA device whose port has the netdev.
+// By driver, else by the driver of the RDMA device with that netdev.
 const CounterTable* CountersOf(const v1::NodeSnapshot& snapshot, const v1::NetInterface& netdev);
 
-// The row of a counter; nullptr for one that is in none. `table` may be nullptr.
+// The row of a counter; nullptr without one. `table` may be nullptr.
 const CounterRow* FindCounterRow(const CounterTable* table, v1::CounterSource source,
                                  std::string_view name);
 
 // Sets neutral names, units and widths of all counters of one port or netdev, each neutral name
-// once, and adds the sums, whose names are those of their parts with '+' between them. `table` may
-// be nullptr. May be called again after more has been added.
+// once, and adds the sums, named by their parts with '+'. `table` may be nullptr. Can be called
+// again after counters were added.
 void NameCounters(const CounterTable* table, v1::CounterSet& set);
 
-// A register of PortCounters and PortCountersExtended of InfiniBand, as a file of ports/N/counters
-// or, before Linux 4.5, ports/N/counters_ext.
+// A register of InfiniBand PortCounters or PortCountersExtended: a file of ports/N/counters or,
+// before Linux 4.5, ports/N/counters_ext.
 struct PortRegister {
   std::string_view name;
   std::string_view neutral;
-  std::uint32_t width_bits;  // Below 64 it stops at its maximum.
+  std::uint32_t width_bits;  // Registers below 64 bits saturate.
   std::uint64_t factor;      // Units in one count of the register
 };
 
 std::span<const PortRegister> AllPortRegisters();
 
-// The row of that name; nullptr for a counter of a later kernel.
+// nullptr for a counter of a later kernel.
 const PortRegister* FindPortRegister(std::string_view name);
 
-// One such file as a counter, without its neutral name. DATA_LOSS for a value that no register can
-// hold, UNIMPLEMENTED for "N/A (no PMA)".
+// Parser of such a file, without neutral name. DATA_LOSS for a value beyond the register,
+// UNIMPLEMENTED for "N/A (no PMA)".
 Result<v1::Counter> ParsePortCounter(std::string_view name, std::string_view text);
 
 }  // namespace fabric::inspect

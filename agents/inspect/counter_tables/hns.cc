@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::string_view kDrivers[] = {"hns3", "hns_roce_hw_v2", "hns_roce", "hns"};
 
-constexpr std::string_view kNoUnit = "The driver does not say in what.";
+constexpr std::string_view kNoUnit = "The driver does not document the unit.";
 
 constexpr CounterRow kRows[] = {
     {kHw, "tx_pkt", "rdma_tx_packets"},

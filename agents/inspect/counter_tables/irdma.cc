@@ -106,7 +106,7 @@ extern const CounterTable irdma = {
     .name = "irdma",
     .title =
         "Intel E810, E822, E823 (ice) and X722 (i40e) (hw/irdma/verbs.c, ice/ice_ethtool.c, "
-        "i40e/i40e_ethtool.c). Retransmissions of RoCE are not told. Bytes and packets are "
+        "i40e/i40e_ethtool.c). RoCE retransmissions are not reported. Bytes and packets are "
         "sums over both versions of IP, which exist only when both parts do",
     .drivers = kDrivers,
     .device_prefix = "irdma",

@@ -21,7 +21,7 @@ constexpr std::string_view kWide[] = {
     "rdma_rx_packets",
 };
 
-constexpr std::string_view kOptional = "Optional: off unless somebody enabled it.";
+constexpr std::string_view kOptional = "Optional: disabled by default.";
 
 constexpr CounterRow kRows[] = {
     {kHw, "rdma_tx_bytes", "rdma_tx_bytes", kOptional},
@@ -82,7 +82,7 @@ constexpr CounterRow kRows[] = {
     {kEthtool, "tx_prio#_pause_duration", "pfc_tx_duration_us_prio#", "Priorities with PFC only."},
     {kEthtool, "rx_prio#_pause_duration", "pfc_rx_duration_us_prio#", "Priorities with PFC only."},
     {kEthtool, "rx_prio#_pause_transition", "pfc_rx_transitions_prio#",
-     "Priorities with PFC only; there is none for what is sent."},
+     "Priorities with PFC only; not counted for sent frames."},
     {kEthtool, "tx_pause_storm_error_events", "pfc_storm_events"},
     {kEthtool, "tx_pause_storm_warning_events", "pfc_storm_warnings"},
     {kEthtool, "tx_global_pause", "pause_tx_frames", "While global pause is on."},

@@ -6,8 +6,8 @@ namespace {
 constexpr std::string_view kDrivers[] = {"qede", "qedr"};
 
 constexpr CounterRow kRows[] = {
-    {kEthtool, "tx_pfc_frames", "pfc_tx_frames", "There is no count by priority."},
-    {kEthtool, "rx_pfc_frames", "pfc_rx_frames", "There is no count by priority."},
+    {kEthtool, "tx_pfc_frames", "pfc_tx_frames", "Not counted by priority."},
+    {kEthtool, "rx_pfc_frames", "pfc_rx_frames", "Not counted by priority."},
     {kEthtool, "tx_pause_frames", "pause_tx_frames"},
     {kEthtool, "rx_pause_frames", "pause_rx_frames"},
     {kEthtool, "brb_discards", "rx_discards"},

@@ -30,8 +30,7 @@ void Identify(const Dir& root, JobTarget& target) {
 }
 
 Result<JobTarget> OfPid(const Dir& root, const std::string& pid) {
-  if (!root.Has("proc/" + pid))
-    return Status(Code::kNotFound, Format("there is no process {}", pid));
+  if (!root.Has("proc/" + pid)) return Status(Code::kNotFound, Format("no such process: {}", pid));
   JobTarget target;
   ASSIGN_OR_RETURN(target.pid, ParseNumber<std::uint32_t>(pid));
   target.namespace_path = Format("proc/{}/ns/net", pid);
@@ -53,8 +52,8 @@ Result<JobTarget> FindJob(const Dir& root, const std::string& netns) {
     return Status(Code::kNotFound, netns + ": No such file or directory");
   if (netns.empty() || target.namespace_path.empty() || !root.Has(target.namespace_path))
     return Status(Code::kNotFound,
-                  Format("{}: expected a PID, a name that `ip netns` lists, or the path of a "
-                         "namespace's file",
+                  Format("{}: expected a PID, a name from `ip netns`, or the path of a "
+                         "namespace file",
                          Quoted(netns)));
   Identify(root, target);
   return target;
@@ -95,7 +94,7 @@ Result<v1::NodeSnapshot> InspectJob(const Host& host, const JobTarget& target,
                    }));
   v1::NodeSnapshot snapshot;
   if (!bytes.empty() && snapshot.ParseFromString(bytes)) return snapshot;
-  return Status(Code::kDataLoss, target.namespace_path + ": nothing came back from within");
+  return Status(Code::kDataLoss, target.namespace_path + ": no result from the child process");
 }
 
 std::string PodUid(std::string_view cgroup) {

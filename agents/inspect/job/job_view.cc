@@ -123,7 +123,7 @@ v1::JobDevice LookAt(const Host& host, const std::string& below, const std::stri
   if (!file.ok() && file.status().code() == Code::kNotFound)
     return verdict(false, "not there: the container was not given it");
   if (!file.ok() || !who) {
-    device.set_reason(file.ok() ? "whose process it is, is not known" : file.status().message());
+    device.set_reason(file.ok() ? "the owner of the process is unknown" : file.status().message());
     return device;
   }
   const std::string mode =
@@ -134,7 +134,7 @@ v1::JobDevice LookAt(const Host& host, const std::string& below, const std::stri
     return verdict(false, Format("{}, but the device cgroup does not list {}:{}", mode,
                                  file->device_major, file->device_minor));
   if (!rules.program) return verdict(true, mode);
-  device.set_reason(mode + ": open to the process, unless its cgroup's device program says no");
+  device.set_reason(mode + ": accessible unless the cgroup's device program forbids it");
   return device;
 }
 

@@ -33,7 +33,7 @@ struct Bound {
 
 enum class Side { kSoft, kHard, kBoth };
 
-// A limit with one or both sides set anew. Unlimited as a whole when both sides are.
+// Updates one or both sides of a limit. Unlimited when both sides are.
 class LimitBuilder {
  public:
   void Set(Side side, Bound bound) {

@@ -1,5 +1,5 @@
-// Texts about the machine around the fabric as values. Pure; each takes the content of one file.
-// Lines that are not in the expected format are skipped, as the programs that own them do.
+// Parsers for files about the host. Pure; each takes the content of one file. Skip lines in other
+// formats, like the programs that own the files.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace fabric::inspect {
 
-// os-release: KEY=value lines with the quotes of a shell taken off.
+// os-release: KEY=value lines without shell quotes.
 std::map<std::string, std::string> ParseOsRelease(std::string_view text);
 
-// One line of /proc/modules. `flags` are its taints, "OE"; empty: none.
+// One line of /proc/modules. `flags`: taints, "OE"; may be empty.
 struct ModuleLine {
   std::string name;
   std::vector<std::string> used_by;
@@ -25,43 +25,42 @@ struct ModuleLine {
 };
 std::vector<ModuleLine> ParseProcModules(std::string_view text);
 
-// Whether a module has to do with RDMA, its NICs, or GPUs that use it.
+// Whether a module is relevant to RDMA, its NICs, or GPUs.
 bool ModuleMatters(std::string_view name);
 
 // "Max locked memory" of /proc/<pid>/limits, without `source`.
 Result<v1::MemoryLimit> ParseProcLimits(std::string_view text);
 
-// What limits.conf(5) says of memlock for every user ("*"), over what earlier files have said. The
-// value counts in KiB. `source` is noted when the file says anything.
+// memlock for all users ("*") in limits.conf(5), in KiB. Overrides earlier files; then sets
+// `source`.
 void ApplyLimitsConf(std::string_view text, std::string_view source,
                      std::optional<v1::MemoryLimit>& limit);
 
-// DefaultLimitMEMLOCK= of systemd-system.conf(5), over what earlier files have said. The file that
-// systemd ships names its compiled-in defaults as comments: taken with `comments_are_defaults`.
+// DefaultLimitMEMLOCK= of systemd-system.conf(5); overrides earlier files. The file shipped by
+// systemd has its compiled-in defaults as comments, which are used with `comments_are_defaults`.
 void ApplySystemdConf(std::string_view text, std::string_view source, bool comments_are_defaults,
                       std::optional<v1::MemoryLimit>& limit);
 
-// What the program ofed_info would print with -s: it is a script that holds its answer. Empty:
-// not found.
+// Output of `ofed_info -s`, from the text of that script. Empty when not found.
 std::string VersionOfOfedInfo(std::string_view script);
 
-// "0-1,4": how many there are.
+// Number of elements of "0-1,4".
 Result<std::uint32_t> CountOfList(std::string_view text);
 
-// Where the memory lines of /proc/meminfo say "Key:  123 kB", the bytes.
+// Bytes of the line "Key:  123 kB" in /proc/meminfo.
 std::optional<std::uint64_t> MeminfoBytes(std::string_view text, std::string_view key);
 
-// The value of the last "key=value" word of a kernel command line; absent: not there.
+// The value of the last "key=value" word of a kernel command line; absent without one.
 std::optional<std::string> CommandLineValue(std::string_view command_line, std::string_view key);
 
-// The path of a controller in /proc/<pid>/cgroup; "" asks for version 2. Absent: none there.
+// The path of a controller in /proc/<pid>/cgroup; "" for version 2. Absent without one.
 std::optional<std::string> CgroupPath(std::string_view text, std::string_view controller);
 
-// Which hypervisor the DMI texts name, in systemd's words ("kvm", "vmware"); empty: none of those
-// that are known, which a machine without hypervisor also is.
+// Hypervisor in DMI texts, by its systemd name ("kvm", "vmware"); empty for an unknown or no
+// hypervisor.
 std::string_view HypervisorOfDmi(std::string_view vendor, std::string_view product);
 
-// Whether /proc/cpuinfo of an x86 machine has the flag "hypervisor"; absent: no flags there.
+// Whether /proc/cpuinfo of an x86 machine has the flag "hypervisor"; absent without flags.
 std::optional<bool> HypervisorFlag(std::string_view cpuinfo);
 
 }  // namespace fabric::inspect

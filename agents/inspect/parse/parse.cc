@@ -140,7 +140,7 @@ Result<v1::GidType> ParseGidType(std::string_view text, v1::LinkLayer link_layer
   if (text != "IB/RoCE v1") return Expected("'IB/RoCE v1' or 'RoCE v2'", text);
   if (link_layer == v1::LINK_LAYER_INFINIBAND) return v1::GID_TYPE_INFINIBAND;
   if (link_layer == v1::LINK_LAYER_ETHERNET) return v1::GID_TYPE_ROCE_V1;
-  return Status(Code::kFailedPrecondition, "'IB/RoCE v1' needs a link layer, which is not known");
+  return Status(Code::kFailedPrecondition, "'IB/RoCE v1' needs a link layer, which is unknown");
 }
 
 Result<std::string> ParseGid(std::string_view text) {

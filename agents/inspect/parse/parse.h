@@ -1,5 +1,5 @@
-// Texts of sysfs and procfs as values. Pure; each takes the content of one file without its
-// trailing newline. What is not in the expected format is INVALID_ARGUMENT, with what was seen.
+// Parsers for sysfs and procfs files. Pure; each takes the content of one file without its trailing
+// newline. INVALID_ARGUMENT with the text for other formats.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Rate {
 // "400 Gb/sec (4X NDR)", "2.5 Gb/sec (1X SDR)"; old kernels leave "SDR" out: "10 Gb/sec (4X)".
 Result<Rate> ParseRate(std::string_view text);
 
-// "IB/RoCE v1" says both: the link layer decides. "RoCE v2" only where there is Ethernet.
+// "IB/RoCE v1" is ambiguous: the link layer decides. "RoCE v2" needs Ethernet.
 Result<v1::GidType> ParseGidType(std::string_view text, v1::LinkLayer link_layer);
 
 // "fe80:0000:0000:0000:...": eight groups of four digits. Returned in lower case.
@@ -48,31 +48,30 @@ Result<std::string> ParseMac(std::string_view text);  // 6 or, for InfiniBand, 2
 // "0x001f": a number with or without the prefix.
 Result<std::uint32_t> ParseHex(std::string_view text);
 
-// The largest RDMA MTU that fits a netdev MTU on RoCE: 96 bytes of headers less (include/rdma/
-// ib_addr.h iboe_get_mtu), rounded down to 256, 512, 1024, 2048 or 4096. Of the drivers that count
-// otherwise, rxe takes 80 off (RXE_MAX_HDR_LENGTH), irdma and mana nothing. Absent when not even
-// 256 fit.
+// The largest RDMA MTU that fits a netdev MTU on RoCE: minus 96 bytes of headers (include/rdma/
+// ib_addr.h iboe_get_mtu), rounded down to 256, 512, 1024, 2048 or 4096. Exceptions: rxe subtracts
+// 80 (RXE_MAX_HDR_LENGTH), irdma and mana nothing. Absent below 256.
 std::optional<std::uint32_t> RoceMtu(std::uint32_t netdev_mtu_bytes, std::string_view driver = {});
 
-// The value behind "KEY=" in a uevent file; empty when it is not there.
+// The value after "KEY=" in a uevent file; empty without the key.
 std::string_view UeventValue(std::string_view uevent, std::string_view key);
 
 // Whether /proc/modules lists the module as live.
 bool ModuleIsLive(std::string_view proc_modules, std::string_view module);
 
-// Trust as the driver means it when it publishes this APP table. Of mlx5_core both answers are
-// known; elsewhere no DSCP entry means the driver's default, so absent.
+// Trust mode that an APP table implies. Certain for mlx5_core; for other drivers, a table without
+// DSCP entries means the driver's default, so absent.
 std::optional<v1::Trust> TrustOfApp(const v1::DcbConfig& dcb, std::string_view driver);
 
-// 64 priorities by DSCP from the APP table; empty when an entry is missing that the driver does
-// not define. mlx5_core: what is not listed is priority 0.
+// 64 priorities by DSCP from the APP table; empty when an entry is missing and the driver has no
+// default. mlx5_core: DSCPs without an entry have priority 0.
 std::vector<std::uint32_t> DscpMapOfApp(const v1::DcbConfig& dcb, std::string_view driver);
 
-// "InfiniBand", "Ethernet" CA, RNIC: the protocol where RDMA netlink does not say it.
+// "InfiniBand", "Ethernet" CA, RNIC: the protocol when RDMA netlink does not report it.
 std::optional<v1::Protocol> ProtocolOf(std::optional<v1::NodeType> type, v1::LinkLayer link_layer,
                                        std::string_view driver);
 
-// Fit to be the name of a device or netdev in a message: printable ASCII without blanks.
+// Whether a device or netdev name can be used in messages: printable ASCII without blanks.
 bool IsPlainName(std::string_view name);
 
 }  // namespace fabric::inspect

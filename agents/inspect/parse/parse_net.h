@@ -1,4 +1,4 @@
-// Texts about netdevs as values: /proc/net, bonding, names of switchdev ports. Pure.
+// Parsers for netdev texts: /proc/net, bonding, names of switchdev ports. Pure.
 #pragma once
 
 #include <cstdint>
@@ -25,18 +25,18 @@ std::vector<VlanLine> ParseVlanConfig(std::string_view text);
 // priority of the tag.
 std::map<std::uint32_t, std::uint32_t> ParseVlanEgress(std::string_view text);
 
-// A map of socket priorities as a list of eight; empty when the map is: then all are 0.
+// A map of socket priorities as a list of eight; empty for an empty map (all 0).
 std::vector<std::uint32_t> EgressPriorities(const std::map<std::uint32_t, std::uint32_t>& map);
 
-// "802.3ad 4": the word is the same in all kernels, the number is not needed.
+// "802.3ad 4": returns the word, which is the same in all kernels.
 std::string FirstWord(std::string_view text);
 
-// Whether phys_port_name is that of a representor, the switch side of a function: "pf0vf3",
+// Whether phys_port_name names a representor, the switch side of a function: "pf0vf3",
 // "pf0sf88", "pf0hpf", "c1pf0vf1" (Documentation/networking/devlink/devlink-port.rst). "p0" is the
 // port itself.
 bool IsRepresentorPort(std::string_view physical_port_name);
 
-// Addresses of this host that NFS mounts are reached from: clientaddr= of /proc/mounts.
+// Local addresses of NFS mounts: clientaddr= in /proc/mounts.
 std::vector<std::string> NfsClientAddresses(std::string_view proc_mounts);
 
 }  // namespace fabric::inspect

@@ -15,7 +15,7 @@ unsigned char At(std::string_view bytes, std::size_t at) {
   return static_cast<unsigned char>(bytes[at]);
 }
 
-// Text is filled up with blanks or NUL bytes; what cannot be printed is no text of a maker.
+// Text is padded with blanks or NUL bytes. Unprintable bytes are not vendor text.
 std::optional<std::string> TextOf(std::string_view value) {
   value = value.substr(0, value.find('\0'));
   value = Trim(value);

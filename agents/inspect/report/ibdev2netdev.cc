@@ -1,4 +1,4 @@
-#include "agents/inspect/report/ibdev2netdev.h"
+#include "agents/inspect/report/report.h"
 
 #include "base/text.h"
 #include "proto/names.h"

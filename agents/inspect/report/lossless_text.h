@@ -1,6 +1,6 @@
-// Texts in which drivers print lossless and congestion control settings. Pure; each takes the
-// content of one file. What is not in the expected format is INVALID_ARGUMENT, with what was seen.
-// MLNX_OFED's formats are those of its en_sysfs.c and of what mlnx_qos reads.
+// Parsers for drivers' lossless and congestion control settings. Pure; each takes the content of
+// one file. INVALID_ARGUMENT with the text for other formats. MLNX_OFED's formats: its en_sysfs.c
+// and mlnx_qos.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ Result<BufferSizes> ParseBufferSizes(std::string_view text);
 Result<std::vector<std::uint64_t>> ParseMaxRates(std::string_view text);
 
 struct TrafficClass {
-  std::optional<std::uint32_t> global;  // The ToS byte; absent when it is not set.
+  std::optional<std::uint32_t> global;  // ToS byte; absent when not set
   std::vector<std::string> rules;       // "src_ip=10.0.0.0/24,tclass=106"
 };
 // tc/1/traffic_class: "Global tclass=106", "tclass=106" or "106", then the rules. Empty: not set.
@@ -40,11 +40,11 @@ Result<std::uint32_t> ParseStallPrevention(std::string_view text);
 // One setting: "26", "0x1a", and a module's "Y" and "N" as 1 and 0.
 Result<std::uint64_t> ParseSetting(std::string_view text);
 
-// The number behind "key :" in a text of such lines, debugfs's bnxt_re/*/info.
+// The number after "key :" in debugfs's bnxt_re/*/info.
 std::optional<std::uint64_t> InfoValue(std::string_view text, std::string_view key);
 
-// Unit of a parameter of congestion control by the name of its file, whatever the driver; empty
-// when it is a plain number or nobody documents it.
+// Unit of a congestion control parameter by its file name, for all drivers; empty for a plain
+// number and an undocumented unit.
 std::string_view CongestionUnit(std::string_view name);
 
 }  // namespace fabric::inspect

@@ -1,4 +1,4 @@
-// Texts of a PCI function's attributes as values, and of the files of GPU drivers. Pure. Formats:
+// Parsers for attributes of PCI functions and files of GPU drivers. Pure. Formats:
 // Documentation/ABI/testing/sysfs-bus-pci, drivers/pci/pci-sysfs.c, drivers/pci/pcie/aer.c.
 #pragma once
 
@@ -12,37 +12,36 @@
 
 namespace fabric::inspect {
 
-// "32.0 GT/s PCIe", "8 GT/s" as thousands of megatransfers; 0 for "Unknown", as a function says
-// that has no link. INVALID_ARGUMENT for what is neither.
+// "32.0 GT/s PCIe", "8 GT/s" as thousands of megatransfers; 0 for "Unknown", the value
+// without a link. INVALID_ARGUMENT for other text.
 Result<std::uint32_t> ParsePciSpeed(std::string_view text);
 
-// Lanes; 0 for the widths that mean "no link": 0 and 255.
+// Lanes; 0 for 0 and 255, the values without a link.
 Result<std::uint32_t> ParsePciWidth(std::string_view text);
 
-// The same as a code of the link registers has it: 5 is 32000; 0 when it is no known code.
+// Speed of a code of the link registers: 32000 for 5; 0 for an unknown code.
 std::uint32_t PciSpeedOfCode(std::uint8_t code);
 
-// The line "TOTAL_ERR_COR 12" of aer_dev_correctable and its siblings; in a kernel without such
-// lines, the sum of the others.
+// The line "TOTAL_ERR_COR 12" of aer_dev_correctable and its siblings; without such a line, the sum
+// of the others.
 Result<std::uint64_t> ParseAerTotal(std::string_view text);
 
-// Size of the largest memory window among the six base address registers of `resource`; 0 when
-// none has been assigned.
+// Size of the largest memory window of the six base address registers in `resource`; 0 without one.
 Result<std::uint64_t> ParseLargestWindow(std::string_view text);
 
-// Of /proc/driver/nvidia/version.
+// From /proc/driver/nvidia/version.
 struct NvidiaVersion {
   std::string version;  // "535.129.03"
   bool open = false;    // "Open Kernel Module"
 };
 Result<NvidiaVersion> ParseNvidiaVersion(std::string_view text);
 
-// The modules that use `module`, of /proc/modules; absent when it is not in the list.
+// Users of `module` in /proc/modules; absent when it is not listed.
 std::optional<std::vector<std::string_view>> ModuleUsers(std::string_view proc_modules,
                                                          std::string_view module);
 
-// The value of a line "Model:   NVIDIA H100 80GB HBM3"; empty when it is not there, "N/A", or has
-// the question marks that the driver prints for what it has not asked its GPU for.
+// The value of a line "Model:   NVIDIA H100 80GB HBM3"; empty when missing, "N/A", or printed as
+// question marks, the driver's text for data not yet read from the GPU.
 std::string_view NvidiaField(std::string_view information, std::string_view name);
 
 struct KernelVersion {

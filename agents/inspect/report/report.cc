@@ -2,11 +2,6 @@
 
 #include <vector>
 
-#include "agents/inspect/report/report_devices.h"
-#include "agents/inspect/report/report_host.h"
-#include "agents/inspect/report/report_job.h"
-#include "agents/inspect/report/report_lossless.h"
-#include "agents/inspect/report/report_pci.h"
 #include "agents/inspect/report/report_table.h"
 #include "base/text.h"
 #include "proto/names.h"
@@ -44,12 +39,12 @@ std::string DevicesText(const v1::NodeSnapshot& snapshot) {
 // Every device has ports.
 std::string NoPorts(const v1::NodeSnapshot& snapshot) {
   return NoneOrUnknown(snapshot, {kRdmaClass},
-                       snapshot.rdma_devices().empty() ? "none" : "not known: no port was read");
+                       snapshot.rdma_devices().empty() ? "none" : "unknown: no port was read");
 }
 
 std::string NoGids(const v1::NodeSnapshot& snapshot) {
   for (const v1::Gap& gap : snapshot.gaps())
-    if (gap.inspector() == "gids") return Format("not known: {}: {}", gap.path(), gap.reason());
+    if (gap.inspector() == "gids") return Format("unknown: {}: {}", gap.path(), gap.reason());
   return NoPorts(snapshot);
 }
 

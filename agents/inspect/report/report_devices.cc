@@ -1,8 +1,7 @@
-#include "agents/inspect/report/report_devices.h"
+#include "agents/inspect/report/report_table.h"
 
 #include <algorithm>
 
-#include "agents/inspect/report/report_table.h"
 #include "base/text.h"
 
 namespace fabric::inspect {

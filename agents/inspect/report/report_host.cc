@@ -1,5 +1,3 @@
-#include "agents/inspect/report/report_host.h"
-
 #include <algorithm>
 #include <vector>
 
@@ -52,7 +50,7 @@ std::string IommuText(const v1::HostFacts& host) {
   if (!host.has_iommu_present()) return std::string(kAbsent);
   if (!host.iommu_present()) return "none";
   return "present, " + (host.has_iommu_default_type() ? host.iommu_default_type()
-                                                      : std::string("default type not known"));
+                                                      : std::string("default type unknown"));
 }
 
 std::string NetnsText(const v1::HostFacts& host) {
@@ -169,7 +167,7 @@ std::string HostText(const v1::NodeSnapshot& snapshot) {
       {"CGROUP RDMA", OrAbsent(host.rdma_cgroup_limits())},
       {"CGROUP DEVICES", OrAbsent(host.device_cgroup())},
       {"CLOCK", ClockText(snapshot)}};
-  return KnownRows("Host", std::move(rows), "not known: see the gaps") + ModulesText(snapshot) +
+  return KnownRows("Host", std::move(rows), "unknown: see the gaps") + ModulesText(snapshot) +
          SysctlsText(snapshot);
 }
 
@@ -189,7 +187,7 @@ std::string LldpText(const v1::NodeSnapshot& snapshot) {
                  RocePriority(neighbor), ToString(neighbor.heard_at())});
   return section.Text(NoneOrUnknown(snapshot, {{"lldp", ""}, kRdmaClass, kNetClass},
                                     HasRoce(snapshot)
-                                        ? "none heard (they speak every 30 s: --lldp-wait 35)"
+                                        ? "none received (sent every 30 s: --lldp-wait 35)"
                                         : "not listened for: no netdev of RDMA over Ethernet"));
 }
 

@@ -1,6 +1,5 @@
-#include "agents/inspect/report/report_job.h"
-
 #include "agents/inspect/report/report_table.h"
+
 #include "base/text.h"
 
 namespace fabric::inspect {

@@ -1,5 +1,3 @@
-#include "agents/inspect/report/report_lossless.h"
-
 #include <algorithm>
 #include <vector>
 
@@ -139,16 +137,16 @@ std::string TrafficClassText(const v1::RoceDefaults& defaults) {
   return rules == 0 ? text : Format("{} and {} rules", text, rules);
 }
 
-// Why there is no line: a job may see ports without their netdevs.
+// Reason for an empty section: a job may see ports without their netdevs.
 std::string Nothing(const v1::NodeSnapshot& snapshot) {
   for (const v1::RdmaDevice& device : snapshot.rdma_devices()) {
     if (snapshot.has_job() && device.protocol() == v1::PROTOCOL_ROCE)
       return "the netdevs of RDMA over Ethernet are in another network namespace";
     if (device.driver() == "efa") continue;  // Not RoCE, and without netdevs of its own.
-    if (device.ports().empty()) return Format("not known: no port of {} was read", device.name());
+    if (device.ports().empty()) return Format("unknown: no port of {} was read", device.name());
     for (const v1::Port& port : device.ports())
       if (port.link_layer() != v1::LINK_LAYER_INFINIBAND)
-        return Format("not known: no netdev of {} was read", PortName(device, port));
+        return Format("unknown: no netdev of {} was read", PortName(device, port));
   }
   return NoneOrUnknown(snapshot, {kRdmaClass}, "no RDMA over Ethernet");
 }

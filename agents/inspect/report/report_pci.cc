@@ -1,4 +1,4 @@
-#include "agents/inspect/report/report_pci.h"
+#include "agents/inspect/report/report_table.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "agents/inspect/pci_models.h"
-#include "agents/inspect/report/report_table.h"
 #include "base/text.h"
 
 namespace fabric::inspect {
@@ -127,7 +126,7 @@ bool IsBridge(const v1::PciFunction& function) {
 
 std::string Notes(const v1::PciFunction& function) {
   std::vector<std::string> notes;
-  // The port above a link may always be able to do more than what is plugged in.
+  // The port above a link may support more than the plugged card.
   if (!IsBridge(function) || function.has_slot_max()) {
     if (Below(function.link(), Possible(function)))
       notes.emplace_back("link below capability");
@@ -148,7 +147,7 @@ std::string ErrorsText(const v1::PciFunction& function) {
                 function.aer_fatal());
 }
 
-std::string FunctionsText(const v1::NodeSnapshot& snapshot) {
+std::string PciFunctionsText(const v1::NodeSnapshot& snapshot) {
   std::map<std::string, std::string> what;
   for (const v1::Gpu& gpu : snapshot.gpus()) what[gpu.pci_address()] = "GPU";
   for (const v1::RdmaDevice& device : snapshot.rdma_devices())
@@ -158,7 +157,7 @@ std::string FunctionsText(const v1::NodeSnapshot& snapshot) {
   for (const v1::PciFunction& function : snapshot.pci_functions()) {
     const std::string notes = Notes(function);
     const std::string& name = what[function.address()];
-    // Of bridges, and of what could not be read, only what is worth a look.
+    // Only unusual bridges and unreadable functions.
     if (name.empty() && notes.empty() && (IsBridge(function) || !function.has_class_code()))
       continue;
     const PciModel* const model = FindPciModel(function.vendor_id(), function.device_id());
@@ -214,7 +213,7 @@ std::string PeerMemoryText(const v1::NodeSnapshot& snapshot) {
 }  // namespace
 
 std::string PciText(const v1::NodeSnapshot& snapshot) {
-  return GpusText(snapshot) + MatrixText(snapshot) + FunctionsText(snapshot) +
+  return GpusText(snapshot) + MatrixText(snapshot) + PciFunctionsText(snapshot) +
          PeerMemoryText(snapshot);
 }
 

@@ -52,8 +52,7 @@ std::string NoneOrUnknown(const v1::NodeSnapshot& snapshot, std::initializer_lis
     for (const v1::Gap& gap : snapshot.gaps())
       if (gap.inspector() == source.inspector && gap.subject().empty() &&
           (source.path.empty() || gap.path().empty() || gap.path() == source.path))
-        return Format("not known: {}{}{}", gap.path(), gap.path().empty() ? "" : ": ",
-                      gap.reason());
+        return Format("unknown: {}{}{}", gap.path(), gap.path().empty() ? "" : ": ", gap.reason());
   return std::string(none);
 }
 

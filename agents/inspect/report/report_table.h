@@ -1,5 +1,5 @@
-// What the sections of the report for people have in common: aligned columns, "-" for what is not
-// known. Each area of more than a few lines has its section in its own report_<area>.cc.
+// Sections of the text report: aligned columns, "-" for absent values. Each area has its section in
+// report_<area>.cc.
 #pragma once
 
 #include <cstdint>
@@ -29,43 +29,50 @@ std::string NameIf(bool there, Enum value) {
   return std::string(there ? Name(value) : kAbsent);
 }
 
-// Columns as wide as their widest cell, two blanks apart; the last one is not filled up.
+// A table with aligned columns, two blanks apart.
 class Section {
  public:
   Section(std::string title, std::vector<std::string> header)
       : title_(std::move(title)), rows_{std::move(header)} {}
 
-  // As many cells as the header has.
+  // Needs one cell per header.
   void Row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
-  // With a blank line behind it. `empty` is the line printed where there are no rows.
+  // Followed by a blank line. `empty` is printed without rows.
   std::string Text(std::string_view empty) const;
-  std::string Aligned() const;  // The header is a row like the others.
+  std::string Aligned() const;  // Without title; the header is a row.
 
  private:
   std::string title_;
   std::vector<std::vector<std::string>> rows_;
 };
 
-// A section of names and values, without the rows whose value is "-"; `empty` is printed where that
-// leaves none.
+// A section of names and values, without the rows with value "-". `empty` is printed without rows.
 std::string KnownRows(std::string title, std::vector<std::vector<std::string>> rows,
                       std::string_view empty);
 
-// What an empty section would have been filled from: an inspector, and where it looked; with an
-// empty path, anywhere.
+// Source of a section: an inspector and its path; an empty path stands for all.
 struct Source {
   std::string_view inspector;
   std::string_view path;
 };
 
-// What to print where there are no rows: `none`, or why it is not known. A section is never empty
-// just because nothing could be read.
+// Text for a section without rows: `none`, or the reason why the data is unknown.
 std::string NoneOrUnknown(const v1::NodeSnapshot& snapshot, std::initializer_list<Source> sources,
                           std::string_view none);
 
 inline constexpr Source kRdmaClass{.inspector = "rdma_devices", .path = "sys/class/infiniband"};
 inline constexpr Source kNetClass{.inspector = "net_interfaces", .path = "sys/class/net"};
 inline constexpr Source kPciDevices{.inspector = "gpus", .path = "sys/bus/pci/devices"};
+
+// Sections, in the order of the report.
+std::string FunctionsText(const v1::NodeSnapshot& snapshot);
+std::string StacksText(const v1::NodeSnapshot& snapshot);  // Bonds and VLANs; may be empty
+std::string LosslessText(const v1::NodeSnapshot& snapshot);
+std::string PciText(const v1::NodeSnapshot& snapshot);  // GPUs, PCI Express, GPUDirect RDMA
+std::string LldpText(const v1::NodeSnapshot& snapshot);
+std::string HostText(const v1::NodeSnapshot& snapshot);  // Host, modules, sysctls
+std::string KernelLogText(const v1::NodeSnapshot& snapshot);
+std::string JobText(const v1::NodeSnapshot& snapshot);  // Empty without a job
 
 }  // namespace fabric::inspect

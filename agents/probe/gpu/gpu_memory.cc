@@ -52,7 +52,8 @@ ProbeNeeds Needs(const v1::ProbeSpec& spec) {
 
 Status Prepare(ProbeRun& run) {
   if (run.gpus.memory == nullptr || !run.gpus.find)
-    return {Code::kFailedPrecondition, "gpu_memory needs GPUs, and nobody looks for them here"};
+    return {Code::kFailedPrecondition,
+            "gpu_memory needs access to GPUs, which this agent does not have"};
   const NodeGpus node = run.gpus.find();
   // Those that are named are the initiator's.
   const auto& named = run.spec.gpu_memory().gpus();

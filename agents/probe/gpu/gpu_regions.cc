@@ -111,12 +111,12 @@ Result<std::vector<GpuRegion>> ReadTable(std::span<const std::byte> table) {
   std::uint32_t size = 0;
   if (table.size() < 4) return Status(Code::kDataLoss, "no table of GPUs");
   for (std::size_t n = 0; n < 4; ++n) size = size << 8 | std::to_integer<std::uint32_t>(table[n]);
-  v1::ProbeResult told;
-  if (size > table.size() - 4 || !told.ParseFromArray(table.data() + 4, static_cast<int>(size)) ||
-      told.gpu_memory_size() > static_cast<int>(kGpusMax * kGpuWays))
+  v1::ProbeResult parsed;
+  if (size > table.size() - 4 || !parsed.ParseFromArray(table.data() + 4, static_cast<int>(size)) ||
+      parsed.gpu_memory_size() > static_cast<int>(kGpusMax * kGpuWays))
     return Status(Code::kDataLoss, "the partner's table of GPUs cannot be read");
   std::vector<GpuRegion> regions;
-  for (const v1::GpuMemoryStep& step : told.gpu_memory()) {
+  for (const v1::GpuMemoryStep& step : parsed.gpu_memory()) {
     ASSIGN_OR_RETURN(GpuRegion region, FromProto(step));
     regions.push_back(std::move(region));
   }

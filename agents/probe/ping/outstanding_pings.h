@@ -55,7 +55,7 @@ class OutstandingPings {
   void Reported(std::uint32_t sequence, Duration delay, bool late);                      // T4 - T3
   // The partner's record of the pings before this one: PingMessage::seen.
   void Seen(std::uint32_t sequence, std::uint64_t seen);
-  // The thread did not poll for so long that unanswered pings become void instead of lost.
+  // The thread polled too late: unanswered pings become void instead of lost.
   void MarkUnreliable();
   // Settles pings older than answer_within.
   void Expire(SteadyTime now);

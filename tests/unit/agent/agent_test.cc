@@ -270,7 +270,7 @@ TEST_F(AgentTest, ReconnectingSendsAWholeSnapshotAgainAndStopsProbesBefore) {
   Stream();
   agent.OnDisconnected(Status(Code::kUnavailable, "gone"), At(seconds(60)));
   EXPECT_FALSE(agent.connected());
-  EXPECT_EQ(output.Take(), Did{"stop all probes: the controller is not connected: gone"});
+  EXPECT_EQ(output.Take(), Did{"stop all probes: controller disconnected: gone"});
   agent.OnSnapshot(Snapshot(1500, 9), At(seconds(60)));  // Goes on inspecting.
   EXPECT_EQ(output.Take(), Did{});
   agent.Tick(At(seconds(61)));

@@ -112,7 +112,7 @@ TEST(Link, CarriesMessagesBothWaysInOrder) {
   EXPECT_EQ(events.messages.Next().welcome().controller_version(), "n1");
   for (std::uint64_t i = 1; i <= 100; ++i) link.Send(Outcome(i));
   EXPECT_EQ(events.messages.Next().probe_stop().probe_id(), 5050u);
-  EXPECT_EQ(events.disconnected.Next().message(), "the controller has ended the stream");
+  EXPECT_EQ(events.disconnected.Next().message(), "the controller closed the stream");
   EXPECT_EQ(link.dropped(), 0u);
 }
 

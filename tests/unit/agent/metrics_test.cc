@@ -7,7 +7,7 @@
 #include <fstream>
 #include <set>
 
-#include "agents/metrics/metric_names.h"
+#include "agents/metrics/metric_families.h"
 #include "proto/json.h"
 #include "tests/testing/temp_tree.h"
 

@@ -138,7 +138,8 @@ TEST_F(Offline, ProfileCheckTellsEachMistakeOnItsOwnLine) {
   EXPECT_EQ(said.status, kExitUsage);
   EXPECT_THAT(said.out, IsEmpty());
   EXPECT_EQ(said.err, "fabricctl: " + bad + ":3:8: ecn: expected true or false, saw '7'\n" +
-                          "fabricctl: " + bad + ":4:3: unknown key 'trusd'; did you mean 'trust'?\n");
+                          "fabricctl: " + bad +
+                          ":4:3: unknown key 'trusd'; did you mean 'trust'?\n");
 }
 
 }  // namespace

@@ -117,11 +117,12 @@ TEST(Captures, PlaceholdersAreNoValues) {
   EXPECT_FALSE(device.has_firmware());
   EXPECT_FALSE(device.ports(0).has_physical_state());
   EXPECT_FALSE(device.ports(0).has_lid());
-  EXPECT_THAT(GapsOf(snapshot, "rdma_devices"),
-              ElementsAre("mlx5_0 sys/class/infiniband/mlx5_0/fw_ver: UNIMPLEMENTED the file says "
-                          "'N/A'",
-                          "mlx5_0 sys/class/infiniband/mlx5_0/node_guid: DATA_LOSS the file holds "
-                          "its own name instead of a value"));
+  EXPECT_THAT(
+      GapsOf(snapshot, "rdma_devices"),
+      ElementsAre("mlx5_0 sys/class/infiniband/mlx5_0/fw_ver: UNIMPLEMENTED the file contains "
+                  "'N/A'",
+                  "mlx5_0 sys/class/infiniband/mlx5_0/node_guid: DATA_LOSS the file contains "
+                  "its own name instead of a value"));
 }
 
 TEST(Captures, MissingGidsAreOneGapAndNoEmptyTable) {

@@ -100,7 +100,7 @@ TEST_F(Congestion, DebugfsThatIsRootsIsOneGapOfTheNode) {
 TEST_F(Congestion, WhatNothingTellsIsOneGapOfTheNode) {
   EXPECT_FALSE(Settings().has_cnp_dscp());
   EXPECT_THAT(GapsSeen(), ElementsAre(" sys/kernel/debug/mlx5: NOT_FOUND neither this nor "
-                                      "MLNX_OFED's ecn/ is there (settings of eth0)"));
+                                      "MLNX_OFED's ecn/ exists (settings of eth0)"));
 }
 
 TEST_F(Congestion, OfADriverWithoutAnyIsNoGap) {
@@ -159,7 +159,7 @@ TEST_F(Congestion, OfIntelsOwnKernelDriverIsAGap) {
   node_.File("sys/module/irdma/refcnt", "1\n");
   Settings();
   EXPECT_THAT(GapsSeen(), ElementsAre(" sys/module/irdma/parameters: UNIMPLEMENTED only the "
-                                      "out-of-tree driver tells (settings of eth0)"));
+                                      "out-of-tree driver reports it (settings of eth0)"));
 }
 
 v1::RoceDefaults Defaults(SmallNode& node) {

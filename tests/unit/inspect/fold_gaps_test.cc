@@ -48,10 +48,9 @@ TEST_F(FoldingGaps, AFolderThatWasNotCapturedIsOne) {
   Add("", "proc/version", Code::kNotFound, "No such file or directory");
   Add("", "proc/sys/net/ipv4", Code::kNotFound, "no such directory");
   Add("", "etc/os-release", Code::kNotFound, "No such file or directory");
-  EXPECT_THAT(Folded(),
-              ElementsAre(" proc: NOT_FOUND not in the captured tree, and so without cmdline "
-                          "sys/net/ipv4 version",
-                          " etc/os-release: NOT_FOUND No such file or directory"));
+  EXPECT_THAT(Folded(), ElementsAre(" proc: NOT_FOUND not in the captured tree; missing: cmdline "
+                                    "sys/net/ipv4 version",
+                                    " etc/os-release: NOT_FOUND No such file or directory"));
 }
 
 TEST_F(FoldingGaps, AFolderThatIsClosedIsOne) {

@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 
 #include "agents/inspect/inspector.h"
-#include "agents/inspect/report/ibdev2netdev.h"
 #include "agents/inspect/report/report.h"
 #include "proto/json.h"
 #include "tests/testing/fake_host.h"

@@ -99,12 +99,15 @@ TEST(Gpus, AmdTellsModelAndIdWhereItsBoardDoes) {
 TEST(Gpus, FilesOfTheDriverThatAreNotThereAreOneGap) {
   SmallNode node;
   AddNvidia(node);
-  AddFunction(node, "0000:2a:00.0", "0x10de", "0x030200");
-  node.tree.Link("sys/bus/pci/devices/0000:2a:00.0/driver", "../../../drivers/nvidia");
+  for (const std::string address : {"0000:2a:00.0", "0000:2b:00.0"}) {
+    AddFunction(node, address, "0x10de", "0x030200");
+    node.tree.Link("sys/bus/pci/devices/" + address + "/driver", "../../../drivers/nvidia");
+  }
   node.Remove("proc/driver/nvidia/gpus");
-  EXPECT_THAT(GapsOf(node.Inspected(), "gpus"),
-              ElementsAre(" proc/driver/nvidia/gpus/0000:17:00.0/information: NOT_FOUND "
-                          "No such file or directory (the first of 2)"));
+  EXPECT_THAT(
+      GapsOf(node.Inspected(), "gpus"),
+      ElementsAre(" proc/driver/nvidia/gpus/*/information: NOT_FOUND No such file or directory "
+                  "(0000:17:00.0 0000:2a:00.0 0000:2b:00.0)"));
 }
 
 TEST(PeerMemory, IsSeenInSysfsOrProc) {
@@ -257,11 +260,11 @@ TEST(DmaBuf, NeedsKernelGpuDriverAndRdmaDriver) {
       {"module not known",
        {"6.8.0", {"nvidia"}, {}, {mlx5}},
        "?",
-       "not known whether the NVIDIA module is the open one"},
+       "unknown whether the NVIDIA module is the open one"},
       {"passed through",
        {"6.8.0", {"vfio-pci"}, {}, {mlx5}},
        "no",
-       "no GPU has a driver that hands out dma-bufs"},
+       "no GPU has a driver that exports dma-bufs"},
       {"old kernel",
        {"5.4.0-150-generic", {"nvidia"}, true, {mlx5}},
        "no",
@@ -269,8 +272,8 @@ TEST(DmaBuf, NeedsKernelGpuDriverAndRdmaDriver) {
       {"old number, new parts",
        {"4.18.0-477.el8.x86_64", {"nvidia"}, true, {mlx5}},
        "?",
-       "kernel 4.18.0-477.el8.x86_64 is a distribution's with newer parts; not known whether "
-       "mlx5_core takes dma-bufs"},
+       "kernel 4.18.0-477.el8.x86_64 is a distribution's with newer parts; unknown whether "
+       "mlx5_core registers dma-bufs"},
       {"old number, but it was asked",
        {"4.18.0-477.el8.x86_64", {"nvidia"}, true, {asked}},
        "yes",
@@ -282,7 +285,7 @@ TEST(DmaBuf, NeedsKernelGpuDriverAndRdmaDriver) {
       {"Broadcom's own driver perhaps",
        {"6.5.0", {"amdgpu"}, {}, {bnxt}},
        "?",
-       "not known whether bnxt_en takes dma-bufs"},
+       "unknown whether bnxt_en registers dma-bufs"},
       {"no RDMA", {"6.12.1", {"amdgpu"}, {}, {}}, "no", "no RDMA device on PCI"},
       {"no kernel version",
        {"", {"amdgpu"}, {}, {asked}},
@@ -306,7 +309,7 @@ TEST(Nvlinks, AreAskedForOnlyOfAnNvidiaDriverThatIsUp) {
   EXPECT_EQ(node.fake.gpu_management.reads, 0);
   AddNvidia(node);
   EXPECT_THAT(GapsOf(node.Inspected(), "nvlinks"),
-              ElementsAre(" dev/nvidiactl: NOT_FOUND without it the driver cannot be asked"));
+              ElementsAre(" dev/nvidiactl: NOT_FOUND the driver cannot be queried without it"));
   EXPECT_EQ(node.fake.gpu_management.reads, 0);
 }
 

@@ -258,22 +258,23 @@ constexpr Inspector kPci = {.name = "pci",
                             .doc = "",
                             .inspect = Note<1>,
                             .wakes = EventKind::kHotplug,
-                            .owns = "pci_functions"};
-constexpr Inspector kGpu = {.name = "gpu",
-                            .doc = "",
-                            .inspect = Note<2>,
-                            .wakes = EventKind::kModule | EventKind::kHotplug,
-                            .owns = "gpus gpu_nic_paths"};
+                            .owns = {v1::NodeSnapshot::kPciFunctionsFieldNumber}};
+constexpr Inspector kGpu = {
+    .name = "gpu",
+    .doc = "",
+    .inspect = Note<2>,
+    .wakes = EventKind::kModule | EventKind::kHotplug,
+    .owns = {v1::NodeSnapshot::kGpusFieldNumber, v1::NodeSnapshot::kGpuNicPathsFieldNumber}};
 constexpr Inspector kPaths = {.name = "paths",
                               .doc = "",
                               .inspect = Note<3>,
                               .wakes = EventKind::kHotplug,
-                              .owns = "gpu_nic_paths"};
+                              .owns = {v1::NodeSnapshot::kGpuNicPathsFieldNumber}};
 constexpr Inspector kMemory = {.name = "memory",
                                .doc = "",
                                .inspect = Note<4>,
                                .wakes = EventKind::kModule,
-                               .owns = "peer_memory"};
+                               .owns = {v1::NodeSnapshot::kPeerMemoryFieldNumber}};
 
 std::vector<std::string> RunAfter(Inspection& inspection, EventSet events) {
   ran.clear();

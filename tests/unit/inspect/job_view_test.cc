@@ -85,7 +85,7 @@ TEST_F(JobViewTest, OpenFilesAreLeftToTheProgramOfTheCgroup) {
   EXPECT_EQ(device.path(), "/dev/infiniband/uverbs0");
   EXPECT_TRUE(device.present());
   EXPECT_FALSE(device.has_accessible());
-  EXPECT_THAT(device.reason(), HasSubstr("unless its cgroup's device program says no"));
+  EXPECT_THAT(device.reason(), HasSubstr("unless the cgroup's device program forbids it"));
 }
 
 TEST_F(JobViewTest, ADeviceThatTheContainerWasNotGiven) {

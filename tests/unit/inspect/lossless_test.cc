@@ -97,9 +97,10 @@ TEST_F(DcbNode, DcbZerosOfBnxtAreNotPfcOff) {
   node_.fake.dcb.ieee["eth0"] = Lossless(0);
   const v1::NodeSnapshot snapshot = node_.Inspected();
   EXPECT_FALSE(snapshot.net_interfaces(0).dcb().has_pfc());
-  EXPECT_THAT(GapsOf(snapshot, "dcb"),
-              Contains("eth0 netlink dcb eth0: UNAVAILABLE bnxt_en answers zeros until DCB is set "
-                       "once; firmware may use PFC"));
+  EXPECT_THAT(
+      GapsOf(snapshot, "dcb"),
+      Contains("eth0 netlink dcb eth0: UNAVAILABLE bnxt_en reports zeros until DCB is first "
+               "set; firmware may use PFC"));
   node_.fake.dcb.ieee["eth0"].ets->tc_tx_bandwidth_percent[0] = 100;
   EXPECT_TRUE(Dcb().has_pfc());
 }

@@ -176,14 +176,14 @@ TEST(Distance, NeedsNumaNodesBetweenHostBridges) {
             v1::PCI_DISTANCE_SYS);
   const auto unknown = Distance(gpu, FunctionAt("0000:18:00.0", {"r2"}, -1), functions, false);
   EXPECT_EQ(unknown.distance, v1::PCI_DISTANCE_UNSPECIFIED);
-  EXPECT_EQ(unknown.reason, "the NUMA node of 0000:18:00.0 is not known");
+  EXPECT_EQ(unknown.reason, "the NUMA node of 0000:18:00.0 is unknown");
   EXPECT_EQ(Distance(gpu, FunctionAt("nic", {"r2"}, -1), functions, true).distance,
             v1::PCI_DISTANCE_NODE)
       << "a machine with one node";
   v1::PciFunction lost;
   lost.set_address("0000:20:00.0");
   EXPECT_EQ(Distance(gpu, lost, functions, true).reason,
-            "the place of 0000:20:00.0 in the PCI tree is not known");
+            "the position of 0000:20:00.0 in the PCI tree is unknown");
 }
 
 const v1::PciFunction& FindFunction(const v1::NodeSnapshot& snapshot, const std::string& address) {
@@ -243,8 +243,10 @@ TEST(PciFunctions, ReadsTheCardAndItsSlot) {
   EXPECT_EQ(card.iommu_type(), "DMA-FQ");
   EXPECT_FALSE(card.has_relaxed_ordering());
   EXPECT_THAT(GapsOf(snapshot, "pci_functions"),
-              ElementsAre(" sys/bus/pci/devices/0000:3a:00.0/config: NOT_FOUND "
-                          "No such file or directory (the first of 2)"));
+              ElementsAre("0000:3a:00.0 sys/bus/pci/devices/0000:3a:00.0/config: NOT_FOUND "
+                          "No such file or directory",
+                          "0000:3b:00.0 sys/bus/pci/devices/0000:3b:00.0/config: NOT_FOUND "
+                          "No such file or directory"));
 }
 
 TEST(PciFunctions, AnUnknownLinkIsAbsentAndNoGap) {
@@ -262,7 +264,7 @@ TEST(PciFunctions, AFunctionWithoutPowerIsNotWokenUp) {
   SmallNode node;
   node.File(kCard + "/power_state", "D3cold\n").File(kCard + "/config", std::string(64, '\0'));
   EXPECT_THAT(GapsOf(node.Inspected(), "pci_functions")[0],
-              HasSubstr("UNAVAILABLE the function has no power"));
+              HasSubstr("UNAVAILABLE the function is powered off"));
 }
 
 TEST(PciFunctions, AVirtualFunctionNamesItsPhysicalOne) {
@@ -313,7 +315,7 @@ TEST(CapturedPci, AFlattenedCaptureWithoutPrivilegeStillHasDistances) {
   EXPECT_EQ(snapshot.gpu_nic_paths(1).distance(), v1::PCI_DISTANCE_UNSPECIFIED);
   EXPECT_EQ(snapshot.gpu_nic_paths(2).distance(), v1::PCI_DISTANCE_SYS);
   EXPECT_THAT(GapsOf(snapshot, "pci_functions"),
-              ElementsAre(HasSubstr("PERMISSION_DENIED only 64 bytes were shown: without "
+              ElementsAre(HasSubstr("PERMISSION_DENIED only 64 bytes are readable without "
                                     "CAP_SYS_ADMIN"),
                           HasSubstr("0000:86:00.0 sys/bus/pci/devices/0000:86:00.0: NOT_FOUND")));
 }

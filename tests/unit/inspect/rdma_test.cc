@@ -172,7 +172,7 @@ TEST(RdmaPorts, RateOfADownedPortIsStale) {
   EXPECT_FALSE(snapshot.rdma_devices(0).ports(0).has_rate_bps());
   EXPECT_THAT(GapsOf(snapshot, "rdma_ports"),
               Contains("mlx5_0/1 sys/class/infiniband/mlx5_0/ports/1/rate: FAILED_PRECONDITION "
-                       "means nothing while the port is DOWN; says 4X EDR"));
+                       "not valid: the port is DOWN; reported as 4X EDR"));
 }
 
 TEST(RdmaPorts, StateOfNetlinkGoesFirst) {

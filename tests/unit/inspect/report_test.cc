@@ -28,8 +28,8 @@ TEST(Report, OfAnEmptyTreeKnowsNothing) {
       "Lossless settings", "GPUs",           "GPU to NIC",      "PCI Express", "GPUDirect",
       "Sysctls",           "Kernel modules", "LLDP neighbours", "Kernel log"};
   for (const char* section : kSections)
-    EXPECT_THAT(FirstLineOf(report, section), HasSubstr("not known: ")) << section;
-  EXPECT_EQ(FirstLineOf(report, "Host"), "  RDMA STACK  the loaded kernel modules are not known");
+    EXPECT_THAT(FirstLineOf(report, section), HasSubstr("unknown: ")) << section;
+  EXPECT_EQ(FirstLineOf(report, "Host"), "  RDMA STACK  loaded kernel modules unknown");
   EXPECT_THAT(report, Not(HasSubstr("--lldp-wait")));
 }
 
@@ -50,8 +50,8 @@ TEST(Report, OfDevicesWithoutPortsDoesNotKnowWhatTheyCarry) {
   SmallNode node;
   node.Remove(kCard + "/infiniband/mlx5_0/ports");
   const std::string report = Report(node.Inspected());
-  EXPECT_EQ(FirstLineOf(report, "RDMA ports"), "  not known: no port was read");
-  EXPECT_EQ(FirstLineOf(report, "Lossless settings"), "  not known: no port of mlx5_0 was read");
+  EXPECT_EQ(FirstLineOf(report, "RDMA ports"), "  unknown: no port was read");
+  EXPECT_EQ(FirstLineOf(report, "Lossless settings"), "  unknown: no port of mlx5_0 was read");
 }
 
 TEST(Report, OfTheLiveMachineInvitesToListen) {

@@ -15,13 +15,13 @@ inline const std::string kCard = "sys/devices/pci0000:3a/0000:3b:00.0";
 inline const std::string kPort = kCard + "/infiniband/mlx5_0/ports/1";
 inline const std::string kNetdev = kCard + "/net/eth0";
 
-// mlx5_0 with port 1 and eth0 on PCI function 0000:3b:00.0, read from files alone until a fake is
-// told to answer. Write or overwrite files before Inspected().
+// mlx5_0 with port 1 and eth0 on PCI function 0000:3b:00.0, read from files only until a fake is
+// set up. Write or overwrite files before Inspected().
 class SmallNode {
  public:
   SmallNode();
 
-  // Writes a file, over what is there.
+  // Writes or overwrites a file.
   SmallNode& File(const std::string& path, const std::string& content);
   SmallNode& Remove(const std::string& path);
   SmallNode& Driver(const std::string& driver);  // Of the PCI function

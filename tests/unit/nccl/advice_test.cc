@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "manages NVSwitches"},
         LeftOut{"VirtualFunction",
                 [](auto& d) { d.mutable_function()->set_kind(v1::FUNCTION_KIND_VIRTUAL); },
-                "a virtual function beside its physical one, mlx5_0"},
+                "a virtual function; its physical function mlx5_0 is on this machine"},
         LeftOut{"Software",
                 [](auto& d) {
                   d.clear_function();
@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
         LeftOut{"Down", [](auto& d) { d.mutable_ports(0)->set_state(v1::PORT_STATE_DOWN); },
                 "it is DOWN"},
         LeftOut{"StateNotRead", [](auto& d) { d.mutable_ports(0)->clear_state(); },
-                "its state is not known"},
+                "its state is unknown"},
         LeftOut{"LinkLocalOnly",
                 [](auto& d) {
                   d.mutable_ports(0)->clear_gids();
@@ -369,7 +369,7 @@ TEST(NcclGpuDirect, LevelIsToBeMeasuredWhereThePortIsFar) {
 TEST(NcclGpuDirect, LevelNeedsThePaths) {
   v1::NodeSnapshot node = GpuNode(v1::PCI_DISTANCE_PIX);
   node.clear_gpu_nic_paths();
-  EXPECT_THAT(Undecided(Advise(node), "NCCL_NET_GDR_LEVEL"), HasSubstr("not known"));
+  EXPECT_THAT(Undecided(Advise(node), "NCCL_NET_GDR_LEVEL"), HasSubstr("unknown"));
   node = InfinibandNode();
   EXPECT_EQ(Undecided(Advise(node), "NCCL_NET_GDR_LEVEL"), "") << "without GPUs";
 }
@@ -383,7 +383,7 @@ TEST(NcclGpuDirect, AccessControlIsNamed) {
 TEST(NcclGpuDirect, DmaBuf) {
   constexpr const char* kName = "NCCL_DMABUF_ENABLE";
   v1::NodeSnapshot node = GpuNode(v1::PCI_DISTANCE_PIX);
-  EXPECT_THAT(Undecided(Advise(node), kName), HasSubstr("not known"));
+  EXPECT_THAT(Undecided(Advise(node), kName), HasSubstr("unknown"));
   node.mutable_peer_memory()->mutable_dma_buf()->set_possible(true);
   EXPECT_EQ(ValueOf(Advise(node), kName), "");
   EXPECT_THAT(Unset(Advise(node), kName), HasSubstr("uses it by itself"));

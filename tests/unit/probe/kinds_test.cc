@@ -78,7 +78,7 @@ TEST(RcWriteLatency, ASilentPartnerTimesOutWithTheRound) {
                                       Spec("rc_write_latency", R"({"iterations": 10})"), fabric, 3);
 
   EXPECT_EQ(results.initiator.status(), v1::PROBE_STATUS_TIMED_OUT);
-  EXPECT_EQ(results.initiator.reason(), "round 1 of 11: nothing came from the partner");
+  EXPECT_EQ(results.initiator.reason(), "round 1 of 11: no message from the partner");
   EXPECT_FALSE(results.initiator.has_latency());
   EXPECT_EQ(results.responder.status(), v1::PROBE_STATUS_TIMED_OUT);
 }
@@ -88,7 +88,7 @@ TEST(RcSendLatency, ASilentPartnerTimesOutWithTheRound) {
   fabric.Silence("a");
   const BothResults results =
       RunBoth(Kind("rc_send_latency"), Spec("rc_send_latency", R"({"iterations": 10})"), fabric, 3);
-  EXPECT_EQ(results.initiator.reason(), "round 1 of 11: nothing came from the partner");
+  EXPECT_EQ(results.initiator.reason(), "round 1 of 11: no message from the partner");
 }
 
 class BandwidthKind : public ::testing::TestWithParam<const char*> {};

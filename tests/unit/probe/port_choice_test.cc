@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
              .error = "mlx5_0/1: port is DOWN"},
         Case{.name = "refuses a port of unknown state",
              .port = R"({"link_layer": 2})",
-             .error = "mlx5_0/1: the state of the port is not known"},
+             .error = "mlx5_0/1: the port state is unknown"},
         Case{.name = "takes GID 0 on InfiniBand",
              .port =
                  R"({"state": 4, "link_layer": 1, "lid": 3, "gids": [{"index": 0, "gid": "g"}]})",

@@ -1,0 +1,31 @@
+// Commands that inspect the machine once and print the result.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agents/command_line.h"
+#include "agents/host/machine.h"
+#include "agents/inspect/inspection.h"
+#include "base/status.h"
+
+namespace fabric::agent {
+
+inline constexpr int kUsage = 2;                                    // Exit status
+inline constexpr std::string_view kNodeExporter = "node-exporter";  // Of --compat
+
+// Prints the failure. Returns `exit_status`.
+int Fail(const Status& status, int exit_status);
+
+std::vector<std::string> InspectorNames();
+
+// Opens the machine for one thread.
+inspect::Inspection::OpenMachine Opener(const std::string& root,
+                                        const host::MachineOptions& options = {});
+
+// inspect, ibdev2netdev, metrics or nccl-env. Returns the exit status. Call it in a process without
+// other threads.
+int PrintOnce(const CommandLine& line);
+
+}  // namespace fabric::agent

@@ -1,0 +1,58 @@
+#include "agents/session/controller_side.h"
+
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace fabric::agent {
+namespace {
+
+std::vector<std::string> ProbeKindNames() {
+  std::vector<std::string> names;
+  for (const probe::ProbeKind* kind : probe::AllProbeKinds()) names.emplace_back(kind->name);
+  return names;
+}
+
+}  // namespace
+
+void ReportsOverLink::Ready(const v1::ProbeReady& ready) {
+  v1::AgentMessage message;
+  *message.mutable_probe_ready() = ready;
+  link_.Send(message);
+}
+
+void ReportsOverLink::Armed(const v1::ProbeArmed& armed) {
+  v1::AgentMessage message;
+  *message.mutable_probe_armed() = armed;
+  link_.Send(message);
+}
+
+void ReportsOverLink::Outcome(const v1::ProbeOutcome& outcome) {
+  v1::AgentMessage message;
+  *message.mutable_probe_outcome() = outcome;
+  link_.Send(message);
+}
+
+ControllerSide::ControllerSide(const std::string& controller, host::Verbs& verbs,
+                               probe::RunnerOptions probing, const Clock& clock,
+                               SharedState& shared)
+    : link_({.controller = controller}, inbox_),
+      reports_(link_),
+      probes_(
+          std::move(probing), verbs, clock,
+          [&shared](const std::string& name) { return shared.FindDevice(name); }, reports_),
+      mesh_(
+          verbs, clock, [&shared](const std::string& name) { return shared.FindDevice(name); },
+          [this](const v1::ProbePort& port) { return probes_.Busy(port); },
+          [this](const v1::AgentMessage& message) { link_.Send(message); }),
+      output_(link_, probes_, mesh_),
+      agent_({.probe_kinds = ProbeKindNames(), .seed = std::random_device()()}, output_),
+      loop_{.controller = controller,
+            .agent = agent_,
+            .inbox = inbox_,
+            .link = link_,
+            .clock = clock,
+            .shared = shared},
+      thread_([this](const std::stop_token& stop) { loop_.Run(stop); }) {}
+
+}  // namespace fabric::agent

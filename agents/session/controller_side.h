@@ -1,0 +1,73 @@
+// Controller side of the daemon: the session with the controller, probes and the mesh.
+#pragma once
+
+#include <string>
+#include <thread>
+
+#include "agents/mesh/thread.h"
+#include "agents/probe/runner.h"
+#include "agents/session/agent.h"
+#include "agents/session/inbox.h"
+#include "agents/session/link.h"
+#include "agents/session/loop.h"
+#include "agents/session/shared_state.h"
+#include "base/clock.h"
+
+namespace fabric::agent {
+
+// Sends the reports of probes over the link.
+class ReportsOverLink final : public probe::ProbeReports {
+ public:
+  explicit ReportsOverLink(Link& link) : link_(link) {}
+  void Ready(const v1::ProbeReady& ready) override;
+  void Armed(const v1::ProbeArmed& armed) override;
+  void Outcome(const v1::ProbeOutcome& outcome) override;
+
+ private:
+  Link& link_;
+};
+
+// Passes the agent's output to the link, the probes and the mesh.
+class LinkAndProbes final : public AgentOutput {
+ public:
+  LinkAndProbes(Link& link, probe::ProbeRunner& probes, mesh::MeshThread& mesh)
+      : link_(link), probes_(probes), mesh_(mesh) {}
+  void Dial() override { link_.Dial(); }
+  void HangUp() override { link_.HangUp(); }
+  bool Idle() override { return link_.Idle(); }
+  void Send(const v1::AgentMessage& message) override { link_.Send(message); }
+  void StartProbe(const v1::ProbeAssignment& assignment) override { probes_.Start(assignment); }
+  void ContinueProbe(const v1::ProbeStart& start) override { probes_.Continue(start); }
+  void StopProbe(const v1::ProbeStop& stop) override { probes_.Stop(stop); }
+  void StopAllProbes(const std::string& reason) override { probes_.StopAll(reason); }
+  void OrderMesh(const v1::MeshOrder& order) override { mesh_.SetOrder(order); }
+
+ private:
+  Link& link_;
+  probe::ProbeRunner& probes_;
+  mesh::MeshThread& mesh_;
+};
+
+// Runs from construction to destruction, on its own thread. Starts gRPC: a daemon without a
+// controller does not create one. Everything borrowed must outlive it.
+class ControllerSide {
+ public:
+  ControllerSide(const std::string& controller, host::Verbs& verbs, probe::RunnerOptions probing,
+                 const Clock& clock, SharedState& shared);
+
+  Inbox& inbox() { return inbox_; }
+  void RequestStop() { thread_.request_stop(); }
+
+ private:
+  Inbox inbox_;
+  Link link_;
+  ReportsOverLink reports_;
+  probe::ProbeRunner probes_;
+  mesh::MeshThread mesh_;
+  LinkAndProbes output_;
+  Agent agent_;
+  AgentLoop loop_;
+  std::jthread thread_;
+};
+
+}  // namespace fabric::agent
