@@ -88,7 +88,7 @@ std::uint16_t PortIn(const std::string& addresses_file, const std::string& which
 TEST(Fabricd, ABadSettingIsOneLineAndStatus2) {
   Program program({"--grpc", "nowhere"});
   const std::string said = program.ReadAll();
-  EXPECT_THAT(said, StartsWith("fabricd: --grpc: expected ADDR:PORT"));
+  EXPECT_THAT(said, StartsWith("fabricd: --grpc: expected HOST:PORT"));
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
   EXPECT_EQ(program.Wait(), 2);
 }
