@@ -53,7 +53,7 @@ Status CheckAgentSettings(const Settings& settings) {
   if (controller != settings.Bool("no-controller")) return {};
   return {Code::kInvalidArgument,
           controller ? "expected either --controller or --no-controller, saw both"
-                     : "expected --controller ADDR:PORT or --no-controller, saw neither"};
+                     : "expected --controller HOST:PORT or --no-controller, saw neither"};
 }
 
 }  // namespace fabric::agent

@@ -9,7 +9,7 @@ using Duration = std::chrono::nanoseconds;
 using SteadyTime = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 using WallTime = std::chrono::sys_time<Duration>;
 
-// One instant on both clocks. Intervals and timeouts use `steady`, which never jumps; what is shown
+// One instant on both clocks. Intervals and timeouts use `steady`, which never jumps; displayed
 // or stored uses `wall`.
 struct Moment {
   SteadyTime steady;

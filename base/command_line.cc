@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/lists.h"
 #include "base/suggest.h"
 #include "base/text.h"
 
@@ -160,8 +159,10 @@ class Parser {
   }
 
   Result<CommandLine> Finish() {
-    if (!program_.commands.empty() && line_.command == nullptr)
-      return Bad(Format("expected a command: {}{}", ListChoices(NextWords()), SeeHelp()));
+    if (!program_.commands.empty() && line_.command == nullptr) {
+      const Candidates next = NextWords();
+      return Bad(Format("expected one of {}{}", Join({next.begin(), next.end()}, ", "), SeeHelp()));
+    }
     if (line_.command == nullptr) return std::move(line_);
     for (const Option& option : line_.command->options)
       if (option.required && !line_.values.Given(option.name))

@@ -37,15 +37,6 @@ std::string ListSome(const std::vector<std::string>& items, std::size_t shown,
   return ListSome(items, shown, items.size(), separator);
 }
 
-std::string ListChoices(const std::vector<std::string_view>& choices) {
-  std::string text;
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    if (i > 0) text += i + 1 == choices.size() ? " or " : ", ";
-    text += choices[i];
-  }
-  return text;
-}
-
 std::string Plural(std::uint64_t count, std::string_view noun) {
   return Format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

@@ -15,9 +15,6 @@ std::string ListSome(const std::vector<std::string>& items, std::size_t shown,
 std::string ListSome(const std::vector<std::string>& items, std::size_t shown, std::size_t all,
                      std::string_view separator = ", ");
 
-// "table, wide or json"
-std::string ListChoices(const std::vector<std::string_view>& choices);
-
 // "1 node", "3 nodes"
 std::string Plural(std::uint64_t count, std::string_view noun);
 

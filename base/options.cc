@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "base/lists.h"
 #include "base/suggest.h"
 #include "base/text.h"
 
@@ -35,8 +34,9 @@ Status CheckChoice(const Option& option, std::string_view text) {
   if (option.choices.empty()) return {};
   const Candidates choices = Split(option.choices, '|');
   if (std::find(choices.begin(), choices.end(), text) != choices.end()) return {};
-  return {Code::kInvalidArgument, Format("expected {}, saw {}{}", ListChoices(choices),
-                                         Quoted(text), Suggest(text, choices))};
+  return {Code::kInvalidArgument,
+          Format("expected one of {}, saw {}{}", Join({choices.begin(), choices.end()}, ", "),
+                 Quoted(text), Suggest(text, choices))};
 }
 
 }  // namespace

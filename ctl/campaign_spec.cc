@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "base/lists.h"
 #include "base/suggest.h"
 #include "base/text.h"
 
@@ -73,7 +72,8 @@ Status UnknownKind(std::string_view word) {
   const auto* const kinds = v1::ProbeSpec::descriptor()->FindOneofByName("kind");
   for (int n = 0; n < kinds->field_count(); ++n) known.push_back(kinds->field(n)->name());
   return {Code::kInvalidArgument,
-          UnknownName("--kind", word, known, "; expected one of " + ListChoices(known))};
+          UnknownName("kind", word, known,
+                      "; expected one of " + Join({known.begin(), known.end()}, ", "))};
 }
 
 // Sets the field. False if the kind does not have it.
@@ -154,8 +154,9 @@ Status ReadPairs(const Arguments& arguments, v1::CampaignSpec& spec) {
   if (pattern == std::end(kPatterns)) {
     std::vector<std::string_view> names;
     for (const Pattern& known : kPatterns) names.push_back(known.name);
-    return {Code::kInvalidArgument, UnknownName("--pattern", arguments.Text("pattern"), names,
-                                                "; expected " + ListChoices(names))};
+    return {Code::kInvalidArgument,
+            UnknownName("pattern", arguments.Text("pattern"), names,
+                        "; expected one of " + Join({names.begin(), names.end()}, ", "))};
   }
   spec.set_pattern(pattern->pattern);
   spec.set_hub(arguments.Text("hub"));

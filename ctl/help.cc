@@ -69,7 +69,7 @@ CommandSpec SpecOf(const Command& command) {
           .options = command.options};
 }
 
-std::string Table(std::string_view title, std::string_view column, const Rows& rows) {
+std::string MarkdownTable(std::string_view title, std::string_view column, const Rows& rows) {
   std::string text = Format("\n## {}\n\n| {} | meaning |\n|---|---|\n", title, column);
   for (const auto& [name, meaning] : rows)
     text += column == "status" ? Format("| {} | {} |\n", name, meaning)
@@ -111,8 +111,8 @@ std::string ReferencePage(std::span<const Command* const> commands) {
     text += Format("| [`{}`](#fabricctl-{}) | {} |\n", command->path, anchor, command->summary);
   }
   text += "\n## Options of every command\n\n" + OptionTable(kSharedOptions);
-  text += Table("Exit status", "status", kExitStatuses);
-  text += Table("Environment", "variable", kVariables);
+  text += MarkdownTable("Exit status", "status", kExitStatuses);
+  text += MarkdownTable("Environment", "variable", kVariables);
   for (const Command* command : commands) {
     text += Format("\n## fabricctl {}\n\n{}\n\n    {}\n", command->path, command->summary,
                    Usage("fabricctl", SpecOf(*command)));

@@ -1,6 +1,6 @@
-"""The main job in one command: install what is missing, build, start, inspect, judge, probe.
+"""The main job in one command: install missing packages, build, start, inspect, judge, probe.
 
-Run it as deploy/quickstart. Everything it makes is below build/; it ends its processes itself.
+Run it as deploy/quickstart. It writes below build/ only, and ends the processes that it starts.
 """
 
 import argparse
@@ -20,42 +20,42 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("FABRIC_BUILD_DIR", ROOT / "build"))
 RELEASE = ROOT / "build" / "release"
 STATE = BUILD / "quickstart"
-# The rules that must find what the lab plants, by the fault's name.
+# The rule that finds each planted fault of the lab.
 FOUND_BY = {"mtu": "mtu_equal_on_rail", "pfc": "pfc_equal_on_rail"}
 PR_SET_PDEATHSIG = 1
 
 
 class Failed(Exception):
-    """Something did not go as planned; the text says what."""
+    """A step failed. The text gives the reason."""
 
 
 class Progress:
-    """One line for each step on standard error: what, how far, how long."""
+    """Prints a line for each step on standard error: title, progress, duration."""
 
     def __init__(self, steps):
         self.steps = steps
         self.number, self.start, self.title = 0, time.monotonic(), ""
         self.tty = sys.stderr.isatty()
-        self.told_at = 0.0
+        self.shown_at = 0.0
 
     def step(self, title):
         self.number += 1
-        self.title, self.start, self.told_at = title, time.monotonic(), time.monotonic()
-        self._say("...")
+        self.title, self.start, self.shown_at = title, time.monotonic(), time.monotonic()
+        self._print("...")
         return self
 
-    def tell(self, how_far):
-        """How far the step is; every ten seconds where there is no terminal."""
+    def update(self, progress):
+        """Prints the progress of the step, without a terminal at most every ten seconds."""
         if self.tty:
-            self._say(how_far, end="")
-        elif time.monotonic() - self.told_at >= 10:
-            self.told_at = time.monotonic()
-            self._say(how_far)
+            self._print(progress, end="")
+        elif time.monotonic() - self.shown_at >= 10:
+            self.shown_at = time.monotonic()
+            self._print(progress)
 
     def done(self, what="done"):
-        self._say(f"{what} ({time.monotonic() - self.start:.1f} s)")
+        self._print(f"{what} ({time.monotonic() - self.start:.1f} s)")
 
-    def _say(self, text, end="\n"):
+    def _print(self, text, end="\n"):
         back = "\r\033[K" if self.tty else ""
         print(f"{back}[{self.number}/{self.steps}] {self.title}: {text}", end=end, file=sys.stderr,
               flush=True)
@@ -77,7 +77,8 @@ def install(progress, groups):
 
 
 def prepare_lab(progress):
-    """Makes what the lab needs besides our programs: what is missing is found before the build."""
+    """Makes everything of the lab except our programs. A missing package thus ends the run before
+    the build starts."""
     sys.path.insert(0, str(ROOT / "tests/lab"))
     import labimage  # pylint: disable=import-outside-toplevel
     from labdefs import LabError, Steps  # pylint: disable=import-outside-toplevel
@@ -104,7 +105,7 @@ def build(progress):
         for line in ninja.stdout:
             log.write(line)
             if match := re.match(r"\[(\d+)/(\d+)\]", line):
-                progress.tell(f"{match[1]} of {match[2]}")
+                progress.update(f"{match[1]} of {match[2]}")
     if ninja.returncode:
         raise Failed(f"the build failed, see {STATE / 'build.log'}")
     progress.done()
@@ -118,7 +119,7 @@ def has_rdma_devices():
 
 
 def free_or_any(port):
-    """The well-known port when nobody has it, else 0: any."""
+    """The default port if it is free, else 0 (any port)."""
     with socket.socket() as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -129,7 +130,7 @@ def free_or_any(port):
 
 
 class Controller:
-    """fabricd with its state in `folder`, afresh unless `again`, ended with this process."""
+    """fabricd with its state in `folder`, ended with this process. `again` keeps the state."""
 
     def __init__(self, folder, grpc_port, rest_port, *flags, again=False):
         for old in () if again else folder.glob("fabricd.db*"):
@@ -173,15 +174,15 @@ class Controller:
 
 
 def wait_for(progress, what, seconds, test):
-    """Until test() returns (True, how far); fails after so many seconds."""
+    """Waits until test() returns (True, state), and fails after `seconds`."""
     deadline = time.monotonic() + seconds
     while True:
-        good, how_far = test()
+        good, state = test()
         if good:
             return
         if time.monotonic() > deadline:
-            raise Failed(f"{what}: {how_far} after {seconds} s")
-        progress.tell(how_far)
+            raise Failed(f"{what}: {state} after {seconds} s")
+        progress.update(state)
         time.sleep(0.1)
 
 
@@ -199,7 +200,7 @@ def wait_for_nodes(progress, controller, names):
 
 
 def planted_findings(planted):
-    """What must be found: (rule, node, netdev)."""
+    """The expected findings: (rule, node, netdev)."""
     return {(FOUND_BY[fault], node, words[0]) for node, fault, words in planted}
 
 
@@ -217,7 +218,7 @@ def wait_for_findings(progress, controller, expected):
         return seen == expected, f"{len(seen & expected)} of {len(expected)} planted faults found"
 
     wait_for(progress, "findings", 15, found)
-    progress.done(f"{len(expected)} planted faults found, nothing else")
+    progress.done(f"{len(expected)} planted faults found, no other findings")
 
 
 def show(title):
@@ -225,7 +226,7 @@ def show(title):
 
 
 def report(progress, controller, probing):
-    """Prints what there is to see. Returns what did not go as planned."""
+    """Prints nodes, devices, findings and the matrix. Returns a list of failures."""
     for title, words, good in (("NODES", ["nodes"], (0,)), ("DEVICES", ["devices"], (0,)),
                                ("FINDINGS", ["findings"], (0, 1))):
         show(title)
@@ -234,7 +235,7 @@ def report(progress, controller, probing):
         return []
     print(flush=True)
     progress.step("probes, every pair of each rail")
-    # 1 also when a slow port is blamed: the lab has a planted one, and noise.
+    # The status is also 1 when a slow port is blamed: emulated guests are sometimes slow.
     controller.ctl("probe", "run", "--iterations", "300", good=(0, 1), stdout=subprocess.DEVNULL)
     progress.done()
     show("MATRIX")
@@ -253,7 +254,7 @@ def addresses(controller, agents):
 
 
 def run_here(options, progress, controller):
-    """On a machine with RDMA devices: its own agent."""
+    """Starts an agent for this machine's RDMA devices."""
     progress.step("fabric-agent on this machine")
     node = socket.gethostname()
     port = free_or_any(9417)
@@ -266,8 +267,8 @@ def run_here(options, progress, controller):
         progress.done("started")
         wait_for_nodes(progress, controller, [node])
         report(progress, controller, probing=False)
-        print("\nOne node: there is no pair to probe. Start fabric-agent on others with "
-              "--controller.")
+        print("\nOne node has no pair to probe. Start fabric-agent with --controller on more "
+              "nodes.")
         addresses(controller, {node: f"127.0.0.1:{port}"} if port else {})
         rest(options)
     finally:
@@ -292,7 +293,7 @@ def run_lab(options, progress, controller):
                 wait_for_findings(progress, controller, expected)
             except Failed as failed:
                 trouble.append(f"{failed}; expected {sorted(expected)}, "
-                               f"seen {sorted(open_findings(controller))}")
+                               f"saw {sorted(open_findings(controller))}")
             trouble += report(progress, controller, probing=True)
             addresses(controller, {node: lab.metrics(node) for node in lab.nodes})
             rest(options)
@@ -304,7 +305,7 @@ def run_lab(options, progress, controller):
 def rest(options):
     if options.once:
         return
-    print("\nRunning. Ctrl-C ends it.", flush=True)
+    print("\nRunning. Press Ctrl-C to stop.", flush=True)
     while True:
         signal.pause()
 
@@ -312,12 +313,13 @@ def rest(options):
 def parse(words):
     parser = argparse.ArgumentParser(
         prog="deploy/quickstart", allow_abbrev=False,
-        description="Builds fabricd and shows it at work: on this machine's RDMA devices, or, "
-                    "where there are none, on a lab of guests with soft-RoCE.",
-        epilog="Exit status: 0 all went as planned, 1 something did not, 2 usage.")
-    parser.add_argument("--nodes", type=int, default=3, metavar="N", help="guests in the lab (3)")
-    parser.add_argument("--once", action="store_true", help="end after printing")
-    parser.add_argument("--lab", action="store_true", help="the lab, even with RDMA devices here")
+        description="Build and start fabricd, on this machine's RDMA devices or, without any, on a "
+                    "lab of guests with soft-RoCE.",
+        epilog="Exit status: 0 success, 1 failure, 2 usage error.")
+    parser.add_argument("--nodes", type=int, default=3, metavar="N", help="number of guests (3)")
+    parser.add_argument("--once", action="store_true", help="stop after printing the results")
+    parser.add_argument("--lab", action="store_true",
+                        help="use the lab even if this machine has RDMA devices")
     options = parser.parse_args(words)
     if not 3 <= options.nodes <= 16:
         parser.error(f"--nodes: expected 3 to 16 (a majority needs three), saw {options.nodes}")
@@ -342,7 +344,7 @@ def main(words):
             prepare_lab(progress)
         build(progress)
         progress.step("fabricd")
-        # The guests of the lab have just booted, which elsewhere excuses them.
+        # The guests have just booted. Without this, rules would wait for them to settle.
         flags = ["--boot-grace", "0s"] if lab else []
         controller = Controller(STATE, free_or_any(9418), free_or_any(9419), *flags)
         progress.done(f"gRPC on {controller.grpc}, REST on {controller.rest}")
@@ -358,7 +360,7 @@ def main(words):
     for line in trouble:
         print(f"quickstart: {line}", file=sys.stderr)
     if not trouble:
-        print(f"quickstart: all as planned, {time.monotonic() - started:.0f} s", file=sys.stderr)
+        print(f"quickstart: done in {time.monotonic() - started:.0f} s", file=sys.stderr)
     return 1 if trouble else 0
 
 

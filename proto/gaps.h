@@ -11,7 +11,7 @@ namespace fabric {
 // name: one gap about several devices has it where their names would be.
 bool Covers(const v1::Gap& gap, std::string_view path);
 
-// Covers(), or what is missing is below `path`.
+// Covers(), or the gap is about something below `path`.
 bool Touches(const v1::Gap& gap, std::string_view path);
 
 }  // namespace fabric

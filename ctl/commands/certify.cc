@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "ctl/certificates.h"
 #include "ctl/client.h"
+#include "ctl/command.h"
 #include "ctl/host_list.h"
 #include "ctl/render.h"
 

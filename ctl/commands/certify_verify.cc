@@ -5,6 +5,7 @@
 #include "base/lists.h"
 #include "base/text.h"
 #include "ctl/certificates.h"
+#include "ctl/command.h"
 #include "ctl/host_list.h"
 #include "proto/json.h"
 #include "proto/timestamps.h"

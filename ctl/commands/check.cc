@@ -4,6 +4,7 @@
 
 #include "base/lists.h"
 #include "base/text.h"
+#include "ctl/command.h"
 #include "ctl/commands/rule_files.h"
 #include "ctl/profiles.h"
 #include "ctl/snapshots.h"

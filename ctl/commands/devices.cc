@@ -1,6 +1,7 @@
 #include "base/priority_mask.h"
 #include "base/text.h"
 #include "ctl/client.h"
+#include "ctl/command.h"
 #include "ctl/tables/cells.h"
 #include "proto/names.h"
 

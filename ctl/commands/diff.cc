@@ -6,6 +6,7 @@
 #include "base/lists.h"
 #include "base/text.h"
 #include "ctl/client.h"
+#include "ctl/command.h"
 #include "ctl/snapshots.h"
 #include "ctl/tables/cells.h"
 #include "daemon/snapshot_diff/difference.h"

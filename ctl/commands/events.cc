@@ -1,6 +1,7 @@
 #include "base/lists.h"
 #include "base/text.h"
 #include "ctl/client.h"
+#include "ctl/command.h"
 #include "ctl/tables/cells.h"
 #include "ctl/tables/finding_table.h"
 #include "proto/names.h"

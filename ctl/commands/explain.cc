@@ -2,6 +2,7 @@
 
 #include "base/suggest.h"
 #include "base/text.h"
+#include "ctl/command.h"
 #include "ctl/tables/cells.h"
 #include "daemon/rules/rule.h"
 #include "proto/names.h"

@@ -5,6 +5,7 @@
 #include "base/input.h"
 #include "base/text.h"
 #include "ctl/client.h"
+#include "ctl/command.h"
 #include "ctl/tables/explain_report.h"
 #include "daemon/explain/explain.h"
 

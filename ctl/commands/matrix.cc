@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "ctl/client.h"
+#include "ctl/command.h"
 #include "ctl/tables/blame_lines.h"
 #include "ctl/tables/campaign_tables.h"
 

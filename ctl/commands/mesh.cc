@@ -1,6 +1,7 @@
 #include "base/lists.h"
 #include "base/text.h"
 #include "ctl/client.h"
+#include "ctl/command.h"
 #include "ctl/tables/blame_lines.h"
 #include "ctl/tables/cells.h"
 

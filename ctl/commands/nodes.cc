@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "ctl/client.h"
+#include "ctl/command.h"
 #include "ctl/tables/cells.h"
 #include "proto/timestamps.h"
 

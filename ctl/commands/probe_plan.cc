@@ -6,6 +6,7 @@
 #include "base/lists.h"
 #include "base/text.h"
 #include "ctl/campaign_spec.h"
+#include "ctl/command.h"
 #include "ctl/profiles.h"
 #include "ctl/render.h"
 #include "ctl/snapshots.h"

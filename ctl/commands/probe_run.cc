@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "ctl/campaign_spec.h"
 #include "ctl/client.h"
+#include "ctl/command.h"
 #include "ctl/tables/campaign_tables.h"
 
 namespace fabric::ctl {

@@ -1,4 +1,5 @@
 #include "ctl/client.h"
+#include "ctl/command.h"
 #include "ctl/tables/campaign_tables.h"
 
 namespace fabric::ctl {

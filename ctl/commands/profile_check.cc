@@ -1,4 +1,5 @@
 #include "base/text.h"
+#include "ctl/command.h"
 #include "ctl/profiles.h"
 
 namespace fabric::ctl {

@@ -1,4 +1,5 @@
 #include "ctl/client.h"
+#include "ctl/command.h"
 #include "ctl/snapshots.h"
 #include "daemon/infer/infer.h"
 

@@ -1,3 +1,4 @@
+#include "ctl/command.h"
 #include "ctl/profiles.h"
 #include "daemon/profile/profile_yaml.h"
 

@@ -1,4 +1,5 @@
 #include "ctl/client.h"
+#include "ctl/command.h"
 #include "ctl/tables/cells.h"
 #include "proto/names.h"
 

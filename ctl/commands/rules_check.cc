@@ -1,3 +1,4 @@
+#include "ctl/command.h"
 #include "ctl/commands/rule_files.h"
 #include "ctl/tables/cells.h"
 #include "proto/names.h"

@@ -1,5 +1,6 @@
 #include "base/input.h"
 #include "base/text.h"
+#include "ctl/command.h"
 #include "ctl/commands/rule_files.h"
 #include "ctl/tables/cells.h"
 #include "proto/json.h"

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "ctl/client.h"
+#include "ctl/command.h"
 #include "ctl/tables/silence_table.h"
 #include "proto/timestamps.h"
 

@@ -1,6 +1,7 @@
 #include "base/version.h"
 #include "base/text.h"
 #include "ctl/client.h"
+#include "ctl/command.h"
 #include "ctl/tables/cells.h"
 #include "proto/timestamps.h"
 

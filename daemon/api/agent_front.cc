@@ -29,13 +29,13 @@ class AgentFront::Stream final
     PumpLocked();
   }
 
-  // After what is queued.
+  // After the queued messages.
   void Close(const Status& status) EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     CloseLocked(status);
   }
 
-  // At once, with whatever is in flight.
+  // At once; messages in flight are lost.
   void Cut(const Status& status) EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     CutLocked(status);

@@ -170,7 +170,7 @@ void RuleProblems(const MetricsInput& input, MetricFamily& family) {
 void TopologyPorts(const MetricsInput& input, MetricFamily& family) {
   if (!input.infiniband.known) return;
   Add(family, {{"state", "placed"}}, input.infiniband.placed - input.infiniband.lid_mismatches);
-  Add(family, {{"state", "lid_mismatches"}}, input.infiniband.lid_mismatches);
+  Add(family, {{"state", "other_lid"}}, input.infiniband.lid_mismatches);
   Add(family, {{"state", "unknown"}}, input.infiniband.unknown);
 }
 

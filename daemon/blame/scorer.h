@@ -1,9 +1,9 @@
 // Score of a hypothesis: how much better a faulty component explains the observations than chance.
 //
 // Scores are natural logarithms of odds. The score of a component is its log prior, plus the log
-// likelihood ratios of the observations that pass through it, each summed over the probability that
-// the observation is affected. The contribution of one event is bounded, because a transient cause
-// (a host pause, for example) can make all probes of one round bad.
+// likelihood ratios of the observations that pass through it, each averaged over the probability
+// that the observation is affected. The contribution of one event is bounded, because a transient
+// cause (a host pause, for example) can make all probes of one round bad.
 #pragma once
 
 #include <array>

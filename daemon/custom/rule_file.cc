@@ -240,8 +240,8 @@ class Loader {
       return fallback;
     }
     if (std::find(ids_.begin(), ids_.end(), named->text) == ids_.end())
-      Report(named->position,
-             UnknownName("rule", named->text, {ids_.begin(), ids_.end()}, " in this file"));
+      Report(named->position, "rule: " + UnknownName("rule", named->text,
+                                                     {ids_.begin(), ids_.end()}, " in this file"));
     return named->text;
   }
 

@@ -24,7 +24,7 @@ struct Sibling {
   std::vector<v1::Remedy> (*remedies)(const fleet::PortView&, std::uint64_t expected) = nullptr;
 };
 
-// Compares cards with one board id, or of one model where there is no board id. A card fails only
+// Compares cards with one board id, or of one model without board ids. A card fails only
 // when at least four cards are compared and three quarters of them agree. Where some cards are near
 // GPUs, compares only these: a storage card on the same board may have other settings.
 void JudgeSiblings(const Sibling& sibling, const fleet::NodeView& node, Verdicts& out);

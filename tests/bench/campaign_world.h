@@ -38,7 +38,7 @@ class CampaignWorld final : public AgentSink {
   static constexpr Duration kHeartbeatEvery = std::chrono::seconds(1);
   static constexpr Duration kTickEvery = std::chrono::milliseconds(100);
 
-  // What the initiator of a probe tells; quick probes have it too.
+  // Result that the initiator of a probe reports; also used for quick probes.
   using Measure = std::function<v1::ProbeResult(const v1::ProbeAssignment&)>;
 
   // n1 ... n<nodes>, connected and judged. `probe_takes`: beyond the set-up.

@@ -1,5 +1,5 @@
-// What it costs to judge a fleet of nodes with nine ports each: from scratch, for one report that
-// has changed, and in memory. Labels say what is promised.
+// Cost of judging a fleet of nodes with nine ports each: from scratch, for one changed report, and
+// in memory. Labels state the promises.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 

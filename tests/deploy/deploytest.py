@@ -1,4 +1,4 @@
-"""What the tests of deploy/ share: places, programs, tools that may be missing."""
+"""Helpers of the tests of deploy/: paths, programs, tools that may be missing."""
 
 import os
 import pathlib
@@ -19,7 +19,7 @@ METRIC_SOURCES = ("agents/metrics/metrics.cc", "agents/metrics/metrics_counters.
 
 
 class DeployTest(unittest.TestCase):
-    """Tools that the tests need are asked for by tool() and program()."""
+    """A test case. tool() and program() return the paths of programs that tests need."""
 
     maxDiff = None
 
@@ -27,12 +27,12 @@ class DeployTest(unittest.TestCase):
         """The path of a tool. Without it the test is skipped; in CI it fails."""
         path = shutil.which(name)
         if path is None:
-            self._missing(f"no {name} on this machine; run deploy/install-dependencies test",
+            self._missing(f"{name} is not installed; run deploy/install-dependencies test",
                           must=os.environ.get("CI") == "true")
         return path
 
     def program(self, name):
-        """The path of one of ours. Under ctest, which sets FABRIC_BIN, it must be there."""
+        """The path of a program of the build. Under ctest, which sets FABRIC_BIN, it must exist."""
         path = BIN / name
         if not path.exists():
             self._missing(f"{path} is not built", must="FABRIC_BIN" in os.environ)
@@ -44,13 +44,13 @@ class DeployTest(unittest.TestCase):
         self.skipTest(what)
 
     def folder(self):
-        """A folder that is removed after the test."""
+        """Makes a folder that is removed after the test."""
         made = tempfile.TemporaryDirectory(prefix="fabric-deploy-")
         self.addCleanup(made.cleanup)
         return pathlib.Path(made.name)
 
     def run_well(self, *command, **options):
-        """Runs a command that must succeed. Returns what it prints; stderr is shown if it fails."""
+        """Runs a command that must succeed. Returns its standard output."""
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
                               timeout=60, check=False, **options)
         self.assertEqual(done.returncode, 0,
@@ -58,7 +58,7 @@ class DeployTest(unittest.TestCase):
         return done.stdout
 
     def settings_of(self, name, *arguments):
-        """What the program makes of its arguments: {setting: value}."""
+        """The settings that a program reads from its arguments: {setting: value}."""
         if name == "fabric-agent":
             self.assertEqual(arguments[0], "run", arguments)
         printed = self.run_well(self.program(name), *arguments, "--print-config")
@@ -66,7 +66,7 @@ class DeployTest(unittest.TestCase):
 
 
 def our_metrics():
-    """Names of all metrics in the sources; of a histogram, of its parts too."""
+    """Names of all metrics in the sources, including the parts of histograms."""
     names = set()
     for source in METRIC_SOURCES:
         names |= set(re.findall(r'["`](fabric_\w+)["`]', (ROOT / source).read_text()))
@@ -78,7 +78,7 @@ def metrics_in(expression):
 
 
 def main():
-    """Like unittest.main(); exits with 77 when something was skipped and nothing failed."""
+    """Like unittest.main(), but exits with 77 when a test was skipped and none failed."""
     result = unittest.main(exit=False, verbosity=2).result
     for test, reason in result.skipped:
         print(f"SKIPPED {test.id()}: {reason}", file=sys.stderr)

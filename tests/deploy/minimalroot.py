@@ -22,7 +22,7 @@ CLONE_NEWNS = 0x20000
 
 
 def obstacle():
-    """Why this machine cannot make a minimal root, or None."""
+    """The reason why this machine cannot make a minimal root, or None."""
     if os.geteuid():
         return "chroot needs root"
     if subprocess.run(["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"],
@@ -39,7 +39,7 @@ def obstacle():
 
 
 def command(*words, timeout=600, **options):
-    """Runs a command that must succeed. Returns what it prints."""
+    """Runs a command that must succeed. Returns its output."""
     done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           errors="replace", timeout=timeout, check=False, **options)
@@ -74,7 +74,7 @@ class MinimalRoot:
             command("mount", "-o", "remount,bind,ro", self.place(folder))
 
     def place(self, path):
-        """Where a path of the root is outside."""
+        """The path outside of the root for a path inside."""
         return self.path / str(path).lstrip("/")
 
     def _mount(self, path, how):
@@ -82,7 +82,7 @@ class MinimalRoot:
         command("mount", how, path, self.place(path))
 
     def run(self, *words):
-        """Runs a command, in the repository, that must succeed. Returns what it prints."""
+        """Runs a command in the repository that must succeed. Returns its output."""
         environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
                        "FABRIC_BUILD_DIR": WORK,
                        **{name: value for name, value in os.environ.items()
@@ -92,7 +92,7 @@ class MinimalRoot:
 
 
 def unpack_image(image, folder):
-    """Unpacks the archives of a guest's file system, one after the other (cpio, "newc")."""
+    """Unpacks the concatenated archives of a guest's file system (cpio, "newc")."""
     data, at = image.read_bytes(), 0
     while at < len(data):
         if data[at:at + 6] != b"070701":  # Padding between archives

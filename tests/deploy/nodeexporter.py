@@ -1,5 +1,5 @@
-"""Prometheus's node_exporter, of Debian's package: unpacked below build/, never installed, because
-as a service it would listen on every interface."""
+"""Prometheus's node_exporter from Debian's package. It is unpacked below build/ and not installed,
+because the installed service would listen on every interface."""
 
 import contextlib
 import fcntl
@@ -17,11 +17,11 @@ START_LIMIT = 30  # seconds
 
 
 class Unavailable(Exception):
-    """The text says why there is none."""
+    """node_exporter is not available. The text gives the reason."""
 
 
 def program():
-    """Its path: installed by somebody, or fetched once."""
+    """The path of the installed program, or of the unpacked package."""
     if found := shutil.which(PACKAGE):
         return found
     fetched = PLACE / "root/usr/bin" / PACKAGE
@@ -41,14 +41,14 @@ def _fetch():
         try:
             done = subprocess.run(command, cwd=PLACE, capture_output=True, text=True, check=False)
         except FileNotFoundError as error:
-            raise Unavailable(f"no {error.filename} to fetch {PACKAGE} with") from error
+            raise Unavailable(f"{error.filename} is not installed") from error
         if done.returncode:
             raise Unavailable(f"{' '.join(command)}: {done.stderr.strip()[-300:]}")
 
 
 @contextlib.contextmanager
 def started(folder, sysfs):
-    """HOST:PORT where it serves what its infiniband collector finds below `sysfs`, and its PID."""
+    """Starts node_exporter's infiniband collector on `sysfs`. Yields HOST:PORT and the PID."""
     log = folder / "node_exporter.log"
     with open(log, "wb") as out, subprocess.Popen(
             [program(), "--collector.disable-defaults", "--collector.infiniband",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""deploy/dependencies.txt is the one list of packages, and its groups are those that are used."""
+"""Tests of deploy/dependencies.txt: its format, and that its groups are those in use."""
 
 import re
 import subprocess
@@ -7,7 +7,7 @@ import subprocess
 from deploytest import DEPLOY, ROOT, DeployTest, main
 
 LINE = re.compile(r"(\w+) +([a-z0-9][a-z0-9.+|-]+)")
-# Who installs groups: shell scripts by name, the quickstart with its own function.
+# Files that install groups, and a pattern of the groups.
 USES = (("tests/run", r"install-dependencies((?: \w+)+)"),
         ("deploy/quickstart", r'install-dependencies"((?: \w+)+)'),
         ("deploy/quickstart.py", r"install\(progress, (\[.*\].*)\)"))
@@ -31,11 +31,11 @@ class TestDependencies(DeployTest):
         used = set()
         for file, pattern in USES:
             found = re.findall(pattern, (ROOT / file).read_text())
-            self.assertTrue(found, f"{file} installs nothing")
+            self.assertTrue(found, f"{file} installs no group")
             used |= set(re.findall(r"[a-z]+", " ".join(found))) - {"if", "else"}
         self.assertEqual(used, self.groups)
 
-    def test_an_unknown_group_is_told(self):
+    def test_an_unknown_group_is_an_error(self):
         done = subprocess.run([DEPLOY / "install-dependencies", "biuld"], capture_output=True,
                               text=True, timeout=20, check=False)
         self.assertEqual((done.returncode, done.stdout), (2, ""))

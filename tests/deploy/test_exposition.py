@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What `fabric-agent metrics` prints of every fixture: clean by promtool, and with --compat
-node-exporter equal to node_exporter's in every series that it has."""
+"""The output of `fabric-agent metrics` for every fixture: promtool accepts it, and with --compat
+node-exporter it has every series of node_exporter with the same value."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
 def series(exposition, prefix):
-    """{(name, ((label, value), ...)): number} of all series whose names begin so."""
+    """{(name, ((label, value), ...)): number} of all series with this prefix."""
     found = {}
     for line in exposition.splitlines():
         if line.startswith(prefix):
@@ -32,13 +32,13 @@ def heads(exposition, prefix):
 
 class TestExposition(DeployTest):
     def exposition(self, tree, *arguments):
-        """The folder with the machine, and what is printed of it."""
+        """Unpacks a fixture. Returns the folder and the metrics."""
         folder = self.folder()
         self.run_well(self.program("unpack"), tree, folder / "root")
         return folder, self.run_well(self.program("fabric-agent"), "metrics", "--root",
                                      folder / "root", *arguments)
 
-    def test_promtool_has_nothing_to_say(self):
+    def test_promtool_reports_no_problem(self):
         tool = self.tool("promtool")
         for tree in FIXTURES:
             for arguments in ((), ("--compat", "node-exporter")):
@@ -48,7 +48,7 @@ class TestExposition(DeployTest):
                                           capture_output=True, check=False)
                     self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
 
-    def test_gauges_are_no_totals(self):
+    def test_gauges_are_not_named_total(self):
         for tree in FIXTURES:
             _, text = self.exposition(tree)
             for name in re.findall(r"^# TYPE (\w+) gauge", text, re.M):
@@ -76,8 +76,8 @@ class TestExposition(DeployTest):
                                  heads(ours, "node_infiniband_"),
                                  set())
                 compared += len(wanted)
-        # It gives up on a machine where one port has no counters/, as most of ours have.
-        self.assertGreater(compared, 200, "of the nodes with mlx5")
+        # node_exporter stops at a port without counters/, which most fixtures have.
+        self.assertGreater(compared, 200, "series of nodes with mlx5")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The dashboard is well formed: what Grafana would silently show as an empty panel."""
+"""Tests of the dashboard for errors that Grafana shows only as an empty panel."""
 
 import itertools
 import json
@@ -16,7 +16,7 @@ import dashboard  # pylint: disable=wrong-import-position
 FILE = DEPLOY / "grafana/fabricd.json"
 SCHEMA_MIN = 39  # Grafana 10.4
 UNITS = {"short", "none", "bytes", "Bps", "pps", "cps", "reqps", "s", "percentunit"}
-# What operators are promised to see.
+# Metrics that the dashboard must show.
 MUST_SHOW = """fabric_nodes fabric_findings_open fabric_ports fabric_port_state_id
     fabric_netdev_pfc_frames_received_total fabric_netdev_pfc_frames_sent_total
     fabric_netdev_pfc_pauses_received_seconds_total fabric_port_transmitted_packets_total
@@ -34,7 +34,7 @@ class TestGrafana(DeployTest):
 
     def test_head(self):
         self.assertGreaterEqual(self.board["schemaVersion"], SCHEMA_MIN)
-        self.assertIsNone(self.board["id"], "an id is of one Grafana")
+        self.assertIsNone(self.board["id"], "an id belongs to one Grafana server")
         self.assertNotIn("uid", self.board)
         self.assertTrue(self.board["title"])
 
@@ -111,7 +111,7 @@ class TestGrafana(DeployTest):
 
 
 def kept_labels(expression):
-    """The labels of an aggregation's `by`; None for what is no aggregation."""
+    """The labels of an aggregation's `by`, or None if the expression is not an aggregation."""
     if found := re.match(r"(?:sort_desc\()?(?:sum|max) by \(([\w, ]+)\)", expression):
         return set(found[1].split(", "))
     return set() if expression.startswith("sum(") else None

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The kustomize base renders, and what it starts is what the programs take."""
+"""The kustomize base renders, and the programs accept the arguments of its containers."""
 
 import yaml
 
@@ -25,7 +25,7 @@ class TestKubernetes(DeployTest):
                 "fabricd": self.pod("StatefulSet", "fabricd")}
 
     def settings(self, name):
-        """What the program makes of its container's arguments."""
+        """The settings that a program reads from its container's arguments."""
         arguments = [word.replace("$(NODE_NAME)", "node-7")
                      for word in self.pods()[name]["containers"][0]["args"]]
         self.assertFalse([word for word in arguments if "$(" in word], "an unknown variable")
@@ -70,7 +70,7 @@ class TestKubernetes(DeployTest):
             self.assertEqual(mounts, volumes, name)
 
     def test_agent_reaches_the_controller(self):
-        """Its address is the service's, whose port is the one that fabricd listens on."""
+        """The agent's controller address is the service, whose port is fabricd's."""
         host, _, port = self.settings("fabric-agent")["controller"].rpartition(":")
         service, namespace = host.split(".")[:2]
         made = self.one("Service", service)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The two commands of the README find all they need on a minimal Debian 12.
+"""The two commands of the README work on a minimal Debian 12.
 
-deploy/quickstart and tests/run install groups of deploy/dependencies.txt. With these groups, and
-nothing else, our programs and the guests' file system have all their libraries. The programs are
-not built again: those of build/release/bin are shown in the root.
+deploy/quickstart and tests/run install groups of deploy/dependencies.txt. With only these packages,
+the programs and the guests' file system must have all their libraries. The programs are not built
+again: those of build/release/bin are mounted in the root.
 """
 
 import pathlib
@@ -16,7 +16,7 @@ from deploytest import BIN, DeployTest, main
 
 PROGRAMS = ("fabricd", "fabric-agent", "fabricctl")
 LOADER = "/lib64/ld-linux-x86-64.so.2"
-# Run in the root: the guests' file system with the agent. Prints its path.
+# Builds the guests' file system with the agent, in the root. Prints its path.
 IMAGE = """
 import sys
 sys.path.insert(0, "tests/lab")
@@ -54,21 +54,21 @@ class TestMinimalRoot(DeployTest):
         self.took(f"install {' '.join(groups)}")
 
     def check_programs(self, programs):
-        """The loader of the root finds the libraries of all programs."""
+        """The root's loader finds the libraries of all programs."""
         listed = self.root.run("sh", "-c", 'for p; do echo "$p:"; ldd "$p" 2>&1; done', "sh",
                                *programs)
         self.check_listed(listed, len(programs))
         self.took(f"libraries of {len(programs)} programs")
 
     def check_listed(self, listed, programs):
-        """What the loader prints of that many programs, at least."""
+        """Checks the loader's output for at least this many programs."""
         wrong = [line for line in listed.splitlines()
                  if "not found" in line or "cannot open" in line or "No such file" in line]
         self.assertEqual(wrong, [])
         self.assertGreaterEqual(listed.count("libc.so.6 => "), programs, listed[-3000:])
 
     def check_image(self, image):
-        """The loader of the guests finds the libraries of everything in their file system."""
+        """The guests' loader finds the libraries of all files of their file system."""
         with tempfile.TemporaryDirectory(prefix="fabric-image-") as folder:
             guest = pathlib.Path(folder)
             minimalroot.unpack_image(image, guest)

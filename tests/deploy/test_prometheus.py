@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prometheus takes the scrape configuration and the alerts, and does with them what is wanted."""
+"""Tests of the scrape configuration and the alerts with Prometheus."""
 
 import contextlib
 import http.server
@@ -20,7 +20,7 @@ PROMETHEUS = DEPLOY / "prometheus"
 
 class TestFiles(DeployTest):
     def test_configuration(self):
-        """Strictly: the files with the targets are there too."""
+        """promtool accepts the configuration, with target files and without warnings."""
         folder = self.folder()
         for file in PROMETHEUS.glob("*.yml"):
             shutil.copy(file, folder)
@@ -34,7 +34,7 @@ class TestFiles(DeployTest):
         printed = self.run_well(self.tool("promtool"), "check", "rules", PROMETHEUS / "alerts.yml")
         self.assertIn("rules found", printed)
 
-    def test_alerts_fire_and_are_silent(self):
+    def test_alerts(self):
         self.run_well(self.tool("promtool"), "test", "rules", PROMETHEUS / "alerts_test.yml")
 
     def test_every_alert_is_tested_and_of_our_metrics(self):
@@ -56,23 +56,23 @@ PAGES = {
 
 
 class Pages(http.server.BaseHTTPRequestHandler):
-    """One server for each page: what a daemon would answer."""
+    """Serves a page in place of a daemon."""
 
     def do_GET(self):  # pylint: disable=invalid-name
         self.send_response(200)
         self.send_header("Content-Type", "text/plain; version=0.0.4")
         self.end_headers()
-        self.wfile.write(PAGES[f"/{self.server.who}{self.path}"].encode())
+        self.wfile.write(PAGES[f"/{self.server.page}{self.path}"].encode())
 
     def log_message(self, *_):  # pylint: disable=arguments-differ
         pass
 
 
 @contextlib.contextmanager
-def served(who):
-    """HOST:PORT where the page is."""
+def served(page):
+    """Yields HOST:PORT of a server with the page."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
-    server.who = who
+    server.page = page
     threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     try:
         yield "{}:{}".format(*server.server_address)
@@ -82,12 +82,12 @@ def served(who):
 
 
 class TestScraping(DeployTest):
-    """With a real Prometheus and pages that stand for the daemons'."""
+    """Tests with a real Prometheus and pages in place of the daemons."""
 
     def test_scrape(self):
         self.tool("prometheus")
         with contextlib.ExitStack() as stack:
-            fabricd, agent = (stack.enter_context(served(who)) for who in ("fabricd", "n1"))
+            fabricd, agent = (stack.enter_context(served(page)) for page in ("fabricd", "n1"))
             prometheus = stack.enter_context(
                 dashboard.start_prometheus(self.folder(), fabricd, {"n1": agent}))
             dashboard.wait_until_scraped(prometheus, times=2)
@@ -114,7 +114,7 @@ class TestScraping(DeployTest):
         self.assertEqual(dashboard.empty_queries(prometheus, path),
                          [f"P: {query}" for query in queries[2:4]])
 
-    def test_a_target_that_is_not_there_is_told(self):
+    def test_a_missing_target_is_reported(self):
         self.tool("prometheus")
         with served("fabricd") as fabricd, dashboard.start_prometheus(
                 self.folder(), fabricd, {"n1": "127.0.0.1:1"}) as prometheus:
@@ -124,9 +124,9 @@ class TestScraping(DeployTest):
                 prometheus.query("sum(")
         self.assertIsNotNone(prometheus.process.returncode)
 
-    def test_unknown_variables_are_told(self):
+    def test_unknown_variables_are_reported(self):
         panel = {"type": "stat", "title": "P", "targets": [{"expr": 'up{job="$job"}'}]}
-        with self.assertRaisesRegex(dashboard.PrometheusError, "no variable 'job'"):
+        with self.assertRaisesRegex(dashboard.PrometheusError, "unknown variable 'job'"):
             list(dashboard.expressions({"panels": [panel], "templating": {"list": []}}))
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The systemd units are sound, tight and true to the programs they start."""
+"""The systemd units are valid, restricted, and match the programs that they start."""
 
 import os
 import re
@@ -23,7 +23,7 @@ def values(text, key):
 
 class TestSystemd(DeployTest):
     def copy(self, name):
-        """The unit with the built program in place of the installed one."""
+        """Copies a unit, with the path of the built program. Returns the copy."""
         text = unit_text(name)
         changed = text.replace(f"ExecStart=/usr/bin/{name} ", f"ExecStart={self.program(name)} ")
         self.assertNotEqual(text, changed, f"{UNITS[name]} does not start /usr/bin/{name}")
@@ -31,7 +31,7 @@ class TestSystemd(DeployTest):
         path.write_text(changed)
         return path
 
-    def test_units_verify_without_a_word(self):
+    def test_systemd_accepts_the_units(self):
         tool = self.tool("systemd-analyze")
         for name in UNITS:
             with self.subTest(name):
@@ -41,8 +41,8 @@ class TestSystemd(DeployTest):
                         if UNITS[name] in line]
                 self.assertEqual((done.returncode, ours), (0, []), done.stderr)
 
-    def test_a_broken_unit_is_told(self):
-        """That the check above can fail."""
+    def test_systemd_rejects_a_broken_unit(self):
+        """Shows that test_systemd_accepts_the_units can fail."""
         tool = self.tool("systemd-analyze")
         unit = self.copy("fabricd")
         unit.write_text(unit.read_text().replace("ProtectHome=yes", "ProtectHome=often"))
@@ -60,13 +60,13 @@ class TestSystemd(DeployTest):
                 self.assertIsNotNone(exposure, printed)
                 self.assertLess(float(exposure[1]), EXPOSURE_MAX, printed)
 
-    def test_agent_may_do_what_its_inspectors_need_and_no_more(self):
+    def test_agent_has_only_the_capabilities_of_its_inspectors(self):
         text = unit_text("fabric-agent")
         self.assertEqual(["CAP_SYSLOG CAP_NET_RAW"], values(text, "CapabilityBoundingSet"))
         self.assertEqual(["CAP_SYSLOG CAP_NET_RAW"], values(text, "AmbientCapabilities"))
         self.assertIn("AF_PACKET", values(text, "RestrictAddressFamilies")[0].split())
         self.assertIn("/dev/kmsg r", values(text, "DeviceAllow"))
-        # These hide /dev/kmsg and forbid adjtimex(2), whatever the capabilities are.
+        # "yes" would hide /dev/kmsg and forbid adjtimex(2), regardless of the capabilities.
         self.assertEqual(["no"], values(text, "ProtectKernelLogs"))
         self.assertEqual(["no"], values(text, "ProtectClock"))
         self.assertIn("adjtimex clock_adjtime", values(text, "SystemCallFilter"))
@@ -74,10 +74,10 @@ class TestSystemd(DeployTest):
         deep = (DEPLOY / "systemd" / "fabric-agent-deep.conf").read_text()
         for capability in " ".join([*values(text, "AmbientCapabilities"),
                                     *values(deep, "AmbientCapabilities")]).split():
-            self.assertIn(f"| `{capability}` |", page, "what it is for")
+            self.assertIn(f"| `{capability}` |", page, "docs/OPERATIONS.md explains it")
 
-    def test_programs_take_the_settings(self):
-        """The arguments of ExecStart, with the file that they name in /etc/fabricd."""
+    def test_programs_accept_the_settings(self):
+        """Checks the arguments of ExecStart, with their settings file of /etc/fabricd."""
         for name, expected in (("fabricd", {"grpc": "0.0.0.0:9418", "rest": "0.0.0.0:9419",
                                             "state": "/var/lib/fabricd/fabricd.db"}),
                                ("fabric-agent", {"controller": "fabricd.example.internal:9418",
@@ -89,12 +89,12 @@ class TestSystemd(DeployTest):
                 settings = self.settings_of(name, *shlex.split(local)[1:])
                 self.assertEqual(expected, {key: settings.get(key) for key in expected})
 
-    def test_state_is_where_the_unit_may_write(self):
+    def test_state_is_in_a_writable_folder(self):
         text = unit_text("fabricd")
         state = re.search(r"--state (\S+)", values(text, "ExecStart")[0])[1]
         self.assertTrue(state.startswith(f"/var/lib/{values(text, 'StateDirectory')[0]}/"), state)
 
-    def test_wrong_settings_are_not_tried_again(self):
+    def test_a_configuration_error_causes_no_restart(self):
         for name in UNITS:
             with self.subTest(name):
                 done = subprocess.run([self.program(name), *(["run"] if "agent" in name else []),
@@ -103,8 +103,8 @@ class TestSystemd(DeployTest):
                 prevented = values(unit_text(name), "RestartPreventExitStatus")
                 self.assertEqual(prevented, [str(done.returncode)])
 
-    def test_programs_tell_systemd_what_the_units_wait_for(self):
-        """Type=notify waits for READY=1; WatchdogSec kills whoever does not say WATCHDOG=1."""
+    def test_programs_notify_systemd(self):
+        """Type=notify waits for READY=1. WatchdogSec needs WATCHDOG=1 in time."""
         arguments = {"fabricd": ["--grpc=127.0.0.1:0", "--rest=127.0.0.1:0", "--state=f.db"],
                      "fabric-agent": ["run", "--controller=127.0.0.1:1", "--interval=100ms"]}
         for name, words in arguments.items():
@@ -112,10 +112,10 @@ class TestSystemd(DeployTest):
                 text = unit_text(name)
                 expected = {"READY=1"} if values(text, "Type") == ["notify"] else set()
                 expected |= {"WATCHDOG=1"} if values(text, "WatchdogSec") else set()
-                self.assertEqual(expected, self.told(name, words, expected))
+                self.assertEqual(expected, self.notifications(name, words, expected))
 
-    def told(self, name, words, expected):
-        """Starts a program until it has told systemd what is expected."""
+    def notifications(self, name, words, expected):
+        """Runs a program until it has sent the expected messages to systemd. Returns those sent."""
         folder = self.folder()
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
             systemd.bind(str(folder / "notify"))
@@ -124,15 +124,15 @@ class TestSystemd(DeployTest):
                                WATCHDOG_USEC="400000")
             with subprocess.Popen([self.program(name), *words], cwd=folder, env=environment,
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-                told = set()
+                seen = set()
                 try:
-                    while not told >= expected:
-                        told |= set(systemd.recv(4096).decode().split("\n"))
+                    while not seen >= expected:
+                        seen |= set(systemd.recv(4096).decode().split("\n"))
                 except TimeoutError:
                     pass
                 finally:
                     process.terminate()
-            return told & expected
+            return seen & expected
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// What every fuzz target includes.
+// Common declarations of fuzz targets.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-// Called with one input after the other; what is wrong with the answer ends the program.
+// Called with one input after the other. A wrong result terminates the program.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace fabric::fuzz {

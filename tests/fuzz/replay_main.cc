@@ -1,5 +1,5 @@
-// Stands in for libFuzzer where the compiler has none: runs every file of a corpus, and a fixed
-// number of mutations of each, the same ones in every run.
+// Replacement of libFuzzer for other compilers than clang: runs every file of a corpus, and a fixed
+// number of mutations of each, which are the same in every run.
 //
 //   fuzz_NAME CORPUS_FOLDER
 
@@ -22,7 +22,7 @@ constexpr int kMutationsPerSeed = 4000;
 constexpr int kStepsMax = 4;  // Mutations on top of each other
 constexpr std::size_t kInputBytesMax = 1 << 16;
 
-// Random choices that are the same with every standard library, unlike its distributions.
+// Random choices that do not depend on the standard library, as its distributions do.
 class Choices {
  public:
   explicit Choices(std::uint64_t seed) : engine_(seed) {}
@@ -32,7 +32,7 @@ class Choices {
   std::mt19937_64 engine_;
 };
 
-// Values that lengths, counts and numbers go wrong at.
+// Boundary values of lengths, counts and numbers.
 constexpr std::uint32_t kBoundaries[] = {0,      1,      2,      3,      4,          7,
                                          8,      15,     16,     17,     0x7f,       0x80,
                                          0xff,   0x100,  0x7fff, 0x8000, 0xffff,     0x10000,
@@ -63,7 +63,7 @@ void Mutate(Input& input, const Input& other, Choices& choices) {
       input.erase(here, here + static_cast<std::ptrdiff_t>(choices.Below(
                                    std::min<std::size_t>(input.size() - at, 64) + 1)));
       break;
-    case 5: {  // Something of another seed, or of this one, in the middle.
+    case 5: {  // Inserts a part of another seed, or of this one.
       const std::size_t from = choices.Below(other.size());
       const std::size_t size = choices.Below(std::min<std::size_t>(other.size() - from, 64) + 1);
       const auto begin = other.begin() + static_cast<std::ptrdiff_t>(from);
@@ -77,7 +77,7 @@ void Mutate(Input& input, const Input& other, Choices& choices) {
   if (input.size() > kInputBytesMax) input.resize(kInputBytesMax);
 }
 
-// On the heap and of exactly its size, so that a sanitizer sees a read beyond it.
+// Copies the input to the heap with its exact size, so that a sanitizer detects a read beyond it.
 void RunOne(const Input& input) {
   Input exact(input);
   exact.shrink_to_fit();
@@ -101,7 +101,7 @@ int Run(const std::filesystem::path& folder) {
   }
   RunOne({});
   for (std::size_t i = 0; i < seeds.size(); ++i) {
-    std::printf("%s\n", files[i].c_str());  // The last one printed is the one that failed.
+    std::printf("%s\n", files[i].c_str());  // If a check fails, the last printed file is the cause.
     std::fflush(stdout);
     RunOne(seeds[i]);
     Choices choices(i);

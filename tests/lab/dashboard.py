@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real Prometheus with the deployed configuration, and the queries of a Grafana dashboard:
+"""Runs Prometheus with the deployed configuration and the queries of a Grafana dashboard:
 
     with dashboard.start_prometheus(folder, rest, {node: lab.metrics(node)}) as prometheus:
         dashboard.wait_until_scraped(prometheus)
@@ -22,13 +22,13 @@ import urllib.request
 DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy"
 PROGRAM = "/usr/bin/prometheus"
 START_LIMIT = 30  # seconds until it answers
-WINDOW = "30s"  # what $__rate_interval and its kind stand for, at one scrape each second
+WINDOW = "30s"  # value of $__rate_interval and similar variables, for one scrape per second
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
 
 
 class PrometheusError(Exception):
-    """Prometheus did not do what was asked; the text says what."""
+    """Prometheus failed. The text gives the reason."""
 
 
 def start_prometheus(folder, fabricd_rest, agent_metrics):
@@ -37,7 +37,7 @@ def start_prometheus(folder, fabricd_rest, agent_metrics):
 
 
 class Prometheus:
-    """One that scrapes each second and ends with the block, or with this process."""
+    """A Prometheus that scrapes each second and ends with the block, or with this process."""
 
     def __init__(self, folder, fabricd_rest, agent_metrics):
         self.targets = 1 + len(agent_metrics)
@@ -98,7 +98,7 @@ class Prometheus:
 
 
 def _configure(folder, fabricd_rest, agent_metrics):
-    """The deployed configuration, faster, with these targets."""
+    """Writes the deployed configuration with intervals of 1 s and these targets."""
     text = (DEPLOY / "prometheus/prometheus.yml").read_text()
     fast = re.sub(r"(scrape_interval|evaluation_interval|refresh_interval): *\w+", r"\1: 1s", text)
     (folder / "prometheus.yml").write_text(fast)
@@ -119,14 +119,14 @@ def _answers(url):
 
 
 def wait_until_scraped(prometheus, times=3, seconds=60):
-    """Until each target has been scraped so many times more, without an error."""
+    """Waits until each target has been scraped this many times without an error."""
     deadline = time.monotonic() + seconds
     scraped, trouble = {}, {}
     while len(scraped) < prometheus.targets or min(map(len, scraped.values())) <= times:
         if time.monotonic() > deadline:
             seen = {url: max(0, len(at) - 1) for url, at in scraped.items()}
             raise PrometheusError(f"after {seconds} s: {prometheus.targets} targets should have "
-                                  f"been scraped {times} times, seen {seen}, errors {trouble}")
+                                  f"been scraped {times} times, saw {seen}, errors {trouble}")
         for target in prometheus.get("targets", state="active")["activeTargets"]:
             at = scraped.setdefault(target["scrapeUrl"], set())
             if target["health"] == "up":
@@ -136,7 +136,7 @@ def wait_until_scraped(prometheus, times=3, seconds=60):
 
 
 def panels(dashboard):
-    """All panels, those in collapsed rows too, without the rows."""
+    """All panels, including those in collapsed rows, without the rows."""
     for panel in dashboard["panels"]:
         yield from panel.get("panels", [])
         if panel["type"] != "row":
@@ -144,8 +144,8 @@ def panels(dashboard):
 
 
 def expressions(dashboard):
-    """(panel title, query) for each query, with values in place of the variables; and one query
-    for each variable that is a label's values."""
+    """(panel title, query) of each query, with variables replaced by values, and a query for each
+    variable that lists the values of a label."""
     variables = {variable["name"]: variable.get("allValue") or ".*"
                  for variable in dashboard["templating"]["list"]}
     for variable in dashboard["templating"]["list"]:
@@ -162,14 +162,14 @@ def _without_variables(expression, variables):
     def value(match):
         name = match[1] or match[2]
         if name not in variables:
-            raise PrometheusError(f"{expression}: the dashboard has no variable '{name}'")
+            raise PrometheusError(f"{expression}: unknown variable '{name}'")
         return variables[name]
 
     return re.sub(r"\$(?:\{(\w+)(?::\w+)?\}|(\w+))", value, expression)
 
 
 def empty_queries(prometheus, dashboard_path):
-    """The dashboard's queries that return nothing, or nothing but NaN: "title: query"."""
+    """The dashboard's queries that return no number: "title: query"."""
     dashboard = json.loads(pathlib.Path(dashboard_path).read_text())
     return [f"{title}: {expression}" for title, expression in expressions(dashboard)
             if not any(_number(series) for series in prometheus.query(expression))]

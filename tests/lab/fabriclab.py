@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lab as an object, for tests and other programs:
+"""The class Lab, for tests and other programs:
 
     with Lab(nodes=2, agent="build/release/bin/fabric-agent", controller="127.0.0.1:7470") as lab:
         lab.exec("n1", ["rdma", "link"]).stdout
         lab.fault("n2", "mtu", "rail0")
-        lab.fault("n2", "mtu", "rail0", mend=True)
+        lab.fault("n2", "mtu", "rail0", repair=True)
 
-The lab ends with the `with` block, or with the process that started it, however that ends.
+The lab ends with the `with` block, or with the process that started it.
 """
 
 import io
@@ -29,24 +29,24 @@ from labdefs import (BOOT_LIMIT, HERE, LAB, MEMORY, RAILS, LabError, Steps, addr
 
 
 class Lab:
-    """nodes: how many. agent: fabric-agent, started when there is a controller (HOST:PORT).
-    programs: more programs for /usr/bin of the guests. planted: two faults from the start.
-    tied: the lab ends with this process. quiet: nothing on stderr. leaves, spines: switches of
-    each rail; guests hang on the leaves in blocks of equal size."""
+    """nodes: number of guests. agent: path of fabric-agent, started if there is a controller
+    (HOST:PORT). programs: more programs for /usr/bin of the guests. planted: plant two faults.
+    tied: end the lab with this process. quiet: print nothing on stderr. leaves, spines: switches
+    of each rail; the leaves have blocks of guests of equal size."""
 
     def __init__(self, nodes=3, name=None, agent=None, controller=None, programs=(),
                  agent_flags="", planted=False, tied=True, quiet=False, memory=MEMORY,
                  boot_limit=BOOT_LIMIT, leaves=1, spines=1):
         if not 1 <= nodes <= 100:
-            raise LabError(f"a lab has 1 to 100 nodes, not {nodes}", 2)
+            raise LabError(f"--nodes: expected 1 to 100, saw {nodes}", 2)
         if not 1 <= leaves <= min(nodes, 16) or not 1 <= spines <= 16:
-            raise LabError("a lab has 1 to 16 leaves, no more than nodes, and 1 to 16 spines", 2)
+            raise LabError("expected 1 to 16 leaves, no more than nodes, and 1 to 16 spines", 2)
         self.name = name or f"lab-{os.getpid()}-{os.urandom(2).hex()}"
         labstate.check_name(self.name)
         if controller:
-            guest_view(controller)  # a bad address is told before anything is built
+            guest_view(controller)  # rejects a bad address before anything is built
         if controller and not agent:
-            raise LabError("a controller without an agent: give both, or neither", 2)
+            raise LabError("--controller needs --agent", 2)
         self.nodes = node_names(nodes)
         self.leaves, self.spines = leaves, spines
         self.agent, self.controller, self.agent_flags = agent, controller, agent_flags
@@ -57,7 +57,7 @@ class Lab:
 
     @classmethod
     def attach(cls, name=None):
-        """A lab that is up already; without a name, the only one."""
+        """Returns a lab that is up. Without a name: the only one."""
         folder, record = labstate.find(name)
         lab = cls.__new__(cls)
         lab.name, lab.folder, lab.record, lab.keeper = folder.name, folder, record, None
@@ -72,7 +72,7 @@ class Lab:
         self.down()
 
     def up(self):
-        """Builds what is missing and boots the guests. Returns when all are ready."""
+        """Builds missing parts and boots the guests. Returns when all guests are ready."""
         start = time.monotonic()
         kernel, image, switch = labimage.build_all(self.programs, self.steps)
         accel = labvm.choose_accel(kernel, image, self.steps)
@@ -117,7 +117,7 @@ class Lab:
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
 
     def _wait(self):
-        """Until all guests are ready. One that failed or hangs ends the attempt."""
+        """Waits until all guests are ready. Fails when one has failed or hangs."""
         deadline = time.monotonic() + self.boot_limit
         waiting = list(self.nodes)
         while waiting:
@@ -156,15 +156,15 @@ class Lab:
 
     def node_folder(self, node):
         if node not in self.nodes:
-            raise LabError(f"lab '{self.name}' has no node '{node}'; it has "
+            raise LabError(f"lab '{self.name}': unknown node '{node}'; expected one of "
                            + ", ".join(self.nodes), 2)
         return self._folder() / node
 
     def exec(self, node, argv, timeout=60, check=False, stdin=None, text=True):
         """Runs a command in a guest: a list, or a string for the guest's shell.
 
-        Returns subprocess.CompletedProcess; check, timeout: as subprocess.run has them. stdin:
-        bytes or str. A command that is late is killed in the guest.
+        Returns subprocess.CompletedProcess. check, timeout: as in subprocess.run. stdin: bytes or
+        str. After the timeout the command is killed in the guest.
         """
         words = ["sh", "-c", argv] if isinstance(argv, str) else [str(word) for word in argv]
         parts = {b"O": [], b"R": []}
@@ -184,29 +184,29 @@ class Lab:
         return subprocess.CompletedProcess(argv, status, out, err)
 
     def shell(self, node, script, *words, timeout=60):
-        """Runs a shell script that must succeed. Returns what it prints."""
+        """Runs a shell script that must succeed. Returns its output."""
         done = self.exec(node, ["sh", "-c", script, "lab", *words], timeout=timeout)
         if done.returncode:
             why = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
             raise LabError(f"{node}: status {done.returncode}: {why[-1]}")
         return done.stdout
 
-    def fault(self, node, what, *words, mend=False):
-        """Breaks something (labfaults.TABLE), or mends it."""
+    def fault(self, node, what, *words, repair=False):
+        """Causes a fault of labfaults.TABLE, or repairs it."""
         self.node_folder(node)
-        labfaults.inject(self, node, what, words, mend)
+        labfaults.inject(self, node, what, words, repair)
 
     def link(self, rail, link, what, value, direction="both"):
-        """What a link of a rail does with frames. link: "n3", or "leaf1-spine2". what: "loss" or
+        """Sets how a link of a rail handles frames. link: "n3", or "leaf1-spine2". what: "loss" or
         "corrupt" in percent, "delay" in ms, "cut" 0 or 1. direction: "up" (from the guests towards
         the spines), "down" or "both"."""
         labswitch.ask(self._folder(), "set", rail, link, direction, what, value)
 
-    def mend_links(self):
+    def repair_links(self):
         labswitch.ask(self._folder(), "clear")
 
     def links(self):
-        """All links and directions: what they do, and what they have counted."""
+        """Settings and counters of all links and directions."""
         return [json.loads(line) for line in labswitch.ask(self._folder(), "show")]
 
     def _folder(self):
@@ -218,7 +218,7 @@ class Lab:
         return labvm.console(self.node_folder(node))
 
     def metrics(self, node):
-        """Where the metrics of the node's agent are: HOST:PORT."""
+        """The address of the metrics of the node's agent: HOST:PORT."""
         self.node_folder(node)
         return f"127.0.0.1:{self.record['nodes'][node]['metrics']}"
 

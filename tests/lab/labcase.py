@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A test case with fabricd and a lab whose nodes report to it.
 
-Import it after deploy/ was put on sys.path, as the tests here do.
+deploy/ must be on sys.path before the import.
 """
 
 import contextlib
@@ -16,30 +16,30 @@ from fabriclab import Lab
 from labtest import until
 
 BIN = quickstart.RELEASE / "bin"
-FOUND_WITHIN_S = 5  # From the fault to the finding, as the operators are promised.
-FOUND_AFTER_REPORT_S = 1  # From the report that has it, by the controller's own times
+FOUND_WITHIN_S = 5  # From the fault to the finding, as the documentation promises
+FOUND_AFTER_REPORT_S = 1  # From the report with the fact to the finding, by the controller's clock
 
 
 def moment(text):
-    """Seconds since the epoch of a time as the API writes it."""
+    """Seconds since the epoch of a time in the API's format."""
     return datetime.datetime.fromisoformat(text).timestamp()
 
 
 class LabCase(unittest.TestCase):
-    """One controller and one lab for all tests of a class, in the order of their names; each
-    leaves it as it found it."""
+    """One controller and one lab for all tests of a class, which run in the order of their names.
+    Each test leaves the lab healthy."""
 
     maxDiff = None
-    NAME = ""    # Of the folder in which the controller's files are
-    FLAGS = ()   # Of fabricd
-    LAB = {}     # What Lab() is given
+    NAME = ""    # Folder of the controller's files
+    FLAGS = ()   # Flags of fabricd
+    LAB = {}     # Arguments of Lab()
 
     @classmethod
     def setUpClass(cls):
         cls.folder = quickstart.BUILD / cls.NAME
         cls.folder.mkdir(parents=True, exist_ok=True)
         cls.controller = quickstart.Controller(cls.folder, 0, 0, *cls.FLAGS)
-        cls.addClassCleanup(lambda: cls.controller.stop())  # The one there is by then
+        cls.addClassCleanup(lambda: cls.controller.stop())  # A test may replace it
         cls.lab = Lab(agent=str(BIN / "fabric-agent"), controller=cls.controller.grpc, **cls.LAB)
         cls.addClassCleanup(cls.lab.down)
         cls.lab.up()
@@ -57,7 +57,7 @@ class LabCase(unittest.TestCase):
 
     @classmethod
     def seen(cls):
-        """What is told when something did not come."""
+        """The state, for the message of a failed until()."""
         return f"nodes {cls.states()}, findings {cls.findings()}"
 
     @classmethod
@@ -75,7 +75,7 @@ class LabCase(unittest.TestCase):
 
     @classmethod
     def findings(cls):
-        """(rule, node, title) of each that is open. No node: it is about more than one."""
+        """(rule, node, title) of each open finding. Findings about several nodes have no node."""
         found = cls.controller.get("/v1/findings").get("findings", [])
         return [(f["rule"], f["subject"].get("node", ""), f["title"]) for f in found]
 
@@ -94,12 +94,12 @@ class LabCase(unittest.TestCase):
         try:
             yield
         finally:
-            self.lab.fault(node, *fault, mend=True)
+            self.lab.fault(node, *fault, repair=True)
 
     def found(self, node, fault, rule, scope, fact, words=()):
-        """The fault gives one finding: of that rule, at that scope, with these words in its title,
-        opened within a second of the report of a fact whose path begins so. It goes with the
-        fault."""
+        """Plants a fault and checks that it opens exactly one finding, with this rule, scope and
+        words in its title, within a second of the report of the fact (a path prefix). The finding
+        must close after the repair."""
         expected = [(rule, "" if scope == "FLEET" else node)]
         begun = time.time()
         with self.broken(node, *fault):
@@ -112,16 +112,16 @@ class LabCase(unittest.TestCase):
             print(f"[{rule} {took:.2f} s after its report] ", end="", file=sys.stderr, flush=True)
             self.assertGreaterEqual(took, 0)
             self.assertLessEqual(took, FOUND_AFTER_REPORT_S)
-            time.sleep(1.5)  # Nothing else comes up later.
+            time.sleep(1.5)  # No other finding opens later.
             self.assertEqual(self.rules_found(), expected)
-        self.until(lambda: self.findings() == [], "mended", FOUND_WITHIN_S)
+        self.until(lambda: self.findings() == [], "repaired", FOUND_WITHIN_S)
 
     def reported(self, node, fact, since):
-        """When the controller was told first that such a fact has changed."""
+        """The time of the first report of a changed fact whose path has this prefix."""
         seconds = int(time.time() - since) + 1
         differences = self.controller.get(
             f"/v1/nodes/{node}:diff?since_seconds={seconds}").get("differences", [])
         times = [moment(one["changed_at"]) for one in differences if one["path"].startswith(fact)]
         times = [at for at in times if at >= since]
-        self.assertTrue(times, f"{fact} is not among what changed: {differences}")
+        self.assertTrue(times, f"{fact} has not changed: {differences}")
         return min(times)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs commands in a guest over its virtio serial ports. guest/labd.c is the other end."""
+"""Runs commands in a guest over its virtio serial ports. guest/labd.c is the guest's side."""
 
 import contextlib
 import fcntl
@@ -12,13 +12,13 @@ import labvm
 from labdefs import EXEC_PORTS, LabError
 
 FRAME_MAX = 4096
-ANSWER_LIMIT = 20  # seconds in which a guest must greet; emulated guests can be slow
+ANSWER_LIMIT = 20  # seconds until a guest must answer; emulated guests can be slow
 BUSY_LIMIT = 60  # seconds to wait for a free port
 
 
 @contextlib.contextmanager
 def free_port(folder):
-    """Locks one of the guest's ports: each carries one command at a time."""
+    """Locks one of the guest's ports. A port carries one command at a time."""
     deadline = time.monotonic() + BUSY_LIMIT
     with contextlib.ExitStack() as stack:
         locks = [stack.enter_context(open(folder / f"exec{port}.lock", "w", encoding="ascii"))
@@ -47,7 +47,7 @@ class Channel:
         self.out += kind + len(data).to_bytes(4, "big") + data
 
     def pump(self, deadline, more=None):
-        """Waits for bytes either way. `more`: a file to wait for besides."""
+        """Waits until the channel, or the file `more`, can be read or written."""
         left = None if deadline is None else deadline - time.monotonic()
         if left is not None and left <= 0:
             raise TimeoutError
@@ -63,7 +63,7 @@ class Channel:
         return more in ready
 
     def greet(self):
-        """Passes over what a predecessor left in both directions."""
+        """Synchronises both directions: drops unfinished data of an earlier command."""
         token = os.urandom(16)
         self.out = bytes(FRAME_MAX + 5)
         self.send(b"H", token)
@@ -82,7 +82,7 @@ class Channel:
         self.buffer = self.buffer.partition(answer)[2]
 
     def frames(self):
-        """Takes the whole frames out of what has come."""
+        """Removes the complete frames from the received data."""
         while len(self.buffer) >= 5:
             length = int.from_bytes(self.buffer[1:5], "big")
             if len(self.buffer) < 5 + length:
@@ -105,8 +105,8 @@ def start(channel, argv):
 def run(folder, argv, sink, stdin=None, timeout=None):
     """Runs argv in the guest whose directory this is. Returns its exit status.
 
-    sink(kind, data) takes output as it comes: kind is b"O" or b"R" (standard error). stdin is a
-    file with fileno(), or None. Raises subprocess.TimeoutExpired; the command is killed then.
+    sink(kind, data) receives output: kind is b"O" or b"R" (standard error). stdin is a file with
+    fileno(), or None. Raises subprocess.TimeoutExpired after killing the command.
     """
     deadline = None if timeout is None else time.monotonic() + timeout
     with free_port(folder) as port:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What everything in the lab agrees on: places, addresses, the agent's command line."""
+"""Constants shared by the lab's modules: folders, addresses, the agent's command line."""
 
 import os
 import pathlib
@@ -14,15 +14,15 @@ RUN = LAB / "run"
 
 RAILS = ("rail0", "rail1")
 MTU = 4200
-HOST = "10.0.2.2"  # the host as the guests see it (QEMU's user network)
+HOST = "10.0.2.2"  # the host's address for the guests (QEMU's user network)
 METRICS_PORT = 9417  # in the guest; forwarded to a free port of 127.0.0.1
-EXEC_PORTS = 8  # commands that one node runs at the same time
+EXEC_PORTS = 8  # concurrent commands per node
 MEMORY = 448  # MiB for each guest
 BOOT_LIMIT = 120  # seconds until a guest must be ready
 
 
 class LabError(Exception):
-    """One line for the person at the terminal, and the exit status that goes with it."""
+    """A one-line message for the user, and the exit status."""
 
     def __init__(self, message, status=1):
         super().__init__(message)
@@ -30,17 +30,17 @@ class LabError(Exception):
 
 
 def agent_command(node, controller, flags=""):
-    """The command line of fabric-agent in a guest. This is the only place that knows it."""
+    """The command line of fabric-agent in a guest."""
     words = ["/usr/bin/fabric-agent", "run", "--controller", guest_view(controller),
              "--metrics", f"0.0.0.0:{METRICS_PORT}", "--node", node]
     return shlex.join(words + shlex.split(flags))
 
 
 def guest_view(address):
-    """HOST:PORT as a guest must write it: the host's loopback is 10.0.2.2 there."""
+    """HOST:PORT for a guest, where the host's loopback address is 10.0.2.2."""
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdigit() or not 0 < int(port) < 65536:
-        raise LabError(f"'{address}' is not HOST:PORT", 2)
+        raise LabError(f"expected HOST:PORT, saw '{address}'", 2)
     loopback = host in ("", "localhost", "::1", "[::1]", "0.0.0.0") or host.startswith("127.")
     return f"{HOST if loopback else host}:{port}"
 
@@ -54,13 +54,13 @@ def address(rail, index):
 
 
 def mac(role, index):
-    """The fourth and fifth byte tell the guest's init which card it is."""
+    """The guest's init recognises the card by the fourth and fifth byte."""
     head = "fa:00" if role == "eth0" else f"fb:{RAILS.index(role):02x}"
     return f"52:54:00:{head}:{index:02x}"
 
 
 class Steps:
-    """Tells on stderr which step runs and how long it took."""
+    """Prints each step and its duration on stderr."""
 
     def __init__(self, stream=sys.stderr):
         self.stream = stream

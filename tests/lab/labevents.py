@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long after the guest's own kernel has said that a link is down `fabricctl events --watch`
-says so. Both ends are heard of on this machine and by its clock: the guest's by `ip monitor link`
-in the guest, whose output comes over a virtio port, the operator's by fabricctl."""
+"""Measures the time from the guest kernel's report of a link that is down to the event of
+`fabricctl events --watch`. Both are observed on this machine and with its clock: the kernel's
+report by `ip monitor link` in the guest, whose output arrives over a virtio port.
+"""
 
 import contextlib
 import datetime
@@ -23,9 +24,9 @@ ROUND_LIMIT = 60  # seconds; emulated guests on a busy machine are slow
 
 class Round(NamedTuple):
     """Milliseconds from the pull of the cable."""
-    kernel: float     # until the guest's kernel had said so
-    fabricctl: float  # until fabricctl had
-    said_at: float    # By the guest's clock, seconds since 1970: when the kernel said so
+    kernel: float       # until the guest's kernel reported it
+    fabricctl: float    # until fabricctl reported it
+    reported_at: float  # time of the kernel's report, guest's clock, seconds since 1970
 
     @property
     def beyond(self):
@@ -33,7 +34,7 @@ class Round(NamedTuple):
 
 
 class Lines:
-    """Lines as they come, each with the moment."""
+    """Lines with the time at which each was received."""
 
     def __init__(self):
         self.queue = queue.Queue()
@@ -46,7 +47,7 @@ class Lines:
             self.queue.put((now, line.decode("utf-8", "replace")))
 
     def wait_for(self, test, what):
-        """The moment of the first line from now on that passes, and the line."""
+        """Waits for a line that passes the test. Returns its time and the line."""
         deadline = time.monotonic() + ROUND_LIMIT
         with contextlib.suppress(queue.Empty):
             while True:
@@ -62,7 +63,7 @@ class Lines:
 
 
 @contextlib.contextmanager
-def kernel_says(lab, node):
+def kernel_lines(lab, node):
     """Lines of `ip monitor link` in the guest."""
     lines = Lines()
 
@@ -83,7 +84,7 @@ def kernel_says(lab, node):
 
 
 @contextlib.contextmanager
-def fabricctl_says(fabricctl, controller):
+def fabricctl_lines(fabricctl, controller):
     """Lines of `fabricctl events --watch -o json`."""
     lines = Lines()
     watch = subprocess.Popen([fabricctl, "--controller", controller, "events", "--watch", "-o",
@@ -111,53 +112,53 @@ def port_event(line, node, device, active):
 
 
 def measure(lab, node, rail, fabricctl, controller, rounds):
-    """Pulls the cable of a rail so many times, and plugs it in again. Yields a Round for each."""
+    """Pulls and reconnects the cable of a rail `rounds` times. Yields a Round for each."""
     device = rail.replace("rail", "rxe")
 
     def kernel_has_it_down(line):
         return f" {rail}: " in line and "NO-CARRIER" in line
 
-    with kernel_says(lab, node) as kernel, fabricctl_says(fabricctl, controller) as told:
+    with kernel_lines(lab, node) as kernel, fabricctl_lines(fabricctl, controller) as watch:
         time.sleep(1)  # fabricctl has subscribed.
         for _ in range(rounds):
-            time.sleep(random.uniform(0.2, 1.2))  # In step with nothing
+            time.sleep(random.uniform(0.2, 1.2))  # Avoids periodic effects
             kernel.forget()
-            told.forget()
+            watch.forget()
             start = time.monotonic()
             lab.fault(node, "link-down", rail)
             try:
-                heard, line = kernel.wait_for(kernel_has_it_down, "ip monitor: the link is down")
-                shown, _ = told.wait_for(lambda line: port_event(line, node, device, False),
+                reported, line = kernel.wait_for(kernel_has_it_down, "ip monitor: the link is down")
+                shown, _ = watch.wait_for(lambda line: port_event(line, node, device, False),
                                          f"fabricctl: {node}/{device} is not active")
             finally:
-                lab.fault(node, "link-down", rail, mend=True)
-            told.wait_for(lambda line: port_event(line, node, device, True),
+                lab.fault(node, "link-down", rail, repair=True)
+            watch.wait_for(lambda line: port_event(line, node, device, True),
                           f"fabricctl: {node}/{device} is active")
-            yield Round(1000 * (heard - start), 1000 * (shown - start), stamp(line))
+            yield Round(1000 * (reported - start), 1000 * (shown - start), stamp(line))
 
 
 def stamp(text):
-    """Of the first time in it, in UTC as it is in guests: seconds since 1970."""
+    """The first time in a text, which guests print in UTC, in seconds since 1970."""
     moment = re.search(r"\d+-\d+-\d+T\d+:\d+:\d+\.\d+", text).group()
     return datetime.datetime.fromisoformat(moment).replace(
         tzinfo=datetime.timezone.utc).timestamp()
 
 
 class Stages(NamedTuple):
-    """Milliseconds of a round, one after the other."""
-    woke: float       # From the kernel's word to the beginning of the inspection
-    inspected: float  # Until its end
-    rest: float       # Until fabricctl: agent, network, controller, fabricctl
+    """The consecutive parts of a round, in milliseconds."""
+    woke: float       # From the kernel's report to the start of the inspection
+    inspected: float  # Duration of the inspection
+    rest: float       # From there to fabricctl: agent, network, controller, fabricctl
 
 
 def stages(rounds, log):
-    """Of what an agent at --log-level debug wrote of its inspections."""
+    """Yields the Stages of each round, from an agent's log at --log-level debug."""
     ends = [(stamp(line), float(took)) for line, took in
             re.findall(r"^(.*) inspected (?:after an event|all) in ([0-9.]+) ms$", log, re.M)]
     for measured in rounds:
         for end, took in ends:
-            until_end = 1000 * (end - measured.said_at)
-            if until_end - took > -1:  # Begun since then, but for what the log rounds off
+            until_end = 1000 * (end - measured.reported_at)
+            if until_end - took > -1:  # Started after the report; the log rounds times
                 yield Stages(until_end - took, took, measured.beyond - until_end)
                 break
         else:

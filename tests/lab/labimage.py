@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds what a lab runs: kernel modules, small C programs, and the guests' initial file system.
+"""Builds the parts of a lab: kernel modules, small C programs, and the guests' initial file system.
 
-The file system is two archives one after the other: a base (modules, tools, libraries), and a small
-overlay with the programs under test. Both are kept by the hash of what they are made of.
+The file system is two concatenated archives: a base (modules, tools, libraries), and a small
+overlay with the programs under test. Both are cached by the hash of their inputs.
 """
 
 import os
@@ -16,10 +16,10 @@ import labpackages
 from labdefs import HERE, LAB, LabError
 from labpackages import LIBRARIES, LINKS, cached, digest, run
 
-# Loaded at boot, in this order, with what they need.
+# Loaded at boot in this order, with their dependencies.
 BOOT_MODULES = """virtio_pci virtio_net virtio_console crc32_generic configfs rdma_rxe ib_uverbs
 rdma_ucm ib_umad""".split()
-# In the image, loaded by faults.
+# In the image. Faults load them.
 OTHER_MODULES = ["sch_netem", "sch_tbf"]
 
 TOOLS = """bin/ip sbin/tc bin/rdma sbin/dcb sbin/ethtool bin/ib_write_lat bin/ib_write_bw
@@ -35,7 +35,7 @@ ETC = {
 
 
 class Archive:
-    """Writes a cpio archive ("newc") that depends on nothing but its contents."""
+    """Writes a reproducible cpio archive ("newc")."""
 
     def __init__(self):
         self.entries = {}
@@ -69,14 +69,14 @@ class Archive:
 
 
 def add_libraries(archive, libraries):
-    """Adds {soname: file}. The loader goes where programs name it."""
+    """Adds {soname: file}. The loader goes to the path that programs name."""
     for name, file in sorted(libraries.items()):
         folder = "usr/lib64" if name.startswith("ld-linux") else LIBRARIES
         archive.file(f"{folder}/{name}", file.read_bytes())
 
 
 def stripped(program, level="--strip-unneeded"):
-    """The contents of a program without what only a debugger reads."""
+    """The contents of a program without debug information."""
     with tempfile.TemporaryDirectory(dir=LAB) as folder:
         out = os.path.join(folder, "stripped")
         done = subprocess.run(["strip", level, "-o", out, str(program)], capture_output=True,
@@ -100,7 +100,7 @@ def modules(version):
 
 
 def program(source, *flags):
-    """Builds a C file, or the C files of a folder. Returns the program."""
+    """Builds a C file, or the C files of a folder. Returns the program's path."""
     files = sorted(source.glob("*.[ch]")) if source.is_dir() else [source]
 
     def build(out):
@@ -119,7 +119,7 @@ def add_tools(archive, root):
             archive.link(f"usr/bin/{applet}", "busybox")
     tools = [root / "usr" / tool for tool in TOOLS]
     rxe = sorted((root / LIBRARIES).glob("libibverbs/librxe*"))
-    # dash, because busybox's shell runs its own ip in place of the real one
+    # dash, because busybox's shell would run its own ip instead of iproute2's.
     dash = root / "usr/bin/dash"
     for tool in tools:
         # guest/dcb runs the real dcb.
@@ -145,7 +145,7 @@ def add_modules(archive, kernel, version, built):
 
 
 def base(root, kernel, version):
-    """The archive with everything but the programs under test."""
+    """The archive with everything except the programs under test."""
     built = modules(version)
     labd = program(HERE / "guest" / "labd.c", "-static", "-s")
     scripts = [HERE / "guest" / name for name in ("init", "dcb", "agent-loop", "healthy")]
@@ -175,7 +175,7 @@ def base(root, kernel, version):
 
 
 def overlay(base_archive, programs):
-    """The base, followed by the given programs and their libraries: what the guests boot."""
+    """What the guests boot: the base, the given programs, and the programs' libraries."""
     if not programs:
         return base_archive
     names = {}
@@ -199,7 +199,7 @@ def overlay(base_archive, programs):
 
 
 def parts():
-    """Returns (kernel, base archive, switch), downloading and building what is missing."""
+    """Returns (kernel, base archive, switch). Downloads and builds missing parts."""
     version = labpackages.kernel_version()
     kernel = labpackages.fetch_kernel(version)
     root = labpackages.fetch(labpackages.TOOL_PACKAGES)
@@ -207,8 +207,8 @@ def parts():
 
 
 def prepare(steps):
-    """Makes everything that does not need the programs under test, and downloads the libraries that
-    they will need: what is missing is found before they are built."""
+    """Makes everything that does not need the programs under test, and downloads their libraries.
+    Missing packages thus show before the programs are built."""
     with labpackages.locked(), steps.step("packages and image"):
         for tool in ("qemu-system-x86_64", "strip", "readelf"):
             if not shutil.which(tool):
@@ -218,7 +218,7 @@ def prepare(steps):
 
 
 def build_all(programs, steps):
-    """Returns the paths (kernel, initial file system, switch), building what is missing."""
+    """Returns the paths (kernel, initial file system, switch). Builds missing parts."""
     with labpackages.locked():
         with steps.step("packages"):
             kernel, archive, switch = parts()

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keeper of one lab: the parent of its switch and its guests.
+"""The keeper of a lab: the parent process of its switch and its guests.
 
     python3 labkeeper.py DIRECTORY
 
-It starts what DIRECTORY/plan.json tells and writes DIRECTORY/keeper.json. Its standard input is a
-pipe from whoever started the lab. When that closes before the line "stay", or on SIGTERM, or when
-all guests have ended, it ends all its children and itself. Should it be killed, the kernel ends its
-children (PR_SET_PDEATHSIG). So no path leaves a process behind.
+It starts the commands of DIRECTORY/plan.json and writes DIRECTORY/keeper.json. Its standard input
+is a pipe from the process that started the lab. The keeper ends its children and itself when the
+pipe closes before the line "stay", on SIGTERM, and when all guests have ended. If it is killed, the
+kernel ends its children (PR_SET_PDEATHSIG). No process is left in any case.
 """
 
 import ctypes
@@ -36,7 +36,7 @@ class Keeper:
             file.write(f"{time.strftime('%H:%M:%S')} {text}\n")
 
     def tie(self):
-        """Runs in the child: it must not outlive the keeper."""
+        """Runs in the child and makes it end with the keeper."""
         self.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != self.pid:
             os._exit(1)
@@ -59,7 +59,7 @@ class Keeper:
             "children": {name: identity(c.pid) for name, c in self.children.items()}})
 
     def reap(self):
-        """Returns False when no guest is left."""
+        """Returns False when no guest runs."""
         for name, child in list(self.children.items()):
             if child.poll() is not None:
                 self.log(f"{name} has ended with status {child.returncode}")
@@ -78,7 +78,7 @@ class Keeper:
                 text += data
                 stay = stay or b"stay\n" in text
                 if not data and not stay:
-                    self.log("the process that started this lab is gone")
+                    self.log("the process that started this lab has ended")
                     return
                 if not data:
                     watched.remove(0)

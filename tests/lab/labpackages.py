@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Debian packages for the guests: downloaded and unpacked under build/lab, never installed.
 
-Every program and library of a guest comes from here. apt resolves the dependencies as on a machine
-on which no package is installed, so what this machine has installed makes no difference.
+Every tool and library of a guest comes from these packages. apt resolves the dependencies as if no
+package were installed, so the result does not depend on this machine's packages.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from labdefs import HERE, LAB, LabError
 TOOL_PACKAGES = """busybox-static dash iproute2 ethtool perftest ibverbs-utils ibverbs-providers
 rdmacm-utils""".split()
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
-# Debian 12 has one folder for each pair (merged /usr), but its packages still name both.
+# Debian 12 has a merged /usr, but its packages still use both paths.
 LINKS = {"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64"}
 DEPENDENCIES = HERE.parents[1] / "deploy/dependencies.txt"
 
@@ -98,8 +98,8 @@ def kernel_version():
 def apt(*words, what="downloading packages"):
     """Runs apt-get without root and without the machine's list of installed packages.
 
-    The machine's package lists are used, until they fail: they are out of date or absent. From then
-    on the lab has lists of its own.
+    Uses the machine's package lists. If they fail, because they are absent or out of date, the lab
+    downloads its own lists and uses them from then on.
     """
     status, lists, debs = LAB / "apt/status", LAB / "apt/lists", LAB / "debs"
     (debs / "partial").mkdir(parents=True, exist_ok=True)
@@ -122,7 +122,7 @@ def apt(*words, what="downloading packages"):
 
 def download(packages):
     """Downloads packages and their dependencies. Returns the files."""
-    # apt lists only what it would download: into an empty folder, that is everything.
+    # apt lists only the packages that are not in the archive folder, so this uses an empty one.
     listed = apt("-o", f"Dir::Cache::archives={LAB}/apt/empty", "install", "--print-uris",
                  *packages)
     files = [LAB / "debs" / name for name in re.findall(r"^'\S+' (\S+\.deb) ", listed, re.M)]
@@ -165,7 +165,7 @@ def fetch_kernel(version):
 
 
 def kernel(image):
-    """The kernel as an ELF file. QEMU starts it directly (PVH): the guest decompresses nothing."""
+    """The kernel as an ELF file, which QEMU starts directly (PVH) without decompression."""
     data = image.read_bytes()
     if data[0x202:0x206] != b"HdrS":
         raise LabError(f"{image} is not a Linux kernel")
@@ -183,13 +183,13 @@ def is_elf(path):
 
 
 def sonames(files):
-    """Names of the shared libraries that ELF files name: {file: [soname]}."""
+    """The shared libraries that ELF files need: {file: [soname]}."""
     needed = {file: [] for file in files if is_elf(file)}
     if not needed:
         return {}
-    text = run(["readelf", "-dW", *map(str, needed)], "reading the needs of programs",
+    text = run(["readelf", "-dW", *map(str, needed)], "reading the libraries of programs",
                env=dict(os.environ, LC_ALL="C"))
-    # readelf names the file only when it is given more than one.
+    # readelf prints the file name only for more than one file.
     for name, part in re.findall(r"^File: (.*)\n((?:(?!File: ).*\n?)*)", text, re.M) \
             or [(str(next(iter(needed))), text)]:
         needed[pathlib.Path(name)] = re.findall(r"\(NEEDED\).*\[(.+)\]", part)
@@ -197,7 +197,7 @@ def sonames(files):
 
 
 def inside(root, path):
-    """A file of an unpacked root with symbolic links followed inside the root, or None."""
+    """A file of an unpacked root, or None. Follows symbolic links inside the root."""
     path = root / path
     for _ in range(10):
         if not path.is_symlink():
@@ -208,7 +208,7 @@ def inside(root, path):
 
 
 def libraries(root, programs):
-    """All shared libraries that programs load: {soname: file in the root}."""
+    """All shared libraries of programs: {soname: file in the root}."""
     found, files = {}, list(programs)
     while files:
         new = []
@@ -226,8 +226,8 @@ def libraries(root, programs):
 
 
 def providers(programs):
-    """The Debian packages whose libraries programs name. They are installed where a program was
-    linked; what the guests get is unpacked from the packages."""
+    """The Debian packages of the libraries that programs need. These packages are installed on the
+    machine that linked the programs."""
     needs = {name: file for file, names in sonames(programs).items() for name in names}
     places = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/lib", "/usr/lib")
     done = subprocess.run(["dpkg-query", "-S", *(f"{p}/{name}" for name in needs for p in places)],
@@ -241,8 +241,8 @@ def providers(programs):
 
 
 def build_libraries():
-    """Packages of the shared libraries that the build links: those that the development packages of
-    deploy/dependencies.txt depend on."""
+    """Packages of the shared libraries that the build links. The development packages of
+    deploy/dependencies.txt depend on them."""
     packages = [words[1] for words in map(str.split, DEPENDENCIES.read_text().splitlines())
                 if words[:1] == ["build"]]
     form = "${Package}\t${Section}\t${Depends}\n"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Labs on disk: build/lab/run/NAME holds lab.json, sockets and logs of one lab.
 
-A process is known by its id and its start time, so that a number used again is never mistaken.
+A process is identified by its id and start time, because the system reuses ids.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from labdefs import LAB, RUN, LabError
 
 
 def start_time(pid):
-    """When a process started, in clock ticks since boot; None when there is none."""
+    """The start time of a process in clock ticks since boot, or None if it does not run."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()
@@ -58,7 +58,8 @@ def locked():
 
 def check_name(name):
     if not re.fullmatch(r"[a-zA-Z0-9][a-zA-Z0-9_.-]{0,39}", name):
-        raise LabError(f"'{name}' cannot name a lab: letters, digits, '_', '.', '-', at most 40", 2)
+        raise LabError(f"'{name}' cannot name a lab; expected at most 40 of letters, digits, '_', "
+                       "'.', '-'", 2)
 
 
 def keeper(folder):
@@ -66,7 +67,7 @@ def keeper(folder):
 
 
 def is_stale(folder):
-    """True when nobody looks after this lab any more."""
+    """True when the lab's keeper no longer runs."""
     if alive(keeper(folder).get("keeper")):
         return False
     lab = read_json(folder / "lab.json")
@@ -85,7 +86,7 @@ def clean_stale():
 
 
 def claim(name, record):
-    """Takes a name for a new lab. Returns its directory."""
+    """Reserves a name for a new lab. Returns its directory."""
     check_name(name)
     clean_stale()
     with locked():
@@ -101,7 +102,7 @@ def claim(name, record):
 
 
 def labs():
-    """All labs that live: {name: (directory, lab.json)}."""
+    """All labs that are up: {name: (directory, lab.json)}."""
     clean_stale()
     found = {}
     for folder in sorted(RUN.iterdir()):
@@ -112,7 +113,7 @@ def labs():
 
 
 def find(name=None):
-    """The lab of that name; without one, the only one there is. Returns (directory, lab.json)."""
+    """The lab of that name, or the only one. Returns (directory, lab.json)."""
     there = labs()
     name = name or os.environ.get("FABRIC_LAB")
     if name is None:
@@ -122,8 +123,8 @@ def find(name=None):
             raise LabError(f"several labs are up ({', '.join(there)}); choose one with --name", 2)
         raise LabError("no lab is up; start one with: lab up")
     if name not in there:
-        others = f"up are: {', '.join(there)}" if there else "none is up"
-        raise LabError(f"there is no lab '{name}'; {others}")
+        others = f"labs that are up: {', '.join(there)}" if there else "no lab is up"
+        raise LabError(f"unknown lab '{name}'; {others}")
     return there[name]
 
 
@@ -138,7 +139,7 @@ def end(folder, keep=None):
         while alive(main) and time.monotonic() < deadline:
             time.sleep(0.02)
     for process in [main, *known.get("children", {}).values()]:
-        if alive(process):  # the keeper did not do its work
+        if alive(process):  # the keeper did not end it
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process["pid"], signal.SIGKILL)
     if keep:

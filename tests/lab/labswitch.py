@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks the switch of a lab while it runs; switch/control.c tells what there is to ask."""
+"""Client of a lab's switch. switch/control.c documents the requests."""
 
 from labdefs import LabError
 from labvm import connect
 
 
 def ask(folder, *words, timeout=10):
-    """The lines of the answer, without "ok". LabError with what the switch says is wrong."""
+    """Returns the lines of the answer without "ok". Raises LabError with the switch's error."""
     text = " ".join(str(word) for word in words)
     if any(c in text for c in "\r\n"):
-        raise LabError(f"a line for the switch has one line: {text!r}", 2)
+        raise LabError(f"a request to the switch must be one line: {text!r}", 2)
     try:
         with connect(folder, "switch.sock", timeout) as sock, sock.makefile("rw") as file:
             file.write(text + "\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the lab share."""
+"""Helpers of the lab's tests."""
 
 import os
 import pathlib
@@ -32,7 +32,7 @@ def running(name):
 
 
 def until(test, what, limit=10, seen=lambda: ""):
-    """`seen` says what there was instead."""
+    """Waits until test() is true. `seen` describes the state if it never is."""
     deadline = time.monotonic() + limit
     while not test():
         if time.monotonic() > deadline:

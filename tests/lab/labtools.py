@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A snapshot beside what the guest's own tools say: rdma, ibv_devinfo, dcb, ethtool, ip.
+"""Compares a snapshot with the guest's own tools: rdma, ibv_devinfo, dcb, ethtool, ip.
 
-Settings must be equal. Counters move: those of a snapshot must lie between what the tool says
-before and after it.
+Settings must be equal. Counters must lie between the tool's values before and after the snapshot.
 
-What a tool says and a snapshot has no field for is not compared: of `rdma dev` ifindex, caps and
+Tools print more than a snapshot has. Not compared: of `rdma dev` ifindex, caps and
 adaptive-moderation; of `ibv_devinfo` its limits (max_*), port_cap_flags2, the counts of bad keys
-and vendor_id (the snapshot's are those of PCI); of `dcb ets` cbs, bandwidth groups and what is
-recommended; of `ethtool` link modes but the fastest, port and transceiver; of `ip` queues, groups
-and offloads. `dcb maxrate` is left out because iproute2 has counted its units differently over
-time. What of a snapshot no tool tells is in NOT_TOLD.
+and vendor_id (the snapshot has that of PCI); of `dcb ets` cbs, bandwidth groups and recommended
+values; of `ethtool` link modes except the fastest, port and transceiver; of `ip` queues, groups and
+offloads; `dcb maxrate`, because its units differ between versions of iproute2. NOT_PRINTED lists
+the fields of a snapshot that no tool prints.
 """
 
 import copy
@@ -19,44 +18,44 @@ import re
 
 from labdefs import LabError
 
-# Of a snapshot's RDMA devices and netdevs, and why no comparison would see a wrong value. A test
-# holds that to be the whole list: see unseen().
-NOT_TOLD = {
-    "rdma.node_description": "verbs do not print it",
-    "rdma.driver": "rdma names no drivers; ibv_devinfo neither",
+# Fields of a snapshot's RDMA devices and netdevs for which the comparison cannot detect a wrong
+# value, with the reason. A test checks that the list is complete: see unseen().
+NOT_PRINTED = {
+    "rdma.node_description": "ibv_devinfo does not print it",
+    "rdma.driver": "neither rdma nor ibv_devinfo prints it",
     "rdma.protocol": "follows from link layer and node type",
-    "rdma.parent_netdev": "of sysfs alone; that of the port is compared",
-    "rdma.character_devices": "ibv_devinfo opens it and does not say so",
-    "rdma.function": "our own judgement",
-    "rdma.ports.pkeys": "ibv_devinfo prints the length of the table alone",
-    "rdma.ports.speed": "its name for the speed; speed by width is compared as the rate",
-    "rdma.ports.rate_max_bps": "is the netdev's, which is compared",
-    "rdma.ports.counter_lifespan_ms": "of sysfs alone",
+    "rdma.parent_netdev": "only in sysfs; the port's netdev is compared",
+    "rdma.character_devices": "ibv_devinfo opens them without printing them",
+    "rdma.function": "derived by the agent",
+    "rdma.ports.pkeys": "ibv_devinfo prints only the length of the table",
+    "rdma.ports.speed": "the name of the speed; speed times width is compared as the rate",
+    "rdma.ports.rate_max_bps": "equals the netdev's, which is compared",
+    "rdma.ports.counter_lifespan_ms": "only in sysfs",
     "rdma.ports.gids.netdev": "ibv_devinfo does not print it",
     "rdma.ports.gids.link_local": "follows from the GID",
     "rdma.ports.gids.ipv4": "follows from the GID",
-    "net.function": "our own judgement",
+    "net.function": "derived by the agent",
     "net.port_index": "ip 6.1 does not print it",
     "net.lanes": "ethtool prints lanes only where they can be set",
     "net.carrier_down_count": "ip 6.1 does not print it",
-    "net.dcb.app_read": "our own remark",
+    "net.dcb.app_read": "added by the agent",
     "net.dcb.trust": "follows from the APP entries",
     "net.dcb.dscp_to_priority": "follows from the APP entries",
-    "net.dcb.max_rate_bps": "see above",
-    "net.dcb.cable_length_m": "is the delay of PFC, which is compared",
-    "net.dcb.source": "our own remark",
-    "net.dcb.dcbx.bits": "follows from the words, which are compared",
+    "net.dcb.max_rate_bps": "units differ between versions of iproute2",
+    "net.dcb.cable_length_m": "equals the delay of PFC, which is compared",
+    "net.dcb.source": "added by the agent",
+    "net.dcb.dcbx.bits": "follows from the flags, which are compared",
 }
 
 OPER_STATES = {"LOWERLAYERDOWN": "LOWER_LAYER_DOWN", "NOTPRESENT": "NOT_PRESENT"}
 TSA = {"strict": 0, "cbs": 1, "ets": 2, "vendor": 255}
-# Of `dcb app`: its lists, and the selector that the snapshot has for them.
+# Lists of `dcb app`, and the snapshot's selector for each.
 APPS = {"ethtype_prio": "ETHERTYPE", "stream_port_prio": "STREAM", "dgram_port_prio": "DGRAM",
         "port_prio": "ANY", "dscp_prio": "DSCP", "pcp_prio": "PCP"}
 
 
 class Differences:
-    """Collects what is not equal; `seen` counts what was compared."""
+    """Collects differences. `seen` counts the comparisons."""
 
     def __init__(self):
         self.found, self.seen = [], 0
@@ -64,60 +63,60 @@ class Differences:
     def equal(self, what, tool, snapshot):
         self.seen += 1
         if tool != snapshot:
-            self.found.append(f"{what}: the tool says {tool!r}, the snapshot {snapshot!r}")
+            self.found.append(f"{what}: tool {tool!r}, snapshot {snapshot!r}")
 
     def between(self, what, before, value, after):
         self.seen += 1
         if not before <= value <= after:
-            self.found.append(f"{what}: {value} is not from {before} to {after}")
+            self.found.append(f"{what}: expected {before} to {after}, saw {value}")
 
 
 def devices(run, snapshot, diff):
     known = {device["name"]: device for device in snapshot["rdma_devices"]}
     listed = json.loads(run("rdma -j dev"))
     diff.equal("rdma dev", sorted(device["ifname"] for device in listed), sorted(known))
-    for told in listed:
-        name, device = told["ifname"], known[told["ifname"]]
-        diff.equal(f"{name} node_type", f"NODE_TYPE_{told['node_type'].upper()}",
+    for printed in listed:
+        name, device = printed["ifname"], known[printed["ifname"]]
+        diff.equal(f"{name} node_type", f"NODE_TYPE_{printed['node_type'].upper()}",
                    device["node_type"])
         for field in ("node_guid", "sys_image_guid"):
-            diff.equal(f"{name} {field}", told[field], device[field])
-        diff.equal(f"{name} fw", told.get("fw"), device.get("firmware"))
+            diff.equal(f"{name} {field}", printed[field], device[field])
+        diff.equal(f"{name} fw", printed.get("fw"), device.get("firmware"))
     links = json.loads(run("rdma -j -d link"))
-    diff.equal("rdma link", [(told["ifname"], told["port"]) for told in links],
+    diff.equal("rdma link", [(printed["ifname"], printed["port"]) for printed in links],
                [(name, port["number"]) for name in sorted(known) for port in known[name]["ports"]])
-    for told in links:
-        name = f"{told['ifname']}/{told['port']}"
-        port = known[told["ifname"]]["ports"][told["port"] - 1]
-        if "netdev_index" in told:
-            diff.equal(f"{name} netdev_index", told["netdev_index"],
+    for printed in links:
+        name = f"{printed['ifname']}/{printed['port']}"
+        port = known[printed["ifname"]]["ports"][printed["port"] - 1]
+        if "netdev_index" in printed:
+            diff.equal(f"{name} netdev_index", printed["netdev_index"],
                        {n["name"]: n["index"] for n in snapshot["net_interfaces"]}[port["netdev"]])
-        diff.equal(f"{name} state", f"PORT_STATE_{told['state']}", port["state"])
-        diff.equal(f"{name} physical_state", f"PHYSICAL_STATE_{told['physical_state']}",
+        diff.equal(f"{name} state", f"PORT_STATE_{printed['state']}", port["state"])
+        diff.equal(f"{name} physical_state", f"PHYSICAL_STATE_{printed['physical_state']}",
                    port["physical_state"])
         for field in ("netdev", "lid", "sm_lid", "lmc", "subnet_prefix"):
-            if field in told:
-                diff.equal(f"{name} {field}", told[field], port.get(field))
+            if field in printed:
+                diff.equal(f"{name} {field}", printed[field], port.get(field))
 
 
 def verbs(run, snapshot, diff):
     for device in snapshot["rdma_devices"]:
         name, text = device["name"], run(f"ibv_devinfo -v -d {device['name']}")
         about, *ports = re.split(r"^\t\tport:\t\d+\n", text, flags=re.M)
-        told = dict(re.findall(r"^\t(\w+):[ \t]+(\S.*)$", about, re.M))
-        diff.equal(f"{name} node_guid", told["node_guid"], device["node_guid"])
-        diff.equal(f"{name} sys_image_guid", told["sys_image_guid"], device["sys_image_guid"])
-        diff.equal(f"{name} fw_ver", told["fw_ver"], device.get("firmware", "0.0.0"))
-        diff.equal(f"{name} hw_ver", int(told["hw_ver"], 16),
+        printed = dict(re.findall(r"^\t(\w+):[ \t]+(\S.*)$", about, re.M))
+        diff.equal(f"{name} node_guid", printed["node_guid"], device["node_guid"])
+        diff.equal(f"{name} sys_image_guid", printed["sys_image_guid"], device["sys_image_guid"])
+        diff.equal(f"{name} fw_ver", printed["fw_ver"], device.get("firmware", "0.0.0"))
+        diff.equal(f"{name} hw_ver", int(printed["hw_ver"], 16),
                    int(device.get("hardware_revision", "0"), 16))
-        diff.equal(f"{name} phys_port_cnt", int(told["phys_port_cnt"]), len(device["ports"]))
+        diff.equal(f"{name} phys_port_cnt", int(printed["phys_port_cnt"]), len(device["ports"]))
         for number, (text, port) in enumerate(zip(ports, device["ports"]), 1):
             verbs_port(f"{name}/{number}", text, port, diff)
 
 
 def verbs_port(name, text, port, diff):
-    told = dict(re.findall(r"^\t+(\w+):[ \t]+(\S.*)$", text, re.M))
-    word = {key: value.split()[0] for key, value in told.items()}
+    printed = dict(re.findall(r"^\t+(\w+):[ \t]+(\S.*)$", text, re.M))
+    word = {key: value.split()[0] for key, value in printed.items()}
     diff.equal(f"{name} state", word["state"].replace("PORT_", "PORT_STATE_"), port["state"])
     diff.equal(f"{name} phys_state", f"PHYSICAL_STATE_{word['phys_state']}",
                port["physical_state"])
@@ -131,7 +130,7 @@ def verbs_port(name, text, port, diff):
     diff.equal(f"{name} port_cap_flags", int(word["port_cap_flags"], 16), port["capability_mask"])
     width = int(word["active_width"].rstrip("X"))
     rate = float(word["active_speed"]) * width * 1e9
-    up = port["state"] != "PORT_STATE_DOWN"  # Else it is the rate of better days.
+    up = port["state"] != "PORT_STATE_DOWN"  # While it is down, ibv_devinfo prints the last rate.
     diff.equal(f"{name} active_width", width if up else None, port.get("width"))
     diff.equal(f"{name} active_speed by active_width", rate,
                float(port["rate_bps" if up else "rate_claimed_bps"]))
@@ -149,30 +148,31 @@ def dcb(run, snapshot, diff):
             diff.equal(f"{netdev['name']} has DCB", False, "dcb" in netdev)
             continue
         name, config = netdev["name"], netdev["dcb"]
-        told = {what: json.loads(run(f"dcb -j {what} show dev {name}"))
+        printed = {what: json.loads(run(f"dcb -j {what} show dev {name}"))
                 for what in ("pfc", "ets", "app", "buffer", "dcbx")}
-        pfc = told["pfc"]
+        pfc = printed["pfc"]
         mask = sum(1 << priority for priority, on in enumerate(pfc["prio_pfc"]) if on)
         for tool, field in ((mask, "enabled_mask"), (pfc["pfc_cap"], "capability"),
                             (pfc["macsec_bypass"], "mbc"), (pfc["delay"], "delay")):
             diff.equal(f"{name} pfc {field}", tool, config["pfc"][field])
-        ets = told["ets"]
+        ets = printed["ets"]
         for tool, field in ((ets["willing"], "willing"), (ets["ets_cap"], "capability"),
                             (ets["tc_bw"], "tc_tx_bandwidth_percent"),
                             ([TSA[tsa] for tsa in ets["tc_tsa"]], "tc_algorithm"),
                             (ets["prio_tc"], "priority_to_tc")):
             diff.equal(f"{name} ets {field}", tool, config["ets"][field])
         apps = sorted((f"APP_SELECTOR_{APPS[kind]}", protocol, priority)
-                      for kind, entries in told["app"].items() if kind in APPS
+                      for kind, entries in printed["app"].items() if kind in APPS
                       for protocol, priority in entries)
         diff.equal(f"{name} app", apps, sorted(
             (app["selector"], app["protocol"], app["priority"]) for app in config["app"]))
         for tool, field in (("prio_buffer", "priority_to_buffer"),
                             ("buffer_size", "size_bytes"), ("total_size", "total_bytes")):
-            diff.equal(f"{name} {tool}", told["buffer"][tool], config["buffers"][field])
+            diff.equal(f"{name} {tool}", printed["buffer"][tool], config["buffers"][field])
         for tool, field in (("host", "host"), ("lld_managed", "lld_managed"), ("cee", "cee"),
                             ("ieee", "ieee"), ("static", "static_config")):
-            diff.equal(f"{name} dcbx {tool}", told["dcbx"].get(tool, False), config["dcbx"][field])
+            diff.equal(f"{name} dcbx {tool}", printed["dcbx"].get(tool, False),
+                       config["dcbx"][field])
 
 
 def colons(text):
@@ -180,7 +180,7 @@ def colons(text):
 
 
 def megabits(text):
-    """Bits per second, as text; None when it is not known."""
+    """Bits per second as text, or None if the speed is unknown."""
     number = text.removesuffix("Mb/s")
     return str(int(number) * 1_000_000) if number.isdigit() else None
 
@@ -188,27 +188,27 @@ def megabits(text):
 def ethtool(run, snapshot, diff):
     for netdev in snapshot["net_interfaces"]:
         name = netdev["name"]
-        told = colons(run(f"ethtool -i {name}"))
+        printed = colons(run(f"ethtool -i {name}"))
         for tool, field in (("driver", "driver"), ("firmware-version", "firmware"),
                             ("bus-info", "pci_address"), ("version", "driver_version")):
-            diff.equal(f"{name} {tool}", told.get(tool), netdev.get(field))
-        told = colons(run(f"ethtool -a {name} 2>/dev/null || :"))
+            diff.equal(f"{name} {tool}", printed.get(tool), netdev.get(field))
+        printed = colons(run(f"ethtool -a {name} 2>/dev/null || :"))
         pause = netdev.get("global_pause", {})
         for tool, field in (("Autonegotiate", "autonegotiate"), ("RX", "rx"), ("TX", "tx")):
-            diff.equal(f"{name} pause {tool}", told.get(tool), {True: "on", False: "off"}.get(
+            diff.equal(f"{name} pause {tool}", printed.get(tool), {True: "on", False: "off"}.get(
                 pause.get(field)))
         text = run(f"ethtool {name}")
-        told = colons(text)
-        diff.equal(f"{name} Speed", megabits(told["Speed"]), netdev.get("speed_bps"))
+        printed = colons(text)
+        diff.equal(f"{name} Speed", megabits(printed["Speed"]), netdev.get("speed_bps"))
         modes = re.search(r"Supported link modes:(.*?)\n\t(?=\S)", text, re.S).group(1)
         fastest = max((int(mode) for mode in re.findall(r"(\d+)base", modes)), default=None)
         diff.equal(f"{name} fastest of Supported link modes", megabits(f"{fastest}Mb/s"),
                    netdev.get("speed_max_bps"))
-        diff.equal(f"{name} Link detected", told["Link detected"] == "yes", netdev["carrier"])
-        diff.equal(f"{name} Auto-negotiation", told["Auto-negotiation"] == "on",
+        diff.equal(f"{name} Link detected", printed["Link detected"] == "yes", netdev["carrier"])
+        diff.equal(f"{name} Auto-negotiation", printed["Auto-negotiation"] == "on",
                    netdev["autonegotiation"])
-        told = colons(run(f"ethtool --get-tunable {name} pfc-prevention-tout 2>/dev/null || :"))
-        diff.equal(f"{name} pfc-prevention-tout", told.get("pfc-prevention-tout"),
+        printed = colons(run(f"ethtool --get-tunable {name} pfc-prevention-tout 2>/dev/null || :"))
+        diff.equal(f"{name} pfc-prevention-tout", printed.get("pfc-prevention-tout"),
                    str(netdev["pfc_storm_prevention_ms"])
                    if "pfc_storm_prevention_ms" in netdev else None)
         fec = colons(run(f"ethtool --show-fec {name} 2>/dev/null || :"))
@@ -217,7 +217,7 @@ def ethtool(run, snapshot, diff):
 
 def addresses(run, snapshot, diff):
     links = {link["ifname"]: link for link in json.loads(run("ip -j -d link"))}
-    told = {link["ifname"]: [f"{a['local']}/{a['prefixlen']}" for a in link["addr_info"]]
+    printed = {link["ifname"]: [f"{a['local']}/{a['prefixlen']}" for a in link["addr_info"]]
             for link in json.loads(run("ip -j address"))}
     for netdev in snapshot["net_interfaces"]:
         name, link = netdev["name"], links[netdev["name"]]
@@ -228,7 +228,7 @@ def addresses(run, snapshot, diff):
         diff.equal(f"{name} link_type", {"ether": 1}[link["link_type"]], netdev["hardware_type"])
         diff.equal(f"{name} master", link.get("master"), netdev.get("master"))
         diff.equal(f"{name} LOWER_UP", "LOWER_UP" in link["flags"], netdev["carrier"])
-        diff.equal(f"{name} addresses", sorted(told[name]), sorted(netdev["addresses"]))
+        diff.equal(f"{name} addresses", sorted(printed[name]), sorted(netdev["addresses"]))
     physical = {name for name, link in links.items() if link["link_type"] != "loopback"}
     diff.equal("netdevs", sorted(physical),
                sorted(n["name"] for n in snapshot["net_interfaces"] if n["name"] in physical))
@@ -240,7 +240,7 @@ def settings(run, snapshot, diff):
 
 
 def leaves(value, path):
-    """(path, container, key) of all scalars; of lists the first four."""
+    """(path, container, key) of all scalars, and of the first four elements of lists."""
     items = value.items() if isinstance(value, dict) else list(enumerate(value))[:4]
     for key, inner in items:
         below = path if isinstance(value, list) else f"{path}.{key}"
@@ -259,8 +259,8 @@ def wrong(value):
 
 
 def unseen(run, snapshot):
-    """Fields of which settings() would not see a wrong value, those of NOT_TOLD left out, and
-    those of NOT_TOLD that it does see. `run` should remember."""
+    """Returns the fields for which settings() would miss a wrong value, without those of
+    NOT_PRINTED, and the fields of NOT_PRINTED for which it would not. `run` should cache."""
     snapshot = copy.deepcopy(snapshot)
     blind = set()
     seen = set()
@@ -275,18 +275,18 @@ def unseen(run, snapshot):
                 diff.found.append("nothing to compare with")
             (seen if diff.found else blind).add(path)
             container[key] = right
-    told = {path for path in blind | seen if any(
-        path == known or path.startswith(known + ".") for known in NOT_TOLD)}
-    return sorted(blind - told), sorted(seen & told)
+    printed = {path for path in blind | seen if any(
+        path == known or path.startswith(known + ".") for known in NOT_PRINTED)}
+    return sorted(blind - printed), sorted(seen & printed)
 
 
 def counters_now(run, snapshot):
-    """What the tools count: {(device or netdev, counter): value}."""
+    """Counters of the tools: {(device or netdev, source, counter): value}."""
     now = {}
-    for told in json.loads(run("rdma -j statistic")):
-        for counter, value in told.items():
+    for printed in json.loads(run("rdma -j statistic")):
+        for counter, value in printed.items():
             if isinstance(value, int) and counter != "port":
-                now[told["ifname"], "COUNTER_SOURCE_HW", counter] = value
+                now[printed["ifname"], "COUNTER_SOURCE_HW", counter] = value
     for netdev in snapshot["net_interfaces"]:
         name = netdev["name"]
         if "dcb" not in netdev:
@@ -311,6 +311,6 @@ def counters(before, snapshot, after, diff):
         if source in ("COUNTER_SOURCE_HW", "COUNTER_SOURCE_ETHTOOL", "COUNTER_SOURCE_DCB"):
             key = (name, source, counter)
             diff.between(f"{name} {counter}", before.get(key, -1), value, after.get(key, -1))
-    # rdma leaves nothing out that the snapshot may leave out.
+    # The snapshot must have all counters of rdma.
     missing = [key for key in after if key[1] == "COUNTER_SOURCE_HW" and key not in known]
     diff.equal("counters of rdma statistic that the snapshot lacks", [], missing)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One guest: QEMU's command line, its monitor, its console."""
+"""A guest: QEMU's command line, its monitor, its console."""
 
 import base64
 import ctypes
@@ -18,8 +18,8 @@ import labstate
 from labdefs import EXEC_PORTS, LAB, METRICS_PORT, MTU, RAILS, LabError, mac
 from labpackages import digest
 
-# The kernel's command line: quiet (the serial line is slow under emulation), without what costs
-# time in an emulated machine and protects nothing there.
+# The kernel's command line. It is quiet, because the serial line is slow under emulation, and turns
+# off features that cost time and are not needed in an emulated machine.
 KERNEL_ARGS = """console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off nokaslr no_timer_check
 tsc=reliable cryptomgr.notests random.trust_cpu=on audit=0 apparmor=0 nowatchdog
 rcupdate.rcu_expedited=1 ipv6.autoconf=0 net.ifnames=0 8250.nr_uarts=1 i8042.nokbd i8042.noaux
@@ -33,9 +33,9 @@ TRIAL_LIMIT = 20  # seconds in which a guest must boot with hardware virtualisat
 
 @functools.cache
 def time_stamp_khz():
-    """How fast this machine's time stamp counter counts, which emulated guests have, too;
-    0 where there is none. On a busy machine a guest that is left to find out by itself can come to
-    a tenth of it, and its clock then runs ten times too fast."""
+    """The frequency of this machine's time stamp counter, or 0 if it has none. Emulated guests use
+    the same counter. A guest that calibrates the counter itself on a busy machine can measure a
+    tenth of the frequency; its clock then runs ten times too fast."""
     if platform.machine() != "x86_64":
         return 0
     page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
@@ -44,7 +44,7 @@ def time_stamp_khz():
         ctypes.addressof(ctypes.c_char.from_buffer(page)))
 
     def both():
-        """Counter and time, of the reading that took the least time of ten."""
+        """Counter and time of the fastest of ten readings."""
         readings = ((time.monotonic_ns(), counter(), time.monotonic_ns()) for _ in range(10))
         before, ticks, after = min(readings, key=lambda reading: reading[2] - reading[0])
         return ticks, (before + after) / 2
@@ -54,7 +54,7 @@ def time_stamp_khz():
 
 
 def card(netdev, role, index, slot, more=""):
-    """A card at a fixed PCI slot: its address is stable and in the order of the rails."""
+    """A card at a fixed PCI slot, so that addresses are stable and in the order of the rails."""
     return ["-netdev", netdev, "-device",
             f"virtio-net-pci,netdev={role},mac={mac(role, index)},addr={slot},romfile={more}"]
 
@@ -83,7 +83,7 @@ def command(kernel, image, node, index, memory=448, accel="tcg", agent=None):
 
 
 def connect(folder, name, timeout):
-    """Connects to a unix socket in a directory, however long the directory's name is."""
+    """Connects to a unix socket in a directory whose path may be longer than sockets allow."""
     there = os.open(folder, os.O_PATH | os.O_DIRECTORY)
     sock = socket.socket(socket.AF_UNIX)
     try:
@@ -98,7 +98,7 @@ def connect(folder, name, timeout):
 
 
 def monitor(folder, execute, timeout=10, **arguments):
-    """Asks QEMU's monitor of the guest in this directory. Returns its answer."""
+    """Sends a request to QEMU's monitor of the guest in this directory. Returns the answer."""
     node = folder.name
     with open(folder / "monitor.lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -115,12 +115,12 @@ def monitor(folder, execute, timeout=10, **arguments):
         except (OSError, ValueError) as error:
             raise LabError(f"the monitor of {node} does not answer: {error}") from None
     if "error" in answer:
-        raise LabError(f"the monitor of {node} refuses {execute}: {answer['error']['desc']}")
+        raise LabError(f"the monitor of {node} refused {execute}: {answer['error']['desc']}")
     return answer["return"]
 
 
 def forwarded_port(folder):
-    """The port of 127.0.0.1 that leads to the guest's metrics: QEMU took a free one."""
+    """The port of 127.0.0.1 that QEMU forwards to the guest's metrics."""
     text = monitor(folder, "human-monitor-command", **{"command-line": "info usernet"})
     found = re.search(r"TCP\[HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)\s", text)
     if not found:
@@ -137,7 +137,7 @@ def console(folder):
 
 
 def boot_state(folder):
-    """(ready, failure) as the console tells."""
+    """(ready, failure) from the console."""
     text = console(folder)
     failed = re.search(r"^lab: FAILED (.*)$|(Kernel panic.*)$", text, re.M)
     if failed:
@@ -151,10 +151,10 @@ def tail(folder, lines=25):
 
 
 def choose_accel(kernel, image, steps):
-    """tcg, unless FABRIC_LAB_ACCEL asks for kvm and a guest has been seen to boot with it."""
+    """"kvm" if FABRIC_LAB_ACCEL is auto and a guest has booted with it, else "tcg"."""
     wanted = os.environ.get("FABRIC_LAB_ACCEL", "tcg")
     if wanted not in ("tcg", "auto"):
-        raise LabError(f"FABRIC_LAB_ACCEL is '{wanted}'; expected tcg or auto", 2)
+        raise LabError(f"FABRIC_LAB_ACCEL: expected tcg or auto, saw '{wanted}'", 2)
     if wanted == "tcg" or not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return "tcg"
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
@@ -165,12 +165,12 @@ def choose_accel(kernel, image, steps):
         with steps.step("trial of hardware virtualisation"):
             seen = {"key": key, "boots": trial(kernel, image)}
         labstate.write_json(record, seen)
-    steps.say("hardware virtualisation " + ("works" if seen["boots"] else "boots no guest here"))
+    steps.say("hardware virtualisation " + ("works" if seen["boots"] else "does not work"))
     return "kvm" if seen["boots"] else "tcg"
 
 
 def trial(kernel, image):
-    """Boots a guest with kvm, without any network. True when it came to its ready line."""
+    """Boots a guest with kvm and without a network. True when it is ready in time."""
     folder = LAB / "kvm-trial" / "n1"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "console.log").unlink(missing_ok=True)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Twelve kinds of fault in a fabric of three leaves and four spines: each is named right, and
-nothing else is. Faults of settings are found by rules; the others by campaigns and their blame.
+"""Twelve kinds of fault in a fabric of three leaves and four spines. Each must be attributed to the
+right component, and no other component accused. Rules find faults of settings; campaigns and their
+blame find the others.
 
-The methods run in the order of their names on one lab; each leaves it healthy.
+The methods run in the order of their names on one lab. Each leaves the lab healthy.
 """
 
 import base64
@@ -24,13 +25,13 @@ from labcase import BIN, LabCase
 
 PINGS = ("--kind", "ud_ping", "--pings", "64", "--interval", "5ms", "--rails", "0",
          "--flow-labels", ",".join(map(str, range(1, 17))))
-# Soft RoCE takes 7 retries, which is the default, as without end: the timeout ends a dead pair.
+# Soft RoCE treats 7 retries, the default, as unlimited, so the timeout ends a dead pair.
 LATENCY = ("--kind", "rc_write_latency", "--iterations", "50", "--probe-timeout", "15s")
-# Short messages, few in flight: a slow card acknowledges them before they are sent again.
+# Few short messages in flight, so that a slow card acknowledges them before a retransmission.
 BANDWIDTH = ("--kind", "rc_write_bandwidth", "--iterations", "30", "--bytes", "16384",
              "--queue-depth", "4", "--bidirectional", "--probe-timeout", "40s", "--rails", "0")
-# Three rounds of some seconds each, in two of which every node has a part. Fewer pairs than those
-# before which a campaign asks who answers.
+# Three rounds of some seconds each. Every node takes part in two. The number of pairs is below the
+# limit from which a campaign first checks which nodes answer.
 LONG = ("--kind", "rc_write_latency", "--iterations", "250", "--pattern", "ring",
         "--probe-timeout", "40s", "--rails", "0")
 
@@ -44,17 +45,17 @@ class TestFaults(LabCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        # Leaves are known by LLDP, which is heard within seconds.
+        # LLDP, which takes seconds, names the leaves.
         cls.until(lambda: all(cls.leaves_of(n) == {0, 1} for n in cls.lab.nodes), "LLDP", 60)
 
     def tearDown(self):
         super().tearDown()
-        self.lab.mend_links()
+        self.lab.repair_links()
 
     @classmethod
     def leaves_of(cls, node):
-        heard = cls.controller.get(f"/v1/nodes/{node}")["snapshot"].get("lldp_neighbors", [])
-        return {int(n["netdev"][4:]) for n in heard}
+        neighbors = cls.controller.get(f"/v1/nodes/{node}")["snapshot"].get("lldp_neighbors", [])
+        return {int(n["netdev"][4:]) for n in neighbors}
 
     def start(self, *words):
         return subprocess.Popen([BIN / "fabricctl", "--controller", self.controller.grpc, *words],
@@ -67,7 +68,7 @@ class TestFaults(LabCase):
 
     @staticmethod
     def suspects(campaign):
-        """(kind, name, trouble) of each that is named."""
+        """(kind, name, trouble) of each suspect."""
         return [(one["kind"].removeprefix("SUSPECT_KIND_"), one["name"],
                  one["trouble"].removeprefix("TROUBLE_KIND_"))
                 for one in campaign["blame"].get("suspects", [])]
@@ -76,7 +77,7 @@ class TestFaults(LabCase):
         campaign = self.campaign(*words, "--until-decided")
         return self.suspects(campaign), campaign["blame"]
 
-    def test_00_a_healthy_fabric_accuses_nobody(self):
+    def test_00_a_healthy_fabric_has_no_suspects(self):
         self.assertEqual(self.findings(), [])
         suspects, blame = self.blamed(*PINGS)
         self.assertEqual(suspects, [], blame)
@@ -87,7 +88,7 @@ class TestFaults(LabCase):
                 self.lab.link("rail0", "n5", what, value)
                 suspects, blame = self.blamed(*PINGS)
                 self.assertEqual(suspects, [("PORT", "n5/rxe0/1", trouble)], blame)
-                self.lab.mend_links()
+                self.lab.repair_links()
 
     def test_02_one_path_of_four(self):
         self.lab.link("rail0", "leaf1-spine2", "cut", 1)
@@ -102,7 +103,8 @@ class TestFaults(LabCase):
         self.assertEqual(blame["suspects"][0].get("direction"), "DIRECTION_OUT", blame)
 
     def failed_only_with(self, node, campaign):
-        """Every pair of that node names it, no other pair failed, and no other part is blamed."""
+        """Only pairs of this node failed, each result blames the node, and no other node is a
+        suspect."""
         for one in campaign["results"]:
             is_of_it = node in (one["from"]["node"], one["to"]["node"])
             if one["result"]["status"] != "PROBE_STATUS_OK":
@@ -153,7 +155,7 @@ class TestFaults(LabCase):
                    "net_interfaces[rail0].dcb.pfc", ["none", "3"])
 
     def nothing_left_behind(self):
-        """No node holds a queue pair or memory of a probe. 1 is the kernel's own."""
+        """No node has a queue pair or memory region of a probe. The kernel itself has 1."""
         def clean():
             return all(self.lab.shell(node, "rdma resource show").count("qp 1 cm_id 0 mr 0") == 2
                        for node in self.lab.nodes)
@@ -161,7 +163,7 @@ class TestFaults(LabCase):
         self.until(clean, "queue pairs and memory of probes are gone", 30)
 
     def begin_long_campaign(self):
-        """Returns once n3 takes part in a probe, which then has seconds to go."""
+        """Returns once n3 takes part in a probe, which then runs for some more seconds."""
         run = self.start("probe", "run", *LONG, "-o", "json")
         self.addCleanup(run.kill)
         self.until(lambda: "qp 2 " in self.lab.shell("n3", "rdma resource show"),
@@ -205,7 +207,7 @@ class TestFaults(LabCase):
         self.assertEqual(suspects, [], blame)
 
     def certified(self, nodes, *words):
-        """Of these nodes' first rail: exit status, certificate, and where it was written."""
+        """Certifies the first rail of nodes. Returns the finished process and the written file."""
         file = self.folder / "certificate.json"
         file.unlink(missing_ok=True)
         done = self.ctl("certify", "--nodes", nodes, "--rails", "0", "--out", file, "-o", "yaml",
@@ -219,7 +221,7 @@ class TestFaults(LabCase):
             key.write_bytes(page.read())
         return self.ctl("certify", "verify", file, "--key", key, *words)
 
-    def test_13_a_certificate_says_who_is_well(self):
+    def test_13_a_certificate_passes_healthy_nodes(self):
         done, file = self.certified("n[1-3]")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("verdict: VERDICT_PASS", done.stdout)
@@ -235,10 +237,10 @@ class TestFaults(LabCase):
         refused = self.verified(file)
         self.assertEqual(refused.returncode, 5, refused.stdout)
 
-    def test_14_a_certificate_names_who_is_not(self):
+    def test_14_a_certificate_names_the_faulty_node(self):
         self.lab.link("rail0", "n5", "cut", 1)
         done, file = self.certified("n[4-6]")
-        # Two partners are few: it may say no more than that it is likely n5.
+        # With only two partners, the verdict may be no more than "likely n5".
         self.assertIn(done.returncode, (1, 6), done.stdout + done.stderr)
         checked = self.verified(file, "-o", "yaml")
         self.assertEqual((checked.returncode, checked.stdout), (done.returncode, done.stdout))

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Incasts among guests with soft RoCE: all senders begin, and the verdict is what the counters of
-the cards say. These stand still unless the test moves them while the burst runs."""
+"""Incasts among guests with soft RoCE: all senders start, and the cards' counters decide the
+verdict. The counters only change when the test changes them during the burst."""
 
 import json
 import threading
 
 
 class IncastTests:
-    """Mixed into TestSystem; the lab is healthy before and after each."""
+    """A mixin of TestSystem. The lab is healthy before and after each test."""
 
     def incast(self, meanwhile=()):
         """The report on an incast of n2 and n3 to n1 on rail 0. `meanwhile` are pairs of a node and
-        what its card counts, again and again until the burst is over."""
+        a counter change, which the node's card repeats until the burst ends."""
         over = threading.Event()
 
         def count():
@@ -36,37 +36,37 @@ class IncastTests:
         self.assertGreater(report["receiver_bps"], 0)
         self.assertEqual([moves["port"]["node"] for moves in report["moves"]][0], "n1")
         verdict = report["verdict"].removeprefix("INCAST_VERDICT_")
-        # Emulated guests stand still at times, and soft RoCE tries again then: lost or late, which
-        # nobody can tell.
+        # Emulated guests sometimes pause, and soft RoCE then retransmits. The verdict cannot
+        # distinguish this from loss.
         late = any("a timer ran out" in line for line in report["evidence"])
         return "LATE" if late else verdict, report, done.returncode
 
-    def test_14_an_incast_is_judged_by_what_the_cards_count(self):
+    def test_14_the_cards_counters_decide_the_verdict(self):
         verdict, report, status = self.incast()
-        # Nothing was paused, and soft RoCE knows no congestion marks.
+        # No card sent pause frames, and soft RoCE has no congestion marks.
         self.assertIn(verdict, ("UNKNOWN", "NOT_PROVOKED", "LATE"), report)
         self.assertEqual(status, 0)
         names = {move["name"] for moves in report["moves"] for move in moves["counters"]}
         self.assertLessEqual({"pfc_rx_frames_prio3", "seq_nak_received"}, names)
 
-    def test_15_pfc_at_a_sender_is_seen(self):
+    def test_15_pfc_at_a_sender_is_reported(self):
         verdict, report, _ = self.incast([("n2", "rail0 rx_prio3_pause +7")])
         self.assertIn(verdict, ("LOSSLESS", "LATE"), report)
         self.assertTrue(any(line.startswith("PFC received (priority 3 at the receiver): n2/rxe0/1")
                             for line in report["evidence"]), report)
 
-    def test_16_discards_though_pfc_fired(self):
+    def test_16_discards_despite_pfc(self):
         verdict, report, status = self.incast([("n2", "rail0 rx_prio3_pause +7"),
                                                ("n1", "rail0 rx_prio3_discards +3")])
         self.assertEqual((verdict, status), ("LOST_DESPITE_PFC", 1), report)
 
-    def test_17_what_does_not_fit_is_refused(self):
+    def test_17_too_many_senders_are_refused(self):
         done = self.ctl("probe", "run", "--kind", "incast", "--hub", "n1", "--pairs-at-once", "1")
         self.assertIn("2 senders to n1/rxe0/1 at once, the maximum of concurrent pairs: 1",
                       done.stderr)
         self.assertNotEqual(done.returncode, 0)
 
-    def test_18_a_node_without_what_a_kind_needs_is_refused(self):
+    def test_18_a_node_without_a_gpu_is_refused(self):
         done = self.ctl("probe", "run", "--kind", "gpu_memory", "--nodes", "n1,n2", "--rails", "0",
                         "-o", "json")
         [pair] = json.loads(done.stdout)["results"]

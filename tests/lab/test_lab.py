@@ -26,7 +26,7 @@ from test_parts import TestParts
 
 
 class TestGuests(unittest.TestCase):
-    """One lab of two nodes for all of these; each leaves it as it found it."""
+    """One lab of two nodes for all these tests. Each leaves the lab healthy."""
 
     @classmethod
     def setUpClass(cls):
@@ -39,13 +39,13 @@ class TestGuests(unittest.TestCase):
         return self.lab.shell(node, script)
 
     def broken(self, what, *words, node="n1", seen, broken, sound):
-        """Breaks and mends; `seen` is a script whose output has `broken` and then `sound`."""
+        """Causes and repairs a fault. The script `seen` prints `broken`, then `sound`."""
         self.assertIn(sound, self.shell(node, seen))
         self.lab.fault(node, what, *words)
         try:
             self.assertIn(broken, self.shell(node, seen))
         finally:
-            self.lab.fault(node, what, *words, mend=True)
+            self.lab.fault(node, what, *words, repair=True)
         self.assertIn(sound, self.shell(node, seen))
 
     def test_nodes_are_healthy_and_equal(self):
@@ -75,9 +75,9 @@ class TestGuests(unittest.TestCase):
         self.assertEqual({len(i) for i in ids}, {33})
         self.assertEqual(len(ids), 2)
 
-    def test_clocks_run_as_this_machine_s(self):
-        """A guest that takes its processor for a tenth as fast has clocks ten times as fast, and
-        every limit of the agent's in it is over too soon."""
+    def test_clocks_run_as_fast_as_this_machine(self):
+        """A guest that measures a tenth of its processor's frequency has a clock that runs ten
+        times too fast, so every time limit of its agent expires too early."""
         for node in self.lab.nodes:
             begun, there = time.monotonic(), float(self.shell(node, "cut -d' ' -f1 /proc/uptime"))
             time.sleep(2)
@@ -99,7 +99,7 @@ class TestGuests(unittest.TestCase):
     def test_links_of_the_switches(self):
         ping = "ping -c 2 -W 3 10.10.0.2"
         self.assertIn("2 packets received", self.shell("n1", ping))
-        self.addCleanup(self.lab.mend_links)
+        self.addCleanup(self.lab.repair_links)
         self.lab.link("rail0", "n2", "cut", 1, "down")
         self.assertIn(" 0 packets received", self.lab.exec("n1", ping).stdout)
         self.assertIn("state ACTIVE", self.shell("n2", "rdma link show rxe0/1"))
@@ -111,7 +111,7 @@ class TestGuests(unittest.TestCase):
         cut = next(row for row in rows if row[:3] == ["rail0", "n2", "down"])
         self.assertEqual(cut[9], "yes")
         self.assertGreaterEqual(int(cut[11]), 2)
-        self.assertEqual(cli("link", "--name", name, "--mend").returncode, 0)
+        self.assertEqual(cli("link", "--name", name, "--repair").returncode, 0)
         self.assertIn("2 packets received", self.shell("n1", ping))
         self.assertFalse(any(way["cut"] or way["delay_ms"] for way in self.lab.links()))
         done = cli("link", "--name", name, "rail1", "n1")
@@ -156,7 +156,7 @@ class TestGuests(unittest.TestCase):
         self.lab.fault("n1", "counter", "rail1", "tx_prio3_pause", "+7")
         self.lab.fault("n1", "counter", "rail1", "tx_prio3_pause", "+7")
         self.assertIn("requests 0:0 1:0 2:0 3:14 ", self.shell("n1", seen))
-        self.lab.fault("n1", "counter", "rail1", "tx_prio3_pause", mend=True)
+        self.lab.fault("n1", "counter", "rail1", "tx_prio3_pause", repair=True)
         with self.assertRaisesRegex(LabError, "n1: status"):
             self.lab.fault("n1", "counter", "rail1", "no_such_counter", "1")
 
@@ -168,7 +168,7 @@ class TestGuests(unittest.TestCase):
                     broken="1\n", sound="0\n")
         self.lab.fault("n1", "loss", "rail0", "100")
         self.assertEqual(self.lab.exec("n1", "ping -c 1 -W 1 10.10.0.2").returncode, 1)
-        self.lab.fault("n1", "loss", "rail0", mend=True)
+        self.lab.fault("n1", "loss", "rail0", repair=True)
         self.assertEqual(self.lab.exec("n1", "ping -c 1 -W 5 10.10.0.2").returncode, 0)
 
     def test_peermem(self):
@@ -188,7 +188,7 @@ class TestGuests(unittest.TestCase):
             with self.assertRaisesRegex(LabError, "^n2 is frozen$"):
                 self.lab.exec("n2", ["true"])
         finally:
-            self.lab.fault("n2", "freeze", mend=True)
+            self.lab.fault("n2", "freeze", repair=True)
         self.assertLess(abs(float(self.shell("n2", "date +%s")) - time.time()), 3)
 
     def test_exec(self):
@@ -198,7 +198,7 @@ class TestGuests(unittest.TestCase):
         self.assertEqual(self.lab.exec("n1", "kill -9 $$").returncode, 137)
         with self.assertRaises(subprocess.TimeoutExpired):
             self.lab.exec("n1", ["sleep", "777"], timeout=0.7)
-        until(lambda: "sleep 777" not in self.shell("n1", "ps"), "the late command is killed")
+        until(lambda: "sleep 777" not in self.shell("n1", "ps"), "the command is killed")
         start = time.monotonic()
         self.shell("n1", "sleep 5 &")
         self.assertLess(time.monotonic() - start, 4, "a background command is not waited for")
@@ -230,11 +230,11 @@ class TestGuests(unittest.TestCase):
         self.assertIn("usage: labswitch", done.stderr)
         done = cli("exec", "--name", name, "n7", "true")
         self.assertEqual((done.returncode, done.stderr),
-                         (2, f"lab: lab '{name}' has no node 'n7'; it has n1, n2\n"))
+                         (2, f"lab: lab '{name}': unknown node 'n7'; expected one of n1, n2\n"))
         done = cli("fault", "--name", name, "n1", "mtux")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("there is no fault 'mtux'; known are: mtu, ", done.stderr)
-        done = cli("fault", "--name", name, "n1", "mtu", "rail0", "--mend")
+        self.assertIn("unknown fault 'mtux'; expected one of mtu, ", done.stderr)
+        done = cli("fault", "--name", name, "n1", "mtu", "rail0", "--repair")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         done = cli("up", "--name", name, "--nodes", "1")
         self.assertEqual(done.returncode, 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the lab's switches, with this process in the place of the guests."""
+"""Tests of the lab's switches. This process acts as the guests."""
 
 import json
 import pathlib
@@ -27,7 +27,7 @@ def raw_mac(node):
 
 
 def udp(source, target, port, payload=b"x" * 100):
-    """A frame of RoCE's kind; checksums are nobody's business here."""
+    """A RoCE v2 frame without checksums, which the switch does not check."""
     length = 28 + len(payload)
     header = struct.pack("!BBHHHBBH4s4s", 0x45, 0, length, 0, 0, 64, 17, 0,
                          bytes((10, 10, 0, source)), bytes((10, 10, 0, target)))
@@ -43,7 +43,7 @@ class Guest:
         self.sock.sendall(struct.pack("!I", len(frame)) + frame)
 
     def receive(self, wait=0.3):
-        """Frames that come until none has come for so long. LLDP is kept apart."""
+        """Receives frames until none arrives for `wait` seconds. Keeps LLDP separately."""
         frames, quiet_at = [], time.monotonic() + wait
         while select.select([self.sock], [], [], max(0, quiet_at - time.monotonic()))[0]:
             data = self.sock.recv(1 << 16)
@@ -59,7 +59,7 @@ class Guest:
         return frames
 
     def next_frame(self):
-        """None when there is no whole one."""
+        """The next complete frame, or None."""
         end = 4 + int.from_bytes(self.data[:4], "big")
         if len(self.data) < max(4, end):
             return None
@@ -83,7 +83,7 @@ class TestLinks(unittest.TestCase):
         cls.guests = {node: Guest(cls.folder, "rail0", node) for node in NODES}
         for guest in cls.guests.values():
             cls.addClassCleanup(guest.sock.close)
-        for node, guest in cls.guests.items():  # the switch learns who is where
+        for node, guest in cls.guests.items():  # the switch learns the guests' ports
             guest.send(b"\xff" * 6 + raw_mac(node) + b"\x08\x06" + bytes(46))
         for guest in cls.guests.values():
             assert len(guest.receive()) == len(NODES) - 1
@@ -102,7 +102,7 @@ class TestLinks(unittest.TestCase):
         return [self.way(f"leaf{leaf}-spine{s}", direction)["frames"] for s in SPINES]
 
     def crossing(self, source, target, ports, payload=b"x" * 100):
-        """Sends a frame from each UDP port; returns those that arrive."""
+        """Sends a frame from each UDP port. Returns the frames that arrive."""
         for port in ports:
             self.guests[source].send(udp(source, target, port, payload))
         arrived = self.guests[target].receive()
@@ -152,7 +152,7 @@ class TestLinks(unittest.TestCase):
         self.ask("clear")
         self.assertEqual(len(self.crossing(3, 1, [50000] * 5)), 5)
 
-    def test_who_is_cut_off_hears_no_lldp(self):
+    def test_a_cut_link_carries_no_lldp(self):
         guest = self.guests[2]
         guest.receive(1.2)
         self.assertIn(b"rail0-leaf1", guest.announced[-1])
@@ -165,13 +165,13 @@ class TestLinks(unittest.TestCase):
         guest.receive(1.2)
         self.assertEqual(guest.announced, [])
 
-    def test_loss_is_as_large_as_was_asked(self):
+    def test_loss_has_the_requested_rate(self):
         self.ask("set", "rail0", "n2", "down", "loss", 10)
         before = self.way("n2", "down")
         arrived = len(self.crossing(1, 2, [50000] * 3000))
         after = self.way("n2", "down")
         self.assertTrue(2600 < arrived < 2800, arrived)
-        # LLDP is no frame that is counted: it does not come over the rail's links.
+        # LLDP frames are not counted, because they do not use the rail's links.
         self.assertEqual(after["lost"] - before["lost"], 3000 - arrived)
         self.assertEqual(after["frames"] - before["frames"], 3000)
 
@@ -203,7 +203,7 @@ class TestLinks(unittest.TestCase):
         guest.receive(1.2)
         self.assertTrue(guest.announced)
 
-    def test_what_is_wrong_is_said(self):
+    def test_errors(self):
         for words, why in [(("rail0", "n9", "both", "cut", 1), "no such rail or link"),
                            (("rail7", "n1", "both", "cut", 1), "no such rail or link"),
                            (("rail0", "n1", "both", "cute", 1), "expected loss, corrupt, delay"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of labs beside each other, of the agent in them, and of what happens at a death."""
+"""Tests of concurrent labs, of the agent in a lab, and of killed processes."""
 
 import os
 import pathlib
@@ -24,7 +24,7 @@ from labtest import cli, running, until
 
 class TestLives(unittest.TestCase):
     def agent(self, folder):
-        """A stand-in for the agent: a script that notes its arguments and serves a page."""
+        """A fake agent: a script that prints its arguments and serves a page."""
         path = pathlib.Path(folder) / "fabric-agent"
         path.write_text('#!/bin/sh\necho "$@"; ulimit -l\nwhile :; do { printf '
                         '"HTTP/1.0 200 OK\\r\\n\\r\\nup 1\\n"; } | nc -l -p 9417; done\n')
@@ -50,9 +50,9 @@ class TestLives(unittest.TestCase):
                 lab.fault("n1", "kill-agent")
                 time.sleep(1.5)
                 self.assertEqual(lab.shell("n1", state), "dead\n")
-                lab.fault("n1", "kill-agent", mend=True)
+                lab.fault("n1", "kill-agent", repair=True)
                 until(lambda: lab.shell("n1", log).count("unlimited") == 2, "it is back")
-                # the labs have the same addresses and do not hear each other
+                # The labs have the same addresses and are isolated from each other.
                 self.assertEqual(other.shell("n1", "hostname"), lab.shell("n1", "hostname"))
                 self.assertNotEqual(other.metrics("n1"), lab.metrics("n1"))
                 several = cli("exec", "n1", "true")
@@ -79,7 +79,7 @@ class TestLives(unittest.TestCase):
         self.assertNotIn(name, cli("list").stdout)
         self.assertFalse((labdefs.RUN / name).exists())
 
-    def test_a_boot_that_hangs_is_killed_and_told(self):
+    def test_a_boot_that_hangs_is_killed_and_reported(self):
         lab = Lab(nodes=1, quiet=True, boot_limit=0.5)
         with self.assertRaisesRegex(LabError, r"n1 was not ready within 0.5 s; the end of its "):
             lab.up()
@@ -88,7 +88,7 @@ class TestLives(unittest.TestCase):
         self.assertTrue((kept / "n1" / "console.log").exists())
         shutil.rmtree(kept)
 
-    def test_a_killed_keeper_takes_its_guests_along(self):
+    def test_guests_of_a_killed_keeper_end(self):
         name = f"keeper-{os.getpid()}"
         lab = Lab(nodes=1, name=name, quiet=True)
         lab.up()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The always-on mesh over real verbs: four guests under two leaves with two spines. A lab of its
-own, because fabricd meshes only where it is told to."""
+"""The always-on mesh over real verbs: four guests under two leaves with two spines. It has a lab of
+its own, because the mesh is off by default."""
 
 import json
 import pathlib
@@ -16,19 +16,20 @@ sys.path[:0] = [str(HERE), str(HERE.parent.parent / "deploy")]
 from labcase import LabCase
 
 WINDOW_S = 10
-AGENT_MB_MAX = 32  # As is promised, with the mesh at work
-LEFT = "qp 1 cm_id 0 mr 0"  # The kernel's own
+AGENT_MB_MAX = 32  # The documented limit, with the mesh on
+IDLE = "qp 1 cm_id 0 mr 0"  # Resources of the kernel itself
 
 
 class MeshTests:
-    """Mixed into TestMesh. In the order of their names; the last ones leave the lab broken."""
+    """A mixin of TestMesh. The tests run in the order of their names. The last two leave the lab
+    broken."""
 
     @classmethod
     def mesh(cls):
         return cls.controller.get("/v1/mesh")
 
     def sums(self):
-        """Sent and lost, by rail and by whether the pings stay within a leaf."""
+        """(sent, lost) by (rail, "within" or "across" leaves)."""
         sums = {}
         for pair in self.mesh().get("leaf_pairs", []):
             within = pair["from_leaf"] == pair["to_leaf"]
@@ -41,18 +42,18 @@ class MeshTests:
         sent, lost = self.sums().get(key, (0, 0))
         return lost / sent if sent else None
 
-    def accused(self):
+    def suspects(self):
         return [(one["kind"].removeprefix("SUSPECT_KIND_"), one["name"])
                 for one in self.mesh().get("blame", {}).get("suspects", [])]
 
-    def test_1_a_healthy_lab_accuses_nobody(self):
+    def test_1_a_healthy_lab_has_no_suspects(self):
         self.until(lambda: len(self.sums()) == 4 and all(s > 4 for s, _ in self.sums().values()),
                    "pings within and across leaves on both rails", 180)
         mesh = self.mesh()
         self.assertEqual(mesh["ports"], 8)
         self.assertEqual(mesh.get("not_covered", []), [])
         self.assertEqual(mesh["flow_labels_per_leaf_pair"], 8)
-        self.assertEqual(self.accused(), [])
+        self.assertEqual(self.suspects(), [])
         self.assertLess(sum(lost for _, lost in self.sums().values()),
                         0.02 * sum(sent for sent, _ in self.sums().values()), self.sums())
         done = self.ctl("mesh")
@@ -63,30 +64,30 @@ class MeshTests:
             status = self.lab.shell(node, "cat /proc/$(pidof fabric-agent)/status")
             [line] = [line for line in status.splitlines() if line.startswith("VmRSS:")]
             resident_mb = int(line.split()[1]) / 1024
-            print(f"{node}: the agent takes {resident_mb:.1f} MB", file=sys.stderr)
+            print(f"{node}: the agent uses {resident_mb:.1f} MB", file=sys.stderr)
             self.assertLessEqual(resident_mb, AGENT_MB_MAX)
 
-    def test_2_an_agent_that_ends_is_no_loss(self):
+    def test_2_an_agent_that_ends_does_not_count_as_loss(self):
         before = self.sums()
         self.lab.exec("n4", "kill -9 $(pidof fabric-agent)")  # It comes back after a second.
         time.sleep(3 * WINDOW_S)
         lost = sum(l for _, l in self.sums().values()) - sum(l for _, l in before.values())
         self.assertLess(lost, 10, (before, self.sums()))
-        self.assertEqual(self.accused(), [])
+        self.assertEqual(self.suspects(), [])
 
-    def test_3_a_path_that_drops_shows_on_its_pair_of_leaves_alone(self):
+    def test_3_a_path_that_drops_affects_only_its_pair_of_leaves(self):
         self.lab.link("rail0", "leaf1-spine1", "loss", 100)
         self.until(lambda: (self.share_lost((0, "across")) or 0) > 0.1,
                    "loss between the leaves of rail0", 120)
         for key in ((0, "within"), (1, "within"), (1, "across")):
             self.assertLess(self.share_lost(key), 0.03, self.sums())
-        for kind, name in self.accused():
+        for kind, name in self.suspects():
             self.assertNotIn(kind, ("PORT", "HOST"), name)
 
     def test_4_a_lost_controller_leaves_nothing_behind(self):
-        self.assertNotIn(LEFT, self.lab.shell("n1", "rdma resource show rxe0"))
+        self.assertNotIn(IDLE, self.lab.shell("n1", "rdma resource show rxe0"))
         self.controller.stop()
-        self.until(lambda: all(LEFT in self.lab.shell(n, "rdma resource show rxe0")
+        self.until(lambda: all(IDLE in self.lab.shell(n, "rdma resource show rxe0")
                                for n in self.lab.nodes), "queue pairs are gone", 60)
 
 

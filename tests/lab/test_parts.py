@@ -83,7 +83,7 @@ class TestParts(unittest.TestCase):
                             (":99", "10.0.2.2:99"), ("192.0.2.7:7470", "192.0.2.7:7470")]:
             self.assertEqual(labdefs.guest_view(given), seen)
         for bad in ("localhost", "a:b", "a:0", "a:65536", ""):
-            with self.assertRaisesRegex(LabError, "is not HOST:PORT"):
+            with self.assertRaisesRegex(LabError, "expected HOST:PORT, saw"):
                 labdefs.guest_view(bad)
 
     def test_process_identity(self):
@@ -97,28 +97,28 @@ class TestParts(unittest.TestCase):
         for fault in labfaults.TABLE:
             for param in fault.params:
                 self.assertIn(param.partition("=")[0], labfaults.KINDS)
-            self.assertTrue(fault.apply and fault.mend and fault.help, fault.name)
+            self.assertTrue(fault.apply and fault.repair and fault.help, fault.name)
             self.assertIn(fault.usage(), labfaults.help_text())
         for node, name, words in labfaults.planted(["n1", "n2", "n3"]):
             labfaults.check(labfaults.FAULTS[name], words, False, [node])
 
     def test_fault_words(self):
-        def check(name, *words, mend=False):
-            return labfaults.check(labfaults.FAULTS[name], list(words), mend, ["n1", "n2"])
+        def check(name, *words, repair=False):
+            return labfaults.check(labfaults.FAULTS[name], list(words), repair, ["n1", "n2"])
 
         self.assertEqual(check("mtu", "rail1"), ["rail1", "1500"])
-        self.assertEqual(check("loss", "rail0", mend=True), ["rail0"])
-        self.assertEqual(check("counter", "rail0", "rx_discards_phy", mend=True),
+        self.assertEqual(check("loss", "rail0", repair=True), ["rail0"])
+        self.assertEqual(check("counter", "rail0", "rx_discards_phy", repair=True),
                          ["rail0", "rx_discards_phy"])
         for words, message in [
                 (("mtu",), "needs RAIL: mtu RAIL"),
-                (("mtu", "rail9"), "is not one of rail0, rail1"),
-                (("mtu", "rail0", "9000"), "'9000' is not a whole number"),
-                (("mtu", "rail0", "1", "2"), "takes 2 words, not 3"),
-                (("pfc", "rail0", "8"), "'8' is not priorities"),
-                (("loss", "rail0", "101"), "is not a number from 0 to 100"),
-                (("duplicate-address", "rail0", "n3"), "'n3' is not a node of the lab"),
-                (("address", "rail0", "10.1.1"), "is not an IPv4 address")]:
+                (("mtu", "rail9"), "expected one of rail0, rail1, saw 'rail9'"),
+                (("mtu", "rail0", "9000"), "expected a whole number .*, saw '9000'"),
+                (("mtu", "rail0", "1", "2"), "expected at most 2 words, saw 3"),
+                (("pfc", "rail0", "8"), "expected a comma-.* list of priorities 0 to 7, saw '8'"),
+                (("loss", "rail0", "101"), "expected a number from 0 to 100, saw '101'"),
+                (("duplicate-address", "rail0", "n3"), "expected a node of the lab, saw 'n3'"),
+                (("address", "rail0", "10.1.1"), "expected an IPv4 address, saw '10.1.1'")]:
             with self.assertRaisesRegex(LabError, message) as raised:
                 check(*words)
             self.assertEqual(raised.exception.status, 2)
@@ -128,10 +128,11 @@ class TestParts(unittest.TestCase):
                 ((), "the following arguments are required: COMMAND"),
                 (("start",), "invalid choice: 'start'"),
                 (("up", "--nodes", "x"), "invalid int value: 'x'"),
-                (("up", "--nodes", "0"), "a lab has 1 to 100 nodes, not 0"),
+                (("up", "--nodes", "0"), "--nodes: expected 1 to 100, saw 0"),
                 (("up", "--name", "a/b"), "'a/b' cannot name a lab"),
-                (("up", "--agent", "/bin/true", "--controller", "here"), "'here' is not HOST:PORT"),
-                (("up", "--controller", ":1"), "a controller without an agent"),
+                (("up", "--agent", "/bin/true", "--controller", "here"),
+                 "expected HOST:PORT, saw 'here'"),
+                (("up", "--controller", ":1"), "--controller needs --agent"),
                 (("list", "-o", "xml"), "invalid choice: 'xml'")]:
             done = cli(*words)
             self.assertEqual((done.returncode, done.stdout), (2, ""), words)
@@ -141,7 +142,7 @@ class TestParts(unittest.TestCase):
     def test_unknown_lab(self):
         done = cli("exec", "--name", "nowhere", "n1", "true")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("lab: there is no lab 'nowhere'; ", done.stderr)
+        self.assertIn("lab: unknown lab 'nowhere'; ", done.stderr)
 
     def test_a_lab_whose_processes_are_gone_is_removed(self):
         folder = labdefs.RUN / f"stale-{os.getpid()}"

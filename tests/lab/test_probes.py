@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every probe kind over real verbs, between two guests with soft RoCE: the agent's own kinds, run
-by probe_pair without agents and controller. What they measure is compared with perftest by
-tests/bench/probe_vs_perftest; here they must work, say what they did and leave nothing behind."""
+"""Every probe kind of the agent over real verbs, between two guests with soft RoCE. probe_pair runs
+them without agents and controller. They must work, report their settings and release their
+resources. tests/bench/probe_vs_perftest compares their results with perftest."""
 
 import json
 import pathlib
@@ -88,7 +88,7 @@ class TestProbes(unittest.TestCase):
                                           "flow_labels": [1, 2, 3]}})["ping"]
         self.assertEqual((ping["sent"], ping["answered"], ping["lost"]), (60, 60, 0))
         self.assertEqual([f["sent"] for f in ping["flows"]], [20, 20, 20])
-        # Soft RoCE has neither time stamps nor labels, and that is said.
+        # Soft RoCE has neither time stamps nor flow labels, and the result reports that.
         self.assertFalse(ping["hardware_timestamps"])
         self.assertTrue(ping["queue_pair_per_flow"])
         self.assertGreater(ping["responder_delay"]["median_us"], 0)
@@ -115,7 +115,7 @@ class TestProbes(unittest.TestCase):
             self.lab.exec("n2", "kill -9 $(pidof probe_pair)")
 
         begun = time.monotonic()
-        # Soft RoCE takes 7 retries, which is the default, as without end.
+        # Soft RoCE treats 7 retries, the default, as unlimited.
         status, result = self.run_pair({"rc_read_latency": {"iterations": 1_000_000},
                                         "queue_pair": {"retry_count": 3}},
                                        meanwhile=kill)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that change under the agent: links that flap, devices and addresses that come and go,
-drivers that are reloaded or do not answer. The agent goes on as the same process, the watcher is
-told of each change once and in order, and when all is settled nothing is found.
+"""Nodes that change while the agent runs: links that flap, devices and addresses that come and go,
+drivers that are reloaded or do not answer. The agent must remain the same process, a watcher must
+receive each change once and in order, and no finding may be open at the end.
 
-A part of TestSystem, whose lab it shares.
+A mixin of TestSystem, whose lab it shares.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ until rmmod rdma_rxe; do sleep 0.1; done
 insmod /lib/modules/rdma_rxe.ko
 for rail in 0 1; do rdma link add rxe$rail type rxe netdev rail$rail || exit 1; done
 """
-# A card that goes to another network namespace comes back bare, and without its RDMA device.
+# A card that returns from another network namespace has lost its settings and its RDMA device.
 AWAY = "ip netns add away && ip link set rail1 netns away"
 BACK = """
 set -e
@@ -44,27 +44,27 @@ class StormTests:
 
     @contextlib.contextmanager
     def watched(self, node):
-        """Port events of a node, as fabricctl tells them. Afterwards the node is as before, with
-        the same agent and without findings."""
+        """Collects the port events of a node from fabricctl. Afterwards, the node must have the
+        same agent and no findings."""
         process = self.lab.shell(node, "cat /run/agent.pid")
-        told = []
-        with labevents.fabricctl_says(RELEASE / "bin/fabricctl", self.controller.grpc) as lines:
+        seen = []
+        with labevents.fabricctl_lines(RELEASE / "bin/fabricctl", self.controller.grpc) as lines:
             time.sleep(1)  # It has subscribed.
-            yield told
+            yield seen
             self.until(lambda: self.findings() == [] and self.active_ports(node) == 2,
                        "settled", 30)
-            time.sleep(2)  # Nothing more comes.
+            time.sleep(2)  # No further event arrives.
             self.assertEqual(self.findings(), [])
             while not lines.queue.empty():
                 event = json.loads(lines.queue.get()[1])
                 if event.get("port", {}).get("node") == node:
-                    told.append(event)
+                    seen.append(event)
         self.assertEqual(self.states()[node], "CONNECTED")
         self.assertEqual(self.lab.shell(node, "cat /run/agent.pid"), process, "the same agent")
-        numbers = [int(event["sequence"]) for event in told]
+        numbers = [int(event["sequence"]) for event in seen]
         self.assertEqual(numbers, sorted(set(numbers)), "each once, in order")
         for device in ("rxe0", "rxe1"):
-            changes = [event["port"] for event in told if event["port"]["device"] == device]
+            changes = [event["port"] for event in seen if event["port"]["device"] == device]
             for before, after in zip(changes, changes[1:]):
                 self.assertEqual(before["after"], after["before"], changes)
             for change in changes:
@@ -77,23 +77,23 @@ class StormTests:
         return sum(port.get("state") == ACTIVE for d in devices for port in d["ports"])
 
     def test_08_storm_of_link_flaps(self):
-        with self.watched("n1") as told:
+        with self.watched("n1") as seen:
             self.lab.shell("n1", f"i=0; while [ $i -lt {FLAPS} ]; do ip link set rail0 down; "
                                  "ip link set rail0 up; sleep 0.1; i=$((i + 1)); done; "
                                  "ip address show dev rail0 | grep -q inet6 || :")
-        downs = [event for event in told if event["port"]["after"] != ACTIVE]
+        downs = [event for event in seen if event["port"]["after"] != ACTIVE]
         self.assertLessEqual(len(downs), FLAPS)
-        self.assertEqual({event["port"]["device"] for event in told}, {"rxe0"} if told else set())
+        self.assertEqual({event["port"]["device"] for event in seen}, {"rxe0"} if seen else set())
 
-    def test_08_storm_of_slow_flaps_is_told_whole(self):
-        with self.watched("n2") as told:
+    def test_08_storm_of_slow_flaps_is_reported_completely(self):
+        with self.watched("n2") as seen:
             for _ in range(3):
                 self.lab.fault("n2", "link-down", "rail1", "admin")
                 until(lambda: self.active_ports("n2") == 1, "down")
-                self.lab.fault("n2", "link-down", "rail1", "admin", mend=True)
+                self.lab.fault("n2", "link-down", "rail1", "admin", repair=True)
                 until(lambda: self.active_ports("n2") == 2, "up")
-        self.assertEqual([event["port"]["after"] == ACTIVE for event in told],
-                         [False, True] * 3, told)
+        self.assertEqual([event["port"]["after"] == ACTIVE for event in seen],
+                         [False, True] * 3, seen)
 
     def test_08_storm_of_devices_that_come_and_go(self):
         with self.watched("n3"):
@@ -109,7 +109,7 @@ class StormTests:
             found = self.controller.get("/v1/nodes/n3")["snapshot"]["net_interfaces"]
             return sorted(netdev["name"] for netdev in found)
 
-        with self.watched("n3") as told:
+        with self.watched("n3") as seen:
             self.lab.shell("n3", AWAY)
             try:
                 until(lambda: netdevs() == ["eth0", "rail0"] and self.active_ports("n3") == 1,
@@ -117,14 +117,14 @@ class StormTests:
             finally:
                 self.lab.shell("n3", BACK)
         self.assertEqual(netdevs(), ["eth0", "rail0", "rail1"])
-        self.assertEqual({event["port"]["device"] for event in told} - {"rxe1"}, set(), told)
+        self.assertEqual({event["port"]["device"] for event in seen} - {"rxe1"}, set(), seen)
 
     def test_08_storm_of_addresses(self):
         def gids():
             devices = self.controller.get("/v1/nodes/n1")["snapshot"]["rdma_devices"]
             return {gid["ipv4"] for d in devices for port in d["ports"] for gid in port["gids"]}
 
-        with self.watched("n1") as told:
+        with self.watched("n1") as seen:
             before = gids()
             for number in (71, 72, 73):
                 self.lab.shell("n1", f"ip address add 10.10.0.{number}/24 dev rail0")
@@ -132,16 +132,16 @@ class StormTests:
             for number in (71, 72, 73):
                 self.lab.shell("n1", f"ip address delete 10.10.0.{number}/24 dev rail0")
             until(lambda: gids() == before, "removed")
-        self.assertEqual(told, [], "no port has changed its state")
+        self.assertEqual(seen, [], "no port has changed its state")
 
     def test_08_storm_of_a_driver_that_does_not_answer(self):
         def late():
             gaps = self.controller.get("/v1/nodes/n2")["snapshot"].get("gaps", [])
             return [gap for gap in gaps if gap["code"] == "GAP_CODE_DEADLINE_EXCEEDED"]
 
-        # An event, a second after which everything is read: the check is every 30 s.
+        # The event starts an inspection within a second. Periodic checks come every 30 s.
         event = "ip link set rail0 txqueuelen 1001; ip link set rail0 txqueuelen 1000"
-        with self.watched("n2") as told:
+        with self.watched("n2") as seen:
             self.lab.fault("n2", "driver-hang")
             try:
                 self.lab.shell("n2", event)
@@ -151,12 +151,12 @@ class StormTests:
                     self.assertIn(b"fabric_agent_", page.read())
                 snapshot = self.controller.get("/v1/nodes/n2")["snapshot"]
             finally:
-                self.lab.fault("n2", "driver-hang", mend=True)
-            # All else was there.
+                self.lab.fault("n2", "driver-hang", repair=True)
+            # Everything else was read.
             self.assertEqual([d["ports"][0]["state"] for d in snapshot["rdma_devices"]],
                              [ACTIVE, ACTIVE])
             rails = [n for n in snapshot["net_interfaces"] if n["name"].startswith("rail")]
             self.assertEqual([n["dcb"]["pfc"]["enabled_mask"] for n in rails], [8, 8])
             self.lab.shell("n2", event)
             self.until(lambda: not late(), "it answers again", 45)
-        self.assertEqual(told, [], "no port has changed its state")
+        self.assertEqual(seen, [], "no port has changed its state")

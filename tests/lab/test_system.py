@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole system on a lab of three nodes: fabricd, an agent on each node, REST and fabricctl.
 
-The methods run in the order of their names on one lab; each leaves it healthy.
+The methods run in the order of their names on one lab. Each leaves the lab healthy.
 """
 
 import json
@@ -27,8 +27,8 @@ from test_incast import IncastTests
 from test_storms import StormTests
 from test_tools import ToolTests
 
-# Fault on a node, the rule that must find it, its scope, the fact by which it is known, and words
-# that the finding's title must hold.
+# Node, fault, the rule that finds it, the finding's scope, the path of the changed fact, and words
+# of the finding's title.
 FAULTS = [
     ("n2", ["mtu", "rail1"], "mtu_equal_on_rail", "PORT",
      "net_interfaces[rail1].mtu_bytes", ["1500", "4200"]),
@@ -55,8 +55,8 @@ FAULTS = [
 
 class TestSystem(IncastTests, StormTests, ToolTests, LabCase):
     NAME = "test-system"
-    # Guests without KVM on a busy machine may stand still for seconds; a node counts as lost
-    # later. They have just booted, and each fault comes again in one test or another.
+    # Guests without KVM on a busy machine can pause for seconds, so a node counts as lost later.
+    # They have just booted, and several tests plant the same fault.
     FLAGS = ("--lost-after", "5s", "--boot-grace", "0s", "--flap-hold", "0s")
     LAB = {"nodes": 3, "programs": [str(BIN / "only_reads")]}
 
@@ -96,7 +96,7 @@ class TestSystem(IncastTests, StormTests, ToolTests, LabCase):
         self.assertTrue(snapshot["peer_memory"]["nvidia_peermem_loaded"])
         self.assertEqual(len(snapshot["gpus"]), 1)
 
-    def test_02_lldp_names_the_switch_and_what_it_wants(self):
+    def test_02_lldp_names_the_switch_and_its_settings(self):
         printed = self.lab.shell("n1", "fabric-agent inspect --lldp-wait 20 -o json")
         neighbors = {n["netdev"]: n for n in json.loads(printed)["lldp_neighbors"]}
         self.assertEqual(sorted(neighbors), ["rail0", "rail1"])
@@ -111,18 +111,18 @@ class TestSystem(IncastTests, StormTests, ToolTests, LabCase):
             self.assertEqual([(a["selector"], a["protocol"], a["priority"])
                               for a in neighbor["applications"]], [(3, 4791, 3)])
 
-    def test_03_each_fault_is_found_by_its_rule_alone_and_goes_with_it(self):
+    def test_03_each_fault_opens_and_closes_one_finding(self):
         for node, fault, *expected in FAULTS:
             with self.subTest(fault=" ".join([node, *fault])):
                 self.found(node, fault, *expected)
 
-    def test_03_fabricctl_tells_findings(self):
+    def test_03_fabricctl_lists_findings(self):
         with self.broken("n2", "mtu", "rail1"):
             self.until(lambda: self.findings() != [], "a finding", FOUND_WITHIN_S)
             done = self.ctl("findings")
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn("mtu_equal_on_rail", done.stdout)
-        self.until(lambda: self.findings() == [], "mended", FOUND_WITHIN_S)
+        self.until(lambda: self.findings() == [], "repaired", FOUND_WITHIN_S)
         self.assertEqual(self.ctl("findings").returncode, 0)
 
     def test_04_counters_reach_the_controller(self):
@@ -134,11 +134,11 @@ class TestSystem(IncastTests, StormTests, ToolTests, LabCase):
                        for s in sets if s.get("netdev") == "rail0" for c in s["counters"])
 
         self.until(seen, "rx_prio3_pause 4711 in n1's snapshot", 15)
-        self.lab.fault("n1", "counter", "rail0", "rx_prio3_pause", "0", mend=True)
+        self.lab.fault("n1", "counter", "rail0", "rx_prio3_pause", "0", repair=True)
 
     def test_05_every_pair_of_a_campaign_completes(self):
         done = self.ctl("probe", "run", "--iterations", "100", "-o", "json")
-        # 1 also when a guest that got less of the processor is blamed for being slow.
+        # The status is also 1 when a guest that got less processor time is blamed as slow.
         self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
         campaign = json.loads(done.stdout)
         pairs = [(r["from"]["rail"] if "rail" in r["from"] else 0, r["from"]["node"],
@@ -152,7 +152,7 @@ class TestSystem(IncastTests, StormTests, ToolTests, LabCase):
         for node in self.lab.nodes:
             self.assertIn(node, matrix.stdout)
 
-    def test_06_a_killed_agent_is_a_lost_node_and_costs_its_own_pairs_alone(self):
+    def test_06_a_killed_agent_is_a_lost_node_and_fails_only_its_own_pairs(self):
         self.lab.fault("n3", "kill-agent")
         try:
             self.until(lambda: self.states()["n3"] == "LOST", "n3 is lost", FOUND_WITHIN_S)
@@ -165,7 +165,7 @@ class TestSystem(IncastTests, StormTests, ToolTests, LabCase):
                 expected = "UNREACHABLE" if "n3" in ends else "OK"
                 self.assertEqual(result["result"]["status"], f"PROBE_STATUS_{expected}", result)
         finally:
-            self.lab.fault("n3", "kill-agent", mend=True)
+            self.lab.fault("n3", "kill-agent", repair=True)
         self.until(lambda: self.states()["n3"] == "CONNECTED", "n3 is back", 20)
 
     def test_08_events_are_streamed(self):
@@ -181,23 +181,24 @@ class TestSystem(IncastTests, StormTests, ToolTests, LabCase):
             data = (line[5:].decode() for line in stream if line.startswith(b"data:"))
             self.assertEqual(self.first_port_event(data), seen)
         finally:
-            self.lab.fault("n1", "link-down", "rail1", mend=True)
+            self.lab.fault("n1", "link-down", "rail1", repair=True)
             watch.kill()
             watch.communicate()
             stream.close()
-        self.until(lambda: self.findings() == [], "mended", FOUND_WITHIN_S)
+        self.until(lambda: self.findings() == [], "repaired", FOUND_WITHIN_S)
 
     @staticmethod
     def first_port_event(lines):
         return next(event for event in map(json.loads, lines) if "port" in event)
 
-    def test_08_links_that_go_down_are_told_as_they_do(self):
+    def test_08_links_that_go_down_are_reported_at_once(self):
         rounds = list(labevents.measure(self.lab, "n2", "rail0", BIN / "fabricctl",
                                         self.controller.grpc, 3))
         self.assertEqual(len(rounds), 3)
-        # Not what tests/lab/event_latency measures on a quiet machine: well before any check.
+        # A loose limit, before the next periodic check. tests/lab/event_latency measures the
+        # latency on a quiet machine.
         self.assertLess(statistics.median(r.beyond for r in rounds), 5000, rounds)
-        self.until(lambda: self.findings() == [], "mended", FOUND_WITHIN_S)
+        self.until(lambda: self.findings() == [], "repaired", FOUND_WITHIN_S)
 
     def test_09_every_query_of_the_dashboard_has_data(self):
         self.assertEqual(self.ctl("probe", "run", "--iterations", "50").returncode, 0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inspection in the guests: equal to their own tools, within other namespaces, without a write.
+"""Inspection in the guests: compared with their own tools, in other namespaces, and read-only.
 
-A part of TestSystem, whose lab it shares: three nodes with fabric-agent and only_reads.
+A mixin of TestSystem, whose lab it shares: three nodes with fabric-agent and only_reads.
 """
 
 import functools
@@ -10,7 +10,7 @@ import time
 
 import labtools
 
-# A network namespace of its own, and a process in it with little lockable memory.
+# A network namespace with a process that has a low limit of locked memory.
 JOB = """
 ip netns add job
 (ulimit -l 64; setsid /usr/bin/ip netns exec job sleep 600 >/dev/null 2>&1 </dev/null &)
@@ -20,7 +20,7 @@ grep -q nobody /etc/passwd || echo nobody:x:65534:65534:nobody:/:/bin/sh >>/etc/
 """
 NO_JOB = "kill $(ip netns pids job) 2>/dev/null; ip netns delete job"
 WATCHED = ["inspect", "inspect -o json", "metrics", "ibdev2netdev -v", "nccl-env || [ $? = 1 ]"]
-# The daemon for some seconds, in which a setting of a netdev changes, which is an event.
+# Runs the agent for some seconds, in which a netdev setting changes and causes an event.
 DAEMON = """
 only_reads --network timeout 14 fabric-agent run --no-controller --metrics 127.0.0.1:9999 \
   --log-level debug & watch=$!
@@ -30,13 +30,13 @@ wait $watch
 
 
 class ToolTests:
-    """Needs self.lab, and the assertions of a TestCase."""
+    """Needs self.lab and the assertions of a TestCase."""
 
     def snapshot(self, node, *words):
         return json.loads(self.lab.shell(node, "fabric-agent inspect -o json " + " ".join(words)))
 
     def compared(self, node):
-        """The snapshot, and what its tools say, after comparing them."""
+        """Compares the snapshot with the tools' output. Returns both."""
         tools = functools.cache(lambda script: self.lab.shell(node, script))
         snapshot, diff = self.snapshot(node), labtools.Differences()
         labtools.settings(tools, snapshot, diff)
@@ -47,9 +47,9 @@ class ToolTests:
     def test_02_settings_are_those_of_the_guests_own_tools(self):
         for node in self.lab.nodes:
             snapshot, tools = self.compared(node)
-        blind, told = labtools.unseen(tools, snapshot)
-        self.assertEqual(blind, [], "nothing would see wrong values here")
-        self.assertEqual(told, [], "labtools.NOT_TOLD says that nothing tells these")
+        blind, printed = labtools.unseen(tools, snapshot)
+        self.assertEqual(blind, [], "the comparison would miss wrong values of these fields")
+        self.assertEqual(printed, [], "labtools.NOT_PRINTED lists these, but the tools print them")
 
     def test_02_settings_of_a_broken_node_are_those_of_its_own_tools_too(self):
         faults = (["link-down", "rail0"], ["mtu", "rail1"], ["pfc", "rail1", "3,4"],
@@ -57,7 +57,7 @@ class ToolTests:
         for fault in faults:
             self.lab.fault("n3", *fault)
         try:
-            time.sleep(1)  # The kernel says up to a second late that a link is down.
+            time.sleep(1)  # The kernel reports a link that is down up to a second late.
             snapshot, _ = self.compared("n3")
             ports = {device["name"]: device["ports"][0] for device in snapshot["rdma_devices"]}
             self.assertEqual(ports["rxe0"]["state"], "PORT_STATE_DOWN")
@@ -65,8 +65,8 @@ class ToolTests:
             self.assertEqual(len(ports["rxe1"]["gids"]), 3)
         finally:
             for fault in faults:
-                self.lab.fault("n3", *fault, mend=True)
-        self.until(lambda: self.findings() == [], "mended", 10)
+                self.lab.fault("n3", *fault, repair=True)
+        self.until(lambda: self.findings() == [], "repaired", 10)
 
     def test_02_counters_are_those_of_the_guests_own_tools(self):
         def run(script):
@@ -94,7 +94,7 @@ class ToolTests:
         self.assertEqual(done.returncode, 99, done.stderr)
         self.assertIn("only_reads: denied: rtnetlink message 79", done.stderr)
 
-    def test_02_without_root_gaps_name_the_capabilities_and_all_else_is_there(self):
+    def test_02_without_root_gaps_name_the_capabilities(self):
         inspected = self.lab.shell("n3", AS_NOBODY + "su nobody -c 'fabric-agent inspect -o json'")
         snapshot, of_root = json.loads(inspected), self.snapshot("n3")
         reasons = {gap["inspector"]: gap["reason"] for gap in snapshot["gaps"]
@@ -106,7 +106,7 @@ class ToolTests:
         for field in ("rdma_devices", "net_interfaces"):
             self.assertEqual(snapshot[field], of_root[field])
 
-    def test_02_another_network_namespace_is_seen_from_within(self):
+    def test_02_inspection_in_another_network_namespace(self):
         self.lab.shell("n3", JOB)
         try:
             deadline = time.monotonic() + 10

@@ -1,4 +1,4 @@
-// Which system calls are looked at. All others neither change files nor settings.
+// System calls to check. All others change neither files nor settings.
 #pragma once
 
 #include <sys/syscall.h>
@@ -8,9 +8,9 @@
 namespace fabric::readonly {
 
 enum class Kind {
-  kOpen,       // Flags are the argument `flags_at`: writing, creating and truncating are looked at.
+  kOpen,       // Flags are the argument `flags_at`: writing, creating and truncating are checked.
   kWrite,      // To a descriptor above standard error
-  kInspect,    // Depends on what is in memory: ioctl, messages
+  kInspect,    // Depends on memory contents: ioctl, messages
   kSocket,     // setsockopt
   kNamespace,  // setns, unshare, mount
   kChange,     // Always a change

@@ -1,5 +1,5 @@
-// The bursts of a simulated fleet: who sends to which port now, what the switch there makes of it,
-// and what the adapters count of that.
+// Bursts of a simulated fleet: current senders per port, the result at the switch, and the
+// adapters' counters.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@
 
 namespace fabric::sim {
 
-// What machines and switches are set to, from now on.
+// Settings of machines and switches.
 struct BurstSettings {
   BurstSwitch at = {};
   double sender_bps = 380e9;
-  bool slows_down = false;              // Senders heed congestion notifications.
+  bool slows_down = false;              // Senders react to congestion notifications.
   std::set<std::uint32_t> deaf_to_pfc;  // Machines
   bool counted = true;                  // The adapters have counters.
 };
 
-// What happened at the switch, whoever counted it.
+// Events at the switch, independent of any counter.
 struct BurstTruth {
   std::uint32_t senders = 0;
   std::uint64_t lost = 0, pfc_frames = 0, pause_frames = 0, marked = 0;
@@ -38,12 +38,12 @@ class Bursts {
 
   BurstSettings settings;
 
-  // It sends for so long. What came of it is known a moment after that, and counted then.
+  // Starts sending for this time. The result is available and counted shortly after the end.
   void Begin(const Port& from, const Port& to, Duration how_long);
-  void EndNow(const Port& from);  // Its process has ended.
+  void EndNow(const Port& from);  // The sender's process terminated.
   // Bytes of its last burst.
   std::optional<std::uint64_t> BytesOf(const Port& from) const;
-  // As the adapter counts, by vendor-neutral name.
+  // Counters of the adapter, by vendor-neutral name.
   std::map<std::string, std::uint64_t> CountersOf(const Port& port) const;
   // Of the last burst to that port
   BurstTruth TruthOf(const Port& to) const;

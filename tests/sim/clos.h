@@ -1,6 +1,5 @@
 // A simulated Clos fabric: nodes with a port on each rail, leaves of one rail each, spines that
-// join all leaves; ECMP by a hash of pair and flow label. Its probes have the results that the real
-// ones would have.
+// connect all leaves; ECMP by a hash of pair and flow label. Simulates probe results.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +18,8 @@ struct Shape {
   std::uint32_t nodes = 64;
   std::uint32_t rails = 2;
   std::uint32_t ports_per_leaf = 16;
-  std::uint32_t spines = 4;  // As many uplinks has each leaf.
-  bool lldp = true;          // Without: nobody knows the leaves.
+  std::uint32_t spines = 4;  // Also the number of uplinks per leaf.
+  bool lldp = true;          // False: the leaves are unknown.
 };
 
 struct Port {
@@ -32,7 +31,7 @@ struct Port {
 
 enum class Where { kPort, kHost, kLeaf, kUplink, kSpine, kLeafPair, kRail, kPair, kFabric };
 
-// A fault of one part. What passes through it is lost, slowed and delayed.
+// A fault of one part: traffic through it is lost, slowed or delayed.
 struct Fault {
   Where where = Where::kPort;
   Port port;               // Of a port, a host (node alone), a rail (rail alone), a pair
@@ -43,14 +42,14 @@ struct Fault {
   double loss = 0;
   double speed = 1;
   double latency = 1;
-  bool out = true;            // What leaves the part suffers
-  bool in = true;             // What enters it suffers
-  std::uint32_t period = 1;   // Of so many rounds ...
-  std::uint32_t present = 1;  // ... it is there in so many.
-  bool agent_lost = false;    // Of a host: nobody is there to probe with.
+  bool out = true;            // Affects traffic that leaves the part
+  bool in = true;             // Affects traffic that enters it
+  std::uint32_t period = 1;   // In rounds ...
+  std::uint32_t present = 1;  // ... of which it is present in this many.
+  bool agent_lost = false;    // For a host: its agent is disconnected.
 };
 
-// What happens in a sound fabric too.
+// Disturbances of a healthy fabric.
 struct Noise {
   double loss = 5e-6;         // Of each packet
   double burst = 2e-4;        // Of a pair's probe, that it loses up to 30 pings
@@ -82,12 +81,12 @@ class Clos {
   // A ping with several flow labels and a bandwidth both ways.
   void Probe(const v1::ProbePort& from, const v1::ProbePort& to, std::uint32_t round,
              google::protobuf::RepeatedPtrField<v1::PairResult>& out);
-  // So many pings over one flow.
+  // `count` pings over one flow.
   v1::FlowSummary Flow(const v1::ProbePort& from, const v1::ProbePort& to, std::uint32_t label,
                        std::uint32_t count, std::uint32_t round);
 
   Noise noise;
-  bool tells_ways = false;  // Pings tell which way the lost ones went.
+  bool tells_ways = false;  // Pings report the direction of losses.
 
  private:
   struct Way {

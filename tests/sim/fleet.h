@@ -1,6 +1,6 @@
-// A simulated fleet: one real controller with its store and as many real agents as there are nodes,
-// on one thread with a simulated clock, over a simulated Clos fabric and a simulated network
-// between agents and controller. What goes wrong is done to it from outside.
+// Simulated fleet: one real controller with its store and one real agent per node, on one thread
+// with a simulated clock, a simulated Clos fabric and a simulated network between agents and
+// controller. Scenarios inject disturbances.
 #pragma once
 
 #include <cstdint>

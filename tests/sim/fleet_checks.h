@@ -1,4 +1,4 @@
-// What must hold in a simulated fleet whatever happens, looked at as it runs.
+// Invariants of a simulated fleet, checked while it runs.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace fabric::sim {
 struct FleetCounts {
   std::uint64_t probes = 0;        // Assigned to both ends
   std::uint64_t refused_busy = 0;  // Because the port had another probe
-  std::uint64_t results = 0;       // Told in events
+  std::uint64_t results = 0;       // Reported in events
   std::uint64_t nodes_lost = 0, nodes_back = 0;
   std::uint64_t findings = 0;  // Opened
   std::uint64_t messages_up = 0, messages_down = 0;
@@ -31,13 +31,13 @@ class FleetChecks final : public control::EventListener {
  public:
   FleetChecks(const EventQueue& queue, Trace& trace) : queue_(queue), trace_(trace) {}
 
-  // Something was done to this node or leaf: what is said of it may be right.
+  // This node or leaf was disturbed: findings and blame about it can be right.
   void Excuse(const std::string& name) { excused_.insert(name); }
   void ExcuseAll() { all_excused_ = true; }
   bool Excused(const std::string& name) const { return all_excused_ || excused_.contains(name); }
   void Violate(const std::string& what);
 
-  // The controller's side: what it sends and hears, by the node's name.
+  // Controller side: messages sent and received, by node name.
   void OnSent(const v1::ControllerMessage& message);
   void OnHeard(const std::string& node, const v1::AgentMessage& message);
   void OnSessionEnded(const std::string& node);
@@ -58,9 +58,10 @@ class FleetChecks final : public control::EventListener {
   using Place = std::pair<std::uint32_t, std::string>;  // Agent and device
   using End = std::pair<std::uint64_t, v1::ProbeRole>;  // Of which probe
   struct Given {
-    std::set<End> ends;                  // Both may be on one port.
-    bool shared = false;                 // By receivers of an incast
-    Duration free_at = Duration::max();  // It was told to stop, and is not waited for any longer.
+    std::set<End> ends;   // Both may be on one port.
+    bool shared = false;  // By receivers of an incast
+    Duration free_at =
+        Duration::max();  // It was stopped, and the controller no longer waits for it.
   };
 
   void OnFinding(const v1::Finding& finding);

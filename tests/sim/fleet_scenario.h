@@ -1,4 +1,4 @@
-// Scenarios of the simulated fleet: troubles, and what must hold in spite of them. A run is its
+// Scenarios of the simulated fleet: disturbances and invariants. A run is its
 // scenario, its seed and its size; docs/design/simulator.md has the list of invariants.
 #pragma once
 
@@ -62,11 +62,11 @@ void PlayTenThousand(const FleetScenario& scenario, Fleet& fleet, Report& report
 bool AwaitFleet(Fleet& fleet, Duration most);
 // False, and a violation, when it does not end in that time.
 bool AwaitCampaign(Fleet& fleet, const std::string& campaign, Duration most);
-// Each probe that was begun has one result, and blame has named nobody who was left in peace.
+// Each started probe has one result, and blame names no undisturbed part.
 void CheckCampaign(Fleet& fleet, const std::string& campaign);
-// No probe end holds anything.
+// No probe end holds resources.
 void CheckNothingLeft(Fleet& fleet);
-// The fleet is what a controller would know that was told of it today.
+// The controller's state equals that of a new controller with the same fleet.
 void CheckAgainstScratch(Fleet& fleet);
 
 }  // namespace fabric::sim

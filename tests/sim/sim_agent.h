@@ -57,7 +57,7 @@ class SimAgent final : public agent::AgentOutput, public ProbeMachine, public Me
   SimAgent(std::uint32_t number, const SimAgentOptions& options, Surroundings& around);
 
   void Boot();
-  // Nothing of the process stays. `quiet`: the machine lost its power, and nobody says so.
+  // Ends the process. `quiet`: the machine lost power, so the peer is not notified.
   void Crash(bool quiet);
   void Freeze(Duration how_long);               // Stands still, as in a starved guest, and goes on
   void Slow(double factor) { slow_ = factor; }  // What the driver does takes so much longer.

@@ -1,5 +1,5 @@
-// The mesh of a simulated agent: carries out the orders that the real agent hands on, a window of
-// pings at a time. What is simulated is what agents/mesh does with queue pairs and datagrams.
+// Mesh of a simulated agent: executes the orders that the real agent forwards, one window of pings
+// at a time. Simulates the queue pairs and datagrams of agents/mesh.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace fabric::sim {
 
-// What the machine around it does. Endpoints name the machine in `remote_address`.
+// Functions of the simulated machine. Endpoints name the machine in `remote_address`.
 class MeshMachine {
  public:
   virtual ~MeshMachine() = default;
@@ -22,7 +22,7 @@ class MeshMachine {
   virtual void Later(Duration delay, std::function<void()> act) = 0;
   virtual void Report(const v1::AgentMessage& message) = 0;
   virtual Duration OpenTakes() = 0;
-  // What comes of `count` pings over one flow.
+  // Result of `count` pings over one flow.
   virtual v1::FlowSummary Ping(const v1::ProbePort& from, const v1::MeshTarget& to,
                                std::uint32_t flow_label, std::uint32_t count) = 0;
 };
@@ -38,7 +38,7 @@ class SimMesh {
 
   bool idle() const { return queue_pairs_.empty(); }
   bool Answers(std::uint32_t queue_pair) const;
-  std::uint64_t windows() const { return windows_; }  // That were told
+  std::uint64_t windows() const { return windows_; }  // Reported
 
  private:
   void Open();

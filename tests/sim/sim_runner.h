@@ -1,6 +1,6 @@
-// The probes of a simulated agent: what agents/probe/runner.h does with threads and queue pairs,
-// done with events. What is admitted, from which address, and what is said in the end is decided
-// by the functions that the real one asks (agents/probe/admission.h).
+// Probes of a simulated agent: agents/probe/runner.h with events in place of threads and queue
+// pairs. Admission, addresses and final reports use the same functions as the real runner
+// (agents/probe/admission.h).
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace fabric::sim {
 
-// What the machine around it does. Endpoints name the machine in `remote_address` and the probe
-// there in `remote_key`, so that those who connect meet whom they were told of.
+// Functions of the simulated machine. Endpoints name the machine in `remote_address` and its probe
+// in `remote_key`, so that each end connects to the intended peer.
 class ProbeMachine {
  public:
   virtual ~ProbeMachine() = default;
@@ -28,10 +28,10 @@ class ProbeMachine {
   virtual void Later(Duration delay, std::function<void()> act) = 0;
   virtual std::optional<v1::RdmaDevice> FindDevice(const std::string& name) const = 0;
   virtual void Report(const v1::AgentMessage& message) = 0;
-  // What the initiator finds when it is through.
+  // Result at the initiator.
   virtual v1::ProbeResult Measure(const v1::ProbeAssignment& assignment,
                                   const v1::ProbeEndpoint& remote) = 0;
-  // What this takes here and now.
+  // Current durations.
   virtual Duration OpenTakes() = 0;
   virtual Duration ProbeTakes(const v1::ProbeSpec& spec, bool ok) = 0;
   virtual Duration CloseTakes() = 0;
@@ -39,7 +39,7 @@ class ProbeMachine {
   virtual Duration AwaySince(SteadyTime then) const = 0;
   // Its counters of that port
   virtual probe::PortWatch Watch(const v1::ProbePort& port) = 0;
-  // It sends as fast as it can for so long.
+  // Sends at full speed for this time.
   virtual void BeginBurst(const v1::ProbeAssignment& assignment, Duration how_long) = 0;
   // Queue pairs of this probe are there from now on, or not any more.
   virtual void OnQueuePairs(const v1::ProbeAssignment& assignment, bool open) = 0;

@@ -1,4 +1,4 @@
-// What happened in a simulated run, as a number: two runs of one seed have the same one.
+// Hash of all messages and events of a simulated run: two runs of one seed have the same hash.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ namespace fabric::sim {
 
 class Trace {
  public:
-  // `show`: what is told is printed too.
+  // `show`: also print the lines.
   explicit Trace(bool show) : show_(show) {}
 
   void Add(std::string_view bytes) { hash_ = Fnv(bytes, hash_); }

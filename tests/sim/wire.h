@@ -1,7 +1,6 @@
-// The streams between agents and the controller, with what networks do to them: messages take their
-// time and stay in order, streams stall, break for both ends, for one of them or for nobody. What
-// the ends hear is what gRPC's fronts would tell them (agents/session/link.h,
-// daemon/api/agent_front.h).
+// Simulated streams between agents and the controller: messages are delayed and stay in order;
+// streams stall, and break for both ends, for one of them, or unnoticed until keepalive. The ends
+// see the same calls as from gRPC (agents/session/link.h, daemon/api/agent_front.h).
 #pragma once
 
 #include <algorithm>
@@ -36,9 +35,9 @@ class WireEnds {
 
 enum class CutKind {
   kBothKnow,
-  kAgentKnows,       // The controller hears of it by keepalive.
+  kAgentKnows,       // The controller notices by keepalive.
   kControllerKnows,  // The agent does.
-  kNobodyKnows,      // Both do.
+  kNeitherKnows,     // Both do.
 };
 
 class Wire final : public control::AgentSink {
@@ -58,7 +57,7 @@ class Wire final : public control::AgentSink {
   SessionId Dial(std::uint32_t agent);
   void Write(SessionId session, v1::AgentMessage message);  // OnWritten follows.
   void HangUp(SessionId session);
-  // The agent's process has ended; `quiet`: with its machine, so that nobody says so.
+  // The agent's process has ended; `quiet`: with its machine, so the peer is not notified.
   void Abandon(SessionId session, bool quiet);
 
   // The controller's end.
@@ -86,9 +85,9 @@ class Wire final : public control::AgentSink {
     Duration up_at{}, down_at{};  // When the last message arrives
     Duration stalled_until{};
     bool lost = false;              // Messages vanish.
-    bool agent_ended = false;       // It has been told, or is not there any more.
+    bool agent_ended = false;       // It was notified, or no longer exists.
     bool controller_ended = false;  // Nothing is heard, nothing is sent.
-    bool gone = false;              // The controller has been told.
+    bool gone = false;              // The controller was notified.
   };
   using Streams = std::map<SessionId, Stream>;
 

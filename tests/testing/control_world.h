@@ -33,7 +33,7 @@ class FlakyStore final : public store::Store {
     return store_->CounterMark(node, at);
   }
   Result<store::ChangeLog> SettingChanges(const std::string& node,
-                                     const google::protobuf::Timestamp& from) override {
+                                          const google::protobuf::Timestamp& from) override {
     return store_->SettingChanges(node, from);
   }
   Result<std::vector<v1::NodeSnapshot>> Nodes() override { return store_->Nodes(); }

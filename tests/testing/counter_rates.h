@@ -31,7 +31,8 @@ void Count(Pair& pair, std::size_t node, std::uint32_t rail, const std::string& 
            std::uint64_t delta);
 v1::Counter& CounterOf(v1::NodeSnapshot& node, std::uint32_t rail, const std::string& neutral);
 
-// A port that sends and receives nearly 100 Gb/s of RDMA on priority 3, with typical other counters.
+// A port that sends and receives nearly 100 Gb/s of RDMA on priority 3, with typical other
+// counters.
 void Busy(Pair& pair, std::size_t node, std::uint32_t rail);
 
 }  // namespace fabric::testing

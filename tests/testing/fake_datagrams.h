@@ -10,7 +10,7 @@
 
 namespace fabric::testing {
 
-// What is sent leaves at once; each datagram moves the fabric's clock by 100 ns, and its arrival
+// Datagrams leave at once; each datagram moves the fabric's clock by 100 ns, and its arrival
 // is seen one_way later on that clock. More than receives_max that were not polled are lost.
 class FakeDatagrams final : public host::UdQueuePairs {
  public:

@@ -15,7 +15,7 @@
 namespace fabric::testing {
 
 // Every fake fails with `status` until that is set to Status(); then it answers from its tables,
-// with NOT_FOUND for what is not in them. `Status()` is "OK".
+// with NOT_FOUND for names that are not in them. `Status()` is "OK".
 inline Status NotLive() {
   return {Code::kUnimplemented, "not available in a captured tree"};
 }

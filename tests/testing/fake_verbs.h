@@ -22,36 +22,36 @@ class FakeDatagrams;
 // All that tests can make go wrong. Safe to use from any thread.
 class FakeFabric {
  public:
-  // From now on what is meant for `device` is swallowed: no completion, nothing arrives.
+  // From now on requests to `device` are dropped: no completion, no data.
   void Silence(const std::string& device);
   // From now on requests towards `device` end with this error.
   void Break(const std::string& device, const std::string& error);
   // From now on queue pairs of `device` cannot be opened, or not be connected.
   void RefuseOpen(const std::string& device, const Status& why);
   void RefuseConnect(const std::string& device, const Status& why);
-  // What is told about `device` instead of the GID that it was made with.
+  // GID that `device` reports instead of its own.
   void SetGid(const std::string& device, const std::string& gid);
-  // What it says its active MTU is; 4096 unless told.
+  // Active MTU that it reports. Default: 4096.
   void SetActiveMtu(const std::string& device, std::uint32_t bytes);
   // From now on memory of GPUs cannot be registered with `device`: through dma-buf, or else.
   void RefuseRegister(const std::string& device, bool dma_buf, const Status& why);
   // From now on requests towards that registered region of `device` end with this error.
   void BreakRegion(const std::string& device, std::uint32_t region, const std::string& error);
-  // Larger packets towards `device` do not arrive: requests fail as if nobody answered.
+  // Larger packets towards `device` do not arrive: requests fail as without an answer.
   void CutPackets(const std::string& device, std::uint32_t bytes);
   // Datagrams towards `device` with this flow label are lost; 0: those whose driver chose it.
   void LoseFlow(const std::string& device, std::uint32_t flow_label);
   // Each n-th datagram towards `device` is lost.
   void LoseEvery(const std::string& device, std::uint32_t nth);
-  // What datagrams take in one direction: 2 us unless told.
+  // One-way delay of datagrams. Default: 2 us.
   void SetDelay(Duration one_way);
-  // Whether datagrams have time stamps of an adapter, and flow labels. True unless told.
+  // Whether datagrams have time stamps of an adapter, and flow labels. Default: true.
   void SetHardwareClock(bool hardware);
   void SetFlowLabels(bool honoured);
 
   // What `device` sends from now on arrives, but has not left until it is not held back any more.
   void HoldLeaving(const std::string& device, bool hold);
-  // Whether a completion channel of `device` would wake somebody up.
+  // Whether a completion channel of `device` would wake a waiting thread.
   bool HasEvent(const std::string& device);
 
   std::size_t open_queue_pairs();

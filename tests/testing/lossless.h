@@ -8,9 +8,9 @@
 
 namespace fabric::testing {
 
-// What a port with DCB shows besides: equal ETS shares, one buffer for what is lossless, no rate
-// limits, no global pause, and congestion control with CNPs as DSCP 48 and priority 6. mlx5 has the
-// switches and parameters of MLNX_OFED, others (bnxt) one switch, and the priority of RoCE.
+// Further settings of a port with DCB: equal ETS shares, one buffer for lossless priorities, no
+// rate limits, no global pause, and congestion control with CNPs as DSCP 48 and priority 6. mlx5
+// has the switches and parameters of MLNX_OFED, others (bnxt) one switch, and the priority of RoCE.
 void AddLosslessSettings(v1::NetInterface& netdev);
 
 // Buffer 1 for the priorities of the mask, as the driver lays them out when PFC changes.

@@ -21,7 +21,7 @@
 
 namespace fabric::testing {
 
-// INVALID_ARGUMENT with the line for what is none of the above, a path that leaves the directory
+// INVALID_ARGUMENT with the line for any other line, a path that leaves the directory
 // or one that is already there.
 Status UnpackTree(std::string_view archive, const std::string& directory);
 

@@ -22,7 +22,7 @@ _STRINGS = re.compile(
     r'|(?P<raw>R"(?P<tag>[^(\s]{0,16})\(.*?\)(?P=tag)")'
     r'|(?P<string>"(?:\\.|[^"\\\n])*")'
     r"|(?<![0-9])'(?:\\.[^']*|[^'\\\n])'", re.S)
-_INCLUDE = re.compile(r"^\s*#\s*include[^\n]*", re.M)
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[^\n]*", re.M)
 
 
 def _strings_only(text):

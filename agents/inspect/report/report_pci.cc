@@ -147,7 +147,7 @@ std::string ErrorsText(const v1::PciFunction& function) {
                 function.aer_fatal());
 }
 
-std::string FunctionsText(const v1::NodeSnapshot& snapshot) {
+std::string PciFunctionsText(const v1::NodeSnapshot& snapshot) {
   std::map<std::string, std::string> what;
   for (const v1::Gpu& gpu : snapshot.gpus()) what[gpu.pci_address()] = "GPU";
   for (const v1::RdmaDevice& device : snapshot.rdma_devices())
@@ -213,7 +213,7 @@ std::string PeerMemoryText(const v1::NodeSnapshot& snapshot) {
 }  // namespace
 
 std::string PciText(const v1::NodeSnapshot& snapshot) {
-  return GpusText(snapshot) + MatrixText(snapshot) + FunctionsText(snapshot) +
+  return GpusText(snapshot) + MatrixText(snapshot) + PciFunctionsText(snapshot) +
          PeerMemoryText(snapshot);
 }
 

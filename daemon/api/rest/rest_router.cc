@@ -93,7 +93,7 @@ RestError BadRequest(const Status& status) {
   return {HttpStatus(status.code()), status, {}};
 }
 
-// Sets what the query says. `with_fields` is false when the request comes in the body.
+// Sets fields from the query. `with_fields` is false when the request is in the body.
 Status ApplyQuery(std::string_view query, bool with_fields, RestCall& call) {
   if (query.empty()) return {};
   const auto parameters = Split(query, '&');

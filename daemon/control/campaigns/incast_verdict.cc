@@ -15,15 +15,15 @@ namespace {
 using Count = std::optional<std::uint64_t>;
 using Names = std::span<const std::string_view>;
 
-// A packet that did not arrive, seen by who missed it, or told to who sent it.
+// Missing packets: counted by the receiver, or reported to the sender.
 constexpr std::string_view kMissedBySender[] = {"seq_nak_received", "implied_nak"};
 constexpr std::string_view kMissedByReceiver[] = {"seq_nak_sent"};
-// Sent again, because it was lost or because it was held up for longer than the timer.
+// Retransmissions: the packet was lost, or delayed longer than the timeout.
 constexpr std::string_view kAgainBySender[] = {"retransmitted_packets", "ack_timeout",
                                                "adaptive_retrans", "adaptive_retrans_timeout",
                                                "retry_exceeded"};
 constexpr std::string_view kAgainAtReceiver[] = {"duplicate_request"};
-// Any of these at a sender shows whether anything had to be sent again.
+// Any of these counters at a sender shows retransmissions.
 constexpr std::string_view kShowsLoss[] = {"seq_nak_received", "retransmitted_packets",
                                            "ack_timeout"};
 constexpr std::string_view kDiscards[] = {"rx_discards", "tx_discards"};
@@ -40,7 +40,7 @@ Count MoveOf(const v1::PortMoves& moves, std::string_view name) {
   return {};
 }
 
-// The largest of those that are there.
+// The largest of the counters that are present.
 Count Largest(const v1::PortMoves& moves, Names names) {
   Count largest;
   for (const std::string_view name : names)
@@ -48,7 +48,7 @@ Count Largest(const v1::PortMoves& moves, Names names) {
   return largest;
 }
 
-// Of "pfc_rx_frames": that of the priority, or the sum over all where that is not known.
+// A counter such as "pfc_rx_frames": of the priority, or the sum over all if it is unknown.
 Count OfPriority(const IncastEnd& end, std::string_view name) {
   if (end.traffic.priority)
     return MoveOf(end.moves, Format("{}_prio{}", name, *end.traffic.priority));
@@ -59,14 +59,13 @@ Count OfPriority(const IncastEnd& end, std::string_view name) {
   return sum;
 }
 
-// What PFC paused in one direction, "rx" or "tx": frames, or microseconds where only these are
-// counted.
+// PFC pauses in one direction, "rx" or "tx": frames, or microseconds if only these are counted.
 Count Pfc(const IncastEnd& end, std::string_view direction) {
   if (const Count frames = OfPriority(end, Format("pfc_{}_frames", direction))) return frames;
   if (const Count us = OfPriority(end, Format("pfc_{}_duration_us", direction))) return us;
   if (end.traffic.pfc == false) return 0;
   const Count of_all = MoveOf(end.moves, Format("pfc_{}_frames", direction));
-  // Some of other priorities, perhaps.
+  // May include other priorities.
   return end.traffic.priority && of_all.value_or(0) > 0 ? Count() : of_all;
 }
 
@@ -110,7 +109,7 @@ class Judge {
  private:
   void Say(std::string line) { report_.add_evidence(std::move(line)); }
 
-  // Names of ends with what `count` gives for each; `known` turns false where it gives nothing.
+  // Names of ends with the result of `count`; `known` becomes false if an end has none.
   template <class CountOf>
   bool Collect(std::string_view what, std::string_view unknown, bool with_receiver, bool& known,
                CountOf count) {
@@ -140,7 +139,7 @@ class Judge {
         priority ? Format(" (priority {} at the receiver)", *priority) : " (of any priority)";
     const bool sent = Collect(Format("PFC sent{}", of), "no PFC-sent counter at", true, unused,
                               [&](const IncastEnd& end) {
-                                // Of senders it is of no use: they receive next to nothing.
+                                // Not of senders: they receive almost nothing.
                                 return &end == &burst_.receiver ? Pfc(end, "tx") : Count(0);
                               });
     const bool sent_known = unused;
@@ -152,7 +151,7 @@ class Judge {
     pfc_known_ = sent_known && received_known;
     global_ = Collect("global pause", "", true, global_known_, [](const IncastEnd& end) -> Count {
       if (const Count moved = Largest(end.moves, kPauses)) return moved;
-      // A port has the one or the other.
+      // A port has one or the other.
       const bool has_pfc = end.traffic.pfc == true || OfPriority(end, "pfc_rx_frames") ||
                            OfPriority(end, "pfc_tx_frames");
       if (end.traffic.global_pause == false || has_pfc) return 0;

@@ -44,7 +44,7 @@ const v1::Port* Find(const v1::RdmaDevice& device, std::uint32_t number) {
 }
 
 std::optional<fleet::CounterSetIndexes> CountersOf(const v1::NodeSnapshot& snapshot,
-                                               const blame::Endpoint& place) {
+                                                   const blame::Endpoint& place) {
   for (const v1::RdmaDevice& device : snapshot.rdma_devices()) {
     if (device.name() != place.device) continue;
     const v1::Port* const port = Find(device, place.port);
@@ -54,9 +54,10 @@ std::optional<fleet::CounterSetIndexes> CountersOf(const v1::NodeSnapshot& snaps
 }
 
 std::vector<blame::CounterIncrease> IncreasesOf(const fleet::CounterRates& rates,
-                                        const fleet::CounterSetIndexes& places) {
+                                                const fleet::CounterSetIndexes& places) {
   std::vector<blame::CounterIncrease> increases;
-  const auto add = [&](const std::optional<fleet::CounterIncrease>& increase, Count count, Sign sign) {
+  const auto add = [&](const std::optional<fleet::CounterIncrease>& increase, Count count,
+                       Sign sign) {
     if (increase && increase->delta > 0)
       increases.push_back({sign, fleet::NeutralName(count), increase->delta, increase->seconds});
   };

@@ -70,7 +70,7 @@ bool MeasuresBandwidth(const v1::ProbeSpec& spec) {
          spec.has_rc_send_bandwidth();
 }
 
-// What is wrong with the figures of a result that says ok; empty when nothing is.
+// The problem with the values of an "ok" result; empty when they are valid.
 std::string_view Unsound(const v1::ProbeSpec& spec, const v1::ProbeResult& result) {
   if (result.has_latency() && !Sound(result.latency())) return "an invalid latency";
   if (result.has_bandwidth() && !Sound(result.bandwidth())) return "an invalid bandwidth";
@@ -217,7 +217,7 @@ v1::ProbeResult Checked(const v1::ProbeSpec& spec, v1::ProbeResult result, const
     ClearFigures(result);
     std::string reason = OneLine(result.reason());
     if (reason.empty()) reason = Format("{}, without a reason", Name(result.status()));
-    // People must see who says so.
+    // The reason names the reporting node.
     if (!reason.starts_with(node)) reason = Format("{}: {}", node, reason);
     result.set_reason(reason);
   }

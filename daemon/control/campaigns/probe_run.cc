@@ -20,7 +20,7 @@ constexpr Duration kGrace = 1s;
 // to give up a queue pair whose partner is gone: soft RoCE waits for packets that still wait for
 // the partner's Ethernet address.
 constexpr Duration kWindUpMax = 5s;
-// How long those that begin together wait for each other: half of their time at most.
+// Time for which ends that start together wait for each other, at most half of the timeout.
 constexpr Duration kGatherMax = 5s;
 
 Duration ReadyWithin(const v1::ProbeSpec& spec, bool held) {
@@ -28,7 +28,7 @@ Duration ReadyWithin(const v1::ProbeSpec& spec, bool held) {
   return held ? std::min(kGatherMax, timeout / 2) : timeout;
 }
 
-// Only of itself an end knows that for sure.
+// An end knows this for itself only.
 bool CallsItselfLate(const v1::ProbeResult& said, const std::string& node) {
   const bool may = said.status() == v1::PROBE_STATUS_TIMED_OUT ||
                    said.status() == v1::PROBE_STATUS_CANCELLED ||
@@ -128,7 +128,7 @@ void ProbeRun::OnLost(const std::string& node, const std::string& reason, Sessio
   if (initiator_.port.node() != node && responder_.port.node() != node) return;
   const auto is_busy = [&](const End& end) { return end.port.node() == node && end.busy; };
   const bool has_said = unexplained_ && !is_busy(initiator_) && !is_busy(responder_);
-  // The lost end is told to stop as well: a node that only fell silent hears it when it wakes.
+  // Stop is also sent to the lost end: a node that was only silent receives it later.
   if (!decided() && !has_said)
     Fail(v1::PROBE_STATUS_UNREACHABLE, Format("{}: {}", node, reason), node, agents, now);
   for (End* end : {&initiator_, &responder_})
@@ -178,8 +178,8 @@ void ProbeRun::Continue(const End& end, const End& other, Sessions& agents) {
   agents.Send(end.port.node(), message);
 }
 
-// What timed out and names nobody is not said before the other end's word, for which its port is
-// kept in any case: it may have been late.
+// A timeout that blames no node is not decided before the other end has reported: its host may have
+// been late. The port of that end is held until then in any case.
 void ProbeRun::Explain(v1::ProbeResult timed_out, const End& other, Sessions& agents, Moment now) {
   if (other.busy) {
     unexplained_ = std::move(timed_out);
@@ -205,7 +205,7 @@ void ProbeRun::StopEnds(const std::string& reason, Sessions& agents) {
   v1::ControllerMessage message;
   message.mutable_probe_stop()->set_probe_id(id_.value());
   message.mutable_probe_stop()->set_reason(reason);
-  // Once, where both are on one node: it means both.
+  // One message if both ends are on one node: it applies to both.
   const bool one_node = initiator_.port.node() == responder_.port.node();
   if (initiator_.busy || (one_node && responder_.busy))
     agents.Send(initiator_.port.node(), message);

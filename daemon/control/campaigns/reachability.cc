@@ -13,11 +13,11 @@ using plan::PortIndex;
 
 constexpr std::uint32_t kQuickIterations = 16;
 constexpr std::uint32_t kQuickTimeoutMs = 2'000;
-// Three settle all but the unlucky: those whose partners were suspects themselves.
+// Three stages decide nearly all ports, except those whose partners are suspects themselves.
 constexpr int kStagesMax = 6;
-// That are good with others, or of a port among ports of which none reaches any other
+// Failures with partners that work with others, or in a group in which no port reaches another
 constexpr std::size_t kPartnersToCondemn = 3;
-// One may be lost, or late.
+// A single probe may be lost or late.
 constexpr int kUndoneMax = 2;
 
 bool Failed(const v1::ProbeResult& result) {
@@ -62,7 +62,7 @@ std::vector<Pair> Reachability::NextStage() {
     }
     random_.Shuffle(unknown);
     random_.Shuffle(good);
-    // At first nobody is known to be good, and all are paired among themselves.
+    // In the first stage no port is known to work; all are paired with each other.
     std::vector<PortIndex>& partners = good.empty() ? unknown : good;
     while (!unknown.empty()) {
       const PortIndex port = unknown.back();
@@ -90,7 +90,7 @@ void Reachability::Take(const Pair& pair, const v1::ProbeResult& result) {
   const bool blames_from = blamed == plan_->ports[pair.from].port.node();
   const bool blames_to = blamed == plan_->ports[pair.to].port.node();
   if (!Failed(result)) {
-    // It says no at once: that costs no time, and its own reason is the best one.
+    // A refusal costs no time, and its reason is the most precise one.
     for (const PortIndex port : {pair.from, pair.to}) {
       const bool concerned = port == pair.from ? !blames_to : !blames_from;
       if (concerned && ports_[port].is == State::Is::kUnknown)
@@ -101,8 +101,8 @@ void Reachability::Take(const Pair& pair, const v1::ProbeResult& result) {
   if (result.status() == v1::PROBE_STATUS_UNREACHABLE) return GiveUp(blamed, result);
   if (!blames_to) Blame(pair.from, pair.to, result);
   if (!blames_from) Blame(pair.to, pair.from, result);
-  // An agent that leaves its part of two probes undone, while none of its ports is known to be
-  // good, will leave those on its other ports undone as well.
+  // An agent that did not finish two probes, while none of its ports is known to work, will not
+  // finish those on its other ports either.
   if (result.status() != v1::PROBE_STATUS_TIMED_OUT || blamed.empty()) return;
   const bool has_good = std::any_of(ports_.begin(), ports_.end(), [&](const State& state) {
     const auto port = static_cast<std::size_t>(&state - ports_.data());
@@ -167,7 +167,7 @@ void Reachability::Judge() {
   }
 }
 
-// All that it failed with so far may lie behind the same path.
+// All partners that it failed with may be behind the same path.
 bool Reachability::WantsNeighbor(PortIndex port) const {
   const std::vector<Failure>& failures = ports_[port].failures;
   const plan::LeafIndex leaf = plan_->ports[port].leaf;
@@ -177,7 +177,7 @@ bool Reachability::WantsNeighbor(PortIndex port) const {
          });
 }
 
-// Takes its partner out of those that are free. False: nobody fits.
+// Removes its partner from the free ports. False: no port fits.
 bool Reachability::PairUp(PortIndex port, std::vector<PortIndex>& free, bool near,
                           std::vector<Pair>& pairs) const {
   const State& state = ports_[port];

@@ -12,22 +12,22 @@ namespace {
 using namespace std::chrono_literals;
 using Seconds = std::chrono::duration<double>;
 
-// Of one pair, set-up included.
+// Duration for one pair, including setup.
 constexpr Duration kQuickTakes = 30ms;
 constexpr Duration kLatencyTakes = 50ms;
 constexpr Duration kBandwidthTakes = 50ms;
-// Blame knows the culprit after fewer; with more it only gets surer.
+// Blame usually locates a fault with fewer; more only raise its confidence.
 constexpr std::uint32_t kRoundsMax = 20;
-// All pairs are probed when that takes no more than this part of the time.
+// All pairs are probed if that takes at most this part of the time.
 constexpr std::uint32_t kAllPairsIn = 4;
-// Each port needs so many partners before anything can be said of it.
+// Minimum number of partners for a verdict on a port.
 constexpr std::uint32_t kRoundsMin = 4;
 constexpr Duration kVerdictTakes = 1s;
 
 constexpr std::uint32_t kLatencyIterations = 500;
 constexpr std::uint32_t kBandwidthIterations = 500;
-// One that hangs must not take the time of all others: it is left out after three partners, and
-// each of them has two probes with it. A machine that is only slow should be done by then.
+// A port that hangs must not use up the time of all others: it is left out after three partners
+// with two probes each. A slow machine should finish within this time.
 constexpr Duration kTimeoutMin = 5s;
 constexpr Duration kTimeoutMax = 15s;
 constexpr int kHangsMax = 3 * 2;
@@ -48,7 +48,7 @@ v1::ProbeSpec Bandwidth() {
   return probe;
 }
 
-// Of what `pairs`, one after the other, leave of the time
+// Part of the time that remains after `pairs` in sequence
 void SetTimeouts(Duration time, std::int64_t pairs, CertificatePlan& plan) {
   Duration each = kLatencyTakes;
   if (plan.probes.size() > 1) each += kBandwidthTakes;
@@ -70,7 +70,7 @@ CertificatePlan Fitting(Duration within, std::size_t ports, std::size_t partners
                         std::int64_t waves) {
   CertificatePlan plan{.probes = {Latency()}};
   const Duration rounds_take = ProbingTime(within) - waves * kQuickTakes;
-  // An odd number of ports takes a round more, in which each idles once.
+  // An odd number of ports needs one more round; each port is idle once.
   const auto all = static_cast<std::uint32_t>(std::max<std::size_t>(1, partners_max)) + 1;
   const std::uint32_t with_both = RoundsIn(rounds_take, waves * (kLatencyTakes + kBandwidthTakes));
   if (with_both >= kAllPairsIn * all) {

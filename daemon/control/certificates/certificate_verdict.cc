@@ -11,12 +11,12 @@
 namespace fabric::control {
 namespace {
 
-// Of each port, before one says that it is well
+// Partners with successful probes that a port needs to pass
 constexpr std::uint32_t kPartnersMin = 2;
-// Of what was not covered: there may be one for each port.
+// Maximum number of lines in not_covered, which may have one for each port
 constexpr std::size_t kLinesMax = 1000;
 
-// What is worse than a warning will fail under load, or fails now.
+// Findings worse than a warning fail now or under load.
 bool Fails(const v1::Finding& finding) {
   return finding.verdict() == v1::VERDICT_FAIL && finding.severity() >= v1::SEVERITY_ERROR &&
          !finding.has_silenced();
@@ -106,7 +106,7 @@ class Verdicts {
           Format("rule {} on {}: the required settings could not be read", rule, Counted(nodes)));
   }
 
-  // The ports that the suspect is about, as far as they were asked for.
+  // The requested ports that the suspect covers.
   std::vector<std::size_t> Concerned(const v1::Suspect& suspect) const {
     std::vector<std::size_t> ports;
     for (std::size_t i = 0; i < facts_.work.ports().size(); ++i) {
@@ -116,7 +116,7 @@ class Verdicts {
       const bool device = suspect.kind() != v1::SUSPECT_KIND_PORT ||
                           (port.device() == suspect.device() && port.port() == suspect.port());
       const bool rail = !suspect.has_rail() || suspect.rail() == port.rail();
-      // Of a port the leaf is only told beside it.
+      // A port suspect also names its leaf, for information.
       const bool leaf = !suspect.node().empty() || suspect.leaf().empty() ||
                         asked.leaf == suspect.leaf() ||
                         (!suspect.other_leaf().empty() && asked.leaf == suspect.other_leaf());
@@ -126,7 +126,7 @@ class Verdicts {
     return ports;
   }
 
-  // Of a pair that is to blame all that is told is its name: "n1/mlx5_0/1 and n2/mlx5_0/1".
+  // A suspected pair has a name only: "n1/mlx5_0/1 and n2/mlx5_0/1".
   static bool IsNamed(const AskedPort& asked, const v1::Suspect& pair) {
     const std::string name = plan::PortName(asked.port);
     return pair.name().starts_with(Format("{} and ", name)) ||
@@ -137,7 +137,7 @@ class Verdicts {
     return facts_.work.ports()[port].port.node();
   }
 
-  // Agents were away and nothing else failed: of their fabric nothing was seen.
+  // Agents were away and nothing else failed: no result about their fabric.
   bool OnlyAway(const std::vector<std::size_t>& ports) const {
     bool away = false;
     for (const std::size_t port : ports) {
@@ -156,7 +156,7 @@ class Verdicts {
     const bool unseen = OnlyAway(ports);
     failed_ = failed_ || !unseen;
     for (const std::size_t port : ports) {
-      explained_.insert(port);  // Whoever has trouble with it has it for this.
+      explained_.insert(port);  // Explains failures of its partners.
       if (unseen)
         Doubt(NodeOf(port), Format("{}; no result about its fabric", Said(suspect)));
       else if (of_node)
@@ -177,7 +177,7 @@ class Verdicts {
       for (const std::size_t port : Concerned(suspect)) Doubt(NodeOf(port), why);
   }
 
-  // What blame would have needed more probes for, and is more than that it has seen little.
+  // The question that blame left open, unless it only lacks probes.
   void AddOpen() {
     const std::string_view open = facts_.open;
     constexpr std::string_view kSuspicious = " is suspicious";

@@ -14,26 +14,26 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// After a change others follow: a leaf that comes up brings its nodes one by one.
+// Delay after a change, because more follow: a leaf that comes up brings its nodes one by one.
 constexpr Duration kSettleFor = 1s;
 constexpr Duration kPlanEvery = 5s;
-constexpr std::size_t kOrdersAtOnce = 64;  // In one tick; the next one goes on.
+constexpr std::size_t kOrdersAtOnce = 64;  // Per tick; the next tick continues.
 constexpr std::uint32_t kWindowMs = 10'000;
 constexpr std::uint32_t kAnswerWithinMs = 500;
-constexpr std::uint32_t kFlowRateMax = 10;  // Pings a second of one flow
-// A window is held back for so long beyond the time in which a node is found to be lost.
+constexpr std::uint32_t kFlowRateMax = 10;  // Pings per second of one flow
+// Time that a window waits in addition to lost_after.
 constexpr Duration kHoldBeyond = 2s;
 constexpr Duration kJudgeEvery = 10s;
 constexpr Duration kWindowMax = 60s;
 constexpr std::size_t kArrivedMax = 100'000;
-// What single flows say is kept of all pairs up to so many; beyond, of those that lost something.
+// Number of flows up to which the counts of all flows are kept; beyond it, of pairs with loss only.
 constexpr std::size_t kFlowsKeptMax = 300'000;
-// Of pairs that lost something, and of the others. Blame takes about 4 us for each, under the
-// controller's lock.
+// Maximum number of pairs with loss and of others for blame, which takes about 4 us for each, under
+// the controller's lock.
 constexpr std::size_t kObservationsMax = 10'000;
 constexpr double kPingsMax = 1e6;
 
-// Agents' clocks may say anything.
+// Length of the window, within bounds: agents' clocks may be wrong.
 Duration LengthOf(const v1::MeshWindow& window) {
   constexpr std::int64_t kSecondsMax = 9'000'000'000;
   for (const auto* at : {&window.started_at(), &window.ended_at()})
@@ -55,7 +55,7 @@ Mesh::Mesh(const MeshSettings& settings, const fleet::Sites& sites, Duration los
       changed_at_(now.steady),
       planned_at_(now.steady - kPlanEvery),
       judged_at_(now.steady),
-      // Agents may still carry out an order of an earlier run of the controller.
+      // Agents may still execute an order from an earlier run of the controller.
       next_number_(static_cast<std::uint64_t>(
           std::chrono::duration_cast<std::chrono::milliseconds>(now.wall.time_since_epoch())
               .count())) {
@@ -109,7 +109,7 @@ void Mesh::OnWindow(const Session& session, const v1::MeshWindow& window, Moment
                       .window = window});
 }
 
-// Sessions that are new begin without an order.
+// New sessions start without an order.
 void Mesh::NoteSessions(Moment now) {
   for (const auto& [id, session] : agents_.all()) {
     if (!session.reported || session.silent) continue;
@@ -136,14 +136,14 @@ void Mesh::Tick(const fleet::Fleet& fleet, Moment now) {
   if (now.steady - judged_at_ >= kJudgeEvery) Judge(now);
 }
 
-// It is off, and the agent still meshes for an earlier run of the controller.
+// The mesh is off, but the agent still pings for an earlier run of the controller.
 void Mesh::End(const Session& session) {
   v1::ControllerMessage message;
   message.mutable_mesh_order()->set_number(next_number_++);
   agents_.Send(session.id, message);
 }
 
-// Why no one can ping the port; empty when one can.
+// Reason why the port cannot be pinged; empty if it can.
 std::string Mesh::Obstacle(const plan::Port& port) const {
   const auto known = endpoints_.find(plan::PortName(port.port));
   if (known != endpoints_.end() && known->second.known()) return {};
@@ -159,9 +159,9 @@ void Mesh::MakePlan(const fleet::Fleet& fleet, Moment now) {
   planned_at_ = now.steady;
   const fleet::FleetView view(fleet);
   v1::CampaignSpec all;
-  all.set_include_busy(true);  // Pings are next to nothing beside a job.
+  all.set_include_busy(true);  // The load of pings is negligible for a job.
   const auto found = plan::FindPorts(view, all, {}, sites_);
-  if (!found.ok()) return;  // It names no node and no rail: there is nothing to refuse.
+  if (!found.ok()) return;  // Cannot happen: the spec names no node and no rail.
   candidates_ = found->ports;
   left_out_.clear();
   for (const plan::SkippedPort& skipped : found->skipped) left_out_.push_back(ToString(skipped));
@@ -185,7 +185,7 @@ void Mesh::MakePlan(const fleet::Fleet& fleet, Moment now) {
   fresh_ = true;
 }
 
-// Pairs that are in the new plan too keep what is known of them.
+// Pairs that are in the old and the new plan keep their counts.
 void Mesh::KeepCounts(plan::MeshPlan plan) {
   std::vector<MeshCounts> counts(plan.pairs.size());
   std::map<Ends, std::size_t> pairs;
@@ -252,9 +252,8 @@ void Mesh::SendOrders(Moment now) {
   }
 }
 
-// What lies between two ends counts if both were there all the time, and pings went to where the
-// other one is: an agent that ends takes its queue pairs with it, which is no loss of the
-// network's.
+// A window counts if both ends were connected all the time and the endpoint was current: an agent
+// that stops destroys its queue pairs, which is not a loss of the network.
 bool Mesh::Counts(const Arrived& arrived, const Ends& ends) const {
   const auto from = endpoints_.find(ends.first);
   const auto to = endpoints_.find(ends.second);
@@ -282,8 +281,8 @@ void Mesh::Count(const Arrived& arrived) {
   ++node->second.windows;
 }
 
-// Pairs that lost something, with each of their flows, and others for comparison; of both as many
-// as there is time for, from all over the fabric.
+// Results for blame: pairs with loss, with each of their flows, and other pairs for comparison,
+// both up to a maximum and spread over the fabric.
 google::protobuf::RepeatedPtrField<v1::PairResult> Mesh::ResultsForBlame() const {
   std::size_t lossy = 0;
   std::size_t clean = 0;

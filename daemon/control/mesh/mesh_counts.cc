@@ -7,7 +7,7 @@
 namespace fabric::control {
 namespace {
 
-constexpr std::uint32_t kPingsMax = 1'000'000;  // Of one pair in one window
+constexpr std::uint32_t kPingsMax = 1'000'000;  // Per pair and window
 constexpr int kFlowsMax = 16'384;
 
 bool Finite(const v1::LatencySummary& latency) {
@@ -74,12 +74,12 @@ void MeshCounts::AddTo(const v1::ProbePort& from, const v1::ProbePort& to, bool 
     *result.mutable_from() = from;
     *result.mutable_to() = to;
     result.set_round(round);
-    // Latencies are compared with those of the same spec: one hop with one hop.
+    // Blame compares latencies of equal specs: one hop with one hop.
     result.mutable_probe()->mutable_ud_ping()->set_pings(across ? 2 : 1);
     result.mutable_result()->set_status(v1::PROBE_STATUS_OK);
     v1::PingSummary& told = *result.mutable_result()->mutable_ping();
     told = ping;
-    // What software saw says more of the hosts than of the fabric.
+    // Software timestamps measure the hosts more than the fabric.
     if (!ping.hardware_timestamps()) told.clear_network_round_trip();
   };
   if (lost_ > 0) {

@@ -20,8 +20,8 @@
 namespace fabric::rules {
 
 // Not thread-safe. The result depends only on the findings, not on their order. A change of a
-// finding costs as many steps as there are findings on its node or, for pauses, behind its switch.
-// Without a known switch this is its rail, unless the rail has more ports than one switch.
+// finding costs one step for each finding on its node or, for pauses, behind its switch. Without a
+// known switch, pauses meet on the rail, unless the rail has more ports than one switch.
 class CauseGraph {
  public:
   CauseGraph();

@@ -31,7 +31,7 @@ void Fail(const Discards& worst, const Discards& next, Count count, std::size_t 
            count == Count::kReceiveDiscards ? "dropped on receipt" : "dropped before sending",
            peers, next.per_second),
        .expected =
-           Format("about as many as {} ({:.0f} a second)", PortName(*next.port), next.per_second),
+           Format("about the same as {} ({:.0f} a second)", PortName(*next.port), next.per_second),
        .seen = Format("{:.0f} a second", worst.per_second),
        .count = count,
        .basis = Format("{} ports of one model on the node", peers)},

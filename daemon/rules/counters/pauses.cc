@@ -163,7 +163,7 @@ extern const Rule pause_sent_within_limit = {
 
 extern const Rule no_pause_storm = {
     .id = "no_pause_storm",
-    .title = "No card pauses its link so long that its storm prevention acts",
+    .title = "No card pauses its link until its storm prevention acts",
     .severity = v1::SEVERITY_CRITICAL,
     .scope = v1::SCOPE_PORT,
     .why =

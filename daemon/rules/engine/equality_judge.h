@@ -1,5 +1,5 @@
 // Findings of equality rules: the members that deviate from the majority of their group, or the
-// group when there is no majority. Part of the engine.
+// group without a majority. Part of the engine.
 #pragma once
 
 #include <vector>

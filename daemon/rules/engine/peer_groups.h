@@ -106,7 +106,7 @@ class SlotTable {
   bool Has(std::uint32_t node) const { return node < rows_.size() && !rows_[node].slots.empty(); }
   std::uint32_t Ports(std::uint32_t node) const { return rows_[node].ports; }
   Slot& At(const Comparison& comparison, const Ref& ref);
-  // nullptr when the member is no longer in the group.
+  // nullptr when the member has left the group.
   Slot* Find(const PeerGroup& group, const Ref& ref);
 
  private:

@@ -79,11 +79,7 @@ std::vector<v1::Remedy> ByTrafficClass(const PortView& port, std::uint64_t expec
 }
 
 std::vector<v1::Remedy> ByCnpFile(const PortView& port, std::uint64_t expected) {
-  return {
-      ToRemedy({.platform = "mlx5",
-                .command = Format("cd / && echo {} > sys/class/net/{}/ecn/roce_np/cnp_dscp",
-                                  expected, WireName(port)),
-                .note = "A file of MLNX_OFED. Lost at the next boot, unless a script sets it."})};
+  return SetCongestion(port, "roce_np/cnp_dscp", "cnp_dscp", expected);
 }
 
 std::vector<v1::Remedy> ByPci(const PortView& port, std::uint64_t) {

@@ -91,7 +91,7 @@ void JudgeVlan(const PortView& port, Verdicts& out) {
   if (wanted == 0 || std::find(map.begin(), map.end(), wanted) != map.end()) return out.Pass();
   FailOn(port,
          {.what = Format("egress priorities of {}", vlan->name()),
-          .expected = Format("one of them {}", wanted),
+          .expected = Format("a map with {}", wanted),
           .seen = map.empty() ? "no map: all 0" : "another map",
           .source = Format("netlink route {}", vlan->name()),
           .basis = ProfileBasis(*port.expectation) + ", which trusts PCP"},

@@ -47,7 +47,7 @@ void JudgeDataPriority(const PortView& port, Verdicts& out) {
   if (mask->Has(priority)) return out.Pass();
   FailOn(port,
          {.what = "PFC enabled priorities",
-          .expected = Format("one of them {}", priority),
+          .expected = Format("a set with {}", priority),
           .seen = ToText(*mask),
           .source = QosSource(port),
           .basis = ProfileBasis(*port.expectation)},

@@ -52,6 +52,11 @@ std::optional<Value> Expected(const v1::Expectations& expected) {
   return Value{PriorityMask::FromList(expected.pfc_priorities().priorities()).bits()};
 }
 
+// Where PFC could not be read: the source that the inspector names in its gap.
+std::string Source(const Member& member) {
+  return PfcMask(*member.port) ? QosSource(member) : "netlink dcb " + WireName(*member.port);
+}
+
 std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
   return SetPfc(*member.port, PriorityMask(expected.number));
 }
@@ -61,7 +66,7 @@ constexpr EqualityRule kPfc[] = {{.what = "PFC enabled priorities",
                                   .needed = IsNeeded,
                                   .expected = Expected,
                                   .show = ShowPriorities,
-                                  .source = QosSource,
+                                  .source = Source,
                                   .remedies = Remedies}};
 
 void JudgeLimit(const PortView& port, PriorityMask mask, Verdicts& out) {

@@ -70,7 +70,7 @@ PriorityMask LosslessOf(const ValueCounts& counts) {
   return PriorityMask(lossless);
 }
 
-GroupSummary SurveyOf(const ValueCounts& counts) {
+GroupSummary Summarize(const ValueCounts& counts) {
   const PriorityMask lossless = LosslessOf(counts);
   std::array<std::uint64_t, kDscps> covering = {};
   std::uint64_t known = 0;
@@ -205,7 +205,7 @@ void Judge(const Member& member, const GroupSummary& summary, Verdicts& out) {
   JudgePort(port, RailOf(summary), out);
 }
 
-constexpr GroupRule kCensus = {.value = Settings, .summarize = SurveyOf, .judge = Judge};
+constexpr GroupRule kMaps = {.value = Settings, .summarize = Summarize, .judge = Judge};
 
 }  // namespace
 
@@ -224,7 +224,7 @@ extern const Rule pfc_covers_roce_dscp = {
     .profile = {v1::Expectations::kDataDscpFieldNumber, v1::Expectations::kDataPriorityFieldNumber,
                 v1::Expectations::kTrustFieldNumber},
     .fix = "dcb app replace dev NETDEV dscp-prio DSCP:PRIORITY",
-    .group_rule = &kCensus,
+    .group_rule = &kMaps,
 };
 
 }  // namespace fabric::rules

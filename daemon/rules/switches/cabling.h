@@ -49,8 +49,8 @@ struct ExpectedLeaf {
 class CablingVotes {
  public:
   void Add(const Cabling& cabling, std::size_t nodes);
-  // By rail. A rail has an expected leaf when at least two nodes have it there, and at least twice
-  // as many as elsewhere.
+  // By rail. A rail has an expected leaf if at least two nodes have it there, and at least twice
+  // the number of nodes on any other leaf.
   std::vector<ExpectedLeaf> Expected() const;
 
  private:

@@ -52,8 +52,9 @@ extern const Rule rail_on_expected_leaf = {
         "Traffic of a rail stays on one leaf where the fabric is built by rails. A port that is "
         "plugged into another leaf sends all of it over the spines, and two swapped cables, or two "
         "ports of a node on one leaf, make a slow pair of nodes that no setting explains. Nodes "
-        "are compared that have at least half of their leaves in common, and only where twice as "
-        "many agree as deviate.",
+        "are compared if they share at least half of their leaves, and only if the nodes that "
+        "agree "
+        "are at least twice the nodes that deviate.",
     .source = "IEEE 802.1AB, chassis and port; rail-optimised designs of vendors",
     .needs = {Input::kLldp},
     .fix = "The cable into the leaf of its rail",

@@ -12,8 +12,8 @@
 //                  I standard input, E end of standard input
 //   guest to host: H hello, O standard output, R standard error, S exit status (1 byte)
 // A zero byte where a type is expected is skipped. The host starts a conversation with FRAME_MAX+5
-// zero bytes: whatever a killed predecessor left half-sent is completed by them. Who reads the
-// other direction skips everything up to its own hello.
+// zero bytes, which complete a frame that a killed predecessor sent in part. In the other
+// direction, the host skips everything up to the answer to its hello.
 
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -35,7 +35,7 @@ struct command {
     int in;        // write end of its standard input, or -1
     int out[2];    // read ends of its standard output and error, or -1
     int exited;    // has been waited for
-    int status;    // exit status as a shell tells it
+    int status;    // exit status as a shell reports it
 };
 
 struct port {
@@ -53,7 +53,7 @@ static void send_all(int fd, const void *data, size_t len)
         ssize_t n = write(fd, p, len);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0) {    // nobody is connected
+        if (n <= 0) {    // no host is connected
             usleep(10000);
             return;
         }
@@ -81,7 +81,7 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-// Ends what is left of the command of this conversation, with all its children.
+// Ends the command of this conversation and all its children.
 static void stop(struct command *c)
 {
     close_fd(&c->in);
@@ -149,7 +149,7 @@ static void pass_output(struct port *p, struct command *c, int which)
         close_fd(&c->out[which]);
 }
 
-// Gives the command its input. Meanwhile its output is passed on: it may read only after it wrote.
+// Writes the command's input, and forwards its output: it may read only after it wrote.
 static void feed(struct port *p, struct command *c, const unsigned char *data, size_t len)
 {
     while (len > 0 && c->in >= 0) {
@@ -196,7 +196,7 @@ static void take_frame(struct port *p, struct command *c, size_t len)
     }
 }
 
-// Reads what the host sent and acts on each whole frame. Returns 0 when the host is gone.
+// Reads from the host and handles each complete frame. Returns 0 when the host has disconnected.
 static int take_input(struct port *p, struct command *c)
 {
     ssize_t n = read(p->fd, p->buf + p->have, sizeof p->buf - p->have);
@@ -224,8 +224,8 @@ static int take_input(struct port *p, struct command *c)
     }
 }
 
-// Tells the exit status once the output is over: closed, or silent although the command has ended
-// (a child that it left behind in the background keeps the pipe open, and is not waited for).
+// Sends the exit status when the output has ended: it is closed, or the command has ended and its
+// output is idle. (A background child keeps the pipe open and is not waited for.)
 static void finish(struct port *p, struct command *c, int silent)
 {
     int status;
@@ -234,7 +234,7 @@ static void finish(struct port *p, struct command *c, int silent)
     if (!c->exited && waitpid(c->pid, &status, WNOHANG) == c->pid) {
         c->exited = 1;
         c->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-        return;    // one more round: output may have come before the exit
+        return;    // one more round: there may be output from before the exit
     }
     if (c->exited && (silent || (c->out[0] < 0 && c->out[1] < 0))) {
         unsigned char code = (unsigned char)c->status;
@@ -245,7 +245,7 @@ static void finish(struct port *p, struct command *c, int silent)
 
 static void on_child(int sig)
 {
-    (void)sig;    // only there to end poll()
+    (void)sig;    // the signal only interrupts poll()
 }
 
 static void serve(const char *path)
@@ -268,9 +268,9 @@ static void serve(const char *path)
         if (n > 0 && fds[2].revents)
             pass_output(&p, &c, 1);
         if (n > 0 && fds[0].revents && !take_input(&p, &c)) {
-            stop(&c);    // the host has hung up
+            stop(&c);    // the host has disconnected
             p.have = 0;
-            send_all(p.fd, "", 1);    // blocks until somebody connects; poll() would spin
+            send_all(p.fd, "", 1);    // blocks until the host connects; poll() would spin
         }
         finish(&p, &c, ended && n == 0);
     }
@@ -297,7 +297,7 @@ static int start_workers(void)
     return count;
 }
 
-// Loads kernel modules in this order: one process for all, which counts in an emulated machine.
+// Loads kernel modules in this order. One process for all saves time in an emulated machine.
 static int load_modules(char **paths)
 {
     for (; *paths; paths++) {
@@ -322,7 +322,7 @@ int main(int argc, char **argv)
     else
         printf("lab: ready\n");
     fflush(stdout);
-    for (;;)    // orphans come here as to any process 1
+    for (;;)    // process 1 reaps orphans
         if (wait(NULL) < 0)
             sleep(1);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * labgpu: a PCI bus in a domain of its own with one function, a data-centre GPU as far as its
- * configuration space tells. It has no memory and no driver; /sys/bus/pci/devices shows it.
+ * labgpu: a PCI bus in a separate domain with one function, which has the configuration space of a
+ * data-centre GPU. It has no memory and no driver. /sys/bus/pci/devices lists it.
  */
 #include <linux/module.h>
 #include <linux/pci.h>
@@ -62,7 +62,7 @@ static int read_config(struct pci_bus *b, unsigned int devfn, int where, int siz
 	return PCIBIOS_SUCCESSFUL;
 }
 
-/* Only the command register and the interrupt line keep what is written: there are no BARs. */
+/* Only the command register and the interrupt line are writable: there are no BARs. */
 static int write_config(struct pci_bus *b, unsigned int devfn, int where, int size, u32 value)
 {
 	if (!is_gpu(b, devfn, where, size))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * labnic: gives network cards of a test guest the DCB and ethtool face of a real RDMA card.
- * A personality (one file each, the first is labnic_mlx5.c) is a table: names, counters, rules.
- * All state is guarded by the RTNL, under which the kernel calls both kinds of operations.
+ * labnic: emulates the DCB and ethtool interfaces of a real RDMA card on a test guest's cards.
+ * A personality (a file each, such as labnic_mlx5.c) is a table of names, counters and functions.
+ * The RTNL guards all state. The kernel holds it when it calls both kinds of operations.
  */
 #ifndef LABNIC_H
 #define LABNIC_H
@@ -15,11 +15,11 @@
 #define LABNIC_DSCPS 64
 #define LABNIC_CELL 256		/* of a port buffer, in bytes */
 
-/* When a counter is shown, and what is added to the value that was set. */
+/* When a counter is shown, and the value that is added to the one that was set. */
 #define LABNIC_PRIO		BIT(0)	/* the name holds a %d: one for each priority */
 #define LABNIC_IF_PFC		BIT(1)	/* only for priorities with PFC */
 #define LABNIC_IF_PAUSE		BIT(2)	/* only with global pause */
-#define LABNIC_RX_PACKETS	BIT(4)	/* plus what the card really moved */
+#define LABNIC_RX_PACKETS	BIT(4)	/* plus the card's real packets */
 #define LABNIC_RX_BYTES		BIT(5)
 #define LABNIC_TX_PACKETS	BIT(6)
 #define LABNIC_TX_BYTES		BIT(7)
@@ -40,8 +40,8 @@ struct labnic_personality {
 	u8 dcbx;			/* DCB_CAP_DCBX_* at start */
 	const struct labnic_counter *counters;
 	int n_counters;
-	const char *pfc_sent;		/* counters that are also ieee_pfc's requests */
-	const char *pfc_received;	/* and indications; both with LABNIC_PRIO */
+	const char *pfc_sent;		/* counters that are also the requests of ieee_pfc, */
+	const char *pfc_received;	/* and its indications; both with LABNIC_PRIO */
 	void (*reset)(struct labnic *nic);	/* sets pfc, ets, dscp_prio as after a reset */
 	int (*check_ets)(const struct ieee_ets *ets);
 	int (*setapp)(struct labnic *nic, struct dcb_app *app);
@@ -49,7 +49,7 @@ struct labnic_personality {
 };
 
 struct labnic {
-	struct net_device *dev;		/* held; NULL: not in use */
+	struct net_device *dev;		/* referenced; NULL: unused */
 	netdevice_tracker tracker;
 	const struct labnic_personality *what;
 	const struct dcbnl_rtnl_ops *old_dcbnl;
@@ -59,7 +59,7 @@ struct labnic {
 	struct ieee_ets ets;
 	struct dcbnl_buffer buffer;
 	struct ieee_maxrate maxrate;
-	u16 storm_ms;			/* how long PFC may pause the port; 0: for ever */
+	u16 storm_ms;			/* limit of a pause by PFC; 0: no limit */
 	u8 dcbx;
 	u8 dscp_prio[LABNIC_DSCPS];	/* the map in the "hardware" */
 	DECLARE_BITMAP(published, LABNIC_DSCPS);	/* has an APP entry */
@@ -67,7 +67,7 @@ struct labnic {
 	u64 *values;			/* n_counters * LABNIC_PRIOS */
 };
 
-extern int labnic_hang;	/* counters are not answered */
+extern int labnic_hang;	/* reads of counters block */
 extern const struct labnic_personality labnic_mlx5;
 extern const struct dcbnl_rtnl_ops labnic_dcbnl_ops;
 

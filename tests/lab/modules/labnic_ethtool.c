@@ -102,8 +102,8 @@ static void get_strings(struct net_device *dev, u32 set, u8 *data)
 }
 
 /*
- * As when firmware is stuck. A real driver keeps the RTNL (2), for which then all waits that asks
- * for a setting of any netdev; without (1), one driver alone does not answer.
+ * Emulates firmware that does not respond. A real driver holds the RTNL meanwhile (2), which blocks
+ * every request for a setting of any netdev. Without the RTNL (1), only this driver blocks.
  */
 static void wait_while_hanging(void)
 {
@@ -156,7 +156,7 @@ static int set_tunable(struct net_device *dev, const struct ethtool_tunable *tun
 	return 0;
 }
 
-/* Starts from the driver's own operations: what is not replaced stays the driver's. */
+/* Copies the driver's own operations and replaces some of them. */
 void labnic_ethtool_ops(struct labnic *nic)
 {
 	if (nic->old_ethtool)

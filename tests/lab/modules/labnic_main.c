@@ -3,8 +3,8 @@
  * labnic: see labnic.h.
  *
  *   insmod labnic.ko devices=rail0,rail1 [personality=mlx5]
- *   cat /proc/labnic                                 all counters, shown by ethtool or not
- *   echo "rail0 rx_prio3_pause 1000" >/proc/labnic   sets one; "+5" in place of 1000 adds
+ *   cat /proc/labnic                                 prints all counters, also those ethtool omits
+ *   echo "rail0 rx_prio3_pause 1000" >/proc/labnic   sets a counter; "+5" adds 5
  */
 #include <linux/module.h>
 #include <linux/proc_fs.h>
@@ -26,7 +26,7 @@ MODULE_PARM_DESC(personality, "what they look like (mlx5)");
 
 int labnic_hang;
 module_param_named(hang, labnic_hang, int, 0644);
-MODULE_PARM_DESC(hang, "whoever asks for counters waits while this is 1, or 2: with the RTNL held");
+MODULE_PARM_DESC(hang, "1: reads of counters block; 2: they block and hold the RTNL");
 
 static const struct labnic_personality *const personalities[] = { &labnic_mlx5 };
 static struct labnic nics[MAX_NICS];

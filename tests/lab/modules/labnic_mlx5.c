@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The personality of an mlx5 card (ConnectX): its counter names, and how it treats DSCP. */
+/* The personality of an mlx5 card (ConnectX): its counter names and its handling of DSCP. */
 #include "labnic.h"
 
 static const struct labnic_counter counters[] = {
@@ -63,7 +63,7 @@ static const struct labnic_counter counters[] = {
 	{ "module_bad_shorted", 0 },
 };
 
-/* PFC off, PCP trusted, the cable 7 m long, classes as the card has them after a reset. */
+/* State after a reset: PFC off, PCP trusted, cable length 7 m, the card's default classes. */
 static void mlx5_reset(struct labnic *nic)
 {
 	int i;

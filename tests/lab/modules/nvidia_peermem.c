@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An empty module with the name and a version of NVIDIA's peer memory client. Programs that ask
- * /proc/modules or /sys/module/nvidia_peermem find it as they would find the real one.
+ * An empty module with the name and a version of NVIDIA's peer memory client, for programs that
+ * read /proc/modules or /sys/module/nvidia_peermem.
  */
 #include <linux/module.h>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is asked of the switch while it runs, a line at a time:
+// Requests to the running switch, one per line:
 //
 //   show                                   all links, a line of JSON for each direction
 //   set RAIL LINK up|down|both WHAT VALUE  WHAT: loss or corrupt (percent), delay (ms), cut (0, 1)
-//   clear                                  mends everything
+//   clear                                  resets all links
 //
-// LINK is a guest's (n3) or one between switches (leaf1-spine2). The answer is lines that end with
-// an empty one; its first line is "ok" or "error: why".
+// LINK is a guest (n3) or a link between switches (leaf1-spine2). The answer ends with an empty
+// line. Its first line is "ok" or "error: REASON".
 
 #include <math.h>
 #include <stdarg.h>
@@ -95,7 +95,7 @@ static void visit_find(void *what, struct rail *rail, const char *name, struct l
         wanted->found = link;
 }
 
-// Returns why not, or NULL.
+// Returns the error, or NULL.
 static const char *set(struct way *way, const char *what, double value)
 {
     if (strcmp(what, "delay") == 0) {

@@ -5,11 +5,10 @@
 //   labswitch LEAVES SPINES GUESTS RAIL...
 //
 // It listens on RAIL.N.sock for guest N of each rail, and on switch.sock for what control.c
-// describes. A frame on a socket is its length (4 bytes, big endian) and its bytes. Why unix
-// sockets: they have no port number, so that any number of labs run side by side; a stream loses
-// nothing between a guest and the switch, and one that is not read (a frozen guest) only fills its
-// own buffer: the switch drops frames for that port, as a real one does, and everybody else goes
-// on.
+// describes. A frame on a socket is its length (4 bytes, big endian) and its bytes. Unix sockets
+// have no port numbers, so any number of labs can run at the same time, and a stream loses nothing
+// between a guest and the switch. A guest that does not read (because it is frozen) fills only its
+// own buffer: the switch then drops frames for that port, as a real switch does.
 
 #define _GNU_SOURCE
 #include "labswitch.h"
@@ -79,14 +78,14 @@ static void flush(struct port *p)
 void send_frame(struct port *to, const unsigned char *frame, size_t len)
 {
     if (to->fd < 0 || to->out_len + len > OUT_MAX)
-        return;    // nobody is there, or the guest does not read: this frame is lost
+        return;    // no guest, or it does not read: the frame is lost
     memcpy(to->out + to->out_len, frame, len);
     to->out_len += len;
     if (!to->waiting)
         flush(to);
 }
 
-// Forwards every whole frame that has come. Returns 0 when the guest is gone.
+// Forwards every complete frame. Returns 0 when the guest has disconnected.
 static int take(struct port *p)
 {
     ssize_t n = recv(p->fd, p->in + p->in_len, sizeof p->in - p->in_len, MSG_DONTWAIT);
@@ -124,7 +123,7 @@ static int listen_on(const char *path)
     return fd;
 }
 
-// One guest a port: the next one may come when this one has gone.
+// A port has one guest at a time.
 static void connect_port(struct port *p)
 {
     p->fd = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC);
@@ -134,7 +133,7 @@ static void connect_port(struct port *p)
     watch(p->fd, p, EPOLL_CTL_ADD, EPOLLIN);
 }
 
-// One request and its answer; whoever asks is a program of the lab, on this machine.
+// Handles a request. The clients are the lab's programs on this machine.
 static void serve_control(void)
 {
     static char reply[1 << 20];

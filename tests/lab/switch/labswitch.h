@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parts of labswitch. Each rail is a fabric of its own: guests hang on leaf switches, every
-// leaf is joined with every spine switch. What a guest sends takes one path, chosen by the hash of
-// its flow, and each link on it may lose, delay, corrupt or cut what goes up (from the guests
-// towards the spines) or down.
+// Switches of a lab. Each rail is a separate fabric: guests are connected to leaf switches, and
+// every leaf to every spine switch. The hash of its flow selects the path of a frame. Each link can
+// lose, delay, corrupt or cut frames in each direction: up (towards the spines) or down.
 #ifndef LABSWITCH_H
 #define LABSWITCH_H
 
@@ -12,12 +11,12 @@
 
 enum {
     FRAME_MAX = 65536,
-    PREFIX = 4,    // of each frame on a socket: its length, big endian
+    PREFIX = 4,    // bytes of a frame's length on a socket, big endian
     OUT_MAX = 1 << 20,
     RAILS_MAX = 8,
     LEAVES_MAX = 16,
     SPINES_MAX = 16,
-    PORTS_MAX = 100,    // of a rail: one for each guest
+    PORTS_MAX = 100,    // ports of a rail, one for each guest
 };
 
 enum direction { UP, DOWN };
@@ -41,9 +40,9 @@ struct port {
     struct link link;    // To the guest
     unsigned char in[PREFIX + FRAME_MAX];
     size_t in_len;
-    unsigned char out[OUT_MAX];    // What the guest has not taken yet
+    unsigned char out[OUT_MAX];    // Data that the guest has not read yet
     size_t out_len;
-    int waiting;    // Asked to be told when it takes more
+    int waiting;    // Waits until the guest can receive (EPOLLOUT)
 };
 
 struct rail {
@@ -59,20 +58,20 @@ struct fabric {
 
 extern struct fabric fabric;
 
-// labswitch.c: gives the frame, with its prefix, to the guest. Lost when the guest does not read.
+// labswitch.c: sends a frame, with its prefix, to the guest. It is lost if the guest does not read.
 void send_frame(struct port *to, const unsigned char *frame, size_t len);
 double now_ms(void);
 
 // paths.c
 int leaf_of(int port_number);    // From 1; guests are spread in blocks: n1 n2 | n3 n4
 void forward(struct port *from, const unsigned char *frame, size_t len);
-void deliver_due(void);    // Frames whose delay is over
-int ms_until_due(void);    // -1: none waits
+void deliver_due(void);    // Sends frames whose delay has ended
+int ms_until_due(void);    // -1: no frame waits
 
 // lldp.c
 void announce(struct port *to);
 
-// control.c: answers one line, with lines that end with an empty one.
+// control.c: answers a request. The answer ends with an empty line.
 void answer(char *line, char *reply, size_t size);
 
 #endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a leaf says of itself to its guests: IEEE 802.1AB, with the TLVs of 802.1Qaz (00-80-C2) and
-// 802.3 (00-12-0F). The DCBX settings are those of the lab's healthy nodes: PFC for priority 3,
-// RoCE in priority 3.
+// LLDP frames of a leaf (IEEE 802.1AB), with the TLVs of 802.1Qaz (00-80-C2) and 802.3 (00-12-0F).
+// The DCBX settings are those of the lab's healthy nodes: PFC for priority 3, RoCE in priority 3.
 
 #include <stdio.h>
 #include <string.h>

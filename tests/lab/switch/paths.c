@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which way a frame takes, and what becomes of it there.
+// The path of a frame, and the loss, delay and corruption of its links.
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "labswitch.h"
 
-// A frame that is on its way.
+// A delayed frame.
 struct late {
     struct late *next;
     double due_ms;
@@ -31,8 +31,8 @@ static uint32_t hash(uint32_t seed, const unsigned char *bytes, size_t len)
     return seed;
 }
 
-// Of a packet of IPv4 with UDP or TCP addresses, protocol and ports, as switches do; else of the
-// addresses of Ethernet. `frame` has no prefix.
+// Flow hash as in switches: addresses, protocol and ports of IPv4 with UDP or TCP, else the
+// Ethernet addresses. `frame` has no prefix.
 static uint32_t flow_hash(const unsigned char *frame, size_t len)
 {
     enum { IP = 14, PROTOCOL = IP + 9, ADDRESSES = IP + 12 };
@@ -46,7 +46,7 @@ static uint32_t flow_hash(const unsigned char *frame, size_t len)
         if (frame[PROTOCOL] == 17 || frame[PROTOCOL] == 6)
             h = hash(h, frame + IP + 20, 4);
     }
-    h ^= h >> 16;    // The low bits of FNV alone are a poor choice of a path.
+    h ^= h >> 16;    // The low bits of FNV alone spread flows badly.
     h *= 0x45d9f3bu;
     return h ^ h >> 16;
 }
@@ -56,13 +56,13 @@ static double percent(void)
     return 100.0 * rand() / (RAND_MAX + 1.0);
 }
 
-// What has happened to a frame so far.
+// Accumulated effects of links on a frame.
 struct trip {
     double delay_ms;
     int corrupt;
 };
 
-// What happens on one link. Returns 0 when the frame is lost.
+// Applies the effects of one link. Returns 0 when the frame is lost.
 static int pass(struct link *link, enum direction direction, size_t len, struct trip *trip)
 {
     struct way *way = &link->way[direction];
@@ -114,7 +114,7 @@ int ms_until_due(void)
     return left > 0 ? (int)left + 1 : 0;
 }
 
-// A bit behind all headers that a switch reads: checksums of the receiver have to find it.
+// Changes a bit after the headers that a switch reads. Only the receiver's checksums can detect it.
 static void spoil(unsigned char *frame, size_t len)
 {
     enum { FIRST = PREFIX + 54 };
@@ -147,7 +147,7 @@ static void deliver(struct port *from, struct port *to, const unsigned char *fra
         send_frame(to, frame, len);
 }
 
-// 01:80:c2:00:00:00 to 0f are for the switch itself, and are not passed on.
+// Frames to 01:80:c2:00:00:00 to 0f are for the switch itself and are not forwarded.
 static int is_for_us(const unsigned char *dst)
 {
     static const unsigned char reserved[] = {0x01, 0x80, 0xc2, 0, 0};

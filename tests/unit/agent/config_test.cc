@@ -18,7 +18,7 @@ TEST(AgentSettings, NeedAControllerOrTheWordThatThereIsNone) {
   EXPECT_EQ(Checked({"--no-controller=false", "--controller", "127.0.0.1:9418"}), Status());
   const Status neither = Checked({"--root", "/"});
   EXPECT_EQ(neither.code(), Code::kInvalidArgument);
-  EXPECT_EQ(neither.message(), "expected --controller ADDR:PORT or --no-controller, saw neither");
+  EXPECT_EQ(neither.message(), "expected --controller HOST:PORT or --no-controller, saw neither");
   const Status both = Checked({"--no-controller", "--controller", "127.0.0.1:9418"});
   EXPECT_EQ(both.message(), "expected either --controller or --no-controller, saw both");
 }

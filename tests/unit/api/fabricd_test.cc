@@ -88,7 +88,7 @@ std::uint16_t PortIn(const std::string& addresses_file, const std::string& which
 TEST(Fabricd, ABadSettingIsOneLineAndStatus2) {
   Program program({"--grpc", "nowhere"});
   const std::string said = program.ReadAll();
-  EXPECT_THAT(said, StartsWith("fabricd: --grpc: expected ADDR:PORT"));
+  EXPECT_THAT(said, StartsWith("fabricd: --grpc: expected HOST:PORT"));
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
   EXPECT_EQ(program.Wait(), 2);
 }
@@ -125,8 +125,8 @@ TEST(Fabricd, LoadsTheGoodRulesOfAFolderAndLogsTheOthers) {
     line = program.ReadLine();
     if (line.empty()) break;
   }
-  EXPECT_THAT(said, HasSubstr("refused: " + tree.path() + "/a.yaml:3:"));
-  EXPECT_THAT(said, HasSubstr("refused: " + tree.path() + "/b.yml:"));
+  EXPECT_THAT(said, HasSubstr("rule skipped: " + tree.path() + "/a.yaml:3:"));
+  EXPECT_THAT(said, HasSubstr("rule skipped: " + tree.path() + "/b.yml:"));
   const std::uint16_t port = PortIn(addresses, "rest");
   const std::string rules = testing::HttpGet(port, "/v1/rules");
   EXPECT_THAT(rules, HasSubstr("a.good"));
@@ -152,7 +152,7 @@ TEST(Fabricd, MakesAKeyForCertificatesOnceAndShowsThePublicOne) {
   for (int run = 0; run < 2; ++run) {
     Program program({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state",
                      tree.path() + "/state.db", "--addresses-file", addresses});
-    EXPECT_THAT(Started(program), HasSubstr(run == 0 ? "made a key: signing" : "signing cert"));
+    EXPECT_THAT(Started(program), HasSubstr(run == 0 ? " (new)" : "signing certificates with "));
     shown.push_back(testing::HttpGet(PortIn(addresses, "rest"), "/certificate-key.pem"));
     program.Signal(SIGTERM);
     EXPECT_EQ(program.Wait(), 0);

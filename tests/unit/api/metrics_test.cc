@@ -90,7 +90,7 @@ TEST(MetricsText, TellHowFarTheInfinibandTopologyIsKnown) {
       .known = true, .placed = 12, .lid_mismatches = 2, .unknown = 3, .made_at_seconds = 1.8e9};
   const std::string text = MetricsText(input);
   EXPECT_THAT(text, HasSubstr("fabric_infiniband_topology_ports{state=\"placed\"} 10\n"));
-  EXPECT_THAT(text, HasSubstr("fabric_infiniband_topology_ports{state=\"lid_mismatches\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("fabric_infiniband_topology_ports{state=\"other_lid\"} 2\n"));
   EXPECT_THAT(text, HasSubstr("fabric_infiniband_topology_ports{state=\"unknown\"} 3\n"));
   EXPECT_THAT(text, HasSubstr("fabric_infiniband_topology_made_seconds 1800000000\n"));
 }

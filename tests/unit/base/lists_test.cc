@@ -13,12 +13,6 @@ TEST(ListSome, CountsTheItemsThatItLeavesOut) {
   EXPECT_EQ(ListSome({"a", "b"}, 4, 10), "a, b and 8 more");
 }
 
-TEST(ListChoices, EndsWithOr) {
-  EXPECT_EQ(ListChoices({"a"}), "a");
-  EXPECT_EQ(ListChoices({"a", "b"}), "a or b");
-  EXPECT_EQ(ListChoices({"a", "b", "c"}), "a, b or c");
-}
-
 TEST(Plural, AddsAnS) {
   EXPECT_EQ(Plural(0, "node"), "0 nodes");
   EXPECT_EQ(Plural(1, "node"), "1 node");

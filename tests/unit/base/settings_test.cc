@@ -70,7 +70,7 @@ TEST(Settings, BadFlagsNameTheFlagAndWhatWasExpected) {
            {{"--lost-after", "50ms"}, "--lost-after: expected at least 100ms, saw '50ms'"},
            {{"--pairs", "65"}, "--pairs: expected at most 64, saw '65'"},
            {{"--pairs", "many"}, "--pairs: expected a number, saw 'many'"},
-           {{"--log-level", "loud"}, "--log-level: expected debug or info, saw 'loud'"},
+           {{"--log-level", "loud"}, "--log-level: expected one of debug, info, saw 'loud'"},
            {{"--quiet=perhaps"}, "--quiet: expected true or false, saw 'perhaps'"},
            {{"--state", ""}, "--state: expected FILE, saw ''"},
            {{"--quiet", "--quiet"}, "--quiet is given twice"}}) {

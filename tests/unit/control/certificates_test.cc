@@ -229,8 +229,7 @@ TEST(Certificates, AreUnknownOfNodesThatCannotBeSeen) {
   const v1::Certificate certificate = Finish(world, request).certificate();
   EXPECT_EQ(certificate.verdict(), v1::VERDICT_UNKNOWN);
   EXPECT_THAT(Of(certificate, "n4").reasons(), ElementsAre("lost: connection closed: reset"));
-  EXPECT_THAT(Of(certificate, "n44").reasons(0),
-              HasSubstr("unknown node; did you mean 'n4'?"));
+  EXPECT_THAT(Of(certificate, "n44").reasons(0), HasSubstr("unknown node; did you mean 'n4'?"));
   EXPECT_EQ(Of(certificate, "n1").verdict(), v1::VERDICT_PASS);
   const v1::Certificate nobody = Finish(world,
                                         [] {

@@ -123,7 +123,7 @@ TEST_F(FindingLifeTest, AnIdThatIsNoneSaysWhatWasMeant) {
 
 TEST_F(FindingLifeTest, IsAcknowledgedByName) {
   const std::string id = Only().id();
-  EXPECT_EQ(Acknowledge(id, " ").message(), "author: expected who says so, saw ' '");
+  EXPECT_EQ(Acknowledge(id, " ").message(), "author: expected a name, saw ' '");
   EXPECT_EQ(Acknowledge(id, "ada", "").message(), "note: expected some words, saw ''");
   const std::size_t events = world_.log.events.size();
   ASSERT_TRUE(Acknowledge(id.substr(0, 5)).ok());
@@ -159,7 +159,7 @@ TEST_F(FindingLifeTest, IsSilencedForATime) {
   world_.agents.Advance(62s);
   EXPECT_FALSE(Only().has_silenced());
   EXPECT_THAT(History(id), ElementsAre("OPENED  ", "SILENCED bob is being mended", "CHANGED  ",
-                                       "RESOLVED  ", "OPENED  ", "UNSILENCED  silence s1 is over"));
+                                       "RESOLVED  ", "OPENED  ", "UNSILENCED  silence s1 expired"));
 }
 
 TEST_F(FindingLifeTest, ASilenceIsEndedByHand) {
@@ -175,7 +175,7 @@ TEST_F(FindingLifeTest, ASilenceIsEndedByHand) {
   v1::Silence ended;
   ASSERT_TRUE(world_.controller->Call(request, ended, world_.agents.now()).ok());
   EXPECT_FALSE(Only().has_silenced());
-  EXPECT_EQ(History(id).back(), "UNSILENCED ada silence s1 was ended");
+  EXPECT_EQ(History(id).back(), "UNSILENCED ada silence s1 ended");
   EXPECT_EQ(world_.controller->Call(request, ended, world_.agents.now()).code(), Code::kNotFound);
 }
 
@@ -246,7 +246,7 @@ TEST_F(FindingLifeTest, OfANodeThatDoesNotTellItsSettingsExpires) {
   world_.agents.StopInspecting("n2");
   world_.agents.Advance(6min + 1s);
   EXPECT_EQ(world_.Node("n2").state(), v1::NODE_STATE_CONNECTED);
-  EXPECT_THAT(Only().expired(), HasSubstr("node n2 has not told its settings since 2027-"));
+  EXPECT_THAT(Only().expired(), HasSubstr("node n2 has reported no settings since 2027-"));
   EXPECT_LT(Counts().pass(), before.pass());
   EXPECT_EQ(Counts().fail(), 0u);
   Report(9000);

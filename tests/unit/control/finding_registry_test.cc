@@ -193,7 +193,7 @@ TEST_F(FindingRegistryTest, AnIdThatSeveralBeginWithNamesThem) {
   Take({Finding("ab1", "n1", "MTU 1500"), Finding("ab2", "n2", "MTU 1500")});
   EXPECT_EQ(
       registry_.Find("ab").status(),
-      Status(Code::kInvalidArgument, "id: expected that of one finding, 'ab' begins ab1, ab2"));
+      Status(Code::kInvalidArgument, "id: the prefix 'ab' matches several findings: ab1, ab2"));
   EXPECT_EQ(registry_.Find("ab2")->subject().node(), "n2");
   Take({Finding("ab2", "n2", "MTU 1500")});
   EXPECT_EQ(registry_.Find("ab").status().code(), Code::kInvalidArgument) << "one is resolved";

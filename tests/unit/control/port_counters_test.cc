@@ -45,10 +45,10 @@ class PortCountersTest : public ::testing::Test {
       fleet_.Put(testing::RoceNode({.number = number, .rails = 2}), At(0s));
     EXPECT_EQ(fleet_.TakeCounters("n1", Table(), At(0s)), Status());
     fabric_.endpoints = {{.node = "gone", .device = "mlx5_0", .port = 1},
-                      {.node = "n1", .device = "mlx5_0", .port = 1},
-                      {.node = "n1", .device = "mlx5_1", .port = 1},
-                      {.node = "n1", .device = "mlx5_9", .port = 1},
-                      {.node = "n2", .device = "mlx5_0", .port = 1}};
+                         {.node = "n1", .device = "mlx5_0", .port = 1},
+                         {.node = "n1", .device = "mlx5_1", .port = 1},
+                         {.node = "n1", .device = "mlx5_9", .port = 1},
+                         {.node = "n2", .device = "mlx5_0", .port = 1}};
   }
   // All four grow by the same in the window.
   void Grow(std::int64_t delta) {

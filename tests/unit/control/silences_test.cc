@@ -114,7 +114,7 @@ TEST_F(SilencesTest, EndBeforeTheirTime) {
   EXPECT_EQ(FromProto(ended->until()), now_.wall);
   EXPECT_TRUE(silences_.End("s9", now_).ok());
   EXPECT_EQ(silences_.End("s1", now_).status(),
-            Status(Code::kInvalidArgument, "id: expected that of one silence, 3 begin with 's1'"));
+            Status(Code::kInvalidArgument, "id: the prefix 's1' matches 3 silences"));
   EXPECT_EQ(silences_.End("s99", now_).status().code(), Code::kNotFound);
   EXPECT_EQ(silences_.End("x2", now_).status(),
             Status(Code::kNotFound, "unknown silence 'x2'; did you mean 's2'?"));
@@ -134,8 +134,8 @@ TEST_F(SilencesTest, SayWhatIsWrongWithTheRequest) {
   v1::Silence long_winded = Silence("", "port_active", "");
   long_winded.set_reason(std::string(1001, 'x'));
   for (const Case& test : {
-           Case{Silence("", "", ""), 60, "expected a finding, a rule or a node that it is about"},
-           Case{anonymous, 60, "author: expected who says so, saw ' '"},
+           Case{Silence("", "", ""), 60, "expected a finding, a rule or a node, saw none"},
+           Case{anonymous, 60, "author: expected a name, saw ' '"},
            Case{silent, 60, "reason: expected some words, saw ''"},
            Case{long_winded, 60, "reason: expected at most 1000 bytes, saw 1001"},
            Case{Silence("", "port_active", ""), 0,

@@ -25,13 +25,13 @@ struct Mistake {
 TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
   constexpr Mistake kMistakes[] = {
       {"",
-       "expected a command: nodes, node, diff, devices, findings, finding, silence, rules, "
+       "expected one of nodes, node, diff, devices, findings, finding, silence, rules, "
        "validate, "
-       "check, explain, profile, probe, matrix, certify, mesh, events, explain-log or version; see "
+       "check, explain, profile, probe, matrix, certify, mesh, events, explain-log, version; see "
        "fabricctl --help"},
       {"ndoes", "unknown command 'ndoes'; did you mean 'nodes'?"},
       {"frobnicate", "unknown command 'frobnicate'; see fabricctl --help"},
-      {"probe", "expected a command: plan, run, list or show; see fabricctl probe --help"},
+      {"probe", "expected one of plan, run, list, show; see fabricctl probe --help"},
       {"probe rn", "unknown command 'probe rn'; did you mean 'run'?"},
       {"nodes extra", "unexpected argument 'extra'; see fabricctl nodes --help"},
       {"node", "NAME is required; see fabricctl node --help"},
@@ -42,7 +42,7 @@ TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
       {"findings --all=maybe", "--all: expected true or false, saw 'maybe'"},
       {"findings --node=", "--node: expected NAME, saw ''"},
       {"nodes -o jsn",
-       "--output: expected table, wide, json, yaml or name, saw 'jsn'; did you mean 'json'?"},
+       "--output: expected one of table, wide, json, yaml, name, saw 'jsn'; did you mean 'json'?"},
       {"nodes --timeout 10", "--timeout: expected a duration such as 500ms, 10s or 1.5h, saw '10'"},
       {"nodes --timeout 0s", "--timeout: expected at least 1ms, saw '0s'"},
       {"probe run --rails 0,x", "--rails: expected a number, saw 'x'"},

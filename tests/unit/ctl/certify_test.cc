@@ -101,7 +101,7 @@ TEST(Certify, HasAStatusForEachVerdict) {
   }
   FakeController controller = Controller(Answer(v1::VERDICT_FAIL));
   const Said said = RunWords("certify --nodes n[1-2]", controller);
-  EXPECT_THAT(said.out, HasSubstr("NODE  VERDICT  PORTS  WHY"));
+  EXPECT_THAT(said.out, HasSubstr("NODE  VERDICT  PORTS  REASON"));
   EXPECT_THAT(said.out, HasSubstr("port is DOWN (port_active) and 1 more (-o wide)"));
   EXPECT_THAT(said.out, Not(HasSubstr("n1  ")));
   EXPECT_EQ(RunWords("certify --nodes n[1-2] -o name", controller).out, "n2\n");
@@ -127,7 +127,7 @@ TEST(Certify, AnInterruptStopsTheProbes) {
   controller.Answers<v1::Campaign>() = {{}};
   const Said said = RunWords("certify --nodes n1", controller, {.interrupted = true});
   EXPECT_EQ(said.status, kExitError);
-  EXPECT_THAT(said.err, HasSubstr("nothing is certified"));
+  EXPECT_THAT(said.err, HasSubstr("no certificate was issued"));
   EXPECT_EQ(controller.LastRequest<v1::CancelCampaignRequest>().id(), "c7");
 }
 
@@ -178,13 +178,13 @@ TEST(CertifyVerify, RefusesWhatItCannotBelieve) {
   refuses(
       RunWords(Format("certify verify {} --key {}", folder.At("cert.json"), folder.At("other.pem")),
                nobody),
-      "it was not signed with the key");
+      "the text was not signed with the key");
   refuses(Folder(Answer(v1::VERDICT_PASS, -20min, -5min)).Verify(), "expired at");
   refuses(Folder(Answer(v1::VERDICT_PASS, 10min, 25min)).Verify(), "check the clocks");
   folder.files().File("cert.json", "{}");
-  refuses(folder.Verify(), "saw no text 'protected'");
+  refuses(folder.Verify(), "no text 'protected'");
   folder.files().File("cert.json", "hello");
-  refuses(folder.Verify(), "saw no JSON object");
+  refuses(folder.Verify(), "not a JSON object");
 }
 
 TEST(CertifyVerify, NoticesAChangedVerdict) {

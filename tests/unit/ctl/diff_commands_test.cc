@@ -57,7 +57,7 @@ TEST_F(DiffCommands, DiffSinceShowsWhenItChanged) {
             "counters[mlx5_0/1].bytes         7      8     -\n");
   controller.Answer<v1::DiffNodeResponse>().clear_counters_since();
   EXPECT_THAT(RunWords("diff node-3 --since 90m", controller).out,
-              HasSubstr("; counters of then are not kept\n"));
+              HasSubstr("; counters not kept for this period\n"));
 }
 
 TEST_F(DiffCommands, DiffOfTwoNodesHidesWhatDiffersBetweenAnyTwo) {

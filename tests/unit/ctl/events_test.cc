@@ -55,8 +55,8 @@ TEST(Events, EndOfTheStreamSaysHowToGoOn) {
   const Said said = RunWords("events --watch --since 6", controller);
   EXPECT_EQ(controller.LastRequest<v1::WatchEventsRequest>().after_sequence(), 6u);
   EXPECT_EQ(said.err,
-            "fabricctl: stream ended; to resume: fabricctl events --watch --since 13 (is fabricd "
-            "running? --controller HOST:PORT)\n");
+            "fabricctl: stream ended; to resume: fabricctl events --watch --since 13; check that "
+            "fabricd is running and --controller is correct\n");
   EXPECT_EQ(said.status, kExitUnreachable);
 }
 

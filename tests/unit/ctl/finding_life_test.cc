@@ -90,7 +90,7 @@ TEST(FindingAck, NeedsANoteAndAName) {
   EXPECT_EQ(RunWords("finding ack 6d1f", controller).status, kExitUsage);
   const Said said = RunWords("finding ack 6d1f --note seen", controller, {.user = ""});
   EXPECT_EQ(said.status, kExitUsage);
-  EXPECT_THAT(said.err, HasSubstr("expected --author, as USER is not set"));
+  EXPECT_THAT(said.err, HasSubstr("--author is required if USER is not set"));
 }
 
 TEST(SilenceAdd, SaysWhatIsSilencedAndUntilWhen) {

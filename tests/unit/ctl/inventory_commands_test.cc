@@ -107,9 +107,9 @@ TEST(Node, ShowsPortsSettingsAndGaps) {
 
 TEST(Node, ThatDoesNotExistIsTheControllersAnswer) {
   FakeController controller;
-  controller.failure = Status(Code::kNotFound, "no node 'n9' ; did you mean 'n1'?");
+  controller.failure = Status(Code::kNotFound, "unknown node 'n9'; did you mean 'n1'?");
   const Said said = RunWords("node n9", controller);
-  EXPECT_EQ(said.err, "fabricctl: no node 'n9' ; did you mean 'n1'?\n");
+  EXPECT_EQ(said.err, "fabricctl: unknown node 'n9'; did you mean 'n1'?\n");
   EXPECT_EQ(said.status, kExitError);
 }
 

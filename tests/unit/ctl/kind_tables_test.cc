@@ -48,8 +48,8 @@ TEST(IncastTable, WideShowsWhatMovedAndWhatNobodyCounts) {
   controller.Answers<v1::Campaign>() = {Incast(v1::INCAST_VERDICT_LOSSLESS)};
   const std::string out = RunWords("probe show c3 -o wide", controller).out;
   for (const std::string_view line :
-       {"n3/mlx5_0/1  n3/mlx5_0/1  -                        -  rx_discards tx_discards\n",
-        "n3/mlx5_0/1  n1/mlx5_0/1  pfc_rx_frames_prio3    812  -\n"})
+       {"n3/mlx5_0/1  n3/mlx5_0/1  -                         -  rx_discards tx_discards\n",
+        "n3/mlx5_0/1  n1/mlx5_0/1  pfc_rx_frames_prio3     812  -\n"})
     EXPECT_NE(out.find(line), std::string::npos) << line << "\nin\n" << out;
   EXPECT_EQ(out.find("ack_timeout"), std::string::npos) << "it did not move";
 }

@@ -51,7 +51,7 @@ TEST(MeshCommand, NothingIsSaidOfBlameBeforeSomethingWasCounted) {
   controller.Answer<v1::MeshStatus>() = FromText<v1::MeshStatus>(
       R"({"enabled": true, "blame": {"state": "BLAME_STATE_TOO_LITTLE"}})");
   const Said said = RunWords("mesh", controller);
-  EXPECT_THAT(said.out, Not(HasSubstr("too little")));
+  EXPECT_THAT(said.out, Not(HasSubstr("not enough results")));
   EXPECT_THAT(said.err, HasSubstr("No results yet."));
 }
 

@@ -184,7 +184,7 @@ TEST(ProbeRun, AnInterruptCancelsTheCampaign) {
   const Said said = RunWords("probe run", controller, {.interrupted = true});
   EXPECT_EQ(controller.LastRequest<v1::CancelCampaignRequest>().id(), "c1");
   EXPECT_EQ(said.err,
-            "fabricctl: interrupted; campaign c1 is cancelled, for its results use `fabricctl "
+            "fabricctl: interrupted; campaign c1 is cancelled; for its results use `fabricctl "
             "probe show c1`\n");
   EXPECT_EQ(said.status, kExitError);
 }
@@ -273,11 +273,11 @@ TEST(ProbeShow, OtherKindsHaveTablesOfTheirOwnAndBlameStandsBelow) {
         "BY FLOW LABEL  REASON\n",
         "0  n1/rxe0/1  n2/rxe0/1  ok      1000     9  0.901 %       1       5.25    7.50  2: 9/500"
         "            -\n",
-        "0  n1/rxe0/1  n2/rxe0/1  ok      1024 2048  4096           no completion\n",
+        "0  n1/rxe0/1  n2/rxe0/1  ok      1024 2048  4096     no completion\n",
         "80 Gb/s  40 Gb/s",
         "blame: not located (12 observations)\n"
-        "  port n2/rxe0/1 (on leaf1 port swp2) is slower than its peers (50 %), in what it "
-        "sends: confidence 99.3 %\n"
+        "  port n2/rxe0/1 (on leaf1 port swp2) is slower than its peers (50 %) when "
+        "sending: confidence 99.3 %\n"
         "    50 % of the bandwidth of its equals\n"
         "    see finding abc\n"
         "  one of these (not distinguishable yet):\n"

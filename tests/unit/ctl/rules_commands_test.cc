@@ -83,9 +83,9 @@ TEST_F(RulesCommands, TestSaysWhatDiffers) {
 
 TEST_F(RulesCommands, WithoutFilesOrWithAWrongWord) {
   EXPECT_EQ(RunWords("rules check", controller_).err,
-            "fabricctl: rules check needs FILE; see fabricctl rules check --help\n");
+            "fabricctl: FILE is required; see fabricctl rules check --help\n");
   EXPECT_EQ(RunWords("rules tset", controller_).err,
-            "fabricctl: rules: unexpected argument 'tset' ; did you mean 'test'?\n");
+            "fabricctl: unexpected argument 'tset'; did you mean 'test'?\n");
 }
 
 }  // namespace

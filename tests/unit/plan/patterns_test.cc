@@ -178,7 +178,7 @@ TEST(Patterns, WithoutLldpThereAreNoLeaves) {
   const Status status =
       PlanFor(Nodes(2, testing::LabNode), Spec(v1::CAMPAIGN_PATTERN_SAME_LEAF)).status();
   EXPECT_EQ(status.code(), Code::kFailedPrecondition);
-  EXPECT_THAT(status.message(), HasSubstr("no LLDP neighbour"));
+  EXPECT_THAT(status.message(), HasSubstr("no LLDP neighbor"));
 }
 
 TEST(Patterns, LoopbackIsEachPortWithItself) {

@@ -139,7 +139,7 @@ TEST(Plan, SaysWhyThereIsNothingToProbe) {
             Status(Code::kFailedPrecondition,
                    "nothing to probe: n1/irdma0/1: iWARP is not supported; "
                    "n2/irdma0/1: iWARP is not supported; "
-                   "n1/irdma1/1: iWARP is not supported; and 1 more"));
+                   "n1/irdma1/1: iWARP is not supported and 1 more"));
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// What one rule's finding explains of another's: the table, the chain, and that order means
-// nothing.
+// Causes between findings of different rules: the table, chains, and independence of order.
 #include "daemon/rules/causes/cause_graph.h"
 
 #include <gmock/gmock.h>
@@ -52,9 +51,9 @@ v1::Finding Failure(const std::string& rule, const std::string& node, std::uint3
   return finding;
 }
 
-class ExplainsTest : public ::testing::Test {
+class CauseGraphTest : public ::testing::Test {
  protected:
-  ExplainsTest() {
+  CauseGraphTest() {
     Wire([](std::uint32_t, std::uint32_t) { return "leaf1"; });
   }
 
@@ -111,7 +110,7 @@ TEST(CauseRules, HaveNoCircles) {
   for (const auto& [cause, of_it] : std::map(effects)) EXPECT_FALSE(leads(cause, cause)) << cause;
 }
 
-TEST_F(ExplainsTest, EachRowExplainsWhereItSays) {
+TEST_F(CauseGraphTest, EachRowExplainsWhereItSays) {
   for (const CauseRule& row : CauseRules())
     for (const std::string_view cause_rule : row.causes)
       for (const std::string_view effect_rule : row.effects) {
@@ -144,7 +143,7 @@ TEST_F(ExplainsTest, EachRowExplainsWhereItSays) {
       }
 }
 
-TEST_F(ExplainsTest, TheOneThatPausesTheSwitchExplainsItsPeers) {
+TEST_F(CauseGraphTest, TheOneThatPausesTheSwitchExplainsItsPeers) {
   Take({Failure("pause_received_within_limit", "n1", 0),
         Failure("pause_received_within_limit", "n2", 1),
         Failure("pause_sent_within_limit", "n4", 0)});
@@ -155,7 +154,7 @@ TEST_F(ExplainsTest, TheOneThatPausesTheSwitchExplainsItsPeers) {
   for (const std::string& id : cause.explains()) EXPECT_EQ(CauseOf(id), cause.id());
 }
 
-TEST_F(ExplainsTest, OfTwoThatPauseTheSwitchTheOneOnTheRailExplains) {
+TEST_F(CauseGraphTest, OfTwoThatPauseTheSwitchTheOneOnTheRailExplains) {
   Take({Failure("pause_received_within_limit", "n1", 0),
         Failure("pause_received_within_limit", "n1", 1),
         Failure("pause_sent_within_limit", "n4", 0), Failure("no_pause_storm", "n5", 1)});
@@ -163,7 +162,7 @@ TEST_F(ExplainsTest, OfTwoThatPauseTheSwitchTheOneOnTheRailExplains) {
   EXPECT_EQ(CauseOf("pause_received_within_limit n1/1"), "no_pause_storm n5/1");
 }
 
-TEST_F(ExplainsTest, WhoeverItIsOfTwoOnOneRailNobodyIsTheCause) {
+TEST_F(CauseGraphTest, WhoeverItIsOfTwoOnOneRailNobodyIsTheCause) {
   Take({Failure("pause_received_within_limit", "n1", 0),
         Failure("pause_sent_within_limit", "n4", 0), Failure("pause_sent_within_limit", "n5", 0)});
   EXPECT_EQ(CauseOf("pause_received_within_limit n1/0"), "");
@@ -171,7 +170,7 @@ TEST_F(ExplainsTest, WhoeverItIsOfTwoOnOneRailNobodyIsTheCause) {
   EXPECT_EQ(CauseOf("pause_received_within_limit n1/0"), "pause_sent_within_limit n5/0");
 }
 
-TEST_F(ExplainsTest, ASwitchHasNothingToDoWithPeersOfAnother) {
+TEST_F(CauseGraphTest, ASwitchHasNothingToDoWithPeersOfAnother) {
   Wire([](std::uint32_t node, std::uint32_t) { return node < 3 ? "leaf1" : "leaf2"; });
   Take({Failure("pause_received_within_limit", "n1", 0),
         Failure("pause_received_within_limit", "n6", 0),
@@ -180,7 +179,7 @@ TEST_F(ExplainsTest, ASwitchHasNothingToDoWithPeersOfAnother) {
   EXPECT_EQ(CauseOf("pause_received_within_limit n6/0"), "pause_sent_within_limit n4/0");
 }
 
-TEST_F(ExplainsTest, WhereNoSwitchIsKnownTheRailCounts) {
+TEST_F(CauseGraphTest, WhereNoSwitchIsKnownTheRailCounts) {
   Wire([](std::uint32_t, std::uint32_t) { return ""; });
   Take({Failure("pause_received_within_limit", "n1", 0),
         Failure("pause_received_within_limit", "n1", 1),
@@ -189,7 +188,7 @@ TEST_F(ExplainsTest, WhereNoSwitchIsKnownTheRailCounts) {
   EXPECT_EQ(CauseOf("pause_received_within_limit n1/1"), "");
 }
 
-TEST_F(ExplainsTest, ARailOfMoreThanOneSwitchIsNotPausedByOne) {
+TEST_F(CauseGraphTest, ARailOfMoreThanOneSwitchIsNotPausedByOne) {
   std::vector<v1::NodeSnapshot> many = testing::Nodes(258, testing::RoceNode, {.rails = 1});
   std::vector<fleet::NodeRecord> of_many;
   for (const v1::NodeSnapshot& snapshot : many)
@@ -208,7 +207,7 @@ TEST_F(ExplainsTest, ARailOfMoreThanOneSwitchIsNotPausedByOne) {
   EXPECT_EQ(CauseOf("pause_received_within_limit n7/0"), "pause_sent_within_limit n1/0");
 }
 
-TEST_F(ExplainsTest, APortThatIsPluggedElsewhereIsLookedAtAgain) {
+TEST_F(CauseGraphTest, APortThatIsPluggedElsewhereIsLookedAtAgain) {
   Take({Failure("pause_received_within_limit", "n1", 0),
         Failure("pause_sent_within_limit", "n4", 0)});
   grouping.News();
@@ -218,7 +217,7 @@ TEST_F(ExplainsTest, APortThatIsPluggedElsewhereIsLookedAtAgain) {
   EXPECT_THAT(grouping.News().found, SizeIs(2));
 }
 
-TEST_F(ExplainsTest, AChainIsExplainedByItsBeginning) {
+TEST_F(CauseGraphTest, AChainIsExplainedByItsBeginning) {
   Take({Failure("pcie_link_width_as_capable", "n4", 0, "", v1::SCOPE_DEVICE),
         Failure("pause_received_within_limit", "n1", 0),
         Failure("pause_sent_within_limit", "n4", 0)});
@@ -238,13 +237,13 @@ TEST_F(ExplainsTest, AChainIsExplainedByItsBeginning) {
   EXPECT_EQ(CauseOf("pause_received_within_limit n1/0"), "") << "a fault of its own again";
 }
 
-TEST_F(ExplainsTest, TheNarrowLinkOfAGpuExplainsNothingOfNics) {
+TEST_F(CauseGraphTest, TheNarrowLinkOfAGpuExplainsNothingOfNics) {
   Take({Failure("pcie_link_width_as_capable", "n4", 0, "", v1::SCOPE_NODE),
         Failure("pause_sent_within_limit", "n4", 0)});
   EXPECT_EQ(CauseOf("pause_sent_within_limit n4/0"), "");
 }
 
-TEST_F(ExplainsTest, AWarningThatExplainsAnErrorIsOne) {
+TEST_F(CauseGraphTest, AWarningThatExplainsAnErrorIsOne) {
   Take({Failure("iommu_passes_through", "n4", 0, "", v1::SCOPE_NODE)});
   EXPECT_EQ(Known("iommu_passes_through n4/0").severity(), v1::SEVERITY_WARNING);
   grouping.News();
@@ -257,7 +256,7 @@ TEST_F(ExplainsTest, AWarningThatExplainsAnErrorIsOne) {
 }
 
 // Others have it too, and do not pause: it is not enough.
-TEST_F(ExplainsTest, WhatAnotherNodeHasTooIsNotTheCause) {
+TEST_F(CauseGraphTest, WhatAnotherNodeHasTooIsNotTheCause) {
   Take({Failure("iommu_passes_through", "n4", 0, "", v1::SCOPE_NODE),
         Failure("pause_sent_within_limit", "n4", 0)});
   EXPECT_EQ(CauseOf("pause_sent_within_limit n4/0"), "iommu_passes_through n4/0");
@@ -280,7 +279,7 @@ std::vector<v1::Finding> PfcLost() {
   return found;
 }
 
-TEST_F(ExplainsTest, WhatStandsForTheCauseExplains) {
+TEST_F(CauseGraphTest, WhatStandsForTheCauseExplains) {
   std::vector<v1::Finding> found = PfcLost();
   found.push_back(Failure("packets_in_sequence", "n4", 1));
   Take(std::move(found));
@@ -296,7 +295,7 @@ TEST_F(ExplainsTest, WhatStandsForTheCauseExplains) {
   EXPECT_EQ(CauseOf("packets_in_sequence n4/1"), "");
 }
 
-TEST_F(ExplainsTest, WhatHasACauseIsNoPartOfAnother) {
+TEST_F(CauseGraphTest, WhatHasACauseIsNoPartOfAnother) {
   std::vector<v1::Finding> found = PfcLost();
   for (const std::uint32_t rail : {0U, 1U}) {
     found.push_back(Failure("packets_in_sequence", "n4", rail));
@@ -345,7 +344,7 @@ std::vector<v1::Finding> AllFailures() {
 
 // A life of comings, goings and changes against a grouping that is told of the end alone; what the
 // news say adds up to the same.
-TEST_F(ExplainsTest, TheOrderOfWhatIsFoundMeansNothing) {
+TEST_F(CauseGraphTest, TheOrderOfWhatIsFoundMeansNothing) {
   const std::vector<v1::Finding> all = AllFailures();
   for (std::uint32_t seed = 0; seed < 10; ++seed) {
     std::mt19937 random(seed);

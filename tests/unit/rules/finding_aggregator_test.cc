@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-class GroupingTest : public ::testing::Test {
+class FindingAggregatorTest : public ::testing::Test {
  protected:
   // Tells the engine of all nodes as they are now.
   void Judge() {
@@ -51,20 +51,20 @@ class GroupingTest : public ::testing::Test {
   std::map<std::string, v1::Finding> findings;
 };
 
-TEST_F(GroupingTest, HealthyNodesHaveNothingInCommon) {
+TEST_F(FindingAggregatorTest, HealthyNodesHaveNothingInCommon) {
   Judge();
   EXPECT_THAT(Causes(), IsEmpty());
   EXPECT_THAT(Cause().explains(), IsEmpty());
 }
 
-TEST_F(GroupingTest, OnePortIsItsOwnCause) {
+TEST_F(FindingAggregatorTest, OnePortIsItsOwnCause) {
   testing::SetMtu(nodes[1], 0, 1500);
   Judge();
   EXPECT_THAT(Causes(), SizeIs(1));
   EXPECT_THAT(Cause().explains(), IsEmpty());
 }
 
-TEST_F(GroupingTest, AllPortsOfANodeAreOneFindingOfTheNode) {
+TEST_F(FindingAggregatorTest, AllPortsOfANodeAreOneFindingOfTheNode) {
   for (const std::uint32_t rail : {0U, 1U}) testing::SetMtu(nodes[1], rail, 1500);
   Judge();
   EXPECT_THAT(Causes(), ElementsAre("netdev MTU 1500, expected 9000, on all 2 ports"));
@@ -82,7 +82,7 @@ TEST_F(GroupingTest, AllPortsOfANodeAreOneFindingOfTheNode) {
   EXPECT_EQ(cause.remedies_size(), 2 * findings.at(cause.explains(0)).remedies_size());
 }
 
-TEST_F(GroupingTest, ACauseThatIsMendedInPartIsNone) {
+TEST_F(FindingAggregatorTest, ACauseThatIsMendedInPartIsNone) {
   for (const std::uint32_t rail : {0U, 1U}) testing::SetMtu(nodes[1], rail, 1500);
   Judge();
   testing::SetMtu(nodes[1], 0, 9000);
@@ -92,14 +92,14 @@ TEST_F(GroupingTest, ACauseThatIsMendedInPartIsNone) {
   for (const auto& [id, finding] : findings) EXPECT_EQ(finding.explained_by(), "");
 }
 
-TEST_F(GroupingTest, WhatIsNotTheSameOnBothPortsHasNoCommonCause) {
+TEST_F(FindingAggregatorTest, WhatIsNotTheSameOnBothPortsHasNoCommonCause) {
   testing::SetMtu(nodes[1], 0, 1500);
   testing::SetMtu(nodes[1], 1, 4200);
   Judge();
   EXPECT_THAT(Causes(), SizeIs(2));
 }
 
-TEST_F(GroupingTest, APortThatIsDownIsNotWaitedFor) {
+TEST_F(FindingAggregatorTest, APortThatIsDownIsNotWaitedFor) {
   for (const std::uint32_t rail : {0U, 1U}) testing::SetMtu(nodes[1], rail, 1500);
   nodes = testing::Nodes(5, testing::RoceNode, {.rails = 3});
   for (const std::uint32_t rail : {0U, 1U}) testing::SetMtu(nodes[1], rail, 1500);
@@ -108,7 +108,7 @@ TEST_F(GroupingTest, APortThatIsDownIsNotWaitedFor) {
   EXPECT_EQ(Cause().explains_size(), 2);
 }
 
-TEST_F(GroupingTest, NobodyIsBlamedOnEveryRailOnce) {
+TEST_F(FindingAggregatorTest, NobodyIsBlamedOnEveryRailOnce) {
   nodes.pop_back();
   for (const int node : {0, 1})
     for (const std::uint32_t rail : {0U, 1U}) testing::SetMtu(nodes[node], rail, 1500);
@@ -119,7 +119,7 @@ TEST_F(GroupingTest, NobodyIsBlamedOnEveryRailOnce) {
   EXPECT_THAT(Cause().title(), ::testing::EndsWith(", on all 2 rails"));
 }
 
-TEST_F(GroupingTest, WhatEveryNodeHasIsOfTheFleet) {
+TEST_F(FindingAggregatorTest, WhatEveryNodeHasIsOfTheFleet) {
   for (v1::NodeSnapshot& node : nodes) testing::UnloadPeermem(node);
   Judge();
   ASSERT_THAT(Causes(), SizeIs(1));
@@ -131,7 +131,7 @@ TEST_F(GroupingTest, WhatEveryNodeHasIsOfTheFleet) {
   EXPECT_EQ(Cause().explains_size(), 0) << "a sixth node is well";
 }
 
-TEST_F(GroupingTest, AllPortsBehindASwitchAreOneFindingOfTheSwitch) {
+TEST_F(FindingAggregatorTest, AllPortsBehindASwitchAreOneFindingOfTheSwitch) {
   nodes = testing::Nodes(8, testing::RoceNode);
   for (int i = 0; i < 8; ++i) {
     ConnectTo(nodes[i], 0, i < 3 ? "leaf1" : "leaf2");
@@ -145,7 +145,7 @@ TEST_F(GroupingTest, AllPortsBehindASwitchAreOneFindingOfTheSwitch) {
   EXPECT_EQ(Cause().subject().switch_name(), "leaf1");
 }
 
-TEST_F(GroupingTest, ACauseIsNewsWithAllThatItExplains) {
+TEST_F(FindingAggregatorTest, ACauseIsNewsWithAllThatItExplains) {
   Judge();
   engine.Take();
   for (const std::uint32_t rail : {0U, 1U}) testing::SetMtu(nodes[1], rail, 1500);
@@ -161,7 +161,7 @@ TEST_F(GroupingTest, ACauseIsNewsWithAllThatItExplains) {
 }
 
 // No finding of the first two ports comes or goes then.
-TEST_F(GroupingTest, APortThatGoesDownOrComesBackChangesWhatAllAre) {
+TEST_F(FindingAggregatorTest, APortThatGoesDownOrComesBackChangesWhatAllAre) {
   nodes = testing::Nodes(5, testing::RoceNode, {.rails = 3});
   testing::SetMtu(nodes[1], 0, 1500);
   Judge();
@@ -178,7 +178,7 @@ TEST_F(GroupingTest, APortThatGoesDownOrComesBackChangesWhatAllAre) {
   EXPECT_THAT(Cause().explains(), IsEmpty());
 }
 
-TEST_F(GroupingTest, ANodeThatIsLostIsNotWaitedFor) {
+TEST_F(FindingAggregatorTest, ANodeThatIsLostIsNotWaitedFor) {
   for (int i = 0; i < 4; ++i) testing::UnloadPeermem(nodes[i]);
   Judge();
   EXPECT_THAT(Cause().explains(), IsEmpty());

@@ -1,4 +1,4 @@
-// A fleet of snapshots, judged: what the tests of single rules look at.
+// Evaluation of a fleet of snapshots, for tests of rules.
 #pragma once
 
 #include <string>
@@ -11,24 +11,24 @@ namespace fabric::rules {
 
 Evaluation JudgeWithCauses(const std::vector<v1::NodeSnapshot>& nodes,
                            const profile::Profile& profile = {});
-// What the rules find; what several findings have as a common cause is grouping_test's.
+// Without aggregates, which finding_aggregator_test covers.
 Evaluation Judge(const std::vector<v1::NodeSnapshot>& nodes, const profile::Profile& profile = {});
 
 // "pfc_equal_on_rail n3/rxe0/1" for every failing finding, sorted.
 std::vector<std::string> Failures(const std::vector<v1::NodeSnapshot>& nodes,
                                   const profile::Profile& profile = {});
-// Of what moved between two moments of each node: the counters of the earlier ones are taken away.
+// With the counter rates between two snapshots of each node.
 std::vector<std::string> FailuresBetween(const std::vector<v1::NodeSnapshot>& before,
                                          const std::vector<v1::NodeSnapshot>& after,
                                          const profile::Profile& profile = {});
 Evaluation JudgeBetween(const std::vector<v1::NodeSnapshot>& before,
                         const std::vector<v1::NodeSnapshot>& after,
                         const profile::Profile& profile = {});
-// The same for the unknown ones.
+// The same for UNKNOWN findings.
 std::vector<std::string> Unknowns(const std::vector<v1::NodeSnapshot>& nodes,
                                   const profile::Profile& profile = {});
 
-// The only failing finding; an empty one with a test failure when there are none or more.
+// The only failing finding. Fails the test and returns an empty one when there are none or several.
 v1::Finding TheFailure(const std::vector<v1::NodeSnapshot>& nodes,
                        const profile::Profile& profile = {});
 

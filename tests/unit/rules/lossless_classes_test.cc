@@ -44,7 +44,7 @@ TEST(EtsSharesSumTo100, AddsUpWhatIsInEts) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(DataClassHasBandwidth, TakesTheLeastShareFromTheProfile) {
+TEST(DataClassHasBandwidth, TakesTheMinimumFromTheProfile) {
   auto nodes = RoceNodes();
   v1::Expectations expect;
   expect.set_data_bandwidth_min_percent(13);
@@ -53,18 +53,19 @@ TEST(DataClassHasBandwidth, TakesTheLeastShareFromTheProfile) {
   const Evaluation evaluation = Judge(nodes, Expecting(expect));
   ASSERT_EQ(evaluation.counts.fail(), 3U);
   EXPECT_EQ(evaluation.findings[0].title(),
-            "ETS share of class 3 of priority 3 13 %, expected 50 % at least (profile test)");
+            "ETS share of class 3 of priority 3 13 %, expected at least 50 % (profile test)");
   for (auto& node : nodes) DcbOf(node).mutable_ets()->set_tc_algorithm(3, 0);
   for (auto& node : nodes) DcbOf(node).mutable_ets()->set_tc_tx_bandwidth_percent(0, 25);
-  EXPECT_THAT(Failures(nodes, Expecting(expect)), IsEmpty()) << "strict is no share";
+  EXPECT_THAT(Failures(nodes, Expecting(expect)), IsEmpty()) << "strict priority has no share";
 }
 
-TEST(DataClassHasBandwidth, NoneAtAllFailsWithoutAProfileToo) {
+TEST(DataClassHasBandwidth, FailsAtZeroPercentWithoutAProfile) {
   auto nodes = RoceNodes();
   DcbOf(nodes[1]).mutable_ets()->set_tc_tx_bandwidth_percent(3, 0);
   DcbOf(nodes[1]).mutable_ets()->set_tc_tx_bandwidth_percent(0, 25);
-  EXPECT_EQ(TheFailure(nodes).title(),
-            "ETS share of class 3 of priority 3 0 %, expected 1 % at least (RoCE data goes there)");
+  EXPECT_EQ(
+      TheFailure(nodes).title(),
+      "ETS share of class 3 of priority 3 0 %, expected at least 1 % (the class of RoCE data)");
 }
 
 // The priority of RoCE data is the only one with PFC where all ports of the node have the same.
@@ -115,7 +116,7 @@ TEST(DataClassNotRateLimited, NamesTheLimit) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(DataClassNotRateLimited, KnowsNoClassInACaptureAndLooksAtAllThen) {
+TEST(DataClassNotRateLimited, ChecksAllClassesWhenTheClassIsNotKnown) {
   auto nodes = RoceNodes(1);
   DcbOf(nodes[0]).clear_pfc();
   DcbOf(nodes[0]).clear_ets();
@@ -131,7 +132,7 @@ TEST(CnpApartFromData, FailsInThePriorityOfTheData) {
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.title(),
             "priority of CNPs (DSCP 48) 3, that of RoCE data, expected one without PFC (DSCP 26 "
-            "goes there too)");
+            "has the same priority)");
   EXPECT_EQ(finding.remedies(0).command(), "dcb app replace dev rail0 dscp-prio 48:6");
   ControlOf(nodes[1]).clear_cnp_dscp();
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "which DSCP CNPs have is not known then";
@@ -183,12 +184,12 @@ constexpr Number kNumbers[] = {
      "priority of CNPs sent 7, expected 6 (2 of 3 nodes with mlx5_core on rail 0)",
      "cd / && echo 6 > sys/class/net/rail0/ecn/roce_np/cnp_802p_prio"},
     {"cnp_interval_equal", [](auto& c, std::uint32_t v) { c.set_min_time_between_cnps_us(v); }, 50,
-     "shortest time between CNPs in microseconds 50, expected 4 (2 of 3 nodes with ConnectX-7 on "
+     "minimum time between CNPs in microseconds 50, expected 4 (2 of 3 nodes with ConnectX-7 on "
      "rail 0)",
      "cd / && echo 4 > sys/class/net/rail0/ecn/roce_np/min_time_between_cnps"},
 };
 
-TEST(CongestionNumbers, AreTheSameOnLikePorts) {
+TEST(CongestionNumbers, AreTheSameOnComparablePorts) {
   for (const Number& number : kNumbers) {
     SCOPED_TRACE(number.rule);
     auto nodes = RoceNodes();
@@ -200,11 +201,11 @@ TEST(CongestionNumbers, AreTheSameOnLikePorts) {
     EXPECT_EQ(finding.remedies(0).command(), number.command);
     NetdevOf(nodes[2], 0).clear_congestion_control();
     EXPECT_THAT(Failures(nodes), IsEmpty());
-    EXPECT_THAT(Unknowns(nodes), IsEmpty()) << "an inbox driver does not tell";
+    EXPECT_THAT(Unknowns(nodes), IsEmpty()) << "an inbox driver does not report it";
   }
 }
 
-TEST(CongestionNumbers, OfTheProfileComeFirst) {
+TEST(CongestionNumbers, OfTheProfileHavePrecedence) {
   auto nodes = RoceNodes(1);
   v1::Expectations expect;
   expect.set_cnp_dscp(4);
@@ -212,7 +213,7 @@ TEST(CongestionNumbers, OfTheProfileComeFirst) {
             "DSCP of CNPs 48, expected 4 (profile test)");
 }
 
-TEST(BnxtNumbers, OfRoceAreThoseOfProfileOrRail) {
+TEST(BnxtNumbers, OfRoceEqualProfileOrRail) {
   auto nodes = Nodes(3, testing::BnxtNode, {.rails = 1});
   ControlOf(nodes[0]).set_roce_dscp(24);
   const v1::Finding finding = TheFailure(nodes);
@@ -230,7 +231,7 @@ TEST(BnxtNumbers, OfRoceAreThoseOfProfileOrRail) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(EcnOnDataPriority, LooksAtBothEnds) {
+TEST(EcnOnDataPriority, ChecksBothEnds) {
   auto nodes = RoceNodes();
   ControlOf(nodes[1]).set_notification_point_enabled(4, false);
   ControlOf(nodes[1]).set_reaction_point_enabled(0, false);
@@ -290,7 +291,7 @@ TEST(DcqcnParametersEqual, EvidenceNamesTheParameter) {
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "defaults of models differ";
 }
 
-TEST(RoceModeDefined, FailsWithNothingAtAll) {
+TEST(RoceModeDefined, FailsWithNeitherPfcNorEcn) {
   auto nodes = RoceNodes();
   for (auto& node : nodes) testing::SetPfc(node, 0, 0);
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "lossy with ECN";
@@ -310,7 +311,7 @@ TEST(RoceModeDefined, FailsWithNothingAtAll) {
   EXPECT_EQ(Judge(nodes).findings[0].evidence(0).basis(), "ConnectX-4 has no lossy RoCE");
 }
 
-TEST(TrafficClassEqualOnRail, NotSetIsAValueToo) {
+TEST(TrafficClassEqualOnRail, TreatsNotSetAsAValue) {
   auto nodes = RoceNodes();
   for (auto& node : nodes) testing::PortOf(node, 0).mutable_roce_defaults()->set_traffic_class(106);
   EXPECT_THAT(Failures(nodes), IsEmpty());
@@ -328,7 +329,7 @@ TEST(TrafficClassEqualOnRail, NotSetIsAValueToo) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(TrafficClassCarriesDataDscp, IsHeldAgainstTheProfile) {
+TEST(TrafficClassCarriesDataDscp, IsComparedWithTheProfile) {
   auto nodes = RoceNodes(1);
   testing::PortOf(nodes[0], 0).mutable_roce_defaults()->set_traffic_class(106);
   v1::Expectations expect;
@@ -340,7 +341,7 @@ TEST(TrafficClassCarriesDataDscp, IsHeldAgainstTheProfile) {
   EXPECT_THAT(finding.remedies(0).command(), HasSubstr("echo tclass=106 >"));
 }
 
-TEST(TrafficClassCarriesDataDscp, GoesToALossyPriorityWithoutAProfile) {
+TEST(TrafficClassCarriesDataDscp, FailsInALossyPriorityWithoutAProfile) {
   auto nodes = Nodes(2, testing::RoceNode);
   for (auto& node : nodes)
     for (std::uint32_t rail = 0; rail < 2; ++rail)
@@ -355,7 +356,7 @@ TEST(TrafficClassCarriesDataDscp, GoesToALossyPriorityWithoutAProfile) {
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "DSCP 24 goes to priority 3";
 }
 
-TEST(RdmaCmTos, IsThatOfProfileOrRail) {
+TEST(RdmaCmTos, EqualsProfileOrRail) {
   auto nodes = RoceNodes();
   for (auto& node : nodes) testing::PortOf(node, 0).mutable_roce_defaults()->set_rdma_cm_tos(106);
   EXPECT_THAT(Failures(nodes), IsEmpty());
@@ -381,7 +382,7 @@ TEST(RdmaCmTos, CarriesTheDscpOfTheProfile) {
   EXPECT_THAT(Failures(nodes, Expecting(expect)), IsEmpty()) << "nobody has set it";
 }
 
-TEST(RoceAppPriorityHasPfc, IsHeldAgainstProfileOrPfc) {
+TEST(RoceAppPriorityHasPfc, IsComparedWithProfileOrPfc) {
   auto nodes = Nodes(2, testing::BnxtNode);
   for (auto& node : nodes)
     for (std::uint32_t rail = 0; rail < 2; ++rail)
@@ -413,7 +414,7 @@ TEST(VlanEgressPriority, WantsTheDataPriorityWherePcpIsTrusted) {
     if (!gid.link_local()) gid.set_netdev("rail0.100");
   const v1::Finding finding = TheFailure(nodes, Expecting(expect));
   EXPECT_EQ(finding.title(),
-            "egress priorities of rail0.100 no map: all 0, expected one of them 3 (profile test, "
+            "egress priorities of rail0.100 no map: all 0, expected a map with 3 (profile test, "
             "which trusts PCP)");
   EXPECT_EQ(finding.remedies(0).command(),
             "ip link set dev rail0.100 type vlan egress-qos-map 0:3 3:3");

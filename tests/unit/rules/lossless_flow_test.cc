@@ -26,7 +26,7 @@ void SetPause(v1::NodeSnapshot& node, std::uint32_t rail, bool rx, bool tx) {
   pause.set_tx(tx);
 }
 
-TEST(TrustEqualOnRail, HoldsEveryPortAgainstAProfile) {
+TEST(TrustEqualOnRail, ComparesEveryPortWithAProfile) {
   auto nodes = Nodes(2, testing::RoceNode, {.rails = 1});
   v1::Expectations expect;
   expect.set_trust(v1::TRUST_DSCP);
@@ -38,7 +38,8 @@ TEST(TrustEqualOnRail, HoldsEveryPortAgainstAProfile) {
   EXPECT_EQ(finding.evidence(0).source(), "netlink dcb rail0");
   ASSERT_EQ(finding.remedies_size(), 2);
   EXPECT_EQ(finding.remedies(0).command(), "dcb app replace dev rail0 dscp-prio 26:3");
-  EXPECT_EQ(finding.remedies(1).command(), "mlnx_qos -i rail0 --trust dscp");
+  EXPECT_EQ(finding.remedies(1).command(),
+            "mlnx_qos -i rail0 --trust dscp && mlnx_qos -i rail0 --dscp2prio set,26,3");
 }
 
 TEST(TrustEqualOnRail, ComparesPortsWithoutPfc) {
@@ -49,7 +50,7 @@ TEST(TrustEqualOnRail, ComparesPortsWithoutPfc) {
   EXPECT_EQ(TheFailure(nodes).title(), "trust pcp, expected dscp (2 of 3 nodes on rail 0)");
 }
 
-TEST(TrustEqualOnRail, IsUnknownWhereTheProfileAsksAndTheDriverDoesNotTell) {
+TEST(TrustEqualOnRail, IsUnknownWhenTheProfileNamesItAndTheDriverDoesNotReportIt) {
   auto nodes = Nodes(2, testing::BnxtNode, {.rails = 1});
   v1::Expectations expect;
   expect.set_trust(v1::TRUST_DSCP);
@@ -57,7 +58,7 @@ TEST(TrustEqualOnRail, IsUnknownWhereTheProfileAsksAndTheDriverDoesNotTell) {
   EXPECT_THAT(Unknowns(nodes, Expecting(expect)), ElementsAre("trust_equal_on_rail n1/bnxt_re0/1"));
 }
 
-TEST(TrustEqualOnRail, APcpProfileSilencesTheGuessOfDscps) {
+TEST(TrustEqualOnRail, APcpProfileTurnsOffTheInferenceOfDscps) {
   auto nodes = Nodes(2, testing::RoceNode, {.rails = 1});
   v1::Expectations expect;
   expect.set_trust(v1::TRUST_PCP);
@@ -66,7 +67,7 @@ TEST(TrustEqualOnRail, APcpProfileSilencesTheGuessOfDscps) {
   EXPECT_THAT(Unknowns(nodes, Expecting(expect)), IsEmpty());
 }
 
-TEST(DataDscpHasDataPriority, NamesThePriorityThatItHas) {
+TEST(DataDscpHasDataPriority, NamesTheActualPriority) {
   auto nodes = Nodes(2, testing::RoceNode, {.rails = 1});
   v1::Expectations expect;
   expect.set_data_dscp(26);
@@ -101,7 +102,7 @@ TEST(PfcCoversRoceDscp, TakesTheDscpOfAProfile) {
   const Evaluation evaluation = Judge(nodes, Expecting(expect));
   ASSERT_EQ(evaluation.counts.fail(), 2U);
   EXPECT_EQ(evaluation.findings[0].title(),
-            "DSCP 24 goes to priority 0, expected a priority with PFC (3)");
+            "DSCP 24 maps to priority 0, expected a priority with PFC (3)");
   EXPECT_EQ(evaluation.findings[0].evidence(0).basis(), "profile test");
 }
 
@@ -112,12 +113,14 @@ TEST(PfcExcludesGlobalPause, NamesTheDirections) {
   EXPECT_EQ(finding.rule(), "pfc_excludes_global_pause");
   EXPECT_EQ(finding.title(), "global pause rx and tx on, expected off (PFC is on for 3)");
   EXPECT_EQ(finding.evidence(0).source(), "ethtool pause rail1");
-  EXPECT_EQ(finding.remedies(0).command(), "ethtool -A rail1 autoneg off rx off tx off");
+  EXPECT_EQ(finding.remedies(0).command(), "ethtool -A rail1 rx off tx off");
+  NetdevOf(nodes[0], 1).mutable_global_pause()->set_autonegotiate(true);
+  EXPECT_EQ(TheFailure(nodes).remedies(0).command(), "ethtool -A rail1 autoneg off rx off tx off");
   SetPause(nodes[0], 1, false, true);
   EXPECT_THAT(TheFailure(nodes).title(), HasSubstr("global pause tx on"));
   NetdevOf(nodes[0], 1).clear_global_pause();
   EXPECT_THAT(Failures(nodes), IsEmpty());
-  EXPECT_THAT(Unknowns(nodes), IsEmpty()) << "virtual functions never tell";
+  EXPECT_THAT(Unknowns(nodes), IsEmpty()) << "virtual functions do not report it";
 }
 
 TEST(GlobalPauseEqualOnRail, ComparesPortsWithoutPfc) {
@@ -183,7 +186,7 @@ TEST(PfcOnDataPriority, FailsWhenPfcIsOnForAnotherOne) {
   const Evaluation evaluation = Judge(nodes, Expecting(expect));
   ASSERT_EQ(evaluation.counts.fail(), 2U);
   EXPECT_EQ(evaluation.findings[0].title(),
-            "PFC enabled priorities 4, expected one of them 3 (profile test)");
+            "PFC enabled priorities 4, expected a set with 3 (profile test)");
   EXPECT_EQ(evaluation.findings[0].remedies(0).command(),
             "dcb pfc set dev rail0 prio-pfc all:off 3:on");
   expect.mutable_pfc_priorities()->add_priorities(4);
@@ -198,9 +201,9 @@ TEST(PfcWithinCapability, CountsThePrioritiesAgainstWhatTheNicCanDo) {
   for (auto& node : nodes) testing::SetPfc(node, 0, 0x38);
   ASSERT_EQ(Judge(nodes).counts.fail(), 2U);
   EXPECT_EQ(Judge(nodes).findings[0].title(),
-            "PFC enabled priorities 3,4,5, expected 2 at most (what the NIC says it can do)");
+            "PFC enabled priorities 3,4,5, expected at most 2 (capability of the NIC)");
   for (auto& node : nodes) NetdevOf(node, 0).mutable_dcb()->mutable_pfc()->set_capability(0);
-  EXPECT_THAT(Failures(nodes), IsEmpty()) << "not told";
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "not reported";
   for (auto& node : nodes) NetdevOf(node, 0).set_driver("ice");
   EXPECT_EQ(Judge(nodes).findings[0].evidence(0).basis(), "Intel 800 series");
 }
@@ -212,20 +215,24 @@ TEST(LosslessBufferApart, NamesLossyPrioritiesInTheSameBuffer) {
   EXPECT_EQ(finding.rule(), "lossless_buffer_apart");
   EXPECT_EQ(finding.title(),
             "receive buffer 1 of priority 3 shared with priorities 0,1 without PFC, expected a "
-            "buffer of its own for what has PFC (PFC is on for 3)");
-  EXPECT_EQ(finding.remedies(1).command(), "dcb buffer set dev rail1 prio-buffer all:0 3:1");
+            "separate buffer for priorities with PFC (PFC is on for 3)");
+  EXPECT_EQ(
+      finding.remedies(0).command(),
+      "dcb pfc set dev rail1 prio-pfc all:off && dcb pfc set dev rail1 prio-pfc all:off 3:on");
+  EXPECT_EQ(finding.remedies(2).command(), "dcb buffer set dev rail1 prio-buffer all:0 3:1");
 }
 
 TEST(LosslessBufferApart, NamesABufferWithoutSize) {
   auto nodes = Nodes(2, testing::RoceNode);
   v1::PriorityBuffers& buffers = *NetdevOf(nodes[0], 0).mutable_dcb()->mutable_buffers();
   buffers.set_size_bytes(1, 0);
-  EXPECT_THAT(TheFailure(nodes).title(), HasSubstr("receive buffer 1 of priority 3 of no size"));
+  EXPECT_THAT(TheFailure(nodes).title(),
+              HasSubstr("receive buffer 1 of priority 3 without a size"));
   buffers.clear_priority_to_buffer();
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(LosslessBufferHasHeadroom, ReckonsWithSpeedCableAndMtu) {
+TEST(LosslessBufferHasHeadroom, DependsOnSpeedCableAndMtu) {
   auto nodes = Nodes(2, testing::RoceNode, {.rails = 1});
   v1::NetInterface& netdev = NetdevOf(nodes[0], 0);
   netdev.mutable_dcb()->mutable_buffers()->set_size_bytes(1, 56'093);  // One byte more than needed
@@ -243,7 +250,7 @@ TEST(LosslessBufferHasHeadroom, ReckonsWithSpeedCableAndMtu) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(CableLengthCoversLink, IsHeldAgainstTheProfile) {
+TEST(CableLengthCoversLink, IsComparedWithTheProfile) {
   auto nodes = Nodes(2, testing::RoceNode, {.rails = 1});
   v1::Expectations expect;
   expect.set_cable_length_m(30);
@@ -251,13 +258,13 @@ TEST(CableLengthCoversLink, IsHeldAgainstTheProfile) {
   EXPECT_THAT(Failures(nodes, Expecting(expect)), IsEmpty());
   NetdevOf(nodes[1], 0).mutable_dcb()->set_cable_length_m(7);
   const v1::Finding finding = TheFailure(nodes, Expecting(expect));
-  EXPECT_EQ(finding.title(), "cable length 7 m, expected 30 m at least (profile test)");
+  EXPECT_EQ(finding.title(), "cable length 7 m, expected at least 30 m (profile test)");
   EXPECT_EQ(finding.remedies(1).command(), "mlnx_qos -i rail0 --cable_len 30");
   NetdevOf(nodes[1], 0).mutable_dcb()->clear_cable_length_m();
   EXPECT_THAT(Failures(nodes, Expecting(expect)), IsEmpty());
 }
 
-TEST(PfcStormPreventionOn, ComparesAndHoldsAgainstAProfile) {
+TEST(PfcStormPreventionOn, ComparesWithRailAndProfile) {
   auto nodes = Nodes(3, testing::RoceNode, {.rails = 1});
   NetdevOf(nodes[1], 0).set_pfc_storm_prevention_ms(8000);
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "how long is for the site to choose";

@@ -25,7 +25,7 @@ TEST(PfcEqualOnRail, NamesBothMasksAndTheMajority) {
   EXPECT_TRUE(finding.remedies(1).interrupts_traffic());
 }
 
-TEST(PfcEqualOnRail, BlamesNobodyWithoutAMajority) {
+TEST(PfcEqualOnRail, ReportsTheRailWithoutAMajority) {
   auto nodes = Nodes(2, testing::LabNode);
   testing::SetPfc(nodes[1], 0, 0);
   const v1::Finding finding = TheFailure(nodes);
@@ -33,18 +33,18 @@ TEST(PfcEqualOnRail, BlamesNobodyWithoutAMajority) {
   EXPECT_EQ(finding.title(), "PFC enabled priorities not the same: none on n2; 3 on n1");
 }
 
-TEST(PfcEqualOnRail, HoldsEveryPortAgainstAProfile) {
+TEST(PfcEqualOnRail, ComparesEveryPortWithAProfile) {
   auto nodes = Nodes(2, testing::LabNode, {.rails = 1});
   v1::Expectations expect;
   expect.mutable_pfc_priorities()->add_priorities(3);
   EXPECT_THAT(Failures(nodes, Expecting(expect)), IsEmpty());
   for (auto& node : nodes) testing::SetPfc(node, 0, 0x10);
   const Evaluation evaluation = Judge(nodes, Expecting(expect));
-  EXPECT_EQ(evaluation.counts.fail(), 2U) << "the majority is no excuse";
+  EXPECT_EQ(evaluation.counts.fail(), 2U) << "the profile has precedence over the majority";
   EXPECT_EQ(evaluation.findings[0].title(), "PFC enabled priorities 4, expected 3 (profile test)");
 }
 
-TEST(PfcEqualOnRail, TellsTheCommandsOfOtherVendors) {
+TEST(PfcEqualOnRail, HasTheCommandsOfOtherVendors) {
   auto nodes = Nodes(3, testing::BnxtNode);
   testing::SetPfc(nodes[0], 0, 0);
   EXPECT_EQ(TheFailure(nodes).remedies(0).platform(), "bnxt");
@@ -74,8 +74,8 @@ TEST(PfcCoversRoceDscp, NamesWhereTheDscpGoes) {
   auto nodes = Nodes(3, testing::LabNode);
   testing::MapDscp(nodes[1], 0, 26, 0);
   const v1::Finding finding = TheFailure(nodes);
-  EXPECT_EQ(finding.title(), "DSCP 26 goes to priority 0, expected a priority with PFC (3)");
-  EXPECT_EQ(finding.evidence(0).basis(), "2 of 3 nodes on rail 0 give it one with PFC");
+  EXPECT_EQ(finding.title(), "DSCP 26 maps to priority 0, expected a priority with PFC (3)");
+  EXPECT_EQ(finding.evidence(0).basis(), "2 of 3 nodes on rail 0 map it to one with PFC");
   EXPECT_EQ(finding.remedies(0).command(), "dcb app replace dev rail0 dscp-prio 26:3");
 }
 
@@ -110,7 +110,7 @@ TEST(PfcCoversRoceDscp, AllowsAnotherDscpWhenTheRailUsesIt) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
   testing::MapDscp(nodes[1], 0, 46, 0);
   EXPECT_EQ(TheFailure(nodes).title(),
-            "DSCP 46 goes to priority 0, expected a priority with PFC (5)");
+            "DSCP 46 maps to priority 0, expected a priority with PFC (5)");
 }
 
 TEST(PfcCoversRoceDscp, FailsWhenNoDscpOfTheRailIsCovered) {
@@ -119,10 +119,10 @@ TEST(PfcCoversRoceDscp, FailsWhenNoDscpOfTheRailIsCovered) {
   EXPECT_THAT(Failures(nodes), ElementsAre("pfc_covers_roce_dscp n1/bnxt_re0/1",
                                            "pfc_covers_roce_dscp n2/bnxt_re0/1"));
   EXPECT_EQ(Judge(nodes).findings[0].title(),
-            "no DSCP goes to a priority with PFC, expected one to go to 4");
+            "no DSCP maps to a priority with PFC (4), expected at least one");
 }
 
-TEST(PfcCoversRoceDscp, LossyRoceIsFine) {
+TEST(PfcCoversRoceDscp, PassesForLossyRoce) {
   auto nodes = Nodes(3, testing::LabNode);
   for (auto& node : nodes)
     for (std::uint32_t rail = 0; rail < 2; ++rail) {

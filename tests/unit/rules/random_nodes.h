@@ -1,4 +1,4 @@
-// Nodes with faults by lot, from a seed: what properties of the engine are tried on.
+// Random nodes with faults, from a seed, for property tests of the engine.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,15 @@ namespace fabric::rules {
 
 using Random = std::mt19937;
 
-// From 0 up to and without `end`.
+// From 0 to `end` - 1.
 std::uint32_t Below(Random& random, std::uint32_t end);
 
-// Of any vendor, with up to two faults, often with one more on all ports, mostly wired.
+// Of any vendor, with up to two faults and often another one on all ports. Most have LLDP
+// neighbors.
 v1::NodeSnapshot RandomNode(std::uint32_t number, Random& random);
 std::vector<v1::NodeSnapshot> RandomFleet(std::uint32_t nodes, Random& random);
 
-// A window of counters has ended, in which some of the record's have grown. Nothing else changes.
+// Ends a window of counters in which some have grown. Changes nothing else.
 void MoveCounters(fleet::NodeRecord& record, Random& random);
 
 }  // namespace fabric::rules

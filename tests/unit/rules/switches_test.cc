@@ -23,12 +23,12 @@ Fleet Wired(std::uint32_t count, std::uint32_t rails = 2) {
   return nodes;
 }
 
-TEST(Switches, ThatAgreeWithTheirHostsAreFine) {
+TEST(Switches, PassWhenTheyAgreeWithTheirHosts) {
   EXPECT_THAT(Failures(Wired(4)), IsEmpty());
   EXPECT_THAT(Unknowns(Wired(4)), IsEmpty());
 }
 
-TEST(SwitchPfc, OfOnePortIsAFindingOfTheLink) {
+TEST(SwitchPfc, ReportsTheLinkOfOnePort) {
   Fleet nodes = Wired(4);
   NeighborOf(nodes[1], 0).mutable_pfc()->set_enabled_mask(0);
   const v1::Finding finding = TheFailure(nodes);
@@ -41,10 +41,10 @@ TEST(SwitchPfc, OfOnePortIsAFindingOfTheLink) {
   EXPECT_EQ(finding.remedies(0).command(), "config interface pfc priority swp2 3 on");
 }
 
-TEST(SwitchPfc, OfAllPortsIsOneFindingOfTheSwitch) {
+TEST(SwitchPfc, ReportsTheSwitchForAllPorts) {
   Fleet nodes = Wired(40);
   for (auto& node : nodes) NeighborOf(node, 0).mutable_pfc()->set_enabled_mask(0);
-  NeighborOf(nodes[7], 0).mutable_pfc()->set_enabled_mask(1U << 3);  // Somebody began to mend it
+  NeighborOf(nodes[7], 0).mutable_pfc()->set_enabled_mask(1U << 3);  // Already repaired
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.subject().scope(), v1::SCOPE_SWITCH);
   EXPECT_EQ(finding.subject().switch_name(), "leaf0");
@@ -53,7 +53,7 @@ TEST(SwitchPfc, OfAllPortsIsOneFindingOfTheSwitch) {
   EXPECT_EQ(finding.evidence_size(), 4);
 }
 
-TEST(SwitchPfc, ThatIsNotAnnouncedIsUnknown) {
+TEST(SwitchPfc, IsUnknownWhenNotAnnounced) {
   Fleet nodes = Wired(3);
   for (auto& node : nodes) NeighborOf(node, 1).clear_pfc();
   EXPECT_THAT(Failures(nodes), IsEmpty());
@@ -65,13 +65,13 @@ TEST(SwitchPfc, ThatIsNotAnnouncedIsUnknown) {
   EXPECT_THAT(Unknowns(nodes), IsEmpty()) << "one without DCBX tells nothing";
 }
 
-TEST(SwitchPfc, IsNotHeldAgainstAHostThatDiffersFromItsRail) {
+TEST(SwitchPfc, IsNotComparedWithAHostThatDiffersFromItsRail) {
   Fleet nodes = Wired(4);
   testing::SetPfc(nodes[1], 0, 1U << 4);
   EXPECT_THAT(Failures(nodes), ElementsAre("pfc_equal_on_rail n2/mlx5_0/1"));
 }
 
-TEST(SwitchPfc, OfAHostAloneWithAllLinksIsOneFinding) {
+TEST(SwitchPfc, ReportsAHostOnceForAllItsLinks) {
   Fleet nodes = Wired(1, 4);
   for (std::uint32_t rail = 0; rail < 4; ++rail)
     NeighborOf(nodes[0], rail).mutable_pfc()->set_enabled_mask(1U << 4);
@@ -80,7 +80,7 @@ TEST(SwitchPfc, OfAHostAloneWithAllLinksIsOneFinding) {
   EXPECT_THAT(finding.title(), HasSubstr("all 4 links: PFC enabled priorities 4, expected 3"));
 }
 
-TEST(SwitchPfc, IsFineWhereNeitherHasIt) {
+TEST(SwitchPfc, PassesWhenNeitherHasIt) {
   Fleet nodes = Wired(2);
   for (auto& node : nodes)
     for (std::uint32_t rail = 0; rail < 2; ++rail) {
@@ -91,7 +91,7 @@ TEST(SwitchPfc, IsFineWhereNeitherHasIt) {
   EXPECT_THAT(Unknowns(nodes), IsEmpty());
 }
 
-TEST(SwitchApp, NamesThePriorityThatTheSwitchMeans) {
+TEST(SwitchApp, NamesThePriorityOfTheSwitch) {
   Fleet nodes = Wired(3);
   NeighborOf(nodes[2], 1).mutable_applications(0)->set_priority(5);
   const v1::Finding finding = TheFailure(nodes);
@@ -99,7 +99,7 @@ TEST(SwitchApp, NamesThePriorityThatTheSwitchMeans) {
   EXPECT_EQ(finding.title(), "switch port leaf1 swp3: priority of RoCE 5, expected 3");
 }
 
-TEST(SwitchClass, OfRoceIsSharedWithNobodyElse) {
+TEST(SwitchClass, OfRoceIsNotShared) {
   Fleet nodes = Wired(3);
   for (auto& node : nodes) {
     v1::LldpEts& ets = *NeighborOf(node, 0).mutable_ets_configuration();
@@ -126,7 +126,7 @@ TEST(SwitchMtu, TooSmallForTheHostFails) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(Dcbx, OfTwoWillingEndsNobodyDecides) {
+TEST(Dcbx, FailsWhenBothEndsAreWilling) {
   Fleet nodes = Wired(3);
   NeighborOf(nodes[1], 0).mutable_pfc()->set_willing(true);
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "the host decides";
@@ -190,14 +190,14 @@ TEST(RailWiring, OfOtherDesignsIsFine) {
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "no design at all: nobody is odd";
 }
 
-// Rail 0 of n1 and n3 hear one port of leaf0.
+// Rail 0 of n1 and n3 receive LLDP from one port of leaf0.
 Fleet OnOnePort() {
   Fleet nodes = Wired(4);
   NeighborOf(nodes[2], 0).set_port_id("swp1");
   return nodes;
 }
 
-TEST(SwitchPort, OfTwoNodesIsOneFinding) {
+TEST(SwitchPort, ReportsTwoNodesOnce) {
   const v1::Finding finding = TheFailure(OnOnePort());
   EXPECT_EQ(finding.rule(), "switch_port_of_one_node");
   EXPECT_EQ(finding.title(),
@@ -207,14 +207,14 @@ TEST(SwitchPort, OfTwoNodesIsOneFinding) {
   EXPECT_EQ(finding.remedies(0).command(), "lldpcli show neighbors ports rail0 details");
 }
 
-TEST(SwitchPort, OfACardThatSeveralHostsShareIsFine) {
+TEST(SwitchPort, PassesForACardOfSeveralHosts) {
   Fleet nodes = OnOnePort();
   for (const int node : {0, 2})
     testing::DeviceOf(nodes[node], 0).set_sys_image_guid("0c42:a103:0065:1234");
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(SwitchPort, IsNotToldByADescriptionOrByWhatAPortHeardBeforeItWentDown) {
+TEST(SwitchPort, IgnoresDescriptionsAndPortsThatAreDown) {
   Fleet nodes = OnOnePort();
   NeighborOf(nodes[2], 0).set_port_id_subtype(1);
   EXPECT_THAT(Failures(nodes), IsEmpty());
@@ -223,7 +223,7 @@ TEST(SwitchPort, IsNotToldByADescriptionOrByWhatAPortHeardBeforeItWentDown) {
   EXPECT_THAT(Failures(nodes), ElementsAre("port_active n3/mlx5_0/1"));
 }
 
-TEST(SwitchPort, OfTwoSwitchesMayHaveOneName) {
+TEST(SwitchPort, PassesForTwoSwitchesWithOneName) {
   Fleet nodes = OnOnePort();
   NeighborOf(nodes[2], 0).set_chassis_id("another one");
   EXPECT_THAT(Failures(nodes), ::testing::Not(::testing::Contains(HasSubstr("one_node"))));

@@ -1,4 +1,4 @@
-// Counters in motion: no_pause_storm, pause_received_within_limit, pause_sent_within_limit,
+// Rules on counter rates: no_pause_storm, pause_received_within_limit, pause_sent_within_limit,
 // pfc_frames_on_enabled_priorities, lossless_priority_keeps_packets, congestion_marks_answered,
 // cnps_obeyed, cnp_share_within_limit, acknowledgements_in_time, packets_in_sequence,
 // receivers_ready, roce_packets_intact, rdma_on_lossless_priority, link_stays_up,
@@ -34,13 +34,13 @@ v1::Finding TheFailure(const Pair& pair, const profile::Profile& profile = {}) {
   return {};
 }
 
-TEST(Motion, OfAnIdleFleetIsFine) {
+TEST(CounterRules, PassOnAnIdleFleet) {
   for (const auto make : {testing::RoceNode, testing::LabNode, testing::BnxtNode,
                           testing::InfinibandNode, testing::IwarpNode})
     EXPECT_THAT(Failures(PairOf(Nodes(3, make, {}))), IsEmpty());
 }
 
-TEST(Motion, OfABusyFleetIsFine) {
+TEST(CounterRules, PassOnABusyFleet) {
   for (const auto make :
        {testing::RoceNode, testing::LabNode, testing::BnxtNode, testing::InfinibandNode}) {
     Pair pair = PairOf(Nodes(3, make, {.rails = 4}));
@@ -55,7 +55,7 @@ TEST(Motion, OfABusyFleetIsFine) {
   }
 }
 
-TEST(Motion, AddsVerdictsOnlyWhereAWindowHasPassed) {
+TEST(CounterRules, GiveVerdictsOnlyAfterAWindow) {
   const Pair pair = Roce();
   EXPECT_GT(JudgeBetween(pair.before, pair.after).counts.pass(), Judge(pair.after).counts.pass());
   EXPECT_EQ(JudgeBetween(pair.after, pair.after).counts.pass(), Judge(pair.after).counts.pass());
@@ -97,7 +97,7 @@ constexpr Fault kFaults[] = {
      "pfc_frames_on_enabled_priorities", "the switch pauses priorities 4, PFC is on for 3"},
     {"drops in spite of PFC", [](Pair& p) { Plant(p, "rx_discards_prio3", 400); },
      "lossless_priority_keeps_packets",
-     "priority 3 has PFC and was dropped on receipt all the same: 400 packets in 30 s"},
+     "priority 3 has PFC and lost packets on receipt: 400 packets in 30 s, expected none"},
     {"marks that nobody answers", [](Pair& p) { Plant(p, "ecn_marked_rx_packets", 50'000); },
      "congestion_marks_answered", "50000 marked packets and no CNP in 30 s, expected CNPs"},
     {"notifications that are ignored", [](Pair& p) { Plant(p, "cnp_rx_ignored", 20'000); },
@@ -109,7 +109,7 @@ constexpr Fault kFaults[] = {
        Plant(p, "retry_exceeded", 128);
      },
      "acknowledgements_in_time",
-     "acknowledgements do not come: 900 timeouts in 30 s, 128 requests given up"},
+     "acknowledgements are missing: 900 timeouts in 30 s, 128 requests given up"},
     {"loss that go-back-N multiplies",
      [](Pair& p) {
        Plant(p, "rdma_tx_packets", 10'000'000);
@@ -151,7 +151,7 @@ constexpr Fault kFaults[] = {
      "hour"},
 };
 
-TEST(Motion, OfEachFaultIsOneFinding) {
+TEST(CounterRules, ReportOneFindingForEachFault) {
   for (const Fault& fault : kFaults) {
     SCOPED_TRACE(fault.what);
     Pair pair = Roce(3, 4);
@@ -165,7 +165,7 @@ TEST(Motion, OfEachFaultIsOneFinding) {
   }
 }
 
-TEST(Motion, SaysNothingOfRegistersThatWereReset) {
+TEST(CounterRules, IgnoreResetRegisters) {
   for (const Fault& fault : kFaults) {
     SCOPED_TRACE(fault.what);
     Pair pair = Roce(3, 4);
@@ -176,7 +176,7 @@ TEST(Motion, SaysNothingOfRegistersThatWereReset) {
   }
 }
 
-TEST(Motion, OfPortsThatAreUnusedIsNobodysBusiness) {
+TEST(CounterRules, IgnoreUnusedPorts) {
   v1::Expectations unused;
   unused.set_unused(true);
   for (const Fault& fault : kFaults) {
@@ -186,7 +186,7 @@ TEST(Motion, OfPortsThatAreUnusedIsNobodysBusiness) {
   }
 }
 
-TEST(Pauses, AreHeldAgainstAProfile) {
+TEST(Pauses, HaveALimitOfTheProfile) {
   Pair pair = Roce();
   testing::Count(pair, 0, 0, "pfc_rx_duration_us_prio3", 600'000);
   v1::Expectations expect;
@@ -196,7 +196,7 @@ TEST(Pauses, AreHeldAgainstAProfile) {
   EXPECT_THAT(Failures(pair, Expecting(expect)), IsEmpty());
 }
 
-TEST(CnpShare, IsJudgedByProfilesAlone) {
+TEST(CnpShare, IsJudgedOnlyWithAProfile) {
   Pair pair = Roce();
   testing::Count(pair, 0, 0, "rdma_tx_packets", 10'000'000);
   testing::Count(pair, 0, 0, "cnp_rx_handled", 400'000);
@@ -218,7 +218,7 @@ TEST(Sequence, IsStricterWhereRoceIsLossless) {
   EXPECT_EQ(TheFailure(pair, Expecting(expect)).rule(), "packets_in_sequence");
 }
 
-TEST(LinkErrors, OfInfinibandAreThoseOfThePort) {
+TEST(LinkErrors, ComeFromThePortOnInfiniband) {
   Pair pair = PairOf(Nodes(3, testing::InfinibandNode, {}), 3600);
   for (const char* neutral : {"symbol_errors", "link_error_recoveries", "rx_errors"})
     testing::Count(pair, 2, 1, neutral, 10);
@@ -229,7 +229,7 @@ TEST(LinkErrors, OfInfinibandAreThoseOfThePort) {
   EXPECT_THAT(finding.remedies(0).command(), HasSubstr("perfquery"));
 }
 
-TEST(LinkErrors, AreHeldAgainstAProfile) {
+TEST(LinkErrors, HaveALimitOfTheProfile) {
   Pair pair = PairOf(Nodes(3, testing::InfinibandNode, {}));
   testing::Count(pair, 2, 1, "symbol_errors", 20);
   v1::Expectations expect;
@@ -237,7 +237,7 @@ TEST(LinkErrors, AreHeldAgainstAProfile) {
   EXPECT_EQ(TheFailure(pair, Expecting(expect)).evidence(0).basis(), "profile test");
 }
 
-TEST(LinkErrors, OfALongTimeAreAnHoursShare) {
+TEST(LinkErrors, AreAveragedToAnHour) {
   Pair pair = PairOf(Nodes(3, testing::InfinibandNode, {}), 10 * 3600);
   testing::Count(pair, 0, 0, "symbol_errors", 1000);
   EXPECT_THAT(Failures(pair), IsEmpty());
@@ -250,7 +250,7 @@ TEST(LinkStaysUp, OnceIsMaintenance) {
   EXPECT_THAT(Failures(pair), IsEmpty()) << "a link that trains counts errors";
 }
 
-TEST(Discards, OfOnePortUnlikeItsEquals) {
+TEST(Discards, OfOnePortAreComparedWithItsPeers) {
   Pair pair = Roce(1, 4);
   for (std::uint32_t rail = 0; rail < 4; ++rail)
     testing::Count(pair, 0, rail, "rx_discards", rail == 2 ? 90'000 : 60);
@@ -271,37 +271,38 @@ TEST(RdmaOnLosslessPriority, NeedsSettingsThatWouldCarryIt) {
   const v1::Finding finding = TheFailure(pair);
   EXPECT_EQ(finding.rule(), "rdma_on_lossless_priority");
   EXPECT_EQ(finding.title(),
-            "0 % of 93.3 Gb/s of RDMA goes over priorities with PFC (3), most of the rest over "
+            "0 % of 93.3 Gb/s of RDMA uses priorities with PFC (3), most of the rest "
             "priority 0");
   for (auto& node : pair.after)
     for (std::uint32_t rail = 0; rail < 2; ++rail) testing::TrustPcp(node, rail);
   EXPECT_THAT(Failures(pair), ::testing::Each(HasSubstr("pfc_covers_roce_dscp")));
 }
 
-// A sender that is paused for 40 % of the time, and is told to slow down or is not.
-Pair Paused(bool told) {
+// A sender that is paused for 40 % of the time, with and without congestion notifications.
+Pair Paused(bool notified) {
   Pair pair = Roce();
   testing::Busy(pair, 1, 0);
   Plant(pair, "pfc_rx_duration_us_prio3", 10'500'000);
   for (const char* const cnps : {"cnp_rx_handled", "cnp_rx_ignored"})
-    if (!told) testing::CounterOf(pair.after[1], 0, cnps).set_value(1000);  // As before
+    if (!notified) testing::CounterOf(pair.after[1], 0, cnps).set_value(1000);  // As before
   return pair;
 }
 
-TEST(EcnActsBeforePfc, FailsWherePausesComeAlone) {
+TEST(EcnActsBeforePfc, FailsOnPausesWithoutNotifications) {
   v1::Expectations expect;
   expect.set_ecn(true);
   const Pair pair = Paused(false);
   const Evaluation judged = JudgeBetween(pair.before, pair.after, Expecting(expect));
   const auto failed = std::ranges::find(judged.findings, "ecn_acts_before_pfc", &v1::Finding::rule);
   ASSERT_NE(failed, judged.findings.end());
-  EXPECT_EQ(failed->title(),
-            "congestion notifications: none in 30 s, paused for 40.0 % of it, expected ECN to act "
-            "before PFC (profile test)");
+  EXPECT_EQ(
+      failed->title(),
+      "congestion notifications: none in 30 s, paused for 40.0 % of the time, expected ECN to act "
+      "before PFC (profile test)");
   EXPECT_EQ(failed->subject().node(), "n2");
 }
 
-TEST(EcnActsBeforePfc, IsFineWhereNotificationsCome) {
+TEST(EcnActsBeforePfc, PassesWithNotifications) {
   v1::Expectations expect;
   expect.set_ecn(true);
   const Pair pair = Paused(true);
@@ -309,7 +310,7 @@ TEST(EcnActsBeforePfc, IsFineWhereNotificationsCome) {
               ElementsAre("pause_received_within_limit n2/mlx5_0/1"));
 }
 
-TEST(EcnActsBeforePfc, IsNobodysBusinessWithoutAProfile) {
+TEST(EcnActsBeforePfc, DoesNotApplyWithoutAProfile) {
   const Pair pair = Paused(false);
   EXPECT_THAT(Failures(pair), ElementsAre("pause_received_within_limit n2/mlx5_0/1"));
 }
