@@ -90,7 +90,7 @@ TEST(PeermemLoaded, PassesWithDmaBuf) {
   testing::UnloadPeermem(nodes[0]);
   v1::DmaBuf& dma_buf = *nodes[0].mutable_peer_memory()->mutable_dma_buf();
   dma_buf.set_reason("not known whether the NVIDIA module is the open one");
-  EXPECT_THAT(TheFailure(nodes).evidence(1).seen(), HasSubstr("not known: not known whether"));
+  EXPECT_THAT(TheFailure(nodes).evidence(1).seen(), HasSubstr("unknown: not known whether"));
   dma_buf.set_possible(true);
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
