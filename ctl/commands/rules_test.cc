@@ -41,7 +41,7 @@ bool RunFile(const custom::RuleFile& file, Output& output, google::protobuf::Lis
     const bool ok = result.failures.empty();
     passed = passed && ok;
     output.tables[0].rows.push_back({Cell(result.test->name), ok ? "passed" : "FAILED",
-                                     Format("{}:{}", file.name, result.test->place.line)});
+                                     Format("{}:{}", file.name, result.test->position.line)});
     output.names.push_back(result.test->name);
     auto& entry = *tests.add_values()->mutable_struct_value()->mutable_fields();
     entry["name"].set_string_value(result.test->name);
@@ -50,7 +50,7 @@ bool RunFile(const custom::RuleFile& file, Output& output, google::protobuf::Lis
     for (const std::string& failure : result.failures) {
       failures.add_values()->set_string_value(failure);
       output.after +=
-          Format("{}:{}: {}: {}\n", file.name, result.test->place.line, result.test->name, failure);
+          Format("{}:{}: {}: {}\n", file.name, result.test->position.line, result.test->name, failure);
     }
   }
   return passed;

@@ -33,7 +33,7 @@ struct CounterIncrease {
 
 // The counters of a port that increased recently.
 struct PortCounters {
-  std::uint32_t endpoint = 0;  // Index into Fabric.places
+  std::uint32_t endpoint = 0;  // Index into Fabric.endpoints
   std::vector<CounterIncrease> increases;
 };
 

@@ -43,7 +43,7 @@ TEST_F(AgentsTest, HelloComesFirstAndOnce) {
   EXPECT_TRUE(Say(900, Hello("n1")).ok());
   EXPECT_TRUE(Say(900, snapshot).ok());
   EXPECT_EQ(Say(900, Hello("n1")),
-            Status(Code::kFailedPrecondition, "n1: expected hello once, saw a second"));
+            Status(Code::kFailedPrecondition, "n1: expected one hello, saw a second one"));
 }
 
 TEST_F(AgentsTest, ANameMustBeOne) {
@@ -106,7 +106,7 @@ TEST_F(AgentsTest, ANewSessionOfTheSameMachineReplacesTheOld) {
   const SessionId old = world_.agents.SessionOf("n1");
   ASSERT_TRUE(world_.agents.Connect(N1()).ok());
   ASSERT_TRUE(world_.agents.closed().contains(old));
-  EXPECT_EQ(world_.agents.closed().at(old).message(), "a newer session of node n1 has come");
+  EXPECT_EQ(world_.agents.closed().at(old).message(), "replaced by a newer session of node n1");
   world_.controller->OnGone(old, "closed", world_.agents.now());
   EXPECT_EQ(world_.Node("n1").state(), v1::NODE_STATE_CONNECTED) << "that was the old one";
 }

@@ -195,7 +195,7 @@ TEST(CertificateVerdict, DoesNotTakeForWellWhatWasNotJudged) {
       Judged(work, {.findings = {About("n2", v1::SEVERITY_ERROR, v1::VERDICT_UNKNOWN)}});
   EXPECT_EQ(unread.verdict(), v1::VERDICT_PASS);
   EXPECT_THAT(unread.not_covered(),
-              ElementsAre("the rule port_active on n2: the required settings could not be read"));
+              ElementsAre("rule port_active on n2: the required settings could not be read"));
   const v1::Certificate lost = Judged(work, {.doubts = {{"n3", "lost: no message for 4.0 s"}}});
   EXPECT_EQ(lost.verdict(), v1::VERDICT_UNKNOWN);
   EXPECT_EQ(Verdicts(lost), "PASS PASS UNKNOWN PASS");

@@ -274,7 +274,7 @@ TEST(Certificates, AreGoneWithTheControllerAndItSaysSo) {
   world.Restart();
   const Status gone = Get(world, started->id()).status();
   EXPECT_EQ(gone.code(), Code::kNotFound);
-  EXPECT_THAT(gone.message(), HasSubstr("before the controller was started"));
+  EXPECT_THAT(gone.message(), HasSubstr("the controller restarted at"));
   EXPECT_EQ(world.Campaign(started->campaign()).state(), v1::CAMPAIGN_STATE_CANCELLED);
 }
 

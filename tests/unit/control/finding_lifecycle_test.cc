@@ -141,7 +141,7 @@ TEST_F(FindingLifeTest, AResolvedOneIsNotAcknowledged) {
   Report(9000);
   const Status status = Acknowledge(id);
   EXPECT_EQ(status.code(), Code::kFailedPrecondition);
-  EXPECT_THAT(status.message(), HasSubstr("resolved since 2027-"));
+  EXPECT_THAT(status.message(), HasSubstr("was resolved at 2027-"));
 }
 
 TEST_F(FindingLifeTest, IsSilencedForATime) {

@@ -138,7 +138,7 @@ TEST(IncastCampaign, WhatDoesNotFitIsRefusedWithTheNumbers) {
   EXPECT_EQ(
       status.message(),
       "incast: 4 senders to n1/mlx5_0/1 at once, the maximum of concurrent pairs: 3; name fewer "
-      "with nodes");
+      "nodes");
   v1::CampaignSpec fewer = ToHub("n1");
   for (const char* node : {"n2", "n3", "n4"}) fewer.add_nodes(node);
   EXPECT_TRUE(world.Refusal(fewer).ok());

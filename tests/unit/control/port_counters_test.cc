@@ -75,7 +75,7 @@ TEST_F(PortCountersTest, TellWhatMovedAtPortsThatAreFollowed) {
   fleet_.AdvanceRates("n1", At(31s));
   const auto counters = CountersOf(fleet_, fabric_);
   ASSERT_EQ(counters.size(), 2U) << "of nodes, devices and windows that are there";
-  EXPECT_EQ(counters[0].place, 1U);
+  EXPECT_EQ(counters[0].endpoint, 1U);
   ASSERT_EQ(counters[0].increases.size(), 3U) << "bytes are no sign";
   EXPECT_EQ(counters[0].increases[0].name, "symbol_errors");
   EXPECT_EQ(counters[0].increases[0].sign, Sign::kPhysical);
@@ -85,7 +85,7 @@ TEST_F(PortCountersTest, TellWhatMovedAtPortsThatAreFollowed) {
   EXPECT_EQ(counters[0].increases[1].sign, Sign::kRepeats);
   EXPECT_EQ(counters[0].increases[2].name, "pfc_tx_duration_us_prio3");
   EXPECT_EQ(counters[0].increases[2].sign, Sign::kPauses);
-  EXPECT_EQ(counters[1].place, 2U);
+  EXPECT_EQ(counters[1].endpoint, 2U);
   EXPECT_TRUE(counters[1].increases.empty()) << "known, and nothing moved";
 }
 

@@ -107,7 +107,7 @@ TEST_F(QueriesTest, DevicesOfALostNodeAreNotKnown) {
   request.set_node("n3");
   EXPECT_EQ(controller_.Call(request, response, world_.agents.now()),
             Status(Code::kFailedPrecondition,
-                   "node n3 is lost: connection closed: gone: its devices are not known now"));
+                   "node n3 is lost: connection closed: gone: its current devices are unknown"));
 }
 
 TEST_F(QueriesTest, FindingsByFilter) {

@@ -58,7 +58,7 @@ TEST(HostList, IsReadFromAFile) {
   files.File("hosts", "n[1-2]\nn7\n").File("wrong", "n[\n");
   EXPECT_EQ(Join(*ReadHostList("@" + files.path() + "/hosts"), " "), "n1 n2 n7");
   EXPECT_THAT(ReadHostList("@" + files.path() + "/wrong").status().message(),
-              HasSubstr("/wrong: 'n[' is no list"));
+              HasSubstr("/wrong: saw 'n['"));
   EXPECT_THAT(ReadHostList("@" + files.path() + "/none").status().message(),
               HasSubstr("No such file"));
   EXPECT_EQ(ReadHostList("@").status().code(), Code::kInvalidArgument);

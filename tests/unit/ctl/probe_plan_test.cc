@@ -123,7 +123,7 @@ TEST(ProbePlan, RefusesWhatItCannotMean) {
                 HasSubstr(one.says))
         << one.words;
   EXPECT_THAT(PlanSays("--nodes 1", kExitError), HasSubstr("nothing to probe: n1"));
-  EXPECT_THAT(PlanSays("--nodes 4 --pattern across", kExitError), HasSubstr("no LLDP neighbour"));
+  EXPECT_THAT(PlanSays("--nodes 4 --pattern across", kExitError), HasSubstr("no LLDP neighbor"));
 }
 
 TEST(ProbePlan, PairsLeavesOfOnePod) {
@@ -168,7 +168,7 @@ TEST(ProbePlan, TakesTheLeavesOfAnInfinibandTopology) {
       std::string(testing::kSourceDir) + "/tests/fixtures/infiniband/two_leaves.txt";
   EXPECT_EQ(PairsOf(words + "--pattern across --infiniband-topology " + topology).size(), 8u)
       << "four nodes are under one leaf, two under the other";
-  EXPECT_THAT(PlanSays(words + "--pattern across", kExitError), HasSubstr("no LLDP neighbour"));
+  EXPECT_THAT(PlanSays(words + "--pattern across", kExitError), HasSubstr("no LLDP neighbor"));
   EXPECT_THAT(PlanSays(words + "--infiniband-topology /no/such/ib.txt", kExitError),
               HasSubstr("/no/such/ib.txt: No such file"));
   std::ofstream(directory / "bad.txt") << "hello\n";

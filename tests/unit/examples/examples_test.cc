@@ -95,7 +95,7 @@ TEST(OneWrite, SaysWhatItWaitedFor) {
 
 TEST(Lost, ListsLostNodesAndExitsWithOne) {
   ctl::FakeController controller;
-  controller.nodes = ctl::FromText<v1::ListNodesResponse>(R"({"nodes": [
+  controller.Answer<v1::ListNodesResponse>() = ctl::FromText<v1::ListNodesResponse>(R"({"nodes": [
     {"name": "n1", "state": "NODE_STATE_CONNECTED"},
     {"name": "n2", "state": "NODE_STATE_LOST", "lost_reason": "no message for 3.0 s"}]})");
   const ctl::Said said = ctl::RunWords("lost", controller);

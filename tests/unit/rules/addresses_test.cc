@@ -10,6 +10,8 @@
 namespace fabric::rules {
 namespace {
 
+using fleet::ParseSubnet;
+
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

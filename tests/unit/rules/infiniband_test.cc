@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/rules/judged.h"
 
 namespace fabric::rules {
@@ -188,6 +190,8 @@ TEST(VfPortUp, FollowsItsPhysicalFunction) {
   v1::PciFunction& function = *nodes[0].add_pci_functions();
   function.set_address("0000:17:00.1");
   function.set_physical_function("0000:17:00.0");
+  std::sort(nodes[0].mutable_pci_functions()->begin(), nodes[0].mutable_pci_functions()->end(),
+            [](const auto& a, const auto& b) { return a.address() < b.address(); });
   EXPECT_THAT(Failures(nodes), IsEmpty());
   PortOf(nodes[0], 1).set_state(v1::PORT_STATE_DOWN);
   const v1::Finding finding = TheFailure(nodes);
