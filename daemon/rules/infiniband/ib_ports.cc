@@ -72,12 +72,19 @@ void JudgeWidth(const fleet::NodeView& node, Verdicts& out) {
 
 // vf_port_up
 
+// Address of the physical function of a virtual function; empty if unknown.
+std::string_view PhysicalFunctionOf(const PortView& port) {
+  for (const v1::PciFunction& function : port.node->snapshot.pci_functions())
+    if (function.address() == port.device->pci_address()) return function.physical_function();
+  return {};
+}
+
 // The port of the physical function of a virtual function.
 const PortView* ParentOf(const PortView& port, const fleet::NodeView& node) {
-  if (port.function == nullptr || !port.function->has_physical_function()) return nullptr;
+  const std::string_view physical = PhysicalFunctionOf(port);
+  if (physical.empty()) return nullptr;
   for (const PortView& other : node.ports)
-    if (other.device->pci_address() == port.function->physical_function() &&
-        other.port->number() == port.port->number())
+    if (other.device->pci_address() == physical && other.port->number() == port.port->number())
       return &other;
   return nullptr;
 }
