@@ -1,9 +1,9 @@
 #!/bin/bash
 # Compiler launcher: ccache_launcher.sh SOURCE_DIR CCACHE COMPILER ARGUMENTS...
 #
-# Shares results between checkouts. A precompiled header is always compiled, because it contains the
-# paths and times of its headers: one from another checkout would define everything twice. A checksum
-# of its preprocessed text is written for ccache, so that the files that use it are still shared.
+# Shares results between checkouts. A precompiled header is always compiled, because it contains
+# the paths and times of its headers: one from another checkout would define everything twice. A
+# checksum of its preprocessed text is written for ccache, so the files that use it are shared.
 set -euo pipefail
 source_dir=$1
 ccache=$2

@@ -93,7 +93,7 @@ class Dir {
   Result<Integer> Number(const std::string& name, int base = 10) const {
     ASSIGN_OR_RETURN(const std::string text, Text(name));
     Result<Integer> number = ParseNumber<Integer>(Trim(text), base);
-    if (!number.ok()) return Status(Code::kDataLoss, Path(name) + ": " + number.status().message());
+    if (!number.ok()) return Status(Code::kDataLoss, number.status().message()).At(Path(name));
     return number;
   }
 

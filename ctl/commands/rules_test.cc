@@ -49,8 +49,8 @@ bool RunFile(const custom::RuleFile& file, Output& output, google::protobuf::Lis
     auto& failures = *entry["failures"].mutable_list_value();
     for (const std::string& failure : result.failures) {
       failures.add_values()->set_string_value(failure);
-      output.after +=
-          Format("{}:{}: {}: {}\n", file.name, result.test->position.line, result.test->name, failure);
+      output.after += Format("{}:{}: {}: {}\n", file.name, result.test->position.line,
+                             result.test->name, failure);
     }
   }
   return passed;

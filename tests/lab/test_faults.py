@@ -200,7 +200,7 @@ class TestFaults(LabCase):
         self.until(self.all_here, "all nodes are back", 60)
         newest = self.controller.get("/v1/campaigns")["campaigns"][0]
         self.assertEqual(newest["state"], "CAMPAIGN_STATE_CANCELLED", newest)
-        self.assertIn("the controller was restarted", newest["skipped"][-1])
+        self.assertIn("the controller restarted", newest["skipped"][-1])
         self.assertEqual(self.suspects(newest) if "blame" in newest else [], [])
         self.assertEqual(self.findings(), [])
         suspects, blame = self.blamed(*PINGS)

@@ -85,10 +85,9 @@ void CheckCampaign(Fleet& fleet, const std::string& id) {
   const v1::Campaign campaign = fleet.Campaign(id, true);
   FleetChecks& checks = fleet.checks();
   const std::uint32_t recorded = campaign.probes_ok() + campaign.probes_failed();
-  const bool restarted =
-      std::any_of(campaign.skipped().begin(), campaign.skipped().end(), [](const auto& line) {
-        return line.find("the controller was restarted") != std::string::npos;
-      });
+  const bool restarted = std::any_of(
+      campaign.skipped().begin(), campaign.skipped().end(),
+      [](const auto& line) { return line.find("the controller restarted") != std::string::npos; });
   // What is recorded of a round is counted when the next one begins.
   if (!restarted && static_cast<std::uint32_t>(campaign.results_size()) != recorded)
     checks.Violate(

@@ -13,9 +13,9 @@ constexpr std::string_view kHead = R"(# Counters
 
 Generated from the tables of counters by `counters_reference`; do not edit.
 
-Drivers name the same thing differently and different things alike. The agent gives each counter
-that it knows a vendor-neutral name beside the driver's own, by the table of the driver. What a
-driver does not count is not there: it is never 0. In names, `#` stands for a priority from 0 to 7;
+Drivers use different names for the same event, and the same name for different events. The agent
+adds a vendor-neutral name to each known counter, from the table of the driver. A counter that the
+driver does not have is absent, never 0. In names, `#` stands for a priority from 0 to 7;
 in metrics it is the label `priority`. Counters of RDMA ports have the labels `device` and `port`
 (port 0: the driver counts for the whole device), those of netdevs the label `netdev`. Metrics are
 in base units: seconds for microseconds, ratios for percent. All but ratios are counters.
@@ -34,8 +34,8 @@ constexpr std::string_view kRegisters = R"(
 ## Registers of InfiniBand
 
 `ports/N/counters`, the same for all drivers that have them, and `counters_ext` of kernels before
-4.5. Those of less than 64 bits stop at their maximum until somebody resets them; without extended
-counters the others stop at 32 bits. Data is counted in words of four bytes and shown in bytes.
+4.5. Registers of less than 64 bits stop at their maximum until they are reset. Without extended counters,
+the others stop at 32 bits. Data is counted in words of four bytes and shown in bytes.
 
 | driver's name | neutral name | bits |
 |---|---|---|

@@ -57,8 +57,9 @@ TEST(HostList, IsReadFromAFile) {
   testing::TempTree files;
   files.File("hosts", "n[1-2]\nn7\n").File("wrong", "n[\n");
   EXPECT_EQ(Join(*ReadHostList("@" + files.path() + "/hosts"), " "), "n1 n2 n7");
-  EXPECT_THAT(ReadHostList("@" + files.path() + "/wrong").status().message(),
-              HasSubstr("/wrong: saw 'n['"));
+  EXPECT_THAT(
+      ReadHostList("@" + files.path() + "/wrong").status().message(),
+      HasSubstr("/wrong: expected a list of nodes such as n1,n2 or gpu[001-016,20], saw 'n['"));
   EXPECT_THAT(ReadHostList("@" + files.path() + "/none").status().message(),
               HasSubstr("No such file"));
   EXPECT_EQ(ReadHostList("@").status().code(), Code::kInvalidArgument);

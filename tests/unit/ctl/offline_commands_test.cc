@@ -103,7 +103,8 @@ TEST_F(Offline, CheckSaysWhichFileIsNoSnapshot) {
   const Said broken = RunWords("check " + Node(1) + " " + File("x", "{"), controller);
   EXPECT_EQ(broken.status, kExitUsage);
   EXPECT_THAT(broken.err, HasSubstr("/x: expected the output of `fabric-agent inspect -o json`"));
-  EXPECT_THAT(RunWords("check " + File("y", "{}"), controller).err, HasSubstr("saw an empty message"));
+  EXPECT_THAT(RunWords("check " + File("y", "{}"), controller).err,
+              HasSubstr("saw an empty message"));
   EXPECT_THAT(RunWords("check /not/there", controller).err,
               HasSubstr("/not/there: No such file or directory"));
 }

@@ -273,8 +273,7 @@ TEST(ProbeShow, OtherKindsHaveTablesOfTheirOwnAndBlameStandsBelow) {
         "BY FLOW LABEL  REASON\n",
         "0  n1/rxe0/1  n2/rxe0/1  ok      1000     9  0.901 %       1       5.25    7.50  2: 9/500"
         "            -\n",
-        "0  n1/rxe0/1  n2/rxe0/1  ok      1024 2048  4096     no completion\n",
-        "80 Gb/s  40 Gb/s",
+        "0  n1/rxe0/1  n2/rxe0/1  ok      1024 2048  4096     no completion\n", "80 Gb/s  40 Gb/s",
         "blame: not located (12 observations)\n"
         "  port n2/rxe0/1 (on leaf1 port swp2) is slower than its peers (50 %) when "
         "sending: confidence 99.3 %\n"

@@ -96,11 +96,14 @@ TEST(HwCounters, FilesWithoutLifespan) {
   EXPECT_THAT(GapsOf(snapshot, "hw_counters"), IsEmpty());
 }
 
-TEST(HwCounters, GarbageIsOneGap) {
+TEST(HwCounters, GarbageIsAGapForEachFile) {
   SmallNode node;
   node.File(kPort + "/hw_counters/np_cnp_sent", "a lot\n").File(kPort + "/hw_counters/x", "");
   const v1::NodeSnapshot snapshot = node.Inspected();
-  EXPECT_THAT(GapsOf(snapshot, "hw_counters"), ::testing::SizeIs(1));
+  const std::string folder = "mlx5_0/1 " + kPort + "/hw_counters/";
+  EXPECT_THAT(GapsOf(snapshot, "hw_counters"),
+              ElementsAre(folder + "np_cnp_sent: DATA_LOSS expected a number, saw 'a lot'",
+                          folder + "x: DATA_LOSS expected a number, saw ''"));
   EXPECT_EQ(FindCounter(snapshot, "np_cnp_sent"), nullptr);
   EXPECT_NE(FindCounter(snapshot, "out_of_sequence"), nullptr);
 }

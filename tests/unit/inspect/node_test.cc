@@ -100,7 +100,7 @@ TEST(Runner, CountersAreSortedBySourceAndName) {
 TEST(AddGap, LeavesThePathOutOfTheReasonAndTakesAnyByte) {
   v1::NodeSnapshot snapshot;
   AddGap(snapshot, "gids", "mlx5_0/1", "sys/x",
-         Status(Code::kDataLoss, "/tmp/tree/sys/x: saw \xff"));
+         Status(Code::kDataLoss, "saw \xff").At("/tmp/tree/sys/x"));
   EXPECT_EQ(snapshot.gaps(0).reason(), "saw ?");
   EXPECT_EQ(snapshot.gaps(0).code(), v1::GAP_CODE_DATA_LOSS);
 }

@@ -175,7 +175,7 @@ TEST(NcclPorts, AVirtualFunctionInAGuestIsUsed) {
 TEST(NcclPorts, BothLinkLayersAreNotDecidedBetween) {
   v1::NodeSnapshot node = RoceNode();
   node.mutable_rdma_devices(1)->mutable_ports(0)->set_link_layer(v1::LINK_LAYER_INFINIBAND);
-  EXPECT_THAT(Undecided(Advise(node), "NCCL_IB_HCA"), HasSubstr("keep those of one kind"));
+  EXPECT_THAT(Undecided(Advise(node), "NCCL_IB_HCA"), HasSubstr("keep the ports of one kind"));
 }
 
 TEST(NcclPorts, WithoutAnyPortThereIsNoVariable) {
@@ -292,7 +292,8 @@ INSTANTIATE_TEST_SUITE_P(
         NoTrafficClass{"NoPfc", [](auto& dcb) { dcb.clear_pfc(); }, "mlx5_1:1: its PFC setting"},
         NoTrafficClass{"PfcOff", [](auto& dcb) { dcb.mutable_pfc()->clear_enabled_mask(); },
                        "PFC is on for no priority"},
-        NoTrafficClass{"TrustNotRead", [](auto& dcb) { dcb.clear_trust(); }, "is trusted is not"},
+        NoTrafficClass{"TrustNotRead", [](auto& dcb) { dcb.clear_trust(); },
+                       "its trust mode (DSCP or PCP) is unknown"},
         NoTrafficClass{"TrustsPcp", [](auto& dcb) { dcb.set_trust(v1::TRUST_PCP); },
                        "it trusts pcp"},
         NoTrafficClass{"NoMap", [](auto& dcb) { dcb.clear_dscp_to_priority(); },
