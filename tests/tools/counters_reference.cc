@@ -34,8 +34,8 @@ constexpr std::string_view kRegisters = R"(
 ## Registers of InfiniBand
 
 `ports/N/counters`, the same for all drivers that have them, and `counters_ext` of kernels before
-4.5. Registers of less than 64 bits stop at their maximum until they are reset. Without extended counters,
-the others stop at 32 bits. Data is counted in words of four bytes and shown in bytes.
+4.5. Registers of less than 64 bits stop at their maximum until they are reset. Without extended
+counters, the others stop at 32 bits. Data is counted in words of four bytes and shown in bytes.
 
 | driver's name | neutral name | bits |
 |---|---|---|
