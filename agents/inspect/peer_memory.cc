@@ -29,7 +29,7 @@ class Modules {
     if (list_.ok() && std::any_of(list_->begin(), list_->end(), [](char c) {
           return c != '\n' && c != '\t' && (c < ' ' || c > '~');
         }))
-      list_ = Status(Code::kDataLoss, "proc/modules: expected text");
+      list_ = Status(Code::kDataLoss, "expected text").At("proc/modules");
   }
 
   Result<bool> IsLoaded(const std::string& module) const {

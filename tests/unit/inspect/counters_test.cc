@@ -100,7 +100,7 @@ TEST(HwCounters, GarbageIsAGapForEachFile) {
   SmallNode node;
   node.File(kPort + "/hw_counters/np_cnp_sent", "a lot\n").File(kPort + "/hw_counters/x", "");
   const v1::NodeSnapshot snapshot = node.Inspected();
-  const std::string folder = "mlx5_0/1 " + kPort + "/hw_counters/";
+  const std::string folder = "mlx5_0/1 sys/class/infiniband/mlx5_0/ports/1/hw_counters/";
   EXPECT_THAT(GapsOf(snapshot, "hw_counters"),
               ElementsAre(folder + "np_cnp_sent: DATA_LOSS expected a number, saw 'a lot'",
                           folder + "x: DATA_LOSS expected a number, saw ''"));
