@@ -62,6 +62,10 @@ Result<std::unique_ptr<MetricsEndpoint>> OpenMetrics(const Settings& settings,
   return metrics;
 }
 
+inspect::InspectionOptions OptionsOf(const Settings& settings, bool captured) {
+  return {.node_name = settings.Text("node"), .captured = captured};
+}
+
 int Serve(const Settings& settings, host::Machine machine, const sigset_t& signals) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread yet
   const ServiceEnvironment service{.notify_socket = std::getenv("NOTIFY_SOCKET"),
@@ -82,9 +86,9 @@ int Serve(const Settings& settings, host::Machine machine, const sigset_t& signa
   auto metrics = OpenMetrics(settings, shared);
   if (!metrics.ok()) return Fail(metrics.status(), kUsage);
 
-  const std::unique_ptr<host::Events> events =
-      machine.host().captured ? host::OpenEvents({}) : host::OpenEvents();
-  inspect::Inspection inspection({.node_name = settings.Text("node")}, clock, Opener(root));
+  const bool captured = machine.host().captured;
+  const std::unique_ptr<host::Events> events = captured ? host::OpenEvents({}) : host::OpenEvents();
+  inspect::Inspection inspection(OptionsOf(settings, captured), clock, Opener(root));
   InspectionLoop inspection_loop{
       .inspect = [&](host::EventSet why,
                      const std::stop_token& stop) { return inspection.Inspect(why, stop); },

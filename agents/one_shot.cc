@@ -78,8 +78,8 @@ inspect::Inspection::OpenMachine Opener(const std::string& root,
 }
 
 int PrintOnce(const CommandLine& line) {
-  if (const auto machine = host::Machine::Open(line.root); !machine.ok())
-    return Fail(machine.status().In("--root"), kUsage);
+  auto machine = host::Machine::Open(line.root);
+  if (!machine.ok()) return Fail(machine.status().In("--root"), kUsage);
   const SystemClock clock;
   const Moment begin = clock.Now();
   if (!line.netns.empty() || !line.pod.empty()) {
@@ -88,7 +88,7 @@ int PrintOnce(const CommandLine& line) {
     return PrintSnapshot(line, *snapshot, clock.Now().steady - begin.steady);
   }
   const std::chrono::seconds lldp_wait(line.lldp_wait_s);
-  inspect::InspectionOptions options;
+  inspect::InspectionOptions options = {.captured = machine->host().captured};
   options.answer_max += lldp_wait;
   options.inspector_max += lldp_wait;
   inspect::Inspection inspection(options, clock, Opener(line.root, {.lldp_patience = lldp_wait}));

@@ -1,4 +1,5 @@
-// Time comes in: state machines are given a Moment, only main.cc and loops ask a Clock.
+// Clocks and instants. State machines get a Moment as a parameter; only main.cc and loops use
+// Clock.
 #pragma once
 
 #include <chrono>

@@ -56,6 +56,9 @@ std::string OptionRows(std::span<const Option> options);
 // "| `-o, --output table|wide` | Output format. Default: table. |" for each option, Markdown.
 std::string OptionTable(std::span<const Option> options);
 
+// The forms of DURATION, SIZE and HOST:PORT values: a paragraph for reference pages.
+std::string_view ValueForms();
+
 // "| a\|b |": the text in a cell of a Markdown table.
 std::string MarkdownCell(std::string_view text);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "base/text.h"
 
@@ -19,13 +20,13 @@ struct Unit {
   std::int64_t nanoseconds;
 };
 // Largest first, so that printing finds the shortest form.
-constexpr Unit kUnits[] = {{"d", 86'400'000'000'000},
-                           {"h", 3'600'000'000'000},
-                           {"m", 60'000'000'000},
-                           {"s", 1'000'000'000},
-                           {"ms", 1'000'000},
-                           {"us", 1'000},
-                           {"ns", 1}};
+constexpr Unit kDurationUnits[] = {{"d", 86'400'000'000'000},
+                                   {"h", 3'600'000'000'000},
+                                   {"m", 60'000'000'000},
+                                   {"s", 1'000'000'000},
+                                   {"ms", 1'000'000},
+                                   {"us", 1'000},
+                                   {"ns", 1}};
 
 Status BadAddress(std::string_view text, std::string_view why) {
   return {Code::kInvalidArgument,
@@ -81,16 +82,41 @@ std::string ToString(const HostPort& address) {
               : Format("{}:{}", address.host, address.port);
 }
 
+Result<std::uint64_t> ParseSize(std::string_view text) {
+  const Status bad(
+      Code::kInvalidArgument,
+      Format("expected a size in bytes such as 4096, 64KiB or 8M, saw {}", Quoted(text)));
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  std::string unit(text.substr(digits));
+  std::transform(unit.begin(), unit.end(), unit.begin(),
+                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  if (unit.size() == 3 && unit.ends_with("IB")) unit.resize(1);
+  constexpr std::string_view kUnits = "BKMGT";
+  const std::size_t power = unit.empty() ? 0 : kUnits.find(unit);
+  if (unit.size() > 1 || power == std::string_view::npos ||
+      (power == 0 && text.size() > digits + 1))
+    return bad;
+  long double number = 0;  // Exact for 64 bits
+  const auto [at, error] = std::from_chars(text.data(), text.data() + digits, number);
+  const long double bytes = std::ldexp(number, static_cast<int>(10 * power));
+  constexpr long double kBytesMax = std::numeric_limits<std::uint64_t>::max();
+  if (error != std::errc() || at != text.data() + digits || bytes > kBytesMax ||
+      bytes != std::floor(bytes))
+    return bad;
+  return static_cast<std::uint64_t>(bytes);
+}
+
 Result<Duration> ParseDuration(std::string_view text) {
   const Status bad(Code::kInvalidArgument,
                    Format("expected a duration such as 500ms, 10s or 1.5h, saw {}", Quoted(text)));
   const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
   const std::string_view name = text.substr(digits);
-  const auto* const unit = std::find_if(std::begin(kUnits), std::end(kUnits),
+  const auto* const unit = std::find_if(std::begin(kDurationUnits), std::end(kDurationUnits),
                                         [&](const Unit& u) { return u.name == name; });
   double number = 0;
   const auto [at, error] = std::from_chars(text.data(), text.data() + digits, number);
-  if (unit == std::end(kUnits) || error != std::errc() || at != text.data() + digits) return bad;
+  if (unit == std::end(kDurationUnits) || error != std::errc() || at != text.data() + digits)
+    return bad;
   const double nanoseconds = std::round(number * static_cast<double>(unit->nanoseconds));
   constexpr double kNanosecondsMax = 9.2e18;  // 292 years; what fits 64 bits
   if (nanoseconds > kNanosecondsMax) return bad;
@@ -100,7 +126,7 @@ Result<Duration> ParseDuration(std::string_view text) {
 std::string ToString(Duration duration) {
   const std::int64_t count = duration.count();
   if (count == 0) return "0s";
-  for (const Unit& unit : kUnits)
+  for (const Unit& unit : kDurationUnits)
     if (unit.name != "d" && count % unit.nanoseconds == 0)
       return Format("{}{}", count / unit.nanoseconds, unit.name);
   return Format("{}ns", count);

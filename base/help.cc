@@ -19,12 +19,20 @@ std::string Signature(const Option& option) {
 
 std::string Sentences(const Option& option) {
   std::string text(option.doc);
+  if (option.names != nullptr) text += Format(" Names: {}.", option.names());
   if (option.required && !IsOperand(option)) text += " Required.";
   if (!option.fallback.empty()) text += Format(" Default: {}.", option.fallback);
   return text;
 }
 
 }  // namespace
+
+std::string_view ValueForms() {
+  return "DURATION is a number with a unit: 500ms, 10s or 1.5h. Units are ns, us, ms, s, m, h and "
+         "d. SIZE is\na number of bytes, or a number with a unit of 1024: 4096, 64KiB or 8M. Units "
+         "are K, M, G and T, with or\nwithout iB. HOST:PORT is 127.0.0.1:9418, [::1]:9418 or "
+         "controller.example:9418.\n";
+}
 
 std::string HelpText(const ProgramSpec& program, const CommandLine& line) {
   if (line.command != nullptr) {

@@ -1,5 +1,5 @@
-// Identifiers of the fabric that must not be mixed up: a Guid never becomes a Lid, and none of them
-// becomes an integer unless you write .value().
+// Strong types for identifiers: they do not convert to each other, and to an integer only by
+// .value().
 #pragma once
 
 #include <compare>
@@ -27,7 +27,7 @@ class Strong {
 using Guid = Strong<struct GuidTag, std::uint64_t>;  // EUI-64, host order
 using Rail = Strong<struct RailTag, std::uint32_t>;  // 0-based
 using ProbeId = Strong<struct ProbeIdTag, std::uint64_t>;
-using SessionId = Strong<struct SessionIdTag, std::uint64_t>;  // One connection of one agent.
+using SessionId = Strong<struct SessionIdTag, std::uint64_t>;  // One connection of an agent
 
 // Parses the kernel's spelling, "0c42:a103:0065:1f2e". INVALID_ARGUMENT otherwise.
 Result<Guid> ParseGuid(std::string_view text);

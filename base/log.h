@@ -1,5 +1,5 @@
-// Log lines on standard error. Only main.cc, loops and fronts may include this: everything else
-// returns a Status and lets its caller decide.
+// Logging to standard error. Only main.cc, loops and fronts may include this header; other code
+// returns a Status.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace fabric::log {
 
 enum class Level { kDebug, kInfo, kWarning, kError };
 
-// Lines below `level` are dropped. `program` stands in front of every line. Call once, from main.
+// Drops lines below `level`. Each line starts with `program`. Call once, from main.
 void Init(std::string_view program, Level level);
 
 // "debug", "info", "warning" or "error"; INVALID_ARGUMENT otherwise.

@@ -1,5 +1,5 @@
-// std::mutex with the annotations that clang's -Wthread-safety checks. One Mutex per class,
-// GUARDED_BY on every field it protects.
+// std::mutex with annotations for clang's -Wthread-safety. Use one Mutex per class, and GUARDED_BY
+// on every field that it protects.
 #pragma once
 
 #include <condition_variable>
@@ -11,7 +11,7 @@
 #define FABRIC_THREAD_ANNOTATION(x)
 #endif
 
-// gRPC's headers bring the same macro with the same meaning.
+// gRPC's headers define the same macro.
 #ifndef GUARDED_BY
 #define GUARDED_BY(x) FABRIC_THREAD_ANNOTATION(guarded_by(x))
 #endif
@@ -39,7 +39,7 @@ class FABRIC_THREAD_ANNOTATION(scoped_lockable) MutexLock {
   MutexLock(const MutexLock&) = delete;
   MutexLock& operator=(const MutexLock&) = delete;
 
-  // For condition_variable_any::wait, which unlocks and locks again: nothing changes for the
+  // For condition_variable_any::wait, which unlocks and locks again before it returns to the
   // caller.
   void lock() FABRIC_THREAD_ANNOTATION(no_thread_safety_analysis) { mutex_.lock(); }
   void unlock() FABRIC_THREAD_ANNOTATION(no_thread_safety_analysis) { mutex_.unlock(); }

@@ -57,6 +57,7 @@ std::string ValueName(const Option& option) {
     case OptionType::kPath: return "FILE";
     case OptionType::kAddress: return "HOST:PORT";
     case OptionType::kDuration: return "DURATION";
+    case OptionType::kSize: return "SIZE";
     case OptionType::kNumber:
     case OptionType::kNumber64: return "NUMBER";
     case OptionType::kBool: return "true|false";
@@ -78,6 +79,7 @@ Status CheckValue(const Option& option, std::string_view text) {
     case OptionType::kPath: return {};
     case OptionType::kAddress: return ParseHostPort(text).status();
     case OptionType::kDuration: return Bounded<Duration>(option, text, ParseDuration);
+    case OptionType::kSize: return Bounded<std::uint64_t>(option, text, ParseSize);
     case OptionType::kNumber:
       return Bounded<std::uint32_t>(
           option, text, [](std::string_view t) { return ParseNumber<std::uint32_t>(t); });
@@ -151,6 +153,11 @@ HostPort Values::Address(std::string_view name) const {
 Duration Values::Duration(std::string_view name) const {
   const auto duration = ParseDuration(Text(name));
   return duration.ok() ? *duration : fabric::Duration(0);
+}
+
+std::uint64_t Values::Size(std::string_view name) const {
+  const auto size = ParseSize(Text(name));
+  return size.ok() ? *size : 0;
 }
 
 std::uint32_t Values::Number(std::string_view name) const {

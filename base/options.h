@@ -18,6 +18,7 @@ enum class OptionType {
   kPath,
   kAddress,   // HOST:PORT
   kDuration,  // "500ms", "10s", "1.5h"
+  kSize,      // "4096", "64KiB", "8M"
   kNumber,    // 32 bits
   kNumber64,
   kBool,     // "--name" alone means true
@@ -30,13 +31,15 @@ struct Option {
   OptionType type = OptionType::kText;
   std::string_view value = {};     // Placeholder in help; empty: by type
   std::string_view fallback = {};  // Default, as a user writes it; empty: not set (kBool: false)
-  std::string_view min = {};       // Of kNumber and kDuration, as a user writes it; empty: none
+  std::string_view min = {};  // Of numbers, durations and sizes, as a user writes it; empty: none
   std::string_view max = {};
   std::string_view choices = {};  // Of kText: "debug|info"; empty: any
   std::string_view doc = {};      // Sentences
   char letter = '\0';             // The 'o' of -o
   bool required = false;
   bool repeated = false;  // An operand that takes all further words
+  // Names that are known only at run time, for help: "latency, bandwidth"
+  std::string (*names)() = nullptr;
 };
 
 bool IsOperand(const Option& option);
@@ -68,6 +71,7 @@ class Values {
   std::string Text(std::string_view name) const;
   HostPort Address(std::string_view name) const;
   fabric::Duration Duration(std::string_view name) const;
+  std::uint64_t Size(std::string_view name) const;  // Bytes
   std::uint32_t Number(std::string_view name) const;
   std::uint64_t Number64(std::string_view name) const;
   bool Bool(std::string_view name) const;

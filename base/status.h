@@ -1,7 +1,7 @@
-// Status and Result<T>: how every fallible function of the tree reports failure.
+// Status and Result<T>: the error type of all functions that can fail.
 //
-// Codes are numerically those of gRPC, so that the API boundary converts with a cast. Nothing here
-// throws. What third-party code throws is caught in the one file that wraps that code.
+// The codes have the numbers of gRPC, so the API converts them with a cast. Nothing here throws.
+// The file that wraps a third-party library catches its exceptions.
 #pragma once
 
 #include <cassert>
@@ -43,7 +43,7 @@ class [[nodiscard]] Status {
   Code code() const { return code_; }
   const std::string& message() const { return message_; }
 
-  // The same failure with what the caller was doing in front of it. Success passes untouched.
+  // The same failure with a prefix: the operation of the caller. Success is unchanged.
   Status In(std::string_view what) const {
     if (ok()) return *this;
     Status in(code_, std::string(what) + ": " + message_);
@@ -75,8 +75,8 @@ class [[nodiscard]] Status {
   std::size_t reason_at_ = 0;
 };
 
-// Maps an errno to a Status: the code says what a caller may do about it, the text what the kernel
-// said. EINVAL counts as "the driver does not report this", which is how the RDMA core uses it.
+// Maps an errno to a Status: the code for the caller to act on, the text from the kernel. EINVAL
+// means "the driver does not report this", as in the RDMA core.
 Status FromErrno(int error, std::string_view what);
 
 template <class T>

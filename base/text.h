@@ -1,4 +1,4 @@
-// Small text helpers. The only place that knows which formatting library is used.
+// Text helpers, and the only header that includes the formatting library.
 #pragma once
 
 #include <fmt/format.h>
@@ -27,11 +27,11 @@ std::vector<std::string_view> Words(std::string_view text);
 std::string_view Trim(std::string_view text);
 std::string Join(const std::vector<std::string>& parts, std::string_view separator);
 
-// The text in single quotes, fit for a message: at most 60 bytes, what cannot be printed escaped.
+// The text in single quotes for a message: at most 60 bytes, unprintable bytes escaped.
 std::string Quoted(std::string_view text);
 
-// The whole of `text` as a number; a leading "0x" is taken when base is 16. INVALID_ARGUMENT
-// otherwise, with what was seen.
+// Parses the whole text as a number; base 16 accepts a leading "0x". INVALID_ARGUMENT otherwise,
+// with the text.
 template <std::integral T>
 Result<T> ParseNumber(std::string_view text, int base = 10) {
   std::string_view digits = text;
@@ -43,8 +43,5 @@ Result<T> ParseNumber(std::string_view text, int base = 10) {
     return Status(Code::kInvalidArgument, "expected a number, saw " + Quoted(text));
   return value;
 }
-
-// The candidate that `word` most likely meant, or empty: for "did you mean".
-std::string_view Closest(std::string_view word, const std::vector<std::string_view>& candidates);
 
 }  // namespace fabric

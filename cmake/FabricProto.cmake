@@ -16,8 +16,13 @@ function(fabric_proto target)
         --plugin=protoc-gen-grpc=$<TARGET_FILE:gRPC::grpc_cpp_plugin>)
     endif()
     file(GLOB_RECURSE all_protos CONFIGURE_DEPENDS ${ARG_ROOT}/*.proto)
-    add_custom_command(OUTPUT ${products} COMMAND ${command} DEPENDS ${all_protos} VERBATIM
-      COMMENT "protoc ${file}")
+    # Options of fields stay out of the headers: a change of options recompiles no other code, and
+    # descriptor.pb.h, which is large, is read only by what uses options.
+    set(trim_header sed -i -E -e "/^#include .fabric.v1.options.pb.h.$/d"
+      -e "s/ .\\(\\.fabric\\.v1\\..*/\\x3b/" ${out}/${stem}.pb.h)
+    set(trim_source sed -i -e "1i #include \"fabric/v1/options.pb.h\"" ${out}/${stem}.pb.cc)
+    add_custom_command(OUTPUT ${products} COMMAND ${command} COMMAND ${trim_header}
+      COMMAND ${trim_source} DEPENDS ${all_protos} VERBATIM COMMENT "protoc ${file}")
     list(APPEND sources ${products})
   endforeach()
   set(messages ${sources})

@@ -7,6 +7,7 @@
 
 #include "base/suggest.h"
 #include "base/text.h"
+#include "proto/probe_kinds.h"
 
 namespace fabric::ctl {
 namespace {
@@ -31,20 +32,6 @@ constexpr Pattern kPatterns[] = {
     {"incast", v1::CAMPAIGN_PATTERN_INCAST},
 };
 
-// Aliases of --kind.
-struct KindWord {
-  std::string_view word;
-  std::string_view kinds;
-};
-
-constexpr KindWord kKindWords[] = {
-    {"latency", "rc_write_latency"},
-    {"bandwidth", "rc_write_bandwidth"},
-    {"both", "rc_write_latency,rc_write_bandwidth"},
-    {"ping", "ud_ping"},
-    {"mtu", "path_mtu"},
-};
-
 // Options, and the field of a kind that each sets.
 struct KindOption {
   std::string_view option;
@@ -59,21 +46,23 @@ constexpr KindOption kKindOptions[] = {
     {"duration", "duration_ms"},        {"gpus", "gpus"},
 };
 
-const google::protobuf::FieldDescriptor* KindNamed(std::string_view name) {
-  const auto* const kinds = v1::ProbeSpec::descriptor()->FindOneofByName("kind");
-  for (int n = 0; n < kinds->field_count(); ++n)
-    if (kinds->field(n)->name() == name) return kinds->field(n);
-  return nullptr;
+// Short names, then full names
+std::vector<std::string_view> KindNames(bool full) {
+  std::vector<std::string_view> words;
+  for (const ProbeArm* const arm : ProbeArms())
+    if (!OptionsOf(*arm).word().empty()) words.push_back(OptionsOf(*arm).word());
+  words.push_back(kKindFallback);
+  for (const ProbeArm* const arm : ProbeArms())
+    if (full) words.push_back(arm->name());
+  return words;
 }
 
-Status UnknownKind(std::string_view word) {
-  std::vector<std::string_view> known;
-  for (const KindWord& one : kKindWords) known.push_back(one.word);
-  const auto* const kinds = v1::ProbeSpec::descriptor()->FindOneofByName("kind");
-  for (int n = 0; n < kinds->field_count(); ++n) known.push_back(kinds->field(n)->name());
-  return {Code::kInvalidArgument,
-          UnknownName("kind", word, known,
-                      "; expected one of " + Join({known.begin(), known.end()}, ", "))};
+// Kinds of the pattern incast
+std::vector<std::string> IncastKinds() {
+  std::vector<std::string> names;
+  for (const ProbeArm* const arm : ProbeArms())
+    if (OptionsOf(*arm).incast()) names.push_back(arm->name());
+  return names;
 }
 
 // Sets the field. False if the kind does not have it.
@@ -90,6 +79,8 @@ bool SetField(const Arguments& arguments, const KindOption& option,
       reflection->AddUInt32(&kind, field, number);
   } else if (field->type() == google::protobuf::FieldDescriptor::TYPE_BOOL) {
     reflection->SetBool(&kind, field, true);
+  } else if (option.option == "bytes") {
+    reflection->SetUInt32(&kind, field, static_cast<std::uint32_t>(arguments.Size(option.option)));
   } else if (option.option == "interval") {
     const auto us =
         std::chrono::duration_cast<std::chrono::microseconds>(arguments.Duration(option.option));
@@ -109,9 +100,7 @@ Status SetFields(const Arguments& arguments, v1::CampaignSpec& spec) {
     if (!arguments.Has(option.option)) continue;
     bool taken = false;
     for (v1::ProbeSpec& probe : *spec.mutable_probes()) {
-      const auto* const kind =
-          v1::ProbeSpec::descriptor()->FindFieldByNumber(static_cast<int>(probe.kind_case()));
-      taken |= SetField(arguments, option, *probe.GetReflection()->MutableMessage(&probe, kind));
+      taken |= SetField(arguments, option, SetProbeKind(*ProbeArmOf(probe), probe));
     }
     if (!taken)
       return {Code::kInvalidArgument,
@@ -143,11 +132,35 @@ std::string_view PatternName(v1::CampaignPattern pattern) {
   return {};
 }
 
+std::string ShortKinds() {
+  const auto words = KindNames(false);
+  return Join({words.begin(), words.end()}, ", ");
+}
+
+std::string AllKinds() {
+  const auto words = KindNames(true);
+  return Join({words.begin(), words.end()}, ", ");
+}
+
+Result<std::vector<const ProbeArm*>> KindsOf(std::string_view word) {
+  std::vector<const ProbeArm*> kinds;
+  for (const ProbeArm* const arm : ProbeArms()) {
+    const v1::ProbeKindOptions& options = OptionsOf(*arm);
+    if (arm->name() == word || options.word() == word ||
+        (word == kKindFallback && options.is_default()))
+      kinds.push_back(arm);
+  }
+  if (!kinds.empty()) return kinds;
+  return Status(Code::kInvalidArgument,
+                UnknownName("kind", word, KindNames(true), "; expected one of " + AllKinds()));
+}
+
 Status ReadPairs(const Arguments& arguments, v1::CampaignSpec& spec) {
   std::string word = arguments.Text("pattern");
-  // This kind has only this pattern.
-  if (word == kPatternOption.fallback && spec.probes_size() == 1 && spec.probes(0).has_incast())
-    word = "incast";
+  // These kinds have only this pattern.
+  if (word == kPatternOption.fallback && spec.probes_size() == 1 &&
+      ProbeOptionsOf(spec.probes(0)).incast())
+    word = PatternName(v1::CAMPAIGN_PATTERN_INCAST);
   std::replace(word.begin(), word.end(), '_', '-');
   const auto* const pattern = std::find_if(std::begin(kPatterns), std::end(kPatterns),
                                            [&](const Pattern& one) { return one.name == word; });
@@ -177,21 +190,14 @@ Status ReadPairs(const Arguments& arguments, v1::CampaignSpec& spec) {
 }
 
 Status ReadProbes(const Arguments& arguments, v1::CampaignSpec& spec) {
-  // This pattern has only this kind.
-  const bool of_incast =
-      arguments.Text("pattern") == "incast" && arguments.Text("kind") == kKindFallback;
-  const std::vector<std::string> words =
-      of_incast ? std::vector<std::string>{"incast"} : arguments.Words("kind");
+  // The default of this pattern
+  std::vector<std::string> words = arguments.Words("kind");
+  if (arguments.Text("pattern") == PatternName(v1::CAMPAIGN_PATTERN_INCAST) &&
+      arguments.Text("kind") == kKindFallback)
+    words = IncastKinds();
   for (const std::string& word : words) {
-    const auto* const known = std::find_if(std::begin(kKindWords), std::end(kKindWords),
-                                           [&](const KindWord& one) { return one.word == word; });
-    const std::string_view kinds = known == std::end(kKindWords) ? word : known->kinds;
-    for (const std::string_view name : Split(kinds, ',')) {
-      const auto* const kind = KindNamed(name);
-      if (kind == nullptr) return UnknownKind(word);
-      v1::ProbeSpec& probe = *spec.add_probes();
-      probe.GetReflection()->MutableMessage(&probe, kind);
-    }
+    ASSIGN_OR_RETURN(const auto kinds, KindsOf(word));
+    for (const ProbeArm* const kind : kinds) SetProbeKind(*kind, *spec.add_probes());
   }
   RETURN_IF_ERROR(SetFields(arguments, spec));
   SetSettings(arguments, spec);

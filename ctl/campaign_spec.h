@@ -1,12 +1,14 @@
 // Campaign options of `probe run` and `probe plan`: the pairs and the kinds of probes. Pure.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
 #include "ctl/command.h"
 #include "fabric/v1/probe.pb.h"
+#include "proto/probe_kinds.h"
 
 namespace fabric::ctl {
 
@@ -44,6 +46,13 @@ inline constexpr Option kPairsPerUplinkOption = {
 inline constexpr Option kIncludeBusyOption = {.name = "include-busy",
                                               .type = OptionType::kBool,
                                               .doc = "Include ports that currently carry traffic."};
+
+// Names for --kind: "latency, bandwidth, ping, mtu, both", and those with the names of all kinds.
+std::string ShortKinds();
+std::string AllKinds();
+
+// The kinds of a name for --kind, in the order of the schema.
+Result<std::vector<const ProbeArm*>> KindsOf(std::string_view word);
 
 // "all-pairs"; empty for an unknown pattern.
 std::string_view PatternName(v1::CampaignPattern pattern);

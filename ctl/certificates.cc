@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "ctl/tables/blame_lines.h"
 #include "ctl/tables/cells.h"
+#include "proto/coverage.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
 
@@ -56,9 +57,11 @@ std::string Head(const v1::Certificate& certificate) {
 std::string NotCovered(const v1::Certificate& certificate) {
   std::string text;
   const int shown = std::min(certificate.not_covered_size(), kNotCoveredShown);
-  for (int i = 0; i < shown; ++i) text += Format("not covered: {}\n", certificate.not_covered(i));
-  if (const int more = certificate.not_covered_size() - shown; more > 0)
-    text += Format("not covered: {} more (-o yaml)\n", more);
+  for (int i = 0; i < shown; ++i)
+    text += Format("not covered: {}\n", ToString(certificate.not_covered(i)));
+  const std::uint32_t more = static_cast<std::uint32_t>(certificate.not_covered_size() - shown) +
+                             certificate.not_covered_omitted();
+  if (more > 0) text += Format("not covered: {} more (-o yaml)\n", more);
   return text;
 }
 

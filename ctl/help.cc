@@ -110,6 +110,7 @@ std::string ReferencePage(std::span<const Command* const> commands) {
     std::ranges::replace(anchor, ' ', '-');
     text += Format("| [`{}`](#fabricctl-{}) | {} |\n", command->path, anchor, command->summary);
   }
+  text += Format("\n## Values\n\n{}", ValueForms());
   text += "\n## Options of every command\n\n" + OptionTable(kSharedOptions);
   text += MarkdownTable("Exit status", "status", kExitStatuses);
   text += MarkdownTable("Environment", "variable", kVariables);

@@ -6,22 +6,22 @@
 namespace fabric::ctl {
 namespace {
 
-Result<std::string> Read(const std::string& path) {
+Result<std::string> ReadProfileText(const std::string& path) {
   return ReadFile(path, profile::kFileBytesMax);
 }
 
 }  // namespace
 
 Result<profile::Profile> FindProfile(const std::string& name) {
-  return profile::LoadProfile(name, Read);
+  return profile::LoadProfile(name, ReadProfileText);
 }
 
 Result<profile::Places> FindPlaces(const std::string& name) {
-  return profile::LoadPlaces(name, Read);
+  return profile::LoadPlaces(name, ReadProfileText);
 }
 
 Result<v1::Profile> FindProfileText(const std::string& name) {
-  return profile::FindProfile(name, Read);
+  return profile::FindProfile(name, ReadProfileText);
 }
 
 }  // namespace fabric::ctl

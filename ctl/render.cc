@@ -31,7 +31,7 @@ constexpr WordColour kWordColours[] = {
     {"ARMED", kYellow},   {"ACTIVE", kGreen},    {"FAIL", kRed},         {"UNKNOWN", kYellow},
     {"ok", kGreen},       {"refused", kRed},     {"unreachable", kRed},  {"setup failed", kRed},
     {"timed out", kRed},  {"failed", kRed},      {"cancelled", kYellow}, {"running", kYellow},
-    {"resolved", kGreen}, {"open", kRed},        {"done", kGreen},
+    {"resolved", kGreen}, {"open", kRed},        {"done", kGreen},       {"lossy", kYellow},
 };
 
 std::string_view ColourOf(std::string_view word) {

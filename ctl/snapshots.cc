@@ -23,7 +23,7 @@ Result<v1::NodeSnapshot> Parse(const std::string& text) {
                 "expected the output of `fabric-agent inspect -o json`: " + status.message());
 }
 
-Result<v1::NodeSnapshot> Read(const std::string& file) {
+Result<v1::NodeSnapshot> ReadSnapshot(const std::string& file) {
   const std::string shown = file == "-" ? "standard input" : file;
   ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kBytesMax));
   auto snapshot = Parse(text);
@@ -52,7 +52,7 @@ void Pair(v1::NodeSnapshot snapshot, fleet::NodeRecord& record) {
 Result<std::vector<fleet::NodeRecord>> ReadSnapshots(const std::vector<std::string>& files) {
   std::vector<fleet::NodeRecord> records;
   for (const std::string& file : files) {
-    ASSIGN_OR_RETURN(v1::NodeSnapshot snapshot, Read(file));
+    ASSIGN_OR_RETURN(v1::NodeSnapshot snapshot, ReadSnapshot(file));
     std::string name = snapshot.node().name();
     if (name.empty()) name = file;
     const auto twin = std::find_if(records.begin(), records.end(),
@@ -67,6 +67,7 @@ Result<std::vector<fleet::NodeRecord>> ReadSnapshots(const std::vector<std::stri
     snapshot.mutable_node()->set_name(name);
     records.push_back({.name = std::move(name), .snapshot = std::move(snapshot)});
   }
+  fleet::AssignRails(records);
   return records;
 }
 

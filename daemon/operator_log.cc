@@ -15,6 +15,9 @@ bool SameTime(const google::protobuf::Timestamp& a, const google::protobuf::Time
 std::string NodeText(const v1::NodeSummary& node) {
   if (node.state() == v1::NODE_STATE_LOST)
     return Format("node {} lost: {}", node.name(), node.lost_reason());
+  if (node.state() == v1::NODE_STATE_REMOVED)
+    return Format("node {} removed{}", node.name(),
+                  node.lost_reason().empty() ? "" : ": " + node.lost_reason());
   return Format("node {} connected: {} of {} ports ACTIVE, agent {}", node.name(),
                 node.ports_active(), node.ports(),
                 node.agent_version().empty() ? "of unknown version" : node.agent_version());

@@ -1,4 +1,4 @@
-// Gaps that stand for several.
+// Matching of gaps, which may have wildcards, to paths. Pure.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace fabric {
 
-// Whether `path` is what the gap's path names, or below it. "*" in the gap's path stands for any
-// name: one gap about several devices has it where their names would be.
+// Whether `path` is the path of the gap or below it. "*" in the path of the gap matches any name: a
+// gap about several devices has it in place of their names.
 bool Covers(const v1::Gap& gap, std::string_view path);
 
 // Covers(), or the gap is about something below `path`.

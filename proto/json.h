@@ -10,14 +10,14 @@
 
 namespace fabric {
 
-// One line with `pretty` false; else two blanks of indentation and a newline at the end.
+// One line if `pretty` is false; else indented by two blanks, with a newline at the end.
 std::string ToJson(const google::protobuf::Message& message, bool pretty);
 
 // The same data as YAML, newline at the end.
 std::string ToYaml(const google::protobuf::Message& message);
 
-// INVALID_ARGUMENT with protobuf's own words, which name the place, for malformed text, unknown
-// fields and wrong types. `message` is cleared first.
+// Clears `message` first. INVALID_ARGUMENT with the message of protobuf, which has the position,
+// for malformed text, unknown fields and wrong types.
 Status FromJson(std::string_view json, google::protobuf::Message& message);
 
 }  // namespace fabric

@@ -233,19 +233,15 @@ void Append(const Message& message, const std::string& indent, std::string& out)
   reflection.ListFields(message, &fields);
   for (const FieldDescriptor* field : fields) {
     const std::string head = indent + field->name() + ":";
-    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
-      out += head + " " +
-             (field->is_repeated() ? ListText(message, *field) : ScalarText(message, *field, 0)) +
-             "\n";
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE ||
+        (IsList(*field) && !field->is_repeated())) {
+      out += head + " " + WriteValue(message, *field) + "\n";
     } else if (field->is_repeated()) {
       out += head + "\n";
       for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
         out += indent + "  -\n";
         Append(reflection.GetRepeatedMessage(message, field, i), indent + "    ", out);
       }
-    } else if (IsList(*field)) {
-      const Message& list = reflection.GetMessage(message, field);
-      out += head + " " + ListText(list, *field->message_type()->field(0)) + "\n";
     } else {
       out += head + "\n";
       Append(reflection.GetMessage(message, field), indent + "  ", out);
@@ -258,6 +254,13 @@ void Append(const Message& message, const std::string& indent, std::string& out)
 void ReadMessage(const Node& node, std::span<const FieldBound> bounds, Message& message,
                  std::vector<yaml::Problem>& problems) {
   Reader(bounds, problems).ReadFields(node, message);
+}
+
+std::string WriteValue(const Message& message, const FieldDescriptor& field) {
+  if (IsList(field))
+    return ListText(message.GetReflection()->GetMessage(message, &field),
+                    *field.message_type()->field(0));
+  return field.is_repeated() ? ListText(message, field) : ScalarText(message, field, 0);
 }
 
 std::string WriteMessage(const Message& message) {

@@ -30,5 +30,8 @@ void ReadMessage(const yaml::Node& node, std::span<const FieldBound> bounds,
 
 // YAML that ReadMessage() reads back.
 std::string WriteMessage(const google::protobuf::Message& message);
+// The value of one field, as WriteMessage() writes it after the key: a scalar or a list.
+std::string WriteValue(const google::protobuf::Message& message,
+                       const google::protobuf::FieldDescriptor& field);
 
 }  // namespace fabric

@@ -58,6 +58,10 @@ std::string_view Name(v1::Scope scope) {
   return Pick(scope, std::to_array<std::string_view>(
                          {"", "port", "device", "node", "rail", "fleet", "link", "switch"}));
 }
+std::string_view Name(v1::RemedyReach reach) {
+  return Pick(reach, std::to_array<std::string_view>({"", "nothing", "job", "port", "NIC", "node",
+                                                      "switch port", "switch", "subnet"}));
+}
 std::string_view Name(v1::FindingState state) {
   return Pick(state, std::to_array<std::string_view>({"", "open", "resolved"}));
 }

@@ -1,5 +1,5 @@
-// Enumerators as the words that people know: "ACTIVE", "LinkUp", "RoCE v2". The full enumerator
-// names are for JSON; these are for tables and messages. An unset or unknown value is "?".
+// Display names of enumerators, subjects and rates, for tables and messages: "ACTIVE", "LinkUp",
+// "RoCE v2". JSON uses the enumerator names. An unset or unknown value is "?".
 #pragma once
 
 #include <string>
@@ -22,6 +22,7 @@ std::string_view Name(v1::Trust trust);          // pcp, dscp
 std::string_view Name(v1::Verdict verdict);      // PASS, FAIL, UNKNOWN
 std::string_view Name(v1::Severity severity);    // info, warning, error, critical
 std::string_view Name(v1::Scope scope);          // port, device, node, rail, fleet
+std::string_view Name(v1::RemedyReach reach);    // port, NIC, node, subnet
 std::string_view Name(v1::FindingState state);   // open, resolved
 std::string_view Name(v1::ProbeStatus status);   // ok, refused, timed out
 std::string_view Name(v1::CampaignState state);  // running, done, cancelled
@@ -30,8 +31,8 @@ std::string_view Name(v1::GapCode code);         // NOT_FOUND
 // "rc_write_latency", the name of the oneof arm; empty when none is set.
 std::string_view ProbeKindName(const v1::ProbeSpec& spec);
 
-// "n1/rxe0/1", "n1/rail0", "n1", "rail 0", "switch leaf1", "fleet": the subject in one word for
-// tables. A link is its host's port.
+// "n1/rxe0/1", "n1/rail0", "n1", "rail 0", "switch leaf1", "fleet": the subject for tables. A
+// link is shown as the port of its host.
 std::string SubjectName(const v1::Subject& subject);
 
 // "100 Gb/s", "2.5 Gb/s", "14.7 Mb/s": three significant digits, powers of 1000.

@@ -1,5 +1,5 @@
-// The headers that nearly every file that handles messages includes. Build time only: a file that
-// needs one of them still includes it itself.
+// Precompiled header of the targets that use messages. For build time only: each file still
+// includes the headers that it needs.
 #pragma once
 
 #include <google/protobuf/timestamp.pb.h>

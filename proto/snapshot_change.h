@@ -8,13 +8,12 @@
 
 namespace fabric {
 
-// What must be applied to `before` to get `after`; empty when all settings are the same. Neither
-// taken_at nor counters are settings: those travel as samples, see counters.proto.
+// The change from `before` to `after`; empty if all settings are equal. taken_at and counters are
+// not settings: counters are sent as samples, see counters.proto.
 std::optional<v1::SnapshotChange> Difference(const v1::NodeSnapshot& before,
                                              const v1::NodeSnapshot& after);
 
-// Replaces, adds and removes elements. Order of elements stays by key. Fields that this program
-// does not know are skipped.
+// Replaces, adds and removes elements, sorted by key. Skips unknown fields.
 void Apply(const v1::SnapshotChange& change, v1::NodeSnapshot& snapshot);
 
 }  // namespace fabric

@@ -92,7 +92,7 @@ class CapturedFiles final : public Reader {
       if (!reads_[i]) continue;
       const std::optional<host::NumberFile>& file = files_[i].open;
       const bool read = file && file->Read(readings[i].raw) == Code::kOk;
-      // The reading of before stands for that of a file that is being written.
+      // Keeps the previous reading of a file that is being written.
       if (read || !file || failed_[i]) readings[i].there = read;
       failed_[i] = !read;
     }

@@ -29,7 +29,7 @@ class CallWatch {
 
   // A call is named by its object: "/sys/class/net/eth0/mtu", "eth0/ethtool driver". Calls with
   // these names fail with DEADLINE_EXCEEDED instead of being made. A name that ends in a slash
-  // stands for all names with that prefix.
+  // matches all names with that prefix.
   void Avoid(std::vector<std::string> names) EXCLUDES(mutex_);
   void AvoidAll() EXCLUDES(mutex_);  // From now on
 

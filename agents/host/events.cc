@@ -58,9 +58,7 @@ Result<EventSet> ParseUevent(Bytes datagram) {
 bool KernelMonitorsRdma() {
   NetlinkClient client([] { return NetlinkSocket::Open(NETLINK_RDMA); });
   NetlinkRequest request(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_SYS_GET), 0);
-  const Result<Bytes> reply = client.Ask(request);
-  if (!reply.ok()) return false;
-  const Result<bool> mode = ParseMonitorMode(*reply);
+  const Result<bool> mode = client.Ask(request, "reading the RDMA monitor mode", ParseMonitorMode);
   return mode.ok() && *mode;
 }
 

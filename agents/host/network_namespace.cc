@@ -64,7 +64,7 @@ Status Enter(const std::string& path) {
 }
 
 // "0" and the result, or the number of the failure's code, a blank, and its message.
-std::string Answer(const std::string& path, const std::function<std::string()>& inside) {
+std::string AnswerInside(const std::string& path, const std::function<std::string()>& inside) {
   if (const Status status = Enter(path); !status.ok())
     return Format("{} {}", static_cast<int>(status.code()), status.message());
   return "0 " + inside();
@@ -110,7 +110,7 @@ Result<std::string> InNetworkNamespace(const std::string& path,
   if (child < 0) return FromErrno(errno, "a child process");
   if (child == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    WriteAll(to.get(), Answer(path, inside));
+    WriteAll(to.get(), AnswerInside(path, inside));
     ::_exit(0);
   }
   { const Fd closed = std::move(to); }

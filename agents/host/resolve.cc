@@ -17,8 +17,8 @@
 namespace fabric::host {
 namespace {
 
-constexpr int kLinksMax = 40;  // MAXSYMLINKS of the kernel
-constexpr int kTriesMax = 8;
+constexpr int kSymlinksMax = 40;  // MAXSYMLINKS of the kernel
+constexpr int kRenameTriesMax = 8;
 constexpr std::size_t kPathMax = 1 << 16;  // Links that grow the path without end stop here.
 
 // EAGAIN says that a rename or mount anywhere on the machine coincided with a "..": try again.
@@ -27,7 +27,7 @@ int OpenAt2(int root, const std::string& path, int flags, std::uint64_t resolve)
   how.flags = static_cast<std::uint64_t>(flags) | O_CLOEXEC;
   how.resolve = resolve;
   long fd = -1;
-  for (int i = 0; i < kTriesMax; ++i) {
+  for (int i = 0; i < kRenameTriesMax; ++i) {
     fd = ::syscall(SYS_openat2, root, path.c_str(), &how, sizeof(how));
     if (fd >= 0 || errno != EAGAIN) break;
   }
@@ -41,14 +41,11 @@ void Push(std::string_view path, std::vector<std::string>& stack) {
     if (!part->empty() && *part != ".") stack.emplace_back(*part);
 }
 
-// A captured tree may have been copied to where there are no links: a regular file that holds the
-// text of one, "../../devices/x", stands for it where a directory is asked for.
-std::string TextLink(int root, const std::string& path) {
-  const Fd fd(::openat(root, path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat what {};
-  if (fd.get() < 0 || ::fstat(fd.get(), &what) != 0 || !S_ISREG(what.st_mode)) return {};
+// A captured tree may have been copied to where there are no links: a regular file that contains
+// the text of one, "../../devices/x", is used as the link where a directory is needed.
+std::string TextOfLink(int fd) {
   std::array<char, 1024> buffer;
-  const ssize_t size = ::read(fd.get(), buffer.data(), buffer.size());
+  const ssize_t size = ::read(fd, buffer.data(), buffer.size());
   const std::string_view text =
       Trim({buffer.data(), size < 0 ? std::size_t{0} : static_cast<std::size_t>(size)});
   const bool link = text.starts_with("../") && text.size() < buffer.size() &&
@@ -56,9 +53,48 @@ std::string TextLink(int root, const std::string& path) {
   return link ? std::string(text) : std::string();
 }
 
-// `path` with the text links in front of its last component followed, and that one too if
-// `directory`.
-std::string ResolveTextLinks(int root, std::string_view path, bool directory) {
+// Opens `path`, which has neither links nor "..", one component after the other: a component that
+// has become a link in the meantime is an error, and not a way out of the tree.
+int OpenChecked(int root, std::string_view path, int flags) {
+  Fd at;
+  const std::vector<std::string_view> parts = Split(path, '/');
+  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+    const int from = i == 0 ? root : at.get();
+    Fd next(::openat(from, std::string(parts[i]).c_str(),
+                     O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (next.get() < 0) return -1;
+    at = std::move(next);
+  }
+  return ::openat(parts.size() == 1 ? root : at.get(), std::string(parts.back()).c_str(),
+                  flags | O_NOFOLLOW | O_CLOEXEC);
+}
+
+// The target of a component that was found not to have links above it. 0, or an errno.
+int ReadLink(int root, const std::string& path, bool text_links, std::string& target) {
+  target.clear();
+  const Fd link(OpenChecked(root, path, O_PATH));
+  if (link.get() < 0) return errno == ENOENT ? 0 : errno;  // What is missing, open() reports.
+  struct stat what {};
+  if (::fstat(link.get(), &what) != 0) return errno;
+  if (S_ISLNK(what.st_mode)) {
+    std::array<char, 4096> buffer;
+    const ssize_t size = ::readlinkat(link.get(), "", buffer.data(), buffer.size());
+    if (size < 0) return errno;
+    target.assign(buffer.data(), static_cast<std::size_t>(size));
+  } else if (text_links && S_ISREG(what.st_mode)) {
+    target = TextOfLink(Fd(OpenChecked(root, path, O_RDONLY | O_NONBLOCK)).get());
+  }
+  return 0;
+}
+
+struct Resolving {
+  bool follow_last = true;
+  bool text_links = false;      // In front of the last component
+  bool text_link_last = false;  // And the last one
+};
+
+// 0, or an errno.
+int Resolve(int root, std::string_view path, const Resolving& how, std::string& resolved) {
   std::vector<std::string> todo;
   Push(path, todo);
   std::vector<std::string> done;
@@ -71,14 +107,31 @@ std::string ResolveTextLinks(int root, std::string_view path, bool directory) {
       continue;
     }
     done.push_back(part);
-    if (todo.empty() && !directory) break;
-    const std::string link = TextLink(root, Join(done, "/"));
-    if (link.empty()) continue;
-    if (++links > kLinksMax) break;
+    const bool last = todo.empty();
+    if (last && !how.follow_last) break;
+    resolved = Join(done, "/");
+    if (resolved.size() > kPathMax) return ENAMETOOLONG;
+    std::string target;
+    const bool text_links = last ? how.text_link_last : how.text_links;
+    if (const int error = ReadLink(root, resolved, text_links, target); error != 0) return error;
+    if (target.empty()) continue;
+    if (++links > kSymlinksMax) return ELOOP;
     done.pop_back();
-    Push(link, todo);
+    if (target.starts_with('/')) done.clear();
+    Push(target, todo);
   }
-  return done.empty() ? std::string(".") : Join(done, "/");
+  resolved = done.empty() ? std::string(".") : Join(done, "/");
+  return 0;
+}
+
+// As openat2() with RESOLVE_IN_ROOT.
+int OpenResolved(int root, const std::string& path, int flags, Resolving how) {
+  std::string resolved;
+  how.follow_last = (flags & O_NOFOLLOW) == 0;
+  const int error = Resolve(root, path, how, resolved);
+  if (error == 0) return OpenChecked(root, resolved, flags);
+  errno = error;
+  return -1;
 }
 
 }  // namespace
@@ -91,59 +144,23 @@ Status FileError(int error, const std::string& path) {
 
 Result<std::string> ResolveInRoot(int root, std::string_view path, bool follow_last,
                                   std::string_view what) {
-  std::vector<std::string> todo;
-  Push(path, todo);
-  std::vector<std::string> done;
-  int links = 0;
-  while (!todo.empty()) {
-    const std::string part = std::move(todo.back());
-    todo.pop_back();
-    if (part == "..") {
-      if (!done.empty()) done.pop_back();
-      continue;
-    }
-    done.push_back(part);
-    if (todo.empty() && !follow_last) break;
-    const std::string so_far = Join(done, "/");
-    if (so_far.size() > kPathMax) return FileError(ENAMETOOLONG, std::string(what));
-    std::array<char, 4096> target;
-    const ssize_t size = ::readlinkat(root, so_far.c_str(), target.data(), target.size());
-    if (size < 0) {
-      if (errno == EINVAL || errno == ENOENT) continue;  // No link; or nothing, which open() says.
-      return FileError(errno, std::string(what));
-    }
-    if (++links > kLinksMax) return FileError(ELOOP, std::string(what));
-    const std::string_view link(target.data(), static_cast<std::size_t>(size));
-    done.pop_back();
-    if (link.starts_with('/')) done.clear();
-    Push(link, todo);
-  }
-  return done.empty() ? std::string(".") : Join(done, "/");
-}
-
-namespace {
-
-Result<Fd> OpenOnce(int root, const std::string& path, int flags, std::string_view what,
-                    int& error) {
-  Fd fd(OpenAt2(root, path, flags, RESOLVE_IN_ROOT));
-  if (fd.get() < 0 && (errno == ENOSYS || errno == EPERM || errno == EAGAIN)) {
-    ASSIGN_OR_RETURN(const std::string resolved,
-                     ResolveInRoot(root, path, (flags & O_NOFOLLOW) == 0, what));
-    fd = Fd(::openat(root, resolved.c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
-  }
-  error = fd.get() < 0 ? errno : 0;
+  std::string resolved;
+  const int error = Resolve(root, path, {.follow_last = follow_last}, resolved);
   if (error != 0) return FileError(error, std::string(what));
-  return fd;
+  return resolved;
 }
-
-}  // namespace
 
 Result<Fd> OpenInRoot(int root, const std::string& path, int flags, std::string_view what,
                       int& error) {
-  Result<Fd> fd = OpenOnce(root, path, flags, what, error);
-  if (error != ENOTDIR) return fd;
-  const std::string resolved = ResolveTextLinks(root, path, (flags & O_DIRECTORY) != 0);
-  return resolved == path ? std::move(fd) : OpenOnce(root, resolved, flags, what, error);
+  Fd fd(OpenAt2(root, path, flags, RESOLVE_IN_ROOT));
+  if (fd.get() < 0 && (errno == ENOSYS || errno == EPERM || errno == EAGAIN))
+    fd = Fd(OpenResolved(root, path, flags, {}));
+  if (fd.get() < 0 && errno == ENOTDIR)
+    fd = Fd(OpenResolved(root, path, flags,
+                         {.text_links = true, .text_link_last = (flags & O_DIRECTORY) != 0}));
+  error = fd.get() < 0 ? errno : 0;
+  if (error != 0) return FileError(error, std::string(what));
+  return fd;
 }
 
 Fd OpenBeneath(int dir, const std::string& path, int flags, int& error) {

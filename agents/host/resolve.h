@@ -13,12 +13,11 @@ namespace fabric::host {
 Status FileError(int error, const std::string& path);
 
 // Opens `path` as if `root` were "/": openat2() with RESOLVE_IN_ROOT. Without openat2() (kernels
-// before 5.6, some seccomp filters), ResolveInRoot() follows the links, and its result is opened.
-// That can leave the tree while directories of the tree are renamed; a captured tree does not
-// change.
+// before 5.6, some seccomp filters), links are followed one by one, and each component is opened
+// without following links. Neither way leaves the tree, also while its directories are renamed.
 //
 // Where a directory is needed, a regular file with a relative path as its text ("../../devices/x")
-// is followed as a link: some copies turn links into such files.
+// is followed as a link: some copies turn links into such files. 40 links are a loop (ELOOP).
 //
 // The status names `what`; `error` is its errno, or 0.
 Result<Fd> OpenInRoot(int root, const std::string& path, int flags, std::string_view what,

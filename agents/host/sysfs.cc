@@ -20,7 +20,7 @@ namespace fabric::host {
 namespace {
 
 constexpr std::size_t kTextBytesMax = 4096;
-constexpr std::size_t kWholeBytesMax = 1 << 20;
+constexpr std::size_t kWholeBytesMax = std::size_t{16} << 20;
 constexpr std::size_t kNumberBytesMax = 64;  // A number with its newline takes 21.
 
 Status CheckName(const std::string& name, const std::string& path) {
@@ -205,6 +205,33 @@ Result<std::string> Dir::Whole(const std::string& name) const {
   }
 }
 
+Result<FileEnd> Dir::End(const std::string& name, std::size_t bytes_max) const {
+  const WatchedCall call([&] { return Path(name); });
+  RETURN_IF_ERROR(call.status());
+  ASSIGN_OR_RETURN(const Fd fd, OpenFile(name));
+  struct stat what {};
+  if (::fstat(fd.get(), &what) != 0) return FileError(errno, Path(name));
+  const auto size = static_cast<std::uint64_t>(what.st_size);
+  FileEnd end;
+  if (size > bytes_max) end.left_out_bytes = size - bytes_max;
+  end.text.resize(static_cast<std::size_t>(size - end.left_out_bytes));
+  std::size_t used = 0;
+  while (used < end.text.size()) {
+    const ssize_t got = ::pread(fd.get(), end.text.data() + used, end.text.size() - used,
+                                static_cast<off_t>(end.left_out_bytes + used));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return FileError(errno, Path(name));
+    if (got == 0) break;
+    used += static_cast<std::size_t>(got);
+  }
+  end.text.resize(used);
+  if (end.left_out_bytes == 0) return end;
+  const std::size_t cut = std::min(end.text.find('\n'), used - 1) + 1;
+  end.text.erase(0, cut);
+  end.left_out_bytes += cut;
+  return end;
+}
+
 Result<NumberFile> Dir::OpenNumber(const std::string& name) const {
   ASSIGN_OR_RETURN(Fd fd, OpenFile(name));
   return NumberFile(std::move(fd));
@@ -278,9 +305,7 @@ Result<std::string> Dir::RealPath(const std::string& name) const {
   }
   if (path == root || path == "/") return std::string(".");
   if (!path.starts_with(root + "/"))
-    return Status(Code::kInvalidArgument,
-                  Format("expected a path below {}, saw {}", root, Quoted(path)))
-        .At(Path(name));
+    return Status(Code::kInvalidArgument, "expected a path below the root").At(Path(name));
   return path.substr(root.size() + 1);
 }
 
@@ -298,9 +323,13 @@ Result<FileInfo> Dir::Info(const std::string& name) const {
 
 std::optional<DirStamp> Dir::StampOf(const std::string& name) const {
   struct stat what {};
-  if (!CheckName(name, path_).ok() || ::fstatat(fd_.get(), name.c_str(), &what, 0) != 0 ||
-      !S_ISDIR(what.st_mode))
+  if (captured()) {
+    const Result<Fd> dir = OpenAt(name, O_PATH | O_DIRECTORY);
+    if (!dir.ok() || ::fstat(dir->get(), &what) != 0) return std::nullopt;
+  } else if (!CheckName(name, path_).ok() || ::fstatat(fd_.get(), name.c_str(), &what, 0) != 0 ||
+             !S_ISDIR(what.st_mode)) {
     return std::nullopt;
+  }
   return DirStamp{.device = what.st_dev,
                   .inode = what.st_ino,
                   .modified_s = what.st_mtim.tv_sec,

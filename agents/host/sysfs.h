@@ -60,6 +60,12 @@ struct FileInfo {
   std::uint32_t device_major, device_minor;  // For a device file
 };
 
+// The end of a file.
+struct FileEnd {
+  std::string text;
+  std::uint64_t left_out_bytes = 0;  // In front of `text`
+};
+
 // Identity and modification time of a directory: equal until an entry is added, removed or
 // replaced.
 struct DirStamp {
@@ -85,8 +91,12 @@ class Dir {
   // not text (printable.h) is DATA_LOSS.
   Result<std::string> Text(const std::string& name) const;
 
-  // A whole file of up to 1 MiB, for /proc/modules and binary files. RESOURCE_EXHAUSTED beyond.
+  // A whole file of up to 16 MiB, for /proc and binary files. RESOURCE_EXHAUSTED beyond.
   Result<std::string> Whole(const std::string& name) const;
+
+  // The last `bytes_max` bytes of a log, without the first line if that was cut. For files with a
+  // size: not for /proc.
+  Result<FileEnd> End(const std::string& name, std::size_t bytes_max) const;
 
   // Text() as a number; with `base` 16 also after 0x. DATA_LOSS for other text.
   template <std::integral Integer>
@@ -118,8 +128,7 @@ class Dir {
   // Follows links; does not open the file.
   Result<FileInfo> Info(const std::string& name) const;
 
-  // Cheap change detection. Follows links as usual, also out of a captured tree. Empty when `name`
-  // is not a directory.
+  // Cheap change detection. Empty when `name` is not a directory.
   std::optional<DirStamp> StampOf(const std::string& name) const;
 
   bool Has(const std::string& name) const;  // True also for a dangling link.

@@ -36,7 +36,7 @@ std::optional<std::string> TextLink(const Dir& dir, const std::string& name) {
   return link ? std::optional(*text) : std::nullopt;
 }
 
-// A failure when the text stands for a missing value.
+// A failure if the text means a missing value.
 Status Placeholder(const std::string& name, std::string_view text) {
   if (text.empty()) return {Code::kUnimplemented, "the file is empty"};
   if (text == "N/A" || text.starts_with("N/A ("))

@@ -8,7 +8,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "bonds_and_vlans";
+constexpr std::string_view kBondsAndVlansName = "bonds_and_vlans";
 
 v1::NetInterface* Find(v1::NodeSnapshot& snapshot, std::string_view name) {
   for (v1::NetInterface& netdev : *snapshot.mutable_net_interfaces())
@@ -102,7 +102,7 @@ Status InspectBondsAndVlans(const Host& host, v1::NodeSnapshot& out) {
   const Result<std::string> text = host.root.Whole("proc/net/vlan/config");
   const std::vector<VlanLine> config = text.ok() ? ParseVlanConfig(*text) : std::vector<VlanLine>();
   for (v1::NetInterface& netdev : *out.mutable_net_interfaces()) {
-    const Gaps gaps{.snapshot = out, .inspector = kName, .subject = netdev.name()};
+    const Gaps gaps{.snapshot = out, .inspector = kBondsAndVlansName, .subject = netdev.name()};
     const auto files = Attributes::Open(host, "sys/class/net/" + netdev.name(), gaps);
     if (!files.ok()) continue;  // A gap of net_interfaces
     if (const auto master = LinkTarget(files->dir(), "master")) netdev.set_master(*master);
@@ -118,7 +118,7 @@ Status InspectBondsAndVlans(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector bonds_and_vlans = {
-    .name = kName,
+    .name = kBondsAndVlansName,
     .doc =
         "Which netdevs are stacked on which: bonds with their mode and members, VLANs with their "
         "priorities.",

@@ -6,7 +6,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "character_devices";
+constexpr std::string_view kCharacterDevicesName = "character_devices";
 
 v1::RdmaDevice* FindDevice(v1::NodeSnapshot& snapshot, const std::string& name) {
   for (v1::RdmaDevice& device : *snapshot.mutable_rdma_devices())
@@ -37,14 +37,14 @@ Status InspectCharacterDevices(const Host& host, v1::NodeSnapshot& out) {
     std::sort(device.mutable_character_devices()->begin(),
               device.mutable_character_devices()->end());
   if (!management.ok() && management.code() != Code::kNotFound)
-    AddGap(out, kName, "", "sys/class/infiniband_mad", management);
+    AddGap(out, kCharacterDevicesName, "", "sys/class/infiniband_mad", management);
   return verbs;
 }
 
 }  // namespace
 
 extern const Inspector character_devices = {
-    .name = kName,
+    .name = kCharacterDevicesName,
     .doc = "Character devices of RDMA devices: uverbs, umad and issm below dev/infiniband.",
     .inspect = InspectCharacterDevices,
 };

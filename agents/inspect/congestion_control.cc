@@ -12,8 +12,8 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "congestion_control";
-constexpr std::uint32_t kPriorities = 8;
+constexpr std::string_view kCongestionControlName = "congestion_control";
+constexpr std::uint32_t kEcnPriorities = 8;
 constexpr std::string_view kDebugMlx5 = "sys/kernel/debug/mlx5";
 constexpr std::string_view kDebugBnxt = "sys/kernel/debug/bnxt_re";
 constexpr std::string_view kConfigBnxt = "sys/kernel/config/bnxt_re";
@@ -93,7 +93,7 @@ class Settings {
 // roce_np/enable/0 to 7; all of them or nothing.
 void ReadEnabled(Settings& files, const std::string& point,
                  google::protobuf::RepeatedField<bool>& to) {
-  for (std::uint32_t priority = 0; priority < kPriorities; ++priority) {
+  for (std::uint32_t priority = 0; priority < kEcnPriorities; ++priority) {
     const auto enabled = files.Read(Format("{}/enable/{}", point, priority));
     if (!enabled) return to.Clear();
     to.Add(*enabled != 0);
@@ -237,7 +237,7 @@ void AddMissing(const Source& source, Missing missing, v1::NodeSnapshot& out) {
   if (missing.status.code() == Code::kNotFound) reason = source.absent;
   if (missing.status.code() == Code::kPermissionDenied)
     reason = "root's: the capability CAP_DAC_READ_SEARCH is missing";
-  AddGap(out, kName, "", source.path,
+  AddGap(out, kCongestionControlName, "", source.path,
          Status(missing.status.code(),
                 Format("{} (settings of {})", reason, Join(missing.netdevs, ", "))));
 }
@@ -270,7 +270,8 @@ Status InspectCongestionControl(const Host& host, v1::NodeSnapshot& out) {
       for (const int index : NetdevsOfRocePort(out, port)) {
         v1::NetInterface& netdev = *out.mutable_net_interfaces(index);
         if (netdev.has_congestion_control()) continue;
-        const Gaps gaps{.snapshot = out, .inspector = kName, .subject = netdev.name()};
+        const Gaps gaps{
+            .snapshot = out, .inspector = kCongestionControlName, .subject = netdev.name()};
         const Source* const source = SourceOf(device, netdev);
         auto settings = ReadSettings(
             {.host = host, .device = device, .port = port, .netdev = netdev, .gaps = gaps}, source);
@@ -288,7 +289,7 @@ Status InspectCongestionControl(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector congestion_control = {
-    .name = kName,
+    .name = kCongestionControlName,
     .doc = "ECN and DCQCN of RoCE netdevs: enabled priorities, CNPs and parameters.",
     .inspect = InspectCongestionControl,
 };

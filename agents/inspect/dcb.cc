@@ -8,7 +8,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "dcb";
+constexpr std::string_view kDcbName = "dcb";
 
 // UAPI:linux/dcbnl.h, DCB_CAP_DCBX_*.
 constexpr std::uint32_t kDcbxHost = 0x01;
@@ -17,11 +17,11 @@ constexpr std::uint32_t kDcbxCee = 0x04;
 constexpr std::uint32_t kDcbxIeee = 0x08;
 constexpr std::uint32_t kDcbxStatic = 0x10;
 
-constexpr std::string_view kMlx5Driver = "mlx5_core";
+constexpr std::string_view kDcbMlx5Driver = "mlx5_core";
 constexpr std::uint32_t kRoceV2Port = 4791;
-constexpr std::uint64_t kBitsPerKbit = 1000;
-constexpr std::size_t kDscps = 64;
-constexpr std::size_t kPriorities = 8;
+constexpr std::uint64_t kDcbBitsPerKbit = 1000;
+constexpr std::size_t kDcbDscps = 64;
+constexpr std::size_t kDcbPriorities = 8;
 
 void FillPfc(const host::DcbPfc& from, v1::Pfc& pfc) {
   pfc.set_enabled_mask(from.enabled_mask);
@@ -106,13 +106,14 @@ void FillIeee(const host::DcbIeee& from, std::string_view driver, v1::DcbConfig&
   if (from.dcbx) FillDcbx(*from.dcbx, *dcb.mutable_dcbx());
   if (from.buffers) FillBuffers(*from.buffers, *dcb.mutable_buffers());
   if (from.max_rate_kbps)
-    for (const std::uint64_t kbps : *from.max_rate_kbps) dcb.add_max_rate_bps(kbps * kBitsPerKbit);
+    for (const std::uint64_t kbps : *from.max_rate_kbps)
+      dcb.add_max_rate_bps(kbps * kDcbBitsPerKbit);
   if (from.peer_pfc) FillPfc(*from.peer_pfc, *dcb.mutable_peer_pfc());
   if (from.peer_ets) FillEts(*from.peer_ets, *dcb.mutable_peer_ets());
   if (from.peer_app) FillApps(*from.peer_app, *dcb.mutable_peer_app());
   // What IEEE calls bit times is the length of the cable to mlx5, and 0 where its buffers cannot
   // be set (mlx5/core/en_dcbnl.c).
-  if (driver == kMlx5Driver && dcb.pfc().delay() > 0) dcb.set_cable_length_m(dcb.pfc().delay());
+  if (driver == kDcbMlx5Driver && dcb.pfc().delay() > 0) dcb.set_cable_length_m(dcb.pfc().delay());
   auto trust = from.app_trust ? TrustOfSelectors(*from.app_trust) : std::nullopt;
   if (!trust) trust = TrustOfApp(dcb, driver);
   if (trust) dcb.set_trust(*trust);
@@ -126,7 +127,7 @@ bool AnswersNothing(const host::DcbIeee& ieee) {
 void FillCee(const host::DcbCee& from, v1::DcbConfig& dcb) {
   if (from.pfc_enabled_mask) {
     dcb.mutable_pfc()->set_enabled_mask(*from.pfc_enabled_mask);
-    dcb.mutable_pfc()->set_capability(kPriorities);
+    dcb.mutable_pfc()->set_capability(kDcbPriorities);
   }
   if (!from.app) return;
   dcb.clear_app();
@@ -143,7 +144,7 @@ bool ReadOfedFiles(const Attributes& files, v1::DcbConfig& dcb) {
   const auto table = [](std::size_t rows) {
     return [rows](std::string_view text) { return ParsePriorityTable(text, rows); };
   };
-  if (const auto map = files.Parsed("dscp2prio", table(kDscps), Absence::kIsFine)) {
+  if (const auto map = files.Parsed("dscp2prio", table(kDcbDscps), Absence::kIsFine)) {
     dcb.mutable_dscp_to_priority()->Add(map->begin(), map->end());
     any = true;
   }
@@ -153,7 +154,7 @@ bool ReadOfedFiles(const Attributes& files, v1::DcbConfig& dcb) {
       any = true;
     }
   if (dcb.has_buffers()) return any;
-  const auto buffers = files.Parsed("prio2buffer", table(kPriorities), Absence::kIsFine);
+  const auto buffers = files.Parsed("prio2buffer", table(kDcbPriorities), Absence::kIsFine);
   const auto sizes = files.Parsed("buffer_size", ParseBufferSizes, Absence::kIsFine);
   if (buffers)
     dcb.mutable_buffers()->mutable_priority_to_buffer()->Add(buffers->begin(), buffers->end());
@@ -229,7 +230,7 @@ Status InspectDcb(const Host& host, v1::NodeSnapshot& out) {
   for (v1::NetInterface& netdev : *out.mutable_net_interfaces()) {
     const bool carries_roce = SettingsDecideRoce(out, netdev);
     if (!carries_roce && !netdev.has_driver()) continue;
-    const Gaps gaps{.snapshot = out, .inspector = kName, .subject = netdev.name()};
+    const Gaps gaps{.snapshot = out, .inspector = kDcbName, .subject = netdev.name()};
     InspectNetdev(host, gaps, carries_roce, netdev);
   }
   return {};
@@ -238,7 +239,7 @@ Status InspectDcb(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector dcb = {
-    .name = kName,
+    .name = kDcbName,
     .doc = "PFC, ETS, APP, trust, buffers, rate limits, DCBX mode and peer of physical netdevs.",
     .inspect = InspectDcb,
 };

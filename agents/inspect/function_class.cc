@@ -11,7 +11,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "function_class";
+constexpr std::string_view kFunctionClassName = "function_class";
 
 struct Kind {
   v1::FunctionKind kind = v1::FUNCTION_KIND_UNSPECIFIED;
@@ -100,8 +100,8 @@ void Classify(const Host& host, const v1::NodeSnapshot& out, v1::RdmaDevice& dev
     function.set_role(v1::FUNCTION_ROLE_FABRIC);
   }
   function.set_reason(std::move(reason));
-  // NVSwitch functions refuse counter reads with an error of the firmware in the kernel's log, and
-  // what representors count is counted by the function they stand for.
+  // NVSwitch functions refuse counter reads with a firmware error in the kernel log. The counters
+  // of a representor are also those of its function.
   function.set_counters_allowed(function.role() != v1::FUNCTION_ROLE_NVSWITCH_MANAGEMENT &&
                                 kind.kind != v1::FUNCTION_KIND_REPRESENTOR);
 }
@@ -148,7 +148,7 @@ Status InspectFunctions(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector function_class = {
-    .name = kName,
+    .name = kFunctionClassName,
     .doc = "Kind and role of each function, and whether its counters may be read.",
     .inspect = InspectFunctions,
 };

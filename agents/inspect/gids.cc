@@ -9,7 +9,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "gids";
+constexpr std::string_view kGidsName = "gids";
 constexpr std::uint32_t kIndexMax = 65535;
 
 // Which attributes of the slots there are to read. A tree that did not capture them has one gap,
@@ -119,7 +119,7 @@ Status InspectAllGids(const Host& host, v1::NodeSnapshot& out) {
     const Result<host::VerbsDevice> verbs =
         host.verbs.QueryDevice(device.name(), PortCount(device));
     for (v1::Port& port : *device.mutable_ports()) {
-      const Gaps gaps{.snapshot = out, .inspector = kName, .subject = PortName(device, port)};
+      const Gaps gaps{.snapshot = out, .inspector = kGidsName, .subject = PortName(device, port)};
       const auto files = Attributes::Open(host, PortPath(device, port), gaps);
       if (files.ok())
         InspectGids(*files, device, Slots(*files, verbs.ok() ? &*verbs : nullptr, port), port);
@@ -141,7 +141,7 @@ void KeepGids(v1::NodeSnapshot& previous, v1::NodeSnapshot& snapshot) {
 }  // namespace
 
 extern const Inspector gids = {
-    .name = kName,
+    .name = kGidsName,
     .doc = "GID tables: the slots in use with type, netdev and IP address.",
     .inspect = InspectAllGids,
     .wakes = EventKind::kAddress | EventKind::kRdma | EventKind::kHotplug | EventKind::kCheck,

@@ -4,7 +4,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "global_pause";
+constexpr std::string_view kGlobalPauseName = "global_pause";
 
 Status InspectGlobalPause(const Host& host, v1::NodeSnapshot& out) {
   for (v1::NetInterface& netdev : *out.mutable_net_interfaces()) {
@@ -13,7 +13,8 @@ Status InspectGlobalPause(const Host& host, v1::NodeSnapshot& out) {
     const Result<host::PauseParameters> pause = host.ethtool.Pause(netdev.name());
     if (!pause.ok()) {
       if (carries_roce && HasOwnSettings(netdev))
-        AddGap(out, kName, netdev.name(), "ethtool pause " + netdev.name(), pause.status());
+        AddGap(out, kGlobalPauseName, netdev.name(), "ethtool pause " + netdev.name(),
+               pause.status());
       continue;
     }
     v1::GlobalPause& settings = *netdev.mutable_global_pause();
@@ -27,7 +28,7 @@ Status InspectGlobalPause(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector global_pause = {
-    .name = kName,
+    .name = kGlobalPauseName,
     .doc = "IEEE 802.3x pause settings of RDMA and physical netdevs.",
     .inspect = InspectGlobalPause,
 };

@@ -5,7 +5,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "gpu_nic_paths";
+constexpr std::string_view kGpuNicPathsName = "gpu_nic_paths";
 
 // "0", not "0-1" or "0,2".
 bool HasOneNumaNode(const Host& host) {
@@ -60,7 +60,7 @@ Status InspectPaths(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector gpu_nic_paths = {
-    .name = kName,
+    .name = kGpuNicPathsName,
     .doc = "Distance of each GPU to each RDMA device, and redirecting bridges (ACS) between them.",
     .inspect = InspectPaths,
     .wakes = EventKind::kRdma | EventKind::kHotplug | EventKind::kModule | EventKind::kCheck,

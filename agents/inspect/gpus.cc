@@ -8,7 +8,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "gpus";
+constexpr std::string_view kGpusName = "gpus";
 constexpr const char* kNvidiaGpus = "proc/driver/nvidia/gpus";
 
 struct GpuClass {
@@ -116,7 +116,7 @@ void ReadGpu(const Host& host, const Attributes& files, v1::Gpu& gpu, const Gaps
 void InspectFunction(const Host& host, const Dir& devices, const std::string& name,
                      v1::NodeSnapshot& out) {
   const std::string path = Format("{}/{}", kPciDevices, name);
-  const Gaps gaps{.snapshot = out, .inspector = kName, .subject = name};
+  const Gaps gaps{.snapshot = out, .inspector = kGpusName, .subject = name};
   const Result<std::uint32_t> class_code = ClassOf(devices, name);
   if (!class_code.ok()) {
     gaps.Add(path + "/class", class_code.status());
@@ -142,7 +142,7 @@ void InspectFunction(const Host& host, const Dir& devices, const std::string& na
 }
 
 Status InspectGpus(const Host& host, v1::NodeSnapshot& out) {
-  const Gaps all{.snapshot = out, .inspector = kName, .subject = ""};
+  const Gaps all{.snapshot = out, .inspector = kGpusName, .subject = ""};
   ASSIGN_OR_RETURN(const std::vector<std::string> names, PlainNames(host, kPciDevices, all));
   ASSIGN_OR_RETURN(const Dir devices, host.root.Sub(kPciDevices));
   for (const std::string& name : names) {
@@ -157,7 +157,7 @@ Status InspectGpus(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector gpus = {
-    .name = kName,
+    .name = kGpusName,
     .doc = "GPUs found by a PCI scan: driver, NUMA node, model, UUID, memory window.",
     .inspect = InspectGpus,
     .wakes = EventKind::kHotplug | EventKind::kModule | EventKind::kCheck,

@@ -9,7 +9,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "host_facts";
+constexpr std::string_view kHostFactsName = "host_facts";
 constexpr const char* kNodes = "sys/devices/system/node";
 
 std::optional<std::string> NonEmpty(const Host& host, const std::string& path) {
@@ -191,7 +191,7 @@ void ReadMachine(const Host& host, const Gaps& gaps, v1::HostFacts& facts) {
 }
 
 Status InspectHostFacts(const Host& host, v1::NodeSnapshot& out) {
-  const Gaps gaps{.snapshot = out, .inspector = kName, .subject = ""};
+  const Gaps gaps{.snapshot = out, .inspector = kHostFactsName, .subject = ""};
   v1::HostFacts& facts = *out.mutable_host();
   ReadKernel(host, gaps, facts);
   ReadDistribution(host, gaps, facts);
@@ -205,7 +205,7 @@ Status InspectHostFacts(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector host_facts = {
-    .name = kName,
+    .name = kHostFactsName,
     .doc = "Kernel, distribution, memory, hugepages, NUMA nodes, IOMMU, product, virtualization.",
     .inspect = InspectHostFacts,
     .wakes = EventKind::kHotplug | EventKind::kCheck,

@@ -4,12 +4,12 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "host_identity";
+constexpr std::string_view kHostIdentityName = "host_identity";
 
 Status InspectHostIdentity(const Host& host, v1::NodeSnapshot& out) {
   v1::NodeIdentity& node = *out.mutable_node();
   node.set_agent_version(std::string(kVersion));
-  const Gaps gaps{.snapshot = out, .inspector = kName, .subject = ""};
+  const Gaps gaps{.snapshot = out, .inspector = kHostIdentityName, .subject = ""};
   const auto read = [&](const std::string& path) {
     const Result<std::string> text = host.root.Text(path);
     if (!text.ok()) gaps.Add(path, text.status());
@@ -25,7 +25,7 @@ Status InspectHostIdentity(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector host_identity = {
-    .name = kName,
+    .name = kHostIdentityName,
     .doc = "Host name, machine and boot id, kernel release, version of the agent.",
     .inspect = InspectHostIdentity,
     .wakes = EventKind::kCheck,

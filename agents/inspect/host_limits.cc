@@ -11,7 +11,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "host_limits";
+constexpr std::string_view kHostLimitsName = "host_limits";
 constexpr std::string_view kConf = ".conf";
 
 std::vector<std::string> ConfFiles(const Host& host, const std::string& directory) {
@@ -148,7 +148,7 @@ void ReadSysctls(const Host& host, const Gaps& gaps, const v1::NodeSnapshot& sna
 }
 
 Status InspectHostLimits(const Host& host, v1::NodeSnapshot& out) {
-  const Gaps gaps{.snapshot = out, .inspector = kName, .subject = ""};
+  const Gaps gaps{.snapshot = out, .inspector = kHostLimitsName, .subject = ""};
   v1::HostFacts& facts = *out.mutable_host();
   ReadUserLimit(host, gaps, facts);
   ReadServiceLimit(host, gaps, facts);
@@ -163,7 +163,7 @@ Status InspectHostLimits(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector host_limits = {
-    .name = kName,
+    .name = kHostLimitsName,
     .doc = "Limits of locked memory and cgroups, and sysctls relevant to RDMA.",
     .inspect = InspectHostLimits,
     .wakes = EventKind::kHotplug | EventKind::kCheck,

@@ -7,7 +7,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "hw_counters";
+constexpr std::string_view kHwCountersName = "hw_counters";
 constexpr std::string_view kCacheSetting = "lifespan";  // Milliseconds; no counter.
 
 void Add(const std::string& name, std::uint64_t value, v1::CounterSet& set) {
@@ -59,7 +59,7 @@ struct DeviceReader {
   // Some drivers count for the whole device, as port 0.
   bool ReadDevice(const v1::RdmaDevice& device) const {
     const std::string path = RdmaPath(device) + "/hw_counters";
-    const Gaps gaps{.snapshot = out, .inspector = kName, .subject = device.name()};
+    const Gaps gaps{.snapshot = out, .inspector = kHwCountersName, .subject = device.name()};
     v1::CounterSet set;
     const Status status = FromSysfs(host, path, gaps, nullptr, set);
     if (!status.ok() && status.code() != Code::kNotFound) gaps.Add(path, status);
@@ -68,7 +68,8 @@ struct DeviceReader {
 
   void ReadPort(const v1::RdmaDevice& device, v1::Port& port, bool expected) const {
     const std::string path = PortPath(device, port) + "/hw_counters";
-    const Gaps gaps{.snapshot = out, .inspector = kName, .subject = PortName(device, port)};
+    const Gaps gaps{
+        .snapshot = out, .inspector = kHwCountersName, .subject = PortName(device, port)};
     v1::CounterSet set;
     if (info == nullptr || !FromNetlink(host, *info, path, port, set)) {
       const Status status = FromSysfs(host, path, gaps, &port, set);
@@ -117,7 +118,7 @@ void KeepLifespans(v1::NodeSnapshot& previous, v1::NodeSnapshot& snapshot) {
 }  // namespace
 
 extern const Inspector hw_counters = {
-    .name = kName,
+    .name = kHwCountersName,
     .doc = "Counters of the RDMA hardware by the driver's names.",
     .inspect = InspectHwCounters,
     .wakes = EventKind::kRdma | EventKind::kHotplug | EventKind::kCheck,

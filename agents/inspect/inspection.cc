@@ -94,6 +94,7 @@ std::optional<v1::NodeSnapshot> Inspection::RunJob(Job job) {
     if (next) inspector_at = now;
     if (next || progress.calls.steps != last.calls.steps) step_at = now;
     last = progress;
+    if (options_.captured) return false;
     return now - step_at >= options_.answer_max || now - inspector_at >= options_.inspector_max;
   });
 }
@@ -132,8 +133,9 @@ void Inspection::AddGaps(v1::NodeSnapshot& snapshot) const {
     if (call.empty()) continue;  // Inspect() has added a gap.
     if (std::none_of(snapshot.gaps().begin(), snapshot.gaps().end(),
                      [&](const v1::Gap& gap) { return Reports(gap, blocked.inspector, call); }))
-      AddGap(snapshot, blocked.inspector, "", "",
-             Status(Code::kDeadlineExceeded, "the driver does not answer").At(call));
+      AddGap(snapshot, blocked.inspector, "",
+             std::string_view(call).substr(call.starts_with('/') ? 1 : 0),
+             Status(Code::kDeadlineExceeded, "the driver does not answer"));
   }
 }
 

@@ -21,6 +21,7 @@ namespace fabric::inspect {
 struct InspectionOptions {
   std::string node_name;
   std::span<const Inspector* const> inspectors = AllInspectors();
+  bool captured = false;  // A captured tree: no time limits, because reading files is only slow.
   Duration answer_max = std::chrono::seconds(2);      // For one call
   Duration inspector_max = std::chrono::seconds(10);  // For one inspector
   Duration look_every = std::chrono::milliseconds(50);

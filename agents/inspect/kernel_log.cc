@@ -8,7 +8,8 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "kernel_log";
+constexpr std::string_view kKernelLogName = "kernel_log";
+constexpr std::size_t kLogBytesMax = std::size_t{16} << 20;
 
 void Fill(const std::vector<host::KernelLogEntry>& entries, v1::NodeSnapshot& out) {
   for (const host::KernelLogEntry& entry : entries) {
@@ -31,16 +32,20 @@ void ReadFiles(const Host& host, const Gaps& gaps, v1::NodeSnapshot& out) {
       "proc/kmsg", "var/log/kern.log"};
   for (const char* path : kFiles) {
     if (!host.root.Has(path)) continue;
-    const Result<std::string> text = host.root.Whole(path);
-    if (!text.ok()) {
-      gaps.Add(path, text.status());
+    const Result<host::FileEnd> log = host.root.End(path, kLogBytesMax);
+    if (!log.ok()) {
+      gaps.Add(path, log.status());
       continue;
     }
+    if (log->left_out_bytes > 0)
+      gaps.Add(path, Status(Code::kResourceExhausted,
+                            Format("the first {} bytes were left out, the last {} were read",
+                                   log->left_out_bytes, log->text.size())));
     // Seconds since boot become dates where the tree has proc/stat of the same boot.
     const Result<std::string> stat = host.root.Whole("proc/stat");
     const std::optional<WallTime> boot = stat.ok() ? BootTimeOf(*stat) : std::nullopt;
     host::KernelLogDigest digest;
-    for (const std::string_view each : Split(*text, '\n')) {
+    for (const std::string_view each : Split(log->text, '\n')) {
       std::optional<host::KernelLine> line = host::ParseLogLine(each);
       if (!line) continue;
       if (!line->at && line->since_boot && boot) line->at = *boot + *line->since_boot;
@@ -55,7 +60,7 @@ void ReadFiles(const Host& host, const Gaps& gaps, v1::NodeSnapshot& out) {
 }
 
 Status InspectKernelLog(const Host& host, v1::NodeSnapshot& out) {
-  const Gaps gaps{.snapshot = out, .inspector = kName, .subject = ""};
+  const Gaps gaps{.snapshot = out, .inspector = kKernelLogName, .subject = ""};
   if (host.captured) {
     ReadFiles(host, gaps, out);
     return {};
@@ -80,7 +85,7 @@ Status InspectKernelLog(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector kernel_log = {
-    .name = kName,
+    .name = kKernelLogName,
     .doc = "Kernel log lines about RDMA, NICs, GPUs, PCIe and IOMMU, one of each kind.",
     .inspect = InspectKernelLog,
     .wakes = EventKind::kCheck,

@@ -11,7 +11,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "lldp";
+constexpr std::string_view kLldpName = "lldp";
 constexpr const char* kWhere = "LLDP";
 
 void FillEts(const host::LldpEts& from, v1::LldpEts& ets) {
@@ -50,7 +50,7 @@ void Fill(const host::HeardNeighbor& heard, v1::LldpNeighbor& neighbor) {
   const host::LldpFrame& frame = heard.frame;
   neighbor.set_netdev(heard.netdev);
   neighbor.set_source(heard.by_lldpd ? "lldpd" : "capture");
-  *neighbor.mutable_heard_at() = ToProto(heard.heard_at);
+  *neighbor.mutable_received_at() = ToProto(heard.received_at);
   neighbor.set_chassis_id(frame.chassis_id);
   neighbor.set_chassis_id_subtype(frame.chassis_id_subtype);
   neighbor.set_port_id(frame.port_id);
@@ -86,7 +86,7 @@ Status InspectLldp(const Host& host, v1::NodeSnapshot& out) {
   const std::vector<std::string> netdevs(wanted.begin(), wanted.end());
   const Result<host::LldpView> view = host.lldp.Neighbors(netdevs);
   if (!view.ok()) {
-    AddGap(out, kName, "", kWhere, view.status());
+    AddGap(out, kLldpName, "", kWhere, view.status());
     return {};
   }
   for (const host::HeardNeighbor& heard : view->neighbors) Fill(heard, *out.add_lldp_neighbors());
@@ -98,7 +98,7 @@ Status InspectLldp(const Host& host, v1::NodeSnapshot& out) {
       return std::find(view->silent.begin(), view->silent.end(), name) != view->silent.end();
     });
     if (silent)
-      AddGap(out, kName, netdev.name(), kWhere,
+      AddGap(out, kLldpName, netdev.name(), kWhere,
              Status(Code::kUnavailable,
                     "no frame in four minutes: the switch sends none, or firmware keeps them"));
   }
@@ -108,7 +108,7 @@ Status InspectLldp(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector lldp = {
-    .name = kName,
+    .name = kLldpName,
     .doc = "LLDP neighbor of each RoCE netdev, with its DCBX settings.",
     .inspect = InspectLldp,
     .wakes = EventKind::kLink | EventKind::kRdma | EventKind::kHotplug | EventKind::kCheck,

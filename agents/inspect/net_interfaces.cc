@@ -10,8 +10,8 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "net_interfaces";
-constexpr const char* kClass = "sys/class/net";
+constexpr std::string_view kNetInterfacesName = "net_interfaces";
+constexpr const char* kNetClass = "sys/class/net";
 constexpr std::string_view kLower = "lower_";
 constexpr std::string_view kUpper = "upper_";
 constexpr std::uint64_t kBitsPerMegabit = 1'000'000;
@@ -164,7 +164,8 @@ void ReadNeighbours(const std::vector<std::string>& entries, v1::NetInterface& n
 
 void AddAddresses(const Host& host, v1::NodeSnapshot& out) {
   const Result<std::vector<host::InterfaceAddress>> addresses = host.addresses.Addresses();
-  if (!addresses.ok()) return AddGap(out, kName, "", "netlink addresses", addresses.status());
+  if (!addresses.ok())
+    return AddGap(out, kNetInterfacesName, "", "netlink addresses", addresses.status());
   for (v1::NetInterface& netdev : *out.mutable_net_interfaces()) {
     for (const host::InterfaceAddress& address : *addresses)
       if (netdev.has_index() && netdev.index() == address.netdev_index)
@@ -192,10 +193,11 @@ void AddLostNetdev(const Host& host, const std::string& path, const Gaps& gaps,
 
 Status InspectNetInterfaces(const Host& host, v1::NodeSnapshot& out) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                   PlainNames(host, kClass, {.snapshot = out, .inspector = kName, .subject = ""}));
+                   PlainNames(host, kNetClass,
+                              {.snapshot = out, .inspector = kNetInterfacesName, .subject = ""}));
   for (const std::string& name : names) {
-    const Gaps gaps{.snapshot = out, .inspector = kName, .subject = name};
-    const std::string path = std::string(kClass) + "/" + name;
+    const Gaps gaps{.snapshot = out, .inspector = kNetInterfacesName, .subject = name};
+    const std::string path = std::string(kNetClass) + "/" + name;
     if (name == "bonding_masters") continue;  // A file among the links.
     const Result<Attributes> files = Attributes::Open(host, path, gaps);
     if (!files.ok()) {
@@ -216,7 +218,7 @@ Status InspectNetInterfaces(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector net_interfaces = {
-    .name = kName,
+    .name = kNetInterfacesName,
     .doc = "Netdevs of hardware or RDMA: address, MTU, state, link, driver, firmware, kind.",
     .inspect = InspectNetInterfaces,
 };

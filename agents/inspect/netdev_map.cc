@@ -9,7 +9,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "netdev_map";
+constexpr std::string_view kNetdevMapName = "netdev_map";
 constexpr const char* kNetdevs = "sys/class/net";
 constexpr std::string_view kLowerPrefix = "lower_";
 
@@ -139,14 +139,16 @@ Status MapNetdevs(const Host& host, v1::NodeSnapshot& out) {
     auto links = info == by_name.end()
                      ? Result<std::vector<host::RdmaLinkInfo>>(std::vector<host::RdmaLinkInfo>())
                      : host.rdma.Links(info->second.index);
-    if (!links.ok()) AddGap(out, kName, device.name(), "netlink rdma links", links.status());
+    if (!links.ok())
+      AddGap(out, kNetdevMapName, device.name(), "netlink rdma links", links.status());
     if (!links.ok()) links = std::vector<host::RdmaLinkInfo>();
     for (v1::Port& port : *device.mutable_ports()) {
       const std::string netdev = FindNetdev({host, device, port}, *links);
       if (!netdev.empty())
         port.set_netdev(netdev);
       else if (!HasNone(device, port))
-        AddGap(out, kName, PortName(device, port), PortPath(device, port) + "/gid_attrs/ndevs",
+        AddGap(out, kNetdevMapName, PortName(device, port),
+               PortPath(device, port) + "/gid_attrs/ndevs",
                Status(Code::kNotFound, "neither RDMA netlink nor GIDs nor PCI name a netdev"));
     }
   }
@@ -156,7 +158,7 @@ Status MapNetdevs(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector netdev_map = {
-    .name = kName,
+    .name = kNetdevMapName,
     .doc = "Netdev of each RDMA port.",
     .inspect = MapNetdevs,
 };

@@ -7,7 +7,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "nvlinks";
+constexpr std::string_view kNvlinksName = "nvlinks";
 constexpr const char* kLibrary = "NVML";
 constexpr const char* kControlNode = "dev/nvidiactl";
 
@@ -20,7 +20,7 @@ void Fill(const host::ManagedGpu& managed, v1::Gpu& gpu) {
 }
 
 Status InspectNvlinks(const Host& host, v1::NodeSnapshot& out) {
-  const Gaps gaps{.snapshot = out, .inspector = kName, .subject = ""};
+  const Gaps gaps{.snapshot = out, .inspector = kNvlinksName, .subject = ""};
   std::map<std::string, v1::Gpu*> gpus;
   for (v1::Gpu& gpu : *out.mutable_gpus())
     if (gpu.driver() == "nvidia") gpus[gpu.pci_address()] = &gpu;
@@ -50,7 +50,7 @@ Status InspectNvlinks(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector nvlinks = {
-    .name = kName,
+    .name = kNvlinksName,
     .doc = "NVLinks of NVIDIA GPUs, and other data of their management library.",
     .inspect = InspectNvlinks,
     .wakes = EventKind::kHotplug | EventKind::kModule | EventKind::kCheck,

@@ -9,7 +9,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "pause_counters";
+constexpr std::string_view kPauseCountersName = "pause_counters";
 
 void Add(const std::string& name, std::uint64_t value, v1::CounterSource source,
          v1::CounterSet& set) {
@@ -47,7 +47,8 @@ void ReadNetdev(const Host& host, const v1::NetInterface& netdev, v1::NodeSnapsh
   v1::CounterSet set;
   const Result<std::vector<host::NamedCounter>> statistics = host.ethtool.Statistics(netdev.name());
   if (!statistics.ok())
-    AddGap(out, kName, netdev.name(), "ethtool statistics " + netdev.name(), statistics.status());
+    AddGap(out, kPauseCountersName, netdev.name(), "ethtool statistics " + netdev.name(),
+           statistics.status());
   else
     for (const host::NamedCounter& counter : *statistics)
       if (FindCounterRow(table, kEthtool, counter.name) != nullptr)
@@ -56,7 +57,7 @@ void ReadNetdev(const Host& host, const v1::NetInterface& netdev, v1::NodeSnapsh
   if (netdev.dcb().has_pfc()) {
     const Result<host::DcbIeee> ieee = host.dcb.Ieee(netdev.name());
     if (!ieee.ok())
-      AddGap(out, kName, netdev.name(), "netlink dcb " + netdev.name(), ieee.status());
+      AddGap(out, kPauseCountersName, netdev.name(), "netlink dcb " + netdev.name(), ieee.status());
     else if (ieee->pfc)
       AddDcbCounters(*ieee->pfc, table, set);
   }
@@ -75,7 +76,7 @@ Status InspectPauseCounters(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector pause_counters = {
-    .name = kName,
+    .name = kPauseCountersName,
     .doc = "Pause, discard and link counters of RDMA netdevs, and PFC frames by priority.",
     .inspect = InspectPauseCounters,
     .wakes = EventKind::kDcb | EventKind::kRdma | EventKind::kHotplug | EventKind::kCheck,

@@ -7,12 +7,27 @@
 namespace fabric::inspect {
 namespace {
 
+// Broadcom PEX switches appear as two levels of switches: the same ids as for
+// pcie_upstream_covers_nics.
+bool IsPex(const v1::PciFunction& bridge) {
+  const bool pex_gen4 = bridge.device_id() == "c010" && bridge.subsystem_vendor_id() == "1000" &&
+                        bridge.subsystem_device_id().starts_with('a');
+  return bridge.vendor_id() == "1000" && (pex_gen4 || bridge.device_id() == "c030");
+}
+
+bool IsWithinPex(const v1::PciFunction& bridge, const PciFunctions& functions) {
+  if (bridge.path().empty() || !IsPex(bridge)) return false;
+  const v1::PciFunction* const above = functions.Find(*bridge.path().rbegin());
+  return above != nullptr && IsPex(*above) && above->device_id() == bridge.device_id();
+}
+
 // Switches on the way: each has one upper side, and a bridge to conventional PCI counts as one.
 // `depth` is how many bridges are above this one: the first is a root port, then switches follow
 // as pairs of upper and lower side.
 bool IsSwitch(const std::string& address, int depth, const PciFunctions& functions) {
   const v1::PciFunction* const bridge = functions.Find(address);
   if (bridge == nullptr || !bridge->has_port_type()) return depth % 2 == 1;
+  if (IsWithinPex(*bridge, functions)) return false;
   return bridge->port_type() == v1::PCI_PORT_TYPE_UPSTREAM ||
          bridge->port_type() == v1::PCI_PORT_TYPE_BRIDGE;
 }

@@ -6,7 +6,7 @@
 #include "agents/host/pci_config.h"
 #include "agents/inspect/attributes.h"
 #include "agents/inspect/parse/parse.h"
-#include "agents/inspect/pci_models.h"
+#include "agents/inspect/pci_cards.h"
 #include "agents/inspect/pci_place.h"
 #include "agents/inspect/report/pci_text.h"
 #include "base/ids.h"
@@ -15,7 +15,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "pci_functions";
+constexpr std::string_view kPciFunctionsName = "pci_functions";
 constexpr const char* kGroups = "sys/kernel/iommu_groups";
 constexpr std::uint16_t kRedirects = 0x04 | 0x08 | 0x10 | 0x20;  // PCI_ACS_RR, _CR, _UF, _EC
 
@@ -26,6 +26,7 @@ struct Scan {
   PciPlaces places;
   std::map<std::string, std::optional<std::string>> group_types;  // By group
   std::optional<std::map<std::string, std::string>> groups;       // By function; read when needed
+  std::map<std::string, std::string> slots = {};                  // By address of the card
 };
 
 // One function and its attributes, none of which every function has.
@@ -49,20 +50,12 @@ Result<T> Decimal(std::string_view text) {
   return ParseNumber<T>(Trim(text));
 }
 
-// One half of "15B3:1021".
-std::optional<std::uint32_t> HalfOf(std::string_view ids, std::size_t half) {
-  const std::vector<std::string_view> halves = Split(ids, ':');
-  if (halves.size() != 2) return std::nullopt;
-  const auto value = ParseHex(halves[half]);
-  return value.ok() ? std::optional(*value) : std::nullopt;
-}
-
 // The uevent file has all ids in one read; captures may have only the single files.
 void ReadIdentity(const Function& function) {
   v1::PciFunction& out = function.out;
   const std::string uevent = function.Text("uevent").value_or("");
   const auto id = [&](std::string_view key, std::size_t half, const std::string& file) {
-    const auto value = HalfOf(UeventValue(uevent, key), half);
+    const auto value = PciIdOf(UeventValue(uevent, key), half);
     return value ? value : function.Parsed(file, ParseHex);
   };
   if (const auto vendor = id("PCI_ID", 0, "vendor")) out.set_vendor_id(Format("{:04x}", *vendor));
@@ -78,6 +71,8 @@ void ReadIdentity(const Function& function) {
     out.set_driver(*driver);
   else if (const auto name = UeventValue(uevent, "DRIVER"); IsPlainName(name))
     out.set_driver(std::string(name));
+  else if (uevent.empty() && function.scan.host.captured && !out.class_code().starts_with("0604"))
+    function.files.Gap("driver", Status(Code::kNotFound, "neither this link nor uevent is here"));
   if (!out.has_vendor_id() || !out.has_class_code())
     function.files.Gap(out.has_vendor_id() ? "class" : "vendor",
                        Status(Code::kNotFound, "neither this file nor uevent has the id"));
@@ -211,7 +206,7 @@ void ReadIommu(const Function& function) {
     if (Result<std::string> text = scan.host.root.Text(path); text.ok() && !text->empty())
       type->second = *std::move(text);
     else if (!text.ok())
-      AddGap(scan.out, kName, function.out.address(), path, text.status());
+      AddGap(scan.out, kPciFunctionsName, function.out.address(), path, text.status());
   }
   if (type->second) function.out.set_iommu_type(*type->second);
 }
@@ -240,7 +235,7 @@ void ReadFunction(Scan& scan, const PciAddress& address, const std::optional<Pci
   v1::PciFunction& out = *scan.out.add_pci_functions();
   out.set_address(ToString(address));
   const std::string path = Format("{}/{}", kPciDevices, out.address());
-  const Gaps gaps{.snapshot = scan.out, .inspector = kName, .subject = out.address()};
+  const Gaps gaps{.snapshot = scan.out, .inspector = kPciFunctionsName, .subject = out.address()};
   if (place) {
     out.set_root_complex(place->root_complex);
     out.mutable_path()->Add(place->bridges.begin(), place->bridges.end());
@@ -259,6 +254,8 @@ void ReadFunction(Scan& scan, const PciAddress& address, const std::optional<Pci
   if (const auto node = function.Parsed("numa_node", Decimal<std::int32_t>); node && *node >= 0)
     out.set_numa_node(*node);
   ReadVirtual(function);
+  const std::string card = out.address().substr(0, out.address().find('.'));
+  if (const auto slot = scan.slots.find(card); slot != scan.slots.end()) out.set_slot(slot->second);
   const std::optional<host::PciConfig> config = ReadConfig(function);
   if (!out.has_physical_function()) ReadLinks(function, config ? &*config : nullptr);
   ReadIommu(function);
@@ -307,29 +304,22 @@ void SetSlots(v1::NodeSnapshot& out) {
   }
 }
 
-// RDMA-capable cards, for a machine without RDMA devices: no driver, or a capture without the
-// class.
-void AddIdleCards(const Host& host, std::set<PciAddress>& endpoints) {
-  const Result<Dir> functions = host.root.Sub(kPciDevices);
-  const auto names =
-      functions.ok() ? functions->Names() : Result<std::vector<std::string>>(functions.status());
+// Hot-plug drivers and ACPI name the slots; many machines have none. "0000:3b:00" in slot 3.
+void ReadSlots(Scan& scan) {
+  const Result<Dir> dir = scan.host.root.Sub("sys/bus/pci/slots");
+  const auto names = dir.ok() ? dir->Names() : Result<std::vector<std::string>>(dir.status());
   if (!names.ok()) return;
-  for (const std::string& name : *names) {
-    const auto address = ParsePciAddress(name);
-    const auto id = [&](const char* file) {
-      const Result<std::string> text = functions->Text(name + "/" + file);
-      return text.ok() ? ParsePciId(*text).value_or("") : std::string();
-    };
-    if (address.ok() && FindPciModel(id("vendor"), id("device")) != nullptr)
-      endpoints.insert(*address);
-  }
+  for (const std::string& name : *names)
+    if (const auto address = dir->Text(name + "/address"); address.ok() && IsPlainName(name))
+      scan.slots.emplace(*address, name);
 }
 
-Status InspectFunctions(const Host& host, v1::NodeSnapshot& out) {
+Status InspectPciFunctions(const Host& host, v1::NodeSnapshot& out) {
   Scan scan{.host = host, .out = out, .places = PciPlaces(host), .group_types = {}, .groups = {}};
+  ReadSlots(scan);
   std::map<PciAddress, std::optional<PciPlace>> functions;
   std::set<PciAddress> endpoints = Endpoints(out);
-  if (out.rdma_devices().empty()) AddIdleCards(host, endpoints);
+  endpoints.merge(FindRdmaCards(host));
   for (const PciAddress& endpoint : endpoints) {
     const auto place = scan.places.Of(endpoint);
     functions[endpoint] = place;
@@ -350,9 +340,9 @@ Status InspectFunctions(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector pci_functions = {
-    .name = kName,
+    .name = kPciFunctionsName,
     .doc = "GPUs, RDMA cards and the bridges above them: position, link, ACS, ATS, IOMMU, errors.",
-    .inspect = InspectFunctions,
+    .inspect = InspectPciFunctions,
     .wakes = EventKind::kRdma | EventKind::kHotplug | EventKind::kCheck,
     .owns = {v1::NodeSnapshot::kPciFunctionsFieldNumber},
 };

@@ -10,7 +10,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "peer_memory";
+constexpr std::string_view kPeerMemoryName = "peer_memory";
 constexpr const char* kMemory = "sys/kernel/mm";
 constexpr const char* kClients = "sys/kernel/mm/memory_peers";
 constexpr const char* kNvidiaVersion = "proc/driver/nvidia/version";
@@ -179,13 +179,13 @@ void ReadDmaBuf(const Host& host, v1::NodeSnapshot& out) {
     if (takes.ok())
       fact.takes = *takes;
     else
-      AddGap(out, kName, device.name(), "verbs dma-buf " + device.name(), takes.status());
+      AddGap(out, kPeerMemoryName, device.name(), "verbs dma-buf " + device.name(), takes.status());
   }
   *peer.mutable_dma_buf() = DecideDmaBuf(facts);
 }
 
 Status InspectPeerMemory(const Host& host, v1::NodeSnapshot& out) {
-  const Gaps gaps{.snapshot = out, .inspector = kName, .subject = ""};
+  const Gaps gaps{.snapshot = out, .inspector = kPeerMemoryName, .subject = ""};
   const Modules modules(host);
   v1::PeerMemory peer;
   if (const auto loaded = modules.IsLoaded("nvidia_peermem"); loaded.ok())
@@ -213,7 +213,7 @@ Status InspectPeerMemory(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector peer_memory = {
-    .name = kName,
+    .name = kPeerMemoryName,
     .doc = "GPUDirect RDMA: peer memory modules, their binding to ib_core, dma-buf support.",
     .inspect = InspectPeerMemory,
     .wakes = EventKind::kHotplug | EventKind::kModule | EventKind::kCheck,

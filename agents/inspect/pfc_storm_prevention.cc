@@ -5,7 +5,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "pfc_storm_prevention";
+constexpr std::string_view kPfcStormPreventionName = "pfc_storm_prevention";
 constexpr std::uint32_t kMlx5AutoMs = 100;
 
 // Most drivers have no such thing and say so, each in its way.
@@ -30,7 +30,8 @@ std::optional<std::uint32_t> ReadMs(const Host& host, const Gaps& gaps,
 Status InspectPfcStormPrevention(const Host& host, v1::NodeSnapshot& out) {
   for (v1::NetInterface& netdev : *out.mutable_net_interfaces()) {
     if (!SettingsDecideRoce(out, netdev) || !HasOwnSettings(netdev)) continue;
-    const Gaps gaps{.snapshot = out, .inspector = kName, .subject = netdev.name()};
+    const Gaps gaps{
+        .snapshot = out, .inspector = kPfcStormPreventionName, .subject = netdev.name()};
     if (const auto ms = ReadMs(host, gaps, netdev)) netdev.set_pfc_storm_prevention_ms(*ms);
   }
   return {};
@@ -39,7 +40,7 @@ Status InspectPfcStormPrevention(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector pfc_storm_prevention = {
-    .name = kName,
+    .name = kPfcStormPreventionName,
     .doc = "Pause time after which a RoCE netdev drops packets (PFC storm prevention).",
     .inspect = InspectPfcStormPrevention,
 };

@@ -11,7 +11,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "port_counters";
+constexpr std::string_view kPortCountersName = "port_counters";
 
 // Reads one directory of the port. `expected`: its absence is a gap.
 void ReadDirectory(const Host& host, const std::string& path, const Gaps& gaps, bool expected,
@@ -49,7 +49,8 @@ Status InspectPortCounters(const Host& host, v1::NodeSnapshot& out) {
     const bool expected = table == nullptr || table->port_counters;
     for (const v1::Port& port : device.ports()) {
       const std::string path = PortPath(device, port);
-      const Gaps gaps{.snapshot = out, .inspector = kName, .subject = PortName(device, port)};
+      const Gaps gaps{
+          .snapshot = out, .inspector = kPortCountersName, .subject = PortName(device, port)};
       v1::CounterSet set;
       ReadDirectory(host, path + "/counters", gaps, expected, set);
       // Registers of 64 bits, which joined the others in Linux 4.5.
@@ -65,7 +66,7 @@ Status InspectPortCounters(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector port_counters = {
-    .name = kName,
+    .name = kPortCountersName,
     .doc = "Port counters of InfiniBand's performance management, data in bytes.",
     .inspect = InspectPortCounters,
     .wakes = EventKind::kRdma | EventKind::kHotplug | EventKind::kCheck,

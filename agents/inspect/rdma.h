@@ -35,7 +35,7 @@ bool MayReadCounters(const DeviceOrNetdev& thing) {
   return !thing.has_function() || thing.function().counters_allowed();
 }
 
-// The set with that key; adds it if missing. Port 0 stands for the whole device.
+// The set with that key; adds it if missing. Port 0: the whole device.
 v1::CounterSet& PortCounters(v1::NodeSnapshot& snapshot, const std::string& device,
                              std::uint32_t port);
 v1::CounterSet& NetdevCounters(v1::NodeSnapshot& snapshot, const std::string& netdev);

@@ -11,7 +11,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "rdma_devices";
+constexpr std::string_view kRdmaDevicesName = "rdma_devices";
 constexpr const char* kClass = "sys/class/infiniband";
 constexpr std::uint32_t kPortsMax = 255;
 
@@ -147,7 +147,7 @@ void InspectDevice(const Host& host, const std::string& name, const host::RdmaDe
   v1::RdmaDevice& device = *out.add_rdma_devices();
   device.set_name(name);
   if (info != nullptr) FromNetlink(*info, device);
-  const Gaps gaps{.snapshot = out, .inspector = kName, .subject = name};
+  const Gaps gaps{.snapshot = out, .inspector = kRdmaDevicesName, .subject = name};
   const Result<Attributes> files = Attributes::Open(host, RdmaPath(device), gaps);
   if (!files.ok()) {
     ReadLostPlace(host, device);
@@ -175,7 +175,7 @@ void ReadNetnsMode(const Host& host, v1::NodeSnapshot& out) {
     out.mutable_host()->set_rdma_netns_mode(*shared ? v1::RDMA_NETNS_MODE_SHARED
                                                     : v1::RDMA_NETNS_MODE_EXCLUSIVE);
   else if (!out.rdma_devices().empty())
-    AddGap(out, kName, "", kParameter,
+    AddGap(out, kRdmaDevicesName, "", kParameter,
            text.ok() ? Status(Code::kInvalidArgument, "expected Y or N, saw " + Quoted(*text))
                      : text.status());
 }
@@ -184,7 +184,7 @@ void ReadNetnsMode(const Host& host, v1::NodeSnapshot& out) {
 Status InspectRdmaDevices(const Host& host, v1::NodeSnapshot& out) {
   const std::map<std::string, host::RdmaDeviceInfo> by_name = NetlinkDevices(host);
   const Result<std::vector<std::string>> listed =
-      PlainNames(host, kClass, {.snapshot = out, .inspector = kName, .subject = ""});
+      PlainNames(host, kClass, {.snapshot = out, .inspector = kRdmaDevicesName, .subject = ""});
   std::set<std::string> names;
   if (listed.ok()) names.insert(listed->begin(), listed->end());
   for (const auto& [name, info] : by_name)
@@ -204,7 +204,7 @@ Status InspectRdmaDevices(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector rdma_devices = {
-    .name = kName,
+    .name = kRdmaDevicesName,
     .doc =
         "RDMA devices: GUIDs, type, protocol, firmware, board, model, driver, PCI address, NUMA "
         "node; the namespace mode.",

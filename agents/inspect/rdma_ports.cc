@@ -9,7 +9,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "rdma_ports";
+constexpr std::string_view kRdmaPortsName = "rdma_ports";
 
 Result<std::uint32_t> ParseDecimal(std::string_view text) {
   return ParseNumber<std::uint32_t>(text);
@@ -157,12 +157,13 @@ Status InspectPorts(const Host& host, v1::NodeSnapshot& out) {
         return candidate.port == port.number();
       });
       if (link != links.end()) FromNetlink(*link, port);
-      const Gaps gaps{.snapshot = out, .inspector = kName, .subject = PortName(device, port)};
+      const Gaps gaps{
+          .snapshot = out, .inspector = kRdmaPortsName, .subject = PortName(device, port)};
       verbs = InspectPort(host, device, gaps, port) && verbs;
     }
   }
   if (!verbs)
-    AddGap(out, kName, "", "verbs query_port",
+    AddGap(out, kRdmaPortsName, "", "verbs query_port",
            Status(Code::kUnimplemented,
                   "verbs need the live machine: maximum MTUs are unknown, active ones derived from "
                   "the netdev on RoCE and unknown elsewhere"));
@@ -172,7 +173,7 @@ Status InspectPorts(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector rdma_ports = {
-    .name = kName,
+    .name = kRdmaPortsName,
     .doc = "RDMA ports: states, rate, LIDs, P_Keys, capabilities, active and maximum MTU.",
     .inspect = InspectPorts,
 };

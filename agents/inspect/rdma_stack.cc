@@ -9,7 +9,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "rdma_stack";
+constexpr std::string_view kRdmaStackName = "rdma_stack";
 constexpr char kOutOfTree = 'O';  // Of the taints: Documentation/admin-guide/tainted-kernels.rst
 
 std::optional<std::string> SomeText(const Host& host, const std::string& path) {
@@ -23,14 +23,14 @@ bool IsLines(std::string_view bytes) {
                      [](char c) { return c == '\n' || c == '\t' || (c >= ' ' && c <= '~'); });
 }
 
-struct Modules {
+struct StackModules {
   std::map<std::string, v1::KernelModule> by_name;
   bool complete = true;  // False: one that is not there may be loaded all the same.
 };
 
 // From proc/modules; from sys/module for built-in modules and trees without proc/modules.
-Modules ReadModules(const Host& host, const Gaps& gaps) {
-  Modules result;
+StackModules ReadModules(const Host& host, const Gaps& gaps) {
+  StackModules result;
   auto& modules = result.by_name;
   Result<std::string> listed = host.root.Whole("proc/modules");
   if (listed.ok() && !IsLines(*listed)) {
@@ -117,7 +117,7 @@ Verdict DecideStack(const std::map<std::string, v1::KernelModule>& modules, bool
 }
 
 Status InspectRdmaStack(const Host& host, v1::NodeSnapshot& out) {
-  const Gaps gaps{.snapshot = out, .inspector = kName, .subject = ""};
+  const Gaps gaps{.snapshot = out, .inspector = kRdmaStackName, .subject = ""};
   const auto [modules, complete] = ReadModules(host, gaps);
   v1::HostFacts& facts = *out.mutable_host();
   for (const auto& [name, module] : modules) *facts.add_modules() = module;
@@ -149,7 +149,7 @@ Status InspectRdmaStack(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector rdma_stack = {
-    .name = kName,
+    .name = kRdmaStackName,
     .doc = "Kernel modules of RDMA, NICs and GPUs; whether the RDMA stack is OFED's or inbox.",
     .inspect = InspectRdmaStack,
     .wakes = EventKind::kModule | EventKind::kCheck,

@@ -6,7 +6,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "roce_defaults";
+constexpr std::string_view kRoceDefaultsName = "roce_defaults";
 
 // MLNX_OFED: drivers/infiniband/hw/mlx5/main.c. An empty file says that nothing is set.
 bool ReadTrafficClass(const Attributes& device, std::uint32_t port, v1::RoceDefaults& to) {
@@ -49,7 +49,8 @@ Status InspectRoceDefaults(const Host& host, v1::NodeSnapshot& out) {
   for (v1::RdmaDevice& device : *out.mutable_rdma_devices())
     for (v1::Port& port : *device.mutable_ports()) {
       if (port.link_layer() == v1::LINK_LAYER_INFINIBAND) continue;
-      const Gaps gaps{.snapshot = out, .inspector = kName, .subject = PortName(device, port)};
+      const Gaps gaps{
+          .snapshot = out, .inspector = kRoceDefaultsName, .subject = PortName(device, port)};
       v1::RoceDefaults defaults;
       bool any = ReadRdmaCm(host, gaps, device, port.number(), defaults);
       if (const auto files = Attributes::Open(host, RdmaPath(device), gaps); files.ok()) {
@@ -64,7 +65,7 @@ Status InspectRoceDefaults(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector roce_defaults = {
-    .name = kName,
+    .name = kRoceDefaultsName,
     .doc = "Default traffic class, ToS and hop limit of RoCE.",
     .inspect = InspectRoceDefaults,
 };

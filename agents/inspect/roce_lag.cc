@@ -9,7 +9,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "roce_lag";
+constexpr std::string_view kRoceLagName = "roce_lag";
 
 // The bond that the port's netdev is or belongs to; nullptr: none.
 const v1::NetInterface* BondOf(const v1::NodeSnapshot& snapshot, const v1::Port& port) {
@@ -128,7 +128,7 @@ Status InspectLag(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector roce_lag = {
-    .name = kName,
+    .name = kRoceLagName,
     .doc = "Whether a bond has one RDMA device (RoCE LAG).",
     .inspect = InspectLag,
 };

@@ -105,9 +105,10 @@ bool IsBlocked(const Inspector& inspector, const InspectOptions& options) {
          options.blocked.end();
 }
 
-// Whether a status path, which includes the root or the opened folder, names the same source.
-bool SameSource(std::string_view status_path, std::string_view path) {
-  return !path.empty() && (status_path == path || status_path.ends_with("/" + std::string(path)));
+// Whether the path of a status adds nothing to that of the gap: it names the same source, or a
+// file, whose path depends on where the tree is.
+bool IsRedundant(std::string_view status_path, std::string_view path) {
+  return !path.empty() && (status_path == path || status_path.starts_with('/'));
 }
 
 }  // namespace
@@ -115,7 +116,7 @@ bool SameSource(std::string_view status_path, std::string_view path) {
 void AddGap(v1::NodeSnapshot& snapshot, std::string_view inspector, std::string_view subject,
             std::string_view path, const Status& status) {
   const std::string_view reason =
-      SameSource(status.path(), path) ? status.reason() : std::string_view(status.message());
+      IsRedundant(status.path(), path) ? status.reason() : std::string_view(status.message());
   v1::Gap& gap = *snapshot.add_gaps();
   gap.set_inspector(std::string(inspector));
   gap.set_subject(Printable(subject));

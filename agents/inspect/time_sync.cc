@@ -5,7 +5,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "time_sync";
+constexpr std::string_view kTimeSyncName = "time_sync";
 
 // Whole milliseconds: what correlates events of two nodes, without the noise of a clock that is
 // being kept right.
@@ -26,7 +26,7 @@ double RoundedUp(std::chrono::microseconds error) {
 Status InspectTimeSync(const Host& host, v1::NodeSnapshot& out) {
   const Result<host::ClockState> clock = host.platform.Clock();
   if (!clock.ok()) {
-    AddGap(out, kName, "", "adjtimex", clock.status());
+    AddGap(out, kTimeSyncName, "", "adjtimex", clock.status());
     return {};
   }
   v1::TimeSync& sync = *out.mutable_time_sync();
@@ -41,7 +41,7 @@ Status InspectTimeSync(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector time_sync = {
-    .name = kName,
+    .name = kTimeSyncName,
     .doc = "Clock synchronization: state, offset and maximum error.",
     .inspect = InspectTimeSync,
     .wakes = EventKind::kCheck,

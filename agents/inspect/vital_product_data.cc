@@ -5,7 +5,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kName = "vital_product_data";
+constexpr std::string_view kVitalProductDataName = "vital_product_data";
 
 // The file is there on every function of a card, and only root may open it: that is said once.
 Status ReadVpd(const Host& host, v1::RdmaDevice& device) {
@@ -34,11 +34,12 @@ Status InspectVitalProductData(const Host& host, v1::NodeSnapshot& out) {
     const Status status = ReadVpd(host, device);
     const std::string path = RdmaPath(device) + "/device/vpd";
     if (status.code() == Code::kPermissionDenied && !refused)
-      AddGap(out, kName, "", path,
+      AddGap(out, kVitalProductDataName, "", path,
              Status(Code::kPermissionDenied,
                     "only root (CAP_DAC_READ_SEARCH) may read part and serial numbers"));
     refused = refused || status.code() == Code::kPermissionDenied;
-    if (status.code() == Code::kInvalidArgument) AddGap(out, kName, device.name(), path, status);
+    if (status.code() == Code::kInvalidArgument)
+      AddGap(out, kVitalProductDataName, device.name(), path, status);
   }
   return {};
 }
@@ -46,7 +47,7 @@ Status InspectVitalProductData(const Host& host, v1::NodeSnapshot& out) {
 }  // namespace
 
 extern const Inspector vital_product_data = {
-    .name = kName,
+    .name = kVitalProductDataName,
     .doc = "Part and serial numbers of RDMA cards; cards that manage NVSwitches.",
     .inspect = InspectVitalProductData,
 };

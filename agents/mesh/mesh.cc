@@ -27,12 +27,12 @@ constexpr Duration kTooLate = std::chrono::milliseconds(100);
 constexpr double kSlower = 0.8;
 constexpr double kFasterEachSecond = 1.1;
 
-Duration WindowOf(const v1::MeshOrder& order) {
+Duration WindowOf(const v1::MeshAssignment& order) {
   const std::uint32_t ms = order.window_ms() == 0 ? kWindowDefaultMs : order.window_ms();
   return std::chrono::milliseconds(std::max(ms, kWindowMinMs));
 }
 
-double RateOf(const v1::MeshOrder& order) {
+double RateOf(const v1::MeshAssignment& order) {
   return std::min(static_cast<double>(std::min(order.pings_per_second(), kRateMax)),
                   kPortRateMax * order.ports_size());
 }
@@ -52,12 +52,12 @@ Mesh::Mesh(MeshOptions options, host::Verbs& verbs, Worker& worker, FindDevice f
       busy_(std::move(busy)),
       send_(std::move(send)) {}
 
-void Mesh::SetOrder(const v1::MeshOrder& order, Moment now) {
+void Mesh::SetOrder(const v1::MeshAssignment& order, Moment now) {
   const bool fresh = ports_.empty();
   if (!fresh && order.number() != order_.number()) EndWindow(now);  // Of the previous order
   order_ = order;
   std::map<PortName, std::unique_ptr<Port>> before = std::exchange(ports_, {});
-  for (const v1::MeshPortOrder& wanted : order_.ports()) {
+  for (const v1::MeshPortAssignment& wanted : order_.ports()) {
     const PortName name(wanted.local().device(), wanted.local().port());
     std::unique_ptr<Port>& port = ports_[name];
     if (const auto known = before.find(name); known != before.end())
@@ -179,7 +179,7 @@ void Mesh::PingDue(SteadyTime now) {
 void Mesh::EndWindow(Moment now) {
   v1::AgentMessage message;
   v1::MeshWindow& window = *message.mutable_mesh_window();
-  window.set_order(order_.number());
+  window.set_assignment(order_.number());
   *window.mutable_started_at() = ToProto(window_began_.wall);
   *window.mutable_ended_at() = ToProto(now.wall);
   for (auto& [name, port] : ports_) port->TakeWindow(window);

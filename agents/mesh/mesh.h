@@ -35,7 +35,7 @@ class Mesh {
        Send send);
 
   // Replaces the order. An order without ports releases everything.
-  void SetOrder(const v1::MeshOrder& order, Moment now);
+  void SetOrder(const v1::MeshAssignment& order, Moment now);
   void OnDone(std::unique_ptr<Job> job, Moment now);
   // No queue pair is open and no job runs.
   bool idle() const { return ports_.empty() && retired_.empty(); }
@@ -67,7 +67,7 @@ class Mesh {
   const Busy busy_;
   const Send send_;
 
-  v1::MeshOrder order_;
+  v1::MeshAssignment order_;
   std::map<PortName, std::unique_ptr<Port>> ports_;
   std::vector<std::unique_ptr<Port>> retired_;  // Until idle
   std::string sent_endpoints_;                  // Last message, serialized

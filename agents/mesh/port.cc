@@ -23,8 +23,7 @@ constexpr Duration kBackoffMin = std::chrono::seconds(1);
 constexpr Duration kBackoffMax = std::chrono::seconds(60);
 // A send completes within microseconds: this many polls cost less than a wake-up.
 constexpr std::uint32_t kPollsForSendCompletion = 64;
-// Set in the ids of pings; PingResponder's ids do not have it.
-constexpr std::uint64_t kPingId = std::uint64_t{1} << 63;
+constexpr std::uint64_t kPingId = std::uint64_t{1} << 63;  // Not in ids of PingResponder
 
 // The address was not resolved: the path or the partner is down.
 bool Unreachable(const Status& failure) {
@@ -102,7 +101,8 @@ void Port::Start(std::unique_ptr<Job> job) {
   environment_.worker.Start(std::move(job), false);
 }
 
-void Port::SetOrder(const v1::MeshPortOrder& order, const v1::MeshOrder& whole, SteadyTime now) {
+void Port::SetOrder(const v1::MeshPortAssignment& order, const v1::MeshAssignment& whole,
+                    SteadyTime now) {
   const auto within = std::chrono::milliseconds(
       whole.answer_within_ms() == 0 ? kAnswerWithinDefaultMs : whole.answer_within_ms());
   if (whole.traffic_class() != traffic_class_ || within != answer_within_) {

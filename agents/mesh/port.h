@@ -51,7 +51,8 @@ class Port {
   Port& operator=(const Port&) = delete;
 
   // Targets that the new order repeats keep their statistics and address handles.
-  void SetOrder(const v1::MeshPortOrder& order, const v1::MeshOrder& whole, SteadyTime now);
+  void SetOrder(const v1::MeshPortAssignment& order, const v1::MeshAssignment& whole,
+                SteadyTime now);
   // Closes for good.
   void Retire();
   // No queue pair is open and no job runs: the port can be destroyed.

@@ -18,7 +18,7 @@ MeshThread::~MeshThread() {
   if (pinging_.joinable()) pinging_.join();
 }
 
-void MeshThread::SetOrder(const v1::MeshOrder& order) {
+void MeshThread::SetOrder(const v1::MeshAssignment& order) {
   MutexLock lock(mutex_);
   if (!wait_) {
     if (order.ports().empty()) return;
@@ -58,7 +58,7 @@ void MeshThread::RunJobs(const std::stop_token& stop) {
 }
 
 void MeshThread::TakeUpdates(Moment now) {
-  std::optional<v1::MeshOrder> order;
+  std::optional<v1::MeshAssignment> order;
   std::vector<std::unique_ptr<Job>> done;
   {
     MutexLock lock(mutex_);
@@ -78,7 +78,7 @@ void MeshThread::Run(const std::stop_token& stop) {
     if (!ending && stop.stop_requested()) {
       ending = true;
       MutexLock lock(mutex_);
-      order_ = v1::MeshOrder();
+      order_ = v1::MeshAssignment();
     }
     TakeUpdates(clock_.Now());
     mesh_.Step(clock_.Now());

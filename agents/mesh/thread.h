@@ -25,7 +25,7 @@ class MeshThread final : public Worker {
   ~MeshThread() override;  // Closes all queue pairs first.
 
   // Replaces an order that the mesh has not taken yet.
-  void SetOrder(const v1::MeshOrder& order);
+  void SetOrder(const v1::MeshAssignment& order);
 
   void Start(std::unique_ptr<Job> job, bool urgent) override;  // Called by Mesh
 
@@ -40,7 +40,7 @@ class MeshThread final : public Worker {
 
   Mutex mutex_;
   std::condition_variable_any changed_;
-  std::optional<v1::MeshOrder> order_ GUARDED_BY(mutex_);
+  std::optional<v1::MeshAssignment> order_ GUARDED_BY(mutex_);
   std::deque<std::unique_ptr<Job>> urgent_ GUARDED_BY(mutex_);
   std::deque<std::unique_ptr<Job>> jobs_ GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Job>> done_ GUARDED_BY(mutex_);

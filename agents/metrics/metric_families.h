@@ -55,10 +55,12 @@ struct CounterMetric {
 // `of_port`: of an RDMA port or device, else of a netdev. Empty for a counter without neutral name.
 std::optional<CounterMetric> MetricOf(const v1::Counter& counter, bool of_port);
 
+// Metrics of fields with the option `metric`, in the message and below it.
+void AddFields(const google::protobuf::Message& message, MetricFamilies& out);
+// Metrics that need more than one field.
 void AddDevices(const v1::NodeSnapshot& snapshot, MetricFamilies& out);
 void AddNetdevs(const v1::NodeSnapshot& snapshot, MetricFamilies& out);
 void AddCounters(const v1::NodeSnapshot& snapshot, MetricFamilies& out);
-void AddNode(const v1::NodeSnapshot& snapshot, MetricFamilies& out);  // GPUs, PCIe, time
 
 // Metrics of node_exporter for the same node, under its names: families node_infiniband_*.
 void AddNodeExporter(const v1::NodeSnapshot& snapshot, MetricFamilies& out);

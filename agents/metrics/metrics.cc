@@ -50,10 +50,10 @@ void AddAgent(const NodeMetrics& node, MetricFamilies& out) {
 std::vector<prometheus::MetricFamily> ToMetrics(const NodeMetrics& node) {
   MetricFamilies out;
   AddAgent(node, out);
+  AddFields(node.snapshot, out);
   AddDevices(node.snapshot, out);
   AddNetdevs(node.snapshot, out);
   AddCounters(node.snapshot, out);
-  AddNode(node.snapshot, out);
   if (node.node_exporter) AddNodeExporter(node.snapshot, out);
   return out.Take();
 }

@@ -178,7 +178,7 @@ const Row* FindRow(const v1::Counter& counter) {
   return found == std::end(kRows) ? nullptr : found;
 }
 
-double Number(std::uint64_t value) {
+double NodeExporterNumber(std::uint64_t value) {
   return static_cast<double>(value);
 }
 
@@ -195,8 +195,9 @@ void AddPort(const v1::RdmaDevice& device, const v1::Port& port, MetricFamilies&
               "disable, 4: shift, 5: link up, 6: link error recover, 7: phytest)",
               labels, port.physical_state());
   if (port.has_rate_bps() || port.has_rate_claimed_bps())
-    out.Gauge("node_infiniband_rate_bytes_per_second", "Maximum signal transfer rate", labels,
-              Number((port.has_rate_bps() ? port.rate_bps() : port.rate_claimed_bps()) / 8));
+    out.Gauge(
+        "node_infiniband_rate_bytes_per_second", "Maximum signal transfer rate", labels,
+        NodeExporterNumber((port.has_rate_bps() ? port.rate_bps() : port.rate_claimed_bps()) / 8));
   if (port.has_counter_lifespan_ms())  // It divides whole numbers: 10 ms are 0 s.
     out.Gauge("node_infiniband_lifespan_seconds",
               "The maximum period in ms which defines the aging of the counter reads. Two "
@@ -223,7 +224,7 @@ void AddNodeExporter(const v1::NodeSnapshot& snapshot, MetricFamilies& out) {
     for (const v1::Counter& counter : set.counters())
       if (const Row* const row = FindRow(counter))
         out.Counter(Format("node_infiniband_{}", row->metric), row->help, labels,
-                    Number(counter.value()));
+                    NodeExporterNumber(counter.value()));
   }
 }
 

@@ -17,7 +17,7 @@ bool IsUp(const v1::NetInterface& netdev) {
   return netdev.oper_state() == v1::OPER_STATE_UP;
 }
 
-bool IsPlain(const std::string& name) {
+bool IsPlainNetdev(const std::string& name) {
   return std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-' || c == '.';
@@ -54,7 +54,7 @@ void AdviseSockets(const Facts& facts, v1::NcclAdvice& advice) {
   std::vector<std::string> management, other;
   std::string why;
   for (const v1::NetInterface& netdev : facts.snapshot.net_interfaces()) {
-    if (!IsUp(netdev) || !IsPlain(netdev.name())) continue;
+    if (!IsUp(netdev) || !IsPlainNetdev(netdev.name())) continue;
     if (netdev.function().role() == v1::FUNCTION_ROLE_MANAGEMENT) {
       management.push_back(netdev.name());
       why = netdev.function().reason();

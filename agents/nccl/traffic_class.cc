@@ -86,10 +86,10 @@ std::vector<std::uint32_t> Named(const std::vector<ChosenPort>& ports) {
   for (const ChosenPort& chosen : ports)
     if (chosen.netdev->congestion_control().has_roce_dscp())
       named.push_back(chosen.netdev->congestion_control().roce_dscp());
-  named.push_back(kUsualDscp);
   for (const ChosenPort& chosen : ports)
     for (const v1::AppEntry& entry : chosen.netdev->dcb().app())
       if (entry.selector() == v1::APP_SELECTOR_DSCP) named.push_back(entry.protocol());
+  named.push_back(kUsualDscp);
   return named;
 }
 
@@ -133,6 +133,12 @@ void AdviseTrafficClass(const Facts& facts, v1::NcclAdvice& advice) {
   const std::vector<std::uint32_t> named = Named(roce);
   const auto best = std::find_if(named.begin(), named.end(),
                                  [&](std::uint32_t dscp) { return dscps.contains(dscp); });
+  if (best == named.end() && dscps.size() > 1)
+    return Undecided(
+        advice, kName,
+        Format("DSCP {} to {} lead to the lossless priority; unknown which of them the fabric "
+               "uses for RoCE. The value is 4 * DSCP + 2",
+               *dscps.begin(), *dscps.rbegin()));
   const std::uint32_t dscp = best == named.end() ? *dscps.begin() : *best;
   const std::uint32_t tc = dscp << 2 | kEct0;
   std::vector<std::string> words;

@@ -19,7 +19,7 @@ std::uint32_t StepBytes(std::uint32_t step) {
   return kPathMtuMin << step;
 }
 
-ProbeNeeds Needs(const v1::ProbeSpec&) {
+ProbeNeeds NeedsPathMtu(const v1::ProbeSpec&) {
   return host::RcOptions{.queue_pairs = kSteps, .memory_bytes = StepBytes(kSteps - 1)};
 }
 
@@ -44,7 +44,7 @@ Status CrossBothWays(ProbeRun& run, std::uint32_t step) {
   return Cross(run, step, host::Operation::kRead, "read");
 }
 
-void Initiate(ProbeRun& run, v1::ProbeResult& result) {
+void InitiatePathMtu(ProbeRun& run, v1::ProbeResult& result) {
   const std::uint32_t wanted = run.settings.path_mtu_bytes;
   Status status;
   for (std::uint32_t step = 0; step < kSteps && StepBytes(step) <= wanted; ++step) {
@@ -56,7 +56,7 @@ void Initiate(ProbeRun& run, v1::ProbeResult& result) {
     }
     if (step == 0) result.set_path_mtu_bytes(0);
     status = CrossBothWays(run, step);
-    step_result.set_crossed(status.ok());
+    step_result.set_delivered(status.ok());
     step_result.set_reason(status.message());
     if (status.ok())
       result.set_path_mtu_bytes(StepBytes(step));
@@ -72,9 +72,9 @@ extern const ProbeKind path_mtu = {
     .name = "path_mtu",
     .doc = "The largest RDMA packet that crosses, there and back.",
     .check = CheckCommon,
-    .needs = Needs,
+    .needs = NeedsPathMtu,
     .tune = Tune,
-    .initiate = Initiate,
+    .initiate = InitiatePathMtu,
     .respond = StandBy,
 };
 

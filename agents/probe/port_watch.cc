@@ -61,25 +61,25 @@ void PortWatch::Begin() {
   if (counters_ != nullptr) before_ = counters_->Read();
 }
 
-v1::PortMoves PortWatch::End() {
-  v1::PortMoves moves;
-  *moves.mutable_port() = port_;
+v1::PortCounterDeltas PortWatch::End() {
+  v1::PortCounterDeltas deltas;
+  *deltas.mutable_port() = port_;
   std::set<std::string_view> seen;
   if (counters_ != nullptr) {
     for (const auto& [name, after] : counters_->Read()) {
       const std::string_view watched = WatchedAs(name);
       const auto before = before_.find(name);
       if (watched.empty() || before == before_.end() || after < before->second) continue;
-      v1::CounterMove& move = *moves.add_counters();
-      move.set_name(name);
-      move.set_before(before->second);
-      move.set_after(after);
+      v1::CounterDelta& delta = *deltas.add_counters();
+      delta.set_name(name);
+      delta.set_before(before->second);
+      delta.set_after(after);
       seen.insert(watched);
     }
   }
   for (const std::string_view name : kWatched)
-    if (!seen.contains(name)) moves.add_missing(std::string(name));
-  return moves;
+    if (!seen.contains(name)) deltas.add_missing(std::string(name));
+  return deltas;
 }
 
 }  // namespace fabric::probe

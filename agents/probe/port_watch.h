@@ -26,7 +26,7 @@ class PortCounters {
 using OpenPortCounters =
     std::function<std::unique_ptr<PortCounters>(const std::string& device, std::uint32_t port)>;
 
-// Vendor-neutral names of the watched counters; '#' stands for a priority.
+// Vendor-neutral names of the watched counters; '#' is any priority.
 std::span<const std::string_view> WatchedCounters();
 
 // "pfc_rx_frames_prio3" as "pfc_rx_frames_prio#"; empty for a counter that is not watched.
@@ -41,7 +41,7 @@ class PortWatch {
   // First reading. Counters that it lacks are missing in the result.
   void Begin();
   // Second reading.
-  v1::PortMoves End();
+  v1::PortCounterDeltas End();
 
  private:
   v1::ProbePort port_;

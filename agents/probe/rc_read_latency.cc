@@ -5,16 +5,16 @@
 namespace fabric::probe {
 namespace {
 
-LatencyPlan PlanOf(const v1::ProbeSpec& spec) {
+LatencyPlan ReadPlanOf(const v1::ProbeSpec& spec) {
   return LatencyPlan::Of(spec.rc_read_latency());
 }
 
-Status Check(const v1::ProbeSpec& spec) {
+Status CheckRcReadLatency(const v1::ProbeSpec& spec) {
   return CheckLatency(spec, spec.rc_read_latency());
 }
 
-ProbeNeeds Needs(const v1::ProbeSpec& spec) {
-  return host::RcOptions{.memory_bytes = PlanOf(spec).half_bytes()};
+ProbeNeeds NeedsRcReadLatency(const v1::ProbeSpec& spec) {
+  return host::RcOptions{.memory_bytes = ReadPlanOf(spec).half_bytes()};
 }
 
 Status Read(ProbeRun& run, const LatencyPlan& plan, Rounds& rounds) {
@@ -29,8 +29,8 @@ Status Read(ProbeRun& run, const LatencyPlan& plan, Rounds& rounds) {
   return {};
 }
 
-void Initiate(ProbeRun& run, v1::ProbeResult& result) {
-  const LatencyPlan plan = PlanOf(run.spec);
+void InitiateRcReadLatency(ProbeRun& run, v1::ProbeResult& result) {
+  const LatencyPlan plan = ReadPlanOf(run.spec);
   Rounds rounds(run, plan, 1);
   rounds.Conclude(Read(run, plan, rounds), result);
 }
@@ -40,9 +40,9 @@ void Initiate(ProbeRun& run, v1::ProbeResult& result) {
 extern const ProbeKind rc_read_latency = {
     .name = "rc_read_latency",
     .doc = "The round trip of RDMA reads over one reliable connection.",
-    .check = Check,
-    .needs = Needs,
-    .initiate = Initiate,
+    .check = CheckRcReadLatency,
+    .needs = NeedsRcReadLatency,
+    .initiate = InitiateRcReadLatency,
     .respond = StandBy,
 };
 

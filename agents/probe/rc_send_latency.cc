@@ -11,16 +11,16 @@ namespace {
 // One message is on its way; the next receive is posted before that one is answered.
 constexpr std::uint32_t kReceives = 4;
 
-LatencyPlan PlanOf(const v1::ProbeSpec& spec) {
+LatencyPlan SendPlanOf(const v1::ProbeSpec& spec) {
   return LatencyPlan::Of(spec.rc_send_latency());
 }
 
-Status Check(const v1::ProbeSpec& spec) {
+Status CheckRcSendLatency(const v1::ProbeSpec& spec) {
   return CheckLatency(spec, spec.rc_send_latency());
 }
 
-ProbeNeeds Needs(const v1::ProbeSpec& spec) {
-  return host::RcOptions{.memory_bytes = 2 * PlanOf(spec).half_bytes(),
+ProbeNeeds NeedsRcSendLatency(const v1::ProbeSpec& spec) {
+  return host::RcOptions{.memory_bytes = 2 * SendPlanOf(spec).half_bytes(),
                          .receive_queue_depth = kReceives,
                          .inline_bytes = kSendInlineBytes};
 }
@@ -28,7 +28,7 @@ ProbeNeeds Needs(const v1::ProbeSpec& spec) {
 // Both ends send from the first half and receive into the second one.
 class PingPong {
  public:
-  explicit PingPong(ProbeRun& run) : run_(run), plan_(PlanOf(run.spec)) {}
+  explicit PingPong(ProbeRun& run) : run_(run), plan_(SendPlanOf(run.spec)) {}
 
   const LatencyPlan& plan() const { return plan_; }
 
@@ -70,7 +70,7 @@ class PingPong {
   std::uint32_t received_ = 0;
 };
 
-Status Prepare(ProbeRun& run) {
+Status PrepareRcSendLatency(ProbeRun& run) {
   PingPong game(run);
   for (std::uint32_t n = 0; n < kReceives; ++n) RETURN_IF_ERROR(game.PostReceive());
   return {};
@@ -97,13 +97,13 @@ Status Pong(ProbeRun& run, PingPong& game) {
   return {};
 }
 
-void Initiate(ProbeRun& run, v1::ProbeResult& result) {
+void InitiateRcSendLatency(ProbeRun& run, v1::ProbeResult& result) {
   PingPong game(run);
   Rounds rounds(run, game.plan(), 2);
   rounds.Conclude(Ping(game, rounds), result);
 }
 
-void Respond(ProbeRun& run, v1::ProbeResult& result) {
+void RespondRcSendLatency(ProbeRun& run, v1::ProbeResult& result) {
   PingPong game(run);
   Conclude(Pong(run, game), result);
   if (result.status() == v1::PROBE_STATUS_OK) run.await_stop();
@@ -114,11 +114,11 @@ void Respond(ProbeRun& run, v1::ProbeResult& result) {
 extern const ProbeKind rc_send_latency = {
     .name = "rc_send_latency",
     .doc = "Half of the round trip of sends over one reliable connection.",
-    .check = Check,
-    .needs = Needs,
-    .prepare = Prepare,
-    .initiate = Initiate,
-    .respond = Respond,
+    .check = CheckRcSendLatency,
+    .needs = NeedsRcSendLatency,
+    .prepare = PrepareRcSendLatency,
+    .initiate = InitiateRcSendLatency,
+    .respond = RespondRcSendLatency,
 };
 
 }  // namespace fabric::probe

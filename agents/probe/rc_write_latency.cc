@@ -8,16 +8,16 @@
 namespace fabric::probe {
 namespace {
 
-LatencyPlan PlanOf(const v1::ProbeSpec& spec) {
+LatencyPlan WritePlanOf(const v1::ProbeSpec& spec) {
   return LatencyPlan::Of(spec.rc_write_latency());
 }
 
-Status Check(const v1::ProbeSpec& spec) {
+Status CheckRcWriteLatency(const v1::ProbeSpec& spec) {
   return CheckLatency(spec, spec.rc_write_latency());
 }
 
-ProbeNeeds Needs(const v1::ProbeSpec& spec) {
-  return host::RcOptions{.memory_bytes = 2 * PlanOf(spec).half_bytes(),
+ProbeNeeds NeedsRcWriteLatency(const v1::ProbeSpec& spec) {
+  return host::RcOptions{.memory_bytes = 2 * WritePlanOf(spec).half_bytes(),
                          .inline_bytes = kWriteInlineBytes};
 }
 
@@ -26,7 +26,8 @@ std::byte Mark(std::uint32_t round) {
   return static_cast<std::byte>(round & 0xff);
 }
 
-Status Write(ProbeRun& run, const LatencyPlan& plan, std::uint32_t offset, std::uint32_t round) {
+Status WriteMessage(ProbeRun& run, const LatencyPlan& plan, std::uint32_t offset,
+                    std::uint32_t round) {
   run.queue_pairs->memory()[offset + plan.message_bytes - 1] = Mark(round);
   return run.queue_pairs->Post({.operation = host::Operation::kWrite,
                                 .offset = offset,
@@ -47,7 +48,7 @@ Status AwaitMark(ProbeRun& run, Pace& pace, const LatencyPlan& plan, std::uint32
 Status Ping(ProbeRun& run, const LatencyPlan& plan, Rounds& rounds) {
   for (std::uint32_t round = 1; round <= plan.rounds; ++round) {
     RETURN_IF_ERROR(rounds.Begin(round));
-    RETURN_IF_ERROR(Write(run, plan, 0, round));
+    RETURN_IF_ERROR(WriteMessage(run, plan, 0, round));
     Pace pace = rounds.Posted();
     RETURN_IF_ERROR(AwaitCompletion(run, pace, {"write", round, plan.rounds}));
     RETURN_IF_ERROR(AwaitMark(run, pace, plan, plan.half_bytes(), round));
@@ -60,7 +61,7 @@ Status Pong(ProbeRun& run, const LatencyPlan& plan) {
   for (std::uint32_t round = 1; round <= plan.rounds; ++round) {
     Pace pace(run, run.clock.Now().steady);
     RETURN_IF_ERROR(AwaitMark(run, pace, plan, 0, round));
-    RETURN_IF_ERROR(Write(run, plan, plan.half_bytes(), round));
+    RETURN_IF_ERROR(WriteMessage(run, plan, plan.half_bytes(), round));
     // After the last answer the initiator may be gone before it has acknowledged it.
     if (round == plan.rounds) break;
     RETURN_IF_ERROR(AwaitCompletion(run, pace, {"answer", round, plan.rounds}));
@@ -68,14 +69,14 @@ Status Pong(ProbeRun& run, const LatencyPlan& plan) {
   return {};
 }
 
-void Initiate(ProbeRun& run, v1::ProbeResult& result) {
-  const LatencyPlan plan = PlanOf(run.spec);
+void InitiateRcWriteLatency(ProbeRun& run, v1::ProbeResult& result) {
+  const LatencyPlan plan = WritePlanOf(run.spec);
   Rounds rounds(run, plan, 2);
   rounds.Conclude(Ping(run, plan, rounds), result);
 }
 
-void Respond(ProbeRun& run, v1::ProbeResult& result) {
-  Conclude(Pong(run, PlanOf(run.spec)), result);
+void RespondRcWriteLatency(ProbeRun& run, v1::ProbeResult& result) {
+  Conclude(Pong(run, WritePlanOf(run.spec)), result);
   // The queue pair stays until the controller says that the initiator has what it needs.
   if (result.status() == v1::PROBE_STATUS_OK) run.await_stop();
 }
@@ -85,10 +86,10 @@ void Respond(ProbeRun& run, v1::ProbeResult& result) {
 extern const ProbeKind rc_write_latency = {
     .name = "rc_write_latency",
     .doc = "Half of the round trip of RDMA writes over one reliable connection.",
-    .check = Check,
-    .needs = Needs,
-    .initiate = Initiate,
-    .respond = Respond,
+    .check = CheckRcWriteLatency,
+    .needs = NeedsRcWriteLatency,
+    .initiate = InitiateRcWriteLatency,
+    .respond = RespondRcWriteLatency,
 };
 
 }  // namespace fabric::probe

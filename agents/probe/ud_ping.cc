@@ -28,9 +28,9 @@ constexpr int kAsksMax = 16;
 // Maximum number of pings under way: they fit the receives below, whichever end is slow.
 constexpr std::uint32_t kAwaitedMax = 32;
 constexpr std::uint32_t kSends = 2 * kAwaitedMax;
-constexpr std::uint32_t kReceives = 4 * kAwaitedMax;
+constexpr std::uint32_t kUdPingReceives = 4 * kAwaitedMax;
 
-struct Plan {
+struct UdPingPlan {
   std::uint32_t message_bytes;
   std::uint32_t pings;
   Duration interval;
@@ -38,7 +38,7 @@ struct Plan {
   Duration report_within;
   std::uint32_t flows;
 
-  explicit Plan(const v1::ProbeSpec& spec) {
+  explicit UdPingPlan(const v1::ProbeSpec& spec) {
     const v1::UdPing& wanted = spec.ud_ping();
     message_bytes = wanted.message_bytes() == 0 ? 64 : wanted.message_bytes();
     pings = wanted.pings() == 0 ? 100 : wanted.pings();
@@ -51,31 +51,31 @@ struct Plan {
   }
 };
 
-Status Check(const v1::ProbeSpec& spec) {
+Status CheckUdPing(const v1::ProbeSpec& spec) {
   const v1::UdPing& wanted = spec.ud_ping();
   RETURN_IF_ERROR(CheckCommon(spec));
   RETURN_IF_ERROR(
-      CheckBound({"message_bytes", Plan(spec).message_bytes, kPingBytesMin, kPathMtuMax}));
+      CheckBound({"message_bytes", UdPingPlan(spec).message_bytes, kPingBytesMin, kPathMtuMax}));
   RETURN_IF_ERROR(CheckBound({"pings", wanted.pings(), 0, kPingsMax}));
   RETURN_IF_ERROR(CheckBound({"interval_us", wanted.interval_us(), 0, kIntervalMaxUs}));
   RETURN_IF_ERROR(
       CheckBound({"answer_within_ms", wanted.answer_within_ms(), 0, kAnswerWithinMaxMs}));
-  RETURN_IF_ERROR(CheckBound({"flow_labels", Plan(spec).flows, 1, kFlowsMax}));
+  RETURN_IF_ERROR(CheckBound({"flow_labels", UdPingPlan(spec).flows, 1, kFlowsMax}));
   for (const std::uint32_t label : wanted.flow_labels())
     RETURN_IF_ERROR(CheckBound({"flow_labels", label, 0, kFlowLabelMax}));
   return {};
 }
 
-ProbeNeeds Needs(const v1::ProbeSpec& spec) {
-  const Plan plan(spec);
+ProbeNeeds NeedsUdPing(const v1::ProbeSpec& spec) {
+  const UdPingPlan plan(spec);
   return host::UdOptions{.flows = plan.flows,
                          .payload_bytes_max = plan.message_bytes,
                          .sends_max = kSends,
-                         .receives_max = kReceives};
+                         .receives_max = kUdPingReceives};
 }
 
 // Path n of both ends belongs to flow n.
-Status AddPaths(ProbeRun& run, const Plan& plan) {
+Status AddPaths(ProbeRun& run, const UdPingPlan& plan) {
   for (std::uint32_t flow = 0; flow < plan.flows; ++flow) {
     const auto& labels = run.spec.ud_ping().flow_labels();
     const std::uint32_t label =
@@ -196,7 +196,7 @@ class Pinging {
   }
 
   ProbeRun& run_;
-  const Plan plan_;
+  const UdPingPlan plan_;
   const std::uint64_t session_;
   PingStatistics statistics_;
   std::vector<std::byte> bytes_;
@@ -209,7 +209,7 @@ class Pinging {
   LateSampleFilter late_filter_;
 };
 
-void Initiate(ProbeRun& run, v1::ProbeResult& result) {
+void InitiateUdPing(ProbeRun& run, v1::ProbeResult& result) {
   Pinging pinging(run);
   Status status = pinging.Run();
   v1::PingSummary summary = pinging.Summary();
@@ -226,7 +226,7 @@ void Initiate(ProbeRun& run, v1::ProbeResult& result) {
 }
 
 Status Answering(ProbeRun& run) {
-  const Plan plan(run.spec);
+  const UdPingPlan plan(run.spec);
   RETURN_IF_ERROR(AddPaths(run, plan));
   PingResponder answers(*run.datagrams, plan.message_bytes);
   ReceivedPings seen;
@@ -257,7 +257,7 @@ Status Answering(ProbeRun& run) {
   return {};
 }
 
-void Respond(ProbeRun& run, v1::ProbeResult& result) {
+void RespondUdPing(ProbeRun& run, v1::ProbeResult& result) {
   Conclude(Answering(run), result);
 }
 
@@ -266,10 +266,10 @@ void Respond(ProbeRun& run, v1::ProbeResult& result) {
 extern const ProbeKind ud_ping = {
     .name = "ud_ping",
     .doc = "Round trip and loss of datagrams, the network's apart from the hosts'.",
-    .check = Check,
-    .needs = Needs,
-    .initiate = Initiate,
-    .respond = Respond,
+    .check = CheckUdPing,
+    .needs = NeedsUdPing,
+    .initiate = InitiateUdPing,
+    .respond = RespondUdPing,
 };
 
 }  // namespace fabric::probe

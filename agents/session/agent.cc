@@ -77,7 +77,7 @@ void Agent::OnMessage(const v1::ControllerMessage& message, Moment now) {
     case v1::ControllerMessage::kProbeStart: return output_.ContinueProbe(message.probe_start());
     case v1::ControllerMessage::kProbeStop: return output_.StopProbe(message.probe_stop());
     case v1::ControllerMessage::kSnapshotRequest: sent_.reset(); return SendState();
-    case v1::ControllerMessage::kMeshOrder: return OnMeshOrder(message.mesh_order());
+    case v1::ControllerMessage::kMeshAssignment: return OnMeshOrder(message.mesh_assignment());
     case v1::ControllerMessage::kWelcome:
     case v1::ControllerMessage::BODY_NOT_SET: return;  // Of a newer controller
   }
@@ -94,7 +94,7 @@ void Agent::OnWelcome(const v1::Welcome& welcome, Moment now) {
   SendState();
 }
 
-void Agent::OnMeshOrder(const v1::MeshOrder& order) {
+void Agent::OnMeshOrder(const v1::MeshAssignment& order) {
   in_mesh_ = !order.ports().empty();
   output_.OrderMesh(order);
 }

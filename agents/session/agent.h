@@ -31,7 +31,7 @@ class AgentOutput {
   virtual void StopProbe(const v1::ProbeStop& stop) = 0;
   virtual void StopAllProbes(const std::string& reason) = 0;
   // Replaces the order of the mesh; an order without ports ends it.
-  virtual void OrderMesh(const v1::MeshOrder& order) = 0;
+  virtual void OrderMesh(const v1::MeshAssignment& order) = 0;
 };
 
 struct AgentOptions {
@@ -65,7 +65,7 @@ class Agent {
   enum class State { kWaiting, kDialing, kGreeting, kStreaming, kHangingUp };
 
   void OnWelcome(const v1::Welcome& welcome, Moment now);
-  void OnMeshOrder(const v1::MeshOrder& order);
+  void OnMeshOrder(const v1::MeshAssignment& order);
   void EndOrphanedMesh(Moment now);
   SteadyTime NextOfState() const;
   void SendState();  // The whole snapshot, the changes, or a confirmation that nothing changed.

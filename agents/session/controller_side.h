@@ -40,7 +40,7 @@ class LinkAndProbes final : public AgentOutput {
   void ContinueProbe(const v1::ProbeStart& start) override { probes_.Continue(start); }
   void StopProbe(const v1::ProbeStop& stop) override { probes_.Stop(stop); }
   void StopAllProbes(const std::string& reason) override { probes_.StopAll(reason); }
-  void OrderMesh(const v1::MeshOrder& order) override { mesh_.SetOrder(order); }
+  void OrderMesh(const v1::MeshAssignment& order) override { mesh_.SetOrder(order); }
 
  private:
   Link& link_;

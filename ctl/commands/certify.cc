@@ -11,11 +11,11 @@
 namespace fabric::ctl {
 namespace {
 
-constexpr Duration kPollInterval = std::chrono::milliseconds(250);
+constexpr Duration kCertifyPollInterval = std::chrono::milliseconds(250);
 // Extra time for the controller to finish after the time limit.
 constexpr Duration kGrace = std::chrono::seconds(15);
 
-constexpr Option kOptions[] = {
+constexpr Option kCertifyOptions[] = {
     {.name = "nodes",
      .value = "LIST|@FILE|-",
      .doc = "Nodes to certify: n1,n2 or gpu[001-016,20], @FILE, or - for standard input.",
@@ -67,14 +67,14 @@ Result<v1::GetCertificateResponse> WaitFor(Client& client, const v1::Certificate
   v1::GetCertificateRequest get;
   get.set_id(started.id());
   const Duration most = std::chrono::seconds(started.request().within_seconds()) + kGrace;
-  for (Duration waited{}; waited < most; waited += kPollInterval) {
+  for (Duration waited{}; waited < most; waited += kCertifyPollInterval) {
     ASSIGN_OR_RETURN(v1::GetCertificateResponse answer,
                      client.Call<v1::GetCertificateResponse>(get));
     if (answer.certificate().state() == v1::CERTIFICATE_STATE_DONE) return answer;
     stream.Progress(Format("{}: {} s of at most {} s", started.id(),
                            std::chrono::duration_cast<std::chrono::seconds>(waited).count(),
                            started.request().within_seconds()));
-    if (stream.Wait(kPollInterval)) continue;
+    if (stream.Wait(kCertifyPollInterval)) continue;
     if (!started.campaign().empty()) {
       v1::CancelCampaignRequest cancel;
       cancel.set_id(started.campaign());
@@ -116,7 +116,7 @@ extern const Command certify = {
         "yaml its content, -o name the failed nodes. Exits with 0 for PASS, 1 for FAIL and 6 for "
         "UNKNOWN.",
     .example = "fabricctl certify --nodes gpu[001-016] --job 4711 --out cert.json",
-    .options = kOptions,
+    .options = kCertifyOptions,
     .run = RunCertify,
 };
 

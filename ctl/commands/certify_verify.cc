@@ -19,7 +19,7 @@ constexpr std::size_t kKeyBytesMax = 64 << 10;
 constexpr Duration kClocksApart = std::chrono::minutes(5);
 constexpr std::size_t kNamesShown = 3;
 
-constexpr Option kOptions[] = {
+constexpr Option kCertifyVerifyOptions[] = {
     {.name = "FILE",
      .type = OptionType::kPath,
      .doc = "Certificate written by `fabricctl certify --out`; - is standard input.",
@@ -104,7 +104,7 @@ extern const Command certify_verify = {
         "signed with this key, modified, expired, or for other nodes; else with 0 for PASS, 1 for "
         "FAIL and 6 for UNKNOWN.",
     .example = "fabricctl certify verify cert.json --key fabricd.pub.pem --nodes gpu[001-016]",
-    .options = kOptions,
+    .options = kCertifyVerifyOptions,
     .run = RunVerify,
     .offline = true,
 };

@@ -9,6 +9,7 @@
 #include "ctl/profiles.h"
 #include "ctl/snapshots.h"
 #include "ctl/tables/cells.h"
+#include "ctl/tables/coverage_lines.h"
 #include "ctl/tables/finding_table.h"
 #include "daemon/custom/node_rules.h"
 #include "daemon/rules/rule.h"
@@ -17,7 +18,7 @@
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kOptions[] = {
+constexpr Option kCheckOptions[] = {
     {.name = "SNAPSHOT",
      .type = OptionType::kPath,
      .doc = "Output of `fabric-agent inspect -o json` on each node; - is standard input.",
@@ -34,8 +35,9 @@ constexpr Option kOptions[] = {
 
 Result<Output> RunCheck(Client&, const Arguments& arguments, Stream&) {
   ASSIGN_OR_RETURN(const profile::Profile profile, FindProfile(arguments.Text("profile")));
-  ASSIGN_OR_RETURN(const std::vector<fleet::NodeRecord> records,
+  ASSIGN_OR_RETURN(std::vector<fleet::NodeRecord> records,
                    ReadSnapshots(arguments.All("SNAPSHOT")));
+  fleet::AssignRails(records, profile);
   const std::string rules_file = arguments.Text("rules");
   const RuleFiles own =
       LoadRuleFiles(rules_file.empty() ? std::vector<std::string>() : std::vector{rules_file});
@@ -44,6 +46,7 @@ Result<Output> RunCheck(Client&, const Arguments& arguments, Stream&) {
 
   auto response = std::make_unique<v1::ValidateResponse>();
   *response->mutable_counts() = evaluation.counts;
+  *response->mutable_coverage() = std::move(evaluation.coverage);
   for (v1::Finding& finding : evaluation.findings) *response->add_findings() = std::move(finding);
   response->set_nodes(static_cast<std::uint32_t>(records.size()));
   response->set_rules(static_cast<std::uint32_t>(rules::AllRules().size() + own_rules.size()));
@@ -56,6 +59,7 @@ Result<Output> RunCheck(Client&, const Arguments& arguments, Stream&) {
       response->counts().pass(), response->counts().fail(), response->counts().unknown());
   const bool explained = arguments.Bool("explained");
   if (!explained) output.after = ExplainedNote(response->findings());
+  output.after += CoverageLines(response->coverage());
   output.tables.push_back(FindingTable(response->findings(), {.explained = explained}));
   output.names = FindingNames(response->findings());
   if (!own.problems.empty()) output.exit_status = kExitUsage;
@@ -78,7 +82,7 @@ extern const Command check = {
         "findings and counts. For the local machine: `fabric-agent inspect -o json | fabricctl "
         "check -`.",
     .example = "fabricctl check --profile roce-pfc-dcqcn n1.json n2.json",
-    .options = kOptions,
+    .options = kCheckOptions,
     .run = RunCheck,
     .offline = true,
 };

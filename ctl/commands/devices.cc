@@ -8,7 +8,8 @@
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kOptions[] = {{.name = "NODE", .value = "NODE", .doc = "Show only this node."}};
+constexpr Option kDevicesOptions[] = {
+    {.name = "NODE", .value = "NODE", .doc = "Show only this node."}};
 
 std::vector<std::string> Row(const v1::DeviceSummary& port) {
   return {
@@ -31,6 +32,7 @@ std::vector<std::string> Row(const v1::DeviceSummary& port) {
       Cell(port.driver()),
       Cell(port.firmware()),
       Cell(port.pci_address()),
+      Cell(port.rail_source()),
   };
 }
 
@@ -56,7 +58,8 @@ Result<Output> RunDevices(Client& client, const Arguments& arguments, Stream&) {
                           {.title = "GID", .wide_only = true},
                           {.title = "DRIVER", .wide_only = true},
                           {.title = "FIRMWARE", .wide_only = true},
-                          {.title = "PCI", .wide_only = true}},
+                          {.title = "PCI", .wide_only = true},
+                          {.title = "RAIL BY", .wide_only = true}},
               .empty_note = "No RDMA devices."};
   for (const v1::DeviceSummary& port : response.devices()) {
     table.rows.push_back(Row(port));
@@ -75,9 +78,10 @@ extern const Command devices = {
     .description =
         "RDMA MTU is the active path MTU of the port; MTU is the MTU of its network interface. "
         "Both are in bytes. PFC lists the lossless priorities. INDEX and GID are the ones that "
-        "probes use.",
+        "probes use. RAIL BY is the source of the rail: the profile, the place of the card on most "
+        "nodes of the product, its network, its place in the past, or the order of the ports.",
     .example = "fabricctl devices n1",
-    .options = kOptions,
+    .options = kDevicesOptions,
     .run = RunDevices,
 };
 

@@ -18,7 +18,7 @@ namespace {
 // Maximum number of counters without --all.
 constexpr std::size_t kCountersMax = 40;
 
-constexpr Option kOptions[] = {
+constexpr Option kDiffOptions[] = {
     {.name = "NODE",
      .value = "NODE|FILE",
      .doc = "One node with --since, two nodes, or two snapshot files.",
@@ -103,16 +103,16 @@ bool IsZero(const std::string& value, bool absent) {
 }
 
 // Counters of two nodes always differ; the ones that are zero on one side only are relevant.
-bool IsRelevant(const v1::FactDifference& counter) {
+bool IsRelevant(const v1::FieldDifference& counter) {
   return IsZero(counter.before(), counter.before_absent()) !=
          IsZero(counter.after(), counter.after_absent());
 }
 
 // Moves the counters of one node that were zero, or are zero now, to the front.
-void PutRelevantFirst(google::protobuf::RepeatedPtrField<v1::FactDifference>& differences) {
-  std::stable_partition(differences.begin(), differences.end(), [](const v1::FactDifference& each) {
-    return !each.counter() || IsRelevant(each);
-  });
+void PutRelevantFirst(google::protobuf::RepeatedPtrField<v1::FieldDifference>& differences) {
+  std::stable_partition(
+      differences.begin(), differences.end(),
+      [](const v1::FieldDifference& each) { return !each.counter() || IsRelevant(each); });
 }
 
 struct Hidden {
@@ -127,7 +127,7 @@ Table TableOf(const Comparison& comparison, bool all, Hidden& hidden) {
               .empty_note = "No difference."};
   if (comparison.with_times) table.columns.push_back({.title = "CHANGED"});
   std::size_t counters = 0;
-  for (const v1::FactDifference& difference : comparison.response.differences()) {
+  for (const v1::FieldDifference& difference : comparison.response.differences()) {
     if (!all && difference.counter()) {
       const bool shown = comparison.same_node || IsRelevant(difference);
       if (!shown || ++counters > kCountersMax) {
@@ -165,7 +165,7 @@ Result<Output> RunDiff(Client& client, const Arguments& arguments, Stream&) {
                            Plural(hidden.identities, "difference"));
   if (hidden.counters > 0)
     output.after += Format("{} not shown; use --all\n", Plural(hidden.counters, "counter"));
-  for (const v1::FactDifference& difference : comparison.response.differences())
+  for (const v1::FieldDifference& difference : comparison.response.differences())
     output.names.push_back(difference.path());
   output.message = std::make_unique<v1::DiffNodeResponse>(std::move(comparison.response));
   return output;
@@ -182,10 +182,10 @@ extern const Command diff = {
         "time. With two nodes, or with two snapshot files and no controller, shows the "
         "differences: settings first, then counters. Without --all, the output omits names, "
         "addresses and GUIDs, and counters that are not zero on both sides. A name in brackets "
-        "identifies the port, interface or function; 'there' stands for an object that the other "
+        "identifies the port, interface or function; 'there' marks an object that the other "
         "side does not have.",
     .example = "fabricctl diff node-3 --since 2h",
-    .options = kOptions,
+    .options = kDiffOptions,
     .run = RunDiff,
     .offline = true,
 };

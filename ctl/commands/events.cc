@@ -4,13 +4,14 @@
 #include "ctl/command.h"
 #include "ctl/tables/cells.h"
 #include "ctl/tables/finding_table.h"
+#include "ctl/tables/result_tables.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
 
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kOptions[] = {
+constexpr Option kEventsOptions[] = {
     {.name = "watch",
      .type = OptionType::kBool,
      .doc = "Stream events until interrupted. Required."},
@@ -22,7 +23,7 @@ constexpr Option kOptions[] = {
 };
 
 std::string Measured(const v1::ProbeResult& result) {
-  std::string text(Name(result.status()));
+  std::string text(StatusWord(result));
   if (result.latency().median_us() > 0)
     text += Format(", median {:.2f} µs", result.latency().median_us());
   if (result.has_bandwidth()) text += ", " + BitRate(result.bandwidth().mean_bps());
@@ -42,6 +43,7 @@ std::vector<std::string> Describe(const v1::Event& event) {
       const v1::NodeSummary& summary = event.node();
       if (summary.state() == v1::NODE_STATE_LOST)
         return {"node", summary.name(), "lost: " + Cell(summary.lost_reason())};
+      if (summary.state() == v1::NODE_STATE_REMOVED) return {"node", summary.name(), "removed"};
       return {"node", summary.name(), "connected"};
     }
     case v1::Event::kFinding: {
@@ -53,9 +55,8 @@ std::vector<std::string> Describe(const v1::Event& event) {
     case v1::Event::kCampaign: {
       const v1::Campaign& campaign = event.campaign();
       return {"campaign", campaign.id(),
-              Format("{}, {}: {} ok, {} failed", Name(campaign.state()),
-                     Plural(campaign.probes_planned(), "probe"), campaign.probes_ok(),
-                     campaign.probes_failed())};
+              Format("{}, {}: {}", Name(campaign.state()),
+                     Plural(campaign.probes_planned(), "probe"), CountsText(campaign))};
     }
     case v1::Event::kPairResult: {
       const v1::PairResult& pair = event.pair_result();
@@ -115,7 +116,7 @@ extern const Command events = {
         "prints one object on each line. Runs until interrupted or until the controller ends the "
         "stream.",
     .example = "fabricctl events --watch -o json",
-    .options = kOptions,
+    .options = kEventsOptions,
     .run = RunEvents,
 };
 

@@ -10,7 +10,7 @@
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kOptions[] = {
+constexpr Option kExplainOptions[] = {
     {.name = "RULE", .value = "RULE", .doc = "ID of the rule, as in findings.", .required = true},
 };
 
@@ -76,7 +76,7 @@ extern const Command explain = {
     .summary = "Explain a rule: what it checks, why, and how to fix a failure.",
     .description = "Works without a controller. `fabricctl rules` lists the rules.",
     .example = "fabricctl explain pfc_equal_on_rail",
-    .options = kOptions,
+    .options = kExplainOptions,
     .run = RunExplain,
     .offline = true,
 };

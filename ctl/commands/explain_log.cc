@@ -16,7 +16,7 @@ namespace {
 constexpr int kNodesAskedMax = 256;
 constexpr int kNodesShownMax = 16;
 
-constexpr Option kOptions[] = {
+constexpr Option kExplainLogOptions[] = {
     {.name = "FILE",
      .type = OptionType::kPath,
      .doc = "Logs of the ranks of the job and of the kernel; - is standard input.",
@@ -133,7 +133,7 @@ extern const Command explain_log = {
         "FABRICCTL_CONTROLLER, the report includes the open findings of the nodes in the log. "
         "Exits with 1 if the log contains a known problem, else with 0.",
     .example = "fabricctl explain-log job.log",
-    .options = kOptions,
+    .options = kExplainLogOptions,
     .run = RunExplainLog,
     .offline = true,
 };

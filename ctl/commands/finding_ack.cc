@@ -6,7 +6,7 @@
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kOptions[] = {
+constexpr Option kFindingAckOptions[] = {
     {.name = "ID",
      .value = "ID",
      .doc = "ID of the finding, as in `findings -o wide`, or a unique prefix.",
@@ -41,7 +41,7 @@ extern const Command finding_ack = {
         "The finding stays open and keeps alerting; the acknowledgement is cleared when it "
         "resolves. To suppress alerts, use `silence add`.",
     .example = "fabricctl finding ack 6d1f --note cable-ordered",
-    .options = kOptions,
+    .options = kFindingAckOptions,
     .run = RunFindingAck,
 };
 

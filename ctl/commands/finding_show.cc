@@ -2,13 +2,14 @@
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/tables/cells.h"
+#include "ctl/tables/finding_table.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
 
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kOptions[] = {
+constexpr Option kFindingShowOptions[] = {
     {.name = "ID",
      .value = "ID",
      .doc = "ID of the finding, as in `findings -o wide`, or a unique prefix.",
@@ -43,7 +44,8 @@ std::string Lines(const v1::Finding& finding) {
   lines += Format("Subject:      {}\n", SubjectName(finding.subject()));
   lines += Format("What:         {}\n", Cell(finding.title()));
   lines += Format("State:        {}\n", StateText(finding));
-  if (!finding.expired().empty()) lines += Format("Expired:      {}\n", finding.expired());
+  if (!finding.expired_reason().empty())
+    lines += Format("Expired:      {}\n", finding.expired_reason());
   if (finding.has_acknowledged()) {
     const v1::Acknowledgement& said = finding.acknowledged();
     lines +=
@@ -75,18 +77,37 @@ Table EvidenceTable(const v1::Finding& finding) {
   return table;
 }
 
-Table RemedyTable(const v1::Finding& finding) {
-  Table table{.title = "Remedies",
-              .columns = {{.title = "PLATFORM"},
-                          {.title = "COMMAND"},
-                          {.title = "INTERRUPTS"},
-                          {.title = "NOTE"}},
-              .empty_note = "No remedies."};
-  for (const v1::Remedy& remedy : finding.remedies())
-    table.rows.push_back({Cell(remedy.platform()), Cell(remedy.command()),
-                          remedy.interrupts_traffic() ? "traffic" : "nothing",
-                          Cell(remedy.note())});
-  return table;
+std::string InterruptsText(const v1::Remedy& remedy) {
+  if (!remedy.interrupts().empty()) return remedy.interrupts();
+  return remedy.interrupts_traffic() ? "traffic" : "nothing";
+}
+
+std::string RebootText(const v1::Remedy& remedy) {
+  if (remedy.persistence() == v1::REMEDY_PERSISTENCE_PERMANENT) return "survives it";
+  if (remedy.persistence() != v1::REMEDY_PERSISTENCE_UNTIL_REBOOT) return "not stated";
+  return Format("reverts it; to keep it: {}", remedy.persist());
+}
+
+std::string RemedyLines(const v1::Remedy& remedy) {
+  if (remedy.command().empty()) return Format("- {}\n", Cell(remedy.note()));
+  std::string lines = Format("- {}\n", remedy.command());
+  if (remedy.platform() != "any") lines += Format("  Platform:   {}\n", remedy.platform());
+  if (!remedy.host().empty()) lines += Format("  Type it on: {}\n", remedy.host());
+  lines += Format("  Affects:    {}\n", AffectsCell(remedy));
+  if (remedy.affects() != v1::REMEDY_REACH_NOTHING) {
+    lines += Format("  Interrupts: {}\n", InterruptsText(remedy));
+    lines += Format("  Reboot:     {}\n", RebootText(remedy));
+    lines += Format("  Undo:       {}\n", remedy.undo().empty() ? "not stated" : remedy.undo());
+  }
+  if (!remedy.note().empty()) lines += Format("  Note:       {}\n", remedy.note());
+  return lines;
+}
+
+std::string Remedies(const v1::Finding& finding) {
+  if (finding.remedies().empty()) return "\nNo remedies.\n";
+  std::string text = "\nRemedies\n";
+  for (const v1::Remedy& remedy : finding.remedies()) text += RemedyLines(remedy);
+  return text;
 }
 
 Table HistoryTable(const v1::GetFindingResponse& response) {
@@ -110,8 +131,8 @@ Result<Output> RunFindingShow(Client& client, const Arguments& arguments, Stream
   Output output;
   output.before = Lines(response.finding());
   output.tables.push_back(EvidenceTable(response.finding()));
-  output.tables.push_back(RemedyTable(response.finding()));
   output.tables.push_back(HistoryTable(response));
+  output.after = Remedies(response.finding());
   output.names.push_back(response.finding().id());
   output.message = std::make_unique<v1::GetFindingResponse>(std::move(response));
   return output;
@@ -124,9 +145,11 @@ extern const Command finding_show = {
     .summary = "Show a finding with its evidence, remedies and history.",
     .description =
         "Also shows resolved findings that are still stored. Expired means that the node is lost, "
-        "or has not reported its settings for minutes, so the current state is unknown.",
+        "or has not reported its settings for minutes, so the current state is unknown. Each "
+        "remedy states where to type it, what it affects and interrupts, whether it survives a "
+        "reboot, and how to undo it.",
     .example = "fabricctl finding show 6d1f",
-    .options = kOptions,
+    .options = kFindingShowOptions,
     .run = RunFindingShow,
 };
 

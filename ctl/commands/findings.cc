@@ -10,7 +10,7 @@
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kOptions[] = {
+constexpr Option kFindingsOptions[] = {
     {.name = "node", .value = "NAME", .doc = "Show only findings about this node."},
     {.name = "rule", .value = "RULE", .doc = "Show only findings of this rule."},
     {.name = "severity", .choices = "info|warning|error|critical", .doc = "Minimum severity."},
@@ -75,7 +75,7 @@ extern const Command findings = {
         "findings. Silenced findings are only counted. Exits with 1 if an open finding fails and "
         "is not silenced.",
     .example = "fabricctl findings --node n2 -o wide",
-    .options = kOptions,
+    .options = kFindingsOptions,
     .run = RunFindings,
 };
 

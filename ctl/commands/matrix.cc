@@ -1,4 +1,5 @@
 #include "base/text.h"
+#include "ctl/campaign_spec.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/tables/blame_lines.h"
@@ -7,12 +8,13 @@
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kOptions[] = {
+constexpr Option kMatrixOptions[] = {
     {.name = "ID", .value = "ID", .doc = "ID of the campaign. Default: the newest."},
     {.name = "kind",
-     .fallback = "both",
-     .choices = "latency|bandwidth|ping|mtu|both",
-     .doc = "Results to show; both shows all kinds."},
+     .value = "KIND",
+     .fallback = kKindFallback,
+     .doc = "Results to show; both shows all kinds.",
+     .names = ShortKinds},
 };
 
 Result<std::string> NewestCampaign(Client& client) {
@@ -30,7 +32,7 @@ Result<Output> RunMatrix(Client& client, const Arguments& arguments, Stream&) {
     ASSIGN_OR_RETURN(*request.mutable_id(), NewestCampaign(client));
   }
   ASSIGN_OR_RETURN(v1::Campaign campaign, client.Call<v1::Campaign>(request));
-  KeepKind(arguments.Text("kind"), campaign);
+  RETURN_IF_ERROR(KeepKind(arguments.Text("kind"), campaign));
   Output output;
   output.before = CampaignLine(campaign);
   output.tables = MatrixTables(campaign);
@@ -52,7 +54,7 @@ extern const Command matrix = {
         "measured. A failed pair shows a keyword; the reasons are below the matrix. Exits with 1 "
         "if a probe of the campaign failed.",
     .example = "fabricctl matrix --kind latency",
-    .options = kOptions,
+    .options = kMatrixOptions,
     .run = RunMatrix,
 };
 

@@ -4,6 +4,7 @@
 #include "ctl/command.h"
 #include "ctl/tables/blame_lines.h"
 #include "ctl/tables/cells.h"
+#include "proto/coverage.h"
 
 namespace fabric::ctl {
 namespace {
@@ -58,8 +59,8 @@ Result<Output> RunMesh(Client& client, const Arguments&, Stream&) {
   Output output;
   output.before = HeadLine(mesh);
   if (mesh.enabled()) output.tables.push_back(PairsTable(mesh));
-  for (const std::string& line : mesh.not_covered())
-    output.after += Format("not covered: {}\n", line);
+  for (const v1::CoverageGap& gap : mesh.not_covered())
+    output.after += Format("not covered: {}\n", ToString(gap));
   if (mesh.windows() > 0) output.after += BlameLines(mesh.blame());
   const bool blamed = mesh.blame().suspects_size() + mesh.blame().undecided_size() > 0;
   output.exit_status = blamed ? kExitFindings : kExitOk;

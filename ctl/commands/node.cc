@@ -13,7 +13,7 @@
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kOptions[] = {
+constexpr Option kNodeOptions[] = {
     {.name = "NAME", .value = "NAME", .doc = "Name of the node, as in `nodes`.", .required = true}};
 
 std::string PeerMemoryText(const v1::NodeSnapshot& snapshot) {
@@ -204,7 +204,7 @@ extern const Command node = {
         "-o wide adds the GID tables, addresses, drivers and firmware; -o json and yaml "
         "print the complete snapshot with counters. Gaps are values that the agent could not read.",
     .example = "fabricctl node n1 -o wide",
-    .options = kOptions,
+    .options = kNodeOptions,
     .run = RunNode,
 };
 

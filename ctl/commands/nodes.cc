@@ -36,7 +36,11 @@ Result<Output> RunNodes(Client& client, const Arguments&, Stream&) {
         Cell(summary.name()),
         Cell(StateName(summary.state())),
         Format("{}", summary.devices()),
-        Format("{}/{}", summary.ports_active(), summary.ports()),
+        Format("{}/{}",
+               summary.has_ports_active() && summary.state() != v1::NODE_STATE_LOST
+                   ? Format("{}", summary.ports_active())
+                   : std::string("?"),
+               summary.ports()),
         Format("{}", summary.gpus()),
         Format("{}", summary.findings_open()),
         Format("{}", summary.gaps()),
@@ -61,8 +65,9 @@ extern const Command nodes = {
     .path = "nodes",
     .summary = "List all nodes, including lost nodes.",
     .description =
-        "FINDINGS counts failing findings, GAPS counts values that the agent could not read. The "
-        "reason for each lost node is below the table.",
+        "FINDINGS counts failing findings about the node, GAPS counts values that the agent could "
+        "not read. The active ports of a lost node are unknown. The reason for each lost node is "
+        "below the table.",
     .example = "fabricctl nodes -o wide",
     .options = {},
     .run = RunNodes,

@@ -13,6 +13,8 @@
 #include "ctl/tables/cells.h"
 #include "daemon/plan/budget.h"
 #include "daemon/plan/plan.h"
+#include "proto/coverage.h"
+#include "proto/json.h"
 
 namespace fabric::ctl {
 namespace {
@@ -20,7 +22,7 @@ namespace {
 constexpr std::uint32_t kNodesMax = 65'536;
 constexpr std::uint32_t kRailsMax = 64;
 
-constexpr Option kOptions[] = {
+constexpr Option kProbePlanOptions[] = {
     {.name = "SNAPSHOT",
      .type = OptionType::kPath,
      .doc = "Output of `fabric-agent inspect -o json` on each node; plans for their ports.",
@@ -123,8 +125,8 @@ Result<plan::Plan> AbstractPlan(const Arguments& arguments, const v1::CampaignSp
   return plan::MakePlan(std::move(ports), std::move(leaves), spec, std::move(pods));
 }
 
-// Locations of the ports of the snapshots. `problems` gets the errors of the topology file.
-Result<fleet::Sites> FindSites(const Arguments& arguments, std::vector<std::string>& problems) {
+// Locations of the ports of the snapshots. `gaps` gets the errors of the topology file.
+Result<fleet::Sites> FindSites(const Arguments& arguments, std::vector<v1::CoverageGap>& gaps) {
   ASSIGN_OR_RETURN(profile::Places places, FindPlaces(arguments.Text("profile")));
   fleet::Sites sites(std::move(places));
   if (!arguments.Has("infiniband-topology")) return sites;
@@ -134,7 +136,8 @@ Result<fleet::Sites> FindSites(const Arguments& arguments, std::vector<std::stri
   auto topology = fleet::InfinibandTopology::Parse(text);
   if (!topology.ok()) return topology.status().In(file);
   for (const std::string& problem : topology->problems())
-    problems.push_back(Format("{}: {}", file, problem));
+    gaps.push_back(
+        CoverageGapOf(v1::COVERAGE_GAP_REASON_INVALID_TOPOLOGY, Format("{}: {}", file, problem)));
   sites.set_infiniband(*std::move(topology));
   return sites;
 }
@@ -150,13 +153,13 @@ Result<plan::Plan> PlanOf(const Arguments& arguments, v1::CampaignSpec& spec) {
       return Wrong(Format(
           "--{} is not allowed with snapshots: the snapshots and --profile give the location",
           option));
-  std::vector<std::string> problems;
-  ASSIGN_OR_RETURN(const fleet::Sites sites, FindSites(arguments, problems));
+  std::vector<v1::CoverageGap> gaps;
+  ASSIGN_OR_RETURN(const fleet::Sites sites, FindSites(arguments, gaps));
   for (const std::string& name : arguments.Words("nodes")) spec.add_nodes(name);
   for (const std::uint32_t rail : arguments.Numbers("rails")) spec.add_rails(rail);
   ASSIGN_OR_RETURN(const std::vector<fleet::NodeRecord> records, ReadSnapshots(files));
   ASSIGN_OR_RETURN(plan::Plan plan, plan::MakePlan(fleet::FleetView(records), spec, {}, sites));
-  plan.skipped.insert(plan.skipped.begin(), problems.begin(), problems.end());
+  plan.skipped.insert(plan.skipped.begin(), gaps.begin(), gaps.end());
   return plan;
 }
 
@@ -176,6 +179,13 @@ std::vector<std::string> NamesOf(const plan::Plan& plan) {
 }
 
 using Json = nlohmann::ordered_json;
+
+// As in the JSON of a campaign. Names from the command line need not be UTF-8.
+Json JsonOf(v1::CoverageGap gap) {
+  gap.set_node(Printable(gap.node()));
+  gap.set_text(Printable(gap.text()));
+  return Json::parse(ToJson(gap, false));
+}
 
 // Prints the plan round by round, so that only one round is in memory.
 class Printer {
@@ -209,12 +219,13 @@ class Printer {
   bool End() {
     if (structured_) {
       Json more = Json::object();
-      for (const std::string& line : plan_.skipped) more["skipped"].push_back(Printable(line));
+      for (const v1::CoverageGap& gap : plan_.skipped) more["skipped"].push_back(JsonOf(gap));
       return stream_.Write(list_.End(more));
     }
     if (format_ == OutputFormat::kName) return true;
     std::string text = Format("{}\n", Plural(round_, "round"));
-    for (const std::string& line : plan_.skipped) text += Format("skipped {}\n", Printable(line));
+    for (const v1::CoverageGap& gap : plan_.skipped)
+      text += Format("skipped {}\n", Printable(ToString(gap)));
     return stream_.Write(text);
   }
 
@@ -271,7 +282,7 @@ extern const Command probe_plan = {
         "N-1 rounds. Limits on simultaneous pairs split rounds. -o json prints "
         "{\"rounds\":[{\"pairs\":[{\"a\":..,\"b\":..}]}]}; a is the initiator.",
     .example = "fabricctl probe plan --nodes 16 --pattern random-regular --seed 7 -o json",
-    .options = kOptions,
+    .options = kProbePlanOptions,
     .run = RunProbePlan,
     .offline = true,
 };

@@ -9,7 +9,7 @@ namespace {
 
 constexpr Duration kPollInterval = std::chrono::milliseconds(250);
 
-constexpr Option kOptions[] = {
+constexpr Option kProbeRunOptions[] = {
     {.name = "nodes",
      .type = OptionType::kWords,
      .value = "NAMES",
@@ -22,11 +22,9 @@ constexpr Option kOptions[] = {
      .type = OptionType::kWords,
      .value = "KINDS",
      .fallback = kKindFallback,
-     .doc =
-         "Kinds of probes, in order: latency, bandwidth (RC writes), both, ping, mtu, or "
-         "rc_write_latency, rc_read_latency, rc_send_latency, "
-         "rc_write_bandwidth, rc_read_bandwidth, rc_send_bandwidth, ud_ping, path_mtu, gpu_memory, "
-         "incast (alone, requires --hub)."},
+     .doc = "Kinds of probes, in order; latency, bandwidth and both are RC writes, incast is alone "
+            "and requires --hub.",
+     .names = AllKinds},
     kPatternOption,
     kHubOption,
     kDegreeOption,
@@ -42,9 +40,9 @@ constexpr Option kOptions[] = {
      .value = "COUNT",
      .doc = "Messages per probe. Default: set by the agent."},
     {.name = "bytes",
-     .type = OptionType::kNumber,
-     .value = "COUNT",
-     .doc = "Bytes per message. Default: set by the agent."},
+     .type = OptionType::kSize,
+     .max = "1GiB",
+     .doc = "Message size: 4096, 64KiB or 8M. Default: set by the agent."},
     {.name = "queue-pairs",
      .type = OptionType::kNumber,
      .value = "COUNT",
@@ -150,7 +148,7 @@ extern const Command probe_run = {
         "loss. An interrupt cancels the campaign. Exits with 1 if a probe failed, a fault was "
         "located or an incast lost packets.",
     .example = "fabricctl probe run --pattern random-regular --kind ping --until-decided",
-    .options = kOptions,
+    .options = kProbeRunOptions,
     .run = RunProbeRun,
 };
 

@@ -5,10 +5,10 @@
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kOptions[] = {{.name = "ID",
-                                .value = "ID",
-                                .doc = "ID of the campaign, as in `probe list`.",
-                                .required = true}};
+constexpr Option kProbeShowOptions[] = {{.name = "ID",
+                                         .value = "ID",
+                                         .doc = "ID of the campaign, as in `probe list`.",
+                                         .required = true}};
 
 Result<Output> RunProbeShow(Client& client, const Arguments& arguments, Stream&) {
   v1::GetCampaignRequest request;
@@ -27,7 +27,7 @@ extern const Command probe_show = {
         "The located faults are below the results. Exits with 1 if a probe failed or a fault was "
         "located.",
     .example = "fabricctl probe show c1 -o wide",
-    .options = kOptions,
+    .options = kProbeShowOptions,
     .run = RunProbeShow,
 };
 

@@ -5,7 +5,7 @@
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kOptions[] = {
+constexpr Option kProfileCheckOptions[] = {
     {.name = "FILE",
      .type = OptionType::kPath,
      .doc = "Profile in YAML; - is standard input.",
@@ -37,7 +37,7 @@ extern const Command profile_check = {
         "Prints every error with file, line and column. Exits with 2 if there is an error. Works "
         "without a controller.",
     .example = "fabricctl profile check ./site.yaml",
-    .options = kOptions,
+    .options = kProfileCheckOptions,
     .run = RunProfileCheck,
     .offline = true,
 };

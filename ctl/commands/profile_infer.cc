@@ -6,7 +6,7 @@
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kOptions[] = {
+constexpr Option kProfileInferOptions[] = {
     {.name = "SNAPSHOT",
      .type = OptionType::kPath,
      .doc = "Output of `fabric-agent inspect -o json` on each node; - is standard input.",
@@ -40,7 +40,7 @@ extern const Command profile_infer = {
         "differ. Comments list the nodes that differ and the values without a majority. The "
         "majority can be wrong: review the profile before you use it. -o json includes the counts.",
     .example = "fabricctl profile infer n1.json n2.json n3.json > site.yaml",
-    .options = kOptions,
+    .options = kProfileInferOptions,
     .run = RunProfileInfer,
     .offline = true,
 };

@@ -5,7 +5,7 @@
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kOptions[] = {
+constexpr Option kProfileShowOptions[] = {
     {.name = "PROFILE",
      .value = "NAME|FILE",
      .doc = "Built-in profile, or a file.",
@@ -40,7 +40,7 @@ extern const Command profile_show = {
     .description =
         "The output can be edited and used as a profile file. Works without a controller.",
     .example = "fabricctl profile show roce-pfc-dcqcn",
-    .options = kOptions,
+    .options = kProfileShowOptions,
     .run = RunProfileShow,
     .offline = true,
 };

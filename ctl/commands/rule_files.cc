@@ -9,10 +9,9 @@ namespace {
 custom::RuleFile LoadFile(const std::string& path, const std::vector<std::string_view>& taken) {
   const auto text = ReadFile(path, custom::kFileBytesMax);
   if (text.ok()) return custom::LoadRules(*text, path == "-" ? "stdin" : path, taken);
-  std::string message = text.status().message();
-  if (message.starts_with(path + ": ")) message.erase(0, path.size() + 2);
   custom::RuleFile file{.name = path};
-  file.problems.push_back({.file = path, .position = {0, 0}, .message = std::move(message)});
+  file.problems.push_back(
+      {.file = path, .position = {0, 0}, .message = std::string(text.status().reason())});
   return file;
 }
 

@@ -6,7 +6,7 @@
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kOptions[] = {
+constexpr Option kRulesCheckOptions[] = {
     {.name = "FILE",
      .type = OptionType::kPath,
      .doc = "File of custom rules; - is standard input.",
@@ -50,7 +50,7 @@ extern const Command rules_check = {
         "the others. Exits with 2 if there is an error. Works without a controller. For the "
         "format, see docs/CUSTOM_RULES.md.",
     .example = "fabricctl rules check site.yaml",
-    .options = kOptions,
+    .options = kRulesCheckOptions,
     .run = RunRulesCheck,
     .offline = true,
 };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kSnapshotBytesMax = 64 << 20;
 
-constexpr Option kOptions[] = {
+constexpr Option kRulesTestOptions[] = {
     {.name = "FILE",
      .type = OptionType::kPath,
      .doc = "File of custom rules with tests; - is standard input.",
@@ -87,7 +87,7 @@ extern const Command rules_test = {
         "fails, and with 2 if a file has an error; the tests of valid rules still run. Works "
         "without a controller.",
     .example = "fabricctl rules test site.yaml",
-    .options = kOptions,
+    .options = kRulesTestOptions,
     .run = RunRulesTest,
     .offline = true,
 };

@@ -9,7 +9,7 @@
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kOptions[] = {
+constexpr Option kSilenceAddOptions[] = {
     {.name = "finding", .value = "ID", .doc = "Silence this finding: its ID or a unique prefix."},
     {.name = "rule", .value = "RULE", .doc = "Silence findings of this rule."},
     {.name = "node", .value = "NAME", .doc = "Silence findings about this node."},
@@ -57,7 +57,7 @@ extern const Command silence_add = {
         "fabric_findings_open, which alerts use, does not count them. If several of --finding, "
         "--rule and --node are given, all must match. A silence ends automatically.",
     .example = "fabricctl silence add --node n2 --for 2h --reason new-cable",
-    .options = kOptions,
+    .options = kSilenceAddOptions,
     .run = RunSilenceAdd,
 };
 

@@ -6,7 +6,7 @@
 namespace fabric::ctl {
 namespace {
 
-constexpr Option kOptions[] = {
+constexpr Option kSilenceEndOptions[] = {
     {.name = "ID",
      .value = "ID",
      .doc = "ID of the silence, as in `silence list`, or a unique prefix.",
@@ -33,7 +33,7 @@ extern const Command silence_end = {
     .summary = "End a silence early.",
     .description = "The silenced findings alert again immediately.",
     .example = "fabricctl silence end s3",
-    .options = kOptions,
+    .options = kSilenceEndOptions,
     .run = RunSilenceEnd,
 };
 

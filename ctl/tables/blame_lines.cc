@@ -7,6 +7,7 @@
 #include "base/lists.h"
 #include "base/text.h"
 #include "ctl/tables/cells.h"
+#include "proto/coverage.h"
 
 namespace fabric::ctl {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 constexpr int kNotCoveredMax = 5;
 constexpr int kProbesMax = 3;
 
-std::string_view KindWord(v1::SuspectKind kind) {
+std::string_view SuspectWord(v1::SuspectKind kind) {
   switch (kind) {
     case v1::SUSPECT_KIND_PORT: return "port ";
     case v1::SUSPECT_KIND_HOST: return "node ";
@@ -32,18 +33,18 @@ std::string Doing(const v1::Suspect& suspect) {
   const std::string_view what = suspect.direction() == v1::DIRECTION_OUT  ? " that it sends"
                                 : suspect.direction() == v1::DIRECTION_IN ? " sent to it"
                                                                           : "";
-  switch (suspect.trouble()) {
-    case v1::TROUBLE_KIND_DEAD:
+  switch (suspect.fault()) {
+    case v1::FAULT_KIND_TOTAL_LOSS:
       return suspect.direction() == v1::DIRECTION_OUT  ? " transmits no packets"
              : suspect.direction() == v1::DIRECTION_IN ? " receives no packets"
                                                        : " forwards no packets";
-    case v1::TROUBLE_KIND_LOSSY: return Format(" loses packets{}{}", part, what);
-    case v1::TROUBLE_KIND_SLOW:
+    case v1::FAULT_KIND_PACKET_LOSS: return Format(" loses packets{}{}", part, what);
+    case v1::FAULT_KIND_LOW_BANDWIDTH:
       return Format(" is slower than its peers{}{}", part,
                     suspect.direction() == v1::DIRECTION_OUT  ? " when sending"
                     : suspect.direction() == v1::DIRECTION_IN ? " when receiving"
                                                               : "");
-    case v1::TROUBLE_KIND_LATE: return " has a higher latency than its peers";
+    case v1::FAULT_KIND_HIGH_LATENCY: return " has a higher latency than its peers";
     default: return " has an unknown fault";
   }
 }
@@ -73,7 +74,7 @@ std::string_view Verdict(const v1::BlameReport& report) {
     case v1::BLAME_STATE_HEALTHY: return "no fault found";
     case v1::BLAME_STATE_DECIDED: return "located";
     case v1::BLAME_STATE_UNDECIDED: return "not located";
-    case v1::BLAME_STATE_TOO_LITTLE: return "not enough results to locate a fault";
+    case v1::BLAME_STATE_INSUFFICIENT_DATA: return "not enough results to locate a fault";
     default: return {};
   }
 }
@@ -81,7 +82,7 @@ std::string_view Verdict(const v1::BlameReport& report) {
 }  // namespace
 
 std::string SuspectWords(const v1::Suspect& suspect) {
-  return Format("{}{}{}{}", KindWord(suspect.kind()), suspect.name(), PlugOf(suspect),
+  return Format("{}{}{}{}", SuspectWord(suspect.kind()), suspect.name(), PlugOf(suspect),
                 Doing(suspect));
 }
 
@@ -93,17 +94,17 @@ std::string BlameLines(const v1::BlameReport& report) {
   for (const v1::Suspect& suspect : report.suspects()) AddSuspect(suspect, "  ", lines);
   for (const v1::UndecidedGroup& group : report.undecided()) {
     lines += "  one of these (not distinguishable yet):\n";
-    for (const v1::Suspect& suspect : group.between()) AddSuspect(suspect, "    ", lines);
+    for (const v1::Suspect& suspect : group.suspects()) AddSuspect(suspect, "    ", lines);
     for (int n = 0; n < std::min(group.probes_size(), kProbesMax); ++n) {
-      const v1::ProbeWanted& probe = group.probes(n);
+      const v1::SuggestedProbe& probe = group.probes(n);
       lines += Format("    next probe: {} to {}{}\n",
                       PortOf(probe.from_node(), probe.from_device(), probe.from_port()),
                       PortOf(probe.to_node(), probe.to_device(), probe.to_port()),
-                      probe.why().empty() ? "" : Format(": {}", probe.why()));
+                      probe.reason().empty() ? "" : Format(": {}", probe.reason()));
     }
   }
   for (int n = 0; n < std::min(report.not_covered_size(), kNotCoveredMax); ++n)
-    lines += Format("  not covered: {}\n", report.not_covered(n));
+    lines += Format("  not covered: {}\n", ToString(report.not_covered(n)));
   if (report.not_covered_size() > kNotCoveredMax)
     lines += Format("  not covered: {} more\n", report.not_covered_size() - kNotCoveredMax);
   return lines;

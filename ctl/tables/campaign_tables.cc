@@ -2,16 +2,20 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 
 #include "base/lists.h"
 #include "base/text.h"
+#include "ctl/campaign_spec.h"
 #include "ctl/tables/blame_lines.h"
 #include "ctl/tables/cells.h"
 #include "ctl/tables/kind_tables.h"
 #include "ctl/tables/result_tables.h"
+#include "proto/coverage.h"
 #include "proto/names.h"
+#include "proto/probe_kinds.h"
 
 namespace fabric::ctl {
 namespace {
@@ -21,23 +25,10 @@ bool Ok(const v1::PairResult& pair) {
 }
 
 std::uint32_t MessageBytes(const v1::ProbeSpec& spec) {
-  const auto* const kind =
-      v1::ProbeSpec::descriptor()->FindFieldByNumber(static_cast<int>(spec.kind_case()));
-  if (kind == nullptr) return 0;
-  const auto& message = spec.GetReflection()->GetMessage(spec, kind);
-  const auto* const bytes = message.GetDescriptor()->FindFieldByName("message_bytes");
-  return bytes == nullptr ? 0 : message.GetReflection()->GetUInt32(message, bytes);
-}
-
-// The quantity that a kind measures.
-enum class Figure { kLatency, kBandwidth, kPing, kMtu, kGpuMemory };
-
-Figure FigureOf(const v1::ProbeSpec& spec) {
-  if (spec.has_ud_ping()) return Figure::kPing;
-  if (spec.has_path_mtu()) return Figure::kMtu;
-  if (spec.has_gpu_memory()) return Figure::kGpuMemory;
-  return spec.has_incast() || ProbeKindName(spec).ends_with("bandwidth") ? Figure::kBandwidth
-                                                                         : Figure::kLatency;
+  const auto* const settings = ProbeSettingsOf(spec);
+  if (settings == nullptr) return 0;
+  const auto* const bytes = settings->GetDescriptor()->FindFieldByName("message_bytes");
+  return bytes == nullptr ? 0 : settings->GetReflection()->GetUInt32(*settings, bytes);
 }
 
 // Key of a matrix: rails, kind and message size.
@@ -86,7 +77,7 @@ struct Matrix {
 std::uint32_t LargestMtu(const v1::ProbeResult& result) {
   std::uint32_t largest = 0;
   for (const v1::MtuStep& step : result.mtu_steps())
-    if (step.crossed()) largest = std::max(largest, step.mtu_bytes());
+    if (step.delivered()) largest = std::max(largest, step.mtu_bytes());
   return largest;
 }
 
@@ -98,15 +89,24 @@ double FastestGpuBps(const v1::ProbeResult& result) {
   return fastest;
 }
 
-double Value(const v1::PairResult& pair) {
-  switch (FigureOf(pair.probe())) {
-    case Figure::kLatency: return pair.result().latency().median_us();
-    case Figure::kBandwidth: return pair.result().bandwidth().mean_bps();
-    case Figure::kPing: return pair.result().ping().network_round_trip().median_us();
-    case Figure::kMtu: return LargestMtu(pair.result());
-    case Figure::kGpuMemory: return FastestGpuBps(pair.result());
+std::optional<double> If(bool present, double value) {
+  return present ? std::optional(value) : std::nullopt;
+}
+
+// No value: not measured.
+std::optional<double> Value(const v1::PairResult& pair) {
+  const v1::ProbeResult& result = pair.result();
+  const v1::LatencySummary& round_trip = result.ping().network_round_trip();
+  switch (MeasureOf(pair.probe())) {
+    case v1::MEASURE_LATENCY:
+      return If(result.latency().median_us() > 0, result.latency().median_us());
+    case v1::MEASURE_BANDWIDTH: return If(result.has_bandwidth(), result.bandwidth().mean_bps());
+    case v1::MEASURE_PING:
+      return If(result.ping().has_network_round_trip(), round_trip.median_us());
+    case v1::MEASURE_PATH_MTU: return If(LargestMtu(result) > 0, LargestMtu(result));
+    case v1::MEASURE_GPU_MEMORY: return If(FastestGpuBps(result) > 0, FastestGpuBps(result));
+    default: return {};
   }
-  return 0;
 }
 
 // "RC read latency"
@@ -122,29 +122,31 @@ std::string KindWords(const v1::ProbeSpec& spec) {
 }
 
 std::string Title(const v1::PairResult& first, std::string_view unit) {
-  const Figure figure = FigureOf(first.probe());
+  const v1::Measure measure = MeasureOf(first.probe());
   const std::uint32_t bytes = MessageBytes(first.probe());
   const std::string size = bytes == 0 ? std::string() : Format(" of {} bytes", bytes);
-  const std::string_view what = figure == Figure::kLatency ? "median, "
-                                : figure == Figure::kPing  ? "median network round trip, "
-                                                           : "";
-  return Format("rail {}: {}{}, {}{} (rows: from, columns: to)", RailName(first.from(), first.to()),
+  const std::string_view what = measure == v1::MEASURE_LATENCY ? ", median, "
+                                : measure == v1::MEASURE_PING  ? ", median network round trip, "
+                                : unit.empty()                 ? ""
+                                                               : ", ";
+  return Format("rail {}: {}{}{}{} (rows: from, columns: to)", RailName(first.from(), first.to()),
                 KindWords(first.probe()), size, what, unit);
 }
 
 void ChooseUnit(Matrix& matrix) {
   double largest = 0;
   for (const v1::PairResult* pair : matrix.pairs)
-    if (Ok(*pair)) largest = std::max(largest, Value(*pair));
+    if (Ok(*pair)) largest = std::max(largest, Value(*pair).value_or(0));
   std::string_view name = "µs";
-  const Figure figure = FigureOf(matrix.pairs.front()->probe());
-  if (figure == Figure::kBandwidth || figure == Figure::kGpuMemory) {
+  const v1::Measure measure = MeasureOf(matrix.pairs.front()->probe());
+  if (measure == v1::MEASURE_UNSPECIFIED) name = "";
+  if (measure == v1::MEASURE_BANDWIDTH || measure == v1::MEASURE_GPU_MEMORY) {
     matrix.unit = largest >= 1e9 ? 1e9 : 1e6;
     name = largest >= 1e9 ? "Gb/s" : "Mb/s";
   }
   largest /= matrix.unit;
   matrix.decimals = largest < 100 ? 2 : largest < 1000 ? 1 : 0;
-  if (figure == Figure::kMtu) {
+  if (measure == v1::MEASURE_PATH_MTU) {
     matrix.decimals = 0;
     name = "bytes";
   }
@@ -154,8 +156,12 @@ void ChooseUnit(Matrix& matrix) {
 // Also shows the number of lost pings.
 std::string MatrixCell(const v1::PairResult& pair, const Matrix& matrix) {
   const v1::PingSummary& ping = pair.result().ping();
-  if (FigureOf(pair.probe()) == Figure::kPing && ping.answered() == 0) return "lost";
-  std::string cell = Format("{:.{}f}", Value(pair) / matrix.unit, matrix.decimals);
+  const v1::Measure measure = MeasureOf(pair.probe());
+  if (measure == v1::MEASURE_UNSPECIFIED) return "ok";
+  if (measure == v1::MEASURE_PING && ping.answered() == 0) return "lost";
+  const std::optional<double> value = Value(pair);
+  std::string cell =
+      value ? Format("{:.{}f}", *value / matrix.unit, matrix.decimals) : std::string(kAbsent);
   if (ping.lost() > 0) cell += Format(" -{}", ping.lost());
   return cell;
 }
@@ -194,10 +200,9 @@ Table MatrixTable(Matrix matrix) {
 }  // namespace
 
 std::string CampaignLine(const v1::Campaign& campaign) {
-  std::string line =
-      Format("campaign {}: {}, {} in {}: {} ok, {} failed", campaign.id(), Name(campaign.state()),
-             Plural(campaign.probes_planned(), "probe"), Plural(campaign.rounds(), "round"),
-             campaign.probes_ok(), campaign.probes_failed());
+  std::string line = Format("campaign {}: {}, {} in {}: {}", campaign.id(), Name(campaign.state()),
+                            Plural(campaign.probes_planned(), "probe"),
+                            Plural(campaign.rounds(), "round"), CountsText(campaign));
   if (campaign.rounds_saved() > 0)
     line += Format("; located after {}, {} saved", Plural(campaign.rounds_done(), "round"),
                    campaign.rounds_saved());
@@ -219,25 +224,25 @@ std::string ProgressLine(const v1::Campaign& campaign) {
 
 std::string SkippedLines(const v1::Campaign& campaign) {
   std::string lines;
-  for (const std::string& skipped : campaign.skipped()) lines += Format("skipped {}\n", skipped);
+  for (const v1::CoverageGap& gap : campaign.skipped())
+    lines += Format("skipped {}\n", ToString(gap));
   return lines;
 }
 
 std::vector<Table> ResultTables(const v1::Campaign& campaign) {
-  std::vector<const v1::PairResult*> figures, pings, mtus, gpus;
+  std::map<v1::Measure, PairResults> pairs;
+  // Latency, bandwidth and kinds without figures share a table.
   for (const v1::PairResult* pair : Sorted(campaign)) {
-    const Figure figure = FigureOf(pair->probe());
-    (figure == Figure::kPing        ? pings
-     : figure == Figure::kMtu       ? mtus
-     : figure == Figure::kGpuMemory ? gpus
-                                    : figures)
-        .push_back(pair);
+    const v1::Measure measure = MeasureOf(pair->probe());
+    pairs[measure < v1::MEASURE_PING ? v1::MEASURE_UNSPECIFIED : measure].push_back(pair);
   }
+  if (pairs.empty()) pairs[v1::MEASURE_UNSPECIFIED];
   std::vector<Table> tables;
-  if (!figures.empty() || campaign.results().empty()) tables.push_back(PairTable(figures));
-  if (!pings.empty()) tables.push_back(PingTable(pings));
-  if (!mtus.empty()) tables.push_back(MtuTable(mtus));
-  if (!gpus.empty()) tables.push_back(GpuMemoryTable(gpus));
+  for (const auto& [measure, of_measure] : pairs)
+    tables.push_back(measure == v1::MEASURE_PING         ? PingTable(of_measure)
+                     : measure == v1::MEASURE_PATH_MTU   ? MtuTable(of_measure)
+                     : measure == v1::MEASURE_GPU_MEMORY ? GpuMemoryTable(of_measure)
+                                                         : PairTable(of_measure));
   if (!campaign.incasts().empty()) {
     tables.push_back(IncastTable(campaign));
     tables.push_back(MovesTable(campaign));
@@ -260,22 +265,21 @@ std::string FailureLines(const v1::Campaign& campaign) {
     const std::string& reason = pair->result().reason();
     lines += Format("{} -> {}, rail {}, {}: {}{}{}\n", pair->from().node(), pair->to().node(),
                     RailName(pair->from(), pair->to()), ProbeKindName(pair->probe()),
-                    Name(pair->result().status()), reason.empty() ? "" : ": ", reason);
+                    StatusWord(pair->result()), reason.empty() ? "" : ": ", reason);
   }
   return lines;
 }
 
-void KeepKind(std::string_view kind, v1::Campaign& campaign) {
-  if (kind == "both") return;
-  const Figure wanted = kind == "latency"     ? Figure::kLatency
-                        : kind == "bandwidth" ? Figure::kBandwidth
-                        : kind == "ping"      ? Figure::kPing
-                                              : Figure::kMtu;
+Status KeepKind(std::string_view word, v1::Campaign& campaign) {
+  if (word == kKindFallback) return {};
+  ASSIGN_OR_RETURN(const auto arms, KindsOf(word));
   auto& results = *campaign.mutable_results();
-  results.erase(
-      std::remove_if(results.begin(), results.end(),
-                     [&](const v1::PairResult& pair) { return FigureOf(pair.probe()) != wanted; }),
-      results.end());
+  results.erase(std::remove_if(results.begin(), results.end(),
+                               [&](const v1::PairResult& pair) {
+                                 return MeasureOf(pair.probe()) != OptionsOf(*arms[0]).measure();
+                               }),
+                results.end());
+  return {};
 }
 
 Output CampaignOutput(v1::Campaign campaign) {

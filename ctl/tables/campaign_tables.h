@@ -30,9 +30,9 @@ std::vector<Table> MatrixTables(const v1::Campaign& campaign);
 // "n1 -> n2, rail 0, rc_write_latency: timed out: no completion within 10 s", one for each.
 std::string FailureLines(const v1::Campaign& campaign);
 
-// Removes the results of other kinds than "latency", "bandwidth", "ping" or "mtu"; "both" keeps
-// all.
-void KeepKind(std::string_view kind, v1::Campaign& campaign);
+// Removes the results that do not measure what the kind measures: "latency", "ping". "both"
+// keeps all.
+Status KeepKind(std::string_view word, v1::Campaign& campaign);
 
 // The report of a campaign. The message is the campaign.
 Output CampaignOutput(v1::Campaign campaign);

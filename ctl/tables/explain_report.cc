@@ -26,20 +26,14 @@ std::string_view RoleName(v1::LogRole role) {
 }
 
 // "line 12", or "rank3.log:12" if there are several files.
-std::string Where(const v1::LogPlace& place, const v1::LogExplanation& explanation) {
-  return explanation.files_size() == 1 ? Format("line {}", place.line())
-                                       : Format("{}:{}", place.file(), place.line());
-}
-
-// The same for a sentence that starts with "rank3.log:12: ".
-std::string Why(const std::string& why, const v1::LogExplanation& explanation) {
-  if (explanation.files_size() != 1) return why;
-  const std::string file = explanation.files(0).name() + ":";
-  return why.starts_with(file) ? "line " + why.substr(file.size()) : why;
+template <class Line>
+std::string Where(const Line& line, const v1::LogExplanation& explanation) {
+  return explanation.files_size() == 1 ? Format("line {}", line.line())
+                                       : Format("{}:{}", line.file(), line.line());
 }
 
 // "node-3 (rank 17), mlx5_2 -> node-7 (10.2.0.7)"
-std::string Who(const v1::LogPlace& place) {
+std::string Who(const v1::LogLine& place) {
   std::string who = place.host();
   if (place.has_rank())
     who += who.empty() ? Format("rank {}", place.rank()) : Format(" (rank {})", place.rank());
@@ -72,7 +66,7 @@ std::string FileLines(const v1::LogExplanation& explanation) {
 }
 
 std::string FirstFailure(const v1::LogExplanation& explanation, bool wide) {
-  const v1::LogPlace& place = explanation.first_failure();
+  const v1::LogLine& place = explanation.first_failure();
   std::string text = Format("\nFirst failure: {}", Where(place, explanation));
   if (!place.time().empty()) text += Format(", {}", place.time());
   const std::string who = Who(place);
@@ -95,7 +89,10 @@ std::string CauseText(const v1::LogCause& cause, int number, bool full,
   const auto line = [&](std::string_view name, std::string_view value) {
     if (!value.empty()) text += Format("   {:<8} {}\n", name, value);
   };
-  for (const std::string& why : cause.why()) line("because", Why(why, explanation));
+  for (const v1::LogEvidence& evidence : cause.evidence())
+    line("because", evidence.file().empty()
+                        ? evidence.text()
+                        : Format("{}: {}", Where(evidence, explanation), evidence.text()));
   const auto findings = static_cast<std::uint64_t>(cause.findings_size());
   if (findings > 0)
     line("fabricd", Format("{} now: {}", Plural(findings, "open finding"), cause.rule()));
@@ -110,7 +107,7 @@ std::string CauseText(const v1::LogCause& cause, int number, bool full,
 std::string CauseTexts(const v1::LogExplanation& explanation, bool wide) {
   if (explanation.causes().empty()) return {};
   const auto speaks = [](const v1::LogCause& cause) {
-    return !cause.why().empty() || !cause.findings().empty();
+    return !cause.evidence().empty() || !cause.findings().empty();
   };
   const bool any_speaks = std::ranges::any_of(explanation.causes(), speaks);
   std::string text = "\nLikely causes, most likely first\n";

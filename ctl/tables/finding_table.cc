@@ -13,7 +13,7 @@
 namespace fabric::ctl {
 namespace {
 
-bool Before(const v1::Finding* a, const v1::Finding* b) {
+bool ListedBefore(const v1::Finding* a, const v1::Finding* b) {
   if (a->verdict() != b->verdict()) return a->verdict() < b->verdict();
   if (a->severity() != b->severity()) return a->severity() > b->severity();
   if (a->rule() != b->rule()) return a->rule() < b->rule();
@@ -40,7 +40,7 @@ std::vector<const v1::Finding*> Sorted(const Findings& findings, bool explained 
   std::vector<const v1::Finding*> sorted;
   for (const v1::Finding& finding : findings)
     if (explained || !ids.contains(finding.explained_by())) sorted.push_back(&finding);
-  std::ranges::sort(sorted, Before);
+  std::ranges::sort(sorted, ListedBefore);
   return sorted;
 }
 
@@ -80,9 +80,22 @@ std::string Fix(const v1::Finding& finding) {
 
 }  // namespace
 
+std::string AffectsCell(const v1::Remedy& remedy) {
+  if (remedy.command().empty()) return Cell("");
+  if (remedy.affects() == v1::REMEDY_REACH_NOTHING) return "nothing: reads only";
+  std::vector<std::string> effects = {remedy.affects() == v1::REMEDY_REACH_UNSPECIFIED
+                                          ? "not stated"
+                                          : std::string(Name(remedy.affects()))};
+  if (remedy.interrupts_traffic()) effects.emplace_back("interrupts traffic");
+  if (remedy.weakens_isolation()) effects.emplace_back("weakens isolation between tenants");
+  if (remedy.persistence() == v1::REMEDY_PERSISTENCE_UNTIL_REBOOT)
+    effects.emplace_back("until reboot");
+  return Join(effects, ", ");
+}
+
 std::string LifeCell(const v1::Finding& finding) {
   std::vector<std::string> marks;
-  if (!finding.expired().empty()) marks.emplace_back("expired");
+  if (!finding.expired_reason().empty()) marks.emplace_back("expired");
   if (finding.has_silenced() && finding.state() != v1::FINDING_STATE_RESOLVED)
     marks.push_back(Format("silenced until {}", ToString(finding.silenced().until())));
   if (finding.has_acknowledged())
@@ -102,6 +115,7 @@ Table FindingTable(const Findings& findings, FindingColumns columns) {
                           {.title = "EXPECTED", .wide_only = true},
                           {.title = "SEEN", .wide_only = true},
                           {.title = "FIX", .wide_only = true},
+                          {.title = "FIX AFFECTS", .wide_only = true},
                           {.title = "ID", .wide_only = true}},
               .empty_note = "No findings."};
   const std::vector<Row> shown = Rows(Sorted(findings, columns.explained), !columns.explained);
@@ -124,6 +138,7 @@ Table FindingTable(const Findings& findings, FindingColumns columns) {
         Cell(evidence.expected()),
         Cell(evidence.seen()),
         Fix(*finding),
+        finding->remedies().empty() ? Cell("") : AffectsCell(finding->remedies(0)),
         Cell(finding->id()),
     };
     if (with_life) row.insert(row.begin() + kLifeAt, LifeCell(*finding));

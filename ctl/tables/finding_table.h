@@ -31,6 +31,9 @@ inline constexpr Option kExplainedOption = {
 // The number of rows that FindingTable() omits as explained; empty if none.
 std::string ExplainedNote(const Findings& findings);
 
+// "port, interrupts traffic, until reboot"; "nothing: reads only"; "-" without a command.
+std::string AffectsCell(const v1::Remedy& remedy);
+
 // State in its lifecycle: "acknowledged by ada, flapping"; "-" if none.
 std::string LifeCell(const v1::Finding& finding);
 

@@ -10,10 +10,10 @@
 namespace fabric::ctl {
 namespace {
 
-std::string WayName(v1::GpuMemoryWay way) {
-  switch (way) {
-    case v1::GPU_MEMORY_WAY_PEER_MEMORY: return "peer memory";
-    case v1::GPU_MEMORY_WAY_DMA_BUF: return "dma-buf";
+std::string RegistrationName(v1::GpuMemoryRegistration registration) {
+  switch (registration) {
+    case v1::GPU_MEMORY_REGISTRATION_PEER_MEMORY: return "peer memory";
+    case v1::GPU_MEMORY_REGISTRATION_DMA_BUF: return "dma-buf";
     default: return std::string(kAbsent);
   }
 }
@@ -23,18 +23,19 @@ std::string WayName(v1::GpuMemoryWay way) {
 std::string_view VerdictWords(v1::IncastVerdict verdict) {
   switch (verdict) {
     case v1::INCAST_VERDICT_LOSSLESS: return "lossless: PFC paused the senders";
-    case v1::INCAST_VERDICT_LOST: return "packets lost, no PFC pause";
-    case v1::INCAST_VERDICT_LOST_DESPITE_PFC: return "packets lost despite PFC pauses";
+    case v1::INCAST_VERDICT_LOSS_WITHOUT_PFC: return "packets lost, no PFC pause";
+    case v1::INCAST_VERDICT_LOSS_DESPITE_PFC: return "packets lost despite PFC pauses";
     case v1::INCAST_VERDICT_GLOBAL_PAUSE: return "global pause instead of PFC";
-    case v1::INCAST_VERDICT_NOT_PROVOKED: return "no congestion";
-    case v1::INCAST_VERDICT_ECN_HELD:
+    case v1::INCAST_VERDICT_NO_CONGESTION: return "no congestion";
+    case v1::INCAST_VERDICT_ECN_ONLY:
       return "lossless: ECN slowed the senders, no PFC pause needed";
     default: return "unknown";
   }
 }
 
 bool IsBad(v1::IncastVerdict verdict) {
-  return verdict == v1::INCAST_VERDICT_LOST || verdict == v1::INCAST_VERDICT_LOST_DESPITE_PFC ||
+  return verdict == v1::INCAST_VERDICT_LOSS_WITHOUT_PFC ||
+         verdict == v1::INCAST_VERDICT_LOSS_DESPITE_PFC ||
          verdict == v1::INCAST_VERDICT_GLOBAL_PAUSE;
 }
 
@@ -66,17 +67,17 @@ Table MovesTable(const v1::Campaign& campaign) {
                           {.title = "NOT AVAILABLE"}},
               .wide_only = true};
   for (const v1::IncastReport& report : campaign.incasts()) {
-    for (const v1::PortMoves& moves : report.moves()) {
-      const std::vector<std::string> missing(moves.missing().begin(), moves.missing().end());
+    for (const v1::PortCounterDeltas& deltas : report.counter_deltas()) {
+      const std::vector<std::string> missing(deltas.missing().begin(), deltas.missing().end());
       std::string not_counted = Cell(Join(missing, " "));
-      for (const v1::CounterMove& move : moves.counters()) {
-        if (move.after() == move.before()) continue;
-        table.rows.push_back({PortName(report.receiver()), PortName(moves.port()), move.name(),
-                              Format("{}", move.after() - move.before()), not_counted});
+      for (const v1::CounterDelta& delta : deltas.counters()) {
+        if (delta.after() == delta.before()) continue;
+        table.rows.push_back({PortName(report.receiver()), PortName(deltas.port()), delta.name(),
+                              Format("{}", delta.after() - delta.before()), not_counted});
         not_counted = "";  // Once
       }
       if (!not_counted.empty())
-        table.rows.push_back({PortName(report.receiver()), PortName(moves.port()),
+        table.rows.push_back({PortName(report.receiver()), PortName(deltas.port()),
                               std::string(kAbsent), std::string(kAbsent), not_counted});
     }
   }
@@ -99,7 +100,7 @@ Table GpuMemoryTable(const PairResults& pairs) {
     const v1::ProbeResult& result = pair->result();
     const std::vector<std::string> ends = {RailName(pair->from(), pair->to()),
                                            PortName(pair->from()), PortName(pair->to()),
-                                           Cell(Name(result.status()))};
+                                           Cell(StatusWord(result))};
     const auto add = [&](std::vector<std::string> rest) {
       rest.insert(rest.begin(), ends.begin(), ends.end());
       table.rows.push_back(std::move(rest));
@@ -108,7 +109,7 @@ Table GpuMemoryTable(const PairResults& pairs) {
     if (result.gpu_memory().empty())
       add({absent, absent, absent, absent, absent, Cell(result.reason())});
     for (const v1::GpuMemoryStep& step : result.gpu_memory())
-      add({Cell(step.gpu()), Cell(step.remote_gpu()), WayName(step.way()),
+      add({Cell(step.gpu()), Cell(step.remote_gpu()), RegistrationName(step.registration()),
            step.works() ? "yes" : "no",
            step.has_bandwidth() ? BitRate(step.bandwidth().mean_bps()) : absent,
            Cell(step.reason())});

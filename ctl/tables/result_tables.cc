@@ -20,7 +20,7 @@ std::string Rate(bool present, const v1::BandwidthSummary& bandwidth) {
 
 std::vector<std::string> EndCells(const v1::PairResult& pair) {
   return {RailName(pair.from(), pair.to()), PortName(pair.from()), PortName(pair.to()),
-          Cell(Name(pair.result().status()))};
+          Cell(StatusWord(pair.result()))};
 }
 
 // A column that only some results have is shown if one has it.
@@ -57,6 +57,21 @@ std::string RailName(const v1::ProbePort& from, const v1::ProbePort& to) {
                                   : Format("{}-{}", from.rail(), to.rail());
 }
 
+std::string_view StatusWord(const v1::ProbeResult& result) {
+  const bool lossy = result.status() == v1::PROBE_STATUS_OK && result.ping().lost() > 0;
+  return lossy ? "lossy" : Name(result.status());
+}
+
+std::string CountsText(const v1::Campaign& campaign) {
+  const std::uint32_t lossy = campaign.probes_lossy();
+  std::string text = Format("{} ok", campaign.probes_ok() - std::min(lossy, campaign.probes_ok()));
+  if (lossy > 0) text += Format(", {} lossy", lossy);
+  text += Format(", {} failed", campaign.probes_failed());
+  if (campaign.probes_cancelled() > 0)
+    text += Format(", {} cancelled", campaign.probes_cancelled());
+  return text;
+}
+
 Table PairTable(const PairResults& pairs) {
   const bool back = AnyHas(pairs, &v1::ProbeResult::has_reverse_bandwidth);
   Table table{.columns = {{.title = "RAIL", .right_aligned = true},
@@ -87,7 +102,7 @@ Table PairTable(const PairResults& pairs) {
         Cell(ProbeKindName(pair->probe())),
         PortName(pair->from()),
         PortName(pair->to()),
-        Cell(Name(result.status())),
+        Cell(StatusWord(result)),
         Microseconds(timed, latency.median_us()),
         Microseconds(timed, latency.p99_us()),
         Microseconds(timed && latency.p999_us() > 0, latency.p999_us()),
@@ -126,16 +141,16 @@ Table PingTable(const PairResults& pairs) {
   for (const v1::PairResult* pair : pairs) {
     const v1::ProbeResult& result = pair->result();
     const v1::PingSummary& ping = result.ping();
-    const bool answered = ping.answered() > 0;
+    const bool timed = ping.has_network_round_trip();
     std::vector<std::string> row = EndCells(*pair);
     for (std::string cell :
          {NumberCell(result.has_ping(), ping.sent()), NumberCell(result.has_ping(), ping.lost()),
           Percent(ping.lost(), ping.lost() + ping.answered()),
           NumberCell(result.has_ping(), ping.voided()),
-          Microseconds(answered, ping.network_round_trip().median_us()),
-          Microseconds(answered, ping.network_round_trip().p99_us()),
-          Microseconds(answered, ping.responder_delay().median_us()),
-          Microseconds(answered, ping.initiator_delay().median_us()),
+          Microseconds(timed, ping.network_round_trip().median_us()),
+          Microseconds(timed, ping.network_round_trip().p99_us()),
+          Microseconds(ping.has_responder_delay(), ping.responder_delay().median_us()),
+          Microseconds(ping.has_initiator_delay(), ping.initiator_delay().median_us()),
           std::string(!result.has_ping()           ? kAbsent
                       : ping.hardware_timestamps() ? "adapter"
                                                    : "software"),
@@ -159,8 +174,8 @@ Table MtuTable(const PairResults& pairs) {
     std::vector<std::string> crossed, stopped;
     std::string reason = pair->result().reason();
     for (const v1::MtuStep& step : pair->result().mtu_steps()) {
-      (step.crossed() ? crossed : stopped).push_back(Format("{}", step.mtu_bytes()));
-      if (!step.crossed() && reason.empty()) reason = step.reason();
+      (step.delivered() ? crossed : stopped).push_back(Format("{}", step.mtu_bytes()));
+      if (!step.delivered() && reason.empty()) reason = step.reason();
     }
     std::vector<std::string> row = EndCells(*pair);
     row.push_back(Cell(Join(crossed, " ")));

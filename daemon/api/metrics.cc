@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "proto/affected.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
 
@@ -51,6 +52,11 @@ void Nodes(const MetricsInput& input, MetricFamily& family) {
   for (const auto& [state, count] : by_state) Add(family, {{"state", state}}, count);
 }
 
+void NodeConnected(const MetricsInput& input, MetricFamily& family) {
+  for (const auto& node : input.nodes.nodes())
+    Add(family, {{"node", node.name()}}, node.state() == v1::NODE_STATE_LOST ? 0 : 1);
+}
+
 void Ports(const MetricsInput& input, MetricFamily& family) {
   std::map<std::string, int> by_state = {{"active", 0}, {"down", 0}};
   for (const auto& device : input.devices.devices()) ++by_state[Lower(Name(device.state()))];
@@ -72,6 +78,16 @@ void FindingsOpen(const MetricsInput& input, MetricFamily& family) {
       ++counts[{finding.rule(), Lower(Name(finding.severity()))}];
   for (const auto& [key, count] : counts)
     Add(family, {{"rule", key.first}, {"severity", key.second}}, count);
+}
+
+void NodeFindingsOpen(const MetricsInput& input, MetricFamily& family) {
+  std::map<std::pair<std::string, std::string>, int> counts;
+  for (const auto& finding : input.findings.findings())
+    if (OpenAndFailing(finding) && !finding.has_silenced())
+      for (const std::string& node : NodesOf(finding))
+        ++counts[{node, Lower(Name(finding.severity()))}];
+  for (const auto& [key, count] : counts)
+    Add(family, {{"node", key.first}, {"severity", key.second}}, count);
 }
 
 void FindingsSilenced(const MetricsInput& input, MetricFamily& family) {
@@ -99,10 +115,13 @@ void Campaigns(const MetricsInput& input, MetricFamily& family) {
 void Probes(const MetricsInput& input, MetricFamily& family) {
   double ok = 0;
   double failed = 0;
+  double cancelled = 0;
   for (const auto& campaign : input.campaigns.campaigns()) {
     ok += campaign.probes_ok();
     failed += campaign.probes_failed();
+    cancelled += campaign.probes_cancelled();
   }
+  Add(family, {{"result", "cancelled"}}, cancelled);
   Add(family, {{"result", "failed"}}, failed);
   Add(family, {{"result", "ok"}}, ok);
 }
@@ -216,9 +235,15 @@ constexpr Family kFamilies[] = {
      "Start time of the controller, seconds since 1970.", &StartTime},
     {"fabric_nodes", MetricType::Gauge, "Nodes that have reported at least once, by state.",
      &Nodes},
+    {"fabric_node_connected", MetricType::Gauge,
+     "1: the agent of the node is connected; 0: the node is lost.", &NodeConnected},
     {"fabric_ports", MetricType::Gauge, "RDMA ports of all nodes, by state.", &Ports},
     {"fabric_findings_open", MetricType::Gauge,
      "Open failing findings without a silence, by rule and severity.", &FindingsOpen},
+    {"fabric_node_findings_open", MetricType::Gauge,
+     "Open failing findings without a silence, by node and severity. A finding about several nodes "
+     "counts for each. Nodes without findings have no series.",
+     &NodeFindingsOpen},
     {"fabric_findings_silenced", MetricType::Gauge,
      "Open failing findings with an active silence, by severity.", &FindingsSilenced},
     {"fabric_rule_verdicts", MetricType::Gauge, "Verdicts of the newest evaluation of all rules.",

@@ -52,11 +52,20 @@ void Merge(const v1::Suspect& other, v1::Suspect& suspect) {
       suspect.add_evidence(evidence);
 }
 
+v1::CoverageGap NotProbed(const Endpoint& endpoint) {
+  v1::CoverageGap gap;
+  gap.set_reason(v1::COVERAGE_GAP_REASON_NOT_PROBED);
+  gap.set_text("not probed");
+  gap.set_node(endpoint.node);
+  gap.set_device(endpoint.device);
+  gap.set_port(endpoint.port);
+  return gap;
+}
+
 void AddCoverage(const ObservationPaths& paths, v1::BlameReport& report) {
   const std::vector<Endpoint>& endpoints = paths.fabric().endpoints;
   for (std::uint32_t endpoint = 0; endpoint < endpoints.size(); ++endpoint)
-    if (!paths.Observed(endpoint))
-      report.add_not_covered(Format("{}: not probed", NameOf(endpoints[endpoint])));
+    if (!paths.Observed(endpoint)) *report.add_not_covered() = NotProbed(endpoints[endpoint]);
 }
 
 // At least half of its probes failed completely. With few probes this may be chance, so the
@@ -74,28 +83,29 @@ v1::BlameState StateOf(const ObservationPaths& paths, double unexplained_loss,
                        const v1::BlameReport& report) {
   if (report.undecided_size() > 0) return v1::BLAME_STATE_UNDECIDED;
   if (report.suspects_size() > 0) return v1::BLAME_STATE_DECIDED;
-  if (unexplained_loss > kUnexplainedMax) return v1::BLAME_STATE_TOO_LITTLE;
+  if (unexplained_loss > kUnexplainedMax) return v1::BLAME_STATE_INSUFFICIENT_DATA;
   bool any = false;
   for (std::uint32_t endpoint = 0; endpoint < paths.fabric().endpoints.size(); ++endpoint) {
     const std::size_t seen = paths.ObservationsOf(endpoint).size();
     any = any || seen > 0;
-    if (seen > 0 && seen < kEnough) return v1::BLAME_STATE_TOO_LITTLE;
-    if (MostlyFailed(paths, endpoint)) return v1::BLAME_STATE_TOO_LITTLE;
+    if (seen > 0 && seen < kEnough) return v1::BLAME_STATE_INSUFFICIENT_DATA;
+    if (MostlyFailed(paths, endpoint)) return v1::BLAME_STATE_INSUFFICIENT_DATA;
   }
-  return any ? v1::BLAME_STATE_HEALTHY : v1::BLAME_STATE_TOO_LITTLE;
+  return any ? v1::BLAME_STATE_HEALTHY : v1::BLAME_STATE_INSUFFICIENT_DATA;
 }
 
-v1::ProbeWanted ToProto(const Fabric& fabric, const ProbeRequest& request, const std::string& why) {
+v1::SuggestedProbe ToSuggestedProbe(const Fabric& fabric, const ProbeRequest& request,
+                                    const std::string& reason) {
   const Endpoint& from = fabric.endpoints[request.from];
   const Endpoint& to = fabric.endpoints[request.to];
-  v1::ProbeWanted probe;
+  v1::SuggestedProbe probe;
   probe.set_from_node(from.node);
   probe.set_from_device(from.device);
   probe.set_from_port(from.port);
   probe.set_to_node(to.node);
   probe.set_to_device(to.device);
   probe.set_to_port(to.port);
-  probe.set_why(why);
+  probe.set_reason(reason);
   return probe;
 }
 
@@ -141,9 +151,9 @@ v1::BlameReport ReportOf(const ObservationPaths& paths, const Judgement& judgeme
     if (!fault.decided) {
       v1::UndecidedGroup& group = *report.add_undecided();
       for (const Candidate& candidate : fault.candidates)
-        *group.add_between() = SuspectOf(paths, fault, candidate, findings, counters);
+        *group.add_suspects() = SuspectOf(paths, fault, candidate, findings, counters);
       for (const ReasonedProbe& probe : DiscriminatingProbes(paths, partners, fault))
-        *group.add_probes() = ToProto(paths.fabric(), probe.pair, probe.why);
+        *group.add_probes() = ToSuggestedProbe(paths.fabric(), probe.pair, probe.why);
       continue;
     }
     const Candidate& candidate = fault.candidates[0];
@@ -222,8 +232,10 @@ Assessment Analyzer::Assess(std::span<const std::uint32_t> usable,
   // For many endpoints the planned pairs are more efficient.
   const bool few = gaps.endpoints.size() <= FewOf(paths.fabric().endpoints.size());
   for (const Component& component : judgement.suspicious) {
-    if (assessment.open_question.empty())
+    if (assessment.open_question.empty()) {
       assessment.open_question = Format("{} is suspicious", NameOf(paths, component));
+      assessment.suspicious = Located(paths, component);
+    }
     if (few) requests.Add(component);
   }
   if (assessment.open_question.empty()) assessment.open_question = gaps.open_question;

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -84,6 +85,8 @@ struct Assessment {
   // One line: the missing information ("n7/mlx5_0/1 is suspicious"), or the suspects that cannot be
   // distinguished.
   std::string open_question;
+  // Set if `open_question` is about a suspicious component: its kind, name and location.
+  std::optional<v1::Suspect> suspicious;
   // Probes that give the most information, best first, each endpoint at most once: suspects with
   // new partners that are known to be good. Empty when decided, or when only the planned pairs
   // help.

@@ -68,6 +68,8 @@ class ExplainedLevels {
   std::size_t kinds() const { return figures_.kinds(); }
   double Badness(std::uint32_t observation) const { return figures_.Badness(observation); }
   bool Noisy(std::uint32_t observation) const { return figures_.Noisy(observation); }
+  // Minimum badness of a bad observation. Of noisy figures no single one is conclusive.
+  double BadMin(std::uint32_t observation) const { return Noisy(observation) ? 0.7 : 2; }
 
   std::size_t LevelOf(std::uint32_t observation) const { return levels_[observation]; }
   void SetLevel(std::uint32_t observation, std::size_t level) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "daemon/blame/blame.h"
+#include "proto/probe_kinds.h"
 
 namespace fabric::blame {
 namespace {
@@ -177,10 +178,6 @@ std::optional<Relative> Compare(double figure, const Baseline& equals) {
   return Relative{static_cast<float>(figure / equals.reached), static_cast<float>(equals.noise)};
 }
 
-bool ReadsFromResponder(const v1::ProbeSpec& spec) {
-  return spec.kind_case() == v1::ProbeSpec::kRcReadBandwidth;
-}
-
 double SecondsOf(const google::protobuf::Timestamp& time) {
   return static_cast<double>(time.seconds()) + 1e-9 * time.nanos();
 }
@@ -260,7 +257,7 @@ void AddSpeeds(const Observation& base, const v1::PairResult& result, const Base
     }
     if (probe || seen.speed) out.push_back(seen);
   };
-  const bool reads = ReadsFromResponder(result.probe());
+  const bool reads = ProbeOptionsOf(result.probe()).from_responder();
   if (result.result().has_bandwidth()) add(result.result().bandwidth(), reads, true);
   if (result.result().has_reverse_bandwidth())
     add(result.result().reverse_bandwidth(), !reads, false);

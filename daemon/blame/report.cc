@@ -31,14 +31,18 @@ v1::SuspectKind KindOf(ComponentKind kind) {
   return v1::SUSPECT_KIND_UNSPECIFIED;
 }
 
+void SetPort(const Endpoint& endpoint, v1::Suspect& suspect) {
+  suspect.set_node(endpoint.node);
+  suspect.set_device(endpoint.device);
+  suspect.set_port(endpoint.port);
+}
+
 void SetLocation(const ObservationPaths& paths, const Component& component, v1::Suspect& suspect) {
   const std::vector<Endpoint>& endpoints = paths.fabric().endpoints;
   switch (component.kind) {
     case ComponentKind::kPort: {
       const Endpoint& endpoint = endpoints[component.first];
-      suspect.set_node(endpoint.node);
-      suspect.set_device(endpoint.device);
-      suspect.set_port(endpoint.port);
+      SetPort(endpoint, suspect);
       if (endpoint.rail) suspect.set_rail(*endpoint.rail);
       suspect.set_leaf(endpoint.leaf);
       suspect.set_leaf_port(endpoint.leaf_port);
@@ -54,7 +58,14 @@ void SetLocation(const ObservationPaths& paths, const Component& component, v1::
     case ComponentKind::kRail:
       if (component.first != kEverywhere) suspect.set_rail(component.first);
       break;
-    case ComponentKind::kPair:
+    case ComponentKind::kPair: {
+      SetPort(endpoints[component.first], suspect);
+      const Endpoint& other = endpoints[component.second];
+      suspect.set_other_node(other.node);
+      suspect.set_other_device(other.device);
+      suspect.set_other_port(other.port);
+      break;
+    }
     case ComponentKind::kFabric: break;
   }
 }
@@ -131,21 +142,21 @@ void SetFaultKind(const ObservationPaths& paths, const Fault& fault, const Hypot
       const double lost =
           attempts == 0 ? 0 : static_cast<double>(failures) / static_cast<double>(attempts);
       suspect.set_severity(lost);
-      suspect.set_trouble(lost > kDeadLoss ? v1::TROUBLE_KIND_DEAD : v1::TROUBLE_KIND_LOSSY);
+      suspect.set_fault(lost > kDeadLoss ? v1::FAULT_KIND_TOTAL_LOSS : v1::FAULT_KIND_PACKET_LOSS);
       suspect.add_evidence(Format("lost {} of {}", failures, attempts));
       break;
     }
     case Channel::kSpeed: {
       const double speed = Median(sums.figures);
       suspect.set_severity(1 - speed);
-      suspect.set_trouble(v1::TROUBLE_KIND_SLOW);
+      suspect.set_fault(v1::FAULT_KIND_LOW_BANDWIDTH);
       suspect.add_evidence(Format("{:.0f} % of the bandwidth of comparable ports", speed * 100));
       break;
     }
     case Channel::kLatency: {
       const double ratio = Median(sums.figures);
       suspect.set_latency_ratio(ratio);
-      suspect.set_trouble(v1::TROUBLE_KIND_LATE);
+      suspect.set_fault(v1::FAULT_KIND_HIGH_LATENCY);
       suspect.add_evidence(Format("{:.1f} times the latency of comparable ports", ratio));
       break;
     }
@@ -263,14 +274,19 @@ std::string NameOf(const ObservationPaths& paths, const Component& component) {
   return {};
 }
 
-v1::Suspect SuspectOf(const ObservationPaths& paths, const Fault& fault, const Candidate& candidate,
-                      std::span<const v1::Finding> findings, const CounterEvidence& counters) {
-  const Hypothesis& hypothesis = candidate.hypothesis;
-  const Component& component = hypothesis.component;
+v1::Suspect Located(const ObservationPaths& paths, const Component& component) {
   v1::Suspect suspect;
   suspect.set_kind(KindOf(component.kind));
   suspect.set_name(NameOf(paths, component));
   SetLocation(paths, component, suspect);
+  return suspect;
+}
+
+v1::Suspect SuspectOf(const ObservationPaths& paths, const Fault& fault, const Candidate& candidate,
+                      std::span<const v1::Finding> findings, const CounterEvidence& counters) {
+  const Hypothesis& hypothesis = candidate.hypothesis;
+  const Component& component = hypothesis.component;
+  v1::Suspect suspect = Located(paths, component);
   // The direction is also unspecified when it is not known.
   const bool some = component.kind == ComponentKind::kUplink && hypothesis.fit.share > 0;
   const double against_chance = some ? kDirectionSureOfSome : kDirectionSure;

@@ -30,7 +30,7 @@ ComponentTraits TraitsOf(ComponentKind kind) {
   return {};
 }
 
-constexpr double kExpected = 0.3;      // Prior of a component that is bad in another channel
+constexpr double kExpectedBad = 0.3;   // Prior of a component that is bad in another channel
 constexpr double kOneDirection = 0.2;  // Fraction of faults that affect only one given direction
 
 double TransientProbabilityOf(Channel channel) {
@@ -238,7 +238,7 @@ double Scorer::LogOddsOfDirection(const Hypothesis& hypothesis) {
 }
 
 double Scorer::LogPrior(const Component& component) const {
-  return std::log(expected_.contains(component) ? kExpected : TraitsOf(component.kind).prior);
+  return std::log(expected_.contains(component) ? kExpectedBad : TraitsOf(component.kind).prior);
 }
 
 std::vector<Hypothesis> Scorer::Score(const Component& component) {

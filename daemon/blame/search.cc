@@ -8,20 +8,14 @@
 namespace fabric::blame {
 namespace {
 
-constexpr double kBad = 2;  // Minimum log likelihood ratio of a bad observation
-constexpr double kBadInNoise =
-    0.7;                            // The same for noisy figures, where no single one is conclusive
 constexpr double kClearlyBad = 5;   // The same for an observation that must be followed up
 constexpr double kSuspicious = -4;  // Minimum score of a suspicious component
 // The same for a port with a period of total loss. Noise does not cause that, but a port that is
 // down in one of four rounds does, and it looks healthy in between.
 constexpr double kSuspiciousDead = -7;
 constexpr std::uint32_t kNothingCameMin = 10;  // Packets
-constexpr double kDecided = 0.95;              // Minimum probability to name a component
-constexpr double kDecidedInNoise = 0.98;       // The same for noisy figures
 constexpr double kShownMin = 0.01;             // Minimum probability to list a candidate
 constexpr double kOneOfMany = 0.005;           // Minimum bad fraction of a rail, spine or fabric
-constexpr std::size_t kPortsMin = 3;           // Minimum bad ports to blame a shared component
 constexpr std::size_t kCandidatesMax = 8;
 constexpr std::size_t kTroublesMax = 512;
 constexpr int kReconsiderMax = 4;
@@ -41,7 +35,7 @@ class SearchRun {
 
   SearchResult Run() {
     for (std::uint32_t i = 0; i < paths_.observations().size(); ++i)
-      if (levels_.Has(i) && levels_.Badness(i) > BadFrom(i)) bad_.push_back(i);
+      if (levels_.Has(i) && levels_.Badness(i) > levels_.BadMin(i)) bad_.push_back(i);
     if (bad_.empty()) return {};
     ChooseGreedily();
     Reconsider();
@@ -85,10 +79,6 @@ class SearchRun {
     return *likeliest;
   }
 
-  double BadFrom(std::uint32_t observation) const {
-    return levels_.Noisy(observation) ? kBadInNoise : kBad;
-  }
-
   static double AgainstChance(const std::vector<Hypothesis>& directions) {
     return Best(directions).fit.against_chance;
   }
@@ -105,7 +95,7 @@ class SearchRun {
     std::vector<Component> components;
     for (const std::uint32_t i : observations) {
       const double unexplained = levels_.Unexplained(i);
-      if (unexplained <= BadFrom(i)) continue;
+      if (unexplained <= levels_.BadMin(i)) continue;
       paths_.ComponentsOf(i, components);
       for (const Component& component : components) {
         ++seen[component].count;
@@ -187,7 +177,7 @@ class SearchRun {
     RecomputeLevels(through, index);
     explained.clear();
     for (const std::uint32_t i : through)
-      if (levels_.Has(i) && levels_.Unexplained(i) > BadFrom(i) &&
+      if (levels_.Has(i) && levels_.Unexplained(i) > levels_.BadMin(i) &&
           scorer_.Explains(chosen_[index], i))
         explained.push_back(i);
     return ComponentsOfBad(explained, std::log(kShownMin));
@@ -258,7 +248,7 @@ class SearchRun {
       const std::vector<std::uint32_t> all = paths_.Through(pair);
       const bool good_since = std::any_of(all.begin(), all.end(), [&](std::uint32_t other) {
         return paths_.observations()[other].round > seen.round && levels_.Has(other) &&
-               levels_.Badness(other) <= BadFrom(other);
+               levels_.Badness(other) <= levels_.BadMin(other);
       });
       if (!good_since) odd.insert(pair);
     }
@@ -267,11 +257,6 @@ class SearchRun {
 
   Candidate CandidateOf(const std::vector<Hypothesis>& directions, double probability);
   std::optional<Fault> FaultOf(std::size_t index);
-  bool EnoughEvidence(const Fault& fault) const;
-  static bool WasAPause(const Fault& fault);
-  bool HasHealthyComparison(const Fault& fault) const;
-  void AddPortsOfSwitch(Fault& fault) const;
-  static void AddWholeFabric(Fault& fault);
 
   const ObservationPaths& paths_;
   ExplainedLevels levels_;
@@ -281,98 +266,6 @@ class SearchRun {
   std::map<Component, std::vector<Hypothesis>> known_;
   std::vector<Component> changed_;  // Scratch memory
 };
-
-// Ends of the observations that are inside (or outside) the component. Components without members,
-// such as spines, have none inside.
-std::set<std::uint32_t> EndsIn(const ObservationPaths& paths, const Component& component,
-                               const std::vector<std::uint32_t>& observations, bool inside) {
-  std::set<std::uint32_t> ends;
-  for (const std::uint32_t i : observations) {
-    const Observation& seen = paths.observations()[i];
-    for (const std::uint32_t endpoint : {seen.from, seen.to})
-      if (paths.Holds(component, endpoint) == inside) ends.insert(endpoint);
-  }
-  return ends;
-}
-
-// Minimum evidence: two rounds; two partners for a port or host; three ports for a shared
-// component, because two bad ports under a leaf may be two port faults.
-bool SearchRun::EnoughEvidence(const Fault& fault) const {
-  const Component& component = fault.candidates[0].hypothesis.component;
-  if (fault.rounds < 2) return false;
-  const auto ends = [&](bool inside) {
-    return EndsIn(paths_, component, fault.observations, inside).size();
-  };
-  switch (component.kind) {
-    case ComponentKind::kPort:
-    case ComponentKind::kHost: return ends(false) >= 2;
-    case ComponentKind::kLeaf:
-    case ComponentKind::kUplink: return ends(true) >= kPortsMin;
-    case ComponentKind::kPair: return true;
-    default: return std::max(ends(false), ends(true)) >= kPortsMin;
-  }
-}
-
-// The bad period was shorter than a host pause and is over.
-bool SearchRun::WasAPause(const Fault& fault) {
-  const Hypothesis& hypothesis = fault.candidates[0].hypothesis;
-  return MayPause(hypothesis.component) && hypothesis.fit.share > 0 && fault.first_s > 0 &&
-         fault.last_s - fault.first_s < kPauseMaxS;
-}
-
-// There is a healthy observation outside the component. If everything that was probed is bad, then
-// a setting, a driver or overloaded machines are as likely a cause as any shared component. An end
-// that failed by itself needs no comparison.
-bool SearchRun::HasHealthyComparison(const Fault& fault) const {
-  const Hypothesis& hypothesis = fault.candidates[0].hypothesis;
-  if (hypothesis.component.kind == ComponentKind::kFabric) return true;
-  const auto observations = paths_.observations();
-  if (std::any_of(fault.observations.begin(), fault.observations.end(),
-                  [&](std::uint32_t i) { return observations[i].failed_end.has_value(); }))
-    return true;
-  const bool some_flows = hypothesis.fit.share > 0;
-  for (std::uint32_t i = 0; i < observations.size(); ++i) {
-    if (!levels_.Has(i) || levels_.Badness(i) > BadFrom(i)) continue;
-    if (some_flows || !paths_.Passes(hypothesis.component, i) || !scorer_.Affects(hypothesis, i))
-      return true;
-  }
-  return false;
-}
-
-// Adds the fabric as a candidate, as likely as the first one.
-void SearchRun::AddWholeFabric(Fault& fault) {
-  Candidate all = fault.candidates[0];
-  all.hypothesis.component = {ComponentKind::kFabric};
-  all.hypothesis.direction = Direction::kBoth;
-  all.direction_probability = 1;
-  std::erase_if(fault.candidates, [](const Candidate& one) {
-    return one.hypothesis.component.kind == ComponentKind::kFabric;
-  });
-  fault.candidates[0].probability /= 2;
-  all.probability = fault.candidates[0].probability;
-  fault.candidates.insert(fault.candidates.begin() + 1, all);
-}
-
-// If only one or two ports of a switch were probed, those ports are as likely as the switch.
-void SearchRun::AddPortsOfSwitch(Fault& fault) const {
-  const Candidate top = fault.candidates[0];
-  const ComponentKind kind = top.hypothesis.component.kind;
-  if (kind != ComponentKind::kLeaf && kind != ComponentKind::kUplink) return;
-  const auto ports = EndsIn(paths_, top.hypothesis.component, fault.observations, true);
-  if (ports.size() >= kPortsMin) return;
-  std::vector<Candidate> more;
-  for (const std::uint32_t port : ports) {
-    const Component component{ComponentKind::kPort, port};
-    const auto same = [&](const Candidate& one) { return one.hypothesis.component == component; };
-    if (std::any_of(fault.candidates.begin(), fault.candidates.end(), same)) continue;
-    more.push_back(top);
-    more.back().hypothesis.component = component;
-    more.back().probability = top.probability / 2;
-  }
-  if (more.empty()) return;
-  fault.candidates[0].probability /= 2;
-  fault.candidates.insert(fault.candidates.end(), more.begin(), more.end());
-}
 
 Candidate SearchRun::CandidateOf(const std::vector<Hypothesis>& directions, double probability) {
   const Hypothesis& chosen = LikeliestDirection(directions);
@@ -414,23 +307,11 @@ std::optional<Fault> SearchRun::FaultOf(std::size_t index) {
     fault.last_s = std::max(fault.last_s, seen.began_s);
   }
   fault.rounds = rounds.size();
-  const bool noisy = std::any_of(fault.observations.begin(), fault.observations.end(),
-                                 [&](std::uint32_t i) { return levels_.Noisy(i); });
-  const double needed = noisy ? kDecidedInNoise : kDecided;
-  const bool likely =
-      fault.candidates[0].probability >= needed && EnoughEvidence(fault) && !WasAPause(fault);
-  fault.decided = likely && HasHealthyComparison(fault);
-  if (likely && !fault.decided) AddWholeFabric(fault);
-  if (!likely) AddPortsOfSwitch(fault);
+  Decide(paths_, levels_, scorer_, fault);
   return fault;
 }
 
 }  // namespace
-
-bool MayPause(const Component& component) {
-  return component.kind == ComponentKind::kPort || component.kind == ComponentKind::kHost ||
-         component.kind == ComponentKind::kPair;
-}
 
 SearchResult Search(const ObservationPaths& paths, const ChannelLikelihoods& figures,
                     const CounterEvidence& counters, const std::set<Component>& expected) {

@@ -26,10 +26,10 @@ constexpr Duration kTickLate = 1s;
 constexpr Duration kStoreCountersEvery = 15min;
 
 // Agents' clocks may be wrong; beyond this range nanoseconds overflow.
-constexpr std::int64_t kSecondsMax = 9'000'000'000;
+constexpr std::int64_t kTimestampSecondsMax = 9'000'000'000;
 
 void CheckTakenAt(google::protobuf::Timestamp& at, Moment now) {
-  const bool sound = at.seconds() >= 0 && at.seconds() <= kSecondsMax && at.nanos() >= 0 &&
+  const bool sound = at.seconds() >= 0 && at.seconds() <= kTimestampSecondsMax && at.nanos() >= 0 &&
                      at.nanos() <= 999'999'999;
   if (!sound) at = ToProto(now.wall);
 }
@@ -65,6 +65,7 @@ State::State(const ControllerOptions& all_options, store::Store& store, AgentSin
       mesh(
           options.mesh, sites, options.lost_after, sessions, [this] { return findings.Failing(); },
           now) {
+  fleet.SetProfile(&options.profile);
   campaigns.Listen([this](const std::string& id, const v1::PairResult& result) {
     certificates.Take(id, result);
   });
@@ -227,6 +228,8 @@ Status Controller::OnChange(Session& session, v1::SnapshotChange change, Moment 
 }
 
 void Controller::OnFleetChange(Moment now) {
+  for (const std::string& node : state_->fleet.TakeChanged())
+    if (state_->fleet.Find(node)->known()) state_->evaluator.MarkChanged(node);
   state_->mesh.OnFleetChange(now);
   state_->cover.reset();
 }
@@ -340,6 +343,7 @@ Status Controller::Call(const google::protobuf::Message& request,
 void Controller::SetInfiniband(fleet::InfinibandTopology topology, Moment now) {
   const MutexLock lock(mutex_);
   state_->sites.set_infiniband(std::move(topology));
+  state_->fleet.SetInfiniband(&state_->sites.infiniband());
   OnFleetChange(now);
 }
 

@@ -16,11 +16,18 @@ Evaluator::Evaluator(const profile::Profile& profile, std::span<const rules::Nod
 }
 
 void Evaluator::Await(std::set<std::string> nodes, SteadyTime until) {
+  changed_.insert(nodes.begin(), nodes.end());
   awaited_ = std::move(nodes);
   awaited_until_ = until;
 }
 
 void Evaluator::OnReport(const std::string& node) {
+  awaited_.erase(node);
+  MarkChanged(node);
+}
+
+void Evaluator::OnRemoved(const std::string& node) {
+  engine_.Remove(node);
   awaited_.erase(node);
   MarkChanged(node);
 }
@@ -39,24 +46,32 @@ rules::Evaluation Evaluator::EvaluateAll(const fleet::Fleet& fleet, FindingRegis
   if (Settled(now))
     Evaluate(fleet, findings, now);
   else
-    UpdateEngine(fleet);
-  return engine_.All();
+    UpdateEngine(fleet, false);
+  rules::Evaluation evaluation = engine_.All();
+  evaluation.coverage = engine_.CoverageOf(evaluation);
+  return evaluation;
 }
 
-// Records change in place, so the engine must take every changed one before it evaluates.
-void Evaluator::UpdateEngine(const fleet::Fleet& fleet) {
+// Records change in place, so the engine must take every changed one before it evaluates. Awaited
+// nodes are not lost yet.
+void Evaluator::UpdateEngine(const fleet::Fleet& fleet, bool settled) {
+  std::set<std::string> later;
   for (const std::string& node : changed_) {
-    const fleet::NodeRecord& record = *fleet.Find(node);
-    if (record.known())
-      engine_.Put(record);
-    else
+    const fleet::NodeRecord* const record = fleet.Find(node);
+    if (record == nullptr)
       engine_.Remove(node);
+    else if (record->known())
+      engine_.Put(*record);
+    else if (!settled && awaited_.contains(node))
+      later.insert(node);
+    else
+      engine_.PutUnjudged(*record);
   }
-  changed_.clear();
+  changed_ = std::move(later);
 }
 
 void Evaluator::Evaluate(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now) {
-  UpdateEngine(fleet);
+  UpdateEngine(fleet, true);
   findings.Take(engine_.Take(), fleet, now);
   evaluated_at_ = now.steady;
 }

@@ -24,6 +24,8 @@ class Evaluator {
   // Rules that compare nodes need the whole fleet.
   void Await(std::set<std::string> nodes, SteadyTime until);
   void OnReport(const std::string& node);  // A whole snapshot has come.
+  // Call it before the node is removed from the fleet.
+  void OnRemoved(const std::string& node);
   // The node's record changed. Evaluated with the next Tick.
   void MarkChanged(const std::string& node) { changed_.insert(node); }
   const std::set<std::string>& changed() const { return changed_; }
@@ -37,7 +39,7 @@ class Evaluator {
   std::size_t nodes() const { return engine_.nodes(); }
 
  private:
-  void UpdateEngine(const fleet::Fleet& fleet);
+  void UpdateEngine(const fleet::Fleet& fleet, bool settled);
   void Evaluate(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
 
   rules::Engine engine_;

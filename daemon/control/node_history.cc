@@ -61,7 +61,7 @@ Status NodeHistory::Since(const v1::NodeSnapshot& snapshot, std::uint32_t second
   const WallTime asked = std::max(now.wall - std::chrono::seconds(seconds), WallTime());
   ASSIGN_OR_RETURN(const store::ChangeLog log,
                    outbox_.store().SettingChanges(node, ToProto(asked)));
-  for (v1::FactDifference& difference : snapshot_diff::Together(log.changes))
+  for (v1::FieldDifference& difference : snapshot_diff::Together(log.changes))
     *response.add_differences() = std::move(difference);
   // Nothing is known of a node whose log could not be begun.
   const bool known = log.since.seconds() != 0 || log.since.nanos() != 0;
@@ -70,7 +70,7 @@ Status NodeHistory::Since(const v1::NodeSnapshot& snapshot, std::uint32_t second
                    outbox_.store().CounterMark(node, ToProto(asked)));
   if (!mark.has_since()) return {};
   *response.mutable_counters_since() = mark.since();
-  for (v1::FactDifference& counter : snapshot_diff::SinceMark(mark, snapshot))
+  for (v1::FieldDifference& counter : snapshot_diff::SinceMark(mark, snapshot))
     *response.add_differences() = std::move(counter);
   return {};
 }

@@ -38,13 +38,14 @@ v1::NodeSummary Summarize(const fleet::NodeRecord& node, std::uint32_t findings_
   *summary.mutable_state_since() = ToProto(node.state_since.wall);
   *summary.mutable_reported_at() = ToProto(node.reported_at.wall);
   summary.set_devices(static_cast<std::uint32_t>(snapshot.rdma_devices_size()));
+  std::uint32_t active = 0;
   for (const v1::RdmaDevice& device : snapshot.rdma_devices()) {
     for (const v1::Port& port : device.ports()) {
       summary.set_ports(summary.ports() + 1);
-      if (port.state() == v1::PORT_STATE_ACTIVE)
-        summary.set_ports_active(summary.ports_active() + 1);
+      if (port.state() == v1::PORT_STATE_ACTIVE) ++active;
     }
   }
+  if (node.state == v1::NODE_STATE_CONNECTED) summary.set_ports_active(active);
   summary.set_gpus(static_cast<std::uint32_t>(snapshot.gpus_size()));
   summary.set_findings_open(findings_open);
   summary.set_gaps(static_cast<std::uint32_t>(snapshot.gaps_size()));
@@ -59,7 +60,10 @@ v1::DeviceSummary Summarize(const fleet::PortView& view) {
   const v1::Port& port = *view.port;
   v1::DeviceSummary summary;
   summary.set_node(view.node->name);
-  if (view.rail) summary.set_rail(view.rail->value());
+  if (view.rail) {
+    summary.set_rail(view.rail->value());
+    summary.set_rail_source(std::string(fleet::RailSourceName(view.rail_source)));
+  }
   summary.set_device(device.name());
   summary.set_port(port.number());
   summary.set_netdev(port.netdev());

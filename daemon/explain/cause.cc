@@ -123,15 +123,16 @@ constexpr CauseInfo kCauses[] = {
      .check =
          "dcb pfc show dev NETDEV; ethtool -S NETDEV | grep -e discard -e out_of_buffer -e pause",
      .fix =
-         "dcb pfc set dev NETDEV prio-pfc all:off 3:on    # with the priority that the switch has",
+         "PFC on NETDEV for the priority that the switches have: dcb pfc set; the link goes down "
+         "and up",
      .fabric = Fabric::kRoce},
     {.cause = kTrafficClass,
      .id = "traffic_class",
      .what = "The job's packets ride a priority that is not lossless",
      .rule = "pfc_covers_roce_dscp, rdma_on_lossless_priority",
      .check = "dcb app show dev NETDEV; cma_roce_tos -d HCA",
-     .fix = "export NCCL_IB_TC=106 UCX_IB_TRAFFIC_CLASS=106    # DSCP 26; NVSHMEM_IB_TRAFFIC_CLASS "
-            "where GPUs send themselves",
+     .fix = "export NCCL_IB_TC=TC UCX_IB_TRAFFIC_CLASS=TC    # TC: 4 * DSCP + 2 of the fabric's "
+            "RoCE, see `fabricctl nccl-env`; NVSHMEM_IB_TRAFFIC_CLASS where GPUs send themselves",
      .fabric = Fabric::kRoce},
     {.cause = kRetryTooShort,
      .id = "retry_too_short",
@@ -143,14 +144,15 @@ constexpr CauseInfo kCauses[] = {
      .id = "subnet_manager",
      .what = "The subnet manager has not configured the port, or is gone",
      .rule = "subnet_manager_known, lid_assigned",
-     .check = "sminfo; ibstat HCA",
-     .fix = "systemctl restart opensm    # where the subnet manager runs",
+     .check = "sminfo -C HCA; ibstat HCA",
+     .fix = "Start the subnet manager where it belongs, if none answers    # never a second one "
+            "elsewhere",
      .fabric = Fabric::kInfiniband},
     {.cause = kPkey,
      .id = "pkey",
      .what = "The two ports share no partition (P_Key)",
      .rule = "pkey_full_member, pkeys_equal_on_rail",
-     .check = "smpquery PKeyTable LID; ibstat HCA",
+     .check = "smpquery -C HCA -D pkeys 0 1; ibstat HCA    # port 1 of the HCA",
      .fix = "Add both ports to the partition at the subnet manager; NCCL_IB_PKEY is an index",
      .fabric = Fabric::kInfiniband},
     {.cause = kMixedLinkLayers,
@@ -172,14 +174,15 @@ constexpr CauseInfo kCauses[] = {
              "container",
      .rule = "port_active",
      .check = "rdma link show; ls -l /dev/infiniband; echo $NCCL_IB_HCA $NCCL_IB_DISABLE",
-     .fix = "modprobe mlx5_ib    # in a container: pass /dev/infiniband in"},
+     .fix = "modprobe mlx5_ib    # NVIDIA; Broadcom: bnxt_re, Intel: irdma, AMD: ionic_rdma. In a "
+            "container: pass /dev/infiniband in"},
     {.cause = kNoProvider,
      .id = "no_provider",
      .what = "The user-space driver for the HCA is missing or does not match the library",
      .rule = "",
      .check = "ls /usr/lib/*/libibverbs /etc/libibverbs.d; ibv_devinfo",
-     .fix = "apt-get install ibverbs-providers    # in the container as well; the version of "
-            "libibverbs"},
+     .fix = "apt-get install ibverbs-providers    # Red Hat: dnf install libibverbs. In the "
+            "container as well; the version of libibverbs"},
     {.cause = kDeviceNotOpenable,
      .id = "device_not_openable",
      .what = "The device exists, but the process may not open it: device file missing or forbidden",
@@ -244,14 +247,14 @@ constexpr CauseInfo kCauses[] = {
      .what = "PCIe ACS redirects traffic between GPU and NIC through the root complex",
      .rule = "acs_off_between_gpu_and_nic",
      .check = "lspci -vvv | grep -e 'PCI bridge' -e ACSCtl    # SrcValid+ alone does no harm",
-     .fix = "setpci -s BRIDGE ECAP_ACS+0x6.w=0000    # each bridge between GPU and NIC; or in the "
-            "BIOS"},
+     .fix = "setpci -s BRIDGE ECAP_ACS+0x6.w=0000    # each bridge between GPU and NIC, until the "
+            "next boot; never on a host that passes devices through to virtual machines"},
     {.cause = kIommu,
      .id = "iommu",
      .what = "The IOMMU translates device memory accesses and refuses or breaks them",
      .rule = "iommu_passes_through",
      .check = "cat /proc/cmdline; dmesg | grep -i -e DMAR -e AMD-Vi -e IO_PAGE_FAULT",
-     .fix = "Boot with iommu=pt (AMD: amd_iommu=on iommu=pt)"},
+     .fix = "Boot with iommu=pt (AMD: amd_iommu=on iommu=pt; arm64: iommu.passthrough=1)"},
     {.cause = kGpuMemoryGone,
      .id = "memory_gone",
      .what =
@@ -291,7 +294,8 @@ constexpr CauseInfo kCauses[] = {
      .what = "Firmware or driver of the HCA does not respond",
      .rule = "log_firmware_healthy, log_no_command_timeouts",
      .check = "dmesg -T | grep -e mlx5_core -e bnxt; mlxfwmanager; devlink health show",
-     .fix = "devlink dev reload pci/PCI_ADDRESS    # else power-cycle the node; then the firmware"},
+     .fix = "devlink dev reload pci/PCI_ADDRESS    # drain NODE first: all ports of the card go "
+            "down; else power-cycle the node; then the firmware"},
     {.cause = kTooHot,
      .id = "too_hot",
      .what = "The HCA or its module is too hot, and slows down or switches off",

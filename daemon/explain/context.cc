@@ -9,7 +9,7 @@ constexpr std::size_t kNamesMax = 65536;
 constexpr std::size_t kEventsMax = 1024;
 
 // "[0]mlx5_0:1/IB [1]mlx5_bond_0:1/RoCE "
-void TakeDevices(std::string_view list, const std::string& host, const std::string& where,
+void TakeDevices(std::string_view list, const std::string& host, const v1::LogEvidence& where,
                  Context& context) {
   for (std::string_view word : Words(list)) {
     word.remove_prefix(std::min(word.size(), word.find(']') + 1));
@@ -24,19 +24,19 @@ void TakeDevices(std::string_view list, const std::string& host, const std::stri
     context.mixed_link_layers = Said{.where = where, .what = std::string(Trim(list))};
 }
 
-void AddEvent(std::string_view hca, const std::string& host, const std::string& where,
+void AddEvent(std::string_view hca, const std::string& host, const v1::LogEvidence& where,
               std::vector<DeviceEvent>& events) {
   if (events.size() < kEventsMax)
     events.push_back({.host = host, .hca = std::string(hca), .where = where});
 }
 
-void SetOnce(std::optional<Said>& fact, std::string_view what, const std::string& where) {
+void SetOnce(std::optional<Said>& fact, std::string_view what, const v1::LogEvidence& where) {
   if (!fact) fact = Said{.where = where, .what = std::string(what)};
 }
 
 }  // namespace
 
-void Context::Take(const Match& match, const Origin& origin, const std::string& where) {
+void Context::Take(const Match& match, const Origin& origin, const v1::LogEvidence& where) {
   const Fields& fields = match.fields;
   const std::string host(origin.host);
   if (!host.empty() && hosts.size() < kNamesMax) hosts.insert(host);
@@ -70,6 +70,11 @@ void Context::Take(const Match& match, const Origin& origin, const std::string& 
     case Fact::kPortEvent: return AddEvent(fields.hca, host, where, port_events);
     case Fact::kGidChanged: return AddEvent(fields.hca, host, where, gid_changes);
   }
+}
+
+v1::LogEvidence EvidenceAt(v1::LogEvidence where, std::string text) {
+  where.set_text(std::move(text));
+  return where;
 }
 
 std::string Context::HostOf(std::string_view address) const {

@@ -11,19 +11,20 @@
 
 #include "daemon/explain/matcher.h"
 #include "daemon/explain/origin.h"
+#include "fabric/v1/explain.pb.h"
 
 namespace fabric::explain {
 
-// A value and the place where it was logged: "line 12", or "a.log:12" with several files.
+// A value and the line where it was logged.
 struct Said {
-  std::string where;
+  v1::LogEvidence where;
   std::string what;
 };
 
 struct DeviceEvent {
   std::string host;
   std::string hca;
-  std::string where;
+  v1::LogEvidence where;
 };
 
 // All containers are bounded, because a log can name any number of hosts.
@@ -31,7 +32,7 @@ struct Context {
   std::map<std::string, std::string, std::less<>> host_of_address;
   std::map<std::string, std::uint32_t, std::less<>> rank_of_process;     // "host:pid"
   std::map<std::string, std::set<std::string>, std::less<>> devices_of;  // HCAs in use, by host
-  std::map<std::string, std::string, std::less<>> gdr_enabled;           // Host to place
+  std::map<std::string, v1::LogEvidence, std::less<>> gdr_enabled;       // By host
   std::set<std::string, std::less<>> hosts;                              // With at least one line
   std::optional<Said> mixed_link_layers;
   std::optional<Said> gid_index_set;
@@ -45,11 +46,14 @@ struct Context {
   bool infiniband = false;  // An HCA of that link layer is in use
   bool roce = false;
 
-  void Take(const Match& match, const Origin& origin, const std::string& where);
+  void Take(const Match& match, const Origin& origin, const v1::LogEvidence& where);
   // The host that the address belongs to, or an empty string.
   std::string HostOf(std::string_view address) const;
   std::optional<std::uint32_t> RankOf(const Origin& origin) const;
 };
+
+// Evidence at the line `where`.
+v1::LogEvidence EvidenceAt(v1::LogEvidence where, std::string text);
 
 // "::ffff:10.1.0.7" as "10.1.0.7", other addresses as they are.
 std::string_view PlainAddress(std::string_view gid);

@@ -150,7 +150,9 @@ class Explainer::Log {
     const std::optional<Match> match = patterns_.matcher.Find(line);
     if (!match) return;
     const Origin origin = patterns_.origins.Read(line);
-    const std::string where = Format("{}:{}", File().name(), number);
+    v1::LogEvidence where;
+    where.set_file(File().name());
+    where.set_line(number);
     const bool was_mixed = context_.mixed_link_layers.has_value();
     context_.Take(*match, origin, where);
     if (!was_mixed && context_.mixed_link_layers)
@@ -189,7 +191,7 @@ class Explainer::Log {
   }
 
   void Record(const Match& match, const Origin& origin, std::uint64_t number,
-              const std::string& where, std::string_view line) {
+              const v1::LogEvidence& where, std::string_view line) {
     const std::size_t at = IndexOf(match);
     if (at == kProblemsMax) return;
     Problem& problem = problems_[at];
@@ -198,7 +200,7 @@ class Explainer::Log {
                          origin.time.seconds < problem.first_time.seconds;
     if (problem.count == 0 || earlier) {
       problem.first_time = origin.time;
-      problem.first = PlaceOf(match.fields, origin, number, line);
+      problem.first = LineOf(match.fields, origin, number, line);
     }
     ++problem.count;
     if (!origin.time_text.empty()) problem.last_time = origin.time_text;
@@ -209,12 +211,12 @@ class Explainer::Log {
     if (problem.status != nullptr && problem.status->number == 12 && VendorOf(match) == 0x83)
       problem.Add({.cause = kTrafficClass,
                    .weight = Hint::Weight::kStrong,
-                   .why = Format("{}: vendor syndrome 0x83", where)});
+                   .evidence = EvidenceAt(where, "vendor syndrome 0x83")});
   }
 
-  v1::LogPlace PlaceOf(const Fields& fields, const Origin& origin, std::uint64_t number,
-                       std::string_view line) {
-    v1::LogPlace place;
+  v1::LogLine LineOf(const Fields& fields, const Origin& origin, std::uint64_t number,
+                     std::string_view line) {
+    v1::LogLine place;
     place.set_file(File().name());
     place.set_line(number);
     const auto text = [](std::string_view shown) { return std::string(Short(shown)); };
@@ -251,7 +253,7 @@ class Explainer::Log {
   }
 
   // Hints from the addresses of both ends.
-  void Addresses(const Fields& fields, const Origin& origin, const std::string& where,
+  void Addresses(const Fields& fields, const Origin& origin, const v1::LogEvidence& where,
                  Problem& problem) {
     using enum Hint::Weight;
     if (!fields.local_gid.empty() || !fields.remote_gid.empty()) problem.roce = true;
@@ -260,25 +262,26 @@ class Explainer::Log {
       if (IsLinkLocal(gid))
         problem.Add({.cause = kGidNotRoutable,
                      .weight = kStrong,
-                     .why = Format("{}: {} GID {} is link-local", where, side, gid)});
-    const bool both = !fields.local_gid.empty() && !fields.remote_gid.empty();
-    if (both && !IsLinkLocal(fields.local_gid) && !IsLinkLocal(fields.remote_gid))
-      problem.Add({.cause = kGidNotRoutable, .weight = kAgainst, .why = ""});
+                     .evidence = EvidenceAt(where, Format("{} GID {} is link-local", side, gid))});
+    const bool any = !fields.local_gid.empty() || !fields.remote_gid.empty();
+    if (any && !IsLinkLocal(fields.local_gid) && !IsLinkLocal(fields.remote_gid))
+      problem.Add({.cause = kGidNotRoutable, .weight = kAgainst, .evidence = {}});
     const std::string_view local = Subnet24(fields.local_gid);
     const std::string_view remote = Subnet24(fields.remote_gid);
-    if (!local.empty() && !remote.empty() && local != remote && problem.subnets_differ.empty())
-      problem.subnets_differ =
-          Format("{}: {} and {} are in different subnets", where, PlainAddress(fields.local_gid),
-                 PlainAddress(fields.remote_gid));
+    if (!local.empty() && !remote.empty() && local != remote && !problem.subnets_differ)
+      problem.subnets_differ = EvidenceAt(
+          where, Format("{} and {} are in different subnets", PlainAddress(fields.local_gid),
+                        PlainAddress(fields.remote_gid)));
     if (!origin.host.empty() && context_.HostOf(fields.peer) == origin.host)
       problem.Add({.cause = kLocalVfLoop,
                    .weight = kStrong,
-                   .why = Format("{}: the peer {} is {} itself", where, fields.peer, origin.host)});
+                   .evidence = EvidenceAt(
+                       where, Format("the peer {} is {} itself", fields.peer, origin.host))});
     SameSubnet(fields, origin, where, problem);
   }
 
   // Hint for two HCAs of a host in one subnet.
-  void SameSubnet(const Fields& fields, const Origin& origin, const std::string& where,
+  void SameSubnet(const Fields& fields, const Origin& origin, const v1::LogEvidence& where,
                   Problem& problem) {
     const std::string_view subnet = Subnet24(fields.local_gid);
     if (subnet.empty() || fields.hca.empty() || hca_of_subnet_.size() == kSubnetsMax) return;
@@ -287,8 +290,8 @@ class Explainer::Log {
     if (added || known->second == fields.hca) return;
     problem.Add({.cause = kArpFlux,
                  .weight = Hint::Weight::kWeak,
-                 .why = Format("{}: {} and {} of a host are both in {}0/24", where, known->second,
-                               fields.hca, subnet)});
+                 .evidence = EvidenceAt(where, Format("{} and {} of a host are both in {}0/24",
+                                                      known->second, fields.hca, subnet))});
   }
 
   Patterns& patterns_;

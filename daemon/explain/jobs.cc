@@ -7,7 +7,7 @@ namespace {
 
 using enum Cause;
 
-constexpr Message kMessages[] = {
+constexpr Message kJobsMessages[] = {
     {.id = "xid_gpu_lost",
      .needle = "NVRM: Xid",
      .pattern = R"(NVRM: Xid \(PCI:(?P<hca>[0-9A-Fa-f:.]+)\): 79\b)",
@@ -98,6 +98,6 @@ constexpr Message kMessages[] = {
 
 }  // namespace
 
-extern const MessageTable jobs = {.library = "job", .messages = kMessages};
+extern const MessageTable jobs = {.library = "job", .messages = kJobsMessages};
 
 }  // namespace fabric::explain

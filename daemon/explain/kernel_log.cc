@@ -8,7 +8,7 @@ namespace {
 using enum Cause;
 
 // Group hca is a PCI address or a netdev here, as the kernel writes it.
-constexpr Message kMessages[] = {
+constexpr Message kKernelLogMessages[] = {
     {.id = "mlx5_hot",
      .needle = "High temperature on sensors",
      .pattern = R"(mlx5_core (?P<hca>[0-9a-f:.]+): .*High temperature on sensors)",
@@ -40,7 +40,8 @@ constexpr Message kMessages[] = {
     {.id = "mlx5_cmd_work",
      .needle = "mlx5_core",
      .pattern = R"(mlx5_core (?P<hca>[0-9a-f:.]+): (?:.*cmd_work.*(?:timeout|failed)|)"
-                R"(.*mlx5_cmd_check:.*failed, status (?:internal|bad resource)))",
+                R"(.*mlx5_cmd_(?:check:.*failed, status (?:internal|bad resource)|)"
+                R"(out_err:.*failed, status )))",
      .role = Role::kFailure,
      .title = "commands to the HCA fail",
      .meaning = "Firmware refuses or does not respond.",
@@ -120,6 +121,41 @@ constexpr Message kMessages[] = {
      .title = "uncorrectable PCIe error",
      .meaning = "The device or a bridge above it lost data.",
      .causes = {kPcie}},
+    {.id = "pcie_bus_error",
+     .needle = "PCIe Bus Error",
+     .pattern = R"((?P<hca>[0-9a-f:.]+): PCIe Bus Error: severity=Uncorrected)",
+     .role = Role::kCause,
+     .title = "uncorrectable PCIe error",
+     .meaning = "The device or a bridge above it lost data.",
+     .causes = {kPcie}},
+    {.id = "pcie_corrected",
+     .needle = "orrected",
+     .pattern = R"((?P<hca>[0-9a-f:.]+): (?:AER: (?:Multiple )?Corrected error|)"
+                R"(PCIe Bus Error: severity=Corrected))",
+     .role = Role::kNotice,
+     .title = "corrected PCIe errors",
+     .meaning = "Nothing was lost. Many of them slow the link down and show that it degrades.",
+     .causes = {kPcie}},
+    {.id = "pcie_limited",
+     .needle = "available PCIe bandwidth",
+     .pattern = R"((?P<hca>[0-9a-f:.]+): .*available PCIe bandwidth, limited by )",
+     .role = Role::kSlow,
+     .title = "a PCIe link is slower than the device could use",
+     .meaning = "The line names the link above the device that limits it, its speed and width.",
+     .causes = {kPcie}},
+    {.id = "mlx5_dump_cqe",
+     .needle = "dump error cqe",
+     .pattern = R"((?P<hca>mlx5_\w+):dump_cqe:.*dump error cqe)",
+     .title = "a work request failed",
+     .meaning = "The kernel prints the raw completion; the program's log has the status.",
+     .causes = {kPeerGone, kLinkUnstable, kGidNotRoutable, kProgram}},
+    {.id = "peermem_context",
+     .needle = "invalid context",
+     .pattern = R"(nvidia-peermem .*detected invalid context)",
+     .role = Role::kFailure,
+     .title = "GPU memory was freed while it was registered for RDMA",
+     .meaning = "The CUDA context is gone: the process ended, or freed the memory too early.",
+     .causes = {kGpuMemoryGone, kProgram, kPeermemNotRegistered}},
     {.id = "bnxt_timeout",
      .needle = "bnxt",
      .pattern = R"(bnxt_(?:en|re)\S* (?P<hca>[0-9a-f:.]+)?:?.*(?:Error \(timeout: \d+\)|)"
@@ -139,6 +175,6 @@ constexpr Message kMessages[] = {
 
 }  // namespace
 
-extern const MessageTable kernel_log = {.library = "kernel", .messages = kMessages};
+extern const MessageTable kernel_log = {.library = "kernel", .messages = kKernelLogMessages};
 
 }  // namespace fabric::explain

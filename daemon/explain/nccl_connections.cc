@@ -7,7 +7,7 @@ namespace {
 using enum Cause;
 
 // The address behind "peer", as ncclSocketToString() writes it, without the port.
-constexpr Message kMessages[] = {
+constexpr Message kNcclConnectionsMessages[] = {
     {.id = "completion",
      .needle = "Got completion ",
      .pattern = R"(Got completion (?:from peer )?(?:(?P<peer>[^\s<]+)\S* )??with )"
@@ -191,6 +191,7 @@ constexpr Message kMessages[] = {
 
 }  // namespace
 
-extern const MessageTable nccl_connections = {.library = "NCCL", .messages = kMessages};
+extern const MessageTable nccl_connections = {.library = "NCCL",
+                                              .messages = kNcclConnectionsMessages};
 
 }  // namespace fabric::explain

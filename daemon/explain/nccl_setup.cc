@@ -7,7 +7,7 @@ namespace {
 
 using enum Cause;
 
-constexpr Message kMessages[] = {
+constexpr Message kNcclSetupMessages[] = {
     {.id = "devices_used",
      .needle = "NET/IB : Using",
      .pattern = R"(NET/IB : Using (?P<detail>(?:\[\d+\]\S+ ?)+).*; ?OOB \S+?:(?P<peer>[^\s<]+))",
@@ -201,6 +201,6 @@ constexpr Message kMessages[] = {
 
 }  // namespace
 
-extern const MessageTable nccl_setup = {.library = "NCCL", .messages = kMessages};
+extern const MessageTable nccl_setup = {.library = "NCCL", .messages = kNcclSetupMessages};
 
 }  // namespace fabric::explain

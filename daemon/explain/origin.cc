@@ -16,7 +16,7 @@ constexpr std::size_t kPrefixBytesMax = 256;
 constexpr std::array kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                 "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
-re2::StringPiece Piece(std::string_view text) {
+re2::StringPiece ToPiece(std::string_view text) {
   return {text.data(), text.size()};
 }
 
@@ -153,7 +153,7 @@ OriginReader::OriginReader() : patterns_(std::make_unique<const Patterns>()) {}
 OriginReader::~OriginReader() = default;
 
 Origin OriginReader::Read(std::string_view line) const {
-  const re2::StringPiece prefix = Piece(line.substr(0, kPrefixBytesMax));
+  const re2::StringPiece prefix = ToPiece(line.substr(0, kPrefixBytesMax));
   Origin origin;
   patterns_->Who(prefix, origin);
   patterns_->When(prefix, origin);

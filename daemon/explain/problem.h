@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -25,7 +26,7 @@ struct Hint {
   };
   Cause cause;
   Weight weight;
-  std::string why;  // Empty for kAgainst
+  v1::LogEvidence evidence = {};  // Without text for kAgainst
 };
 
 // Sets of names that stop growing.
@@ -57,7 +58,7 @@ struct Problem {
   const WcStatus* status = nullptr;
   std::uint64_t count = 0;
   std::uint64_t sequence = 0;  // Number of its first line among recognized lines
-  v1::LogPlace first;
+  v1::LogLine first;
   LogTime first_time;
   std::string last_time;
   Names hosts;
@@ -66,7 +67,7 @@ struct Problem {
   std::set<std::uint32_t> ranks;
   bool more_ranks = false;
   std::vector<Hint> hints;
-  std::string subnets_differ;  // "10.1.0.3 and 10.2.0.7 (line 12)"
+  std::optional<v1::LogEvidence> subnets_differ = {};
   bool roce = false;
   bool infiniband = false;
 

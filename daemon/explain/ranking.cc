@@ -14,6 +14,7 @@ using enum Cause;
 constexpr double kLateSeconds = 60;
 constexpr std::size_t kCausesMax = 8;
 constexpr std::size_t kCausesOfLaterProblems = 2;
+constexpr int kStatedCausesMax = 4;
 // Up to this size, a passed message size shows that only large messages fail.
 constexpr std::uint64_t kSmallMessageBytes = 64 << 10;
 
@@ -35,31 +36,31 @@ const DeviceEvent* Nearest(const std::vector<DeviceEvent>& events, const Problem
   return events.empty() ? nullptr : &events.front();
 }
 
-std::string EventText(const DeviceEvent& event, std::string_view what) {
+v1::LogEvidence EventEvidence(const DeviceEvent& event, std::string_view what) {
   const std::string host = event.host.empty() ? std::string() : Format(" of {}", event.host);
-  return Format("{}: {}{} {}", event.where, event.hca.empty() ? "a port" : event.hca, host, what);
+  return EvidenceAt(event.where,
+                    Format("{}{} {}", event.hca.empty() ? "a port" : event.hca, host, what));
 }
 
 void AddressHints(const Context& context, Problem& problem) {
   using enum Hint::Weight;
   if (!NoAnswer(problem) && !Connecting(problem)) return;
   if (const DeviceEvent* event = Nearest(context.port_events, problem))
-    problem.Add({kLinkUnstable, kStrong, EventText(*event, "lost its link")});
+    problem.Add({kLinkUnstable, kStrong, EventEvidence(*event, "lost its link")});
   if (const DeviceEvent* event = Nearest(context.gid_changes, problem))
-    problem.Add({kGidIndexMoved, kStrong, EventText(*event, "has another GID table now")});
+    problem.Add({kGidIndexMoved, kStrong, EventEvidence(*event, "has another GID table now")});
   if (context.gid_index_set && !context.infiniband) {
     const Said& said = *context.gid_index_set;
     problem.Add({kGidNotRoutable, said.what == "0" || said.what == "1" ? kStrong : kWeak,
-                 Format("{}: NCCL_IB_GID_INDEX is set to {}", said.where, said.what)});
+                 EvidenceAt(said.where, Format("NCCL_IB_GID_INDEX is set to {}", said.what))});
   }
-  if (!problem.subnets_differ.empty()) {
+  if (problem.subnets_differ) {
     const auto& told = context.cross_nic ? context.cross_nic : context.pxn_disabled;
-    problem.Add({kCrossRail, told ? kStrong : kWeak, problem.subnets_differ});
+    problem.Add({kCrossRail, told ? kStrong : kWeak, *problem.subnets_differ});
     if (told)
       problem.Add({kCrossRail, kWeak,
-                   Format("{}: {}", told->where,
-                          context.cross_nic ? "NCCL_CROSS_NIC lets rails mix"
-                                            : "NCCL_PXN_DISABLE lets rails mix")});
+                   EvidenceAt(told->where, context.cross_nic ? "NCCL_CROSS_NIC lets rails mix"
+                                                             : "NCCL_PXN_DISABLE lets rails mix")});
   }
 }
 
@@ -68,27 +69,28 @@ void SetupHints(const Context& context, Problem& problem) {
   const bool connection = problem.status != nullptr || Connecting(problem);
   if (context.mixed_link_layers && connection)
     problem.Add({kMixedLinkLayers, kStrong,
-                 Format("{}: HCAs in use are {}", context.mixed_link_layers->where,
-                        context.mixed_link_layers->what)});
+                 EvidenceAt(context.mixed_link_layers->where,
+                            Format("HCAs in use are {}", context.mixed_link_layers->what))});
   if (context.size_passed && NoAnswer(problem)) {
     const Said& said = *context.size_passed;
-    const std::string why = Format("{}: messages of up to {} bytes passed", said.where, said.what);
+    const v1::LogEvidence evidence =
+        EvidenceAt(said.where, Format("messages of up to {} bytes passed", said.what));
     const bool small = context.size_passed_bytes <= kSmallMessageBytes;
-    problem.Add({small ? kMtu : kPfc, small ? kStrong : kWeak, why});
-    problem.Add({kGidNotRoutable, kAgainst, ""});
-    problem.Add({kNoRoute, kAgainst, ""});
+    problem.Add({small ? kMtu : kPfc, small ? kStrong : kWeak, evidence});
+    problem.Add({kGidNotRoutable, kAgainst, {}});
+    problem.Add({kNoRoute, kAgainst, {}});
   }
   const bool gpu_memory = problem.id == "gdr_disabled" || problem.id == "reg_mr_address";
   if (context.amd_gpu && gpu_memory)
-    problem.Add({kPeermemAmd, kStrong, Format("{}: AMD GPUs", context.amd_gpu->where)});
+    problem.Add({kPeermemAmd, kStrong, EvidenceAt(context.amd_gpu->where, "AMD GPUs")});
   if (problem.id != "gdr_disabled" || context.gdr_enabled.empty()) return;
   for (const auto& [host, where] : context.gdr_enabled)
     if (problem.hosts.names().contains(host) || host.empty()) {
-      problem.Add({kGdrPlugin, kStrong, Format("{}: the same node says it is enabled", where)});
+      problem.Add({kGdrPlugin, kStrong, EvidenceAt(where, "the same node says it is enabled")});
       return;
     }
   const auto& [host, where] = *context.gdr_enabled.begin();
-  problem.Add({kPeermemNotLoaded, kStrong, Format("{}: {} has it enabled", where, host)});
+  problem.Add({kPeermemNotLoaded, kStrong, EvidenceAt(where, Format("{} has it enabled", host))});
 }
 
 // Failures of several node pairs do not have one cable as the cause.
@@ -96,8 +98,9 @@ void SpreadHints(Problem& problem) {
   const std::size_t hosts = problem.hosts.names().size();
   const std::size_t peers = problem.peers.names().size();
   if (NoAnswer(problem) && hosts >= 3 && peers >= 3 && problem.hints.empty())
-    problem.Add({kPfc, Hint::Weight::kWeak,
-                 Format("{} hosts fail towards {} peers: not one cable", hosts, peers)});
+    problem.Add(
+        {kPfc, Hint::Weight::kWeak,
+         EvidenceAt({}, Format("{} hosts fail towards {} peers: not one cable", hosts, peers))});
 }
 
 bool CanBe(Cause cause, const Problem& problem, const Context& context) {
@@ -210,7 +213,7 @@ v1::LogRole RoleOf(Role role) {
 
 // Replaces the placeholders HCA, PEER and NODE in commands.
 std::string WithNames(std::string_view text, const Problem& problem) {
-  const v1::LogPlace& place = problem.first;
+  const v1::LogLine& place = problem.first;
   const std::string& gid = place.remote_gid();
   // Kernel lines name the netdev or the PCI address.
   const bool pci = place.hca().find(':') != std::string::npos;
@@ -239,6 +242,10 @@ std::string WithNames(std::string_view text, const Problem& problem) {
   return filled;
 }
 
+bool IsSame(const v1::LogEvidence& a, const v1::LogEvidence& b) {
+  return a.file() == b.file() && a.line() == b.line() && a.text() == b.text();
+}
+
 v1::LogCause& CauseIn(v1::LogExplanation& explanation, Cause cause, const Problem& problem) {
   for (v1::LogCause& known : *explanation.mutable_causes())
     if (known.id() == Info(cause).id) return known;
@@ -262,9 +269,22 @@ void AddCauses(const Problem& problem, const std::vector<Cause>& causes, std::si
     v1::LogCause& cause = CauseIn(explanation, causes[at], problem);
     cause.add_problems(problem.id);
     for (const Hint& hint : problem.hints)
-      if (hint.cause == causes[at] && !hint.why.empty() &&
-          std::ranges::find(cause.why(), hint.why) == cause.why().end())
-        cause.add_why(hint.why);
+      if (hint.cause == causes[at] && !hint.evidence.text().empty() &&
+          std::ranges::none_of(cause.evidence(), [&](const v1::LogEvidence& other) {
+            return IsSame(other, hint.evidence);
+          }))
+        *cause.add_evidence() = hint.evidence;
+  }
+}
+
+// Several lines before the first failure state a cause each: these come before the alternatives of
+// the first line.
+void ReserveStatedCauses(const std::vector<Problem>& problems, const Context& context,
+                         v1::LogExplanation& explanation) {
+  for (const Problem& problem : problems) {
+    if (problem.role != Role::kCause || explanation.causes_size() == kStatedCausesMax) return;
+    const std::vector<Cause> causes = OrderedCauses(problem, context);
+    if (!causes.empty()) CauseIn(explanation, causes.front(), problem);
   }
 }
 
@@ -319,6 +339,7 @@ void Rank(std::vector<Problem> problems, const Context& context, const NamedBy& 
     SpreadHints(problem);
   }
   Sort(problems);
+  ReserveStatedCauses(problems, context, explanation);
   const bool any_primary = std::ranges::any_of(problems, IsPrimary);
   bool first = true;
   for (const Problem& problem : problems) {

@@ -7,7 +7,7 @@ namespace {
 
 using enum Cause;
 
-constexpr Message kMessages[] = {
+constexpr Message kUcxMessages[] = {
     {.id = "ucx_completion",
      .needle = "(synd 0x",
      .pattern = R"( on (?P<hca>[^\s:/]+)(?::\d+)?/(?P<detail>RoCE|IB) \(synd 0x(?P<synd>[0-9a-f]+))"
@@ -135,6 +135,6 @@ constexpr Message kMessages[] = {
 
 }  // namespace
 
-extern const MessageTable ucx = {.library = "UCX", .messages = kMessages};
+extern const MessageTable ucx = {.library = "UCX", .messages = kUcxMessages};
 
 }  // namespace fabric::explain

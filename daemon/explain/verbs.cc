@@ -8,7 +8,13 @@ namespace {
 
 using enum Cause;
 
-constexpr Message kMessages[] = {
+constexpr Message kVerbsMessages[] = {
+    {.id = "openmpi_completion",
+     .needle = "error polling ",
+     .pattern = R"((?:to: (?P<peer>\S+) )?error polling [LH]P CQ with status .*? status number )"
+                R"((?P<status>\d+))",
+     .title = "",
+     .meaning = ""},
     {.id = "failed_status",
      .needle = "Failed status ",
      .pattern = R"(Failed status (?P<status>\d+): wr_id \d+ synd?rom\w* 0x(?P<vendor>[0-9a-f]+))",
@@ -63,6 +69,55 @@ constexpr Message kMessages[] = {
      .title = "the user-space driver for the HCA is missing",
      .meaning = "The kernel knows the device, this process cannot use it.",
      .causes = {kNoProvider}},
+    {.id = "provider_not_loaded",
+     .needle = "couldn't load driver",
+     .pattern = R"(libibverbs: Warning: couldn't load driver '(?P<detail>[^']+)')",
+     .role = Role::kCause,
+     .title = "a user-space driver cannot be loaded",
+     .meaning = "Harmless for a driver of other HCAs; this process cannot use an HCA of this one.",
+     .causes = {kNoProvider}},
+    {.id = "provider_directory",
+     .needle = "couldn't open config directory",
+     .pattern = R"(libibverbs: Warning: couldn't open config directory)",
+     .role = Role::kCause,
+     .title = "no user-space driver is installed",
+     .meaning = "libibverbs finds no list of drivers: a container without them.",
+     .causes = {kNoProvider}},
+    {.id = "perftest_no_devices",
+     .needle = "IB devices ",
+     .pattern = R"(No IB devices found|Failed to get IB devices list)",
+     .role = Role::kFailure,
+     .title = "no RDMA device is visible",
+     .meaning = "The driver is not loaded, or the container has no device.",
+     .causes = {kNoDevice, kNoProvider, kDeviceNotOpenable}},
+    {.id = "perftest_device",
+     .needle = "evice",
+     .pattern = R"(IB device (?P<hca>\S+) not found|Unable to find the Infiniband/RoCE device|)"
+                R"(Did not detect devices)",
+     .role = Role::kFailure,
+     .title = "the RDMA device does not exist here",
+     .meaning = "perftest looks for the device of -d, or for any.",
+     .causes = {kNoDevice, kHcaSetDiffers, kNoProvider}},
+    {.id = "perftest_connect",
+     .needle = "Unable to Connect the HCA's",
+     .pattern = R"(Unable to Connect the HCA's through the link)",
+     .title = "perftest: the queue pairs cannot connect",
+     .meaning = "Address, MTU or GID of the peer were refused or do not resolve.",
+     .causes = {kGidNotRoutable, kNeighbourSilent, kNoRoute, kMtu, kPortDown}},
+    {.id = "perftest_completion",
+     .needle = "Completion with error at ",
+     .pattern = R"(Completion with error at (?:client|server))",
+     .role = Role::kConsequence,
+     .title = "perftest: a work request failed",
+     .meaning = "The next line has the status.",
+     .causes = {kEarlierError, kGidNotRoutable, kPeerGone, kPfc}},
+    {.id = "openmpi_device",
+     .needle = "initializing an OpenFabrics device",
+     .pattern = R"(There was an error initializing an OpenFabrics device)",
+     .role = Role::kNotice,
+     .title = "Open MPI: the old openib transport does not use the device",
+     .meaning = "Harmless with UCX (--mca pml ucx); without it, the job uses TCP.",
+     .causes = {kNetworkIsTcp, kNoProvider, kDeviceNotOpenable}},
     {.id = "provider_abi",
      .needle = "does not support the kernel ABI",
      .pattern = R"(does not support the kernel ABI of \d+)",
@@ -112,7 +167,7 @@ constexpr Message kMessages[] = {
      .meaning = "iblinkinfo compares what the ends support with what they agreed on.",
      .causes = {kSlowLink, kModule}},
     {.id = "ofi_completion",
-     .needle = "Request completed with error",
+     .needle = "ompleted with error",
      .pattern = R"((?:NET/OFI|Request) .*[Cc]ompleted with error)",
      .title = "libfabric: a request failed",
      .meaning = "The provider's own code stands in the line; the peer or the path failed.",
@@ -145,6 +200,6 @@ constexpr Message kMessages[] = {
 
 }  // namespace
 
-extern const MessageTable verbs = {.library = "verbs", .messages = kMessages};
+extern const MessageTable verbs = {.library = "verbs", .messages = kVerbsMessages};
 
 }  // namespace fabric::explain

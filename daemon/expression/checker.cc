@@ -16,39 +16,6 @@ constexpr std::uint64_t kElementsEstimated = 50;
 constexpr std::size_t kNamesListedMax = 12;
 constexpr std::int64_t kPatternMemoryMax = 1 << 20;
 
-std::string Sentence(std::string_view names, Function::Parameter parameter) {
-  switch (parameter) {
-    case Function::Parameter::kText: return std::string(names) + "a string";
-    case Function::Parameter::kInt: return std::string(names) + "an int";
-    case Function::Parameter::kNumber: return std::string(names) + "a number";
-    case Function::Parameter::kList: return std::string(names) + "a list";
-    case Function::Parameter::kScalar: return std::string(names) + "a single value";
-    case Function::Parameter::kPattern: return std::string(names) + "a written-out pattern";
-    case Function::Parameter::kNone: break;
-  }
-  return std::string(names) + "nothing";
-}
-
-bool Fits(const Node& argument, Function::Parameter parameter) {
-  const Type& type = argument.type;
-  switch (parameter) {
-    case Function::Parameter::kText: return type.Is(Kind::kText);
-    case Function::Parameter::kInt: return type.Is(Kind::kInt);
-    case Function::Parameter::kNumber: return type.IsNumber();
-    case Function::Parameter::kList: return type.lists > 0;
-    case Function::Parameter::kScalar: return type.lists == 0 && !type.Is(Kind::kMessage);
-    case Function::Parameter::kPattern: return argument.op == Op::kText;
-    case Function::Parameter::kNone: return false;
-  }
-  return false;
-}
-
-std::size_t ParameterCount(const Function& function) {
-  const auto& all = function.parameters;
-  return static_cast<std::size_t>(std::find(all.begin(), all.end(), Function::Parameter::kNone) -
-                                  all.begin());
-}
-
 bool ComparableKinds(const Type& a, const Type& b) {
   if (a.kind == Kind::kMessage || b.kind == Kind::kMessage) return false;
   const bool numbers = (a.kind == Kind::kInt || a.kind == Kind::kDouble) &&
@@ -368,7 +335,7 @@ class Checker {
   void WrongArguments(const Node& node, const Function& row) {
     std::string takes;
     for (std::size_t i = 0; i < ParameterCount(row); ++i)
-      takes = Sentence(takes + (i == 0 ? "" : " and "), row.parameters[i]);
+      takes += Format("{}{}", i == 0 ? "" : " and ", Noun(row.parameters[i]));
     std::vector<std::string> seen;
     for (const Node& arg : node.args) seen.push_back(Name(arg.type));
     Fail(node, Format("{}() takes {}, saw {}", node.text, takes,

@@ -1,4 +1,5 @@
 // Built-in functions, one row for each overload.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -101,6 +102,39 @@ constexpr Function kFunctions[] = {
 
 std::span<const Function> BuiltInFunctions() {
   return kFunctions;
+}
+
+std::string_view Noun(Function::Parameter parameter) {
+  switch (parameter) {
+    case Function::Parameter::kText: return "a string";
+    case Function::Parameter::kInt: return "an int";
+    case Function::Parameter::kNumber: return "a number";
+    case Function::Parameter::kList: return "a list";
+    case Function::Parameter::kScalar: return "a single value";
+    case Function::Parameter::kPattern: return "a written-out pattern";
+    case Function::Parameter::kNone: break;
+  }
+  return "nothing";
+}
+
+bool Fits(const Node& argument, Function::Parameter parameter) {
+  const Type& type = argument.type;
+  switch (parameter) {
+    case Function::Parameter::kText: return type.Is(Type::Kind::kText);
+    case Function::Parameter::kInt: return type.Is(Type::Kind::kInt);
+    case Function::Parameter::kNumber: return type.IsNumber();
+    case Function::Parameter::kList: return type.lists > 0;
+    case Function::Parameter::kScalar: return type.lists == 0 && !type.Is(Type::Kind::kMessage);
+    case Function::Parameter::kPattern: return argument.op == Op::kText;
+    case Function::Parameter::kNone: return false;
+  }
+  return false;
+}
+
+std::size_t ParameterCount(const Function& function) {
+  const auto& all = function.parameters;
+  return static_cast<std::size_t>(std::find(all.begin(), all.end(), Function::Parameter::kNone) -
+                                  all.begin());
 }
 
 }  // namespace fabric::expression

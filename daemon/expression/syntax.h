@@ -72,6 +72,10 @@ std::variant<Node, Error> Parse(std::string_view text);
 std::optional<Error> Check(Node& root, const Environment& environment);
 
 std::span<const Function> BuiltInFunctions();
+std::size_t ParameterCount(const Function& function);
+bool Fits(const Node& argument, Function::Parameter parameter);
+// "a string", "an int" and so on, for messages.
+std::string_view Noun(Function::Parameter parameter);
 
 // Evaluation of a tree.
 class Evaluator {

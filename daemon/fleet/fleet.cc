@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "daemon/fleet/fleet_view.h"
+#include "daemon/fleet/port_order.h"
 #include "proto/snapshot_change.h"
 
 namespace fabric::fleet {
@@ -36,6 +38,8 @@ NodeRecord& Fleet::Put(const v1::NodeSnapshot& snapshot, Moment now) {
     record.state_since = now;
   }
   record.snapshot = snapshot;
+  FindRails(record);
+  (void)FindSwitches(record);
   record.version = ++versions_;
   record.counters.Reset();
   record.rates.Clear();
@@ -46,11 +50,53 @@ NodeRecord& Fleet::Put(const v1::NodeSnapshot& snapshot, Moment now) {
   return record;
 }
 
+// A switch stays known while its port has no link, and until another one is heard.
+bool Fleet::FindSwitches(NodeRecord& record) const {
+  std::vector<SwitchOfPort> switches;
+  for (const OrderedPort& ordered : PortsInOrder(record.snapshot)) {
+    SwitchOfPort found{
+        .device = ordered.device->name(), .port = ordered.port->number(), .name = {}};
+    const v1::LldpNeighbor* const neighbor = LldpNeighborOf(record.snapshot, ordered.netdev);
+    const Attachment* const attachment = neighbor != nullptr || infiniband_ == nullptr
+                                             ? nullptr
+                                             : infiniband_->Find(*ordered.device, *ordered.port);
+    if (neighbor != nullptr) found.name = SwitchNameOf(*neighbor);
+    if (attachment != nullptr) found.name = infiniband_->switches()[attachment->leaf].name;
+    if (found.name.empty())
+      for (const SwitchOfPort& before : record.switches)
+        if (before.port == found.port && before.device == found.device) found.name = before.name;
+    if (!found.name.empty()) switches.push_back(std::move(found));
+  }
+  if (switches == record.switches) return false;
+  record.switches = std::move(switches);
+  return true;
+}
+
+void Fleet::SetInfiniband(const InfinibandTopology* topology) {
+  infiniband_ = topology;
+  for (auto& [name, record] : nodes_) {
+    if (!FindSwitches(record)) continue;
+    record.version = ++versions_;
+    changed_.push_back(name);
+  }
+}
+
+void Fleet::FindRails(NodeRecord& record) {
+  for (const std::string& other : layouts_.Put(record)) {
+    const auto at = nodes_.find(other);
+    if (at == nodes_.end() || !layouts_.Assign(at->second)) continue;
+    at->second.version = ++versions_;
+    changed_.push_back(other);
+  }
+}
+
 Status Fleet::Change(const std::string& node, const v1::SnapshotChange& change, Moment now) {
   const auto at = nodes_.find(node);
   if (at == nodes_.end())
     return {Code::kNotFound, Format("node {}: expected a complete snapshot before a change", node)};
   Apply(change, at->second.snapshot);
+  FindRails(at->second);
+  (void)FindSwitches(at->second);
   at->second.version = ++versions_;
   at->second.reported_at = now;
   if (change.has_taken_at()) {
@@ -113,7 +159,13 @@ std::vector<std::string> Fleet::FindOutdated(Duration age_max, Moment now) {
 void Fleet::Restore(NodeRecord record) {
   record.state = v1::NODE_STATE_LOST;
   const std::string name = record.name;
-  nodes_.insert_or_assign(name, std::move(record));
+  NodeRecord& restored = nodes_.insert_or_assign(name, std::move(record)).first->second;
+  FindRails(restored);
+  (void)FindSwitches(restored);
+}
+
+void Fleet::Remove(const std::string& node) {
+  nodes_.erase(node);
 }
 
 const NodeRecord* Fleet::Find(const std::string& node) const {

@@ -4,15 +4,26 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/status.h"
 #include "daemon/fleet/counter_rates.h"
 #include "daemon/fleet/counter_stream.h"
+#include "daemon/fleet/infiniband_topology.h"
+#include "daemon/fleet/rails.h"
 #include "fabric/v1/inventory.pb.h"
 
 namespace fabric::fleet {
+
+// The switch that a port is connected to, or was before its link went down.
+struct SwitchOfPort {
+  std::string device;
+  std::uint32_t port = 0;
+  std::string name;
+  friend bool operator==(const SwitchOfPort&, const SwitchOfPort&) = default;
+};
 
 struct NodeRecord {
   std::string name;
@@ -22,6 +33,8 @@ struct NodeRecord {
   Moment inspected_at;  // Last report of its settings, changed or unchanged
   std::string lost_reason;
   v1::NodeSnapshot snapshot;
+  NodeRails rails;  // Of the fabric ports of the snapshot, in their order
+  std::vector<SwitchOfPort> switches;
   CounterStream counters;  // Decoder of its counter samples
   CounterRates rates;
   bool outdated = false;  // Connected, but its last report of settings is too old
@@ -35,6 +48,9 @@ struct NodeRecord {
 // A value without threads: its owner locks.
 class Fleet {
  public:
+  // Decides the rails. Borrows it. Call it before the first node.
+  void SetProfile(const profile::Profile* profile) { layouts_.SetProfile(profile); }
+
   // Adds the node or replaces its snapshot; the node is connected from then on.
   NodeRecord& Put(const v1::NodeSnapshot& snapshot, Moment now);
   // NOT_FOUND before the first complete snapshot of the node.
@@ -55,6 +71,13 @@ class Fleet {
   // Adds a node from the store after a restart, as lost until its agent reports.
   void Restore(NodeRecord record);
 
+  void Remove(const std::string& node);  // No effect on an unknown node.
+  // The switches of InfiniBand ports, which LLDP does not know. Borrows it; nullptr: none. Call it
+  // again when it has changed.
+  void SetInfiniband(const InfinibandTopology* topology);
+  // Nodes whose rails or switches have changed without a report of theirs since the last call.
+  std::vector<std::string> TakeChanged() { return std::exchange(changed_, {}); }
+
   const NodeRecord* Find(const std::string& node) const;  // nullptr: never reported
   const std::map<std::string, NodeRecord>& nodes() const { return nodes_; }
 
@@ -62,7 +85,13 @@ class Fleet {
   template <class Message>
   Status TakeMessage(const std::string& node, const Message& message, Moment now);
 
+  void FindRails(NodeRecord& record);
+  bool FindSwitches(NodeRecord& record) const;
+
   std::map<std::string, NodeRecord> nodes_;
+  RailLayouts layouts_;
+  const InfinibandTopology* infiniband_ = nullptr;
+  std::vector<std::string> changed_;
   std::uint64_t versions_ = 0;
 };
 

@@ -8,79 +8,12 @@
 
 #include "base/hash.h"
 #include "base/lists.h"
+#include "daemon/fleet/card_type.h"
+#include "daemon/fleet/port_order.h"
 #include "proto/ports.h"
 
 namespace fabric::fleet {
 namespace {
-
-// Sort key of a port among the ports of its node. Names break ties.
-struct PortOrder {
-  bool without_rail = false;
-  bool without_pci = false;
-  PciAddress pci;
-  std::uint32_t number = 0;
-  std::string_view netdev;
-  std::string_view device;
-
-  friend bool operator<(const PortOrder& a, const PortOrder& b) {
-    const auto key = [](const PortOrder& p) {
-      return std::tie(p.without_rail, p.without_pci, p.pci, p.number);
-    };
-    if (key(a) != key(b)) return key(a) < key(b);
-    if (a.netdev != b.netdev) return NaturalLess(a.netdev, b.netdev);
-    return NaturalLess(a.device, b.device);
-  }
-};
-
-Result<PciAddress> PciOf(const PortView& view) {
-  if (view.device->has_pci_address()) return ParsePciAddress(view.device->pci_address());
-  if (view.netdev != nullptr) return ParsePciAddress(view.netdev->pci_address());
-  return Status(Code::kNotFound, "no PCI address");
-}
-
-bool IsSoftware(const v1::RdmaDevice& device) {
-  return device.function().kind() == v1::FUNCTION_KIND_SOFTWARE;
-}
-
-// On a node with adapters, software devices get no rail. software_rdma_with_hardware reports them.
-bool HasCards(const v1::NodeSnapshot& snapshot) {
-  return std::any_of(snapshot.rdma_devices().begin(), snapshot.rdma_devices().end(),
-                     [](const v1::RdmaDevice& device) {
-                       return device.has_pci_address() && !IsSoftware(device) &&
-                              device.function().role() == v1::FUNCTION_ROLE_FABRIC;
-                     });
-}
-
-bool CountsAsFabricPort(const PortView& view, bool has_cards) {
-  const v1::RdmaDevice& device = *view.device;
-  if (has_cards && IsSoftware(device)) return false;
-  if (device.node_type() == v1::NODE_TYPE_SWITCH || device.node_type() == v1::NODE_TYPE_ROUTER)
-    return false;
-  // In switchdev mode a device also has ports of other functions.
-  if (view.netdev != nullptr && view.netdev->function().kind() == v1::FUNCTION_KIND_REPRESENTOR)
-    return false;
-  return !device.has_function() || device.function().role() == v1::FUNCTION_ROLE_FABRIC;
-}
-
-PortOrder OrderOf(const PortView& view, bool has_cards) {
-  const auto pci = PciOf(view);
-  return {.without_rail = !CountsAsFabricPort(view, has_cards),
-          .without_pci = !pci.ok(),
-          .pci = pci.ok() ? *pci : PciAddress(),
-          .number = view.port->number(),
-          .netdev = view.port->netdev(),
-          .device = view.device->name()};
-}
-
-// Sorts both by `order`.
-void Sort(std::vector<PortOrder>& order, std::vector<PortView>& ports) {
-  std::vector<std::pair<PortOrder, PortView>> both;
-  both.reserve(ports.size());
-  for (std::size_t i = 0; i < ports.size(); ++i) both.emplace_back(order[i], ports[i]);
-  std::sort(both.begin(), both.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (std::size_t i = 0; i < both.size(); ++i) std::tie(order[i], ports[i]) = both[i];
-}
 
 profile::Traits TraitsOf(const PortView& view) {
   return {.node = view.node->name,
@@ -133,34 +66,45 @@ bool SameSwitch(const v1::LldpNeighbor& a, const v1::LldpNeighbor& b) {
          (!a.chassis_id().empty() || a.system_name() == b.system_name());
 }
 
-// The neighbor of a bond's members counts only if all of them have the same switch.
-const v1::LldpNeighbor* NeighborOf(const v1::NodeSnapshot& snapshot,
-                                   const v1::NetInterface* netdev) {
-  if (snapshot.lldp_neighbors().empty() || netdev == nullptr) return nullptr;
-  if (const v1::LldpNeighbor* const own = LldpNeighborOn(snapshot, netdev->name())) return own;
-  const v1::LldpNeighbor* found = nullptr;
-  for (const std::string& member : netdev->bond().members()) {
-    const v1::LldpNeighbor* const heard = LldpNeighborOn(snapshot, member);
-    if (heard == nullptr) continue;
-    if (found != nullptr && !SameSwitch(*found, *heard)) return nullptr;
-    if (found == nullptr) found = heard;
-  }
-  return found;
-}
-
-PortView ViewOf(const NodeRecord& record, const v1::RdmaDevice& device, const v1::Port& port) {
+PortView ViewOf(const NodeRecord& record, const OrderedPort& ordered) {
   const v1::NodeSnapshot& snapshot = record.snapshot;
-  PortView view = {.node = &record,
-                   .device = &device,
-                   .port = &port,
-                   .netdev = port.has_netdev() ? FindNetdev(snapshot, port.netdev()) : nullptr};
+  const v1::RdmaDevice& device = *ordered.device;
+  const v1::Port& port = *ordered.port;
+  PortView view = {.node = &record, .device = &device, .port = &port, .netdev = ordered.netdev};
+  view.fabric = ordered.fabric;
   view.roce = IsRoce(device, port);
   view.up = !port.has_state() || port.state() == v1::PORT_STATE_ACTIVE;
   view.wire = WireOf(snapshot, view.netdev);
   if (device.has_pci_address()) view.function = FindFunction(snapshot, device.pci_address());
   view.subnet = SubnetOf(view.netdev);
-  view.neighbor = NeighborOf(snapshot, view.netdev);
+  view.neighbor = LldpNeighborOf(snapshot, view.netdev);
+  if (view.neighbor != nullptr) view.switch_name = SwitchNameOf(*view.neighbor);
+  for (const SwitchOfPort& known : record.switches)
+    if (known.port == port.number() && known.device == device.name()) view.switch_name = known.name;
   return view;
+}
+
+// The rails of the record, else by order. Then sorts the ports by rail.
+void SetRails(NodeView& view) {
+  std::size_t fabric = 0;
+  for (const PortView& port : view.ports) fabric += port.fabric ? 1 : 0;
+  const NodeRails& rails = view.node->rails;
+  const bool known = rails.ports.size() == fabric;
+  std::size_t next = 0;
+  for (PortView& port : view.ports) {
+    if (!port.fabric) continue;
+    port.rail = known ? rails.ports[next].rail : Rail(static_cast<std::uint32_t>(next));
+    port.rail_source = known ? rails.ports[next].source : RailSource::kOrder;
+    ++next;
+  }
+  if (!known) return;
+  view.missing_cards = rails.missing;
+  const auto order = [](const PortView& a, const PortView& b) {
+    if (a.rail.has_value() != b.rail.has_value()) return a.rail.has_value();
+    return a.rail && a.rail->value() < b.rail->value();
+  };
+  if (!std::is_sorted(view.ports.begin(), view.ports.end(), order))
+    std::stable_sort(view.ports.begin(), view.ports.end(), order);
 }
 
 std::uint64_t Mixed(std::uint64_t before, std::uint64_t hash) {
@@ -174,11 +118,12 @@ std::uint64_t Hashed(std::string_view text) {
 // Computed once, because every rule reads it for every port.
 void FindKinds(NodeView& node) {
   const std::string& product = node.node->snapshot.host().product();
-  std::uint64_t rails = 0;
+  std::uint64_t rails = node.missing_cards.size();
   std::uint64_t cards = 0;
   for (PortView& port : node.ports) {
-    const v1::RdmaDevice& device = *port.device;
-    port.kind = Hashed(device.has_model() ? device.model() : device.driver());
+    port.model = ModelOf(node.ports, port);
+    port.board = BoardOf(node.ports, port);
+    port.kind = Hashed(port.model.empty() ? port.device->driver() : port.model);
     if (!port.rail) continue;
     ++rails;
     cards = Mixed(cards, port.kind);
@@ -190,6 +135,25 @@ void FindKinds(NodeView& node) {
 }
 
 }  // namespace
+
+// The neighbor of a bond's members counts only if all of them have the same switch.
+const v1::LldpNeighbor* LldpNeighborOf(const v1::NodeSnapshot& snapshot,
+                                       const v1::NetInterface* netdev) {
+  if (snapshot.lldp_neighbors().empty() || netdev == nullptr) return nullptr;
+  if (const v1::LldpNeighbor* const own = LldpNeighborOn(snapshot, netdev->name())) return own;
+  const v1::LldpNeighbor* found = nullptr;
+  for (const std::string& member : netdev->bond().members()) {
+    const v1::LldpNeighbor* const heard = LldpNeighborOn(snapshot, member);
+    if (heard == nullptr) continue;
+    if (found != nullptr && !SameSwitch(*found, *heard)) return nullptr;
+    if (found == nullptr) found = heard;
+  }
+  return found;
+}
+
+const std::string& SwitchNameOf(const v1::LldpNeighbor& neighbor) {
+  return neighbor.system_name().empty() ? neighbor.chassis_id() : neighbor.system_name();
+}
 
 v1::Subject PortView::Subject() const {
   v1::Subject subject;
@@ -256,19 +220,11 @@ void Fill(NodeView& view, const NodeRecord& record, const profile::Profile& prof
   view.expectation = expectations.Of(profile, {.node = record.name});
   view.ports.clear();
   view.ports.reserve(static_cast<std::size_t>(record.snapshot.rdma_devices_size()));
-  const bool has_cards = HasCards(record.snapshot);
-  std::vector<PortOrder> order;
-  order.reserve(view.ports.capacity());
-  for (const v1::RdmaDevice& device : record.snapshot.rdma_devices()) {
-    for (const v1::Port& port : device.ports()) {
-      view.ports.push_back(ViewOf(record, device, port));
-      order.push_back(OrderOf(view.ports.back(), has_cards));
-    }
-  }
-  if (!std::is_sorted(order.begin(), order.end())) Sort(order, view.ports);
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    PortView& port = view.ports[i];
-    if (!order[i].without_rail) port.rail = Rail(static_cast<std::uint32_t>(i));
+  view.missing_cards.clear();
+  for (const OrderedPort& port : PortsInOrder(record.snapshot))
+    view.ports.push_back(ViewOf(record, port));
+  SetRails(view);
+  for (PortView& port : view.ports) {
     port.expectation = expectations.Of(profile, TraitsOf(port));
     port.carries_roce = port.rail && port.roce && port.up && !port.expected().unused();
   }

@@ -1,9 +1,8 @@
 // Read-only view of the fleet for rules and the planner: connected nodes, their RDMA ports joined
 // with netdevs, and the rails.
 //
-// A rail is the set of ports with the same index on all nodes. The ports of a node are sorted by
-// PCI address, then port number. A software device has the PCI address of its netdev. Ports without
-// a PCI address come last, in the natural order of netdev and device names.
+// A rail is the set of ports with the same index on all nodes: that of the record (rails.h), else
+// the index in the order of the ports (port_order.h).
 //
 // A port gets a rail if the agent classified its device as fabric, whether the port is up or down,
 // with or without a netdev: skipping one would shift the rails of the ports after it. Without a
@@ -44,8 +43,10 @@ struct PortView {
   const v1::Port* port = nullptr;
   const v1::NetInterface* netdev = nullptr;  // nullptr: none, or not known
   std::optional<Rail> rail;                  // Absent: does not count as a fabric port
+  RailSource rail_source = RailSource::kOrder;
   const Expectation* expectation = nullptr;  // Never nullptr in a FleetView
   CounterSetIndexes counters = {kNoCounters, kNoCounters, kNoCounters};  // For node->rates
+  bool fabric = false;                                                   // Has a rail
   bool roce = false;                                                     // See IsRoce()
   bool up = false;                                                       // ACTIVE, or not known
   // The netdev that has the DCB settings: `netdev`, or the first member with DCB of a bond.
@@ -54,10 +55,16 @@ struct PortView {
   // LLDP neighbor of the netdev. On a bond also a neighbor of the members, if all members have the
   // same one. nullptr: no neighbor, or several.
   const v1::LldpNeighbor* neighbor = nullptr;
+  // Switch of the port: by LLDP or the InfiniBand topology, now or before its link went down.
+  // Empty: unknown.
+  std::string_view switch_name;
   std::optional<Subnet> subnet;   // First IPv4 subnet of the netdev; live machines only
   CounterActivity activity;       // Of `counters`, within the last window
   CounterActivity link_activity;  // Of LinkCounterSets(), within the last hour or less
   bool carries_roce = false;      // A fabric port with RoCE that is up and not unused by design
+  // By card_type.h. Empty: unknown.
+  std::string_view model;
+  std::string_view board;
   // Equal for comparable ports: nodes of the same kind, and the same adapter model (or driver, if
   // the model is not known). Ports of one rail may differ: in a fleet of several products, the
   // ports of GPU nodes and storage nodes at one index are not comparable.
@@ -74,9 +81,10 @@ struct PortView {
 struct NodeView {
   const NodeRecord* node = nullptr;
   std::vector<PortView> ports;               // In rail order, those without a rail last
+  std::vector<MissingCard> missing_cards;    // Known from equal nodes, the past or the profile
   const Expectation* expectation = nullptr;  // Of the node as a whole
-  // Equal for comparable nodes: the same product (or all unknown) and the same number of fabric
-  // ports. A node that lacks a card has its own kind, because its rails after the gap are shifted.
+  // Equal for comparable nodes: the same product (or all unknown) and the same number of rails,
+  // including those of missing cards.
   std::uint64_t kind = 0;
   // Equal for nodes of one product, including nodes that lack a card. If the product is not known:
   // equal for nodes with the same adapter models in the same order.
@@ -136,6 +144,12 @@ const v1::Gid* UsableGid(const v1::RdmaDevice& device, const v1::Port& port);
 // DCB settings of a netdev: its own, or those of the first member with DCB when it is a bond.
 // nullptr when not reported.
 const v1::DcbConfig* DcbOf(const v1::NodeSnapshot& snapshot, const v1::NetInterface* netdev);
+
+// LLDP neighbor of a netdev, or the common one of the members of a bond. nullptr: none, or several.
+const v1::LldpNeighbor* LldpNeighborOf(const v1::NodeSnapshot& snapshot,
+                                       const v1::NetInterface* netdev);
+// System name, else chassis id.
+const std::string& SwitchNameOf(const v1::LldpNeighbor& neighbor);
 
 // Binary search: the snapshot's functions are sorted by address. nullptr: not found.
 const v1::PciFunction* FindFunction(const v1::NodeSnapshot& snapshot, std::string_view address);

@@ -13,7 +13,7 @@ std::string_view NeighborName(const PortView& port) {
   return name.empty() ? port.neighbor->chassis_id() : name;
 }
 
-profile::Traits TraitsOf(const PortView& port) {
+profile::Traits SiteTraitsOf(const PortView& port) {
   return {.node = port.node->name,
           .device = port.device->name(),
           .netdev = port.port->netdev(),
@@ -40,7 +40,7 @@ Site Sites::Of(const PortView& port) const {
   if (const Attachment* const attachment = AttachmentOf(port))
     leaf = infiniband_.switches()[attachment->leaf].name;
   if (places_.empty()) return {.leaf = std::string(leaf), .pod = {}};
-  return places_.Of(TraitsOf(port), leaf);
+  return places_.Of(SiteTraitsOf(port), leaf);
 }
 
 std::string Sites::LeafPort(const PortView& port) const {

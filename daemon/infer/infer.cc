@@ -6,37 +6,35 @@
 
 #include "base/lists.h"
 #include "base/text.h"
-#include "daemon/infer/vote.h"
+#include "daemon/infer/majority.h"
 #include "daemon/profile/profile_yaml.h"
+#include "proto/message_yaml.h"
 
 namespace fabric::infer {
 namespace {
 
-std::string ValueOf(const Choice& choice) {
-  const std::string line = LineOf(choice.expect);
-  return line.substr(line.find(": ") + 2);
+// The rail of the value; empty for several rails or another selector.
+std::optional<std::uint32_t> RailOf(const ExpectedValue& expected) {
+  if (expected.where.size() != 1 || expected.where[0].rails_size() != 1) return {};
+  return expected.where[0].rails(0);
 }
 
-// The rail of the choice; empty for several rails or another selector.
-std::optional<std::uint32_t> RailOf(const Choice& choice) {
-  if (choice.where.size() != 1 || choice.where[0].rails_size() != 1) return {};
-  return choice.where[0].rails(0);
-}
-
-void Add(const Outcome& outcome, v1::InferProfileResponse& response) {
-  for (const Choice& choice : outcome.choices) {
+void Add(const InferredField& inferred, v1::InferProfileResponse& response) {
+  const std::string name(inferred.field);
+  for (const ExpectedValue& expected : inferred.values) {
     v1::InferredValue& value = *response.add_values();
-    value.set_field(std::string(outcome.field));
-    if (const auto rail = RailOf(choice)) value.set_rail(*rail);
-    value.set_value(ValueOf(choice));
-    value.set_having(static_cast<std::uint32_t>(choice.having));
-    value.set_of(static_cast<std::uint32_t>(choice.of));
-    value.mutable_differing()->Assign(choice.differing.begin(), choice.differing.end());
+    value.set_field(name);
+    if (const auto rail = RailOf(expected)) value.set_rail(*rail);
+    value.set_value(
+        WriteValue(expected.expect, *v1::Expectations::descriptor()->FindFieldByName(name)));
+    value.set_count(static_cast<std::uint32_t>(expected.count));
+    value.set_total(static_cast<std::uint32_t>(expected.total));
+    value.mutable_differing()->Assign(expected.differing.begin(), expected.differing.end());
   }
-  if (!outcome.choices.empty()) return;
+  if (!inferred.values.empty()) return;
   v1::InferredValue& value = *response.add_values();
-  value.set_field(std::string(outcome.field));
-  value.add_differing(outcome.left_out);
+  value.set_field(name);
+  value.set_not_set_reason(inferred.not_set_reason);
 }
 
 constexpr std::size_t kNamedMax = 12;  // Listed nodes or ports that differ, in a comment
@@ -48,20 +46,27 @@ std::string Comment(std::string text, std::string_view indent) {
   return Format("{}# {}\n", indent, text);
 }
 
-std::string Differing(const Outcome& outcome, const Choice& choice, std::string_view indent) {
-  if (choice.differing.empty()) return {};
-  std::string text = Format("{} of {}; these differ:", choice.having,
-                            Plural(choice.of, outcome.of_nodes ? "node" : "port"));
+std::string TextOf(const v1::DifferingValue& differing) {
+  return Format("{}{}{}: {}", differing.node(), differing.port().empty() ? "" : " ",
+                differing.port(), differing.value());
+}
+
+std::string Differing(const InferredField& inferred, const ExpectedValue& expected,
+                      std::string_view indent) {
+  if (expected.differing.empty()) return {};
+  std::string text = Format("{} of {}; these differ:", expected.count,
+                            Plural(expected.total, inferred.of_nodes ? "node" : "port"));
   text = Comment(std::move(text), indent);
-  for (std::size_t i = 0; i < std::min(choice.differing.size(), kNamedMax); ++i)
-    text += Comment("  " + choice.differing[i], indent);
-  if (choice.differing.size() > kNamedMax)
-    text += Comment(Format("  and {} more", choice.differing.size() - kNamedMax), indent);
+  for (std::size_t i = 0; i < std::min(expected.differing.size(), kNamedMax); ++i)
+    text += Comment("  " + TextOf(expected.differing[i]), indent);
+  if (expected.differing.size() > kNamedMax)
+    text += Comment(Format("  and {} more", expected.differing.size() - kNamedMax), indent);
   return text;
 }
 
-std::string ValueText(const Outcome& outcome, const Choice& choice, std::string_view indent) {
-  return Differing(outcome, choice, indent) + Format("{}{}\n", indent, LineOf(choice.expect));
+std::string ValueText(const InferredField& inferred, const ExpectedValue& expected,
+                      std::string_view indent) {
+  return Differing(inferred, expected, indent) + Format("{}{}\n", indent, LineOf(expected.expect));
 }
 
 // "  -\n    where:\n      rails: [8]\n"
@@ -71,30 +76,30 @@ std::string WhereText(const v1::Selector& where) {
   return profile::ToYaml(profile).substr(std::string_view("overrides:\n").size());
 }
 
-std::string Overrides(const std::vector<Outcome>& outcomes) {
+std::string Overrides(const std::vector<InferredField>& fields) {
   std::map<std::string, std::string> by_where;
-  for (const Outcome& outcome : outcomes)
-    for (const Choice& choice : outcome.choices)
-      for (const v1::Selector& where : choice.where)
-        by_where[WhereText(where)] += ValueText(outcome, choice, "      ");
+  for (const InferredField& inferred : fields)
+    for (const ExpectedValue& expected : inferred.values)
+      for (const v1::Selector& where : expected.where)
+        by_where[WhereText(where)] += ValueText(inferred, expected, "      ");
   std::string text;
-  for (const auto& [where, said] : by_where) text += where + "    expect:\n" + said;
+  for (const auto& [where, values] : by_where) text += where + "    expect:\n" + values;
   return text.empty() ? text : "overrides:\n" + text;
 }
 
-std::string Expect(const std::vector<Outcome>& outcomes) {
+std::string Expect(const std::vector<InferredField>& fields) {
   std::string text;
-  for (const Outcome& outcome : outcomes)
-    for (const Choice& choice : outcome.choices)
-      if (choice.where.empty()) text += ValueText(outcome, choice, "  ");
+  for (const InferredField& inferred : fields)
+    for (const ExpectedValue& expected : inferred.values)
+      if (expected.where.empty()) text += ValueText(inferred, expected, "  ");
   return text.empty() ? text : "expect:\n" + text;
 }
 
-std::string NotSet(const std::vector<Outcome>& outcomes) {
+std::string NotSet(const std::vector<InferredField>& fields) {
   std::string text;
-  for (const Outcome& outcome : outcomes)
-    if (!outcome.left_out.empty())
-      text += Comment(Format("  {}: {}", outcome.field, outcome.left_out), "");
+  for (const InferredField& inferred : fields)
+    if (!inferred.not_set_reason.empty())
+      text += Comment(Format("  {}: {}", inferred.field, inferred.not_set_reason), "");
   if (!text.empty()) text = "#\n" + Comment("Not set:", "") + text;
   std::vector<std::string> unread;
   for (const std::string_view name : NeverRead(Readings())) unread.emplace_back(name);
@@ -108,7 +113,7 @@ std::size_t FabricPorts(const fleet::FleetView& fleet) {
 }
 
 // YAML for profile::ParseProfiles(); comments list the nodes and ports that differ.
-std::string YamlOf(const fleet::FleetView& fleet, const std::vector<Outcome>& outcomes) {
+std::string YamlOf(const fleet::FleetView& fleet, const std::vector<InferredField>& fields) {
   const std::string nodes = Plural(fleet.nodes().size(), "node");
   std::string text =
       Comment(Format("Profile inferred from the majority of {} with {} of the fabric.", nodes,
@@ -116,16 +121,16 @@ std::string YamlOf(const fleet::FleetView& fleet, const std::vector<Outcome>& ou
               "");
   text += Comment("The majority may be wrong: review each value before use.", "");
   text += Format("name: inferred\ntitle: \"Majority of {}\"\n", nodes);
-  return text + Expect(outcomes) + Overrides(outcomes) + NotSet(outcomes);
+  return text + Expect(fields) + Overrides(fields) + NotSet(fields);
 }
 
 }  // namespace
 
 v1::InferProfileResponse InferProfile(const fleet::FleetView& fleet) {
   v1::InferProfileResponse response;
-  const std::vector<Outcome> outcomes = Vote(fleet);
-  for (const Outcome& outcome : outcomes) Add(outcome, response);
-  response.set_yaml(YamlOf(fleet, outcomes));
+  const std::vector<InferredField> fields = InferFields(fleet);
+  for (const InferredField& inferred : fields) Add(inferred, response);
+  response.set_yaml(YamlOf(fleet, fields));
   return response;
 }
 

@@ -8,6 +8,7 @@
 #include "daemon/infer/values.h"
 #include "daemon/profile/profile_yaml.h"
 #include "daemon/rules/rule.h"
+#include "proto/message_yaml.h"
 
 namespace fabric::infer {
 namespace {
@@ -62,10 +63,10 @@ const FieldDescriptor* FieldNamed(std::string_view name) {
   return v1::Expectations::descriptor()->FindFieldByName(std::string(name));
 }
 
-// Whether what the equality expects comes from this field.
+// Whether the value that the rule expects comes from this field.
 bool ComesFrom(const FieldDescriptor& field, const rules::EqualityRule& equality) {
-  const auto said = Candidates(field, {.number = 1, .text = "x"});
-  return std::any_of(said.begin(), said.end(), [&](const v1::Expectations& expect) {
+  const auto candidates = Candidates(field, {.number = 1, .text = "x"});
+  return std::any_of(candidates.begin(), candidates.end(), [&](const v1::Expectations& expect) {
     return equality.expected(expect).has_value();
   });
 }
@@ -91,8 +92,8 @@ std::vector<Reading> Readings() {
   return readings;
 }
 
-std::optional<v1::Expectations> Saying(const Reading& reading, const Value& value,
-                                       bool* ambiguous) {
+std::optional<v1::Expectations> ToExpectations(const Reading& reading, const Value& value,
+                                               bool* ambiguous) {
   std::optional<v1::Expectations> found;
   for (v1::Expectations& expect : Candidates(*FieldNamed(reading.field), value)) {
     if (reading.equality->expected(expect) != value) continue;
@@ -109,9 +110,7 @@ std::optional<v1::Expectations> Saying(const Reading& reading, const Value& valu
 }
 
 std::string LineOf(const v1::Expectations& expect) {
-  v1::Profile profile;
-  *profile.mutable_expect() = expect;
-  return std::string(Trim(profile::ToYaml(profile).substr(std::string_view("expect:").size())));
+  return std::string(Trim(WriteMessage(expect)));
 }
 
 std::vector<std::string_view> NeverRead(const std::vector<Reading>& readings) {

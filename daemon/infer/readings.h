@@ -21,8 +21,8 @@ std::vector<Reading> Readings();
 
 // Expectations with only this field, set so that the rule expects `value`. Empty if no profile can
 // express the value. Sets `ambiguous` if several values can, so that none can be chosen.
-std::optional<v1::Expectations> Saying(const Reading& reading, const rules::Value& value,
-                                       bool* ambiguous = nullptr);
+std::optional<v1::Expectations> ToExpectations(const Reading& reading, const rules::Value& value,
+                                               bool* ambiguous = nullptr);
 
 // The line of a profile: "netdev_mtu_bytes: 9000".
 std::string LineOf(const v1::Expectations& expect);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "daemon/plan/ports.h"
 #include "daemon/plan/random.h"
+#include "proto/coverage.h"
 
 namespace fabric::plan {
 namespace {
@@ -55,8 +56,11 @@ class Planner {
  private:
   using Add = void (Planner::*)(Ports ports, Random& random);
 
-  void Skip(PortIndex port, std::string_view why) {
-    plan_.skipped.push_back(Format("{}: {}", PortName(plan_.ports[port].port), why));
+  void Skip(PortIndex port, v1::CoverageGapReason reason, std::string text) {
+    plan_.skipped.push_back(CoverageGapOf(plan_.ports[port].port, reason, std::move(text)));
+  }
+  void SkipWithoutPartner(PortIndex port, std::string text) {
+    Skip(port, v1::COVERAGE_GAP_REASON_NO_PARTNER, std::move(text));
   }
 
   Random RandomFor(std::uint64_t part) const { return Random(spec_.seed() ^ (part << 32)); }
@@ -73,7 +77,7 @@ class Planner {
   void KeepWired(Ports& ports) {
     std::erase_if(ports, [this](PortIndex port) {
       if (plan_.ports[port].leaf != kNoLeaf) return false;
-      Skip(port,
+      Skip(port, v1::COVERAGE_GAP_REASON_LOCATION_UNKNOWN,
            "leaf switch not known (no LLDP neighbor, not in an InfiniBand topology, no place in "
            "the profile)");
       return true;
@@ -84,7 +88,8 @@ class Planner {
   void KeepPlaced(Ports& ports) {
     std::erase_if(ports, [this](PortIndex port) {
       if (plan_.ports[port].pod != kNoPod) return false;
-      Skip(port, "pod not known (no place in the profile)");
+      Skip(port, v1::COVERAGE_GAP_REASON_LOCATION_UNKNOWN,
+           "pod not known (no place in the profile)");
       return true;
     });
   }
@@ -92,7 +97,7 @@ class Planner {
   Status ForEachRail(Add add) {
     for (auto& [rail, ports] : Rails()) {
       if (ports.size() == 1) {
-        Skip(ports[0], Format("no partner on rail {}", rail.first));
+        SkipWithoutPartner(ports[0], Format("no partner on rail {}", rail.first));
         continue;
       }
       Random random = RandomFor(rail.first);
@@ -130,9 +135,9 @@ class Planner {
       });
       if (at == ports.end() || ports.size() == 1) {
         for (const PortIndex port : ports)
-          Skip(port, at == ports.end()
-                         ? Format("{} has no port to probe on rail {}", spec_.hub(), rail.first)
-                         : Format("no partner on rail {}", rail.first));
+          SkipWithoutPartner(port, at == ports.end() ? Format("{} has no port to probe on rail {}",
+                                                              spec_.hub(), rail.first)
+                                                     : Format("no partner on rail {}", rail.first));
         continue;
       }
       const PortIndex hub = *at;
@@ -157,10 +162,14 @@ class Planner {
       const bool infiniband = rail.second == v1::LINK_LAYER_INFINIBAND;
       if (hub == ports.end() || ports.size() < 3 || infiniband) {
         for (const PortIndex port : ports)
-          Skip(port, infiniband ? "incast measures PFC, which InfiniBand does not have"
-                     : hub == ports.end()
-                         ? Format("{} has no port to probe on rail {}", spec_.hub(), rail.first)
-                         : Format("incast requires two senders or more on rail {}", rail.first));
+          if (infiniband)
+            Skip(port, v1::COVERAGE_GAP_REASON_PROTOCOL_UNSUPPORTED,
+                 "incast measures PFC, which InfiniBand does not have");
+          else
+            SkipWithoutPartner(
+                port, hub == ports.end()
+                          ? Format("{} has no port to probe on rail {}", spec_.hub(), rail.first)
+                          : Format("incast requires two senders or more on rail {}", rail.first));
         continue;
       }
       std::vector<Pair>& round = rounds.emplace_back();
@@ -195,8 +204,8 @@ class Planner {
       Random random = RandomFor(rail.first);
       for (auto& [leaf, members] : leaves) {
         if (members.size() == 1)
-          Skip(members[0],
-               Format("no partner on rail {} under {}", rail.first, plan_.leaf_names[leaf]));
+          SkipWithoutPartner(members[0], Format("no partner on rail {} under {}", rail.first,
+                                                plan_.leaf_names[leaf]));
         else
           AddAllPairs(std::move(members), random);
       }
@@ -214,7 +223,7 @@ class Planner {
     Circle circle(ports, groups);
     if (circle.size() == 0)
       for (const PortIndex port : ports)
-        Skip(port, Format("no partner on rail {} {}", rail, where));
+        SkipWithoutPartner(port, Format("no partner on rail {} {}", rail, where));
     plan_.rounds.Add(std::move(circle));
   }
 
@@ -267,7 +276,7 @@ class Planner {
     Random random = RandomFor(0);
     for (auto& [node, ports] : nodes) {
       if (ports.size() == 1)
-        Skip(ports[0], "no other port on its node");
+        SkipWithoutPartner(ports[0], "no other port on its node");
       else
         AddAllPairs(std::move(ports), random);
     }
@@ -282,8 +291,9 @@ Status NothingToProbe(const Plan& plan) {
   constexpr std::size_t kReasonsMax = 3;
   if (plan.skipped.empty())
     return {Code::kFailedPrecondition, "nothing to probe: the nodes have no RDMA ports"};
-  return {Code::kFailedPrecondition,
-          "nothing to probe: " + ListSome(plan.skipped, kReasonsMax, "; ")};
+  std::vector<std::string> skipped;
+  for (const v1::CoverageGap& gap : plan.skipped) skipped.push_back(ToString(gap));
+  return {Code::kFailedPrecondition, "nothing to probe: " + ListSome(skipped, kReasonsMax, "; ")};
 }
 
 Result<Plan> Schedule(Plan plan, const v1::CampaignSpec& spec) {
@@ -299,13 +309,11 @@ Result<Plan> MakePlan(const fleet::FleetView& fleet, const v1::CampaignSpec& spe
   ASSIGN_OR_RETURN(Candidates found, FindPorts(fleet, spec, probed_lately, sites));
   if (fleet.nodes().empty())
     return Status(Code::kFailedPrecondition, "nothing to probe: no node is connected");
-  std::vector<std::string> skipped;
-  for (const SkippedPort& each : found.skipped) skipped.push_back(ToString(each));
   return Schedule({.ports = std::move(found.ports),
                    .leaf_names = std::move(found.leaf_names),
                    .pod_names = std::move(found.pod_names),
                    .rounds = {},
-                   .skipped = std::move(skipped)},
+                   .skipped = std::move(found.skipped)},
                   spec);
 }
 

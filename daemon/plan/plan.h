@@ -45,7 +45,7 @@ struct Plan {
   // Pairs of indexes in `ports`. A port occurs once in a round, except the receiver of an incast. A
   // pair occurs once in the plan.
   Rounds rounds;
-  std::vector<std::string> skipped;  // "n4/rxe0/1: port is DOWN"
+  std::vector<v1::CoverageGap> skipped;
 
   PairTask Task(const Pair& pair) const {
     return {.from = ports[pair.from].port, .to = ports[pair.to].port};

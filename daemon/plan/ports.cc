@@ -7,6 +7,7 @@
 
 #include "base/suggest.h"
 #include "base/text.h"
+#include "proto/coverage.h"
 #include "proto/names.h"
 
 namespace fabric::plan {
@@ -19,7 +20,7 @@ using fleet::PortView;
 constexpr double kIdleShareMax = 0.001;
 constexpr double kIdleBytesPerSecondMax = 1e6;
 
-// Reason to skip a busy port; empty when it is idle or its rate is not known.
+// Text about a busy port; empty when it is idle or its rate is not known.
 std::string Traffic(const PortView& port) {
   const auto sent = port.node->rates.IncreaseOf(port.counters, fleet::Count::kTransmittedBytes);
   if (!sent) return {};
@@ -29,14 +30,23 @@ std::string Traffic(const PortView& port) {
   return Format("busy: sends {}", BitRate(8 * sent->PerSecond()));
 }
 
-// Reason why the port cannot be probed; empty: none.
-std::string Obstacle(const PortView& port) {
-  if (!port.port->has_state()) return "port state not reported";
-  if (port.port->state() != v1::PORT_STATE_ACTIVE)
-    return Format("port is {}", Name(port.port->state()));
-  if (port.device->protocol() == v1::PROTOCOL_IWARP) return "iWARP is not supported";
-  if (fleet::UsableGid(*port.device, *port.port) == nullptr) return "port has no usable GID";
-  return {};
+// Reason why the port cannot be probed; empty: none. `check_traffic`: busy ports cannot.
+std::optional<v1::CoverageGap> Obstacle(const PortView& view, const v1::ProbePort& port,
+                                        bool check_traffic) {
+  if (!view.port->has_state())
+    return CoverageGapOf(port, v1::COVERAGE_GAP_REASON_PORT_NOT_ACTIVE, "port state not reported");
+  if (view.port->state() != v1::PORT_STATE_ACTIVE)
+    return CoverageGapOf(port, v1::COVERAGE_GAP_REASON_PORT_NOT_ACTIVE,
+                         Format("port is {}", Name(view.port->state())));
+  if (view.device->protocol() == v1::PROTOCOL_IWARP)
+    return CoverageGapOf(port, v1::COVERAGE_GAP_REASON_PROTOCOL_UNSUPPORTED,
+                         "iWARP is not supported");
+  if (fleet::UsableGid(*view.device, *view.port) == nullptr)
+    return CoverageGapOf(port, v1::COVERAGE_GAP_REASON_NO_USABLE_GID, "port has no usable GID");
+  if (!check_traffic) return {};
+  std::string traffic = Traffic(view);
+  if (traffic.empty()) return {};
+  return CoverageGapOf(port, v1::COVERAGE_GAP_REASON_PORT_BUSY, std::move(traffic));
 }
 
 // Numbers leaf switches and pods. LLDP neighbors are distinguished by chassis id; the profile has
@@ -117,10 +127,6 @@ v1::ProbePort ToProbePort(const PortView& port) {
 
 }  // namespace
 
-std::string ToString(const SkippedPort& skipped) {
-  return Format("{}: {}", skipped.port, skipped.reason);
-}
-
 Result<Candidates> FindPorts(const fleet::FleetView& fleet, const v1::CampaignSpec& spec,
                              const std::set<std::string>& probed_lately,
                              const fleet::Sites& sites) {
@@ -139,12 +145,10 @@ Result<Candidates> FindPorts(const fleet::FleetView& fleet, const v1::CampaignSp
     for (const PortView& view : fleet.rails()[rail]) {
       if (!nodes.empty() && !nodes.contains(view.node->name)) continue;
       Port port{.port = ToProbePort(view), .network = view.port->link_layer()};
-      const std::string name = PortName(port.port);
-      std::string obstacle = Obstacle(view);
-      if (obstacle.empty() && !spec.include_busy() && !probed_lately.contains(name))
-        obstacle = Traffic(view);
-      if (!obstacle.empty()) {
-        found.skipped.push_back({.port = name, .reason = std::move(obstacle)});
+      const bool check_traffic =
+          !spec.include_busy() && !probed_lately.contains(PortName(port.port));
+      if (auto obstacle = Obstacle(view, port.port, check_traffic)) {
+        found.skipped.push_back(*std::move(obstacle));
         continue;
       }
       locations.Locate(view, port);

@@ -12,17 +12,11 @@
 
 namespace fabric::plan {
 
-struct SkippedPort {
-  std::string port;  // As PortName() returns it
-  std::string reason;
-};
-std::string ToString(const SkippedPort& skipped);  // "n4/rxe0/1: port is DOWN"
-
 struct Candidates {
   std::vector<Port> ports;  // By rail, then by node
   std::vector<std::string> leaf_names;
   std::vector<std::string> pod_names;
-  std::vector<SkippedPort> skipped;
+  std::vector<v1::CoverageGap> skipped;
 };
 
 // INVALID_ARGUMENT: unknown node or rail.

@@ -38,6 +38,12 @@ void Override(v1::Expectations& base, const v1::Expectations& over) {
   reflection->ListFields(over, &set_fields);
   for (const auto* field : set_fields) reflection->ClearField(&base, field);
   base.MergeFrom(over);
+  // Without ECN there are no CNPs: their settings in an inherited profile do not apply.
+  if (!over.has_ecn() || over.ecn()) return;
+  if (!over.has_cnp_dscp()) base.clear_cnp_dscp();
+  if (!over.has_cnp_priority()) base.clear_cnp_priority();
+  if (!over.has_cnp_strict()) base.clear_cnp_strict();
+  if (!over.has_cnp_max_percent()) base.clear_cnp_max_percent();
 }
 
 bool MatchesPattern(std::string_view pattern, std::string_view text) {

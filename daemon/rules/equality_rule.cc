@@ -1,5 +1,6 @@
 #include "daemon/rules/equality_rule.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/priority_mask.h"
@@ -55,6 +56,30 @@ std::string KeyOf(const EqualityRule& equality, const Group& group) {
   return key;
 }
 
+// Without a majority the operator chooses: for each of the first two values, the remedies that give
+// it to a member with the other one.
+std::vector<v1::Remedy> Choices(const EqualityRule& equality,
+                                const std::vector<ValueSummary>& sides,
+                                const std::vector<std::string>& shown) {
+  std::vector<v1::Remedy> choices;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Member& other = sides[1 - i].first;
+    for (v1::Remedy& remedy : RemediesOf(equality, other, sides[i].value)) {
+      const bool known = std::ranges::any_of(choices, [&](const v1::Remedy& each) {
+        return each.command() == remedy.command() && each.platform() == remedy.platform() &&
+               (!remedy.command().empty() || each.note() == remedy.note());
+      });
+      if (known) continue;
+      SetHost(other.node->node->name, remedy);
+      if (remedy.affects() != v1::REMEDY_REACH_NOTHING)
+        remedy.set_note(Format("Only if the value is meant as in '{}': decide first. {}", shown[i],
+                               remedy.note()));
+      choices.push_back(std::move(remedy));
+    }
+  }
+  return choices;
+}
+
 }  // namespace
 
 std::string ShowNumber(const Value& value) {
@@ -94,7 +119,7 @@ void FailMember(const EqualityRule& equality, const Member& member, const Value&
 
 void FailGroup(const EqualityRule& equality, const Group& group,
                const std::vector<ValueSummary>& sides, std::uint64_t values, std::uint64_t members,
-               Verdicts& out) {
+               std::vector<v1::Subject> affected, Verdicts& out) {
   std::vector<std::string> shown;
   std::vector<v1::Evidence> evidence;
   for (const ValueSummary& side : sides) {
@@ -105,16 +130,14 @@ void FailGroup(const EqualityRule& equality, const Group& group,
     evidence.push_back(EvidenceOf(equality, side.first, value,
                                   group.rail ? "the same on the whole rail" : "the same",
                                   Basis(equality, group, side.members, members) + ", no majority"));
-    evidence.back().set_what(Format("{} of {}", equality.what, who));
+    evidence.back().set_what(
+        Format("{} of {}", equality.what, ListedAll(side.nodes, side.all_nodes)));
   }
   if (values > sides.size()) shown.push_back(Format("and {} more values", values - sides.size()));
-  const ValueSummary& first = sides[0];
-  std::vector<v1::Remedy> remedies = RemediesOf(equality, first.first, first.value);
-  for (v1::Remedy& remedy : remedies)
-    remedy.set_note(
-        Format("For {}; decide first which value is meant. {}", shown[0], remedy.note()));
   out.Fail(SubjectOf(group), Format("{} not the same: {}", equality.what, Join(shown, "; ")),
-           std::move(evidence), std::move(remedies), KeyOf(equality, group));
+           std::move(evidence), Choices(equality, sides, shown), KeyOf(equality, group));
+  const std::size_t all = affected.size() < kAffectedMax ? affected.size() : members;
+  out.SetAffected(std::move(affected), all);
 }
 
 }  // namespace fabric::rules

@@ -25,11 +25,13 @@ struct EqualityRule {
   std::string_view key = {};                              // Distinguishes several of one rule
   bool of_nodes = false;                                  // Members are nodes, not ports
   std::optional<Group> (*group)(const Member&) = ByRail;  // No value: compared with no one
-  // No value: the member does not take part. It is UNKNOWN when `needed` returns true.
+  // No value: the member does not take part.
   std::optional<Value> (*value)(const Member&) = nullptr;
-  bool (*needed)(const Member&) = nullptr;
   // The value that a profile expects; nullptr: a profile cannot set it.
   std::optional<Value> (*expected)(const v1::Expectations&) = nullptr;
+  // A setting that a port keeps while it is down: it counts for the majority, so that a link that
+  // comes or goes does not change who is expected to have what. The port itself is not judged.
+  bool kept_when_down = false;
   std::string (*show)(const Value&) = ShowNumber;
   // Instead of `show`, for values that are digests: the part of the member that differs from
   // `other`.
@@ -47,7 +49,7 @@ struct ValueSummary {
   Value value;
   Member first;  // By name of node, then by order of ports
   std::uint64_t members = 0;
-  std::vector<std::string> nodes;  // Names of the first kListedMax nodes
+  std::vector<std::string> nodes;  // Names of the first kEvidenceMax nodes
   std::uint64_t all_nodes = 0;
 };
 
@@ -61,9 +63,10 @@ std::string Basis(const EqualityRule& equality, const Group& group, std::uint64_
 void FailMember(const EqualityRule& equality, const Member& member, const Value& seen,
                 const Value& expected, const std::string& basis, const Member* good, Verdicts& out);
 // Adds the finding of a group without a majority. `sides`: at least two, largest first, then by
-// value. `values`: number of different values.
+// value. `values`: number of different values. `members`: all of the group; `affected` has the
+// first ones.
 void FailGroup(const EqualityRule& equality, const Group& group,
                const std::vector<ValueSummary>& sides, std::uint64_t values, std::uint64_t members,
-               Verdicts& out);
+               std::vector<v1::Subject> affected, Verdicts& out);
 
 }  // namespace fabric::rules

@@ -10,11 +10,11 @@
 namespace fabric::rules {
 namespace {
 
-// ": the driver has no DCB", or empty when no gap covers the source.
+// ": the driver has no DCB"
 std::string Reason(const v1::NodeSnapshot& snapshot, std::string_view source) {
   for (const v1::Gap& gap : snapshot.gaps())
     if (Covers(gap, source)) return ": " + gap.reason();
-  return {};
+  return ": not reported by the agent";
 }
 
 v1::Evidence NotReadable(const fleet::NodeRecord& node, std::string what, std::string source) {
@@ -42,6 +42,14 @@ std::string Listed(const std::vector<std::string>& items) {
 
 std::string Listed(const std::vector<std::string>& items, std::size_t all) {
   return ListSome(items, kListedMax, all);
+}
+
+std::string ListedAll(const std::vector<std::string>& items) {
+  return ListedAll(items, items.size());
+}
+
+std::string ListedAll(const std::vector<std::string>& items, std::size_t all) {
+  return ListSome(items, kEvidenceMax, all);
 }
 
 v1::Evidence ToEvidence(const fleet::NodeRecord& node, Fact fact) {
@@ -94,15 +102,6 @@ void Unreadable(const fleet::PortView& port, std::string_view what, std::string 
   std::string title = Format("{} could not be read{}", what, Reason(port.node->snapshot, source));
   out.Unknown(port.Subject(), std::move(title),
               {NotReadable(port, std::string(what), std::move(source))});
-}
-
-v1::Remedy ToRemedy(RemedyText text) {
-  v1::Remedy remedy;
-  remedy.set_platform(std::string(text.platform));
-  remedy.set_command(std::move(text.command));
-  remedy.set_interrupts_traffic(text.interrupts_traffic);
-  remedy.set_note(std::string(text.note));
-  return remedy;
 }
 
 std::string PortFile(const fleet::PortView& port, std::string_view file) {

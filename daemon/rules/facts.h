@@ -1,4 +1,4 @@
-// Helpers shared by rules: port states, names, evidence and remedies.
+// Helpers shared by rules: port states, names and evidence.
 #pragma once
 
 #include <string>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "daemon/fleet/fleet_view.h"
+#include "daemon/rules/remedy.h"
 #include "daemon/rules/rule.h"
 #include "fabric/v1/finding.pb.h"
 
@@ -26,13 +27,18 @@ std::string_view DriverOf(const fleet::PortView& port);
 
 std::string PortName(const fleet::PortView& port);  // "n2/rxe0/1"
 
-// Maximum number of names, and of evidence of one kind, in a finding.
+// Maximum number of names in a title.
 inline constexpr std::size_t kListedMax = 4;
+// Maximum number of items of evidence of one kind: all that a node has.
+inline constexpr std::size_t kEvidenceMax = 64;
 
 // "n1, n2, n3, n4 and 60 more"
 std::string Listed(const std::vector<std::string>& items);
 // The same; `items` are the first ones of `all`.
 std::string Listed(const std::vector<std::string>& items, std::size_t all);
+// All of them, up to kEvidenceMax: for evidence.
+std::string ListedAll(const std::vector<std::string>& items);
+std::string ListedAll(const std::vector<std::string>& items, std::size_t all);
 
 struct Fact {
   std::string what;
@@ -59,14 +65,6 @@ void Unreadable(const Member& member, std::string_view what, std::string source,
                 std::string_view key = {});
 void Unreadable(const fleet::PortView& port, std::string_view what, std::string source,
                 Verdicts& out);
-
-struct RemedyText {
-  std::string_view platform = "any";
-  std::string command;
-  bool interrupts_traffic = false;
-  std::string_view note = {};
-};
-v1::Remedy ToRemedy(RemedyText text);
 
 // Source of a value, as the inspectors name it.
 std::string PortFile(const fleet::PortView& port, std::string_view file);

@@ -23,10 +23,9 @@ std::optional<Group> ByRail(const Member& port) {
 }
 
 std::optional<Group> ByRailAndModel(const Member& port) {
-  const v1::RdmaDevice& device = *port.port->device;
-  if (!port.port->rail || !device.has_model()) return {};
-  return Group{
-      .rail = port.port->rail->value(), .like = device.model(), .part = KindOf(*port.port)};
+  const std::string_view model = port.port->model;
+  if (!port.port->rail || model.empty()) return {};
+  return Group{.rail = port.port->rail->value(), .like = model, .part = KindOf(*port.port)};
 }
 
 std::optional<Group> ByProduct(const Member& node) {

@@ -38,7 +38,7 @@ struct Group {
 };
 
 std::optional<Group> ByRail(const Member& port);
-std::optional<Group> ByRailAndModel(const Member& port);  // No value when the model is unknown
+std::optional<Group> ByRailAndModel(const Member& port);  // No value when the card is unknown
 std::optional<Group> ByProduct(const Member& node);       // An unknown product is a group as well
 std::optional<Group> WholeFleet(const Member& member);
 

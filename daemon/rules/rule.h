@@ -15,6 +15,7 @@
 
 #include "daemon/fleet/fleet_view.h"
 #include "daemon/rules/equality_rule.h"
+#include "daemon/rules/fields.h"
 #include "daemon/rules/group_rule.h"
 #include "daemon/rules/inputs.h"
 #include "daemon/rules/uniqueness_rule.h"
@@ -29,6 +30,7 @@ class Verdicts {
   Verdicts(std::string_view rule, v1::Severity severity) : rule_(rule), severity_(severity) {}
 
   void Pass(std::uint64_t times = 1) { passes_ += times; }
+  void DropPasses() { passes_ = 0; }
   // `title`: one line with the seen and the expected value. `evidence`: at least one. `key`
   // distinguishes several findings of one rule and subject; it is part of the fingerprint.
   void Fail(v1::Subject subject, std::string title, std::vector<v1::Evidence> evidence,
@@ -36,6 +38,8 @@ class Verdicts {
   // `title`: what could not be read, and why.
   void Unknown(v1::Subject subject, std::string title, std::vector<v1::Evidence> evidence,
                std::string_view key = {});
+  // Sets the nodes and ports that the last finding is about, when they are not just its subject.
+  void SetAffected(std::vector<v1::Subject> subjects, std::size_t total = 0);
   // Adds a finding that has verdict, subject, title, evidence and remedies. Sets id, rule and
   // severity.
   void Add(v1::Finding finding, std::string_view key = {});
@@ -53,7 +57,15 @@ class Verdicts {
   std::vector<v1::Finding> findings_;
 };
 
+// Maximum number of affected subjects in a finding.
+inline constexpr std::size_t kAffectedMax = 256;
+// `total`: number of all, when `subjects` has only the first ones.
+void SetAffected(v1::Finding& finding, std::vector<v1::Subject> subjects, std::size_t total = 0);
+
 struct LldpRule;
+
+// The rule that judges whether a node reports at all.
+inline constexpr std::string_view kNodeConnected = "node_connected";
 
 struct Rule {
   std::string_view id;     // "pfc_equal_on_rail"
@@ -67,14 +79,19 @@ struct Rule {
   Access access = Access::kDefault;  // For these inspectors
   // Numbers of the fields of v1::Expectations that the rule reads.
   ConstantList<int> profile = {};
+  // The fields that it reads. Where one is missing of a member to which the rule applies, the
+  // engine reports UNKNOWN. A rule does not do that itself, and gives no verdict there.
+  ConstantList<Read> reads = {};
   std::string_view fix = {};  // One line: how to correct it. Findings have the commands.
 
-  // Exactly one of the five kinds. docs/ADDING.md explains how to choose.
+  // Exactly one of the six kinds. docs/ADDING.md explains how to choose.
   void (*evaluate_node)(const fleet::NodeView&, Verdicts&) = nullptr;  // Depends on one node only
   std::span<const EqualityRule> equality_rules = {};  // Comparable ports or nodes have one value
   const UniquenessRule* uniqueness_rule = nullptr;    // A value occurs once in the fleet
   const GroupRule* group_rule = nullptr;              // Depends on a summary of comparable members
   const LldpRule* lldp_rule = nullptr;                // Compares what LLDP reports of links
+  // Judges a node that other rules skip: it is lost, or its settings are too old.
+  void (*evaluate_unjudged)(const fleet::NodeRecord&, Verdicts&) = nullptr;
 
   // With evaluate_node: runs only while the fleet is this one node, without any to compare it with.
   bool single_node_only = false;
@@ -95,6 +112,7 @@ struct Evaluation {
   // verdict, subject, title, evidence and remedies. Sorted by id. Independent of the order of
   // nodes.
   std::vector<v1::Finding> findings;
+  v1::Coverage coverage;
 };
 
 // A rule from an operator's file. Judges one node.

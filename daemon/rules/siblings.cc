@@ -14,10 +14,7 @@ namespace {
 
 using Ports = std::vector<const fleet::PortView*>;
 
-// Only mlx5 has board ids. Cards of other drivers are compared by model.
-const std::string& BoardOf(const fleet::PortView& port) {
-  return port.device->has_board_id() ? port.device->board_id() : port.device->model();
-}
+constexpr std::size_t kComparedMin = 4;
 
 void JudgeCards(const Sibling& sibling, const Ports& cards, Verdicts& out) {
   std::map<std::uint64_t, Ports> by_value;
@@ -31,9 +28,9 @@ void JudgeCards(const Sibling& sibling, const Ports& cards, Verdicts& out) {
   const auto most = std::max_element(
       by_value.begin(), by_value.end(),
       [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
-  if (all < 4 || 4 * most->second.size() < 3 * all) return;
+  if (all < kComparedMin || 4 * most->second.size() < 3 * all) return;
   const std::string basis =
-      Format("{} of {} ports of {}", most->second.size(), all, BoardOf(*cards[0]));
+      Format("{} of {} ports of {}", most->second.size(), all, cards[0]->board);
   for (const auto& [value, ports] : by_value) {
     for (const fleet::PortView* port : ports) {
       if (value == most->first) {
@@ -59,9 +56,21 @@ void JudgeCards(const Sibling& sibling, const Ports& cards, Verdicts& out) {
 void JudgeSiblings(const Sibling& sibling, const fleet::NodeView& node, Verdicts& out) {
   std::map<std::string_view, std::vector<const fleet::PortView*>> cards;
   const bool by_gpus = std::any_of(node.ports.begin(), node.ports.end(), IsNearGpu);
-  for (const fleet::PortView& port : node.ports)
-    if (port.rail && !BoardOf(port).empty() && (!by_gpus || IsNearGpu(port)))
-      cards[BoardOf(port)].push_back(&port);
+  Ports unknown;
+  std::size_t compared = 0;
+  for (const fleet::PortView& port : node.ports) {
+    if (!port.rail || (by_gpus && !IsNearGpu(port))) continue;
+    if (!port.board.empty()) {
+      cards[port.board].push_back(&port);
+      ++compared;
+    } else if (sibling.value(port)) {
+      unknown.push_back(&port);
+    }
+  }
+  if (compared + 1 >= kComparedMin)
+    for (const fleet::PortView* port : unknown)
+      Unreadable(*port, Format("model of the card, by which the {} is compared,", sibling.what),
+                 Format("sys/class/infiniband/{}/board_id", port->device->name()), out);
   for (const auto& [board, ports] : cards) JudgeCards(sibling, ports, out);
 }
 

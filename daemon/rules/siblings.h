@@ -24,9 +24,10 @@ struct Sibling {
   std::vector<v1::Remedy> (*remedies)(const fleet::PortView&, std::uint64_t expected) = nullptr;
 };
 
-// Compares cards with one board id, or of one model without board ids. A card fails only
-// when at least four cards are compared and three quarters of them agree. Where some cards are near
-// GPUs, compares only these: a storage card on the same board may have other settings.
+// Compares cards of one board (fleet::BoardOf). UNKNOWN for a card of unknown board and model among
+// others that are known. A card fails only when at least four cards are compared and three quarters
+// of them agree. Where some cards are near GPUs, compares only these: a storage card on the same
+// board may have other settings.
 void JudgeSiblings(const Sibling& sibling, const fleet::NodeView& node, Verdicts& out);
 
 }  // namespace fabric::rules

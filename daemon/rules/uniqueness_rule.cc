@@ -38,19 +38,23 @@ void FailShared(const UniquenessRule& uniqueness, const std::vector<std::vector<
     shown.push_back(uniqueness.show(holders.front()));
   const std::vector<KeyHolder>& holders = shared[0];
   std::vector<std::string> names;
+  std::vector<v1::Subject> affected;
   std::vector<v1::Evidence> evidence;
   for (const KeyHolder& holder : holders) {
+    if (affected.size() < kAffectedMax) affected.push_back(SubjectOf(holder.member));
     names.push_back(NameOf(holder.member));
-    if (evidence.size() < kListedMax) evidence.push_back(EvidenceOf(uniqueness, holder));
+    if (evidence.size() < kEvidenceMax) evidence.push_back(EvidenceOf(uniqueness, holder));
   }
   const Value& key = holders.front().key;
+  std::vector<v1::Remedy> remedies;
+  if (uniqueness.remedies != nullptr) remedies = uniqueness.remedies(holders.back());
+  for (v1::Remedy& remedy : remedies) SetHost(holders.back().member.node->node->name, remedy);
   out.Fail(std::move(subject),
            Format("{} {} is on {} {}, expected on one: {}", uniqueness.what, Listed(shown),
                   names.size(), uniqueness.of_nodes ? "nodes" : "ports", Listed(names)),
-           std::move(evidence),
-           uniqueness.remedies != nullptr ? uniqueness.remedies(holders.back())
-                                          : std::vector<v1::Remedy>(),
+           std::move(evidence), std::move(remedies),
            key.number == 0 ? std::string(key.text) : Format("{} {}", key.text, key.number));
+  out.SetAffected(std::move(affected), names.size());
 }
 
 }  // namespace fabric::rules

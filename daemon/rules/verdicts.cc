@@ -1,7 +1,10 @@
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "daemon/rules/remedy.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
@@ -41,7 +44,22 @@ std::string Id(std::string_view rule, const v1::Subject& subject, std::string_vi
 
 }  // namespace
 
+void SetAffected(v1::Finding& finding, std::vector<v1::Subject> subjects, std::size_t total) {
+  total = std::max(total, subjects.size());
+  if (subjects.size() > kAffectedMax) subjects.resize(kAffectedMax);
+  finding.mutable_affected()->Assign(std::make_move_iterator(subjects.begin()),
+                                     std::make_move_iterator(subjects.end()));
+  const bool cut = total > static_cast<std::size_t>(finding.affected_size());
+  finding.set_affected_total(cut ? static_cast<std::uint32_t>(total) : 0);
+}
+
+void Verdicts::SetAffected(std::vector<v1::Subject> subjects, std::size_t total) {
+  rules::SetAffected(findings_.back(), std::move(subjects), total);
+}
+
 void Verdicts::Add(v1::Finding finding, std::string_view key) {
+  if (finding.affected().empty() && !finding.subject().node().empty())
+    *finding.add_affected() = finding.subject();
   finding.set_id(Id(rule_, finding.subject(), key));
   finding.set_rule(std::string(rule_));
   finding.set_severity(severity_);
@@ -62,7 +80,10 @@ void Verdicts::Fail(v1::Subject subject, std::string title, std::vector<v1::Evid
                     std::vector<v1::Remedy> remedies, std::string_view key) {
   v1::Finding& finding = Build(std::move(subject), std::move(title), std::move(evidence), key);
   finding.set_verdict(v1::VERDICT_FAIL);
-  for (v1::Remedy& remedy : remedies) *finding.add_remedies() = std::move(remedy);
+  for (v1::Remedy& remedy : remedies) {
+    SetHost(finding.subject().node(), remedy);
+    *finding.add_remedies() = std::move(remedy);
+  }
 }
 
 void Verdicts::Unknown(v1::Subject subject, std::string title, std::vector<v1::Evidence> evidence,

@@ -7,8 +7,8 @@
 namespace fabric::snapshot_diff {
 namespace {
 
-v1::FactDifference ToDifference(const FieldValue* before, const FieldValue* after) {
-  v1::FactDifference difference;
+v1::FieldDifference ToDifference(const FieldValue* before, const FieldValue* after) {
+  v1::FieldDifference difference;
   const FieldValue& either = before != nullptr ? *before : *after;
   difference.set_path(either.path);
   difference.set_counter(either.counter);
@@ -42,13 +42,13 @@ Differences Compare(const FieldValues& before, const FieldValues& after) {
 }
 
 void Fold(Differences& differences) {
-  const auto is_element = [](const v1::FactDifference& difference) {
+  const auto is_element = [](const v1::FieldDifference& difference) {
     return difference.path().ends_with("]") &&
            (difference.before() == kThere || difference.after() == kThere) &&
            difference.before_absent() != difference.after_absent();
   };
   Differences folded;
-  for (v1::FactDifference& difference : differences) {
+  for (v1::FieldDifference& difference : differences) {
     const bool below = !folded.empty() && is_element(folded.back()) &&
                        difference.path().starts_with(folded.back().path() + ".");
     if (!below) folded.push_back(std::move(difference));
@@ -60,13 +60,13 @@ v1::DiffNodeResponse Diff(const v1::NodeSnapshot& before, const v1::NodeSnapshot
   Differences settings = Compare(Flatten(before), Flatten(after));
   Fold(settings);
   // Gaps are the least important.
-  std::stable_partition(settings.begin(), settings.end(), [](const v1::FactDifference& each) {
+  std::stable_partition(settings.begin(), settings.end(), [](const v1::FieldDifference& each) {
     return !each.path().starts_with("gaps[");
   });
   Differences counters = Compare(FlattenCounters(before), FlattenCounters(after));
   v1::DiffNodeResponse response;
   for (Differences* each : {&settings, &counters})
-    for (v1::FactDifference& difference : *each)
+    for (v1::FieldDifference& difference : *each)
       *response.add_differences() = std::move(difference);
   return response;
 }

@@ -8,7 +8,7 @@
 
 namespace fabric::snapshot_diff {
 
-using Differences = std::vector<v1::FactDifference>;
+using Differences = std::vector<v1::FieldDifference>;
 
 // Sorted by path. Includes each value below an element that one side lacks.
 Differences Compare(const FieldValues& before, const FieldValues& after);

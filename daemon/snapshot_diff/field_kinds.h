@@ -1,34 +1,25 @@
-// Classification of snapshot fields: settings, identities, counters, and fields that always change.
+// Fields of snapshots with their options for comparison (fabric/v1/options.proto).
 #pragma once
 
 #include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
 
 #include <string>
 #include <vector>
 
-namespace fabric::snapshot_diff {
+#include "fabric/v1/options.pb.h"
 
-enum class FieldKind {
-  kSetting,
-  kIdentity,  // Different on every node
-  kCounter,
-  kLeftOut,  // Different at every moment
-};
-FieldKind KindOf(const google::protobuf::FieldDescriptor& field);
+namespace fabric::snapshot_diff {
 
 struct Field {
   const google::protobuf::FieldDescriptor* descriptor = nullptr;
-  FieldKind kind = FieldKind::kSetting;
+  v1::Comparison comparison = v1::COMPARISON_UNSPECIFIED;
   bool key = false;  // Part of the key of a list element
 };
-// Fields of a message type that occurs in snapshots; empty for other types.
+// Valid as long as the thread.
 const std::vector<Field>& FieldsOf(const google::protobuf::Descriptor& type);
 
 // Key of a list element: "rail0", "dscp 26". Empty: identified by index.
 std::string KeyOf(const google::protobuf::Message& element);
-
-// A scalar as text; `index` within a list, else -1.
-std::string ValueText(const google::protobuf::Message& message,
-                      const google::protobuf::FieldDescriptor& field, int index);
 
 }  // namespace fabric::snapshot_diff

@@ -64,7 +64,7 @@ bool IsIdentity(std::string_view path) {
     const std::size_t end = path.find_first_of(".[");
     const FieldDescriptor* const field = type->FindFieldByName(std::string(path.substr(0, end)));
     if (field == nullptr) return false;
-    if (KindOf(*field) == FieldKind::kIdentity) return true;
+    if (field->options().GetExtension(v1::comparison) == v1::COMPARISON_IDENTITY) return true;
     path.remove_prefix(std::min(end, path.size()));
     if (path.starts_with("[")) {
       const std::size_t close = path.find(']');

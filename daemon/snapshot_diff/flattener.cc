@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "proto/fields.h"
 
 namespace fabric::snapshot_diff {
 namespace {
@@ -23,8 +24,8 @@ void Flattener::AddMessage(const Message& message) {
 
 void Flattener::AddField(const Message& message, const Field& each) {
   const FieldDescriptor& field = *each.descriptor;
-  if (each.kind == FieldKind::kLeftOut) return;
-  const bool counter = each.kind == FieldKind::kCounter;
+  if (each.comparison == v1::COMPARISON_OMITTED) return;
+  const bool counter = each.comparison == v1::COMPARISON_COUNTER;
   const bool scalar = field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE;
   // Counters are mixed with settings, and counter lists have their own format.
   if (scalar ? counter != counters_ : counter) return;
@@ -37,7 +38,7 @@ void Flattener::AddField(const Message& message, const Field& each) {
     if (!reflection.HasField(message, &field)) return;
     Append(field.name());
     AddMessage(reflection.GetMessage(message, &field));
-  } else if (!field.has_presence() || reflection.HasField(message, &field)) {
+  } else if (HasValue(message, field)) {
     AddScalar(message, field);
   }
   path_.resize(length);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "daemon/snapshot_diff/flattener.h"
+#include "proto/fields.h"
 #include "proto/ports.h"
 
 namespace fabric::snapshot_diff {
@@ -29,7 +30,8 @@ class Walker {
  public:
   void Walk(const Message& before, const Message& after, const std::string& path) {
     for (const Field& field : FieldsOf(*before.GetDescriptor()))
-      if (field.kind == FieldKind::kSetting || field.kind == FieldKind::kIdentity)
+      if (field.comparison == v1::COMPARISON_UNSPECIFIED ||
+          field.comparison == v1::COMPARISON_IDENTITY)
         WalkField(before, after, field, path);
   }
 
@@ -72,8 +74,8 @@ class Walker {
   static bool Same(const Message& before, const Message& after, const FieldDescriptor& field) {
     const Reflection& reflection = *before.GetReflection();
     if (!field.is_repeated()) {
-      const bool has = !field.has_presence() || reflection.HasField(before, &field);
-      const bool had = !field.has_presence() || reflection.HasField(after, &field);
+      const bool has = HasValue(before, field);
+      const bool had = HasValue(after, field);
       return has == had && (!has || ValueText(before, field, -1) == ValueText(after, field, -1));
     }
     const int size = reflection.FieldSize(before, &field);
@@ -145,20 +147,20 @@ Change ChangeOf(const v1::NodeSnapshot& before, const v1::SnapshotChange& report
   for (const Field& field : FieldsOf(*v1::NodeSnapshot::descriptor())) {
     const bool touched = std::find(report.fields().begin(), report.fields().end(),
                                    field.descriptor->name()) != report.fields().end();
-    if (touched && field.kind == FieldKind::kSetting)
+    if (touched && field.comparison == v1::COMPARISON_UNSPECIFIED)
       walker.WalkField(before, report.rest(), field, "");
   }
   Change change;
-  for (v1::FactDifference& difference : walker.Take())
+  for (v1::FieldDifference& difference : walker.Take())
     *change.add_differences() = std::move(difference);
   *change.mutable_since() = at;
   return change;
 }
 
 Differences Together(const std::vector<Change>& changes) {
-  std::map<std::string, v1::FactDifference> by_path;
+  std::map<std::string, v1::FieldDifference> by_path;
   for (const Change& change : changes) {
-    for (const v1::FactDifference& difference : change.differences()) {
+    for (const v1::FieldDifference& difference : change.differences()) {
       const auto [at, first] = by_path.try_emplace(difference.path(), difference);
       at->second.set_after(difference.after());
       at->second.set_after_absent(difference.after_absent());
@@ -177,7 +179,7 @@ Differences Together(const std::vector<Change>& changes) {
 
 Change MarkOf(const v1::NodeSnapshot& snapshot, const google::protobuf::Timestamp& at) {
   Change mark;
-  for (v1::FactDifference& counter : Compare({}, FlattenCounters(snapshot)))
+  for (v1::FieldDifference& counter : Compare({}, FlattenCounters(snapshot)))
     *mark.add_differences() = std::move(counter);
   *mark.mutable_since() = at;
   return mark;
@@ -185,7 +187,7 @@ Change MarkOf(const v1::NodeSnapshot& snapshot, const google::protobuf::Timestam
 
 Differences SinceMark(const Change& mark, const v1::NodeSnapshot& now) {
   FieldValues then;
-  for (const v1::FactDifference& counter : mark.differences())
+  for (const v1::FieldDifference& counter : mark.differences())
     then.push_back({.path = counter.path(), .value = counter.after(), .counter = true});
   return Compare(then, FlattenCounters(now));
 }

@@ -22,7 +22,7 @@ namespace {
 
 // Every statement that the store uses, prepared once.
 struct Statements {
-  Statement put_node, put_finding, add_history, put_silence, put_campaign, add_result;
+  Statement put_node, delete_node, put_finding, add_history, put_silence, put_campaign, add_result;
   Statement nodes, open_findings, resolved_findings, findings_from, history, silences;
   Statement campaigns, campaign, results;
 
@@ -32,6 +32,7 @@ struct Statements {
 constexpr const char* kPutNode =
     "INSERT INTO nodes VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
     "taken_at = excluded.taken_at, snapshot = excluded.snapshot";
+constexpr const char* kDeleteNode = "DELETE FROM nodes WHERE name = ?";
 constexpr const char* kPutFinding =
     "INSERT INTO findings VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
     "open = excluded.open, changed_at = excluded.changed_at, finding = excluded.finding";
@@ -64,6 +65,7 @@ constexpr const char* kResults =
 
 Result<Statements> Statements::Make(Database& database) {
   ASSIGN_OR_RETURN(Statement put_node, database.Prepare(kPutNode));
+  ASSIGN_OR_RETURN(Statement delete_node, database.Prepare(kDeleteNode));
   ASSIGN_OR_RETURN(Statement put_finding, database.Prepare(kPutFinding));
   ASSIGN_OR_RETURN(Statement add_history, database.Prepare(kAddHistory));
   ASSIGN_OR_RETURN(Statement put_silence, database.Prepare(kPutSilence));
@@ -78,12 +80,14 @@ Result<Statements> Statements::Make(Database& database) {
   ASSIGN_OR_RETURN(Statement campaigns, database.Prepare(kCampaigns));
   ASSIGN_OR_RETURN(Statement campaign, database.Prepare(kCampaign));
   ASSIGN_OR_RETURN(Statement results, database.Prepare(kResults));
-  return Statements{
-      std::move(put_node),      std::move(put_finding),   std::move(add_history),
-      std::move(put_silence),   std::move(put_campaign),  std::move(add_result),
-      std::move(nodes),         std::move(open_findings), std::move(resolved_findings),
-      std::move(findings_from), std::move(history),       std::move(silences),
-      std::move(campaigns),     std::move(campaign),      std::move(results)};
+  return Statements{std::move(put_node),      std::move(delete_node),
+                    std::move(put_finding),   std::move(add_history),
+                    std::move(put_silence),   std::move(put_campaign),
+                    std::move(add_result),    std::move(nodes),
+                    std::move(open_findings), std::move(resolved_findings),
+                    std::move(findings_from), std::move(history),
+                    std::move(silences),      std::move(campaigns),
+                    std::move(campaign),      std::move(results)};
 }
 
 // Transition for a row of schema version 1, which stored none. `open`: the finding was open before.
@@ -112,6 +116,10 @@ class SqliteStore final : public Store {
         .Bind(1, Nanoseconds(snapshot.taken_at()))
         .Blob(2, snapshot.SerializeAsString())
         .Run();
+  }
+
+  Status DeleteNode(const std::string& node) override {
+    return sql_.delete_node.Text(0, node).Run();
   }
 
   Status PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) override;

@@ -32,6 +32,7 @@ class Store {
 
   // Writes. Each is atomic; UNAVAILABLE when the disk is full or the file locked, with the path.
   virtual Status PutNode(const v1::NodeSnapshot& snapshot) = 0;  // Replaces by node name
+  virtual Status DeleteNode(const std::string& node) = 0;        // Keeps its history
   // Replaces by id; also appends the record, with the finding as it was then.
   virtual Status PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) = 0;
   virtual Status PutSilence(const v1::Silence& silence) = 0;     // By id

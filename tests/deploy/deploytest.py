@@ -15,7 +15,8 @@ BIN = pathlib.Path(os.environ.get("FABRIC_BIN") or ROOT / "build/release/bin")
 SKIPPED = 77  # CMakeLists.txt: SKIP_RETURN_CODE
 METRIC_SOURCES = ("agents/metrics/metrics.cc", "agents/metrics/metrics_counters.cc",
                   "agents/metrics/metrics_settings.cc", "daemon/api/metrics.cc",
-                  "docs/reference/COUNTERS.md")
+                  "docs/reference/COUNTERS.md",
+                  *(str(path.relative_to(ROOT)) for path in ROOT.glob("proto/fabric/v1/*.proto")))
 
 
 class DeployTest(unittest.TestCase):

@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
@@ -7,11 +8,9 @@ namespace {
 
 void Evaluate(const fleet::NodeView& node, Verdicts& out) {
   for (const fleet::PortView& port : node.ports) {
-    const bool infiniband = port.port->link_layer() == v1::LINK_LAYER_INFINIBAND;
-    if (!infiniband || !IsUp(port)) continue;  // Does not apply: no verdict
-    if (!port.port->has_sm_lid())
-      Unreadable(port, "LID of the subnet manager", PortFile(port, "sm_lid"), out);
-    else if (port.port->sm_lid() != 0)
+    // Does not apply, or the engine reports UNKNOWN: no verdict
+    if (!IsInfinibandInUse({.port = &port}) || !port.port->has_sm_lid()) continue;
+    if (port.port->sm_lid() != 0)
       out.Pass();
     else
       out.Fail(port.Subject(), "no subnet manager, expected one",
@@ -20,7 +19,8 @@ void Evaluate(const fleet::NodeView& node, Verdicts& out) {
                                         .seen = "0",
                                         .source = PortFile(port, "sm_lid"),
                                         .basis = "rule"})},
-               {ToRemedy({.command = "sminfo"})});
+               {Query({.command = Format("sminfo -C {} -P {}", port.device->name(),
+                                         port.port->number())})});
   }
 }
 
@@ -34,6 +34,7 @@ extern const Rule subnet_manager_present = {
     .why = "Without a subnet manager the port keeps its addresses but gets no routing updates.",
     .source = "InfiniBand specification, PortInfo:MasterSMLID",
     .needs = {Input::kRdmaPorts},
+    .reads = {{.field = Field::kSmLid, .applies = IsInfinibandInUse}},
     .fix = "Start a subnet manager, or enable the one of a switch",
     .evaluate_node = Evaluate,
 };

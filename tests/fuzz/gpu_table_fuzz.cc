@@ -18,7 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::size_t n = 0; n < again->size(); ++n) {
     const GpuRegion& one = (*regions)[n];
     const GpuRegion& other = (*again)[n];
-    Check(one.gpu == other.gpu && one.way == other.way && one.status.ok() == other.status.ok() &&
+    Check(one.gpu == other.gpu && one.registration == other.registration &&
+              one.status.ok() == other.status.ok() &&
               one.registered.address == other.registered.address &&
               one.registered.key == other.registered.key,
           "a region stays what it was");

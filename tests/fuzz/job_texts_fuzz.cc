@@ -1,4 +1,4 @@
-// Files about a process and its cgroup, and what stands for several files.
+// Files about a process and its cgroup, and patterns for several files.
 #include <algorithm>
 
 #include "agents/inspect/job/job_view.h"

@@ -95,7 +95,7 @@ class TestProbes(unittest.TestCase):
 
     def test_path_mtu_and_settings_of_a_job(self):
         result = self.measured({"path_mtu": {}})
-        self.assertEqual([(s["mtu_bytes"], s["crossed"]) for s in result["mtu_steps"]],
+        self.assertEqual([(s["mtu_bytes"], s["delivered"]) for s in result["mtu_steps"]],
                          [(256 << n, True) for n in range(5)])
         result = self.measured({"rc_write_latency": {"iterations": 20}, "traffic_class": 104,
                                 "queue_pair": {"path_mtu_bytes": 1024, "timeout": 18,

@@ -47,7 +47,7 @@ class Said {
   }
   v1::MeshWindow AwaitWindow(std::uint64_t order, std::chrono::seconds patience) {
     std::unique_lock lock(mutex_);
-    const auto came = [&] { return window_ && window_->order() == order; };
+    const auto came = [&] { return window_ && window_->assignment() == order; };
     if (!changed_.wait_for(lock, patience, came)) Die("no window");
     return *window_;
   }
@@ -90,10 +90,10 @@ int Main(const std::string& name, std::uint32_t gid_index, const Wanted& wanted)
       *verbs, clock, [&](const std::string&) { return device; },
       [](const v1::ProbePort&) { return false; },
       [&](const v1::AgentMessage& message) { said.Take(message); }, wanted.options);
-  v1::MeshOrder order;
+  v1::MeshAssignment order;
   order.set_window_ms(1000 * wanted.seconds);
   order.set_pings_per_second(wanted.pings_per_second);
-  v1::MeshPortOrder& port = *order.add_ports();
+  v1::MeshPortAssignment& port = *order.add_ports();
   port.mutable_local()->set_device(name);
   port.mutable_local()->set_port(1);
   mesh.SetOrder(order);

@@ -253,8 +253,8 @@ bool DirectionFits(const v1::Suspect& suspect, const Fault& fault) {
 std::string Line(const v1::Suspect& suspect) {
   std::string line = Format(
       "  {} {} {} {} confidence {:.4f} severity {:.4f}:", v1::SuspectKind_Name(suspect.kind()),
-      suspect.name(), v1::Direction_Name(suspect.direction()),
-      v1::TroubleKind_Name(suspect.trouble()), suspect.confidence(), suspect.severity());
+      suspect.name(), v1::Direction_Name(suspect.direction()), v1::FaultKind_Name(suspect.fault()),
+      suspect.confidence(), suspect.severity());
   for (const std::string& evidence : suspect.evidence()) line += Format(" [{}]", evidence);
   return line + "\n";
 }
@@ -270,7 +270,7 @@ std::string TextOf(const Clos& clos, const v1::BlameReport& report) {
   for (const v1::Suspect& suspect : report.suspects()) text += Line(suspect);
   for (const v1::UndecidedGroup& group : report.undecided()) {
     text += Format(" undecided, {} probes wanted\n", group.probes_size());
-    for (const v1::Suspect& suspect : group.between()) text += Line(suspect);
+    for (const v1::Suspect& suspect : group.suspects()) text += Line(suspect);
   }
   return text;
 }
@@ -292,7 +292,7 @@ Outcome Score(const Clos& clos, const v1::BlameReport& report) {
     const Culprit culprit = CulpritOf(clos, fault);
     const auto is = [&](const v1::Suspect& suspect) { return Is(suspect, culprit); };
     const auto has = [&](const v1::UndecidedGroup& group) {
-      return std::any_of(group.between().begin(), group.between().end(), is);
+      return std::any_of(group.suspects().begin(), group.suspects().end(), is);
     };
     if (std::any_of(report.suspects().begin(), report.suspects().end(), is))
       ++outcome.named;
@@ -359,7 +359,7 @@ std::span<const std::vector<plan::PairTask>> Stage::rounds(std::uint64_t seed) c
   return rounds_[seed % kPlans];
 }
 
-using Seconds = std::chrono::duration<double>;
+using FloatSeconds = std::chrono::duration<double>;
 
 Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
   Random random(run.seed);
@@ -374,7 +374,7 @@ Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
   std::iota(usable.begin(), usable.end(), 0U);
   std::uint32_t named_at = 0;
   blame::Assessment assessment;
-  Seconds stand(0);
+  FloatSeconds stand(0);
   std::uint32_t round = 0;
   std::uint32_t deciding = 0;
   for (auto planned = rounds.begin(); planned != rounds.end();) {
@@ -396,7 +396,7 @@ Outcome Play(const Stage& stage, const Kind& kind, const Run& run) {
     const auto start = std::chrono::steady_clock::now();
     judgement.EndRound();
     assessment = judgement.Assess(usable, {}, {});
-    stand = std::max(stand, Seconds(std::chrono::steady_clock::now() - start));
+    stand = std::max(stand, FloatSeconds(std::chrono::steady_clock::now() - start));
     if (named_at == 0 && Score(clos, assessment.report).named == clos.faults().size())
       named_at = round;
   }

@@ -9,7 +9,7 @@ namespace fabric::sim {
 namespace {
 
 using namespace std::chrono_literals;
-using Seconds = std::chrono::duration<double>;
+using FloatSeconds = std::chrono::duration<double>;
 
 constexpr Duration kStep = 100ns;
 constexpr std::size_t kPauseTakes = 10;  // Steps until a pause frame is heeded: cable and adapter
@@ -56,7 +56,7 @@ class Player {
 
   void Step(Duration now) {
     Pause();
-    const double seconds = Seconds(kStep).count();
+    const double seconds = FloatSeconds(kStep).count();
     std::vector<double>& sent = sent_;
     sent.assign(senders_.size(), 0);
     double all = 0;

@@ -15,7 +15,7 @@ constexpr double kRateBps = 380e9;
 // What a lost packet costs an RC queue pair that goes back to it.
 constexpr double kPacketsResent = 300;
 
-Port PortOf(const v1::ProbePort& port) {
+Port PortOfProbe(const v1::ProbePort& port) {
   return {static_cast<std::uint32_t>(std::stoul(port.node().substr(1))) - 1, port.rail()};
 }
 
@@ -158,8 +158,8 @@ v1::ProbeResult Clos::Ping(const Port& from, const Port& to, std::uint32_t round
 
 v1::FlowSummary Clos::Flow(const v1::ProbePort& from, const v1::ProbePort& to, std::uint32_t label,
                            std::uint32_t count, std::uint32_t round) {
-  const Way there = WayOf(PortOf(from), PortOf(to), label, round);
-  const Way back = WayOf(PortOf(to), PortOf(from), label, round);
+  const Way there = WayOf(PortOfProbe(from), PortOfProbe(to), label, round);
+  const Way back = WayOf(PortOfProbe(to), PortOfProbe(from), label, round);
   v1::FlowSummary flow;
   flow.set_flow_label(label);
   flow.set_sent(count);
@@ -198,8 +198,8 @@ v1::ProbeResult Clos::Bandwidth(const Port& from, const Port& to, std::uint32_t 
 
 void Clos::Probe(const v1::ProbePort& from, const v1::ProbePort& to, std::uint32_t round,
                  google::protobuf::RepeatedPtrField<v1::PairResult>& out) {
-  const Port a = PortOf(from);
-  const Port b = PortOf(to);
+  const Port a = PortOfProbe(from);
+  const Port b = PortOfProbe(to);
   const auto lost = Lost(a, b);
   for (const bool ping : {true, false}) {
     v1::PairResult& result = *out.Add();

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "proto/names.h"
 #include "tests/sim/fleet_scenario.h"
+#include "tests/testing/coverage.h"
 
 namespace fabric::sim {
 namespace {
@@ -15,7 +16,7 @@ using namespace std::chrono_literals;
 
 constexpr std::uint32_t kWithinSeconds = 60;
 // An inspection, and until findings of what was mended are resolved.
-constexpr Duration kMendedIn = 40s;
+constexpr Duration kCertifyRepairIn = 40s;
 constexpr Duration kLook = 20ms;
 
 // What is done to one port and its node, and what a certificate may then say of that node.
@@ -180,7 +181,7 @@ void Mend(Fleet& fleet, const Port& port) {
     fleet.agent(node).Slow(1);
     if (!fleet.agent(node).up()) fleet.agent(node).Boot();
   }
-  fleet.Run(kMendedIn);
+  fleet.Run(kCertifyRepairIn);
 }
 
 void CertifyHealthy(Fleet& fleet, Report& report, const char* when) {
@@ -192,10 +193,9 @@ void CertifyHealthy(Fleet& fleet, Report& report, const char* when) {
   report.figures.push_back(
       Format("{}: {}, in {:.2f} s", when, Told(made->certificate), made->seconds));
   if (made->certificate.verdict() != v1::VERDICT_PASS)
-    fleet.checks().Violate(Format(
-        "{}: the certificate is {}: {}", when, v1::Verdict_Name(made->certificate.verdict()),
-        Join({made->certificate.not_covered().begin(), made->certificate.not_covered().end()},
-             "; ")));
+    fleet.checks().Violate(Format("{}: the certificate is {}: {}", when,
+                                  v1::Verdict_Name(made->certificate.verdict()),
+                                  Join(testing::Texts(made->certificate.not_covered()), "; ")));
   for (const v1::CertifiedNode& node : made->certificate.nodes())
     if (node.verdict() != v1::VERDICT_PASS)
       fleet.checks().Violate(Format("{}: {}", when, Why(node)));

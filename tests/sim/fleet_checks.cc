@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/text.h"
+#include "daemon/rules/rule.h"
 #include "proto/names.h"
 
 namespace fabric::sim {
@@ -117,6 +118,12 @@ std::vector<std::string> FleetChecks::QueuePairsOpen() const {
   return lines;
 }
 
+// The restarted controller knows the nodes, and waits for them to connect.
+void FleetChecks::OnControllerCrash() {
+  given_.clear();
+  lost_.insert(known_.begin(), known_.end());
+}
+
 void FleetChecks::OnEvent(const v1::Event& event) {
   trace_.Number(event.sequence());
   trace_.Add(queue_.now());
@@ -124,7 +131,12 @@ void FleetChecks::OnEvent(const v1::Event& event) {
     const v1::NodeSummary& node = event.node();
     const bool back = node.state() == v1::NODE_STATE_CONNECTED;
     ++(back ? counts_.nodes_back : counts_.nodes_lost);
+    known_.insert(node.name());
     if (!back) OnSessionEnded(node.name());
+    if (back)
+      lost_.erase(node.name());
+    else
+      lost_.insert(node.name());
     trace_.Tell(queue_.now(),
                 Format("{} {} {}", node.name(), back ? "is there" : "is lost", node.lost_reason()));
   }
@@ -154,6 +166,10 @@ void FleetChecks::OnFinding(const v1::Finding& finding) {
   ++counts_.findings;
   if (all_excused_) return;
   const std::string& node = finding.subject().node();
+  if (finding.rule() == rules::kNodeConnected) {
+    if (!lost_.contains(node)) Violate("it is not lost: " + line);
+    return;
+  }
   if (node.empty() ? !NamesExcused(finding) : !excused_.contains(node))
     Violate("nobody did anything to it: " + line);
 }

@@ -41,7 +41,7 @@ class FleetChecks final : public control::EventListener {
   void OnSent(const v1::ControllerMessage& message);
   void OnHeard(const std::string& node, const v1::AgentMessage& message);
   void OnSessionEnded(const std::string& node);
-  void OnControllerCrash() { given_.clear(); }
+  void OnControllerCrash();
   // The machines' side.
   void OnQueuePairs(std::uint32_t agent, const v1::ProbeAssignment& assignment, bool open);
   std::size_t queue_pairs_open() const { return open_; }
@@ -71,6 +71,8 @@ class FleetChecks final : public control::EventListener {
   Trace& trace_;
   bool all_excused_ = false;
   std::set<std::string> excused_;
+  std::set<std::string> known_;  // Nodes that were connected at any time
+  std::set<std::string> lost_;   // Nodes
   std::map<Port, Given> given_;
   std::map<std::uint64_t, std::set<Port>> ports_;  // Of each probe that was given
   std::map<Place, Given> ends_;                    // That have queue pairs

@@ -31,8 +31,8 @@ constexpr Setting kSettings[] = {
      v1::INCAST_VERDICT_LOSSLESS},
     {"the switch does no PFC",
      [](Fleet&, std::uint32_t, BurstSettings& settings) { settings.at.pfc = false; },
-     v1::INCAST_VERDICT_LOST},
-    {"some senders do no PFC", DeafSenders, v1::INCAST_VERDICT_LOST_DESPITE_PFC},
+     v1::INCAST_VERDICT_LOSS_WITHOUT_PFC},
+    {"some senders do no PFC", DeafSenders, v1::INCAST_VERDICT_LOSS_DESPITE_PFC},
     {"the switch pauses all",
      [](Fleet&, std::uint32_t, BurstSettings& settings) {
        settings.at.pfc = false;
@@ -43,7 +43,7 @@ constexpr Setting kSettings[] = {
      [](Fleet& fleet, std::uint32_t, BurstSettings& settings) {
        settings.sender_bps = settings.at.bps / (1.2 * fleet.size());
      },
-     v1::INCAST_VERDICT_NOT_PROVOKED},
+     v1::INCAST_VERDICT_NO_CONGESTION},
     {"marks slow the senders",
      [](Fleet&, std::uint32_t, BurstSettings& settings) {
        settings.slows_down = true;
@@ -51,7 +51,7 @@ constexpr Setting kSettings[] = {
        settings.at.pause_from = 6e7;
        settings.at.buffer_bytes = 1e8;
      },
-     v1::INCAST_VERDICT_ECN_HELD},
+     v1::INCAST_VERDICT_ECN_ONLY},
     {"nobody counts",
      [](Fleet&, std::uint32_t, BurstSettings& settings) { settings.counted = false; },
      v1::INCAST_VERDICT_LOSSLESS},
@@ -60,9 +60,10 @@ constexpr Setting kSettings[] = {
 v1::IncastVerdict VerdictOf(const BurstTruth& truth) {
   if (truth.pause_frames > 0) return v1::INCAST_VERDICT_GLOBAL_PAUSE;
   if (truth.lost > 0)
-    return truth.pfc_frames > 0 ? v1::INCAST_VERDICT_LOST_DESPITE_PFC : v1::INCAST_VERDICT_LOST;
+    return truth.pfc_frames > 0 ? v1::INCAST_VERDICT_LOSS_DESPITE_PFC
+                                : v1::INCAST_VERDICT_LOSS_WITHOUT_PFC;
   if (truth.pfc_frames > 0) return v1::INCAST_VERDICT_LOSSLESS;
-  return truth.marked > 0 ? v1::INCAST_VERDICT_ECN_HELD : v1::INCAST_VERDICT_NOT_PROVOKED;
+  return truth.marked > 0 ? v1::INCAST_VERDICT_ECN_ONLY : v1::INCAST_VERDICT_NO_CONGESTION;
 }
 
 std::string Words(const v1::IncastReport& report) {

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/text.h"
+#include "proto/coverage.h"
 #include "tests/sim/fleet_scenario.h"
 
 namespace fabric::sim {
@@ -32,7 +33,7 @@ void CheckAllInIt(Fleet& fleet, const char* when) {
   if (mesh.ports() != ports)
     fleet.checks().Violate(Format("{}: {} of {} ports are in the mesh, without {}", when,
                                   mesh.ports(), ports,
-                                  mesh.not_covered().empty() ? "" : mesh.not_covered(0)));
+                                  mesh.not_covered().empty() ? "" : ToString(mesh.not_covered(0))));
   std::vector<std::uint64_t> before;
   for (const auto& agent : fleet.agents()) before.push_back(agent->mesh().windows());
   fleet.Run(30s);

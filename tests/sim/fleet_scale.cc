@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "proto/coverage.h"
 #include "tests/sim/fleet_scenario.h"
 
 namespace fabric::sim {
@@ -21,7 +22,7 @@ double Since(Real::time_point begun) {
   return std::chrono::duration<double>(Real::now() - begun).count();
 }
 
-double Seconds(Duration duration) {
+double InSeconds(Duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
@@ -71,7 +72,7 @@ std::optional<v1::Campaign> RunCampaign(Fleet& fleet, const v1::CampaignSpec& sp
     fleet.checks().Violate(started.status().message());
     return std::nullopt;
   }
-  const double planned = Seconds(fleet.controller_busy() - busy);
+  const double planned = InSeconds(fleet.controller_busy() - busy);
   const std::uint32_t named_after = culprit.empty() ? 0 : NamedAfter(fleet, *started, culprit);
   if (named_after > kNamedWithin)
     fleet.checks().Violate(Format("{} was named after {} rounds", culprit, named_after));
@@ -80,9 +81,10 @@ std::optional<v1::Campaign> RunCampaign(Fleet& fleet, const v1::CampaignSpec& sp
   if (named_after > 0) EndSoon(fleet, *started);
   if (!AwaitCampaign(fleet, *started, most)) return std::nullopt;
   v1::Campaign campaign = fleet.Campaign(*started, false);
-  const double took = Seconds(fleet.now() - at);
-  const double worked = Seconds(fleet.controller_busy() - busy);
-  const std::uint32_t probes = campaign.probes_ok() + campaign.probes_failed();
+  const double took = InSeconds(fleet.now() - at);
+  const double worked = InSeconds(fleet.controller_busy() - busy);
+  const std::uint32_t probes =
+      campaign.probes_ok() + campaign.probes_failed() + campaign.probes_cancelled();
   report.figures.push_back(Format(
       "{}: {} rounds of {}, {} saved, {} ok, {} failed of {} probes in {:.2f} simulated s; the "
       "start took {:.3f} s",
@@ -172,7 +174,7 @@ void PlayPathCut(const FleetScenario&, Fleet& fleet, Report& report) {
     fleet.checks().Violate(Format("a path of {} is cut and not what was named: {}", leaf,
                                   campaign->blame().ShortDebugString()));
   if (!campaign->skipped().empty())
-    fleet.checks().Violate("left out, with only one path cut: " + campaign->skipped(0));
+    fleet.checks().Violate("left out, with only one path cut: " + ToString(campaign->skipped(0)));
   if (campaign->rounds_done() > kWaitedFor)
     fleet.checks().Violate(Format("not decided after {} rounds", kWaitedFor));
   fleet.Run(10s);
@@ -209,12 +211,12 @@ void PlayTenThousand(const FleetScenario&, Fleet& fleet, Report& report) {
   report.figures.push_back(Format(
       "{} agents connected, reported and were judged after {:.1f} simulated s, {:.1f} s of the "
       "controller, {:.1f} s in all; {:.1f} kB of heap each, agent and controller together",
-      fleet.size(), Seconds(fleet.now()), Seconds(fleet.controller_busy()), Since(begun),
+      fleet.size(), InSeconds(fleet.now()), InSeconds(fleet.controller_busy()), Since(begun),
       static_cast<double>(HeapBytes() - empty) / 1e3 / fleet.size()));
   Duration busy = fleet.controller_busy();
   fleet.Run(30s);
   report.figures.push_back(Format("at rest the controller works {:.1f} % of the time",
-                                  100 * Seconds(fleet.controller_busy() - busy) / 30));
+                                  100 * InSeconds(fleet.controller_busy() - busy) / 30));
   v1::CampaignSpec spec = Pings();
   spec.set_pattern(v1::CAMPAIGN_PATTERN_RANDOM_REGULAR);
   const auto campaign = RunCampaign(fleet, spec, 3600s, report);

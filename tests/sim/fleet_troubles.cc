@@ -15,7 +15,7 @@ constexpr Duration kCampaignEvery = 12s;
 // After the last trouble: keepalive, a back-off and a welcome that does not come.
 constexpr Duration kBackMax = 80s;
 // A campaign whose agents are all there; the slowest probe is bounded by its timeout.
-constexpr Duration kEndsIn = 120s;
+constexpr Duration kTroubleEndsIn = 120s;
 // An agent ends what it was told to stop; drivers take up to a second and a half, slow ones more.
 constexpr Duration kLetGoIn = 15s;
 constexpr std::uint32_t kTimeoutMs = 3000;
@@ -87,7 +87,8 @@ void PlayTroubles(const FleetScenario& scenario, Fleet& fleet, Report&) {
   }
   Heal(fleet);
   while (!fleet.controller_up()) fleet.Run(100ms);
-  for (const std::string& campaign : campaigns) (void)AwaitCampaign(fleet, campaign, kEndsIn);
+  for (const std::string& campaign : campaigns)
+    (void)AwaitCampaign(fleet, campaign, kTroubleEndsIn);
   fleet.Run(kLetGoIn);
   CheckNothingLeft(fleet);
   if (!AwaitFleet(fleet, kBackMax)) return;
@@ -100,7 +101,7 @@ void PlayTroubles(const FleetScenario& scenario, Fleet& fleet, Report&) {
   last.set_include_busy(true);
   const auto started = fleet.StartCampaign(last);
   if (!started.ok()) return fleet.checks().Violate(started.status().message());
-  (void)AwaitCampaign(fleet, *started, kEndsIn);
+  (void)AwaitCampaign(fleet, *started, kTroubleEndsIn);
   CheckCampaign(fleet, *started);
   const v1::Campaign campaign = fleet.Campaign(*started, false);
   // The fabric itself loses a probe now and then.

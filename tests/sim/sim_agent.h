@@ -87,7 +87,7 @@ class SimAgent final : public agent::AgentOutput, public ProbeMachine, public Me
   void ContinueProbe(const v1::ProbeStart& start) override { runner_.Continue(start); }
   void StopProbe(const v1::ProbeStop& stop) override { runner_.Stop(stop); }
   void StopAllProbes(const std::string& reason) override { runner_.StopAll(reason); }
-  void OrderMesh(const v1::MeshOrder& order) override { mesh_.SetOrder(order); }
+  void OrderMesh(const v1::MeshAssignment& order) override { mesh_.SetOrder(order); }
 
   // ProbeMachine and MeshMachine
   std::uint32_t number() const override { return number_; }

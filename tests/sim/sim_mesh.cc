@@ -8,7 +8,7 @@
 
 namespace fabric::sim {
 
-void SimMesh::SetOrder(const v1::MeshOrder& order) {
+void SimMesh::SetOrder(const v1::MeshAssignment& order) {
   if (!idle() && order.number() != order_.number()) EndWindow();  // It was of the order before.
   order_ = order;
   ++timer_;
@@ -27,7 +27,7 @@ void SimMesh::SetOrder(const v1::MeshOrder& order) {
 // Numbers are never used twice: what is sent to one that is gone is lost.
 void SimMesh::Open() {
   v1::AgentMessage message;
-  for (const v1::MeshPortOrder& port : order_.ports()) {
+  for (const v1::MeshPortAssignment& port : order_.ports()) {
     std::uint32_t& number = queue_pairs_[port.local().device()];
     if (number == 0) number = next_queue_pair_++;
     v1::MeshEndpoint& told = *message.mutable_mesh_endpoints()->add_endpoints();
@@ -53,18 +53,18 @@ void SimMesh::EndWindow() {
   const Moment now = machine_.Now();
   const double passed = std::chrono::duration<double>(now.steady - began_.steady).count();
   std::uint32_t flows = 0;
-  for (const v1::MeshPortOrder& port : order_.ports())
+  for (const v1::MeshPortAssignment& port : order_.ports())
     for (const v1::MeshTarget& target : port.targets())
       flows += static_cast<std::uint32_t>(std::max(1, target.flow_labels_size()));
   const auto each = static_cast<std::uint32_t>(order_.pings_per_second() * passed /
                                                std::max<std::uint32_t>(flows, 1));
   v1::AgentMessage message;
   v1::MeshWindow& window = *message.mutable_mesh_window();
-  window.set_order(order_.number());
+  window.set_assignment(order_.number());
   *window.mutable_started_at() = ToProto(began_.wall);
   *window.mutable_ended_at() = ToProto(now.wall);
   window.set_pings_per_second(order_.pings_per_second());
-  for (const v1::MeshPortOrder& port : order_.ports()) {
+  for (const v1::MeshPortAssignment& port : order_.ports()) {
     if (!queue_pairs_.contains(port.local().device())) continue;
     for (const v1::MeshTarget& target : port.targets()) {
       v1::MeshPath& path = *window.add_paths();

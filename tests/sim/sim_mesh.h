@@ -32,7 +32,7 @@ class SimMesh {
   explicit SimMesh(MeshMachine& machine) : machine_(machine) {}
 
   // Replaces the order before; without ports everything is given back.
-  void SetOrder(const v1::MeshOrder& order);
+  void SetOrder(const v1::MeshAssignment& order);
   // The process has ended.
   void Vanish();
 
@@ -46,7 +46,7 @@ class SimMesh {
   void EndWindow();
 
   MeshMachine& machine_;
-  v1::MeshOrder order_;
+  v1::MeshAssignment order_;
   std::map<std::string, std::uint32_t> queue_pairs_;  // By device
   std::uint32_t next_queue_pair_ = 1;
   std::uint64_t timer_ = 0;  // Of the newest order; earlier ones are over.

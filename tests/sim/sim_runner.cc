@@ -116,7 +116,7 @@ void SimRunner::Burst(Key key, const Probe& probe) {
     Probe* const running = Find(key);
     if (running == nullptr || running->phase != Phase::kRunning) return;
     v1::ProbeResult result = machine_.Measure(running->assignment, *running->remote);
-    *result.mutable_moves() = running->watch.End();
+    *result.mutable_counter_deltas() = running->watch.End();
     End(key, std::move(result));
   });
 }
@@ -182,7 +182,8 @@ void SimRunner::Interrupt(Key key, Probe& probe) {
     case Phase::kResponding: {
       v1::ProbeResult result;
       result.set_status(v1::PROBE_STATUS_OK);
-      if (probe.assignment.spec().has_incast()) *result.mutable_moves() = probe.watch.End();
+      if (probe.assignment.spec().has_incast())
+        *result.mutable_counter_deltas() = probe.watch.End();
       NameLateEnd(probe, result);
       return End(key, std::move(result));
     }

@@ -15,6 +15,9 @@ using namespace std::chrono_literals;
 Status FlakyStore::PutNode(const v1::NodeSnapshot& snapshot) {
   return failure.ok() ? store_->PutNode(snapshot) : failure;
 }
+Status FlakyStore::DeleteNode(const std::string& node) {
+  return failure.ok() ? store_->DeleteNode(node) : failure;
+}
 Status FlakyStore::PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) {
   return failure.ok() ? store_->PutFinding(finding, record) : failure;
 }

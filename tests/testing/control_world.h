@@ -22,6 +22,7 @@ class FlakyStore final : public store::Store {
   std::uint32_t result_writes = 0;  // Transactions with results of campaigns
 
   Status PutNode(const v1::NodeSnapshot& snapshot) override;
+  Status DeleteNode(const std::string& node) override;
   Status PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) override;
   Status PutSilence(const v1::Silence& silence) override;
   Status PutCampaign(const v1::Campaign& campaign) override;

@@ -44,7 +44,7 @@ v1::ProbeResult Figures(const v1::ProbeSpec& spec) {
     v1::MtuStep& step = *result.add_mtu_steps();
     step.set_mtu_bytes(4096);
     result.set_path_mtu_bytes(4096);
-    step.set_crossed(true);
+    step.set_delivered(true);
   }
   return result;
 }
@@ -195,14 +195,14 @@ void FakeAgents::Answer(const std::string& node, const v1::ControllerMessage& me
         if (const auto probe = agent.probes.find(id);
             probe != agent.probes.end() && probe->second.assignment.spec().has_incast() &&
             counters_)
-          *result.mutable_moves() = counters_(probe->second.assignment);
+          *result.mutable_counter_deltas() = counters_(probe->second.assignment);
         if (agent.behaviour != Behaviour::kSilent) End(node, id, std::move(result));
         agent.probes.erase(id);
       }
       return;
-    case v1::ControllerMessage::kMeshOrder:
+    case v1::ControllerMessage::kMeshAssignment:
       ++agent.mesh_orders;
-      agent.mesh_order = message.mesh_order();
+      agent.mesh_assignment = message.mesh_assignment();
       return;
     case v1::ControllerMessage::kSnapshotRequest:
       ++snapshot_requests_;
@@ -255,7 +255,8 @@ void FakeAgents::OnStart(const std::string& node, const v1::ProbeStart& start) {
     return;
   }
   v1::ProbeResult result = Figures(assignment.spec());
-  if (assignment.spec().has_incast() && counters_) *result.mutable_moves() = counters_(assignment);
+  if (assignment.spec().has_incast() && counters_)
+    *result.mutable_counter_deltas() = counters_(assignment);
   if (on_path_) on_path_(assignment, result);
   if (result.status() == v1::PROBE_STATUS_UNSPECIFIED) return;
   switch (agent.behaviour) {

@@ -53,7 +53,7 @@ class FakeAgents final : public control::AgentSink {
   using Path = std::function<void(const v1::ProbeAssignment&, v1::ProbeResult&)>;
   void SetPath(Path path) { on_path_ = std::move(path); }
   // What the counters of the own port say of an incast, of either end; nothing when not set.
-  using Counters = std::function<v1::PortMoves(const v1::ProbeAssignment&)>;
+  using Counters = std::function<v1::PortCounterDeltas(const v1::ProbeAssignment&)>;
   void SetCounters(Counters counters) { counters_ = std::move(counters); }
   void Mute(const std::string& node, bool mute);  // Connected, and no message at all
   void StopInspecting(const std::string& node) { agents_[node].idle = true; }  // Heartbeats alone
@@ -81,8 +81,8 @@ class FakeAgents final : public control::AgentSink {
   const std::vector<std::string>& violations() const { return violations_; }  // Two on one port
   std::uint32_t assignments(const std::string& node) const { return agents_.at(node).assignments; }
   std::uint32_t mesh_orders(const std::string& node) const { return agents_.at(node).mesh_orders; }
-  const v1::MeshOrder& mesh_order(const std::string& node) const {  // The newest one
-    return agents_.at(node).mesh_order;
+  const v1::MeshAssignment& mesh_assignment(const std::string& node) const {  // The newest one
+    return agents_.at(node).mesh_assignment;
   }
   std::uint32_t snapshot_requests() const { return snapshot_requests_; }
   const std::map<SessionId, Status>& closed() const { return closed_; }
@@ -101,7 +101,7 @@ class FakeAgents final : public control::AgentSink {
     Behaviour behaviour = Behaviour::kOk;
     std::uint32_t assignments = 0;
     std::uint32_t mesh_orders = 0;
-    v1::MeshOrder mesh_order;
+    v1::MeshAssignment mesh_assignment;
     std::map<EndId, Probe> probes;
     std::deque<v1::ControllerMessage> inbox;
   };

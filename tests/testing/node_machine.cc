@@ -105,6 +105,32 @@ v1::PciFunction& FunctionOfGpu(v1::NodeSnapshot& node) {
   return FunctionAt(node, node.gpus(0).pci_address());
 }
 
+void RemoveCard(v1::NodeSnapshot& node, std::uint32_t rail) {
+  const auto erase = [](auto& list, const auto& is_gone) {
+    for (int i = list.size(); i-- > 0;)
+      if (is_gone(list[i])) list.DeleteSubrange(i, 1);
+  };
+  const v1::RdmaDevice device = node.rdma_devices(static_cast<int>(rail));
+  erase(*node.mutable_pci_functions(), [&](const v1::PciFunction& function) {
+    return function.address() == device.pci_address();
+  });
+  erase(*node.mutable_net_interfaces(),
+        [&](const v1::NetInterface& netdev) { return netdev.name() == device.ports(0).netdev(); });
+  erase(*node.mutable_gpu_nic_paths(),
+        [&](const v1::GpuNicPath& path) { return path.device() == device.name(); });
+  node.mutable_rdma_devices()->DeleteSubrange(static_cast<int>(rail), 1);
+}
+
+void MoveCard(v1::NodeSnapshot& node, std::uint32_t rail, const std::string& address) {
+  v1::RdmaDevice& device = *node.mutable_rdma_devices(static_cast<int>(rail));
+  FunctionAt(node, device.pci_address()).set_address(address);
+  std::sort(node.mutable_pci_functions()->begin(), node.mutable_pci_functions()->end(),
+            [](const auto& a, const auto& b) { return a.address() < b.address(); });
+  for (v1::NetInterface& netdev : *node.mutable_net_interfaces())
+    if (netdev.pci_address() == device.pci_address()) netdev.set_pci_address(address);
+  device.set_pci_address(address);
+}
+
 v1::KernelLogLine& Logged(v1::NodeSnapshot& node, const std::string& category,
                           const std::string& text, std::uint32_t rail) {
   v1::KernelLogLine& line = *node.add_kernel_log();

@@ -15,6 +15,11 @@ void AddMachine(v1::NodeSnapshot& node);
 v1::PciFunction& FunctionAt(v1::NodeSnapshot& node, const std::string& address);
 v1::PciFunction& FunctionOfRail(v1::NodeSnapshot& node, std::uint32_t rail);
 v1::PciFunction& FunctionOfGpu(v1::NodeSnapshot& node);
+// Removes the device of a rail with its netdev and PCI function, as of a dead card. Later devices
+// move down by one.
+void RemoveCard(v1::NodeSnapshot& node, std::uint32_t rail);
+// Moves the card of a rail to another PCI address: device, netdev and PCI function.
+void MoveCard(v1::NodeSnapshot& node, std::uint32_t rail, const std::string& address);
 v1::PciLink Link(std::uint32_t gigatransfers, std::uint32_t width);
 
 // A recent line about a rail's device.

@@ -11,12 +11,12 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-OBJECT = "base/CMakeFiles/fabric_base.dir/clock.cc.o"  # Small, and without precompiled headers
+OBJECT = "tests/fuzz/CMakeFiles/fuzz_jws.dir/jws_fuzz.cc.o"  # Small, without precompiled headers
 
 
 def presets():
-    told = json.loads((ROOT / "CMakePresets.json").read_text(encoding="utf-8"))
-    return [preset for preset in told["configurePresets"] if not preset.get("hidden")]
+    presets_file = json.loads((ROOT / "CMakePresets.json").read_text(encoding="utf-8"))
+    return [preset for preset in presets_file["configurePresets"] if not preset.get("hidden")]
 
 
 class TestPresets(unittest.TestCase):

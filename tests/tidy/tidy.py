@@ -10,6 +10,7 @@ import sys
 import catalogs
 import docs
 import language
+import probekinds
 import quotes
 import rulenames
 import texts
@@ -33,6 +34,7 @@ CHECKS = (
     docs.check_paths,
     language.check_language,
     rulenames.check_rule_names,
+    probekinds.check_probe_kinds,
 )
 
 

@@ -12,6 +12,7 @@ import cpp
 import docs
 import language
 import quotes
+import probekinds
 import rulenames
 import texts
 import tidy
@@ -36,9 +37,10 @@ class Sizes(unittest.TestCase):
                          ["a.cc:2: 101 columns"])
 
     def test_file(self):
-        self.assertEqual(breaches(texts.check_sizes, {"a.cc": ";\n" * 500}), [])
-        self.assertEqual(breaches(texts.check_sizes, {"run": "#!/bin/sh\n" + ":\n" * 500}),
-                         ["run:501: 501 lines"])
+        self.assertEqual(breaches(texts.check_sizes, {"a.cc": ";\n" * 400}), [])
+        self.assertEqual(breaches(texts.check_sizes, {"tests/a.cc": ";\n" * 500}), [])
+        self.assertEqual(breaches(texts.check_sizes, {"run": "#!/bin/sh\n" + ":\n" * 400}),
+                         ["run:401: 401 lines"])
 
     def test_function_in_each_language(self):
         body = "  x();\n" * 69
@@ -274,6 +276,25 @@ class RuleNames(unittest.TestCase):
         self.assertEqual(breaches(rulenames.check_rule_names, self.CATALOG | {
             "a.cc": '.rule = ""\n.rule = "own"\n',
             "a.md": "--rule port_active, --rule NAME, an error in some_function of it\n",
+        }), [])
+
+
+class ProbeKinds(unittest.TestCase):
+    SCHEMA = {probekinds.SCHEMA: "message ProbeSpec {\n  oneof kind {\n    UdPing ud_ping = 1\n"
+                                 "        [(probe_kind) = {word: \"ping\"}];\n"
+                                 "    Incast incast = 13;\n  }\n}\n"}
+
+    def test_a_list_of_kinds(self):
+        self.assertEqual(breaches(probekinds.check_probe_kinds, self.SCHEMA | {
+            "daemon/a.cc": "if (spec.has_ud_ping()) return;\ncase v1::ProbeSpec::kIncast: break;\n",
+            "ctl/b.cc": '{"ping", "ud_ping"},\n',
+        }), ["ctl/b.cc:1: \"ud_ping\"", "daemon/a.cc:1: has_ud_ping(",
+             "daemon/a.cc:2: ProbeSpec::kIncast"])
+
+    def test_a_choice_of_a_kind(self):
+        self.assertEqual(breaches(probekinds.check_probe_kinds, self.SCHEMA | {
+            "daemon/a.cc": "probe.mutable_ud_ping()->set_pings(2);\n{\"incast\", kPattern},\n",
+            "agents/probe/a.cc": '.name = "ud_ping",\n',
         }), [])
 
 

@@ -7,7 +7,9 @@
 #include <fstream>
 
 #include "agents/config.h"
+#include "base/command_line.h"
 #include "base/settings.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "daemon/api/metrics.h"
 #include "daemon/api/rest/openapi.h"
@@ -19,6 +21,8 @@ namespace {
 constexpr std::string_view kApiHead = R"(# API
 
 Generated from `proto/fabric/v1/fabric.proto` by `api_reference`; do not edit.
+
+Version v1 is frozen: names, numbers, types and paths do not change; new ones can be added.
 
 Every call goes over gRPC (`fabric.v1.Fabric`, server reflection is on) and over REST with JSON by
 the protobuf mapping: field names as below, 64-bit numbers as strings, times as RFC 3339. A field
@@ -66,7 +70,7 @@ std::vector<GeneratedPage> ApiReferencePages(const std::string& descriptors) {
       {"API.md", std::string(kApiHead) + ApiReference(*service) + std::string(kMetricsHead) +
                      MetricsReference()},
       {"openapi.json", OpenApiJson(*service, kVersion)},
-      {"SETTINGS.md", std::string(kSettingsHead) +
+      {"SETTINGS.md", Format("{}{}\n", kSettingsHead, ValueForms()) +
                           SettingsReference("fabricd", ControllerSettings()) + "\n" +
                           SettingsReference("fabric-agent run", agent::AgentSettings())},
   };

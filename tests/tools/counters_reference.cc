@@ -15,7 +15,7 @@ Generated from the tables of counters by `counters_reference`; do not edit.
 
 Drivers use different names for the same event, and the same name for different events. The agent
 adds a vendor-neutral name to each known counter, from the table of the driver. A counter that the
-driver does not have is absent, never 0. In names, `#` stands for a priority from 0 to 7;
+driver does not have is absent, never 0. In names, `#` is a priority from 0 to 7;
 in metrics it is the label `priority`. Counters of RDMA ports have the labels `device` and `port`
 (port 0: the driver counts for the whole device), those of netdevs the label `netdev`. Metrics are
 in base units: seconds for microseconds, ratios for percent. All but ratios are counters.

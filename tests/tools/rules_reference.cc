@@ -30,11 +30,17 @@ what it needs could not be read. Passes are counted; failures and unknowns becom
 with what was expected, what was seen, where it was read and why that is expected. One fault gives
 one finding: a port that is down is judged by `port_active` alone.
 
+`Fix` is the remedy in general terms. A finding has the commands with the names of its node and
+port. Each command states the node or switch to type it on; what it affects (port, NIC, node, switch
+port, switch, subnet, or nothing when it only reads); what it interrupts; whether it takes isolation
+between tenants away; whether it survives a reboot, and how to make it permanent; and how to undo
+it. `fabricctl finding show` prints all of them, `-o wide` the first command with what it affects.
+
 )";
 
 std::string RulePage(const Rule& rule) {
   std::string page = Format("## {}\n\n**{}.**\n\n{}\n", rule.id, rule.title, Wrapped(rule.why));
-  page += Format("Needs: {}.\n\n", NeedsText(rule));
+  if (!rule.needs.empty()) page += Format("Needs: {}.\n\n", NeedsText(rule));
   if (!rule.profile.empty())
     page += Format("Of the profile: {}.\n\n", Join(ProfileFields(rule), " "));
   page += Format("Fix: `{}`\n\nSource: {}.\n", rule.fix, rule.source);

@@ -6,10 +6,10 @@ namespace fabric::host {
 namespace {
 
 using Answer = int;  // hipError_t, hsa_status_t
-constexpr Answer kSuccess = 0;
-constexpr int kDmaBufFile = 1;  // hipMemRangeHandleTypeDmaBufFd
+constexpr Answer kHipSuccess = 0;
+constexpr int kHipDmaBufFile = 1;  // hipMemRangeHandleTypeDmaBufFd
 
-struct Functions {
+struct HipFunctions {
   Answer (*init)(unsigned flags);
   const char* (*error_string)(Answer);
   Answer (*device_by_address)(int* device, const char* pci_address);
@@ -33,7 +33,7 @@ struct Functions {
 
 class HipBuffer final : public GpuBuffer {
  public:
-  HipBuffer(const Functions& hip, void* address, std::size_t bytes)
+  HipBuffer(const HipFunctions& hip, void* address, std::size_t bytes)
       : hip_(hip), address_(address), bytes_(bytes) {}
   ~HipBuffer() override { (void)hip_.free(address_); }
 
@@ -44,12 +44,12 @@ class HipBuffer final : public GpuBuffer {
     std::uint64_t offset = 0;
     if (hip_.portable_export != nullptr) {
       const Answer code = hip_.portable_export(address_, bytes_, &file, &offset);
-      if (code != kSuccess)
+      if (code != kHipSuccess)
         return Status(Code::kUnavailable,
                       Format("hsa_amd_portable_export_dmabuf: status {:#x}", code));
     } else if (hip_.export_range != nullptr) {
-      const Answer code = hip_.export_range(&file, address_, bytes_, kDmaBufFile, 0);
-      if (code != kSuccess) return hip_.Error("hipMemGetHandleForAddressRange", code);
+      const Answer code = hip_.export_range(&file, address_, bytes_, kHipDmaBufFile, 0);
+      if (code != kHipSuccess) return hip_.Error("hipMemGetHandleForAddressRange", code);
     } else {
       return Status(Code::kUnimplemented,
                     "neither hsa_amd_portable_export_dmabuf nor hipMemGetHandleForAddressRange: "
@@ -59,7 +59,7 @@ class HipBuffer final : public GpuBuffer {
   }
 
  private:
-  const Functions& hip_;
+  const HipFunctions& hip_;
   void* const address_;
   const std::size_t bytes_;
 };
@@ -83,22 +83,23 @@ class Hip final : public VendorMemory {
       (void)hsa_.Find("hsa_amd_portable_export_dmabuf", hip_.portable_export);
     }
     const Answer code = hip_.init(0);
-    return code == kSuccess ? Status() : hip_.Error("hipInit", code);
+    return code == kHipSuccess ? Status() : hip_.Error("hipInit", code);
   }
 
   Result<std::unique_ptr<GpuBuffer>> Allocate(const std::string& pci_address,
                                               std::size_t bytes) override {
     int device = 0;
-    if (const Answer code = hip_.device_by_address(&device, pci_address.c_str()); code != kSuccess)
+    if (const Answer code = hip_.device_by_address(&device, pci_address.c_str());
+        code != kHipSuccess)
       return hip_.Error("hipDeviceGetByPCIBusId " + pci_address, code);
     // Of this thread
-    if (const Answer code = hip_.set_device(device); code != kSuccess)
+    if (const Answer code = hip_.set_device(device); code != kHipSuccess)
       return hip_.Error("hipSetDevice", code);
     void* address = nullptr;
-    if (const Answer code = hip_.allocate(&address, InGpuPages(bytes)); code != kSuccess)
+    if (const Answer code = hip_.allocate(&address, InGpuPages(bytes)); code != kHipSuccess)
       return hip_.Error(Format("hipMalloc of {}", bytes), code);
     auto buffer = std::make_unique<HipBuffer>(hip_, address, InGpuPages(bytes));
-    if (const Answer code = hip_.fill(address, 0, InGpuPages(bytes)); code != kSuccess)
+    if (const Answer code = hip_.fill(address, 0, InGpuPages(bytes)); code != kHipSuccess)
       return hip_.Error("hipMemset", code);
     return std::unique_ptr<GpuBuffer>(std::move(buffer));
   }
@@ -106,7 +107,7 @@ class Hip final : public VendorMemory {
  private:
   SharedLibrary library_;
   SharedLibrary hsa_;
-  Functions hip_ = {};
+  HipFunctions hip_ = {};
 };
 
 }  // namespace

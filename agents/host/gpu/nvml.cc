@@ -14,7 +14,7 @@ namespace {
 // The part of the library's binary interface that is used, from its reference manual. The suffixes
 // are versions that never change their meaning; there is no header in Debian.
 using Answer = int;  // nvmlReturn_t
-constexpr Answer kSuccess = 0;
+constexpr Answer kNvmlSuccess = 0;
 constexpr unsigned kNoAttach = 2;  // NVML_INIT_FLAG_NO_ATTACH: only GPUs that are asked for.
 constexpr unsigned kGpusMax = 256;
 constexpr unsigned kLinksMax = 36;  // More than any GPU has; the others are invalid arguments.
@@ -31,7 +31,7 @@ struct PciInfo {  // nvmlPciInfo_t of nvmlDeviceGetPciInfo_v3
 };
 static_assert(sizeof(PciInfo) == 68);
 
-struct Device;  // Opaque
+struct NvmlDevice;  // Opaque
 
 class Library {
  public:
@@ -67,11 +67,11 @@ class Library {
   Answer (*driver_version)(char* text, unsigned bytes) = nullptr;
   Answer (*library_version)(char* text, unsigned bytes) = nullptr;
   Answer (*device_count)(unsigned* count) = nullptr;
-  Answer (*device)(unsigned index, Device** device) = nullptr;
-  Answer (*pci_info)(Device*, PciInfo*) = nullptr;
-  Answer (*name)(Device*, char* text, unsigned bytes) = nullptr;
-  Answer (*uuid)(Device*, char* text, unsigned bytes) = nullptr;
-  Answer (*link_state)(Device*, unsigned link, unsigned* active) = nullptr;
+  Answer (*device)(unsigned index, NvmlDevice** device) = nullptr;
+  Answer (*pci_info)(NvmlDevice*, PciInfo*) = nullptr;
+  Answer (*name)(NvmlDevice*, char* text, unsigned bytes) = nullptr;
+  Answer (*uuid)(NvmlDevice*, char* text, unsigned bytes) = nullptr;
+  Answer (*link_state)(NvmlDevice*, unsigned link, unsigned* active) = nullptr;
 
  private:
   SharedLibrary file_;
@@ -84,7 +84,7 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session() {
-    if (code_ == kSuccess) (void)library_.shutdown();
+    if (code_ == kNvmlSuccess) (void)library_.shutdown();
   }
   Answer code() const { return code_; }
 
@@ -97,17 +97,17 @@ class Session {
 template <class Get>
 std::string TextOf(Get get) {
   std::array<char, kTextBytes> buffer{};
-  if (get(buffer.data(), kTextBytes - 1) != kSuccess) return {};
+  if (get(buffer.data(), kTextBytes - 1) != kNvmlSuccess) return {};
   std::string text(buffer.data());
   return IsText(text) ? text : std::string();
 }
 
 Result<ManagedGpu> ReadGpu(const Library& library, unsigned index) {
-  Device* device = nullptr;
-  if (const Answer code = library.device(index, &device); code != kSuccess)
+  NvmlDevice* device = nullptr;
+  if (const Answer code = library.device(index, &device); code != kNvmlSuccess)
     return library.Error(Format("GPU {}", index), code);
   PciInfo pci{};
-  if (const Answer code = library.pci_info(device, &pci); code != kSuccess)
+  if (const Answer code = library.pci_info(device, &pci); code != kNvmlSuccess)
     return library.Error(Format("PCI address of GPU {}", index), code);
   ManagedGpu gpu{
       .pci_address = ToString(PciAddress{.domain = pci.domain,
@@ -119,7 +119,7 @@ Result<ManagedGpu> ReadGpu(const Library& library, unsigned index) {
       .links = {}};
   for (unsigned link = 0; link < kLinksMax; ++link) {
     unsigned active = 0;  // NVML_FEATURE_ENABLED
-    if (library.link_state(device, link, &active) != kSuccess) continue;
+    if (library.link_state(device, link, &active) != kNvmlSuccess) continue;
     gpu.links = gpu.links.value_or(0) + 1;
     if (active == 1) ++gpu.links_active;
   }
@@ -133,13 +133,13 @@ class MachineGpuManagement final : public GpuManagement {
   Result<GpuManagementInfo> Read() override {
     ASSIGN_OR_RETURN(const Library library, Library::Load(library_));
     const Session session(library);
-    if (session.code() != kSuccess) return library.Error("nvmlInitWithFlags", session.code());
+    if (session.code() != kNvmlSuccess) return library.Error("nvmlInitWithFlags", session.code());
     GpuManagementInfo info{.driver_version = TextOf(library.driver_version),
                            .library_version = TextOf(library.library_version),
                            .gpus = {},
                            .failures = {}};
     unsigned count = 0;
-    if (const Answer code = library.device_count(&count); code != kSuccess)
+    if (const Answer code = library.device_count(&count); code != kNvmlSuccess)
       return library.Error("counting GPUs", code);
     for (unsigned index = 0; index < count && index < kGpusMax; ++index) {
       // One that has fallen off the bus does not hide the others.

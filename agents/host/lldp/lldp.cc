@@ -75,7 +75,7 @@ class LiveLldp final : public Lldp {
       if (std::find(netdevs.begin(), netdevs.end(), each.netdev) != netdevs.end())
         from_lldpd.push_back({.netdev = std::move(each.netdev),
                               .frame = std::move(each.frame),
-                              .heard_at = each.heard_at,
+                              .received_at = each.received_at,
                               .by_lldpd = true});
     return {};
   }

@@ -21,7 +21,7 @@ namespace fabric::host {
 struct HeardNeighbor {
   std::string netdev;
   LldpFrame frame;
-  WallTime heard_at;  // Time of the first frame with this content; repeated within its TTL since
+  WallTime received_at;  // Time of the first frame with this content; repeated within its TTL since
   bool by_lldpd = false;
 };
 
@@ -51,7 +51,7 @@ class LldpTable {
   struct Neighbor {
     std::vector<std::uint8_t> bytes;
     LldpFrame frame;
-    WallTime heard_at;
+    WallTime received_at;
     SteadyTime expires;
   };
   struct Ear {

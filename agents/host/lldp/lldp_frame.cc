@@ -10,7 +10,7 @@
 namespace fabric::host {
 namespace {
 
-using Bytes = std::span<const std::uint8_t>;
+using FrameBytes = std::span<const std::uint8_t>;
 
 // Types of TLVs, IEEE 802.1AB table 8-1.
 enum : std::uint32_t {
@@ -29,28 +29,28 @@ constexpr std::uint32_t kOui8021 = 0x0080c2;
 constexpr std::uint32_t kOui8023 = 0x00120f;
 constexpr std::uint32_t kOuiCee = 0x001b21;
 
-std::uint32_t Number(Bytes bytes) {
+std::uint32_t Number(FrameBytes bytes) {
   std::uint32_t number = 0;
   for (const std::uint8_t byte : bytes) number = number << 8 | byte;
   return number;
 }
 
-std::string TextOf(Bytes bytes) {
+std::string TextOf(FrameBytes bytes) {
   return LldpText(std::string(bytes.begin(), bytes.end()));
 }
 
-std::string Hex(Bytes bytes) {
+std::string Hex(FrameBytes bytes) {
   std::vector<std::string> parts;
   for (const std::uint8_t byte : bytes) parts.push_back(Format("{:02x}", byte));
   return Join(parts, ":");
 }
 
 // An address with the number of its family in front (IANA address family numbers).
-std::string NetworkAddress(Bytes bytes) {
+std::string NetworkAddress(FrameBytes bytes) {
   constexpr std::uint8_t kIpv4 = 1;
   constexpr std::uint8_t kIpv6 = 2;
   if (bytes.empty()) return "";
-  const Bytes address = bytes.subspan(1);
+  const FrameBytes address = bytes.subspan(1);
   std::array<char, INET6_ADDRSTRLEN> text{};
   const int family = bytes[0] == kIpv4 && address.size() == 4    ? AF_INET
                      : bytes[0] == kIpv6 && address.size() == 16 ? AF_INET6
@@ -66,10 +66,10 @@ struct IdSubtypes {
   std::uint8_t network;
 };
 
-Status ReadId(Bytes value, IdSubtypes subtypes, std::string& id, std::uint32_t& subtype) {
+Status ReadId(FrameBytes value, IdSubtypes subtypes, std::string& id, std::uint32_t& subtype) {
   if (value.size() < 2) return {Code::kInvalidArgument, "LLDP: an id without content"};
   subtype = value[0];
-  const Bytes content = value.subspan(1);
+  const FrameBytes content = value.subspan(1);
   if (subtype == subtypes.mac && content.size() == 6)
     id = Hex(content);
   else if (subtype == subtypes.network)
@@ -79,7 +79,7 @@ Status ReadId(Bytes value, IdSubtypes subtypes, std::string& id, std::uint32_t& 
   return {};
 }
 
-void ReadManagementAddress(Bytes value, LldpFrame& frame) {
+void ReadManagementAddress(FrameBytes value, LldpFrame& frame) {
   constexpr std::size_t kAddressesMax = 16;
   if (value.empty() || value[0] < 2 || value[0] > value.size() - 1) return;
   if (frame.management_addresses.size() == kAddressesMax) return;
@@ -87,7 +87,7 @@ void ReadManagementAddress(Bytes value, LldpFrame& frame) {
 }
 
 // Priority to traffic class in half bytes, bandwidth, algorithm: the same in both ETS TLVs.
-std::optional<LldpEts> ReadEts(Bytes value) {
+std::optional<LldpEts> ReadEts(FrameBytes value) {
   constexpr std::size_t kSize = 1 + 4 + 8 + 8;
   if (value.size() < kSize) return std::nullopt;
   LldpEts ets;
@@ -100,23 +100,23 @@ std::optional<LldpEts> ReadEts(Bytes value) {
   return ets;
 }
 
-void ReadApplications(Bytes value, LldpFrame& frame) {
+void ReadApplications(FrameBytes value, LldpFrame& frame) {
   if (value.empty()) return;
   frame.application_announced = true;
-  for (Bytes rest = value.subspan(1); rest.size() >= 3; rest = rest.subspan(3))
+  for (FrameBytes rest = value.subspan(1); rest.size() >= 3; rest = rest.subspan(3))
     frame.applications.push_back({.selector = rest[0] & 0x07U,
                                   .protocol = Number(rest.subspan(1, 2)),
                                   .priority = static_cast<std::uint32_t>(rest[0] >> 5)});
 }
 
-void ReadLinkAggregation(Bytes value, LldpFrame& frame) {
+void ReadLinkAggregation(FrameBytes value, LldpFrame& frame) {
   constexpr std::uint8_t kEnabled = 0x02;
   if (value.size() < 5) return;
   frame.link_aggregation_enabled = (value[0] & kEnabled) != 0;
   frame.link_aggregation_port_id = Number(value.subspan(1, 4));
 }
 
-void Read8021(std::uint8_t subtype, Bytes value, LldpFrame& frame) {
+void Read8021(std::uint8_t subtype, FrameBytes value, LldpFrame& frame) {
   switch (subtype) {
     case 1:
       if (value.size() >= 2) frame.port_vlan_id = Number(value.first(2));
@@ -143,17 +143,17 @@ void Read8021(std::uint8_t subtype, Bytes value, LldpFrame& frame) {
   }
 }
 
-void Read8023(std::uint8_t subtype, Bytes value, LldpFrame& frame) {
+void Read8023(std::uint8_t subtype, FrameBytes value, LldpFrame& frame) {
   if (subtype == 3) ReadLinkAggregation(value, frame);
   if (subtype == 4 && value.size() >= 2) frame.max_frame_bytes = Number(value.first(2));
 }
 
-void ReadOrganisational(Bytes value, LldpFrame& frame) {
+void ReadOrganisational(FrameBytes value, LldpFrame& frame) {
   if (value.size() < 4) return;
   ReadLldpTlv(Number(value.first(3)), value[3], value.subspan(4), frame);
 }
 
-void ReadOptional(std::uint32_t type, Bytes value, LldpFrame& frame) {
+void ReadOptional(std::uint32_t type, FrameBytes value, LldpFrame& frame) {
   switch (type) {
     case kPortDescription: frame.port_description = TextOf(value); return;
     case kSystemName: frame.system_name = TextOf(value); return;
@@ -166,7 +166,7 @@ void ReadOptional(std::uint32_t type, Bytes value, LldpFrame& frame) {
 
 }  // namespace
 
-void ReadLldpTlv(std::uint32_t oui, std::uint8_t subtype, Bytes content, LldpFrame& frame) {
+void ReadLldpTlv(std::uint32_t oui, std::uint8_t subtype, FrameBytes content, LldpFrame& frame) {
   if (oui == kOui8021) Read8021(subtype, content, frame);
   if (oui == kOui8023) Read8023(subtype, content, frame);
   if (oui == kOuiCee) frame.cee_announced = true;
@@ -180,7 +180,7 @@ std::string LldpText(std::string text) {
   return std::string(Trim(text));
 }
 
-Result<LldpFrame> ParseLldpFrame(Bytes bytes) {
+Result<LldpFrame> ParseLldpFrame(FrameBytes bytes) {
   LldpFrame frame;
   // Seven bits of type, nine of length. The first three are mandatory, in this order.
   for (std::uint32_t index = 1; bytes.size() >= 2; ++index) {
@@ -190,7 +190,7 @@ Result<LldpFrame> ParseLldpFrame(Bytes bytes) {
     if (size > bytes.size() - 2)
       return Status(Code::kInvalidArgument,
                     Format("LLDP: a TLV of {} bytes where {} are left", size, bytes.size() - 2));
-    const Bytes value = bytes.subspan(2, size);
+    const FrameBytes value = bytes.subspan(2, size);
     bytes = bytes.subspan(2 + size);
     if (index <= kTtl && type != index)
       return Status(Code::kInvalidArgument,

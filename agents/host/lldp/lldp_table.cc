@@ -49,7 +49,7 @@ void LldpTable::Hear(const std::string& netdev, std::span<const std::uint8_t> by
     return;
   }
   neighbors[source] = {
-      .bytes = content, .frame = *std::move(frame), .heard_at = now.wall, .expires = expires};
+      .bytes = content, .frame = *std::move(frame), .received_at = now.wall, .expires = expires};
 }
 
 LldpView LldpTable::View(SteadyTime now) {
@@ -58,7 +58,7 @@ LldpView LldpTable::View(SteadyTime now) {
     std::erase_if(ear.neighbors, [&](const auto& each) { return each.second.expires <= now; });
     for (const auto& [source, neighbor] : ear.neighbors)
       view.neighbors.push_back(
-          {.netdev = netdev, .frame = neighbor.frame, .heard_at = neighbor.heard_at});
+          {.netdev = netdev, .frame = neighbor.frame, .received_at = neighbor.received_at});
     if (ear.neighbors.empty() && now - ear.silent_since >= kSilentAfter)
       view.silent.push_back(netdev);
   }

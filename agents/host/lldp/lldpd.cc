@@ -22,19 +22,19 @@ enum Key : int {  // lldpctl_key_t
   kPortProtocol = 1201,
   kPortAge = 1202,
   kPortIdSubtype = 1203,
-  kPortId = 1204,
-  kPortDescription = 1205,
+  kKeyPortId = 1204,
+  kKeyPortDescription = 1205,
   kPortChassis = 1208,
   kPortTtl = 1209,
   kPortMaxFrame = 1300,
   kPortAggregation = 1301,
   kPortVlan = 1500,
   kChassisIdSubtype = 1801,
-  kChassisId = 1802,
+  kKeyChassisId = 1802,
   kChassisName = 1803,
   kChassisDescription = 1804,
   kChassisManagement = 1807,
-  kManagementAddress = 3000,
+  kKeyManagementAddress = 3000,
   kCustomTlvs = 5000,
   kCustomTlvOui = 5003,
   kCustomTlvSubtype = 5004,
@@ -42,10 +42,10 @@ enum Key : int {  // lldpctl_key_t
 };
 constexpr long kProtocolLldp = 1;  // Others are CDP, EDP and the like.
 
-class Library {
+class LldpdLibrary {
  public:
-  static Result<Library> Load(const std::string& name) {
-    Library library;
+  static Result<LldpdLibrary> Load(const std::string& name) {
+    LldpdLibrary library;
     ASSIGN_OR_RETURN(library.file_, SharedLibrary::Load(name));
     const bool whole =
         library.file_.Find("lldpctl_new_name", library.connect) &&
@@ -91,14 +91,15 @@ class Library {
 };
 
 struct Forget {
-  const Library* library;
+  const LldpdLibrary* library;
   void operator()(Atom* atom) const { library->forget(atom); }
 };
 
 // A thing that lldpd knows, until the end of the scope.
 class Thing {
  public:
-  Thing(const Library& library, Atom* atom) : library_(library), atom_(atom, Forget{&library}) {}
+  Thing(const LldpdLibrary& library, Atom* atom)
+      : library_(library), atom_(atom, Forget{&library}) {}
 
   explicit operator bool() const { return atom_ != nullptr; }
   Thing Get(Key key) const { return {library_, library_.get(atom_.get(), key)}; }
@@ -129,7 +130,7 @@ class Thing {
   }
 
  private:
-  const Library& library_;
+  const LldpdLibrary& library_;
   std::unique_ptr<Atom, Forget> atom_;
 };
 
@@ -139,23 +140,23 @@ std::uint32_t Oui(std::span<const std::uint8_t> bytes) {
 }
 
 void ReadChassis(const Thing& chassis, LldpFrame& frame) {
-  frame.chassis_id = chassis.Text(kChassisId).value_or("");
+  frame.chassis_id = chassis.Text(kKeyChassisId).value_or("");
   frame.chassis_id_subtype = chassis.Number(kChassisIdSubtype, 0).value_or(0);
   frame.system_name = chassis.Text(kChassisName);
   frame.system_description = chassis.Text(kChassisDescription);
   if (const Thing addresses = chassis.Get(kChassisManagement)) {
     addresses.ForEach([&](const Thing& address) {
-      if (auto ip = address.Text(kManagementAddress)) frame.management_addresses.push_back(*ip);
+      if (auto ip = address.Text(kKeyManagementAddress)) frame.management_addresses.push_back(*ip);
     });
   }
 }
 
 LldpFrame ReadNeighbor(const Thing& port) {
   LldpFrame frame;
-  frame.port_id = port.Text(kPortId).value_or("");
+  frame.port_id = port.Text(kKeyPortId).value_or("");
   frame.port_id_subtype = port.Number(kPortIdSubtype, 0).value_or(0);
   frame.ttl_s = port.Number(kPortTtl, 0).value_or(0);
-  frame.port_description = port.Text(kPortDescription);
+  frame.port_description = port.Text(kKeyPortDescription);
   frame.max_frame_bytes = port.Number(kPortMaxFrame, 1);
   frame.port_vlan_id = port.Number(kPortVlan, 1);
   frame.link_aggregation_port_id = port.Number(kPortAggregation, 1);
@@ -182,7 +183,7 @@ void ReadNeighbors(const Thing& interface, std::vector<LldpdNeighbor>& found) {
     if (neighbor.Number(kPortProtocol, 0) != kProtocolLldp) return;
     const std::chrono::seconds heard(neighbor.Number(kPortAge, 0).value_or(0));
     found.push_back(
-        {.netdev = netdev, .frame = ReadNeighbor(neighbor), .heard_at = WallTime(heard)});
+        {.netdev = netdev, .frame = ReadNeighbor(neighbor), .received_at = WallTime(heard)});
   });
 }
 
@@ -193,12 +194,12 @@ class LoadedLldpd final : public Lldpd {
 
   Result<std::vector<LldpdNeighbor>> Neighbors() override {
     if (!library_) {
-      ASSIGN_OR_RETURN(Library loaded, Library::Load(name_));
-      library_ = std::make_unique<Library>(std::move(loaded));
+      ASSIGN_OR_RETURN(LldpdLibrary loaded, LldpdLibrary::Load(name_));
+      library_ = std::make_unique<LldpdLibrary>(std::move(loaded));
       // Else the library writes to the standard error output, in addition to its status.
       library_->log_to([](int, const char*) {});
     }
-    const Library& library = *library_;
+    const LldpdLibrary& library = *library_;
     const char* const socket = socket_.empty() ? library.default_socket() : socket_.c_str();
     const std::unique_ptr<Connection, int (*)(Connection*)> connection(
         library.connect(socket, nullptr, nullptr, nullptr), library.release);
@@ -217,7 +218,7 @@ class LoadedLldpd final : public Lldpd {
  private:
   const std::string name_;
   const std::string socket_;
-  std::unique_ptr<Library> library_;
+  std::unique_ptr<LldpdLibrary> library_;
 };
 
 }  // namespace

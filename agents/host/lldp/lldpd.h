@@ -14,7 +14,7 @@ namespace fabric::host {
 struct LldpdNeighbor {
   std::string netdev;
   LldpFrame frame;
-  WallTime heard_at;  // First received by lldpd
+  WallTime received_at;  // First received by lldpd
 };
 
 class Lldpd {

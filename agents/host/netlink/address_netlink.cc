@@ -82,27 +82,17 @@ class LiveAddressNetlink final : public AddressNetlink {
   explicit LiveAddressNetlink(NetlinkClient client) : client_(std::move(client)) {}
 
   Result<std::vector<InterfaceAddress>> Addresses() override {
-    constexpr std::string_view kDoing = "listing IP addresses";
     NetlinkRequest request(RTM_GETADDR, NLM_F_DUMP);
     request.Header(ifaddrmsg{});
-    const Result<Bytes> reply = client_.Ask(request);
-    if (!reply.ok()) return reply.status().In(kDoing);
-    Result<std::vector<InterfaceAddress>> parsed = ParseAddresses(*reply);
-    if (!parsed.ok()) return parsed.status().In(kDoing);
-    return parsed;
+    return client_.Ask(request, "listing IP addresses", ParseAddresses);
   }
 
   Result<VlanInfo> Vlan(std::uint32_t netdev_index) override {
-    constexpr std::string_view kDoing = "reading a VLAN";
     NetlinkRequest request(RTM_GETLINK, 0);
     ifinfomsg header{};
     header.ifi_index = static_cast<int>(netdev_index);
     request.Header(header).Number(IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-    const Result<Bytes> reply = client_.Ask(request);
-    if (!reply.ok()) return reply.status().In(kDoing);
-    Result<VlanInfo> parsed = ParseVlan(*reply);
-    if (!parsed.ok()) return parsed.status().In(kDoing);
-    return parsed;
+    return client_.Ask(request, "reading a VLAN", ParseVlan);
   }
 
  private:

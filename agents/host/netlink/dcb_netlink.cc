@@ -154,11 +154,7 @@ class LiveDcbNetlink final : public DcbNetlink {
     NetlinkRequest request(RTM_GETDCB, 0);
     request.Header(dcbmsg{.dcb_family = AF_UNSPEC, .cmd = command, .dcb_pad = 0})
         .Text(DCB_ATTR_IFNAME, netdev);
-    const Result<Bytes> reply = client_.Ask(request);
-    if (!reply.ok()) return reply.status().In(doing);
-    Result<T> parsed = parse(*reply);
-    if (!parsed.ok()) return parsed.status().In(doing);
-    return parsed;
+    return client_.Ask(request, doing, parse);
   }
 
   NetlinkClient client_;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agents/host/netlink/netlink_reader.h"
@@ -94,6 +95,16 @@ class NetlinkClient {
 
   // All reply datagrams, valid until the next request. Takes at most 1 s.
   Result<Bytes> Ask(NetlinkRequest& request);
+
+  // The parsed reply. Errors start with `doing`.
+  template <class T>
+  Result<T> Ask(NetlinkRequest& request, std::string_view doing, Result<T> (*parse)(Bytes)) {
+    const Result<Bytes> reply = Ask(request);
+    if (!reply.ok()) return reply.status().In(doing);
+    Result<T> parsed = parse(*reply);
+    if (!parsed.ok()) return parsed.status().In(doing);
+    return parsed;
+  }
 
  private:
   Opener open_;

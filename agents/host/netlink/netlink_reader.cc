@@ -23,7 +23,7 @@ Status CheckWalkable(Bytes bytes) {
   return {};
 }
 
-// The status that an NLMSG_ERROR or NLMSG_DONE stands for; `status` counts down from 0.
+// The status of an NLMSG_ERROR or NLMSG_DONE; `status` counts down from 0.
 Status FromKernel(std::int32_t status) {
   if (status == 0) return {};
   if (status > 0 || status == std::numeric_limits<std::int32_t>::min())

@@ -12,7 +12,7 @@
 namespace fabric::host {
 namespace {
 
-int TypeOf(int command) {
+int RdmaTypeOf(int command) {
   return RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command);
 }
 
@@ -103,39 +103,30 @@ class LiveRdmaNetlink final : public RdmaNetlink {
   explicit LiveRdmaNetlink(NetlinkClient client) : client_(std::move(client)) {}
 
   Result<std::vector<RdmaDeviceInfo>> Devices() override {
-    NetlinkRequest request(TypeOf(RDMA_NLDEV_CMD_GET), NLM_F_DUMP);
-    return Answer(request, "listing RDMA devices", ParseRdmaDevices);
+    NetlinkRequest request(RdmaTypeOf(RDMA_NLDEV_CMD_GET), NLM_F_DUMP);
+    return client_.Ask(request, "listing RDMA devices", ParseRdmaDevices);
   }
 
   Result<std::vector<RdmaLinkInfo>> Links(std::uint32_t device_index) override {
-    NetlinkRequest request(TypeOf(RDMA_NLDEV_CMD_PORT_GET), NLM_F_DUMP);
+    NetlinkRequest request(RdmaTypeOf(RDMA_NLDEV_CMD_PORT_GET), NLM_F_DUMP);
     request.Number(RDMA_NLDEV_ATTR_DEV_INDEX, device_index);
-    return Answer(request, "listing RDMA links", ParseRdmaLinks);
+    return client_.Ask(request, "listing RDMA links", ParseRdmaLinks);
   }
 
   Result<std::vector<NamedCounter>> Counters(std::uint32_t device_index,
                                              std::uint32_t port) override {
-    NetlinkRequest request(TypeOf(RDMA_NLDEV_CMD_STAT_GET), 0);
+    NetlinkRequest request(RdmaTypeOf(RDMA_NLDEV_CMD_STAT_GET), 0);
     request.Number(RDMA_NLDEV_ATTR_DEV_INDEX, device_index)
         .Number(RDMA_NLDEV_ATTR_PORT_INDEX, port);
-    return Answer(request, "reading RDMA counters", ParseRdmaCounters);
+    return client_.Ask(request, "reading RDMA counters", ParseRdmaCounters);
   }
 
   Result<RdmaSystemInfo> System() override {
-    NetlinkRequest request(TypeOf(RDMA_NLDEV_CMD_SYS_GET), 0);
-    return Answer(request, "reading the RDMA system's settings", ParseRdmaSystem);
+    NetlinkRequest request(RdmaTypeOf(RDMA_NLDEV_CMD_SYS_GET), 0);
+    return client_.Ask(request, "reading the RDMA system's settings", ParseRdmaSystem);
   }
 
  private:
-  template <class T>
-  Result<T> Answer(NetlinkRequest& request, std::string_view doing, Result<T> (*parse)(Bytes)) {
-    const Result<Bytes> reply = client_.Ask(request);
-    if (!reply.ok()) return reply.status().In(doing);
-    Result<T> parsed = parse(*reply);
-    if (!parsed.ok()) return parsed.status().In(doing);
-    return parsed;
-  }
-
   NetlinkClient client_;
 };
 
@@ -164,18 +155,19 @@ Result<NetlinkSocket> OpenSocket() {
 
 Result<std::vector<RdmaDeviceInfo>> ParseRdmaDevices(Bytes datagram) {
   std::vector<RdmaDeviceInfo> devices;
-  RETURN_IF_ERROR(ForEachReply(datagram, TypeOf(RDMA_NLDEV_CMD_GET), [&](Bytes message) -> Status {
-    ASSIGN_OR_RETURN(RdmaDeviceInfo device, ParseDevice(message));
-    devices.push_back(std::move(device));
-    return {};
-  }));
+  RETURN_IF_ERROR(
+      ForEachReply(datagram, RdmaTypeOf(RDMA_NLDEV_CMD_GET), [&](Bytes message) -> Status {
+        ASSIGN_OR_RETURN(RdmaDeviceInfo device, ParseDevice(message));
+        devices.push_back(std::move(device));
+        return {};
+      }));
   return devices;
 }
 
 Result<std::vector<RdmaLinkInfo>> ParseRdmaLinks(Bytes datagram) {
   std::vector<RdmaLinkInfo> links;
   RETURN_IF_ERROR(
-      ForEachReply(datagram, TypeOf(RDMA_NLDEV_CMD_PORT_GET), [&](Bytes message) -> Status {
+      ForEachReply(datagram, RdmaTypeOf(RDMA_NLDEV_CMD_PORT_GET), [&](Bytes message) -> Status {
         ASSIGN_OR_RETURN(RdmaLinkInfo link, ParseLink(message));
         links.push_back(std::move(link));
         return {};
@@ -195,7 +187,7 @@ Result<std::vector<NamedCounter>> ParseRdmaCounters(Bytes datagram) {
     table = true;
     return ForEachAttribute(attribute.payload, take_entry);
   };
-  RETURN_IF_ERROR(ForEachReply(datagram, TypeOf(RDMA_NLDEV_CMD_STAT_GET), [&](Bytes message) {
+  RETURN_IF_ERROR(ForEachReply(datagram, RdmaTypeOf(RDMA_NLDEV_CMD_STAT_GET), [&](Bytes message) {
     return ForEachAttribute(message, take_attribute);
   }));
   if (!table) return Status(Code::kInvalidArgument, "netlink: an answer without RDMA counters");
@@ -214,7 +206,7 @@ Result<RdmaSystemInfo> ParseRdmaSystem(Bytes datagram) {
     system.netns_shared = mode == 1;
     return {};
   };
-  RETURN_IF_ERROR(ForEachReply(datagram, TypeOf(RDMA_NLDEV_CMD_SYS_GET),
+  RETURN_IF_ERROR(ForEachReply(datagram, RdmaTypeOf(RDMA_NLDEV_CMD_SYS_GET),
                                [&](Bytes message) { return ForEachAttribute(message, take); }));
   return system;
 }

@@ -22,7 +22,7 @@ constexpr std::uint32_t kQueueKeyMask = 0x7fffffff;
 // rdma_rxe's own (drivers/infiniband/sw/rxe/rxe_param.h): it takes the source port of a packet from
 // the number of the queue pair, regardless of the address handle (rxe_qp.c, rxe_qp_init_req).
 constexpr std::uint32_t kSoftRoceVendor = 0xffffff;
-constexpr std::uint64_t kReceive = std::uint64_t{1} << 63;
+constexpr std::uint64_t kUdReceive = std::uint64_t{1} << 63;
 
 using HandlePtr = std::unique_ptr<ibv_ah, VerbsDelete<&ibv_destroy_ah>>;
 
@@ -207,7 +207,7 @@ Status VerbsUdQueuePairs::PostReceive(std::uint64_t slot) {
                 .length = receive_bytes(),
                 .lkey = memory_.region->lkey};
   ibv_recv_wr request{};
-  request.wr_id = kReceive | slot;
+  request.wr_id = kUdReceive | slot;
   request.sg_list = &piece;
   request.num_sge = 1;
   ibv_recv_wr* bad = nullptr;
@@ -348,8 +348,8 @@ Status VerbsUdQueuePairs::Arm(UdEvents events) {
 
 // Sets the members encoded in the work request id.
 void VerbsUdQueuePairs::Take(std::uint64_t work_request, std::uint32_t bytes, Datagram& datagram) {
-  datagram.arrived = (work_request & kReceive) != 0;
-  const std::uint64_t slot = work_request & ~kReceive;
+  datagram.arrived = (work_request & kUdReceive) != 0;
+  const std::uint64_t slot = work_request & ~kUdReceive;
   if (!datagram.arrived) {
     datagram.id = sent_ids_[slot];
     free_sends_.push_back(static_cast<std::uint32_t>(slot));

@@ -3,12 +3,12 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kDrivers[] = {"bnxt_en", "bnxt_re"};
+constexpr std::string_view kBnxtDrivers[] = {"bnxt_en", "bnxt_re"};
 
 constexpr std::string_view kReceived = "Received, whether or not they slowed a sender down.";
 
 // Drivers from 2025 on, and Broadcom's own, name many of them as mlx5 does.
-constexpr CounterRow kRows[] = {
+constexpr CounterRow kBnxtRows[] = {
     {kHw, "tx_bytes", "rdma_tx_bytes"},
     {kHw, "tx_roce_only_bytes", "rdma_tx_bytes", "Thor and later."},
     {kHw, "rx_bytes", "rdma_rx_bytes"},
@@ -127,9 +127,9 @@ extern const CounterTable bnxt = {
     .title =
         "Broadcom NetXtreme-C/E, Stratus, Thor, Thor2 (hw/bnxt_re/hw_counters.c, "
         "bnxt/bnxt_ethtool.c). `active_*` and `watermark_*` go up and down: no counts",
-    .drivers = kDrivers,
+    .drivers = kBnxtDrivers,
     .device_prefix = "bnxt_re",
-    .rows = kRows,
+    .rows = kBnxtRows,
 };
 
 }  // namespace fabric::inspect

@@ -12,7 +12,7 @@
 namespace fabric::inspect {
 
 struct NeutralCounter {
-  std::string_view name;  // "pfc_rx_frames_prio#": '#' stands for the digit of a priority.
+  std::string_view name;  // "pfc_rx_frames_prio#": '#' is the digit of a priority.
   // As Counter.unit. "percent" and "objects" are gauges.
   std::string_view unit;
   // Prometheus name without the prefix "fabric_port_" or "fabric_netdev_" and the suffix "_total".

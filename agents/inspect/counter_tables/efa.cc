@@ -3,10 +3,10 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kDrivers[] = {"efa"};
+constexpr std::string_view kEfaDrivers[] = {"efa"};
 
 // SRD retransmits by itself: there are no naks and no marks of congestion to count.
-constexpr CounterRow kRows[] = {
+constexpr CounterRow kEfaRows[] = {
     {kHw, "tx_bytes", "rdma_tx_bytes"},
     {kHw, "rx_bytes", "rdma_rx_bytes"},
     {kHw, "tx_pkts", "rdma_tx_packets"},
@@ -48,9 +48,9 @@ constexpr CounterRow kRows[] = {
 extern const CounterTable efa = {
     .name = "efa",
     .title = "Amazon Elastic Fabric Adapter (hw/efa/efa_verbs.c). No netdev, and so no PFC",
-    .drivers = kDrivers,
+    .drivers = kEfaDrivers,
     .device_prefix = "efa_",
-    .rows = kRows,
+    .rows = kEfaRows,
 };
 
 }  // namespace fabric::inspect

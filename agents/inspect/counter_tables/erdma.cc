@@ -3,9 +3,9 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kDrivers[] = {"erdma"};
+constexpr std::string_view kErdmaDrivers[] = {"erdma"};
 
-constexpr CounterRow kRows[] = {
+constexpr CounterRow kErdmaRows[] = {
     {kHw, "tx_bytes_cnt", "rdma_tx_bytes"},
     {kHw, "rx_bytes_cnt", "rdma_rx_bytes"},
     {kHw, "tx_packets_cnt", "rdma_tx_packets"},
@@ -24,9 +24,9 @@ constexpr CounterRow kRows[] = {
 extern const CounterTable erdma = {
     .name = "erdma",
     .title = "Alibaba Elastic RDMA Adapter (hw/erdma/erdma_verbs.c)",
-    .drivers = kDrivers,
+    .drivers = kErdmaDrivers,
     .device_prefix = "erdma_",
-    .rows = kRows,
+    .rows = kErdmaRows,
 };
 
 }  // namespace fabric::inspect

@@ -3,7 +3,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kDrivers[] = {"hfi1"};
+constexpr std::string_view kHfi1Drivers[] = {"hfi1"};
 
 }  // namespace
 
@@ -11,7 +11,7 @@ constexpr std::string_view kDrivers[] = {"hfi1"};
 extern const CounterTable hfi1 = {
     .name = "hfi1",
     .title = "Omni-Path (hw/hfi1/verbs.c). Port counters as of InfiniBand",
-    .drivers = kDrivers,
+    .drivers = kHfi1Drivers,
     .device_prefix = "hfi1_",
     .port_counters = true,
 };

@@ -3,11 +3,11 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kDrivers[] = {"hns3", "hns_roce_hw_v2", "hns_roce", "hns"};
+constexpr std::string_view kHnsDrivers[] = {"hns3", "hns_roce_hw_v2", "hns_roce", "hns"};
 
 constexpr std::string_view kNoUnit = "The driver does not document the unit.";
 
-constexpr CounterRow kRows[] = {
+constexpr CounterRow kHnsRows[] = {
     {kHw, "tx_pkt", "rdma_tx_packets"},
     {kHw, "rx_pkt", "rdma_rx_packets"},
     {kHw, "tx_cnp_pkt", "cnp_tx_packets"},
@@ -47,9 +47,9 @@ constexpr CounterRow kRows[] = {
 extern const CounterTable hns = {
     .name = "hns",
     .title = "HiSilicon hip08 and later (hw/hns/hns_roce_main.c, hns3/hns3pf/hclge_main.c)",
-    .drivers = kDrivers,
+    .drivers = kHnsDrivers,
     .device_prefix = "hns_",
-    .rows = kRows,
+    .rows = kHnsRows,
 };
 
 }  // namespace fabric::inspect

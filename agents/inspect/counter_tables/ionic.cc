@@ -3,10 +3,10 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kDrivers[] = {"ionic", "ionic_rdma"};
+constexpr std::string_view kIonicDrivers[] = {"ionic", "ionic_rdma"};
 
 // The names of hardware counters come from the firmware, so there may be others.
-constexpr CounterRow kRows[] = {
+constexpr CounterRow kIonicRows[] = {
     {kHw, "tx_rdma_ucast_bytes", "rdma_tx_bytes", "Unicast."},
     {kHw, "rx_rdma_ucast_bytes", "rdma_rx_bytes", "Unicast."},
     {kHw, "tx_rdma_ucast_pkts", "rdma_tx_packets", "Unicast."},
@@ -72,9 +72,9 @@ constexpr CounterRow kRows[] = {
 extern const CounterTable ionic = {
     .name = "ionic",
     .title = "AMD Pensando DSC, Pollara, Vulcano (names of the firmware; ionic/ionic_stats.c)",
-    .drivers = kDrivers,
+    .drivers = kIonicDrivers,
     .device_prefix = "ionic_",
-    .rows = kRows,
+    .rows = kIonicRows,
 };
 
 }  // namespace fabric::inspect

@@ -4,12 +4,12 @@ namespace fabric::inspect {
 namespace {
 
 // The netdev's driver: ice of E810 and E822, i40e of X722, idpf of E2000.
-constexpr std::string_view kDrivers[] = {"ice", "i40e", "irdma", "i40iw", "idpf"};
+constexpr std::string_view kIrdmaDrivers[] = {"ice", "i40e", "irdma", "i40iw", "idpf"};
 
 constexpr std::string_view kTcp = "iWARP only.";
 constexpr std::string_view kXoff = "Frames that stop; those that let go are counted apart.";
 
-constexpr CounterRow kRows[] = {
+constexpr CounterRow kIrdmaRows[] = {
     {kHw, "RxECNMrkd", "ecn_marked_rx_packets"},
     {kHw, "cnpSent", "cnp_tx_packets"},
     {kHw, "cnpHandled", "cnp_rx_handled"},
@@ -91,7 +91,7 @@ constexpr CounterRow kRows[] = {
 };
 
 // The hardware counts each version of IP for itself.
-constexpr CounterSum kSums[] = {
+constexpr CounterSum kIrdmaSums[] = {
     {kHw, "ip4OutOctets", "ip6OutOctets", "rdma_tx_bytes"},
     {kHw, "ip4InOctets", "ip6InOctets", "rdma_rx_bytes"},
     {kHw, "ip4OutPkts", "ip6OutPkts", "rdma_tx_packets"},
@@ -108,10 +108,10 @@ extern const CounterTable irdma = {
         "Intel E810, E822, E823 (ice) and X722 (i40e) (hw/irdma/verbs.c, ice/ice_ethtool.c, "
         "i40e/i40e_ethtool.c). RoCE retransmissions are not reported. Bytes and packets are "
         "sums over both versions of IP, which exist only when both parts do",
-    .drivers = kDrivers,
+    .drivers = kIrdmaDrivers,
     .device_prefix = "irdma",
-    .rows = kRows,
-    .sums = kSums,
+    .rows = kIrdmaRows,
+    .sums = kIrdmaSums,
 };
 
 }  // namespace fabric::inspect

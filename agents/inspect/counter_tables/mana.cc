@@ -3,9 +3,9 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kDrivers[] = {"mana", "mana_ib"};
+constexpr std::string_view kManaDrivers[] = {"mana", "mana_ib"};
 
-constexpr CounterRow kRows[] = {
+constexpr CounterRow kManaRows[] = {
     {kHw, "tx_bytes", "rdma_tx_bytes"},
     {kHw, "rx_bytes", "rdma_rx_bytes"},
     {kHw, "tx_packets", "rdma_tx_packets"},
@@ -44,9 +44,9 @@ constexpr CounterRow kRows[] = {
 extern const CounterTable mana = {
     .name = "mana",
     .title = "Microsoft Azure Network Adapter (hw/mana/counters.c)",
-    .drivers = kDrivers,
+    .drivers = kManaDrivers,
     .device_prefix = "mana_",
-    .rows = kRows,
+    .rows = kManaRows,
 };
 
 }  // namespace fabric::inspect

@@ -3,10 +3,10 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kDrivers[] = {"mlx4_core", "mlx4_en", "mlx4_ib"};
+constexpr std::string_view kMlx4Drivers[] = {"mlx4_core", "mlx4_en", "mlx4_ib"};
 
 // "rq" is the responder, "sq" the requester. DCB has no counts: the driver leaves them at 0.
-constexpr CounterRow kRows[] = {
+constexpr CounterRow kMlx4Rows[] = {
     {kHw, "rq_num_oos", "out_of_sequence"},
     {kHw, "sq_num_oos", "seq_nak_received"},
     {kHw, "sq_num_to", "ack_timeout"},
@@ -57,11 +57,11 @@ constexpr CounterRow kRows[] = {
 extern const CounterTable mlx4 = {
     .name = "mlx4",
     .title = "Mellanox ConnectX-3 (hw/mlx4/main.c, mlx4/en_ethtool.c)",
-    .drivers = kDrivers,
+    .drivers = kMlx4Drivers,
     .device_prefix = "mlx4_",
     .port_counters = true,
     .hw_width_bits = 32,
-    .rows = kRows,
+    .rows = kMlx4Rows,
 };
 
 }  // namespace fabric::inspect

@@ -3,7 +3,7 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kDrivers[] = {"mlx5_core", "mlx5_ib", "mlx5e_rep"};
+constexpr std::string_view kMlx5Drivers[] = {"mlx5_core", "mlx5_ib", "mlx5e_rep"};
 
 // The registers of congestion and of encapsulation; all others are queue counters of 32 bits.
 constexpr std::string_view kWide[] = {
@@ -23,7 +23,7 @@ constexpr std::string_view kWide[] = {
 
 constexpr std::string_view kOptional = "Optional: disabled by default.";
 
-constexpr CounterRow kRows[] = {
+constexpr CounterRow kMlx5Rows[] = {
     {kHw, "rdma_tx_bytes", "rdma_tx_bytes", kOptional},
     {kHw, "rdma_rx_bytes", "rdma_rx_bytes", kOptional},
     {kHw, "rdma_tx_packets", "rdma_tx_packets", kOptional},
@@ -131,12 +131,12 @@ extern const CounterTable mlx5 = {
         "NVIDIA ConnectX-4 and later, BlueField (hw/mlx5/counters.c, mlx5/core/en_stats.c). "
         "On Ethernet the port counters count RDMA of this function only; hardware counters "
         "of congestion are those of both ports of a RoCE bond",
-    .drivers = kDrivers,
+    .drivers = kMlx5Drivers,
     .device_prefix = "mlx5_",
     .port_counters = true,
     .hw_width_bits = 32,
     .wide_hw = kWide,
-    .rows = kRows,
+    .rows = kMlx5Rows,
 };
 
 }  // namespace fabric::inspect

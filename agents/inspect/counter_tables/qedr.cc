@@ -3,9 +3,9 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kDrivers[] = {"qede", "qedr"};
+constexpr std::string_view kQedrDrivers[] = {"qede", "qedr"};
 
-constexpr CounterRow kRows[] = {
+constexpr CounterRow kQedrRows[] = {
     {kEthtool, "tx_pfc_frames", "pfc_tx_frames", "Not counted by priority."},
     {kEthtool, "rx_pfc_frames", "pfc_rx_frames", "Not counted by priority."},
     {kEthtool, "tx_pause_frames", "pause_tx_frames"},
@@ -21,10 +21,10 @@ constexpr CounterRow kRows[] = {
 extern const CounterTable qedr = {
     .name = "qedr",
     .title = "Marvell FastLinQ 41000 and 45000 (qede/qede_ethtool.c). RDMA is not counted",
-    .drivers = kDrivers,
+    .drivers = kQedrDrivers,
     .device_prefix = "qedr",
     .hw_counters = false,
-    .rows = kRows,
+    .rows = kQedrRows,
 };
 
 }  // namespace fabric::inspect

@@ -3,9 +3,9 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kDrivers[] = {"rxe", "rdma_rxe"};
+constexpr std::string_view kRxeDrivers[] = {"rxe", "rdma_rxe"};
 
-constexpr CounterRow kRows[] = {
+constexpr CounterRow kRxeRows[] = {
     {kHw, "sent_pkts", "rdma_tx_packets"},
     {kHw, "rcvd_pkts", "rdma_rx_packets"},
     {kHw, "duplicate_request", "duplicate_request"},
@@ -28,9 +28,9 @@ constexpr CounterRow kRows[] = {
 extern const CounterTable rxe = {
     .name = "rxe",
     .title = "Soft RoCE (sw/rxe/rxe_hw_counters.c). Bytes are not counted",
-    .drivers = kDrivers,
+    .drivers = kRxeDrivers,
     .device_prefix = "rxe",
-    .rows = kRows,
+    .rows = kRxeRows,
 };
 
 }  // namespace fabric::inspect

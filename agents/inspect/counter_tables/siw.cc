@@ -3,14 +3,14 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kDrivers[] = {"siw"};
+constexpr std::string_view kSiwDrivers[] = {"siw"};
 
 }  // namespace
 
 extern const CounterTable siw = {
     .name = "siw",
     .title = "Soft iWARP (sw/siw). Nothing is counted",
-    .drivers = kDrivers,
+    .drivers = kSiwDrivers,
     .device_prefix = "siw",
     .hw_counters = false,
 };

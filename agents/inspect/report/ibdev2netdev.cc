@@ -7,19 +7,19 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::string_view kAbsent = "-";
+constexpr std::string_view kUnnamed = "-";
 
-std::string_view OrAbsent(std::string_view text) {
-  return text.empty() ? kAbsent : text;
+std::string_view OrUnnamed(std::string_view text) {
+  return text.empty() ? kUnnamed : text;
 }
 
 // The part in front of "port N" of the verbose form.
 std::string Card(const v1::RdmaDevice& device) {
   const std::string& part = device.has_part_number() ? device.part_number() : device.board_id();
   const std::string& product = device.has_product() ? device.product() : device.model();
-  return Format("{} {} ({} - {}) {}{}fw {}", OrAbsent(device.pci_address()), device.name(),
-                OrAbsent(device.hca_type()), part.empty() ? "NA" : part, product,
-                product.empty() ? "" : " ", OrAbsent(device.firmware()));
+  return Format("{} {} ({} - {}) {}{}fw {}", OrUnnamed(device.pci_address()), device.name(),
+                OrUnnamed(device.hca_type()), part.empty() ? "NA" : part, product,
+                product.empty() ? "" : " ", OrUnnamed(device.firmware()));
 }
 
 }  // namespace

@@ -10,11 +10,11 @@
 namespace fabric::inspect {
 namespace {
 
-constexpr std::size_t kPriorities = 8;
+constexpr std::size_t kTextPriorities = 8;
 constexpr std::size_t kBuffers = 8;
 constexpr std::uint64_t kBitsPerKbit = 1000;
 
-Status Expected(std::string_view what, std::string_view seen) {
+Status SettingExpected(std::string_view what, std::string_view seen) {
   return {Code::kInvalidArgument, Format("expected {}, saw {}", what, Quoted(seen))};
 }
 
@@ -32,7 +32,7 @@ Result<std::map<std::size_t, std::uint32_t>> ParseRows(std::string_view text) {
     const auto index = ParseNumber<std::size_t>(words[0]);
     const auto value = ParseNumber<std::uint32_t>(words.size() < 2 ? "" : words[1]);
     if (!index.ok() || !value.ok() || !rows.emplace(*index, *value).second)
-      return Expected("an index and its value, each index once", line);
+      return SettingExpected("an index and its value, each index once", line);
   }
   return rows;
 }
@@ -42,7 +42,7 @@ Result<std::optional<std::uint32_t>> ParseTos(std::string_view text) {
   if (text == "-1") return std::optional<std::uint32_t>();
   constexpr std::uint64_t kTosMax = 255;
   const Result<std::uint64_t> tos = ParseSetting(text);
-  if (!tos.ok() || *tos > kTosMax) return Expected("a traffic class up to 255", text);
+  if (!tos.ok() || *tos > kTosMax) return SettingExpected("a traffic class up to 255", text);
   return std::optional(static_cast<std::uint32_t>(*tos));
 }
 
@@ -92,9 +92,9 @@ Result<std::vector<std::uint32_t>> ParsePriorityTable(std::string_view text, std
   ASSIGN_OR_RETURN(const auto by_index, ParseRows(text));
   std::vector<std::uint32_t> values;
   for (const auto& [index, value] : by_index)
-    if (index == values.size() && value < kPriorities) values.push_back(value);
+    if (index == values.size() && value < kTextPriorities) values.push_back(value);
   if (by_index.size() != rows || values.size() != rows)
-    return Expected(Format("{} lines with an index and a number up to 7", rows), text);
+    return SettingExpected(Format("{} lines with an index and a number up to 7", rows), text);
   return values;
 }
 
@@ -109,7 +109,7 @@ Result<BufferSizes> ParseBufferSizes(std::string_view text) {
   ASSIGN_OR_RETURN(const auto by_index, ParseRows(text));
   for (const auto& [index, value] : by_index)
     if (index == sizes.size_bytes.size() && index < kBuffers) sizes.size_bytes.push_back(value);
-  if (sizes.size_bytes.size() != kBuffers) return Expected("the sizes of 8 buffers", text);
+  if (sizes.size_bytes.size() != kBuffers) return SettingExpected("the sizes of 8 buffers", text);
   return sizes;
 }
 
@@ -117,10 +117,10 @@ Result<std::vector<std::uint64_t>> ParseMaxRates(std::string_view text) {
   std::vector<std::uint64_t> rates;
   for (const std::string_view word : Words(text)) {
     ASSIGN_OR_RETURN(const auto kbps, ParseNumber<std::uint64_t>(word));
-    if (kbps > UINT64_MAX / kBitsPerKbit) return Expected("a rate in kbit/s", word);
+    if (kbps > UINT64_MAX / kBitsPerKbit) return SettingExpected("a rate in kbit/s", word);
     rates.push_back(kbps * kBitsPerKbit);
   }
-  if (rates.size() != kPriorities) return Expected("8 rates in kbit/s", text);
+  if (rates.size() != kTextPriorities) return SettingExpected("8 rates in kbit/s", text);
   return rates;
 }
 
@@ -147,7 +147,7 @@ Result<std::uint32_t> ParseStallPrevention(std::string_view text) {
   constexpr std::uint32_t kAutoMs = 100;
   if (text == "default") return kDefaultMs;
   if (text == "auto") return kAutoMs;
-  return Expected("'default' or 'auto'", text);
+  return SettingExpected("'default' or 'auto'", text);
 }
 
 Result<std::uint64_t> ParseSetting(std::string_view text) {

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "agents/inspect/report/field_table.h"
 #include "agents/inspect/report/report_table.h"
 #include "base/text.h"
 #include "proto/names.h"
@@ -20,20 +21,14 @@ std::string NodeText(const v1::NodeSnapshot& snapshot) {
   section.Row({"AGENT", OrAbsent(node.agent_version())});
   section.Row({"TAKEN AT", ToString(snapshot.taken_at())});
   section.Row({"FROM", snapshot.captured() ? "a captured tree" : "the live machine"});
+  for (auto& row : FieldRows(node)) section.Row(std::move(row));
   return section.Text("");
 }
 
 std::string DevicesText(const v1::NodeSnapshot& snapshot) {
-  Section section("RDMA devices", {"DEVICE", "PROTOCOL", "TYPE", "FIRMWARE", "BOARD", "DRIVER",
-                                   "PCI ADDRESS", "NUMA", "NODE GUID", "DESCRIPTION"});
-  for (const v1::RdmaDevice& device : snapshot.rdma_devices())
-    section.Row({device.name(), NameIf(device.has_protocol(), device.protocol()),
-                 OrAbsent(device.hca_type()), OrAbsent(device.firmware()),
-                 OrAbsent(device.board_id()), OrAbsent(device.driver()),
-                 OrAbsent(device.pci_address()),
-                 NumberIf(device.has_numa_node(), device.numa_node()), OrAbsent(device.node_guid()),
-                 OrAbsent(device.node_description())});
-  return section.Text(NoneOrUnknown(snapshot, {kRdmaClass}, "none"));
+  return FieldTable("RDMA devices", *v1::RdmaDevice::descriptor(),
+                    ElementsOf(snapshot.rdma_devices()))
+      .Text(NoneOrUnknown(snapshot, {kRdmaClass}, "none"));
 }
 
 // Every device has ports.
@@ -53,6 +48,7 @@ std::string PortsText(const v1::NodeSnapshot& snapshot) {
                   {"PORT", "STATE", "PHYSICAL", "LINK", "RATE", "LANES", "LID", "SM LID",
                    "RDMA MTU", "MAX", "NETDEV", "OPER", "NETDEV MTU", "SPEED"});
   const v1::NetInterface none;
+  Elements ports;
   for (const v1::RdmaDevice& device : snapshot.rdma_devices()) {
     for (const v1::Port& port : device.ports()) {
       const v1::NetInterface* const found = FindNetdev(snapshot, port.netdev());
@@ -71,42 +67,39 @@ std::string PortsText(const v1::NodeSnapshot& snapshot) {
            NameIf(netdev.has_oper_state(), netdev.oper_state()),
            NumberIf(netdev.has_mtu_bytes(), netdev.mtu_bytes()),
            RateIf(netdev.has_speed_bps(), netdev.speed_bps())});
+      ports.push_back(&port);
     }
   }
+  AddColumns(ports, section);
   return section.Text(NoPorts(snapshot));
 }
 
 std::string GidsText(const v1::NodeSnapshot& snapshot) {
   Section section("GIDs", {"PORT", "INDEX", "GID", "IPV4", "TYPE", "NETDEV"});
-  for (const v1::RdmaDevice& device : snapshot.rdma_devices())
-    for (const v1::Port& port : device.ports())
-      for (const v1::Gid& gid : port.gids())
+  Elements gids;
+  for (const v1::RdmaDevice& device : snapshot.rdma_devices()) {
+    for (const v1::Port& port : device.ports()) {
+      for (const v1::Gid& gid : port.gids()) {
         section.Row({PortName(device, port), Format("{}", gid.index()), gid.gid(),
                      OrAbsent(gid.ipv4()), NameIf(gid.has_type(), gid.type()),
                      OrAbsent(gid.netdev())});
+        gids.push_back(&gid);
+      }
+    }
+  }
+  AddColumns(gids, section);
   return section.Text(NoGids(snapshot));
 }
 
 std::string NetdevsText(const v1::NodeSnapshot& snapshot) {
-  Section section("Netdevs", {"NETDEV", "OPER", "CARRIER", "MTU", "SPEED", "MAC", "DRIVER",
-                              "FIRMWARE", "PCI ADDRESS", "ADDRESSES"});
-  for (const v1::NetInterface& netdev : snapshot.net_interfaces())
-    section.Row({netdev.name(), NameIf(netdev.has_oper_state(), netdev.oper_state()),
-                 netdev.has_carrier() ? (netdev.carrier() ? "yes" : "no") : std::string(kAbsent),
-                 NumberIf(netdev.has_mtu_bytes(), netdev.mtu_bytes()),
-                 RateIf(netdev.has_speed_bps(), netdev.speed_bps()), OrAbsent(netdev.mac()),
-                 OrAbsent(netdev.driver()), OrAbsent(netdev.firmware()),
-                 OrAbsent(netdev.pci_address()),
-                 OrAbsent(Join({netdev.addresses().begin(), netdev.addresses().end()}, " "))});
-  return section.Text(NoneOrUnknown(snapshot, {kNetClass}, "none"));
+  return FieldTable("Netdevs", *v1::NetInterface::descriptor(),
+                    ElementsOf(snapshot.net_interfaces()))
+      .Text(NoneOrUnknown(snapshot, {kNetClass}, "none"));
 }
 
 std::string GapsText(const v1::NodeSnapshot& snapshot) {
-  Section section("Gaps", {"INSPECTOR", "SUBJECT", "CODE", "WHERE", "WHY"});
-  for (const v1::Gap& gap : snapshot.gaps())
-    section.Row({gap.inspector(), OrAbsent(gap.subject()), std::string(Name(gap.code())),
-                 OrAbsent(gap.path()), gap.reason()});
-  return section.Text("none: everything was read");
+  return FieldTable("Gaps", *v1::Gap::descriptor(), ElementsOf(snapshot.gaps()))
+      .Text("none: everything was read");
 }
 
 }  // namespace
@@ -116,7 +109,7 @@ std::string Report(const v1::NodeSnapshot& snapshot) {
                      FunctionsText(snapshot) + PortsText(snapshot) + LosslessText(snapshot) +
                      GidsText(snapshot) + NetdevsText(snapshot) + StacksText(snapshot) +
                      PciText(snapshot) + HostText(snapshot) + LldpText(snapshot) +
-                     KernelLogText(snapshot) + GapsText(snapshot);
+                     KernelLogText(snapshot) + FurtherSections(snapshot) + GapsText(snapshot);
   text.pop_back();  // The blank line after the last section.
   return text;
 }

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "agents/inspect/rdma.h"
-#include "agents/inspect/report/report_table.h"
+#include "agents/inspect/report/field_table.h"
 #include "base/priority_mask.h"
 #include "proto/timestamps.h"
 
@@ -11,13 +11,13 @@ namespace {
 
 std::string Bytes(std::uint64_t bytes) {
   constexpr std::uint64_t kKib = 1024;
-  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  constexpr const char* kByteUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;
-  while (unit + 1 < std::size(kUnits) && bytes >= kKib && bytes % kKib == 0) {
+  while (unit + 1 < std::size(kByteUnits) && bytes >= kKib && bytes % kKib == 0) {
     bytes /= kKib;
     ++unit;
   }
-  return Format("{} {}", bytes, kUnits[unit]);
+  return Format("{} {}", bytes, kByteUnits[unit]);
 }
 
 std::string LimitText(bool there, const v1::MemoryLimit& limit) {
@@ -89,24 +89,17 @@ std::string HugePagesText(const v1::HostFacts& host) {
 }
 
 std::string ModulesText(const v1::NodeSnapshot& snapshot) {
-  Section section("Kernel modules", {"MODULE", "VERSION", "OUT OF TREE", "USED BY"});
-  for (const v1::KernelModule& module : snapshot.host().modules())
-    section.Row({module.name(), OrAbsent(module.version()),
-                 !module.has_out_of_tree() ? std::string(kAbsent)
-                 : module.out_of_tree()    ? "yes"
-                                           : "no",
-                 OrAbsent(Join({module.used_by().begin(), module.used_by().end()}, " "))});
-  return section.Text(
-      NoneOrUnknown(snapshot, {{"rdma_stack", "proc/modules"}}, "none of RDMA, NICs or GPUs"));
+  return FieldTable("Kernel modules", *v1::KernelModule::descriptor(),
+                    ElementsOf(snapshot.host().modules()))
+      .Text(
+          NoneOrUnknown(snapshot, {{"rdma_stack", "proc/modules"}}, "none of RDMA, NICs or GPUs"));
 }
 
 std::string SysctlsText(const v1::NodeSnapshot& snapshot) {
-  Section section("Sysctls", {"NAME", "VALUE"});
-  for (const v1::Sysctl& sysctl : snapshot.host().sysctls())
-    section.Row({sysctl.name(), sysctl.value()});
-  return section.Text(
-      NoneOrUnknown(snapshot, {{"host_limits", "proc/sys"}, {"host_limits", "proc/sys/net/ipv4"}},
-                    "none were read"));
+  return FieldTable("Sysctls", *v1::Sysctl::descriptor(), ElementsOf(snapshot.host().sysctls()))
+      .Text(NoneOrUnknown(snapshot,
+                          {{"host_limits", "proc/sys"}, {"host_limits", "proc/sys/net/ipv4"}},
+                          "none were read"));
 }
 
 std::string SharesText(const v1::LldpEts& ets) {
@@ -167,6 +160,8 @@ std::string HostText(const v1::NodeSnapshot& snapshot) {
       {"CGROUP RDMA", OrAbsent(host.rdma_cgroup_limits())},
       {"CGROUP DEVICES", OrAbsent(host.device_cgroup())},
       {"CLOCK", ClockText(snapshot)}};
+  for (auto& row : FieldRows(host)) rows.push_back(std::move(row));
+  for (auto& row : FieldRows(snapshot.time_sync())) rows.push_back(std::move(row));
   return KnownRows("Host", std::move(rows), "unknown: see the gaps") + ModulesText(snapshot) +
          SysctlsText(snapshot);
 }
@@ -184,7 +179,8 @@ std::string LldpText(const v1::NodeSnapshot& snapshot) {
                                     : std::string(kAbsent),
                  neighbor.has_ets_configuration() ? SharesText(neighbor.ets_configuration())
                                                   : std::string(kAbsent),
-                 RocePriority(neighbor), ToString(neighbor.heard_at())});
+                 RocePriority(neighbor), ToString(neighbor.received_at())});
+  AddColumns(ElementsOf(snapshot.lldp_neighbors()), section);
   return section.Text(NoneOrUnknown(snapshot, {{"lldp", ""}, kRdmaClass, kNetClass},
                                     HasRoce(snapshot)
                                         ? "none received (sent every 30 s: --lldp-wait 35)"
@@ -196,6 +192,7 @@ std::string KernelLogText(const v1::NodeSnapshot& snapshot) {
   for (const v1::KernelLogLine& line : snapshot.kernel_log())
     section.Row({ToString(line.last_at()), Format("{}", line.count()), line.category(),
                  std::string(SeverityName(line.severity())), line.text()});
+  AddColumns(ElementsOf(snapshot.kernel_log()), section);
   return section.Text(
       NoneOrUnknown(snapshot, {{"kernel_log", ""}}, "nothing of RDMA, NICs, GPUs, PCIe or IOMMU"));
 }

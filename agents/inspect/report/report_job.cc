@@ -1,4 +1,4 @@
-#include "agents/inspect/report/report_table.h"
+#include "agents/inspect/report/field_table.h"
 
 #include "base/text.h"
 
@@ -36,6 +36,7 @@ std::string JobText(const v1::NodeSnapshot& snapshot) {
   section.Row({"LOCKED MEMORY", LimitText(job)});
   section.Row({"RDMA DEVICES", Together(job.rdma_devices())});
   section.Row({"USABLE", Together(job.usable_rdma_devices())});
+  for (auto& row : FieldRows(job)) section.Row(std::move(row));
   Section files("Job's device files", {"FILE", "THERE", "OPENS", "WHY"});
   for (const v1::JobDevice& device : job.character_devices())
     files.Row({device.path(), device.present() ? "yes" : "no",
@@ -43,6 +44,7 @@ std::string JobText(const v1::NodeSnapshot& snapshot) {
                : device.accessible()    ? "yes"
                                         : "no",
                OrAbsent(device.reason())});
+  AddColumns(ElementsOf(job.character_devices()), files);
   return section.Text("") + files.Text("none");
 }
 

@@ -1,4 +1,4 @@
-#include "agents/inspect/report/report_table.h"
+#include "agents/inspect/report/field_table.h"
 
 #include <algorithm>
 #include <map>
@@ -29,7 +29,8 @@ std::string GpusText(const v1::NodeSnapshot& snapshot) {
                  gpu.has_nvlinks() ? Format("{}/{}", gpu.nvlinks_active(), gpu.nvlinks())
                                    : std::string(kAbsent),
                  OrAbsent(gpu.uuid())});
-  return section.Text(NoneOrUnknown(snapshot, {kPciDevices}, "none"));
+  AddColumns(ElementsOf(snapshot.gpus()), section);
+  return section.Text(NoneOrUnknown(snapshot, {kPciSource}, "none"));
 }
 
 std::string DistanceText(const v1::GpuNicPath& path) {
@@ -77,7 +78,7 @@ std::string MatrixText(const v1::NodeSnapshot& snapshot) {
   Section section("GPU to NIC", header);
   if (snapshot.gpu_nic_paths().empty())
     return section.Text(
-        NoneOrUnknown(snapshot, {kPciDevices, kRdmaClass}, "no pair of a GPU and an RDMA device"));
+        NoneOrUnknown(snapshot, {kPciSource, kRdmaClass}, "no pair of a GPU and an RDMA device"));
   std::map<std::pair<std::string, std::string>, std::string> cells;
   for (const v1::GpuNicPath& path : snapshot.gpu_nic_paths())
     cells[{path.gpu(), path.device()}] = DistanceText(path) + (RedirectMatters(path) ? "*" : "");
@@ -154,6 +155,7 @@ std::string PciFunctionsText(const v1::NodeSnapshot& snapshot) {
     if (device.has_pci_address()) what[device.pci_address()] = device.name();
   Section section("PCI Express", {"FUNCTION", "WHAT", "LINK", "CAPABLE OF", "SLOT", "PAYLOAD",
                                   "READ REQUEST", "RELAXED", "ATS", "IOMMU", "ERRORS", "NOTES"});
+  Elements shown;
   for (const v1::PciFunction& function : snapshot.pci_functions()) {
     const std::string notes = Notes(function);
     const std::string& name = what[function.address()];
@@ -173,8 +175,10 @@ std::string PciFunctionsText(const v1::NodeSnapshot& snapshot) {
                      ? "none"
                      : SwitchText(function.has_ats_enabled(), function.ats_enabled()),
                  OrAbsent(function.iommu_type()), ErrorsText(function), OrAbsent(notes)});
+    shown.push_back(&function);
   }
-  return section.Text(NoneOrUnknown(snapshot, {kPciDevices, kRdmaClass}, "none of interest"));
+  AddColumns(shown, section);
+  return section.Text(NoneOrUnknown(snapshot, {kPciSource, kRdmaClass}, "none of interest"));
 }
 
 std::string DriverText(const v1::GpuDriver& driver) {
@@ -206,6 +210,7 @@ std::string PeerMemoryText(const v1::NodeSnapshot& snapshot) {
       {"GPU DRIVER", DriverText(peer.gpu_driver())},
       {"NVIDIA_FS", loaded(peer.has_nvidia_fs_loaded(), peer.nvidia_fs_loaded())},
       {"GDRDRV", loaded(peer.has_gdrdrv_loaded(), peer.gdrdrv_loaded())}};
+  for (auto& row : FieldRows(peer)) rows.push_back(std::move(row));
   return KnownRows("GPUDirect", std::move(rows),
                    NoneOrUnknown(snapshot, {{"peer_memory", ""}}, "none"));
 }

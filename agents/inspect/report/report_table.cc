@@ -17,6 +17,10 @@ std::string RateIf(bool there, std::uint64_t bps) {
   return there ? BitRate(static_cast<double>(bps)) : std::string(kAbsent);
 }
 
+void Section::Column(std::vector<std::string> cells) {
+  for (std::size_t row = 0; row < rows_.size(); ++row) rows_[row].push_back(std::move(cells[row]));
+}
+
 std::string Section::Text(std::string_view empty) const {
   if (rows_.size() == 1) return Format("{}\n  {}\n\n", title_, empty);
   return Aligned();

@@ -37,6 +37,8 @@ class Section {
 
   // Needs one cell per header.
   void Row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  // Adds a column at the right: the header, then one cell for each row.
+  void Column(std::vector<std::string> cells);
 
   // Followed by a blank line. `empty` is printed without rows.
   std::string Text(std::string_view empty) const;
@@ -51,7 +53,7 @@ class Section {
 std::string KnownRows(std::string title, std::vector<std::vector<std::string>> rows,
                       std::string_view empty);
 
-// Source of a section: an inspector and its path; an empty path stands for all.
+// Source of a section: an inspector and its path; an empty path: all.
 struct Source {
   std::string_view inspector;
   std::string_view path;
@@ -63,7 +65,7 @@ std::string NoneOrUnknown(const v1::NodeSnapshot& snapshot, std::initializer_lis
 
 inline constexpr Source kRdmaClass{.inspector = "rdma_devices", .path = "sys/class/infiniband"};
 inline constexpr Source kNetClass{.inspector = "net_interfaces", .path = "sys/class/net"};
-inline constexpr Source kPciDevices{.inspector = "gpus", .path = "sys/bus/pci/devices"};
+inline constexpr Source kPciSource{.inspector = "gpus", .path = "sys/bus/pci/devices"};
 
 // Sections, in the order of the report.
 std::string FunctionsText(const v1::NodeSnapshot& snapshot);

@@ -16,41 +16,41 @@
 namespace fabric::probe {
 namespace {
 
-constexpr std::uint32_t kMessageBytesMax = 64 << 20;
-constexpr std::uint32_t kIterationsMax = 100'000;
-constexpr std::uint32_t kQueueDepthMax = 1024;
+constexpr std::uint32_t kGpuMemoryMessageBytesMax = 64 << 20;
+constexpr std::uint32_t kGpuMemoryIterationsMax = 100'000;
+constexpr std::uint32_t kGpuMemoryQueueDepthMax = 1024;
 
-struct Plan {
+struct GpuMemoryPlan {
   std::uint32_t message_bytes;
   std::uint32_t iterations;
   std::uint32_t depth;
 };
 
-Plan PlanOf(const v1::ProbeSpec& spec) {
+GpuMemoryPlan GpuMemoryPlanOf(const v1::ProbeSpec& spec) {
   const v1::GpuMemory& wanted = spec.gpu_memory();
   return {.message_bytes = wanted.message_bytes() == 0 ? 1 << 20 : wanted.message_bytes(),
           .iterations = wanted.iterations() == 0 ? 200 : wanted.iterations(),
           .depth = wanted.queue_depth() == 0 ? 32 : wanted.queue_depth()};
 }
 
-Status Check(const v1::ProbeSpec& spec) {
-  const Plan plan = PlanOf(spec);
+Status CheckGpuMemory(const v1::ProbeSpec& spec) {
+  const GpuMemoryPlan plan = GpuMemoryPlanOf(spec);
   RETURN_IF_ERROR(CheckCommon(spec));
-  RETURN_IF_ERROR(CheckBound({"message_bytes", plan.message_bytes, 1, kMessageBytesMax}));
-  RETURN_IF_ERROR(CheckBound({"iterations", plan.iterations, 1, kIterationsMax}));
-  RETURN_IF_ERROR(CheckBound({"queue_depth", plan.depth, 1, kQueueDepthMax}));
+  RETURN_IF_ERROR(CheckBound({"message_bytes", plan.message_bytes, 1, kGpuMemoryMessageBytesMax}));
+  RETURN_IF_ERROR(CheckBound({"iterations", plan.iterations, 1, kGpuMemoryIterationsMax}));
+  RETURN_IF_ERROR(CheckBound({"queue_depth", plan.depth, 1, kGpuMemoryQueueDepthMax}));
   const int gpus = spec.gpu_memory().gpus_size();
   return CheckBound({"gpus", static_cast<std::uint32_t>(gpus), 0, kGpusMax});
 }
 
 // The own table, and where that of the other end is read into.
-ProbeNeeds Needs(const v1::ProbeSpec& spec) {
+ProbeNeeds NeedsGpuMemory(const v1::ProbeSpec& spec) {
   return host::RcOptions{.queue_pairs = kGpusMax * kGpuWays,
                          .memory_bytes = 2 * kGpuTableBytes,
-                         .send_queue_depth = PlanOf(spec).depth};
+                         .send_queue_depth = GpuMemoryPlanOf(spec).depth};
 }
 
-Status Prepare(ProbeRun& run) {
+Status PrepareGpuMemory(ProbeRun& run) {
   if (run.gpus.memory == nullptr || !run.gpus.find)
     return {Code::kFailedPrecondition,
             "gpu_memory needs access to GPUs, which this agent does not have"};
@@ -63,7 +63,7 @@ Status Prepare(ProbeRun& run) {
       ChooseGpus(node, run.gpus.device, run.gpus.initiates ? wanted : std::vector<std::string>()));
   run.gpus.regions = std::make_unique<GpuRegions>(*run.queue_pairs);
   RETURN_IF_ERROR(run.gpus.regions->Register(*run.gpus.memory, gpus, node.peer_memory,
-                                             PlanOf(run.spec).message_bytes));
+                                             GpuMemoryPlanOf(run.spec).message_bytes));
   return WriteTable(run.gpus.regions->all(), run.queue_pairs->memory().first(kGpuTableBytes));
 }
 
@@ -77,11 +77,11 @@ Result<std::vector<GpuRegion>> ReadPeer(ProbeRun& run) {
 }
 
 // For the n-th own GPU the n-th of the partner, in the same way.
-const GpuRegion* PartnerOf(const std::vector<GpuRegion>& peer, v1::GpuMemoryWay way,
-                           std::size_t nth) {
+const GpuRegion* PartnerOf(const std::vector<GpuRegion>& peer,
+                           v1::GpuMemoryRegistration registration, std::size_t nth) {
   std::vector<const GpuRegion*> same;
   for (const GpuRegion& region : peer)
-    if (region.way == way) same.push_back(&region);
+    if (region.registration == registration) same.push_back(&region);
   return same.empty() ? nullptr : same[nth % same.size()];
 }
 
@@ -95,7 +95,7 @@ Status Write(ProbeRun& run, const GpuRegion& own, const GpuRegion* remote, std::
   if (remote == nullptr) return {Code::kFailedPrecondition, "responder: it did not try this way"};
   step.set_remote_gpu(remote->gpu);
   if (!remote->status.ok()) return lacks("responder", remote->status);
-  const Plan plan = PlanOf(run.spec);
+  const GpuMemoryPlan plan = GpuMemoryPlanOf(run.spec);
   const Burst burst{.request = {.operation = host::Operation::kWrite,
                                 .queue_pair = pair,
                                 .bytes = plan.message_bytes,
@@ -114,12 +114,13 @@ Status WriteAll(ProbeRun& run, v1::ProbeResult& result) {
   bool works = false;
   bool crossed = false;
   Status first;
-  std::map<v1::GpuMemoryWay, std::size_t> nth;
+  std::map<v1::GpuMemoryRegistration, std::size_t> nth;
   for (std::uint32_t n = 0; n < own.size(); ++n) {
     v1::GpuMemoryStep& step = *result.add_gpu_memory();
     step.set_gpu(own[n].gpu);
-    step.set_way(own[n].way);
-    const Status done = Write(run, own[n], PartnerOf(peer, own[n].way, nth[own[n].way]++), n, step);
+    step.set_registration(own[n].registration);
+    const Status done = Write(
+        run, own[n], PartnerOf(peer, own[n].registration, nth[own[n].registration]++), n, step);
     if (done.code() == Code::kDeadlineExceeded) return done;
     step.set_works(done.ok());
     step.set_reason(done.message());
@@ -134,7 +135,7 @@ Status WriteAll(ProbeRun& run, v1::ProbeResult& result) {
           Format("no way works at both ends: {}", first.message())};
 }
 
-void Initiate(ProbeRun& run, v1::ProbeResult& result) {
+void InitiateGpuMemory(ProbeRun& run, v1::ProbeResult& result) {
   const Status status = WriteAll(run, result);
   Conclude(status, result);
   if (status.code() == Code::kFailedPrecondition) result.set_status(v1::PROBE_STATUS_REFUSED);
@@ -145,10 +146,10 @@ void Initiate(ProbeRun& run, v1::ProbeResult& result) {
 extern const ProbeKind gpu_memory = {
     .name = "gpu_memory",
     .doc = "RDMA writes from GPU to GPU, registered through peer memory and through dma-buf.",
-    .check = Check,
-    .needs = Needs,
-    .prepare = Prepare,
-    .initiate = Initiate,
+    .check = CheckGpuMemory,
+    .needs = NeedsGpuMemory,
+    .prepare = PrepareGpuMemory,
+    .initiate = InitiateGpuMemory,
     .respond = StandBy,
 };
 

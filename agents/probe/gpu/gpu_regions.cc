@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t kReasonBytesMax = 300;
 
-std::string_view Name(v1::GpuMemoryWay way) {
-  return way == v1::GPU_MEMORY_WAY_DMA_BUF ? "dma-buf" : "peer memory";
+std::string_view Name(v1::GpuMemoryRegistration registration) {
+  return registration == v1::GPU_MEMORY_REGISTRATION_DMA_BUF ? "dma-buf" : "peer memory";
 }
 
 // A region crosses as a step of a result, with its address and key as those of an endpoint.
@@ -19,7 +19,7 @@ v1::ProbeResult ToProto(std::span<const GpuRegion> regions) {
   for (const GpuRegion& region : regions) {
     v1::GpuMemoryStep& step = *table.add_gpu_memory();
     step.set_gpu(region.gpu);
-    step.set_way(region.way);
+    step.set_registration(region.registration);
     step.set_works(region.status.ok());
     if (!region.status.ok()) {
       step.set_reason(region.status.message().substr(0, kReasonBytesMax));
@@ -31,7 +31,8 @@ v1::ProbeResult ToProto(std::span<const GpuRegion> regions) {
 }
 
 Result<GpuRegion> FromProto(const v1::GpuMemoryStep& step) {
-  GpuRegion region{.gpu = step.gpu(), .way = step.way(), .status = {}, .registered = {}};
+  GpuRegion region{
+      .gpu = step.gpu(), .registration = step.registration(), .status = {}, .registered = {}};
   if (!step.works()) {
     region.status = Status(Code::kFailedPrecondition, step.reason());
     return region;
@@ -57,27 +58,28 @@ Status GpuRegions::Register(host::GpuMemory& memory, std::span<const v1::Gpu> gp
   for (const v1::Gpu& gpu : gpus.first(std::min<std::size_t>(gpus.size(), kGpusMax))) {
     auto buffer = memory.Allocate(gpu.pci_address(), gpu.vendor_id(), bytes);
     const std::string hint = gpu.vendor_id() == "10de" ? PeerMemoryHint(peer_memory) : "";
-    for (const v1::GpuMemoryWay way :
-         {v1::GPU_MEMORY_WAY_PEER_MEMORY, v1::GPU_MEMORY_WAY_DMA_BUF}) {
+    for (const v1::GpuMemoryRegistration registration :
+         {v1::GPU_MEMORY_REGISTRATION_PEER_MEMORY, v1::GPU_MEMORY_REGISTRATION_DMA_BUF}) {
       GpuRegion& region = regions_.emplace_back();
       region.gpu = gpu.pci_address();
-      region.way = way;
+      region.registration = registration;
       region.status = buffer.status();
-      if (buffer.ok()) Try(**buffer, way, hint, bytes, region);
+      if (buffer.ok()) Try(**buffer, registration, hint, bytes, region);
       works |= region.status.ok();
       if (!region.status.ok())
-        reasons.push_back(Format("GPU {}, {}: {}", region.gpu, Name(way), region.status.message()));
+        reasons.push_back(
+            Format("GPU {}, {}: {}", region.gpu, Name(registration), region.status.message()));
     }
     if (buffer.ok()) buffers_.push_back(*std::move(buffer));
   }
   return works ? Status() : Status(Code::kFailedPrecondition, Join(reasons, "; "));
 }
 
-void GpuRegions::Try(host::GpuBuffer& buffer, v1::GpuMemoryWay way, const std::string& hint,
-                     std::size_t bytes, GpuRegion& region) {
+void GpuRegions::Try(host::GpuBuffer& buffer, v1::GpuMemoryRegistration registration,
+                     const std::string& hint, std::size_t bytes, GpuRegion& region) {
   host::DeviceMemory memory{.address = buffer.address(), .bytes = bytes};
   host::DmaBufExport exported;  // Open while it is registered; the region keeps the memory after.
-  if (way == v1::GPU_MEMORY_WAY_DMA_BUF) {
+  if (registration == v1::GPU_MEMORY_REGISTRATION_DMA_BUF) {
     auto made = buffer.Export();
     if (!made.ok()) {
       region.status = made.status();
@@ -91,7 +93,7 @@ void GpuRegions::Try(host::GpuBuffer& buffer, v1::GpuMemoryWay way, const std::s
   region.status = registered.status();
   if (registered.ok())
     region.registered = *registered;
-  else if (way == v1::GPU_MEMORY_WAY_PEER_MEMORY && !hint.empty())
+  else if (registration == v1::GPU_MEMORY_REGISTRATION_PEER_MEMORY && !hint.empty())
     region.status =
         Status(registered.status().code(), Format("{} ({})", registered.status().message(), hint));
 }

@@ -18,7 +18,7 @@ namespace fabric::probe {
 // One GPU and way.
 struct GpuRegion {
   std::string gpu;
-  v1::GpuMemoryWay way = v1::GPU_MEMORY_WAY_UNSPECIFIED;
+  v1::GpuMemoryRegistration registration = v1::GPU_MEMORY_REGISTRATION_UNSPECIFIED;
   Status status;                      // Error of the registration
   host::RegisteredMemory registered;  // When status is ok
 };
@@ -40,7 +40,7 @@ class GpuRegions {
   const std::vector<GpuRegion>& all() const { return regions_; }
 
  private:
-  void Try(host::GpuBuffer& buffer, v1::GpuMemoryWay way, const std::string& hint,
+  void Try(host::GpuBuffer& buffer, v1::GpuMemoryRegistration registration, const std::string& hint,
            std::size_t bytes, GpuRegion& region);
 
   host::RcQueuePairs& queue_pairs_;

@@ -26,7 +26,7 @@ struct PingMessage {
   std::uint32_t flow = 0;      // Copied; the answer uses the flow of the same number.
   Duration delay{};            // Report: from the ping's arrival to the answer's departure
   // Answer and report: which of the preceding pings the responder received. Below the highest bit
-  // that is set, bit n stands for ping `sequence - 1 - n`; 0: no information.
+  // that is set, bit n is for ping `sequence - 1 - n`; 0: no information.
   std::uint64_t seen = 0;
 };
 

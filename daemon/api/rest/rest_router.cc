@@ -53,12 +53,12 @@ Result<Route> RouteOf(const MethodDescriptor& method) {
   return route;
 }
 
-struct Target {
+struct RequestTarget {
   std::string_view path;
   std::string_view query;
 };
 
-Target SplitTarget(std::string_view target) {
+RequestTarget SplitTarget(std::string_view target) {
   target = target.substr(0, target.find('#'));
   const std::size_t mark = target.find('?');
   if (mark == target.npos) return {target, {}};

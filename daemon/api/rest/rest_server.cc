@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "daemon/api/event_queue.h"
 #include "daemon/api/listen_error.h"
+#include "daemon/api/rest/rest_text.h"
 
 namespace fabric::api {
 namespace {
@@ -27,22 +28,11 @@ using boost::system::error_code;
 using net::ip::tcp;
 using Request = http::request<http::string_body>;
 constexpr std::size_t kEventBytesAtOnceMax = 64 << 10;
-constexpr std::string_view kEventStreamHead =
-    "HTTP/1.1 200 OK\r\n"
-    "Server: fabricd\r\n"
-    "Content-Type: text/event-stream\r\n"
-    "Cache-Control: no-store\r\n"
-    "X-Accel-Buffering: no\r\n"
-    "Connection: close\r\n"
-    "\r\n"
-    "retry: 1000\n\n";
-constexpr std::string_view kHeartbeat = ": heartbeat\n\n";
 
 std::string_view View(beast::string_view text) {
   return {text.data(), text.size()};
 }
 
-// The answer to malformed HTTP.
 HttpResponse BadHttp(error_code error, const RestLimits& limits) {
   if (error == http::error::body_limit)
     return ErrorResponse(413,
@@ -53,21 +43,6 @@ HttpResponse BadHttp(error_code error, const RestLimits& limits) {
         431, {Code::kResourceExhausted,
               Format("expected a header of at most {} bytes", limits.header_bytes_max)});
   return ErrorResponse(400, {Code::kInvalidArgument, "malformed HTTP: " + error.message()});
-}
-
-// `head`: without the body.
-std::string ResponseText(const HttpResponse& answer, bool head, bool keep_alive) {
-  const auto status = static_cast<unsigned>(answer.status);
-  std::string text = Format("HTTP/1.1 {} {}\r\nServer: fabricd\r\n", status,
-                            View(http::obsolete_reason(http::int_to_status(status))));
-  if (!answer.content_type.empty()) text += Format("Content-Type: {}\r\n", answer.content_type);
-  if (!answer.allow.empty()) text += Format("Allow: {}\r\n", answer.allow);
-  text += "Cache-Control: no-store\r\n";
-  if (!keep_alive) text += "Connection: close\r\n";
-  if (answer.status != 204) text += Format("Content-Length: {}\r\n", answer.body.size());
-  text += "\r\n";
-  if (!head) text += answer.body;
-  return text;
 }
 
 }  // namespace
@@ -178,12 +153,11 @@ class RestServer::Loop::Connection {
       return;
     }
     const Request& request = parser_->get();
-    const std::string peer = peer_;
     const auto answer = loop_.service.Handle({.verb = View(request.method_string()),
                                               .target = View(request.target()),
                                               .body = request.body(),
                                               .last_event_id = View(request["Last-Event-ID"]),
-                                              .peer = peer});
+                                              .peer = peer_});
     if (const auto* const start = std::get_if<EventStreamStart>(&answer)) {
       BeginEvents(start->after_sequence);
       return;

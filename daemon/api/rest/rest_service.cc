@@ -3,6 +3,7 @@
 #include <google/protobuf/descriptor.h>
 
 #include <algorithm>
+#include <boost/beast/http/status.hpp>
 
 #include "base/text.h"
 #include "daemon/api/rest/rest_text.h"
@@ -40,6 +41,22 @@ Result<std::uint64_t> AfterSequence(const HttpRequest& request, const RestCall& 
 
 RestService::RestService(CallFunction call, std::vector<Route> routes, std::vector<Page> pages)
     : call_(std::move(call)), pages_(std::move(pages)), router_(std::move(routes), Paths(pages_)) {}
+
+std::string ResponseText(const HttpResponse& answer, bool head, bool keep_alive) {
+  const auto status = static_cast<unsigned>(answer.status);
+  namespace http = boost::beast::http;
+  const auto reason = http::obsolete_reason(http::int_to_status(status));
+  std::string text = Format("HTTP/1.1 {} {}\r\nServer: fabricd\r\n", status,
+                            std::string_view(reason.data(), reason.size()));
+  if (!answer.content_type.empty()) text += Format("Content-Type: {}\r\n", answer.content_type);
+  if (!answer.allow.empty()) text += Format("Allow: {}\r\n", answer.allow);
+  text += "Cache-Control: no-store\r\n";
+  if (!keep_alive) text += "Connection: close\r\n";
+  if (answer.status != 204) text += Format("Content-Length: {}\r\n", answer.body.size());
+  text += "\r\n";
+  if (!head) text += answer.body;
+  return text;
+}
 
 HttpResponse ErrorResponse(int http_status, const Status& status) {
   return {.status = http_status, .body = ErrorJson(status) + "\n"};

@@ -57,6 +57,9 @@ class RestService {
 
 HttpResponse ErrorResponse(int http_status, const Status& status);
 
+// The response as HTTP/1.1 sends it. `head`: without the body.
+std::string ResponseText(const HttpResponse& answer, bool head, bool keep_alive);
+
 // One event as text/event-stream has it, blank line included.
 std::string ServerSentEvent(const v1::Event& event);
 

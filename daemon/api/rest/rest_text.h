@@ -1,4 +1,4 @@
-// Text forms of REST: percent-encoding, JSON of errors. Pure.
+// Text forms of REST: percent-encoding, JSON of errors, event streams. Pure.
 #pragma once
 
 #include <string>
@@ -17,5 +17,17 @@ std::string ErrorJson(const Status& status);
 
 // 404 for NOT_FOUND and so on.
 int HttpStatus(Code code);
+
+// Head of an event stream, and the comment that keeps it open.
+inline constexpr std::string_view kEventStreamHead =
+    "HTTP/1.1 200 OK\r\n"
+    "Server: fabricd\r\n"
+    "Content-Type: text/event-stream\r\n"
+    "Cache-Control: no-store\r\n"
+    "X-Accel-Buffering: no\r\n"
+    "Connection: close\r\n"
+    "\r\n"
+    "retry: 1000\n\n";
+inline constexpr std::string_view kHeartbeat = ": heartbeat\n\n";
 
 }  // namespace fabric::api

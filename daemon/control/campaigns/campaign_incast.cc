@@ -67,7 +67,7 @@ void Campaigns::TakeIncast(const Pair& pair) {
   if (!pair.of_incast || campaign == campaigns_.end()) return;
   CampaignWork* const work = campaign->second.work.get();
   if (work == nullptr || work->incast == nullptr) return;  // Cancelled
-  work->incast->Take(pair.task, pair.run->result(), pair.run->responder_moves());
+  work->incast->Take(pair.task, pair.run->result(), pair.run->responder_deltas());
 }
 
 }  // namespace fabric::control

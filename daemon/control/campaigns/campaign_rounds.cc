@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "daemon/control/campaigns/campaigns.h"
+#include "proto/coverage.h"
 
 namespace fabric::control {
 namespace {
@@ -20,11 +21,13 @@ constexpr int kStepsMax = 1000;
 // Rounds that a campaign may add to its plan because blame asks for pairs.
 constexpr std::uint32_t kAdditionalRoundsMax = 16;
 
-// Adds each port that is left out once.
+// Adds each node and port that is left out once.
 void AddLeftOut(const CampaignWork& work, v1::Campaign& summary) {
-  const std::set<std::string> known(summary.skipped().begin(), summary.skipped().end());
-  for (std::string& line : work.reachability.LeftOut())
-    if (!known.contains(line)) summary.add_skipped(std::move(line));
+  std::set<std::string> known;
+  for (const v1::CoverageGap& gap : summary.skipped())
+    if (gap.reason() == v1::COVERAGE_GAP_REASON_UNREACHABLE) known.insert(SubjectName(gap));
+  for (v1::CoverageGap& gap : work.reachability.LeftOut())
+    if (!known.contains(SubjectName(gap))) *summary.add_skipped() = std::move(gap);
 }
 
 }  // namespace
@@ -156,7 +159,7 @@ bool Campaigns::Judge(Campaign& campaign, std::vector<plan::Pair>& next, Moment 
   work.postponed_until = now.steady + std::chrono::duration_cast<Duration>(
                                           std::chrono::duration<double>(assessment.wait_s));
   *campaign.summary.mutable_blame() = std::move(assessment.report);
-  campaign.open = std::move(assessment.open_question);
+  campaign.suspicious = std::move(assessment.suspicious);
   return assessment.decided;
 }
 
@@ -169,14 +172,15 @@ void Campaigns::End(std::uint64_t number, Campaign& campaign, Moment now) {
     const std::vector<blame::PortCounters> counters = counters_(work.analyzer.fabric());
     blame::Assessment assessment = work.analyzer.Assess(work.Usable(), findings, counters);
     *summary.mutable_blame() = std::move(assessment.report);
-    campaign.open = std::move(assessment.open_question);
+    campaign.suspicious = std::move(assessment.suspicious);
   }
-  const std::uint32_t left =
-      summary.probes_planned() - summary.probes_ok() - summary.probes_failed();
+  const std::uint32_t left = summary.probes_planned() - summary.probes_ok() -
+                             summary.probes_failed() - summary.probes_cancelled();
   if (summary.state() == v1::CAMPAIGN_STATE_RUNNING) {
     summary.set_state(v1::CAMPAIGN_STATE_DONE);
   } else if (left > 0) {
-    summary.add_skipped(
+    *summary.add_skipped() = CoverageGapOf(
+        v1::COVERAGE_GAP_REASON_CANCELLED,
         Format("not run: {} of {} probes: {}", left, summary.probes_planned(), kCancelled));
   }
   summary.clear_remaining_seconds();

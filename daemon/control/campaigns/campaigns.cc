@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "daemon/control/summaries.h"
 #include "daemon/fleet/counter_rates.h"
+#include "proto/coverage.h"
 
 namespace fabric::control {
 namespace {
@@ -57,7 +58,8 @@ void Campaigns::Restore(const std::vector<v1::Campaign>& newest_first, Moment no
     next_campaign_ = std::max(next_campaign_, *number + 1);
     if (stored.state() != v1::CAMPAIGN_STATE_RUNNING && stored.has_ended_at()) continue;
     campaign.summary.set_state(v1::CAMPAIGN_STATE_CANCELLED);
-    campaign.summary.add_skipped("not run: the controller restarted");
+    *campaign.summary.add_skipped() = CoverageGapOf(v1::COVERAGE_GAP_REASON_CONTROLLER_RESTARTED,
+                                                    "not run: the controller restarted");
     campaign.summary.clear_remaining_seconds();
     *campaign.summary.mutable_ended_at() = ToProto(now.wall);
     Publish(campaign, now);
@@ -117,10 +119,10 @@ bool Campaigns::Runs(const std::string& id) const {
   return number && running_.contains(*number);
 }
 
-std::string Campaigns::Open(const std::string& id) const {
+std::optional<v1::Suspect> Campaigns::Suspicious(const std::string& id) const {
   const auto number = NumberOf(id);
   const auto at = number ? campaigns_.find(*number) : campaigns_.end();
-  return at == campaigns_.end() ? std::string() : at->second.open;
+  return at == campaigns_.end() ? std::nullopt : at->second.suspicious;
 }
 
 Result<v1::Campaign> Campaigns::Cancel(const std::string& id, Moment now) {
@@ -209,10 +211,16 @@ void Campaigns::Forget() {
 
 void Campaigns::Record(Campaign& campaign, v1::PairResult result) {
   if (on_result_) on_result_(campaign.summary.id(), result);
-  if (result.result().status() == v1::PROBE_STATUS_OK)
-    campaign.summary.set_probes_ok(campaign.summary.probes_ok() + 1);
-  else
-    campaign.summary.set_probes_failed(campaign.summary.probes_failed() + 1);
+  v1::Campaign& summary = campaign.summary;
+  const v1::ProbeStatus status = result.result().status();
+  if (status == v1::PROBE_STATUS_OK) {
+    summary.set_probes_ok(summary.probes_ok() + 1);
+    if (result.result().ping().lost() > 0) summary.set_probes_lossy(summary.probes_lossy() + 1);
+  } else if (status == v1::PROBE_STATUS_CANCELLED) {
+    summary.set_probes_cancelled(summary.probes_cancelled() + 1);
+  } else {
+    summary.set_probes_failed(summary.probes_failed() + 1);
+  }
   recorded_.push_back({.campaign = campaign.summary.id(), .result = std::move(result)});
   if (recorded_.size() >= kRecordedMax) Keep();
 }

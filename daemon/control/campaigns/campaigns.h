@@ -55,9 +55,9 @@ class Campaigns {
   std::vector<v1::Campaign> List();  // Newest first, without results
   std::string NextId() const;        // Of the next campaign to start
   bool Runs(const std::string& id) const;
-  // The question that blame left open in its last report. Empty: none, or the campaign is from an
-  // earlier run of the controller.
-  std::string Open(const std::string& id) const;
+  // The part of the fabric that is suspicious in blame's last report, but not a suspect. Empty:
+  // none, or the campaign is from an earlier run of the controller.
+  std::optional<v1::Suspect> Suspicious(const std::string& id) const;
   // Stops running probes and records them as cancelled; counts the others. Idempotent.
   Result<v1::Campaign> Cancel(const std::string& id, Moment now);
 
@@ -73,10 +73,10 @@ class Campaigns {
 
  private:
   struct Campaign {
-    v1::Campaign summary;                 // Without results
-    std::vector<v1::PairResult> unsaved;  // Results that could not be stored
-    std::unique_ptr<CampaignWork> work;   // While it runs
-    std::string open = {};                // Question that blame left open
+    v1::Campaign summary;                        // Without results
+    std::vector<v1::PairResult> unsaved;         // Results that could not be stored
+    std::unique_ptr<CampaignWork> work;          // While it runs
+    std::optional<v1::Suspect> suspicious = {};  // Not confirmed
   };
   // A pair and its current probe.
   //

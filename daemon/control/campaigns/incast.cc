@@ -58,22 +58,22 @@ Incast::Incast(const std::vector<plan::PairTask>& tasks, const PortClasses& clas
     : classes_(classes), left_(tasks.size()) {
   burst_.planned = static_cast<std::uint32_t>(tasks.size());
   if (tasks.empty()) return;
-  *burst_.receiver.moves.mutable_port() = tasks.front().to;
+  *burst_.receiver.deltas.mutable_port() = tasks.front().to;
   burst_.receiver.traffic = ClassOf(tasks.front().to);
 }
 
 void Incast::Take(const plan::PairTask& task, const v1::ProbeResult& result,
-                  const v1::PortMoves& at_receiver) {
+                  const v1::PortCounterDeltas& at_receiver) {
   if (left_ > 0) --left_;
-  MergeMoves(at_receiver, burst_.receiver.moves);
+  MergeDeltas(at_receiver, burst_.receiver.deltas);
   if (result.status() != v1::PROBE_STATUS_OK) {
     burst_.failures.push_back(
         Format("{}: {}: {}", plan::PortName(task.from), Name(result.status()), result.reason()));
     return;
   }
   IncastEnd& sender = burst_.senders.emplace_back();
-  sender.moves = result.moves();
-  *sender.moves.mutable_port() = task.from;
+  sender.deltas = result.counter_deltas();
+  *sender.deltas.mutable_port() = task.from;
   sender.traffic = ClassOf(task.from);
   bytes_ += result.bandwidth().bytes();
   seconds_ = std::max(seconds_, result.bandwidth().seconds());

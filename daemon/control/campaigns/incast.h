@@ -33,7 +33,7 @@ class Incast {
 
   // Once for each task, when both ends are done. Counters may be missing.
   void Take(const plan::PairTask& task, const v1::ProbeResult& result,
-            const v1::PortMoves& at_receiver);
+            const v1::PortCounterDeltas& at_receiver);
   bool over() const { return left_ == 0; }
   v1::IncastReport Report() const;
 

@@ -12,7 +12,7 @@
 namespace fabric::control {
 namespace {
 
-using Count = std::optional<std::uint64_t>;
+using OptionalCount = std::optional<std::uint64_t>;
 using Names = std::span<const std::string_view>;
 
 // Missing packets: counted by the receiver, or reported to the sender.
@@ -34,43 +34,45 @@ constexpr std::string_view kPauses[] = {"pause_rx_frames", "pause_tx_frames",
 constexpr std::size_t kEndsTold = 3;
 constexpr std::size_t kSendersMin = 2;
 
-Count MoveOf(const v1::PortMoves& moves, std::string_view name) {
-  for (const v1::CounterMove& move : moves.counters())
-    if (move.name() == name) return move.after() - move.before();
+OptionalCount DeltaOf(const v1::PortCounterDeltas& deltas, std::string_view name) {
+  for (const v1::CounterDelta& delta : deltas.counters())
+    if (delta.name() == name) return delta.after() - delta.before();
   return {};
 }
 
 // The largest of the counters that are present.
-Count Largest(const v1::PortMoves& moves, Names names) {
-  Count largest;
+OptionalCount Largest(const v1::PortCounterDeltas& deltas, Names names) {
+  OptionalCount largest;
   for (const std::string_view name : names)
-    if (const Count moved = MoveOf(moves, name)) largest = std::max(largest.value_or(0), *moved);
+    if (const OptionalCount moved = DeltaOf(deltas, name))
+      largest = std::max(largest.value_or(0), *moved);
   return largest;
 }
 
 // A counter such as "pfc_rx_frames": of the priority, or the sum over all if it is unknown.
-Count OfPriority(const IncastEnd& end, std::string_view name) {
+OptionalCount OfPriority(const IncastEnd& end, std::string_view name) {
   if (end.traffic.priority)
-    return MoveOf(end.moves, Format("{}_prio{}", name, *end.traffic.priority));
-  Count sum;
+    return DeltaOf(end.deltas, Format("{}_prio{}", name, *end.traffic.priority));
+  OptionalCount sum;
   for (int priority = 0; priority < 8; ++priority)
-    if (const Count moved = MoveOf(end.moves, Format("{}_prio{}", name, priority)))
+    if (const OptionalCount moved = DeltaOf(end.deltas, Format("{}_prio{}", name, priority)))
       sum = sum.value_or(0) + *moved;
   return sum;
 }
 
 // PFC pauses in one direction, "rx" or "tx": frames, or microseconds if only these are counted.
-Count Pfc(const IncastEnd& end, std::string_view direction) {
-  if (const Count frames = OfPriority(end, Format("pfc_{}_frames", direction))) return frames;
-  if (const Count us = OfPriority(end, Format("pfc_{}_duration_us", direction))) return us;
+OptionalCount Pfc(const IncastEnd& end, std::string_view direction) {
+  if (const OptionalCount frames = OfPriority(end, Format("pfc_{}_frames", direction)))
+    return frames;
+  if (const OptionalCount us = OfPriority(end, Format("pfc_{}_duration_us", direction))) return us;
   if (end.traffic.pfc == false) return 0;
-  const Count of_all = MoveOf(end.moves, Format("pfc_{}_frames", direction));
+  const OptionalCount of_all = DeltaOf(end.deltas, Format("pfc_{}_frames", direction));
   // May include other priorities.
-  return end.traffic.priority && of_all.value_or(0) > 0 ? Count() : of_all;
+  return end.traffic.priority && of_all.value_or(0) > 0 ? OptionalCount() : of_all;
 }
 
 std::string NameOf(const IncastEnd& end) {
-  return plan::PortName(end.moves.port());
+  return plan::PortName(end.deltas.port());
 }
 
 // "what: n1/mlx5_0/1 12, n2/mlx5_0/1 3 and 4 more"
@@ -85,10 +87,10 @@ std::string Line(std::string_view what, std::vector<std::pair<std::string, std::
 class Judge {
  public:
   explicit Judge(const IncastBurst& burst) : burst_(burst) {
-    *report_.mutable_receiver() = burst.receiver.moves.port();
+    *report_.mutable_receiver() = burst.receiver.deltas.port();
     report_.set_senders(static_cast<std::uint32_t>(burst.senders.size()));
-    *report_.add_moves() = burst.receiver.moves;
-    for (const IncastEnd& sender : burst.senders) *report_.add_moves() = sender.moves;
+    *report_.add_counter_deltas() = burst.receiver.deltas;
+    for (const IncastEnd& sender : burst.senders) *report_.add_counter_deltas() = sender.deltas;
     if (burst.receiver_bps) report_.set_receiver_bps(*burst.receiver_bps);
   }
 
@@ -116,7 +118,7 @@ class Judge {
     std::vector<std::pair<std::string, std::uint64_t>> moved;
     std::vector<std::string> silent;
     const auto look = [&](const IncastEnd& end) {
-      const Count value = count(end);
+      const OptionalCount value = count(end);
       if (!value)
         silent.push_back(NameOf(end));
       else if (*value > 0)
@@ -140,7 +142,7 @@ class Judge {
     const bool sent = Collect(Format("PFC sent{}", of), "no PFC-sent counter at", true, unused,
                               [&](const IncastEnd& end) {
                                 // Not of senders: they receive almost nothing.
-                                return &end == &burst_.receiver ? Pfc(end, "tx") : Count(0);
+                                return &end == &burst_.receiver ? Pfc(end, "tx") : OptionalCount(0);
                               });
     const bool sent_known = unused;
     bool received_known = false;
@@ -149,53 +151,54 @@ class Judge {
                 [](const IncastEnd& end) { return Pfc(end, "rx"); });
     pfc_ = sent || received;
     pfc_known_ = sent_known && received_known;
-    global_ = Collect("global pause", "", true, global_known_, [](const IncastEnd& end) -> Count {
-      if (const Count moved = Largest(end.moves, kPauses)) return moved;
-      // A port has one or the other.
-      const bool has_pfc = end.traffic.pfc == true || OfPriority(end, "pfc_rx_frames") ||
-                           OfPriority(end, "pfc_tx_frames");
-      if (end.traffic.global_pause == false || has_pfc) return 0;
-      return {};
-    });
+    global_ =
+        Collect("global pause", "", true, global_known_, [](const IncastEnd& end) -> OptionalCount {
+          if (const OptionalCount moved = Largest(end.deltas, kPauses)) return moved;
+          // A port has one or the other.
+          const bool has_pfc = end.traffic.pfc == true || OfPriority(end, "pfc_rx_frames") ||
+                               OfPriority(end, "pfc_tx_frames");
+          if (end.traffic.global_pause == false || has_pfc) return 0;
+          return {};
+        });
   }
 
   void LookForLoss() {
     bool unused = false;
     const auto at_senders = [&](std::string_view what, Names names) {
       return Collect(what, "", false, unused,
-                     [&](const IncastEnd& end) { return Largest(end.moves, names); });
+                     [&](const IncastEnd& end) { return Largest(end.deltas, names); });
     };
-    const auto at_receiver = [&](std::string_view what, const Count& moved) {
+    const auto at_receiver = [&](std::string_view what, const OptionalCount& moved) {
       if (moved.value_or(0) == 0) return false;
       Say(Line(what, {{NameOf(burst_.receiver), *moved}}));
       return true;
     };
     const IncastEnd& receiver = burst_.receiver;
     lost_ = at_senders("missed packets, reported to", kMissedBySender);
-    lost_ |= at_receiver("missed packets, seen by", Largest(receiver.moves, kMissedByReceiver));
+    lost_ |= at_receiver("missed packets, seen by", Largest(receiver.deltas, kMissedByReceiver));
     if (receiver.traffic.priority) {
       lost_ |= at_receiver("discarded on the priority", OfPriority(receiver, "rx_discards"));
       lost_ |= at_receiver("discarded for congestion on the priority",
                            OfPriority(receiver, "rx_congestion_discards"));
     }
     again_ = at_senders("sent again", kAgainBySender);
-    again_ |= at_receiver("came again", Largest(receiver.moves, kAgainAtReceiver));
+    again_ |= at_receiver("came again", Largest(receiver.deltas, kAgainAtReceiver));
     Collect("no retransmission counter at", "no retransmission counter at", false, loss_known_,
-            [](const IncastEnd& end) -> Count {
-              return Largest(end.moves, kShowsLoss) ? Count(0) : Count();
+            [](const IncastEnd& end) -> OptionalCount {
+              return Largest(end.deltas, kShowsLoss) ? OptionalCount(0) : OptionalCount();
             });
-    discards_ = at_receiver("discarded, any traffic", Largest(receiver.moves, kDiscards));
+    discards_ = at_receiver("discarded, any traffic", Largest(receiver.deltas, kDiscards));
   }
 
   void LookForMarks() {
     bool unused = false;
-    if (const Count marks = Largest(burst_.receiver.moves, kMarks)) {
+    if (const OptionalCount marks = Largest(burst_.receiver.deltas, kMarks)) {
       marks_known_ = true;
       marked_ = *marks > 0;
       if (marked_) Say(Line("congestion marks at", {{NameOf(burst_.receiver), *marks}}));
     }
     const bool slowed = Collect("congestion notifications received", "", false, unused,
-                                [](const IncastEnd& end) { return Largest(end.moves, kCnps); });
+                                [](const IncastEnd& end) { return Largest(end.deltas, kCnps); });
     marked_ |= slowed;
     marks_known_ |= unused;
   }
@@ -206,9 +209,9 @@ class Judge {
     const bool lost = lost_ || (again_ && discards_);
     if (again_ && !lost)
       return Unknown("a timeout expired: packets were lost or delayed longer than the timeout");
-    if (lost && pfc_) return v1::INCAST_VERDICT_LOST_DESPITE_PFC;
+    if (lost && pfc_) return v1::INCAST_VERDICT_LOSS_DESPITE_PFC;
     if (lost) {
-      if (pfc_known_) return v1::INCAST_VERDICT_LOST;
+      if (pfc_known_) return v1::INCAST_VERDICT_LOSS_WITHOUT_PFC;
       return Unknown("packets were lost; PFC counters are not available");
     }
     if (!loss_known_)
@@ -217,11 +220,11 @@ class Judge {
                     : "loss counters are not available");
     if (pfc_) return v1::INCAST_VERDICT_LOSSLESS;
     if (!pfc_known_) return Unknown("no packet was lost; PFC counters are not available");
-    if (marked_) return v1::INCAST_VERDICT_ECN_HELD;
+    if (marked_) return v1::INCAST_VERDICT_ECN_ONLY;
     if (!global_known_)
       return Unknown("no packet was lost; global pause counters are not available");
     if (!marks_known_) return Unknown("no packet was lost; ECN counters are not available");
-    return v1::INCAST_VERDICT_NOT_PROVOKED;
+    return v1::INCAST_VERDICT_NO_CONGESTION;
   }
 
   v1::IncastVerdict Unknown(std::string why) {
@@ -246,19 +249,19 @@ v1::IncastReport JudgeIncast(const IncastBurst& burst) {
   return Judge(burst).Run();
 }
 
-void MergeMoves(const v1::PortMoves& more, v1::PortMoves& into) {
+void MergeDeltas(const v1::PortCounterDeltas& more, v1::PortCounterDeltas& into) {
   if (!into.has_port()) *into.mutable_port() = more.port();
   const bool first = into.counters().empty() && into.missing().empty();
-  for (const v1::CounterMove& move : more.counters()) {
+  for (const v1::CounterDelta& delta : more.counters()) {
     const auto known =
         std::find_if(into.mutable_counters()->begin(), into.mutable_counters()->end(),
-                     [&](const v1::CounterMove& one) { return one.name() == move.name(); });
+                     [&](const v1::CounterDelta& one) { return one.name() == delta.name(); });
     if (known == into.mutable_counters()->end()) {
-      *into.add_counters() = move;
+      *into.add_counters() = delta;
       continue;
     }
-    known->set_before(std::min(known->before(), move.before()));
-    known->set_after(std::max(known->after(), move.after()));
+    known->set_before(std::min(known->before(), delta.before()));
+    known->set_after(std::max(known->after(), delta.after()));
   }
   if (first) {
     *into.mutable_missing() = more.missing();

@@ -19,7 +19,7 @@ struct PortClass {
 };
 
 struct IncastEnd {
-  v1::PortMoves moves;
+  v1::PortCounterDeltas deltas;
   PortClass traffic = {};
 };
 
@@ -34,6 +34,6 @@ struct IncastBurst {
 v1::IncastReport JudgeIncast(const IncastBurst& burst);
 
 // Merges readings of one port: from the first reading before to the last one after.
-void MergeMoves(const v1::PortMoves& more, v1::PortMoves& into);
+void MergeDeltas(const v1::PortCounterDeltas& more, v1::PortCounterDeltas& into);
 
 }  // namespace fabric::control

@@ -5,7 +5,9 @@
 #include <initializer_list>
 
 #include "base/text.h"
+#include "proto/fields.h"
 #include "proto/names.h"
+#include "proto/probe_kinds.h"
 
 namespace fabric::control {
 namespace {
@@ -13,22 +15,23 @@ namespace {
 constexpr int kProbesMax = 16;
 constexpr std::uint32_t kTrafficClassMax = 255;
 
-bool Sound(std::initializer_list<double> values) {
+bool ValidResult(std::initializer_list<double> values) {
   return std::all_of(values.begin(), values.end(),
                      [](double value) { return std::isfinite(value) && value >= 0; });
 }
 
-bool Sound(const v1::LatencySummary& latency) {
-  return Sound({latency.min_us(), latency.median_us(), latency.mean_us(), latency.p99_us(),
-                latency.p999_us(), latency.p9999_us(), latency.max_us(),
-                latency.standard_deviation_us()}) &&
+bool ValidResult(const v1::LatencySummary& latency) {
+  return ValidResult({latency.min_us(), latency.median_us(), latency.mean_us(), latency.p99_us(),
+                      latency.p999_us(), latency.p9999_us(), latency.max_us(),
+                      latency.standard_deviation_us()}) &&
          std::all_of(latency.histogram().begin(), latency.histogram().end(),
                      [](const auto& bucket) { return std::isfinite(bucket.upper_us()); }) &&
          latency.median_us() > 0 && latency.samples() > 0;
 }
 
-bool Sound(const v1::BandwidthSummary& bandwidth) {
-  return Sound({bandwidth.mean_bps(), bandwidth.seconds(), bandwidth.messages_per_second()}) &&
+bool ValidResult(const v1::BandwidthSummary& bandwidth) {
+  return ValidResult(
+             {bandwidth.mean_bps(), bandwidth.seconds(), bandwidth.messages_per_second()}) &&
          bandwidth.mean_bps() > 0;
 }
 
@@ -41,7 +44,7 @@ bool SoundDelay(const v1::LatencySummary& delay) {
                      [](double value) { return std::isfinite(value); });
 }
 
-bool Sound(const v1::PingSummary& ping) {
+bool ValidResult(const v1::PingSummary& ping) {
   const std::uint64_t told = std::uint64_t{ping.answered()} + ping.lost() + ping.voided();
   const bool flows = std::all_of(ping.flows().begin(), ping.flows().end(), [](const auto& flow) {
     return flow.lost() <= flow.sent() && std::isfinite(flow.median_us());
@@ -51,74 +54,74 @@ bool Sound(const v1::PingSummary& ping) {
 }
 
 // Steps of gpu_memory: those that worked have a bandwidth.
-bool Sound(const v1::GpuMemoryStep& step) {
-  return step.works() == step.has_bandwidth() && (!step.works() || Sound(step.bandwidth()));
+bool ValidResult(const v1::GpuMemoryStep& step) {
+  return step.works() == step.has_bandwidth() && (!step.works() || ValidResult(step.bandwidth()));
 }
 
-bool MeasuresLatency(const v1::ProbeSpec& spec) {
-  return spec.has_rc_write_latency() || spec.has_rc_read_latency() || spec.has_rc_send_latency();
-}
-
-// Whether both ends were to send.
+// Whether both ends were to send: a setting of some kinds.
 bool BothDirections(const v1::ProbeSpec& spec) {
-  return spec.rc_write_bandwidth().bidirectional() || spec.rc_read_bandwidth().bidirectional() ||
-         spec.rc_send_bandwidth().bidirectional();
+  const auto* const settings = ProbeSettingsOf(spec);
+  if (settings == nullptr) return false;
+  const auto* const field = settings->GetDescriptor()->FindFieldByName("bidirectional");
+  return field != nullptr && settings->GetReflection()->GetBool(*settings, field);
 }
 
-bool MeasuresBandwidth(const v1::ProbeSpec& spec) {
-  return spec.has_incast() || spec.has_rc_write_bandwidth() || spec.has_rc_read_bandwidth() ||
-         spec.has_rc_send_bandwidth();
+// What an "ok" result of the kind must have but does not; empty if nothing.
+std::string_view Missing(const v1::ProbeSpec& spec, const v1::ProbeResult& result) {
+  switch (MeasureOf(spec)) {
+    case v1::MEASURE_LATENCY: return result.has_latency() ? "" : "no latency";
+    case v1::MEASURE_BANDWIDTH:
+      if (!result.has_bandwidth()) return "no bandwidth";
+      return BothDirections(spec) && !result.has_reverse_bandwidth()
+                 ? "no bandwidth of the other direction"
+                 : "";
+    case v1::MEASURE_PING: return result.ping().answered() == 0 ? "no answered ping" : "";
+    case v1::MEASURE_PATH_MTU: return result.path_mtu_bytes() == 0 ? "no path MTU" : "";
+    case v1::MEASURE_GPU_MEMORY:
+      return std::none_of(result.gpu_memory().begin(), result.gpu_memory().end(),
+                          [](const v1::GpuMemoryStep& step) { return step.works(); })
+                 ? "no path to GPU memory"
+                 : "";
+    default: return {};
+  }
 }
 
 // The problem with the values of an "ok" result; empty when they are valid.
 std::string_view Unsound(const v1::ProbeSpec& spec, const v1::ProbeResult& result) {
-  if (result.has_latency() && !Sound(result.latency())) return "an invalid latency";
-  if (result.has_bandwidth() && !Sound(result.bandwidth())) return "an invalid bandwidth";
-  if (result.has_reverse_bandwidth() && !Sound(result.reverse_bandwidth()))
+  if (result.has_latency() && !ValidResult(result.latency())) return "an invalid latency";
+  if (result.has_bandwidth() && !ValidResult(result.bandwidth())) return "an invalid bandwidth";
+  if (result.has_reverse_bandwidth() && !ValidResult(result.reverse_bandwidth()))
     return "an invalid bandwidth of the other direction";
-  if (result.has_ping() && !Sound(result.ping())) return "invalid pings";
-  if (MeasuresLatency(spec) && !result.has_latency()) return "no latency";
-  if (MeasuresBandwidth(spec) && !result.has_bandwidth()) return "no bandwidth";
-  if (BothDirections(spec) && !result.has_reverse_bandwidth())
-    return "no bandwidth of the other direction";
-  if (spec.has_ud_ping() && result.ping().answered() == 0) return "no answered ping";
+  if (result.has_ping() && !ValidResult(result.ping())) return "invalid pings";
   const auto& steps = result.gpu_memory();
   if (!std::all_of(steps.begin(), steps.end(),
-                   [](const v1::GpuMemoryStep& step) { return Sound(step); }))
+                   [](const v1::GpuMemoryStep& step) { return ValidResult(step); }))
     return "invalid GPU memory results";
-  if (spec.has_gpu_memory() &&
-      std::none_of(steps.begin(), steps.end(),
-                   [](const v1::GpuMemoryStep& step) { return step.works(); }))
-    return "no path to GPU memory";
-  if (spec.has_path_mtu() && result.path_mtu_bytes() == 0) return "no path MTU";
-  return {};
+  return Missing(spec, result);
 }
 
-// Agents refuse what their hardware cannot do; here is what nothing could.
-Status CheckKind(const v1::ProbeSpec& probe) {
-  constexpr std::uint32_t kMessageBytesMax = 1u << 30;
-  constexpr std::uint32_t kPingsMax = 10'000'000;
-  constexpr std::uint32_t kFlowLabelMax = 0xfffff;
-  constexpr int kFlowLabelsMax = 1024;
-  const auto* const field =
-      v1::ProbeSpec::descriptor()->FindFieldByNumber(static_cast<int>(probe.kind_case()));
-  const auto& kind = probe.GetReflection()->GetMessage(probe, field);
-  const auto* const bytes = kind.GetDescriptor()->FindFieldByName("message_bytes");
-  if (bytes != nullptr && kind.GetReflection()->GetUInt32(kind, bytes) > kMessageBytesMax)
-    return {Code::kInvalidArgument,
-            Format("message_bytes: expected at most {}, saw {}", kMessageBytesMax,
-                   kind.GetReflection()->GetUInt32(kind, bytes))};
-  const v1::UdPing& ping = probe.ud_ping();
-  if (ping.pings() > kPingsMax)
-    return {Code::kInvalidArgument,
-            Format("pings: expected at most {}, saw {}", kPingsMax, ping.pings())};
-  if (ping.flow_labels_size() > kFlowLabelsMax)
-    return {Code::kInvalidArgument, Format("flow_labels: expected at most {}, saw {}",
-                                           kFlowLabelsMax, ping.flow_labels_size())};
-  for (const std::uint32_t label : ping.flow_labels())
-    if (label > kFlowLabelMax)
-      return {Code::kInvalidArgument,
-              Format("flow_labels: expected at most {}, saw {}", kFlowLabelMax, label)};
+Status CheckMax(const google::protobuf::FieldDescriptor& field, double seen, double max) {
+  if (seen <= max) return {};
+  return {Code::kInvalidArgument,
+          Format("{}: expected at most {:.0f}, saw {:.0f}", field.name(), max, seen)};
+}
+
+// Agents refuse what their hardware cannot do; these are the limits of the schema.
+Status CheckSettings(const google::protobuf::Message& settings) {
+  const auto& type = *settings.GetDescriptor();
+  for (int n = 0; n < type.field_count(); ++n) {
+    const auto& field = *type.field(n);
+    const int size =
+        field.is_repeated() ? settings.GetReflection()->FieldSize(settings, &field) : 0;
+    const auto items_max = field.options().GetExtension(v1::items_max);
+    if (items_max != 0) RETURN_IF_ERROR(CheckMax(field, size, items_max));
+    const auto max = static_cast<double>(field.options().GetExtension(v1::max));
+    if (max == 0) continue;
+    if (!field.is_repeated())
+      RETURN_IF_ERROR(CheckMax(field, ValueNumber(settings, field, -1), max));
+    for (int i = 0; i < size; ++i)
+      RETURN_IF_ERROR(CheckMax(field, ValueNumber(settings, field, i), max));
+  }
   return {};
 }
 
@@ -127,15 +130,17 @@ void ClearFigures(v1::ProbeResult& result) {
   result.clear_latency();
   result.clear_bandwidth();
   result.clear_reverse_bandwidth();
-  if (result.has_ping() && !Sound(result.ping())) result.clear_ping();
+  if (result.has_ping() && !ValidResult(result.ping())) result.clear_ping();
   for (v1::GpuMemoryStep& step : *result.mutable_gpu_memory())
-    if (!Sound(step)) step.clear_bandwidth();
+    if (!ValidResult(step)) step.clear_bandwidth();
 }
 
-// The kind incast and the pattern INCAST go together, and with nothing else.
+// Kinds with the option `incast` and the pattern INCAST go together, and with nothing else.
 Status CheckIncasts(v1::CampaignSpec& spec) {
-  const bool any = std::any_of(spec.probes().begin(), spec.probes().end(),
-                               [](const v1::ProbeSpec& probe) { return probe.has_incast(); });
+  const auto incast =
+      std::find_if(spec.probes().begin(), spec.probes().end(),
+                   [](const v1::ProbeSpec& probe) { return ProbeOptionsOf(probe).incast(); });
+  const bool any = incast != spec.probes().end();
   const bool alone = any && spec.probes_size() == 1;
   if (alone && spec.pattern() == v1::CAMPAIGN_PATTERN_UNSPECIFIED)
     spec.set_pattern(v1::CAMPAIGN_PATTERN_INCAST);
@@ -143,10 +148,18 @@ Status CheckIncasts(v1::CampaignSpec& spec) {
   if (pattern && !alone)
     return {Code::kInvalidArgument, "pattern: INCAST needs exactly one probe, of kind incast"};
   if (any && !pattern)
-    return {Code::kInvalidArgument, "pattern: a probe of kind incast needs the pattern INCAST"};
+    return {Code::kInvalidArgument,
+            Format("pattern: a probe of kind {} needs the pattern INCAST", ProbeKindName(*incast))};
   if (pattern && spec.until_decided())
     return {Code::kInvalidArgument, "until_decided: not supported by the pattern INCAST"};
   return {};
+}
+
+// A probe of each kind that `wanted` selects.
+template <class Wanted>
+void AddProbes(Wanted wanted, v1::CampaignSpec& spec) {
+  for (const ProbeArm* const arm : ProbeArms())
+    if (wanted(OptionsOf(*arm))) SetProbeKind(*arm, *spec.add_probes());
 }
 
 }  // namespace
@@ -156,12 +169,10 @@ Status Complete(v1::CampaignSpec& spec) {
     return {Code::kInvalidArgument, Format("probes: expected at most {} for each pair, saw {}",
                                            kProbesMax, spec.probes_size())};
   if (spec.probes().empty() && spec.pattern() == v1::CAMPAIGN_PATTERN_INCAST)
-    spec.add_probes()->mutable_incast();
+    AddProbes([](const v1::ProbeKindOptions& kind) { return kind.incast(); }, spec);
   RETURN_IF_ERROR(CheckIncasts(spec));
-  if (spec.probes().empty()) {
-    spec.add_probes()->mutable_rc_write_latency();
-    spec.add_probes()->mutable_rc_write_bandwidth();
-  }
+  if (spec.probes().empty())
+    AddProbes([](const v1::ProbeKindOptions& kind) { return kind.is_default(); }, spec);
   for (int n = 0; n < spec.probes_size(); ++n) {
     v1::ProbeSpec& probe = *spec.mutable_probes(n);
     if (ProbeKindName(probe).empty())
@@ -173,7 +184,8 @@ Status Complete(v1::CampaignSpec& spec) {
     if (probe.traffic_class() > kTrafficClassMax)
       return {Code::kInvalidArgument, Format("probes[{}].traffic_class: expected 0 to {}, saw {}",
                                              n, kTrafficClassMax, probe.traffic_class())};
-    RETURN_IF_ERROR(CheckKind(probe).In(Format("probes[{}].{}", n, ProbeKindName(probe))));
+    RETURN_IF_ERROR(CheckSettings(*ProbeSettingsOf(probe))
+                        .In(Format("probes[{}].{}", n, ProbeKindName(probe))));
     if (probe.timeout_ms() == 0) probe.set_timeout_ms(kProbeTimeoutDefaultMs);
   }
   return {};
@@ -186,19 +198,19 @@ v1::ProbeResult Checked(const v1::ProbeSpec& spec, v1::ProbeResult result, const
       v1::ProbeStatus_IsValid(result.status()) && result.status() != v1::PROBE_STATUS_UNSPECIFIED;
   std::string wrong;
   if (!known) {
-    wrong = Format("{}: reported an unknown status: {}", node, static_cast<int>(result.status()));
+    wrong = Format("reported an unknown status: {}", static_cast<int>(result.status()));
   } else if (result.status() == v1::PROBE_STATUS_OK) {
     if (const auto what = Unsound(spec, result); !what.empty())
-      wrong = Format("{}: reported ok with {}", node, what);
+      wrong = Format("reported ok with {}", what);
   }
   if (!wrong.empty()) {
     result.set_status(v1::PROBE_STATUS_FAILED);
     result.set_reason(wrong);
     result.set_blamed_node(node);
   }
-  if (result.has_moves()) {
-    const v1::ProbePort port = result.moves().port();
-    *result.mutable_moves() = CheckedMoves(result.moves(), port);
+  if (result.has_counter_deltas()) {
+    const v1::ProbePort port = result.counter_deltas().port();
+    *result.mutable_counter_deltas() = CheckedDeltas(result.counter_deltas(), port);
   }
   constexpr int kGpuStepsMax = 64;
   if (result.gpu_memory_size() > kGpuStepsMax)
@@ -217,14 +229,13 @@ v1::ProbeResult Checked(const v1::ProbeSpec& spec, v1::ProbeResult result, const
     ClearFigures(result);
     std::string reason = OneLine(result.reason());
     if (reason.empty()) reason = Format("{}, without a reason", Name(result.status()));
-    // The reason names the reporting node.
-    if (!reason.starts_with(node)) reason = Format("{}: {}", node, reason);
-    result.set_reason(reason);
+    result.set_reason(Format("{}: {}", node, reason));  // Names the reporting node
   }
   return result;
 }
 
-v1::PortMoves CheckedMoves(const v1::PortMoves& moves, const v1::ProbePort& port) {
+v1::PortCounterDeltas CheckedDeltas(const v1::PortCounterDeltas& deltas,
+                                    const v1::ProbePort& port) {
   constexpr int kCountersMax = 256;
   constexpr std::size_t kNameMax = 64;
   const auto is_name = [](const std::string& name) {
@@ -234,13 +245,13 @@ v1::PortMoves CheckedMoves(const v1::PortMoves& moves, const v1::ProbePort& port
                     letter == '_' || letter == '#';
            });
   };
-  v1::PortMoves checked;
+  v1::PortCounterDeltas checked;
   *checked.mutable_port() = port;
-  for (const v1::CounterMove& move : moves.counters())
-    if (is_name(move.name()) && move.after() >= move.before() &&
+  for (const v1::CounterDelta& delta : deltas.counters())
+    if (is_name(delta.name()) && delta.after() >= delta.before() &&
         checked.counters_size() < kCountersMax)
-      *checked.add_counters() = move;
-  for (const std::string& name : moves.missing())
+      *checked.add_counters() = delta;
+  for (const std::string& name : deltas.missing())
     if (is_name(name) && checked.missing_size() < kCountersMax) checked.add_missing(name);
   return checked;
 }

@@ -23,7 +23,7 @@ v1::ProbeResult Checked(const v1::ProbeSpec& spec, v1::ProbeResult result, const
                         const std::string& partner);
 
 // Counter readings of `port` from an agent: drops invalid names and values.
-v1::PortMoves CheckedMoves(const v1::PortMoves& moves, const v1::ProbePort& port);
+v1::PortCounterDeltas CheckedDeltas(const v1::PortCounterDeltas& deltas, const v1::ProbePort& port);
 
 // One line of at most kReasonBytesMax bytes, cut between characters.
 std::string OneLine(const std::string& text);

@@ -96,8 +96,8 @@ void ProbeRun::OnOutcome(const std::string& node, const v1::ProbeOutcome& outcom
   const End& other = end == &initiator_ ? responder_ : initiator_;
   end->busy = false;
   if (CallsItselfLate(said, node)) end->late = said.reason();
-  if (end == &responder_ && said.has_moves())
-    responder_moves_ = CheckedMoves(said.moves(), responder_.port);
+  if (end == &responder_ && said.has_counter_deltas())
+    responder_deltas_ = CheckedDeltas(said.counter_deltas(), responder_.port);
   // The responder may be through before the initiator, whose figures count.
   const bool through = end == &responder_ && said.status() == v1::PROBE_STATUS_OK;
   if (decided() || (through && phase_ == Phase::kRunning && !unexplained_)) return;

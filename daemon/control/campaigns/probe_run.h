@@ -43,7 +43,7 @@ class ProbeRun {
   bool responder_busy() const { return responder_.busy; }
   const v1::ProbeResult& result() const { return result_; }
   // Counter readings of the responder, once it is over; empty when it reported none.
-  const v1::PortMoves& responder_moves() const { return responder_moves_; }
+  const v1::PortCounterDeltas& responder_deltas() const { return responder_deltas_; }
   Moment started() const { return started_; }
   SteadyTime decided_at() const { return decided_at_; }
 
@@ -81,7 +81,7 @@ class ProbeRun {
   SteadyTime decided_at_;
   std::optional<v1::ProbeResult> unexplained_;  // A timeout, until the other end has reported
   v1::ProbeResult result_;
-  v1::PortMoves responder_moves_;
+  v1::PortCounterDeltas responder_deltas_;
 };
 
 }  // namespace fabric::control

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "proto/coverage.h"
 
 namespace fabric::control {
 namespace {
@@ -198,31 +199,43 @@ bool Reachability::IsOut(PortIndex port) const {
   return plan_ != nullptr && (ports_[port].is == State::Is::kOut || NodeIsOut(port));
 }
 
+v1::CoverageGap Reachability::GapOf(PortIndex port) const {
+  const v1::ProbePort& name = plan_->ports[port].port;
+  constexpr auto kReason = v1::COVERAGE_GAP_REASON_UNREACHABLE;
+  if (const auto out = nodes_out_.find(name.node()); out != nodes_out_.end())
+    return CoverageGapOf(name.node(), kReason, Format("left out: {}", out->second.reason()));
+  const State& state = ports_[port];
+  std::vector<std::string> partners;
+  for (const Failure& failure : state.failures)
+    partners.push_back(plan::PortName(plan_->ports[failure.partner].port));
+  return CoverageGapOf(
+      name, kReason,
+      Format("left out: {} {}: {}", state.late ? "timed out with" : "reaches none of",
+             Join(partners, ", "), state.failures.back().result.reason()));
+}
+
 std::optional<v1::ProbeResult> Reachability::LeftOut(PortIndex port) const {
   if (!IsOut(port)) return std::nullopt;
   const std::string& node = plan_->ports[port].port.node();
-  v1::ProbeResult result;
-  if (const auto out = nodes_out_.find(node); out != nodes_out_.end()) {
-    result = out->second;
-    result.set_reason(Format("{}: left out: {}", node, out->second.reason()));
-  } else {
-    std::vector<std::string> partners;
-    for (const Failure& failure : ports_[port].failures)
-      partners.push_back(plan::PortName(plan_->ports[failure.partner].port));
-    result = ports_[port].failures.back().result;
-    result.set_reason(Format("{}: left out: {} {}: {}", plan::PortName(plan_->ports[port].port),
-                             ports_[port].late ? "timed out with" : "reaches none of",
-                             Join(partners, ", "), result.reason()));
-  }
+  const auto out = nodes_out_.find(node);
+  v1::ProbeResult result =
+      out != nodes_out_.end() ? out->second : ports_[port].failures.back().result;
+  result.set_reason(ToString(GapOf(port)));
   result.set_blamed_node(node);
   return result;
 }
 
-std::vector<std::string> Reachability::LeftOut() const {
-  std::set<std::string> lines;
-  for (PortIndex port = 0; port < ports_.size(); ++port)
-    if (const auto result = LeftOut(port)) lines.insert(result->reason());
-  return {lines.begin(), lines.end()};
+std::vector<v1::CoverageGap> Reachability::LeftOut() const {
+  std::map<std::string, v1::CoverageGap> gaps;
+  for (PortIndex port = 0; port < ports_.size(); ++port) {
+    if (!IsOut(port)) continue;
+    v1::CoverageGap gap = GapOf(port);
+    std::string name = SubjectName(gap);
+    gaps.emplace(std::move(name), std::move(gap));
+  }
+  std::vector<v1::CoverageGap> sorted;
+  for (auto& [name, gap] : gaps) sorted.push_back(std::move(gap));
+  return sorted;
 }
 
 }  // namespace fabric::control

@@ -44,8 +44,8 @@ class Reachability {
   bool IsOut(plan::PortIndex port) const;
   // The result of all probes of a port that is left out; absent: it takes part.
   std::optional<v1::ProbeResult> LeftOut(plan::PortIndex port) const;
-  // "n3/mlx5_0/1: left out: ..." for each port that is.
-  std::vector<std::string> LeftOut() const;
+  // Each node and port that is left out.
+  std::vector<v1::CoverageGap> LeftOut() const;
 
  private:
   struct Failure {
@@ -63,6 +63,8 @@ class Reachability {
   void Blame(plan::PortIndex port, plan::PortIndex partner, const v1::ProbeResult& result);
   void GiveUp(const std::string& node, const v1::ProbeResult& result);
   bool NodeIsOut(plan::PortIndex port) const;
+  // Why the port is left out. IsOut() must hold.
+  v1::CoverageGap GapOf(plan::PortIndex port) const;
   void Judge();
   bool WantsNeighbor(plan::PortIndex port) const;
   bool PairUp(plan::PortIndex port, std::vector<plan::PortIndex>& free, bool near,

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "proto/coverage.h"
 
 namespace fabric::control {
 namespace {
@@ -87,9 +88,10 @@ CertificatePlan Fitting(Duration within, std::size_t ports, std::size_t partners
     return plan;
   }
   plan.rounds = std::clamp(with_latency, 1u, wanted);
-  plan.not_covered.push_back(
+  plan.not_covered.push_back(CoverageGapOf(
+      v1::COVERAGE_GAP_REASON_TIME_LIMIT,
       Format("bandwidth: within {:.0f} s there is time for the latency of {} ports alone",
-             Seconds(within).count(), ports));
+             Seconds(within).count(), ports)));
   return plan;
 }
 

@@ -15,10 +15,10 @@ inline constexpr std::uint32_t kWithinMinSeconds = 2;
 inline constexpr std::uint32_t kWithinMaxSeconds = 3600;
 
 struct CertificatePlan {
-  std::vector<v1::ProbeSpec> probes;     // Of each pair, in order
-  std::uint32_t rounds = 0;              // Maximum number of partners of each port
-  bool all_pairs = false;                // All pairs; otherwise it ends once a fault is located.
-  std::vector<std::string> not_covered;  // Probes without enough time
+  std::vector<v1::ProbeSpec> probes;  // Of each pair, in order
+  std::uint32_t rounds = 0;           // Maximum number of partners of each port
+  bool all_pairs = false;             // All pairs; otherwise it ends once a fault is located.
+  std::vector<v1::CoverageGap> not_covered;  // Probes without enough time
 };
 
 // `partners_max`: the largest number of partners of a port. At most `pairs_at_once` run. The plan

@@ -7,14 +7,15 @@
 
 #include "base/text.h"
 #include "daemon/plan/plan.h"
+#include "proto/coverage.h"
 
 namespace fabric::control {
 namespace {
 
 // Partners with successful probes that a port needs to pass
 constexpr std::uint32_t kPartnersMin = 2;
-// Maximum number of lines in not_covered, which may have one for each port
-constexpr std::size_t kLinesMax = 1000;
+// Maximum number of gaps about nodes, ports and rules; there may be one for each port.
+constexpr std::size_t kGapsMax = 1000;
 
 // Findings worse than a warning fail now or under load.
 bool Fails(const v1::Finding& finding) {
@@ -22,18 +23,18 @@ bool Fails(const v1::Finding& finding) {
          !finding.has_silenced();
 }
 
-std::string_view TroubleName(v1::TroubleKind trouble) {
-  switch (trouble) {
-    case v1::TROUBLE_KIND_DEAD: return "dead";
-    case v1::TROUBLE_KIND_LOSSY: return "lossy";
-    case v1::TROUBLE_KIND_SLOW: return "slow";
-    case v1::TROUBLE_KIND_LATE: return "late";
-    default: return "bad";
+std::string_view FaultText(v1::FaultKind fault) {
+  switch (fault) {
+    case v1::FAULT_KIND_TOTAL_LOSS: return "loses all packets";
+    case v1::FAULT_KIND_PACKET_LOSS: return "loses packets";
+    case v1::FAULT_KIND_LOW_BANDWIDTH: return "is slower than its peers";
+    case v1::FAULT_KIND_HIGH_LATENCY: return "has a higher latency than its peers";
+    default: return "has an unknown fault";
   }
 }
 
 std::string Said(const v1::Suspect& suspect) {
-  return Format("{} is {}: {}", suspect.name(), TroubleName(suspect.trouble()),
+  return Format("{} {}: {}", suspect.name(), FaultText(suspect.fault()),
                 Join({suspect.evidence().begin(), suspect.evidence().end()}, ", "));
 }
 
@@ -56,11 +57,11 @@ class Verdicts {
   }
 
   void Run() {
-    for (const NodeDoubt& doubt : facts_.doubts) Doubt(doubt.node, doubt.why);
+    for (const v1::CoverageGap& doubt : facts_.doubts) Doubt(doubt.node(), doubt.text());
     AddFindings();
     for (const v1::Suspect& suspect : certificate_.blame().suspects()) AddSuspect(suspect);
     for (const v1::UndecidedGroup& group : certificate_.blame().undecided()) AddUndecided(group);
-    AddOpen();
+    if (facts_.suspicious) AddSuspicious(*facts_.suspicious);
     for (const AskedPort& asked : facts_.work.ports()) AddPort(asked);
     AddFailures();
     Cover();
@@ -86,7 +87,7 @@ class Verdicts {
     for (const FindingWithNodes& about : facts_.findings) {
       const v1::Finding& finding = about.finding;
       for (const std::string& node : about.nodes) {
-        if (!nodes_.contains(node)) continue;
+        if (!nodes_.contains(node) || !ConcernsRails(finding, node)) continue;
         if (finding.verdict() == v1::VERDICT_UNKNOWN) {
           if (finding.severity() >= v1::SEVERITY_ERROR) not_judged[finding.rule()].insert(node);
           continue;
@@ -101,9 +102,34 @@ class Verdicts {
         if (Fails(finding)) Fail(node, Format("{} ({})", finding.title(), finding.rule()));
       }
     }
-    for (const auto& [rule, nodes] : not_judged)
+    for (const auto& [rule, nodes] : not_judged) {
       not_covered_.push_back(
-          Format("rule {} on {}: the required settings could not be read", rule, Counted(nodes)));
+          CoverageGapOf(v1::COVERAGE_GAP_REASON_RULE_INPUT_MISSING,
+                        Format("required settings could not be read on {}", Counted(nodes))));
+      not_covered_.back().set_rule(rule);
+    }
+  }
+
+  // False when the finding is only about ports of the node on rails that were not requested.
+  bool ConcernsRails(const v1::Finding& finding, const std::string& node) const {
+    const auto& rails = certificate_.request().rails();
+    if (rails.empty()) return true;
+    bool named = false;
+    for (const v1::Subject& subject : finding.affected()) {
+      if (subject.node() != node) continue;
+      named = true;
+      if (subject.has_rail() && std::ranges::find(rails, subject.rail()) != rails.end())
+        return true;
+      if (!subject.has_rail() && (subject.device().empty() || IsAsked(node, subject.device())))
+        return true;
+    }
+    return !named;
+  }
+
+  bool IsAsked(const std::string& node, const std::string& device) const {
+    return std::ranges::any_of(facts_.work.ports(), [&](const AskedPort& asked) {
+      return asked.port.node() == node && asked.port.device() == device;
+    });
   }
 
   // The requested ports that the suspect covers.
@@ -112,6 +138,10 @@ class Verdicts {
     for (std::size_t i = 0; i < facts_.work.ports().size(); ++i) {
       const AskedPort& asked = facts_.work.ports()[i];
       const v1::ProbePort& port = asked.port;
+      if (suspect.kind() == v1::SUSPECT_KIND_PAIR) {
+        if (IsEnd(port, suspect)) ports.push_back(i);
+        continue;
+      }
       const bool node = suspect.node().empty() || port.node() == suspect.node();
       const bool device = suspect.kind() != v1::SUSPECT_KIND_PORT ||
                           (port.device() == suspect.device() && port.port() == suspect.port());
@@ -120,17 +150,16 @@ class Verdicts {
       const bool leaf = !suspect.node().empty() || suspect.leaf().empty() ||
                         asked.leaf == suspect.leaf() ||
                         (!suspect.other_leaf().empty() && asked.leaf == suspect.other_leaf());
-      const bool pair = suspect.kind() != v1::SUSPECT_KIND_PAIR || IsNamed(asked, suspect);
-      if (node && device && rail && leaf && pair) ports.push_back(i);
+      if (node && device && rail && leaf) ports.push_back(i);
     }
     return ports;
   }
 
-  // A suspected pair has a name only: "n1/mlx5_0/1 and n2/mlx5_0/1".
-  static bool IsNamed(const AskedPort& asked, const v1::Suspect& pair) {
-    const std::string name = plan::PortName(asked.port);
-    return pair.name().starts_with(Format("{} and ", name)) ||
-           pair.name().ends_with(Format(" and {}", name));
+  static bool IsEnd(const v1::ProbePort& port, const v1::Suspect& pair) {
+    return (port.node() == pair.node() && port.device() == pair.device() &&
+            port.port() == pair.port()) ||
+           (port.node() == pair.other_node() && port.device() == pair.other_device() &&
+            port.port() == pair.other_port());
   }
 
   const std::string& NodeOf(std::size_t port) const {
@@ -148,10 +177,14 @@ class Verdicts {
     return away;
   }
 
+  // A fault of it is a fault of the nodes that it concerns.
+  static bool IsOfNodes(const v1::Suspect& suspect) {
+    return suspect.kind() == v1::SUSPECT_KIND_PORT || suspect.kind() == v1::SUSPECT_KIND_HOST ||
+           suspect.kind() == v1::SUSPECT_KIND_LEAF;
+  }
+
   void AddSuspect(const v1::Suspect& suspect) {
-    const bool of_node = suspect.kind() == v1::SUSPECT_KIND_PORT ||
-                         suspect.kind() == v1::SUSPECT_KIND_HOST ||
-                         suspect.kind() == v1::SUSPECT_KIND_LEAF;
+    const bool of_node = IsOfNodes(suspect);
     const std::vector<std::size_t> ports = Concerned(suspect);
     const bool unseen = OnlyAway(ports);
     failed_ = failed_ || !unseen;
@@ -168,51 +201,59 @@ class Verdicts {
 
   void AddUndecided(const v1::UndecidedGroup& group) {
     std::vector<std::string> names;
-    for (const v1::Suspect& suspect : group.between()) names.push_back(suspect.name());
+    for (const v1::Suspect& suspect : group.suspects()) names.push_back(suspect.name());
     if (names.empty()) return;
     unknown_ = true;
     const std::string why =
-        Format("undecided: {} is {}", Join(names, " or "), TroubleName(group.between(0).trouble()));
-    for (const v1::Suspect& suspect : group.between())
+        Format("undecided: {} {}", Join(names, " or "), FaultText(group.suspects(0).fault()));
+    for (const v1::Suspect& suspect : group.suspects())
       for (const std::size_t port : Concerned(suspect)) Doubt(NodeOf(port), why);
   }
 
-  // The question that blame left open, unless it only lacks probes.
-  void AddOpen() {
-    const std::string_view open = facts_.open;
-    constexpr std::string_view kSuspicious = " is suspicious";
-    if (!open.ends_with(kSuspicious)) return;
+  void AddSuspicious(const v1::Suspect& suspect) {
     unknown_ = true;
-    const std::string_view name = open.substr(0, open.size() - kSuspicious.size());
-    const std::string why = Format("{}, but not confirmed", open);
-    not_covered_.push_back(why);
-    for (const AskedPort& asked : facts_.work.ports())
-      if (plan::PortName(asked.port) == name || asked.port.node() == name || asked.leaf == name)
-        Doubt(asked.port.node(), why);
+    v1::CoverageGap gap = CoverageGapOf(suspect.node(), v1::COVERAGE_GAP_REASON_NOT_CONFIRMED,
+                                        "suspicious, but not confirmed");
+    if (suspect.kind() == v1::SUSPECT_KIND_PORT) {
+      gap.set_device(suspect.device());
+      gap.set_port(suspect.port());
+    } else if (suspect.kind() != v1::SUSPECT_KIND_HOST) {
+      gap.clear_node();
+      gap.set_text(Format("{} is suspicious, but not confirmed", suspect.name()));
+    }
+    if (IsOfNodes(suspect))
+      for (const std::size_t port : Concerned(suspect)) Doubt(NodeOf(port), ToString(gap));
+    not_covered_.push_back(std::move(gap));
   }
 
   void AddPort(const AskedPort& asked) {
     v1::CertifiedNode& node = nodes_[asked.port.node()];
-    const std::string name = plan::PortName(asked.port);
     if (asked.passed > 0 || asked.failed > 0) {
       node.set_ports(node.ports() + 1);
       rails_.insert(asked.port.rail());
     }
     // One partner would not show which of the two ports is slow.
     const std::uint32_t enough = facts_.work.alone() ? 1 : std::min(asked.partners, kPartnersMin);
-    if (asked.obstacle.empty() && asked.passed >= std::max(enough, 1u)) return;
-    std::string why = asked.obstacle;
-    if (why.empty()) why = asked.probe_failure;
-    if (why.empty() && asked.passed + asked.failed > 0)
-      why = Format(
-          "passed with {}, expected at least {}{}",
-          asked.passed == 1 ? std::string("one partner") : Format("{} partners", asked.passed),
-          enough, facts_.cut_off.empty() ? std::string() : Format(": {}", facts_.cut_off));
-    if (why.empty()) why = facts_.cut_off;
-    if (why.empty()) why = "was not probed";
-    const std::string line = why.starts_with(name) ? why : Format("{}: {}", name, why);
-    Doubt(asked.port.node(), line);
-    if (asked.passed + asked.failed == 0) not_covered_.push_back(line);
+    if (!asked.obstacle && asked.passed >= std::max(enough, 1u)) return;
+    v1::CoverageGap gap = GapOf(asked, enough);
+    Doubt(asked.port.node(), ToString(gap));
+    if (asked.passed + asked.failed == 0) not_covered_.push_back(std::move(gap));
+  }
+
+  // Why too few partners passed.
+  v1::CoverageGap GapOf(const AskedPort& asked, std::uint32_t enough) const {
+    if (asked.obstacle) return *asked.obstacle;
+    if (!asked.probe_failure.empty())
+      return CoverageGapOf(asked.port, v1::COVERAGE_GAP_REASON_PROBE_NOT_RUN, asked.probe_failure);
+    const v1::CoverageGap cut_off = facts_.cut_off.value_or(
+        CoverageGapOf(v1::COVERAGE_GAP_REASON_NOT_PROBED, "was not probed"));
+    if (asked.passed + asked.failed == 0)
+      return CoverageGapOf(asked.port, cut_off.reason(), cut_off.text());
+    return CoverageGapOf(
+        asked.port, cut_off.reason(),
+        Format("passed with {}, expected at least {}{}",
+               asked.passed == 1 ? std::string("one partner") : Format("{} partners", asked.passed),
+               enough, facts_.cut_off ? Format(": {}", cut_off.text()) : std::string()));
   }
 
   // Failures that no suspect explains and that cannot be attributed.
@@ -247,20 +288,21 @@ class Verdicts {
     certificate_.set_pairs_failed(static_cast<std::uint32_t>(work.failed().size()));
     certificate_.set_pairs_possible(static_cast<std::uint32_t>(work.pairs_possible()));
     if (!work.alone() && work.pairs_probed() < work.pairs_possible())
-      certificate_.add_not_covered(Format("pairs: {} of {} possible ones were not probed",
-                                          work.pairs_possible() - work.pairs_probed(),
-                                          work.pairs_possible()));
+      *certificate_.add_not_covered() =
+          CoverageGapOf(v1::COVERAGE_GAP_REASON_PAIRS_NOT_PROBED,
+                        Format("pairs: {} of {} possible ones were not probed",
+                               work.pairs_possible() - work.pairs_probed(), work.pairs_possible()));
     if (work.alone())
-      certificate_.add_not_covered(
+      *certificate_.add_not_covered() = CoverageGapOf(
+          v1::COVERAGE_GAP_REASON_SINGLE_NODE,
           "paths to other nodes: the request names one node, so its ports were probed with "
           "themselves");
-    for (const std::string& line : facts_.not_covered) certificate_.add_not_covered(line);
-    for (const NodeDoubt& doubt : facts_.doubts)
-      not_covered_.push_back(Format("{}: {}", doubt.node, doubt.why));
-    for (std::size_t i = 0; i < std::min(not_covered_.size(), kLinesMax); ++i)
-      certificate_.add_not_covered(not_covered_[i]);
-    if (not_covered_.size() > kLinesMax)
-      certificate_.add_not_covered(Format("and {} more", not_covered_.size() - kLinesMax));
+    certificate_.mutable_not_covered()->Add(facts_.not_covered.begin(), facts_.not_covered.end());
+    not_covered_.insert(not_covered_.end(), facts_.doubts.begin(), facts_.doubts.end());
+    const std::size_t kept = std::min(not_covered_.size(), kGapsMax);
+    certificate_.mutable_not_covered()->Add(
+        not_covered_.begin(), not_covered_.begin() + static_cast<std::ptrdiff_t>(kept));
+    certificate_.set_not_covered_omitted(static_cast<std::uint32_t>(not_covered_.size() - kept));
   }
 
   void Finish() {
@@ -281,7 +323,7 @@ class Verdicts {
   std::map<std::string, v1::CertifiedNode> nodes_;
   std::set<std::size_t> explained_;  // Ports whose failures have a suspect
   std::set<std::uint32_t> rails_;
-  std::vector<std::string> not_covered_;
+  std::vector<v1::CoverageGap> not_covered_;
   bool failed_ = false, unknown_ = false;
 };
 

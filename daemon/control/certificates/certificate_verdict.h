@@ -7,6 +7,7 @@
 // between it and others.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,18 +25,13 @@ struct FindingWithNodes {
   bool held = false;  // Not opened yet: the machine booted recently.
 };
 
-struct NodeDoubt {
-  std::string node;
-  std::string why;  // Reason why it cannot be judged
-};
-
 struct CertificateFacts {
   const CertificateWork& work;
   std::vector<FindingWithNodes> findings;
-  std::vector<NodeDoubt> doubts;
-  std::string cut_off;  // Reason why probing ended early; empty: it did not
-  std::string open;     // Question that blame left open: "n7/mlx5_0/1 is suspicious"
-  std::vector<std::string> not_covered;  // By the plan
+  std::vector<v1::CoverageGap> doubts;       // About nodes that cannot be judged
+  std::optional<v1::CoverageGap> cut_off;    // Why probing ended early, without a subject
+  std::optional<v1::Suspect> suspicious;     // Part of the fabric that blame did not confirm
+  std::vector<v1::CoverageGap> not_covered;  // By the plan
 };
 
 // Fills in nodes, verdict, pairs, rails and not_covered. `certificate` has its request, with each

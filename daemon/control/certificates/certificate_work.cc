@@ -26,11 +26,13 @@ CertificateWork::CertificateWork(std::vector<AskedPort> ports, bool alone)
   std::map<std::pair<std::uint32_t, v1::LinkLayer>, std::uint32_t> rails;
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     index_.emplace(plan::PortName(ports_[i].port), i);
-    if (ports_[i].obstacle.empty()) ++rails[{ports_[i].port.rail(), ports_[i].network}];
+    if (!ports_[i].obstacle) ++rails[{ports_[i].port.rail(), ports_[i].network}];
   }
   for (AskedPort& port : ports_)
-    if (port.obstacle.empty()) port.partners = rails[{port.port.rail(), port.network}] - 1;
+    if (!port.obstacle) port.partners = rails[{port.port.rail(), port.network}] - 1;
   for (const auto& [rail, count] : rails) pairs_possible_ += std::size_t{count} * (count - 1) / 2;
+  if (alone_)
+    for (const auto& [rail, count] : rails) pairs_possible_ += count;
 }
 
 void CertificateWork::Take(const v1::PairResult& result) {

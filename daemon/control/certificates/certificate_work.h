@@ -18,14 +18,14 @@ namespace fabric::control {
 struct AskedPort {
   v1::ProbePort port;
   v1::LinkLayer network = v1::LINK_LAYER_UNSPECIFIED;
-  std::string leaf;            // Empty: unknown
-  std::string obstacle;        // Reason why it was not planned; empty: it was
-  std::string probe_failure;   // Reason why a probe of it did not run
-  std::uint32_t partners = 0;  // Possible partners
-  std::uint32_t passed = 0;    // Partners with successful probes
-  std::uint32_t failed = 0;    // Partners with a failed probe
-  std::uint32_t late = 0;      // Of these, timeouts of its own agent, which show nothing
-  std::uint32_t away = 0;      // Probes for which its agent was not connected
+  std::string leaf;                              // Empty: unknown
+  std::optional<v1::CoverageGap> obstacle = {};  // Reason why it was not planned; empty: it was
+  std::string probe_failure;                     // Reason why a probe of it did not run
+  std::uint32_t partners = 0;                    // Possible partners
+  std::uint32_t passed = 0;                      // Partners with successful probes
+  std::uint32_t failed = 0;                      // Partners with a failed probe
+  std::uint32_t late = 0;  // Of these, timeouts of its own agent, which show nothing
+  std::uint32_t away = 0;  // Probes for which its agent was not connected
 };
 
 // A pair that failed, by index of its ports.

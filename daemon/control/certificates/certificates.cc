@@ -8,11 +8,13 @@
 #include "base/text.h"
 #include "daemon/blame/fabric.h"
 #include "daemon/control/certificates/certificate_plan.h"
-#include "daemon/control/findings/affected_nodes.h"
 #include "daemon/control/summaries.h"
 #include "daemon/plan/plan.h"
 #include "daemon/plan/ports.h"
 #include "daemon/rules/causes/common_cause.h"
+#include "daemon/rules/rule.h"
+#include "proto/affected.h"
+#include "proto/coverage.h"
 #include "proto/json.h"
 #include "proto/timestamps.h"
 
@@ -64,7 +66,7 @@ bool IsAsked(const v1::CertificateRequest& request, const fleet::PortView& port)
 // The requested ports, and the nodes without one.
 struct Asked {
   std::vector<AskedPort> ports;
-  std::vector<NodeDoubt> without;
+  std::vector<v1::CoverageGap> without;
 };
 
 Asked PortsAskedFor(const fleet::FleetView& view, const fleet::Sites& sites,
@@ -86,29 +88,33 @@ Asked PortsAskedFor(const fleet::FleetView& view, const fleet::Sites& sites,
       made.leaf = sites.Of(port).leaf;
     }
     for (const std::uint32_t rail : missing)
-      asked.without.push_back({node.node->name, Format("no port on rail {}", rail)});
+      asked.without.push_back(CoverageGapOf(node.node->name, v1::COVERAGE_GAP_REASON_NO_PORT,
+                                            Format("no port on rail {}", rail)));
     if (!any && missing.empty())
-      asked.without.push_back({node.node->name, "no RDMA port of the fabric"});
+      asked.without.push_back(CoverageGapOf(node.node->name, v1::COVERAGE_GAP_REASON_NO_PORT,
+                                            "no RDMA port of the fabric"));
   }
   return asked;
 }
 
 // Sets the obstacles of ports that cannot be probed, and removes these from `found`.
 void TakeObstacles(std::vector<AskedPort>& asked, bool alone, plan::Candidates& found) {
-  std::map<std::string, std::string> why;
-  for (const plan::SkippedPort& skipped : found.skipped) why[skipped.port] = skipped.reason;
+  std::map<std::string, v1::CoverageGap> skipped;
+  for (const v1::CoverageGap& gap : found.skipped) skipped[SubjectName(gap)] = gap;
   std::map<std::pair<std::uint32_t, v1::LinkLayer>, std::size_t> partners;
   for (AskedPort& port : asked) {
-    const auto at = why.find(plan::PortName(port.port));
-    if (at != why.end()) port.obstacle = at->second;
-    if (port.obstacle.empty()) ++partners[{port.port.rail(), port.network}];
+    const auto at = skipped.find(plan::PortName(port.port));
+    if (at != skipped.end()) port.obstacle = at->second;
+    if (!port.obstacle) ++partners[{port.port.rail(), port.network}];
   }
   for (AskedPort& port : asked)
-    if (!alone && port.obstacle.empty() && partners[{port.port.rail(), port.network}] < 2)
-      port.obstacle = Format("no partner on rail {} among these nodes", port.port.rail());
+    if (!alone && !port.obstacle && partners[{port.port.rail(), port.network}] < 2)
+      port.obstacle =
+          CoverageGapOf(port.port, v1::COVERAGE_GAP_REASON_NO_PARTNER,
+                        Format("no partner on rail {} among these nodes", port.port.rail()));
   std::set<std::string> usable;
   for (const AskedPort& port : asked)
-    if (port.obstacle.empty()) usable.insert(plan::PortName(port.port));
+    if (!port.obstacle) usable.insert(plan::PortName(port.port));
   std::erase_if(found.ports, [&](const plan::Port& port) {
     return !usable.contains(plan::PortName(port.port));
   });
@@ -202,7 +208,8 @@ void Certificates::Probe(v1::Certificate& certificate, Running& running, Moment 
   auto made = plan::MakePlan(std::move(found.ports), std::move(found.leaf_names), spec,
                              std::move(found.pod_names));
   if (!made.ok()) {
-    running.not_covered.push_back(made.status().message());
+    running.not_covered.push_back(
+        CoverageGapOf(v1::COVERAGE_GAP_REASON_NO_PLAN, made.status().message()));
     return;
   }
   certificate.set_campaign(sources_.campaigns.NextId());
@@ -258,24 +265,28 @@ void Certificates::Tick(const std::set<std::string>& unjudged, Moment now) {
   }
 }
 
-std::vector<NodeDoubt> Certificates::Doubts(const v1::Certificate& certificate,
-                                            const Running& running,
-                                            const std::set<std::string>& unjudged) const {
-  std::vector<NodeDoubt> doubts = running.doubts;
+std::vector<v1::CoverageGap> Certificates::Doubts(const v1::Certificate& certificate,
+                                                  const Running& running,
+                                                  const std::set<std::string>& unjudged) const {
+  std::vector<v1::CoverageGap> doubts = running.doubts;
   std::vector<std::string_view> names;
   for (const std::string& name : certificate.request().nodes()) {
     const fleet::NodeRecord* const record = sources_.fleet.Find(name);
     if (record == nullptr) {
       if (names.empty())
         for (const auto& [known, other] : sources_.fleet.nodes()) names.emplace_back(known);
-      doubts.push_back({name, "unknown node" + Suggest(name, names)});
+      doubts.push_back(CoverageGapOf(name, v1::COVERAGE_GAP_REASON_NODE_UNKNOWN,
+                                     "unknown node" + Suggest(name, names)));
     } else if (record->state != v1::NODE_STATE_CONNECTED) {
-      doubts.push_back({name, Format("lost: {}", record->lost_reason)});
+      doubts.push_back(CoverageGapOf(name, v1::COVERAGE_GAP_REASON_NODE_LOST,
+                                     Format("lost: {}", record->lost_reason)));
     } else if (record->outdated) {
-      doubts.push_back({name, Format("no settings reported since {}",
-                                     ToString(ToProto(record->inspected_at.wall)))});
+      doubts.push_back(CoverageGapOf(
+          name, v1::COVERAGE_GAP_REASON_SETTINGS_OUTDATED,
+          Format("no settings reported since {}", ToString(ToProto(record->inspected_at.wall)))));
     } else if (unjudged.contains(name)) {
-      doubts.push_back({name, "its report has not been judged yet"});
+      doubts.push_back(CoverageGapOf(name, v1::COVERAGE_GAP_REASON_NOT_EVALUATED,
+                                     "its report has not been judged yet"));
     }
   }
   return doubts;
@@ -286,10 +297,9 @@ std::vector<FindingWithNodes> Certificates::Findings() const {
   std::vector<FindingWithNodes> findings;
   const auto add = [&](const v1::Finding& finding, bool held) {
     if (rules::IsCommonCause(finding)) return;
-    FindingWithNodes about{.finding = finding, .nodes = {}, .held = held};
-    for (const fleet::NodeRecord* node : AffectedNodes(finding, sources_.fleet))
-      about.nodes.push_back(node->name);
-    findings.push_back(std::move(about));
+    // Doubts() covers lost nodes.
+    if (finding.rule() == rules::kNodeConnected) return;
+    findings.push_back({.finding = finding, .nodes = NodesOf(finding), .held = held});
   };
   for (const auto& [id, finding] : sources_.findings.open()) add(finding, false);
   for (const v1::Finding& finding : sources_.findings.Held()) add(finding, true);
@@ -303,16 +313,19 @@ void Certificates::Issue(Known& known, const std::set<std::string>& unjudged, Mo
                          .findings = Findings(),
                          .doubts = Doubts(certificate, running, unjudged),
                          .cut_off = {},
-                         .open = {},
+                         .suspicious = {},
                          .not_covered = running.not_covered};
   if (!certificate.campaign().empty()) {
     const auto campaign = sources_.campaigns.Get(certificate.campaign(), false);
     if (campaign.ok()) *certificate.mutable_blame() = campaign->blame();
-    facts.open = sources_.campaigns.Open(certificate.campaign());
+    facts.suspicious = sources_.campaigns.Suspicious(certificate.campaign());
     if (running.cut_off)
-      facts.cut_off = Format("not probed within {} s", certificate.request().within_seconds());
+      facts.cut_off =
+          CoverageGapOf(v1::COVERAGE_GAP_REASON_TIME_LIMIT,
+                        Format("not probed within {} s", certificate.request().within_seconds()));
     else if (campaign.ok() && campaign->state() == v1::CAMPAIGN_STATE_CANCELLED)
-      facts.cut_off = Format("campaign {} was cancelled", certificate.campaign());
+      facts.cut_off = CoverageGapOf(v1::COVERAGE_GAP_REASON_CANCELLED,
+                                    Format("campaign {} was cancelled", certificate.campaign()));
   }
   Judge(facts, certificate);
   certificate.set_state(v1::CERTIFICATE_STATE_DONE);

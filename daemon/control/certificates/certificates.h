@@ -56,8 +56,8 @@ class Certificates {
  private:
   struct Running {
     CertificateWork work;
-    std::vector<NodeDoubt> doubts;         // From the beginning
-    std::vector<std::string> not_covered;  // By the plan
+    std::vector<v1::CoverageGap> doubts;       // From the beginning
+    std::vector<v1::CoverageGap> not_covered;  // By the plan
     SteadyTime probing_until, deadline;
     bool cut_off = false;
   };
@@ -68,8 +68,8 @@ class Certificates {
 
   std::string IdOf(std::uint64_t number) const;
   void Probe(v1::Certificate& certificate, Running& running, Moment now);
-  std::vector<NodeDoubt> Doubts(const v1::Certificate& certificate, const Running& running,
-                                const std::set<std::string>& unjudged) const;
+  std::vector<v1::CoverageGap> Doubts(const v1::Certificate& certificate, const Running& running,
+                                      const std::set<std::string>& unjudged) const;
   std::vector<FindingWithNodes> Findings() const;
   void Issue(Known& known, const std::set<std::string>& unjudged, Moment now);
   void Forget();

@@ -1,36 +1,22 @@
 #include "daemon/control/findings/affected_nodes.h"
 
 #include <algorithm>
-#include <cctype>
-#include <string_view>
+#include <vector>
 
 #include "base/text.h"
+#include "proto/affected.h"
 #include "proto/timestamps.h"
 
 namespace fabric::control {
 namespace {
 
-bool PartOfName(char letter) {
-  return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '-' || letter == '.' ||
-         letter == '_';
-}
-
-// Adds the nodes whose names are among the words of `text`.
-void AddNodesIn(std::string_view text, const fleet::Fleet& fleet,
-                std::vector<const fleet::NodeRecord*>& nodes) {
-  std::size_t at = 0;
-  while (at < text.size()) {
-    std::size_t end = at;
-    while (end < text.size() && PartOfName(text[end])) ++end;
-    const auto* const node = fleet.Find(std::string(text.substr(at, end - at)));
-    if (node != nullptr && std::find(nodes.begin(), nodes.end(), node) == nodes.end())
-      nodes.push_back(node);
-    at = end + 1;
-  }
-}
-
-bool Unknown(const fleet::NodeRecord* node) {
-  return !node->known();
+// Only those of the fleet.
+std::vector<const fleet::NodeRecord*> RecordsOf(const v1::Finding& finding,
+                                                const fleet::Fleet& fleet) {
+  std::vector<const fleet::NodeRecord*> records;
+  for (const std::string& name : NodesOf(finding))
+    if (const auto* const node = fleet.Find(name)) records.push_back(node);
+  return records;
 }
 
 // The machine's clock gives its uptime at the inspection; our clock gives the time since then.
@@ -45,45 +31,34 @@ bool Young(const fleet::NodeRecord& node, Duration grace, Moment now) {
 
 }  // namespace
 
-std::vector<const fleet::NodeRecord*> AffectedNodes(const v1::Finding& finding,
-                                                    const fleet::Fleet& fleet) {
-  std::vector<const fleet::NodeRecord*> nodes;
-  if (!finding.subject().node().empty()) {
-    if (const auto* const node = fleet.Find(finding.subject().node())) nodes.push_back(node);
-    return nodes;
-  }
-  for (const v1::Evidence& evidence : finding.evidence())
-    for (const std::string* text : {&evidence.what(), &evidence.seen(), &evidence.source()})
-      AddNodesIn(*text, fleet, nodes);
-  return nodes;
+bool AffectsLostNode(const v1::Finding& finding, const fleet::Fleet& fleet) {
+  const auto nodes = RecordsOf(finding, fleet);
+  return std::ranges::any_of(nodes, [](const auto* node) { return !node->known(); });
 }
 
-bool AffectsOnlyLostNodes(const v1::Finding& finding, const fleet::Fleet& fleet) {
-  const auto nodes = AffectedNodes(finding, fleet);
-  if (nodes.empty()) return !finding.subject().node().empty();  // The node is not in the fleet.
-  return std::all_of(nodes.begin(), nodes.end(), Unknown);
+std::string UnjudgedReason(const fleet::NodeRecord& node) {
+  if (node.state == v1::NODE_STATE_CONNECTED)
+    return Format("reported no settings since {}", ToString(ToProto(node.inspected_at.wall)));
+  return Format("lost since {}: {}", ToString(ToProto(node.state_since.wall)), node.lost_reason);
 }
 
 std::string ExpiryReason(const v1::Finding& finding, const fleet::Fleet& fleet) {
-  if (!AffectsOnlyLostNodes(finding, fleet)) return {};
-  const auto nodes = AffectedNodes(finding, fleet);
-  if (nodes.empty()) return Format("unknown node {}", finding.subject().node());
-  const fleet::NodeRecord& first = *nodes.front();
-  if (nodes.size() > 1)
-    return Format("{} and all other nodes that it names are lost or silent", first.name);
-  if (first.state == v1::NODE_STATE_CONNECTED)
-    return Format("node {} has reported no settings since {}", first.name,
-                  ToString(ToProto(first.inspected_at.wall)));
-  return Format("node {} is lost since {}: {}", first.name,
-                ToString(ToProto(first.state_since.wall)), first.lost_reason);
+  std::vector<const fleet::NodeRecord*> lost;
+  for (const fleet::NodeRecord* node : RecordsOf(finding, fleet))
+    if (!node->known()) lost.push_back(node);
+  if (lost.empty()) return {};
+  const std::string first =
+      Format("node {} {} {}", lost[0]->name,
+             lost[0]->state == v1::NODE_STATE_CONNECTED ? "has" : "is", UnjudgedReason(*lost[0]));
+  return lost.size() == 1 ? first
+                          : Format("{}; and {} more nodes are not judged", first, lost.size() - 1);
 }
 
 bool AffectsBootingNode(const v1::Finding& finding, const fleet::Fleet& fleet, Duration grace,
                         Moment now) {
   if (grace <= Duration::zero()) return false;
-  const auto nodes = AffectedNodes(finding, fleet);
-  return std::any_of(nodes.begin(), nodes.end(),
-                     [&](const auto* node) { return Young(*node, grace, now); });
+  const auto nodes = RecordsOf(finding, fleet);
+  return std::ranges::any_of(nodes, [&](const auto* node) { return Young(*node, grace, now); });
 }
 
 }  // namespace fabric::control

@@ -1,8 +1,7 @@
-// Nodes that a finding affects, and their current state. Pure.
+// State of the nodes that a finding is about. Pure.
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "base/clock.h"
 #include "daemon/fleet/fleet.h"
@@ -10,18 +9,16 @@
 
 namespace fabric::control {
 
-// The node of the finding's subject; without one, the nodes that its evidence names. Only nodes of
-// the fleet.
-std::vector<const fleet::NodeRecord*> AffectedNodes(const v1::Finding& finding,
-                                                    const fleet::Fleet& fleet);
+// True when one of its nodes is lost, or its settings are outdated. Removed nodes do not count.
+bool AffectsLostNode(const v1::Finding& finding, const fleet::Fleet& fleet);
 
-// True when all affected nodes are lost or their settings are outdated.
-bool AffectsOnlyLostNodes(const v1::Finding& finding, const fleet::Fleet& fleet);
-
-// Reason why the finding's facts are too old to judge it; empty when they are not.
+// Names these nodes and gives the reason; empty without any.
 std::string ExpiryReason(const v1::Finding& finding, const fleet::Fleet& fleet);
 
-// True when an affected node booted less than `grace` ago, by its own clock. A node with an unknown
+// "lost since 2026-11-21T13:33:29Z: no message for 3.0 s". The node is not known().
+std::string UnjudgedReason(const fleet::NodeRecord& node);
+
+// True when one of its nodes booted less than `grace` ago, by its own clock. A node with an unknown
 // boot time does not count.
 bool AffectsBootingNode(const v1::Finding& finding, const fleet::Fleet& fleet, Duration grace,
                         Moment now);

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "daemon/control/summaries.h"
 #include "daemon/rules/causes/common_cause.h"
+#include "proto/affected.h"
 
 namespace fabric::control {
 namespace {
@@ -54,7 +55,7 @@ void FindingRegistry::Take(rules::Delta delta, const fleet::Fleet& fleet, Moment
       ApplySilence(at->second, {.note = "silence on the cause ended"}, now);
   // The nodes of these may be back.
   for (const std::string& id : std::vector<std::string>(unfound_.begin(), unfound_.end()))
-    if (!AffectsOnlyLostNodes(open_.at(id), fleet)) Gone(id, fleet, now);
+    if (!AffectsLostNode(open_.at(id), fleet)) Gone(id, fleet, now);
 }
 
 void FindingRegistry::Found(v1::Finding judgement, const fleet::Fleet& fleet, Moment now) {
@@ -62,7 +63,9 @@ void FindingRegistry::Found(v1::Finding judgement, const fleet::Fleet& fleet, Mo
   unfound_.erase(id);
   auto finding = TakeOut(id);
   FindingLifecycle& lifecycle = lifecycles_[id];
-  const bool young = !finding && AffectsBootingNode(judgement, fleet, options_.boot_grace, now);
+  // A finding of a lost node says that it is lost.
+  const bool young = !finding && !AffectsLostNode(judgement, fleet) &&
+                     AffectsBootingNode(judgement, fleet, options_.boot_grace, now);
   const Step step = lifecycle.Found(finding, std::move(judgement), young, now);
   PutBack(id, std::move(finding), lifecycle, step, now);
 }
@@ -71,7 +74,7 @@ void FindingRegistry::Gone(const std::string& id, const fleet::Fleet& fleet, Mom
   auto finding = TakeOut(id);
   FindingLifecycle& lifecycle = lifecycles_[id];
   Step step = Step::kNone;
-  if (finding && AffectsOnlyLostNodes(*finding, fleet)) {
+  if (finding && AffectsLostNode(*finding, fleet)) {
     lifecycle.Unknown();
     unfound_.insert(id);
   } else {
@@ -91,7 +94,7 @@ void FindingRegistry::Tick(const fleet::Fleet& fleet, Moment now) {
   for (const std::string& id : ids) {
     FindingLifecycle& lifecycle = lifecycles_.at(id);
     auto finding = TakeOut(id);
-    if (lifecycle.held_open() && AffectsOnlyLostNodes(*finding, fleet)) {
+    if (lifecycle.held_open() && AffectsLostNode(*finding, fleet)) {
       lifecycle.Unknown();
       unfound_.insert(id);
     }
@@ -128,9 +131,11 @@ void FindingRegistry::PutBack(const std::string& id, std::optional<v1::Finding> 
 void FindingRegistry::Count(const v1::Finding& finding, std::uint32_t change) {
   // A common cause is counted by the findings that it summarizes.
   if (finding.verdict() != v1::VERDICT_FAIL || rules::IsCommonCause(finding)) return;
-  std::uint32_t& failing = failing_[finding.subject().node()];
-  failing += change;
-  if (failing == 0) failing_.erase(finding.subject().node());
+  for (const std::string& node : NodesOf(finding)) {
+    std::uint32_t& failing = failing_[node];
+    failing += change;
+    if (failing == 0) failing_.erase(node);
+  }
 }
 
 std::vector<v1::Finding> FindingRegistry::Failing() const {
@@ -138,6 +143,11 @@ std::vector<v1::Finding> FindingRegistry::Failing() const {
   for (const auto& [id, finding] : open_)
     if (finding.verdict() == v1::VERDICT_FAIL) failing.push_back(finding);
   return failing;
+}
+
+v1::Finding FindingRegistry::WithExpiry(v1::Finding finding, const fleet::Fleet& fleet) const {
+  if (unfound_.contains(finding.id())) finding.set_expired_reason(ExpiryReason(finding, fleet));
+  return finding;
 }
 
 std::vector<v1::Finding> FindingRegistry::Held() const {

@@ -31,7 +31,8 @@ class FindingRegistry {
   void Restore(std::vector<v1::Finding> open, std::vector<v1::Silence> silences, Moment now);
 
   // Applies an evaluation: opens new findings, changes and resolves known ones; each step is stored
-  // and published once. Findings that affect only lost nodes stay unchanged until a node is back.
+  // and published once. Findings about lost nodes that are no longer found stay unchanged until
+  // these nodes are back or removed.
   // For flapping findings see lifecycle.h.
   void Take(rules::Delta delta, const fleet::Fleet& fleet, Moment now);
 
@@ -41,6 +42,8 @@ class FindingRegistry {
   const std::map<std::string, v1::Finding>& open() const { return open_; }  // By id
   std::vector<v1::Finding> Failing() const;                    // Open, with the verdict FAIL
   const v1::VerdictCounts& counts() const { return counts_; }  // Of the last Take
+  // Sets `expired` on an open finding that rules cannot judge now, because a node is lost.
+  v1::Finding WithExpiry(v1::Finding finding, const fleet::Fleet& fleet) const;
   // Found by rules and not opened yet, because the machine booted recently.
   std::vector<v1::Finding> Held() const;
   std::uint32_t FailingOn(const std::string& node) const;

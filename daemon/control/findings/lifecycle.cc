@@ -21,7 +21,7 @@ v1::Finding Judgement(const v1::Finding& finding) {
   judgement.clear_silenced();
   judgement.clear_flapping();
   judgement.clear_openings();
-  judgement.clear_expired();
+  judgement.clear_expired_reason();
   for (v1::Evidence& evidence : *judgement.mutable_evidence()) evidence.clear_read_at();
   return judgement;
 }

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "daemon/control/summaries.h"
+#include "proto/affected.h"
 #include "proto/timestamps.h"
 
 namespace fabric::control {
@@ -13,7 +14,7 @@ namespace {
 constexpr std::size_t kAuthorBytesMax = 100;
 constexpr std::size_t kWordsBytesMax = 1000;
 
-std::string IdOf(std::uint64_t number) {
+std::string SilenceIdOf(std::uint64_t number) {
   return Format("s{}", number);
 }
 
@@ -26,10 +27,10 @@ Status CheckText(std::string_view field, const std::string& text, std::size_t by
               : Format("{}: expected {}, saw {}", field, what, Quoted(text))};
 }
 
-bool Matches(const v1::Silence& silence, const v1::Finding& finding) {
+bool Matches(const v1::Silence& silence, const v1::Finding& finding, std::string_view node) {
   return (silence.finding().empty() || silence.finding() == finding.id()) &&
          (silence.rule().empty() || silence.rule() == finding.rule()) &&
-         (silence.node().empty() || silence.node() == finding.subject().node());
+         (silence.node().empty() || silence.node() == node);
 }
 
 }  // namespace
@@ -66,7 +67,7 @@ Result<v1::Silence> Silences::Add(v1::Silence silence, std::uint32_t seconds, Mo
   if (silences_.size() >= kSilencesMax)
     return Status(Code::kResourceExhausted,
                   Format("there are {} silences, which is the maximum", kSilencesMax));
-  silence.set_id(IdOf(next_));
+  silence.set_id(SilenceIdOf(next_));
   *silence.mutable_created_at() = ToProto(now.wall);
   *silence.mutable_until() = ToProto(now.wall + std::chrono::seconds(seconds));
   return silences_[next_++] = std::move(silence);
@@ -94,9 +95,23 @@ std::vector<v1::Silence> Silences::Expire(Moment now) {
 }
 
 const v1::Silence* Silences::Match(const v1::Finding& finding) const {
+  std::vector<std::string> nodes = NodesOf(finding);
+  // Of a cut list, not all nodes can be silenced.
+  if (nodes.empty() || finding.affected_total() > 0) nodes = {""};
+  const v1::Silence* first_over = nullptr;
+  for (const std::string& node : nodes) {
+    const v1::Silence* const longest = Longest(finding, node);
+    if (longest == nullptr) return nullptr;
+    if (first_over == nullptr || FromProto(longest->until()) < FromProto(first_over->until()))
+      first_over = longest;
+  }
+  return first_over;
+}
+
+const v1::Silence* Silences::Longest(const v1::Finding& finding, const std::string& node) const {
   const v1::Silence* longest = nullptr;
   for (const auto& [number, silence] : silences_)
-    if (Matches(silence, finding) &&
+    if (Matches(silence, finding, node) &&
         (longest == nullptr || FromProto(silence.until()) > FromProto(longest->until())))
       longest = &silence;
   return longest;

@@ -28,11 +28,14 @@ class Silences {
   // Removes and returns the silences that have expired.
   std::vector<v1::Silence> Expire(Moment now);
 
-  // The matching silence that ends last; nullptr: none matches.
+  // The matching silence that ends last; nullptr: none matches. A finding about several nodes
+  // needs a silence for each; of those, the one that ends first.
   const v1::Silence* Match(const v1::Finding& finding) const;
   std::vector<v1::Silence> all() const;  // Ordered by end
 
  private:
+  // The silence of this node that ends last. An empty name matches silences without a node.
+  const v1::Silence* Longest(const v1::Finding& finding, const std::string& node) const;
   // By id, or by a prefix that only one id has.
   Result<std::uint64_t> Find(const std::string& id) const;
 

@@ -8,6 +8,7 @@
 #include "daemon/control/findings/affected_nodes.h"
 #include "daemon/control/handlers/handler.h"
 #include "daemon/rules/rule.h"
+#include "proto/affected.h"
 #include "proto/names.h"
 
 namespace fabric::control {
@@ -25,15 +26,10 @@ bool WorseFirst(const v1::Finding& a, const v1::Finding& b) {
 }
 
 bool Matches(const v1::ListFindingsRequest& request, const v1::Finding& finding) {
-  return (request.node().empty() || finding.subject().node() == request.node()) &&
+  return (request.node().empty() || Affects(finding, request.node())) &&
          (request.rule().empty() || finding.rule() == request.rule()) &&
          finding.severity() >= request.min_severity() &&
          (request.include_unknown() || finding.verdict() == v1::VERDICT_FAIL);
-}
-
-v1::Finding WithExpiry(v1::Finding finding, const fleet::Fleet& fleet) {
-  if (finding.state() == v1::FINDING_STATE_OPEN) finding.set_expired(ExpiryReason(finding, fleet));
-  return finding;
 }
 
 Status ListFindings(State& state, const v1::ListFindingsRequest& request,
@@ -45,7 +41,8 @@ Status ListFindings(State& state, const v1::ListFindingsRequest& request,
             Format("min_severity: expected 0 to {}, saw {}", static_cast<int>(v1::Severity_MAX),
                    static_cast<int>(request.min_severity()))};
   for (const auto& [id, finding] : state.findings.open())
-    if (Matches(request, finding)) *response.add_findings() = WithExpiry(finding, state.fleet);
+    if (Matches(request, finding))
+      *response.add_findings() = state.findings.WithExpiry(finding, state.fleet);
   std::sort(response.mutable_findings()->begin(), response.mutable_findings()->end(), WorseFirst);
   if (request.include_resolved()) {
     ASSIGN_OR_RETURN(const std::vector<v1::Finding> resolved,
@@ -62,7 +59,7 @@ Status GetFinding(State& state, const v1::GetFindingRequest& request,
   ASSIGN_OR_RETURN(v1::Finding finding, state.findings.Find(request.id()));
   ASSIGN_OR_RETURN(const std::vector<v1::FindingRecord> history,
                    state.outbox.store().FindingHistory(finding.id()));
-  *response.mutable_finding() = WithExpiry(std::move(finding), state.fleet);
+  *response.mutable_finding() = state.findings.WithExpiry(std::move(finding), state.fleet);
   for (const v1::FindingRecord& record : history) *response.add_history() = record;
   return {};
 }
@@ -70,7 +67,7 @@ Status GetFinding(State& state, const v1::GetFindingRequest& request,
 Status AcknowledgeFinding(State& state, const v1::AcknowledgeFindingRequest& request,
                           v1::Finding& finding, Moment now) {
   ASSIGN_OR_RETURN(v1::Finding acknowledged, state.findings.Acknowledge(request, now));
-  finding = WithExpiry(std::move(acknowledged), state.fleet);
+  finding = state.findings.WithExpiry(std::move(acknowledged), state.fleet);
   return {};
 }
 
@@ -110,19 +107,26 @@ Status Validate(State& state, const v1::ValidateRequest&, v1::ValidateResponse& 
   const rules::Evaluation evaluation =
       state.evaluator.EvaluateAll(state.fleet, state.findings, now);
   *response.mutable_counts() = evaluation.counts;
+  *response.mutable_coverage() = evaluation.coverage;
   const auto& open = state.findings.open();
   for (const v1::Finding& finding : evaluation.findings) {
     const auto known = open.find(finding.id());
     *response.add_findings() = known == open.end() ? finding : known->second;
   }
   std::sort(response.mutable_findings()->begin(), response.mutable_findings()->end(), WorseFirst);
+  for (const auto& [name, record] : state.fleet.nodes()) {
+    if (record.known()) continue;
+    v1::UnjudgedNode& node = *response.add_not_judged();
+    node.set_name(name);
+    node.set_reason(UnjudgedReason(record));
+  }
   response.set_nodes(static_cast<std::uint32_t>(state.evaluator.nodes()));
   response.set_rules(static_cast<std::uint32_t>(rules::AllRules().size() +
                                                 state.options.custom_rules.rules.size()));
   return {};
 }
 
-constexpr Handler kHandlers[] = {
+constexpr Handler kFindingHandlers[] = {
     kHandler<&ListFindings>,  kHandler<&GetFinding>,   kHandler<&AcknowledgeFinding>,
     kHandler<&CreateSilence>, kHandler<&ListSilences>, kHandler<&DeleteSilence>,
     kHandler<&ListRules>,     kHandler<&Validate>,
@@ -131,7 +135,7 @@ constexpr Handler kHandlers[] = {
 }  // namespace
 
 std::span<const Handler> FindingHandlers() {
-  return kHandlers;
+  return kFindingHandlers;
 }
 
 }  // namespace fabric::control

@@ -1,6 +1,7 @@
 // Handlers about the controller, its nodes and their settings.
 #include "base/text.h"
 #include "base/version.h"
+#include "daemon/control/findings/silences.h"
 #include "daemon/control/handlers/handler.h"
 #include "daemon/control/summaries.h"
 #include "daemon/fleet/fleet_view.h"
@@ -31,6 +32,32 @@ Status GetNode(State& state, const v1::GetNodeRequest& request, v1::GetNodeRespo
   const fleet::NodeRecord& record = *state.fleet.Find(request.name());
   *response.mutable_summary() = Summarize(record, state.findings.FailingOn(record.name));
   *response.mutable_snapshot() = record.snapshot;
+  return {};
+}
+
+Status DeleteNode(State& state, const v1::DeleteNodeRequest& request, v1::NodeSummary& removed,
+                  Moment now) {
+  RETURN_IF_ERROR(CheckNode(state, request.name()));
+  if (!request.author().empty()) RETURN_IF_ERROR(CheckAuthor(request.author()));
+  const fleet::NodeRecord& record = *state.fleet.Find(request.name());
+  if (record.state == v1::NODE_STATE_CONNECTED)
+    return {
+        Code::kFailedPrecondition,
+        Format("node {} is connected: stop its agent first, expected a lost node", record.name)};
+  removed = Summarize(record, state.findings.FailingOn(record.name));
+  removed.set_state(v1::NODE_STATE_REMOVED);
+  *removed.mutable_state_since() = ToProto(now.wall);
+  if (!request.author().empty()) removed.set_lost_reason("removed by " + request.author());
+  state.evaluator.OnRemoved(record.name);
+  state.fleet.Remove(request.name());
+  // A silent session starts again with a complete snapshot.
+  for (auto& [id, session] : state.sessions.all())
+    if (session.node.name() == request.name())
+      session.reported = session.snapshot_requested = false;
+  state.cover.reset();
+  state.mesh.OnFleetChange(now);
+  state.outbox.Stored(state.outbox.store().DeleteNode(request.name()));
+  state.outbox.Publish(now, [&](v1::Event& event) { *event.mutable_node() = removed; });
   return {};
 }
 
@@ -71,15 +98,15 @@ Status InferProfile(State& state, const v1::InferProfileRequest&,
   return {};
 }
 
-constexpr Handler kHandlers[] = {
-    kHandler<&GetVersion>,  kHandler<&ListNodes>, kHandler<&GetNode>,
+constexpr Handler kNodeHandlers[] = {
+    kHandler<&GetVersion>,  kHandler<&ListNodes>, kHandler<&GetNode>,      kHandler<&DeleteNode>,
     kHandler<&ListDevices>, kHandler<&DiffNode>,  kHandler<&InferProfile>,
 };
 
 }  // namespace
 
 std::span<const Handler> NodeHandlers() {
-  return kHandlers;
+  return kNodeHandlers;
 }
 
 }  // namespace fabric::control

@@ -8,6 +8,7 @@
 #include "daemon/control/campaigns/probe_check.h"
 #include "daemon/control/handlers/handler.h"
 #include "daemon/plan/plan.h"
+#include "proto/coverage.h"
 
 namespace fabric::control {
 namespace {
@@ -36,7 +37,8 @@ Result<Planned> PlanFor(const fleet::Fleet& fleet, const fleet::Sites& sites,
     ASSIGN_OR_RETURN(Planned planned,
                      PlanOver(fleet::FleetView(fleet), sites, spec, probed_lately));
     for (const fleet::NodeRecord* record : lost)
-      planned.plan.skipped.push_back(Format("{}: lost: {}", record->name, record->lost_reason));
+      planned.plan.skipped.push_back(CoverageGapOf(record->name, v1::COVERAGE_GAP_REASON_NODE_LOST,
+                                                   Format("lost: {}", record->lost_reason)));
     return planned;
   }
   std::vector<fleet::NodeRecord> records;
@@ -99,7 +101,7 @@ Status GetCertificate(State& state, const v1::GetCertificateRequest& request,
   return {};
 }
 
-constexpr Handler kHandlers[] = {
+constexpr Handler kProbeHandlers[] = {
     kHandler<&StartCampaign>,  kHandler<&GetCampaign>, kHandler<&ListCampaigns>,
     kHandler<&CancelCampaign>, kHandler<&GetMesh>,     kHandler<&StartCertificate>,
     kHandler<&GetCertificate>,
@@ -108,7 +110,7 @@ constexpr Handler kHandlers[] = {
 }  // namespace
 
 std::span<const Handler> ProbeHandlers() {
-  return kHandlers;
+  return kProbeHandlers;
 }
 
 }  // namespace fabric::control

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "daemon/plan/ports.h"
+#include "proto/coverage.h"
 #include "proto/timestamps.h"
 
 namespace fabric::control {
@@ -30,7 +31,7 @@ constexpr std::size_t kArrivedMax = 100'000;
 constexpr std::size_t kFlowsKeptMax = 300'000;
 // Maximum number of pairs with loss and of others for blame, which takes about 4 us for each, under
 // the controller's lock.
-constexpr std::size_t kObservationsMax = 10'000;
+constexpr std::size_t kMeshObservationsMax = 10'000;
 constexpr double kPingsMax = 1e6;
 
 // Length of the window, within bounds: agents' clocks may be wrong.
@@ -139,7 +140,7 @@ void Mesh::Tick(const fleet::Fleet& fleet, Moment now) {
 // The mesh is off, but the agent still pings for an earlier run of the controller.
 void Mesh::End(const Session& session) {
   v1::ControllerMessage message;
-  message.mutable_mesh_order()->set_number(next_number_++);
+  message.mutable_mesh_assignment()->set_number(next_number_++);
   agents_.Send(session.id, message);
 }
 
@@ -163,12 +164,12 @@ void Mesh::MakePlan(const fleet::Fleet& fleet, Moment now) {
   const auto found = plan::FindPorts(view, all, {}, sites_);
   if (!found.ok()) return;  // Cannot happen: the spec names no node and no rail.
   candidates_ = found->ports;
-  left_out_.clear();
-  for (const plan::SkippedPort& skipped : found->skipped) left_out_.push_back(ToString(skipped));
+  std::vector<v1::CoverageGap> left_out = found->skipped;
   std::vector<plan::Port> ports;
   for (const plan::Port& port : candidates_) {
     if (const std::string obstacle = Obstacle(port); !obstacle.empty())
-      left_out_.push_back(Format("{}: {}", plan::PortName(port.port), obstacle));
+      left_out.push_back(
+          CoverageGapOf(port.port, v1::COVERAGE_GAP_REASON_NO_MESH_ENDPOINT, obstacle));
     else
       ports.push_back(port);
   }
@@ -181,7 +182,7 @@ void Mesh::MakePlan(const fleet::Fleet& fleet, Moment now) {
     places_[plan_.ports[plan_.pairs[n].ports.from].port.node()].pairs.push_back(n);
   for (const auto& [name, node] : nodes_) out_of_date_.insert(name);
   status_.set_ports(static_cast<std::uint32_t>(plan_.ports.size()));
-  status_.mutable_not_covered()->Assign(left_out_.begin(), left_out_.end());
+  status_.mutable_not_covered()->Assign(left_out.begin(), left_out.end());
   fresh_ = true;
 }
 
@@ -203,15 +204,15 @@ void Mesh::KeepCounts(plan::MeshPlan plan) {
   pairs_ = std::move(pairs);
 }
 
-v1::MeshOrder Mesh::OrderOf(const std::string& node) const {
-  v1::MeshOrder order;
+v1::MeshAssignment Mesh::OrderOf(const std::string& node) const {
+  v1::MeshAssignment order;
   std::uint32_t flows = 0;
   const auto places = places_.find(node);
   if (places == places_.end()) return order;
-  std::map<std::string, v1::MeshPortOrder*> ports;
+  std::map<std::string, v1::MeshPortAssignment*> ports;
   order.mutable_ports()->Reserve(static_cast<int>(places->second.candidates.size()));
   for (const std::size_t n : places->second.candidates) {
-    v1::MeshPortOrder& port = *order.add_ports();
+    v1::MeshPortAssignment& port = *order.add_ports();
     *port.mutable_local() = candidates_[n].port;
     ports.emplace(plan::PortName(candidates_[n].port), &port);
   }
@@ -242,7 +243,7 @@ void Mesh::SendOrders(Moment now) {
     const auto node = nodes_.find(name);
     if (node == nodes_.end()) continue;
     v1::ControllerMessage message;
-    v1::MeshOrder& order = *message.mutable_mesh_order();
+    v1::MeshAssignment& order = *message.mutable_mesh_assignment();
     order = OrderOf(name);
     std::string text = order.SerializeAsString();
     if (text == node->second.sent) continue;
@@ -259,7 +260,7 @@ bool Mesh::Counts(const Arrived& arrived, const Ends& ends) const {
   const auto to = endpoints_.find(ends.second);
   return from != endpoints_.end() && to != endpoints_.end() && from->second.known() &&
          to->second.known() && from->second.changed_at < arrived.began &&
-         to->second.changed_at < arrived.began && arrived.window.order() >= to->second.since;
+         to->second.changed_at < arrived.began && arrived.window.assignment() >= to->second.since;
 }
 
 void Mesh::Count(const Arrived& arrived) {
@@ -293,7 +294,7 @@ google::protobuf::RepeatedPtrField<v1::PairResult> Mesh::ResultsForBlame() const
   std::size_t seen[2] = {0, 0};
   for (std::size_t n = 0; n < counts_.size(); ++n) {
     const bool bad = counts_[n].lost() > 0;
-    const std::size_t stride = (bad ? lossy : clean) / kObservationsMax + 1;
+    const std::size_t stride = (bad ? lossy : clean) / kMeshObservationsMax + 1;
     if (seen[bad ? 1 : 0]++ % stride != 0) continue;
     const plan::MeshPair& pair = plan_.pairs[n];
     const plan::MeshLeafPair& leaves = plan_.leaf_pairs[pair.leaf_pair];

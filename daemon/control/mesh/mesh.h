@@ -70,7 +70,7 @@ class Mesh {
   std::string Obstacle(const plan::Port& port) const;
   void KeepCounts(plan::MeshPlan plan);
   void SendOrders(Moment now);
-  v1::MeshOrder OrderOf(const std::string& node) const;
+  v1::MeshAssignment OrderOf(const std::string& node) const;
   void End(const Session& session);
   void NoteSessions(Moment now);
   google::protobuf::RepeatedPtrField<v1::PairResult> ResultsForBlame() const;
@@ -94,7 +94,6 @@ class Mesh {
     std::vector<std::size_t> pairs;  // In the plan, with this node as sender
   };
   std::map<std::string, Places> places_;  // By node
-  std::vector<std::string> left_out_;
   blame::Fabric fabric_;
   std::vector<MeshCounts> counts_;     // By pair of the plan
   std::map<Ends, std::size_t> pairs_;  // Index in the plan's pairs

@@ -7,7 +7,7 @@
 namespace fabric::control {
 namespace {
 
-constexpr std::uint32_t kPingsMax = 1'000'000;  // Per pair and window
+constexpr std::uint32_t kPingsPerCountMax = 1'000'000;  // Per pair and window
 constexpr int kFlowsMax = 16'384;
 
 bool Finite(const v1::LatencySummary& latency) {
@@ -16,7 +16,7 @@ bool Finite(const v1::LatencySummary& latency) {
 }
 
 bool Sound(const v1::FlowSummary& flow) {
-  return flow.lost() <= flow.sent() && flow.sent() <= kPingsMax &&
+  return flow.lost() <= flow.sent() && flow.sent() <= kPingsPerCountMax &&
          std::uint64_t{flow.lost_out()} + flow.lost_in() <= flow.lost() &&
          std::isfinite(flow.median_us());
 }
@@ -31,7 +31,7 @@ double MedianOf(std::vector<double> values) {
 
 bool Sound(const v1::PingSummary& ping) {
   const std::uint64_t told = std::uint64_t{ping.answered()} + ping.lost() + ping.voided();
-  return ping.sent() > 0 && ping.sent() <= kPingsMax && told == ping.sent() &&
+  return ping.sent() > 0 && ping.sent() <= kPingsPerCountMax && told == ping.sent() &&
          ping.flows_size() <= kFlowsMax && Finite(ping.network_round_trip()) &&
          std::all_of(ping.flows().begin(), ping.flows().end(),
                      [](const v1::FlowSummary& flow) { return Sound(flow); });

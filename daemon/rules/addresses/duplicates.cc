@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/remedies.h"
 #include "daemon/rules/rule.h"
 #include "daemon/rules/uniqueness_rule.h"
@@ -99,12 +100,18 @@ std::string MacFile(const KeyHolder& holder) {
 
 std::vector<v1::Remedy> SetMac(const KeyHolder& last) {
   const std::string& netdev = last.member.port->port->netdev();
-  return {ToRemedy({.command = Format("ethtool -P {}", netdev),
-                    .note = "Prints the permanent address of the card."}),
-          ToRemedy({.command = Format("ip link set dev {} address MAC", netdev),
-                    .interrupts_traffic = true,
-                    .note = "On the port that should not have the address. For a virtual machine, "
-                            "change its definition, which was cloned."})};
+  return {Query({.command = Format("ethtool -P {}", netdev),
+                 .note = "Prints the permanent address of the card."}),
+          Change({.command = Format("ip link set dev {0} address $(ethtool -P {0} | awk "
+                                    "'{{print $3}}')",
+                                    netdev),
+                  .affects = v1::REMEDY_REACH_PORT,
+                  .interrupts = kInterruptsPort,
+                  .lasts = UntilReboot("remove the address from the network configuration"),
+                  .undo = Format("ip link set dev {} address {}", netdev, last.key.text),
+                  .note = "Back to the permanent address, on the port that should not have this "
+                          "one. For a virtual machine, change its definition, which was "
+                          "cloned."})};
 }
 
 // The members of a bond share one address, and so do software devices with their netdev.
@@ -141,6 +148,7 @@ extern const Rule duplicate_ip = {
         "every application that connects by RDMA-CM over InfiniBand, uses these addresses.",
     .source = "RFC 5227 on duplicate IPv4 addresses",
     .needs = {Input::kNetInterfaces},
+    .reads = {{.field = Field::kAddresses, .applies = IsInfinibandLive}},
     .fix = "ip address del ADDRESS dev NETDEV, on the port that should not have it",
     .uniqueness_rule = &kAddresses,
 };
@@ -157,6 +165,7 @@ extern const Rule duplicate_mac = {
         "from the MAC are then equal, too.",
     .source = "IEEE 802.1D on learning; RFC 4291 appendix A on addresses made from a MAC",
     .needs = {Input::kNetInterfaces},
+    .reads = {{.field = Field::kMac, .applies = IsEthernetInUse}},
     .fix = "ip link set dev NETDEV address MAC, on the port that should not have it",
     .uniqueness_rule = &kMacs,
 };

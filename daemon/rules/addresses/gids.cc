@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/links/links.h"
 #include "daemon/rules/remedies.h"
 #include "daemon/rules/rule.h"
@@ -33,7 +34,7 @@ void FailMissing(const PortView& port, Verdicts& out) {
                                     .seen = seen,
                                     .source = PortFile(port, "gids"),
                                     .basis = "rule"})},
-           {AddAddress(netdev.empty() ? "NETDEV" : netdev)});
+           {AddAddress(netdev)});
 }
 
 // The first part of the GID table that could not be read.
@@ -105,6 +106,49 @@ void JudgeFamily(const fleet::NodeView& node, Verdicts& out) {
   }
 }
 
+// roce_vlan_expected
+
+// VLAN of a netdev of the node, 0 for one without; nothing if it is not known.
+std::optional<std::uint32_t> VlanIdOf(const PortView& port, const std::string& netdev) {
+  const v1::NetInterface* const found = FindNetdev(port.node->snapshot, netdev);
+  if (found == nullptr) return {};
+  return found->has_vlan() ? found->vlan().id() : 0;
+}
+
+// A port without any GID is a finding of roce_v2_gid_present.
+void JudgeVlanOfGids(const fleet::NodeView& node, Verdicts& out) {
+  for (const PortView& port : node.ports) {
+    if (!port.expected().has_vlan_id() || !IsJudged(port)) continue;
+    const v1::Gid* const gid = fleet::UsableGid(*port.device, *port.port);
+    if (gid == nullptr) continue;
+    const std::string netdev = gid->netdev().empty() ? port.port->netdev() : gid->netdev();
+    const auto vlan = VlanIdOf(port, netdev);
+    if (!vlan || !gid->has_netdev()) {
+      Unreadable(port, "VLAN of the RoCE address",
+                 PortFile(port, Format("gid_attrs/ndevs/{}", gid->index())), out);
+      continue;
+    }
+    const std::uint32_t wanted = port.expected().vlan_id();
+    if (*vlan == wanted) {
+      out.Pass();
+      continue;
+    }
+    const std::string seen = *vlan == 0 ? "none" : Format("{}", *vlan);
+    const std::string basis = ProfileBasis(*port.expectation);
+    out.Fail(port.Subject(),
+             Format("VLAN of the RoCE address {}, expected {} ({})", seen, wanted, basis),
+             {ToEvidence(*port.node, {.what = "VLAN of the RoCE address on " + netdev,
+                                      .expected = Format("{}", wanted),
+                                      .seen = seen,
+                                      .source = Format("netlink route {}", netdev),
+                                      .basis = basis})},
+             {Advice(Format("Move the RoCE address of {} to a netdev of VLAN {} in the network "
+                            "configuration of the node, and allow the VLAN on the switch port. "
+                            "Jobs on the node lose their connections: drain it first.",
+                            netdev, wanted))});
+  }
+}
+
 // gid_index_equal_on_rail
 
 // A port without any is a finding of roce_v2_gid_present.
@@ -115,16 +159,19 @@ std::optional<Value> Index(const Member& member) {
   return gid != nullptr ? std::optional(Value{gid->index()}) : std::nullopt;
 }
 
-std::vector<v1::Remedy> RefillTable(const Member& member, const Value&) {
-  const std::string& netdev = member.port->port->netdev();
-  return {ToRemedy({.command = "unset NCCL_IB_GID_INDEX",
-                    .note = "NCCL 2.21 and later choose the index by address family and RoCE "
-                            "version."}),
-          ToRemedy({.command = Format("ip address flush dev {0} && ip link set dev {0} down && "
-                                      "ip link set dev {0} up",
-                                      netdev),
-                    .interrupts_traffic = true,
-                    .note = "Then set the address again. The kernel refills the table in order."})};
+// No command that refills the table: that removes all addresses of a port in use.
+std::vector<v1::Remedy> ChooseByFamily(const Member& member, const Value&) {
+  return {Change({.command = "unset NCCL_IB_GID_INDEX UCX_IB_GID_INDEX",
+                  .affects = v1::REMEDY_REACH_JOB,
+                  .interrupts = kInterruptsNothing,
+                  .lasts = UntilReboot("remove them from the job scripts and /etc/nccl.conf"),
+                  .undo = "Export the former index",
+                  .note = "In the environment of jobs. NCCL 2.21 and later choose the index by "
+                          "address family and RoCE version."}),
+          Advice(Format("The kernel fills the table of {} in the order in which addresses appear. "
+                        "After the next planned reboot of the node the index is usually the same "
+                        "as on the other nodes.",
+                        member.port->device->name()))};
 }
 
 constexpr EqualityRule kIndex[] = {
@@ -132,9 +179,22 @@ constexpr EqualityRule kIndex[] = {
      .group = ByRailAndModel,
      .value = Index,
      .source = [](const Member& member) { return PortFile(*member.port, "gids"); },
-     .remedies = RefillTable}};
+     .remedies = ChooseByFamily}};
 
 // rdma_cm_roce_v2
+
+// cma_roce_mode belongs to NVIDIA's tools. The file is the kernel's.
+v1::Remedy SetConnectionManagerMode(const PortView& port) {
+  const std::string file = Format("sys/kernel/config/rdma_cm/{}/ports/{}/default_roce_mode",
+                                  port.device->name(), port.port->number());
+  return Change(
+      {.command = Format("cd / && echo 'RoCE v2' > {}", file),
+       .affects = v1::REMEDY_REACH_PORT,
+       .interrupts = kInterruptsNothing,
+       .lasts = UntilReboot(kInBootUnit),
+       .undo = Format("cd / && echo '{}' > {}", port.port->roce_defaults().rdma_cm_mode(), file),
+       .note = "Applies to new connections; existing ones keep their mode."});
+}
 
 // Known only if an administrator created the directory in configfs, usually to change the mode.
 void JudgeConnectionManager(const fleet::NodeView& node, Verdicts& out) {
@@ -146,17 +206,15 @@ void JudgeConnectionManager(const fleet::NodeView& node, Verdicts& out) {
       continue;
     }
     const std::string& device = port.device->name();
-    out.Fail(
-        port.Subject(), Format("RDMA-CM uses {}, expected RoCE v2", defaults.rdma_cm_mode()),
-        {ToEvidence(*port.node, {.what = "default_roce_mode",
-                                 .expected = "RoCE v2",
-                                 .seen = defaults.rdma_cm_mode(),
-                                 .source = Format("sys/kernel/config/rdma_cm/{}/ports/{}/"
-                                                  "default_roce_mode",
-                                                  device, port.port->number()),
-                                 .basis = "the port has RoCE v2 GIDs"})},
-        {ToRemedy({.command = Format("cma_roce_mode -d {} -p {} -m 2", device, port.port->number()),
-                   .note = "Applies to new connections; existing ones keep their mode."})});
+    out.Fail(port.Subject(), Format("RDMA-CM uses {}, expected RoCE v2", defaults.rdma_cm_mode()),
+             {ToEvidence(*port.node, {.what = "default_roce_mode",
+                                      .expected = "RoCE v2",
+                                      .seen = defaults.rdma_cm_mode(),
+                                      .source = Format("sys/kernel/config/rdma_cm/{}/ports/{}/"
+                                                       "default_roce_mode",
+                                                       device, port.port->number()),
+                                      .basis = "the port has RoCE v2 GIDs"})},
+             {SetConnectionManagerMode(port)});
   }
 }
 
@@ -203,8 +261,25 @@ extern const Rule rdma_cm_roce_v2 = {
         "jobs that choose a GID themselves work.",
     .source = "kernel Documentation/ABI/testing/configfs-rdma_cm (default_roce_mode)",
     .needs = {Input::kRoceDefaults},
-    .fix = "cma_roce_mode -d DEVICE -p PORT -m 2",
+    .reads = {{.field = Field::kRdmaCm, .applies = IsRoceInUse}},
+    .fix = "Write 'RoCE v2' to default_roce_mode of the port below sys/kernel/config/rdma_cm",
     .evaluate_node = JudgeConnectionManager,
+};
+
+extern const Rule roce_vlan_expected = {
+    .id = "roce_vlan_expected",
+    .title = "The RoCE address of a port is on the VLAN of the profile",
+    .severity = v1::SEVERITY_ERROR,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "Ports in different VLANs do not reach each other, or only through a router that has no "
+        "lossless queue. Without the VLAN tag the frames also have no PCP, and switches that "
+        "trust it put them into the lossy queue.",
+    .source = "IEEE 802.1Q; kernel drivers/infiniband/core/roce_gid_mgmt.c",
+    .needs = {Input::kGids, Input::kNetInterfaces},
+    .profile = {v1::Expectations::kVlanIdFieldNumber},
+    .fix = "Give the netdev of the VLAN the RoCE address",
+    .evaluate_node = JudgeVlanOfGids,
 };
 
 extern const Rule roce_v2_gid_present = {
@@ -218,6 +293,7 @@ extern const Rule roce_v2_gid_present = {
         "from each address of the netdev, so an IP address is missing.",
     .source = "kernel drivers/infiniband: RoCE GID management; RoCE v2 annex A17",
     .needs = {Input::kGids},
+    .reads = {{.field = Field::kGids, .applies = IsRoceInUse}},
     .fix = "ip address add ADDRESS/PREFIX dev NETDEV",
     .evaluate_node = JudgePresence,
 };

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "daemon/fleet/subnet.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/remedies.h"
 #include "daemon/rules/rule.h"
 
@@ -79,11 +80,11 @@ void FailSubnet(const PortView& port, const Subnet& seen, const UsualSubnet& usu
                                     .seen = ToString(seen),
                                     .source = "rtnetlink " + port.port->netdev(),
                                     .basis = basis})},
-           {ToRemedy({.command = Format("ip address replace ADDRESS/{} dev {}", usual.subnet.bits,
-                                        port.port->netdev()),
-                      .interrupts_traffic = true,
-                      .note = "If the address is wrong. Remove the old address. If two ports have "
-                              "each other's subnet, check their cables first."})});
+           {Advice(Format("Check first whether the cards of the node are in their slots and the "
+                          "cables in the right ports: if a card is missing or two ports have each "
+                          "other's subnet, the address is right. If the address is wrong, give {} "
+                          "an address in {} and remove the one in {}.",
+                          port.port->netdev(), ToString(usual.subnet), ToString(seen)))});
 }
 
 void JudgeRailSubnet(const Member& member, const GroupSummary& summary, Verdicts& out) {
@@ -154,11 +155,12 @@ void FailArp(const PortsOfSubnet& ports, const Subnet& subnet, const Arp& arp, V
                    .basis = Format("{} RDMA ports in {}", ports.size(), ToString(subnet))})},
       {SetSysctl("net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2 "
                  "net.ipv4.conf.all.rp_filter=2",
-                 "Each port also needs its own routing table, with a rule for its address (ip rule "
-                 "add from ADDRESS table N)."),
-       ToRemedy({.command = "ip address add ADDRESS/PREFIX dev NETDEV",
-                 .interrupts_traffic = true,
-                 .note = "Alternative: one subnet for each rail, which needs no ARP settings."})},
+                 Format("net.ipv4.conf.all.arp_ignore={} net.ipv4.conf.all.arp_announce={}",
+                        *arp.ignore, *arp.announce),
+                 "Affects all netdevs of the node. Each port also needs its own routing table, "
+                 "with a rule for its address (ip rule). rp_filter has no recorded former value: "
+                 "read it before."),
+       Advice("Alternative: one subnet for each rail, which needs no ARP settings.")},
       ToString(subnet));
 }
 
@@ -219,7 +221,8 @@ extern const Rule rail_subnet_equal = {
     .source = "rail-optimised designs of vendors: one subnet for each rail",
     .needs = {Input::kNetInterfaces},
     .profile = {v1::Expectations::kSubnetPerRailFieldNumber},
-    .fix = "ip address replace ADDRESS/PREFIX dev NETDEV",
+    .reads = {{.field = Field::kAddresses, .applies = IsRoceInUse}},
+    .fix = "Check cards and cables; else give the port an address of the rail's subnet",
     .group_rule = &kRailSubnet,
 };
 
@@ -235,6 +238,7 @@ extern const Rule ports_of_node_in_own_subnets = {
         "avoids this. Otherwise configure ARP and routing.",
     .source = "kernel Documentation/networking/ip-sysctl.rst (arp_ignore, arp_announce, rp_filter)",
     .needs = {Input::kNetInterfaces, Input::kHostLimits},
+    .reads = {{.field = Field::kSysctls}},
     .fix = "sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2",
     .group_rule = &kArp,
 };

@@ -37,7 +37,7 @@ class CauseGraph {
   std::set<std::string> Judge();
   bool HasCause(const std::string& id) const;
 
-  // Sets the aggregate that stands for a finding; empty: none.
+  // Sets the aggregate that includes a finding; empty: none.
   void Grouped(const std::string& id, const std::string& aggregate);
   // Call after Grouped() and Judge(). Returns the ids of findings for which Mark() has another
   // result now. Some may be gone.

@@ -59,8 +59,15 @@ constexpr Rules kLinkErrors = {"link_errors_within_limit"};
 constexpr Rules kFlaps = {"link_stays_up"};
 constexpr Rules kCnpsIgnored = {"cnps_obeyed"};
 constexpr Rules kManyCnps = {"cnp_share_within_limit"};
-constexpr Rules kMissingCard = {"fabric_port_count_equal"};
+constexpr Rules kMissingCard = {"fabric_card_present", "fabric_port_count_equal"};
+constexpr Rules kUnusableCard = {"rdma_card_has_driver", "rdma_card_has_device"};
 constexpr Rules kFarGpu = {"gpu_near_nic"};
+
+constexpr Rules kOtherMtu = {"mtu_equal_in_node"};
+constexpr Rules kSmallRdmaMtu = {"rdma_mtu_of_fast_link"};
+
+constexpr Rules kSplitBond = {"bond_within_one_card"};
+constexpr Rules kBondMembers = {"bond_members_active"};
 
 constexpr CauseRule kCauseRules[] = {
     {.why = "A port that pauses its switch makes the switch pause its other ports",
@@ -108,15 +115,28 @@ constexpr CauseRule kCauseRules[] = {
     {.why = "PFC loses packets without buffer for those on the wire, or when the switch ignores it",
      .causes = kNoRoom,
      .effects = kOverflow},
+    {.why = "The RDMA MTU follows the netdev MTU", .causes = kOtherMtu, .effects = kSmallRdmaMtu},
     {.why = "Without FEC, bit errors are not corrected",
      .causes = kUncorrected,
      .effects = kLinkErrors},
     {.why = "A sender that ignores CNPs gets more of them",
      .causes = kCnpsIgnored,
      .effects = kManyCnps},
+    {.why = "Ports of several cards do not form one aggregate of RDMA",
+     .where = Where::kNode,
+     .causes = kSplitBond,
+     .effects = kBondMembers},
+    {.why = "A card without a driver or an RDMA device has no port",
+     .where = Where::kNode,
+     .causes = kUnusableCard,
+     .effects = kMissingCard},
     {.why = "A GPU has no near NIC when its card is missing",
      .where = Where::kNode,
      .causes = kMissingCard,
+     .effects = kFarGpu},
+    {.why = "A GPU has no near NIC when the card has no RDMA device",
+     .where = Where::kNode,
+     .causes = kUnusableCard,
      .effects = kFarGpu},
 };
 

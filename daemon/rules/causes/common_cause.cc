@@ -97,18 +97,25 @@ v1::Finding CommonCause(v1::Subject subject, std::vector<const v1::Finding*> mem
   group.set_title(TitleOf(members, all));
   for (const v1::Evidence& evidence : first.evidence()) *group.add_evidence() = evidence;
   std::vector<std::string> names;
+  std::vector<v1::Subject> affected;
+  std::size_t all_affected = 0;
   for (const v1::Finding* member : members) {
     names.push_back(NameOf(*member));
+    all_affected += std::max<std::size_t>(member->affected_total(),
+                                          static_cast<std::size_t>(member->affected_size()));
+    for (const v1::Subject& each : member->affected())
+      if (affected.size() < kAffectedMax) affected.push_back(each);
     group.add_explains(member->id());
     // The commands are the same on other nodes.
     if (member->subject().node() == first.subject().node()) AddRemedies(*member, group);
   }
   v1::Evidence& found = *group.add_evidence();
   found.set_what("the same on");
-  found.set_seen(Listed(names));
+  found.set_seen(ListedAll(names));
   found.set_source(std::string(kOfThisRule));
   found.set_basis(all);
   *found.mutable_read_at() = first.evidence(0).read_at();
+  SetAffected(group, std::move(affected), all_affected);
   // Part of the key, as the fingerprint of a subject does not contain its switch.
   const std::string key = Format("all {} {}", first.evidence(0).what(), subject.switch_name());
   *group.mutable_subject() = std::move(subject);

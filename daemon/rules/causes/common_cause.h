@@ -1,4 +1,4 @@
-// The aggregate finding that stands for several with a common cause. See finding_aggregator.h.
+// Aggregate finding: replaces several findings with a common cause. See finding_aggregator.h.
 #pragma once
 
 #include <string>

@@ -5,16 +5,9 @@
 
 #include "daemon/rules/engine/digest.h"
 #include "daemon/rules/pcie/pci.h"
-#include "daemon/rules/switches/switches.h"
 
 namespace fabric::rules {
 namespace {
-
-std::string_view SwitchOf(const fleet::PortView& port) {
-  const v1::LldpNeighbor* const neighbor = NeighborOf(port);
-  if (neighbor == nullptr) return {};
-  return SwitchName(*neighbor);
-}
 
 bool IsActive(const fleet::PortView& port) {
   return port.port->state() == v1::PORT_STATE_ACTIVE;
@@ -52,7 +45,7 @@ PortMap::Ports PortMap::PortsOf(const fleet::NodeView& node) {
       ports.push_back({.device = port.device->name(),
                        .number = port.port->number(),
                        .rail = port.rail->value(),
-                       .switch_name = std::string(SwitchOf(port)),
+                       .switch_name = std::string(port.switch_name),
                        .card = std::string(CardOf(port.device->pci_address())),
                        .up = IsActive(port)});
   return ports;
@@ -66,7 +59,7 @@ bool PortMap::IsSame(const fleet::NodeView& node, const Ports& ports) {
     if (next == ports.size()) return false;
     const Port& before = ports[next++];
     if (before.device != port.device->name() || before.number != port.port->number() ||
-        before.rail != port.rail->value() || before.switch_name != SwitchOf(port) ||
+        before.rail != port.rail->value() || before.switch_name != port.switch_name ||
         before.card != CardOf(port.device->pci_address()) || before.up != IsActive(port))
       return false;
   }
@@ -89,8 +82,8 @@ Scopes PortMap::Remove(const std::string& node) {
   return Replace(node, before, {});
 }
 
-// Counts only the ports that have changed. The scope of the fleet also stands for the number of
-// nodes, so that it is always among the result.
+// Counts only the ports that have changed. The scope of the fleet also depends on the number of
+// nodes, so the result always includes it.
 Scopes PortMap::Replace(const std::string& node, const Ports& before, const Ports& now) {
   Scopes changed;
   PortCount all_gone;
@@ -140,6 +133,8 @@ Location PortMap::LocationOf(const v1::Finding& finding) const {
   const v1::Subject& subject = finding.subject();
   Location location{.node = subject.node(), .scopes = {}};
   if (!IsOfPort(finding)) {
+    const bool lost = subject.scope() == v1::SCOPE_NODE && !nodes_.contains(subject.node());
+    if (lost) return location;
     location.scopes = {Scope()};
     location.up = true;
     return location;

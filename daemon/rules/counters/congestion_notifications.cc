@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "daemon/rules/counters/pauses.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/lossless/lossless.h"
 
 namespace fabric::rules {
@@ -34,9 +35,9 @@ void JudgeShare(const PortView& port, Verdicts& out) {
                  .seen = Format("{} of {} packets", handled->delta, sent->delta),
                  .count = Count::kCnpsHandled,
                  .basis = ProfileBasis(*port.expectation)},
-                {ToRemedy({.command = "fabricctl findings --rule rail_on_expected_leaf",
-                           .note = "Persistent congestion: several flows hashed onto one uplink, "
-                                   "rails on wrong leaves, or many senders to one port."})},
+                {Query({.command = "fabricctl findings --rule rail_on_expected_leaf",
+                        .note = "Persistent congestion: several flows hashed onto one uplink, "
+                                "rails on wrong leaves, or many senders to one port."})},
                 out);
 }
 
@@ -53,10 +54,16 @@ bool ProfileTurnsEcnOff(const PortView& port) {
 }
 
 std::vector<v1::Remedy> ShowEcn(const PortView& port, std::string_view end, std::string_view note) {
-  return {ToRemedy(
+  const v1::CongestionControl* const control = CongestionOf(port);
+  if (!DriverOf(port).starts_with("mlx5")) {
+    if (control == nullptr || control->source().empty()) return {Advice(std::string(note))};
+    return {Query(
+        {.command = Format("cd / && grep -r . {}", control->source()), .note = std::string(note)})};
+  }
+  return {Query(
       {.platform = "mlx5",
        .command = Format("cd / && grep . sys/class/net/{}/ecn/{}/enable/*", WireName(port), end),
-       .note = note})};
+       .note = std::string(note)})};
 }
 
 void JudgeObeyed(const PortView& port, Verdicts& out) {
@@ -105,8 +112,11 @@ void JudgeAnswered(const PortView& port, Verdicts& out) {
                  .seen = seen,
                  .count = Count::kCnpsSent},
                 ShowEcn(port, "roce_np",
-                        "MLNX_OFED's files. With inbox drivers the firmware decides: mlxconfig -d "
-                        "DEVICE query | grep -e ROCE_CC -e CNP"),
+                        DriverOf(port).starts_with("mlx5")
+                            ? Format("MLNX_OFED's files. With inbox drivers the firmware decides: "
+                                     "mlxconfig -d {} query | grep -e ROCE_CC -e CNP",
+                                     port.device->pci_address())
+                            : "Turn on congestion control of the card."),
                 out);
 }
 
@@ -134,10 +144,10 @@ void JudgeBeforePfc(const PortView& port, Verdicts& out) {
                  .seen = seen,
                  .count = Count::kCnpsHandled,
                  .basis = ProfileBasis(*port.expectation)},
-                {ToRemedy({.command = "fabricctl findings --rule ecn_notified_on_data_priority",
-                           .note = "Shows whether the receivers answer marks. If they do, the "
-                                   "switches do not mark: turn on ECN on their queue of the data "
-                                   "priority, with a threshold below that of PFC (xoff)."})},
+                {Query({.command = "fabricctl findings --rule ecn_notified_on_data_priority",
+                        .note = "Shows whether the receivers answer marks. If they do, the "
+                                "switches do not mark: turn on ECN on their queue of the data "
+                                "priority, with a threshold below that of PFC (xoff)."})},
                 out);
 }
 
@@ -158,6 +168,10 @@ extern const Rule cnp_share_within_limit = {
     .source = "kernel hw/mlx5/counters.c (rp_cnp_handled)",
     .needs = {Input::kCounters},
     .profile = {v1::Expectations::kCnpMaxPercentFieldNumber},
+    .reads = {{.field = Field::kTransportCounters,
+               .applies = IsRoceHardware,
+               .profile = v1::Expectations::kCnpMaxPercentFieldNumber},
+              {.field = Field::kTransportCounters, .applies = IsRoceInUse}},
     .fix = "Check load balancing of the switches, and rails",
     .evaluate_node = EvaluateShare,
 };
@@ -173,6 +187,7 @@ extern const Rule cnps_obeyed = {
     .source = "kernel hw/mlx5/counters.c (rp_cnp_ignored, rp_cnp_handled)",
     .needs = {Input::kCounters},
     .profile = {v1::Expectations::kEcnFieldNumber},
+    .reads = {{.field = Field::kTransportCounters, .applies = IsRoceInUse}},
     .fix = "Turn on the reaction point for the data priority",
     .evaluate_node = EvaluateObeyed,
 };
@@ -188,6 +203,7 @@ extern const Rule congestion_marks_answered = {
     .source = "kernel hw/mlx5/counters.c (np_ecn_marked_roce_packets, np_cnp_sent)",
     .needs = {Input::kCounters},
     .profile = {v1::Expectations::kEcnFieldNumber},
+    .reads = {{.field = Field::kTransportCounters, .applies = IsRoceInUse}},
     .fix = "Turn on the notification point for the data priority",
     .evaluate_node = EvaluateAnswered,
 };
@@ -206,6 +222,7 @@ extern const Rule ecn_acts_before_pfc = {
         "hw/mlx5/counters.c (rp_cnp_handled)",
     .needs = {Input::kCounters},
     .profile = {v1::Expectations::kEcnFieldNumber, v1::Expectations::kPauseMaxPercentFieldNumber},
+    .reads = {{.field = Field::kTransportCounters, .applies = IsRoceInUse}},
     .fix = "Set ECN on the switches' queue of the data priority, below the PFC threshold",
     .evaluate_node = EvaluateBeforePfc,
 };

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "daemon/rules/counters/pauses.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/lossless/lossless.h"
 
 namespace fabric::rules {
@@ -35,7 +36,7 @@ void Fail(const Discards& worst, const Discards& next, Count count, std::size_t 
        .seen = Format("{:.0f} a second", worst.per_second),
        .count = count,
        .basis = Format("{} ports of one model on the node", peers)},
-      {ToRemedy(
+      {Query(
           {.command = Format("ethtool -S {} | grep -i -e discard -e drop -e pause", WireName(port)),
            .note = "Compare with the other ports: buffers, PFC, PCIe link, interrupt "
                    "affinity, a queue that no process reads."})},
@@ -100,9 +101,9 @@ void FailLossless(const PortView& port, unsigned priority, const CounterIncrease
        .expected = "none",
        .seen = seen,
        .count = fleet::OfPriority(Count::kPriorityReceiveDiscards, priority)},
-      {ToRemedy({.command = Format("dcb buffer show dev {}", WireName(port)),
-                 .note = "Check the headroom: a separate buffer for the priority, correct MTU and "
-                         "cable length. Check that the switch has PFC on for the priority."})},
+      {Query({.command = Format("dcb buffer show dev {}", WireName(port)),
+              .note = "Check the headroom: a separate buffer for the priority, correct MTU and "
+                      "cable length. Check that the switch has PFC on for the priority."})},
       out);
 }
 
@@ -141,6 +142,7 @@ extern const Rule discards_like_equals = {
         "kernel mlx5/core/en_stats.c (rx_discards_phy, tx_discards_phy); PortXmitDiscards; "
         "the limits are our choice",
     .needs = {Input::kCounters},
+    .reads = {{.field = Field::kLinkCounters, .applies = IsHardwareLink}},
     .fix = "Compare the port with another one of the node",
     .evaluate_node = EvaluateDiscards,
 };
@@ -156,6 +158,7 @@ extern const Rule lossless_priority_keeps_packets = {
         "packet.",
     .source = "kernel mlx5/core/en_stats.c (rx_prioN_buf_discard, rx_prioN_discards)",
     .needs = {Input::kCounters, Input::kDcb},
+    .reads = {{.field = Field::kLinkCounters, .applies = IsHardwareLink}},
     .fix = "Check buffer and headroom of the priority, and PFC of the switch port",
     .evaluate_node = EvaluateLossless,
 };

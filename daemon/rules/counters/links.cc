@@ -1,6 +1,8 @@
 // Links that have errors, go down, or retrain.
 #include "base/text.h"
 #include "daemon/rules/counters/link_errors.h"
+#include "daemon/rules/infiniband/infiniband.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/lossless/lossless.h"
 
 namespace fabric::rules {
@@ -9,16 +11,17 @@ namespace {
 using fleet::PortView;
 
 std::vector<v1::Remedy> ErrorRemedies(const PortView& port) {
-  const v1::Remedy swap = ToRemedy(
-      {.command = port.port->link_layer() == v1::LINK_LAYER_INFINIBAND
-                      ? Format("perfquery -x {} {}", port.port->lid(), port.port->number())
-                      : Format("ethtool -m {}", WireName(port)),
-       .note = "Clean and reseat the cable. Then replace the cable or module, then the "
-               "switch port: the errors move with the bad part. Check the other end too."});
+  const v1::Remedy swap =
+      Query({.command = port.port->link_layer() == v1::LINK_LAYER_INFINIBAND
+                            ? Format("perfquery {} -x", ThroughPort(port))
+                            : Format("ethtool -m {}", WireName(port)),
+             .note = "Clean and reseat the cable. Then replace the cable or module, then the "
+                     "switch port: the errors move with the bad part. Check the other end too."});
   if (!DriverOf(port).starts_with("mlx5")) return {swap};
-  return {swap, ToRemedy({.platform = "mlx5",
-                          .command = Format("mlxlink -d {} -c", port.device->pci_address()),
-                          .note = "Shows bit error rates, eye and module of the link."})};
+  return {swap, Query({.platform = "mlx5",
+                       .command = Format("mlxlink -d {} -p {} -c", port.device->pci_address(),
+                                         port.port->number()),
+                       .note = "Shows bit error rates, eye and module of the link."})};
 }
 
 void JudgeErrors(const PortView& port, Verdicts& out) {
@@ -60,10 +63,10 @@ void JudgeFlaps(const PortView& port, Verdicts& out) {
        .expected = "fewer than 5 times a day",
        .seen = seen,
        .count = Count::kLinkDowns},
-      {ToRemedy({.command = Format("dmesg | grep -i -e 'link' -e {}", WireName(port)),
-                 .note = "Shows when, and whether other ports of the switch went down too. Then "
-                         "reseat or replace cable and module. A port that comes up again has new "
-                         "GIDs, which running jobs do not find."})},
+      {Query({.command = Format("dmesg | grep -i -e 'link' -e {}", WireName(port)),
+              .note = "Shows when, and whether other ports of the switch went down too. Then "
+                      "reseat or replace cable and module. A port that comes up again has new "
+                      "GIDs, which running jobs do not find."})},
       out);
 }
 
@@ -89,10 +92,9 @@ void JudgePcie(const PortView& port, Verdicts& out) {
        .expected = expected,
        .seen = seen,
        .count = by_sent ? Count::kPcieTransmitErrors : Count::kPcieReceiveErrors},
-      {ToRemedy({.command = Format("lspci -vv -s {} | grep -e LnkSta -e CESta",
-                                   port.device->pci_address()),
-                 .interrupts_traffic = true,
-                 .note = "Reseat the card, or try another slot or riser."})},
+      {Query({.command =
+                  Format("lspci -vv -s {} | grep -e LnkSta -e CESta", port.device->pci_address()),
+              .note = "Reseat the card, or try another slot or riser."})},
       out);
 }
 
@@ -116,6 +118,7 @@ extern const Rule link_errors_within_limit = {
         "infiniband-diags etc/error_thresholds",
     .needs = {Input::kCounters},
     .profile = {v1::Expectations::kSymbolErrorsMaxPerHourFieldNumber},
+    .reads = {{.field = Field::kLinkCounters, .applies = IsHardwareLink}},
     .fix = "Clean, reseat or replace cable and module",
     .evaluate_node = EvaluateErrors,
 };
@@ -131,6 +134,7 @@ extern const Rule link_stays_up = {
         "Once is maintenance; twice within an hour is not.",
     .source = "IBTA LinkDownedCounter; kernel sysfs-class-net (carrier_down_count)",
     .needs = {Input::kCounters},
+    .reads = {{.field = Field::kLinkCounters, .applies = IsHardwareLink}},
     .fix = "Reseat or replace cable and module",
     .evaluate_node = EvaluateFlaps,
 };
@@ -145,6 +149,7 @@ extern const Rule pcie_link_without_errors = {
         "switch or drops packets. The next step is a link with fewer lanes.",
     .source = "kernel mlx5/core/en_stats.c (rx_pci_signal_integrity, tx_pci_signal_integrity)",
     .needs = {Input::kCounters},
+    .reads = {{.field = Field::kLinkCounters, .applies = IsHardwareLink}},
     .fix = "Reseat the card or its riser",
     .evaluate_node = EvaluatePcie,
 };

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "daemon/rules/counters/rates.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/lossless/remedies.h"
 #include "daemon/rules/switches/switches.h"
@@ -48,9 +49,9 @@ void FailFrames(const PortView& port, PriorityMask mask, PriorityMask ignored, V
                  .expected = "pauses of " + ToText(mask),
                  .seen = Format("{} frames for {}", Delta(port, most), ToText(ignored)),
                  .count = most},
-                {ToRemedy({.command = Format("dcb pfc show dev {}", WireName(port)),
-                           .note = "Decide which priority is intended, and set PFC and the DSCP "
-                                   "map the same on switch port and hosts."})},
+                {Query({.command = Format("dcb pfc show dev {}", WireName(port)),
+                        .note = "Decide which priority is intended, and set PFC and the DSCP "
+                                "map the same on switch port and hosts."})},
                 out);
 }
 
@@ -111,12 +112,29 @@ Bytes BytesOf(const PortView& port, PriorityMask mask) {
   return bytes;
 }
 
+// The traffic class is that of the profile, the driver or the other ports of the node; a default
+// of vendors' guides may be a lossy one here.
 std::vector<v1::Remedy> ShareRemedies(const PortView& port) {
-  std::vector<v1::Remedy> remedies = {ToRemedy(
-      {.command = "export NCCL_IB_TC=106",
-       .note = "Traffic class that the application requests, here DSCP 26. Without it NCCL "
-               "requests 0. UCX: UCX_IB_TRAFFIC_CLASS; RDMA-CM: cma_roce_tos."})};
-  for (v1::Remedy& remedy : SetTrafficClass(port, TosOfDscp(kUsualDataDscp))) {
+  const auto dscp = LosslessDscp(port);
+  if (!dscp)
+    return {
+        Advice(Format("Mark RoCE with the DSCP that the fabric uses for it. On this port {} "
+                      "lead to a priority with PFC; the traffic class is 4 * DSCP + 2 "
+                      "(NCCL_IB_TC, UCX_IB_TRAFFIC_CLASS). State data_dscp in the profile to "
+                      "get the command.",
+                      LosslessDscps(port)))};
+  const std::uint32_t tos = TosOfDscp(*dscp);
+  std::vector<v1::Remedy> remedies = {Change(
+      {.command = Format("export NCCL_IB_TC={0} UCX_IB_TRAFFIC_CLASS={0}", tos),
+       .affects = v1::REMEDY_REACH_JOB,
+       .interrupts = kInterruptsNothing,
+       .lasts = UntilReboot("set it in the job scripts, or NCCL_IB_TC in /etc/nccl.conf"),
+       .undo = "unset NCCL_IB_TC UCX_IB_TRAFFIC_CLASS",
+       .note = Format("Traffic class that the application requests, here DSCP {}. Without it NCCL "
+                      "requests 0. It must be the same on all nodes.",
+                      *dscp)})};
+  if (!DriverOf(port).starts_with("mlx5")) return remedies;
+  for (v1::Remedy& remedy : SetTrafficClass(port, tos)) {
     remedy.set_note(
         "MLNX_OFED: applies to all queue pairs that the kernel creates. Queue pairs that GPUs "
         "create (DevX, GPU-initiated) get it from their library.");
@@ -125,7 +143,7 @@ std::vector<v1::Remedy> ShareRemedies(const PortView& port) {
   return remedies;
 }
 
-void JudgeShare(const PortView& port, Verdicts& out) {
+void JudgeLosslessShare(const PortView& port, Verdicts& out) {
   const auto sent = IncreaseOf(port, Count::kTransmittedBytes);
   if (!sent || sent->delta < kBytesMin || !HasPfc(port)) return;
   const PriorityMask mask = *PfcMask(port);
@@ -145,8 +163,8 @@ void JudgeShare(const PortView& port, Verdicts& out) {
                 ShareRemedies(port), out);
 }
 
-void EvaluateShare(const fleet::NodeView& node, Verdicts& out) {
-  ForPortsWithRates(node, [&](const PortView& port) { JudgeShare(port, out); });
+void EvaluateLosslessShare(const fleet::NodeView& node, Verdicts& out) {
+  ForPortsWithRates(node, [&](const PortView& port) { JudgeLosslessShare(port, out); });
 }
 
 }  // namespace
@@ -163,6 +181,7 @@ extern const Rule pfc_frames_on_enabled_priorities = {
         "IEEE 802.1Qbb; kernel bnxt_ethtool.c (rx_pfc_enaN_frames). mlx5 counts only "
         "priorities that are enabled",
     .needs = {Input::kCounters, Input::kDcb},
+    .reads = {{.field = Field::kLinkCounters, .applies = IsHardwareLink}},
     .fix = "Set the same priorities on host and switch port",
     .evaluate_node = EvaluateFrames,
 };
@@ -179,8 +198,9 @@ extern const Rule rdma_on_lossless_priority = {
     .source = "kernel mlx5/core/en_stats.c (tx_prioN_bytes) against the RDMA port's data counter",
     .needs = {Input::kCounters, Input::kDcb},
     .profile = {v1::Expectations::kLosslessFieldNumber, v1::Expectations::kDataDscpFieldNumber},
+    .reads = {{.field = Field::kLinkCounters, .applies = IsHardwareLink}},
     .fix = "Set the traffic class of the application: NCCL_IB_TC, UCX_IB_TRAFFIC_CLASS",
-    .evaluate_node = EvaluateShare,
+    .evaluate_node = EvaluateLosslessShare,
 };
 
 }  // namespace fabric::rules

@@ -1,6 +1,7 @@
-#include "daemon/rules/counters/pauses.h"
 
+#include "daemon/rules/counters/pauses.h"
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/lossless/lossless.h"
 
 namespace fabric::rules {
@@ -43,7 +44,7 @@ void Fail(const PortView& port, std::string_view paused, const Paused& pause,
 }
 
 v1::Remedy ShowCounters(const PortView& port, std::string_view pattern) {
-  return ToRemedy({.command = Format("ethtool -S {} | grep {}", WireName(port), pattern)});
+  return Query({.command = Format("ethtool -S {} | grep {}", WireName(port), pattern)});
 }
 
 void JudgeReceived(const PortView& port, Verdicts& out) {
@@ -54,10 +55,10 @@ void JudgeReceived(const PortView& port, Verdicts& out) {
   // pause_sent_within_limit: a port that pauses its own switch that long stops the whole fabric.
   if (const auto sent = PauseSent(port); sent && sent->percent > limit.percent) return;
   Fail(port, "the switch paused", *paused, limit,
-       {ToRemedy({.command = "fabricctl findings --rule pause_sent_within_limit",
-                  .note = "This port is the victim. Find the port that sends pauses, or the switch "
-                          "port with the longest queue. If the whole link is paused, change to "
-                          "PFC."}),
+       {Query({.command = "fabricctl findings --rule pause_sent_within_limit",
+               .note = "This port is the victim. Find the port that sends pauses, or the switch "
+                       "port with the longest queue. If the whole link is paused, change to "
+                       "PFC."}),
         ShowCounters(port, "pause")},
        out);
 }
@@ -72,9 +73,9 @@ void JudgeSent(const PortView& port, Verdicts& out) {
   const PauseLimit limit = PauseLimitOf(port);
   if (paused->percent <= limit.percent) return out.Pass();
   Fail(port, "the host paused", *paused, limit,
-       {ToRemedy({.command = Format("lspci -vv -s {} | grep LnkSta", port.device->pci_address()),
-                  .note = "The card receives faster than the host accepts. Check PCIe speed and "
-                          "width, IOMMU, memory of another socket, empty receive queues."}),
+       {Query({.command = Format("lspci -vv -s {} | grep LnkSta", port.device->pci_address()),
+               .note = "The card receives faster than the host accepts. Check PCIe speed and "
+                       "width, IOMMU, memory of another socket, empty receive queues."}),
         ShowCounters(port, "-e pause -e pci -e out_of_buffer")},
        out);
 }
@@ -95,9 +96,9 @@ void JudgeStorm(const PortView& port, Verdicts& out) {
        .expected = "none",
        .seen = seen,
        .count = Count::kPauseStorms},
-      {ToRemedy({.command = Format("dmesg | grep -i -e {} -e pcie -e xid", WireName(port)),
-                 .note = "Find out why the host does not accept packets: a hung GPU, a degraded "
-                         "PCIe link, an IOMMU. Drain the node: it pauses all that send to it."}),
+      {Query({.command = Format("dmesg | grep -i -e {} -e pcie -e xid", WireName(port)),
+              .note = "Find out why the host does not accept packets: a hung GPU, a degraded "
+                      "PCIe link, an IOMMU. Drain the node: it pauses all that send to it."}),
        ShowCounters(port, "-e pause -e stalled")},
       out);
 }
@@ -139,6 +140,7 @@ extern const Rule pause_received_within_limit = {
         "20 percent is our choice",
     .needs = {Input::kCounters},
     .profile = {v1::Expectations::kPauseMaxPercentFieldNumber},
+    .reads = {{.field = Field::kLinkCounters, .applies = IsHardwareLink}},
     .fix = "Find the sender of the pauses; set ECN thresholds below those of PFC",
     .evaluate_node = EvaluateReceived,
 };
@@ -157,6 +159,7 @@ extern const Rule pause_sent_within_limit = {
         "20 percent is our choice",
     .needs = {Input::kCounters},
     .profile = {v1::Expectations::kPauseMaxPercentFieldNumber},
+    .reads = {{.field = Field::kLinkCounters, .applies = IsHardwareLink}},
     .fix = "Check PCIe link, IOMMU and memory of the host",
     .evaluate_node = EvaluateSent,
 };
@@ -174,6 +177,7 @@ extern const Rule no_pause_storm = {
         "kernel mlx5/core/en_stats.c (tx_pause_storm_error_events); bnxt_ethtool.c "
         "(continuous_roce_pause_events)",
     .needs = {Input::kCounters},
+    .reads = {{.field = Field::kLinkCounters, .applies = IsHardwareLink}},
     .fix = "Drain the node; check its GPUs and PCIe",
     .evaluate_node = EvaluateStorm,
 };

@@ -1,6 +1,7 @@
 // Errors of the RDMA transport: timeouts, negative acknowledgements, bad checksums.
 #include "base/text.h"
 #include "daemon/rules/counters/link_errors.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/lossless/lossless.h"
 
 namespace fabric::rules {
@@ -34,11 +35,12 @@ void JudgeTimeouts(const PortView& port, Verdicts& out) {
        .expected = Format("fewer than {} timeouts a second", kTimeoutsPerSecond),
        .seen = seen,
        .count = Count::kAckTimeouts},
-      {ToRemedy({.command =
-                     Format("fabricctl probe run --nodes {},PEER --kind latency", port.node->name),
-                 .note = "Shows which peer does not answer. Then check the path to it: "
-                         "drops on switches, MTU, routes between rails, PFC on all hops."}),
-       ToRemedy({.command = RdmaStatistic(port)})},
+      {Query({.command = RdmaStatistic(port),
+              .note = Format("Then find the peer that does not answer: fabricctl probe run --kind "
+                             "latency --nodes {}, with the other nodes of the job. Check the path "
+                             "to it: drops on switches, MTU, routes between rails, PFC on all "
+                             "hops.",
+                             port.node->name)})},
       out);
 }
 
@@ -63,9 +65,9 @@ void JudgeSequence(const PortView& port, Verdicts& out) {
        .seen = seen,
        .count = Count::kSequenceNaksReceived,
        .basis = port.expected().has_lossless() ? ProfileBasis(*port.expectation) : "rule"},
-      {ToRemedy({.command = RdmaStatistic(port),
-                 .note = "The packets are lost on the path. Check discards on switch ports and on "
-                         "the receivers' cards, and PFC on each hop where RoCE is lossless."})},
+      {Query({.command = RdmaStatistic(port),
+              .note = "The packets are lost on the path. Check discards on switch ports and on "
+                      "the receivers' cards, and PFC on each hop where RoCE is lossless."})},
       out);
 }
 
@@ -87,9 +89,9 @@ void JudgeReady(const PortView& port, Verdicts& out) {
                  .expected = Format("at most {:.2g} %", kNotReadyPercent),
                  .seen = seen,
                  .count = Count::kRnrNaksReceived},
-                {ToRemedy({.command = RdmaStatistic(port),
-                           .note = "Not a fault of the fabric: the receiving application posts too "
-                                   "few receives, or its processes get too little CPU time."})},
+                {Query({.command = RdmaStatistic(port),
+                        .note = "Not a fault of the fabric: the receiving application posts too "
+                                "few receives, or its processes get too little CPU time."})},
                 out);
 }
 
@@ -107,10 +109,10 @@ void JudgeChecksums(const PortView& port, Verdicts& out) {
                  .expected = "none",
                  .seen = seen,
                  .count = Count::kIcrcErrors},
-                {ToRemedy({.command = RdmaStatistic(port),
-                           .note = "The link is good, so a device on the path changes fields that "
-                                   "it must not change: a switch or tunnel that rewrites headers, "
-                                   "or bad memory in a switch."})},
+                {Query({.command = RdmaStatistic(port),
+                        .note = "The link is good, so a device on the path changes fields that "
+                                "it must not change: a switch or tunnel that rewrites headers, "
+                                "or bad memory in a switch."})},
                 out);
 }
 
@@ -131,6 +133,7 @@ extern const Rule acknowledgements_in_time = {
         "loses packets without a negative acknowledgement.",
     .source = "kernel hw/mlx5/counters.c (local_ack_timeout_err, req_transport_retries_exceeded)",
     .needs = {Input::kCounters},
+    .reads = {{.field = Field::kTransportCounters, .applies = IsRoceInUse}},
     .fix = "Find the path that loses packets",
     .evaluate_node = EvaluateTimeouts,
 };
@@ -147,6 +150,7 @@ extern const Rule packets_in_sequence = {
     .source = "kernel hw/mlx5/counters.c (packet_seq_err); the limits are our choice",
     .needs = {Input::kCounters},
     .profile = {v1::Expectations::kLosslessFieldNumber},
+    .reads = {{.field = Field::kTransportCounters, .applies = IsRoceInUse}},
     .fix = "Find where packets are dropped",
     .evaluate_node = EvaluateSequence,
 };
@@ -161,6 +165,7 @@ extern const Rule receivers_ready = {
         "network and is a slow application.",
     .source = "kernel hw/mlx5/counters.c (rnr_nak_retry_err); the limit is our choice",
     .needs = {Input::kCounters},
+    .reads = {{.field = Field::kTransportCounters, .applies = IsRoceInUse}},
     .fix = "Change the application: more receives, dedicated processors",
     .evaluate_node = EvaluateReady,
 };
@@ -175,6 +180,7 @@ extern const Rule roce_packets_intact = {
         "that they damage, so a device on the path rewrites or damages packets.",
     .source = "InfiniBand specification, annex 17 (RoCE v2), ICRC; rx_icrc_encapsulated",
     .needs = {Input::kCounters},
+    .reads = {{.field = Field::kTransportCounters, .applies = IsRoceInUse}},
     .fix = "Check switches and tunnels on the path",
     .evaluate_node = EvaluateChecksums,
 };

@@ -68,6 +68,12 @@ std::set<CablingIndex::CablingGroup*> CablingIndex::GroupsOn(const Leaves& leave
   return groups;
 }
 
+void CablingIndex::AddPassing(std::set<std::string_view>& rules) const {
+  for (const auto& [cabling, group] : groups_)
+    for (std::size_t i = 0; i < group.found.size(); ++i)
+      if (group.found[i].passes > 0) rules.insert(rules_[i]->id);
+}
+
 void CablingIndex::Judge() {
   if (changed_.empty()) return;
   for (CablingGroup* const group : GroupsOn(Leaves(changed_.begin(), changed_.end())))

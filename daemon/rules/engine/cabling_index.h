@@ -29,6 +29,8 @@ class CablingIndex {
   void Remove(std::uint32_t node);
   // Updates the findings after these changes.
   void Judge();
+  // Adds the ids of rules with a pass.
+  void AddPassing(std::set<std::string_view>& rules) const;
 
  private:
   struct CablingGroup {

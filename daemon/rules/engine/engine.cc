@@ -4,9 +4,18 @@
 #include <utility>
 
 #include "daemon/fleet/fleet_view.h"
+#include "daemon/rules/engine/coverage.h"
 
 namespace fabric::rules {
 namespace {
+
+// Rules that run when counters change, or all others.
+std::vector<const Rule*> RulesOf(bool counters) {
+  std::vector<const Rule*> rules;
+  for (const Rule* rule : AllRules())
+    if (rule->needs.contains(Input::kCounters) == counters) rules.push_back(rule);
+  return rules;
+}
 
 // Runs a rule on a node and adds its verdicts to those of other rules.
 template <class AnyRule, class Evaluate>
@@ -15,6 +24,18 @@ void Run(const AnyRule& rule, const Evaluate& evaluate, const fleet::NodeView& n
   Verdicts out(rule.id, rule.severity);
   evaluate(node, out);
   Append(out, all);
+}
+
+// Runs the rules on a node, and finds what they miss there.
+void Run(const std::vector<const Rule*>& rules, const fleet::NodeView& node, MissingInputs& missing,
+         Verdicts& all) {
+  missing.Find(node);
+  for (const Rule* const rule : rules) {
+    Verdicts out(rule->id, rule->severity);
+    rule->evaluate_node(node, out);
+    if (missing.LacksNodeField(*rule)) out.DropPasses();
+    Append(out, all);
+  }
 }
 
 // Of several rules.
@@ -26,11 +47,14 @@ Verdicts NoVerdicts() {
 
 Engine::Engine(profile::Profile profile)
     : profile_(std::move(profile)),
+      missing_settings_(RulesOf(false)),
+      missing_counters_(RulesOf(true)),
       peers_(nodes_, findings_),
       uniqueness_(nodes_, findings_),
       lldp_(nodes_, findings_),
       cabling_(nodes_, findings_) {
   for (const Rule* rule : AllRules()) {
+    if (rule->evaluate_unjudged != nullptr) unjudged_rules_.push_back(rule);
     if (rule->evaluate_node == nullptr) continue;
     if (rule->single_node_only)
       single_node_rules_.push_back(rule);
@@ -57,6 +81,10 @@ void Engine::Put(fleet::NodeView view) {
 }
 
 std::uint32_t Engine::NumberOf(const fleet::NodeRecord& record) {
+  if (const auto back = unjudged_.find(record.name); back != unjudged_.end()) {
+    findings_.Drop(back->second);
+    unjudged_.erase(back);
+  }
   const std::uint32_t node = nodes_.Add(record.name);
   if (outcomes_.size() <= node) outcomes_.resize(node + 1);
   return node;
@@ -83,19 +111,46 @@ void Engine::PutCounters(std::uint32_t node) {
 
 void Engine::JudgeSettings(std::uint32_t node) {
   Verdicts all = NoVerdicts();
-  for (const Rule* rule : settings_rules_) Run(*rule, rule->evaluate_node, nodes_.at(node), all);
+  Run(settings_rules_, nodes_.at(node), missing_settings_, all);
   peers_.Put(node, all);
+  missing_settings_.Report(all);
   findings_.Replace(outcomes_[node].settings, all);
 }
 
 void Engine::JudgeCounters(std::uint32_t node) {
   Verdicts all = NoVerdicts();
-  for (const Rule* rule : counter_rules_) Run(*rule, rule->evaluate_node, nodes_.at(node), all);
+  Run(counter_rules_, nodes_.at(node), missing_counters_, all);
+  missing_counters_.Report(all);
   for (const NodeRule& rule : operator_rules_) Run(rule, rule.evaluate, nodes_.at(node), all);
   findings_.Replace(outcomes_[node].counters, all);
 }
 
+void Engine::PutUnjudged(const fleet::NodeRecord& record) {
+  Leave(record.name);
+  Verdicts all = NoVerdicts();
+  for (const Rule* rule : unjudged_rules_) {
+    Verdicts out(rule->id, rule->severity);
+    rule->evaluate_unjudged(record, out);
+    Append(out, all);
+  }
+  findings_.Replace(unjudged_[record.name], all);
+  const std::uint32_t node = nodes_.Add(record.name);
+  if (outcomes_.size() <= node) outcomes_.resize(node + 1);
+  fleet::Fill(nodes_.View(node), record, profile_, expectations_);
+  peers_.PutSilent(node);
+  changed_ = true;
+}
+
 void Engine::Remove(const std::string& name) {
+  Leave(name);
+  const auto lost = unjudged_.find(name);
+  if (lost == unjudged_.end()) return;
+  findings_.Drop(lost->second);
+  unjudged_.erase(lost);
+  changed_ = true;
+}
+
+void Engine::Leave(const std::string& name) {
   const std::optional<std::uint32_t> node = nodes_.Remove(name);
   if (!node) return;
   peers_.Remove(*node);
@@ -121,7 +176,7 @@ void Engine::Judge() {
 
 void Engine::JudgeSingleNode() {
   Verdicts all = NoVerdicts();
-  if (nodes_.size() == 1)
+  if (nodes_.size() == 1 && unjudged_.empty())
     for (const Rule* rule : single_node_rules_)
       Run(*rule, rule->evaluate_node, nodes_.at(nodes_.numbers().begin()->second), all);
   findings_.Replace(single_node_, all);
@@ -137,11 +192,42 @@ Evaluation Engine::All() {
   return aggregator_.All();
 }
 
+std::set<std::string_view> Engine::PassingRules() const {
+  std::set<std::string_view> passing;
+  peers_.AddPassing(passing);
+  uniqueness_.AddPassing(passing);
+  lldp_.AddPassing(passing);
+  cabling_.AddPassing(passing);
+  const auto passes = [](const Rule& rule, const fleet::NodeView& node) {
+    Verdicts out(rule.id, rule.severity);
+    rule.evaluate_node(node, out);
+    return out.passes() > 0;
+  };
+  for (const Rule* const rule : AllRules()) {
+    if (rule->evaluate_node == nullptr || (rule->single_node_only && nodes_.size() != 1)) continue;
+    for (const auto& [name, number] : nodes_.numbers()) {
+      if (!passes(*rule, nodes_.at(number))) continue;
+      passing.insert(rule->id);
+      break;
+    }
+  }
+  return passing;
+}
+
+v1::Coverage Engine::CoverageOf(const Evaluation& evaluation) {
+  Judge();
+  std::set<std::string_view> judged = PassingRules();
+  for (const v1::Finding& finding : evaluation.findings) judged.insert(finding.rule());
+  return Summarize(nodes_, judged, evaluation);
+}
+
 Evaluation Evaluate(const fleet::FleetView& fleet, std::span<const NodeRule> own) {
   Engine engine;
   for (const NodeRule& rule : own) engine.AddNodeRule(rule);
   for (const fleet::NodeView& node : fleet.nodes()) engine.Put(node);
-  return engine.All();
+  Evaluation evaluation = engine.All();
+  evaluation.coverage = engine.CoverageOf(evaluation);
+  return evaluation;
 }
 
 }  // namespace fabric::rules

@@ -10,24 +10,40 @@
 namespace fabric::rules {
 namespace {
 
-// nullptr when several values are equally frequent.
+// nullptr when several values are equally frequent. Silent members break a tie.
 ValueGroup* MajorityOf(const PeerGroup& group) {
   ValueGroup* majority = nullptr;
-  std::size_t most = 0;
+  std::pair<std::size_t, std::size_t> most;
   for (const auto& [value, values] : group.values) {
-    if (values->members.size() == most) majority = nullptr;
-    if (values->members.size() <= most) continue;
+    const std::pair count = {values->judged(), values->members.size()};
+    if (count == most) majority = nullptr;
+    if (count <= most) continue;
     majority = values.get();
-    most = values->members.size();
+    most = count;
   }
   return majority;
+}
+
+// The judged members, and the number of their values.
+struct JudgedMembers {
+  std::size_t members = 0;
+  std::size_t values = 0;
+};
+
+JudgedMembers JudgedOf(const PeerGroup& group) {
+  JudgedMembers judged;
+  for (const auto& [value, values] : group.values) {
+    judged.members += values->judged();
+    judged.values += values->judged() > 0 ? 1 : 0;
+  }
+  return judged;
 }
 
 bool Contains(const std::vector<Ref>& refs, const Ref& ref) {
   return std::find(refs.begin(), refs.end(), ref) != refs.end();
 }
 
-// Names of the first kListedMax nodes, and the number of all nodes.
+// Names of the first kEvidenceMax nodes, and the number of all nodes.
 void SummarizeNodes(const ValueGroup& values, const NodeIndex& nodes, ValueSummary& summary) {
   std::vector<std::uint32_t> numbers;
   for (const Ref& ref : values.members) numbers.push_back(ref.node);
@@ -35,7 +51,7 @@ void SummarizeNodes(const ValueGroup& values, const NodeIndex& nodes, ValueSumma
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   summary.all_nodes = numbers.size();
   const auto end =
-      numbers.begin() + static_cast<std::ptrdiff_t>(std::min(kListedMax, numbers.size()));
+      numbers.begin() + static_cast<std::ptrdiff_t>(std::min(kEvidenceMax, numbers.size()));
   std::partial_sort(numbers.begin(), end, numbers.end(), [&](std::uint32_t a, std::uint32_t b) {
     return nodes.Before({.node = a}, {.node = b});
   });
@@ -48,9 +64,11 @@ void SummarizeNodes(const ValueGroup& values, const NodeIndex& nodes, ValueSumma
 void EqualityJudge::Judge(PeerGroup& group) {
   const ValueGroup* const before = group.majority;
   if (group.members_changed) group.majority = MajorityOf(group);
-  const std::size_t most = group.majority != nullptr ? group.majority->members.size() : 0;
+  const std::size_t most = group.majority != nullptr ? group.majority->judged() : 0;
   const bool needs_half = group.comparison->equality->needs_absolute_majority;
-  if (group.values.size() == 1 || (needs_half && 2 * most <= group.members)) return PassAll(group);
+  const JudgedMembers judged = JudgedOf(group);
+  if (judged.values <= 1 || (needs_half && 2 * most <= judged.members))
+    return PassAll(group, judged.members);
   if (group.majority == nullptr) return ReportTie(group);
   if (before != group.majority) group.basis.clear();
   findings_.Drop(group.outcome.ids);
@@ -58,12 +76,12 @@ void EqualityJudge::Judge(PeerGroup& group) {
   ReportDeviating(group);
 }
 
-void EqualityJudge::PassAll(PeerGroup& group) {
+void EqualityJudge::PassAll(PeerGroup& group, std::size_t members) {
   for (auto& [ref, ids] : group.member_findings) findings_.Drop(ids);
   group.member_findings.clear();
   group.basis.clear();
   findings_.Drop(group.outcome.ids);
-  findings_.CountPasses(group.outcome.passes, group.members);
+  findings_.CountPasses(group.outcome.passes, members);
 }
 
 void EqualityJudge::ReportTie(PeerGroup& group) {
@@ -78,8 +96,22 @@ void EqualityJudge::ReportTie(PeerGroup& group) {
   const Comparison& comparison = *group.comparison;
   Verdicts out(comparison.rule->id, comparison.rule->severity);
   FailGroup(*comparison.equality, group.key, LargestValues(group), group.values.size(),
-            group.members, out);
+            group.members, MembersOf(group), out);
   findings_.Replace(group.outcome, out);
+}
+
+// The first kAffectedMax members that are judged.
+std::vector<v1::Subject> EqualityJudge::MembersOf(const PeerGroup& group) const {
+  std::vector<Ref> refs;
+  for (const auto& [value, values] : group.values)
+    std::ranges::copy_if(values->members, std::back_inserter(refs),
+                         [&](const Ref& ref) { return !slots_.At(*group.comparison, ref).silent; });
+  const auto end = refs.begin() + static_cast<std::ptrdiff_t>(std::min(kAffectedMax, refs.size()));
+  std::partial_sort(refs.begin(), end, refs.end(),
+                    [&](const Ref& a, const Ref& b) { return nodes_.Before(a, b); });
+  std::vector<v1::Subject> subjects;
+  for (auto at = refs.begin(); at != end; ++at) subjects.push_back(SubjectOf(nodes_.MemberOf(*at)));
+  return subjects;
 }
 
 // Also sets the members that the finding shows.
@@ -120,13 +152,15 @@ void EqualityJudge::ReportDeviating(PeerGroup& group) {
   if (!all) {
     for (const Ref& ref : group.touched) {
       const Slot* const slot = slots_.Find(group, ref);
-      if (slot != nullptr && slot->group != group.majority) ReportMember(group, ref);
+      if (slot != nullptr && !slot->silent && slot->group != group.majority)
+        ReportMember(group, ref);
     }
     return;
   }
   for (const auto& [value, values] : group.values) {
     if (values.get() == group.majority) continue;
-    for (const Ref& ref : values->members) ReportMember(group, ref);
+    for (const Ref& ref : values->members)
+      if (!slots_.At(*group.comparison, ref).silent) ReportMember(group, ref);
   }
   // Members that have joined the majority.
   for (auto found = group.member_findings.begin(); found != group.member_findings.end();) {

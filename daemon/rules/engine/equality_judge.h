@@ -20,10 +20,11 @@ class EqualityJudge {
   void Judge(PeerGroup& group);
 
  private:
-  void PassAll(PeerGroup& group);
+  void PassAll(PeerGroup& group, std::size_t members);
   void ReportTie(PeerGroup& group);
   void ReportDeviating(PeerGroup& group);
   void ReportMember(PeerGroup& group, const Ref& ref);
+  std::vector<v1::Subject> MembersOf(const PeerGroup& group) const;
   std::vector<ValueSummary> LargestValues(PeerGroup& group);
 
   const NodeIndex& nodes_;

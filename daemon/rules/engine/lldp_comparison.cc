@@ -163,6 +163,11 @@ Deviations LldpComparison::DeviationsOf(const Table& table) const {
   return deviations;
 }
 
+void LldpComparison::AddPassing(std::set<std::string_view>& rules) const {
+  for (const Table& table : tables_)
+    if (table.passes > 0) rules.insert(table.rule->id);
+}
+
 void LldpComparison::Judge() {
   for (Table& table : tables_) {
     if (!std::exchange(table.changed, false)) continue;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -29,6 +30,8 @@ class LldpComparison {
   void Remove(std::uint32_t node);
   // Updates the findings after these changes.
   void Judge();
+  // Adds the ids of rules with a pass.
+  void AddPassing(std::set<std::string_view>& rules) const;
 
  private:
   // The links of a node.

@@ -17,13 +17,8 @@ std::optional<Value> ValueOf(const Comparison& comparison, const Member& member,
   const fleet::Expectation& expectation = member.expectation();
   const bool by_profile = equality.expected != nullptr && !expectation.profile.empty();
   if (seen && !by_profile) return seen;
+  if (!seen) return {};  // MissingInputs reports a value that could not be read.
   Verdicts out(comparison.rule->id, comparison.rule->severity);
-  if (!seen) {
-    if (equality.needed != nullptr && equality.needed(member))
-      Unreadable(member, equality.what, equality.source(member), out, equality.key);
-    Append(out, all);
-    return {};
-  }
   const std::optional<Value> expected = equality.expected(expectation.values);
   if (!expected) return seen;
   if (*expected == *seen)
@@ -32,6 +27,22 @@ std::optional<Value> ValueOf(const Comparison& comparison, const Member& member,
     FailMember(equality, member, *seen, *expected, ProfileBasis(expectation), nullptr, out);
   Append(out, all);
   return {};
+}
+
+// The value of a member that is not judged; `lost`: its node is lost.
+std::optional<Value> SilentValueOf(const Comparison& comparison, const Member& member, bool lost) {
+  if (comparison.equality == nullptr) return {};
+  const EqualityRule& equality = *comparison.equality;
+  if (!lost && (member.port == nullptr || member.port->up || !equality.kept_when_down)) return {};
+  const fleet::Expectation& expectation = member.expectation();
+  if (equality.expected != nullptr && equality.expected(expectation.values)) return {};
+  if (member.port == nullptr) return equality.value(member);
+  if (!member.port->rail || expectation.values.unused()) return {};
+  if (member.port->up || !equality.kept_when_down) return equality.value(member);
+  fleet::PortView up = *member.port;
+  up.up = true;
+  up.carries_roce = up.roce;
+  return equality.value({.node = member.node, .port = &up});
 }
 
 }  // namespace
@@ -61,6 +72,14 @@ void PeerComparison::Add(Comparison comparison, GroupFunction group) {
 }
 
 void PeerComparison::Put(std::uint32_t node, Verdicts& out) {
+  PutNode(node, &out);
+}
+
+void PeerComparison::PutSilent(std::uint32_t node) {
+  PutNode(node, nullptr);
+}
+
+void PeerComparison::PutNode(std::uint32_t node, Verdicts* out) {
   const auto ports = static_cast<std::uint32_t>(nodes_.at(node).ports.size());
   if (slots_.Has(node) && slots_.Ports(node) != ports) Remove(node);
   slots_.Add(node, ports);
@@ -69,24 +88,55 @@ void PeerComparison::Put(std::uint32_t node, Verdicts& out) {
     PutMember({.node = node, .port = port}, of_ports_, out);
 }
 
+void PeerComparison::AddPassing(std::set<std::string_view>& rules) const {
+  for (const Comparison& comparison : comparisons_) {
+    if (rules.contains(comparison.rule->id)) continue;
+    const bool passes =
+        std::any_of(comparison.groups.begin(), comparison.groups.end(),
+                    [](const auto& group) { return group.second->outcome.passes > 0; });
+    if (passes || PassesByProfile(comparison)) rules.insert(comparison.rule->id);
+  }
+}
+
+bool PeerComparison::PassesByProfile(const Comparison& comparison) const {
+  if (comparison.equality == nullptr || comparison.equality->expected == nullptr) return false;
+  const auto passes = [&](const Ref& ref) {
+    Verdicts out(comparison.rule->id, comparison.rule->severity);
+    (void)ValueOf(comparison, nodes_.MemberOf(ref), out);
+    return out.passes() > 0;
+  };
+  for (const auto& [name, node] : nodes_.numbers()) {
+    if (comparison.of_nodes && passes({.node = node})) return true;
+    for (std::uint32_t port = 0; !comparison.of_nodes && port < slots_.Ports(node); ++port)
+      if (passes({.node = node, .port = port})) return true;
+  }
+  return false;
+}
+
 void PeerComparison::PutMember(const Ref& ref, std::vector<Comparison*>& comparisons,
-                               Verdicts& out) {
+                               Verdicts* out) {
   const Member member = nodes_.MemberOf(ref);
   known_groups_.assign(group_functions_.size(), {});
   for (Comparison* const comparison : comparisons) {
     Slot& slot = slots_.At(*comparison, ref);
-    const std::optional<Value> value = ValueOf(*comparison, member, out);
+    std::optional<Value> value;
+    if (out != nullptr) value = ValueOf(*comparison, member, *out);
+    const bool silent = !value;
+    if (silent) value = SilentValueOf(*comparison, member, out == nullptr);
     if (!value || !GroupOf(*comparison, member)) {
       if (slot.group != nullptr) Leave(ref, slot);
       continue;
     }
     const Group& key = *GroupOf(*comparison, member);
-    if (slot.group != nullptr && slot.group->value == *value && slot.group->peers->key == key) {
+    if (slot.group != nullptr && slot.silent == silent && slot.group->value == *value &&
+        slot.group->peers->key == key) {
       Touch(*slot.group, ref);
       continue;
     }
     if (slot.group != nullptr) Leave(ref, slot);
     Join(ValuesFor(*comparison, ref, key, *value), ref, slot);
+    slot.silent = silent;
+    slot.group->silent += silent ? 1 : 0;
   }
 }
 
@@ -162,6 +212,7 @@ void PeerComparison::Leave(const Ref& ref, Slot& slot) {
   values.members[slot.index] = last;
   slots_.At(*group.comparison, last).index = slot.index;
   values.members.pop_back();
+  values.silent -= slot.silent ? 1 : 0;
   slot = {};
   if (values.first == ref) values.first.reset();
   --group.members;

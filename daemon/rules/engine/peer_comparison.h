@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <vector>
 
 #include "daemon/rules/engine/equality_judge.h"
@@ -28,9 +30,13 @@ class PeerComparison {
   // The node is new or has changed. Adds the verdicts that do not depend on peers: by a profile,
   // and unknown values.
   void Put(std::uint32_t node, Verdicts& out);
+  // The node is lost: its last values still break ties between others.
+  void PutSilent(std::uint32_t node);
   void Remove(std::uint32_t node);
   // Updates the findings after these changes.
   void Judge();
+  // Adds the ids of rules with a pass.
+  void AddPassing(std::set<std::string_view>& rules) const;
 
  private:
   using GroupFunction = std::optional<Group> (*)(const Member&);
@@ -41,7 +47,10 @@ class PeerComparison {
   };
 
   void Add(Comparison comparison, GroupFunction group);
-  void PutMember(const Ref& ref, std::vector<Comparison*>& comparisons, Verdicts& out);
+  // Without `out`, the member is silent.
+  void PutNode(std::uint32_t node, Verdicts* out);
+  void PutMember(const Ref& ref, std::vector<Comparison*>& comparisons, Verdicts* out);
+  bool PassesByProfile(const Comparison& comparison) const;
   const std::optional<Group>& GroupOf(const Comparison& comparison, const Member& member);
   static ValueGroup& ValuesFor(Comparison& comparison, const Ref& ref, const Group& key,
                                const Value& value);

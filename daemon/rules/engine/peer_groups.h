@@ -30,6 +30,9 @@ struct ValueGroup {
   Value value;
   std::vector<Ref> members;
   std::optional<Ref> first;  // By name; no value: not known
+  std::size_t silent = 0;    // Members that are not judged
+
+  std::size_t judged() const { return members.size() - silent; }
 };
 
 // By name.
@@ -39,6 +42,8 @@ struct Slot {
   ValueGroup* group = nullptr;  // nullptr: the member does not take part
   std::uint32_t index = 0;      // In ValueGroup::members
   bool passed = false;          // By a group rule
+  // Of an equality rule: breaks a tie, but is not judged. The node is lost, or the port is down.
+  bool silent = false;
 };
 
 // How a group rule judges a group again.

@@ -96,6 +96,11 @@ void UniquenessIndex::Leave(Table& table, Hash hash, const Ref& ref) {
   table.changed.insert(hash);
 }
 
+void UniquenessIndex::AddPassing(std::set<std::string_view>& rules) const {
+  for (const Table& table : tables_)
+    if (table.passes > 0) rules.insert(table.rule->id);
+}
+
 void UniquenessIndex::Judge() {
   for (Table& table : tables_) {
     if (!table.changed.empty()) Judge(table);

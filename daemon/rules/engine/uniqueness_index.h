@@ -8,6 +8,7 @@
 #include <map>
 #include <memory_resource>
 #include <set>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -27,6 +28,8 @@ class UniquenessIndex {
   void Remove(std::uint32_t node);
   // Updates the findings after these changes.
   void Judge();
+  // Adds the ids of rules with a pass.
+  void AddPassing(std::set<std::string_view>& rules) const;
 
  private:
   using Hash = std::uint64_t;

@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/pcie/pci.h"
 #include "daemon/rules/remedies.h"
 #include "daemon/rules/rule.h"
@@ -19,23 +22,55 @@ std::string Registers(const v1::NodeSnapshot& snapshot, std::string_view bridge)
   return Join(on, ", ");
 }
 
+// GPUs or NICs that belong to virtual machines: ACS separates these.
+bool PassesThrough(const v1::NodeSnapshot& snapshot) {
+  return std::any_of(snapshot.gpus().begin(), snapshot.gpus().end(),
+                     [](const v1::Gpu& gpu) { return gpu.driver().starts_with("vfio"); }) ||
+         std::any_of(snapshot.pci_functions().begin(), snapshot.pci_functions().end(),
+                     [](const v1::PciFunction& function) {
+                       return !IsBridge(function) && function.driver().starts_with("vfio");
+                     });
+}
+
+bool AllPassedThrough(const v1::NodeSnapshot& snapshot) {
+  return !snapshot.gpus().empty() &&
+         std::all_of(snapshot.gpus().begin(), snapshot.gpus().end(),
+                     [](const v1::Gpu& gpu) { return gpu.driver().starts_with("vfio"); });
+}
+
+v1::Remedy SwitchAcsOff(const fleet::NodeView& node, std::string_view bridge) {
+  const v1::PciFunction* const function = FindFunction(node.node->snapshot, bridge);
+  const std::string was =
+      function != nullptr && function->has_acs() ? Format("{:04x}", function->acs().control()) : "";
+  v1::Remedy remedy =
+      SetPci({.address = bridge, .name = "ECAP_ACS+0x6.w", .value = "0000", .was = was},
+             v1::REMEDY_REACH_NODE,
+             "Takes the isolation between the devices below this bridge away: never on a host that "
+             "passes devices through to virtual machines. iommu=pt does not switch ACS off.");
+  remedy.set_weakens_isolation(true);
+  return remedy;
+}
+
 void FailAcs(const fleet::NodeView& node, const std::set<std::string_view>& bridges,
              Verdicts& out) {
   std::vector<std::string> names(bridges.begin(), bridges.end());
+  const bool passes_through = PassesThrough(node.node->snapshot);
   std::vector<v1::Evidence> evidence;
   std::vector<v1::Remedy> remedies;
   for (const std::string& bridge : names) {
-    if (evidence.size() >= kListedMax) break;
     evidence.push_back(ToEvidence(*node.node, {.what = "ACS of bridge " + bridge,
                                                .expected = "no redirect",
                                                .seen = Registers(node.node->snapshot, bridge),
                                                .source = PciFile(bridge, "config"),
                                                .basis = "rule"}));
-    remedies.push_back(ToRemedy({.command = Format("setpci -s {} ECAP_ACS+0x6.w=0000", bridge),
-                                 .note = "Lost at the next boot. To make it permanent, switch ACS "
-                                         "off in the BIOS, or run this in a unit at boot. "
-                                         "iommu=pt does not switch it off."}));
+    if (!passes_through) remedies.push_back(SwitchAcsOff(node, bridge));
   }
+  if (passes_through)
+    remedies.push_back(
+        Advice("GPUs or NICs of this host are passed through to virtual machines (vfio-pci): ACS "
+               "isolates the machines from each other and must stay on. Let direct translated "
+               "requests through instead: ATS on the NICs, and DirectTrans in the ACS of the "
+               "bridges, as the vendor of the platform describes."));
   out.Fail(SubjectOf(node),
            Format("ACS redirects traffic between GPU and NIC on {} bridge{}, expected none: {}",
                   names.size(), names.size() == 1 ? "" : "s", Listed(names)),
@@ -45,6 +80,7 @@ void FailAcs(const fleet::NodeView& node, const std::set<std::string_view>& brid
 void JudgeAcs(const fleet::NodeView& node, Verdicts& out) {
   const v1::NodeSnapshot& snapshot = node.node->snapshot;
   if (snapshot.gpu_nic_paths().empty() || IsVirtualMachine(snapshot)) return;
+  if (AllPassedThrough(snapshot)) return;  // ACS must stay on.
   const auto bridges = RedirectingBridges(node);
   if (!bridges.empty())
     FailAcs(node, bridges, out);
@@ -60,13 +96,24 @@ bool Matters(const v1::PciFunction& function) {
          function.iommu_type() != "unmanaged" && !function.driver().starts_with("vfio");
 }
 
+// Without translation a device can reach all memory. Devices of virtual machines stay translated.
+v1::Remedy IommuRemedy(const v1::NodeSnapshot& snapshot, bool passthrough) {
+  const std::string_view parameter = PassthroughParameter(snapshot);
+  if (!passthrough) return RemoveKernelParameters(snapshot, parameter);
+  v1::Remedy remedy = AddKernelParameters(
+      snapshot, parameter,
+      "Devices that the host uses then reach all of its memory; those of virtual machines (vfio) "
+      "stay isolated.");
+  return remedy;
+}
+
 void FailIommu(const fleet::NodeView& node, const std::vector<const v1::PciFunction*>& wrong,
                const std::string& expected, const std::string& basis, Verdicts& out) {
   std::vector<std::string> names;
   std::vector<v1::Evidence> evidence;
   for (const v1::PciFunction* function : wrong) {
     names.push_back(function->address());
-    if (evidence.size() < kListedMax)
+    if (evidence.size() < kEvidenceMax)
       evidence.push_back(ToEvidence(
           *node.node, {.what = "IOMMU type of " + function->address(),
                        .expected = expected,
@@ -77,9 +124,7 @@ void FailIommu(const fleet::NodeView& node, const std::vector<const v1::PciFunct
   out.Fail(
       SubjectOf(node),
       Format("IOMMU type {}, expected {}: {}", wrong[0]->iommu_type(), expected, Listed(names)),
-      std::move(evidence),
-      {expected == "identity" ? AddKernelParameters("iommu=pt")
-                              : RemoveKernelParameters("iommu=pt")});
+      std::move(evidence), {IommuRemedy(node.node->snapshot, expected == "identity")});
 }
 
 void JudgeIommu(const fleet::NodeView& node, Verdicts& out) {
@@ -129,7 +174,9 @@ extern const Rule acs_off_between_gpu_and_nic = {
         "drivers/pci/pci.c (pci_std_enable_acs)",
     .needs = {Input::kGpuNicPaths},
     .access = Access::kSysAdmin,
-    .fix = "setpci -s BRIDGE ECAP_ACS+0x6.w=0000 at each boot, or the BIOS",
+    .reads = {{.field = Field::kAcs, .applies = HasGpusInUse}},
+    .fix =
+        "setpci -s BRIDGE ECAP_ACS+0x6.w=0000 at each boot, or the BIOS; not for virtual machines",
     .evaluate_node = JudgeAcs,
 };
 
@@ -147,7 +194,9 @@ extern const Rule iommu_passes_through = {
         "NVIDIA GPUDirect guides (iommu=pt)",
     .needs = {Input::kPciFunctions},
     .profile = {v1::Expectations::kIommuTypeFieldNumber},
-    .fix = "iommu=pt on the kernel command line",
+    .reads = {{.field = Field::kIommuType, .profile = v1::Expectations::kIommuTypeFieldNumber},
+              {.field = Field::kIommuType, .applies = HasGpusInUse}},
+    .fix = "iommu=pt (x86) or iommu.passthrough=1 (arm64) on the kernel command line",
     .evaluate_node = JudgeIommu,
 };
 

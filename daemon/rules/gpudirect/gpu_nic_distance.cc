@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/pcie/pci.h"
 #include "daemon/rules/rule.h"
 #include "proto/names.h"
@@ -67,11 +68,12 @@ std::vector<Nearest> NearestOf(const fleet::NodeView& node, std::uint64_t fabric
 
 // The maximum distance; unspecified if it is unknown. Without a profile, that of the other GPUs: of
 // more than half if there is a NIC for each GPU, else of three quarters.
-struct Limit {
+struct DistanceLimit {
   v1::PciDistance distance = v1::PCI_DISTANCE_UNSPECIFIED;
   std::string basis;
 };
-Limit LimitOf(const fleet::NodeView& node, const std::vector<Nearest>& all, std::uint64_t fabric) {
+DistanceLimit LimitOf(const fleet::NodeView& node, const std::vector<Nearest>& all,
+                      std::uint64_t fabric) {
   if (node.expected().has_gpu_nic_distance_max())
     return {.distance = node.expected().gpu_nic_distance_max(),
             .basis = ProfileBasis(*node.expectation)};
@@ -89,7 +91,7 @@ void JudgeDistances(const fleet::NodeView& node, Verdicts& out) {
   if (node.ports.empty() || node.node->snapshot.gpu_nic_paths().empty()) return;
   const std::uint64_t fabric = FabricDevices(node);
   const std::vector<Nearest> all = NearestOf(node, fabric);
-  const Limit limit = LimitOf(node, all, fabric);
+  const DistanceLimit limit = LimitOf(node, all, fabric);
   if (limit.distance == v1::PCI_DISTANCE_UNSPECIFIED) return;
   for (const Nearest& each : all) {
     if (each.path->distance() <= limit.distance) {
@@ -106,10 +108,10 @@ void JudgeDistances(const fleet::NodeView& node, Verdicts& out) {
                                  .seen = seen,
                                  .source = "gpu_nic_paths",
                                  .basis = limit.basis})},
-        {ToRemedy({.command = "nvidia-smi topo -m",
-                   .note = "Or rocm-smi --showtopo. NCCL uses GPUDirect up to PXB by "
-                           "default. Check for a missing NIC, or one in another slot. If the "
-                           "distance is intended, set NCCL_NET_GDR_LEVEL."})},
+        {Query({.command = TopologyCommand(node.node->snapshot),
+                .note = "NCCL uses GPUDirect up to PXB by default. Check for a missing NIC, or one "
+                        "in another slot. If the distance is intended, set "
+                        "NCCL_NET_GDR_LEVEL."})},
         each.gpu);
   }
 }
@@ -143,16 +145,16 @@ void JudgeNumaNodes(const fleet::NodeView& node, Verdicts& out) {
            Format("NUMA node of {} GPU{} or NIC{} unknown, expected one of {}: {}", names.size(),
                   names.size() == 1 ? "" : "s", names.size() == 1 ? "" : "s",
                   snapshot.host().numa_nodes(), Listed(names)),
-           {ToEvidence(*node.node, {.what = "NUMA node of " + names[0],
+           {ToEvidence(*node.node, {.what = "NUMA node of " + ListedAll(names),
                                     .expected = Format("0 to {}", snapshot.host().numa_nodes() - 1),
                                     .seen = "-1",
                                     .source = PciFile(names[0], "numa_node"),
                                     .basis = Format("the node has {} NUMA nodes",
                                                     snapshot.host().numa_nodes())})},
-           {ToRemedy({.command = Format("cat /{}", PciFile(names[0], "numa_node")),
-                      .note = "The BIOS does not report it (ACPI _PXM). Update the BIOS, or enable "
-                              "NUMA in it. In a virtual machine, give the guest the topology of "
-                              "the host; until then, use NCCL_TOPO_FILE."})});
+           {Query({.command = Format("cat /{}", PciFile(names[0], "numa_node")),
+                   .note = "The BIOS does not report it (ACPI _PXM). Update the BIOS, or enable "
+                           "NUMA in it. In a virtual machine, give the guest the topology of "
+                           "the host; until then, use NCCL_TOPO_FILE."})});
 }
 
 }  // namespace
@@ -169,6 +171,10 @@ extern const Rule gpu_near_nic = {
     .source = "NCCL src/graph/paths.cc (NCCL_NET_GDR_LEVEL, default PXB)",
     .needs = {Input::kGpuNicPaths},
     .profile = {v1::Expectations::kGpuNicDistanceMaxFieldNumber},
+    .reads = {{.field = Field::kGpuPaths,
+               .applies = HasGpusInUse,
+               .profile = v1::Expectations::kGpuNicDistanceMaxFieldNumber},
+              {.field = Field::kGpuPaths, .applies = HasGpusInUse}},
     .fix = "find the NIC that is missing or in the wrong slot",
     .evaluate_node = JudgeDistances,
 };
@@ -183,6 +189,7 @@ extern const Rule numa_node_known = {
         "threads and buffers on the other socket.",
     .source = "kernel Documentation/ABI/testing/sysfs-bus-pci (numa_node)",
     .needs = {Input::kPciFunctions, Input::kGpus, Input::kHostFacts},
+    .reads = {{.field = Field::kNumaNodes, .applies = HasGpusInUse}},
     .fix = "a BIOS that reports the NUMA node of its slots",
     .evaluate_node = JudgeNumaNodes,
 };

@@ -27,10 +27,9 @@ std::optional<Group> ByProductOrGpus(const Member& node) {
 }
 
 std::vector<v1::Remedy> FindGpu(const Member&, const Value&) {
-  return {ToRemedy({.command = "lspci -nn | grep -E '0302|0300|1200|0380'",
-                    .interrupts_traffic = true,
-                    .note = "A GPU that does not appear on the PCI bus needs a cold boot. Then "
-                            "check its power and seat."})};
+  return {Query({.command = "lspci -nn | grep -E '0302|0300|1200|0380'",
+                 .note = "A GPU that does not appear on the PCI bus needs a cold boot. Then "
+                         "check its power and seat."})};
 }
 
 constexpr EqualityRule kCount[] = {
@@ -66,12 +65,15 @@ std::string DriverSource(const Member& member) {
              : "sys/module/amdgpu/version";
 }
 
-std::vector<v1::Remedy> InstallDriver(const Member&, const Value& expected) {
-  return {ToRemedy(
-      {.command = Format("cat /sys/module/nvidia/version  # expected {}", ShowDriver(expected)),
-       .interrupts_traffic = true,
-       .note = "Install the driver of the other nodes. The open module has its own "
-               "packages (nvidia-open); dma-buf needs it."})};
+std::vector<v1::Remedy> InstallDriver(const Member& member, const Value& expected) {
+  const bool nvidia = member.snapshot().peer_memory().gpu_driver().name() == "nvidia";
+  return {Query({.command = Format("cat /{}", DriverSource(member)),
+                 .note = Format("Expected {}. Drain the node, install the driver of the other "
+                                "nodes and reboot.{}",
+                                ShowDriver(expected),
+                                nvidia ? " The open module has its own packages (nvidia-open); "
+                                         "dma-buf needs it."
+                                       : "")})};
 }
 
 constexpr EqualityRule kDriver[] = {{.what = "GPU driver",
@@ -109,10 +111,9 @@ void FailWindow(const fleet::NodeView& node, const v1::Gpu& gpu, const v1::Gpu* 
                                     .basis = larger != nullptr
                                                  ? "GPU " + larger->pci_address() + " of this model"
                                                  : "rule"})},
-           {ToRemedy({.command = "nvidia-smi -q -d MEMORY | grep -A3 BAR1",
-                      .interrupts_traffic = true,
-                      .note = "Set 'Above 4G decoding' and 'Resizable BAR' in the BIOS. Some "
-                              "workstation cards also need their display mode off."})},
+           {Query({.command = Format("lspci -vv -s {} | grep Region", gpu.pci_address()),
+                   .note = "Set 'Above 4G decoding' and 'Resizable BAR' in the BIOS. Some "
+                           "workstation cards also need their display mode off."})},
            gpu.pci_address());
 }
 
@@ -144,6 +145,7 @@ extern const Rule gpu_count_equal = {
     .source = "kernel Documentation/ABI/testing/sysfs-bus-pci",
     .needs = {Input::kGpus},
     .profile = {v1::Expectations::kGpusFieldNumber},
+    .reads = {{.field = Field::kGpus}},
     .fix = "cold-boot the node; check the GPU's seat and power",
     .equality_rules = kCount,
 };
@@ -158,6 +160,7 @@ extern const Rule gpu_driver_equal = {
         "NVIDIA's open module only. A node with another driver uses another path, or none.",
     .source = "NVIDIA open GPU kernel modules; NVIDIA GPU Operator, GPUDirect RDMA",
     .needs = {Input::kPeerMemory},
+    .reads = {{.field = Field::kGpuDriver, .applies = HasGpusInUse}},
     .fix = "install the same driver",
     .equality_rules = kDriver,
 };
@@ -177,6 +180,7 @@ extern const Rule gpu_window_not_small = {
         "BAR)",
     .needs = {Input::kGpus},
     .profile = {v1::Expectations::kGpudirectFieldNumber},
+    .reads = {{.field = Field::kGpuWindow, .applies = HasGpusInUse}},
     .fix = "'Above 4G decoding' and 'Resizable BAR' in the BIOS",
     .evaluate_node = JudgeWindows,
 };

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/pcie/pci.h"
 #include "daemon/rules/remedies.h"
 #include "daemon/rules/rule.h"
@@ -19,6 +20,9 @@ bool IsUnused(const fleet::NodeView& node) {
 
 // peermem_bound
 
+constexpr std::string_view kInterruptsGpudirect =
+    "jobs of the node that use GPUDirect RDMA; the module stays in use until they end";
+
 struct Module {
   std::string_view name;
   std::vector<v1::Remedy> remedies;
@@ -28,20 +32,27 @@ Module Nvidia(const v1::PeerMemory& memory) {
   const char* const name = memory.nvidia_peermem_loaded() ? "nvidia_peermem" : "nv_peer_mem";
   return {
       .name = name,
-      .remedies = {ToRemedy({.command = Format("modprobe -r {0} && modprobe {0}", name),
-                             .interrupts_traffic = true,
-                             .note = "Load it after the RDMA drivers. If it is refused or does "
-                                     "not help, the GPU driver was built before OFED: reinstall "
-                                     "it, or use dma-buf with the open module."})}};
+      .remedies = {Change({.command = Format("modprobe -r {0} && modprobe {0}", name),
+                           .affects = v1::REMEDY_REACH_NODE,
+                           .interrupts = kInterruptsGpudirect,
+                           .lasts = UntilReboot("load it after the RDMA drivers at boot"),
+                           .undo = Format("modprobe -r {}", name),
+                           .note = "If it is refused or does not help, the GPU driver was built "
+                                   "before OFED: reinstall it, or use dma-buf with the open "
+                                   "module."})}};
 }
 
 Module Amd() {
   return {.name = "amdgpu",
-          .remedies = {ToRemedy({.command = "amdgpu-install --usecase=dkms",
-                                 .interrupts_traffic = true,
-                                 .note = "Install it after OFED, so that it finds the peer memory "
-                                         "interface. Or use kernel 5.12 or later, with "
-                                         "NCCL_DMABUF_ENABLE=1."})}};
+          .remedies = {Change({.command = "amdgpu-install --usecase=dkms",
+                               .affects = v1::REMEDY_REACH_NODE,
+                               .interrupts = kInterruptsReboot,
+                               .lasts = Permanently(),
+                               .undo = "amdgpu-install --uninstall, then install the former "
+                                       "version",
+                               .note = "Install it after OFED, so that it finds the peer memory "
+                                       "interface. Or use kernel 5.12 or later, with "
+                                       "NCCL_DMABUF_ENABLE=1."})}};
 }
 
 void JudgeRegistration(const fleet::NodeView& node, Verdicts& out) {
@@ -108,8 +119,8 @@ void JudgeLoaded(const fleet::NodeView& node, Verdicts& out) {
   const v1::NodeSnapshot& snapshot = node.node->snapshot;
   const v1::PeerMemory& memory = snapshot.peer_memory();
   const long gpus = std::count_if(snapshot.gpus().begin(), snapshot.gpus().end(), IsNvidia);
-  if (gpus == 0 || node.ports.empty() || IsModuleLoaded(memory) || memory.dma_buf().possible() ||
-      IsUnused(node))
+  if (node.ports.empty()) return;
+  if (gpus == 0 || IsModuleLoaded(memory) || memory.dma_buf().possible() || IsUnused(node))
     return out.Pass();
   if (!memory.has_nvidia_peermem_loaded() || !memory.has_nv_peer_mem_loaded()) {
     const std::string reason = Reason(snapshot);
@@ -154,10 +165,12 @@ void JudgeOldModule(const fleet::NodeView& node, Verdicts& out) {
                                     .seen = seen,
                                     .source = "sys/module/nv_peer_mem",
                                     .basis = "NVIDIA drivers from 470 on contain nvidia_peermem"})},
-           {ToRemedy({.command = "modprobe -r nv_peer_mem && modprobe nvidia_peermem",
-                      .interrupts_traffic = true,
-                      .note = "Also remove the package (nvidia-peer-memory-dkms), or it is loaded "
-                              "again at the next boot."})});
+           {Change({.command = "modprobe -r nv_peer_mem && modprobe nvidia_peermem",
+                    .affects = v1::REMEDY_REACH_NODE,
+                    .interrupts = kInterruptsGpudirect,
+                    .lasts = UntilReboot("remove the package of nv_peer_mem "
+                                         "(nvidia-peer-memory-dkms)"),
+                    .undo = "modprobe -r nvidia_peermem && modprobe nv_peer_mem"})});
 }
 
 }  // namespace
@@ -176,6 +189,7 @@ extern const Rule peermem_bound = {
         "github.com/NVIDIA/nccl/issues/1939; github.com/ROCm/amdgpu/issues/102",
     .needs = {Input::kGpus, Input::kPeerMemory},
     .profile = {v1::Expectations::kGpudirectFieldNumber},
+    .reads = {{.field = Field::kPeerMemory, .applies = HasGpusInUse}},
     .fix = "load the module after the RDMA drivers; install the GPU driver after OFED",
     .evaluate_node = JudgeRegistration,
 };
@@ -207,6 +221,7 @@ extern const Rule peermem_one_module = {
         "nvidia_peermem.",
     .source = "github.com/Mellanox/nv_peer_memory README; NVIDIA driver README, nvidia-peermem",
     .needs = {Input::kPeerMemory},
+    .reads = {{.field = Field::kPeerModules, .applies = HasGpusInUse}},
     .fix = "modprobe -r nv_peer_mem && modprobe nvidia_peermem",
     .evaluate_node = JudgeOldModule,
 };

@@ -24,9 +24,10 @@ void JudgeOffset(const fleet::NodeView& node, Verdicts& out) {
                                     .seen = seen,
                                     .source = sync.source(),
                                     .basis = ProfileBasis(*node.expectation)})},
-           {ToRemedy({.command = "chronyc tracking",
-                      .note = "Then run 'chronyc makestep' when no job runs, and use a nearer "
-                              "server."})});
+           {Query({.command = "timedatectl timesync-status || chronyc tracking",
+                   .note = "Shows the server and the offset. Then step the clock when no job runs "
+                           "(chronyc makestep), and use a nearer server. With PTP: pmc -u -b 0 "
+                           "'GET CURRENT_DATA_SET'."})});
 }
 
 // clock_synchronized
@@ -39,9 +40,12 @@ void Fail(const fleet::NodeView& node, std::string basis, Verdicts& out) {
                                     .seen = "not synchronized",
                                     .source = "adjtimex",
                                     .basis = std::move(basis)})},
-           {ToRemedy({.command = "systemctl enable --now chrony || systemctl enable --now chronyd",
-                      .note = "'chronyc tracking' and 'chronyc sources' show whether a server "
-                              "answers."})});
+           {Query({.command = "systemctl list-units --all 'chrony*' 'ntp*' 'ptp4l*' 'phc2sys*' "
+                              "'systemd-timesyncd*'",
+                   .note = "Shows the time services of the node. Repair the one that is "
+                           "configured: its servers have to answer (chronyc sources, ntpq -p, "
+                           "timedatectl timesync-status). Start a second service only if there "
+                           "is none: two of them pull the clock apart."})});
 }
 
 std::optional<Value> Synchronized(const Member& node) {
@@ -86,7 +90,9 @@ extern const Rule clock_offset = {
     .source = "kernel include/uapi/linux/timex.h (offset)",
     .needs = {Input::kTimeSync},
     .profile = {v1::Expectations::kTimeOffsetMaxUsFieldNumber},
-    .fix = "chronyc tracking; a nearer time server",
+    .reads = {{.field = Field::kClockOffset,
+               .profile = v1::Expectations::kTimeOffsetMaxUsFieldNumber}},
+    .fix = "A nearer time server",
     .evaluate_node = JudgeOffset,
 };
 
@@ -101,7 +107,9 @@ extern const Rule clock_synchronized = {
     .source = "kernel include/uapi/linux/timex.h (STA_UNSYNC)",
     .needs = {Input::kTimeSync},
     .profile = {v1::Expectations::kTimeOffsetMaxUsFieldNumber},
-    .fix = "systemctl enable --now chrony",
+    .reads = {{.field = Field::kClock, .profile = v1::Expectations::kTimeOffsetMaxUsFieldNumber},
+              {.field = Field::kClock}},
+    .fix = "Repair the time service of the node; never start a second one",
     .group_rule = &kSynchronized,
 };
 

@@ -1,5 +1,6 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/product.h"
 #include "daemon/rules/rule.h"
 #include "daemon/rules/uniqueness_rule.h"
@@ -47,20 +48,23 @@ std::string FirstDifference(const Member& member, const Member& good) {
   return "the same";
 }
 
-std::vector<v1::Remedy> RenameDevice(const Member&, const Value&) {
-  return {ToRemedy({.command = "rdma dev set NAME name NEW",
-                    .note = "Lost at the next boot. To make it permanent, use a udev rule: "
-                            "rdma_rename names devices by PCI address (NAME_PCI) or by a list."})};
+std::vector<v1::Remedy> ShowNames(const Member&, const Value&) {
+  return {Query({.command = "rdma dev show; grep -rs rdma_rename /etc/udev/rules.d "
+                            "/lib/udev/rules.d",
+                 .note = "Name the devices the same on all nodes with a udev rule: rdma_rename "
+                         "names them by PCI address (NAME_PCI) or by a list. Drain the node and "
+                         "reboot. To rename one device until the next boot, with no job on it: "
+                         "rdma dev set OLD name NEW."})};
 }
 
-constexpr EqualityRule kNames[] = {
+constexpr EqualityRule kDeviceNames[] = {
     {.what = "names of devices",
      .of_nodes = true,
      .group = ByProductAndSlots,
      .value = DeviceNames,
      .show_difference = FirstDifference,
      .source = [](const Member&) { return std::string("sys/class/infiniband"); },
-     .remedies = RenameDevice}};
+     .remedies = ShowNames}};
 
 // duplicate_machine_id
 
@@ -71,8 +75,16 @@ void Ids(const Member& member, std::vector<KeyHolder>& out) {
 
 std::vector<v1::Remedy> NewMachineId(const KeyHolder&) {
   return {
-      ToRemedy({.command = "rm /etc/machine-id && systemd-machine-id-setup",
-                .note = "On all of these nodes but one, and in the image. Then reboot the node."})};
+      Change({.command = "cp /etc/machine-id /root/machine-id.old && rm -f /etc/machine-id "
+                         "/var/lib/dbus/machine-id && systemd-machine-id-setup && ln -s "
+                         "/etc/machine-id /var/lib/dbus/machine-id",
+              .affects = v1::REMEDY_REACH_NODE,
+              .interrupts = kInterruptsReboot,
+              .lasts = Permanently(),
+              .undo = "cp /root/machine-id.old /etc/machine-id, then reboot",
+              .note = "On all of these nodes but one, then reboot them; DHCP leases by machine id "
+                      "change. In the image, leave /etc/machine-id empty and remove "
+                      "/var/lib/dbus/machine-id: with a copy of it the same id comes back."})};
 }
 
 constexpr UniquenessRule kIds = {
@@ -96,8 +108,9 @@ extern const Rule device_names_equal = {
         "GPU. The kernel numbers devices in the order in which their drivers start.",
     .source = "rdma-core kernel-boot/rdma_rename.c; NCCL, NCCL_IB_HCA",
     .needs = {Input::kRdmaDevices, Input::kHostFacts},
+    .reads = {{.field = Field::kSlot, .applies = IsHardware}, {.field = Field::kProduct}},
     .fix = "rdma_rename by PCI address (udev), on all nodes",
-    .equality_rules = kNames,
+    .equality_rules = kDeviceNames,
 };
 
 extern const Rule duplicate_machine_id = {
@@ -111,7 +124,8 @@ extern const Rule duplicate_machine_id = {
         "tools that count nodes count one too few.",
     .source = "man page machine-id(5)",
     .needs = {Input::kHostIdentity},
-    .fix = "rm /etc/machine-id && systemd-machine-id-setup",
+    .reads = {{.field = Field::kMachineId}},
+    .fix = "Remove /etc/machine-id and its copy in /var/lib/dbus, systemd-machine-id-setup, reboot",
     .uniqueness_rule = &kIds,
 };
 

@@ -39,7 +39,7 @@ void JudgeDevices(const fleet::NodeView& node, Verdicts& out) {
         std::find(broken.begin(), broken.end(), name) != broken.end())
       continue;
     broken.push_back(name);
-    if (evidence.size() < kListedMax)
+    if (evidence.size() < kEvidenceMax)
       evidence.push_back(ToEvidence(*node.node, {.what = name + " in the job",
                                                  .expected = "usable",
                                                  .seen = WhyNot(job, *port.device),
@@ -48,15 +48,15 @@ void JudgeDevices(const fleet::NodeView& node, Verdicts& out) {
   }
   if (broken.empty()) return out.Pass();
   const std::string reason = evidence[0].seen();
-  out.Fail(SubjectOf(node),
-           Format("job {} ({}) cannot use {}, expected usable: {}", job.pid(), job.process(),
-                  Listed(broken), reason),
-           std::move(evidence),
-           {ToRemedy({.command = "docker run --device=/dev/infiniband ...",
-                      .interrupts_traffic = true,
-                      .note = "Kubernetes: request the devices of the RDMA device plugin, and its "
-                              "network. With 'rdma system netns exclusive', move the device into "
-                              "the container's network namespace."})});
+  out.Fail(
+      SubjectOf(node),
+      Format("job {} ({}) cannot use {}, expected usable: {}", job.pid(), job.process(),
+             Listed(broken), reason),
+      std::move(evidence),
+      {Advice("Restart the job with all devices. Docker: --device=/dev/infiniband. Kubernetes: "
+              "request the devices of the RDMA device plugin, and its network. With 'rdma "
+              "system netns exclusive', move the device into the container's network "
+              "namespace.")});
 }
 
 // rdma_cgroup_ample
@@ -95,11 +95,15 @@ void JudgeCgroup(const fleet::NodeView& node, Verdicts& out) {
                                     .seen = job.rdma_cgroup_limits(),
                                     .source = Format("sys/fs/cgroup{}/rdma.max", job.cgroup()),
                                     .basis = "needs of a NCCL rank"})},
-           {ToRemedy({.command = Format("echo '{} hca_handle=max hca_object=max' "
-                                        "> /sys/fs/cgroup{}/rdma.max",
-                                        low.substr(0, low.find(' ')), job.cgroup()),
-                      .note = "Also set it in Slurm's cgroup.conf, or in linux.resources.rdma of "
-                              "the container runtime, or the next job has the old limit."})});
+           {Change({.command = Format("echo '{} hca_handle=max hca_object=max' "
+                                      "> /sys/fs/cgroup{}/rdma.max",
+                                      low.substr(0, low.find(' ')), job.cgroup()),
+                    .affects = v1::REMEDY_REACH_JOB,
+                    .interrupts = kInterruptsNothing,
+                    .lasts = UntilReboot("set it in Slurm's cgroup.conf, or in "
+                                         "linux.resources.rdma of the container runtime; the next "
+                                         "job has the old limit otherwise"),
+                    .undo = Format("echo '{}' > /sys/fs/cgroup{}/rdma.max", low, job.cgroup())})});
 }
 
 }  // namespace
@@ -116,6 +120,7 @@ extern const Rule job_devices_usable = {
     .source = "github.com/NVIDIA/nccl/issues/2428; kernel Documentation/infiniband/user_verbs.rst",
     .needs = {Input::kJobView},
     .access = Access::kJobNamespace,
+    .reads = {{.field = Field::kJob}},
     .fix = "give the container /dev/infiniband and the network of the port",
     .evaluate_node = JudgeDevices,
 };
@@ -131,6 +136,7 @@ extern const Rule rdma_cgroup_ample = {
     .source = "kernel Documentation/admin-guide/cgroup-v2.rst (RDMA)",
     .needs = {Input::kJobView},
     .access = Access::kJobNamespace,
+    .reads = {{.field = Field::kJob}},
     .fix = "rdma.max: hca_handle=max hca_object=max",
     .evaluate_node = JudgeCgroup,
 };

@@ -82,11 +82,18 @@ std::string Show(const Value& value) {
   return words.empty() ? "none" : Join(words, " ");
 }
 
-std::vector<v1::Remedy> SetParameters(const Member&, const Value& expected) {
-  return {AddKernelParameters(expected.number == 0 ? "" : Show(expected),
-                              Format("Remove parameters that the other nodes do not have. "
-                                     "Expected: {}.",
-                                     Show(expected)))};
+std::vector<v1::Remedy> SetParameters(const Member& member, const Value& expected) {
+  const std::uint64_t seen = Parameters(member).value_or(Value()).number;
+  const Value missing = {.number = expected.number & ~seen};
+  const Value extra = {.number = seen & ~expected.number};
+  std::vector<v1::Remedy> remedies;
+  if (missing.number != 0)
+    remedies.push_back(AddKernelParameters(member.snapshot(), Show(missing),
+                                           Format("Expected in all: {}.", Show(expected))));
+  if (extra.number != 0)
+    remedies.push_back(RemoveKernelParameters(member.snapshot(), Show(extra),
+                                              Format("Expected in all: {}.", Show(expected))));
+  return remedies;
 }
 
 constexpr EqualityRule kEqualityRules[] = {
@@ -111,6 +118,7 @@ extern const Rule kernel_command_line_equal = {
         "its peers.",
     .source = "kernel Documentation/admin-guide/kernel-parameters.txt",
     .needs = {Input::kHostFacts},
+    .reads = {{.field = Field::kCommandLine}},
     .fix = "the same kernel command line on all nodes",
     .equality_rules = kEqualityRules,
 };

@@ -1,4 +1,5 @@
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/pcie/pci.h"
 #include "daemon/rules/rule.h"
 
@@ -34,6 +35,29 @@ const v1::MemoryLimit* TooSmall(const v1::HostFacts& host, bool* known) {
   return nullptr;
 }
 
+v1::Remedy MemlockRemedy(bool of_users) {
+  constexpr std::string_view kServices =
+      "Slurm jobs and containers inherit the limit of slurmd, containerd or docker: set "
+      "LimitMEMLOCK=infinity in their units, too.";
+  if (!of_users)
+    return Advice(
+        Format("Set LimitMEMLOCK=infinity in the units that start jobs, or "
+               "DefaultLimitMEMLOCK=infinity in /etc/systemd/system.conf, and restart "
+               "the services when no job runs. {}",
+               kServices));
+  constexpr std::string_view kFile = "/etc/security/limits.d/99-rdma.conf";
+  return Change({.command = Format("printf '* soft memlock unlimited\\n* hard memlock "
+                                   "unlimited\\n' > {}",
+                                   kFile),
+                 .affects = v1::REMEDY_REACH_NODE,
+                 .interrupts = kInterruptsNothing,
+                 .lasts = Permanently(),
+                 .undo = Format("rm {}", kFile),
+                 .note = Format("Takes effect for new logins. A file in limits.d that sorts later "
+                                "wins. {}",
+                                kServices)});
+}
+
 void JudgeHost(const fleet::NodeView& node, Verdicts& out) {
   const v1::NodeSnapshot& snapshot = node.node->snapshot;
   const bool by_profile = node.expected().memlock_unlimited();
@@ -55,13 +79,7 @@ void JudgeHost(const fleet::NodeView& node, Verdicts& out) {
                                     .source = limit->source(),
                                     .basis = by_profile ? ProfileBasis(*node.expectation)
                                                         : "GPUs and RDMA in one node"})},
-           {ToRemedy({.command = of_users ? "printf '* soft memlock unlimited\\n* hard memlock "
-                                            "unlimited\\n' > /etc/security/limits.d/99-rdma.conf"
-                                          : "systemctl edit slurmd  # [Service] "
-                                            "LimitMEMLOCK=infinity",
-                      .note = "Takes effect for new logins, and after a restart of the service. "
-                              "Slurm jobs and containers inherit the limit of slurmd, containerd "
-                              "or docker: set LimitMEMLOCK=infinity there, too."})});
+           {MemlockRemedy(of_users)});
 }
 
 // job_memlock_unlimited
@@ -82,11 +100,13 @@ void JudgeJob(const fleet::NodeView& node, Verdicts& out) {
                                     .seen = seen,
                                     .source = Format("proc/{}/limits", job.pid()),
                                     .basis = "rule"})},
-           {ToRemedy({.command = "docker run --ulimit memlock=-1 ...",
-                      .interrupts_traffic = true,
-                      .note = "Kubernetes: LimitMEMLOCK=infinity of containerd's unit, or "
-                              "CAP_IPC_LOCK in the container; Slurm: LimitMEMLOCK=infinity of "
-                              "slurmd's unit. Takes effect after a restart of the job."})});
+           {Advice("Restart the job with an unlimited limit. Docker: --ulimit memlock=-1. "
+                   "Kubernetes: LimitMEMLOCK=infinity of containerd's unit, or CAP_IPC_LOCK in "
+                   "the container. Slurm: LimitMEMLOCK=infinity of slurmd's unit.")});
+}
+
+bool HasJob(const Member& node) {
+  return node.snapshot().has_job();
 }
 
 }  // namespace
@@ -105,6 +125,8 @@ extern const Rule memlock_unlimited = {
         "github.com/NVIDIA/nccl-tests/issues/206",
     .needs = {Input::kHostLimits},
     .profile = {v1::Expectations::kMemlockUnlimitedFieldNumber},
+    .reads = {{.field = Field::kMemlock, .profile = v1::Expectations::kMemlockUnlimitedFieldNumber},
+              {.field = Field::kMemlock, .applies = HasGpusInUse}},
     .fix = "memlock unlimited in limits.d; LimitMEMLOCK=infinity in services",
     .evaluate_node = JudgeHost,
 };
@@ -123,6 +145,7 @@ extern const Rule job_memlock_unlimited = {
     .needs = {Input::kJobView},
     .access = Access::kJobNamespace,
     .profile = {v1::Expectations::kMemlockUnlimitedFieldNumber},
+    .reads = {{.field = Field::kJobMemlock, .applies = HasJob}},
     .fix = "--ulimit memlock=-1, or LimitMEMLOCK=infinity of the service that starts jobs",
     .evaluate_node = JudgeJob,
 };

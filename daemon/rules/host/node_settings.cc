@@ -31,10 +31,11 @@ std::optional<Value> ExpectedRelease(const v1::Expectations& expected) {
 }
 
 std::vector<v1::Remedy> InstallKernel(const Member&, const Value& expected) {
-  return {ToRemedy({.command = Format("uname -r  # expected {}", expected.text),
-                    .interrupts_traffic = true,
-                    .note = "Install the kernel or the image of the other nodes, and reboot. If it "
-                            "is installed, reboot, or check for a pinned boot entry."})};
+  return {Query({.command = "uname -r; ls /boot",
+                 .note = Format("Expected {}. Drain the node, install the kernel or the image of "
+                                "the other nodes, and reboot. If it is installed, reboot, or "
+                                "check for a pinned boot entry.",
+                                expected.text)})};
 }
 
 // A node with another image also has another distribution, with the same cause.
@@ -85,12 +86,20 @@ std::string ShowStack(const Value& value) {
   return value.number == v1::RDMA_STACK_OFED ? "OFED (out of tree)" : "inbox (of the kernel)";
 }
 
-std::vector<v1::Remedy> InstallOfed(const Member&, const Value&) {
-  return {ToRemedy({.command = "ofed_info -s; modinfo -F version mlx5_core",
-                    .interrupts_traffic = true,
-                    .note = "Install the OFED of the other nodes for the running kernel. Rebuild "
-                            "its modules after a kernel update (dkms status). Then run "
-                            "/etc/init.d/openibd restart, or reboot."})};
+// The driver of the first fabric port.
+std::string_view FirstDriver(const Member& member) {
+  for (const fleet::PortView& port : member.node->ports)
+    if (port.rail && !port.device->driver().empty()) return DriverOf(port);
+  return "ib_core";
+}
+
+std::vector<v1::Remedy> InstallStack(const Member& member, const Value& expected) {
+  return {Query({.command = Format("modinfo -F filename {}; dkms status", FirstDriver(member)),
+                 .note = Format("Expected {}. Shows whether the module is that of the kernel or "
+                                "out of tree. Drain the node, install the stack of the other "
+                                "nodes for the running kernel, and reboot. After a kernel update "
+                                "its modules have to be built again (dkms).",
+                                ShowStack(expected))})};
 }
 
 constexpr EqualityRule kStack[] = {{.what = "RDMA stack",
@@ -100,7 +109,7 @@ constexpr EqualityRule kStack[] = {{.what = "RDMA stack",
                                     .expected = ExpectedStack,
                                     .show = ShowStack,
                                     .source = Constant<kModulesFile>,
-                                    .remedies = InstallOfed}};
+                                    .remedies = InstallStack}};
 
 // rdma_netns_mode_equal
 
@@ -114,11 +123,18 @@ std::string ShowNetnsMode(const Value& value) {
   return value.number == v1::RDMA_NETNS_MODE_EXCLUSIVE ? "exclusive" : "shared";
 }
 
-std::vector<v1::Remedy> SetNetnsMode(const Member&, const Value& expected) {
-  return {ToRemedy({.command = Format("rdma system set netns {}", ShowNetnsMode(expected)),
-                    .note = "Fails while containers have their own network namespaces. Lost at "
-                            "the next boot; to make it permanent, set 'options ib_core "
-                            "netns_mode=1' (1: shared, 0: exclusive) in /etc/modprobe.d."})};
+std::vector<v1::Remedy> SetNetnsMode(const Member& member, const Value& expected) {
+  const Value seen = NetnsMode(member).value_or(Value());
+  return {Change({.command = Format("rdma system set netns {}", ShowNetnsMode(expected)),
+                  .affects = v1::REMEDY_REACH_NODE,
+                  .interrupts = kInterruptsNothing,
+                  .lasts = UntilReboot(Format("write 'options ib_core netns_mode={}' to a file in "
+                                              "/etc/modprobe.d",
+                                              ShowNetnsMode(expected) == "shared" ? 1 : 0)),
+                  .undo = Format("rdma system set netns {}", ShowNetnsMode(seen)),
+                  .note = "Fails while containers have their own network namespaces. 'exclusive' "
+                          "takes the devices away from containers that do not own them; 'shared' "
+                          "shows all devices to all containers."})};
 }
 
 constexpr EqualityRule kNetnsMode[] = {{.what = "RDMA network namespace mode",
@@ -148,10 +164,32 @@ std::string ShowHugePages(const Value& value) {
   return value.number == 0 ? "none" : Format("{} MiB", value.number >> 20);
 }
 
-std::vector<v1::Remedy> ReserveHugePages(const Member&, const Value& expected) {
-  return {SetSysctl(Format("vm.nr_hugepages={}", expected.number >> 21),
-                    "The number is for pages of 2 MiB. A node that has run for a long time may "
-                    "need a reboot to have enough contiguous memory.")};
+std::vector<v1::Remedy> ReserveHugePages(const Member& member, const Value& expected) {
+  // Of several sizes it is not known which one differs.
+  std::uint64_t page_bytes = 0;
+  for (const v1::HugePages& pages : member.snapshot().host().hugepages()) {
+    if (pages.has_numa_node() || pages.page_bytes() == 0) continue;
+    if (page_bytes != 0 && pages.total() > 0) page_bytes = ~std::uint64_t{0};
+    if (page_bytes == 0 && pages.total() > 0) page_bytes = pages.page_bytes();
+  }
+  constexpr std::string_view kNote =
+      "A node that has run for a long time may need a reboot to have enough contiguous memory.";
+  const std::uint64_t seen = ReservedHugePages(member).value_or(Value()).number;
+  if (page_bytes == 0) page_bytes = std::uint64_t{2} << 20;
+  if (page_bytes == ~std::uint64_t{0})
+    return {Query({.command = "grep . /sys/kernel/mm/hugepages/*/nr_hugepages",
+                   .note = Format("Expected {} in all. {}", ShowHugePages(expected), kNote)})};
+  const auto command = [&](std::uint64_t bytes) {
+    return Format("echo {} > /sys/kernel/mm/hugepages/hugepages-{}kB/nr_hugepages",
+                  bytes / page_bytes, page_bytes >> 10);
+  };
+  return {Change({.command = command(expected.number),
+                  .affects = v1::REMEDY_REACH_NODE,
+                  .interrupts = kInterruptsNothing,
+                  .lasts = UntilReboot("set vm.nr_hugepages in /etc/sysctl.d, or hugepages= on the "
+                                       "kernel command line"),
+                  .undo = command(seen),
+                  .note = std::string(kNote)})};
 }
 
 constexpr EqualityRule kHugePages[] = {{.what = "reserved huge pages",
@@ -176,6 +214,9 @@ extern const Rule kernel_release_equal = {
     .source = "Documentation/ABI/stable/syscalls; uname(2)",
     .needs = {Input::kHostIdentity, Input::kHostFacts},
     .profile = {v1::Expectations::kKernelReleaseFieldNumber},
+    .reads = {{.field = Field::kKernelRelease,
+               .profile = v1::Expectations::kKernelReleaseFieldNumber},
+              {.field = Field::kKernelRelease}},
     .fix = "install the same kernel and reboot",
     .equality_rules = kRelease,
 };
@@ -191,6 +232,9 @@ extern const Rule rdma_stack_equal = {
     .source = "kernel Documentation/admin-guide/tainted-kernels.rst (out-of-tree modules)",
     .needs = {Input::kRdmaStack},
     .profile = {v1::Expectations::kRdmaStackVersionFieldNumber},
+    .reads = {{.field = Field::kRdmaStack,
+               .profile = v1::Expectations::kRdmaStackVersionFieldNumber},
+              {.field = Field::kRdmaStack}},
     .fix = "install OFED for the running kernel",
     .equality_rules = kStack,
 };
@@ -205,6 +249,7 @@ extern const Rule rdma_netns_mode_equal = {
         "mode, all devices. The same job finds devices on one node and none on another.",
     .source = "man 8 rdma-system; kernel drivers/infiniband/core/device.c (netns_mode)",
     .needs = {Input::kRdmaDevices},
+    .reads = {{.field = Field::kNetnsMode}},
     .fix = "rdma system set netns shared|exclusive",
     .equality_rules = kNetnsMode,
 };
@@ -219,6 +264,7 @@ extern const Rule hugepages_equal = {
         "node with fewer. A node with more has less memory for other uses.",
     .source = "kernel Documentation/admin-guide/mm/hugetlbpage.rst",
     .needs = {Input::kHostFacts},
+    .reads = {{.field = Field::kHugePages}},
     .fix = "sysctl -w vm.nr_hugepages=COUNT",
     .equality_rules = kHugePages,
 };

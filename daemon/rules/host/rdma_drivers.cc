@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/remedies.h"
 #include "daemon/rules/rule.h"
 
@@ -18,7 +19,7 @@ void FailDrivers(const fleet::NodeView& node, const std::vector<const v1::Gap*>&
   std::vector<v1::Evidence> evidence;
   for (const v1::Gap* gap : gaps) {
     if (names.empty() || names.back() != gap->inspector()) names.push_back(gap->inspector());
-    if (evidence.size() < kListedMax)
+    if (evidence.size() < kEvidenceMax)
       evidence.push_back(
           ToEvidence(*node.node, {.what = "inspection of " + gap->inspector(),
                                   .expected = "an answer",
@@ -30,18 +31,35 @@ void FailDrivers(const fleet::NodeView& node, const std::vector<const v1::Gap*>&
            Format("a driver does not answer ({}), expected an answer: {}", Listed(names),
                   gaps[0]->reason()),
            std::move(evidence),
-           {ToRemedy({.command = "dmesg -T | grep -E 'blocked for more than|hung_task|timeout'",
-                      .note = "Shows the blocked driver. Drain and reboot the node: the driver "
-                              "blocks jobs, too."})});
+           {Query({.command = "dmesg -T | grep -E 'blocked for more than|hung_task|timeout'",
+                   .note = "Shows the blocked driver. Drain and reboot the node: the driver "
+                           "blocks jobs, too."})});
+}
+
+// The gap because of which it is not known which RDMA devices the node has; nullptr: none.
+const v1::Gap* GapOfDevices(const v1::NodeSnapshot& snapshot) {
+  for (const v1::Gap& gap : snapshot.gaps()) {
+    const bool of_devices = gap.inspector().empty() || gap.inspector() == "rdma_devices";
+    const bool unread = gap.code() == v1::GAP_CODE_RESOURCE_EXHAUSTED ||
+                        gap.code() == v1::GAP_CODE_PERMISSION_DENIED;
+    if (of_devices && unread) return &gap;
+  }
+  return nullptr;
 }
 
 void JudgeAnswers(const fleet::NodeView& node, Verdicts& out) {
-  if (node.ports.empty()) return;
   std::vector<const v1::Gap*> gaps;
   for (const v1::Gap& gap : node.node->snapshot.gaps())
     if (gap.code() == v1::GAP_CODE_DEADLINE_EXCEEDED) gaps.push_back(&gap);
-  if (gaps.empty()) return out.Pass();
-  FailDrivers(node, gaps, out);
+  if (!gaps.empty()) return FailDrivers(node, gaps, out);
+  const v1::Gap* const gap = GapOfDevices(node.node->snapshot);
+  if (gap == nullptr) return node.ports.empty() ? void() : out.Pass();
+  out.Unknown(SubjectOf(node), "RDMA devices could not be read: " + gap->reason(),
+              {ToEvidence(*node.node, {.what = "RDMA devices",
+                                       .expected = "an answer",
+                                       .seen = "not readable: " + gap->reason(),
+                                       .source = gap->path().empty() ? "inspection" : gap->path(),
+                                       .basis = "rule"})});
 }
 
 // uverbs_present
@@ -68,7 +86,7 @@ void FailUverbs(const fleet::NodeView& node, const std::vector<std::string>& nam
   out.Fail(SubjectOf(node),
            all ? std::string("ib_uverbs is not loaded, expected loaded: programs cannot use RDMA")
                : Format("{} without a uverbs device, expected one each", Listed(names)),
-           {ToEvidence(*node.node, {.what = "character devices of " + Listed(names),
+           {ToEvidence(*node.node, {.what = "character devices of " + ListedAll(names),
                                     .expected = "uverbs",
                                     .seen = "none",
                                     .source = "sys/class/infiniband_verbs",
@@ -107,7 +125,7 @@ bool NeedsConnectionManager(const fleet::NodeView& node) {
   });
 }
 
-void JudgeConnectionManager(const fleet::NodeView& node, Verdicts& out) {
+void JudgeUcm(const fleet::NodeView& node, Verdicts& out) {
   const v1::HostFacts& host = node.node->snapshot.host();
   if (!NeedsConnectionManager(node)) return;
   if (HasModule(host, "rdma_ucm")) return out.Pass();
@@ -120,6 +138,10 @@ void JudgeConnectionManager(const fleet::NodeView& node, Verdicts& out) {
                                     .source = "proc/modules",
                                     .basis = "iWARP connects by RDMA-CM only"})},
            {LoadModule("rdma_ucm")});
+}
+
+bool NeedsModuleList(const Member& node) {
+  return NeedsConnectionManager(*node.node);
 }
 
 // software_rdma_with_hardware
@@ -148,10 +170,12 @@ void JudgeSoftware(const fleet::NodeView& node, Verdicts& out) {
                                       .seen = port.device->driver(),
                                       .source = Format("sys/class/infiniband/{}", name),
                                       .basis = "the node has RDMA hardware"})},
-             {ToRemedy({.command = Format("rdma link delete {}", name),
-                        .interrupts_traffic = true,
-                        .note = "Interrupts programs that use the device. Also remove what creates "
-                                "it at boot."})});
+             {Change({.command = Format("rdma link delete {}", name),
+                      .affects = v1::REMEDY_REACH_PORT,
+                      .interrupts = "programs that use the device",
+                      .lasts = UntilReboot("remove the unit or script that creates it at boot"),
+                      .undo = Format("rdma link add {} type {} netdev {}", name,
+                                     port.device->driver(), port.port->netdev())})});
   }
   if (!found) out.Pass();
 }
@@ -183,6 +207,7 @@ extern const Rule uverbs_present = {
         "device and uses TCP, while the kernel shows every port as ACTIVE.",
     .source = "kernel Documentation/infiniband/user_verbs.rst",
     .needs = {Input::kCharacterDevices},
+    .reads = {{.field = Field::kUverbs}},
     .fix = "modprobe ib_uverbs",
     .evaluate_node = JudgeUverbs,
 };
@@ -197,8 +222,9 @@ extern const Rule rdma_ucm_loaded = {
         "in 'No such device', while verbs tools show the port as ACTIVE.",
     .source = "kernel drivers/infiniband/core/ucma.c",
     .needs = {Input::kRdmaStack},
+    .reads = {{.field = Field::kModules, .applies = NeedsModuleList}},
     .fix = "modprobe rdma_ucm",
-    .evaluate_node = JudgeConnectionManager,
+    .evaluate_node = JudgeUcm,
 };
 
 extern const Rule software_rdma_with_hardware = {

@@ -1,3 +1,4 @@
+#include "base/text.h"
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/lossless/remedies.h"
 #include "daemon/rules/pcie/pci.h"
@@ -69,9 +70,9 @@ std::string ConfigSpace(const PortView& port) {
 }
 
 std::vector<v1::Remedy> ByDcb(const PortView& port, std::uint64_t) {
-  return {ToRemedy({.command = Format("dcb pfc show dev {0}; dcb app show dev {0}", WireName(port)),
-                    .note = "Compare with an equal card, then run the set-up script for this port "
-                            "again."})};
+  return {Query({.command = Format("dcb pfc show dev {0}; dcb app show dev {0}", WireName(port)),
+                 .note = "Compare with an equal card, then run the set-up script for this port "
+                         "again."})};
 }
 
 std::vector<v1::Remedy> ByTrafficClass(const PortView& port, std::uint64_t expected) {
@@ -84,9 +85,11 @@ std::vector<v1::Remedy> ByCnpFile(const PortView& port, std::uint64_t expected) 
 
 std::vector<v1::Remedy> ByPci(const PortView& port, std::uint64_t) {
   return {
-      ToRemedy({.command = Format("lspci -vv -s {} | grep -A2 DevCtl", port.device->pci_address()),
-                .note = "Compare with an equal card. Set it in the BIOS, by mlxconfig "
-                        "(PCI_WR_ORDERING), or with setpci at each boot."})};
+      Query({.command = Format("lspci -vv -s {} | grep -A2 DevCtl", port.device->pci_address()),
+             .note = Format(
+                 "Compare with an equal card. Set it in the BIOS{}, or with setpci "
+                 "at each boot.",
+                 DriverOf(port).starts_with("mlx5") ? ", by mlxconfig (PCI_WR_ORDERING)" : "")})};
 }
 
 constexpr Sibling kSettings[] = {{.what = "PFC enabled priorities",

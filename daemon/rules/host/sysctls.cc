@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/remedies.h"
 #include "daemon/rules/rule.h"
 
@@ -47,8 +48,10 @@ constexpr EqualityRule Equal() {
           .value = Setting<kSysctl>,
           .show = ShowText,
           .source = [](const Member&) { return std::string(kSysctl.file); },
-          .remedies = [](const Member&, const Value& expected) -> std::vector<v1::Remedy> {
-            return {SetSysctl(Format("{}={}", kSysctl.name, expected.text))};
+          .remedies = [](const Member& member, const Value& expected) -> std::vector<v1::Remedy> {
+            const Value seen = Setting<kSysctl>(member).value_or(Value());
+            return {SetSysctl(Format("{}={}", kSysctl.name, expected.text),
+                              Format("{}={}", kSysctl.name, seen.text))};
           }};
 }
 
@@ -70,7 +73,7 @@ void JudgeNumaBalancing(const fleet::NodeView& node, Verdicts& out) {
                                     .seen = found->value(),
                                     .source = std::string(kNumaBalancing.file),
                                     .basis = "AMD Instinct system optimization guide"})},
-           {SetSysctl("kernel.numa_balancing=0")});
+           {SetSysctl("kernel.numa_balancing=0", Format("{}={}", found->name(), found->value()))});
 }
 
 }  // namespace
@@ -88,6 +91,7 @@ extern const Rule sysctls_equal = {
         "kernel Documentation/admin-guide/sysctl/kernel.rst; "
         "Documentation/networking/ip-sysctl.rst",
     .needs = {Input::kHostLimits},
+    .reads = {{.field = Field::kSysctls}},
     .fix = "sysctl -w NAME=VALUE, and the same in /etc/sysctl.d",
     .equality_rules = kEqual,
 };
@@ -104,6 +108,7 @@ extern const Rule numa_balancing_off = {
         "AMD Instinct system optimization guide; kernel "
         "Documentation/admin-guide/sysctl/kernel.rst (numa_balancing)",
     .needs = {Input::kHostLimits},
+    .reads = {{.field = Field::kSysctls, .applies = HasGpusInUse}},
     .fix = "sysctl -w kernel.numa_balancing=0",
     .evaluate_node = JudgeNumaBalancing,
 };

@@ -46,19 +46,19 @@ std::string DriverVersionFile(const Member& member) {
   return Format("sys/module/{}/version", member.port->device->driver());
 }
 
-std::vector<v1::Remedy> InstallDriver(const Member& member, const Value&) {
-  return {ToRemedy({.command = Format("modinfo -F version {}", member.port->device->driver()),
-                    .note = "Shows the installed version; another one may still be loaded. Install "
-                            "the same packages on all nodes, then reboot the node."})};
+std::vector<v1::Remedy> InstallDriverVersion(const Member& member, const Value&) {
+  return {Query({.command = Format("modinfo -F version {}", member.port->device->driver()),
+                 .note = "Shows the installed version; another one may still be loaded. Install "
+                         "the same packages on all nodes, then reboot the node."})};
 }
 
-constexpr EqualityRule kDriver[] = {{.what = "driver version",
-                                     .group = ByDriver,
-                                     .value = DriverVersion,
-                                     .expected = ExpectedDriver,
-                                     .show = ShowText,
-                                     .source = DriverVersionFile,
-                                     .remedies = InstallDriver}};
+constexpr EqualityRule kDriverVersion[] = {{.what = "driver version",
+                                            .group = ByDriver,
+                                            .value = DriverVersion,
+                                            .expected = ExpectedDriver,
+                                            .show = ShowText,
+                                            .source = DriverVersionFile,
+                                            .remedies = InstallDriverVersion}};
 
 // firmware_equal
 
@@ -82,31 +82,33 @@ std::optional<Value> ExpectedFirmware(const v1::Expectations& expected) {
 // Boards have different firmware, even within one model. Each product has its own set of firmware
 // versions.
 std::optional<Group> ByBoard(const Member& member) {
-  const v1::RdmaDevice& device = *member.port->device;
-  const std::uint64_t product = ProductOf(*member.node);
-  if (device.has_board_id()) return Group{.rail = {}, .like = device.board_id(), .part = product};
-  if (device.has_model()) return Group{.rail = {}, .like = device.model(), .part = product};
-  return {};
+  const std::string_view board = member.port->board;
+  if (board.empty()) return {};
+  return Group{.rail = {}, .like = board, .part = ProductOf(*member.node)};
 }
 
 std::string FirmwareFile(const Member& member) {
   return Format("sys/class/infiniband/{}/fw_ver", member.port->device->name());
 }
 
-std::vector<v1::Remedy> UpdateFirmware(const Member& member, const Value&) {
+// The image is the operator's to find: one of another board makes the card unusable.
+std::vector<v1::Remedy> UpdateFirmware(const Member& member, const Value& expected) {
   const v1::RdmaDevice& device = *member.port->device;
-  const std::string_view driver = DriverOf(*member.port);
-  if (driver.starts_with("mlx5"))
-    return {ToRemedy(
-        {.platform = "mlx5",
-         .command = Format("mlxfwmanager -d {0} -i FIRMWARE.bin -u && mlxfwreset -d {0} reset",
-                           device.pci_address()),
-         .interrupts_traffic = true,
-         .note = "Use the image for the card's board id."})};
+  const bool mlx5 = DriverOf(*member.port).starts_with("mlx5");
+  const std::string& address = device.pci_address();
   return {
-      ToRemedy({.command = Format("devlink dev flash pci/{} file FIRMWARE", device.pci_address()),
-                .interrupts_traffic = true,
-                .note = "Takes effect after a reset of the card or a reboot."})};
+      Query({.platform = mlx5 ? "mlx5" : "any",
+             .command = mlx5 ? Format("mlxfwmanager -d {} --query", address)
+                             : Format("devlink dev info pci/{}", address),
+             .note = Format("Drain the node and install firmware {}, with the image for "
+                            "{}: {}. It takes effect after a reset of the card, which "
+                            "interrupts all its ports, or after a reboot. To go back, install "
+                            "{}.",
+                            expected.text,
+                            device.has_board_id() ? "board id " + device.board_id() : "this model",
+                            mlx5 ? "mlxfwmanager -d " + address + " -i IMAGE -u"
+                                 : "devlink dev flash pci/" + address + " file IMAGE",
+                            device.firmware())})};
 }
 
 constexpr EqualityRule kFirmware[] = {{.what = "firmware",
@@ -131,8 +133,12 @@ extern const Rule driver_version_equal = {
     .source = "kernel ABI document sysfs-module (version); man page ethtool(8), -i",
     .needs = {Input::kRdmaDevices, Input::kNetInterfaces},
     .profile = {v1::Expectations::kDriverVersionFieldNumber},
+    .reads = {{.field = Field::kDriverVersion,
+               .applies = IsHardware,
+               .profile = v1::Expectations::kDriverVersionFieldNumber},
+              {.field = Field::kDriverVersion, .applies = IsHardware}},
     .fix = "The same packages on all nodes, and a reboot",
-    .equality_rules = kDriver,
+    .equality_rules = kDriverVersion,
 };
 
 extern const Rule firmware_equal = {
@@ -147,6 +153,11 @@ extern const Rule firmware_equal = {
         "kernel ABI document sysfs-class-infiniband (fw_ver, board_id); vendors' release notes",
     .needs = {Input::kRdmaDevices},
     .profile = {v1::Expectations::kFirmwareFieldNumber},
+    .reads = {{.field = Field::kFirmware,
+               .applies = IsHardware,
+               .profile = v1::Expectations::kFirmwareFieldNumber},
+              {.field = Field::kFirmware, .applies = IsHardware},
+              {.field = Field::kCardKind, .applies = IsHardware}},
     .fix = "mlxfwmanager -u, devlink dev flash, or the vendor's tool",
     .equality_rules = kFirmware,
 };

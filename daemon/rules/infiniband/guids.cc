@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband/infiniband.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/rule.h"
 #include "daemon/rules/uniqueness_rule.h"
 
@@ -26,12 +27,11 @@ std::string ShowGuid(const KeyHolder& holder) {
 }
 
 v1::Remedy QueryFlash(const v1::RdmaDevice& device, std::string_view more) {
-  const std::string note =
-      Format("Shows the GUIDs in flash and those set by the manufacturer. {}", more);
-  return ToRemedy({.platform = "mlx5",
-                   .command = Format("flint -d {} query full",
-                                     device.has_pci_address() ? device.pci_address() : "DEVICE"),
-                   .note = note});
+  std::string note = Format("Shows the GUIDs in flash and those set by the manufacturer. {}", more);
+  if (!device.has_pci_address() || !device.driver().starts_with("mlx")) return Advice(note);
+  return Query({.platform = "mlx5",
+                .command = Format("flint -d {} query full", device.pci_address()),
+                .note = std::move(note)});
 }
 
 // duplicate_node_guid
@@ -97,6 +97,17 @@ constexpr UniquenessRule kPortGuids = {
 
 // node_guid_set
 
+v1::Remedy NodeGuidRemedy(const PortView& port) {
+  if (IsVirtualFunction(port))
+    return Advice(
+        "A virtual function gets its GUIDs on the host, before its driver is bound: ip "
+        "link set dev, on the physical function, with vf, node_guid and port_guid. "
+        "Choose GUIDs that are unique in the fabric.");
+  return QueryFlash(*port.device,
+                    "`flint sg` restores them. Takes effect after a reset of the "
+                    "card, which interrupts all its ports.");
+}
+
 void JudgeNodeGuid(const fleet::NodeView& node, Verdicts& out) {
   for (const PortView& port : node.ports) {
     if (!IsActiveInfiniband(port) || !port.device->has_node_guid() || !IsFirstPort(port)) continue;
@@ -110,12 +121,7 @@ void JudgeNodeGuid(const fleet::NodeView& node, Verdicts& out) {
                                       .seen = port.device->node_guid(),
                                       .source = NodeGuidFile(port),
                                       .basis = "rule"})},
-             {QueryFlash(*port.device, "`flint sg` restores them."),
-              ToRemedy({.platform = "mlx5",
-                        .command = "ip link set dev PF vf N node_guid GUID",
-                        .interrupts_traffic = true,
-                        .note = "For a virtual function, on the host, before its driver is "
-                                "bound."})});
+             {NodeGuidRemedy(port)});
   }
 }
 
@@ -133,6 +139,7 @@ extern const Rule duplicate_node_guid = {
         "card with the same sys_image_guid may share it.",
     .source = "InfiniBand specification, NodeInfo:NodeGUID; rdma-core ibidsverify",
     .needs = {Input::kRdmaDevices},
+    .reads = {{.field = Field::kNodeGuid, .applies = IsHardware}},
     .fix = "flint -d DEVICE sg, on the card with the overwritten GUID",
     .uniqueness_rule = &kNodeGuids,
 };
@@ -148,6 +155,7 @@ extern const Rule duplicate_port_guid = {
         "written with another card's settings, and GUIDs that two virtual functions share.",
     .source = "InfiniBand specification, PortInfo and GIDs; rdma-core ibidsverify",
     .needs = {Input::kGids},
+    .reads = {{.field = Field::kPortGuid, .applies = IsPhysicalInfiniband}},
     .fix = "flint -d DEVICE sg, on the card with the overwritten GUID",
     .uniqueness_rule = &kPortGuids,
 };
@@ -163,7 +171,8 @@ extern const Rule node_guid_set = {
         "assigned GUID.",
     .source = "InfiniBand specification, NodeInfo:NodeGUID; rdma-core ibidsverify",
     .needs = {Input::kRdmaDevices},
-    .fix = "flint -d DEVICE sg; for a virtual function: ip link set dev PF vf N node_guid GUID",
+    .reads = {{.field = Field::kNodeGuid, .applies = IsInfinibandInUse}},
+    .fix = "flint -d DEVICE sg; for a virtual function, set its GUIDs on the host",
     .evaluate_node = JudgeNodeGuid,
 };
 

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband/infiniband.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
@@ -62,22 +63,13 @@ void JudgeWidth(const fleet::NodeView& node, Verdicts& out) {
                                       .seen = "1",
                                       .source = PortFile(port, "rate"),
                                       .basis = "rule"})},
-             {ToRemedy({.command = Format("ibportstate {} {} reset", port.port->lid(),
-                                          port.port->number()),
-                        .interrupts_traffic = true,
-                        .note = "The link retrains. If it comes up with one lane again, reseat, "
-                                "clean or replace cable and module."})});
+             {ResetLink(port,
+                        "The link retrains. If it comes up with one lane again, reseat, clean or "
+                        "replace cable and module.")});
   }
 }
 
 // vf_port_up
-
-// Address of the physical function of a virtual function; empty if unknown.
-std::string_view PhysicalFunctionOf(const PortView& port) {
-  for (const v1::PciFunction& function : port.node->snapshot.pci_functions())
-    if (function.address() == port.device->pci_address()) return function.physical_function();
-  return {};
-}
 
 // The port of the physical function of a virtual function.
 const PortView* ParentOf(const PortView& port, const fleet::NodeView& node) {
@@ -89,8 +81,30 @@ const PortView* ParentOf(const PortView& port, const fleet::NodeView& node) {
   return nullptr;
 }
 
+std::vector<v1::Remedy> VirtualFunctionRemedies(const PortView& port, const PortView& parent) {
+  const std::string& netdev = parent.port->netdev();
+  const auto index = VirtualFunctionIndex(port);
+  v1::Remedy guids = Advice(
+      "Without GUIDs the port never comes up: give the virtual function a node and a port "
+      "GUID that are unique in the fabric (ip link show lists them), then bind its driver "
+      "again. The subnet manager must allow virtual ports (opensm: virt_enabled 2).");
+  if (netdev.empty()) return {guids};
+  if (!index)
+    return {Query({.command = Format("ip link show dev {}", netdev),
+                   .note = Format("Lists the virtual functions with their state. Set that of {} "
+                                  "to 'auto': the port then follows the physical function.",
+                                  port.device->pci_address())}),
+            guids};
+  return {Change({.command = Format("ip link set dev {} vf {} state auto", netdev, *index),
+                  .affects = v1::REMEDY_REACH_PORT,
+                  .interrupts = kInterruptsNothing,
+                  .lasts = UntilReboot("set it where the virtual functions are created"),
+                  .undo = Format("ip link set dev {} vf {} state disable", netdev, *index),
+                  .note = "The port then follows the port of the physical function."}),
+          guids};
+}
+
 void FailVirtualFunction(const PortView& port, const PortView& parent, Verdicts& out) {
-  const std::string netdev = parent.port->netdev().empty() ? "PF" : parent.port->netdev();
   out.Fail(port.Subject(),
            Format("port of a virtual function is DOWN, expected ACTIVE as {}", PortName(parent)),
            {ToEvidence(*port.node, {.what = "port state",
@@ -98,21 +112,14 @@ void FailVirtualFunction(const PortView& port, const PortView& parent, Verdicts&
                                     .seen = "DOWN",
                                     .source = PortFile(port, "state"),
                                     .basis = "its physical function is ACTIVE"})},
-           {ToRemedy({.command = Format("ip link set dev {} vf N state auto", netdev),
-                      .note = "The port then follows the port of the physical function."}),
-            ToRemedy({.platform = "mlx5",
-                      .command = Format("ip link set dev {0} vf N node_guid GUID && "
-                                        "ip link set dev {0} vf N port_guid GUID",
-                                        netdev),
-                      .interrupts_traffic = true,
-                      .note = "Without GUIDs the port never comes up. The subnet manager must "
-                              "allow virtual ports. Bind the driver again afterwards."})});
+           VirtualFunctionRemedies(port, parent));
 }
 
 void JudgeVirtualFunctions(const fleet::NodeView& node, Verdicts& out) {
   for (const PortView& port : node.ports) {
     if (!IsInfiniband(port) || !IsVirtualFunction(port) || !port.port->has_state()) continue;
-    if (IsZeroGuid(port.device->node_guid())) continue;  // Not assigned to a guest or container
+    // Not assigned to a guest or container
+    if (port.device->has_node_guid() && IsZeroGuid(port.device->node_guid())) continue;
     const PortView* const parent = ParentOf(port, node);
     if (parent == nullptr || parent->port->state() != v1::PORT_STATE_ACTIVE) continue;
     if (port.port->state() == v1::PORT_STATE_DOWN)
@@ -136,7 +143,12 @@ extern const Rule ib_mtu_full = {
     .source = "InfiniBand specification, PortInfo:NeighborMTU",
     .needs = {Input::kRdmaPorts},
     .profile = {v1::Expectations::kIbMtuBytesFieldNumber},
-    .fix = "smpquery portinfo LID PORT, and the configuration of the subnet manager",
+    .reads = {{.field = Field::kActiveMtu,
+               .applies = IsInfinibandInUse,
+               .profile = v1::Expectations::kIbMtuBytesFieldNumber},
+              {.field = Field::kActiveMtu, .applies = IsInfinibandLive},
+              {.field = Field::kMaxMtu, .applies = IsInfinibandLive}},
+    .fix = "smpquery -C DEVICE -P PORT -D portinfo 0 PORT, and the subnet manager's configuration",
     .group_rule = &kMtu,
 };
 
@@ -153,7 +165,8 @@ extern const Rule ib_width_full = {
         "sysfs-class-infiniband (rate)",
     .needs = {Input::kRdmaPorts},
     .profile = {v1::Expectations::kWidthFieldNumber},
-    .fix = "ibportstate LID PORT reset; then cable and module",
+    .reads = {{.field = Field::kWidth, .applies = IsInfinibandInUse}},
+    .fix = "ibportstate -C DEVICE -P PORT -D 0 PORT reset; then cable and module",
     .evaluate_node = JudgeWidth,
 };
 

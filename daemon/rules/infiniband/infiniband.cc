@@ -31,10 +31,52 @@ std::optional<Group> BySubnet(const Member& member) {
   return Group{.rail = {}, .like = prefix};
 }
 
+std::string ThroughPort(const fleet::PortView& port) {
+  return Format("-C {} -P {}", port.device->name(), port.port->number());
+}
+
 v1::Remedy QueryPortInfo(const fleet::PortView& port, std::string_view note) {
-  return ToRemedy(
-      {.command = Format("smpquery portinfo {} {}", port.port->lid(), port.port->number()),
-       .note = note});
+  return Query(
+      {.command = Format("smpquery {} -D portinfo 0 {}", ThroughPort(port), port.port->number()),
+       .note = std::string(note)});
+}
+
+v1::Remedy QuerySubnetManager(const fleet::PortView& port, std::string_view note) {
+  return Query({.command = Format("sminfo {}", ThroughPort(port)), .note = std::string(note)});
+}
+
+v1::Remedy ResetLink(const fleet::PortView& port, std::string_view note) {
+  return Change(
+      {.command = Format("ibportstate {} -D 0 {} reset", ThroughPort(port), port.port->number()),
+       .affects = v1::REMEDY_REACH_PORT,
+       .interrupts = kInterruptsPort,
+       .lasts = Permanently(),
+       .undo = "Nothing to undo: the link comes up again by itself",
+       .note = Format("{} Old versions of infiniband-diags refuse ports of HCAs: then "
+                      "reset the port of the switch.",
+                      note)});
+}
+
+std::string_view PhysicalFunctionOf(const fleet::PortView& port) {
+  for (const v1::PciFunction& function : port.node->snapshot.pci_functions())
+    if (function.address() == port.device->pci_address()) return function.physical_function();
+  return {};
+}
+
+// The kernel numbers virtual functions by address, as the snapshot sorts them.
+std::optional<std::uint32_t> VirtualFunctionIndex(const fleet::PortView& port) {
+  const std::string_view physical = PhysicalFunctionOf(port);
+  if (physical.empty()) return {};
+  std::optional<std::uint32_t> index;
+  std::uint32_t seen = 0;
+  std::uint32_t all = 0;
+  for (const v1::PciFunction& function : port.node->snapshot.pci_functions()) {
+    if (function.address() == physical) all = function.sriov_vfs();
+    if (function.physical_function() != physical) continue;
+    if (function.address() == port.device->pci_address()) index = seen;
+    ++seen;
+  }
+  return seen == all ? index : std::nullopt;
 }
 
 }  // namespace fabric::rules

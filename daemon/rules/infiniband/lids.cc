@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband/infiniband.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/rule.h"
 #include "daemon/rules/uniqueness_rule.h"
 
@@ -36,12 +37,23 @@ bool IsSameDevice(const KeyHolder& a, const KeyHolder& b) {
 }
 
 std::vector<v1::Remedy> ReassignLids(const KeyHolder& last) {
-  return {ToRemedy({.command = Format("smpquery nodeinfo {}", last.key.number & kLidMask),
-                    .note = "Shows the GUID of the port to which the switches route this LID."}),
-          ToRemedy({.command = "opensm --reassign_lids",
-                    .interrupts_traffic = true,
-                    .note = "On the node of the subnet manager, instead of its usual start. First "
-                            "check whether two subnet managers run."})};
+  const PortView& port = *last.member.port;
+  return {Query({.command = Format("smpquery {} nodeinfo {}", ThroughPort(port),
+                                   last.key.number & kLidMask),
+                 .note = "Shows the GUID of the port to which the switches route this LID."}),
+          QuerySubnetManager(port,
+                             "First check whether two subnet managers run: each of them "
+                             "assigns LIDs."),
+          ResetLink(port, "The subnet manager configures the port again, with a free LID."),
+          Change({.command = "opensm --reassign_lids",
+                  .affects = v1::REMEDY_REACH_SUBNET,
+                  .interrupts = "all jobs and storage on the whole subnet: every port gets a new "
+                                "LID, and all connections break",
+                  .lasts = Permanently(),
+                  .undo = "Cannot be undone: the former LIDs are lost",
+                  .note = "Last resort, in a maintenance window of the whole subnet. Instead of "
+                          "the usual start of opensm, once.",
+                  .host = "the subnet manager"})};
 }
 
 constexpr UniquenessRule kLids = {
@@ -63,12 +75,10 @@ void FailLid(const PortView& port, Verdicts& out) {
                                     .seen = Format("{}", port.port->lid()),
                                     .source = PortFile(port, "lid"),
                                     .basis = "rule"})},
-           {ToRemedy({.command = Format("ibportstate -D 0 {} reset", port.port->number()),
-                      .interrupts_traffic = true,
-                      .note = "On the node itself. The subnet manager configures the port again."}),
-            ToRemedy({.command = "sminfo",
-                      .note = "Check that a subnet manager runs, and look for the port's GUID in "
-                              "its log."})});
+           {QuerySubnetManager(port,
+                               "Check that a subnet manager runs, and look for the port's GUID in "
+                               "its log."),
+            ResetLink(port, "The subnet manager configures the port again.")});
 }
 
 void JudgeLid(const fleet::NodeView& node, Verdicts& out) {
@@ -91,8 +101,9 @@ std::optional<Value> SmLid(const Member& member) {
 }
 
 std::vector<v1::Remedy> QuerySubnetManagers(const Member& member, const Value& expected) {
-  return {ToRemedy(
-      {.command = Format("sminfo {} && sminfo {}", expected.number, member.port->port->sm_lid()),
+  return {Query(
+      {.command = Format("sminfo {0} {1}; sminfo {0} {2}", ThroughPort(*member.port),
+                         expected.number, member.port->port->sm_lid()),
        .note = "If both are MASTER, two subnet managers do not see each other, or two subnets that "
                "should be one are separate. Stop one of them, or repair the connection between "
                "them."})};
@@ -114,10 +125,9 @@ void FailSubnetManager(const PortView& port, Verdicts& out) {
                                     .seen = "0",
                                     .source = PortFile(port, "sm_lid"),
                                     .basis = "rule"})},
-           {ToRemedy({.command = "sminfo", .note = "Shows whether a subnet manager answers."}),
-            ToRemedy({.command = "systemctl start opensm",
-                      .note = "On the node that runs the subnet manager. Or check UFM, or the "
-                              "switch that runs it."})});
+           {QuerySubnetManager(port, "Shows whether a subnet manager answers."),
+            Advice("If none answers, start the subnet manager where it belongs: opensm on its "
+                   "node, UFM, or a switch. Do not start a second one elsewhere.")});
 }
 
 // A port without a LID is a finding of lid_assigned; a port that is not ACTIVE, of port_active.
@@ -145,7 +155,9 @@ extern const Rule duplicate_lid = {
         "compared within their rail only, because separate fabrics may use the same LIDs.",
     .source = "InfiniBand specification, LID and LMC; rdma-core ibidsverify",
     .needs = {Input::kRdmaPorts, Input::kGids},
-    .fix = "One subnet manager; opensm --reassign_lids",
+    .reads = {{.field = Field::kLid, .applies = IsPhysicalInfiniband},
+              {.field = Field::kSubnetPrefix, .applies = IsPhysicalInfiniband}},
+    .fix = "One subnet manager; opensm --reassign_lids as a last resort: it stops all jobs",
     .uniqueness_rule = &kLids,
 };
 
@@ -160,7 +172,8 @@ extern const Rule lid_assigned = {
         "the port by another GUID.",
     .source = "InfiniBand specification, PortInfo:LID; rdma-core ibidsverify",
     .needs = {Input::kRdmaPorts},
-    .fix = "ibportstate -D 0 PORT reset, and the log of the subnet manager",
+    .reads = {{.field = Field::kLid, .applies = IsPhysicalInfiniband}},
+    .fix = "ibportstate -C DEVICE -P PORT -D 0 PORT reset, and the log of the subnet manager",
     .evaluate_node = JudgeLid,
 };
 
@@ -176,7 +189,9 @@ extern const Rule sm_lid_equal_in_subnet = {
         "compared within their rail only.",
     .source = "InfiniBand specification, PortInfo:MasterSMLID",
     .needs = {Input::kRdmaPorts, Input::kGids},
-    .fix = "One MASTER in the subnet: sminfo LID queries each of them",
+    .reads = {{.field = Field::kSmLid, .applies = IsPhysicalInfiniband},
+              {.field = Field::kSubnetPrefix, .applies = IsPhysicalInfiniband}},
+    .fix = "One MASTER in the subnet: sminfo -C DEVICE -P PORT LID queries each of them",
     .equality_rules = kSmLid,
 };
 
@@ -190,7 +205,8 @@ extern const Rule subnet_manager_known = {
         "multicast groups cannot be joined, and path queries time out.",
     .source = "InfiniBand specification, PortInfo:MasterSMLID",
     .needs = {Input::kRdmaPorts},
-    .fix = "systemctl start opensm, or the subnet manager that you use",
+    .reads = {{.field = Field::kSmLid, .applies = IsPhysicalInfiniband}},
+    .fix = "Start the subnet manager where it belongs",
     .evaluate_node = JudgeSubnetManager,
 };
 

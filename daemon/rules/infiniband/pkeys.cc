@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband/infiniband.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
@@ -28,14 +29,14 @@ bool Has(const v1::Port& port, std::uint32_t pkey) {
 std::string Shown(const v1::Port& port) {
   std::vector<std::string> keys;
   for (const std::uint32_t pkey : port.pkeys()) keys.push_back(Format("0x{:04x}", pkey));
-  return Listed(keys);
+  return ListedAll(keys);
 }
 
 std::string GuidOf(const v1::Port& port) {
   std::string digits;
   for (const char c : port.port_guid())
     if (c != ':') digits += c;
-  return digits.empty() ? "GUID" : "0x" + digits;
+  return digits.empty() ? "its port GUID" : "0x" + digits;
 }
 
 struct Missing {
@@ -51,10 +52,12 @@ void Fail(const PortView& port, const Missing& missing, Verdicts& out) {
                                     .seen = Shown(*port.port),
                                     .source = PortFile(port, "pkeys"),
                                     .basis = missing.basis})},
-           {ToRemedy({.command = Format("NAME=0x{:04x}, ipoib: {}=full;", missing.number,
-                                        GuidOf(*port.port)),
-                      .note = "In partitions.conf of the subnet manager, which has to reload it. "
-                              "With UFM, in its partition."})},
+           {Advice(Format("Make {} a full member of partition 0x{:04x}: '{}=full' in its line of "
+                          "partitions.conf of the subnet manager, which has to reload the file; "
+                          "with UFM, in its partition. A full member can reach all members of the "
+                          "partition: check that the tenants of the partition are meant to share "
+                          "it.",
+                          PortName(port), missing.number, GuidOf(*port.port)))},
            Format("0x{:04x}", missing.number));
 }
 
@@ -124,10 +127,11 @@ std::string ShowPacked(const Value& value) {
   return Join(keys, " ");
 }
 
-std::vector<v1::Remedy> ComparePartitions(const Member&, const Value&) {
-  return {ToRemedy({.command = "smpquery pkeys LID PORT",
-                    .note = "Then add the port's GUID to the partitions of the other ports, in "
-                            "partitions.conf of the subnet manager or in UFM."})};
+std::vector<v1::Remedy> ComparePartitions(const Member& member, const Value&) {
+  return {Query({.command = Format("smpquery {} -D pkeys 0 {}", ThroughPort(*member.port),
+                                   member.port->port->number()),
+                 .note = "Then add the port's GUID to the partitions of the other ports, in "
+                         "partitions.conf of the subnet manager or in UFM."})};
 }
 
 constexpr EqualityRule kPkeys[] = {
@@ -151,6 +155,10 @@ extern const Rule pkey_full_member = {
     .source = "InfiniBand specification, partitioning (P_Key membership); opensm partition-config",
     .needs = {Input::kRdmaPorts},
     .profile = {v1::Expectations::kFullPkeysFieldNumber},
+    .reads = {{.field = Field::kPkeys,
+               .applies = IsInfinibandInUse,
+               .profile = v1::Expectations::kFullPkeysFieldNumber},
+              {.field = Field::kPkeys, .applies = IsInfinibandInUse}},
     .fix = "GUID=full in partitions.conf of the subnet manager",
     .evaluate_node = JudgeMembership,
 };
@@ -166,6 +174,7 @@ extern const Rule pkeys_equal_on_rail = {
     .source = "InfiniBand specification, partitioning",
     .needs = {Input::kRdmaPorts},
     .profile = {v1::Expectations::kFullPkeysFieldNumber},
+    .reads = {{.field = Field::kPkeys, .applies = IsInfinibandInUse}},
     .fix = "partitions.conf of the subnet manager",
     .equality_rules = kPkeys,
 };

@@ -33,6 +33,8 @@ struct Fabric {
   std::uint64_t sm_lid = 0;
   std::vector<std::string> rails;
   const PortView* example = nullptr;
+  std::vector<v1::Subject> affected;  // One port of each rail
+  std::uint64_t ports = 0;
 };
 
 void FailDistinct(const std::vector<Fabric>& fabrics, Verdicts& out) {
@@ -40,9 +42,13 @@ void FailDistinct(const std::vector<Fabric>& fabrics, Verdicts& out) {
   subject.set_scope(v1::SCOPE_FLEET);
   std::vector<std::string> sides;
   std::vector<v1::Evidence> evidence;
+  std::vector<v1::Subject> affected;
+  std::uint64_t ports = 0;
   for (const Fabric& fabric : fabrics) {
+    affected.insert(affected.end(), fabric.affected.begin(), fabric.affected.end());
+    ports += fabric.ports;
     sides.push_back(Format("SM LID {} on rail {}", fabric.sm_lid, Join(fabric.rails, " ")));
-    if (evidence.size() < kListedMax)
+    if (evidence.size() < kEvidenceMax)
       evidence.push_back(
           ToEvidence(*fabric.example->node,
                      {.what = Format("subnet prefix of {}", PortName(*fabric.example)),
@@ -51,14 +57,15 @@ void FailDistinct(const std::vector<Fabric>& fabrics, Verdicts& out) {
                       .source = PortFile(*fabric.example, "gids/0"),
                       .basis = "rule"}));
   }
-  out.Fail(
-      std::move(subject),
-      Format("{} subnets have the default prefix, expected one at most: {}", fabrics.size(),
-             Listed(sides)),
-      std::move(evidence),
-      {ToRemedy({.command = "subnet_prefix 0xfe80000000000001",
-                 .interrupts_traffic = true,
-                 .note = "In opensm.conf of each subnet, with different low 16 bits for each."})});
+  out.Fail(std::move(subject),
+           Format("{} subnets have the default prefix, expected one at most: {}", fabrics.size(),
+                  Listed(sides)),
+           std::move(evidence),
+           {Advice("Give each subnet its own prefix: subnet_prefix in opensm.conf of its subnet "
+                   "manager, such as 0xfe80000000000001 and 0xfe80000000000002. Every GID of the "
+                   "subnet changes: all its jobs and storage mounts have to restart. Undo with the "
+                   "former prefix.")});
+  out.SetAffected(std::move(affected), ports);
 }
 
 // The most common SM LID of each rail; rails without one are left out.
@@ -82,8 +89,11 @@ void JudgeDistinct(const ValueCounts& counts, Verdicts& out) {
     auto at = std::find_if(fabrics.begin(), fabrics.end(),
                            [&](const Fabric& f) { return f.sm_lid == lid; });
     if (at == fabrics.end())
-      at = fabrics.insert(at, {.sm_lid = lid, .rails = {}, .example = entry->any.port});
+      at = fabrics.insert(at,
+                          {.sm_lid = lid, .rails = {}, .example = entry->any.port, .affected = {}});
     at->rails.push_back(Format("{}", rail));
+    at->affected.push_back(SubjectOf(entry->any));
+    at->ports += entry->members;
   }
   if (fabrics.size() > 1)
     FailDistinct(fabrics, out);
@@ -107,16 +117,19 @@ std::optional<Value> ExpectedPrefix(const v1::Expectations& expected) {
   return Value{.text = expected.subnet_prefix()};
 }
 
-std::vector<v1::Remedy> SetPrefix(const Member&, const Value& expected) {
+std::vector<v1::Remedy> SetPrefix(const Member& member, const Value& expected) {
   std::string digits;
   for (const char c : expected.text)
     if (c != ':') digits += c;
-  return {
-      ToRemedy({.command = Format("subnet_prefix 0x{}", digits),
-                .interrupts_traffic = true,
-                .note = "In opensm.conf of the port's subnet, if it should be the same subnet. "
-                        "Otherwise the port is cabled to another fabric."}),
-      ToRemedy({.command = "iblinkinfo -l", .note = "Shows to which switch port it is cabled."})};
+  const PortView& port = *member.port;
+  return {Query({.command =
+                     Format("smpquery {} -D nodedesc 0,{}", ThroughPort(port), port.port->number()),
+                 .note = "Shows the switch at the other end. If it belongs to another fabric, "
+                         "correct the cable."}),
+          Advice(Format("If the cable is right, the subnet manager has another prefix: "
+                        "subnet_prefix 0x{} in its opensm.conf. Every GID of its subnet changes: "
+                        "all jobs and storage mounts on it have to restart.",
+                        digits))};
 }
 
 constexpr EqualityRule kPrefix[] = {
@@ -141,6 +154,7 @@ extern const Rule subnet_prefix_distinct = {
         "may show two LIDs.",
     .source = "InfiniBand specification, GID; Open MPI and NCCL on subnet prefixes",
     .needs = {Input::kRdmaPorts, Input::kGids},
+    .reads = {{.field = Field::kSubnetPrefix, .applies = IsInfinibandInUse}},
     .fix = "subnet_prefix in opensm.conf of each subnet",
     .group_rule = &kDistinct,
 };
@@ -157,6 +171,10 @@ extern const Rule subnet_prefix_equal_on_rail = {
     .source = "InfiniBand specification, GID; NCCL's choice of LID or GID routing in net_ib",
     .needs = {Input::kGids},
     .profile = {v1::Expectations::kSubnetPrefixFieldNumber},
+    .reads = {{.field = Field::kSubnetPrefix,
+               .applies = IsInfinibandInUse,
+               .profile = v1::Expectations::kSubnetPrefixFieldNumber},
+              {.field = Field::kSubnetPrefix, .applies = IsInfinibandInUse}},
     .fix = "subnet_prefix in opensm.conf, or the cable",
     .equality_rules = kPrefix,
 };

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/infiniband/infiniband.h"
 #include "daemon/rules/pcie/pci.h"
 #include "daemon/rules/rule.h"
 
@@ -18,11 +19,17 @@ struct Pattern {
   std::string_view text;      // Part of the line
 };
 
+// What a line names.
+struct LogPlace {
+  std::string_view address;               // Empty: the line names none
+  const fleet::PortView* port = nullptr;  // nullptr: none, or not known
+};
+
 struct LogFault {
   std::span<const Pattern> patterns;
   std::string_view except = {};  // A line that also contains this belongs to another rule.
   std::string_view what;         // Title of the finding
-  std::vector<v1::Remedy> (*remedies)(std::string_view address) = nullptr;
+  std::vector<v1::Remedy> (*remedies)(const LogPlace&) = nullptr;
 };
 
 std::int64_t ReferenceTime(const v1::NodeSnapshot& snapshot) {
@@ -58,6 +65,11 @@ const fleet::PortView* PortOf(const fleet::NodeView& node, const v1::KernelLogLi
   return nullptr;
 }
 
+std::string_view AddressOf(const std::string& address, const fleet::PortView* port) {
+  return address.empty() && port != nullptr ? std::string_view(port->device->pci_address())
+                                            : std::string_view(address);
+}
+
 using Lines = std::vector<const v1::KernelLogLine*>;
 
 void Fail(const fleet::NodeView& node, const LogFault& fault, const std::string& place,
@@ -70,7 +82,7 @@ void Fail(const fleet::NodeView& node, const LogFault& fault, const std::string&
   if (port != nullptr && !address.empty()) where += Format(" ({})", address);
   std::vector<v1::Evidence> evidence;
   for (const v1::KernelLogLine* line : lines)
-    if (evidence.size() < kListedMax)
+    if (evidence.size() < kEvidenceMax)
       evidence.push_back(ToEvidence(
           *node.node,
           {.what = Format("kernel log, {} time{}", line->count(), line->count() == 1 ? "" : "s"),
@@ -80,7 +92,7 @@ void Fail(const fleet::NodeView& node, const LogFault& fault, const std::string&
            .basis = "rule"}));
   out.Fail(port != nullptr ? DeviceSubject(*port) : SubjectOf(node),
            Format("{}, expected none{}{}", fault.what, where.empty() ? "" : ": ", where),
-           std::move(evidence), fault.remedies(address),
+           std::move(evidence), fault.remedies({.address = AddressOf(address, port), .port = port}),
            port != nullptr ? std::string_view() : std::string_view(place));
 }
 
@@ -112,20 +124,42 @@ constexpr Pattern kFirmwarePatterns[] = {
     {"mlx5", "PCI slot is unavailable"}, {"bnxt", "Firmware heartbeat stalled"},
     {"bnxt", "FW fatal error"},          {"bnxt", "Firmware fatal reset"}};
 
-std::vector<v1::Remedy> ResetFirmware(std::string_view address) {
-  return {ToRemedy({.command = Format("devlink health show pci/{}", address),
-                    .note = "'state error' of reporter fw or fw_fatal confirms the failure."}),
-          ToRemedy({.platform = "mlx5",
-                    .command = Format("mlxfwreset -d {} reset", address),
-                    .interrupts_traffic = true,
-                    .note = "Drain the node first. If the reset does not help, do a cold boot. "
-                            "Send the lines to the vendor, and update the firmware."})};
+// All devices where the line names none.
+v1::Remedy ShowHealth(const LogPlace& place, std::string_view note) {
+  return Query({.command = place.address.empty()
+                               ? std::string("devlink health show")
+                               : Format("devlink health show pci/{}", place.address),
+                .note = std::string(note)});
 }
 
-constexpr LogFault kFirmware = {.patterns = kFirmwarePatterns,
-                                .except = "emperature",  // log_no_overtemperature
-                                .what = "NIC firmware reported a health failure",
-                                .remedies = ResetFirmware};
+bool IsMlx5(const LogPlace& place) {
+  return place.port != nullptr && place.port->device->driver().starts_with("mlx5") &&
+         !place.address.empty();
+}
+
+std::vector<v1::Remedy> ResetFirmware(const LogPlace& place) {
+  std::vector<v1::Remedy> remedies = {
+      ShowHealth(place, "'state error' of reporter fw or fw_fatal confirms the failure.")};
+  constexpr std::string_view kNext =
+      "Drain the node first. If the failure comes back, do a cold boot. Send the lines to the "
+      "vendor, and update the firmware.";
+  if (IsMlx5(place))
+    remedies.push_back(Change({.platform = "mlx5",
+                               .command = Format("mlxfwreset -y -d {} reset", place.address),
+                               .affects = v1::REMEDY_REACH_NIC,
+                               .interrupts = kInterruptsCard,
+                               .lasts = Permanently(),
+                               .undo = "Nothing to undo",
+                               .note = std::string(kNext)}));
+  else
+    remedies.push_back(Advice(std::string(kNext)));
+  return remedies;
+}
+
+constexpr LogFault kFirmwareFault = {.patterns = kFirmwarePatterns,
+                                     .except = "emperature",  // log_no_overtemperature
+                                     .what = "NIC firmware reported a health failure",
+                                     .remedies = ResetFirmware};
 
 // Xids after which RDMA cannot reach the memory of the GPU, or not its former content. Others end a
 // program or belong to NVLink.
@@ -136,11 +170,18 @@ constexpr Pattern kGpuPatterns[] = {
     {"xid", "): 120,"},  // GSP error
 };
 
-std::vector<v1::Remedy> ResetGpu(std::string_view address) {
-  return {ToRemedy({.command = Format("nvidia-smi --gpu-reset -i {}", address),
-                    .interrupts_traffic = true,
-                    .note = "Drain the node first. A GPU that fell off the bus needs a cold boot. "
-                            "If it fails again, it needs a repair."})};
+std::vector<v1::Remedy> ResetGpu(const LogPlace& place) {
+  constexpr std::string_view kNote =
+      "Drain the node first. A GPU that fell off the bus needs a cold boot. If it fails again, it "
+      "needs a repair.";
+  if (place.address.empty()) return {Advice(std::string(kNote))};
+  return {Change({.command = Format("nvidia-smi --gpu-reset -i {}", place.address),
+                  .affects = v1::REMEDY_REACH_NODE,
+                  .interrupts = "programs that use the GPU; with NVSwitch, those on all GPUs of "
+                                "the node",
+                  .lasts = Permanently(),
+                  .undo = "Nothing to undo",
+                  .note = std::string(kNote)})};
 }
 
 constexpr LogFault kGpu = {.patterns = kGpuPatterns,
@@ -152,10 +193,10 @@ constexpr Pattern kTimeoutPatterns[] = {{"mlx5", "Will cause a leak of a command
                                         {"bnxt", "timedout ("},
                                         {"irdma", "CQP timed out"}};
 
-std::vector<v1::Remedy> BootCold(std::string_view address) {
-  return {ToRemedy({.command = Format("devlink health show pci/{}", address),
-                    .note = "Drain the node and do a cold boot. If timeouts come back, update the "
-                            "firmware and check the card for PCIe errors."})};
+std::vector<v1::Remedy> BootCold(const LogPlace& place) {
+  return {ShowHealth(place,
+                     "Drain the node and do a cold boot. If timeouts come back, update the "
+                     "firmware and check the card for PCIe errors.")};
 }
 
 constexpr LogFault kTimeouts = {.patterns = kTimeoutPatterns,
@@ -166,13 +207,20 @@ constexpr Pattern kTemperaturePatterns[] = {{"mlx5", "High Temperature"},  // Of
                                             {"mlx5", "High temperature"},  // Of the card
                                             {"bnxt", "temperature threshold"}};
 
-std::vector<v1::Remedy> CheckCooling(std::string_view address) {
-  return {ToRemedy({.command = "ethtool -m NETDEV",
-                    .note = "Shows temperature and limits of the module. 'Cable error' in the line "
-                            "means the module, 'sensors' the card."}),
-          ToRemedy({.platform = "mlx5",
-                    .command = Format("mget_temp -d {}", address),
-                    .note = "Temperature of the card. Check fans, blanking panels and airflow."})};
+std::vector<v1::Remedy> CheckCooling(const LogPlace& place) {
+  constexpr std::string_view kAir = "Check fans, blanking panels and airflow.";
+  std::vector<v1::Remedy> remedies;
+  if (place.port != nullptr && !place.port->port->netdev().empty() && !IsInfiniband(*place.port))
+    remedies.push_back(Query({.command = Format("ethtool -m {}", place.port->port->netdev()),
+                              .note = "Shows temperature and limits of the module. 'Cable error' "
+                                      "in the line means the module, 'sensors' the card."}));
+  if (IsMlx5(place))
+    remedies.push_back(Query({.platform = "mlx5",
+                              .command = Format("mget_temp -d {}", place.address),
+                              .note = Format("Temperature of the card. {}", kAir)}));
+  if (remedies.empty())
+    remedies.push_back(Query({.command = "sensors", .note = std::string(kAir)}));
+  return remedies;
 }
 
 constexpr LogFault kTemperature = {.patterns = kTemperaturePatterns,
@@ -181,16 +229,44 @@ constexpr LogFault kTemperature = {.patterns = kTemperaturePatterns,
 
 constexpr Pattern kPeermemPatterns[] = {{"peermem", "detected invalid context"}};
 
-std::vector<v1::Remedy> UpdateGpuDriver(std::string_view) {
-  return {ToRemedy({.command = "cat /sys/module/nvidia/version",
-                    .interrupts_traffic = true,
-                    .note = "Update the GPU driver. Until then, end the job and reload "
-                            "nvidia_peermem, or let jobs use dma-buf."})};
+std::vector<v1::Remedy> UpdateGpuDriver(const LogPlace&) {
+  return {Query({.command = "cat /sys/module/nvidia/version",
+                 .note = "Update the GPU driver. Until then, end the job and reload "
+                         "nvidia_peermem, or let jobs use dma-buf."})};
 }
 
 constexpr LogFault kPeermem = {.patterns = kPeermemPatterns,
                                .what = "nvidia-peermem detected an invalid context",
                                .remedies = UpdateGpuDriver};
+
+constexpr Pattern kIommuPatterns[] = {
+    {"iommu", "DMAR: [DMA"}, {"iommu", "IO_PAGE_FAULT"}, {"iommu", "Unhandled context fault"}};
+
+std::vector<v1::Remedy> FindDmaFault(const LogPlace& place) {
+  return {
+      Query({.command = Format("dmesg -T | grep -i -e DMAR -e IO_PAGE_FAULT -e {}", place.address),
+             .note = "An access to memory that is not mapped for the device: a driver or "
+                     "firmware defect, or peer traffic through the IOMMU. Check ACS and "
+                     "the IOMMU mode, then update driver and firmware."})};
+}
+
+constexpr LogFault kIommu = {
+    .patterns = kIommuPatterns, .what = "the IOMMU blocked accesses", .remedies = FindDmaFault};
+
+constexpr Pattern kPciePatterns[] = {{"pcie", "Uncorrected (Fatal)"},
+                                     {"pcie", "Uncorrectable (Fatal)"},
+                                     {"pcie", "insufficient power"},
+                                     {"mlx5", "insufficient power"}};
+
+std::vector<v1::Remedy> CheckSlot(const LogPlace& place) {
+  return {Query({.command = Format("lspci -vv -s {} | grep -e UESta -e Slot", place.address),
+                 .note = "Drain the node and reseat the card. Check the power of the slot in "
+                         "the BIOS. If errors come back, replace card or riser."})};
+}
+
+constexpr LogFault kPcie = {.patterns = kPciePatterns,
+                            .what = "fatal PCIe errors, or too little power in the slot",
+                            .remedies = CheckSlot};
 
 }  // namespace
 
@@ -206,8 +282,9 @@ extern const Rule log_firmware_healthy = {
         "kernel drivers/net/ethernet/mellanox/mlx5/core/health.c; "
         "drivers/net/ethernet/broadcom/bnxt/bnxt.c",
     .needs = {Input::kKernelLog},
+    .reads = {{.field = Field::kKernelLog}},
     .fix = "devlink health show; reset or update the firmware",
-    .evaluate_node = Judge<kFirmware>,
+    .evaluate_node = Judge<kFirmwareFault>,
 };
 
 extern const Rule log_gpu_reachable = {
@@ -220,6 +297,7 @@ extern const Rule log_gpu_reachable = {
         "and transport errors that look like faults of the fabric. The cause is the GPU.",
     .source = "NVIDIA XID errors (docs.nvidia.com/deploy/xid-errors)",
     .needs = {Input::kKernelLog},
+    .reads = {{.field = Field::kKernelLog}},
     .fix = "reset the GPU; cold-boot the node",
     .evaluate_node = Judge<kGpu>,
 };
@@ -237,8 +315,41 @@ extern const Rule log_no_command_timeouts = {
         "kernel drivers/net/ethernet/mellanox/mlx5/core/cmd.c; "
         "drivers/net/ethernet/broadcom/bnxt/bnxt_hwrm.c",
     .needs = {Input::kKernelLog},
+    .reads = {{.field = Field::kKernelLog}},
     .fix = "cold-boot the node; update the firmware",
     .evaluate_node = Judge<kTimeouts>,
+};
+
+extern const Rule log_no_iommu_faults = {
+    .id = "log_no_iommu_faults",
+    .title = "The kernel has logged no access that the IOMMU blocked in the last day",
+    .severity = v1::SEVERITY_ERROR,
+    .scope = v1::SCOPE_DEVICE,
+    .why =
+        "The access does not reach memory: data is missing or the connection fails. With GPUDirect "
+        "this happens if peer traffic goes through an IOMMU that does not map the GPU.",
+    .source = "kernel drivers/iommu (DMAR faults, AMD-Vi events, SMMU context faults)",
+    .needs = {Input::kKernelLog},
+    .reads = {{.field = Field::kKernelLog}},
+    .fix = "ACS and IOMMU mode; driver and firmware",
+    .evaluate_node = Judge<kIommu>,
+};
+
+extern const Rule log_no_pcie_faults = {
+    .id = "log_no_pcie_faults",
+    .title = "The kernel has logged no fatal PCIe error and no lack of slot power in the last day",
+    .severity = v1::SEVERITY_ERROR,
+    .scope = v1::SCOPE_DEVICE,
+    .why =
+        "A fatal error resets the device: all connections on it break. A card without enough power "
+        "switches its ports off or runs below its rate.",
+    .source =
+        "kernel drivers/pci/pcie/aer.c; drivers/net/ethernet/mellanox/mlx5/core/events.c (port "
+        "module and power events)",
+    .needs = {Input::kKernelLog},
+    .reads = {{.field = Field::kKernelLog}},
+    .fix = "reseat the card; power of the slot",
+    .evaluate_node = Judge<kPcie>,
 };
 
 extern const Rule log_no_overtemperature = {
@@ -253,6 +364,7 @@ extern const Rule log_no_overtemperature = {
         "kernel drivers/net/ethernet/mellanox/mlx5/core/events.c (port module events, "
         "temp_warn)",
     .needs = {Input::kKernelLog},
+    .reads = {{.field = Field::kKernelLog}},
     .fix = "cooling of the node; then the module",
     .evaluate_node = Judge<kTemperature>,
 };
@@ -267,6 +379,7 @@ extern const Rule log_peermem_context_valid = {
         "drivers. Processes hang afterwards, and memory stays pinned.",
     .source = "NVIDIA open GPU kernel modules, nvidia-peermem.c (nv_get_p2p_free_callback)",
     .needs = {Input::kKernelLog},
+    .reads = {{.field = Field::kKernelLog}},
     .fix = "update the GPU driver",
     .evaluate_node = Judge<kPeermem>,
 };

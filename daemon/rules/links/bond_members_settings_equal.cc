@@ -2,6 +2,7 @@
 
 #include "base/priority_mask.h"
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/links/links.h"
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/rule.h"
@@ -49,8 +50,8 @@ void Fail(const PortView& port, const v1::NetInterface& first, const v1::NetInte
           .seen = difference.other,
           .source = "netlink dcb " + other.name(),
           .basis = Format("as {}, in the same bond {}", first.name(), port.netdev->name())},
-         {ToRemedy({.command = Format("dcb pfc show dev {0}; dcb app show dev {0}", other.name()),
-                    .note = Format("Compare with {}, then set the differences.", first.name())})},
+         {Query({.command = Format("dcb pfc show dev {0}; dcb app show dev {0}", other.name()),
+                 .note = Format("Compare with {}, then set the differences.", first.name())})},
          out);
 }
 
@@ -71,10 +72,14 @@ void JudgePort(const PortView& port, Verdicts& out) {
   if (compared) out.Pass();
 }
 
-void Evaluate(const fleet::NodeView& node, Verdicts& out) {
+void EvaluateBondMembersSettingsEqual(const fleet::NodeView& node, Verdicts& out) {
   ForRocePorts(node, [&](const PortView& port) {
     if (port.netdev != nullptr && port.netdev->has_bond()) JudgePort(port, out);
   });
+}
+
+bool IsOnBond(const Member& port) {
+  return IsRoceInUse(port) && port.port->netdev != nullptr && port.port->netdev->has_bond();
 }
 
 }  // namespace
@@ -90,8 +95,9 @@ extern const Rule bond_members_settings_equal = {
         "netdevs, and a bond itself has no such setting, so the second member is often omitted.",
     .source = "NVIDIA RoCE over LAG; kernel drivers/net/bonding (no DCB settings)",
     .needs = {Input::kDcb, Input::kBondsAndVlans},
+    .reads = {{.field = Field::kTrust, .applies = IsOnBond}},
     .fix = "The same settings on each member: dcb pfc set dev MEMBER ...",
-    .evaluate_node = Evaluate,
+    .evaluate_node = EvaluateBondMembersSettingsEqual,
 };
 
 }  // namespace fabric::rules

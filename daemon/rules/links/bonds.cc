@@ -73,18 +73,21 @@ void JudgeHashPolicy(const fleet::NodeView& node, Verdicts& out) {
       continue;
     }
     const std::string& name = bond.name();
-    out.Fail(bond.port->Subject(),
-             Format("transmit hash policy of {} layer2, expected layer3+4", name),
-             {ToEvidence(*bond.port->node,
-                         {.what = "transmit hash policy of " + name,
-                          .expected = "layer3+4",
-                          .seen = settings.transmit_hash_policy(),
-                          .source = Format("sys/class/net/{}/bonding/xmit_hash_policy", name),
-                          .basis = "RDMA runs over the bond"})},
-             {ToRemedy(
-                 {.command = Format("ip link set dev {} type bond xmit_hash_policy layer3+4", name),
-                  .note = "Also set it in the network configuration, or a reboot reverts it. The "
-                          "switches have their own setting for the other direction."})});
+    out.Fail(
+        bond.port->Subject(), Format("transmit hash policy of {} layer2, expected layer3+4", name),
+        {ToEvidence(*bond.port->node,
+                    {.what = "transmit hash policy of " + name,
+                     .expected = "layer3+4",
+                     .seen = settings.transmit_hash_policy(),
+                     .source = Format("sys/class/net/{}/bonding/xmit_hash_policy", name),
+                     .basis = "RDMA runs over the bond"})},
+        {Change({.command = Format("ip link set dev {} type bond xmit_hash_policy layer3+4", name),
+                 .affects = v1::REMEDY_REACH_PORT,
+                 .interrupts = kInterruptsNothing,
+                 .lasts = UntilReboot(kInNetworkConfiguration),
+                 .undo = Format("ip link set dev {} type bond xmit_hash_policy {}", name,
+                                settings.transmit_hash_policy()),
+                 .note = "The switches have their own setting for the other direction."})});
   }
 }
 
@@ -118,10 +121,10 @@ void FailMember(const RdmaBond& bond, const v1::NetInterface& member, std::strin
                         .seen = std::string(problem),
                         .source = Format("sys/class/net/{}/bonding_slave/state", member.name()),
                         .basis = "mode " + bond.bond->bond().mode()})},
-           {ToRemedy({.command = Format("ethtool {}; ip -d link show master {}", member.name(),
-                                        bond.name()),
-                      .note = "With a link: check that the switch uses LACP on both ports, in one "
-                              "group. Without: check cable, module and switch port."})},
+           {Query({.command =
+                       Format("ethtool {}; ip -d link show master {}", member.name(), bond.name()),
+                   .note = "With a link: check that the switch uses LACP on both ports, in one "
+                           "group. Without: check cable, module and switch port."})},
            member.name());
 }
 
@@ -154,13 +157,13 @@ void JudgeCards(const fleet::NodeView& node, Verdicts& out) {
              {ToEvidence(*bond.port->node,
                          {.what = "members of " + bond.name(),
                           .expected = "ports of one card",
-                          .seen = Listed(members),
+                          .seen = ListedAll(members),
                           .source = Format("sys/class/net/{}/bonding/slaves", bond.name()),
                           .basis = "RoCE LAG is formed within a card"})},
-             {ToRemedy({.command = "ip link set dev NETDEV nomaster",
-                        .interrupts_traffic = true,
-                        .note = "Use several cards as separate rails, each with its own address. "
-                                "Or bond the two ports of each card."})});
+             {Advice("Use several cards as separate rails, each with its own address. Or bond the "
+                     "two ports of each card. Change the network configuration of the node and "
+                     "reboot it when no job runs: taking a member out of the bond interrupts all "
+                     "traffic of the bond.")});
   }
 }
 
@@ -176,11 +179,11 @@ void FailLag(const RdmaBond& bond, Verdicts& out) {
                                     .seen = port.port->lag().reason(),
                                     .source = Format("sys/class/net/{}/bonding", bond.name()),
                                     .basis = "an aggregating bond of RDMA ports"})},
-           {ToRemedy({.platform = "mlx5",
-                      .command = "dmesg | grep -i lag",
-                      .note = "Shows the reason. All ports of the card must be in the bond, in "
-                              "mode active-backup, balance-xor or 802.3ad. Virtual functions must "
-                              "be off, or the card in switchdev mode. Then recreate the bond."})});
+           {Query({.platform = "mlx5",
+                   .command = "dmesg | grep -i lag",
+                   .note = "Shows the reason. All ports of the card must be in the bond, in "
+                           "mode active-backup, balance-xor or 802.3ad. Virtual functions must "
+                           "be off, or the card in switchdev mode. Then recreate the bond."})});
 }
 
 void JudgeLag(const fleet::NodeView& node, Verdicts& out) {
@@ -230,7 +233,7 @@ extern const Rule bond_members_active = {
 extern const Rule bond_within_one_card = {
     .id = "bond_within_one_card",
     .title = "An aggregating bond under RDMA has all its members on one card",
-    .severity = v1::SEVERITY_WARNING,
+    .severity = v1::SEVERITY_ERROR,
     .scope = v1::SCOPE_PORT,
     .why =
         "No hardware combines two cards into one RDMA device. Queue pairs stay on the card on "

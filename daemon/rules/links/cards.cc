@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/product.h"
 #include "daemon/rules/rule.h"
 
@@ -25,13 +26,26 @@ bool IsPortOfCard(const PortView& port) {
                                  function.role() == v1::FUNCTION_ROLE_MANAGEMENT));
 }
 
-// A node without fabric ports may be a head node, unless a profile gives the number.
+// Not a fabric card today.
+bool HasOtherRole(const v1::NodeSnapshot& snapshot, const fleet::MissingCard& card) {
+  const auto& devices = snapshot.rdma_devices();
+  return std::any_of(devices.begin(), devices.end(), [&](const v1::RdmaDevice& device) {
+    return device.pci_address() == card.place;
+  });
+}
+
+// A node without fabric ports may be a head node, unless a profile gives the number. Known missing
+// cards are findings of fabric_card_present.
 std::optional<Value> PortCount(const Member& member) {
   const auto& ports = member.node->ports;
   const bool by_profile = member.node->expected().has_fabric_ports();
   if (!by_profile && (ports.empty() || !ports[0].rail)) return {};
+  const auto& missing = member.node->missing_cards;
+  const auto gone = std::count_if(
+      missing.begin(), missing.end(),
+      [&](const fleet::MissingCard& card) { return !HasOtherRole(member.snapshot(), card); });
   return Value{static_cast<std::uint64_t>(
-      std::count_if(ports.begin(), ports.end(), by_profile ? IsFabricPort : IsPortOfCard))};
+      gone + std::count_if(ports.begin(), ports.end(), by_profile ? IsFabricPort : IsPortOfCard))};
 }
 
 std::optional<Value> ExpectedPortCount(const v1::Expectations& expected) {
@@ -40,9 +54,51 @@ std::optional<Value> ExpectedPortCount(const v1::Expectations& expected) {
 }
 
 std::vector<v1::Remedy> FindCard(const Member&, const Value&) {
-  return {ToRemedy({.command = "lspci -d ::0200; lspci -d ::0207; rdma link",
-                    .note = "A card that lspci does not show is dead or not seated. A card without "
-                            "an RDMA device has no driver; dmesg shows the reason."})};
+  return {Query({.command = "lspci -d ::0200; lspci -d ::0207; rdma link",
+                 .note = "A card that lspci does not show is dead or not seated. A card without "
+                         "an RDMA device has no driver; dmesg shows the reason."})};
+}
+
+// fabric_card_present
+
+std::string NameOf(const fleet::MissingCard& card) {
+  const std::string slot = card.slot.empty() ? std::string() : Format(" in slot {}", card.slot);
+  return Format("{}{} (rail {})", card.place, slot, card.rail.value());
+}
+
+// A finding of rdma_card_has_driver or rdma_card_has_device: the bus shows the card.
+bool IsReportedAsUnusable(const v1::PciFunction& function) {
+  const std::string& driver = function.driver();
+  return driver.empty() || driver == "mlx5_core" || driver == "mlx4_core" || driver == "hfi1";
+}
+
+void JudgeMissingCards(const NodeView& node, Verdicts& out) {
+  if (node.ports.empty() || !node.ports[0].rail) return;
+  std::vector<std::string> names;
+  std::vector<v1::Evidence> evidence;
+  for (const fleet::MissingCard& card : node.missing_cards) {
+    const v1::PciFunction* const function = fleet::FindFunction(node.node->snapshot, card.place);
+    if (HasOtherRole(node.node->snapshot, card) ||
+        (function != nullptr && IsReportedAsUnusable(*function)))
+      continue;
+    names.push_back(NameOf(card));
+    if (evidence.size() < kListedMax)
+      evidence.push_back(ToEvidence(
+          *node.node,
+          {.what = Format("card of rail {}", card.rail.value()),
+           .expected = card.place,
+           .seen = function == nullptr ? std::string("missing")
+                                       : Format("no RDMA device, driver {}", function->driver()),
+           .source = Format("sys/bus/pci/devices/{}", card.place),
+           .basis = node.expected().rail_cards().empty()
+                        ? "other nodes of the product, or this node before"
+                        : ProfileBasis(*node.expectation)}));
+  }
+  if (names.empty()) return out.Pass();
+  out.Fail(SubjectOf(node),
+           Format("{} fabric card{} missing: {}", names.size(), names.size() == 1 ? "" : "s",
+                  Listed(names)),
+           std::move(evidence), FindCard({.node = &node}, {}));
 }
 
 constexpr EqualityRule kPortCount[] = {
@@ -79,11 +135,15 @@ void AddModel(const Member& member, const Member& good, std::vector<v1::Evidence
 }
 
 std::vector<v1::Remedy> ReplaceCard(const Member& member, const Value&) {
-  return {
-      ToRemedy({.platform = "mlx5",
-                .command = Format("mlxfwmanager -d {} --query", member.port->device->pci_address()),
-                .note = "Shows part number and PSID. Another PSID needs another firmware: do not "
-                        "burn one over the other, replace the card."})};
+  const v1::RdmaDevice& device = *member.port->device;
+  if (!device.driver().starts_with("mlx5"))
+    return {Query({.command = Format("lspci -vv -s {}", device.pci_address()),
+                   .note = "Shows part number and serial number. Replace the card by one of the "
+                           "same kind."})};
+  return {Query({.platform = "mlx5",
+                 .command = Format("mlxfwmanager -d {} --query", device.pci_address()),
+                 .note = "Shows part number and PSID. Another PSID needs another firmware: do not "
+                         "burn one over the other, replace the card."})};
 }
 
 constexpr EqualityRule kBoard[] = {{.what = "board id",
@@ -123,19 +183,21 @@ std::optional<Value> AddressesInOrder(const Member& member) {
   return Value{mix.value()};
 }
 
-std::string FirstDifference(const Member& member, const Member& good) {
+std::string FirstCardDifference(const Member& member, const Member& good) {
   const NodeView& node = *member.node;
   const NodeView& other = *good.node;
   for (std::size_t i = 0; i < node.ports.size() && i < other.ports.size(); ++i)
-    if (node.ports[i].device->pci_address() != other.ports[i].device->pci_address())
-      return Format("rail {} at {}", i, node.ports[i].device->pci_address());
+    if (node.ports[i].rail && node.ports[i].rail == other.ports[i].rail &&
+        node.ports[i].device->pci_address() != other.ports[i].device->pci_address())
+      return Format("rail {} at {}", node.ports[i].rail->value(),
+                    node.ports[i].device->pci_address());
   return "the same";
 }
 
 std::vector<v1::Remedy> CompareSlots(const Member&, const Value&) {
-  return {ToRemedy({.command = "lspci -tv",
-                    .note = "Compare with a good node. The card is in another slot, or a firmware "
-                            "setting changes the bus numbers."})};
+  return {Query({.command = "lspci -tv",
+                 .note = "Compare with a good node. The card is in another slot, or a firmware "
+                         "setting changes the bus numbers."})};
 }
 
 constexpr EqualityRule kSlots[] = {
@@ -143,7 +205,7 @@ constexpr EqualityRule kSlots[] = {
      .of_nodes = true,
      .group = ByProductAndPorts,
      .value = AddressesInOrder,
-     .show_difference = FirstDifference,
+     .show_difference = FirstCardDifference,
      .source = [](const Member&) { return std::string("sys/class/infiniband"); },
      .remedies = CompareSlots}};
 
@@ -161,8 +223,25 @@ extern const Rule fabric_port_count_equal = {
     .source = "operating practice: health checks of GPU clouds count their cards",
     .needs = {Input::kRdmaDevices, Input::kHostFacts},
     .profile = {v1::Expectations::kFabricPortsFieldNumber},
+    .reads = {{.field = Field::kProduct}},
     .fix = "lspci and dmesg on the node; reseat or replace the card",
     .equality_rules = kPortCount,
+};
+
+extern const Rule fabric_card_present = {
+    .id = "fabric_card_present",
+    .title = "Every fabric card that equal nodes have, or that the profile lists, is present",
+    .severity = v1::SEVERITY_ERROR,
+    .scope = v1::SCOPE_NODE,
+    .why =
+        "A card that fell off the bus leaves no port that could be down. Jobs run slower on that "
+        "node, or hang when NCCL finds different sets of cards on two nodes. The place of the "
+        "card is known from most nodes of the product, from this node before, or from the profile.",
+    .source = "operating practice: health checks of GPU clouds count their cards",
+    .needs = {Input::kRdmaDevices, Input::kPciFunctions, Input::kHostFacts},
+    .profile = {v1::Expectations::kRailCardsFieldNumber},
+    .fix = "lspci and dmesg on the node; reseat or replace the card",
+    .evaluate_node = JudgeMissingCards,
 };
 
 extern const Rule nic_equal_on_rail = {
@@ -175,6 +254,7 @@ extern const Rule nic_equal_on_rail = {
         "and possibly another speed. Usual cause: a repair with a card of another kind.",
     .source = "kernel ABI document sysfs-class-infiniband (board_id)",
     .needs = {Input::kRdmaDevices, Input::kHostFacts},
+    .reads = {{.field = Field::kCardKind, .applies = IsHardware}},
     .fix = "Replace the card, or keep its firmware and settings separate",
     .equality_rules = kBoard,
 };
@@ -185,11 +265,11 @@ extern const Rule rail_order_equal = {
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_NODE,
     .why =
-        "Rails follow the order of PCI addresses. A card in another slot shifts them: GPUs get "
-        "another card as the nearest one, and traffic that should stay within a rail crosses the "
-        "spine.",
+        "A card in another slot changes which card is nearest to a GPU, and traffic that should "
+        "stay within a rail crosses the spine.",
     .source = "NCCL's search of rings and trees by PCI distance; rail-optimised designs",
     .needs = {Input::kRdmaDevices, Input::kHostFacts},
+    .reads = {{.field = Field::kSlot, .applies = IsHardware}, {.field = Field::kProduct}},
     .fix = "lspci -tv, compared with a good node; then the slot",
     .equality_rules = kSlots,
 };

@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband/infiniband.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/links/links.h"
 #include "daemon/rules/product.h"
 #include "daemon/rules/remedies.h"
@@ -49,11 +50,14 @@ std::optional<Value> Fec(const Member& member) {
 }
 
 std::vector<v1::Remedy> SetFec(const Member& member, const Value& expected) {
-  return {ToRemedy({.command = Format("ethtool --set-fec {} encoding {}",
-                                      member.port->port->netdev(), expected.text),
-                    .interrupts_traffic = true,
-                    .note = "Set the same on the switch port. The driver may have chosen another "
-                            "mode because of another kind of cable."})};
+  const std::string& netdev = member.port->port->netdev();
+  return {Change({.command = Format("ethtool --set-fec {} encoding {}", netdev, expected.text),
+                  .affects = v1::REMEDY_REACH_PORT,
+                  .interrupts = kInterruptsPort,
+                  .lasts = UntilReboot(kInNetworkConfiguration),
+                  .undo = Format("ethtool --set-fec {} encoding auto", netdev),
+                  .note = "Set the same on the switch port. The driver may have chosen another "
+                          "mode because of another kind of cable."})};
 }
 
 constexpr EqualityRule kFec[] = {{.what = "FEC",
@@ -71,6 +75,13 @@ std::optional<Value> LinkLayer(const Member& member) {
   return Value{static_cast<std::uint64_t>(port.port->link_layer())};
 }
 
+// Not a network of a vendor, such as EFA.
+bool HasUsualProtocol(const Member& member) {
+  const v1::Protocol protocol = member.port->device->protocol();
+  return protocol == v1::PROTOCOL_INFINIBAND || protocol == v1::PROTOCOL_ROCE ||
+         protocol == v1::PROTOCOL_IWARP;
+}
+
 std::optional<Value> ExpectedLinkLayer(const v1::Expectations& expected) {
   switch (expected.protocol()) {
     case v1::PROTOCOL_INFINIBAND: return Value{v1::LINK_LAYER_INFINIBAND};
@@ -85,14 +96,26 @@ std::string ShowLinkLayer(const Value& value) {
 }
 
 std::vector<v1::Remedy> SetLinkType(const Member& member, const Value& expected) {
-  return {ToRemedy(
-      {.platform = "mlx5",
-       .command = Format("mlxconfig -d {} set LINK_TYPE_P{}={}", member.port->device->pci_address(),
-                         member.port->port->number(), expected.number),
-       .interrupts_traffic = true,
-       .note = "1 is InfiniBand, 2 is Ethernet. Takes effect after a reset of the "
-               "card. To exclude a card of another network, set NCCL_IB_HCA for jobs "
-               "and `unused` in the profile."})};
+  constexpr std::string_view kOther =
+      "To exclude a card of another network, set NCCL_IB_HCA for jobs and `unused` in the profile.";
+  const fleet::PortView& port = *member.port;
+  if (!port.device->driver().starts_with("mlx5"))
+    return {
+        Advice(Format("This card has one link layer: replace it by one of the same kind as on "
+                      "the other nodes. {}",
+                      kOther))};
+  const std::string set = Format(
+      "mlxconfig -y -d {} set LINK_TYPE_P{}=", port.device->pci_address(), port.port->number());
+  return {
+      Change({.platform = "mlx5",
+              .command = Format("{}{}", set, expected.number),
+              .affects = v1::REMEDY_REACH_NIC,
+              .interrupts = kInterruptsReboot,
+              .lasts = Permanently(),
+              .undo = Format("{}{}, then reboot", set, LinkLayer(member).value_or(Value()).number),
+              .note = Format("1 is InfiniBand, 2 is Ethernet. Takes effect after a reboot. The "
+                             "cable must lead to a switch of that kind. {}",
+                             kOther)})};
 }
 
 constexpr EqualityRule kLinkLayer[] = {
@@ -132,15 +155,26 @@ std::string NodeTypeFile(const Member& member) {
 std::vector<v1::Remedy> SetProtocol(const Member& member, const Value& expected) {
   const v1::RdmaDevice& device = *member.port->device;
   const bool roce = expected.number == v1::PROTOCOL_ROCE;
-  return {ToRemedy({.platform = "ice",
-                    .command = Format("devlink dev param set pci/{0} name {1} value false cmode "
-                                      "runtime && devlink dev param set pci/{0} name {2} value "
-                                      "true cmode runtime",
-                                      device.pci_address(), roce ? "enable_iwarp" : "enable_roce",
-                                      roce ? "enable_roce" : "enable_iwarp"),
-                    .interrupts_traffic = true,
-                    .note = "Removes and recreates the RDMA device. With Intel's own irdma driver, "
-                            "the module parameter roce_ena does the same."})};
+  if (!DriverOf(*member.port).starts_with("ice"))
+    return {
+        Advice(Format("Set the protocol of {} ({}) in its driver or firmware to {}, or replace "
+                      "the card by one of the same kind as on the other nodes.",
+                      device.name(), device.driver(), ShowProtocol(expected)))};
+  const auto command = [&](bool to_roce) {
+    return Format(
+        "devlink dev param set pci/{0} name {1} value false cmode runtime && devlink dev "
+        "param set pci/{0} name {2} value true cmode runtime",
+        device.pci_address(), to_roce ? "enable_iwarp" : "enable_roce",
+        to_roce ? "enable_roce" : "enable_iwarp");
+  };
+  return {Change({.platform = "ice",
+                  .command = command(roce),
+                  .affects = v1::REMEDY_REACH_PORT,
+                  .interrupts = "all RDMA of the port: its RDMA device disappears and comes back",
+                  .lasts = UntilReboot(kInBootUnit),
+                  .undo = command(!roce),
+                  .note = "With Intel's own irdma driver, the module parameter roce_ena does the "
+                          "same for all ports."})};
 }
 
 constexpr EqualityRule kProtocol[] = {{.what = "RDMA protocol",
@@ -164,6 +198,7 @@ extern const Rule autonegotiation_equal_on_rail = {
         "reason to differ.",
     .source = "IEEE 802.3 clause 73; man page ethtool(8)",
     .needs = {Input::kNetInterfaces},
+    .reads = {{.field = Field::kLinkModes, .applies = IsHardwareLink}},
     .fix = "ethtool -s NETDEV autoneg on",
     .equality_rules = kAutonegotiation,
 };
@@ -178,6 +213,7 @@ extern const Rule fec_equal_on_rail = {
         "them. A mode that is set on one end only keeps the link down after the next flap.",
     .source = "IEEE 802.3 clauses 74 and 91; man page ethtool(8)",
     .needs = {Input::kNetInterfaces},
+    .reads = {{.field = Field::kLinkModes, .applies = IsHardwareLink}},
     .fix = "ethtool --set-fec NETDEV encoding MODE",
     .equality_rules = kFec,
 };
@@ -194,6 +230,7 @@ extern const Rule link_layer_equal_on_rail = {
     .source = "NVIDIA firmware tools, LINK_TYPE_P1; kernel ABI document sysfs-class-infiniband",
     .needs = {Input::kRdmaPorts, Input::kHostFacts},
     .profile = {v1::Expectations::kProtocolFieldNumber},
+    .reads = {{.field = Field::kLinkLayer, .applies = HasUsualProtocol}},
     .fix = "mlxconfig -d DEVICE set LINK_TYPE_P1=1 (InfiniBand) or 2 (Ethernet)",
     .equality_rules = kLinkLayer,
 };
@@ -210,6 +247,7 @@ extern const Rule protocol_equal_on_rail = {
     .source = "kernel Documentation/networking/devlink/ice.rst (enable_roce, enable_iwarp)",
     .needs = {Input::kRdmaDevices},
     .profile = {v1::Expectations::kProtocolFieldNumber},
+    .reads = {{.field = Field::kProtocol, .applies = IsEthernetInUse}},
     .fix = "devlink dev param set pci/ADDRESS name enable_roce value true cmode runtime",
     .equality_rules = kProtocol,
 };

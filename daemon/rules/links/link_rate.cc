@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband/infiniband.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/links/links.h"
 #include "daemon/rules/rule.h"
 #include "daemon/rules/siblings.h"
@@ -69,6 +70,10 @@ void JudgeProfile(const fleet::NodeView& node, Verdicts& out) {
 
 // link_speed_near_maximum
 
+bool IsEthernetHardware(const Member& port) {
+  return IsHardwareLink(port) && !IsInfiniband(*port.port);
+}
+
 void JudgeMaximum(const fleet::NodeView& node, Verdicts& out) {
   for (const PortView& port : node.ports) {
     if (IsInfiniband(port) || port.expected().has_rate_bps() || !LinkRate(port)) continue;
@@ -103,7 +108,15 @@ extern const Rule link_rate_expected = {
     .source = "kernel ABI documents sysfs-class-net (speed) and sysfs-class-infiniband (rate)",
     .needs = {Input::kNetInterfaces, Input::kRdmaPorts},
     .profile = {v1::Expectations::kRateBpsFieldNumber, v1::Expectations::kWidthFieldNumber},
-    .fix = "Cable, module, switch port; ethtool NETDEV, or ibportstate LID PORT query",
+    .reads = {{.field = Field::kLinkRate,
+               .applies = IsHardwareLink,
+               .profile = v1::Expectations::kRateBpsFieldNumber},
+              {.field = Field::kWidth,
+               .applies = IsInfinibandInUse,
+               .profile = v1::Expectations::kWidthFieldNumber}},
+    .fix =
+        "Cable, module, switch port; ethtool NETDEV, or smpquery -C DEVICE -P PORT -D portinfo 0 "
+        "PORT",
     .evaluate_node = JudgeProfile,
 };
 
@@ -119,7 +132,9 @@ extern const Rule link_speed_equal_in_node = {
     .source = "kernel ABI documents sysfs-class-net (speed) and sysfs-class-infiniband (rate)",
     .needs = {Input::kNetInterfaces, Input::kRdmaPorts, Input::kRdmaDevices},
     .profile = {v1::Expectations::kRateBpsFieldNumber},
-    .fix = "Cable, module, switch port; ethtool NETDEV, or ibportstate LID PORT query",
+    .fix =
+        "Cable, module, switch port; ethtool NETDEV, or smpquery -C DEVICE -P PORT -D portinfo 0 "
+        "PORT",
     .evaluate_node = [](const fleet::NodeView& node,
                         Verdicts& out) { JudgeSiblings(kRateInNode, node, out); },
     .single_node_only = true,
@@ -137,7 +152,11 @@ extern const Rule link_speed_equal_on_rail = {
     .source = "kernel ABI documents sysfs-class-net (speed) and sysfs-class-infiniband (rate)",
     .needs = {Input::kNetInterfaces, Input::kRdmaPorts},
     .profile = {v1::Expectations::kRateBpsFieldNumber},
-    .fix = "Cable, module, switch port; ethtool NETDEV, or ibportstate LID PORT query",
+    .reads = {{.field = Field::kLinkRate, .applies = IsHardwareLink},
+              {.field = Field::kCardKind, .applies = IsHardwareLink}},
+    .fix =
+        "Cable, module, switch port; ethtool NETDEV, or smpquery -C DEVICE -P PORT -D portinfo 0 "
+        "PORT",
     .equality_rules = kRateOnRail,
 };
 
@@ -154,6 +173,7 @@ extern const Rule link_speed_near_maximum = {
         "kernel include/uapi/linux/ethtool.h (link modes supported); the eighth is our choice",
     .needs = {Input::kNetInterfaces},
     .profile = {v1::Expectations::kRateBpsFieldNumber},
+    .reads = {{.field = Field::kLinkRate, .applies = IsEthernetHardware}},
     .fix = "ethtool NETDEV; module and switch port",
     .evaluate_node = JudgeMaximum,
 };

@@ -40,16 +40,20 @@ std::string RateSource(const fleet::PortView& port) {
 
 std::vector<v1::Remedy> RateRemedies(const fleet::PortView& port) {
   if (IsInfiniband(port))
-    return {ToRemedy(
-        {.command = Format("iblinkinfo -D 0 && ibportstate {} {} query", port.port->lid(),
-                           port.port->number()),
-         .note =
-             "If LinkSpeedEnabled or LinkWidthEnabled is below the supported value, set it with "
-             "ibportstate. Else check cable, module and switch port."})};
-  return {ToRemedy({.command = Format("ethtool {}", port.port->netdev()),
-                    .note = "Compare the advertised modes of both ends. Then check cable and "
-                            "module (ethtool -m) and the configuration of the switch port."}),
-          SetAutonegotiation(port.port->netdev(), true, "If the speed was set manually.")};
+    return {QueryPortInfo(
+        port,
+        "If LinkSpeedEnabled or LinkWidthEnabled is below the supported value, set it with "
+        "ibportstate, and reset the link. Else check cable, module and switch port.")};
+  std::vector<v1::Remedy> remedies = {
+      Query({.command = Format("ethtool {}", port.port->netdev()),
+             .note = "Compare the advertised modes of both ends. Then check cable and module "
+                     "(ethtool -m) and the configuration of the switch port."})};
+  if (port.netdev != nullptr && port.netdev->has_autonegotiation() &&
+      !port.netdev->autonegotiation())
+    remedies.push_back(SetAutonegotiation(port.port->netdev(), true,
+                                          "The speed was set manually. The switch port has to "
+                                          "negotiate, too, or the link stays down."));
+  return remedies;
 }
 
 std::optional<std::uint64_t> NetdevMtu(const fleet::PortView& port) {

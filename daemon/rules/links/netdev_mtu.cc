@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband/infiniband.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/links/links.h"
 #include "daemon/rules/remedies.h"
 #include "daemon/rules/rule.h"
@@ -22,12 +23,6 @@ std::optional<Value> InfinibandMtu(const Member& member) {
   return Value{port.port->active_mtu_bytes()};
 }
 
-// Only verbs report it: a capture never has it.
-bool IsInfinibandUp(const Member& member) {
-  return !member.snapshot().captured() && member.port->rail && IsUp(*member.port) &&
-         IsInfiniband(*member.port);
-}
-
 std::optional<Value> EthernetMtu(const Member& member) {
   const auto mtu = NetdevMtu(*member.port);
   return mtu ? std::optional(Value{*mtu}) : std::nullopt;
@@ -45,7 +40,7 @@ std::optional<Value> ExpectedNetdevMtu(const v1::Expectations& expected) {
 }
 
 std::vector<v1::Remedy> SetEqualMtu(const Member& member, const Value& expected) {
-  return {SetMtu(member.port->port->netdev(), expected.number)};
+  return {SetMtu(*member.port->netdev, expected.number)};
 }
 
 std::vector<v1::Remedy> CompareMtuCaps(const Member& member, const Value&) {
@@ -69,15 +64,14 @@ void AddRdmaMtu(const Member& member, const Member& good, std::vector<v1::Eviden
 constexpr EqualityRule kEqualMtu[] = {
     {.what = "netdev MTU",
      .value = EthernetMtu,
-     .needed = IsEthernetUp,
      .expected = ExpectedNetdevMtu,
+     .kept_when_down = true,
      .source = [](const Member& member) { return NetdevFile(*member.port, "mtu"); },
      .remedies = SetEqualMtu,
      .more = AddRdmaMtu},
     {.what = "active RDMA MTU",
      .key = "infiniband",
      .value = InfinibandMtu,
-     .needed = IsInfinibandUp,
      .source = [](const Member& member) { return VerbsSource(*member.port); },
      .remedies = CompareMtuCaps}};
 
@@ -98,7 +92,7 @@ constexpr Sibling kMtuOfCards = {
     .show = ShowNumber,
     .source = [](const PortView& port) { return NetdevFile(port, "mtu"); },
     .remedies = [](const PortView& port, std::uint64_t expected) -> std::vector<v1::Remedy> {
-      return {SetMtu(port.port->netdev(), expected)};
+      return {SetMtu(*port.netdev, expected)};
     }};
 
 // vlan_mtu_not_below_lower
@@ -112,6 +106,10 @@ const v1::NetInterface* VlanOf(const PortView& port) {
   return netdev != nullptr && netdev->has_vlan() ? netdev : nullptr;
 }
 
+bool IsOverVlan(const Member& member) {
+  return IsRoceInUse(member) && VlanOf(*member.port) != nullptr;
+}
+
 void FailVlan(const PortView& port, const v1::NetInterface& vlan, Verdicts& out) {
   out.Fail(port.Subject(),
            Format("MTU of {} {}, expected {} as of {}", vlan.name(), vlan.mtu_bytes(),
@@ -121,7 +119,7 @@ void FailVlan(const PortView& port, const v1::NetInterface& vlan, Verdicts& out)
                                     .seen = Format("{}", vlan.mtu_bytes()),
                                     .source = Format("sys/class/net/{}/mtu", vlan.name()),
                                     .basis = "MTU of " + port.netdev->name()})},
-           {SetMtu(vlan.name(), port.netdev->mtu_bytes())});
+           {SetMtu(vlan, port.netdev->mtu_bytes())});
 }
 
 void JudgeVlans(const fleet::NodeView& node, Verdicts& out) {
@@ -152,6 +150,8 @@ extern const Rule mtu_equal_on_rail = {
     .source = "kernel include/rdma/ib_addr.h (iboe_get_mtu); InfiniBand specification, PathMTU",
     .needs = {Input::kNetInterfaces, Input::kRdmaPorts},
     .profile = {v1::Expectations::kNetdevMtuBytesFieldNumber},
+    .reads = {{.field = Field::kNetdevMtu, .applies = IsEthernetUp},
+              {.field = Field::kActiveMtu, .applies = IsInfinibandLive}},
     .fix = "ip link set dev NETDEV mtu BYTES",
     .equality_rules = kEqualMtu,
 };
@@ -184,6 +184,7 @@ extern const Rule vlan_mtu_not_below_lower = {
         "bytes instead of 4096, although the port shows an active MTU of 4096.",
     .source = "kernel drivers/infiniband/core/cma.c (iboe_get_mtu of the netdev)",
     .needs = {Input::kNetInterfaces, Input::kBondsAndVlans, Input::kGids},
+    .reads = {{.field = Field::kNetdevMtu, .applies = IsOverVlan}},
     .fix = "ip link set dev VLAN mtu BYTES",
     .evaluate_node = JudgeVlans,
 };

@@ -2,7 +2,9 @@
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/infiniband/infiniband.h"
 #include "daemon/rules/kind.h"
+#include "daemon/rules/remedies.h"
 #include "daemon/rules/rule.h"
 #include "proto/names.h"
 
@@ -13,14 +15,15 @@ using fleet::PortView;
 
 // port_active
 
+// A port leaves DOWN only with a link. Some drivers and captures lack the physical state.
 bool HasLink(const v1::Port& port) {
+  if (port.physical_state() == v1::PHYSICAL_STATE_UNSPECIFIED)
+    return port.state() > v1::PORT_STATE_DOWN;
   return port.physical_state() == v1::PHYSICAL_STATE_LINK_UP;
 }
 
 bool IsActive(const v1::Port& port) {
-  if (port.state() != v1::PORT_STATE_ACTIVE) return false;
-  // Some drivers do not report the physical state.
-  return port.physical_state() == v1::PHYSICAL_STATE_UNSPECIFIED || HasLink(port);
+  return port.state() == v1::PORT_STATE_ACTIVE && HasLink(port);
 }
 
 // The port has a link, or its netdev has a routable address.
@@ -31,21 +34,50 @@ bool LooksUsed(const PortView& port) {
                                                 port.netdev->addresses().end(), is_routable));
 }
 
+// The netdev is that of IPoIB, which does not affect the link.
+std::vector<v1::Remedy> InfinibandRemedies(const PortView& port) {
+  if (HasLink(*port.port))
+    return {QuerySubnetManager(
+        port, "A link that is not ACTIVE waits for the subnet manager. Check that one runs.")};
+  const std::string name = Format("{} {}", port.device->name(), port.port->number());
+  if (port.port->physical_state() == v1::PHYSICAL_STATE_DISABLED)
+    return {Change(
+        {.command = Format("ibportstate {} -D 0 {} enable", ThroughPort(port), port.port->number()),
+         .affects = v1::REMEDY_REACH_PORT,
+         .interrupts = kInterruptsNothing,
+         .lasts = Permanently(),
+         .undo = Format("ibportstate {} -D 0 {} disable", ThroughPort(port), port.port->number()),
+         .note = "First find out why it was disabled."})};
+  std::vector<v1::Remedy> remedies = {
+      Query({.command = Format("ibstat {}", name),
+             .note = "Polling: no signal from the other end. Check cable and module, and the port "
+                     "of the switch (ibportstate from another node, or the switch's own "
+                     "command line)."})};
+  if (port.device->driver().starts_with("mlx5") && port.device->has_pci_address())
+    remedies.push_back(Query({.platform = "mlx5",
+                              .command = Format("mlxlink -d {} -p {} -m",
+                                                port.device->pci_address(), port.port->number()),
+                              .note = "Shows module, cable and the reason why the link is "
+                                      "down."}));
+  return remedies;
+}
+
 std::vector<v1::Remedy> Remedies(const PortView& port) {
-  if (port.port->link_layer() == v1::LINK_LAYER_INFINIBAND && HasLink(*port.port))
-    return {ToRemedy(
-        {.command = "sminfo",
-         .note = "A link that is not ACTIVE waits for the subnet manager. Check that one runs."})};
+  if (IsInfiniband(port)) return InfinibandRemedies(port);
   if (port.port->netdev().empty())
-    return {ToRemedy(
-        {.command = Format("rdma link show {}/{}", port.device->name(), port.port->number()),
-         .note = "Then check the cable and the switch port."})};
+    return {
+        Query({.command = Format("rdma link show {}/{}", port.device->name(), port.port->number()),
+               .note = "Then check the cable and the switch port."})};
   const std::string& netdev = port.port->netdev();
-  return {ToRemedy({.command = Format("ip link set dev {} up", netdev),
-                    .note = "If the netdev was set down manually."}),
-          ToRemedy({.command = Format("ethtool {}", netdev),
-                    .note = "If it shows 'Link detected: no' while the netdev is up, check cable, "
-                            "module and switch port."})};
+  return {Change({.command = Format("ip link set dev {} up", netdev),
+                  .affects = v1::REMEDY_REACH_PORT,
+                  .interrupts = kInterruptsNothing,
+                  .lasts = UntilReboot(kInNetworkConfiguration),
+                  .undo = Format("ip link set dev {} down", netdev),
+                  .note = "If the netdev was set down manually."}),
+          Query({.command = Format("ethtool {}", netdev),
+                 .note = "If it shows 'Link detected: no' while the netdev is up, check cable, "
+                         "module and switch port."})};
 }
 
 // The cause, as far as the state shows it. On InfiniBand only.
@@ -62,8 +94,10 @@ std::string_view Cause(const v1::Port& port) {
 
 void Fail(const PortView& port, std::string basis, Verdicts& out) {
   const v1::Port& seen = *port.port;
+  const std::string physical(seen.has_physical_state() ? Name(seen.physical_state())
+                                                       : "physical state not reported");
   const std::string title = Format("port is {} ({}), expected ACTIVE (LinkUp){}",
-                                   Name(seen.state()), Name(seen.physical_state()), Cause(seen));
+                                   Name(seen.state()), physical, Cause(seen));
   std::vector<v1::Evidence> evidence = {
       ToEvidence(*port.node, {.what = "port state",
                               .expected = "ACTIVE",
@@ -72,7 +106,7 @@ void Fail(const PortView& port, std::string basis, Verdicts& out) {
                               .basis = basis}),
       ToEvidence(*port.node, {.what = "physical state",
                               .expected = "LinkUp",
-                              .seen = std::string(Name(seen.physical_state())),
+                              .seen = physical,
                               .source = PortFile(port, "phys_state"),
                               .basis = basis})};
   if (port.netdev != nullptr && port.netdev->has_carrier())
@@ -89,13 +123,12 @@ std::optional<Group> ByKind(const Member& member) {
   const PortView& port = *member.port;
   if (!port.rail) return {};
   return Group{.rail = port.rail->value(),
-               .like = port.device->model(),
+               .like = port.model,
                .part = KindOf(port) ^ static_cast<std::uint64_t>(port.port->link_layer())};
 }
 
 bool IsSameKind(const PortView& a, const PortView& b) {
-  return a.rail && b.rail && a.device->model() == b.device->model() &&
-         a.device->board_id() == b.device->board_id() &&
+  return a.rail && b.rail && a.model == b.model && a.board == b.board &&
          a.port->link_layer() == b.port->link_layer() && a.port->number() == b.port->number();
 }
 
@@ -116,6 +149,17 @@ std::optional<std::string> NeededByGpus(const fleet::NodeView& node, const PortV
   }
   if (active < 3 || 4 * active < 3 * all || (!by_distance && all % gpus != 0)) return {};
   return Format("{} of {} ports of its kind near the GPUs of this node are ACTIVE", active, all);
+}
+
+// The profile's number of fabric ports, if the node has no more than that: all of them are in use.
+std::optional<std::string> NeededByProfile(const fleet::NodeView& node, const PortView& port) {
+  if (!port.rail || !node.expected().has_fabric_ports()) return {};
+  const auto ports = static_cast<std::size_t>(
+      std::count_if(node.ports.begin(), node.ports.end(),
+                    [](const PortView& other) { return other.rail.has_value(); }));
+  if (ports > node.expected().fabric_ports()) return {};
+  return Format("{}: {} fabric ports", ProfileBasis(*node.expectation),
+                node.expected().fabric_ports());
 }
 
 // The first port of an InfiniBand card in a node without any ACTIVE RDMA port.
@@ -143,8 +187,10 @@ void JudgeState(const Member& member, const GroupSummary& kind, Verdicts& out) {
   const PortView& port = *member.port;
   if (IsActive(*port.port)) {
     out.Pass();
+  } else if (IsInfiniband(port) && IsVirtualFunction(port) && !PhysicalFunctionOf(port).empty()) {
+    return;  // vf_port_up
   } else if (!port.port->has_state()) {
-    Unreadable(port, "port state", PortFile(port, "state"), out);
+    return;
   } else if (kind.facts[0] != 0) {
     Fail(port, Format("{} ports of rail {} are ACTIVE", ToText(kind.shown[0]), port.rail->value()),
          out);
@@ -152,6 +198,8 @@ void JudgeState(const Member& member, const GroupSummary& kind, Verdicts& out) {
     Fail(port, HasLink(*port.port) ? "it has a link" : "its netdev has an address", out);
   } else if (auto basis = NeededByGpus(*member.node, port)) {
     Fail(port, *std::move(basis), out);
+  } else if (auto expected = NeededByProfile(*member.node, port)) {
+    Fail(port, *std::move(expected), out);
   } else if (IsOnlyNetwork(*member.node, port)) {
     Fail(port, "the node has no ACTIVE port", out);
   }
@@ -172,9 +220,9 @@ void FailNetdev(const PortView& port, Verdicts& out) {
                                     .seen = seen,
                                     .source = PortFile(port, "gid_attrs/ndevs"),
                                     .basis = "RDMA over Ethernet has one"})},
-           {ToRemedy({.command = "ip netns list-id; rdma system show",
-                      .note = "The netdev is in another network namespace, such as that of a "
-                              "container. Move it back, or run the agent in that namespace."})});
+           {Query({.command = "ip netns list-id; rdma system show",
+                   .note = "The netdev is in another network namespace, such as that of a "
+                           "container. Move it back, or run the agent in that namespace."})});
 }
 
 // A captured tree may have the RDMA devices without the netdevs.
@@ -201,10 +249,13 @@ extern const Rule port_active = {
         "The bandwidth of the port is missing. NCCL skips inactive ports without a message, and "
         "jobs run at a fraction of their speed. A port is in use if it has a link, if its netdev "
         "has an address, if a port of the same kind (node, model and link layer) on its rail is "
-        "ACTIVE, if such cards near the GPUs of its node are ACTIVE, or if it is InfiniBand and "
-        "the node has no ACTIVE port. Other ports are not judged.",
+        "ACTIVE, if such cards near the GPUs of its node are ACTIVE, if the node has no more "
+        "fabric ports than the profile expects, or if it is InfiniBand and the node has no ACTIVE "
+        "port. Other ports are not judged.",
     .source = "kernel ABI document sysfs-class-infiniband (state, phys_state)",
     .needs = {Input::kRdmaPorts},
+    .profile = {v1::Expectations::kFabricPortsFieldNumber},
+    .reads = {{.field = Field::kPortState}},
     .fix = "ip link set dev NETDEV up; else cable, module, switch port, or subnet manager",
     .group_rule = &kActive,
 };

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/links/links.h"
 #include "daemon/rules/remedies.h"
 #include "daemon/rules/rule.h"
@@ -44,7 +45,7 @@ void FailMinimum(const PortView& port, std::string_view what, std::uint32_t seen
                                     .seen = Format("{}", seen),
                                     .source = NetdevFile(port, "mtu"),
                                     .basis = basis})},
-           {SetMtu(port.port->netdev(), netdev, kWholeRail)});
+           {SetMtu(*port.netdev, netdev, kWholeRail)});
 }
 
 void JudgeMinimum(const Member& member, const GroupSummary& rail, Verdicts& out) {
@@ -66,6 +67,43 @@ void JudgeMinimum(const Member& member, const GroupSummary& rail, Verdicts& out)
 }
 
 constexpr GroupRule kMinimum = {.value = Mtu, .summarize = MajorityOf, .judge = JudgeMinimum};
+
+// rdma_mtu_of_fast_link
+
+constexpr std::uint64_t kFastBps = 100'000'000'000;
+constexpr std::uint32_t kFullMtu = 4096;
+
+bool IsFast(const PortView& port) {
+  const v1::Expectations& expected = port.expected();
+  const bool by_profile = expected.has_rdma_mtu_bytes() || expected.has_netdev_mtu_bytes() ||
+                          expected.has_netdev_mtu_min_bytes();
+  return !by_profile && IsRoceHardware({.port = &port}) && LinkRate(port).value_or(0) >= kFastBps;
+}
+
+// The cases that rdma_mtu_expected leaves to other rules are left to them here, too.
+void JudgeFast(const Member& member, const GroupSummary& rail, Verdicts& out) {
+  const PortView& port = *member.port;
+  if (!IsFast(port) || Deviates(rail, port.netdev->mtu_bytes())) return;
+  const std::uint32_t netdev = port.netdev->mtu_bytes();
+  const std::uint32_t possible = RdmaMtuWithin(netdev - std::min(netdev, kRoceHeaderBytes));
+  if (possible >= kFullMtu || possible != RdmaMtuWithin(netdev)) return out.Pass();
+  const std::string rate = ShowRate({.number = *LinkRate(port)});
+  out.Fail(
+      port.Subject(),
+      Format("RDMA MTU {} at {}, expected {} (netdev MTU {})", possible, rate, kFullMtu, netdev),
+      {ToEvidence(*port.node, {.what = "RDMA MTU",
+                               .expected = Format("{}", kFullMtu),
+                               .seen = Format("{}", possible),
+                               .source = NetdevFile(port, "mtu"),
+                               .basis = "link of " + rate})},
+      {SetMtu(*port.netdev, kFullMtu + kRoceHeaderBytes, kWholeRail)});
+}
+
+bool IsFastMember(const Member& port) {
+  return IsFast(*port.port);
+}
+
+constexpr GroupRule kFast = {.value = Mtu, .summarize = MajorityOf, .judge = JudgeFast};
 
 // rdma_mtu_matches_netdev
 
@@ -104,7 +142,7 @@ void FailShort(const PortView& port, std::uint32_t expected, Verdicts& out) {
   out.Fail(port.Subject(),
            Format("netdev MTU {} gives an RDMA MTU of {}, expected {}, which needs {}",
                   port.netdev->mtu_bytes(), port.port->active_mtu_bytes(), expected, needed),
-           EvidenceOf(port, expected), {SetMtu(port.netdev->name(), needed, kWholeRail)});
+           EvidenceOf(port, expected), {SetMtu(*port.netdev, needed, kWholeRail)});
 }
 
 void FailMismatch(const PortView& port, std::uint32_t expected, Verdicts& out) {
@@ -114,16 +152,20 @@ void FailMismatch(const PortView& port, std::uint32_t expected, Verdicts& out) {
       Format("active RDMA MTU {}, expected {} over netdev MTU {}", port.port->active_mtu_bytes(),
              expected, port.netdev->mtu_bytes()),
       EvidenceOf(port, expected),
-      {ToRemedy({.command = Format("ip link set dev {0} down && ip link set dev {0} up", netdev),
-                 .interrupts_traffic = true,
-                 .note = "The driver reads the MTU again when the link comes up."})});
+      {Change({.command = Format("ip link set dev {0} down && ip link set dev {0} up", netdev),
+               .affects = v1::REMEDY_REACH_PORT,
+               .interrupts = "traffic and RDMA connections of the port; its IPv6 addresses and "
+                             "routes are removed",
+               .lasts = Permanently(),
+               .undo = "Nothing to undo; set IPv6 addresses and routes again if the network "
+                       "configuration does not",
+               .note = "The driver reads the MTU again when the link comes up. Drain the node "
+                       "first."})});
 }
 
 void JudgeMatch(const Member& member, const GroupSummary& rail, Verdicts& out) {
   const PortView& port = *member.port;
-  if (!IsRoce(port)) return;
-  if (!port.port->has_active_mtu_bytes())
-    return Unreadable(port, "active RDMA MTU", VerbsSource(port), out);
+  if (!IsRoce(port) || !port.port->has_active_mtu_bytes()) return;
   const Range range = RangeOf(port);
   const std::uint32_t active = port.port->active_mtu_bytes();
   // A netdev MTU that differs from the others is a finding of mtu_equal_on_rail.
@@ -134,6 +176,10 @@ void JudgeMatch(const Member& member, const GroupSummary& rail, Verdicts& out) {
     FailShort(port, range.max, out);
   else
     out.Pass();
+}
+
+bool IsOverSizedNetdev(const Member& member) {
+  return IsRoceInUse(member) && NetdevMtu(*member.port);
 }
 
 constexpr GroupRule kMatch = {.value = Mtu, .summarize = MajorityOf, .judge = JudgeMatch};
@@ -155,6 +201,12 @@ extern const Rule rdma_mtu_expected = {
     .profile = {v1::Expectations::kRdmaMtuBytesFieldNumber,
                 v1::Expectations::kNetdevMtuMinBytesFieldNumber,
                 v1::Expectations::kNetdevMtuBytesFieldNumber},
+    .reads = {{.field = Field::kNetdevMtu,
+               .applies = IsRoceInUse,
+               .profile = v1::Expectations::kRdmaMtuBytesFieldNumber},
+              {.field = Field::kNetdevMtu,
+               .applies = IsRoceInUse,
+               .profile = v1::Expectations::kNetdevMtuMinBytesFieldNumber}},
     .fix = "ip link set dev NETDEV mtu 9000",
     .group_rule = &kMinimum,
 };
@@ -171,8 +223,28 @@ extern const Rule rdma_mtu_matches_netdev = {
         "MTU, driver and netdev disagree, and packets may be dropped.",
     .source = "kernel include/rdma/ib_addr.h (iboe_get_mtu)",
     .needs = {Input::kRdmaPorts, Input::kNetInterfaces},
+    .reads = {{.field = Field::kActiveMtu, .applies = IsOverSizedNetdev}},
     .fix = "ip link set dev NETDEV mtu 9000",
     .group_rule = &kMatch,
+};
+
+extern const Rule rdma_mtu_of_fast_link = {
+    .id = "rdma_mtu_of_fast_link",
+    .title = "The RDMA MTU of RoCE ports of 100 Gb/s and more is 4096",
+    .severity = v1::SEVERITY_WARNING,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "The default netdev MTU of 1500 gives RDMA packets of 1024 bytes: four times the packets "
+        "and headers of 4096. Fast cards reach their limit of packets per second before their "
+        "bandwidth. An MTU in a profile replaces this rule.",
+    .source = "kernel include/rdma/ib_addr.h (iboe_get_mtu); vendors' RoCE tuning guides",
+    .needs = {Input::kNetInterfaces},
+    .profile = {v1::Expectations::kRdmaMtuBytesFieldNumber,
+                v1::Expectations::kNetdevMtuMinBytesFieldNumber,
+                v1::Expectations::kNetdevMtuBytesFieldNumber},
+    .reads = {{.field = Field::kNetdevMtu, .applies = IsFastMember}},
+    .fix = "ip link set dev NETDEV mtu 9000",
+    .group_rule = &kFast,
 };
 
 }  // namespace fabric::rules

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/lossless/remedies.h"
 #include "daemon/rules/rule.h"
@@ -38,12 +39,22 @@ Fault FaultOf(const v1::PriorityBuffers& buffers, PriorityMask mask) {
 
 std::vector<v1::Remedy> ApartRemedies(const PortView& port, PriorityMask mask, const Fault& fault) {
   std::vector<v1::Remedy> remedies =
-      After(Format("dcb pfc set dev {} prio-pfc all:off", WireName(port)),
-            SetPfc(port, mask, "The driver sets the buffers up again when PFC changes."));
-  remedies.push_back(ToRemedy({.command = Format("dcb buffer set dev {} prio-buffer all:0 {}:1",
-                                                 WireName(port), fault.priority),
-                               .interrupts_traffic = true,
-                               .note = "By hand. Give the buffer a size too: dcb-buffer(8)."}));
+      SetPfc(port, mask, "The driver sets the buffers up again when PFC changes.");
+  for (v1::Remedy& remedy : remedies) {
+    remedy.set_undo("Nothing to undo: PFC is the same as before");
+    if (remedy.platform() == "mlx5")
+      remedy.set_command(
+          Format("mlnx_qos -i {} --pfc 0,0,0,0,0,0,0,0 && {}", WireName(port), remedy.command()));
+    else
+      remedy.set_command(
+          Format("dcb pfc set dev {} prio-pfc all:off && {}", WireName(port), remedy.command()));
+  }
+  remedies.push_back(Advice(Format(
+      "If priority {} still has no buffer of its own, buffers were set by hand before, and the "
+      "driver leaves them alone: reboot the node, or reload the driver when no job runs. Do not "
+      "set buffers by hand (dcb buffer set): the driver then never adapts them to PFC, MTU and "
+      "cable length any more.",
+      fault.priority)));
   return remedies;
 }
 
@@ -106,6 +117,32 @@ std::optional<HeadroomInput> HeadroomInputOf(const PortView& port) {
                        .mtu = wire.mtu_bytes()};
 }
 
+std::vector<v1::Remedy> SetCableLength(const PortView& port, std::uint32_t metres) {
+  const v1::DcbConfig& dcb = *DcbOf(port);
+  const std::uint32_t was = dcb.has_cable_length_m() ? dcb.cable_length_m() : kDefaultCableM;
+  return WithMlnxQos(
+      port,
+      Change({.command = Format("dcb pfc set dev {} delay {}", WireName(port), metres),
+              .affects = v1::REMEDY_REACH_PORT,
+              .interrupts = kInterruptsQueues,
+              .lasts = UntilReboot(kInBootUnit),
+              .undo = Format("dcb pfc set dev {} delay {}", WireName(port), was),
+              .note = "mlx5 takes the delay as metres and sets the buffers up again, unless they "
+                      "were once set by hand."}),
+      Format("--cable_len {}", metres));
+}
+
+// The driver makes room by itself, unless the buffers were once set by hand.
+std::vector<v1::Remedy> HeadroomRemedies(const PortView& port, const HeadroomInput& input) {
+  std::vector<v1::Remedy> remedies = SetCableLength(port, input.cable_m);
+  remedies.push_back(Advice(
+      "If the size stays the same, buffers were set by hand before, and the driver leaves them "
+      "alone: reboot the node, or reload the driver when no job runs. A shorter cable length, if "
+      "correct, needs less. Do not set the size by hand (dcb buffer set): the driver then never "
+      "adapts it to PFC, MTU and cable length any more."));
+  return remedies;
+}
+
 void FailHeadroom(const PortView& port, const HeadroomInput& input, int priority,
                   std::uint32_t size, std::uint64_t needed, Verdicts& out) {
   const std::uint32_t buffer = input.buffers->priority_to_buffer(priority);
@@ -115,12 +152,7 @@ void FailHeadroom(const PortView& port, const HeadroomInput& input, int priority
           .seen = Format("{}", size),
           .source = QosSource(port),
           .basis = Format("{} Gb/s, {} m of cable, MTU {}", input.gbps, input.cable_m, input.mtu)},
-         {ToRemedy({.command = Format("dcb buffer set dev {} buffer-size {}:{}", WireName(port),
-                                      buffer, needed + 2 * std::uint64_t{input.mtu}),
-                    .interrupts_traffic = true,
-                    .note = "Take it from buffer 0 when all memory is in use. A shorter cable "
-                            "length, if correct, needs less."})},
-         out);
+         HeadroomRemedies(port, input), out);
 }
 
 // lossless_buffer_apart reports a buffer without a size.
@@ -156,11 +188,11 @@ void JudgeCable(const PortView& port, Verdicts& out) {
           .seen = Format("{} m", dcb.cable_length_m()),
           .source = QosSource(port),
           .basis = ProfileBasis(*port.expectation)},
-         WithMlnxQos(port,
-                     {.command = Format("dcb pfc set dev {} delay {}", WireName(port), wanted),
-                      .note = "mlx5 takes the delay as metres and sets the buffers up again."},
-                     Format("--cable_len {}", wanted)),
-         out);
+         SetCableLength(port, wanted), out);
+}
+
+bool HasMlx5Pfc(const Member& port) {
+  return IsMlx5Roce(port) && HasPfc(*port.port);
 }
 
 void EvaluateCable(const fleet::NodeView& node, Verdicts& out) {
@@ -183,6 +215,10 @@ extern const Rule cable_length_covers_link = {
     .source = "kernel drivers/net/ethernet/mellanox/mlx5/core/en_dcbnl.c (pfc->delay)",
     .needs = {Input::kDcb},
     .profile = {v1::Expectations::kCableLengthMFieldNumber},
+    .reads = {{.field = Field::kCableLength,
+               .applies = HasMlx5Pfc,
+               .profile = v1::Expectations::kCableLengthMFieldNumber},
+              {.field = Field::kCableLength, .applies = HasMlx5Pfc}},
     .fix = "dcb pfc set dev NETDEV delay METRES, or mlnx_qos -i NETDEV --cable_len METRES",
     .evaluate_node = EvaluateCable,
 };
@@ -199,7 +235,8 @@ extern const Rule lossless_buffer_apart = {
         "the driver does not change them any more.",
     .source = "kernel drivers/net/ethernet/mellanox/mlx5/core/en/port_buffer.c; dcb-buffer(8)",
     .needs = {Input::kDcb},
-    .fix = "dcb buffer set dev NETDEV prio-buffer PRIORITY:BUFFER buffer-size BUFFER:BYTES",
+    .reads = {{.field = Field::kBuffers, .applies = HasPfcOn}},
+    .fix = "Turn PFC off and on again: the driver then sets the buffers up",
     .evaluate_node = EvaluateApart,
 };
 
@@ -216,7 +253,8 @@ extern const Rule lossless_buffer_has_headroom = {
         "buffer for 100 Gb/s and MTU 1500 is too small for 400 Gb/s and 9000.",
     .source = "kernel drivers/net/ethernet/mellanox/mlx5/core/en/port_buffer.c (calculate_xoff)",
     .needs = {Input::kDcb, Input::kNetInterfaces},
-    .fix = "dcb buffer set dev NETDEV buffer-size BUFFER:BYTES",
+    .reads = {{.field = Field::kBuffers, .applies = HasPfcOn}},
+    .fix = "dcb pfc set dev NETDEV delay METRES: the driver then sets the buffers up",
     .evaluate_node = EvaluateHeadroom,
 };
 

@@ -1,5 +1,6 @@
 // Queue of congestion notification packets (CNPs): apart from RoCE data, strict, equal on a rail.
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/lossless/remedies.h"
 #include "daemon/rules/rule.h"
@@ -25,6 +26,20 @@ std::optional<std::uint32_t> CnpPriority(const PortView& port) {
   return {};
 }
 
+// The priority that the driver gives to CNPs, else the usual one, if it has no PFC.
+std::vector<v1::Remedy> CnpPriorityRemedies(const PortView& port, std::uint32_t dscp) {
+  const PriorityMask mask = PfcMask(port).value_or(PriorityMask());
+  for (const std::uint32_t priority :
+       {CnpPriority(port).value_or(kUsualCnpPriority), kUsualCnpPriority})
+    if (!mask.Has(priority))
+      return SetDscpPriority(port, dscp, priority,
+                             "Most switches use 6 for CNPs. Use the priority that yours have.");
+  return {
+      Advice(Format("Map DSCP {} to a priority without PFC, the one that the switches use for "
+                    "CNPs.",
+                    dscp))};
+}
+
 // cnp_dscp_priority compares with the priority of a profile. pfc_covers_roce_dscp reports data
 // without PFC.
 void JudgeApart(const PortView& port, Verdicts& out) {
@@ -42,10 +57,10 @@ void JudgeApart(const PortView& port, Verdicts& out) {
           .seen = Format("{}, that of RoCE data", *cnp),
           .source = QosSource(port),
           .basis = Format("DSCP {} has the same priority", data_dscp)},
-         SetDscpPriority(port, *cnp_dscp, kUsualCnpPriority, "Most switches use 6 for CNPs."), out);
+         CnpPriorityRemedies(port, *cnp_dscp), out);
 }
 
-void EvaluateApart(const fleet::NodeView& node, Verdicts& out) {
+void EvaluateCnpApart(const fleet::NodeView& node, Verdicts& out) {
   ForRocePorts(node, [&](const PortView& port) {
     if (!port.expected().has_cnp_priority() && HasPfc(port)) JudgeApart(port, out);
   });
@@ -56,7 +71,7 @@ void JudgeStrict(const PortView& port, Verdicts& out) {
   const v1::DcbConfig* const dcb = DcbOf(port);
   const auto priority = CnpPriority(port);
   if (dcb == nullptr || !priority) return;
-  if (!dcb->has_ets()) return Unreadable(port, "ETS", QosSource(port), out);
+  if (!dcb->has_ets()) return;
   const auto traffic_class = ClassOf(dcb->ets(), *priority);
   const int index = static_cast<int>(traffic_class.value_or(~0U));
   if (index < 0 || index >= dcb->ets().tc_algorithm_size()) return;
@@ -68,7 +83,7 @@ void JudgeStrict(const PortView& port, Verdicts& out) {
           .seen = algorithm == kTsaEts ? "ETS" : "CBS",
           .source = QosSource(port),
           .basis = ProfileBasis(*port.expectation)},
-         SetEtsStrict(port, *traffic_class), out);
+         SetEtsStrict(port, *priority), out);
 }
 
 void EvaluateStrict(const fleet::NodeView& node, Verdicts& out) {
@@ -103,10 +118,11 @@ std::vector<v1::Remedy> SetCnpDscpPriority(const Member& member, const Value& ex
                          static_cast<std::uint32_t>(expected.number));
 }
 
-constexpr EqualityRule kPriorities[] = {
+constexpr EqualityRule kCnpPriorities[] = {
     {.what = "priority of the DSCP of CNPs",
      .value = PriorityOfCnps,
      .expected = NumberOf<&v1::Expectations::has_cnp_priority, &v1::Expectations::cnp_priority>,
+     .kept_when_down = true,
      .source = QosSource,
      .remedies = SetCnpDscpPriority}};
 
@@ -126,8 +142,9 @@ extern const Rule cnp_apart_from_data = {
         "without PFC)",
     .needs = {Input::kDcb, Input::kCongestionControl},
     .profile = {v1::Expectations::kCnpDscpFieldNumber, v1::Expectations::kDataDscpFieldNumber},
+    .reads = {{.field = Field::kDscpMap, .applies = HasPfcOn}},
     .fix = "dcb app replace dev NETDEV dscp-prio 48:6",
-    .evaluate_node = EvaluateApart,
+    .evaluate_node = EvaluateCnpApart,
 };
 
 extern const Rule cnp_class_is_strict = {
@@ -141,7 +158,12 @@ extern const Rule cnp_class_is_strict = {
     .source = "NVIDIA Cumulus and Onyx RoCE defaults (priority 6 strict); Broadcom RoCE set-up",
     .needs = {Input::kDcb},
     .profile = {v1::Expectations::kCnpStrictFieldNumber, v1::Expectations::kCnpPriorityFieldNumber},
-    .fix = "dcb ets set dev NETDEV tc-tsa CLASS:strict",
+    .reads = {{.field = Field::kEts,
+               .applies = IsRoceInUse,
+               .profile = v1::Expectations::kCnpStrictFieldNumber}},
+    .fix =
+        "dcb ets set dev NETDEV prio-tc PRIORITY:CLASS tc-tsa CLASS:strict, with a class of its "
+        "own",
     .evaluate_node = EvaluateStrict,
 };
 
@@ -157,8 +179,12 @@ extern const Rule cnp_dscp_priority = {
     .source = "IEEE 802.1Qaz (APP table, selector 5); NVIDIA and Broadcom RoCE set-ups (48 to 6)",
     .needs = {Input::kDcb},
     .profile = {v1::Expectations::kCnpDscpFieldNumber, v1::Expectations::kCnpPriorityFieldNumber},
+    .reads = {{.field = Field::kDscpMap,
+               .applies = IsRoceInUse,
+               .profile = v1::Expectations::kCnpPriorityFieldNumber},
+              {.field = Field::kDscpMap, .applies = IsRoceInUse}},
     .fix = "dcb app replace dev NETDEV dscp-prio DSCP:PRIORITY",
-    .equality_rules = kPriorities,
+    .equality_rules = kCnpPriorities,
 };
 
 }  // namespace fabric::rules

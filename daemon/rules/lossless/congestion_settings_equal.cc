@@ -1,4 +1,5 @@
 // Congestion control settings that are equal on comparable ports of a rail, or as the profile says.
+#include "daemon/rules/kind.h"
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/lossless/remedies.h"
 #include "daemon/rules/rule.h"
@@ -13,6 +14,11 @@ std::optional<Value> ModeOf(const Member& member) {
   const CongestionControl* const control = CongestionOf(*member.port);
   if (control == nullptr || !control->has_mode()) return {};
   return Value{.text = control->mode()};
+}
+
+// Only bnxt has settings of its own for data.
+bool SetsDataMarks(const Member& port) {
+  return IsRoceInUse(port) && DriverOf(*port.port).starts_with("bnxt");
 }
 
 std::vector<v1::Remedy> SetCnpDscp(const Member& member, const Value& expected) {
@@ -40,6 +46,7 @@ constexpr EqualityRule kCnpDscp[] = {
      .group = ByRailAndDriver,
      .value = CongestionNumber<&CongestionControl::has_cnp_dscp, &CongestionControl::cnp_dscp>,
      .expected = NumberOf<&Expectations::has_cnp_dscp, &Expectations::cnp_dscp>,
+     .kept_when_down = true,
      .source = CongestionSource,
      .remedies = SetCnpDscp}};
 
@@ -49,6 +56,7 @@ constexpr EqualityRule kCnpPriority[] = {
      .value =
          CongestionNumber<&CongestionControl::has_cnp_priority, &CongestionControl::cnp_priority>,
      .expected = NumberOf<&Expectations::has_cnp_priority, &Expectations::cnp_priority>,
+     .kept_when_down = true,
      .source = CongestionSource,
      .remedies = SetCnpPriority}};
 
@@ -57,6 +65,7 @@ constexpr EqualityRule kCnpInterval[] = {
      .group = ByRailAndModel,
      .value = CongestionNumber<&CongestionControl::has_min_time_between_cnps_us,
                                &CongestionControl::min_time_between_cnps_us>,
+     .kept_when_down = true,
      .source = CongestionSource,
      .remedies = SetCnpInterval}};
 
@@ -64,6 +73,7 @@ constexpr EqualityRule kRoceDscp[] = {
     {.what = "DSCP of RoCE data in the driver",
      .value = CongestionNumber<&CongestionControl::has_roce_dscp, &CongestionControl::roce_dscp>,
      .expected = NumberOf<&Expectations::has_data_dscp, &Expectations::data_dscp>,
+     .kept_when_down = true,
      .source = CongestionSource,
      .remedies = SetRoceDscp}};
 
@@ -72,12 +82,14 @@ constexpr EqualityRule kRocePriority[] = {
      .value =
          CongestionNumber<&CongestionControl::has_roce_priority, &CongestionControl::roce_priority>,
      .expected = NumberOf<&Expectations::has_data_priority, &Expectations::data_priority>,
+     .kept_when_down = true,
      .source = CongestionSource,
      .remedies = SetRocePriority}};
 
 constexpr EqualityRule kMode[] = {{.what = "mode of congestion control",
                                    .group = ByRailAndDriver,
                                    .value = ModeOf,
+                                   .kept_when_down = true,
                                    .show = ShowText,
                                    .source = CongestionSource,
                                    .remedies = SetMode}};
@@ -98,6 +110,10 @@ extern const Rule cnp_dscp_equal = {
         "cc/cnp_dscp",
     .needs = {Input::kCongestionControl},
     .profile = {v1::Expectations::kCnpDscpFieldNumber},
+    .reads = {{.field = Field::kCnpDscp,
+               .applies = IsRoceHardware,
+               .profile = v1::Expectations::kCnpDscpFieldNumber},
+              {.field = Field::kCnpDscp, .applies = IsRoceInUse}},
     .fix = "write the DSCP to sys/class/net/NETDEV/ecn/roce_np/cnp_dscp",
     .equality_rules = kCnpDscp,
 };
@@ -115,6 +131,10 @@ extern const Rule cnp_priority_equal = {
         "Broadcom cc/cnp_prio",
     .needs = {Input::kCongestionControl},
     .profile = {v1::Expectations::kCnpPriorityFieldNumber},
+    .reads = {{.field = Field::kCnpPriority,
+               .applies = IsRoceHardware,
+               .profile = v1::Expectations::kCnpPriorityFieldNumber},
+              {.field = Field::kCnpPriority, .applies = IsRoceInUse}},
     .fix = "write the priority to sys/class/net/NETDEV/ecn/roce_np/cnp_802p_prio",
     .equality_rules = kCnpPriority,
 };
@@ -132,6 +152,7 @@ extern const Rule cnp_interval_equal = {
         "NVIDIA MLNX_OFED (roce_np/min_time_between_cnps); kernel "
         "drivers/infiniband/hw/mlx5/cong.c",
     .needs = {Input::kCongestionControl},
+    .reads = {{.field = Field::kCongestionControl, .applies = IsRoceInUse}},
     .fix = "write the microseconds to sys/class/net/NETDEV/ecn/roce_np/min_time_between_cnps",
     .equality_rules = kCnpInterval,
 };
@@ -149,6 +170,10 @@ extern const Rule roce_dscp_equal = {
     .source = "Broadcom bnxt_re configfs (cc/roce_dscp)",
     .needs = {Input::kCongestionControl},
     .profile = {v1::Expectations::kDataDscpFieldNumber},
+    .reads = {{.field = Field::kDataMarks,
+               .applies = SetsDataMarks,
+               .profile = v1::Expectations::kDataDscpFieldNumber},
+              {.field = Field::kDataMarks, .applies = SetsDataMarks}},
     .fix = "set roce_dscp and apply, below sys/kernel/config/bnxt_re/DEVICE/ports/PORT/cc",
     .equality_rules = kRoceDscp,
 };
@@ -166,6 +191,10 @@ extern const Rule roce_priority_equal = {
     .source = "Broadcom bnxt_re configfs (cc/roce_prio)",
     .needs = {Input::kCongestionControl},
     .profile = {v1::Expectations::kDataPriorityFieldNumber},
+    .reads = {{.field = Field::kDataMarks,
+               .applies = SetsDataMarks,
+               .profile = v1::Expectations::kDataPriorityFieldNumber},
+              {.field = Field::kDataMarks, .applies = SetsDataMarks}},
     .fix = "set roce_prio and apply, below sys/kernel/config/bnxt_re/DEVICE/ports/PORT/cc",
     .equality_rules = kRocePriority,
 };
@@ -180,6 +209,7 @@ extern const Rule congestion_mode_equal = {
         "mark. Ports with the weaker reaction take bandwidth from the others.",
     .source = "Broadcom bnxt_re configfs (cc/cc_mode); Intel irdma module parameters",
     .needs = {Input::kCongestionControl},
+    .reads = {{.field = Field::kCongestionControl, .applies = IsRoceInUse}},
     .fix = "set cc_mode and apply, below sys/kernel/config/bnxt_re/DEVICE/ports/PORT/cc",
     .equality_rules = kMode,
 };

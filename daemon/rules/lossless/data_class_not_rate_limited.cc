@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/lossless/remedies.h"
 #include "daemon/rules/rule.h"
@@ -30,6 +31,14 @@ std::uint64_t LimitOf(const PortView& port, const v1::DcbConfig& dcb, std::uint6
   return highest;
 }
 
+// "dcb maxrate set dev rail0 tc-maxrate 3:25000000000bit"
+std::string FormerLimits(const PortView& port, const v1::DcbConfig& dcb) {
+  std::string limits;
+  for (int i = 0; i < dcb.max_rate_bps_size(); ++i)
+    if (dcb.max_rate_bps(i) > 0) limits += Format(" {}:{}bit", i, dcb.max_rate_bps(i));
+  return Format("dcb maxrate set dev {} tc-maxrate{}", WireName(port), limits);
+}
+
 void JudgePort(const PortView& port, const v1::DcbConfig& dcb, std::uint64_t speed, Verdicts& out) {
   const std::uint64_t limit = LimitOf(port, dcb, speed);
   if (limit == 0) return out.Pass();
@@ -39,13 +48,19 @@ void JudgePort(const PortView& port, const v1::DcbConfig& dcb, std::uint64_t spe
           .seen = BitRate(static_cast<double>(limit)),
           .source = QosSource(port),
           .basis = "the port runs at " + BitRate(static_cast<double>(speed))},
-         WithMlnxQos(port,
-                     {.command = Format("dcb maxrate set dev {} tc-maxrate all:0", WireName(port))},
-                     "--ratelimit 0,0,0,0,0,0,0,0"),
+         WithMlnxQos(
+             port,
+             Change({.command = Format("dcb maxrate set dev {} tc-maxrate all:0", WireName(port)),
+                     .affects = v1::REMEDY_REACH_PORT,
+                     .interrupts = kInterruptsNothing,
+                     .lasts = UntilReboot(kInBootUnit),
+                     .undo = FormerLimits(port, dcb),
+                     .note = "Removes the limits of all classes."}),
+             "--ratelimit 0,0,0,0,0,0,0,0"),
          out);
 }
 
-void Evaluate(const fleet::NodeView& node, Verdicts& out) {
+void EvaluateRateLimit(const fleet::NodeView& node, Verdicts& out) {
   ForRocePorts(node, [&](const PortView& port) {
     const v1::DcbConfig* const dcb = DcbOf(port);
     if (dcb == nullptr || dcb->max_rate_bps().empty() || !port.wire->has_speed_bps()) return;
@@ -66,8 +81,9 @@ extern const Rule data_class_not_rate_limited = {
     .source = "kernel include/uapi/linux/dcbnl.h (struct ieee_maxrate); dcb-maxrate(8)",
     .needs = {Input::kDcb, Input::kNetInterfaces},
     .profile = {v1::Expectations::kDataPriorityFieldNumber},
+    .reads = {{.field = Field::kMaxRates, .applies = IsRoceInUse}},
     .fix = "dcb maxrate set dev NETDEV tc-maxrate all:0",
-    .evaluate_node = Evaluate,
+    .evaluate_node = EvaluateRateLimit,
 };
 
 }  // namespace fabric::rules

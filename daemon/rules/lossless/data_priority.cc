@@ -18,7 +18,7 @@ void JudgeDscp(const PortView& port, Verdicts& out) {
   const v1::DcbConfig* const dcb = DcbOf(port);
   if (dcb == nullptr || dcb->trust() != v1::TRUST_DSCP) return;
   const auto priority = PriorityOfDscp(*dcb, expected.data_dscp());
-  if (!priority) return Unreadable(port, "map of DSCP to priority", QosSource(port), out);
+  if (!priority) return;
   if (*priority == expected.data_priority()) return out.Pass();
   FailOn(port,
          {.what = Format("priority of DSCP {}", expected.data_dscp()),
@@ -36,18 +36,39 @@ void EvaluateDscp(const fleet::NodeView& node, Verdicts& out) {
   });
 }
 
-void FailApp(const PortView& port, std::uint32_t seen, std::uint32_t wanted, std::string expected,
-             std::string basis, Verdicts& out) {
+v1::Remedy SetAppPriority(const PortView& port, std::uint32_t seen, std::uint32_t wanted) {
+  const auto command = [&](std::uint32_t from, std::uint32_t to) {
+    return Format(
+        "dcb app del dev {0} dgram-port-prio 4791:{1} && dcb app add dev {0} "
+        "dgram-port-prio 4791:{2}",
+        WireName(port), from, to);
+  };
+  return Change({.command = command(seen, wanted),
+                 .affects = v1::REMEDY_REACH_PORT,
+                 .interrupts = kInterruptsNothing,
+                 .lasts = UntilReboot(kInBootUnit),
+                 .undo = command(wanted, seen),
+                 .note = "The driver refuses it while the firmware runs an LLDP agent."});
+}
+
+// Where trust is known to be PCP, trust_equal_on_rail and pfc_covers_roce_dscp judge.
+bool HasDataMap(const Member& member) {
+  const v1::Expectations& expected = member.expectation().values;
+  const v1::DcbConfig* const dcb = DcbOf(*member.port);
+  return dcb != nullptr && expected.has_data_dscp() && expected.has_data_priority();
+}
+
+void FailApp(const PortView& port, std::uint32_t seen, std::optional<std::uint32_t> wanted,
+             std::string expected, std::string basis, Verdicts& out) {
   FailOn(port,
          {.what = "priority of UDP port 4791",
           .expected = std::move(expected),
           .seen = Format("{}", seen),
           .source = QosSource(port),
           .basis = std::move(basis)},
-         {ToRemedy({.command = Format("dcb app del dev {0} dgram-port-prio 4791:{1} && "
-                                      "dcb app add dev {0} dgram-port-prio 4791:{2}",
-                                      WireName(port), seen, wanted),
-                    .note = "The driver refuses it while the firmware runs an LLDP agent."})},
+         {wanted ? SetAppPriority(port, seen, *wanted)
+                 : Advice("Map UDP port 4791 to the priority of RoCE data, which is not known "
+                          "here: state data_priority in the profile.")},
          out);
 }
 
@@ -63,8 +84,8 @@ void JudgeApp(const PortView& port, std::uint32_t seen, Verdicts& out) {
   const PriorityMask mask = *PfcMask(port);
   if (mask.Has(seen)) return out.Pass();
   if (!PfcIsEqualOnNode(port)) return;
-  FailApp(port, seen, DataPriority(port).value_or(kUsualDataPriority),
-          Format("one with PFC ({})", ToText(mask)), "RoCE v2 is UDP port 4791", out);
+  FailApp(port, seen, DataPriority(port), Format("one with PFC ({})", ToText(mask)),
+          "RoCE v2 is UDP port 4791", out);
 }
 
 void EvaluateApp(const fleet::NodeView& node, Verdicts& out) {
@@ -75,7 +96,7 @@ void EvaluateApp(const fleet::NodeView& node, Verdicts& out) {
 }
 
 // The VLAN of the port's RoCE addresses; nullptr when there is none.
-const v1::NetInterface* VlanOf(const PortView& port) {
+const v1::NetInterface* VlanInterfaceOf(const PortView& port) {
   const v1::Gid* const gid = fleet::UsableGid(*port.device, *port.port);
   if (gid == nullptr || !gid->has_netdev() || gid->netdev() == port.port->netdev()) return nullptr;
   for (const v1::NetInterface& netdev : port.node->snapshot.net_interfaces())
@@ -84,7 +105,7 @@ const v1::NetInterface* VlanOf(const PortView& port) {
 }
 
 void JudgeVlan(const PortView& port, Verdicts& out) {
-  const v1::NetInterface* const vlan = VlanOf(port);
+  const v1::NetInterface* const vlan = VlanInterfaceOf(port);
   if (vlan == nullptr) return;
   const std::uint32_t wanted = port.expected().data_priority();
   const auto& map = vlan->vlan().egress_priorities();
@@ -95,10 +116,15 @@ void JudgeVlan(const PortView& port, Verdicts& out) {
           .seen = map.empty() ? "no map: all 0" : "another map",
           .source = Format("netlink route {}", vlan->name()),
           .basis = ProfileBasis(*port.expectation) + ", which trusts PCP"},
-         {ToRemedy({.command = Format("ip link set dev {0} type vlan egress-qos-map 0:{1} {1}:{1}",
-                                      vlan->name(), wanted),
-                    .note = "Maps socket priorities. Applies to traffic of RDMA-CM and the kernel "
-                            "on this VLAN."})},
+         {Change({.command = Format("ip link set dev {0} type vlan egress-qos-map 0:{1} {1}:{1}",
+                                    vlan->name(), wanted),
+                  .affects = v1::REMEDY_REACH_PORT,
+                  .interrupts = kInterruptsNothing,
+                  .lasts = UntilReboot(kInNetworkConfiguration),
+                  .undo = Format("ip link set dev {0} type vlan egress-qos-map 0:0 {1}:0",
+                                 vlan->name(), wanted),
+                  .note = "Maps socket priorities. Applies to traffic of RDMA-CM and the kernel "
+                          "on this VLAN."})},
          out);
 }
 
@@ -126,6 +152,8 @@ extern const Rule data_dscp_has_data_priority = {
     .source = "IEEE 802.1Qaz (APP table, selector 5); kernel include/uapi/linux/dcbnl.h",
     .needs = {Input::kDcb},
     .profile = {v1::Expectations::kDataDscpFieldNumber, v1::Expectations::kDataPriorityFieldNumber},
+    .reads = {{.field = Field::kTrust, .applies = HasDataMap},
+              {.field = Field::kDscpMap, .applies = HasDataMap, .always = true}},
     .fix = "dcb app replace dev NETDEV dscp-prio DSCP:PRIORITY",
     .evaluate_node = EvaluateDscp,
 };

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/rule.h"
 #include "proto/ports.h"
@@ -21,15 +22,15 @@ std::optional<Value> AllOf(const Member& member) {
   return Value{hash};
 }
 
-std::string Show(const Value& value) {
+std::string ShowParameters(const Value& value) {
   return Format("#{:04x}", value.number & 0xffffU);
 }
 
 std::vector<v1::Remedy> Remedies(const Member& member, const Value&) {
   const std::string source = CongestionSource(member);
-  return {ToRemedy({.command = Format("cd / && grep -r . {}", source),
-                    .note = "Compare with a good port. Write the parameters that differ, or reload "
-                            "the driver to restore its defaults."})};
+  return {Query({.command = Format("cd / && grep -r . {}", source),
+                 .note = "Compare with a good port. Write the parameters that differ, or reload "
+                         "the driver to restore its defaults."})};
 }
 
 std::string ValueOf(const v1::CongestionParameter& parameter) {
@@ -48,17 +49,18 @@ void AddDifferences(const Member& member, const Member& good, std::vector<v1::Ev
                                                        .seen = ValueOf(seen),
                                                        .source = CongestionSource(member),
                                                        .basis = "as " + PortName(*good.port)}));
-    if (evidence.size() > kListedMax) return;
+    if (evidence.size() > kEvidenceMax) return;
   }
 }
 
-constexpr EqualityRule kEqualityRules[] = {{.what = "set of congestion control parameters",
-                                            .group = ByRailAndModel,
-                                            .value = AllOf,
-                                            .show = Show,
-                                            .source = CongestionSource,
-                                            .remedies = Remedies,
-                                            .more = AddDifferences}};
+constexpr EqualityRule kDcqcnRules[] = {{.what = "set of congestion control parameters",
+                                         .group = ByRailAndModel,
+                                         .value = AllOf,
+                                         .kept_when_down = true,
+                                         .show = ShowParameters,
+                                         .source = CongestionSource,
+                                         .remedies = Remedies,
+                                         .more = AddDifferences}};
 
 }  // namespace
 
@@ -75,8 +77,9 @@ extern const Rule dcqcn_parameters_equal = {
         "NVIDIA MLNX_OFED (ecn/roce_rp); kernel drivers/infiniband/hw/mlx5/cong.c; DCQCN, "
         "SIGCOMM 2015",
     .needs = {Input::kCongestionControl},
+    .reads = {{.field = Field::kCongestionControl, .applies = IsRoceInUse}},
     .fix = "write the parameter that differs below sys/class/net/NETDEV/ecn/roce_rp",
-    .equality_rules = kEqualityRules,
+    .equality_rules = kDcqcnRules,
 };
 
 }  // namespace fabric::rules

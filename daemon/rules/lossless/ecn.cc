@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "daemon/rules/kind.h"
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/lossless/remedies.h"
 #include "daemon/rules/rule.h"
@@ -11,7 +12,7 @@ namespace {
 
 using fleet::PortView;
 
-bool ProfileTurnsEcnOff(const PortView& port) {
+bool EcnOffInProfile(const PortView& port) {
   return port.expected().has_ecn() && !port.expected().ecn();
 }
 
@@ -30,26 +31,36 @@ std::optional<Value> OnDataPriority(const PortView& port,
 
 std::optional<Value> Notifies(const Member& member) {
   const v1::CongestionControl* const control = CongestionOf(*member.port);
-  if (control == nullptr || ProfileTurnsEcnOff(*member.port)) return {};
+  if (control == nullptr || EcnOffInProfile(*member.port)) return {};
   return OnDataPriority(*member.port, control->notification_point_enabled());
 }
 
 std::optional<Value> Reacts(const Member& member) {
   const v1::CongestionControl* const control = CongestionOf(*member.port);
-  if (control == nullptr || ProfileTurnsEcnOff(*member.port)) return {};
+  if (control == nullptr || EcnOffInProfile(*member.port)) return {};
   return OnDataPriority(*member.port, control->reaction_point_enabled());
 }
 
 std::optional<Value> PortEnabled(const Member& member) {
   const v1::CongestionControl* const control = CongestionOf(*member.port);
-  if (control == nullptr || !control->has_ecn_enabled() || ProfileTurnsEcnOff(*member.port))
-    return {};
+  if (control == nullptr || !control->has_ecn_enabled() || EcnOffInProfile(*member.port)) return {};
   return Value{control->ecn_enabled() ? 1U : 0U};
 }
 
 std::optional<Value> Expected(const v1::Expectations& expected) {
   if (!expected.ecn()) return {};
   return Value{1};
+}
+
+// bnxt and irdma have one setting for the port.
+bool HasEcnByPort(const Member& member) {
+  const std::string_view driver = DriverOf(*member.port);
+  return IsRoceHardware(member) && !EcnOffInProfile(*member.port) &&
+         (driver.starts_with("bnxt") || driver == "ice" || driver == "irdma");
+}
+
+bool HasEcnByPriority(const Member& member) {
+  return IsRoceHardware(member) && !EcnOffInProfile(*member.port) && !HasEcnByPort(member);
 }
 
 std::vector<v1::Remedy> SetNotifies(const Member& member, const Value& expected) {
@@ -66,6 +77,7 @@ constexpr EqualityRule kNotifies[] = {{.what = "ECN notification point on the da
                                        .group = ByRailAndDriver,
                                        .value = Notifies,
                                        .expected = Expected,
+                                       .kept_when_down = true,
                                        .show = ShowOnOff,
                                        .source = CongestionSource,
                                        .remedies = SetNotifies}};
@@ -74,6 +86,7 @@ constexpr EqualityRule kReacts[] = {{.what = "ECN reaction point on the data pri
                                      .group = ByRailAndDriver,
                                      .value = Reacts,
                                      .expected = Expected,
+                                     .kept_when_down = true,
                                      .show = ShowOnOff,
                                      .source = CongestionSource,
                                      .remedies = SetReacts}};
@@ -82,6 +95,7 @@ constexpr EqualityRule kPort[] = {{.what = "ECN of RoCE",
                                    .group = ByRailAndDriver,
                                    .value = PortEnabled,
                                    .expected = Expected,
+                                   .kept_when_down = true,
                                    .show = ShowOnOff,
                                    .source = CongestionSource,
                                    .remedies = SetPort}};
@@ -101,6 +115,10 @@ extern const Rule ecn_notified_on_data_priority = {
     .source = "NVIDIA MLNX_OFED, RoCE congestion control (ecn/roce_np/enable)",
     .needs = {Input::kCongestionControl, Input::kDcb},
     .profile = {v1::Expectations::kEcnFieldNumber, v1::Expectations::kDataPriorityFieldNumber},
+    .reads = {{.field = Field::kEcn,
+               .applies = HasEcnByPriority,
+               .profile = v1::Expectations::kEcnFieldNumber},
+              {.field = Field::kEcn, .applies = HasEcnByPriority}},
     .fix = "write 1 to sys/class/net/NETDEV/ecn/roce_np/enable/PRIORITY",
     .equality_rules = kNotifies,
 };
@@ -118,6 +136,10 @@ extern const Rule ecn_obeyed_on_data_priority = {
     .source = "NVIDIA MLNX_OFED, RoCE congestion control (ecn/roce_rp/enable)",
     .needs = {Input::kCongestionControl, Input::kDcb},
     .profile = {v1::Expectations::kEcnFieldNumber, v1::Expectations::kDataPriorityFieldNumber},
+    .reads = {{.field = Field::kEcn,
+               .applies = HasEcnByPriority,
+               .profile = v1::Expectations::kEcnFieldNumber},
+              {.field = Field::kEcn, .applies = HasEcnByPriority}},
     .fix = "write 1 to sys/class/net/NETDEV/ecn/roce_rp/enable/PRIORITY",
     .equality_rules = kReacts,
 };
@@ -135,6 +157,10 @@ extern const Rule port_ecn_enabled = {
     .source = "Broadcom bnxt_re configfs (cc/ecn_enable); Intel irdma module parameters",
     .needs = {Input::kCongestionControl},
     .profile = {v1::Expectations::kEcnFieldNumber},
+    .reads = {{.field = Field::kEcn,
+               .applies = HasEcnByPort,
+               .profile = v1::Expectations::kEcnFieldNumber},
+              {.field = Field::kEcn, .applies = HasEcnByPort}},
     .fix = "set ecn_enable to 1 and apply, below sys/kernel/config/bnxt_re/DEVICE/ports/PORT/cc",
     .equality_rules = kPort,
 };

@@ -1,5 +1,6 @@
 // ETS shares of the traffic classes, above all of RoCE data.
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/lossless/remedies.h"
 #include "daemon/rules/rule.h"
@@ -59,9 +60,7 @@ void JudgeSum(const PortView& port, const v1::Ets& ets, Verdicts& out) {
           .seen = Format("{} % ({})", sum, seen),
           .source = QosSource(port),
           .basis = "rule"},
-         {ToRemedy({.command = Format("dcb ets set dev {} tc-bw {}", WireName(port), seen),
-                    .note = "With shares that add up to 100."})},
-         out);
+         ScaleEtsShares(port), out);
 }
 
 template <class Judge>
@@ -72,7 +71,7 @@ void ForRoceEts(const fleet::NodeView& node, Judge judge) {
   });
 }
 
-void EvaluateShare(const fleet::NodeView& node, Verdicts& out) {
+void EvaluateEtsShare(const fleet::NodeView& node, Verdicts& out) {
   ForRoceEts(node, [&](const PortView& port, const v1::Ets& ets) { JudgeShare(port, ets, out); });
 }
 
@@ -107,13 +106,18 @@ std::vector<v1::Remedy> SetShare(const Member& member, const Value& expected) {
   const PortView& port = *member.port;
   const std::uint32_t priority = DataPriority(port).value_or(kUsualDataPriority);
   const std::uint32_t traffic_class = ClassOf(DcbOf(port)->ets(), priority).value_or(priority);
-  if (expected.number >= kNotInEts) return SetEtsStrict(port, traffic_class);
+  if (expected.number == kNotInEts + kTsaStrict) return SetEtsStrict(port, priority);
+  if (expected.number > kNotInEts)
+    return {Query({.command = Format("dcb ets show dev {}", WireName(port)),
+                   .note = Format("Expected {} for priority {}, as on the other ports.",
+                                  ShowShare(expected), priority)})};
   return SetEtsShare(port, traffic_class, static_cast<std::uint32_t>(expected.number));
 }
 
 constexpr EqualityRule kShares[] = {{.what = "ETS share of RoCE data",
                                      .group = ByRailAndDriver,
                                      .value = ShareOfData,
+                                     .kept_when_down = true,
                                      .show = ShowShare,
                                      .source = QosSource,
                                      .remedies = SetShare}};
@@ -133,8 +137,12 @@ extern const Rule data_class_has_bandwidth = {
     .needs = {Input::kDcb},
     .profile = {v1::Expectations::kDataBandwidthMinPercentFieldNumber,
                 v1::Expectations::kDataPriorityFieldNumber},
-    .fix = "dcb ets set dev NETDEV tc-bw CLASS:PERCENT ...",
-    .evaluate_node = EvaluateShare,
+    .reads = {{.field = Field::kEts,
+               .applies = IsRoceInUse,
+               .profile = v1::Expectations::kDataBandwidthMinPercentFieldNumber},
+              {.field = Field::kEts, .applies = IsRoceInUse}},
+    .fix = "dcb ets set dev NETDEV tc-bw CLASS:PERCENT, for all classes: the sum is 100",
+    .evaluate_node = EvaluateEtsShare,
 };
 
 extern const Rule ets_share_equal_on_rail = {
@@ -149,7 +157,8 @@ extern const Rule ets_share_equal_on_rail = {
     .needs = {Input::kDcb},
     .profile = {v1::Expectations::kDataBandwidthMinPercentFieldNumber,
                 v1::Expectations::kDataPriorityFieldNumber},
-    .fix = "dcb ets set dev NETDEV tc-bw CLASS:PERCENT ...",
+    .reads = {{.field = Field::kEts, .applies = IsRoceInUse}},
+    .fix = "dcb ets set dev NETDEV tc-bw CLASS:PERCENT, for all classes: the sum is 100",
     .equality_rules = kShares,
 };
 
@@ -164,6 +173,7 @@ extern const Rule ets_shares_sum_to_100 = {
         "for it. Setting shares one by one leads to such sums.",
     .source = "IEEE 802.1Qaz (ETS); kernel mlx5e_dbcnl_validate_ets, ice and bnxt likewise",
     .needs = {Input::kDcb},
+    .reads = {{.field = Field::kEts, .applies = IsRoceInUse}},
     .fix = "dcb ets set dev NETDEV tc-bw 0:50 3:50",
     .evaluate_node = EvaluateSum,
 };

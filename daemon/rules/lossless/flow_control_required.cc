@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/lossless/remedies.h"
 #include "daemon/rules/rule.h"
@@ -29,9 +30,7 @@ void JudgeFlowControl(const PortView& port, Verdicts& out) {
           .seen = "neither PFC nor global pause",
           .source = QosSource(port),
           .basis = ProfileBasis(*port.expectation) + ", lossless"},
-         SetPfc(port, Only(DataPriority(port).value_or(kUsualDataPriority)),
-                "The switch port needs PFC on the same priority."),
-         out);
+         SetDataPfc(port, "The switch port needs PFC on the same priority."), out);
 }
 
 void EvaluateFlowControl(const fleet::NodeView& node, Verdicts& out) {
@@ -82,21 +81,29 @@ bool NeedsLossless(const PortView& port) {
   return model == "ConnectX-3" || model == "ConnectX-3 Pro" || model == "ConnectX-4";
 }
 
+// ECN alone keeps queues short.
+bool DependsOnEcn(const Member& member) {
+  const PortView& port = *member.port;
+  return IsRoceHardware(member) && LacksPfcNow(member) && PauseOf(port) == Pause::kOff &&
+         !NeedsLossless(port) && !port.expected().has_lossless() &&
+         !port.expected().has_pfc_priorities();
+}
+
 void JudgeMode(const PortView& port, Verdicts& out) {
   const auto mask = PfcMask(port);
   if (!mask || PauseOf(port) == Pause::kUnknown) return;
+  if (CongestionOf(port) == nullptr && DependsOnEcn({.port = &port})) return;
+  if (!LacksRoceMode(port)) return out.Pass();
   const bool ecn_off = EcnIsOff(CongestionOf(port));
-  if (!mask->empty() || PauseOf(port) == Pause::kOn || !(ecn_off || NeedsLossless(port)))
-    return out.Pass();
   FailOn(port,
          {.what = "RoCE mode",
           .expected = "lossless (PFC) or lossy with ECN",
           .seen = ecn_off ? "neither PFC nor pause nor ECN" : "neither PFC nor pause",
           .source = QosSource(port),
           .basis = ecn_off ? "rule" : port.device->model() + " has no lossy RoCE"},
-         SetPfc(port, Only(kUsualDataPriority),
-                "For lossless RoCE on priority 3; set the switch the same. For lossy RoCE turn "
-                "ECN on instead, and set 'lossless: false' in the profile."),
+         SetDataPfc(port,
+                    "For lossless RoCE; set the switch the same. For lossy RoCE turn ECN on "
+                    "instead, and set 'lossless: false' in the profile."),
          out);
 }
 
@@ -108,7 +115,17 @@ void EvaluateMode(const fleet::NodeView& node, Verdicts& out) {
   });
 }
 
+// Of a physical port: virtual functions do not report global pause.
+bool LacksPfcOnHardware(const Member& port) {
+  return LacksPfcNow(port) && IsHardware(port);
+}
+
 }  // namespace
+
+bool LacksRoceMode(const PortView& port) {
+  return PfcMask(port) == PriorityMask() && PauseOf(port) == Pause::kOff &&
+         (EcnIsOff(CongestionOf(port)) || NeedsLossless(port));
+}
 
 extern const Rule lossless_has_flow_control = {
     .id = "lossless_has_flow_control",
@@ -122,6 +139,12 @@ extern const Rule lossless_has_flow_control = {
     .source = "IEEE 802.1Qbb; Intel Ethernet 800 series RoCEv2 flow control guide (doc 635330)",
     .needs = {Input::kDcb, Input::kGlobalPause},
     .profile = {v1::Expectations::kLosslessFieldNumber},
+    .reads = {{.field = Field::kPfc,
+               .applies = IsRoceInUse,
+               .profile = v1::Expectations::kLosslessFieldNumber},
+              {.field = Field::kPause,
+               .applies = LacksPfcNow,
+               .profile = v1::Expectations::kLosslessFieldNumber}},
     .fix = "dcb pfc set dev NETDEV prio-pfc all:off PRIORITY:on",
     .evaluate_node = EvaluateFlowControl,
 };
@@ -155,6 +178,8 @@ extern const Rule roce_mode_defined = {
     .needs = {Input::kDcb, Input::kGlobalPause, Input::kCongestionControl},
     .profile = {v1::Expectations::kLosslessFieldNumber,
                 v1::Expectations::kPfcPrioritiesFieldNumber},
+    .reads = {{.field = Field::kPause, .applies = LacksPfcOnHardware},
+              {.field = Field::kEcn, .applies = DependsOnEcn, .always = true}},
     .fix = "dcb pfc set dev NETDEV prio-pfc PRIORITY:on, or ECN on",
     .evaluate_node = EvaluateMode,
 };

@@ -1,5 +1,6 @@
 // Global pause (IEEE 802.3x): equal on a rail, off where PFC is on, not instead of PFC.
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/lossless/remedies.h"
 #include "daemon/rules/rule.h"
@@ -22,12 +23,12 @@ std::optional<Value> PauseBits(const Member& member) {
   return Value{(pause.rx() ? kRx : 0) | (pause.tx() ? kTx : 0)};
 }
 
-std::optional<Value> Expected(const v1::Expectations& expected) {
+std::optional<Value> ExpectedGlobalPause(const v1::Expectations& expected) {
   if (!expected.has_global_pause()) return {};
   return Value{expected.global_pause() ? kRx | kTx : 0};
 }
 
-std::string Show(const Value& value) {
+std::string ShowPause(const Value& value) {
   return Format("rx {} tx {}", (value.number & kRx) != 0 ? "on" : "off",
                 (value.number & kTx) != 0 ? "on" : "off");
 }
@@ -36,17 +37,18 @@ std::string Source(const Member& member) {
   return PauseSource(*member.port);
 }
 
-std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
+std::vector<v1::Remedy> GlobalPauseRemedies(const Member& member, const Value& expected) {
   return SetGlobalPause(*member.port, (expected.number & kRx) != 0, (expected.number & kTx) != 0);
 }
 
 constexpr EqualityRule kPause[] = {{.what = "global pause",
                                     .group = ByRailAndDriver,
                                     .value = PauseBits,
-                                    .expected = Expected,
-                                    .show = Show,
+                                    .expected = ExpectedGlobalPause,
+                                    .kept_when_down = true,
+                                    .show = ShowPause,
                                     .source = Source,
-                                    .remedies = Remedies}};
+                                    .remedies = GlobalPauseRemedies}};
 
 std::string Directions(const v1::GlobalPause& pause) {
   return pause.rx() && pause.tx() ? "rx and tx on" : pause.rx() ? "rx on" : "tx on";
@@ -71,16 +73,14 @@ void JudgeInsteadOfPfc(const PortView& port, Verdicts& out) {
   const auto mask = PfcMask(port);
   if (!mask || (mask->empty() && PauseOf(port) != Pause::kOn)) return;
   if (!mask->empty()) return out.Pass();
-  PriorityMask wanted;
-  wanted.Add(DataPriority(port).value_or(kUsualDataPriority));
   FailOn(port,
          {.what = "flow control",
           .expected = "PFC",
           .seen = "global pause",
           .source = PauseSource(port),
           .basis = ProfileBasis(*port.expectation) + ", lossless"},
-         After(SetGlobalPause(port, false, false).front().command(),
-               SetPfc(port, wanted, "Change the switch port at the same time.")),
+         After(SetGlobalPause(port, false, false).front(),
+               SetDataPfc(port, "Change the switch port at the same time.")),
          out);
 }
 
@@ -89,6 +89,14 @@ void EvaluateInsteadOfPfc(const fleet::NodeView& node, Verdicts& out) {
   ForRocePorts(node, [&](const PortView& port) {
     if (port.expected().lossless() && !port.expected().global_pause()) JudgeInsteadOfPfc(port, out);
   });
+}
+
+// Virtual functions and software do not report global pause.
+bool ReportsPauseWithPfc(const Member& port) {
+  return HasPfcOn(port) && IsHardware(port);
+}
+bool ReportsPauseWithoutPfc(const Member& port) {
+  return LacksPfcNow(port) && IsHardware(port);
 }
 
 }  // namespace
@@ -105,6 +113,10 @@ extern const Rule global_pause_equal_on_rail = {
     .source = "IEEE 802.3 annex 31B; ethtool(8), --pause",
     .needs = {Input::kGlobalPause, Input::kDcb},
     .profile = {v1::Expectations::kGlobalPauseFieldNumber},
+    .reads = {{.field = Field::kPause,
+               .applies = LacksPfcNow,
+               .profile = v1::Expectations::kGlobalPauseFieldNumber},
+              {.field = Field::kPause, .applies = ReportsPauseWithoutPfc}},
     .fix = "ethtool -A NETDEV rx on|off tx on|off",
     .equality_rules = kPause,
 };
@@ -120,6 +132,7 @@ extern const Rule pfc_excludes_global_pause = {
         "usual cause is an ethtool setting of the distribution or of an old script.",
     .source = "IEEE 802.1Qbb; Broadcom's RoCE set-up (ethtool -A NETDEV rx off tx off)",
     .needs = {Input::kDcb, Input::kGlobalPause},
+    .reads = {{.field = Field::kPause, .applies = ReportsPauseWithPfc}},
     .fix = "ethtool -A NETDEV rx off tx off",
     .evaluate_node = EvaluateWithPfc,
 };
@@ -136,6 +149,9 @@ extern const Rule pfc_instead_of_global_pause = {
     .source = "NVIDIA RoCE recommendations; IEEE 802.3 annex 31B",
     .needs = {Input::kDcb, Input::kGlobalPause},
     .profile = {v1::Expectations::kLosslessFieldNumber, v1::Expectations::kGlobalPauseFieldNumber},
+    .reads = {{.field = Field::kPause,
+               .applies = LacksPfcNow,
+               .profile = v1::Expectations::kLosslessFieldNumber}},
     .fix = "ethtool -A NETDEV rx off tx off; dcb pfc set dev NETDEV prio-pfc all:off PRIORITY:on",
     .evaluate_node = EvaluateInsteadOfPfc,
 };

@@ -57,6 +57,8 @@ std::optional<Value> CongestionNumber(const Member& member) {
 
 // Priorities with PFC on a port that carries RoCE; nothing when not reported.
 std::optional<PriorityMask> PfcMask(const fleet::PortView& port);
+// Neither PFC nor global pause, and ECN off or a card that needs PFC. False when not known.
+bool LacksRoceMode(const fleet::PortView& port);
 // PFC is reported and on for at least one priority.
 bool HasPfc(const fleet::PortView& port);
 // At least two RoCE ports of the node are up and all have the PFC mask of this one. A difference

@@ -1,5 +1,6 @@
 // PFC: equal on a rail, not more priorities than the NIC supports, storm prevention.
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/lossless/remedies.h"
 #include "daemon/rules/rule.h"
@@ -47,41 +48,39 @@ bool IsNeeded(const Member& member) {
   return CarriesRoce(*member.port) && !IsReportedElsewhere(*member.port);
 }
 
-std::optional<Value> Expected(const v1::Expectations& expected) {
+std::optional<Value> ExpectedPfc(const v1::Expectations& expected) {
   if (!expected.has_pfc_priorities()) return {};
   return Value{PriorityMask::FromList(expected.pfc_priorities().priorities()).bits()};
 }
 
 // Where PFC could not be read: the source that the inspector names in its gap.
-std::string Source(const Member& member) {
+std::string PfcSource(const Member& member) {
   return PfcMask(*member.port) ? QosSource(member) : "netlink dcb " + WireName(*member.port);
 }
 
-std::vector<v1::Remedy> Remedies(const Member& member, const Value& expected) {
+std::vector<v1::Remedy> PfcRemedies(const Member& member, const Value& expected) {
   return SetPfc(*member.port, PriorityMask(expected.number));
 }
 
 constexpr EqualityRule kPfc[] = {{.what = "PFC enabled priorities",
                                   .value = MaskOf,
-                                  .needed = IsNeeded,
-                                  .expected = Expected,
+                                  .expected = ExpectedPfc,
+                                  .kept_when_down = true,
                                   .show = ShowPriorities,
-                                  .source = Source,
-                                  .remedies = Remedies}};
+                                  .source = PfcSource,
+                                  .remedies = PfcRemedies}};
 
 void JudgeLimit(const PortView& port, PriorityMask mask, Verdicts& out) {
   const PfcLimit limit = PfcLimitOf(port);
   if (limit.priorities == 0) return;
   if (!ExceedsPfcLimit(port)) return out.Pass();
-  PriorityMask wanted;
-  wanted.Add(DataPriority(port).value_or(kUsualDataPriority));
   FailOn(port,
          {.what = "PFC enabled priorities",
           .expected = Format("at most {}", limit.priorities),
           .seen = ToText(mask),
           .source = QosSource(port),
           .basis = limit.basis},
-         SetPfc(port, wanted, "Keep PFC on for RoCE data only."), out);
+         SetDataPfc(port, "Keep PFC on for RoCE data only."), out);
 }
 
 void EvaluateLimit(const fleet::NodeView& node, Verdicts& out) {
@@ -109,16 +108,24 @@ std::string StormPreventionSource(const Member& member) {
 
 std::vector<v1::Remedy> SetStormPrevention(const Member& member, const Value& expected) {
   const bool on = expected.number != 0;
-  return {ToRemedy({.platform = on ? "mlx5" : "any",
-                    .command = Format("ethtool --set-tunable {} pfc-prevention-tout {}",
-                                      WireName(*member.port), on ? 65535 : 0),
-                    .note = on ? "65535: automatic, 100 ms." : ""})};
+  const auto command = [&](std::uint32_t timeout) {
+    return Format("ethtool --set-tunable {} pfc-prevention-tout {}", WireName(*member.port),
+                  timeout);
+  };
+  return {Change({.platform = on ? "mlx5" : "any",
+                  .command = command(on ? 65535 : 0),
+                  .affects = v1::REMEDY_REACH_PORT,
+                  .interrupts = kInterruptsNothing,
+                  .lasts = UntilReboot(kInBootUnit),
+                  .undo = command(member.port->wire->pfc_storm_prevention_ms()),
+                  .note = on ? "65535: automatic, 100 ms." : ""})};
 }
 
 constexpr EqualityRule kStormPrevention[] = {{.what = "PFC storm prevention",
                                               .group = ByRailAndDriver,
                                               .value = StormPrevention,
                                               .expected = ExpectedStormPrevention,
+                                              .kept_when_down = true,
                                               .show = ShowOnOff,
                                               .source = StormPreventionSource,
                                               .remedies = SetStormPrevention}};
@@ -138,6 +145,7 @@ extern const Rule pfc_equal_on_rail = {
     .source = "IEEE 802.1Qbb; kernel include/uapi/linux/dcbnl.h (struct ieee_pfc)",
     .needs = {Input::kDcb},
     .profile = {v1::Expectations::kPfcPrioritiesFieldNumber},
+    .reads = {{.field = Field::kPfc, .applies = IsNeeded, .always = true}},
     .fix = "dcb pfc set dev NETDEV prio-pfc all:off PRIORITY:on",
     .equality_rules = kPfc,
 };
@@ -169,6 +177,10 @@ extern const Rule pfc_storm_prevention_on = {
     .source = "kernel drivers/net/ethernet/mellanox/mlx5/core/en_ethtool.c (pfc-prevention-tout)",
     .needs = {Input::kPfcStormPrevention, Input::kDcb},
     .profile = {v1::Expectations::kPfcStormPreventionFieldNumber},
+    .reads = {{.field = Field::kStormPrevention,
+               .applies = HasPfcOn,
+               .profile = v1::Expectations::kPfcStormPreventionFieldNumber},
+              {.field = Field::kStormPrevention, .applies = HasPfcOn}},
     .fix = "ethtool --set-tunable NETDEV pfc-prevention-tout 65535",
     .equality_rules = kStormPrevention,
 };

@@ -14,7 +14,7 @@ namespace {
 
 using fleet::PortView;
 
-constexpr std::size_t kDscps = 64;
+constexpr std::size_t kDscpValues = 64;
 
 // Classification of RoCE on a rail. Without a profile the DSCPs of RoCE are inferred: 26 when at
 // least half of the ports map it to a priority with PFC, else every DSCP for which that is true.
@@ -39,7 +39,7 @@ bool ProfileDecides(const PortView& port) {
 }
 
 bool HasMap(const v1::DcbConfig& dcb) {
-  return static_cast<std::size_t>(dcb.dscp_to_priority_size()) == kDscps;
+  return static_cast<std::size_t>(dcb.dscp_to_priority_size()) == kDscpValues;
 }
 
 bool Covers(const v1::DcbConfig& dcb, std::size_t dscp, PriorityMask lossless) {
@@ -72,7 +72,7 @@ PriorityMask LosslessOf(const ValueCounts& counts) {
 
 GroupSummary Summarize(const ValueCounts& counts) {
   const PriorityMask lossless = LosslessOf(counts);
-  std::array<std::uint64_t, kDscps> covering = {};
+  std::array<std::uint64_t, kDscpValues> covering = {};
   std::uint64_t known = 0;
   std::uint64_t trusting = 0;
   std::uint64_t maps = 0;
@@ -84,14 +84,14 @@ GroupSummary Summarize(const ValueCounts& counts) {
     trusting += entry.members;
     if (!HasMap(dcb)) continue;
     maps += entry.members;
-    for (std::size_t dscp = 0; dscp < kDscps; ++dscp)
+    for (std::size_t dscp = 0; dscp < kDscpValues; ++dscp)
       if (Covers(dcb, dscp, lossless)) covering[dscp] += entry.members;
   }
   const auto is_used = [&](std::size_t dscp) {
     return covering[dscp] > 0 && 2 * covering[dscp] >= maps;
   };
   GroupSummary summary{.facts = {lossless.bits(), 2 * trusting >= known ? 1U : 0U}, .shown = {}};
-  for (std::size_t dscp = 0; dscp < kDscps; ++dscp)
+  for (std::size_t dscp = 0; dscp < kDscpValues; ++dscp)
     if (is_used(kUsualDataDscp) ? dscp == kUsualDataDscp : is_used(dscp))
       summary.facts.push_back(dscp);
   const std::uint64_t first = summary.facts.size() > 2 ? covering[summary.facts[2]] : 0;
@@ -111,8 +111,15 @@ std::vector<v1::Remedy> Remedies(const PortView& port, const Rail& rail, std::si
   return SetDscpPriority(port, static_cast<std::uint32_t>(dscp), rail.lossless.lowest());
 }
 
-std::size_t UsedDscp(const Rail& rail) {
-  return rail.dscps.empty() ? kUsualDataDscp : rail.dscps[0];
+// The DSCP of the profile or the driver, else the one that the rail uses.
+std::vector<v1::Remedy> MapUsedDscp(const PortView& port, const Rail& rail) {
+  if (const auto dscp = DataDscp(port)) return Remedies(port, rail, *dscp);
+  if (!rail.dscps.empty()) return Remedies(port, rail, rail.dscps[0]);
+  return {
+      Advice(Format("Map the DSCP that jobs and switches use for RoCE to priority {}: dcb app "
+                    "replace dev {} dscp-prio DSCP:{}. State data_dscp in the profile to get "
+                    "the command.",
+                    rail.lossless.lowest(), WireName(port), rail.lossless.lowest()))};
 }
 
 void FailTrust(const PortView& port, const Rail& rail, std::string basis, Verdicts& out) {
@@ -125,7 +132,7 @@ void FailTrust(const PortView& port, const Rail& rail, std::string basis, Verdic
                                     .seen = "pcp",
                                     .source = QosSource(port),
                                     .basis = std::move(basis)})},
-           Remedies(port, rail, UsedDscp(rail)));
+           MapUsedDscp(port, rail));
 }
 
 // RoCE frames without a VLAN tag have no PCP.
@@ -175,7 +182,7 @@ void FailNothingCovered(const PortView& port, const Rail& rail, Verdicts& out) {
                                     .seen = "none",
                                     .source = QosSource(port),
                                     .basis = Format("PFC is on for {}", lossless)})},
-           Remedies(port, rail, UsedDscp(rail)));
+           MapUsedDscp(port, rail));
 }
 
 void JudgePort(const PortView& port, const Rail& rail, Verdicts& out) {
@@ -189,7 +196,7 @@ void JudgePort(const PortView& port, const Rail& rail, Verdicts& out) {
     return;
   }
   if (port.expected().has_data_dscp()) {
-    const std::size_t dscp = port.expected().data_dscp() % kDscps;
+    const std::size_t dscp = port.expected().data_dscp() % kDscpValues;
     return Covers(dcb, dscp, rail.lossless) ? out.Pass() : FailMap(port, rail, dscp, out);
   }
   if (rail.dscps.empty()) return FailNothingCovered(port, rail, out);
@@ -198,14 +205,14 @@ void JudgePort(const PortView& port, const Rail& rail, Verdicts& out) {
   out.Pass();
 }
 
-void Judge(const Member& member, const GroupSummary& summary, Verdicts& out) {
+void JudgeCoverage(const Member& member, const GroupSummary& summary, Verdicts& out) {
   const PortView& port = *member.port;
   if (summary.facts[0] == 0) return;  // PFC is off
   if (ProfileDecides(port)) return;
   JudgePort(port, RailOf(summary), out);
 }
 
-constexpr GroupRule kMaps = {.value = Settings, .summarize = Summarize, .judge = Judge};
+constexpr GroupRule kMaps = {.value = Settings, .summarize = Summarize, .judge = JudgeCoverage};
 
 }  // namespace
 

@@ -1,8 +1,8 @@
 // Commands that change one RoCE setting of a port, one builder for each setting.
 //
 // The first remedy is the kernel's tool. For mlx5 a second one is the same with NVIDIA's tool. The
-// vendor's conditions and whether the command interrupts traffic are part of each remedy. `note` is
-// a sentence of the rule that comes before the vendor's.
+// vendor's conditions are part of each remedy. `note` is a sentence of the rule that comes before
+// the vendor's.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,15 @@
 
 #include "base/priority_mask.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/remedy.h"
 
 namespace fabric::rules {
 
 // PFC on for these priorities and off for the others.
 std::vector<v1::Remedy> SetPfc(const fleet::PortView& port, PriorityMask priorities,
                                std::string_view note = {});
+// PFC on for the priority of RoCE data; advice where that is not known.
+std::vector<v1::Remedy> SetDataPfc(const fleet::PortView& port, std::string_view note = {});
 
 // Maps a DSCP to a priority. Also makes the port trust DSCP.
 std::vector<v1::Remedy> SetDscpPriority(const fleet::PortView& port, std::uint32_t dscp,
@@ -27,11 +30,14 @@ std::vector<v1::Remedy> SetDscpPriority(const fleet::PortView& port, std::uint32
 // For DSCP maps the DSCP of RoCE data, see SetDscpPriority().
 std::vector<v1::Remedy> SetTrust(const fleet::PortView& port, v1::Trust trust);
 
-// ETS share of a traffic class. The user adds the shares of the other classes.
+// ETS share of a traffic class; the other classes share the rest as before.
 std::vector<v1::Remedy> SetEtsShare(const fleet::PortView& port, std::uint32_t traffic_class,
                                     std::uint32_t percent);
-// Strict priority for a traffic class.
-std::vector<v1::Remedy> SetEtsStrict(const fleet::PortView& port, std::uint32_t traffic_class);
+// Scales the shares of all classes so that they add up to 100.
+std::vector<v1::Remedy> ScaleEtsShares(const fleet::PortView& port);
+// Strict priority for the traffic class of a priority. Strict classes go before all others, so the
+// priority gets a class of its own first if other priorities share its class.
+std::vector<v1::Remedy> SetEtsStrict(const fleet::PortView& port, std::uint32_t priority);
 
 // Global pause (IEEE 802.3x).
 std::vector<v1::Remedy> SetGlobalPause(const fleet::PortView& port, bool rx, bool tx);
@@ -62,11 +68,18 @@ std::string RdmaCmTosFile(const fleet::PortView& port);
 // ToS byte (traffic class) with this DSCP and ECN-capable transport, ECT(0): 106 for DSCP 26.
 std::uint32_t TosOfDscp(std::uint32_t dscp);
 
+// DSCP that RoCE data should have on the port: of the profile, the driver, or the override of the
+// other ports of the node, if the port maps it to a priority with PFC; else the only DSCP that the
+// port maps to one. Nothing when in doubt.
+std::optional<std::uint32_t> LosslessDscp(const fleet::PortView& port);
+// "24 to 31": all DSCPs that the port maps to a priority with PFC; "none".
+std::string LosslessDscps(const fleet::PortView& port);
+
 // The remedy, and for mlx5 the same with NVIDIA's mlnx_qos.
-std::vector<v1::Remedy> WithMlnxQos(const fleet::PortView& port, RemedyText any,
+std::vector<v1::Remedy> WithMlnxQos(const fleet::PortView& port, v1::Remedy any,
                                     std::string_view mlnx_qos_options);
 
-// Runs `command` before the command of each remedy.
-std::vector<v1::Remedy> After(std::string_view command, std::vector<v1::Remedy> remedies);
+// Runs the command of `first` before the command of each remedy.
+std::vector<v1::Remedy> After(const v1::Remedy& first, std::vector<v1::Remedy> remedies);
 
 }  // namespace fabric::rules

@@ -1,5 +1,6 @@
 // DSCP that hosts mark RoCE with: MLNX_OFED's traffic class override, default ToS of RDMA-CM.
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/lossless/remedies.h"
 #include "daemon/rules/rule.h"
@@ -36,6 +37,7 @@ constexpr EqualityRule kTrafficClass[] = {
     {.what = "traffic class override",
      .value = TrafficClass,
      .expected = NumberOf<&v1::Expectations::has_traffic_class, &v1::Expectations::traffic_class>,
+     .kept_when_down = true,
      .show = ShowTrafficClass,
      .source = TrafficClassSource,
      .remedies = TrafficClassRemedies}};
@@ -52,6 +54,15 @@ void JudgeByProfile(const PortView& port, std::uint32_t dscp, Verdicts& out) {
          SetTrafficClass(port, TosOfDscp(wanted)), out);
 }
 
+std::vector<v1::Remedy> LosslessClassRemedies(const PortView& port) {
+  if (const auto dscp = LosslessDscp(port)) return SetTrafficClass(port, TosOfDscp(*dscp));
+  return {
+      Advice(Format("Write tclass=N to /{}, with N = 4 * DSCP + 2 for the DSCP that the fabric "
+                    "uses for RoCE. On this port DSCP {} lead to a priority with PFC. State "
+                    "data_dscp in the profile to get the command.",
+                    TrafficClassFile(port), LosslessDscps(port)))};
+}
+
 // Without a profile the override is wrong only if its DSCP maps to a lossy priority by the factory
 // default, and PFC is on for another priority and equal on all ports of the node. Then neither the
 // map nor PFC can be wrong instead.
@@ -62,14 +73,13 @@ void JudgeByPfc(const PortView& port, std::uint32_t dscp, Verdicts& out) {
   if (!priority) return;
   if (mask.Has(*priority)) return out.Pass();
   if (dscp == kUsualDataDscp || *priority != dscp / 8 || !PfcIsEqualOnNode(port)) return;
-  const std::uint32_t wanted = DataPriority(port).value_or(kUsualDataPriority) * 8 + 2;
   FailOn(port,
          {.what = "priority of the traffic class override",
           .expected = Format("one with PFC ({})", ToText(mask)),
           .seen = Format("{} (DSCP {})", *priority, dscp),
           .source = TrafficClassFile(port),
           .basis = "RoCE data is sent with it"},
-         SetTrafficClass(port, TosOfDscp(wanted)), out);
+         LosslessClassRemedies(port), out);
 }
 
 void EvaluateTrafficClass(const fleet::NodeView& node, Verdicts& out) {
@@ -102,6 +112,7 @@ constexpr EqualityRule kRdmaCmTos[] = {
     {.what = "default ToS of RDMA-CM",
      .value = RdmaCmTos,
      .expected = NumberOf<&v1::Expectations::has_rdma_cm_tos, &v1::Expectations::rdma_cm_tos>,
+     .kept_when_down = true,
      .source = RdmaCmSource,
      .remedies = RdmaCmRemedies}};
 
@@ -140,7 +151,8 @@ extern const Rule traffic_class_equal_on_rail = {
     .source = "NVIDIA MLNX_OFED (tc/1/traffic_class)",
     .needs = {Input::kRoceDefaults},
     .profile = {v1::Expectations::kTrafficClassFieldNumber},
-    .fix = "write tclass=106 to sys/class/infiniband/DEVICE/tc/PORT/traffic_class",
+    .reads = {{.field = Field::kTrafficClass, .applies = IsRoceInUse}},
+    .fix = "write tclass=N (4 * DSCP + 2) to sys/class/infiniband/DEVICE/tc/PORT/traffic_class",
     .equality_rules = kTrafficClass,
 };
 
@@ -156,7 +168,7 @@ extern const Rule traffic_class_carries_data_dscp = {
     .source = "NVIDIA MLNX_OFED (tc/1/traffic_class); kernel drivers/infiniband/hw/mlx5/qp.c",
     .needs = {Input::kRoceDefaults, Input::kDcb},
     .profile = {v1::Expectations::kDataDscpFieldNumber, v1::Expectations::kTrafficClassFieldNumber},
-    .fix = "write tclass=106 to sys/class/infiniband/DEVICE/tc/PORT/traffic_class",
+    .fix = "write tclass=N (4 * DSCP + 2) to sys/class/infiniband/DEVICE/tc/PORT/traffic_class",
     .evaluate_node = EvaluateTrafficClass,
 };
 
@@ -172,7 +184,13 @@ extern const Rule rdma_cm_tos_equal_on_rail = {
     .source = "kernel drivers/infiniband/core/cma_configfs.c (default_roce_tos)",
     .needs = {Input::kRoceDefaults},
     .profile = {v1::Expectations::kRdmaCmTosFieldNumber},
-    .fix = "cma_roce_tos -d DEVICE -t 106",
+    .reads = {{.field = Field::kRdmaCm,
+               .applies = IsRoceInUse,
+               .profile = v1::Expectations::kRdmaCmTosFieldNumber},
+              {.field = Field::kRdmaCm, .applies = IsRoceInUse}},
+    .fix =
+        "write the ToS (4 * DSCP + 2) to default_roce_tos of the port below "
+        "sys/kernel/config/rdma_cm",
     .equality_rules = kRdmaCmTos,
 };
 
@@ -188,7 +206,10 @@ extern const Rule rdma_cm_tos_carries_data_dscp = {
     .source = "kernel drivers/infiniband/core/cma_configfs.c (default_roce_tos)",
     .needs = {Input::kRoceDefaults},
     .profile = {v1::Expectations::kDataDscpFieldNumber, v1::Expectations::kRdmaCmTosFieldNumber},
-    .fix = "cma_roce_tos -d DEVICE -t 106",
+    .reads = {{.field = Field::kRdmaCm, .applies = IsRoceInUse}},
+    .fix =
+        "write the ToS (4 * DSCP + 2) to default_roce_tos of the port below "
+        "sys/kernel/config/rdma_cm",
     .evaluate_node = EvaluateRdmaCm,
 };
 

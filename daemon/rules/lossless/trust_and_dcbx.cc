@@ -1,5 +1,6 @@
 // QoS modes of a port: trust in DSCP or PCP, and the owner of DCBX.
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/lossless/remedies.h"
 #include "daemon/rules/rule.h"
@@ -30,7 +31,7 @@ std::optional<Value> ExpectedTrust(const v1::Expectations& expected) {
   return Value{static_cast<std::uint64_t>(expected.trust())};
 }
 
-std::string ShowTrust(const Value& value) {
+std::string ShowTrustValue(const Value& value) {
   return std::string(Name(static_cast<v1::Trust>(value.number)));
 }
 
@@ -40,9 +41,9 @@ std::vector<v1::Remedy> TrustRemedies(const Member& member, const Value& expecte
 
 constexpr EqualityRule kTrust[] = {{.what = "trust",
                                     .value = TrustOf,
-                                    .needed = IsTrustNeeded,
                                     .expected = ExpectedTrust,
-                                    .show = ShowTrust,
+                                    .kept_when_down = true,
+                                    .show = ShowTrustValue,
                                     .source = QosSource,
                                     .remedies = TrustRemedies}};
 
@@ -69,6 +70,7 @@ constexpr EqualityRule kOwner[] = {{.what = "owner of DCBX",
                                     .group = ByRailAndDriver,
                                     .value = IsHost,
                                     .expected = ExpectedHost,
+                                    .kept_when_down = true,
                                     .show = ShowOwner,
                                     .source = QosSource,
                                     .remedies = OwnerRemedies}};
@@ -90,6 +92,9 @@ extern const Rule trust_equal_on_rail = {
     .source = "kernel drivers/net/ethernet/mellanox/mlx5/core/en_dcbnl.c (mlx5e_dcbnl_dscp_app)",
     .needs = {Input::kDcb},
     .profile = {v1::Expectations::kTrustFieldNumber},
+    .reads = {{.field = Field::kTrust,
+               .applies = IsTrustNeeded,
+               .profile = v1::Expectations::kTrustFieldNumber}},
     .fix = "dcb app replace dev NETDEV dscp-prio DSCP:PRIORITY, or mlnx_qos -i NETDEV --trust dscp",
     .equality_rules = kTrust,
 };
@@ -108,6 +113,10 @@ extern const Rule dcbx_mode_is_host = {
     .source = "kernel include/uapi/linux/dcbnl.h (DCB_CAP_DCBX_HOST); kernel document ice.rst",
     .needs = {Input::kDcb},
     .profile = {v1::Expectations::kDcbxHostFieldNumber},
+    .reads = {{.field = Field::kDcbx,
+               .applies = IsRoceInUse,
+               .profile = v1::Expectations::kDcbxHostFieldNumber},
+              {.field = Field::kDcbx, .applies = IsRoceInUse}},
     .fix = "mlnx_qos -i NETDEV -d os; ethtool --set-priv-flags NETDEV fw-lldp-agent off",
     .equality_rules = kOwner,
 };

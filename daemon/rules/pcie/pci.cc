@@ -19,23 +19,52 @@ bool Translates(const v1::NodeSnapshot& snapshot, const v1::GpuNicPath& path) {
   return gpu != nullptr && IsTranslated(*gpu);
 }
 
-// Paths to devices of the fabric, by GPU. Empty if no bridge redirects.
+// The GPU belongs to a virtual machine.
+bool IsPassedThrough(const v1::NodeSnapshot& snapshot, std::string_view gpu) {
+  return std::any_of(snapshot.gpus().begin(), snapshot.gpus().end(), [&](const v1::Gpu& each) {
+    return each.pci_address() == gpu && each.driver().starts_with("vfio");
+  });
+}
+
+// Paths to devices of the fabric, by GPU.
 using Paths = std::map<std::string_view, std::vector<const v1::GpuNicPath*>>;
 
 Paths ToFabric(const fleet::NodeView& node) {
   const v1::NodeSnapshot& snapshot = node.node->snapshot;
   Paths paths;
-  const auto& all = snapshot.gpu_nic_paths();
-  if (std::none_of(all.begin(), all.end(),
-                   [](const v1::GpuNicPath& path) { return path.acs_redirects_size() > 0; }))
-    return paths;
   std::set<std::string_view> fabric;
   for (const fleet::PortView& port : node.ports)
     if (port.rail) fabric.insert(port.device->name());
-  for (const v1::GpuNicPath& path : all)
-    if (path.distance() != v1::PCI_DISTANCE_UNSPECIFIED && fabric.contains(path.device()))
+  for (const v1::GpuNicPath& path : snapshot.gpu_nic_paths())
+    if (path.distance() != v1::PCI_DISTANCE_UNSPECIFIED && fabric.contains(path.device()) &&
+        !IsPassedThrough(snapshot, path.gpu()))
       paths[path.gpu()].push_back(&path);
   return paths;
+}
+
+bool IsGpuInUse(const fleet::NodeView& node, const v1::GpuNicPath& path) {
+  const auto& gpus = node.node->snapshot.gpus();
+  return std::any_of(gpus.begin(), gpus.end(), [&](const v1::Gpu& gpu) {
+    return gpu.pci_address() == path.gpu() && IsInUse(gpu);
+  });
+}
+
+// Calls `visit` for the paths on which redirection matters, if any path of the node is `wanted`.
+template <class Visit>
+void ForPeerPaths(const fleet::NodeView& node, bool (*wanted)(const v1::GpuNicPath&),
+                  const Visit& visit) {
+  const v1::NodeSnapshot& snapshot = node.node->snapshot;
+  const auto& all = snapshot.gpu_nic_paths();
+  if (std::none_of(all.begin(), all.end(), wanted) || IsVirtualMachine(snapshot)) return;
+  for (const auto& [gpu, paths] : ToFabric(node)) {
+    v1::PciDistance nearest = v1::PCI_DISTANCE_SYS;
+    for (const v1::GpuNicPath* path : paths) nearest = std::min(nearest, path->distance());
+    for (const v1::GpuNicPath* path : paths) {
+      if (path->distance() != nearest || nearest > v1::PCI_DISTANCE_PHB) continue;
+      if (nearest == v1::PCI_DISTANCE_PHB && !Translates(snapshot, *path)) continue;
+      visit(*path);
+    }
+  }
 }
 
 }  // namespace
@@ -76,6 +105,11 @@ bool IsSlow(const v1::PciFunction& function) {
   return limit && function.link().speed_megatransfers_per_second() < limit->megatransfers;
 }
 
+bool KeepsLinkSpeed(const v1::PciFunction& function) {
+  constexpr std::string_view kSteady[] = {"mlx5_core", "mlx4_core", "bnxt_en", "ice", "ionic"};
+  return std::find(std::begin(kSteady), std::end(kSteady), function.driver()) != std::end(kSteady);
+}
+
 std::string ShowSpeed(std::uint32_t megatransfers) {
   if (megatransfers % 1000 == 0) return Format("{} GT/s", megatransfers / 1000);
   return Format("{}.{} GT/s", megatransfers / 1000, megatransfers % 1000 / 100);
@@ -93,6 +127,22 @@ bool IsBridge(const v1::PciFunction& function) {
   return function.class_code().starts_with("0604");
 }
 
+bool IsNetworkAdapter(const v1::PciFunction& function) {
+  return function.class_code().starts_with("02");
+}
+
+bool IsWithinSwitch(const v1::NodeSnapshot& snapshot, const v1::PciFunction& bridge) {
+  const auto is_pex = [](const v1::PciFunction& function) {
+    const bool pex_gen4 = function.device_id() == "c010" &&
+                          function.subsystem_vendor_id() == "1000" &&
+                          function.subsystem_device_id().starts_with('a');
+    return function.vendor_id() == "1000" && (pex_gen4 || function.device_id() == "c030");
+  };
+  if (bridge.path().empty() || !is_pex(bridge)) return false;
+  const v1::PciFunction* const above = FindFunction(snapshot, *bridge.path().rbegin());
+  return above != nullptr && is_pex(*above) && above->device_id() == bridge.device_id();
+}
+
 bool IsVirtualMachine(const v1::NodeSnapshot& snapshot) {
   const v1::HostFacts& host = snapshot.host();
   return host.has_virtualization() && host.virtualization() != "none";
@@ -104,6 +154,12 @@ bool IsInUse(const v1::Gpu& gpu) {
 
 bool HasGpuInUse(const v1::NodeSnapshot& snapshot) {
   return std::any_of(snapshot.gpus().begin(), snapshot.gpus().end(), IsInUse);
+}
+
+std::string TopologyCommand(const v1::NodeSnapshot& snapshot) {
+  if (snapshot.gpus().empty()) return "lspci -tv";
+  if (snapshot.gpus(0).vendor_id() == "10de") return "nvidia-smi topo -m";
+  return snapshot.gpus(0).vendor_id() == "1002" ? "rocm-smi --showtopo" : "lspci -tv";
 }
 
 std::string_view CardOf(std::string_view address) {
@@ -120,7 +176,7 @@ Owner OwnerOf(const NodeView& node, const v1::PciFunction& function) {
     if (!port.rail || !IsUp(port) || port.expected().unused()) continue;
     if (owner == nullptr || port.device->pci_address() == function.address()) owner = &port;
   }
-  return {.port = owner, .judged = !any || owner != nullptr};
+  return {.port = owner, .judged = owner != nullptr || (!any && !IsNetworkAdapter(function))};
 }
 
 v1::Subject SubjectOf(const NodeView& node, const Owner& owner) {
@@ -137,7 +193,7 @@ std::optional<Group> ByRailAndProduct(const Member& port) {
   if (!port.port->rail) return {};
   const std::string_view product = port.snapshot().host().product();
   return Group{.rail = port.port->rail->value(),
-               .like = product.empty() ? std::string_view(port.port->device->model()) : product,
+               .like = product.empty() ? port.port->model : product,
                .part = KindOf(*port.port)};
 }
 
@@ -157,19 +213,21 @@ bool IsTranslated(const v1::PciFunction& function) {
 }
 
 std::set<std::string_view> RedirectingBridges(const fleet::NodeView& node) {
-  const v1::NodeSnapshot& snapshot = node.node->snapshot;
   std::set<std::string_view> bridges;
-  if (IsVirtualMachine(snapshot)) return bridges;
-  for (const auto& [gpu, paths] : ToFabric(node)) {
-    v1::PciDistance nearest = v1::PCI_DISTANCE_SYS;
-    for (const v1::GpuNicPath* path : paths) nearest = std::min(nearest, path->distance());
-    for (const v1::GpuNicPath* path : paths) {
-      if (path->distance() != nearest || nearest > v1::PCI_DISTANCE_PHB) continue;
-      if (nearest == v1::PCI_DISTANCE_PHB && !Translates(snapshot, *path)) continue;
-      bridges.insert(path->acs_redirects().begin(), path->acs_redirects().end());
-    }
-  }
+  const auto redirects = [](const v1::GpuNicPath& path) { return path.acs_redirects_size() > 0; };
+  ForPeerPaths(node, redirects, [&](const v1::GpuNicPath& path) {
+    bridges.insert(path.acs_redirects().begin(), path.acs_redirects().end());
+  });
   return bridges;
+}
+
+bool HasUnreadRedirects(const fleet::NodeView& node) {
+  bool unread = false;
+  const auto is_unread = [](const v1::GpuNicPath& path) { return !path.acs_known(); };
+  ForPeerPaths(node, is_unread, [&](const v1::GpuNicPath& path) {
+    unread = unread || (is_unread(path) && IsGpuInUse(node, path));
+  });
+  return unread;
 }
 
 }  // namespace fabric::rules

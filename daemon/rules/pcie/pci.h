@@ -33,15 +33,24 @@ std::optional<LinkLimit> CommonLimit(const v1::PciFunction& function);
 bool IsNarrow(const v1::PciFunction& function);
 bool IsSlow(const v1::PciFunction& function);
 
+// A card whose driver keeps the link speed when idle. GPUs and some others lower it.
+bool KeepsLinkSpeed(const v1::PciFunction& function);
+
 std::string ShowSpeed(std::uint32_t megatransfers);       // "32 GT/s"
 std::string ShowGigabits(std::uint64_t bits_per_second);  // "252 Gb/s"
 std::string PciFile(std::string_view address, std::string_view file);
 
 bool IsBridge(const v1::PciFunction& function);
+bool IsNetworkAdapter(const v1::PciFunction& function);
+// A bridge below another bridge of its switch. Broadcom PEX switches appear as two levels of
+// switches: the link between them is inside the chip.
+bool IsWithinSwitch(const v1::NodeSnapshot& snapshot, const v1::PciFunction& bridge);
 bool IsVirtualMachine(const v1::NodeSnapshot& snapshot);  // False if unknown.
 // The host itself uses it: it has a driver, and is not passed through to a virtual machine.
 bool IsInUse(const v1::Gpu& gpu);
 bool HasGpuInUse(const v1::NodeSnapshot& snapshot);
+// The command that shows the distances of GPUs and NICs, by the vendor of the GPUs.
+std::string TopologyCommand(const v1::NodeSnapshot& snapshot);
 
 // "0000:3b:00", the same for all functions of a card.
 std::string_view CardOf(std::string_view address);
@@ -49,7 +58,7 @@ std::string_view CardOf(std::string_view address);
 // Subject of a finding about a function: its RDMA port; for GPUs and bridges, the node.
 struct Owner {
   const fleet::PortView* port = nullptr;
-  bool judged = true;  // False for a card without a port of the fabric in use.
+  bool judged = true;  // False for a network card without a port of the fabric in use.
 };
 Owner OwnerOf(const fleet::NodeView& node, const v1::PciFunction& function);
 v1::Subject SubjectOf(const fleet::NodeView& node, const Owner& owner);
@@ -70,5 +79,7 @@ bool IsTranslated(const v1::PciFunction& function);
 // translation the redirect does not matter there). Empty in virtual machines, where access control
 // must stay on.
 std::set<std::string_view> RedirectingBridges(const fleet::NodeView& node);
+// The ACS registers of such a path could not be read. Other GPUs and NICs do not matter.
+bool HasUnreadRedirects(const fleet::NodeView& node);
 
 }  // namespace fabric::rules

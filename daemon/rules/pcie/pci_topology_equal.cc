@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/pcie/pci.h"
 #include "daemon/rules/product.h"
 #include "daemon/rules/rule.h"
@@ -40,7 +41,7 @@ std::optional<Pairs> PairsOf(const fleet::NodeView& node, std::uint64_t fabric) 
 constexpr unsigned kBits = 12;  // Of each count
 constexpr std::uint64_t kMask = (1U << kBits) - 1;
 
-std::string Show(const Value& value) {
+std::string ShowTopology(const Value& value) {
   constexpr std::string_view kNames[] = {"PIX", "PXB", "PHB", "NODE", "SYS"};
   std::vector<std::string> words;
   for (unsigned i = 0; i < std::size(kNames); ++i)
@@ -70,20 +71,20 @@ std::optional<Group> ByProductAndCounts(const Member& node) {
   return group;
 }
 
-std::vector<v1::Remedy> Remedies(const Member&, const Value&) {
-  return {ToRemedy({.command = "nvidia-smi topo -m; lspci -tv",
-                    .note = "Compare with an equal node. Possible causes: a card in another slot, "
-                            "a missing PCIe switch, or another BIOS setting (NPS, SNC)."})};
+std::vector<v1::Remedy> TopologyRemedies(const Member& member, const Value&) {
+  return {Query({.command = TopologyCommand(member.snapshot()),
+                 .note = "Compare with an equal node. Possible causes: a card in another slot, "
+                         "a missing PCIe switch, or another BIOS setting (NPS, SNC)."})};
 }
 
-constexpr EqualityRule kEqualityRules[] = {
+constexpr EqualityRule kTopologyRules[] = {
     {.what = "distances of GPUs and NICs",
      .of_nodes = true,
      .group = ByProductAndCounts,
      .value = Distances,
-     .show = Show,
+     .show = ShowTopology,
      .source = [](const Member&) { return std::string("gpu_nic_paths"); },
-     .remedies = Remedies,
+     .remedies = TopologyRemedies,
      .needs_absolute_majority = true}};
 
 }  // namespace
@@ -99,8 +100,9 @@ extern const Rule pci_topology_equal = {
         "slows its jobs.",
     .source = "NCCL src/graph/paths.cc; nvidia-smi topo -m",
     .needs = {Input::kGpuNicPaths, Input::kHostFacts},
+    .reads = {{.field = Field::kGpuPaths, .applies = HasGpusInUse}},
     .fix = "compare with an equal node: slots, PCIe switches, BIOS",
-    .equality_rules = kEqualityRules,
+    .equality_rules = kTopologyRules,
 };
 
 }  // namespace fabric::rules

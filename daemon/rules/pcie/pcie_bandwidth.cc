@@ -2,6 +2,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/pcie/pci.h"
 #include "daemon/rules/rule.h"
 
@@ -12,10 +13,17 @@ using fleet::PortView;
 
 // pcie_bandwidth_covers_port
 
+// Of the data. The rates of SDR, DDR and QDR are signalling rates: 8 of 10 bits are data.
 std::uint64_t RateOf(const PortView& port) {
   if (IsRoce(port) && port.netdev != nullptr && port.netdev->has_speed_bps())
     return port.netdev->speed_bps();
-  return port.port->rate_bps();
+  constexpr std::uint64_t kQdrLane = 10'000'000'000;
+  const v1::Port& seen = *port.port;
+  const bool by_lane =
+      !seen.has_speed() && seen.width() > 0 && seen.link_layer() == v1::LINK_LAYER_INFINIBAND;
+  const bool coded = seen.speed() == "SDR" || seen.speed() == "DDR" || seen.speed() == "QDR" ||
+                     (by_lane && seen.rate_bps() / seen.width() <= kQdrLane);
+  return coded ? seen.rate_bps() / 10 * 8 : seen.rate_bps();
 }
 
 struct Bandwidth {
@@ -24,13 +32,25 @@ struct Bandwidth {
   std::string source;
 };
 
+// Of the link itself, where the slot is not known.
+Bandwidth OfLink(const v1::PciFunction& function) {
+  std::uint32_t speed = function.link().speed_megatransfers_per_second();
+  if (!KeepsLinkSpeed(function))
+    speed = std::max(speed, function.link_max().speed_megatransfers_per_second());
+  const std::uint32_t width = function.link().width();
+  return {.bits_per_second = BitsPerSecond(speed, width),
+          .words = Format("{} x{}", ShowSpeed(speed), width),
+          .source = PciFile(function.address(), "current_link_width")};
+}
+
 // The maximum of slot and card. A link that trained below it is a finding of another rule. Virtual
 // ports above a passed-through card report less than the link has.
 std::optional<Bandwidth> OfFunction(const v1::PciFunction& function) {
   const auto limit = CommonLimit(function);
   const std::uint64_t now = function.has_link() ? BitsPerSecond(function.link()) : 0;
-  const std::uint64_t best = limit ? BitsPerSecond(limit->megatransfers, limit->width) : 0;
-  if (best == 0 || now == 0) return {};
+  if (now == 0) return {};
+  if (!limit) return OfLink(function);
+  const std::uint64_t best = BitsPerSecond(limit->megatransfers, limit->width);
   const bool by_limit = best >= now;
   const std::uint32_t speed =
       by_limit ? limit->megatransfers : function.link().speed_megatransfers_per_second();
@@ -78,9 +98,9 @@ void FailSlot(const PortView& port, const Bandwidth& bandwidth, std::uint64_t ra
                                     .seen = seen,
                                     .source = bandwidth.source,
                                     .basis = "rate of the port"})},
-           {ToRemedy({.command = "lspci -tv",
-                      .note = "Move the card to a slot with more lanes or a newer generation, or "
-                              "give the slot all its lanes in the BIOS (bifurcation)."})});
+           {Query({.command = "lspci -tv",
+                   .note = "Move the card to a slot with more lanes or a newer generation, or "
+                           "give the slot all its lanes in the BIOS (bifurcation)."})});
 }
 
 void JudgeSlots(const fleet::NodeView& node, Verdicts& out) {
@@ -146,6 +166,21 @@ bool HasGpuBelow(const v1::NodeSnapshot& snapshot, const std::string& bridge) {
   });
 }
 
+bool IsOnCard(const v1::PciFunction& bridge) {
+  return bridge.vendor_id() == "15b3" || bridge.vendor_id() == "1dd8" ||
+         bridge.vendor_id() == "14e4";
+}
+
+// The bridges, those with fewer bridges above first.
+std::vector<const v1::PciFunction*> FromTheRoot(const v1::NodeSnapshot& snapshot) {
+  std::vector<const v1::PciFunction*> bridges;
+  for (const v1::PciFunction& function : snapshot.pci_functions())
+    if (IsBridge(function)) bridges.push_back(&function);
+  std::stable_sort(bridges.begin(), bridges.end(),
+                   [](const auto* a, const auto* b) { return a->path_size() < b->path_size(); });
+  return bridges;
+}
+
 void FailUpstream(const fleet::NodeView& node, const v1::PciFunction& bridge, const Shared& shared,
                   std::uint64_t capacity, Verdicts& out) {
   out.Fail(SubjectOf(node),
@@ -155,10 +190,10 @@ void FailUpstream(const fleet::NodeView& node, const v1::PciFunction& bridge, co
                                     .expected = "at least " + ShowGigabits(shared.Rate()),
                                     .seen = ShowGigabits(capacity),
                                     .source = PciFile(bridge.address(), "max_link_width"),
-                                    .basis = "rate of the ports behind it"})},
-           {ToRemedy({.command = "lspci -tv",
-                      .note = "Move one of the cards to a slot with its own root port. If that is "
-                              "impossible, the link limits the bandwidth."})},
+                                    .basis = "rate of " + ListedAll(shared.devices)})},
+           {Query({.command = "lspci -tv",
+                   .note = "Move one of the cards to a slot with its own root port. If that is "
+                           "impossible, the link limits the bandwidth."})},
            bridge.address());
 }
 
@@ -171,24 +206,29 @@ void JudgeShared(const fleet::NodeView& node, Verdicts& out) {
     for (const std::string& bridge : function->path()) {
       Shared& shared = by_bridge[bridge];
       std::uint64_t& rate = shared.rates[CardOf(function->address())];
-      rate = std::max(rate, port.port->rate_bps());
+      rate = std::max(rate, RateOf(port));
       shared.devices.push_back(port.device->name());
     }
   }
-  for (const auto& [address, shared] : by_bridge) {
-    const v1::PciFunction* const bridge = FindFunction(snapshot, address);
-    const auto limit = bridge != nullptr ? CommonLimit(*bridge) : std::nullopt;
+  std::vector<std::vector<std::string>> reported;  // From the root down
+  for (const v1::PciFunction* bridge : FromTheRoot(snapshot)) {
+    const auto found = by_bridge.find(bridge->address());
+    if (found == by_bridge.end() || found->second.rates.size() < 2) continue;
+    const Shared& shared = found->second;
+    const auto limit = CommonLimit(*bridge);
     // A switch on the card itself does not count, and traffic to GPUs below the same switch does
     // not use the link.
-    if (shared.rates.size() < 2 || !limit || bridge->vendor_id() == "15b3" ||
-        bridge->vendor_id() == "1dd8" || bridge->vendor_id() == "14e4" ||
+    if (!limit || IsOnCard(*bridge) || IsWithinSwitch(snapshot, *bridge) ||
         HasGpuBelow(snapshot, bridge->address()))
       continue;
     const std::uint64_t capacity = BitsPerSecond(limit->megatransfers, limit->width);
     if (capacity >= shared.Rate()) continue;
-    return FailUpstream(node, *bridge, shared, capacity, out);  // The bridge nearest to the root
+    // Of links in a row, the one nearest to the root
+    if (std::find(reported.begin(), reported.end(), shared.devices) != reported.end()) continue;
+    reported.push_back(shared.devices);
+    FailUpstream(node, *bridge, shared, capacity, out);
   }
-  out.Pass();
+  if (reported.empty()) out.Pass();
 }
 
 void JudgeUpstream(const fleet::NodeView& node, Verdicts& out) {
@@ -208,6 +248,7 @@ extern const Rule pcie_bandwidth_covers_port = {
         "driver starts.",
     .source = "kernel drivers/pci/pci.c (pcie_bandwidth_available, __pcie_print_link_status)",
     .needs = {Input::kPciFunctions, Input::kRdmaPorts},
+    .reads = {{.field = Field::kPciLink, .applies = IsOnPciLink}},
     .fix = "move the card to a slot with the bandwidth of the port",
     .evaluate_node = JudgeSlots,
 };

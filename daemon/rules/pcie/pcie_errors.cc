@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/pcie/pci.h"
 #include "daemon/rules/rule.h"
 
@@ -25,7 +26,7 @@ std::optional<std::uint64_t> MaximumOfOthers(const fleet::NodeView& node, const 
   std::size_t others = 0;
   std::uint64_t maximum = 0;
   for (const PortView& other : node.ports) {
-    if (&other == &port || !other.rail || other.device->model() != port.device->model()) continue;
+    if (&other == &port || !other.rail || other.model != port.model) continue;
     const v1::PciFunction* const function = FunctionOf(other);
     if (function == nullptr || !function->has_aer_nonfatal()) continue;
     ++others;
@@ -48,7 +49,7 @@ bool JudgeTotal(const fleet::NodeView& node, const PortView& port, const v1::Pci
                                .seen = Format("{}", seen),
                                .source = PciFile(function.address(), Format("aer_dev_{}", kind)),
                                .basis = "other NICs of this model in the node"})},
-      {ToRemedy(
+      {Query(
           {.command = Format("cat /{}", PciFile(function.address(), Format("aer_dev_{}", kind))),
            .note =
                "Shows the kind. BadTLP, BadDLLP and RxErr mean a bad contact. Drain the node and "
@@ -89,19 +90,18 @@ void JudgeFatal(const fleet::NodeView& node, Verdicts& out) {
     const Owner owner = OwnerOf(node, function);
     if (!owner.judged) continue;
     const std::string& address = function.address();
-    out.Fail(
-        SubjectOf(node, owner),
-        Format("PCIe fatal errors of {}: {}, expected 0", FunctionName(function, owner),
-               function.aer_fatal()),
-        {ToEvidence(*node.node, {.what = "PCIe fatal errors since boot",
-                                 .expected = "0",
-                                 .seen = Format("{}", function.aer_fatal()),
-                                 .source = PciFile(address, "aer_dev_fatal"),
-                                 .basis = "rule"})},
-        {ToRemedy({.command = Format("cat /{}", PciFile(address, "aer_dev_fatal")),
-                   .note = "Shows the kind. Drain the node and reseat the card. If errors come "
-                           "back, replace card or riser, or use another slot."})},
-        owner.port != nullptr ? std::string_view() : std::string_view(address));
+    out.Fail(SubjectOf(node, owner),
+             Format("PCIe fatal errors of {}: {}, expected 0", FunctionName(function, owner),
+                    function.aer_fatal()),
+             {ToEvidence(*node.node, {.what = "PCIe fatal errors since boot",
+                                      .expected = "0",
+                                      .seen = Format("{}", function.aer_fatal()),
+                                      .source = PciFile(address, "aer_dev_fatal"),
+                                      .basis = "rule"})},
+             {Query({.command = Format("cat /{}", PciFile(address, "aer_dev_fatal")),
+                     .note = "Shows the kind. Drain the node and reseat the card. If errors come "
+                             "back, replace card or riser, or use another slot."})},
+             owner.port != nullptr ? std::string_view() : std::string_view(address));
   }
 }
 
@@ -118,6 +118,7 @@ extern const Rule pcie_errors_like_equals = {
         "errors has a bad contact. A few errors, or many on all NICs, are normal.",
     .source = "kernel Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats",
     .needs = {Input::kPciFunctions},
+    .reads = {{.field = Field::kAer, .applies = IsHardware}},
     .fix = "reseat or replace the card or its riser",
     .evaluate_node = JudgeTotals,
 };
@@ -134,6 +135,7 @@ extern const Rule pcie_no_fatal_errors = {
         "kernel Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats; PCI Express Base "
         "Specification, Advanced Error Reporting",
     .needs = {Input::kPciFunctions},
+    .reads = {{.field = Field::kAer, .applies = IsHardware}},
     .fix = "reseat or replace the card or its riser; use another slot",
     .evaluate_node = JudgeFatal,
 };

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/pcie/pci.h"
 #include "daemon/rules/rule.h"
 
@@ -30,20 +31,19 @@ void Fail(const fleet::NodeView& node, const LinkProperty& property,
   const LinkLimit seen = LimitOf(function.link());
   const LinkLimit expected = *CommonLimit(function);
   const std::string& address = function.address();
-  out.Fail(
-      SubjectOf(node, owner),
-      Format("PCIe link of {} {}", FunctionName(function, owner),
-             property.predicate(seen, expected)),
-      {ToEvidence(*node.node, {.what = std::string(property.what),
-                               .expected = property.show(expected),
-                               .seen = property.show(seen),
-                               .source = PciFile(address, property.file),
-                               .basis = Format("the device can {}, the port above {}",
-                                               property.show(LimitOf(function.link_max())),
-                                               property.show(LimitOf(function.slot_max())))})},
-      {ToRemedy({.command = Format("lspci -vv -s {} | grep -E '{}'", address, property.registers),
-                 .note = property.note})},
-      owner.port != nullptr ? std::string_view() : std::string_view(address));
+  out.Fail(SubjectOf(node, owner),
+           Format("PCIe link of {} {}", FunctionName(function, owner),
+                  property.predicate(seen, expected)),
+           {ToEvidence(*node.node, {.what = std::string(property.what),
+                                    .expected = property.show(expected),
+                                    .seen = property.show(seen),
+                                    .source = PciFile(address, property.file),
+                                    .basis = Format("the device can {}, the port above {}",
+                                                    property.show(LimitOf(function.link_max())),
+                                                    property.show(LimitOf(function.slot_max())))})},
+           {Query({.command = Format("lspci -vv -s {} | grep -E '{}'", address, property.registers),
+                   .note = std::string(property.note)})},
+           owner.port != nullptr ? std::string_view() : std::string_view(address));
 }
 
 void JudgeLinks(const fleet::NodeView& node, const LinkProperty& property, Verdicts& out) {
@@ -63,13 +63,6 @@ void JudgeLinks(const fleet::NodeView& node, const LinkProperty& property, Verdi
     reported = card;
     Fail(node, property, function, owner, out);
   }
-}
-
-// Drivers of cards that keep the link speed when idle. GPUs and some others lower it.
-constexpr std::string_view kSteady[] = {"mlx5_core", "mlx4_core", "bnxt_en", "ice", "ionic"};
-
-bool IsSteady(const v1::PciFunction& function) {
-  return std::find(std::begin(kSteady), std::end(kSteady), function.driver()) != std::end(kSteady);
 }
 
 // More than half of the other functions of its kind in the node, and at least two, are faster.
@@ -92,13 +85,27 @@ bool IsSlowerThanEquals(const v1::NodeSnapshot& snapshot, const v1::PciFunction&
 // pcie_link_width_as_capable.
 bool IsSpeedFault(const v1::NodeSnapshot& snapshot, const v1::PciFunction& function) {
   if (IsNarrow(function)) return false;
-  if (IsSteady(function)) return true;
+  if (KeepsLinkSpeed(function)) return true;
   const bool gpu = !IsBridge(function) && !function.class_code().starts_with("02");
   return !gpu && IsSlowerThanEquals(snapshot, function);
 }
 
 std::string ShowLinkSpeed(const LinkLimit& limit) {
   return ShowSpeed(limit.megatransfers);
+}
+
+// Below the maximum of the card: a fault, unless the slot gives no more.
+bool IsSlowerThanCapable(const Member& port) {
+  const v1::PciFunction* const function = port.port->function;
+  return IsHardware(port) && function != nullptr &&
+         function->link().speed_megatransfers_per_second() <
+             function->link_max().speed_megatransfers_per_second();
+}
+
+bool IsNarrowerThanCapable(const Member& port) {
+  const v1::PciFunction* const function = port.port->function;
+  return IsHardware(port) && function != nullptr && function->link().width() > 0 &&
+         function->link().width() < function->link_max().width();
 }
 
 constexpr LinkProperty kSpeed = {
@@ -146,6 +153,8 @@ extern const Rule pcie_link_speed_as_capable = {
         "kernel drivers/pci/pci-sysfs.c (current_link_speed, max_link_speed); PCI Express "
         "Base Specification, Link Status register",
     .needs = {Input::kPciFunctions},
+    .reads = {{.field = Field::kPciLink, .applies = IsOnPciLink},
+              {.field = Field::kPciSlotMax, .applies = IsSlowerThanCapable}},
     .fix = "reseat the card; set the slot's speed in the BIOS to automatic",
     .evaluate_node = [](const fleet::NodeView& node,
                         Verdicts& out) { JudgeLinks(node, kSpeed, out); },
@@ -165,6 +174,8 @@ extern const Rule pcie_link_width_as_capable = {
         "kernel drivers/pci/pci-sysfs.c (current_link_width, max_link_width); PCI Express "
         "Base Specification, Link Status register",
     .needs = {Input::kPciFunctions},
+    .reads = {{.field = Field::kPciLink, .applies = IsOnPciLink},
+              {.field = Field::kPciSlotMax, .applies = IsNarrowerThanCapable}},
     .fix = "reseat the card; check the slot's bifurcation in the BIOS",
     .evaluate_node = [](const fleet::NodeView& node,
                         Verdicts& out) { JudgeLinks(node, kWidth, out); },

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/numbers.h"
 #include "daemon/rules/pcie/pci.h"
 #include "daemon/rules/remedies.h"
@@ -10,10 +11,6 @@ namespace fabric::rules {
 namespace {
 
 using fleet::PortView;
-
-constexpr std::string_view kUntilBoot =
-    "Lost at the next boot. To make it permanent, run it in a unit at boot, or set it in the "
-    "firmware of the NIC or the BIOS.";
 
 // The function of a fabric port that is up; nullptr if unknown.
 const v1::PciFunction* ComparedFunction(const PortView& port) {
@@ -35,12 +32,17 @@ std::optional<Value> Ats(const Member& member) {
 std::vector<v1::Remedy> SetAts(const Member& member, const Value& expected) {
   const bool on = expected.number != 0;
   if (DriverOf(*member.port).starts_with("mlx5"))
-    return {ToRemedy({.platform = "mlx5",
-                      .command = Format("mlxconfig -y -d {} set ATS_ENABLED={}",
-                                        member.port->device->pci_address(), on ? "true" : "false"),
-                      .interrupts_traffic = true,
-                      .note = "Takes effect after a cold boot."})};
-  return {on ? RemoveKernelParameters("pci=noats") : AddKernelParameters("pci=noats")};
+    return {Change({.platform = "mlx5",
+                    .command = Format("mlxconfig -y -d {} set ATS_ENABLED={}",
+                                      member.port->device->pci_address(), on ? "true" : "false"),
+                    .affects = v1::REMEDY_REACH_NIC,
+                    .interrupts = kInterruptsReboot,
+                    .lasts = Permanently(),
+                    .undo = Format("mlxconfig -y -d {} set ATS_ENABLED={}, then a cold boot",
+                                   member.port->device->pci_address(), on ? "false" : "true"),
+                    .note = "Takes effect after a cold boot. Drain the node first."})};
+  return {on ? RemoveKernelParameters(member.snapshot(), "pci=noats")
+             : AddKernelParameters(member.snapshot(), "pci=noats")};
 }
 
 constexpr EqualityRule kAts[] = {
@@ -76,8 +78,7 @@ void JudgePayload(const fleet::NodeView& node, const PortView& port,
   std::size_t larger = 0;
   for (const PortView& other : node.ports) {
     const v1::PciFunction* const its = WithPayload(other);
-    if (its == nullptr || &other == &port || other.device->model() != port.device->model())
-      continue;
+    if (its == nullptr || &other == &port || other.model != port.model) continue;
     ++equals;
     if (its->max_payload_bytes() <= function.max_payload_bytes()) continue;
     ++larger;
@@ -85,19 +86,22 @@ void JudgePayload(const fleet::NodeView& node, const PortView& port,
   }
   if (larger < 2 || 2 * larger <= equals || !PathSupports(node.node->snapshot, function, usual))
     return out.Pass();
-  out.Fail(DeviceSubject(port),
-           Format("PCIe packets of {} carry {} bytes, expected {}", port.device->name(),
-                  function.max_payload_bytes(), usual),
-           {ToEvidence(*port.node, {.what = "PCIe maximum payload (bytes)",
-                                    .expected = Format("{}", usual),
-                                    .seen = Format("{}", function.max_payload_bytes()),
-                                    .source = PciFile(function.address(), "config"),
-                                    .basis = Format("{} of {} other NICs of this model in the "
-                                                    "node, and its path supports it",
-                                                    larger, equals)})},
-           {AddKernelParameters("pci=pcie_bus_perf",
-                                "The kernel then sets the largest payload that each path supports. "
-                                "Or set it in the BIOS.")});
+  out.Fail(
+      DeviceSubject(port),
+      Format("PCIe packets of {} carry {} bytes, expected {}", port.device->name(),
+             function.max_payload_bytes(), usual),
+      {ToEvidence(*port.node, {.what = "PCIe maximum payload (bytes)",
+                               .expected = Format("{}", usual),
+                               .seen = Format("{}", function.max_payload_bytes()),
+                               .source = PciFile(function.address(), "config"),
+                               .basis = Format("{} of {} other NICs of this model in the "
+                                               "node, and its path supports it",
+                                               larger, equals)})},
+      {Advice("Set the maximum payload in the BIOS (PCIe MPS, 'Auto' for all slots), drain the "
+              "node and reboot. Do not set it on the NIC alone: with unequal payloads on the "
+              "path to a GPU, peer traffic is refused as malformed. The kernel parameter "
+              "pci=pcie_bus_perf also lowers the maximum read request to the payload, which "
+              "costs bandwidth.")});
 }
 
 void JudgePayloads(const fleet::NodeView& node, Verdicts& out) {
@@ -133,9 +137,15 @@ std::optional<Value> ReadRequest(const Member& member) {
 std::vector<v1::Remedy> SetReadRequest(const Member& member, const Value& expected) {
   unsigned code = 0;
   while (code < 5 && (128U << code) < expected.number) ++code;
-  return {ToRemedy({.command = Format("setpci -s {} CAP_EXP+8.w={:x}000:7000",
-                                      member.port->device->pci_address(), code),
-                    .note = kUntilBoot})};
+  const v1::PciFunction* const function = ComparedFunction(*member.port);
+  unsigned was = 0;
+  while (was < 5 && function != nullptr && (128U << was) < function->max_read_request_bytes())
+    ++was;
+  return {SetPci({.address = member.port->device->pci_address(),
+                  .name = "CAP_EXP+8.w",
+                  .value = Format("{:x}000:7000", code),
+                  .was = Format("{:x}000:7000", was)},
+                 v1::REMEDY_REACH_NIC)};
 }
 
 constexpr EqualityRule kReadRequest[] = {
@@ -157,16 +167,17 @@ std::optional<Value> RelaxedOrdering(const Member& member) {
 
 std::vector<v1::Remedy> SetRelaxedOrdering(const Member& member, const Value& expected) {
   const std::string& address = member.port->device->pci_address();
-  const std::string note =
-      Format("{} A kernel that knows a bridge above to be faulty clears the bit.", kUntilBoot);
-  std::vector<v1::Remedy> remedies = {ToRemedy(
-      {.command = Format("setpci -s {} CAP_EXP+8.w={}:0010", address, expected.number * 10),
-       .note = note})};
+  std::vector<v1::Remedy> remedies = {SetPci(
+      {.address = address,
+       .name = "CAP_EXP+8.w",
+       .value = Format("{}:0010", expected.number != 0 ? "10" : "0"),
+       .was = Format("{}:0010", expected.number != 0 ? "0" : "10")},
+      v1::REMEDY_REACH_NIC, "A kernel that knows a bridge above to be faulty clears the bit.")};
   if (DriverOf(*member.port).starts_with("mlx5"))
     remedies.push_back(
-        ToRemedy({.platform = "mlx5",
-                  .command = Format("mlxconfig -d {} query PCI_WR_ORDERING", address),
-                  .note = "per_mkey(0) lets programs choose, force_relax(1) does not."}));
+        Query({.platform = "mlx5",
+               .command = Format("mlxconfig -d {} query PCI_WR_ORDERING", address),
+               .note = "per_mkey(0) lets programs choose, force_relax(1) does not."}));
   return remedies;
 }
 
@@ -197,6 +208,10 @@ extern const Rule pcie_ats_equal = {
     .needs = {Input::kPciFunctions},
     .access = Access::kSysAdmin,
     .profile = {v1::Expectations::kAtsFieldNumber},
+    .reads = {{.field = Field::kAts,
+               .applies = IsHardware,
+               .profile = v1::Expectations::kAtsFieldNumber},
+              {.field = Field::kAts, .applies = IsHardware}},
     .fix = "mlxconfig -d ADDRESS set ATS_ENABLED=true|false",
     .equality_rules = kAts,
 };
@@ -215,7 +230,8 @@ extern const Rule pcie_payload_equal_in_node = {
         "Documentation/admin-guide/kernel-parameters.txt (pci=pcie_bus_*)",
     .needs = {Input::kPciFunctions},
     .access = Access::kSysAdmin,
-    .fix = "pci=pcie_bus_perf on the kernel command line",
+    .reads = {{.field = Field::kMaxPayload, .applies = IsHardware}},
+    .fix = "The maximum payload (MPS) in the BIOS, the same for all slots",
     .evaluate_node = JudgePayloads,
 };
 
@@ -234,6 +250,10 @@ extern const Rule pcie_read_request_equal = {
     .needs = {Input::kPciFunctions},
     .access = Access::kSysAdmin,
     .profile = {v1::Expectations::kMaxReadRequestBytesFieldNumber},
+    .reads = {{.field = Field::kReadRequest,
+               .applies = IsHardware,
+               .profile = v1::Expectations::kMaxReadRequestBytesFieldNumber},
+              {.field = Field::kReadRequest, .applies = IsHardware}},
     .fix = "setpci -s ADDRESS CAP_EXP+8.w=5000:7000",
     .equality_rules = kReadRequest,
 };
@@ -253,6 +273,10 @@ extern const Rule pcie_relaxed_ordering_equal = {
     .needs = {Input::kPciFunctions},
     .access = Access::kSysAdmin,
     .profile = {v1::Expectations::kRelaxedOrderingFieldNumber},
+    .reads = {{.field = Field::kRelaxedOrdering,
+               .applies = IsHardware,
+               .profile = v1::Expectations::kRelaxedOrderingFieldNumber},
+              {.field = Field::kRelaxedOrdering, .applies = IsHardware}},
     .fix = "setpci -s ADDRESS CAP_EXP+8.w=10:0010, or the BIOS",
     .equality_rules = kRelaxedOrdering,
 };

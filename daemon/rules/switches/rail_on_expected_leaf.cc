@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/switches/cabling.h"
 #include "daemon/rules/switches/switches.h"
 
@@ -32,10 +33,10 @@ void Report(const std::vector<StrayLink>& strays, Verdicts& out) {
   subject.set_node(first.node->name);
   if (strays.size() == 1) subject = LinkSubject(first, *NeighborOf(first));
   out.Fail(std::move(subject), Listed(seen), std::move(evidence),
-           {ToRemedy({.command = "lldpcli show neighbors summary",
-                      .interrupts_traffic = true,
-                      .note = "On the node, before and after its cables are put where they belong; "
-                              "two rails that have each other's switch are swapped."})});
+           {Query({.command = "lldpcli show neighbors summary",
+                   .note = "On the node, before and after its cables are put where they belong, "
+                           "when no job runs; two rails that have each other's switch are "
+                           "swapped."})});
 }
 
 constexpr LldpRule kLldpRule = {
@@ -57,6 +58,7 @@ extern const Rule rail_on_expected_leaf = {
         "are at least twice the nodes that deviate.",
     .source = "IEEE 802.1AB, chassis and port; rail-optimised designs of vendors",
     .needs = {Input::kLldp},
+    .reads = {{.field = Field::kLldp, .applies = IsLldpUnread}},
     .fix = "The cable into the leaf of its rail",
     .lldp_rule = &kLldpRule,
 };

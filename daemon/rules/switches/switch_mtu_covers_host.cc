@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/links/links.h"
 #include "daemon/rules/switches/switches.h"
 
@@ -33,28 +34,32 @@ std::string ShowExpected(std::uint64_t bytes) {
 
 std::vector<v1::Remedy> Remedies(const PortView& port, const v1::LldpNeighbor& neighbor,
                                  const LldpVerdict&) {
-  return {ToRemedy({.platform = "sonic",
-                    .command = Format("config interface mtu {} 9216", SwitchPort(neighbor)),
-                    .interrupts_traffic = true,
-                    .note = "On this switch and on all others between the hosts."}),
-          ToRemedy({.platform = "cumulus",
-                    .command = Format("nv set interface {} link mtu 9216 && nv config apply",
-                                      SwitchPort(neighbor)),
-                    .interrupts_traffic = true,
-                    .note = "On this switch and on all others between the hosts."}),
-          ToRemedy({.command = Format("ping -M do -s {} PEER",
-                                      port.netdev->mtu_bytes() -
-                                          std::min<std::uint32_t>(port.netdev->mtu_bytes(), 28)),
-                    .note = "Shows whether packets of full size pass."})};
+  const std::string name = SwitchPort(neighbor);
+  std::vector<v1::Remedy> remedies = SwitchPortRemedies(
+      neighbor,
+      {.what = Format("the MTU of port {} to 9216", name),
+       .sonic = Format("config interface mtu {} 9216", name),
+       .sonic_undo = Format("config interface mtu {} with the former value (show interfaces "
+                            "status {})",
+                            name, name),
+       .cumulus = Format("nv set interface {} link mtu 9216", name),
+       .cumulus_undo = Format("nv unset interface {} link mtu && nv config apply", name),
+       .note = "On this switch port and on all others between the hosts."});
+  remedies.push_back(Advice(
+      Format("A packet of full size shows whether the path passes it: ping -M "
+             "do -s {} from {} to a node behind the switch.",
+             port.netdev->mtu_bytes() - std::min<std::uint32_t>(port.netdev->mtu_bytes(), 28),
+             port.netdev->name())));
+  return remedies;
 }
 
-constexpr LldpRule kLldpRule = {.what = "maximum frame",
-                                .judge = JudgeLink,
-                                .agreed = NetdevMtu,
-                                .show_seen = ShowSeen,
-                                .show_expected = ShowExpected,
-                                .unknown = "",
-                                .remedies = Remedies};
+constexpr LldpRule kMtuLldpRule = {.what = "maximum frame",
+                                   .judge = JudgeLink,
+                                   .agreed = NetdevMtu,
+                                   .show_seen = ShowSeen,
+                                   .show_expected = ShowExpected,
+                                   .unknown = "",
+                                   .remedies = Remedies};
 
 }  // namespace
 
@@ -68,8 +73,9 @@ extern const Rule switch_mtu_covers_host = {
         "the first large message times out.",
     .source = "IEEE 802.3, maximum frame size TLV (00-12-0F, 4)",
     .needs = {Input::kLldp, Input::kNetInterfaces},
+    .reads = {{.field = Field::kLldp, .applies = IsLldpUnread}},
     .fix = "MTU 9216 on the switch port",
-    .lldp_rule = &kLldpRule,
+    .lldp_rule = &kMtuLldpRule,
 };
 
 }  // namespace fabric::rules

@@ -1,4 +1,5 @@
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/switches/switches.h"
 
@@ -32,7 +33,7 @@ bool AnnouncesDcbx(const v1::LldpNeighbor& neighbor) {
          neighbor.application_announced();
 }
 
-std::optional<LldpVerdict> JudgeLink(const PortView& port, const v1::LldpNeighbor& neighbor) {
+std::optional<LldpVerdict> JudgePfcLink(const PortView& port, const v1::LldpNeighbor& neighbor) {
   const auto mask = ComparableMask(port);
   if (!mask) return {};
   const auto announced = AnnouncedMask(port, neighbor);
@@ -53,33 +54,44 @@ std::string Show(std::uint64_t mask) {
   return ToText(PriorityMask(mask));
 }
 
-std::vector<v1::Remedy> Remedies(const PortView& port, const v1::LldpNeighbor& neighbor,
-                                 const LldpVerdict& announced) {
+std::vector<v1::Remedy> SwitchPfcRemedies(const PortView& port, const v1::LldpNeighbor& neighbor,
+                                          const LldpVerdict& announced) {
   const std::string name = SwitchPort(neighbor);
   if (announced.expected == 0)
-    return {ToRemedy({.command = Format("dcb pfc show dev {}", WireName(port)),
-                      .note = "The switch port has PFC and the host does not. Decide which is "
-                              "intended, and set all ports of the rail the same."})};
-  const std::uint32_t priority = PriorityMask(announced.expected).lowest();
-  return {
-      ToRemedy({.platform = "sonic",
-                .command = Format("config interface pfc priority {} {} on", name, priority),
-                .interrupts_traffic = true,
-                .note = "On the switch."}),
-      ToRemedy({.platform = "cumulus",
-                .command = "nv set qos roce && nv config apply",
-                .interrupts_traffic = true,
-                .note = "On the switch. Turns on PFC on priority 3 and the other RoCE settings."})};
+    return {Query({.command = Format("dcb pfc show dev {}", WireName(port)),
+                   .note = "The switch port has PFC and the host does not. Decide which is "
+                           "intended, and set all ports of the rail the same."})};
+  const PriorityMask wanted(announced.expected);
+  const PriorityMask seen(announced.seen);
+  std::vector<std::string> commands;
+  std::vector<std::string> undo;
+  for (std::uint32_t priority = 0; priority < PriorityMask::kPriorities; ++priority) {
+    if (wanted.Has(priority) == seen.Has(priority)) continue;
+    const bool on = wanted.Has(priority);
+    const std::string set = Format("config interface pfc priority {} {}", name, priority);
+    commands.push_back(Format("{} {}", set, on ? "on" : "off"));
+    undo.push_back(Format("{} {}", set, on ? "off" : "on"));
+  }
+  // Cumulus sets PFC for the whole switch (nv set qos roce): not a command for one port.
+  return SwitchPortRemedies(
+      neighbor, {.what = Format("PFC of port {} to priorities {}", name, ToText(wanted)),
+                 .sonic = Join(commands, " && "),
+                 .sonic_undo = Join(undo, " && "),
+                 .cumulus = {},
+                 .cumulus_undo = {},
+                 .note = "The settings of PFC on Cumulus (nv set qos roce, nv set qos "
+                         "pfc) are for the whole switch: compare with the other "
+                         "ports before you change them."});
 }
 
-constexpr LldpRule kLldpRule = {
+constexpr LldpRule kPfcLldpRule = {
     .what = "PFC enabled priorities",
-    .judge = JudgeLink,
+    .judge = JudgePfcLink,
     .agreed = MaskOnRail,
     .show_seen = Show,
     .show_expected = Show,
     .unknown = "DCBX is announced without PFC: PFC of the switch port is not known",
-    .remedies = Remedies};
+    .remedies = SwitchPfcRemedies};
 
 }  // namespace
 
@@ -97,8 +109,9 @@ extern const Rule switch_pfc_equals_host = {
     .needs = {Input::kLldp, Input::kDcb},
     .profile = {v1::Expectations::kPfcPrioritiesFieldNumber,
                 v1::Expectations::kLosslessFieldNumber},
+    .reads = {{.field = Field::kLldp, .applies = HasPfcOn}},
     .fix = "The same priorities on the switch port",
-    .lldp_rule = &kLldpRule,
+    .lldp_rule = &kPfcLldpRule,
 };
 
 }  // namespace fabric::rules

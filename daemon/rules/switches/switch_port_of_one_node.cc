@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband/infiniband.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/product.h"
 #include "daemon/rules/rule.h"
 #include "daemon/rules/switches/switches.h"
@@ -45,11 +46,11 @@ std::string Source(const KeyHolder& holder) {
 }
 
 std::vector<v1::Remedy> Remedies(const KeyHolder& last) {
-  return {ToRemedy({.command = Format("lldpcli show neighbors ports {} details",
-                                      last.member.port->port->netdev()),
-                    .note = "Run it on each node. Either a device in between forwards LLDP (an "
-                            "unmanaged switch, a bridge), or two switches have the same chassis "
-                            "id: give the cloned switch its own id."})};
+  return {Query({.command = Format("lldpcli show neighbors ports {} details",
+                                   last.member.port->port->netdev()),
+                 .note = "Run it on each node. Either a device in between forwards LLDP (an "
+                         "unmanaged switch, a bridge), or two switches have the same chassis "
+                         "id: give the cloned switch its own id."})};
 }
 
 constexpr UniquenessRule kSwitchPorts = {.what = "switch port",
@@ -75,6 +76,7 @@ extern const Rule switch_port_of_one_node = {
         "IEEE 802.1AB: chassis and port id together name one port; clause 7 on devices that "
         "forward LLDP",
     .needs = {Input::kLldp},
+    .reads = {{.field = Field::kLldp, .applies = IsLldpUnread}},
     .fix = "Connect the cable to a separate port; give a cloned switch its own chassis id",
     .uniqueness_rule = &kSwitchPorts,
 };

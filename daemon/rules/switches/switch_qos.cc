@@ -1,6 +1,7 @@
 // QoS that the switch port announces by DCBX, compared with the host: priority and traffic class of
 // RoCE, owner of the settings.
 #include "base/text.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/lossless/remedies.h"
 #include "daemon/rules/switches/switches.h"
@@ -44,11 +45,11 @@ std::string ShowPriority(std::uint64_t priority) {
 
 std::vector<v1::Remedy> PriorityRemedies(const PortView& port, const v1::LldpNeighbor&,
                                          const LldpVerdict& announced) {
-  return {ToRemedy({.command = Format("dcb app show dev {}", WireName(port)),
-                    .note = Format("Shows the map of the host. On the switch, map RoCE (UDP port "
-                                   "4791, or its DSCP) to priority {}. Or set the hosts to the "
-                                   "switch's priority, with PFC on it.",
-                                   announced.expected)})};
+  return {Query({.command = Format("dcb app show dev {}", WireName(port)),
+                 .note = Format("Shows the map of the host. On the switch, map RoCE (UDP port "
+                                "4791, or its DSCP) to priority {}. Or set the hosts to the "
+                                "switch's priority, with PFC on it.",
+                                announced.expected)})};
 }
 
 constexpr LldpRule kPriority = {.what = "priority of RoCE",
@@ -89,9 +90,9 @@ std::string ShowMask(std::uint64_t mask) {
 
 std::vector<v1::Remedy> ClassRemedies(const PortView& port, const v1::LldpNeighbor&,
                                       const LldpVerdict&) {
-  return {ToRemedy({.command = Format("dcb ets show dev {}", WireName(port)),
-                    .note = "Shows the classes of the host. On the switch, configure a separate "
-                            "traffic class for RoCE with its share of the bandwidth."})};
+  return {Query({.command = Format("dcb ets show dev {}", WireName(port)),
+                 .note = "Shows the classes of the host. On the switch, configure a separate "
+                         "traffic class for RoCE with its share of the bandwidth."})};
 }
 
 constexpr LldpRule kClass = {.what = "priorities in the traffic class of RoCE",
@@ -124,12 +125,12 @@ std::vector<v1::Remedy> OwnerRemedies(const PortView& port, const v1::LldpNeighb
                      "port, so that the switch decides.");
 }
 
-constexpr LldpRule kOwner = {.what = "DCBX of the switch port",
-                             .judge = JudgeOwner,
-                             .show_seen = ShowWilling,
-                             .show_expected = ShowWilling,
-                             .unknown = "",
-                             .remedies = OwnerRemedies};
+constexpr LldpRule kOneSideRule = {.what = "DCBX of the switch port",
+                                   .judge = JudgeOwner,
+                                   .show_seen = ShowWilling,
+                                   .show_expected = ShowWilling,
+                                   .unknown = "",
+                                   .remedies = OwnerRemedies};
 
 }  // namespace
 
@@ -144,6 +145,7 @@ extern const Rule switch_app_equals_host = {
     .source = "IEEE 802.1Qaz, application priority TLV; RoCE v2 is UDP port 4791",
     .needs = {Input::kLldp, Input::kDcb},
     .profile = {v1::Expectations::kDataPriorityFieldNumber, v1::Expectations::kDataDscpFieldNumber},
+    .reads = {{.field = Field::kLldp, .applies = IsLldpUnread}},
     .fix = "One priority for RoCE on switches and hosts",
     .lldp_rule = &kPriority,
 };
@@ -159,6 +161,7 @@ extern const Rule switch_class_of_data_apart = {
     .source = "IEEE 802.1Qaz, ETS configuration TLV",
     .needs = {Input::kLldp, Input::kDcb},
     .profile = {v1::Expectations::kDataPriorityFieldNumber, v1::Expectations::kDataDscpFieldNumber},
+    .reads = {{.field = Field::kLldp, .applies = IsLldpUnread}},
     .fix = "A traffic class for RoCE on the switch",
     .lldp_rule = &kClass,
 };
@@ -174,8 +177,9 @@ extern const Rule dcbx_one_side_decides = {
         "replaced.",
     .source = "IEEE 802.1Qaz, willing bit; symmetric state machine of PFC",
     .needs = {Input::kLldp, Input::kDcb},
+    .reads = {{.field = Field::kLldp, .applies = IsLldpUnread}},
     .fix = "dcb dcbx set dev NETDEV host ieee, or a switch port that is not willing",
-    .lldp_rule = &kOwner,
+    .lldp_rule = &kOneSideRule,
 };
 
 }  // namespace fabric::rules

@@ -44,8 +44,11 @@ v1::Evidence EvidenceOf(const LldpRule& rule, const Link& link) {
 void ReportSame(const LldpRule& rule, const Links& links, v1::Subject subject, std::string where,
                 std::string_view key, Verdicts& out) {
   std::vector<v1::Evidence> evidence;
-  for (const Link& link : links)
-    if (evidence.size() < kListedMax) evidence.push_back(EvidenceOf(rule, link));
+  std::vector<v1::Subject> affected;
+  for (const Link& link : links) {
+    if (evidence.size() < kEvidenceMax) evidence.push_back(EvidenceOf(rule, link));
+    affected.push_back(LinkSubject(*link.port, *link.neighbor));
+  }
   const Link& first = links.front();
   std::string title = Format("{}: {}", where, Description(rule, first.announced));
   if (links.size() > 1) {
@@ -53,10 +56,14 @@ void ReportSame(const LldpRule& rule, const Links& links, v1::Subject subject, s
     for (const Link& link : links) names.push_back(Named(link));
     title += Format(" ({})", Listed(names));
   }
-  if (first.announced.verdict == v1::VERDICT_UNKNOWN)
-    return out.Unknown(std::move(subject), std::move(title), std::move(evidence), key);
-  out.Fail(std::move(subject), std::move(title), std::move(evidence),
-           rule.remedies(*first.port, *first.neighbor, first.announced), key);
+  if (first.announced.verdict == v1::VERDICT_UNKNOWN) {
+    out.Unknown(std::move(subject), std::move(title), std::move(evidence), key);
+  } else {
+    std::vector<v1::Remedy> remedies = rule.remedies(*first.port, *first.neighbor, first.announced);
+    for (v1::Remedy& remedy : remedies) SetHost(first.port->node->name, remedy);
+    out.Fail(std::move(subject), std::move(title), std::move(evidence), std::move(remedies), key);
+  }
+  out.SetAffected(std::move(affected));
 }
 
 void ReportSwitch(const LldpRule& rule, const Links& links, Verdicts& out) {
@@ -127,6 +134,44 @@ v1::Subject LinkSubject(const PortView& port, const v1::LldpNeighbor& neighbor) 
   subject.set_switch_name(SwitchName(neighbor));
   subject.set_switch_port(SwitchPort(neighbor));
   return subject;
+}
+
+namespace {
+
+// Whether the description of the switch names the system. All if there is none.
+bool MayRun(const v1::LldpNeighbor& neighbor, std::string_view system) {
+  if (neighbor.system_description().empty()) return true;
+  return neighbor.system_description().find(system) != std::string::npos;
+}
+
+}  // namespace
+
+std::vector<v1::Remedy> SwitchPortRemedies(const v1::LldpNeighbor& neighbor,
+                                           const SwitchPortChange& change) {
+  constexpr std::string_view kInterrupts = "traffic of the switch port";
+  const std::string host = "switch " + SwitchName(neighbor);
+  std::vector<v1::Remedy> remedies;
+  if (!change.sonic.empty() && MayRun(neighbor, "SONiC"))
+    remedies.push_back(Change({.platform = "sonic",
+                               .command = change.sonic,
+                               .affects = v1::REMEDY_REACH_SWITCH_PORT,
+                               .interrupts = kInterrupts,
+                               .lasts = UntilReboot("config save"),
+                               .undo = change.sonic_undo,
+                               .note = change.note,
+                               .host = host}));
+  if (!change.cumulus.empty() && MayRun(neighbor, "Cumulus"))
+    remedies.push_back(Change({.platform = "cumulus",
+                               .command = change.cumulus + " && nv config apply",
+                               .affects = v1::REMEDY_REACH_SWITCH_PORT,
+                               .interrupts = kInterrupts,
+                               .lasts = UntilReboot("nv config save"),
+                               .undo = change.cumulus_undo,
+                               .note = change.note,
+                               .host = host}));
+  if (remedies.empty())
+    remedies.push_back(Advice(Format("On {}, set {}. {}", host, change.what, change.note)));
+  return remedies;
 }
 
 std::string LldpSource(const v1::LldpNeighbor& neighbor) {

@@ -22,6 +22,17 @@ const std::string& SwitchName(const v1::LldpNeighbor& neighbor);  // System name
 // Name of the port on the switch's command line.
 const std::string& SwitchPort(const v1::LldpNeighbor& neighbor);
 v1::Subject LinkSubject(const fleet::PortView& port, const v1::LldpNeighbor& neighbor);
+// Commands for one port of a switch, and advice for switches of other vendors.
+struct SwitchPortChange {
+  std::string what;   // "the MTU of port swp1 to 9216"
+  std::string sonic;  // Empty: no command for this one
+  std::string sonic_undo;
+  std::string cumulus;  // Without `nv config apply`
+  std::string cumulus_undo;
+  std::string note;
+};
+std::vector<v1::Remedy> SwitchPortRemedies(const v1::LldpNeighbor& neighbor,
+                                           const SwitchPortChange& change);
 // "LLDP rail0"
 std::string LldpSource(const v1::LldpNeighbor& neighbor);
 

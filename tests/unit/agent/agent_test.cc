@@ -27,7 +27,7 @@ class Output final : public AgentOutput {
     Did("stop probe " + std::to_string(stop.probe_id()));
   }
   void StopAllProbes(const std::string& reason) override { Did("stop all probes: " + reason); }
-  void OrderMesh(const v1::MeshOrder& order) override {
+  void OrderMesh(const v1::MeshAssignment& order) override {
     Did("mesh of " + std::to_string(order.ports_size()) + " ports");
   }
 
@@ -367,23 +367,23 @@ TEST_F(AgentTest, TakesNothingBeforeWelcome) {
   EXPECT_EQ(output.Take(), Did{});
 }
 
-v1::ControllerMessage MeshOrder(int ports) {
+v1::ControllerMessage MeshAssignment(int ports) {
   v1::ControllerMessage message;
-  message.mutable_mesh_order()->set_number(1);
-  for (int n = 0; n < ports; ++n) message.mutable_mesh_order()->add_ports();
+  message.mutable_mesh_assignment()->set_number(1);
+  for (int n = 0; n < ports; ++n) message.mutable_mesh_assignment()->add_ports();
   return message;
 }
 
 TEST_F(AgentTest, PassesOrdersOfTheMeshOn) {
   Stream();
-  agent.OnMessage(MeshOrder(2), At(seconds(1)));
-  agent.OnMessage(MeshOrder(0), At(seconds(2)));
+  agent.OnMessage(MeshAssignment(2), At(seconds(1)));
+  agent.OnMessage(MeshAssignment(0), At(seconds(2)));
   EXPECT_EQ(output.Take(), (Did{"mesh of 2 ports", "mesh of 0 ports"}));
 }
 
 TEST_F(AgentTest, EndsTheMeshWhenTheControllerStaysAway) {
   Stream();
-  agent.OnMessage(MeshOrder(2), At(seconds(1)));
+  agent.OnMessage(MeshAssignment(2), At(seconds(1)));
   agent.OnDisconnected(Status(Code::kUnavailable, "gone"), At(seconds(10)));
   output.Take();
   agent.Tick(At(milliseconds(39'999)));
@@ -397,7 +397,7 @@ TEST_F(AgentTest, EndsTheMeshWhenTheControllerStaysAway) {
 
 TEST_F(AgentTest, TheMeshOutlivesAControllerThatIsBackSoon) {
   Stream();
-  agent.OnMessage(MeshOrder(2), At(seconds(1)));
+  agent.OnMessage(MeshAssignment(2), At(seconds(1)));
   agent.OnDisconnected(Status(Code::kUnavailable, "gone"), At(seconds(10)));
   agent.Tick(At(seconds(12)));
   agent.OnConnected(At(seconds(12)));

@@ -11,7 +11,7 @@ v1::AgentMessage Heartbeat(std::uint64_t sequence) {
   return message;
 }
 
-v1::AgentMessage Outcome(std::uint64_t probe) {
+v1::AgentMessage OutcomeMessage(std::uint64_t probe) {
   v1::AgentMessage message;
   message.mutable_probe_outcome()->set_probe_id(probe);
   return message;
@@ -26,7 +26,7 @@ v1::AgentMessage Change() {
 TEST(Outbox, GivesMessagesInTheirOrder) {
   Outbox outbox;
   EXPECT_TRUE(outbox.Put(Change()));
-  EXPECT_TRUE(outbox.Put(Outcome(1)));
+  EXPECT_TRUE(outbox.Put(OutcomeMessage(1)));
   EXPECT_TRUE(outbox.Take()->has_change());
   EXPECT_EQ(outbox.Take()->probe_outcome().probe_id(), 1u);
   EXPECT_FALSE(outbox.Take().has_value());
@@ -43,9 +43,9 @@ TEST(Outbox, AHeartbeatReplacesTheOneThatWaits) {
 TEST(Outbox, WhenFullTheOldestOutcomeGoesAndTheStateStays) {
   Outbox outbox(3);
   outbox.Put(Change());
-  outbox.Put(Outcome(1));
-  outbox.Put(Outcome(2));
-  EXPECT_FALSE(outbox.Put(Outcome(3)));
+  outbox.Put(OutcomeMessage(1));
+  outbox.Put(OutcomeMessage(2));
+  EXPECT_FALSE(outbox.Put(OutcomeMessage(3)));
   EXPECT_TRUE(outbox.Take()->has_change());
   EXPECT_EQ(outbox.Take()->probe_outcome().probe_id(), 2u);
   EXPECT_EQ(outbox.Take()->probe_outcome().probe_id(), 3u);
@@ -53,7 +53,7 @@ TEST(Outbox, WhenFullTheOldestOutcomeGoesAndTheStateStays) {
 
 TEST(Outbox, KnowsWhetherStateWaits) {
   Outbox outbox;
-  outbox.Put(Outcome(1));
+  outbox.Put(OutcomeMessage(1));
   EXPECT_FALSE(outbox.HasState());
   outbox.Put(Change());
   EXPECT_TRUE(outbox.HasState());

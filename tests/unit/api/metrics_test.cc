@@ -30,6 +30,27 @@ TEST(MetricsText, AnEmptyFleetIsZeroAndNotAbsent) {
   EXPECT_THAT(text, Not(HasSubstr("fabric_probe_latency_seconds")));
 }
 
+TEST(MetricsText, NamesTheNodesOfFindingsAndTheLostOnes) {
+  MetricsInput input;
+  for (const char* name : {"n1", "n2", "n3"}) {
+    v1::NodeSummary& node = *input.nodes.add_nodes();
+    node.set_name(name);
+    node.set_state(node.name() == "n3" ? v1::NODE_STATE_LOST : v1::NODE_STATE_CONNECTED);
+  }
+  v1::Finding& finding = *input.findings.add_findings();
+  finding.set_rule("duplicate_gid");
+  finding.set_severity(v1::SEVERITY_CRITICAL);
+  finding.set_verdict(v1::VERDICT_FAIL);
+  for (const char* name : {"n1", "n2"}) finding.add_affected()->set_node(name);
+  const std::string text = MetricsText(input);
+  for (const char* line :
+       {"fabric_node_findings_open{node=\"n1\",severity=\"critical\"} 1\n",
+        "fabric_node_findings_open{node=\"n2\",severity=\"critical\"} 1\n",
+        "fabric_node_connected{node=\"n2\"} 1\n", "fabric_node_connected{node=\"n3\"} 0\n"})
+    EXPECT_THAT(text, HasSubstr(line));
+  EXPECT_THAT(text, Not(HasSubstr("fabric_node_findings_open{node=\"n3\"")));
+}
+
 TEST(MetricsText, CountsNodesPortsAndFindings) {
   MetricsInput input;
   input.nodes.add_nodes()->set_state(v1::NODE_STATE_CONNECTED);

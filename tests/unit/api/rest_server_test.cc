@@ -26,7 +26,7 @@ Status EmptyAnswer(const CallContext&, const google::protobuf::MethodDescriptor&
   return {};
 }
 
-v1::Event PortEvent(const std::string& node) {
+v1::Event LivePortEvent(const std::string& node) {
   v1::Event event;
   event.mutable_port()->set_node(node);
   return event;
@@ -121,8 +121,8 @@ TEST_F(RestServerTest, EventsStreamAndResume) {
   RawClient watcher(port);
   watcher.Send("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(watcher.ReadUntil("retry: 1000\n\n"), HasSubstr("text/event-stream"));
-  bus_.Publish(PortEvent("n1"));
-  bus_.Publish(PortEvent("n2"));
+  bus_.Publish(LivePortEvent("n1"));
+  bus_.Publish(LivePortEvent("n2"));
   const std::string seen = watcher.ReadUntil("\"n2\"}}\n\n");
   EXPECT_THAT(seen, HasSubstr("id: 1\nevent: port\ndata: {\"sequence\":\"1\",\"port\":"));
   EXPECT_THAT(seen, HasSubstr("id: 2\n"));
@@ -144,7 +144,7 @@ TEST_F(RestServerTest, AWatcherThatDoesNotReadIsDropped) {
   RawClient watcher(Serve({.heartbeat = 50ms}));
   watcher.Send("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
   watcher.ReadUntil("retry: 1000\n\n");
-  const v1::Event big = PortEvent(std::string(4000, 'x'));
+  const v1::Event big = LivePortEvent(std::string(4000, 'x'));
   for (int i = 0; i < 20'000; ++i) bus_.Publish(big);
   // It ends, before all that was published has come.
   EXPECT_LT(watcher.ReadToEnd().size(), 20'000u * 4000u);
@@ -166,7 +166,7 @@ TEST_F(RestServerTest, StopsWithConnectionsOpen) {
   watcher.Send("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
   watcher.ReadUntil("retry");
   server_->Stop();
-  bus_.Publish(PortEvent("n1"));
+  bus_.Publish(LivePortEvent("n1"));
   EXPECT_THAT(watcher.ReadToEnd(), Not(HasSubstr("n1")));
 }
 

@@ -25,7 +25,7 @@ Status FakeApi(const CallContext& context, const google::protobuf::MethodDescrip
   return {};
 }
 
-RestService Service() {
+RestService ServiceUnderTest() {
   const auto* const service = v1::Event::descriptor()->file()->FindServiceByName("Fabric");
   return {
       FakeApi,
@@ -34,7 +34,7 @@ RestService Service() {
 }
 
 HttpResponse Answer(const HttpRequest& request) {
-  auto answer = Service().Handle(request);
+  auto answer = ServiceUnderTest().Handle(request);
   if (auto* const response = std::get_if<HttpResponse>(&answer)) return *response;
   ADD_FAILURE() << request.target << " is a stream";
   return {};
@@ -73,7 +73,7 @@ TEST(RestService, HeadAndOptionsWorkEverywhere) {
 
 TEST(RestService, EventsResumeByParameterOrHeader) {
   const auto after = [](const HttpRequest& request) {
-    return std::get<EventStreamStart>(Service().Handle(request)).after_sequence;
+    return std::get<EventStreamStart>(ServiceUnderTest().Handle(request)).after_sequence;
   };
   EXPECT_EQ(after({.verb = "GET", .target = "/v1/events"}), 0u);
   EXPECT_EQ(after({.verb = "GET", .target = "/v1/events?after_sequence=7"}), 7u);

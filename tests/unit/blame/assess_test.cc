@@ -74,7 +74,7 @@ TEST(Assess, ADeadPortIsDecidedInAFewRoundsAndItsPartnersAreNot) {
   const auto dead = [](const auto& one) { return Touches(one, 5); };
   const Assessment assessment = Assess(FabricOf(kLayout), With(After(6), dead, Dead));
   EXPECT_TRUE(assessment.decided) << assessment.open_question;
-  EXPECT_EQ(Text(assessment.report), "PORT n15/mlx5_0/1 DEAD");
+  EXPECT_EQ(Text(assessment.report), "PORT n15/mlx5_0/1 TOTAL_LOSS");
 }
 
 TEST(Assess, SaysWhichProbesTellTwoPortsAndTheirLeafApart) {
@@ -86,7 +86,7 @@ TEST(Assess, SaysWhichProbesTellTwoPortsAndTheirLeafApart) {
                 [](const auto& seen) { return seen.from / 2 == 1 || seen.to / 2 == 1; }, Dead));
   ASSERT_EQ(report.undecided_size(), 1) << Text(report);
   ASSERT_FALSE(report.undecided(0).probes().empty());
-  EXPECT_FALSE(report.undecided(0).probes(0).why().empty());
+  EXPECT_FALSE(report.undecided(0).probes(0).reason().empty());
   EXPECT_FALSE(report.undecided(0).probes(0).to_node().empty());
 }
 
@@ -120,7 +120,7 @@ TEST(Assess, TheProbesThatItAsksForDecide) {
       assessment = Assess(fabric, seen);
     }
     EXPECT_EQ(Text(assessment.report),
-              whole_leaf ? "LEAF leaf-0-1 DEAD" : "UPLINK leaf-0-1 uplinks DEAD");
+              whole_leaf ? "LEAF leaf-0-1 TOTAL_LOSS" : "UPLINK leaf-0-1 uplinks TOTAL_LOSS");
   }
 }
 
@@ -225,7 +225,7 @@ TEST(Assess, WaitsUntilAPauseWouldBeOver) {
   })) << early.open_question;
   const Assessment late = after(0.7);
   EXPECT_EQ(late.wait_s, 0);
-  EXPECT_EQ(Text(late.report), "PORT n15/mlx5_0/1 DEAD");
+  EXPECT_EQ(Text(late.report), "PORT n15/mlx5_0/1 TOTAL_LOSS");
 }
 
 // A slow host is watched as its ports are.
@@ -300,7 +300,7 @@ TEST(Analyzer, ForgetsTheOldest) {
   const auto seen = With(
       After(8), [](const auto& one) { return Touches(one, 5) && one.round <= 4; }, Dead);
   analyzer.Add(seen);
-  EXPECT_EQ(Text(analyzer.Judge()), "PORT n15/mlx5_0/1 DEAD");
+  EXPECT_EQ(Text(analyzer.Judge()), "PORT n15/mlx5_0/1 TOTAL_LOSS");
   analyzer.KeepNewest(seen.size() / 2);
   EXPECT_EQ(analyzer.size(), seen.size() / 2);
   EXPECT_EQ(Text(analyzer.Judge()), "");

@@ -96,12 +96,12 @@ std::string Text(const v1::BlameReport& report) {
     decided.push_back(
         Format("{} {}{}{}", Trim(Word(v1::SuspectKind_Name(suspect.kind()), "SUSPECT_KIND_")),
                suspect.name(), Word(v1::Direction_Name(suspect.direction()), "DIRECTION_"),
-               Word(v1::TroubleKind_Name(suspect.trouble()), "TROUBLE_KIND_")));
+               Word(v1::FaultKind_Name(suspect.fault()), "FAULT_KIND_")));
   std::sort(decided.begin(), decided.end());
   std::string text = Join(decided, "; ");
   for (const v1::UndecidedGroup& group : report.undecided()) {
     std::vector<std::string> between;
-    for (const v1::Suspect& suspect : group.between())
+    for (const v1::Suspect& suspect : group.suspects())
       between.push_back(Format("{} {}",
                                Trim(Word(v1::SuspectKind_Name(suspect.kind()), "SUSPECT_KIND_")),
                                suspect.name()));

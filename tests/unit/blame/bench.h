@@ -37,7 +37,8 @@ inline bool Touches(const Observation& seen, std::uint32_t endpoint) {
   return seen.from == endpoint || seen.to == endpoint;
 }
 
-// "PORT n10/mlx5_0/1 OUT LOSSY; ..." of the suspects, then "| PORT a, PORT b" of each open group.
+// "PORT n10/mlx5_0/1 OUT PACKET_LOSS; ..." of the suspects, then "| PORT a, PORT b" of each open
+// group.
 std::string Text(const v1::BlameReport& report);
 
 }  // namespace fabric::blame::testing

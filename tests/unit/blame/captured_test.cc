@@ -34,8 +34,8 @@ Fabric LabFabric() {
 }
 
 v1::BlameReport JudgeFile(const std::string& name) {
-  const std::filesystem::path path =
-      std::filesystem::path(testing::kSourceDir) / "tests/fixtures/campaigns" / (name + ".json");
+  const std::filesystem::path path = std::filesystem::path(fabric::testing::kSourceDir) /
+                                     "tests/fixtures/campaigns" / (name + ".json");
   std::ifstream file(path);
   std::stringstream text;
   text << file.rdbuf();

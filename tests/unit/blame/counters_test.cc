@@ -11,7 +11,7 @@
 namespace fabric::blame::testing {
 namespace {
 
-constexpr Layout kLayout{.nodes = 16, .rails = 1, .per_leaf = 0};
+constexpr Layout kCountersLayout{.nodes = 16, .rails = 1, .per_leaf = 0};
 
 // Of all places; what is given moved at these.
 std::vector<PortCounters> Counters(const Layout& layout, Sign sign,
@@ -27,7 +27,7 @@ std::vector<PortCounters> Counters(const Layout& layout, Sign sign,
 
 // Two ports that only met each other, and lost: it may be either.
 std::vector<Observation> Twins() {
-  std::vector<Observation> seen = Healthy(kLayout);
+  std::vector<Observation> seen = Healthy(kCountersLayout);
   std::erase_if(seen, [](const auto& one) { return Touches(one, 3) || Touches(one, 9); });
   for (std::uint32_t round = 1; round <= 5; ++round)
     seen.push_back({.from = 3, .to = 9, .round = round, .attempts = 1000, .failures = 40});
@@ -36,42 +36,43 @@ std::vector<Observation> Twins() {
 
 double ConfidenceOf(const v1::BlameReport& report, const std::string& name) {
   for (const v1::UndecidedGroup& group : report.undecided())
-    for (const v1::Suspect& suspect : group.between())
+    for (const v1::Suspect& suspect : group.suspects())
       if (suspect.name() == name) return suspect.confidence();
   return 0;
 }
 
 TEST(Counters, TellTheLikelierOfTwoTwins) {
-  const Fabric fabric = FabricOf(kLayout);
+  const Fabric fabric = FabricOf(kCountersLayout);
   const std::string with = "n13/mlx5_0/1";
   const std::string without = "n19/mlx5_0/1";
   const v1::BlameReport plain = Judge(fabric, Twins());
   EXPECT_NEAR(ConfidenceOf(plain, with), ConfidenceOf(plain, without), 1e-9);
-  const auto moved = Counters(kLayout, Sign::kPhysical, {3});
+  const auto moved = Counters(kCountersLayout, Sign::kPhysical, {3});
   const v1::BlameReport report = Judge(fabric, Twins(), {}, moved);
   EXPECT_EQ(report.state(), v1::BLAME_STATE_UNDECIDED) << "they are weak";
   EXPECT_GT(ConfidenceOf(report, with), 4 * ConfidenceOf(report, without)) << Text(report);
   ASSERT_GT(report.undecided_size(), 0);
-  const v1::Suspect& likeliest = report.undecided(0).between(0);
+  const v1::Suspect& likeliest = report.undecided(0).suspects(0);
   EXPECT_EQ(likeliest.name(), with);
   EXPECT_THAT(likeliest.evidence(), ::testing::Contains("symbol_errors grew by 12 in 30 s"));
 }
 
 TEST(Counters, SayNothingWhereTheyMoveEverywhere) {
-  const Fabric fabric = FabricOf(kLayout);
-  const auto moved =
-      Counters(kLayout, Sign::kRepeats, {0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15});
+  const Fabric fabric = FabricOf(kCountersLayout);
+  const auto moved = Counters(kCountersLayout, Sign::kRepeats,
+                              {0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15});
   const v1::BlameReport report = Judge(fabric, Twins(), {}, moved);
   EXPECT_NEAR(ConfidenceOf(report, "n13/mlx5_0/1"), ConfidenceOf(report, "n19/mlx5_0/1"), 1e-9);
 }
 
 TEST(Counters, AloneAccuseNobody) {
-  const Fabric fabric = FabricOf(kLayout);
+  const Fabric fabric = FabricOf(kCountersLayout);
   for (const Sign sign : {Sign::kPhysical, Sign::kDiscards, Sign::kRepeats, Sign::kPauses}) {
-    const auto moved = Counters(kLayout, sign, {3});
-    EXPECT_EQ(Judge(fabric, Healthy(kLayout), {}, moved).state(), v1::BLAME_STATE_HEALTHY);
+    const auto moved = Counters(kCountersLayout, sign, {3});
+    EXPECT_EQ(Judge(fabric, Healthy(kCountersLayout), {}, moved).state(), v1::BLAME_STATE_HEALTHY);
     const auto once = With(
-        Healthy(kLayout), [](const auto& one) { return Touches(one, 3) && one.round == 4; }, Dead);
+        Healthy(kCountersLayout), [](const auto& one) { return Touches(one, 3) && one.round == 4; },
+        Dead);
     EXPECT_EQ(Judge(fabric, once, {}, moved).suspects_size(), 0) << "and once is no fault";
     EXPECT_EQ(Judge(fabric, once, {}, moved).undecided_size(),
               Judge(fabric, once).undecided_size());
@@ -83,7 +84,7 @@ TEST(Counters, DoNotMakeAHostOfAPort) {
   const auto seen = With(
       Healthy(layout), [](const auto& one) { return one.from / 2 == 3 || one.to / 2 == 3; }, Dead);
   EXPECT_EQ(Text(Judge(FabricOf(layout), seen, {}, Counters(layout, Sign::kPhysical, {6}))),
-            "HOST n13 DEAD")
+            "HOST n13 TOTAL_LOSS")
       << "its other port is dead as well";
 }
 

@@ -15,15 +15,15 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr std::uint32_t kNodes = 12;
+constexpr std::uint32_t kFabricNodes = 12;
 constexpr std::uint32_t kPerLeaf = 4;
 constexpr std::uint32_t kSpines = 4;
-constexpr testing::Layout kLayout{.nodes = kNodes, .rails = 1, .per_leaf = kPerLeaf};
+constexpr testing::Layout kLayout{.nodes = kFabricNodes, .rails = 1, .per_leaf = kPerLeaf};
 
 // Three leaves, four spines; nodes n10 to n21 as in bench.h.
 std::string Discovered() {
   std::string text = "# Topology file: generated on Sat Nov 21 09:30:12 2026\n";
-  for (std::uint32_t leaf = 0; leaf < kNodes / kPerLeaf; ++leaf) {
+  for (std::uint32_t leaf = 0; leaf < kFabricNodes / kPerLeaf; ++leaf) {
     text += Format("Switch 65 \"S-00000000000000a{0}\" # \"MF0;ib-{0}:MQM9700/U1\" base\n", leaf);
     for (std::uint32_t port = 0; port < kPerLeaf; ++port)
       text += Format("[{}] \"H-505400fffe{:06x}\"[1](505400fffe{:06x}) # \"n\" lid 5 4xNDR\n",
@@ -37,7 +37,7 @@ std::string Discovered() {
 
 Fabric Discover() {
   fleet::Fleet fleet;
-  for (std::uint32_t node = 0; node < kNodes; ++node)
+  for (std::uint32_t node = 0; node < kFabricNodes; ++node)
     fleet.Put(fabric::testing::InfinibandNode({.number = 10 + node, .rails = 1, .gpu = false}), {});
   fleet::Sites sites;
   auto topology = fleet::InfinibandTopology::Parse(Discovered());

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/text.h"
+#include "tests/testing/coverage.h"
 #include "tests/unit/blame/bench.h"
 
 namespace fabric::blame::testing {
@@ -13,16 +14,16 @@ namespace {
 using Bad = std::function<bool(const Observation&)>;
 using Change = std::function<void(Observation&)>;
 
-constexpr Layout kLayout;
+constexpr Layout kJudgeLayout;
 
 std::uint32_t NodeOf(std::uint32_t endpoint) {
-  return endpoint / kLayout.rails;
+  return endpoint / kJudgeLayout.rails;
 }
 std::uint32_t RailOf(std::uint32_t endpoint) {
-  return endpoint % kLayout.rails;
+  return endpoint % kJudgeLayout.rails;
 }
 std::uint32_t LeafOf(std::uint32_t endpoint) {
-  return RailOf(endpoint) * 100 + NodeOf(endpoint) / kLayout.per_leaf;
+  return RailOf(endpoint) * 100 + NodeOf(endpoint) / kJudgeLayout.per_leaf;
 }
 bool Across(const Observation& seen) {
   return LeafOf(seen.from) != LeafOf(seen.to);
@@ -51,51 +52,51 @@ struct Case {
 const Case kCases[] = {
     {"nothing", [](const auto&) { return false; }, Dead, ""},
     {"a dead port", [](const auto& seen) { return Touches(seen, 6); }, Dead,
-     "PORT n13/mlx5_0/1 DEAD"},
+     "PORT n13/mlx5_0/1 TOTAL_LOSS"},
     {"a port that loses 1 in 1,000", [](const auto& seen) { return Touches(seen, 6); },
-     Losing(0.001), "PORT n13/mlx5_0/1 LOSSY"},
+     Losing(0.001), "PORT n13/mlx5_0/1 PACKET_LOSS"},
     {"a link at half rate", [](const auto& seen) { return Touches(seen, 6); }, HalfSpeed,
-     "PORT n13/mlx5_0/1 SLOW"},
+     "PORT n13/mlx5_0/1 LOW_BANDWIDTH"},
     {"a port that is slow in what it sends", [](const auto& seen) { return seen.from == 6; },
-     HalfSpeed, "PORT n13/mlx5_0/1 OUT SLOW"},
+     HalfSpeed, "PORT n13/mlx5_0/1 OUT LOW_BANDWIDTH"},
     {"a port that is slow in what it receives", [](const auto& seen) { return seen.to == 6; },
-     HalfSpeed, "PORT n13/mlx5_0/1 IN SLOW"},
+     HalfSpeed, "PORT n13/mlx5_0/1 IN LOW_BANDWIDTH"},
     {"a port that loses what it sends",
      [](const auto& seen) { return seen.from == 6 || (seen.attempts > 0 && seen.to == 6); },
      [](Observation& seen) {
        Lose(seen, 0.02);
        HalfSpeed(seen);
      },
-     "PORT n13/mlx5_0/1 OUT LOSSY"},
+     "PORT n13/mlx5_0/1 OUT PACKET_LOSS"},
     {"a port that is there every second round",
      [](const auto& seen) { return Touches(seen, 6) && seen.round % 2 == 0; }, Dead,
-     "PORT n13/mlx5_0/1 DEAD"},
+     "PORT n13/mlx5_0/1 TOTAL_LOSS"},
     {"a dead node", [](const auto& seen) { return NodeOf(seen.from) == 3 || NodeOf(seen.to) == 3; },
-     Dead, "HOST n13 DEAD"},
+     Dead, "HOST n13 TOTAL_LOSS"},
     {"a late node", [](const auto& seen) { return NodeOf(seen.from) == 3 || NodeOf(seen.to) == 3; },
      [](Observation& seen) {
        if (seen.latency) seen.latency = 5.0F;
      },
-     "HOST n13 LATE"},
+     "HOST n13 HIGH_LATENCY"},
     {"a dead leaf", [](const auto& seen) { return TouchesLeaf(seen, 101); }, Dead,
-     "LEAF leaf-1-1 DEAD"},
+     "LEAF leaf-1-1 TOTAL_LOSS"},
     {"a lossy leaf", [](const auto& seen) { return TouchesLeaf(seen, 101); }, Losing(0.01),
-     "LEAF leaf-1-1 LOSSY"},
+     "LEAF leaf-1-1 PACKET_LOSS"},
     {"a leaf without ways out",
      [](const auto& seen) { return Across(seen) && TouchesLeaf(seen, 101); }, Dead,
-     "UPLINK leaf-1-1 uplinks DEAD"},
+     "UPLINK leaf-1-1 uplinks TOTAL_LOSS"},
     {"a pair of leaves",
      [](const auto& seen) { return TouchesLeaf(seen, 101) && TouchesLeaf(seen, 102); }, Dead,
-     "LEAF_PAIR leaf-1-1 and leaf-1-2 DEAD"},
+     "LEAF_PAIR leaf-1-1 and leaf-1-2 TOTAL_LOSS"},
     {"a slow rail", [](const auto& seen) { return RailOf(seen.from) == 1; }, HalfSpeed,
-     "RAIL rail 1 SLOW"},
-    {"all of it", [](const auto&) { return true; }, Losing(0.01), "FABRIC the fabric LOSSY"},
+     "RAIL rail 1 LOW_BANDWIDTH"},
+    {"all of it", [](const auto&) { return true; }, Losing(0.01), "FABRIC the fabric PACKET_LOSS"},
     {"two ports and a node",
      [](const auto& seen) {
        return Touches(seen, 6) || Touches(seen, 11) || NodeOf(seen.from) == 9 ||
               NodeOf(seen.to) == 9;
      },
-     Dead, "HOST n19 DEAD; PORT n13/mlx5_0/1 DEAD; PORT n15/mlx5_1/1 DEAD"},
+     Dead, "HOST n19 TOTAL_LOSS; PORT n13/mlx5_0/1 TOTAL_LOSS; PORT n15/mlx5_1/1 TOTAL_LOSS"},
     {"losses here and there", [](const auto& seen) { return (seen.from * 7 + seen.to) % 23 == 0; },
      [](Observation& seen) { seen.failures = seen.flow_label == 3 ? 1 : 0; }, ""},
     {"a node that paused for a round",
@@ -106,9 +107,9 @@ const Case kCases[] = {
 };
 
 TEST(Judge, NamesEachKindOfFault) {
-  const Fabric fabric = FabricOf(kLayout);
+  const Fabric fabric = FabricOf(kJudgeLayout);
   for (const Case& one : kCases) {
-    const v1::BlameReport report = Judge(fabric, With(Healthy(kLayout), one.bad, one.change));
+    const v1::BlameReport report = Judge(fabric, With(Healthy(kJudgeLayout), one.bad, one.change));
     EXPECT_EQ(Text(report), one.expected) << one.name;
     const bool healthy = std::string_view(one.expected).empty();
     EXPECT_EQ(report.state(), healthy ? v1::BLAME_STATE_HEALTHY : v1::BLAME_STATE_DECIDED)
@@ -124,7 +125,7 @@ TEST(Judge, NamesEachKindOfFault) {
 TEST(Judge, NamesTheDirectionOfALossThatPingsTell) {
   for (const bool out : {true, false}) {
     std::vector<Observation> seen;
-    for (Observation one : Healthy(kLayout)) {
+    for (Observation one : Healthy(kJudgeLayout)) {
       if (one.attempts == 0) continue;
       one.one_way = true;
       Observation back = one;
@@ -134,16 +135,16 @@ TEST(Judge, NamesTheDirectionOfALossThatPingsTell) {
       seen.push_back(one);
       seen.push_back(back);
     }
-    EXPECT_EQ(Text(Judge(FabricOf(kLayout), seen)),
-              out ? "PORT n13/mlx5_0/1 OUT LOSSY" : "PORT n13/mlx5_0/1 IN LOSSY");
+    EXPECT_EQ(Text(Judge(FabricOf(kJudgeLayout), seen)),
+              out ? "PORT n13/mlx5_0/1 OUT PACKET_LOSS" : "PORT n13/mlx5_0/1 IN PACKET_LOSS");
   }
 }
 
 TEST(Judge, NamesAPathOfALeafByItsFlows) {
   const auto report = Judge(
-      FabricOf(kLayout),
+      FabricOf(kJudgeLayout),
       With(
-          Healthy(kLayout),
+          Healthy(kJudgeLayout),
           [](const auto& seen) { return Across(seen) && OnPath(seen, 2) && TouchesLeaf(seen, 1); },
           Losing(0.3)));
   ASSERT_EQ(report.suspects_size(), 1) << Text(report);
@@ -156,11 +157,11 @@ TEST(Judge, NamesAPathOfALeafByItsFlows) {
 
 TEST(Judge, NamesASpineThatSeveralLeavesShare) {
   const auto report =
-      Judge(FabricOf(kLayout),
+      Judge(FabricOf(kJudgeLayout),
             With(
-                Healthy(kLayout), [](const auto& seen) { return Across(seen) && OnPath(seen, 1); },
-                Losing(0.3)));
-  EXPECT_EQ(Text(report), "SPINE a spine LOSSY");
+                Healthy(kJudgeLayout),
+                [](const auto& seen) { return Across(seen) && OnPath(seen, 1); }, Losing(0.3)));
+  EXPECT_EQ(Text(report), "SPINE a spine PACKET_LOSS");
 }
 
 // Two nodes a leaf: their leaf, its ways out, or the two of them.
@@ -192,7 +193,7 @@ TEST(Judge, NamesNoLeafWhereNothingElseWasTried) {
 
   // One pair under another leaf is well: so are settings and switches that both share.
   seen.push_back({.from = 3, .to = 4, .round = 1, .attempts = 1});
-  EXPECT_EQ(Text(Judge(FabricOf(layout), seen)), "LEAF leaf-0-0 DEAD");
+  EXPECT_EQ(Text(Judge(FabricOf(layout), seen)), "LEAF leaf-0-0 TOTAL_LOSS");
 }
 
 // Each of its three partners has failed, and nobody knows whether these reach anybody.
@@ -203,7 +204,7 @@ TEST(Judge, NamesNoPortWhereNothingElseWasTried) {
     seen.push_back({.from = 0, .to = partner, .round = partner, .attempts = 1, .failures = 1});
   EXPECT_EQ(Text(Judge(FabricOf(layout), seen)), "| FABRIC the fabric, PORT n10/mlx5_0/1");
   seen.push_back({.from = 1, .to = 2, .round = 3, .attempts = 1});
-  EXPECT_EQ(Text(Judge(FabricOf(layout), seen)), "PORT n10/mlx5_0/1 DEAD");
+  EXPECT_EQ(Text(Judge(FabricOf(layout), seen)), "PORT n10/mlx5_0/1 TOTAL_LOSS");
 }
 
 TEST(Judge, DoesNotTellAPortFromItsLeafWhereItIsAlone) {
@@ -237,29 +238,29 @@ TEST(Judge, NamesAPortWithoutKnowingTheLeaves) {
       Judge(FabricOf(layout),
             With(
                 Healthy(layout), [](const auto& seen) { return Touches(seen, 6); }, Losing(0.005)));
-  EXPECT_EQ(Text(report), "PORT n13/mlx5_0/1 LOSSY");
+  EXPECT_EQ(Text(report), "PORT n13/mlx5_0/1 PACKET_LOSS");
 }
 
 TEST(Judge, NamesTheEndThatIsKnownToHaveFailed) {
   const auto report =
-      Judge(FabricOf(kLayout),
+      Judge(FabricOf(kJudgeLayout),
             With(
-                Healthy(kLayout),
+                Healthy(kJudgeLayout),
                 [](const auto& seen) { return NodeOf(seen.from) == 3 || NodeOf(seen.to) == 3; },
                 [](Observation& seen) {
                   seen.failed_end = NodeOf(seen.from) == 3 ? End::kFrom : End::kTo;
                   seen.attempts = 1;
                   Dead(seen);
                 }));
-  EXPECT_EQ(Text(report), "HOST n13 DEAD");
+  EXPECT_EQ(Text(report), "HOST n13 TOTAL_LOSS");
 }
 
 // As results that name who was late are read: their samples were void, or they came to no end.
 TEST(Judge, AccusesNobodyOfBeingLate) {
   const auto report =
-      Judge(FabricOf(kLayout),
+      Judge(FabricOf(kJudgeLayout),
             With(
-                Healthy(kLayout),
+                Healthy(kJudgeLayout),
                 [](const auto& seen) { return NodeOf(seen.from) == 3 || NodeOf(seen.to) == 3; },
                 [](Observation& seen) {
                   seen.failed_end = NodeOf(seen.from) == 3 ? End::kFrom : End::kTo;
@@ -282,12 +283,12 @@ TEST(Judge, NamesNoPortOfAHostThatPaused) {
   const Fabric fabric = FabricOf(layout);
   EXPECT_EQ(Judge(fabric, Apart(seen, 0.3)).suspects_size(), 0)
       << Text(Judge(fabric, Apart(seen, 0.3)));
-  EXPECT_EQ(Text(Judge(fabric, Apart(seen, 5))), "PORT n15/mlx5_0/1 LOSSY");
-  EXPECT_EQ(Text(Judge(fabric, seen)), "PORT n15/mlx5_0/1 LOSSY") << "at times that nobody knows";
+  EXPECT_EQ(Text(Judge(fabric, Apart(seen, 5))), "PORT n15/mlx5_0/1 PACKET_LOSS");
+  EXPECT_EQ(Text(Judge(fabric, seen)), "PORT n15/mlx5_0/1 PACKET_LOSS") << "at unknown times";
 }
 
 TEST(Judge, RefersToFindingsAndSaysWhatWasNotCovered) {
-  Fabric fabric = FabricOf(kLayout);
+  Fabric fabric = FabricOf(kJudgeLayout);
   fabric.endpoints.push_back({.node = "n99", .device = "mlx5_0", .port = 1, .rail = 0});
   v1::Finding finding;
   finding.set_id("f1");
@@ -300,27 +301,29 @@ TEST(Judge, RefersToFindingsAndSaysWhatWasNotCovered) {
   const auto report =
       Judge(fabric,
             With(
-                Healthy(kLayout), [](const auto& seen) { return Touches(seen, 6); }, Dead),
+                Healthy(kJudgeLayout), [](const auto& seen) { return Touches(seen, 6); }, Dead),
             std::vector<v1::Finding>{finding, other});
   ASSERT_EQ(report.suspects_size(), 1) << Text(report);
   EXPECT_THAT(report.suspects(0).findings(), ::testing::ElementsAre("f1"));
   EXPECT_EQ(report.suspects(0).leaf(), "leaf-0-0");
   EXPECT_EQ(report.suspects(0).leaf_port(), "swp3");
-  EXPECT_THAT(report.not_covered(), ::testing::ElementsAre("n99/mlx5_0/1: not probed"));
+  EXPECT_THAT(fabric::testing::Texts(report.not_covered()),
+              ::testing::ElementsAre("n99/mlx5_0/1: not probed"));
 }
 
 TEST(Judge, SaysWhenTooLittleWasSeen) {
-  const Fabric fabric = FabricOf(kLayout);
-  EXPECT_EQ(Judge(fabric, {}).state(), v1::BLAME_STATE_TOO_LITTLE);
+  const Fabric fabric = FabricOf(kJudgeLayout);
+  EXPECT_EQ(Judge(fabric, {}).state(), v1::BLAME_STATE_INSUFFICIENT_DATA);
   const Observation one{.from = 0, .to = 2, .round = 1, .attempts = 1};
-  EXPECT_EQ(Judge(fabric, std::vector<Observation>{one}).state(), v1::BLAME_STATE_TOO_LITTLE);
+  EXPECT_EQ(Judge(fabric, std::vector<Observation>{one}).state(),
+            v1::BLAME_STATE_INSUFFICIENT_DATA);
   const Observation beyond{.from = 0, .to = 99999, .round = 1, .attempts = 1};
   EXPECT_EQ(Judge(fabric, std::vector<Observation>{beyond}).observations(), 0U);
 }
 
 // Three nodes met once each: chance is not excluded, but this is not health.
 TEST(Judge, IsNeverHealthyWhereMostOfWhatWasTriedFailed) {
-  const Fabric fabric = FabricOf(kLayout);
+  const Fabric fabric = FabricOf(kJudgeLayout);
   std::vector<Observation> seen;
   std::uint32_t round = 0;
   for (const auto& [from, to] : {std::pair{0U, 2U}, {0U, 4U}, {2U, 4U}})
@@ -333,9 +336,9 @@ TEST(Judge, IsNeverHealthyWhereMostOfWhatWasTriedFailed) {
 
 TEST(Judge, GivesTheSameReportAgain) {
   const auto seen = With(
-      Healthy(kLayout), [](const auto& one) { return Touches(one, 6); }, Losing(0.004));
-  EXPECT_EQ(Judge(FabricOf(kLayout), seen).SerializeAsString(),
-            Judge(FabricOf(kLayout), seen).SerializeAsString());
+      Healthy(kJudgeLayout), [](const auto& one) { return Touches(one, 6); }, Losing(0.004));
+  EXPECT_EQ(Judge(FabricOf(kJudgeLayout), seen).SerializeAsString(),
+            Judge(FabricOf(kJudgeLayout), seen).SerializeAsString());
 }
 
 }  // namespace

@@ -67,8 +67,9 @@ TEST(Scatter, ACardThatIsManyTimesSlowerIsNamedAndNobodyElse) {
       unsigned named = 0;
       for (unsigned seed = 1; seed <= kSeeds; ++seed) {
         const std::string text = Text(JudgeOf(guests, held, seed));
-        named += text == "PORT n13/mlx5_0/1 SLOW" ? 1 : 0;
-        EXPECT_TRUE(text.empty() || text.starts_with("PORT n13/mlx5_0/1 SLOW") || text[0] == '|')
+        named += text == "PORT n13/mlx5_0/1 LOW_BANDWIDTH" ? 1 : 0;
+        EXPECT_TRUE(text.empty() || text.starts_with("PORT n13/mlx5_0/1 LOW_BANDWIDTH") ||
+                    text[0] == '|')
             << guests.name << " seed " << seed << ": " << text;
       }
       EXPECT_GE(named, kSeeds * (guests.scatter > 0.4 ? 0.8 : 0.95))

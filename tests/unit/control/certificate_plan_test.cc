@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "daemon/control/certificates/certificate_verdict.h"
 #include "proto/json.h"
+#include "tests/testing/coverage.h"
 
 namespace fabric::control {
 namespace {
@@ -46,7 +47,7 @@ TEST(PlanWithin, TakesAsMuchAsThereIsTimeFor) {
     EXPECT_EQ(plan.all_pairs, each.all_pairs) << which;
     EXPECT_EQ(plan.not_covered.empty(), each.probes == 2) << which;
   }
-  EXPECT_THAT(PlanWithin(20s, 8192, 1023, 64).not_covered,
+  EXPECT_THAT(testing::Texts(PlanWithin(20s, 8192, 1023, 64).not_covered),
               ElementsAre("bandwidth: within 20 s there is time for the latency of 8192 ports "
                           "alone"));
 }
@@ -84,8 +85,8 @@ std::vector<AskedPort> FourPorts() {
   return ports;
 }
 
-v1::PairResult Result(std::uint32_t from, std::uint32_t to, v1::ProbeStatus status,
-                      const std::string& reason = {}) {
+v1::PairResult PairResultOf(std::uint32_t from, std::uint32_t to, v1::ProbeStatus status,
+                            const std::string& reason = {}) {
   v1::PairResult result;
   for (const auto& [port, n] :
        {std::pair(result.mutable_from(), from), std::pair(result.mutable_to(), to)}) {
@@ -103,30 +104,34 @@ CertificateWork Probed(std::uint32_t bad = 0) {
   CertificateWork work(FourPorts(), false);
   for (std::uint32_t a = 1; a <= 4; ++a)
     for (std::uint32_t b = a + 1; b <= 4; ++b)
-      work.Take(Result(a, b, a == bad || b == bad ? v1::PROBE_STATUS_FAILED : v1::PROBE_STATUS_OK,
-                       "retries exceeded"));
+      work.Take(PairResultOf(a, b,
+                             a == bad || b == bad ? v1::PROBE_STATUS_FAILED : v1::PROBE_STATUS_OK,
+                             "retries exceeded"));
   return work;
 }
 
 struct Given {
   std::vector<FindingWithNodes> findings = {};
-  std::vector<NodeDoubt> doubts = {};
+  std::vector<v1::CoverageGap> doubts = {};
   std::string blame = "{}";
-  std::string cut_off = {};
-  std::string open = {};
+  std::optional<v1::CoverageGap> cut_off = {};
+  std::string suspicious = {};
 };
 
 v1::Certificate Judged(const CertificateWork& work, const Given& given = {}) {
   v1::Certificate certificate;
   for (const char* node : {"n1", "n2", "n3", "n4"}) certificate.mutable_request()->add_nodes(node);
   EXPECT_EQ(FromJson(given.blame, *certificate.mutable_blame()), Status());
-  Judge({.work = work,
-         .findings = given.findings,
-         .doubts = given.doubts,
-         .cut_off = given.cut_off,
-         .open = given.open,
-         .not_covered = {}},
-        certificate);
+  CertificateFacts facts{.work = work,
+                         .findings = given.findings,
+                         .doubts = given.doubts,
+                         .cut_off = given.cut_off,
+                         .suspicious = {},
+                         .not_covered = {}};
+  if (!given.suspicious.empty()) {
+    EXPECT_EQ(FromJson(given.suspicious, facts.suspicious.emplace()), Status());
+  }
+  Judge(facts, certificate);
   return certificate;
 }
 
@@ -194,59 +199,80 @@ TEST(CertificateVerdict, DoesNotTakeForWellWhatWasNotJudged) {
   const v1::Certificate unread =
       Judged(work, {.findings = {About("n2", v1::SEVERITY_ERROR, v1::VERDICT_UNKNOWN)}});
   EXPECT_EQ(unread.verdict(), v1::VERDICT_PASS);
-  EXPECT_THAT(unread.not_covered(),
-              ElementsAre("rule port_active on n2: the required settings could not be read"));
-  const v1::Certificate lost = Judged(work, {.doubts = {{"n3", "lost: no message for 4.0 s"}}});
+  EXPECT_THAT(testing::Texts(unread.not_covered()),
+              ElementsAre("rule port_active: required settings could not be read on n2"));
+  const v1::Certificate lost =
+      Judged(work, {.doubts = {CoverageGapOf("n3", v1::COVERAGE_GAP_REASON_NODE_LOST,
+                                             "lost: no message for 4.0 s")}});
   EXPECT_EQ(lost.verdict(), v1::VERDICT_UNKNOWN);
   EXPECT_EQ(Verdicts(lost), "PASS PASS UNKNOWN PASS");
-  EXPECT_THAT(lost.not_covered(), Contains("n3: lost: no message for 4.0 s"));
+  EXPECT_THAT(testing::Texts(lost.not_covered()), Contains("n3: lost: no message for 4.0 s"));
 }
 
 TEST(CertificateVerdict, TheNodeThatBlameNamesFailsAndItsPartnersPass) {
   const v1::Certificate certificate = Judged(Probed(2), {.blame = R"({
       "state": "BLAME_STATE_DECIDED", "suspects": [{"kind": "SUSPECT_KIND_PORT",
       "name": "n2/mlx5_0/1", "node": "n2", "device": "mlx5_0", "port": 1, "rail": 0,
-      "leaf": "leaf1", "trouble": "TROUBLE_KIND_DEAD", "evidence": ["lost 3 of 3"]}]})"});
+      "leaf": "leaf1", "fault": "FAULT_KIND_TOTAL_LOSS", "evidence": ["lost 3 of 3"]}]})"});
   EXPECT_EQ(certificate.verdict(), v1::VERDICT_FAIL);
   EXPECT_EQ(Verdicts(certificate), "PASS FAIL PASS PASS");
-  EXPECT_THAT(certificate.nodes(1).reasons(), Contains("n2/mlx5_0/1 is dead: lost 3 of 3"));
+  EXPECT_THAT(certificate.nodes(1).reasons(),
+              Contains("n2/mlx5_0/1 loses all packets: lost 3 of 3"));
   EXPECT_EQ(certificate.pairs_failed(), 3u);
 }
 
 TEST(CertificateVerdict, ALeafFailsThoseUnderItAndWhatIsSharedIsNobodys) {
   const v1::Certificate leaf = Judged(Probed(), {.blame = R"({"suspects": [{
       "kind": "SUSPECT_KIND_LEAF", "name": "leaf2", "leaf": "leaf2",
-      "trouble": "TROUBLE_KIND_SLOW"}]})"});
+      "fault": "FAULT_KIND_LOW_BANDWIDTH"}]})"});
   EXPECT_EQ(Verdicts(leaf), "PASS PASS FAIL FAIL");
   const v1::Certificate uplink = Judged(Probed(), {.blame = R"({"suspects": [{
       "kind": "SUSPECT_KIND_UPLINK", "name": "leaf2 uplinks", "leaf": "leaf2",
-      "trouble": "TROUBLE_KIND_LOSSY"}]})"});
+      "fault": "FAULT_KIND_PACKET_LOSS"}]})"});
   EXPECT_EQ(uplink.verdict(), v1::VERDICT_FAIL) << "the fabric is not well";
   EXPECT_EQ(Verdicts(uplink), "PASS PASS UNKNOWN UNKNOWN") << "and the nodes may be";
   const v1::Certificate pair = Judged(Probed(), {.blame = R"({"suspects": [{
-      "kind": "SUSPECT_KIND_PAIR", "name": "n1/mlx5_0/1 and n4/mlx5_0/1"}]})"});
+      "kind": "SUSPECT_KIND_PAIR", "name": "n1/mlx5_0/1 and n4/mlx5_0/1", "node": "n1",
+      "device": "mlx5_0", "port": 1, "other_node": "n4", "other_device": "mlx5_0",
+      "other_port": 1}]})"});
   EXPECT_EQ(Verdicts(pair), "UNKNOWN PASS PASS UNKNOWN");
 }
 
 TEST(CertificateVerdict, IsUnknownWhereBlameIsUndecided) {
-  const v1::Certificate undecided = Judged(Probed(), {.blame = R"({"undecided": [{"between": [
+  const v1::Certificate undecided = Judged(Probed(), {.blame = R"({"undecided": [{"suspects": [
       {"kind": "SUSPECT_KIND_PORT", "name": "n1/mlx5_0/1", "node": "n1", "device": "mlx5_0",
-       "port": 1, "trouble": "TROUBLE_KIND_SLOW"},
+       "port": 1, "fault": "FAULT_KIND_LOW_BANDWIDTH"},
       {"kind": "SUSPECT_KIND_HOST", "name": "n3", "node": "n3"}]}]})"});
   EXPECT_EQ(undecided.verdict(), v1::VERDICT_UNKNOWN);
   EXPECT_EQ(Verdicts(undecided), "UNKNOWN PASS UNKNOWN PASS");
-  EXPECT_THAT(undecided.nodes(0).reasons(), ElementsAre("undecided: n1/mlx5_0/1 or n3 is slow"));
-  EXPECT_EQ(Verdicts(Judged(Probed(), {.open = "n4/mlx5_0/1 is suspicious"})),
-            "PASS PASS PASS UNKNOWN");
-  EXPECT_EQ(Judged(Probed(), {.open = "the fabric is suspicious"}).verdict(), v1::VERDICT_UNKNOWN);
-  EXPECT_EQ(Judged(Probed(), {.open = "n1/mlx5_0/1 was probed with 2 partners"}).verdict(),
-            v1::VERDICT_PASS)
-      << "there are no more";
+  EXPECT_THAT(undecided.nodes(0).reasons(),
+              ElementsAre("undecided: n1/mlx5_0/1 or n3 is slower than its peers"));
+}
+
+TEST(CertificateVerdict, IsUnknownForWhatIsSuspicious) {
+  const v1::Certificate port = Judged(Probed(), {.suspicious = R"({"kind": "SUSPECT_KIND_PORT",
+      "name": "n4/mlx5_0/1", "node": "n4", "device": "mlx5_0", "port": 1, "leaf": "leaf2"})"});
+  EXPECT_EQ(Verdicts(port), "PASS PASS PASS UNKNOWN");
+  EXPECT_THAT(testing::Texts(port.not_covered()),
+              ElementsAre("n4/mlx5_0/1: suspicious, but not confirmed"));
+  EXPECT_EQ(Verdicts(Judged(Probed(), {.suspicious = R"({"kind": "SUSPECT_KIND_HOST",
+      "name": "n1", "node": "n1"})"})),
+            "UNKNOWN PASS PASS PASS");
+  EXPECT_EQ(Verdicts(Judged(Probed(), {.suspicious = R"({"kind": "SUSPECT_KIND_LEAF",
+      "name": "leaf2", "leaf": "leaf2"})"})),
+            "PASS PASS UNKNOWN UNKNOWN");
+  const v1::Certificate fabric =
+      Judged(Probed(), {.suspicious = R"({"kind": "SUSPECT_KIND_FABRIC", "name": "the fabric"})"});
+  EXPECT_EQ(fabric.verdict(), v1::VERDICT_UNKNOWN);
+  EXPECT_EQ(Verdicts(fabric), "PASS PASS PASS PASS");
+  EXPECT_THAT(testing::Texts(fabric.not_covered()),
+              ElementsAre("the fabric is suspicious, but not confirmed"));
 }
 
 TEST(CertificateVerdict, AFailureThatNobodyExplainsIsOfBoth) {
   CertificateWork work = Probed();
-  work.Take(Result(1, 3, v1::PROBE_STATUS_TIMED_OUT, "n1: reported no result within 5000 ms"));
+  work.Take(
+      PairResultOf(1, 3, v1::PROBE_STATUS_TIMED_OUT, "n1: reported no result within 5000 ms"));
   const v1::Certificate certificate = Judged(work);
   EXPECT_EQ(Verdicts(certificate), "UNKNOWN PASS UNKNOWN PASS");
   EXPECT_THAT(certificate.nodes(0).reasons(0),
@@ -256,12 +282,12 @@ TEST(CertificateVerdict, AFailureThatNobodyExplainsIsOfBoth) {
 // Blame calls the node dead; but all that is known is that its agent was not there.
 TEST(CertificateVerdict, AnAgentThatWasAwaySaysNothingOfItsFabric) {
   const auto result = [](std::uint32_t from, std::uint32_t to, v1::ProbeStatus status) {
-    v1::PairResult made = Result(from, to, status, "n4: no word");
+    v1::PairResult made = PairResultOf(from, to, status, "n4: no word");
     if (to == 4) made.mutable_result()->set_blamed_node("n4");
     return made;
   };
   const Given dead{.blame = R"({"suspects": [{"kind": "SUSPECT_KIND_PORT", "node": "n4", "device":
-      "mlx5_0", "port": 1, "name": "n4/mlx5_0/1", "trouble": "TROUBLE_KIND_DEAD"}]})"};
+      "mlx5_0", "port": 1, "name": "n4/mlx5_0/1", "fault": "FAULT_KIND_TOTAL_LOSS"}]})"};
   CertificateWork work(FourPorts(), false);
   for (const auto& [from, to] : {std::pair{1U, 2U}, {1U, 3U}, {2U, 3U}})
     work.Take(result(from, to, v1::PROBE_STATUS_OK));
@@ -280,31 +306,35 @@ TEST(CertificateVerdict, AnAgentThatWasAwaySaysNothingOfItsFabric) {
 
 TEST(CertificateVerdict, APortThatWasNotProbedIsNotWell) {
   std::vector<AskedPort> ports = FourPorts();
-  ports[3].obstacle = "busy: sends 40 Gb/s";
+  ports[3].obstacle =
+      CoverageGapOf(ports[3].port, v1::COVERAGE_GAP_REASON_PORT_BUSY, "busy: sends 40 Gb/s");
   CertificateWork work(std::move(ports), false);
-  work.Take(Result(1, 2, v1::PROBE_STATUS_OK));
-  work.Take(Result(1, 3, v1::PROBE_STATUS_OK));
-  work.Take(Result(2, 3, v1::PROBE_STATUS_REFUSED, "n3: port busy"));
-  const v1::Certificate certificate = Judged(work, {.cut_off = "not probed within 5 s"});
+  work.Take(PairResultOf(1, 2, v1::PROBE_STATUS_OK));
+  work.Take(PairResultOf(1, 3, v1::PROBE_STATUS_OK));
+  work.Take(PairResultOf(2, 3, v1::PROBE_STATUS_REFUSED, "n3: port busy"));
+  const v1::Certificate certificate = Judged(
+      work,
+      {.cut_off = CoverageGapOf(v1::COVERAGE_GAP_REASON_TIME_LIMIT, "not probed within 5 s")});
   EXPECT_EQ(Verdicts(certificate), "PASS UNKNOWN UNKNOWN UNKNOWN");
   EXPECT_THAT(certificate.nodes(1).reasons(), ElementsAre("n2/mlx5_0/1: n3: port busy"));
   EXPECT_THAT(certificate.nodes(3).reasons(), ElementsAre("n4/mlx5_0/1: busy: sends 40 Gb/s"));
-  EXPECT_THAT(certificate.not_covered(), ElementsAre("pairs: 1 of 3 possible ones were not probed",
-                                                     "n4/mlx5_0/1: busy: sends 40 Gb/s"));
+  EXPECT_THAT(testing::Texts(certificate.not_covered()),
+              ElementsAre("pairs: 1 of 3 possible ones were not probed",
+                          "n4/mlx5_0/1: busy: sends 40 Gb/s"));
 }
 
 TEST(CertificateVerdict, OneNodeIsProbedWithItself) {
   std::vector<AskedPort> ports = FourPorts();
   ports.resize(1);
   CertificateWork work(ports, true);
-  work.Take(Result(1, 1, v1::PROBE_STATUS_OK));
+  work.Take(PairResultOf(1, 1, v1::PROBE_STATUS_OK));
   v1::Certificate certificate;
   certificate.mutable_request()->add_nodes("n1");
   v1::Certificate failed = certificate;
   Judge({.work = work}, certificate);
   EXPECT_EQ(certificate.verdict(), v1::VERDICT_PASS);
-  EXPECT_THAT(certificate.not_covered(0), HasSubstr("paths to other nodes"));
-  work.Take(Result(1, 1, v1::PROBE_STATUS_FAILED, "local protection error"));
+  EXPECT_EQ(certificate.not_covered(0).reason(), v1::COVERAGE_GAP_REASON_SINGLE_NODE);
+  work.Take(PairResultOf(1, 1, v1::PROBE_STATUS_FAILED, "local protection error"));
   Judge({.work = work}, failed);
   EXPECT_EQ(failed.verdict(), v1::VERDICT_FAIL);
 }

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "proto/json.h"
 #include "proto/timestamps.h"
+#include "tests/testing/coverage.h"
 #include "tests/testing/nodes.h"
 #include "tests/unit/control/campaign_words.h"
 
@@ -133,7 +134,8 @@ TEST(Certificates, FailWithAFindingAboutANode) {
   EXPECT_EQ(certificate.verdict(), v1::VERDICT_FAIL);
   EXPECT_EQ(Of(certificate, "n3").verdict(), v1::VERDICT_FAIL);
   EXPECT_THAT(Of(certificate, "n3").reasons(), Contains(HasSubstr("(port_active)")));
-  EXPECT_THAT(certificate.not_covered(), Contains(HasSubstr("n3/mlx5_1/1: port is DOWN")));
+  EXPECT_THAT(testing::Texts(certificate.not_covered()),
+              Contains(HasSubstr("n3/mlx5_1/1: port is DOWN")));
   EXPECT_EQ(Of(certificate, "n1").verdict(), v1::VERDICT_PASS) << certificate.DebugString();
 }
 
@@ -159,7 +161,8 @@ TEST(Certificates, NameTheNodeWhosePortIsSlow) {
   });
   const v1::Certificate certificate = Finish(world, Nodes(16)).certificate();
   EXPECT_EQ(certificate.verdict(), v1::VERDICT_FAIL);
-  EXPECT_THAT(Of(certificate, "n7").reasons(), Contains(StartsWith("n7/mlx5_1/1 is slow: ")));
+  EXPECT_THAT(Of(certificate, "n7").reasons(),
+              Contains(StartsWith("n7/mlx5_1/1 is slower than its peers: ")));
   for (const v1::CertifiedNode& node : certificate.nodes())
     EXPECT_EQ(node.verdict(), node.name() == "n7" ? v1::VERDICT_FAIL : v1::VERDICT_PASS)
         << node.DebugString();
@@ -192,12 +195,27 @@ TEST(Certificates, OfALargeJobEndWhenItIsDecided) {
   const v1::Certificate healthy = Finish(world, Nodes(200)).certificate();
   EXPECT_EQ(NotPassing(healthy), "");
   EXPECT_LT(healthy.pairs_probed(), healthy.pairs_possible());
-  EXPECT_THAT(healthy.not_covered(), Contains(HasSubstr("possible ones were not probed")));
+  EXPECT_THAT(testing::Texts(healthy.not_covered()),
+              Contains(HasSubstr("possible ones were not probed")));
 
   MakeLossy(world, "n77");
   const v1::Certificate lossy = Finish(world, Nodes(200)).certificate();
   EXPECT_EQ(NotPassing(lossy), "n77 VERDICT_FAIL ");
   EXPECT_GT(lossy.pairs_failed(), 0u);
+}
+
+TEST(Certificates, OfARailIgnoreFindingsOnOtherRails) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(3);
+  v1::NodeSnapshot node = testing::RoceNode({.number = 3});
+  testing::SetPfc(node, 1, 0b11000);
+  ASSERT_TRUE(world.agents.SendSnapshot(node).ok());
+  world.agents.Advance(1s);
+  v1::CertificateRequest request = Nodes(3);
+  request.add_rails(0);
+  EXPECT_EQ(Finish(world, request).certificate().verdict(), v1::VERDICT_PASS);
+  request.add_rails(1);
+  EXPECT_EQ(NotPassing(Finish(world, request).certificate()), "n3 VERDICT_FAIL ");
 }
 
 TEST(Certificates, NameTheNodeWhoseAgentDoesNotAnswer) {
@@ -261,7 +279,10 @@ TEST(Certificates, OfOneNodeSayThatItWasAlone) {
   const v1::Certificate certificate = Finish(world, Nodes(1)).certificate();
   EXPECT_EQ(certificate.verdict(), v1::VERDICT_PASS) << certificate.DebugString();
   EXPECT_EQ(certificate.nodes(0).ports(), 2u);
-  EXPECT_THAT(certificate.not_covered(), Contains(HasSubstr("paths to other nodes")));
+  EXPECT_EQ(certificate.pairs_probed(), 2u);
+  EXPECT_EQ(certificate.pairs_possible(), 2u) << "each port with itself";
+  EXPECT_THAT(testing::Texts(certificate.not_covered()),
+              Contains(HasSubstr("paths to other nodes")));
 }
 
 TEST(Certificates, AreGoneWithTheControllerAndItSaysSo) {

@@ -35,7 +35,7 @@ class DiffNodeTest : public ::testing::Test {
   }
   std::vector<std::string> Settings(const v1::DiffNodeResponse& response) {
     std::vector<std::string> lines;
-    for (const v1::FactDifference& each : response.differences())
+    for (const v1::FieldDifference& each : response.differences())
       if (!each.counter())
         lines.push_back(Format("{}: {} > {}", each.path(), each.before(), each.after()));
     return lines;
@@ -76,7 +76,7 @@ TEST_F(DiffNodeTest, SaysSinceWhenItIsKnown) {
 
 std::vector<std::string> Counters(const v1::DiffNodeResponse& response) {
   std::vector<std::string> lines;
-  for (const v1::FactDifference& each : response.differences())
+  for (const v1::FieldDifference& each : response.differences())
     if (each.counter())
       lines.push_back(Format("{}: {} > {}", each.path(), each.before(), each.after()));
   return lines;

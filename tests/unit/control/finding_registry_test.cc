@@ -130,30 +130,47 @@ TEST_F(FindingRegistryTest, LeavesFindingsOfLostNodesAlone) {
   EXPECT_THAT(registry_.open(), IsEmpty()) << "judged again once it reports";
 }
 
-TEST_F(FindingRegistryTest, SaysWhichNodesAFindingIsAbout) {
-  v1::Finding rail = Finding("a", "", "two groups");
-  rail.mutable_evidence(0)->set_seen("n1/mlx5_0/1, n2/mlx5_0/1 and n1/mlx5_1/1");
-  EXPECT_EQ(AffectedNodes(rail, fleet_).size(), 2u);
-  EXPECT_EQ(AffectedNodes(Finding("b", "n3", ""), fleet_).front()->name, "n3");
-  EXPECT_THAT(AffectedNodes(Finding("c", "n9", ""), fleet_), IsEmpty());
-  EXPECT_EQ(ExpiryReason(Finding("c", "n9", ""), fleet_), "unknown node n9");
-  EXPECT_EQ(ExpiryReason(rail, fleet_), "");
-  fleet_.MarkLost("n1", "gone", now_);
-  fleet_.MarkLost("n2", "gone", now_);
-  EXPECT_EQ(ExpiryReason(rail, fleet_), "n1 and all other nodes that it names are lost or silent");
+// A finding about ports of several nodes.
+v1::Finding Shared(const std::string& id, const std::vector<std::string>& nodes) {
+  v1::Finding finding = Finding(id, "", "two groups");
+  for (const std::string& node : nodes) finding.add_affected()->set_node(node);
+  return finding;
 }
 
-TEST_F(FindingRegistryTest, KnowsLostNodesByTheEvidenceOfRailFindings) {
-  v1::Finding rail = Finding("a", "", "two groups");
-  rail.mutable_subject()->set_rail(0);
-  rail.mutable_evidence(0)->set_seen("n1/mlx5_0/1 and n2/mlx5_0/1");
-  EXPECT_FALSE(AffectsOnlyLostNodes(rail, fleet_));
+TEST_F(FindingRegistryTest, AFindingAboutALostNodeExpires) {
+  const v1::Finding rail = Shared("a", {"n1", "n2"});
+  EXPECT_EQ(ExpiryReason(rail, fleet_), "");
+  EXPECT_FALSE(AffectsLostNode(rail, fleet_));
   fleet_.MarkLost("n1", "gone", now_);
-  EXPECT_FALSE(AffectsOnlyLostNodes(rail, fleet_)) << "n2 is there";
+  EXPECT_TRUE(AffectsLostNode(rail, fleet_)) << "n1 comes back as it was";
+  EXPECT_EQ(ExpiryReason(rail, fleet_).substr(0, 21), "node n1 is lost since");
   fleet_.MarkLost("n2", "gone", now_);
-  EXPECT_TRUE(AffectsOnlyLostNodes(rail, fleet_));
-  rail.mutable_evidence(0)->set_seen("nothing in particular");
-  EXPECT_FALSE(AffectsOnlyLostNodes(rail, fleet_));
+  EXPECT_TRUE(ExpiryReason(rail, fleet_).ends_with("; and 1 more nodes are not judged"));
+  EXPECT_FALSE(AffectsLostNode(Finding("c", "n9", ""), fleet_)) << "a removed node";
+}
+
+TEST_F(FindingRegistryTest, AFindingAboutALostNodeAndAnotherStaysUntilItIsBack) {
+  Take({Shared("a", {"n1", "n2"})});
+  EXPECT_EQ(registry_.FailingOn("n1"), 1u);
+  EXPECT_EQ(registry_.FailingOn("n2"), 1u);
+  EXPECT_EQ(registry_.FailingOn("n3"), 0u);
+  fleet_.MarkLost("n1", "gone", now_);
+  Take({});
+  EXPECT_FALSE(registry_.WithExpiry(registry_.open().at("a"), fleet_).expired_reason().empty());
+  fleet_.MarkConnected("n1", now_);
+  Take({});
+  EXPECT_THAT(registry_.open(), IsEmpty());
+  EXPECT_EQ(registry_.FailingOn("n2"), 0u);
+}
+
+TEST_F(FindingRegistryTest, FindingsOfARemovedNodeAreResolved) {
+  Take({Finding("a", "n1", "MTU 1500")});
+  fleet_.MarkLost("n1", "gone", now_);
+  Take({});
+  EXPECT_TRUE(registry_.open().contains("a"));
+  fleet_.Remove("n1");
+  Take({});
+  EXPECT_THAT(registry_.open(), IsEmpty());
 }
 
 TEST_F(FindingRegistryTest, WhatIsNotFoundAfterARestartIsResolved) {
@@ -200,15 +217,13 @@ TEST_F(FindingRegistryTest, AnIdThatSeveralBeginWithNamesThem) {
   EXPECT_EQ(registry_.Find("ab1")->state(), v1::FINDING_STATE_RESOLVED);
 }
 
-TEST_F(FindingRegistryTest, FindingsOfARailWaitForAYoungNodeThatTheyName) {
+TEST_F(FindingRegistryTest, FindingsOfARailWaitForAYoungNodeThatTheyAreAbout) {
   FindingRegistry patient(outbox_, {.boot_grace = 2min});
   v1::NodeSnapshot node = fleet_.Find("n2")->snapshot;
   *node.mutable_taken_at() = ToProto(now_.wall);
   *node.mutable_host()->mutable_booted_at() = ToProto(now_.wall - 30s);
   fleet_.Put(node, now_);
-  v1::Finding rail = Finding("a", "", "two groups");
-  rail.mutable_subject()->set_rail(0);
-  rail.mutable_evidence(0)->set_seen("n1/mlx5_0/1 and n2/mlx5_0/1");
+  const v1::Finding rail = Shared("a", {"n1", "n2"});
   rules::Delta delta;
   delta.found = {rail, Finding("b", "n1", "MTU 1500")};
   patient.Take(delta, fleet_, now_);

@@ -20,18 +20,18 @@ v1::CampaignSpec ToHub(const std::string& hub) {
 }
 
 // As mlx5 counts, with PFC at the senders.
-v1::PortMoves Paused(const v1::ProbeAssignment& assignment) {
-  v1::PortMoves moves;
+v1::PortCounterDeltas Paused(const v1::ProbeAssignment& assignment) {
+  v1::PortCounterDeltas deltas;
   const bool sends = assignment.role() == v1::PROBE_ROLE_INITIATOR;
   for (const auto& [name, moved] :
        {std::pair("pfc_rx_frames_prio3", sends ? 12 : 0), std::pair("pfc_tx_frames_prio3", 0),
         std::pair("ack_timeout", 0), std::pair("seq_nak_received", 0)}) {
-    v1::CounterMove& move = *moves.add_counters();
-    move.set_name(name);
-    move.set_before(5);
-    move.set_after(static_cast<std::uint64_t>(5 + moved));
+    v1::CounterDelta& delta = *deltas.add_counters();
+    delta.set_name(name);
+    delta.set_before(5);
+    delta.set_after(static_cast<std::uint64_t>(5 + moved));
   }
-  return moves;
+  return deltas;
 }
 
 TEST(IncastCampaign, AllSendToTheHubAtOnceRailByRail) {
@@ -49,7 +49,7 @@ TEST(IncastCampaign, AllSendToTheHubAtOnceRailByRail) {
     EXPECT_EQ(report.receiver().node(), "n2");
     EXPECT_EQ(report.senders(), 4u);
     EXPECT_EQ(report.verdict(), v1::INCAST_VERDICT_LOSSLESS) << report.DebugString();
-    EXPECT_EQ(report.moves_size(), 5);
+    EXPECT_EQ(report.counter_deltas_size(), 5);
     EXPECT_DOUBLE_EQ(report.receiver_bps(), 4 * 20e9);
   }
   EXPECT_FALSE(campaign.has_blame());
@@ -173,20 +173,20 @@ TEST(IncastCampaign, NonsenseOfCountersIsDropped) {
   ControlWorld world;
   world.ConnectNodes(3);
   world.agents.SetCounters([](const v1::ProbeAssignment& assignment) {
-    v1::PortMoves moves = Paused(assignment);
-    v1::CounterMove& back = *moves.add_counters();
+    v1::PortCounterDeltas deltas = Paused(assignment);
+    v1::CounterDelta& back = *deltas.add_counters();
     back.set_name("rx_discards");
     back.set_before(9);
     back.set_after(3);
-    moves.add_counters()->set_name("\x1b[31m");
-    moves.add_missing("NOT A NAME");
-    return moves;
+    deltas.add_counters()->set_name("\x1b[31m");
+    deltas.add_missing("NOT A NAME");
+    return deltas;
   });
   const v1::Campaign campaign = world.Finish(world.StartCampaign(ToHub("n1")));
-  for (const v1::PortMoves& moves : campaign.incasts(0).moves()) {
-    EXPECT_EQ(moves.counters_size(), 4);
-    EXPECT_THAT(moves.missing(), IsEmpty());
-    EXPECT_FALSE(moves.port().device().empty());
+  for (const v1::PortCounterDeltas& deltas : campaign.incasts(0).counter_deltas()) {
+    EXPECT_EQ(deltas.counters_size(), 4);
+    EXPECT_THAT(deltas.missing(), IsEmpty());
+    EXPECT_FALSE(deltas.port().device().empty());
   }
 }
 

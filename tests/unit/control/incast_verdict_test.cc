@@ -13,20 +13,20 @@
 namespace fabric::control {
 namespace {
 
-using Moves = std::map<std::string, std::uint64_t>;
+using Deltas = std::map<std::string, std::uint64_t>;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-IncastEnd End(const std::string& node, const Moves& moves, PortClass traffic) {
-  IncastEnd end{.moves = {}, .traffic = traffic};
-  end.moves.mutable_port()->set_node(node);
-  end.moves.mutable_port()->set_device("mlx5_0");
-  end.moves.mutable_port()->set_port(1);
-  for (const auto& [name, moved] : moves) {
-    v1::CounterMove& move = *end.moves.add_counters();
-    move.set_name(name);
-    move.set_before(1000);
-    move.set_after(1000 + moved);
+IncastEnd End(const std::string& node, const Deltas& deltas, PortClass traffic) {
+  IncastEnd end{.deltas = {}, .traffic = traffic};
+  end.deltas.mutable_port()->set_node(node);
+  end.deltas.mutable_port()->set_device("mlx5_0");
+  end.deltas.mutable_port()->set_port(1);
+  for (const auto& [name, moved] : deltas) {
+    v1::CounterDelta& delta = *end.deltas.add_counters();
+    delta.set_name(name);
+    delta.set_before(1000);
+    delta.set_after(1000 + moved);
   }
   return end;
 }
@@ -34,41 +34,41 @@ IncastEnd End(const std::string& node, const Moves& moves, PortClass traffic) {
 constexpr PortClass kLossless{.priority = 3, .pfc = true, .global_pause = false};
 
 // What mlx5 counts on both ends, all at rest.
-const Moves kReceiver = {{"pfc_tx_frames_prio3", 0},   {"pfc_rx_frames_prio3", 0},
-                         {"ecn_marked_rx_packets", 0}, {"cnp_tx_packets", 0},
-                         {"rx_discards_prio3", 0},     {"duplicate_request", 0},
-                         {"out_of_sequence", 0}};
-const Moves kSender = {{"pfc_tx_frames_prio3", 0}, {"pfc_rx_frames_prio3", 0},
-                       {"cnp_rx_handled", 0},      {"seq_nak_received", 0},
-                       {"ack_timeout", 0},         {"adaptive_retrans", 0}};
+const Deltas kReceiver = {{"pfc_tx_frames_prio3", 0},   {"pfc_rx_frames_prio3", 0},
+                          {"ecn_marked_rx_packets", 0}, {"cnp_tx_packets", 0},
+                          {"rx_discards_prio3", 0},     {"duplicate_request", 0},
+                          {"out_of_sequence", 0}};
+const Deltas kSender = {{"pfc_tx_frames_prio3", 0}, {"pfc_rx_frames_prio3", 0},
+                        {"cnp_rx_handled", 0},      {"seq_nak_received", 0},
+                        {"ack_timeout", 0},         {"adaptive_retrans", 0}};
 
-// `changes` over `moves`; without what is named in `gone`.
-Moves With(Moves moves, const Moves& changes, const std::vector<std::string>& gone = {}) {
-  for (const auto& [name, moved] : changes) moves[name] = moved;
-  for (const std::string& name : gone) moves.erase(name);
-  return moves;
+// `changes` over `deltas`; without what is named in `gone`.
+Deltas With(Deltas deltas, const Deltas& changes, const std::vector<std::string>& gone = {}) {
+  for (const auto& [name, moved] : changes) deltas[name] = moved;
+  for (const std::string& name : gone) deltas.erase(name);
+  return deltas;
 }
 
-IncastBurst Burst(const Moves& receiver, const Moves& sender, PortClass traffic = kLossless) {
+IncastBurst Burst(const Deltas& receiver, const Deltas& sender, PortClass traffic = kLossless) {
   IncastBurst burst{.receiver = End("hub", receiver, traffic), .senders = {}, .planned = 3};
   for (int n = 1; n <= 3; ++n)
     burst.senders.push_back(End(Format("n{}", n), n == 2 ? sender : kSender, traffic));
   return burst;
 }
 
-struct Case {
+struct IncastCase {
   const char* name;
-  Moves receiver;
-  Moves sender;  // Of one of three; the others count all and are at rest.
+  Deltas receiver;
+  Deltas sender;  // Of one of three; the others count all and are at rest.
   v1::IncastVerdict verdict;
   const char* evidence = "";
   PortClass traffic = kLossless;
 };
 
-class Outcome : public ::testing::TestWithParam<Case> {};
+class Outcome : public ::testing::TestWithParam<IncastCase> {};
 
 TEST_P(Outcome, IsWhatTheCountersSay) {
-  const Case& one = GetParam();
+  const IncastCase& one = GetParam();
   const v1::IncastReport report = JudgeIncast(Burst(one.receiver, one.sender, one.traffic));
   EXPECT_EQ(v1::IncastVerdict_Name(report.verdict()), v1::IncastVerdict_Name(one.verdict))
       << report.DebugString();
@@ -76,27 +76,28 @@ TEST_P(Outcome, IsWhatTheCountersSay) {
     EXPECT_THAT(report.evidence(), Contains(HasSubstr(one.evidence)));
   }
   EXPECT_EQ(report.senders(), 3u);
-  ASSERT_EQ(report.moves_size(), 4);
-  EXPECT_EQ(report.moves(0).port().node(), "hub");
+  ASSERT_EQ(report.counter_deltas_size(), 4);
+  EXPECT_EQ(report.counter_deltas(0).port().node(), "hub");
 }
 
-const Case kOutcomes[] = {
+const IncastCase kOutcomes[] = {
     {"PfcFiredAtASender", kReceiver, With(kSender, {{"pfc_rx_frames_prio3", 812}}),
      v1::INCAST_VERDICT_LOSSLESS, "PFC received (priority 3 at the receiver): n2/mlx5_0/1 812"},
     {"PfcFiredAtTheReceiver", With(kReceiver, {{"pfc_tx_frames_prio3", 7}}), kSender,
      v1::INCAST_VERDICT_LOSSLESS, "PFC sent (priority 3 at the receiver): hub/mlx5_0/1 7"},
     {"MarksAndPfc", With(kReceiver, {{"ecn_marked_rx_packets", 90}}),
      With(kSender, {{"pfc_rx_frames_prio3", 1}}), v1::INCAST_VERDICT_LOSSLESS},
-    {"Naks", kReceiver, With(kSender, {{"seq_nak_received", 12}}), v1::INCAST_VERDICT_LOST,
-     "missed packets, reported to: n2/mlx5_0/1 12"},
+    {"Naks", kReceiver, With(kSender, {{"seq_nak_received", 12}}),
+     v1::INCAST_VERDICT_LOSS_WITHOUT_PFC, "missed packets, reported to: n2/mlx5_0/1 12"},
     {"TimeoutsAndDiscards", With(kReceiver, {{"rx_discards", 1}}),
-     With(kSender, {{"ack_timeout", 2}}), v1::INCAST_VERDICT_LOST, "sent again: n2/mlx5_0/1 2"},
+     With(kSender, {{"ack_timeout", 2}}), v1::INCAST_VERDICT_LOSS_WITHOUT_PFC,
+     "sent again: n2/mlx5_0/1 2"},
     {"TimeoutsAlone", kReceiver, With(kSender, {{"ack_timeout", 2}}), v1::INCAST_VERDICT_UNKNOWN,
      "a timeout expired: packets were lost or delayed longer than the timeout"},
     {"DiscardsOfThePriority", With(kReceiver, {{"rx_discards_prio3", 5}}), kSender,
-     v1::INCAST_VERDICT_LOST, "discarded on the priority: hub/mlx5_0/1 5"},
+     v1::INCAST_VERDICT_LOSS_WITHOUT_PFC, "discarded on the priority: hub/mlx5_0/1 5"},
     {"NaksThoughPfcFired", With(kReceiver, {{"pfc_tx_frames_prio3", 7}}),
-     With(kSender, {{"seq_nak_received", 1}}), v1::INCAST_VERDICT_LOST_DESPITE_PFC},
+     With(kSender, {{"seq_nak_received", 1}}), v1::INCAST_VERDICT_LOSS_DESPITE_PFC},
     {"TimeoutsWhilePaused", kReceiver,
      With(kSender, {{"ack_timeout", 2}, {"pfc_rx_frames_prio3", 900}}), v1::INCAST_VERDICT_UNKNOWN,
      "a timeout expired"},
@@ -105,23 +106,23 @@ const Case kOutcomes[] = {
     {"GlobalPauseAndLoss", kReceiver,
      With(kSender, {{"pause_rx_duration_us", 9}, {"seq_nak_received", 1}}),
      v1::INCAST_VERDICT_GLOBAL_PAUSE},
-    {"NothingMoved", kReceiver, kSender, v1::INCAST_VERDICT_NOT_PROVOKED},
+    {"NothingMoved", kReceiver, kSender, v1::INCAST_VERDICT_NO_CONGESTION},
     {"MarksAlone", With(kReceiver, {{"ecn_marked_rx_packets", 90}}), kSender,
-     v1::INCAST_VERDICT_ECN_HELD, "congestion marks at: hub/mlx5_0/1 90"},
+     v1::INCAST_VERDICT_ECN_ONLY, "congestion marks at: hub/mlx5_0/1 90"},
     {"CnpsAlone", With(kReceiver, {}, {"ecn_marked_rx_packets", "cnp_tx_packets"}),
-     With(kSender, {{"cnp_rx_handled", 3}}), v1::INCAST_VERDICT_ECN_HELD},
+     With(kSender, {{"cnp_rx_handled", 3}}), v1::INCAST_VERDICT_ECN_ONLY},
     // Reordered and not lost: several paths.
     {"OutOfOrderAlone", With(kReceiver, {{"out_of_sequence", 40}}), kSender,
-     v1::INCAST_VERDICT_NOT_PROVOKED},
+     v1::INCAST_VERDICT_NO_CONGESTION},
     // PFC of another priority is not that of this traffic.
     {"PfcOfAnotherPriority", kReceiver, With(kSender, {{"pfc_rx_frames_prio5", 812}}),
-     v1::INCAST_VERDICT_NOT_PROVOKED},
+     v1::INCAST_VERDICT_NO_CONGESTION},
     {"DiscardsOfOtherTraffic", With(kReceiver, {{"rx_discards", 5}}), kSender,
-     v1::INCAST_VERDICT_NOT_PROVOKED, "discarded, any traffic"},
+     v1::INCAST_VERDICT_NO_CONGESTION, "discarded, any traffic"},
     {"PfcOffByItsSettings",
      With(kReceiver, {}, {"pfc_tx_frames_prio3", "pfc_rx_frames_prio3"}),
      With(kSender, {{"seq_nak_received", 3}}, {"pfc_rx_frames_prio3"}),
-     v1::INCAST_VERDICT_LOST,
+     v1::INCAST_VERDICT_LOSS_WITHOUT_PFC,
      "",
      {.priority = 3, .pfc = false, .global_pause = false}},
     {"PriorityNotKnown",
@@ -137,7 +138,7 @@ const Case kOutcomes[] = {
 INSTANTIATE_TEST_SUITE_P(Incast, Outcome, ::testing::ValuesIn(kOutcomes),
                          [](const auto& test) { return std::string(test.param.name); });
 
-const Case kUncounted[] = {
+const IncastCase kUncounted[] = {
     {"PfcAtASender", kReceiver, With(kSender, {}, {"pfc_rx_frames_prio3"}),
      v1::INCAST_VERDICT_UNKNOWN, "no PFC-received counter at: n2/mlx5_0/1"},
     {"PfcWhileLost", kReceiver, With(kSender, {{"seq_nak_received", 1}}, {"pfc_rx_frames_prio3"}),
@@ -192,17 +193,17 @@ TEST(IncastVerdict, ManyEndsAreOneLine) {
 }
 
 TEST(IncastVerdict, ReadingsOfOnePortAreFromTheFirstToTheLast) {
-  v1::PortMoves all;
+  v1::PortCounterDeltas all;
   for (const auto& [before, after] :
        {std::pair(100, 150), std::pair(90, 140), std::pair(95, 170)}) {
-    v1::PortMoves one = End("hub", {}, {}).moves;
-    v1::CounterMove& move = *one.add_counters();
-    move.set_name("pfc_tx_frames_prio3");
-    move.set_before(static_cast<std::uint64_t>(before));
-    move.set_after(static_cast<std::uint64_t>(after));
+    v1::PortCounterDeltas one = End("hub", {}, {}).deltas;
+    v1::CounterDelta& delta = *one.add_counters();
+    delta.set_name("pfc_tx_frames_prio3");
+    delta.set_before(static_cast<std::uint64_t>(before));
+    delta.set_after(static_cast<std::uint64_t>(after));
     one.add_missing("rx_discards");
     if (before != 90) one.add_missing("ack_timeout");
-    MergeMoves(one, all);
+    MergeDeltas(one, all);
   }
   ASSERT_EQ(all.counters_size(), 1);
   EXPECT_EQ(all.counters(0).before(), 90u);

@@ -202,7 +202,7 @@ TEST(SameJudgement, LooksAtWhatTheRuleSays) {
   b.mutable_evidence(0)->mutable_read_at()->set_seconds(5);
   b.mutable_changed_at()->set_seconds(5);
   b.set_flapping(true);
-  b.set_expired("node n1 is lost");
+  b.set_expired_reason("node n1 is lost");
   EXPECT_TRUE(SameJudgement(a, b));
   b.mutable_evidence(0)->set_seen("2000");
   EXPECT_FALSE(SameJudgement(a, b));

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "proto/timestamps.h"
 #include "tests/testing/control_world.h"
+#include "tests/testing/coverage.h"
 #include "tests/testing/nodes.h"
 
 namespace fabric::control {
@@ -60,9 +61,9 @@ class MeshTest : public ::testing::Test {
     *window.mutable_started_at() = ToProto(now.wall - 10s);
     *window.mutable_ended_at() = ToProto(now.wall);
     window.set_pings_per_second(20);
-    const auto order = world.agents.mesh_order(from);
-    window.set_order(order.number());
-    for (const v1::MeshPortOrder& port : order.ports()) {
+    const auto order = world.agents.mesh_assignment(from);
+    window.set_assignment(order.number());
+    for (const v1::MeshPortAssignment& port : order.ports()) {
       for (const v1::MeshTarget& target : port.targets()) {
         v1::MeshPath& path = *window.add_paths();
         *path.mutable_from() = port.local();
@@ -99,7 +100,7 @@ class MeshTest : public ::testing::Test {
   }
   std::vector<std::string> NotCovered() {
     const v1::MeshStatus status = Status();
-    return {status.not_covered().begin(), status.not_covered().end()};
+    return testing::Texts(status.not_covered());
   }
 
   ControlWorld world;
@@ -119,16 +120,17 @@ TEST_F(MeshOffTest, OrdersNothingAndSaysWhy) {
   TellEndpoints("n1", 100);  // It is at it still, for an earlier run of the controller.
   world.agents.Advance(100ms);
   EXPECT_EQ(world.agents.mesh_orders("n1"), 1u);
-  EXPECT_TRUE(world.agents.mesh_order("n1").ports().empty());
+  EXPECT_TRUE(world.agents.mesh_assignment("n1").ports().empty());
 }
 
 TEST_F(MeshTest, AsksForAddressesAndThenOrdersPings) {
   Connect(3);
-  EXPECT_EQ(world.agents.mesh_order("n1").ports_size(), 2);
-  EXPECT_TRUE(world.agents.mesh_order("n1").ports(0).targets().empty()) << "nobody is known";
+  EXPECT_EQ(world.agents.mesh_assignment("n1").ports_size(), 2);
+  EXPECT_TRUE(world.agents.mesh_assignment("n1").ports(0).targets().empty())
+      << "no other node is known";
   EXPECT_THAT(NotCovered(), Contains("n1/mlx5_0/1: the agent has not joined the mesh"));
   AllTellEndpoints(3);
-  const v1::MeshOrder order = world.agents.mesh_order("n2");
+  const v1::MeshAssignment order = world.agents.mesh_assignment("n2");
   ASSERT_EQ(order.ports_size(), 2);
   ASSERT_EQ(order.ports(0).targets_size(), 2);
   EXPECT_EQ(order.ports(0).targets(0).endpoint().queue_pair_number(), 300u);
@@ -159,8 +161,8 @@ TEST_F(MeshTest, APortThatIsNotActiveIsLeftOutWithItsReason) {
   ASSERT_TRUE(world.agents.SendSnapshot(node).ok());
   world.agents.Advance(12s);
   EXPECT_THAT(NotCovered(), Contains(HasSubstr("n2/mlx5_0/1: port is DOWN")));
-  EXPECT_EQ(world.agents.mesh_order("n1").ports(0).targets_size(), 1) << "n3 alone";
-  EXPECT_EQ(world.agents.mesh_order("n1").ports(1).targets_size(), 2);
+  EXPECT_EQ(world.agents.mesh_assignment("n1").ports(0).targets_size(), 1) << "n3 alone";
+  EXPECT_EQ(world.agents.mesh_assignment("n1").ports(1).targets_size(), 2);
 }
 
 TEST_F(MeshTest, SumsWindowsAndAccusesNobodyInAHealthyFabric) {
@@ -202,7 +204,7 @@ TEST_F(MeshTest, AnAgentThatEndsIsNoLossOfTheNetworks) {
   EXPECT_EQ(Status().leaf_pairs(0).lost(), 0u);
   EXPECT_EQ(Status().blame().suspects_size(), 0);
   EXPECT_EQ(Status().ports(), 10u);
-  EXPECT_EQ(world.agents.mesh_order("n2").ports(0).targets(0).remote().node(), "n4");
+  EXPECT_EQ(world.agents.mesh_assignment("n2").ports(0).targets(0).remote().node(), "n4");
 }
 
 TEST_F(MeshTest, PingsToWhereAnAgentWasBeforeItsRestartDoNotCount) {
@@ -212,11 +214,12 @@ TEST_F(MeshTest, PingsToWhereAnAgentWasBeforeItsRestartDoNotCount) {
   TellEndpoints("n3", 900);
   world.agents.Advance(11s);
   v1::AgentMessage old = WindowOf("n1", "n3", 100);  // Began after the restart
-  old.mutable_mesh_window()->set_order(old.mesh_window().order() - 100);
+  old.mutable_mesh_window()->set_assignment(old.mesh_window().assignment() - 100);
   ASSERT_TRUE(world.agents.Say("n1", old).ok());
   world.agents.Advance(20s);
   EXPECT_EQ(Status().leaf_pairs(0).lost(), 0u);
-  EXPECT_EQ(world.agents.mesh_order("n1").ports(0).targets(1).endpoint().queue_pair_number(), 900u);
+  EXPECT_EQ(world.agents.mesh_assignment("n1").ports(0).targets(1).endpoint().queue_pair_number(),
+            900u);
   ASSERT_TRUE(world.agents.Say("n1", WindowOf("n1", "n3", 100)).ok());
   world.agents.Advance(20s);
   EXPECT_EQ(Status().leaf_pairs(0).lost(), 100u) << "those of the new order do";
@@ -261,19 +264,20 @@ TEST_F(MeshTest, WhatCannotBeIsNotTaken) {
   world.agents.Advance(30s);
   const v1::MeshStatus status = Status();
   for (const v1::MeshLeafPair& pair : status.leaf_pairs()) EXPECT_EQ(pair.sent(), 0u);
-  EXPECT_EQ(world.agents.mesh_order("n1").ports(0).targets(0).endpoint().queue_pair_number(), 200u)
+  EXPECT_EQ(world.agents.mesh_assignment("n1").ports(0).targets(0).endpoint().queue_pair_number(),
+            200u)
       << "nobody speaks for another node";
 }
 
 TEST_F(MeshTest, ARestartedControllerOrdersAnew) {
   Connect(3);
   AllTellEndpoints(3);
-  const std::uint64_t before = world.agents.mesh_order("n1").number();
+  const std::uint64_t before = world.agents.mesh_assignment("n1").number();
   world.Restart();
   Connect(3);
   AllTellEndpoints(3);
-  EXPECT_GT(world.agents.mesh_order("n1").number(), before) << "numbers rise over a restart";
-  EXPECT_EQ(world.agents.mesh_order("n1").ports(0).targets_size(), 2);
+  EXPECT_GT(world.agents.mesh_assignment("n1").number(), before) << "numbers rise over a restart";
+  EXPECT_EQ(world.agents.mesh_assignment("n1").ports(0).targets_size(), 2);
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ v1::ProbeSpec Latency() {
   return spec;
 }
 
-v1::ProbeResult Result(v1::ProbeStatus status, const std::string& reason) {
+v1::ProbeResult CheckedResult(v1::ProbeStatus status, const std::string& reason) {
   v1::ProbeResult result;
   result.set_status(status);
   result.set_reason(reason);
@@ -26,7 +26,7 @@ v1::ProbeResult Result(v1::ProbeStatus status, const std::string& reason) {
 }
 
 v1::ProbeResult GoodLatency() {
-  v1::ProbeResult result = Result(v1::PROBE_STATUS_OK, "");
+  v1::ProbeResult result = CheckedResult(v1::PROBE_STATUS_OK, "");
   result.mutable_latency()->set_median_us(1.8);
   result.mutable_latency()->set_samples(1000);
   return result;
@@ -76,7 +76,7 @@ TEST(Checked, TurnsImpossibleFiguresIntoFailures) {
     EXPECT_EQ(result.blamed_node(), "n1");
     EXPECT_FALSE(result.has_latency());
   }
-  EXPECT_EQ(Checked(Latency(), Result(v1::PROBE_STATUS_OK, ""), "n1", "n2").reason(),
+  EXPECT_EQ(Checked(Latency(), CheckedResult(v1::PROBE_STATUS_OK, ""), "n1", "n2").reason(),
             "n1: reported ok with no latency");
   v1::ProbeSpec bandwidth;
   bandwidth.mutable_rc_write_bandwidth();
@@ -85,17 +85,18 @@ TEST(Checked, TurnsImpossibleFiguresIntoFailures) {
 }
 
 TEST(Checked, KnowsNoOtherStatus) {
-  EXPECT_EQ(Checked(Latency(), Result(static_cast<v1::ProbeStatus>(77), "x"), "n1", "n2").reason(),
-            "n1: reported an unknown status: 77");
+  EXPECT_EQ(
+      Checked(Latency(), CheckedResult(static_cast<v1::ProbeStatus>(77), "x"), "n1", "n2").reason(),
+      "n1: reported an unknown status: 77");
   EXPECT_EQ(Checked(Latency(), {}, "n1", "n2").status(), v1::PROBE_STATUS_FAILED);
 }
 
 TEST(Checked, PutsTheSpeakerInFrontAndBoundsTheReason) {
   const auto reason = [](const std::string& said) {
-    return Checked(Latency(), Result(v1::PROBE_STATUS_REFUSED, said), "n1", "n2").reason();
+    return Checked(Latency(), CheckedResult(v1::PROBE_STATUS_REFUSED, said), "n1", "n2").reason();
   };
   EXPECT_EQ(reason("port busy"), "n1: port busy");
-  EXPECT_EQ(reason("n1: port busy"), "n1: port busy");
+  EXPECT_EQ(reason("n10: port busy"), "n1: n10: port busy") << "text is not matched";
   EXPECT_EQ(reason("two\nlines\x07 "), "n1: two lines");
   EXPECT_EQ(reason(""), "n1: refused, without a reason");
   EXPECT_EQ(OneLine(std::string(399, 'x') + "\xc3\xa4\xc3\xa4"), std::string(399, 'x'))
@@ -105,7 +106,7 @@ TEST(Checked, PutsTheSpeakerInFrontAndBoundsTheReason) {
 TEST(Checked, LetsOnlyTheTwoEndsBeBlamed) {
   for (const auto& [blamed, kept] :
        std::vector<std::pair<std::string, std::string>>{{"n1", "n1"}, {"n2", "n2"}, {"n9", ""}}) {
-    v1::ProbeResult said = Result(v1::PROBE_STATUS_FAILED, "x");
+    v1::ProbeResult said = CheckedResult(v1::PROBE_STATUS_FAILED, "x");
     said.set_blamed_node(blamed);
     EXPECT_EQ(Checked(Latency(), said, "n1", "n2").blamed_node(), kept);
   }

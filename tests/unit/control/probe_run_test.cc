@@ -28,7 +28,7 @@ v1::ProbePort Port(const std::string& node) {
   return port;
 }
 
-v1::ProbeSpec Latency() {
+v1::ProbeSpec LatencySpec() {
   v1::ProbeSpec spec;
   spec.mutable_rc_write_latency();
   spec.set_timeout_ms(5000);
@@ -70,7 +70,7 @@ class TimedOutProbe : public ::testing::Test {
   Moment now{.steady = SteadyTime(1000s), .wall = {}};
   Sent sent;
   Sessions agents{sent};
-  ProbeRun run{ProbeId(7), Port("n1"), Port("n2"), Latency()};
+  ProbeRun run{ProbeId(7), Port("n1"), Port("n2"), LatencySpec()};
 };
 
 TEST_F(TimedOutProbe, NamesTheResponderThatWasLate) {

@@ -36,7 +36,8 @@ class Scenario {
     for (std::uint32_t n = 1; n <= kNodes; ++n) Heal(n);
     for (const std::string& id : campaigns_) {
       const v1::Campaign campaign = world_.Finish(id);
-      const std::uint32_t run = campaign.probes_ok() + campaign.probes_failed();
+      const std::uint32_t run =
+          campaign.probes_ok() + campaign.probes_failed() + campaign.probes_cancelled();
       EXPECT_EQ(static_cast<std::uint32_t>(campaign.results_size()), run);
       if (campaign.state() == v1::CAMPAIGN_STATE_CANCELLED) {
         EXPECT_LE(run, campaign.probes_planned());

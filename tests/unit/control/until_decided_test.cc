@@ -69,7 +69,7 @@ TEST(UntilDecided, ASlowPortIsNamedAndTheRestIsSaved) {
   const v1::Suspect& suspect = campaign.blame().suspects(0);
   EXPECT_EQ(suspect.node(), "n7");
   EXPECT_EQ(suspect.device(), "mlx5_1");
-  EXPECT_EQ(suspect.trouble(), v1::TROUBLE_KIND_SLOW);
+  EXPECT_EQ(suspect.fault(), v1::FAULT_KIND_LOW_BANDWIDTH);
   EXPECT_GT(suspect.confidence(), 0.9);
   EXPECT_LT(campaign.rounds_done(), 20u);
   EXPECT_GT(campaign.rounds_saved(), 0u);
@@ -126,7 +126,7 @@ TEST(UntilDecided, ADeadPortThatWasLeftOutIsNamed) {
       << campaign.blame().ShortDebugString();
   ASSERT_EQ(campaign.blame().suspects_size(), 1);
   EXPECT_EQ(campaign.blame().suspects(0).node(), "n3");
-  EXPECT_EQ(campaign.blame().suspects(0).trouble(), v1::TROUBLE_KIND_DEAD);
+  EXPECT_EQ(campaign.blame().suspects(0).fault(), v1::FAULT_KIND_TOTAL_LOSS);
 }
 
 // It is well in the quick pass and late from then on: each probe of it takes its whole time.

@@ -5,6 +5,10 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
 
 #include "base/mutex.h"
 #include "tests/testing/fake_host.h"
@@ -30,7 +34,7 @@ class StillClock final : public Clock {
   mutable std::atomic<int> seconds_ = 0;
 };
 
-// Ethtool of eth0 and eth1, of which eth1 may hang. Shared by all machines of a test.
+// Ethtool of eth0 and eth1, of which eth1 may hang. All machines of a test share and own it.
 class TwoNetdevs {
  public:
   explicit TwoNetdevs(StillClock& clock) : clock_(clock) {}
@@ -39,20 +43,17 @@ class TwoNetdevs {
     MutexLock lock(mutex_);
     hangs_ = true;
   }
+  // From then on, no thread uses the clock.
   void Answer() {
     MutexLock lock(mutex_);
     hangs_ = false;
     changed_.notify_all();
-    changed_.wait(lock, [&]() REQUIRES(mutex_) { return inside_ == 0; });
   }
   std::uint64_t Value(const std::string& netdev) {
     MutexLock lock(mutex_);
     if (netdev == "eth0" || !hangs_) return ++value_;
-    ++inside_;
     clock_.SomethingHangs();
     changed_.wait(lock, [&]() REQUIRES(mutex_) { return !hangs_; });
-    --inside_;
-    changed_.notify_all();
     return 0;
   }
 
@@ -61,20 +62,19 @@ class TwoNetdevs {
   Mutex mutex_;
   std::condition_variable_any changed_;
   bool hangs_ GUARDED_BY(mutex_) = false;
-  int inside_ GUARDED_BY(mutex_) = 0;
   std::uint64_t value_ GUARDED_BY(mutex_) = 0;
 };
 
 class HangingEthtool final : public host::Ethtool {
  public:
-  explicit HangingEthtool(TwoNetdevs& driver) : driver_(driver) {}
+  explicit HangingEthtool(std::shared_ptr<TwoNetdevs> driver) : driver_(std::move(driver)) {}
   Result<host::DriverInfo> Driver(const std::string&) override { return None(); }
   Result<std::vector<host::NamedCounter>> Statistics(const std::string&) override { return None(); }
   Result<std::vector<std::string>> StatisticNames(const std::string&) override {
     return std::vector<std::string>{"rx"};
   }
   Status StatisticValues(const std::string& netdev, std::vector<std::uint64_t>& values) override {
-    values = {driver_.Value(netdev)};
+    values = {driver_->Value(netdev)};
     return {};
   }
   Result<host::PauseParameters> Pause(const std::string&) override { return None(); }
@@ -84,12 +84,13 @@ class HangingEthtool final : public host::Ethtool {
 
  private:
   static Status None() { return {Code::kUnimplemented, "the fake has only statistics"}; }
-  TwoNetdevs& driver_;
+  const std::shared_ptr<TwoNetdevs> driver_;
 };
 
 class Machine final : public host::HostOwner {
  public:
-  explicit Machine(TwoNetdevs& driver) : fake_(tree_.path()), ethtool_(driver) {}
+  explicit Machine(std::shared_ptr<TwoNetdevs> driver)
+      : fake_(tree_.path()), ethtool_(std::move(driver)) {}
   host::Host host() override {
     const host::Host fake = fake_.host();
     return {.root = fake.root,
@@ -121,7 +122,12 @@ class SamplingTest : public ::testing::Test {
       set.mutable_counters(0)->set_source(v1::COUNTER_SOURCE_ETHTOOL);
     }
   }
-  ~SamplingTest() override { driver.Answer(); }
+  // Waits until the abandoned threads, which use the driver, have ended.
+  ~SamplingTest() override {
+    driver->Answer();
+    sampling.reset();
+    while (driver.use_count() > 1) std::this_thread::yield();
+  }
 
   // The netdevs whose counters a new table has; "same" when it is no new one.
   static std::string Table(const std::optional<Sampling::Sampled>& sampled) {
@@ -135,50 +141,50 @@ class SamplingTest : public ::testing::Test {
 
   CounterSets found;
   StillClock clock;
-  TwoNetdevs driver{clock};
-  Sampling sampling{{.look_every = std::chrono::milliseconds(1), .hanging_max = 2},
-                    clock,
-                    [this]() -> Result<std::unique_ptr<host::HostOwner>> {
-                      return std::unique_ptr<host::HostOwner>(std::make_unique<Machine>(driver));
-                    }};
+  const std::shared_ptr<TwoNetdevs> driver = std::make_shared<TwoNetdevs>(clock);
+  std::optional<Sampling> sampling{
+      std::in_place, SamplingOptions{.look_every = std::chrono::milliseconds(1), .hanging_max = 2},
+      clock, [this]() -> Result<std::unique_ptr<host::HostOwner>> {
+        return std::unique_ptr<host::HostOwner>(std::make_unique<Machine>(driver));
+      }};
 };
 
 TEST_F(SamplingTest, GoesOnWithoutWhatHangs) {
-  sampling.Plan(found);
-  EXPECT_EQ(Table(sampling.Sample()), "eth0 eth1 ");
-  EXPECT_EQ(Table(sampling.Sample()), "same");
-  driver.Hang();
-  const auto without = sampling.Sample();
+  sampling->Plan(found);
+  EXPECT_EQ(Table(sampling->Sample()), "eth0 eth1 ");
+  EXPECT_EQ(Table(sampling->Sample()), "same");
+  driver->Hang();
+  const auto without = sampling->Sample();
   EXPECT_EQ(Table(without), "eth0 ");
   EXPECT_EQ(without->values.size(), 1u);
-  EXPECT_EQ(sampling.hanging(), 1u);
-  EXPECT_EQ(Table(sampling.Sample()), "same");
-  sampling.Plan(found);
-  EXPECT_EQ(Table(sampling.Sample()), "same") << "it still hangs";
+  EXPECT_EQ(sampling->hanging(), 1u);
+  EXPECT_EQ(Table(sampling->Sample()), "same");
+  sampling->Plan(found);
+  EXPECT_EQ(Table(sampling->Sample()), "same") << "it still hangs";
 }
 
 TEST_F(SamplingTest, WhatAnswersAgainIsReadAgainAfterTheNextInspection) {
-  sampling.Plan(found);
-  driver.Hang();
-  EXPECT_EQ(Table(sampling.Sample()), "eth0 ");
-  driver.Answer();
+  sampling->Plan(found);
+  driver->Hang();
+  EXPECT_EQ(Table(sampling->Sample()), "eth0 ");
+  driver->Answer();
   std::string table;
   for (int i = 0; i < 1000 && table != "eth0 eth1 "; ++i) {  // Its thread takes a moment to end.
-    sampling.Plan(found);
-    table = Table(sampling.Sample());
+    sampling->Plan(found);
+    table = Table(sampling->Sample());
   }
   EXPECT_EQ(table, "eth0 eth1 ");
-  EXPECT_EQ(sampling.hanging(), 0u);
+  EXPECT_EQ(sampling->hanging(), 0u);
 }
 
 TEST_F(SamplingTest, WithTooManyThatHangNothingIsRead) {
   v1::CounterSet& third = *found.Add();
   third.set_netdev("eth2");
   *third.add_counters() = found[0].counters(0);
-  sampling.Plan(found);
-  driver.Hang();
-  EXPECT_EQ(Table(sampling.Sample()), "");
-  EXPECT_EQ(sampling.hanging(), 2u);
+  sampling->Plan(found);
+  driver->Hang();
+  EXPECT_EQ(Table(sampling->Sample()), "");
+  EXPECT_EQ(sampling->hanging(), 2u);
 }
 
 TEST_F(SamplingTest, AMachineThatCannotBeOpenedHasNoCounters) {

@@ -10,6 +10,7 @@
 #include "base/jws.h"
 #include "base/text.h"
 #include "ctl/certificates.h"
+#include "proto/coverage.h"
 #include "proto/timestamps.h"
 #include "tests/testing/temp_tree.h"
 #include "tests/unit/ctl/fake_client.h"
@@ -54,7 +55,11 @@ v1::GetCertificateResponse Answer(v1::Verdict verdict, Duration issued = 0s,
   certificate.add_rails(0);
   certificate.set_pairs_probed(1);
   certificate.set_pairs_possible(1);
-  certificate.add_not_covered("n2/mlx5_1/1: busy");
+  v1::ProbePort busy;
+  busy.set_node("n2");
+  busy.set_device("mlx5_1");
+  busy.set_port(1);
+  *certificate.add_not_covered() = CoverageGapOf(busy, v1::COVERAGE_GAP_REASON_PORT_BUSY, "busy");
   *certificate.mutable_issued_at() = ToProto(now + issued);
   *certificate.mutable_expires_at() = ToProto(now + expires);
   const Signed text = SignJws(Key(), "t", ToJson(certificate, false));

@@ -14,7 +14,7 @@ using fabric::testing::MatchesGolden;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string Folder() {
+std::string LogFolder() {
   return std::string(fabric::testing::kSourceDir) + "/tests/fixtures/logs/";
 }
 
@@ -27,9 +27,9 @@ std::string Replaced(std::string text, const std::string& what, std::string_view
 // Golden texts do not know where the tree stands.
 Said Explain(std::string_view files, FakeController& controller, std::string_view options = "") {
   std::string words = Format("explain-log {}", options);
-  for (const std::string_view file : Words(files)) words += Format(" {}{}", Folder(), file);
+  for (const std::string_view file : Words(files)) words += Format(" {}{}", LogFolder(), file);
   Said said = RunWords(words, controller);
-  said.out = Replaced(std::move(said.out), Folder(), "");
+  said.out = Replaced(std::move(said.out), LogFolder(), "");
   return said;
 }
 
@@ -104,7 +104,7 @@ TEST(ExplainLog, AsksTheControllerOnlyWhenOneIsNamed) {
   EXPECT_THAT(Explain("roce_link_local_gid.log", controller).out, Not(HasSubstr("fabricd on")));
   const FakeTerminal terminal{.controller = "c:1"};
   EXPECT_THAT(
-      RunWords("explain-log " + Folder() + "roce_link_local_gid.log", controller, terminal).out,
+      RunWords("explain-log " + LogFolder() + "roce_link_local_gid.log", controller, terminal).out,
       HasSubstr("fabricd on node-1.example.com (node-1 in the log)"));
 }
 

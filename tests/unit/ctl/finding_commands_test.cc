@@ -153,7 +153,7 @@ TEST(Findings, WhatHappenedInTheirLivesIsAColumn) {
   v1::Finding& finding = *controller.Answer<v1::ListFindingsResponse>().mutable_findings(1);
   finding.mutable_acknowledged()->set_author("ada");
   finding.set_flapping(true);
-  finding.set_expired("node n10 is lost since yesterday: gone");
+  finding.set_expired_reason("node n10 is lost since yesterday: gone");
   EXPECT_THAT(RunWords("findings", controller).out,
               HasSubstr("  expired, acknowledged by ada, flapping\n"));
 }
@@ -186,6 +186,24 @@ TEST(Validate, CountsAndLists) {
   const Said said = RunWords("validate", controller);
   EXPECT_TRUE(MatchesGolden("ctl/validate", said.out));
   EXPECT_EQ(said.status, kExitFindings);
+}
+
+TEST(Validate, SaysWhatTheVerdictsCover) {
+  FakeController controller;
+  controller.Answer<v1::ValidateResponse>() = FromText<v1::ValidateResponse>(
+      R"({"counts": {"pass": "45", "unknown": "3"}, "nodes": 2, "rules": 130, "coverage": {
+          "rulesJudged": 80, "rulesNotApplicable": 30, "rulesWithoutRates": 20,
+          "unread": [{"reason": "not readable: Permission denied", "verdicts": 3,
+                      "rules": ["pcie_ats_equal", "pcie_payload_equal_in_node"], "nodes": 1}],
+          "expectationsMissing": ["rate_bps", "trust", "gpus", "firmware", "ats"]}})");
+  EXPECT_THAT(RunWords("validate", controller).out,
+              HasSubstr("Coverage: 80 rules judged, 30 not applicable, 20 without counter rates "
+                        "(two reports at least 10 s apart).\n"
+                        "Unknown, by reason:\n"
+                        "  3 verdicts on 1 node: not readable: Permission denied "
+                        "(pcie_ats_equal, pcie_payload_equal_in_node)\n"
+                        "5 expectations missing: rate_bps, trust, gpus, firmware and 1 more. Run "
+                        "`fabricctl profile infer`.\n"));
 }
 
 TEST(Validate, UnknownAloneIsNoFailure) {

@@ -28,7 +28,7 @@ FakeController WithFinding() {
      "silenced": {"id": "s1", "rule": "mtu_equal_on_rail", "author": "bob",
                   "reason": "is being mended", "until": "2026-11-21T03:00:00Z"},
      "flapping": true, "openings": 4, "explained_by": "0011223344556677",
-     "expired": "node n2 is lost since 2026-11-21T01:21:00Z: no message for 3.0 s"},
+     "expired_reason": "node n2 is lost since 2026-11-21T01:21:00Z: no message for 3.0 s"},
     "history": [
      {"at": "2026-11-21T01:16:06Z", "action": "FINDING_ACTION_OPENED",
       "title": "MTU 1500, 2 of 3 nodes on rail 0 have 9000"},

@@ -65,7 +65,8 @@ FakeController TwoPorts() {
      "physical_state": "PHYSICAL_STATE_LINK_UP", "rate_bps": "400000000000",
      "active_mtu_bytes": 4096, "netdev_mtu_bytes": 9000, "pfc_enabled_mask": 8,
      "trust": "TRUST_DSCP", "gid": "0000:0000:0000:0000:0000:ffff:0a0a:0001", "gid_index": 3,
-     "driver": "mlx5_core", "firmware": "28.39.1002", "pci_address": "0000:17:00.0"},
+     "driver": "mlx5_core", "firmware": "28.39.1002", "pci_address": "0000:17:00.0",
+     "rail_source": "product"},
     {"node": "n1", "device": "rxe_management", "port": 1, "state": "PORT_STATE_DOWN"}]})");
   return controller;
 }

@@ -20,7 +20,7 @@ v1::Campaign Incast(v1::IncastVerdict verdict) {
       "result": {"status": "PROBE_STATUS_OK", "bandwidth": {"mean_bps": 4.5e10}}}],
     "incasts": [{"receiver": {"node": "n3", "device": "mlx5_0", "port": 1}, "senders": 2,
       "evidence": ["PFC received (priority 3 at the receiver): n1/mlx5_0/1 812"],
-      "receiver_bps": 9.3e10, "moves": [
+      "receiver_bps": 9.3e10, "counter_deltas": [
         {"port": {"node": "n3", "device": "mlx5_0", "port": 1},
          "missing": ["rx_discards", "tx_discards"]},
         {"port": {"node": "n1", "device": "mlx5_0", "port": 1}, "counters": [
@@ -56,14 +56,15 @@ TEST(IncastTable, WideShowsWhatMovedAndWhatNobodyCounts) {
 
 TEST(IncastTable, TheExitStatusIsOneWhenItWasNotLossless) {
   for (const v1::IncastVerdict verdict :
-       {v1::INCAST_VERDICT_LOST, v1::INCAST_VERDICT_LOST_DESPITE_PFC,
+       {v1::INCAST_VERDICT_LOSS_WITHOUT_PFC, v1::INCAST_VERDICT_LOSS_DESPITE_PFC,
         v1::INCAST_VERDICT_GLOBAL_PAUSE}) {
     FakeController controller;
     controller.Answers<v1::Campaign>() = {Incast(verdict)};
     EXPECT_EQ(RunWords("probe show c3", controller).status, kExitFindings);
   }
   for (const v1::IncastVerdict verdict :
-       {v1::INCAST_VERDICT_NOT_PROVOKED, v1::INCAST_VERDICT_ECN_HELD, v1::INCAST_VERDICT_UNKNOWN}) {
+       {v1::INCAST_VERDICT_NO_CONGESTION, v1::INCAST_VERDICT_ECN_ONLY,
+        v1::INCAST_VERDICT_UNKNOWN}) {
     FakeController controller;
     controller.Answers<v1::Campaign>() = {Incast(verdict)};
     EXPECT_EQ(RunWords("probe show c3", controller).status, kExitOk);
@@ -120,8 +121,9 @@ TEST(GpuMemoryTable, ShowsEachWayAndWhyItDoesNotWork) {
       "to": {"node": "n2", "device": "mlx5_0", "port": 1}, "probe": {"gpu_memory": {}},
       "result": {"status": "PROBE_STATUS_OK", "gpu_memory": [
         {"gpu": "0000:1b:00.0", "remote_gpu": "0000:5d:00.0",
-         "way": "GPU_MEMORY_WAY_PEER_MEMORY", "reason": "responder: Bad address"},
-        {"gpu": "0000:1b:00.0", "remote_gpu": "0000:5d:00.0", "way": "GPU_MEMORY_WAY_DMA_BUF",
+         "registration": "GPU_MEMORY_REGISTRATION_PEER_MEMORY", "reason": "responder: Bad address"},
+        {"gpu": "0000:1b:00.0", "remote_gpu": "0000:5d:00.0",
+         "registration": "GPU_MEMORY_REGISTRATION_DMA_BUF",
          "works": true, "bandwidth": {"mean_bps": 3.9e11}}]}},
       {"from": {"node": "n3", "device": "mlx5_0", "port": 1},
       "to": {"node": "n2", "device": "mlx5_0", "port": 1}, "probe": {"gpu_memory": {}},

@@ -19,10 +19,10 @@ constexpr std::string_view kMesh = R"({
     {"from_leaf": "leaf1", "to_leaf": "leaf2", "rail": 0, "port_pairs": 2, "flows": 116,
      "sent": 11000, "lost": 100, "voided": 1000},
     {"to_leaf": "leaf2", "rail": 1, "port_pairs": 1, "flows": 115, "sent": 3, "voided": 3}],
-  "not_covered": ["n4/mlx5_0/1: port is DOWN"],
+  "not_covered": [{"text": "port is DOWN", "node": "n4", "device": "mlx5_0", "port": 1}],
   "blame": {"state": "BLAME_STATE_DECIDED", "observations": 7,
     "suspects": [{"kind": "SUSPECT_KIND_LEAF_PAIR", "name": "leaf1 and leaf2",
-                  "trouble": "TROUBLE_KIND_LOSSY", "confidence": 0.99, "severity": 0.01}]}})";
+                  "fault": "FAULT_KIND_PACKET_LOSS", "confidence": 0.99, "severity": 0.01}]}})";
 
 TEST(MeshCommand, ShowsLossOfThePingsOfWhichSomethingCanBeSaid) {
   FakeController controller;
@@ -49,7 +49,7 @@ TEST(MeshCommand, ThatItIsOffIsSaidWithTheWayToTurnItOn) {
 TEST(MeshCommand, NothingIsSaidOfBlameBeforeSomethingWasCounted) {
   FakeController controller;
   controller.Answer<v1::MeshStatus>() = FromText<v1::MeshStatus>(
-      R"({"enabled": true, "blame": {"state": "BLAME_STATE_TOO_LITTLE"}})");
+      R"({"enabled": true, "blame": {"state": "BLAME_STATE_INSUFFICIENT_DATA"}})");
   const Said said = RunWords("mesh", controller);
   EXPECT_THAT(said.out, Not(HasSubstr("not enough results")));
   EXPECT_THAT(said.err, HasSubstr("No results yet."));

@@ -77,7 +77,9 @@ v1::Campaign Finished() {
     *campaign.add_results() = std::move(pair);
   campaign.set_probes_ok(6);
   campaign.set_probes_failed(2);
-  campaign.add_skipped("n3/rxe0/1: port is DOWN");
+  *campaign.add_skipped() = FromText<v1::CoverageGap>(
+      R"({"reason": "COVERAGE_GAP_REASON_PORT_NOT_ACTIVE", "text": "port is DOWN", "node": "n3",
+          "device": "rxe0", "port": 1})");
   return campaign;
 }
 
@@ -238,7 +240,7 @@ v1::Campaign OfOtherKinds() {
   v1::PairResult mtu = Pair("n1", "n2", 0);
   mtu.mutable_probe()->mutable_path_mtu();
   *mtu.mutable_result() = FromText<v1::ProbeResult>(R"({"status": "PROBE_STATUS_OK",
-    "mtu_steps": [{"mtu_bytes": 1024, "crossed": true}, {"mtu_bytes": 2048, "crossed": true},
+    "mtu_steps": [{"mtu_bytes": 1024, "delivered": true}, {"mtu_bytes": 2048, "delivered": true},
                   {"mtu_bytes": 4096, "reason": "no completion"}]})");
   v1::PairResult both = Bandwidth("n2", "n1", 0, 80e9);
   both.mutable_result()->mutable_reverse_bandwidth()->set_mean_bps(40e9);
@@ -248,17 +250,17 @@ v1::Campaign OfOtherKinds() {
   *campaign.mutable_blame() = FromText<v1::BlameReport>(R"({
     "state": "BLAME_STATE_UNDECIDED", "observations": 12,
     "suspects": [{"kind": "SUSPECT_KIND_PORT", "name": "n2/rxe0/1", "node": "n2", "leaf": "leaf1",
-      "leaf_port": "swp2", "direction": "DIRECTION_OUT", "trouble": "TROUBLE_KIND_SLOW",
+      "leaf_port": "swp2", "direction": "DIRECTION_OUT", "fault": "FAULT_KIND_LOW_BANDWIDTH",
       "severity": 0.5, "confidence": 0.993, "evidence": ["50 % of the bandwidth of its equals"],
       "findings": ["abc"]}],
-    "undecided": [{"between": [
-        {"kind": "SUSPECT_KIND_HOST", "name": "n7", "trouble": "TROUBLE_KIND_DEAD",
+    "undecided": [{"suspects": [
+        {"kind": "SUSPECT_KIND_HOST", "name": "n7", "fault": "FAULT_KIND_TOTAL_LOSS",
          "confidence": 0.6},
         {"kind": "SUSPECT_KIND_LEAF_PAIR", "name": "leaf1 and leaf2",
-         "trouble": "TROUBLE_KIND_LOSSY", "severity": 0.001, "confidence": 0.4}],
+         "fault": "FAULT_KIND_PACKET_LOSS", "severity": 0.001, "confidence": 0.4}],
       "probes": [{"from_node": "n7", "from_device": "rxe0", "from_port": 1, "to_node": "n3",
-        "to_device": "rxe0", "to_port": 1, "why": "n3 is good"}]}],
-    "not_covered": ["n9/rxe0/1: port is DOWN"]})");
+        "to_device": "rxe0", "to_port": 1, "reason": "n3 is good"}]}],
+    "not_covered": [{"text": "port is DOWN", "node": "n9", "device": "rxe0", "port": 1}]})");
   return campaign;
 }
 
@@ -271,7 +273,7 @@ TEST(ProbeShow, OtherKindsHaveTablesOfTheirOwnAndBlameStandsBelow) {
        {"; located after 2 rounds, 1 saved\n",
         "RAIL  FROM       TO         STATUS  SENT  LOST     LOSS  VOIDED  MEDIAN µs  P99 µs  LOST "
         "BY FLOW LABEL  REASON\n",
-        "0  n1/rxe0/1  n2/rxe0/1  ok      1000     9  0.901 %       1       5.25    7.50  2: 9/500"
+        "0  n1/rxe0/1  n2/rxe0/1  lossy   1000     9  0.901 %       1       5.25    7.50  2: 9/500"
         "            -\n",
         "0  n1/rxe0/1  n2/rxe0/1  ok      1024 2048  4096     no completion\n", "80 Gb/s  40 Gb/s",
         "blame: not located (12 observations)\n"

@@ -23,6 +23,14 @@ std::string Retry(std::string_view more) {
       kWarn, more);
 }
 
+// "job.log:1: n1 has it enabled"
+std::vector<std::string> EvidenceOf(const v1::LogCause& cause) {
+  std::vector<std::string> lines;
+  for (const v1::LogEvidence& evidence : cause.evidence())
+    lines.push_back(Format("{}:{}: {}", evidence.file(), evidence.line(), evidence.text()));
+  return lines;
+}
+
 std::string FirstCause(std::string_view log) {
   const v1::LogExplanation explanation = Explained(log);
   return explanation.causes().empty() ? "none" : explanation.causes(0).id();
@@ -61,7 +69,8 @@ TEST(Case, PinnedGidIndexIsRoceV1InThisContainer) {
       Explained(Format("{}NCCL_IB_GID_INDEX set by environment to 4.\n", kInfo) + Retry(""));
   ASSERT_FALSE(explanation.causes().empty());
   EXPECT_EQ(explanation.causes(0).id(), "gid_not_routable");
-  EXPECT_THAT(explanation.causes(0).why(), Contains("job.log:1: NCCL_IB_GID_INDEX is set to 4"));
+  EXPECT_THAT(EvidenceOf(explanation.causes(0)),
+              Contains("job.log:1: NCCL_IB_GID_INDEX is set to 4"));
 }
 
 TEST(Case, NoRouteBetweenRails) {
@@ -117,7 +126,7 @@ TEST(Case, GpuDirectIsOffOnOneOfTwoNodes) {
       "n1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n"
       "n2:1:2 [0] NCCL INFO NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'\n");
   EXPECT_EQ(explanation.causes(0).id(), "peermem_not_loaded");
-  EXPECT_THAT(explanation.causes(0).why(), Contains("job.log:1: n1 has it enabled"));
+  EXPECT_THAT(EvidenceOf(explanation.causes(0)), Contains("job.log:1: n1 has it enabled"));
 }
 
 TEST(Case, TwoLayersDisagreeOnGpuDirect) {
@@ -272,6 +281,26 @@ TEST(Case, NothingIsMadeUp) {
   EXPECT_THAT(explanation.problems(), IsEmpty());
   EXPECT_THAT(explanation.causes(), IsEmpty());
   EXPECT_FALSE(explanation.has_first_failure());
+}
+
+TEST(Case, ARoutableGidOfThePeerRefutesALinkLocalOne) {
+  const std::string log =
+      "[1700000000.1] [n1:10:0] ib_mlx5_log.c:177 UCX  ERROR Transport retry count exceeded on "
+      "mlx5_0:1/RoCE (synd 0x15 vend 0x81 hw_synd 0/0)\n"
+      "[1700000000.1] [n1:10:0] ib_mlx5_log.c:177 UCX  ERROR RC QP 0x5b wqe[0]: SEND s-e "
+      "[inl len 18] [rqpn 0x5c dgid=::ffff:10.20.3.14 sgid_index=3 traffic_class=0]\n";
+  EXPECT_NE(FirstCause(log), "gid_not_routable");
+  EXPECT_EQ(FirstCause(Retry(" localGid ::ffff:10.9.0.1")).find("gid_not_routable"),
+            std::string::npos);
+}
+
+TEST(Case, EachStatedCauseComesBeforeAlternativesOfTheFirst) {
+  const v1::LogExplanation explanation = Explained(
+      "[ 100.1] mlx5_core 0000:17:00.0 rail0: Link down\n"
+      "[ 101.1] NVRM: Xid (PCI:0000:9d:00): 79, pid=1234, GPU has fallen off the bus.\n");
+  ASSERT_GE(explanation.causes_size(), 2);
+  EXPECT_EQ(explanation.causes(0).id(), "link_unstable");
+  EXPECT_EQ(explanation.causes(1).id(), "gpu_failed");
 }
 
 }  // namespace

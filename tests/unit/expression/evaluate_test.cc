@@ -76,13 +76,13 @@ class Evaluate : public ::testing::Test {
   std::array<Value, 5> values_;  // The peer is not there
 };
 
-struct Case {
+struct EvaluateCase {
   std::string_view text;
   std::string_view says;
 };
 
 TEST_F(Evaluate, Literals) {
-  constexpr Case kCases[] = {
+  constexpr EvaluateCase kCases[] = {
       {"7", "7"},
       {"7u", "7"},
       {"0x1F", "31"},
@@ -100,11 +100,11 @@ TEST_F(Evaluate, Literals) {
       {"PORT_STATE_ACTIVE", "ACTIVE"},
       {"-9223372036854775808", "-9223372036854775808"},
   };
-  for (const Case& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
+  for (const EvaluateCase& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
 }
 
 TEST_F(Evaluate, OperatorsAndTheirStrength) {
-  constexpr Case kCases[] = {
+  constexpr EvaluateCase kCases[] = {
       {"1 + 2 * 3", "7"},
       {"(1 + 2) * 3", "9"},
       {"10 - 2 - 3", "5"},
@@ -128,11 +128,11 @@ TEST_F(Evaluate, OperatorsAndTheirStrength) {
       {"bit(8, 3) && !bit(8, 2)", "true"},
       {"9 - 10", "-1"},
   };
-  for (const Case& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
+  for (const EvaluateCase& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
 }
 
 TEST_F(Evaluate, Functions) {
-  constexpr Case kCases[] = {
+  constexpr EvaluateCase kCases[] = {
       {"size('µs')", "2"},
       {"'abc'.size() + size([1])", "4"},
       {"'mlx5_0'.startsWith('mlx5') && 'a.cc'.endsWith('.cc') && 'abc'.contains('b')", "true"},
@@ -143,11 +143,11 @@ TEST_F(Evaluate, Functions) {
       {"double('0.5') * 2", "1"},
       {"counter('pause') > 0", "true"},
   };
-  for (const Case& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
+  for (const EvaluateCase& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
 }
 
 TEST_F(Evaluate, EdgesOfNumbersAndTexts) {
-  constexpr Case kCases[] = {
+  constexpr EvaluateCase kCases[] = {
       {"7 % -3", "1"},
       {"-7 / 2", "-3"},
       {"1.5 + 1", "2.5"},
@@ -168,11 +168,11 @@ TEST_F(Evaluate, EdgesOfNumbersAndTexts) {
       {"'' in ['']", "true"},
       {"1 in [1.0]", "true"},
   };
-  for (const Case& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
+  for (const EvaluateCase& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
 }
 
 TEST_F(Evaluate, MacrosOverAnEmptyList) {
-  constexpr Case kCases[] = {
+  constexpr EvaluateCase kCases[] = {
       {"port.pkeys.size()", "0"},
       {"port.pkeys.all(k, k == 1)", "true"},
       {"port.pkeys.exists(k, k == 1)", "false"},
@@ -181,11 +181,11 @@ TEST_F(Evaluate, MacrosOverAnEmptyList) {
       {"port.pkeys.map(k, k + 1).size()", "0"},
       {"port.pkeys[0] == 1", "unknown: port.pkeys[0] is absent: the list has 0"},
   };
-  for (const Case& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
+  for (const EvaluateCase& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
 }
 
 TEST_F(Evaluate, FieldsOfTheSnapshot) {
-  constexpr Case kCases[] = {
+  constexpr EvaluateCase kCases[] = {
       {"node.node.name", "n1"},
       {"device.numa_node", "-1"},
       {"port.rate_bps == 400000000000", "true"},
@@ -211,11 +211,11 @@ TEST_F(Evaluate, FieldsOfTheSnapshot) {
       {"has(peer.dcb.pfc)", "false"},
       {"has(port.gids) && !has(port.pkeys)", "true"},
   };
-  for (const Case& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
+  for (const EvaluateCase& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
 }
 
 TEST_F(Evaluate, WhatIsAbsentMakesTheAnswerUnknown) {
-  constexpr Case kCases[] = {
+  constexpr EvaluateCase kCases[] = {
       {"port.sm_lid == 1", "unknown: port.sm_lid is absent"},
       {"port.sm_lid != 1", "unknown: port.sm_lid is absent"},
       {"!(port.sm_lid == 1)", "unknown: port.sm_lid is absent"},
@@ -233,11 +233,11 @@ TEST_F(Evaluate, WhatIsAbsentMakesTheAnswerUnknown) {
       // An enumeration that says UNSPECIFIED says nothing.
       {"device.function.role == 'FABRIC'", "unknown: device.function is absent"},
   };
-  for (const Case& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
+  for (const EvaluateCase& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
 }
 
 TEST_F(Evaluate, WhatDoesNotDependOnTheUnknownIsKnown) {
-  constexpr Case kCases[] = {
+  constexpr EvaluateCase kCases[] = {
       {"port.sm_lid == 1 && false", "false"},
       {"false && port.sm_lid == 1", "false"},
       {"port.sm_lid == 1 || true", "true"},
@@ -253,7 +253,7 @@ TEST_F(Evaluate, WhatDoesNotDependOnTheUnknownIsKnown) {
       {"port.gids.exists_one(g, g.type == 'ROCE_V2')", "unknown: port.gids[2].type is absent"},
       {"!has(port.sm_lid) || port.sm_lid != 0", "true"},
   };
-  for (const Case& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
+  for (const EvaluateCase& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
 }
 
 TEST_F(Evaluate, TestAgreesWithExplain) {
@@ -269,7 +269,7 @@ TEST_F(Evaluate, UnspecifiedIsNotKnown) {
 }
 
 TEST_F(Evaluate, ArithmeticThatHasNoResultIsUnknown) {
-  constexpr Case kCases[] = {
+  constexpr EvaluateCase kCases[] = {
       {"1 / 0", "unknown: division by zero"},
       {"1 % 0", "unknown: division by zero"},
       {"1 / 0.0", "unknown: division by zero"},
@@ -280,7 +280,7 @@ TEST_F(Evaluate, ArithmeticThatHasNoResultIsUnknown) {
       {"int('x')", "unknown: the text is not an int"},
       {"int(1e30)", "unknown: the number is too large for an int"},
   };
-  for (const Case& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
+  for (const EvaluateCase& row : kCases) EXPECT_EQ(Says(row.text), row.says) << row.text;
 }
 
 TEST_F(Evaluate, TooManyStepsAreUnknownAndSoon) {

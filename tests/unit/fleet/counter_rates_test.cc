@@ -224,7 +224,7 @@ TEST(MotionBetween, TwoSnapshotsIsAWindow) {
   EXPECT_FALSE(CounterRates::Between(after, Taken(0)).known()) << "not in order";
   EXPECT_FALSE(CounterRates::Between(Taken(55), after).known()) << "too close";
   after.set_captured(true);
-  EXPECT_FALSE(CounterRates::Between(Taken(0), after).known()) << "at a time that nobody knows";
+  EXPECT_FALSE(CounterRates::Between(Taken(0), after).known()) << "at an unknown time";
   after.set_captured(false);
   after.mutable_node()->set_boot_id("another");
   EXPECT_FALSE(CounterRates::Between(Taken(0), after).known()) << "booted between";

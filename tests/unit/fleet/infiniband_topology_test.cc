@@ -210,6 +210,22 @@ TEST(Sites, PlaceInfinibandPortsByTheTopology) {
   EXPECT_EQ(both.Of(port).leaf, "ib-leaf-2") << "what was discovered wins over what was written";
 }
 
+// A file that was made after the link went down lacks the port.
+TEST(Fleet, RemembersTheSwitchesOfTheTopology) {
+  Fleet fleet = EightNodes();
+  (void)fleet.TakeChanged();
+  const InfinibandTopology topology = Parse(Fixture("two_leaves.txt"));
+  fleet.SetInfiniband(&topology);
+  EXPECT_EQ(fleet.TakeChanged().size(), 8U);
+  v1::NodeSnapshot down = testing::InfinibandNode({.number = 6, .rails = 1, .gpu = false});
+  testing::LinkDown(down, 0);
+  fleet.Put(down, {});
+  fleet.SetInfiniband(nullptr);
+  EXPECT_TRUE(fleet.TakeChanged().empty());
+  const FleetView view(fleet);
+  EXPECT_EQ(view.Find("n6")->ports.at(0).switch_name, "ib-leaf-2");
+}
+
 TEST(Sites, PreferWhatIsHeardToTheTopology) {
   Fleet fleet = EightNodes();
   const FleetView view(fleet);

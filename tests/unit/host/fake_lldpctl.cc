@@ -32,13 +32,13 @@ Atom* Make(Atom atom) {
   return &all.emplace_back(std::move(atom));
 }
 
-std::string Bytes(std::initializer_list<int> bytes) {
+std::string BytesOf(std::initializer_list<int> bytes) {
   return std::string(bytes.begin(), bytes.end());
 }
 
 Atom* Tlv(std::initializer_list<int> oui, long subtype, std::string content) {
   return Make(
-      {.texts = {{5003, Bytes(oui)}, {5005, std::move(content)}}, .numbers = {{5004, subtype}}});
+      {.texts = {{5003, BytesOf(oui)}, {5005, std::move(content)}}, .numbers = {{5004, subtype}}});
 }
 
 Atom* Chassis() {
@@ -51,9 +51,9 @@ Atom* Chassis() {
 
 Atom* Neighbor(long protocol) {
   auto* const tlvs = Make({});
-  tlvs->items = {Tlv({0x00, 0x80, 0xc2}, 11, Bytes({0x88, 0x08})),
-                 Tlv({0x00, 0x80, 0xc2}, 12, Bytes({0, 0x65, 0, 26})),
-                 Tlv({0x00, 0x80}, 11, Bytes({0, 0xff}))};
+  tlvs->items = {Tlv({0x00, 0x80, 0xc2}, 11, BytesOf({0x88, 0x08})),
+                 Tlv({0x00, 0x80, 0xc2}, 12, BytesOf({0, 0x65, 0, 26})),
+                 Tlv({0x00, 0x80}, 11, BytesOf({0, 0xff}))};
   return Make({.texts = {{1204, "Ethernet7"}, {1205, "to node-1"}},
                .numbers = {{1201, protocol},
                            {1202, 1'700'000'000},

@@ -11,10 +11,10 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-using Bytes = std::vector<std::uint8_t>;
+using ByteVector = std::vector<std::uint8_t>;
 
-Bytes FromHex(std::string_view hex) {
-  Bytes bytes;
+ByteVector FromHex(std::string_view hex) {
+  ByteVector bytes;
   std::string digits;
   for (const char c : hex)
     if (c != ' ' && c != '\n') digits += c;
@@ -196,7 +196,7 @@ TEST_F(LldpTableTest, KeepsANeighbourForItsTimeToLive) {
   Hear("rail0", kToNearestBridge + kMandatory, 40);
   const LldpView view = table_.View(At(159).steady);
   ASSERT_THAT(view.neighbors, SizeIs(1));
-  EXPECT_EQ(view.neighbors[0].heard_at, At(10).wall) << "since when it says the same";
+  EXPECT_EQ(view.neighbors[0].received_at, At(10).wall) << "since when it says the same";
   EXPECT_THAT(Heard(160), IsEmpty());
 }
 
@@ -206,7 +206,7 @@ TEST_F(LldpTableTest, ANewWordReplacesTheOldOne) {
   const LldpView view = table_.View(At(41).steady);
   ASSERT_THAT(view.neighbors, SizeIs(1));
   EXPECT_EQ(view.neighbors[0].frame.system_name, "leaf");
-  EXPECT_EQ(view.neighbors[0].heard_at, At(40).wall);
+  EXPECT_EQ(view.neighbors[0].received_at, At(40).wall);
 }
 
 TEST_F(LldpTableTest, AGoodbyeIsHeard) {

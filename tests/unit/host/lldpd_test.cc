@@ -26,7 +26,7 @@ TEST(Lldpd, TellsItsNeighborsWithWhatItDoesNotKnowItself) {
     ASSERT_THAT(*neighbors, SizeIs(1)) << "the other one speaks CDP";
     const LldpdNeighbor& neighbor = neighbors->front();
     EXPECT_EQ(neighbor.netdev, "eth0");
-    EXPECT_EQ(neighbor.heard_at, WallTime(std::chrono::seconds(1'700'000'000)));
+    EXPECT_EQ(neighbor.received_at, WallTime(std::chrono::seconds(1'700'000'000)));
     const LldpFrame& frame = neighbor.frame;
     EXPECT_EQ(frame.chassis_id, "aa:bb:cc:dd:ee:ff");
     EXPECT_EQ(frame.chassis_id_subtype, 4u);

@@ -14,12 +14,12 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr int kType = 100;
+constexpr int kMessageType = 100;
 
 // Sizes of the messages' payloads, or the code of the failure as a negative number.
 std::vector<int> Sizes(Bytes bytes) {
   std::vector<int> sizes;
-  const Status status = ForEachReply(bytes, kType, [&](Bytes payload) -> Status {
+  const Status status = ForEachReply(bytes, kMessageType, [&](Bytes payload) -> Status {
     sizes.push_back(static_cast<int>(payload.size()));
     return {};
   });
@@ -33,15 +33,20 @@ Status AttributesOf(Bytes bytes) {
 
 TEST(Replies, ComeInOneOrSeveralMessages) {
   EXPECT_THAT(Sizes({}), ElementsAre());
-  EXPECT_THAT(Sizes(Datagram().Message(kType).bytes()), ElementsAre(0));
-  const Datagram dump =
-      Datagram().Message(kType).U32(1, 2).Message(NLMSG_NOOP).Message(kType).U64(1, 2).Done();
+  EXPECT_THAT(Sizes(Datagram().Message(kMessageType).bytes()), ElementsAre(0));
+  const Datagram dump = Datagram()
+                            .Message(kMessageType)
+                            .U32(1, 2)
+                            .Message(NLMSG_NOOP)
+                            .Message(kMessageType)
+                            .U64(1, 2)
+                            .Done();
   EXPECT_THAT(Sizes(dump.bytes()), ElementsAre(8, 12));
 }
 
 TEST(Replies, EndWhereTheKernelSaysSo) {
-  EXPECT_THAT(Sizes(Datagram().Done().Message(kType).bytes()), ElementsAre());
-  EXPECT_THAT(Sizes(Datagram().Error(0).Message(kType).bytes()), ElementsAre());
+  EXPECT_THAT(Sizes(Datagram().Done().Message(kMessageType).bytes()), ElementsAre());
+  EXPECT_THAT(Sizes(Datagram().Error(0).Message(kMessageType).bytes()), ElementsAre());
   EXPECT_THAT(Sizes(Datagram().Message(NLMSG_DONE).bytes()), ElementsAre());  // Without status
 }
 
@@ -52,21 +57,21 @@ TEST(Replies, CarryTheKernelsRefusal) {
   EXPECT_EQ(refusal(-EOPNOTSUPP), -static_cast<int>(Code::kUnimplemented));
   EXPECT_EQ(refusal(5), -static_cast<int>(Code::kInvalidArgument));
   EXPECT_EQ(refusal(INT32_MIN), -static_cast<int>(Code::kInvalidArgument));
-  EXPECT_THAT(Sizes(Datagram().Message(kType).Done(-EINTR).bytes()),
+  EXPECT_THAT(Sizes(Datagram().Message(kMessageType).Done(-EINTR).bytes()),
               ElementsAre(0, -static_cast<int>(Code::kInternal)));
   EXPECT_THAT(Sizes(Datagram().Message(NLMSG_OVERRUN).bytes()),
               ElementsAre(-static_cast<int>(Code::kDataLoss)));
 }
 
 TEST(Replies, OfAnotherKindAreRefused) {
-  EXPECT_THAT(Sizes(Datagram().Message(kType + 1).bytes()),
+  EXPECT_THAT(Sizes(Datagram().Message(kMessageType + 1).bytes()),
               ElementsAre(-static_cast<int>(Code::kInvalidArgument)));
   EXPECT_THAT(Sizes(Datagram().Message(NLMSG_ERROR).bytes()),
               ElementsAre(-static_cast<int>(Code::kInvalidArgument)));
 }
 
 TEST(Messages, CutAnywhereAreInvalid) {
-  const Datagram whole = Datagram().Message(kType).U32(1, 2).Message(kType).U64(1, 2);
+  const Datagram whole = Datagram().Message(kMessageType).U32(1, 2).Message(kMessageType).U64(1, 2);
   for (std::size_t size = 1; size < whole.size(); ++size) {
     if (size == 24) continue;  // Exactly the first message
     EXPECT_EQ(Sizes(whole.First(size)).back(), -static_cast<int>(Code::kInvalidArgument)) << size;
@@ -75,33 +80,33 @@ TEST(Messages, CutAnywhereAreInvalid) {
 
 TEST(Messages, WithAbsurdLengthsAreInvalid) {
   for (const std::uint16_t length : std::to_array<std::uint16_t>({0, 1, 15, 25, 0xffff}))
-    EXPECT_EQ(Sizes(Datagram().Message(kType).U32(1, 2).Patch(0, length).bytes()).back(),
+    EXPECT_EQ(Sizes(Datagram().Message(kMessageType).U32(1, 2).Patch(0, length).bytes()).back(),
               -static_cast<int>(Code::kInvalidArgument))
         << length;
-  EXPECT_EQ(Sizes(Datagram().Message(kType).Patch(2, 0xffff).bytes()).back(),
+  EXPECT_EQ(Sizes(Datagram().Message(kMessageType).Patch(2, 0xffff).bytes()).back(),
             -static_cast<int>(Code::kInvalidArgument));  // 4 GiB
   // An odd length is fine at the end: the padding may be missing or not.
-  const Datagram odd = Datagram().Message(kType).U8(1, 2).Patch(0, 21);
+  const Datagram odd = Datagram().Message(kMessageType).U8(1, 2).Patch(0, 21);
   EXPECT_THAT(Sizes(odd.bytes()), ElementsAre(5));
   EXPECT_THAT(Sizes(odd.First(21)), ElementsAre(5));
 }
 
 TEST(Messages, AtOddAddressesAreInvalid) {
-  const Datagram padded = Datagram().Message(kType).Message(kType);
+  const Datagram padded = Datagram().Message(kMessageType).Message(kMessageType);
   EXPECT_EQ(Sizes(padded.bytes().subspan(1)).back(), -static_cast<int>(Code::kInvalidArgument));
 }
 
 TEST(Attributes, WithAbsurdLengthsAreInvalid) {
   for (const std::uint16_t length : std::to_array<std::uint16_t>({0, 3, 9, 0xffff})) {
-    const Datagram datagram = Datagram().Message(kType).U32(1, 2).Patch(16, length);
+    const Datagram datagram = Datagram().Message(kMessageType).U32(1, 2).Patch(16, length);
     EXPECT_EQ(AttributesOf(datagram.bytes().subspan(16)).code(), Code::kInvalidArgument) << length;
   }
-  const Datagram tail = Datagram().Message(kType).U32(1, 2).Header(std::uint16_t{7});
+  const Datagram tail = Datagram().Message(kMessageType).U32(1, 2).Header(std::uint16_t{7});
   EXPECT_FALSE(AttributesOf(tail.bytes().subspan(16)).ok());  // 4 bytes of length 7
 }
 
 TEST(Attributes, LoseTheirFlagBits) {
-  const Datagram datagram = Datagram().Message(kType).Begin(5).U8(0x4000 | 6, 1).End();
+  const Datagram datagram = Datagram().Message(kMessageType).Begin(5).U8(0x4000 | 6, 1).End();
   std::vector<int> types;
   const auto take = [&](const NetlinkAttribute& attribute) -> Status {
     types.push_back(attribute.type);

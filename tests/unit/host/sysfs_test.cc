@@ -68,12 +68,32 @@ TEST_F(Tree, BinaryContentIsDataLoss) {
 
 TEST_F(Tree, HugeFilesAreRefusedNotCut) {
   tree_.File("page", std::string(4096, 'x')).File("more", std::string(4097, 'x'));
-  tree_.File("limit", std::string(1 << 20, 'x')).File("beyond", std::string((1 << 20) + 1, 'x'));
+  constexpr std::size_t kLimit = std::size_t{16} << 20;
+  tree_.File("limit", std::string(kLimit, 'x')).File("beyond", std::string(kLimit + 1, 'x'));
   EXPECT_EQ(Root().Text("page")->size(), 4096u);
   EXPECT_EQ(TextCode("more"), Code::kResourceExhausted);
   EXPECT_EQ(Root().Whole("more")->size(), 4097u);
-  EXPECT_EQ(Root().Whole("limit")->size(), std::size_t{1} << 20);
+  EXPECT_EQ(Root().Whole("limit")->size(), kLimit);
   EXPECT_EQ(Root().Whole("beyond").status().code(), Code::kResourceExhausted);
+}
+
+TEST_F(Tree, TheEndOfALogBeginsWithAWholeLine) {
+  tree_.File("log", "first\nsecond\nthird\n").File("line", "0123456789").File("empty", "");
+  EXPECT_EQ(Root().End("log", 100)->text, "first\nsecond\nthird\n");
+  EXPECT_EQ(Root().End("log", 100)->left_out_bytes, 0U);
+  EXPECT_EQ(Root().End("log", 10)->text, "third\n");
+  EXPECT_EQ(Root().End("log", 10)->left_out_bytes, 13U);
+  EXPECT_EQ(Root().End("line", 4)->text, "");
+  EXPECT_EQ(Root().End("line", 4)->left_out_bytes, 10U);
+  EXPECT_EQ(Root().End("empty", 4)->text, "");
+  EXPECT_EQ(Root().End("missing", 4).status().code(), Code::kNotFound);
+}
+
+TEST_F(Tree, StampsStayWithinTheTree) {
+  tree_.Directory("inside").Link("out", "/tmp").Link("in", "/inside").File("file", "");
+  EXPECT_FALSE(Root().StampOf("out"));
+  EXPECT_FALSE(Root().StampOf("file"));
+  EXPECT_EQ(Root().StampOf("in"), Root().StampOf("inside"));
 }
 
 TEST_F(Tree, UnreadableIsPermissionDenied) {

@@ -4,21 +4,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "base/text.h"
 #include "daemon/profile/profile_yaml.h"
 #include "daemon/rules/rule.h"
-#include "proto/json.h"
 #include "proto/names.h"
+#include "tests/testing/captured.h"
 #include "tests/testing/nodes.h"
-#include "tests/testing/paths.h"
 
 namespace fabric::infer {
 namespace {
 
+using testing::Captured;
 using ::testing::HasSubstr;
 using testing::Nodes;
 using ::testing::Not;
@@ -64,15 +62,6 @@ const v1::InferredValue* Find(const v1::InferProfileResponse& response, std::str
   return nullptr;
 }
 
-v1::NodeSnapshot Captured(const std::string& machine) {
-  std::ifstream file(Format("{}/tests/golden/agent/{}_json.txt", testing::kSourceDir, machine));
-  std::stringstream json;
-  json << file.rdbuf();
-  v1::NodeSnapshot snapshot;
-  EXPECT_EQ(FromJson(json.str(), snapshot), Status()) << machine;
-  return snapshot;
-}
-
 TEST(InferProfile, WhatAllHaveIsExpected) {
   const auto response = Infer(Nodes(3, testing::RoceNode));
   const v1::Expectations expect = Expected(Parsed(response.yaml()), 0);
@@ -100,10 +89,12 @@ TEST(InferProfile, WhoDiffersIsNamed) {
   const v1::InferredValue* const value = Find(response, "netdev_mtu_bytes");
   ASSERT_NE(value, nullptr);
   EXPECT_EQ(value->value(), "9000");
-  EXPECT_EQ(value->having(), 7U);
-  EXPECT_EQ(value->of(), 8U);
+  EXPECT_EQ(value->count(), 7U);
+  EXPECT_EQ(value->total(), 8U);
   ASSERT_EQ(value->differing_size(), 1);
-  EXPECT_EQ(value->differing(0), "n3 rail1: 1500");
+  EXPECT_EQ(value->differing(0).node(), "n3");
+  EXPECT_EQ(value->differing(0).port(), "rail1");
+  EXPECT_EQ(value->differing(0).value(), "1500");
 }
 
 TEST(InferProfile, RailsThatDifferGetAnOverride) {

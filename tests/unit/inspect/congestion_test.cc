@@ -17,7 +17,7 @@ const std::string kEcn = kNetdev + "/ecn/";
 const std::string kDebug = "sys/kernel/debug/mlx5/0000:3b:00.0/cc_params/";
 const std::string kConfigBnxt = "sys/kernel/config/bnxt_re/mlx5_0/ports/1/cc/";
 const std::string kRdmaCm = "sys/kernel/config/rdma_cm/mlx5_0/ports/1/";
-const std::string kDevice = kCard + "/infiniband/mlx5_0/";
+const std::string kCongestionDevice = kCard + "/infiniband/mlx5_0/";
 
 class Congestion : public ::testing::Test {
  protected:
@@ -110,7 +110,7 @@ TEST_F(Congestion, OfADriverWithoutAnyIsNoGap) {
 }
 
 TEST_F(Congestion, OfSoftRoceOnACardIsNotTheCards) {
-  node_.Remove(kDevice + "device").File(kDevice + "parent", "eth0\n");
+  node_.Remove(kCongestionDevice + "device").File(kCongestionDevice + "parent", "eth0\n");
   EXPECT_EQ(Settings().source(), "");
   EXPECT_THAT(GapsSeen(), IsEmpty());
 }
@@ -170,8 +170,8 @@ v1::RoceDefaults Defaults(SmallNode& node) {
 
 TEST(RoceDefaults, OfTheDriverAreRead) {
   SmallNode node;
-  node.File(kDevice + "tc/1/traffic_class", "Global tclass=106\n");
-  node.File(kDevice + "ttl/1/ttl", "64\n");
+  node.File(kCongestionDevice + "tc/1/traffic_class", "Global tclass=106\n");
+  node.File(kCongestionDevice + "ttl/1/ttl", "64\n");
   EXPECT_EQ(Defaults(node).traffic_class(), 106u);
   EXPECT_EQ(Defaults(node).ttl(), 64u);
 }
@@ -179,7 +179,8 @@ TEST(RoceDefaults, OfTheDriverAreRead) {
 TEST(RoceDefaults, NotSetAreAbsentAndNoGap) {
   SmallNode node;
   EXPECT_FALSE(node.Inspected().rdma_devices(0).ports(0).has_roce_defaults());
-  node.File(kDevice + "tc/1/traffic_class", "").File(kDevice + "ttl/1/ttl", "0\n");
+  node.File(kCongestionDevice + "tc/1/traffic_class", "")
+      .File(kCongestionDevice + "ttl/1/ttl", "0\n");
   const v1::RoceDefaults defaults = Defaults(node);
   EXPECT_FALSE(defaults.has_traffic_class());
   EXPECT_FALSE(defaults.has_ttl());
@@ -196,7 +197,7 @@ TEST(RoceDefaults, OfTheConnectionManagerAreReadWhereSomebodyMadeTheDirectory) {
 
 TEST(RoceDefaults, InAWrongFormatAreAGap) {
   SmallNode node;
-  node.File(kDevice + "tc/1/traffic_class", "N/A\n");
+  node.File(kCongestionDevice + "tc/1/traffic_class", "N/A\n");
   EXPECT_THAT(GapsOf(node.Inspected(), "roce_defaults"),
               ElementsAre("mlx5_0/1 sys/class/infiniband/mlx5_0/tc/1/traffic_class: "
                           "INVALID_ARGUMENT expected a traffic class up to 255, saw 'N/A'"));

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const std::string kDevice = kCard + "/infiniband/mlx5_0";
+const std::string kFunctionsDevice = kCard + "/infiniband/mlx5_0";
 
 v1::NodeSnapshot InspectedFixture(const std::string& name) {
   const testing::Fixture tree(name);
@@ -142,13 +142,14 @@ TEST(FunctionClass, VirtualFunctionInAGuestIsItsFabric) {
 
 TEST(FunctionClass, SoftwareDevices) {
   SmallNode rxe;
-  rxe.File(kDevice + "/parent", "eth0\n");  // Old kernels: with a link to the netdev's function.
+  rxe.File(kFunctionsDevice + "/parent",
+           "eth0\n");  // Old kernels: with a link to the netdev's function.
   const v1::NodeSnapshot with_rxe = rxe.Inspected();
   EXPECT_EQ(with_rxe.rdma_devices(0).function().kind(), v1::FUNCTION_KIND_SOFTWARE);
   EXPECT_EQ(with_rxe.rdma_devices(0).parent_netdev(), "eth0");
   SmallNode siw;
-  siw.File(kDevice + "/node_desc", "Software iWARP stack\n");
-  siw.File(kDevice + "/node_type", "4: RNIC\n");
+  siw.File(kFunctionsDevice + "/node_desc", "Software iWARP stack\n");
+  siw.File(kFunctionsDevice + "/node_type", "4: RNIC\n");
   const v1::NodeSnapshot with_siw = siw.Inspected();
   EXPECT_EQ(with_siw.rdma_devices(0).driver(), "siw");
   EXPECT_EQ(with_siw.rdma_devices(0).protocol(), v1::PROTOCOL_IWARP);

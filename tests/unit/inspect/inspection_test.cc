@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <thread>
 
 #include "agents/host/call_watch.h"
 #include "base/mutex.h"
@@ -183,6 +184,22 @@ TEST_F(HangingDriver, LeavesABoundedNumberOfThreadsBehind) {
   ASSERT_EQ(snapshot->gaps_size(), 1);
   EXPECT_EQ(snapshot->gaps(0).code(), v1::GAP_CODE_RESOURCE_EXHAUSTED);
   EXPECT_EQ(snapshot->net_interfaces_size(), 0);
+}
+
+// Files of a captured tree can be slow, as on NFS, but no driver blocks them.
+TEST_F(HangingDriver, IsNotAssumedInACapturedTree) {
+  static constexpr const Inspector* kAll[] = {&kFirst, &kHangs, &kLast};
+  InspectionOptions options = Options(kAll);
+  options.captured = true;
+  Inspection inspection(options, clock_, OpenEmptyMachine);
+  std::jthread opener([&] {
+    while (clock_.Now().steady < SteadyTime(std::chrono::seconds(3))) std::this_thread::yield();
+    gate_.Open();
+  });
+  const auto snapshot = inspection.Inspect(EventSet::All());
+  EXPECT_EQ(snapshot->gpus_size(), 3);
+  EXPECT_THAT(Gaps(*snapshot), IsEmpty());
+  EXPECT_EQ(inspection.hanging(), 0U);
 }
 
 TEST_F(HangingDriver, IsNotWaitedForWhenAskedToStop) {

@@ -39,6 +39,26 @@ TEST(KernelLog, HasNoTimesWhereNobodyKnowsWhenTheMachineWasBooted) {
   EXPECT_FALSE(snapshot.kernel_log(0).has_first_at());
 }
 
+TEST(KernelLog, OfACaptureIsReadWholeUpTo16MiBAndFromItsEndBeyond) {
+  SmallNode node;
+  const std::string first = "[    5.000000] mlx5_core 0000:3b:00.0: first error\n";
+  const std::string last = "[    9.000000] mlx5_core 0000:3b:00.0: last failure\n";
+  std::string other;
+  while (other.size() < (std::size_t{2} << 20)) other += "[    6.000000] usb 1-1: new device\n";
+  node.File("dmesg", first + other + last);
+  v1::NodeSnapshot snapshot = node.Inspected();
+  EXPECT_EQ(snapshot.kernel_log_size(), 2);
+  EXPECT_THAT(GapsOf(snapshot, "kernel_log"), IsEmpty());
+  while (other.size() < (std::size_t{16} << 20)) other += other;
+  node.File("dmesg", first + other + last);
+  snapshot = node.Inspected();
+  ASSERT_EQ(snapshot.kernel_log_size(), 1);
+  EXPECT_THAT(snapshot.kernel_log(0).text(), HasSubstr("last failure"));
+  EXPECT_THAT(GapsOf(snapshot, "kernel_log"),
+              ElementsAre(AllOf(HasSubstr(" dmesg: RESOURCE_EXHAUSTED the first "),
+                                HasSubstr(" bytes were left out, the last "))));
+}
+
 TEST(KernelLog, ThatIsNotThereIsAGap) {
   SmallNode node;
   EXPECT_THAT(GapsOf(node.Inspected(), "kernel_log"), ElementsAre(HasSubstr("NOT_FOUND")));
@@ -100,7 +120,7 @@ TEST(LldpInspector, TellsWhatThePartnerSays) {
                         .application_announced = true};
   node.fake.lldp.view.neighbors = {{.netdev = "eth0",
                                     .frame = frame,
-                                    .heard_at = WallTime(std::chrono::seconds(1'700'000'000))}};
+                                    .received_at = WallTime(std::chrono::seconds(1'700'000'000))}};
   const v1::NodeSnapshot snapshot = node.Inspected();
   EXPECT_THAT(node.fake.lldp.listened, ElementsAre("eth0"));
   ASSERT_EQ(snapshot.lldp_neighbors_size(), 1);

@@ -105,6 +105,15 @@ TEST(AddGap, LeavesThePathOutOfTheReasonAndTakesAnyByte) {
   EXPECT_EQ(snapshot.gaps(0).code(), v1::GAP_CODE_DATA_LOSS);
 }
 
+TEST(AddGap, LeavesOutThePathOfAnotherFileButNotANameOfAnotherKind) {
+  v1::NodeSnapshot snapshot;
+  AddGap(snapshot, "rdma_devices", "mlx5_0", "sys/class/infiniband/mlx5_0/device/numa_node",
+         Status(Code::kNotFound, "gone").At("/captures/n1/sys/bus/pci/devices/x/numa_node"));
+  EXPECT_EQ(snapshot.gaps(0).reason(), "gone");
+  AddGap(snapshot, "dcb", "eth0", "netlink dcb", Status(Code::kNotFound, "gone").At("eth0/dcb"));
+  EXPECT_EQ(snapshot.gaps(1).reason(), "eth0/dcb: gone");
+}
+
 TEST(Catalog, EveryInspectorHasANameAndASentence) {
   std::vector<std::string> names;
   for (const Inspector* inspector : AllInspectors()) {

@@ -11,6 +11,7 @@
 namespace fabric::inspect {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -273,6 +274,41 @@ TEST(PciFunctions, AVirtualFunctionNamesItsPhysicalOne) {
   const v1::NodeSnapshot snapshot = node.Inspected();
   EXPECT_EQ(snapshot.pci_functions(0).physical_function(), "0000:3a:00.0");
   EXPECT_FALSE(snapshot.pci_functions(0).has_link());
+}
+
+// A second card: `files` of its function besides uevent.
+void AddIdleCard(SmallNode& node, const std::string& address, const std::string& uevent) {
+  const std::string place = "sys/devices/pci0000:3a/" + address;
+  node.File(place + "/uevent", uevent).File(place + "/numa_node", "0\n");
+  node.tree.Link("sys/bus/pci/devices/" + address, "../../../devices/pci0000:3a/" + address);
+}
+
+TEST(PciFunctions, IncludeCardsWithoutADriverOrAnRdmaDevice) {
+  SmallNode node;
+  AddIdleCard(node, "0000:5e:00.0", "PCI_CLASS=20700\nPCI_ID=15B3:1021\n");
+  AddIdleCard(node, "0000:5f:00.0", "DRIVER=ice\nPCI_CLASS=20000\nPCI_ID=8086:1592\n");
+  AddIdleCard(node, "0000:60:00.0", "PCI_CLASS=20000\nPCI_ID=15B3:FFF1\n");  // Not in the table
+  AddIdleCard(node, "0000:61:00.0", "DRIVER=igb\nPCI_CLASS=20000\nPCI_ID=8086:1521\n");
+  AddIdleCard(node, "0000:62:00.0", "PCI_CLASS=10802\nPCI_ID=144D:A824\n");
+  AddIdleCard(node, "0000:5e:00.2", "PCI_CLASS=20700\nPCI_ID=15B3:101E\n");
+  node.tree.Link("sys/devices/pci0000:3a/0000:5e:00.2/physfn", "../0000:5e:00.0");
+  node.File("sys/bus/pci/slots/7/address", "0000:5e:00\n");
+  const v1::NodeSnapshot snapshot = node.Inspected();
+  std::vector<std::string> found;
+  for (const v1::PciFunction& function : snapshot.pci_functions())
+    found.push_back(function.address() + " " + function.driver() + " " + function.slot());
+  EXPECT_THAT(found, ElementsAre("0000:3b:00.0 mlx5_core ", "0000:5e:00.0  7", "0000:5f:00.0 ice ",
+                                 "0000:60:00.0  "));
+}
+
+TEST(PciFunctions, TheDriverOfACaptureWithoutLinkAndUeventIsAGap) {
+  SmallNode node;
+  node.File("sys/devices/pci0000:3a/0000:5e:00.0/vendor", "0x15b3\n")
+      .File("sys/devices/pci0000:3a/0000:5e:00.0/device", "0x1021\n")
+      .File("sys/devices/pci0000:3a/0000:5e:00.0/class", "0x020700\n");
+  node.tree.Link("sys/bus/pci/devices/0000:5e:00.0", "../../../devices/pci0000:3a/0000:5e:00.0");
+  EXPECT_THAT(GapsOf(node.Inspected(), "pci_functions"),
+              Contains(HasSubstr("0000:5e:00.0/driver: NOT_FOUND")));
 }
 
 // The fixtures as wholes: what an operator must be able to tell from them.

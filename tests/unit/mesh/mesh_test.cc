@@ -90,12 +90,12 @@ class Node final : public Worker {
 
   void Order(const std::vector<const Node*>& targets, Moment now,
              const std::vector<std::uint32_t>& labels = {}) {
-    v1::MeshOrder order;
+    v1::MeshAssignment order;
     order.set_number(++orders_);
     order.set_pings_per_second(100);
     order.set_window_ms(1000);
     order.set_answer_within_ms(100);
-    v1::MeshPortOrder& own = *order.add_ports();
+    v1::MeshPortAssignment& own = *order.add_ports();
     *own.mutable_local() = port();
     for (const Node* node : targets) {
       v1::MeshTarget& target = *own.add_targets();

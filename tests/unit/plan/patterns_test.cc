@@ -7,6 +7,7 @@
 
 #include "daemon/plan/budget.h"
 #include "tests/testing/counter_rates.h"
+#include "tests/testing/coverage.h"
 #include "tests/testing/nodes.h"
 #include "tests/unit/plan/pairs_of.h"
 
@@ -104,7 +105,8 @@ TEST(Patterns, AHubWithoutAPortOnARailSkipsThatRail) {
   const auto plan = PlanFor(nodes, spec);
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->rounds.pairs(), 2u);
-  EXPECT_THAT(plan->skipped, Contains("n2/rxe1/1: n1 has no port to probe on rail 1"));
+  EXPECT_THAT(testing::Texts(plan->skipped),
+              Contains("n2/rxe1/1: n1 has no port to probe on rail 1"));
 }
 
 TEST(Patterns, RingIsTwoRounds) {
@@ -124,7 +126,7 @@ TEST(Patterns, SameLeafAndAcrossAreAllPairsTogether) {
   EXPECT_THAT(Pairs(*across), ElementsAre("n1/rxe0 n3/rxe0", "n1/rxe0 n4/rxe0", "n2/rxe0 n3/rxe0",
                                           "n2/rxe0 n4/rxe0"));
   for (const auto* plan : {&*same, &*across})
-    EXPECT_THAT(plan->skipped,
+    EXPECT_THAT(testing::Texts(plan->skipped),
                 ElementsAre("n5/rxe0/1: leaf switch not known (no LLDP neighbor, not in an "
                             "InfiniBand topology, no place in the profile)"));
   EXPECT_THAT(across->leaf_names, ElementsAre("leaf1", "leaf2"));
@@ -156,7 +158,7 @@ TEST(Patterns, SamePodIsDifferentLeavesOfOnePod) {
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   EXPECT_THAT(Pairs(*plan), ElementsAre("n1/rxe0 n3/rxe0", "n1/rxe0 n4/rxe0", "n2/rxe0 n3/rxe0",
                                         "n2/rxe0 n4/rxe0"));
-  EXPECT_THAT(plan->skipped,
+  EXPECT_THAT(testing::Texts(plan->skipped),
               ElementsAre("n5/rxe0/1: no partner on rail 0 under another switch of pod2"));
   EXPECT_THAT(plan->pod_names, ElementsAre("pod1", "pod2"));
 }
@@ -254,7 +256,8 @@ TEST(BusyPorts, AreLeftAloneUnlessTheyAreIncluded) {
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->rounds.pairs(), 3u);
   ASSERT_EQ(plan->skipped.size(), 1u);
-  EXPECT_THAT(plan->skipped[0], HasSubstr("n2/mlx5_0/1: busy: sends "));
+  EXPECT_EQ(plan->skipped[0].reason(), v1::COVERAGE_GAP_REASON_PORT_BUSY);
+  EXPECT_THAT(ToString(plan->skipped[0]), HasSubstr("n2/mlx5_0/1: busy: sends "));
 
   v1::CampaignSpec spec;
   spec.set_include_busy(true);

@@ -8,6 +8,8 @@
 #include <set>
 
 #include "base/text.h"
+#include "tests/testing/coverage.h"
+#include "tests/testing/node_machine.h"
 #include "tests/testing/nodes.h"
 #include "tests/unit/plan/pairs_of.h"
 
@@ -53,6 +55,16 @@ TEST(Plan, UsesNoPortTwiceInARoundAndPairsWithinRails) {
   }
 }
 
+TEST(Plan, PairsTheRightCardsWhenACardIsMissing) {
+  auto nodes = Nodes(8, testing::RoceNode, {.rails = 8, .gpu = false});
+  testing::RemoveCard(nodes[2], 3);
+  const auto plan = PlanFor(nodes);
+  ASSERT_TRUE(plan.ok());
+  for (const auto& round : RoundsOf(*plan))
+    for (const PairTask& task : round) EXPECT_EQ(task.from.device(), task.to.device());
+  EXPECT_EQ(Pairs(*plan).size(), 7U * 28 + 21);
+}
+
 TEST(Plan, LetsEveryPortInitiateAboutHalfOfItsProbes) {
   const auto plan = PlanFor(Nodes(16, testing::LabNode, {.rails = 1}));
   ASSERT_TRUE(plan.ok());
@@ -96,7 +108,7 @@ TEST(Plan, SkipsPortsThatCannotBeProbedAndSaysWhy) {
   const auto plan = PlanFor(nodes);
   ASSERT_TRUE(plan.ok());
   EXPECT_THAT(Pairs(*plan), ElementsAre("n1/rxe0 n3/rxe0"));
-  EXPECT_THAT(plan->skipped,
+  EXPECT_THAT(testing::Texts(plan->skipped),
               ElementsAre("n2/rxe0/1: port has no usable GID", "n4/rxe0/1: port is DOWN",
                           "n1/rxe1/1: port is DOWN", "n2/rxe1/1: port is DOWN",
                           "n3/rxe1/1: port is DOWN", "n4/rxe1/1: no partner on rail 1"));

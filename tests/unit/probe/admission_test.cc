@@ -17,8 +17,8 @@ using ::testing::HasSubstr;
 
 constexpr std::uint32_t kMax = 2;
 
-v1::ProbeAssignment Assignment(std::uint64_t id, const std::string& device,
-                               v1::ProbeRole role = v1::PROBE_ROLE_INITIATOR) {
+v1::ProbeAssignment DeviceAssignment(std::uint64_t id, const std::string& device,
+                                     v1::ProbeRole role = v1::PROBE_ROLE_INITIATOR) {
   v1::ProbeAssignment assignment;
   assignment.set_probe_id(id);
   assignment.set_role(role);
@@ -41,35 +41,37 @@ Status AdmitBeside(const v1::ProbeAssignment& assignment,
 }
 
 TEST(Admission, APortHasOneProbe) {
-  const std::vector<RunningProbe> one = {Running(Assignment(7, "mlx5_0"))};
-  EXPECT_TRUE(AdmitBeside(Assignment(8, "mlx5_1"), one).ok());
-  const Status busy = AdmitBeside(Assignment(8, "mlx5_0"), one);
+  const std::vector<RunningProbe> one = {Running(DeviceAssignment(7, "mlx5_0"))};
+  EXPECT_TRUE(AdmitBeside(DeviceAssignment(8, "mlx5_1"), one).ok());
+  const Status busy = AdmitBeside(DeviceAssignment(8, "mlx5_0"), one);
   EXPECT_EQ(busy.code(), Code::kUnavailable);
   EXPECT_THAT(busy.message(), HasSubstr("port busy with probe 7"));
 }
 
 TEST(Admission, BothEndsOfOneProbeMayBeOnOnePort) {
-  const std::vector<RunningProbe> one = {Running(Assignment(7, "mlx5_0"))};
-  EXPECT_TRUE(AdmitBeside(Assignment(7, "mlx5_0", v1::PROBE_ROLE_RESPONDER), one).ok());
-  EXPECT_FALSE(AdmitBeside(Assignment(7, "mlx5_0"), one).ok()) << "the same end a second time";
+  const std::vector<RunningProbe> one = {Running(DeviceAssignment(7, "mlx5_0"))};
+  EXPECT_TRUE(AdmitBeside(DeviceAssignment(7, "mlx5_0", v1::PROBE_ROLE_RESPONDER), one).ok());
+  EXPECT_FALSE(AdmitBeside(DeviceAssignment(7, "mlx5_0"), one).ok())
+      << "the same end a second time";
 }
 
 TEST(Admission, NoMoreThanSoManyAtOnce) {
-  const std::vector<RunningProbe> full = {Running(Assignment(1, "mlx5_0")),
-                                          Running(Assignment(2, "mlx5_1"))};
-  EXPECT_EQ(AdmitBeside(Assignment(3, "mlx5_2"), full).code(), Code::kResourceExhausted);
+  const std::vector<RunningProbe> full = {Running(DeviceAssignment(1, "mlx5_0")),
+                                          Running(DeviceAssignment(2, "mlx5_1"))};
+  EXPECT_EQ(AdmitBeside(DeviceAssignment(3, "mlx5_2"), full).code(), Code::kResourceExhausted);
 }
 
 TEST(Admission, ProbesThatCannotBeMeant) {
-  v1::ProbeAssignment without_kind = Assignment(1, "mlx5_0");
+  v1::ProbeAssignment without_kind = DeviceAssignment(1, "mlx5_0");
   without_kind.mutable_spec()->clear_rc_write_latency();
   EXPECT_EQ(AdmitBeside(without_kind, {}).code(), Code::kUnimplemented);
-  const v1::ProbeAssignment without_role = Assignment(1, "mlx5_0", v1::PROBE_ROLE_UNSPECIFIED);
+  const v1::ProbeAssignment without_role =
+      DeviceAssignment(1, "mlx5_0", v1::PROBE_ROLE_UNSPECIFIED);
   EXPECT_EQ(AdmitBeside(without_role, {}).code(), Code::kInvalidArgument);
 }
 
 TEST(Admission, AMessageWithoutRoleIsForTheOnlyEnd) {
-  const RunningProbe probe = Running(Assignment(7, "mlx5_0", v1::PROBE_ROLE_RESPONDER));
+  const RunningProbe probe = Running(DeviceAssignment(7, "mlx5_0", v1::PROBE_ROLE_RESPONDER));
   EXPECT_TRUE(IsFor(probe, 7, v1::PROBE_ROLE_UNSPECIFIED));
   EXPECT_TRUE(IsFor(probe, 7, v1::PROBE_ROLE_RESPONDER));
   EXPECT_FALSE(IsFor(probe, 7, v1::PROBE_ROLE_INITIATOR));
@@ -77,7 +79,7 @@ TEST(Admission, AMessageWithoutRoleIsForTheOnlyEnd) {
 }
 
 TEST(Admission, WhatWasStoppedWhileItWaitedWasCancelled) {
-  RunningProbe probe = Running(Assignment(7, "mlx5_0"));
+  RunningProbe probe = Running(DeviceAssignment(7, "mlx5_0"));
   probe.stop_reason = "the campaign was cancelled";
   v1::ProbeResult late;
   late.set_status(v1::PROBE_STATUS_TIMED_OUT);
@@ -92,7 +94,7 @@ TEST(Admission, WhatWasStoppedWhileItWaitedWasCancelled) {
 }
 
 v1::ProbeResult NamedLate(v1::ProbeStatus status, const Lateness& how) {
-  v1::ProbeAssignment assignment = Assignment(7, "mlx5_0");
+  v1::ProbeAssignment assignment = DeviceAssignment(7, "mlx5_0");
   assignment.mutable_remote()->set_node("n2");
   v1::ProbeResult result;
   result.set_status(status);
@@ -116,7 +118,7 @@ TEST(Admission, WhoDidNotRunIsNamedForTheTimeOut) {
 
 // The initiator may have given up when it came to its part.
 TEST(Admission, AResponderThatDidNotRunNamesItselfThoughItWasThrough) {
-  v1::ProbeAssignment assignment = Assignment(7, "mlx5_0", v1::PROBE_ROLE_RESPONDER);
+  v1::ProbeAssignment assignment = DeviceAssignment(7, "mlx5_0", v1::PROBE_ROLE_RESPONDER);
   const auto named = [&](v1::ProbeStatus status, Duration away) {
     v1::ProbeResult result;
     result.set_status(status);
@@ -157,13 +159,13 @@ TEST(Admission, AStallIsAGapThatIsNotAWait) {
 }
 
 TEST(Admission, ADeviceThatIsNotThere) {
-  const auto address = AddressFor(Assignment(7, "mlx5_9"), std::nullopt);
+  const auto address = AddressFor(DeviceAssignment(7, "mlx5_9"), std::nullopt);
   EXPECT_EQ(address.status().code(), Code::kNotFound);
   EXPECT_THAT(address.status().message(), HasSubstr("mlx5_9"));
 }
 
 TEST(Admission, TheTimeOfAProbeBeginsWhenItIsAssigned) {
-  v1::ProbeAssignment assignment = Assignment(7, "mlx5_0");
+  v1::ProbeAssignment assignment = DeviceAssignment(7, "mlx5_0");
   assignment.mutable_spec()->set_timeout_ms(1500);
   EXPECT_EQ(DeadlineOf(assignment, SteadyTime(10s)), SteadyTime(11500ms));
 }

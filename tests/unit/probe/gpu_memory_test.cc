@@ -123,9 +123,10 @@ class GpuMemoryKind : public ::testing::Test {
     std::vector<std::string> lines;
     for (const v1::GpuMemoryStep& step : result.gpu_memory()) {
       EXPECT_EQ(step.works(), step.has_bandwidth() && step.bandwidth().mean_bps() > 0);
-      lines.push_back(Format("{}>{} {} {}", step.gpu(), step.remote_gpu(),
-                             step.way() == v1::GPU_MEMORY_WAY_DMA_BUF ? "dma-buf" : "peer",
-                             step.works() ? "works" : step.reason()));
+      lines.push_back(
+          Format("{}>{} {} {}", step.gpu(), step.remote_gpu(),
+                 step.registration() == v1::GPU_MEMORY_REGISTRATION_DMA_BUF ? "dma-buf" : "peer",
+                 step.works() ? "works" : step.reason()));
     }
     return lines;
   }
@@ -257,11 +258,11 @@ TEST(GpuChoice, WhatIsNotLoadedIsHintedOnlyWhereItIsKnown) {
 TEST(GpuTable, CrossesWholeAndNothingElseIsTaken) {
   const std::vector<GpuRegion> regions = {
       {.gpu = "0000:1b:00.0",
-       .way = v1::GPU_MEMORY_WAY_PEER_MEMORY,
+       .registration = v1::GPU_MEMORY_REGISTRATION_PEER_MEMORY,
        .status = {},
        .registered = {.region = 1, .address = 0x7f0000000000, .key = 0xdeadbeef}},
       {.gpu = "0000:1b:00.0",
-       .way = v1::GPU_MEMORY_WAY_DMA_BUF,
+       .registration = v1::GPU_MEMORY_REGISTRATION_DMA_BUF,
        .status = Status(Code::kUnimplemented, std::string(1000, 'x')),
        .registered = {}}};
   std::vector<std::byte> table(kGpuTableBytes);

@@ -36,7 +36,7 @@ TEST(Incast, AFailedWriteIsToldWithWhatTheCountersDid) {
   const BothResults results = RunBoth(Incast(), SpecOf(R"({"incast": {}})"), fabric);
   EXPECT_EQ(results.initiator.status(), v1::PROBE_STATUS_FAILED);
   EXPECT_EQ(results.initiator.reason(), "write 1: transport retry counter exceeded (12)");
-  EXPECT_TRUE(results.initiator.has_moves());
+  EXPECT_TRUE(results.initiator.has_counter_deltas());
   EXPECT_FALSE(results.initiator.has_bandwidth());
 }
 
@@ -70,7 +70,7 @@ class TwoReadings final : public PortCounters {
   int read_ = 0;
 };
 
-v1::PortMoves MovesOf(TwoReadings::Counted before, TwoReadings::Counted after) {
+v1::PortCounterDeltas DeltasOf(TwoReadings::Counted before, TwoReadings::Counted after) {
   v1::ProbePort port;
   port.set_device("mlx5_0");
   port.set_port(1);
@@ -84,27 +84,27 @@ v1::PortMoves MovesOf(TwoReadings::Counted before, TwoReadings::Counted after) {
 }
 
 TEST(PortWatch, TellsBothReadingsAndWhatIsMissing) {
-  const v1::PortMoves moves =
-      MovesOf({{"pfc_rx_frames_prio3", 7}, {"ack_timeout", 1}, {"rdma_tx_bytes", 1}},
-              {{"pfc_rx_frames_prio3", 9}, {"ack_timeout", 1}, {"rdma_tx_bytes", 5}});
-  EXPECT_EQ(moves.port().device(), "mlx5_0");
-  ASSERT_EQ(moves.counters_size(), 2) << "bytes are not watched";
-  EXPECT_EQ(moves.counters(0).name(), "ack_timeout");
-  EXPECT_EQ(moves.counters(1).name(), "pfc_rx_frames_prio3");
-  EXPECT_EQ(moves.counters(1).before(), 7u);
-  EXPECT_EQ(moves.counters(1).after(), 9u);
-  EXPECT_THAT(moves.missing(), Not(Contains("pfc_rx_frames_prio#")));
-  EXPECT_THAT(moves.missing(), Contains("pfc_tx_frames_prio#"));
-  EXPECT_EQ(static_cast<std::size_t>(moves.missing_size()) + 2, WatchedCounters().size());
+  const v1::PortCounterDeltas deltas =
+      DeltasOf({{"pfc_rx_frames_prio3", 7}, {"ack_timeout", 1}, {"rdma_tx_bytes", 1}},
+               {{"pfc_rx_frames_prio3", 9}, {"ack_timeout", 1}, {"rdma_tx_bytes", 5}});
+  EXPECT_EQ(deltas.port().device(), "mlx5_0");
+  ASSERT_EQ(deltas.counters_size(), 2) << "bytes are not watched";
+  EXPECT_EQ(deltas.counters(0).name(), "ack_timeout");
+  EXPECT_EQ(deltas.counters(1).name(), "pfc_rx_frames_prio3");
+  EXPECT_EQ(deltas.counters(1).before(), 7u);
+  EXPECT_EQ(deltas.counters(1).after(), 9u);
+  EXPECT_THAT(deltas.missing(), Not(Contains("pfc_rx_frames_prio#")));
+  EXPECT_THAT(deltas.missing(), Contains("pfc_tx_frames_prio#"));
+  EXPECT_EQ(static_cast<std::size_t>(deltas.missing_size()) + 2, WatchedCounters().size());
 }
 
 TEST(PortWatch, WhatComesGoesOrFallsIsMissing) {
-  const v1::PortMoves moves =
-      MovesOf({{"ack_timeout", 5}, {"rx_discards", 3}}, {{"ack_timeout", 4}, {"tx_discards", 3}});
-  EXPECT_EQ(moves.counters_size(), 0);
-  EXPECT_THAT(moves.missing(), Contains("ack_timeout"));
-  EXPECT_THAT(moves.missing(), Contains("rx_discards"));
-  EXPECT_THAT(moves.missing(), Contains("tx_discards"));
+  const v1::PortCounterDeltas deltas =
+      DeltasOf({{"ack_timeout", 5}, {"rx_discards", 3}}, {{"ack_timeout", 4}, {"tx_discards", 3}});
+  EXPECT_EQ(deltas.counters_size(), 0);
+  EXPECT_THAT(deltas.missing(), Contains("ack_timeout"));
+  EXPECT_THAT(deltas.missing(), Contains("rx_discards"));
+  EXPECT_THAT(deltas.missing(), Contains("tx_discards"));
 }
 
 TEST(PortWatch, WithoutCountersAllAreMissing) {

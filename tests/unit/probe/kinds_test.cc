@@ -179,7 +179,7 @@ TEST(PathMtu, TellsEachStepUpToTheSmallerActiveMtu) {
   EXPECT_EQ(results.initiator.path_mtu_bytes(), 1024u);
   ASSERT_EQ(results.initiator.mtu_steps_size(), 3);
   EXPECT_EQ(results.initiator.mtu_steps(2).mtu_bytes(), 1024u);
-  EXPECT_TRUE(results.initiator.mtu_steps(2).crossed());
+  EXPECT_TRUE(results.initiator.mtu_steps(2).delivered());
 }
 
 TEST(PathMtu, NamesTheSizeThatDoesNotCrossAndTriesNoLargerOne) {

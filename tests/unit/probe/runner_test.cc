@@ -126,10 +126,10 @@ TEST(ProbeRunnerCounters, TheReceiverReadsBeforeItIsReadyAndWhenItIsStopped) {
   runner.Stop(Stop(7, "done"));
   const auto result = reports.Next<v1::ProbeOutcome>().result();
   EXPECT_EQ(result.status(), v1::PROBE_STATUS_OK) << result.reason();
-  ASSERT_EQ(result.moves().counters_size(), 1);
-  EXPECT_EQ(result.moves().counters(0).before(), 10u);
-  EXPECT_EQ(result.moves().counters(0).after(), 20u);
-  EXPECT_EQ(result.moves().port().node(), "n1");
+  ASSERT_EQ(result.counter_deltas().counters_size(), 1);
+  EXPECT_EQ(result.counter_deltas().counters(0).before(), 10u);
+  EXPECT_EQ(result.counter_deltas().counters(0).after(), 20u);
+  EXPECT_EQ(result.counter_deltas().port().node(), "n1");
 }
 
 TEST_F(ProbeRunnerTest, BothEndsOfAProbeMayBeOnOnePort) {

@@ -11,19 +11,19 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-v1::Profile Parse(const std::string& json) {
+v1::Profile ParseProfileText(const std::string& json) {
   v1::Profile profile;
   EXPECT_EQ(FromJson(json, profile), Status()) << json;
   return profile;
 }
 
-const v1::Profile kParent = Parse(R"({
+const v1::Profile kParent = ParseProfileText(R"({
   "name": "parent",
   "expect": {"lossless": true, "pfcPriorities": {"priorities": [3, 4]}, "dataDscp": 26},
   "overrides": [{"where": {"rails": [8]}, "expect": {"unused": true}}]})");
 
 TEST(Profile, InheritsWhatItDoesNotSayItself) {
-  const v1::Profile child = Parse(
+  const v1::Profile child = ParseProfileText(
       R"({"name": "child", "inherits": "parent",
           "expect": {"pfcPriorities": {"priorities": [5]}}})");
   const auto made = Profile::Make(child, {{kParent}});
@@ -37,16 +37,16 @@ TEST(Profile, InheritsWhatItDoesNotSayItself) {
 }
 
 TEST(Profile, SaysWhatCannotBeInherited) {
-  const v1::Profile orphan = Parse(R"({"name": "a", "inherits": "b"})");
+  const v1::Profile orphan = ParseProfileText(R"({"name": "a", "inherits": "b"})");
   EXPECT_THAT(Profile::Make(orphan, {}).status().message(),
               HasSubstr("a inherits unknown profile 'b'"));
-  const v1::Profile other = Parse(R"({"name": "b", "inherits": "a"})");
+  const v1::Profile other = ParseProfileText(R"({"name": "b", "inherits": "a"})");
   EXPECT_THAT(Profile::Make(orphan, {{other, orphan}}).status().message(),
               HasSubstr("inherits from itself"));
 }
 
 TEST(Profile, MatchesWhereEveryGivenFieldOfTheSelectorDoes) {
-  const v1::Profile profile = Parse(R"({"name": "p", "overrides": [
+  const v1::Profile profile = ParseProfileText(R"({"name": "p", "overrides": [
       {"where": {"nodes": ["gpu-*"], "rails": [0, 1]}, "expect": {"ecn": true}},
       {"where": {"models": ["ConnectX-?"]}, "expect": {"ecn": false}},
       {"where": {"netdevs": ["storage*"]}, "expect": {"unused": true}}]})");

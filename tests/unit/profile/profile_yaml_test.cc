@@ -114,6 +114,20 @@ TEST(ShippedProfiles, AreAllReadAndKnowWhatTheyInherit) {
                                  "roce-pfc-only"));
 }
 
+// Without ECN there are no CNPs: their settings are not inherited.
+TEST(ShippedProfiles, PfcOnlyHasNoSettingsOfCnps) {
+  for (const v1::Profile& profile : ShippedProfiles()) {
+    const auto made = Profile::Make(profile, ShippedProfiles());
+    ASSERT_EQ(made.status(), Status());
+    const v1::Expectations expect = made->Expect({});
+    if (!expect.has_ecn() || expect.ecn()) continue;
+    EXPECT_FALSE(expect.has_cnp_dscp()) << profile.name();
+    EXPECT_FALSE(expect.has_cnp_priority()) << profile.name();
+    EXPECT_FALSE(expect.has_cnp_strict()) << profile.name();
+    EXPECT_TRUE(expect.has_pfc_priorities()) << profile.name();
+  }
+}
+
 TEST(ShippedProfiles, LossyRoceWantsNoPfcAndKeepsTheRest) {
   for (const v1::Profile& profile : ShippedProfiles()) {
     if (profile.name() != "roce-ecn-lossy") continue;

@@ -46,7 +46,7 @@ constexpr const char* kSchema = R"(
   }
 )";
 
-FileDescriptorSet Schema() {
+FileDescriptorSet SchemaNow() {
   FileDescriptorSet set;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(kSchema, &set));
   return set;
@@ -55,9 +55,9 @@ FileDescriptorSet Schema() {
 // Breaking changes of the schema above after `edit`.
 template <typename Edit>
 std::vector<std::string> After(Edit edit) {
-  FileDescriptorSet now = Schema();
+  FileDescriptorSet now = SchemaNow();
   edit(*now.mutable_file(0));
-  return BreakingChanges(Schema(), now);
+  return BreakingChanges(SchemaNow(), now);
 }
 
 TEST(Compatibility, AdditionsAreAllowed) {

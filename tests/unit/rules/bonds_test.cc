@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "tests/testing/node_machine.h"
 #include "tests/unit/rules/judged.h"
 
 namespace fabric::rules {
@@ -18,6 +19,7 @@ using Node = v1::NodeSnapshot;
 // Both ports of one card in bond0, and one RDMA device over it.
 Node BondedNode(std::uint32_t number = 1) {
   Node node = testing::RoceNode({.number = number});
+  testing::FunctionOfRail(node, 1).set_address("0000:17:00.1");
   node.mutable_rdma_devices()->RemoveLast();
   v1::NetInterface bond = NetdevOf(node, 0);
   bond.set_name("bond0");
@@ -70,6 +72,7 @@ TEST(RoceLagFormed, FailsWithTheReason) {
 TEST(BondWithinOneCard, FailsWithOneFinding) {
   Node node = BondedNode();
   NetdevOf(node, 1).set_pci_address("0000:86:00.0");
+  testing::FunctionAt(node, "0000:17:00.1").set_address("0000:86:00.0");
   PortOf(node, 0).mutable_lag()->set_formed(false);
   const v1::Finding finding = TheFailure({node});
   EXPECT_EQ(finding.rule(), "bond_within_one_card");

@@ -3,33 +3,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "base/text.h"
-#include "proto/json.h"
 #include "proto/names.h"
+#include "tests/testing/captured.h"
 #include "tests/testing/golden.h"
-#include "tests/testing/paths.h"
 #include "tests/unit/rules/judged.h"
 
 namespace fabric::rules {
 namespace {
 
-v1::NodeSnapshot Captured(const std::string& machine) {
-  std::ifstream file(Format("{}/tests/golden/agent/{}_json.txt", testing::kSourceDir, machine));
-  std::stringstream json;
-  json << file.rdbuf();
-  v1::NodeSnapshot snapshot;
-  EXPECT_EQ(FromJson(json.str(), snapshot), Status()) << machine;
-  return snapshot;
-}
+using testing::Captured;
 
 TEST(Captured, FindingsMatchTheGoldenTexts) {
-  for (const std::string machine : {"azure_guest", "broken", "e810_irdma", "efa", "h100_infiniband",
-                                    "ionic_pollara", "lag_vlan", "mi300x", "nothing",
-                                    "roce_connectx6dx", "rxe_guest", "thor2_bnxt", "vf_bond"}) {
+  for (const std::string machine : testing::CapturedMachines()) {
     const Evaluation evaluation = Judge({Captured(machine)});
     std::multiset<std::string> lines;
     for (const v1::Finding& finding : evaluation.findings)

@@ -176,7 +176,7 @@ TEST(Case, NeitherLosslessNorLossy) {
 
 // 308 of 400 Gb/s and no drops: the whole link is paused, by the peer. The direction matters.
 TEST(Case, PausedByGlobalPause) {
-  Pair pair = testing::PairOf(Nodes(3, testing::RoceNode, {.rails = 1}));
+  Pair pair = testing::PairOf(Nodes(3, testing::RoceNode, {.rails = 1, .gpu = false}));
   testing::Count(pair, 1, 0, "pause_rx_duration_us", 6'900'000);
   for (Fleet* fleet : {&pair.before, &pair.after})
     for (Node& node : *fleet) {

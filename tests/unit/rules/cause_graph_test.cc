@@ -305,7 +305,7 @@ TEST_F(CauseGraphTest, WhatHasACauseIsNoPartOfAnother) {
   const std::string whole = CauseOf("pfc_equal_on_rail n4/0");
   for (const char* const id : {"packets_in_sequence n4/0", "packets_in_sequence n4/1"})
     EXPECT_EQ(CauseOf(id), whole);
-  EXPECT_THAT(grouping.All().findings, SizeIs(5)) << "one stands for all four";
+  EXPECT_THAT(grouping.All().findings, SizeIs(5)) << "one represents all four";
   Take({}, {"pfc_equal_on_rail n4/0", "pfc_equal_on_rail n4/1"});
   const std::string lost = CauseOf("packets_in_sequence n4/0");
   EXPECT_NE(lost, "");

@@ -23,12 +23,12 @@ Pair Roce(std::uint32_t nodes = 3, std::uint32_t rails = 2) {
   return PairOf(Nodes(nodes, testing::RoceNode, {.rails = rails}));
 }
 
-std::vector<std::string> Failures(const Pair& pair, const profile::Profile& profile = {}) {
+std::vector<std::string> PairFailures(const Pair& pair, const profile::Profile& profile = {}) {
   return FailuresBetween(pair.before, pair.after, profile);
 }
 
-v1::Finding TheFailure(const Pair& pair, const profile::Profile& profile = {}) {
-  EXPECT_THAT(Failures(pair, profile), ::testing::SizeIs(1));
+v1::Finding ThePairFailure(const Pair& pair, const profile::Profile& profile = {}) {
+  EXPECT_THAT(PairFailures(pair, profile), ::testing::SizeIs(1));
   for (const v1::Finding& finding : JudgeBetween(pair.before, pair.after, profile).findings)
     if (finding.verdict() == v1::VERDICT_FAIL) return finding;
   return {};
@@ -37,7 +37,7 @@ v1::Finding TheFailure(const Pair& pair, const profile::Profile& profile = {}) {
 TEST(CounterRules, PassOnAnIdleFleet) {
   for (const auto make : {testing::RoceNode, testing::LabNode, testing::BnxtNode,
                           testing::InfinibandNode, testing::IwarpNode})
-    EXPECT_THAT(Failures(PairOf(Nodes(3, make, {}))), IsEmpty());
+    EXPECT_THAT(PairFailures(PairOf(Nodes(3, make, {}))), IsEmpty());
 }
 
 TEST(CounterRules, PassOnABusyFleet) {
@@ -46,12 +46,12 @@ TEST(CounterRules, PassOnABusyFleet) {
     Pair pair = PairOf(Nodes(3, make, {.rails = 4}));
     for (std::size_t node = 0; node < 3; ++node)
       for (std::uint32_t rail = 0; rail < 4; ++rail) testing::Busy(pair, node, rail);
-    EXPECT_THAT(Failures(pair), IsEmpty());
+    EXPECT_THAT(PairFailures(pair), IsEmpty());
     v1::Expectations expect;
     expect.set_lossless(true);
     expect.set_ecn(true);
     if (make == testing::InfinibandNode) continue;
-    EXPECT_THAT(Failures(pair, Expecting(expect)), IsEmpty());
+    EXPECT_THAT(PairFailures(pair, Expecting(expect)), IsEmpty());
   }
 }
 
@@ -156,7 +156,7 @@ TEST(CounterRules, ReportOneFindingForEachFault) {
     SCOPED_TRACE(fault.what);
     Pair pair = Roce(3, 4);
     fault.plant(pair);
-    const v1::Finding finding = TheFailure(pair);
+    const v1::Finding finding = ThePairFailure(pair);
     EXPECT_EQ(finding.rule(), fault.rule);
     EXPECT_EQ(finding.title(), fault.title);
     EXPECT_EQ(finding.subject().device(), "mlx5_0");
@@ -172,7 +172,7 @@ TEST(CounterRules, IgnoreResetRegisters) {
     fault.plant(pair);
     for (const char* neutral : {"tx_discards", "rdma_rx_packets"})  // One of each source
       testing::CounterOf(pair.after[1], 0, neutral).set_value(0);
-    EXPECT_THAT(Failures(pair), IsEmpty());
+    EXPECT_THAT(PairFailures(pair), IsEmpty());
   }
 }
 
@@ -182,7 +182,7 @@ TEST(CounterRules, IgnoreUnusedPorts) {
   for (const Fault& fault : kFaults) {
     Pair pair = Roce(3, 4);
     fault.plant(pair);
-    EXPECT_THAT(Failures(pair, Expecting(unused)), IsEmpty()) << fault.what;
+    EXPECT_THAT(PairFailures(pair, Expecting(unused)), IsEmpty()) << fault.what;
   }
 }
 
@@ -191,19 +191,19 @@ TEST(Pauses, HaveALimitOfTheProfile) {
   testing::Count(pair, 0, 0, "pfc_rx_duration_us_prio3", 600'000);
   v1::Expectations expect;
   expect.set_pause_max_percent(1);
-  EXPECT_EQ(TheFailure(pair, Expecting(expect)).evidence(0).basis(), "profile test");
+  EXPECT_EQ(ThePairFailure(pair, Expecting(expect)).evidence(0).basis(), "profile test");
   expect.set_pause_max_percent(3);
-  EXPECT_THAT(Failures(pair, Expecting(expect)), IsEmpty());
+  EXPECT_THAT(PairFailures(pair, Expecting(expect)), IsEmpty());
 }
 
 TEST(CnpShare, IsJudgedOnlyWithAProfile) {
   Pair pair = Roce();
   testing::Count(pair, 0, 0, "rdma_tx_packets", 10'000'000);
   testing::Count(pair, 0, 0, "cnp_rx_handled", 400'000);
-  EXPECT_THAT(Failures(pair), IsEmpty());
+  EXPECT_THAT(PairFailures(pair), IsEmpty());
   v1::Expectations expect;
   expect.set_cnp_max_percent(1);
-  EXPECT_EQ(TheFailure(pair, Expecting(expect)).title(),
+  EXPECT_EQ(ThePairFailure(pair, Expecting(expect)).title(),
             "congestion notifications for 4 % of the packets sent, expected at most 1 % (profile "
             "test)");
 }
@@ -212,19 +212,19 @@ TEST(Sequence, IsStricterWhereRoceIsLossless) {
   Pair pair = Roce();
   testing::Count(pair, 0, 0, "rdma_tx_packets", 10'000'000);
   testing::Count(pair, 0, 0, "seq_nak_received", 50'000);
-  EXPECT_THAT(Failures(pair), IsEmpty());
+  EXPECT_THAT(PairFailures(pair), IsEmpty());
   v1::Expectations expect;
   expect.set_lossless(true);
-  EXPECT_EQ(TheFailure(pair, Expecting(expect)).rule(), "packets_in_sequence");
+  EXPECT_EQ(ThePairFailure(pair, Expecting(expect)).rule(), "packets_in_sequence");
 }
 
 TEST(LinkErrors, ComeFromThePortOnInfiniband) {
   Pair pair = PairOf(Nodes(3, testing::InfinibandNode, {}), 3600);
   for (const char* neutral : {"symbol_errors", "link_error_recoveries", "rx_errors"})
     testing::Count(pair, 2, 1, neutral, 10);
-  EXPECT_THAT(Failures(pair), IsEmpty()) << "as the specification allows";
+  EXPECT_THAT(PairFailures(pair), IsEmpty()) << "as the specification allows";
   testing::Count(pair, 2, 1, "link_error_recoveries", 1);
-  const v1::Finding finding = TheFailure(pair);
+  const v1::Finding finding = ThePairFailure(pair);
   EXPECT_EQ(finding.title(), "11 link_error_recoveries in 60 min, expected at most 10 an hour");
   EXPECT_THAT(finding.remedies(0).command(), HasSubstr("perfquery"));
 }
@@ -234,48 +234,48 @@ TEST(LinkErrors, HaveALimitOfTheProfile) {
   testing::Count(pair, 2, 1, "symbol_errors", 20);
   v1::Expectations expect;
   expect.set_symbol_errors_max_per_hour(10);
-  EXPECT_EQ(TheFailure(pair, Expecting(expect)).evidence(0).basis(), "profile test");
+  EXPECT_EQ(ThePairFailure(pair, Expecting(expect)).evidence(0).basis(), "profile test");
 }
 
 TEST(LinkErrors, AreAveragedToAnHour) {
   Pair pair = PairOf(Nodes(3, testing::InfinibandNode, {}), 10 * 3600);
   testing::Count(pair, 0, 0, "symbol_errors", 1000);
-  EXPECT_THAT(Failures(pair), IsEmpty());
+  EXPECT_THAT(PairFailures(pair), IsEmpty());
 }
 
 TEST(LinkStaysUp, OnceIsMaintenance) {
   Pair pair = Roce();
   testing::Count(pair, 0, 0, "link_down_events", 1);
   testing::Count(pair, 0, 0, "symbol_errors", 5000);
-  EXPECT_THAT(Failures(pair), IsEmpty()) << "a link that trains counts errors";
+  EXPECT_THAT(PairFailures(pair), IsEmpty()) << "a link that trains counts errors";
 }
 
 TEST(Discards, OfOnePortAreComparedWithItsPeers) {
   Pair pair = Roce(1, 4);
   for (std::uint32_t rail = 0; rail < 4; ++rail)
     testing::Count(pair, 0, rail, "rx_discards", rail == 2 ? 90'000 : 60);
-  const v1::Finding finding = TheFailure(pair);
+  const v1::Finding finding = ThePairFailure(pair);
   EXPECT_EQ(finding.rule(), "discards_like_equals");
   EXPECT_EQ(finding.title(),
             "3000 packets a second dropped on receipt, the 3 other ports of its kind at most 2");
   EXPECT_EQ(finding.subject().device(), "mlx5_2");
   for (std::uint32_t rail = 0; rail < 4; ++rail)
     testing::Count(pair, 0, rail, "rx_discards", 50'000);
-  EXPECT_THAT(Failures(pair), IsEmpty()) << "all are loaded alike";
+  EXPECT_THAT(PairFailures(pair), IsEmpty()) << "all carry the same load";
 }
 
 TEST(RdmaOnLosslessPriority, NeedsSettingsThatWouldCarryIt) {
   Pair pair = Roce();
   testing::Busy(pair, 0, 0);
   testing::CounterOf(pair.after[0], 0, "tx_bytes_prio3").set_value(1000);
-  const v1::Finding finding = TheFailure(pair);
+  const v1::Finding finding = ThePairFailure(pair);
   EXPECT_EQ(finding.rule(), "rdma_on_lossless_priority");
   EXPECT_EQ(finding.title(),
             "0 % of 93.3 Gb/s of RDMA uses priorities with PFC (3), most of the rest "
             "priority 0");
   for (auto& node : pair.after)
     for (std::uint32_t rail = 0; rail < 2; ++rail) testing::TrustPcp(node, rail);
-  EXPECT_THAT(Failures(pair), ::testing::Each(HasSubstr("pfc_covers_roce_dscp")));
+  EXPECT_THAT(PairFailures(pair), ::testing::Each(HasSubstr("pfc_covers_roce_dscp")));
 }
 
 // A sender that is paused for 40 % of the time, with and without congestion notifications.
@@ -306,13 +306,13 @@ TEST(EcnActsBeforePfc, PassesWithNotifications) {
   v1::Expectations expect;
   expect.set_ecn(true);
   const Pair pair = Paused(true);
-  EXPECT_THAT(Failures(pair, Expecting(expect)),
+  EXPECT_THAT(PairFailures(pair, Expecting(expect)),
               ElementsAre("pause_received_within_limit n2/mlx5_0/1"));
 }
 
 TEST(EcnActsBeforePfc, DoesNotApplyWithoutAProfile) {
   const Pair pair = Paused(false);
-  EXPECT_THAT(Failures(pair), ElementsAre("pause_received_within_limit n2/mlx5_0/1"));
+  EXPECT_THAT(PairFailures(pair), ElementsAre("pause_received_within_limit n2/mlx5_0/1"));
 }
 
 }  // namespace

@@ -120,6 +120,7 @@ TEST(EngineProperty, OrderOfArrivalNeverChangesTheOutcome) {
     std::vector<fleet::NodeRecord> records;
     for (const v1::NodeSnapshot& node : nodes)
       records.push_back({.name = node.node().name(), .snapshot = node});
+    fleet::AssignRails(records);
     Engine engine;
     for (const fleet::NodeRecord& record : records) {
       engine.Put(record);

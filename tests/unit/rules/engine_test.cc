@@ -88,11 +88,12 @@ TEST_F(EngineTest, EqualCardsOfANodeAreComparedWhileItIsAlone) {
   v1::NodeSnapshot node = testing::RoceNode({.number = 1, .rails = 8});
   testing::SetMtu(node, 5, 1500);
   Put(node);
-  EXPECT_THAT(Found(), ElementsAre("mtu_equal_in_node n1/mlx5_5/1"));
+  EXPECT_THAT(Found(),
+              ElementsAre("rdma_mtu_of_fast_link n1/mlx5_5/1", "mtu_equal_in_node n1/mlx5_5/1"));
   Put(testing::RoceNode({.number = 2, .rails = 8}));
   Put(testing::RoceNode({.number = 3, .rails = 8}));
   EXPECT_THAT(Found(), ElementsAre("mtu_equal_on_rail n1/mlx5_5/1"));
-  EXPECT_EQ(last_.gone.size(), 1U);
+  EXPECT_EQ(last_.gone.size(), 2U);
 }
 
 TEST_F(EngineTest, OperatorsRulesAreNodeRules) {

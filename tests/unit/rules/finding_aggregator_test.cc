@@ -188,5 +188,23 @@ TEST_F(FindingAggregatorTest, ANodeThatIsLostIsNotWaitedFor) {
   EXPECT_EQ(Cause().explains_size(), 4);
 }
 
+// An hour after a leaf died its LLDP neighbors have expired.
+TEST_F(FindingAggregatorTest, ADeadSwitchIsOneFindingAfterItsNeighborsHaveExpired) {
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    for (const std::uint32_t rail : {0U, 1U})
+      ConnectTo(nodes[i], rail, i < 3 ? "leaf-1" : "leaf-2");
+  Judge();
+  EXPECT_THAT(Causes(), IsEmpty());
+  for (std::size_t i = 0; i < 3; ++i) {
+    nodes[i].clear_lldp_neighbors();
+    for (const std::uint32_t rail : {0U, 1U}) testing::LinkDown(nodes[i], rail);
+  }
+  Judge();
+  EXPECT_EQ(Cause().rule(), "port_active");
+  EXPECT_EQ(Cause().subject().scope(), v1::SCOPE_SWITCH);
+  EXPECT_EQ(Cause().subject().switch_name(), "leaf-1");
+  EXPECT_THAT(Cause().explains(), SizeIs(6));
+}
+
 }  // namespace
 }  // namespace fabric::rules

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
+#include "tests/testing/node_machine.h"
 #include "tests/unit/rules/judged.h"
 
 namespace fabric::rules {
@@ -95,7 +97,7 @@ TEST(FleetOfSeveralProducts, MayHaveSeparateInfinibandFabrics) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-TEST(MissingCard, GivesOneFindingDespiteShiftedRails) {
+TEST(MissingCard, GivesOneFindingAndShiftsNoRail) {
   Fleet nodes = Nodes(3, testing::InfinibandNode, {.rails = 5});
   for (auto& node : nodes) {  // Of two kinds by turns, as on machines with cards for storage
     for (const std::uint32_t rail : {1U, 3U}) {
@@ -103,8 +105,8 @@ TEST(MissingCard, GivesOneFindingDespiteShiftedRails) {
       PortOf(node, rail).set_rate_bps(200'000'000'000);
     }
   }
-  nodes[1].mutable_rdma_devices()->DeleteSubrange(1, 1);
-  EXPECT_THAT(Failures(nodes), ElementsAre("fabric_port_count_equal n2"));
+  testing::RemoveCard(nodes[1], 1);
+  EXPECT_THAT(Failures(nodes), ElementsAre("fabric_card_present n2"));
 }
 
 // The role of a card depends on its traffic, which changes over time.
@@ -151,6 +153,7 @@ void SetDistances(v1::NodeSnapshot& node, std::uint32_t gpus) {
       path.set_gpu(made.pci_address());
       path.set_device(device.name());
       const bool near = device.name() == Format("mlx5_{}", gpu);
+      path.set_acs_known(true);
       path.set_distance(near ? v1::PCI_DISTANCE_PIX : v1::PCI_DISTANCE_NODE);
     }
   }
@@ -181,8 +184,8 @@ TEST(PortActiveAlone, FailsForTheCardOfAGpuInAGuest) {
 
 TEST(PortActiveAlone, FailsForTheOnlyInfinibandLinkOfANode) {
   Fleet nodes = Nodes(1, testing::InfinibandNode, {.rails = 2, .gpu = false});
-  DeviceOf(nodes[0], 0).set_pci_address("0000:5e:00.0");
-  DeviceOf(nodes[0], 1).set_pci_address("0000:5e:00.1");
+  testing::MoveCard(nodes[0], 0, "0000:5e:00.0");
+  testing::MoveCard(nodes[0], 1, "0000:5e:00.1");
   for (auto& device : *nodes[0].mutable_rdma_devices()) {
     device.mutable_function()->set_kind(v1::FUNCTION_KIND_PHYSICAL);
     device.mutable_function()->set_role(v1::FUNCTION_ROLE_FABRIC);
@@ -195,13 +198,13 @@ TEST(PortActiveAlone, FailsForTheOnlyInfinibandLinkOfANode) {
 
 TEST(GpuNearNic, IsAnEffectOfAMissingCard) {
   Fleet nodes = Nodes(3, testing::RoceNode, {.rails = 8});
-  nodes[1].mutable_rdma_devices()->DeleteSubrange(3, 1);
+  testing::RemoveCard(nodes[1], 3);
   for (auto& node : nodes) SetDistances(node, 8);
-  EXPECT_THAT(Failures(nodes), ElementsAre("fabric_port_count_equal n2", "gpu_near_nic n2"));
+  EXPECT_THAT(Failures(nodes), ElementsAre("fabric_card_present n2", "gpu_near_nic n2"));
   std::vector<std::string> causes;
   for (const v1::Finding& finding : JudgeWithCauses(nodes).findings)
     if (finding.explained_by().empty()) causes.push_back(finding.rule());
-  EXPECT_THAT(causes, ElementsAre("fabric_port_count_equal"));
+  EXPECT_THAT(causes, ElementsAre("fabric_card_present"));
 }
 
 TEST(GpuNearNic, FailsWithFewerCardsThanGpus) {
@@ -286,10 +289,12 @@ TEST(EcnNotified, IsOffForAllPriorities) {
   EXPECT_THAT(Failures(nodes), ElementsAre("ecn_notified_on_data_priority n2/mlx5_1/1"));
 }
 
-// Intended settings of clusters, each on all ports. Without a profile they pass.
+// Settings of clusters, each on all ports. Without a profile they pass, or give one warning: nodes
+// with GPUs and links of 100 Gb/s need more than the factory settings.
 struct Style {
   const char* what;
   void (*set)(v1::NodeSnapshot&, std::uint32_t rail);
+  const char* warning = "";  // The only rule that fails
 };
 constexpr Style kStyles[] = {
     {"lossy, ECN on",
@@ -299,7 +304,8 @@ constexpr Style kStyles[] = {
        testing::SetPfc(node, rail, 0);
        testing::NetdevOf(node, rail).mutable_global_pause()->set_rx(true);
        testing::NetdevOf(node, rail).mutable_global_pause()->set_tx(true);
-     }},
+     },
+     "lossless_class_somewhere"},
     {"PFC on 3 and 4",
      [](v1::NodeSnapshot& node, std::uint32_t rail) { testing::SetPfc(node, rail, 0x18); }},
     {"PFC on 5, the DSCP set by jobs",
@@ -325,7 +331,8 @@ constexpr Style kStyles[] = {
        testing::NetdevOf(node, rail).mutable_congestion_control()->set_cnp_dscp(4);
      }},
     {"MTU 1500",
-     [](v1::NodeSnapshot& node, std::uint32_t rail) { testing::SetMtu(node, rail, 1500); }},
+     [](v1::NodeSnapshot& node, std::uint32_t rail) { testing::SetMtu(node, rail, 1500); },
+     "rdma_mtu_of_fast_link"},
     {"MTU 4200",
      [](v1::NodeSnapshot& node, std::uint32_t rail) { testing::SetMtu(node, rail, 4200); }},
     {"MTU 8896",
@@ -341,13 +348,18 @@ constexpr Style kStyles[] = {
        netdev.add_addresses(Format("10.{}.{}.1/31", 100 + rail, node.node().name().size()));
      }}};
 
-TEST(HealthyStyles, HaveNoFailingFinding) {
+TEST(HealthyStyles, FailNothingButTheWarning) {
   for (const Style& style : kStyles) {
     for (const std::uint32_t count : {1U, 3U}) {
       Fleet nodes = Nodes(count, testing::RoceNode, {.rails = 4});
       for (auto& node : nodes)
         for (std::uint32_t rail = 0; rail < 4; ++rail) style.set(node, rail);
-      EXPECT_THAT(Failures(nodes), IsEmpty()) << style.what << " on " << count;
+      std::set<std::string> failed;
+      for (const v1::Finding& finding : Judge(nodes).findings)
+        if (finding.verdict() == v1::VERDICT_FAIL) failed.insert(finding.rule());
+      std::set<std::string> expected;
+      if (*style.warning != '\0') expected.insert(style.warning);
+      EXPECT_EQ(failed, expected) << style.what << " on " << count;
     }
   }
 }

@@ -80,6 +80,7 @@ TEST(IommuPassesThrough, ComparesWithTheProfile) {
   auto nodes = Nodes(1, RoceNode, {.gpu = false});
   v1::Expectations expect;
   expect.set_iommu_type("DMA");
+  nodes[0].mutable_host()->set_distribution_id("rocky");
   EXPECT_THAT(TheFailure(nodes, Expecting(expect)).remedies(0).command(), HasSubstr("remove"));
   for (const std::uint32_t rail : {0U, 1U}) FunctionOfRail(nodes[0], rail).set_iommu_type("DMA-FQ");
   EXPECT_THAT(Failures(nodes, Expecting(expect)), IsEmpty());
@@ -247,7 +248,7 @@ TEST(PeermemLoaded, PassesWithoutGpusOfTheHost) {
 TEST(PeermemLoaded, IsUnknownWhenItCouldNotBeRead) {
   auto nodes = Nodes(2, testing::LabNode);
   nodes[0].clear_peer_memory();
-  EXPECT_THAT(Unknowns(nodes), ElementsAre("peermem_loaded n1"));
+  EXPECT_THAT(Unknowns(nodes), ElementsAre("peermem_loaded n1", "peermem_one_module n1"));
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 

@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include <algorithm>
 
+#include "tests/testing/node_machine.h"
 #include "tests/unit/rules/judged.h"
 
 namespace fabric::rules {
@@ -94,7 +97,7 @@ TEST(Infiniband, EachFaultGivesExactlyOneFinding) {
   }
 }
 
-TEST(Infiniband, SkipsValuesThatWereNotRead) {
+TEST(Infiniband, IsUnknownForValuesThatWereNotRead) {
   auto nodes = Nodes(3, testing::InfinibandNode);
   for (std::uint32_t rail = 0; rail < 2; ++rail) {
     v1::Port& port = PortOf(nodes[1], rail);
@@ -109,7 +112,16 @@ TEST(Infiniband, SkipsValuesThatWereNotRead) {
     DeviceOf(nodes[1], rail).clear_node_guid();
   }
   EXPECT_THAT(Failures(nodes), IsEmpty());
-  EXPECT_THAT(Unknowns(nodes), IsEmpty());
+  std::set<std::string> unknown;
+  for (const v1::Finding& finding : Judge(nodes).findings) {
+    EXPECT_EQ(finding.subject().node(), "n2");
+    unknown.insert(finding.rule());
+  }
+  EXPECT_THAT(unknown,
+              ElementsAre("duplicate_lid", "duplicate_node_guid", "duplicate_port_guid",
+                          "ib_width_full", "lid_assigned", "node_guid_set", "pkey_full_member",
+                          "pkeys_equal_on_rail", "sm_lid_equal_in_subnet", "subnet_manager_known",
+                          "subnet_prefix_distinct", "subnet_prefix_equal_on_rail"));
 }
 
 TEST(Infiniband, SkipsRoceAndIwarp) {
@@ -129,7 +141,10 @@ TEST(SubnetPrefix, ComparesWithTheProfile) {
   const auto nodes = Nodes(2, testing::InfinibandNode, {.rails = 1});
   const Evaluation evaluation = Judge(nodes, Expecting(expect));
   EXPECT_EQ(evaluation.counts.fail(), 2U);
-  EXPECT_EQ(evaluation.findings[0].remedies(0).command(), "subnet_prefix 0xfec0000000000001");
+  EXPECT_EQ(evaluation.findings[0].remedies(0).command(),
+            "smpquery -C mlx5_0 -P 1 -D nodedesc 0,1");
+  EXPECT_THAT(evaluation.findings[0].remedies(1).note(),
+              ::testing::HasSubstr("subnet_prefix 0xfec0000000000001"));
 }
 
 TEST(SubnetPrefixDistinct, RecognizesFabricsByTheirSubnetManagers) {
@@ -154,7 +169,7 @@ TEST(PkeyFullMember, ComparesWithTheProfile) {
   const v1::Finding limited = TheFailure(nodes, Expecting(expect));
   EXPECT_EQ(limited.title(),
             "P_Key 0x8005 is limited (bit 15 is not set), expected full membership");
-  EXPECT_EQ(limited.remedies(0).command(), "NAME=0x0005, ipoib: 0x505400fffe000001=full;");
+  EXPECT_THAT(limited.remedies(0).note(), ::testing::HasSubstr("'0x505400fffe000001=full'"));
   PortOf(nodes[0], 0).mutable_pkeys()->RemoveLast();
   EXPECT_EQ(TheFailure(nodes, Expecting(expect)).title(),
             "P_Key 0x8005 is not in the table, expected full membership");
@@ -186,8 +201,8 @@ TEST(VfPortUp, FollowsItsPhysicalFunction) {
   v1::RdmaDevice& vf = DeviceOf(nodes[0], 1);
   vf.mutable_function()->set_kind(v1::FUNCTION_KIND_VIRTUAL);
   vf.mutable_function()->clear_role();
+  v1::PciFunction& function = testing::FunctionAt(nodes[0], vf.pci_address());
   vf.set_pci_address("0000:17:00.1");
-  v1::PciFunction& function = *nodes[0].add_pci_functions();
   function.set_address("0000:17:00.1");
   function.set_physical_function("0000:17:00.0");
   std::sort(nodes[0].mutable_pci_functions()->begin(), nodes[0].mutable_pci_functions()->end(),
@@ -197,9 +212,35 @@ TEST(VfPortUp, FollowsItsPhysicalFunction) {
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.rule(), "vf_port_up");
   EXPECT_EQ(finding.title(), "port of a virtual function is DOWN, expected ACTIVE as n1/mlx5_0/1");
-  EXPECT_EQ(finding.remedies(0).command(), "ip link set dev rail0 vf N state auto");
+  EXPECT_EQ(finding.remedies(0).command(), "ip link show dev rail0") << "the index is not known";
+  for (v1::PciFunction& each : *nodes[0].mutable_pci_functions())
+    if (each.address() == "0000:17:00.0") each.set_sriov_vfs(1);
+  EXPECT_EQ(TheFailure(nodes).remedies(0).command(), "ip link set dev rail0 vf 0 state auto");
+  vf.clear_node_guid();
+  EXPECT_THAT(Failures(nodes), ElementsAre("vf_port_up n1/mlx5_1/1")) << "not read";
   vf.set_node_guid("0000:0000:0000:0000");
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "not assigned";
+}
+
+TEST(IpoibNetdevUp, FailsForTheOneThatIsDownUnderAnActivePort) {
+  auto nodes = Nodes(1, testing::InfinibandNode, {.rails = 4, .gpu = false});
+  testing::NetdevOf(nodes[0], 2).set_oper_state(v1::OPER_STATE_DOWN);
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.rule(), "ipoib_netdev_up");
+  EXPECT_EQ(finding.severity(), v1::SEVERITY_WARNING);
+  EXPECT_EQ(finding.title(), "IPoIB netdev rail2 is down, expected up: its port is ACTIVE");
+  EXPECT_EQ(finding.evidence(0).basis(), "3 of 4 IPoIB netdevs of the node are up");
+  for (const std::uint32_t rail : {0U, 1U})
+    testing::NetdevOf(nodes[0], rail).set_oper_state(v1::OPER_STATE_DOWN);
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "IPoIB on one port only";
+}
+
+TEST(IpoibNetdevUp, ComparesWithTheRail) {
+  auto nodes = Nodes(4, testing::InfinibandNode, {.rails = 2, .gpu = false});
+  for (auto& node : nodes) testing::NetdevOf(node, 1).set_oper_state(v1::OPER_STATE_DOWN);
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "down on all nodes";
+  testing::NetdevOf(nodes[1], 0).set_oper_state(v1::OPER_STATE_DOWN);
+  EXPECT_THAT(Failures(nodes), ElementsAre("ipoib_netdev_up n2/mlx5_0/1"));
 }
 
 }  // namespace

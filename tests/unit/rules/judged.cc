@@ -7,6 +7,7 @@
 
 #include "daemon/rules/causes/common_cause.h"
 #include "proto/names.h"
+#include "tests/unit/rules/safe_remedies.h"
 
 namespace fabric::rules {
 namespace {
@@ -26,6 +27,13 @@ Evaluation OfRules(Evaluation evaluation) {
   return evaluation;
 }
 
+// Every remedy that a test sees is complete and safe to type.
+Evaluation Checked(Evaluation evaluation, const std::vector<v1::NodeSnapshot>& nodes) {
+  for (const v1::Finding& finding : evaluation.findings)
+    EXPECT_THAT(RemedyMistakes(finding, nodes), ::testing::IsEmpty());
+  return evaluation;
+}
+
 }  // namespace
 
 Evaluation JudgeWithCauses(const std::vector<v1::NodeSnapshot>& nodes,
@@ -33,7 +41,8 @@ Evaluation JudgeWithCauses(const std::vector<v1::NodeSnapshot>& nodes,
   std::vector<fleet::NodeRecord> records;
   for (const v1::NodeSnapshot& node : nodes)
     records.push_back({.name = node.node().name(), .snapshot = node});
-  return Evaluate(fleet::FleetView(records, profile));
+  fleet::AssignRails(records, profile);
+  return Checked(Evaluate(fleet::FleetView(records, profile)), nodes);
 }
 
 Evaluation Judge(const std::vector<v1::NodeSnapshot>& nodes, const profile::Profile& profile) {
@@ -48,7 +57,8 @@ Evaluation JudgeBetween(const std::vector<v1::NodeSnapshot>& before,
     records.push_back({.name = after[i].node().name(),
                        .snapshot = after[i],
                        .rates = fleet::CounterRates::Between(before[i], after[i])});
-  return OfRules(Evaluate(fleet::FleetView(records, profile)));
+  fleet::AssignRails(records, profile);
+  return OfRules(Checked(Evaluate(fleet::FleetView(records, profile)), after));
 }
 
 std::vector<std::string> FailuresBetween(const std::vector<v1::NodeSnapshot>& before,

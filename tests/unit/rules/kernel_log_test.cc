@@ -35,6 +35,18 @@ TEST(KernelLog, ReportsFaultsOfDevices) {
        "log_no_overtemperature n1/mlx5_1"},
       {"bnxt", "bnxt_en 0000:18:00.0 eth1: Error (timeout: 500015) msg {0x23 0x4a} len:0",
        "log_no_command_timeouts n1/mlx5_1"},
+      {"iommu",
+       "DMAR: [DMA Write NO_PASID] Request device [18:00.0] fault addr 0x7f0000000 [fault reason "
+       "0x05] PTE Write access is not set",
+       "log_no_iommu_faults n1/mlx5_1"},
+      {"iommu", "mlx5_core 0000:18:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x000e]",
+       "log_no_iommu_faults n1/mlx5_1"},
+      {"pcie",
+       "mlx5_core 0000:18:00.0: PCIe Bus Error: severity=Uncorrectable (Fatal), type=Transaction "
+       "Layer, (Requester ID)",
+       "log_no_pcie_faults n1/mlx5_1"},
+      {"pcie", "mlx5_core 0000:18:00.0: Detected insufficient power on the PCIe slot (27W).",
+       "log_no_pcie_faults n1/mlx5_1"},
   };
   for (const Case& one : kCases) {
     SCOPED_TRACE(one.text);

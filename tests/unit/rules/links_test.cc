@@ -63,7 +63,8 @@ TEST(LinkSpeedEqualOnRail, FailsForInfiniband) {
       Failures(nodes),
       ElementsAre("link_speed_equal_on_rail n1/mlx5_0/1", "link_speed_equal_on_rail n2/mlx5_0/1",
                   "link_speed_equal_on_rail n3/mlx5_0/1", "link_speed_equal_on_rail n4/mlx5_0/1"));
-  EXPECT_THAT(Judge(nodes).findings[0].remedies(0).command(), HasSubstr("ibportstate"));
+  EXPECT_THAT(Judge(nodes).findings[0].remedies(0).command(),
+              HasSubstr("smpquery -C mlx5_0 -P 1 -D portinfo 0 1"));
 }
 
 TEST(LinkSpeedEqualOnRail, SkipsASingleLane) {
@@ -80,7 +81,8 @@ TEST(LinkSpeedEqualOnRail, SkipsSoftwareAndUnknownSpeeds) {
   nodes = Nodes(3, testing::RoceNode);
   NetdevOf(nodes[1], 0).clear_speed_bps();
   EXPECT_THAT(Failures(nodes), IsEmpty());
-  EXPECT_THAT(Unknowns(nodes), IsEmpty());
+  EXPECT_THAT(Unknowns(nodes), ElementsAre("link_speed_equal_on_rail n2/mlx5_0/1",
+                                           "link_speed_near_maximum n2/mlx5_0/1"));
 }
 
 TEST(LinkSpeedNearMaximum, FailsAtAnEighthOnly) {
@@ -124,25 +126,64 @@ TEST(EqualInNode, ComparesTheCardsOfASingleNode) {
   NetdevOf(nodes[0], 3).set_speed_bps(50 * kGigabit);
   testing::SetMtu(nodes[0], 5, 1500);
   EXPECT_THAT(Failures(nodes),
-              ElementsAre("link_speed_equal_in_node n1/mlx5_3/1", "mtu_equal_in_node n1/mlx5_5/1"));
+              ElementsAre("link_speed_equal_in_node n1/mlx5_3/1", "mtu_equal_in_node n1/mlx5_5/1",
+                          "rdma_mtu_of_fast_link n1/mlx5_5/1"));
   NetdevOf(nodes[0], 3).set_speed_bps(100 * kGigabit);
-  EXPECT_EQ(TheFailure(nodes).title(),
+  std::vector<v1::Finding> causes = JudgeWithCauses(nodes).findings;
+  std::erase_if(causes, [](const v1::Finding& each) { return !each.explained_by().empty(); });
+  ASSERT_THAT(causes, SizeIs(1));
+  EXPECT_EQ(causes[0].title(),
             "netdev MTU 1500, expected 9000 (7 of 8 ports of PSID of ConnectX-7)");
-  EXPECT_EQ(TheFailure(nodes).remedies(0).command(), "ip link set dev rail5 mtu 9000");
+  EXPECT_EQ(causes[0].remedies(0).command(), "ip link set dev rail5 mtu 9000");
+}
+
+TEST(EqualInNode, ComparesACardOfUnreadBoardByItsPciIds) {
+  auto nodes = Nodes(1, testing::RoceNode, {.rails = 8});
+  for (auto& device : *nodes[0].mutable_rdma_devices()) {
+    device.set_vendor_id("15b3");
+    device.set_device_id("1021");
+  }
+  NetdevOf(nodes[0], 3).set_speed_bps(50 * kGigabit);
+  DeviceOf(nodes[0], 3).clear_board_id();
+  EXPECT_THAT(Failures(nodes), ElementsAre("link_speed_equal_in_node n1/mlx5_3/1"));
+  DeviceOf(nodes[0], 3).clear_model();
+  EXPECT_THAT(Failures(nodes), ElementsAre("link_speed_equal_in_node n1/mlx5_3/1"));
+  for (const int other : {6, 7})
+    nodes[0].mutable_rdma_devices(other)->set_board_id("that of a storage card");
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "two boards have these PCI ids";
+}
+
+TEST(EqualInNode, IsUnknownForACardWithoutAnyIdentity) {
+  auto nodes = Nodes(1, testing::RoceNode, {.rails = 8});
+  NetdevOf(nodes[0], 3).set_speed_bps(50 * kGigabit);
+  v1::RdmaDevice& device = DeviceOf(nodes[0], 3);
+  device.clear_board_id();
+  device.clear_model();
+  device.set_driver("other");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  EXPECT_THAT(Unknowns(nodes), ::testing::Contains("link_speed_equal_in_node n1/mlx5_3/1"));
+}
+
+TEST(LinkSpeedOnRail, ComparesACardOfUnreadModel) {
+  auto nodes = Nodes(4, testing::RoceNode);
+  NetdevOf(nodes[1], 1).set_speed_bps(50 * kGigabit);
+  DeviceOf(nodes[1], 1).clear_model();
+  EXPECT_THAT(Failures(nodes), ElementsAre("link_speed_equal_on_rail n2/mlx5_1/1"));
 }
 
 TEST(EqualInNode, SkipsOtherBoardsPairsAndFleets) {
   auto nodes = Nodes(1, testing::RoceNode, {.rails = 8});
   testing::SetMtu(nodes[0], 5, 1500);
   DeviceOf(nodes[0], 5).set_board_id("that of a storage card");
-  EXPECT_THAT(Failures(nodes), IsEmpty());
+  const auto by_mtu = ::testing::Each(::testing::StartsWith("rdma_mtu_of_fast_link "));
+  EXPECT_THAT(Failures(nodes), by_mtu);
   nodes = Nodes(1, testing::RoceNode, {.rails = 4});
   testing::SetMtu(nodes[0], 0, 1500);
   testing::SetMtu(nodes[0], 1, 1500);
-  EXPECT_THAT(Failures(nodes), IsEmpty()) << "half of them";
+  EXPECT_THAT(Failures(nodes), by_mtu) << "half of them";
   nodes = Nodes(3, testing::RoceNode, {.rails = 8});
   for (auto& node : nodes) testing::SetMtu(node, 0, 1500);
-  EXPECT_THAT(Failures(nodes), IsEmpty()) << "the rail is agreed";
+  EXPECT_THAT(Failures(nodes), by_mtu) << "the rail is agreed";
 }
 
 TEST(EqualInNode, SkipsAnMtuAFewBytesTooSmall) {

@@ -118,6 +118,25 @@ TEST(PcieBandwidth, UsesTheKernelLogWithoutLinkFiles) {
   EXPECT_EQ(finding.evidence(0).source(), "kernel log");
 }
 
+TEST(PcieBandwidth, TakesTheDataRateOfOldInfinibandSpeeds) {
+  for (const char* speed : {"QDR", ""}) {
+    auto nodes = Nodes(1, testing::InfinibandNode, {.rails = 1, .gpu = false});
+    v1::Port& port = testing::PortOf(nodes[0], 0);
+    port.set_rate_bps(40'000'000'000);
+    port.set_width(4);
+    port.clear_speed();
+    if (*speed != '\0') port.set_speed(speed);
+    v1::PciFunction& function = FunctionOfRail(nodes[0], 0);
+    for (v1::PciLink* link :
+         {function.mutable_link(), function.mutable_link_max(), function.mutable_slot_max()})
+      *link = Link(5, 8);
+    EXPECT_THAT(Failures(nodes), IsEmpty()) << speed;
+    port.set_speed("FDR");
+    port.set_rate_bps(56'000'000'000);
+    EXPECT_THAT(Failures(nodes), ElementsAre("pcie_bandwidth_covers_port n1/mlx5_0/1"));
+  }
+}
+
 TEST(PcieReadRequest, FailsForAnotherSizeOnTheRail) {
   auto nodes = Nodes(3, RoceNode);
   FunctionOfRail(nodes[2], 0).set_max_read_request_bytes(512);
@@ -200,6 +219,72 @@ TEST(PcieUpstream, FailsForALinkTooSmallForTwoNics) {
   EXPECT_EQ(finding.rule(), "pcie_upstream_covers_nics");
   EXPECT_EQ(finding.title(),
             "mlx5_0, mlx5_1 share a PCIe link of 126 Gb/s, expected the 200 Gb/s of their ports");
+}
+
+v1::PciFunction& AddPexBridge(v1::NodeSnapshot& node, const std::string& address,
+                              std::vector<std::string> path, std::uint32_t lanes) {
+  v1::PciFunction& bridge = *node.add_pci_functions();
+  bridge.set_address(address);
+  bridge.set_class_code("060400");
+  bridge.set_vendor_id("1000");
+  bridge.set_device_id("c030");
+  bridge.mutable_path()->Add(path.begin(), path.end());
+  for (v1::PciLink* link :
+       {bridge.mutable_link(), bridge.mutable_link_max(), bridge.mutable_slot_max()})
+    *link = Link(16, lanes);
+  return bridge;
+}
+
+void SortFunctions(v1::NodeSnapshot& node) {
+  std::sort(node.mutable_pci_functions()->begin(), node.mutable_pci_functions()->end(),
+            [](const auto& a, const auto& b) { return a.address() < b.address(); });
+}
+
+// Two NICs below a Broadcom PEX switch: root port, upstream and downstream of one level, then of a
+// second one, which is the same chip and reports a link of one lane.
+TEST(PcieUpstream, TakesTwoLevelsOfABroadcomSwitchAsOne) {
+  auto nodes = Nodes(1, RoceNode);
+  v1::NodeSnapshot& node = nodes[0];
+  std::vector<std::string> path = {"0000:00:17.0"};
+  for (const char* address : {"0000:10:00.0", "0000:11:00.0", "0000:12:00.0"}) {
+    AddPexBridge(node, address, path, address == std::string_view("0000:12:00.0") ? 1 : 16);
+    path.push_back(address);
+  }
+  for (const std::uint32_t rail : {0U, 1U}) {
+    FunctionOfRail(node, rail).clear_path();
+    FunctionOfRail(node, rail).mutable_path()->Add(path.begin(), path.end());
+  }
+  SortFunctions(node);
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  for (const char* address : {"0000:10:00.0", "0000:11:00.0", "0000:12:00.0"}) {
+    v1::PciFunction& bridge = testing::FunctionAt(node, address);
+    bridge.set_device_id("c010");
+    bridge.set_subsystem_vendor_id("1000");
+    bridge.set_subsystem_device_id("a032");
+  }
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  testing::FunctionAt(node, "0000:12:00.0").set_subsystem_device_id("0100");
+  EXPECT_THAT(Failures(nodes), ElementsAre("pcie_upstream_covers_nics n1"))
+      << "a switch of its own";
+}
+
+TEST(PcieUpstream, ReportsEachLinkThatIsTooSmall) {
+  auto nodes = Nodes(1, RoceNode, {.rails = 4, .gpu = false});
+  v1::NodeSnapshot& node = nodes[0];
+  for (const std::uint32_t side : {0U, 1U}) {
+    const std::string root = side == 0 ? "0000:00:17.0" : "0000:00:19.0";
+    const std::string upstream = side == 0 ? "0000:10:00.0" : "0000:20:00.0";
+    AddPexBridge(node, upstream, {root}, 8);
+    for (const std::uint32_t rail : {2 * side, 2 * side + 1}) {
+      auto& path = *FunctionOfRail(node, rail).mutable_path();
+      path.Clear();
+      *path.Add() = root;
+      *path.Add() = upstream;
+    }
+  }
+  SortFunctions(node);
+  EXPECT_THAT(Failures(nodes),
+              ElementsAre("pcie_upstream_covers_nics n1", "pcie_upstream_covers_nics n1"));
 }
 
 TEST(PcieUpstream, SkipsSwitchesWithGpus) {

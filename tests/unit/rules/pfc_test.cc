@@ -151,8 +151,10 @@ TEST(PfcCoversRoceDscp, IsUnknownWithoutTrustOrMap) {
   testing::NetdevOf(nodes[0], 0).mutable_dcb()->clear_trust();
   testing::NetdevOf(nodes[1], 0).mutable_dcb()->clear_dscp_to_priority();
   EXPECT_THAT(Failures(nodes), IsEmpty());
-  EXPECT_THAT(Unknowns(nodes), ElementsAre("pfc_covers_roce_dscp n1/bnxt_re0/1",
-                                           "pfc_covers_roce_dscp n2/bnxt_re0/1"));
+  EXPECT_THAT(
+      Unknowns(nodes),
+      ElementsAre("cnp_apart_from_data n2/bnxt_re0/1", "cnp_dscp_priority n2/bnxt_re0/1",
+                  "pfc_covers_roce_dscp n1/bnxt_re0/1", "pfc_covers_roce_dscp n2/bnxt_re0/1"));
 }
 
 TEST(PfcCoversRoceDscp, SurvivesAbsurdPriorities) {

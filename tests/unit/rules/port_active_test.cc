@@ -68,7 +68,7 @@ TEST(PortActive, FailsForInfinibandPortsThatWaitForASubnetManager) {
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.title(),
             "port is INIT (LinkUp), expected ACTIVE (LinkUp): no subnet manager has configured it");
-  EXPECT_EQ(finding.remedies(0).command(), "sminfo");
+  EXPECT_EQ(finding.remedies(0).command(), "sminfo -C mlx5_0 -P 1");
 }
 
 TEST(PortActive, IsUnknownWhenTheStateCouldNotBeRead) {
@@ -82,6 +82,37 @@ TEST(PortActive, PassesWithoutAPhysicalState) {
   auto nodes = Nodes(1, testing::IwarpNode);
   testing::PortOf(nodes[0], 0).clear_physical_state();
   EXPECT_THAT(Failures(nodes), IsEmpty());
+}
+
+TEST(PortActive, TakesInitAndArmedAsALinkWithoutAPhysicalState) {
+  for (const v1::PortState state : {v1::PORT_STATE_INIT, v1::PORT_STATE_ARMED}) {
+    auto nodes = Nodes(1, testing::InfinibandNode, {.rails = 2, .gpu = false});
+    for (const std::uint32_t rail : {0U, 1U}) {
+      testing::NetdevOf(nodes[0], rail).clear_addresses();
+      testing::PortOf(nodes[0], rail).clear_physical_state();
+    }
+    EXPECT_THAT(Failures(nodes), IsEmpty());
+    testing::PortOf(nodes[0], 1).set_state(state);
+    const v1::Finding finding = TheFailure(nodes);
+    EXPECT_EQ(finding.rule(), "port_active");
+    EXPECT_EQ(finding.evidence(0).basis(), "it has a link");
+    EXPECT_EQ(finding.evidence(1).seen(), "physical state not reported");
+  }
+}
+
+TEST(PortActive, NeedsAllPortsOfANodeWithTheNumberOfTheProfile) {
+  auto nodes = Nodes(1, testing::RoceNode, {.rails = 8, .gpu = false});
+  testing::DropAddress(nodes[0], 3);
+  testing::LinkDown(nodes[0], 3);
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  v1::Expectations expect;
+  expect.set_fabric_ports(8);
+  const v1::Finding finding = TheFailure(nodes, Expecting(expect));
+  EXPECT_EQ(finding.rule(), "port_active");
+  EXPECT_EQ(finding.evidence(0).basis(), "profile test: 8 fabric ports");
+  expect.set_fabric_ports(7);
+  for (const std::string& failure : Failures(nodes, Expecting(expect)))
+    EXPECT_EQ(failure, "fabric_port_count_equal n1");
 }
 
 }  // namespace

@@ -55,13 +55,13 @@ TEST(HealthyFleet, MayMixRoceInfinibandAndIwarp) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
-struct Fault {
+struct SingleFault {
   const char* what;
   void (*plant)(std::vector<Node>&);
   const char* finding;  // The one that it gives
 };
 
-constexpr Fault kFaults[] = {
+constexpr SingleFault kSingleFaults[] = {
     {"MTU 1500", [](std::vector<Node>& n) { testing::SetMtu(n[1], 0, 1500); },
      "mtu_equal_on_rail n2/rxe0/1"},
     {"MTU 4096, which also gives a smaller RDMA MTU",
@@ -101,7 +101,7 @@ constexpr Fault kFaults[] = {
 };
 
 TEST(SingleFault, GivesExactlyOneFinding) {
-  for (const Fault& fault : kFaults) {
+  for (const SingleFault& fault : kSingleFaults) {
     for (const std::uint32_t count : {3U, 8U}) {
       SCOPED_TRACE(Format("{} nodes: {}", count, fault.what));
       auto nodes = Nodes(count, testing::LabNode);
@@ -113,7 +113,7 @@ TEST(SingleFault, GivesExactlyOneFinding) {
 }
 
 TEST(SingleFault, GivesOneFindingWithTwoNodes) {
-  for (const Fault& fault : kFaults) {
+  for (const SingleFault& fault : kSingleFaults) {
     SCOPED_TRACE(fault.what);
     auto nodes = Nodes(3, testing::LabNode);
     fault.plant(nodes);
@@ -132,7 +132,7 @@ std::string Text(const Evaluation& evaluation) {
 
 TEST(Outcome, DoesNotDependOnTheOrderOfNodes) {
   auto nodes = Nodes(8, testing::LabNode);
-  for (const Fault& fault : kFaults) fault.plant(nodes);
+  for (const SingleFault& fault : kSingleFaults) fault.plant(nodes);
   const std::string expected = Text(Judge(nodes));
   std::mt19937 random(7);
   for (int i = 0; i < 20; ++i) {
@@ -155,7 +155,7 @@ std::vector<std::string> Places(const std::vector<Node>& nodes) {
 TEST(Outcome, DoesNotDependOnTheNamesOfDevices) {
   for (const auto make : {testing::LabNode, testing::RoceNode}) {
     auto nodes = Nodes(8, make, {.rails = 4});
-    for (const Fault& fault : kFaults) fault.plant(nodes);
+    for (const SingleFault& fault : kSingleFaults) fault.plant(nodes);
     const auto expected = Places(nodes);
     std::mt19937 random(11);
     for (int i = 0; i < 20; ++i) {

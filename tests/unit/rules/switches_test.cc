@@ -50,7 +50,7 @@ TEST(SwitchPfc, ReportsTheSwitchForAllPorts) {
   EXPECT_EQ(finding.subject().switch_name(), "leaf0");
   EXPECT_THAT(finding.title(),
               HasSubstr("switch leaf0, 39 ports: PFC enabled priorities none, expected 3"));
-  EXPECT_EQ(finding.evidence_size(), 4);
+  EXPECT_EQ(finding.evidence_size(), 39);
 }
 
 TEST(SwitchPfc, IsUnknownWhenNotAnnounced) {

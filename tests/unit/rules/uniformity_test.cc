@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+#include "tests/testing/node_machine.h"
 #include "tests/unit/rules/judged.h"
 
 namespace fabric::rules {
@@ -28,7 +30,7 @@ TEST(FirmwareEqual, ComparesCardsOfOneBoard) {
   EXPECT_THAT(finding.remedies(0).command(), HasSubstr("mlxfwmanager -d 0000:19:00.0"));
   DeviceOf(nodes[1], 2).set_pci_address("0000:19:00.1");
   EXPECT_THAT(Failures(nodes), ::testing::Not(::testing::Contains(HasSubstr("firmware_equal"))))
-      << "the first function stands for the card";
+      << "the first function represents the card";
 }
 
 TEST(FirmwareEqual, ComparesWithTheProfile) {
@@ -65,8 +67,11 @@ TEST(NicEqualOnRail, NamesBothBoards) {
 }
 
 TEST(FabricPortCountEqual, NamesTheNodeThatLacksACard) {
-  auto nodes = Nodes(3, testing::RoceNode, {.rails = 4});
-  nodes[1].mutable_rdma_devices()->RemoveLast();
+  auto nodes = Nodes(3, testing::RoceNode, {.rails = 4, .gpu = false});
+  testing::RemoveCard(nodes[1], 3);
+  // In other slots: which card is missing is not known.
+  for (std::uint32_t rail = 0; rail < 3; ++rail)
+    testing::MoveCard(nodes[1], rail, Format("0000:e{}:00.0", rail));
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.subject().node(), "n2");
   EXPECT_THAT(finding.title(), HasSubstr("number of RDMA ports 3, expected 4 (2 of 3 nodes"));
@@ -82,14 +87,14 @@ TEST(FabricPortCountEqual, ComparesWithTheProfile) {
 
 TEST(RailOrderEqual, NamesTheFirstCardInAnotherSlot) {
   auto nodes = Nodes(3, testing::RoceNode, {.rails = 4});
-  DeviceOf(nodes[2], 3).set_pci_address("0000:99:00.0");
+  testing::MoveCard(nodes[2], 3, "0000:99:00.0");
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.rule(), "rail_order_equal");
   EXPECT_EQ(finding.title(),
             "slots of the cards: rail 3 at 0000:99:00.0, expected rail 3 at 0000:1a:00.0 (2 of 3 "
             "nodes with server with ConnectX-7 PROTOCOL_ROCE)");
   nodes.pop_back();
-  DeviceOf(nodes[1], 3).set_pci_address("0000:99:00.0");
+  testing::MoveCard(nodes[1], 3, "0000:99:00.0");
   EXPECT_EQ(TheFailure(nodes).subject().scope(), v1::SCOPE_FLEET) << "without a majority";
 }
 
@@ -114,7 +119,7 @@ TEST(LinkLayerEqualOnRail, ComparesWithTheProfile) {
   expect.set_protocol(v1::PROTOCOL_INFINIBAND);
   const v1::Finding finding = TheFailure(nodes, Expecting(expect));
   EXPECT_EQ(finding.title(), "link layer Ethernet, expected InfiniBand (profile test)");
-  EXPECT_EQ(finding.remedies(0).command(), "mlxconfig -d 0000:1a:00.0 set LINK_TYPE_P1=1");
+  EXPECT_EQ(finding.remedies(0).command(), "mlxconfig -y -d 0000:1a:00.0 set LINK_TYPE_P1=1");
 }
 
 TEST(LinkLayerEqualOnRail, ComparesNodesOfOneProduct) {
@@ -134,6 +139,9 @@ TEST(ProtocolEqualOnRail, FailsForIwarpAmongRoce) {
   const v1::Finding finding = Judge(nodes, Expecting(expect)).findings[0];
   EXPECT_EQ(finding.title(), "RDMA protocol iWARP, expected RoCE (profile test)");
   EXPECT_THAT(finding.remedies(0).command(), HasSubstr("name enable_roce value true"));
+  for (auto& node : nodes) NetdevOf(node, 0).set_driver("cxgb4");
+  EXPECT_EQ(Judge(nodes, Expecting(expect)).findings[0].remedies(0).command(), "")
+      << "devlink's parameters are those of ice";
   auto roce = Nodes(3, testing::RoceNode, {.rails = 1});
   DeviceOf(roce[1], 0).set_protocol(v1::PROTOCOL_IWARP);
   EXPECT_THAT(Failures(roce), ElementsAre("protocol_equal_on_rail n2/mlx5_0/1"));

@@ -31,7 +31,7 @@ std::vector<std::string> Lines(const FieldValues& values) {
 template <class List>
 std::vector<std::string> Lines(const List& differences, bool counters) {
   std::vector<std::string> lines;
-  for (const v1::FactDifference& each : differences)
+  for (const v1::FieldDifference& each : differences)
     if (each.counter() == counters)
       lines.push_back(Format("{}: {} > {}", each.path(), each.before_absent() ? "-" : each.before(),
                              each.after_absent() ? "-" : each.after()));
@@ -138,7 +138,7 @@ TEST(Diff, OfTwoHealthyNodesOnlyNamesAndAddressesDiffer) {
                           testing::InfinibandNode, testing::IwarpNode}) {
     const auto response = Diff(make({.number = 1}), make({.number = 2}));
     EXPECT_FALSE(response.differences().empty());
-    for (const v1::FactDifference& difference : response.differences())
+    for (const v1::FieldDifference& difference : response.differences())
       EXPECT_TRUE(difference.counter() || IsIdentity(difference.path())) << difference.path();
   }
 }

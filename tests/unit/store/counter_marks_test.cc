@@ -15,7 +15,7 @@ v1::DiffNodeResponse Mark(std::int64_t at, int counters = 1) {
   v1::DiffNodeResponse mark;
   *mark.mutable_since() = At(at);
   for (int n = 0; n < counters; ++n) {
-    v1::FactDifference& counter = *mark.add_differences();
+    v1::FieldDifference& counter = *mark.add_differences();
     counter.set_path(Format("counters[mlx5_{}/1].rx_prio{}_pause", n / 80, n % 80));
     counter.set_after(Format("{}", at));
     counter.set_before_absent(true);

@@ -1,0 +1,42 @@
+# fabric_unity(<folder>...)
+#
+# Compiles the sources of each target below <folder>s in groups, one translation unit for each folder
+# of sources (FABRIC_UNITY_FILES files at most). The headers, which cost more than the code, are then
+# read once for each group. Names in anonymous namespaces must therefore be unique in a folder.
+# Generated files and files with the property SKIP_UNITY_BUILD_INCLUSION are compiled alone.
+set(FABRIC_UNITY_FILES 12)
+
+function(fabric_unity)
+  foreach(folder IN LISTS ARGN)
+    get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+    get_property(folders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+    foreach(target IN LISTS targets)
+      get_target_property(type ${target} TYPE)
+      if(type MATCHES "LIBRARY|EXECUTABLE" AND NOT type STREQUAL "INTERFACE_LIBRARY")
+        fabric_unity_target(${target})
+      endif()
+    endforeach()
+    fabric_unity(${folders})
+  endforeach()
+endfunction()
+
+function(fabric_unity_target target)
+  get_target_property(sources ${target} SOURCES)
+  get_target_property(root ${target} SOURCE_DIR)
+  list(SORT sources)
+  foreach(source IN LISTS sources)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${root} NORMALIZE)
+    cmake_path(IS_PREFIX CMAKE_BINARY_DIR ${source} generated)
+    if(generated OR NOT source MATCHES "\\.cc$")
+      continue()
+    endif()
+    cmake_path(GET source PARENT_PATH folder)
+    string(MAKE_C_IDENTIFIER "${folder}" group)
+    math(EXPR files_of_${group} "0${files_of_${group}} + 1")
+    math(EXPR part "(${files_of_${group}} - 1) / ${FABRIC_UNITY_FILES}")
+    cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${CMAKE_SOURCE_DIR} OUTPUT_VARIABLE name)
+    string(MAKE_C_IDENTIFIER "${name}_${part}" name)
+    set_property(SOURCE ${source} TARGET_DIRECTORY ${target} PROPERTY UNITY_GROUP ${name})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()

@@ -1,0 +1,40 @@
+// Faults that the search found, and the decision whether the evidence names one component.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "daemon/blame/components.h"
+#include "daemon/blame/likelihood.h"
+#include "daemon/blame/scorer.h"
+
+namespace fabric::blame {
+
+// A component that could explain a fault.
+struct Candidate {
+  Hypothesis hypothesis;             // Its likeliest direction and level
+  double probability = 0;            // Of the component, for any direction
+  double direction_probability = 0;  // Given that the component is faulty
+};
+
+struct Fault {
+  Channel channel = Channel::kLoss;
+  std::vector<Candidate> candidates;        // Likeliest first; the rest to 1 is chance
+  std::vector<std::uint32_t> observations;  // Explained by the likeliest candidate, ascending
+  std::size_t rounds = 0;                   // Number of rounds with these observations
+  double first_s = 0;  // Start of the first and of the last observation; 0: not known
+  double last_s = 0;
+  bool decided = false;
+};
+
+// A host can pause (kernel, firmware, hypervisor). During the pause, probes with all its partners
+// are bad, in any number of rounds. A shorter bad period is therefore not reported as a fault.
+inline constexpr double kPauseMaxS = 2;
+// Ports, hosts and pairs can pause; switches do not.
+bool MayPause(const Component& component);
+
+// Sets Fault::decided. Of an undecided fault, adds the candidates that the evidence cannot exclude.
+void Decide(const ObservationPaths& paths, const ExplainedLevels& levels, const Scorer& scorer,
+            Fault& fault);
+
+}  // namespace fabric::blame

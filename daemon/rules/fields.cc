@@ -1,0 +1,385 @@
+#include "daemon/rules/fields.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/text.h"
+#include "daemon/rules/facts.h"
+#include "daemon/rules/infiniband/infiniband.h"
+#include "daemon/rules/links/links.h"
+#include "daemon/rules/lossless/lossless.h"
+#include "daemon/rules/lossless/remedies.h"
+#include "daemon/rules/pcie/pci.h"
+
+namespace fabric::rules {
+namespace {
+
+using fleet::PortView;
+
+// Sources.
+
+template <const char* kFile>
+std::string OfPort(const Member& m) {
+  return PortFile(*m.port, kFile);
+}
+template <const char* kFile>
+std::string OfDevice(const Member& m) {
+  return Format("sys/class/infiniband/{}/{}", m.port->device->name(), kFile);
+}
+template <const char* kFile>
+std::string OfFunction(const Member& m) {
+  return PciFile(m.port->device->pci_address(), kFile);
+}
+template <const char* kFile>
+std::string OfNode(const Member&) {
+  return kFile;
+}
+std::string DcbSource(const Member& m) {
+  return "netlink dcb " + WireName(*m.port);
+}
+std::string QosFile(const Member& m) {
+  return Format("sys/class/net/{}/qos", WireName(*m.port));
+}
+std::string EthtoolSource(const Member& m) {
+  return Format("netlink ethtool {}", m.port->port->netdev());
+}
+// Where the driver of the port keeps its settings, when these are absent.
+std::string CongestionFile(const Member& m) {
+  if (CongestionOf(*m.port) != nullptr) return CongestionSource(m);
+  const std::string& driver = m.port->device->driver();
+  if (driver.starts_with("mlx5")) return "sys/kernel/debug/mlx5/" + m.port->device->pci_address();
+  if (driver.starts_with("bnxt")) return "sys/kernel/config/bnxt_re/" + m.port->device->name();
+  return driver == "ionic" ? "nicctl" : "sys/module/irdma/parameters";
+}
+std::string LinkCounterFile(const Member& m) {
+  if (IsInfiniband(*m.port)) return PortFile(*m.port, "counters");
+  return "ethtool statistics " + m.port->port->netdev();
+}
+
+constexpr char kAddressesSource[] = "netlink addresses";
+constexpr char kAerFile[] = "aer_dev_fatal";
+constexpr char kAdjtimexFile[] = "adjtimex";
+constexpr char kBoardIdFile[] = "board_id";
+constexpr char kCommandLineFile[] = "proc/cmdline";
+constexpr char kConfigFile[] = "config";
+constexpr char kDeviceLink[] = "device";
+constexpr char kFirmwareFile[] = "fw_ver";
+constexpr char kGidsFile[] = "gids";
+constexpr char kGid0File[] = "gids/0";
+constexpr char kGpuDriverFile[] = "proc/driver/nvidia/version";
+constexpr char kGroupsFile[] = "sys/kernel/iommu_groups";
+constexpr char kHardwareCountersFile[] = "hw_counters";
+constexpr char kHugePagesDirectory[] = "sys/kernel/mm/hugepages";
+constexpr char kJobSource[] = "job";
+constexpr char kKernelLogFile[] = "dev/kmsg";
+constexpr char kLidFile[] = "lid";
+constexpr char kLimitsFile[] = "etc/security/limits.conf";
+constexpr char kLinkLayerFile[] = "link_layer";
+constexpr char kLinkSpeedFile[] = "current_link_speed";
+constexpr char kLldpSource[] = "LLDP";
+constexpr char kMachineIdFile[] = "etc/machine-id";
+constexpr char kMaxSpeedFile[] = "max_link_speed";
+constexpr char kModuleList[] = "proc/modules";
+constexpr char kNetnsFile[] = "sys/module/ib_core/parameters/netns_mode";
+constexpr char kNodeGuidPath[] = "node_guid";
+constexpr char kNodeTypePath[] = "node_type";
+constexpr char kNumaFile[] = "sys/devices/system/node";
+constexpr char kPciDirectory[] = "sys/bus/pci/devices";
+constexpr char kPeersFile[] = "sys/kernel/mm/memory_peers";
+constexpr char kPkeysFile[] = "pkeys";
+constexpr char kProductFile[] = "sys/class/dmi/id";
+constexpr char kRateFile[] = "rate";
+constexpr char kReleasePath[] = "proc/sys/kernel/osrelease";
+constexpr char kSmLidFile[] = "sm_lid";
+constexpr char kStatePath[] = "state";
+constexpr char kSysctlDirectory[] = "proc/sys";
+constexpr char kUverbsDirectory[] = "sys/class/infiniband_verbs";
+
+std::string AcsSource(const Member& m) {
+  for (const v1::PciFunction& function : m.snapshot().pci_functions())
+    if (IsBridge(function) && !function.has_acs() && !function.has_ats_capable())
+      return PciFile(function.address(), kConfigFile);
+  return Format("{}/bridges/config", kPciDirectory);
+}
+
+// Presence.
+
+template <bool (v1::Port::*kHas)() const>
+bool PortHas(const Member& m) {
+  return (m.port->port->*kHas)();
+}
+template <bool (v1::RdmaDevice::*kHas)() const>
+bool DeviceHas(const Member& m) {
+  return (m.port->device->*kHas)();
+}
+template <bool (v1::PciFunction::*kHas)() const>
+bool FunctionHas(const Member& m) {
+  return m.port->function != nullptr && (m.port->function->*kHas)();
+}
+// DCB that is missing as a whole is an UNKNOWN of pfc_equal_on_rail alone, by kPfc.
+template <bool (v1::DcbConfig::*kHas)() const>
+bool DcbHas(const Member& m) {
+  const v1::DcbConfig* const dcb = m.port->Dcb();
+  return dcb == nullptr || (dcb->*kHas)();
+}
+template <bool (v1::CongestionControl::*kHas)() const>
+bool CongestionHas(const Member& m) {
+  const v1::CongestionControl* const control = CongestionOf(*m.port);
+  return control != nullptr && (control->*kHas)();
+}
+template <bool (v1::NetInterface::*kHas)() const>
+bool WireHas(const Member& m) {
+  return m.port->wire != nullptr && (m.port->wire->*kHas)();
+}
+template <bool (v1::HostFacts::*kHas)() const>
+bool HostHas(const Member& m) {
+  return (m.snapshot().host().*kHas)();
+}
+
+bool HasPciLink(const Member& m) {
+  return m.port->function != nullptr && m.port->function->link().width() != 0 &&
+         m.port->function->link().speed_megatransfers_per_second() != 0;
+}
+bool HasCardKind(const Member& m) {
+  return !m.port->board.empty();
+}
+bool HasDriverVersion(const Member& m) {
+  return m.port->device->has_driver_version() ||
+         (m.port->netdev != nullptr && m.port->netdev->has_driver_version());
+}
+bool HasEcn(const Member& m) {
+  const v1::CongestionControl* const control = CongestionOf(*m.port);
+  return control != nullptr &&
+         (control->has_ecn_enabled() || (!control->notification_point_enabled().empty() &&
+                                         !control->reaction_point_enabled().empty()));
+}
+bool HasMap(const Member& m) {
+  const v1::DcbConfig* const dcb = m.port->Dcb();
+  return dcb == nullptr || dcb->trust() != v1::TRUST_DSCP || !dcb->dscp_to_priority().empty();
+}
+bool HasLinkRate(const Member& m) {
+  return LinkRate(*m.port).has_value();
+}
+bool HasLinkCounters(const Member& m) {
+  const auto sets = m.port->LinkCounterSets();
+  return std::any_of(sets.begin(), sets.end(), [](auto at) { return at != fleet::kNoCounters; });
+}
+std::string FirstGpu(const Member& m) {
+  for (const v1::Gpu& gpu : m.snapshot().gpus())
+    if (!gpu.has_bar1_bytes()) return gpu.pci_address();
+  return "*";
+}
+bool HasIommuType(const Member& m) {
+  const auto& functions = m.snapshot().pci_functions();
+  return std::any_of(functions.begin(), functions.end(),
+                     [](const v1::PciFunction& function) { return function.has_iommu_type(); });
+}
+bool HasGpuWindow(const Member& m) {
+  const auto& gpus = m.snapshot().gpus();
+  return std::all_of(gpus.begin(), gpus.end(),
+                     [](const v1::Gpu& gpu) { return gpu.has_bar1_bytes() || !IsInUse(gpu); });
+}
+bool HasMemlock(const Member& m) {
+  const v1::HostFacts& host = m.snapshot().host();
+  return host.has_default_user_memlock() || host.has_default_service_memlock() ||
+         m.snapshot().job().has_memlock();
+}
+bool HasUverbs(const Member& m) {
+  const auto& devices = m.snapshot().rdma_devices();
+  return std::any_of(devices.begin(), devices.end(), [](const v1::RdmaDevice& device) {
+    return !device.character_devices().empty();
+  });
+}
+bool HasStack(const Member& m) {
+  return m.expectation().values.has_rdma_stack_version()
+             ? m.snapshot().host().has_rdma_stack_version() ||
+                   m.snapshot().host().rdma_stack() == v1::RDMA_STACK_INBOX
+             : m.snapshot().host().has_rdma_stack();
+}
+
+// In the order of Field.
+constexpr FieldInfo kInfos[] = {
+    {"active RDMA MTU", Input::kRdmaPorts, Absence::kUnknown,
+     PortHas<&v1::Port::has_active_mtu_bytes>,
+     [](const Member& m) { return VerbsSource(*m.port); }},
+    {"IP addresses", Input::kNetInterfaces, Absence::kOptional,
+     [](const Member& m) {
+       return m.port->netdev != nullptr && !m.port->netdev->addresses().empty();
+     },
+     OfNode<kAddressesSource>},
+    {"PCIe error counters", Input::kPciFunctions, Absence::kOptional,
+     FunctionHas<&v1::PciFunction::has_aer_nonfatal>, OfFunction<kAerFile>},
+    {"PCIe address translation (ATS)", Input::kPciFunctions, Absence::kOptional,
+     FunctionHas<&v1::PciFunction::has_ats_capable>, OfFunction<kConfigFile>},
+    {"receive buffers", Input::kDcb, Absence::kOptional, DcbHas<&v1::DcbConfig::has_buffers>,
+     DcbSource},
+    {"cable length", Input::kDcb, Absence::kOptional, DcbHas<&v1::DcbConfig::has_cable_length_m>,
+     QosFile},
+    {"board id, model and PCI ids", Input::kRdmaDevices, Absence::kOptional, HasCardKind,
+     OfDevice<kBoardIdFile>},
+    {"DSCP of CNPs", Input::kCongestionControl, Absence::kOptional,
+     CongestionHas<&v1::CongestionControl::has_cnp_dscp>, CongestionFile},
+    {"priority of CNPs", Input::kCongestionControl, Absence::kOptional,
+     CongestionHas<&v1::CongestionControl::has_cnp_priority>, CongestionFile},
+    {"congestion control", Input::kCongestionControl, Absence::kOptional,
+     [](const Member& m) { return CongestionOf(*m.port) != nullptr; }, CongestionFile},
+    {"DSCP and priority of RoCE data in the driver", Input::kCongestionControl, Absence::kOptional,
+     CongestionHas<&v1::CongestionControl::has_roce_dscp>, CongestionFile},
+    {"owner of DCBX", Input::kDcb, Absence::kOptional, DcbHas<&v1::DcbConfig::has_dcbx>, DcbSource},
+    {"driver version", Input::kRdmaDevices, Absence::kOptional, HasDriverVersion,
+     [](const Member& m) { return Format("sys/module/{}/version", m.port->device->driver()); }},
+    {"map of DSCP to priority", Input::kDcb, Absence::kGapOrSilent, HasMap, DcbSource},
+    {"ECN", Input::kCongestionControl, Absence::kOptional, HasEcn, CongestionFile},
+    {"ETS", Input::kDcb, Absence::kGapOrSilent, DcbHas<&v1::DcbConfig::has_ets>, DcbSource},
+    {"firmware", Input::kRdmaDevices, Absence::kGapOrSilent,
+     DeviceHas<&v1::RdmaDevice::has_firmware>, OfDevice<kFirmwareFile>},
+    {"GIDs", Input::kGids, Absence::kGapOrSilent,
+     [](const Member& m) { return !m.port->port->gids().empty(); }, OfPort<kGidsFile>},
+    {"LID", Input::kRdmaPorts, Absence::kGapOrSilent, PortHas<&v1::Port::has_lid>,
+     OfPort<kLidFile>},
+    {"counters of the link", Input::kCounters, Absence::kOptional, HasLinkCounters,
+     LinkCounterFile},
+    {"link layer", Input::kRdmaPorts, Absence::kUnknown,
+     [](const Member& m) { return m.port->port->link_layer() != v1::LINK_LAYER_UNSPECIFIED; },
+     OfPort<kLinkLayerFile>},
+    {"link modes", Input::kNetInterfaces, Absence::kOptional,
+     [](const Member& m) {
+       return m.port->netdev != nullptr && m.port->netdev->has_autonegotiation();
+     },
+     EthtoolSource},
+    {"link rate", Input::kRdmaPorts, Absence::kGapOrSilent, HasLinkRate,
+     [](const Member& m) { return RateSource(*m.port); }},
+    {"LLDP of the switch port", Input::kLldp, Absence::kOptional,
+     [](const Member& m) { return m.port->neighbor != nullptr; }, OfNode<kLldpSource>},
+    {"MAC address", Input::kNetInterfaces, Absence::kGapOrSilent,
+     [](const Member& m) { return m.port->netdev != nullptr && m.port->netdev->has_mac(); },
+     [](const Member& m) { return NetdevFile(*m.port, "address"); }},
+    {"maximum RDMA MTU", Input::kRdmaPorts, Absence::kGapOrSilent,
+     PortHas<&v1::Port::has_max_mtu_bytes>, [](const Member& m) { return VerbsSource(*m.port); }},
+    {"PCIe maximum payload", Input::kPciFunctions, Absence::kGapOrSilent,
+     FunctionHas<&v1::PciFunction::has_max_payload_bytes>, OfFunction<kConfigFile>},
+    {"rate limits of the traffic classes", Input::kDcb, Absence::kOptional,
+     [](const Member& m) {
+       return m.port->Dcb() == nullptr || !m.port->Dcb()->max_rate_bps().empty();
+     },
+     DcbSource},
+    {"netdev MTU", Input::kNetInterfaces, Absence::kUnknown,
+     [](const Member& m) { return NetdevMtu(*m.port).has_value(); },
+     [](const Member& m) { return NetdevFile(*m.port, "mtu"); }},
+    {"node GUID", Input::kRdmaDevices, Absence::kGapOrSilent,
+     DeviceHas<&v1::RdmaDevice::has_node_guid>, OfDevice<kNodeGuidPath>},
+    {"global pause", Input::kGlobalPause, Absence::kGapOrSilent,
+     WireHas<&v1::NetInterface::has_global_pause>,
+     [](const Member& m) { return PauseSource(*m.port); }},
+    {"PCIe link", Input::kPciFunctions, Absence::kGapOrSilent, HasPciLink,
+     OfFunction<kLinkSpeedFile>},
+    {"maximum of the PCIe link", Input::kPciFunctions, Absence::kGapOrSilent,
+     FunctionHas<&v1::PciFunction::has_link_max>, OfFunction<kMaxSpeedFile>},
+    {"maximum of the PCIe slot", Input::kPciFunctions, Absence::kUnknown,
+     FunctionHas<&v1::PciFunction::has_slot_max>,
+     [](const Member& m) { return PciFile(m.port->device->pci_address(), "../max_link_speed"); }},
+    {"PFC enabled priorities", Input::kDcb, Absence::kGapOrSilent,
+     [](const Member& m) { return m.port->Dcb() != nullptr && m.port->Dcb()->has_pfc(); },
+     DcbSource},
+    {"P_Keys", Input::kRdmaPorts, Absence::kGapOrSilent,
+     [](const Member& m) { return !m.port->port->pkeys().empty(); }, OfPort<kPkeysFile>},
+    {"port GUID", Input::kGids, Absence::kGapOrSilent, PortHas<&v1::Port::has_port_guid>,
+     OfPort<kGid0File>},
+    {"port state", Input::kRdmaPorts, Absence::kUnknown, PortHas<&v1::Port::has_state>,
+     OfPort<kStatePath>},
+    {"RDMA protocol", Input::kRdmaDevices, Absence::kUnknown,
+     DeviceHas<&v1::RdmaDevice::has_protocol>, OfDevice<kNodeTypePath>},
+    {"defaults of RDMA-CM", Input::kRoceDefaults, Absence::kOptional,
+     [](const Member& m) { return m.port->port->roce_defaults().has_rdma_cm_tos(); },
+     [](const Member& m) { return RdmaCmTosFile(*m.port); }},
+    {"PCIe maximum read request", Input::kPciFunctions, Absence::kGapOrSilent,
+     FunctionHas<&v1::PciFunction::has_max_read_request_bytes>, OfFunction<kConfigFile>},
+    {"PCIe relaxed ordering", Input::kPciFunctions, Absence::kGapOrSilent,
+     FunctionHas<&v1::PciFunction::has_relaxed_ordering>, OfFunction<kConfigFile>},
+    {"PCI address", Input::kRdmaDevices, Absence::kGapOrSilent,
+     DeviceHas<&v1::RdmaDevice::has_pci_address>, OfDevice<kDeviceLink>},
+    {"SM LID", Input::kRdmaPorts, Absence::kGapOrSilent, PortHas<&v1::Port::has_sm_lid>,
+     OfPort<kSmLidFile>},
+    {"PFC storm prevention", Input::kPfcStormPrevention, Absence::kOptional,
+     WireHas<&v1::NetInterface::has_pfc_storm_prevention_ms>,
+     [](const Member& m) { return "ethtool pfc-prevention-tout " + WireName(*m.port); }},
+    {"subnet prefix", Input::kGids, Absence::kGapOrSilent, PortHas<&v1::Port::has_subnet_prefix>,
+     OfPort<kGid0File>},
+    {"traffic class override", Input::kRoceDefaults, Absence::kOptional,
+     [](const Member& m) { return m.port->port->has_roce_defaults(); },
+     [](const Member& m) { return TrafficClassFile(*m.port); }},
+    {"transport counters", Input::kCounters, Absence::kOptional,
+     [](const Member& m) { return m.port->counters[1] != fleet::kNoCounters; },
+     OfPort<kHardwareCountersFile>},
+    {"trust", Input::kDcb, Absence::kGapOrSilent, DcbHas<&v1::DcbConfig::has_trust>, DcbSource},
+    {"lanes", Input::kRdmaPorts, Absence::kGapOrSilent, PortHas<&v1::Port::has_width>,
+     OfPort<kRateFile>},
+
+    {"ACS registers of the bridges between GPU and NIC", Input::kPciFunctions, Absence::kUnknown,
+     [](const Member& m) { return !HasUnreadRedirects(*m.node); }, AcsSource},
+    {"clock", Input::kTimeSync, Absence::kGapOrSilent,
+     [](const Member& m) { return m.snapshot().time_sync().has_synchronized(); },
+     OfNode<kAdjtimexFile>},
+    {"offset of the clock", Input::kTimeSync, Absence::kOptional,
+     [](const Member& m) { return m.snapshot().time_sync().has_offset_seconds(); },
+     OfNode<kAdjtimexFile>},
+    {"kernel command line", Input::kHostFacts, Absence::kGapOrSilent,
+     HostHas<&v1::HostFacts::has_kernel_command_line>, OfNode<kCommandLineFile>},
+    {"version of the GPU driver", Input::kPeerMemory, Absence::kOptional,
+     [](const Member& m) { return m.snapshot().peer_memory().gpu_driver().has_version(); },
+     OfNode<kGpuDriverFile>},
+    {"distances of GPUs and NICs", Input::kGpuNicPaths, Absence::kOptional,
+     [](const Member& m) { return !m.snapshot().gpu_nic_paths().empty(); }, OfNode<kPciDirectory>},
+    {"memory window of a GPU", Input::kGpus, Absence::kOptional, HasGpuWindow,
+     [](const Member& m) { return PciFile(FirstGpu(m), "resource"); }},
+    {"GPUs", Input::kGpus, Absence::kOptional,
+     [](const Member& m) { return !m.snapshot().gpus().empty(); }, OfNode<kPciDirectory>},
+    {"huge pages", Input::kHostFacts, Absence::kOptional,
+     [](const Member& m) { return !m.snapshot().host().hugepages().empty(); },
+     OfNode<kHugePagesDirectory>},
+    {"IOMMU type", Input::kPciFunctions, Absence::kOptional, HasIommuType, OfNode<kGroupsFile>},
+    {"view of the job", Input::kJobView, Absence::kOptional,
+     [](const Member& m) { return m.snapshot().has_job(); }, OfNode<kJobSource>},
+    {"locked memory of the job", Input::kJobView, Absence::kUnknown,
+     [](const Member& m) { return m.snapshot().job().has_memlock(); },
+     [](const Member& m) { return Format("proc/{}/limits", m.snapshot().job().pid()); }},
+    {"kernel log", Input::kKernelLog, Absence::kOptional,
+     [](const Member& m) { return !m.snapshot().kernel_log().empty(); }, OfNode<kKernelLogFile>},
+    {"kernel release", Input::kHostIdentity, Absence::kGapOrSilent,
+     [](const Member& m) { return !m.snapshot().node().kernel_release().empty(); },
+     OfNode<kReleasePath>},
+    {"machine id", Input::kHostIdentity, Absence::kGapOrSilent,
+     [](const Member& m) { return !m.snapshot().node().machine_id().empty(); },
+     OfNode<kMachineIdFile>},
+    {"limit of locked memory", Input::kHostLimits, Absence::kOptional, HasMemlock,
+     OfNode<kLimitsFile>},
+    {"kernel modules", Input::kRdmaStack, Absence::kGapOrSilent,
+     [](const Member& m) { return !m.snapshot().host().modules().empty(); }, OfNode<kModuleList>},
+    {"RDMA network namespace mode", Input::kRdmaDevices, Absence::kOptional,
+     HostHas<&v1::HostFacts::has_rdma_netns_mode>, OfNode<kNetnsFile>},
+    {"number of NUMA nodes", Input::kHostFacts, Absence::kOptional,
+     HostHas<&v1::HostFacts::has_numa_nodes>, OfNode<kNumaFile>},
+    {"registration of peer memory", Input::kPeerMemory, Absence::kOptional,
+     [](const Member& m) { return m.snapshot().peer_memory().has_bound_to_ib_core(); },
+     OfNode<kPeersFile>},
+    {"peer memory modules", Input::kPeerMemory, Absence::kGapOrSilent,
+     [](const Member& m) { return m.snapshot().peer_memory().has_nv_peer_mem_loaded(); },
+     OfNode<kModuleList>},
+    {"product of the machine", Input::kHostFacts, Absence::kOptional,
+     HostHas<&v1::HostFacts::has_product>, OfNode<kProductFile>},
+    {"RDMA stack", Input::kRdmaStack, Absence::kOptional, HasStack, OfNode<kModuleList>},
+    {"sysctls", Input::kHostLimits, Absence::kOptional,
+     [](const Member& m) { return !m.snapshot().host().sysctls().empty(); },
+     OfNode<kSysctlDirectory>},
+    {"uverbs devices", Input::kCharacterDevices, Absence::kOptional, HasUverbs,
+     OfNode<kUverbsDirectory>},
+};
+static_assert(std::size(kInfos) == kFields);
+
+}  // namespace
+
+const FieldInfo& InfoOf(Field field) {
+  return kInfos[static_cast<std::size_t>(field)];
+}
+
+}  // namespace fabric::rules

@@ -1,0 +1,127 @@
+// Fields of a snapshot that rules read. A rule declares them in Rule::reads; the engine checks that
+// they are present and reports UNKNOWN for the rule where one is missing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "daemon/rules/inputs.h"
+#include "daemon/rules/member.h"
+
+namespace fabric::rules {
+
+enum class Field : std::uint8_t {
+  // Of a port.
+  kActiveMtu,
+  kAddresses,
+  kAer,
+  kAts,
+  kBuffers,
+  kCableLength,
+  kCardKind,  // Board id, model or PCI ids
+  kCnpDscp,
+  kCnpPriority,
+  kCongestionControl,
+  kDataMarks,  // DSCP and priority of RoCE data in the driver
+  kDcbx,
+  kDriverVersion,
+  kDscpMap,
+  kEcn,
+  kEts,
+  kFirmware,
+  kGids,
+  kLid,
+  kLinkCounters,
+  kLinkLayer,
+  kLinkModes,
+  kLinkRate,
+  kLldp,
+  kMac,
+  kMaxMtu,
+  kMaxPayload,
+  kMaxRates,
+  kNetdevMtu,
+  kNodeGuid,
+  kPause,
+  kPciLink,
+  kPciLinkMax,
+  kPciSlotMax,
+  kPfc,
+  kPkeys,
+  kPortGuid,
+  kPortState,
+  kProtocol,
+  kRdmaCm,
+  kReadRequest,
+  kRelaxedOrdering,
+  kSlot,  // PCI address
+  kSmLid,
+  kStormPrevention,
+  kSubnetPrefix,
+  kTrafficClass,
+  kTransportCounters,
+  kTrust,
+  kWidth,
+  // Of a node.
+  kAcs,
+  kClock,
+  kClockOffset,
+  kCommandLine,
+  kGpuDriver,
+  kGpuPaths,
+  kGpuWindow,
+  kGpus,
+  kHugePages,
+  kIommuType,
+  kJob,
+  kJobMemlock,
+  kKernelLog,
+  kKernelRelease,
+  kMachineId,
+  kMemlock,
+  kModules,
+  kNetnsMode,
+  kNumaNodes,
+  kPeerMemory,
+  kPeerModules,
+  kProduct,
+  kRdmaStack,
+  kSysctls,
+  kUverbs,
+};
+inline constexpr std::size_t kFields = static_cast<std::size_t>(Field::kUverbs) + 1;
+constexpr bool IsOfNode(Field field) {
+  return field >= Field::kAcs;
+}
+
+// What it means that a snapshot lacks the field.
+enum class Absence : std::uint8_t {
+  kUnknown,      // Always UNKNOWN
+  kGapOrSilent,  // UNKNOWN, unless a gap says that the driver or kernel has no such value
+  kOptional,     // UNKNOWN only with a gap that says that the value could not be read
+};
+
+struct FieldInfo {
+  std::string_view what;  // "link rate"
+  Input input = Input::kAny;
+  Absence absence = Absence::kGapOrSilent;
+  bool (*present)(const Member&) = nullptr;
+  std::string (*source)(const Member&) = nullptr;  // As a gap names it
+};
+const FieldInfo& InfoOf(Field field);
+
+// A field that a rule reads, of members to which the rule applies.
+struct Read {
+  Field field = {};
+  // Whether the rule needs the field of this member. Asked for ports of the fabric that are up (see
+  // IsUp()) and in use, and for nodes with RDMA ports. nullptr: for all of them.
+  bool (*applies)(const Member&) = nullptr;
+  // The number of a field of v1::Expectations: only where a profile sets it. A missing value is
+  // then always UNKNOWN.
+  int profile = 0;
+  bool always = false;  // As with Absence::kUnknown
+};
+
+}  // namespace fabric::rules

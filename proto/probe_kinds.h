@@ -1,0 +1,35 @@
+// Probe kinds: the arms of ProbeSpec.kind and their options. The functions accept every message
+// with such a oneof. Pure.
+#pragma once
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <string>
+#include <vector>
+
+#include "fabric/v1/options.pb.h"
+#include "fabric/v1/probe.pb.h"
+
+namespace fabric {
+
+using ProbeArm = google::protobuf::FieldDescriptor;
+
+// In order of declaration
+std::vector<const ProbeArm*> ProbeArms(
+    const google::protobuf::Descriptor& spec = *v1::ProbeSpec::descriptor());
+
+const v1::ProbeKindOptions& OptionsOf(const ProbeArm& arm);
+
+// nullptr: no kind is set.
+const ProbeArm* ProbeArmOf(const google::protobuf::Message& spec);
+// The settings of the kind; nullptr: no kind is set.
+const google::protobuf::Message* ProbeSettingsOf(const google::protobuf::Message& spec);
+// Defaults without a kind
+const v1::ProbeKindOptions& ProbeOptionsOf(const google::protobuf::Message& spec);
+v1::Measure MeasureOf(const google::protobuf::Message& spec);
+
+// Sets the kind with default settings, which are returned.
+google::protobuf::Message& SetProbeKind(const ProbeArm& arm, google::protobuf::Message& spec);
+
+}  // namespace fabric

@@ -1,0 +1,70 @@
+// Lost nodes and values that are not known: node remove, validate, probe show, matrix.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/ctl/fake_client.h"
+
+namespace fabric::ctl {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(NodeRemove, SendsTheNameAndTheAuthor) {
+  FakeController controller;
+  controller.Answer<v1::NodeSummary>().set_name("n7");
+  const Said said = RunWords("node remove n7", controller);
+  EXPECT_EQ(said.status, kExitOk) << said.err;
+  EXPECT_EQ(said.out, "Node n7 is removed.\n");
+  EXPECT_EQ(controller.LastRequest<v1::DeleteNodeRequest>().name(), "n7");
+  EXPECT_EQ(controller.LastRequest<v1::DeleteNodeRequest>().author(), "ada");
+}
+
+TEST(Nodes, TheActivePortsOfALostNodeAreNotKnown) {
+  FakeController controller;
+  controller.Answer<v1::ListNodesResponse>() = FromText<v1::ListNodesResponse>(
+      R"({"nodes": [{"name": "n1", "state": "NODE_STATE_LOST", "ports": 2}]})");
+  EXPECT_THAT(RunWords("nodes", controller).out, HasSubstr(" ?/2 "));
+}
+
+TEST(Validate, NamesTheNodesThatWereNotJudged) {
+  FakeController controller;
+  controller.Answer<v1::ValidateResponse>() = FromText<v1::ValidateResponse>(R"({
+    "nodes": 2, "rules": 160, "counts": {"pass": 172, "fail": 1},
+    "not_judged": [{"name": "n1", "reason": "lost since 2026-11-21T01:17:00Z: no message for 3 s"}],
+    "findings": [{"id": "a", "rule": "node_connected", "verdict": "VERDICT_FAIL",
+      "severity": "SEVERITY_ERROR", "subject": {"scope": "SCOPE_NODE", "node": "n1"}}]})");
+  const Said said = RunWords("validate", controller);
+  EXPECT_EQ(said.status, kExitFindings);
+  EXPECT_THAT(said.out, HasSubstr("2 of 3 nodes judged; n1 lost since 2026-11-21T01:17:00Z: no "
+                                  "message for 3 s\n"));
+}
+
+v1::Campaign Pings(const std::string& ping) {
+  return FromText<v1::Campaign>(R"({"id": "c1", "state": "CAMPAIGN_STATE_DONE", "rounds": 1,
+    "probes_planned": 4, "probes_ok": 2, "probes_lossy": 1, "probes_cancelled": 2,
+    "results": [{"round": 1, "from": {"node": "n1", "device": "mlx5_0", "port": 1},
+      "to": {"node": "n2", "device": "mlx5_0", "port": 1}, "probe": {"ud_ping": {}},
+      "result": {"status": "PROBE_STATUS_OK", "ping": )" +
+                                ping + "}}]}");
+}
+
+TEST(PingTable, ARoundTripThatIsNotKnownIsAbsent) {
+  FakeController controller;
+  controller.Answer<v1::Campaign>() = Pings(R"({"sent": 20, "answered": 20})");
+  for (const char* command : {"probe show c1", "matrix c1"})
+    EXPECT_THAT(RunWords(command, controller).out, Not(HasSubstr("0.00"))) << command;
+  EXPECT_THAT(RunWords("probe show c1", controller).out, HasSubstr("  ok "));
+}
+
+TEST(PingTable, AProbeWithLossIsLossy) {
+  FakeController controller;
+  controller.Answer<v1::Campaign>() = Pings(
+      R"({"sent": 300, "answered": 249, "lost": 51, "network_round_trip": {"median_us": 3.5}})");
+  const std::string out = RunWords("probe show c1", controller).out;
+  EXPECT_THAT(out, HasSubstr("  lossy "));
+  EXPECT_THAT(out, HasSubstr("1 ok, 1 lossy, 0 failed, 2 cancelled"));
+}
+
+}  // namespace
+}  // namespace fabric::ctl

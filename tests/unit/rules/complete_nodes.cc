@@ -1,0 +1,155 @@
+#include "tests/unit/rules/complete_nodes.h"
+
+#include <map>
+
+#include "base/text.h"
+#include "tests/testing/captured.h"
+#include "tests/testing/counter_rates.h"
+#include "tests/testing/node_machine.h"
+#include "tests/testing/nodes.h"
+
+namespace fabric::rules {
+namespace {
+
+using testing::Nodes;
+
+// What the nodes of tests/testing lack.
+void Complete(v1::NodeSnapshot& node) {
+  v1::HostFacts& host = *node.mutable_host();
+  host.set_rdma_stack_version("MLNX_OFED_LINUX-23.10-1.1.9.0");
+  host.set_rdma_stack(v1::RDMA_STACK_OFED);
+  v1::HugePages& pages = *host.add_hugepages();
+  pages.set_page_bytes(2 << 20);
+  pages.set_total(1024);
+  pages.set_free(1000);
+  testing::Logged(node, "mlx5", "mlx5_core 0000:17:00.0: Link up", 0);
+  v1::JobView& job = *node.mutable_job();
+  job.set_pid(4711);
+  job.set_process("python3");
+  job.mutable_memlock()->set_unlimited(true);
+  job.set_rdma_cgroup_limits("mlx5_0 hca_handle=max hca_object=max");
+  for (v1::RdmaDevice& device : *node.mutable_rdma_devices()) {
+    device.add_character_devices("uverbs" + device.name().substr(device.name().size() - 1));
+    device.set_driver_version("23.10");
+    device.set_hca_type("MT4129");
+    job.add_rdma_devices(device.name());
+    job.add_usable_rdma_devices(device.name());
+  }
+  v1::PeerMemory& memory = *node.mutable_peer_memory();
+  memory.set_bound_to_ib_core(true);
+  memory.mutable_gpu_driver()->set_name("nvidia");
+  memory.mutable_gpu_driver()->set_version("550.54.15");
+  memory.mutable_gpu_driver()->set_open_module(true);
+  for (v1::Gpu& gpu : *node.mutable_gpus()) gpu.set_bar1_bytes(std::uint64_t{128} << 30);
+  for (v1::NetInterface& netdev : *node.mutable_net_interfaces()) {
+    netdev.set_autonegotiation(true);
+    netdev.set_fec("rs");
+    netdev.set_speed_max_bps(100'000'000'000);
+  }
+}
+
+void AddEthernet(v1::NodeSnapshot& node, std::uint32_t number) {
+  for (std::uint32_t rail = 0; rail < 2; ++rail) {
+    testing::Hear(node, rail, Format("leaf{}", rail), Format("swp{}", number));
+    v1::RoceDefaults& defaults = *testing::PortOf(node, rail).mutable_roce_defaults();
+    defaults.set_traffic_class(106);
+    defaults.set_rdma_cm_tos(106);
+    defaults.set_rdma_cm_mode("RoCE v2");
+  }
+}
+
+CompleteFleet FleetOf(v1::NodeSnapshot (*make)(const testing::NodeOptions&), bool ethernet) {
+  CompleteFleet fleet;
+  fleet.nodes = Nodes(3, make);
+  std::uint32_t number = 0;
+  for (v1::NodeSnapshot& node : fleet.nodes) {
+    Complete(node);
+    if (ethernet) AddEthernet(node, ++number);
+  }
+  return fleet;
+}
+
+v1::Expectations OfAnyNode() {
+  v1::Expectations expected;
+  expected.set_rate_bps(100'000'000'000);
+  expected.set_max_read_request_bytes(4096);
+  expected.set_relaxed_ordering(true);
+  expected.set_iommu_type("identity");
+  expected.set_fabric_ports(2);
+  expected.set_gpus(1);
+  expected.set_memlock_unlimited(true);
+  expected.set_firmware("28.39.1002");
+  expected.set_driver_version("23.10");
+  expected.set_rdma_stack_version("MLNX_OFED_LINUX-23.10-1.1.9.0");
+  expected.set_kernel_release("6.1.0-37-amd64");
+  expected.set_time_offset_max_us(10'000);
+  return expected;
+}
+
+v1::Expectations OfRoce() {
+  v1::Expectations expected = OfAnyNode();
+  expected.set_protocol(v1::PROTOCOL_ROCE);
+  expected.set_lossless(true);
+  expected.mutable_pfc_priorities()->add_priorities(3);
+  expected.set_trust(v1::TRUST_DSCP);
+  expected.set_data_dscp(26);
+  expected.set_data_priority(3);
+  expected.set_cnp_dscp(48);
+  expected.set_cnp_priority(6);
+  expected.set_ecn(true);
+  expected.set_global_pause(false);
+  expected.set_dcbx_host(true);
+  expected.set_netdev_mtu_bytes(9000);
+  expected.set_gid_family(v1::ADDRESS_FAMILY_IPV4);
+  return expected;
+}
+
+v1::Expectations OfInfiniband() {
+  v1::Expectations expected = OfAnyNode();
+  expected.set_protocol(v1::PROTOCOL_INFINIBAND);
+  expected.set_width(4);
+  expected.set_subnet_prefix("fe80:0000:0000:0000");
+  expected.add_full_pkeys(0x7fff);
+  expected.set_ib_mtu_bytes(4096);
+  return expected;
+}
+
+}  // namespace
+
+std::vector<CompleteFleet> CompleteFleets() {
+  std::vector<CompleteFleet> fleets;
+  fleets.push_back(FleetOf(testing::RoceNode, true));
+  fleets.push_back(FleetOf(testing::BnxtNode, true));
+  fleets.push_back(FleetOf(testing::InfinibandNode, false));
+  fleets.push_back(FleetOf(testing::RoceNode, true));
+  fleets.back().expectations = OfRoce();
+  fleets.push_back(FleetOf(testing::InfinibandNode, false));
+  fleets.back().expectations = OfInfiniband();
+  for (const char* machine : {"h100_infiniband", "roce_connectx6dx", "lag_vlan"})
+    fleets.push_back({.nodes = {testing::Captured(machine)}, .expectations = {}});
+  return fleets;
+}
+
+std::vector<std::string> InspectorsOf(const std::string& field) {
+  static const std::map<std::string, std::vector<std::string>> kInspectors = {
+      {"node", {"host_identity"}},
+      {"rdma_devices",
+       {"rdma_ports", "rdma_devices", "gids", "roce_defaults", "roce_lag", "character_devices"}},
+      {"net_interfaces",
+       {"net_interfaces", "dcb", "global_pause", "congestion_control", "pfc_storm_prevention",
+        "bonds_and_vlans", "rdma_ports"}},
+      {"gpus", {"gpus"}},
+      {"peer_memory", {"peer_memory"}},
+      {"pci_functions", {"pci_functions"}},
+      {"gpu_nic_paths", {"gpu_nic_paths", "pci_functions"}},
+      {"lldp_neighbors", {"lldp"}},
+      {"host", {"host_facts", "host_limits", "rdma_stack", "rdma_devices"}},
+      {"kernel_log", {"kernel_log"}},
+      {"time_sync", {"time_sync"}},
+      {"job", {"job_view"}},
+  };
+  const auto found = kInspectors.find(field);
+  return found == kInspectors.end() ? std::vector<std::string>() : found->second;
+}
+
+}  // namespace fabric::rules

@@ -1,0 +1,23 @@
+// Fleets whose snapshots have nearly every field, with a profile that describes them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fabric/v1/inventory.pb.h"
+#include "fabric/v1/profile.pb.h"
+
+namespace fabric::rules {
+
+struct CompleteFleet {
+  std::vector<v1::NodeSnapshot> nodes;
+  v1::Expectations expectations;
+};
+
+// RoCE over mlx5 and bnxt, InfiniBand, and captured machines, with and without a profile.
+std::vector<CompleteFleet> CompleteFleets();
+
+// The inspectors that fill a field of NodeSnapshot: "gpus".
+std::vector<std::string> InspectorsOf(const std::string& field);
+
+}  // namespace fabric::rules
