@@ -69,6 +69,9 @@ std::vector<std::string> Describe(const v1::Event& event) {
       return {"port", Format("{}/{}/{}", port.node(), port.device(), port.port()),
               Format("{} -> {}", Name(port.before()), Name(port.after()))};
     }
+    case v1::Event::kPorts:
+      return {"port", event.ports().node(), Plural(event.ports().total(), "port") + " changed"};
+    case v1::Event::kGap: return {"gap", std::string(kAbsent), event.gap().reason()};
     case v1::Event::BODY_NOT_SET: break;
   }
   return {"event", std::string(kAbsent), "unknown kind of event; upgrade fabricctl"};
