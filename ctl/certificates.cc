@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "ctl/tables/blame_lines.h"
 #include "ctl/tables/cells.h"
+#include "ctl/tables/coverage_lines.h"
 #include "proto/coverage.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
@@ -97,7 +98,8 @@ Output CertificateOutput(v1::Certificate certificate) {
   if (certificate.verdict() != v1::VERDICT_PASS)
     output.tables.push_back(NodeTable(certificate, false));
   output.tables.push_back(NodeTable(certificate, true));
-  output.after = BlameLines(certificate.blame()) + NotCovered(certificate);
+  output.after = BlameLines(certificate.blame()) + NotCovered(certificate) +
+                 CoverageLines(certificate.coverage());
   for (const v1::CertifiedNode& node : certificate.nodes())
     if (node.verdict() == v1::VERDICT_FAIL) output.names.push_back(node.name());
   output.exit_status = ExitStatusOf(certificate.verdict());

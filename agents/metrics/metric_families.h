@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,8 +56,23 @@ struct CounterMetric {
 // `of_port`: of an RDMA port or device, else of a netdev. Empty for a counter without neutral name.
 std::optional<CounterMetric> MetricOf(const v1::Counter& counter, bool of_port);
 
-// Metrics of fields with the option `metric`, in the message and below it.
-void AddFields(const google::protobuf::Message& message, MetricFamilies& out);
+// Metrics of fields with the option `metric`, in a message and below it. Reads the options once,
+// when it is made. The message type must not contain itself, and must outlive this object.
+class FieldMetrics {
+ public:
+  struct Type;
+  explicit FieldMetrics(const google::protobuf::Descriptor& message);
+  FieldMetrics(const FieldMetrics&) = delete;
+  FieldMetrics& operator=(const FieldMetrics&) = delete;
+  ~FieldMetrics();
+
+  // `message`: of the type.
+  void Add(const google::protobuf::Message& message, MetricFamilies& out) const;
+
+ private:
+  std::unique_ptr<const Type> type_;  // nullptr: no metrics
+};
+
 // Metrics that need more than one field.
 void AddDevices(const v1::NodeSnapshot& snapshot, MetricFamilies& out);
 void AddNetdevs(const v1::NodeSnapshot& snapshot, MetricFamilies& out);

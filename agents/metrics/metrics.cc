@@ -50,7 +50,8 @@ void AddAgent(const NodeMetrics& node, MetricFamilies& out) {
 std::vector<prometheus::MetricFamily> ToMetrics(const NodeMetrics& node) {
   MetricFamilies out;
   AddAgent(node, out);
-  AddFields(node.snapshot, out);
+  static const FieldMetrics kFields(*v1::NodeSnapshot::descriptor());
+  kFields.Add(node.snapshot, out);
   AddDevices(node.snapshot, out);
   AddNetdevs(node.snapshot, out);
   AddCounters(node.snapshot, out);

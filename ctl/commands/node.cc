@@ -7,6 +7,7 @@
 #include "ctl/client.h"
 #include "ctl/command.h"
 #include "ctl/tables/cells.h"
+#include "ctl/tables/coverage_lines.h"
 #include "proto/names.h"
 #include "proto/timestamps.h"
 
@@ -190,6 +191,7 @@ Result<Output> RunNode(Client& client, const Arguments& arguments, Stream&) {
   output.tables.push_back(NetdevTable(snapshot));
   output.tables.push_back(GpuTable(snapshot));
   output.tables.push_back(GapTable(snapshot));
+  output.after = CoverageLines(response.coverage());
   output.names.push_back(response.summary().name());
   output.message = std::make_unique<v1::GetNodeResponse>(std::move(response));
   return output;
@@ -202,7 +204,9 @@ extern const Command node = {
     .summary = "Show the ports, settings and gaps of a node.",
     .description =
         "-o wide adds the GID tables, addresses, drivers and firmware; -o json and yaml "
-        "print the complete snapshot with counters. Gaps are values that the agent could not read.",
+        "print the complete snapshot with counters. Gaps are values that the agent could not read. "
+        "The last lines show how many rules have judged the node, what they could not read, and "
+        "how many expectations no profile sets.",
     .example = "fabricctl node n1 -o wide",
     .options = kNodeOptions,
     .run = RunNode,

@@ -60,6 +60,7 @@ State::State(const ControllerOptions& all_options, store::Store& store, AgentSin
                                       .profile = options.profile,
                                       .sites = sites,
                                       .findings = findings,
+                                      .evaluator = evaluator,
                                       .campaigns = campaigns},
                    options.pairs_at_once_max, now),
       mesh(

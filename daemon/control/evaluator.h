@@ -2,6 +2,7 @@
 // result to the finding registry. Not thread-safe.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -36,6 +37,10 @@ class Evaluator {
   void Tick(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
   // All verdicts on the fleet as it is now. Updates `findings` only when settled.
   rules::Evaluation EvaluateAll(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now);
+  // What the verdicts on these nodes cover, as of the last evaluation. No value: none is judged.
+  std::optional<v1::Coverage> CoverageOf(const std::set<std::string>& nodes) const {
+    return engine_.CoverageOf(nodes);
+  }
   std::size_t nodes() const { return engine_.nodes(); }
 
  private:

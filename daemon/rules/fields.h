@@ -116,7 +116,7 @@ const FieldInfo& InfoOf(Field field);
 struct Read {
   Field field = {};
   // Whether the rule needs the field of this member. Asked for ports of the fabric that are up (see
-  // IsUp()) and in use, and for nodes with RDMA ports. nullptr: for all of them.
+  // IsUp()) and in use, and for all nodes. nullptr: for all of them.
   bool (*applies)(const Member&) = nullptr;
   // The number of a field of v1::Expectations: only where a profile sets it. A missing value is
   // then always UNKNOWN.

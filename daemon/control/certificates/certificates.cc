@@ -328,6 +328,9 @@ void Certificates::Issue(Known& known, const std::set<std::string>& unjudged, Mo
                                     Format("campaign {} was cancelled", certificate.campaign()));
   }
   Judge(facts, certificate);
+  const auto& nodes = certificate.request().nodes();
+  if (auto coverage = sources_.evaluator.CoverageOf({nodes.begin(), nodes.end()}))
+    *certificate.mutable_coverage() = *std::move(coverage);
   certificate.set_state(v1::CERTIFICATE_STATE_DONE);
   *certificate.mutable_issued_at() = ToProto(now.wall);
   *certificate.mutable_expires_at() = ToProto(now.wall + options_.lifetime);

@@ -15,6 +15,7 @@
 #include "daemon/control/campaigns/campaigns.h"
 #include "daemon/control/certificates/certificate_verdict.h"
 #include "daemon/control/certificates/certificate_work.h"
+#include "daemon/control/evaluator.h"
 #include "daemon/control/findings/finding_registry.h"
 #include "daemon/control/options.h"
 #include "daemon/fleet/fleet.h"
@@ -29,6 +30,7 @@ struct CertificateSources {
   const profile::Profile& profile;
   const fleet::Sites& sites;
   const FindingRegistry& findings;
+  const Evaluator& evaluator;
   Campaigns& campaigns;
 };
 

@@ -32,6 +32,8 @@ Status GetNode(State& state, const v1::GetNodeRequest& request, v1::GetNodeRespo
   const fleet::NodeRecord& record = *state.fleet.Find(request.name());
   *response.mutable_summary() = Summarize(record, state.findings.FailingOn(record.name));
   *response.mutable_snapshot() = record.snapshot;
+  if (auto coverage = state.evaluator.CoverageOf({record.name}))
+    *response.mutable_coverage() = *std::move(coverage);
   return {};
 }
 

@@ -300,6 +300,17 @@ Delta FindingAggregator::News() {
   return delta;
 }
 
+std::vector<v1::Finding> FindingAggregator::About(const std::set<std::string>& nodes) const {
+  std::vector<v1::Finding> about;
+  for (const auto& [id, entry] : findings_)
+    if (!IsCommonCause(entry.finding) &&
+        std::ranges::any_of(entry.finding.affected(), [&](const v1::Subject& subject) {
+          return nodes.contains(subject.node());
+        }))
+      about.push_back(entry.finding);
+  return about;
+}
+
 Evaluation FindingAggregator::All() const {
   Evaluation all;
   all.counts = counts_;

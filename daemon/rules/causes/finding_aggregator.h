@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "daemon/fleet/fleet_view.h"
 #include "daemon/rules/causes/cause_graph.h"
@@ -42,6 +43,8 @@ class FindingAggregator {
   Delta News();
   // All findings. Does not affect News().
   Evaluation All() const;
+  // Findings about these nodes, without aggregates and causes.
+  std::vector<v1::Finding> About(const std::set<std::string>& nodes) const;
 
  private:
   // Similar findings in one scope.

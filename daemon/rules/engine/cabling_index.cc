@@ -10,8 +10,10 @@ namespace fabric::rules {
 CablingIndex::CablingIndex(const NodeIndex& nodes, FindingTable& findings)
     : nodes_(nodes), findings_(findings) {
   for (const Rule* rule : AllRules())
-    if (rule->lldp_rule != nullptr && rule->lldp_rule->report_strays != nullptr)
+    if (rule->lldp_rule != nullptr && rule->lldp_rule->report_strays != nullptr) {
       rules_.push_back(rule);
+      numbers_.push_back(NumberOf(*rule));
+    }
 }
 
 void CablingIndex::Put(std::uint32_t node) {
@@ -68,10 +70,17 @@ std::set<CablingIndex::CablingGroup*> CablingIndex::GroupsOn(const Leaves& leave
   return groups;
 }
 
-void CablingIndex::AddPassing(std::set<std::string_view>& rules) const {
+void CablingIndex::AddPassing(RuleSet& rules) const {
   for (const auto& [cabling, group] : groups_)
     for (std::size_t i = 0; i < group.found.size(); ++i)
-      if (group.found[i].passes > 0) rules.insert(rules_[i]->id);
+      if (group.found[i].passes > 0) rules.set(numbers_[i]);
+}
+
+void CablingIndex::AddJudging(std::uint32_t node, RuleSet& rules) const {
+  if (rows_.size() <= node || rows_[node].group == nullptr) return;
+  const std::vector<Outcome>& found = rows_[node].group->found;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (found[i].passes > 0) rules.set(numbers_[i]);
 }
 
 void CablingIndex::Judge() {

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/rules/engine/coverage.h"
 #include "daemon/rules/engine/finding_table.h"
 #include "daemon/rules/engine/node_index.h"
 #include "daemon/rules/switches/cabling.h"
@@ -29,8 +30,10 @@ class CablingIndex {
   void Remove(std::uint32_t node);
   // Updates the findings after these changes.
   void Judge();
-  // Adds the ids of rules with a pass.
-  void AddPassing(std::set<std::string_view>& rules) const;
+  // Adds the rules with a pass.
+  void AddPassing(RuleSet& rules) const;
+  // Adds the rules that judge the node or its ports.
+  void AddJudging(std::uint32_t node, RuleSet& rules) const;
 
  private:
   struct CablingGroup {
@@ -54,7 +57,8 @@ class CablingIndex {
   const NodeIndex& nodes_;
   FindingTable& findings_;
   std::vector<const Rule*> rules_;
-  std::vector<Row> rows_;  // By number of node
+  std::vector<std::size_t> numbers_;  // Of these rules
+  std::vector<Row> rows_;             // By number of node
   std::map<Cabling, CablingGroup> groups_;
   std::unordered_map<Leaf, std::set<CablingGroup*>> groups_by_leaf_;
   std::set<Leaf> changed_;

@@ -14,30 +14,8 @@ namespace {
 
 using v1::Expectations;
 
-// What the fleet has that expectations can be about.
-struct Kinds {
-  bool roce = false;
-  bool infiniband = false;
-  bool gpus = false;
-  bool rates = false;
-};
-
-Kinds KindsOf(const NodeIndex& nodes) {
-  Kinds kinds;
-  for (const auto& [name, number] : nodes.numbers()) {
-    const fleet::NodeView& node = nodes.at(number);
-    kinds.gpus = kinds.gpus || !node.node->snapshot.gpus().empty();
-    kinds.rates = kinds.rates || node.node->rates.known();
-    for (const fleet::PortView& port : node.ports) {
-      kinds.roce = kinds.roce || CarriesRoce(port);
-      kinds.infiniband = kinds.infiniband || IsActiveInfiniband(port);
-    }
-  }
-  return kinds;
-}
-
 // Sections of profile.proto.
-bool Concerns(int field, const Kinds& kinds) {
+bool Concerns(int field, const CoverageFacts& kinds) {
   if (field == Expectations::kUnusedFieldNumber || field == Expectations::kVlanIdFieldNumber)
     return false;
   if (field >= Expectations::kLosslessFieldNumber &&
@@ -56,49 +34,44 @@ bool Concerns(int field, const Kinds& kinds) {
   return kinds.roce || kinds.infiniband;
 }
 
-// Fields that the expectation of any node or port sets.
-std::set<int> SetFields(const NodeIndex& nodes) {
-  std::set<const fleet::Expectation*> seen;
-  for (const auto& [name, number] : nodes.numbers()) {
-    const fleet::NodeView& node = nodes.at(number);
-    seen.insert(node.expectation);
-    for (const fleet::PortView& port : node.ports) seen.insert(port.expectation);
-  }
-  std::set<int> numbers;
-  std::vector<const google::protobuf::FieldDescriptor*> fields;
-  for (const fleet::Expectation* const expectation : seen) {
-    Expectations::GetReflection()->ListFields(expectation->values, &fields);
-    for (const auto* const field : fields) numbers.insert(field->number());
-  }
-  return numbers;
-}
-
-void AddMissingExpectations(const NodeIndex& nodes, const Kinds& kinds, v1::Coverage& coverage) {
+void AddMissingExpectations(const CoverageFacts& facts, v1::Coverage& coverage) {
   std::set<int> missing;
   for (const Rule* const rule : AllRules())
     for (const int field : rule->profile)
-      if (Concerns(field, kinds)) missing.insert(field);
-  for (const int field : SetFields(nodes)) missing.erase(field);
+      if (Concerns(field, facts)) missing.insert(field);
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  for (const fleet::Expectation* const expectation : facts.expectations) {
+    Expectations::GetReflection()->ListFields(expectation->values, &fields);
+    for (const auto* const field : fields) missing.erase(field->number());
+  }
   for (const int field : missing)
     coverage.add_expectations_missing(
         std::string(Expectations::descriptor()->FindFieldByNumber(field)->name()));
 }
 
-void AddReasons(const Evaluation& evaluation, v1::Coverage& coverage) {
-  struct Unread {
-    std::uint32_t verdicts = 0;
-    std::set<std::string> rules;
-    std::set<std::string> nodes;
-  };
+// "not readable: Permission denied", or what the finding says.
+const std::string& ReasonOf(const v1::Finding& finding) {
+  for (const v1::Evidence& evidence : finding.evidence())
+    if (evidence.seen().starts_with("not readable")) return evidence.seen();
+  return finding.title();
+}
+
+struct Unread {
+  std::uint32_t verdicts = 0;
+  std::set<std::string> rules;
+  std::set<std::string> nodes;
+};
+
+void AddReasons(const std::vector<v1::Finding>& findings, const std::set<std::string>& nodes,
+                v1::Coverage& coverage) {
   std::map<std::string, Unread> reasons;
-  for (const v1::Finding& finding : evaluation.findings) {
+  for (const v1::Finding& finding : findings) {
     if (finding.verdict() != v1::VERDICT_UNKNOWN) continue;
-    const std::string reason =
-        finding.evidence().empty() ? finding.title() : finding.evidence(0).seen();
-    Unread& unread = reasons[reason];
+    Unread& unread = reasons[ReasonOf(finding)];
     ++unread.verdicts;
     unread.rules.insert(finding.rule());
-    unread.nodes.insert(finding.subject().node());
+    for (const v1::Subject& subject : finding.affected())
+      if (nodes.empty() || nodes.contains(subject.node())) unread.nodes.insert(subject.node());
   }
   std::vector<std::pair<std::string, Unread>> sorted(reasons.begin(), reasons.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
@@ -113,23 +86,113 @@ void AddReasons(const Evaluation& evaluation, v1::Coverage& coverage) {
   }
 }
 
+// Moves a node from one set to another.
+template <class Set, class Counts>
+void CountChange(Set& known, const Set& now, Counts& counts) {
+  const Set changed = known ^ now;
+  for (std::size_t left = changed.count(), i = 0; left > 0; ++i) {
+    if (!changed[i]) continue;
+    --left;
+    counts[i] += now[i] ? 1U : ~0U;
+  }
+  known = now;
+}
+
 }  // namespace
 
-v1::Coverage Summarize(const NodeIndex& nodes, const std::set<std::string_view>& judged,
-                       const Evaluation& evaluation) {
+std::size_t NumberOf(const Rule& rule) {
+  const auto rules = AllRules();
+  return static_cast<std::size_t>(std::ranges::find(rules, &rule) - rules.begin());
+}
+
+v1::Coverage Summarize(CoverageFacts facts, const std::vector<v1::Finding>& findings,
+                       const std::set<std::string>& nodes) {
+  std::set<std::string_view> with_findings;
+  for (const v1::Finding& finding : findings) with_findings.insert(finding.rule());
   v1::Coverage coverage;
-  const Kinds kinds = KindsOf(nodes);
-  for (const Rule* const rule : AllRules()) {
-    if (judged.contains(rule->id))
+  for (std::size_t number = 0; number < AllRules().size(); ++number) {
+    const Rule& rule = *AllRules()[number];
+    if (facts.judged[number] || with_findings.contains(rule.id)) {
       coverage.set_rules_judged(coverage.rules_judged() + 1);
-    else if (!kinds.rates && rule->needs.contains(Input::kCounters))
+      coverage.add_judged(std::string(rule.id));
+    } else if (!facts.rates && rule.needs.contains(Input::kCounters)) {
       coverage.set_rules_without_rates(coverage.rules_without_rates() + 1);
-    else
+    } else {
       coverage.set_rules_not_applicable(coverage.rules_not_applicable() + 1);
+    }
   }
-  AddReasons(evaluation, coverage);
-  AddMissingExpectations(nodes, kinds, coverage);
+  std::sort(coverage.mutable_judged()->begin(), coverage.mutable_judged()->end());
+  AddReasons(findings, nodes, coverage);
+  AddMissingExpectations(facts, coverage);
   return coverage;
+}
+
+void CoverageIndex::Put(std::uint32_t node, const fleet::NodeView& view, const RuleSet& passing) {
+  if (rows_.size() <= node) rows_.resize(node + 1);
+  Row& row = rows_[node];
+  Kinds kinds;
+  kinds[kGpus] = !view.node->snapshot.gpus().empty();
+  kinds[kRates] = row.kinds[kRates];
+  scratch_.assign(1, view.expectation);
+  for (const fleet::PortView& port : view.ports) {
+    kinds[kRoce] = kinds[kRoce] || CarriesRoce(port);
+    kinds[kInfiniband] = kinds[kInfiniband] || IsActiveInfiniband(port);
+    if (scratch_.back() != port.expectation) scratch_.push_back(port.expectation);
+  }
+  CountChange(row.settings, passing, settings_);
+  CountChange(row.kinds, kinds, kinds_);
+  if (row.expectations == scratch_) return;
+  for (const fleet::Expectation* const each : scratch_) ++expectations_[each];
+  Forget(row);
+  row.expectations = scratch_;
+}
+
+void CoverageIndex::Forget(const Row& row) {
+  for (const fleet::Expectation* const each : row.expectations)
+    if (--expectations_[each] == 0) expectations_.erase(each);
+}
+
+void CoverageIndex::PutCounters(std::uint32_t node, const fleet::NodeView& view,
+                                const RuleSet& passing) {
+  Row& row = rows_[node];
+  CountChange(row.counters, passing, counters_);
+  Kinds kinds = row.kinds;
+  kinds[kRates] = view.node->rates.known();
+  CountChange(row.kinds, kinds, kinds_);
+}
+
+void CoverageIndex::Remove(std::uint32_t node) {
+  if (rows_.size() <= node) return;
+  Row& row = rows_[node];
+  CountChange(row.settings, {}, settings_);
+  CountChange(row.counters, {}, counters_);
+  CountChange(row.kinds, {}, kinds_);
+  Forget(row);
+  row.expectations.clear();
+}
+
+void CoverageIndex::AddKinds(const Kinds& kinds, CoverageFacts& facts) {
+  facts.roce = facts.roce || kinds[kRoce];
+  facts.infiniband = facts.infiniband || kinds[kInfiniband];
+  facts.gpus = facts.gpus || kinds[kGpus];
+  facts.rates = facts.rates || kinds[kRates];
+}
+
+CoverageFacts CoverageIndex::OfAll() const {
+  CoverageFacts facts;
+  Kinds kinds;
+  for (std::size_t i = 0; i < kKinds; ++i) kinds[i] = kinds_[i] > 0;
+  AddKinds(kinds, facts);
+  for (std::size_t i = 0; i < kRulesMax; ++i) facts.judged[i] = settings_[i] + counters_[i] > 0;
+  for (const auto& [expectation, count] : expectations_) facts.expectations.insert(expectation);
+  return facts;
+}
+
+void CoverageIndex::AddOf(std::uint32_t node, CoverageFacts& facts) const {
+  const Row& row = rows_[node];
+  AddKinds(row.kinds, facts);
+  facts.judged |= row.settings | row.counters;
+  facts.expectations.insert(row.expectations.begin(), row.expectations.end());
 }
 
 }  // namespace fabric::rules

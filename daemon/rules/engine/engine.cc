@@ -1,10 +1,8 @@
 #include "daemon/rules/engine/engine.h"
 
-#include <optional>
 #include <utility>
 
 #include "daemon/fleet/fleet_view.h"
-#include "daemon/rules/engine/coverage.h"
 
 namespace fabric::rules {
 namespace {
@@ -15,27 +13,6 @@ std::vector<const Rule*> RulesOf(bool counters) {
   for (const Rule* rule : AllRules())
     if (rule->needs.contains(Input::kCounters) == counters) rules.push_back(rule);
   return rules;
-}
-
-// Runs a rule on a node and adds its verdicts to those of other rules.
-template <class AnyRule, class Evaluate>
-void Run(const AnyRule& rule, const Evaluate& evaluate, const fleet::NodeView& node,
-         Verdicts& all) {
-  Verdicts out(rule.id, rule.severity);
-  evaluate(node, out);
-  Append(out, all);
-}
-
-// Runs the rules on a node, and finds what they miss there.
-void Run(const std::vector<const Rule*>& rules, const fleet::NodeView& node, MissingInputs& missing,
-         Verdicts& all) {
-  missing.Find(node);
-  for (const Rule* const rule : rules) {
-    Verdicts out(rule->id, rule->severity);
-    rule->evaluate_node(node, out);
-    if (missing.LacksNodeField(*rule)) out.DropPasses();
-    Append(out, all);
-  }
 }
 
 // Of several rules.
@@ -56,17 +33,18 @@ Engine::Engine(profile::Profile profile)
   for (const Rule* rule : AllRules()) {
     if (rule->evaluate_unjudged != nullptr) unjudged_rules_.push_back(rule);
     if (rule->evaluate_node == nullptr) continue;
+    const NumberedRule numbered{.rule = rule, .number = NumberOf(*rule)};
     if (rule->single_node_only)
-      single_node_rules_.push_back(rule);
+      single_node_rules_.push_back(numbered);
     else if (rule->needs.contains(Input::kCounters))
-      counter_rules_.push_back(rule);
+      counter_rules_.push_back(numbered);
     else
-      settings_rules_.push_back(rule);
+      settings_rules_.push_back(numbered);
   }
 }
 
 void Engine::Put(const fleet::NodeRecord& record) {
-  const std::uint32_t node = NumberOf(record);
+  const std::uint32_t node = AddNode(record);
   const bool only_counters = record.version != 0 && outcomes_[node].version == record.version &&
                              outcomes_[node].record == &record;
   if (only_counters) return PutCounters(node);
@@ -75,12 +53,12 @@ void Engine::Put(const fleet::NodeRecord& record) {
 }
 
 void Engine::Put(fleet::NodeView view) {
-  const std::uint32_t node = NumberOf(*view.node);
+  const std::uint32_t node = AddNode(*view.node);
   nodes_.View(node) = std::move(view);
   PutAll(node);
 }
 
-std::uint32_t Engine::NumberOf(const fleet::NodeRecord& record) {
+std::uint32_t Engine::AddNode(const fleet::NodeRecord& record) {
   if (const auto back = unjudged_.find(record.name); back != unjudged_.end()) {
     findings_.Drop(back->second);
     unjudged_.erase(back);
@@ -109,19 +87,40 @@ void Engine::PutCounters(std::uint32_t node) {
   changed_ = true;
 }
 
+// Runs the rules on a node, and finds what they miss there. Returns those that pass.
+RuleSet Engine::Run(const std::vector<NumberedRule>& rules, const fleet::NodeView& node,
+                    MissingInputs& missing, Verdicts& all) {
+  RuleSet passing;
+  missing.Find(node);
+  for (const auto& [rule, number] : rules) {
+    Verdicts out(rule->id, rule->severity);
+    rule->evaluate_node(node, out);
+    if (missing.LacksNodeField(*rule)) out.DropPasses();
+    passing[number] = out.passes() > 0;
+    Append(out, all);
+  }
+  return passing;
+}
+
 void Engine::JudgeSettings(std::uint32_t node) {
   Verdicts all = NoVerdicts();
-  Run(settings_rules_, nodes_.at(node), missing_settings_, all);
-  peers_.Put(node, all);
+  RuleSet passing = Run(settings_rules_, nodes_.at(node), missing_settings_, all);
+  peers_.Put(node, all, passing);
   missing_settings_.Report(all);
+  coverage_.Put(node, nodes_.at(node), passing);
   findings_.Replace(outcomes_[node].settings, all);
 }
 
 void Engine::JudgeCounters(std::uint32_t node) {
   Verdicts all = NoVerdicts();
-  Run(counter_rules_, nodes_.at(node), missing_counters_, all);
+  const fleet::NodeView& view = nodes_.at(node);
+  coverage_.PutCounters(node, view, Run(counter_rules_, view, missing_counters_, all));
   missing_counters_.Report(all);
-  for (const NodeRule& rule : operator_rules_) Run(rule, rule.evaluate, nodes_.at(node), all);
+  for (const NodeRule& rule : operator_rules_) {
+    Verdicts out(rule.id, rule.severity);
+    rule.evaluate(view, out);
+    Append(out, all);
+  }
   findings_.Replace(outcomes_[node].counters, all);
 }
 
@@ -157,6 +156,7 @@ void Engine::Leave(const std::string& name) {
   uniqueness_.Remove(*node);
   lldp_.Remove(*node);
   cabling_.Remove(*node);
+  coverage_.Remove(*node);
   aggregator_.Remove(name);
   findings_.Drop(outcomes_[*node].settings);
   findings_.Drop(outcomes_[*node].counters);
@@ -176,9 +176,14 @@ void Engine::Judge() {
 
 void Engine::JudgeSingleNode() {
   Verdicts all = NoVerdicts();
-  if (nodes_.size() == 1 && unjudged_.empty())
-    for (const Rule* rule : single_node_rules_)
-      Run(*rule, rule->evaluate_node, nodes_.at(nodes_.numbers().begin()->second), all);
+  single_node_passing_.reset();
+  for (const auto& [rule, number] : single_node_rules_) {
+    if (nodes_.size() != 1 || !unjudged_.empty()) break;
+    Verdicts out(rule->id, rule->severity);
+    rule->evaluate_node(nodes_.at(nodes_.numbers().begin()->second), out);
+    single_node_passing_[number] = out.passes() > 0;
+    Append(out, all);
+  }
   findings_.Replace(single_node_, all);
 }
 
@@ -192,33 +197,32 @@ Evaluation Engine::All() {
   return aggregator_.All();
 }
 
-std::set<std::string_view> Engine::PassingRules() const {
-  std::set<std::string_view> passing;
-  peers_.AddPassing(passing);
-  uniqueness_.AddPassing(passing);
-  lldp_.AddPassing(passing);
-  cabling_.AddPassing(passing);
-  const auto passes = [](const Rule& rule, const fleet::NodeView& node) {
-    Verdicts out(rule.id, rule.severity);
-    rule.evaluate_node(node, out);
-    return out.passes() > 0;
-  };
-  for (const Rule* const rule : AllRules()) {
-    if (rule->evaluate_node == nullptr || (rule->single_node_only && nodes_.size() != 1)) continue;
-    for (const auto& [name, number] : nodes_.numbers()) {
-      if (!passes(*rule, nodes_.at(number))) continue;
-      passing.insert(rule->id);
-      break;
-    }
-  }
-  return passing;
+v1::Coverage Engine::CoverageOf(const Evaluation& evaluation) const {
+  CoverageFacts facts = coverage_.OfAll();
+  peers_.AddPassing(facts.judged);
+  uniqueness_.AddPassing(facts.judged);
+  lldp_.AddPassing(facts.judged);
+  cabling_.AddPassing(facts.judged);
+  facts.judged |= single_node_passing_;
+  return Summarize(std::move(facts), evaluation.findings);
 }
 
-v1::Coverage Engine::CoverageOf(const Evaluation& evaluation) {
-  Judge();
-  std::set<std::string_view> judged = PassingRules();
-  for (const v1::Finding& finding : evaluation.findings) judged.insert(finding.rule());
-  return Summarize(nodes_, judged, evaluation);
+std::optional<v1::Coverage> Engine::CoverageOf(const std::set<std::string>& nodes) const {
+  CoverageFacts facts;
+  bool judged = false;
+  for (const std::string& name : nodes) {
+    const auto node = nodes_.numbers().find(name);
+    if (node == nodes_.numbers().end() || unjudged_.contains(name)) continue;
+    judged = true;
+    coverage_.AddOf(node->second, facts);
+    peers_.AddJudging(node->second, facts.judged);
+    uniqueness_.AddJudging(node->second, facts.judged);
+    lldp_.AddJudging(node->second, facts.judged);
+    cabling_.AddJudging(node->second, facts.judged);
+  }
+  if (!judged) return {};
+  facts.judged |= single_node_passing_;
+  return Summarize(std::move(facts), aggregator_.About(nodes), nodes);
 }
 
 Evaluation Evaluate(const fleet::FleetView& fleet, std::span<const NodeRule> own) {

@@ -6,9 +6,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "daemon/fleet/fleet.h"
@@ -16,6 +16,7 @@
 #include "daemon/profile/profile.h"
 #include "daemon/rules/causes/finding_aggregator.h"
 #include "daemon/rules/engine/cabling_index.h"
+#include "daemon/rules/engine/coverage.h"
 #include "daemon/rules/engine/finding_table.h"
 #include "daemon/rules/engine/lldp_comparison.h"
 #include "daemon/rules/engine/missing_inputs.h"
@@ -51,9 +52,11 @@ class Engine {
   Delta Take();
   // All findings. Does not affect Take(). Without the coverage.
   Evaluation All();
-  // What these verdicts cover. Runs rules until they pass somewhere: takes up to a second in a
-  // fleet of ten thousand nodes.
-  v1::Coverage CoverageOf(const Evaluation& evaluation);
+  // What the verdicts of All() cover.
+  v1::Coverage CoverageOf(const Evaluation& evaluation) const;
+  // What the verdicts on these nodes cover, as of the last All() or Take(). Reads no record. No
+  // value when none of the nodes is judged.
+  std::optional<v1::Coverage> CoverageOf(const std::set<std::string>& nodes) const;
 
   // Number of nodes that are judged.
   std::size_t nodes() const { return nodes_.size() - unjudged_.size(); }
@@ -65,7 +68,14 @@ class Engine {
     const fleet::NodeRecord* record = nullptr;
     std::uint64_t version = 0;  // Of the record
   };
-  std::uint32_t NumberOf(const fleet::NodeRecord& record);
+  // A rule, and its position in AllRules().
+  struct NumberedRule {
+    const Rule* rule = nullptr;
+    std::size_t number = 0;
+  };
+  static RuleSet Run(const std::vector<NumberedRule>& rules, const fleet::NodeView& node,
+                     MissingInputs& missing, Verdicts& all);
+  std::uint32_t AddNode(const fleet::NodeRecord& record);
   void PutAll(std::uint32_t node);
   void PutCounters(std::uint32_t node);
   void JudgeSettings(std::uint32_t node);
@@ -73,14 +83,12 @@ class Engine {
   void Judge();
   void JudgeSingleNode();
   void Leave(const std::string& node);
-  // Ids of rules with a pass.
-  std::set<std::string_view> PassingRules() const;
 
   const profile::Profile profile_;
   fleet::ExpectationTable expectations_;
-  std::vector<const Rule*> settings_rules_;  // evaluate_node, by what they need
-  std::vector<const Rule*> counter_rules_;
-  std::vector<const Rule*> single_node_rules_;
+  std::vector<NumberedRule> settings_rules_;  // evaluate_node, by what they need
+  std::vector<NumberedRule> counter_rules_;
+  std::vector<NumberedRule> single_node_rules_;
   std::vector<const Rule*> unjudged_rules_;
   std::vector<NodeRule> operator_rules_;
   MissingInputs missing_settings_;
@@ -92,8 +100,10 @@ class Engine {
   UniquenessIndex uniqueness_;
   LldpComparison lldp_;
   CablingIndex cabling_;
+  CoverageIndex coverage_;
   std::vector<NodeOutcomes> outcomes_;  // By number of node
   Outcome single_node_;
+  RuleSet single_node_passing_;
   std::map<std::string, Outcome> unjudged_;  // By name of node
   bool changed_ = false;
 };

@@ -47,7 +47,7 @@ LldpComparison::LldpComparison(const NodeIndex& nodes, FindingTable& findings)
     : nodes_(nodes), findings_(findings) {
   for (const Rule* rule : AllRules())
     if (rule->lldp_rule != nullptr && rule->lldp_rule->judge != nullptr)
-      tables_.push_back({.rule = rule});
+      tables_.push_back({.rule = rule, .number = NumberOf(*rule)});
 }
 
 void LldpComparison::FindSwitches(const fleet::NodeView& node) {
@@ -163,9 +163,14 @@ Deviations LldpComparison::DeviationsOf(const Table& table) const {
   return deviations;
 }
 
-void LldpComparison::AddPassing(std::set<std::string_view>& rules) const {
+void LldpComparison::AddPassing(RuleSet& rules) const {
   for (const Table& table : tables_)
-    if (table.passes > 0) rules.insert(table.rule->id);
+    if (table.passes > 0) rules.set(table.number);
+}
+
+void LldpComparison::AddJudging(std::uint32_t node, RuleSet& rules) const {
+  for (const Table& table : tables_)
+    if (node < table.rows.size() && table.rows[node].passes > 0) rules.set(table.number);
 }
 
 void LldpComparison::Judge() {

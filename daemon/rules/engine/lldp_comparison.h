@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/rules/engine/coverage.h"
 #include "daemon/rules/engine/finding_table.h"
 #include "daemon/rules/engine/node_index.h"
 #include "daemon/rules/rule.h"
@@ -30,8 +31,10 @@ class LldpComparison {
   void Remove(std::uint32_t node);
   // Updates the findings after these changes.
   void Judge();
-  // Adds the ids of rules with a pass.
-  void AddPassing(std::set<std::string_view>& rules) const;
+  // Adds the rules with a pass.
+  void AddPassing(RuleSet& rules) const;
+  // Adds the rules that judge the node or its ports.
+  void AddJudging(std::uint32_t node, RuleSet& rules) const;
 
  private:
   // The links of a node.
@@ -44,6 +47,7 @@ class LldpComparison {
   };
   struct Table {
     const Rule* rule = nullptr;
+    std::size_t number = 0;                                      // Of the rule
     std::vector<Row> rows;                                       // By number of node
     std::vector<std::uint64_t> links;                            // Judged links by switch
     std::vector<std::map<std::uint64_t, std::uint64_t>> agreed;  // Ports by rail and value

@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "daemon/fleet/fleet_view.h"
+#include "daemon/rules/engine/gap_index.h"
 #include "daemon/rules/fields.h"
 #include "daemon/rules/rule.h"
 
@@ -23,7 +25,8 @@ class MissingInputs {
   void Find(const fleet::NodeView& node);
   // The rule misses a field of the node as a whole: it cannot pass.
   bool LacksNodeField(const Rule& rule) const;
-  // Adds an UNKNOWN for each rule and member, or for the node where one gap explains several ports.
+  // Adds an UNKNOWN for each rule and member, or one for the node where several ports lack a field
+  // for the same reason.
   // `all`: the verdicts of the rules on this node. A rule that has a finding about the member needs
   // no UNKNOWN.
   void Report(Verdicts& all) const;
@@ -36,6 +39,7 @@ class MissingInputs {
   struct Uses {
     Field field = {};
     std::vector<Use> uses;
+    bool only_optional = false;  // Never UNKNOWN without a gap
   };
   struct Missing {
     const Rule* rule = nullptr;
@@ -44,13 +48,18 @@ class MissingInputs {
     const v1::Gap* gap = nullptr;  // nullptr: the agent does not report the field
   };
 
-  static bool IsSameCause(const Missing& a, const Missing& b);
-  bool IsOfSeveralPorts(const Missing& missing) const;
+  using Cause = std::tuple<const Rule*, const FieldInfo*, std::string_view>;  // And the reason
+
+  static Cause CauseOf(const Missing& missing);
+  static void ReportUnknown(const std::vector<const Missing*>& same, v1::Subject subject,
+                            Verdicts& all);
   void FindIn(const std::vector<Uses>& fields, const Member& member);
 
   std::vector<Uses> of_nodes_;
   std::vector<Uses> of_ports_;
+  GapIndex gaps_;
   std::vector<Missing> missing_;
+  std::vector<const Rule*> lacking_;  // Rules that miss a field of the node
 };
 
 }  // namespace fabric::rules

@@ -8,27 +8,6 @@
 namespace fabric::rules {
 namespace {
 
-// Judges what does not depend on peers. Returns the value to compare with peers, if any.
-std::optional<Value> ValueOf(const Comparison& comparison, const Member& member, Verdicts& all) {
-  if (member.port != nullptr && member.port->expected().unused()) return {};
-  if (comparison.group_rule != nullptr) return comparison.group_rule->value(member);
-  const EqualityRule& equality = *comparison.equality;
-  const std::optional<Value> seen = equality.value(member);
-  const fleet::Expectation& expectation = member.expectation();
-  const bool by_profile = equality.expected != nullptr && !expectation.profile.empty();
-  if (seen && !by_profile) return seen;
-  if (!seen) return {};  // MissingInputs reports a value that could not be read.
-  Verdicts out(comparison.rule->id, comparison.rule->severity);
-  const std::optional<Value> expected = equality.expected(expectation.values);
-  if (!expected) return seen;
-  if (*expected == *seen)
-    out.Pass();
-  else
-    FailMember(equality, member, *seen, *expected, ProfileBasis(expectation), nullptr, out);
-  Append(out, all);
-  return {};
-}
-
 // The value of a member that is not judged; `lost`: its node is lost.
 std::optional<Value> SilentValueOf(const Comparison& comparison, const Member& member, bool lost) {
   if (comparison.equality == nullptr) return {};
@@ -63,6 +42,7 @@ PeerComparison::PeerComparison(const NodeIndex& nodes, FindingTable& findings)
 }
 
 void PeerComparison::Add(Comparison comparison, GroupFunction group) {
+  comparison.rule_number = NumberOf(*comparison.rule);
   const auto known = std::find(group_functions_.begin(), group_functions_.end(), group);
   comparison.group_function = static_cast<std::size_t>(known - group_functions_.begin());
   if (known == group_functions_.end()) group_functions_.push_back(group);
@@ -71,15 +51,16 @@ void PeerComparison::Add(Comparison comparison, GroupFunction group) {
   of_kind.push_back(&comparisons_.emplace_back(std::move(comparison)));
 }
 
-void PeerComparison::Put(std::uint32_t node, Verdicts& out) {
-  PutNode(node, &out);
+void PeerComparison::Put(std::uint32_t node, Verdicts& out, RuleSet& passing) {
+  const ByProfile by_profile{.verdicts = out, .passing = passing};
+  PutNode(node, &by_profile);
 }
 
 void PeerComparison::PutSilent(std::uint32_t node) {
   PutNode(node, nullptr);
 }
 
-void PeerComparison::PutNode(std::uint32_t node, Verdicts* out) {
+void PeerComparison::PutNode(std::uint32_t node, const ByProfile* out) {
   const auto ports = static_cast<std::uint32_t>(nodes_.at(node).ports.size());
   if (slots_.Has(node) && slots_.Ports(node) != ports) Remove(node);
   slots_.Add(node, ports);
@@ -88,33 +69,57 @@ void PeerComparison::PutNode(std::uint32_t node, Verdicts* out) {
     PutMember({.node = node, .port = port}, of_ports_, out);
 }
 
-void PeerComparison::AddPassing(std::set<std::string_view>& rules) const {
+void PeerComparison::AddPassing(RuleSet& rules) const {
   for (const Comparison& comparison : comparisons_) {
-    if (rules.contains(comparison.rule->id)) continue;
-    const bool passes =
+    if (rules[comparison.rule_number]) continue;
+    rules[comparison.rule_number] =
         std::any_of(comparison.groups.begin(), comparison.groups.end(),
                     [](const auto& group) { return group.second->outcome.passes > 0; });
-    if (passes || PassesByProfile(comparison)) rules.insert(comparison.rule->id);
   }
 }
 
-bool PeerComparison::PassesByProfile(const Comparison& comparison) const {
-  if (comparison.equality == nullptr || comparison.equality->expected == nullptr) return false;
-  const auto passes = [&](const Ref& ref) {
-    Verdicts out(comparison.rule->id, comparison.rule->severity);
-    (void)ValueOf(comparison, nodes_.MemberOf(ref), out);
-    return out.passes() > 0;
+void PeerComparison::AddJudging(std::uint32_t node, RuleSet& rules) const {
+  if (!slots_.Has(node)) return;
+  const auto judges = [&](const Comparison& comparison, const Ref& ref) {
+    const Slot& slot = slots_.At(comparison, ref);
+    if (slot.group == nullptr || slot.silent) return false;
+    if (comparison.equality != nullptr) return true;
+    const bool of_member = comparison.group_rule->judge_group == nullptr;
+    return of_member ? slot.passed : slot.group->peers->outcome.passes > 0;
   };
-  for (const auto& [name, node] : nodes_.numbers()) {
-    if (comparison.of_nodes && passes({.node = node})) return true;
-    for (std::uint32_t port = 0; !comparison.of_nodes && port < slots_.Ports(node); ++port)
-      if (passes({.node = node, .port = port})) return true;
+  for (const Comparison* const comparison : of_nodes_)
+    if (judges(*comparison, {.node = node})) rules.set(comparison->rule_number);
+  for (const Comparison* const comparison : of_ports_)
+    for (std::uint32_t port = 0; port < slots_.Ports(node); ++port)
+      if (judges(*comparison, {.node = node, .port = port})) rules.set(comparison->rule_number);
+}
+
+// Judges what does not depend on peers. Returns the value to compare with peers, if any.
+std::optional<Value> PeerComparison::ValueOf(const Comparison& comparison, const Member& member,
+                                             const ByProfile& by_profile) {
+  if (member.port != nullptr && member.port->expected().unused()) return {};
+  if (comparison.group_rule != nullptr) return comparison.group_rule->value(member);
+  const EqualityRule& equality = *comparison.equality;
+  const std::optional<Value> seen = equality.value(member);
+  const fleet::Expectation& expectation = member.expectation();
+  const bool expects = equality.expected != nullptr && !expectation.profile.empty();
+  if (seen && !expects) return seen;
+  if (!seen) return {};  // MissingInputs reports a value that could not be read.
+  Verdicts out(comparison.rule->id, comparison.rule->severity);
+  const std::optional<Value> expected = equality.expected(expectation.values);
+  if (!expected) return seen;
+  if (*expected == *seen) {
+    out.Pass();
+    by_profile.passing.set(comparison.rule_number);
+  } else {
+    FailMember(equality, member, *seen, *expected, ProfileBasis(expectation), nullptr, out);
   }
-  return false;
+  Append(out, by_profile.verdicts);
+  return {};
 }
 
 void PeerComparison::PutMember(const Ref& ref, std::vector<Comparison*>& comparisons,
-                               Verdicts* out) {
+                               const ByProfile* out) {
   const Member member = nodes_.MemberOf(ref);
   known_groups_.assign(group_functions_.size(), {});
   for (Comparison* const comparison : comparisons) {

@@ -27,16 +27,18 @@ class PeerComparison {
   PeerComparison(const PeerComparison&) = delete;
   PeerComparison& operator=(const PeerComparison&) = delete;
 
-  // The node is new or has changed. Adds the verdicts that do not depend on peers: by a profile,
-  // and unknown values.
-  void Put(std::uint32_t node, Verdicts& out);
+  // The node is new or has changed. Adds the verdicts by a profile, which do not depend on peers,
+  // and the rules with such a pass.
+  void Put(std::uint32_t node, Verdicts& out, RuleSet& passing);
   // The node is lost: its last values still break ties between others.
   void PutSilent(std::uint32_t node);
   void Remove(std::uint32_t node);
   // Updates the findings after these changes.
   void Judge();
-  // Adds the ids of rules with a pass.
-  void AddPassing(std::set<std::string_view>& rules) const;
+  // Adds the rules with a pass.
+  void AddPassing(RuleSet& rules) const;
+  // Adds the rules that judge the node or its ports.
+  void AddJudging(std::uint32_t node, RuleSet& rules) const;
 
  private:
   using GroupFunction = std::optional<Group> (*)(const Member&);
@@ -47,10 +49,16 @@ class PeerComparison {
   };
 
   void Add(Comparison comparison, GroupFunction group);
+  // Verdicts by a profile, and the rules with a pass.
+  struct ByProfile {
+    Verdicts& verdicts;
+    RuleSet& passing;
+  };
+  static std::optional<Value> ValueOf(const Comparison& comparison, const Member& member,
+                                      const ByProfile& out);
   // Without `out`, the member is silent.
-  void PutNode(std::uint32_t node, Verdicts* out);
-  void PutMember(const Ref& ref, std::vector<Comparison*>& comparisons, Verdicts* out);
-  bool PassesByProfile(const Comparison& comparison) const;
+  void PutNode(std::uint32_t node, const ByProfile* out);
+  void PutMember(const Ref& ref, std::vector<Comparison*>& comparisons, const ByProfile* out);
   const std::optional<Group>& GroupOf(const Comparison& comparison, const Member& member);
   static ValueGroup& ValuesFor(Comparison& comparison, const Ref& ref, const Group& key,
                                const Value& value);

@@ -22,9 +22,17 @@ void SlotTable::Add(std::uint32_t node, std::uint32_t ports) {
   rows_[node].slots.resize(of_nodes_ + of_ports_ * ports);
 }
 
-Slot& SlotTable::At(const Comparison& comparison, const Ref& ref) {
+std::size_t SlotTable::IndexOf(const Comparison& comparison, const Ref& ref) const {
   const std::size_t first = comparison.of_nodes ? 0 : of_nodes_ + of_ports_ * std::size_t{ref.port};
-  return rows_[ref.node].slots[first + comparison.number];
+  return first + comparison.number;
+}
+
+Slot& SlotTable::At(const Comparison& comparison, const Ref& ref) {
+  return rows_[ref.node].slots[IndexOf(comparison, ref)];
+}
+
+const Slot& SlotTable::At(const Comparison& comparison, const Ref& ref) const {
+  return rows_[ref.node].slots[IndexOf(comparison, ref)];
 }
 
 Slot* SlotTable::Find(const PeerGroup& group, const Ref& ref) {

@@ -59,6 +59,7 @@ struct Comparison {
   const EqualityRule* equality = nullptr;  // One of the two
   const GroupRule* group_rule = nullptr;
   bool of_nodes = false;
+  std::size_t rule_number = 0;
   std::size_t number = 0;          // Among the comparisons of nodes, or of ports
   std::size_t group_function = 0;  // Index of the function that returns the group of a member
   std::unordered_map<Group, std::unique_ptr<PeerGroup>, HashGroup> groups;
@@ -111,6 +112,7 @@ class SlotTable {
   bool Has(std::uint32_t node) const { return node < rows_.size() && !rows_[node].slots.empty(); }
   std::uint32_t Ports(std::uint32_t node) const { return rows_[node].ports; }
   Slot& At(const Comparison& comparison, const Ref& ref);
+  const Slot& At(const Comparison& comparison, const Ref& ref) const;
   // nullptr when the member has left the group.
   Slot* Find(const PeerGroup& group, const Ref& ref);
 
@@ -119,6 +121,8 @@ class SlotTable {
     std::uint32_t ports = 0;
     std::vector<Slot> slots;  // Of the node, then port after port
   };
+  std::size_t IndexOf(const Comparison& comparison, const Ref& ref) const;
+
   std::size_t of_nodes_ = 0;
   std::size_t of_ports_ = 0;
   std::vector<Row> rows_;  // By number of node

@@ -20,6 +20,7 @@ UniquenessIndex::UniquenessIndex(const NodeIndex& nodes, FindingTable& findings)
   for (const Rule* rule : AllRules())
     if (rule->uniqueness_rule != nullptr)
       tables_.push_back({.rule = rule,
+                         .number = NumberOf(*rule),
                          .uniqueness = rule->uniqueness_rule,
                          .holder = std::pmr::unordered_map<Hash, Ref>(&memory_)});
 }
@@ -96,9 +97,14 @@ void UniquenessIndex::Leave(Table& table, Hash hash, const Ref& ref) {
   table.changed.insert(hash);
 }
 
-void UniquenessIndex::AddPassing(std::set<std::string_view>& rules) const {
+void UniquenessIndex::AddPassing(RuleSet& rules) const {
   for (const Table& table : tables_)
-    if (table.passes > 0) rules.insert(table.rule->id);
+    if (table.passes > 0) rules.set(table.number);
+}
+
+void UniquenessIndex::AddJudging(std::uint32_t node, RuleSet& rules) const {
+  if (keys_.size() <= node) return;
+  for (const Key& key : keys_[node]) rules.set(tables_[key.table].number);
 }
 
 void UniquenessIndex::Judge() {

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/rules/engine/coverage.h"
 #include "daemon/rules/engine/finding_table.h"
 #include "daemon/rules/engine/node_index.h"
 #include "daemon/rules/rule.h"
@@ -28,8 +29,10 @@ class UniquenessIndex {
   void Remove(std::uint32_t node);
   // Updates the findings after these changes.
   void Judge();
-  // Adds the ids of rules with a pass.
-  void AddPassing(std::set<std::string_view>& rules) const;
+  // Adds the rules with a pass.
+  void AddPassing(RuleSet& rules) const;
+  // Adds the rules that judge the node or its ports.
+  void AddJudging(std::uint32_t node, RuleSet& rules) const;
 
  private:
   using Hash = std::uint64_t;
@@ -42,6 +45,7 @@ class UniquenessIndex {
   };
   struct Table {
     const Rule* rule = nullptr;
+    std::size_t number = 0;  // Of the rule
     const UniquenessRule* uniqueness = nullptr;
     std::pmr::unordered_map<Hash, Ref> holder;  // One holder of each key; most have no other
     std::unordered_map<Hash, Refs> shared;      // All holders of the keys with several

@@ -42,22 +42,25 @@ void JudgeShare(const PortView& port, const v1::Ets& ets, Verdicts& out) {
       SetEtsShare(port, *traffic_class, given ? least : 50), out);
 }
 
+// "0:50 3:50"
+std::string SharesText(const v1::Ets& ets) {
+  std::vector<std::string> shares;
+  for (std::uint32_t traffic_class = 0; traffic_class < kClasses; ++traffic_class)
+    if (const auto share = ShareOf(ets, traffic_class))
+      shares.push_back(Format("{}:{}", traffic_class, *share));
+  return Join(shares, " ");
+}
+
 void JudgeSum(const PortView& port, const v1::Ets& ets, Verdicts& out) {
   std::uint32_t sum = 0;
-  std::vector<std::string> shares;
-  for (std::uint32_t traffic_class = 0; traffic_class < kClasses; ++traffic_class) {
-    const auto share = ShareOf(ets, traffic_class);
-    if (!share) continue;
-    sum += *share;
-    shares.push_back(Format("{}:{}", traffic_class, *share));
-  }
+  for (std::uint32_t traffic_class = 0; traffic_class < kClasses; ++traffic_class)
+    sum += ShareOf(ets, traffic_class).value_or(0);
   if (sum == 0) return;  // No class is in ETS, or none has a share.
   if (sum <= kFullSum && sum >= kRoundedSum) return out.Pass();
-  const std::string seen = Join(shares, " ");
   FailOn(port,
          {.what = "sum of the ETS shares",
           .expected = "100 %",
-          .seen = Format("{} % ({})", sum, seen),
+          .seen = Format("{} % ({})", sum, SharesText(ets)),
           .source = QosSource(port),
           .basis = "rule"},
          ScaleEtsShares(port), out);

@@ -88,6 +88,8 @@ TEST(Certificates, PassWhenAllNodesAreWell) {
   EXPECT_THAT(certificate.not_covered(), IsEmpty());
   EXPECT_EQ(certificate.request().job_id(), "4711");
   EXPECT_EQ(certificate.issuer(), "fabricd 9 at head1");
+  EXPECT_GT(certificate.coverage().rules_judged(), 50u);
+  EXPECT_THAT(certificate.coverage().expectations_missing(), Contains("rate_bps"));
   EXPECT_EQ(FromProto(certificate.expires_at()) - FromProto(certificate.issued_at()), 15min);
   EXPECT_EQ(world.agents.assignments("n5"), 0u) << "exactly these nodes";
   EXPECT_EQ(world.Campaign(certificate.campaign()).state(), v1::CAMPAIGN_STATE_DONE);

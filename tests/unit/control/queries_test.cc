@@ -42,6 +42,15 @@ TEST_F(QueriesTest, NodesByName) {
   EXPECT_EQ(n2.findings_open(), 1u);
 }
 
+TEST_F(QueriesTest, ANodeWithWhatItsVerdictsCover) {
+  v1::GetNodeRequest request;
+  v1::GetNodeResponse response;
+  request.set_name("n1");
+  ASSERT_TRUE(controller_.Call(request, response, world_.agents.now()).ok());
+  EXPECT_GT(response.coverage().rules_judged(), 50u);
+  EXPECT_GT(response.coverage().expectations_missing_size(), 5);
+}
+
 TEST_F(QueriesTest, AnUnknownNodeWithTheOneThatWasMeant) {
   v1::GetNodeRequest request;
   v1::GetNodeResponse response;

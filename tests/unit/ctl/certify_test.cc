@@ -55,6 +55,9 @@ v1::GetCertificateResponse Answer(v1::Verdict verdict, Duration issued = 0s,
   certificate.add_rails(0);
   certificate.set_pairs_probed(1);
   certificate.set_pairs_possible(1);
+  certificate.mutable_coverage()->set_rules_judged(101);
+  certificate.mutable_coverage()->set_rules_not_applicable(74);
+  certificate.mutable_coverage()->add_expectations_missing("rate_bps");
   v1::ProbePort busy;
   busy.set_node("n2");
   busy.set_device("mlx5_1");
@@ -95,6 +98,8 @@ TEST(Certify, AsksForWhatTheListSays) {
   EXPECT_THAT(said.out, StartsWith("cert-1-1: PASS: 2 nodes of job 4711, 1 rail; 1 of 1 pair "
                                    "probed, 0 failed; expires "));
   EXPECT_THAT(said.out, HasSubstr("not covered: n2/mlx5_1/1: busy\n"));
+  EXPECT_THAT(said.out, HasSubstr("Coverage: 101 rules judged, 74 not applicable.\n"
+                                  "1 expectation missing: rate_bps. "));
 }
 
 TEST(Certify, HasAStatusForEachVerdict) {

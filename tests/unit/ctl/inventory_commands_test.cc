@@ -53,7 +53,11 @@ FakeController OneNodeInFull() {
                 "driver": "nvidia", "numa_node": 0}],
       "peer_memory": {"nvidia_peermem_loaded": true, "version": "550.54"},
       "gaps": [{"inspector": "dcb", "subject": "rail1", "path": "netlink dcb rail1",
-                "code": "GAP_CODE_UNIMPLEMENTED", "reason": "the driver has no DCB"}]}})");
+                "code": "GAP_CODE_UNIMPLEMENTED", "reason": "the driver has no DCB"}]},
+    "coverage": {"rules_judged": 101, "rules_not_applicable": 60, "rules_without_rates": 14,
+      "unread": [{"reason": "not readable: Permission denied", "verdicts": 1,
+                  "rules": ["pcie_ats_equal"], "nodes": 1}],
+      "expectations_missing": ["rate_bps", "trust"]}})");
   return controller;
 }
 

@@ -81,6 +81,11 @@ class World {
     for (const fleet::NodeRecord* record : order) fresh.Put(*record);
     const Said expected = SaidBy(fresh.All());
     Expect(SaidBy(engine_.All()), expected);
+    EXPECT_EQ(engine_.CoverageOf(engine_.All()).ShortDebugString(),
+              fresh.CoverageOf(fresh.All()).ShortDebugString());
+    for (const auto& [name, record] : records_)
+      EXPECT_EQ(engine_.CoverageOf({name})->ShortDebugString(),
+                fresh.CoverageOf({name})->ShortDebugString());
 
     const Delta delta = engine_.Take();
     for (const v1::Finding& finding : delta.found) told_[finding.id()] = TextOf(finding);

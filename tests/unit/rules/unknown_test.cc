@@ -177,9 +177,39 @@ TEST(DriversAnswer, IsUnknownWhereTheDevicesCouldNotBeRead) {
     Node node;
     node.mutable_node()->set_name("n1");
     AddUnread(node, "", "", code);
-    EXPECT_THAT(Unknowns({node}), ElementsAre("drivers_answer n1", "rdma_device_present n1"));
+    const auto unknown = Unknowns({node});
+    for (const char* rule : {"drivers_answer", "rdma_device_present", "clock_synchronized",
+                             "kernel_release_equal", "sysctls_equal"})
+      EXPECT_THAT(unknown, Contains(Format("{} n1", rule)));
     EXPECT_EQ(Judge({node}).counts.pass(), 0U);
   }
+}
+
+TEST(MissingField, OfANodeWithoutPortsIsUnknown) {
+  auto nodes = Nodes(2, testing::RoceNode);
+  nodes[1].clear_rdma_devices();
+  nodes[1].clear_time_sync();
+  AddUnread(nodes[1], "time_sync", "adjtimex", v1::GAP_CODE_PERMISSION_DENIED);
+  EXPECT_THAT(Unknowns(nodes), Contains("clock_synchronized n2"));
+}
+
+TEST(MissingField, OfSeveralPortsForOneReasonIsOneUnknown) {
+  auto nodes = Nodes(1, testing::RoceNode, {.rails = 8});
+  for (std::uint32_t rail = 0; rail < 8; ++rail) {
+    v1::PciFunction& function = testing::FunctionOfRail(nodes[0], rail);
+    function.clear_relaxed_ordering();
+    AddUnread(nodes[0], "pci_functions",
+              Format("sys/bus/pci/devices/{}/config", function.address()),
+              v1::GAP_CODE_PERMISSION_DENIED);
+  }
+  const Evaluation evaluation = Judge(nodes);
+  ASSERT_EQ(evaluation.findings.size(), 1U);
+  const v1::Finding& finding = evaluation.findings[0];
+  EXPECT_EQ(finding.subject().scope(), v1::SCOPE_NODE);
+  EXPECT_EQ(finding.title(), "PCIe relaxed ordering could not be read: no answer");
+  EXPECT_EQ(finding.affected_size(), 8);
+  ASSERT_EQ(finding.evidence_size(), 8);
+  EXPECT_NE(finding.evidence(0).source(), finding.evidence(7).source());
 }
 
 TEST(PcieBandwidth, FailsByTheLinkItselfWhereTheSlotIsNotKnown) {
@@ -265,31 +295,6 @@ TEST(RdmaMtuOfFastLink, IsJudgedFrom100GigabitsOnOnly) {
     for (std::uint32_t rail = 0; rail < 2; ++rail)
       testing::NetdevOf(node, rail).set_speed_bps(25'000'000'000);
   EXPECT_THAT(Failures(nodes), Not(Contains(HasSubstr("rdma_mtu_of_fast_link"))));
-}
-
-TEST(Coverage, SaysWhatWasJudgedAndWhatWasNot) {
-  auto nodes = Nodes(3, testing::RoceNode);
-  testing::DeviceOf(nodes[0], 0).clear_firmware();
-  const v1::Coverage coverage = JudgeWithCauses(nodes).coverage;
-  EXPECT_GT(coverage.rules_judged(), 50U);
-  EXPECT_GT(coverage.rules_not_applicable(), 10U);
-  EXPECT_GT(coverage.rules_without_rates(), 5U);
-  EXPECT_EQ(
-      coverage.rules_judged() + coverage.rules_not_applicable() + coverage.rules_without_rates(),
-      AllRules().size());
-  ASSERT_EQ(coverage.unread_size(), 1);
-  EXPECT_THAT(coverage.unread(0).rules(), ElementsAre("firmware_equal"));
-  EXPECT_EQ(coverage.unread(0).verdicts(), 1U);
-  EXPECT_THAT(coverage.expectations_missing(), Contains("rate_bps"));
-  EXPECT_THAT(coverage.expectations_missing(), Not(Contains("subnet_prefix")));
-}
-
-TEST(Coverage, ExpectationsThatAProfileSetsAreNotMissing) {
-  v1::Expectations expectations;
-  expectations.set_rate_bps(1);
-  const auto nodes = Nodes(3, testing::RoceNode);
-  EXPECT_THAT(JudgeWithCauses(nodes, Expecting(expectations)).coverage.expectations_missing(),
-              Not(Contains("rate_bps")));
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ TEST(NewField, IsAMetric) {
   const auto snapshot = Make("NodeSnapshot", R"({"net_interfaces": [
       {"name": "eth0", "transmit_queue_length": 1000}, {"name": "eth1"}]})");
   agent::MetricFamilies families;
-  agent::AddFields(*snapshot, families);
+  agent::FieldMetrics(*snapshot->GetDescriptor()).Add(*snapshot, families);
   std::ostringstream text;
   prometheus::TextSerializer().Serialize(text, families.Take());
   EXPECT_EQ(text.str(),
