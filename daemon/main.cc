@@ -224,14 +224,18 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   if (!topology.path().empty()) Use(topology.Read(), topology.path(), controller, clock.Now());
   agents.SetListener({
       .on_message =
-          [&](SessionId session, const v1::AgentMessage& message) {
-            const Status status = controller.OnMessage(session, message, clock.Now());
+          [&](SessionId session, v1::AgentMessage message) {
+            const Status status = controller.OnMessage(session, std::move(message), clock.Now());
             if (!status.ok()) operator_log.OnRefused(status);
             return status;
           },
       .on_gone =
           [&](SessionId session, const std::string& reason) {
             controller.OnGone(session, reason, clock.Now());
+          },
+      .on_excess =
+          [&](SessionId session, const Excess& excess) {
+            operator_log.OnRefused(controller.OnExcess(session, excess, clock.Now()));
           },
   });
 
