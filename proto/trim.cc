@@ -120,9 +120,10 @@ void TrimToBounds(v1::NodeSnapshot& snapshot) {
     gap.set_inspector("message_bounds");
     gap.set_path(name);
     gap.set_code(v1::GAP_CODE_RESOURCE_EXHAUSTED);
-    gap.set_reason(Format("too large for a message: expected at most {}, saw {}; the rest is not "
-                          "reported",
-                          cut.after, cut.before));
+    gap.set_reason(
+        Format("too large for a message: expected at most {}, saw {}; the rest is not "
+               "reported",
+               cut.after, cut.before));
   }
 }
 

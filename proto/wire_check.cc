@@ -18,8 +18,8 @@ namespace {
 
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
-using google::protobuf::io::CodedInputStream;
 using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
 
 constexpr std::size_t kStringBytes = sizeof(std::string);
 constexpr std::size_t kInlineBytes = 15;  // Of a std::string
@@ -27,8 +27,8 @@ constexpr std::size_t kUnknownFieldBytes = 16 + 2 * kStringBytes;
 
 // 0: not a packed scalar, or one of variable size.
 std::uint32_t FixedBytes(const FieldDescriptor& field) {
-  switch (WireFormatLite::WireTypeForFieldType(
-      static_cast<WireFormatLite::FieldType>(field.type()))) {
+  switch (
+      WireFormatLite::WireTypeForFieldType(static_cast<WireFormatLite::FieldType>(field.type()))) {
     case WireFormatLite::WIRETYPE_FIXED32: return 4;
     case WireFormatLite::WIRETYPE_FIXED64: return 8;
     default: return 0;

@@ -2,7 +2,9 @@
 
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -30,6 +32,15 @@ Stub Connect(const std::string& controller) {
   return Stub(grpc::CreateCustomChannel(controller, grpc::InsecureChannelCredentials(), arguments));
 }
 
+Status CheckFlows(const v1::MeshAssignment& order) {
+  std::uint64_t flows = 0;
+  for (const v1::MeshPortAssignment& port : order.ports())
+    for (const v1::MeshTarget& target : port.targets())
+      flows += static_cast<std::uint64_t>(std::max(1, target.flow_labels_size()));
+  if (flows <= Limit("mesh_flows")) return {};
+  return ToStatus({.bound = &BoundOf("mesh_flows"), .seen = flows});
+}
+
 // Checks and decodes a message of the controller, and empties the buffer.
 Result<v1::ControllerMessage> Decode(grpc::ByteBuffer& buffer) {
   static const WireCheck check(*v1::ControllerMessage::descriptor(),
@@ -45,6 +56,7 @@ Result<v1::ControllerMessage> Decode(grpc::ByteBuffer& buffer) {
   v1::ControllerMessage message;
   if (!grpc::SerializationTraits<v1::ControllerMessage>::Deserialize(&buffer, &message).ok())
     return Status(Code::kInvalidArgument, "expected a ControllerMessage");
+  RETURN_IF_ERROR(CheckFlows(message.mesh_assignment()));
   return message;
 }
 
@@ -87,7 +99,8 @@ class Link::Stream final : public grpc::ClientBidiReactor<v1::AgentMessage, grpc
 
   void OnReadDone(bool ok) override {
     Result<v1::ControllerMessage> message =
-        ok ? Decode(incoming_) : Status(Code::kUnavailable, "the controller closed the stream");
+        ok ? Decode(incoming_)
+           : Result<v1::ControllerMessage>(Status(Code::kUnavailable, "the stream has ended"));
     if (message.ok()) {
       link_.events_.OnMessage(*std::move(message));
       StartRead(&incoming_);
@@ -130,7 +143,7 @@ class Link::Stream final : public grpc::ClientBidiReactor<v1::AgentMessage, grpc
   grpc::ClientContext context_;
   Stub stub_;
   grpc::ByteBuffer incoming_;
-  Status refused_;  // A message of the controller was out of bounds.
+  Status refused_;                            // A message of the controller was out of bounds.
   std::optional<v1::AgentMessage> outgoing_;  // Being written
   Outbox outbox_;
   bool greeted_ = false;

@@ -1,12 +1,11 @@
 #include "daemon/api/agent_front.h"
 
 #include <chrono>
-#include <exception>
-#include <new>
 #include <optional>
 #include <utility>
 
 #include "base/text.h"
+#include "daemon/api/caught.h"
 #include "daemon/api/grpc_status.h"
 #include "proto/timestamps.h"
 
@@ -19,23 +18,12 @@ SteadyTime Now() {
   return SystemClock().Now().steady;
 }
 
-// What `act` returns, or the exception that it throws.
-template <class Act>
-Status Caught(Act act) {
-  try {
-    return act();
-  } catch (const std::bad_alloc&) {
-    return {Code::kResourceExhausted, "the controller is out of memory"};
-  } catch (const std::exception& error) {
-    return {Code::kInternal, Format("the controller failed: {}", error.what())};
-  }
-}
-
 }  // namespace
 
 // gRPC's rules: one read and one write in flight, exactly one Finish, and OnDone comes last, when
 // nothing is in flight. Locks: the front's may be held when ours is taken, never the other way.
-class AgentFront::Stream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+class AgentFront::Stream final
+    : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   Stream(AgentFront& front, grpc::CallbackServerContext& context, SessionId id)
       : front_(front), context_(context), id_(id) {}
@@ -336,9 +324,9 @@ void AgentFront::Sweep(SteadyTime now) {
   });
   for (auto& [id, session] : sessions_)
     if (!session.greeted && session.stream != nullptr && now - session.opened_at >= hello_within_)
-      session.stream->Fail({Code::kDeadlineExceeded,
-                            Format("expected hello within {} s of the start of the stream",
-                                   std::chrono::duration<double>(hello_within_).count())});
+      session.stream->Fail(
+          {Code::kDeadlineExceeded, Format("expected hello within {} s of the start of the stream",
+                                           std::chrono::duration<double>(hello_within_).count())});
 }
 
 }  // namespace fabric::api

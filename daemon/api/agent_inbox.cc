@@ -40,11 +40,13 @@ Duration Budget::Wait(SteadyTime now) {
 
 Excess Budget::ToExcess(SteadyTime now) const {
   const double seconds = std::max(1.0, SecondsOf(now - full_at_));
-  return {.bound = &rate_, .seen = static_cast<std::uint64_t>(static_cast<double>(spent_) / seconds)};
+  return {.bound = &rate_,
+          .seen = static_cast<std::uint64_t>(static_cast<double>(spent_) / seconds)};
 }
 
 void AgentInbox::Put(Item item, SteadyTime now) {
-  const bool settings = item.message && (item.message->has_change() || item.message->has_snapshot());
+  const bool settings =
+      item.message && (item.message->has_change() || item.message->has_snapshot());
   const bool counts = item.message.has_value();
   const std::size_t bytes = item.bytes;
   memory_ += item.memory;

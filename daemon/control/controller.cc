@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "base/text.h"
-#include "base/version.h"
 #include "daemon/control/campaigns/port_counters.h"
 #include "daemon/control/handlers/handler.h"
 #include "daemon/control/state.h"
 #include "daemon/control/summaries.h"
+#include "proto/bounds.h"
 #include "proto/timestamps.h"
 
 namespace fabric::control {
@@ -27,7 +27,6 @@ constexpr Duration kStoreCountersEvery = 15min;
 
 // How long a finding about an exceeded bound or a claimed name stays open.
 constexpr Duration kViolationAge = 10min;
-constexpr Duration kClaimEvery = std::chrono::seconds(Limit("claim_seconds"));
 constexpr Duration kStoreEvery = std::chrono::seconds(Limit("store_node_seconds"));
 
 bool ChangesSettings(const v1::SnapshotChange& change) {
@@ -88,7 +87,7 @@ Status Controller::Load(Moment now) {
   for (v1::NodeSnapshot& snapshot : nodes) {
     // From an earlier version, or a file that was changed by hand.
     if (snapshot.SpaceUsedLong() > 2 * Limit("agent_message_memory")) continue;
-    if (names.size() >= Limit("nodes")) break;
+    if (!CheckRoom(snapshot.node().name()).ok()) break;
     ClearInvalidTimestamps(snapshot);
     fleet::NodeRecord record;
     record.name = snapshot.node().name();
@@ -149,74 +148,6 @@ Status Controller::OnMessage(SessionId id, v1::AgentMessage message, Moment now)
       return {};
   }
   return {};
-}
-
-Status Controller::OnHello(SessionId id, const v1::Hello& hello, Moment now) {
-  const std::string& node = hello.node().name();
-  RETURN_IF_ERROR(CheckNodeName(node));
-  RETURN_IF_ERROR(CheckRoom(node));
-  bool replaces = false;
-  if (const Session* const older = state_->sessions.OfNode(node)) {
-    replaces = !older->silent;
-    if (const Status claim = CheckClaim(*older, hello, now); !claim.ok()) {
-      if (state_->fleet.AddClaim(node, hello.node().machine_id(), now))
-        state_->evaluator.MarkChanged(node);
-      return claim;
-    }
-    const SessionId replaced = older->id;
-    agents_.Close(replaced,
-                  Status(Code::kCancelled, Format("replaced by a newer session of node {}", node)));
-    state_->sessions.Remove(replaced);
-    state_->campaigns.OnLost(node, "agent reconnected", now);
-    state_->mesh.OnLost(node, now);
-  }
-  Session& session = state_->sessions.Add(id, hello, now);
-  if (replaces) session.replaced_at = now.steady;
-  v1::ControllerMessage message;
-  v1::Welcome& welcome = *message.mutable_welcome();
-  welcome.set_controller_version(std::string(kVersion));
-  welcome.set_heartbeat_interval_ms(static_cast<std::uint32_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(state_->options.heartbeat_interval)
-          .count()));
-  welcome.set_message_bytes_max(Limit("agent_message_bytes"));
-  state_->sessions.Send(id, message);
-  return {};
-}
-
-// Names are not proven: a second agent with the name of a connected node is a mistake or an attack,
-// unless it is the same machine after its connection broke.
-Status Controller::CheckClaim(const Session& older, const v1::Hello& hello, Moment now) {
-  if (older.silent) return {};
-  const std::string& node = older.node.name();
-  const std::string& theirs = older.node.machine_id();
-  const std::string& ours = hello.node().machine_id();
-  if (theirs != ours || ours.empty())
-    return {Code::kAlreadyExists,
-            Format("node {} is connected from another machine: machine id {}, this one has {}",
-                   node, Quoted(theirs), Quoted(ours))};
-  if (!older.replaced_at || now.steady - *older.replaced_at >= kClaimEvery) return {};
-  return {Code::kAlreadyExists,
-          Format("claim_seconds: node {} is connected, and replaced its session less than {} s "
-                 "ago: two machines have its name and machine id {}",
-                 node, Limit("claim_seconds"), Quoted(ours))};
-}
-
-Status Controller::CheckRoom(const std::string& node) {
-  const std::size_t nodes = state_->fleet.nodes().size();
-  if (nodes < Limit("nodes") || state_->fleet.Find(node) != nullptr) return {};
-  return ToStatus({.bound = &BoundOf("nodes"), .seen = nodes + 1});
-}
-
-Status Controller::OnExcess(SessionId id, const Excess& excess, Moment now) {
-  const MutexLock lock(mutex_);
-  const Status status = ToStatus(excess);
-  const Session* const session = state_->sessions.Find(id);
-  if (session == nullptr) return status;  // Before Hello
-  const std::string node = session->node.name();
-  if (!CheckRoom(node).ok()) return status.In(node);
-  if (state_->fleet.AddViolation(node, excess, "refused: " + status.message(), now))
-    state_->evaluator.MarkChanged(node);
-  return status.In(node);
 }
 
 Status Controller::OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Moment now) {
@@ -418,7 +349,9 @@ void Controller::PublishNode(const std::string& node, Moment now) {
 void Controller::StoreNode(Session& session, Moment now) {
   session.stored_at = now.steady;
   session.to_be_stored = false;
-  const v1::NodeSnapshot& snapshot = state_->fleet.Find(session.node.name())->snapshot;
+  const fleet::NodeRecord* const record = state_->fleet.Find(session.node.name());
+  if (record == nullptr) return;  // Removed while its session was silent
+  const v1::NodeSnapshot& snapshot = record->snapshot;
   state_->outbox.Stored(state_->outbox.store().PutNode(snapshot));
   state_->history.Mark(snapshot, now);
 }

@@ -18,7 +18,10 @@
 #include "daemon/store/store.h"
 #include "fabric/v1/agent.pb.h"
 #include "fabric/v1/fabric.pb.h"
-#include "proto/bounds.h"
+
+namespace fabric {
+struct Excess;
+}  // namespace fabric
 
 namespace fabric::control {
 

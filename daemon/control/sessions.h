@@ -24,7 +24,9 @@ struct Session {
   bool silent = false;                // The node counts as lost until the next message.
   SteadyTime stored_at;               // Last write of the snapshot to the store
   bool to_be_stored = false;          // Settings changed since then
-  std::optional<SteadyTime> replaced_at;  // It replaced a session of the same node.
+  // Sessions of the same node that were replaced, each while it was connected, since a time.
+  std::uint64_t replaced = 0;
+  SteadyTime replaced_since;
   std::optional<std::uint64_t> probe_memory_max;  // Of all its probes; absent: an older agent
 };
 

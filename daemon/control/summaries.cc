@@ -6,6 +6,7 @@
 
 #include "base/suggest.h"
 #include "base/text.h"
+#include "proto/bounds.h"
 #include "proto/timestamps.h"
 
 namespace fabric::control {

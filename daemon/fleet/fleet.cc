@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "daemon/fleet/fleet_view.h"
 #include "daemon/fleet/port_order.h"
+#include "proto/bounds.h"
 #include "proto/snapshot_change.h"
 
 namespace fabric::fleet {
@@ -180,9 +181,9 @@ std::vector<std::string> Fleet::ForgetViolations(Duration age, Moment now) {
   std::vector<std::string> changed;
   for (auto& [name, node] : nodes_) {
     if (!node.over_budget && !node.claim) continue;
-    const bool over = std::any_of(
-        node.violations.begin(), node.violations.end(),
-        [&](const auto& one) { return now.steady - one.second.last_at.steady <= age; });
+    const bool over =
+        std::any_of(node.violations.begin(), node.violations.end(),
+                    [&](const auto& one) { return now.steady - one.second.last_at.steady <= age; });
     const bool claimed = node.claim && now.steady - node.claim->at.steady <= age;
     if (over == node.over_budget && claimed == node.claim.has_value()) continue;
     node.over_budget = over;

@@ -15,7 +15,11 @@
 #include "daemon/fleet/infiniband_topology.h"
 #include "daemon/fleet/rails.h"
 #include "fabric/v1/inventory.pb.h"
-#include "proto/bounds.h"
+
+namespace fabric {
+struct Bound;
+struct Excess;
+}  // namespace fabric
 
 namespace fabric::fleet {
 
@@ -88,10 +92,10 @@ class Fleet {
   // The next report clears the mark. Returns the newly marked nodes.
   std::vector<std::string> FindOutdated(Duration age_max, Moment now);
   // The agent of the node exceeded a bound, or a second agent claimed its name. A node that never
-  // reported is added as lost, for `reason`. True: rules must judge the node again; false: as before.
+  // reported is added as lost, for `reason`. True: rules must judge the node again.
   bool AddViolation(const std::string& node, const Excess& excess, std::string reason, Moment now);
   bool AddClaim(const std::string& node, std::string machine_id, Moment now);
-  // Ends what is older than `age`. Returns the nodes about which something ended.
+  // Ends violations and claims older than `age`. Returns the nodes for which one ended.
   std::vector<std::string> ForgetViolations(Duration age, Moment now);
   // Adds a node from the store after a restart, as lost until its agent reports.
   void Restore(NodeRecord record);

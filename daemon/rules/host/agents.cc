@@ -3,6 +3,7 @@
 #include "daemon/rules/facts.h"
 #include "daemon/rules/remedy.h"
 #include "daemon/rules/rule.h"
+#include "proto/bounds.h"
 #include "proto/timestamps.h"
 
 namespace fabric::rules {
@@ -29,13 +30,13 @@ void JudgeBudget(const fleet::NodeRecord& node, Verdicts& out) {
   std::vector<std::string> names;
   for (const auto& [bound, violation] : node.violations) {
     names.emplace_back(bound->name);
-    evidence.push_back(SessionEvidence(
-        node, violation.last_at,
-        {.what = Format("{}, exceeded {} times", bound->name, violation.count),
-         .expected = Format("at most {} {}", bound->limit, bound->unit),
-         .seen = Format("{}", violation.seen),
-         .source = "session of the agent",
-         .basis = "rule"}));
+    evidence.push_back(
+        SessionEvidence(node, violation.last_at,
+                        {.what = Format("{}, exceeded {} times", bound->name, violation.count),
+                         .expected = Format("at most {} {}", bound->limit, bound->unit),
+                         .seen = Format("{}", violation.seen),
+                         .source = "session of the agent",
+                         .basis = "rule"}));
   }
   out.Fail(AgentOf(node), Format("agent exceeds its budget: {}", Join(names, ", ")),
            std::move(evidence),
@@ -53,20 +54,20 @@ void JudgeBudget(const fleet::NodeRecord& node, Verdicts& out) {
 void JudgeClaim(const fleet::NodeRecord& node, Verdicts& out) {
   if (!node.claim) return;
   const std::string& known = node.snapshot.node().machine_id();
-  out.Fail(AgentOf(node), Format("a second agent uses the name {} and was refused", node.name),
-           {SessionEvidence(node, node.claim->at,
-                            {.what = "machine id of the second agent",
-                             .expected = known.empty() ? "no second agent" : known,
-                             .seen = node.claim->machine_id.empty() ? "none"
-                                                                    : node.claim->machine_id,
-                             .source = "session of the agent",
-                             .basis = "rule"})},
-           {Query({.command = "hostname; cat /etc/machine-id",
-                   .note = "Run it on all machines that can have this name. Two machines with one "
-                           "machine id were installed from one image: systemd-machine-id-setup "
-                           "describes how to renew it.",
-                   .host = node.name}),
-            Advice("Give each machine its own host name, or set the option --node of its agent.")});
+  out.Fail(
+      AgentOf(node), Format("a second agent uses the name {} and was refused", node.name),
+      {SessionEvidence(node, node.claim->at,
+                       {.what = "machine id of the second agent",
+                        .expected = known.empty() ? "no second agent" : known,
+                        .seen = node.claim->machine_id.empty() ? "none" : node.claim->machine_id,
+                        .source = "session of the agent",
+                        .basis = "rule"})},
+      {Query({.command = "hostname; cat /etc/machine-id",
+              .note = "Run it on all machines that can have this name. Two machines with one "
+                      "machine id were installed from one image: systemd-machine-id-setup "
+                      "describes how to renew it.",
+              .host = node.name}),
+       Advice("Give each machine its own host name, or set the option --node of its agent.")});
 }
 
 }  // namespace
