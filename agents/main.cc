@@ -21,6 +21,7 @@
 #include "agents/host/events.h"
 #include "agents/host/gpu/gpu_memory.h"
 #include "agents/host/machine.h"
+#include "agents/host/memory_limit.h"
 #include "agents/inspect/inspection.h"
 #include "agents/one_shot.h"
 #include "agents/session/controller_side.h"
@@ -66,6 +67,14 @@ inspect::InspectionOptions OptionsOf(const Settings& settings, bool captured) {
   return {.node_name = settings.Text("node"), .captured = captured};
 }
 
+probe::RunnerOptions ProbingOf(const host::Host& host, host::GpuMemory* gpu_memory,
+                               const std::string& root, SharedState& shared) {
+  return {.limits = {.memory_max = probe::ProbeMemoryMax(host::MemoryLimit(host.root))},
+          .open_counters = CounterOpener(root, shared),
+          .gpu_memory = host.captured ? nullptr : gpu_memory,
+          .find_gpus = [&shared] { return shared.Gpus(); }};
+}
+
 int Serve(const Settings& settings, host::Machine machine, const sigset_t& signals) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread yet
   const ServiceEnvironment service{.notify_socket = std::getenv("NOTIFY_SOCKET"),
@@ -76,12 +85,8 @@ int Serve(const Settings& settings, host::Machine machine, const sigset_t& signa
   const std::unique_ptr<host::GpuMemory> gpu_memory = host::OpenGpuMemory();
   std::optional<ControllerSide> controller;
   if (settings.Has("controller"))
-    controller.emplace(
-        ToString(settings.Address("controller")), machine.host().verbs,
-        probe::RunnerOptions{.open_counters = CounterOpener(root, shared),
-                             .gpu_memory = machine.host().captured ? nullptr : gpu_memory.get(),
-                             .find_gpus = [&shared] { return shared.Gpus(); }},
-        clock, shared);
+    controller.emplace(ToString(settings.Address("controller")), machine.host().verbs,
+                       ProbingOf(machine.host(), gpu_memory.get(), root, shared), clock, shared);
 
   auto metrics = OpenMetrics(settings, shared);
   if (!metrics.ok()) return Fail(metrics.status(), kUsage);

@@ -33,6 +33,9 @@ std::string_view Closest(std::string_view word, const Candidates& candidates) {
   if (word.size() > kWordBytesMax) return best;
   std::size_t best_distance = kDistanceMax + 1;
   for (const std::string_view candidate : candidates) {
+    // Insertions alone would exceed the distance.
+    if (candidate.size() > word.size() + kDistanceMax) continue;
+    if (word.size() > candidate.size() + kDistanceMax) continue;
     const std::size_t distance = EditDistance(word, candidate);
     if (distance < best_distance && distance < candidate.size()) {
       best = candidate;

@@ -24,6 +24,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "daemon/api/agent_front.h"
+#include "daemon/api/caught.h"
 #include "daemon/api/fabric_api.h"
 #include "daemon/api/grpc_front.h"
 #include "daemon/api/rest/openapi.h"
@@ -69,7 +70,11 @@ std::jthread StartTicking(control::Controller& controller, const Clock& clock) {
     std::condition_variable_any wake;
     std::unique_lock lock(mutex);
     while (!stop.stop_requested()) {
-      controller.Tick(clock.Now());
+      const Status status = api::Caught([&] {
+        controller.Tick(clock.Now());
+        return Status();
+      });
+      if (!status.ok()) log::Error("turn of the controller: {}", status.message());
       wake.wait_for(lock, stop, kTickInterval, [] { return false; });
     }
   });
@@ -193,6 +198,26 @@ Status ShowAddresses(const Settings& settings, const HostPort& grpc, const HostP
   return {};
 }
 
+api::AgentListener ListenerOf(control::Controller& controller, OperatorLog& operator_log,
+                              const Clock& clock) {
+  return {
+      .on_message =
+          [&](SessionId session, v1::AgentMessage message) {
+            const Status status = controller.OnMessage(session, std::move(message), clock.Now());
+            if (!status.ok()) operator_log.OnRefused(status);
+            return status;
+          },
+      .on_gone =
+          [&](SessionId session, const std::string& reason) {
+            controller.OnGone(session, reason, clock.Now());
+          },
+      .on_excess =
+          [&](SessionId session, const Excess& excess) {
+            operator_log.OnRefused(controller.OnExcess(session, excess, clock.Now()));
+          },
+  };
+}
+
 Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   const SystemClock clock;
   auto profile = profile::LoadProfile(settings.Text("profile"), ReadText);
@@ -222,18 +247,7 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   RETURN_IF_ERROR(controller.Load(clock.Now()));
   TopologyFile topology(settings.Text("infiniband-topology"));
   if (!topology.path().empty()) Use(topology.Read(), topology.path(), controller, clock.Now());
-  agents.SetListener({
-      .on_message =
-          [&](SessionId session, const v1::AgentMessage& message) {
-            const Status status = controller.OnMessage(session, message, clock.Now());
-            if (!status.ok()) operator_log.OnRefused(status);
-            return status;
-          },
-      .on_gone =
-          [&](SessionId session, const std::string& reason) {
-            controller.OnGone(session, reason, clock.Now());
-          },
-  });
+  agents.SetListener(ListenerOf(controller, operator_log, clock));
 
   api::CallMetrics calls;
   api::Api fabric_api(controller, clock, calls);

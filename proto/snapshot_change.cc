@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace fabric {
 namespace {
@@ -34,11 +37,12 @@ bool DiffByName(const RepeatedPtrField<T>& before, const RepeatedPtrField<T>& af
 }
 
 template <class T>
-void ApplyByName(const RepeatedPtrField<T>& changed, const RepeatedPtrField<std::string>& removed,
+void ApplyByName(RepeatedPtrField<T>& changed, const RepeatedPtrField<std::string>& removed,
                  RepeatedPtrField<T>& elements) {
+  if (changed.empty() && removed.empty()) return;
   std::map<std::string, T> by_name;
   for (T& element : elements) by_name[element.name()].Swap(&element);
-  for (const T& element : changed) by_name[element.name()] = element;
+  for (T& element : changed) by_name[element.name()].Swap(&element);
   for (const std::string& name : removed) by_name.erase(name);
   elements.Clear();
   for (auto& [name, element] : by_name) elements.Add()->Swap(&element);
@@ -60,21 +64,19 @@ bool SameField(const v1::NodeSnapshot& a, const v1::NodeSnapshot& b, const Field
   return differencer.CompareWithFields(a, b, {&field}, {&field});
 }
 
-// Copies one field.
-void CopyField(const v1::NodeSnapshot& from, const FieldDescriptor& field, v1::NodeSnapshot& to) {
-  v1::NodeSnapshot copy = from;
-  copy.GetReflection()->SwapFields(&copy, &to, {&field});
-}
-
 bool DiffRest(const v1::NodeSnapshot& before, const v1::NodeSnapshot& after,
               v1::SnapshotChange& change) {
   const Descriptor& type = *v1::NodeSnapshot::descriptor();
+  std::vector<const FieldDescriptor*> fields;
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
     if (IsSeparate(field) || SameField(before, after, field)) continue;
     change.add_fields(field.name());
-    CopyField(after, field, *change.mutable_rest());
+    fields.push_back(&field);
   }
+  if (fields.empty()) return false;
+  v1::NodeSnapshot rest = after;
+  rest.GetReflection()->SwapFields(&rest, change.mutable_rest(), fields);
   return change.fields_size() > 0;
 }
 
@@ -93,18 +95,20 @@ std::optional<v1::SnapshotChange> Difference(const v1::NodeSnapshot& before,
   return change;
 }
 
-void Apply(const v1::SnapshotChange& change, v1::NodeSnapshot& snapshot) {
+void Apply(v1::SnapshotChange change, v1::NodeSnapshot& snapshot) {
   if (change.has_taken_at()) *snapshot.mutable_taken_at() = change.taken_at();
-  ApplyByName(change.rdma_devices(), change.removed_rdma_devices(),
+  ApplyByName(*change.mutable_rdma_devices(), change.removed_rdma_devices(),
               *snapshot.mutable_rdma_devices());
-  ApplyByName(change.net_interfaces(), change.removed_net_interfaces(),
+  ApplyByName(*change.mutable_net_interfaces(), change.removed_net_interfaces(),
               *snapshot.mutable_net_interfaces());
+  std::set<const FieldDescriptor*> fields;  // A name may occur more than once.
   for (const std::string& name : change.fields()) {
     const FieldDescriptor* const field = v1::NodeSnapshot::descriptor()->FindFieldByName(name);
     // Unknown field of a newer agent, or a field that is handled separately.
-    if (field == nullptr || IsSeparate(*field)) continue;
-    CopyField(change.rest(), *field, snapshot);
+    if (field != nullptr && !IsSeparate(*field)) fields.insert(field);
   }
+  v1::NodeSnapshot& rest = *change.mutable_rest();
+  rest.GetReflection()->SwapFields(&rest, &snapshot, {fields.begin(), fields.end()});
 }
 
 }  // namespace fabric

@@ -14,6 +14,6 @@ std::optional<v1::SnapshotChange> Difference(const v1::NodeSnapshot& before,
                                              const v1::NodeSnapshot& after);
 
 // Replaces, adds and removes elements, sorted by key. Skips unknown fields.
-void Apply(const v1::SnapshotChange& change, v1::NodeSnapshot& snapshot);
+void Apply(v1::SnapshotChange change, v1::NodeSnapshot& snapshot);
 
 }  // namespace fabric

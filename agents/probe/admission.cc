@@ -34,7 +34,36 @@ Status CheckLimits(bool sharing, std::span<const RunningProbe* const> running,
           Format("limit reached: {} probes are running on this node", count)};
 }
 
+std::uint64_t MemoryOf(const v1::ProbeAssignment& assignment) {
+  const ProbeNeeds needs =
+      FindProbeKind(ProbeKindName(assignment.spec()))->needs(assignment.spec());
+  if (const auto* const connections = std::get_if<host::RcOptions>(&needs))
+    return connections->memory_bytes;
+  constexpr std::uint64_t kHeaderBytes = 40;  // Global routing header, before each payload
+  const auto& datagrams = std::get<host::UdOptions>(needs);
+  const std::uint64_t buffers =
+      std::uint64_t{datagrams.flows} * datagrams.receives_max + datagrams.sends_max;
+  return buffers * (datagrams.payload_bytes_max + kHeaderBytes);
+}
+
+Status CheckMemory(const v1::ProbeAssignment& assignment,
+                   std::span<const RunningProbe* const> running, const ProbeLimits& limits) {
+  const std::uint64_t needed = MemoryOf(assignment);
+  std::uint64_t used = 0;
+  for (const RunningProbe* const probe : running) used += MemoryOf(probe->assignment);
+  if (used + needed <= limits.memory_max) return {};
+  return {Code::kResourceExhausted,
+          Format("memory of all probes on this node: expected at most {} bytes, saw {} and {} "
+                 "bytes of running probes",
+                 limits.memory_max, needed, used)};
+}
+
 }  // namespace
+
+std::uint64_t ProbeMemoryMax(std::optional<std::uint64_t> limit) {
+  if (!limit) return Limit("probe_memory_bytes");
+  return std::min(*limit / 100 * Limit("probe_memory_share_percent"), Limit("probe_memory_bytes"));
+}
 
 bool SamePort(const v1::ProbePort& a, const v1::ProbePort& b) {
   return a.device() == b.device() && a.port() == b.port();
@@ -53,6 +82,7 @@ Status Admit(const v1::ProbeAssignment& assignment, std::span<const RunningProbe
       assignment.role() != v1::PROBE_ROLE_RESPONDER)
     return {Code::kInvalidArgument, "the probe has no role"};
   RETURN_IF_ERROR(CheckLimits(Shares(assignment), running, limits));
+  RETURN_IF_ERROR(CheckMemory(assignment, running, limits));
   for (const RunningProbe* const probe : running)
     if (SamePort(probe->assignment.local(), assignment.local()) &&
         !MayShare(probe->assignment, assignment))

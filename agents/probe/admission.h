@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "fabric/v1/agent.pb.h"
 #include "fabric/v1/inventory.pb.h"
+#include "proto/bounds.h"
 
 namespace fabric::probe {
 
@@ -36,6 +37,8 @@ struct ProbeLimits {
   std::uint32_t probes_max = 8;
   // Ends that share their port with others of their kind, not counted in probes_max.
   std::uint32_t sharing_max = 128;
+  // Bytes of host memory that all probes together register.
+  std::uint64_t memory_max = Limit("probe_memory_bytes");
 };
 
 // Whether a probe can start while `running`, none of which is finished, are active. Both ends of
@@ -44,6 +47,9 @@ struct ProbeLimits {
 // UNAVAILABLE for a busy port.
 Status Admit(const v1::ProbeAssignment& assignment, std::span<const RunningProbe* const> running,
              const ProbeLimits& limits);
+
+// Budget of probes in a process with this memory limit; empty: without one.
+std::uint64_t ProbeMemoryMax(std::optional<std::uint64_t> limit);
 
 // Whether a message about `probe_id` with `role` is for this end.
 bool IsFor(const RunningProbe& probe, std::uint64_t probe_id, v1::ProbeRole role);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "proto/bounds.h"
 #include "proto/snapshot_change.h"
+#include "proto/trim.h"
 
 namespace fabric::agent {
 namespace {
@@ -31,6 +33,7 @@ Agent::Agent(AgentOptions options, AgentOutput& output)
 void Agent::OnSnapshot(v1::NodeSnapshot snapshot, Moment) {
   latest_ = std::move(snapshot);
   latest_->clear_counters();
+  TrimToBounds(*latest_);
   SendState();
 }
 
@@ -50,6 +53,9 @@ void Agent::OnConnected(Moment) {
   v1::Hello& hello = *message.mutable_hello();
   *hello.mutable_node() = latest_->node();
   for (const std::string& kind : options_.probe_kinds) hello.add_probe_kinds(kind);
+  if (options_.probe_memory_bytes_max != 0)
+    hello.set_probe_memory_bytes_max(options_.probe_memory_bytes_max);
+  hello.set_message_bytes_max(Limit("controller_message_bytes"));
   output_.Send(message);
 }
 
@@ -89,7 +95,9 @@ void Agent::OnWelcome(const v1::Welcome& welcome, Moment now) {
   streaming_since_ = now.steady;
   heartbeat_interval_ = welcome.heartbeat_interval_ms() == 0
                             ? kHeartbeatDefault
-                            : std::chrono::milliseconds(welcome.heartbeat_interval_ms());
+                            : std::chrono::milliseconds(std::clamp<std::uint64_t>(
+                                  welcome.heartbeat_interval_ms(), Limit("heartbeat_min_ms"),
+                                  Limit("heartbeat_max_ms")));
   heartbeat_at_ = now.steady + heartbeat_interval_;
   SendState();
 }

@@ -41,7 +41,8 @@ struct AgentOptions {
   Duration welcome_max = std::chrono::seconds(10);        // From Dial() to the Welcome
   // How long the mesh continues without a controller, which may only be restarting.
   Duration mesh_disconnected_max = std::chrono::seconds(30);
-  std::uint64_t seed = 0;  // For the jitter
+  std::uint64_t probe_memory_bytes_max = 0;  // Announced; 0: not known
+  std::uint64_t seed = 0;                    // For the jitter
 };
 
 class Agent {

@@ -34,19 +34,22 @@ void ReportsOverLink::Outcome(const v1::ProbeOutcome& outcome) {
 }
 
 ControllerSide::ControllerSide(const std::string& controller, host::Verbs& verbs,
-                               probe::RunnerOptions probing, const Clock& clock,
+                               const probe::RunnerOptions& probing, const Clock& clock,
                                SharedState& shared)
     : link_({.controller = controller}, inbox_),
       reports_(link_),
       probes_(
-          std::move(probing), verbs, clock,
+          probing, verbs, clock,
           [&shared](const std::string& name) { return shared.FindDevice(name); }, reports_),
       mesh_(
           verbs, clock, [&shared](const std::string& name) { return shared.FindDevice(name); },
           [this](const v1::ProbePort& port) { return probes_.Busy(port); },
           [this](const v1::AgentMessage& message) { link_.Send(message); }),
       output_(link_, probes_, mesh_),
-      agent_({.probe_kinds = ProbeKindNames(), .seed = std::random_device()()}, output_),
+      agent_({.probe_kinds = ProbeKindNames(),
+              .probe_memory_bytes_max = probing.limits.memory_max,
+              .seed = std::random_device()()},
+             output_),
       loop_{.controller = controller,
             .agent = agent_,
             .inbox = inbox_,

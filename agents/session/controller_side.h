@@ -52,8 +52,8 @@ class LinkAndProbes final : public AgentOutput {
 // controller does not create one. Everything borrowed must outlive it.
 class ControllerSide {
  public:
-  ControllerSide(const std::string& controller, host::Verbs& verbs, probe::RunnerOptions probing,
-                 const Clock& clock, SharedState& shared);
+  ControllerSide(const std::string& controller, host::Verbs& verbs,
+                 const probe::RunnerOptions& probing, const Clock& clock, SharedState& shared);
 
   Inbox& inbox() { return inbox_; }
   void RequestStop() { thread_.request_stop(); }

@@ -2,10 +2,15 @@
 
 #include <utility>
 
+#include "proto/bounds.h"
+
 namespace fabric::agent {
 namespace {
 
-constexpr std::size_t kEventsMax = 1024;
+std::size_t MemoryOf(const Event& event) {
+  const auto* const message = std::get_if<v1::ControllerMessage>(&event);
+  return message == nullptr ? 0 : message->SpaceUsedLong();
+}
 
 }  // namespace
 
@@ -38,8 +43,12 @@ void Inbox::OnMessage(v1::ControllerMessage message) {
 }
 
 void Inbox::Put(Event event) {
+  const std::size_t memory = MemoryOf(event);
   MutexLock lock(mutex_);
-  if (events_.size() >= kEventsMax && std::holds_alternative<v1::ControllerMessage>(event)) return;
+  const bool full = events_.size() >= Limit("agent_inbox_messages") ||
+                    memory_ + memory > Limit("agent_inbox_memory");
+  if (full && memory > 0) return;
+  memory_ += memory;
   events_.push_back(std::move(event));
   changed_.notify_one();
 }
@@ -56,6 +65,7 @@ std::optional<Event> Inbox::Next(const std::stop_token& stop, Duration patience)
   if (events_.empty()) return std::nullopt;
   Event event = std::move(events_.front());
   events_.pop_front();
+  memory_ -= MemoryOf(event);
   return event;
 }
 

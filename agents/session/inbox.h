@@ -26,8 +26,8 @@ using Event = std::variant<v1::NodeSnapshot, counters::Table, counters::Sample, 
                            Disconnected, Idle, v1::ControllerMessage>;
 
 // Thread-safe. Keeps the newest snapshot, table and sample and returns them first, in this order.
-// Holds 1024 other events; drops further messages of the controller, each of which costs one probe
-// its outcome.
+// Drops messages of the controller beyond the bounds agent_inbox_messages and agent_inbox_memory,
+// each of which costs one probe its outcome.
 class Inbox final : public LinkEvents {
  public:
   void OnSnapshot(v1::NodeSnapshot snapshot);
@@ -47,6 +47,7 @@ class Inbox final : public LinkEvents {
   Mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Event> events_ GUARDED_BY(mutex_);
+  std::size_t memory_ GUARDED_BY(mutex_) = 0;  // Of the messages in events_
   std::optional<v1::NodeSnapshot> snapshot_ GUARDED_BY(mutex_);
   std::optional<counters::Table> table_ GUARDED_BY(mutex_);
   std::optional<counters::Sample> sample_ GUARDED_BY(mutex_);

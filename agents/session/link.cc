@@ -1,13 +1,17 @@
 #include "agents/session/link.h"
 
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "agents/session/outbox.h"
 #include "base/text.h"
-#include "fabric/v1/agent.grpc.pb.h"
+#include "fabric/v1/agent.pb.h"
+#include "proto/wire_check.h"
 
 namespace fabric::agent {
 namespace {
@@ -15,19 +19,45 @@ namespace {
 constexpr int kKeepaliveMs = 20'000;
 constexpr int kKeepaliveTimeoutMs = 10'000;
 constexpr int kConnectTimeoutMs = 5'000;
-constexpr int kMessageBytesMax = 64 << 20;  // A snapshot of a large node is some 100 kB.
+using Stub = grpc::TemplatedGenericStub<v1::AgentMessage, grpc::ByteBuffer>;
 
-std::unique_ptr<v1::AgentLink::Stub> Connect(const std::string& controller) {
+Stub Connect(const std::string& controller) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
-  arguments.SetMaxSendMessageSize(kMessageBytesMax);
-  return v1::AgentLink::NewStub(
-      grpc::CreateCustomChannel(controller, grpc::InsecureChannelCredentials(), arguments));
+  arguments.SetMaxReceiveMessageSize(static_cast<int>(Limit("controller_message_bytes")));
+  return Stub(grpc::CreateCustomChannel(controller, grpc::InsecureChannelCredentials(), arguments));
+}
+
+Status CheckFlows(const v1::MeshAssignment& order) {
+  std::uint64_t flows = 0;
+  for (const v1::MeshPortAssignment& port : order.ports())
+    for (const v1::MeshTarget& target : port.targets())
+      flows += static_cast<std::uint64_t>(std::max(1, target.flow_labels_size()));
+  if (flows <= Limit("mesh_flows")) return {};
+  return ToStatus({.bound = &BoundOf("mesh_flows"), .seen = flows});
+}
+
+// Checks and decodes a message of the controller, and empties the buffer.
+Result<v1::ControllerMessage> Decode(grpc::ByteBuffer& buffer) {
+  static const WireCheck check(*v1::ControllerMessage::descriptor(),
+                               BoundOf("controller_message_bytes"),
+                               BoundOf("controller_message_memory"));
+  WireCheckResult found;
+  {
+    const std::size_t bytes = buffer.Length();
+    grpc::ProtoBufferReader reader(&buffer);
+    found = check.Check(reader, bytes);
+  }
+  if (found.excess) return ToStatus(*found.excess);
+  v1::ControllerMessage message;
+  if (!grpc::SerializationTraits<v1::ControllerMessage>::Deserialize(&buffer, &message).ok())
+    return Status(Code::kInvalidArgument, "expected a ControllerMessage");
+  RETURN_IF_ERROR(CheckFlows(message.mesh_assignment()));
+  return message;
 }
 
 Status FromGrpc(const grpc::Status& status) {
@@ -39,12 +69,12 @@ Status FromGrpc(const grpc::Status& status) {
 
 // The link's mutex guards all state and is held during calls from the link. A hold delays OnDone
 // while Send() may start a write; Close() releases it once.
-class Link::Stream final : public grpc::ClientBidiReactor<v1::AgentMessage, v1::ControllerMessage> {
+class Link::Stream final : public grpc::ClientBidiReactor<v1::AgentMessage, grpc::ByteBuffer> {
  public:
   explicit Stream(Link& link) : link_(link), stub_(Connect(link.options_.controller)) {}
 
   void Start() {
-    stub_->async()->Connect(&context_, this);
+    stub_.PrepareBidiStreamingCall(&context_, "/fabric.v1.AgentLink/Connect", {}, this);
     AddHold();
     StartRead(&incoming_);
     StartCall();
@@ -68,13 +98,18 @@ class Link::Stream final : public grpc::ClientBidiReactor<v1::AgentMessage, v1::
   bool done() const { return done_; }
 
   void OnReadDone(bool ok) override {
-    if (ok) {
-      link_.events_.OnMessage(std::exchange(incoming_, {}));
+    Result<v1::ControllerMessage> message =
+        ok ? Decode(incoming_)
+           : Result<v1::ControllerMessage>(Status(Code::kUnavailable, "the stream has ended"));
+    if (message.ok()) {
+      link_.events_.OnMessage(*std::move(message));
       StartRead(&incoming_);
       return;
     }
     MutexLock lock(link_.mutex_);
-    Close();
+    if (!ok) return Close();
+    refused_ = message.status().In("message of the controller");
+    Cancel();
   }
   void OnWriteDone(bool ok) override {
     MutexLock lock(link_.mutex_);
@@ -85,7 +120,7 @@ class Link::Stream final : public grpc::ClientBidiReactor<v1::AgentMessage, v1::
     if (!was_idle && Idle()) link_.events_.OnIdle();
   }
   void OnDone(const grpc::Status& status) override {
-    link_.events_.OnDisconnected(FromGrpc(status));
+    link_.events_.OnDisconnected(refused_.ok() ? FromGrpc(status) : refused_);
     // Last: after this, Dial() or the link's destructor destroys the stream.
     MutexLock lock(link_.mutex_);
     done_ = true;
@@ -106,8 +141,9 @@ class Link::Stream final : public grpc::ClientBidiReactor<v1::AgentMessage, v1::
 
   Link& link_;
   grpc::ClientContext context_;
-  const std::unique_ptr<v1::AgentLink::Stub> stub_;
-  v1::ControllerMessage incoming_;
+  Stub stub_;
+  grpc::ByteBuffer incoming_;
+  Status refused_;                            // A message of the controller was out of bounds.
   std::optional<v1::AgentMessage> outgoing_;  // Being written
   Outbox outbox_;
   bool greeted_ = false;

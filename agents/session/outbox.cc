@@ -23,23 +23,34 @@ bool Outbox::Put(v1::AgentMessage message) {
   if (message.has_heartbeat()) {
     const auto waiting = std::find_if(messages_.begin(), messages_.end(), IsHeartbeat);
     if (waiting != messages_.end()) {
+      bytes_ -= waiting->ByteSizeLong();
+      bytes_ += message.ByteSizeLong();
       *waiting = std::move(message);
       return true;
     }
   }
-  const bool full = messages_.size() >= max_;
-  if (full) {
+  const std::size_t bytes = message.ByteSizeLong();
+  bool dropped = false;
+  while (!messages_.empty() && (messages_.size() >= max_ || bytes_ + bytes > bytes_max_)) {
     const auto probe = std::find_if(messages_.begin(), messages_.end(), IsAboutProbe);
-    messages_.erase(probe != messages_.end() ? probe : messages_.begin());
+    Drop(probe != messages_.end() ? probe : messages_.begin());
+    dropped = true;
   }
+  bytes_ += bytes;
   messages_.push_back(std::move(message));
-  return !full;
+  return !dropped;
+}
+
+void Outbox::Drop(std::deque<v1::AgentMessage>::iterator at) {
+  bytes_ -= at->ByteSizeLong();
+  messages_.erase(at);
 }
 
 std::optional<v1::AgentMessage> Outbox::Take() {
   if (messages_.empty()) return std::nullopt;
   v1::AgentMessage message = std::move(messages_.front());
   messages_.pop_front();
+  bytes_ -= message.ByteSizeLong();
   return message;
 }
 

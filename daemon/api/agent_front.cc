@@ -1,37 +1,61 @@
 #include "daemon/api/agent_front.h"
 
-#include <deque>
+#include <chrono>
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
+#include "daemon/api/caught.h"
 #include "daemon/api/grpc_status.h"
+#include "proto/timestamps.h"
 
 namespace fabric::api {
+namespace {
+
+constexpr Duration kSweepEvery = std::chrono::milliseconds(100);
+
+SteadyTime Now() {
+  return SystemClock().Now().steady;
+}
+
+}  // namespace
 
 // gRPC's rules: one read and one write in flight, exactly one Finish, and OnDone comes last, when
 // nothing is in flight. Locks: the front's may be held when ours is taken, never the other way.
 class AgentFront::Stream final
-    : public grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage> {
+    : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   Stream(AgentFront& front, grpc::CallbackServerContext& context, SessionId id)
       : front_(front), context_(context), id_(id) {}
 
-  void Begin() { StartRead(&incoming_); }
+  // Reads the next message, unless the stream ends.
+  void Read() EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (!end_) StartRead(&incoming_);
+  }
 
-  void Send(const v1::ControllerMessage& message) EXCLUDES(mutex_) {
+  void Send(grpc::ByteBuffer message) EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (end_) return;
-    if (outgoing_.size() >= kQueuedMax) {
+    outgoing_bytes_ += message.Length();
+    if (outgoing_.size() >= kQueuedMax || outgoing_bytes_ > Limit("outbox_bytes")) {
       CutLocked({Code::kResourceExhausted, "the agent does not read what it is sent"});
       return;
     }
-    outgoing_.push_back(message);
+    outgoing_.push_back(std::move(message));
     PumpLocked();
   }
 
   // After the queued messages.
   void Close(const Status& status) EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
+    CloseLocked(status);
+  }
+
+  // As Close, for a reason that the node gets.
+  void Fail(const Status& status) EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (gone_reason_.empty()) gone_reason_ = status.message();
     CloseLocked(status);
   }
 
@@ -44,29 +68,25 @@ class AgentFront::Stream final
   void OnReadDone(bool ok) override {
     {
       const MutexLock lock(mutex_);
-      if (end_) return;  // What a closed session still says is not heard.
+      if (end_) return;  // Messages of a closed session are ignored.
       if (!ok) {
         gone_reason_ = "the agent ended the connection";
         CutLocked(Status());
         return;
       }
     }
-    const Status status = front_.listener_.on_message(id_, incoming_);
-    if (!status.ok()) {
-      const MutexLock lock(mutex_);
-      if (gone_reason_.empty()) gone_reason_ = status.message();
-      CloseLocked(status);
-      return;
-    }
-    StartRead(&incoming_);
+    const Status status = Caught([&] { return Take(); });
+    if (!status.ok()) Fail(status);
   }
 
   void OnWriteDone(bool ok) override {
     const MutexLock lock(mutex_);
     writing_ = false;
+    outgoing_bytes_ -= outgoing_.front().Length();
     outgoing_.pop_front();
     if (!ok) {
       outgoing_.clear();
+      outgoing_bytes_ = 0;
       if (!end_) end_ = Status(Code::kUnavailable, "the agent's connection broke");
     }
     PumpLocked();
@@ -80,12 +100,34 @@ class AgentFront::Stream final
   }
 
   void OnDone() override {
-    front_.listener_.on_gone(id_, GoneReason());
-    front_.Remove(id_);
+    front_.Put(id_, {.gone = GoneReason()});
     delete this;
   }
 
  private:
+  // Checks and decodes the message that was read.
+  Status Take() {
+    const std::size_t bytes = incoming_.Length();
+    WireCheckResult found;
+    {
+      grpc::ProtoBufferReader reader(&incoming_);
+      found = front_.check_.Check(reader, bytes);
+    }
+    if (found.excess) {
+      front_.Put(id_, {.excess = found.excess});
+      return ToStatus(*found.excess);
+    }
+    AgentInbox::Item item{.message = v1::AgentMessage(), .bytes = bytes, .memory = found.memory};
+    if (!grpc::SerializationTraits<v1::AgentMessage>::Deserialize(&incoming_, &*item.message).ok())
+      return {Code::kInvalidArgument, "expected an AgentMessage, saw bytes that are not one"};
+    if (found.invalid_timestamp) {
+      item.excess = {.bound = &BoundOf("timestamp_seconds"),
+                     .seen = ClearInvalidTimestamps(*item.message)};
+    }
+    front_.Put(id_, std::move(item));
+    return {};
+  }
+
   std::string GoneReason() {
     const MutexLock lock(mutex_);
     if (!gone_reason_.empty()) return gone_reason_;
@@ -100,7 +142,10 @@ class AgentFront::Stream final
 
   void CutLocked(const Status& status) REQUIRES(mutex_) {
     if (!end_) end_ = status;
-    while (outgoing_.size() > (writing_ ? 1 : 0)) outgoing_.pop_back();
+    while (outgoing_.size() > (writing_ ? 1 : 0)) {
+      outgoing_bytes_ -= outgoing_.back().Length();
+      outgoing_.pop_back();
+    }
     if (writing_) context_.TryCancel();  // Ends the write; the status stays ours to say.
     PumpLocked();
   }
@@ -119,15 +164,21 @@ class AgentFront::Stream final
   AgentFront& front_;
   grpc::CallbackServerContext& context_;
   const SessionId id_;
-  v1::AgentMessage incoming_;  // Of the read in flight
+  grpc::ByteBuffer incoming_;  // Of the read in flight
 
   Mutex mutex_;
   bool writing_ GUARDED_BY(mutex_) = false;
   bool finished_ GUARDED_BY(mutex_) = false;
   std::optional<Status> end_ GUARDED_BY(mutex_);  // Finish with this when all is written.
   std::string gone_reason_ GUARDED_BY(mutex_);
-  std::deque<v1::ControllerMessage> outgoing_ GUARDED_BY(mutex_);
+  std::deque<grpc::ByteBuffer> outgoing_ GUARDED_BY(mutex_);
+  std::size_t outgoing_bytes_ GUARDED_BY(mutex_) = 0;
 };
+
+AgentFront::AgentFront(Duration hello_within)
+    : hello_within_(hello_within),
+      check_(*v1::AgentMessage::descriptor(), BoundOf("agent_message_bytes"),
+             BoundOf("agent_message_memory")) {}
 
 AgentFront::~AgentFront() {
   WaitUntilGone();
@@ -135,49 +186,147 @@ AgentFront::~AgentFront() {
 
 void AgentFront::SetListener(AgentListener listener) {
   listener_ = std::move(listener);
+  worker_ = std::jthread([this](const std::stop_token& stop) { Serve(stop); });
 }
 
 void AgentFront::Send(SessionId session, const v1::ControllerMessage& message) {
+  grpc::ByteBuffer buffer;
+  bool own = false;
+  if (!grpc::SerializationTraits<v1::ControllerMessage>::Serialize(message, &buffer, &own).ok())
+    return;
   const MutexLock lock(mutex_);
-  const auto at = streams_.find(session);
-  if (at != streams_.end()) at->second->Send(message);
+  const auto at = sessions_.find(session);
+  if (at != sessions_.end() && at->second.stream != nullptr)
+    at->second.stream->Send(std::move(buffer));
 }
 
 void AgentFront::Close(SessionId session, const Status& status) {
   const MutexLock lock(mutex_);
-  const auto at = streams_.find(session);
-  if (at != streams_.end()) at->second->Close(status);
+  const auto at = sessions_.find(session);
+  if (at != sessions_.end() && at->second.stream != nullptr) at->second.stream->Close(status);
 }
 
 void AgentFront::Stop(const Status& status) {
   const MutexLock lock(mutex_);
   stopped_ = status;
-  for (const auto& [id, stream] : streams_) stream->Cut(status);
+  for (const auto& [id, session] : sessions_)
+    if (session.stream != nullptr) session.stream->Cut(status);
 }
 
 void AgentFront::WaitUntilGone() {
   MutexLock lock(mutex_);
-  all_gone_.wait(lock, [&]() REQUIRES(mutex_) { return streams_.empty(); });
+  all_gone_.wait(lock, [&]() REQUIRES(mutex_) { return sessions_.empty(); });
 }
 
-grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* AgentFront::Connect(
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* AgentFront::Connect(
     grpc::CallbackServerContext* context) {
-  Stream* stream = nullptr;
-  {
-    const MutexLock lock(mutex_);
-    const SessionId id(++last_session_);
-    stream = new Stream(*this, *context, id);
-    streams_[id] = stream;
-    if (!stopped_.ok()) stream->Close(stopped_);
-  }
-  stream->Begin();
+  const MutexLock lock(mutex_);
+  const SessionId id(++last_session_);
+  auto* const stream = new Stream(*this, *context, id);
+  const bool full = sessions_.size() >= Limit("agent_streams");
+  sessions_.emplace(id, Session{.stream = stream, .opened_at = Now()});
+  if (!stopped_.ok())
+    stream->Close(stopped_);
+  else if (full)
+    stream->Close(
+        ToStatus({.bound = &BoundOf("agent_streams"), .seen = Limit("agent_streams") + 1}));
+  else
+    stream->Read();
   return stream;
 }
 
-void AgentFront::Remove(SessionId session) {
+void AgentFront::Put(SessionId id, AgentInbox::Item item) {
+  const SteadyTime now = Now();
   const MutexLock lock(mutex_);
-  streams_.erase(session);
-  all_gone_.notify_all();
+  const auto at = sessions_.find(id);
+  if (at == sessions_.end()) return;
+  Session& session = at->second;
+  if (item.gone) session.stream = nullptr;
+  session.greeted |= item.message && item.message->has_hello();
+  memory_ += item.memory;
+  const bool read = item.message.has_value();
+  session.inbox.Put(std::move(item), now);
+  Queue(id, session);
+  if (read && !Read(session, now)) paused_.insert(id);
+}
+
+void AgentFront::Queue(SessionId id, Session& session) {
+  if (session.inbox.empty() || std::exchange(session.queued, true)) return;
+  (session.inbox.front().IsUrgent() ? urgent_ : turns_).push_back(id);
+  work_.notify_one();
+}
+
+// False: there is no room for a message, or no budget.
+bool AgentFront::Read(Session& session, SteadyTime now) {
+  if (session.stream == nullptr) return true;
+  if (memory_ >= Limit("inbox_memory_total")) return false;
+  if (session.inbox.ReadIn(now) != Duration::zero()) return false;
+  session.stream->Read();
+  return true;
+}
+
+void AgentFront::Serve(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    if (ServeNext()) continue;
+    MutexLock lock(mutex_);
+    work_.wait_for(lock, stop, kSweepEvery,
+                   [&]() REQUIRES(mutex_) { return !urgent_.empty() || !turns_.empty(); });
+  }
+}
+
+// One item of the session whose turn it is. False: there is none.
+bool AgentFront::ServeNext() {
+  const SteadyTime now = Now();
+  SessionId id;
+  AgentInbox::Item item;
+  {
+    const MutexLock lock(mutex_);
+    if (now - swept_at_ >= kSweepEvery) Sweep(now);
+    std::deque<SessionId>& turns = urgent_.empty() ? turns_ : urgent_;
+    if (turns.empty()) return false;
+    id = turns.front();
+    turns.pop_front();
+    Session& session = sessions_.at(id);
+    item = session.inbox.Take();
+    memory_ -= item.memory;
+    session.queued = false;
+    if (session.failed) item.message.reset();
+  }
+  const Status status = Caught([&] { return Deliver(id, item); });
+  const MutexLock lock(mutex_);
+  if (item.gone) {
+    paused_.erase(id);
+    sessions_.erase(id);
+    all_gone_.notify_all();
+    return true;
+  }
+  Session& session = sessions_.at(id);
+  if (!status.ok()) {
+    session.failed = true;
+    if (session.stream != nullptr) session.stream->Fail(status);
+  }
+  Queue(id, session);
+  return true;
+}
+
+Status AgentFront::Deliver(SessionId id, AgentInbox::Item& item) {
+  if (item.excess && listener_.on_excess) listener_.on_excess(id, *item.excess);
+  if (item.gone) listener_.on_gone(id, *item.gone);
+  return item.message ? listener_.on_message(id, *std::move(item.message)) : Status();
+}
+
+// Resumes sessions that can be read again, and ends those without Hello.
+void AgentFront::Sweep(SteadyTime now) {
+  swept_at_ = now;
+  std::erase_if(paused_, [&](SessionId id) REQUIRES(mutex_) {
+    const auto at = sessions_.find(id);
+    return at == sessions_.end() || Read(at->second, now);
+  });
+  for (auto& [id, session] : sessions_)
+    if (!session.greeted && session.stream != nullptr && now - session.opened_at >= hello_within_)
+      session.stream->Fail(
+          {Code::kDeadlineExceeded, Format("expected hello within {} s of the start of the stream",
+                                           std::chrono::duration<double>(hello_within_).count())});
 }
 
 }  // namespace fabric::api

@@ -1,37 +1,54 @@
 // gRPC server of AgentLink: one reactor per connected agent. Heavy headers; include it in main.cc
 // and grpc_front.cc only.
+//
+// gRPC's threads only check a message against the bounds, decode it and put it into the inbox of
+// its session. One thread of the front takes from the inboxes in turn and calls the listener.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
+#include <set>
+#include <stop_token>
 #include <string>
+#include <thread>
 
+#include "base/clock.h"
 #include "base/ids.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "daemon/api/agent_inbox.h"
 #include "daemon/control/agent_sink.h"
 #include "fabric/v1/agent.grpc.pb.h"
 #include "fabric/v1/agent.pb.h"
+#include "proto/bounds.h"
+#include "proto/wire_check.h"
 
 namespace fabric::api {
 
-// Who listens to agents: the controller. Called without any lock of the front.
+// Who listens to agents: the controller. Called by one thread, without any lock of the front. An
+// exception closes the session.
 struct AgentListener {
   // In the order in which a session sent them; a failure closes the session with it.
-  std::function<Status(SessionId, const v1::AgentMessage&)> on_message;
+  std::function<Status(SessionId, v1::AgentMessage)> on_message;
   // Once for each session, after its last message.
   std::function<void(SessionId, const std::string& reason)> on_gone;
+  // A message exceeded a bound, which closes the session, or the agent exceeds a rate, which slows
+  // it down; then at most every 10 s.
+  std::function<void(SessionId, const Excess& excess)> on_excess = {};
 };
 
+using AgentLinkService = v1::AgentLink::WithRawCallbackMethod_Connect<v1::AgentLink::Service>;
+
 // Safe to call from any thread; its lock is a leaf: nothing is called while it is held but gRPC.
-class AgentFront final : public control::AgentSink, public v1::AgentLink::CallbackService {
+class AgentFront final : public control::AgentSink, public AgentLinkService {
  public:
   // Messages that wait for a slow agent; with more it is dropped with RESOURCE_EXHAUSTED.
-  static constexpr std::size_t kQueuedMax = 1024;
+  static constexpr std::size_t kQueuedMax = Limit("outbox_messages");
 
-  AgentFront() = default;
+  explicit AgentFront(Duration hello_within = std::chrono::seconds(Limit("hello_seconds")));
   ~AgentFront() override;
 
   // Before the first agent can connect: listener and front need each other.
@@ -46,21 +63,46 @@ class AgentFront final : public control::AgentSink, public v1::AgentLink::Callba
   // Returns when on_gone has been called for every session.
   void WaitUntilGone() EXCLUDES(mutex_);
 
-  grpc::ServerBidiReactor<v1::AgentMessage, v1::ControllerMessage>* Connect(
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Connect(
       grpc::CallbackServerContext* context) override EXCLUDES(mutex_);
 
  private:
   class Stream;
+  struct Session {
+    Stream* stream;  // Deletes itself; nullptr once it has
+    SteadyTime opened_at;
+    AgentInbox inbox = {};
+    bool greeted = false;
+    bool queued = false;  // In urgent_ or turns_
+    bool failed = false;  // Later messages are not delivered.
+  };
 
-  void Remove(SessionId session) EXCLUDES(mutex_);
+  void Put(SessionId id, AgentInbox::Item item) EXCLUDES(mutex_);
+  void Queue(SessionId id, Session& session) REQUIRES(mutex_);
+  bool Read(Session& session, SteadyTime now) REQUIRES(mutex_);
+  void Serve(const std::stop_token& stop) EXCLUDES(mutex_);
+  bool ServeNext() EXCLUDES(mutex_);
+  Status Deliver(SessionId id, AgentInbox::Item& item);
+  void Sweep(SteadyTime now) REQUIRES(mutex_);
 
+  const Duration hello_within_;
+  const WireCheck check_;
   AgentListener listener_;
 
   Mutex mutex_;
   std::condition_variable_any all_gone_;
+  std::condition_variable_any work_;
   std::uint64_t last_session_ GUARDED_BY(mutex_) = 0;
   Status stopped_ GUARDED_BY(mutex_);
-  std::map<SessionId, Stream*> streams_ GUARDED_BY(mutex_);  // They delete themselves.
+  std::map<SessionId, Session> sessions_ GUARDED_BY(mutex_);
+  // Sessions with items, once each. Hello and heartbeats come first: they are short, and an agent
+  // whose Hello or heartbeat waits counts as lost.
+  std::deque<SessionId> urgent_ GUARDED_BY(mutex_);
+  std::deque<SessionId> turns_ GUARDED_BY(mutex_);
+  std::set<SessionId> paused_ GUARDED_BY(mutex_);  // Not reading
+  std::size_t memory_ GUARDED_BY(mutex_) = 0;      // Of all inboxes
+  SteadyTime swept_at_ GUARDED_BY(mutex_);
+  std::jthread worker_;  // Last: uses all of the above
 };
 
 }  // namespace fabric::api

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <string>
 
+#include "daemon/api/caught.h"
+
 namespace fabric::api {
 
 Api::Api(control::Controller& controller, const Clock& clock, CallMetrics& metrics)
@@ -13,7 +15,7 @@ Api::Api(control::Controller& controller, const Clock& clock, CallMetrics& metri
 Status Api::Call(const CallContext& context, const google::protobuf::MethodDescriptor& method,
                  const google::protobuf::Message& request, google::protobuf::Message& response) {
   const Moment begin = clock_.Now();
-  const Status status = controller_.Call(request, response, begin);
+  const Status status = Caught([&] { return controller_.Call(request, response, begin); });
   metrics_.Count(
       {.method = method.name(), .transport = std::string(context.transport), .code = status.code()},
       clock_.Now().steady - begin.steady);

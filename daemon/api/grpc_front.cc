@@ -1,102 +1,29 @@
 #include "daemon/api/grpc_front.h"
 
-#include <google/protobuf/descriptor.h>
-#include <google/protobuf/message.h>
 #include <grpc/support/log.h>
 #include <grpc/support/time.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
-#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 
 #include "base/log.h"
 #include "base/text.h"
 #include "daemon/api/agent_front.h"
-#include "daemon/api/grpc_status.h"
+#include "daemon/api/grpc_unary.h"
 #include "daemon/api/grpc_watch.h"
 #include "daemon/api/listen_error.h"
-#include "proto/fabric_service.h"
+#include "proto/bounds.h"
 
 namespace fabric::api {
 namespace {
 
-using google::protobuf::Message;
-using google::protobuf::MessageFactory;
-using google::protobuf::MethodDescriptor;
-
-constexpr int kReceiveBytesMax = 16 << 20;
-constexpr int kPingIntervalMinMs = 10'000;  // Shortest that clients may use
-constexpr int kKeepaliveMs = 10'000;        // To detect dead clients
-constexpr int kKeepaliveTimeoutMs = 5'000;
+// Above the bounds of agent_message_bytes and request_bytes, so that the error names the bound.
+constexpr int kReceiveBytesMax = 8 << 20;
+constexpr int kPingIntervalMinMs = 10'000;   // Shortest that clients may use
+constexpr int kKeepaliveMs = 10'000;         // To detect dead clients
+constexpr int kKeepaliveTimeoutMs = 20'000;  // Far above the longest turn of the controller
+constexpr int kHandshakeMs = 10'000;
+constexpr int kIdleMs = 300'000;  // Connections without a call
 constexpr int kStopMs = 300;
-
-std::unique_ptr<Message> NewMessage(const google::protobuf::Descriptor* type) {
-  return std::unique_ptr<Message>(MessageFactory::generated_factory()->GetPrototype(type)->New());
-}
-
-// One unary call: read the request, answer, done.
-class UnaryCall final : public grpc::ServerGenericBidiReactor {
- public:
-  UnaryCall(const CallFunction& call, grpc::GenericCallbackServerContext& context)
-      : call_(call), context_(context) {
-    StartRead(&request_);
-  }
-
-  void OnReadDone(bool ok) override {
-    if (!ok) {
-      Finish({grpc::StatusCode::INVALID_ARGUMENT, "expected a request, saw none"});
-      return;
-    }
-    const MethodDescriptor* const method = FindMethod();
-    if (method == nullptr) {
-      Finish({grpc::StatusCode::UNIMPLEMENTED, "no method " + Quoted(context_.method())});
-      return;
-    }
-    const auto request = NewMessage(method->input_type());
-    const auto answer = NewMessage(method->output_type());
-    grpc::Status status =
-        grpc::GenericDeserialize<grpc::ProtoBufferReader, Message>(&request_, request.get());
-    if (status.ok()) {
-      const std::string peer = context_.peer();
-      status = ToGrpc(call_({.peer = peer, .transport = "grpc"}, *method, *request, *answer));
-    }
-    bool own_buffer = false;
-    if (status.ok())
-      status =
-          grpc::GenericSerialize<grpc::ProtoBufferWriter, Message>(*answer, &answer_, &own_buffer);
-    if (status.ok())
-      StartWriteAndFinish(&answer_, grpc::WriteOptions(), grpc::Status::OK);
-    else
-      Finish(status);
-  }
-
-  void OnDone() override { delete this; }
-
- private:
-  // "/fabric.v1.Fabric/ListNodes"
-  const MethodDescriptor* FindMethod() const {
-    const std::string prefix = "/" + FabricService().full_name() + "/";
-    const std::string& path = context_.method();
-    if (!path.starts_with(prefix)) return nullptr;
-    return FabricService().FindMethodByName(path.substr(prefix.size()));
-  }
-
-  const CallFunction& call_;
-  grpc::GenericCallbackServerContext& context_;
-  grpc::ByteBuffer request_;
-  grpc::ByteBuffer answer_;
-};
-
-class UnaryService final : public grpc::CallbackGenericService {
- public:
-  explicit UnaryService(CallFunction call) : call_(std::move(call)) {}
-  grpc::ServerGenericBidiReactor* CreateReactor(
-      grpc::GenericCallbackServerContext* context) override {
-    return new UnaryCall(call_, *context);
-  }
-
- private:
-  const CallFunction call_;
-};
 
 void WriteGrpcLog(gpr_log_func_args* line) {
   if (line->severity == GPR_LOG_SEVERITY_ERROR)
@@ -142,6 +69,11 @@ Result<std::unique_ptr<GrpcFront>> GrpcFront::Listen(const HostPort& address, Ca
   builder.RegisterService(&agents);
   builder.RegisterCallbackGenericService(&parts->unary);
   builder.SetMaxReceiveMessageSize(kReceiveBytesMax);
+  builder.SetResourceQuota(grpc::ResourceQuota("fabricd").Resize(Limit("grpc_memory")));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                             static_cast<int>(Limit("streams_per_connection")));
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
   // Two controllers on one port would share its connections without a word.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "base/text.h"
-#include "base/version.h"
 #include "daemon/control/campaigns/port_counters.h"
 #include "daemon/control/handlers/handler.h"
 #include "daemon/control/state.h"
 #include "daemon/control/summaries.h"
+#include "proto/bounds.h"
 #include "proto/timestamps.h"
 
 namespace fabric::control {
@@ -25,14 +25,9 @@ constexpr Duration kTickLate = 1s;
 // 300 kB, so they are stored at this interval only.
 constexpr Duration kStoreCountersEvery = 15min;
 
-// Agents' clocks may be wrong; beyond this range nanoseconds overflow.
-constexpr std::int64_t kTimestampSecondsMax = 9'000'000'000;
-
-void CheckTakenAt(google::protobuf::Timestamp& at, Moment now) {
-  const bool sound = at.seconds() >= 0 && at.seconds() <= kTimestampSecondsMax && at.nanos() >= 0 &&
-                     at.nanos() <= 999'999'999;
-  if (!sound) at = ToProto(now.wall);
-}
+// How long a finding about an exceeded bound or a claimed name stays open.
+constexpr Duration kViolationAge = 10min;
+constexpr Duration kStoreEvery = std::chrono::seconds(Limit("store_node_seconds"));
 
 bool ChangesSettings(const v1::SnapshotChange& change) {
   return change.rdma_devices_size() > 0 || change.removed_rdma_devices_size() > 0 ||
@@ -91,6 +86,10 @@ Status Controller::Load(Moment now) {
                    store.Campaigns(Campaigns::kKnownMax));
   std::set<std::string> names;
   for (v1::NodeSnapshot& snapshot : nodes) {
+    // From an earlier version, or a file that was changed by hand.
+    if (snapshot.SpaceUsedLong() > 2 * Limit("agent_message_memory")) continue;
+    if (!CheckRoom(snapshot.node().name()).ok()) break;
+    ClearInvalidTimestamps(snapshot);
     fleet::NodeRecord record;
     record.name = snapshot.node().name();
     record.state = v1::NODE_STATE_LOST;
@@ -109,7 +108,7 @@ Status Controller::Load(Moment now) {
   return {};
 }
 
-Status Controller::OnMessage(SessionId id, const v1::AgentMessage& message, Moment now) {
+Status Controller::OnMessage(SessionId id, v1::AgentMessage message, Moment now) {
   const MutexLock lock(mutex_);
   Session* const session = state_->sessions.Find(id);
   if (session == nullptr) {
@@ -122,8 +121,10 @@ Status Controller::OnMessage(SessionId id, const v1::AgentMessage& message, Mome
   switch (message.body_case()) {
     case v1::AgentMessage::kHello:
       return {Code::kFailedPrecondition, Format("{}: expected one hello, saw a second one", node)};
-    case v1::AgentMessage::kSnapshot: return OnSnapshot(*session, message.snapshot(), now);
-    case v1::AgentMessage::kChange: return OnChange(*session, message.change(), now);
+    case v1::AgentMessage::kSnapshot:
+      return OnSnapshot(*session, std::move(*message.mutable_snapshot()), now);
+    case v1::AgentMessage::kChange:
+      return OnChange(*session, std::move(*message.mutable_change()), now);
     case v1::AgentMessage::kProbeReady:
       state_->campaigns.OnReady(node, message.probe_ready(), now);
       return {};
@@ -150,56 +151,29 @@ Status Controller::OnMessage(SessionId id, const v1::AgentMessage& message, Mome
   return {};
 }
 
-Status Controller::OnHello(SessionId id, const v1::Hello& hello, Moment now) {
-  const std::string& node = hello.node().name();
-  RETURN_IF_ERROR(CheckNodeName(node));
-  if (const Session* const older = state_->sessions.OfNode(node)) {
-    const std::string& theirs = older->node.machine_id();
-    const std::string& ours = hello.node().machine_id();
-    const bool same = theirs == ours || theirs.empty() || ours.empty();
-    if (!same && !older->silent)
-      return {Code::kAlreadyExists,
-              Format("node {} is connected from another machine: machine id {}, this one has {}",
-                     node, Quoted(theirs), Quoted(ours))};
-    const SessionId replaced = older->id;
-    agents_.Close(replaced,
-                  Status(Code::kCancelled, Format("replaced by a newer session of node {}", node)));
-    state_->sessions.Remove(replaced);
-    state_->campaigns.OnLost(node, "agent reconnected", now);
-    state_->mesh.OnLost(node, now);
-  }
-  state_->sessions.Add(id, hello, now);
-  v1::ControllerMessage message;
-  v1::Welcome& welcome = *message.mutable_welcome();
-  welcome.set_controller_version(std::string(kVersion));
-  welcome.set_heartbeat_interval_ms(static_cast<std::uint32_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(state_->options.heartbeat_interval)
-          .count()));
-  state_->sessions.Send(id, message);
-  return {};
-}
-
 Status Controller::OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Moment now) {
   // The name in Hello is the key of the node.
   const std::string node = session.node.name();
+  RETURN_IF_ERROR(CheckRoom(node));
   snapshot.mutable_node()->set_name(node);
-  CheckTakenAt(*snapshot.mutable_taken_at(), now);
+  if (!snapshot.has_taken_at()) *snapshot.mutable_taken_at() = ToProto(now.wall);
   const fleet::NodeRecord* const before = state_->fleet.Find(node);
   const bool news = before == nullptr || before->state != v1::NODE_STATE_CONNECTED;
   std::vector<v1::PortEvent> ports;
   snapshot_diff::Change changed;
-  if (before != nullptr) {
+  if (before != nullptr && before->snapshot.has_taken_at()) {
     ports = PortChanges(before->snapshot, snapshot);
     changed = NodeHistory::Compare(before->snapshot, snapshot, now);
   }
-  state_->fleet.Put(snapshot, now);
+  state_->fleet.Put(std::move(snapshot), now);
   OnFleetChange(now);
   session.reported = true;
   session.snapshot_requested = false;
   state_->evaluator.OnReport(node);
   if (news) PublishNode(node, now);
   PublishPorts(ports, now);
-  StoreNode(session, now);  // Last: the disk may be slow.
+  session.to_be_stored = true;
+  StoreLate(session, now);  // Last: the disk may be slow.
   state_->history.Write(node, changed, now);
   return {};
 }
@@ -212,18 +186,21 @@ Status Controller::OnChange(Session& session, v1::SnapshotChange change, Moment 
     return {};
   }
   change.mutable_rest()->mutable_node()->set_name(node);
-  if (change.has_taken_at()) CheckTakenAt(*change.mutable_taken_at(), now);
   // Most changes have counters only; a snapshot is expensive to copy.
   const bool ports = change.rdma_devices_size() > 0 || change.removed_rdma_devices_size() > 0;
   const v1::NodeSnapshot old = ports ? before->snapshot : v1::NodeSnapshot();
   const bool settings = ChangesSettings(change);
   const snapshot_diff::Change changed =
       settings ? NodeHistory::Compare(before->snapshot, change, now) : snapshot_diff::Change();
-  RETURN_IF_ERROR(state_->fleet.Change(node, change, now));
+  if (const Status status = state_->fleet.Change(node, std::move(change), now); !status.ok()) {
+    session.reported = false;
+    return status;
+  }
   state_->evaluator.MarkChanged(node);
   if (settings) OnFleetChange(now);
   if (ports) PublishPorts(PortChanges(old, state_->fleet.Find(node)->snapshot), now);
-  if (settings || now.steady - session.stored_at >= kStoreCountersEvery) StoreNode(session, now);
+  session.to_be_stored |= settings;
+  StoreLate(session, now);
   if (settings) state_->history.Write(node, changed, now);
   return {};
 }
@@ -254,7 +231,7 @@ Status Controller::OnCounters(Session& session, const Message& message, Moment n
   RETURN_IF_ERROR(status.In(node));
   if constexpr (std::is_same_v<Message, v1::CounterTable>) state_->evaluator.MarkChanged(node);
   AdvanceCounterRates(node, now);
-  if (now.steady - session.stored_at >= kStoreCountersEvery) StoreNode(session, now);
+  StoreLate(session, now);
   return {};
 }
 
@@ -286,9 +263,10 @@ void Controller::RequestSnapshot(Session& session) {
 
 void Controller::OnGone(SessionId id, const std::string& reason, Moment now) {
   const MutexLock lock(mutex_);
-  const Session* const session = state_->sessions.Find(id);
+  Session* const session = state_->sessions.Find(id);
   if (session == nullptr) return;  // Refused, or replaced by a newer one
   const std::string node = session->node.name();
+  if (session->to_be_stored) StoreNode(*session, now);
   state_->sessions.Remove(id);
   Lose(node, "connection closed: " + reason, now);
 }
@@ -312,6 +290,7 @@ void Controller::Tick(Moment now) {
   for (auto& [id, session] : state_->sessions.all()) {
     if (since_last >= kTickLate)
       session.heard_at = std::min(session.heard_at + since_last, now.steady);
+    if (session.to_be_stored) StoreLate(session, now);
     const Duration quiet = now.steady - session.heard_at;
     if (session.silent || quiet < state_->options.lost_after) continue;
     session.silent = true;
@@ -321,6 +300,8 @@ void Controller::Tick(Moment now) {
   state_->campaigns.Tick(now);
   state_->mesh.Tick(state_->fleet, now);
   for (const std::string& node : state_->fleet.FindOutdated(state_->options.settings_age_max, now))
+    state_->evaluator.MarkChanged(node);
+  for (const std::string& node : state_->fleet.ForgetViolations(kViolationAge, now))
     state_->evaluator.MarkChanged(node);
   state_->evaluator.Tick(state_->fleet, state_->findings, now);
   if (state_->evaluator.Settled(now)) state_->findings.Tick(state_->fleet, now);
@@ -368,9 +349,18 @@ void Controller::PublishNode(const std::string& node, Moment now) {
 
 void Controller::StoreNode(Session& session, Moment now) {
   session.stored_at = now.steady;
-  const v1::NodeSnapshot& snapshot = state_->fleet.Find(session.node.name())->snapshot;
+  session.to_be_stored = false;
+  const fleet::NodeRecord* const record = state_->fleet.Find(session.node.name());
+  if (record == nullptr) return;  // Removed while its session was silent
+  const v1::NodeSnapshot& snapshot = record->snapshot;
   state_->outbox.Stored(state_->outbox.store().PutNode(snapshot));
   state_->history.Mark(snapshot, now);
+}
+
+// Changed settings at most every 5 s, counters every 15 minutes.
+void Controller::StoreLate(Session& session, Moment now) {
+  const Duration age = now.steady - session.stored_at;
+  if (age >= (session.to_be_stored ? kStoreEvery : kStoreCountersEvery)) StoreNode(session, now);
 }
 
 StoreFailures Controller::store_failures() {

@@ -19,6 +19,10 @@
 #include "fabric/v1/agent.pb.h"
 #include "fabric/v1/fabric.pb.h"
 
+namespace fabric {
+struct Excess;
+}  // namespace fabric
+
 namespace fabric::control {
 
 struct Session;
@@ -52,9 +56,13 @@ class Controller {
   Status Load(Moment now);
 
   // Agents. The first message must be Hello. On failure, the caller closes the session with it.
-  // A second session of a connected node replaces the first, which is closed; from another machine
-  // it is refused with ALREADY_EXISTS.
-  Status OnMessage(SessionId session, const v1::AgentMessage& message, Moment now);
+  // A second session of a connected node replaces the first, which is closed. It is refused with
+  // ALREADY_EXISTS from another machine, without a machine id, and soon after a replacement.
+  // The caller has checked the message against the bounds (proto/wire_check.h).
+  Status OnMessage(SessionId session, v1::AgentMessage message, Moment now);
+  // The agent exceeded a bound: a finding about its node. Returns the excess and the node, for the
+  // log.
+  Status OnExcess(SessionId session, const Excess& excess, Moment now);
   void OnGone(SessionId session, const std::string& reason, Moment now);
 
   // Call about every 100 ms: evaluates rules when something changed, finds lost nodes, times out
@@ -77,6 +85,8 @@ class Controller {
 
  private:
   Status OnHello(SessionId session, const v1::Hello& hello, Moment now) REQUIRES(mutex_);
+  Status CheckClaim(const Session& older, const v1::Hello& hello, Moment now) REQUIRES(mutex_);
+  Status CheckRoom(const std::string& node) REQUIRES(mutex_);
   Status OnSnapshot(Session& session, v1::NodeSnapshot snapshot, Moment now) REQUIRES(mutex_);
   Status OnChange(Session& session, v1::SnapshotChange change, Moment now) REQUIRES(mutex_);
   template <class Message>
@@ -89,6 +99,7 @@ class Controller {
   void PublishPorts(const std::vector<v1::PortEvent>& ports, Moment now) REQUIRES(mutex_);
   void OnFleetChange(Moment now) REQUIRES(mutex_);
   void StoreNode(Session& session, Moment now) REQUIRES(mutex_);
+  void StoreLate(Session& session, Moment now) REQUIRES(mutex_);
 
   AgentSink& agents_;
   const std::uint32_t rule_problems_;

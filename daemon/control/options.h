@@ -51,6 +51,7 @@ struct ControllerOptions {
   CustomRules custom_rules = {};
   CertificateOptions certificates = {};
   MeshSettings mesh = {};
+  std::uint64_t nodes_max = 0;  // 0: the bound "nodes"
 };
 
 }  // namespace fabric::control

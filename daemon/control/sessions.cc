@@ -7,6 +7,7 @@ Session& Sessions::Add(SessionId id, const v1::Hello& hello, Moment now) {
   session.id = id;
   session.node = hello.node();
   session.probe_kinds.insert(hello.probe_kinds().begin(), hello.probe_kinds().end());
+  if (hello.has_probe_memory_bytes_max()) session.probe_memory_max = hello.probe_memory_bytes_max();
   session.heard_at = now.steady;
   by_node_[hello.node().name()] = id;
   return session;

@@ -1,7 +1,9 @@
 // Sessions of the connected agents, by session and by node.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -21,6 +23,11 @@ struct Session {
   bool snapshot_requested = false;    // And has not arrived yet
   bool silent = false;                // The node counts as lost until the next message.
   SteadyTime stored_at;               // Last write of the snapshot to the store
+  bool to_be_stored = false;          // Settings changed since then
+  // Sessions of the same node that were replaced, each while it was connected, since a time.
+  std::uint64_t replaced = 0;
+  SteadyTime replaced_since;
+  std::optional<std::uint64_t> probe_memory_max;  // Of all its probes; absent: an older agent
 };
 
 class Sessions {

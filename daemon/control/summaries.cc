@@ -6,6 +6,7 @@
 
 #include "base/suggest.h"
 #include "base/text.h"
+#include "proto/bounds.h"
 #include "proto/timestamps.h"
 
 namespace fabric::control {
@@ -52,6 +53,14 @@ v1::NodeSummary Summarize(const fleet::NodeRecord& node, std::uint32_t findings_
   summary.set_kernel_release(snapshot.node().kernel_release());
   summary.set_agent_version(snapshot.node().agent_version());
   summary.set_lost_reason(node.lost_reason);
+  for (const auto& [bound, violation] : node.violations) {
+    v1::BoundViolation& shown = *summary.add_bound_violations();
+    shown.set_bound(std::string(bound->name));
+    shown.set_limit(bound->limit);
+    shown.set_seen(violation.seen);
+    shown.set_count(violation.count);
+    *shown.mutable_last_at() = ToProto(violation.last_at.wall);
+  }
   return summary;
 }
 

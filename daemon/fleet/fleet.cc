@@ -1,10 +1,12 @@
 #include "daemon/fleet/fleet.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
 #include "daemon/fleet/fleet_view.h"
 #include "daemon/fleet/port_order.h"
+#include "proto/bounds.h"
 #include "proto/snapshot_change.h"
 
 namespace fabric::fleet {
@@ -27,17 +29,35 @@ void Follow(const v1::CounterSample& sample, NodeRecord& record, Moment now) {
       record.rates.Break(place->first, place->second);
 }
 
+// The bound that a snapshot exceeds after changes, each of which was within the bounds.
+std::optional<Excess> GrownBeyond(const v1::NodeSnapshot& snapshot) {
+  const auto devices = static_cast<std::uint64_t>(snapshot.rdma_devices_size());
+  if (devices > Limit("NodeSnapshot.rdma_devices"))
+    return Excess{.bound = &BoundOf("NodeSnapshot.rdma_devices"), .seen = devices};
+  const auto netdevs = static_cast<std::uint64_t>(snapshot.net_interfaces_size());
+  if (netdevs > Limit("NodeSnapshot.net_interfaces"))
+    return Excess{.bound = &BoundOf("NodeSnapshot.net_interfaces"), .seen = netdevs};
+  const std::uint64_t memory = snapshot.SpaceUsedLong();
+  if (memory > 2 * Limit("agent_message_memory"))
+    return Excess{.bound = &BoundOf("agent_message_memory"), .seen = memory};
+  return std::nullopt;
+}
+
 }  // namespace
 
-NodeRecord& Fleet::Put(const v1::NodeSnapshot& snapshot, Moment now) {
-  const std::string& name = snapshot.node().name();
+NodeRecord& Fleet::Add(const std::string& name, Moment now) {
   const auto [at, added] = nodes_.try_emplace(name);
   NodeRecord& record = at->second;
-  if (added) {
-    record.name = name;
-    record.state_since = now;
-  }
-  record.snapshot = snapshot;
+  if (!added) return record;
+  record.name = name;
+  record.state_since = now;
+  return record;
+}
+
+NodeRecord& Fleet::Put(v1::NodeSnapshot snapshot, Moment now) {
+  const std::string name = snapshot.node().name();
+  NodeRecord& record = Add(name, now);
+  record.snapshot = std::move(snapshot);
   FindRails(record);
   (void)FindSwitches(record);
   record.version = ++versions_;
@@ -90,16 +110,18 @@ void Fleet::FindRails(NodeRecord& record) {
   }
 }
 
-Status Fleet::Change(const std::string& node, const v1::SnapshotChange& change, Moment now) {
+Status Fleet::Change(const std::string& node, v1::SnapshotChange change, Moment now) {
   const auto at = nodes_.find(node);
   if (at == nodes_.end())
     return {Code::kNotFound, Format("node {}: expected a complete snapshot before a change", node)};
-  Apply(change, at->second.snapshot);
+  const bool inspected = change.has_taken_at();
+  Apply(std::move(change), at->second.snapshot);
+  if (const auto excess = GrownBeyond(at->second.snapshot)) return ToStatus(*excess);
   FindRails(at->second);
   (void)FindSwitches(at->second);
   at->second.version = ++versions_;
   at->second.reported_at = now;
-  if (change.has_taken_at()) {
+  if (inspected) {
     at->second.inspected_at = now;
     at->second.outdated = false;
   }
@@ -125,6 +147,51 @@ Status Fleet::TakeCounters(const std::string& node, const v1::CounterTable& tabl
 }
 Status Fleet::TakeCounters(const std::string& node, const v1::CounterSample& sample, Moment now) {
   return TakeMessage(node, sample, now);
+}
+
+bool Fleet::AddViolation(const std::string& node, const Excess& excess, std::string reason,
+                         Moment now) {
+  const bool known = nodes_.contains(node);
+  NodeRecord& record = Add(node, now);
+  if (!known) {
+    record.state = v1::NODE_STATE_LOST;
+    record.lost_reason = std::move(reason);
+    record.snapshot.mutable_node()->set_name(node);
+  }
+  const bool news = !record.over_budget || !record.violations.contains(excess.bound);
+  BoundViolation& violation = record.violations[excess.bound];
+  violation.seen = std::max(violation.seen, excess.seen);
+  ++violation.count;
+  violation.last_at = now;
+  record.over_budget = true;
+  if (news) record.version = ++versions_;
+  return news;
+}
+
+bool Fleet::AddClaim(const std::string& node, std::string machine_id, Moment now) {
+  const auto at = nodes_.find(node);
+  if (at == nodes_.end()) return false;
+  const bool news = !at->second.claim;
+  at->second.claim = {.machine_id = std::move(machine_id), .at = now};
+  if (news) at->second.version = ++versions_;
+  return news;
+}
+
+std::vector<std::string> Fleet::ForgetViolations(Duration age, Moment now) {
+  std::vector<std::string> changed;
+  for (auto& [name, node] : nodes_) {
+    if (!node.over_budget && !node.claim) continue;
+    const bool over =
+        std::any_of(node.violations.begin(), node.violations.end(),
+                    [&](const auto& one) { return now.steady - one.second.last_at.steady <= age; });
+    const bool claimed = node.claim && now.steady - node.claim->at.steady <= age;
+    if (over == node.over_budget && claimed == node.claim.has_value()) continue;
+    node.over_budget = over;
+    if (!claimed) node.claim.reset();
+    node.version = ++versions_;
+    changed.push_back(name);
+  }
+  return changed;
 }
 
 bool Fleet::AdvanceRates(const std::string& node, Moment now) {

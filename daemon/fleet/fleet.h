@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,11 @@
 #include "daemon/fleet/rails.h"
 #include "fabric/v1/inventory.pb.h"
 
+namespace fabric {
+struct Bound;
+struct Excess;
+}  // namespace fabric
+
 namespace fabric::fleet {
 
 // The switch that a port is connected to, or was before its link went down.
@@ -23,6 +29,19 @@ struct SwitchOfPort {
   std::uint32_t port = 0;
   std::string name;
   friend bool operator==(const SwitchOfPort&, const SwitchOfPort&) = default;
+};
+
+// A bound that messages of the node's agent exceeded.
+struct BoundViolation {
+  std::uint64_t seen = 0;  // Largest value
+  std::uint64_t count = 0;
+  Moment last_at;
+};
+
+// A second agent claimed the name of a connected node, and was refused.
+struct Claim {
+  std::string machine_id;  // Of the refused agent
+  Moment at;
 };
 
 struct NodeRecord {
@@ -37,6 +56,9 @@ struct NodeRecord {
   std::vector<SwitchOfPort> switches;
   CounterStream counters;  // Decoder of its counter samples
   CounterRates rates;
+  std::map<const Bound*, BoundViolation> violations;  // Since the controller started
+  bool over_budget = false;                           // Violations in the last minutes
+  std::optional<Claim> claim;                         // In the last minutes
   bool outdated = false;  // Connected, but its last report of settings is too old
   // Increases with each change of the snapshot other than counters. 0: not known.
   std::uint64_t version = 0;
@@ -52,9 +74,10 @@ class Fleet {
   void SetProfile(const profile::Profile* profile) { layouts_.SetProfile(profile); }
 
   // Adds the node or replaces its snapshot; the node is connected from then on.
-  NodeRecord& Put(const v1::NodeSnapshot& snapshot, Moment now);
-  // NOT_FOUND before the first complete snapshot of the node.
-  Status Change(const std::string& node, const v1::SnapshotChange& change, Moment now);
+  NodeRecord& Put(v1::NodeSnapshot snapshot, Moment now);
+  // NOT_FOUND before the first complete snapshot of the node. RESOURCE_EXHAUSTED when the snapshot
+  // exceeds the bounds after the change.
+  Status Change(const std::string& node, v1::SnapshotChange change, Moment now);
   // Applies a counter table or sample. Failures of CounterStream::Take, and FAILED_PRECONDITION
   // before the first complete snapshot of the node. On failure request a complete snapshot.
   Status TakeCounters(const std::string& node, const v1::CounterTable& table, Moment now);
@@ -68,6 +91,12 @@ class Fleet {
   // Marks connected nodes as outdated when their last report of settings is older than `age_max`.
   // The next report clears the mark. Returns the newly marked nodes.
   std::vector<std::string> FindOutdated(Duration age_max, Moment now);
+  // The agent of the node exceeded a bound, or a second agent claimed its name. A node that never
+  // reported is added as lost, for `reason`. True: rules must judge the node again.
+  bool AddViolation(const std::string& node, const Excess& excess, std::string reason, Moment now);
+  bool AddClaim(const std::string& node, std::string machine_id, Moment now);
+  // Ends violations and claims older than `age`. Returns the nodes for which one ended.
+  std::vector<std::string> ForgetViolations(Duration age, Moment now);
   // Adds a node from the store after a restart, as lost until its agent reports.
   void Restore(NodeRecord record);
 
@@ -82,6 +111,7 @@ class Fleet {
   const std::map<std::string, NodeRecord>& nodes() const { return nodes_; }
 
  private:
+  NodeRecord& Add(const std::string& name, Moment now);
   template <class Message>
   Status TakeMessage(const std::string& node, const Message& message, Moment now);
 

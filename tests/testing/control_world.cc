@@ -13,6 +13,7 @@ namespace fabric::testing {
 using namespace std::chrono_literals;
 
 Status FlakyStore::PutNode(const v1::NodeSnapshot& snapshot) {
+  ++node_writes;
   return failure.ok() ? store_->PutNode(snapshot) : failure;
 }
 Status FlakyStore::DeleteNode(const std::string& node) {

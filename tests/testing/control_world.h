@@ -19,6 +19,7 @@ class FlakyStore final : public store::Store {
   explicit FlakyStore(std::unique_ptr<store::Store> store) : store_(std::move(store)) {}
 
   Status failure;
+  std::uint32_t node_writes = 0;
   std::uint32_t result_writes = 0;  // Transactions with results of campaigns
 
   Status PutNode(const v1::NodeSnapshot& snapshot) override;

@@ -14,6 +14,7 @@
 #include "daemon/api/metrics.h"
 #include "daemon/api/rest/openapi.h"
 #include "daemon/config.h"
+#include "proto/bounds.h"
 
 namespace fabric::api {
 namespace {
@@ -55,6 +56,31 @@ from.
 
 constexpr std::string_view kMetricsHead = "## Metrics\n\nOf `GET /metrics` of the controller.\n\n";
 
+constexpr std::string_view kBoundsHead = R"(# Bounds
+
+Generated from `proto/bounds.h` by `api_reference`; do not edit.
+
+One table for agents, controller and clients. A message is checked before it is decoded. Beyond a
+bound it is refused with the bound in the error:
+`NodeSnapshot.gaps: expected at most 4096 elements, saw 9000`. When an agent exceeds a bound, the
+controller ends its session, counts it in `NodeSummary.bound_violations`, and opens the finding
+[agent_over_budget](RULES.md) for the node until 10 minutes after the last violation. Beyond a rate,
+the controller reads the messages of the agent later instead. An agent cuts a snapshot that exceeds
+a bound, and reports the cut as a gap of `message_bounds`.
+
+`Message.field` is the number of elements of a list in each message.
+
+| bound | limit | unit | meaning |
+|---|---|---|---|
+)";
+
+std::string BoundsReference() {
+  std::string page(kBoundsHead);
+  for (const Bound& bound : kBounds)
+    page += Format("| `{}` | {} | {} | {} |\n", bound.name, bound.limit, bound.unit, bound.doc);
+  return page;
+}
+
 }  // namespace
 
 std::vector<GeneratedPage> ApiReferencePages(const std::string& descriptors) {
@@ -73,6 +99,7 @@ std::vector<GeneratedPage> ApiReferencePages(const std::string& descriptors) {
       {"SETTINGS.md", Format("{}{}\n", kSettingsHead, ValueForms()) +
                           SettingsReference("fabricd", ControllerSettings()) + "\n" +
                           SettingsReference("fabric-agent run", agent::AgentSettings())},
+      {"BOUNDS.md", BoundsReference()},
   };
 }
 

@@ -1,4 +1,4 @@
-// api_reference DIRECTORY: writes API.md, openapi.json and SETTINGS.md there.
+// api_reference DIRECTORY: writes API.md, openapi.json, SETTINGS.md and BOUNDS.md there.
 #include <cstdio>
 #include <fstream>
 

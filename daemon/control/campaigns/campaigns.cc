@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "daemon/control/summaries.h"
 #include "daemon/fleet/counter_rates.h"
+#include "proto/bounds.h"
 #include "proto/coverage.h"
 
 namespace fabric::control {
@@ -64,6 +65,11 @@ void Campaigns::Restore(const std::vector<v1::Campaign>& newest_first, Moment no
     *campaign.summary.mutable_ended_at() = ToProto(now.wall);
     Publish(campaign, now);
   }
+}
+
+Status Campaigns::CheckRoom() const {
+  if (running_.size() < Limit("campaigns_running")) return {};
+  return ToStatus({.bound = &BoundOf("campaigns_running"), .seen = running_.size() + 1});
 }
 
 v1::Campaign Campaigns::Start(const v1::CampaignSpec& spec, plan::Plan plan, blame::Fabric fabric,
@@ -242,7 +248,16 @@ void Campaigns::Keep() {
 void Campaigns::Publish(const Campaign& campaign, Moment now) {
   Keep();
   outbox_.Stored(outbox_.store().PutCampaign(campaign.summary));
-  outbox_.Publish(now, [&](v1::Event& event) { *event.mutable_campaign() = campaign.summary; });
+  // Watchers get numbers: the names of nodes can have megabytes, and events are kept.
+  outbox_.Publish(now, [&](v1::Event& event) {
+    v1::Campaign& shown = *event.mutable_campaign();
+    shown = campaign.summary;
+    shown.set_nodes_requested(static_cast<std::uint32_t>(shown.spec().nodes_size()));
+    shown.mutable_spec()->clear_nodes();
+    shown.clear_skipped();
+    shown.clear_incasts();
+    if (shown.has_blame()) shown.mutable_blame()->clear_not_covered();
+  });
 }
 
 }  // namespace fabric::control

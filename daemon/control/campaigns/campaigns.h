@@ -47,6 +47,8 @@ class Campaigns {
   // From the store, newest first. Campaigns that were running are cancelled.
   void Restore(const std::vector<v1::Campaign>& newest_first, Moment now);
 
+  // RESOURCE_EXHAUSTED while the maximum number of campaigns runs.
+  Status CheckRoom() const;
   // `spec` is complete (see probe_check.h), `plan` is its plan, and `fabric` has its ports.
   // `classes`: of the ports of an incast.
   v1::Campaign Start(const v1::CampaignSpec& spec, plan::Plan plan, blame::Fabric fabric,

@@ -191,6 +191,18 @@ Status Complete(v1::CampaignSpec& spec) {
   return {};
 }
 
+std::uint64_t MemoryOfEnd(const v1::ProbeSpec& spec) {
+  if (MeasureOf(spec) == v1::MEASURE_GPU_MEMORY) return 0;
+  const auto* const settings = ProbeSettingsOf(spec);
+  if (settings == nullptr) return 0;
+  const auto number = [&](const char* name) -> std::uint64_t {
+    const auto* const field = settings->GetDescriptor()->FindFieldByName(name);
+    if (field == nullptr || field->is_repeated()) return 1;
+    return std::max(1u, settings->GetReflection()->GetUInt32(*settings, field));
+  };
+  return number("message_bytes") * number("queue_pairs");
+}
+
 v1::ProbeResult Checked(const v1::ProbeSpec& spec, v1::ProbeResult result, const std::string& node,
                         const std::string& partner) {
   if (result.blamed_node() != node && result.blamed_node() != partner) result.clear_blamed_node();

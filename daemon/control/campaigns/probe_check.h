@@ -16,6 +16,9 @@ inline constexpr std::size_t kReasonBytesMax = 400;
 // kind or out of bounds.
 Status Complete(v1::CampaignSpec& spec);
 
+// Host memory, in bytes, that each end of the probe registers at least.
+std::uint64_t MemoryOfEnd(const v1::ProbeSpec& spec);
+
 // Checks an agent's result for `spec`: a known status, "ok" only with finite values that the kind
 // measures, otherwise one line of reason. `node` sent it; `partner` is the other end, the only
 // other node that it may blame.

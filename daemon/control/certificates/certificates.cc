@@ -14,6 +14,7 @@
 #include "daemon/rules/causes/common_cause.h"
 #include "daemon/rules/rule.h"
 #include "proto/affected.h"
+#include "proto/bounds.h"
 #include "proto/coverage.h"
 #include "proto/json.h"
 #include "proto/timestamps.h"
@@ -22,7 +23,8 @@ namespace fabric::control {
 namespace {
 
 constexpr std::string_view kType = "fabric-certificate+json";
-constexpr int kNodesMax = 65'536;
+constexpr int kNodesMax = Limit("CertificateRequest.nodes");
+constexpr std::size_t kUnknownMax = 1'000;  // A longer list of unknown names is a mistake.
 constexpr int kRailsMax = 64;
 constexpr std::size_t kJobBytesMax = 256;
 
@@ -148,6 +150,7 @@ std::string Certificates::IdOf(std::uint64_t number) const {
 
 Result<v1::Certificate> Certificates::Start(const v1::CertificateRequest& request, Moment now) {
   ASSIGN_OR_RETURN(const v1::CertificateRequest complete, Complete(request));
+  RETURN_IF_ERROR(CheckKnown(complete));
   if (!options_.key) return Status(Code::kFailedPrecondition, "the controller has no signing key");
   if (waiting_.size() >= kRunningMax)
     return Status(
@@ -270,13 +273,15 @@ std::vector<v1::CoverageGap> Certificates::Doubts(const v1::Certificate& certifi
                                                   const std::set<std::string>& unjudged) const {
   std::vector<v1::CoverageGap> doubts = running.doubts;
   std::vector<std::string_view> names;
+  std::size_t unknown = 0;
   for (const std::string& name : certificate.request().nodes()) {
     const fleet::NodeRecord* const record = sources_.fleet.Find(name);
     if (record == nullptr) {
       if (names.empty())
         for (const auto& [known, other] : sources_.fleet.nodes()) names.emplace_back(known);
+      const bool suggest = unknown++ < Limit("suggestions");
       doubts.push_back(CoverageGapOf(name, v1::COVERAGE_GAP_REASON_NODE_UNKNOWN,
-                                     "unknown node" + Suggest(name, names)));
+                                     "unknown node" + (suggest ? Suggest(name, names) : "")));
     } else if (record->state != v1::NODE_STATE_CONNECTED) {
       doubts.push_back(CoverageGapOf(name, v1::COVERAGE_GAP_REASON_NODE_LOST,
                                      Format("lost: {}", record->lost_reason)));
@@ -339,15 +344,33 @@ void Certificates::Issue(Known& known, const std::set<std::string>& unjudged, Mo
   answer.set_protected_header(text.header);
   answer.set_payload(text.payload);
   answer.set_signature(text.signature);
+  known.bytes = known.answer.ByteSizeLong();
   known.running.reset();
   if (options_.on_issued) options_.on_issued(certificate);
 }
 
+Status Certificates::CheckKnown(const v1::CertificateRequest& request) const {
+  std::size_t unknown = 0;
+  for (const std::string& name : request.nodes())
+    if (sources_.fleet.Find(name) == nullptr) ++unknown;
+  if (unknown <= kUnknownMax) return {};
+  return Wrong(Format("nodes: expected at most {} unknown names, saw {}", kUnknownMax, unknown));
+}
+
 // Drops the oldest certificates that are done.
 void Certificates::Forget() {
+  std::size_t bytes = 0;
+  for (const auto& [number, known] : known_) bytes += known.bytes;
   auto at = known_.begin();
-  while (known_.size() >= kKeptMax && at != known_.end())
-    at = waiting_.contains(at->first) ? std::next(at) : known_.erase(at);
+  while (at != known_.end() &&
+         (known_.size() >= kKeptMax || bytes > Limit("certificates_kept_bytes"))) {
+    if (waiting_.contains(at->first)) {
+      ++at;
+      continue;
+    }
+    bytes -= at->second.bytes;
+    at = known_.erase(at);
+  }
 }
 
 }  // namespace fabric::control

@@ -66,6 +66,7 @@ class Certificates {
   struct Known {
     v1::GetCertificateResponse answer;
     std::optional<Running> running;
+    std::size_t bytes = 0;  // Of the answer, once issued
   };
 
   std::string IdOf(std::uint64_t number) const;
@@ -74,6 +75,7 @@ class Certificates {
                                       const std::set<std::string>& unjudged) const;
   std::vector<FindingWithNodes> Findings() const;
   void Issue(Known& known, const std::set<std::string>& unjudged, Moment now);
+  Status CheckKnown(const v1::CertificateRequest& request) const;
   void Forget();
 
   const CertificateOptions options_;

@@ -23,6 +23,8 @@ std::vector<const fleet::NodeRecord*> RecordsOf(const v1::Finding& finding,
 bool Young(const fleet::NodeRecord& node, Duration grace, Moment now) {
   const v1::NodeSnapshot& snapshot = node.snapshot;
   if (!snapshot.host().has_booted_at() || !snapshot.has_taken_at()) return false;
+  // A boot interrupts the session, so a node whose boot time follows the clock is not young.
+  if (now.steady - node.state_since.steady >= grace) return false;
   const Duration age = FromProto(snapshot.taken_at()) - FromProto(snapshot.host().booted_at());
   // The clock was set back: unknown.
   if (age < Duration::zero()) return false;

@@ -8,6 +8,7 @@
 #include "daemon/control/campaigns/probe_check.h"
 #include "daemon/control/handlers/handler.h"
 #include "daemon/plan/plan.h"
+#include "proto/bounds.h"
 #include "proto/coverage.h"
 
 namespace fabric::control {
@@ -47,12 +48,40 @@ Result<Planned> PlanFor(const fleet::Fleet& fleet, const fleet::Sites& sites,
   return PlanOver(fleet::FleetView(records), sites, spec, probed_lately);
 }
 
+// Removes duplicate names and rails.
+void Normalize(v1::CampaignSpec& spec) {
+  const std::set<std::string> nodes(spec.nodes().begin(), spec.nodes().end());
+  spec.mutable_nodes()->Assign(nodes.begin(), nodes.end());
+  const std::set<std::uint32_t> rails(spec.rails().begin(), spec.rails().end());
+  spec.mutable_rails()->Assign(rails.begin(), rails.end());
+}
+
+// Agents refuse what exceeds their memory: better before the first probe.
+Status CheckMemory(const State& state, const v1::CampaignSpec& spec) {
+  std::uint64_t needed = 0;
+  for (const v1::ProbeSpec& probe : spec.probes()) needed = std::max(needed, MemoryOfEnd(probe));
+  const std::set<std::string> named(spec.nodes().begin(), spec.nodes().end());
+  for (const auto& [id, session] : state.sessions.all()) {
+    if (!named.empty() && !named.contains(session.node.name())) continue;
+    const std::uint64_t most = session.probe_memory_max.value_or(Limit("probe_memory_bytes"));
+    if (needed > most)
+      return {Code::kInvalidArgument,
+              Format("probes: expected message_bytes and queue_pairs that need at most {} bytes of "
+                     "memory, which the agent of {} can register, saw {}",
+                     most, session.node.name(), needed)};
+  }
+  return {};
+}
+
 Status StartCampaign(State& state, const v1::StartCampaignRequest& request, v1::Campaign& campaign,
                      Moment now) {
   v1::CampaignSpec spec = request.spec();
+  Normalize(spec);
   RETURN_IF_ERROR(Complete(spec));
+  RETURN_IF_ERROR(state.campaigns.CheckRoom());
   for (const std::string& node : spec.nodes()) RETURN_IF_ERROR(CheckNode(state, node));
   if (!spec.hub().empty()) RETURN_IF_ERROR(CheckNode(state, spec.hub()));
+  RETURN_IF_ERROR(CheckMemory(state, spec));
   ASSIGN_OR_RETURN(Planned planned,
                    PlanFor(state.fleet, state.sites, spec, state.campaigns.ProbedLately(now)));
   PortClasses classes;

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "daemon/plan/ports.h"
+#include "proto/bounds.h"
 #include "proto/coverage.h"
 #include "proto/timestamps.h"
 
@@ -26,7 +27,6 @@ constexpr std::uint32_t kFlowRateMax = 10;  // Pings per second of one flow
 constexpr Duration kHoldBeyond = 2s;
 constexpr Duration kJudgeEvery = 10s;
 constexpr Duration kWindowMax = 60s;
-constexpr std::size_t kArrivedMax = 100'000;
 // Number of flows up to which the counts of all flows are kept; beyond it, of pairs with loss only.
 constexpr std::size_t kFlowsKeptMax = 300'000;
 // Maximum number of pairs with loss and of others for blame, which takes about 4 us for each, under
@@ -75,10 +75,13 @@ void Mesh::OnEndpoints(const Session& session, const v1::MeshEndpoints& report, 
   if (!settings_.on) return End(session);
   const std::string& node = session.node.name();
   nodes_[node].joined = true;
+  std::size_t kept = EndpointsOf(node);
   for (const v1::MeshEndpoint& one : report.endpoints()) {
     if (one.port().node() != node) continue;  // Nobody speaks for another node.
     const std::string name = plan::PortName(one.port());
+    if (kept >= Limit("MeshEndpoints.endpoints") && !endpoints_.contains(name)) continue;
     const auto [at, fresh] = endpoints_.try_emplace(name);
+    if (fresh) ++kept;
     Endpoint& known = at->second;
     known.reason = one.reason();
     if (!fresh && known.endpoint.SerializeAsString() == one.endpoint().SerializeAsString())
@@ -88,6 +91,15 @@ void Mesh::OnEndpoints(const Session& session, const v1::MeshEndpoints& report, 
     known.since = next_number_;
     OnFleetChange(now);
   }
+}
+
+std::size_t Mesh::EndpointsOf(const std::string& node) const {
+  std::size_t number = 0;
+  const std::string prefix = node + "/";
+  for (auto at = endpoints_.lower_bound(prefix);
+       at != endpoints_.end() && at->first.starts_with(prefix); ++at)
+    ++number;
+  return number;
 }
 
 void Mesh::OnLost(const std::string& node, Moment now) {
@@ -103,10 +115,13 @@ void Mesh::OnLost(const std::string& node, Moment now) {
 
 void Mesh::OnWindow(const Session& session, const v1::MeshWindow& window, Moment now) {
   if (!settings_.on) return End(session);
-  if (arrived_.size() >= kArrivedMax) return;
+  const std::size_t bytes = window.SpaceUsedLong();
+  if (arrived_bytes_ + bytes > Limit("mesh_windows_bytes")) return;
+  arrived_bytes_ += bytes;
   arrived_.push_back({.began = now.steady - LengthOf(window),
                       .arrived = now.steady,
                       .node = session.node.name(),
+                      .bytes = bytes,
                       .window = window});
 }
 
@@ -132,6 +147,7 @@ void Mesh::Tick(const fleet::Fleet& fleet, Moment now) {
   SendOrders(now);
   while (!arrived_.empty() && now.steady - arrived_.front().arrived >= hold_) {
     Count(arrived_.front());
+    arrived_bytes_ -= arrived_.front().bytes;
     arrived_.pop_front();
   }
   if (now.steady - judged_at_ >= kJudgeEvery) Judge(now);

@@ -62,6 +62,7 @@ class Mesh {
     SteadyTime began;
     SteadyTime arrived;
     std::string node;
+    std::size_t bytes;  // Of the window in memory
     v1::MeshWindow window;
   };
   using Ends = std::pair<std::string, std::string>;  // Names of two ports
@@ -72,6 +73,7 @@ class Mesh {
   void SendOrders(Moment now);
   v1::MeshAssignment OrderOf(const std::string& node) const;
   void End(const Session& session);
+  std::size_t EndpointsOf(const std::string& node) const;
   void NoteSessions(Moment now);
   google::protobuf::RepeatedPtrField<v1::PairResult> ResultsForBlame() const;
   void Count(const Arrived& arrived);
@@ -98,6 +100,7 @@ class Mesh {
   std::vector<MeshCounts> counts_;     // By pair of the plan
   std::map<Ends, std::size_t> pairs_;  // Index in the plan's pairs
   std::size_t flows_kept_ = 0;
+  std::size_t arrived_bytes_ = 0;
   std::deque<Arrived> arrived_;  // Not counted yet: news of their ends may follow.
   bool changed_ = true;
   SteadyTime changed_at_;

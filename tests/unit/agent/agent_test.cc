@@ -120,9 +120,9 @@ TEST_F(AgentTest, SaysHelloThenOneWholeSnapshot) {
   agent.OnSnapshot(Snapshot(4200, 1), At({}));
   agent.Tick(At({}));
   agent.OnConnected(At({}));
-  EXPECT_EQ(output.Take(),
-            (Did{"dial",
-                 Sent(R"({"hello":{"node":{"name":"n1"},"probe_kinds":["rc_write_latency"]}})")}));
+  const std::string hello = R"({"hello":{"node":{"name":"n1"},"probe_kinds":["rc_write_latency"],)"
+                            R"("message_bytes_max":1048576}})";
+  EXPECT_EQ(output.Take(), (Did{"dial", Sent(hello)}));
   EXPECT_FALSE(agent.connected());
   Welcome({});
   EXPECT_TRUE(agent.connected());
@@ -405,6 +405,32 @@ TEST_F(AgentTest, TheMeshOutlivesAControllerThatIsBackSoon) {
   output.Take();
   agent.Tick(At(seconds(100)));
   for (const std::string& did : output.Take()) EXPECT_EQ(did.find("mesh"), std::string::npos);
+}
+
+TEST_F(AgentTest, TheHeartbeatIntervalIsClamped) {
+  for (const auto& [ordered, used] :
+       {std::pair(1u, milliseconds(100)), std::pair(4'000'000'000u, milliseconds(60'000))}) {
+    Output out;
+    Agent fresh{{.probe_kinds = {}, .seed = 7}, out};
+    fresh.OnSnapshot(Snapshot(4200, 1), At({}));
+    fresh.Tick(At({}));
+    fresh.OnConnected(At({}));
+    v1::ControllerMessage message;
+    message.mutable_welcome()->set_heartbeat_interval_ms(ordered);
+    fresh.OnMessage(message, At({}));
+    EXPECT_EQ(fresh.next_tick() - At({}).steady, used);
+  }
+}
+
+TEST_F(AgentTest, ASnapshotBeyondTheBoundsIsCut) {
+  v1::NodeSnapshot snapshot = Snapshot(4200, 1);
+  for (int n = 0; n < 5000; ++n) snapshot.add_gaps();
+  agent.OnSnapshot(snapshot, At({}));
+  agent.Tick(At({}));
+  agent.OnConnected(At({}));
+  output.Take();
+  Welcome({});
+  EXPECT_NE(output.Take().at(0).find("NodeSnapshot.gaps"), std::string::npos);
 }
 
 }  // namespace

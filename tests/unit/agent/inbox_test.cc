@@ -40,6 +40,18 @@ TEST(Inbox, AFloodOfMessagesIsBoundedButTheEndOfTheStreamIsKept) {
   EXPECT_TRUE(std::holds_alternative<Disconnected>(*last));
 }
 
+TEST(Inbox, MemoryOfMessagesIsBounded) {
+  Inbox inbox;
+  v1::ControllerMessage large;
+  large.mutable_probe_stop()->set_reason(std::string(1 << 20, 'x'));
+  for (int n = 0; n < 100; ++n) inbox.OnMessage(large);
+  int messages = 0;
+  while (inbox.Next({}, Duration::zero())) ++messages;
+  EXPECT_EQ(messages, 15);
+  inbox.OnMessage(large);
+  EXPECT_TRUE(inbox.Next({}, Duration::zero())) << "there is room again";
+}
+
 TEST(Inbox, StoppingEndsTheWait) {
   Inbox inbox;
   std::jthread waiting(

@@ -243,5 +243,25 @@ TEST(Link, TellsWhenASnapshotHasLeft) {
   EXPECT_TRUE(link.Idle());
 }
 
+TEST(Link, AMessageBeyondABoundEndsTheStreamWithTheReason) {
+  Controller controller([](Controller::Stream& stream) {
+    v1::ControllerMessage bomb;  // 2 bytes for each port on the wire
+    for (int n = 0; n < 100'000; ++n) bomb.mutable_mesh_assignment()->add_ports();
+    stream.Write(bomb);
+    v1::AgentMessage message;
+    while (stream.Read(&message)) {
+    }
+    return grpc::Status::OK;
+  });
+  Events events;
+  Link link({.controller = controller.address()}, events);
+  link.Dial();
+  const Status why = events.disconnected.Next();
+  EXPECT_EQ(why.code(), Code::kResourceExhausted);
+  EXPECT_EQ(why.message(),
+            "message of the controller: MeshAssignment.ports: expected at most 256 elements, saw "
+            "257");
+}
+
 }  // namespace
 }  // namespace fabric::agent

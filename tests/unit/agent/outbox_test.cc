@@ -59,5 +59,18 @@ TEST(Outbox, KnowsWhetherStateWaits) {
   EXPECT_TRUE(outbox.HasState());
 }
 
+TEST(Outbox, BytesAreBounded) {
+  Outbox outbox(100, 1000);
+  v1::AgentMessage large;
+  large.mutable_probe_outcome()->mutable_result()->set_reason(std::string(600, 'x'));
+  EXPECT_TRUE(outbox.Put(Change()));
+  EXPECT_TRUE(outbox.Put(large));
+  EXPECT_FALSE(outbox.Put(large));
+  EXPECT_TRUE(outbox.Take()->has_change());
+  EXPECT_TRUE(outbox.Take()->has_probe_outcome());
+  EXPECT_FALSE(outbox.Take().has_value());
+  EXPECT_TRUE(outbox.Put(large)) << "there is room again";
+}
+
 }  // namespace
 }  // namespace fabric::agent

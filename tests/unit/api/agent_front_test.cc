@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <new>
+#include <vector>
 
 #include "daemon/api/grpc_front.h"
 
@@ -19,9 +21,11 @@ class FakeController {
   AgentListener Listener() {
     return {.on_message =
                 [this](SessionId session, const v1::AgentMessage& message) {
-                  const MutexLock lock(mutex_);
+                  MutexLock lock(mutex_);
+                  if (throws_) throw std::bad_alloc();
                   messages_.emplace_back(session, message);
                   changed_.notify_all();
+                  changed_.wait(lock, [&]() REQUIRES(mutex_) { return !stuck_; });
                   return verdict_;
                 },
             .on_gone =
@@ -29,6 +33,11 @@ class FakeController {
                   const MutexLock lock(mutex_);
                   gone_.emplace_back(session, reason);
                   changed_.notify_all();
+                },
+            .on_excess =
+                [this](SessionId, const Excess& excess) {
+                  const MutexLock lock(mutex_);
+                  excesses_.push_back(ToStatus(excess).message());
                 }};
   }
   void Refuse(Status status) {
@@ -49,6 +58,20 @@ class FakeController {
     gone_.pop_front();
     return gone;
   }
+  void Throw(bool throws) {
+    const MutexLock lock(mutex_);
+    throws_ = throws;
+  }
+  // While stuck, on_message does not return.
+  void SetStuck(bool stuck) {
+    const MutexLock lock(mutex_);
+    stuck_ = stuck;
+    changed_.notify_all();
+  }
+  std::vector<std::string> excesses() {
+    const MutexLock lock(mutex_);
+    return excesses_;
+  }
   std::size_t gone_waiting() {
     const MutexLock lock(mutex_);
     return gone_.size();
@@ -58,6 +81,9 @@ class FakeController {
   Mutex mutex_;
   std::condition_variable_any changed_;
   Status verdict_ GUARDED_BY(mutex_);
+  bool throws_ GUARDED_BY(mutex_) = false;
+  bool stuck_ GUARDED_BY(mutex_) = false;
+  std::vector<std::string> excesses_ GUARDED_BY(mutex_);
   std::deque<std::pair<SessionId, v1::AgentMessage>> messages_ GUARDED_BY(mutex_);
   std::deque<std::pair<SessionId, std::string>> gone_ GUARDED_BY(mutex_);
 };
@@ -86,7 +112,7 @@ class AgentFrontTest : public ::testing::Test {
     std::unique_ptr<grpc::ClientReaderWriter<v1::AgentMessage, v1::ControllerMessage>> stream;
   };
 
-  AgentFrontTest() {
+  explicit AgentFrontTest(Duration hello_within = std::chrono::hours(1)) : front_(hello_within) {
     front_.SetListener(controller_.Listener());
     auto server = GrpcFront::Listen({"127.0.0.1", 0}, NoApi, bus_, front_);
     EXPECT_TRUE(server.ok()) << server.status().message();
@@ -209,6 +235,126 @@ TEST_F(AgentFrontTest, StoppingEndsSessionsAndRefusesNewOnes) {
   v1::ControllerMessage message;
   EXPECT_FALSE(reading.stream->Read(&message));
   EXPECT_EQ(reading.stream->Finish().error_message(), "the controller is stopping");
+}
+
+// 2 bytes on the wire for each, some 500 in memory.
+TEST_F(AgentFrontTest, AMessageBeyondABoundIsRefusedBeforeItIsDecoded) {
+  Agent agent;
+  const SessionId session = Connect(agent);
+  v1::AgentMessage bomb;
+  for (int n = 0; n < 100'000; ++n) bomb.mutable_snapshot()->add_net_interfaces();
+  agent.stream->Write(bomb);
+  v1::ControllerMessage message;
+  EXPECT_FALSE(agent.stream->Read(&message));
+  const grpc::Status status = agent.stream->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("NodeSnapshot.net_interfaces: expected at most"));
+  const auto [gone, reason] = controller_.NextGone();
+  EXPECT_EQ(gone, session);
+  EXPECT_EQ(reason, status.error_message());
+  EXPECT_THAT(controller_.excesses(), ::testing::ElementsAre(status.error_message()));
+}
+
+TEST_F(AgentFrontTest, TimesOutOfRangeAreRemovedAndReported) {
+  Agent agent;
+  Connect(agent);
+  v1::AgentMessage message;
+  message.mutable_snapshot()->mutable_host()->mutable_booted_at()->set_seconds(-1);
+  agent.stream->Write(message);
+  EXPECT_FALSE(controller_.NextMessage().second.snapshot().host().has_booted_at());
+  EXPECT_THAT(controller_.excesses(),
+              ::testing::ElementsAre(HasSubstr("timestamp_seconds: expected at most")));
+}
+
+TEST_F(AgentFrontTest, AnExceptionEndsTheSessionAndNotTheProcess) {
+  Agent agent;
+  Agent other;
+  Connect(agent);
+  Connect(other);
+  controller_.Throw(true);
+  agent.stream->Write(Heartbeat(2));
+  v1::ControllerMessage message;
+  EXPECT_FALSE(agent.stream->Read(&message));
+  EXPECT_EQ(agent.stream->Finish().error_message(), "the controller is out of memory");
+  controller_.Throw(false);
+  other.stream->Write(Heartbeat(7));
+  EXPECT_EQ(controller_.NextMessage().second.heartbeat().sequence(), 7u);
+}
+
+// gRPC's threads must answer pings while the controller works.
+TEST_F(AgentFrontTest, AControllerThatWorksDoesNotHoldUpTheConnections) {
+  Agent agent;
+  Agent other;
+  Connect(agent);
+  const SessionId session = Connect(other);
+  controller_.SetStuck(true);
+  agent.stream->Write(Heartbeat(2));
+  controller_.NextMessage();
+  for (std::uint64_t n = 0; n < 1000; ++n) agent.stream->Write(Heartbeat(3 + n));
+  front_.Close(session, {Code::kCancelled, "while the controller works"});
+  v1::ControllerMessage message;
+  EXPECT_FALSE(other.stream->Read(&message));
+  EXPECT_EQ(other.stream->Finish().error_message(), "while the controller works");
+  controller_.SetStuck(false);
+  for (std::uint64_t n = 0; n < 1000; ++n)
+    EXPECT_EQ(controller_.NextMessage().second.heartbeat().sequence(), 3 + n) << "in order";
+}
+
+class ShortPatience : public AgentFrontTest {
+ protected:
+  ShortPatience() : AgentFrontTest(std::chrono::milliseconds(1)) {}
+};
+
+TEST_F(ShortPatience, AStreamWithoutHelloIsEnded) {
+  Agent agent;
+  agent.stream = stub_->Connect(&agent.context);
+  v1::ControllerMessage message;
+  EXPECT_FALSE(agent.stream->Read(&message));
+  const grpc::Status status = agent.stream->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_THAT(status.error_message(), HasSubstr("expected hello within 0.001 s"));
+}
+
+class InboxTest : public ::testing::Test {
+ protected:
+  void Put(v1::AgentMessage message, std::size_t bytes) {
+    inbox_.Put({.message = std::move(message), .bytes = bytes, .memory = bytes}, now_);
+  }
+  SteadyTime now_ = SteadyTime(std::chrono::hours(1));
+  AgentInbox inbox_;
+};
+
+TEST_F(InboxTest, IsReadWhileThereIsRoom) {
+  for (std::uint64_t n = 0; n < Limit("inbox_messages"); ++n) {
+    EXPECT_EQ(inbox_.ReadIn(now_), Duration::zero());
+    Put(Heartbeat(n), 10);
+  }
+  EXPECT_EQ(inbox_.ReadIn(now_), std::nullopt);
+  EXPECT_EQ(inbox_.Take().message->heartbeat().sequence(), 0u);
+  EXPECT_EQ(inbox_.ReadIn(now_), Duration::zero());
+}
+
+TEST_F(InboxTest, MemoryIsBounded) {
+  Put(Heartbeat(1), Limit("inbox_memory"));
+  EXPECT_EQ(inbox_.ReadIn(now_), std::nullopt);
+}
+
+TEST_F(InboxTest, AFlappingPortIsReadLaterAndReportedOnce) {
+  v1::AgentMessage change;
+  change.mutable_change();
+  std::vector<std::string> excesses;
+  for (int n = 0; n < 60; ++n) {
+    Put(change, 100);
+    while (!inbox_.empty())
+      if (const auto item = inbox_.Take(); item.excess)
+        excesses.push_back(ToStatus(*item.excess).message());
+  }
+  EXPECT_EQ(inbox_.ReadIn(now_), std::chrono::seconds(2))
+      << "10 more than the burst, 5 each second";
+  EXPECT_THAT(excesses, ::testing::ElementsAre("agent_changes_per_second: expected at most 5 "
+                                               "changes/s, saw 51"));
+  now_ += std::chrono::seconds(2);
+  EXPECT_EQ(inbox_.ReadIn(now_), Duration::zero());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "proto/bounds.h"
 #include "tests/testing/control_world.h"
 #include "tests/testing/nodes.h"
 
@@ -127,6 +128,84 @@ TEST_F(AgentsTest, TwoMachinesCannotClaimOneName) {
 
   world_.agents.Disconnect("n1", "replaced by another machine");
   EXPECT_TRUE(Say(900, hello).ok()) << "of a lost node the name is free";
+}
+
+TEST_F(AgentsTest, AnEmptyMachineIdDoesNotReplaceALiveSession) {
+  world_.ConnectNodes(1);
+  EXPECT_EQ(Say(900, Hello("n1")).code(), Code::kAlreadyExists);
+  EXPECT_THAT(world_.agents.closed(), IsEmpty());
+  world_.agents.Advance(1s);
+  EXPECT_THAT(world_.OpenFindings(), ElementsAre("node_claimed_twice n1"));
+  world_.agents.Advance(10min);
+  EXPECT_THAT(world_.OpenFindings(), IsEmpty());
+}
+
+TEST_F(AgentsTest, ClonesDoNotReplaceEachOtherForEver) {
+  world_.ConnectNodes(1);
+  for (int clone = 0; clone < 4; ++clone) ASSERT_TRUE(world_.agents.Connect(N1()).ok());
+  const Status refused = world_.agents.Connect(N1());
+  EXPECT_EQ(refused.code(), Code::kAlreadyExists);
+  EXPECT_THAT(refused.message(),
+              ::testing::HasSubstr("replacements_per_30_s: expected at most 4 sessions, saw 5"));
+}
+
+TEST_F(AgentsTest, ABoundThatIsExceededIsAFindingUntilItIsOver) {
+  world_.ConnectNodes(2);
+  const Excess excess{.bound = &BoundOf("NodeSnapshot.gaps"), .seen = 9000};
+  const Status logged =
+      world_.controller->OnExcess(world_.agents.SessionOf("n1"), excess, world_.agents.now());
+  EXPECT_EQ(logged.message(), "n1: NodeSnapshot.gaps: expected at most 4096 elements, saw 9000");
+  world_.agents.Advance(1s);
+  EXPECT_THAT(world_.OpenFindings(), ElementsAre("agent_over_budget n1"));
+  ASSERT_EQ(world_.Node("n1").bound_violations_size(), 1);
+  EXPECT_EQ(world_.Node("n1").bound_violations(0).bound(), "NodeSnapshot.gaps");
+  EXPECT_EQ(world_.Node("n1").bound_violations(0).seen(), 9000u);
+  world_.agents.Advance(10min);
+  EXPECT_THAT(world_.OpenFindings(), IsEmpty());
+  EXPECT_EQ(world_.Node("n1").bound_violations_size(), 1) << "since the start";
+}
+
+TEST_F(AgentsTest, ANodeWhoseFirstSnapshotIsRefusedIsListed) {
+  ASSERT_TRUE(Say(900, Hello("n9")).ok());
+  const Excess excess{.bound = &BoundOf("agent_message_memory"), .seen = 9'000'000};
+  (void)world_.controller->OnExcess(SessionId(900), excess, world_.agents.now());
+  world_.controller->OnGone(SessionId(900), "refused", world_.agents.now());
+  world_.agents.Advance(1s);
+  EXPECT_EQ(world_.Node("n9").state(), v1::NODE_STATE_LOST);
+  EXPECT_THAT(world_.Node("n9").lost_reason(), ::testing::HasSubstr("agent_message_memory"));
+  EXPECT_THAT(world_.OpenFindings(),
+              UnorderedElementsAre("agent_over_budget n9", "node_connected n9"));
+}
+
+TEST_F(AgentsTest, ChangesDoNotGrowASnapshotWithoutBound) {
+  world_.ConnectNodes(1);
+  Status status;
+  for (int turn = 0; turn < 3 && status.ok(); ++turn) {
+    v1::AgentMessage message;
+    for (int n = 0; n < 1000; ++n)
+      message.mutable_change()->add_rdma_devices()->set_name("x" + std::to_string(turn * 1000 + n));
+    status = world_.agents.Say("n1", message);
+  }
+  EXPECT_EQ(status.code(), Code::kResourceExhausted);
+  EXPECT_THAT(status.message(), ::testing::HasSubstr("NodeSnapshot.rdma_devices"));
+}
+
+TEST_F(AgentsTest, AFlappingPortIsStoredAtMostEveryFiveSeconds) {
+  world_.ConnectNodes(1);
+  const std::uint32_t before = world_.store->node_writes;
+  for (int turn = 0; turn < 100; ++turn) {
+    v1::NodeSnapshot node = N1();
+    if (turn % 2 == 0) testing::LinkDown(node, 1);
+    v1::AgentMessage change;
+    *change.mutable_change()->add_rdma_devices() = testing::DeviceOf(node, 1);
+    ASSERT_TRUE(world_.agents.Say("n1", change).ok());
+    world_.agents.Advance(100ms);
+  }
+  EXPECT_LE(world_.store->node_writes - before, 3u);
+  world_.agents.Disconnect("n1", "end");
+  auto stored = world_.store->Nodes();
+  ASSERT_TRUE(stored.ok());
+  EXPECT_EQ(testing::PortOf(stored->at(0), 1).state(), v1::PORT_STATE_ACTIVE);
 }
 
 TEST_F(AgentsTest, AChangeBeforeTheSnapshotAsksForIt) {

@@ -262,6 +262,23 @@ TEST(Certificates, AreUnknownOfNodesThatCannotBeSeen) {
   EXPECT_EQ(nobody.campaign(), "");
 }
 
+TEST(Certificates, OfNamesThatAreNotKnownAreBounded) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(2);
+  v1::CertificateRequest wanted = Nodes(2);
+  for (int n = 0; n < 1000; ++n) wanted.add_nodes(Format("m{}", n));
+  const v1::GetCertificateResponse done = Finish(world, wanted);
+  int suggestions = 0;
+  for (const v1::CertifiedNode& node : done.certificate().nodes())
+    for (const std::string& reason : node.reasons())
+      suggestions += reason.find("did you mean") != std::string::npos ? 1 : 0;
+  EXPECT_GT(suggestions, 0);
+  EXPECT_LE(suggestions, 5);
+  wanted.add_nodes("m1000");
+  EXPECT_EQ(Start(world, wanted).status(),
+            Status(Code::kInvalidArgument, "nodes: expected at most 1000 unknown names, saw 1001"));
+}
+
 TEST(Certificates, AreDoneInTimeWhateverTheAgentsDo) {
   ControlWorld world(Signing());
   world.ConnectNodes(4);

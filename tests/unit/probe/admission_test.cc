@@ -170,5 +170,26 @@ TEST(Admission, TheTimeOfAProbeBeginsWhenItIsAssigned) {
   EXPECT_EQ(DeadlineOf(assignment, SteadyTime(10s)), SteadyTime(11500ms));
 }
 
+TEST(Admission, MemoryOfAllProbesIsBounded) {
+  v1::ProbeAssignment large = DeviceAssignment(1, "mlx5_0");
+  large.mutable_spec()->mutable_rc_write_bandwidth()->set_message_bytes(8 << 20);
+  const ProbeLimits limits{.memory_max = 12 << 20};
+  EXPECT_TRUE(Admit(large, {}, limits).ok());
+  const RunningProbe running{.assignment = large};
+  const RunningProbe* const all[] = {&running};
+  large.mutable_local()->set_device("mlx5_1");
+  large.set_probe_id(2);
+  const Status refused = Admit(large, all, limits);
+  EXPECT_EQ(refused.code(), Code::kResourceExhausted);
+  EXPECT_THAT(refused.message(), HasSubstr("memory of all probes on this node: expected at most "
+                                           "12582912 bytes"));
+}
+
+TEST(Admission, TheMemoryBudgetIsAShareOfTheLimit) {
+  EXPECT_EQ(ProbeMemoryMax(std::nullopt), 256u << 20);
+  EXPECT_NEAR(static_cast<double>(ProbeMemoryMax(256 << 20)), 64 << 20, 100);
+  EXPECT_EQ(ProbeMemoryMax(std::uint64_t{64} << 30), 256u << 20);
+}
+
 }  // namespace
 }  // namespace fabric::probe

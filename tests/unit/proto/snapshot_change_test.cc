@@ -57,5 +57,15 @@ TEST(Difference, EmptiedListsAreCarried) {
   EXPECT_TRUE(snapshot.gpus().empty());
 }
 
+// A list of 70,000 names took more than 16 s: each name copied the rest.
+TEST(Apply, TakesEachFieldOnce) {
+  v1::SnapshotChange change;
+  for (int n = 0; n < 100'000; ++n) change.mutable_rest()->add_gaps()->set_path("sys/x");
+  for (int n = 0; n < 70'000; ++n) change.add_fields("gaps");
+  v1::NodeSnapshot snapshot = Node();
+  Apply(std::move(change), snapshot);
+  EXPECT_EQ(snapshot.gaps_size(), 100'000);
+}
+
 }  // namespace
 }  // namespace fabric
