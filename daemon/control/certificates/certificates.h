@@ -17,6 +17,7 @@
 #include "daemon/control/certificates/certificate_work.h"
 #include "daemon/control/findings/finding_registry.h"
 #include "daemon/control/options.h"
+#include "daemon/control/probing/job_classes.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/sites.h"
 #include "fabric/v1/fabric.pb.h"
@@ -29,6 +30,8 @@ struct CertificateSources {
   const profile::Profile& profile;
   const fleet::Sites& sites;
   const FindingRegistry& findings;
+  JobClasses& job_classes;
+  const LocatedFaults& located;
   Campaigns& campaigns;
 };
 
