@@ -115,11 +115,6 @@ void SetSettings(const Arguments& arguments, v1::CampaignSpec& spec) {
           .count();
   for (v1::ProbeSpec& probe : *spec.mutable_probes()) {
     probe.set_timeout_ms(static_cast<std::uint32_t>(timeout_ms));
-    probe.set_traffic_class(arguments.Number("traffic-class"));
-    if (arguments.Has("gid-index"))
-      probe.mutable_queue_pair()->set_gid_index(arguments.Number("gid-index"));
-    if (arguments.Has("service-level"))
-      probe.mutable_queue_pair()->set_service_level(arguments.Number("service-level"));
   }
 }
 
@@ -189,6 +184,30 @@ Status ReadPairs(const Arguments& arguments, v1::CampaignSpec& spec) {
   return {};
 }
 
+Result<v1::TrafficClassChoice> ReadClass(const Arguments& arguments) {
+  constexpr std::uint32_t kEct0 = 2;  // The packets can be marked by ECN, as those of jobs.
+  v1::TrafficClassChoice choice;
+  if (arguments.Has("dscp") && arguments.Has("traffic-class"))
+    return Status(Code::kInvalidArgument, "--dscp and --traffic-class exclude each other");
+  if (arguments.Has("dscp")) {
+    const std::uint32_t dscp = arguments.Number("dscp");
+    choice.set_traffic_class(dscp == 0 ? 0 : dscp << 2 | kEct0);
+  }
+  if (arguments.Has("traffic-class")) choice.set_traffic_class(arguments.Number("traffic-class"));
+  if (arguments.Has("gid-index")) choice.set_gid_index(arguments.Number("gid-index"));
+  if (arguments.Has("service-level")) choice.set_service_level(arguments.Number("service-level"));
+  choice.set_compare_default(arguments.Bool("compare-default"));
+  if (!arguments.Has("pkey")) return choice;
+  const std::string text = arguments.Text("pkey");
+  const bool hex = text.starts_with("0x");
+  const auto pkey = ParseNumber<std::uint32_t>(text.substr(hex ? 2 : 0), hex ? 16 : 10);
+  if (!pkey.ok() || (*pkey & 0x7fff) == 0 || *pkey > 0xffff)
+    return Status(Code::kInvalidArgument,
+                  Format("--pkey: expected a P_Key from 0x1 to 0x7fff, saw {}", Quoted(text)));
+  choice.set_pkey(*pkey & 0x7fff);
+  return choice;
+}
+
 Status ReadProbes(const Arguments& arguments, v1::CampaignSpec& spec) {
   // The default of this pattern
   std::vector<std::string> words = arguments.Words("kind");
@@ -201,6 +220,16 @@ Status ReadProbes(const Arguments& arguments, v1::CampaignSpec& spec) {
   }
   RETURN_IF_ERROR(SetFields(arguments, spec));
   SetSettings(arguments, spec);
+  ASSIGN_OR_RETURN(*spec.mutable_class_choice(), ReadClass(arguments));
+  const v1::TrafficClassChoice& choice = spec.class_choice();
+  if (choice.ByteSizeLong() == 0) spec.clear_class_choice();
+  // For controllers that do not know class_choice.
+  for (v1::ProbeSpec& probe : *spec.mutable_probes()) {
+    if (!choice.compare_default()) probe.set_traffic_class(choice.traffic_class());
+    if (choice.has_gid_index()) probe.mutable_queue_pair()->set_gid_index(choice.gid_index());
+    if (choice.has_service_level())
+      probe.mutable_queue_pair()->set_service_level(choice.service_level());
+  }
   return {};
 }
 

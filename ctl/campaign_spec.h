@@ -47,6 +47,40 @@ inline constexpr Option kIncludeBusyOption = {.name = "include-busy",
                                               .type = OptionType::kBool,
                                               .doc = "Include ports that currently carry traffic."};
 
+// Options of the class of traffic, for ReadClass().
+inline constexpr Option kDscpOption = {
+    .name = "dscp",
+    .type = OptionType::kNumber,
+    .max = "63",
+    .doc =
+        "DSCP of RoCE packets; the traffic class is then 4 * DSCP + 2. Default: that of the "
+        "profile, else the DSCP of the lossless priority of most ports, else 0."};
+inline constexpr Option kTrafficClassOption = {
+    .name = "traffic-class",
+    .type = OptionType::kNumber,
+    .max = "255",
+    .doc = "Traffic class of RoCE packets, instead of --dscp."};
+inline constexpr Option kServiceLevelOption = {.name = "service-level",
+                                               .type = OptionType::kNumber,
+                                               .max = "15",
+                                               .doc = "Service level of InfiniBand packets."};
+inline constexpr Option kGidIndexOption = {
+    .name = "gid-index",
+    .type = OptionType::kNumber,
+    .value = "INDEX",
+    .max = "255",
+    .doc = "GID index at both ends. Default: that of the profile, else chosen by the agents."};
+inline constexpr Option kPkeyOption = {
+    .name = "pkey",
+    .value = "P_KEY",
+    .doc =
+        "P_Key without the membership bit, such as 0x1. Default: that of the profile, else the "
+        "one at index 0."};
+inline constexpr Option kCompareDefaultOption = {
+    .name = "compare-default",
+    .type = OptionType::kBool,
+    .doc = "Also probe with DSCP 0, and report faults that only one of the classes has."};
+
 // Names for --kind: "latency, bandwidth, ping, mtu, both", and those with the names of all kinds.
 std::string ShortKinds();
 std::string AllKinds();
@@ -59,6 +93,9 @@ std::string_view PatternName(v1::CampaignPattern pattern);
 
 // Reads the options above into `spec`. The default of --pattern follows from the probes of `spec`.
 Status ReadPairs(const Arguments& arguments, v1::CampaignSpec& spec);
+
+// Reads the options of the class of traffic.
+Result<v1::TrafficClassChoice> ReadClass(const Arguments& arguments);
 
 // Reads --kind and the options of kinds into the probes of `spec`. An unknown kind is an error, and
 // so is an option that none of the kinds has.

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "ctl/tables/blame_lines.h"
 #include "ctl/tables/cells.h"
+#include "ctl/tables/class_lines.h"
 #include "ctl/tables/coverage_lines.h"
 #include "proto/coverage.h"
 #include "proto/names.h"
@@ -94,12 +95,16 @@ Result<Signed> ParseJws(const std::string& json) {
 
 Output CertificateOutput(v1::Certificate certificate) {
   Output output;
-  output.before = Head(certificate);
+  output.before = Head(certificate) + ClassLines(certificate.classes());
   if (certificate.verdict() != v1::VERDICT_PASS)
     output.tables.push_back(NodeTable(certificate, false));
   output.tables.push_back(NodeTable(certificate, true));
-  output.after = BlameLines(certificate.blame()) + NotCovered(certificate) +
-                 CoverageLines(certificate.coverage());
+  for (const std::string& evidence : certificate.evidence())
+    output.after += Format("unknown: {}\n", evidence);
+  output.after += BlameLines(certificate.blame()) + NotCovered(certificate);
+  for (const v1::CoverageGap& gap : certificate.not_judged())
+    output.after += Format("not judged by absolute limits: {}\n", ToString(gap));
+  output.after += CoverageLines(certificate.coverage());
   for (const v1::CertifiedNode& node : certificate.nodes())
     if (node.verdict() == v1::VERDICT_FAIL) output.names.push_back(node.name());
   output.exit_status = ExitStatusOf(certificate.verdict());

@@ -105,11 +105,13 @@ void Port::SetOrder(const v1::MeshPortAssignment& order, const v1::MeshAssignmen
                     SteadyTime now) {
   const auto within = std::chrono::milliseconds(
       whole.answer_within_ms() == 0 ? kAnswerWithinDefaultMs : whole.answer_within_ms());
-  if (whole.traffic_class() != traffic_class_ || within != answer_within_) {
+  if (whole.traffic_class() != traffic_class_ || within != answer_within_ ||
+      whole.queue_pair().SerializeAsString() != settings_.SerializeAsString()) {
     Close(Status(Code::kUnavailable, "reopening: the order has other settings"));
     retry_at_ = now;
   }
   traffic_class_ = whole.traffic_class();
+  settings_ = whole.queue_pair();
   answer_within_ = within;
   ordered_.assign(order.targets().begin(), order.targets().end());
   if (!open()) return;  // OnOpened() adds them.
@@ -189,7 +191,7 @@ void Port::Check(SteadyTime now) {
   if (retired_) return;
   const std::optional<v1::RdmaDevice> device = environment_.find_device(at_.device());
   Result<probe::PortAddress> address =
-      device ? probe::ChooseAddress(*device, at_.port())
+      device ? probe::ChooseAddress(*device, at_.port(), probe::GidIndexOf(settings_))
              : Status(Code::kNotFound, Format("{}: no such RDMA device", at_.device()));
   if (!address.ok()) return Close(address.status());
   if (open() &&
@@ -202,14 +204,12 @@ void Port::Check(SteadyTime now) {
   state_ = State::kOpening;
   address_ = *std::move(address);
   Start(std::make_unique<OpenPairs>(
-      *this,
-      host::UdOptions{
-          .at = {.device = at_.device(), .port = at_.port(), .gid_index = address_.gid_index},
-          .flows = kSoftwareFlows,
-          .payload_bytes_max = probe::kPingWithReplyAddressBytes,
-          .sends_max = kSends,
-          .receives_max = kReceives,
-          .events = true}));
+      *this, host::UdOptions{.at = probe::PortOptionsOf(at_, address_.gid_index, settings_),
+                             .flows = kSoftwareFlows,
+                             .payload_bytes_max = probe::kPingWithReplyAddressBytes,
+                             .sends_max = kSends,
+                             .receives_max = kReceives,
+                             .events = true}));
 }
 
 void Port::OnOpened(Result<std::unique_ptr<host::UdQueuePairs>> opened, SteadyTime now) {

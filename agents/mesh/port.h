@@ -123,6 +123,7 @@ class Port {
   std::uint32_t jobs_ = 0;  // Of the port; the responder counts its own.
 
   std::uint32_t traffic_class_ = 0;
+  v1::QueuePairSettings settings_;  // GID index and P_Key
   Duration answer_within_{};
   std::vector<v1::MeshTarget> ordered_;
 

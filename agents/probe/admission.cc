@@ -102,8 +102,7 @@ Result<PortAddress> AddressFor(const v1::ProbeAssignment& assignment,
   const v1::ProbePort& local = assignment.local();
   const v1::QueuePairSettings& wanted = assignment.spec().queue_pair();
   if (!device) return Status(Code::kNotFound, Format("{}: no such RDMA device", local.device()));
-  return ChooseAddress(*device, local.port(),
-                       wanted.has_gid_index() ? std::optional(wanted.gid_index()) : std::nullopt);
+  return ChooseAddress(*device, local.port(), GidIndexOf(wanted));
 }
 
 void NameLateEnd(const v1::ProbeAssignment& assignment, const Lateness& how,

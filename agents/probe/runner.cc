@@ -155,8 +155,7 @@ Result<ProbeRunner::Opened> ProbeRunner::Open(const Probe& probe, const ProbeKin
   ASSIGN_OR_RETURN(const PortAddress address,
                    AddressFor(probe.assignment, find_device_(local.device())));
   auto opened =
-      OpenOn({.device = local.device(), .port = local.port(), .gid_index = address.gid_index},
-             kind.needs(probe.assignment.spec()));
+      OpenOn(PortOptionsOf(local, address.gid_index, wanted), kind.needs(probe.assignment.spec()));
   if (!opened.ok()) {
     result.set_status(v1::PROBE_STATUS_SETUP_FAILED);
     return opened;
@@ -196,7 +195,7 @@ Status ProbeRunner::Connect(const Opened& opened, const ProbeKind& kind,
   run.settings =
       SettingsOf(run.spec, std::min(remote.active_mtu_bytes(), opened.local.active_mtu_bytes));
   result.set_path_mtu_bytes(run.settings.path_mtu_bytes);
-  *result.mutable_used() = Used(run.settings, opened.local.gid_index);
+  *result.mutable_used() = Used(run.settings, opened.local.gid_index, run.spec);
   if (opened.datagrams != nullptr) {
     result.mutable_used()->clear_timeout();  // Datagrams are not retransmitted.
     result.mutable_used()->clear_retry_count();
@@ -210,7 +209,7 @@ Status ProbeRunner::Connect(const Opened& opened, const ProbeKind& kind,
   for (std::uint32_t pair = 0; pair < opened.local.queue_pairs.size(); ++pair) {
     host::ConnectionSettings settings = run.settings;
     if (kind.tune != nullptr && !kind.tune(run.spec, pair, settings)) continue;
-    *result.mutable_used() = Used(settings, opened.local.gid_index);
+    *result.mutable_used() = Used(settings, opened.local.gid_index, run.spec);
     RETURN_IF_ERROR(opened.queue_pairs->Connect(pair, run.remote, settings));
   }
   return {};

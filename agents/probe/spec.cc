@@ -36,6 +36,7 @@ Status CheckSettings(const v1::QueuePairSettings& wanted) {
   RETURN_IF_ERROR(CheckBound({"queue_pair.rnr_retry", wanted.rnr_retry(), 0, 7}));
   RETURN_IF_ERROR(CheckBound({"queue_pair.service_level", wanted.service_level(), 0, 15}));
   RETURN_IF_ERROR(CheckBound({"queue_pair.flow_label", wanted.flow_label(), 0, kFlowLabelMax}));
+  RETURN_IF_ERROR(CheckBound({"queue_pair.pkey", wanted.pkey(), 0, 0x7fff}));
   if (wanted.has_traffic_class())
     return {Code::kInvalidArgument,
             "queue_pair.traffic_class: not allowed here; set traffic_class of the probe"};
@@ -59,7 +60,19 @@ host::ConnectionSettings SettingsOf(const v1::ProbeSpec& spec, std::uint32_t pat
   return settings;
 }
 
-v1::QueuePairSettings Used(const host::ConnectionSettings& settings, std::uint32_t gid_index) {
+std::optional<std::uint32_t> GidIndexOf(const v1::QueuePairSettings& wanted) {
+  return wanted.has_gid_index() ? std::optional(wanted.gid_index()) : std::nullopt;
+}
+
+host::PortOptions PortOptionsOf(const v1::ProbePort& at, std::uint32_t gid_index,
+                                const v1::QueuePairSettings& wanted) {
+  host::PortOptions options{.device = at.device(), .port = at.port(), .gid_index = gid_index};
+  if (wanted.has_pkey()) options.pkey = static_cast<std::uint16_t>(wanted.pkey());
+  return options;
+}
+
+v1::QueuePairSettings Used(const host::ConnectionSettings& settings, std::uint32_t gid_index,
+                           const v1::ProbeSpec& spec) {
   v1::QueuePairSettings used;
   used.set_gid_index(gid_index);
   used.set_path_mtu_bytes(settings.path_mtu_bytes);
@@ -69,6 +82,7 @@ v1::QueuePairSettings Used(const host::ConnectionSettings& settings, std::uint32
   used.set_service_level(settings.service_level);
   used.set_flow_label(settings.flow_label);
   used.set_traffic_class(settings.traffic_class);
+  if (spec.queue_pair().has_pkey()) used.set_pkey(spec.queue_pair().pkey());
   return used;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "agents/host/verbs/queue_pairs.h"
@@ -35,7 +36,12 @@ std::uint32_t TimeoutMs(const v1::ProbeSpec& spec);
 host::ConnectionSettings SettingsOf(const v1::ProbeSpec& spec, std::uint32_t path_mtu_max);
 
 // All settings, for a result.
-v1::QueuePairSettings Used(const host::ConnectionSettings& settings, std::uint32_t gid_index);
+v1::QueuePairSettings Used(const host::ConnectionSettings& settings, std::uint32_t gid_index,
+                           const v1::ProbeSpec& spec = {});
+// Absent: chosen by the agent.
+std::optional<std::uint32_t> GidIndexOf(const v1::QueuePairSettings& wanted);
+host::PortOptions PortOptionsOf(const v1::ProbePort& at, std::uint32_t gid_index,
+                                const v1::QueuePairSettings& wanted);
 
 v1::ProbeEndpoint ToProto(const host::Endpoint& endpoint);
 host::Endpoint FromProto(const v1::ProbeEndpoint& proto);

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "ctl/campaign_spec.h"
 #include "ctl/certificates.h"
 #include "ctl/client.h"
 #include "ctl/command.h"
@@ -29,6 +30,12 @@ constexpr Option kCertifyOptions[] = {
      .type = OptionType::kDuration,
      .fallback = "60s",
      .doc = "Time limit, 2s to 1h. Pairs not probed by then are listed as not covered."},
+    kDscpOption,
+    kTrafficClassOption,
+    kServiceLevelOption,
+    kGidIndexOption,
+    kPkeyOption,
+    kCompareDefaultOption,
     {.name = "out",
      .type = OptionType::kPath,
      .doc = "Also write the signed certificate to this file."},
@@ -41,6 +48,8 @@ Result<v1::CertificateRequest> RequestOf(const Arguments& arguments) {
   request.mutable_nodes()->Assign(nodes->begin(), nodes->end());
   for (const std::uint32_t rail : arguments.Numbers("rails")) request.add_rails(rail);
   request.set_job_id(arguments.Text("job"));
+  ASSIGN_OR_RETURN(*request.mutable_class_choice(), ReadClass(arguments));
+  if (request.class_choice().ByteSizeLong() == 0) request.clear_class_choice();
   const Duration within = arguments.Duration("within");
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(within);
   if (seconds != within || within < std::chrono::seconds(2) || within > std::chrono::hours(1))

@@ -33,7 +33,13 @@ std::string Doing(const v1::Suspect& suspect) {
   const std::string_view what = suspect.direction() == v1::DIRECTION_OUT  ? " that it sends"
                                 : suspect.direction() == v1::DIRECTION_IN ? " sent to it"
                                                                           : "";
+  if (!suspect.expected().empty())
+    return Format(": {} {}, expected {}",
+                  suspect.fault() == v1::FAULT_KIND_LOW_BANDWIDTH ? "bandwidth" : "latency",
+                  suspect.seen(), suspect.expected());
   switch (suspect.fault()) {
+    case v1::FAULT_KIND_HOST_STALLED: return " did not run: its host is paused or overloaded";
+    case v1::FAULT_KIND_AGENT_SILENT: return ": its agent stopped answering";
     case v1::FAULT_KIND_TOTAL_LOSS:
       return suspect.direction() == v1::DIRECTION_OUT  ? " transmits no packets"
              : suspect.direction() == v1::DIRECTION_IN ? " receives no packets"
@@ -82,8 +88,11 @@ std::string_view Verdict(const v1::BlameReport& report) {
 }  // namespace
 
 std::string SuspectWords(const v1::Suspect& suspect) {
-  return Format("{}{}{}{}", SuspectWord(suspect.kind()), suspect.name(), PlugOf(suspect),
-                Doing(suspect));
+  const std::string of_class = suspect.traffic_class() == 0
+                                   ? std::string()
+                                   : Format(" in class {}", suspect.traffic_class_name());
+  return Format("{}{}{}{}{}", SuspectWord(suspect.kind()), suspect.name(), PlugOf(suspect),
+                Doing(suspect), of_class);
 }
 
 std::string BlameLines(const v1::BlameReport& report) {
@@ -91,6 +100,9 @@ std::string BlameLines(const v1::BlameReport& report) {
   if (verdict.empty()) return {};
   std::string lines =
       Format("blame: {} ({})\n", verdict, Plural(report.observations(), "observation"));
+  if (report.observations_explained() > 0)
+    lines += Format("  left out: {} that open findings explain\n",
+                    Plural(report.observations_explained(), "result"));
   for (const v1::Suspect& suspect : report.suspects()) AddSuspect(suspect, "  ", lines);
   for (const v1::UndecidedGroup& group : report.undecided()) {
     lines += "  one of these (not distinguishable yet):\n";

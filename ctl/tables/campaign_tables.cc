@@ -1,6 +1,7 @@
 #include "ctl/tables/campaign_tables.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,7 +11,9 @@
 #include "base/text.h"
 #include "ctl/campaign_spec.h"
 #include "ctl/tables/blame_lines.h"
+#include "ctl/tables/campaign_summary.h"
 #include "ctl/tables/cells.h"
+#include "ctl/tables/class_lines.h"
 #include "ctl/tables/kind_tables.h"
 #include "ctl/tables/result_tables.h"
 #include "proto/coverage.h"
@@ -166,8 +169,7 @@ std::string MatrixCell(const v1::PairResult& pair, const Matrix& matrix) {
   return cell;
 }
 
-Table MatrixTable(Matrix matrix) {
-  ChooseUnit(matrix);
+std::vector<std::string> NodesOf(const Matrix& matrix) {
   std::vector<std::string> nodes;
   for (const v1::PairResult* pair : matrix.pairs) {
     nodes.push_back(pair->from().node());
@@ -175,6 +177,31 @@ Table MatrixTable(Matrix matrix) {
   }
   std::ranges::sort(nodes, NaturalLess);
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return nodes;
+}
+
+// A matrix of this size fits a terminal of 120 columns.
+constexpr std::size_t kMatrixNodesMax = 12;
+
+// The nodes with the most failures, lost pings and values outside the limits.
+std::vector<std::string> WorstNodes(const Matrix& matrix, std::vector<std::string> nodes) {
+  std::map<std::string, std::uint64_t> bad;
+  for (const v1::PairResult* pair : matrix.pairs) {
+    const std::uint64_t weight =
+        !Ok(*pair) ? 1'000'000
+                   : pair->result().ping().lost() + (pair->expectation().missed() ? 1'000 : 0);
+    bad[pair->from().node()] += weight;
+    bad[pair->to().node()] += weight;
+  }
+  std::ranges::stable_sort(
+      nodes, [&](const std::string& a, const std::string& b) { return bad[a] > bad[b]; });
+  nodes.resize(std::min(nodes.size(), kMatrixNodesMax));
+  std::ranges::sort(nodes, NaturalLess);
+  return nodes;
+}
+
+// Only cells between these nodes.
+Table MatrixTable(const Matrix& matrix, const std::vector<std::string>& nodes) {
   std::map<std::string, std::size_t> index;
   Table table{.title = matrix.title, .columns = {{.title = "FROM"}}};
   for (const std::string& node : nodes) {
@@ -187,6 +214,7 @@ Table MatrixTable(Matrix matrix) {
     return table.rows[index.at(from.node())][1 + index.at(to.node())];
   };
   for (const v1::PairResult* pair : matrix.pairs) {
+    if (!index.contains(pair->from().node()) || !index.contains(pair->to().node())) continue;
     const v1::ProbeResult& result = pair->result();
     cell(pair->from(), pair->to()) =
         Ok(*pair) ? MatrixCell(*pair, matrix) : std::string(ShortWord(result.status()));
@@ -223,9 +251,12 @@ std::string ProgressLine(const v1::Campaign& campaign) {
 }
 
 std::string SkippedLines(const v1::Campaign& campaign) {
+  constexpr int kShown = 10;
   std::string lines;
-  for (const v1::CoverageGap& gap : campaign.skipped())
-    lines += Format("skipped {}\n", ToString(gap));
+  for (int n = 0; n < std::min(kShown, campaign.skipped_size()); ++n)
+    lines += Format("skipped {}\n", ToString(campaign.skipped(n)));
+  if (campaign.skipped_size() > kShown)
+    lines += Format("skipped {} more (-o yaml)\n", campaign.skipped_size() - kShown);
   return lines;
 }
 
@@ -254,19 +285,33 @@ std::vector<Table> MatrixTables(const v1::Campaign& campaign) {
   std::map<MatrixKey, Matrix> matrices;
   for (const v1::PairResult* pair : Sorted(campaign)) matrices[KeyOf(*pair)].pairs.push_back(pair);
   std::vector<Table> tables;
-  for (auto& [key, matrix] : matrices) tables.push_back(MatrixTable(std::move(matrix)));
+  for (auto& [key, matrix] : matrices) {
+    ChooseUnit(matrix);
+    const std::vector<std::string> nodes = NodesOf(matrix);
+    if (nodes.size() > kMatrixNodesMax) {
+      tables.push_back(MatrixTable(matrix, WorstNodes(matrix, nodes)));
+      tables.back().title +=
+          Format(", the worst {} of {} nodes; -o wide shows all", kMatrixNodesMax, nodes.size());
+    }
+    tables.push_back(MatrixTable(matrix, nodes));
+    tables.back().wide_only = nodes.size() > kMatrixNodesMax;
+  }
   return tables;
 }
 
 std::string FailureLines(const v1::Campaign& campaign) {
+  constexpr std::uint32_t kShown = 20;
   std::string lines;
+  std::uint32_t failed = 0;
   for (const v1::PairResult* pair : Sorted(campaign)) {
-    if (Ok(*pair)) continue;
+    if (Ok(*pair) || ++failed > kShown) continue;
     const std::string& reason = pair->result().reason();
     lines += Format("{} -> {}, rail {}, {}: {}{}{}\n", pair->from().node(), pair->to().node(),
                     RailName(pair->from(), pair->to()), ProbeKindName(pair->probe()),
                     StatusWord(pair->result()), reason.empty() ? "" : ": ", reason);
   }
+  if (failed > kShown)
+    lines += Format("{} more failed: fabricctl probe show {}\n", failed - kShown, campaign.id());
   return lines;
 }
 
@@ -284,9 +329,15 @@ Status KeepKind(std::string_view word, v1::Campaign& campaign) {
 
 Output CampaignOutput(v1::Campaign campaign) {
   Output output;
-  output.before = CampaignLine(campaign);
-  output.tables = ResultTables(campaign);
-  output.after = SkippedLines(campaign) + BlameLines(campaign.blame());
+  output.before = CampaignLine(campaign) + ClassLines(campaign.classes());
+  std::vector<Table> all = ResultTables(campaign);
+  if (campaign.results_size() > kResultsShownMax) {
+    output.tables = SummaryTables(campaign);
+    for (Table& table : all) table.wide_only = true;
+    output.after = Format("{} results in all: -o wide\n", campaign.results_size());
+  }
+  std::ranges::move(all, std::back_inserter(output.tables));
+  output.after += LimitLines(campaign) + SkippedLines(campaign) + BlameLines(campaign.blame());
   output.names.push_back(campaign.id());
   output.exit_status = CampaignExitStatus(campaign);
   output.message = std::make_unique<v1::Campaign>(std::move(campaign));
@@ -298,7 +349,9 @@ int CampaignExitStatus(const v1::Campaign& campaign) {
   const bool bad =
       std::any_of(campaign.incasts().begin(), campaign.incasts().end(),
                   [](const v1::IncastReport& report) { return IsBad(report.verdict()); });
-  return campaign.probes_failed() > 0 || blamed || bad ? kExitFindings : kExitOk;
+  return campaign.probes_failed() > 0 || campaign.probes_below_expectation() > 0 || blamed || bad
+             ? kExitFindings
+             : kExitOk;
 }
 
 }  // namespace fabric::ctl

@@ -109,6 +109,28 @@ v1::SuggestedProbe ToSuggestedProbe(const Fabric& fabric, const ProbeRequest& re
   return probe;
 }
 
+// "worst of 12 results: lost 3 of 200, 40 % of the bandwidth, 2.8 times the latency of peers"
+std::string WorstResults(const ObservationPaths& paths, const Component& component) {
+  const std::vector<std::uint32_t> through = paths.Through(component);
+  const Observation* lossy = nullptr;
+  float slowest = 1;
+  float latest = 1;
+  for (const std::uint32_t i : through) {
+    const Observation& seen = paths.observations()[i];
+    if (seen.failures > 0 &&
+        (lossy == nullptr || seen.failures * std::uint64_t{lossy->attempts} >
+                                 lossy->failures * std::uint64_t{seen.attempts}))
+      lossy = &seen;
+    slowest = std::min(slowest, seen.speed.value_or(1));
+    latest = std::max(latest, seen.latency.value_or(1));
+  }
+  std::vector<std::string> words;
+  if (lossy != nullptr) words.push_back(Format("lost {} of {}", lossy->failures, lossy->attempts));
+  if (slowest < 1) words.push_back(Format("{:.0f} % of the bandwidth of peers", 100 * slowest));
+  if (latest > 1) words.push_back(Format("{:.1f} times the latency of peers", latest));
+  return Format("worst of {} results: {}", through.size(), Join(words, ", "));
+}
+
 struct Judgement {
   std::vector<Fault> faults;
   std::vector<Component> suspicious;
@@ -235,6 +257,7 @@ Assessment Analyzer::Assess(std::span<const std::uint32_t> usable,
     if (assessment.open_question.empty()) {
       assessment.open_question = Format("{} is suspicious", NameOf(paths, component));
       assessment.suspicious = Located(paths, component);
+      assessment.suspicious->add_evidence(WorstResults(paths, component));
     }
     if (few) requests.Add(component);
   }

@@ -1,6 +1,7 @@
 #include "daemon/blame/fabric.h"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <tuple>
 
@@ -31,11 +32,16 @@ std::string NameOf(const Endpoint& endpoint) {
   return Format("{}/{}/{}", endpoint.node, endpoint.device, endpoint.port);
 }
 
-Fabric FabricOf(const fleet::FleetView& fleet, const fleet::Sites& sites) {
+Fabric FabricOf(const fleet::FleetView& fleet, const fleet::Sites& sites,
+                const v1::CampaignSpec& spec) {
+  std::set<std::string> nodes(spec.nodes().begin(), spec.nodes().end());
+  if (!nodes.empty() && !spec.hub().empty()) nodes.insert(spec.hub());
+  const std::set<std::uint32_t> rails(spec.rails().begin(), spec.rails().end());
   Fabric fabric;
   for (const fleet::NodeView& node : fleet.nodes()) {
+    if (!nodes.empty() && !nodes.contains(node.node->name)) continue;
     for (const fleet::PortView& port : node.ports) {
-      if (!port.rail) continue;
+      if (!port.rail || (!rails.empty() && !rails.contains(port.rail->value()))) continue;
       Endpoint endpoint{.node = port.node->name,
                         .device = port.device->name(),
                         .port = port.port->number(),

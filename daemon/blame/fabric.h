@@ -49,6 +49,7 @@ struct Observation {
   // involved then. With 0 attempts the end is not blamed either: most ends failed like that, or its
   // agent was late.
   std::optional<End> failed_end = {};
+  bool agent_silent = false;  // That end's agent stopped answering the controller
   // Relative to comparable probes; 1: equal to them. Speed is that of data from `from` to `to`,
   // latency is the round trip.
   std::optional<float> speed = {};
@@ -61,8 +62,9 @@ struct Observation {
 // "n7/mlx5_2/1"
 std::string NameOf(const Endpoint& endpoint);
 
-// Every port that has a rail, up or down.
-Fabric FabricOf(const fleet::FleetView& fleet, const fleet::Sites& sites = {});
+// Every port that has a rail, up or down. `spec`: only ports of its nodes and rails, if it has any.
+Fabric FabricOf(const fleet::FleetView& fleet, const fleet::Sites& sites = {},
+                const v1::CampaignSpec& spec = {});
 
 // Index in `endpoints`. Absent: no such port.
 std::optional<std::uint32_t> Find(const Fabric& fabric, const v1::ProbePort& port);

@@ -82,7 +82,8 @@ double Equals::Noise() const {
   constexpr std::size_t kScatterMin = 16;
   if (figures_.size() < kScatterMin) return 0;
   const double best = Between(kGood, kBest) / kGoodToBest;
-  if (!more_is_better_) return best;
+  // Load makes latencies vary upwards only: the best ones do not show it, the middle does.
+  if (!more_is_better_) return std::max(best, Between(kMiddle, kGood) / kQuarter);
   // The median of three estimates: one of them may be distorted, by bad components or by a few
   // probes that had the machines to themselves.
   const double good = Between(kMiddle, kGood) / kQuarter;
@@ -287,6 +288,7 @@ void AddFailed(Observation seen, const v1::PairResult& result, bool most_fail,
   seen.failures = 1;
   if (by_end) {
     seen.failed_end = said.blamed_node() == result.from().node() ? End::kFrom : End::kTo;
+    seen.agent_silent = said.status() == v1::PROBE_STATUS_UNREACHABLE;
     const bool either = seen.from != seen.to && result.from().node() == result.to().node();
     // A late agent is no evidence against its port.
     const bool late = said.status() == v1::PROBE_STATUS_TIMED_OUT;

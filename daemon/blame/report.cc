@@ -247,6 +247,35 @@ bool IsAbout(const ObservationPaths& paths, const Component& component,
   }
 }
 
+// All bad results say that the agent of the node is away: nothing about its ports.
+bool IsSilentAgent(const ObservationPaths& paths, const Fault& fault, const Component& component) {
+  if (component.kind != ComponentKind::kPort && component.kind != ComponentKind::kHost)
+    return false;
+  std::size_t bad = 0;
+  for (const std::uint32_t i : fault.observations) {
+    if (!paths.Passes(component, i)) continue;
+    if (!paths.observations()[i].agent_silent) return false;
+    ++bad;
+  }
+  return bad > 0;
+}
+
+// The pairs with bad results on the component, in the order of their names.
+void AddPairs(const ObservationPaths& paths, const Fault& fault, const Component& component,
+              v1::Suspect& suspect) {
+  constexpr int kShown = 16;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  for (const std::uint32_t i : fault.observations)
+    if (paths.Passes(component, i))
+      pairs.emplace(paths.observations()[i].from, paths.observations()[i].to);
+  suspect.set_affected_pairs_total(static_cast<std::uint32_t>(pairs.size()));
+  const std::vector<Endpoint>& endpoints = paths.fabric().endpoints;
+  for (const auto& [from, to] : pairs) {
+    if (suspect.affected_pairs_size() == kShown) break;
+    suspect.add_affected_pairs(Format("{} to {}", NameOf(endpoints[from]), NameOf(endpoints[to])));
+  }
+}
+
 }  // namespace
 
 std::string NameOf(const ObservationPaths& paths, const Component& component) {
@@ -296,14 +325,27 @@ v1::Suspect SuspectOf(const ObservationPaths& paths, const Fault& fault, const C
   suspect.set_confidence(candidate.probability);
   const Sums sums = SumsOf(paths, fault, component);
   AddAffected(paths, fault, component, sums, suspect);
+  AddPairs(paths, fault, component, suspect);
   SetFaultKind(paths, fault, hypothesis, sums, suspect);
   if (hypothesis.fit.share > 0 && component.kind == ComponentKind::kUplink)
     suspect.set_name(Format("{}, one path of about {:.0f}", suspect.name(),
                             1 / std::max(suspect.affected(), 1e-3)));
+  if (IsSilentAgent(paths, fault, component)) {
+    suspect.set_kind(v1::SUSPECT_KIND_HOST);
+    suspect.set_name(suspect.node());
+    suspect.set_fault(v1::FAULT_KIND_AGENT_SILENT);
+    suspect.clear_direction();
+    suspect.clear_device();
+    suspect.clear_port();
+    suspect.clear_rail();
+    suspect.clear_leaf();
+    suspect.clear_leaf_port();
+  }
   AddTopology(paths.fabric(), suspect);
   for (std::string& moved : counters.Text(component)) suspect.add_evidence(std::move(moved));
   for (const v1::Finding& finding : findings)
-    if (IsAbout(paths, component, finding.subject())) suspect.add_findings(finding.id());
+    if (!finding.has_suspect() && IsAbout(paths, component, finding.subject()))
+      suspect.add_findings(finding.id());
   return suspect;
 }
 

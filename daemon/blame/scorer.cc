@@ -65,6 +65,13 @@ Scorer::Scorer(const ObservationPaths& paths, const ExplainedLevels& levels,
       transient_(TransientProbabilityOf(levels.channel())),
       scores_(levels.kinds() * kLevels) {}
 
+double Scorer::Most(const Sums& sums) {
+  double most = 0;
+  for (const Gains& gains : sums)
+    most = std::max(most, *std::max_element(gains.begin(), gains.end()));
+  return most;
+}
+
 // The score of one event is bounded, because it may have a transient cause: a host pause makes all
 // probes with its partners bad in that round. Subtracts the same amount from all levels, so that
 // their differences remain.
@@ -175,9 +182,47 @@ void Scorer::AddRound(const Component& component, Cluster round, Total& total) {
     const RoundScore& sums = RoundOf(round_pairs_);
     return add(sums.score, sums.against_chance);
   }
+  host_pairs_.clear();
   for (const Cluster& pair : round_pairs_) {
     const Sums& sums = PairOf(pair, KeyOf(pair)).per_flow;
-    add(sums, sums);
+    if (Most(sums) <= 0) {
+      add(sums, sums);
+      continue;
+    }
+    const Observation& first = observations[pair.front()];
+    host_pairs_.push_back({paths_.NodeOf(first.from), paths_.NodeOf(first.to), &sums});
+  }
+  AddByHost(add);
+}
+
+// The bad pairs of a host in one round have one transient cause, if any: a paused or loaded host
+// is late with all its partners. A pair counts for the end with more bad pairs.
+template <class Add>
+void Scorer::AddByHost(const Add& add) {
+  pairs_of_host_.clear();
+  for (const HostPair& pair : host_pairs_) {
+    ++pairs_of_host_[pair.from];
+    if (pair.to != pair.from) ++pairs_of_host_[pair.to];
+  }
+  std::map<std::uint32_t, Sums> hosts;
+  for (const HostPair& pair : host_pairs_) {
+    const std::uint32_t host =
+        pairs_of_host_.at(pair.from) >= pairs_of_host_.at(pair.to) ? pair.from : pair.to;
+    if (pairs_of_host_.at(host) == 1) {
+      add(*pair.sums, *pair.sums);
+      continue;
+    }
+    add(*pair.sums, Sums{});
+    Sums& sums = hosts[host];
+    for (std::size_t share = 0; share < kShares.size(); ++share)
+      for (std::size_t worse = 0; worse < kWorse; ++worse)
+        sums[share][worse] += (*pair.sums)[share][worse];
+  }
+  for (auto& [host, sums] : hosts) {
+    const double excess = TransientDiscount(Most(sums));
+    for (Gains& gains : sums)
+      for (double& gain : gains) gain -= excess;
+    add(Sums{}, sums);
   }
 }
 

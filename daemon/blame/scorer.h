@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -93,6 +94,9 @@ class Scorer {
   std::uint64_t KeyOf(Cluster pair) const;
   const PairScore& PairOf(Cluster pair, std::uint64_t key);
   const RoundScore& RoundOf(const std::vector<Cluster>& pairs);
+  static double Most(const Sums& sums);
+  template <class Add>
+  void AddByHost(const Add& add);
   void AddRound(const Component& component, Cluster round, Total& total);
   Fit BestFit(const Component& component, Direction direction, Cluster through);
   double TransientDiscount(double most) const;
@@ -107,6 +111,14 @@ class Scorer {
   std::unordered_map<std::uint64_t, PairScore> pairs_;
   std::unordered_map<std::uint64_t, RoundScore> rounds_;
   std::vector<Cluster> round_pairs_;
+  // Bad pairs of a round
+  struct HostPair {
+    std::uint32_t from = 0;
+    std::uint32_t to = 0;
+    const Sums* sums = nullptr;
+  };
+  std::vector<HostPair> host_pairs_;
+  std::map<std::uint32_t, std::uint32_t> pairs_of_host_;  // Number, by node
 };
 
 }  // namespace fabric::blame

@@ -47,6 +47,7 @@ State::State(const ControllerOptions& all_options, store::Store& store, AgentSin
       history(outbox),
       findings(outbox, options.lifecycle),
       evaluator(options.profile, options.custom_rules.rules, now),
+      job_classes(fleet, options.profile),
       campaigns(
           options.pairs_at_once_max, sessions, outbox, [this] { return findings.Failing(); },
           [this](const blame::Fabric& fabric) { return CountersOf(fleet, fabric); }, now),
@@ -56,12 +57,20 @@ State::State(const ControllerOptions& all_options, store::Store& store, AgentSin
                                       .sites = sites,
                                       .findings = findings,
                                       .evaluator = evaluator,
+                                      .job_classes = job_classes,
+                                      .located = located,
                                       .campaigns = campaigns},
                    options.pairs_at_once_max, now),
-      mesh(
-          options.mesh, sites, options.lost_after, sessions, [this] { return findings.Failing(); },
-          now) {
+      mesh(options.mesh,
+           {.sites = sites,
+            .lost_after = options.lost_after,
+            .classes = job_classes,
+            .open_findings = [this] { return findings.Failing(); },
+            .located = located},
+           sessions, now) {
   fleet.SetProfile(&options.profile);
+  campaigns.ListenLocated(
+      [this](const LocatedFaults::Result& result, Moment at) { return located.Take(result, at); });
   campaigns.Listen([this](const std::string& id, const v1::PairResult& result) {
     certificates.Take(id, result);
   });
@@ -103,6 +112,7 @@ Status Controller::Load(Moment now) {
     state_->fleet.Restore(std::move(record));
   }
   state_->evaluator.Await(std::move(names), now.steady + state_->options.lost_after);
+  state_->located.Restore(findings);
   state_->findings.Restore(std::move(findings), std::move(silences), now);
   state_->campaigns.Restore(campaigns, now);
   return {};
@@ -209,6 +219,7 @@ void Controller::OnFleetChange(Moment now) {
   for (const std::string& node : state_->fleet.TakeChanged())
     if (state_->fleet.Find(node)->known()) state_->evaluator.MarkChanged(node);
   state_->mesh.OnFleetChange(now);
+  state_->job_classes.OnFleetChange();
   state_->cover.reset();
 }
 
@@ -303,6 +314,7 @@ void Controller::Tick(Moment now) {
     state_->evaluator.MarkChanged(node);
   for (const std::string& node : state_->fleet.ForgetViolations(kViolationAge, now))
     state_->evaluator.MarkChanged(node);
+  if (state_->located.TakeChanged()) state_->evaluator.SetLocated(state_->located.All());
   state_->evaluator.Tick(state_->fleet, state_->findings, now);
   if (state_->evaluator.Settled(now)) state_->findings.Tick(state_->fleet, now);
   state_->certificates.Tick(state_->evaluator.changed(), now);

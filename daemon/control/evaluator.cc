@@ -37,7 +37,8 @@ bool Evaluator::Settled(Moment now) const {
 }
 
 void Evaluator::Tick(const fleet::Fleet& fleet, FindingRegistry& findings, Moment now) {
-  if (!changed_.empty() && Settled(now) && now.steady - evaluated_at_ >= kEvaluateEvery)
+  if ((!changed_.empty() || located_changed_) && Settled(now) &&
+      now.steady - evaluated_at_ >= kEvaluateEvery)
     Evaluate(fleet, findings, now);
 }
 
@@ -74,6 +75,7 @@ void Evaluator::Evaluate(const fleet::Fleet& fleet, FindingRegistry& findings, M
   UpdateEngine(fleet, true);
   findings.Take(engine_.Take(), fleet, now);
   evaluated_at_ = now.steady;
+  located_changed_ = false;
 }
 
 }  // namespace fabric::control

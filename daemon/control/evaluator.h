@@ -6,6 +6,8 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "daemon/control/findings/finding_registry.h"
@@ -29,6 +31,11 @@ class Evaluator {
   void OnRemoved(const std::string& node);
   // The node's record changed. Evaluated with the next Tick.
   void MarkChanged(const std::string& node) { changed_.insert(node); }
+  // Findings of campaigns and the mesh, in place of those of the last call.
+  void SetLocated(std::vector<v1::Finding> findings) {
+    engine_.PutLocated(std::move(findings));
+    located_changed_ = true;
+  }
   const std::set<std::string>& changed() const { return changed_; }
 
   // False while restored nodes are awaited.
@@ -49,6 +56,7 @@ class Evaluator {
 
   rules::Engine engine_;
   std::set<std::string> changed_;  // Nodes that the engine has in an older state
+  bool located_changed_ = false;
   std::set<std::string> awaited_;
   SteadyTime awaited_until_;
   SteadyTime evaluated_at_;

@@ -13,6 +13,8 @@
 #include "daemon/control/node_history.h"
 #include "daemon/control/options.h"
 #include "daemon/control/outbox.h"
+#include "daemon/control/probing/job_classes.h"
+#include "daemon/control/probing/located_faults.h"
 #include "daemon/control/sessions.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/sites.h"
@@ -36,6 +38,8 @@ struct State {
   NodeHistory history;
   FindingRegistry findings;
   Evaluator evaluator;
+  JobClasses job_classes;
+  LocatedFaults located;
   Campaigns campaigns;
   Certificates certificates;
   Mesh mesh;

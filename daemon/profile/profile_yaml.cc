@@ -30,6 +30,10 @@ constexpr FieldBound kBounds[] = {
     {"max_read_request_bytes", 128, 4096},
     {"width", 1, 16},
     {"full_pkeys", 0, 0x7fff},
+    {"job_gid_index", 0, 255},
+    {"job_pkey", 1, 0x7fff},
+    {"job_service_level", 0, 15},
+    {"bandwidth_min_percent", 1, 100},
 };
 
 void CheckPlaces(const Node& root, const v1::Profile& profile, std::vector<Problem>& problems) {

@@ -84,7 +84,7 @@ struct Rule {
   ConstantList<Read> reads = {};
   std::string_view fix = {};  // One line: how to correct it. Findings have the commands.
 
-  // Exactly one of the six kinds. docs/ADDING.md explains how to choose.
+  // Exactly one of the seven kinds. docs/ADDING.md explains how to choose.
   void (*evaluate_node)(const fleet::NodeView&, Verdicts&) = nullptr;  // Depends on one node only
   std::span<const EqualityRule> equality_rules = {};  // Comparable ports or nodes have one value
   const UniquenessRule* uniqueness_rule = nullptr;    // A value occurs once in the fleet
@@ -92,6 +92,8 @@ struct Rule {
   const LldpRule* lldp_rule = nullptr;                // Compares what LLDP reports of links
   // Judges a node that other rules skip: it is lost, or its settings are too old.
   void (*evaluate_unjudged)(const fleet::NodeRecord&, Verdicts&) = nullptr;
+  // Campaigns and the mesh report its findings, see Engine::PutLocated().
+  bool located_by_probes = false;
 
   // With evaluate_node: runs only while the fleet is this one node, without any to compare it with.
   bool single_node_only = false;

@@ -16,191 +16,6 @@ constexpr std::uint64_t kPlans = 4;  // Seeds of campaigns that a stage knows
 constexpr std::size_t kRoundsMax = 64;
 constexpr std::uint32_t kDecidingRoundsMax = 16;  // As a campaign of the controller
 
-Port AnyPort(const Clos& clos, Random& random) {
-  return {static_cast<std::uint32_t>(random.Below(clos.shape().nodes)),
-          static_cast<std::uint32_t>(random.Below(clos.shape().rails))};
-}
-
-std::uint32_t AnyLeaf(const Clos& clos, Random& random) {
-  return static_cast<std::uint32_t>(random.Below(clos.leaves()));
-}
-
-std::uint32_t AnySpine(const Clos& clos, Random& random) {
-  return static_cast<std::uint32_t>(random.Below(clos.shape().spines));
-}
-
-void PlantNothing(Clos&, Random&) {}
-
-void SwapCables(Clos& clos, Random& random) {
-  for (int i = 0; i < 3; ++i) {
-    const Port a = AnyPort(clos, random);
-    clos.Swap(a, {(a.node + clos.shape().ports_per_leaf) % clos.shape().nodes, a.rail});
-  }
-}
-
-void PlantPortDead(Clos& clos, Random& random) {
-  clos.Add({.port = AnyPort(clos, random), .loss = 1});
-}
-
-void PlantPortLossy(Clos& clos, Random& random) {
-  clos.Add({.port = AnyPort(clos, random), .loss = random.LogBetween(1e-3, 0.1)});
-}
-
-// 1 in 1,000 there and back together.
-void PlantPortGrey(Clos& clos, Random& random) {
-  clos.Add({.port = AnyPort(clos, random), .loss = 5e-4});
-}
-
-void PlantOneWay(Clos& clos, Random& random) {
-  const bool out = random.Chance(0.5);
-  clos.Add({.port = AnyPort(clos, random),
-            .loss = random.LogBetween(2e-3, 0.3),
-            .out = out,
-            .in = !out});
-}
-
-void PlantOneWayReported(Clos& clos, Random& random) {
-  clos.tells_ways = true;
-  PlantOneWay(clos, random);
-}
-
-void PlantHalfRate(Clos& clos, Random& random) {
-  clos.Add({.port = AnyPort(clos, random), .speed = 0.5});
-}
-
-void PlantSlowOneWay(Clos& clos, Random& random) {
-  const bool out = random.Chance(0.5);
-  clos.Add(
-      {.port = AnyPort(clos, random), .speed = random.Between(0.3, 0.75), .out = out, .in = !out});
-}
-
-// Emulated guests: nothing is as fast as the time before. Those of the lab scatter by 0.12 to 0.3.
-void PlantScatter(Clos& clos, Random& random) {
-  clos.noise.scatter = random.Between(0.1, 0.35);
-}
-
-void PlantSlowInScatter(Clos& clos, Random& random) {
-  PlantScatter(clos, random);
-  clos.Add({.port = AnyPort(clos, random), .speed = random.LogBetween(0.05, 0.3)});
-}
-
-void PlantFlapping(Clos& clos, Random& random) {
-  const auto period = static_cast<std::uint32_t>(2 + random.Below(3));
-  clos.Add({.port = AnyPort(clos, random),
-            .loss = 1,
-            .period = period,
-            .present = static_cast<std::uint32_t>(1 + random.Below(period - 1))});
-}
-
-void PlantHostDead(Clos& clos, Random& random) {
-  clos.Add({.where = Where::kHost, .port = AnyPort(clos, random), .loss = 1});
-}
-
-void PlantAgentLost(Clos& clos, Random& random) {
-  clos.Add({.where = Where::kHost, .port = AnyPort(clos, random), .agent_lost = true});
-}
-
-void PlantHostSlow(Clos& clos, Random& random) {
-  clos.Add({.where = Where::kHost,
-            .port = AnyPort(clos, random),
-            .speed = random.Between(0.4, 0.8),
-            .latency = random.LogBetween(3, 20)});
-}
-
-void PlantLeafDead(Clos& clos, Random& random) {
-  clos.Add({.where = Where::kLeaf, .leaf = AnyLeaf(clos, random), .loss = 1});
-}
-
-void PlantLeafLossy(Clos& clos, Random& random) {
-  clos.Add(
-      {.where = Where::kLeaf, .leaf = AnyLeaf(clos, random), .loss = random.LogBetween(1e-3, 0.1)});
-}
-
-void PlantUplinkDead(Clos& clos, Random& random) {
-  clos.Add({.where = Where::kUplink,
-            .leaf = AnyLeaf(clos, random),
-            .spine = AnySpine(clos, random),
-            .loss = 1});
-}
-
-void PlantUplinkDeadReported(Clos& clos, Random& random) {
-  clos.tells_ways = true;
-  PlantUplinkDead(clos, random);
-}
-
-void PlantUplinkLossy(Clos& clos, Random& random) {
-  clos.Add({.where = Where::kUplink,
-            .leaf = AnyLeaf(clos, random),
-            .spine = AnySpine(clos, random),
-            .loss = random.LogBetween(0.02, 0.5)});
-}
-
-void PlantSpineLossy(Clos& clos, Random& random) {
-  clos.Add({.where = Where::kSpine,
-            .spine = AnySpine(clos, random),
-            .loss = random.LogBetween(0.02, 1)});
-}
-
-void PlantLeafPair(Clos& clos, Random& random) {
-  const std::uint32_t per_rail = clos.leaves() / clos.shape().rails;
-  const std::uint32_t leaf = AnyLeaf(clos, random);
-  const std::uint32_t step = 1 + static_cast<std::uint32_t>(random.Below(per_rail - 1));
-  clos.Add({.where = Where::kLeafPair,
-            .leaf = leaf,
-            .other_leaf = leaf / per_rail * per_rail + (leaf % per_rail + step) % per_rail,
-            .loss = random.LogBetween(0.02, 1)});
-}
-
-void PlantRailSlow(Clos& clos, Random& random) {
-  clos.Add(
-      {.where = Where::kRail, .port = AnyPort(clos, random), .speed = random.Between(0.4, 0.8)});
-}
-
-void PlantSeveral(Clos& clos, Random& random) {
-  const Port dead = AnyPort(clos, random);
-  Port lossy = dead;
-  while (lossy.node == dead.node) lossy = AnyPort(clos, random);
-  Port host = dead;
-  while (host.node == dead.node || host.node == lossy.node) host = AnyPort(clos, random);
-  clos.Add({.port = dead, .loss = 1});
-  clos.Add({.port = lossy, .loss = random.LogBetween(2e-3, 0.1)});
-  clos.Add({.where = Where::kHost, .port = host, .loss = 1});
-}
-
-void PlantSwappedAndLossy(Clos& clos, Random& random) {
-  SwapCables(clos, random);
-  PlantPortLossy(clos, random);
-}
-
-constexpr Kind kKinds[] = {
-    {"healthy", PlantNothing},
-    {"healthy_cables_swapped", SwapCables, false, true},
-    {"healthy_speeds_scatter", PlantScatter},
-    {"port_dead", PlantPortDead},
-    {"port_lossy", PlantPortLossy},
-    {"port_grey_1_in_1000", PlantPortGrey},
-    {"port_lossy_one_way", PlantOneWay},
-    {"port_lossy_one_way_reported", PlantOneWayReported},
-    {"port_half_rate", PlantHalfRate},
-    {"port_slow_one_way", PlantSlowOneWay},
-    {"port_slow_speeds_scatter", PlantSlowInScatter},
-    {"port_flapping", PlantFlapping},
-    {"port_lossy_cables_swapped", PlantSwappedAndLossy, false, true},
-    {"host_dead", PlantHostDead, true},
-    {"host_agent_lost", PlantAgentLost, true},
-    {"host_slow", PlantHostSlow, true},
-    {"leaf_dead", PlantLeafDead, false, true},
-    {"leaf_lossy", PlantLeafLossy, false, true},
-    {"uplink_dead", PlantUplinkDead, false, true},
-    {"uplink_dead_reported", PlantUplinkDeadReported, false, true},
-    {"uplink_lossy", PlantUplinkLossy, false, true},
-    {"spine_lossy", PlantSpineLossy, false, true},
-    {"leaf_pair", PlantLeafPair, false, true},
-    {"rail_slow", PlantRailSlow, true},
-    {.name = "pair_dead", .plant = PlantNothing, .of_planned_pair = true},
-    {"two_ports_and_a_host", PlantSeveral, true},
-};
-
 std::string NameOf(const Port& port) {
   return Format("n{}/mlx5_{}/1", port.node + 1, port.rail);
 }
@@ -284,7 +99,9 @@ Outcome Score(const Clos& clos, const v1::BlameReport& report) {
     const auto right = [&](const Fault& fault) {
       return Is(suspect, CulpritOf(clos, fault)) && DirectionFits(suspect, fault);
     };
-    if (std::none_of(clos.faults().begin(), clos.faults().end(), right)) continue;
+    const bool is_right = std::any_of(clos.faults().begin(), clos.faults().end(), right);
+    outcome.accusations.push_back({.confidence = suspect.confidence(), .right = is_right});
+    if (!is_right) continue;
     ++outcome.right;
     outcome.least_confidence = std::min(outcome.least_confidence, suspect.confidence());
   }
@@ -336,10 +153,6 @@ blame::Fabric FabricOf(const Clos& clos) {
 
 }  // namespace
 
-std::span<const Kind> Kinds() {
-  return kKinds;
-}
-
 Stage::Stage(const Shape& shape) : shape_(shape), fabric_(FabricOf(Clos(shape, 0))) {
   const fleet::Fleet fleet = FleetOf(Clos(shape, 0));
   const fleet::FleetView view(fleet);
@@ -357,6 +170,30 @@ Stage::Stage(const Shape& shape) : shape_(shape), fabric_(FabricOf(Clos(shape, 0
 
 std::span<const std::vector<plan::PairTask>> Stage::rounds(std::uint64_t seed) const {
   return rounds_[seed % kPlans];
+}
+
+void Reliability::Add(const std::vector<Accusation>& accusations) {
+  for (const Accusation& one : accusations) {
+    Bin& bin = bins[one.confidence < 0.9 ? 0 : one.confidence < 0.99 ? 1 : 2];
+    ++bin.all;
+    if (one.right) ++bin.right;
+    const double error = one.confidence - (one.right ? 1 : 0);
+    squared_error += error * error;
+    if (!one.right) worst = std::max(worst, one.confidence);
+  }
+}
+
+double Reliability::Brier() const {
+  const double all = bins[0].all + bins[1].all + bins[2].all;
+  return all == 0 ? 0 : squared_error / all;
+}
+
+std::string Reliability::Text() const {
+  return Format(
+      "right by confidence: below 0.9 {} of {}, below 0.99 {} of {}, above {} of {}; Brier score "
+      "{:.4f}; largest confidence of a wrong one {:.6f}\n",
+      bins[0].right, bins[0].all, bins[1].right, bins[1].all, bins[2].right, bins[2].all, Brier(),
+      worst);
 }
 
 using FloatSeconds = std::chrono::duration<double>;

@@ -39,9 +39,15 @@ struct Kind {
   bool several_rails = false;  // Makes no sense on one.
   bool needs_leaves = false;
   bool of_planned_pair = false;  // A pair of the first rounds is dead.
+  bool may_stay_open = false;    // Not every fault of the kind can be located.
 };
 
 std::span<const Kind> Kinds();  // The healthy ones are those that plant no fault.
+
+struct Accusation {
+  double confidence = 0;
+  bool right = false;
+};
 
 struct Outcome {
   std::uint32_t faults = 0;
@@ -53,9 +59,25 @@ struct Outcome {
   std::uint32_t rounds = 0;      // Until it was decided, or all that were allowed
   std::uint32_t named_at = 0;    // Round after which the last fault was named; 0: never
   bool decided = false;
-  double stand_max_s = 0;       // What the costliest judgement took
-  double least_confidence = 1;  // Of right names
-  std::string text;             // Faults and report, for people
+  double stand_max_s = 0;               // What the costliest judgement took
+  double least_confidence = 1;          // Of right names
+  std::vector<Accusation> accusations;  // One for each suspect
+  std::string text;                     // Faults and report, for people
+};
+
+// How often accusations are right, by confidence: below 0.9, below 0.99, and above.
+struct Reliability {
+  struct Bin {
+    std::uint32_t all = 0;
+    std::uint32_t right = 0;
+  };
+  Bin bins[3] = {};
+  double squared_error = 0;
+  double worst = 0;  // The largest confidence of a wrong accusation
+
+  void Add(const std::vector<Accusation>& accusations);
+  double Brier() const;  // Mean squared error of the confidence; 0 without accusations
+  std::string Text() const;
 };
 
 struct Run {

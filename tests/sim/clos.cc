@@ -60,7 +60,36 @@ v1::NodeSnapshot Clos::Snapshot(std::uint32_t node) const {
 }
 
 bool Clos::Stalls(std::uint32_t node, std::uint32_t round) const {
+  if (noise.pause_group > 0) {
+    const std::uint64_t group = node / noise.pause_group;
+    if (Random(hash_ ^ SplitMix((group << 32) + round) ^ 78).Chance(noise.pause / 4)) return true;
+  }
   return Random(hash_ ^ SplitMix((std::uint64_t{node} << 32) + round) ^ 77).Chance(noise.stall);
+}
+
+double Clos::LoadOf(const Port& from, const Port& to, std::uint32_t round) const {
+  if (noise.host_load == 0) return 1;
+  double load = 0;
+  for (const std::uint32_t node : {from.node, to.node})
+    load += std::abs(Random(hash_ ^ SplitMix((std::uint64_t{node} << 32) + round) ^ 79).Normal());
+  return std::exp(noise.host_load * load);
+}
+
+bool Clos::Freeze(const Port& from, const Port& to, bool ping, v1::ProbeResult& result) {
+  for (const Fault& fault : faults_) {
+    if (fault.frozen == 0 || (fault.port.node != from.node && fault.port.node != to.node)) continue;
+    if (!random_.Chance(fault.frozen)) continue;
+    // Before the probe began, its agent did not answer; later, its queue pair broke.
+    if (!ping && random_.Chance(0.3)) {
+      result.set_status(v1::PROBE_STATUS_FAILED);
+      result.set_reason("transport retry counter exceeded");
+      return true;
+    }
+    result.set_status(v1::PROBE_STATUS_TIMED_OUT);
+    result.set_blamed_node(Format("n{}", fault.port.node + 1));
+    return true;
+  }
+  return false;
 }
 
 // Does traffic of this flow, this way, suffer from the fault?
@@ -101,6 +130,13 @@ Clos::Way Clos::WayOf(const Port& from, const Port& to, std::uint32_t label,
   Way way{.loss = noise.loss};
   for (const Fault& fault : faults_) {
     if (round % fault.period >= fault.present || !Hits(fault, from, to, label)) continue;
+    if (fault.share < 1) {
+      const auto ends =
+          std::uint64_t{std::min(from.node, to.node)} * 65536 + std::max(from.node, to.node);
+      const std::uint64_t hash = SplitMix(hash_ ^ SplitMix(ends) ^ SplitMix(label * 131U));
+      if (static_cast<double>(hash % 1000) >= 1000 * fault.share) continue;
+    }
+    if (fault.traffic_class.value_or(traffic_class_) != traffic_class_) continue;
     way.loss = 1 - (1 - way.loss) * (1 - fault.loss);
     way.speed = std::min(way.speed, fault.speed);
     way.latency += fault.latency - 1;
@@ -124,6 +160,7 @@ v1::ProbeResult Clos::Ping(const Port& from, const Port& to, std::uint32_t round
   const double stall_loss = stalls ? random_.LogBetween(1e-3, 0.3) : 0;
   const auto burst =
       static_cast<std::uint32_t>(random_.Chance(noise.burst) ? 1 + random_.Below(30) : 0);
+  const double load = LoadOf(from, to, round);
   double sum = 0;
   for (std::uint32_t label = 1; label <= kLabels; ++label) {
     const Way there = WayOf(from, to, label, round);
@@ -145,7 +182,7 @@ v1::ProbeResult Clos::Ping(const Port& from, const Port& to, std::uint32_t round
     }
     flow.set_lost(lost);
     const double jitter = std::exp(noise.latency_jitter * random_.Normal());
-    const double median = kRoundTripUs * jitter * stall * (there.latency + back.latency) / 2;
+    const double median = kRoundTripUs * jitter * stall * load * (there.latency + back.latency) / 2;
     if (lost < kPingsPerLabel) flow.set_median_us(median);
     sum += median;
     ping.set_sent(ping.sent() + kPingsPerLabel);
@@ -184,7 +221,7 @@ v1::ProbeResult Clos::Bandwidth(const Port& from, const Port& to, std::uint32_t 
     return result;
   }
   const bool stalls = Stalls(from.node, round) || Stalls(to.node, round);
-  double stall = stalls ? random_.Between(0.3, 0.95) : 1;
+  double stall = (stalls ? random_.Between(0.3, 0.95) : 1) / LoadOf(from, to, round);
   if (noise.scatter > 0) stall *= std::exp(noise.scatter * random_.Normal());
   const auto speed = [&](const Way& way) {
     const double jitter = 1 - std::abs(noise.speed_jitter * random_.Normal());
@@ -213,7 +250,7 @@ void Clos::Probe(const v1::ProbePort& from, const v1::ProbePort& to, std::uint32
     if (lost) {
       result.mutable_result()->set_status(v1::PROBE_STATUS_UNREACHABLE);
       result.mutable_result()->set_blamed_node(Format("n{}", *lost + 1));
-    } else {
+    } else if (!Freeze(a, b, ping, *result.mutable_result())) {
       *result.mutable_result() = ping ? Ping(a, b, round) : Bandwidth(a, b, round);
     }
   }

@@ -42,11 +42,14 @@ struct Fault {
   double loss = 0;
   double speed = 1;
   double latency = 1;
-  bool out = true;            // Affects traffic that leaves the part
-  bool in = true;             // Affects traffic that enters it
-  std::uint32_t period = 1;   // In rounds ...
-  std::uint32_t present = 1;  // ... of which it is present in this many.
-  bool agent_lost = false;    // For a host: its agent is disconnected.
+  bool out = true;                                  // Affects traffic that leaves the part
+  bool in = true;                                   // Affects traffic that enters it
+  std::uint32_t period = 1;                         // In rounds ...
+  std::uint32_t present = 1;                        // ... of which it is present in this many.
+  bool agent_lost = false;                          // For a host: its agent is disconnected.
+  std::optional<std::uint32_t> traffic_class = {};  // Affects only packets of this class.
+  double share = 1;                                 // Of the flows, by a hash
+  double frozen = 0;  // For a host: part of the probes during which it stands still
 };
 
 // Disturbances of a healthy fabric.
@@ -57,6 +60,10 @@ struct Noise {
   double stall = 3e-4;        // Of a host's round, that it is late, slow and loses
   double speed_jitter = 0.03;
   double latency_jitter = 0.08;
+  double host_load = 0;  // Of the logarithm of what all probes of a host in a round have in common
+  // Hosts in groups of this size stand still together, in this part of the rounds.
+  std::uint32_t pause_group = 0;
+  double pause = 0;
   double scatter = 0;  // Of the logarithm of a pair's speed: machines that share their processors
 };
 
@@ -76,11 +83,14 @@ class Clos {
   const std::vector<std::pair<Port, Port>>& swaps() const { return swapped_; }
   void Add(const Fault& fault) { faults_.push_back(fault); }
   const std::vector<Fault>& faults() const { return faults_; }
+  void ForgetFaults() { faults_.clear(); }
 
   v1::NodeSnapshot Snapshot(std::uint32_t node) const;
   // A ping with several flow labels and a bandwidth both ways.
   void Probe(const v1::ProbePort& from, const v1::ProbePort& to, std::uint32_t round,
              google::protobuf::RepeatedPtrField<v1::PairResult>& out);
+  // Class of the packets from now on.
+  void SetTrafficClass(std::uint32_t traffic_class) { traffic_class_ = traffic_class; }
   // `count` pings over one flow.
   v1::FlowSummary Flow(const v1::ProbePort& from, const v1::ProbePort& to, std::uint32_t label,
                        std::uint32_t count, std::uint32_t round);
@@ -97,6 +107,9 @@ class Clos {
   Way WayOf(const Port& from, const Port& to, std::uint32_t label, std::uint32_t round) const;
   bool Hits(const Fault& fault, const Port& from, const Port& to, std::uint32_t label) const;
   bool Stalls(std::uint32_t node, std::uint32_t round) const;
+  double LoadOf(const Port& from, const Port& to, std::uint32_t round) const;
+  // A probe with a host that stands still; false: none does.
+  bool Freeze(const Port& from, const Port& to, bool ping, v1::ProbeResult& result);
   std::optional<std::uint32_t> Lost(const Port& from, const Port& to) const;
   v1::ProbeResult Ping(const Port& from, const Port& to, std::uint32_t round);
   v1::ProbeResult Bandwidth(const Port& from, const Port& to, std::uint32_t round);
@@ -104,6 +117,7 @@ class Clos {
   Shape shape_;
   Random random_;
   std::uint64_t hash_;
+  std::uint32_t traffic_class_ = 0;
   std::vector<Fault> faults_;
   std::vector<std::pair<Port, Port>> swapped_;
 };

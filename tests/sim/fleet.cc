@@ -281,6 +281,7 @@ v1::ProbeResult Fleet::Measure(std::uint32_t number, const v1::ProbeAssignment& 
   if (spec.has_incast()) return BurstOf(number, assignment);
   google::protobuf::RepeatedPtrField<v1::PairResult> both;
   const auto second = static_cast<std::uint32_t>(now() / 1s);
+  clos_.SetTrafficClass(spec.traffic_class());
   clos_.Probe(assignment.local(), assignment.remote(), second, both);
   const v1::ProbeResult& ping = both[0].result();
   const v1::ProbeResult& bandwidth = both[1].result();

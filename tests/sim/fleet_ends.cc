@@ -145,7 +145,20 @@ void CheckAgainstScratch(Fleet& fleet) {
     if (finding.verdict() == v1::VERDICT_FAIL) failing.push_back(finding);
   const auto expected = Lines({nodes.nodes().begin(), nodes.nodes().end()},
                               {devices.devices().begin(), devices.devices().end()}, failing);
-  const auto seen = Lines(fleet.Nodes(), fleet.Devices(), fleet.Findings());
+  // What campaigns and the mesh have located, a new controller does not know.
+  std::vector<v1::NodeSummary> known = fleet.Nodes();
+  std::vector<v1::Finding> of_settings;
+  for (const v1::Finding& finding : fleet.Findings()) {
+    if (!finding.has_suspect()) {
+      of_settings.push_back(finding);
+      continue;
+    }
+    std::set<std::string> about;
+    for (const v1::Subject& subject : finding.affected()) about.insert(subject.node());
+    for (v1::NodeSummary& node : known)
+      if (about.contains(node.name())) node.set_findings_open(node.findings_open() - 1);
+  }
+  const auto seen = Lines(known, fleet.Devices(), of_settings);
   const std::set<std::string> both(seen.begin(), seen.end());
   for (const std::string& line : expected)
     if (!both.contains(line)) fleet.checks().Violate("told anew, but not known: " + line);

@@ -36,6 +36,7 @@ struct PortOptions {
   std::string device;
   std::uint32_t port = 1;
   std::uint32_t gid_index = 0;
+  std::optional<std::uint16_t> pkey = {};  // Without bit 15. Absent: the P_Key at index 0
 };
 
 struct RcOptions {

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::uint8_t kHopLimit = 255;
 constexpr std::size_t kPageBytes = 4096;
+constexpr std::uint16_t kPkeyNumber = 0x7fff;
+constexpr std::uint16_t kPkeyFull = 0x8000;
 
 std::string GidText(const ibv_gid& gid) {
   std::string text;
@@ -46,8 +48,26 @@ Status VerbsPortSide::Open(const PortOptions& options) {
   address_.gid_index = options_.gid_index;
   address_.lid = attributes.lid;
   address_.active_mtu_bytes = MtuBytes(attributes.active_mtu);
+  if (options_.pkey) RETURN_IF_ERROR(FindPkey(attributes.pkey_tbl_len));
   domain_.reset(ibv_alloc_pd(context_.get()));
   return domain_ == nullptr ? Failure(errno, "protection domain") : Status();
+}
+
+// A full member before a limited one: two limited members cannot talk to each other.
+Status VerbsPortSide::FindPkey(std::uint16_t slots) {
+  std::optional<std::uint16_t> limited;
+  for (std::uint16_t slot = 0; slot < slots; ++slot) {
+    __be16 big_endian = 0;
+    if (ibv_query_pkey(context_.get(), number(), slot, &big_endian) != 0) continue;
+    const std::uint16_t pkey = ntohs(big_endian);
+    if ((pkey & kPkeyNumber) != *options_.pkey || pkey == 0) continue;
+    pkey_index_ = slot;
+    if ((pkey & kPkeyFull) != 0) return {};
+    limited = slot;
+  }
+  if (limited) return {};
+  return {Code::kFailedPrecondition, Format("{}/{}: P_Key {:#06x} is not in the table of the port",
+                                            options_.device, options_.port, *options_.pkey)};
 }
 
 Status VerbsPortSide::Failure(int error, std::string_view step) const {

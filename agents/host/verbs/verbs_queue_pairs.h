@@ -36,14 +36,18 @@ class VerbsPortSide {
   ibv_pd& domain() const { return *domain_; }
   const ibv_device_attr& limits() const { return limits_; }
   std::uint8_t number() const { return static_cast<std::uint8_t>(options_.port); }
+  std::uint16_t pkey_index() const { return pkey_index_; }
   const Endpoint& address() const { return address_; }  // GID, LID and MTU
 
  private:
+  Status FindPkey(std::uint16_t slots);
+
   PortOptions options_;
   ContextPtr context_;  // Destroyed after the domain.
   DomainPtr domain_;
   ibv_device_attr limits_{};
   bool ethernet_ = false;
+  std::uint16_t pkey_index_ = 0;
   Endpoint address_;
 };
 

@@ -130,7 +130,7 @@ Status VerbsRcQueuePairs::CreatePair(std::uint32_t inline_bytes) {
 Status VerbsRcQueuePairs::ToInit(ibv_qp& pair) {
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_INIT;
-  attributes.pkey_index = 0;
+  attributes.pkey_index = port_.pkey_index();
   attributes.port_num = port_.number();
   attributes.qp_access_flags = kAccess;
   const int error = ibv_modify_qp(

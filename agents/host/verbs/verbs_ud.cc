@@ -187,7 +187,7 @@ Status VerbsUdQueuePairs::OpenPair(std::uint32_t n) {
 Status VerbsUdQueuePairs::ToReady(ibv_qp& pair) {
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_INIT;
-  attributes.pkey_index = 0;
+  attributes.pkey_index = port_.pkey_index();
   attributes.port_num = port_.number();
   attributes.qkey = local_.queue_key;
   if (const int error = ibv_modify_qp(&pair, &attributes,

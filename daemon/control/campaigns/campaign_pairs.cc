@@ -58,6 +58,8 @@ void Campaigns::TakeResult(Pair& pair, Moment now) {
       ResultOf(pair.task, pair.round, quick ? work.quick_probe : spec.probes(pair.probe),
                pair.run->started(), now);
   *result.mutable_result() = pair.run->result();
+  if (v1::ProbeExpectation limits = work.expectations.Of(result); limits.ByteSizeLong() > 0)
+    *result.mutable_expectation() = std::move(limits);
   v1::PairResult seen = result;
   // Stages follow each other in time, like rounds.
   seen.set_round(work.stage + (quick ? work.rounds_begun : pair.round));
@@ -68,7 +70,7 @@ void Campaigns::TakeResult(Pair& pair, Moment now) {
   }
   // An incast slows down all of its pairs, so their results do not locate a fault.
   const bool counts = !pair.of_incast && result.result().status() != v1::PROBE_STATUS_CANCELLED;
-  if (counts) work.analyzer.Add(std::move(seen));
+  if (counts) work.Analyze(std::move(seen));
   const std::string late = LateNode(result.result());
   if (!quick) Record(campaign, std::move(result));
   if (!late.empty()) ++work.late[late];

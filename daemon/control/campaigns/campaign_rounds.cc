@@ -79,7 +79,7 @@ void Campaigns::NextRound(std::uint64_t number, Campaign& campaign, Moment now) 
   if (work.phase == Phase::kRound) {
     work.phase = Phase::kBetweenRounds;
     work.progress.EndRound(now);
-    work.analyzer.EndRound();
+    work.EndRound();
     campaign.summary.set_rounds_done(work.rounds_begun);
     if (work.incast != nullptr) *campaign.summary.add_incasts() = work.incast->Report();
     work.incast.reset();
@@ -92,7 +92,8 @@ void Campaigns::NextRound(std::uint64_t number, Campaign& campaign, Moment now) 
   work.phase = Phase::kBetweenRounds;
   const bool over = work.planned_begun == work.plan.rounds.size();
   std::vector<plan::Pair> wanted;
-  if (campaign.summary.spec().until_decided() && Judge(campaign, wanted, now)) {
+  const bool deciding = campaign.summary.spec().until_decided() || (work.settle && over);
+  if (deciding && Judge(campaign, wanted, now)) {
     campaign.summary.set_rounds_saved(
         static_cast<std::uint32_t>(work.plan.rounds.size() - work.planned_begun));
     return End(number, campaign, now);
@@ -106,7 +107,7 @@ void Campaigns::NextRound(std::uint64_t number, Campaign& campaign, Moment now) 
     return;
   }
   if (over) return End(number, campaign, now);
-  if (!campaign.summary.spec().until_decided()) Judge(campaign, wanted, now);
+  if (!deciding) Judge(campaign, wanted, now);
   BeginRound(campaign, work.plan.rounds.At(work.planned_begun++), true, now);
 }
 
@@ -151,10 +152,11 @@ void Campaigns::BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bo
 // that would locate it.
 bool Campaigns::Judge(Campaign& campaign, std::vector<plan::Pair>& next, Moment now) {
   CampaignWork& work = *campaign.work;
-  if (!work.analyzer.Due(campaign.summary.spec().until_decided())) return false;
+  const bool over = work.planned_begun == work.plan.rounds.size();
+  const bool each_round = campaign.summary.spec().until_decided() || (work.settle && over);
+  if (!work.analyzer.Due(each_round)) return false;
   blame::Assessment assessment =
       work.analyzer.Assess(work.Usable(), {}, counters_(work.analyzer.fabric()));
-  const bool over = work.planned_begun == work.plan.rounds.size();
   if (!assessment.next_already_tried || over) next = work.PairsOf(assessment.next);
   work.postponed_until = now.steady + std::chrono::duration_cast<Duration>(
                                           std::chrono::duration<double>(assessment.wait_s));
@@ -167,12 +169,16 @@ void Campaigns::End(std::uint64_t number, Campaign& campaign, Moment now) {
   v1::Campaign& summary = campaign.summary;
   CampaignWork& work = *campaign.work;
   AddLeftOut(work, summary);
+  for (v1::CoverageGap& gap : work.cross_rail.Finish(work.analyzer))
+    *summary.add_skipped() = std::move(gap);
   if (summary.spec().pattern() != v1::CAMPAIGN_PATTERN_INCAST) {
     const std::vector<v1::Finding> findings = open_findings_();
     const std::vector<blame::PortCounters> counters = counters_(work.analyzer.fabric());
     blame::Assessment assessment = work.analyzer.Assess(work.Usable(), findings, counters);
+    work.Complete(assessment.report, findings, counters);
     *summary.mutable_blame() = std::move(assessment.report);
     campaign.suspicious = std::move(assessment.suspicious);
+    Locate(campaign, now);
   }
   const std::uint32_t left = summary.probes_planned() - summary.probes_ok() -
                              summary.probes_failed() - summary.probes_cancelled();
@@ -185,9 +191,38 @@ void Campaigns::End(std::uint64_t number, Campaign& campaign, Moment now) {
   }
   summary.clear_remaining_seconds();
   *summary.mutable_ended_at() = ToProto(now.wall);
+  campaign.not_judged = work.tally.not_judged();
   campaign.work.reset();
   running_.erase(number);
   Publish(campaign, now);
+}
+
+// Reports what the campaign located, for findings. One result for each class of traffic.
+void Campaigns::Locate(Campaign& campaign, Moment now) {
+  if (!on_located_) return;
+  v1::Campaign& summary = campaign.summary;
+  const CampaignWork& work = *campaign.work;
+  const auto report = [&](std::uint32_t traffic_class, const ProbeCoverage& coverage) {
+    v1::BlameReport own = summary.blame();
+    auto& suspects = *own.mutable_suspects();
+    suspects.erase(std::remove_if(suspects.begin(), suspects.end(),
+                                  [&](const v1::Suspect& suspect) {
+                                    return suspect.traffic_class() != traffic_class;
+                                  }),
+                   suspects.end());
+    const std::vector<std::string> ids =
+        on_located_({.located_by = Format("campaign {}", summary.id()),
+                     .show_command = Format("fabricctl probe show {}", summary.id()),
+                     .traffic_class = traffic_class,
+                     .report = own,
+                     .coverage = coverage,
+                     .fabric = work.analyzer.fabric()},
+                    now);
+    for (const std::string& id : ids) summary.add_findings(id);
+  };
+  const auto& classes = work.traffic_classes;
+  report(classes.empty() ? 0 : classes.front().traffic_class(), work.coverage);
+  if (work.compared != nullptr) report(classes.back().traffic_class(), work.compared_coverage);
 }
 
 bool Campaigns::StartOne(std::uint64_t number, Campaign& campaign, Moment now) {

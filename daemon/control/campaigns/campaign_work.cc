@@ -4,6 +4,10 @@
 #include <map>
 #include <utility>
 
+#include "base/text.h"
+#include "daemon/control/campaigns/class_comparison.h"
+#include "proto/ports.h"
+#include "proto/probe_kinds.h"
 #include "proto/timestamps.h"
 
 namespace fabric::control {
@@ -24,6 +28,7 @@ std::vector<std::string> NamesOf(const plan::Plan& plan) {
 bool NeedsReachability(const v1::CampaignSpec& spec, const plan::Plan& plan) {
   if (spec.pattern() == v1::CAMPAIGN_PATTERN_LOOPBACK ||
       spec.pattern() == v1::CAMPAIGN_PATTERN_WITHIN_NODE ||
+      spec.pattern() == v1::CAMPAIGN_PATTERN_CROSS_RAIL ||
       spec.pattern() == v1::CAMPAIGN_PATTERN_INCAST)
     return false;
   return plan.rounds.pairs() >= kReachPairsMin && plan.rounds.size() >= kReachRoundsMin;
@@ -31,17 +36,25 @@ bool NeedsReachability(const v1::CampaignSpec& spec, const plan::Plan& plan) {
 
 }  // namespace
 
-CampaignWork::CampaignWork(const v1::CampaignSpec& spec, plan::Plan made, blame::Fabric fabric,
+CampaignWork::CampaignWork(const v1::CampaignSpec& spec, CampaignInputs inputs,
                            std::uint32_t pairs_at_once)
-    : plan(std::move(made)),
+    : plan(std::move(inputs.plan)),
       port_names(NamesOf(plan)),
       quick_probe(Reachability::QuickProbe(spec.probes(0))),
       budget(plan, spec.pairs_at_once(), spec.pairs_per_uplink()),
-      analyzer(std::move(fabric)),
+      traffic_classes(std::move(inputs.classes)),
+      expectations(std::move(inputs.expectations)),
+      analyzer(std::move(inputs.fabric)),
+      settle(inputs.settle),
+      coverage(inputs.pairs),
+      compared_coverage(inputs.pairs),
       progress(plan.rounds, spec.pairs_at_once() == 0
                                 ? pairs_at_once
                                 : std::min(pairs_at_once, spec.pairs_at_once())),
-      phase(NeedsReachability(spec, plan) ? Phase::kReachability : Phase::kBetweenRounds) {
+      phase(NeedsReachability(spec, plan) ? Phase::kReachability : Phase::kBetweenRounds),
+      classes(std::move(inputs.port_classes)),
+      explained_(std::move(inputs.explained)) {
+  if (traffic_classes.size() > 1) compared = std::make_unique<ResultAnalyzer>(analyzer.fabric());
   if (phase == Phase::kReachability) reachability = Reachability(plan, spec.seed());
   places_.reserve(plan.ports.size());
   for (const plan::Port& port : plan.ports)
@@ -74,6 +87,77 @@ std::vector<plan::Pair> CampaignWork::PairsOf(
       pairs.push_back({from->second, to->second});
   }
   return pairs;
+}
+
+bool CampaignWork::IsCompared(const v1::PairResult& result) const {
+  return compared != nullptr &&
+         result.probe().traffic_class() == traffic_classes.back().traffic_class();
+}
+
+// Retransmissions of a lossy port slow down its partners as well.
+bool CampaignWork::IsExplained(const v1::PairResult& result) const {
+  const v1::Measure measure = MeasureOf(result.probe());
+  for (const v1::ProbePort& port : {result.from(), result.to()}) {
+    const auto at = explained_.find(PortName(port));
+    if (at == explained_.end()) continue;
+    const rules::Explained& explained = at->second;
+    if (explained.loss || (explained.bandwidth && measure == v1::MEASURE_BANDWIDTH) ||
+        (explained.latency && measure == v1::MEASURE_LATENCY))
+      return true;
+  }
+  return false;
+}
+
+void CampaignWork::Analyze(v1::PairResult result) {
+  if (IsExplained(result)) {
+    ++explained_count_;
+    return;
+  }
+  if (cross_rail.Take(result, expectations)) return;
+  if (IsCompared(result)) {
+    compared_coverage.Take(result);
+    return compared->Add(std::move(result));
+  }
+  coverage.Take(result);
+  tally.Add(result, expectations);
+  analyzer.Add(std::move(result));
+}
+
+// A host that did not run during several of its probes. With most hosts late, the cause is not one
+// of them.
+void CampaignWork::AddStalledHosts(v1::BlameReport& report) const {
+  std::map<std::string, std::uint32_t> nodes;
+  for (const plan::Port& port : plan.ports) nodes.emplace(port.port.node(), 0);
+  if (2 * late.size() > nodes.size()) return;
+  for (const auto& [node, times] : late) {
+    if (times < kLateMax) continue;
+    v1::Suspect& suspect = *report.add_suspects();
+    suspect.set_kind(v1::SUSPECT_KIND_HOST);
+    suspect.set_name(node);
+    suspect.set_node(node);
+    suspect.set_fault(v1::FAULT_KIND_HOST_STALLED);
+    suspect.set_confidence(1 - 0.1 / times);
+    suspect.add_evidence(
+        Format("its host did not run, or its agent did not answer, in {} probes", times));
+    if (report.state() == v1::BLAME_STATE_HEALTHY) report.set_state(v1::BLAME_STATE_DECIDED);
+  }
+}
+
+void CampaignWork::EndRound() {
+  analyzer.EndRound();
+  if (compared != nullptr) compared->EndRound();
+}
+
+void CampaignWork::Complete(v1::BlameReport& report, std::span<const v1::Finding> findings,
+                            std::span<const blame::PortCounters> counters) {
+  report.set_observations_explained(explained_count_);
+  tally.AddTo(report);
+  AddStalledHosts(report);
+  if (traffic_classes.empty()) return;
+  const v1::BlameReport other = compared == nullptr
+                                    ? v1::BlameReport()
+                                    : compared->Assess(Usable(), findings, counters).report;
+  NameClasses(traffic_classes, other, report);
 }
 
 v1::PairResult ResultOf(const plan::PairTask& task, std::uint32_t round, const v1::ProbeSpec& probe,

@@ -14,20 +14,40 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "daemon/blame/fabric.h"
+#include "daemon/control/campaigns/cross_rail.h"
 #include "daemon/control/campaigns/incast.h"
 #include "daemon/control/campaigns/progress.h"
 #include "daemon/control/campaigns/reachability.h"
 #include "daemon/control/campaigns/result_analyzer.h"
+#include "daemon/control/probing/expectation_tally.h"
+#include "daemon/control/probing/expectations.h"
+#include "daemon/control/probing/probe_coverage.h"
 #include "daemon/plan/budget.h"
 #include "daemon/plan/plan.h"
+#include "daemon/rules/probes/located.h"
 #include "fabric/v1/probe.pb.h"
 
 namespace fabric::control {
+
+// What a campaign needs in addition to its spec.
+struct CampaignInputs {
+  plan::Plan plan;
+  blame::Fabric fabric;                                    // Has the ports of the plan
+  std::vector<v1::TrafficClass> classes = {};              // Of its probes, first that of the jobs
+  Expectations expectations = {};                          // Limits of the results
+  PortClasses port_classes = {};                           // Of the ports of an incast
+  std::map<std::string, rules::Explained> explained = {};  // By port: see IsExplained()
+  std::set<std::string> pairs = {};                        // For ProbeCoverage
+  // At the end of the plan, continue until faults are located or no fault is suspected.
+  bool settle = false;
+};
 
 struct CampaignWork {
   enum class Phase {
@@ -39,8 +59,7 @@ struct CampaignWork {
   };
 
   // `pairs_at_once` limits the number in the spec.
-  CampaignWork(const v1::CampaignSpec& spec, plan::Plan made, blame::Fabric fabric,
-               std::uint32_t pairs_at_once);
+  CampaignWork(const v1::CampaignSpec& spec, CampaignInputs inputs, std::uint32_t pairs_at_once);
   CampaignWork(const CampaignWork&) = delete;  // Members refer to the plan.
   CampaignWork& operator=(const CampaignWork&) = delete;
 
@@ -50,12 +69,28 @@ struct CampaignWork {
   // The pairs that blame asks for and this campaign may probe.
   std::vector<plan::Pair> PairsOf(const std::vector<blame::ProbeRequest>& wanted) const;
 
+  // Takes a result for the location of faults, for its class of traffic. Results that an open
+  // finding explains accuse no other part, and are only counted.
+  void Analyze(v1::PairResult result);
+  void EndRound();
+  // Adds to the report of the jobs' class what the other class and the absolute limits show.
+  void Complete(v1::BlameReport& report, std::span<const v1::Finding> findings,
+                std::span<const blame::PortCounters> counters);
+
   const plan::Plan plan;
   const std::vector<std::string> port_names;  // Of plan.ports
   const v1::ProbeSpec quick_probe;            // Of the reachability pass
   plan::Budget budget;
   Reachability reachability;
-  ResultAnalyzer analyzer;
+  const std::vector<v1::TrafficClass> traffic_classes;
+  const Expectations expectations;
+  ResultAnalyzer analyzer;                   // Results in the class of the jobs
+  std::unique_ptr<ResultAnalyzer> compared;  // In the second class; nullptr: none
+  const bool settle;
+  ExpectationTally tally;
+  CrossRailResults cross_rail;
+  ProbeCoverage coverage;           // In the class of the jobs
+  ProbeCoverage compared_coverage;  // In the second class
   Progress progress;
 
   Phase phase;
@@ -76,8 +111,13 @@ struct CampaignWork {
 
  private:
   bool IsTooLate(const std::string& node) const;
+  bool IsCompared(const v1::PairResult& result) const;
+  bool IsExplained(const v1::PairResult& result) const;
+  void AddStalledHosts(v1::BlameReport& report) const;
 
-  std::vector<std::optional<std::uint32_t>> places_;  // In the fabric, of plan.ports
+  std::vector<std::optional<std::uint32_t>> places_;         // In the fabric, of plan.ports
+  const std::map<std::string, rules::Explained> explained_;  // By port
+  std::uint32_t explained_count_ = 0;                        // Results
 };
 
 // The result of a probe without the outcome.

@@ -72,8 +72,7 @@ Status Campaigns::CheckRoom() const {
   return ToStatus({.bound = &BoundOf("campaigns_running"), .seen = running_.size() + 1});
 }
 
-v1::Campaign Campaigns::Start(const v1::CampaignSpec& spec, plan::Plan plan, blame::Fabric fabric,
-                              Moment now, PortClasses classes) {
+v1::Campaign Campaigns::Start(const v1::CampaignSpec& spec, CampaignInputs inputs, Moment now) {
   Forget();
   const std::uint64_t number = next_campaign_++;
   Campaign& campaign = campaigns_[number];
@@ -82,13 +81,13 @@ v1::Campaign Campaigns::Start(const v1::CampaignSpec& spec, plan::Plan plan, bla
   *summary.mutable_spec() = spec;
   summary.set_state(v1::CAMPAIGN_STATE_RUNNING);
   *summary.mutable_started_at() = ToProto(now.wall);
+  summary.mutable_classes()->Assign(inputs.classes.begin(), inputs.classes.end());
+  const plan::Plan& plan = inputs.plan;
   summary.set_rounds(static_cast<std::uint32_t>(plan.rounds.size()));
   summary.set_probes_planned(static_cast<std::uint32_t>(
       plan.rounds.pairs() * static_cast<std::uint64_t>(spec.probes_size())));
   summary.mutable_skipped()->Assign(plan.skipped.begin(), plan.skipped.end());
-  campaign.work =
-      std::make_unique<CampaignWork>(spec, std::move(plan), std::move(fabric), pairs_at_once_max_);
-  campaign.work->classes = std::move(classes);
+  campaign.work = std::make_unique<CampaignWork>(spec, std::move(inputs), pairs_at_once_max_);
   running_.insert(number);
   Publish(campaign, now);
   Advance(now);
@@ -129,6 +128,13 @@ std::optional<v1::Suspect> Campaigns::Suspicious(const std::string& id) const {
   const auto number = NumberOf(id);
   const auto at = number ? campaigns_.find(*number) : campaigns_.end();
   return at == campaigns_.end() ? std::nullopt : at->second.suspicious;
+}
+
+std::map<std::string, std::uint32_t> Campaigns::NotJudged(const std::string& id) const {
+  const auto number = NumberOf(id);
+  const auto at = number ? campaigns_.find(*number) : campaigns_.end();
+  if (at == campaigns_.end()) return {};
+  return at->second.not_judged;
 }
 
 Result<v1::Campaign> Campaigns::Cancel(const std::string& id, Moment now) {
@@ -222,6 +228,8 @@ void Campaigns::Record(Campaign& campaign, v1::PairResult result) {
   if (status == v1::PROBE_STATUS_OK) {
     summary.set_probes_ok(summary.probes_ok() + 1);
     if (result.result().ping().lost() > 0) summary.set_probes_lossy(summary.probes_lossy() + 1);
+    if (result.expectation().missed())
+      summary.set_probes_below_expectation(summary.probes_below_expectation() + 1);
   } else if (status == v1::PROBE_STATUS_CANCELLED) {
     summary.set_probes_cancelled(summary.probes_cancelled() + 1);
   } else {

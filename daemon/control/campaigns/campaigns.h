@@ -20,6 +20,7 @@
 #include "daemon/control/campaigns/campaign_work.h"
 #include "daemon/control/campaigns/probe_run.h"
 #include "daemon/control/outbox.h"
+#include "daemon/control/probing/located_faults.h"
 #include "daemon/control/sessions.h"
 #include "daemon/store/store.h"
 #include "fabric/v1/finding.pb.h"
@@ -49,10 +50,13 @@ class Campaigns {
 
   // RESOURCE_EXHAUSTED while the maximum number of campaigns runs.
   Status CheckRoom() const;
-  // `spec` is complete (see probe_check.h), `plan` is its plan, and `fabric` has its ports.
-  // `classes`: of the ports of an incast.
-  v1::Campaign Start(const v1::CampaignSpec& spec, plan::Plan plan, blame::Fabric fabric,
-                     Moment now, PortClasses classes = {});
+  // Called with the result of each campaign that locates faults, when it ends.
+  using OnLocated =
+      std::function<std::vector<std::string>(const LocatedFaults::Result& result, Moment now)>;
+  void ListenLocated(OnLocated on_located) { on_located_ = std::move(on_located); }
+
+  // `spec` is complete (see probe_check.h).
+  v1::Campaign Start(const v1::CampaignSpec& spec, CampaignInputs inputs, Moment now);
   Result<v1::Campaign> Get(const std::string& id, bool with_results);
   std::vector<v1::Campaign> List();  // Newest first, without results
   std::string NextId() const;        // Of the next campaign to start
@@ -60,6 +64,8 @@ class Campaigns {
   // The part of the fabric that is suspicious in blame's last report, but not a suspect. Empty:
   // none, or the campaign is from an earlier run of the controller.
   std::optional<v1::Suspect> Suspicious(const std::string& id) const;
+  // Number of results without an absolute limit, by reason; empty if it ran before a restart.
+  std::map<std::string, std::uint32_t> NotJudged(const std::string& id) const;
   // Stops running probes and records them as cancelled; counts the others. Idempotent.
   Result<v1::Campaign> Cancel(const std::string& id, Moment now);
 
@@ -79,6 +85,7 @@ class Campaigns {
     std::vector<v1::PairResult> unsaved;         // Results that could not be stored
     std::unique_ptr<CampaignWork> work;          // While it runs
     std::optional<v1::Suspect> suspicious = {};  // Not confirmed
+    std::map<std::string, std::uint32_t> not_judged = {};
   };
   // A pair and its current probe.
   //
@@ -133,6 +140,7 @@ class Campaigns {
   void BeginAdditional(Campaign& campaign, std::vector<plan::Pair> wanted, Moment now);
   bool Judge(Campaign& campaign, std::vector<plan::Pair>& next, Moment now);
   void End(std::uint64_t number, Campaign& campaign, Moment now);
+  void Locate(Campaign& campaign, Moment now);
   bool StartOne(std::uint64_t number, Campaign& campaign, Moment now);
   bool StartTogether(std::uint64_t number, Campaign& campaign, Moment now);
   void OpenGate(std::uint64_t number);
@@ -149,6 +157,7 @@ class Campaigns {
   Outbox& outbox_;
   const OpenFindings open_findings_;
   OnResult on_result_;
+  OnLocated on_located_;
   const Counters counters_;
   std::map<std::uint64_t, Campaign> campaigns_;  // By the number in their id
   std::set<std::uint64_t> running_;              // Those of them that have not ended

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "daemon/control/probing/expectation_tally.h"
 #include "daemon/plan/plan.h"
 #include "proto/coverage.h"
 
@@ -29,13 +30,33 @@ std::string_view FaultText(v1::FaultKind fault) {
     case v1::FAULT_KIND_PACKET_LOSS: return "loses packets";
     case v1::FAULT_KIND_LOW_BANDWIDTH: return "is slower than its peers";
     case v1::FAULT_KIND_HIGH_LATENCY: return "has a higher latency than its peers";
+    case v1::FAULT_KIND_HOST_STALLED: return "did not run: its host is paused or overloaded";
+    case v1::FAULT_KIND_AGENT_SILENT: return "is silent: its agent stopped answering";
     default: return "has an unknown fault";
   }
 }
 
+// The host, not the fabric: no result about its ports.
+bool IsOfHost(v1::FaultKind fault) {
+  return fault == v1::FAULT_KIND_HOST_STALLED || fault == v1::FAULT_KIND_AGENT_SILENT;
+}
+
+std::string Evidence(const v1::Suspect& suspect) {
+  return Join({suspect.evidence().begin(), suspect.evidence().end()}, ", ");
+}
+
 std::string Said(const v1::Suspect& suspect) {
-  return Format("{} {}: {}", suspect.name(), FaultText(suspect.fault()),
-                Join({suspect.evidence().begin(), suspect.evidence().end()}, ", "));
+  const std::string plug = suspect.leaf_port().empty()
+                               ? std::string()
+                               : Format(" (on {} port {})", suspect.leaf(), suspect.leaf_port());
+  const std::string of_class = suspect.traffic_class() == 0
+                                   ? std::string()
+                                   : Format(" in class {}", suspect.traffic_class_name());
+  if (!suspect.expected().empty())
+    return Format("{}{}{}: {}, expected {}: {}", suspect.name(), plug, of_class, suspect.seen(),
+                  suspect.expected(), Evidence(suspect));
+  return Format("{}{} {}{}: {}", suspect.name(), plug, FaultText(suspect.fault()), of_class,
+                Evidence(suspect));
 }
 
 // "12 nodes (n1, n2, n3, ...)"
@@ -87,7 +108,7 @@ class Verdicts {
     for (const FindingWithNodes& about : facts_.findings) {
       const v1::Finding& finding = about.finding;
       for (const std::string& node : about.nodes) {
-        if (!nodes_.contains(node) || !ConcernsRails(finding, node)) continue;
+        if (!nodes_.contains(node) || !ConcernsRails(finding, node) || IsOwn(finding)) continue;
         if (finding.verdict() == v1::VERDICT_UNKNOWN) {
           if (finding.severity() >= v1::SEVERITY_ERROR) not_judged[finding.rule()].insert(node);
           continue;
@@ -108,6 +129,12 @@ class Verdicts {
                         Format("required settings could not be read on {}", Counted(nodes))));
       not_covered_.back().set_rule(rule);
     }
+  }
+
+  // The blame of the certificate's own campaign is judged by AddSuspect().
+  bool IsOwn(const v1::Finding& finding) const {
+    return finding.has_suspect() &&
+           finding.located_by() == Format("campaign {}", certificate_.campaign());
   }
 
   // False when the finding is only about ports of the node on rails that were not requested.
@@ -135,31 +162,10 @@ class Verdicts {
   // The requested ports that the suspect covers.
   std::vector<std::size_t> Concerned(const v1::Suspect& suspect) const {
     std::vector<std::size_t> ports;
-    for (std::size_t i = 0; i < facts_.work.ports().size(); ++i) {
-      const AskedPort& asked = facts_.work.ports()[i];
-      const v1::ProbePort& port = asked.port;
-      if (suspect.kind() == v1::SUSPECT_KIND_PAIR) {
-        if (IsEnd(port, suspect)) ports.push_back(i);
-        continue;
-      }
-      const bool node = suspect.node().empty() || port.node() == suspect.node();
-      const bool device = suspect.kind() != v1::SUSPECT_KIND_PORT ||
-                          (port.device() == suspect.device() && port.port() == suspect.port());
-      const bool rail = !suspect.has_rail() || suspect.rail() == port.rail();
-      // A port suspect also names its leaf, for information.
-      const bool leaf = !suspect.node().empty() || suspect.leaf().empty() ||
-                        asked.leaf == suspect.leaf() ||
-                        (!suspect.other_leaf().empty() && asked.leaf == suspect.other_leaf());
-      if (node && device && rail && leaf) ports.push_back(i);
-    }
+    for (std::size_t i = 0; i < facts_.work.ports().size(); ++i)
+      if (Holds(suspect, facts_.work.ports()[i].port, facts_.work.ports()[i].leaf))
+        ports.push_back(i);
     return ports;
-  }
-
-  static bool IsEnd(const v1::ProbePort& port, const v1::Suspect& pair) {
-    return (port.node() == pair.node() && port.device() == pair.device() &&
-            port.port() == pair.port()) ||
-           (port.node() == pair.other_node() && port.device() == pair.other_device() &&
-            port.port() == pair.other_port());
   }
 
   const std::string& NodeOf(std::size_t port) const {
@@ -186,7 +192,7 @@ class Verdicts {
   void AddSuspect(const v1::Suspect& suspect) {
     const bool of_node = IsOfNodes(suspect);
     const std::vector<std::size_t> ports = Concerned(suspect);
-    const bool unseen = OnlyAway(ports);
+    const bool unseen = IsOfHost(suspect.fault()) || OnlyAway(ports);
     failed_ = failed_ || !unseen;
     for (const std::size_t port : ports) {
       explained_.insert(port);  // Explains failures of its partners.
@@ -206,8 +212,14 @@ class Verdicts {
     unknown_ = true;
     const std::string why =
         Format("undecided: {} {}", Join(names, " or "), FaultText(group.suspects(0).fault()));
-    for (const v1::Suspect& suspect : group.suspects())
-      for (const std::size_t port : Concerned(suspect)) Doubt(NodeOf(port), why);
+    for (const v1::Suspect& suspect : group.suspects()) {
+      certificate_.add_evidence(
+          Format("{}: confidence {:.0f} %, needs 95 %", Said(suspect), 100 * suspect.confidence()));
+      for (const std::size_t port : Concerned(suspect)) {
+        Doubt(NodeOf(port), why);
+        AddEvidence(NodeOf(port), Said(suspect));
+      }
+    }
   }
 
   void AddSuspicious(const v1::Suspect& suspect) {
@@ -221,9 +233,23 @@ class Verdicts {
       gap.clear_node();
       gap.set_text(Format("{} is suspicious, but not confirmed", suspect.name()));
     }
-    if (IsOfNodes(suspect))
-      for (const std::size_t port : Concerned(suspect)) Doubt(NodeOf(port), ToString(gap));
+    const std::string doubt =
+        Format("{} is suspicious, but not confirmed{}", suspect.name(),
+               suspect.evidence().empty() ? std::string() : ": " + Evidence(suspect));
+    certificate_.add_evidence(doubt);
+    for (const std::size_t port : Concerned(suspect)) {
+      Doubt(NodeOf(port), ToString(gap));
+      AddEvidence(NodeOf(port), doubt);
+    }
     not_covered_.push_back(std::move(gap));
+  }
+
+  void AddEvidence(const std::string& node, const std::string& text) {
+    const auto at = nodes_.find(node);
+    if (at == nodes_.end()) return;
+    v1::CertifiedNode& doubted = at->second;
+    if (std::ranges::find(doubted.evidence(), text) == doubted.evidence().end())
+      doubted.add_evidence(text);
   }
 
   void AddPort(const AskedPort& asked) {
@@ -316,6 +342,10 @@ class Verdicts {
                              : unknown_ ? v1::VERDICT_UNKNOWN
                                         : v1::VERDICT_PASS);
     certificate_.mutable_rails()->Assign(rails_.begin(), rails_.end());
+    for (const auto& [reason, probes] : facts_.not_judged)
+      *certificate_.add_not_judged() =
+          CoverageGapOf(v1::COVERAGE_GAP_REASON_NO_EXPECTATION,
+                        Format("{} probe{}: {}", probes, probes == 1 ? "" : "s", reason));
   }
 
   const CertificateFacts& facts_;

@@ -7,6 +7,7 @@
 // between it and others.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ struct CertificateFacts {
   std::optional<v1::CoverageGap> cut_off;    // Why probing ended early, without a subject
   std::optional<v1::Suspect> suspicious;     // Part of the fabric that blame did not confirm
   std::vector<v1::CoverageGap> not_covered;  // By the plan
+  // Number of results without an absolute limit, by reason
+  std::map<std::string, std::uint32_t> not_judged = {};
 };
 
 // Fills in nodes, verdict, pairs, rails and not_covered. `certificate` has its request, with each

@@ -47,6 +47,7 @@ Result<v1::CertificateRequest> Complete(v1::CertificateRequest request) {
   if (request.within_seconds() < kWithinMinSeconds || request.within_seconds() > kWithinMaxSeconds)
     return Wrong(Format("within_seconds: expected {} to {}, saw {}", kWithinMinSeconds,
                         kWithinMaxSeconds, request.within_seconds()));
+  RETURN_IF_ERROR(Check(request.class_choice()).In("class_choice"));
   const std::set<std::string> nodes(request.nodes().begin(), request.nodes().end());
   request.mutable_nodes()->Assign(nodes.begin(), nodes.end());
   const std::set<std::uint32_t> rails(request.rails().begin(), request.rails().end());
@@ -207,7 +208,10 @@ void Certificates::Probe(v1::Certificate& certificate, Running& running, Moment 
   running.not_covered = std::move(planned.not_covered);
   const std::uint64_t seed =
       static_cast<std::uint64_t>(now.wall.time_since_epoch().count()) ^ next_;
-  const v1::CampaignSpec spec = SpecOf(request, planned, alone, seed);
+  v1::CampaignSpec spec = SpecOf(request, planned, alone, seed);
+  std::vector<v1::TrafficClass> classes = sources_.job_classes.Of(request.class_choice());
+  SetClasses(classes, spec);
+  certificate.mutable_classes()->Assign(classes.begin(), classes.end());
   auto made = plan::MakePlan(std::move(found.ports), std::move(found.leaf_names), spec,
                              std::move(found.pod_names));
   if (!made.ok()) {
@@ -217,7 +221,15 @@ void Certificates::Probe(v1::Certificate& certificate, Running& running, Moment 
   }
   certificate.set_campaign(sources_.campaigns.NextId());
   running_[certificate.campaign()] = next_ - 1;
-  sources_.campaigns.Start(spec, *std::move(made), blame::FabricOf(view, sources_.sites), now);
+  sources_.campaigns.Start(spec,
+                           {.plan = *std::move(made),
+                            .fabric = blame::FabricOf(view, sources_.sites, spec),
+                            .classes = std::move(classes),
+                            .expectations = Expectations(view, sources_.sites),
+                            .explained = rules::ExplainedPorts(sources_.findings.Failing()),
+                            .pairs = sources_.located.Pairs(),
+                            .settle = !alone},
+                           now);
 }
 
 Result<v1::GetCertificateResponse> Certificates::Get(const std::string& id) const {
@@ -324,6 +336,7 @@ void Certificates::Issue(Known& known, const std::set<std::string>& unjudged, Mo
     const auto campaign = sources_.campaigns.Get(certificate.campaign(), false);
     if (campaign.ok()) *certificate.mutable_blame() = campaign->blame();
     facts.suspicious = sources_.campaigns.Suspicious(certificate.campaign());
+    facts.not_judged = sources_.campaigns.NotJudged(certificate.campaign());
     if (running.cut_off)
       facts.cut_off =
           CoverageGapOf(v1::COVERAGE_GAP_REASON_TIME_LIMIT,

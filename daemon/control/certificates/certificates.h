@@ -18,6 +18,7 @@
 #include "daemon/control/evaluator.h"
 #include "daemon/control/findings/finding_registry.h"
 #include "daemon/control/options.h"
+#include "daemon/control/probing/job_classes.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/sites.h"
 #include "fabric/v1/fabric.pb.h"
@@ -31,6 +32,8 @@ struct CertificateSources {
   const fleet::Sites& sites;
   const FindingRegistry& findings;
   const Evaluator& evaluator;
+  JobClasses& job_classes;
+  const LocatedFaults& located;
   Campaigns& campaigns;
 };
 

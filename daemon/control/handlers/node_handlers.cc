@@ -51,6 +51,7 @@ Status DeleteNode(State& state, const v1::DeleteNodeRequest& request, v1::NodeSu
   *removed.mutable_state_since() = ToProto(now.wall);
   if (!request.author().empty()) removed.set_lost_reason("removed by " + request.author());
   state.evaluator.OnRemoved(record.name);
+  state.located.OnRemoved(record.name);
   state.fleet.Remove(request.name());
   // A silent session starts again with a complete snapshot.
   for (auto& [id, session] : state.sessions.all())

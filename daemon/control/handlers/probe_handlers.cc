@@ -7,6 +7,7 @@
 #include "daemon/blame/fabric.h"
 #include "daemon/control/campaigns/probe_check.h"
 #include "daemon/control/handlers/handler.h"
+#include "daemon/control/probing/job_classes.h"
 #include "daemon/plan/plan.h"
 #include "proto/bounds.h"
 #include "proto/coverage.h"
@@ -14,29 +15,29 @@
 namespace fabric::control {
 namespace {
 
-struct Planned {
-  plan::Plan plan;
-  blame::Fabric fabric;  // Of the same nodes
-};
-
-Result<Planned> PlanOver(const fleet::FleetView& fleet, const fleet::Sites& sites,
-                         const v1::CampaignSpec& spec, const std::set<std::string>& probed_lately) {
+Result<CampaignInputs> PlanOver(const fleet::FleetView& fleet, const fleet::Sites& sites,
+                                const v1::CampaignSpec& spec,
+                                const std::set<std::string>& probed_lately) {
   ASSIGN_OR_RETURN(plan::Plan plan, plan::MakePlan(fleet, spec, probed_lately, sites));
-  return Planned{.plan = std::move(plan), .fabric = blame::FabricOf(fleet, sites)};
+  return CampaignInputs{.plan = std::move(plan),
+                        .fabric = blame::FabricOf(fleet, sites, spec),
+                        .expectations = Expectations(fleet, sites)};
 }
 
 // Plans for the connected nodes, and for the lost nodes that the spec names: their probes fail at
 // once, with the reason. Other lost nodes are skipped.
-Result<Planned> PlanFor(const fleet::Fleet& fleet, const fleet::Sites& sites,
-                        const v1::CampaignSpec& spec, const std::set<std::string>& probed_lately) {
+Result<CampaignInputs> PlanFor(const State& state, const v1::CampaignSpec& spec,
+                               const std::set<std::string>& probed_lately) {
+  const fleet::Fleet& fleet = state.fleet;
+  const profile::Profile& profile = state.options.profile;
   const std::set<std::string> named(spec.nodes().begin(), spec.nodes().end());
   std::vector<const fleet::NodeRecord*> lost;
   for (const auto& [name, record] : fleet.nodes())
     if (record.state != v1::NODE_STATE_CONNECTED && (named.empty() || named.contains(name)))
       lost.push_back(&record);
   if (named.empty() || lost.empty()) {
-    ASSIGN_OR_RETURN(Planned planned,
-                     PlanOver(fleet::FleetView(fleet), sites, spec, probed_lately));
+    ASSIGN_OR_RETURN(CampaignInputs planned,
+                     PlanOver(fleet::FleetView(fleet, profile), state.sites, spec, probed_lately));
     for (const fleet::NodeRecord* record : lost)
       planned.plan.skipped.push_back(CoverageGapOf(record->name, v1::COVERAGE_GAP_REASON_NODE_LOST,
                                                    Format("lost: {}", record->lost_reason)));
@@ -45,7 +46,7 @@ Result<Planned> PlanFor(const fleet::Fleet& fleet, const fleet::Sites& sites,
   std::vector<fleet::NodeRecord> records;
   for (const auto& [name, record] : fleet.nodes())
     if (record.state == v1::NODE_STATE_CONNECTED || named.contains(name)) records.push_back(record);
-  return PlanOver(fleet::FleetView(records), sites, spec, probed_lately);
+  return PlanOver(fleet::FleetView(records, profile), state.sites, spec, probed_lately);
 }
 
 // Removes duplicate names and rails.
@@ -77,20 +78,23 @@ Status StartCampaign(State& state, const v1::StartCampaignRequest& request, v1::
                      Moment now) {
   v1::CampaignSpec spec = request.spec();
   Normalize(spec);
+  RETURN_IF_ERROR(Check(spec.class_choice()).In("class_choice"));
   RETURN_IF_ERROR(Complete(spec));
   RETURN_IF_ERROR(state.campaigns.CheckRoom());
   for (const std::string& node : spec.nodes()) RETURN_IF_ERROR(CheckNode(state, node));
   if (!spec.hub().empty()) RETURN_IF_ERROR(CheckNode(state, spec.hub()));
   RETURN_IF_ERROR(CheckMemory(state, spec));
-  ASSIGN_OR_RETURN(Planned planned,
-                   PlanFor(state.fleet, state.sites, spec, state.campaigns.ProbedLately(now)));
-  PortClasses classes;
+  std::vector<v1::TrafficClass> classes = state.job_classes.Of(spec.class_choice());
+  SetClasses(classes, spec);
+  ASSIGN_OR_RETURN(CampaignInputs inputs, PlanFor(state, spec, state.campaigns.ProbedLately(now)));
+  inputs.classes = std::move(classes);
+  inputs.explained = rules::ExplainedPorts(state.findings.Failing());
+  inputs.pairs = state.located.Pairs();
   if (spec.pattern() == v1::CAMPAIGN_PATTERN_INCAST) {
-    RETURN_IF_ERROR(CheckIncast(planned.plan, spec, state.options.pairs_at_once_max));
-    classes = ClassesOf(fleet::FleetView(state.fleet), spec.probes(0).traffic_class());
+    RETURN_IF_ERROR(CheckIncast(inputs.plan, spec, state.options.pairs_at_once_max));
+    inputs.port_classes = ClassesOf(fleet::FleetView(state.fleet), spec.probes(0).traffic_class());
   }
-  campaign = state.campaigns.Start(spec, std::move(planned.plan), std::move(planned.fabric), now,
-                                   std::move(classes));
+  campaign = state.campaigns.Start(spec, std::move(inputs), now);
   return {};
 }
 

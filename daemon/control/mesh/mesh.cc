@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "daemon/control/campaigns/class_comparison.h"
 #include "daemon/plan/ports.h"
 #include "proto/bounds.h"
 #include "proto/coverage.h"
@@ -46,13 +47,11 @@ Duration LengthOf(const v1::MeshWindow& window) {
 
 }  // namespace
 
-Mesh::Mesh(const MeshSettings& settings, const fleet::Sites& sites, Duration lost_after,
-           Sessions& agents, OpenFindings open_findings, Moment now)
+Mesh::Mesh(const MeshSettings& settings, Sources sources, Sessions& agents, Moment now)
     : settings_(settings),
-      sites_(sites),
-      hold_(lost_after + kHoldBeyond),
+      sources_(std::move(sources)),
+      hold_(sources_.lost_after + kHoldBeyond),
       agents_(agents),
-      open_findings_(std::move(open_findings)),
       changed_at_(now.steady),
       planned_at_(now.steady - kPlanEvery),
       judged_at_(now.steady),
@@ -177,7 +176,7 @@ void Mesh::MakePlan(const fleet::Fleet& fleet, Moment now) {
   const fleet::FleetView view(fleet);
   v1::CampaignSpec all;
   all.set_include_busy(true);  // The load of pings is negligible for a job.
-  const auto found = plan::FindPorts(view, all, {}, sites_);
+  const auto found = plan::FindPorts(view, all, {}, sources_.sites);
   if (!found.ok()) return;  // Cannot happen: the spec names no node and no rail.
   candidates_ = found->ports;
   std::vector<v1::CoverageGap> left_out = found->skipped;
@@ -189,7 +188,8 @@ void Mesh::MakePlan(const fleet::Fleet& fleet, Moment now) {
     else
       ports.push_back(port);
   }
-  fabric_ = blame::FabricOf(view, sites_);
+  fabric_ = blame::FabricOf(view, sources_.sites);
+  ChooseClass();
   KeepCounts(plan::MakeMesh(std::move(ports), found->leaf_names, {.paths = settings_.paths}));
   places_.clear();
   for (std::size_t n = 0; n < candidates_.size(); ++n)
@@ -200,6 +200,18 @@ void Mesh::MakePlan(const fleet::Fleet& fleet, Moment now) {
   status_.set_ports(static_cast<std::uint32_t>(plan_.ports.size()));
   status_.mutable_not_covered()->Assign(left_out.begin(), left_out.end());
   fresh_ = true;
+}
+
+// Counts of another class say nothing about this one.
+void Mesh::ChooseClass() {
+  v1::TrafficClass chosen = sources_.classes.Of().front();
+  if (chosen.traffic_class() != class_.traffic_class()) {
+    counts_.assign(counts_.size(), {});
+    arrived_.clear();
+  }
+  class_ = std::move(chosen);
+  status_.clear_classes();
+  *status_.add_classes() = class_;
 }
 
 // Pairs that are in the old and the new plan keep their counts.
@@ -246,6 +258,9 @@ v1::MeshAssignment Mesh::OrderOf(const std::string& node) const {
   }
   order.set_pings_per_second(std::min(settings_.pings_per_second, kFlowRateMax * flows));
   order.set_window_ms(kWindowMs);
+  order.set_traffic_class(class_.traffic_class());
+  SetQueuePair(class_, *order.mutable_queue_pair());
+  if (order.queue_pair().ByteSizeLong() == 0) order.clear_queue_pair();
   order.set_answer_within_ms(kAnswerWithinMs);
   return order;
 }
@@ -320,14 +335,30 @@ google::protobuf::RepeatedPtrField<v1::PairResult> Mesh::ResultsForBlame() const
   return results;
 }
 
+void Mesh::Locate(const google::protobuf::RepeatedPtrField<v1::PairResult>& results, Moment now) {
+  ProbeCoverage coverage(sources_.located.Pairs());
+  for (const v1::PairResult& result : results) coverage.Take(result);
+  const std::vector<std::string> ids =
+      sources_.located.Take({.located_by = "mesh",
+                             .show_command = "fabricctl mesh",
+                             .traffic_class = class_.traffic_class(),
+                             .report = status_.blame(),
+                             .coverage = coverage,
+                             .fabric = fabric_},
+                            now);
+  status_.mutable_findings()->Assign(ids.begin(), ids.end());
+}
+
 void Mesh::Judge(Moment now) {
   judged_at_ = now.steady;
   if (!std::exchange(fresh_, false)) return;
   const google::protobuf::RepeatedPtrField<v1::PairResult> results = ResultsForBlame();
-  const std::vector<v1::Finding> findings = open_findings_();
+  const std::vector<v1::Finding> findings = sources_.open_findings();
   *status_.mutable_blame() =
       blame::Judge(fabric_, blame::ObservationsOf(fabric_, results), findings);
   status_.mutable_blame()->clear_not_covered();  // The status has them, with reasons.
+  NameClasses({class_}, {}, *status_.mutable_blame());
+  Locate(results, now);
 
   status_.clear_leaf_pairs();
   for (v1::MeshLeafPair& sum : SumsOf(plan_, counts_)) *status_.add_leaf_pairs() = std::move(sum);

@@ -15,6 +15,8 @@
 #include "daemon/blame/fabric.h"
 #include "daemon/control/mesh/mesh_counts.h"
 #include "daemon/control/options.h"
+#include "daemon/control/probing/job_classes.h"
+#include "daemon/control/probing/located_faults.h"
 #include "daemon/control/sessions.h"
 #include "daemon/fleet/fleet_view.h"
 #include "daemon/fleet/sites.h"
@@ -27,11 +29,14 @@ namespace fabric::control {
 
 class Mesh {
  public:
-  using OpenFindings = std::function<std::vector<v1::Finding>()>;
-
-  // `sites`: locations of ports. `lost_after`: time without a message after which a node is lost.
-  Mesh(const MeshSettings& settings, const fleet::Sites& sites, Duration lost_after,
-       Sessions& agents, OpenFindings open_findings, Moment now);
+  struct Sources {
+    const fleet::Sites& sites;  // Locations of ports
+    Duration lost_after;        // Time without a message after which a node is lost
+    JobClasses& classes;        // Class of traffic of the pings
+    std::function<std::vector<v1::Finding>()> open_findings;
+    LocatedFaults& located;  // Takes each judgement
+  };
+  Mesh(const MeshSettings& settings, Sources sources, Sessions& agents, Moment now);
 
   // A node, port, neighbour or site changed: the plan and the orders are renewed soon.
   void OnFleetChange(Moment now);
@@ -68,6 +73,7 @@ class Mesh {
   using Ends = std::pair<std::string, std::string>;  // Names of two ports
 
   void MakePlan(const fleet::Fleet& fleet, Moment now);
+  void ChooseClass();
   std::string Obstacle(const plan::Port& port) const;
   void KeepCounts(plan::MeshPlan plan);
   void SendOrders(Moment now);
@@ -79,12 +85,13 @@ class Mesh {
   void Count(const Arrived& arrived);
   bool Counts(const Arrived& arrived, const Ends& ends) const;
   void Judge(Moment now);
+  void Locate(const google::protobuf::RepeatedPtrField<v1::PairResult>& results, Moment now);
 
   const MeshSettings settings_;
-  const fleet::Sites& sites_;
+  const Sources sources_;
   const Duration hold_;
   Sessions& agents_;
-  const OpenFindings open_findings_;
+  v1::TrafficClass class_;
 
   std::map<std::string, Node> nodes_;
   std::map<std::string, Endpoint> endpoints_;  // By the name of the port

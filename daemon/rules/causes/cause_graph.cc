@@ -215,7 +215,9 @@ std::string CauseGraph::FirstCause(const CauseRule& row, const Point& point,
   if (at == points_.end()) return {};
   for (const std::string_view rule : row.causes)
     for (const std::string& id : at->second.causes)
-      if (id != not_id && entries_.at(id).rule == rule) return id;
+      if (id != not_id && entries_.at(id).rule == rule &&
+          (row.cause_counter.empty() || entries_.at(id).counter == row.cause_counter))
+        return id;
   return {};
 }
 

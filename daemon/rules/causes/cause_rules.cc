@@ -69,6 +69,29 @@ constexpr Rules kSmallRdmaMtu = {"rdma_mtu_of_fast_link"};
 constexpr Rules kSplitBond = {"bond_within_one_card"};
 constexpr Rules kBondMembers = {"bond_members_active"};
 
+// What probes measure
+constexpr Rules kLocated = {"probe_blame"};
+constexpr Rules kLossyLinks = {"link_errors_within_limit", "link_stays_up", "fec_equal_on_rail",
+                               "switch_mtu_covers_host", "port_active"};
+constexpr Rules kSlowLinks = {"link_rate_expected",
+                              "link_speed_equal_in_node",
+                              "link_speed_equal_on_rail",
+                              "link_speed_near_maximum",
+                              "ib_width_full",
+                              "link_errors_within_limit",
+                              "mtu_equal_on_rail",
+                              "mtu_equal_in_node",
+                              "rdma_mtu_expected",
+                              "rdma_mtu_of_fast_link",
+                              "ib_mtu_full",
+                              "data_class_not_rate_limited",
+                              "no_pause_storm",
+                              "pause_sent_within_limit",
+                              "pause_received_within_limit"};
+constexpr Rules kLateLinks = {"no_pause_storm", "pause_sent_within_limit",
+                              "pause_received_within_limit", "link_errors_within_limit"};
+constexpr Rules kDeadNodes = {"node_connected"};
+
 constexpr CauseRule kCauseRules[] = {
     {.why = "A port that pauses its switch makes the switch pause its other ports",
      .where = Where::kPeer,
@@ -106,6 +129,31 @@ constexpr CauseRule kCauseRules[] = {
     {.why = "Packets that are too large, without PFC or without congestion control are lost",
      .causes = kSentUnprotected,
      .effects = kLost},
+    {.why = "A path that loses packets of probes loses those of jobs",
+     .causes = kLocated,
+     .effects = kLost,
+     .cause_counter = "packet loss"},
+    {.why = "A link that is down, has errors or drops large packets loses packets of probes",
+     .causes = kLossyLinks,
+     .effects = kLocated,
+     .counter = "packet loss"},
+    {.why = "A card with too little PCIe bandwidth is slow",
+     .where = Where::kCard,
+     .causes = kNarrowPcie,
+     .effects = kLocated,
+     .counter = "bandwidth"},
+    {.why = "A slow link, small packets or pauses limit the bandwidth of probes",
+     .causes = kSlowLinks,
+     .effects = kLocated,
+     .counter = "bandwidth"},
+    {.why = "Pauses and retransmissions delay probes",
+     .causes = kLateLinks,
+     .effects = kLocated,
+     .counter = "latency"},
+    {.why = "A node that does not run answers no probes",
+     .where = Where::kNode,
+     .causes = kDeadNodes,
+     .effects = kLocated},
     {.why = "Packets without the DSCP of RoCE data do not get its priority",
      .causes = kMarkedWrong,
      .effects = kOnLossy},

@@ -27,6 +27,7 @@ struct CauseRule {
   std::span<const std::string_view> effects;
   // When set, only effects with evidence of this counter, by its neutral name.
   std::string_view counter = {};
+  std::string_view cause_counter = {};  // The same for causes
 };
 
 // The first row that matches counts. No rule explains itself, directly or through others.

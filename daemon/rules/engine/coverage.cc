@@ -36,9 +36,11 @@ bool Concerns(int field, const CoverageFacts& kinds) {
 
 void AddMissingExpectations(const CoverageFacts& facts, v1::Coverage& coverage) {
   std::set<int> missing;
-  for (const Rule* const rule : AllRules())
+  for (const Rule* const rule : AllRules()) {
+    if (rule->located_by_probes) continue;  // Its expectations have defaults.
     for (const int field : rule->profile)
       if (Concerns(field, facts)) missing.insert(field);
+  }
   std::vector<const google::protobuf::FieldDescriptor*> fields;
   for (const fleet::Expectation* const expectation : facts.expectations) {
     Expectations::GetReflection()->ListFields(expectation->values, &fields);

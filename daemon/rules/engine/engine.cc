@@ -140,6 +140,11 @@ void Engine::PutUnjudged(const fleet::NodeRecord& record) {
   changed_ = true;
 }
 
+void Engine::PutLocated(std::vector<v1::Finding> findings) {
+  findings_.Replace(located_, findings);
+  changed_ = true;
+}
+
 void Engine::Remove(const std::string& name) {
   Leave(name);
   const auto lost = unjudged_.find(name);

@@ -45,6 +45,8 @@ class Engine {
   // The node is lost, or its settings are too old: all rules skip it, except those that judge this.
   // The engine borrows the record until Remove().
   void PutUnjudged(const fleet::NodeRecord& record);
+  // Findings of the rule with `located_by_probes`, in place of those of the last call.
+  void PutLocated(std::vector<v1::Finding> findings);
   // Removes a node. Ignores an unknown one. Reads only the name of the record.
   void Remove(const std::string& node);
 
@@ -104,6 +106,7 @@ class Engine {
   std::vector<NodeOutcomes> outcomes_;  // By number of node
   Outcome single_node_;
   RuleSet single_node_passing_;
+  Ids located_;
   std::map<std::string, Outcome> unjudged_;  // By name of node
   bool changed_ = false;
 };

@@ -264,7 +264,8 @@ TEST(CertificateVerdict, IsUnknownForWhatIsSuspicious) {
   const v1::Certificate fabric =
       Judged(Probed(), {.suspicious = R"({"kind": "SUSPECT_KIND_FABRIC", "name": "the fabric"})"});
   EXPECT_EQ(fabric.verdict(), v1::VERDICT_UNKNOWN);
-  EXPECT_EQ(Verdicts(fabric), "PASS PASS PASS PASS");
+  EXPECT_EQ(Verdicts(fabric), "UNKNOWN UNKNOWN UNKNOWN UNKNOWN") << "as the whole";
+  EXPECT_THAT(fabric.evidence(), ElementsAre("the fabric is suspicious, but not confirmed"));
   EXPECT_THAT(testing::Texts(fabric.not_covered()),
               ElementsAre("the fabric is suspicious, but not confirmed"));
 }

@@ -71,6 +71,28 @@ const v1::CertifiedNode& Of(const v1::Certificate& certificate, const std::strin
   return kNone;
 }
 
+// A switch port whose lossless queue drops packets passes DSCP 0.
+TEST(Certificates, FailForAFaultOfTheLosslessClassAlone) {
+  ControlWorld world(Signing());
+  world.ConnectNodes(6);
+  world.agents.SetPath([](const v1::ProbeAssignment& probe, v1::ProbeResult& result) {
+    const bool here = probe.local().rail() == 0 &&
+                      (probe.local().node() == "n2" || probe.remote().node() == "n2");
+    if (!here || probe.spec().traffic_class() >> 2 != 26) return;
+    result = {};
+    result.set_status(v1::PROBE_STATUS_FAILED);
+    result.set_reason("transport retry counter exceeded");
+  });
+  const v1::Certificate certificate = Finish(world, Nodes(6)).certificate();
+  EXPECT_EQ(certificate.verdict(), v1::VERDICT_FAIL);
+  EXPECT_EQ(certificate.classes(0).name(), "lossless");
+  ASSERT_GT(Of(certificate, "n2").reasons_size(), 0);
+  EXPECT_THAT(Of(certificate, "n2").reasons(0), ::testing::HasSubstr("n2/mlx5_0/1"));
+  EXPECT_THAT(Of(certificate, "n2").reasons(0),
+              ::testing::HasSubstr("class lossless (DSCP 26, priority 3)"));
+  EXPECT_EQ(Of(certificate, "n1").verdict(), v1::VERDICT_PASS);
+}
+
 TEST(Certificates, PassWhenAllNodesAreWell) {
   ControlWorld world(Signing());
   world.ConnectNodes(5);
@@ -164,7 +186,7 @@ TEST(Certificates, NameTheNodeWhosePortIsSlow) {
   const v1::Certificate certificate = Finish(world, Nodes(16)).certificate();
   EXPECT_EQ(certificate.verdict(), v1::VERDICT_FAIL);
   EXPECT_THAT(Of(certificate, "n7").reasons(),
-              Contains(StartsWith("n7/mlx5_1/1 is slower than its peers: ")));
+              Contains(StartsWith("n7/mlx5_1/1 is slower than its peers in class lossless")));
   for (const v1::CertifiedNode& node : certificate.nodes())
     EXPECT_EQ(node.verdict(), node.name() == "n7" ? v1::VERDICT_FAIL : v1::VERDICT_PASS)
         << node.DebugString();

@@ -203,7 +203,8 @@ TEST(ProbeRun, OptionsOfPatternsAndKinds) {
   EXPECT_EQ(said.status, kExitOk) << said.err;
   const v1::CampaignSpec expected = FromText<v1::CampaignSpec>(R"({
     "pattern": "CAMPAIGN_PATTERN_RANDOM_REGULAR", "degree": 6, "seed": "7", "until_decided": true,
-    "pairs_at_once": 9, "pairs_per_uplink": 3, "include_busy": true, "probes": [
+    "pairs_at_once": 9, "pairs_per_uplink": 3, "include_busy": true,
+    "class_choice": {"traffic_class": 104, "gid_index": 5}, "probes": [
       {"rc_read_bandwidth": {"queue_pairs": 4, "bidirectional": true}, "traffic_class": 104,
        "queue_pair": {"gid_index": 5}},
       {"ud_ping": {"pings": 50, "interval_us": 2000, "flow_labels": [1, 2]}, "traffic_class": 104,

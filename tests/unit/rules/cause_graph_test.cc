@@ -120,7 +120,8 @@ TEST_F(CauseGraphTest, EachRowExplainsWhereItSays) {
                                 : row.where == Where::kCard ? v1::SCOPE_DEVICE
                                                             : v1::SCOPE_PORT;
         const std::string cause_node = row.where == Where::kPeer ? "n2" : "n1";
-        const v1::Finding cause = Failure(std::string(cause_rule), cause_node, 0, "", scope);
+        const v1::Finding cause =
+            Failure(std::string(cause_rule), cause_node, 0, std::string(row.cause_counter), scope);
         const std::string counter(row.counter);
         const std::string rule(effect_rule);
         const v1::Finding here = Failure(rule, "n1", 0, counter);

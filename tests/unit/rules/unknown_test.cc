@@ -39,6 +39,8 @@ TEST(AllRules, DeclareWhatTheyRead) {
       "software_rdma_with_hardware", "vf_port_up", "pcie_upstream_covers_nics",
       "fabric_card_present", "gpu_has_driver", "node_connected", "rdma_card_has_device",
       "rdma_card_has_driver", "rdma_device_present", "roce_vlan_expected",
+      // Campaigns and the mesh report it.
+      "probe_blame",
       // Compares only the netdevs whose state is reported: IPoIB is optional.
       "ipoib_netdev_up",
       // Other rules report their inputs: roce_v2_gid_present and pfc_equal_on_rail.

@@ -1,0 +1,68 @@
+// Traffic class of the jobs, in which campaigns, the mesh and certificates send: that of the
+// request, else of the profile, else the lossless class of most ports, else DSCP 0.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/fleet/fleet_view.h"
+#include "fabric/v1/probe.pb.h"
+
+namespace fabric::control {
+
+// Values of the ports, each with the number of ports that have it.
+struct ClassVotes {
+  using Counts = std::map<std::uint32_t, std::uint32_t>;
+  // How ports treat a DSCP.
+  struct Treatment {
+    Counts priorities;           // Ports that map the DSCP to this priority
+    std::uint32_t lossless = 0;  // Ports whose PFC protects that priority
+    std::uint32_t known = 0;     // Ports whose map and PFC are known
+  };
+
+  std::uint32_t roce = 0;        // Fabric ports with RoCE that are up
+  std::uint32_t infiniband = 0;  // Fabric ports with InfiniBand that are up
+  Counts profile_dscps;          // Expectations.data_dscp
+  Counts lossless_dscps;         // DSCP that the port maps to its lossless priority
+  Counts gid_indexes;            // Expectations.job_gid_index
+  Counts pkeys;                  // Expectations.job_pkey, else the only one in full_pkeys
+  Counts service_levels;         // Expectations.job_service_level
+  std::vector<Treatment> treatments = std::vector<Treatment>(64);  // By DSCP
+};
+
+ClassVotes VotesOf(const fleet::FleetView& fleet);
+
+// The class of the jobs, then, if `choice` asks for a comparison, the class with DSCP 0.
+std::vector<v1::TrafficClass> ClassesOf(const ClassVotes& votes,
+                                        const v1::TrafficClassChoice& choice);
+
+// INVALID_ARGUMENT: a value that does not fit its field in the packet.
+Status Check(const v1::TrafficClassChoice& choice);
+
+// Gives each probe of the spec the first class, unless the probe has a traffic class of its own,
+// and adds a copy of it for each further class.
+void SetClasses(const std::vector<v1::TrafficClass>& classes, v1::CampaignSpec& spec);
+// The settings of queue pairs that follow from the class.
+void SetQueuePair(const v1::TrafficClass& chosen, v1::QueuePairSettings& settings);
+
+// Votes of the whole fleet, counted when they are needed.
+class JobClasses {
+ public:
+  // Both are borrowed.
+  JobClasses(const fleet::Fleet& fleet, const profile::Profile& profile)
+      : fleet_(fleet), profile_(profile) {}
+
+  // Settings of a node have changed, or a node came or went.
+  void OnFleetChange() { votes_.reset(); }
+  std::vector<v1::TrafficClass> Of(const v1::TrafficClassChoice& choice = {});
+
+ private:
+  const fleet::Fleet& fleet_;
+  const profile::Profile& profile_;
+  std::optional<ClassVotes> votes_;
+};
+
+}  // namespace fabric::control

@@ -1,0 +1,146 @@
+#include "daemon/control/probing/located_faults.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "daemon/control/probing/expectation_tally.h"
+#include "daemon/rules/probes/located.h"
+#include "proto/ports.h"
+#include "proto/timestamps.h"
+
+namespace fabric::control {
+namespace {
+
+constexpr std::size_t kFaultsMax = 1000;
+// A figure that changes by less is the same fault: the mesh judges every ten seconds.
+constexpr double kSameRatio = 2;
+
+v1::ProbePort ToProbePort(const blame::Endpoint& endpoint) {
+  v1::ProbePort port;
+  port.set_node(endpoint.node);
+  port.set_device(endpoint.device);
+  port.set_port(endpoint.port);
+  if (endpoint.rail) port.set_rail(*endpoint.rail);
+  return port;
+}
+
+std::vector<v1::Subject> AffectedBy(const v1::Suspect& suspect, const blame::Fabric& fabric) {
+  std::vector<v1::Subject> affected;
+  for (const blame::Endpoint& endpoint : fabric.endpoints) {
+    if (!Holds(suspect, ToProbePort(endpoint), endpoint.leaf)) continue;
+    v1::Subject& subject = affected.emplace_back();
+    subject.set_scope(v1::SCOPE_PORT);
+    subject.set_node(endpoint.node);
+    subject.set_device(endpoint.device);
+    subject.set_port(endpoint.port);
+    if (endpoint.rail) subject.set_rail(*endpoint.rail);
+  }
+  return affected;
+}
+
+bool IsSame(double a, double b) {
+  return std::max(a, b) <= kSameRatio * std::min(a, b) + 1e-9;
+}
+
+bool IsSameFault(const v1::Finding& a, const v1::Finding& b) {
+  const v1::Suspect& x = a.suspect();
+  const v1::Suspect& y = b.suspect();
+  return a.located_by() == b.located_by() && a.severity() == b.severity() &&
+         x.fault() == y.fault() && x.direction() == y.direction() &&
+         x.traffic_class() == y.traffic_class() && IsSame(x.severity(), y.severity()) &&
+         IsSame(x.latency_ratio(), y.latency_ratio());
+}
+
+// The report blames something that the port is a part of.
+bool IsSuperseded(const v1::Suspect& port, const v1::BlameReport& report) {
+  if (port.kind() != v1::SUSPECT_KIND_PORT) return false;
+  v1::ProbePort end;
+  end.set_node(port.node());
+  end.set_device(port.device());
+  end.set_port(port.port());
+  end.set_rail(port.rail());
+  return std::ranges::any_of(report.suspects(), [&](const v1::Suspect& suspect) {
+    return suspect.kind() != v1::SUSPECT_KIND_PORT && suspect.fault() == port.fault() &&
+           Holds(suspect, end, port.leaf());
+  });
+}
+
+bool IsSamePart(const v1::Suspect& a, const v1::Suspect& b) {
+  return a.kind() == b.kind() && a.name() == b.name();
+}
+
+}  // namespace
+
+void LocatedFaults::Restore(const std::vector<v1::Finding>& open) {
+  for (const v1::Finding& finding : open)
+    if (finding.rule() == rules::kProbeBlame && finding.has_suspect()) {
+      faults_.insert_or_assign(finding.id(), finding);
+      changed_ = true;
+    }
+}
+
+std::vector<std::string> LocatedFaults::Take(const Result& result, Moment now) {
+  std::vector<std::string> ids;
+  for (const v1::Suspect& suspect : result.report.suspects()) {
+    if (suspect.fault() == v1::FAULT_KIND_AGENT_SILENT) continue;  // node_connected reports it.
+    v1::Finding finding = rules::FindingOf({.suspect = suspect,
+                                            .located_by = result.located_by,
+                                            .show_command = result.show_command,
+                                            .affected = AffectedBy(suspect, result.fabric),
+                                            .at = ToProto(now.wall)});
+    ids.push_back(finding.id());
+    const auto known = faults_.find(finding.id());
+    if (known != faults_.end() && IsSameFault(known->second, finding)) continue;
+    if (known == faults_.end() && faults_.size() >= kFaultsMax) continue;
+    faults_.insert_or_assign(finding.id(), std::move(finding));
+    changed_ = true;
+  }
+  const auto repaired = std::erase_if(faults_, [&](const auto& fault) {
+    return std::ranges::find(ids, fault.first) == ids.end() && IsRepaired(fault.second, result);
+  });
+  changed_ = changed_ || repaired > 0;
+  return ids;
+}
+
+bool LocatedFaults::IsRepaired(const v1::Finding& finding, const Result& result) const {
+  const v1::Suspect& suspect = finding.suspect();
+  if (suspect.traffic_class() != result.traffic_class) return false;
+  if (result.report.state() == v1::BLAME_STATE_INSUFFICIENT_DATA) return false;
+  for (const v1::UndecidedGroup& group : result.report.undecided())
+    for (const v1::Suspect& candidate : group.suspects())
+      if (IsSamePart(candidate, suspect)) return false;
+  if (IsSuperseded(suspect, result.report)) return true;
+  if (suspect.kind() == v1::SUSPECT_KIND_PAIR) return result.coverage.ShowsPair(suspect);
+  std::size_t shown = 0;
+  for (const v1::Subject& port : finding.affected())
+    shown +=
+        result.coverage.Shows(suspect, Format("{}/{}/{}", port.node(), port.device(), port.port()));
+  const bool of_node =
+      suspect.kind() == v1::SUSPECT_KIND_PORT || suspect.kind() == v1::SUSPECT_KIND_HOST;
+  const auto all = static_cast<std::size_t>(finding.affected_size());
+  return shown > 0 && (of_node ? shown == all : 2 * shown >= all);
+}
+
+void LocatedFaults::OnRemoved(const std::string& node) {
+  changed_ |=
+      std::erase_if(faults_, [&](const auto& fault) {
+        return fault.second.subject().node() == node || fault.second.suspect().other_node() == node;
+      }) > 0;
+}
+
+std::vector<v1::Finding> LocatedFaults::All() const {
+  std::vector<v1::Finding> all;
+  for (const auto& [id, finding] : faults_) all.push_back(finding);
+  return all;
+}
+
+std::set<std::string> LocatedFaults::Pairs() const {
+  std::set<std::string> pairs;
+  for (const auto& [id, finding] : faults_)
+    if (finding.suspect().kind() == v1::SUSPECT_KIND_PAIR)
+      pairs.insert(PairName(finding.suspect()));
+  return pairs;
+}
+
+}  // namespace fabric::control

@@ -1,0 +1,52 @@
+// Faults that campaigns and the mesh located: the source of the findings of rule probe_blame. A
+// fault stays until a later campaign or the mesh has probed its ports in the same class of traffic,
+// enough to show it, and blames the part no more.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "daemon/blame/fabric.h"
+#include "daemon/control/probing/probe_coverage.h"
+#include "fabric/v1/blame.pb.h"
+#include "fabric/v1/finding.pb.h"
+
+namespace fabric::control {
+
+class LocatedFaults {
+ public:
+  struct Result {
+    std::string located_by;    // "campaign c7", "mesh"
+    std::string show_command;  // "fabricctl probe show c7"
+    std::uint32_t traffic_class = 0;
+    const v1::BlameReport& report;
+    const ProbeCoverage& coverage;
+    const blame::Fabric& fabric;  // The ports that were probed
+  };
+
+  // Open findings of the rule, from the store.
+  void Restore(const std::vector<v1::Finding>& open);
+
+  // Takes a judgement. Returns the ids of the findings about its suspects.
+  std::vector<std::string> Take(const Result& result, Moment now);
+  // The node has left the fleet.
+  void OnRemoved(const std::string& node);
+
+  // True once after a change.
+  bool TakeChanged() { return std::exchange(changed_, false); }
+  std::vector<v1::Finding> All() const;
+  // Pairs whose probes Result::coverage must know.
+  std::set<std::string> Pairs() const;
+
+ private:
+  bool IsRepaired(const v1::Finding& finding, const Result& result) const;
+
+  std::map<std::string, v1::Finding> faults_;  // By id
+  bool changed_ = false;
+};
+
+}  // namespace fabric::control

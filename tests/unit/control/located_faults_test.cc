@@ -1,0 +1,190 @@
+// What campaigns and the mesh locate becomes a finding, and is resolved by later ones.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "daemon/control/probing/expectations.h"
+#include "tests/testing/control_world.h"
+#include "tests/testing/nodes.h"
+
+namespace fabric::control {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::Contains;
+using testing::ControlWorld;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr const char* kPort = "probe_blame n2/mlx5_0/1";
+
+// Results of rail 0 of the node, as if `change` had been done to its path.
+template <class Change>
+void Disturb(ControlWorld& world, const std::string& node, Change change) {
+  world.agents.SetPath([=](const v1::ProbeAssignment& probe, v1::ProbeResult& result) {
+    if (probe.local().rail() == 0 &&
+        (probe.local().node() == node || probe.remote().node() == node))
+      change(result);
+  });
+}
+
+void Lose(v1::ProbeResult& result) {
+  result = {};
+  result.set_status(v1::PROBE_STATUS_FAILED);
+  result.set_reason("transport retry counter exceeded");
+}
+
+v1::Campaign RunCampaign(ControlWorld& world, const v1::CampaignSpec& spec = {}) {
+  const v1::Campaign campaign = world.Finish(world.StartCampaign(spec));
+  world.agents.Advance(1s);
+  return campaign;
+}
+
+v1::Finding FindingOf(ControlWorld& world, const std::string& id) {
+  v1::GetFindingRequest request;
+  request.set_id(id);
+  v1::GetFindingResponse response;
+  EXPECT_TRUE(world.controller->Call(request, response, world.agents.now()).ok());
+  return response.finding();
+}
+
+TEST(LocatedFaults, ACampaignOpensAFindingAndAHealthyOneResolvesIt) {
+  ControlWorld world;
+  world.ConnectNodes(6);
+  Disturb(world, "n2", Lose);
+  const v1::Campaign campaign = RunCampaign(world);
+  EXPECT_THAT(world.OpenFindings(), Contains(kPort));
+  ASSERT_EQ(campaign.findings_size(), 1);
+  const v1::Finding finding = FindingOf(world, campaign.findings(0));
+  EXPECT_EQ(finding.severity(), v1::SEVERITY_CRITICAL);
+  EXPECT_EQ(finding.located_by(), "campaign " + campaign.id());
+  EXPECT_THAT(finding.title(), HasSubstr("port n2/mlx5_0/1"));
+  EXPECT_THAT(finding.title(), HasSubstr("class lossless (DSCP 26, priority 3)"));
+  EXPECT_EQ(finding.evidence(0).what(), "packet loss");
+  EXPECT_EQ(finding.evidence(1).what(), "confidence");
+  EXPECT_EQ(finding.evidence(finding.evidence_size() - 1).what(), "affected pairs");
+  EXPECT_THAT(world.log.Lines(), Contains("finding n2/mlx5_0/1 open"));
+
+  world.agents.SetPath({});
+  RunCampaign(world);
+  EXPECT_THAT(world.OpenFindings(), Not(Contains(kPort)));
+}
+
+TEST(LocatedFaults, ACampaignThatDidNotProbeThePortResolvesNothing) {
+  ControlWorld world;
+  world.ConnectNodes(6);
+  Disturb(world, "n2", Lose);
+  RunCampaign(world);
+  world.agents.SetPath({});
+  v1::CampaignSpec others;
+  for (const char* node : {"n1", "n3", "n4", "n5"}) others.add_nodes(node);
+  RunCampaign(world, others);
+  EXPECT_THAT(world.OpenFindings(), Contains(kPort));
+  // Another class of traffic shows nothing about this one.
+  v1::CampaignSpec other_class;
+  other_class.mutable_class_choice()->set_traffic_class(0);
+  RunCampaign(world, other_class);
+  EXPECT_THAT(world.OpenFindings(), Contains(kPort));
+}
+
+TEST(LocatedFaults, AFindingSurvivesARestart) {
+  ControlWorld world;
+  world.ConnectNodes(6);
+  Disturb(world, "n2", Lose);
+  RunCampaign(world);
+  world.Restart();
+  world.ConnectNodes(6);
+  world.agents.Advance(5s);
+  EXPECT_THAT(world.OpenFindings(), Contains(kPort));
+  world.agents.SetPath({});
+  RunCampaign(world);
+  EXPECT_THAT(world.OpenFindings(), Not(Contains(kPort)));
+}
+
+TEST(LocatedFaults, AUniformlySlowFleetIsAFinding) {
+  ControlWorld world;
+  world.ConnectNodes(4);
+  world.agents.SetPath([](const v1::ProbeAssignment&, v1::ProbeResult& result) {
+    if (result.has_bandwidth()) result.mutable_bandwidth()->set_mean_bps(60e9);
+  });
+  const v1::Campaign campaign = RunCampaign(world);
+  ASSERT_EQ(campaign.blame().suspects_size(), 1) << campaign.blame().DebugString();
+  EXPECT_EQ(campaign.blame().suspects(0).kind(), v1::SUSPECT_KIND_FABRIC);
+  EXPECT_GT(campaign.probes_below_expectation(), 0U);
+  ASSERT_EQ(campaign.findings_size(), 1);
+  const v1::Finding finding = FindingOf(world, campaign.findings(0));
+  EXPECT_EQ(finding.title(),
+            "the fabric: 60 Gb/s, expected at least 83.3 Gb/s in class lossless (DSCP 26, "
+            "priority 3)");
+  world.agents.SetPath({});
+  RunCampaign(world);
+  EXPECT_THAT(world.OpenFindings(), IsEmpty());
+}
+
+v1::ProbeExpectation LimitsOf(const std::vector<v1::NodeSnapshot>& nodes, double bps,
+                              const v1::Expectations& expect = {}) {
+  v1::Profile site;
+  site.set_name("site");
+  *site.mutable_expect() = expect;
+  fleet::Fleet fleet;
+  for (const v1::NodeSnapshot& node : nodes) fleet.Put(node, {});
+  const profile::Profile profile = *profile::Profile::Make(site, {});
+  const Expectations limits(fleet::FleetView(fleet, profile), {});
+  v1::PairResult result;
+  for (const auto& [port, node] :
+       {std::pair(result.mutable_from(), "n1"), std::pair(result.mutable_to(), "n2")}) {
+    port->set_node(node);
+    port->set_device(nodes[0].rdma_devices(0).name());
+    port->set_port(1);
+  }
+  result.mutable_probe()->mutable_rc_write_bandwidth();
+  result.mutable_result()->set_status(v1::PROBE_STATUS_OK);
+  result.mutable_result()->mutable_bandwidth()->set_mean_bps(bps);
+  result.mutable_result()->set_path_mtu_bytes(4096);
+  return limits.Of(result);
+}
+
+TEST(ProbeExpectations, AreAShareOfThePayloadRate) {
+  const auto nodes = testing::Nodes(2, testing::RoceNode);
+  const v1::ProbeExpectation slow = LimitsOf(nodes, 60e9);
+  EXPECT_NEAR(slow.bandwidth_min_bps(), 88.2e9, 0.1e9) << "0.9 * 100 Gb/s * 4096 / 4178";
+  EXPECT_TRUE(slow.missed());
+  EXPECT_EQ(slow.basis(), "90 % of the payload rate of 100 Gb/s (default)");
+  EXPECT_FALSE(LimitsOf(nodes, 97e9).missed());
+}
+
+TEST(ProbeExpectations, OfTheProfileWin) {
+  v1::Expectations expect;
+  expect.set_bandwidth_min_percent(50);
+  const v1::ProbeExpectation limits = LimitsOf(testing::Nodes(2, testing::RoceNode), 60e9, expect);
+  EXPECT_FALSE(limits.missed());
+  EXPECT_EQ(limits.basis(), "50 % of the payload rate of 100 Gb/s (profile site)");
+}
+
+TEST(ProbeExpectations, SoftwareRdmaHasNoDefault) {
+  const v1::ProbeExpectation limits = LimitsOf(testing::Nodes(2, testing::LabNode), 1e9);
+  EXPECT_FALSE(limits.has_bandwidth_min_bps());
+  EXPECT_FALSE(limits.missed());
+  EXPECT_EQ(limits.basis(), "no default limit for software RDMA");
+}
+
+// Rails are 10.10.0.0/24 and 10.10.1.0/24, and nothing routes between them.
+TEST(CrossRail, RailsWithoutARouteAccuseNoSwitch) {
+  ControlWorld world;
+  world.ConnectNodes(4);
+  world.agents.SetPath([](const v1::ProbeAssignment& probe, v1::ProbeResult& result) {
+    if (probe.local().rail() != probe.remote().rail()) Lose(result);
+  });
+  v1::CampaignSpec spec;
+  spec.set_pattern(v1::CAMPAIGN_PATTERN_CROSS_RAIL);
+  const v1::Campaign campaign = RunCampaign(world, spec);
+  EXPECT_EQ(campaign.blame().suspects_size(), 0) << campaign.blame().DebugString();
+  EXPECT_EQ(campaign.blame().undecided_size(), 0) << campaign.blame().DebugString();
+  std::vector<std::string> texts;
+  for (const v1::CoverageGap& gap : campaign.skipped()) texts.push_back(gap.text());
+  EXPECT_THAT(texts, Contains(HasSubstr("rails 0 and 1 are not connected")));
+}
+
+}  // namespace
+}  // namespace fabric::control
