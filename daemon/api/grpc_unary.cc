@@ -2,6 +2,7 @@
 
 #include <google/protobuf/message.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
 
 #include <memory>
 #include <string>

@@ -58,7 +58,7 @@ void Normalize(v1::CampaignSpec& spec) {
 }
 
 // Agents refuse what exceeds their memory: better before the first probe.
-Status CheckMemory(const State& state, const v1::CampaignSpec& spec) {
+Status CheckMemory(State& state, const v1::CampaignSpec& spec) {
   std::uint64_t needed = 0;
   for (const v1::ProbeSpec& probe : spec.probes()) needed = std::max(needed, MemoryOfEnd(probe));
   const std::set<std::string> named(spec.nodes().begin(), spec.nodes().end());
