@@ -6,6 +6,7 @@
 //   ticking thread ──Tick───────────► │
 //                                     └──► Store (SQLite)
 #include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -62,6 +63,15 @@ sigset_t BlockEndingSignals() {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   return signals;
+}
+
+// Each agent has a connection, and the usual soft limit is 1024 descriptors.
+void UseAllDescriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+    log::Warning("cannot raise the limit of open files to {}", limit.rlim_max);
 }
 
 std::jthread StartTicking(control::Controller& controller, const Clock& clock) {
@@ -299,6 +309,7 @@ int Main(std::span<const char* const> args) {
   const auto level = log::ParseLevel(settings->Text("log-level"));
   log::Init("fabricd", level.ok() ? *level : log::Level::kInfo);
   api::RedirectGrpcLog();
+  UseAllDescriptors();
   const Status status = Serve(*settings, ending_signals);
   if (status.ok()) return kExitOk;
   std::fprintf(stderr, "fabricd: %s\n", status.message().c_str());

@@ -19,7 +19,7 @@ using google::protobuf::Message;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr std::uint64_t kMemoryMax = std::uint64_t{640} << 20;
+constexpr std::uint64_t kMemoryMax = std::uint64_t{256} << 20;
 constexpr int kElements = 100'000;  // Beyond each bound, with 2 or 3 bytes on the wire
 
 // Each list of messages or texts below AgentMessage, as the fields that lead to it.

@@ -56,6 +56,8 @@ void Victim::Start() {
   if (pid_ == 0) {
     const rlimit limit{.rlim_cur = kAddressSpace, .rlim_max = kAddressSpace};
     setrlimit(RLIMIT_AS, &limit);
+    const rlimit files{.rlim_cur = 256, .rlim_max = 4096};  // It raises the soft limit itself.
+    setrlimit(RLIMIT_NOFILE, &files);
     dup2(ends[1], STDOUT_FILENO);
     close(ends[0]);
     close(ends[1]);
