@@ -1,6 +1,7 @@
 #include "daemon/control/campaigns/campaign_work.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -56,6 +57,10 @@ CampaignWork::CampaignWork(const v1::CampaignSpec& spec, CampaignInputs inputs,
       explained_(std::move(inputs.explained)) {
   if (traffic_classes.size() > 1) compared = std::make_unique<ResultAnalyzer>(analyzer.fabric());
   if (phase == Phase::kReachability) reachability = Reachability(plan, spec.seed());
+  // What most ports have explains no difference between them.
+  const auto is_explained = [&](const std::string& port) { return explained_.contains(port); };
+  if (3 * std::ranges::count_if(port_names, is_explained) > std::ssize(port_names))
+    explained_.clear();
   places_.reserve(plan.ports.size());
   for (const plan::Port& port : plan.ports)
     places_.push_back(blame::Find(analyzer.fabric(), port.port));

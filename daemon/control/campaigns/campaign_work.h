@@ -115,9 +115,9 @@ struct CampaignWork {
   bool IsExplained(const v1::PairResult& result) const;
   void AddStalledHosts(v1::BlameReport& report) const;
 
-  std::vector<std::optional<std::uint32_t>> places_;         // In the fabric, of plan.ports
-  const std::map<std::string, rules::Explained> explained_;  // By port
-  std::uint32_t explained_count_ = 0;                        // Results
+  std::vector<std::optional<std::uint32_t>> places_;   // In the fabric, of plan.ports
+  std::map<std::string, rules::Explained> explained_;  // By port
+  std::uint32_t explained_count_ = 0;                  // Results
 };
 
 // The result of a probe without the outcome.

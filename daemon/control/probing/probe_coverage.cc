@@ -37,11 +37,13 @@ bool ProbeCoverage::Counts::Shows(const v1::Suspect& suspect, std::uint32_t resu
 }
 
 void ProbeCoverage::Take(const v1::PairResult& result) {
-  if (result.result().status() != v1::PROBE_STATUS_OK) return;
+  // Probes within a node do not cross its cables.
+  if (result.result().status() != v1::PROBE_STATUS_OK || result.from().node() == result.to().node())
+    return;
   const std::string from = PortName(result.from());
   const std::string to = PortName(result.to());
   ports_[from].Add(result.result());
-  if (to != from) ports_[to].Add(result.result());
+  ports_[to].Add(result.result());
   if (pairs_.empty()) return;
   if (const std::string pair = PairName(from, to); pairs_.contains(pair))
     of_pairs_[pair].Add(result.result());

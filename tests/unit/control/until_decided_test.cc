@@ -150,7 +150,10 @@ TEST(UntilDecided, OfANodeThatIsAlwaysLateNoMoreIsWanted) {
   EXPECT_EQ(campaign.state(), v1::CAMPAIGN_STATE_DONE);
   EXPECT_GT(probes, 4);
   EXPECT_LE(probes, 8);
-  EXPECT_TRUE(campaign.blame().suspects().empty()) << campaign.blame().ShortDebugString();
+  // The host is named, not its port.
+  ASSERT_EQ(campaign.blame().suspects_size(), 1) << campaign.blame().ShortDebugString();
+  EXPECT_EQ(campaign.blame().suspects(0).kind(), v1::SUSPECT_KIND_HOST);
+  EXPECT_EQ(campaign.blame().suspects(0).fault(), v1::FAULT_KIND_HOST_STALLED);
 }
 
 TEST(UntilDecided, OneBadPortAmong256IsNamedWithinTwentyRounds) {
