@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "daemon/api/caught.h"
 #include "daemon/api/rest/rest_text.h"
 
 namespace fabric::api {
@@ -159,7 +160,12 @@ void RestConnection::OnBody(Error error) {
   const auto& request = parser_->get();
   const bool head = request.method() == http::verb::head;
   const bool keep_alive = request.keep_alive();
-  auto answer = shared_.service.Handle(RequestRead());
+  std::variant<HttpResponse, EventStreamStart, StreamedResponse> answer;
+  const Status handled = Caught([&] {
+    answer = shared_.service.Handle(RequestRead());
+    return Status();
+  });
+  if (!handled.ok()) answer = ErrorResponse(HttpStatus(handled.code()), handled);
   ReleaseBody();
   if (const auto* const start = std::get_if<EventStreamStart>(&answer)) {
     BeginEvents(*start);
@@ -212,12 +218,14 @@ void RestConnection::WriteChunk() {
   std::string piece;
   bool more = true;
   while (more && piece.size() < kChunkBytes) {
-    const Result<bool> made = body_->Next(piece);
+    const Status made = Caught([&]() -> Status {
+      ASSIGN_OR_RETURN(more, body_->Next(piece));
+      return {};
+    });
     if (!made.ok()) {
       stream_.close();  // The client sees that the answer is not complete.
       return;
     }
-    more = *made;
   }
   if (!more) body_.reset();
   if (chunked_)
