@@ -16,8 +16,8 @@
 namespace fabric::ctl {
 namespace {
 
-// A campaign of a thousand ports has about a million pair results.
-constexpr int kMessageBytesMax = 512 << 20;
+// Lists come in pages of 4 MiB. The largest answer is that of a node with a large snapshot.
+constexpr int kMessageBytesMax = 64 << 20;
 
 std::string TimeText(Duration duration) {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();

@@ -33,6 +33,22 @@ class Client {
     return response;
   }
 
+  // All elements of a list method, page by page.
+  template <class Response, class Request>
+  Result<Response> List(Request request) {
+    Response all;
+    while (true) {
+      ASSIGN_OR_RETURN(Response page, Call<Response>(request));
+      const std::string next = page.next_page_token();
+      page.clear_next_page_token();
+      all.MergeFrom(page);
+      if (next.empty()) return all;
+      if (next == request.page_token())
+        return Status(Code::kInternal, "the controller sent the same page twice");
+      request.set_page_token(next);
+    }
+  }
+
   // Returns OK when `on_event` returned false, else the failure that ended the stream. The deadline
   // applies to connecting only.
   virtual Status WatchEvents(const v1::WatchEventsRequest& request,
@@ -43,6 +59,9 @@ class Client {
                             const google::protobuf::Message& request,
                             google::protobuf::Message& response) = 0;
 };
+
+// The campaign with all of its results.
+Result<v1::Campaign> CampaignWithResults(Client& client, const std::string& id);
 
 struct ClientOptions {
   std::string controller;  // "HOST:PORT", "[::1]:9418"

@@ -17,6 +17,16 @@ constexpr Option kSettings[] = {
      .doc =
          "Address of the HTTP server for REST, server-sent events and /metrics. Port 0 chooses a "
          "free port."},
+    {.name = "rest-hosts",
+     .type = OptionType::kWords,
+     .doc = "Names by which HTTP clients address the controller, besides localhost, the name of "
+            "this machine and IP addresses: fabricd,fabricd.example.org. Requests with another "
+            "Host header are refused; * accepts all."},
+    {.name = "health",
+     .type = OptionType::kAddress,
+     .doc = "Address of the HTTP server for /livez, /readyz and /metrics, with a thread and limits "
+            "of its own. Default: the host of rest and the next port; if the port of rest is 0, a "
+            "free port."},
     {.name = "state",
      .type = OptionType::kPath,
      .fallback = "fabricd.db",

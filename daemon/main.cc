@@ -1,7 +1,8 @@
 // fabricd, wired by hand:
 //
 //   agents ──gRPC──► AgentFront ──► Controller ◄── Api ◄──┬── GrpcFront ◄── fabricctl
-//          ◄────────────┘ Send        │   │               └── RestServer ◄── curl, Prometheus
+//          ◄────────────┘ Send        │   │               ├── RestServer ◄── curl
+//                                     │   │        Health ◄── RestServer ◄── probes, Prometheus
 //                                     │   └──► EventBus ──► watchers (gRPC and SSE)
 //   ticking thread ──Tick───────────► │
 //                                     └──► Store (SQLite)
@@ -28,6 +29,7 @@
 #include "daemon/api/caught.h"
 #include "daemon/api/fabric_api.h"
 #include "daemon/api/grpc_front.h"
+#include "daemon/api/health.h"
 #include "daemon/api/rest/openapi.h"
 #include "daemon/api/rest/rest_server.h"
 #include "daemon/config.h"
@@ -74,8 +76,9 @@ void UseAllDescriptors() {
     log::Warning("cannot raise the limit of open files to {}", limit.rlim_max);
 }
 
-std::jthread StartTicking(control::Controller& controller, const Clock& clock) {
-  return std::jthread([&controller, &clock](std::stop_token stop) {
+std::jthread StartTicking(control::Controller& controller, api::Health& health,
+                          const Clock& clock) {
+  return std::jthread([&controller, &health, &clock](std::stop_token stop) {
     std::mutex mutex;
     std::condition_variable_any wake;
     std::unique_lock lock(mutex);
@@ -85,35 +88,50 @@ std::jthread StartTicking(control::Controller& controller, const Clock& clock) {
         return Status();
       });
       if (!status.ok()) log::Error("turn of the controller: {}", status.message());
+      if (status.ok()) health.OnTurn(clock.Now().steady);
       wake.wait_for(lock, stop, kTickInterval, [] { return false; });
     }
   });
 }
 
-std::vector<api::Page> Pages(control::Controller& controller, const Clock& clock,
-                             const api::CallMetrics& calls, const PublicKey& key) {
-  const std::string openapi = api::OpenApiJson(FabricService(), kVersion);
-  return {
-      {"/metrics",
-       [&] {
-         return api::HttpResponse{
-             .content_type = "text/plain; version=0.0.4; charset=utf-8",
-             .body = api::MetricsText(api::ReadMetrics(controller, calls, clock.Now()))};
-       }},
-      {"/certificate-key.pem",
-       [pem = key.ToPem()] {
-         return api::HttpResponse{.content_type = "application/x-pem-file", .body = pem};
-       }},
-      {"/openapi.json", [openapi] { return api::HttpResponse{.body = openapi}; }},
-      {"/healthz", [] { return api::HttpResponse{.content_type = "text/plain", .body = "ok\n"}; }},
-  };
+// Pages of the health server: nothing that waits for the controller.
+std::vector<api::Page> StatusPages(control::Controller& controller, const api::Health& health,
+                                   const api::CallMetrics& calls, const Clock& clock) {
+  std::vector<api::Page> pages = api::HealthPages(health, clock);
+  pages.push_back({"/metrics", [&] {
+                     return api::HttpResponse{
+                         .content_type = "text/plain; version=0.0.4; charset=utf-8",
+                         .body = api::MetricsText(api::ReadMetrics(controller, calls))};
+                   }});
+  return pages;
+}
+
+std::string MachineName() {
+  std::array<char, 256> host{};
+  return gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "";
+}
+
+// Names that HTTP clients may use for this controller.
+api::RequestGuard GuardOf(const Settings& settings) {
+  std::vector<std::string> names = settings.Words("rest-hosts");
+  names.push_back(settings.Address("rest").host);
+  if (const std::string machine = MachineName(); !machine.empty()) {
+    names.push_back(machine);
+    names.push_back(machine.substr(0, machine.find('.')));
+  }
+  return api::RequestGuard(std::move(names));
+}
+
+HostPort HealthAddress(const Settings& settings) {
+  if (settings.Has("health")) return settings.Address("health");
+  const HostPort rest = settings.Address("rest");
+  return {rest.host, static_cast<std::uint16_t>(rest.port == 0 ? 0 : rest.port + 1)};
 }
 
 // "fabricd 0.1.0 at head1"
 std::string Issuer() {
-  std::array<char, 256> host{};
-  const bool known = gethostname(host.data(), host.size() - 1) == 0;
-  return Format("fabricd {}{}{}", kVersion, known ? " at " : "", host.data());
+  const std::string machine = MachineName();
+  return Format("fabricd {}{}{}", kVersion, machine.empty() ? "" : " at ", machine);
 }
 
 Result<std::string> ReadText(const std::string& path) {
@@ -197,13 +215,57 @@ int AwaitEnd(const sigset_t& ending_signals, TopologyFile& file, control::Contro
   }
 }
 
+// All pages of the REST server.
+std::vector<api::Page> AllPages(std::vector<api::Page> pages, const PublicKey& key) {
+  const std::string openapi = api::OpenApiJson(FabricService(), kVersion);
+  pages.push_back({"/certificate-key.pem", [pem = key.ToPem()] {
+                     return api::HttpResponse{.content_type = "application/x-pem-file",
+                                              .body = pem};
+                   }});
+  pages.push_back({"/openapi.json", [openapi] { return api::HttpResponse{.body = openapi}; }});
+  return pages;
+}
+
+struct HttpFront {
+  std::unique_ptr<api::RestService> service;
+  std::unique_ptr<api::RestServer> server;  // Ends before its service.
+};
+
+Result<HttpFront> ListenRest(const Settings& settings, const api::CallFunction& call,
+                             std::vector<api::Page> pages, control::EventBus& events,
+                             api::PeerSlots& watchers) {
+  ASSIGN_OR_RETURN(std::vector<api::Route> routes, api::RoutesOf(FabricService()));
+  HttpFront front;
+  front.service = std::make_unique<api::RestService>(call, std::move(routes), std::move(pages),
+                                                     GuardOf(settings));
+  ASSIGN_OR_RETURN(front.server, api::RestServer::Listen(settings.Address("rest"), *front.service,
+                                                         events, watchers, {}));
+  return front;
+}
+
+// Small limits of its own: whoever fills the REST server does not reach it. Monitoring uses any
+// name.
+Result<HttpFront> ListenHealth(const Settings& settings, std::vector<api::Page> pages,
+                               control::EventBus& events, api::PeerSlots& watchers) {
+  constexpr api::RestLimits kLimits = {.threads = 1,
+                                       .connections = {.total = 64, .per_peer = 16},
+                                       .header_timeout = std::chrono::seconds(2),
+                                       .idle_timeout = std::chrono::seconds(30)};
+  HttpFront front;
+  front.service = std::make_unique<api::RestService>(api::CallFunction(), std::vector<api::Route>(),
+                                                     std::move(pages), api::RequestGuard({"*"}));
+  ASSIGN_OR_RETURN(front.server, api::RestServer::Listen(HealthAddress(settings), *front.service,
+                                                         events, watchers, kLimits));
+  return front;
+}
+
 // On standard output and in the addresses file.
-Status ShowAddresses(const Settings& settings, const HostPort& grpc, const HostPort& rest) {
+Status ShowAddresses(const Settings& settings, const Addresses& addresses) {
   if (settings.Has("addresses-file"))
-    RETURN_IF_ERROR(
-        WriteFileAtomically(settings.Text("addresses-file"), AddressesJson(grpc, rest)));
-  std::printf("fabricd %s: gRPC on %s, REST and /metrics on http://%s\n",
-              std::string(kVersion).c_str(), ToString(grpc).c_str(), ToString(rest).c_str());
+    RETURN_IF_ERROR(WriteFileAtomically(settings.Text("addresses-file"), AddressesJson(addresses)));
+  std::printf("fabricd %s: gRPC on %s, REST and /metrics on http://%s, health on http://%s\n",
+              std::string(kVersion).c_str(), ToString(addresses.grpc).c_str(),
+              ToString(addresses.rest).c_str(), ToString(addresses.health).c_str());
   std::fflush(stdout);
   return {};
 }
@@ -228,6 +290,11 @@ api::AgentListener ListenerOf(control::Controller& controller, OperatorLog& oper
   };
 }
 
+void Notify(std::string_view state) {
+  const Status notified = NotifySystemd(std::getenv("NOTIFY_SOCKET"), state);
+  if (!notified.ok()) log::Warning("cannot notify systemd ({}): {}", state, notified.message());
+}
+
 Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   const SystemClock clock;
   auto profile = profile::LoadProfile(settings.Text("profile"), ReadText);
@@ -243,8 +310,8 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   log::Info("signing certificates with {}{}, key {}", key->path, key->made ? " (new)" : "",
             KeyId(key->key.Public()));
   OperatorLog operator_log;
-  control::EventBus events;
-  (void)events.Subscribe(operator_log, 0);
+  control::EventBus events(static_cast<std::uint64_t>(clock.Now().wall.time_since_epoch().count()));
+  events.Subscribe(operator_log);
   api::AgentFront agents;
   control::ControllerOptions options = OptionsOf(settings, *rules);
   options.profile = *std::move(profile);
@@ -262,27 +329,26 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   api::CallMetrics calls;
   api::Api fabric_api(controller, clock, calls);
   const api::CallFunction call = [&](auto&&... arguments) { return fabric_api.Call(arguments...); };
-  ASSIGN_OR_RETURN(std::vector<api::Route> routes, api::RoutesOf(FabricService()));
-  const api::RestService rest_service(call, std::move(routes),
-                                      Pages(controller, clock, calls, key->key.Public()));
+  api::Health health(clock.Now().steady);
+  const std::vector<api::Page> pages = StatusPages(controller, health, calls, clock);
+  api::PeerSlots watchers("event watchers", {.total = 256, .per_peer = 64});
+  ASSIGN_OR_RETURN(const auto grpc, api::GrpcFront::Listen(settings.Address("grpc"), call, events,
+                                                           watchers, agents));
+  ASSIGN_OR_RETURN(
+      const HttpFront rest,
+      ListenRest(settings, call, AllPages(pages, key->key.Public()), events, watchers));
+  ASSIGN_OR_RETURN(const HttpFront status, ListenHealth(settings, pages, events, watchers));
+  const std::jthread ticking = StartTicking(controller, health, clock);
 
-  ASSIGN_OR_RETURN(const auto grpc,
-                   api::GrpcFront::Listen(settings.Address("grpc"), call, events, agents));
-  ASSIGN_OR_RETURN(const auto rest,
-                   api::RestServer::Listen(settings.Address("rest"), rest_service, events, {}));
-  const std::jthread ticking = StartTicking(controller, clock);
-
-  RETURN_IF_ERROR(ShowAddresses(settings, grpc->address(), rest->address()));
-  const auto notify = [](std::string_view state) {
-    const Status status = NotifySystemd(std::getenv("NOTIFY_SOCKET"), state);
-    if (!status.ok()) log::Warning("cannot notify systemd ({}): {}", state, status.message());
-  };
-  notify("READY=1");
+  RETURN_IF_ERROR(
+      ShowAddresses(settings, {grpc->address(), rest.server->address(), status.server->address()}));
+  Notify("READY=1");
 
   const int signal = AwaitEnd(ending_signals, topology, controller, operator_log, clock);
   log::Info("stopping: {}", signal == SIGINT ? "SIGINT" : "SIGTERM");
-  notify("STOPPING=1");
-  rest->Stop();
+  Notify("STOPPING=1");
+  rest.server->Stop();
+  status.server->Stop();
   grpc->Stop();
   operator_log.Flush(controller.store_failures(), clock.Now());
   return {};

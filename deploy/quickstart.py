@@ -141,8 +141,8 @@ class Controller:
         with open(self.log, "wb") as out:
             self.process = subprocess.Popen(
                 [RELEASE / "bin/fabricd", "--grpc", f"127.0.0.1:{grpc_port}",
-                 "--rest", f"127.0.0.1:{rest_port}", "--state", folder / "fabricd.db",
-                 "--addresses-file", addresses, *flags],
+                 "--rest", f"127.0.0.1:{rest_port}", "--health", "127.0.0.1:0",
+                 "--state", folder / "fabricd.db", "--addresses-file", addresses, *flags],
                 stdout=out, stderr=subprocess.STDOUT, preexec_fn=die_with_parent)
         deadline = time.monotonic() + 10
         while not addresses.exists():

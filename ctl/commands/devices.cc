@@ -9,7 +9,7 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Option kDevicesOptions[] = {
-    {.name = "NODE", .value = "NODE", .doc = "Show only this node."}};
+    {.name = "NODE", .value = "NODE", .doc = "Show only this node."}, kFilterOption};
 
 std::vector<std::string> Row(const v1::DeviceSummary& port) {
   return {
@@ -39,7 +39,8 @@ std::vector<std::string> Row(const v1::DeviceSummary& port) {
 Result<Output> RunDevices(Client& client, const Arguments& arguments, Stream&) {
   v1::ListDevicesRequest request;
   request.set_node(arguments.Text("NODE"));
-  ASSIGN_OR_RETURN(v1::ListDevicesResponse response, client.Call<v1::ListDevicesResponse>(request));
+  request.set_filter(arguments.Text("filter"));
+  ASSIGN_OR_RETURN(v1::ListDevicesResponse response, client.List<v1::ListDevicesResponse>(request));
   Output output;
   Table table{.columns = {{.title = "NODE"},
                           {.title = "DEVICE"},

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/lists.h"
 #include "base/text.h"
 #include "ctl/client.h"
@@ -16,11 +18,12 @@ constexpr Option kEventsOptions[] = {
      .type = OptionType::kBool,
      .doc = "Stream events until interrupted. Required."},
     {.name = "since",
-     .type = OptionType::kNumber64,
-     .value = "SEQ",
-     .doc = "Start after the event with this number. The controller keeps a limited number of "
-            "events."},
+     .value = "CURSOR",
+     .doc = "Start after this event: its cursor (-o name), or its number in this run of the "
+            "controller. The controller keeps a limited number of events."},
 };
+
+constexpr std::size_t kPortsShown = 8;
 
 std::string Measured(const v1::ProbeResult& result) {
   std::string text(StatusWord(result));
@@ -69,12 +72,25 @@ std::vector<std::string> Describe(const v1::Event& event) {
       return {"port", Format("{}/{}/{}", port.node(), port.device(), port.port()),
               Format("{} -> {}", Name(port.before()), Name(port.after()))};
     }
-    case v1::Event::kPorts:
-      return {"port", event.ports().node(), Plural(event.ports().total(), "port") + " changed"};
-    case v1::Event::kGap: return {"gap", std::string(kAbsent), event.gap().reason()};
+    case v1::Event::kPorts: {
+      const v1::PortEvents& ports = event.ports();
+      std::vector<std::string> names;
+      for (const v1::PortEvent& port : ports.ports())
+        names.push_back(Format("{}/{} {}", port.device(), port.port(), Name(port.after())));
+      return {"port", ports.node(),
+              Format("{}: {}", Plural(ports.total(), "port"),
+                     ListSome(names, kPortsShown, ports.total()))};
+    }
+    case v1::Event::kGap:
+      return {"gap", std::string(kAbsent), event.gap().reason() + "; the state now follows"};
     case v1::Event::BODY_NOT_SET: break;
   }
   return {"event", std::string(kAbsent), "unknown kind of event; upgrade fabricctl"};
+}
+
+// For --since. An older controller sends numbers only.
+std::string CursorOf(const v1::Event& event) {
+  return event.cursor().empty() ? Format("{}", event.sequence()) : event.cursor();
 }
 
 Output EventOutput(const v1::Event& event) {
@@ -88,23 +104,53 @@ Output EventOutput(const v1::Event& event) {
   table.rows.push_back(std::move(row));
   Output output;
   output.tables.push_back(std::move(table));
-  output.names.push_back(Format("{}", event.sequence()));
+  output.names.push_back(CursorOf(event));
   output.message = std::make_unique<v1::Event>(event);
   return output;
+}
+
+// What a watcher that missed events has to know: lost nodes and open findings, as events at the
+// place of the gap.
+Result<std::vector<v1::Event>> StateAfter(const v1::Event& gap, Client& client) {
+  v1::Event base = gap;
+  base.clear_gap();
+  std::vector<v1::Event> events;
+  v1::ListNodesRequest lost;
+  lost.set_filter("state=lost");
+  ASSIGN_OR_RETURN(const auto nodes, client.List<v1::ListNodesResponse>(std::move(lost)));
+  for (const v1::NodeSummary& node : nodes.nodes())
+    *events.emplace_back(base).mutable_node() = node;
+  ASSIGN_OR_RETURN(const auto open,
+                   client.List<v1::ListFindingsResponse>(v1::ListFindingsRequest()));
+  for (const v1::Finding& finding : open.findings())
+    *events.emplace_back(base).mutable_finding() = finding;
+  return events;
 }
 
 Result<Output> RunEvents(Client& client, const Arguments& arguments, Stream& stream) {
   if (!arguments.Bool("watch"))
     return Status(Code::kInvalidArgument, "--watch is required: fabricctl events --watch");
   v1::WatchEventsRequest request;
-  request.set_after_sequence(arguments.Number64("since"));
-  std::uint64_t last = request.after_sequence();
+  Status failure;
+  std::string last = arguments.Text("since");
+  const auto number = ParseNumber<std::uint64_t>(last);
+  if (number.ok())
+    request.set_after_sequence(*number);
+  else
+    request.set_after_cursor(last);
   const Status ended = client.WatchEvents(request, [&](const v1::Event& event) {
-    last = event.sequence();
-    return stream.Print(EventOutput(event));
+    last = CursorOf(event);
+    if (!stream.Print(EventOutput(event))) return false;
+    if (!event.has_gap()) return true;
+    const auto now = StateAfter(event, client);
+    if (!now.ok()) failure = now.status();
+    return now.ok() && std::all_of(now->begin(), now->end(), [&](const v1::Event& one) {
+             return stream.Print(EventOutput(one));
+           });
   });
+  RETURN_IF_ERROR(failure);
   if (ended.ok()) return Status(Code::kInternal, "cannot write to standard output");
-  if (last == 0) return ended;
+  if (last.empty()) return ended;
   return Status(ended.code(), Format("{}; to resume: fabricctl events --watch --since {}",
                                      ended.message(), last));
 }
@@ -116,8 +162,11 @@ extern const Command events = {
     .summary = "Stream events of nodes, ports, findings, campaigns and probes.",
     .description =
         "Prints one line for each event: time, number, kind, subject and description. -o json "
-        "prints one object on each line. Runs until interrupted or until the controller ends the "
-        "stream.",
+        "prints one object on each line. A gap means that events were missed, because the "
+        "controller restarted or discarded them: the lines after it are the nodes that are lost "
+        "and "
+        "the findings that are open now. Runs until "
+        "interrupted or until the controller ends the stream.",
     .example = "fabricctl events --watch -o json",
     .options = kEventsOptions,
     .run = RunEvents,

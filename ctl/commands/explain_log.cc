@@ -56,7 +56,7 @@ Result<std::map<std::string, std::string>> NodesNamed(Client& client,
                                                       const v1::LogExplanation& explanation) {
   std::set<std::string, std::less<>> names = NamesOf(explanation);
   ASSIGN_OR_RETURN(const v1::ListNodesResponse nodes,
-                   client.Call<v1::ListNodesResponse>(v1::ListNodesRequest()));
+                   client.List<v1::ListNodesResponse>(v1::ListNodesRequest()));
   std::map<std::string, std::string> named;
   for (const v1::NodeSummary& node : nodes.nodes())
     for (auto name = names.begin(); name != names.end();) {
@@ -88,7 +88,7 @@ Status AddFindings(Client& client, v1::LogExplanation& explanation) {
     v1::ListFindingsRequest request;
     request.set_node(node);
     ASSIGN_OR_RETURN(v1::ListFindingsResponse answer,
-                     client.Call<v1::ListFindingsResponse>(request));
+                     client.List<v1::ListFindingsResponse>(request));
     v1::LogNode& shown = *explanation.add_nodes();
     shown.set_node(node);
     shown.set_named_as(name);

@@ -14,6 +14,7 @@ constexpr Option kFindingsOptions[] = {
     {.name = "node", .value = "NAME", .doc = "Show only findings about this node."},
     {.name = "rule", .value = "RULE", .doc = "Show only findings of this rule."},
     {.name = "severity", .choices = "info|warning|error|critical", .doc = "Minimum severity."},
+    kFilterOption,
     {.name = "all", .type = OptionType::kBool, .doc = "Include resolved findings."},
     kExplainedOption,
     {.name = "silenced", .type = OptionType::kBool, .doc = "Include silenced findings."},
@@ -46,10 +47,11 @@ Result<Output> RunFindings(Client& client, const Arguments& arguments, Stream&) 
   request.set_node(arguments.Text("node"));
   request.set_rule(arguments.Text("rule"));
   request.set_min_severity(SeverityNamed(arguments.Text("severity")));
+  request.set_filter(arguments.Text("filter"));
   request.set_include_resolved(arguments.Bool("all"));
   request.set_include_unknown(arguments.Bool("unknown"));
   ASSIGN_OR_RETURN(v1::ListFindingsResponse response,
-                   client.Call<v1::ListFindingsResponse>(request));
+                   client.List<v1::ListFindingsResponse>(request));
   Output output;
   if (!arguments.Bool("silenced"))
     if (const std::size_t hidden = HideSilenced(*response.mutable_findings()); hidden > 0)

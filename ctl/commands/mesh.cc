@@ -54,8 +54,22 @@ std::string HeadLine(const v1::MeshStatus& mesh) {
       Plural(mesh.paths_per_leaf_pair(), "path"), Plural(mesh.flow_labels_per_leaf_pair(), "flow"));
 }
 
+// The mesh with all pairs of leaves.
+Result<v1::MeshStatus> WholeMesh(Client& client) {
+  v1::GetMeshRequest request;
+  ASSIGN_OR_RETURN(v1::MeshStatus mesh, client.Call<v1::MeshStatus>(request));
+  while (!mesh.next_page_token().empty() && mesh.next_page_token() != request.page_token()) {
+    request.set_page_token(mesh.next_page_token());
+    ASSIGN_OR_RETURN(const v1::MeshStatus page, client.Call<v1::MeshStatus>(request));
+    mesh.mutable_leaf_pairs()->MergeFrom(page.leaf_pairs());
+    mesh.set_next_page_token(page.next_page_token());
+  }
+  mesh.clear_next_page_token();
+  return mesh;
+}
+
 Result<Output> RunMesh(Client& client, const Arguments&, Stream&) {
-  ASSIGN_OR_RETURN(v1::MeshStatus mesh, client.Call<v1::MeshStatus>(v1::GetMeshRequest()));
+  ASSIGN_OR_RETURN(v1::MeshStatus mesh, WholeMesh(client));
   Output output;
   output.before = HeadLine(mesh);
   if (mesh.enabled()) output.tables.push_back(PairsTable(mesh));

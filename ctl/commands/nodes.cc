@@ -7,6 +7,8 @@
 namespace fabric::ctl {
 namespace {
 
+constexpr Option kNodesOptions[] = {kFilterOption};
+
 std::string_view StateName(v1::NodeState state) {
   switch (state) {
     case v1::NODE_STATE_CONNECTED: return "connected";
@@ -15,9 +17,10 @@ std::string_view StateName(v1::NodeState state) {
   }
 }
 
-Result<Output> RunNodes(Client& client, const Arguments&, Stream&) {
-  ASSIGN_OR_RETURN(v1::ListNodesResponse response,
-                   client.Call<v1::ListNodesResponse>(v1::ListNodesRequest()));
+Result<Output> RunNodes(Client& client, const Arguments& arguments, Stream&) {
+  v1::ListNodesRequest request;
+  request.set_filter(arguments.Text("filter"));
+  ASSIGN_OR_RETURN(v1::ListNodesResponse response, client.List<v1::ListNodesResponse>(request));
   Output output;
   Table table{.columns = {{.title = "NAME"},
                           {.title = "STATE", .coloured = true},
@@ -69,7 +72,7 @@ extern const Command nodes = {
         "not read. The active ports of a lost node are unknown. The reason for each lost node is "
         "below the table.",
     .example = "fabricctl nodes -o wide",
-    .options = {},
+    .options = kNodesOptions,
     .run = RunNodes,
 };
 

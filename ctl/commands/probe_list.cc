@@ -8,9 +8,13 @@
 namespace fabric::ctl {
 namespace {
 
-Result<Output> RunProbeList(Client& client, const Arguments&, Stream&) {
+constexpr Option kProbeListOptions[] = {kFilterOption};
+
+Result<Output> RunProbeList(Client& client, const Arguments& arguments, Stream&) {
+  v1::ListCampaignsRequest request;
+  request.set_filter(arguments.Text("filter"));
   ASSIGN_OR_RETURN(v1::ListCampaignsResponse response,
-                   client.Call<v1::ListCampaignsResponse>(v1::ListCampaignsRequest()));
+                   client.List<v1::ListCampaignsResponse>(request));
   Output output;
   Table table{.columns = {{.title = "ID"},
                           {.title = "STATE", .coloured = true},
@@ -42,7 +46,7 @@ extern const Command probe_list = {
     .summary = "List the probe campaigns, newest first.",
     .description = {},
     .example = "fabricctl probe list",
-    .options = {},
+    .options = kProbeListOptions,
     .run = RunProbeList,
 };
 

@@ -112,7 +112,6 @@ Result<Output> RunProbeRun(Client& client, const Arguments& arguments, Stream& s
   }
   v1::GetCampaignRequest get;
   get.set_id(campaign.id());
-  get.set_omit_results(true);
   while (campaign.state() == v1::CAMPAIGN_STATE_RUNNING) {
     stream.Progress(ProgressLine(campaign));
     if (!stream.Wait(kPollInterval)) {
@@ -125,8 +124,7 @@ Result<Output> RunProbeRun(Client& client, const Arguments& arguments, Stream& s
     }
     ASSIGN_OR_RETURN(campaign, client.Call<v1::Campaign>(get));
   }
-  get.set_omit_results(false);
-  ASSIGN_OR_RETURN(campaign, client.Call<v1::Campaign>(get));
+  ASSIGN_OR_RETURN(campaign, CampaignWithResults(client, campaign.id()));
   return CampaignOutput(std::move(campaign));
 }
 

@@ -11,9 +11,7 @@ constexpr Option kProbeShowOptions[] = {{.name = "ID",
                                          .required = true}};
 
 Result<Output> RunProbeShow(Client& client, const Arguments& arguments, Stream&) {
-  v1::GetCampaignRequest request;
-  request.set_id(arguments.Text("ID"));
-  ASSIGN_OR_RETURN(v1::Campaign campaign, client.Call<v1::Campaign>(request));
+  ASSIGN_OR_RETURN(v1::Campaign campaign, CampaignWithResults(client, arguments.Text("ID")));
   return CampaignOutput(std::move(campaign));
 }
 

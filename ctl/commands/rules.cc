@@ -6,9 +6,12 @@
 namespace fabric::ctl {
 namespace {
 
-Result<Output> RunRules(Client& client, const Arguments&, Stream&) {
-  ASSIGN_OR_RETURN(v1::ListRulesResponse response,
-                   client.Call<v1::ListRulesResponse>(v1::ListRulesRequest()));
+constexpr Option kRulesOptions[] = {kFilterOption};
+
+Result<Output> RunRules(Client& client, const Arguments& arguments, Stream&) {
+  v1::ListRulesRequest request;
+  request.set_filter(arguments.Text("filter"));
+  ASSIGN_OR_RETURN(v1::ListRulesResponse response, client.List<v1::ListRulesResponse>(request));
   Output output;
   Table table{.columns = {{.title = "RULE"},
                           {.title = "SEVERITY"},
@@ -36,7 +39,7 @@ extern const Command rules = {
         "-o wide adds the reason for each rule and its source. For custom rules, see `rules check` "
         "and `rules test`.",
     .example = "fabricctl rules -o wide",
-    .options = {},
+    .options = kRulesOptions,
     .run = RunRules,
 };
 

@@ -1,13 +1,18 @@
 #include "ctl/client.h"
 #include "ctl/command.h"
+#include "ctl/tables/cells.h"
 #include "ctl/tables/silence_table.h"
 
 namespace fabric::ctl {
 namespace {
 
-Result<Output> RunSilenceList(Client& client, const Arguments&, Stream&) {
+constexpr Option kSilenceListOptions[] = {kFilterOption};
+
+Result<Output> RunSilenceList(Client& client, const Arguments& arguments, Stream&) {
+  v1::ListSilencesRequest request;
+  request.set_filter(arguments.Text("filter"));
   ASSIGN_OR_RETURN(v1::ListSilencesResponse response,
-                   client.Call<v1::ListSilencesResponse>(v1::ListSilencesRequest()));
+                   client.List<v1::ListSilencesResponse>(request));
   Output output;
   output.tables.push_back(SilenceTable(response.silences()));
   for (const v1::Silence& silence : response.silences()) output.names.push_back(silence.id());
@@ -22,7 +27,7 @@ extern const Command silence_list = {
     .summary = "List the active silences.",
     .description = "Sorted by end time. A silence ends automatically.",
     .example = "fabricctl silence list",
-    .options = {},
+    .options = kSilenceListOptions,
     .run = RunSilenceList,
 };
 

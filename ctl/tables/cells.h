@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/options.h"
+
 namespace fabric::ctl {
 
 inline constexpr std::string_view kAbsent = "-";
@@ -17,5 +19,13 @@ std::string NumberCell(bool present, std::uint64_t number);
 
 // "100 Gb/s", or "-".
 std::string RateCell(bool present, std::uint64_t bits_per_second);
+
+// Of commands that list.
+inline constexpr Option kFilterOption = {
+    .name = "filter",
+    .value = "EXPR",
+    .doc =
+        "Show only elements that match all terms, by field of -o json: "
+        "'node=~\"gpu-1.*\" rail=3'."};
 
 }  // namespace fabric::ctl

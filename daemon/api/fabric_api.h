@@ -44,6 +44,6 @@ class Api {
 };
 
 // Collects the input of /metrics from the controller.
-MetricsInput ReadMetrics(control::Controller& controller, const CallMetrics& calls, Moment now);
+MetricsInput ReadMetrics(control::Controller& controller, const CallMetrics& calls);
 
 }  // namespace fabric::api

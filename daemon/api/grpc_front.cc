@@ -35,8 +35,8 @@ void WriteGrpcLog(gpr_log_func_args* line) {
 }  // namespace
 
 struct GrpcFront::Parts {
-  Parts(CallFunction call, control::EventBus& events, AgentFront& agent_front)
-      : agents(agent_front), unary(std::move(call)), watch(events) {}
+  Parts(CallFunction call, control::EventBus& events, PeerSlots& watchers, AgentFront& agent_front)
+      : agents(agent_front), unary(std::move(call)), watch(events, watchers) {}
 
   AgentFront& agents;
   UnaryService unary;
@@ -58,9 +58,9 @@ const HostPort& GrpcFront::address() const {
 }
 
 Result<std::unique_ptr<GrpcFront>> GrpcFront::Listen(const HostPort& address, CallFunction call,
-                                                     control::EventBus& events,
+                                                     control::EventBus& events, PeerSlots& watchers,
                                                      AgentFront& agents) {
-  auto parts = std::make_unique<Parts>(std::move(call), events, agents);
+  auto parts = std::make_unique<Parts>(std::move(call), events, watchers, agents);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   int port = 0;

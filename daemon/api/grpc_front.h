@@ -7,6 +7,7 @@
 #include "base/settings.h"
 #include "base/status.h"
 #include "daemon/api/fabric_api.h"
+#include "daemon/api/peer_slots.h"
 #include "daemon/control/events.h"
 
 namespace fabric::api {
@@ -18,7 +19,8 @@ class GrpcFront {
   // Listens; all are borrowed and must outlive the front. UNAVAILABLE with the address and the
   // reason when that fails.
   static Result<std::unique_ptr<GrpcFront>> Listen(const HostPort& address, CallFunction call,
-                                                   control::EventBus& events, AgentFront& agents);
+                                                   control::EventBus& events, PeerSlots& watchers,
+                                                   AgentFront& agents);
   ~GrpcFront();
 
   // With the chosen port if the requested one was 0.

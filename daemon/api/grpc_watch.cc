@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "daemon/api/event_queue.h"
 #include "daemon/api/grpc_status.h"
 
 namespace fabric::api {
@@ -21,19 +20,22 @@ const Status& Stopping() {
 
 }  // namespace
 
-// Locks: a publisher holds the bus's while it wakes us, so ours is never held when the queue is
-// made or dropped.
+// Locks: the service's, then ours, then the bus's.
 class WatchService::Watcher final : public grpc::ServerWriteReactor<v1::Event> {
  public:
   Watcher(WatchService& service, grpc::CallbackServerContext& context)
-      : service_(service), context_(context) {}
+      : service_(service), context_(context), slot_(service.slots_.Take(context.peer())) {}
 
-  void Begin(control::EventBus& events, std::uint64_t after_sequence) {
+  void Begin(const v1::WatchEventsRequest& request) {
+    const Result<control::EventCursor> start = service_.events_.Start(request);
+    if (!slot_.ok() || !start.ok()) {
+      End(slot_.ok() ? start.status().In("after_cursor") : slot_.status());
+      return;
+    }
     StartSendInitialMetadata();  // So that the client knows that it is watching from now on.
-    auto queue = std::make_unique<EventQueue>(events, after_sequence, [this] { Pump(); });
     {
       const MutexLock lock(mutex_);
-      queue_ = std::move(queue);
+      cursor_ = *start;
     }
     Pump();
   }
@@ -55,35 +57,26 @@ class WatchService::Watcher final : public grpc::ServerWriteReactor<v1::Event> {
   void OnCancel() override { End({Code::kCancelled, "the watcher went away"}); }
 
   void OnDone() override {
-    std::unique_ptr<EventQueue> queue;
-    {
-      const MutexLock lock(mutex_);
-      queue.swap(queue_);
-    }
-    queue.reset();  // Waits for a publisher, who may be waiting for our lock.
     service_.Remove(this);
     delete this;
   }
 
- private:
+  // Writes the next event, if there is one and none is in flight.
   void Pump() EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    if (finished_ || writing_ || queue_ == nullptr) return;
-    if (!end_) {
-      if (queue_->overflowed()) {
-        EndLocked({Code::kResourceExhausted, "the watcher does not keep up with events"});
-        return;
-      }
-      auto event = queue_->Pop();
-      if (!event) return;
-      event_ = *std::move(event);
-      writing_ = true;
-      StartWrite(&event_);
+    if (finished_ || writing_ || !cursor_) return;
+    if (end_) {
+      EndLocked(*end_);
       return;
     }
-    EndLocked(*end_);
+    auto event = service_.events_.Next(*cursor_);
+    if (!event) return;
+    event_ = *std::move(event);
+    writing_ = true;
+    StartWrite(&event_);
   }
 
+ private:
   void EndLocked(const Status& status) REQUIRES(mutex_) {
     if (finished_) return;
     if (!end_) end_ = status;
@@ -97,16 +90,18 @@ class WatchService::Watcher final : public grpc::ServerWriteReactor<v1::Event> {
 
   WatchService& service_;
   grpc::CallbackServerContext& context_;
+  const Result<PeerSlot> slot_;
   v1::Event event_;  // Of the write in flight
 
   Mutex mutex_;
-  std::unique_ptr<EventQueue> queue_ GUARDED_BY(mutex_);
+  std::optional<control::EventCursor> cursor_ GUARDED_BY(mutex_);  // Once it has begun
   bool writing_ GUARDED_BY(mutex_) = false;
   bool finished_ GUARDED_BY(mutex_) = false;
   std::optional<Status> end_ GUARDED_BY(mutex_);
 };
 
-WatchService::WatchService(control::EventBus& events) : events_(events) {
+WatchService::WatchService(control::EventBus& events, PeerSlots& slots)
+    : events_(events), slots_(slots) {
   AddMethod(new grpc::internal::RpcServiceMethod(
       "/fabric.v1.Fabric/WatchEvents", grpc::internal::RpcMethod::SERVER_STREAMING, nullptr));
   using Handler = grpc::internal::CallbackServerStreamingHandler<v1::WatchEventsRequest, v1::Event>;
@@ -114,10 +109,35 @@ WatchService::WatchService(control::EventBus& events) : events_(events) {
                                            const v1::WatchEventsRequest* request) {
                        return Watch(context, *request);
                      }));
+  events_.Subscribe(*this);
+  pump_ = std::jthread([this](std::stop_token stop) { PumpAll(std::move(stop)); });
 }
 
 WatchService::~WatchService() {
+  events_.Unsubscribe(*this);
   WaitUntilGone();
+}
+
+void WatchService::OnEvent(const v1::Event&) {
+  {
+    const MutexLock lock(wake_mutex_);
+    if (std::exchange(published_, true)) return;
+  }
+  wake_.notify_one();
+}
+
+void WatchService::PumpAll(std::stop_token stop) {
+  while (true) {
+    {
+      MutexLock lock(wake_mutex_);
+      const bool published =
+          wake_.wait(lock, stop, [&]() REQUIRES(wake_mutex_) { return published_; });
+      if (!published) return;  // Stopped
+      published_ = false;
+    }
+    const MutexLock lock(mutex_);
+    for (Watcher* const watcher : watchers_) watcher->Pump();
+  }
 }
 
 grpc::ServerWriteReactor<v1::Event>* WatchService::Watch(grpc::CallbackServerContext* context,
@@ -132,7 +152,7 @@ grpc::ServerWriteReactor<v1::Event>* WatchService::Watch(grpc::CallbackServerCon
   if (stopped)
     watcher->End(Stopping());
   else
-    watcher->Begin(events_, request.after_sequence());
+    watcher->Begin(request);
   return watcher;
 }
 

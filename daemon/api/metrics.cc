@@ -11,9 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "proto/affected.h"
 #include "proto/names.h"
-#include "proto/timestamps.h"
 
 namespace fabric::api {
 namespace {
@@ -38,148 +36,145 @@ void Add(MetricFamily& family, Labels labels, double value) {
 }
 
 void ControllerInfo(const MetricsInput& input, MetricFamily& family) {
-  Add(family, {{"version", input.version.version()}}, 1);
+  Add(family, {{"version", input.fleet.version}}, 1);
 }
 
 void StartTime(const MetricsInput& input, MetricFamily& family) {
-  Add(family, {}, static_cast<double>(input.version.started_at().seconds()));
+  Add(family, {}, static_cast<double>(input.fleet.started_at_seconds));
 }
 
 void Nodes(const MetricsInput& input, MetricFamily& family) {
   std::map<std::string, int> by_state = {{"connected", 0}, {"lost", 0}};
-  for (const auto& node : input.nodes.nodes())
-    ++by_state[node.state() == v1::NODE_STATE_LOST ? "lost" : "connected"];
+  for (const auto& [name, node] : input.fleet.nodes)
+    ++by_state[node.connected ? "connected" : "lost"];
   for (const auto& [state, count] : by_state) Add(family, {{"state", state}}, count);
 }
 
 void NodeConnected(const MetricsInput& input, MetricFamily& family) {
-  for (const auto& node : input.nodes.nodes())
-    Add(family, {{"node", node.name()}}, node.state() == v1::NODE_STATE_LOST ? 0 : 1);
+  for (const auto& [name, node] : input.fleet.nodes)
+    Add(family, {{"node", name}}, node.connected ? 1 : 0);
 }
 
 void Ports(const MetricsInput& input, MetricFamily& family) {
-  std::map<std::string, int> by_state = {{"active", 0}, {"down", 0}};
-  for (const auto& device : input.devices.devices()) ++by_state[Lower(Name(device.state()))];
-  for (const auto& [state, count] : by_state) Add(family, {{"state", state}}, count);
-}
-
-// Those that another one explains do not count: one cause is one alert.
-bool OpenAndFailing(const v1::Finding& finding) {
-  return finding.verdict() == v1::VERDICT_FAIL && finding.explained_by().empty() &&
-         finding.state() != v1::FINDING_STATE_RESOLVED;
+  std::map<std::string, std::uint64_t> by_state = {{"active", 0}, {"down", 0}};
+  for (const auto& [state, count] : input.fleet.ports) by_state[Lower(Name(state))] += count;
+  for (const auto& [state, count] : by_state)
+    Add(family, {{"state", state}}, static_cast<double>(count));
 }
 
 void FindingsOpen(const MetricsInput& input, MetricFamily& family) {
-  std::map<std::pair<std::string, std::string>, int> counts;
   // A rule without findings is a 0, so that an alert on it can resolve.
-  for (const auto& rule : input.rules.rules()) counts[{rule.id(), Lower(Name(rule.severity()))}];
-  for (const auto& finding : input.findings.findings())
-    if (OpenAndFailing(finding) && !finding.has_silenced())
-      ++counts[{finding.rule(), Lower(Name(finding.severity()))}];
-  for (const auto& [key, count] : counts)
-    Add(family, {{"rule", key.first}, {"severity", key.second}}, count);
+  for (const auto& [key, count] : input.fleet.findings_open)
+    Add(family, {{"rule", key.first}, {"severity", Lower(Name(key.second))}},
+        static_cast<double>(count));
 }
 
 void NodeFindingsOpen(const MetricsInput& input, MetricFamily& family) {
-  std::map<std::pair<std::string, std::string>, int> counts;
-  for (const auto& finding : input.findings.findings())
-    if (OpenAndFailing(finding) && !finding.has_silenced())
-      for (const std::string& node : NodesOf(finding))
-        ++counts[{node, Lower(Name(finding.severity()))}];
-  for (const auto& [key, count] : counts)
-    Add(family, {{"node", key.first}, {"severity", key.second}}, count);
+  for (const auto& [name, node] : input.fleet.nodes)
+    for (const auto& [severity, count] : node.findings)
+      Add(family, {{"node", name}, {"severity", Lower(Name(severity))}}, count);
 }
 
 void FindingsSilenced(const MetricsInput& input, MetricFamily& family) {
-  std::map<std::string, int> counts = {{"info", 0}, {"warning", 0}, {"error", 0}, {"critical", 0}};
-  for (const auto& finding : input.findings.findings())
-    if (OpenAndFailing(finding) && finding.has_silenced())
-      ++counts[Lower(Name(finding.severity()))];
-  for (const auto& [severity, count] : counts) Add(family, {{"severity", severity}}, count);
+  std::map<std::string, std::uint64_t> counts = {
+      {"info", 0}, {"warning", 0}, {"error", 0}, {"critical", 0}};
+  for (const auto& [severity, count] : input.fleet.findings_silenced)
+    counts[Lower(Name(severity))] += count;
+  for (const auto& [severity, count] : counts)
+    Add(family, {{"severity", severity}}, static_cast<double>(count));
 }
 
 void Verdicts(const MetricsInput& input, MetricFamily& family) {
-  const v1::VerdictCounts& counts = input.findings.counts();
+  const v1::VerdictCounts& counts = input.fleet.verdicts;
   Add(family, {{"verdict", "fail"}}, static_cast<double>(counts.fail()));
   Add(family, {{"verdict", "pass"}}, static_cast<double>(counts.pass()));
   Add(family, {{"verdict", "unknown"}}, static_cast<double>(counts.unknown()));
 }
 
 void Campaigns(const MetricsInput& input, MetricFamily& family) {
-  std::map<std::string, int> by_state = {{"cancelled", 0}, {"done", 0}, {"running", 0}};
-  for (const auto& campaign : input.campaigns.campaigns())
-    ++by_state[Lower(Name(campaign.state()))];
-  for (const auto& [state, count] : by_state) Add(family, {{"state", state}}, count);
+  std::map<std::string, std::uint64_t> by_state = {{"cancelled", 0}, {"done", 0}, {"running", 0}};
+  for (const auto& [state, count] : input.fleet.campaigns) by_state[Lower(Name(state))] += count;
+  for (const auto& [state, count] : by_state)
+    Add(family, {{"state", state}}, static_cast<double>(count));
 }
 
 void Probes(const MetricsInput& input, MetricFamily& family) {
-  double ok = 0;
-  double failed = 0;
-  double cancelled = 0;
-  for (const auto& campaign : input.campaigns.campaigns()) {
-    ok += campaign.probes_ok();
-    failed += campaign.probes_failed();
-    cancelled += campaign.probes_cancelled();
-  }
-  Add(family, {{"result", "cancelled"}}, cancelled);
-  Add(family, {{"result", "failed"}}, failed);
-  Add(family, {{"result", "ok"}}, ok);
+  Add(family, {{"result", "cancelled"}}, static_cast<double>(input.fleet.probes_cancelled));
+  Add(family, {{"result", "failed"}}, static_cast<double>(input.fleet.probes_failed));
+  Add(family, {{"result", "ok"}}, static_cast<double>(input.fleet.probes_ok));
 }
 
-// Minimum, median and maximum over the pairs of each rail.
-void Aggregate(std::map<std::uint32_t, std::vector<double>> by_rail, MetricFamily& family) {
-  for (auto& [rail, values] : by_rail) {
-    std::sort(values.begin(), values.end());
-    const std::string name = Format("{}", rail);
-    Add(family, {{"rail", name}, {"aggregate", "min"}}, values.front());
-    Add(family, {{"rail", name}, {"aggregate", "median"}}, values[values.size() / 2]);
-    Add(family, {{"rail", name}, {"aggregate", "max"}}, values.back());
-  }
+constexpr double kMicrosecond = 1e-6;
+
+void AddDistribution(std::uint32_t rail, const control::Distribution& values, double unit,
+                     MetricFamily& family) {
+  if (values.count() == 0) return;
+  const std::string name = Format("{}", rail);
+  Add(family, {{"rail", name}, {"aggregate", "min"}}, values.min() * unit);
+  Add(family, {{"rail", name}, {"aggregate", "median"}}, values.Median() * unit);
+  Add(family, {{"rail", name}, {"aggregate", "max"}}, values.max() * unit);
 }
 
 void Latency(const MetricsInput& input, MetricFamily& family) {
-  std::map<std::uint32_t, std::vector<double>> by_rail;
-  for (const auto& pair : input.newest.results())
-    if (pair.result().status() == v1::PROBE_STATUS_OK && pair.result().has_latency())
-      by_rail[pair.from().rail()].push_back(pair.result().latency().median_us() * 1e-6);
-  Aggregate(std::move(by_rail), family);
+  for (const auto& [rail, results] : input.fleet.newest)
+    AddDistribution(rail, results.latency_us, kMicrosecond, family);
 }
 
 void Bandwidth(const MetricsInput& input, MetricFamily& family) {
-  std::map<std::uint32_t, std::vector<double>> by_rail;
-  for (const auto& pair : input.newest.results())
-    if (pair.result().status() == v1::PROBE_STATUS_OK && pair.result().has_bandwidth())
-      by_rail[pair.from().rail()].push_back(pair.result().bandwidth().mean_bps() / 8);
-  Aggregate(std::move(by_rail), family);
+  for (const auto& [rail, results] : input.fleet.newest)
+    AddDistribution(rail, results.bandwidth_bps, 1.0 / 8, family);
 }
 
 void StoreFailures(const MetricsInput& input, MetricFamily& family) {
-  Add(family, {}, static_cast<double>(input.store_failures));
+  Add(family, {}, static_cast<double>(input.fleet.store_failures));
 }
 
-Labels LabelsOf(const v1::MeshLeafPair& pair) {
-  return {{"from_leaf", pair.from_leaf()},
-          {"to_leaf", pair.to_leaf()},
-          {"rail", std::to_string(pair.rail())}};
+void AddPings(const Labels& labels, const control::PingCounts& pings, MetricFamily& family) {
+  const auto add = [&](const char* result, std::uint64_t count) {
+    Labels all = labels;
+    all.push_back({"result", result});
+    Add(family, std::move(all), static_cast<double>(count));
+  };
+  add("answered", pings.sent - pings.lost - pings.voided);
+  add("lost", pings.lost);
+  add("voided", pings.voided);
 }
 
 void MeshPings(const MetricsInput& input, MetricFamily& family) {
-  for (const v1::MeshLeafPair& pair : input.mesh.leaf_pairs()) {
-    const auto add = [&](const char* result, std::uint64_t count) {
-      auto labels = LabelsOf(pair);
-      labels.push_back({"result", result});
-      Add(family, std::move(labels), static_cast<double>(count));
-    };
-    add("answered", pair.sent() - pair.lost() - pair.voided());
-    add("lost", pair.lost());
-    add("voided", pair.voided());
-  }
+  for (const auto& [rail, sums] : input.fleet.mesh.rails)
+    AddPings({{"rail", Format("{}", rail)}}, sums.pings, family);
 }
 
 void MeshRoundTrip(const MetricsInput& input, MetricFamily& family) {
-  constexpr double kMicroseconds = 1e6;
-  for (const v1::MeshLeafPair& pair : input.mesh.leaf_pairs())
-    if (pair.has_median_us()) Add(family, LabelsOf(pair), pair.median_us() / kMicroseconds);
+  for (const auto& [rail, sums] : input.fleet.mesh.rails)
+    AddDistribution(rail, sums.round_trip_us, kMicrosecond, family);
+}
+
+void MeshLeafPings(const MetricsInput& input, MetricFamily& family) {
+  for (const auto& [leaf, pings] : input.fleet.mesh.leaves)
+    AddPings({{"leaf", leaf}}, pings, family);
+}
+
+void MeshLeavesOmitted(const MetricsInput& input, MetricFamily& family) {
+  Add(family, {}, static_cast<double>(input.fleet.mesh.leaves_omitted));
+}
+
+void AddWorst(const std::vector<control::MeshNumbers::Pair>& pairs, double unit,
+              MetricFamily& family) {
+  for (const control::MeshNumbers::Pair& pair : pairs)
+    Add(family,
+        {{"from_leaf", pair.from_leaf},
+         {"to_leaf", pair.to_leaf},
+         {"rail", Format("{}", pair.rail)}},
+        pair.value * unit);
+}
+
+void MeshWorstLoss(const MetricsInput& input, MetricFamily& family) {
+  AddWorst(input.fleet.mesh.worst_loss, 1, family);
+}
+
+void MeshWorstRoundTrip(const MetricsInput& input, MetricFamily& family) {
+  AddWorst(input.fleet.mesh.worst_round_trip, kMicrosecond, family);
 }
 
 void RuleProblems(const MetricsInput& input, MetricFamily& family) {
@@ -187,14 +182,15 @@ void RuleProblems(const MetricsInput& input, MetricFamily& family) {
 }
 
 void TopologyPorts(const MetricsInput& input, MetricFamily& family) {
-  if (!input.infiniband.known) return;
-  Add(family, {{"state", "placed"}}, input.infiniband.placed - input.infiniband.lid_mismatches);
-  Add(family, {{"state", "other_lid"}}, input.infiniband.lid_mismatches);
-  Add(family, {{"state", "unknown"}}, input.infiniband.unknown);
+  if (!input.fleet.infiniband.known) return;
+  Add(family, {{"state", "placed"}},
+      input.fleet.infiniband.placed - input.fleet.infiniband.lid_mismatches);
+  Add(family, {{"state", "other_lid"}}, input.fleet.infiniband.lid_mismatches);
+  Add(family, {{"state", "unknown"}}, input.fleet.infiniband.unknown);
 }
 
 void TopologyMadeAt(const MetricsInput& input, MetricFamily& family) {
-  if (input.infiniband.known) Add(family, {}, input.infiniband.made_at_seconds);
+  if (input.fleet.infiniband.known) Add(family, {}, input.fleet.infiniband.made_at_seconds);
 }
 
 void Requests(const MetricsInput& input, MetricFamily& family) {
@@ -251,18 +247,31 @@ constexpr Family kFamilies[] = {
     {"fabric_campaigns", MetricType::Gauge, "Known probe campaigns, by state.", &Campaigns},
     {"fabric_campaign_probes", MetricType::Gauge, "Probes of these campaigns, by result.", &Probes},
     {"fabric_probe_latency_seconds", MetricType::Gauge,
-     "Median RDMA write latency of a pair: minimum, median and maximum over the pairs of a rail in "
-     "the newest campaign.",
+     "Median RDMA write latency of a pair: minimum, median (within 1 %) and maximum over the pairs "
+     "of "
+     "a rail in the newest campaign since the start.",
      &Latency},
     {"fabric_probe_bandwidth_bytes_per_second", MetricType::Gauge,
-     "Mean RDMA write bandwidth of a pair: minimum, median and maximum over the pairs of a rail in "
-     "the newest campaign.",
+     "Mean RDMA write bandwidth of a pair: minimum, median (within 1 %) and maximum over the pairs "
+     "of a rail in the newest campaign since the start.",
      &Bandwidth},
     {"fabric_mesh_pings", MetricType::Gauge,
-     "Mesh pings in the newest windows, by pair of leaves, rail and result.", &MeshPings},
+     "Mesh pings in the newest windows, by rail and result.", &MeshPings},
     {"fabric_mesh_round_trip_seconds", MetricType::Gauge,
-     "Median network round-trip time between two leaves in the newest mesh windows.",
+     "Median network round-trip time between two leaves in the newest mesh windows: minimum, "
+     "median "
+     "(within 1 %) and maximum over the pairs of leaves of a rail.",
      &MeshRoundTrip},
+    {"fabric_mesh_leaf_pings", MetricType::Gauge,
+     "Mesh pings from or to a leaf in the newest windows, by leaf and result.", &MeshLeafPings},
+    {"fabric_mesh_leaves_omitted", MetricType::Gauge,
+     "Number of leaves without a series because there are more than 1,000.", &MeshLeavesOmitted},
+    {"fabric_mesh_worst_loss_ratio", MetricType::Gauge,
+     "Share of lost mesh pings of the 10 pairs of leaves with the largest share. `fabricctl mesh` "
+     "has all pairs.",
+     &MeshWorstLoss},
+    {"fabric_mesh_worst_round_trip_seconds", MetricType::Gauge,
+     "Median network round-trip time of the 10 slowest pairs of leaves.", &MeshWorstRoundTrip},
     {"fabric_store_failures_total", MetricType::Counter, "Failed writes to the store.",
      &StoreFailures},
     {"fabric_rule_problems", MetricType::Gauge,

@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "daemon/control/campaigns/port_counters.h"
-#include "daemon/control/handlers/handler.h"
 #include "daemon/control/state.h"
 #include "daemon/control/summaries.h"
 #include "proto/bounds.h"
@@ -28,6 +27,7 @@ constexpr Duration kStoreCountersEvery = 15min;
 // How long a finding about an exceeded bound or a claimed name stays open.
 constexpr Duration kViolationAge = 10min;
 constexpr Duration kStoreEvery = std::chrono::seconds(Limit("store_node_seconds"));
+constexpr std::size_t kPortsOfEventMax = 64;  // As in fabric.proto
 
 bool ChangesSettings(const v1::SnapshotChange& change) {
   return change.rdma_devices_size() > 0 || change.removed_rdma_devices_size() > 0 ||
@@ -115,6 +115,7 @@ Status Controller::Load(Moment now) {
   state_->located.Restore(findings);
   state_->findings.Restore(std::move(findings), std::move(silences), now);
   state_->campaigns.Restore(campaigns, now);
+  UpdateNumbers(now);
   return {};
 }
 
@@ -224,8 +225,16 @@ void Controller::OnFleetChange(Moment now) {
 }
 
 void Controller::PublishPorts(const std::vector<v1::PortEvent>& ports, Moment now) {
-  for (const v1::PortEvent& port : ports)
-    state_->outbox.Publish(now, [&](v1::Event& event) { *event.mutable_port() = port; });
+  if (ports.size() == 1)
+    state_->outbox.Publish(now, [&](v1::Event& event) { *event.mutable_port() = ports.front(); });
+  if (ports.size() < 2) return;
+  state_->outbox.Publish(now, [&](v1::Event& event) {
+    v1::PortEvents& all = *event.mutable_ports();
+    all.set_node(ports.front().node());
+    all.set_total(static_cast<std::uint32_t>(ports.size()));
+    const std::size_t shown = std::min(ports.size(), kPortsOfEventMax);
+    all.mutable_ports()->Assign(ports.begin(), ports.begin() + static_cast<std::ptrdiff_t>(shown));
+  });
 }
 
 // A table or a sample. A message that does not fit the known table leads to a request for a whole
@@ -318,39 +327,7 @@ void Controller::Tick(Moment now) {
   state_->evaluator.Tick(state_->fleet, state_->findings, now);
   if (state_->evaluator.Settled(now)) state_->findings.Tick(state_->fleet, now);
   state_->certificates.Tick(state_->evaluator.changed(), now);
-}
-
-Status Controller::Call(const google::protobuf::Message& request,
-                        google::protobuf::Message& response, Moment now) {
-  const Handler* const handler = FindHandler(*request.GetDescriptor());
-  if (handler == nullptr)
-    return {Code::kUnimplemented,
-            Format("{} has no handler", request.GetDescriptor()->full_name())};
-  if (handler->response() != response.GetDescriptor())
-    return {Code::kInternal,
-            Format("expected a response of type {}, saw {}", handler->response()->full_name(),
-                   response.GetDescriptor()->full_name())};
-  const MutexLock lock(mutex_);
-  return handler->call(*state_, request, response, now);
-}
-
-void Controller::SetInfiniband(fleet::InfinibandTopology topology, Moment now) {
-  const MutexLock lock(mutex_);
-  state_->sites.set_infiniband(std::move(topology));
-  state_->fleet.SetInfiniband(&state_->sites.infiniband());
-  OnFleetChange(now);
-}
-
-InfinibandState Controller::Infiniband() {
-  const MutexLock lock(mutex_);
-  const fleet::InfinibandTopology& topology = state_->sites.infiniband();
-  if (topology.empty()) return {};
-  if (!state_->cover) state_->cover = state_->sites.Cover(fleet::FleetView(state_->fleet));
-  return {.known = true,
-          .made_at = topology.made_at(),
-          .switches = topology.switches().size(),
-          .ports = topology.ports(),
-          .cover = *state_->cover};
+  UpdateNumbers(now);
 }
 
 void Controller::PublishNode(const std::string& node, Moment now) {
@@ -373,11 +350,6 @@ void Controller::StoreNode(Session& session, Moment now) {
 void Controller::StoreLate(Session& session, Moment now) {
   const Duration age = now.steady - session.stored_at;
   if (age >= (session.to_be_stored ? kStoreEvery : kStoreCountersEvery)) StoreNode(session, now);
-}
-
-StoreFailures Controller::store_failures() {
-  const MutexLock lock(mutex_);
-  return {.count = state_->outbox.failures(), .last = state_->outbox.last_failure()};
 }
 
 }  // namespace fabric::control

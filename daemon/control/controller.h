@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "base/status.h"
 #include "daemon/control/agent_sink.h"
 #include "daemon/control/events.h"
+#include "daemon/control/fleet_numbers.h"
 #include "daemon/control/options.h"
 #include "daemon/fleet/sites.h"
 #include "daemon/store/store.h"
@@ -45,6 +47,8 @@ struct StoreFailures {
 
 class Controller {
  public:
+  static constexpr Duration kNumbersAge = std::chrono::seconds(1);
+
   // All are borrowed and must outlive the controller.
   Controller(const ControllerOptions& options, store::Store& store, AgentSink& agents,
              EventBus& events, Moment now);
@@ -79,6 +83,9 @@ class Controller {
   void SetInfiniband(fleet::InfinibandTopology topology, Moment now);
   InfinibandState Infiniband();
 
+  // Numbers for /metrics, at most kNumbersAge old. Does not wait for the controller.
+  FleetNumbers Numbers() EXCLUDES(numbers_mutex_);
+
   StoreFailures store_failures();
   // Problems in rule files.
   std::uint32_t RuleProblems() const { return rule_problems_; }
@@ -101,11 +108,17 @@ class Controller {
   void StoreNode(Session& session, Moment now) REQUIRES(mutex_);
   void StoreLate(Session& session, Moment now) REQUIRES(mutex_);
 
+  InfinibandState InfinibandNow() REQUIRES(mutex_);
+  void UpdateNumbers(Moment now) REQUIRES(mutex_) EXCLUDES(numbers_mutex_);
+
   AgentSink& agents_;
   const std::uint32_t rule_problems_;
   Mutex mutex_;
   const std::unique_ptr<State> state_ GUARDED_BY(mutex_);
   SteadyTime ticked_at_ GUARDED_BY(mutex_);
+  std::optional<SteadyTime> numbers_at_ GUARDED_BY(mutex_);
+  Mutex numbers_mutex_;  // After mutex_
+  FleetNumbers numbers_ GUARDED_BY(numbers_mutex_);
 };
 
 }  // namespace fabric::control

@@ -8,8 +8,12 @@
 
 namespace fabric {
 
-std::string AddressesJson(const HostPort& grpc, const HostPort& rest) {
-  return nlohmann::ordered_json{{"grpc", ToString(grpc)}, {"rest", ToString(rest)}}.dump() + "\n";
+std::string AddressesJson(const Addresses& addresses) {
+  return nlohmann::ordered_json{{"grpc", ToString(addresses.grpc)},
+                                {"rest", ToString(addresses.rest)},
+                                {"health", ToString(addresses.health)}}
+             .dump() +
+         "\n";
 }
 
 Status WriteFileAtomically(const std::string& path, const std::string& text) {

@@ -8,8 +8,14 @@
 
 namespace fabric {
 
-// {"grpc":"127.0.0.1:9418","rest":"127.0.0.1:9419"}
-std::string AddressesJson(const HostPort& grpc, const HostPort& rest);
+struct Addresses {
+  HostPort grpc;
+  HostPort rest;
+  HostPort health;
+};
+
+// {"grpc":"127.0.0.1:9418","rest":"127.0.0.1:9419","health":"127.0.0.1:9420"}
+std::string AddressesJson(const Addresses& addresses);
 
 // Replaces the file atomically. Errors name the path.
 Status WriteFileAtomically(const std::string& path, const std::string& text);

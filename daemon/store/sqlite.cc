@@ -24,7 +24,7 @@ namespace {
 struct Statements {
   Statement put_node, delete_node, put_finding, add_history, put_silence, put_campaign, add_result;
   Statement nodes, open_findings, resolved_findings, findings_from, history, silences;
-  Statement campaigns, campaign, results;
+  Statement campaigns, results;
 
   static Result<Statements> Make(Database& database);
 };
@@ -59,9 +59,9 @@ constexpr const char* kHistory =
 constexpr const char* kSilences = "SELECT id, silence FROM silences ORDER BY id";
 constexpr const char* kCampaigns =
     "SELECT id, campaign FROM campaigns ORDER BY sequence DESC LIMIT ?";
-constexpr const char* kCampaign = "SELECT id, campaign FROM campaigns WHERE id = ?";
 constexpr const char* kResults =
-    "SELECT campaign, result FROM pair_results WHERE campaign = ? ORDER BY sequence";
+    "SELECT sequence, result FROM pair_results WHERE campaign = ? AND sequence > ? "
+    "ORDER BY sequence LIMIT ?";
 
 Result<Statements> Statements::Make(Database& database) {
   ASSIGN_OR_RETURN(Statement put_node, database.Prepare(kPutNode));
@@ -78,16 +78,13 @@ Result<Statements> Statements::Make(Database& database) {
   ASSIGN_OR_RETURN(Statement history, database.Prepare(kHistory));
   ASSIGN_OR_RETURN(Statement silences, database.Prepare(kSilences));
   ASSIGN_OR_RETURN(Statement campaigns, database.Prepare(kCampaigns));
-  ASSIGN_OR_RETURN(Statement campaign, database.Prepare(kCampaign));
   ASSIGN_OR_RETURN(Statement results, database.Prepare(kResults));
-  return Statements{std::move(put_node),      std::move(delete_node),
-                    std::move(put_finding),   std::move(add_history),
-                    std::move(put_silence),   std::move(put_campaign),
-                    std::move(add_result),    std::move(nodes),
-                    std::move(open_findings), std::move(resolved_findings),
-                    std::move(findings_from), std::move(history),
-                    std::move(silences),      std::move(campaigns),
-                    std::move(campaign),      std::move(results)};
+  return Statements{
+      std::move(put_node),          std::move(delete_node),   std::move(put_finding),
+      std::move(add_history),       std::move(put_silence),   std::move(put_campaign),
+      std::move(add_result),        std::move(nodes),         std::move(open_findings),
+      std::move(resolved_findings), std::move(findings_from), std::move(history),
+      std::move(silences),          std::move(campaigns),     std::move(results)};
 }
 
 // Transition for a row of schema version 1, which stored none. `open`: the finding was open before.
@@ -160,7 +157,8 @@ class SqliteStore final : public Store {
   Result<std::vector<v1::Campaign>> Campaigns(std::uint32_t max) override {
     return Read<v1::Campaign>(sql_.campaigns.Bind(0, max), "campaign");
   }
-  Result<v1::Campaign> CampaignWithResults(const std::string& id) override;
+  Result<std::vector<ResultRow>> Results(const std::string& campaign, std::int64_t after,
+                                         std::uint32_t max) override;
 
   Status AddSettingChange(const std::string& node, const v1::DiffNodeResponse& change) override {
     RETURN_IF_ERROR(facts_.Add(node, change));
@@ -278,16 +276,19 @@ Result<std::vector<v1::FindingRecord>> SqliteStore::FindingHistory(const std::st
   }
 }
 
-Result<v1::Campaign> SqliteStore::CampaignWithResults(const std::string& id) {
-  ASSIGN_OR_RETURN(std::vector<v1::Campaign> found,
-                   Read<v1::Campaign>(sql_.campaign.Text(0, id), "campaign"));
-  if (found.empty()) return Status(Code::kNotFound, Format("no campaign {}", Quoted(id)));
-  ASSIGN_OR_RETURN(std::vector<v1::PairResult> results,
-                   Read<v1::PairResult>(sql_.results.Text(0, id), "result of campaign"));
-  v1::Campaign campaign = std::move(found.front());
-  campaign.mutable_results()->Assign(std::make_move_iterator(results.begin()),
-                                     std::make_move_iterator(results.end()));
-  return campaign;
+Result<std::vector<ResultRow>> SqliteStore::Results(const std::string& campaign, std::int64_t after,
+                                                    std::uint32_t max) {
+  Statement& query = sql_.results.Text(0, campaign).Bind(1, after).Bind(2, max);
+  std::vector<ResultRow> rows;
+  while (true) {
+    ASSIGN_OR_RETURN(const bool row, query.Step());
+    if (!row) return rows;
+    const std::string_view bytes = query.Bytes(1);
+    ResultRow& added = rows.emplace_back(ResultRow{.sequence = query.Number(0), .result = {}});
+    if (added.result.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) continue;
+    query.Reset();
+    return Damaged("result of campaign", campaign);
+  }
 }
 
 Status SqliteStore::Added(std::int64_t rows) {

@@ -2,6 +2,7 @@
 // results.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,6 +24,12 @@ struct ChangeLog {
 
 struct CampaignResult {
   std::string campaign;  // Its id
+  v1::PairResult result;
+};
+
+// A result of a campaign and its position among all results.
+struct ResultRow {
+  std::int64_t sequence = 0;
   v1::PairResult result;
 };
 
@@ -55,7 +62,9 @@ class Store {
   virtual Result<std::vector<v1::Silence>>
   Silences() = 0;  // Includes ended ones that are still kept
   virtual Result<std::vector<v1::Campaign>> Campaigns(std::uint32_t max) = 0;  // Newest first, bare
-  virtual Result<v1::Campaign> CampaignWithResults(const std::string& id) = 0;  // NOT_FOUND
+  // Results of a campaign behind the position `after`, in the order in which they were added.
+  virtual Result<std::vector<ResultRow>> Results(const std::string& campaign, std::int64_t after,
+                                                 std::uint32_t max) = 0;
   // Changes at or after `from`.
   virtual Result<ChangeLog> SettingChanges(const std::string& node,
                                            const google::protobuf::Timestamp& from) = 0;

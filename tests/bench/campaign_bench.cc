@@ -28,7 +28,6 @@ v1::Campaign AllPairs(CampaignWorld& world) {
   world.Serve([&] { failed = !world.controller().Call(start, campaign, world.Now()).ok(); });
   v1::GetCampaignRequest get;
   get.set_id(campaign.id());
-  get.set_omit_results(true);
   std::uint64_t steps = 0;
   while (!failed && !campaign.has_ended_at()) {
     world.Step();

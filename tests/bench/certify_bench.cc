@@ -52,7 +52,6 @@ v1::Certificate Certify(CampaignWorld& world, std::uint32_t nodes) {
 v1::Campaign CampaignOf(CampaignWorld& world, const v1::Certificate& certificate) {
   v1::GetCampaignRequest get;
   get.set_id(certificate.campaign());
-  get.set_omit_results(true);
   v1::Campaign campaign;
   (void)world.controller().Call(get, campaign, world.Now());
   return campaign;

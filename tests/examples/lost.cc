@@ -6,7 +6,7 @@ namespace fabric::ctl {
 namespace {
 
 Result<Output> RunLost(Client& client, const Arguments&, Stream&) {
-  ASSIGN_OR_RETURN(const auto response, client.Call<v1::ListNodesResponse>(v1::ListNodesRequest()));
+  ASSIGN_OR_RETURN(const auto response, client.List<v1::ListNodesResponse>(v1::ListNodesRequest()));
   Output output;
   Table table{.columns = {{.title = "NAME"}, {.title = "WHY"}}, .empty_note = "No node is lost."};
   auto message = std::make_unique<v1::ListNodesResponse>();

@@ -65,7 +65,7 @@ Fleet::Fleet(const FleetOptions& options)
       checks_(queue_, trace_),
       sink_(*this),
       wire_(queue_, random_, *this) {
-  (void)bus_.Subscribe(checks_, 0);
+  bus_.Subscribe(checks_);
   for (std::uint32_t number = 0; number < options.shape.nodes; ++number)
     agents_.push_back(
         std::make_unique<SimAgent>(number,
@@ -132,10 +132,19 @@ Status Fleet::Cancel(const std::string& campaign) {
 v1::Campaign Fleet::Campaign(const std::string& id, bool results) {
   v1::GetCampaignRequest request;
   request.set_id(id);
-  request.set_omit_results(!results);
   v1::Campaign campaign;
   if (const Status got = controller_->Call(request, campaign, Now()); !got.ok())
     checks_.Violate(Format("campaign {} is not known: {}", id, got.message()));
+  v1::ListCampaignResultsRequest list;
+  list.set_id(id);
+  while (results) {
+    v1::ListCampaignResultsResponse page;
+    if (const Status got = controller_->Call(list, page, Now()); !got.ok())
+      checks_.Violate(Format("campaign {} has no results: {}", id, got.message()));
+    campaign.mutable_results()->MergeFrom(page.results());
+    list.set_page_token(page.next_page_token());
+    if (list.page_token().empty()) break;
+  }
   return campaign;
 }
 

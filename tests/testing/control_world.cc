@@ -40,7 +40,7 @@ Status FlakyStore::AddCounterMark(const std::string& node, const v1::DiffNodeRes
 }
 
 ControlWorld::ControlWorld(const control::ControllerOptions& options) : options_(options) {
-  (void)bus_.Subscribe(log, 0);
+  bus_.Subscribe(log);
   Open();
 }
 
@@ -102,6 +102,7 @@ v1::Campaign ControlWorld::Cancel(const std::string& id) {
 v1::Campaign ControlWorld::Campaign(const std::string& id) {
   v1::GetCampaignRequest request;
   request.set_id(id);
+  request.set_include_results(true);
   v1::Campaign campaign;
   const Status got = controller->Call(request, campaign, agents.now());
   EXPECT_TRUE(got.ok()) << got.message();

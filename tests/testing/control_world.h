@@ -54,8 +54,9 @@ class FlakyStore final : public store::Store {
   Result<std::vector<v1::Campaign>> Campaigns(std::uint32_t max) override {
     return store_->Campaigns(max);
   }
-  Result<v1::Campaign> CampaignWithResults(const std::string& id) override {
-    return store_->CampaignWithResults(id);
+  Result<std::vector<store::ResultRow>> Results(const std::string& campaign, std::int64_t after,
+                                                std::uint32_t max) override {
+    return store_->Results(campaign, after, max);
   }
 
  private:

@@ -52,8 +52,8 @@ std::string HttpExchange(std::uint16_t port, std::string_view request) {
 }
 
 std::string HttpGet(std::uint16_t port, std::string_view target) {
-  return HttpExchange(
-      port, "GET " + std::string(target) + " HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n");
+  return HttpExchange(port, "GET " + std::string(target) +
+                                " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
 }
 
 std::string HttpBody(const std::string& answer) {

@@ -170,6 +170,12 @@ RestRouter::Matches RestRouter::MatchPath(std::string_view path) const {
   return best;
 }
 
+const Route* RestRouter::Find(std::string_view verb, std::string_view target) const {
+  for (const Route* route : MatchPath(SplitTarget(target).path).routes)
+    if (route->verb == verb) return route;
+  return nullptr;
+}
+
 std::string RestRouter::Allowed(std::string_view target) const {
   std::vector<std::string> verbs;
   for (const Route* route : MatchPath(SplitTarget(target).path).routes) {

@@ -56,6 +56,9 @@ class RestRouter {
   std::variant<RestCall, RestError> Match(std::string_view verb, std::string_view target,
                                           std::string_view body) const;
 
+  // nullptr: there is none.
+  const Route* Find(std::string_view verb, std::string_view target) const;
+
   // "GET, HEAD, OPTIONS" for a path that there is; empty for others. For OPTIONS.
   std::string Allowed(std::string_view target) const;
 

@@ -1,5 +1,4 @@
-// HTTP server of RestService: connections, limits, timeouts, server-sent events. Runs on one
-// thread.
+// HTTP server of RestService: listener, threads and limits.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +7,23 @@
 #include "base/clock.h"
 #include "base/settings.h"
 #include "base/status.h"
+#include "daemon/api/peer_slots.h"
 #include "daemon/api/rest/rest_service.h"
 #include "daemon/control/events.h"
 
 namespace fabric::api {
 
 struct RestLimits {
-  std::size_t connections_max = 512;  // More are answered 503 and closed.
-  std::size_t watchers_max = 128;     // Of these at most, so that others get through.
+  std::size_t threads = 4;
+  // More are answered 503 and closed.
+  SlotLimits connections = {.total = 512, .per_peer = 256};
   std::uint32_t header_bytes_max = 16 << 10;
-  std::uint64_t body_bytes_max = 4 << 20;
-  Duration request_timeout = std::chrono::seconds(20);  // To send a request, or to take an answer
-  Duration idle_timeout = std::chrono::seconds(60);     // Between requests
+  std::uint64_t body_bytes_max = 4 << 20;              // Routes have lower limits.
+  std::uint64_t all_bodies_bytes_max = 64 << 20;       // Of requests that are being read
+  Duration header_timeout = std::chrono::seconds(10);  // To send a header
+  Duration body_timeout = std::chrono::seconds(20);    // To send a body
+  Duration write_timeout = std::chrono::seconds(20);   // To take an answer, or a chunk of it
+  Duration idle_timeout = std::chrono::seconds(60);    // Between requests
   Duration heartbeat = std::chrono::seconds(15);  // Of events; a write that takes longer ends it
 };
 
@@ -29,7 +33,7 @@ class RestServer {
   // INVALID_ARGUMENT with the address and the reason when that fails.
   static Result<std::unique_ptr<RestServer>> Listen(const HostPort& address,
                                                     const RestService& service,
-                                                    control::EventBus& events,
+                                                    control::EventBus& events, PeerSlots& watchers,
                                                     const RestLimits& limits);
   ~RestServer();
 
@@ -40,9 +44,9 @@ class RestServer {
   void Stop();
 
  private:
-  class Loop;
-  explicit RestServer(std::unique_ptr<Loop> loop);
-  std::unique_ptr<Loop> loop_;
+  class Parts;
+  explicit RestServer(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace fabric::api

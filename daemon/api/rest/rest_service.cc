@@ -6,8 +6,11 @@
 #include <boost/beast/http/status.hpp>
 
 #include "base/text.h"
+#include "daemon/api/rest/campaign_stream.h"
 #include "daemon/api/rest/rest_text.h"
+#include "proto/field_mask.h"
 #include "proto/json.h"
+#include "proto/message_text.h"
 
 namespace fabric::api {
 namespace {
@@ -27,22 +30,52 @@ std::string_view EventName(const v1::Event& event) {
   return arm == nullptr ? std::string_view("event") : std::string_view(arm->name());
 }
 
-// Where to resume: the header wins, as it is what a browser sends when it reconnects.
-Result<std::uint64_t> AfterSequence(const HttpRequest& request, const RestCall& call) {
-  if (!request.last_event_id.empty()) {
-    const auto sequence = ParseNumber<std::uint64_t>(request.last_event_id);
-    if (!sequence.ok()) return sequence.status().In("Last-Event-ID");
-    return *sequence;
+// Where to resume: the header wins, as it is what a browser sends when it reconnects. A number
+// alone is that of an event of this run of the controller.
+Result<v1::WatchEventsRequest> WatchRequest(const HttpRequest& request, const RestCall& call) {
+  auto watch = static_cast<const v1::WatchEventsRequest&>(*call.request);
+  if (request.last_event_id.empty()) return watch;
+  watch.Clear();
+  if (request.last_event_id.find('-') != std::string_view::npos) {
+    watch.set_after_cursor(std::string(request.last_event_id));
+    return watch;
   }
-  return static_cast<const v1::WatchEventsRequest&>(*call.request).after_sequence();
+  const auto sequence = ParseNumber<std::uint64_t>(request.last_event_id);
+  if (!sequence.ok()) return sequence.status().In("Last-Event-ID");
+  watch.set_after_sequence(*sequence);
+  return watch;
+}
+
+// Largest body of a method that takes one. Campaigns and certificates list nodes.
+std::uint64_t BodyBytesMax(const Route& route) {
+  constexpr std::uint64_t kEmpty = 1 << 10;  // "{}" is accepted where no body is expected.
+  constexpr std::uint64_t kSmall = 64 << 10;
+  constexpr std::uint64_t kLists = 1 << 20;
+  const std::string& method = route.method->name();
+  if (!route.body) return kEmpty;
+  return method == "StartCampaign" || method == "StartCertificate" ? kLists : kSmall;
+}
+
+// Of a list method that has `fields`: the fields that are printed. The call has checked them.
+FieldMask MaskOf(const RestCall& call) {
+  const auto* const field = call.request->GetDescriptor()->FindFieldByName("fields");
+  const auto& list = *call.method->output_type()->field(0);
+  if (field == nullptr || !list.is_repeated() || list.message_type() == nullptr) return {};
+  const auto mask = FieldMask::Parse(call.request->GetReflection()->GetString(*call.request, field),
+                                     *list.message_type());
+  return mask.ok() ? mask->Within(list) : FieldMask();
 }
 
 }  // namespace
 
-RestService::RestService(CallFunction call, std::vector<Route> routes, std::vector<Page> pages)
-    : call_(std::move(call)), pages_(std::move(pages)), router_(std::move(routes), Paths(pages_)) {}
+RestService::RestService(CallFunction call, std::vector<Route> routes, std::vector<Page> pages,
+                         RequestGuard guard)
+    : call_(std::move(call)),
+      pages_(std::move(pages)),
+      router_(std::move(routes), Paths(pages_)),
+      guard_(std::move(guard)) {}
 
-std::string ResponseText(const HttpResponse& answer, bool head, bool keep_alive) {
+std::string ResponseText(const HttpResponse& answer, const ResponseForm& form) {
   const auto status = static_cast<unsigned>(answer.status);
   namespace http = boost::beast::http;
   const auto reason = http::obsolete_reason(http::int_to_status(status));
@@ -51,10 +84,12 @@ std::string ResponseText(const HttpResponse& answer, bool head, bool keep_alive)
   if (!answer.content_type.empty()) text += Format("Content-Type: {}\r\n", answer.content_type);
   if (!answer.allow.empty()) text += Format("Allow: {}\r\n", answer.allow);
   text += "Cache-Control: no-store\r\n";
-  if (!keep_alive) text += "Connection: close\r\n";
-  if (answer.status != 204) text += Format("Content-Length: {}\r\n", answer.body.size());
+  if (!form.keep_alive) text += "Connection: close\r\n";
+  if (form.length == BodyLength::kChunked) text += "Transfer-Encoding: chunked\r\n";
+  if (form.length == BodyLength::kKnown && answer.status != 204)
+    text += Format("Content-Length: {}\r\n", answer.body.size());
   text += "\r\n";
-  if (!head) text += answer.body;
+  if (!form.head) text += answer.body;
   return text;
 }
 
@@ -63,7 +98,7 @@ HttpResponse ErrorResponse(int http_status, const Status& status) {
 }
 
 std::string ServerSentEvent(const v1::Event& event) {
-  return Format("id: {}\nevent: {}\ndata: {}\n\n", event.sequence(), EventName(event),
+  return Format("id: {}\nevent: {}\ndata: {}\n\n", event.cursor(), EventName(event),
                 ToJson(event, false));
 }
 
@@ -75,12 +110,23 @@ HttpResponse RestService::Answer(const HttpRequest& request, const RestCall& cal
   const Status status =
       call_({.peer = request.peer, .transport = "rest"}, *call.method, *call.request, *answer);
   if (!status.ok()) return ErrorResponse(HttpStatus(status.code()), status);
-  HttpResponse response{.body = ToJson(*answer, call.pretty)};
-  if (!call.pretty) response.body += '\n';
+  HttpResponse response;
+  const JsonStyle style = call.pretty ? JsonStyle::kIndented : JsonStyle::kOneLine;
+  const Status printed = AppendJson(*answer, style, response.body, MaskOf(call));
+  if (!printed.ok()) return ErrorResponse(HttpStatus(printed.code()), printed);
+  response.body += '\n';
   return response;
 }
 
-std::variant<HttpResponse, EventStreamStart> RestService::Handle(const HttpRequest& request) const {
+std::variant<std::uint64_t, HttpResponse> RestService::Admit(const HttpRequest& request) const {
+  const Status status = guard_.Check(request.headers);
+  if (!status.ok()) return ErrorResponse(HttpStatus(status.code()), status);
+  const Route* const route = router_.Find(request.verb, request.target);
+  return route == nullptr ? std::uint64_t{1} << 10 : BodyBytesMax(*route);
+}
+
+std::variant<HttpResponse, EventStreamStart, StreamedResponse> RestService::Handle(
+    const HttpRequest& request) const {
   const bool head = request.verb == "HEAD";
   const std::string_view verb = head ? "GET" : request.verb;
   const std::string_view path = request.target.substr(0, request.target.find('?'));
@@ -106,11 +152,12 @@ std::variant<HttpResponse, EventStreamStart> RestService::Handle(const HttpReque
     return response;
   }
   const RestCall& call = std::get<RestCall>(match);
+  if (WantsResults(*call.request) && !head) return StreamCampaign(call_, call, request.peer);
   if (!call.method->server_streaming()) return Answer(request, call);
   if (head) return HttpResponse{.content_type = "text/event-stream"};
-  const auto after = AfterSequence(request, call);
-  if (!after.ok()) return ErrorResponse(HttpStatus(after.status().code()), after.status());
-  return EventStreamStart{*after};
+  auto watch = WatchRequest(request, call);
+  if (!watch.ok()) return ErrorResponse(HttpStatus(watch.status().code()), watch.status());
+  return EventStreamStart{*std::move(watch)};
 }
 
 }  // namespace fabric::api

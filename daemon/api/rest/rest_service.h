@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -10,6 +11,7 @@
 
 #include "base/status.h"
 #include "daemon/api/fabric_api.h"
+#include "daemon/api/rest/request_guard.h"
 #include "daemon/api/rest/rest_router.h"
 
 namespace fabric::api {
@@ -20,6 +22,7 @@ struct HttpRequest {
   std::string_view body;
   std::string_view last_event_id;  // Header Last-Event-ID; empty without
   std::string_view peer;
+  RequestHeaders headers = {};
 };
 
 struct HttpResponse {
@@ -31,7 +34,19 @@ struct HttpResponse {
 
 // The client wants a stream of server-sent events.
 struct EventStreamStart {
-  std::uint64_t after_sequence = 0;
+  v1::WatchEventsRequest request;
+};
+
+// A body that is made in pieces while it is sent.
+class BodyStream {
+ public:
+  virtual ~BodyStream() = default;
+  // Appends the next piece. False: it was the last one. A failure ends the connection.
+  virtual Result<bool> Next(std::string& out) = 0;
+};
+struct StreamedResponse {
+  HttpResponse head;  // Without a body
+  std::unique_ptr<BodyStream> body;
 };
 
 // A page that is not part of the API: /metrics, /healthz, /openapi.json.
@@ -43,9 +58,15 @@ struct Page {
 // Safe to call from any thread.
 class RestService {
  public:
-  RestService(CallFunction call, std::vector<Route> routes, std::vector<Page> pages);
+  RestService(CallFunction call, std::vector<Route> routes, std::vector<Page> pages,
+              RequestGuard guard = RequestGuard());
 
-  std::variant<HttpResponse, EventStreamStart> Handle(const HttpRequest& request) const;
+  // Checks a request without its body: the number of bytes that a body can have, or the answer that
+  // refuses the request.
+  std::variant<std::uint64_t, HttpResponse> Admit(const HttpRequest& request) const;
+
+  std::variant<HttpResponse, EventStreamStart, StreamedResponse> Handle(
+      const HttpRequest& request) const;
 
  private:
   HttpResponse Answer(const HttpRequest& request, const RestCall& call) const;
@@ -53,12 +74,19 @@ class RestService {
   CallFunction call_;
   std::vector<Page> pages_;
   RestRouter router_;
+  RequestGuard guard_;
 };
 
 HttpResponse ErrorResponse(int http_status, const Status& status);
 
-// The response as HTTP/1.1 sends it. `head`: without the body.
-std::string ResponseText(const HttpResponse& answer, bool head, bool keep_alive);
+enum class BodyLength { kKnown, kChunked, kToTheEnd };
+struct ResponseForm {
+  bool head = false;  // Without the body
+  bool keep_alive = false;
+  BodyLength length = BodyLength::kKnown;
+};
+// The response as HTTP/1.1 sends it.
+std::string ResponseText(const HttpResponse& answer, const ResponseForm& form);
 
 // One event as text/event-stream has it, blank line included.
 std::string ServerSentEvent(const v1::Event& event);

@@ -94,25 +94,53 @@ v1::Campaign Campaigns::Start(const v1::CampaignSpec& spec, CampaignInputs input
   return campaign.summary;
 }
 
-Result<v1::Campaign> Campaigns::Get(const std::string& id, bool with_results) {
+Result<v1::Campaign> Campaigns::Get(const std::string& id) {
   Keep();
   ASSIGN_OR_RETURN(const std::uint64_t number, Find(id));
-  const Campaign& known = campaigns_.at(number);
-  if (!with_results) return known.summary;
-  Result<v1::Campaign> stored = outbox_.store().CampaignWithResults(id);
-  if (!stored.ok() && stored.status().code() != Code::kNotFound) return stored.status();
-  v1::Campaign campaign = known.summary;
-  if (stored.ok()) campaign.mutable_results()->Swap(stored->mutable_results());
-  for (const v1::PairResult& result : known.unsaved) *campaign.add_results() = result;
+  v1::Campaign campaign = campaigns_.at(number).summary;
+  campaign.set_results_total(std::uint64_t{campaign.probes_ok()} + campaign.probes_failed() +
+                             campaign.probes_cancelled());
   return campaign;
 }
 
-std::vector<v1::Campaign> Campaigns::List() {
+Result<std::vector<store::ResultRow>> Campaigns::Results(const std::string& id, std::int64_t after,
+                                                         std::uint32_t max) {
+  // Positions of results that could not be stored: behind those in the store.
+  constexpr std::int64_t kFirstUnsaved = std::int64_t{1} << 62;
+  Keep();
+  ASSIGN_OR_RETURN(const std::uint64_t number, Find(id));
+  std::vector<store::ResultRow> rows;
+  if (after < kFirstUnsaved) {
+    ASSIGN_OR_RETURN(rows, outbox_.store().Results(id, after, max));
+  }
+  const std::vector<v1::PairResult>& unsaved = campaigns_.at(number).unsaved;
+  auto n = static_cast<std::size_t>(std::max<std::int64_t>(0, after - kFirstUnsaved + 1));
+  for (; rows.size() < max && n < unsaved.size(); ++n)
+    rows.push_back(
+        {.sequence = kFirstUnsaved + static_cast<std::int64_t>(n), .result = unsaved[n]});
+  return rows;
+}
+
+std::vector<v1::Campaign> Campaigns::List(const std::string& before, std::size_t max) {
   Keep();
   std::vector<v1::Campaign> list;
-  for (auto at = campaigns_.rbegin(); at != campaigns_.rend(); ++at)
+  auto at = campaigns_.rbegin();
+  if (const auto number = NumberOf(before))
+    at = std::make_reverse_iterator(campaigns_.lower_bound(*number));
+  for (; at != campaigns_.rend() && list.size() < max; ++at)
     list.emplace_back(at->second.summary).clear_incasts();  // As large as results
   return list;
+}
+
+void Campaigns::AddTo(FleetNumbers& numbers) const {
+  for (const auto& [number, campaign] : campaigns_) {
+    const v1::Campaign& summary = campaign.summary;
+    ++numbers.campaigns[summary.state()];
+    numbers.probes_ok += summary.probes_ok();
+    numbers.probes_failed += summary.probes_failed();
+    numbers.probes_cancelled += summary.probes_cancelled();
+    if (!campaign.numbers.empty()) numbers.newest = campaign.numbers;  // In the order of their ids
+  }
 }
 
 std::string Campaigns::NextId() const {
@@ -223,6 +251,7 @@ void Campaigns::Forget() {
 
 void Campaigns::Record(Campaign& campaign, v1::PairResult result) {
   if (on_result_) on_result_(campaign.summary.id(), result);
+  AddResult(result, campaign.numbers);
   v1::Campaign& summary = campaign.summary;
   const v1::ProbeStatus status = result.result().status();
   if (status == v1::PROBE_STATUS_OK) {

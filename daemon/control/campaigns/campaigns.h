@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "daemon/control/campaigns/campaign_work.h"
 #include "daemon/control/campaigns/probe_run.h"
+#include "daemon/control/fleet_numbers.h"
 #include "daemon/control/outbox.h"
 #include "daemon/control/probing/located_faults.h"
 #include "daemon/control/sessions.h"
@@ -57,9 +58,14 @@ class Campaigns {
 
   // `spec` is complete (see probe_check.h).
   v1::Campaign Start(const v1::CampaignSpec& spec, CampaignInputs inputs, Moment now);
-  Result<v1::Campaign> Get(const std::string& id, bool with_results);
-  std::vector<v1::Campaign> List();  // Newest first, without results
-  std::string NextId() const;        // Of the next campaign to start
+  Result<v1::Campaign> Get(const std::string& id);  // Without results
+  // Results in the order in which the probes ended, behind this position.
+  Result<std::vector<store::ResultRow>> Results(const std::string& id, std::int64_t after,
+                                                std::uint32_t max);
+  // Newest first, without results: those older than the campaign `before` (empty: all).
+  std::vector<v1::Campaign> List(const std::string& before, std::size_t max);
+  void AddTo(FleetNumbers& numbers) const;
+  std::string NextId() const;  // Of the next campaign to start
   bool Runs(const std::string& id) const;
   // The part of the fabric that is suspicious in blame's last report, but not a suspect. Empty:
   // none, or the campaign is from an earlier run of the controller.
@@ -86,6 +92,7 @@ class Campaigns {
     std::unique_ptr<CampaignWork> work;          // While it runs
     std::optional<v1::Suspect> suspicious = {};  // Not confirmed
     std::map<std::string, std::uint32_t> not_judged = {};
+    CampaignNumbers numbers = {};
   };
   // A pair and its current probe.
   //

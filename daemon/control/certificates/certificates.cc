@@ -333,7 +333,7 @@ void Certificates::Issue(Known& known, const std::set<std::string>& unjudged, Mo
                          .suspicious = {},
                          .not_covered = running.not_covered};
   if (!certificate.campaign().empty()) {
-    const auto campaign = sources_.campaigns.Get(certificate.campaign(), false);
+    const auto campaign = sources_.campaigns.Get(certificate.campaign());
     if (campaign.ok()) *certificate.mutable_blame() = campaign->blame();
     facts.suspicious = sources_.campaigns.Suspicious(certificate.campaign());
     facts.not_judged = sources_.campaigns.NotJudged(certificate.campaign());

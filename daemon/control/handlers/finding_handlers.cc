@@ -1,5 +1,7 @@
 // Handlers about rules, findings and silences.
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -7,14 +9,17 @@
 #include "base/text.h"
 #include "daemon/control/findings/affected_nodes.h"
 #include "daemon/control/handlers/handler.h"
+#include "daemon/control/listing/list_turn.h"
 #include "daemon/rules/rule.h"
 #include "proto/affected.h"
 #include "proto/names.h"
+#include "proto/timestamps.h"
 
 namespace fabric::control {
 namespace {
 
 constexpr std::uint32_t kResolvedMax = 1000;  // In a listing with resolved findings
+constexpr int kFindingsOfAnswerMax = 10'000;  // Of Validate
 
 // Most severe first, then by subject, so that the order is stable.
 bool WorseFirst(const v1::Finding& a, const v1::Finding& b) {
@@ -32,25 +37,67 @@ bool Matches(const v1::ListFindingsRequest& request, const v1::Finding& finding)
          (request.include_unknown() || finding.verdict() == v1::VERDICT_FAIL);
 }
 
-Status ListFindings(State& state, const v1::ListFindingsRequest& request,
-                    v1::ListFindingsResponse& response, Moment) {
+// Orders like WorseFirst.
+std::string KeyOf(const v1::Finding& finding) {
+  return Format("{}\x1f{}\x1f{}\x1f{}", 9 - static_cast<int>(finding.severity()),
+                SubjectName(finding.subject()), finding.rule(), finding.id());
+}
+// Orders resolved findings behind open ones, newest first.
+std::string KeyOfResolved(const v1::Finding& finding) {
+  constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
+  return Format("r{:020}\x1f{}", kLast - Nanoseconds(finding.resolved_at()), finding.id());
+}
+
+using KeyedFinding = std::pair<std::string, const v1::Finding*>;
+
+// The findings that follow `after`, in order; at most a turn and one.
+std::vector<KeyedFinding> NextFindings(std::vector<KeyedFinding> findings,
+                                       const std::string& after) {
+  std::erase_if(findings, [&](const KeyedFinding& one) { return one.first <= after; });
+  const std::size_t wanted = std::min<std::size_t>(findings.size(), kTurnElementsMax + 1);
+  std::partial_sort(findings.begin(), findings.begin() + static_cast<std::ptrdiff_t>(wanted),
+                    findings.end());
+  findings.resize(wanted);
+  return findings;
+}
+
+// Offers them. False if the turn ended before the last one.
+bool OfferFindings(const State& state, const std::vector<KeyedFinding>& findings, ListTurn& turn,
+                   v1::ListFindingsResponse& response) {
+  for (const auto& [key, finding] : findings) {
+    if (!turn.HasRoom()) return false;
+    turn.Offer(key, state.findings.WithExpiry(*finding, state.fleet), *response.mutable_findings());
+  }
+  return true;
+}
+
+Status CheckListing(const State& state, const v1::ListFindingsRequest& request) {
   if (!request.node().empty()) RETURN_IF_ERROR(CheckNode(state, request.node()));
   if (!request.rule().empty()) RETURN_IF_ERROR(CheckRule(state, request.rule()));
-  if (!v1::Severity_IsValid(request.min_severity()))
-    return {Code::kInvalidArgument,
-            Format("min_severity: expected 0 to {}, saw {}", static_cast<int>(v1::Severity_MAX),
-                   static_cast<int>(request.min_severity()))};
+  if (v1::Severity_IsValid(request.min_severity())) return {};
+  return {Code::kInvalidArgument,
+          Format("min_severity: expected 0 to {}, saw {}", static_cast<int>(v1::Severity_MAX),
+                 static_cast<int>(request.min_severity()))};
+}
+
+Status ListFindings(State& state, const v1::ListFindingsRequest& request,
+                    v1::ListFindingsResponse& response, Moment now) {
+  RETURN_IF_ERROR(CheckListing(state, request));
+  ASSIGN_OR_RETURN(ListTurn turn, ListTurn::Start(request, *v1::Finding::descriptor(), now));
+  std::vector<KeyedFinding> open;
   for (const auto& [id, finding] : state.findings.open())
-    if (Matches(request, finding))
-      *response.add_findings() = state.findings.WithExpiry(finding, state.fleet);
-  std::sort(response.mutable_findings()->begin(), response.mutable_findings()->end(), WorseFirst);
-  if (request.include_resolved()) {
-    ASSIGN_OR_RETURN(const std::vector<v1::Finding> resolved,
+    if (Matches(request, finding)) open.emplace_back(KeyOf(finding), &finding);
+  bool done = OfferFindings(state, NextFindings(std::move(open), turn.after()), turn, response);
+  if (done && request.include_resolved()) {
+    ASSIGN_OR_RETURN(const std::vector<v1::Finding> stored,
                      state.outbox.store().ResolvedFindings(kResolvedMax));
-    for (const v1::Finding& finding : resolved)
-      if (Matches(request, finding)) *response.add_findings() = finding;
+    std::vector<KeyedFinding> resolved;
+    for (const v1::Finding& finding : stored)
+      if (Matches(request, finding)) resolved.emplace_back(KeyOfResolved(finding), &finding);
+    done = OfferFindings(state, NextFindings(std::move(resolved), turn.after()), turn, response);
   }
   *response.mutable_counts() = state.findings.counts();
+  turn.Finish(done, response);
   return {};
 }
 
@@ -80,10 +127,26 @@ Status CreateSilence(State& state, const v1::CreateSilenceRequest& request, v1::
   return {};
 }
 
-Status ListSilences(State& state, const v1::ListSilencesRequest&,
-                    v1::ListSilencesResponse& response, Moment) {
-  for (v1::Silence& silence : state.findings.silences().all())
-    *response.add_silences() = std::move(silence);
+// Offers a short list in the order of the keys that `key_of` gives.
+template <class Element, class List, class KeyOfElement, class Response>
+void OfferAll(std::vector<Element> elements, KeyOfElement key_of, ListTurn& turn, List& list,
+              Response& response) {
+  std::map<std::string, Element> ordered;
+  for (Element& element : elements) ordered.emplace(key_of(element), std::move(element));
+  if (!turn.filtered()) response.set_total_size(static_cast<std::uint32_t>(ordered.size()));
+  auto at = ordered.upper_bound(turn.after());
+  for (; at != ordered.end() && turn.HasRoom(); ++at)
+    turn.Offer(at->first, std::move(at->second), list);
+  turn.Finish(at == ordered.end(), response);
+}
+
+Status ListSilences(State& state, const v1::ListSilencesRequest& request,
+                    v1::ListSilencesResponse& response, Moment now) {
+  ASSIGN_OR_RETURN(ListTurn turn, ListTurn::Start(request, *v1::Silence::descriptor(), now));
+  const auto key_of = [](const v1::Silence& silence) {
+    return Format("{:020}{}", Nanoseconds(silence.until()), silence.id());
+  };
+  OfferAll(state.findings.silences().all(), key_of, turn, *response.mutable_silences(), response);
   return {};
 }
 
@@ -93,12 +156,13 @@ Status DeleteSilence(State& state, const v1::DeleteSilenceRequest& request, v1::
   return {};
 }
 
-Status ListRules(State& state, const v1::ListRulesRequest&, v1::ListRulesResponse& response,
-                 Moment) {
-  for (const rules::Rule* rule : rules::AllRules()) *response.add_rules() = rules::Info(*rule);
-  for (const v1::RuleInfo& info : state.options.custom_rules.infos) *response.add_rules() = info;
-  std::sort(response.mutable_rules()->begin(), response.mutable_rules()->end(),
-            [](const v1::RuleInfo& a, const v1::RuleInfo& b) { return a.id() < b.id(); });
+Status ListRules(State& state, const v1::ListRulesRequest& request, v1::ListRulesResponse& response,
+                 Moment now) {
+  ASSIGN_OR_RETURN(ListTurn turn, ListTurn::Start(request, *v1::RuleInfo::descriptor(), now));
+  std::vector<v1::RuleInfo> infos = state.options.custom_rules.infos;
+  for (const rules::Rule* rule : rules::AllRules()) infos.push_back(rules::Info(*rule));
+  const auto key_of = [](const v1::RuleInfo& info) { return info.id(); };
+  OfferAll(std::move(infos), key_of, turn, *response.mutable_rules(), response);
   return {};
 }
 
@@ -114,6 +178,10 @@ Status Validate(State& state, const v1::ValidateRequest&, v1::ValidateResponse& 
     *response.add_findings() = known == open.end() ? finding : known->second;
   }
   std::sort(response.mutable_findings()->begin(), response.mutable_findings()->end(), WorseFirst);
+  if (const int omitted = response.findings_size() - kFindingsOfAnswerMax; omitted > 0) {
+    response.mutable_findings()->DeleteSubrange(kFindingsOfAnswerMax, omitted);
+    response.set_findings_omitted(static_cast<std::uint32_t>(omitted));
+  }
   for (const auto& [name, record] : state.fleet.nodes()) {
     if (record.known()) continue;
     v1::UnjudgedNode& node = *response.add_not_judged();
@@ -127,9 +195,9 @@ Status Validate(State& state, const v1::ValidateRequest&, v1::ValidateResponse& 
 }
 
 constexpr Handler kFindingHandlers[] = {
-    kHandler<&ListFindings>,  kHandler<&GetFinding>,   kHandler<&AcknowledgeFinding>,
-    kHandler<&CreateSilence>, kHandler<&ListSilences>, kHandler<&DeleteSilence>,
-    kHandler<&ListRules>,     kHandler<&Validate>,
+    kList<&ListFindings>,     kHandler<&GetFinding>, kHandler<&AcknowledgeFinding>,
+    kHandler<&CreateSilence>, kList<&ListSilences>,  kHandler<&DeleteSilence>,
+    kList<&ListRules>,        kHandler<&Validate>,
 };
 
 }  // namespace

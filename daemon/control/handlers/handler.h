@@ -18,6 +18,7 @@ struct Handler {
   const google::protobuf::Descriptor* (*response)();
   Status (*call)(State&, const google::protobuf::Message& request,
                  google::protobuf::Message& response, Moment now);
+  bool list = false;  // Answers one turn of a page: see listing/list_turn.h.
 };
 
 template <auto kFunction, class Request, class Response>
@@ -33,6 +34,14 @@ constexpr Handler MakeHandler(Status (*)(State&, const Request&, Response&, Mome
 // The handler that calls `kFunction`, for example kHandler<&ListNodes>.
 template <auto kFunction>
 inline constexpr Handler kHandler = MakeHandler<kFunction>(kFunction);
+
+constexpr Handler AsList(Handler handler) {
+  handler.list = true;
+  return handler;
+}
+// The same for a list method.
+template <auto kFunction>
+inline constexpr Handler kList = AsList(kHandler<kFunction>);
 
 std::span<const Handler> NodeHandlers();
 std::span<const Handler> FindingHandlers();

@@ -3,6 +3,7 @@
 #include "base/version.h"
 #include "daemon/control/findings/silences.h"
 #include "daemon/control/handlers/handler.h"
+#include "daemon/control/listing/list_turn.h"
 #include "daemon/control/summaries.h"
 #include "daemon/fleet/fleet_view.h"
 #include "daemon/infer/infer.h"
@@ -19,10 +20,16 @@ Status GetVersion(State& state, const v1::GetVersionRequest&, v1::GetVersionResp
   return {};
 }
 
-Status ListNodes(State& state, const v1::ListNodesRequest&, v1::ListNodesResponse& response,
-                 Moment) {
-  for (const auto& [name, record] : state.fleet.nodes())
-    *response.add_nodes() = Summarize(record, state.findings.FailingOn(name));
+Status ListNodes(State& state, const v1::ListNodesRequest& request, v1::ListNodesResponse& response,
+                 Moment now) {
+  ASSIGN_OR_RETURN(ListTurn turn, ListTurn::Start(request, *v1::NodeSummary::descriptor(), now));
+  const auto& nodes = state.fleet.nodes();
+  auto at = nodes.upper_bound(turn.after());
+  for (; at != nodes.end() && turn.HasRoom(); ++at)
+    turn.Offer(at->first, Summarize(at->second, state.findings.FailingOn(at->first)),
+               *response.mutable_nodes());
+  if (!turn.filtered()) response.set_total_size(static_cast<std::uint32_t>(nodes.size()));
+  turn.Finish(at == nodes.end(), response);
   return {};
 }
 
@@ -64,21 +71,60 @@ Status DeleteNode(State& state, const v1::DeleteNodeRequest& request, v1::NodeSu
   return {};
 }
 
-Status ListDevices(State& state, const v1::ListDevicesRequest& request,
-                   v1::ListDevicesResponse& response, Moment) {
-  if (!request.node().empty()) {
-    RETURN_IF_ERROR(CheckNode(state, request.node()));
-    const fleet::NodeRecord& record = *state.fleet.Find(request.node());
-    if (record.state != v1::NODE_STATE_CONNECTED)
-      return {Code::kFailedPrecondition,
-              Format("node {} is lost: {}: its current devices are unknown", record.name,
-                     record.lost_reason)};
+// Key of a port: its node and its position in the order of the node's ports.
+struct PortKey {
+  std::string node;
+  std::size_t position = 0;
+
+  static PortKey Parse(const std::string& text) {
+    const std::size_t slash = text.rfind('/');
+    if (slash == text.npos) return {};
+    const auto position = ParseNumber<std::size_t>(std::string_view(text).substr(slash + 1));
+    return {.node = text.substr(0, slash), .position = position.ok() ? *position : 0};
   }
-  const fleet::FleetView view(state.fleet);
-  for (const fleet::NodeView& node : view.nodes())
-    if (request.node().empty() || node.node->name == request.node())
-      for (const fleet::PortView& port : node.ports) *response.add_devices() = Summarize(port);
+  std::string Text() const { return Format("{}/{}", node, position); }
+};
+
+Status CheckConnected(const State& state, const std::string& node) {
+  RETURN_IF_ERROR(CheckNode(state, node));
+  const fleet::NodeRecord& record = *state.fleet.Find(node);
+  if (record.state == v1::NODE_STATE_CONNECTED) return {};
+  return {Code::kFailedPrecondition, Format("node {} is lost: {}: its current devices are unknown",
+                                            record.name, record.lost_reason)};
+}
+
+Status ListDevices(State& state, const v1::ListDevicesRequest& request,
+                   v1::ListDevicesResponse& response, Moment now) {
+  constexpr std::uint32_t kCostOfView = 8;  // In summaries of ports
+  if (!request.node().empty()) RETURN_IF_ERROR(CheckConnected(state, request.node()));
+  ASSIGN_OR_RETURN(ListTurn turn, ListTurn::Start(request, *v1::DeviceSummary::descriptor(), now));
+  const PortKey after = PortKey::Parse(turn.after());
+  fleet::ExpectationTable expectations;
+  const profile::Profile none;
+  const auto& nodes = state.fleet.nodes();
+  auto at = request.node().empty() ? nodes.lower_bound(after.node) : nodes.find(request.node());
+  const auto end = request.node().empty() ? nodes.end() : std::next(at);
+  for (; at != end && turn.HasRoom(); ++at) {
+    if (at->second.state != v1::NODE_STATE_CONNECTED) continue;
+    const fleet::NodeView view = fleet::ViewOf(at->second, none, expectations);
+    turn.AddCost(kCostOfView);
+    std::size_t n = at->first == after.node ? after.position : 0;
+    for (; n < view.ports.size() && turn.HasRoom(); ++n)
+      turn.Offer(PortKey{.node = at->first, .position = n + 1}.Text(), Summarize(view.ports[n]),
+                 *response.mutable_devices());
+    if (n < view.ports.size()) break;
+  }
+  turn.Finish(at == end, response);
   return {};
+}
+
+// The first ones stay: settings are before counters.
+void BoundDifferences(v1::DiffNodeResponse& response) {
+  constexpr int kDifferencesMax = 10'000;
+  const int omitted = response.differences_size() - kDifferencesMax;
+  if (omitted <= 0) return;
+  response.mutable_differences()->DeleteSubrange(kDifferencesMax, omitted);
+  response.set_differences_omitted(static_cast<std::uint32_t>(omitted));
 }
 
 Status DiffNode(State& state, const v1::DiffNodeRequest& request, v1::DiffNodeResponse& response,
@@ -88,22 +134,33 @@ Status DiffNode(State& state, const v1::DiffNodeRequest& request, v1::DiffNodeRe
     return {Code::kInvalidArgument, Format("expected one of since_seconds and other, saw {}",
                                            request.other().empty() ? "none" : "both")};
   const v1::NodeSnapshot& snapshot = state.fleet.Find(request.name())->snapshot;
-  if (request.other().empty())
-    return state.history.Since(snapshot, request.since_seconds(), now, response);
+  if (request.other().empty()) {
+    RETURN_IF_ERROR(state.history.Since(snapshot, request.since_seconds(), now, response));
+    BoundDifferences(response);
+    return {};
+  }
   RETURN_IF_ERROR(CheckNode(state, request.other()));
   response = snapshot_diff::Diff(snapshot, state.fleet.Find(request.other())->snapshot);
+  BoundDifferences(response);
   return {};
 }
 
 Status InferProfile(State& state, const v1::InferProfileRequest&,
                     v1::InferProfileResponse& response, Moment) {
+  constexpr int kDifferingMax = 1'000;
   response = infer::InferProfile(fleet::FleetView(state.fleet));
+  for (v1::InferredValue& value : *response.mutable_values()) {
+    const int omitted = value.differing_size() - kDifferingMax;
+    if (omitted <= 0) continue;
+    value.mutable_differing()->DeleteSubrange(kDifferingMax, omitted);
+    value.set_differing_omitted(static_cast<std::uint32_t>(omitted));
+  }
   return {};
 }
 
 constexpr Handler kNodeHandlers[] = {
-    kHandler<&GetVersion>,  kHandler<&ListNodes>, kHandler<&GetNode>,      kHandler<&DeleteNode>,
-    kHandler<&ListDevices>, kHandler<&DiffNode>,  kHandler<&InferProfile>,
+    kHandler<&GetVersion>, kList<&ListNodes>,   kHandler<&GetNode>,      kHandler<&DeleteNode>,
+    kList<&ListDevices>,   kHandler<&DiffNode>, kHandler<&InferProfile>,
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "daemon/blame/fabric.h"
 #include "daemon/control/campaigns/probe_check.h"
 #include "daemon/control/handlers/handler.h"
+#include "daemon/control/listing/list_turn.h"
 #include "daemon/control/probing/job_classes.h"
 #include "daemon/plan/plan.h"
 #include "proto/bounds.h"
@@ -100,14 +101,49 @@ Status StartCampaign(State& state, const v1::StartCampaignRequest& request, v1::
 
 Status GetCampaign(State& state, const v1::GetCampaignRequest& request, v1::Campaign& campaign,
                    Moment) {
-  ASSIGN_OR_RETURN(campaign, state.campaigns.Get(request.id(), !request.omit_results()));
+  constexpr std::uint64_t kResultsMax = 10'000;  // As in fabric.proto
+  constexpr std::size_t kBytesMax = 16 << 20;
+  ASSIGN_OR_RETURN(campaign, state.campaigns.Get(request.id()));
+  if (!request.include_results() || request.omit_results()) return {};
+  ASSIGN_OR_RETURN(std::vector<store::ResultRow> rows,
+                   state.campaigns.Results(request.id(), 0, kResultsMax + 1));
+  std::size_t bytes = 0;
+  for (store::ResultRow& row : rows) {
+    bytes += row.result.ByteSizeLong();
+    *campaign.add_results() = std::move(row.result);
+  }
+  if (rows.size() <= kResultsMax && bytes <= kBytesMax) return {};
+  return {Code::kFailedPrecondition,
+          Format("campaign {} has {} results: expected at most {} and {} MiB, use "
+                 "ListCampaignResults",
+                 campaign.id(), campaign.results_total(), kResultsMax, kBytesMax >> 20)};
+}
+
+Status ListCampaignResults(State& state, const v1::ListCampaignResultsRequest& request,
+                           v1::ListCampaignResultsResponse& response, Moment now) {
+  constexpr std::uint32_t kRowsOfTurn = 256;
+  ASSIGN_OR_RETURN(ListTurn turn, ListTurn::Start(request, *v1::PairResult::descriptor(), now));
+  const auto after = ParseNumber<std::int64_t>(turn.after());
+  ASSIGN_OR_RETURN(std::vector<store::ResultRow> rows,
+                   state.campaigns.Results(request.id(), after.ok() ? *after : 0, kRowsOfTurn));
+  auto row = rows.begin();
+  for (; row != rows.end() && turn.HasRoom(); ++row)
+    turn.Offer(Format("{}", row->sequence), std::move(row->result), *response.mutable_results());
+  turn.Finish(row == rows.end() && rows.size() < kRowsOfTurn, response);
   return {};
 }
 
-Status ListCampaigns(State& state, const v1::ListCampaignsRequest&,
-                     v1::ListCampaignsResponse& response, Moment) {
-  for (v1::Campaign& campaign : state.campaigns.List())
-    *response.add_campaigns() = std::move(campaign);
+Status ListCampaigns(State& state, const v1::ListCampaignsRequest& request,
+                     v1::ListCampaignsResponse& response, Moment now) {
+  constexpr std::size_t kCampaignsOfTurn = 64;
+  ASSIGN_OR_RETURN(ListTurn turn, ListTurn::Start(request, *v1::Campaign::descriptor(), now));
+  std::vector<v1::Campaign> campaigns = state.campaigns.List(turn.after(), kCampaignsOfTurn);
+  auto at = campaigns.begin();
+  for (; at != campaigns.end() && turn.HasRoom(); ++at) {
+    const std::string id = at->id();
+    turn.Offer(id, std::move(*at), *response.mutable_campaigns());
+  }
+  turn.Finish(at == campaigns.end() && campaigns.size() < kCampaignsOfTurn, response);
   return {};
 }
 
@@ -117,8 +153,18 @@ Status CancelCampaign(State& state, const v1::CancelCampaignRequest& request,
   return {};
 }
 
-Status GetMesh(State& state, const v1::GetMeshRequest&, v1::MeshStatus& status, Moment) {
+// A page of the pairs of leaves, and everything else.
+Status GetMesh(State& state, const v1::GetMeshRequest& request, v1::MeshStatus& status,
+               Moment now) {
+  ASSIGN_OR_RETURN(ListTurn turn, ListTurn::Start(request, *v1::MeshLeafPair::descriptor(), now));
   status = state.mesh.Status();
+  const auto& pairs = state.mesh.leaf_pairs();
+  const auto after = ParseNumber<std::size_t>(turn.after());
+  std::size_t at = after.ok() ? *after : 0;
+  for (; at < pairs.size() && turn.HasRoom(); ++at)
+    turn.Offer(Format("{}", at + 1), pairs[at], *status.mutable_leaf_pairs());
+  status.set_leaf_pairs_total(static_cast<std::uint32_t>(pairs.size()));
+  turn.Finish(at >= pairs.size(), status);
   return {};
 }
 
@@ -135,9 +181,9 @@ Status GetCertificate(State& state, const v1::GetCertificateRequest& request,
 }
 
 constexpr Handler kProbeHandlers[] = {
-    kHandler<&StartCampaign>,  kHandler<&GetCampaign>, kHandler<&ListCampaigns>,
-    kHandler<&CancelCampaign>, kHandler<&GetMesh>,     kHandler<&StartCertificate>,
-    kHandler<&GetCertificate>,
+    kHandler<&StartCampaign>,    kHandler<&GetCampaign>,    kList<&ListCampaignResults>,
+    kList<&ListCampaigns>,       kHandler<&CancelCampaign>, kHandler<&GetMesh>,
+    kHandler<&StartCertificate>, kHandler<&GetCertificate>,
 };
 
 }  // namespace

@@ -360,8 +360,8 @@ void Mesh::Judge(Moment now) {
   NameClasses({class_}, {}, *status_.mutable_blame());
   Locate(results, now);
 
-  status_.clear_leaf_pairs();
-  for (v1::MeshLeafPair& sum : SumsOf(plan_, counts_)) *status_.add_leaf_pairs() = std::move(sum);
+  leaf_pairs_ = SumsOf(plan_, counts_);
+  numbers_ = NumbersOf(leaf_pairs_);
   double rate = 0;
   std::uint32_t windows = 0;
   for (const auto& [name, node] : nodes_) {

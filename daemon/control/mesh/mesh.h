@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/ids.h"
 #include "daemon/blame/fabric.h"
+#include "daemon/control/fleet_numbers.h"
 #include "daemon/control/mesh/mesh_counts.h"
 #include "daemon/control/options.h"
 #include "daemon/control/probing/job_classes.h"
@@ -45,7 +46,9 @@ class Mesh {
   void OnLost(const std::string& node, Moment now);  // Its endpoints become invalid.
   void Tick(const fleet::Fleet& fleet, Moment now);
 
-  const v1::MeshStatus& Status() const { return status_; }
+  const v1::MeshStatus& Status() const { return status_; }  // Without pairs of leaves
+  const std::vector<v1::MeshLeafPair>& leaf_pairs() const { return leaf_pairs_; }
+  const MeshNumbers& numbers() const { return numbers_; }
 
  private:
   struct Endpoint {
@@ -116,6 +119,8 @@ class Mesh {
   bool fresh_ = false;  // New counts since the last assessment
   std::uint64_t next_number_;
   v1::MeshStatus status_;
+  std::vector<v1::MeshLeafPair> leaf_pairs_;
+  MeshNumbers numbers_;  // Of them
 };
 
 }  // namespace fabric::control

@@ -114,7 +114,7 @@ class AgentFrontTest : public ::testing::Test {
 
   explicit AgentFrontTest(Duration hello_within = std::chrono::hours(1)) : front_(hello_within) {
     front_.SetListener(controller_.Listener());
-    auto server = GrpcFront::Listen({"127.0.0.1", 0}, NoApi, bus_, front_);
+    auto server = GrpcFront::Listen({"127.0.0.1", 0}, NoApi, bus_, watchers_, front_);
     EXPECT_TRUE(server.ok()) << server.status().message();
     server_ = *std::move(server);
     stub_ = v1::AgentLink::NewStub(
@@ -129,6 +129,7 @@ class AgentFrontTest : public ::testing::Test {
   }
 
   control::EventBus bus_;
+  PeerSlots watchers_{"event watchers", {.total = 4, .per_peer = 4}};
   FakeController controller_;
   AgentFront front_;
   std::unique_ptr<GrpcFront> server_;

@@ -6,12 +6,14 @@
 
 namespace fabric::testing {
 
-ControllerWorld::ControllerWorld() {
+ControllerWorld::ControllerWorld(const std::function<void(store::Store&)>& fill) {
   auto opened = store::OpenSqlite(directory_.path() + "/state.db");
   EXPECT_TRUE(opened.ok()) << opened.status().message();
   store_ = *std::move(opened);
+  if (fill) fill(*store_);
   controller_ = std::make_unique<control::Controller>(control::ControllerOptions(), *store_,
                                                       agents_, events_, clock_.Now());
+  EXPECT_TRUE(controller_->Load(clock_.Now()).ok());
   agents_.SetListener({
       .on_message =
           [this](SessionId session, const v1::AgentMessage& message) {
@@ -25,14 +27,14 @@ ControllerWorld::ControllerWorld() {
   api_ = std::make_unique<api::Api>(*controller_, clock_, calls_);
   const api::CallFunction call = [this](auto&&... arguments) { return api_->Call(arguments...); };
   const api::Page metrics = {"/metrics", [this] {
-                               return api::HttpResponse{.content_type = "text/plain",
-                                                        .body = MetricsText(api::ReadMetrics(
-                                                            *controller_, calls_, clock_.Now()))};
+                               return api::HttpResponse{
+                                   .content_type = "text/plain",
+                                   .body = MetricsText(api::ReadMetrics(*controller_, calls_))};
                              }};
   rest_service_ = std::make_unique<api::RestService>(call, *api::RoutesOf(FabricService()),
                                                      std::vector<api::Page>{metrics});
-  grpc_ = *api::GrpcFront::Listen({"127.0.0.1", 0}, call, events_, agents_);
-  rest_ = *api::RestServer::Listen({"127.0.0.1", 0}, *rest_service_, events_, {});
+  grpc_ = *api::GrpcFront::Listen({"127.0.0.1", 0}, call, events_, watchers_, agents_);
+  rest_ = *api::RestServer::Listen({"127.0.0.1", 0}, *rest_service_, events_, watchers_, {});
 }
 
 ControllerWorld::~ControllerWorld() {

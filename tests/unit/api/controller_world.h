@@ -1,6 +1,7 @@
 // A real controller behind real fronts on ports of the system's choice, as main.cc wires them.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "base/clock.h"
@@ -18,7 +19,8 @@ namespace fabric::testing {
 
 class ControllerWorld {
  public:
-  ControllerWorld();
+  // `fill` writes to the store before the controller loads it.
+  explicit ControllerWorld(const std::function<void(store::Store&)>& fill = {});
   ~ControllerWorld();
 
   std::uint16_t rest_port() const { return rest_->address().port; }
@@ -32,6 +34,7 @@ class ControllerWorld {
   api::AgentFront agents_;
   std::unique_ptr<control::Controller> controller_;
   api::CallMetrics calls_;
+  api::PeerSlots watchers_{"event watchers", {.total = 256, .per_peer = 64}};
   std::unique_ptr<api::Api> api_;
   std::unique_ptr<api::RestService> rest_service_;
   std::unique_ptr<api::GrpcFront> grpc_;

@@ -125,7 +125,7 @@ class FabricApiTest : public ::testing::Test {
         path.replace(at, field.size(), "n1");
     std::string answer = HttpBody(
         HttpExchange(world_.rest_port(), route.verb + " " + path +
-                                             " HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n"
+                                             " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n"
                                              "Connection: close\r\n\r\n"));
     if (answer.ends_with('\n')) answer.pop_back();
     return answer;

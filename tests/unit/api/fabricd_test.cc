@@ -3,6 +3,7 @@
 #include <google/protobuf/struct.pb.h>
 #include <gtest/gtest.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <iterator>
 
 #include "base/settings.h"
+#include "daemon/store/store.h"
 #include "proto/json.h"
 #include "tests/testing/paths.h"
 #include "tests/testing/raw_client.h"
@@ -51,6 +53,8 @@ class Program {
     }
     close(out_);
   }
+
+  pid_t pid() const { return pid_; }
 
   std::string ReadLine() {
     std::string line;
@@ -198,10 +202,13 @@ TEST(Fabricd, ListensSaysWhereAndEndsCleanlyWithAWatcher) {
   EXPECT_THAT(Started(program), HasSubstr("REST and /metrics on http://127.0.0.1:"));
   const std::uint16_t port = PortIn(addresses, "rest");
   EXPECT_NE(PortIn(addresses, "grpc"), 0);
+  for (const char* page : {"/livez", "/readyz", "/healthz", "/metrics"})
+    EXPECT_THAT(testing::HttpGet(PortIn(addresses, "health"), page), HasSubstr("200 OK")) << page;
+  EXPECT_THAT(testing::HttpGet(PortIn(addresses, "health"), "/v1/nodes"), HasSubstr("404"));
   EXPECT_THAT(testing::HttpGet(port, "/healthz"), HasSubstr("200 OK"));
   EXPECT_THAT(testing::HttpGet(port, "/openapi.json"), HasSubstr("\"/v1/nodes\""));
   testing::RawClient watcher(port);
-  watcher.Send("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
+  watcher.Send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
   watcher.ReadUntil("retry");
 
   Program second({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:" + std::to_string(port), "--state",
@@ -212,6 +219,54 @@ TEST(Fabricd, ListensSaysWhereAndEndsCleanlyWithAWatcher) {
 
   program.Signal(SIGTERM);
   EXPECT_EQ(program.Wait(), 0);
+}
+
+// Virtual memory of a process, in bytes.
+std::uint64_t AddressSpaceOf(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/statm");
+  std::uint64_t pages = 0;
+  file >> pages;
+  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST(Fabricd, StreamsALargeCampaignIn64MegabytesMore) {
+  constexpr std::uint32_t kResults = 300'000;
+  const testing::TempTree tree;
+  const std::string state = tree.path() + "/state.db";
+  {
+    auto store = store::OpenSqlite(state);
+    ASSERT_TRUE(store.ok());
+    v1::Campaign campaign;
+    campaign.set_id("c1");
+    campaign.set_state(v1::CAMPAIGN_STATE_DONE);
+    campaign.mutable_ended_at()->set_seconds(1);
+    campaign.set_probes_ok(kResults);
+    ASSERT_TRUE((*store)->PutCampaign(campaign).ok());
+    v1::PairResult result;
+    result.mutable_from()->set_node("gpu-node-with-a-long-name");
+    result.mutable_result()->set_reason(std::string(200, 'r'));
+    const std::vector<store::CampaignResult> some(10'000, {"c1", result});
+    for (std::uint32_t n = 0; n < kResults; n += 10'000)
+      ASSERT_TRUE((*store)->AddPairResults(some).ok());
+  }
+  const std::string addresses = tree.path() + "/addresses.json";
+  Program program({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state", state,
+                   "--addresses-file", addresses});
+  Started(program);
+  const std::uint16_t port = PortIn(addresses, "rest");
+  // Threads and their heaps are there before the limit.
+  for (int n = 0; n < 8; ++n) testing::HttpGet(port, "/v1/campaigns/c1/results?page_size=256");
+  const rlimit limit = {.rlim_cur = AddressSpaceOf(program.pid()) + (64 << 20),
+                        .rlim_max = RLIM_INFINITY};
+  ASSERT_EQ(prlimit(program.pid(), RLIMIT_AS, &limit, nullptr), 0);
+  testing::RawClient client(port);
+  client.Send(
+      "GET /v1/campaigns/c1?include_results=true HTTP/1.1\r\nHost: localhost\r\n"
+      "Connection: close\r\n\r\n");
+  const std::string answer = client.ReadToEnd();
+  EXPECT_GT(answer.size(), std::size_t{kResults} * 200);
+  EXPECT_TRUE(answer.ends_with("\r\n0\r\n\r\n")) << answer.substr(answer.size() - 100);
+  EXPECT_THAT(testing::HttpGet(port, "/metrics"), HasSubstr("200 OK"));
 }
 
 }  // namespace

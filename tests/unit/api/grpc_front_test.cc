@@ -34,7 +34,7 @@ class GrpcFrontTest : public ::testing::Test {
   GrpcFrontTest() {
     agents_.SetListener({.on_message = [](SessionId, const v1::AgentMessage&) { return Status(); },
                          .on_gone = [](SessionId, const std::string&) {}});
-    auto front = GrpcFront::Listen({"127.0.0.1", 0}, FakeApi, bus_, agents_);
+    auto front = GrpcFront::Listen({"127.0.0.1", 0}, FakeApi, bus_, watchers_, agents_);
     EXPECT_TRUE(front.ok()) << front.status().message();
     front_ = *std::move(front);
     stub_ = v1::Fabric::NewStub(
@@ -42,6 +42,7 @@ class GrpcFrontTest : public ::testing::Test {
   }
 
   control::EventBus bus_;
+  PeerSlots watchers_{"event watchers", {.total = 3, .per_peer = 2}};
   AgentFront agents_;
   std::unique_ptr<GrpcFront> front_;
   std::unique_ptr<v1::Fabric::Stub> stub_;
@@ -82,17 +83,45 @@ TEST_F(GrpcFrontTest, EventsFlowAndResume) {
   EXPECT_FALSE(reader->Read(&event));
 }
 
-TEST_F(GrpcFrontTest, AWatcherThatDoesNotReadIsDropped) {
+TEST_F(GrpcFrontTest, AWatcherThatDoesNotReadIsShownAGapAndCostsNothing) {
   grpc::ClientContext context;
   const auto reader = stub_->WatchEvents(&context, {});
   reader->WaitForInitialMetadata();
   const v1::Event big = PortEvent(std::string(4000, 'x'));
   for (int i = 0; i < 20'000; ++i) bus_.Publish(big);
+  EXPECT_LE(bus_.kept_bytes(), 32u << 20);
   v1::Event event;
   int events = 0;
-  while (reader->Read(&event)) ++events;
-  EXPECT_LT(events, 20'000);
-  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  std::uint64_t missed = 0;
+  while (event.sequence() < 20'000 && reader->Read(&event)) {
+    if (event.has_gap())
+      missed += event.gap().missed();
+    else
+      ++events;
+  }
+  EXPECT_GT(missed, 0u);
+  EXPECT_EQ(events + static_cast<int>(missed), 20'000);
+}
+
+TEST_F(GrpcFrontTest, WatchersOfAPeerAreLimited) {
+  grpc::ClientContext contexts[3];
+  const auto first = stub_->WatchEvents(&contexts[0], {});
+  first->WaitForInitialMetadata();
+  const auto second = stub_->WatchEvents(&contexts[1], {});
+  second->WaitForInitialMetadata();
+  const auto third = stub_->WatchEvents(&contexts[2], {});
+  const grpc::Status refused = third->Finish();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(refused.error_message(), "too many event watchers from 127.0.0.1: expected at most 2");
+}
+
+TEST_F(GrpcFrontTest, AnInvalidCursorIsRefused) {
+  grpc::ClientContext context;
+  v1::WatchEventsRequest request;
+  request.set_after_cursor("yesterday");
+  const grpc::Status refused = stub_->WatchEvents(&context, request)->Finish();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(refused.error_message(), HasSubstr("after_cursor: expected the cursor"));
 }
 
 TEST_F(GrpcFrontTest, StopsWithWatchersConnected) {
@@ -107,7 +136,7 @@ TEST_F(GrpcFrontTest, StopsWithWatchersConnected) {
 
 TEST_F(GrpcFrontTest, APortInUseIsNamed) {
   AgentFront other;
-  const auto second = GrpcFront::Listen(front_->address(), FakeApi, bus_, other);
+  const auto second = GrpcFront::Listen(front_->address(), FakeApi, bus_, watchers_, other);
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.status().message(),
             "cannot listen on " + ToString(front_->address()) + ": Address already in use");

@@ -4,6 +4,8 @@
 #include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "daemon/control/events.h"
 #include "fabric/v1/fabric.pb.h"
 #include "proto/fabric_service.h"
@@ -40,13 +42,14 @@ class RestServerTest : public ::testing::Test {
                    [] { return HttpResponse{.content_type = "text/plain", .body = "ok\n"}; }}}) {}
 
   std::uint16_t Serve(const RestLimits& limits = {}) {
-    auto server = RestServer::Listen({"127.0.0.1", 0}, service_, bus_, limits);
+    auto server = RestServer::Listen({"127.0.0.1", 0}, service_, bus_, watchers_, limits);
     EXPECT_TRUE(server.ok()) << server.status().message();
     server_ = *std::move(server);
     return server_->address().port;
   }
 
-  control::EventBus bus_;
+  control::EventBus bus_{0xab};
+  PeerSlots watchers_{"event watchers", {.total = 256, .per_peer = 64}};
   RestService service_;
   std::unique_ptr<RestServer> server_;
 };
@@ -54,9 +57,9 @@ class RestServerTest : public ::testing::Test {
 TEST_F(RestServerTest, AnswersAndKeepsTheConnection) {
   const std::uint16_t port = Serve();
   RawClient client(port);
-  client.Send("GET /v1/nodes HTTP/1.1\r\nHost: x\r\n\r\n");
+  client.Send("GET /v1/nodes HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(client.ReadUntil("{}\n"), StartsWith("HTTP/1.1 200 OK\r\n"));
-  client.Send("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  client.Send("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   const std::string both = client.ReadToEnd();
   EXPECT_THAT(both, HasSubstr("Content-Type: text/plain\r\n"));
   EXPECT_THAT(both, HasSubstr("\r\n\r\nok\n"));
@@ -64,27 +67,27 @@ TEST_F(RestServerTest, AnswersAndKeepsTheConnection) {
 
 TEST_F(RestServerTest, PipelinedRequestsAreAnsweredInOrder) {
   const std::string answer = HttpExchange(
-      Serve(), "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /nowhere HTTP/1.0\r\n\r\n");
+      Serve(), "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /nowhere HTTP/1.0\r\n\r\n");
   EXPECT_LT(answer.find("200 OK"), answer.find("404 Not Found"));
   EXPECT_NE(answer.find("404 Not Found"), answer.npos);
 }
 
 TEST_F(RestServerTest, HeadHasTheLengthAndNoBody) {
-  const std::string answer =
-      HttpExchange(Serve(), "HEAD /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  const std::string answer = HttpExchange(
+      Serve(), "HEAD /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   EXPECT_THAT(answer, HasSubstr("Content-Length: 3\r\n"));
   EXPECT_EQ(HttpBody(answer), "");
 }
 
 TEST_F(RestServerTest, OptionsAndWrongMethodsNameTheRightOnes) {
   const std::uint16_t port = Serve();
-  const std::string options =
-      HttpExchange(port, "OPTIONS /v1/nodes HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  const std::string options = HttpExchange(
+      port, "OPTIONS /v1/nodes HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   EXPECT_THAT(options, StartsWith("HTTP/1.1 204 "));
   EXPECT_THAT(options, HasSubstr("Allow: GET, HEAD, OPTIONS\r\n"));
   EXPECT_THAT(options, Not(HasSubstr("Content-Length")));
   const std::string wrong =
-      HttpExchange(port, "BREW /v1/nodes HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+      HttpExchange(port, "BREW /v1/nodes HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   EXPECT_THAT(wrong, StartsWith("HTTP/1.1 405 "));
   EXPECT_THAT(wrong, HasSubstr("saw 'BREW'"));
 }
@@ -95,23 +98,25 @@ TEST_F(RestServerTest, MalformedAndOversizedRequestsAreRefused) {
   EXPECT_THAT(HttpExchange(port, "GET / HTTP/1.1\r\nX: " + std::string(5000, 'x') + "\r\n\r\n"),
               StartsWith("HTTP/1.1 431 "));
   const std::string huge = HttpExchange(
-      port, "POST /v1/validate HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n" +
-                std::string(100'000, 'x'));
+      port,
+      "POST /v1/validate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Content-Length: 1000000\r\n\r\n" +
+          std::string(100'000, 'x'));
   EXPECT_THAT(huge, StartsWith("HTTP/1.1 413 "));
   EXPECT_THAT(huge, HasSubstr("at most 100 bytes"));
   EXPECT_THAT(HttpGet(port, "/healthz"), HasSubstr("200 OK"));
 }
 
 TEST_F(RestServerTest, ASlowClientIsCutOff) {
-  RawClient client(Serve({.request_timeout = 50ms}));
+  RawClient client(Serve({.header_timeout = 50ms}));
   client.Send("GET /healthz HT");
   EXPECT_EQ(client.ReadToEnd(), "");
 }
 
 TEST_F(RestServerTest, TooManyConnectionsAreToldSo) {
-  const std::uint16_t port = Serve({.connections_max = 1});
+  const std::uint16_t port = Serve({.connections = {.total = 9, .per_peer = 1}});
   RawClient first(port);
-  first.Send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+  first.Send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
   first.ReadUntil("ok\n");
   EXPECT_THAT(HttpGet(port, "/healthz"), StartsWith("HTTP/1.1 503 "));
 }
@@ -119,30 +124,30 @@ TEST_F(RestServerTest, TooManyConnectionsAreToldSo) {
 TEST_F(RestServerTest, EventsStreamAndResume) {
   const std::uint16_t port = Serve();
   RawClient watcher(port);
-  watcher.Send("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
+  watcher.Send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(watcher.ReadUntil("retry: 1000\n\n"), HasSubstr("text/event-stream"));
   bus_.Publish(LivePortEvent("n1"));
   bus_.Publish(LivePortEvent("n2"));
-  const std::string seen = watcher.ReadUntil("\"n2\"}}\n\n");
-  EXPECT_THAT(seen, HasSubstr("id: 1\nevent: port\ndata: {\"sequence\":\"1\",\"port\":"));
-  EXPECT_THAT(seen, HasSubstr("id: 2\n"));
+  const std::string seen = watcher.ReadUntil("\"cursor\":\"ab-2\"}\n\n");
+  EXPECT_THAT(seen, HasSubstr("id: ab-1\nevent: port\ndata: {\"sequence\":\"1\",\"port\":"));
+  EXPECT_THAT(seen, HasSubstr("id: ab-2\n"));
 
   RawClient resumed(port);
-  resumed.Send("GET /v1/events HTTP/1.1\r\nHost: x\r\nLast-Event-ID: 1\r\n\r\n");
-  const std::string rest = resumed.ReadUntil("\"n2\"}}\n\n");
+  resumed.Send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: ab-1\r\n\r\n");
+  const std::string rest = resumed.ReadUntil("\"cursor\":\"ab-2\"}\n\n");
   EXPECT_THAT(rest, Not(HasSubstr("\"n1\"")));
-  EXPECT_THAT(rest, HasSubstr("id: 2\n"));
+  EXPECT_THAT(rest, HasSubstr("id: ab-2\n"));
 }
 
 TEST_F(RestServerTest, AnIdleEventStreamHasHeartbeats) {
   RawClient watcher(Serve({.heartbeat = 20ms}));
-  watcher.Send("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
+  watcher.Send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(watcher.ReadUntil(": heartbeat\n\n: heartbeat\n\n"), HasSubstr(": heartbeat"));
 }
 
 TEST_F(RestServerTest, AWatcherThatDoesNotReadIsDropped) {
   RawClient watcher(Serve({.heartbeat = 50ms}));
-  watcher.Send("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
+  watcher.Send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
   watcher.ReadUntil("retry: 1000\n\n");
   const v1::Event big = LivePortEvent(std::string(4000, 'x'));
   for (int i = 0; i < 20'000; ++i) bus_.Publish(big);
@@ -151,19 +156,94 @@ TEST_F(RestServerTest, AWatcherThatDoesNotReadIsDropped) {
 }
 
 TEST_F(RestServerTest, TooManyWatchersLeaveRoomForOthers) {
-  const std::uint16_t port = Serve({.watchers_max = 1});
+  const std::uint16_t port = Serve();
+  std::vector<PeerSlot> others;
+  for (int n = 0; n < 63; ++n) others.push_back(*watchers_.Take("127.0.0.1:1"));
   RawClient watcher(port);
-  watcher.Send("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
+  watcher.Send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
   watcher.ReadUntil("retry");
-  EXPECT_THAT(HttpGet(port, "/v1/events"), StartsWith("HTTP/1.1 503 "));
+  const std::string refused = HttpGet(port, "/v1/events");
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 503 "));
+  EXPECT_THAT(refused, HasSubstr("too many event watchers from 127.0.0.1: expected at most 64"));
   EXPECT_THAT(HttpGet(port, "/healthz"), HasSubstr("200 OK"));
+}
+
+TEST_F(RestServerTest, AHalfSentBodyIsCutOff) {
+  const std::uint16_t port = Serve({.body_timeout = 50ms});
+  RawClient client(port);
+  client.Send(
+      "POST /v1/validate HTTP/1.1\r\nHost: localhost\r\n"
+      "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{");
+  EXPECT_EQ(client.ReadToEnd(), "");
+}
+
+TEST_F(RestServerTest, BodiesThatAreBeingSentAreBoundedTogether) {
+  const std::uint16_t port = Serve({.all_bodies_bytes_max = 1000});
+  const std::string half =
+      "POST /v1/validate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Content-Length: 900\r\n\r\n{";
+  RawClient first(port);
+  first.Send(half);
+  std::string second;
+  // Until the server has read the header of the first one.
+  while (second.find(" 503 ") == second.npos)
+    second = HttpExchange(port, half + std::string(899, ' '));
+  EXPECT_THAT(second, HasSubstr("expected at most 1000 bytes of bodies"));
+  EXPECT_THAT(HttpGet(port, "/healthz"), HasSubstr("200 OK"));
+}
+
+TEST_F(RestServerTest, EachRouteHasItsLargestBody) {
+  const std::uint16_t port = Serve();
+  const auto answer = [&](const std::string& line, std::size_t bytes) {
+    return HttpExchange(port, line +
+                                  " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                                  "Content-Type: application/json\r\nContent-Length: " +
+                                  std::to_string(bytes) + "\r\n\r\n" + std::string(bytes, ' '));
+  };
+  EXPECT_THAT(answer("POST /v1/campaigns", 1 << 20), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(answer("POST /v1/campaigns", (1 << 20) + 1), StartsWith("HTTP/1.1 413 "));
+  EXPECT_THAT(answer("POST /v1/validate", 65 << 10), StartsWith("HTTP/1.1 413 "));
+  EXPECT_THAT(answer("GET /v1/nodes", 2 << 10), StartsWith("HTTP/1.1 413 "));
+  EXPECT_THAT(answer("GET /v1/nodes", 100), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(RestServerTest, PagesOfOtherSitesAreRefused) {
+  const std::uint16_t port = Serve();
+  const auto post = [&](const std::string& headers) {
+    return HttpExchange(port,
+                        "POST /v1/validate HTTP/1.1\r\nConnection: close\r\n"
+                        "Content-Length: 2\r\n" +
+                            headers + "\r\n{}");
+  };
+  EXPECT_THAT(post("Host: localhost\r\nContent-Type: application/json\r\n"),
+              StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(post("Host: localhost\r\nContent-Type: text/plain\r\n"), StartsWith("HTTP/1.1 400 "));
+  EXPECT_THAT(post("Host: evil.example\r\nContent-Type: application/json\r\n"),
+              StartsWith("HTTP/1.1 403 "));
+  EXPECT_THAT(post("Host: localhost\r\nOrigin: http://evil.example\r\n"
+                   "Content-Type: application/json\r\n"),
+              StartsWith("HTTP/1.1 403 "));
+}
+
+TEST_F(RestServerTest, ASlowCallOfAnotherConnectionDoesNotDelayAPage) {
+  std::promise<void> go;
+  const auto wait = go.get_future().share();
+  const RestService slow(EmptyAnswer, *RoutesOf(FabricService()),
+                         {{"/slow", [wait] { return wait.wait(), HttpResponse{.body = "slow"}; }},
+                          {"/healthz", [] { return HttpResponse{.body = "ok\n"}; }}});
+  auto server = *RestServer::Listen({"127.0.0.1", 0}, slow, bus_, watchers_, {.threads = 2});
+  RawClient blocked(server->address().port);
+  blocked.Send("GET /slow HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(HttpGet(server->address().port, "/healthz"), HasSubstr("200 OK"));
+  go.set_value();
+  EXPECT_THAT(blocked.ReadToEnd(), HasSubstr("slow"));
 }
 
 TEST_F(RestServerTest, StopsWithConnectionsOpen) {
   const std::uint16_t port = Serve();
   RawClient idle(port);
   RawClient watcher(port);
-  watcher.Send("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
+  watcher.Send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
   watcher.ReadUntil("retry");
   server_->Stop();
   bus_.Publish(LivePortEvent("n1"));
@@ -172,11 +252,12 @@ TEST_F(RestServerTest, StopsWithConnectionsOpen) {
 
 TEST_F(RestServerTest, APortInUseIsNamed) {
   const std::uint16_t port = Serve();
-  const auto second = RestServer::Listen({"127.0.0.1", port}, service_, bus_, {});
+  const auto second = RestServer::Listen({"127.0.0.1", port}, service_, bus_, watchers_, {});
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.status().message(),
             "cannot listen on 127.0.0.1:" + std::to_string(port) + ": Address already in use");
-  const auto nowhere = RestServer::Listen({"no.such.host.invalid", 1}, service_, bus_, {});
+  const auto nowhere =
+      RestServer::Listen({"no.such.host.invalid", 1}, service_, bus_, watchers_, {});
   EXPECT_THAT(nowhere.status().message(), HasSubstr("no.such.host.invalid:1"));
 }
 

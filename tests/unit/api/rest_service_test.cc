@@ -35,7 +35,7 @@ RestService ServiceUnderTest() {
 
 HttpResponse Answer(const HttpRequest& request) {
   auto answer = ServiceUnderTest().Handle(request);
-  if (auto* const response = std::get_if<HttpResponse>(&answer)) return *response;
+  if (auto* const response = std::get_if<HttpResponse>(&answer)) return std::move(*response);
   ADD_FAILURE() << request.target << " is a stream";
   return {};
 }
@@ -73,11 +73,16 @@ TEST(RestService, HeadAndOptionsWorkEverywhere) {
 
 TEST(RestService, EventsResumeByParameterOrHeader) {
   const auto after = [](const HttpRequest& request) {
-    return std::get<EventStreamStart>(ServiceUnderTest().Handle(request)).after_sequence;
+    return std::get<EventStreamStart>(ServiceUnderTest().Handle(request)).request;
   };
-  EXPECT_EQ(after({.verb = "GET", .target = "/v1/events"}), 0u);
-  EXPECT_EQ(after({.verb = "GET", .target = "/v1/events?after_sequence=7"}), 7u);
-  EXPECT_EQ(after({.verb = "GET", .target = "/v1/events?after_sequence=7", .last_event_id = "9"}),
+  EXPECT_EQ(after({.verb = "GET", .target = "/v1/events"}).after_sequence(), 0u);
+  EXPECT_EQ(after({.verb = "GET", .target = "/v1/events?after_sequence=7"}).after_sequence(), 7u);
+  EXPECT_EQ(after({.verb = "GET", .target = "/v1/events?after_cursor=ab-7"}).after_cursor(),
+            "ab-7");
+  const auto by_header =
+      after({.verb = "GET", .target = "/v1/events?after_cursor=ab-7", .last_event_id = "ab-9"});
+  EXPECT_EQ(by_header.after_cursor(), "ab-9");
+  EXPECT_EQ(after({.verb = "GET", .target = "/v1/events", .last_event_id = "9"}).after_sequence(),
             9u);
   EXPECT_EQ(Answer({.verb = "GET", .target = "/v1/events", .last_event_id = "x"}).status, 400);
   EXPECT_EQ(Answer({.verb = "HEAD", .target = "/v1/events"}).content_type, "text/event-stream");
@@ -86,8 +91,10 @@ TEST(RestService, EventsResumeByParameterOrHeader) {
 TEST(ServerSentEvent, HasIdNameAndOneLineOfData) {
   v1::Event event;
   event.set_sequence(12);
+  event.set_cursor("ab-12");
   event.mutable_port()->set_node("n1");
-  EXPECT_EQ(ServerSentEvent(event), "id: 12\nevent: port\ndata: " + ToJson(event, false) + "\n\n");
+  EXPECT_EQ(ServerSentEvent(event),
+            "id: ab-12\nevent: port\ndata: " + ToJson(event, false) + "\n\n");
 }
 
 }  // namespace

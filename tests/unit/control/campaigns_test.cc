@@ -185,7 +185,6 @@ TEST(Campaigns, AnUnknownOneIsNotFound) {
   }
   v1::GetCampaignRequest request;
   request.set_id("c1");
-  request.set_omit_results(true);
   v1::Campaign bare;
   ASSERT_TRUE(world.controller->Call(request, bare, world.agents.now()).ok());
   EXPECT_EQ(bare.results_size(), 0);

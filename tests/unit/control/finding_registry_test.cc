@@ -38,7 +38,7 @@ class FindingRegistryTest : public ::testing::Test {
  protected:
   FindingRegistryTest() : store_(*store::OpenSqlite(":memory:")), outbox_(*store_, bus_) {
     now_.wall = WallTime(1'800'000'000s);
-    (void)bus_.Subscribe(log_, 0);
+    bus_.Subscribe(log_);
     for (const auto& node : testing::Nodes(3, testing::RoceNode)) fleet_.Put(node, now_);
   }
 

@@ -31,6 +31,11 @@ FakeController WithEvents() {
                "node": "n1", "device": "rxe0", "port": 1, "before": "PORT_STATE_ACTIVE",
                "after": "PORT_STATE_DOWN"}})",
            R"({"sequence": "13", "at": "2026-11-21T01:16:11Z"})",
+           R"({"sequence": "14", "at": "2026-11-21T01:16:12Z", "ports": {"node": "n1", "total": 3,
+               "ports": [{"device": "rxe0", "port": 1, "after": "PORT_STATE_DOWN"},
+                         {"device": "rxe1", "port": 1, "after": "PORT_STATE_DOWN"}]}})",
+           R"({"sequence": "15", "cursor": "ab-15", "at": "2026-11-21T01:16:13Z",
+               "gap": {"reason": "7 events discarded", "missed": "7"}})",
        })
     controller.events.push_back(FromText<v1::Event>(json));
   return controller;
@@ -54,10 +59,34 @@ TEST(Events, EndOfTheStreamSaysHowToGoOn) {
   FakeController controller = WithEvents();
   const Said said = RunWords("events --watch --since 6", controller);
   EXPECT_EQ(controller.LastRequest<v1::WatchEventsRequest>().after_sequence(), 6u);
-  EXPECT_EQ(said.err,
-            "fabricctl: stream ended; to resume: fabricctl events --watch --since 13; check that "
-            "fabricd is running and --controller is correct\n");
+  EXPECT_EQ(
+      said.err,
+      "fabricctl: stream ended; to resume: fabricctl events --watch --since ab-15; check that "
+      "fabricd is running and --controller is correct\n");
   EXPECT_EQ(said.status, kExitUnreachable);
+}
+
+TEST(Events, AfterAGapTheStateIsListedAgain) {
+  FakeController controller;
+  controller.events = {FromText<v1::Event>(
+      R"({"sequence": "15", "cursor": "ab-15", "gap": {"reason": "the controller restarted"}})")};
+  *controller.Answer<v1::ListNodesResponse>().add_nodes() = FromText<v1::NodeSummary>(
+      R"({"name": "n2", "state": "NODE_STATE_LOST", "lost_reason": "power"})");
+  *controller.Answer<v1::ListFindingsResponse>().add_findings() = FromText<v1::Finding>(
+      R"({"rule": "port_active", "severity": "SEVERITY_CRITICAL", "state": "FINDING_STATE_OPEN",
+          "title": "state is DOWN", "subject": {"node": "n1"}})");
+  const Said said = RunWords("events --watch --since aa-3", controller);
+  EXPECT_NE(said.out.find("the controller restarted; the state now follows"), std::string::npos);
+  EXPECT_NE(said.out.find("lost: power"), std::string::npos) << said.out;
+  EXPECT_NE(said.out.find("port_active: state is DOWN"), std::string::npos) << said.out;
+  EXPECT_EQ(controller.LastRequest<v1::ListNodesRequest>().filter(), "state=lost");
+}
+
+TEST(Events, ResumeByCursor) {
+  FakeController controller;
+  RunWords("events --watch --since ab-15", controller);
+  EXPECT_EQ(controller.LastRequest<v1::WatchEventsRequest>().after_cursor(), "ab-15");
+  EXPECT_EQ(controller.LastRequest<v1::WatchEventsRequest>().after_sequence(), 0u);
 }
 
 TEST(Events, StopWhenNobodyReads) {

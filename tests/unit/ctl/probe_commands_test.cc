@@ -131,6 +131,28 @@ TEST(ProbeShow, PairByPair) {
       MatchesGolden("ctl/probe_show_wide", RunWords("probe show c1 -o wide", controller).out));
 }
 
+TEST(ProbeShow, ResultsComeInPages) {
+  FakeController controller;
+  v1::Campaign bare = Finished();
+  controller.Answers<v1::ListCampaignResultsResponse>() =
+      std::vector<v1::ListCampaignResultsResponse>(3);
+  auto& pages = controller.Answers<v1::ListCampaignResultsResponse>();
+  for (int n = 0; n < bare.results_size(); ++n)
+    *pages[static_cast<std::size_t>(n % 3)].add_results() = bare.results(n);
+  pages[0].set_next_page_token("one");
+  pages[1].set_next_page_token("two");
+  bare.clear_results();
+  controller.Answers<v1::Campaign>() = {bare};
+  EXPECT_TRUE(MatchesGolden("ctl/probe_show", RunWords("probe show c1", controller).out));
+  const auto requests = controller.Requests<v1::ListCampaignResultsRequest>();
+  ASSERT_EQ(requests.size(), 3u);
+  EXPECT_EQ(requests[0].page_token(), "");
+  EXPECT_EQ(requests[2].page_token(), "two");
+  pages[1].set_next_page_token("one");
+  EXPECT_EQ(RunWords("probe show c1", controller).err,
+            "fabricctl: the controller sent the same page twice\n");
+}
+
 TEST(ProbeList, NewestFirstAsTheControllerSays) {
   FakeController controller;
   *controller.Answer<v1::ListCampaignsResponse>().add_campaigns() = Finished();
@@ -151,8 +173,7 @@ TEST(ProbeRun, WaitsForTheEndAndShowsTheResults) {
   EXPECT_EQ(said.err, "");
   EXPECT_EQ(said.status, kExitFindings);
   ASSERT_EQ(controller.Requests<v1::GetCampaignRequest>().size(), 3u);
-  EXPECT_TRUE(controller.Requests<v1::GetCampaignRequest>()[1].omit_results());
-  EXPECT_FALSE(controller.Requests<v1::GetCampaignRequest>()[2].omit_results());
+  EXPECT_EQ(controller.Requests<v1::ListCampaignResultsRequest>().size(), 1u);
   EXPECT_EQ(controller.LastRequest<v1::StartCampaignRequest>().spec().probes_size(), 2);
 }
 

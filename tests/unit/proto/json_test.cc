@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <variant>
+
+#include "base/yaml.h"
 #include "fabric/v1/inventory.pb.h"
+#include "proto/message_text.h"
 
 namespace fabric {
 namespace {
@@ -56,6 +61,68 @@ TEST(Json, ZeroIsPrintedAndAbsentIsNot) {
   const std::string json = ToJson(snapshot, false);
   EXPECT_NE(json.find(R"("value":"0")"), std::string::npos) << json;
   EXPECT_EQ(json.find("mtu_bytes"), std::string::npos) << json;
+}
+
+// Characters that protobuf and YAML libraries treat differently, and bytes that are no characters.
+TEST(MessageText, AnyTextCanBeWrittenAndReadBack) {
+  v1::NodeSnapshot snapshot;
+  std::string text = "\"\\/<>& \t\n\r\b\f";
+  for (int c = 0; c < 0x20; ++c) text += static_cast<char>(c);
+  text +=
+      "\x7f \xc2\x85 \xc2\xad \xe2\x80\xa8 \xe2\x80\xae \xef\xbb\xbf \xf3\xa0\x80\x81 "
+      "\xf0\x9f\x92\xa9 \xc3\xa9";
+  snapshot.mutable_node()->set_kernel_release(text);
+  v1::NodeSnapshot back;
+  ASSERT_TRUE(FromJson(ToJson(snapshot, false), back).ok());
+  EXPECT_EQ(back.node().kernel_release(), text);
+  ASSERT_TRUE(FromJson(ToJson(snapshot, true), back).ok());
+  EXPECT_EQ(back.node().kernel_release(), text);
+  const auto yaml = yaml::Parse(ToYaml(snapshot));
+  ASSERT_TRUE(std::holds_alternative<yaml::Node>(yaml)) << std::get<yaml::Problem>(yaml).message;
+  EXPECT_EQ(std::get<yaml::Node>(yaml).Find("node")->Find("kernel_release")->text, text);
+
+  snapshot.mutable_node()->set_kernel_release("\xff\xc0\x80 \xed\xa0\x80");
+  EXPECT_NE(ToYaml(snapshot).find("kernel_release: \"\xef\xbf\xbd"), std::string::npos);
+  EXPECT_NE(ToJson(snapshot, false).find("\xef\xbf\xbd"), std::string::npos);
+}
+
+TEST(MessageText, YamlKeepsTheTypeOfEveryString) {
+  for (const char* text :
+       {"",           " ",        "a ", " a", "-",   "- a",  "a: b", "a:",  "a #b", "#a",   "true",
+        "No",         "null",     "~",  "1",  "1.5", "0x1f", "1e5",  "012", ".inf", ".nan", "[a]",
+        "{a}",        "&a",       "*a", "!a", "|",   ">",    "%a",   "@a",  "`a",   "'a'",  "a, b",
+        "2026-11-21", "12:30:45", "=",  "?",  "? a", "a\nb", "---",  "..."}) {
+    v1::NodeSnapshot snapshot;
+    snapshot.mutable_node()->set_name(text);
+    const auto yaml = yaml::Parse(ToYaml(snapshot));
+    ASSERT_TRUE(std::holds_alternative<yaml::Node>(yaml)) << text;
+    const yaml::Node* const name = std::get<yaml::Node>(yaml).Find("node")->Find("name");
+    EXPECT_EQ(name->text, text) << ToYaml(snapshot);
+    EXPECT_TRUE(name->quoted ||
+                std::string_view(text).find_first_not_of("0123456789.-:") != std::string_view::npos)
+        << ToYaml(snapshot);
+  }
+}
+
+TEST(MessageText, AnImpossibleTimeIsAFailureWithItsField) {
+  v1::NodeSnapshot snapshot;
+  snapshot.mutable_taken_at()->set_seconds(std::numeric_limits<std::int64_t>::max());
+  std::string text;
+  const Status status = AppendJson(snapshot, JsonStyle::kOneLine, text);
+  EXPECT_EQ(status.code(), Code::kDataLoss);
+  EXPECT_NE(status.message().find("NodeSnapshot.taken_at: expected a time"), std::string::npos);
+  EXPECT_EQ(AppendYaml(snapshot, text).code(), Code::kDataLoss);
+}
+
+TEST(MessageText, AMaskLeavesFieldsOutInsteadOfPrintingZeros) {
+  std::string text;
+  const auto mask = FieldMask::Parse("number", *v1::Port::descriptor());
+  ASSERT_TRUE(mask.ok());
+  const v1::RdmaDevice device = Sample().rdma_devices(0);
+  const auto ports = mask->Within(*device.GetDescriptor()->FindFieldByName("ports"));
+  ASSERT_TRUE(AppendJson(device, JsonStyle::kOneLine, text, ports).ok());
+  EXPECT_NE(text.find(R"("ports":[{"number":1}])"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"("name":"123")"), std::string::npos) << text;
 }
 
 }  // namespace

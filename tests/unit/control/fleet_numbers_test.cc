@@ -1,0 +1,68 @@
+#include "daemon/control/fleet_numbers.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/testing/control_world.h"
+
+namespace fabric::control {
+namespace {
+
+TEST(Distribution, KeepsExtremesAndTheMedianWithinOnePercent) {
+  Distribution values;
+  EXPECT_EQ(values.Median(), 0);
+  for (int n = 1; n <= 10'001; ++n) values.Add(n);
+  values.Add(std::nan(""));
+  values.Add(-1);
+  values.Add(std::numeric_limits<double>::infinity());
+  EXPECT_EQ(values.count(), 10'001u);
+  EXPECT_EQ(values.min(), 1);
+  EXPECT_EQ(values.max(), 10'001);
+  EXPECT_NEAR(values.Median(), 5'001, 51);
+}
+
+TEST(MeshNumbers, ListTheWorstPairsAndCountLeavesThatAreLeftOut) {
+  std::vector<v1::MeshLeafPair> pairs;
+  for (std::uint32_t n = 0; n < 3'000; ++n) {
+    v1::MeshLeafPair& pair = pairs.emplace_back();
+    pair.set_from_leaf("leaf" + std::to_string(n));
+    pair.set_to_leaf(pair.from_leaf());
+    pair.set_sent(10'000);
+    pair.set_lost(n);
+    pair.set_median_us(3'000 - n);
+  }
+  const MeshNumbers numbers = NumbersOf(pairs);
+  EXPECT_EQ(numbers.rails.at(0).pings.sent, 30'000'000u);
+  EXPECT_EQ(numbers.leaves.size(), MeshNumbers::kLeavesMax);
+  EXPECT_EQ(numbers.leaves_omitted, 2'000u);
+  ASSERT_EQ(numbers.worst_loss.size(), MeshNumbers::kWorstMax);
+  EXPECT_EQ(numbers.worst_loss[0].from_leaf, "leaf2999");
+  EXPECT_EQ(numbers.worst_loss[0].value, 0.2999);
+  EXPECT_EQ(numbers.worst_loss[9].from_leaf, "leaf2990");
+  EXPECT_EQ(numbers.worst_round_trip[0].from_leaf, "leaf0");
+}
+
+TEST(FleetNumbers, FollowTheFleetAndItsCampaigns) {
+  testing::ControlWorld world;
+  world.ConnectNodes(2);
+  const v1::Campaign done = world.Finish(world.StartCampaign());
+  world.agents.Advance(std::chrono::seconds(2));
+  FleetNumbers numbers = world.controller->Numbers();
+  EXPECT_EQ(numbers.nodes.size(), 2u);
+  EXPECT_TRUE(numbers.nodes.at("n1").connected);
+  EXPECT_EQ(numbers.ports.at(v1::PORT_STATE_ACTIVE), 4u);
+  EXPECT_EQ(numbers.campaigns.at(v1::CAMPAIGN_STATE_DONE), 1u);
+  EXPECT_EQ(numbers.probes_ok, done.probes_ok());
+  EXPECT_GT(numbers.newest.at(0).latency_us.count(), 0u);
+  EXPECT_GT(numbers.findings_open.size(), 50u) << "each rule, with 0";
+  world.agents.Disconnect("n2", "power");
+  world.agents.Advance(std::chrono::seconds(2));
+  numbers = world.controller->Numbers();
+  EXPECT_FALSE(numbers.nodes.at("n2").connected);
+  EXPECT_EQ(numbers.ports.at(v1::PORT_STATE_ACTIVE), 2u);
+}
+
+}  // namespace
+}  // namespace fabric::control
