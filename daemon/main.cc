@@ -7,6 +7,7 @@
 //                                     └──► Store (SQLite)
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -54,12 +55,13 @@ constexpr Duration kTickInterval = std::chrono::milliseconds(100);
 constexpr time_t kFlushSeconds = 1;  // Operator log
 constexpr int kFlushesPerLook = 10;  // At the topology file
 
-// Blocks the signals that end the program, in this thread and the threads that it starts.
-sigset_t BlockEndingSignals() {
+// Blocks the signals that fabricd waits for, in this thread and the threads that it starts.
+sigset_t BlockSignals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   return signals;
@@ -105,6 +107,13 @@ std::vector<api::Page> Pages(control::Controller& controller, const Clock& clock
          return api::HttpResponse{.content_type = "application/x-pem-file", .body = pem};
        }},
       {"/openapi.json", [openapi] { return api::HttpResponse{.body = openapi}; }},
+      {"/readyz",
+       [&controller] {
+         const store::Condition store = controller.store_condition();
+         return api::HttpResponse{
+             .content_type = "text/plain",
+             .body = store.failure.ok() ? "ok\n" : "degraded: " + store.failure.message() + "\n"};
+       }},
       {"/healthz", [] { return api::HttpResponse{.content_type = "text/plain", .body = "ok\n"}; }},
   };
 }
@@ -188,8 +197,10 @@ int AwaitEnd(const sigset_t& ending_signals, TopologyFile& file, control::Contro
   fleet::TopologyCoverage logged;
   for (int flushes = 1;; ++flushes) {
     const int signal = sigtimedwait(&ending_signals, nullptr, &patience);
-    operator_log.Flush(controller.store_failures(), clock.Now());
-    if (signal > 0) return signal;
+    operator_log.Flush(controller.store_condition());
+    if (signal == SIGTERM || signal == SIGINT) return signal;
+    if (signal == SIGHUP)
+      log::Warning("SIGHUP ignored: settings, profile and rules are read at start-up");
     if (flushes % kFlushesPerLook != 0) continue;
     if (auto topology = file.ReadWhenChanged())
       Use(*std::move(topology), file.path(), controller, clock.Now());
@@ -200,8 +211,7 @@ int AwaitEnd(const sigset_t& ending_signals, TopologyFile& file, control::Contro
 // On standard output and in the addresses file.
 Status ShowAddresses(const Settings& settings, const HostPort& grpc, const HostPort& rest) {
   if (settings.Has("addresses-file"))
-    RETURN_IF_ERROR(
-        WriteFileAtomically(settings.Text("addresses-file"), AddressesJson(grpc, rest)));
+    RETURN_IF_ERROR(WriteAddresses(settings.Text("addresses-file"), grpc, rest));
   std::printf("fabricd %s: gRPC on %s, REST and /metrics on http://%s\n",
               std::string(kVersion).c_str(), ToString(grpc).c_str(), ToString(rest).c_str());
   std::fflush(stdout);
@@ -237,7 +247,10 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   const auto rules = ReadRuleFiles(settings.Text("rules"));
   if (!rules.ok()) return rules.status().In("rules");
   ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store,
-                   store::OpenSqlite(settings.Text("state")));
+                   store::OpenSqlite(settings.Text("state"), clock.Now().wall));
+  if (const store::Damage& damage = store->damage(); !damage.file.empty())
+    log::Error("the state file was damaged: moved to {}, {} rows recovered", damage.file,
+               damage.recovered);
   const auto key = LoadSigningKey(settings.Text("signing-key"), settings.Text("state"));
   if (!key.ok()) return key.status().In("signing-key");
   log::Info("signing certificates with {}{}, key {}", key->path, key->made ? " (new)" : "",
@@ -255,6 +268,8 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   };
   control::Controller controller(options, *store, agents, events, clock.Now());
   RETURN_IF_ERROR(controller.Load(clock.Now()));
+  if (const std::uint64_t rows = store->damage().rows; rows > 0)
+    log::Error("{}: {} rows cannot be decoded and are skipped", settings.Text("state"), rows);
   TopologyFile topology(settings.Text("infiniband-topology"));
   if (!topology.path().empty()) Use(topology.Read(), topology.path(), controller, clock.Now());
   agents.SetListener(ListenerOf(controller, operator_log, clock));
@@ -284,7 +299,7 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   notify("STOPPING=1");
   rest->Stop();
   grpc->Stop();
-  operator_log.Flush(controller.store_failures(), clock.Now());
+  operator_log.Flush(controller.store_condition());
   return {};
 }
 
@@ -305,7 +320,8 @@ int Main(std::span<const char* const> args) {
       return kExitOk;
     case Request::kPrintConfig: std::printf("%s", settings->Print().c_str()); return kExitOk;
   }
-  const sigset_t ending_signals = BlockEndingSignals();
+  umask(077);  // State file, keys
+  const sigset_t ending_signals = BlockSignals();
   const auto level = log::ParseLevel(settings->Text("log-level"));
   log::Init("fabricd", level.ok() ? *level : log::Level::kInfo);
   api::RedirectGrpcLog();

@@ -41,7 +41,7 @@ MetricsInput ReadMetrics(control::Controller& controller, const CallMetrics& cal
     break;
   }
   ignore(controller.Call(v1::GetMeshRequest(), input.mesh, now));
-  input.store_failures = controller.store_failures().count;
+  input.store_failures = controller.store_condition().failed;
   input.rule_problems = controller.RuleProblems();
   const control::InfinibandState state = controller.Infiniband();
   input.infiniband = {

@@ -15,7 +15,7 @@
 #include "daemon/control/events.h"
 #include "daemon/control/options.h"
 #include "daemon/fleet/sites.h"
-#include "daemon/store/store.h"
+#include "daemon/store/buffered_store.h"
 #include "fabric/v1/agent.pb.h"
 #include "fabric/v1/fabric.pb.h"
 
@@ -37,12 +37,6 @@ struct InfinibandState {
   fleet::TopologyCoverage cover = {};
 };
 
-// Store writes that failed since the start.
-struct StoreFailures {
-  std::uint64_t count = 0;
-  Status last = {};
-};
-
 class Controller {
  public:
   // All are borrowed and must outlive the controller.
@@ -50,7 +44,8 @@ class Controller {
              EventBus& events, Moment now);
   ~Controller();
 
-  // Restores nodes (as lost), open findings and campaigns (running ones end as cancelled). Rules
+  // Restores nodes (as lost), open findings, campaigns (running ones end as cancelled) and
+  // certificates (running ones end as UNKNOWN). Rules
   // are not evaluated until the restored nodes are back, `lost_after` at most: rules that compare
   // nodes need the whole fleet.
   Status Load(Moment now);
@@ -79,7 +74,7 @@ class Controller {
   void SetInfiniband(fleet::InfinibandTopology topology, Moment now);
   InfinibandState Infiniband();
 
-  StoreFailures store_failures();
+  store::Condition store_condition();
   // Problems in rule files.
   std::uint32_t RuleProblems() const { return rule_problems_; }
 

@@ -11,7 +11,7 @@ namespace fabric {
 // {"grpc":"127.0.0.1:9418","rest":"127.0.0.1:9419"}
 std::string AddressesJson(const HostPort& grpc, const HostPort& rest);
 
-// Replaces the file atomically. Errors name the path.
-Status WriteFileAtomically(const std::string& path, const std::string& text);
+// Replaces the file atomically. All users can read it. Errors name the path.
+Status WriteAddresses(const std::string& path, const HostPort& grpc, const HostPort& rest);
 
 }  // namespace fabric

@@ -172,20 +172,21 @@ TEST_F(SqliteTest, ListsCampaignsNewestFirstAndBare) {
   EXPECT_THAT(Ids(*store_->Campaigns(1)), ElementsAre("c2"));
 }
 
-TEST_F(SqliteTest, GivesTheResultsOfOneCampaignInTheOrderOfTheirEnd) {
+TEST_F(SqliteTest, GivesTheResultsOfOneCampaignInPagesInTheOrderOfTheirEnd) {
   ASSERT_TRUE(store_->PutCampaign(Campaign("c1", v1::CAMPAIGN_STATE_RUNNING)).ok());
   ASSERT_TRUE(Add({{"c1", PairOf("n1", "n2")}, {"c2", PairOf("n5", "n6")}}).ok());
-  ASSERT_TRUE(Add({{"c1", PairOf("n3", "n1")}}).ok());
+  ASSERT_TRUE(Add({{"c1", PairOf("n3", "n1")}, {"c1", PairOf("n4", "n1")}}).ok());
   Open();
-  const auto campaign = store_->CampaignWithResults("c1");
-  ASSERT_TRUE(campaign.ok()) << campaign.status().message();
-  ASSERT_EQ(campaign->results_size(), 2);
-  EXPECT_EQ(campaign->results(0).from().node(), "n1");
-  EXPECT_EQ(campaign->results(1).from().node(), "n3");
-
-  const auto missing = store_->CampaignWithResults("c7");
-  EXPECT_EQ(missing.status().code(), Code::kNotFound);
-  EXPECT_EQ(missing.status().message(), "no campaign 'c7'");
+  const auto first = store_->Results("c1", 0, 2);
+  ASSERT_TRUE(first.ok()) << first.status().message();
+  ASSERT_EQ(first->size(), 2u);
+  EXPECT_EQ((*first)[0].result.from().node(), "n1");
+  EXPECT_EQ((*first)[1].result.from().node(), "n3");
+  const auto second = store_->Results("c1", (*first)[1].sequence, 2);
+  ASSERT_EQ(second->size(), 1u);
+  EXPECT_EQ((*second)[0].result.from().node(), "n4");
+  EXPECT_TRUE(store_->Results("c1", (*second)[0].sequence, 2)->empty());
+  EXPECT_TRUE(store_->Results("c7", 0, 2)->empty());
 }
 
 TEST_F(SqliteTest, TakesNamesAsTheyAre) {
