@@ -85,7 +85,7 @@ Signed SignJws(const SigningKey& key, std::string_view type, std::string_view pa
   return text;
 }
 
-Result<std::string> OpenJws(const PublicKey& key, const Signed& text) {
+Result<std::string> OpenJws(const PublicKey& key, std::string_view type, const Signed& text) {
   const auto header = FromBase64Url(text.header);
   if (!header.ok()) return header.status().In("protected");
   auto payload = FromBase64Url(text.payload);
@@ -98,6 +98,9 @@ Result<std::string> OpenJws(const PublicKey& key, const Signed& text) {
   if (!Has(fields, "alg", kAlgorithm))
     return Status(Code::kInvalidArgument,
                   Format("protected: expected the algorithm {}, saw another", kAlgorithm));
+  if (!Has(fields, "typ", type))
+    return Status(Code::kInvalidArgument,
+                  Format("protected: expected the type {}, saw another", type));
   if (fields.contains("crit"))
     return Status(Code::kInvalidArgument, "protected: critical extensions are not supported");
   if (!key.Verifies(SignedPart(text), *signature))

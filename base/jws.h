@@ -25,13 +25,16 @@ struct Signed {
   std::string signature;
 };
 
+// Type of signed certificates. One key can sign texts of several types.
+inline constexpr std::string_view kCertificateType = "fabric-certificate+json";
+
 // `type` is the media type of the payload. The header includes the public key, which identifies the
 // signer but does not prove anything: readers must know the keys they trust.
 Signed SignJws(const SigningKey& key, std::string_view type, std::string_view payload);
 
 // Verifies the text and returns the payload. PERMISSION_DENIED if `key` did not sign it;
-// INVALID_ARGUMENT if the parts are malformed, or the header has another algorithm or critical
-// extensions.
-Result<std::string> OpenJws(const PublicKey& key, const Signed& text);
+// INVALID_ARGUMENT if the parts are malformed, or the header has another algorithm, another type
+// than `type`, or critical extensions.
+Result<std::string> OpenJws(const PublicKey& key, std::string_view type, const Signed& text);
 
 }  // namespace fabric

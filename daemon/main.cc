@@ -8,6 +8,7 @@
 //                                     └──► Store (SQLite)
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -56,12 +57,13 @@ constexpr Duration kTickInterval = std::chrono::milliseconds(100);
 constexpr time_t kFlushSeconds = 1;  // Operator log
 constexpr int kFlushesPerLook = 10;  // At the topology file
 
-// Blocks the signals that end the program, in this thread and the threads that it starts.
-sigset_t BlockEndingSignals() {
+// Blocks the signals that fabricd waits for, in this thread and the threads that it starts.
+sigset_t BlockSignals() {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   return signals;
@@ -97,7 +99,8 @@ std::jthread StartTicking(control::Controller& controller, api::Health& health,
 // Pages of the health server: nothing that waits for the controller.
 std::vector<api::Page> StatusPages(control::Controller& controller, const api::Health& health,
                                    const api::CallMetrics& calls, const Clock& clock) {
-  std::vector<api::Page> pages = api::HealthPages(health, clock);
+  std::vector<api::Page> pages =
+      api::HealthPages(health, clock, [&controller] { return controller.Numbers().store_failure; });
   pages.push_back({"/metrics", [&] {
                      return api::HttpResponse{
                          .content_type = "text/plain; version=0.0.4; charset=utf-8",
@@ -206,8 +209,10 @@ int AwaitEnd(const sigset_t& ending_signals, TopologyFile& file, control::Contro
   fleet::TopologyCoverage logged;
   for (int flushes = 1;; ++flushes) {
     const int signal = sigtimedwait(&ending_signals, nullptr, &patience);
-    operator_log.Flush(controller.store_failures(), clock.Now());
-    if (signal > 0) return signal;
+    operator_log.Flush(controller.store_condition());
+    if (signal == SIGTERM || signal == SIGINT) return signal;
+    if (signal == SIGHUP)
+      log::Warning("SIGHUP ignored: settings, profile and rules are read at start-up");
     if (flushes % kFlushesPerLook != 0) continue;
     if (auto topology = file.ReadWhenChanged())
       Use(*std::move(topology), file.path(), controller, clock.Now());
@@ -304,7 +309,10 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   const auto rules = ReadRuleFiles(settings.Text("rules"));
   if (!rules.ok()) return rules.status().In("rules");
   ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store,
-                   store::OpenSqlite(settings.Text("state")));
+                   store::OpenSqlite(settings.Text("state"), clock.Now().wall));
+  if (const store::Damage& damage = store->damage(); !damage.file.empty())
+    log::Error("the state file was damaged: moved to {}, {} rows recovered", damage.file,
+               damage.recovered);
   const auto key = LoadSigningKey(settings.Text("signing-key"), settings.Text("state"));
   if (!key.ok()) return key.status().In("signing-key");
   log::Info("signing certificates with {}{}, key {}", key->path, key->made ? " (new)" : "",
@@ -322,6 +330,8 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   };
   control::Controller controller(options, *store, agents, events, clock.Now());
   RETURN_IF_ERROR(controller.Load(clock.Now()));
+  if (const std::uint64_t rows = store->damage().rows; rows > 0)
+    log::Error("{}: {} rows cannot be decoded and are skipped", settings.Text("state"), rows);
   TopologyFile topology(settings.Text("infiniband-topology"));
   if (!topology.path().empty()) Use(topology.Read(), topology.path(), controller, clock.Now());
   agents.SetListener(ListenerOf(controller, operator_log, clock));
@@ -350,7 +360,7 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   rest.server->Stop();
   status.server->Stop();
   grpc->Stop();
-  operator_log.Flush(controller.store_failures(), clock.Now());
+  operator_log.Flush(controller.store_condition());
   return {};
 }
 
@@ -371,7 +381,8 @@ int Main(std::span<const char* const> args) {
       return kExitOk;
     case Request::kPrintConfig: std::printf("%s", settings->Print().c_str()); return kExitOk;
   }
-  const sigset_t ending_signals = BlockEndingSignals();
+  umask(077);  // State file, keys
+  const sigset_t ending_signals = BlockSignals();
   const auto level = log::ParseLevel(settings->Text("log-level"));
   log::Init("fabricd", level.ok() ? *level : log::Level::kInfo);
   api::RedirectGrpcLog();

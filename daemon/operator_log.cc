@@ -82,7 +82,7 @@ void OperatorLog::Add(log::Level level, std::string text) {
     ++omitted_;
 }
 
-void OperatorLog::Flush(const control::StoreFailures& failures, Moment now) {
+void OperatorLog::Flush(const store::Condition& store) {
   std::vector<Line> lines;
   {
     const MutexLock lock(mutex_);
@@ -90,15 +90,15 @@ void OperatorLog::Flush(const control::StoreFailures& failures, Moment now) {
     if (const std::uint64_t omitted = std::exchange(omitted_, 0); omitted > 0)
       lines.push_back({log::Level::kWarning,
                        Format("{} log lines omitted: more than {} at once", omitted, kLinesMax)});
-    const bool due =
-        !failures_logged_at_ || now.steady - *failures_logged_at_ >= kStoreFailuresEvery;
-    if (failures.count > failures_logged_ && due) {
-      lines.push_back({log::Level::kError,
-                       Format("cannot write to the state file: {} ({} failures since the start)",
-                              failures.last.message(), failures.count)});
-      failures_logged_ = failures.count;
-      failures_logged_at_ = now.steady;
-    }
+    const bool fails = !store.failure.ok();
+    if (std::exchange(store_fails_, fails) != fails)
+      lines.push_back(
+          fails ? Line{log::Level::kError,
+                       Format("cannot write to the state file, keeping changes in memory: {}",
+                              store.failure.message())}
+                : Line{log::Level::kInfo,
+                       Format("the state file is complete again: {} writes were lost",
+                              store.dropped - std::exchange(dropped_logged_, store.dropped))});
   }
   for (const Line& line : lines) write_(line.level, line.text);
 }

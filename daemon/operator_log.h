@@ -25,7 +25,6 @@ namespace fabric {
 class OperatorLog final : public control::EventListener {
  public:
   static constexpr std::size_t kLinesMax = 50;
-  static constexpr Duration kStoreFailuresEvery = std::chrono::minutes(1);
 
   using Write = std::function<void(log::Level, std::string_view line)>;
   explicit OperatorLog(Write write = &log::Write) : write_(std::move(write)) {}
@@ -34,9 +33,9 @@ class OperatorLog final : public control::EventListener {
   void OnCertificate(const v1::Certificate& certificate);
   void OnRefused(const Status& reason);
 
-  // Writes the queued lines and the number of omitted ones; call it once a second. New store
-  // failures are logged at once, then every kStoreFailuresEvery.
-  void Flush(const control::StoreFailures& failures, Moment now);
+  // Writes the queued lines and the number of omitted ones; call it once a second. One line when
+  // the store fails, and one when it works again.
+  void Flush(const store::Condition& store);
 
  private:
   struct Line {
@@ -49,8 +48,8 @@ class OperatorLog final : public control::EventListener {
   Mutex mutex_;
   std::vector<Line> lines_ GUARDED_BY(mutex_);
   std::uint64_t omitted_ GUARDED_BY(mutex_) = 0;
-  std::uint64_t failures_logged_ GUARDED_BY(mutex_) = 0;
-  std::optional<SteadyTime> failures_logged_at_ GUARDED_BY(mutex_);
+  bool store_fails_ GUARDED_BY(mutex_) = false;
+  std::uint64_t dropped_logged_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace fabric

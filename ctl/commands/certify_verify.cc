@@ -71,7 +71,7 @@ Result<v1::Certificate> Open(const Arguments& arguments) {
   ASSIGN_OR_RETURN(const std::string json, ReadFile(arguments.Text("FILE"), kCertificateBytesMax));
   const auto text = ParseJws(json);
   if (!text.ok()) return Refused(text.status().message());
-  const auto payload = OpenJws(key, *text);
+  const auto payload = OpenJws(key, kCertificateType, *text);
   if (!payload.ok()) return Refused(payload.status().message());
   v1::Certificate certificate;
   if (const Status status = FromJson(*payload, certificate); !status.ok())

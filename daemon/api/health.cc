@@ -1,5 +1,7 @@
 #include "daemon/api/health.h"
 
+#include <utility>
+
 #include "base/text.h"
 
 namespace fabric::api {
@@ -15,11 +17,19 @@ HttpResponse Health::Answer(Duration limit, SteadyTime now) const {
   return response;
 }
 
-std::vector<Page> HealthPages(const Health& health, const Clock& clock) {
+std::vector<Page> HealthPages(const Health& health, const Clock& clock,
+                              std::function<std::string()> degraded) {
   const auto ready = [&] { return health.Ready(clock.Now().steady); };
-  return {{"/healthz", ready}, {"/readyz", ready}, {"/livez", [&] {
-                                                      return health.Alive(clock.Now().steady);
-                                                    }}};
+  const auto ready_or_degraded = [ready, degraded = std::move(degraded)] {
+    HttpResponse response = ready();
+    if (response.status != 200 || !degraded) return response;
+    if (const std::string reason = degraded(); !reason.empty())
+      response.body = "degraded: " + reason + "\n";
+    return response;
+  };
+  return {{"/healthz", ready},
+          {"/readyz", ready_or_degraded},
+          {"/livez", [&] { return health.Alive(clock.Now().steady); }}};
 }
 
 }  // namespace fabric::api

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
+#include <string>
 
 #include "base/clock.h"
 #include "daemon/api/rest/rest_service.h"
@@ -28,7 +30,9 @@ class Health {
   std::atomic<SteadyTime> turned_at_;
 };
 
-// /healthz and /readyz, and /livez. Both are borrowed.
-std::vector<Page> HealthPages(const Health& health, const Clock& clock);
+// /healthz and /readyz, and /livez. All are borrowed. `degraded` says why the controller works with
+// less than its full service; /readyz then shows it with status 200.
+std::vector<Page> HealthPages(const Health& health, const Clock& clock,
+                              std::function<std::string()> degraded = {});
 
 }  // namespace fabric::api

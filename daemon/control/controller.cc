@@ -50,7 +50,7 @@ State::State(const ControllerOptions& all_options, store::Store& store, AgentSin
       job_classes(fleet, options.profile),
       campaigns(
           options.pairs_at_once_max, sessions, outbox, [this] { return findings.Failing(); },
-          [this](const blame::Fabric& fabric) { return CountersOf(fleet, fabric); }, now),
+          [this](const blame::Fabric& fabric) { return CountersOf(fleet, fabric); }, store.epoch()),
       certificates(options.certificates,
                    CertificateSources{.fleet = fleet,
                                       .profile = options.profile,
@@ -60,14 +60,14 @@ State::State(const ControllerOptions& all_options, store::Store& store, AgentSin
                                       .job_classes = job_classes,
                                       .located = located,
                                       .campaigns = campaigns},
-                   options.pairs_at_once_max, now),
+                   options.pairs_at_once_max, outbox),
       mesh(options.mesh,
            {.sites = sites,
             .lost_after = options.lost_after,
             .classes = job_classes,
             .open_findings = [this] { return findings.Failing(); },
             .located = located},
-           sessions, now) {
+           sessions, store.epoch(), now) {
   fleet.SetProfile(&options.profile);
   campaigns.ListenLocated(
       [this](const LocatedFaults::Result& result, Moment at) { return located.Take(result, at); });
@@ -87,12 +87,14 @@ Controller::~Controller() = default;
 
 Status Controller::Load(Moment now) {
   const MutexLock lock(mutex_);
-  store::Store& store = state_->outbox.store();
+  store::Store& store = state_->outbox.store().file();
   ASSIGN_OR_RETURN(std::vector<v1::NodeSnapshot> nodes, store.Nodes());
   ASSIGN_OR_RETURN(std::vector<v1::Finding> findings, store.OpenFindings());
   ASSIGN_OR_RETURN(std::vector<v1::Silence> silences, store.Silences());
   ASSIGN_OR_RETURN(const std::vector<v1::Campaign> campaigns,
                    store.Campaigns(Campaigns::kKnownMax));
+  ASSIGN_OR_RETURN(std::vector<v1::GetCertificateResponse> certificates,
+                   store.Certificates(Certificates::kKeptMax));
   std::set<std::string> names;
   for (v1::NodeSnapshot& snapshot : nodes) {
     // From an earlier version, or a file that was changed by hand.
@@ -116,6 +118,7 @@ Status Controller::Load(Moment now) {
   state_->findings.Restore(std::move(findings), std::move(silences), now);
   state_->campaigns.Restore(campaigns, now);
   UpdateNumbers(now);
+  state_->certificates.Restore(std::move(certificates), now);
   return {};
 }
 
@@ -328,6 +331,7 @@ void Controller::Tick(Moment now) {
   if (state_->evaluator.Settled(now)) state_->findings.Tick(state_->fleet, now);
   state_->certificates.Tick(state_->evaluator.changed(), now);
   UpdateNumbers(now);
+  state_->outbox.store().Tick(now);
 }
 
 void Controller::PublishNode(const std::string& node, Moment now) {
@@ -342,7 +346,7 @@ void Controller::StoreNode(Session& session, Moment now) {
   const fleet::NodeRecord* const record = state_->fleet.Find(session.node.name());
   if (record == nullptr) return;  // Removed while its session was silent
   const v1::NodeSnapshot& snapshot = record->snapshot;
-  state_->outbox.Stored(state_->outbox.store().PutNode(snapshot));
+  state_->outbox.store().PutNode(snapshot);
   state_->history.Mark(snapshot, now);
 }
 
@@ -350,6 +354,11 @@ void Controller::StoreNode(Session& session, Moment now) {
 void Controller::StoreLate(Session& session, Moment now) {
   const Duration age = now.steady - session.stored_at;
   if (age >= (session.to_be_stored ? kStoreEvery : kStoreCountersEvery)) StoreNode(session, now);
+}
+
+store::Condition Controller::store_condition() {
+  const MutexLock lock(mutex_);
+  return state_->outbox.store().condition();
 }
 
 }  // namespace fabric::control

@@ -17,7 +17,7 @@
 #include "daemon/control/fleet_numbers.h"
 #include "daemon/control/options.h"
 #include "daemon/fleet/sites.h"
-#include "daemon/store/store.h"
+#include "daemon/store/buffered_store.h"
 #include "fabric/v1/agent.pb.h"
 #include "fabric/v1/fabric.pb.h"
 
@@ -39,12 +39,6 @@ struct InfinibandState {
   fleet::TopologyCoverage cover = {};
 };
 
-// Store writes that failed since the start.
-struct StoreFailures {
-  std::uint64_t count = 0;
-  Status last = {};
-};
-
 class Controller {
  public:
   static constexpr Duration kNumbersAge = std::chrono::seconds(1);
@@ -54,7 +48,8 @@ class Controller {
              EventBus& events, Moment now);
   ~Controller();
 
-  // Restores nodes (as lost), open findings and campaigns (running ones end as cancelled). Rules
+  // Restores nodes (as lost), open findings, campaigns (running ones end as cancelled) and
+  // certificates (running ones end as UNKNOWN). Rules
   // are not evaluated until the restored nodes are back, `lost_after` at most: rules that compare
   // nodes need the whole fleet.
   Status Load(Moment now);
@@ -85,8 +80,7 @@ class Controller {
 
   // Numbers for /metrics, at most kNumbersAge old. Does not wait for the controller.
   FleetNumbers Numbers() EXCLUDES(numbers_mutex_);
-
-  StoreFailures store_failures();
+  store::Condition store_condition();
   // Problems in rule files.
   std::uint32_t RuleProblems() const { return rule_problems_; }
 

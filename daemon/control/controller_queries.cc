@@ -72,9 +72,4 @@ InfinibandState Controller::InfinibandNow() {
           .cover = *state_->cover};
 }
 
-StoreFailures Controller::store_failures() {
-  const MutexLock lock(mutex_);
-  return {.count = state_->outbox.failures(), .last = state_->outbox.last_failure()};
-}
-
 }  // namespace fabric::control

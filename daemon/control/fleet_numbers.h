@@ -102,6 +102,7 @@ struct FleetNumbers {
   MeshNumbers mesh;
   TopologyNumbers infiniband;
   std::uint64_t store_failures = 0;
+  std::string store_failure;  // Reason of the last failed write. Empty: all writes are in the file.
 };
 
 struct State;

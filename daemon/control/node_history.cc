@@ -30,14 +30,19 @@ void NodeHistory::Write(const std::string& node, const snapshot_diff::Change& ch
   if (begun_.insert(node).second) {
     snapshot_diff::Change begin;
     *begin.mutable_since() = ToProto(now.wall);
-    outbox_.Stored(outbox_.store().AddSettingChange(node, begin));
+    outbox_.store().AddSettingChange(node, begin);
   }
-  if (!change.differences().empty()) outbox_.Stored(outbox_.store().AddSettingChange(node, change));
+  if (!change.differences().empty()) outbox_.store().AddSettingChange(node, change);
 }
 
 void NodeHistory::SetKnown(const std::string& node, Moment now) {
   const auto sooner = std::hash<std::string>()(node) % static_cast<std::size_t>(kMarkEvery.count());
   marked_[node] = now.steady - Duration(static_cast<Duration::rep>(sooner));
+}
+
+void NodeHistory::Forget(const std::string& node) {
+  begun_.erase(node);
+  marked_.erase(node);
 }
 
 void NodeHistory::Mark(const v1::NodeSnapshot& snapshot, Moment now) {
@@ -48,11 +53,8 @@ void NodeHistory::Mark(const v1::NodeSnapshot& snapshot, Moment now) {
     marked_.erase(at);  // They come later.
     return;
   }
-  const bool stored = outbox_.Stored(outbox_.store().AddCounterMark(snapshot.node().name(), mark));
-  if (stored)
-    at->second = now.steady;
-  else if (first)
-    marked_.erase(at);  // Tried again with the next one.
+  outbox_.store().AddCounterMark(snapshot.node().name(), mark);
+  at->second = now.steady;
 }
 
 Status NodeHistory::Since(const v1::NodeSnapshot& snapshot, std::uint32_t seconds, Moment now,

@@ -29,6 +29,8 @@ class NodeHistory {
   // The node is known from an earlier run: spreads the next storing of its counters over time, so
   // that not all nodes are stored at once.
   void SetKnown(const std::string& node, Moment now);
+  // The node was removed, and its history with it.
+  void Forget(const std::string& node);
   // Stores the node's counters, unless that was done within the hour.
   void Mark(const v1::NodeSnapshot& snapshot, Moment now);
 

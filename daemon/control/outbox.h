@@ -1,14 +1,11 @@
-// Outputs of the controller's parts: the store and the event bus. The controller continues when
-// writes fail; they are counted and the last failure is kept.
+// Outputs of the controller's parts: the store and the event bus.
 #pragma once
 
-#include <cstdint>
 #include <utility>
 
 #include "base/clock.h"
-#include "base/status.h"
 #include "daemon/control/events.h"
-#include "daemon/store/store.h"
+#include "daemon/store/buffered_store.h"
 #include "proto/timestamps.h"
 
 namespace fabric::control {
@@ -17,15 +14,7 @@ class Outbox {
  public:
   Outbox(store::Store& store, EventBus& events) : store_(store), events_(events) {}
 
-  store::Store& store() { return store_; }
-
-  // Counts the status of a write if it failed; then returns false.
-  bool Stored(const Status& status) {
-    if (status.ok()) return true;
-    ++failures_;
-    last_failure_ = status;
-    return false;
-  }
+  store::BufferedStore& store() { return store_; }
 
   // Publishes the event that `fill` completes.
   template <class Fill>
@@ -40,14 +29,9 @@ class Outbox {
     events_.Publish(std::move(event));
   }
 
-  std::uint64_t failures() const { return failures_; }
-  const Status& last_failure() const { return last_failure_; }
-
  private:
-  store::Store& store_;
+  store::BufferedStore store_;
   EventBus& events_;
-  std::uint64_t failures_ = 0;
-  Status last_failure_;
 };
 
 }  // namespace fabric::control

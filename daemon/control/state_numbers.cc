@@ -49,7 +49,9 @@ FleetNumbers NumbersOf(State& state) {
   AddFindings(state, numbers);
   state.campaigns.AddTo(numbers);
   numbers.mesh = state.mesh.numbers();
-  numbers.store_failures = state.outbox.failures();
+  const store::Condition store = state.outbox.store().condition();
+  numbers.store_failures = store.failed;
+  numbers.store_failure = store.failure.message();
   return numbers;
 }
 

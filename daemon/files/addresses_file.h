@@ -17,7 +17,7 @@ struct Addresses {
 // {"grpc":"127.0.0.1:9418","rest":"127.0.0.1:9419","health":"127.0.0.1:9420"}
 std::string AddressesJson(const Addresses& addresses);
 
-// Replaces the file atomically. Errors name the path.
-Status WriteFileAtomically(const std::string& path, const std::string& text);
+// Replaces the file atomically. All users can read it. Errors name the path.
+Status WriteAddresses(const std::string& path, const HostPort& grpc, const HostPort& rest);
 
 }  // namespace fabric

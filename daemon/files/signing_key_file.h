@@ -16,7 +16,8 @@ struct KeyFile {
 
 // Loads the key from the file `named`, which must exist. If `named` is empty: signing-key.pem next
 // to the state file; creates it if missing, with mode 0600, and the public key in
-// signing-key.pub.pem. Errors name the file and do not contain its content.
+// signing-key.pub.pem. FAILED_PRECONDITION if other users can read the private key. Errors name the
+// file and do not contain its content.
 Result<KeyFile> LoadSigningKey(const std::string& named, const std::string& state);
 
 }  // namespace fabric

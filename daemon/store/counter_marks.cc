@@ -5,8 +5,7 @@
 
 #include <utility>
 
-#include "base/text.h"
-#include "daemon/store/schema.h"
+#include "daemon/store/retention.h"
 #include "proto/timestamps.h"
 
 namespace fabric::store {
@@ -34,11 +33,12 @@ bool Unpack(std::string_view bytes, v1::DiffNodeResponse& mark) {
 }  // namespace
 
 CounterMarkTable::CounterMarkTable(Statement add, Statement drop, Statement newest,
-                                   Statement oldest)
+                                   Statement oldest, Statement remove)
     : add_(std::move(add)),
       drop_(std::move(drop)),
       newest_(std::move(newest)),
-      oldest_(std::move(oldest)) {}
+      oldest_(std::move(oldest)),
+      remove_(std::move(remove)) {}
 
 Result<CounterMarkTable> CounterMarkTable::Make(Database& database) {
   ASSIGN_OR_RETURN(
@@ -48,12 +48,15 @@ Result<CounterMarkTable> CounterMarkTable::Make(Database& database) {
                    database.Prepare("DELETE FROM counter_marks WHERE node = ?1 AND sequence <= "
                                     "(SELECT sequence FROM counter_marks WHERE node = ?1 "
                                     "ORDER BY sequence DESC LIMIT 1 OFFSET ?2)"));
+  // The first row that can be decoded is the answer.
   ASSIGN_OR_RETURN(Statement newest,
                    database.Prepare("SELECT counters FROM counter_marks WHERE node = ? AND "
-                                    "at <= ? ORDER BY at DESC LIMIT 1"));
+                                    "at <= ? ORDER BY at DESC"));
   ASSIGN_OR_RETURN(Statement oldest, database.Prepare("SELECT counters FROM counter_marks WHERE "
-                                                      "node = ? ORDER BY at LIMIT 1"));
-  return CounterMarkTable(std::move(add), std::move(drop), std::move(newest), std::move(oldest));
+                                                      "node = ? ORDER BY at"));
+  ASSIGN_OR_RETURN(Statement remove, database.Prepare("DELETE FROM counter_marks WHERE node = ?"));
+  return CounterMarkTable(std::move(add), std::move(drop), std::move(newest), std::move(oldest),
+                          std::move(remove));
 }
 
 Status CounterMarkTable::Add(const std::string& node, const v1::DiffNodeResponse& mark) {
@@ -62,21 +65,26 @@ Status CounterMarkTable::Add(const std::string& node, const v1::DiffNodeResponse
   return drop_.Text(0, node).Bind(1, Bounds().marks_of_node).Run();
 }
 
+Status CounterMarkTable::Remove(const std::string& node) {
+  return remove_.Text(0, node).Run();
+}
+
 Result<v1::DiffNodeResponse> CounterMarkTable::Read(const std::string& node,
                                                     const google::protobuf::Timestamp& at,
-                                                    const std::string& path) {
+                                                    std::uint64_t& damaged) {
   newest_.Text(0, node).Bind(1, Nanoseconds(at));
   oldest_.Text(0, node);
   for (Statement* const query : {&newest_, &oldest_}) {
-    ASSIGN_OR_RETURN(const bool row, query->Step());
-    if (!row) continue;
-    v1::DiffNodeResponse mark;
-    const bool fine = Unpack(query->Bytes(0), mark);
-    query->Reset();
-    if (fine) return mark;
-    return Status(Code::kDataLoss, Format("{}: the database is damaged: counters of node {} cannot "
-                                          "be decoded",
-                                          path, Quoted(node)));
+    while (true) {
+      ASSIGN_OR_RETURN(const bool row, query->Step());
+      if (!row) break;
+      v1::DiffNodeResponse mark;
+      if (Unpack(query->Bytes(0), mark)) {
+        query->Reset();
+        return mark;
+      }
+      ++damaged;
+    }
   }
   return v1::DiffNodeResponse();
 }

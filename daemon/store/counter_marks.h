@@ -1,6 +1,7 @@
 // Table of counter values of nodes at intervals.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/status.h"
@@ -16,14 +17,16 @@ class CounterMarkTable {
 
   // As in Store.
   Status Add(const std::string& node, const v1::DiffNodeResponse& mark);
-  // `path`: for messages.
+  Status Remove(const std::string& node);
+  // `damaged`: is increased by the number of rows that cannot be decoded.
   Result<v1::DiffNodeResponse> Read(const std::string& node, const google::protobuf::Timestamp& at,
-                                    const std::string& path);
+                                    std::uint64_t& damaged);
 
  private:
-  CounterMarkTable(Statement add, Statement drop, Statement newest, Statement oldest);
+  CounterMarkTable(Statement add, Statement drop, Statement newest, Statement oldest,
+                   Statement remove);
 
-  Statement add_, drop_, newest_, oldest_;
+  Statement add_, drop_, newest_, oldest_, remove_;
 };
 
 }  // namespace fabric::store

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/atomic_file.h"
 #include "base/text.h"
 
 namespace fabric::store {
@@ -41,7 +42,7 @@ Status Failure(sqlite3* connection, int error, const std::string& path) {
 // SQLite tries again for reading alone and keeps only that attempt's errno: ask the system once
 // more.
 Status WhyNotOpened(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0) return FromErrno(errno, path + ": cannot be opened");
   ::close(file);
   return {Code::kFailedPrecondition, path + ": cannot be opened as a database"};
@@ -76,6 +77,12 @@ Statement& Statement::Blob(int parameter, std::string_view value) {
   // An empty blob must not become NULL, which SQLite makes of a null pointer.
   const char* const data = value.empty() ? "" : value.data();
   sqlite3_bind_blob(statement_.get(), parameter + 1, data, Length(value), SQLITE_TRANSIENT);
+  return *this;
+}
+
+Statement& Statement::Copy(int parameter, const Statement& row, int column) {
+  sqlite3_bind_value(statement_.get(), parameter + 1,
+                     sqlite3_column_value(row.statement_.get(), column));
   return *this;
 }
 
@@ -129,6 +136,8 @@ Result<Database> Database::Open(const std::string& path) {
   // SQLite falls back to reading when it may not write.
   if (sqlite3_db_readonly(connection, "main") == 1)
     return Status(Code::kPermissionDenied, Format("{}: cannot be written", path));
+  // The write-ahead log gets the permissions of the file. Only the owner of the file can do this.
+  (void)MakePrivate(path);
   return database;
 }
 
@@ -150,6 +159,17 @@ Result<std::int64_t> Database::Number(std::string_view sql) {
   ASSIGN_OR_RETURN(const bool row, statement.Step());
   if (!row) return Status(Code::kInternal, Format("{}: no answer to {}", path_, sql));
   return statement.Number(0);
+}
+
+Status Database::CopyTo(Database& target) {
+  sqlite3_backup* const copy =
+      sqlite3_backup_init(target.connection_.get(), "main", connection_.get(), "main");
+  if (copy == nullptr)
+    return Failure(target.connection_.get(), sqlite3_errcode(target.connection_.get()),
+                   target.path_);
+  sqlite3_backup_step(copy, -1);
+  const int result = sqlite3_backup_finish(copy);
+  return result == SQLITE_OK ? Status() : Failure(target.connection_.get(), result, target.path_);
 }
 
 }  // namespace fabric::store

@@ -23,6 +23,7 @@ class Statement {
   Statement& Bind(int parameter, std::int64_t value);
   Statement& Text(int parameter, std::string_view value);
   Statement& Blob(int parameter, std::string_view value);
+  Statement& Copy(int parameter, const Statement& row, int column);  // With its type
 
   // True if there is a row. After false or a failure the statement can be bound and run again.
   Result<bool> Step();
@@ -44,7 +45,8 @@ class Statement {
 
 class Database {
  public:
-  // Opens or creates the file for reading and writing. Locks out other processes while it is open.
+  // Opens or creates the file for reading and writing, with permissions for its owner only. Locks
+  // out other processes while it is open.
   static Result<Database> Open(const std::string& path);
 
   // Runs one or more statements without parameters; ignores rows.
@@ -52,6 +54,8 @@ class Database {
   Result<Statement> Prepare(std::string_view sql);
   // The first column of the only row.
   Result<std::int64_t> Number(std::string_view sql);
+  // Copies all content into `target`, which must be empty.
+  Status CopyTo(Database& target);
 
   const std::string& path() const { return path_; }
 

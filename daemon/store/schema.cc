@@ -83,9 +83,31 @@ CREATE TABLE counter_marks (
 CREATE INDEX counter_marks_node ON counter_marks (node, at);
 )";
 
+// Certificates; numbers that persist; the last rows of tables on each day of running time.
+constexpr const char* kVersion5 = R"(
+CREATE TABLE certificates (
+  sequence INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  certificate BLOB NOT NULL
+);
+CREATE TABLE numbers (
+  name TEXT PRIMARY KEY,
+  value INTEGER NOT NULL
+);
+CREATE TABLE days (
+  day INTEGER PRIMARY KEY,
+  pair_results INTEGER NOT NULL,
+  finding_history INTEGER NOT NULL,
+  fact_changes INTEGER NOT NULL,
+  silences INTEGER NOT NULL
+);
+)";
+
 // Step i migrates version i to i + 1; an empty file has version 0.
-constexpr const char* kSteps[] = {kVersion1, kVersion2, kVersion3, kVersion4};
+constexpr const char* kSteps[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5};
 static_assert(std::size(kSteps) == kSchemaVersion);
+
+constexpr std::int64_t kIncremental = 2;  // PRAGMA auto_vacuum
 
 // Runs all steps or none.
 Status BringUpToDate(Database& database, std::int64_t version) {
@@ -123,45 +145,19 @@ Result<Database> OpenDatabase(const std::string& path) {
         Code::kFailedPrecondition,
         Format("{}: written by a newer version: expected schema version {} or older, saw {}", path,
                kSchemaVersion, version));
+  // So that removed rows free space. Files of older versions need one VACUUM for it; if that fails,
+  // the next start repeats it.
+  ASSIGN_OR_RETURN(const std::int64_t vacuum, database.Number("PRAGMA auto_vacuum"));
+  if (vacuum != kIncremental) {
+    const std::string set = Format("PRAGMA auto_vacuum = {};", kIncremental);
+    (void)database.Execute(fresh ? set : set + "VACUUM;");
+  }
   // Power loss can lose the last writes but does not corrupt the file.
   RETURN_IF_ERROR(database.Execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"));
   if (version < kSchemaVersion) RETURN_IF_ERROR(BringUpToDate(database, version));
   // Takes the write lock; with exclusive locking it is kept.
   RETURN_IF_ERROR(database.Execute("BEGIN IMMEDIATE; COMMIT;"));
   return database;
-}
-
-Status Prune(Database& database, const Bounds& bounds) {
-  const std::string sql = Format(
-      R"(
-BEGIN IMMEDIATE;
-DELETE FROM pair_results WHERE campaign IN
-  (SELECT id FROM campaigns WHERE sequence <= (SELECT max(sequence) FROM campaigns) - {0});
-DELETE FROM campaigns WHERE sequence <= (SELECT max(sequence) FROM campaigns) - {0};
-DELETE FROM pair_results WHERE sequence <= (SELECT max(sequence) FROM pair_results) - {1};
-DELETE FROM pair_results WHERE sequence < (SELECT min(sequence) FROM pair_results
-  WHERE ended_at >= (SELECT ended_at FROM pair_results ORDER BY sequence DESC LIMIT 1) - {3});
-DELETE FROM findings WHERE open = 0 AND changed_at < (SELECT max(changed_at) FROM findings) - {3};
-DELETE FROM silences WHERE until < (SELECT max(until) FROM silences) - {3};
-DELETE FROM finding_history WHERE sequence <= (SELECT max(sequence) FROM finding_history) - {2};
-DELETE FROM finding_history WHERE sequence < (SELECT min(sequence) FROM finding_history
-  WHERE changed_at >=
-    (SELECT changed_at FROM finding_history ORDER BY sequence DESC LIMIT 1) - {3});
-UPDATE fact_logs SET since = max(since, coalesce((SELECT max(at) FROM fact_changes
-  WHERE node = fact_logs.node AND
-    (sequence <= (SELECT max(sequence) FROM fact_changes) - {4} OR
-     at < (SELECT at FROM fact_changes ORDER BY sequence DESC LIMIT 1) - {3})), since));
-DELETE FROM fact_changes WHERE sequence <= (SELECT max(sequence) FROM fact_changes) - {4} OR
-  at < (SELECT at FROM fact_changes ORDER BY sequence DESC LIMIT 1) - {3};
-DELETE FROM counter_marks WHERE
-  at < (SELECT at FROM counter_marks ORDER BY sequence DESC LIMIT 1) - {5};
-COMMIT;
-)",
-      bounds.campaigns, bounds.pair_results, bounds.history, bounds.age_ns, bounds.fact_changes,
-      bounds.mark_age_ns);
-  Status status = database.Execute(sql);
-  if (!status.ok()) (void)database.Execute("ROLLBACK;");
-  return status;
 }
 
 }  // namespace fabric::store

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "daemon/store/retention.h"
 #include "proto/timestamps.h"
 
 namespace fabric::store {
@@ -23,13 +24,16 @@ google::protobuf::Timestamp FromNanoseconds(std::int64_t ns) {
 }  // namespace
 
 SettingChangeTable::SettingChangeTable(Statement begin, Statement add, Statement forget,
-                                       Statement drop, Statement since, Statement changes)
+                                       Statement drop, Statement since, Statement changes,
+                                       Statement remove, Statement remove_log)
     : begin_(std::move(begin)),
       add_(std::move(add)),
       forget_(std::move(forget)),
       drop_(std::move(drop)),
       since_(std::move(since)),
-      changes_(std::move(changes)) {}
+      changes_(std::move(changes)),
+      remove_(std::move(remove)),
+      remove_log_(std::move(remove_log)) {}
 
 Result<SettingChangeTable> SettingChangeTable::Make(Database& database) {
   ASSIGN_OR_RETURN(Statement begin, database.Prepare("INSERT INTO fact_logs VALUES (?, ?) "
@@ -47,8 +51,11 @@ Result<SettingChangeTable> SettingChangeTable::Make(Database& database) {
   ASSIGN_OR_RETURN(Statement changes,
                    database.Prepare("SELECT change FROM fact_changes WHERE node = ? AND at >= ? "
                                     "ORDER BY sequence"));
+  ASSIGN_OR_RETURN(Statement remove, database.Prepare("DELETE FROM fact_changes WHERE node = ?"));
+  ASSIGN_OR_RETURN(Statement remove_log, database.Prepare("DELETE FROM fact_logs WHERE node = ?"));
   return SettingChangeTable(std::move(begin), std::move(add), std::move(forget), std::move(drop),
-                            std::move(since), std::move(changes));
+                            std::move(since), std::move(changes), std::move(remove),
+                            std::move(remove_log));
 }
 
 Status SettingChangeTable::Add(const std::string& node, const v1::DiffNodeResponse& change) {
@@ -64,9 +71,14 @@ Status SettingChangeTable::KeepWithin(const std::string& node) {
   return drop_.Text(0, node).Bind(1, most).Run();
 }
 
+Status SettingChangeTable::Remove(const std::string& node) {
+  RETURN_IF_ERROR(remove_.Text(0, node).Run());
+  return remove_log_.Text(0, node).Run();
+}
+
 Result<ChangeLog> SettingChangeTable::Read(const std::string& node,
                                            const google::protobuf::Timestamp& from,
-                                           const std::string& path) {
+                                           std::uint64_t& damaged) {
   ChangeLog log;
   ASSIGN_OR_RETURN(const bool begun, since_.Text(0, node).Step());
   if (begun) log.since = FromNanoseconds(since_.Number(0));
@@ -76,12 +88,10 @@ Result<ChangeLog> SettingChangeTable::Read(const std::string& node,
     ASSIGN_OR_RETURN(const bool row, changes_.Step());
     if (!row) return log;
     const std::string_view bytes = changes_.Bytes(0);
-    if (!log.changes.emplace_back().ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-      changes_.Reset();
-      return Status(Code::kDataLoss, Format("{}: the database is damaged: a change of node {} "
-                                            "cannot be decoded",
-                                            path, Quoted(node)));
-    }
+    if (log.changes.emplace_back().ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+      continue;
+    log.changes.pop_back();
+    ++damaged;
   }
 }
 

@@ -1,11 +1,11 @@
 // Tables of setting changes by node.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/status.h"
 #include "daemon/store/database.h"
-#include "daemon/store/schema.h"
 #include "daemon/store/store.h"
 
 namespace fabric::store {
@@ -17,16 +17,17 @@ class SettingChangeTable {
 
   // As in Store.
   Status Add(const std::string& node, const v1::DiffNodeResponse& change);
-  // `path`: for messages.
+  Status Remove(const std::string& node);
+  // `damaged`: is increased by the number of rows that cannot be decoded.
   Result<ChangeLog> Read(const std::string& node, const google::protobuf::Timestamp& from,
-                         const std::string& path);
+                         std::uint64_t& damaged);
 
  private:
-  explicit SettingChangeTable(Statement begin, Statement add, Statement forget, Statement drop,
-                              Statement since, Statement changes);
+  SettingChangeTable(Statement begin, Statement add, Statement forget, Statement drop,
+                     Statement since, Statement changes, Statement remove, Statement remove_log);
   Status KeepWithin(const std::string& node);
 
-  Statement begin_, add_, forget_, drop_, since_, changes_;
+  Statement begin_, add_, forget_, drop_, since_, changes_, remove_, remove_log_;
   std::int64_t added_ = 0;
 };
 

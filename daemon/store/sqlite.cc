@@ -1,17 +1,23 @@
 #include <google/protobuf/message_lite.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/atomic_file.h"
 #include "base/text.h"
 #include "daemon/store/counter_marks.h"
 #include "daemon/store/database.h"
+#include "daemon/store/recovery.h"
+#include "daemon/store/retention.h"
 #include "daemon/store/schema.h"
 #include "daemon/store/setting_changes.h"
 #include "daemon/store/store.h"
@@ -22,9 +28,10 @@ namespace {
 
 // Every statement that the store uses, prepared once.
 struct Statements {
-  Statement put_node, delete_node, put_finding, add_history, put_silence, put_campaign, add_result;
+  Statement put_node, delete_node, put_finding, add_history, put_silence, put_campaign, add_result,
+      put_certificate;
   Statement nodes, open_findings, resolved_findings, findings_from, history, silences;
-  Statement campaigns, results;
+  Statement campaigns, results, certificates;
 
   static Result<Statements> Make(Database& database);
 };
@@ -47,6 +54,9 @@ constexpr const char* kPutCampaign =
     "ON CONFLICT (id) DO UPDATE SET campaign = excluded.campaign";
 constexpr const char* kAddResult =
     "INSERT INTO pair_results (campaign, ended_at, result) VALUES (?, ?, ?)";
+constexpr const char* kPutCertificate =
+    "INSERT INTO certificates (id, certificate) VALUES (?, ?) "
+    "ON CONFLICT (id) DO UPDATE SET certificate = excluded.certificate";
 constexpr const char* kNodes = "SELECT name, snapshot FROM nodes ORDER BY name";
 constexpr const char* kOpenFindings = "SELECT id, finding FROM findings WHERE open = 1 ORDER BY id";
 constexpr const char* kResolvedFindings =
@@ -61,7 +71,9 @@ constexpr const char* kCampaigns =
     "SELECT id, campaign FROM campaigns ORDER BY sequence DESC LIMIT ?";
 constexpr const char* kResults =
     "SELECT sequence, result FROM pair_results WHERE campaign = ? AND sequence > ? "
-    "ORDER BY sequence LIMIT ?";
+    "ORDER BY sequence";
+constexpr const char* kCertificates =
+    "SELECT id, certificate FROM certificates ORDER BY sequence DESC LIMIT ?";
 
 Result<Statements> Statements::Make(Database& database) {
   ASSIGN_OR_RETURN(Statement put_node, database.Prepare(kPutNode));
@@ -71,6 +83,7 @@ Result<Statements> Statements::Make(Database& database) {
   ASSIGN_OR_RETURN(Statement put_silence, database.Prepare(kPutSilence));
   ASSIGN_OR_RETURN(Statement put_campaign, database.Prepare(kPutCampaign));
   ASSIGN_OR_RETURN(Statement add_result, database.Prepare(kAddResult));
+  ASSIGN_OR_RETURN(Statement put_certificate, database.Prepare(kPutCertificate));
   ASSIGN_OR_RETURN(Statement nodes, database.Prepare(kNodes));
   ASSIGN_OR_RETURN(Statement open_findings, database.Prepare(kOpenFindings));
   ASSIGN_OR_RETURN(Statement resolved_findings, database.Prepare(kResolvedFindings));
@@ -79,13 +92,18 @@ Result<Statements> Statements::Make(Database& database) {
   ASSIGN_OR_RETURN(Statement silences, database.Prepare(kSilences));
   ASSIGN_OR_RETURN(Statement campaigns, database.Prepare(kCampaigns));
   ASSIGN_OR_RETURN(Statement results, database.Prepare(kResults));
+  ASSIGN_OR_RETURN(Statement certificates, database.Prepare(kCertificates));
   return Statements{
-      std::move(put_node),          std::move(delete_node),   std::move(put_finding),
-      std::move(add_history),       std::move(put_silence),   std::move(put_campaign),
-      std::move(add_result),        std::move(nodes),         std::move(open_findings),
-      std::move(resolved_findings), std::move(findings_from), std::move(history),
-      std::move(silences),          std::move(campaigns),     std::move(results)};
+      std::move(put_node),      std::move(delete_node),       std::move(put_finding),
+      std::move(add_history),   std::move(put_silence),       std::move(put_campaign),
+      std::move(add_result),    std::move(put_certificate),   std::move(nodes),
+      std::move(open_findings), std::move(resolved_findings), std::move(findings_from),
+      std::move(history),       std::move(silences),          std::move(campaigns),
+      std::move(results),       std::move(certificates)};
 }
+
+// The wall clock counts up to the year 2100.
+constexpr std::int64_t kEpochMax = 4'102'444'800;
 
 // Transition for a row of schema version 1, which stored none. `open`: the finding was open before.
 v1::FindingRecord RecordOf(const v1::Finding& finding, bool open) {
@@ -102,8 +120,10 @@ v1::FindingRecord RecordOf(const v1::Finding& finding, bool open) {
 class SqliteStore final : public Store {
  public:
   SqliteStore(Database database, Statements statements, SettingChangeTable facts,
-              CounterMarkTable marks)
-      : database_(std::move(database)),
+              CounterMarkTable marks, std::uint64_t epoch, Damage damage)
+      : epoch_(epoch),
+        damage_(std::move(damage)),
+        database_(std::move(database)),
         sql_(std::move(statements)),
         facts_(std::move(facts)),
         marks_(std::move(marks)) {}
@@ -116,7 +136,11 @@ class SqliteStore final : public Store {
   }
 
   Status DeleteNode(const std::string& node) override {
-    return sql_.delete_node.Text(0, node).Run();
+    return InOneTransaction([&]() -> Status {
+      RETURN_IF_ERROR(sql_.delete_node.Text(0, node).Run());
+      RETURN_IF_ERROR(facts_.Remove(node));
+      return marks_.Remove(node);
+    });
   }
 
   Status PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) override;
@@ -131,94 +155,132 @@ class SqliteStore final : public Store {
   Status PutCampaign(const v1::Campaign& campaign) override {
     v1::Campaign bare = campaign;
     bare.clear_results();
-    RETURN_IF_ERROR(sql_.put_campaign.Text(0, bare.id()).Blob(1, bare.SerializeAsString()).Run());
-    return Added();
+    return sql_.put_campaign.Text(0, bare.id()).Blob(1, bare.SerializeAsString()).Run();
+  }
+
+  Status PutCertificate(const v1::GetCertificateResponse& certificate) override {
+    return sql_.put_certificate.Text(0, certificate.certificate().id())
+        .Blob(1, certificate.SerializeAsString())
+        .Run();
   }
 
   Status AddPairResults(std::span<const CampaignResult> results) override;
 
   Result<std::vector<v1::NodeSnapshot>> Nodes() override {
-    return Read<v1::NodeSnapshot>(sql_.nodes, "node");
+    return Read<v1::NodeSnapshot>(sql_.nodes);
   }
   Result<std::vector<v1::Finding>> OpenFindings() override {
-    return Read<v1::Finding>(sql_.open_findings, "finding");
+    return Read<v1::Finding>(sql_.open_findings);
   }
   Result<std::vector<v1::Finding>> ResolvedFindings(std::uint32_t max) override {
-    return Read<v1::Finding>(sql_.resolved_findings.Bind(0, max), "finding");
+    return Read<v1::Finding>(sql_.resolved_findings.Bind(0, max));
   }
   Result<std::vector<v1::Finding>> FindingsFrom(const std::string& prefix,
                                                 std::uint32_t max) override {
-    return Read<v1::Finding>(sql_.findings_from.Text(0, prefix).Bind(1, max), "finding");
+    return Read<v1::Finding>(sql_.findings_from.Text(0, prefix).Bind(1, max));
   }
   Result<std::vector<v1::FindingRecord>> FindingHistory(const std::string& id) override;
-  Result<std::vector<v1::Silence>> Silences() override {
-    return Read<v1::Silence>(sql_.silences, "silence");
-  }
+  Result<std::vector<v1::Silence>> Silences() override { return Read<v1::Silence>(sql_.silences); }
   Result<std::vector<v1::Campaign>> Campaigns(std::uint32_t max) override {
-    return Read<v1::Campaign>(sql_.campaigns.Bind(0, max), "campaign");
+    return Read<v1::Campaign>(sql_.campaigns.Bind(0, max));
   }
   Result<std::vector<ResultRow>> Results(const std::string& campaign, std::int64_t after,
                                          std::uint32_t max) override;
+  Result<std::vector<v1::GetCertificateResponse>> Certificates(std::uint32_t max) override {
+    return Read<v1::GetCertificateResponse>(sql_.certificates.Bind(0, max));
+  }
 
   Status AddSettingChange(const std::string& node, const v1::DiffNodeResponse& change) override {
-    RETURN_IF_ERROR(facts_.Add(node, change));
-    return Added();
+    return facts_.Add(node, change);
   }
   Result<ChangeLog> SettingChanges(const std::string& node,
                                    const google::protobuf::Timestamp& from) override {
-    return facts_.Read(node, from, database_.path());
+    return facts_.Read(node, from, damage_.rows);
   }
   Status AddCounterMark(const std::string& node, const v1::DiffNodeResponse& mark) override {
-    RETURN_IF_ERROR(marks_.Add(node, mark));
-    return Added();
+    return marks_.Add(node, mark);
   }
   Result<v1::DiffNodeResponse> CounterMark(const std::string& node,
                                            const google::protobuf::Timestamp& at) override {
-    return marks_.Read(node, at, database_.path());
+    return marks_.Read(node, at, damage_.rows);
+  }
+
+  Status Durably(const std::function<Status()>& writes) override;
+  Result<bool> Maintain(Duration ran, WallTime now) override {
+    RETURN_IF_ERROR(AddRunningTime(database_, ran));
+    return Prune(database_, Bounds(), now);
+  }
+  Status Backup(const std::string& path) override;
+  std::uint64_t epoch() const override { return epoch_; }
+  const Damage& damage() const override { return damage_; }
+  const std::string& path() const override { return database_.path(); }
+  std::uint64_t bytes() override {
+    const auto bytes =
+        database_.Number("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+    return bytes.ok() ? static_cast<std::uint64_t>(*bytes) : 0;
   }
 
  private:
   // All rows of a query whose columns are a key and a message.
   template <class Message>
-  Result<std::vector<Message>> Read(Statement& query, std::string_view what);
-  Status Damaged(std::string_view what, const std::string& key) const {
-    return {Code::kDataLoss, Format("{}: the database is damaged: {} {} cannot be decoded",
-                                    database_.path(), what, Quoted(key))};
-  }
-  Status Added(std::int64_t rows = 1);
+  Result<std::vector<Message>> Read(Statement& query);
   template <class Write>
   Status InOneTransaction(Write write);
 
+  const std::uint64_t epoch_;
+  Damage damage_;
   Database database_;
   Statements sql_;  // After the database: finalized before it is closed.
   SettingChangeTable facts_;
   CounterMarkTable marks_;
-  std::int64_t added_ = 0;
+  bool in_transaction_ = false;
 };
 
 template <class Message>
-Result<std::vector<Message>> SqliteStore::Read(Statement& query, std::string_view what) {
+Result<std::vector<Message>> SqliteStore::Read(Statement& query) {
   std::vector<Message> messages;
   while (true) {
     ASSIGN_OR_RETURN(const bool row, query.Step());
     if (!row) return messages;
     const std::string_view bytes = query.Bytes(1);
-    if (!messages.emplace_back().ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-      const std::string key(query.Bytes(0));
-      query.Reset();
-      return Damaged(what, key);
-    }
+    if (messages.emplace_back().ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+      continue;
+    messages.pop_back();
+    ++damage_.rows;
   }
 }
 
-// Runs `write` in a transaction: all or nothing.
+// Runs `write` in a transaction: all or nothing. Within Durably(), it is part of that transaction.
 template <class Write>
 Status SqliteStore::InOneTransaction(Write write) {
+  if (in_transaction_) return write();
   RETURN_IF_ERROR(database_.Execute("BEGIN IMMEDIATE;"));
+  in_transaction_ = true;
   Status status = write();
+  in_transaction_ = false;
   if (status.ok()) status = database_.Execute("COMMIT;");
   // A full disk may have ended the transaction; then there is nothing to roll back.
   if (!status.ok()) (void)database_.Execute("ROLLBACK;");
+  return status;
+}
+
+Status SqliteStore::Durably(const std::function<Status()>& writes) {
+  RETURN_IF_ERROR(database_.Execute("PRAGMA synchronous = FULL;"));
+  const Status status = InOneTransaction(writes);
+  (void)database_.Execute("PRAGMA synchronous = NORMAL;");
+  return status;
+}
+
+Status SqliteStore::Backup(const std::string& path) {
+  if (std::filesystem::exists(path))
+    return {Code::kAlreadyExists, path + ": expected no file, saw one"};
+  const Status status = [&]() -> Status {
+    ASSIGN_OR_RETURN(Database copy, Database::Open(path));
+    return database_.CopyTo(copy);
+  }();
+  if (status.ok()) return SyncDirectoryOf(path);
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
   return status;
 }
 
@@ -226,7 +288,7 @@ Status SqliteStore::PutFinding(const v1::Finding& finding, const v1::FindingReco
   const bool open = finding.state() == v1::FINDING_STATE_OPEN;
   const std::string bytes = finding.SerializeAsString();
   const std::int64_t at = Nanoseconds(record.at());
-  const Status both = InOneTransaction([&]() -> Status {
+  return InOneTransaction([&]() -> Status {
     RETURN_IF_ERROR(
         sql_.put_finding.Text(0, finding.id()).Bind(1, open).Bind(2, at).Blob(3, bytes).Run());
     return sql_.add_history.Text(0, finding.id())
@@ -236,12 +298,10 @@ Status SqliteStore::PutFinding(const v1::Finding& finding, const v1::FindingReco
         .Blob(4, record.SerializeAsString())
         .Run();
   });
-  RETURN_IF_ERROR(both);
-  return Added();
 }
 
 Status SqliteStore::AddPairResults(std::span<const CampaignResult> results) {
-  const Status all = InOneTransaction([&]() -> Status {
+  return InOneTransaction([&]() -> Status {
     for (const CampaignResult& one : results)
       RETURN_IF_ERROR(sql_.add_result.Text(0, one.campaign)
                           .Bind(1, Nanoseconds(one.result.ended_at()))
@@ -249,8 +309,6 @@ Status SqliteStore::AddPairResults(std::span<const CampaignResult> results) {
                           .Run());
     return {};
   });
-  RETURN_IF_ERROR(all);
-  return Added(static_cast<std::int64_t>(results.size()));
 }
 
 Result<std::vector<v1::FindingRecord>> SqliteStore::FindingHistory(const std::string& id) {
@@ -271,45 +329,56 @@ Result<std::vector<v1::FindingRecord>> SqliteStore::FindingHistory(const std::st
     }
     open = query.Number(2) == 0;
     if (decoded) continue;
-    query.Reset();
-    return Damaged("history of finding", id);
+    records.pop_back();
+    ++damage_.rows;
   }
 }
 
 Result<std::vector<ResultRow>> SqliteStore::Results(const std::string& campaign, std::int64_t after,
                                                     std::uint32_t max) {
-  Statement& query = sql_.results.Text(0, campaign).Bind(1, after).Bind(2, max);
+  Statement& query = sql_.results.Text(0, campaign).Bind(1, after);
   std::vector<ResultRow> rows;
-  while (true) {
+  while (rows.size() < max) {
     ASSIGN_OR_RETURN(const bool row, query.Step());
     if (!row) return rows;
     const std::string_view bytes = query.Bytes(1);
     ResultRow& added = rows.emplace_back(ResultRow{.sequence = query.Number(0), .result = {}});
     if (added.result.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) continue;
-    query.Reset();
-    return Damaged("result of campaign", campaign);
+    rows.pop_back();
+    ++damage_.rows;
   }
+  query.Reset();
+  return rows;
 }
 
-Status SqliteStore::Added(std::int64_t rows) {
-  const Bounds bounds;
-  const std::int64_t before = std::exchange(added_, added_ + rows);
-  if (before / bounds.writes_between == added_ / bounds.writes_between) return {};
-  // The rows are stored. A failed pruning is repeated later.
-  (void)Prune(database_, bounds);
-  return {};
+// Larger than that of earlier openings, and than that of an older copy of the file, unless the
+// clock was set back. Opening succeeds on a full disk.
+Result<std::uint64_t> NextEpoch(Database& database, WallTime now) {
+  ASSIGN_OR_RETURN(
+      const std::int64_t before,
+      database.Number("SELECT coalesce(max(value), 0) FROM numbers WHERE name = 'epoch'"));
+  const std::int64_t seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+  const std::int64_t epoch = std::max(before + 1, std::min(seconds, kEpochMax));
+  (void)database.Execute(
+      Format("INSERT INTO numbers VALUES ('epoch', {}) "
+             "ON CONFLICT (name) DO UPDATE SET value = excluded.value;",
+             epoch));
+  return static_cast<std::uint64_t>(epoch);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> OpenSqlite(const std::string& path) {
-  ASSIGN_OR_RETURN(Database database, OpenDatabase(path));
-  RETURN_IF_ERROR(Prune(database, Bounds()));
+Result<std::unique_ptr<Store>> OpenSqlite(const std::string& path, WallTime now) {
+  Damage damage;
+  ASSIGN_OR_RETURN(Database database, OpenOrRecover(path, now, damage));
+  ASSIGN_OR_RETURN(const std::uint64_t epoch, NextEpoch(database, now));
   ASSIGN_OR_RETURN(Statements statements, Statements::Make(database));
   ASSIGN_OR_RETURN(SettingChangeTable facts, SettingChangeTable::Make(database));
   ASSIGN_OR_RETURN(CounterMarkTable marks, CounterMarkTable::Make(database));
-  return std::unique_ptr<Store>(std::make_unique<SqliteStore>(
-      std::move(database), std::move(statements), std::move(facts), std::move(marks)));
+  return std::unique_ptr<Store>(
+      std::make_unique<SqliteStore>(std::move(database), std::move(statements), std::move(facts),
+                                    std::move(marks), epoch, std::move(damage)));
 }
 
 }  // namespace fabric::store

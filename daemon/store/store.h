@@ -1,13 +1,15 @@
 // Persistent state: nodes and their changes, findings with history, silences, campaigns with
-// results.
+// results, certificates.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "fabric/v1/fabric.pb.h"
 #include "fabric/v1/finding.pb.h"
@@ -33,24 +35,50 @@ struct ResultRow {
   v1::PairResult result;
 };
 
+// What could not be read, since the file was opened.
+struct Damage {
+  std::string file;             // The damaged file was moved here. Empty: it was not damaged.
+  std::uint64_t recovered = 0;  // Rows copied from `file`
+  std::uint64_t rows = 0;       // Skipped because they cannot be decoded
+};
+
 class Store {
  public:
   virtual ~Store() = default;
 
   // Writes. Each is atomic; UNAVAILABLE when the disk is full or the file locked, with the path.
+  // A power failure can lose the last ones, unless they are part of Durably().
   virtual Status PutNode(const v1::NodeSnapshot& snapshot) = 0;  // Replaces by node name
-  virtual Status DeleteNode(const std::string& node) = 0;        // Keeps its history
+  virtual Status DeleteNode(const std::string& node) = 0;        // With its changes and counters
   // Replaces by id; also appends the record, with the finding as it was then.
   virtual Status PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) = 0;
   virtual Status PutSilence(const v1::Silence& silence) = 0;     // By id
   virtual Status PutCampaign(const v1::Campaign& campaign) = 0;  // Without results; replaces by id
-  virtual Status AddPairResults(std::span<const CampaignResult> results) = 0;  // All or none
+  virtual Status PutCertificate(const v1::GetCertificateResponse& certificate) = 0;  // By id
+  virtual Status AddPairResults(std::span<const CampaignResult> results) = 0;        // All or none
   // Setting changes at `change.since()`. A change without differences starts the log of a new node.
   virtual Status AddSettingChange(const std::string& node, const v1::DiffNodeResponse& change) = 0;
   // Counter values at `mark.since()`. Keeps the newest ones.
   virtual Status AddCounterMark(const std::string& node, const v1::DiffNodeResponse& mark) = 0;
+  // Runs `writes`, which writes to this store, as one transaction. After success they, and all
+  // earlier writes, survive a power failure. After a failure none of them is in the file.
+  virtual Status Durably(const std::function<Status()>& writes) = 0;
 
-  // Reads.
+  // Removes a bounded number of rows that are too old or too many, and returns free space to the
+  // file system. `ran`: time since the last call; ages count the time that the controller runs, so
+  // that a wrong clock removes nothing. True: there is more to do. Writes to the disk in any case.
+  virtual Result<bool> Maintain(Duration ran, WallTime now) = 0;
+  // Writes a consistent copy to a new file with mode 0600. ALREADY_EXISTS if there is a file.
+  virtual Status Backup(const std::string& path) = 0;
+
+  // Number of this opening of the file: larger than that of all earlier ones, also if the clock is
+  // set back. For ids that must not repeat.
+  virtual std::uint64_t epoch() const = 0;
+  virtual const Damage& damage() const = 0;
+  virtual std::uint64_t bytes() = 0;  // Size of the file, without its log
+  virtual const std::string& path() const = 0;
+
+  // Reads. Rows that cannot be decoded are skipped and counted in damage().
   virtual Result<std::vector<v1::NodeSnapshot>> Nodes() = 0;
   virtual Result<std::vector<v1::Finding>> OpenFindings() = 0;
   virtual Result<std::vector<v1::Finding>> ResolvedFindings(std::uint32_t max) = 0;  // Newest first
@@ -65,6 +93,8 @@ class Store {
   // Results of a campaign behind the position `after`, in the order in which they were added.
   virtual Result<std::vector<ResultRow>> Results(const std::string& campaign, std::int64_t after,
                                                  std::uint32_t max) = 0;
+  virtual Result<std::vector<v1::GetCertificateResponse>> Certificates(
+      std::uint32_t max) = 0;  // Newest first
   // Changes at or after `from`.
   virtual Result<ChangeLog> SettingChanges(const std::string& node,
                                            const google::protobuf::Timestamp& from) = 0;
@@ -73,8 +103,9 @@ class Store {
                                                    const google::protobuf::Timestamp& at) = 0;
 };
 
-// Opens or creates the file and migrates its tables. FAILED_PRECONDITION when it is not a state
+// Opens or creates the file, migrates its tables and checks it. A damaged file is moved aside, and
+// a new one gets the rows that can be read: see Damage. FAILED_PRECONDITION when it is not a state
 // file of fabricd or was written by a newer version; the message names the path.
-Result<std::unique_ptr<Store>> OpenSqlite(const std::string& path);
+Result<std::unique_ptr<Store>> OpenSqlite(const std::string& path, WallTime now = {});
 
 }  // namespace fabric::store

@@ -13,12 +13,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fabric::Signed read{.header = std::string(parts[0]), .payload = {}, .signature = {}};
   if (parts.size() > 1) read.payload = parts[1];
   if (parts.size() > 2) read.signature = parts[2];
-  Check(!fabric::OpenJws(key.Public(), read).ok(), "what was not signed is not opened");
+  Check(!fabric::OpenJws(key.Public(), "t", read).ok(), "what was not signed is not opened");
   const auto bytes = fabric::FromBase64Url(text);
   if (bytes.ok()) Check(fabric::ToBase64Url(*bytes) == text, "base64url has one form");
   (void)fabric::SigningKey::FromPem(std::string(text), "f").ok();
   (void)fabric::PublicKey::FromPem(std::string(text), "f").ok();
   const fabric::Signed own = fabric::SignJws(key, "t", text);
-  Check(*fabric::OpenJws(key.Public(), own) == text, "what was signed is opened");
+  Check(*fabric::OpenJws(key.Public(), "t", own) == text, "what was signed is opened");
   return 0;
 }

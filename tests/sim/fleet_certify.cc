@@ -110,9 +110,10 @@ v1::CertificateRequest AllNodes(Fleet& fleet) {
 
 void CheckSignature(Fleet& fleet, const v1::GetCertificateResponse& answer) {
   const v1::SignedCertificate& text = answer.signed_();
-  const auto payload = OpenJws(fleet.certificate_key(), {.header = text.protected_header(),
-                                                         .payload = text.payload(),
-                                                         .signature = text.signature()});
+  const auto payload = OpenJws(fleet.certificate_key(), kCertificateType,
+                               {.header = text.protected_header(),
+                                .payload = text.payload(),
+                                .signature = text.signature()});
   if (!payload.ok()) fleet.checks().Violate("not signed: " + payload.status().message());
 }
 

@@ -28,6 +28,16 @@ Status FlakyStore::PutSilence(const v1::Silence& silence) {
 Status FlakyStore::PutCampaign(const v1::Campaign& campaign) {
   return failure.ok() ? store_->PutCampaign(campaign) : failure;
 }
+Status FlakyStore::PutCertificate(const v1::GetCertificateResponse& certificate) {
+  return failure.ok() ? store_->PutCertificate(certificate) : failure;
+}
+Status FlakyStore::Durably(const std::function<Status()>& writes) {
+  return failure.ok() ? store_->Durably(writes) : failure;
+}
+Result<bool> FlakyStore::Maintain(Duration ran, WallTime now) {
+  if (!failure.ok()) return failure;
+  return store_->Maintain(ran, now);
+}
 Status FlakyStore::AddPairResults(std::span<const store::CampaignResult> results) {
   ++result_writes;
   return failure.ok() ? store_->AddPairResults(results) : failure;

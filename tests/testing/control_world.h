@@ -13,7 +13,7 @@
 
 namespace fabric::testing {
 
-// Passes everything on; writes fail while `failure` is one.
+// Passes everything on. While `failure` is one, writes fail.
 class FlakyStore final : public store::Store {
  public:
   explicit FlakyStore(std::unique_ptr<store::Store> store) : store_(std::move(store)) {}
@@ -27,9 +27,20 @@ class FlakyStore final : public store::Store {
   Status PutFinding(const v1::Finding& finding, const v1::FindingRecord& record) override;
   Status PutSilence(const v1::Silence& silence) override;
   Status PutCampaign(const v1::Campaign& campaign) override;
+  Status PutCertificate(const v1::GetCertificateResponse& certificate) override;
   Status AddPairResults(std::span<const store::CampaignResult> results) override;
   Status AddSettingChange(const std::string& node, const v1::DiffNodeResponse& change) override;
   Status AddCounterMark(const std::string& node, const v1::DiffNodeResponse& mark) override;
+  Status Durably(const std::function<Status()>& writes) override;
+  Result<bool> Maintain(Duration ran, WallTime now) override;
+  Status Backup(const std::string& path) override { return store_->Backup(path); }
+  std::uint64_t epoch() const override { return store_->epoch(); }
+  const store::Damage& damage() const override { return store_->damage(); }
+  std::uint64_t bytes() override { return store_->bytes(); }
+  const std::string& path() const override { return store_->path(); }
+  Result<std::vector<v1::GetCertificateResponse>> Certificates(std::uint32_t max) override {
+    return store_->Certificates(max);
+  }
   Result<v1::DiffNodeResponse> CounterMark(const std::string& node,
                                            const google::protobuf::Timestamp& at) override {
     return store_->CounterMark(node, at);

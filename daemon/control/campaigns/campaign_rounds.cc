@@ -145,7 +145,7 @@ void Campaigns::BeginRound(Campaign& campaign, std::vector<plan::Pair> pairs, bo
   work.waiting.assign(pairs.begin(), pairs.end());
   // Stores the counts so far: a crash loses at most one round.
   Keep();
-  outbox_.Stored(outbox_.store().PutCampaign(campaign.summary));
+  outbox_.store().PutCampaign(campaign.summary);
 }
 
 // Asks blame when new results make it worthwhile. True: the fault is located. `next`: the pairs

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -17,15 +18,29 @@ namespace {
 // Size of a batch of results that is stored at once, before the Tick ends.
 constexpr std::size_t kRecordedMax = 1'000;
 
-// Maximum number of results per campaign that are kept in memory because the store failed.
-constexpr std::size_t kUnsavedMax = 10'000;
-
 // Time for which a port's counters may include probe traffic: the current window and the next one,
 // which is valid until its own end.
 constexpr Duration kProbedLately = 3 * fleet::CounterRates::kWindow;
 // Usual time in which agents release a probe. After it, the pair no longer counts against the
 // maximum of concurrent pairs.
 constexpr Duration kWindUpUsual = std::chrono::milliseconds(500);
+
+constexpr int kEpochShift = 32;  // Probes of one run of the controller
+constexpr std::string_view kRestarted = "fabricd was restarted";
+
+void CountResult(v1::Campaign& summary, const v1::PairResult& result) {
+  const v1::ProbeStatus status = result.result().status();
+  if (status == v1::PROBE_STATUS_OK) {
+    summary.set_probes_ok(summary.probes_ok() + 1);
+    if (result.result().ping().lost() > 0) summary.set_probes_lossy(summary.probes_lossy() + 1);
+    if (result.expectation().missed())
+      summary.set_probes_below_expectation(summary.probes_below_expectation() + 1);
+  } else if (status == v1::PROBE_STATUS_CANCELLED) {
+    summary.set_probes_cancelled(summary.probes_cancelled() + 1);
+  } else {
+    summary.set_probes_failed(summary.probes_failed() + 1);
+  }
+}
 
 std::string IdOf(std::uint64_t number) {
   return Format("c{}", number);
@@ -41,14 +56,14 @@ std::optional<std::uint64_t> NumberOf(const std::string& id) {
 }  // namespace
 
 Campaigns::Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& outbox,
-                     OpenFindings open_findings, Counters counters, Moment now)
+                     OpenFindings open_findings, Counters counters, std::uint64_t epoch)
     : pairs_at_once_max_(std::max(pairs_at_once_max, 1u)),
       agents_(agents),
       outbox_(outbox),
       open_findings_(std::move(open_findings)),
       counters_(std::move(counters)),
       // Agents may still answer probes of an earlier run of the controller: start at a new number.
-      next_probe_(static_cast<std::uint64_t>(now.wall.time_since_epoch().count())) {}
+      next_probe_(epoch << kEpochShift) {}
 
 void Campaigns::Restore(const std::vector<v1::Campaign>& newest_first, Moment now) {
   for (const v1::Campaign& stored : newest_first) {
@@ -58,7 +73,9 @@ void Campaigns::Restore(const std::vector<v1::Campaign>& newest_first, Moment no
     campaign.summary = stored;
     next_campaign_ = std::max(next_campaign_, *number + 1);
     if (stored.state() != v1::CAMPAIGN_STATE_RUNNING && stored.has_ended_at()) continue;
+    CountStored(campaign.summary);
     campaign.summary.set_state(v1::CAMPAIGN_STATE_CANCELLED);
+    campaign.summary.set_end_reason(std::string(kRestarted));
     *campaign.summary.add_skipped() = CoverageGapOf(v1::COVERAGE_GAP_REASON_CONTROLLER_RESTARTED,
                                                     "not run: the controller restarted");
     campaign.summary.clear_remaining_seconds();
@@ -72,11 +89,25 @@ Status Campaigns::CheckRoom() const {
   return ToStatus({.bound = &BoundOf("campaigns_running"), .seen = running_.size() + 1});
 }
 
-v1::Campaign Campaigns::Start(const v1::CampaignSpec& spec, CampaignInputs inputs, Moment now) {
+// Results are stored more often than the counts of a running campaign.
+void Campaigns::CountStored(v1::Campaign& summary) {
+  const auto stored =
+      outbox_.store().Results(summary.id(), 0, std::numeric_limits<std::int32_t>::max());
+  if (!stored.ok()) return;  // The counts of the last round
+  summary.clear_probes_ok();
+  summary.clear_probes_lossy();
+  summary.clear_probes_below_expectation();
+  summary.clear_probes_cancelled();
+  summary.clear_probes_failed();
+  for (const store::ResultRow& row : *stored) CountResult(summary, row.result);
+}
+
+Result<v1::Campaign> Campaigns::Start(const v1::CampaignSpec& spec, CampaignInputs inputs,
+                                      Moment now) {
   Forget();
-  const std::uint64_t number = next_campaign_++;
-  Campaign& campaign = campaigns_[number];
-  v1::Campaign& summary = campaign.summary;
+  const std::uint64_t number = next_campaign_;
+  Campaign made;
+  v1::Campaign& summary = made.summary;
   summary.set_id(IdOf(number));
   *summary.mutable_spec() = spec;
   summary.set_state(v1::CAMPAIGN_STATE_RUNNING);
@@ -87,9 +118,13 @@ v1::Campaign Campaigns::Start(const v1::CampaignSpec& spec, CampaignInputs input
   summary.set_probes_planned(static_cast<std::uint32_t>(
       plan.rounds.pairs() * static_cast<std::uint64_t>(spec.probes_size())));
   summary.mutable_skipped()->Assign(plan.skipped.begin(), plan.skipped.end());
+  RETURN_IF_ERROR(
+      outbox_.store().Durably([&](store::Store& store) { return store.PutCampaign(summary); }));
+  ++next_campaign_;
+  Campaign& campaign = campaigns_[number] = std::move(made);
   campaign.work = std::make_unique<CampaignWork>(spec, std::move(inputs), pairs_at_once_max_);
   running_.insert(number);
-  Publish(campaign, now);
+  Announce(campaign, now);
   Advance(now);
   return campaign.summary;
 }
@@ -252,18 +287,7 @@ void Campaigns::Forget() {
 void Campaigns::Record(Campaign& campaign, v1::PairResult result) {
   if (on_result_) on_result_(campaign.summary.id(), result);
   AddResult(result, campaign.numbers);
-  v1::Campaign& summary = campaign.summary;
-  const v1::ProbeStatus status = result.result().status();
-  if (status == v1::PROBE_STATUS_OK) {
-    summary.set_probes_ok(summary.probes_ok() + 1);
-    if (result.result().ping().lost() > 0) summary.set_probes_lossy(summary.probes_lossy() + 1);
-    if (result.expectation().missed())
-      summary.set_probes_below_expectation(summary.probes_below_expectation() + 1);
-  } else if (status == v1::PROBE_STATUS_CANCELLED) {
-    summary.set_probes_cancelled(summary.probes_cancelled() + 1);
-  } else {
-    summary.set_probes_failed(summary.probes_failed() + 1);
-  }
+  CountResult(campaign.summary, result);
   recorded_.push_back({.campaign = campaign.summary.id(), .result = std::move(result)});
   if (recorded_.size() >= kRecordedMax) Keep();
 }
@@ -272,10 +296,8 @@ void Campaigns::Record(Campaign& campaign, v1::PairResult result) {
 void Campaigns::Keep() {
   if (recorded_.empty()) return;
   std::vector<store::CampaignResult> results = std::exchange(recorded_, {});
-  const Status status = outbox_.store().AddPairResults(results);
+  outbox_.store().AddPairResults(results);
   for (store::CampaignResult& one : results) {
-    std::vector<v1::PairResult>& unsaved = campaigns_.at(*NumberOf(one.campaign)).unsaved;
-    if (!outbox_.Stored(status) && unsaved.size() < kUnsavedMax) unsaved.push_back(one.result);
     const google::protobuf::Timestamp at = one.result.ended_at();
     outbox_.Publish(
         at, [&](v1::Event& event) { *event.mutable_pair_result() = std::move(one.result); });
@@ -284,7 +306,11 @@ void Campaigns::Keep() {
 
 void Campaigns::Publish(const Campaign& campaign, Moment now) {
   Keep();
-  outbox_.Stored(outbox_.store().PutCampaign(campaign.summary));
+  outbox_.store().PutCampaign(campaign.summary);
+  Announce(campaign, now);
+}
+
+void Campaigns::Announce(const Campaign& campaign, Moment now) {
   // Watchers get numbers: the names of nodes can have megabytes, and events are kept.
   outbox_.Publish(now, [&](v1::Event& event) {
     v1::Campaign& shown = *event.mutable_campaign();

@@ -40,13 +40,14 @@ class Campaigns {
   using Counters = std::function<std::vector<blame::PortCounters>(const blame::Fabric&)>;
 
   Campaigns(std::uint32_t pairs_at_once_max, Sessions& agents, Outbox& outbox,
-            OpenFindings open_findings, Counters counters, Moment now);
+            OpenFindings open_findings, Counters counters, std::uint64_t epoch);
 
   // Called with each recorded result, in order, and the id of its campaign.
   using OnResult = std::function<void(const std::string& id, const v1::PairResult& result)>;
   void Listen(OnResult on_result) { on_result_ = std::move(on_result); }
 
-  // From the store, newest first. Campaigns that were running are cancelled.
+  // From the store, newest first. Campaigns that were running are cancelled, with the counts of
+  // their stored results.
   void Restore(const std::vector<v1::Campaign>& newest_first, Moment now);
 
   // RESOURCE_EXHAUSTED while the maximum number of campaigns runs.
@@ -56,8 +57,8 @@ class Campaigns {
       std::function<std::vector<std::string>(const LocatedFaults::Result& result, Moment now)>;
   void ListenLocated(OnLocated on_located) { on_located_ = std::move(on_located); }
 
-  // `spec` is complete (see probe_check.h).
-  v1::Campaign Start(const v1::CampaignSpec& spec, CampaignInputs inputs, Moment now);
+  // `spec` is complete (see probe_check.h). UNAVAILABLE when it cannot be stored.
+  Result<v1::Campaign> Start(const v1::CampaignSpec& spec, CampaignInputs inputs, Moment now);
   Result<v1::Campaign> Get(const std::string& id);  // Without results
   // Results in the order in which the probes ended, behind this position.
   Result<std::vector<store::ResultRow>> Results(const std::string& id, std::int64_t after,
@@ -88,7 +89,6 @@ class Campaigns {
  private:
   struct Campaign {
     v1::Campaign summary;                        // Without results
-    std::vector<v1::PairResult> unsaved;         // Results that could not be stored
     std::unique_ptr<CampaignWork> work;          // While it runs
     std::optional<v1::Suspect> suspicious = {};  // Not confirmed
     std::map<std::string, std::uint32_t> not_judged = {};
@@ -156,6 +156,8 @@ class Campaigns {
   void Record(Campaign& campaign, v1::PairResult result);
   void Keep();
   void Publish(const Campaign& campaign, Moment now);
+  void Announce(const Campaign& campaign, Moment now);
+  void CountStored(v1::Campaign& summary);
 
   static constexpr std::string_view kCancelled = "the campaign was cancelled";
 

@@ -16,13 +16,11 @@
 #include "proto/affected.h"
 #include "proto/bounds.h"
 #include "proto/coverage.h"
-#include "proto/json.h"
 #include "proto/timestamps.h"
 
 namespace fabric::control {
 namespace {
 
-constexpr std::string_view kType = "fabric-certificate+json";
 constexpr int kNodesMax = Limit("CertificateRequest.nodes");
 constexpr std::size_t kUnknownMax = 1'000;  // A longer list of unknown names is a mistake.
 constexpr int kRailsMax = 64;
@@ -139,14 +137,12 @@ v1::CampaignSpec SpecOf(const v1::CertificateRequest& request, const Certificate
 }  // namespace
 
 Certificates::Certificates(const CertificateOptions& options, const CertificateSources& sources,
-                           std::uint32_t pairs_at_once, Moment now)
-    : options_(options), sources_(sources), pairs_at_once_(pairs_at_once), started_(now) {}
+                           std::uint32_t pairs_at_once, Outbox& outbox)
+    : options_(options), sources_(sources), pairs_at_once_(pairs_at_once), outbox_(outbox) {}
 
-// The start time makes ids unique across runs of the controller.
+// The epoch makes ids unique across runs of the controller.
 std::string Certificates::IdOf(std::uint64_t number) const {
-  const auto seconds =
-      std::chrono::duration_cast<std::chrono::seconds>(started_.wall.time_since_epoch()).count();
-  return Format("cert-{:x}-{}", seconds, number);
+  return Format("cert-{:x}-{}", outbox_.store().file().epoch(), number);
 }
 
 Result<v1::Certificate> Certificates::Start(const v1::CertificateRequest& request, Moment now) {
@@ -172,12 +168,22 @@ Result<v1::Certificate> Certificates::Start(const v1::CertificateRequest& reques
                                 .not_covered = {},
                                 .probing_until = now.steady + ProbingTime(WithinOf(complete)),
                                 .deadline = now.steady + WithinOf(complete)});
-  Probe(certificate, *known.running, now);
-  return certificate;
+  Status status = Probe(certificate, *known.running, now);
+  if (status.ok())
+    status = outbox_.store().Durably(
+        [&](store::Store& store) { return store.PutCertificate(known.answer); });
+  if (status.ok()) return certificate;
+  if (!certificate.campaign().empty()) {
+    (void)sources_.campaigns.Cancel(certificate.campaign(), now);
+    running_.erase(certificate.campaign());
+  }
+  waiting_.erase(number);
+  known_.erase(number);
+  return status;
 }
 
 // Starts a campaign over the requested ports that can be probed.
-void Certificates::Probe(v1::Certificate& certificate, Running& running, Moment now) {
+Status Certificates::Probe(v1::Certificate& certificate, Running& running, Moment now) {
   const v1::CertificateRequest& request = certificate.request();
   fleet::ExpectationTable expectations;
   std::vector<fleet::NodeView> nodes;
@@ -199,7 +205,7 @@ void Certificates::Probe(v1::Certificate& certificate, Running& running, Moment 
     TakeObstacles(asked.ports, alone, found);
   }
   running.work = CertificateWork(std::move(asked.ports), alone);
-  if (found.ports.empty()) return;  // Tick() says so.
+  if (found.ports.empty()) return {};  // Tick() says so.
   std::size_t partners_max = 0;
   for (const AskedPort& port : running.work.ports())
     partners_max = std::max<std::size_t>(partners_max, port.partners);
@@ -217,36 +223,33 @@ void Certificates::Probe(v1::Certificate& certificate, Running& running, Moment 
   if (!made.ok()) {
     running.not_covered.push_back(
         CoverageGapOf(v1::COVERAGE_GAP_REASON_NO_PLAN, made.status().message()));
-    return;
+    return {};
   }
+  // Probes can have results while the campaign starts.
   certificate.set_campaign(sources_.campaigns.NextId());
   running_[certificate.campaign()] = next_ - 1;
-  sources_.campaigns.Start(spec,
-                           {.plan = *std::move(made),
-                            .fabric = blame::FabricOf(view, sources_.sites, spec),
-                            .classes = std::move(classes),
-                            .expectations = Expectations(view, sources_.sites),
-                            .explained = rules::ExplainedPorts(sources_.findings.Failing()),
-                            .pairs = sources_.located.Pairs(),
-                            .settle = !alone},
-                           now);
+  const auto started =
+      sources_.campaigns.Start(spec,
+                               {.plan = *std::move(made),
+                                .fabric = blame::FabricOf(view, sources_.sites, spec),
+                                .classes = std::move(classes),
+                                .expectations = Expectations(view, sources_.sites),
+                                .explained = rules::ExplainedPorts(sources_.findings.Failing()),
+                                .pairs = sources_.located.Pairs(),
+                                .settle = !alone},
+                               now);
+  if (started.ok()) return {};
+  running_.erase(certificate.campaign());
+  certificate.clear_campaign();
+  return started.status();
 }
 
-Result<v1::GetCertificateResponse> Certificates::Get(const std::string& id) const {
-  std::vector<std::string> ids;
-  for (const auto& [number, known] : known_) {
-    if (known.answer.certificate().id() == id) return known.answer;
-    ids.push_back(IdOf(number));
-  }
-  if (!id.starts_with("cert-")) return NoSuch("certificate", id, ids);
-  const std::string own = IdOf(0);
-  const bool ours = id.starts_with(own.substr(0, own.size() - 1));
-  return Status(Code::kNotFound,
-                ours ? Format("unknown certificate {}: the controller keeps the newest {}",
-                              Quoted(id), kKeptMax)
-                     : Format("unknown certificate {}: the controller restarted at {} and keeps no "
-                              "older ones; request a new one",
-                              Quoted(id), ToString(ToProto(started_.wall))));
+Status Certificates::CheckKnown(const v1::CertificateRequest& request) const {
+  std::size_t unknown = 0;
+  for (const std::string& name : request.nodes())
+    if (sources_.fleet.Find(name) == nullptr) ++unknown;
+  if (unknown <= kUnknownMax) return {};
+  return Wrong(Format("nodes: expected at most {} unknown names, saw {}", kUnknownMax, unknown));
 }
 
 void Certificates::Take(const std::string& campaign, const v1::PairResult& result) {
@@ -349,41 +352,9 @@ void Certificates::Issue(Known& known, const std::set<std::string>& unjudged, Mo
   const auto& nodes = certificate.request().nodes();
   if (auto coverage = sources_.evaluator.CoverageOf({nodes.begin(), nodes.end()}))
     *certificate.mutable_coverage() = *std::move(coverage);
-  certificate.set_state(v1::CERTIFICATE_STATE_DONE);
-  *certificate.mutable_issued_at() = ToProto(now.wall);
-  *certificate.mutable_expires_at() = ToProto(now.wall + options_.lifetime);
-  const Signed text = SignJws(*options_.key, kType, ToJson(certificate, false));
-  v1::SignedCertificate& answer = *known.answer.mutable_signed_();
-  answer.set_protected_header(text.header);
-  answer.set_payload(text.payload);
-  answer.set_signature(text.signature);
-  known.bytes = known.answer.ByteSizeLong();
   known.running.reset();
-  if (options_.on_issued) options_.on_issued(certificate);
-}
-
-Status Certificates::CheckKnown(const v1::CertificateRequest& request) const {
-  std::size_t unknown = 0;
-  for (const std::string& name : request.nodes())
-    if (sources_.fleet.Find(name) == nullptr) ++unknown;
-  if (unknown <= kUnknownMax) return {};
-  return Wrong(Format("nodes: expected at most {} unknown names, saw {}", kUnknownMax, unknown));
-}
-
-// Drops the oldest certificates that are done.
-void Certificates::Forget() {
-  std::size_t bytes = 0;
-  for (const auto& [number, known] : known_) bytes += known.bytes;
-  auto at = known_.begin();
-  while (at != known_.end() &&
-         (known_.size() >= kKeptMax || bytes > Limit("certificates_kept_bytes"))) {
-    if (waiting_.contains(at->first)) {
-      ++at;
-      continue;
-    }
-    bytes -= at->second.bytes;
-    at = known_.erase(at);
-  }
+  Sign(known.answer, now);
+  known.bytes = known.answer.ByteSizeLong();
 }
 
 }  // namespace fabric::control

@@ -18,6 +18,7 @@
 #include "daemon/control/evaluator.h"
 #include "daemon/control/findings/finding_registry.h"
 #include "daemon/control/options.h"
+#include "daemon/control/outbox.h"
 #include "daemon/control/probing/job_classes.h"
 #include "daemon/fleet/fleet.h"
 #include "daemon/fleet/sites.h"
@@ -39,16 +40,19 @@ struct CertificateSources {
 
 class Certificates {
  public:
-  // The newest are kept in memory only: the client holds the signed certificate. A restart loses
-  // them and those in progress; the error of Get() explains it.
+  // The newest are kept, here and in the store.
   static constexpr std::size_t kKeptMax = 200;
   static constexpr std::size_t kRunningMax = 16;
 
   Certificates(const CertificateOptions& options, const CertificateSources& sources,
-               std::uint32_t pairs_at_once, Moment now);
+               std::uint32_t pairs_at_once, Outbox& outbox);
+
+  // From the store, newest first. Those in progress end now, with the verdict UNKNOWN.
+  void Restore(std::vector<v1::GetCertificateResponse> newest_first, Moment now);
 
   // INVALID_ARGUMENT for an invalid request, RESOURCE_EXHAUSTED while kRunningMax are in progress,
-  // FAILED_PRECONDITION without a key. Unknown nodes are not an error: their verdict is UNKNOWN.
+  // FAILED_PRECONDITION without a key, UNAVAILABLE when it cannot be stored. Unknown nodes are not
+  // an error: their verdict is UNKNOWN.
   Result<v1::Certificate> Start(const v1::CertificateRequest& request, Moment now);
   // NOT_FOUND, with the reason.
   Result<v1::GetCertificateResponse> Get(const std::string& id) const;
@@ -73,18 +77,19 @@ class Certificates {
   };
 
   std::string IdOf(std::uint64_t number) const;
-  void Probe(v1::Certificate& certificate, Running& running, Moment now);
+  Status Probe(v1::Certificate& certificate, Running& running, Moment now);
   std::vector<v1::CoverageGap> Doubts(const v1::Certificate& certificate, const Running& running,
                                       const std::set<std::string>& unjudged) const;
   std::vector<FindingWithNodes> Findings() const;
   void Issue(Known& known, const std::set<std::string>& unjudged, Moment now);
   Status CheckKnown(const v1::CertificateRequest& request) const;
+  void Sign(v1::GetCertificateResponse& response, Moment now);
   void Forget();
 
   const CertificateOptions options_;
   const CertificateSources sources_;
   const std::uint32_t pairs_at_once_;
-  const Moment started_;
+  Outbox& outbox_;
   std::map<std::uint64_t, Known> known_;          // By the number in the id
   std::map<std::string, std::uint64_t> running_;  // By campaign
   std::set<std::uint64_t> waiting_;               // Not issued yet

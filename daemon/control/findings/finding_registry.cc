@@ -197,12 +197,18 @@ Result<v1::Finding> FindingRegistry::Acknowledge(const v1::AcknowledgeFindingReq
     return Status(Code::kFailedPrecondition,
                   Format("finding {} was resolved at {}: only open findings can be acknowledged",
                          found.id(), ToString(found.resolved_at())));
-  v1::Acknowledgement& acknowledged = *at->second.mutable_acknowledged();
+  v1::Finding finding = at->second;
+  v1::Acknowledgement& acknowledged = *finding.mutable_acknowledged();
   acknowledged.set_author(request.author());
   acknowledged.set_note(request.note());
   *acknowledged.mutable_at() = ToProto(now.wall);
-  Record(at->second, v1::FINDING_ACTION_ACKNOWLEDGED, {request.author(), request.note()}, now);
-  return at->second;
+  const v1::FindingRecord record =
+      RecordOf(finding, v1::FINDING_ACTION_ACKNOWLEDGED, {request.author(), request.note()}, now);
+  RETURN_IF_ERROR(outbox_.store().Durably(
+      [&](store::Store& store) { return store.PutFinding(finding, record); }));
+  at->second = finding;
+  Publish(finding, now);
+  return finding;
 }
 
 Result<v1::Silence> FindingRegistry::AddSilence(const v1::CreateSilenceRequest& request,
@@ -214,7 +220,11 @@ Result<v1::Silence> FindingRegistry::AddSilence(const v1::CreateSilenceRequest& 
   }
   ASSIGN_OR_RETURN(v1::Silence silence,
                    silences_.Add(std::move(wanted), request.duration_seconds(), now));
-  outbox_.Stored(outbox_.store().PutSilence(silence));
+  const Status stored = Store(silence);
+  if (!stored.ok()) {
+    silences_.Remove(silence.id());
+    return stored;
+  }
   ApplySilences({}, now);
   return silence;
 }
@@ -222,10 +232,16 @@ Result<v1::Silence> FindingRegistry::AddSilence(const v1::CreateSilenceRequest& 
 Result<v1::Silence> FindingRegistry::EndSilence(const v1::DeleteSilenceRequest& request,
                                                 Moment now) {
   if (!request.author().empty()) RETURN_IF_ERROR(CheckAuthor(request.author()));
-  ASSIGN_OR_RETURN(v1::Silence silence, silences_.End(request.id(), now));
-  outbox_.Stored(outbox_.store().PutSilence(silence));
+  ASSIGN_OR_RETURN(v1::Silence silence, silences_.Get(request.id()));
+  *silence.mutable_until() = ToProto(now.wall);
+  RETURN_IF_ERROR(Store(silence));
+  silences_.Remove(silence.id());
   ApplySilences({request.author(), Format("silence {} ended", silence.id())}, now);
   return silence;
+}
+
+Status FindingRegistry::Store(const v1::Silence& silence) {
+  return outbox_.store().Durably([&](store::Store& store) { return store.PutSilence(silence); });
 }
 
 // A silence of a cause also applies to the findings that it explains.
@@ -252,15 +268,24 @@ void FindingRegistry::ApplySilences(const Said& why, Moment now) {
   for (auto& [id, finding] : open_) ApplySilence(finding, why, now);
 }
 
-void FindingRegistry::Record(const v1::Finding& finding, v1::FindingAction action, const Said& said,
-                             Moment now) {
+v1::FindingRecord FindingRegistry::RecordOf(const v1::Finding& finding, v1::FindingAction action,
+                                            const Said& said, Moment now) {
   v1::FindingRecord record;
   *record.mutable_at() = ToProto(now.wall);
   record.set_action(action);
   record.set_title(finding.title());
   record.set_author(said.author);
   record.set_note(said.note);
-  outbox_.Stored(outbox_.store().PutFinding(finding, record));
+  return record;
+}
+
+void FindingRegistry::Record(const v1::Finding& finding, v1::FindingAction action, const Said& said,
+                             Moment now) {
+  outbox_.store().PutFinding(finding, RecordOf(finding, action, said, now));
+  Publish(finding, now);
+}
+
+void FindingRegistry::Publish(const v1::Finding& finding, Moment now) {
   outbox_.Publish(now, [&](v1::Event& event) { *event.mutable_finding() = finding; });
 }
 

@@ -48,7 +48,8 @@ class FindingRegistry {
   std::vector<v1::Finding> Held() const;
   std::uint32_t FailingOn(const std::string& node) const;
 
-  // Errors: INVALID_ARGUMENT, NOT_FOUND and RESOURCE_EXHAUSTED as in silences.h. An id of a finding
+  // What a person orders is stored durably, or fails with UNAVAILABLE and changes nothing. Other
+  // errors: INVALID_ARGUMENT, NOT_FOUND and RESOURCE_EXHAUSTED as in silences.h. An id of a finding
   // may be a prefix: INVALID_ARGUMENT when several findings match.
   Result<v1::Finding> Find(const std::string& id) const;  // Open or resolved
   // FAILED_PRECONDITION when the finding is resolved.
@@ -71,7 +72,11 @@ class FindingRegistry {
   const v1::Silence* SilenceOf(const v1::Finding& finding) const;
   void ApplySilence(v1::Finding& finding, const Said& why, Moment now);
   void ApplySilences(const Said& why, Moment now);
+  static v1::FindingRecord RecordOf(const v1::Finding& finding, v1::FindingAction action,
+                                    const Said& said, Moment now);
   void Record(const v1::Finding& finding, v1::FindingAction action, const Said& said, Moment now);
+  void Publish(const v1::Finding& finding, Moment now);
+  Status Store(const v1::Silence& silence);
 
   Outbox& outbox_;
   const LifecycleOptions options_;

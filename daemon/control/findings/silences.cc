@@ -73,12 +73,13 @@ Result<v1::Silence> Silences::Add(v1::Silence silence, std::uint32_t seconds, Mo
   return silences_[next_++] = std::move(silence);
 }
 
-Result<v1::Silence> Silences::End(const std::string& id, Moment now) {
+Result<v1::Silence> Silences::Get(const std::string& id) const {
   ASSIGN_OR_RETURN(const std::uint64_t number, Find(id));
-  v1::Silence ended = std::move(silences_.at(number));
-  silences_.erase(number);
-  *ended.mutable_until() = ToProto(now.wall);
-  return ended;
+  return silences_.at(number);
+}
+
+void Silences::Remove(const std::string& id) {
+  std::erase_if(silences_, [&](const auto& known) { return known.second.id() == id; });
 }
 
 std::vector<v1::Silence> Silences::Expire(Moment now) {

@@ -23,8 +23,9 @@ class Silences {
   // Adds id, created_at and until. INVALID_ARGUMENT: it has no matcher, author or reason, or the
   // time is not 1 s to kSilenceMax; RESOURCE_EXHAUSTED at kSilencesMax. Names are not checked.
   Result<v1::Silence> Add(v1::Silence silence, std::uint32_t seconds, Moment now);
-  // Ends it: its `until` becomes now. NOT_FOUND, with the closest id.
-  Result<v1::Silence> End(const std::string& id, Moment now);
+  // By id, or by a prefix that only one id has. NOT_FOUND, with the closest id.
+  Result<v1::Silence> Get(const std::string& id) const;
+  void Remove(const std::string& id);  // The whole id
   // Removes and returns the silences that have expired.
   std::vector<v1::Silence> Expire(Moment now);
 
@@ -36,7 +37,6 @@ class Silences {
  private:
   // The silence of this node that ends last. An empty name matches silences without a node.
   const v1::Silence* Longest(const v1::Finding& finding, const std::string& node) const;
-  // By id, or by a prefix that only one id has.
   Result<std::uint64_t> Find(const std::string& id) const;
 
   std::map<std::uint64_t, v1::Silence> silences_;  // By the number in the id

@@ -13,10 +13,34 @@
 namespace fabric::control {
 namespace {
 
+v1::StoreStatus StatusOf(store::BufferedStore& store) {
+  const store::Condition condition = store.condition();
+  v1::StoreStatus status;
+  status.set_failure(condition.failure.message());
+  if (condition.since) *status.mutable_failing_since() = ToProto(*condition.since);
+  status.set_pending_writes(condition.pending);
+  status.set_dropped_writes(condition.dropped);
+  status.set_failed_writes(condition.failed);
+  status.set_damaged_rows(condition.damage.rows);
+  status.set_damaged_file(condition.damage.file);
+  status.set_recovered_rows(condition.damage.recovered);
+  status.set_file_bytes(store.file().bytes());
+  if (store.last_backup()) *status.mutable_last_backup() = *store.last_backup();
+  return status;
+}
+
 Status GetVersion(State& state, const v1::GetVersionRequest&, v1::GetVersionResponse& response,
                   Moment) {
   response.set_version(std::string(kVersion));
   *response.mutable_started_at() = ToProto(state.started.wall);
+  *response.mutable_store() = StatusOf(state.outbox.store());
+  return {};
+}
+
+Status CreateBackup(State& state, const v1::CreateBackupRequest& request, v1::Backup& backup,
+                    Moment now) {
+  if (!request.author().empty()) RETURN_IF_ERROR(CheckAuthor(request.author()));
+  ASSIGN_OR_RETURN(backup, state.outbox.store().Backup(now));
   return {};
 }
 
@@ -53,10 +77,13 @@ Status DeleteNode(State& state, const v1::DeleteNodeRequest& request, v1::NodeSu
     return {
         Code::kFailedPrecondition,
         Format("node {} is connected: stop its agent first, expected a lost node", record.name)};
+  RETURN_IF_ERROR(state.outbox.store().Durably(
+      [&](store::Store& store) { return store.DeleteNode(request.name()); }));
   removed = Summarize(record, state.findings.FailingOn(record.name));
   removed.set_state(v1::NODE_STATE_REMOVED);
   *removed.mutable_state_since() = ToProto(now.wall);
   if (!request.author().empty()) removed.set_lost_reason("removed by " + request.author());
+  state.history.Forget(record.name);
   state.evaluator.OnRemoved(record.name);
   state.located.OnRemoved(record.name);
   state.fleet.Remove(request.name());
@@ -66,7 +93,6 @@ Status DeleteNode(State& state, const v1::DeleteNodeRequest& request, v1::NodeSu
       session.reported = session.snapshot_requested = false;
   state.cover.reset();
   state.mesh.OnFleetChange(now);
-  state.outbox.Stored(state.outbox.store().DeleteNode(request.name()));
   state.outbox.Publish(now, [&](v1::Event& event) { *event.mutable_node() = removed; });
   return {};
 }
@@ -160,7 +186,7 @@ Status InferProfile(State& state, const v1::InferProfileRequest&,
 
 constexpr Handler kNodeHandlers[] = {
     kHandler<&GetVersion>, kList<&ListNodes>,   kHandler<&GetNode>,      kHandler<&DeleteNode>,
-    kList<&ListDevices>,   kHandler<&DiffNode>, kHandler<&InferProfile>,
+    kList<&ListDevices>,   kHandler<&DiffNode>, kHandler<&InferProfile>, kHandler<&CreateBackup>,
 };
 
 }  // namespace

@@ -95,7 +95,7 @@ Status StartCampaign(State& state, const v1::StartCampaignRequest& request, v1::
     RETURN_IF_ERROR(CheckIncast(inputs.plan, spec, state.options.pairs_at_once_max));
     inputs.port_classes = ClassesOf(fleet::FleetView(state.fleet), spec.probes(0).traffic_class());
   }
-  campaign = state.campaigns.Start(spec, std::move(inputs), now);
+  ASSIGN_OR_RETURN(campaign, state.campaigns.Start(spec, std::move(inputs), now));
   return {};
 }
 

@@ -34,6 +34,9 @@ constexpr std::size_t kFlowsKeptMax = 300'000;
 // the controller's lock.
 constexpr std::size_t kMeshObservationsMax = 10'000;
 constexpr double kPingsMax = 1e6;
+// Orders of one run of the controller: more than 1,000 in each second, because earlier versions
+// numbered orders by milliseconds.
+constexpr int kEpochShift = 20;
 
 // Length of the window, within bounds: agents' clocks may be wrong.
 Duration LengthOf(const v1::MeshWindow& window) {
@@ -47,7 +50,8 @@ Duration LengthOf(const v1::MeshWindow& window) {
 
 }  // namespace
 
-Mesh::Mesh(const MeshSettings& settings, Sources sources, Sessions& agents, Moment now)
+Mesh::Mesh(const MeshSettings& settings, Sources sources, Sessions& agents, std::uint64_t epoch,
+           Moment now)
     : settings_(settings),
       sources_(std::move(sources)),
       hold_(sources_.lost_after + kHoldBeyond),
@@ -56,9 +60,7 @@ Mesh::Mesh(const MeshSettings& settings, Sources sources, Sessions& agents, Mome
       planned_at_(now.steady - kPlanEvery),
       judged_at_(now.steady),
       // Agents may still execute an order from an earlier run of the controller.
-      next_number_(static_cast<std::uint64_t>(
-          std::chrono::duration_cast<std::chrono::milliseconds>(now.wall.time_since_epoch())
-              .count())) {
+      next_number_(epoch << kEpochShift) {
   status_.set_enabled(settings_.on);
   if (!settings_.on) status_.set_reason("the mesh is off: start fabricd with --mesh on");
   status_.set_paths_per_leaf_pair(settings_.paths);

@@ -37,7 +37,9 @@ class Mesh {
     std::function<std::vector<v1::Finding>()> open_findings;
     LocatedFaults& located;  // Takes each judgement
   };
-  Mesh(const MeshSettings& settings, Sources sources, Sessions& agents, Moment now);
+  // `epoch`: of the store.
+  Mesh(const MeshSettings& settings, Sources sources, Sessions& agents, std::uint64_t epoch,
+       Moment now);
 
   // A node, port, neighbour or site changed: the plan and the orders are renewed soon.
   void OnFleetChange(Moment now);

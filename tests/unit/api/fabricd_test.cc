@@ -160,10 +160,14 @@ TEST(Fabricd, MakesAKeyForCertificatesOnceAndShowsThePublicOne) {
     shown.push_back(testing::HttpGet(PortIn(addresses, "rest"), "/certificate-key.pem"));
     program.Signal(SIGTERM);
     EXPECT_EQ(program.Wait(), 0);
+    // As if it had been killed between the two files.
+    if (run == 0) (void)unlink((tree.path() + "/signing-key.pub.pem").c_str());
   }
-  struct stat status = {};
-  ASSERT_EQ(stat(file.c_str(), &status), 0);
-  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+  for (const std::string& name : {file, tree.path() + "/state.db"}) {
+    struct stat status = {};
+    ASSERT_EQ(stat(name.c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777U, 0600U) << name;
+  }
   std::ifstream pub(tree.path() + "/signing-key.pub.pem");
   const std::string pem{std::istreambuf_iterator<char>(pub), {}};
   EXPECT_THAT(pem, StartsWith("-----BEGIN PUBLIC KEY-----\n"));
@@ -176,6 +180,7 @@ TEST(Fabricd, AKeyThatIsNoneIsNamed) {
   for (const auto& [text, seen] : std::vector<std::pair<std::string, std::string>>{
            {"hello", "key.pem: expected an Ed25519 private key"}, {"", "saw an empty file"}}) {
     std::ofstream(tree.path() + "/key.pem") << text;
+    EXPECT_EQ(chmod((tree.path() + "/key.pem").c_str(), 0600), 0);
     Program program({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state",
                      tree.path() + "/state.db", "--signing-key", tree.path() + "/key.pem"});
     const std::string said = program.ReadAll();
@@ -186,6 +191,50 @@ TEST(Fabricd, AKeyThatIsNoneIsNamed) {
   Program missing({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state",
                    tree.path() + "/state.db", "--signing-key", "/nowhere/key.pem"});
   EXPECT_THAT(missing.ReadAll(), HasSubstr("signing-key: /nowhere/key.pem: No such file"));
+}
+
+TEST(Fabricd, AKeyThatOthersCanReadIsRefused) {
+  const testing::TempTree tree;
+  const std::string key = tree.path() + "/key.pem";
+  std::ofstream(key) << "hello";
+  EXPECT_EQ(chmod(key.c_str(), 0644), 0);
+  Program program({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state",
+                   tree.path() + "/state.db", "--signing-key", key});
+  EXPECT_THAT(program.ReadAll(),
+              HasSubstr(key + ": expected a private key that other users cannot read (mode 0600 or "
+                              "0640), saw mode 0644"));
+  EXPECT_EQ(program.Wait(), 1);
+}
+
+TEST(Fabricd, SighupDoesNotEndIt) {
+  const testing::TempTree tree;
+  const std::string addresses = tree.path() + "/addresses.json";
+  Program program({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state",
+                   tree.path() + "/state.db", "--addresses-file", addresses});
+  EXPECT_THAT(Started(program), HasSubstr("REST and /metrics"));
+  program.Signal(SIGHUP);
+  EXPECT_THAT(program.ReadLine(), HasSubstr("SIGHUP ignored"));
+  EXPECT_THAT(testing::HttpGet(PortIn(addresses, "rest"), "/readyz"), HasSubstr("ok\n"));
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.Wait(), 0);
+}
+
+TEST(Fabricd, ADamagedStateFileIsMovedAsideAtTheStart) {
+  const testing::TempTree tree;
+  const std::string addresses = tree.path() + "/addresses.json";
+  const std::string state = tree.path() + "/state.db";
+  for (const bool damaged : {false, true}) {
+    ASSERT_EQ(damaged ? truncate(state.c_str(), 8192) : 0, 0);
+    Program program({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state", state,
+                     "--addresses-file", addresses});
+    const std::string said = Started(program);
+    EXPECT_EQ(said.find("the state file was damaged: moved to " + state + ".damaged-") !=
+                  std::string::npos,
+              damaged)
+        << said;
+    program.Signal(SIGTERM);
+    EXPECT_EQ(program.Wait(), 0);
+  }
 }
 
 TEST(Fabricd, AFileOfRulesThatIsNotThereIsNamed) {

@@ -17,9 +17,9 @@ using ::testing::IsEmpty;
 
 class OperatorLogTest : public ::testing::Test {
  protected:
-  std::vector<std::string> Flush(const control::StoreFailures& failures = {}) {
+  std::vector<std::string> Flush(const store::Condition& store = {}) {
     lines_.clear();
-    log_.Flush(failures, now_);
+    log_.Flush(store);
     return lines_;
   }
   static v1::Event NodeEvent(const std::string& name, v1::NodeState state) {
@@ -122,18 +122,20 @@ TEST_F(OperatorLogTest, AFlappingFleetIsBounded) {
   EXPECT_EQ(Flush().size(), 1u) << "and starts again";
 }
 
-TEST_F(OperatorLogTest, StoreFailuresAreLoggedAtOnceAndThenEveryMinute) {
-  const Status full(Code::kUnavailable, "/var/lib/fabricd.db: disk full");
-  EXPECT_THAT(Flush({.count = 0, .last = {}}), IsEmpty());
-  EXPECT_THAT(Flush({.count = 2, .last = full}),
-              ElementsAre("E cannot write to the state file: /var/lib/fabricd.db: disk full "
-                          "(2 failures since the start)"));
-  now_.steady += 59s;
-  EXPECT_THAT(Flush({.count = 9, .last = full}), IsEmpty());
-  now_.steady += 1s;
-  EXPECT_EQ(Flush({.count = 9, .last = full}).size(), 1u);
-  now_.steady += 60s;
-  EXPECT_THAT(Flush({.count = 9, .last = full}), IsEmpty()) << "no new failure";
+TEST_F(OperatorLogTest, AFailingStoreIsOneLineAndItsRepairAnother) {
+  store::Condition condition;
+  EXPECT_THAT(Flush(condition), IsEmpty());
+  condition.failure = Status(Code::kUnavailable, "/var/lib/fabricd.db: the disk is full");
+  EXPECT_THAT(Flush(condition),
+              ElementsAre("E cannot write to the state file, keeping changes in memory: "
+                          "/var/lib/fabricd.db: the disk is full"));
+  condition.dropped = 3;
+  condition.failed = 900;
+  EXPECT_THAT(Flush(condition), IsEmpty());
+  condition.failure = Status();
+  EXPECT_THAT(Flush(condition),
+              ElementsAre("I the state file is complete again: 3 writes were lost"));
+  EXPECT_THAT(Flush(condition), IsEmpty());
 }
 
 }  // namespace

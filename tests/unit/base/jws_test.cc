@@ -85,12 +85,20 @@ TEST(Ed25519, SaysWhatAFileIsInsteadOfAKey) {
 TEST(Jws, IsOpenedWithItsKeyAlone) {
   const SigningKey key = RfcKey();
   const Signed text = SignJws(key, "x+json", R"({"a":1})");
-  EXPECT_EQ(*OpenJws(key.Public(), text), R"({"a":1})");
+  EXPECT_EQ(*OpenJws(key.Public(), "x+json", text), R"({"a":1})");
   EXPECT_THAT(*FromBase64Url(text.header),
               HasSubstr(R"({"alg":"EdDSA","typ":"x+json","kid":"kPrK_)"));
-  const Status other = OpenJws(SigningKey::Generate()->Public(), text).status();
+  const Status other = OpenJws(SigningKey::Generate()->Public(), "x+json", text).status();
   EXPECT_EQ(other.code(), Code::kPermissionDenied);
   EXPECT_THAT(other.message(), HasSubstr("the text was not signed with the key"));
+}
+
+TEST(Jws, OpensOnlyTheExpectedType) {
+  const SigningKey key = RfcKey();
+  const Status other =
+      OpenJws(key.Public(), "y+json", SignJws(key, "x+json", R"({"a":1})")).status();
+  EXPECT_EQ(other.code(), Code::kInvalidArgument);
+  EXPECT_EQ(other.message(), "protected: expected the type y+json, saw another");
 }
 
 TEST(Jws, NoticesWhatWasChanged) {
@@ -98,22 +106,25 @@ TEST(Jws, NoticesWhatWasChanged) {
   const Signed good = SignJws(key, "x+json", R"({"verdict":"FAIL"})");
   Signed changed = good;
   changed.payload = ToBase64Url(R"({"verdict":"PASS"})");
-  const Status status = OpenJws(key.Public(), changed).status();
+  const Status status = OpenJws(key.Public(), "x+json", changed).status();
   EXPECT_EQ(status.code(), Code::kPermissionDenied);
   EXPECT_THAT(status.message(), HasSubstr("changed after it was signed"));
   for (const std::string& header :
-       {std::string(R"({"alg":"none"})"), std::string(R"({"alg":"EdDSA","crit":["b64"]})"),
+       {std::string(R"({"alg":"none"})"),
+        std::string(R"({"alg":"EdDSA","typ":"x+json","crit":["b64"]})"),
         std::string(R"({"alg":1})"), std::string(R"(["EdDSA"])"), std::string(R"({"alg":"EdDSA")"),
-        std::string(R"({"cr\u0069t":[],"alg":"EdDSA"})")}) {
+        std::string(R"({"cr\u0069t":[],"alg":"EdDSA","typ":"x+json"})")}) {
     changed = good;
     changed.header = ToBase64Url(header);
-    EXPECT_EQ(OpenJws(key.Public(), changed).status().code(), Code::kInvalidArgument) << header;
+    EXPECT_EQ(OpenJws(key.Public(), "x+json", changed).status().code(), Code::kInvalidArgument)
+        << header;
   }
   changed = good;
   changed.signature = "*";
-  EXPECT_THAT(OpenJws(key.Public(), changed).status().message(), HasSubstr("signature: expected"));
+  EXPECT_THAT(OpenJws(key.Public(), "x+json", changed).status().message(),
+              HasSubstr("signature: expected"));
   changed.signature.clear();
-  EXPECT_EQ(OpenJws(key.Public(), changed).status().code(), Code::kPermissionDenied);
+  EXPECT_EQ(OpenJws(key.Public(), "x+json", changed).status().code(), Code::kPermissionDenied);
 }
 
 // By another program, which knows nothing of ours.

@@ -163,9 +163,15 @@ TEST(Campaigns, GoOnWithoutTheDisk) {
   EXPECT_EQ(campaign.state(), v1::CAMPAIGN_STATE_DONE);
   EXPECT_EQ(campaign.probes_ok(), 12u);
   EXPECT_EQ(campaign.results_size(), 12) << "held in memory";
-  const StoreFailures failures = world.controller->store_failures();
-  EXPECT_GE(failures.count, 12u);
-  EXPECT_EQ(failures.last, world.store->failure);
+  EXPECT_EQ(world.controller->store_condition().failure, world.store->failure);
+  world.store->failure = Status();
+  world.agents.Advance(2s);
+  const store::Condition condition = world.controller->store_condition();
+  EXPECT_TRUE(condition.failure.ok()) << condition.failure.message();
+  EXPECT_EQ(condition.pending, 0u);
+  EXPECT_EQ(condition.dropped, 0u);
+  world.Restart();
+  EXPECT_EQ(world.Campaign(id).SerializeAsString(), campaign.SerializeAsString());
 }
 
 TEST(Campaigns, AnUnknownOneIsNotFound) {

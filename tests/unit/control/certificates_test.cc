@@ -124,7 +124,7 @@ TEST(Certificates, AreSigned) {
   const Signed text{.header = answer.signed_().protected_header(),
                     .payload = answer.signed_().payload(),
                     .signature = answer.signed_().signature()};
-  const auto payload = OpenJws(Key().Public(), text);
+  const auto payload = OpenJws(Key().Public(), kCertificateType, text);
   ASSERT_TRUE(payload.ok()) << payload.status().message();
   v1::Certificate certificate;
   ASSERT_EQ(FromJson(*payload, certificate), Status());
@@ -326,7 +326,7 @@ TEST(Certificates, OfOneNodeSayThatItWasAlone) {
               Contains(HasSubstr("paths to other nodes")));
 }
 
-TEST(Certificates, AreGoneWithTheControllerAndItSaysSo) {
+TEST(Certificates, EndWithTheControllerAndSaySo) {
   ControlWorld world(Signing());
   world.ConnectNodes(2);
   for (const char* node : {"n1", "n2"}) world.agents.Behave(node, Behaviour::kNeverFinishes);
@@ -334,9 +334,11 @@ TEST(Certificates, AreGoneWithTheControllerAndItSaysSo) {
   ASSERT_TRUE(started.ok());
   world.agents.Advance(1s);
   world.Restart();
-  const Status gone = Get(world, started->id()).status();
-  EXPECT_EQ(gone.code(), Code::kNotFound);
-  EXPECT_THAT(gone.message(), HasSubstr("the controller restarted at"));
+  const auto ended = Get(world, started->id());
+  ASSERT_TRUE(ended.ok()) << ended.status().message();
+  EXPECT_EQ(ended->certificate().end_reason(), "fabricd was restarted");
+  EXPECT_EQ(ended->certificate().verdict(), v1::VERDICT_UNKNOWN);
+  EXPECT_THAT(ended->certificate().nodes(0).reasons(), ElementsAre("fabricd was restarted"));
   EXPECT_EQ(world.Campaign(started->campaign()).state(), v1::CAMPAIGN_STATE_CANCELLED);
 }
 

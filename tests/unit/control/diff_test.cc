@@ -191,8 +191,8 @@ TEST_F(DiffNodeTest, SinceLongerThanTimeIsLong) {
 TEST_F(DiffNodeTest, GoesOnWithoutADisk) {
   world_.store->failure = Status(Code::kUnavailable, "disk full");
   SetMtu(1500);
-  EXPECT_GT(world_.controller->store_failures().count, 0U);
-  EXPECT_THAT(Settings(Ask(3600)), IsEmpty());
+  EXPECT_GT(world_.controller->store_condition().failed, 0U);
+  EXPECT_THAT(Settings(Ask(3600)), ElementsAre(HasSubstr("mtu_bytes: 9000 > 1500")));
 }
 
 TEST_F(DiffNodeTest, InferProfileGivesWhatMostNodesHave) {

@@ -65,7 +65,7 @@ v1::GetCertificateResponse Answer(v1::Verdict verdict, Duration issued = 0s,
   *certificate.add_not_covered() = CoverageGapOf(busy, v1::COVERAGE_GAP_REASON_PORT_BUSY, "busy");
   *certificate.mutable_issued_at() = ToProto(now + issued);
   *certificate.mutable_expires_at() = ToProto(now + expires);
-  const Signed text = SignJws(Key(), "t", ToJson(certificate, false));
+  const Signed text = SignJws(Key(), kCertificateType, ToJson(certificate, false));
   answer.mutable_signed_()->set_protected_header(text.header);
   answer.mutable_signed_()->set_payload(text.payload);
   answer.mutable_signed_()->set_signature(text.signature);

@@ -1,4 +1,4 @@
-// Lost nodes and values that are not known: node remove, validate, probe show, matrix.
+// Lost nodes and values that are not known: node remove, backup, validate, probe show, matrix.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,6 +18,19 @@ TEST(NodeRemove, SendsTheNameAndTheAuthor) {
   EXPECT_EQ(said.out, "Node n7 is removed.\n");
   EXPECT_EQ(controller.LastRequest<v1::DeleteNodeRequest>().name(), "n7");
   EXPECT_EQ(controller.LastRequest<v1::DeleteNodeRequest>().author(), "ada");
+}
+
+TEST(Backup, SaysWhereTheCopyIs) {
+  FakeController controller;
+  v1::Backup& backup = controller.Answer<v1::Backup>();
+  backup.set_path("/var/lib/fabricd/fabricd.db.backup-20261123T180000Z");
+  backup.set_bytes(81920);
+  const Said said = RunWords("backup", controller);
+  EXPECT_EQ(said.status, kExitOk) << said.err;
+  EXPECT_EQ(said.out,
+            "Backup on the controller's host: "
+            "/var/lib/fabricd/fabricd.db.backup-20261123T180000Z, 81920 bytes.\n");
+  EXPECT_EQ(controller.LastRequest<v1::CreateBackupRequest>().author(), "ada");
 }
 
 TEST(Nodes, TheActivePortsOfALostNodeAreNotKnown) {

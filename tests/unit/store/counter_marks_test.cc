@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "daemon/store/retention.h"
 #include "daemon/store/schema.h"
 #include "tests/testing/temp_tree.h"
 #include "tests/unit/store/store_case.h"
@@ -56,19 +57,15 @@ TEST_F(CounterMarks, EachNodeKeepsItsNewest) {
   EXPECT_EQ(MarkAt("n2", 0), 1);
 }
 
-TEST(CounterMarksPrune, ForgetsThoseOfNodesThatAreGone) {
-  testing::TempTree directory;
-  auto database = OpenDatabase(directory.path() + "/state.db");
-  ASSERT_TRUE(database.ok());
-  ASSERT_TRUE(database
-                  ->Execute("INSERT INTO counter_marks (node, at, counters) VALUES "
-                            "('gone', 10, x''), ('n1', 15, x''), ('n1', 20, x'');")
-                  .ok());
-  ASSERT_TRUE(Prune(*database, {.mark_age_ns = 5}).ok());
-  EXPECT_EQ(*database->Number("SELECT count(*) FROM counter_marks"), 2);
+TEST_F(CounterMarks, GoWithTheirNode) {
+  ASSERT_TRUE(store_->AddCounterMark("n1", Mark(1)).ok());
+  ASSERT_TRUE(store_->AddCounterMark("n2", Mark(1)).ok());
+  ASSERT_TRUE(store_->DeleteNode("n1").ok());
+  EXPECT_EQ(MarkAt("n1", 5), 0);
+  EXPECT_EQ(MarkAt("n2", 5), 1);
 }
 
-TEST(CounterMarksDamaged, SaySo) {
+TEST(CounterMarksDamaged, AreSkippedAndCounted) {
   testing::TempTree directory;
   const std::string path = directory.path() + "/state.db";
   {
@@ -81,10 +78,10 @@ TEST(CounterMarksDamaged, SaySo) {
   }
   auto store = OpenSqlite(path);
   ASSERT_TRUE(store.ok());
-  const auto mark = (*store)->CounterMark("n1", At(11));
-  EXPECT_EQ(mark.status().code(), Code::kDataLoss);
-  EXPECT_EQ(mark.status().message(),
-            path + ": the database is damaged: counters of node 'n1' cannot be decoded");
+  EXPECT_FALSE((*store)->CounterMark("n1", At(11))->has_since());
+  EXPECT_GT((*store)->damage().rows, 0u);
+  ASSERT_TRUE((*store)->AddCounterMark("n1", Mark(5)).ok());
+  EXPECT_EQ((*store)->CounterMark("n1", At(11))->since().seconds(), 5);
 }
 
 // The bound on the file's size in docs/OPERATIONS.md.

@@ -2,12 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 
+#include "base/input.h"
 #include "base/text.h"
 #include "daemon/store/database.h"
 #include "daemon/store/schema.h"
 #include "daemon/store/store.h"
+#include "tests/testing/paths.h"
 #include "tests/testing/temp_tree.h"
 
 namespace fabric::store {
@@ -116,6 +119,40 @@ TEST_F(MigrationTest, AllOrNothing) {
   EXPECT_EQ(*database->Number("PRAGMA user_version"), 1);
   EXPECT_EQ(*database->Number("SELECT count(*) FROM pragma_table_info('finding_history')"), 5);
 }
+
+// One file of each released version: tests/fixtures/state.
+class ReleasedVersion : public ::testing::TestWithParam<int> {};
+
+TEST_P(ReleasedVersion, IsMigratedWithAllThatItHas) {
+  testing::TempTree directory;
+  const std::string path = directory.path() + "/state.db";
+  const int version = GetParam();
+  const auto sql =
+      ReadFile(Format("{}/tests/fixtures/state/v{}.sql", testing::kSourceDir, version), 1 << 20);
+  ASSERT_TRUE(sql.ok()) << sql.status().message();
+  ASSERT_TRUE(Database::Open(path)->Execute(*sql).ok());
+
+  const auto opened = OpenSqlite(path);
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  Store& store = **opened;
+  EXPECT_EQ(store.Nodes()->front().node().kernel_release(), "6.1");
+  const auto findings = store.OpenFindings();
+  ASSERT_EQ(findings->size(), 1u);
+  EXPECT_EQ(findings->front().acknowledged().author(), version >= 2 ? "ada" : "");
+  EXPECT_EQ(store.FindingHistory("f1")->size(), version >= 2 ? 2u : 1u);
+  EXPECT_EQ(store.Silences()->size(), version >= 2 ? 1u : 0u);
+  EXPECT_EQ(store.Results("c3", 0, 9)->size(), 1u);
+  EXPECT_EQ(store.SettingChanges("n1", {})->changes.size(), version >= 3 ? 1u : 0u);
+  EXPECT_EQ(store.CounterMark("n1", {})->differences_size(), version >= 4 ? 1 : 0);
+  EXPECT_EQ(store.damage().rows, 0u);
+
+  v1::GetCertificateResponse certificate;
+  certificate.mutable_certificate()->set_id("cert-1-1");
+  EXPECT_TRUE(store.PutCertificate(certificate).ok());
+  EXPECT_TRUE(store.Maintain(std::chrono::hours(24), {}).ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ReleasedVersion, ::testing::Range(1, kSchemaVersion));
 
 }  // namespace
 }  // namespace fabric::store

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "daemon/store/retention.h"
 #include "daemon/store/schema.h"
 #include "tests/testing/temp_tree.h"
 #include "tests/unit/store/store_case.h"
@@ -72,30 +73,23 @@ TEST(FactsPrune, ForgetsTheOldestAndSaysSinceWhenIsKnown) {
                                      n))
                     .ok());
   ASSERT_TRUE(database->Execute("INSERT INTO fact_logs VALUES ('n1', 0), ('n2', 0);").ok());
-  ASSERT_TRUE(Prune(*database, {.fact_changes = 4, .age_ns = 100}).ok());
+  ASSERT_TRUE(Prune(*database, {.fact_changes = 4}, {}).ok());
   EXPECT_EQ(*database->Number("SELECT count(*) FROM fact_changes"), 4);
   EXPECT_EQ(*database->Number("SELECT since FROM fact_logs WHERE node = 'n1'"), 2);
   EXPECT_EQ(*database->Number("SELECT since FROM fact_logs WHERE node = 'n2'"), 0);
-  ASSERT_TRUE(Prune(*database, {.fact_changes = 4, .age_ns = 1}).ok());
+  ASSERT_TRUE(Prune(*database, {.fact_changes = 2}, {}).ok());
   EXPECT_EQ(*database->Number("SELECT count(*) FROM fact_changes"), 2);
   EXPECT_EQ(*database->Number("SELECT since FROM fact_logs WHERE node = 'n1'"), 4);
 }
 
-TEST(Schema, AFileOfVersion2IsBroughtUpToDate) {
-  testing::TempTree directory;
-  const std::string path = directory.path() + "/state.db";
-  {
-    auto database = OpenDatabase(path);
-    ASSERT_TRUE(database.ok());
-    ASSERT_TRUE(
-        database
-            ->Execute("DROP TABLE counter_marks; DROP TABLE fact_changes; DROP TABLE fact_logs; "
-                      "PRAGMA user_version = 2;")
-            .ok());
-  }
-  auto store = OpenSqlite(path);
-  ASSERT_TRUE(store.ok()) << store.status().message();
-  EXPECT_TRUE((*store)->AddSettingChange("n1", Change(1, "")).ok());
+TEST_F(FactsTest, GoWithTheirNode) {
+  Add("n1", 10, "");
+  Add("n1", 20, "a");
+  Add("n2", 10, "");
+  ASSERT_TRUE(store_->DeleteNode("n1").ok());
+  EXPECT_EQ(Read("n1", 0).since.seconds(), 0);
+  EXPECT_TRUE(Read("n1", 0).changes.empty());
+  EXPECT_EQ(Read("n2", 0).since.seconds(), 10);
 }
 
 }  // namespace

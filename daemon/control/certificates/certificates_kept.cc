@@ -1,0 +1,88 @@
+// The part of Certificates that restores, signs, stores and forgets them.
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "daemon/control/certificates/certificates.h"
+#include "daemon/control/summaries.h"
+#include "proto/bounds.h"
+#include "proto/coverage.h"
+#include "proto/json.h"
+#include "proto/timestamps.h"
+
+namespace fabric::control {
+namespace {
+
+constexpr std::string_view kRestart = "fabricd was restarted";
+
+}  // namespace
+
+void Certificates::Restore(std::vector<v1::GetCertificateResponse> newest_first, Moment now) {
+  for (auto at = newest_first.rbegin(); at != newest_first.rend(); ++at) {
+    Known& known = known_[next_++];
+    v1::GetCertificateResponse& answer = known.answer = std::move(*at);
+    known.bytes = answer.ByteSizeLong();
+    v1::Certificate& certificate = *answer.mutable_certificate();
+    if (certificate.state() != v1::CERTIFICATE_STATE_RUNNING) continue;
+    certificate.set_end_reason(std::string(kRestart));
+    const CertificateWork nothing({}, false);
+    CertificateFacts facts{.work = nothing,
+                           .findings = {},
+                           .doubts = {},
+                           .cut_off = {},
+                           .suspicious = {},
+                           .not_covered = {}};
+    for (const std::string& node : certificate.request().nodes())
+      facts.doubts.push_back(
+          CoverageGapOf(node, v1::COVERAGE_GAP_REASON_CONTROLLER_RESTARTED, std::string(kRestart)));
+    Judge(facts, certificate);
+    Sign(answer, now);
+  }
+  Forget();
+}
+
+Result<v1::GetCertificateResponse> Certificates::Get(const std::string& id) const {
+  std::vector<std::string> ids;
+  for (const auto& [number, known] : known_) {
+    if (known.answer.certificate().id() == id) return known.answer;
+    ids.push_back(known.answer.certificate().id());
+  }
+  if (!id.starts_with("cert-")) return NoSuch("certificate", id, ids);
+  return Status(Code::kNotFound, Format("unknown certificate {}: fabricd keeps the newest {}",
+                                        Quoted(id), kKeptMax));
+}
+
+// Completes, signs and stores a certificate with a verdict.
+void Certificates::Sign(v1::GetCertificateResponse& response, Moment now) {
+  v1::Certificate& certificate = *response.mutable_certificate();
+  certificate.set_state(v1::CERTIFICATE_STATE_DONE);
+  *certificate.mutable_issued_at() = ToProto(now.wall);
+  *certificate.mutable_expires_at() = ToProto(now.wall + options_.lifetime);
+  if (options_.key) {
+    const Signed text = SignJws(*options_.key, kCertificateType, ToJson(certificate, false));
+    v1::SignedCertificate& answer = *response.mutable_signed_();
+    answer.set_protected_header(text.header);
+    answer.set_payload(text.payload);
+    answer.set_signature(text.signature);
+  }
+  outbox_.store().PutCertificate(response);
+  if (options_.on_issued) options_.on_issued(certificate);
+}
+
+// Drops the oldest certificates that are done.
+void Certificates::Forget() {
+  std::size_t bytes = 0;
+  for (const auto& [number, known] : known_) bytes += known.bytes;
+  auto at = known_.begin();
+  while (at != known_.end() &&
+         (known_.size() >= kKeptMax || bytes > Limit("certificates_kept_bytes"))) {
+    if (waiting_.contains(at->first)) {
+      ++at;
+      continue;
+    }
+    bytes -= at->second.bytes;
+    at = known_.erase(at);
+  }
+}
+
+}  // namespace fabric::control

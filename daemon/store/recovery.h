@@ -1,0 +1,21 @@
+// Opening of a state file that may be damaged: checks it, moves a damaged one aside and copies what
+// can be read from it into a new one.
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "daemon/store/database.h"
+#include "daemon/store/store.h"
+
+namespace fabric::store {
+
+// As OpenDatabase, but a damaged state file is replaced: it is moved to PATH.damaged-TIME. Files of
+// other programs are left alone and refused.
+Result<Database> OpenOrRecover(const std::string& path, WallTime now, Damage& damage);
+
+// Time in names of files: "20261123T180000Z".
+std::string FileStamp(WallTime time);
+
+}  // namespace fabric::store
