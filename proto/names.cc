@@ -47,6 +47,12 @@ std::string_view Name(v1::OperState state) {
 std::string_view Name(v1::Trust trust) {
   return Pick(trust, std::to_array<std::string_view>({"", "pcp", "dscp"}));
 }
+std::string_view Name(v1::StorageKind kind) {
+  return Pick(kind, std::to_array<std::string_view>(
+                        {"", "NFS over RDMA", "NVMe over RDMA", "Lustre over o2ib", "Ceph",
+                         "GPUDirect Storage", "NFS over TCP", "NVMe over TCP", "SMB Direct", "iSER",
+                         "SRP", "Lustre over TCP", "BeeGFS", "WEKA", "GPFS"}));
+}
 std::string_view Name(v1::Verdict verdict) {
   return Pick(verdict, std::to_array<std::string_view>({"", "PASS", "FAIL", "UNKNOWN"}));
 }

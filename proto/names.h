@@ -27,6 +27,7 @@ std::string_view Name(v1::FindingState state);   // open, resolved
 std::string_view Name(v1::ProbeStatus status);   // ok, refused, timed out
 std::string_view Name(v1::CampaignState state);  // running, done, cancelled
 std::string_view Name(v1::GapCode code);         // NOT_FOUND
+std::string_view Name(v1::StorageKind kind);     // NFS over RDMA
 
 // "rc_write_latency", the name of the oneof arm; empty when none is set.
 std::string_view ProbeKindName(const v1::ProbeSpec& spec);

@@ -145,12 +145,24 @@ Status InspectFunctions(const Host& host, v1::NodeSnapshot& out) {
   return {};
 }
 
+Status InspectPositions(const Host&, v1::NodeSnapshot& out) {
+  DecideRolesByPosition(out);
+  JoinNetdevs(out);
+  return {};
+}
+
 }  // namespace
 
 extern const Inspector function_class = {
     .name = kFunctionClassName,
     .doc = "Kind and role of each function, and whether its counters may be read.",
     .inspect = InspectFunctions,
+};
+
+extern const Inspector function_position = {
+    .name = "function_position",
+    .doc = "Roles of RDMA devices by their distance to GPUs.",
+    .inspect = InspectPositions,
 };
 
 }  // namespace fabric::inspect

@@ -63,7 +63,10 @@ void ReadPkeys(const Attributes& files, v1::Port& port) {
   if (!files.dir().Has("pkeys") && port.link_layer() != v1::LINK_LAYER_INFINIBAND) return;
   for (const std::uint32_t index : files.Numbers("pkeys", 0, 65535)) {
     const auto pkey = files.Parsed(Format("pkeys/{}", index), ParseHex);
-    if (pkey && *pkey != 0) port.add_pkeys(*pkey);
+    if (pkey && *pkey != 0) {
+      port.add_pkeys(*pkey);
+      port.add_pkey_indexes(index);
+    }
     empty = pkey && *pkey != 0 ? 0 : empty + 1;
     if (empty == kEmptyMax) return;
   }

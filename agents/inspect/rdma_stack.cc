@@ -2,6 +2,7 @@
 #include <map>
 
 #include "agents/inspect/attributes.h"
+#include "agents/inspect/job/job_settings.h"
 #include "agents/inspect/parse/host_texts.h"
 #include "agents/inspect/parse/parse.h"
 #include "base/text.h"
@@ -116,6 +117,14 @@ Verdict DecideStack(const std::map<std::string, v1::KernelModule>& modules, bool
   return {std::nullopt, "unknown whether ib_core is the kernel's own"};
 }
 
+void ReadLibraries(const Host& host, v1::HostFacts& facts) {
+  for (const v1::JobLibrary& library : InstalledLibraries(host, ""))
+    if (library.name() == "libibverbs" && library.has_package_version())
+      facts.set_rdma_core_version(library.package_version());
+  if (const auto conf = host.root.Whole("etc/nccl.conf"); conf.ok())
+    for (v1::JobVariable& variable : ParseNcclConf(*conf)) facts.add_nccl_conf()->Swap(&variable);
+}
+
 Status InspectRdmaStack(const Host& host, v1::NodeSnapshot& out) {
   const Gaps gaps{.snapshot = out, .inspector = kRdmaStackName, .subject = ""};
   const auto [modules, complete] = ReadModules(host, gaps);
@@ -143,6 +152,7 @@ Status InspectRdmaStack(const Host& host, v1::NodeSnapshot& out) {
     reason += Format("; {} is installed but not loaded", installed);
   }
   facts.set_rdma_stack_reason(reason);
+  ReadLibraries(host, facts);
   return {};
 }
 

@@ -14,7 +14,7 @@ void AddRail(const fleet::NodeView& node, v1::Subject& subject) {
 }
 
 void Judge(const Rule& rule, const fleet::NodeView& node, rules::Verdicts& out) {
-  Evaluation evaluation = Evaluate(rule, node.node->snapshot);
+  Evaluation evaluation = Evaluate(rule, node.node->snapshot, &node.node->rates);
   out.Pass(evaluation.passes);
   for (v1::Finding& finding : evaluation.findings) {
     if (finding.subject().scope() == v1::SCOPE_PORT) AddRail(node, *finding.mutable_subject());

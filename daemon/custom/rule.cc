@@ -1,6 +1,9 @@
 #include "daemon/custom/rule.h"
 
+#include <algorithm>
+
 #include "base/text.h"
+#include "daemon/profile/profile.h"
 
 namespace fabric::custom {
 namespace {
@@ -18,8 +21,8 @@ using expression::Variable;
 
 // Input of expressions, for one evaluation.
 struct Facts {
-  Facts(const v1::NodeSnapshot& snapshot, const Target& target)
-      : node(snapshot), device(target.device), port(target.port) {
+  Facts(const v1::NodeSnapshot& snapshot, const Target& target, const fleet::CounterRates* known)
+      : node(snapshot), device(target.device), port(target.port), rates(known) {
     for (const v1::NetInterface& candidate : node.net_interfaces())
       if (port != nullptr && port->has_netdev() && candidate.name() == port->netdev())
         netdev = &candidate;
@@ -37,6 +40,7 @@ struct Facts {
   const v1::RdmaDevice* device = nullptr;
   const v1::Port* port = nullptr;
   const v1::NetInterface* netdev = nullptr;
+  const fleet::CounterRates* rates = nullptr;
   std::array<Value, 4> values;  // In the order of the variables below
 };
 
@@ -61,6 +65,26 @@ Value CounterValue(const Call& call) {
   const v1::Counter* counter = FindCounter(facts, *call.arguments[0].As<std::string_view>());
   if (counter == nullptr) return {Unknown{.absent = true}};
   return expression::FromWide(static_cast<expression::Wide>(counter->value()));
+}
+
+// Of the last complete window, by vendor-neutral name.
+std::optional<fleet::CounterIncrease> IncreaseOf(const Call& call) {
+  const auto& facts = *static_cast<const Facts*>(call.context);
+  const auto count = fleet::CountNamed(*call.arguments[0].As<std::string_view>());
+  if (!count || facts.rates == nullptr) return std::nullopt;
+  return facts.rates->IncreaseOf(fleet::CounterSetsOf(facts.node, *facts.device, *facts.port),
+                                 *count);
+}
+
+Value RateValue(const Call& call) {
+  const auto increase = IncreaseOf(call);
+  return increase ? Value{increase->PerSecond()} : Value{Unknown{.absent = true}};
+}
+
+Value DeltaValue(const Call& call) {
+  const auto increase = IncreaseOf(call);
+  if (!increase) return {Unknown{.absent = true}};
+  return expression::FromWide(static_cast<expression::Wide>(increase->delta));
 }
 
 void AddEvidence(v1::Finding& finding, const Rule& rule, const v1::NodeSnapshot& node,
@@ -137,6 +161,16 @@ const expression::Environment& EnvironmentOf(v1::Scope scope) {
        .result = Type::Kind::kInt,
        .reads = true,
        .call = CounterValue},
+      {.name = "rate",
+       .parameters = {Function::Parameter::kText},
+       .result = Type::Kind::kDouble,
+       .reads = true,
+       .call = RateValue},
+      {.name = "delta",
+       .parameters = {Function::Parameter::kText},
+       .result = Type::Kind::kInt,
+       .reads = true,
+       .call = DeltaValue},
   };
   static const expression::Environment kPort{.variables = kVariables, .functions = kFunctions};
   static const expression::Environment kDevice{.variables = std::span(kVariables).first(2)};
@@ -162,8 +196,17 @@ std::string TargetName(const Target& target) {
   return Format("{}/{}", target.device->name(), target.port->number());
 }
 
-Judgement Judge(const Rule& rule, const v1::NodeSnapshot& node, const Target& target) {
-  const Facts facts(node, target);
+bool IsFor(const Rule& rule, const v1::NodeSnapshot& node) {
+  return rule.nodes.empty() ||
+         std::any_of(rule.nodes.begin(), rule.nodes.end(), [&](const std::string& pattern) {
+           return profile::MatchesPattern(pattern, node.node().name());
+         });
+}
+
+Judgement Judge(const Rule& rule, const v1::NodeSnapshot& node, const Target& target,
+                const fleet::CounterRates* rates) {
+  if (!IsFor(rule, node)) return {};
+  const Facts facts(node, target, rates);
   const Bindings bindings = facts.Bound();
   const auto with = [&](v1::Verdict verdict, const expression::Expression& asked) -> Judgement {
     return {verdict, FindingOf(rule, facts, target, verdict, asked)};
@@ -178,10 +221,11 @@ Judgement Judge(const Rule& rule, const v1::NodeSnapshot& node, const Target& ta
   return with(holds == Truth::kFalse ? v1::VERDICT_FAIL : v1::VERDICT_UNKNOWN, *rule.check);
 }
 
-Evaluation Evaluate(const Rule& rule, const v1::NodeSnapshot& node) {
+Evaluation Evaluate(const Rule& rule, const v1::NodeSnapshot& node,
+                    const fleet::CounterRates* rates) {
   Evaluation evaluation;
   for (const Target& target : Targets(rule.scope, node)) {
-    Judgement judgement = Judge(rule, node, target);
+    Judgement judgement = Judge(rule, node, target, rates);
     if (judgement.verdict == v1::VERDICT_PASS) ++evaluation.passes;
     if (judgement.finding) evaluation.findings.push_back(*std::move(judgement.finding));
   }

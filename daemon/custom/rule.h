@@ -8,6 +8,7 @@
 
 #include "base/yaml.h"
 #include "daemon/expression/expression.h"
+#include "daemon/fleet/counter_rates.h"
 #include "fabric/v1/finding.pb.h"
 #include "fabric/v1/inventory.pb.h"
 
@@ -29,7 +30,8 @@ struct Rule {
   std::string expect;                       // Plain text; default: the text of `check`
   std::string why;
   std::string source;
-  std::string location;  // "FILE:LINE"
+  std::string location;            // "FILE:LINE"
+  std::vector<std::string> nodes;  // Patterns of node names; empty: all nodes
 
   std::optional<expression::Expression> when;   // Condition; absent: always applies
   std::optional<expression::Expression> check;  // Always set after loading
@@ -45,6 +47,8 @@ struct Target {
   const v1::Port* port = nullptr;
 };
 std::vector<Target> Targets(v1::Scope scope, const v1::NodeSnapshot& node);
+// Whether the rule is for the node, by `nodes`.
+bool IsFor(const Rule& rule, const v1::NodeSnapshot& node);
 std::string TargetName(const Target& target);  // "mlx5_0/1", "mlx5_0", "node"
 
 struct Judgement {
@@ -53,14 +57,17 @@ struct Judgement {
   // remedies. The engine sets id and times.
   std::optional<v1::Finding> finding;
 };
-// UNKNOWN also if `when` is unknown.
-Judgement Judge(const Rule& rule, const v1::NodeSnapshot& node, const Target& target);
+// UNKNOWN also if `when` is unknown. `rates`: of the node's counters, for rate() and delta();
+// nullptr: not known.
+Judgement Judge(const Rule& rule, const v1::NodeSnapshot& node, const Target& target,
+                const fleet::CounterRates* rates = nullptr);
 
 struct Evaluation {
   std::uint64_t passes = 0;
   std::vector<v1::Finding> findings;
 };
-Evaluation Evaluate(const Rule& rule, const v1::NodeSnapshot& node);
+Evaluation Evaluate(const Rule& rule, const v1::NodeSnapshot& node,
+                    const fleet::CounterRates* rates = nullptr);
 
 // Variables and functions that rules of this scope can use.
 const expression::Environment& EnvironmentOf(v1::Scope scope);

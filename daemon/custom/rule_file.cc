@@ -192,7 +192,7 @@ class Loader {
       return;
     }
     if (!Map(node,
-             {"id", "title", "severity", "scope", "when", "check", "expect", "seen", "why",
+             {"id", "title", "severity", "scope", "nodes", "when", "check", "expect", "seen", "why",
               "source", "fix"},
              "a rule"))
       return;
@@ -207,6 +207,13 @@ class Loader {
     rule.why = Text(node, "why");
     rule.source = Text(node, "source");
     rule.expect = Text(node, "expect");
+    for (const yaml::Node& pattern : ListOf(node, "nodes")) {
+      if (pattern.kind == yaml::Node::Kind::kText && !pattern.text.empty())
+        rule.nodes.push_back(pattern.text);
+      else
+        Report(pattern.position,
+               Format("nodes: expected a pattern of node names, saw {}", KindName(pattern)));
+    }
     // The variables depend on the scope.
     if (rule.scope != v1::SCOPE_UNSPECIFIED) {
       using expression::Type;
@@ -254,20 +261,30 @@ class Loader {
       if (test.file.empty()) Report(snapshot->position, "snapshot: the name of the file is empty");
       return;
     }
-    const Status status = FromJson(yaml::ToJson(*snapshot), test.snapshot);
+    ReadSnapshot(*snapshot, "snapshot", test.snapshot);
+  }
+
+  void LoadBefore(const yaml::Node& node, RuleTest& test) {
+    if (const yaml::Node* const before = node.Find("before"))
+      ReadSnapshot(*before, "before", test.before.emplace());
+  }
+
+  void ReadSnapshot(const yaml::Node& node, std::string_view key, v1::NodeSnapshot& snapshot) {
+    const Status status = FromJson(yaml::ToJson(node), snapshot);
     if (status.ok()) return;
     std::string message = status.message();
     std::replace(message.begin(), message.end(), '\n', ' ');
-    Report(snapshot->position, Format("snapshot: {}", message));
+    Report(node.position, Format("{}: {}", key, message));
   }
 
   void LoadTest(const yaml::Node& node) {
     const std::size_t problems = out_.problems.size();
-    if (!Map(node, {"name", "rule", "snapshot", "expect"}, "a test")) return;
+    if (!Map(node, {"name", "rule", "before", "snapshot", "expect"}, "a test")) return;
     RuleTest test{.name = Text(node, "name", true), .position = node.position};
     const std::string only = ids_.size() == 1 ? ids_[0] : std::string();
     const std::string named = node.Find("rule") == nullptr ? only : RuleNamed(node, only);
     LoadSnapshot(node, test);
+    LoadBefore(node, test);
     for (const yaml::Node& item : ListOf(node, "expect")) {
       if (!Map(item, {"rule", "subject", "verdict"}, "an expectation")) continue;
       Expectation expectation{.rule = RuleNamed(item, named),

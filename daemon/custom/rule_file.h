@@ -24,8 +24,10 @@ struct Expectation {
 struct RuleTest {
   std::string name;
   yaml::Position position;
-  std::string file;                // Snapshot file, as written; empty: the snapshot is in the test
-  v1::NodeSnapshot snapshot;       // Used if `file` is empty
+  std::string file;           // Snapshot file, as written; empty: the snapshot is in the test
+  v1::NodeSnapshot snapshot;  // Used if `file` is empty
+  // Snapshot of the same node before, at least 10 s earlier: for rate() and delta().
+  std::optional<v1::NodeSnapshot> before;
   std::vector<std::string> rules;  // Rules to evaluate: those that the expectations name
   std::vector<Expectation> expectations;
 };

@@ -1,6 +1,7 @@
 #include "daemon/explain/ranking.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "base/text.h"
@@ -56,7 +57,12 @@ void AddressHints(const Context& context, Problem& problem) {
   }
   if (problem.subnets_differ) {
     const auto& told = context.cross_nic ? context.cross_nic : context.pxn_disabled;
-    problem.Add({kCrossRail, told ? kStrong : kWeak, *problem.subnets_differ});
+    // A peer in another subnet is not a neighbor that could be silent.
+    const auto may_be = [&](Cause cause) {
+      return std::ranges::find(problem.causes, cause) != std::end(problem.causes);
+    };
+    const bool silent = may_be(kNeighbourSilent) && may_be(kCrossRail) && !may_be(kNoRoute);
+    problem.Add({kCrossRail, told || silent ? kStrong : kWeak, *problem.subnets_differ});
     if (told)
       problem.Add({kCrossRail, kWeak,
                    EvidenceAt(told->where, context.cross_nic ? "NCCL_CROSS_NIC lets rails mix"

@@ -71,23 +71,6 @@ bool IsOfPriorities(Count count) {
   return count >= Count::kPriorityTransmittedBytes;
 }
 
-// Empty for a name that is not tracked.
-std::optional<Count> ToCount(std::string_view neutral) {
-  unsigned priority = 0;
-  const std::size_t size = neutral.size();
-  const bool numbered = size > 5 && neutral[size - 1] >= '0' && neutral[size - 1] <= '7' &&
-                        neutral.substr(0, size - 1).ends_with("_prio");
-  if (numbered) {
-    priority = static_cast<unsigned>(neutral[size - 1] - '0');
-    neutral.remove_suffix(1);
-  }
-  const auto* const at =
-      std::lower_bound(std::begin(kFollowed), std::end(kFollowed), Followed{neutral, {}}, ByName);
-  if (at == std::end(kFollowed) || at->name != neutral || IsOfPriorities(at->count) != numbered)
-    return {};
-  return OfPriority(at->count, priority);
-}
-
 const v1::Counter* Find(const v1::CounterSet& set, std::string_view name,
                         v1::CounterSource source) {
   for (const v1::Counter& counter : set.counters())
@@ -144,6 +127,22 @@ v1::NodeSnapshot Aligned(const v1::NodeSnapshot& before, const v1::NodeSnapshot&
 
 }  // namespace
 
+std::optional<Count> CountNamed(std::string_view neutral) {
+  unsigned priority = 0;
+  const std::size_t size = neutral.size();
+  const bool numbered = size > 5 && neutral[size - 1] >= '0' && neutral[size - 1] <= '7' &&
+                        neutral.substr(0, size - 1).ends_with("_prio");
+  if (numbered) {
+    priority = static_cast<unsigned>(neutral[size - 1] - '0');
+    neutral.remove_suffix(1);
+  }
+  const auto* const at =
+      std::lower_bound(std::begin(kFollowed), std::end(kFollowed), Followed{neutral, {}}, ByName);
+  if (at == std::end(kFollowed) || at->name != neutral || IsOfPriorities(at->count) != numbered)
+    return {};
+  return OfPriority(at->count, priority);
+}
+
 std::string NeutralName(Count count) {
   for (const Followed& followed : kFollowed) {
     if (followed.count == count && !IsOfPriorities(count)) return std::string(followed.name);
@@ -183,7 +182,7 @@ void CounterWindow::Start(const v1::NodeSnapshot& snapshot, unsigned end, Steady
     const int places = std::min<int>(set.counters_size(), 0xffff);
     for (int place = 0; place < places; ++place) {
       const v1::Counter& counter = set.counters(place);
-      const auto count = counter.has_neutral() ? ToCount(counter.neutral()) : std::nullopt;
+      const auto count = counter.has_neutral() ? CountNamed(counter.neutral()) : std::nullopt;
       if (!count || static_cast<unsigned>(*count) >= end) continue;
       // Of several counters with the same neutral name, use the first.
       std::uint64_t& known = made.counts[WordOf(*count)];

@@ -67,6 +67,8 @@ constexpr Count OfPriority(Count first, unsigned priority) {
 
 // "symbol_errors", "pfc_rx_frames_prio3"
 std::string NeutralName(Count count);
+// The tracked counter with this neutral name; empty for another one.
+std::optional<Count> CountNamed(std::string_view neutral);
 
 // Increase of a counter, in its own unit, and the time in which it occurred.
 struct CounterIncrease {

@@ -224,10 +224,19 @@ void Fill(NodeView& view, const NodeRecord& record, const profile::Profile& prof
   for (const OrderedPort& port : PortsInOrder(record.snapshot))
     view.ports.push_back(ViewOf(record, port));
   SetRails(view);
+  bool storage = false;
   for (PortView& port : view.ports) {
     port.expectation = expectations.Of(profile, TraitsOf(port));
+    if (port.expected().storage()) {
+      port.rail.reset();
+      port.fabric = false;
+      storage = true;
+    }
     port.carries_roce = port.rail && port.roce && port.up && !port.expected().unused();
   }
+  if (storage)
+    std::stable_partition(view.ports.begin(), view.ports.end(),
+                          [](const PortView& port) { return port.rail.has_value(); });
   FindKinds(view);
   UpdateCounters(view);
 }

@@ -63,6 +63,7 @@ constexpr char kBoardIdFile[] = "board_id";
 constexpr char kCommandLineFile[] = "proc/cmdline";
 constexpr char kConfigFile[] = "config";
 constexpr char kDeviceLink[] = "device";
+constexpr char kEnvironFile[] = "proc/PID/environ";
 constexpr char kFirmwareFile[] = "fw_ver";
 constexpr char kGidsFile[] = "gids";
 constexpr char kGid0File[] = "gids/0";
@@ -72,6 +73,7 @@ constexpr char kHardwareCountersFile[] = "hw_counters";
 constexpr char kHugePagesDirectory[] = "sys/kernel/mm/hugepages";
 constexpr char kJobSource[] = "job";
 constexpr char kKernelLogFile[] = "dev/kmsg";
+constexpr char kLibraryDirectory[] = "usr/lib";
 constexpr char kLidFile[] = "lid";
 constexpr char kLimitsFile[] = "etc/security/limits.conf";
 constexpr char kLinkLayerFile[] = "link_layer";
@@ -90,6 +92,7 @@ constexpr char kPkeysFile[] = "pkeys";
 constexpr char kProductFile[] = "sys/class/dmi/id";
 constexpr char kRateFile[] = "rate";
 constexpr char kReleasePath[] = "proc/sys/kernel/osrelease";
+constexpr char kRoutesSource[] = "netlink routes";
 constexpr char kSmLidFile[] = "sm_lid";
 constexpr char kStatePath[] = "state";
 constexpr char kSysctlDirectory[] = "proc/sys";
@@ -183,6 +186,12 @@ bool HasMemlock(const Member& m) {
   const v1::HostFacts& host = m.snapshot().host();
   return host.has_default_user_memlock() || host.has_default_service_memlock() ||
          m.snapshot().job().has_memlock();
+}
+bool HasJobEnvironment(const Member& m) {
+  const auto& processes = m.snapshot().rdma_processes();
+  return (!m.snapshot().has_job() || m.snapshot().job().environment_known()) &&
+         std::all_of(processes.begin(), processes.end(),
+                     [](const v1::RdmaProcess& process) { return process.environment_known(); });
 }
 bool HasUverbs(const Member& m) {
   const auto& devices = m.snapshot().rdma_devices();
@@ -340,6 +349,8 @@ constexpr FieldInfo kInfos[] = {
     {"IOMMU type", Input::kPciFunctions, Absence::kOptional, HasIommuType, OfNode<kGroupsFile>},
     {"view of the job", Input::kJobView, Absence::kOptional,
      [](const Member& m) { return m.snapshot().has_job(); }, OfNode<kJobSource>},
+    {"environment of the jobs", Input::kRdmaProcesses, Absence::kOptional, HasJobEnvironment,
+     OfNode<kEnvironFile>},
     {"locked memory of the job", Input::kJobView, Absence::kUnknown,
      [](const Member& m) { return m.snapshot().job().has_memlock(); },
      [](const Member& m) { return Format("proc/{}/limits", m.snapshot().job().pid()); }},
@@ -367,7 +378,11 @@ constexpr FieldInfo kInfos[] = {
      OfNode<kModuleList>},
     {"product of the machine", Input::kHostFacts, Absence::kOptional,
      HostHas<&v1::HostFacts::has_product>, OfNode<kProductFile>},
+    {"version of rdma-core", Input::kRdmaStack, Absence::kOptional,
+     HostHas<&v1::HostFacts::has_rdma_core_version>, OfNode<kLibraryDirectory>},
     {"RDMA stack", Input::kRdmaStack, Absence::kOptional, HasStack, OfNode<kModuleList>},
+    {"routes", Input::kRouting, Absence::kOptional,
+     [](const Member& m) { return m.snapshot().routing().routes_known(); }, OfNode<kRoutesSource>},
     {"sysctls", Input::kHostLimits, Absence::kOptional,
      [](const Member& m) { return !m.snapshot().host().sysctls().empty(); },
      OfNode<kSysctlDirectory>},

@@ -76,6 +76,7 @@ enum class Field : std::uint8_t {
   kHugePages,
   kIommuType,
   kJob,
+  kJobEnvironment,
   kJobMemlock,
   kKernelLog,
   kKernelRelease,
@@ -87,7 +88,9 @@ enum class Field : std::uint8_t {
   kPeerMemory,
   kPeerModules,
   kProduct,
+  kRdmaCore,
   kRdmaStack,
+  kRoutes,
   kSysctls,
   kUverbs,
 };

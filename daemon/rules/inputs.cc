@@ -29,9 +29,11 @@ constexpr std::string_view kNames[] = {
     "pfc_storm_prevention",
     "rdma_devices",
     "rdma_ports",
+    "rdma_processes",
     "rdma_stack",
     "roce_defaults",
     "roce_lag",
+    "routing",
     "time_sync",
 };
 static_assert(std::size(kNames) == kInputs);

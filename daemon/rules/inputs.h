@@ -33,9 +33,11 @@ enum class Input : std::uint8_t {
   kPfcStormPrevention,
   kRdmaDevices,
   kRdmaPorts,
+  kRdmaProcesses,
   kRdmaStack,
   kRoceDefaults,
   kRoceLag,
+  kRouting,
   kTimeSync,
 };
 inline constexpr std::size_t kInputs = static_cast<std::size_t>(Input::kTimeSync) + 1;
@@ -47,8 +49,9 @@ std::string_view InputName(Input input);
 // What the agent needs to read the inputs.
 enum class Access : std::uint8_t {
   kDefault,
-  kSysAdmin,      // CAP_SYS_ADMIN
-  kJobNamespace,  // Run with --netns
+  kSysAdmin,        // CAP_SYS_ADMIN
+  kJobNamespace,    // Run with --netns
+  kJobEnvironment,  // CAP_SYS_PTRACE
 };
 
 // Up to six constants in the given order. More do not compile.

@@ -98,6 +98,7 @@ std::string NeedsText(const Rule& rule) {
     text += Format("{}{}", text.empty() ? "" : ", ", InputName(input));
   if (rule.access == Access::kSysAdmin) text += " (CAP_SYS_ADMIN)";
   if (rule.access == Access::kJobNamespace) text += " (--netns)";
+  if (rule.access == Access::kJobEnvironment) text += " (CAP_SYS_PTRACE)";
   return text;
 }
 

@@ -5,10 +5,13 @@
 #include "agents/inspect/counter_tables/counter_table.h"
 #include "agents/inspect/parse/parse.h"
 #include "agents/inspect/parse/parse_net.h"
+#include "agents/inspect/parse/route_texts.h"
+#include "agents/inspect/parse/storage_texts.h"
 #include "agents/inspect/pci_models.h"
 #include "agents/inspect/pci_place.h"
 #include "agents/inspect/report/lossless_text.h"
 #include "agents/inspect/report/pci_text.h"
+#include "proto/routes.h"
 #include "tests/fuzz/fuzz.h"
 
 using fabric::fuzz::Check;
@@ -103,6 +106,26 @@ void TryLossless(std::string_view text) {
   (void)CongestionUnit(text);
 }
 
+void TryRoutes(std::string_view text) {
+  const TableNames names = ParseTableNames(text);
+  for (const bool ipv6 : {false, true}) {
+    for (const v1::IpRoute& route : ParseIpRoutes(text, ipv6, names))
+      Check(ParseIpPrefix(route.destination()).has_value(), "a destination is a prefix");
+    (void)ParseIpRules(text, ipv6, names);
+  }
+  (void)ParseIpNeighbors(text);
+  for (const auto& routes : {ParseProcRoutes(text), ParseProcRoutes6(text)})
+    for (const v1::IpRoute& route : routes)
+      Check(ParseIpPrefix(route.destination()).has_value(), "a destination is a prefix");
+  (void)ParseProcArp(text);
+  v1::StorageUse use;
+  ApplyNvmeAddress(text, use);
+  for (const auto& uses : {StorageOfMounts(text), StorageOfLnet(text)})
+    for (const v1::StorageUse& found : uses)
+      Check(found.kind() != v1::STORAGE_KIND_UNSPECIFIED, "a use has a kind");
+  (void)CufileAddresses(text);
+}
+
 void TryNetdevTexts(std::string_view text) {
   for (const std::string& netdev : DefaultRouteNetdevs(text))
     Check(IsPlainName(netdev), "a netdev of a route has a name");
@@ -111,7 +134,6 @@ void TryNetdevTexts(std::string_view text) {
   const auto priorities = EgressPriorities(ParseVlanEgress(text));
   Check(priorities.empty() || priorities.size() == 8, "eight priorities or no map");
   (void)IsRepresentorPort(text);
-  (void)NfsClientAddresses(text);
   (void)FirstWord(text);
   const auto id = ParsePciId(text);
   Check(!id || id->size() == 4, "a PCI id has four digits");
@@ -131,5 +153,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fabric::inspect::TryLossless(text);
   fabric::inspect::TryPci(text);
   fabric::inspect::TryNetdevTexts(text);
+  fabric::inspect::TryRoutes(text);
   return 0;
 }

@@ -1,6 +1,7 @@
 // Files about a process and its cgroup, and patterns for several files.
 #include <algorithm>
 
+#include "agents/inspect/job/job_settings.h"
 #include "agents/inspect/job/job_view.h"
 #include "base/ids.h"
 #include "proto/gaps.h"
@@ -32,5 +33,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             Covers(gap, gap.path()),
         "a gap covers its own path");
   Check(!Covers(gap, "sys/class/net") || Touches(gap, "sys/class/net"), "to cover is to touch");
+  for (const auto& variables : {ParseEnvironment(text), ParseNcclConf(text)})
+    for (const v1::JobVariable& variable : variables)
+      Check(variable.name() != "PATH" && variable.value().size() <= 512, "a listed variable");
+  for (const v1::JobLibrary& library : LibrariesOfMaps(text))
+    Check(library.path().starts_with('/'), "a mapped library has a path");
+  (void)LibraryOfFile(text);
+  (void)VersionOfPackage(text);
   return 0;
 }

@@ -1,4 +1,5 @@
-// What rtnetlink says about netdevs and addresses: whatever the bytes are, no read beyond them.
+// What rtnetlink says about netdevs, addresses, routes and neighbors: whatever the bytes are, no
+// read beyond them.
 #include <span>
 
 #include "agents/host/netlink/address_netlink.h"
@@ -15,5 +16,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto addresses = fabric::host::ParseAddresses(datagram); addresses.ok())
     for (const auto& address : *addresses)
       Check(address.address.find('/') != std::string::npos, "an address has a prefix");
+  if (const auto routes = fabric::host::ParseRoutes(datagram); routes.ok())
+    for (const auto& route : *routes)
+      Check(route.destination.find('/') != std::string::npos, "a destination has a prefix");
+  (void)fabric::host::ParseRules(datagram).ok();
+  if (const auto neighbors = fabric::host::ParseNeighbors(datagram); neighbors.ok())
+    for (const auto& neighbor : *neighbors)
+      Check(!neighbor.address.empty(), "a neighbor has an address");
   return 0;
 }

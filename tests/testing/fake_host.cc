@@ -100,6 +100,25 @@ Result<std::vector<host::InterfaceAddress>> FakeAddressNetlink::Addresses() {
   return addresses;
 }
 
+Result<std::vector<std::uint32_t>> FakeRdmaNetlink::Processes(std::uint32_t device_index) {
+  return Find(status, processes, device_index, Code::kUnimplemented);
+}
+
+Result<std::vector<host::RouteInfo>> FakeAddressNetlink::Routes() {
+  if (!status.ok()) return status;
+  return routes;
+}
+
+Result<std::vector<host::RuleInfo>> FakeAddressNetlink::Rules() {
+  if (!status.ok()) return status;
+  return rules;
+}
+
+Result<std::vector<host::NeighborInfo>> FakeAddressNetlink::Neighbors() {
+  if (!status.ok()) return status;
+  return neighbors;
+}
+
 Result<host::VerbsPort> FakePortVerbs::QueryPort(const std::string& device, std::uint32_t port) {
   return Find(status, ports, std::pair(device, port), Code::kNotFound);
 }

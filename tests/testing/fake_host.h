@@ -27,12 +27,14 @@ class FakeRdmaNetlink final : public host::RdmaNetlink {
   std::map<std::uint32_t, std::vector<host::RdmaLinkInfo>> links;  // By device index
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<host::NamedCounter>> counters;
   host::RdmaSystemInfo system;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> processes;  // PIDs by device index
 
   Result<std::vector<host::RdmaDeviceInfo>> Devices() override;
   Result<std::vector<host::RdmaLinkInfo>> Links(std::uint32_t device_index) override;
   Result<std::vector<host::NamedCounter>> Counters(std::uint32_t device_index,
                                                    std::uint32_t port) override;
   Result<host::RdmaSystemInfo> System() override;
+  Result<std::vector<std::uint32_t>> Processes(std::uint32_t device_index) override;
 };
 
 class FakeDcbNetlink final : public host::DcbNetlink {
@@ -72,9 +74,15 @@ class FakeAddressNetlink final : public host::AddressNetlink {
   Status status = NotLive();
   std::vector<host::InterfaceAddress> addresses;
   std::map<std::uint32_t, host::VlanInfo> vlans;  // By index of the netdev
+  std::vector<host::RouteInfo> routes;
+  std::vector<host::RuleInfo> rules;
+  std::vector<host::NeighborInfo> neighbors;
 
   Result<std::vector<host::InterfaceAddress>> Addresses() override;
   Result<host::VlanInfo> Vlan(std::uint32_t netdev_index) override;
+  Result<std::vector<host::RouteInfo>> Routes() override;
+  Result<std::vector<host::RuleInfo>> Rules() override;
+  Result<std::vector<host::NeighborInfo>> Neighbors() override;
 };
 
 // Port attributes only; see fake_verbs.h for queue pairs.

@@ -1,7 +1,9 @@
 #include "agents/host/netlink/address_netlink.h"
 
 #include <arpa/inet.h>
+#include <linux/fib_rules.h>
 #include <linux/if_link.h>
+#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 
 #include <array>
@@ -95,6 +97,24 @@ class LiveAddressNetlink final : public AddressNetlink {
     return client_.Ask(request, "reading a VLAN", ParseVlan);
   }
 
+  Result<std::vector<RouteInfo>> Routes() override {
+    NetlinkRequest request(RTM_GETROUTE, NLM_F_DUMP);
+    request.Header(rtmsg{});
+    return client_.Ask(request, "listing routes", ParseRoutes);
+  }
+
+  Result<std::vector<RuleInfo>> Rules() override {
+    NetlinkRequest request(RTM_GETRULE, NLM_F_DUMP);
+    request.Header(fib_rule_hdr{});
+    return client_.Ask(request, "listing IP rules", ParseRules);
+  }
+
+  Result<std::vector<NeighborInfo>> Neighbors() override {
+    NetlinkRequest request(RTM_GETNEIGH, NLM_F_DUMP);
+    request.Header(ndmsg{});
+    return client_.Ask(request, "listing neighbors", ParseNeighbors);
+  }
+
  private:
   NetlinkClient client_;
 };
@@ -104,9 +124,13 @@ class CapturedAddressNetlink final : public AddressNetlink {
   Result<std::vector<InterfaceAddress>> Addresses() override {
     return Status(Code::kUnimplemented, "IP addresses need the live machine");
   }
-  Result<VlanInfo> Vlan(std::uint32_t) override {
-    return Status(Code::kUnimplemented, "rtnetlink needs the live machine");
-  }
+  Result<VlanInfo> Vlan(std::uint32_t) override { return Needs(); }
+  Result<std::vector<RouteInfo>> Routes() override { return Needs(); }
+  Result<std::vector<RuleInfo>> Rules() override { return Needs(); }
+  Result<std::vector<NeighborInfo>> Neighbors() override { return Needs(); }
+
+ private:
+  static Status Needs() { return {Code::kUnimplemented, "rtnetlink needs the live machine"}; }
 };
 
 }  // namespace

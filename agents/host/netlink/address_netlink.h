@@ -1,4 +1,4 @@
-// IP addresses and VLANs of netdevs, by rtnetlink (RTM_GETADDR dump, RTM_GETLINK of one netdev).
+// IP addresses, VLANs, routes, policy rules and neighbors of netdevs, by rtnetlink.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "agents/host/netlink/route_messages.h"
 #include "base/status.h"
 
 namespace fabric::host {
@@ -35,6 +36,10 @@ class AddressNetlink {
   virtual Result<std::vector<InterfaceAddress>> Addresses() = 0;
   // NOT_FOUND when the netdev does not exist or is not a VLAN.
   virtual Result<VlanInfo> Vlan(std::uint32_t netdev_index) = 0;
+  // Tables of IPv4 and IPv6, as Addresses().
+  virtual Result<std::vector<RouteInfo>> Routes() = 0;
+  virtual Result<std::vector<RuleInfo>> Rules() = 0;
+  virtual Result<std::vector<NeighborInfo>> Neighbors() = 0;
 };
 
 std::unique_ptr<AddressNetlink> OpenAddressNetlink();

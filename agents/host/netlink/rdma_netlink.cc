@@ -4,6 +4,8 @@
 #include <rdma/rdma_netlink.h>
 #include <unistd.h>
 
+#include <set>
+
 #include "agents/host/netlink/netlink_client.h"
 #include "agents/host/netlink/netlink_reader.h"
 #include "agents/host/printable.h"
@@ -126,6 +128,12 @@ class LiveRdmaNetlink final : public RdmaNetlink {
     return client_.Ask(request, "reading the RDMA system's settings", ParseRdmaSystem);
   }
 
+  Result<std::vector<std::uint32_t>> Processes(std::uint32_t device_index) override {
+    NetlinkRequest request(RdmaTypeOf(RDMA_NLDEV_CMD_RES_PD_GET), NLM_F_DUMP);
+    request.Number(RDMA_NLDEV_ATTR_DEV_INDEX, device_index);
+    return client_.Ask(request, "listing processes with RDMA", ParseRdmaProcesses);
+  }
+
  private:
   NetlinkClient client_;
 };
@@ -138,6 +146,7 @@ class CapturedRdmaNetlink final : public RdmaNetlink {
     return Refusal();
   }
   Result<RdmaSystemInfo> System() override { return Refusal(); }
+  Result<std::vector<std::uint32_t>> Processes(std::uint32_t) override { return Refusal(); }
 
  private:
   static Status Refusal() { return {Code::kUnimplemented, "RDMA netlink needs the live machine"}; }
@@ -209,6 +218,29 @@ Result<RdmaSystemInfo> ParseRdmaSystem(Bytes datagram) {
   RETURN_IF_ERROR(ForEachReply(datagram, RdmaTypeOf(RDMA_NLDEV_CMD_SYS_GET),
                                [&](Bytes message) { return ForEachAttribute(message, take); }));
   return system;
+}
+
+Result<std::vector<std::uint32_t>> ParseRdmaProcesses(Bytes datagram) {
+  std::set<std::uint32_t> pids;
+  const auto take_value = [&](const NetlinkAttribute& attribute) -> Status {
+    if (attribute.type != RDMA_NLDEV_ATTR_RES_PID) return {};
+    std::uint32_t pid = 0;
+    RETURN_IF_ERROR(ReadInteger<std::uint32_t>(attribute, "PID", pid));
+    if (pid != 0) pids.insert(pid);
+    return {};
+  };
+  const auto take_entry = [&](const NetlinkAttribute& entry) -> Status {
+    if (entry.type != RDMA_NLDEV_ATTR_RES_PD_ENTRY) return {};
+    return ForEachAttribute(entry.payload, take_value);
+  };
+  const auto take_table = [&](const NetlinkAttribute& table) -> Status {
+    if (table.type != RDMA_NLDEV_ATTR_RES_PD) return {};
+    return ForEachAttribute(table.payload, take_entry);
+  };
+  RETURN_IF_ERROR(ForEachReply(datagram, RdmaTypeOf(RDMA_NLDEV_CMD_RES_PD_GET), [&](Bytes message) {
+    return ForEachAttribute(message, take_table);
+  }));
+  return std::vector<std::uint32_t>(pids.begin(), pids.end());
 }
 
 std::unique_ptr<RdmaNetlink> OpenRdmaNetlink() {

@@ -60,6 +60,9 @@ class RdmaNetlink {
   virtual Result<std::vector<NamedCounter>> Counters(std::uint32_t device_index,
                                                      std::uint32_t port) = 0;
   virtual Result<RdmaSystemInfo> System() = 0;  // Data of `rdma system`.
+  // PIDs of the processes that have a protection domain on the device: sorted, each once. Data of
+  // `rdma resource show pd`. Without processes of other PID namespaces.
+  virtual Result<std::vector<std::uint32_t>> Processes(std::uint32_t device_index) = 0;
 };
 
 std::unique_ptr<RdmaNetlink> OpenRdmaNetlink();  // Never null: each call returns the error.
@@ -72,5 +75,6 @@ Result<std::vector<RdmaDeviceInfo>> ParseRdmaDevices(std::span<const std::byte> 
 Result<std::vector<RdmaLinkInfo>> ParseRdmaLinks(std::span<const std::byte> datagram);
 Result<std::vector<NamedCounter>> ParseRdmaCounters(std::span<const std::byte> datagram);
 Result<RdmaSystemInfo> ParseRdmaSystem(std::span<const std::byte> datagram);
+Result<std::vector<std::uint32_t>> ParseRdmaProcesses(std::span<const std::byte> datagram);
 
 }  // namespace fabric::host

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agents/inspect/attributes.h"
+#include "agents/inspect/job/job_settings.h"
 #include "base/text.h"
 
 namespace fabric::inspect {
@@ -203,6 +204,12 @@ void AddJobView(const Host& host, const JobTarget& target, v1::NodeSnapshot& sna
       AddGap(snapshot, kName, "", Format("proc/{}/status", *target.pid), parsed.status());
   }
   AddDevices(host, target, who, rules, snapshot);
+  const JobSettings settings = ReadJobSettings(host, *target.pid);
+  job.set_environment_known(settings.environment.ok());
+  if (!settings.environment.ok())
+    AddGap(snapshot, kName, "", Format("proc/{}/environ", *target.pid), settings.environment);
+  for (const v1::JobVariable& variable : settings.variables) *job.add_variables() = variable;
+  for (const v1::JobLibrary& library : settings.libraries) *job.add_libraries() = library;
 }
 
 Result<Credentials> ParseCredentials(std::string_view status) {

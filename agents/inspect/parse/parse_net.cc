@@ -91,16 +91,4 @@ bool IsRepresentorPort(std::string_view name) {
          ((TakeNumbered("vf", name) || TakeNumbered("sf", name)) && name.empty());
 }
 
-std::vector<std::string> NfsClientAddresses(std::string_view proc_mounts) {
-  constexpr std::string_view kOption = "clientaddr=";
-  std::vector<std::string> addresses;
-  for (const std::string_view line : Split(proc_mounts, '\n')) {
-    const std::vector<std::string_view> words = Words(line);
-    if (words.size() < 4 || !words[2].starts_with("nfs")) continue;
-    for (const std::string_view option : Split(words[3], ','))
-      if (option.starts_with(kOption)) addresses.emplace_back(option.substr(kOption.size()));
-  }
-  return addresses;
-}
-
 }  // namespace fabric::inspect

@@ -36,7 +36,4 @@ std::string FirstWord(std::string_view text);
 // port itself.
 bool IsRepresentorPort(std::string_view physical_port_name);
 
-// Local addresses of NFS mounts: clientaddr= in /proc/mounts.
-std::vector<std::string> NfsClientAddresses(std::string_view proc_mounts);
-
 }  // namespace fabric::inspect

@@ -229,7 +229,7 @@ extern const Rule rail_subnet_equal = {
 extern const Rule ports_of_node_in_own_subnets = {
     .id = "ports_of_node_in_own_subnets",
     .title = "RoCE ports of a node that share a subnet answer ARP for their own address only",
-    .severity = v1::SEVERITY_WARNING,
+    .severity = v1::SEVERITY_ERROR,
     .scope = v1::SCOPE_NODE,
     .why =
         "By default Linux answers ARP for any of its addresses on any port, and sends by the "

@@ -141,6 +141,39 @@ constexpr EqualityRule kPkeys[] = {
      .source = [](const Member& member) { return PortFile(*member.port, "pkeys"); },
      .remedies = ComparePartitions}};
 
+// pkeys_distinct
+
+// A limited and a full entry of one partition are legal; the same entry twice is not.
+void JudgeDistinct(const fleet::NodeView& node, Verdicts& out) {
+  for (const PortView& port : node.ports) {
+    const auto& pkeys = port.port->pkeys();
+    if (!IsActiveInfiniband(port) || pkeys.empty()) continue;
+    const auto twice = std::find_if(pkeys.begin(), pkeys.end(), [&](std::uint32_t pkey) {
+      return std::count(pkeys.begin(), pkeys.end(), pkey) > 1;
+    });
+    if (twice == pkeys.end()) {
+      out.Pass();
+      continue;
+    }
+    std::vector<std::string> indexes;
+    for (int i = 0; i < pkeys.size() && i < port.port->pkey_indexes_size(); ++i)
+      if (pkeys[i] == *twice) indexes.push_back(Format("{}", port.port->pkey_indexes(i)));
+    const std::string where = indexes.empty() ? "" : " (indexes " + ListedAll(indexes) + ")";
+    out.Fail(
+        port.Subject(),
+        Format("P_Key 0x{:04x} is in the table more than once{}, expected once", *twice, where),
+        {ToEvidence(*port.node, {.what = "P_Keys",
+                                 .expected = "each once",
+                                 .seen = Shown(*port.port),
+                                 .source = PortFile(port, "pkeys"),
+                                 .basis = "rule"})},
+        {Query(
+            {.command = Format("smpquery {} -D pkeys 0 {}", ThroughPort(port), port.port->number()),
+             .note = "Shows the table in the NIC. The subnet manager writes it: check its "
+                     "partitions.conf for two partitions with this number."})});
+  }
+}
+
 }  // namespace
 
 extern const Rule pkey_full_member = {
@@ -177,6 +210,21 @@ extern const Rule pkeys_equal_on_rail = {
     .reads = {{.field = Field::kPkeys, .applies = IsInfinibandInUse}},
     .fix = "partitions.conf of the subnet manager",
     .equality_rules = kPkeys,
+};
+
+extern const Rule pkeys_distinct = {
+    .id = "pkeys_distinct",
+    .title = "Every P_Key is in the table of an InfiniBand port once",
+    .severity = v1::SEVERITY_WARNING,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "A P_Key with two indexes is the sign of two partitions with one number in the subnet "
+        "manager: members that should be apart communicate.",
+    .source = "InfiniBand specification, partitioning",
+    .needs = {Input::kRdmaPorts},
+    .reads = {{.field = Field::kPkeys, .applies = IsInfinibandInUse}},
+    .fix = "partitions.conf of the subnet manager",
+    .evaluate_node = JudgeDistinct,
 };
 
 }  // namespace fabric::rules

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/links/links.h"
 #include "daemon/rules/pcie/pci.h"
 #include "daemon/rules/rule.h"
+#include "proto/names.h"
 #include "proto/ports.h"
 
 namespace fabric::rules {
@@ -167,6 +169,39 @@ void JudgeCards(const fleet::NodeView& node, Verdicts& out) {
   }
 }
 
+// bond_member_speeds_equal
+
+void JudgeSpeeds(const fleet::NodeView& node, Verdicts& out) {
+  for (const RdmaBond& bond : AggregatesOf(node)) {
+    std::set<std::uint64_t> speeds;
+    std::vector<std::string> members;
+    for (const v1::NetInterface* member : bond.members) {
+      if (!member->has_speed_bps() || !Problem(*member).empty()) continue;
+      speeds.insert(member->speed_bps());
+      members.push_back(
+          Format("{} {}", member->name(), BitRate(static_cast<double>(member->speed_bps()))));
+    }
+    if (members.size() < 2) continue;
+    if (speeds.size() == 1) {
+      out.Pass();
+      continue;
+    }
+    out.Fail(bond.port->Subject(),
+             Format("members of {} with different speeds: {}, expected one speed", bond.name(),
+                    Listed(members)),
+             {ToEvidence(*bond.port->node,
+                         {.what = "speeds of the members of " + bond.name(),
+                          .expected = "one speed",
+                          .seen = ListedAll(members),
+                          .source = Format("sys/class/net/{}/speed", bond.members[0]->name()),
+                          .basis = "mode " + bond.bond->bond().mode()})},
+             {Query({.command = Format("ethtool {}; ethtool {}", bond.members.front()->name(),
+                                       bond.members.back()->name()),
+                     .note = "Shows the supported and the advertised link modes. Check cable, "
+                             "module and switch port of the slower member."})});
+  }
+}
+
 // roce_lag_formed
 
 void FailLag(const RdmaBond& bond, Verdicts& out) {
@@ -228,6 +263,20 @@ extern const Rule bond_members_active = {
     .needs = {Input::kBondsAndVlans, Input::kRoceLag},
     .fix = "LACP on the switch ports; cable, module",
     .evaluate_node = JudgeMembers,
+};
+
+extern const Rule bond_member_speeds_equal = {
+    .id = "bond_member_speeds_equal",
+    .title = "The members of an aggregating bond under RDMA have one speed",
+    .severity = v1::SEVERITY_WARNING,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "Flows are spread evenly over the members. The slower one limits the bond, and LACP keeps "
+        "members of another speed out of the aggregate.",
+    .source = "IEEE 802.1AX; kernel Documentation/networking/bonding.rst",
+    .needs = {Input::kBondsAndVlans, Input::kRoceLag, Input::kNetInterfaces},
+    .fix = "Check cable, module and switch port of the slower member",
+    .evaluate_node = JudgeSpeeds,
 };
 
 extern const Rule bond_within_one_card = {

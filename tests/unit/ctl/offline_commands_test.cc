@@ -122,7 +122,8 @@ TEST_F(Offline, ExplainPrintsThePageOfARule) {
 
 TEST_F(Offline, ProfilesAreListedShownAndChecked) {
   EXPECT_EQ(RunWords("profile list -o name", controller).out,
-            "infiniband\niwarp\nroce-ecn-lossy\nroce-pfc-dcqcn\nroce-pfc-only\n");
+            "infiniband\niwarp\nroce-amd-ainic\nroce-broadcom\nroce-ecn-lossy\nroce-oci\n"
+            "roce-pfc-dcqcn\nroce-pfc-only\nroce-sonic\n");
   const Said shown = RunWords("profile show roce-pfc-only", controller);
   EXPECT_THAT(shown.out, HasSubstr("inherits: \"roce-pfc-dcqcn\""));
   const std::string own = File("own.yaml", shown.out);

@@ -132,5 +132,56 @@ tests:
   EXPECT_THAT(results[2].failures, ElementsAre("nowhere.json: not there"));
 }
 
+constexpr std::string_view kRates = R"(rules:
+  - id: site.pauses
+    title: "${rate('pfc_rx_frames_prio3')} per second, ${delta('pfc_rx_frames_prio3')} in all"
+    severity: warning
+    scope: port
+    nodes: ["n*", "gpu-?"]
+    check: rate('pfc_rx_frames_prio3') < 100.0 && delta('pfc_rx_frames_prio3') < 1000
+)";
+
+v1::NodeSnapshot WithPauses(std::int64_t seconds, std::uint64_t frames) {
+  v1::NodeSnapshot node = testing::RoceNode({.number = 1, .rails = 1});
+  node.mutable_taken_at()->set_seconds(1'700'000'000 + seconds);
+  v1::CounterSet& set = *node.add_counters();
+  set.set_netdev("rail0");
+  v1::Counter& counter = *set.add_counters();
+  counter.set_name("rx_prio3_pause");
+  counter.set_neutral("pfc_rx_frames_prio3");
+  counter.set_value(frames);
+  return node;
+}
+
+TEST(CustomRates, AreIncreasesBetweenTwoReports) {
+  const RuleFile file = LoadRules(kRates, "site.yaml", {});
+  ASSERT_EQ(file.rules.size(), 1U);
+  const v1::NodeSnapshot before = WithPauses(0, 1'000'000);
+  const auto verdict = [&](std::uint64_t frames) {
+    const v1::NodeSnapshot after = WithPauses(30, frames);
+    const auto rates = fleet::CounterRates::Between(before, after);
+    const Evaluation evaluation = Evaluate(file.rules[0], after, &rates);
+    return evaluation.findings.empty() ? std::string() : evaluation.findings[0].title();
+  };
+  EXPECT_EQ(verdict(1'000'030), "") << "the total does not matter";
+  EXPECT_EQ(verdict(1'006'000), "200 per second, 6000 in all");
+  EXPECT_EQ(Evaluate(file.rules[0], before).findings.at(0).verdict(), v1::VERDICT_UNKNOWN);
+}
+
+TEST(CustomNodes, LimitARule) {
+  const RuleFile file = LoadRules(kRates, "site.yaml", {});
+  v1::NodeSnapshot node = WithPauses(0, 0);
+  for (const auto& [name, is_for] : {std::pair("n17", true), std::pair("gpu-1", true),
+                                     std::pair("gpu-10", false), std::pair("login", false)}) {
+    node.mutable_node()->set_name(name);
+    EXPECT_EQ(IsFor(file.rules[0], node), is_for) << name;
+    EXPECT_EQ(Evaluate(file.rules[0], node).findings.empty(), !is_for) << name;
+  }
+  EXPECT_FALSE(LoadRules("rules: [{id: a, title: t, severity: info, scope: node, check: 'true', "
+                         "nodes: [[x]]}]",
+                         "f", {})
+                   .problems.empty());
+}
+
 }  // namespace
 }  // namespace fabric::custom

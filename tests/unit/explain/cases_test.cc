@@ -92,6 +92,21 @@ TEST(Case, CrossRailPairsAreNotRoutedWithoutPxn) {
             "cross_rail");
 }
 
+TEST(Case, AddressOfAnotherRailDoesNotResolve) {
+  EXPECT_EQ(
+      FirstCause("n1:1:2 [0] misc/ibvwrap.cc:187 NCCL WARN Call to ibv_modify_qp failed with "
+                 "110 Connection timed out, on dev mlx5_0:1, curr state INIT, next state RTR, "
+                 "local GID index 3, local GID ::ffff:10.10.0.10, remote GID "
+                 "::ffff:10.10.1.12\n"),
+      "cross_rail");
+  EXPECT_EQ(
+      FirstCause("n1:1:2 [0] misc/ibvwrap.cc:187 NCCL WARN Call to ibv_modify_qp failed with "
+                 "110 Connection timed out, on dev mlx5_0:1, curr state INIT, next state RTR, "
+                 "local GID index 3, local GID ::ffff:10.10.0.10, remote GID "
+                 "::ffff:10.10.0.12\n"),
+      "neighbour_silent");
+}
+
 TEST(Case, GidIndexMovedAfterAFlap) {
   const std::string changed = Format("{}mlx5_1:1 GID table changed\n", kWarn);
   EXPECT_EQ(FirstCause(changed + Retry(" localGid ::ffff:10.1.0.1 remoteGids::ffff:10.1.0.2")),

@@ -155,12 +155,5 @@ TEST(ParseNet, NamesOfSwitchdevPorts) {
     EXPECT_FALSE(IsRepresentorPort(name)) << name;
 }
 
-TEST(ParseNet, AddressesOfNfsMounts) {
-  EXPECT_THAT(
-      NfsClientAddresses("10.0.0.1:/a /a nfs4 rw,proto=rdma,clientaddr=10.0.0.9,addr=x 0 0\n"
-                         "/dev/sda1 / ext4 rw,clientaddr=1.2.3.4 0 0\n"),
-      ElementsAre("10.0.0.9"));
-}
-
 }  // namespace
 }  // namespace fabric::inspect

@@ -126,7 +126,8 @@ TEST_F(JobViewTest, WhatCannotBeReadIsAGap) {
   const v1::NodeSnapshot snapshot = See();
   EXPECT_FALSE(snapshot.job().has_memlock());
   EXPECT_FALSE(snapshot.job().character_devices(0).has_accessible());
-  EXPECT_EQ(GapsOf(snapshot, "job_view").size(), 2U);
+  EXPECT_EQ(GapsOf(snapshot, "job_view").size(), 3U) << "limits, status and environ";
+  EXPECT_FALSE(snapshot.job().environment_known());
 }
 
 TEST_F(JobViewTest, IsFoundByPidNameOrPath) {

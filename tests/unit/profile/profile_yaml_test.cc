@@ -110,8 +110,9 @@ TEST(ShippedProfiles, AreAllReadAndKnowWhatTheyInherit) {
     EXPECT_FALSE(profile.notes().empty());
     EXPECT_EQ(Profile::Make(profile, ShippedProfiles()).status(), Status());
   }
-  EXPECT_THAT(names, ElementsAre("infiniband", "iwarp", "roce-ecn-lossy", "roce-pfc-dcqcn",
-                                 "roce-pfc-only"));
+  EXPECT_THAT(
+      names, ElementsAre("infiniband", "iwarp", "roce-amd-ainic", "roce-broadcom", "roce-ecn-lossy",
+                         "roce-oci", "roce-pfc-dcqcn", "roce-pfc-only", "roce-sonic"));
 }
 
 // Without ECN there are no CNPs: their settings are not inherited.

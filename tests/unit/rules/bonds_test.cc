@@ -1,4 +1,5 @@
-// roce_lag_formed, bond_within_one_card, bond_members_active, bond_hash_policy
+// roce_lag_formed, bond_within_one_card, bond_member_speeds_equal, bond_members_active,
+// bond_hash_policy
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -66,6 +67,16 @@ TEST(RoceLagFormed, FailsWithTheReason) {
   BondOf(node).mutable_bond()->set_mode("active-backup");
   EXPECT_THAT(Failures({node}), IsEmpty()) << "one that takes over needs none";
   PortOf(node, 0).mutable_lag()->clear_formed();
+  EXPECT_THAT(Failures({node}), IsEmpty());
+}
+
+TEST(BondMemberSpeeds, AreEqual) {
+  Node node = BondedNode();
+  NetdevOf(node, 1).set_speed_bps(25'000'000'000);
+  EXPECT_EQ(TheFailure({node}).title(),
+            "members of bond0 with different speeds: rail0 100 Gb/s, rail1 25 Gb/s, expected one "
+            "speed");
+  NetdevOf(node, 1).clear_speed_bps();
   EXPECT_THAT(Failures({node}), IsEmpty());
 }
 

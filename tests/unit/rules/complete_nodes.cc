@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "tests/testing/captured.h"
 #include "tests/testing/counter_rates.h"
+#include "tests/testing/jobs.h"
 #include "tests/testing/node_machine.h"
 #include "tests/testing/nodes.h"
 
@@ -28,6 +29,10 @@ void Complete(v1::NodeSnapshot& node) {
   job.set_process("python3");
   job.mutable_memlock()->set_unlimited(true);
   job.set_rdma_cgroup_limits("mlx5_0 hca_handle=max hca_object=max");
+  job.set_environment_known(true);
+  testing::SetVariable(job, "NCCL_IB_TC", "106");
+  testing::Map(job, "libnccl", "2.27.3");
+  host.set_rdma_core_version("50");
   for (v1::RdmaDevice& device : *node.mutable_rdma_devices()) {
     device.add_character_devices("uverbs" + device.name().substr(device.name().size() - 1));
     device.set_driver_version("23.10");
@@ -50,6 +55,7 @@ void Complete(v1::NodeSnapshot& node) {
 
 void AddEthernet(v1::NodeSnapshot& node, std::uint32_t number) {
   for (std::uint32_t rail = 0; rail < 2; ++rail) {
+    testing::AddRoute(node, "10.10.0.0/16", Format("rail{}", rail), Format("10.10.{}.254", rail));
     testing::Hear(node, rail, Format("leaf{}", rail), Format("swp{}", number));
     v1::RoceDefaults& defaults = *testing::PortOf(node, rail).mutable_roce_defaults();
     defaults.set_traffic_class(106);
@@ -83,6 +89,7 @@ v1::Expectations OfAnyNode() {
   expected.set_rdma_stack_version("MLNX_OFED_LINUX-23.10-1.1.9.0");
   expected.set_kernel_release("6.1.0-37-amd64");
   expected.set_time_offset_max_us(10'000);
+  expected.set_nccl_version_min("2.20");
   return expected;
 }
 
@@ -101,6 +108,7 @@ v1::Expectations OfRoce() {
   expected.set_dcbx_host(true);
   expected.set_netdev_mtu_bytes(9000);
   expected.set_gid_family(v1::ADDRESS_FAMILY_IPV4);
+  expected.set_rails_routed(true);
   return expected;
 }
 
@@ -146,7 +154,9 @@ std::vector<std::string> InspectorsOf(const std::string& field) {
       {"host", {"host_facts", "host_limits", "rdma_stack", "rdma_devices"}},
       {"kernel_log", {"kernel_log"}},
       {"time_sync", {"time_sync"}},
-      {"job", {"job_view"}},
+      {"job", {"job_view", "rdma_processes"}},
+      {"routing", {"routing"}},
+      {"ip_routes", {"routing"}},
   };
   const auto found = kInspectors.find(field);
   return found == kInspectors.end() ? std::vector<std::string>() : found->second;
