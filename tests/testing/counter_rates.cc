@@ -16,11 +16,14 @@ constexpr const char* kOfPort[] = {
     "rnr_nak_received",    "seq_nak_received",      "buffer_overrun_errors",
     "link_down_events",    "link_error_recoveries", "local_link_integrity_errors",
     "rx_errors",           "symbol_errors",         "tx_discards",
-    "rx_constraint_errors"};
+    "rx_constraint_errors", "adaptive_retrans",       "credit_wait",
+    "rnr_retry_exceeded"};
 constexpr const char* kOfNetdev[] = {
     "fcs_errors",    "link_down_events",      "symbol_errors",        "rx_discards",
     "tx_discards",   "pause_rx_duration_us",  "pause_tx_duration_us", "pfc_storm_events",
-    "out_of_buffer", "pcie_rx_signal_errors", "pcie_tx_signal_errors"};
+    "out_of_buffer", "pcie_rx_signal_errors", "pcie_tx_signal_errors",
+    "fec_corrected_bits", "fec_uncorrectable_blocks", "module_high_temperatures",
+    "module_bus_errors", "module_shorts", "pcie_read_stall_events", "pcie_write_stall_events"};
 constexpr const char* kOfPriority[] = {"tx_bytes_prio", "rx_discards_prio", "pfc_rx_frames_prio",
                                        "pfc_rx_duration_us_prio", "pfc_tx_duration_us_prio"};
 

@@ -16,10 +16,12 @@ struct Limit {
 // 120 symbol errors an hour is a bit error rate of 1e-12, the limit of the InfiniBand specification
 // (10 within five minutes). The others are the thresholds of infiniband-diags
 // (etc/error_thresholds), applied to one hour. The same limits apply to frames lost on Ethernet:
-// with FEC even that number indicates a bad link.
+// with FEC even that number indicates a bad link. IEEE 802.3 permits a frame loss ratio of 6.2e-10
+// up to 100 Gb/s (clause 91) and 6.2e-11 above: fewer than 60 blocks an hour at every rate.
 constexpr Limit kLimits[] = {
     {.count = Count::kSymbolErrors, .per_hour = 120, .on_ethernet = true},
     {.count = Count::kFcsErrors, .per_hour = 120, .on_ethernet = true},
+    {.count = Count::kFecUncorrectableBlocks, .per_hour = 60, .on_ethernet = true},
     {.count = Count::kLinkRecoveries, .per_hour = 10},
     {.count = Count::kReceiveErrors, .per_hour = 120},
     {.count = Count::kIntegrityErrors, .per_hour = 10},
