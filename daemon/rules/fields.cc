@@ -60,16 +60,20 @@ constexpr char kAddressesSource[] = "netlink addresses";
 constexpr char kAerFile[] = "aer_dev_fatal";
 constexpr char kAdjtimexFile[] = "adjtimex";
 constexpr char kBoardIdFile[] = "board_id";
+constexpr char kBiosFile[] = "sys/class/dmi/id/bios_version";
 constexpr char kCommandLineFile[] = "proc/cmdline";
 constexpr char kConfigFile[] = "config";
 constexpr char kDeviceLink[] = "device";
 constexpr char kFirmwareFile[] = "fw_ver";
+constexpr char kFrequencyDirectory[] = "sys/devices/system/cpu/cpufreq";
 constexpr char kGidsFile[] = "gids";
 constexpr char kGid0File[] = "gids/0";
 constexpr char kGpuDriverFile[] = "proc/driver/nvidia/version";
 constexpr char kGroupsFile[] = "sys/kernel/iommu_groups";
 constexpr char kHardwareCountersFile[] = "hw_counters";
 constexpr char kHugePagesDirectory[] = "sys/kernel/mm/hugepages";
+constexpr char kIdleDirectory[] = "sys/devices/system/cpu/cpu0/cpuidle";
+constexpr char kInterruptsDirectory[] = "msi_irqs";
 constexpr char kJobSource[] = "job";
 constexpr char kKernelLogFile[] = "dev/kmsg";
 constexpr char kLidFile[] = "lid";
@@ -84,12 +88,15 @@ constexpr char kNetnsFile[] = "sys/module/ib_core/parameters/netns_mode";
 constexpr char kNodeGuidPath[] = "node_guid";
 constexpr char kNodeTypePath[] = "node_type";
 constexpr char kNumaFile[] = "sys/devices/system/node";
+constexpr char kNvmlLibrary[] = "NVML";
 constexpr char kPciDirectory[] = "sys/bus/pci/devices";
 constexpr char kPeersFile[] = "sys/kernel/mm/memory_peers";
 constexpr char kPkeysFile[] = "pkeys";
 constexpr char kProductFile[] = "sys/class/dmi/id";
 constexpr char kRateFile[] = "rate";
+constexpr char kRdmaSystem[] = "netlink rdma system";
 constexpr char kReleasePath[] = "proc/sys/kernel/osrelease";
+constexpr char kSensorsDirectory[] = "hwmon";
 constexpr char kSmLidFile[] = "sm_lid";
 constexpr char kStatePath[] = "state";
 constexpr char kSysctlDirectory[] = "proc/sys";
@@ -131,6 +138,10 @@ template <bool (v1::NetInterface::*kHas)() const>
 bool WireHas(const Member& m) {
   return m.port->wire != nullptr && (m.port->wire->*kHas)();
 }
+template <bool (v1::NetInterface::*kHas)() const>
+bool NetdevHas(const Member& m) {
+  return m.port->netdev != nullptr && (m.port->netdev->*kHas)();
+}
 template <bool (v1::HostFacts::*kHas)() const>
 bool HostHas(const Member& m) {
   return (m.snapshot().host().*kHas)();
@@ -163,6 +174,23 @@ bool HasLinkRate(const Member& m) {
 bool HasLinkCounters(const Member& m) {
   const auto sets = m.port->LinkCounterSets();
   return std::any_of(sets.begin(), sets.end(), [](auto at) { return at != fleet::kNoCounters; });
+}
+// By the names of the counters: rates are known after a window only.
+bool HasFecCounters(const Member& m) {
+  for (const auto at : m.port->LinkCounterSets()) {
+    if (at == fleet::kNoCounters) continue;
+    const v1::CounterSet& set = m.snapshot().counters(at);
+    if (std::any_of(set.counters().begin(), set.counters().end(), [](const v1::Counter& counter) {
+          return counter.neutral() == "fec_corrected_bits";
+        }))
+      return true;
+  }
+  return false;
+}
+bool HasNvlinks(const Member& m) {
+  const auto& gpus = m.snapshot().gpus();
+  return std::any_of(gpus.begin(), gpus.end(),
+                     [](const v1::Gpu& gpu) { return gpu.has_nvlinks_active(); });
 }
 std::string FirstGpu(const Member& m) {
   for (const v1::Gpu& gpu : m.snapshot().gpus())
@@ -231,10 +259,16 @@ constexpr FieldInfo kInfos[] = {
     {"map of DSCP to priority", Input::kDcb, Absence::kGapOrSilent, HasMap, DcbSource},
     {"ECN", Input::kCongestionControl, Absence::kOptional, HasEcn, CongestionFile},
     {"ETS", Input::kDcb, Absence::kGapOrSilent, DcbHas<&v1::DcbConfig::has_ets>, DcbSource},
+    {"counters of error correction", Input::kCounters, Absence::kOptional, HasFecCounters,
+     LinkCounterFile},
     {"firmware", Input::kRdmaDevices, Absence::kGapOrSilent,
      DeviceHas<&v1::RdmaDevice::has_firmware>, OfDevice<kFirmwareFile>},
     {"GIDs", Input::kGids, Absence::kGapOrSilent,
      [](const Member& m) { return !m.port->port->gids().empty(); }, OfPort<kGidsFile>},
+    {"interrupts", Input::kInterrupts, Absence::kOptional,
+     FunctionHas<&v1::PciFunction::has_interrupts>, OfFunction<kInterruptsDirectory>},
+    {"IPoIB mode", Input::kIpoib, Absence::kOptional, NetdevHas<&v1::NetInterface::has_ipoib_mode>,
+     [](const Member& m) { return NetdevFile(*m.port, "mode"); }},
     {"LID", Input::kRdmaPorts, Absence::kGapOrSilent, PortHas<&v1::Port::has_lid>,
      OfPort<kLidFile>},
     {"counters of the link", Input::kCounters, Absence::kOptional, HasLinkCounters,
@@ -263,6 +297,9 @@ constexpr FieldInfo kInfos[] = {
        return m.port->Dcb() == nullptr || !m.port->Dcb()->max_rate_bps().empty();
      },
      DcbSource},
+    {"pluggable module", Input::kModules, Absence::kOptional,
+     WireHas<&v1::NetInterface::has_module>,
+     [](const Member& m) { return "netlink ethtool module " + WireName(*m.port); }},
     {"netdev MTU", Input::kNetInterfaces, Absence::kUnknown,
      [](const Member& m) { return NetdevMtu(*m.port).has_value(); },
      [](const Member& m) { return NetdevFile(*m.port, "mtu"); }},
@@ -296,6 +333,11 @@ constexpr FieldInfo kInfos[] = {
      FunctionHas<&v1::PciFunction::has_max_read_request_bytes>, OfFunction<kConfigFile>},
     {"PCIe relaxed ordering", Input::kPciFunctions, Absence::kGapOrSilent,
      FunctionHas<&v1::PciFunction::has_relaxed_ordering>, OfFunction<kConfigFile>},
+    {"temperature sensors", Input::kSensors, Absence::kOptional,
+     [](const Member& m) {
+       return m.port->function != nullptr && !m.port->function->sensors().empty();
+     },
+     OfFunction<kSensorsDirectory>},
     {"PCI address", Input::kRdmaDevices, Absence::kGapOrSilent,
      DeviceHas<&v1::RdmaDevice::has_pci_address>, OfDevice<kDeviceLink>},
     {"SM LID", Input::kRdmaPorts, Absence::kGapOrSilent, PortHas<&v1::Port::has_sm_lid>,
@@ -317,6 +359,8 @@ constexpr FieldInfo kInfos[] = {
 
     {"ACS registers of the bridges between GPU and NIC", Input::kPciFunctions, Absence::kUnknown,
      [](const Member& m) { return !HasUnreadRedirects(*m.node); }, AcsSource},
+    {"BIOS version", Input::kHostFacts, Absence::kOptional,
+     HostHas<&v1::HostFacts::has_bios_version>, OfNode<kBiosFile>},
     {"clock", Input::kTimeSync, Absence::kGapOrSilent,
      [](const Member& m) { return m.snapshot().time_sync().has_synchronized(); },
      OfNode<kAdjtimexFile>},
@@ -325,6 +369,11 @@ constexpr FieldInfo kInfos[] = {
      OfNode<kAdjtimexFile>},
     {"kernel command line", Input::kHostFacts, Absence::kGapOrSilent,
      HostHas<&v1::HostFacts::has_kernel_command_line>, OfNode<kCommandLineFile>},
+    {"copy on fork", Input::kHostFacts, Absence::kOptional,
+     HostHas<&v1::HostFacts::has_copy_on_fork>, OfNode<kRdmaSystem>},
+    {"CPU frequency governor", Input::kCpuPower, Absence::kOptional,
+     [](const Member& m) { return !m.snapshot().host().cpu_power().governors().empty(); },
+     OfNode<kFrequencyDirectory>},
     {"version of the GPU driver", Input::kPeerMemory, Absence::kOptional,
      [](const Member& m) { return m.snapshot().peer_memory().gpu_driver().has_version(); },
      OfNode<kGpuDriverFile>},
@@ -337,6 +386,9 @@ constexpr FieldInfo kInfos[] = {
     {"huge pages", Input::kHostFacts, Absence::kOptional,
      [](const Member& m) { return !m.snapshot().host().hugepages().empty(); },
      OfNode<kHugePagesDirectory>},
+    {"idle states of the CPUs", Input::kCpuPower, Absence::kOptional,
+     [](const Member& m) { return m.snapshot().host().cpu_power().has_idle_latency_us(); },
+     OfNode<kIdleDirectory>},
     {"IOMMU type", Input::kPciFunctions, Absence::kOptional, HasIommuType, OfNode<kGroupsFile>},
     {"view of the job", Input::kJobView, Absence::kOptional,
      [](const Member& m) { return m.snapshot().has_job(); }, OfNode<kJobSource>},
@@ -359,6 +411,7 @@ constexpr FieldInfo kInfos[] = {
      HostHas<&v1::HostFacts::has_rdma_netns_mode>, OfNode<kNetnsFile>},
     {"number of NUMA nodes", Input::kHostFacts, Absence::kOptional,
      HostHas<&v1::HostFacts::has_numa_nodes>, OfNode<kNumaFile>},
+    {"NVLinks", Input::kNvlinks, Absence::kOptional, HasNvlinks, OfNode<kNvmlLibrary>},
     {"registration of peer memory", Input::kPeerMemory, Absence::kOptional,
      [](const Member& m) { return m.snapshot().peer_memory().has_bound_to_ib_core(); },
      OfNode<kPeersFile>},

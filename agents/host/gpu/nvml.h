@@ -26,7 +26,7 @@ struct ManagedGpu {
   std::string pci_address;  // "0000:1b:00.0"
   std::string name;
   std::string uuid;
-  std::string board_part_number;  // Empty if unknown
+  std::string board_part_number;   // Empty if unknown
   std::vector<ManagedLink> links;  // NVLinks, by index; empty for a GPU without
 };
 

@@ -60,22 +60,23 @@ constexpr Compared kWaits = {
     .what = "ticks a second waited for credits",
     .per_second_min = kTicksPerSecondMin,
     .command = ShowWaits,
-    .note = "The switch port does not give credits back. Compare the path of this rail with the "
-            "others: a slow receiver, an uplink that is down, or a congested leaf switch."};
+    .note =
+        "The switch port does not give credits back. Compare the path of this rail with the "
+        "others: a slow receiver, an uplink that is down, or a congested leaf switch."};
 
 void Fail(const Discards& worst, const Discards& next, const Compared& compared, std::size_t peers,
           Verdicts& out) {
   const PortView& port = *worst.port;
-  FailOnCounter(port,
-                {.title = Format("{:.0f} {}, the {} other ports of its kind at most {:.0f}",
-                                 worst.per_second, compared.what, peers, next.per_second),
-                 .expected = Format("about the same as {} ({:.0f} a second)", PortName(*next.port),
-                                    next.per_second),
-                 .seen = Format("{:.0f} a second", worst.per_second),
-                 .count = compared.count,
-                 .basis = Format("{} ports of one model on the node", peers)},
-                {Query({.command = compared.command(port), .note = std::string(compared.note)})},
-                out);
+  FailOnCounter(
+      port,
+      {.title = Format("{:.0f} {}, the {} other ports of its kind at most {:.0f}", worst.per_second,
+                       compared.what, peers, next.per_second),
+       .expected =
+           Format("about the same as {} ({:.0f} a second)", PortName(*next.port), next.per_second),
+       .seen = Format("{:.0f} a second", worst.per_second),
+       .count = compared.count,
+       .basis = Format("{} ports of one model on the node", peers)},
+      {Query({.command = compared.command(port), .note = std::string(compared.note)})}, out);
 }
 
 // Compares the worst port of the node with the others of its model.
@@ -133,8 +134,8 @@ void JudgeWaits(const PortView& port, Verdicts& out) {
   const auto waits = IncreaseOf(port, Count::kCreditWait);
   const auto rate_bps = LinkRate(port);
   if (!waits || !rate_bps || *rate_bps == 0) return;
-  const double percent = std::min(
-      100.0, 100 * kBitsOfTick * waits->PerSecond() / static_cast<double>(*rate_bps));
+  const double percent =
+      std::min(100.0, 100 * kBitsOfTick * waits->PerSecond() / static_cast<double>(*rate_bps));
   const double limit = port.expected().xmit_wait_max_percent();
   if (percent <= limit) return out.Pass();
   const std::string expected = Format("at most {:.3g} %", limit);

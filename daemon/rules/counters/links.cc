@@ -116,8 +116,7 @@ void JudgeStalls(const PortView& port, Verdicts& out) {
   const bool of_reads = reads->delta >= writes->delta;
   const CounterIncrease& most = of_reads ? *reads : *writes;
   const bool of_profile = port.expected().has_pcie_stalled_max_percent();
-  const double limit =
-      of_profile ? port.expected().pcie_stalled_max_percent() : kStalledPercentMax;
+  const double limit = of_profile ? port.expected().pcie_stalled_max_percent() : kStalledPercentMax;
   const double percent = std::min(100.0, 100 * most.PerSecond());
   if (percent <= limit || most.delta < kStallsMin) return out.Pass();
   const std::string expected = Format("at most {:.3g} % of the time", limit);
@@ -174,19 +173,18 @@ void FailSaturated(const PortView& port, const std::vector<const v1::Counter*>& 
   std::vector<v1::Evidence> evidence;
   for (const v1::Counter* const counter : saturated) {
     names.push_back(counter->name());
-    evidence.push_back(ToEvidence(
-        *port.node, {.what = Format("register {}", counter->name()),
-                     .expected = "below its maximum",
-                     .seen = Format("{}, its maximum", counter->value()),
-                     .source = PortFile(port, Format("counters/{}", counter->name())),
-                     .basis = "rule"}));
+    evidence.push_back(
+        ToEvidence(*port.node, {.what = Format("register {}", counter->name()),
+                                .expected = "below its maximum",
+                                .seen = Format("{}, its maximum", counter->value()),
+                                .source = PortFile(port, Format("counters/{}", counter->name())),
+                                .basis = "rule"}));
   }
   out.Fail(port.Subject(),
            Format("{} at the maximum, expected registers that count: further errors are not "
                   "visible",
                   Listed(names)),
-           std::move(evidence),
-           {ResetRegisters(port)});
+           std::move(evidence), {ResetRegisters(port)});
 }
 
 void JudgeSaturated(const fleet::NodeView& node, Verdicts& out) {

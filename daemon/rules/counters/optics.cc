@@ -35,17 +35,16 @@ BerLimit BerLimitOf(const PortView& port, std::uint64_t rate_bps) {
 
 // Of all bits that the link carries in that time, idle ones included.
 double Ratio(const CounterIncrease& corrected, std::uint64_t rate_bps) {
-  return static_cast<double>(corrected.delta) /
-         (static_cast<double>(rate_bps) * corrected.seconds);
+  return static_cast<double>(corrected.delta) / (static_cast<double>(rate_bps) * corrected.seconds);
 }
 
 std::vector<v1::Remedy> OpticsRemedies(const PortView& port) {
   std::vector<v1::Remedy> remedies;
   if (!IsInfiniband(port))
-    remedies.push_back(
-        Query({.command = Format("ethtool -m {}", WireName(port)),
-               .note = "Compare the receive power with its limits. Clean and reseat the connector, "
-                       "then replace the cable or module. Check the sender at the other end too."}));
+    remedies.push_back(Query(
+        {.command = Format("ethtool -m {}", WireName(port)),
+         .note = "Compare the receive power with its limits. Clean and reseat the connector, "
+                 "then replace the cable or module. Check the sender at the other end too."}));
   if (DriverOf(port).starts_with("mlx5") && port.device->has_pci_address())
     remedies.push_back(
         Query({.platform = "mlx5",

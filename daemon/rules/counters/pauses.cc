@@ -107,12 +107,12 @@ void JudgeDeadlock(const PortView& port, Verdicts& out) {
   if (!priority) return out.Pass();
   const Count count = fleet::OfPriority(Count::kPriorityPfcReceivedUs, *priority);
   const auto paused = IncreaseOf(port, count);
-  const std::string seen = Format("{:.0f} % of {}, nothing sent", PercentOfTime(*paused),
-                                  ShowSeconds(paused->seconds));
+  const std::string seen =
+      Format("{:.0f} % of {}, nothing sent", PercentOfTime(*paused), ShowSeconds(paused->seconds));
   FailOnCounter(
       port,
-      {.title = Format("the switch paused priority {} for {}, expected pauses to end", *priority,
-                       seen),
+      {.title =
+           Format("the switch paused priority {} for {}, expected pauses to end", *priority, seen),
        .expected = "pauses that end",
        .seen = seen,
        .count = count},

@@ -108,8 +108,8 @@ void EvaluateReady(const fleet::NodeView& node, Verdicts& out) {
 constexpr std::uint64_t kRetransmissionsMin = 100;
 
 void JudgeAdaptive(const PortView& port, Verdicts& out) {
-  const auto again = CarriesRoce(port) ? IncreaseOf(port, Count::kAdaptiveRetransmissions)
-                                       : std::nullopt;
+  const auto again =
+      CarriesRoce(port) ? IncreaseOf(port, Count::kAdaptiveRetransmissions) : std::nullopt;
   const auto sent = IncreaseOf(port, Count::kTransmittedPackets);
   if (!port.expected().lossless() || !again || !sent || HasBadLink(port)) return;
   const auto naks = IncreaseOf(port, Count::kSequenceNaksReceived);
@@ -169,8 +169,8 @@ void JudgeGivenUp(const PortView& port, Verdicts& out) {
   const std::string seen = Format("{} in {}", given_up->delta, ShowSeconds(given_up->seconds));
   FailOnCounter(
       port,
-      {.title = Format("requests given up because the receiver was not ready: {}, expected none",
-                       seen),
+      {.title =
+           Format("requests given up because the receiver was not ready: {}, expected none", seen),
        .expected = "none",
        .seen = seen,
        .count = Count::kRnrRetriesExceeded},

@@ -141,8 +141,7 @@ constexpr UniquenessRule kMixedGuids = {
 
 void NodeDescriptions(const Member& member, std::vector<KeyHolder>& out) {
   const PortView& port = *member.port;
-  if (IsActiveInfiniband(port) && IsFirstPort(port) &&
-      !port.device->node_description().empty())
+  if (IsActiveInfiniband(port) && IsFirstPort(port) && !port.device->node_description().empty())
     out.push_back({.member = member, .key = {.text = port.device->node_description()}});
 }
 

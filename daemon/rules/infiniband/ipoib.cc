@@ -109,14 +109,14 @@ constexpr EqualityRule kIpoibSettings[] = {
      .source = [](const Member& member) { return NetdevFile(*member.port, "mode"); },
      .remedies = [](const Member& member, const Value& expected) -> std::vector<v1::Remedy> {
        const std::string& netdev = member.port->netdev->name();
-       return {Change({.command = Format("ip link set dev {} type ipoib mode {}", netdev,
-                                         expected.text),
-                       .affects = v1::REMEDY_REACH_PORT,
-                       .interrupts = "IP traffic of the netdev",
-                       .lasts = UntilReboot(kInNetworkConfiguration),
-                       .undo = Format("ip link set dev {} type ipoib mode {}", netdev,
-                                      member.port->netdev->ipoib_mode()),
-                       .note = "Fails with drivers that have datagram mode only."})};
+       return {Change(
+           {.command = Format("ip link set dev {} type ipoib mode {}", netdev, expected.text),
+            .affects = v1::REMEDY_REACH_PORT,
+            .interrupts = "IP traffic of the netdev",
+            .lasts = UntilReboot(kInNetworkConfiguration),
+            .undo = Format("ip link set dev {} type ipoib mode {}", netdev,
+                           member.port->netdev->ipoib_mode()),
+            .note = "Fails with drivers that have datagram mode only."})};
      }},
     {.what = "IPoIB MTU",
      .key = "mtu",
