@@ -30,6 +30,7 @@ enum class Field : std::uint8_t {
   kDscpMap,
   kEcn,
   kEts,
+  kFec,
   kFecCounters,
   kFirmware,
   kGids,
@@ -47,6 +48,7 @@ enum class Field : std::uint8_t {
   kMaxRates,
   kModule,  // Pluggable module
   kNetdevMtu,
+  kNodeDescription,
   kNodeGuid,
   kPause,
   kPciLink,
@@ -102,6 +104,7 @@ enum class Field : std::uint8_t {
   kUverbs,
 };
 inline constexpr std::size_t kFields = static_cast<std::size_t>(Field::kUverbs) + 1;
+inline constexpr std::size_t kPortFields = static_cast<std::size_t>(Field::kAcs);
 constexpr bool IsOfNode(Field field) {
   return field >= Field::kAcs;
 }
@@ -121,6 +124,7 @@ struct FieldInfo {
   std::string (*source)(const Member&) = nullptr;  // As a gap names it
 };
 const FieldInfo& InfoOf(Field field);
+const FieldInfo& InfoOfNodeField(Field field);  // For IsOfNode() only
 
 // A field that a rule reads, of members to which the rule applies.
 struct Read {

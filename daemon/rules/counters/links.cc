@@ -216,8 +216,12 @@ extern const Rule link_errors_within_limit = {
         "InfiniBand specification, bit error rate 1e-12: 10 symbol errors within five minutes; "
         "infiniband-diags etc/error_thresholds; IEEE 802.3, frame loss ratio with RS-FEC",
     .needs = {Input::kCounters},
-    .profile = {v1::Expectations::kSymbolErrorsMaxPerHourFieldNumber},
-    .reads = {{.field = Field::kLinkCounters, .applies = IsHardwareLink}},
+    .profile = {v1::Expectations::kSymbolErrorsMaxPerHourFieldNumber,
+                v1::Expectations::kBerMaxFieldNumber},
+    .reads = {{.field = Field::kLinkCounters, .applies = IsHardwareLink},
+              {.field = Field::kLinkRate,
+               .applies = IsHardwareLink,
+               .profile = v1::Expectations::kBerMaxFieldNumber}},
     .fix = "Clean, reseat or replace cable and module",
     .evaluate_node = EvaluateErrors,
 };
@@ -250,6 +254,7 @@ extern const Rule error_registers_count = {
         "InfiniBand specification, PortCounters; kernel drivers/infiniband/core/sysfs.c "
         "(PORT_PMA_ATTR)",
     .needs = {Input::kCounters},
+    .reads = {{.field = Field::kLinkCounters, .applies = IsHardwareLink}},
     .fix = "perfquery -C DEVICE -P PORT -R",
     .evaluate_node = JudgeSaturated,
 };

@@ -156,13 +156,13 @@ void JudgeNvlinkErrors(const fleet::NodeView& node, Verdicts& out) {
 
 extern const Rule nvlinks_active = {
     .id = "nvlinks_active",
-    .title = "All GPUs of a node have as many active NVLinks as the others of their model",
+    .title = "No GPU of a node has fewer active NVLinks than the others of its model",
     .severity = v1::SEVERITY_ERROR,
     .scope = v1::SCOPE_NODE,
     .why =
         "Jobs within the node fail, or run at the speed of the slowest GPU: NCCL goes around the "
         "missing link over PCIe or the network. The symptom is a slow or hanging collective.",
-    .source = "NVIDIA NVML (nvmlDeviceGetNvLinkState); Fabric Manager user guide",
+    .source = "NVIDIA management library reference (NVLink methods); Fabric Manager user guide",
     .needs = {Input::kGpus},
     .profile = {v1::Expectations::kNvlinksFieldNumber},
     .reads = {{.field = Field::kNvlinks,
@@ -181,7 +181,7 @@ extern const Rule nvlinks_equal = {
     .why =
         "Where no GPU of a node has its NVLinks, Fabric Manager does not run or does not fit the "
         "driver. Programs that need peer access fail, and collectives within the node are slow.",
-    .source = "NVIDIA NVML (nvmlDeviceGetNvLinkState); Fabric Manager user guide",
+    .source = "NVIDIA management library reference (NVLink methods); Fabric Manager user guide",
     .needs = {Input::kGpus},
     .reads = {{.field = Field::kNvlinks, .applies = HasGpusInUse}},
     .fix = "Start Fabric Manager in the version of the driver",
@@ -196,7 +196,7 @@ extern const Rule nvlink_errors_like_equals = {
     .why =
         "Each error is a packet that the link sends again. A link far above all others is failing: "
         "collectives over it are slow, and the next step is an inactive link.",
-    .source = "NVIDIA NVML (nvmlDeviceGetNvLinkErrorCounter); the limits are our choice",
+    .source = "NVIDIA management library reference (NVLink methods); the limits are our choice",
     .needs = {Input::kGpus},
     .reads = {{.field = Field::kNvlinks, .applies = HasGpusInUse}},
     .fix = "nvidia-smi nvlink -e; reset the GPUs; repair",

@@ -250,6 +250,7 @@ extern const Rule node_description_unique = {
         "description on several nodes, their output does not show which node a link belongs to.",
     .source = "rdma-core rdma-ndd(8); InfiniBand specification, NodeDescription",
     .needs = {Input::kRdmaDevices},
+    .reads = {{.field = Field::kNodeDescription, .applies = IsInfinibandInUse}},
     .fix = "systemctl enable --now rdma-ndd",
     .uniqueness_rule = &kDescriptions,
 };

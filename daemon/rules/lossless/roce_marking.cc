@@ -203,6 +203,7 @@ extern const Rule roce_hop_limit_crosses_routers = {
         "the same subnet only: jobs across racks time out, while tests within a rack pass.",
     .source = "NVIDIA MLNX_OFED (ttl/PORT/ttl); RFC 1812, section 5.3.1",
     .needs = {Input::kRoceDefaults},
+    .reads = {{.field = Field::kTrafficClass, .applies = IsRoceInUse}},
     .fix = "write 64 to sys/class/infiniband/DEVICE/ttl/PORT/ttl",
     .evaluate_node = EvaluateHopLimit,
 };

@@ -347,6 +347,17 @@ TEST(LinkErrors, HaveALimitOfTheProfile) {
   EXPECT_EQ(ThePairFailure(pair, Expecting(expect)).evidence(0).basis(), "profile test");
 }
 
+TEST(LinkErrors, HaveABitErrorRatioOfTheProfile) {
+  Pair pair = PairOf(Nodes(3, testing::InfinibandNode, {}), 3600);
+  testing::Count(pair, 2, 1, "symbol_errors", 50);
+  v1::Expectations expect;
+  expect.set_ber_max(1e-12);
+  EXPECT_THAT(PairFailures(pair, Expecting(expect)), IsEmpty()) << "360 an hour at 100 Gb/s";
+  expect.set_ber_max(1e-13);
+  EXPECT_EQ(ThePairFailure(pair, Expecting(expect)).title(),
+            "50 symbol_errors in 60 min, expected at most 36 an hour");
+}
+
 TEST(LinkErrors, AreAveragedToAnHour) {
   Pair pair = PairOf(Nodes(3, testing::InfinibandNode, {}), 10 * 3600);
   testing::Count(pair, 0, 0, "symbol_errors", 1000);

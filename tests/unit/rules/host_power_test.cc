@@ -64,13 +64,13 @@ TEST(HostPower, HealthyServersPass) {
   EXPECT_THAT(Unknowns(Servers()), IsEmpty());
 }
 
-struct Fault {
+struct PowerFault {
   const char* rule;
   void (*plant)(Node&);
   const char* title;
 };
 
-constexpr Fault kFaults[] = {
+constexpr PowerFault kPowerFaults[] = {
     {"cpu_governor_equal", [](Node& n) { PowerOf(n).set_governors(0, "performance"); },
      "CPU frequency governor performance, expected powersave (2 of 3 nodes with Maker M1)"},
     {"cpu_governor_fast", [](Node& n) { PowerOf(n).set_frequency_driver("acpi-cpufreq"); },
@@ -88,7 +88,7 @@ constexpr Fault kFaults[] = {
 };
 
 TEST(HostPower, OneNodeThatDiffersIsOneFinding) {
-  for (const Fault& fault : kFaults) {
+  for (const PowerFault& fault : kPowerFaults) {
     auto nodes = Servers();
     for (Node& node : nodes) node.mutable_host()->set_product("Maker M1");
     fault.plant(nodes[1]);

@@ -51,13 +51,13 @@ TEST(ModuleRules, HealthyModulesPass) {
   EXPECT_THAT(Unknowns(WithModules()), IsEmpty());
 }
 
-struct Fault {
+struct ModuleFault {
   const char* rule;
   void (*plant)(Node&);
   const char* title;
 };
 
-constexpr Fault kFaults[] = {
+constexpr ModuleFault kModuleFaults[] = {
     {"module_within_limits", [](Node& n) { ModuleOf(n).set_temperature_celsius(81); },
      "module: temperature 81 degrees Celsius, expected at most 80 degrees Celsius"},
     {"module_within_limits",
@@ -73,7 +73,7 @@ constexpr Fault kFaults[] = {
 };
 
 TEST(ModuleRules, EachFaultIsOneFinding) {
-  for (const Fault& fault : kFaults) {
+  for (const ModuleFault& fault : kModuleFaults) {
     auto nodes = WithModules();
     fault.plant(nodes[1]);
     const v1::Finding finding = TheFailure(nodes);
