@@ -78,13 +78,17 @@ constexpr GroupRule kIpoibUp = {.value = IpoibUp, .summarize = CountIpoibUp, .ju
 
 // ipoib_settings_equal
 
+// Of an ACTIVE port, when it is up; otherwise nullptr.
+const v1::NetInterface* IpoibOf(const Member& member) {
+  return IsIpoibUp(*member.port) == true ? member.port->netdev : nullptr;
+}
+
 // IPoIB netdevs of one partition of a subnet. Without the P_Key of the netdev: the default one.
 std::optional<Group> ByPartition(const Member& member) {
-  const PortView& port = *member.port;
-  if (!IsActiveInfiniband(port) || port.netdev == nullptr || IsIpoibUp(port) != true) return {};
-  std::optional<Group> group = BySubnet(member);
+  const v1::NetInterface* const netdev = IpoibOf(member);
+  std::optional<Group> group = netdev != nullptr ? BySubnet(member) : std::nullopt;
   if (!group) return {};
-  const std::uint32_t pkey = port.netdev->has_ipoib_pkey() ? port.netdev->ipoib_pkey() : 0x7fff;
+  const std::uint32_t pkey = netdev->has_ipoib_pkey() ? netdev->ipoib_pkey() : 0x7fff;
   group->part = group->part * 0x10000 + (pkey & 0x7fff);
   return group;
 }
@@ -98,8 +102,9 @@ constexpr EqualityRule kIpoibSettings[] = {
      .key = "mode",
      .group = ByPartition,
      .value = [](const Member& member) -> std::optional<Value> {
-       if (!member.port->netdev->has_ipoib_mode()) return {};
-       return Value{.text = member.port->netdev->ipoib_mode()};
+       const v1::NetInterface* const netdev = IpoibOf(member);
+       if (netdev == nullptr || !netdev->has_ipoib_mode()) return {};
+       return Value{.text = netdev->ipoib_mode()};
      },
      .expected = [](const v1::Expectations& expected) -> std::optional<Value> {
        if (!expected.has_ipoib_mode()) return {};
@@ -122,8 +127,9 @@ constexpr EqualityRule kIpoibSettings[] = {
      .key = "mtu",
      .group = ByPartition,
      .value = [](const Member& member) -> std::optional<Value> {
-       if (!member.port->netdev->has_mtu_bytes()) return {};
-       return Value{member.port->netdev->mtu_bytes()};
+       const v1::NetInterface* const netdev = IpoibOf(member);
+       if (netdev == nullptr || !netdev->has_mtu_bytes()) return {};
+       return Value{netdev->mtu_bytes()};
      },
      .source = NetdevMtuFile,
      .remedies = [](const Member& member, const Value& expected) -> std::vector<v1::Remedy> {
