@@ -138,8 +138,7 @@ extern const Rule raw_bit_errors_within_limit = {
     .reads = {{.field = Field::kFecCounters,
                .applies = IsHardwareLink,
                .profile = v1::Expectations::kRawBerMaxFieldNumber},
-              {.field = Field::kLinkCounters, .applies = IsHardwareLink},
-              {.field = Field::kLinkRate, .applies = IsHardwareLink}},
+              {.field = Field::kLinkCounters, .applies = IsHardwareLink}},
     .fix = "Clean, reseat or replace cable and module",
     .evaluate_node = EvaluateBer,
 };

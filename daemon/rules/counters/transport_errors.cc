@@ -267,9 +267,7 @@ extern const Rule lossless_without_retransmissions = {
     .source = "kernel hw/mlx5/counters.c (roce_adp_retrans); the limit is our choice",
     .needs = {Input::kCounters},
     .profile = {v1::Expectations::kLosslessFieldNumber},
-    .reads = {{.field = Field::kTransportCounters,
-               .applies = IsRoceHardware,
-               .profile = v1::Expectations::kLosslessFieldNumber}},
+    .reads = {{.field = Field::kTransportCounters, .applies = IsRoceInUse}},
     .fix = "Find where packets are dropped",
     .evaluate_node = EvaluateAdaptive,
 };
