@@ -1,14 +1,18 @@
 #include "proto/snapshot_change.h"
 
 #include <google/protobuf/descriptor.h>
+#include <google/protobuf/util/field_comparator.h>
 #include <google/protobuf/util/message_differencer.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "fabric/v1/options.pb.h"
 
 namespace fabric {
 namespace {
@@ -16,10 +20,43 @@ namespace {
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::RepeatedPtrField;
+using google::protobuf::util::DefaultFieldComparator;
 using google::protobuf::util::MessageDifferencer;
 
+// Measured values that differ by less are equal: temperature and power change all the time.
+constexpr double kFractionMax = 0.1;
+
+// Calls `set` for each measured value in `type` and the messages in it: a double that the
+// comparison of snapshots omits.
+void ForMeasured(const Descriptor& type, std::set<const Descriptor*>& seen,
+                 const std::function<void(const FieldDescriptor&)>& set) {
+  if (!seen.insert(&type).second) return;
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor& field = *type.field(i);
+    if (field.message_type() != nullptr) ForMeasured(*field.message_type(), seen, set);
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE &&
+        field.options().GetExtension(v1::comparison) == v1::COMPARISON_OMITTED)
+      set(field);
+  }
+}
+
+class SettingComparator : public DefaultFieldComparator {
+ public:
+  SettingComparator() {
+    set_float_comparison(APPROXIMATE);
+    std::set<const Descriptor*> seen;
+    ForMeasured(*v1::NodeSnapshot::descriptor(), seen, [&](const FieldDescriptor& field) {
+      SetFractionAndMargin(&field, kFractionMax, 0);
+    });
+  }
+};
+
 bool Same(const google::protobuf::Message& a, const google::protobuf::Message& b) {
-  return a.SerializeAsString() == b.SerializeAsString() || MessageDifferencer::Equals(a, b);
+  if (a.SerializeAsString() == b.SerializeAsString()) return true;
+  SettingComparator comparator;
+  MessageDifferencer differencer;
+  differencer.set_field_comparator(&comparator);
+  return differencer.Compare(a, b);
 }
 
 template <class T>
@@ -60,7 +97,9 @@ bool IsSeparate(const FieldDescriptor& field) {
 }
 
 bool SameField(const v1::NodeSnapshot& a, const v1::NodeSnapshot& b, const FieldDescriptor& field) {
+  SettingComparator comparator;
   MessageDifferencer differencer;
+  differencer.set_field_comparator(&comparator);
   return differencer.CompareWithFields(a, b, {&field}, {&field});
 }
 

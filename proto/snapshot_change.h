@@ -9,7 +9,9 @@
 namespace fabric {
 
 // The change from `before` to `after`; empty if all settings are equal. taken_at and counters are
-// not settings: counters are sent as samples, see counters.proto.
+// not settings: counters are sent as samples, see counters.proto. Measured values (doubles with
+// COMPARISON_OMITTED: temperatures, powers, clock offset) count when they differ by more than a
+// tenth.
 std::optional<v1::SnapshotChange> Difference(const v1::NodeSnapshot& before,
                                              const v1::NodeSnapshot& after);
 

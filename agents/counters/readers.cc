@@ -159,6 +159,31 @@ class DcbReader final : public Reader {
   std::vector<std::optional<Place>> places_;
 };
 
+// Statistics of forward error correction, by the names of Ethtool::FecStatistics().
+class FecReader final : public Reader {
+ public:
+  FecReader(host::Ethtool& ethtool, const Group& group)
+      : ethtool_(ethtool), netdev_(group.place.netdev), names_(group.names) {}
+
+  bool Reads(std::size_t) const override { return true; }
+
+  Status Read(std::span<Reading> readings) override {
+    ASSIGN_OR_RETURN(const auto counters, ethtool_.FecStatistics(netdev_));
+    for (std::size_t i = 0; i < readings.size(); ++i) {
+      const auto found = std::find_if(counters.begin(), counters.end(),
+                                      [&](const auto& each) { return each.name == names_[i]; });
+      readings[i].there = found != counters.end();
+      if (readings[i].there) readings[i].raw = found->value;
+    }
+    return {};
+  }
+
+ private:
+  host::Ethtool& ethtool_;
+  const std::string netdev_;
+  const std::vector<std::string> names_;
+};
+
 }  // namespace
 
 std::unique_ptr<Reader> OpenReader(const Host& host, const Group& group) {
@@ -179,6 +204,10 @@ std::unique_ptr<Reader> OpenReader(const Host& host, const Group& group) {
     case v1::COUNTER_SOURCE_DCB:
       if (group.place.netdev.empty() || !host.dcb.Ieee(group.place.netdev).ok()) return nullptr;
       return std::make_unique<DcbReader>(host.dcb, group);
+    case v1::COUNTER_SOURCE_FEC:
+      if (group.place.netdev.empty() || !host.ethtool.FecStatistics(group.place.netdev).ok())
+        return nullptr;
+      return std::make_unique<FecReader>(host.ethtool, group);
     default: return nullptr;
   }
 }

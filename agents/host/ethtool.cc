@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "agents/host/call_watch.h"
+#include "agents/host/netlink/ethtool_netlink.h"
 #include "agents/host/printable.h"
 #include "agents/host/sysfs.h"
 #include "base/mutex.h"
@@ -97,6 +98,19 @@ bool AnyBit(std::span<const std::uint32_t> map, std::uint32_t first, std::uint32
   return false;
 }
 
+// The most specific ones first.
+std::vector<std::string> FecNames(std::uint32_t bits) {
+  constexpr std::pair<std::uint32_t, std::string_view> kNames[] = {{ETHTOOL_FEC_RS, "rs"},
+                                                                   {ETHTOOL_FEC_BASER, "baser"},
+                                                                   {ETHTOOL_FEC_LLRS, "llrs"},
+                                                                   {ETHTOOL_FEC_OFF, "off"},
+                                                                   {ETHTOOL_FEC_AUTO, "auto"}};
+  std::vector<std::string> names;
+  for (const auto& [bit, name] : kNames)
+    if ((bits & bit) != 0) names.emplace_back(name);
+  return names;
+}
+
 class LiveEthtool final : public Ethtool {
  public:
   LiveEthtool() : socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)), socket_error_(errno) {}
@@ -176,17 +190,26 @@ class LiveEthtool final : public Ethtool {
   }
 
   Result<std::string> Fec(const std::string& netdev) override {
-    ethtool_fecparam fec{};
-    fec.cmd = ETHTOOL_GFECPARAM;
-    RETURN_IF_ERROR(Ask(netdev, "FEC", &fec));
-    constexpr std::pair<std::uint32_t, std::string_view> kNames[] = {{ETHTOOL_FEC_RS, "rs"},
-                                                                     {ETHTOOL_FEC_BASER, "baser"},
-                                                                     {ETHTOOL_FEC_LLRS, "llrs"},
-                                                                     {ETHTOOL_FEC_OFF, "off"},
-                                                                     {ETHTOOL_FEC_AUTO, "auto"}};
-    for (const auto& [bit, name] : kNames)
-      if ((fec.active_fec & bit) != 0) return std::string(name);
+    ASSIGN_OR_RETURN(const ethtool_fecparam fec, FecParameters(netdev));
+    const std::vector<std::string> active = FecNames(fec.active_fec);
+    if (!active.empty()) return active.front();
     return Status(Code::kUnimplemented, "ethtool FEC of " + netdev + ": none reported");
+  }
+
+  Result<host::FecModes> FecModes(const std::string& netdev) override {
+    ASSIGN_OR_RETURN(const ethtool_fecparam fec, FecParameters(netdev));
+    return host::FecModes{.configured = FecNames(fec.fec), .supported = {}};
+  }
+
+  Result<std::vector<NamedCounter>> FecStatistics(const std::string& netdev) override {
+    const MutexLock lock(mutex_);
+    return netlink_.FecStatistics(netdev);
+  }
+
+  Result<std::vector<std::uint8_t>> ModuleEeprom(const std::string& netdev,
+                                                 const ModulePlace& place) override {
+    const MutexLock lock(mutex_);
+    return netlink_.ModuleEeprom(netdev, place);
   }
 
   Result<std::uint16_t> PfcStormPreventionMs(const std::string& netdev) override {
@@ -203,6 +226,13 @@ class LiveEthtool final : public Ethtool {
   }
 
  private:
+  Result<ethtool_fecparam> FecParameters(const std::string& netdev) const {
+    ethtool_fecparam fec{};
+    fec.cmd = ETHTOOL_GFECPARAM;
+    RETURN_IF_ERROR(Ask(netdev, "FEC", &fec));
+    return fec;
+  }
+
   Status Ask(const std::string& netdev, std::string_view what, void* command) const {
     const auto doing = [&] { return Format("ethtool {} of {}", what, netdev); };
     if (socket_.get() < 0) return FromErrno(socket_error_, doing() + ": opening a socket");
@@ -252,6 +282,7 @@ class LiveEthtool final : public Ethtool {
   const int socket_error_;
   Mutex mutex_;
   const StatisticsBuffers buffers_ GUARDED_BY(mutex_);
+  EthtoolNetlink netlink_ GUARDED_BY(mutex_);
 };
 
 class CapturedEthtool final : public Ethtool {
@@ -265,6 +296,11 @@ class CapturedEthtool final : public Ethtool {
   Result<PauseParameters> Pause(const std::string&) override { return Refusal(); }
   Result<LinkSettings> Link(const std::string&) override { return Refusal(); }
   Result<std::string> Fec(const std::string&) override { return Refusal(); }
+  Result<host::FecModes> FecModes(const std::string&) override { return Refusal(); }
+  Result<std::vector<NamedCounter>> FecStatistics(const std::string&) override { return Refusal(); }
+  Result<std::vector<std::uint8_t>> ModuleEeprom(const std::string&, const ModulePlace&) override {
+    return Refusal();
+  }
   Result<std::uint16_t> PfcStormPreventionMs(const std::string&) override { return Refusal(); }
 
  private:

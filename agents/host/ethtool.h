@@ -1,5 +1,5 @@
-// Ethtool client (get side): data of `ethtool -i`, `-S`, `-a`, `--show-fec` and `ethtool DEV`, by
-// ioctl(SIOCETHTOOL). Source: include/uapi/linux/ethtool.h.
+// Ethtool client (get side): data of `ethtool -i`, `-S`, `-a`, `-m`, `--show-fec` and `ethtool
+// DEV`, by ioctl(SIOCETHTOOL) and netlink. Source: include/uapi/linux/ethtool.h, ethtool_netlink.h.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,20 @@ struct LinkSettings {
   bool autonegotiation = false;
 };
 
+// Bytes in the EEPROM of a pluggable module: up to 128, within one half of a page.
+struct ModulePlace {
+  std::uint8_t i2c_address = 0x50;
+  std::uint8_t page = 0;
+  std::uint32_t offset = 0;
+  std::uint32_t length = 128;
+};
+
+// Modes by name: "rs", "baser", "off", "auto", "llrs".
+struct FecModes {
+  std::vector<std::string> configured;
+  std::vector<std::string> supported;
+};
+
 inline constexpr std::uint16_t kPfcStormPreventionAuto = 0xffff;
 
 class Ethtool {
@@ -54,6 +68,14 @@ class Ethtool {
   // Active forward error correction: "off", "rs", "baser", "llrs", or "auto" where the driver
   // reports only that.
   virtual Result<std::string> Fec(const std::string& netdev) = 0;
+  virtual Result<host::FecModes> FecModes(const std::string& netdev) = 0;
+  // Statistics of forward error correction, by ethtool netlink: "corrected_blocks",
+  // "uncorrectable_blocks", "corrected_bits", those that the driver counts. UNIMPLEMENTED when it
+  // counts none, and before Linux 5.13.
+  virtual Result<std::vector<NamedCounter>> FecStatistics(const std::string& netdev) = 0;
+  // By ethtool netlink, since Linux 5.13. PERMISSION_DENIED without CAP_NET_ADMIN.
+  virtual Result<std::vector<std::uint8_t>> ModuleEeprom(const std::string& netdev,
+                                                         const ModulePlace& place) = 0;
   // Pause time in ms after which the port drops, ETHTOOL_PFC_PREVENTION_TOUT: 0 for never,
   // kPfcStormPreventionAuto for the driver's choice. A driver without it returns UNIMPLEMENTED, or
   // INVALID_ARGUMENT.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "agents/inspect/attributes.h"
@@ -83,6 +84,7 @@ void ReadNodes(const Host& host, const Gaps& gaps, v1::HostFacts& facts) {
   const Result<Dir> nodes = host.root.Sub(kNodes);
   if (!nodes.ok()) return gaps.Add(kNodes, nodes.status());
   std::uint32_t count = 0;
+  std::map<std::uint32_t, std::string> cpus;
   for (const std::string& name :
        nodes->Names().ok() ? *nodes->Names() : std::vector<std::string>()) {
     if (!name.starts_with("node")) continue;
@@ -90,6 +92,14 @@ void ReadNodes(const Host& host, const Gaps& gaps, v1::HostFacts& facts) {
     if (!number.ok()) continue;
     ++count;
     ReadHugePages(host, Format("{}/{}/hugepages", kNodes, name), *number, facts);
+    // Nodes of memory only have an empty list.
+    if (auto list = nodes->Text(name + "/cpulist"); list.ok() && NumbersOfList(*list).ok())
+      cpus[static_cast<std::uint32_t>(*number)] = *std::move(list);
+  }
+  for (auto& [id, list] : cpus) {
+    v1::NumaNode& node = *facts.add_numa_cpus();
+    node.set_id(id);
+    node.set_cpus(std::move(list));
   }
   const Result<std::string> online = nodes->Text("online");
   const Result<std::uint32_t> listed = online.ok() ? CountOfList(*online) : online.status();
@@ -156,6 +166,25 @@ void ReadIommu(const Host& host, const Gaps& gaps, const v1::NodeSnapshot& snaps
     facts.set_iommu_default_type(*std::move(type));
 }
 
+// Readable by all users. Machines of device trees have none.
+void ReadBios(const Host& host, v1::HostFacts& facts) {
+  const auto read = [&](const char* file) {
+    return NonEmpty(host, Format("sys/class/dmi/id/{}", file));
+  };
+  if (auto vendor = read("bios_vendor")) facts.set_bios_vendor(*std::move(vendor));
+  if (auto version = read("bios_version")) facts.set_bios_version(*std::move(version));
+  if (auto date = read("bios_date")) facts.set_bios_date(*std::move(date));
+  if (auto board = read("board_name")) facts.set_board(*std::move(board));
+}
+
+// By the control group of its service, which systemd removes when it ends.
+void ReadInterruptBalancer(const Host& host, v1::HostFacts& facts) {
+  for (const std::string slice :
+       {"sys/fs/cgroup/system.slice", "sys/fs/cgroup/systemd/system.slice"})
+    if (host.root.Has(slice))
+      return facts.set_irqbalance_running(host.root.Has(slice + "/irqbalance.service"));
+}
+
 void ReadMachine(const Host& host, const Gaps& gaps, v1::HostFacts& facts) {
   std::string vendor, product;
   for (const std::string directory : {"sys/class/dmi/id/", "sys/devices/virtual/dmi/id/"}) {
@@ -170,6 +199,7 @@ void ReadMachine(const Host& host, const Gaps& gaps, v1::HostFacts& facts) {
       name.clear();
   }
   if (!name.empty()) facts.set_product(name);
+  ReadBios(host, facts);
 
   const std::string_view by_dmi = HypervisorOfDmi(vendor, product);
   const Result<std::string> by_processor = host.platform.Hypervisor();
@@ -199,6 +229,7 @@ Status InspectHostFacts(const Host& host, v1::NodeSnapshot& out) {
   ReadMemory(host, gaps, facts);
   ReadIommu(host, gaps, out, facts);
   ReadMachine(host, gaps, facts);
+  ReadInterruptBalancer(host, facts);
   return {};
 }
 

@@ -14,9 +14,22 @@ constexpr const char* kControlNode = "dev/nvidiactl";
 void Fill(const host::ManagedGpu& managed, v1::Gpu& gpu) {
   if (gpu.model().empty() && !managed.name.empty()) gpu.set_model(managed.name);
   if (gpu.uuid().empty() && !managed.uuid.empty()) gpu.set_uuid(managed.uuid);
+  if (!managed.board_part_number.empty()) gpu.set_board_part_number(managed.board_part_number);
+  std::uint32_t active = 0;
+  for (const host::ManagedLink& each : managed.links) {
+    v1::Nvlink& link = *gpu.add_links();
+    link.set_index(each.index);
+    link.set_active(each.active);
+    active += each.active ? 1 : 0;
+    if (each.remote_pci_address) link.set_remote_pci_address(*each.remote_pci_address);
+    if (each.replay_errors) link.set_replay_errors(*each.replay_errors);
+    if (each.recovery_errors) link.set_recovery_errors(*each.recovery_errors);
+    if (each.crc_flit_errors) link.set_crc_flit_errors(*each.crc_flit_errors);
+    if (each.crc_data_errors) link.set_crc_data_errors(*each.crc_data_errors);
+  }
   // GPUs without NVLink have none: 0.
-  gpu.set_nvlinks(managed.links.value_or(0));
-  gpu.set_nvlinks_active(managed.links_active);
+  gpu.set_nvlinks(static_cast<std::uint32_t>(managed.links.size()));
+  gpu.set_nvlinks_active(active);
 }
 
 Status InspectNvlinks(const Host& host, v1::NodeSnapshot& out) {
@@ -42,6 +55,7 @@ Status InspectNvlinks(const Host& host, v1::NodeSnapshot& out) {
   if (!out.has_peer_memory()) return {};
   v1::GpuDriver& driver = *out.mutable_peer_memory()->mutable_gpu_driver();
   driver.set_nvml_version(info->library_version);
+  if (!info->cuda_version.empty()) driver.set_cuda_version(info->cuda_version);
   if (!driver.has_version() && !info->driver_version.empty())
     driver.set_version(info->driver_version);
   return {};

@@ -39,6 +39,31 @@ void AddDcbCounters(const host::DcbPfc& pfc, const CounterTable* table, v1::Coun
   }
 }
 
+// Drivers without statistics of error correction refuse: that is no gap.
+void AddFecCounters(const Host& host, const v1::NetInterface& netdev, v1::NodeSnapshot& out,
+                    v1::CounterSet& set) {
+  const auto counters = host.ethtool.FecStatistics(netdev.name());
+  if (!counters.ok() && counters.status().code() != Code::kUnimplemented)
+    AddGap(out, kPauseCountersName, netdev.name(), "netlink ethtool fec " + netdev.name(),
+           counters.status());
+  if (counters.ok())
+    for (const host::NamedCounter& counter : *counters) Add(counter.name, counter.value, kFec, set);
+}
+
+// IPoIB netdevs of mlx5 count errors of the link, the module and PCIe, which the registers of
+// InfiniBand do not have. Their other counters are those of the port.
+bool IsIpoib(const v1::NetInterface& netdev) {
+  constexpr std::uint32_t kInfiniband = 32;  // ARPHRD_INFINIBAND
+  return netdev.hardware_type() == kInfiniband && netdev.driver().starts_with("mlx5") &&
+         netdev.function().kind() == v1::FUNCTION_KIND_PHYSICAL;
+}
+
+bool IsWanted(const v1::NetInterface& netdev, const CounterRow* row) {
+  if (row == nullptr) return false;
+  return !IsIpoib(netdev) || row->neutral.starts_with("fec_") ||
+         row->neutral.starts_with("module_") || row->neutral.starts_with("pcie_");
+}
+
 // Strings come and go with the settings: mlx5 counts the pauses of priorities with PFC only. A
 // counter that is not there is not 0. Drivers have hundreds of others, so what is in no table is
 // left out.
@@ -51,7 +76,7 @@ void ReadNetdev(const Host& host, const v1::NetInterface& netdev, v1::NodeSnapsh
            statistics.status());
   else
     for (const host::NamedCounter& counter : *statistics)
-      if (FindCounterRow(table, kEthtool, counter.name) != nullptr)
+      if (IsWanted(netdev, FindCounterRow(table, kEthtool, counter.name)))
         Add(counter.name, counter.value, kEthtool, set);
   // Where the inspector of DCB took PFC for what it says; see its remark on bnxt_en.
   if (netdev.dcb().has_pfc()) {
@@ -61,6 +86,7 @@ void ReadNetdev(const Host& host, const v1::NetInterface& netdev, v1::NodeSnapsh
     else if (ieee->pfc)
       AddDcbCounters(*ieee->pfc, table, set);
   }
+  if (!host.captured && !IsIpoib(netdev)) AddFecCounters(host, netdev, out, set);
   if (set.counters_size() == 0) return;
   NameCounters(table, set);
   NetdevCounters(out, netdev.name()).MergeFrom(set);
@@ -68,7 +94,8 @@ void ReadNetdev(const Host& host, const v1::NetInterface& netdev, v1::NodeSnapsh
 
 Status InspectPauseCounters(const Host& host, v1::NodeSnapshot& out) {
   for (const v1::NetInterface& netdev : out.net_interfaces())
-    if (IsNetdevOfRoce(out, netdev.name()) && MayReadCounters(netdev))
+    if ((IsNetdevOfRoce(out, netdev.name()) || (IsIpoib(netdev) && !host.captured)) &&
+        MayReadCounters(netdev))
       ReadNetdev(host, netdev, out);
   return {};
 }
@@ -77,7 +104,7 @@ Status InspectPauseCounters(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector pause_counters = {
     .name = kPauseCountersName,
-    .doc = "Pause, discard and link counters of RDMA netdevs, and PFC frames by priority.",
+    .doc = "Pause, discard, link and error correction counters of RDMA netdevs, PFC frames.",
     .inspect = InspectPauseCounters,
     .wakes = EventKind::kDcb | EventKind::kRdma | EventKind::kHotplug | EventKind::kCheck,
     .owns = {v1::NodeSnapshot::kCountersFieldNumber},

@@ -168,7 +168,10 @@ void InspectDevice(const Host& host, const std::string& name, const host::RdmaDe
 void ReadNetnsMode(const Host& host, v1::NodeSnapshot& out) {
   constexpr const char* kParameter = "sys/module/ib_core/parameters/netns_mode";
   std::optional<bool> shared;
-  if (const auto system = host.rdma.System(); system.ok()) shared = system->netns_shared;
+  if (const auto system = host.rdma.System(); system.ok()) {
+    shared = system->netns_shared;
+    if (system->copy_on_fork) out.mutable_host()->set_copy_on_fork(*system->copy_on_fork);
+  }
   const Result<std::string> text = shared ? Result<std::string>("") : host.root.Text(kParameter);
   if (!shared && text.ok() && (*text == "Y" || *text == "N")) shared = *text == "Y";
   if (shared)

@@ -82,7 +82,8 @@ std::unique_ptr<FieldMetrics::Type> TypeOf(const Descriptor& message) {
   auto type = std::make_unique<FieldMetrics::Type>();
   for (int n = 0; n < message.field_count(); ++n) {
     const FieldDescriptor& field = *message.field(n);
-    const std::string& label = field.options().GetExtension(v1::metric_label);
+    std::string label = field.options().GetExtension(v1::metric_label);
+    if (label.empty() && field.options().GetExtension(v1::key)) label = field.name();
     if (!label.empty()) type->labels.push_back({.field = &field, .name = label});
     const v1::FieldMetric& metric = field.options().GetExtension(v1::metric);
     const bool is_message = field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;

@@ -32,6 +32,13 @@ enum class Count : std::uint8_t {
   kTransmitConstraintErrors,
   kPcieReceiveErrors,
   kPcieTransmitErrors,
+  kFecCorrectedBits,
+  kFecUncorrectableBlocks,
+  kModuleHighTemperatures,
+  kModuleBusErrors,
+  kModuleShorts,
+  kPcieReadStalls,
+  kPcieWriteStalls,
   // Tracked over one window only.
   kTransmittedBytes,
   kTransmittedPackets,
@@ -53,6 +60,8 @@ enum class Count : std::uint8_t {
   kPauseStorms,
   kPauseReceivedUs,
   kPauseSentUs,
+  kAdaptiveRetransmissions,
+  kCreditWait,
   // Priority 0; priorities 1 to 7 follow, see OfPriority().
   kPriorityTransmittedBytes = 64,
   kPriorityReceiveDiscards = kPriorityTransmittedBytes + 8,

@@ -176,7 +176,7 @@ const v1::DcbConfig* DcbOf(const v1::NodeSnapshot& snapshot, const v1::NetInterf
 
 CounterSetIndexes PortView::LinkCounterSets() const {
   if (port->link_layer() == v1::LINK_LAYER_ETHERNET) return {counters[2], kNoCounters, kNoCounters};
-  return {counters[0], counters[1], kNoCounters};
+  return counters;
 }
 
 FleetView::FleetView(const Fleet& fleet, const profile::Profile& profile) {

@@ -74,7 +74,8 @@ struct PortView {
   v1::Subject Subject() const;  // Scope port, with netdev and rail
   // DCB settings of the link, those of `wire`; nullptr when not reported.
   const v1::DcbConfig* Dcb() const;
-  // Counters of the link: the netdev's on Ethernet, because those of the RDMA port cover RDMA only.
+  // Counters of the link: on Ethernet the netdev's, because those of the RDMA port cover RDMA only.
+  // On InfiniBand the port's; of the IPoIB netdev, those that the port does not have.
   CounterSetIndexes LinkCounterSets() const;
 };
 

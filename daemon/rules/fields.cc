@@ -58,52 +58,28 @@ std::string LinkCounterFile(const Member& m) {
 
 constexpr char kAddressesSource[] = "netlink addresses";
 constexpr char kAerFile[] = "aer_dev_fatal";
-constexpr char kAdjtimexFile[] = "adjtimex";
 constexpr char kBoardIdFile[] = "board_id";
-constexpr char kCommandLineFile[] = "proc/cmdline";
 constexpr char kConfigFile[] = "config";
 constexpr char kDeviceLink[] = "device";
 constexpr char kEnvironFile[] = "proc/PID/environ";
 constexpr char kFirmwareFile[] = "fw_ver";
 constexpr char kGidsFile[] = "gids";
 constexpr char kGid0File[] = "gids/0";
-constexpr char kGpuDriverFile[] = "proc/driver/nvidia/version";
-constexpr char kGroupsFile[] = "sys/kernel/iommu_groups";
 constexpr char kHardwareCountersFile[] = "hw_counters";
-constexpr char kHugePagesDirectory[] = "sys/kernel/mm/hugepages";
-constexpr char kJobSource[] = "job";
-constexpr char kKernelLogFile[] = "dev/kmsg";
-constexpr char kLibraryDirectory[] = "usr/lib";
+constexpr char kInterruptsDirectory[] = "msi_irqs";
 constexpr char kLidFile[] = "lid";
-constexpr char kLimitsFile[] = "etc/security/limits.conf";
 constexpr char kLinkLayerFile[] = "link_layer";
 constexpr char kLinkSpeedFile[] = "current_link_speed";
 constexpr char kLldpSource[] = "LLDP";
-constexpr char kMachineIdFile[] = "etc/machine-id";
 constexpr char kMaxSpeedFile[] = "max_link_speed";
-constexpr char kModuleList[] = "proc/modules";
-constexpr char kNetnsFile[] = "sys/module/ib_core/parameters/netns_mode";
+constexpr char kNodeDescriptionFile[] = "node_desc";
 constexpr char kNodeGuidPath[] = "node_guid";
 constexpr char kNodeTypePath[] = "node_type";
-constexpr char kNumaFile[] = "sys/devices/system/node";
-constexpr char kPciDirectory[] = "sys/bus/pci/devices";
-constexpr char kPeersFile[] = "sys/kernel/mm/memory_peers";
 constexpr char kPkeysFile[] = "pkeys";
-constexpr char kProductFile[] = "sys/class/dmi/id";
 constexpr char kRateFile[] = "rate";
-constexpr char kReleasePath[] = "proc/sys/kernel/osrelease";
-constexpr char kRoutesSource[] = "netlink routes";
+constexpr char kSensorsDirectory[] = "hwmon";
 constexpr char kSmLidFile[] = "sm_lid";
 constexpr char kStatePath[] = "state";
-constexpr char kSysctlDirectory[] = "proc/sys";
-constexpr char kUverbsDirectory[] = "sys/class/infiniband_verbs";
-
-std::string AcsSource(const Member& m) {
-  for (const v1::PciFunction& function : m.snapshot().pci_functions())
-    if (IsBridge(function) && !function.has_acs() && !function.has_ats_capable())
-      return PciFile(function.address(), kConfigFile);
-  return Format("{}/bridges/config", kPciDirectory);
-}
 
 // Presence.
 
@@ -134,11 +110,10 @@ template <bool (v1::NetInterface::*kHas)() const>
 bool WireHas(const Member& m) {
   return m.port->wire != nullptr && (m.port->wire->*kHas)();
 }
-template <bool (v1::HostFacts::*kHas)() const>
-bool HostHas(const Member& m) {
-  return (m.snapshot().host().*kHas)();
+template <bool (v1::NetInterface::*kHas)() const>
+bool NetdevHas(const Member& m) {
+  return m.port->netdev != nullptr && (m.port->netdev->*kHas)();
 }
-
 bool HasPciLink(const Member& m) {
   return m.port->function != nullptr && m.port->function->link().width() != 0 &&
          m.port->function->link().speed_megatransfers_per_second() != 0;
@@ -167,45 +142,18 @@ bool HasLinkCounters(const Member& m) {
   const auto sets = m.port->LinkCounterSets();
   return std::any_of(sets.begin(), sets.end(), [](auto at) { return at != fleet::kNoCounters; });
 }
-std::string FirstGpu(const Member& m) {
-  for (const v1::Gpu& gpu : m.snapshot().gpus())
-    if (!gpu.has_bar1_bytes()) return gpu.pci_address();
-  return "*";
+// By the names of the counters: rates are known after a window only.
+bool HasFecCounters(const Member& m) {
+  for (const auto at : m.port->LinkCounterSets()) {
+    if (at == fleet::kNoCounters) continue;
+    const v1::CounterSet& set = m.snapshot().counters(at);
+    if (std::any_of(set.counters().begin(), set.counters().end(), [](const v1::Counter& counter) {
+          return counter.neutral() == "fec_corrected_bits";
+        }))
+      return true;
+  }
+  return false;
 }
-bool HasIommuType(const Member& m) {
-  const auto& functions = m.snapshot().pci_functions();
-  return std::any_of(functions.begin(), functions.end(),
-                     [](const v1::PciFunction& function) { return function.has_iommu_type(); });
-}
-bool HasGpuWindow(const Member& m) {
-  const auto& gpus = m.snapshot().gpus();
-  return std::all_of(gpus.begin(), gpus.end(),
-                     [](const v1::Gpu& gpu) { return gpu.has_bar1_bytes() || !IsInUse(gpu); });
-}
-bool HasMemlock(const Member& m) {
-  const v1::HostFacts& host = m.snapshot().host();
-  return host.has_default_user_memlock() || host.has_default_service_memlock() ||
-         m.snapshot().job().has_memlock();
-}
-bool HasJobEnvironment(const Member& m) {
-  const auto& processes = m.snapshot().rdma_processes();
-  return (!m.snapshot().has_job() || m.snapshot().job().environment_known()) &&
-         std::all_of(processes.begin(), processes.end(),
-                     [](const v1::RdmaProcess& process) { return process.environment_known(); });
-}
-bool HasUverbs(const Member& m) {
-  const auto& devices = m.snapshot().rdma_devices();
-  return std::any_of(devices.begin(), devices.end(), [](const v1::RdmaDevice& device) {
-    return !device.character_devices().empty();
-  });
-}
-bool HasStack(const Member& m) {
-  return m.expectation().values.has_rdma_stack_version()
-             ? m.snapshot().host().has_rdma_stack_version() ||
-                   m.snapshot().host().rdma_stack() == v1::RDMA_STACK_INBOX
-             : m.snapshot().host().has_rdma_stack();
-}
-
 // In the order of Field.
 constexpr FieldInfo kInfos[] = {
     {"active RDMA MTU", Input::kRdmaPorts, Absence::kUnknown,
@@ -240,10 +188,18 @@ constexpr FieldInfo kInfos[] = {
     {"map of DSCP to priority", Input::kDcb, Absence::kGapOrSilent, HasMap, DcbSource},
     {"ECN", Input::kCongestionControl, Absence::kOptional, HasEcn, CongestionFile},
     {"ETS", Input::kDcb, Absence::kGapOrSilent, DcbHas<&v1::DcbConfig::has_ets>, DcbSource},
+    {"FEC", Input::kNetInterfaces, Absence::kOptional, NetdevHas<&v1::NetInterface::has_fec>,
+     EthtoolSource},
+    {"counters of error correction", Input::kCounters, Absence::kOptional, HasFecCounters,
+     LinkCounterFile},
     {"firmware", Input::kRdmaDevices, Absence::kGapOrSilent,
      DeviceHas<&v1::RdmaDevice::has_firmware>, OfDevice<kFirmwareFile>},
     {"GIDs", Input::kGids, Absence::kGapOrSilent,
      [](const Member& m) { return !m.port->port->gids().empty(); }, OfPort<kGidsFile>},
+    {"interrupts", Input::kInterrupts, Absence::kOptional,
+     FunctionHas<&v1::PciFunction::has_interrupts>, OfFunction<kInterruptsDirectory>},
+    {"IPoIB mode", Input::kIpoib, Absence::kOptional, NetdevHas<&v1::NetInterface::has_ipoib_mode>,
+     [](const Member& m) { return NetdevFile(*m.port, "mode"); }},
     {"LID", Input::kRdmaPorts, Absence::kGapOrSilent, PortHas<&v1::Port::has_lid>,
      OfPort<kLidFile>},
     {"counters of the link", Input::kCounters, Absence::kOptional, HasLinkCounters,
@@ -272,9 +228,14 @@ constexpr FieldInfo kInfos[] = {
        return m.port->Dcb() == nullptr || !m.port->Dcb()->max_rate_bps().empty();
      },
      DcbSource},
+    {"pluggable module", Input::kModules, Absence::kOptional,
+     WireHas<&v1::NetInterface::has_module>,
+     [](const Member& m) { return "netlink ethtool module " + WireName(*m.port); }},
     {"netdev MTU", Input::kNetInterfaces, Absence::kUnknown,
      [](const Member& m) { return NetdevMtu(*m.port).has_value(); },
      [](const Member& m) { return NetdevFile(*m.port, "mtu"); }},
+    {"node description", Input::kRdmaDevices, Absence::kOptional,
+     DeviceHas<&v1::RdmaDevice::has_node_description>, OfDevice<kNodeDescriptionFile>},
     {"node GUID", Input::kRdmaDevices, Absence::kGapOrSilent,
      DeviceHas<&v1::RdmaDevice::has_node_guid>, OfDevice<kNodeGuidPath>},
     {"global pause", Input::kGlobalPause, Absence::kGapOrSilent,
@@ -305,6 +266,11 @@ constexpr FieldInfo kInfos[] = {
      FunctionHas<&v1::PciFunction::has_max_read_request_bytes>, OfFunction<kConfigFile>},
     {"PCIe relaxed ordering", Input::kPciFunctions, Absence::kGapOrSilent,
      FunctionHas<&v1::PciFunction::has_relaxed_ordering>, OfFunction<kConfigFile>},
+    {"temperature sensors", Input::kSensors, Absence::kOptional,
+     [](const Member& m) {
+       return m.port->function != nullptr && !m.port->function->sensors().empty();
+     },
+     OfFunction<kSensorsDirectory>},
     {"PCI address", Input::kRdmaDevices, Absence::kGapOrSilent,
      DeviceHas<&v1::RdmaDevice::has_pci_address>, OfDevice<kDeviceLink>},
     {"SM LID", Input::kRdmaPorts, Absence::kGapOrSilent, PortHas<&v1::Port::has_sm_lid>,
@@ -323,78 +289,13 @@ constexpr FieldInfo kInfos[] = {
     {"trust", Input::kDcb, Absence::kGapOrSilent, DcbHas<&v1::DcbConfig::has_trust>, DcbSource},
     {"lanes", Input::kRdmaPorts, Absence::kGapOrSilent, PortHas<&v1::Port::has_width>,
      OfPort<kRateFile>},
-
-    {"ACS registers of the bridges between GPU and NIC", Input::kPciFunctions, Absence::kUnknown,
-     [](const Member& m) { return !HasUnreadRedirects(*m.node); }, AcsSource},
-    {"clock", Input::kTimeSync, Absence::kGapOrSilent,
-     [](const Member& m) { return m.snapshot().time_sync().has_synchronized(); },
-     OfNode<kAdjtimexFile>},
-    {"offset of the clock", Input::kTimeSync, Absence::kOptional,
-     [](const Member& m) { return m.snapshot().time_sync().has_offset_seconds(); },
-     OfNode<kAdjtimexFile>},
-    {"kernel command line", Input::kHostFacts, Absence::kGapOrSilent,
-     HostHas<&v1::HostFacts::has_kernel_command_line>, OfNode<kCommandLineFile>},
-    {"version of the GPU driver", Input::kPeerMemory, Absence::kOptional,
-     [](const Member& m) { return m.snapshot().peer_memory().gpu_driver().has_version(); },
-     OfNode<kGpuDriverFile>},
-    {"distances of GPUs and NICs", Input::kGpuNicPaths, Absence::kOptional,
-     [](const Member& m) { return !m.snapshot().gpu_nic_paths().empty(); }, OfNode<kPciDirectory>},
-    {"memory window of a GPU", Input::kGpus, Absence::kOptional, HasGpuWindow,
-     [](const Member& m) { return PciFile(FirstGpu(m), "resource"); }},
-    {"GPUs", Input::kGpus, Absence::kOptional,
-     [](const Member& m) { return !m.snapshot().gpus().empty(); }, OfNode<kPciDirectory>},
-    {"huge pages", Input::kHostFacts, Absence::kOptional,
-     [](const Member& m) { return !m.snapshot().host().hugepages().empty(); },
-     OfNode<kHugePagesDirectory>},
-    {"IOMMU type", Input::kPciFunctions, Absence::kOptional, HasIommuType, OfNode<kGroupsFile>},
-    {"view of the job", Input::kJobView, Absence::kOptional,
-     [](const Member& m) { return m.snapshot().has_job(); }, OfNode<kJobSource>},
-    {"environment of the jobs", Input::kRdmaProcesses, Absence::kOptional, HasJobEnvironment,
-     OfNode<kEnvironFile>},
-    {"locked memory of the job", Input::kJobView, Absence::kUnknown,
-     [](const Member& m) { return m.snapshot().job().has_memlock(); },
-     [](const Member& m) { return Format("proc/{}/limits", m.snapshot().job().pid()); }},
-    {"kernel log", Input::kKernelLog, Absence::kOptional,
-     [](const Member& m) { return !m.snapshot().kernel_log().empty(); }, OfNode<kKernelLogFile>},
-    {"kernel release", Input::kHostIdentity, Absence::kGapOrSilent,
-     [](const Member& m) { return !m.snapshot().node().kernel_release().empty(); },
-     OfNode<kReleasePath>},
-    {"machine id", Input::kHostIdentity, Absence::kGapOrSilent,
-     [](const Member& m) { return !m.snapshot().node().machine_id().empty(); },
-     OfNode<kMachineIdFile>},
-    {"limit of locked memory", Input::kHostLimits, Absence::kOptional, HasMemlock,
-     OfNode<kLimitsFile>},
-    {"kernel modules", Input::kRdmaStack, Absence::kGapOrSilent,
-     [](const Member& m) { return !m.snapshot().host().modules().empty(); }, OfNode<kModuleList>},
-    {"RDMA network namespace mode", Input::kRdmaDevices, Absence::kOptional,
-     HostHas<&v1::HostFacts::has_rdma_netns_mode>, OfNode<kNetnsFile>},
-    {"number of NUMA nodes", Input::kHostFacts, Absence::kOptional,
-     HostHas<&v1::HostFacts::has_numa_nodes>, OfNode<kNumaFile>},
-    {"registration of peer memory", Input::kPeerMemory, Absence::kOptional,
-     [](const Member& m) { return m.snapshot().peer_memory().has_bound_to_ib_core(); },
-     OfNode<kPeersFile>},
-    {"peer memory modules", Input::kPeerMemory, Absence::kGapOrSilent,
-     [](const Member& m) { return m.snapshot().peer_memory().has_nv_peer_mem_loaded(); },
-     OfNode<kModuleList>},
-    {"product of the machine", Input::kHostFacts, Absence::kOptional,
-     HostHas<&v1::HostFacts::has_product>, OfNode<kProductFile>},
-    {"version of rdma-core", Input::kRdmaStack, Absence::kOptional,
-     HostHas<&v1::HostFacts::has_rdma_core_version>, OfNode<kLibraryDirectory>},
-    {"RDMA stack", Input::kRdmaStack, Absence::kOptional, HasStack, OfNode<kModuleList>},
-    {"routes", Input::kRouting, Absence::kOptional,
-     [](const Member& m) { return m.snapshot().routing().routes_known(); }, OfNode<kRoutesSource>},
-    {"sysctls", Input::kHostLimits, Absence::kOptional,
-     [](const Member& m) { return !m.snapshot().host().sysctls().empty(); },
-     OfNode<kSysctlDirectory>},
-    {"uverbs devices", Input::kCharacterDevices, Absence::kOptional, HasUverbs,
-     OfNode<kUverbsDirectory>},
 };
-static_assert(std::size(kInfos) == kFields);
+static_assert(std::size(kInfos) == kPortFields);
 
 }  // namespace
 
 const FieldInfo& InfoOf(Field field) {
-  return kInfos[static_cast<std::size_t>(field)];
+  return IsOfNode(field) ? InfoOfNodeField(field) : kInfos[static_cast<std::size_t>(field)];
 }
 
 }  // namespace fabric::rules

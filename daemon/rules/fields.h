@@ -30,8 +30,12 @@ enum class Field : std::uint8_t {
   kDscpMap,
   kEcn,
   kEts,
+  kFec,
+  kFecCounters,
   kFirmware,
   kGids,
+  kInterrupts,
+  kIpoibMode,
   kLid,
   kLinkCounters,
   kLinkLayer,
@@ -42,7 +46,9 @@ enum class Field : std::uint8_t {
   kMaxMtu,
   kMaxPayload,
   kMaxRates,
+  kModule,  // Pluggable module
   kNetdevMtu,
+  kNodeDescription,
   kNodeGuid,
   kPause,
   kPciLink,
@@ -56,6 +62,7 @@ enum class Field : std::uint8_t {
   kRdmaCm,
   kReadRequest,
   kRelaxedOrdering,
+  kSensors,
   kSlot,  // PCI address
   kSmLid,
   kStormPrevention,
@@ -66,14 +73,18 @@ enum class Field : std::uint8_t {
   kWidth,
   // Of a node.
   kAcs,
+  kBios,
   kClock,
   kClockOffset,
   kCommandLine,
+  kCopyOnFork,
+  kCpuPower,
   kGpuDriver,
   kGpuPaths,
   kGpuWindow,
   kGpus,
   kHugePages,
+  kIdleStates,
   kIommuType,
   kJob,
   kJobEnvironment,
@@ -85,6 +96,7 @@ enum class Field : std::uint8_t {
   kModules,
   kNetnsMode,
   kNumaNodes,
+  kNvlinks,
   kPeerMemory,
   kPeerModules,
   kProduct,
@@ -95,6 +107,7 @@ enum class Field : std::uint8_t {
   kUverbs,
 };
 inline constexpr std::size_t kFields = static_cast<std::size_t>(Field::kUverbs) + 1;
+inline constexpr std::size_t kPortFields = static_cast<std::size_t>(Field::kAcs);
 constexpr bool IsOfNode(Field field) {
   return field >= Field::kAcs;
 }
@@ -114,6 +127,7 @@ struct FieldInfo {
   std::string (*source)(const Member&) = nullptr;  // As a gap names it
 };
 const FieldInfo& InfoOf(Field field);
+const FieldInfo& InfoOfNodeField(Field field);  // For IsOfNode() only
 
 // A field that a rule reads, of members to which the rule applies.
 struct Read {

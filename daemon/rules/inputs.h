@@ -16,6 +16,7 @@ enum class Input : std::uint8_t {
   kCharacterDevices,
   kCongestionControl,
   kCounters,  // Rates between two reports; a rule without it does not run when only counters change
+  kCpuPower,
   kDcb,
   kGids,
   kGlobalPause,
@@ -24,10 +25,14 @@ enum class Input : std::uint8_t {
   kHostFacts,
   kHostIdentity,
   kHostLimits,
+  kInterrupts,
+  kIpoib,
   kJobView,
   kKernelLog,
   kLldp,
+  kModules,
   kNetInterfaces,
+  kNvlinks,
   kPciFunctions,
   kPeerMemory,
   kPfcStormPrevention,
@@ -38,6 +43,7 @@ enum class Input : std::uint8_t {
   kRoceDefaults,
   kRoceLag,
   kRouting,
+  kSensors,
   kTimeSync,
 };
 inline constexpr std::size_t kInputs = static_cast<std::size_t>(Input::kTimeSync) + 1;

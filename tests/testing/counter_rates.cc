@@ -8,19 +8,49 @@
 namespace fabric::testing {
 namespace {
 
-constexpr const char* kOfPort[] = {
-    "ack_timeout",         "cnp_rx_handled",        "cnp_rx_ignored",
-    "cnp_tx_packets",      "ecn_marked_rx_packets", "icrc_errors",
-    "out_of_buffer",       "out_of_sequence",       "rdma_rx_packets",
-    "rdma_tx_bytes",       "rdma_tx_packets",       "retry_exceeded",
-    "rnr_nak_received",    "seq_nak_received",      "buffer_overrun_errors",
-    "link_down_events",    "link_error_recoveries", "local_link_integrity_errors",
-    "rx_errors",           "symbol_errors",         "tx_discards",
-    "rx_constraint_errors"};
-constexpr const char* kOfNetdev[] = {
-    "fcs_errors",    "link_down_events",      "symbol_errors",        "rx_discards",
-    "tx_discards",   "pause_rx_duration_us",  "pause_tx_duration_us", "pfc_storm_events",
-    "out_of_buffer", "pcie_rx_signal_errors", "pcie_tx_signal_errors"};
+constexpr const char* kOfPort[] = {"ack_timeout",
+                                   "cnp_rx_handled",
+                                   "cnp_rx_ignored",
+                                   "cnp_tx_packets",
+                                   "ecn_marked_rx_packets",
+                                   "icrc_errors",
+                                   "out_of_buffer",
+                                   "out_of_sequence",
+                                   "rdma_rx_packets",
+                                   "rdma_tx_bytes",
+                                   "rdma_tx_packets",
+                                   "retry_exceeded",
+                                   "rnr_nak_received",
+                                   "seq_nak_received",
+                                   "buffer_overrun_errors",
+                                   "link_down_events",
+                                   "link_error_recoveries",
+                                   "local_link_integrity_errors",
+                                   "rx_errors",
+                                   "symbol_errors",
+                                   "tx_discards",
+                                   "rx_constraint_errors",
+                                   "adaptive_retrans",
+                                   "credit_wait",
+                                   "rnr_retry_exceeded"};
+constexpr const char* kOfNetdev[] = {"fcs_errors",
+                                     "link_down_events",
+                                     "symbol_errors",
+                                     "rx_discards",
+                                     "tx_discards",
+                                     "pause_rx_duration_us",
+                                     "pause_tx_duration_us",
+                                     "pfc_storm_events",
+                                     "out_of_buffer",
+                                     "pcie_rx_signal_errors",
+                                     "pcie_tx_signal_errors",
+                                     "fec_corrected_bits",
+                                     "fec_uncorrectable_blocks",
+                                     "module_high_temperatures",
+                                     "module_bus_errors",
+                                     "module_shorts",
+                                     "pcie_read_stall_events",
+                                     "pcie_write_stall_events"};
 constexpr const char* kOfPriority[] = {"tx_bytes_prio", "rx_discards_prio", "pfc_rx_frames_prio",
                                        "pfc_rx_duration_us_prio", "pfc_tx_duration_us_prio"};
 
@@ -105,6 +135,26 @@ v1::Counter& CounterOf(v1::NodeSnapshot& node, std::uint32_t rail, const std::st
   }
   if (found == nullptr) std::abort();  // A mistake of the test.
   return *found;
+}
+
+v1::Counter& CounterOfPort(v1::NodeSnapshot& node, std::uint32_t rail, const std::string& neutral) {
+  for (v1::CounterSet& set : *node.mutable_counters())
+    for (v1::Counter& counter : *set.mutable_counters())
+      if (set.device() == DeviceOf(node, rail).name() && counter.neutral() == neutral)
+        return counter;
+  std::abort();  // A mistake of the test.
+}
+
+void AddNetdevCounter(v1::NodeSnapshot& node, std::uint32_t rail, const std::string& neutral) {
+  const std::string& netdev = DeviceOf(node, rail).ports(0).netdev();
+  v1::CounterSet* found = nullptr;
+  for (v1::CounterSet& set : *node.mutable_counters())
+    if (set.netdev() == netdev) found = &set;
+  if (found == nullptr) {
+    found = node.add_counters();
+    found->set_netdev(netdev);
+  }
+  Add(neutral, v1::COUNTER_SOURCE_ETHTOOL, *found);
 }
 
 void Count(Pair& pair, std::size_t node, std::uint32_t rail, const std::string& neutral,

@@ -30,6 +30,10 @@ Pair PairOf(std::vector<v1::NodeSnapshot> nodes, int seconds = kPairSeconds);
 void Count(Pair& pair, std::size_t node, std::uint32_t rail, const std::string& neutral,
            std::uint64_t delta);
 v1::Counter& CounterOf(v1::NodeSnapshot& node, std::uint32_t rail, const std::string& neutral);
+// Of the RDMA port, where the netdev has one with this name too.
+v1::Counter& CounterOfPort(v1::NodeSnapshot& node, std::uint32_t rail, const std::string& neutral);
+// Adds a counter of the netdev of the rail.
+void AddNetdevCounter(v1::NodeSnapshot& node, std::uint32_t rail, const std::string& neutral);
 
 // A port that sends and receives nearly 100 Gb/s of RDMA on priority 3, with typical other
 // counters.

@@ -91,6 +91,27 @@ Result<std::string> FakeEthtool::Fec(const std::string& netdev) {
   return Find(status, fecs, netdev, Code::kUnimplemented);
 }
 
+Result<host::FecModes> FakeEthtool::FecModes(const std::string& netdev) {
+  return Find(status, fec_modes, netdev, Code::kUnimplemented);
+}
+
+Result<std::vector<host::NamedCounter>> FakeEthtool::FecStatistics(const std::string& netdev) {
+  return Find(status, fec_statistics, netdev, Code::kUnimplemented);
+}
+
+Result<std::vector<std::uint8_t>> FakeEthtool::ModuleEeprom(const std::string& netdev,
+                                                            const host::ModulePlace& place) {
+  if (!module_status.ok()) return module_status;
+  const auto found = modules.find(netdev);
+  if (!status.ok() || found == modules.end())
+    return Find(status, std::map<std::string, std::vector<std::uint8_t>>(), netdev,
+                Code::kUnimplemented);
+  return Find(
+      status, found->second,
+      std::tuple<int, int, int>(place.i2c_address, place.page, static_cast<int>(place.offset)),
+      Code::kUnavailable);
+}
+
 Result<host::VlanInfo> FakeAddressNetlink::Vlan(std::uint32_t netdev_index) {
   return Find(status, vlans, netdev_index, Code::kNotFound);
 }

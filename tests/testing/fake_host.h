@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,11 @@ class FakeEthtool final : public host::Ethtool {
   std::map<std::string, host::PauseParameters> pauses;
   std::map<std::string, host::LinkSettings> links;
   std::map<std::string, std::string> fecs;
+  std::map<std::string, host::FecModes> fec_modes;
+  std::map<std::string, std::vector<host::NamedCounter>> fec_statistics;
+  // EEPROMs of modules by netdev; half pages by I2C address, page and offset.
+  std::map<std::string, std::map<std::tuple<int, int, int>, std::vector<std::uint8_t>>> modules;
+  Status module_status;  // A failure is the answer to ModuleEeprom().
   std::map<std::string, std::uint16_t> pfc_storm_prevention_ms;
 
   Result<host::DriverInfo> Driver(const std::string& netdev) override;
@@ -66,6 +72,10 @@ class FakeEthtool final : public host::Ethtool {
   Result<host::PauseParameters> Pause(const std::string& netdev) override;
   Result<host::LinkSettings> Link(const std::string& netdev) override;
   Result<std::string> Fec(const std::string& netdev) override;
+  Result<host::FecModes> FecModes(const std::string& netdev) override;
+  Result<std::vector<host::NamedCounter>> FecStatistics(const std::string& netdev) override;
+  Result<std::vector<std::uint8_t>> ModuleEeprom(const std::string& netdev,
+                                                 const host::ModulePlace& place) override;
   Result<std::uint16_t> PfcStormPreventionMs(const std::string& netdev) override;
 };
 

@@ -33,6 +33,12 @@ static_assert(sizeof(PciInfo) == 68);
 
 struct NvmlDevice;  // Opaque
 
+// nvmlNvLinkErrorCounter_t
+constexpr int kReplayErrors = 0;
+constexpr int kRecoveryErrors = 1;
+constexpr int kCrcFlitErrors = 2;
+constexpr int kCrcDataErrors = 3;
+
 class Library {
  public:
   static Result<Library> Load(const std::string& name) {
@@ -52,6 +58,11 @@ class Library {
     if (!whole)
       return Status(Code::kUnimplemented,
                     Format("{} lacks functions of driver 450 and later", name));
+    // Optional: nullptr when the library does not have them.
+    (void)library.file_.Find("nvmlSystemGetCudaDriverVersion_v2", library.cuda_version);
+    (void)library.file_.Find("nvmlDeviceGetBoardPartNumber", library.board_part_number);
+    (void)library.file_.Find("nvmlDeviceGetNvLinkRemotePciInfo_v2", library.link_remote);
+    (void)library.file_.Find("nvmlDeviceGetNvLinkErrorCounter", library.link_errors);
     return library;
   }
 
@@ -72,6 +83,11 @@ class Library {
   Answer (*name)(NvmlDevice*, char* text, unsigned bytes) = nullptr;
   Answer (*uuid)(NvmlDevice*, char* text, unsigned bytes) = nullptr;
   Answer (*link_state)(NvmlDevice*, unsigned link, unsigned* active) = nullptr;
+  Answer (*cuda_version)(int* version) = nullptr;
+  Answer (*board_part_number)(NvmlDevice*, char* text, unsigned bytes) = nullptr;
+  Answer (*link_remote)(NvmlDevice*, unsigned link, PciInfo*) = nullptr;
+  Answer (*link_errors)(NvmlDevice*, unsigned link, int counter,
+                        unsigned long long* value) = nullptr;
 
  private:
   SharedLibrary file_;
@@ -102,6 +118,44 @@ std::string TextOf(Get get) {
   return IsText(text) ? text : std::string();
 }
 
+std::string AddressOf(const PciInfo& pci) {
+  return ToString(PciAddress{.domain = pci.domain,
+                             .bus = static_cast<std::uint8_t>(pci.bus),
+                             .device = static_cast<std::uint8_t>(pci.device),
+                             .function = 0});
+}
+
+// "12.4" of 12040.
+std::string CudaVersion(const Library& library) {
+  int version = 0;
+  if (library.cuda_version == nullptr || library.cuda_version(&version) != kNvmlSuccess) return {};
+  return version > 0 ? Format("{}.{}", version / 1000, version % 1000 / 10) : std::string();
+}
+
+std::optional<std::uint64_t> LinkErrors(const Library& library, NvmlDevice* device, unsigned link,
+                                        int counter) {
+  unsigned long long value = 0;
+  if (library.link_errors == nullptr ||
+      library.link_errors(device, link, counter, &value) != kNvmlSuccess)
+    return {};
+  return value;
+}
+
+ManagedLink ReadLink(const Library& library, NvmlDevice* device, unsigned index, bool active) {
+  ManagedLink link{.index = index,
+                   .active = active,
+                   .remote_pci_address = {},
+                   .replay_errors = LinkErrors(library, device, index, kReplayErrors),
+                   .recovery_errors = LinkErrors(library, device, index, kRecoveryErrors),
+                   .crc_flit_errors = LinkErrors(library, device, index, kCrcFlitErrors),
+                   .crc_data_errors = LinkErrors(library, device, index, kCrcDataErrors)};
+  PciInfo remote{};
+  if (active && library.link_remote != nullptr &&
+      library.link_remote(device, index, &remote) == kNvmlSuccess)
+    link.remote_pci_address = AddressOf(remote);
+  return link;
+}
+
 Result<ManagedGpu> ReadGpu(const Library& library, unsigned index) {
   NvmlDevice* device = nullptr;
   if (const Answer code = library.device(index, &device); code != kNvmlSuccess)
@@ -110,18 +164,18 @@ Result<ManagedGpu> ReadGpu(const Library& library, unsigned index) {
   if (const Answer code = library.pci_info(device, &pci); code != kNvmlSuccess)
     return library.Error(Format("PCI address of GPU {}", index), code);
   ManagedGpu gpu{
-      .pci_address = ToString(PciAddress{.domain = pci.domain,
-                                         .bus = static_cast<std::uint8_t>(pci.bus),
-                                         .device = static_cast<std::uint8_t>(pci.device),
-                                         .function = 0}),
+      .pci_address = AddressOf(pci),
       .name = TextOf([&](char* to, unsigned bytes) { return library.name(device, to, bytes); }),
       .uuid = TextOf([&](char* to, unsigned bytes) { return library.uuid(device, to, bytes); }),
+      .board_part_number = {},
       .links = {}};
+  if (library.board_part_number != nullptr)
+    gpu.board_part_number = TextOf(
+        [&](char* to, unsigned bytes) { return library.board_part_number(device, to, bytes); });
   for (unsigned link = 0; link < kLinksMax; ++link) {
     unsigned active = 0;  // NVML_FEATURE_ENABLED
-    if (library.link_state(device, link, &active) != kNvmlSuccess) continue;
-    gpu.links = gpu.links.value_or(0) + 1;
-    if (active == 1) ++gpu.links_active;
+    if (library.link_state(device, link, &active) == kNvmlSuccess)
+      gpu.links.push_back(ReadLink(library, device, link, active == 1));
   }
   return gpu;
 }
@@ -136,6 +190,7 @@ class MachineGpuManagement final : public GpuManagement {
     if (session.code() != kNvmlSuccess) return library.Error("nvmlInitWithFlags", session.code());
     GpuManagementInfo info{.driver_version = TextOf(library.driver_version),
                            .library_version = TextOf(library.library_version),
+                           .cuda_version = CudaVersion(library),
                            .gpus = {},
                            .failures = {}};
     unsigned count = 0;

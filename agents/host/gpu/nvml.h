@@ -11,17 +11,29 @@
 
 namespace fabric::host {
 
+// One NVLink of a GPU. Absent: the GPU or the driver does not report it.
+struct ManagedLink {
+  std::uint32_t index = 0;
+  bool active = false;
+  std::optional<std::string> remote_pci_address;  // GPU or NVSwitch at the other end
+  std::optional<std::uint64_t> replay_errors;     // Since the driver was loaded
+  std::optional<std::uint64_t> recovery_errors;
+  std::optional<std::uint64_t> crc_flit_errors;
+  std::optional<std::uint64_t> crc_data_errors;
+};
+
 struct ManagedGpu {
   std::string pci_address;  // "0000:1b:00.0"
   std::string name;
   std::string uuid;
-  std::optional<std::uint32_t> links;  // NVLinks; absent for a GPU without
-  std::uint32_t links_active = 0;
+  std::string board_part_number;   // Empty if unknown
+  std::vector<ManagedLink> links;  // NVLinks, by index; empty for a GPU without
 };
 
 struct GpuManagementInfo {
   std::string driver_version;
   std::string library_version;
+  std::string cuda_version;  // Highest of the driver: "12.4"; empty if unknown
   std::vector<ManagedGpu> gpus;
   std::vector<Status> failures;  // One for each GPU that failed
 };

@@ -70,6 +70,22 @@ NetlinkRequest& NetlinkRequest::Text(int attribute, const std::string& value) {
   return *this;
 }
 
+NetlinkRequest& NetlinkRequest::Byte(int attribute, std::uint8_t value) {
+  complete_ = complete_ && nla_put_u8(message_.get(), attribute, value) == 0;
+  return *this;
+}
+
+NetlinkRequest& NetlinkRequest::Begin(int attribute) {
+  nested_ = complete_ ? nla_nest_start(message_.get(), attribute | NLA_F_NESTED) : nullptr;
+  complete_ = nested_ != nullptr;
+  return *this;
+}
+
+NetlinkRequest& NetlinkRequest::End() {
+  complete_ = complete_ && nla_nest_end(message_.get(), nested_) >= 0;
+  return *this;
+}
+
 Result<Bytes> NetlinkRequest::Finish(std::uint32_t sequence) {
   if (!complete_) return Status(Code::kResourceExhausted, "netlink: no memory for the request");
   nlmsghdr* const header = nlmsg_hdr(message_.get());

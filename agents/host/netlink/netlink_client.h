@@ -14,6 +14,7 @@
 #include "base/status.h"
 
 struct nl_msg;
+struct nlattr;
 struct nl_sock;
 
 namespace fabric::host {
@@ -29,7 +30,11 @@ class NetlinkRequest {
     return Append(&header, sizeof(header));
   }
   NetlinkRequest& Number(int attribute, std::uint32_t value);
+  NetlinkRequest& Byte(int attribute, std::uint8_t value);
   NetlinkRequest& Text(int attribute, const std::string& value);
+  // A nested attribute: those between Begin() and End(). One level.
+  NetlinkRequest& Begin(int attribute);
+  NetlinkRequest& End();
 
   // The finished message with its sequence number. RESOURCE_EXHAUSTED without memory.
   Result<Bytes> Finish(std::uint32_t sequence);
@@ -46,6 +51,7 @@ class NetlinkRequest {
 
   const int type_;
   std::unique_ptr<nl_msg, Free> message_;
+  nlattr* nested_ = nullptr;
   bool complete_ = true;
   std::string subject_;  // Values of the attributes, each followed by a slash
 };

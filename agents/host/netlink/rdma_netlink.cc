@@ -206,6 +206,12 @@ Result<std::vector<NamedCounter>> ParseRdmaCounters(Bytes datagram) {
 Result<RdmaSystemInfo> ParseRdmaSystem(Bytes datagram) {
   RdmaSystemInfo system;
   const auto take = [&](const NetlinkAttribute& attribute) -> Status {
+    if (attribute.type == RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK) {
+      std::uint8_t copied = 0;
+      RETURN_IF_ERROR(ReadInteger<std::uint8_t>(attribute, "copy on fork", copied));
+      system.copy_on_fork = copied != 0;
+      return {};
+    }
     if (attribute.type != RDMA_NLDEV_SYS_ATTR_NETNS_MODE) return {};
     std::uint8_t mode = 0;
     RETURN_IF_ERROR(ReadInteger<std::uint8_t>(attribute, "namespace mode", mode));

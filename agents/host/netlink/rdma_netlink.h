@@ -47,6 +47,8 @@ struct NamedCounter {
 
 struct RdmaSystemInfo {
   std::optional<bool> netns_shared;  // False: exclusive, each device is in one namespace.
+  // Registered memory is copied for a child process. Absent before Linux 5.12.
+  std::optional<bool> copy_on_fork;
 };
 
 class RdmaNetlink {

@@ -124,6 +124,9 @@ constexpr NeutralCounter kLink[] = {
     {"module_unplugs", "events", "module_unplugs", "Times the module was removed."},
     {"module_high_temperatures", "events", "module_high_temperatures",
      "Times the module grew too hot."},
+    {"module_bus_errors", "events", "module_bus_errors",
+     "Times the management bus of the module did not answer."},
+    {"module_shorts", "events", "module_shorts", "Times a shorted module or cable was found."},
 };
 
 constexpr NeutralCounter kWire[] = {

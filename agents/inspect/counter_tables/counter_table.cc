@@ -48,6 +48,14 @@ constexpr PortRegister kPortRegisters[] = {
     {"VL15_dropped", "vl15_drops", 16, 1},
 };
 
+// Of ethtool netlink, for all drivers. After the rows of their tables.
+constexpr CounterRow kFecRows[] = {
+    {kFec, "corrected_bits", "fec_corrected_bits"},
+    {kFec, "corrected_blocks", "fec_corrected_blocks"},
+    {kFec, "uncorrectable_blocks", "fec_uncorrectable_blocks"},
+};
+constexpr std::size_t kFecRank = 1 << 16;
+
 std::uint64_t Max(std::uint32_t bits) {
   return bits >= 64 ? std::numeric_limits<std::uint64_t>::max() : (std::uint64_t{1} << bits) - 1;
 }
@@ -93,6 +101,9 @@ Meaning MeaningOf(const CounterTable* table, const v1::Counter& counter) {
             .unit = UnitOf(row->neutral),
             .rank = static_cast<std::size_t>(row - kPortRegisters)};
   }
+  for (const CounterRow& row : kFecRows)
+    if (counter.source() == kFec && counter.name() == row.name)
+      return {.known = true, .neutral = row.neutral, .unit = UnitOf(row.neutral), .rank = kFecRank};
   const CounterRow* const row = FindCounterRow(table, counter.source(), counter.name());
   if (row == nullptr) return {};
   return {.known = true,

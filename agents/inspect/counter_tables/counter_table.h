@@ -15,6 +15,7 @@ namespace fabric::inspect {
 constexpr auto kHw = v1::COUNTER_SOURCE_HW;
 constexpr auto kEthtool = v1::COUNTER_SOURCE_ETHTOOL;
 constexpr auto kDcb = v1::COUNTER_SOURCE_DCB;
+constexpr auto kFec = v1::COUNTER_SOURCE_FEC;  // The same names for all drivers
 
 // One counter of a driver. Rows with the same neutral name are in order of preference: the first
 // that a port or netdev has gets the name.

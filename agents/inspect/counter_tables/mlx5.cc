@@ -119,8 +119,8 @@ constexpr CounterRow kMlx5Rows[] = {
     {kEthtool, "tx_pci_signal_integrity", "pcie_tx_signal_errors"},
     {kEthtool, "module_unplug", "module_unplugs"},
     {kEthtool, "module_high_temp", "module_high_temperatures"},
-    {kEthtool, "module_bus_stuck", "", "", "events"},
-    {kEthtool, "module_bad_shorted", "", "", "events"},
+    {kEthtool, "module_bus_stuck", "module_bus_errors"},
+    {kEthtool, "module_bad_shorted", "module_shorts"},
 };
 
 }  // namespace

@@ -218,8 +218,9 @@ std::string VersionOfOfedInfo(std::string_view script) {
   return "";
 }
 
-Result<std::uint32_t> CountOfList(std::string_view text) {
-  std::uint32_t count = 0;
+Result<std::vector<std::uint32_t>> NumbersOfList(std::string_view text) {
+  std::vector<std::uint32_t> numbers;
+  if (Trim(text).empty()) return numbers;
   for (const std::string_view range : Split(Trim(text), ',')) {
     const std::size_t dash = range.find('-');
     ASSIGN_OR_RETURN(const std::uint32_t first, ParseNumber<std::uint32_t>(range.substr(0, dash)));
@@ -228,11 +229,31 @@ Result<std::uint32_t> CountOfList(std::string_view text) {
       ASSIGN_OR_RETURN(last, ParseNumber<std::uint32_t>(range.substr(dash + 1)));
     }
     constexpr std::uint32_t kNumberMax = 1 << 16;
-    if (last < first || last >= kNumberMax)
-      return Status(Code::kInvalidArgument, "expected a list of ranges, saw " + Quoted(text));
-    count += last - first + 1;
+    const bool ascends = numbers.empty() || first > numbers.back();
+    if (last < first || last >= kNumberMax || !ascends)
+      return Status(Code::kInvalidArgument,
+                    "expected a list of ascending ranges, saw " + Quoted(text));
+    for (std::uint32_t number = first; number <= last; ++number) numbers.push_back(number);
   }
-  return count;
+  return numbers;
+}
+
+Result<std::uint32_t> CountOfList(std::string_view text) {
+  ASSIGN_OR_RETURN(const std::vector<std::uint32_t> numbers, NumbersOfList(text));
+  if (numbers.empty())
+    return Status(Code::kInvalidArgument, "expected a list of ranges, saw " + Quoted(text));
+  return static_cast<std::uint32_t>(numbers.size());
+}
+
+std::string ListOfNumbers(const std::vector<std::uint32_t>& numbers) {
+  std::string list;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::size_t first = i;
+    while (i + 1 < numbers.size() && numbers[i + 1] == numbers[i] + 1) ++i;
+    if (!list.empty()) list += ",";
+    list += i == first ? Format("{}", numbers[first]) : Format("{}-{}", numbers[first], numbers[i]);
+  }
+  return list;
 }
 
 std::optional<std::uint64_t> MeminfoBytes(std::string_view text, std::string_view key) {

@@ -44,6 +44,10 @@ void ApplySystemdConf(std::string_view text, std::string_view source, bool comme
 // Output of `ofed_info -s`, from the text of that script. Empty when not found.
 std::string VersionOfOfedInfo(std::string_view script);
 
+// Numbers of a list of ascending ranges, "0-3,8"; empty for an empty text. Below 65,536.
+Result<std::vector<std::uint32_t>> NumbersOfList(std::string_view text);
+// The list of ascending numbers: "0-3,8".
+std::string ListOfNumbers(const std::vector<std::uint32_t>& numbers);
 // Number of elements of "0-1,4".
 Result<std::uint32_t> CountOfList(std::string_view text);
 

@@ -218,6 +218,39 @@ void JudgeConnectionManager(const fleet::NodeView& node, Verdicts& out) {
   }
 }
 
+// iwarp_has_address
+
+void JudgeIwarp(const fleet::NodeView& node, Verdicts& out) {
+  for (const v1::Gap& gap : node.node->snapshot.gaps())
+    if (Covers(gap, "netlink addresses")) return;
+  for (const PortView& port : node.ports) {
+    if (port.device->protocol() != v1::PROTOCOL_IWARP || !port.rail || !IsUp(port) ||
+        port.expected().unused() || port.netdev == nullptr || node.node->snapshot.captured())
+      continue;
+    const auto& addresses = port.netdev->addresses();
+    const bool any = std::any_of(addresses.begin(), addresses.end(),
+                                 [](const auto& each) { return !each.starts_with("fe80:"); });
+    if (any) {
+      out.Pass();
+      continue;
+    }
+    const std::string& netdev = port.netdev->name();
+    out.Fail(port.Subject(),
+             Format("iWARP netdev {} has no IP address, expected one: iWARP connects by address",
+                    netdev),
+             {ToEvidence(*port.node, {.what = "IP addresses of " + netdev,
+                                      .expected = "at least one that is not link-local",
+                                      .seen = addresses.empty() ? "none" : "only link-local ones",
+                                      .source = "netlink addresses",
+                                      .basis = "rule"})},
+             {AddAddress(netdev)});
+  }
+}
+
+bool IsIwarpInUse(const Member& member) {
+  return member.port->device->protocol() == v1::PROTOCOL_IWARP && member.port->netdev != nullptr;
+}
+
 }  // namespace
 
 extern const Rule gid_family_expected = {
@@ -296,6 +329,21 @@ extern const Rule roce_v2_gid_present = {
     .reads = {{.field = Field::kGids, .applies = IsRoceInUse}},
     .fix = "ip address add ADDRESS/PREFIX dev NETDEV",
     .evaluate_node = JudgePresence,
+};
+
+extern const Rule iwarp_has_address = {
+    .id = "iwarp_has_address",
+    .title = "The netdev of an iWARP port that is up has an IP address",
+    .severity = v1::SEVERITY_WARNING,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "iWARP runs over TCP and connects by RDMA-CM only. Without an address no connection can be "
+        "made, while verbs tools show the port as ACTIVE.",
+    .source = "RFC 5040, RFC 5044; kernel drivers/infiniband/core/iwcm.c",
+    .needs = {Input::kNetInterfaces},
+    .reads = {{.field = Field::kAddresses, .applies = IsIwarpInUse}},
+    .fix = "Add an IP address to the netdev",
+    .evaluate_node = JudgeIwarp,
 };
 
 }  // namespace fabric::rules

@@ -6,7 +6,9 @@ namespace {
 using Rules = std::string_view[];
 
 constexpr Rules kPauseSenders = {"no_pause_storm", "pause_sent_within_limit"};
-constexpr Rules kPausedPeers = {"pause_received_within_limit"};
+constexpr Rules kPausedPeers = {"pause_received_within_limit", "no_pause_deadlock"};
+
+constexpr Rules kPausedByLoad = {"pause_received_within_limit"};
 
 constexpr Rules kLateEcn = {"ecn_acts_before_pfc"};
 
@@ -57,6 +59,10 @@ constexpr Rules kOverflow = {"lossless_priority_keeps_packets"};
 constexpr Rules kUncorrected = {"fec_equal_on_rail"};
 constexpr Rules kLinkErrors = {"link_errors_within_limit"};
 constexpr Rules kFlaps = {"link_stays_up"};
+constexpr Rules kBadModule = {"card_temperature_within_limit", "module_within_limits",
+                              "module_reports_no_fault"};
+constexpr Rules kRawErrors = {"raw_bit_errors_within_limit"};
+constexpr Rules kStalls = {"pcie_not_stalled"};
 constexpr Rules kCnpsIgnored = {"cnps_obeyed"};
 constexpr Rules kManyCnps = {"cnp_share_within_limit"};
 constexpr Rules kMissingCard = {"fabric_card_present", "fabric_port_count_equal"};
@@ -99,7 +105,7 @@ constexpr CauseRule kCauseRules[] = {
      .effects = kPausedPeers},
     {.why = "PFC stops senders that ECN does not slow down in time",
      .causes = kLateEcn,
-     .effects = kPausedPeers},
+     .effects = kPausedByLoad},
     {.why = "A PCIe link that falls back in speed or width has errors",
      .where = Where::kCard,
      .causes = kFallenPcieLinks,
@@ -167,6 +173,17 @@ constexpr CauseRule kCauseRules[] = {
     {.why = "Without FEC, bit errors are not corrected",
      .causes = kUncorrected,
      .effects = kLinkErrors},
+    {.why = "A module that is too hot, or receives too little light, has bit errors",
+     .where = Where::kCard,
+     .causes = kBadModule,
+     .effects = kRawErrors},
+    {.why = "Blocks with more bit errors than can be corrected are lost",
+     .causes = kRawErrors,
+     .effects = kLinkErrors},
+    {.why = "A narrow or slow PCIe link has no credits most of the time",
+     .where = Where::kCard,
+     .causes = kNarrowPcie,
+     .effects = kStalls},
     {.why = "A sender that ignores CNPs gets more of them",
      .causes = kCnpsIgnored,
      .effects = kManyCnps},

@@ -155,7 +155,59 @@ void EvaluateBeforePfc(const fleet::NodeView& node, Verdicts& out) {
   ForPortsWithRates(node, [&](const PortView& port) { JudgeBeforePfc(port, out); });
 }
 
+// congestion_counters_present
+
+// Of the device or the port, by the hardware's names.
+bool CountsNotifications(const PortView& port, bool& any) {
+  for (const auto at : {port.counters[0], port.counters[1]}) {
+    if (at == fleet::kNoCounters) continue;
+    for (const v1::Counter& counter : port.node->snapshot.counters(at).counters()) {
+      any = any || counter.source() == v1::COUNTER_SOURCE_HW;
+      if (counter.neutral() == "cnp_tx_packets") return true;
+    }
+  }
+  return false;
+}
+
+void JudgePresent(const PortView& port, Verdicts& out) {
+  if (!DriverOf(port).starts_with("mlx5") || !IsRoceHardware({.port = &port})) return;
+  bool any = false;
+  if (CountsNotifications(port, any)) return out.Pass();
+  if (!any) return;
+  out.Fail(port.Subject(), "no counters of congestion notifications, expected some of mlx5",
+           {ToEvidence(*port.node, {.what = "counters of congestion",
+                                    .expected = "np_cnp_sent, rp_cnp_handled",
+                                    .seen = "none",
+                                    .source = PortFile(port, "hw_counters"),
+                                    .basis = "rule"})},
+           {Query({.platform = "mlx5",
+                   .command = RdmaStatistic(port),
+                   .note = "The firmware does not permit to read them (cc_query_allowed). Update "
+                           "the firmware; a function that a hypervisor hands to a guest may lack "
+                           "them."})});
+}
+
+void EvaluatePresent(const fleet::NodeView& node, Verdicts& out) {
+  for (const PortView& port : node.ports)
+    if (CarriesRoce(port)) JudgePresent(port, out);
+}
+
 }  // namespace
+
+extern const Rule congestion_counters_present = {
+    .id = "congestion_counters_present",
+    .title = "A RoCE card of mlx5 counts congestion notifications",
+    .severity = v1::SEVERITY_INFO,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "Without these counters the rules on congestion control give no verdict on the port: "
+        "whether it answers marks and obeys notifications is not known.",
+    .source = "kernel hw/mlx5/counters.c (cc_query_allowed)",
+    .needs = {Input::kCounters},
+    .reads = {{.field = Field::kTransportCounters, .applies = IsRoceInUse}},
+    .fix = "Update the firmware of the card",
+    .evaluate_node = EvaluatePresent,
+};
 
 extern const Rule cnp_share_within_limit = {
     .id = "cnp_share_within_limit",

@@ -1,9 +1,11 @@
-// Packets that a card drops: far more than its peers, or of a lossless priority.
+// Packets that a card drops, far more than its peers or of a lossless priority; waits for credits.
 #include <algorithm>
 
 #include "base/text.h"
 #include "daemon/rules/counters/pauses.h"
+#include "daemon/rules/infiniband/infiniband.h"
 #include "daemon/rules/kind.h"
+#include "daemon/rules/links/links.h"
 #include "daemon/rules/lossless/lossless.h"
 
 namespace fabric::rules {
@@ -15,39 +17,73 @@ constexpr std::size_t kPeersMin = 3;    // Not counting the port itself
 constexpr double kPerSecondMin = 100;   // Lower rates are not judged
 constexpr double kTimesMin = 20;        // As a multiple of the next port
 constexpr std::uint64_t kLostMin = 10;  // On a lossless priority
+// At the 8 bytes that one tick stands for, a tenth of a link of 100 Gb/s.
+constexpr double kTicksPerSecondMin = 150'000'000;
 
 struct Discards {
   const PortView* port = nullptr;
   double per_second = 0;
 };
 
-void Fail(const Discards& worst, const Discards& next, Count count, std::size_t peers,
+// A count that is compared among the ports of a node.
+struct Compared {
+  Count count = {};
+  std::string_view what;      // "packets a second dropped on receipt"
+  double per_second_min = 0;  // Lower rates are not judged
+  std::string (*command)(const PortView&) = nullptr;
+  std::string_view note;
+};
+
+std::string ShowDrops(const PortView& port) {
+  return Format("ethtool -S {} | grep -i -e discard -e drop -e pause", WireName(port));
+}
+std::string ShowWaits(const PortView& port) {
+  if (IsInfiniband(port)) return Format("perfquery {} -x", ThroughPort(port));
+  return Format("cd / && grep . {}", PortFile(port, "counters/port_xmit_wait"));
+}
+
+constexpr std::string_view kDropNote =
+    "Compare with the other ports: buffers, PFC, PCIe link, interrupt affinity, a queue that no "
+    "process reads.";
+constexpr Compared kReceived = {.count = Count::kReceiveDiscards,
+                                .what = "packets a second dropped on receipt",
+                                .per_second_min = kPerSecondMin,
+                                .command = ShowDrops,
+                                .note = kDropNote};
+constexpr Compared kSent = {.count = Count::kTransmitDiscards,
+                            .what = "packets a second dropped before sending",
+                            .per_second_min = kPerSecondMin,
+                            .command = ShowDrops,
+                            .note = kDropNote};
+constexpr Compared kWaits = {
+    .count = Count::kCreditWait,
+    .what = "ticks a second waited for credits",
+    .per_second_min = kTicksPerSecondMin,
+    .command = ShowWaits,
+    .note =
+        "The switch port does not give credits back. Compare the path of this rail with the "
+        "others: a slow receiver, an uplink that is down, or a congested leaf switch."};
+
+void Fail(const Discards& worst, const Discards& next, const Compared& compared, std::size_t peers,
           Verdicts& out) {
   const PortView& port = *worst.port;
   FailOnCounter(
       port,
-      {.title = Format(
-           "{:.0f} packets a second {}, the {} other ports of its kind at most {:.0f}",
-           worst.per_second,
-           count == Count::kReceiveDiscards ? "dropped on receipt" : "dropped before sending",
-           peers, next.per_second),
+      {.title = Format("{:.0f} {}, the {} other ports of its kind at most {:.0f}", worst.per_second,
+                       compared.what, peers, next.per_second),
        .expected =
            Format("about the same as {} ({:.0f} a second)", PortName(*next.port), next.per_second),
        .seen = Format("{:.0f} a second", worst.per_second),
-       .count = count,
+       .count = compared.count,
        .basis = Format("{} ports of one model on the node", peers)},
-      {Query(
-          {.command = Format("ethtool -S {} | grep -i -e discard -e drop -e pause", WireName(port)),
-           .note = "Compare with the other ports: buffers, PFC, PCIe link, interrupt "
-                   "affinity, a queue that no process reads."})},
-      out);
+      {Query({.command = compared.command(port), .note = std::string(compared.note)})}, out);
 }
 
 // Compares the worst port of the node with the others of its model.
-void JudgeCount(const fleet::NodeView& node, Count count, Verdicts& out) {
+void JudgeCount(const fleet::NodeView& node, const Compared& compared, Verdicts& out) {
   std::vector<Discards> all;
   ForPortsWithRates(node, [&](const PortView& port) {
-    const auto increase = IncreaseOf(port, count);
+    const auto increase = IncreaseOf(port, compared.count);
     if (increase && port.device->has_model()) all.push_back({&port, increase->PerSecond()});
   });
   if (all.size() <= kPeersMin) return;
@@ -55,7 +91,7 @@ void JudgeCount(const fleet::NodeView& node, Count count, Verdicts& out) {
     return a.per_second > b.per_second;
   });
   const Discards& worst = all.front();
-  if (worst.per_second < kPerSecondMin) return out.Pass();
+  if (worst.per_second < compared.per_second_min) return out.Pass();
   const Discards* next = nullptr;
   std::size_t peers = 0;
   for (const Discards& other : all) {
@@ -66,7 +102,7 @@ void JudgeCount(const fleet::NodeView& node, Count count, Verdicts& out) {
   }
   if (peers < kPeersMin) return;
   if (worst.per_second >= kTimesMin * std::max(1.0, next->per_second))
-    Fail(worst, *next, count, peers, out);
+    Fail(worst, *next, compared, peers, out);
   else
     out.Pass();
 }
@@ -86,8 +122,42 @@ bool DropsLossless(const fleet::NodeView& node) {
 
 void EvaluateDiscards(const fleet::NodeView& node, Verdicts& out) {
   if (!node.node->rates.known()) return;
-  JudgeCount(node, Count::kTransmitDiscards, out);
-  if (!DropsLossless(node)) JudgeCount(node, Count::kReceiveDiscards, out);
+  JudgeCount(node, kSent, out);
+  if (!DropsLossless(node)) JudgeCount(node, kReceived, out);
+}
+
+// By the profile's limit. The length of a tick depends on the device; NVIDIA's count one for every
+// 8 bytes that the port could have sent.
+constexpr double kBitsOfTick = 64;
+
+void JudgeWaits(const PortView& port, Verdicts& out) {
+  const auto waits = IncreaseOf(port, Count::kCreditWait);
+  const auto rate_bps = LinkRate(port);
+  if (!waits || !rate_bps || *rate_bps == 0) return;
+  const double percent =
+      std::min(100.0, 100 * kBitsOfTick * waits->PerSecond() / static_cast<double>(*rate_bps));
+  const double limit = port.expected().xmit_wait_max_percent();
+  if (percent <= limit) return out.Pass();
+  const std::string expected = Format("at most {:.3g} %", limit);
+  FailOnCounter(port,
+                {.title = Format("waited for credits for {:.1f} % of {}, expected {}", percent,
+                                 ShowSeconds(waits->seconds), expected),
+                 .expected = expected,
+                 .seen = Format("{:.1f} % ({} ticks)", percent, waits->delta),
+                 .count = Count::kCreditWait,
+                 .basis = ProfileBasis(*port.expectation)},
+                {Query({.command = ShowWaits(port), .note = std::string(kWaits.note)})}, out);
+}
+
+void EvaluateWaits(const fleet::NodeView& node, Verdicts& out) {
+  if (!node.node->rates.known()) return;
+  bool by_profile = false;
+  ForPortsWithRates(node, [&](const PortView& port) {
+    if (!port.expected().has_xmit_wait_max_percent()) return;
+    by_profile = true;
+    JudgeWaits(port, out);
+  });
+  if (!by_profile) JudgeCount(node, kWaits, out);
 }
 
 void FailLossless(const PortView& port, unsigned priority, const CounterIncrease& increase,
@@ -145,6 +215,25 @@ extern const Rule discards_like_equals = {
     .reads = {{.field = Field::kLinkCounters, .applies = IsHardwareLink}},
     .fix = "Compare the port with another one of the node",
     .evaluate_node = EvaluateDiscards,
+};
+
+extern const Rule credits_available = {
+    .id = "credits_available",
+    .title = "A port does not wait for credits far longer than the others of its kind on the node",
+    .severity = v1::SEVERITY_INFO,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "The port had data to send, and the switch gave no credit: congestion in the fabric. Jobs "
+        "load the ports of a node equally, so one port that waits twenty times as long has a path "
+        "with a fault. With a limit of the profile, each port is judged by itself.",
+    .source =
+        "InfiniBand specification, PortXmitWait; NVIDIA ibdiagnet manual, congestion assessment "
+        "(a tick is 8 bytes); the limits are our choice",
+    .needs = {Input::kCounters},
+    .profile = {v1::Expectations::kXmitWaitMaxPercentFieldNumber},
+    .reads = {{.field = Field::kLinkCounters, .applies = IsHardwareLink}},
+    .fix = "Find the slow receiver or the congested link of the rail",
+    .evaluate_node = EvaluateWaits,
 };
 
 extern const Rule lossless_priority_keeps_packets = {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "daemon/rules/links/links.h"
+
 namespace fabric::rules {
 namespace {
 
@@ -16,10 +18,12 @@ struct Limit {
 // 120 symbol errors an hour is a bit error rate of 1e-12, the limit of the InfiniBand specification
 // (10 within five minutes). The others are the thresholds of infiniband-diags
 // (etc/error_thresholds), applied to one hour. The same limits apply to frames lost on Ethernet:
-// with FEC even that number indicates a bad link.
+// with FEC even that number indicates a bad link. IEEE 802.3 permits a frame loss ratio of 6.2e-10
+// up to 100 Gb/s (clause 91) and 6.2e-11 above: fewer than 60 blocks an hour at every rate.
 constexpr Limit kLimits[] = {
     {.count = Count::kSymbolErrors, .per_hour = 120, .on_ethernet = true},
     {.count = Count::kFcsErrors, .per_hour = 120, .on_ethernet = true},
+    {.count = Count::kFecUncorrectableBlocks, .per_hour = 60, .on_ethernet = true},
     {.count = Count::kLinkRecoveries, .per_hour = 10},
     {.count = Count::kReceiveErrors, .per_hour = 120},
     {.count = Count::kIntegrityErrors, .per_hour = 10},
@@ -43,9 +47,16 @@ bool HasFlapped(const PortView& port) {
   return fleet::Has(port.link_activity.grown, Count::kLinkDowns);
 }
 
-std::uint64_t LimitFor(const Limit& limit, const v1::Expectations& expected, bool& of_profile) {
-  of_profile = limit.count == Count::kSymbolErrors && expected.has_symbol_errors_max_per_hour();
-  return of_profile ? expected.symbol_errors_max_per_hour() : limit.per_hour;
+// By the profile: a number, else a bit error ratio after correction.
+std::uint64_t LimitFor(const Limit& limit, const PortView& port, bool& of_profile) {
+  const v1::Expectations& expected = port.expected();
+  of_profile = false;
+  if (limit.count != Count::kSymbolErrors) return limit.per_hour;
+  const auto rate_bps = expected.has_ber_max() ? LinkRate(port) : std::nullopt;
+  of_profile = expected.has_symbol_errors_max_per_hour() || rate_bps;
+  if (expected.has_symbol_errors_max_per_hour()) return expected.symbol_errors_max_per_hour();
+  if (!rate_bps) return limit.per_hour;
+  return static_cast<std::uint64_t>(expected.ber_max() * static_cast<double>(*rate_bps) * 3600);
 }
 
 }  // namespace
@@ -59,7 +70,7 @@ std::vector<LinkError> LinkErrors(const PortView& port) {
     const auto increase = LinkIncreaseOf(port, limit.count);
     if (!increase || increase->delta == 0) continue;
     bool of_profile = false;
-    const std::uint64_t allowed = LimitFor(limit, port.expected(), of_profile);
+    const std::uint64_t allowed = LimitFor(limit, port, of_profile);
     if (PerHour(*increase) > allowed)
       errors.push_back({.count = limit.count,
                         .increase = *increase,

@@ -47,11 +47,28 @@ v1::Remedy ShowCounters(const PortView& port, std::string_view pattern) {
   return Query({.command = Format("ethtool -S {} | grep {}", WireName(port), pattern)});
 }
 
+constexpr double kStoppedPercent = 95;  // Our choice: all of the window but its ends
+
+// A priority that was paused for the whole window and sent nothing.
+std::optional<unsigned> StoppedPriority(const PortView& port) {
+  if (!fleet::HasAnyPriority(port.activity.grown, Count::kPriorityPfcReceivedUs)) return {};
+  for (unsigned priority = 0; priority < PriorityMask::kPriorities; ++priority) {
+    const auto paused =
+        IncreaseOf(port, fleet::OfPriority(Count::kPriorityPfcReceivedUs, priority));
+    const auto sent =
+        IncreaseOf(port, fleet::OfPriority(Count::kPriorityTransmittedBytes, priority));
+    if (paused && sent && PercentOfTime(*paused) >= kStoppedPercent && sent->delta == 0)
+      return priority;
+  }
+  return {};
+}
+
 void JudgeReceived(const PortView& port, Verdicts& out) {
   const auto paused = PauseReceived(port);
   if (!paused) return;
   const PauseLimit limit = PauseLimitOf(port);
   if (paused->percent <= limit.percent) return out.Pass();
+  if (StoppedPriority(port)) return;  // no_pause_deadlock
   // pause_sent_within_limit: a port that pauses its own switch that long stops the whole fabric.
   if (const auto sent = PauseSent(port); sent && sent->percent > limit.percent) return;
   Fail(port, "the switch paused", *paused, limit,
@@ -82,6 +99,33 @@ void JudgeSent(const PortView& port, Verdicts& out) {
 
 void EvaluateSent(const fleet::NodeView& node, Verdicts& out) {
   ForPortsWithRates(node, [&](const PortView& port) { JudgeSent(port, out); });
+}
+
+void JudgeDeadlock(const PortView& port, Verdicts& out) {
+  if (!fleet::HasAnyPriority(port.activity.known, Count::kPriorityPfcReceivedUs)) return;
+  const auto priority = StoppedPriority(port);
+  if (!priority) return out.Pass();
+  const Count count = fleet::OfPriority(Count::kPriorityPfcReceivedUs, *priority);
+  const auto paused = IncreaseOf(port, count);
+  const std::string seen =
+      Format("{:.0f} % of {}, nothing sent", PercentOfTime(*paused), ShowSeconds(paused->seconds));
+  FailOnCounter(
+      port,
+      {.title =
+           Format("the switch paused priority {} for {}, expected pauses to end", *priority, seen),
+       .expected = "pauses that end",
+       .seen = seen,
+       .count = count},
+      {Query({.command = "fabricctl findings --rule no_pause_storm",
+              .note = "A host or switch port pauses without end, or switches wait for each other "
+                      "in a circle. Find the first one, and isolate it. Turn on the PFC watchdog "
+                      "of the switches: it ends the circle by dropping packets."}),
+       ShowCounters(port, "pause")},
+      out);
+}
+
+void EvaluateDeadlock(const fleet::NodeView& node, Verdicts& out) {
+  ForPortsWithRates(node, [&](const PortView& port) { JudgeDeadlock(port, out); });
 }
 
 void JudgeStorm(const PortView& port, Verdicts& out) {
@@ -129,7 +173,7 @@ bool HasPauseStorm(const PortView& port) {
 extern const Rule pause_received_within_limit = {
     .id = "pause_received_within_limit",
     .title = "The switch does not pause a port for a large part of the time",
-    .severity = v1::SEVERITY_WARNING,
+    .severity = v1::SEVERITY_ERROR,
     .scope = v1::SCOPE_PORT,
     .why =
         "A paused port cannot send: jobs are slower by that part of the time, and no drop counter "
@@ -162,6 +206,24 @@ extern const Rule pause_sent_within_limit = {
     .reads = {{.field = Field::kLinkCounters, .applies = IsHardwareLink}},
     .fix = "Check PCIe link, IOMMU and memory of the host",
     .evaluate_node = EvaluateSent,
+};
+
+extern const Rule no_pause_deadlock = {
+    .id = "no_pause_deadlock",
+    .title = "No priority of a port is paused without end",
+    .severity = v1::SEVERITY_CRITICAL,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "The priority was paused for the whole time and sent nothing. Either something upstream "
+        "pauses without end, or switches with a loop of buffers wait for each other. All jobs on "
+        "the priority stop, and no packet is counted as lost.",
+    .source =
+        "IEEE 802.1Qbb; kernel mlx5/core/en_stats.c (rx_prioN_pause_duration, tx_prioN_bytes); "
+        "PFC watchdogs of switches act after 100 to 400 ms",
+    .needs = {Input::kCounters},
+    .reads = {{.field = Field::kLinkCounters, .applies = IsHardwareLink}},
+    .fix = "Isolate the source of the pauses; PFC watchdog on the switches",
+    .evaluate_node = EvaluateDeadlock,
 };
 
 extern const Rule no_pause_storm = {

@@ -49,12 +49,16 @@ void EvaluateTimeouts(const fleet::NodeView& node, Verdicts& out) {
 }
 
 // Negative acknowledgements, not packets out of order: with adaptive routing those are not lost.
+double SequenceLimit(const PortView& port) {
+  return port.expected().lossless() ? kLosslessPercent : kLossyPercent;
+}
+
 void JudgeSequence(const PortView& port, Verdicts& out) {
   const auto naks = IncreaseOf(port, Count::kSequenceNaksReceived);
   const auto sent = IncreaseOf(port, Count::kTransmittedPackets);
   if (!naks || !sent || sent->delta < kSentMin || HasBadLink(port)) return;
   const double percent = PercentOf(*naks, *sent);
-  const double limit = port.expected().lossless() ? kLosslessPercent : kLossyPercent;
+  const double limit = SequenceLimit(port);
   if (percent <= limit) return out.Pass();
   const std::string seen = Format("{} of {} packets", naks->delta, sent->delta);
   FailOnCounter(
@@ -97,6 +101,88 @@ void JudgeReady(const PortView& port, Verdicts& out) {
 
 void EvaluateReady(const fleet::NodeView& node, Verdicts& out) {
   ForPortsWithRates(node, [&](const PortView& port) { JudgeReady(port, out); });
+}
+
+// Retransmissions that packets_in_sequence and acknowledgements_in_time do not report. A path that
+// changes, or a job that is killed, causes a few.
+constexpr std::uint64_t kRetransmissionsMin = 100;
+
+void JudgeAdaptive(const PortView& port, Verdicts& out) {
+  const auto again =
+      CarriesRoce(port) ? IncreaseOf(port, Count::kAdaptiveRetransmissions) : std::nullopt;
+  const auto sent = IncreaseOf(port, Count::kTransmittedPackets);
+  if (!port.expected().lossless() || !again || !sent || HasBadLink(port)) return;
+  const auto naks = IncreaseOf(port, Count::kSequenceNaksReceived);
+  const auto timeouts = IncreaseOf(port, Count::kAckTimeouts);
+  const bool reported =
+      (naks && sent->delta >= kSentMin && PercentOf(*naks, *sent) > SequenceLimit(port)) ||
+      (timeouts && timeouts->PerSecond() >= kTimeoutsPerSecond);
+  if (reported) return;
+  if (again->delta < kRetransmissionsMin) return out.Pass();
+  const std::string seen = Format("{} in {}", again->delta, ShowSeconds(again->seconds));
+  FailOnCounter(port,
+                {.title = Format("the card sent packets again on its own account {}, expected "
+                                 "fewer than {} on a lossless fabric (profile {})",
+                                 seen, kRetransmissionsMin, port.expectation->profile),
+                 .expected = Format("fewer than {}", kRetransmissionsMin),
+                 .seen = seen,
+                 .count = Count::kAdaptiveRetransmissions,
+                 .basis = ProfileBasis(*port.expectation)},
+                {Query({.command = RdmaStatistic(port),
+                        .note = "Packets are lost although PFC should prevent it. Check discards "
+                                "on switch ports and PFC on each hop of the path."})},
+                out);
+}
+
+void EvaluateAdaptive(const fleet::NodeView& node, Verdicts& out) {
+  ForPortsWithRates(node, [&](const PortView& port) { JudgeAdaptive(port, out); });
+}
+
+void JudgePosted(const PortView& port, Verdicts& out) {
+  const auto dropped = IncreaseOf(port, Count::kOutOfBuffer);
+  const auto received = IncreaseOf(port, Count::kReceivedPackets);
+  if (!dropped || !received || received->delta < kSentMin) return;
+  const double percent = PercentOf(*dropped, *received);
+  if (percent <= kNotReadyPercent) return out.Pass();
+  const std::string seen = Format("{} of {} packets", dropped->delta, received->delta);
+  FailOnCounter(port,
+                {.title = Format("{:.2g} % of the packets received found no receive posted ({}), "
+                                 "expected at most {:.2g} %",
+                                 percent, seen, kNotReadyPercent),
+                 .expected = Format("at most {:.2g} %", kNotReadyPercent),
+                 .seen = seen,
+                 .count = Count::kOutOfBuffer},
+                {Query({.command = RdmaStatistic(port),
+                        .note = "Not a fault of the fabric: the application on this node posts "
+                                "too few receives, or its processes get too little CPU time."})},
+                out);
+}
+
+void EvaluatePosted(const fleet::NodeView& node, Verdicts& out) {
+  ForPortsWithRates(node, [&](const PortView& port) { JudgePosted(port, out); });
+}
+
+void JudgeGivenUp(const PortView& port, Verdicts& out) {
+  const auto given_up = IncreaseOf(port, Count::kRnrRetriesExceeded);
+  if (!given_up) return;
+  if (given_up->delta == 0) return out.Pass();
+  const std::string seen = Format("{} in {}", given_up->delta, ShowSeconds(given_up->seconds));
+  FailOnCounter(
+      port,
+      {.title =
+           Format("requests given up because the receiver was not ready: {}, expected none", seen),
+       .expected = "none",
+       .seen = seen,
+       .count = Count::kRnrRetriesExceeded},
+      {Query({.command = RdmaStatistic(port),
+              .note = "A connection of a job failed (IBV_WC_RNR_RETRY_EXC_ERR, status 13). The "
+                      "receiving process hangs, ended, or posts too few receives: look at the "
+                      "log of the job on the peer."})},
+      out);
+}
+
+void EvaluateGivenUp(const fleet::NodeView& node, Verdicts& out) {
+  ForPortsWithRates(node, [&](const PortView& port) { JudgeGivenUp(port, out); });
 }
 
 void JudgeChecksums(const PortView& port, Verdicts& out) {
@@ -168,6 +254,53 @@ extern const Rule receivers_ready = {
     .reads = {{.field = Field::kTransportCounters, .applies = IsRoceInUse}},
     .fix = "Change the application: more receives, dedicated processors",
     .evaluate_node = EvaluateReady,
+};
+
+extern const Rule lossless_without_retransmissions = {
+    .id = "lossless_without_retransmissions",
+    .title = "If the profile says lossless, cards do not send packets again",
+    .severity = v1::SEVERITY_WARNING,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "Cards with adaptive retransmission hide loss from the application: transfers complete "
+        "late, without timeouts. On a fabric with PFC each one means a drop on the path.",
+    .source = "kernel hw/mlx5/counters.c (roce_adp_retrans); the limit is our choice",
+    .needs = {Input::kCounters},
+    .profile = {v1::Expectations::kLosslessFieldNumber},
+    .reads = {{.field = Field::kTransportCounters, .applies = IsRoceInUse}},
+    .fix = "Find where packets are dropped",
+    .evaluate_node = EvaluateAdaptive,
+};
+
+extern const Rule receives_posted = {
+    .id = "receives_posted",
+    .title = "Packets that arrive find a receive posted",
+    .severity = v1::SEVERITY_INFO,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "The card drops a packet without a posted receive, or answers that the receiver is not "
+        "ready. The senders wait and try again. It looks like a slow network and is a slow "
+        "application on this node.",
+    .source = "kernel hw/mlx5/counters.c (out_of_buffer); the limit is our choice",
+    .needs = {Input::kCounters},
+    .reads = {{.field = Field::kTransportCounters, .applies = IsRoceInUse}},
+    .fix = "Change the application: more receives, dedicated processors",
+    .evaluate_node = EvaluatePosted,
+};
+
+extern const Rule receivers_answer = {
+    .id = "receivers_answer",
+    .title = "No request is given up because its receiver is not ready",
+    .severity = v1::SEVERITY_WARNING,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "After all retries the work request fails with IBV_WC_RNR_RETRY_EXC_ERR (status 13), and "
+        "the job with it. The fabric delivered the request; the receiving process hangs or ended.",
+    .source = "kernel hw/mlx5/counters.c (req_rnr_retries_exceeded)",
+    .needs = {Input::kCounters},
+    .reads = {{.field = Field::kTransportCounters, .applies = IsRoceInUse}},
+    .fix = "Look at the receiving process of the job",
+    .evaluate_node = EvaluateGivenUp,
 };
 
 extern const Rule roce_packets_intact = {

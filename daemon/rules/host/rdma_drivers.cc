@@ -111,6 +111,40 @@ void JudgeUverbs(const fleet::NodeView& node, Verdicts& out) {
   if (AreUverbsKnown(node)) FailUverbs(node, names, all, out);
 }
 
+// umad_present
+
+bool HasManagement(const v1::RdmaDevice& device) {
+  return std::any_of(device.character_devices().begin(), device.character_devices().end(),
+                     [](const std::string& name) { return name.starts_with("umad"); });
+}
+
+// Captures may lack the class.
+void JudgeManagement(const fleet::NodeView& node, Verdicts& out) {
+  const v1::NodeSnapshot& snapshot = node.node->snapshot;
+  const auto& devices = snapshot.rdma_devices();
+  const bool any = std::any_of(devices.begin(), devices.end(), HasManagement);
+  if (!any && (snapshot.captured() || !AreUverbsKnown(node))) return;
+  std::vector<std::string> names;
+  bool judged = false;
+  for (const PortView& port : node.ports) {
+    if (!IsPhysicalInfiniband({.node = &node, .port = &port})) continue;
+    judged = true;
+    if (!HasManagement(*port.device) && (names.empty() || names.back() != port.device->name()))
+      names.push_back(port.device->name());
+  }
+  if (!judged) return;
+  if (names.empty()) return out.Pass();
+  out.Fail(SubjectOf(node),
+           any ? Format("{} without a umad device, expected one each", Listed(names))
+               : std::string("ib_umad is not loaded, expected loaded on a node with InfiniBand"),
+           {ToEvidence(*node.node, {.what = "character devices of " + ListedAll(names),
+                                    .expected = "umad",
+                                    .seen = "none",
+                                    .source = "sys/class/infiniband_mad",
+                                    .basis = "rule"})},
+           {LoadModule("ib_umad", "With rdma-core installed, udev loads it.")});
+}
+
 // rdma_ucm_loaded
 
 bool HasModule(const v1::HostFacts& host, std::string_view name) {
@@ -210,6 +244,22 @@ extern const Rule uverbs_present = {
     .reads = {{.field = Field::kUverbs}},
     .fix = "modprobe ib_uverbs",
     .evaluate_node = JudgeUverbs,
+};
+
+extern const Rule umad_present = {
+    .id = "umad_present",
+    .title = "Every InfiniBand device of the fabric has a umad device",
+    .severity = v1::SEVERITY_WARNING,
+    .scope = v1::SCOPE_NODE,
+    .why =
+        "Jobs do not need it. The tools of infiniband-diags, a subnet manager on the node, and the "
+        "commands in findings on InfiniBand do: without ib_umad they fail with 'can't open UMAD "
+        "port'.",
+    .source = "kernel Documentation/infiniband/user_mad.rst",
+    .needs = {Input::kCharacterDevices},
+    .reads = {{.field = Field::kUverbs}},
+    .fix = "modprobe ib_umad",
+    .evaluate_node = JudgeManagement,
 };
 
 extern const Rule rdma_ucm_loaded = {

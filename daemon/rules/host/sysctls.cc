@@ -28,13 +28,31 @@ bool HasAmdGpu(const v1::NodeSnapshot& snapshot) {
                      [](const v1::Gpu& gpu) { return gpu.driver() == "amdgpu"; });
 }
 
+// The memory of the GPUs of these machines is a NUMA node of the kernel.
+bool IsGrace(const v1::NodeSnapshot& snapshot) {
+  if (!IsArm(snapshot)) return false;
+  const std::string_view texts[] = {snapshot.host().product(), snapshot.host().cpu_model()};
+  constexpr std::string_view kNames[] = {"Grace", "GH200", "GB200", "GB300"};
+  for (const std::string_view text : texts)
+    for (const std::string_view name : kNames)
+      if (text.find(name) != std::string_view::npos) return true;
+  return false;
+}
+
+// Whose guide requires NUMA balancing to be off. Empty: none; recommendations for others differ.
+std::string_view NumaBalancingGuide(const v1::NodeSnapshot& snapshot) {
+  if (HasAmdGpu(snapshot)) return "AMD Instinct system optimization guide";
+  return IsGrace(snapshot) ? "NVIDIA Grace performance tuning guide" : "";
+}
+
 // sysctls_equal
 
 template <const SysctlName& kSysctl>
 std::optional<Value> Setting(const Member& member) {
   if (member.node->ports.empty()) return {};
-  // numa_balancing_off judges it on nodes with AMD GPUs.
-  if (kSysctl.name == kNumaBalancing.name && HasAmdGpu(member.snapshot())) return {};
+  // numa_balancing_off judges it there.
+  if (kSysctl.name == kNumaBalancing.name && !NumaBalancingGuide(member.snapshot()).empty())
+    return {};
   const v1::Sysctl* const sysctl = Find(member.snapshot(), kSysctl);
   return sysctl != nullptr ? std::optional(Value{.text = sysctl->value()}) : std::nullopt;
 }
@@ -59,20 +77,21 @@ constexpr EqualityRule kEqual[] = {Equal<kNumaBalancing>(), Equal<kTcpEcn>()};
 
 // numa_balancing_off
 
-// Only with AMD GPUs. AMD's guide requires it; for others, recommendations differ.
 void JudgeNumaBalancing(const fleet::NodeView& node, Verdicts& out) {
   const v1::NodeSnapshot& snapshot = node.node->snapshot;
-  if (node.ports.empty() || snapshot.host().numa_nodes() < 2 || !HasAmdGpu(snapshot)) return;
+  const std::string_view guide = NumaBalancingGuide(snapshot);
+  if (node.ports.empty() || snapshot.host().numa_nodes() < 2 || guide.empty()) return;
   const v1::Sysctl* const found = Find(snapshot, kNumaBalancing);
   if (found == nullptr) return;
   if (found->value() == "0") return out.Pass();
   out.Fail(SubjectOf(node),
-           Format("{} is {}, expected 0 with AMD GPUs", found->name(), found->value()),
+           Format("{} is {}, expected 0 {}", found->name(), found->value(),
+                  HasAmdGpu(snapshot) ? "with AMD GPUs" : "on NVIDIA Grace"),
            {ToEvidence(*node.node, {.what = found->name(),
                                     .expected = "0",
                                     .seen = found->value(),
                                     .source = std::string(kNumaBalancing.file),
-                                    .basis = "AMD Instinct system optimization guide"})},
+                                    .basis = std::string(guide)})},
            {SetSysctl("kernel.numa_balancing=0", Format("{}={}", found->name(), found->value()))});
 }
 
@@ -98,14 +117,14 @@ extern const Rule sysctls_equal = {
 
 extern const Rule numa_balancing_off = {
     .id = "numa_balancing_off",
-    .title = "Automatic NUMA balancing is off on nodes with AMD GPUs and several NUMA nodes",
+    .title = "Automatic NUMA balancing is off on AMD GPUs and NVIDIA Grace with several NUMA nodes",
     .severity = v1::SEVERITY_INFO,
     .scope = v1::SCOPE_NODE,
     .why =
         "The kernel unmaps pages from time to time to find their users, and each time the "
         "mappings of the GPU are created again. Collectives stall.",
     .source =
-        "AMD Instinct system optimization guide; kernel "
+        "AMD Instinct system optimization guide; NVIDIA Grace performance tuning guide; kernel "
         "Documentation/admin-guide/sysctl/kernel.rst (numa_balancing)",
     .needs = {Input::kHostLimits},
     .reads = {{.field = Field::kSysctls, .applies = HasGpusInUse}},

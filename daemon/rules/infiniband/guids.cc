@@ -95,6 +95,71 @@ constexpr UniquenessRule kPortGuids = {
                          "show).")};
     }};
 
+// port_guid_not_of_other_node
+
+// A port has two keys, distinguished by `index`: 0 for the node GUID, 1 for the port GUID.
+constexpr std::uint32_t kOfNodeGuid = 0;
+constexpr std::uint32_t kOfPortGuid = 1;
+
+void NodeAndPortGuids(const Member& member, std::vector<KeyHolder>& out) {
+  const PortView& port = *member.port;
+  if (!IsInfiniband(port)) return;
+  const std::string& of_port = port.port->port_guid();
+  const std::string& of_node = port.device->node_guid();
+  AddGuid(member, of_port, out);
+  if (!out.empty()) out.back().index = kOfPortGuid;
+  // One key for each GUID: on most cards the first port has the GUID of the node.
+  if (of_node == of_port) return;
+  const std::size_t before = out.size();
+  if (IsFirstPort(port)) AddGuid(member, of_node, out);
+  if (out.size() > before) out.back().index = kOfNodeGuid;
+}
+
+// Two equal port GUIDs and two equal node GUIDs are findings of other rules. So is a card whose
+// port and node GUID are both those of another one.
+bool MayShareGuid(const KeyHolder& a, const KeyHolder& b) {
+  return IsSameNode(a, b) || a.index == b.index ||
+         a.member.port->device->node_guid() == b.member.port->device->node_guid();
+}
+
+constexpr UniquenessRule kMixedGuids = {
+    .what = "GUID",
+    .keys = NodeAndPortGuids,
+    .same = MayShareGuid,
+    .show = ShowGuid,
+    .source =
+        [](const KeyHolder& holder) {
+          return holder.index == kOfNodeGuid ? NodeGuidFile(*holder.member.port)
+                                             : PortFile(*holder.member.port, "gids/0");
+        },
+    .remedies = [](const KeyHolder& last) -> std::vector<v1::Remedy> {
+      return {QueryFlash(*last.member.port->device,
+                         "`flint sg` restores them. Takes effect after a reset of the card.")};
+    }};
+
+// node_description_unique
+
+void NodeDescriptions(const Member& member, std::vector<KeyHolder>& out) {
+  const PortView& port = *member.port;
+  if (IsActiveInfiniband(port) && IsFirstPort(port) && !port.device->node_description().empty())
+    out.push_back({.member = member, .key = {.text = port.device->node_description()}});
+}
+
+constexpr UniquenessRule kDescriptions = {
+    .what = "node description",
+    .keys = NodeDescriptions,
+    .same = IsSameNode,
+    .show = [](const KeyHolder& holder) { return Quoted(holder.key.text); },
+    .source =
+        [](const KeyHolder& holder) {
+          return Format("sys/class/infiniband/{}/node_desc", holder.member.port->device->name());
+        },
+    .remedies = [](const KeyHolder&) -> std::vector<v1::Remedy> {
+      return {Query({.command = "systemctl status rdma-ndd",
+                     .note = "rdma-ndd of rdma-core writes host name and device into the "
+                             "description, and keeps it up to date. Start it on all nodes."})};
+    }};
+
 // node_guid_set
 
 v1::Remedy NodeGuidRemedy(const PortView& port) {
@@ -158,6 +223,36 @@ extern const Rule duplicate_port_guid = {
     .reads = {{.field = Field::kPortGuid, .applies = IsPhysicalInfiniband}},
     .fix = "flint -d DEVICE sg, on the card with the overwritten GUID",
     .uniqueness_rule = &kPortGuids,
+};
+
+extern const Rule port_guid_not_of_other_node = {
+    .id = "port_guid_not_of_other_node",
+    .title = "No port GUID is the node GUID of a device of another node",
+    .severity = v1::SEVERITY_WARNING,
+    .scope = v1::SCOPE_FLEET,
+    .why =
+        "Port and node GUIDs share one number space. A subnet manager that finds a port GUID as "
+        "the GUID of another device reports a duplicate and may leave the port out.",
+    .source = "InfiniBand specification, NodeInfo:PortGUID; rdma-core ibidsverify",
+    .needs = {Input::kGids, Input::kRdmaDevices},
+    .reads = {{.field = Field::kPortGuid, .applies = IsPhysicalInfiniband}},
+    .fix = "flint -d DEVICE sg, on the card with the overwritten GUID",
+    .uniqueness_rule = &kMixedGuids,
+};
+
+extern const Rule node_description_unique = {
+    .id = "node_description_unique",
+    .title = "InfiniBand devices of different nodes have different node descriptions",
+    .severity = v1::SEVERITY_INFO,
+    .scope = v1::SCOPE_FLEET,
+    .why =
+        "Subnet manager, topology files and tools show devices by description. With the factory's "
+        "description on several nodes, their output does not show which node a link belongs to.",
+    .source = "rdma-core rdma-ndd(8); InfiniBand specification, NodeDescription",
+    .needs = {Input::kRdmaDevices},
+    .reads = {{.field = Field::kNodeDescription, .applies = IsInfinibandInUse}},
+    .fix = "systemctl enable --now rdma-ndd",
+    .uniqueness_rule = &kDescriptions,
 };
 
 extern const Rule node_guid_set = {

@@ -1,124 +1,18 @@
 // Rules on lines of the kernel log. Each rule is a table of line patterns and a remedy.
-#include <algorithm>
-#include <map>
-#include <span>
-
 #include "base/text.h"
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband/infiniband.h"
-#include "daemon/rules/pcie/pci.h"
-#include "daemon/rules/rule.h"
+#include "daemon/rules/kernel_log/log_fault.h"
 
 namespace fabric::rules {
 namespace {
-
-constexpr std::int64_t kRecentSeconds = 24 * 3600;
-
-struct Pattern {
-  std::string_view category;  // Of KernelLogLine
-  std::string_view text;      // Part of the line
-};
-
-// What a line names.
-struct LogPlace {
-  std::string_view address;               // Empty: the line names none
-  const fleet::PortView* port = nullptr;  // nullptr: none, or not known
-};
-
-struct LogFault {
-  std::span<const Pattern> patterns;
-  std::string_view except = {};  // A line that also contains this belongs to another rule.
-  std::string_view what;         // Title of the finding
-  std::vector<v1::Remedy> (*remedies)(const LogPlace&) = nullptr;
-};
-
-std::int64_t ReferenceTime(const v1::NodeSnapshot& snapshot) {
-  if (!snapshot.captured()) return snapshot.taken_at().seconds();
-  std::int64_t last = 0;
-  for (const v1::KernelLogLine& line : snapshot.kernel_log())
-    last = std::max(last, line.last_at().seconds());
-  return last;
-}
-
-// Written in the last day before the snapshot. A capture may be read years later: there, in the
-// last day before its last dated line, and lines without a date count.
-bool IsRecent(const v1::NodeSnapshot& snapshot, const v1::KernelLogLine& line) {
-  if (!line.has_last_at()) return snapshot.captured();
-  return line.last_at().seconds() + kRecentSeconds >= ReferenceTime(snapshot);
-}
-
-bool Matches(const LogFault& fault, const v1::KernelLogLine& line) {
-  const std::string_view text = line.text();
-  if (!fault.except.empty() && text.find(fault.except) != std::string_view::npos) return false;
-  return std::any_of(fault.patterns.begin(), fault.patterns.end(), [&](const Pattern& pattern) {
-    return line.category() == pattern.category && text.find(pattern.text) != std::string_view::npos;
-  });
-}
-
-// The port on the card that the line names; nullptr if there is none or it is unknown.
-const fleet::PortView* PortOf(const fleet::NodeView& node, const v1::KernelLogLine& line) {
-  for (const fleet::PortView& port : node.ports)
-    if ((line.has_pci_address() && port.device->pci_address() == line.pci_address()) ||
-        (line.has_device() &&
-         (port.device->name() == line.device() || port.port->netdev() == line.device())))
-      return &port;
-  return nullptr;
-}
-
-std::string_view AddressOf(const std::string& address, const fleet::PortView* port) {
-  return address.empty() && port != nullptr ? std::string_view(port->device->pci_address())
-                                            : std::string_view(address);
-}
-
-using Lines = std::vector<const v1::KernelLogLine*>;
-
-void Fail(const fleet::NodeView& node, const LogFault& fault, const std::string& place,
-          const Lines& lines, Verdicts& out) {
-  const fleet::PortView* const port = PortOf(node, *lines[0]);
-  const std::string& address = lines[0]->pci_address();
-  std::string where = port != nullptr    ? port->device->name()
-                      : !address.empty() ? address
-                                         : lines[0]->device();
-  if (port != nullptr && !address.empty()) where += Format(" ({})", address);
-  std::vector<v1::Evidence> evidence;
-  for (const v1::KernelLogLine* line : lines)
-    if (evidence.size() < kEvidenceMax)
-      evidence.push_back(ToEvidence(
-          *node.node,
-          {.what = Format("kernel log, {} time{}", line->count(), line->count() == 1 ? "" : "s"),
-           .expected = "no such line",
-           .seen = line->text(),
-           .source = "kernel log",
-           .basis = "rule"}));
-  out.Fail(port != nullptr ? DeviceSubject(*port) : SubjectOf(node),
-           Format("{}, expected none{}{}", fault.what, where.empty() ? "" : ": ", where),
-           std::move(evidence), fault.remedies({.address = AddressOf(address, port), .port = port}),
-           port != nullptr ? std::string_view() : std::string_view(place));
-}
-
-// One finding for each device that recent lines name. A node with a log and without such lines
-// passes.
-void JudgeLog(const fleet::NodeView& node, const LogFault& fault, Verdicts& out) {
-  const v1::NodeSnapshot& snapshot = node.node->snapshot;
-  if (snapshot.kernel_log().empty() || node.ports.empty()) return;
-  std::map<std::string, Lines> by_place;
-  for (const v1::KernelLogLine& line : snapshot.kernel_log()) {
-    if (!Matches(fault, line) || !IsRecent(snapshot, line)) continue;
-    // Both functions of a card log the same line.
-    const std::string_view place =
-        line.has_pci_address() ? CardOf(line.pci_address()) : std::string_view(line.device());
-    by_place[std::string(place)].push_back(&line);
-  }
-  if (by_place.empty()) return out.Pass();
-  for (const auto& [place, lines] : by_place) Fail(node, fault, place, lines, out);
-}
 
 template <const LogFault& kFault>
 void Judge(const fleet::NodeView& node, Verdicts& out) {
   JudgeLog(node, kFault, out);
 }
 
-constexpr Pattern kFirmwarePatterns[] = {
+constexpr LogPattern kFirmwarePatterns[] = {
     {"mlx5", "health compromised"},      {"mlx5", "Fatal error"},
     {"mlx5", "Health issue observed"},   {"mlx5", "handling bad device"},
     {"mlx5", "PCI slot is unavailable"}, {"bnxt", "Firmware heartbeat stalled"},
@@ -163,7 +57,7 @@ constexpr LogFault kFirmwareFault = {.patterns = kFirmwarePatterns,
 
 // Xids after which RDMA cannot reach the memory of the GPU, or not its former content. Others end a
 // program or belong to NVLink.
-constexpr Pattern kGpuPatterns[] = {
+constexpr LogPattern kGpuPatterns[] = {
     {"xid", "): 79,"},   // Fallen off the bus
     {"xid", "): 95,"},   // Uncontained memory error
     {"xid", "): 119,"},  // GSP timeout
@@ -188,10 +82,10 @@ constexpr LogFault kGpu = {.patterns = kGpuPatterns,
                            .what = "Xid after which RDMA cannot reach the GPU's memory",
                            .remedies = ResetGpu};
 
-constexpr Pattern kTimeoutPatterns[] = {{"mlx5", "Will cause a leak of a command resource"},
-                                        {"bnxt", "Error (timeout: "},
-                                        {"bnxt", "timedout ("},
-                                        {"irdma", "CQP timed out"}};
+constexpr LogPattern kTimeoutPatterns[] = {{"mlx5", "Will cause a leak of a command resource"},
+                                           {"bnxt", "Error (timeout: "},
+                                           {"bnxt", "timedout ("},
+                                           {"irdma", "CQP timed out"}};
 
 std::vector<v1::Remedy> BootCold(const LogPlace& place) {
   return {ShowHealth(place,
@@ -203,9 +97,9 @@ constexpr LogFault kTimeouts = {.patterns = kTimeoutPatterns,
                                 .what = "commands to the NIC's firmware timed out",
                                 .remedies = BootCold};
 
-constexpr Pattern kTemperaturePatterns[] = {{"mlx5", "High Temperature"},  // Of the cable module
-                                            {"mlx5", "High temperature"},  // Of the card
-                                            {"bnxt", "temperature threshold"}};
+constexpr LogPattern kTemperaturePatterns[] = {{"mlx5", "High Temperature"},  // Of the cable module
+                                               {"mlx5", "High temperature"},  // Of the card
+                                               {"bnxt", "temperature threshold"}};
 
 std::vector<v1::Remedy> CheckCooling(const LogPlace& place) {
   constexpr std::string_view kAir = "Check fans, blanking panels and airflow.";
@@ -227,7 +121,19 @@ constexpr LogFault kTemperature = {.patterns = kTemperaturePatterns,
                                    .what = "a NIC or its module was too hot",
                                    .remedies = CheckCooling};
 
-constexpr Pattern kPeermemPatterns[] = {{"peermem", "detected invalid context"}};
+// The words ", Fatal" do not match "Non-fatal". Xid 74: an NVLink of the GPU failed.
+constexpr LogPattern kNvlinkPatterns[] = {{"sxid", ", Fatal"}, {"xid", "): 74,"}};
+
+std::vector<v1::Remedy> ResetLinks(const LogPlace&) {
+  return {Query({.command = "nvidia-smi nvlink -s; systemctl status nvidia-fabricmanager",
+                 .note = "Drain the node, reset all GPUs, and restart Fabric Manager. If the "
+                         "lines come back, the GPU board needs a repair."})};
+}
+
+constexpr LogFault kNvlink = {
+    .patterns = kNvlinkPatterns, .what = "an NVLink or NVSwitch failed", .remedies = ResetLinks};
+
+constexpr LogPattern kPeermemPatterns[] = {{"peermem", "detected invalid context"}};
 
 std::vector<v1::Remedy> UpdateGpuDriver(const LogPlace&) {
   return {Query({.command = "cat /sys/module/nvidia/version",
@@ -239,7 +145,7 @@ constexpr LogFault kPeermem = {.patterns = kPeermemPatterns,
                                .what = "nvidia-peermem detected an invalid context",
                                .remedies = UpdateGpuDriver};
 
-constexpr Pattern kIommuPatterns[] = {
+constexpr LogPattern kIommuPatterns[] = {
     {"iommu", "DMAR: [DMA"}, {"iommu", "IO_PAGE_FAULT"}, {"iommu", "Unhandled context fault"}};
 
 std::vector<v1::Remedy> FindDmaFault(const LogPlace& place) {
@@ -253,10 +159,10 @@ std::vector<v1::Remedy> FindDmaFault(const LogPlace& place) {
 constexpr LogFault kIommu = {
     .patterns = kIommuPatterns, .what = "the IOMMU blocked accesses", .remedies = FindDmaFault};
 
-constexpr Pattern kPciePatterns[] = {{"pcie", "Uncorrected (Fatal)"},
-                                     {"pcie", "Uncorrectable (Fatal)"},
-                                     {"pcie", "insufficient power"},
-                                     {"mlx5", "insufficient power"}};
+constexpr LogPattern kPciePatterns[] = {{"pcie", "Uncorrected (Fatal)"},
+                                        {"pcie", "Uncorrectable (Fatal)"},
+                                        {"pcie", "insufficient power"},
+                                        {"mlx5", "insufficient power"}};
 
 std::vector<v1::Remedy> CheckSlot(const LogPlace& place) {
   return {Query({.command = Format("lspci -vv -s {} | grep -e UESta -e Slot", place.address),
@@ -367,6 +273,19 @@ extern const Rule log_no_overtemperature = {
     .reads = {{.field = Field::kKernelLog}},
     .fix = "cooling of the node; then the module",
     .evaluate_node = Judge<kTemperature>,
+};
+
+extern const Rule log_nvlinks_healthy = {
+    .id = "log_nvlinks_healthy",
+    .title = "The kernel has logged no failed NVLink or NVSwitch in the last day (Xid 74, SXid)",
+    .severity = v1::SEVERITY_ERROR,
+    .scope = v1::SCOPE_NODE,
+    .why = "Programs on the GPUs of the failed part end, and their peers in the fabric time out.",
+    .source = "NVIDIA XID errors (docs.nvidia.com/deploy/xid-errors); Fabric Manager user guide",
+    .needs = {Input::kKernelLog},
+    .reads = {{.field = Field::kKernelLog}},
+    .fix = "reset all GPUs; restart Fabric Manager",
+    .evaluate_node = Judge<kNvlink>,
 };
 
 extern const Rule log_peermem_context_valid = {

@@ -60,12 +60,21 @@ std::vector<v1::Remedy> SetFec(const Member& member, const Value& expected) {
                           "mode because of another kind of cable."})};
 }
 
-constexpr EqualityRule kFec[] = {{.what = "FEC",
-                                  .group = ByRailAndModel,
-                                  .value = Fec,
-                                  .show = ShowText,
-                                  .source = EthtoolSource,
-                                  .remedies = SetFec}};
+constexpr EqualityRule kFec[] = {
+    {.what = "FEC",
+     .group = ByRailAndModel,
+     .value = Fec,
+     .expected = [](const v1::Expectations& expected) -> std::optional<Value> {
+       if (!expected.has_fec()) return {};
+       return Value{.text = expected.fec()};
+     },
+     .show = ShowText,
+     .source = EthtoolSource,
+     .remedies = SetFec}};
+
+bool CanHaveFec(const Member& port) {
+  return IsHardware(port) && IsEthernetInUse(port);
+}
 
 // link_layer_equal_on_rail
 
@@ -205,7 +214,7 @@ extern const Rule autonegotiation_equal_on_rail = {
 
 extern const Rule fec_equal_on_rail = {
     .id = "fec_equal_on_rail",
-    .title = "Ports of one model on a rail use the same forward error correction",
+    .title = "The forward error correction is the profile's, else the same on a rail and card",
     .severity = v1::SEVERITY_WARNING,
     .scope = v1::SCOPE_PORT,
     .why =
@@ -213,7 +222,11 @@ extern const Rule fec_equal_on_rail = {
         "them. A mode that is set on one end only keeps the link down after the next flap.",
     .source = "IEEE 802.3 clauses 74 and 91; man page ethtool(8)",
     .needs = {Input::kNetInterfaces},
-    .reads = {{.field = Field::kLinkModes, .applies = IsHardwareLink}},
+    .profile = {v1::Expectations::kFecFieldNumber},
+    .reads = {{.field = Field::kFec,
+               .applies = CanHaveFec,
+               .profile = v1::Expectations::kFecFieldNumber},
+              {.field = Field::kLinkModes, .applies = IsHardwareLink}},
     .fix = "ethtool --set-fec NETDEV encoding MODE",
     .equality_rules = kFec,
 };

@@ -1,4 +1,5 @@
-// DSCP that hosts mark RoCE with: MLNX_OFED's traffic class override, default ToS of RDMA-CM.
+// What hosts mark RoCE with: MLNX_OFED's traffic class override and hop limit, default ToS of
+// RDMA-CM.
 #include "base/text.h"
 #include "daemon/rules/kind.h"
 #include "daemon/rules/lossless/lossless.h"
@@ -137,7 +138,90 @@ void EvaluateRdmaCm(const fleet::NodeView& node, Verdicts& out) {
   });
 }
 
+// roce_hop_limit_crosses_routers
+
+std::string HopLimitFile(const PortView& port) {
+  return Format("sys/class/infiniband/{}/ttl/{}/ttl", port.device->name(), port.port->number());
+}
+
+// Packets with 1 do not pass the first router.
+constexpr std::uint32_t kHopLimitMin = 2;
+
+void EvaluateHopLimit(const fleet::NodeView& node, Verdicts& out) {
+  ForRocePorts(node, [&](const PortView& port) {
+    if (!port.port->roce_defaults().has_ttl()) return;
+    const std::uint32_t ttl = port.port->roce_defaults().ttl();
+    if (ttl >= kHopLimitMin) return out.Pass();
+    FailOn(port,
+           {.what = "hop limit of RoCE packets",
+            .expected = "at least 2",
+            .seen = Format("{}", ttl),
+            .source = HopLimitFile(port),
+            .basis = "the first router drops the packets"},
+           {Change({.platform = "mlx5",
+                    .command = Format("echo 64 > /{}", HopLimitFile(port)),
+                    .affects = v1::REMEDY_REACH_PORT,
+                    .interrupts = kInterruptsNothing,
+                    .lasts = UntilReboot(kInBootUnit),
+                    .undo = Format("echo {} > /{}", ttl, HopLimitFile(port)),
+                    .note = "Applies to new connections."})},
+           out);
+  });
+}
+
+// traffic_class_for_all_peers
+
+void EvaluatePeerRules(const fleet::NodeView& node, Verdicts& out) {
+  ForRocePorts(node, [&](const PortView& port) {
+    if (!port.port->has_roce_defaults()) return;
+    const auto& rules = port.port->roce_defaults().traffic_class_rules();
+    if (rules.empty()) return out.Pass();
+    FailOn(port,
+           {.what = "traffic class override",
+            .expected = "one for all peers, or none",
+            .seen = Format("{} for single peers: {}", rules.size(),
+                           Listed({rules.begin(), rules.end()})),
+            .source = TrafficClassFile(port),
+            .basis = "rule"},
+           {Query({.platform = "mlx5",
+                   .command = Format("cat /{}", TrafficClassFile(port)),
+                   .note = "Check that the peers of all jobs have a rule, with the DSCP of RoCE "
+                           "data. Other peers use the DSCP of the application."})},
+           out);
+  });
+}
+
 }  // namespace
+
+extern const Rule roce_hop_limit_crosses_routers = {
+    .id = "roce_hop_limit_crosses_routers",
+    .title = "If a hop limit is set for RoCE packets, they can pass routers",
+    .severity = v1::SEVERITY_ERROR,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "The driver's hop limit replaces that of the application. With 1, packets reach peers in "
+        "the same subnet only: jobs across racks time out, while tests within a rack pass.",
+    .source = "NVIDIA MLNX_OFED (ttl/PORT/ttl); RFC 1812, section 5.3.1",
+    .needs = {Input::kRoceDefaults},
+    .reads = {{.field = Field::kTrafficClass, .applies = IsRoceInUse}},
+    .fix = "write 64 to sys/class/infiniband/DEVICE/ttl/PORT/ttl",
+    .evaluate_node = EvaluateHopLimit,
+};
+
+extern const Rule traffic_class_for_all_peers = {
+    .id = "traffic_class_for_all_peers",
+    .title = "MLNX_OFED's traffic class override has no rules for single peers",
+    .severity = v1::SEVERITY_INFO,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "With rules for addresses, the class depends on the peer: traffic to a new node, or from "
+        "an address that changed, is not protected. Nothing else shows which peers have a rule.",
+    .source = "NVIDIA MLNX_OFED (tc/1/traffic_class)",
+    .needs = {Input::kRoceDefaults},
+    .reads = {{.field = Field::kTrafficClass, .applies = IsRoceInUse}},
+    .fix = "One override for all peers",
+    .evaluate_node = EvaluatePeerRules,
+};
 
 extern const Rule traffic_class_equal_on_rail = {
     .id = "traffic_class_equal_on_rail",

@@ -22,6 +22,8 @@ constexpr std::string_view kNode = R"({
   "net_interfaces": [{"name": "rail0", "mtu_bytes": 4200, "oper_state": 7, "dcb": {"pfc":
      {"enabled_mask": 8}}}],
   "peer_memory": {"nvidia_peermem_loaded": true},
+  "gpus": [{"pci_address": "0000:1b:00.0",
+            "links": [{"index": 3, "active": true, "crc_data_errors": 7}]}],
   "gaps": [{"inspector": "dcb", "subject": "eth0"}, {"inspector": "dcb", "subject": "eth1"}],
   "counters": [
     {"device": "mlx5_0", "port": 1, "counters": [
@@ -78,6 +80,14 @@ TEST(Metrics, HoldWhatTheSnapshotSays) {
            R"(fabric_peer_memory_loaded{module="nvidia_peermem"} 1)",
        })
     EXPECT_TRUE(samples.contains(expected)) << expected << "\n" << ToExposition(Node());
+}
+
+TEST(Metrics, AKeyWithoutALabelOfItsOwnIsALabel) {
+  const std::set<std::string> samples = Samples(Node());
+  for (const char* sample :
+       {R"(fabric_gpu_nvlink_active{nvlink="3",pci_address="0000:1b:00.0"} 1)",
+        R"(fabric_gpu_nvlink_crc_data_errors_total{nvlink="3",pci_address="0000:1b:00.0"} 7)"})
+    EXPECT_TRUE(samples.contains(sample)) << sample;
 }
 
 TEST(Metrics, CountersHaveNeutralNamesAndUnits) {

@@ -26,8 +26,16 @@ TEST(GpuManagement, AsksTheLibraryAndLetsGo) {
     EXPECT_EQ(info->gpus[0].pci_address, "0001:1b:00.0");
     EXPECT_EQ(info->gpus[0].name, "NVIDIA H100 80GB HBM3");
     EXPECT_EQ(info->gpus[0].uuid, "GPU-5b0c77a4");
-    EXPECT_EQ(info->gpus[0].links, 18u);
-    EXPECT_EQ(info->gpus[0].links_active, 17u);
+    EXPECT_EQ(info->cuda_version, "12.2");
+    EXPECT_EQ(info->gpus[0].board_part_number, "692-2G520-0200-000");
+    ASSERT_THAT(info->gpus[0].links, SizeIs(18));
+    EXPECT_TRUE(info->gpus[0].links[0].active);
+    EXPECT_EQ(info->gpus[0].links[0].remote_pci_address, "0000:07:00.0");
+    EXPECT_EQ(info->gpus[0].links[0].replay_errors, 0U);
+    EXPECT_EQ(info->gpus[0].links[0].recovery_errors, std::nullopt);
+    EXPECT_FALSE(info->gpus[0].links[3].active);
+    EXPECT_EQ(info->gpus[0].links[3].remote_pci_address, std::nullopt);
+    EXPECT_EQ(info->gpus[0].links[5].crc_data_errors, 77U);
     ASSERT_THAT(info->failures, SizeIs(1));
     EXPECT_EQ(info->failures[0], Status(Code::kUnavailable, "GPU 1: GPU is lost (15)"));
   }

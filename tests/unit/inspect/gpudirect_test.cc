@@ -321,15 +321,37 @@ TEST(Nvlinks, FillInWhatTheDriverDidNotTell) {
   node.fake.gpu_management.info = {
       .driver_version = "535.129.03",
       .library_version = "12.535.129.03",
+      .cuda_version = "12.2",
       .gpus = {{.pci_address = "0000:17:00.0",
                 .name = "NVIDIA H100",
                 .uuid = "GPU-2",
-                .links = 18,
-                .links_active = 17}},
+                .board_part_number = "692-2G520-0200-000",
+                .links = {{.index = 0,
+                           .active = true,
+                           .remote_pci_address = "0000:07:00.0",
+                           .replay_errors = 3,
+                           .recovery_errors = {},
+                           .crc_flit_errors = {},
+                           .crc_data_errors = 9},
+                          {.index = 1,
+                           .active = false,
+                           .remote_pci_address = {},
+                           .replay_errors = {},
+                           .recovery_errors = {},
+                           .crc_flit_errors = {},
+                           .crc_data_errors = {}}}}},
       .failures = {Status(Code::kUnavailable, "GPU 1: GPU is lost (15)")}};
   const v1::NodeSnapshot snapshot = node.Inspected();
-  EXPECT_EQ(snapshot.gpus(0).nvlinks(), 18u);
-  EXPECT_EQ(snapshot.gpus(0).nvlinks_active(), 17u);
+  EXPECT_EQ(snapshot.gpus(0).nvlinks(), 2U);
+  EXPECT_EQ(snapshot.gpus(0).nvlinks_active(), 1U);
+  EXPECT_EQ(snapshot.gpus(0).links(0).remote_pci_address(), "0000:07:00.0");
+  EXPECT_EQ(snapshot.gpus(0).links(0).replay_errors(), 3U);
+  EXPECT_FALSE(snapshot.gpus(0).links(0).has_recovery_errors());
+  EXPECT_EQ(snapshot.gpus(0).links(0).crc_data_errors(), 9U);
+  EXPECT_FALSE(snapshot.gpus(0).links(1).active());
+  EXPECT_FALSE(snapshot.gpus(0).links(1).has_replay_errors());
+  EXPECT_EQ(snapshot.gpus(0).board_part_number(), "692-2G520-0200-000");
+  EXPECT_EQ(snapshot.peer_memory().gpu_driver().cuda_version(), "12.2");
   EXPECT_EQ(snapshot.gpus(0).model(), "NVIDIA H100");
   EXPECT_EQ(snapshot.gpus(0).uuid(), "GPU-2");
   EXPECT_EQ(snapshot.peer_memory().gpu_driver().nvml_version(), "12.535.129.03");

@@ -121,14 +121,15 @@ TEST(Catalog, EveryInspectorHasANameAndASentence) {
     EXPECT_THAT(std::string(inspector->doc), HasSubstr(" "));
   }
   EXPECT_THAT(
-      names, ElementsAre("host_identity", "rdma_devices", "character_devices", "vital_product_data",
-                         "gids", "netdev_map", "net_interfaces", "bonds_and_vlans", "roce_lag",
-                         "routing", "storage", "function_class", "rdma_ports", "dcb",
-                         "global_pause", "congestion_control", "pfc_storm_prevention",
-                         "roce_defaults", "port_counters", "hw_counters", "pause_counters", "gpus",
-                         "pci_functions", "gpu_nic_paths", "function_position", "peer_memory",
-                         "nvlinks", "host_facts", "boot_time", "host_limits", "rdma_stack",
-                         "kernel_log", "time_sync", "lldp", "rdma_processes"));
+      names,
+      ElementsAre("host_identity", "rdma_devices", "character_devices", "vital_product_data",
+                  "gids", "netdev_map", "net_interfaces", "bonds_and_vlans", "ipoib", "roce_lag",
+                  "routing", "storage", "function_class", "modules", "rdma_ports", "dcb",
+                  "global_pause", "congestion_control", "pfc_storm_prevention", "roce_defaults",
+                  "port_counters", "hw_counters", "pause_counters", "gpus", "pci_functions",
+                  "gpu_nic_paths", "function_position", "peer_memory", "nvlinks", "host_facts",
+                  "boot_time", "cpu_power", "interrupts", "sensors", "host_limits", "rdma_stack",
+                  "kernel_log", "time_sync", "lldp", "rdma_processes"));
 }
 
 TEST(Catalog, ThePageSaysOfEachInspectorWhatItSaysOfItself) {

@@ -26,6 +26,24 @@ TEST(Difference, CountersAreNoSetting) {
   EXPECT_FALSE(Difference(Node(), after));
 }
 
+TEST(Difference, MeasuredValuesCountWhenTheyDifferByMoreThanATenth) {
+  const auto at = [](double module, double card) {
+    v1::NodeSnapshot node = Node();
+    node.mutable_net_interfaces(0)->mutable_module()->set_temperature_celsius(module);
+    node.add_pci_functions()->add_sensors()->set_temperature_celsius(card);
+    return node;
+  };
+  EXPECT_FALSE(Difference(at(50, 60), at(52, 63)));
+  EXPECT_EQ(Difference(at(50, 60), at(58, 60))->net_interfaces_size(), 1);
+  EXPECT_EQ(Difference(at(50, 60), at(50, 70))->fields_size(), 1);
+  EXPECT_TRUE(Difference(Node(), at(50, 60)));
+  v1::NodeSnapshot limit = at(50, 60);
+  limit.mutable_pci_functions(0)->mutable_sensors(0)->set_critical_celsius(105);
+  v1::NodeSnapshot other = limit;
+  other.mutable_pci_functions(0)->mutable_sensors(0)->set_critical_celsius(104);
+  EXPECT_TRUE(Difference(limit, other)) << "a limit is a setting";
+}
+
 TEST(Difference, AppliedGivesTheNewState) {
   v1::NodeSnapshot after = Node();
   after.mutable_rdma_devices()->DeleteSubrange(0, 1);

@@ -14,6 +14,53 @@ namespace {
 
 using testing::Nodes;
 
+// Power, firmware and NUMA nodes of the machine.
+void CompleteHost(v1::HostFacts& host) {
+  host.set_bios_version("2.1.5");
+  host.set_bios_date("03/14/2024");
+  host.set_copy_on_fork(true);
+  for (std::uint32_t id = 0; id < 2; ++id) {
+    v1::NumaNode& numa = *host.add_numa_cpus();
+    numa.set_id(id);
+    numa.set_cpus(id == 0 ? "0-31" : "32-63");
+  }
+  v1::CpuPower& power = *host.mutable_cpu_power();
+  power.add_governors("performance");
+  power.set_frequency_driver("acpi-cpufreq");
+  power.set_idle_latency_us(133);
+}
+
+// Sensors, interrupts, NVLinks, modules.
+void CompleteHardware(v1::NodeSnapshot& node) {
+  for (v1::PciFunction& function : *node.mutable_pci_functions()) {
+    if (!function.class_code().starts_with("02")) continue;
+    v1::Sensor& sensor = *function.add_sensors();
+    sensor.set_name("temp1");
+    sensor.set_temperature_celsius(60);
+    sensor.set_critical_celsius(105);
+    function.set_numa_node(0);
+    v1::Interrupts& interrupts = *function.mutable_interrupts();
+    interrupts.set_count(16);
+    interrupts.set_cpus("0-15");
+    interrupts.add_numa_nodes(0);
+    interrupts.set_remote(0);
+  }
+  for (v1::Gpu& gpu : *node.mutable_gpus()) {
+    gpu.set_nvlinks(18);
+    gpu.set_nvlinks_active(18);
+  }
+}
+
+void CompleteModule(v1::NetInterface& netdev) {
+  netdev.set_lanes(4);
+  v1::Module& module = *netdev.mutable_module();
+  module.set_vendor("NVIDIA");
+  module.set_part_number("MMA1B00-C100D");
+  module.set_temperature_celsius(45);
+  module.mutable_temperature_limits()->set_alarm_high(80);
+  module.mutable_temperature_limits()->set_alarm_low(-10);
+}
+
 // What the nodes of tests/testing lack.
 void Complete(v1::NodeSnapshot& node) {
   v1::HostFacts& host = *node.mutable_host();
@@ -46,10 +93,13 @@ void Complete(v1::NodeSnapshot& node) {
   memory.mutable_gpu_driver()->set_version("550.54.15");
   memory.mutable_gpu_driver()->set_open_module(true);
   for (v1::Gpu& gpu : *node.mutable_gpus()) gpu.set_bar1_bytes(std::uint64_t{128} << 30);
+  CompleteHost(host);
+  CompleteHardware(node);
   for (v1::NetInterface& netdev : *node.mutable_net_interfaces()) {
     netdev.set_autonegotiation(true);
     netdev.set_fec("rs");
     netdev.set_speed_max_bps(100'000'000'000);
+    if (netdev.name() != "eth0") CompleteModule(netdev);
   }
 }
 
@@ -145,13 +195,13 @@ std::vector<std::string> InspectorsOf(const std::string& field) {
        {"rdma_ports", "rdma_devices", "gids", "roce_defaults", "roce_lag", "character_devices"}},
       {"net_interfaces",
        {"net_interfaces", "dcb", "global_pause", "congestion_control", "pfc_storm_prevention",
-        "bonds_and_vlans", "rdma_ports"}},
-      {"gpus", {"gpus"}},
+        "bonds_and_vlans", "rdma_ports", "modules", "ipoib"}},
+      {"gpus", {"gpus", "nvlinks"}},
       {"peer_memory", {"peer_memory"}},
-      {"pci_functions", {"pci_functions"}},
+      {"pci_functions", {"pci_functions", "interrupts", "sensors"}},
       {"gpu_nic_paths", {"gpu_nic_paths", "pci_functions"}},
       {"lldp_neighbors", {"lldp"}},
-      {"host", {"host_facts", "host_limits", "rdma_stack", "rdma_devices"}},
+      {"host", {"host_facts", "host_limits", "rdma_stack", "rdma_devices", "cpu_power"}},
       {"kernel_log", {"kernel_log"}},
       {"time_sync", {"time_sync"}},
       {"job", {"job_view", "rdma_processes"}},

@@ -2,7 +2,10 @@
 // pfc_frames_on_enabled_priorities, lossless_priority_keeps_packets, congestion_marks_answered,
 // cnps_obeyed, cnp_share_within_limit, acknowledgements_in_time, packets_in_sequence,
 // receivers_ready, roce_packets_intact, rdma_on_lossless_priority, link_stays_up,
-// link_errors_within_limit, pcie_link_without_errors, discards_like_equals, ecn_acts_before_pfc
+// link_errors_within_limit, pcie_link_without_errors, discards_like_equals, ecn_acts_before_pfc,
+// raw_bit_errors_within_limit, module_reports_no_fault, pcie_not_stalled, error_registers_count,
+// lossless_without_retransmissions, receives_posted, receivers_answer, no_pause_deadlock,
+// credits_available, congestion_counters_present
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -145,6 +148,34 @@ constexpr Fault kFaults[] = {
        Plant(p, "ack_timeout", 900);
      },
      "link_stays_up", "link went down 3 times in 30 s, expected to stay up"},
+    {"blocks that error correction cannot correct",
+     [](Pair& p) { Plant(p, "fec_uncorrectable_blocks", 61); }, "link_errors_within_limit",
+     "61 fec_uncorrectable_blocks in 30 s, expected at most 60 an hour"},
+    {"a dirty fibre, before the first lost packet",
+     [](Pair& p) { Plant(p, "fec_corrected_bits", 900'000'000); }, "raw_bit_errors_within_limit",
+     "bit error ratio before correction 0.0003 in 30 s, expected at most 0.00024"},
+    {"a hot module", [](Pair& p) { Plant(p, "module_high_temperatures", 1); },
+     "module_reports_no_fault", "the module was too hot 1 times in 30 s, expected never"},
+    {"a module that does not answer", [](Pair& p) { Plant(p, "module_bus_errors", 2); },
+     "module_reports_no_fault",
+     "the module did not answer on its management bus 2 times in 30 s, expected never"},
+    {"a host that is slower than its link",
+     [](Pair& p) { Plant(p, "pcie_write_stall_events", 27); }, "pcie_not_stalled",
+     "PCIe writes of the card were stalled for 90 % of 30 s, expected at most 50 % of the time"},
+    {"pauses that do not end", [](Pair& p) { Plant(p, "pfc_rx_duration_us_prio3", 29'500'000); },
+     "no_pause_deadlock",
+     "the switch paused priority 3 for 98 % of 30 s, nothing sent, expected pauses to end"},
+    {"an application that posts too little",
+     [](Pair& p) {
+       Plant(p, "rdma_rx_packets", 10'000'000);
+       testing::CounterOfPort(p.after[1], 0, "out_of_buffer").set_value(1000 + 200'000);
+     },
+     "receives_posted",
+     "2 % of the packets received found no receive posted (200000 of 10000000 packets), expected "
+     "at most 1 %"},
+    {"a receiver that ended", [](Pair& p) { Plant(p, "rnr_retry_exceeded", 16); },
+     "receivers_answer",
+     "requests given up because the receiver was not ready: 16 in 30 s, expected none"},
     {"a card that is loose in its slot", [](Pair& p) { Plant(p, "pcie_rx_signal_errors", 60); },
      "pcie_link_without_errors",
      "PCIe link of the card retrained because of errors 60 times in 30 s, expected at most 10 an "
@@ -163,6 +194,85 @@ TEST(CounterRules, ReportOneFindingForEachFault) {
     EXPECT_EQ(finding.subject().node(), "n2");
     EXPECT_GT(finding.remedies_size(), 0);
   }
+}
+
+TEST(RawBitErrors, HaveALowerLimitOnLanesOf25Gigabits) {
+  Pair pair = Roce();
+  testing::Count(pair, 0, 0, "fec_corrected_bits", 300'000'000);
+  EXPECT_THAT(PairFailures(pair), IsEmpty());
+  for (auto& node : pair.after)
+    for (std::uint32_t rail = 0; rail < 2; ++rail) testing::NetdevOf(node, rail).set_lanes(4);
+  const v1::Finding finding = ThePairFailure(pair);
+  EXPECT_EQ(finding.title(),
+            "bit error ratio before correction 0.0001 in 30 s, expected at most 5e-05");
+  EXPECT_EQ(finding.evidence(1).basis(), "trend: the same over a longer time");
+}
+
+TEST(RawBitErrors, HaveALimitOfTheProfileAndAreUnknownWithoutTheCounter) {
+  Pair pair = Roce();
+  testing::Count(pair, 0, 0, "fec_corrected_bits", 3'000'000);
+  v1::Expectations expect;
+  expect.set_raw_ber_max(1e-7);
+  EXPECT_EQ(ThePairFailure(pair, Expecting(expect)).evidence(0).basis(), "profile test");
+  testing::CounterOf(pair.after[1], 0, "fec_corrected_bits").set_neutral("other");
+  EXPECT_THAT(Unknowns(pair.after, Expecting(expect)),
+              ElementsAre("raw_bit_errors_within_limit n2/mlx5_0/1"));
+}
+
+TEST(RawBitErrors, ComeFromTheNetdevOnInfiniband) {
+  Pair pair = PairOf(Nodes(3, testing::InfinibandNode, {}));
+  for (auto* nodes : {&pair.before, &pair.after})
+    testing::AddNetdevCounter((*nodes)[1], 0, "fec_corrected_bits");
+  testing::Count(pair, 1, 0, "fec_corrected_bits", 900'000'000);
+  EXPECT_EQ(ThePairFailure(pair).rule(), "raw_bit_errors_within_limit");
+}
+
+TEST(Adaptive, RetransmissionsAreLossOnALosslessFabric) {
+  Pair pair = Roce();
+  testing::Count(pair, 0, 0, "adaptive_retrans", 150);
+  EXPECT_THAT(PairFailures(pair), IsEmpty());
+  v1::Expectations expect;
+  expect.set_lossless(true);
+  EXPECT_EQ(ThePairFailure(pair, Expecting(expect)).rule(), "lossless_without_retransmissions");
+  testing::Count(pair, 0, 0, "ack_timeout", 900);
+  EXPECT_EQ(ThePairFailure(pair, Expecting(expect)).rule(), "acknowledgements_in_time");
+}
+
+TEST(CongestionCounters, ThatAreMissingAreReported) {
+  Pair pair = Roce();
+  testing::CounterOfPort(pair.after[1], 0, "cnp_tx_packets").clear_neutral();
+  const v1::Finding finding = ThePairFailure(pair);
+  EXPECT_EQ(finding.rule(), "congestion_counters_present");
+  EXPECT_EQ(finding.subject().node(), "n2");
+}
+
+TEST(Credits, AreComparedWithPeersOrWithTheProfile) {
+  Pair pair = PairOf(Nodes(1, testing::InfinibandNode, {.rails = 4}));
+  testing::Count(pair, 0, 1, "credit_wait", 9'000'000'000);
+  EXPECT_EQ(ThePairFailure(pair).title(),
+            "300000000 ticks a second waited for credits, the 3 other ports of its kind at most 0");
+  v1::Expectations expect;
+  expect.set_xmit_wait_max_percent(25);
+  EXPECT_THAT(PairFailures(pair, Expecting(expect)), IsEmpty());
+  expect.set_xmit_wait_max_percent(5);
+  EXPECT_EQ(ThePairFailure(pair, Expecting(expect)).title(),
+            "waited for credits for 19.2 % of 30 s, expected at most 5 %");
+}
+
+TEST(ErrorRegisters, AtTheirMaximumAreReportedWithTheReset) {
+  Pair pair = PairOf(Nodes(2, testing::InfinibandNode, {}));
+  for (auto* nodes : {&pair.before, &pair.after}) {
+    v1::Counter& counter = testing::CounterOf((*nodes)[1], 0, "symbol_errors");
+    counter.set_name("symbol_error");
+    counter.set_value(65535);
+    counter.set_saturated(true);
+  }
+  const v1::Finding finding = ThePairFailure(pair);
+  EXPECT_EQ(finding.rule(), "error_registers_count");
+  EXPECT_EQ(finding.title(),
+            "symbol_error at the maximum, expected registers that count: further errors are not "
+            "visible");
+  EXPECT_EQ(finding.remedies(0).command(), "perfquery -C mlx5_0 -P 1 -R");
 }
 
 TEST(CounterRules, IgnoreResetRegisters) {
@@ -235,6 +345,17 @@ TEST(LinkErrors, HaveALimitOfTheProfile) {
   v1::Expectations expect;
   expect.set_symbol_errors_max_per_hour(10);
   EXPECT_EQ(ThePairFailure(pair, Expecting(expect)).evidence(0).basis(), "profile test");
+}
+
+TEST(LinkErrors, HaveABitErrorRatioOfTheProfile) {
+  Pair pair = PairOf(Nodes(3, testing::InfinibandNode, {}), 3600);
+  testing::Count(pair, 2, 1, "symbol_errors", 50);
+  v1::Expectations expect;
+  expect.set_ber_max(1e-12);
+  EXPECT_THAT(PairFailures(pair, Expecting(expect)), IsEmpty()) << "360 an hour at 100 Gb/s";
+  expect.set_ber_max(1e-13);
+  EXPECT_EQ(ThePairFailure(pair, Expecting(expect)).title(),
+            "50 symbol_errors in 60 min, expected at most 36 an hour");
 }
 
 TEST(LinkErrors, AreAveragedToAnHour) {

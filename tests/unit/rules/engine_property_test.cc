@@ -180,6 +180,7 @@ profile::Profile ForCounters() {
   v1::Expectations expectations;
   expectations.set_ecn(true);
   expectations.set_cnp_max_percent(1);
+  expectations.set_lossless(true);
   return Expecting(expectations);
 }
 

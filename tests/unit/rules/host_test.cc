@@ -120,6 +120,22 @@ TEST(RdmaCgroup, FailsForALowLimit) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
+TEST(NumaBalancing, FailsOnGrace) {
+  auto nodes = Nodes(2, RoceNode);
+  for (auto& node : nodes) {
+    node.mutable_host()->set_product("NVIDIA GH200 P4352");
+    node.mutable_host()->set_kernel_version("Linux version 6.8.0-1014-nvidia-64k (aarch64)");
+    node.mutable_host()->set_numa_nodes(9);
+    node.mutable_host()->clear_sysctls();
+    v1::Sysctl& sysctl = *node.mutable_host()->add_sysctls();
+    sysctl.set_name("kernel.numa_balancing");
+    sysctl.set_value("0");
+  }
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  nodes[0].mutable_host()->mutable_sysctls(0)->set_value("1");
+  EXPECT_EQ(TheFailure(nodes).title(), "kernel.numa_balancing is 1, expected 0 on NVIDIA Grace");
+}
+
 TEST(NumaBalancing, FailsWithAmdGpus) {
   auto nodes = Nodes(1, RoceNode);
   v1::HostFacts& host = *nodes[0].mutable_host();

@@ -117,11 +117,12 @@ TEST(Infiniband, IsUnknownForValuesThatWereNotRead) {
     EXPECT_EQ(finding.subject().node(), "n2");
     unknown.insert(finding.rule());
   }
-  EXPECT_THAT(unknown, ElementsAre("duplicate_lid", "duplicate_node_guid", "duplicate_port_guid",
-                                   "ib_width_full", "lid_assigned", "node_guid_set",
-                                   "pkey_full_member", "pkeys_distinct", "pkeys_equal_on_rail",
-                                   "sm_lid_equal_in_subnet", "subnet_manager_known",
-                                   "subnet_prefix_distinct", "subnet_prefix_equal_on_rail"));
+  EXPECT_THAT(
+      unknown,
+      ElementsAre("duplicate_lid", "duplicate_node_guid", "duplicate_port_guid", "ib_width_full",
+                  "lid_assigned", "node_guid_set", "pkey_full_member", "pkeys_distinct",
+                  "pkeys_equal_on_rail", "port_guid_not_of_other_node", "sm_lid_equal_in_subnet",
+                  "subnet_manager_known", "subnet_prefix_distinct", "subnet_prefix_equal_on_rail"));
 }
 
 TEST(Infiniband, SkipsRoceAndIwarp) {

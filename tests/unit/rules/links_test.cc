@@ -192,5 +192,17 @@ TEST(EqualInNode, SkipsAnMtuAFewBytesTooSmall) {
   EXPECT_THAT(Failures(nodes), ElementsAre("rdma_mtu_matches_netdev n1/mlx5_5/1"));
 }
 
+TEST(Fec, IsTheProfilesOrUnknown) {
+  auto nodes = testing::Nodes(1, testing::RoceNode);
+  for (std::uint32_t rail = 0; rail < 2; ++rail) testing::NetdevOf(nodes[0], rail).set_fec("baser");
+  v1::Expectations expect;
+  expect.set_fec("rs");
+  EXPECT_THAT(Failures(nodes, Expecting(expect)), ::testing::SizeIs(2));
+  for (std::uint32_t rail = 0; rail < 2; ++rail) testing::NetdevOf(nodes[0], rail).clear_fec();
+  EXPECT_THAT(
+      Unknowns(nodes, Expecting(expect)),
+      ::testing::ElementsAre("fec_equal_on_rail n1/mlx5_0/1", "fec_equal_on_rail n1/mlx5_1/1"));
+}
+
 }  // namespace
 }  // namespace fabric::rules

@@ -77,7 +77,7 @@ TEST(MtuEqualOnRail, RailsMayDiffer) {
 
 TEST(MtuEqualOnRail, ComparesTheActiveMtuOnInfiniband) {
   auto nodes = Nodes(3, testing::InfinibandNode);
-  testing::NetdevOf(nodes[1], 0).set_mtu_bytes(65520);
+  for (auto& node : nodes) testing::NetdevOf(node, 0).set_mtu_bytes(65520);  // Of IPoIB
   EXPECT_THAT(Failures(nodes), IsEmpty());
   testing::PortOf(nodes[1], 0).set_active_mtu_bytes(2048);
   EXPECT_EQ(TheFailure(nodes).title(),

@@ -139,9 +139,12 @@ void MoveCounters(fleet::NodeRecord& record, Random& random) {
   testing::Pair pair = testing::PairOf({record.snapshot});
   v1::NodeSnapshot& after = pair.after[0];
   for (v1::CounterSet& set : *after.mutable_counters())
-    for (v1::Counter& counter : *set.mutable_counters())
+    for (v1::Counter& counter : *set.mutable_counters()) {
       if (Below(random, 4) == 0)
         counter.set_value(counter.value() + (std::uint64_t{1} << Below(random, 40)));
+      if (Below(random, 60) == 0) counter.set_saturated(true);
+      if (Below(random, 60) == 0) counter.clear_neutral();
+    }
   record.rates = fleet::CounterRates::Between(pair.before[0], after);
   *record.snapshot.mutable_counters() = after.counters();
 }

@@ -4,6 +4,7 @@
 #include "daemon/rules/facts.h"
 #include "daemon/rules/infiniband/infiniband.h"
 #include "daemon/rules/kind.h"
+#include "daemon/rules/remedies.h"
 #include "daemon/rules/rule.h"
 
 namespace fabric::rules {
@@ -75,7 +76,86 @@ void JudgeIpoib(const Member& member, const GroupSummary& rail, Verdicts& out) {
 
 constexpr GroupRule kIpoibUp = {.value = IpoibUp, .summarize = CountIpoibUp, .judge = JudgeIpoib};
 
+// ipoib_settings_equal
+
+// Of an ACTIVE port, when it is up; otherwise nullptr.
+const v1::NetInterface* IpoibOf(const Member& member) {
+  return IsIpoibUp(*member.port) == true ? member.port->netdev : nullptr;
+}
+
+// IPoIB netdevs of one partition of a subnet. Without the P_Key of the netdev: the default one.
+std::optional<Group> ByPartition(const Member& member) {
+  const v1::NetInterface* const netdev = IpoibOf(member);
+  std::optional<Group> group = netdev != nullptr ? BySubnet(member) : std::nullopt;
+  if (!group) return {};
+  const std::uint32_t pkey = netdev->has_ipoib_pkey() ? netdev->ipoib_pkey() : 0x7fff;
+  group->part = group->part * 0x10000 + (pkey & 0x7fff);
+  return group;
+}
+
+std::string NetdevMtuFile(const Member& member) {
+  return NetdevFile(*member.port, "mtu");
+}
+
+constexpr EqualityRule kIpoibSettings[] = {
+    {.what = "IPoIB mode",
+     .key = "mode",
+     .group = ByPartition,
+     .value = [](const Member& member) -> std::optional<Value> {
+       const v1::NetInterface* const netdev = IpoibOf(member);
+       if (netdev == nullptr || !netdev->has_ipoib_mode()) return {};
+       return Value{.text = netdev->ipoib_mode()};
+     },
+     .expected = [](const v1::Expectations& expected) -> std::optional<Value> {
+       if (!expected.has_ipoib_mode()) return {};
+       return Value{.text = expected.ipoib_mode()};
+     },
+     .show = ShowText,
+     .source = [](const Member& member) { return NetdevFile(*member.port, "mode"); },
+     .remedies = [](const Member& member, const Value& expected) -> std::vector<v1::Remedy> {
+       const std::string& netdev = member.port->netdev->name();
+       return {Change(
+           {.command = Format("ip link set dev {} type ipoib mode {}", netdev, expected.text),
+            .affects = v1::REMEDY_REACH_PORT,
+            .interrupts = "IP traffic of the netdev",
+            .lasts = UntilReboot(kInNetworkConfiguration),
+            .undo = Format("ip link set dev {} type ipoib mode {}", netdev,
+                           member.port->netdev->ipoib_mode()),
+            .note = "Fails with drivers that have datagram mode only."})};
+     }},
+    {.what = "IPoIB MTU",
+     .key = "mtu",
+     .group = ByPartition,
+     .value = [](const Member& member) -> std::optional<Value> {
+       const v1::NetInterface* const netdev = IpoibOf(member);
+       if (netdev == nullptr || !netdev->has_mtu_bytes()) return {};
+       return Value{netdev->mtu_bytes()};
+     },
+     .source = NetdevMtuFile,
+     .remedies = [](const Member& member, const Value& expected) -> std::vector<v1::Remedy> {
+       return {SetMtu(*member.port->netdev, expected.number)};
+     }}};
+
 }  // namespace
+
+extern const Rule ipoib_settings_equal = {
+    .id = "ipoib_settings_equal",
+    .title = "IPoIB netdevs of one partition have the same mode and MTU",
+    .severity = v1::SEVERITY_WARNING,
+    .scope = v1::SCOPE_PORT,
+    .why =
+        "A node with a smaller MTU drops large datagrams of the others, and a broadcast group has "
+        "one MTU: joins of a netdev with another one fail. Small packets work, so that only some "
+        "programs hang.",
+    .source = "RFC 4391; kernel Documentation/infiniband/ipoib.rst",
+    .needs = {Input::kNetInterfaces, Input::kRdmaPorts},
+    .profile = {v1::Expectations::kIpoibModeFieldNumber},
+    .reads = {{.field = Field::kIpoibMode,
+               .applies = IsInfinibandInUse,
+               .profile = v1::Expectations::kIpoibModeFieldNumber}},
+    .fix = "The same mode and MTU on all nodes of the partition",
+    .equality_rules = kIpoibSettings,
+};
 
 extern const Rule ipoib_netdev_up = {
     .id = "ipoib_netdev_up",
