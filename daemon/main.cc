@@ -267,7 +267,7 @@ Result<HttpFront> ListenHealth(const Settings& settings, std::vector<api::Page> 
 // On standard output and in the addresses file.
 Status ShowAddresses(const Settings& settings, const Addresses& addresses) {
   if (settings.Has("addresses-file"))
-    RETURN_IF_ERROR(WriteFileAtomically(settings.Text("addresses-file"), AddressesJson(addresses)));
+    RETURN_IF_ERROR(WriteAddresses(settings.Text("addresses-file"), addresses));
   std::printf("fabricd %s: gRPC on %s, REST and /metrics on http://%s, health on http://%s\n",
               std::string(kVersion).c_str(), ToString(addresses.grpc).c_str(),
               ToString(addresses.rest).c_str(), ToString(addresses.health).c_str());

@@ -14,8 +14,8 @@ std::string AddressesJson(const Addresses& addresses) {
          "\n";
 }
 
-Status WriteAddresses(const std::string& path, const HostPort& grpc, const HostPort& rest) {
-  return WriteFileAtomically(path, AddressesJson(grpc, rest), 0644);
+Status WriteAddresses(const std::string& path, const Addresses& addresses) {
+  return WriteFileAtomically(path, AddressesJson(addresses), 0644);
 }
 
 }  // namespace fabric

@@ -18,6 +18,6 @@ struct Addresses {
 std::string AddressesJson(const Addresses& addresses);
 
 // Replaces the file atomically. All users can read it. Errors name the path.
-Status WriteAddresses(const std::string& path, const HostPort& grpc, const HostPort& rest);
+Status WriteAddresses(const std::string& path, const Addresses& addresses);
 
 }  // namespace fabric

@@ -140,20 +140,9 @@ Result<v1::Campaign> Campaigns::Get(const std::string& id) {
 
 Result<std::vector<store::ResultRow>> Campaigns::Results(const std::string& id, std::int64_t after,
                                                          std::uint32_t max) {
-  // Positions of results that could not be stored: behind those in the store.
-  constexpr std::int64_t kFirstUnsaved = std::int64_t{1} << 62;
   Keep();
-  ASSIGN_OR_RETURN(const std::uint64_t number, Find(id));
-  std::vector<store::ResultRow> rows;
-  if (after < kFirstUnsaved) {
-    ASSIGN_OR_RETURN(rows, outbox_.store().Results(id, after, max));
-  }
-  const std::vector<v1::PairResult>& unsaved = campaigns_.at(number).unsaved;
-  auto n = static_cast<std::size_t>(std::max<std::int64_t>(0, after - kFirstUnsaved + 1));
-  for (; rows.size() < max && n < unsaved.size(); ++n)
-    rows.push_back(
-        {.sequence = kFirstUnsaved + static_cast<std::int64_t>(n), .result = unsaved[n]});
-  return rows;
+  RETURN_IF_ERROR(Find(id).status());
+  return outbox_.store().Results(id, after, max);
 }
 
 std::vector<v1::Campaign> Campaigns::List(const std::string& before, std::size_t max) {
