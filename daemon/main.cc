@@ -74,8 +74,7 @@ void UseAllDescriptors() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
-  if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
-    log::Warning("cannot raise the limit of open files to {}", limit.rlim_max);
+  (void)setrlimit(RLIMIT_NOFILE, &limit);  // Up to the hard limit is always permitted.
 }
 
 std::jthread StartTicking(control::Controller& controller, api::Health& health,

@@ -1,5 +1,6 @@
 #include "daemon/api/grpc_front.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <grpc/support/time.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
@@ -47,6 +48,9 @@ struct GrpcFront::Parts {
 
 void RedirectGrpcLog() {
   gpr_set_log_function(&WriteGrpcLog);
+  // protobuf logs each text that is not UTF-8: an agent could flood the log. The session ends with
+  // an error that says it once.
+  google::protobuf::SetLogHandler(nullptr);
 }
 
 GrpcFront::GrpcFront(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}

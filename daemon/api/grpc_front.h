@@ -36,7 +36,8 @@ class GrpcFront {
   std::unique_ptr<Parts> parts_;
 };
 
-// Redirects gRPC's log: its errors become warnings, the rest debug lines.
+// Redirects the log of gRPC: its errors become warnings, the rest debug lines. Turns off the log of
+// protobuf.
 void RedirectGrpcLog();
 
 }  // namespace fabric::api

@@ -1,5 +1,7 @@
 // Encoded messages of an agent: the check before decoding is never wrong about what decoding takes,
 // and times out of range do not survive.
+#include <google/protobuf/stubs/logging.h>
+
 #include <cstddef>
 #include <string_view>
 
@@ -13,6 +15,7 @@ using fabric::fuzz::Check;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fabric;
+  google::protobuf::SetLogHandler(nullptr);
   static const WireCheck check(*v1::AgentMessage::descriptor(), BoundOf("agent_message_bytes"),
                                BoundOf("agent_message_memory"));
   const std::string_view wire(reinterpret_cast<const char*>(data), size);

@@ -76,6 +76,7 @@ void Victim::Start() {
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   grpc_ = PortIn(text, "grpc");
   rest_ = PortIn(text, "rest");
+  health_ = PortIn(text, "health");
 }
 
 void Victim::Stop() {
@@ -104,7 +105,7 @@ std::string Victim::Get(const std::string& path) const {
 }
 
 std::string Victim::Health() const {
-  return HttpBody(Get("/healthz"));
+  return HttpGet(health_, "/livez");
 }
 
 std::unique_ptr<v1::AgentLink::Stub> Victim::DialAsAgent() const {

@@ -27,7 +27,7 @@ class Victim {
   void Restart();  // With the same state file
   bool alive() const;
   std::uint64_t PeakMemory() const;  // Bytes of resident memory, at most so far
-  std::string Health() const;        // Answer of /healthz
+  std::string Health() const;        // Answer of /livez
   std::string Get(const std::string& path) const;
   // Each has a connection of its own.
   std::unique_ptr<v1::AgentLink::Stub> DialAsAgent() const;
@@ -41,6 +41,7 @@ class Victim {
   pid_t pid_ = 0;
   std::uint16_t grpc_ = 0;
   std::uint16_t rest_ = 0;
+  std::uint16_t health_ = 0;
 };
 
 // One stream. Says Hello first, unless `node` is empty.

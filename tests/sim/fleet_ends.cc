@@ -145,11 +145,12 @@ void CheckAgainstScratch(Fleet& fleet) {
     if (finding.verdict() == v1::VERDICT_FAIL) failing.push_back(finding);
   const auto expected = Lines({nodes.nodes().begin(), nodes.nodes().end()},
                               {devices.devices().begin(), devices.devices().end()}, failing);
-  // What campaigns and the mesh have located, a new controller does not know.
+  // A new controller does not know what campaigns and the mesh have located, and which sessions
+  // were refused in the last minutes.
   std::vector<v1::NodeSummary> known = fleet.Nodes();
   std::vector<v1::Finding> of_settings;
   for (const v1::Finding& finding : fleet.Findings()) {
-    if (!finding.has_suspect()) {
+    if (!finding.has_suspect() && finding.rule() != "node_claimed_twice") {
       of_settings.push_back(finding);
       continue;
     }

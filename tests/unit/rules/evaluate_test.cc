@@ -26,7 +26,8 @@ TEST(AllRules, SayEverythingThatOperatorsNeed) {
     EXPECT_FALSE(rule->fix.empty());
     EXPECT_EQ((rule->evaluate_node != nullptr) + !rule->equality_rules.empty() +
                   (rule->uniqueness_rule != nullptr) + (rule->group_rule != nullptr) +
-                  (rule->lldp_rule != nullptr) + (rule->evaluate_unjudged != nullptr) +
+                  (rule->lldp_rule != nullptr) +
+                  (rule->evaluate_unjudged != nullptr && rule->evaluate_node == nullptr) +
                   rule->located_by_probes,
               1)
         << "exactly one of the seven kinds";

@@ -41,6 +41,8 @@ TEST(AllRules, DeclareWhatTheyRead) {
       "rdma_card_has_device", "rdma_card_has_driver", "rdma_device_present", "roce_vlan_expected",
       // Campaigns and the mesh report it.
       "probe_blame",
+      // Judge the session of the agent, which the controller knows.
+      "agent_over_budget", "node_claimed_twice",
       // Compares only the netdevs whose state is reported: IPoIB is optional.
       "ipoib_netdev_up",
       // Other rules report their inputs: roce_v2_gid_present and pfc_equal_on_rail.
