@@ -40,6 +40,7 @@ struct Kind {
   bool needs_leaves = false;
   bool of_planned_pair = false;  // A pair of the first rounds is dead.
   bool may_stay_open = false;    // Not every fault of the kind can be located.
+  bool misleads = false;         // Known: blame still names healthy parts. Only sim_blame plays it.
 };
 
 std::span<const Kind> Kinds();  // The healthy ones are those that plant no fault.

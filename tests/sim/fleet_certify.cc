@@ -235,6 +235,7 @@ void CertifyWith(const Trouble& trouble, Fleet& fleet, Random& random, Report& r
   }
   Mend(fleet, port);
   (void)AwaitFleet(fleet, 120s);
+  (void)Certified(fleet);  // Resolves what this one located.
 }
 
 bool Begin(Fleet& fleet, Report& report) {

@@ -56,6 +56,7 @@ void CutAnUplink(Fleet& fleet, Random& random, Report& report) {
   fleet.fabric().Add({.where = Where::kUplink, .leaf = leaf, .spine = spine, .loss = 1});
   const Duration cut_at = fleet.now();
   const std::string name = fleet.fabric().LeafName(leaf);
+  fleet.checks().Excuse(name);
   while (fleet.now() < cut_at + kSeenIn && fleet.Mesh().blame().suspects().empty())
     fleet.Run(100ms);
   const v1::MeshStatus mesh = fleet.Mesh();
