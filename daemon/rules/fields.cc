@@ -61,7 +61,6 @@ constexpr char kAerFile[] = "aer_dev_fatal";
 constexpr char kBoardIdFile[] = "board_id";
 constexpr char kConfigFile[] = "config";
 constexpr char kDeviceLink[] = "device";
-constexpr char kEnvironFile[] = "proc/PID/environ";
 constexpr char kFirmwareFile[] = "fw_ver";
 constexpr char kGidsFile[] = "gids";
 constexpr char kGid0File[] = "gids/0";

@@ -12,14 +12,15 @@ namespace {
 constexpr std::uint32_t kPassNodes = 16;
 constexpr std::uint32_t kProbes = 2 * 2 * kPassNodes * (kPassNodes - 1) / 2;  // Rails, kinds, pairs
 
-bool IsAt(const v1::ProbePort& port, const std::string& node, std::uint32_t rail) {
+bool IsOnRail(const v1::ProbePort& port, const std::string& node, std::uint32_t rail) {
   return port.node() == node && port.rail() == rail;
 }
 
 // The network loses all that the port sends or receives.
 void Cut(ControlWorld& world, const std::string& node, std::uint32_t rail) {
   world.agents.SetPath([=](const v1::ProbeAssignment& assignment, v1::ProbeResult& result) {
-    if (!IsAt(assignment.local(), node, rail) && !IsAt(assignment.remote(), node, rail)) return;
+    if (!IsOnRail(assignment.local(), node, rail) && !IsOnRail(assignment.remote(), node, rail))
+      return;
     result.Clear();
     result.set_status(v1::PROBE_STATUS_FAILED);
     result.set_reason("transport retry counter exceeded");
@@ -52,7 +53,7 @@ TEST(ReachabilityPass, LeavesADeadPortOutAndRecordsWhy) {
   EXPECT_EQ(campaign.probes_failed(), 2 * (kPassNodes - 1));
   EXPECT_EQ(campaign.probes_ok(), kProbes - 2 * (kPassNodes - 1));
   for (const v1::PairResult& pair : campaign.results()) {
-    const bool dead = IsAt(pair.from(), "n5", 1) || IsAt(pair.to(), "n5", 1);
+    const bool dead = IsOnRail(pair.from(), "n5", 1) || IsOnRail(pair.to(), "n5", 1);
     EXPECT_EQ(pair.result().status() == v1::PROBE_STATUS_OK, !dead);
     if (!dead) continue;
     EXPECT_EQ(pair.result().status(), v1::PROBE_STATUS_FAILED);

@@ -80,6 +80,14 @@ class HangingEthtool final : public host::Ethtool {
   Result<host::PauseParameters> Pause(const std::string&) override { return None(); }
   Result<host::LinkSettings> Link(const std::string&) override { return None(); }
   Result<std::string> Fec(const std::string&) override { return None(); }
+  Result<host::FecModes> FecModes(const std::string&) override { return None(); }
+  Result<std::vector<host::NamedCounter>> FecStatistics(const std::string&) override {
+    return None();
+  }
+  Result<std::vector<std::uint8_t>> ModuleEeprom(const std::string&,
+                                                 const host::ModulePlace&) override {
+    return None();
+  }
   Result<std::uint16_t> PfcStormPreventionMs(const std::string&) override { return None(); }
 
  private:
