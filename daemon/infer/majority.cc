@@ -86,11 +86,12 @@ bool Decide(PeerGroup& group, Field& field) {
 }
 
 // A profile with the number of ports or GPUs makes each of them necessary: an idle port or a GPU
-// without a driver would become a fault.
+// without a driver would become a fault. Cards for storage are counted without a profile only.
 bool HasIdleParts(std::string_view field, const fleet::NodeView& node) {
   if (field == "fabric_ports")
     return std::any_of(node.ports.begin(), node.ports.end(), [](const fleet::PortView& port) {
-      return port.rail && port.port->state() != v1::PORT_STATE_ACTIVE;
+      return port.rail ? port.port->state() != v1::PORT_STATE_ACTIVE
+                       : port.device->function().kind() == v1::FUNCTION_KIND_PHYSICAL;
     });
   const auto& gpus = node.node->snapshot.gpus();
   return field == "gpus" && std::any_of(gpus.begin(), gpus.end(),

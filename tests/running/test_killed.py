@@ -43,7 +43,7 @@ class KilledTest(unittest.TestCase):
              self.folder / "state.db", "--addresses-file", addresses, "--log-level", "error"],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
         line = process.stdout.readline().decode()
-        url = line.split()[-1] if line else None
+        url = f"http://{json.loads(addresses.read_text())['rest']}" if line else None
         return process, url
 
     def post_silence(self, url):
@@ -78,8 +78,7 @@ class KilledTest(unittest.TestCase):
         self.assertTrue((self.folder / "signing-key.pub.pem").exists())
         with urllib.request.urlopen(url + "/v1/version", timeout=20) as answer:
             store = json.load(answer)["store"]
-        self.assertNotIn("damagedFile", store)
-        self.assertNotIn("damaged_file", store)
+        self.assertEqual(store.get("damaged_file", ""), "")
         process.terminate()
         self.assertEqual(process.wait(20), 0)
         process.stdout.close()

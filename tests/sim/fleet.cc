@@ -11,6 +11,8 @@
 namespace fabric::sim {
 namespace {
 
+constexpr std::uint32_t kPageMax = 10'000;  // Above the nodes, ports and findings of a scenario
+
 using namespace std::chrono_literals;
 
 constexpr Duration kTickEvery = 100ms;
@@ -150,19 +152,25 @@ v1::Campaign Fleet::Campaign(const std::string& id, bool results) {
 
 std::vector<v1::NodeSummary> Fleet::Nodes() {
   v1::ListNodesResponse response;
-  (void)controller_->Call(v1::ListNodesRequest(), response, Now());
+  v1::ListNodesRequest request;
+  request.set_page_size(kPageMax);
+  (void)controller_->Call(request, response, Now());
   return {response.nodes().begin(), response.nodes().end()};
 }
 
 std::vector<v1::DeviceSummary> Fleet::Devices() {
   v1::ListDevicesResponse response;
-  (void)controller_->Call(v1::ListDevicesRequest(), response, Now());
+  v1::ListDevicesRequest request;
+  request.set_page_size(kPageMax);
+  (void)controller_->Call(request, response, Now());
   return {response.devices().begin(), response.devices().end()};
 }
 
 std::vector<v1::Finding> Fleet::Findings() {
   v1::ListFindingsResponse response;
-  (void)controller_->Call(v1::ListFindingsRequest(), response, Now());
+  v1::ListFindingsRequest request;
+  request.set_page_size(kPageMax);
+  (void)controller_->Call(request, response, Now());
   std::vector<v1::Finding> failing;
   for (const v1::Finding& finding : response.findings())
     if (finding.verdict() == v1::VERDICT_FAIL) failing.push_back(finding);

@@ -85,8 +85,8 @@ TEST(Metrics, HoldWhatTheSnapshotSays) {
 TEST(Metrics, AKeyWithoutALabelOfItsOwnIsALabel) {
   const std::set<std::string> samples = Samples(Node());
   for (const char* sample :
-       {R"(fabric_gpu_nvlink_active{nvlink="3",pci_address="0000:1b:00.0"} 1)",
-        R"(fabric_gpu_nvlink_crc_data_errors_total{nvlink="3",pci_address="0000:1b:00.0"} 7)"})
+       {R"(fabric_gpu_nvlink_active{pci_address="0000:1b:00.0",nvlink="3"} 1)",
+        R"(fabric_gpu_nvlink_crc_data_errors_total{pci_address="0000:1b:00.0",nvlink="3"} 7)"})
     EXPECT_TRUE(samples.contains(sample)) << sample;
 }
 

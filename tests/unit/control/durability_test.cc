@@ -297,6 +297,8 @@ class Life {
     std::vector<std::string> state;
     for (v1::Finding finding : person_.Findings()) {
       finding.clear_expired_reason();  // Nodes are lost after the restart.
+      // Heartbeats confirm a snapshot without storing it again.
+      for (v1::Evidence& evidence : *finding.mutable_evidence()) evidence.clear_read_at();
       if (finding.rule() == "node_connected") continue;
       state.push_back(finding.ShortDebugString());
       v1::GetFindingRequest request;

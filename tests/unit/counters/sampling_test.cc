@@ -7,7 +7,6 @@
 #include <condition_variable>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "base/mutex.h"
@@ -34,7 +33,7 @@ class StillClock final : public Clock {
   mutable std::atomic<int> seconds_ = 0;
 };
 
-// Ethtool of eth0 and eth1, of which eth1 may hang. All machines of a test share and own it.
+// Ethtool of eth0 and eth1, of which eth1 may hang. Used by all machines of a test.
 class TwoNetdevs {
  public:
   explicit TwoNetdevs(StillClock& clock) : clock_(clock) {}
@@ -49,6 +48,15 @@ class TwoNetdevs {
     hangs_ = false;
     changed_.notify_all();
   }
+  void AddMachine(int more) {
+    MutexLock lock(mutex_);
+    machines_ += more;
+    changed_.notify_all();
+  }
+  void AwaitNoMachine() {
+    MutexLock lock(mutex_);
+    changed_.wait(lock, [&]() REQUIRES(mutex_) { return machines_ == 0; });
+  }
   std::uint64_t Value(const std::string& netdev) {
     MutexLock lock(mutex_);
     if (netdev == "eth0" || !hangs_) return ++value_;
@@ -62,19 +70,20 @@ class TwoNetdevs {
   Mutex mutex_;
   std::condition_variable_any changed_;
   bool hangs_ GUARDED_BY(mutex_) = false;
+  int machines_ GUARDED_BY(mutex_) = 0;
   std::uint64_t value_ GUARDED_BY(mutex_) = 0;
 };
 
 class HangingEthtool final : public host::Ethtool {
  public:
-  explicit HangingEthtool(std::shared_ptr<TwoNetdevs> driver) : driver_(std::move(driver)) {}
+  explicit HangingEthtool(TwoNetdevs& driver) : driver_(driver) {}
   Result<host::DriverInfo> Driver(const std::string&) override { return None(); }
   Result<std::vector<host::NamedCounter>> Statistics(const std::string&) override { return None(); }
   Result<std::vector<std::string>> StatisticNames(const std::string&) override {
     return std::vector<std::string>{"rx"};
   }
   Status StatisticValues(const std::string& netdev, std::vector<std::uint64_t>& values) override {
-    values = {driver_->Value(netdev)};
+    values = {driver_.Value(netdev)};
     return {};
   }
   Result<host::PauseParameters> Pause(const std::string&) override { return None(); }
@@ -92,13 +101,17 @@ class HangingEthtool final : public host::Ethtool {
 
  private:
   static Status None() { return {Code::kUnimplemented, "the fake has only statistics"}; }
-  const std::shared_ptr<TwoNetdevs> driver_;
+  TwoNetdevs& driver_;
 };
 
 class Machine final : public host::HostOwner {
  public:
-  explicit Machine(std::shared_ptr<TwoNetdevs> driver)
-      : fake_(tree_.path()), ethtool_(std::move(driver)) {}
+  explicit Machine(TwoNetdevs& driver) : driver_(driver), fake_(tree_.path()), ethtool_(driver) {
+    driver_.AddMachine(1);
+  }
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+  ~Machine() override { driver_.AddMachine(-1); }
   host::Host host() override {
     const host::Host fake = fake_.host();
     return {.root = fake.root,
@@ -115,6 +128,7 @@ class Machine final : public host::HostOwner {
   }
 
  private:
+  TwoNetdevs& driver_;
   testing::TempTree tree_;
   testing::FakeHost fake_;
   HangingEthtool ethtool_;
@@ -132,9 +146,9 @@ class SamplingTest : public ::testing::Test {
   }
   // Waits until the abandoned threads, which use the driver, have ended.
   ~SamplingTest() override {
-    driver->Answer();
+    driver.Answer();
     sampling.reset();
-    while (driver.use_count() > 1) std::this_thread::yield();
+    driver.AwaitNoMachine();
   }
 
   // The netdevs whose counters a new table has; "same" when it is no new one.
@@ -149,7 +163,7 @@ class SamplingTest : public ::testing::Test {
 
   CounterSets found;
   StillClock clock;
-  const std::shared_ptr<TwoNetdevs> driver = std::make_shared<TwoNetdevs>(clock);
+  TwoNetdevs driver{clock};
   std::optional<Sampling> sampling{
       std::in_place, SamplingOptions{.look_every = std::chrono::milliseconds(1), .hanging_max = 2},
       clock, [this]() -> Result<std::unique_ptr<host::HostOwner>> {
@@ -161,7 +175,7 @@ TEST_F(SamplingTest, GoesOnWithoutWhatHangs) {
   sampling->Plan(found);
   EXPECT_EQ(Table(sampling->Sample()), "eth0 eth1 ");
   EXPECT_EQ(Table(sampling->Sample()), "same");
-  driver->Hang();
+  driver.Hang();
   const auto without = sampling->Sample();
   EXPECT_EQ(Table(without), "eth0 ");
   EXPECT_EQ(without->values.size(), 1u);
@@ -173,9 +187,9 @@ TEST_F(SamplingTest, GoesOnWithoutWhatHangs) {
 
 TEST_F(SamplingTest, WhatAnswersAgainIsReadAgainAfterTheNextInspection) {
   sampling->Plan(found);
-  driver->Hang();
+  driver.Hang();
   EXPECT_EQ(Table(sampling->Sample()), "eth0 ");
-  driver->Answer();
+  driver.Answer();
   std::string table;
   for (int i = 0; i < 1000 && table != "eth0 eth1 "; ++i) {  // Its thread takes a moment to end.
     sampling->Plan(found);
@@ -190,7 +204,7 @@ TEST_F(SamplingTest, WithTooManyThatHangNothingIsRead) {
   third.set_netdev("eth2");
   *third.add_counters() = found[0].counters(0);
   sampling->Plan(found);
-  driver->Hang();
+  driver.Hang();
   EXPECT_EQ(Table(sampling->Sample()), "");
   EXPECT_EQ(sampling->hanging(), 2u);
 }

@@ -1,6 +1,5 @@
 // Addresses and identities of ports: iwarp_has_address, port_guid_not_of_other_node,
-// node_description_unique, ipoib_settings_equal, umad_present, roce_hop_limit_crosses_routers,
-// traffic_class_for_all_peers
+// node_description_unique, ipoib_settings_equal, umad_present
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -96,30 +95,6 @@ TEST(Umad, IsNeededOnInfinibandOnly) {
     DeviceOf(nodes[0], 1).mutable_character_devices()->RemoveLast();
     EXPECT_EQ(TheFailure(nodes).title(), "mlx5_1 without a umad device, expected one each");
   }
-}
-
-TEST(HopLimit, OfOneDoesNotCrossRouters) {
-  auto nodes = Nodes(3, testing::RoceNode);
-  for (Node& node : nodes)
-    for (std::uint32_t rail = 0; rail < 2; ++rail)
-      PortOf(node, rail).mutable_roce_defaults()->set_ttl(64);
-  EXPECT_THAT(Failures(nodes), IsEmpty());
-  PortOf(nodes[0], 1).mutable_roce_defaults()->set_ttl(1);
-  const v1::Finding finding = TheFailure(nodes);
-  EXPECT_EQ(finding.rule(), "roce_hop_limit_crosses_routers");
-  EXPECT_EQ(finding.remedies(0).command(), "echo 64 > /sys/class/infiniband/mlx5_1/ttl/1/ttl");
-}
-
-TEST(TrafficClass, WithRulesForSinglePeersIsReported) {
-  auto nodes = Nodes(3, testing::RoceNode);
-  for (Node& node : nodes)
-    for (std::uint32_t rail = 0; rail < 2; ++rail) PortOf(node, rail).mutable_roce_defaults();
-  PortOf(nodes[2], 0)
-      .mutable_roce_defaults()
-      ->add_traffic_class_rules("dst_ip=10.10.0.9,tclass=106");
-  const v1::Finding finding = TheFailure(nodes);
-  EXPECT_EQ(finding.rule(), "traffic_class_for_all_peers");
-  EXPECT_THAT(finding.title(), HasSubstr("1 for single peers: dst_ip=10.10.0.9,tclass=106"));
 }
 
 }  // namespace
