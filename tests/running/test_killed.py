@@ -6,6 +6,7 @@ succeeds, and everything that was confirmed to a person is there.
 test_killed.py BIN PRELOAD  where fabricd is, and the library that kills it
 """
 
+import http.client
 import json
 import os
 import pathlib
@@ -39,17 +40,17 @@ class KilledTest(unittest.TestCase):
         if kill_at:
             environment.update(LD_PRELOAD=PRELOAD, KILL_AT=str(kill_at))
         process = subprocess.Popen(
-            [BIN / "fabricd", "--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state",
-             self.folder / "state.db", "--addresses-file", addresses, "--log-level", "error"],
+            [BIN / "fabricd", "--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--health",
+             "127.0.0.1:0", "--state", self.folder / "state.db", "--addresses-file", addresses,
+             "--log-level", "error"],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
-        line = process.stdout.readline().decode()
-        url = f"http://{json.loads(addresses.read_text())['rest']}" if line else None
-        return process, url
+        ready = process.stdout.readline()  # Empty: it was killed.
+        return process, "http://" + json.loads(addresses.read_text())["rest"] if ready else None
 
     def post_silence(self, url):
         self.sent += 1
         reason = f"reason {self.sent}"
-        body = {"silence": {"node": "n1", "author": "ada", "reason": reason},
+        body = {"silence": {"rule": "port_active", "author": "ada", "reason": reason},
                 "duration_seconds": 3600}
         request = urllib.request.Request(url + "/v1/silences", json.dumps(body).encode(),
                                          {"Content-Type": "application/json"})
@@ -62,7 +63,9 @@ class KilledTest(unittest.TestCase):
         try:
             for _ in range(SILENCES if url else 0):
                 self.post_silence(url)
-        except OSError:
+        except urllib.error.HTTPError:
+            raise  # An answer, but not the expected one
+        except (OSError, http.client.HTTPException):
             pass  # It was killed.
         process.kill()
         process.wait()
