@@ -90,7 +90,7 @@ class TestKubernetes(DeployTest):
 
     def test_metrics_are_where_the_annotations_say(self):
         for kind, name, setting in (("DaemonSet", "fabric-agent", "metrics"),
-                                    ("StatefulSet", "fabricd", "rest")):
+                                    ("StatefulSet", "fabricd", "health")):
             template = self.one(kind, name)["spec"]["template"]
             port = template["metadata"]["annotations"]["prometheus.io/port"]
             ports = [entry["containerPort"] for entry in template["spec"]["containers"][0]["ports"]]

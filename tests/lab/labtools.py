@@ -28,6 +28,7 @@ NOT_PRINTED = {
     "rdma.character_devices": "ibv_devinfo opens them without printing them",
     "rdma.function": "derived by the agent",
     "rdma.ports.pkeys": "ibv_devinfo prints only the length of the table",
+    "rdma.ports.pkey_indexes": "ibv_devinfo prints only the length of the table",
     "rdma.ports.speed": "the name of the speed; speed times width is compared as the rate",
     "rdma.ports.rate_max_bps": "equals the netdev's, which is compared",
     "rdma.ports.counter_lifespan_ms": "only in sysfs",

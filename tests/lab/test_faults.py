@@ -130,6 +130,8 @@ class TestFaults(LabCase):
             campaign = self.campaign(*BANDWIDTH)
         self.assertEqual(self.suspects(campaign), [("PORT", "n4/rxe0/1", "LOW_BANDWIDTH")],
                          campaign["blame"])
+        located = [f for f in self.all_findings() if f["rule"] == "probe_blame"]
+        self.assertIn("n4", [f["subject"].get("node") for f in located], located)
 
     def test_07_frozen_node(self):
         with self.broken("n6", "freeze"):

@@ -47,7 +47,7 @@ class StormTests:
         """Collects the port events of a node from fabricctl. Afterwards, the node must have the
         same agent and no findings."""
         process = self.lab.shell(node, "cat /run/agent.pid")
-        seen = []
+        seen, numbers = [], []
         with labevents.fabricctl_lines(RELEASE / "bin/fabricctl", self.controller.grpc) as lines:
             time.sleep(1)  # It has subscribed.
             yield seen
@@ -57,11 +57,13 @@ class StormTests:
             self.assertEqual(self.findings(), [])
             while not lines.queue.empty():
                 event = json.loads(lines.queue.get()[1])
-                if event.get("port", {}).get("node") == node:
-                    seen.append(event)
+                ports = event.get("ports", {}).get("ports", [])
+                ports = [event["port"]] if "port" in event else ports
+                mine = [{"port": port} for port in ports if port["node"] == node]
+                numbers += [int(event["sequence"])] if mine else []
+                seen += mine
         self.assertEqual(self.states()[node], "CONNECTED")
         self.assertEqual(self.lab.shell(node, "cat /run/agent.pid"), process, "the same agent")
-        numbers = [int(event["sequence"]) for event in seen]
         self.assertEqual(numbers, sorted(set(numbers)), "each once, in order")
         for device in ("rxe0", "rxe1"):
             changes = [event["port"] for event in seen if event["port"]["device"] == device]

@@ -99,8 +99,9 @@ class ToolTests:
         snapshot, of_root = json.loads(inspected), self.snapshot("n3")
         reasons = {gap["inspector"]: gap["reason"] for gap in snapshot["gaps"]
                    if gap["code"] == "GAP_CODE_PERMISSION_DENIED"}
-        self.assertEqual(sorted(reasons), ["kernel_log", "lldp", "pci_functions"])
+        self.assertEqual(sorted(reasons), ["kernel_log", "lldp", "modules", "pci_functions"])
         for inspector, capability in (("lldp", "CAP_NET_RAW"), ("kernel_log", "CAP_SYSLOG"),
+                                      ("modules", "CAP_NET_ADMIN"),
                                       ("pci_functions", "CAP_SYS_ADMIN")):
             self.assertIn(capability, reasons[inspector])
         for field in ("rdma_devices", "net_interfaces"):

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <linux/ethtool.h>
+#include <linux/ethtool_netlink.h>
+#include <linux/genetlink.h>
 #include <linux/if_packet.h>
 #include <linux/netlink.h>
 #include <linux/openat2.h>
@@ -18,6 +20,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <iterator>
 #include <optional>
 #include <string_view>
@@ -127,6 +130,43 @@ std::string Control(const Caller& caller, const seccomp_data& call) {
   return "ioctl " + std::to_string(request) + " on " + what;
 }
 
+// Number of the generic netlink family "ethtool"; 0 if the kernel has none.
+std::uint16_t FindEthtoolFamily() {
+  struct {
+    nlmsghdr header = {.nlmsg_len = sizeof(nlmsghdr) + sizeof(genlmsghdr) + sizeof(nlattr) + 8,
+                       .nlmsg_type = GENL_ID_CTRL,
+                       .nlmsg_flags = NLM_F_REQUEST};
+    genlmsghdr generic = {.cmd = CTRL_CMD_GETFAMILY, .version = 1};
+    nlattr attribute = {.nla_len = sizeof(nlattr) + 8, .nla_type = CTRL_ATTR_FAMILY_NAME};
+    char name[8] = ETHTOOL_GENL_NAME;
+  } request;
+  std::array<char, 4096> reply{};
+  const int socket = ::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
+  ssize_t size = -1;
+  if (::send(socket, &request, sizeof request, 0) == static_cast<ssize_t>(sizeof request))
+    size = ::recv(socket, reply.data(), reply.size(), 0);
+  ::close(socket);
+  for (std::size_t at = sizeof(nlmsghdr) + sizeof(genlmsghdr);
+       size > 0 && at + sizeof(nlattr) + 2 <= static_cast<std::size_t>(size);) {
+    nlattr attribute;
+    std::memcpy(&attribute, &reply[at], sizeof attribute);
+    std::uint16_t number = 0;
+    std::memcpy(&number, &reply[at + sizeof attribute], sizeof number);
+    if (attribute.nla_type == CTRL_ATTR_FAMILY_ID) return number;
+    at += NLA_ALIGN(std::max<std::size_t>(attribute.nla_len, sizeof attribute));
+  }
+  return 0;
+}
+
+// Questions of ethtool netlink about FEC and modules.
+bool EthtoolAsks(const Caller& caller, std::uint64_t data, const nlmsghdr& header) {
+  static const std::uint16_t kFamily = FindEthtoolFamily();
+  if (kFamily == 0 || header.nlmsg_type != kFamily) return false;
+  const auto generic = Peek<genlmsghdr>(caller, data + NLMSG_HDRLEN);
+  return generic &&
+         (generic->cmd == ETHTOOL_MSG_FEC_GET || generic->cmd == ETHTOOL_MSG_MODULE_EEPROM_GET);
+}
+
 std::string Message(const Caller& caller, std::uint64_t fd, std::uint64_t data) {
   const SocketKind kind = KindOf(caller, fd);
   if (kind.domain == AF_UNIX || IsAllowedTalk(caller, kind)) return {};
@@ -134,6 +174,7 @@ std::string Message(const Caller& caller, std::uint64_t fd, std::uint64_t data) 
     return "sending over a socket of family " + std::to_string(kind.domain);
   const auto header = Peek<nlmsghdr>(caller, data);
   if (!header) return "a netlink message that cannot be read";
+  if (kind.protocol == NETLINK_GENERIC && EthtoolAsks(caller, data, *header)) return {};
   return NetlinkChanges(kind.protocol, header->nlmsg_type, header->nlmsg_flags);
 }
 
