@@ -10,6 +10,11 @@ namespace {
 
 constexpr std::string_view kModulesName = "modules";
 
+Status Refused(const Status& status) {
+  if (status.code() != Code::kPermissionDenied) return status;
+  return {status.code(), std::string(status.message()) + "; needs CAP_NET_ADMIN"};
+}
+
 // The kernel hands the EEPROM to processes with CAP_NET_ADMIN only. IPoIB netdevs do not have it.
 void ReadModule(const Host& host, const Gaps& gaps, v1::NetInterface& netdev) {
   const Result<v1::Module> module = ParseModule([&](const EepromPlace& place) {
@@ -21,7 +26,7 @@ void ReadModule(const Host& host, const Gaps& gaps, v1::NetInterface& netdev) {
   if (module.ok())
     *netdev.mutable_module() = *module;
   else if (!host.captured)
-    gaps.Add("netlink ethtool module " + netdev.name(), module.status());
+    gaps.Add("netlink ethtool module " + netdev.name(), Refused(module.status()));
 }
 
 void SetModes(const std::vector<std::string>& modes,
