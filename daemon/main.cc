@@ -247,8 +247,8 @@ Result<HttpFront> ListenRest(const Settings& settings, const api::CallFunction& 
   return front;
 }
 
-// Small limits of its own: whoever fills the REST server does not reach it. Monitoring uses any
-// name.
+// It has small limits of its own: a client that fills the REST server does not fill it. Monitoring
+// uses any name.
 Result<HttpFront> ListenHealth(const Settings& settings, std::vector<api::Page> pages,
                                control::EventBus& events, api::PeerSlots& watchers) {
   constexpr api::RestLimits kLimits = {.threads = 1,

@@ -1,5 +1,5 @@
-// What rtnetlink says about netdevs, addresses, routes and neighbors: whatever the bytes are, no
-// read beyond them.
+// Arbitrary rtnetlink messages about netdevs, addresses, routes and neighbors: nothing reads beyond
+// them.
 #include <span>
 
 #include "agents/host/netlink/address_netlink.h"

@@ -1,5 +1,4 @@
-// EEPROMs of pluggable modules, which are whatever a maker wrote, and the netlink messages that
-// carry them.
+// Arbitrary EEPROMs of pluggable modules, and the netlink messages that carry them.
 #include <algorithm>
 #include <cmath>
 #include <span>

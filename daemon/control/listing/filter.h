@@ -1,7 +1,7 @@
 // Filter of list methods: `node=~"gpu-1.*" severity>=error rail=3`. Pure.
 //
 // Terms are separated by blanks, and all must match. A term is FIELD OPERATOR VALUE without blanks;
-// a value with blanks stands in double quotes, with \" and \\. Operators: = != < <= > >= and, for
+// put a value with blanks in double quotes, with \" and \\. Operators: = != < <= > >= and, for
 // texts, =~ and !~ with a regular expression (RE2) that must match the whole text.
 //
 // FIELD is a field of the listed element, or of a message in it: "subject.node"; the message can be

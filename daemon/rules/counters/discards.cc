@@ -17,7 +17,7 @@ constexpr std::size_t kPeersMin = 3;    // Not counting the port itself
 constexpr double kPerSecondMin = 100;   // Lower rates are not judged
 constexpr double kTimesMin = 20;        // As a multiple of the next port
 constexpr std::uint64_t kLostMin = 10;  // On a lossless priority
-// At the 8 bytes that one tick stands for, a tenth of a link of 100 Gb/s.
+// With 8 bytes for each tick, a tenth of a link of 100 Gb/s.
 constexpr double kTicksPerSecondMin = 150'000'000;
 
 struct Discards {

@@ -48,7 +48,7 @@ class MembersWithFindings {
   void Add(std::string_view rule, const v1::Subject& subject) {
     members_.emplace(rule, subject.device(), subject.port());
   }
-  // Port 0 of a subject stands for all ports of its device.
+  // Port 0 of a subject means all ports of its device.
   bool Has(std::string_view rule, const v1::Subject& subject) const {
     const auto first = members_.lower_bound({std::string(rule), subject.device(), 0});
     if (first == members_.end()) return false;

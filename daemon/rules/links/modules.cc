@@ -46,8 +46,8 @@ void CheckValue(double value, const v1::SensorLimits& limits, std::string what,
     out.push_back({std::move(what), value, limits.alarm_low(), false, unit});
 }
 
-// A module may have more lanes than the link: those without light are not faults while as many as
-// the link has are good.
+// A module may have more lanes than the link. Lanes without light are faults only if fewer good
+// lanes remain than the link has.
 void CheckReceivers(const v1::Module& module, std::uint32_t link_lanes,
                     std::vector<OutOfLimits>& out) {
   std::vector<OutOfLimits> bad;
