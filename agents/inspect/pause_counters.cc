@@ -39,7 +39,7 @@ void AddDcbCounters(const host::DcbPfc& pfc, const CounterTable* table, v1::Coun
   }
 }
 
-// Drivers without statistics of error correction refuse: that is no gap.
+// A driver without statistics of error correction refuses the request. This is not a gap.
 void AddFecCounters(const Host& host, const v1::NetInterface& netdev, v1::NodeSnapshot& out,
                     v1::CounterSet& set) {
   const auto counters = host.ethtool.FecStatistics(netdev.name());

@@ -256,7 +256,7 @@ void AgentFront::Queue(SessionId id, Session& session) {
   work_.notify_one();
 }
 
-// False: there is no room for a message, or no budget.
+// Returns false if the inbox is full or the budget of the session is used up.
 bool AgentFront::Read(Session& session, SteadyTime now) {
   if (session.stream == nullptr) return true;
   if (memory_ >= Limit("inbox_memory_total")) return false;

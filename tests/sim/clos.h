@@ -49,7 +49,7 @@ struct Fault {
   bool agent_lost = false;                          // For a host: its agent is disconnected.
   std::optional<std::uint32_t> traffic_class = {};  // Affects only packets of this class.
   double share = 1;                                 // Of the flows, by a hash
-  double frozen = 0;  // For a host: part of the probes during which it stands still
+  double frozen = 0;  // For a host: share of the probes during which it is paused
 };
 
 // Disturbances of a healthy fabric.
@@ -108,7 +108,7 @@ class Clos {
   bool Hits(const Fault& fault, const Port& from, const Port& to, std::uint32_t label) const;
   bool Stalls(std::uint32_t node, std::uint32_t round) const;
   double LoadOf(const Port& from, const Port& to, std::uint32_t round) const;
-  // A probe with a host that stands still; false: none does.
+  // Returns whether one of the hosts is paused during the probe.
   bool Freeze(const Port& from, const Port& to, bool ping, v1::ProbeResult& result);
   std::optional<std::uint32_t> Lost(const Port& from, const Port& to) const;
   v1::ProbeResult Ping(const Port& from, const Port& to, std::uint32_t round);
