@@ -198,7 +198,7 @@ class LiveEthtool final : public Ethtool {
 
   Result<host::FecModes> FecModes(const std::string& netdev) override {
     ASSIGN_OR_RETURN(const ethtool_fecparam fec, FecParameters(netdev));
-    return host::FecModes{.configured = FecNames(fec.fec), .supported = {}};
+    return host::FecModes{.configured = FecNames(fec.fec)};
   }
 
   Result<std::vector<NamedCounter>> FecStatistics(const std::string& netdev) override {

@@ -45,7 +45,6 @@ struct ModulePlace {
 // Modes by name: "rs", "baser", "off", "auto", "llrs".
 struct FecModes {
   std::vector<std::string> configured;
-  std::vector<std::string> supported;
 };
 
 inline constexpr std::uint16_t kPfcStormPreventionAuto = 0xffff;

@@ -46,7 +46,6 @@ Status InspectModules(const Host& host, v1::NodeSnapshot& out) {
     ReadModule(host, gaps, netdev);
     if (const auto fec = host.ethtool.FecModes(netdev.name()); fec.ok()) {
       SetModes(fec->configured, *netdev.mutable_fec_configured());
-      SetModes(fec->supported, *netdev.mutable_fec_supported());
     }
   }
   return {};
@@ -58,7 +57,6 @@ void KeepModules(v1::NodeSnapshot& previous, v1::NodeSnapshot& snapshot) {
       if (netdev.name() != before.name()) continue;
       if (before.has_module()) netdev.mutable_module()->Swap(before.mutable_module());
       netdev.mutable_fec_configured()->Swap(before.mutable_fec_configured());
-      netdev.mutable_fec_supported()->Swap(before.mutable_fec_supported());
     }
 }
 

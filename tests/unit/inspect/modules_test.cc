@@ -200,7 +200,7 @@ TEST(Modules, AreReadWithFecModes) {
   node.AnswerRdma();
   node.fake.ethtool.status = Status();
   node.fake.ethtool.modules["eth0"] = Qsfp28().pages();
-  node.fake.ethtool.fec_modes["eth0"] = {.configured = {"rs", "auto"}, .supported = {}};
+  node.fake.ethtool.fec_modes["eth0"] = {.configured = {"rs", "auto"}};
   const v1::NodeSnapshot snapshot = node.Inspected();
   EXPECT_EQ(snapshot.net_interfaces(0).module().part_number(), "MMA1B00-C100D");
   EXPECT_THAT(snapshot.net_interfaces(0).fec_configured(), ElementsAre("auto", "rs"));
