@@ -32,19 +32,23 @@ constexpr Pattern kPatterns[] = {
     {"incast", v1::CAMPAIGN_PATTERN_INCAST},
 };
 
-// Options, and the field of a kind that each sets.
-struct KindOption {
-  std::string_view option;
-  std::string_view field;
-};
+using Field = google::protobuf::FieldDescriptor;
 
-constexpr KindOption kKindOptions[] = {
-    {"bytes", "message_bytes"},         {"iterations", "iterations"},
-    {"queue-depth", "queue_depth"},     {"queue-pairs", "queue_pairs"},
-    {"bidirectional", "bidirectional"}, {"pings", "pings"},
-    {"interval", "interval_us"},        {"flow-labels", "flow_labels"},
-    {"duration", "duration_ms"},        {"gpus", "gpus"},
-};
+const v1::ProbeFlag& FlagOf(const Field& field) {
+  return field.options().GetExtension(v1::probe_flag);
+}
+
+OptionType TypeOf(const Field& field) {
+  switch (FlagOf(field).form()) {
+    case v1::PROBE_FLAG_FORM_BYTES: return OptionType::kSize;
+    case v1::PROBE_FLAG_FORM_MICROSECONDS:
+    case v1::PROBE_FLAG_FORM_MILLISECONDS: return OptionType::kDuration;
+    default: break;
+  }
+  if (field.cpp_type() == Field::CPPTYPE_STRING) return OptionType::kWords;
+  if (field.cpp_type() == Field::CPPTYPE_BOOL) return OptionType::kBool;
+  return field.is_repeated() ? OptionType::kNumbers : OptionType::kNumber;
+}
 
 // Short names, then full names
 std::vector<std::string_view> KindNames(bool full) {
@@ -65,46 +69,53 @@ std::vector<std::string> IncastKinds() {
   return names;
 }
 
-// Sets the field. False if the kind does not have it.
-bool SetField(const Arguments& arguments, const KindOption& option,
-              google::protobuf::Message& kind) {
-  const auto* const field = kind.GetDescriptor()->FindFieldByName(std::string(option.field));
-  if (field == nullptr) return false;
-  const auto* const reflection = kind.GetReflection();
-  if (option.option == "gpus") {
-    for (const std::string& gpu : arguments.Words(option.option))
-      reflection->AddString(&kind, field, gpu);
-  } else if (field->is_repeated()) {
-    for (const std::uint32_t number : arguments.Numbers(option.option))
-      reflection->AddUInt32(&kind, field, number);
-  } else if (field->type() == google::protobuf::FieldDescriptor::TYPE_BOOL) {
-    reflection->SetBool(&kind, field, true);
-  } else if (option.option == "bytes") {
-    reflection->SetUInt32(&kind, field, static_cast<std::uint32_t>(arguments.Size(option.option)));
-  } else if (option.option == "interval") {
-    const auto us =
-        std::chrono::duration_cast<std::chrono::microseconds>(arguments.Duration(option.option));
-    reflection->SetUInt32(&kind, field, static_cast<std::uint32_t>(us.count()));
-  } else if (option.option == "duration") {
-    const auto ms =
-        std::chrono::duration_cast<std::chrono::milliseconds>(arguments.Duration(option.option));
-    reflection->SetUInt32(&kind, field, static_cast<std::uint32_t>(ms.count()));
-  } else {
-    reflection->SetUInt32(&kind, field, arguments.Number(option.option));
+template <typename Unit>
+std::uint32_t CountOf(Duration duration) {
+  return static_cast<std::uint32_t>(std::chrono::duration_cast<Unit>(duration).count());
+}
+
+std::uint32_t NumberOf(const Arguments& arguments, const v1::ProbeFlag& flag) {
+  const std::string& name = flag.name();
+  switch (flag.form()) {
+    case v1::PROBE_FLAG_FORM_BYTES: return static_cast<std::uint32_t>(arguments.Size(name));
+    case v1::PROBE_FLAG_FORM_MICROSECONDS:
+      return CountOf<std::chrono::microseconds>(arguments.Duration(name));
+    case v1::PROBE_FLAG_FORM_MILLISECONDS:
+      return CountOf<std::chrono::milliseconds>(arguments.Duration(name));
+    default: return arguments.Number(name);
   }
-  return true;
+}
+
+void SetField(const Arguments& arguments, const v1::ProbeFlag& flag, const Field& field,
+              google::protobuf::Message& kind) {
+  const auto* const reflection = kind.GetReflection();
+  if (field.cpp_type() == Field::CPPTYPE_STRING) {
+    for (const std::string& word : arguments.Words(flag.name()))
+      reflection->AddString(&kind, &field, word);
+  } else if (field.is_repeated()) {
+    for (const std::uint32_t number : arguments.Numbers(flag.name()))
+      reflection->AddUInt32(&kind, &field, number);
+  } else if (field.cpp_type() == Field::CPPTYPE_BOOL) {
+    reflection->SetBool(&kind, &field, arguments.Bool(flag.name()));
+  } else {
+    reflection->SetUInt32(&kind, &field, NumberOf(arguments, flag));
+  }
 }
 
 Status SetFields(const Arguments& arguments, v1::CampaignSpec& spec) {
-  for (const KindOption& option : kKindOptions) {
-    if (!arguments.Has(option.option)) continue;
+  for (const Field* const first : FieldsWithFlags()) {
+    const v1::ProbeFlag& flag = FlagOf(*first);
+    if (!arguments.Has(flag.name())) continue;
     bool taken = false;
     for (v1::ProbeSpec& probe : *spec.mutable_probes()) {
-      taken |= SetField(arguments, option, SetProbeKind(*ProbeArmOf(probe), probe));
+      google::protobuf::Message& kind = SetProbeKind(*ProbeArmOf(probe), probe);
+      const Field* const field = FieldOfFlag(*kind.GetDescriptor(), flag.name());
+      if (field != nullptr) SetField(arguments, flag, *field, kind);
+      taken = taken || field != nullptr;
     }
     if (!taken)
       return {Code::kInvalidArgument,
-              Format("--{} does not apply to --kind {}", option.option, arguments.Text("kind"))};
+              Format("--{} does not apply to --kind {}", flag.name(), arguments.Text("kind"))};
   }
   return {};
 }
@@ -119,6 +130,20 @@ void SetSettings(const Arguments& arguments, v1::CampaignSpec& spec) {
 }
 
 }  // namespace
+
+std::vector<Option> KindOptions() {
+  std::vector<Option> options;
+  for (const Field* const field : FieldsWithFlags()) {
+    const v1::ProbeFlag& flag = FlagOf(*field);
+    options.push_back({.name = flag.name(),
+                       .type = TypeOf(*field),
+                       .value = flag.value(),
+                       .min = flag.min(),
+                       .max = flag.max(),
+                       .doc = flag.doc()});
+  }
+  return options;
+}
 
 std::string_view PatternName(v1::CampaignPattern pattern) {
   if (pattern == v1::CAMPAIGN_PATTERN_UNSPECIFIED) pattern = v1::CAMPAIGN_PATTERN_ALL_PAIRS;

@@ -81,6 +81,10 @@ inline constexpr Option kCompareDefaultOption = {
     .type = OptionType::kBool,
     .doc = "Also probe with DSCP 0, and report faults that only one of the classes has."};
 
+// Options of the settings of kinds: the flags of the schema. Their texts live as long as the
+// program.
+std::vector<Option> KindOptions();
+
 // Names for --kind: "latency, bandwidth, ping, mtu, both", and those with the names of all kinds.
 std::string ShortKinds();
 std::string AllKinds();

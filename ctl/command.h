@@ -80,6 +80,8 @@ struct Command {
   std::span<const Option> options;
   Result<Output> (*run)(Client& client, const Arguments& arguments, Stream& stream);
   bool offline = false;  // Works without a controller.
+  // Replaces `options` where a part of them follows from the schema.
+  std::span<const Option> (*schema_options)() = nullptr;
 };
 
 std::span<const Command* const> AllCommands();  // Generated; see commands/CMakeLists.txt.

@@ -61,12 +61,16 @@ constexpr std::string_view kExamples[] = {
     "fabricctl devices -o json | jq '.devices[].netdev'",
 };
 
+std::span<const Option> OptionsOf(const Command& command) {
+  return command.schema_options != nullptr ? command.schema_options() : command.options;
+}
+
 CommandSpec SpecOf(const Command& command) {
   return {.path = command.path,
           .summary = command.summary,
           .description = command.description,
           .example = command.example,
-          .options = command.options};
+          .options = OptionsOf(command)};
 }
 
 std::string MarkdownTable(std::string_view title, std::string_view column, const Rows& rows) {
@@ -118,7 +122,8 @@ std::string ReferencePage(std::span<const Command* const> commands) {
     text += Format("\n## fabricctl {}\n\n{}\n\n    {}\n", command->path, command->summary,
                    Usage("fabricctl", SpecOf(*command)));
     if (!command->description.empty()) text += Format("\n{}\n", Wrapped(command->description, 0));
-    if (!command->options.empty()) text += "\n" + OptionTable(command->options);
+    const std::span<const Option> options = OptionsOf(*command);
+    if (!options.empty()) text += "\n" + OptionTable(options);
     text += Format("\nExample:\n\n    {}\n", command->example);
   }
   return text;

@@ -1,5 +1,7 @@
 #include "proto/probe_kinds.h"
 
+#include <set>
+
 namespace fabric {
 
 using google::protobuf::Descriptor;
@@ -37,6 +39,27 @@ v1::Measure MeasureOf(const Message& spec) {
 
 Message& SetProbeKind(const ProbeArm& arm, Message& spec) {
   return *spec.GetReflection()->MutableMessage(&spec, &arm);
+}
+
+std::vector<const google::protobuf::FieldDescriptor*> FieldsWithFlags(
+    const google::protobuf::Descriptor& spec) {
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  std::set<std::string_view> names;
+  for (const ProbeArm* const arm : ProbeArms(spec)) {
+    const google::protobuf::Descriptor& kind = *arm->message_type();
+    for (int i = 0; i < kind.field_count(); ++i) {
+      const std::string& name = kind.field(i)->options().GetExtension(v1::probe_flag).name();
+      if (!name.empty() && names.insert(name).second) fields.push_back(kind.field(i));
+    }
+  }
+  return fields;
+}
+
+const google::protobuf::FieldDescriptor* FieldOfFlag(const google::protobuf::Descriptor& kind,
+                                                     std::string_view flag) {
+  for (int i = 0; i < kind.field_count(); ++i)
+    if (kind.field(i)->options().GetExtension(v1::probe_flag).name() == flag) return kind.field(i);
+  return nullptr;
 }
 
 }  // namespace fabric

@@ -6,6 +6,7 @@
 #include <google/protobuf/message.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fabric/v1/options.pb.h"
@@ -28,6 +29,13 @@ const google::protobuf::Message* ProbeSettingsOf(const google::protobuf::Message
 // Defaults without a kind
 const v1::ProbeKindOptions& ProbeOptionsOf(const google::protobuf::Message& spec);
 v1::Measure MeasureOf(const google::protobuf::Message& spec);
+
+// Fields with a flag in fabricctl, one for each name of a flag, in order of declaration.
+std::vector<const google::protobuf::FieldDescriptor*> FieldsWithFlags(
+    const google::protobuf::Descriptor& spec = *v1::ProbeSpec::descriptor());
+// The field of the kind that has the flag; nullptr: the kind does not have it.
+const google::protobuf::FieldDescriptor* FieldOfFlag(const google::protobuf::Descriptor& kind,
+                                                     std::string_view flag);
 
 // Sets the kind with default settings, which are returned.
 google::protobuf::Message& SetProbeKind(const ProbeArm& arm, google::protobuf::Message& spec);

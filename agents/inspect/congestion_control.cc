@@ -145,6 +145,7 @@ Status ReadMlx5Debugfs(const Subject& subject, v1::CongestionControl& to) {
                         files.Read32("np_min_time_between_cnps"), to);
   files.Parameters("", kParameters, to);
   to.set_source(path);
+  to.set_in_debugfs(true);
   return {};
 }
 

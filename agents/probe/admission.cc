@@ -130,6 +130,7 @@ v1::ProbeOutcome Refusal(const v1::ProbeAssignment& assignment, const Status& wh
   outcome.mutable_result()->set_status(v1::PROBE_STATUS_REFUSED);
   outcome.mutable_result()->set_reason(why.message());
   outcome.mutable_result()->set_blamed_node(assignment.local().node());
+  outcome.mutable_result()->set_port_busy(why.code() == Code::kUnavailable);
   return outcome;
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr Duration kPollInterval = std::chrono::milliseconds(250);
 
-constexpr Option kProbeRunOptions[] = {
+constexpr Option kPairOptions[] = {
     {.name = "nodes",
      .type = OptionType::kWords,
      .value = "NAMES",
@@ -35,46 +35,9 @@ constexpr Option kProbeRunOptions[] = {
     kPairsAtOnceOption,
     kPairsPerUplinkOption,
     kIncludeBusyOption,
-    {.name = "iterations",
-     .type = OptionType::kNumber,
-     .value = "COUNT",
-     .doc = "Messages per probe. Default: set by the agent."},
-    {.name = "bytes",
-     .type = OptionType::kSize,
-     .max = "1GiB",
-     .doc = "Message size: 4096, 64KiB or 8M. Default: set by the agent."},
-    {.name = "queue-pairs",
-     .type = OptionType::kNumber,
-     .value = "COUNT",
-     .doc = "Queue pairs of a bandwidth probe. Default: 1."},
-    {.name = "queue-depth",
-     .type = OptionType::kNumber,
-     .value = "COUNT",
-     .doc = "Outstanding messages per queue pair of a bandwidth probe."},
-    {.name = "bidirectional",
-     .type = OptionType::kBool,
-     .doc = "Send from both ends of a bandwidth probe at the same time."},
-    {.name = "pings",
-     .type = OptionType::kNumber,
-     .value = "COUNT",
-     .doc = "Number of pings of ud_ping. Default: 100."},
-    {.name = "interval",
-     .type = OptionType::kDuration,
-     .max = "60s",
-     .doc = "Interval between pings. Default: 1ms."},
-    {.name = "flow-labels",
-     .type = OptionType::kNumbers,
-     .value = "LABELS",
-     .doc = "Flow labels of the pings, used in turn: 1,2,3. Each can take a different path."},
-    {.name = "duration",
-     .type = OptionType::kDuration,
-     .min = "1ms",
-     .max = "2s",
-     .doc = "Duration of an incast burst. Default: 200ms."},
-    {.name = "gpus",
-     .type = OptionType::kWords,
-     .value = "ADDRESSES",
-     .doc = "PCI addresses of the GPUs of gpu_memory, at the initiator. Default: the nearest GPU."},
+};
+
+constexpr Option kClassOptions[] = {
     kDscpOption,
     kTrafficClassOption,
     kServiceLevelOption,
@@ -90,6 +53,17 @@ constexpr Option kProbeRunOptions[] = {
      .type = OptionType::kBool,
      .doc = "Start the campaign and return; use `probe show` or `matrix` for results."},
 };
+
+std::span<const Option> ProbeRunOptions() {
+  static const std::vector<Option> options = [] {
+    std::vector<Option> all(std::begin(kPairOptions), std::end(kPairOptions));
+    const std::vector<Option> kinds = KindOptions();
+    all.insert(all.end(), kinds.begin(), kinds.end());
+    all.insert(all.end(), std::begin(kClassOptions), std::end(kClassOptions));
+    return all;
+  }();
+  return options;
+}
 
 Result<v1::CampaignSpec> SpecOf(const Arguments& arguments) {
   v1::CampaignSpec spec;
@@ -141,8 +115,8 @@ extern const Command probe_run = {
         "loss. An interrupt cancels the campaign. Exits with 1 if a probe failed, a fault was "
         "located or an incast lost packets.",
     .example = "fabricctl probe run --pattern random-regular --kind ping --until-decided",
-    .options = kProbeRunOptions,
     .run = RunProbeRun,
+    .schema_options = ProbeRunOptions,
 };
 
 }  // namespace fabric::ctl

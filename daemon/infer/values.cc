@@ -207,7 +207,7 @@ std::optional<Value> Memlock(const Member& member) {
   if (member.node->ports.empty() || !host.has_default_user_memlock()) return {};
   const bool services =
       !host.has_default_service_memlock() || host.default_service_memlock().unlimited() ||
-      host.default_service_memlock().source().find("default") != std::string::npos;
+      host.default_service_memlock().is_default();
   return Value{host.default_user_memlock().unlimited() && services ? 1U : 0U};
 }
 std::optional<Value> ExpectedMemlock(const v1::Expectations& expect) {

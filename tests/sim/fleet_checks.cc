@@ -61,9 +61,7 @@ void FleetChecks::OnHeard(const std::string& node, const v1::AgentMessage& messa
   ++counts_.messages_up;
   if (!message.has_probe_outcome()) return;
   const v1::ProbeOutcome& outcome = message.probe_outcome();
-  const bool busy = outcome.result().status() == v1::PROBE_STATUS_REFUSED &&
-                    outcome.result().reason().find("port busy") != std::string::npos;
-  if (busy) {
+  if (outcome.result().port_busy()) {
     ++counts_.refused_busy;
     trace_.Tell(queue_.now(), Format("{}: {}", node, outcome.result().reason()));
   }

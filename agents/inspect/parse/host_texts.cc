@@ -198,8 +198,10 @@ void ApplySystemdConf(std::string_view text, std::string_view source, bool comme
     if (!comment) SetSystemdLimit(value, set);
     if (comment && comments_are_defaults) SetSystemdLimit(value, compiled);
   }
-  if (!limit) compiled.ApplyTo(limit, Format("{} (compiled-in default)", source));
+  const bool nothing_set = !limit;
+  if (nothing_set) compiled.ApplyTo(limit, Format("{} (compiled-in default)", source));
   set.ApplyTo(limit, source);
+  if (limit) limit->set_is_default(set.any() ? false : nothing_set || limit->is_default());
 }
 
 std::string VersionOfOfedInfo(std::string_view script) {

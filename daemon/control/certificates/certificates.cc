@@ -316,7 +316,7 @@ std::vector<v1::CoverageGap> Certificates::Doubts(const v1::Certificate& certifi
 std::vector<FindingWithNodes> Certificates::Findings() const {
   std::vector<FindingWithNodes> findings;
   const auto add = [&](const v1::Finding& finding, bool held) {
-    if (rules::IsCommonCause(finding)) return;
+    if (finding.common_cause()) return;
     // Doubts() covers lost nodes.
     if (finding.rule() == rules::kNodeConnected) return;
     findings.push_back({.finding = finding, .nodes = NodesOf(finding), .held = held});

@@ -130,7 +130,7 @@ void FindingRegistry::PutBack(const std::string& id, std::optional<v1::Finding> 
 // `change` is 1 or, modulo 2^32, -1.
 void FindingRegistry::Count(const v1::Finding& finding, std::uint32_t change) {
   // A common cause is counted by the findings that it summarizes.
-  if (finding.verdict() != v1::VERDICT_FAIL || rules::IsCommonCause(finding)) return;
+  if (finding.verdict() != v1::VERDICT_FAIL || finding.common_cause()) return;
   for (const std::string& node : NodesOf(finding)) {
     std::uint32_t& failing = failing_[node];
     failing += change;

@@ -28,7 +28,6 @@ std::string SimilarityKey(const v1::Finding& finding) {
 
 namespace {
 
-constexpr std::string_view kOfThisRule = "findings of this rule";
 constexpr std::size_t kRemediesMax = 16;  // One of each port of a node
 
 bool BySubject(const v1::Finding* a, const v1::Finding* b) {
@@ -94,6 +93,7 @@ v1::Finding CommonCause(v1::Subject subject, std::vector<const v1::Finding*> mem
   const std::string all = AllOf(subject, first, members.size());
   v1::Finding group;
   group.set_verdict(first.verdict());
+  group.set_common_cause(true);
   group.set_title(TitleOf(members, all));
   for (const v1::Evidence& evidence : first.evidence()) *group.add_evidence() = evidence;
   std::vector<std::string> names;
@@ -112,7 +112,7 @@ v1::Finding CommonCause(v1::Subject subject, std::vector<const v1::Finding*> mem
   v1::Evidence& found = *group.add_evidence();
   found.set_what("the same on");
   found.set_seen(ListedAll(names));
-  found.set_source(std::string(kOfThisRule));
+  found.set_source("findings of this rule");
   found.set_basis(all);
   *found.mutable_read_at() = first.evidence(0).read_at();
   SetAffected(group, std::move(affected), all_affected);
@@ -122,11 +122,6 @@ v1::Finding CommonCause(v1::Subject subject, std::vector<const v1::Finding*> mem
   Verdicts verdicts(first.rule(), first.severity());
   verdicts.Add(std::move(group), key);
   return std::move(verdicts.findings()[0]);
-}
-
-bool IsCommonCause(const v1::Finding& finding) {
-  return !finding.evidence().empty() &&
-         finding.evidence(finding.evidence_size() - 1).source() == kOfThisRule;
 }
 
 }  // namespace fabric::rules

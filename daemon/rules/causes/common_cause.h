@@ -12,10 +12,7 @@ namespace fabric::rules {
 // aggregated: UNKNOWN, and subjects other than ports, nodes and rails.
 std::string SimilarityKey(const v1::Finding& finding);
 
-// `subject`: contains all members. There is at least one member.
+// Sets Finding.common_cause. `subject`: contains all members. There is at least one member.
 v1::Finding CommonCause(v1::Subject subject, std::vector<const v1::Finding*> members);
-
-// True for the result of CommonCause().
-bool IsCommonCause(const v1::Finding& finding);
 
 }  // namespace fabric::rules

@@ -303,7 +303,7 @@ Delta FindingAggregator::News() {
 std::vector<v1::Finding> FindingAggregator::About(const std::set<std::string>& nodes) const {
   std::vector<v1::Finding> about;
   for (const auto& [id, entry] : findings_)
-    if (!IsCommonCause(entry.finding) &&
+    if (!entry.finding.common_cause() &&
         std::ranges::any_of(entry.finding.affected(), [&](const v1::Subject& subject) {
           return nodes.contains(subject.node());
         }))

@@ -17,7 +17,7 @@ std::string ShowLimit(const v1::MemoryLimit& limit) {
 // Set by an administrator. The default of systemd does not matter: services that run jobs have
 // their own limit.
 bool IsSet(const v1::MemoryLimit& limit) {
-  return limit.source().find("default") == std::string::npos;
+  return !limit.is_default();
 }
 
 // The limit of users or services that is not unlimited; nullptr if there is none. `known`: whether

@@ -262,8 +262,8 @@ std::vector<v1::Remedy> SetCongestion(const PortView& port, std::string_view mlx
                                    "/{0}/apply",
                                    source, bnxt)})};
   if (mlx5.empty() || !IsMlx5(port)) return {};
-  // The kernel's own files in debugfs have other names: np_cnp_dscp.
-  if (source.find("debug") != std::string::npos)
+  // The files have other names: np_cnp_dscp.
+  if (control != nullptr && control->in_debugfs())
     return {Query({.platform = "mlx5",
                    .command = Format("cd / && grep . {}/*", source),
                    .note = "Compare with a good port, then write the number that differs."})};

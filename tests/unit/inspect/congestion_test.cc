@@ -77,6 +77,7 @@ TEST_F(Congestion, OfTheKernelsDriverIsReadFromDebugfs) {
   node_.File(kDebug + "np_min_time_between_cnps", "4\n").File(kDebug + "rp_ai_rate", "5\n");
   const v1::CongestionControl settings = Settings();
   EXPECT_EQ(settings.source(), "sys/kernel/debug/mlx5/0000:3b:00.0/cc_params");
+  EXPECT_TRUE(settings.in_debugfs());
   EXPECT_EQ(settings.cnp_dscp(), 48u);
   EXPECT_EQ(settings.cnp_priority(), 6u);
   EXPECT_THAT(settings.notification_point_enabled(), IsEmpty()) << "debugfs does not tell";

@@ -44,7 +44,9 @@ TEST(MemlockUnlimited, SkipsDefaults) {
   v1::HostFacts& host = *nodes[0].mutable_host();
   host.clear_default_user_memlock();
   Limit(*host.mutable_default_service_memlock(), "etc/systemd/system.conf (compiled-in default)");
+  host.mutable_default_service_memlock()->set_is_default(true);
   EXPECT_THAT(Failures(nodes), IsEmpty());
+  host.mutable_default_service_memlock()->set_is_default(false);
   Limit(*host.mutable_default_service_memlock(), "etc/systemd/system.conf.d/x.conf");
   EXPECT_THAT(TheFailure(nodes).title(), HasSubstr("of services"));
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "daemon/rules/causes/common_cause.h"
 #include "proto/names.h"
 #include "tests/unit/rules/safe_remedies.h"
 
@@ -23,7 +22,7 @@ std::vector<std::string> Select(const Evaluation& evaluation, v1::Verdict verdic
 
 // Without common causes.
 Evaluation OfRules(Evaluation evaluation) {
-  std::erase_if(evaluation.findings, IsCommonCause);
+  std::erase_if(evaluation.findings, &v1::Finding::common_cause);
   return evaluation;
 }
 

@@ -154,6 +154,32 @@ TEST(NewProbeKind, IsKnownByItsOptions) {
   EXPECT_EQ(OptionsOf(*ProbeArms(*spec->GetDescriptor()).front()).word(), "write");
 }
 
+TEST(NewProbeKind, BringsItsFlags) {
+  const auto spec = Make("ProbeSpec", R"({"one_write": {"delay_us": 5}})");
+  const auto fields = FieldsWithFlags(*spec->GetDescriptor());
+  ASSERT_FALSE(fields.empty());
+  EXPECT_EQ(fields.front()->name(), "delay_us");
+  const auto& kind = *ProbeArmOf(*spec)->message_type();
+  EXPECT_EQ(FieldOfFlag(kind, "delay"), fields.front());
+  EXPECT_EQ(FieldOfFlag(kind, "bytes"), nullptr);
+  EXPECT_EQ(FieldsWithFlags().size() + 1, fields.size());
+}
+
+// fabricctl makes one option of all fields with a flag of one name.
+TEST(ProbeKinds, FieldsOfOneFlagHaveOneType) {
+  for (const auto* const first : FieldsWithFlags()) {
+    const v1::ProbeFlag& flag = first->options().GetExtension(v1::probe_flag);
+    EXPECT_NE(flag.doc(), "") << flag.name();
+    for (const ProbeArm* const arm : ProbeArms()) {
+      const auto* const field = FieldOfFlag(*arm->message_type(), flag.name());
+      if (field == nullptr) continue;
+      EXPECT_EQ(field->name(), first->name());
+      EXPECT_EQ(field->type(), first->type()) << arm->name();
+      EXPECT_EQ(field->is_repeated(), first->is_repeated()) << arm->name();
+    }
+  }
+}
+
 TEST(ProbeKinds, SayWhatTheyMeasure) {
   for (const ProbeArm* const arm : ProbeArms()) {
     v1::ProbeSpec spec;

@@ -31,5 +31,8 @@ insert(probe.proto "  oneof kind {" [[
     OneWrite one_write = 1000 [(probe_kind) = {measure: MEASURE_BANDWIDTH word: "write"}];
 ]])
 insert(probe.proto "package fabric.v1;" [[
-message OneWrite {}
+message OneWrite {
+  uint32 delay_us = 1 [(probe_flag) = {name: "delay" form: PROBE_FLAG_FORM_MICROSECONDS
+                                       doc: "Time before the write."}];
+}
 ]])
