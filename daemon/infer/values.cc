@@ -205,9 +205,9 @@ std::optional<Value> ExpectedIommuType(const v1::Expectations& expect) {
 std::optional<Value> Memlock(const Member& member) {
   const v1::HostFacts& host = member.snapshot().host();
   if (member.node->ports.empty() || !host.has_default_user_memlock()) return {};
-  const bool services =
-      !host.has_default_service_memlock() || host.default_service_memlock().unlimited() ||
-      host.default_service_memlock().is_default();
+  const bool services = !host.has_default_service_memlock() ||
+                        host.default_service_memlock().unlimited() ||
+                        host.default_service_memlock().is_default();
   return Value{host.default_user_memlock().unlimited() && services ? 1U : 0U};
 }
 std::optional<Value> ExpectedMemlock(const v1::Expectations& expect) {

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "fabric/v1/access.pb.h"
 
 namespace fabric::proto {
 namespace {
@@ -54,10 +55,13 @@ std::string Signature(const FieldDescriptorProto& field, const DescriptorProto& 
                 oneof.empty() ? "" : ", oneof " + oneof);
 }
 
+// Without the role, which is no part of the message format.
 std::string Signature(const MethodDescriptorProto& method) {
+  google::protobuf::MethodOptions options = method.options();
+  options.ClearExtension(v1::required_role);
   return Format("{}{} returns {}{}, options {}", method.client_streaming() ? "stream " : "",
                 method.input_type(), method.server_streaming() ? "stream " : "",
-                method.output_type(), method.options().SerializeAsString());
+                method.output_type(), options.SerializeAsString());
 }
 
 template <typename Rows, typename Name>
