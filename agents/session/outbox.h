@@ -12,7 +12,9 @@ namespace fabric::agent {
 
 class Outbox {
  public:
-  explicit Outbox(std::size_t max = 256, std::size_t bytes_max = Limit("agent_outbox_bytes"))
+  static constexpr std::size_t kBytesMax = Limit("agent_outbox_bytes");
+
+  explicit Outbox(std::size_t max = 256, std::size_t bytes_max = kBytesMax)
       : max_(max), bytes_max_(bytes_max) {}
 
   // A heartbeat replaces a queued one. A full outbox drops the oldest messages about probes, then

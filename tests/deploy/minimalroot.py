@@ -51,7 +51,7 @@ def command(*words, timeout=600, **options):
 class MinimalRoot:
     """The root. This repository and the given folders are at the same paths in it, read-only."""
 
-    def __init__(self, *folders):
+    def __init__(self, *folders, include=("ca-certificates", "git")):
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.unshare(CLONE_NEWNS):
             raise OSError(ctypes.get_errno(), "unshare")
@@ -60,7 +60,7 @@ class MinimalRoot:
         self.path, temporary = pathlib.Path("/mnt/root"), pathlib.Path("/mnt/tmp")
         self.path.mkdir()
         temporary.mkdir()
-        command("mmdebstrap", "--variant=apt", "--include=ca-certificates,git", "bookworm",
+        command("mmdebstrap", "--variant=apt", f"--include={','.join(include)}", "bookworm",
                 self.path, env=dict(os.environ, TMPDIR=str(temporary)))
         for name in ("resolv.conf", "hosts"):
             shutil.copy(f"/etc/{name}", self.path / "etc" / name)
