@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "daemon/access/audit_entry.h"
 #include "proto/names.h"
 
 namespace fabric {
@@ -72,6 +73,11 @@ void OperatorLog::OnCertificate(const v1::Certificate& certificate) {
 
 void OperatorLog::OnRefused(const Status& reason) {
   Add(log::Level::kWarning, Format("agent refused: {}", reason.message()));
+}
+
+void OperatorLog::OnAudit(const v1::AuditEntry& entry) {
+  Add(entry.outcome() == v1::AUDIT_OUTCOME_DENIED ? log::Level::kWarning : log::Level::kInfo,
+      access::ToLine(entry));
 }
 
 void OperatorLog::Add(log::Level level, std::string text) {

@@ -19,7 +19,14 @@ using ::testing::HasSubstr;
 class FakeController {
  public:
   AgentListener Listener() {
-    return {.on_message =
+    return {.admit =
+                [this](const access::Caller& caller, const std::string* node) {
+                  const MutexLock lock(mutex_);
+                  admitted_.push_back(caller.address.substr(0, caller.address.rfind(':')) + " " +
+                                      (node == nullptr ? "" : *node));
+                  return node == nullptr ? may_connect_ : may_report_;
+                },
+            .on_message =
                 [this](SessionId session, const v1::AgentMessage& message) {
                   MutexLock lock(mutex_);
                   if (throws_) throw std::bad_alloc();
@@ -39,6 +46,16 @@ class FakeController {
                   const MutexLock lock(mutex_);
                   excesses_.push_back(ToStatus(excess).message());
                 }};
+  }
+  // Answers to the question who may connect, and who may report as the node of its Hello.
+  void Admit(Status connect, Status report) {
+    const MutexLock lock(mutex_);
+    may_connect_ = std::move(connect);
+    may_report_ = std::move(report);
+  }
+  std::vector<std::string> admitted() {
+    const MutexLock lock(mutex_);
+    return admitted_;
   }
   void Refuse(Status status) {
     const MutexLock lock(mutex_);
@@ -81,6 +98,9 @@ class FakeController {
   Mutex mutex_;
   std::condition_variable_any changed_;
   Status verdict_ GUARDED_BY(mutex_);
+  Status may_connect_ GUARDED_BY(mutex_);
+  Status may_report_ GUARDED_BY(mutex_);
+  std::vector<std::string> admitted_ GUARDED_BY(mutex_);
   bool throws_ GUARDED_BY(mutex_) = false;
   bool stuck_ GUARDED_BY(mutex_) = false;
   std::vector<std::string> excesses_ GUARDED_BY(mutex_);
