@@ -26,6 +26,7 @@ namespace fabric {
 class OperatorLog final : public control::EventListener {
  public:
   static constexpr std::size_t kLinesMax = 50;
+  static constexpr std::size_t kAuditLinesMax = 1'000;  // Besides the others
 
   using Write = std::function<void(log::Level, std::string_view line)>;
   explicit OperatorLog(Write write = &log::Write) : write_(std::move(write)) {}
@@ -49,6 +50,7 @@ class OperatorLog final : public control::EventListener {
   const Write write_;
   Mutex mutex_;
   std::vector<Line> lines_ GUARDED_BY(mutex_);
+  std::vector<Line> audit_lines_ GUARDED_BY(mutex_);
   std::uint64_t omitted_ GUARDED_BY(mutex_) = 0;
   bool store_fails_ GUARDED_BY(mutex_) = false;
   std::uint64_t dropped_logged_ GUARDED_BY(mutex_) = 0;

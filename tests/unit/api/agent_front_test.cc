@@ -209,6 +209,34 @@ TEST_F(AgentFrontTest, AMessageThatIsRefusedEndsTheSessionWithTheReason) {
   EXPECT_EQ(reason, "expected Hello first");
 }
 
+TEST_F(AgentFrontTest, AnAgentThatMayNotConnectIsRefusedBeforeItsFirstMessage) {
+  controller_.Admit({Code::kUnauthenticated, "expected a client certificate"}, {});
+  Agent agent;
+  agent.stream = stub_->Connect(&agent.context);
+  v1::ControllerMessage message;
+  EXPECT_FALSE(agent.stream->Read(&message));
+  const grpc::Status status = agent.stream->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(status.error_message(), "expected a client certificate");
+  EXPECT_THAT(controller_.admitted(), ::testing::ElementsAre("127.0.0.1 "));
+}
+
+TEST_F(AgentFrontTest, AnAgentThatReportsAsAnotherNodeIsRefused) {
+  controller_.Admit({}, {Code::kPermissionDenied, "cannot report as node n2"});
+  Agent agent;
+  agent.stream = stub_->Connect(&agent.context);
+  v1::AgentMessage hello;
+  hello.mutable_hello()->mutable_node()->set_name("n2");
+  agent.stream->Write(hello);
+  v1::ControllerMessage message;
+  EXPECT_FALSE(agent.stream->Read(&message));
+  const grpc::Status status = agent.stream->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(status.error_message(), "cannot report as node n2");
+  EXPECT_EQ(controller_.NextGone().second, "cannot report as node n2");
+  EXPECT_THAT(controller_.admitted(), ::testing::ElementsAre("127.0.0.1 ", "127.0.0.1 n2"));
+}
+
 TEST_F(AgentFrontTest, AnAgentThatVanishesIsGoneOnce) {
   SessionId session;
   {
