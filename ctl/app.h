@@ -23,6 +23,7 @@ class Console {
 
 struct Environment {
   std::string controller;  // FABRICCTL_CONTROLLER, empty when not set
+  std::string token_file;  // FABRICCTL_TOKEN_FILE, empty when not set
   std::string user;        // USER, empty when not set
   bool colour = false;     // Standard output is a terminal, and NO_COLOR is not set.
   bool progress = false;   // Standard error is a terminal.

@@ -47,6 +47,7 @@ class GrpcClient final : public Client {
     // A stream has no deadline of its own, so a cheap call checks the connection first.
     RETURN_IF_ERROR(Call<v1::GetVersionResponse>(v1::GetVersionRequest()).status());
     grpc::ClientContext context;
+    Authorize(context);
     const auto reader = stub_->WatchEvents(&context, request);
     v1::Event event;
     while (reader->Read(&event)) {
@@ -82,6 +83,7 @@ class GrpcClient final : public Client {
                     const google::protobuf::Message& request,
                     google::protobuf::Message& response) override {
     grpc::ClientContext context;
+    Authorize(context);
     context.set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
                                       gpr_time_from_nanos(options_.timeout.count(), GPR_TIMESPAN)));
     const grpc::Slice text(request.SerializeAsString());
@@ -105,6 +107,10 @@ class GrpcClient final : public Client {
   }
 
  private:
+  void Authorize(grpc::ClientContext& context) const {
+    if (!options_.token.empty()) context.AddMetadata("authorization", "Bearer " + options_.token);
+  }
+
   Status Convert(const grpc::Status& status) const {
     const auto code = static_cast<Code>(status.error_code());
     if (code == Code::kUnavailable)

@@ -66,6 +66,7 @@ Result<v1::Campaign> CampaignWithResults(Client& client, const std::string& id);
 struct ClientOptions {
   std::string controller;  // "HOST:PORT", "[::1]:9418"
   Duration timeout;        // Of one call, including connecting
+  std::string token = {};  // Bearer token; empty: none. Secret.
 };
 
 // gRPC client. Connects with the first call.

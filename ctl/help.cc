@@ -16,6 +16,9 @@ constexpr Option kSharedOptions[] = {
      .type = OptionType::kAddress,
      .fallback = "127.0.0.1:9418",
      .doc = "gRPC address of fabricd. Environment: FABRICCTL_CONTROLLER."},
+    {.name = "token-file",
+     .type = OptionType::kPath,
+     .doc = "File with a bearer token for the controller. Environment: FABRICCTL_TOKEN_FILE."},
     {.name = "output",
      .fallback = "table",
      .choices = "table|wide|json|yaml|name",
@@ -50,6 +53,7 @@ const Rows kExitStatuses = {
 
 const Rows kVariables = {
     {"FABRICCTL_CONTROLLER", "HOST:PORT of the controller. --controller overrides it."},
+    {"FABRICCTL_TOKEN_FILE", "File with a bearer token. --token-file overrides it."},
     {"USER", "Default of --author."},
     {"NO_COLOR", "Disables colors if set."},
 };

@@ -63,6 +63,8 @@ int main(int argc, char** argv) {
   fabric::ctl::Environment environment;
   if (IsSet("FABRICCTL_CONTROLLER"))
     environment.controller = std::getenv("FABRICCTL_CONTROLLER");  // NOLINT: as above
+  if (IsSet("FABRICCTL_TOKEN_FILE"))
+    environment.token_file = std::getenv("FABRICCTL_TOKEN_FILE");  // NOLINT: as above
   if (IsSet("USER")) environment.user = std::getenv("USER");       // NOLINT: as above
   environment.colour = isatty(STDOUT_FILENO) == 1 && !IsSet("NO_COLOR");
   environment.progress = isatty(STDERR_FILENO) == 1;

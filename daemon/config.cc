@@ -87,6 +87,34 @@ constexpr Option kSettings[] = {
      .min = "1m",
      .max = "24h",
      .doc = "Certificate validity period."},
+    {.name = "trust-domain",
+     .fallback = "fabric",
+     .doc = "Trust domain of client certificates: spiffe://DOMAIN/ROLE/NAME has the role ROLE, and "
+            "spiffe://DOMAIN/node/NAME is the agent of the node NAME."},
+    {.name = "role-bindings",
+     .type = OptionType::kPath,
+     .doc = "YAML file with the roles of other identities in client certificates: a list of "
+            "{identity: PATTERN, roles: [ROLE]}. Reloaded when it changes."},
+    {.name = "tokens",
+     .type = OptionType::kPath,
+     .doc = "YAML file with the hashes of bearer tokens; fabricctl token create prints its lines. "
+            "Mode 0600 or 0640. Reloaded when it changes."},
+    {.name = "loopback-roles",
+     .type = OptionType::kWords,
+     .fallback = "admin,agent,metrics",
+     .doc = "Roles of callers on the loopback interface without encryption and token. none: such "
+            "callers have no role."},
+    {.name = "audit-log",
+     .type = OptionType::kPath,
+     .doc =
+         "SQLite file of the audit log. Default: the name of the state file with .audit. Created "
+         "when missing."},
+    {.name = "audit-entries",
+     .type = OptionType::kNumber,
+     .fallback = "100000",
+     .min = "100",
+     .max = "10000000",
+     .doc = "Maximum number of entries in the audit log, about 1 kB each. The oldest are removed."},
     {.name = "mesh",
      .fallback = "off",
      .choices = "on|off",

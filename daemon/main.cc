@@ -1,7 +1,8 @@
 // fabricd, wired by hand:
 //
 //   agents ──gRPC──► AgentFront ──► Controller ◄── Api ◄──┬── GrpcFront ◄── fabricctl
-//          ◄────────────┘ Send        │   │               ├── RestServer ◄── curl
+//          ◄────────────┘ Send        │   │         │     ├── RestServer ◄── curl
+//                                     │   │        Gate   │
 //                                     │   │        Health ◄── RestServer ◄── probes, Prometheus
 //                                     │   └──► EventBus ──► watchers (gRPC and SSE)
 //   ticking thread ──Tick───────────► │
@@ -31,7 +32,6 @@
 #include "daemon/api/fabric_api.h"
 #include "daemon/api/grpc_front.h"
 #include "daemon/api/health.h"
-#include "daemon/api/rest/openapi.h"
 #include "daemon/api/rest/rest_server.h"
 #include "daemon/config.h"
 #include "daemon/control/controller.h"
@@ -41,8 +41,10 @@
 #include "daemon/files/signing_key_file.h"
 #include "daemon/files/topology_file.h"
 #include "daemon/operator_log.h"
+#include "daemon/pages.h"
 #include "daemon/profile/places.h"
 #include "daemon/profile/profile_yaml.h"
+#include "daemon/site_access.h"
 #include "daemon/store/store.h"
 #include "proto/fabric_service.h"
 #include "proto/timestamps.h"
@@ -93,19 +95,6 @@ std::jthread StartTicking(control::Controller& controller, api::Health& health,
       wake.wait_for(lock, stop, kTickInterval, [] { return false; });
     }
   });
-}
-
-// Pages of the health server: nothing that waits for the controller.
-std::vector<api::Page> StatusPages(control::Controller& controller, const api::Health& health,
-                                   const api::CallMetrics& calls, const Clock& clock) {
-  std::vector<api::Page> pages =
-      api::HealthPages(health, clock, [&controller] { return controller.Numbers().store_failure; });
-  pages.push_back({"/metrics", [&] {
-                     return api::HttpResponse{
-                         .content_type = "text/plain; version=0.0.4; charset=utf-8",
-                         .body = api::MetricsText(api::ReadMetrics(controller, calls))};
-                   }});
-  return pages;
 }
 
 std::string MachineName() {
@@ -200,14 +189,15 @@ void LogCover(control::Controller& controller, fleet::TopologyCoverage& logged, 
     log::Info("{}", line);
 }
 
-// Waits for a signal that ends the program. Meanwhile it writes the operator log and checks the
-// topology file for changes.
-int AwaitEnd(const sigset_t& ending_signals, TopologyFile& file, control::Controller& controller,
-             OperatorLog& operator_log, const Clock& clock) {
+// Waits for a signal that ends the program. Meanwhile it writes the operator log and checks files
+// for changes.
+int AwaitEnd(const sigset_t& ending_signals, TopologyFile& file, SiteAccess& site,
+             control::Controller& controller, OperatorLog& operator_log, const Clock& clock) {
   const timespec patience{.tv_sec = kFlushSeconds, .tv_nsec = 0};
   fleet::TopologyCoverage logged;
   for (int flushes = 1;; ++flushes) {
     const int signal = sigtimedwait(&ending_signals, nullptr, &patience);
+    site.Tick();
     operator_log.Flush(controller.store_condition());
     if (signal == SIGTERM || signal == SIGINT) return signal;
     if (signal == SIGHUP)
@@ -217,17 +207,6 @@ int AwaitEnd(const sigset_t& ending_signals, TopologyFile& file, control::Contro
       Use(*std::move(topology), file.path(), controller, clock.Now());
     LogCover(controller, logged, clock.Now());
   }
-}
-
-// All pages of the REST server.
-std::vector<api::Page> AllPages(std::vector<api::Page> pages, const PublicKey& key) {
-  const std::string openapi = api::OpenApiJson(FabricService(), kVersion);
-  pages.push_back({"/certificate-key.pem", [pem = key.ToPem()] {
-                     return api::HttpResponse{.content_type = "application/x-pem-file",
-                                              .body = pem};
-                   }});
-  pages.push_back({"/openapi.json", [openapi] { return api::HttpResponse{.body = openapi}; }});
-  return pages;
 }
 
 struct HttpFront {
@@ -274,9 +253,11 @@ Status ShowAddresses(const Settings& settings, const Addresses& addresses) {
   return {};
 }
 
-api::AgentListener ListenerOf(control::Controller& controller, OperatorLog& operator_log,
-                              const Clock& clock) {
+api::AgentListener ListenerOf(control::Controller& controller, access::Gate& gate,
+                              OperatorLog& operator_log, const Clock& clock) {
   return {
+      .admit = [&](const access::Caller& caller,
+                   const std::string* node) { return gate.AdmitAgent(caller, node); },
       .on_message =
           [&](SessionId session, v1::AgentMessage message) {
             const Status status = controller.OnMessage(session, std::move(message), clock.Now());
@@ -333,19 +314,24 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
     log::Error("{}: {} rows cannot be decoded and are skipped", settings.Text("state"), rows);
   TopologyFile topology(settings.Text("infiniband-topology"));
   if (!topology.path().empty()) Use(topology.Read(), topology.path(), controller, clock.Now());
-  agents.SetListener(ListenerOf(controller, operator_log, clock));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SiteAccess> site,
+                   SiteAccess::Open(settings, clock, [&](const v1::AuditEntry& entry) {
+                     operator_log.OnAudit(entry);
+                   }));
+  access::Gate& gate = site->gate();
+  agents.SetListener(ListenerOf(controller, gate, operator_log, clock));
 
   api::CallMetrics calls;
-  api::Api fabric_api(controller, clock, calls);
+  api::Api fabric_api(controller, gate, clock, calls);
   const api::CallFunction call = [&](auto&&... arguments) { return fabric_api.Call(arguments...); };
   api::Health health(clock.Now().steady);
-  const std::vector<api::Page> pages = StatusPages(controller, health, calls, clock);
+  const std::vector<api::Page> pages = StatusPages(controller, gate, health, calls, clock);
   api::PeerSlots watchers("event watchers", {.total = 256, .per_peer = 64});
   ASSIGN_OR_RETURN(const auto grpc, api::GrpcFront::Listen(settings.Address("grpc"), call, events,
                                                            watchers, agents));
   ASSIGN_OR_RETURN(
       const HttpFront rest,
-      ListenRest(settings, call, AllPages(pages, key->key.Public()), events, watchers));
+      ListenRest(settings, call, AllPages(pages, key->key.Public(), gate), events, watchers));
   ASSIGN_OR_RETURN(const HttpFront status, ListenHealth(settings, pages, events, watchers));
   const std::jthread ticking = StartTicking(controller, health, clock);
 
@@ -353,12 +339,13 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
       ShowAddresses(settings, {grpc->address(), rest.server->address(), status.server->address()}));
   Notify("READY=1");
 
-  const int signal = AwaitEnd(ending_signals, topology, controller, operator_log, clock);
+  const int signal = AwaitEnd(ending_signals, topology, *site, controller, operator_log, clock);
   log::Info("stopping: {}", signal == SIGINT ? "SIGINT" : "SIGTERM");
   Notify("STOPPING=1");
   rest.server->Stop();
   status.server->Stop();
   grpc->Stop();
+  site->Stop();
   operator_log.Flush(controller.store_condition());
   return {};
 }

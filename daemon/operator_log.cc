@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "daemon/access/audit_entry.h"
 #include "proto/names.h"
 
 namespace fabric {
@@ -74,6 +75,16 @@ void OperatorLog::OnRefused(const Status& reason) {
   Add(log::Level::kWarning, Format("agent refused: {}", reason.message()));
 }
 
+void OperatorLog::OnAudit(const v1::AuditEntry& entry) {
+  const bool denied = entry.outcome() == v1::AUDIT_OUTCOME_DENIED;
+  Line line{denied ? log::Level::kWarning : log::Level::kInfo, access::ToLine(entry)};
+  const MutexLock lock(mutex_);
+  if (audit_lines_.size() < kAuditLinesMax)
+    audit_lines_.push_back(std::move(line));
+  else
+    ++omitted_;
+}
+
 void OperatorLog::Add(log::Level level, std::string text) {
   const MutexLock lock(mutex_);
   if (lines_.size() < kLinesMax)
@@ -87,6 +98,8 @@ void OperatorLog::Flush(const store::Condition& store) {
   {
     const MutexLock lock(mutex_);
     lines.swap(lines_);
+    lines.insert(lines.end(), audit_lines_.begin(), audit_lines_.end());
+    audit_lines_.clear();
     if (const std::uint64_t omitted = std::exchange(omitted_, 0); omitted > 0)
       lines.push_back({log::Level::kWarning,
                        Format("{} log lines omitted: more than {} at once", omitted, kLinesMax)});

@@ -7,7 +7,10 @@ namespace fabric::ctl {
 namespace {
 
 constexpr Option kBackupOptions[] = {
-    {.name = "author", .value = "NAME", .doc = "Author, for the log. Default: $USER."},
+    {.name = "author",
+     .value = "NAME",
+     .doc = "Author, for the log. Default: $USER. With a token or a certificate, the author is its "
+            "name."},
 };
 
 Result<Output> RunBackup(Client& client, const Arguments& arguments, Stream&) {

@@ -12,7 +12,9 @@ constexpr Option kFindingAckOptions[] = {
      .doc = "ID of the finding, as in `findings -o wide`, or a unique prefix.",
      .required = true},
     {.name = "note", .value = "TEXT", .doc = "Note about the action taken.", .required = true},
-    {.name = "author", .value = "NAME", .doc = "Author. Default: $USER."},
+    {.name = "author",
+     .value = "NAME",
+     .doc = "Author. Default: $USER. With a token or a certificate, the author is its name."},
 };
 
 Result<Output> RunFindingAck(Client& client, const Arguments& arguments, Stream&) {

@@ -11,7 +11,10 @@ constexpr Option kNodeRemoveOptions[] = {
      .value = "NAME",
      .doc = "Name of a lost node, as in `nodes`.",
      .required = true},
-    {.name = "author", .value = "NAME", .doc = "Author, for the event. Default: $USER."},
+    {.name = "author",
+     .value = "NAME",
+     .doc = "Author, for the event. Default: $USER. With a token or a certificate, the author is "
+            "its name."},
 };
 
 Result<Output> RunNodeRemove(Client& client, const Arguments& arguments, Stream&) {

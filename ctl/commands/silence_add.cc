@@ -20,7 +20,9 @@ constexpr Option kSilenceAddOptions[] = {
      .doc = "Duration of the silence: 30m, 2h, 7d.",
      .required = true},
     {.name = "reason", .value = "TEXT", .doc = "Reason, shown with the silence.", .required = true},
-    {.name = "author", .value = "NAME", .doc = "Author. Default: $USER."},
+    {.name = "author",
+     .value = "NAME",
+     .doc = "Author. Default: $USER. With a token or a certificate, the author is its name."},
 };
 
 Result<Output> RunSilenceAdd(Client& client, const Arguments& arguments, Stream&) {

@@ -11,7 +11,10 @@ constexpr Option kSilenceEndOptions[] = {
      .value = "ID",
      .doc = "ID of the silence, as in `silence list`, or a unique prefix.",
      .required = true},
-    {.name = "author", .value = "NAME", .doc = "Author, for the history. Default: $USER."},
+    {.name = "author",
+     .value = "NAME",
+     .doc = "Author, for the history. Default: $USER. With a token or a certificate, the author is "
+            "its name."},
 };
 
 Result<Output> RunSilenceEnd(Client& client, const Arguments& arguments, Stream&) {

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "daemon/api/caught.h"
+#include "daemon/api/grpc_caller.h"
 #include "daemon/api/grpc_status.h"
 #include "proto/timestamps.h"
 
@@ -220,13 +221,17 @@ void AgentFront::WaitUntilGone() {
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* AgentFront::Connect(
     grpc::CallbackServerContext* context) {
+  access::Caller caller = CallerOf(*context);
+  const Status admitted = Admit(caller, nullptr);
   const MutexLock lock(mutex_);
   const SessionId id(++last_session_);
   auto* const stream = new Stream(*this, *context, id);
   const bool full = sessions_.size() >= Limit("agent_streams");
-  sessions_.emplace(id, Session{.stream = stream, .opened_at = Now()});
+  sessions_.emplace(id, Session{.stream = stream, .caller = std::move(caller), .opened_at = Now()});
   if (!stopped_.ok())
     stream->Close(stopped_);
+  else if (!admitted.ok())
+    stream->Close(admitted);
   else if (full)
     stream->Close(
         ToStatus({.bound = &BoundOf("agent_streams"), .seen = Limit("agent_streams") + 1}));
@@ -279,6 +284,7 @@ bool AgentFront::ServeNext() {
   const SteadyTime now = Now();
   SessionId id;
   AgentInbox::Item item;
+  access::Caller caller;  // Of a Hello
   {
     const MutexLock lock(mutex_);
     if (now - swept_at_ >= kSweepEvery) Sweep(now);
@@ -291,8 +297,9 @@ bool AgentFront::ServeNext() {
     memory_ -= item.memory;
     session.queued = false;
     if (session.failed) item.message.reset();
+    if (item.message && item.message->has_hello()) caller = session.caller;
   }
-  const Status status = Caught([&] { return Deliver(id, item); });
+  const Status status = Caught([&] { return Deliver(id, caller, item); });
   const MutexLock lock(mutex_);
   if (item.gone) {
     paused_.erase(id);
@@ -309,10 +316,18 @@ bool AgentFront::ServeNext() {
   return true;
 }
 
-Status AgentFront::Deliver(SessionId id, AgentInbox::Item& item) {
+Status AgentFront::Admit(const access::Caller& caller, const std::string* node) const {
+  if (!listener_.admit) return {Code::kPermissionDenied, "agents are not admitted here"};
+  return Caught([&] { return listener_.admit(caller, node); });
+}
+
+Status AgentFront::Deliver(SessionId id, const access::Caller& caller, AgentInbox::Item& item) {
   if (item.excess && listener_.on_excess) listener_.on_excess(id, *item.excess);
   if (item.gone) listener_.on_gone(id, *item.gone);
-  return item.message ? listener_.on_message(id, *std::move(item.message)) : Status();
+  if (!item.message) return {};
+  if (item.message->has_hello())
+    RETURN_IF_ERROR(Admit(caller, &item.message->hello().node().name()));
+  return listener_.on_message(id, *std::move(item.message));
 }
 
 // Resumes sessions that can be read again, and ends those without Hello.

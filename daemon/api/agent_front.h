@@ -19,6 +19,7 @@
 #include "base/ids.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "daemon/access/caller.h"
 #include "daemon/api/agent_inbox.h"
 #include "daemon/control/agent_sink.h"
 #include "fabric/v1/agent.grpc.pb.h"
@@ -31,6 +32,10 @@ namespace fabric::api {
 // Who listens to agents: the controller. Called by one thread, without any lock of the front. An
 // exception closes the session.
 struct AgentListener {
+  // Whether the caller may connect, and then whether it may report as the node that its Hello
+  // names. `node`: nullptr at first. A failure closes the session. Called from any thread. Without
+  // it every agent is refused.
+  std::function<Status(const access::Caller& caller, const std::string* node)> admit;
   // In the order in which a session sent them; a failure closes the session with it.
   std::function<Status(SessionId, v1::AgentMessage)> on_message;
   // Once for each session, after its last message.
@@ -70,6 +75,7 @@ class AgentFront final : public control::AgentSink, public AgentLinkService {
   class Stream;
   struct Session {
     Stream* stream;  // Deletes itself; nullptr once it has
+    access::Caller caller;
     SteadyTime opened_at;
     AgentInbox inbox = {};
     bool greeted = false;
@@ -82,7 +88,8 @@ class AgentFront final : public control::AgentSink, public AgentLinkService {
   bool Read(Session& session, SteadyTime now) REQUIRES(mutex_);
   void Serve(const std::stop_token& stop) EXCLUDES(mutex_);
   bool ServeNext() EXCLUDES(mutex_);
-  Status Deliver(SessionId id, AgentInbox::Item& item);
+  Status Admit(const access::Caller& caller, const std::string* node) const;
+  Status Deliver(SessionId id, const access::Caller& caller, AgentInbox::Item& item);
   void Sweep(SteadyTime now) REQUIRES(mutex_);
 
   const Duration hello_within_;

@@ -1,5 +1,5 @@
 // Entry point of the public API, independent of transport. The gRPC and the REST front call
-// Api::Call, which holds what all calls have in common (metrics).
+// Api::Call, which holds what all calls have in common: identity, roles, audit log, metrics.
 #pragma once
 
 #include <functional>
@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "daemon/access/caller.h"
+#include "daemon/access/gate.h"
 #include "daemon/api/call_metrics.h"
 #include "daemon/api/metrics.h"
 #include "daemon/control/controller.h"
@@ -19,31 +21,42 @@ class MethodDescriptor;
 namespace fabric::api {
 
 struct CallContext {
-  std::string_view peer;       // "127.0.0.1:40112"
+  const access::Caller& caller;
   std::string_view transport;  // "grpc" or "rest"
 };
 
-// How a front calls the API. Safe to call from any thread.
+// How a front calls the API. Safe to call from any thread. For a method that streams, the call only
+// checks whether the caller may; the front streams.
 using CallFunction = std::function<Status(
     const CallContext&, const google::protobuf::MethodDescriptor&,
     const google::protobuf::Message& request, google::protobuf::Message& response)>;
 
-// Thread-safe. The controller, the clock and the metrics are borrowed.
+// Thread-safe. The controller, the gate, the clock and the metrics are borrowed.
 class Api {
  public:
-  Api(control::Controller& controller, const Clock& clock, CallMetrics& metrics);
+  Api(control::Controller& controller, access::Gate& gate, const Clock& clock,
+      CallMetrics& metrics);
 
-  // Passes the call to the controller and counts it. UNIMPLEMENTED without a handler.
+  // Checks the caller, passes the call to its handler, records and counts it. UNAUTHENTICATED and
+  // PERMISSION_DENIED before anything else; UNIMPLEMENTED without a handler.
   Status Call(const CallContext& context, const google::protobuf::MethodDescriptor& method,
               const google::protobuf::Message& request, google::protobuf::Message& response);
 
  private:
+  Status Admitted(const CallContext& context, const google::protobuf::MethodDescriptor& method,
+                  const google::protobuf::Message& request, google::protobuf::Message& response,
+                  Moment now);
+  Status Answer(const access::Principal& principal, const google::protobuf::Message& request,
+                google::protobuf::Message& response, Moment now);
+
   control::Controller& controller_;
+  access::Gate& gate_;
   const Clock& clock_;
   CallMetrics& metrics_;
 };
 
-// Collects the input of /metrics from the controller.
-MetricsInput ReadMetrics(control::Controller& controller, const CallMetrics& calls);
+// Collects the input of /metrics.
+MetricsInput ReadMetrics(control::Controller& controller, const access::Gate& gate,
+                         const CallMetrics& calls);
 
 }  // namespace fabric::api

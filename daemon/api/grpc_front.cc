@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "daemon/api/agent_front.h"
+#include "daemon/api/grpc_reflection.h"
 #include "daemon/api/grpc_unary.h"
 #include "daemon/api/grpc_watch.h"
 #include "daemon/api/listen_error.h"
@@ -36,8 +37,9 @@ void WriteGrpcLog(gpr_log_func_args* line) {
 }  // namespace
 
 struct GrpcFront::Parts {
-  Parts(CallFunction call, control::EventBus& events, PeerSlots& watchers, AgentFront& agent_front)
-      : agents(agent_front), unary(std::move(call)), watch(events, watchers) {}
+  Parts(const CallFunction& call, control::EventBus& events, PeerSlots& watchers,
+        AgentFront& agent_front)
+      : agents(agent_front), unary(call), watch(call, events, watchers) {}
 
   AgentFront& agents;
   UnaryService unary;
@@ -64,9 +66,10 @@ const HostPort& GrpcFront::address() const {
 Result<std::unique_ptr<GrpcFront>> GrpcFront::Listen(const HostPort& address, CallFunction call,
                                                      control::EventBus& events, PeerSlots& watchers,
                                                      AgentFront& agents) {
-  auto parts = std::make_unique<Parts>(std::move(call), events, watchers, agents);
+  auto parts = std::make_unique<Parts>(call, events, watchers, agents);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
+  builder.experimental().SetInterceptorCreators(ReflectionGuards(std::move(call)));
   int port = 0;
   builder.AddListeningPort(ToString(address), grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&parts->watch);

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "daemon/api/caught.h"
+#include "daemon/api/grpc_caller.h"
 #include "daemon/api/grpc_status.h"
 #include "proto/fabric_service.h"
 
@@ -66,9 +67,9 @@ class UnaryService::Call final : public grpc::ServerGenericBidiReactor {
     const auto answer = NewMessage(method->output_type());
     if (!grpc::GenericDeserialize<grpc::ProtoBufferReader, Message>(&request_, request.get()).ok())
       return {Code::kInvalidArgument, Format("expected a {}", method->input_type()->name())};
-    const std::string peer = context_.peer();
+    const access::Caller caller = CallerOf(context_);
     RETURN_IF_ERROR(
-        service_.call_({.peer = peer, .transport = "grpc"}, *method, *request, *answer));
+        service_.call_({.caller = caller, .transport = "grpc"}, *method, *request, *answer));
     bool own_buffer = false;
     const grpc::Status written =
         grpc::GenericSerialize<grpc::ProtoBufferWriter, Message>(*answer, &answer_, &own_buffer);

@@ -8,7 +8,10 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/api/caught.h"
+#include "daemon/api/grpc_caller.h"
 #include "daemon/api/grpc_status.h"
+#include "proto/fabric_service.h"
 
 namespace fabric::api {
 namespace {
@@ -100,8 +103,8 @@ class WatchService::Watcher final : public grpc::ServerWriteReactor<v1::Event> {
   std::optional<Status> end_ GUARDED_BY(mutex_);
 };
 
-WatchService::WatchService(control::EventBus& events, PeerSlots& slots)
-    : events_(events), slots_(slots) {
+WatchService::WatchService(CallFunction call, control::EventBus& events, PeerSlots& slots)
+    : call_(std::move(call)), events_(events), slots_(slots) {
   AddMethod(new grpc::internal::RpcServiceMethod(
       "/fabric.v1.Fabric/WatchEvents", grpc::internal::RpcMethod::SERVER_STREAMING, nullptr));
   using Handler = grpc::internal::CallbackServerStreamingHandler<v1::WatchEventsRequest, v1::Event>;
@@ -149,11 +152,22 @@ grpc::ServerWriteReactor<v1::Event>* WatchService::Watch(grpc::CallbackServerCon
     watchers_.insert(watcher);
     stopped = stopped_;
   }
-  if (stopped)
-    watcher->End(Stopping());
-  else
+  const Status admitted = stopped ? Stopping() : Admit(*context, request);
+  if (admitted.ok())
     watcher->Begin(request);
+  else
+    watcher->End(admitted);
   return watcher;
+}
+
+Status WatchService::Admit(const grpc::CallbackServerContext& context,
+                           const v1::WatchEventsRequest& request) const {
+  const access::Caller caller = CallerOf(context);
+  v1::Event ignored;
+  return Caught([&] {
+    return call_({.caller = caller, .transport = "grpc"},
+                 *MethodOf(*v1::WatchEventsRequest::descriptor()), request, ignored);
+  });
 }
 
 void WatchService::Stop() {

@@ -12,6 +12,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include "base/mutex.h"
+#include "daemon/api/fabric_api.h"
 #include "daemon/api/peer_slots.h"
 #include "daemon/control/events.h"
 #include "fabric/v1/fabric.pb.h"
@@ -20,8 +21,9 @@ namespace fabric::api {
 
 class WatchService final : public grpc::Service, private control::EventListener {
  public:
-  // Both are borrowed. `slots` bounds the watchers of all transports.
-  WatchService(control::EventBus& events, PeerSlots& slots);
+  // `call` checks the caller. Bus and slots are borrowed; `slots` bounds the watchers of all
+  // transports.
+  WatchService(CallFunction call, control::EventBus& events, PeerSlots& slots);
   ~WatchService() override;
 
   // Ends every watcher and refuses new ones, with UNAVAILABLE. Does not wait.
@@ -37,6 +39,10 @@ class WatchService final : public grpc::Service, private control::EventListener 
   void OnEvent(const v1::Event& event) override EXCLUDES(wake_mutex_);
   void PumpAll(std::stop_token stop);
 
+  Status Admit(const grpc::CallbackServerContext& context,
+               const v1::WatchEventsRequest& request) const;
+
+  const CallFunction call_;
   control::EventBus& events_;
   PeerSlots& slots_;
 

@@ -218,6 +218,19 @@ void RequestDurations(const MetricsInput& input, MetricFamily& family) {
   }
 }
 
+void Refused(const MetricsInput& input, MetricFamily& family) {
+  Add(family, {{"reason", "denied"}}, static_cast<double>(input.access.denied));
+  Add(family, {{"reason", "unauthenticated"}}, static_cast<double>(input.access.unauthenticated));
+}
+
+void AuditPending(const MetricsInput& input, MetricFamily& family) {
+  Add(family, {}, static_cast<double>(input.access.audit_pending));
+}
+
+void AuditDropped(const MetricsInput& input, MetricFamily& family) {
+  Add(family, {}, static_cast<double>(input.access.audit_dropped));
+}
+
 struct Family {
   std::string_view name;
   MetricType type;
@@ -286,6 +299,15 @@ constexpr Family kFamilies[] = {
     {"fabric_api_requests_total", MetricType::Counter, "API calls.", &Requests},
     {"fabric_api_request_duration_seconds", MetricType::Histogram,
      "Processing time of API calls in the controller.", &RequestDurations},
+    {"fabric_access_refused_total", MetricType::Counter,
+     "Calls, pages and agents that were refused: unauthenticated (no valid credential), denied "
+     "(without the role).",
+     &Refused},
+    {"fabric_audit_pending_entries", MetricType::Gauge,
+     "Entries of the audit log that the disk refuses; changes are refused until they are written.",
+     &AuditPending},
+    {"fabric_audit_dropped_total", MetricType::Counter,
+     "Entries of the audit log that were lost because the disk refused too many.", &AuditDropped},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "daemon/access/gate.h"
 #include "daemon/api/call_metrics.h"
 #include "daemon/control/fleet_numbers.h"
 
@@ -16,6 +17,7 @@ struct MetricsInput {
   control::FleetNumbers fleet;
   std::uint32_t rule_problems = 0;
   CallMetrics::Counts calls;
+  access::GateCounts access = {};
 };
 
 // Prometheus text exposition format.

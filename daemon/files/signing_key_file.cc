@@ -1,31 +1,18 @@
 #include "daemon/files/signing_key_file.h"
 
-#include <sys/stat.h>
-
-#include <cerrno>
 #include <filesystem>
 
 #include "base/atomic_file.h"
 #include "base/input.h"
-#include "base/text.h"
+#include "daemon/files/watched_file.h"
 
 namespace fabric {
 namespace {
 
 constexpr std::size_t kKeyFileBytesMax = 64 << 10;
-// Not allowed for a private key. Its group may read it, because Kubernetes and systemd grant access
-// to secrets that way.
-constexpr mode_t kForbidden = S_IWGRP | S_IXGRP | S_IRWXO;
 
 Status CheckPermissions(const std::string& path) {
-  struct stat file {};
-  if (stat(path.c_str(), &file) != 0) return FromErrno(errno, path);
-  if ((file.st_mode & kForbidden) == 0) return {};
-  return Status(Code::kFailedPrecondition,
-                Format("expected a private key that other users cannot read (mode 0600 or 0640), "
-                       "saw mode {:04o}",
-                       file.st_mode & 07777))
-      .At(path);
+  return CheckMode(path, kSecret, "a private key that other users cannot read (mode 0600 or 0640)");
 }
 
 Result<KeyFile> Read(const std::string& path) {

@@ -4,43 +4,28 @@
 
 #include <algorithm>
 #include <chrono>
-#include <utility>
 
 #include "base/input.h"
 
 namespace fabric {
 
-TopologyFile::Seen TopologyFile::Look() const {
-  struct stat status {};
-  if (stat(path_.c_str(), &status) != 0) return {};
-  return {.there = true,
-          .inode = status.st_ino,
-          .bytes = status.st_size,
-          .modified_at = WallTime(std::chrono::seconds(status.st_mtim.tv_sec) +
-                                  std::chrono::nanoseconds(status.st_mtim.tv_nsec))};
-}
-
-Result<fleet::InfinibandTopology> TopologyFile::Load(const Seen& seen) const {
+Result<fleet::InfinibandTopology> TopologyFile::Load() const {
   ASSIGN_OR_RETURN(const std::string text,
-                   ReadFile(path_, fleet::InfinibandTopology::kTextBytesMax));
+                   ReadFile(path(), fleet::InfinibandTopology::kTextBytesMax));
   auto topology = fleet::InfinibandTopology::Parse(text);
-  if (!topology.ok()) return topology.status().In(path_);
-  topology->set_made_at(MadeAt(topology->generated_on(), seen.modified_at));
+  if (!topology.ok()) return topology.status().In(path());
+  topology->set_made_at(MadeAt(topology->generated_on(), file_.modified_at()));
   return topology;
 }
 
 Result<fleet::InfinibandTopology> TopologyFile::Read() {
-  read_ = looked_ = Look();
-  return Load(read_);
+  file_.Note();
+  return Load();
 }
 
 std::optional<Result<fleet::InfinibandTopology>> TopologyFile::ReadWhenChanged() {
-  if (path_.empty()) return std::nullopt;
-  const Seen now = Look();
-  const Seen before = std::exchange(looked_, now);
-  if (now == read_ || now != before) return std::nullopt;
-  read_ = now;
-  return Load(now);
+  if (!file_.Changed()) return std::nullopt;
+  return Load();
 }
 
 WallTime MadeAt(const std::string& generated_on, WallTime modified_at) {

@@ -1,25 +1,22 @@
 // Reader of the InfiniBand topology file, which is replaced while fabricd runs.
 #pragma once
 
-#include <sys/stat.h>
-
 #include <optional>
 #include <string>
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "daemon/files/watched_file.h"
 #include "daemon/fleet/infiniband_topology.h"
 
 namespace fabric {
 
-// Reads the file when it has changed and is then unchanged between two checks, so that it does not
-// read a file while it is written.
 class TopologyFile {
  public:
   // Empty path: no file.
-  explicit TopologyFile(std::string path) : path_(std::move(path)) {}
+  explicit TopologyFile(std::string path) : file_(std::move(path)) {}
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_.path(); }
 
   // Reads the file now. Call at start-up.
   Result<fleet::InfinibandTopology> Read();
@@ -27,19 +24,9 @@ class TopologyFile {
   std::optional<Result<fleet::InfinibandTopology>> ReadWhenChanged();
 
  private:
-  struct Seen {
-    bool there = false;
-    ino_t inode = 0;
-    off_t bytes = 0;
-    WallTime modified_at{};
+  Result<fleet::InfinibandTopology> Load() const;
 
-    friend bool operator==(const Seen&, const Seen&) = default;
-  };
-  Seen Look() const;
-  Result<fleet::InfinibandTopology> Load(const Seen& seen) const;
-
-  const std::string path_;
-  Seen read_, looked_;
+  WatchedFile file_;
 };
 
 // Creation time of a file with the header "generated on" (local time), last written at

@@ -20,7 +20,7 @@ import urllib.request
 BIN = pathlib.Path("build/release/bin")
 PRELOAD = ""
 # Every change of a first start, and some of later ones. Each number is one start of fabricd.
-KILL_AT = [*range(1, 46), *range(50, 130, 8)]
+KILL_AT = [*range(1, 66), *range(70, 150, 8)]
 SILENCES = 12  # Per start
 
 
@@ -71,6 +71,16 @@ class KilledTest(unittest.TestCase):
         process.wait()
         process.stdout.close()
 
+    def check_audit(self, url, kill_at):
+        """What was confirmed is in the audit log, whose chain is intact."""
+        with urllib.request.urlopen(url + "/v1/audit?filter=outcome=ok", timeout=20) as answer:
+            entries = json.load(answer)["entries"]
+        recorded = {json.loads(entry["request"])["silence"]["reason"] for entry in entries
+                    if entry["method"] == "CreateSilence"}
+        self.assertEqual(self.confirmed - recorded, set(), f"no entry, kill at change {kill_at}")
+        with urllib.request.urlopen(url + "/v1/audit:verify", timeout=20) as answer:
+            self.assertEqual(json.load(answer)["broken_sequence"], "0")
+
     def check(self, kill_at):
         process, url = self.start(None)
         self.assertIsNotNone(url, f"does not start after a kill at change {kill_at}")
@@ -82,6 +92,7 @@ class KilledTest(unittest.TestCase):
         with urllib.request.urlopen(url + "/v1/version", timeout=20) as answer:
             store = json.load(answer)["store"]
         self.assertEqual(store.get("damaged_file", ""), "")
+        self.check_audit(url, kill_at)
         process.terminate()
         self.assertEqual(process.wait(20), 0)
         process.stdout.close()

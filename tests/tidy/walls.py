@@ -33,10 +33,13 @@ WALLS = (
     ("daemon/blame/", _SHARED + ("daemon/fleet/", "daemon/blame/")),
     ("daemon/explain/", _SHARED + ("daemon/explain/",)),
     ("daemon/store/", _SHARED + _PURE + ("daemon/store/",)),
+    ("daemon/access/", _SHARED + ("daemon/profile/", "daemon/store/", "daemon/access/")),
     ("daemon/control/", _SHARED + _PURE + ("daemon/store/", "daemon/control/")),
-    ("daemon/api/", _SHARED + _PURE + ("daemon/store/", "daemon/control/", "daemon/api/")),
+    ("daemon/api/", _SHARED + _PURE + ("daemon/access/", "daemon/store/", "daemon/control/",
+                                       "daemon/api/")),
     ("daemon/", _SHARED + ("daemon/",)),
-    ("ctl/", _SHARED + _PURE + ("ctl/",)),
+    # fabricctl makes tokens.
+    ("ctl/", _SHARED + _PURE + ("daemon/access/tokens.h", "daemon/access/policy.h", "ctl/")),
 )
 OWN = ("base/", "proto/", "fabric/v1/", "agents/", "daemon/", "ctl/", "tests/")
 GENERATED = re.compile(r"fabric/v1/\w+(\.grpc)?\.pb\.h$|google/api/\w+\.pb\.h$")

@@ -16,9 +16,9 @@ constexpr std::uint32_t kResultsOfPiece = 256;
 class CampaignStream final : public BodyStream {
  public:
   // `head` and `tail`: the text of the campaign around the list of results.
-  CampaignStream(const CallFunction& call, std::string peer, std::string id, std::string head,
+  CampaignStream(const CallFunction& call, access::Caller caller, std::string id, std::string head,
                  std::string tail)
-      : call_(call), peer_(std::move(peer)), head_(std::move(head)), tail_(std::move(tail)) {
+      : call_(call), caller_(std::move(caller)), head_(std::move(head)), tail_(std::move(tail)) {
     request_.set_id(std::move(id));
     request_.set_page_size(kResultsOfPiece);
   }
@@ -26,7 +26,7 @@ class CampaignStream final : public BodyStream {
   Result<bool> Next(std::string& out) override {
     out += std::exchange(head_, {});
     v1::ListCampaignResultsResponse page;
-    RETURN_IF_ERROR(call_({.peer = peer_, .transport = "rest"},
+    RETURN_IF_ERROR(call_({.caller = caller_, .transport = "rest"},
                           *MethodOf(*v1::ListCampaignResultsRequest::descriptor()), request_,
                           page));
     for (const v1::PairResult& result : page.results()) {
@@ -41,7 +41,7 @@ class CampaignStream final : public BodyStream {
 
  private:
   const CallFunction& call_;
-  const std::string peer_;
+  const access::Caller caller_;
   v1::ListCampaignResultsRequest request_;
   std::string head_;
   const std::string tail_;
@@ -57,12 +57,12 @@ bool WantsResults(const google::protobuf::Message& request) {
 }
 
 std::variant<HttpResponse, EventStreamStart, StreamedResponse> StreamCampaign(
-    const CallFunction& call_function, const RestCall& call, std::string_view peer) {
+    const CallFunction& call_function, const RestCall& call, const access::Caller& caller) {
   auto request = static_cast<const v1::GetCampaignRequest&>(*call.request);
   request.set_include_results(false);
   v1::Campaign campaign;
   Status status =
-      call_function({.peer = peer, .transport = "rest"}, *call.method, request, campaign);
+      call_function({.caller = caller, .transport = "rest"}, *call.method, request, campaign);
   std::string text;
   const JsonStyle style = call.pretty ? JsonStyle::kIndented : JsonStyle::kOneLine;
   if (status.ok()) status = AppendJson(campaign, style, text);
@@ -75,7 +75,7 @@ std::variant<HttpResponse, EventStreamStart, StreamedResponse> StreamCampaign(
   const std::size_t inside = at + list.size() - 1;
   return StreamedResponse{
       .head = {},
-      .body = std::make_unique<CampaignStream>(call_function, std::string(peer), campaign.id(),
+      .body = std::make_unique<CampaignStream>(call_function, caller, campaign.id(),
                                                text.substr(0, inside), text.substr(inside) + "\n")};
 }
 

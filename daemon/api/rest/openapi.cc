@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "daemon/access/policy.h"
 #include "daemon/api/rest/rest_router.h"
 
 namespace fabric::api {
@@ -123,11 +124,17 @@ Json Content(const std::string& media, Json schema) {
   return {{media, {{"schema", std::move(schema)}}}};
 }
 
+// "operator"
+std::string RoleText(const MethodDescriptor& method) {
+  return access::RoleNames(access::NeedOf(method).any_of);
+}
+
 Json Operation(const Route& route) {
   const MethodDescriptor& method = *route.method;
   const std::string json = "application/json";
   Json operation = {{"operationId", method.name()}};
   AddDescription(method, operation);
+  operation["x-required-role"] = RoleText(method);
   operation["parameters"] = Parameters(route);
   if (route.body)
     operation["requestBody"] = {{"content", Content(json, Reference(*method.input_type()))}};
@@ -168,6 +175,19 @@ Json Schemas(const std::vector<Route>& routes) {
                         {"status", {{"type", "string"}}}}}};
   for (const auto& [name, type] : found) schemas[name] = MessageSchema(*type);
   return schemas;
+}
+
+// The methods by the role that they need.
+std::string RoleSection(const std::vector<Route>& routes) {
+  std::map<v1::Role, std::vector<std::string>> by_role;
+  for (const Route& route : routes)
+    for (const v1::Role role : access::NeedOf(*route.method).any_of)
+      by_role[role].push_back(
+          Format("[{}](#{})", route.method->name(), LowerCase(route.method->name())));
+  std::string text = "## Roles\n\n| role | methods |\n|---|---|\n";
+  for (const auto& [role, methods] : by_role)
+    text += Format("| {} | {} |\n", access::RoleName(role), Join(methods, ", "));
+  return text + "\noperator includes viewer, and admin includes operator.\n\n";
 }
 
 std::vector<Route> Routes(const ServiceDescriptor& service) {
@@ -226,7 +246,8 @@ std::string EnumSection(const EnumDescriptor& type) {
 
 std::string MethodSection(const Route& route) {
   const MethodDescriptor& method = *route.method;
-  std::string text = Format("### {}\n\n`{} {}`\n\n", method.name(), route.verb, route.path);
+  std::string text = Format("### {}\n\n`{} {}`, role {}\n\n", method.name(), route.verb, route.path,
+                            RoleText(method));
   const std::string comment = Comment(method);
   if (!comment.empty()) text += comment + "\n\n";
   const Descriptor& request = *method.input_type();
@@ -254,7 +275,11 @@ std::string OpenApiJson(const ServiceDescriptor& service, std::string_view versi
       {"openapi", "3.0.3"},
       {"info", {{"title", service.full_name()}, {"version", version}}},
       {"paths", Paths(routes)},
-      {"components", {{"schemas", Schemas(routes)}}},
+      {"components",
+       {{"schemas", Schemas(routes)},
+        {"securitySchemes", {{"bearer", {{"type", "http"}, {"scheme", "bearer"}}}}}}},
+      // Or a client certificate, which OpenAPI 3.0 cannot describe.
+      {"security", Json::array({{{"bearer", Json::array()}}, Json::object()})},
   };
   return document.dump(2) + "\n";
 }
@@ -262,7 +287,7 @@ std::string OpenApiJson(const ServiceDescriptor& service, std::string_view versi
 std::string ApiReference(const ServiceDescriptor& service) {
   const std::vector<Route> routes = Routes(service);
   std::map<std::string, const Descriptor*> messages;
-  std::string text = "## Calls\n\n";
+  std::string text = RoleSection(routes) + "## Calls\n\n";
   for (const Route& route : routes) {
     text += MethodSection(route);
     Collect(*route.method->input_type(), messages);

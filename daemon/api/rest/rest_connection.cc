@@ -49,8 +49,8 @@ RestConnection::RestConnection(RestShared& shared, ConnectionOwner& owner, Socke
       owner_(owner),
       id_(id),
       stream_(std::move(socket)),
-      timer_(stream_.get_executor()),
-      peer_(PeerOf(stream_.socket())) {
+      timer_(stream_.get_executor()) {
+  caller_.address = PeerOf(stream_.socket());
   Error ignored;
   stream_.socket().set_option(tcp::no_delay(true), ignored);
 }
@@ -88,13 +88,24 @@ void RestConnection::ReadHeader(Duration timeout) {
   http::async_read_header(stream_, buffer_, *parser_, Then(&RestConnection::OnHeader));
 }
 
+// All values of the header, so that a second one cannot hide behind the first one.
+access::Caller RestConnection::CallerRead() const {
+  access::Caller caller = caller_;
+  const auto [begin, end] = parser_->get().equal_range(http::field::authorization);
+  for (auto at = begin; at != end; ++at) {
+    if (!caller.authorization.empty()) caller.authorization += ", ";
+    caller.authorization += View(at->value());
+  }
+  return caller;
+}
+
 HttpRequest RestConnection::RequestRead() const {
   const auto& request = parser_->get();
   return {.verb = View(request.method_string()),
           .target = View(request.target()),
           .body = request.body(),
           .last_event_id = View(request["Last-Event-ID"]),
-          .peer = peer_,
+          .caller = CallerRead(),
           .headers = {.host = View(request["Host"]),
                       .origin = View(request["Origin"]),
                       .content_type = View(request["Content-Type"]),
@@ -272,7 +283,7 @@ void RestConnection::BeginEvents(const EventStreamStart& start) {
     Write(ErrorResponse(HttpStatus(cursor.status().code()), cursor.status()), false, false);
     return;
   }
-  auto slot = shared_.watchers.Take(peer_);
+  auto slot = shared_.watchers.Take(caller_.address);
   if (!slot.ok()) {
     Write(ErrorResponse(503, slot.status()), false, false);
     return;

@@ -83,6 +83,7 @@ class RestConnection {
   void Refuse(const HttpResponse& answer);
   bool ReserveBody(std::uint64_t bytes);
   void ReleaseBody();
+  access::Caller CallerRead() const;
   HttpRequest RequestRead() const;
 
   void Write(const HttpResponse& answer, bool head, bool keep_alive);
@@ -106,7 +107,7 @@ class RestConnection {
   const std::uint64_t id_;
   boost::beast::tcp_stream stream_;
   boost::asio::steady_timer timer_;  // Of lingering, or of heartbeats
-  std::string peer_;
+  access::Caller caller_;            // Of the connection, without the Authorization header
   std::optional<PeerSlot> slot_;
   int pending_ = 0;
   bool closing_ = false;  // After the answer that is being written

@@ -83,6 +83,7 @@ std::string ResponseText(const HttpResponse& answer, const ResponseForm& form) {
                             std::string_view(reason.data(), reason.size()));
   if (!answer.content_type.empty()) text += Format("Content-Type: {}\r\n", answer.content_type);
   if (!answer.allow.empty()) text += Format("Allow: {}\r\n", answer.allow);
+  if (answer.status == 401) text += "WWW-Authenticate: Bearer\r\n";
   text += "Cache-Control: no-store\r\n";
   if (!form.keep_alive) text += "Connection: close\r\n";
   if (form.length == BodyLength::kChunked) text += "Transfer-Encoding: chunked\r\n";
@@ -108,7 +109,7 @@ HttpResponse RestService::Answer(const HttpRequest& request, const RestCall& cal
           ->GetPrototype(call.method->output_type())
           ->New());
   const Status status =
-      call_({.peer = request.peer, .transport = "rest"}, *call.method, *call.request, *answer);
+      call_({.caller = request.caller, .transport = "rest"}, *call.method, *call.request, *answer);
   if (!status.ok()) return ErrorResponse(HttpStatus(status.code()), status);
   HttpResponse response;
   const JsonStyle style = call.pretty ? JsonStyle::kIndented : JsonStyle::kOneLine;
@@ -138,7 +139,10 @@ std::variant<HttpResponse, EventStreamStart, StreamedResponse> RestService::Hand
     if (!allow.empty()) return HttpResponse{.status = 204, .content_type = {}, .allow = allow};
   }
   if (page != pages_.end()) {
-    if (verb == "GET") return page->get();
+    if (verb == "GET") {
+      const Status admitted = page->admit ? page->admit(request.caller) : Status();
+      return admitted.ok() ? page->get() : ErrorResponse(HttpStatus(admitted.code()), admitted);
+    }
     HttpResponse response = ErrorResponse(
         405, {Code::kUnimplemented,
               Format("{}: expected method {}, saw {}", path, kPageMethods, Quoted(verb))});
@@ -152,8 +156,18 @@ std::variant<HttpResponse, EventStreamStart, StreamedResponse> RestService::Hand
     return response;
   }
   const RestCall& call = std::get<RestCall>(match);
-  if (WantsResults(*call.request) && !head) return StreamCampaign(call_, call, request.peer);
+  if (WantsResults(*call.request) && !head) return StreamCampaign(call_, call, request.caller);
   if (!call.method->server_streaming()) return Answer(request, call);
+  return Watch(request, call, head);
+}
+
+// The call checks the caller; the connection streams.
+std::variant<HttpResponse, EventStreamStart, StreamedResponse> RestService::Watch(
+    const HttpRequest& request, const RestCall& call, bool head) const {
+  v1::Event ignored;
+  const Status admitted =
+      call_({.caller = request.caller, .transport = "rest"}, *call.method, *call.request, ignored);
+  if (!admitted.ok()) return ErrorResponse(HttpStatus(admitted.code()), admitted);
   if (head) return HttpResponse{.content_type = "text/event-stream"};
   auto watch = WatchRequest(request, call);
   if (!watch.ok()) return ErrorResponse(HttpStatus(watch.status().code()), watch.status());

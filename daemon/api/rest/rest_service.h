@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "daemon/access/caller.h"
 #include "daemon/api/fabric_api.h"
 #include "daemon/api/rest/request_guard.h"
 #include "daemon/api/rest/rest_router.h"
@@ -21,7 +22,7 @@ struct HttpRequest {
   std::string_view target;  // Path and query, as they came
   std::string_view body;
   std::string_view last_event_id;  // Header Last-Event-ID; empty without
-  std::string_view peer;
+  access::Caller caller = {};
   RequestHeaders headers = {};
 };
 
@@ -53,6 +54,8 @@ struct StreamedResponse {
 struct Page {
   std::string path;
   std::function<HttpResponse()> get;
+  // Whether the caller may read it. Without it everyone may.
+  std::function<Status(const access::Caller&)> admit = {};
 };
 
 // Safe to call from any thread.
@@ -70,6 +73,9 @@ class RestService {
 
  private:
   HttpResponse Answer(const HttpRequest& request, const RestCall& call) const;
+  std::variant<HttpResponse, EventStreamStart, StreamedResponse> Watch(const HttpRequest& request,
+                                                                       const RestCall& call,
+                                                                       bool head) const;
 
   CallFunction call_;
   std::vector<Page> pages_;

@@ -19,7 +19,14 @@ using ::testing::HasSubstr;
 class FakeController {
  public:
   AgentListener Listener() {
-    return {.on_message =
+    return {.admit =
+                [this](const access::Caller& caller, const std::string* node) {
+                  const MutexLock lock(mutex_);
+                  admitted_.push_back(caller.address.substr(0, caller.address.rfind(':')) + " " +
+                                      (node == nullptr ? "" : *node));
+                  return node == nullptr ? may_connect_ : may_report_;
+                },
+            .on_message =
                 [this](SessionId session, const v1::AgentMessage& message) {
                   MutexLock lock(mutex_);
                   if (throws_) throw std::bad_alloc();
@@ -39,6 +46,16 @@ class FakeController {
                   const MutexLock lock(mutex_);
                   excesses_.push_back(ToStatus(excess).message());
                 }};
+  }
+  // Answers to the question who may connect, and who may report as the node of its Hello.
+  void Admit(Status connect, Status report) {
+    const MutexLock lock(mutex_);
+    may_connect_ = std::move(connect);
+    may_report_ = std::move(report);
+  }
+  std::vector<std::string> admitted() {
+    const MutexLock lock(mutex_);
+    return admitted_;
   }
   void Refuse(Status status) {
     const MutexLock lock(mutex_);
@@ -81,6 +98,9 @@ class FakeController {
   Mutex mutex_;
   std::condition_variable_any changed_;
   Status verdict_ GUARDED_BY(mutex_);
+  Status may_connect_ GUARDED_BY(mutex_);
+  Status may_report_ GUARDED_BY(mutex_);
+  std::vector<std::string> admitted_ GUARDED_BY(mutex_);
   bool throws_ GUARDED_BY(mutex_) = false;
   bool stuck_ GUARDED_BY(mutex_) = false;
   std::vector<std::string> excesses_ GUARDED_BY(mutex_);
@@ -187,6 +207,34 @@ TEST_F(AgentFrontTest, AMessageThatIsRefusedEndsTheSessionWithTheReason) {
   const auto [gone, reason] = controller_.NextGone();
   EXPECT_EQ(gone, session);
   EXPECT_EQ(reason, "expected Hello first");
+}
+
+TEST_F(AgentFrontTest, AnAgentThatMayNotConnectIsRefusedBeforeItsFirstMessage) {
+  controller_.Admit({Code::kUnauthenticated, "expected a client certificate"}, {});
+  Agent agent;
+  agent.stream = stub_->Connect(&agent.context);
+  v1::ControllerMessage message;
+  EXPECT_FALSE(agent.stream->Read(&message));
+  const grpc::Status status = agent.stream->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(status.error_message(), "expected a client certificate");
+  EXPECT_THAT(controller_.admitted(), ::testing::ElementsAre("127.0.0.1 "));
+}
+
+TEST_F(AgentFrontTest, AnAgentThatReportsAsAnotherNodeIsRefused) {
+  controller_.Admit({}, {Code::kPermissionDenied, "cannot report as node n2"});
+  Agent agent;
+  agent.stream = stub_->Connect(&agent.context);
+  v1::AgentMessage hello;
+  hello.mutable_hello()->mutable_node()->set_name("n2");
+  agent.stream->Write(hello);
+  v1::ControllerMessage message;
+  EXPECT_FALSE(agent.stream->Read(&message));
+  const grpc::Status status = agent.stream->Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(status.error_message(), "cannot report as node n2");
+  EXPECT_EQ(controller_.NextGone().second, "cannot report as node n2");
+  EXPECT_THAT(controller_.admitted(), ::testing::ElementsAre("127.0.0.1 ", "127.0.0.1 n2"));
 }
 
 TEST_F(AgentFrontTest, AnAgentThatVanishesIsGoneOnce) {

@@ -5,6 +5,9 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "daemon/access/audit_log.h"
+#include "daemon/access/authenticator.h"
+#include "daemon/access/gate.h"
 #include "daemon/api/agent_front.h"
 #include "daemon/api/fabric_api.h"
 #include "daemon/api/grpc_front.h"
@@ -20,11 +23,15 @@ namespace fabric::testing {
 class ControllerWorld {
  public:
   // `fill` writes to the store before the controller loads it.
-  explicit ControllerWorld(const std::function<void(store::Store&)>& fill = {});
+  explicit ControllerWorld(const std::function<void(store::Store&)>& fill = {},
+                           std::vector<v1::Role> loopback_roles = access::AllLoopbackRoles());
   ~ControllerWorld();
 
   std::uint16_t rest_port() const { return rest_->address().port; }
   std::string grpc_address() const { return ToString(grpc_->address()); }
+  access::Authenticator& authenticator() { return authenticator_; }
+  access::AuditLog& audit() { return *audit_; }
+  api::Api& api() { return *api_; }
 
  private:
   TempTree directory_;
@@ -33,6 +40,9 @@ class ControllerWorld {
   control::EventBus events_;
   api::AgentFront agents_;
   std::unique_ptr<control::Controller> controller_;
+  access::Authenticator authenticator_;
+  std::unique_ptr<access::AuditLog> audit_;
+  std::unique_ptr<access::Gate> gate_;
   api::CallMetrics calls_;
   api::PeerSlots watchers_{"event watchers", {.total = 256, .per_peer = 64}};
   std::unique_ptr<api::Api> api_;

@@ -12,11 +12,13 @@ namespace fabric::api {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 Status FakeApi(const CallContext& context, const google::protobuf::MethodDescriptor& method,
                const google::protobuf::Message& request, google::protobuf::Message& response) {
   EXPECT_EQ(context.transport, "grpc");
-  EXPECT_THAT(std::string(context.peer), HasSubstr("127.0.0.1"));
+  EXPECT_THAT(context.caller.address, StartsWith("127.0.0.1:"));
+  if (method.server_streaming()) return {};  // Watchers may watch.
   if (method.name() != "GetNode") return {Code::kFailedPrecondition, "only nodes here"};
   const auto& get = static_cast<const v1::GetNodeRequest&>(request);
   static_cast<v1::GetNodeResponse&>(response).mutable_summary()->set_name(get.name());
@@ -32,8 +34,10 @@ v1::Event PortEvent(const std::string& node) {
 class GrpcFrontTest : public ::testing::Test {
  protected:
   GrpcFrontTest() {
-    agents_.SetListener({.on_message = [](SessionId, const v1::AgentMessage&) { return Status(); },
-                         .on_gone = [](SessionId, const std::string&) {}});
+    agents_.SetListener(
+        {.admit = [](const access::Caller&, const std::string*) { return Status(); },
+         .on_message = [](SessionId, const v1::AgentMessage&) { return Status(); },
+         .on_gone = [](SessionId, const std::string&) {}});
     auto front = GrpcFront::Listen({"127.0.0.1", 0}, FakeApi, bus_, watchers_, agents_);
     EXPECT_TRUE(front.ok()) << front.status().message();
     front_ = *std::move(front);

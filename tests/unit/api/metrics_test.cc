@@ -141,5 +141,15 @@ TEST(MetricsText, CallsAreCountedAndTheirTimeIsAHistogram) {
                               "transport=\"rest\"} 3\n"));
 }
 
+TEST(MetricsText, RefusedCallsAndTheAuditLogAreCounted) {
+  MetricsInput input;
+  input.access = {.unauthenticated = 3, .denied = 2, .audit_pending = 1, .audit_dropped = 4};
+  const std::string text = MetricsText(input);
+  EXPECT_THAT(text, HasSubstr("fabric_access_refused_total{reason=\"unauthenticated\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("fabric_access_refused_total{reason=\"denied\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("fabric_audit_pending_entries 1\n"));
+  EXPECT_THAT(text, HasSubstr("fabric_audit_dropped_total 4\n"));
+}
+
 }  // namespace
 }  // namespace fabric::api

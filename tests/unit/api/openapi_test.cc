@@ -51,7 +51,8 @@ TEST(OpenApiJson, EveryReferenceHasItsSchema) {
 
 TEST(ApiReference, HasEveryCallWithItsAddress) {
   const std::string page = ApiReference(Service());
-  EXPECT_THAT(page, HasSubstr("### CancelCampaign\n\n`POST /v1/campaigns/{id}:cancel`\n"));
+  EXPECT_THAT(page,
+              HasSubstr("### CancelCampaign\n\n`POST /v1/campaigns/{id}:cancel`, role operator\n"));
   EXPECT_THAT(page, HasSubstr("| `min_severity` | query | [Severity](#severity) |"));
   EXPECT_THAT(page, HasSubstr("Answer: stream of [Event](#event)"));
   EXPECT_THAT(page, HasSubstr("### Severity\n"));

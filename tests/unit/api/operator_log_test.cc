@@ -122,6 +122,21 @@ TEST_F(OperatorLogTest, AFlappingFleetIsBounded) {
   EXPECT_EQ(Flush().size(), 1u) << "and starts again";
 }
 
+TEST_F(OperatorLogTest, AuditEntriesHaveALineEachDuringAFlood) {
+  v1::AuditEntry entry;
+  entry.set_method("DeleteNode");
+  for (int i = 0; i < 1000; ++i) log_.OnEvent(NodeEvent("n1", v1::NODE_STATE_LOST));
+  for (std::uint64_t i = 1; i <= 100; ++i) {
+    entry.set_sequence(i);
+    entry.set_outcome(i == 1 ? v1::AUDIT_OUTCOME_DENIED : v1::AUDIT_OUTCOME_OK);
+    log_.OnAudit(entry);
+  }
+  const std::vector<std::string> lines = Flush();
+  ASSERT_EQ(lines.size(), OperatorLog::kLinesMax + 100 + 1);
+  EXPECT_THAT(lines[OperatorLog::kLinesMax], ::testing::StartsWith("W audit 1: "));
+  EXPECT_THAT(lines[OperatorLog::kLinesMax + 99], ::testing::StartsWith("I audit 100: "));
+}
+
 TEST_F(OperatorLogTest, AFailingStoreIsOneLineAndItsRepairAnother) {
   store::Condition condition;
   EXPECT_THAT(Flush(condition), IsEmpty());

@@ -27,7 +27,8 @@ TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
       {"",
        "expected one of nodes, node, diff, devices, findings, finding, silence, rules, "
        "validate, "
-       "check, explain, profile, probe, matrix, certify, mesh, backup, events, explain-log, "
+       "check, explain, profile, probe, matrix, certify, mesh, backup, whoami, token, audit, "
+       "events, explain-log, "
        "version; see "
        "fabricctl --help"},
       {"ndoes", "unknown command 'ndoes'; did you mean 'nodes'?"},

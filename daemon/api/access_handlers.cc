@@ -1,0 +1,136 @@
+#include "daemon/api/access_handlers.h"
+
+#include <google/protobuf/descriptor.h>
+
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "daemon/control/listing/list_call.h"
+#include "daemon/control/listing/list_turn.h"
+#include "fabric/v1/fabric.pb.h"
+
+namespace fabric::api {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+constexpr std::uint64_t kLastSequence = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint32_t kEntriesOfTurn = 200;
+
+// Newest first, but keys of a list ascend.
+std::string AuditKey(std::uint64_t sequence) {
+  return Format("{:020}", kLastSequence - sequence);
+}
+
+// 0: at the start.
+std::uint64_t SequenceOf(const std::string& key) {
+  const auto number = ParseNumber<std::uint64_t>(key);
+  return number.ok() ? kLastSequence - *number : 0;
+}
+
+Status GetIdentity(const AccessContext& context, const v1::GetIdentityRequest&,
+                   v1::Identity& response, Moment) {
+  response = context.identity;
+  return {};
+}
+
+Status ListAuditEntries(const AccessContext& context, const v1::ListAuditEntriesRequest& request,
+                        v1::ListAuditEntriesResponse& response, Moment now) {
+  ASSIGN_OR_RETURN(control::ListTurn turn,
+                   control::ListTurn::Start(request, *v1::AuditEntry::descriptor(), now));
+  ASSIGN_OR_RETURN(const auto entries,
+                   context.audit.Before(SequenceOf(turn.after()), kEntriesOfTurn));
+  auto at = entries.begin();
+  for (; at != entries.end() && turn.HasRoom(); ++at)
+    turn.Offer(AuditKey(at->sequence()), *at, *response.mutable_entries());
+  turn.Finish(at == entries.end() && entries.size() < kEntriesOfTurn, response);
+  return {};
+}
+
+Status VerifyAuditLog(const AccessContext& context, const v1::VerifyAuditLogRequest&,
+                      v1::AuditVerification& response, Moment) {
+  ASSIGN_OR_RETURN(response, context.audit.Verify());
+  return {};
+}
+
+template <auto kFunction, class Request, class Response>
+constexpr AccessHandler MakeAccessHandler(Status (*)(const AccessContext&, const Request&,
+                                                     Response&, Moment),
+                                          bool list) {
+  return {
+      .request = &Request::descriptor,
+      .response = &Response::descriptor,
+      .call =
+          [](const AccessContext& context, const Message& request, Message& response, Moment now) {
+            return kFunction(context, static_cast<const Request&>(request),
+                             static_cast<Response&>(response), now);
+          },
+      .list = list};
+}
+
+constexpr AccessHandler kAccessHandlers[] = {
+    MakeAccessHandler<&GetIdentity>(&GetIdentity, false),
+    MakeAccessHandler<&ListAuditEntries>(&ListAuditEntries, true),
+    MakeAccessHandler<&VerifyAuditLog>(&VerifyAuditLog, false),
+};
+
+const FieldDescriptor* AuthorOf(const google::protobuf::Descriptor& type) {
+  const FieldDescriptor* const field = type.FindFieldByName("author");
+  return field != nullptr && !field->is_repeated() && field->type() == FieldDescriptor::TYPE_STRING
+             ? field
+             : nullptr;
+}
+
+}  // namespace
+
+std::span<const AccessHandler> AccessHandlers() {
+  return kAccessHandlers;
+}
+
+const AccessHandler* FindAccessHandler(const google::protobuf::Descriptor& request) {
+  for (const AccessHandler& handler : kAccessHandlers)
+    if (handler.request() == &request) return &handler;
+  return nullptr;
+}
+
+Status CallAccessHandler(const AccessHandler& handler, const AccessContext& context,
+                         const Message& request, Message& response, Moment now) {
+  if (handler.response() != response.GetDescriptor())
+    return {Code::kInternal,
+            Format("expected a response of type {}, saw {}", handler.response()->full_name(),
+                   response.GetDescriptor()->full_name())};
+  const auto take_turn = [&](const Message& one, Message& part) {
+    return handler.call(context, one, part, now);
+  };
+  return handler.list ? control::CallInTurns(request, response, take_turn)
+                      : take_turn(request, response);
+}
+
+std::unique_ptr<Message> WithAuthor(const v1::Identity& identity, const Message& request) {
+  if (identity.credential() == v1::CREDENTIAL_NONE) return nullptr;
+  std::unique_ptr<Message> copy;
+  const auto writable = [&]() -> Message& {
+    if (copy == nullptr) {
+      copy.reset(request.New());
+      copy->CopyFrom(request);
+    }
+    return *copy;
+  };
+  const google::protobuf::Descriptor& type = *request.GetDescriptor();
+  if (const FieldDescriptor* const author = AuthorOf(type))
+    request.GetReflection()->SetString(&writable(), author, identity.name());
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor* const field = type.field(i);
+    if (field->is_repeated() || field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    const FieldDescriptor* const author = AuthorOf(*field->message_type());
+    if (author == nullptr || !request.GetReflection()->HasField(request, field)) continue;
+    Message& inner = *request.GetReflection()->MutableMessage(&writable(), field);
+    inner.GetReflection()->SetString(&inner, author, identity.name());
+  }
+  return copy;
+}
+
+}  // namespace fabric::api

@@ -1,0 +1,52 @@
+// A file that is replaced while fabricd runs, and permissions of files.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <string>
+
+#include "base/clock.h"
+#include "base/status.h"
+
+namespace fabric {
+
+// Finds out that a file has changed and is then unchanged between two checks, so that it is not
+// read while it is written.
+class WatchedFile {
+ public:
+  // Empty path: no file.
+  explicit WatchedFile(std::string path) : path_(std::move(path)) {}
+
+  const std::string& path() const { return path_; }
+  WallTime modified_at() const { return read_.modified_at; }  // When it was last to be read
+
+  // The file is read now. Call at start-up.
+  void Note() { read_ = looked_ = Look(); }
+  // Call regularly. True once for each change: read the file now.
+  bool Changed();
+
+ private:
+  struct Seen {
+    bool there = false;
+    ino_t inode = 0;
+    off_t bytes = 0;
+    WallTime modified_at{};
+
+    friend bool operator==(const Seen&, const Seen&) = default;
+  };
+  Seen Look() const;
+
+  std::string path_;
+  Seen read_, looked_;
+};
+
+// What other users cannot do with a file. Its group may read a secret, because Kubernetes and
+// systemd grant access to secrets that way.
+inline constexpr mode_t kNotWritable = S_IWGRP | S_IWOTH;
+inline constexpr mode_t kSecret = S_IWGRP | S_IXGRP | S_IRWXO;
+
+// FAILED_PRECONDITION with path and mode if the file has a permission that is forbidden; `what`: "a
+// private key that other users cannot read (mode 0600 or 0640)".
+Status CheckMode(const std::string& path, mode_t forbidden, std::string_view what);
+
+}  // namespace fabric

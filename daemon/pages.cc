@@ -1,0 +1,54 @@
+#include "daemon/pages.h"
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "base/version.h"
+#include "daemon/api/fabric_api.h"
+#include "daemon/api/metrics.h"
+#include "daemon/api/rest/openapi.h"
+#include "proto/fabric_service.h"
+
+namespace fabric {
+namespace {
+
+// Whether a caller may read a page: with one of the roles.
+std::function<Status(const access::Caller&)> Needs(access::Gate& gate, access::Need need) {
+  return [&gate, need = std::move(need)](const access::Caller& caller) {
+    return gate.Admit(caller, need).status();
+  };
+}
+
+}  // namespace
+
+std::vector<api::Page> StatusPages(control::Controller& controller, access::Gate& gate,
+                                   const api::Health& health, const api::CallMetrics& calls,
+                                   const Clock& clock) {
+  std::vector<api::Page> pages =
+      api::HealthPages(health, clock, [&controller] { return controller.Numbers().store_failure; });
+  pages.push_back({"/metrics",
+                   [&] {
+                     return api::HttpResponse{
+                         .content_type = "text/plain; version=0.0.4; charset=utf-8",
+                         .body = api::MetricsText(api::ReadMetrics(controller, gate, calls))};
+                   },
+                   Needs(gate, {"/metrics", {v1::ROLE_METRICS, v1::ROLE_VIEWER}})});
+  return pages;
+}
+
+std::vector<api::Page> AllPages(std::vector<api::Page> pages, const PublicKey& key,
+                                access::Gate& gate) {
+  const std::string openapi = api::OpenApiJson(FabricService(), kVersion);
+  pages.push_back({"/certificate-key.pem",
+                   [pem = key.ToPem()] {
+                     return api::HttpResponse{.content_type = "application/x-pem-file",
+                                              .body = pem};
+                   },
+                   Needs(gate, {"/certificate-key.pem", {v1::ROLE_VIEWER}})});
+  pages.push_back({"/openapi.json", [openapi] { return api::HttpResponse{.body = openapi}; },
+                   Needs(gate, {"/openapi.json", {v1::ROLE_VIEWER}})});
+  return pages;
+}
+
+}  // namespace fabric

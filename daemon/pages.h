@@ -1,0 +1,26 @@
+// Pages of the HTTP servers that are not part of the API, and the roles that they need. /livez,
+// /readyz and /healthz need none.
+#pragma once
+
+#include <vector>
+
+#include "base/clock.h"
+#include "base/jws.h"
+#include "daemon/access/gate.h"
+#include "daemon/api/call_metrics.h"
+#include "daemon/api/health.h"
+#include "daemon/api/rest/rest_service.h"
+#include "daemon/control/controller.h"
+
+namespace fabric {
+
+// Of the health server: nothing that waits for the controller. All are borrowed.
+std::vector<api::Page> StatusPages(control::Controller& controller, access::Gate& gate,
+                                   const api::Health& health, const api::CallMetrics& calls,
+                                   const Clock& clock);
+
+// Of the REST server: `pages` and those about the API.
+std::vector<api::Page> AllPages(std::vector<api::Page> pages, const PublicKey& key,
+                                access::Gate& gate);
+
+}  // namespace fabric

@@ -1,0 +1,94 @@
+#include "daemon/site_access.h"
+
+#include <utility>
+
+#include "base/input.h"
+#include "base/lists.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "daemon/access/access_file.h"
+#include "daemon/access/policy.h"
+
+namespace fabric {
+namespace {
+
+Result<std::vector<v1::Role>> LoopbackRoles(const Settings& settings) {
+  const std::vector<std::string> words = settings.Words("loopback-roles");
+  if (words.size() == 1 && words.front() == "none") return std::vector<v1::Role>();
+  return access::ParseRoles(words);
+}
+
+std::string AuditPath(const Settings& settings) {
+  return settings.Has("audit-log") ? settings.Text("audit-log") : settings.Text("state") + ".audit";
+}
+
+}  // namespace
+
+SiteAccess::SiteAccess(const Settings& settings, std::vector<v1::Role> loopback_roles)
+    : authenticator_(settings.Text("trust-domain"), std::move(loopback_roles)),
+      tokens_(settings.Text("tokens")),
+      bindings_(settings.Text("role-bindings")) {}
+
+Result<std::unique_ptr<SiteAccess>> SiteAccess::Open(const Settings& settings, const Clock& clock,
+                                                     access::AuditLog::OnEntry on_entry) {
+  RETURN_IF_ERROR(access::CheckTrustDomain(settings.Text("trust-domain")).In("trust-domain"));
+  auto roles = LoopbackRoles(settings);
+  if (!roles.ok()) return roles.status().In("loopback-roles");
+  std::unique_ptr<SiteAccess> site(new SiteAccess(settings, *std::move(roles)));
+  site->tokens_.Note();
+  site->bindings_.Note();
+  if (!site->tokens_.path().empty()) RETURN_IF_ERROR(site->ReadTokens().status().In("tokens"));
+  if (!site->bindings_.path().empty())
+    RETURN_IF_ERROR(site->ReadBindings().status().In("role-bindings"));
+  auto audit = access::AuditLog::Open(AuditPath(settings), settings.Number("audit-entries"),
+                                      std::move(on_entry));
+  if (!audit.ok()) return audit.status().In("audit-log");
+  site->audit_ = *std::move(audit);
+  site->gate_ = std::make_unique<access::Gate>(site->authenticator_, *site->audit_, clock);
+  return site;
+}
+
+void SiteAccess::Tick() {
+  if (tokens_.Changed()) Log(ReadTokens());
+  if (bindings_.Changed()) Log(ReadBindings());
+  const Status status = gate_->Flush();
+  if (!status.ok() && logged_.ok()) log::Error("changes are refused: {}", status.message());
+  if (status.ok() && !logged_.ok()) log::Info("the audit log is complete again");
+  logged_ = status;
+}
+
+void SiteAccess::Stop() {
+  const Status status = gate_->Flush(true);
+  if (!status.ok()) log::Error("entries of the audit log are lost: {}", status.message());
+}
+
+void SiteAccess::Log(const Result<std::string>& read) {
+  if (read.ok())
+    log::Info("{}", *read);
+  else
+    log::Error("the previous content stays in use: {}", read.status().message());
+}
+
+Result<std::string> SiteAccess::ReadTokens() {
+  const std::string& path = tokens_.path();
+  RETURN_IF_ERROR(
+      CheckMode(path, kSecret, "a token file that other users cannot read (mode 0600 or 0640)"));
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, access::kAccessFileBytesMax));
+  ASSIGN_OR_RETURN(access::TokenList tokens, access::TokenList::Parse(text, path));
+  std::string line = Format("{}: {}", path, Plural(tokens.size(), "token"));
+  authenticator_.SetTokens(std::move(tokens));
+  return line;
+}
+
+Result<std::string> SiteAccess::ReadBindings() {
+  const std::string& path = bindings_.path();
+  RETURN_IF_ERROR(
+      CheckMode(path, kNotWritable, "a file that other users cannot write (mode 0600 to 0644)"));
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, access::kAccessFileBytesMax));
+  ASSIGN_OR_RETURN(access::RoleBindings bindings, access::RoleBindings::Parse(text, path));
+  std::string line = Format("{}: {}", path, Plural(bindings.size(), "role binding"));
+  authenticator_.SetBindings(std::move(bindings));
+  return line;
+}
+
+}  // namespace fabric

@@ -1,0 +1,46 @@
+// Access to fabricd by its settings: files of tokens and role bindings, audit log, gate.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/settings.h"
+#include "base/status.h"
+#include "daemon/access/audit_log.h"
+#include "daemon/access/authenticator.h"
+#include "daemon/access/gate.h"
+#include "daemon/files/watched_file.h"
+
+namespace fabric {
+
+class SiteAccess {
+ public:
+  // The clock is borrowed. Errors name the setting, and the file with the position.
+  static Result<std::unique_ptr<SiteAccess>> Open(const Settings& settings, const Clock& clock,
+                                                  access::AuditLog::OnEntry on_entry);
+
+  access::Gate& gate() { return *gate_; }
+
+  // Reads files that have changed, where a file with errors leaves its previous content in use, and
+  // writes what the audit log still has to write. Logs both. Call once a second, from one thread.
+  void Tick();
+  // Writes the rest to the audit log. When no front runs any more.
+  void Stop();
+
+ private:
+  SiteAccess(const Settings& settings, std::vector<v1::Role> loopback_roles);
+  static void Log(const Result<std::string>& read);
+  Result<std::string> ReadTokens();
+  Result<std::string> ReadBindings();
+
+  access::Authenticator authenticator_;
+  WatchedFile tokens_;
+  WatchedFile bindings_;
+  std::unique_ptr<access::AuditLog> audit_;
+  std::unique_ptr<access::Gate> gate_;
+  Status logged_;  // Condition of the audit log
+};
+
+}  // namespace fabric

@@ -1,0 +1,138 @@
+#include "daemon/site_access.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "daemon/access/tokens.h"
+#include "daemon/config.h"
+#include "tests/testing/temp_tree.h"
+
+namespace fabric {
+namespace {
+
+using ::testing::HasSubstr;
+
+class SiteAccessTest : public ::testing::Test {
+ protected:
+  SiteAccessTest() { Set("state", path("state.db")); }
+  std::string path(const std::string& name) const { return tree_.path() + "/" + name; }
+  void Set(const std::string& name, const std::string& value) {
+    const Status status = settings_.Set(name, value);
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+  void Write(const std::string& name, const std::string& text, mode_t mode = 0600) {
+    tree_.File(name, text);
+    EXPECT_EQ(chmod(path(name).c_str(), mode), 0);
+  }
+  std::unique_ptr<SiteAccess> Open() {
+    auto site = SiteAccess::Open(settings_, clock_, {});
+    EXPECT_TRUE(site.ok()) << site.status().message();
+    return site.ok() ? *std::move(site) : nullptr;
+  }
+  std::string Refusal() {
+    const auto site = SiteAccess::Open(settings_, clock_, {});
+    return site.ok() ? "none" : site.status().message();
+  }
+  static std::string Line(const std::string& token, v1::Role role = v1::ROLE_VIEWER) {
+    return access::ToLine({.name = token, .hash = access::HashOf(token), .roles = {role}});
+  }
+  // "viewer", or how the token is refused.
+  static Code Try(SiteAccess& site, const std::string& token) {
+    access::Caller caller;
+    caller.address = "127.0.0.1:1";
+    caller.authorization = "Bearer " + token;
+    return site.gate().Admit(caller, {"test", {v1::ROLE_VIEWER}}).status().code();
+  }
+
+  testing::TempTree tree_;
+  SystemClock clock_;
+  Settings settings_{ControllerSettings()};
+};
+
+TEST_F(SiteAccessTest, TheDefaultsAreTheLoopbackCallerAndAnAuditLogByTheStateFile) {
+  const auto site = Open();
+  ASSERT_NE(site, nullptr);
+  access::Caller caller;
+  caller.address = "127.0.0.1:1";
+  for (const v1::Role role : {v1::ROLE_ADMIN, v1::ROLE_AGENT, v1::ROLE_METRICS})
+    EXPECT_TRUE(site->gate().Admit(caller, {"test", {role}}).ok());
+  struct stat file {};
+  ASSERT_EQ(stat(path("state.db.audit").c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 0777, 0600u);
+}
+
+TEST_F(SiteAccessTest, LoopbackCallersCanHaveFewerRolesOrNone) {
+  access::Caller caller;
+  caller.address = "127.0.0.1:1";
+  Set("loopback-roles", "viewer");
+  {
+    const auto site = Open();
+    EXPECT_TRUE(site->gate().Admit(caller, {"test", {v1::ROLE_VIEWER}}).ok());
+    EXPECT_FALSE(site->gate().Admit(caller, {"test", {v1::ROLE_OPERATOR}}).ok());
+    EXPECT_FALSE(site->gate().AdmitAgent(caller, nullptr).ok());
+  }
+  Set("loopback-roles", "none");
+  EXPECT_FALSE(Open()->gate().Admit(caller, {"test", {v1::ROLE_VIEWER}}).ok());
+}
+
+TEST_F(SiteAccessTest, TokensAreReloadedAndABadFileLeavesTheOldOnes) {
+  Write("tokens", Line("one"));
+  Set("tokens", path("tokens"));
+  const auto site = Open();
+  ASSERT_NE(site, nullptr);
+  EXPECT_EQ(Try(*site, "one"), Code::kOk);
+  const auto replace = [&](const std::string& text, mode_t mode = 0600) {
+    Write("new", text, mode);
+    ASSERT_EQ(rename(path("new").c_str(), path("tokens").c_str()), 0);
+    site->Tick();  // Sees the change
+    site->Tick();  // Reads the file, which has not changed further
+  };
+  replace(Line("one") + Line("two"));
+  EXPECT_EQ(Try(*site, "two"), Code::kOk);
+  replace("- {name: broken\n");
+  EXPECT_EQ(Try(*site, "two"), Code::kOk) << "the previous content";
+  replace(Line("three"), 0644);
+  EXPECT_EQ(Try(*site, "three"), Code::kUnauthenticated) << "others can read it";
+  EXPECT_EQ(Try(*site, "two"), Code::kOk);
+  replace(Line("three"));
+  EXPECT_EQ(Try(*site, "three"), Code::kOk);
+  EXPECT_EQ(Try(*site, "two"), Code::kUnauthenticated) << "revoked";
+  ASSERT_EQ(unlink(path("tokens").c_str()), 0);
+  site->Tick();
+  site->Tick();
+  EXPECT_EQ(Try(*site, "three"), Code::kOk) << "a missing file is a bad file";
+}
+
+TEST_F(SiteAccessTest, BadSettingsAreRefusedAtTheStart) {
+  Set("tokens", path("tokens"));
+  EXPECT_THAT(Refusal(), HasSubstr("tokens: " + path("tokens")));
+  Write("tokens", Line("one"), 0604);
+  EXPECT_EQ(Refusal(), "tokens: " + path("tokens") +
+                           ": expected a token file that other users cannot read (mode 0600 or "
+                           "0640), saw mode 0604");
+  Write("tokens", "- {name: a}\n");
+  EXPECT_EQ(Refusal(),
+            "tokens: " + path("tokens") + ":1:3: expected a value of 'sha256', saw none");
+  Write("tokens", "");
+  Write("bindings", "- {identity: a, roles: [viewer]}\n", 0666);
+  Set("role-bindings", path("bindings"));
+  EXPECT_THAT(Refusal(), HasSubstr("saw mode 0666"));
+  Write("bindings", "- {identity: a, roles: [view]}\n", 0644);
+  EXPECT_THAT(Refusal(), HasSubstr("role-bindings: " + path("bindings") + ":1:24: roles: unknown"));
+  Write("bindings", "- {identity: a, roles: [viewer]}\n", 0644);
+  EXPECT_EQ(Refusal(), "none");
+  Set("loopback-roles", "root");
+  EXPECT_THAT(Refusal(), HasSubstr("loopback-roles: unknown role 'root'"));
+  Set("loopback-roles", "viewer");
+  Set("trust-domain", "A B");
+  EXPECT_THAT(Refusal(), HasSubstr("trust-domain: expected lower case letters"));
+  Set("trust-domain", "corp");
+  tree_.File("text", "not a database, but long enough to be taken for the header of one.......");
+  Set("audit-log", path("text"));
+  EXPECT_THAT(Refusal(), HasSubstr("audit-log: " + path("text")));
+}
+
+}  // namespace
+}  // namespace fabric
