@@ -99,6 +99,23 @@ constexpr Option kSettings[] = {
      .type = OptionType::kPath,
      .doc = "YAML file with the hashes of bearer tokens; fabricctl token create prints its lines. "
             "Mode 0600 or 0640. Reloaded when it changes."},
+    {.name = "oidc-issuer",
+     .doc =
+         "Issuer of OIDC tokens that fabricd accepts: https://login.example.org. Their roles are "
+         "in role-bindings, as oidc:NAME and oidc-group:GROUP."},
+    {.name = "oidc-audience",
+     .doc =
+         "Audience of OIDC tokens: the name of fabricd at the issuer. Required with oidc-issuer."},
+    {.name = "oidc-keys",
+     .type = OptionType::kPath,
+     .doc = "File with the public keys of the issuer (JWKS). Required with oidc-issuer. Reloaded "
+            "when it changes."},
+    {.name = "oidc-name-claim",
+     .fallback = "sub",
+     .doc = "Claim of OIDC tokens with the name of the person or program."},
+    {.name = "oidc-groups-claim",
+     .fallback = "groups",
+     .doc = "Claim of OIDC tokens with the groups."},
     {.name = "loopback-roles",
      .type = OptionType::kWords,
      .fallback = "admin,agent,metrics",

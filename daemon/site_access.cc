@@ -1,5 +1,6 @@
 #include "daemon/site_access.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/input.h"
@@ -27,7 +28,12 @@ std::string AuditPath(const Settings& settings) {
 SiteAccess::SiteAccess(const Settings& settings, std::vector<v1::Role> loopback_roles)
     : authenticator_(settings.Text("trust-domain"), std::move(loopback_roles)),
       tokens_(settings.Text("tokens")),
-      bindings_(settings.Text("role-bindings")) {}
+      bindings_(settings.Text("role-bindings")),
+      oidc_keys_(settings.Text("oidc-keys")),
+      oidc_{.issuer = settings.Text("oidc-issuer"),
+            .audience = settings.Text("oidc-audience"),
+            .name_claim = settings.Text("oidc-name-claim"),
+            .groups_claim = settings.Text("oidc-groups-claim")} {}
 
 Result<std::unique_ptr<SiteAccess>> SiteAccess::Open(const Settings& settings, const Clock& clock,
                                                      access::AuditLog::OnEntry on_entry) {
@@ -40,6 +46,7 @@ Result<std::unique_ptr<SiteAccess>> SiteAccess::Open(const Settings& settings, c
   if (!site->tokens_.path().empty()) RETURN_IF_ERROR(site->ReadTokens().status().In("tokens"));
   if (!site->bindings_.path().empty())
     RETURN_IF_ERROR(site->ReadBindings().status().In("role-bindings"));
+  RETURN_IF_ERROR(site->SetUpOidc());
   auto audit = access::AuditLog::Open(AuditPath(settings), settings.Number("audit-entries"),
                                       std::move(on_entry));
   if (!audit.ok()) return audit.status().In("audit-log");
@@ -51,6 +58,7 @@ Result<std::unique_ptr<SiteAccess>> SiteAccess::Open(const Settings& settings, c
 void SiteAccess::Tick() {
   if (tokens_.Changed()) Log(ReadTokens());
   if (bindings_.Changed()) Log(ReadBindings());
+  if (!oidc_.issuer.empty() && oidc_keys_.Changed()) Log(ReadOidcKeys());
   const Status status = gate_->Flush();
   if (!status.ok() && logged_.ok()) log::Error("changes are refused: {}", status.message());
   if (status.ok() && !logged_.ok()) log::Info("the audit log is complete again");
@@ -77,6 +85,33 @@ Result<std::string> SiteAccess::ReadTokens() {
   ASSIGN_OR_RETURN(access::TokenList tokens, access::TokenList::Parse(text, path));
   std::string line = Format("{}: {}", path, Plural(tokens.size(), "token"));
   authenticator_.SetTokens(std::move(tokens));
+  return line;
+}
+
+// All three settings, or none of them.
+Status SiteAccess::SetUpOidc() {
+  const std::pair<std::string_view, bool> settings[] = {{"oidc-issuer", !oidc_.issuer.empty()},
+                                                        {"oidc-audience", !oidc_.audience.empty()},
+                                                        {"oidc-keys", !oidc_keys_.path().empty()}};
+  const auto set = std::ranges::count_if(settings, [](const auto& row) { return row.second; });
+  if (set == 0) return {};
+  for (const auto& [name, is_set] : settings)
+    if (!is_set)
+      return {Code::kInvalidArgument,
+              Format("{}: expected a value, because other settings of OIDC have one", name)};
+  oidc_keys_.Note();
+  return ReadOidcKeys().status().In("oidc-keys");
+}
+
+Result<std::string> SiteAccess::ReadOidcKeys() {
+  const std::string& path = oidc_keys_.path();
+  RETURN_IF_ERROR(
+      CheckMode(path, kNotWritable, "a file that other users cannot write (mode 0600 to 0644)"));
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, access::kKeySetBytesMax));
+  access::OidcIssuer issuer = oidc_;
+  ASSIGN_OR_RETURN(issuer.keys, access::KeySet::Parse(text, path));
+  std::string line = Format("{}: {}", path, Plural(issuer.keys.size(), "key"));
+  authenticator_.SetOidc(std::move(issuer));
   return line;
 }
 

@@ -1,4 +1,4 @@
-// Access to fabricd by its settings: files of tokens and role bindings, audit log, gate.
+// Access to fabricd by its settings: files of tokens, role bindings and OIDC keys, audit log, gate.
 #pragma once
 
 #include <memory>
@@ -11,6 +11,7 @@
 #include "daemon/access/audit_log.h"
 #include "daemon/access/authenticator.h"
 #include "daemon/access/gate.h"
+#include "daemon/access/oidc.h"
 #include "daemon/files/watched_file.h"
 
 namespace fabric {
@@ -34,10 +35,14 @@ class SiteAccess {
   static void Log(const Result<std::string>& read);
   Result<std::string> ReadTokens();
   Result<std::string> ReadBindings();
+  Result<std::string> ReadOidcKeys();
+  Status SetUpOidc();
 
   access::Authenticator authenticator_;
   WatchedFile tokens_;
   WatchedFile bindings_;
+  WatchedFile oidc_keys_;
+  access::OidcIssuer oidc_;  // Without keys
   std::unique_ptr<access::AuditLog> audit_;
   std::unique_ptr<access::Gate> gate_;
   Status logged_;  // Condition of the audit log

@@ -82,6 +82,11 @@ void Authenticator::SetBindings(RoleBindings bindings) {
   bindings_ = std::move(bindings);
 }
 
+void Authenticator::SetOidc(OidcIssuer issuer) {
+  const MutexLock lock(mutex_);
+  oidc_ = std::move(issuer);
+}
+
 Result<Principal> Authenticator::Identify(const Caller& caller, WallTime now) const {
   const bool loopback = IsLoopback(caller.address);
   if (!caller.encrypted && !loopback)
@@ -101,6 +106,28 @@ Result<Principal> Authenticator::Identify(const Caller& caller, WallTime now) co
 Result<Principal> Authenticator::IdentifyToken(const Caller& caller, WallTime now) const {
   ASSIGN_OR_RETURN(const std::string_view text, BearerToken(caller.authorization));
   const MutexLock lock(mutex_);
+  // A static token has no dots.
+  const bool is_signed = std::ranges::count(text, '.') == 2;
+  return oidc_ && is_signed ? IdentifyOidc(text, now) : IdentifyStatic(text, now);
+}
+
+Result<Principal> Authenticator::IdentifyOidc(std::string_view token, WallTime now) const {
+  ASSIGN_OR_RETURN(const OidcIdentity found, ReadOidcToken(*oidc_, token, now));
+  Principal principal{.identity = {}, .nodes = std::vector<std::string>()};
+  principal.identity.set_name(found.name);
+  principal.identity.set_credential(v1::CREDENTIAL_OIDC);
+  *principal.identity.mutable_expires_at() = ToProto(found.expires_at);
+  std::vector<v1::Role> roles = bindings_.RolesOf(found.name);
+  for (const std::string& group : found.groups) {
+    const std::vector<v1::Role> bound = bindings_.RolesOf(group);
+    roles.insert(roles.end(), bound.begin(), bound.end());
+  }
+  std::erase(roles, v1::ROLE_AGENT);  // An agent proves its node by a certificate.
+  SetRoles(std::move(roles), principal.identity);
+  return principal;
+}
+
+Result<Principal> Authenticator::IdentifyStatic(std::string_view text, WallTime now) const {
   const Token* const token = tokens_.Find(text);
   if (token == nullptr) return Unknown("the bearer token is not known");
   if (token->expires_at && *token->expires_at <= now)

@@ -11,6 +11,7 @@
 #include "base/mutex.h"
 #include "base/status.h"
 #include "daemon/access/caller.h"
+#include "daemon/access/oidc.h"
 #include "daemon/access/role_bindings.h"
 #include "daemon/access/tokens.h"
 #include "fabric/v1/access.pb.h"
@@ -37,6 +38,8 @@ class Authenticator {
 
   void SetTokens(TokenList tokens) EXCLUDES(mutex_);
   void SetBindings(RoleBindings bindings) EXCLUDES(mutex_);
+  // Accepts tokens of this issuer; their roles are those of the bindings.
+  void SetOidc(OidcIssuer issuer) EXCLUDES(mutex_);
 
   // UNAUTHENTICATED with the reason. A token counts before a certificate, and an invalid
   // token is refused.
@@ -44,6 +47,8 @@ class Authenticator {
 
  private:
   Result<Principal> IdentifyToken(const Caller& caller, WallTime now) const EXCLUDES(mutex_);
+  Result<Principal> IdentifyStatic(std::string_view token, WallTime now) const REQUIRES(mutex_);
+  Result<Principal> IdentifyOidc(std::string_view token, WallTime now) const REQUIRES(mutex_);
   Result<Principal> IdentifyCertificate(const ClientCertificate& certificate, WallTime now) const
       EXCLUDES(mutex_);
 
@@ -52,6 +57,7 @@ class Authenticator {
   mutable Mutex mutex_;
   TokenList tokens_ GUARDED_BY(mutex_);
   RoleBindings bindings_ GUARDED_BY(mutex_);
+  std::optional<OidcIssuer> oidc_ GUARDED_BY(mutex_);
 };
 
 // INVALID_ARGUMENT unless it can be a trust domain: lower case letters, digits and any of ._-

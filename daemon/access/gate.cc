@@ -61,7 +61,7 @@ Status Gate::AdmitAgent(const Caller& caller, const std::string* node) {
   const std::vector<std::string>& nodes = *principal.nodes;
   if (std::ranges::find(nodes, *node) != nodes.end()) return {};
   return Refuse(
-      caller, &principal.identity, need, {.target = "nodes/" + *node},
+      caller, &principal.identity, need, {.target = CutText("nodes/" + *node, kReasonBytesMax)},
       {Code::kPermissionDenied,
        Format("{} cannot report as node {}: expected {}", principal.identity.name(), Quoted(*node),
               nodes.empty() ? "a certificate that names a node" : ListSome(nodes, 4))});

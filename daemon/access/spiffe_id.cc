@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "daemon/access/policy.h"
 
 namespace fabric::access {
@@ -50,6 +51,11 @@ Result<CertificateName> NameOfSpiffeId(const std::string& id, std::string_view t
 
 }  // namespace
 
+bool IsIdentityName(std::string_view name) {
+  return !name.empty() && name.size() <= kIdentityBytesMax && IsUtf8(name) &&
+         std::ranges::none_of(name, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
 Result<CertificateName> NameOf(const ClientCertificate& certificate,
                                std::string_view trust_domain) {
   std::vector<std::string> ids;
@@ -66,10 +72,10 @@ Result<CertificateName> NameOf(const ClientCertificate& certificate,
     // With a prefix, so that it cannot be taken for a SPIFFE id or a DNS name.
     name.name = "CN=" + certificate.common_name;
   }
-  if (name.name.empty() || name.name.size() > kIdentityBytesMax)
-    return Unauthenticated(
-        Format("expected a SPIFFE id, a DNS name or a common name of at most {} bytes, saw {}",
-               kIdentityBytesMax, name.name.empty() ? "none" : Quoted(name.name)));
+  if (!IsIdentityName(name.name))
+    return Unauthenticated(Format(
+        "expected a SPIFFE id, a DNS name or a common name of at most {} printable bytes, saw {}",
+        kIdentityBytesMax, name.name.empty() ? "none" : Quoted(name.name)));
   if (name.is_node) return name;
   // Nodes are named with or without their domain.
   for (const std::string& dns : certificate.dns_names) {

@@ -13,6 +13,10 @@ namespace fabric::access {
 
 inline constexpr std::size_t kIdentityBytesMax = 256;
 
+// At most kIdentityBytesMax bytes of UTF-8 without control characters, and not empty: what logs and
+// messages can contain.
+bool IsIdentityName(std::string_view name);
+
 struct CertificateName {
   std::string name;             // "spiffe://example.org/operator/alice", "n1.example.org", "CN=n1"
   std::vector<v1::Role> roles;  // That a SPIFFE id of the trust domain names

@@ -1,11 +1,12 @@
-// Files of tokens and role bindings, names in certificates and Authorization headers: bad ones are
-// refused in one line, and none gives a role that it does not name.
+// Files of tokens, role bindings and OIDC keys, names in certificates and Authorization headers:
+// bad ones are refused in one line, and none gives a role that it does not name.
 #include <algorithm>
 #include <chrono>
 
 #include "base/utf8.h"
 #include "daemon/access/audit_entry.h"
 #include "daemon/access/authenticator.h"
+#include "daemon/access/oidc.h"
 #include "daemon/access/policy.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -31,14 +32,31 @@ fabric::access::Caller CallerWith(std::string_view uri, std::string_view dns) {
   return caller;
 }
 
+// With a public key whose private key is not known: the base point of P-256.
+const fabric::access::OidcIssuer& Issuer() {
+  static const fabric::access::OidcIssuer issuer = [] {
+    fabric::access::OidcIssuer made{.issuer = "i", .audience = "a"};
+    made.keys = *fabric::access::KeySet::Parse(
+        R"({"keys":[{"kty":"EC","crv":"P-256","kid":"k",
+            "x":"axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY",
+            "y":"T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU"}]})",
+        "jwks");
+    return made;
+  }();
+  return issuer;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   CheckRefusal(fabric::access::TokenList::Parse(text, "f").status());
   CheckRefusal(fabric::access::RoleBindings::Parse(text, "f").status());
+  CheckRefusal(fabric::access::KeySet::Parse(text, "f").status());
+  Check(!Issuer().keys.Open(text).ok(), "what was not signed is not opened");
 
-  static const fabric::access::Authenticator authenticator("corp", {});
+  static fabric::access::Authenticator authenticator("corp", {});
+  authenticator.SetOidc(Issuer());
   const fabric::WallTime now(std::chrono::seconds(1'800'000'000));
   const auto person = authenticator.Identify(CallerWith(text, {}), now);
   if (person.ok()) {

@@ -105,6 +105,14 @@ TEST_F(AuthenticatorTest, ATokenCountsBeforeTheCertificateAndTheLoopback) {
   EXPECT_THAT(Refusal(caller), HasSubstr("at most 8192 bytes"));
 }
 
+// Signed tokens are tested in oidc_test.cc.
+TEST_F(AuthenticatorTest, ASignedTokenNeedsAnIssuer) {
+  EXPECT_EQ(Refusal(Plain("127.0.0.1:1", "Bearer a.b.c")), "the bearer token is not known");
+  authenticator_.SetOidc({.issuer = "https://login.example.org", .audience = "fabricd"});
+  EXPECT_THAT(Refusal(Plain("127.0.0.1:1", "Bearer a.b.c")), HasSubstr("OIDC token: "));
+  EXPECT_EQ(Refusal(Plain("127.0.0.1:1", "Bearer good")), "identified as ci");
+}
+
 TEST_F(AuthenticatorTest, TokensExpire) {
   EXPECT_EQ(Refusal(Plain("127.0.0.1:1", "Bearer short")), "identified as soon");
   EXPECT_EQ(Refusal(Plain("127.0.0.1:1", "Bearer short"), kNow + 1s),

@@ -105,6 +105,27 @@ TEST_F(SiteAccessTest, TokensAreReloadedAndABadFileLeavesTheOldOnes) {
   EXPECT_EQ(Try(*site, "three"), Code::kOk) << "a missing file is a bad file";
 }
 
+// Of P-256: its base point.
+constexpr const char* kJwks =
+    R"({"keys":[{"kty":"EC","crv":"P-256","kid":"k",
+        "x":"axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY",
+        "y":"T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU"}]})";
+
+TEST_F(SiteAccessTest, OidcNeedsAllItsSettingsAndAValidFile) {
+  Set("oidc-issuer", "https://login.example.org");
+  EXPECT_THAT(Refusal(), HasSubstr("oidc-audience: expected a value"));
+  Set("oidc-audience", "fabricd");
+  EXPECT_THAT(Refusal(), HasSubstr("oidc-keys: expected a value"));
+  Set("oidc-keys", path("jwks"));
+  EXPECT_THAT(Refusal(), HasSubstr("oidc-keys: " + path("jwks")));
+  Write("jwks", "{}", 0644);
+  EXPECT_THAT(Refusal(), HasSubstr("oidc-keys: " + path("jwks") + ": expected {\"keys\""));
+  Write("jwks", kJwks, 0664);
+  EXPECT_THAT(Refusal(), HasSubstr("saw mode 0664"));
+  Write("jwks", kJwks, 0644);
+  EXPECT_EQ(Refusal(), "none");
+}
+
 TEST_F(SiteAccessTest, BadSettingsAreRefusedAtTheStart) {
   Set("tokens", path("tokens"));
   EXPECT_THAT(Refusal(), HasSubstr("tokens: " + path("tokens")));

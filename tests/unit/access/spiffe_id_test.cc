@@ -75,6 +75,10 @@ TEST(SpiffeId, WithoutOneTheDnsNameOrTheCommonNameIsTheName) {
   EXPECT_EQ(common->name, "CN=spiffe://corp/admin/alice");
   EXPECT_THAT(common->roles, IsEmpty()) << "a common name is no SPIFFE id";
   EXPECT_THAT(common->nodes, IsEmpty());
+  for (const char* name : {"a\nb", "a\x7f", "\xff"}) {
+    certificate.common_name = name;
+    EXPECT_FALSE(NameOf(certificate, "corp").ok()) << "no control characters in logs";
+  }
   certificate.dns_names = {"n1.example.org", "n1b"};
   const auto dns = NameOf(certificate, "corp");
   EXPECT_EQ(dns->name, "n1.example.org");

@@ -103,6 +103,25 @@ TEST(Fabricd, AStateFileThatCannotBeOpenedIsNamed) {
   EXPECT_EQ(program.Wait(), 1);
 }
 
+TEST(Fabricd, RefusesWhatTheRolesDoNotPermitAndRecordsIt) {
+  testing::TempTree tree;
+  const std::string addresses = tree.path() + "/addresses.json";
+  Program program({"--grpc", "127.0.0.1:0", "--rest", "127.0.0.1:0", "--state",
+                   tree.path() + "/state.db", "--addresses-file", addresses, "--loopback-roles",
+                   "viewer"});
+  EXPECT_THAT(program.ReadLine(), Not(HasSubstr("error")));  // Until it listens
+  while (!std::ifstream(addresses).good()) EXPECT_NE(program.ReadLine(), "");
+  const std::uint16_t rest = PortIn(addresses, "rest");
+  EXPECT_THAT(testing::HttpGet(rest, "/v1/identity"), HasSubstr("\"roles\":[\"ROLE_VIEWER\"]"));
+  EXPECT_THAT(testing::HttpGet(rest, "/openapi.json"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(testing::HttpGet(rest, "/v1/audit"), StartsWith("HTTP/1.1 403 "));
+  EXPECT_THAT(testing::HttpGet(PortIn(addresses, "health"), "/metrics"),
+              HasSubstr("fabric_access_refused_total{reason=\"denied\"} 1\n"));
+  program.Signal(SIGTERM);
+  EXPECT_THAT(program.ReadAll(), HasSubstr("audit 1: loopback from 127.0.0.1:"));
+  EXPECT_EQ(program.Wait(), 0);
+}
+
 TEST(Fabricd, PrintsItsConfigurationAndItsVersion) {
   Program config({"--lost-after", "7s", "--print-config"});
   EXPECT_THAT(config.ReadAll(), HasSubstr("lost-after: 7s  # command line\n"));
