@@ -1,6 +1,7 @@
 #include "ctl/app.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "ctl/help.h"
@@ -68,6 +69,13 @@ Status AddEnvironment(const Environment& environment, Arguments& arguments) {
     RETURN_IF_ERROR(ParseHostPort(environment.controller).status().In("FABRICCTL_CONTROLLER"));
     RETURN_IF_ERROR(arguments.Set("controller", environment.controller));
   }
+  const std::pair<std::string_view, const std::string&> files[] = {
+      {"tls-ca", environment.tls_ca},
+      {"tls-cert", environment.tls_cert},
+      {"tls-key", environment.tls_key},
+      {"token-file", environment.token_file}};
+  for (const auto& [option, path] : files)
+    if (!arguments.Given(option) && !path.empty()) RETURN_IF_ERROR(arguments.Set(option, path));
   const bool has_author = std::ranges::any_of(
       arguments.entries(),
       [](const Arguments::Entry& entry) { return entry.option->name == "author"; });
@@ -91,8 +99,13 @@ int RunCommand(const Command& command, Arguments arguments, const Environment& e
   const RenderOptions render_options{.format = FormatNamed(arguments.Text("output")),
                                      .colour = environment.colour && !arguments.Bool("no-color")};
   ConsoleStream stream(console, render_options, environment.progress);
-  const std::unique_ptr<Client> client = connect(
-      {.controller = arguments.Text("controller"), .timeout = arguments.Duration("timeout")});
+  const std::unique_ptr<Client> client = connect({.controller = arguments.Text("controller"),
+                                                  .timeout = arguments.Duration("timeout"),
+                                                  .tls = {.certificate = arguments.Text("tls-cert"),
+                                                          .key = arguments.Text("tls-key"),
+                                                          .ca = arguments.Text("tls-ca"),
+                                                          .crl = {}},
+                                                  .token_file = arguments.Text("token-file")});
   const Result<Output> output = command.run(*client, arguments, stream);
   stream.Progress("");
   if (!output.ok()) return Fail(output.status(), console);

@@ -3,10 +3,13 @@
 #include <chrono>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
+#include "daemon/api/caller_certificate.h"
 #include "daemon/api/caught.h"
 #include "daemon/api/grpc_status.h"
+#include "daemon/api/peer_slots.h"
 #include "proto/timestamps.h"
 
 namespace fabric::api {
@@ -206,6 +209,22 @@ void AgentFront::Close(SessionId session, const Status& status) {
   if (at != sessions_.end() && at->second.stream != nullptr) at->second.stream->Close(status);
 }
 
+void AgentFront::EndRefused(const std::function<Status(std::string_view)>& verify) {
+  std::vector<std::pair<SessionId, std::string>> chains;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [id, session] : sessions_)
+      if (!session.chain_pem.empty()) chains.emplace_back(id, session.chain_pem);
+  }
+  for (const auto& [id, chain] : chains) {
+    const Status status = verify(chain);
+    if (status.ok()) continue;
+    const MutexLock lock(mutex_);
+    const auto at = sessions_.find(id);
+    if (at != sessions_.end() && at->second.stream != nullptr) at->second.stream->Fail(status);
+  }
+}
+
 void AgentFront::Stop(const Status& status) {
   const MutexLock lock(mutex_);
   stopped_ = status;
@@ -218,15 +237,37 @@ void AgentFront::WaitUntilGone() {
   all_gone_.wait(lock, [&]() REQUIRES(mutex_) { return sessions_.empty(); });
 }
 
+// An agent that connects with TLS needs a certificate that names a node.
+Status AgentFront::CheckCaller(const grpc::CallbackServerContext& context,
+                               std::optional<access::ClientCertificate>& certificate) const {
+  if (!IsEncrypted(context)) return {};
+  certificate = CallerCertificate(context);
+  const Status status = certificate
+                            ? CheckNamesNode(*certificate)
+                            : Status(Code::kUnauthenticated,
+                                     "expected a client certificate that names a node, saw none");
+  if (!status.ok() && listener_.on_denied)
+    listener_.on_denied(Status(
+        status.code(), Format("agent at {}: {}", PeerHost(context.peer()), status.message())));
+  return status;
+}
+
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* AgentFront::Connect(
     grpc::CallbackServerContext* context) {
+  std::optional<access::ClientCertificate> certificate;
+  const Status permitted = CheckCaller(*context, certificate);
   const MutexLock lock(mutex_);
   const SessionId id(++last_session_);
   auto* const stream = new Stream(*this, *context, id);
   const bool full = sessions_.size() >= Limit("agent_streams");
-  sessions_.emplace(id, Session{.stream = stream, .opened_at = Now()});
+  sessions_.emplace(id, Session{.stream = stream,
+                                .opened_at = Now(),
+                                .certificate = std::move(certificate),
+                                .chain_pem = CallerChain(*context)});
   if (!stopped_.ok())
     stream->Close(stopped_);
+  else if (!permitted.ok())
+    stream->Close(permitted);
   else if (full)
     stream->Close(
         ToStatus({.bound = &BoundOf("agent_streams"), .seen = Limit("agent_streams") + 1}));
@@ -279,6 +320,7 @@ bool AgentFront::ServeNext() {
   const SteadyTime now = Now();
   SessionId id;
   AgentInbox::Item item;
+  std::optional<access::ClientCertificate> certificate;  // With a Hello
   {
     const MutexLock lock(mutex_);
     if (now - swept_at_ >= kSweepEvery) Sweep(now);
@@ -291,8 +333,9 @@ bool AgentFront::ServeNext() {
     memory_ -= item.memory;
     session.queued = false;
     if (session.failed) item.message.reset();
+    if (item.message && item.message->has_hello()) certificate = session.certificate;
   }
-  const Status status = Caught([&] { return Deliver(id, item); });
+  const Status status = Caught([&] { return Deliver(id, certificate, item); });
   const MutexLock lock(mutex_);
   if (item.gone) {
     paused_.erase(id);
@@ -309,7 +352,16 @@ bool AgentFront::ServeNext() {
   return true;
 }
 
-Status AgentFront::Deliver(SessionId id, AgentInbox::Item& item) {
+Status AgentFront::Deliver(SessionId id,
+                           const std::optional<access::ClientCertificate>& certificate,
+                           AgentInbox::Item& item) {
+  if (certificate && item.message->has_hello()) {
+    const Status named = CheckNodeName(*certificate, item.message->hello().node().name());
+    if (!named.ok()) {
+      if (listener_.on_denied) listener_.on_denied(named);
+      return named;
+    }
+  }
   if (item.excess && listener_.on_excess) listener_.on_excess(id, *item.excess);
   if (item.gone) listener_.on_gone(id, *item.gone);
   return item.message ? listener_.on_message(id, *std::move(item.message)) : Status();

@@ -10,15 +10,18 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "base/clock.h"
 #include "base/ids.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "daemon/access/caller.h"
 #include "daemon/api/agent_inbox.h"
 #include "daemon/control/agent_sink.h"
 #include "fabric/v1/agent.grpc.pb.h"
@@ -38,10 +41,14 @@ struct AgentListener {
   // A message exceeded a bound, which closes the session, or the agent exceeds a rate, which slows
   // it down; then at most every 10 s.
   std::function<void(SessionId, const Excess& excess)> on_excess = {};
+  // A session is refused: its certificate does not name the node.
+  std::function<void(const Status&)> on_denied = {};
 };
 
 using AgentLinkService = v1::AgentLink::WithRawCallbackMethod_Connect<v1::AgentLink::Service>;
 
+// With TLS, a session needs a certificate that names a node, and its Hello must be of this node.
+//
 // Safe to call from any thread; its lock is a leaf: nothing is called while it is held but gRPC.
 class AgentFront final : public control::AgentSink, public AgentLinkService {
  public:
@@ -57,6 +64,9 @@ class AgentFront final : public control::AgentSink, public AgentLinkService {
   void Send(SessionId session, const v1::ControllerMessage& message) override EXCLUDES(mutex_);
   void Close(SessionId session, const Status& status) override EXCLUDES(mutex_);
 
+  // Closes the sessions whose certificate chain `verify` refuses, such as after a revocation.
+  void EndRefused(const std::function<Status(std::string_view chain_pem)>& verify) EXCLUDES(mutex_);
+
   // Closes every session with this status and refuses new ones with it. Does not wait: shut the
   // server down next, with a deadline, for those whose other end does not read.
   void Stop(const Status& status) EXCLUDES(mutex_);
@@ -71,6 +81,9 @@ class AgentFront final : public control::AgentSink, public AgentLinkService {
   struct Session {
     Stream* stream;  // Deletes itself; nullptr once it has
     SteadyTime opened_at;
+    // Of a connection with TLS
+    std::optional<access::ClientCertificate> certificate = {};
+    std::string chain_pem = {};
     AgentInbox inbox = {};
     bool greeted = false;
     bool queued = false;  // In urgent_ or turns_
@@ -82,7 +95,10 @@ class AgentFront final : public control::AgentSink, public AgentLinkService {
   bool Read(Session& session, SteadyTime now) REQUIRES(mutex_);
   void Serve(const std::stop_token& stop) EXCLUDES(mutex_);
   bool ServeNext() EXCLUDES(mutex_);
-  Status Deliver(SessionId id, AgentInbox::Item& item);
+  Status CheckCaller(const grpc::CallbackServerContext& context,
+                     std::optional<access::ClientCertificate>& certificate) const;
+  Status Deliver(SessionId id, const std::optional<access::ClientCertificate>& certificate,
+                 AgentInbox::Item& item);
   void Sweep(SteadyTime now) REQUIRES(mutex_);
 
   const Duration hello_within_;

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "daemon/api/agent_front.h"
+#include "daemon/api/grpc_tls.h"
 #include "daemon/api/grpc_unary.h"
 #include "daemon/api/grpc_watch.h"
 #include "daemon/api/listen_error.h"
@@ -63,12 +64,14 @@ const HostPort& GrpcFront::address() const {
 
 Result<std::unique_ptr<GrpcFront>> GrpcFront::Listen(const HostPort& address, CallFunction call,
                                                      control::EventBus& events, PeerSlots& watchers,
-                                                     AgentFront& agents) {
+                                                     AgentFront& agents, const GrpcTls* tls) {
   auto parts = std::make_unique<Parts>(std::move(call), events, watchers, agents);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   int port = 0;
-  builder.AddListeningPort(ToString(address), grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(ToString(address),
+                           tls == nullptr ? grpc::InsecureServerCredentials() : tls->credentials(),
+                           &port);
   builder.RegisterService(&parts->watch);
   builder.RegisterService(&agents);
   builder.RegisterCallbackGenericService(&parts->unary);

@@ -1,32 +1,14 @@
 #include "daemon/files/signing_key_file.h"
 
-#include <sys/stat.h>
-
-#include <cerrno>
 #include <filesystem>
 
 #include "base/atomic_file.h"
 #include "base/input.h"
-#include "base/text.h"
 
 namespace fabric {
 namespace {
 
 constexpr std::size_t kKeyFileBytesMax = 64 << 10;
-// Not allowed for a private key. Its group may read it, because Kubernetes and systemd grant access
-// to secrets that way.
-constexpr mode_t kForbidden = S_IWGRP | S_IXGRP | S_IRWXO;
-
-Status CheckPermissions(const std::string& path) {
-  struct stat file {};
-  if (stat(path.c_str(), &file) != 0) return FromErrno(errno, path);
-  if ((file.st_mode & kForbidden) == 0) return {};
-  return Status(Code::kFailedPrecondition,
-                Format("expected a private key that other users cannot read (mode 0600 or 0640), "
-                       "saw mode {:04o}",
-                       file.st_mode & 07777))
-      .At(path);
-}
 
 Result<KeyFile> Read(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string pem, ReadFile(path, kKeyFileBytesMax));
@@ -47,7 +29,7 @@ Status WritePublic(const std::string& path, const SigningKey& key) {
 
 Result<KeyFile> LoadSigningKey(const std::string& named, const std::string& state) {
   if (!named.empty()) {
-    RETURN_IF_ERROR(CheckPermissions(named));
+    RETURN_IF_ERROR(CheckPrivate(named));
     return Read(named);
   }
   const std::filesystem::path folder = std::filesystem::path(state).parent_path();
@@ -61,7 +43,7 @@ Result<KeyFile> LoadSigningKey(const std::string& named, const std::string& stat
     found = KeyFile{.key = std::move(key), .path = path, .made = true};
   }
   (void)MakePrivate(path);  // Only its owner can.
-  RETURN_IF_ERROR(CheckPermissions(path));
+  RETURN_IF_ERROR(CheckPrivate(path));
   RETURN_IF_ERROR(WritePublic(folder / "signing-key.pub.pem", found->key));
   return found;
 }

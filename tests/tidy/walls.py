@@ -34,7 +34,8 @@ WALLS = (
     ("daemon/explain/", _SHARED + ("daemon/explain/",)),
     ("daemon/store/", _SHARED + _PURE + ("daemon/store/",)),
     ("daemon/control/", _SHARED + _PURE + ("daemon/store/", "daemon/control/")),
-    ("daemon/api/", _SHARED + _PURE + ("daemon/store/", "daemon/control/", "daemon/api/")),
+    ("daemon/api/", _SHARED + _PURE + ("daemon/access/", "daemon/store/", "daemon/control/",
+                                       "daemon/api/")),
     ("daemon/", _SHARED + ("daemon/",)),
     ("ctl/", _SHARED + _PURE + ("ctl/",)),
 )

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "daemon/access/caller.h"
 #include "daemon/api/fabric_api.h"
 #include "daemon/api/rest/request_guard.h"
 #include "daemon/api/rest/rest_router.h"
@@ -22,6 +23,8 @@ struct HttpRequest {
   std::string_view body;
   std::string_view last_event_id;  // Header Last-Event-ID; empty without
   std::string_view peer;
+  bool encrypted = false;
+  const access::ClientCertificate* certificate = nullptr;  // Of the client; null: none
   RequestHeaders headers = {};
 };
 

@@ -27,7 +27,7 @@ TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
       {"",
        "expected one of nodes, node, diff, devices, findings, finding, silence, rules, "
        "validate, "
-       "check, explain, profile, probe, matrix, certify, mesh, backup, events, explain-log, "
+       "check, explain, profile, probe, matrix, certify, mesh, backup, pki, events, explain-log, "
        "version; see "
        "fabricctl --help"},
       {"ndoes", "unknown command 'ndoes'; did you mean 'nodes'?"},
