@@ -35,7 +35,7 @@ struct PkiRun {
 };
 
 // A table of certificates; names are the folders of their files. Writes JSON to the stream if the
-// options ask for it: there is no message of the API.
+// options ask for it, because the API has no message for them.
 Output PkiOutput(const Pki& pki, std::span<const PkiEntry> entries, const PkiRun& run);
 
 }  // namespace fabric::ctl

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""fabricd, fabric-agent and fabricctl with TLS: versions, certificates, rotation, revocation, and the
-commands of docs/OPERATIONS.md.
+"""fabricd, fabric-agent and fabricctl with TLS: versions, certificates, rotation, revocation, and
+the commands of docs/OPERATIONS.md.
 
 test_tls.py BIN  where fabric-agent, fabricd and fabricctl are
 """
@@ -120,7 +120,8 @@ class TlsTest(unittest.TestCase):
     def test_curl_and_fabricctl_with_a_certificate(self):
         self.make_pki()
         self.start_fabricd()
-        answer = self.curl(f"https://{self.bound['rest']}/v1/version", *self.identity("admin/alice"))
+        answer = self.curl(f"https://{self.bound['rest']}/v1/version",
+                           *self.identity("admin/alice"))
         self.assertIn('"version":', answer)
         self.assertEqual(self.curl(f"https://{self.bound['health']}/readyz").strip(), "ok")
         self.assertIn("expected HTTPS", self.curl(f"http://{self.bound['rest']}/v1/version"))
@@ -191,8 +192,8 @@ class TlsTest(unittest.TestCase):
         self.until_logged(controller, "node n1 connected")
         self.run_ctl("pki", "revoke", "node", "n1", "--dir", self.pki)
         self.until_logged(agent, "certificate revoked")
-        self.until_logged(controller, "TLS on gRPC: certificate of spiffe://example.org/node/n1, n1 "
-                                      "refused: certificate revoked")
+        self.until_logged(controller, "TLS on gRPC: certificate of spiffe://example.org/node/n1, "
+                                      "n1 refused: certificate revoked")
 
     def test_without_certificates_only_loopback(self):
         done = subprocess.run([BIN / "fabricd", "--grpc=0.0.0.0:0", f"--state={self.folder}/s.db"],
