@@ -1,5 +1,7 @@
 #include "daemon/transport.h"
 
+#include <arpa/inet.h>
+
 #include <array>
 
 #include "base/log.h"
@@ -26,8 +28,13 @@ std::array<Listener, 3> ListenersOf(const Settings& settings) {
            {"health", HealthAddress(settings)}}};
 }
 
+// A name could have any address: only "localhost" counts.
 bool IsLoopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
+  in_addr four{};
+  in6_addr six{};
+  if (inet_pton(AF_INET, host.c_str(), &four) == 1) return ntohl(four.s_addr) >> 24 == 127;
+  if (inet_pton(AF_INET6, host.c_str(), &six) == 1) return IN6_IS_ADDR_LOOPBACK(&six) != 0;
+  return host == "localhost";
 }
 
 // All of the files or none.

@@ -263,11 +263,12 @@ def addresses(controller, agents):
     for node, address in agents.items():
         print(f"         http://{address}/metrics   (agent of {node})")
     print(f"state    {STATE / 'fabricd.db'}")
-    show("COMMANDS")
     variables = {"FABRICCTL_CONTROLLER": controller.grpc} | controller.pki.variables()
-    for name, value in variables.items():
-        print(f"export {name}={shlex.quote(value)}")
-    print(f"{RELEASE / 'bin/fabricctl'} nodes\n"
+    (STATE / "environment").write_text("".join(
+        f"export {name}={shlex.quote(value)}\n" for name, value in variables.items()))
+    show("COMMANDS for another terminal")
+    print(f". {STATE / 'environment'}   # address and certificate for fabricctl\n"
+          f"{RELEASE / 'bin/fabricctl'} nodes\n"
           f"curl --cacert {folder}/ca.pem --cert {folder}/cert.pem --key {folder}/key.pem "
           f"https://{controller.rest}/v1/nodes", flush=True)
 

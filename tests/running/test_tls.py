@@ -196,12 +196,17 @@ class TlsTest(unittest.TestCase):
                                       "n1 refused: certificate revoked")
 
     def test_without_certificates_only_loopback(self):
-        done = subprocess.run([BIN / "fabricd", "--grpc=0.0.0.0:0", f"--state={self.folder}/s.db"],
-                              text=True, capture_output=True, timeout=20, check=False)
-        self.assertEqual(done.returncode, 1)
-        [line] = [line for line in done.stderr.splitlines() if line.startswith("fabricd: ")]
-        self.assertIn("--grpc: expected a loopback address, because TLS is not configured, saw "
-                      "0.0.0.0:0; set tls-cert, tls-key and tls-ca", line)
+        for setting, address in (("grpc", "0.0.0.0:0"), ("rest", "[::]:0"),
+                                 ("health", "192.0.2.1:0"),
+                                 ("grpc", "127.0.0.1.example.org:0")):
+            with self.subTest(address):
+                done = subprocess.run(
+                    [BIN / "fabricd", f"--{setting}={address}", f"--state={self.folder}/s.db"],
+                    text=True, capture_output=True, timeout=20, check=False)
+                self.assertEqual(done.returncode, 1)
+                [line] = [line for line in done.stderr.splitlines() if line.startswith("fabricd: ")]
+                self.assertIn(f"--{setting}: expected a loopback address, because TLS is not "
+                              f"configured, saw {address}; set tls-cert, tls-key and tls-ca", line)
 
     def test_tls_off_is_a_warning(self):
         log = self.start("fabricd", "--grpc=0.0.0.0:0", "--rest=127.0.0.1:0", "--tls=off",
