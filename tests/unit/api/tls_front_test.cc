@@ -90,9 +90,9 @@ class TlsFrontTest : public ::testing::Test {
     for (const std::string& serial : serials) revoked.push_back({.serial = serial, .at = kNow});
     Put("crl.pem", *tls::MakeCrl(ca_, revoked, 1, kValid));
   }
-  void Reload() {
-    (void)files_->Check(kNow);
-    ASSERT_EQ(files_->Check(kNow), tls::TlsFiles::Change::kReloaded);
+  void Reload(WallTime now = kNow) {
+    (void)files_->Check(now);
+    ASSERT_EQ(files_->Check(now), tls::TlsFiles::Change::kReloaded);
     ASSERT_TRUE(tls_->Update().ok());
   }
 
@@ -267,6 +267,11 @@ TEST_F(TlsFrontTest, TheNameAndTheTimeOfTheServerCount) {
   const HostPort address = {"127.0.0.1", rest_->address().port};
   EXPECT_EQ(tls::ExplainFailure(address, &good, 1s).message(),
             "certificate of the server: expected the name 127.0.0.1, saw fabricd.example.org");
+  UseServer(kServer, {kNow - 50min, kNow - 5min});
+  Reload(kNow - 30min);
+  EXPECT_EQ(tls::ExplainFailure(address, &good, 1s).message(),
+            "certificate of the server (localhost, 127.0.0.1) refused: certificate expired at " +
+                tls::ToText(kNow - 5min));
 }
 
 TEST_F(TlsFrontTest, AServerWithoutTlsIsNamed) {
