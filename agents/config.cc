@@ -11,6 +11,14 @@ constexpr Option kSettings[] = {
     {.name = "no-controller",
      .type = OptionType::kBool,
      .doc = "Run standalone: inspect and serve /metrics, without a controller."},
+    {.name = "tls-cert",
+     .type = OptionType::kPath,
+     .doc = "Certificate of this node (PEM): spiffe://DOMAIN/node/NAME or NAME as a DNS name. The "
+            "TLS files are reloaded when they change; the connection stays."},
+    {.name = "tls-key", .type = OptionType::kPath, .doc = "Private key of tls-cert (PEM)."},
+    {.name = "tls-ca",
+     .type = OptionType::kPath,
+     .doc = "CA of the controller's certificate (PEM). With it, the agent connects with TLS 1.3."},
     {.name = "metrics",
      .type = OptionType::kAddress,
      .doc = "Address of /metrics, usually port 9417. Not served by default."},
@@ -48,9 +56,17 @@ std::span<const Option> AgentSettings() {
   return kSettings;
 }
 
+tls::TlsPaths TlsPathsOf(const Settings& settings) {
+  return {.certificate = settings.Text("tls-cert"),
+          .key = settings.Text("tls-key"),
+          .ca = settings.Text("tls-ca"),
+          .crl = {}};
+}
+
 Status CheckAgentSettings(const Settings& settings) {
   const bool controller = settings.Has("controller");
-  if (controller != settings.Bool("no-controller")) return {};
+  if (controller != settings.Bool("no-controller"))
+    return tls::CheckClientPaths(TlsPathsOf(settings), true);
   return {Code::kInvalidArgument,
           controller ? "expected either --controller or --no-controller, saw both"
                      : "expected --controller HOST:PORT or --no-controller, saw neither"};

@@ -32,6 +32,8 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/settings.h"
+#include "base/tls/openssl.h"
+#include "base/tls/tls_files.h"
 #include "base/version.h"
 
 namespace fabric::agent {
@@ -63,6 +65,17 @@ Result<std::unique_ptr<MetricsEndpoint>> OpenMetrics(const Settings& settings,
   return metrics;
 }
 
+// Null without TLS.
+Result<std::unique_ptr<tls::TlsFiles>> OpenTls(const Settings& settings, WallTime now) {
+  const tls::TlsPaths paths = TlsPathsOf(settings);
+  if (paths.ca.empty()) return std::unique_ptr<tls::TlsFiles>();
+  RETURN_IF_ERROR(tls::RequireTls13());
+  ASSIGN_OR_RETURN(auto files, tls::TlsFiles::Open(paths, now));
+  log::Info("TLS 1.3 with the certificate {} ({}), valid until {}", paths.certificate,
+            tls::NamesOf(*files->material().certificate), tls::ToText(files->not_after()));
+  return files;
+}
+
 inspect::InspectionOptions OptionsOf(const Settings& settings, bool captured) {
   return {.node_name = settings.Text("node"), .captured = captured};
 }
@@ -83,9 +96,11 @@ int Serve(const Settings& settings, host::Machine machine, const sigset_t& signa
   const SystemClock clock;
   SharedState shared(InspectorNames());
   const std::unique_ptr<host::GpuMemory> gpu_memory = host::OpenGpuMemory();
+  const auto tls = OpenTls(settings, clock.Now().wall);
+  if (!tls.ok()) return Fail(tls.status(), kUsage);
   std::optional<ControllerSide> controller;
   if (settings.Has("controller"))
-    controller.emplace(ToString(settings.Address("controller")), machine.host().verbs,
+    controller.emplace(settings.Address("controller"), tls->get(), machine.host().verbs,
                        ProbingOf(machine.host(), gpu_memory.get(), root, shared), clock, shared);
 
   auto metrics = OpenMetrics(settings, shared);

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/text.h"
+
 namespace fabric {
 namespace {
 
@@ -77,6 +79,18 @@ Status MakePrivate(const std::string& path) {
   if ((file.st_mode & kOfOthers) == 0) return {};
   if (chmod(path.c_str(), file.st_mode & ~kOfOthers & 07777) != 0) return FromErrno(errno, path);
   return {};
+}
+
+Status CheckPrivate(const std::string& path, std::string_view what) {
+  constexpr mode_t kForbidden = S_IWGRP | S_IXGRP | S_IRWXO;
+  struct stat file {};
+  if (stat(path.c_str(), &file) != 0) return FromErrno(errno, path);
+  if ((file.st_mode & kForbidden) == 0) return {};
+  return Status(Code::kFailedPrecondition,
+                Format("expected {} that other users cannot read (mode 0600 or 0640), saw mode "
+                       "{:04o}",
+                       what, file.st_mode & 07777))
+      .At(path);
 }
 
 }  // namespace fabric

@@ -24,4 +24,9 @@ Status SyncDirectoryOf(const std::string& path);
 // Removes the permissions of group and others, if there are any.
 Status MakePrivate(const std::string& path);
 
+// FAILED_PRECONDITION if users who are not in the file's group can read it, or others than its
+// owner can change it. The group may read it: Kubernetes and systemd grant access to secrets that
+// way.
+Status CheckPrivate(const std::string& path, std::string_view what = "a private key");
+
 }  // namespace fabric

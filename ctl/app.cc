@@ -1,8 +1,8 @@
 #include "ctl/app.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "base/input.h"
 #include "base/text.h"
 #include "ctl/help.h"
 #include "ctl/render.h"
@@ -69,6 +69,13 @@ Status AddEnvironment(const Environment& environment, Arguments& arguments) {
     RETURN_IF_ERROR(ParseHostPort(environment.controller).status().In("FABRICCTL_CONTROLLER"));
     RETURN_IF_ERROR(arguments.Set("controller", environment.controller));
   }
+  const std::pair<std::string_view, const std::string&> files[] = {
+      {"tls-ca", environment.tls_ca},
+      {"tls-cert", environment.tls_cert},
+      {"tls-key", environment.tls_key},
+      {"token-file", environment.token_file}};
+  for (const auto& [option, path] : files)
+    if (!arguments.Given(option) && !path.empty()) RETURN_IF_ERROR(arguments.Set(option, path));
   const bool has_author = std::ranges::any_of(
       arguments.entries(),
       [](const Arguments::Entry& entry) { return entry.option->name == "author"; });
@@ -79,28 +86,6 @@ Status AddEnvironment(const Environment& environment, Arguments& arguments) {
   if (arguments.Address("controller").port == 0)
     return {Code::kInvalidArgument, "--controller: expected a port from 1 to 65535, saw 0"};
   return {};
-}
-
-// The token of the file. Without encryption it goes to this machine only.
-Result<std::string> ReadToken(const Arguments& arguments) {
-  constexpr std::size_t kBytesMax = 8 << 10;
-  if (!arguments.Given("token-file")) return std::string();
-  const std::string path = arguments.Text("token-file");
-  const auto text = ReadFile(path, kBytesMax);
-  if (!text.ok()) return text.status().In("--token-file");
-  std::string token(Trim(*text));
-  const bool visible = std::ranges::all_of(token, [](char c) { return c > ' ' && c <= '~'; });
-  if (token.empty() || !visible)
-    return Status(Code::kInvalidArgument,
-                  Format("--token-file: {}: expected one token, saw {}", path,
-                         token.empty() ? "none" : "blanks or other characters in it"));
-  const std::string host = arguments.Address("controller").host;
-  if (host != "localhost" && host != "::1" && !host.starts_with("127."))
-    return Status(Code::kInvalidArgument,
-                  Format("--token-file: expected a controller on this machine, because the "
-                         "connection is not encrypted, saw {}",
-                         host));
-  return token;
 }
 
 bool PrintAll(std::string_view text, Console& console) {
@@ -116,11 +101,13 @@ int RunCommand(const Command& command, Arguments arguments, const Environment& e
   const RenderOptions render_options{.format = FormatNamed(arguments.Text("output")),
                                      .colour = environment.colour && !arguments.Bool("no-color")};
   ConsoleStream stream(console, render_options, environment.progress);
-  const Result<std::string> token = ReadToken(arguments);
-  if (!token.ok()) return Fail(token.status(), console);
   const std::unique_ptr<Client> client = connect({.controller = arguments.Text("controller"),
                                                   .timeout = arguments.Duration("timeout"),
-                                                  .token = *token});
+                                                  .tls = {.certificate = arguments.Text("tls-cert"),
+                                                          .key = arguments.Text("tls-key"),
+                                                          .ca = arguments.Text("tls-ca"),
+                                                          .crl = {}},
+                                                  .token_file = arguments.Text("token-file")});
   const Result<Output> output = command.run(*client, arguments, stream);
   stream.Progress("");
   if (!output.ok()) return Fail(output.status(), console);

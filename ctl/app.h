@@ -23,7 +23,10 @@ class Console {
 
 struct Environment {
   std::string controller;  // FABRICCTL_CONTROLLER, empty when not set
-  std::string token_file;  // FABRICCTL_TOKEN_FILE, empty when not set
+  std::string tls_ca;      // FABRICCTL_TLS_CA, as above
+  std::string tls_cert;    // FABRICCTL_TLS_CERT
+  std::string tls_key;     // FABRICCTL_TLS_KEY
+  std::string token_file;  // FABRICCTL_TOKEN_FILE
   std::string user;        // USER, empty when not set
   bool colour = false;     // Standard output is a terminal, and NO_COLOR is not set.
   bool progress = false;   // Standard error is a terminal.

@@ -9,8 +9,15 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <optional>
 
+#include "base/atomic_file.h"
+#include "base/grammar.h"
+#include "base/input.h"
 #include "base/text.h"
+#include "base/tls/grpc_channel.h"
+#include "base/tls/handshake.h"
+#include "base/tls/openssl.h"
 #include "fabric/v1/fabric.grpc.pb.h"
 
 namespace fabric::ctl {
@@ -34,11 +41,60 @@ std::string Cause(const std::string& message) {
   return cause.empty() ? "no reason given" : cause;
 }
 
+constexpr Duration kExplainPatience = std::chrono::seconds(2);
+constexpr std::size_t kTokenBytesMax = 16 << 10;
+
+Result<std::string> ReadToken(const std::string& path) {
+  RETURN_IF_ERROR(CheckPrivate(path, "a token"));
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kTokenBytesMax));
+  const std::string_view token = Trim(text);
+  const bool plain =
+      !token.empty() && std::ranges::all_of(token, [](char c) { return c > ' ' && c <= '~'; });
+  if (plain) return std::string(token);
+  return Status(Code::kInvalidArgument,
+                Format("expected one token of printable ASCII, saw {}",
+                       token.empty() ? "an empty file" : "other characters"))
+      .At(path);
+}
+
+bool IsThisMachine(const std::string& controller) {
+  const auto address = ParseHostPort(controller);
+  if (!address.ok()) return false;
+  const std::string& host = address->host;
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+// What the options of a client select.
+struct Security {
+  std::optional<tls::TlsMaterial> tls;
+  std::string token;
+};
+
+Result<Security> LoadSecurity(const ClientOptions& options) {
+  Security security;
+  RETURN_IF_ERROR(tls::CheckClientPaths(options.tls));
+  if (options.tls.ca.empty()) {
+    if (!options.token_file.empty() && !IsThisMachine(options.controller))
+      return Status(Code::kInvalidArgument,
+                    Format("--token-file: expected TLS (--tls-ca) or a controller on this machine, "
+                           "because a token is a secret, saw {}",
+                           options.controller));
+  } else {
+    RETURN_IF_ERROR(tls::RequireTls13());
+    ASSIGN_OR_RETURN(security.tls, tls::LoadTls(options.tls, SystemClock().Now().wall));
+  }
+  if (!options.token_file.empty()) {
+    ASSIGN_OR_RETURN(security.token, ReadToken(options.token_file));
+  }
+  return security;
+}
+
 class GrpcClient final : public Client {
  public:
   explicit GrpcClient(const ClientOptions& options)
       : options_(options),
-        channel_(MakeChannel(options.controller)),
+        security_(LoadSecurity(options)),
+        channel_(MakeChannel(options.controller, security_)),
         generic_(channel_),
         stub_(v1::Fabric::NewStub(channel_)) {}
 
@@ -47,7 +103,7 @@ class GrpcClient final : public Client {
     // A stream has no deadline of its own, so a cheap call checks the connection first.
     RETURN_IF_ERROR(Call<v1::GetVersionResponse>(v1::GetVersionRequest()).status());
     grpc::ClientContext context;
-    Authorize(context);
+    AddToken(context);
     const auto reader = stub_->WatchEvents(&context, request);
     v1::Event event;
     while (reader->Read(&event)) {
@@ -66,7 +122,7 @@ class GrpcClient final : public Client {
  private:
   using Channel = decltype(grpc::CreateChannel({}, nullptr));  // gRPC's own counted pointer.
 
-  static Channel MakeChannel(const std::string& controller) {
+  static Channel MakeChannel(const std::string& controller, const Result<Security>& security) {
     // Every failure is reported by status; gRPC's own log lines would only disturb the output.
     gpr_set_log_function([](gpr_log_func_args*) {});
     grpc::ChannelArguments arguments;
@@ -76,14 +132,24 @@ class GrpcClient final : public Client {
     // Detects a lost controller while the stream is idle.
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
-    return grpc::CreateCustomChannel(controller, grpc::InsecureChannelCredentials(), arguments);
+    return grpc::CreateCustomChannel(controller,
+                                     security.ok() && security->tls
+                                         ? tls::MakeChannelCredentials(*security->tls)
+                                         : grpc::InsecureChannelCredentials(),
+                                     arguments);
+  }
+
+  void AddToken(grpc::ClientContext& context) const {
+    if (security_.ok() && !security_->token.empty())
+      context.AddMetadata("authorization", "Bearer " + security_->token);
   }
 
   Status CallMethod(const google::protobuf::MethodDescriptor& method,
                     const google::protobuf::Message& request,
                     google::protobuf::Message& response) override {
+    RETURN_IF_ERROR(security_.status());
     grpc::ClientContext context;
-    Authorize(context);
+    AddToken(context);
     context.set_deadline(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
                                       gpr_time_from_nanos(options_.timeout.count(), GPR_TIMESPAN)));
     const grpc::Slice text(request.SerializeAsString());
@@ -107,15 +173,15 @@ class GrpcClient final : public Client {
   }
 
  private:
-  void Authorize(grpc::ClientContext& context) const {
-    if (!options_.token.empty()) context.AddMetadata("authorization", "Bearer " + options_.token);
-  }
-
   Status Convert(const grpc::Status& status) const {
     const auto code = static_cast<Code>(status.error_code());
-    if (code == Code::kUnavailable)
+    if (code == Code::kUnavailable) {
+      const Status tls = ExplainTls();
+      if (!tls.ok())
+        return tls.In(Format("cannot reach the controller at {}", options_.controller));
       return {code, Format("cannot reach the controller at {}: {}", options_.controller,
                            Cause(status.error_message()))};
+    }
     if (code == Code::kDeadlineExceeded)
       return {code, Format("cannot reach the controller at {}: no answer within {}",
                            options_.controller, TimeText(options_.timeout))};
@@ -128,7 +194,15 @@ class GrpcClient final : public Client {
     return {code, status.error_message()};
   }
 
+  Status ExplainTls() const {
+    const auto address = ParseHostPort(options_.controller);
+    if (!address.ok() || !security_.ok()) return {};
+    return tls::ExplainFailure(*address, security_->tls ? &*security_->tls : nullptr,
+                               std::min(options_.timeout, kExplainPatience));
+  }
+
   const ClientOptions options_;
+  const Result<Security> security_;
   const Channel channel_;
   grpc::GenericStub generic_;
   const std::unique_ptr<v1::Fabric::Stub> stub_;  // For the stream of events

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/tls/tls_files.h"
 #include "fabric/v1/fabric.pb.h"
 #include "proto/fabric_service.h"
 
@@ -64,12 +65,14 @@ class Client {
 Result<v1::Campaign> CampaignWithResults(Client& client, const std::string& id);
 
 struct ClientOptions {
-  std::string controller;  // "HOST:PORT", "[::1]:9418"
-  Duration timeout;        // Of one call, including connecting
-  std::string token = {};  // Bearer token; empty: none. Secret.
+  std::string controller;       // "HOST:PORT", "[::1]:9418"
+  Duration timeout;             // Of one call, including connecting
+  tls::TlsPaths tls = {};       // Without a CA: no TLS
+  std::string token_file = {};  // Bearer token, sent over TLS only
 };
 
-// gRPC client. Connects with the first call.
+// gRPC client. Connects with the first call. Every call returns the error of a file that cannot be
+// used.
 std::unique_ptr<Client> MakeGrpcClient(const ClientOptions& options);
 
 }  // namespace fabric::ctl

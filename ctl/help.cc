@@ -16,9 +16,20 @@ constexpr Option kSharedOptions[] = {
      .type = OptionType::kAddress,
      .fallback = "127.0.0.1:9418",
      .doc = "gRPC address of fabricd. Environment: FABRICCTL_CONTROLLER."},
+    {.name = "tls-ca",
+     .type = OptionType::kPath,
+     .doc = "CA of the controller's certificate (PEM); selects TLS. Environment: "
+            "FABRICCTL_TLS_CA."},
+    {.name = "tls-cert",
+     .type = OptionType::kPath,
+     .doc = "Certificate of the caller (PEM). Environment: FABRICCTL_TLS_CERT."},
+    {.name = "tls-key",
+     .type = OptionType::kPath,
+     .doc = "Private key of --tls-cert (PEM). Environment: FABRICCTL_TLS_KEY."},
     {.name = "token-file",
      .type = OptionType::kPath,
-     .doc = "File with a bearer token for the controller. Environment: FABRICCTL_TOKEN_FILE."},
+     .doc = "File with the bearer token of the caller, sent over TLS or to this machine only. "
+             "Environment: FABRICCTL_TOKEN_FILE."},
     {.name = "output",
      .fallback = "table",
      .choices = "table|wide|json|yaml|name",
@@ -53,6 +64,9 @@ const Rows kExitStatuses = {
 
 const Rows kVariables = {
     {"FABRICCTL_CONTROLLER", "HOST:PORT of the controller. --controller overrides it."},
+    {"FABRICCTL_TLS_CA", "CA of the controller. --tls-ca overrides it."},
+    {"FABRICCTL_TLS_CERT", "Certificate of the caller. --tls-cert overrides it."},
+    {"FABRICCTL_TLS_KEY", "Private key of the caller. --tls-key overrides it."},
     {"FABRICCTL_TOKEN_FILE", "File with a bearer token. --token-file overrides it."},
     {"USER", "Default of --author."},
     {"NO_COLOR", "Disables colors if set."},

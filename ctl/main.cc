@@ -52,21 +52,23 @@ class ProcessConsole final : public fabric::ctl::Console {
   bool handling_ = false;
 };
 
-bool IsSet(const char* name) {
-  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no thread yet
-  return value != nullptr && *value != '\0';
+// Empty when not set.
+std::string Variable(const char* name) {
+  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): no thread yet
+  return value == nullptr ? "" : value;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   fabric::ctl::Environment environment;
-  if (IsSet("FABRICCTL_CONTROLLER"))
-    environment.controller = std::getenv("FABRICCTL_CONTROLLER");  // NOLINT: as above
-  if (IsSet("FABRICCTL_TOKEN_FILE"))
-    environment.token_file = std::getenv("FABRICCTL_TOKEN_FILE");  // NOLINT: as above
-  if (IsSet("USER")) environment.user = std::getenv("USER");       // NOLINT: as above
-  environment.colour = isatty(STDOUT_FILENO) == 1 && !IsSet("NO_COLOR");
+  environment.controller = Variable("FABRICCTL_CONTROLLER");
+  environment.tls_ca = Variable("FABRICCTL_TLS_CA");
+  environment.tls_cert = Variable("FABRICCTL_TLS_CERT");
+  environment.tls_key = Variable("FABRICCTL_TLS_KEY");
+  environment.token_file = Variable("FABRICCTL_TOKEN_FILE");
+  environment.user = Variable("USER");
+  environment.colour = isatty(STDOUT_FILENO) == 1 && Variable("NO_COLOR").empty();
   environment.progress = isatty(STDERR_FILENO) == 1;
   ProcessConsole console;
   const std::vector<std::string_view> words(argv + 1, argv + argc);

@@ -27,6 +27,24 @@ constexpr Option kSettings[] = {
      .doc = "Address of the HTTP server for /livez, /readyz and /metrics, with a thread and limits "
             "of its own. Default: the host of rest and the next port; if the port of rest is 0, a "
             "free port."},
+    {.name = "tls",
+     .fallback = "on",
+     .choices = "on|off",
+     .doc = "on: without certificates, only loopback addresses are permitted. off: no TLS on any "
+            "address, for networks of tests."},
+    {.name = "tls-cert",
+     .type = OptionType::kPath,
+     .doc = "Certificate of the controller with its chain (PEM), for gRPC, REST and health. With "
+            "it, clients need TLS 1.3, and agents a certificate that names their node. The TLS "
+            "files are reloaded when they change."},
+    {.name = "tls-key", .type = OptionType::kPath, .doc = "Private key of tls-cert (PEM)."},
+    {.name = "tls-ca",
+     .type = OptionType::kPath,
+     .doc = "CAs of the certificates of agents and clients (PEM)."},
+    {.name = "tls-crl",
+     .type = OptionType::kPath,
+     .doc = "Revoked certificates (CRLs in PEM) of the CAs of tls-ca. Sessions of agents whose "
+            "certificate is revoked end."},
     {.name = "state",
      .type = OptionType::kPath,
      .fallback = "fabricd.db",

@@ -10,13 +10,12 @@
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <array>
 #include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -40,12 +39,14 @@
 #include "daemon/files/rule_files.h"
 #include "daemon/files/signing_key_file.h"
 #include "daemon/files/topology_file.h"
+#include "daemon/http_fronts.h"
 #include "daemon/operator_log.h"
 #include "daemon/pages.h"
 #include "daemon/profile/places.h"
 #include "daemon/profile/profile_yaml.h"
 #include "daemon/site_access.h"
 #include "daemon/store/store.h"
+#include "daemon/transport.h"
 #include "proto/fabric_service.h"
 #include "proto/timestamps.h"
 
@@ -97,27 +98,6 @@ std::jthread StartTicking(control::Controller& controller, api::Health& health,
   });
 }
 
-std::string MachineName() {
-  std::array<char, 256> host{};
-  return gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "";
-}
-
-// Names that HTTP clients may use for this controller.
-api::RequestGuard GuardOf(const Settings& settings) {
-  std::vector<std::string> names = settings.Words("rest-hosts");
-  names.push_back(settings.Address("rest").host);
-  if (const std::string machine = MachineName(); !machine.empty()) {
-    names.push_back(machine);
-    names.push_back(machine.substr(0, machine.find('.')));
-  }
-  return api::RequestGuard(std::move(names));
-}
-
-HostPort HealthAddress(const Settings& settings) {
-  if (settings.Has("health")) return settings.Address("health");
-  const HostPort rest = settings.Address("rest");
-  return {rest.host, static_cast<std::uint16_t>(rest.port == 0 ? 0 : rest.port + 1)};
-}
 
 // "fabricd 0.1.0 at head1"
 std::string Issuer() {
@@ -189,19 +169,19 @@ void LogCover(control::Controller& controller, fleet::TopologyCoverage& logged, 
     log::Info("{}", line);
 }
 
-// Waits for a signal that ends the program. Meanwhile it writes the operator log and checks files
-// for changes.
-int AwaitEnd(const sigset_t& ending_signals, TopologyFile& file, SiteAccess& site,
-             control::Controller& controller, OperatorLog& operator_log, const Clock& clock) {
+// Waits for a signal that ends the program. Meanwhile it writes the operator log, calls `check` and
+// checks the topology file for changes.
+int AwaitEnd(const sigset_t& ending_signals, TopologyFile& file, control::Controller& controller,
+             OperatorLog& operator_log, const std::function<void()>& check, const Clock& clock) {
   const timespec patience{.tv_sec = kFlushSeconds, .tv_nsec = 0};
   fleet::TopologyCoverage logged;
   for (int flushes = 1;; ++flushes) {
     const int signal = sigtimedwait(&ending_signals, nullptr, &patience);
-    site.Tick();
     operator_log.Flush(controller.store_condition());
     if (signal == SIGTERM || signal == SIGINT) return signal;
     if (signal == SIGHUP)
       log::Warning("SIGHUP ignored: settings, profile and rules are read at start-up");
+    check();
     if (flushes % kFlushesPerLook != 0) continue;
     if (auto topology = file.ReadWhenChanged())
       Use(*std::move(topology), file.path(), controller, clock.Now());
@@ -209,46 +189,16 @@ int AwaitEnd(const sigset_t& ending_signals, TopologyFile& file, SiteAccess& sit
   }
 }
 
-struct HttpFront {
-  std::unique_ptr<api::RestService> service;
-  std::unique_ptr<api::RestServer> server;  // Ends before its service.
-};
-
-Result<HttpFront> ListenRest(const Settings& settings, const api::CallFunction& call,
-                             std::vector<api::Page> pages, control::EventBus& events,
-                             api::PeerSlots& watchers) {
-  ASSIGN_OR_RETURN(std::vector<api::Route> routes, api::RoutesOf(FabricService()));
-  HttpFront front;
-  front.service = std::make_unique<api::RestService>(call, std::move(routes), std::move(pages),
-                                                     GuardOf(settings));
-  ASSIGN_OR_RETURN(front.server, api::RestServer::Listen(settings.Address("rest"), *front.service,
-                                                         events, watchers, {}));
-  return front;
-}
-
-// It has small limits of its own: a client that fills the REST server does not fill it. Monitoring
-// uses any name.
-Result<HttpFront> ListenHealth(const Settings& settings, std::vector<api::Page> pages,
-                               control::EventBus& events, api::PeerSlots& watchers) {
-  constexpr api::RestLimits kLimits = {.threads = 1,
-                                       .connections = {.total = 64, .per_peer = 16},
-                                       .header_timeout = std::chrono::seconds(2),
-                                       .idle_timeout = std::chrono::seconds(30)};
-  HttpFront front;
-  front.service = std::make_unique<api::RestService>(api::CallFunction(), std::vector<api::Route>(),
-                                                     std::move(pages), api::RequestGuard({"*"}));
-  ASSIGN_OR_RETURN(front.server, api::RestServer::Listen(HealthAddress(settings), *front.service,
-                                                         events, watchers, kLimits));
-  return front;
-}
-
 // On standard output and in the addresses file.
-Status ShowAddresses(const Settings& settings, const Addresses& addresses) {
+Status ShowAddresses(const Settings& settings, std::string_view scheme,
+                     const Addresses& addresses) {
   if (settings.Has("addresses-file"))
     RETURN_IF_ERROR(WriteAddresses(settings.Text("addresses-file"), addresses));
-  std::printf("fabricd %s: gRPC on %s, REST and /metrics on http://%s, health on http://%s\n",
-              std::string(kVersion).c_str(), ToString(addresses.grpc).c_str(),
-              ToString(addresses.rest).c_str(), ToString(addresses.health).c_str());
+  const std::string text =
+      Format("fabricd {}: gRPC on {}, REST and /metrics on {}://{}, health on {}://{}\n", kVersion,
+             ToString(addresses.grpc), scheme, ToString(addresses.rest), scheme,
+             ToString(addresses.health));
+  std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
   return {};
 }
@@ -282,6 +232,8 @@ void Notify(std::string_view state) {
 
 Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   const SystemClock clock;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Transport> transport,
+                   Transport::Open(settings, clock.Now().wall));
   auto profile = profile::LoadProfile(settings.Text("profile"), ReadText);
   if (!profile.ok()) return profile.status().In("profile");
   if (!profile->name().empty()) log::Info("profile {}", profile->name());
@@ -325,21 +277,28 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   api::Api fabric_api(controller, gate, clock, calls);
   const api::CallFunction call = [&](auto&&... arguments) { return fabric_api.Call(arguments...); };
   api::Health health(clock.Now().steady);
-  const std::vector<api::Page> pages = StatusPages(controller, gate, health, calls, clock);
+  const std::vector<api::Page> pages =
+      StatusPages(controller, gate, health, calls, *transport, clock);
   api::PeerSlots watchers("event watchers", {.total = 256, .per_peer = 64});
   ASSIGN_OR_RETURN(const auto grpc, api::GrpcFront::Listen(settings.Address("grpc"), call, events,
-                                                           watchers, agents));
-  ASSIGN_OR_RETURN(
-      const HttpFront rest,
-      ListenRest(settings, call, AllPages(pages, key->key.Public(), gate), events, watchers));
-  ASSIGN_OR_RETURN(const HttpFront status, ListenHealth(settings, pages, events, watchers));
+                                                           watchers, agents, transport->grpc()));
+  ASSIGN_OR_RETURN(const HttpFront rest,
+                   ListenRest(settings, call, AllPages(pages, key->key.Public(), gate), events,
+                              watchers, transport->http()));
+  ASSIGN_OR_RETURN(const HttpFront status, ListenHealth(HealthAddress(settings), pages, events,
+                                                        watchers, transport->http()));
   const std::jthread ticking = StartTicking(controller, health, clock);
 
   RETURN_IF_ERROR(
-      ShowAddresses(settings, {grpc->address(), rest.server->address(), status.server->address()}));
+      ShowAddresses(settings, transport->http_scheme(),
+                    {grpc->address(), rest.server->address(), status.server->address()}));
   Notify("READY=1");
 
-  const int signal = AwaitEnd(ending_signals, topology, *site, controller, operator_log, clock);
+  const auto check = [&] {
+    site->Tick();
+    transport->Check(clock.Now().wall, agents);
+  };
+  const int signal = AwaitEnd(ending_signals, topology, controller, operator_log, check, clock);
   log::Info("stopping: {}", signal == SIGINT ? "SIGINT" : "SIGTERM");
   Notify("STOPPING=1");
   rest.server->Stop();

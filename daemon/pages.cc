@@ -24,14 +24,16 @@ std::function<Status(const access::Caller&)> Needs(access::Gate& gate, access::N
 
 std::vector<api::Page> StatusPages(control::Controller& controller, access::Gate& gate,
                                    const api::Health& health, const api::CallMetrics& calls,
-                                   const Clock& clock) {
+                                   const Transport& transport, const Clock& clock) {
   std::vector<api::Page> pages =
       api::HealthPages(health, clock, [&controller] { return controller.Numbers().store_failure; });
   pages.push_back({"/metrics",
                    [&] {
+                     api::MetricsInput input = api::ReadMetrics(controller, gate, calls);
+                     input.tls = transport.Numbers();
                      return api::HttpResponse{
                          .content_type = "text/plain; version=0.0.4; charset=utf-8",
-                         .body = api::MetricsText(api::ReadMetrics(controller, gate, calls))};
+                         .body = api::MetricsText(input)};
                    },
                    Needs(gate, {"/metrics", {v1::ROLE_METRICS, v1::ROLE_VIEWER}})});
   return pages;

@@ -11,13 +11,14 @@
 #include "daemon/api/health.h"
 #include "daemon/api/rest/rest_service.h"
 #include "daemon/control/controller.h"
+#include "daemon/transport.h"
 
 namespace fabric {
 
 // Of the health server: nothing that waits for the controller. All are borrowed.
 std::vector<api::Page> StatusPages(control::Controller& controller, access::Gate& gate,
                                    const api::Health& health, const api::CallMetrics& calls,
-                                   const Clock& clock);
+                                   const Transport& transport, const Clock& clock);
 
 // Of the REST server: `pages` and those about the API.
 std::vector<api::Page> AllPages(std::vector<api::Page> pages, const PublicKey& key,

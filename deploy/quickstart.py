@@ -9,12 +9,15 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
+
+from quickstart_pki import Pki, PkiError
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("FABRIC_BUILD_DIR", ROOT / "build"))
@@ -135,6 +138,9 @@ class Controller:
     def __init__(self, folder, grpc_port, rest_port, *flags, again=False):
         for old in () if again else folder.glob("fabricd.db*"):
             old.unlink()
+        self.pki = Pki(RELEASE / "bin/fabricctl", folder / "pki", again)
+        # For subprocesses that run fabricctl
+        self.environment = os.environ | self.pki.variables()
         addresses = folder / "addresses.json"
         addresses.unlink(missing_ok=True)
         self.log = folder / "fabricd.log"
@@ -142,7 +148,8 @@ class Controller:
             self.process = subprocess.Popen(
                 [RELEASE / "bin/fabricd", "--grpc", f"127.0.0.1:{grpc_port}",
                  "--rest", f"127.0.0.1:{rest_port}", "--health", "127.0.0.1:0",
-                 "--state", folder / "fabricd.db", "--addresses-file", addresses, *flags],
+                 "--state", folder / "fabricd.db", "--addresses-file", addresses,
+                 *self.pki.server_flags(), *flags],
                 stdout=out, stderr=subprocess.STDOUT, preexec_fn=die_with_parent)
         deadline = time.monotonic() + 10
         while not addresses.exists():
@@ -161,13 +168,17 @@ class Controller:
             self.process.kill()
             self.process.wait()
 
+    def open(self, path, timeout=10):
+        return urllib.request.urlopen(f"https://{self.rest}{path}", timeout=timeout,
+                                      context=self.pki.context())
+
     def get(self, path):
-        with urllib.request.urlopen(f"http://{self.rest}{path}", timeout=10) as answer:
+        with self.open(path) as answer:
             return json.load(answer)
 
     def ctl(self, *words, good=(0,), **options):
         done = subprocess.run([RELEASE / "bin/fabricctl", "--controller", self.grpc, *words],
-                              check=False, **options)
+                              check=False, env=self.environment, **options)
         if done.returncode not in good:
             raise Failed(f"fabricctl {' '.join(words)}: exit status {done.returncode}")
         return done.returncode
@@ -245,12 +256,21 @@ def report(progress, controller, probing):
 
 def addresses(controller, agents):
     show("ADDRESSES")
-    print(f"gRPC     {controller.grpc}   (fabricctl --controller {controller.grpc} ...)\n"
-          f"REST     http://{controller.rest}/v1/nodes, /v1/findings, /v1/events, /openapi.json\n"
-          f"metrics  http://{controller.rest}/metrics")
+    folder = controller.pki.client()
+    print(f"gRPC     {controller.grpc}\n"
+          f"REST     https://{controller.rest}/v1/nodes, /v1/findings, /v1/events, /openapi.json\n"
+          f"metrics  https://{controller.rest}/metrics")
     for node, address in agents.items():
         print(f"         http://{address}/metrics   (agent of {node})")
-    print(f"state    {STATE / 'fabricd.db'}", flush=True)
+    print(f"state    {STATE / 'fabricd.db'}")
+    variables = {"FABRICCTL_CONTROLLER": controller.grpc} | controller.pki.variables()
+    (STATE / "environment").write_text("".join(
+        f"export {name}={shlex.quote(value)}\n" for name, value in variables.items()))
+    show("COMMANDS for another terminal")
+    print(f". {STATE / 'environment'}   # address and certificate for fabricctl\n"
+          f"{RELEASE / 'bin/fabricctl'} nodes\n"
+          f"curl --cacert {folder}/ca.pem --cert {folder}/cert.pem --key {folder}/key.pem "
+          f"https://{controller.rest}/v1/nodes", flush=True)
 
 
 def run_here(options, progress, controller):
@@ -261,7 +281,8 @@ def run_here(options, progress, controller):
     with open(STATE / "fabric-agent.log", "wb") as out:
         agent = subprocess.Popen(
             [RELEASE / "bin/fabric-agent", "run", "--controller", controller.grpc,
-             "--metrics", f"127.0.0.1:{port}", "--node", node],
+             "--metrics", f"127.0.0.1:{port}", "--node", node,
+             *Pki.flags(controller.pki.node(node))],
             stdout=out, stderr=subprocess.STDOUT, preexec_fn=die_with_parent)
     try:
         progress.done("started")
@@ -284,7 +305,8 @@ def run_lab(options, progress, controller):
     progress.step(f"lab of {options.nodes} guests")
     try:
         with Lab(nodes=options.nodes, agent=str(RELEASE / "bin/fabric-agent"),
-                 controller=controller.grpc, planted=True) as lab:
+                 controller=controller.grpc, certificates=controller.pki.node,
+                 planted=True) as lab:
             progress.done("up")
             wait_for_nodes(progress, controller, lab.nodes)
             expected = planted_findings(labfaults.planted(lab.nodes))
@@ -349,7 +371,7 @@ def main(words):
         controller = Controller(STATE, free_or_any(9418), free_or_any(9419), *flags)
         progress.done(f"gRPC on {controller.grpc}, REST on {controller.rest}")
         trouble = (run_lab if lab else run_here)(options, progress, controller)
-    except Failed as failed:
+    except (Failed, PkiError) as failed:
         trouble = [str(failed)]
     except KeyboardInterrupt:
         print(file=sys.stderr)

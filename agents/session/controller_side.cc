@@ -4,13 +4,23 @@
 #include <utility>
 #include <vector>
 
+#include "base/tls/handshake.h"
+
 namespace fabric::agent {
 namespace {
+
+constexpr Duration kExplainPatience = std::chrono::seconds(1);
 
 std::vector<std::string> ProbeKindNames() {
   std::vector<std::string> names;
   for (const probe::ProbeKind* kind : probe::AllProbeKinds()) names.emplace_back(kind->name);
   return names;
+}
+
+Status ExplainTls(const HostPort& controller, const tls::TlsFiles* files) {
+  if (files == nullptr) return tls::ExplainFailure(controller, nullptr, kExplainPatience);
+  const tls::TlsMaterial material = files->material();
+  return tls::ExplainFailure(controller, &material, kExplainPatience);
 }
 
 }  // namespace
@@ -33,10 +43,10 @@ void ReportsOverLink::Outcome(const v1::ProbeOutcome& outcome) {
   link_.Send(message);
 }
 
-ControllerSide::ControllerSide(const std::string& controller, host::Verbs& verbs,
+ControllerSide::ControllerSide(const HostPort& controller, tls::TlsFiles* tls, host::Verbs& verbs,
                                const probe::RunnerOptions& probing, const Clock& clock,
                                SharedState& shared)
-    : link_({.controller = controller}, inbox_),
+    : link_({.controller = ToString(controller), .tls = tls}, inbox_),
       reports_(link_),
       probes_(
           probing, verbs, clock,
@@ -50,12 +60,14 @@ ControllerSide::ControllerSide(const std::string& controller, host::Verbs& verbs
               .probe_memory_bytes_max = probing.limits.memory_max,
               .seed = std::random_device()()},
              output_),
-      loop_{.controller = controller,
+      loop_{.controller = ToString(controller),
             .agent = agent_,
             .inbox = inbox_,
             .link = link_,
             .clock = clock,
-            .shared = shared},
+            .shared = shared,
+            .tls = tls,
+            .explain = [controller, tls] { return ExplainTls(controller, tls); }},
       thread_([this](const std::stop_token& stop) { loop_.Run(stop); }) {}
 
 }  // namespace fabric::agent

@@ -12,6 +12,8 @@
 #include "agents/session/loop.h"
 #include "agents/session/shared_state.h"
 #include "base/clock.h"
+#include "base/grammar.h"
+#include "base/tls/tls_files.h"
 
 namespace fabric::agent {
 
@@ -52,7 +54,8 @@ class LinkAndProbes final : public AgentOutput {
 // controller does not create one. Everything borrowed must outlive it.
 class ControllerSide {
  public:
-  ControllerSide(const std::string& controller, host::Verbs& verbs,
+  // `tls`: null without TLS.
+  ControllerSide(const HostPort& controller, tls::TlsFiles* tls, host::Verbs& verbs,
                  const probe::RunnerOptions& probing, const Clock& clock, SharedState& shared);
 
   Inbox& inbox() { return inbox_; }

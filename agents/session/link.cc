@@ -10,6 +10,7 @@
 
 #include "agents/session/outbox.h"
 #include "base/text.h"
+#include "base/tls/grpc_channel.h"
 #include "fabric/v1/agent.pb.h"
 #include "proto/wire_check.h"
 
@@ -21,7 +22,7 @@ constexpr int kKeepaliveTimeoutMs = 10'000;
 constexpr int kConnectTimeoutMs = 5'000;
 using Stub = grpc::TemplatedGenericStub<v1::AgentMessage, grpc::ByteBuffer>;
 
-Stub Connect(const std::string& controller) {
+Stub Connect(const LinkOptions& options) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMs);
@@ -29,7 +30,10 @@ Stub Connect(const std::string& controller) {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(static_cast<int>(Limit("controller_message_bytes")));
-  return Stub(grpc::CreateCustomChannel(controller, grpc::InsecureChannelCredentials(), arguments));
+  const auto credentials = options.tls == nullptr
+                               ? grpc::InsecureChannelCredentials()
+                               : tls::MakeChannelCredentials(options.tls->material());
+  return Stub(grpc::CreateCustomChannel(options.controller, credentials, arguments));
 }
 
 Status CheckFlows(const v1::MeshAssignment& order) {
@@ -71,7 +75,7 @@ Status FromGrpc(const grpc::Status& status) {
 // while Send() may start a write; Close() releases it once.
 class Link::Stream final : public grpc::ClientBidiReactor<v1::AgentMessage, grpc::ByteBuffer> {
  public:
-  explicit Stream(Link& link) : link_(link), stub_(Connect(link.options_.controller)) {}
+  explicit Stream(Link& link) : link_(link), stub_(Connect(link.options_)) {}
 
   void Start() {
     stub_.PrepareBidiStreamingCall(&context_, "/fabric.v1.AgentLink/Connect", {}, this);

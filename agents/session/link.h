@@ -8,6 +8,7 @@
 
 #include "base/mutex.h"
 #include "base/status.h"
+#include "base/tls/tls_files.h"
 #include "fabric/v1/agent.pb.h"
 
 namespace fabric::agent {
@@ -24,7 +25,8 @@ class LinkEvents {
 };
 
 struct LinkOptions {
-  std::string controller;  // "HOST:PORT"
+  std::string controller;              // "HOST:PORT"
+  const tls::TlsFiles* tls = nullptr;  // Read with each dial. Null: no TLS
 };
 
 // One stream at a time. Each dial opens a new connection, so that gRPC's backoff does not add to

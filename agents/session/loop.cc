@@ -14,6 +14,7 @@ namespace {
 constexpr Duration kTickMax = std::chrono::seconds(1);
 constexpr Duration kTickMin = std::chrono::milliseconds(1);
 constexpr Duration kAwaitInspection = std::chrono::milliseconds(50);
+constexpr Duration kTlsCheckInterval = std::chrono::seconds(2);
 
 // Waits for `duration` or until stopped.
 void Pause(const std::stop_token& stop, Duration duration) {
@@ -50,6 +51,28 @@ bool SampleOnce(const CounterLoop& loop, Counting& state, const std::stop_token&
   loop.deliver_sample(sample);
   loop.shared.SetCounterSample(std::move(sample));
   return true;
+}
+
+// gRPC hides why a TLS connection fails.
+std::string ReasonOf(const Status& why, const std::function<Status()>& explain) {
+  if (why.code() != Code::kUnavailable || !explain) return why.message();
+  const Status tls = explain();
+  return tls.ok() ? why.message() : tls.message();
+}
+
+// The next dial uses new files; the stream in use stays.
+void CheckTls(tls::TlsFiles* files, Moment now, SteadyTime& checked_at) {
+  if (files == nullptr || now.steady - checked_at < kTlsCheckInterval) return;
+  checked_at = now.steady;
+  switch (files->Check(now.wall)) {
+    case tls::TlsFiles::Change::kNone: return;
+    case tls::TlsFiles::Change::kReloaded:
+      return log::Info("TLS files reloaded; certificate valid until {}",
+                       tls::ToText(files->not_after()));
+    case tls::TlsFiles::Change::kRefused:
+      return log::Error("new TLS files refused, the previous ones stay in use: {}",
+                        files->problem().message());
+  }
 }
 
 }  // namespace
@@ -96,6 +119,7 @@ void CounterLoop::Run(const std::stop_token& stop) {
 void AgentLoop::Run(const std::stop_token& stop) {
   std::string last_reason;
   bool connected = false;
+  SteadyTime tls_checked_at{};
   while (!stop.stop_requested()) {
     const Duration wait = agent.next_tick() - clock.Now().steady;
     auto event = inbox.Next(stop, std::clamp(wait, kTickMin, kTickMax));
@@ -114,9 +138,10 @@ void AgentLoop::Run(const std::stop_token& stop) {
       else if (const auto* gone = std::get_if<Disconnected>(&*event)) {
         agent.OnDisconnected(gone->why, now);
         if (std::exchange(last_reason, gone->why.message()) != gone->why.message())
-          log::Warning("not connected to {}: {}", controller, gone->why.message());
+          log::Warning("not connected to {}: {}", controller, ReasonOf(gone->why, explain));
       }  // Idle: Tick() sends what waited for it.
     }
+    CheckTls(tls, now, tls_checked_at);
     agent.Tick(now);
     if (agent.connected() != connected) {
       connected = agent.connected();

@@ -14,6 +14,8 @@
 #include "agents/session/link.h"
 #include "agents/session/shared_state.h"
 #include "base/clock.h"
+#include "base/status.h"
+#include "base/tls/tls_files.h"
 #include "fabric/v1/inventory.pb.h"
 
 namespace fabric::agent {
@@ -53,6 +55,10 @@ struct AgentLoop {
   Link& link;
   const Clock& clock;
   SharedState& shared;
+  // Files of the link, reloaded when they change; null: no TLS
+  tls::TlsFiles* tls = nullptr;
+  // Why TLS to the controller fails; OK: TLS is not the reason. Can wait some seconds.
+  std::function<Status()> explain = {};
 
   void Run(const std::stop_token& stop);
 };

@@ -3,11 +3,14 @@
 #include <chrono>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
+#include "daemon/api/caller_certificate.h"
 #include "daemon/api/caught.h"
 #include "daemon/api/grpc_caller.h"
 #include "daemon/api/grpc_status.h"
+#include "daemon/api/peer_slots.h"
 #include "proto/timestamps.h"
 
 namespace fabric::api {
@@ -207,6 +210,22 @@ void AgentFront::Close(SessionId session, const Status& status) {
   if (at != sessions_.end() && at->second.stream != nullptr) at->second.stream->Close(status);
 }
 
+void AgentFront::EndRefused(const std::function<Status(std::string_view)>& verify) {
+  std::vector<std::pair<SessionId, std::string>> chains;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [id, session] : sessions_)
+      if (!session.chain_pem.empty()) chains.emplace_back(id, session.chain_pem);
+  }
+  for (const auto& [id, chain] : chains) {
+    const Status status = verify(chain);
+    if (status.ok()) continue;
+    const MutexLock lock(mutex_);
+    const auto at = sessions_.find(id);
+    if (at != sessions_.end() && at->second.stream != nullptr) at->second.stream->Fail(status);
+  }
+}
+
 void AgentFront::Stop(const Status& status) {
   const MutexLock lock(mutex_);
   stopped_ = status;
@@ -227,7 +246,10 @@ grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* AgentFront::Connect
   const SessionId id(++last_session_);
   auto* const stream = new Stream(*this, *context, id);
   const bool full = sessions_.size() >= Limit("agent_streams");
-  sessions_.emplace(id, Session{.stream = stream, .caller = std::move(caller), .opened_at = Now()});
+  sessions_.emplace(id, Session{.stream = stream,
+                                .caller = std::move(caller),
+                                .opened_at = Now(),
+                                .chain_pem = CallerChain(*context)});
   if (!stopped_.ok())
     stream->Close(stopped_);
   else if (!admitted.ok())

@@ -10,9 +10,11 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "base/clock.h"
@@ -62,6 +64,9 @@ class AgentFront final : public control::AgentSink, public AgentLinkService {
   void Send(SessionId session, const v1::ControllerMessage& message) override EXCLUDES(mutex_);
   void Close(SessionId session, const Status& status) override EXCLUDES(mutex_);
 
+  // Closes the sessions whose certificate chain `verify` refuses, such as after a revocation.
+  void EndRefused(const std::function<Status(std::string_view chain_pem)>& verify) EXCLUDES(mutex_);
+
   // Closes every session with this status and refuses new ones with it. Does not wait: shut the
   // server down next, with a deadline, for those whose other end does not read.
   void Stop(const Status& status) EXCLUDES(mutex_);
@@ -77,6 +82,7 @@ class AgentFront final : public control::AgentSink, public AgentLinkService {
     Stream* stream;  // Deletes itself; nullptr once it has
     access::Caller caller;
     SteadyTime opened_at;
+    std::string chain_pem = {};  // Certificates of the agent; empty without TLS
     AgentInbox inbox = {};
     bool greeted = false;
     bool queued = false;  // In urgent_ or turns_

@@ -1,9 +1,8 @@
 #include "daemon/api/grpc_caller.h"
 
-#include <grpcpp/security/auth_context.h>
-
 #include <string>
 
+#include "daemon/api/caller_certificate.h"
 #include "daemon/api/peer_slots.h"
 
 namespace fabric::api {
@@ -26,18 +25,14 @@ std::string AuthorizationOf(const grpc::ServerContextBase& context) {
   return all;
 }
 
-bool IsEncrypted(const grpc::AuthContext& security) {
-  const auto types = security.FindPropertyValues("transport_security_type");
-  return types.size() == 1 && types.front() == "ssl";
-}
-
 }  // namespace
 
 access::Caller CallerOf(const grpc::ServerContextBase& context) {
   access::Caller caller;
   caller.address = AddressOf(context.peer());
   caller.authorization = AuthorizationOf(context);
-  caller.encrypted = IsEncrypted(*context.auth_context());
+  caller.encrypted = IsEncrypted(context);
+  caller.certificate = CallerCertificate(context);
   return caller;
 }
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "daemon/api/agent_front.h"
 #include "daemon/api/grpc_reflection.h"
+#include "daemon/api/grpc_tls.h"
 #include "daemon/api/grpc_unary.h"
 #include "daemon/api/grpc_watch.h"
 #include "daemon/api/listen_error.h"
@@ -65,13 +66,15 @@ const HostPort& GrpcFront::address() const {
 
 Result<std::unique_ptr<GrpcFront>> GrpcFront::Listen(const HostPort& address, CallFunction call,
                                                      control::EventBus& events, PeerSlots& watchers,
-                                                     AgentFront& agents) {
+                                                     AgentFront& agents, const GrpcTls* tls) {
   auto parts = std::make_unique<Parts>(call, events, watchers, agents);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   builder.experimental().SetInterceptorCreators(ReflectionGuards(std::move(call)));
   int port = 0;
-  builder.AddListeningPort(ToString(address), grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(ToString(address),
+                           tls == nullptr ? grpc::InsecureServerCredentials() : tls->credentials(),
+                           &port);
   builder.RegisterService(&parts->watch);
   builder.RegisterService(&agents);
   builder.RegisterCallbackGenericService(&parts->unary);

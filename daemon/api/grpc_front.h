@@ -13,14 +13,16 @@
 namespace fabric::api {
 
 class AgentFront;
+class GrpcTls;
 
 class GrpcFront {
  public:
-  // Listens; all are borrowed and must outlive the front. UNAVAILABLE with the address and the
-  // reason when that fails.
+  // Listens; all are borrowed and must outlive the front. Without `tls`, connections are not
+  // encrypted. UNAVAILABLE with the address and the reason when that fails.
   static Result<std::unique_ptr<GrpcFront>> Listen(const HostPort& address, CallFunction call,
                                                    control::EventBus& events, PeerSlots& watchers,
-                                                   AgentFront& agents);
+                                                   AgentFront& agents,
+                                                   const GrpcTls* tls = nullptr);
   ~GrpcFront();
 
   // With the chosen port if the requested one was 0.

@@ -181,6 +181,14 @@ void RuleProblems(const MetricsInput& input, MetricFamily& family) {
   Add(family, {}, input.rule_problems);
 }
 
+void TlsExpiry(const MetricsInput& input, MetricFamily& family) {
+  if (input.tls) Add(family, {}, static_cast<double>(input.tls->not_after_seconds));
+}
+
+void TlsRefused(const MetricsInput& input, MetricFamily& family) {
+  if (input.tls) Add(family, {}, input.tls->files_refused ? 1 : 0);
+}
+
 void TopologyPorts(const MetricsInput& input, MetricFamily& family) {
   if (!input.fleet.infiniband.known) return;
   Add(family, {{"state", "placed"}},
@@ -289,6 +297,10 @@ constexpr Family kFamilies[] = {
      &StoreFailures},
     {"fabric_rule_problems", MetricType::Gauge,
      "Problems in files of custom rules; invalid rules are skipped.", &RuleProblems},
+    {"fabric_tls_certificate_not_after_seconds", MetricType::Gauge,
+     "End of the validity of the controller's TLS certificate, seconds since 1970.", &TlsExpiry},
+    {"fabric_tls_files_refused", MetricType::Gauge,
+     "1: the TLS files on disk are invalid, and the previous ones are in use.", &TlsRefused},
     {"fabric_infiniband_topology_ports", MetricType::Gauge,
      "Active InfiniBand ports by their entry in the topology file: placed, other_lid (the LID "
      "differs; "

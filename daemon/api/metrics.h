@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "daemon/access/gate.h"
@@ -13,11 +14,17 @@
 
 namespace fabric::api {
 
+struct TlsNumbers {
+  std::int64_t not_after_seconds = 0;  // End of the certificate, seconds since 1970
+  bool files_refused = false;
+};
+
 struct MetricsInput {
   control::FleetNumbers fleet;
   std::uint32_t rule_problems = 0;
   CallMetrics::Counts calls;
   access::GateCounts access = {};
+  std::optional<TlsNumbers> tls = {};  // Empty: the listeners have no TLS
 };
 
 // Prometheus text exposition format.

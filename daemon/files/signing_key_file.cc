@@ -4,16 +4,11 @@
 
 #include "base/atomic_file.h"
 #include "base/input.h"
-#include "daemon/files/watched_file.h"
 
 namespace fabric {
 namespace {
 
 constexpr std::size_t kKeyFileBytesMax = 64 << 10;
-
-Status CheckPermissions(const std::string& path) {
-  return CheckMode(path, kSecret, "a private key that other users cannot read (mode 0600 or 0640)");
-}
 
 Result<KeyFile> Read(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string pem, ReadFile(path, kKeyFileBytesMax));
@@ -34,7 +29,7 @@ Status WritePublic(const std::string& path, const SigningKey& key) {
 
 Result<KeyFile> LoadSigningKey(const std::string& named, const std::string& state) {
   if (!named.empty()) {
-    RETURN_IF_ERROR(CheckPermissions(named));
+    RETURN_IF_ERROR(CheckPrivate(named));
     return Read(named);
   }
   const std::filesystem::path folder = std::filesystem::path(state).parent_path();
@@ -48,7 +43,7 @@ Result<KeyFile> LoadSigningKey(const std::string& named, const std::string& stat
     found = KeyFile{.key = std::move(key), .path = path, .made = true};
   }
   (void)MakePrivate(path);  // Only its owner can.
-  RETURN_IF_ERROR(CheckPermissions(path));
+  RETURN_IF_ERROR(CheckPrivate(path));
   RETURN_IF_ERROR(WritePublic(folder / "signing-key.pub.pem", found->key));
   return found;
 }

@@ -23,6 +23,11 @@ DEPLOY = pathlib.Path(__file__).resolve().parents[2] / "deploy"
 PROGRAM = "/usr/bin/prometheus"
 START_LIMIT = 30  # seconds until it answers
 WINDOW = "30s"  # value of $__rate_interval and similar variables, for one scrape per second
+# Lines of a job, as deploy/prometheus/README.md has them
+TLS = """\
+    scheme: https
+    tls_config: {{ca_file: {0}/ca.pem, cert_file: {0}/cert.pem, key_file: {0}/key.pem}}
+"""
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
 
@@ -31,19 +36,20 @@ class PrometheusError(Exception):
     """Prometheus failed. The text gives the reason."""
 
 
-def start_prometheus(folder, fabricd_rest, agent_metrics):
-    """fabricd_rest: HOST:PORT. agent_metrics: HOST:PORT of each node's agent. Use it in `with`."""
-    return Prometheus(pathlib.Path(folder), fabricd_rest, agent_metrics)
+def start_prometheus(folder, fabricd_rest, agent_metrics, certificates=None):
+    """fabricd_rest: HOST:PORT. agent_metrics: HOST:PORT of each node's agent. certificates: folder
+    with cert.pem, key.pem and ca.pem for fabricd; None: no TLS. Use it in `with`."""
+    return Prometheus(pathlib.Path(folder), fabricd_rest, agent_metrics, certificates)
 
 
 class Prometheus:
     """A Prometheus that scrapes each second and ends with the block, or with this process."""
 
-    def __init__(self, folder, fabricd_rest, agent_metrics):
+    def __init__(self, folder, fabricd_rest, agent_metrics, certificates):
         self.targets = 1 + len(agent_metrics)
         self.log = folder / "prometheus.log"
         folder.mkdir(parents=True, exist_ok=True)
-        _configure(folder, fabricd_rest, agent_metrics)
+        _configure(folder, fabricd_rest, agent_metrics, certificates)
         with open(self.log, "wb") as out:
             self.process = subprocess.Popen(
                 [PROGRAM, f"--config.file={folder / 'prometheus.yml'}",
@@ -97,10 +103,12 @@ class Prometheus:
             time.sleep(0.1)
 
 
-def _configure(folder, fabricd_rest, agent_metrics):
+def _configure(folder, fabricd_rest, agent_metrics, certificates):
     """Writes the deployed configuration with intervals of 1 s and these targets."""
     text = (DEPLOY / "prometheus/prometheus.yml").read_text()
     fast = re.sub(r"(scrape_interval|evaluation_interval|refresh_interval): *\w+", r"\1: 1s", text)
+    if certificates:
+        fast = fast.replace("job_name: fabricd\n", "job_name: fabricd\n" + TLS.format(certificates))
     (folder / "prometheus.yml").write_text(fast)
     shutil.copy(DEPLOY / "prometheus/alerts.yml", folder)
     targets = {"fabricd.json": [{"targets": [fabricd_rest]}],

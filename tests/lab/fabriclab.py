@@ -24,19 +24,20 @@ import labimage
 import labstate
 import labswitch
 import labvm
-from labdefs import (BOOT_LIMIT, HERE, LAB, MEMORY, RAILS, LabError, Steps, address, agent_command,
-                     guest_view, node_names)
+from labdefs import (BOOT_LIMIT, HERE, LAB, MEMORY, RAILS, TLS_FOLDER, LabError, Steps, address,
+                     agent_command, guest_view, node_names)
 
 
 class Lab:
     """nodes: number of guests. agent: path of fabric-agent, started if there is a controller
     (HOST:PORT). programs: more programs for /usr/bin of the guests. planted: plant two faults.
     tied: end the lab with this process. quiet: print nothing on stderr. leaves, spines: switches
-    of each rail; the leaves have blocks of guests of equal size."""
+    of each rail; the leaves have blocks of guests of equal size. certificates: a function from the
+    name of a node to the folder with cert.pem, key.pem and ca.pem of its agent; None: no TLS."""
 
     def __init__(self, nodes=3, name=None, agent=None, controller=None, programs=(),
                  agent_flags="", planted=False, tied=True, quiet=False, memory=MEMORY,
-                 boot_limit=BOOT_LIMIT, leaves=1, spines=1):
+                 boot_limit=BOOT_LIMIT, leaves=1, spines=1, certificates=None):
         if not 1 <= nodes <= 100:
             raise LabError(f"--nodes: expected 1 to 100, saw {nodes}", 2)
         if not 1 <= leaves <= min(nodes, 16) or not 1 <= spines <= 16:
@@ -50,6 +51,7 @@ class Lab:
         self.nodes = node_names(nodes)
         self.leaves, self.spines = leaves, spines
         self.agent, self.controller, self.agent_flags = agent, controller, agent_flags
+        self.certificates = certificates
         self.programs = [*programs, *([agent] if agent else [])]
         self.planted, self.tied, self.memory, self.boot_limit = planted, tied, memory, boot_limit
         self.steps = Steps(None if quiet else sys.stderr)
@@ -86,6 +88,8 @@ class Lab:
             with self.steps.step(f"boot of {len(self.nodes)} guests ({accel})"):
                 self._start(kernel, image, switch, accel)
                 self._wait()
+            for node in self.nodes if self.certificates else ():
+                self._put_certificate(node)
             for node, fault, words in labfaults.planted(self.nodes) if self.planted else ():
                 self.fault(node, fault, *words)
                 self.steps.say(f"planted on {node}: {' '.join([fault, *words])}")
@@ -108,7 +112,8 @@ class Lab:
             (self.folder / node).mkdir()
             agent = None
             if self.controller:
-                agent = agent_command(node, self.controller, self.agent_flags)
+                agent = agent_command(node, self.controller, self.agent_flags,
+                                      tls=self.certificates is not None)
             plan["nodes"][node] = labvm.command(kernel, image, node, index, self.memory, accel,
                                                 agent)
         labstate.write_json(self.folder / "plan.json", plan)
@@ -132,6 +137,15 @@ class Lab:
             if waiting and time.monotonic() > deadline:
                 self._failed(waiting[0], f"was not ready within {self.boot_limit} s")
             time.sleep(0.05)
+
+    def _put_certificate(self, node):
+        """Copies the files of the agent. agent-loop starts the agent when they are complete."""
+        folder = self.certificates(node)
+        self.exec(node, ["mkdir", "-m", "700", TLS_FOLDER], check=True)
+        for name in ("ca.pem", "cert.pem", "key.pem"):
+            self.put(node, folder / name, f"{TLS_FOLDER}/{name}")
+        self.exec(node, ["sh", "-c", 'chmod 600 "$1/key.pem" && touch "$1/complete"', "lab",
+                         TLS_FOLDER], check=True)
 
     def _failed(self, node, what):
         kept = LAB / "failed" / self.name / node / "console.log"

@@ -40,7 +40,8 @@ class LabCase(unittest.TestCase):
         cls.folder.mkdir(parents=True, exist_ok=True)
         cls.controller = quickstart.Controller(cls.folder, 0, 0, *cls.FLAGS)
         cls.addClassCleanup(lambda: cls.controller.stop())  # A test may replace it
-        cls.lab = Lab(agent=str(BIN / "fabric-agent"), controller=cls.controller.grpc, **cls.LAB)
+        cls.lab = Lab(agent=str(BIN / "fabric-agent"), controller=cls.controller.grpc,
+                      certificates=cls.controller.pki.node, **cls.LAB)
         cls.addClassCleanup(cls.lab.down)
         cls.lab.up()
         cls.until(cls.all_here, "all nodes report", 120)
@@ -96,7 +97,8 @@ class LabCase(unittest.TestCase):
     def ctl(self, *words, controller=None):
         return subprocess.run(
             [BIN / "fabricctl", "--controller", controller or self.controller.grpc, *words],
-            capture_output=True, text=True, check=False, timeout=300)
+            capture_output=True, text=True, check=False, timeout=300,
+            env=self.controller.environment)
 
     @contextlib.contextmanager
     def broken(self, node, *fault):

@@ -17,6 +17,7 @@ MTU = 4200
 HOST = "10.0.2.2"  # the host's address for the guests (QEMU's user network)
 METRICS_PORT = 9417  # in the guest; forwarded to a free port of 127.0.0.1
 EXEC_PORTS = 8  # concurrent commands per node
+TLS_FOLDER = "/etc/fabricd-tls"  # In a guest
 MEMORY = 448  # MiB for each guest
 BOOT_LIMIT = 120  # seconds until a guest must be ready
 
@@ -29,10 +30,14 @@ class LabError(Exception):
         self.status = status
 
 
-def agent_command(node, controller, flags=""):
-    """The command line of fabric-agent in a guest."""
+def agent_command(node, controller, flags="", tls=False):
+    """The command line of fabric-agent in a guest. tls: with the files of TLS_FOLDER, for which
+    agent-loop waits."""
     words = ["/usr/bin/fabric-agent", "run", "--controller", guest_view(controller),
              "--metrics", f"0.0.0.0:{METRICS_PORT}", "--node", node]
+    if tls:
+        words += [f"--tls-cert={TLS_FOLDER}/cert.pem", f"--tls-key={TLS_FOLDER}/key.pem",
+                  f"--tls-ca={TLS_FOLDER}/ca.pem"]
     return shlex.join(words + shlex.split(flags))
 
 

@@ -85,10 +85,10 @@ def kernel_lines(lab, node):
 
 @contextlib.contextmanager
 def fabricctl_lines(fabricctl, controller):
-    """Lines of `fabricctl events --watch -o json`."""
+    """Lines of `fabricctl events --watch -o json`. controller: a quickstart.Controller."""
     lines = Lines()
-    watch = subprocess.Popen([fabricctl, "--controller", controller, "events", "--watch", "-o",
-                              "json"], stdout=subprocess.PIPE)
+    watch = subprocess.Popen([fabricctl, "--controller", controller.grpc, "events", "--watch", "-o",
+                              "json"], stdout=subprocess.PIPE, env=controller.environment)
 
     def listen():
         while data := os.read(watch.stdout.fileno(), 65536):

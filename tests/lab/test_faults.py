@@ -14,7 +14,6 @@ import signal
 import subprocess
 import sys
 import unittest
-import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent.parent / "deploy")]
@@ -59,7 +58,8 @@ class TestFaults(LabCase):
 
     def start(self, *words):
         return subprocess.Popen([BIN / "fabricctl", "--controller", self.controller.grpc, *words],
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env=self.controller.environment)
 
     def campaign(self, *words):
         done = self.ctl("probe", "run", *words, "-o", "json")
@@ -221,7 +221,7 @@ class TestFaults(LabCase):
 
     def verified(self, file, *words):
         key = self.folder / "key.pem"
-        with urllib.request.urlopen(f"http://{self.controller.rest}/certificate-key.pem") as page:
+        with self.controller.open("/certificate-key.pem") as page:
             key.write_bytes(page.read())
         return self.ctl("certify", "verify", file, "--key", key, *words)
 

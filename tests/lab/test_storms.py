@@ -48,7 +48,7 @@ class StormTests:
         same agent and no findings."""
         process = self.lab.shell(node, "cat /run/agent.pid")
         seen, numbers = [], []
-        with labevents.fabricctl_lines(RELEASE / "bin/fabricctl", self.controller.grpc) as lines:
+        with labevents.fabricctl_lines(RELEASE / "bin/fabricctl", self.controller) as lines:
             time.sleep(1)  # It has subscribed.
             yield seen
             self.until(lambda: self.findings() == [] and self.active_ports(node) == 2,

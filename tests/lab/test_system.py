@@ -13,7 +13,6 @@ import sys
 import time
 import unittest
 import urllib.error
-import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent.parent / "deploy")]
@@ -171,8 +170,8 @@ class TestSystem(IncastTests, StormTests, ToolTests, LabCase):
     def test_08_events_are_streamed(self):
         watch = subprocess.Popen(
             [BIN / "fabricctl", "--controller", self.controller.grpc, "events", "--watch", "-o",
-             "json"], stdout=subprocess.PIPE, text=True)
-        stream = urllib.request.urlopen(f"http://{self.controller.rest}/v1/events", timeout=15)
+             "json"], stdout=subprocess.PIPE, text=True, env=self.controller.environment)
+        stream = self.controller.open("/v1/events", timeout=15)
         try:
             time.sleep(0.5)
             self.lab.fault("n1", "link-down", "rail1")
@@ -193,7 +192,7 @@ class TestSystem(IncastTests, StormTests, ToolTests, LabCase):
 
     def test_08_links_that_go_down_are_reported_at_once(self):
         rounds = list(labevents.measure(self.lab, "n2", "rail0", BIN / "fabricctl",
-                                        self.controller.grpc, 3))
+                                        self.controller, 3))
         self.assertEqual(len(rounds), 3)
         # A loose limit, before the next periodic check. tests/lab/event_latency measures the
         # latency on a quiet machine.
@@ -204,7 +203,7 @@ class TestSystem(IncastTests, StormTests, ToolTests, LabCase):
         self.assertEqual(self.ctl("probe", "run", "--iterations", "50").returncode, 0)
         agents = {node: self.lab.metrics(node) for node in self.lab.nodes}
         with dashboard.start_prometheus(self.folder / "prometheus", self.controller.rest,
-                                        agents) as prometheus:
+                                        agents, self.controller.pki.client()) as prometheus:
             dashboard.wait_until_scraped(prometheus)
             self.assertEqual(dashboard.empty_queries(
                 prometheus, quickstart.ROOT / "deploy/grafana/fabricd.json"), [])

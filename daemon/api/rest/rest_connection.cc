@@ -17,6 +17,7 @@ namespace net = boost::asio;
 using net::ip::tcp;
 constexpr std::size_t kEventBytesAtOnceMax = 64 << 10;
 constexpr std::size_t kChunkBytes = 64 << 10;
+constexpr Duration kLinger = std::chrono::seconds(1);
 
 std::string_view View(beast::string_view text) {
   return {text.data(), text.size()};
@@ -28,6 +29,13 @@ HttpResponse BadHttp(boost::system::error_code error, const RestLimits& limits) 
         431, {Code::kResourceExhausted,
               Format("expected a header of at most {} bytes", limits.header_bytes_max)});
   return ErrorResponse(400, {Code::kInvalidArgument, "malformed HTTP: " + error.message()});
+}
+
+// Null: no TLS, or a failure, which Begin() sees.
+tls::Owned<SSL> MakeSession(tls::ServerSessions* sessions) {
+  if (sessions == nullptr) return nullptr;
+  auto session = sessions->Make();
+  return session.ok() ? *std::move(session) : nullptr;
 }
 
 HttpResponse TooLong(std::uint64_t bytes_max) {
@@ -48,9 +56,10 @@ RestConnection::RestConnection(RestShared& shared, ConnectionOwner& owner, Socke
     : shared_(shared),
       owner_(owner),
       id_(id),
-      stream_(std::move(socket)),
+      stream_(std::move(socket), MakeSession(shared.tls)),
       timer_(stream_.get_executor()) {
   caller_.address = PeerOf(stream_.socket());
+  caller_.encrypted = stream_.encrypted();
   Error ignored;
   stream_.socket().set_option(tcp::no_delay(true), ignored);
 }
@@ -60,12 +69,39 @@ RestConnection::~RestConnection() {
 }
 
 void RestConnection::Begin(Result<PeerSlot> slot) {
+  if (shared_.tls != nullptr && (!slot.ok() || !stream_.encrypted())) {
+    Close();
+    return;
+  }
   if (!slot.ok()) {
     Refuse(ErrorResponse(503, slot.status()));
     return;
   }
   slot_.emplace(*std::move(slot));
-  ReadHeader(shared_.limits.header_timeout);
+  if (!stream_.encrypted()) {
+    ReadHeader(shared_.limits.header_timeout);
+    return;
+  }
+  stream_.expires_after(shared_.limits.header_timeout);
+  stream_.async_handshake(Then(&RestConnection::OnHandshake));
+}
+
+void RestConnection::OnHandshake(Error error) {
+  if (!stream_.socket().is_open()) return;
+  if (!error) {
+    caller_.certificate = stream_.Certificate();
+    ReadHeader(shared_.limits.header_timeout);
+    return;
+  }
+  if (RestSocket::IsPlainHttp(error)) {
+    text_ = ResponseText(
+        ErrorResponse(400, {Code::kFailedPrecondition, "expected HTTPS, saw HTTP without TLS"}),
+        {});
+    Error ignored;
+    stream_.socket().non_blocking(true, ignored);
+    stream_.socket().write_some(net::buffer(text_), ignored);
+  }
+  stream_.close();
 }
 
 void RestConnection::Close() {
@@ -114,8 +150,7 @@ HttpRequest RestConnection::RequestRead() const {
 
 void RestConnection::OnHeader(Error error) {
   if (!stream_.socket().is_open()) return;
-  if (error == http::error::end_of_stream || error == beast::error::timeout ||
-      (error && error.category() == net::error::get_system_category())) {
+  if (RestSocket::IsEnd(error)) {
     stream_.close();
     return;
   }
@@ -158,8 +193,7 @@ void RestConnection::ReleaseBody() {
 
 void RestConnection::OnBody(Error error) {
   if (!stream_.socket().is_open()) return;
-  if (error == beast::error::timeout ||
-      (error && error.category() == net::error::get_system_category())) {
+  if (RestSocket::IsEnd(error)) {
     stream_.close();
     return;
   }
@@ -251,14 +285,23 @@ void RestConnection::WriteChunk() {
 // Sends FIN and reads what the client still sends, for a second: closing at once would reset the
 // connection and the client could lose the answer.
 void RestConnection::Linger() {
+  if (stream_.encrypted()) {
+    stream_.expires_after(kLinger);
+    stream_.async_shutdown(Then(&RestConnection::OnShutDown));
+    return;
+  }
   Error ignored;
   stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
-  timer_.expires_after(std::chrono::seconds(1));
+  timer_.expires_after(kLinger);
   timer_.async_wait(Then(&RestConnection::OnLingered));
   ReadSome(&RestConnection::OnDiscarded);
 }
 
 void RestConnection::OnLingered(Error) {
+  stream_.close();
+}
+
+void RestConnection::OnShutDown(Error) {
   stream_.close();
 }
 
@@ -273,7 +316,10 @@ void RestConnection::OnDiscarded(Error error) {
 
 // Reads bytes that are ignored.
 void RestConnection::ReadSome(Step step) {
-  stream_.socket().async_read_some(net::buffer(discarded_), Then(step));
+  if (stream_.encrypted())
+    stream_.async_read_some(net::buffer(discarded_), Then(step));
+  else
+    stream_.socket().async_read_some(net::buffer(discarded_), Then(step));
 }
 
 void RestConnection::BeginEvents(const EventStreamStart& start) {

@@ -8,7 +8,6 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <cstdint>
@@ -16,9 +15,12 @@
 #include <optional>
 #include <string>
 
+#include "base/tls/contexts.h"
+#include "daemon/access/caller.h"
 #include "daemon/api/peer_slots.h"
 #include "daemon/api/rest/rest_server.h"
 #include "daemon/api/rest/rest_service.h"
+#include "daemon/api/rest/rest_socket.h"
 #include "daemon/control/events.h"
 
 namespace fabric::api {
@@ -29,6 +31,7 @@ struct RestShared {
   control::EventBus& events;
   PeerSlots& watchers;
   const RestLimits limits;
+  tls::ServerSessions* const tls;             // nullptr: no TLS
   std::atomic<std::uint64_t> body_bytes = 0;  // Reserved by requests that are being read
 };
 
@@ -47,7 +50,7 @@ class RestConnection {
   RestConnection(RestShared& shared, ConnectionOwner& owner, Socket socket, std::uint64_t id);
   ~RestConnection();
 
-  // Starts to read. A failed `slot` is answered 503.
+  // Starts to read. A failed `slot` is answered 503; with TLS it ends the connection.
   void Begin(Result<PeerSlot> slot);
   void Close();
   // Writes new events, if this is a watcher.
@@ -77,6 +80,7 @@ class RestConnection {
   }
   void MaybeDrop();
 
+  void OnHandshake(Error error);
   void ReadHeader(Duration timeout);
   void OnHeader(Error error);
   void OnBody(Error error);
@@ -92,6 +96,7 @@ class RestConnection {
   void Linger();
   void OnLingered(Error error);
   void OnDiscarded(Error error);
+  void OnShutDown(Error error);
   void ReadSome(Step step);
 
   void BeginEvents(const EventStreamStart& start);
@@ -105,7 +110,7 @@ class RestConnection {
   RestShared& shared_;
   ConnectionOwner& owner_;
   const std::uint64_t id_;
-  boost::beast::tcp_stream stream_;
+  RestSocket stream_;
   boost::asio::steady_timer timer_;  // Of lingering, or of heartbeats
   access::Caller caller_;            // Of the connection, without the Authorization header
   std::optional<PeerSlot> slot_;

@@ -78,8 +78,12 @@ class RestLoop final : public ConnectionOwner, public control::EventListener {
 class RestServer::Parts {
  public:
   Parts(const RestService& service, control::EventBus& events, PeerSlots& watchers,
-        const RestLimits& limits)
-      : shared_{.service = service, .events = events, .watchers = watchers, .limits = limits},
+        const RestLimits& limits, tls::ServerSessions* tls)
+      : shared_{.service = service,
+                .events = events,
+                .watchers = watchers,
+                .limits = limits,
+                .tls = tls},
         connections_("connections", limits.connections) {
     for (std::size_t n = 0; n < std::max<std::size_t>(1, limits.threads); ++n)
       loops_.push_back(std::make_unique<RestLoop>(shared_));
@@ -168,12 +172,10 @@ void RestServer::Stop() {
   parts_->Stop();
 }
 
-Result<std::unique_ptr<RestServer>> RestServer::Listen(const HostPort& address,
-                                                       const RestService& service,
-                                                       control::EventBus& events,
-                                                       PeerSlots& watchers,
-                                                       const RestLimits& limits) {
-  auto parts = std::make_unique<Parts>(service, events, watchers, limits);
+Result<std::unique_ptr<RestServer>> RestServer::Listen(
+    const HostPort& address, const RestService& service, control::EventBus& events,
+    PeerSlots& watchers, const RestLimits& limits, tls::ServerSessions* tls) {
+  auto parts = std::make_unique<Parts>(service, events, watchers, limits, tls);
   RETURN_IF_ERROR(parts->Listen(address));
   parts->Start();
   return std::unique_ptr<RestServer>(new RestServer(std::move(parts)));

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/settings.h"
 #include "base/status.h"
+#include "base/tls/contexts.h"
 #include "daemon/api/peer_slots.h"
 #include "daemon/api/rest/rest_service.h"
 #include "daemon/control/events.h"
@@ -29,12 +30,14 @@ struct RestLimits {
 
 class RestServer {
  public:
-  // Listens and serves from then on; all are borrowed and must outlive the server. UNAVAILABLE or
+  // Listens and serves from then on; all are borrowed and must outlive the server. Without `tls`,
+  // connections are not encrypted. UNAVAILABLE or
   // INVALID_ARGUMENT with the address and the reason when that fails.
   static Result<std::unique_ptr<RestServer>> Listen(const HostPort& address,
                                                     const RestService& service,
                                                     control::EventBus& events, PeerSlots& watchers,
-                                                    const RestLimits& limits);
+                                                    const RestLimits& limits,
+                                                    tls::ServerSessions* tls = nullptr);
   ~RestServer();
 
   // With the port that was chosen when 0 was asked for.

@@ -21,6 +21,15 @@ TEST(MetricsText, AnEmptyFleetIsZeroAndNotAbsent) {
   EXPECT_THAT(text, Not(HasSubstr("fabric_probe_latency_seconds")));
 }
 
+TEST(MetricsText, TlsHasItsEndAndItsRefusedFilesOnlyWithTls) {
+  EXPECT_THAT(MetricsText({}), Not(HasSubstr("\nfabric_tls_")));
+  MetricsInput input;
+  input.tls = TlsNumbers{.not_after_seconds = 1'800'000'000, .files_refused = true};
+  const std::string text = MetricsText(input);
+  EXPECT_THAT(text, HasSubstr("fabric_tls_certificate_not_after_seconds 1800000000\n"));
+  EXPECT_THAT(text, HasSubstr("fabric_tls_files_refused 1\n"));
+}
+
 TEST(MetricsText, NamesTheNodesOfFindingsAndTheLostOnes) {
   MetricsInput input;
   input.fleet.nodes["n1"] = {.connected = true, .findings = {{v1::SEVERITY_CRITICAL, 1}}};

@@ -27,7 +27,7 @@ TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
       {"",
        "expected one of nodes, node, diff, devices, findings, finding, silence, rules, "
        "validate, "
-       "check, explain, profile, probe, matrix, certify, mesh, backup, whoami, token, audit, "
+       "check, explain, profile, probe, matrix, certify, mesh, backup, whoami, token, audit, pki, "
        "events, explain-log, "
        "version; see "
        "fabricctl --help"},

@@ -89,6 +89,23 @@ TEST_F(GrpcClient, SaysThatNobodyListens) {
             Code::kUnavailable);
 }
 
+TEST_F(GrpcClient, SaysThatAFileOfTlsCannotBeUsed) {
+  const auto error = [&] {
+    return MakeGrpcClient(options_)
+        ->Call<v1::ListNodesResponse>(v1::ListNodesRequest())
+        .status()
+        .message();
+  };
+  options_.tls.ca = "/nowhere/ca.pem";
+  EXPECT_EQ(error(), "/nowhere/ca.pem: No such file or directory");
+  options_.tls = {.certificate = "cert.pem", .key = "key.pem", .ca = {}, .crl = {}};
+  EXPECT_EQ(error(), "--tls-ca: expected a file, because --tls-cert is set, saw none");
+  options_.tls = {};
+  options_.token_file = "/nowhere/token";
+  EXPECT_EQ(error(),
+            "--token-file: expected TLS (--tls-ca), because a token is a secret, saw none");
+}
+
 TEST_F(GrpcClient, GivesUpAfterTheTimeout) {
   options_.timeout = std::chrono::milliseconds(200);
   EXPECT_EQ(MakeGrpcClient(options_)->Call<v1::ListRulesResponse>(v1::ListRulesRequest()).status(),

@@ -59,6 +59,8 @@ class FakeConsole final : public Console {
 Said RunWords(std::string_view words, FakeController& controller, const FakeTerminal& terminal) {
   FakeConsole console(terminal);
   const Environment environment{.controller = terminal.controller,
+                                .tls_ca = terminal.tls_ca,
+                                .tls_key = terminal.tls_key,
                                 .user = terminal.user,
                                 .colour = terminal.colour,
                                 .progress = terminal.progress};

@@ -70,6 +70,8 @@ struct FakeController {
 struct FakeTerminal {
   std::string controller;    // FABRICCTL_CONTROLLER
   std::string user = "ada";  // USER
+  std::string tls_ca = {};   // FABRICCTL_TLS_CA
+  std::string tls_key = {};  // FABRICCTL_TLS_KEY
   bool colour = false;
   bool progress = false;
   bool writable = true;

@@ -1,0 +1,170 @@
+#include "base/tls/tls_files.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/atomic_file.h"
+#include "base/input.h"
+#include "base/text.h"
+#include "base/tls/openssl.h"
+
+namespace fabric::tls {
+namespace {
+
+constexpr std::size_t kFileBytesMax = 1 << 20;
+
+Status LoadIdentity(const TlsPaths& paths, WallTime now, TlsMaterial& out) {
+  ASSIGN_OR_RETURN(out.certificate_pem, ReadFile(paths.certificate, kFileBytesMax));
+  auto certificate = ParseCertificate(out.certificate_pem);
+  if (!certificate.ok()) return certificate.status().At(paths.certificate);
+  if (const Status valid = CheckValidity(*certificate, now); !valid.ok())
+    return valid.At(paths.certificate);
+  out.certificate = *std::move(certificate);
+
+  RETURN_IF_ERROR(CheckPrivate(paths.key));
+  ASSIGN_OR_RETURN(out.key_pem, ReadFile(paths.key, kFileBytesMax));
+  const Owned<EVP_PKEY> key = ReadPrivateKey(out.key_pem);
+  if (key == nullptr)
+    return Status(Code::kInvalidArgument,
+                  Format("expected a private key in PEM without passphrase, saw {}",
+                         KindOfPem(out.key_pem)))
+        .At(paths.key);
+  const auto chain = ReadCertificates(out.certificate_pem);
+  if (X509_check_private_key(chain.front().get(), key.get()) == 1) return {};
+  (void)TakeOpenSslError();
+  return Status(Code::kFailedPrecondition,
+                Format("expected the private key of the certificate {} ({}), saw another key",
+                       paths.certificate, NamesOf(*out.certificate)))
+      .At(paths.key);
+}
+
+Status LoadCa(const TlsPaths& paths, WallTime now, TlsMaterial& out) {
+  ASSIGN_OR_RETURN(out.ca_pem, ReadFile(paths.ca, kFileBytesMax));
+  const auto all = ParseCertificates(out.ca_pem);
+  if (!all.ok()) return all.status().At(paths.ca);
+  Status invalid;
+  for (const Certificate& ca : *all) {
+    if (!ca.authority)
+      return Status(Code::kInvalidArgument,
+                    Format("expected certificates of CAs, saw one of {}", NamesOf(ca)))
+          .At(paths.ca);
+    if (invalid.ok()) invalid = CheckValidity(ca, now);
+  }
+  // During a change of the CA, the previous one can expire.
+  const bool valid =
+      std::ranges::any_of(*all, [&](const Certificate& ca) { return CheckValidity(ca, now).ok(); });
+  return valid ? Status() : invalid.At(paths.ca);
+}
+
+Status LoadCrl(const TlsPaths& paths, TlsMaterial& out) {
+  ASSIGN_OR_RETURN(out.crl_pem, ReadFile(paths.crl, kFileBytesMax));
+  const auto crls = ReadCrls(out.crl_pem);
+  if (crls.empty())
+    return Status(Code::kInvalidArgument,
+                  Format("expected a CRL in PEM, saw {}", KindOfPem(out.crl_pem)))
+        .At(paths.crl);
+  const auto cas = ReadCertificates(out.ca_pem);
+  for (const auto& crl : crls) {
+    const bool trusted = std::ranges::any_of(cas, [&](const Owned<X509>& ca) {
+      return X509_CRL_verify(crl.get(), X509_get0_pubkey(ca.get())) == 1;
+    });
+    if (trusted) continue;
+    (void)TakeOpenSslError();
+    return Status(Code::kFailedPrecondition,
+                  Format("expected a CRL signed by a CA of {}, saw one of {}", paths.ca,
+                         TextOf(X509_CRL_get_issuer(crl.get()))))
+        .At(paths.crl);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status CheckClientPaths(const TlsPaths& paths, bool certificate_required) {
+  const bool any = !paths.certificate.empty() || !paths.key.empty() || !paths.ca.empty();
+  const auto missing = [](std::string_view option, std::string_view because) {
+    return Status(Code::kInvalidArgument,
+                  Format("--{}: expected a file, because --{} is set, saw none", option, because));
+  };
+  if (!any) return {};
+  if (paths.ca.empty())
+    return missing("tls-ca", paths.certificate.empty() ? "tls-key" : "tls-cert");
+  if (paths.certificate.empty() && !paths.key.empty()) return missing("tls-cert", "tls-key");
+  if (paths.certificate.empty() && certificate_required) return missing("tls-cert", "tls-ca");
+  if (paths.key.empty() && !paths.certificate.empty()) return missing("tls-key", "tls-cert");
+  return {};
+}
+
+Result<TlsMaterial> LoadTls(const TlsPaths& paths, WallTime now) {
+  TlsMaterial out;
+  if (!paths.certificate.empty()) RETURN_IF_ERROR(LoadIdentity(paths, now, out));
+  RETURN_IF_ERROR(LoadCa(paths, now, out));
+  if (!paths.crl.empty()) RETURN_IF_ERROR(LoadCrl(paths, out));
+  return out;
+}
+
+Result<std::unique_ptr<TlsFiles>> TlsFiles::Open(TlsPaths paths, WallTime now) {
+  std::unique_ptr<TlsFiles> files(new TlsFiles(std::move(paths)));
+  ASSIGN_OR_RETURN(TlsMaterial material, LoadTls(files->paths_, now));
+  const MutexLock lock(files->mutex_);
+  files->material_ = std::move(material);
+  return files;
+}
+
+TlsFiles::TlsFiles(TlsPaths paths)
+    : paths_(std::move(paths)), loaded_(ReadStamp()), seen_(loaded_) {}
+
+TlsFiles::Change TlsFiles::Check(WallTime now) {
+  const Stamp stamp = ReadStamp();
+  {
+    const MutexLock lock(mutex_);
+    const bool still = stamp == std::exchange(seen_, stamp);
+    if (!still || stamp == loaded_) return Change::kNone;
+    loaded_ = stamp;
+  }
+  auto material = LoadTls(paths_, now);
+  const MutexLock lock(mutex_);
+  problem_ = material.status();
+  if (!material.ok()) return Change::kRefused;
+  material_ = *std::move(material);
+  ++version_;
+  return Change::kReloaded;
+}
+
+TlsMaterial TlsFiles::material() const {
+  const MutexLock lock(mutex_);
+  return material_;
+}
+
+std::uint64_t TlsFiles::version() const {
+  const MutexLock lock(mutex_);
+  return version_;
+}
+
+Status TlsFiles::problem() const {
+  const MutexLock lock(mutex_);
+  return problem_;
+}
+
+WallTime TlsFiles::not_after() const {
+  const MutexLock lock(mutex_);
+  return material_.certificate ? material_.certificate->not_after : WallTime();
+}
+
+TlsFiles::Stamp TlsFiles::ReadStamp() const {
+  Stamp stamp{};
+  const std::array<const std::string*, 4> paths = {&paths_.certificate, &paths_.key, &paths_.ca,
+                                                   &paths_.crl};
+  for (std::size_t n = 0; n < paths.size(); ++n) {
+    struct stat file {};
+    if (paths[n]->empty() || stat(paths[n]->c_str(), &file) != 0) continue;
+    stamp[n] = {static_cast<std::int64_t>(file.st_ino), static_cast<std::int64_t>(file.st_size),
+                file.st_mtim.tv_sec * 1'000'000'000 + file.st_mtim.tv_nsec,
+                file.st_ctim.tv_sec * 1'000'000'000 + file.st_ctim.tv_nsec};
+  }
+  return stamp;
+}
+
+}  // namespace fabric::tls

@@ -1,0 +1,140 @@
+#include "daemon/transport.h"
+
+#include <arpa/inet.h>
+
+#include <array>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "base/tls/openssl.h"
+
+namespace fabric {
+namespace {
+
+using std::chrono::hours;
+
+constexpr Duration kExpiryWarning = hours(14 * 24);
+constexpr Duration kExpiryWarningEvery = hours(24);
+constexpr std::array<std::string_view, 3> kRequired = {"tls-cert", "tls-key", "tls-ca"};
+
+struct Listener {
+  std::string_view setting;
+  HostPort address;
+};
+
+std::array<Listener, 3> ListenersOf(const Settings& settings) {
+  return {{{"grpc", settings.Address("grpc")},
+           {"rest", settings.Address("rest")},
+           {"health", HealthAddress(settings)}}};
+}
+
+// A name could have any address: only "localhost" counts.
+bool IsLoopback(const std::string& host) {
+  in_addr four{};
+  in6_addr six{};
+  if (inet_pton(AF_INET, host.c_str(), &four) == 1) return ntohl(four.s_addr) >> 24 == 127;
+  if (inet_pton(AF_INET6, host.c_str(), &six) == 1) return IN6_IS_ADDR_LOOPBACK(&six) != 0;
+  return host == "localhost";
+}
+
+// All of the files or none.
+Result<bool> HasFiles(const Settings& settings) {
+  std::string present;
+  std::string missing;
+  for (const std::string_view name : kRequired) (settings.Has(name) ? present : missing) = name;
+  if (present.empty() && settings.Has("tls-crl")) present = "tls-crl";
+  if (present.empty()) return false;
+  if (settings.Text("tls") == "off")
+    return Status(Code::kInvalidArgument,
+                  Format("--{}: expected no certificates with tls: off, saw some", present));
+  if (!missing.empty())
+    return Status(Code::kInvalidArgument,
+                  Format("--{}: expected a file, because --{} is set, saw none", missing, present));
+  return true;
+}
+
+// Without TLS, everyone who reaches a listener can use it.
+Status CheckPlain(const Settings& settings) {
+  for (const Listener& listener : ListenersOf(settings)) {
+    if (IsLoopback(listener.address.host)) continue;
+    if (settings.Text("tls") == "off") {
+      log::Warning(
+          "--{} {} without TLS (tls: off): everyone who reaches this address can control the "
+          "fabric",
+          listener.setting, ToString(listener.address));
+      continue;
+    }
+    return {Code::kInvalidArgument,
+            Format("--{}: expected a loopback address, because TLS is not configured, saw {}; set "
+                   "tls-cert, tls-key and tls-ca (fabricctl pki makes the files), or tls: off in a "
+                   "network of tests",
+                   listener.setting, ToString(listener.address))};
+  }
+  return {};
+}
+
+}  // namespace
+
+HostPort HealthAddress(const Settings& settings) {
+  if (settings.Has("health")) return settings.Address("health");
+  const HostPort rest = settings.Address("rest");
+  return {rest.host, static_cast<std::uint16_t>(rest.port == 0 ? 0 : rest.port + 1)};
+}
+
+Result<std::unique_ptr<Transport>> Transport::Open(const Settings& settings, WallTime now) {
+  auto transport = std::make_unique<Transport>();
+  ASSIGN_OR_RETURN(const bool with_files, HasFiles(settings));
+  if (!with_files) {
+    RETURN_IF_ERROR(CheckPlain(settings));
+    if (settings.Text("tls") != "off") log::Info("no TLS certificates: listening on loopback only");
+    return transport;
+  }
+  RETURN_IF_ERROR(tls::RequireTls13());
+  auto files = tls::TlsFiles::Open({.certificate = settings.Text("tls-cert"),
+                                    .key = settings.Text("tls-key"),
+                                    .ca = settings.Text("tls-ca"),
+                                    .crl = settings.Text("tls-crl")},
+                                   now);
+  if (!files.ok()) return files.status().In("TLS");
+  transport->files_ = *std::move(files);
+  ASSIGN_OR_RETURN(transport->grpc_, api::GrpcTls::Make(*transport->files_));
+  transport->http_.emplace(*transport->files_);
+  log::Info("TLS 1.3 with the certificate {} ({}), valid until {}", settings.Text("tls-cert"),
+            tls::NamesOf(*transport->files_->material().certificate),
+            tls::ToText(transport->files_->not_after()));
+  transport->LogExpiry(now);
+  return transport;
+}
+
+void Transport::Check(WallTime now, api::AgentFront& agents) {
+  if (files_ == nullptr) return;
+  LogExpiry(now);
+  switch (files_->Check(now)) {
+    case tls::TlsFiles::Change::kNone: return;
+    case tls::TlsFiles::Change::kRefused:
+      return log::Error("new TLS files refused, the previous ones stay in use: {}",
+                        files_->problem().message());
+    case tls::TlsFiles::Change::kReloaded: break;
+  }
+  if (const Status used = grpc_->Update(); !used.ok())
+    return log::Error("gRPC cannot use the new TLS files: {}", used.message());
+  log::Info("TLS files reloaded; certificate valid until {}", tls::ToText(files_->not_after()));
+  agents.EndRefused([this](std::string_view chain) { return grpc_->Verify(chain); });
+}
+
+void Transport::LogExpiry(WallTime now) {
+  const WallTime end = files_->not_after();
+  if (end - now > kExpiryWarning || now - expiry_logged_ < kExpiryWarningEvery) return;
+  expiry_logged_ = now;
+  log::Warning("{}: the certificate expires at {}", files_->paths().certificate, tls::ToText(end));
+}
+
+std::optional<api::TlsNumbers> Transport::Numbers() const {
+  if (files_ == nullptr) return std::nullopt;
+  return api::TlsNumbers{.not_after_seconds = std::chrono::duration_cast<std::chrono::seconds>(
+                                                  files_->not_after().time_since_epoch())
+                                                  .count(),
+                         .files_refused = !files_->problem().ok()};
+}
+
+}  // namespace fabric

@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""fabricd, fabric-agent and fabricctl with TLS: versions, certificates, rotation, revocation, and
+the commands of docs/OPERATIONS.md.
+
+test_tls.py BIN  where fabric-agent, fabricd and fabricctl are
+"""
+
+import json
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BIN = pathlib.Path("build/release/bin")
+OPERATIONS = pathlib.Path(__file__).resolve().parents[2] / "docs/OPERATIONS.md"
+PATIENCE = 20.0
+
+
+class TlsTest(unittest.TestCase):
+    def setUp(self):
+        made = tempfile.TemporaryDirectory(prefix="fabric-tls-")
+        self.addCleanup(made.cleanup)
+        self.folder = pathlib.Path(made.name)
+        self.pki = self.folder / "pki"
+
+    def run_ctl(self, *words, good=True):
+        done = subprocess.run([BIN / "fabricctl", *map(str, words)], text=True, timeout=60,
+                              capture_output=True, check=False)
+        if good:
+            self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def make_pki(self):
+        self.run_ctl("pki", "init", "--dir", self.pki, "--domain", "example.org")
+        self.issue("server", "fabricd", "--dns", "localhost", "--ip", "127.0.0.1")
+        self.issue("node", "n1")
+        self.issue("admin", "alice")
+
+    def issue(self, *words):
+        self.run_ctl("pki", "issue", *words, "--dir", self.pki)
+
+    def files(self, owner):
+        """The three options of TLS for a program."""
+        at = self.pki / owner
+        return [f"--tls-cert={at}/cert.pem", f"--tls-key={at}/key.pem", f"--tls-ca={at}/ca.pem"]
+
+    def start(self, name, *arguments):
+        log = self.folder / f"{name}.log"
+        with open(log, "wb") as out:
+            process = subprocess.Popen([BIN / name, *map(str, arguments)], stdout=out, stderr=out)
+
+        def end():
+            process.terminate()
+            self.assertEqual(process.wait(PATIENCE), 0, log.read_text())
+
+        self.addCleanup(end)
+        return log
+
+    def start_fabricd(self, *more):
+        addresses = self.folder / "addresses.json"
+        log = self.start("fabricd", "--grpc=127.0.0.1:0", "--rest=127.0.0.1:0",
+                         "--health=127.0.0.1:0", f"--state={self.folder}/state.db",
+                         f"--addresses-file={addresses}", *self.files("server/fabricd"), *more)
+        self.until(addresses.exists, "fabricd listens")
+        self.bound = json.loads(addresses.read_text())
+        return log
+
+    def start_agent(self, node="n1", owner="node/n1"):
+        return self.start("fabric-agent", "run", "--controller", self.bound["grpc"],
+                          "--node", node, *self.files(owner))
+
+    def until(self, condition, what):
+        end = time.monotonic() + PATIENCE
+        while not condition():
+            self.assertLess(time.monotonic(), end, what)
+            time.sleep(0.05)
+
+    def until_logged(self, log, text):
+        self.until(lambda: text in log.read_text(), f"{log.name}: {text}")
+
+    def handshake(self, listener, *words):
+        """(accepted, output) of openssl s_client."""
+        done = subprocess.run(
+            ["openssl", "s_client", "-connect", self.bound[listener], "-alpn", "h2,http/1.1",
+             "-CAfile", self.pki / "ca.pem", "-verify_return_error", *words],
+            input=b"", capture_output=True, timeout=20, check=False)
+        text = (done.stdout + done.stderr).decode(errors="replace")
+        return "New, TLSv1.3" in text, text
+
+    def curl(self, url, *words):
+        done = subprocess.run(["curl", "-sS", "--max-time", "10", "--cacert", self.pki / "ca.pem",
+                               *map(str, words), url], text=True, capture_output=True, check=False)
+        return done.stdout + done.stderr
+
+    def identity(self, owner):
+        return ["--cert", self.pki / owner / "cert.pem", "--key", self.pki / owner / "key.pem"]
+
+    def metric(self, name):
+        text = self.curl(f"https://{self.bound['health']}/metrics")
+        return float(re.search(rf"^{name} (\S+)", text, re.MULTILINE)[1])
+
+    def test_tls_13_only_on_every_listener(self):
+        self.make_pki()
+        self.start_fabricd()
+        for listener in ("grpc", "rest", "health"):
+            for version, expected in (("-tls1", False), ("-tls1_1", False), ("-tls1_2", False),
+                                      ("-tls1_3", True)):
+                with self.subTest(listener=listener, version=version):
+                    accepted, text = self.handshake(listener, version)
+                    self.assertEqual(accepted, expected, text)
+        # TLS 1.3 has no renegotiation.
+        self.assertIn("Secure Renegotiation IS NOT supported", self.handshake("rest")[1])
+
+    def test_curl_and_fabricctl_with_a_certificate(self):
+        self.make_pki()
+        self.start_fabricd()
+        answer = self.curl(f"https://{self.bound['rest']}/v1/version",
+                           *self.identity("admin/alice"))
+        self.assertIn('"version":', answer)
+        self.assertEqual(self.curl(f"https://{self.bound['health']}/readyz").strip(), "ok")
+        self.assertIn("expected HTTPS", self.curl(f"http://{self.bound['rest']}/v1/version"))
+        done = self.run_ctl("nodes", "--controller", self.bound["grpc"], *self.files("admin/alice"))
+        self.assertIn("No nodes", done.stdout + done.stderr)
+        plain = self.run_ctl("nodes", "--controller", self.bound["grpc"], good=False)
+        self.assertIn("expected a server without TLS at", plain.stderr)
+        self.assertEqual(plain.returncode, 5, plain.stderr)
+
+    def test_agent_link_needs_a_certificate_that_names_a_node(self):
+        self.make_pki()
+        log = self.start_fabricd()
+        # gRPC by hand: an answer without a body has its status in the headers.
+        request = ["--http2", "-X", "POST", "-D", "-", "-o", self.folder / "body",
+                   "-H", "content-type: application/grpc", "-H", "te: trailers",
+                   "--data-binary", ""]
+        url = f"https://{self.bound['grpc']}/fabric.v1.AgentLink/Connect"
+        for owner, status, seen in ((None, "16", "saw none"),
+                                    ("admin/alice", "7", "spiffe://example.org/admin/alice")):
+            with self.subTest(owner):
+                answer = self.curl(url, *request, *(self.identity(owner) if owner else []))
+                self.assertIn(f"grpc-status: {status}", answer)
+                self.until_logged(log, seen)
+
+    def test_an_agent_of_another_node_is_refused_and_logged_on_both_sides(self):
+        self.make_pki()
+        controller = self.start_fabricd()
+        agent = self.start_agent("n2")
+        expected = ("agent of node 'n2': expected a certificate that names this node, saw "
+                    "spiffe://example.org/node/n1")
+        self.until_logged(agent, expected)
+        self.until_logged(controller, expected)
+
+    def test_rotation_keeps_the_stream_and_a_mismatched_pair_is_refused(self):
+        self.make_pki()
+        controller = self.start_fabricd()
+        agent = self.start_agent()
+        self.until_logged(controller, "node n1 connected")
+        serial = self.handshake("rest")[1]
+        self.run_ctl("pki", "renew", "server", "fabricd", "--dir", self.pki)
+        self.run_ctl("pki", "renew", "node", "n1", "--dir", self.pki)
+        self.until_logged(controller, "TLS files reloaded")
+        self.until_logged(agent, "TLS files reloaded")
+        for listener in ("rest", "grpc"):
+            self.until(lambda at=listener: self.leaf(self.handshake(at)[1]) != self.leaf(serial),
+                       f"{listener} has the new certificate")
+        self.assertEqual(self.metric("fabric_tls_files_refused"), 0)
+        self.assertGreater(self.metric("fabric_tls_certificate_not_after_seconds"), time.time())
+
+        other = self.pki / "admin/alice/key.pem"
+        shutil.copy(other, self.pki / "server/fabricd/key.pem")
+        self.until_logged(controller, "new TLS files refused, the previous ones stay in use: ")
+        self.assertIn("expected the private key of the certificate", controller.read_text())
+        self.assertEqual(self.metric("fabric_tls_files_refused"), 1)
+        for listener in ("rest", "grpc"):
+            self.assertTrue(self.handshake(listener)[0])
+        self.assertNotIn("not connected", agent.read_text())
+        self.assertNotIn("lost", controller.read_text())
+
+    @staticmethod
+    def leaf(text):
+        return re.search(r"-----BEGIN CERTIFICATE-----.*?-----END", text, re.DOTALL)[0]
+
+    def test_revocation_ends_the_session(self):
+        self.make_pki()
+        controller = self.start_fabricd(f"--tls-crl={self.pki}/crl.pem")
+        agent = self.start_agent()
+        self.until_logged(controller, "node n1 connected")
+        self.run_ctl("pki", "revoke", "node", "n1", "--dir", self.pki)
+        self.until_logged(agent, "certificate revoked")
+        self.until_logged(controller, "TLS on gRPC: certificate of spiffe://example.org/node/n1, "
+                                      "n1 refused: certificate revoked")
+
+    def test_without_certificates_only_loopback(self):
+        for setting, address in (("grpc", "0.0.0.0:0"), ("rest", "[::]:0"),
+                                 ("health", "192.0.2.1:0"),
+                                 ("grpc", "127.0.0.1.example.org:0")):
+            with self.subTest(address):
+                done = subprocess.run(
+                    [BIN / "fabricd", f"--{setting}={address}", f"--state={self.folder}/s.db"],
+                    text=True, capture_output=True, timeout=20, check=False)
+                self.assertEqual(done.returncode, 1)
+                [line] = [line for line in done.stderr.splitlines() if line.startswith("fabricd: ")]
+                self.assertIn(f"--{setting}: expected a loopback address, because TLS is not "
+                              f"configured, saw {address}; set tls-cert, tls-key and tls-ca", line)
+
+    def test_tls_off_is_a_warning(self):
+        log = self.start("fabricd", "--grpc=0.0.0.0:0", "--rest=127.0.0.1:0", "--tls=off",
+                         f"--state={self.folder}/s.db")
+        self.until_logged(log, "health on http://")
+        self.assertIn("--grpc 0.0.0.0:0 without TLS (tls: off)", log.read_text())
+
+    def test_a_missing_file_and_a_missing_setting_are_named(self):
+        for words, message in (
+                (["--tls-cert=/nowhere/cert.pem", "--tls-key=k", "--tls-ca=c"],
+                 "TLS: /nowhere/cert.pem: No such file or directory"),
+                (["--tls-cert=c"], "expected a file, because --tls-cert is set, saw none"),
+                (["--tls=off", "--tls-ca=c"],
+                 "--tls-ca: expected no certificates with tls: off")):
+            with self.subTest(words):
+                done = subprocess.run([BIN / "fabricd", f"--state={self.folder}/s.db", *words],
+                                      text=True, capture_output=True, timeout=20, check=False)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(message, done.stderr)
+
+    def test_commands_of_the_documentation(self):
+        page = OPERATIONS.read_text()
+        section = page[page.index("## TLS and certificates"):page.index("## Update intervals")]
+        commands = re.findall(r"^    fabricctl (pki .*)$", section, re.MULTILINE)
+        self.assertEqual({shlex.split(command)[1] for command in commands},
+                         {"init", "issue", "renew", "revoke", "show"})
+        for command in commands:
+            self.run_ctl(*shlex.split(command.replace("/root/fabricd-pki", str(self.pki))))
+
+
+if __name__ == "__main__":
+    for tool in ("openssl", "curl"):
+        if not shutil.which(tool):
+            print(f"skipped: {tool} is not installed")
+            sys.exit(77)
+    if len(sys.argv) > 1:
+        BIN = pathlib.Path(sys.argv.pop(1)).resolve()
+    unittest.main()
