@@ -39,6 +39,10 @@
 namespace fabric::agent {
 namespace {
 
+// Not a configuration error: the files can come or be renewed later, and systemd starts the agent
+// again.
+constexpr int kUnusableFiles = 1;
+
 // Opens the counters of a port for a probe, as the newest table lists them.
 probe::OpenPortCounters CounterOpener(const std::string& root, SharedState& shared) {
   return [open = Opener(root), &shared](
@@ -97,7 +101,7 @@ int Serve(const Settings& settings, host::Machine machine, const sigset_t& signa
   SharedState shared(InspectorNames());
   const std::unique_ptr<host::GpuMemory> gpu_memory = host::OpenGpuMemory();
   const auto tls = OpenTls(settings, clock.Now().wall);
-  if (!tls.ok()) return Fail(tls.status(), kUsage);
+  if (!tls.ok()) return Fail(tls.status().In("TLS"), kUnusableFiles);
   std::optional<ControllerSide> controller;
   if (settings.Has("controller"))
     controller.emplace(settings.Address("controller"), tls->get(), machine.host().verbs,

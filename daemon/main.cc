@@ -326,6 +326,10 @@ int Main(std::span<const char* const> args) {
       return kExitOk;
     case Request::kPrintConfig: std::printf("%s", settings->Print().c_str()); return kExitOk;
   }
+  if (const Status status = CheckTransportSettings(*settings); !status.ok()) {
+    std::fprintf(stderr, "fabricd: %s\n", status.message().c_str());
+    return kExitUsage;
+  }
   umask(077);  // State file, keys
   const sigset_t ending_signals = BlockSignals();
   const auto level = log::ParseLevel(settings->Text("log-level"));

@@ -11,10 +11,7 @@
 namespace fabric {
 namespace {
 
-using std::chrono::hours;
-
-constexpr Duration kExpiryWarning = hours(14 * 24);
-constexpr Duration kExpiryWarningEvery = hours(24);
+constexpr Duration kExpiryWarningEvery = std::chrono::hours(24);
 constexpr std::array<std::string_view, 3> kRequired = {"tls-cert", "tls-key", "tls-ca"};
 
 struct Listener {
@@ -53,17 +50,29 @@ Result<bool> HasFiles(const Settings& settings) {
   return true;
 }
 
-// Without TLS, everyone who reaches a listener can use it.
-Status CheckPlain(const Settings& settings) {
-  for (const Listener& listener : ListenersOf(settings)) {
-    if (IsLoopback(listener.address.host)) continue;
-    if (settings.Text("tls") == "off") {
+void LogPlain(const Settings& settings) {
+  if (settings.Text("tls") != "off")
+    return log::Info("no TLS certificates: listening on loopback only");
+  for (const Listener& listener : ListenersOf(settings))
+    if (!IsLoopback(listener.address.host))
       log::Warning(
           "--{} {} without TLS (tls: off): everyone who reaches this address can control the "
           "fabric",
           listener.setting, ToString(listener.address));
-      continue;
-    }
+}
+
+std::int64_t Seconds(WallTime time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
+}
+
+}  // namespace
+
+// Without TLS, everyone who reaches a listener can use it.
+Status CheckTransportSettings(const Settings& settings) {
+  ASSIGN_OR_RETURN(const bool with_files, HasFiles(settings));
+  if (with_files || settings.Text("tls") == "off") return {};
+  for (const Listener& listener : ListenersOf(settings)) {
+    if (IsLoopback(listener.address.host)) continue;
     return {Code::kInvalidArgument,
             Format("--{}: expected a loopback address, because TLS is not configured, saw {}; set "
                    "tls-cert, tls-key and tls-ca (fabricctl pki makes the files), or tls: off in a "
@@ -72,8 +81,6 @@ Status CheckPlain(const Settings& settings) {
   }
   return {};
 }
-
-}  // namespace
 
 HostPort HealthAddress(const Settings& settings) {
   if (settings.Has("health")) return settings.Address("health");
@@ -85,8 +92,7 @@ Result<std::unique_ptr<Transport>> Transport::Open(const Settings& settings, Wal
   auto transport = std::make_unique<Transport>();
   ASSIGN_OR_RETURN(const bool with_files, HasFiles(settings));
   if (!with_files) {
-    RETURN_IF_ERROR(CheckPlain(settings));
-    if (settings.Text("tls") != "off") log::Info("no TLS certificates: listening on loopback only");
+    LogPlain(settings);
     return transport;
   }
   RETURN_IF_ERROR(tls::RequireTls13());
@@ -123,17 +129,16 @@ void Transport::Check(WallTime now, api::AgentFront& agents) {
 }
 
 void Transport::LogExpiry(WallTime now) {
-  const WallTime end = files_->not_after();
-  if (end - now > kExpiryWarning || now - expiry_logged_ < kExpiryWarningEvery) return;
+  if (!files_->ExpiresSoon(now) || now - expiry_logged_ < kExpiryWarningEvery) return;
   expiry_logged_ = now;
-  log::Warning("{}: the certificate expires at {}", files_->paths().certificate, tls::ToText(end));
+  log::Warning("{}: the certificate expires at {}", files_->paths().certificate,
+               tls::ToText(files_->not_after()));
 }
 
 std::optional<api::TlsNumbers> Transport::Numbers() const {
   if (files_ == nullptr) return std::nullopt;
-  return api::TlsNumbers{.not_after_seconds = std::chrono::duration_cast<std::chrono::seconds>(
-                                                  files_->not_after().time_since_epoch())
-                                                  .count(),
+  return api::TlsNumbers{.not_before_seconds = Seconds(files_->not_before()),
+                         .not_after_seconds = Seconds(files_->not_after()),
                          .files_refused = !files_->problem().ok()};
 }
 

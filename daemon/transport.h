@@ -20,9 +20,13 @@ namespace fabric {
 // The address of the health listener: the setting, else the host of `rest` and the next port.
 HostPort HealthAddress(const Settings& settings);
 
+// INVALID_ARGUMENT with the setting that is wrong: certificates are incomplete, or missing for an
+// address that is not a loopback one.
+Status CheckTransportSettings(const Settings& settings);
+
 class Transport {
  public:
-  // One line with the setting or the file that is wrong. Logs the transport in use.
+  // The settings are checked. One line with the file that is wrong. Logs the transport in use.
   static Result<std::unique_ptr<Transport>> Open(const Settings& settings, WallTime now);
 
   // Null: without TLS.

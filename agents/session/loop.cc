@@ -15,6 +15,7 @@ constexpr Duration kTickMax = std::chrono::seconds(1);
 constexpr Duration kTickMin = std::chrono::milliseconds(1);
 constexpr Duration kAwaitInspection = std::chrono::milliseconds(50);
 constexpr Duration kTlsCheckInterval = std::chrono::seconds(2);
+constexpr Duration kExpiryWarningEvery = std::chrono::hours(24);
 
 // Waits for `duration` or until stopped.
 void Pause(const std::stop_token& stop, Duration duration) {
@@ -61,9 +62,14 @@ std::string ReasonOf(const Status& why, const std::function<Status()>& explain) 
 }
 
 // The next dial uses new files; the stream in use stays.
-void CheckTls(tls::TlsFiles* files, Moment now, SteadyTime& checked_at) {
+void CheckTls(tls::TlsFiles* files, Moment now, SteadyTime& checked_at, WallTime& warned_at) {
   if (files == nullptr || now.steady - checked_at < kTlsCheckInterval) return;
   checked_at = now.steady;
+  if (files->ExpiresSoon(now.wall) && now.wall - warned_at >= kExpiryWarningEvery) {
+    warned_at = now.wall;
+    log::Warning("{}: the certificate expires at {}", files->paths().certificate,
+                 tls::ToText(files->not_after()));
+  }
   switch (files->Check(now.wall)) {
     case tls::TlsFiles::Change::kNone: return;
     case tls::TlsFiles::Change::kReloaded:
@@ -120,6 +126,7 @@ void AgentLoop::Run(const std::stop_token& stop) {
   std::string last_reason;
   bool connected = false;
   SteadyTime tls_checked_at{};
+  WallTime expiry_warned_at{};
   while (!stop.stop_requested()) {
     const Duration wait = agent.next_tick() - clock.Now().steady;
     auto event = inbox.Next(stop, std::clamp(wait, kTickMin, kTickMax));
@@ -141,7 +148,7 @@ void AgentLoop::Run(const std::stop_token& stop) {
           log::Warning("not connected to {}: {}", controller, ReasonOf(gone->why, explain));
       }  // Idle: Tick() sends what waited for it.
     }
-    CheckTls(tls, now, tls_checked_at);
+    CheckTls(tls, now, tls_checked_at, expiry_warned_at);
     agent.Tick(now);
     if (agent.connected() != connected) {
       connected = agent.connected();

@@ -14,6 +14,7 @@ namespace fabric::tls {
 namespace {
 
 constexpr std::size_t kFileBytesMax = 1 << 20;
+constexpr Duration kExpiryWarning = std::chrono::hours(14 * 24);
 
 Status LoadIdentity(const TlsPaths& paths, WallTime now, TlsMaterial& out) {
   ASSIGN_OR_RETURN(out.certificate_pem, ReadFile(paths.certificate, kFileBytesMax));
@@ -146,6 +147,16 @@ std::uint64_t TlsFiles::version() const {
 Status TlsFiles::problem() const {
   const MutexLock lock(mutex_);
   return problem_;
+}
+
+WallTime TlsFiles::not_before() const {
+  const MutexLock lock(mutex_);
+  return material_.certificate ? material_.certificate->not_before : WallTime();
+}
+
+bool TlsFiles::ExpiresSoon(WallTime now) const {
+  const Duration left = not_after() - now;
+  return left < kExpiryWarning && left < (not_after() - not_before()) / 4;
 }
 
 WallTime TlsFiles::not_after() const {

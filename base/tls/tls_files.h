@@ -54,7 +54,12 @@ class TlsFiles {
   std::uint64_t version() const EXCLUDES(mutex_);
   // Why the files on disk are not in use. OK: they are.
   Status problem() const EXCLUDES(mutex_);
-  WallTime not_after() const EXCLUDES(mutex_);  // Of the certificate in use
+  // Of the certificate in use
+  WallTime not_before() const EXCLUDES(mutex_);
+  WallTime not_after() const EXCLUDES(mutex_);
+  // Less than 14 days and less than a quarter of the validity period are left: it should have been
+  // renewed.
+  bool ExpiresSoon(WallTime now) const;
 
   const TlsPaths& paths() const { return paths_; }
 

@@ -181,6 +181,10 @@ void RuleProblems(const MetricsInput& input, MetricFamily& family) {
   Add(family, {}, input.rule_problems);
 }
 
+void TlsStart(const MetricsInput& input, MetricFamily& family) {
+  if (input.tls) Add(family, {}, static_cast<double>(input.tls->not_before_seconds));
+}
+
 void TlsExpiry(const MetricsInput& input, MetricFamily& family) {
   if (input.tls) Add(family, {}, static_cast<double>(input.tls->not_after_seconds));
 }
@@ -297,6 +301,8 @@ constexpr Family kFamilies[] = {
      &StoreFailures},
     {"fabric_rule_problems", MetricType::Gauge,
      "Problems in files of custom rules; invalid rules are skipped.", &RuleProblems},
+    {"fabric_tls_certificate_not_before_seconds", MetricType::Gauge,
+     "Start of the validity of the controller's TLS certificate, seconds since 1970.", &TlsStart},
     {"fabric_tls_certificate_not_after_seconds", MetricType::Gauge,
      "End of the validity of the controller's TLS certificate, seconds since 1970.", &TlsExpiry},
     {"fabric_tls_files_refused", MetricType::Gauge,

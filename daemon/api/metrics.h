@@ -15,7 +15,9 @@
 namespace fabric::api {
 
 struct TlsNumbers {
-  std::int64_t not_after_seconds = 0;  // End of the certificate, seconds since 1970
+  // Validity of the certificate, seconds since 1970
+  std::int64_t not_before_seconds = 0;
+  std::int64_t not_after_seconds = 0;
   bool files_refused = false;
 };
 

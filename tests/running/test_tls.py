@@ -203,7 +203,7 @@ class TlsTest(unittest.TestCase):
                 done = subprocess.run(
                     [BIN / "fabricd", f"--{setting}={address}", f"--state={self.folder}/s.db"],
                     text=True, capture_output=True, timeout=20, check=False)
-                self.assertEqual(done.returncode, 1)
+                self.assertEqual(done.returncode, 2)
                 [line] = [line for line in done.stderr.splitlines() if line.startswith("fabricd: ")]
                 self.assertIn(f"--{setting}: expected a loopback address, because TLS is not "
                               f"configured, saw {address}; set tls-cert, tls-key and tls-ca", line)
@@ -215,17 +215,23 @@ class TlsTest(unittest.TestCase):
         self.assertIn("--grpc 0.0.0.0:0 without TLS (tls: off)", log.read_text())
 
     def test_a_missing_file_and_a_missing_setting_are_named(self):
-        for words, message in (
-                (["--tls-cert=/nowhere/cert.pem", "--tls-key=k", "--tls-ca=c"],
+        for words, status, message in (
+                (["--tls-cert=/nowhere/cert.pem", "--tls-key=k", "--tls-ca=c"], 1,
                  "TLS: /nowhere/cert.pem: No such file or directory"),
-                (["--tls-cert=c"], "expected a file, because --tls-cert is set, saw none"),
-                (["--tls=off", "--tls-ca=c"],
+                (["--tls-cert=c"], 2, "expected a file, because --tls-cert is set, saw none"),
+                (["--tls=off", "--tls-ca=c"], 2,
                  "--tls-ca: expected no certificates with tls: off")):
             with self.subTest(words):
                 done = subprocess.run([BIN / "fabricd", f"--state={self.folder}/s.db", *words],
                                       text=True, capture_output=True, timeout=20, check=False)
-                self.assertEqual(done.returncode, 1)
+                self.assertEqual(done.returncode, status)
                 self.assertIn(message, done.stderr)
+        # Status 1: systemd starts the agent again, and the files can be there then.
+        done = subprocess.run([BIN / "fabric-agent", "run", "--controller=127.0.0.1:1",
+                               "--tls-cert=/nowhere/cert.pem", "--tls-key=k", "--tls-ca=c"],
+                              text=True, capture_output=True, timeout=20, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("TLS: /nowhere/cert.pem: No such file or directory", done.stderr)
 
     def test_commands_of_the_documentation(self):
         page = OPERATIONS.read_text()

@@ -24,8 +24,11 @@ TEST(MetricsText, AnEmptyFleetIsZeroAndNotAbsent) {
 TEST(MetricsText, TlsHasItsEndAndItsRefusedFilesOnlyWithTls) {
   EXPECT_THAT(MetricsText({}), Not(HasSubstr("\nfabric_tls_")));
   MetricsInput input;
-  input.tls = TlsNumbers{.not_after_seconds = 1'800'000'000, .files_refused = true};
+  input.tls = TlsNumbers{.not_before_seconds = 1'700'000'000,
+                         .not_after_seconds = 1'800'000'000,
+                         .files_refused = true};
   const std::string text = MetricsText(input);
+  EXPECT_THAT(text, HasSubstr("fabric_tls_certificate_not_before_seconds 1700000000\n"));
   EXPECT_THAT(text, HasSubstr("fabric_tls_certificate_not_after_seconds 1800000000\n"));
   EXPECT_THAT(text, HasSubstr("fabric_tls_files_refused 1\n"));
 }

@@ -224,6 +224,26 @@ TEST(TlsFiles, NewFilesReplaceTheOldOnesAndBadOnesDoNot) {
   EXPECT_TRUE(current.problem().ok());
 }
 
+TEST(TlsFiles, ACertificateThatWasNotRenewedExpiresSoon) {
+  struct Case {
+    Duration lifetime;
+    Duration age;
+    bool soon;
+  };
+  const Case cases[] = {{2160h, 0h, false},     {2160h, 1800h, false}, {2160h, 1830h, true},
+                        {24h, 12h, false},      {24h, 17h, false},     {24h, 19h, true},
+                        {87600h, 80000h, false}};
+  for (const Case& each : cases) {
+    Folder folder;
+    const WallTime made = kNow - each.age;
+    folder.Write(Ca("test CA", {made - 1h, kNow + 90000h}), NodeSubject("n1"),
+                 {made, made + each.lifetime});
+    const auto files = TlsFiles::Open(folder.Paths(), kNow);
+    ASSERT_TRUE(files.ok()) << files.status().message();
+    EXPECT_EQ((*files)->ExpiresSoon(kNow), each.soon) << each.age / 1h;
+  }
+}
+
 TEST(ClientPaths, AreAllOrNone) {
   const std::pair<TlsPaths, std::string> cases[] = {
       {{}, ""},
