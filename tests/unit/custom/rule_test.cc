@@ -216,7 +216,7 @@ class HeldRule : public ::testing::Test {
 TEST_F(HeldRule, IsUnknownBeforeThereIsEnoughHistory) {
   EXPECT_EQ(At(0, 1500), v1::VERDICT_UNKNOWN);
   EXPECT_EQ(At(90, 1500), v1::VERDICT_UNKNOWN);
-  EXPECT_EQ(title_, "site.mtu cannot be judged: false for 1m30s, expected a history of 2m");
+  EXPECT_EQ(title_, "site.mtu cannot be judged: false for 90s, expected a history of 2m");
   EXPECT_EQ(At(120, 1500), v1::VERDICT_FAIL);
   EXPECT_EQ(title_, "MTU 1500");
 }
