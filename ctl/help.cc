@@ -29,7 +29,7 @@ constexpr Option kSharedOptions[] = {
     {.name = "token-file",
      .type = OptionType::kPath,
      .doc = "File with the bearer token of the caller, sent over TLS or to this machine only. "
-             "Environment: FABRICCTL_TOKEN_FILE."},
+            "Environment: FABRICCTL_TOKEN_FILE."},
     {.name = "output",
      .fallback = "table",
      .choices = "table|wide|json|yaml|name",

@@ -98,7 +98,6 @@ std::jthread StartTicking(control::Controller& controller, api::Health& health,
   });
 }
 
-
 // "fabricd 0.1.0 at head1"
 std::string Issuer() {
   const std::string machine = MachineName();

@@ -205,6 +205,17 @@ Result<std::string> Dir::Whole(const std::string& name) const {
   }
 }
 
+Result<std::string> Dir::Start(const std::string& name) const {
+  const WatchedCall call([&] { return Path(name); });
+  RETURN_IF_ERROR(call.status());
+  ASSIGN_OR_RETURN(const Fd fd, OpenFile(name));
+  std::string bytes(kTextBytesMax, '\0');
+  const ssize_t size = ReadSome(fd.get(), bytes.data(), bytes.size());
+  if (size < 0) return FileError(errno, Path(name));
+  bytes.resize(static_cast<std::size_t>(size));
+  return bytes;
+}
+
 Result<FileEnd> Dir::End(const std::string& name, std::size_t bytes_max) const {
   const WatchedCall call([&] { return Path(name); });
   RETURN_IF_ERROR(call.status());

@@ -94,6 +94,10 @@ class Dir {
   // A whole file of up to 16 MiB, for /proc and binary files. RESOURCE_EXHAUSTED beyond.
   Result<std::string> Whole(const std::string& name) const;
 
+  // The first bytes of a file, with one read: at most 4096 bytes. For files of /proc that are long
+  // and costly as a whole.
+  Result<std::string> Start(const std::string& name) const;
+
   // The last `bytes_max` bytes of a log, without the first line if that was cut. For files with a
   // size: not for /proc.
   Result<FileEnd> End(const std::string& name, std::size_t bytes_max) const;

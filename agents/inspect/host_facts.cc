@@ -177,6 +177,13 @@ void ReadBios(const Host& host, v1::HostFacts& facts) {
   if (auto board = read("board_name")) facts.set_board(*std::move(board));
 }
 
+// The start is enough: all processors are of one model. An unknown model is absent without a gap.
+void ReadCpuModel(const Host& host, v1::HostFacts& facts) {
+  const Result<std::string> start = host.root.Start("proc/cpuinfo");
+  if (!start.ok()) return;  // A gap of the virtualization, which the file decides as well
+  if (auto model = CpuModel(*start)) facts.set_cpu_model(*std::move(model));
+}
+
 // By the control group of its service, which systemd removes when it ends.
 void ReadInterruptBalancer(const Host& host, v1::HostFacts& facts) {
   for (const std::string slice :
@@ -230,6 +237,7 @@ Status InspectHostFacts(const Host& host, v1::NodeSnapshot& out) {
   ReadIommu(host, gaps, out, facts);
   ReadMachine(host, gaps, facts);
   ReadInterruptBalancer(host, facts);
+  ReadCpuModel(host, facts);
   return {};
 }
 
@@ -237,7 +245,9 @@ Status InspectHostFacts(const Host& host, v1::NodeSnapshot& out) {
 
 extern const Inspector host_facts = {
     .name = kHostFactsName,
-    .doc = "Kernel, distribution, memory, hugepages, NUMA nodes, IOMMU, product, virtualization.",
+    .doc =
+        "Kernel, distribution, memory, hugepages, NUMA nodes, IOMMU, product, CPU model, "
+        "virtualization.",
     .inspect = InspectHostFacts,
     .wakes = EventKind::kHotplug | EventKind::kCheck,
     .owns = {v1::NodeSnapshot::kHostFieldNumber},

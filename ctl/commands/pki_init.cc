@@ -12,8 +12,9 @@ constexpr Option kPkiInitOptions[] = {
     {.name = "domain",
      .value = "DOMAIN",
      .fallback = "fabric",
-     .doc = "Trust domain, the first part of the names in certificates. fabricd needs the same name "
-            "in its setting trust-domain."},
+     .doc =
+         "Trust domain, the first part of the names in certificates. fabricd needs the same name "
+         "in its setting trust-domain."},
     {.name = "lifetime",
      .type = OptionType::kDuration,
      .fallback = "3650d",

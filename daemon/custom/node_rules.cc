@@ -13,8 +13,9 @@ void AddRail(const fleet::NodeView& node, v1::Subject& subject) {
       subject.set_rail(port.rail->value());
 }
 
-void Judge(const Rule& rule, const fleet::NodeView& node, rules::Verdicts& out) {
-  Evaluation evaluation = Evaluate(rule, node.node->snapshot, &node.node->rates);
+void Judge(const Rule& rule, const fleet::NodeView& node, History& history, rules::Verdicts& out) {
+  Evaluation evaluation =
+      Evaluate(rule, node.node->snapshot, {.rates = &node.node->rates, .history = &history});
   out.Pass(evaluation.passes);
   for (v1::Finding& finding : evaluation.findings) {
     if (finding.subject().scope() == v1::SCOPE_PORT) AddRail(node, *finding.mutable_subject());
@@ -30,8 +31,9 @@ std::vector<rules::NodeRule> NodeRules(std::span<const RuleFile> files) {
     for (const Rule& rule : file.rules)
       all.push_back({.id = rule.id,
                      .severity = rule.severity,
-                     .evaluate = [&rule](const fleet::NodeView& node, rules::Verdicts& out) {
-                       Judge(rule, node, out);
+                     .evaluate = [&rule, history = History()](const fleet::NodeView& node,
+                                                              rules::Verdicts& out) mutable {
+                       Judge(rule, node, history, out);
                      }});
   return all;
 }

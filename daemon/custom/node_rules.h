@@ -9,7 +9,8 @@
 
 namespace fabric::custom {
 
-// The valid rules of the files. Borrows `files`, which must outlive the result and not move.
+// The valid rules of the files. A copy of a rule with `for` has its own history. Borrows `files`,
+// which must outlive the result and not move.
 std::vector<rules::NodeRule> NodeRules(std::span<const RuleFile> files);
 
 std::vector<v1::RuleInfo> Infos(std::span<const RuleFile> files);

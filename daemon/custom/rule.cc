@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "base/grammar.h"
 #include "base/text.h"
 #include "daemon/profile/profile.h"
+#include "proto/timestamps.h"
 
 namespace fabric::custom {
 namespace {
@@ -203,29 +205,62 @@ bool IsFor(const Rule& rule, const v1::NodeSnapshot& node) {
          });
 }
 
-Judgement Judge(const Rule& rule, const v1::NodeSnapshot& node, const Target& target,
-                const fleet::CounterRates* rates) {
-  if (!IsFor(rule, node)) return {};
-  const Facts facts(node, target, rates);
-  const Bindings bindings = facts.Bound();
-  const auto with = [&](v1::Verdict verdict, const expression::Expression& asked) -> Judgement {
-    return {verdict, FindingOf(rule, facts, target, verdict, asked)};
+namespace {
+
+// A check that is false now, by what it was before.
+Judgement JudgeFalse(const Rule& rule, const Facts& facts, const Target& target,
+                     const std::string& subject, History* history) {
+  const auto with = [&](v1::Verdict verdict) -> Judgement {
+    return {verdict, FindingOf(rule, facts, target, verdict, *rule.check)};
   };
-  if (rule.when) {
-    const Truth applies = rule.when->Test(bindings);
-    if (applies == Truth::kFalse) return {};
-    if (applies == Truth::kUnknown) return with(v1::VERDICT_UNKNOWN, *rule.when);
+  if (rule.hold == Duration::zero()) return with(v1::VERDICT_FAIL);
+  if (history != nullptr) {
+    switch (history->OnFalse(subject, FromProto(facts.node.taken_at()), rule.hold)) {
+      case History::Verdict::kFailed: return with(v1::VERDICT_FAIL);
+      case History::Verdict::kHeld: return {.verdict = v1::VERDICT_PASS, .finding = {}};
+      case History::Verdict::kTooShort: break;
+    }
   }
-  const Truth holds = rule.check->Test(bindings);
-  if (holds == Truth::kTrue) return {.verdict = v1::VERDICT_PASS, .finding = {}};
-  return with(holds == Truth::kFalse ? v1::VERDICT_FAIL : v1::VERDICT_UNKNOWN, *rule.check);
+  Judgement unknown = with(v1::VERDICT_UNKNOWN);
+  unknown.finding->set_title(
+      Format("{} cannot be judged: false for {}, expected a history of {}", rule.id,
+             ToString(history != nullptr ? history->FalseFor(subject) : Duration::zero()),
+             ToString(rule.hold)));
+  return unknown;
 }
 
-Evaluation Evaluate(const Rule& rule, const v1::NodeSnapshot& node,
-                    const fleet::CounterRates* rates) {
+}  // namespace
+
+Judgement Judge(const Rule& rule, const v1::NodeSnapshot& node, const Target& target,
+                const Past& past) {
+  if (!IsFor(rule, node)) return {};
+  const Facts facts(node, target, past.rates);
+  const Bindings bindings = facts.Bound();
+  History* const history = rule.hold > Duration::zero() ? past.history : nullptr;
+  const std::string subject =
+      history == nullptr ? std::string() : Format("{} {}", node.node().name(), TargetName(target));
+  if (rule.when) {
+    const Truth applies = rule.when->Test(bindings);
+    if (applies != Truth::kTrue && history != nullptr) history->Forget(subject);
+    if (applies == Truth::kFalse) return {};
+    if (applies == Truth::kUnknown)
+      return {v1::VERDICT_UNKNOWN, FindingOf(rule, facts, target, v1::VERDICT_UNKNOWN, *rule.when)};
+  }
+  switch (rule.check->Test(bindings)) {
+    case Truth::kTrue:
+      if (history != nullptr) history->OnTrue(subject, FromProto(node.taken_at()), rule.hold);
+      return {.verdict = v1::VERDICT_PASS, .finding = {}};
+    case Truth::kFalse: return JudgeFalse(rule, facts, target, subject, history);
+    case Truth::kUnknown: break;
+  }
+  if (history != nullptr) history->Forget(subject);
+  return {v1::VERDICT_UNKNOWN, FindingOf(rule, facts, target, v1::VERDICT_UNKNOWN, *rule.check)};
+}
+
+Evaluation Evaluate(const Rule& rule, const v1::NodeSnapshot& node, const Past& past) {
   Evaluation evaluation;
   for (const Target& target : Targets(rule.scope, node)) {
-    Judgement judgement = Judge(rule, node, target, rates);
+    Judgement judgement = Judge(rule, node, target, past);
     if (judgement.verdict == v1::VERDICT_PASS) ++evaluation.passes;
     if (judgement.finding) evaluation.findings.push_back(*std::move(judgement.finding));
   }

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/yaml.h"
+#include "daemon/custom/history.h"
 #include "daemon/expression/expression.h"
 #include "daemon/fleet/counter_rates.h"
 #include "fabric/v1/finding.pb.h"
@@ -33,6 +35,8 @@ struct Rule {
   std::string location;            // "FILE:LINE"
   std::vector<std::string> nodes;  // Patterns of node names; empty: all nodes
 
+  Duration hold = {};  // `for`: how long `check` must be false; 0: not at all
+
   std::optional<expression::Expression> when;   // Condition; absent: always applies
   std::optional<expression::Expression> check;  // Always set after loading
   std::optional<expression::Expression> seen;
@@ -57,17 +61,22 @@ struct Judgement {
   // remedies. The engine sets id and times.
   std::optional<v1::Finding> finding;
 };
-// UNKNOWN also if `when` is unknown. `rates`: of the node's counters, for rate() and delta();
-// nullptr: not known.
+// What a judgement needs besides the snapshot. nullptr: not known.
+struct Past {
+  const fleet::CounterRates* rates = nullptr;  // Of the node's counters, for rate() and delta()
+  // Of this rule: without it, a rule with `for` whose check is false is UNKNOWN.
+  History* history = nullptr;
+};
+
+// UNKNOWN also if `when` is unknown, or if the history is shorter than `for`.
 Judgement Judge(const Rule& rule, const v1::NodeSnapshot& node, const Target& target,
-                const fleet::CounterRates* rates = nullptr);
+                const Past& past = {});
 
 struct Evaluation {
   std::uint64_t passes = 0;
   std::vector<v1::Finding> findings;
 };
-Evaluation Evaluate(const Rule& rule, const v1::NodeSnapshot& node,
-                    const fleet::CounterRates* rates = nullptr);
+Evaluation Evaluate(const Rule& rule, const v1::NodeSnapshot& node, const Past& past = {});
 
 // Variables and functions that rules of this scope can use.
 const expression::Environment& EnvironmentOf(v1::Scope scope);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/grammar.h"
 #include "base/suggest.h"
 #include "base/text.h"
 #include "proto/json.h"
@@ -15,6 +16,9 @@ using expression::Template;
 using Keys = std::vector<std::string_view>;
 
 constexpr std::size_t kIdBytesMax = 64;
+// Values of `for`.
+constexpr Duration kHoldMin = std::chrono::seconds(1);
+constexpr Duration kHoldMax = std::chrono::hours(24 * 7);
 
 std::string Listed(const Keys& words) {
   return Join({words.begin(), words.end()}, ", ");
@@ -184,6 +188,17 @@ class Loader {
     rule.fixes.push_back(std::move(fix));
   }
 
+  void LoadHold(const yaml::Node& node, Rule& rule) {
+    const yaml::Node* const text = TextOf(node, "for", false);
+    if (text == nullptr) return;
+    const Result<Duration> hold = ParseDuration(text->text);
+    if (!hold.ok() || *hold < kHoldMin || *hold > kHoldMax)
+      return Report(text->position,
+                    Format("for: expected a time from {} to {}, such as 5m; saw {}",
+                           ToString(kHoldMin), ToString(kHoldMax), Quoted(text->text)));
+    rule.hold = *hold;
+  }
+
   void LoadRule(const yaml::Node& node) {
     const std::size_t problems = out_.problems.size();
     if (ids_.size() == kRulesMax) {
@@ -192,8 +207,8 @@ class Loader {
       return;
     }
     if (!Map(node,
-             {"id", "title", "severity", "scope", "nodes", "when", "check", "expect", "seen", "why",
-              "source", "fix"},
+             {"id", "title", "severity", "scope", "nodes", "when", "check", "for", "expect", "seen",
+              "why", "source", "fix"},
              "a rule"))
       return;
     Rule rule;
@@ -207,6 +222,7 @@ class Loader {
     rule.why = Text(node, "why");
     rule.source = Text(node, "source");
     rule.expect = Text(node, "expect");
+    LoadHold(node, rule);
     for (const yaml::Node& pattern : ListOf(node, "nodes")) {
       if (pattern.kind == yaml::Node::Kind::kText && !pattern.text.empty())
         rule.nodes.push_back(pattern.text);

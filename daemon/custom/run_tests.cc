@@ -17,13 +17,12 @@ std::string_view Word(v1::Verdict verdict) {
 }
 
 void JudgeTarget(const Rule& rule, const RuleTest& test, const v1::NodeSnapshot& node,
-                 const fleet::CounterRates& rates, const Target& target,
-                 std::vector<std::string>& failures) {
+                 const Past& past, const Target& target, std::vector<std::string>& failures) {
   const std::string name = TargetName(target);
   const auto expectation =
       std::find_if(test.expectations.begin(), test.expectations.end(),
                    [&](const Expectation& e) { return e.rule == rule.id && e.subject == name; });
-  const Judgement judgement = Judge(rule, node, target, &rates);
+  const Judgement judgement = Judge(rule, node, target, past);
   const std::string said =
       judgement.finding ? Format(" ({})", judgement.finding->title()) : std::string();
   if (expectation != test.expectations.end()) {
@@ -52,9 +51,12 @@ TestResult RunTest(const RuleFile& file, const RuleTest& test, const SnapshotRea
       test.before ? fleet::CounterRates::Between(*test.before, node) : fleet::CounterRates();
   for (const Rule& rule : file.rules) {
     if (!std::binary_search(test.rules.begin(), test.rules.end(), rule.id)) continue;
+    History history;
+    if (test.before) (void)Evaluate(rule, *test.before, {.rates = nullptr, .history = &history});
     const std::vector<Target> targets = Targets(rule.scope, node);
     for (const Target& target : targets)
-      JudgeTarget(rule, test, node, rates, target, result.failures);
+      JudgeTarget(rule, test, node, {.rates = &rates, .history = &history}, target,
+                  result.failures);
     for (const Expectation& expectation : test.expectations) {
       const bool there = std::any_of(targets.begin(), targets.end(), [&](const Target& target) {
         return TargetName(target) == expectation.subject;

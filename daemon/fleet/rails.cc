@@ -121,6 +121,60 @@ NodeRails RailsOfCards(const google::protobuf::RepeatedPtrField<std::string>& ca
   return RailsBy(layout, RailSource::kProfile, places);
 }
 
+// Value of `rail_cards` for GPU affinity.
+constexpr std::string_view kByGpu = "gpu";
+
+// UNSPECIFIED: not known.
+v1::PciDistance DistanceOf(const v1::NodeSnapshot& snapshot, const std::string& gpu,
+                           const std::string& device) {
+  for (const v1::GpuNicPath& path : snapshot.gpu_nic_paths())
+    if (path.gpu() == gpu && path.device() == device) return path.distance();
+  return v1::PCI_DISTANCE_UNSPECIFIED;
+}
+
+// No GPU is nearer to the device.
+bool IsNearest(const v1::NodeSnapshot& snapshot, v1::PciDistance distance,
+               const std::string& device) {
+  return distance != v1::PCI_DISTANCE_UNSPECIFIED &&
+         std::none_of(snapshot.gpu_nic_paths().begin(), snapshot.gpu_nic_paths().end(),
+                      [&](const v1::GpuNicPath& path) {
+                        return path.device() == device && path.distance() < distance &&
+                               path.distance() != v1::PCI_DISTANCE_UNSPECIFIED;
+                      });
+}
+
+// Each GPU, by PCI address, takes the nearest port that no other GPU is nearer to. Its number is
+// the rail, so that a missing card shifts no other one. Ports without a GPU follow.
+NodeRails RailsOfGpus(const v1::NodeSnapshot& snapshot) {
+  std::vector<OrderedPort> ports;
+  for (const OrderedPort& port : PortsInOrder(snapshot))
+    if (port.fabric) ports.push_back(port);
+  std::set<std::string> gpus;
+  for (const v1::Gpu& gpu : snapshot.gpus()) gpus.insert(gpu.pci_address());
+  NodeRails rails;
+  rails.ports.resize(ports.size());
+  std::vector<bool> taken(ports.size(), false);
+  std::uint32_t next = 0;
+  for (const std::string& gpu : gpus) {
+    std::optional<std::pair<v1::PciDistance, std::size_t>> best;
+    for (std::size_t i = 0; i < ports.size(); ++i) {
+      const v1::PciDistance distance = DistanceOf(snapshot, gpu, ports[i].device->name());
+      const std::pair candidate(distance, i);
+      if (!taken[i] && IsNearest(snapshot, distance, ports[i].device->name()) &&
+          (!best || candidate < *best))
+        best = candidate;
+    }
+    if (best) {
+      taken[best->second] = true;
+      rails.ports[best->second] = {.rail = Rail(next), .source = RailSource::kGpu};
+    }
+    ++next;
+  }
+  for (std::size_t i = 0; i < ports.size(); ++i)
+    if (!taken[i]) rails.ports[i] = {.rail = Rail(next++), .source = RailSource::kOrder};
+  return rails;
+}
+
 }  // namespace
 
 std::string_view RailSourceName(RailSource source) {
@@ -129,6 +183,7 @@ std::string_view RailSourceName(RailSource source) {
     case RailSource::kNetwork: return "network";
     case RailSource::kProduct: return "product";
     case RailSource::kProfile: return "profile";
+    case RailSource::kGpu: return "gpu";
     case RailSource::kOrder: break;
   }
   return "order";
@@ -171,6 +226,8 @@ void RailLayouts::FindReferences(Product& product, std::vector<std::string>& cha
 NodeRails RailLayouts::Compute(Known& node, const NodeRecord& record) const {
   if (profile_ != nullptr && !profile_->name().empty()) {
     const v1::Expectations expected = profile_->Expect(profile_->Match({.node = record.name}));
+    if (expected.rail_cards_size() == 1 && expected.rail_cards(0) == kByGpu)
+      return RailsOfGpus(record.snapshot);
     if (!expected.rail_cards().empty()) return RailsOfCards(expected.rail_cards(), record.snapshot);
   }
   const Product& product = products_.at(node.product);

@@ -5,6 +5,7 @@
 // knows:
 //
 //   kProfile  the list of the profile
+//   kGpu      the number of the nearest GPU, if the profile says so
 //   kProduct  the place, on most nodes of the product
 //   kNetwork  a card in another place: the subnet or switch of the rail on the other nodes
 //   kPast     the place, on this node before
@@ -27,8 +28,8 @@ namespace fabric::fleet {
 
 struct NodeRecord;
 
-enum class RailSource : std::uint8_t { kOrder, kPast, kNetwork, kProduct, kProfile };
-// "order", "past", "network", "product", "profile"
+enum class RailSource : std::uint8_t { kOrder, kPast, kNetwork, kProduct, kProfile, kGpu };
+// "order", "past", "network", "product", "profile", "gpu"
 std::string_view RailSourceName(RailSource source);
 
 struct PortRail {
@@ -63,8 +64,8 @@ using RailPlaces = std::vector<RailPlace>;  // By rail
 class RailLayouts {
  public:
   // Its expectation `rail_cards` has PCI addresses or names of slots by rail: "0000:17:00.0", "3";
-  // "0000:17:00.0/2" for the second port of a card. Ports that are not in the list follow. Borrows
-  // it. Call it before the first node.
+  // "0000:17:00.0/2" for the second port of a card. Ports that are not in the list follow. The one
+  // value "gpu" stands for GPU affinity. Borrows it. Call it before the first node.
   void SetProfile(const profile::Profile* profile) { profile_ = profile; }
   // Takes the node's places from its snapshot and sets `record.rails`. Returns the names of other
   // nodes of its product whose rails may change as well: call Assign() for them.

@@ -10,6 +10,7 @@
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/lossless/remedies.h"
 #include "daemon/rules/pcie/pci.h"
+#include "proto/ports.h"
 
 namespace fabric::rules {
 namespace {
@@ -39,6 +40,9 @@ std::string DcbSource(const Member& m) {
 }
 std::string QosFile(const Member& m) {
   return Format("sys/class/net/{}/qos", WireName(*m.port));
+}
+std::string BondSource(const Member& m) {
+  return Format("sys/class/net/{}/bonding", m.port->port->netdev());
 }
 std::string EthtoolSource(const Member& m) {
   return Format("netlink ethtool {}", m.port->port->netdev());
@@ -117,6 +121,25 @@ bool HasPciLink(const Member& m) {
   return m.port->function != nullptr && m.port->function->link().width() != 0 &&
          m.port->function->link().speed_megatransfers_per_second() != 0;
 }
+bool HasMemberStates(const Member& m) {
+  const v1::NetInterface* const bond = m.port->netdev;
+  if (bond == nullptr || !bond->has_bond()) return true;
+  const auto& names = bond->bond().members();
+  return std::all_of(names.begin(), names.end(), [&](const std::string& name) {
+    const v1::NetInterface* const member = FindNetdev(m.snapshot(), name);
+    return member != nullptr && member->has_carrier() && member->bond_member().has_active() &&
+           member->bond_member().has_mii_up();
+  });
+}
+bool HasErrorTotals(const Member& m) {
+  const v1::PciFunction* const function = m.port->function;
+  return function != nullptr && function->has_aer_correctable() && function->has_aer_nonfatal() &&
+         function->has_aer_fatal();
+}
+bool HasPciLinkMax(const Member& m) {
+  return m.port->function != nullptr && m.port->function->link_max().width() != 0 &&
+         m.port->function->link_max().speed_megatransfers_per_second() != 0;
+}
 bool HasCardKind(const Member& m) {
   return !m.port->board.empty();
 }
@@ -163,10 +186,12 @@ constexpr FieldInfo kInfos[] = {
        return m.port->netdev != nullptr && !m.port->netdev->addresses().empty();
      },
      OfNode<kAddressesSource>},
-    {"PCIe error counters", Input::kPciFunctions, Absence::kOptional,
-     FunctionHas<&v1::PciFunction::has_aer_nonfatal>, OfFunction<kAerFile>},
+    {"PCIe error counters", Input::kPciFunctions, Absence::kOptional, HasErrorTotals,
+     OfFunction<kAerFile>},
     {"PCIe address translation (ATS)", Input::kPciFunctions, Absence::kOptional,
      FunctionHas<&v1::PciFunction::has_ats_capable>, OfFunction<kConfigFile>},
+    {"state of the members of the bond", Input::kBondsAndVlans, Absence::kOptional, HasMemberStates,
+     BondSource},
     {"receive buffers", Input::kDcb, Absence::kOptional, DcbHas<&v1::DcbConfig::has_buffers>,
      DcbSource},
     {"cable length", Input::kDcb, Absence::kOptional, DcbHas<&v1::DcbConfig::has_cable_length_m>,
@@ -242,8 +267,8 @@ constexpr FieldInfo kInfos[] = {
      [](const Member& m) { return PauseSource(*m.port); }},
     {"PCIe link", Input::kPciFunctions, Absence::kGapOrSilent, HasPciLink,
      OfFunction<kLinkSpeedFile>},
-    {"maximum of the PCIe link", Input::kPciFunctions, Absence::kGapOrSilent,
-     FunctionHas<&v1::PciFunction::has_link_max>, OfFunction<kMaxSpeedFile>},
+    {"maximum of the PCIe link", Input::kPciFunctions, Absence::kGapOrSilent, HasPciLinkMax,
+     OfFunction<kMaxSpeedFile>},
     {"maximum of the PCIe slot", Input::kPciFunctions, Absence::kUnknown,
      FunctionHas<&v1::PciFunction::has_slot_max>,
      [](const Member& m) { return PciFile(m.port->device->pci_address(), "../max_link_speed"); }},

@@ -18,6 +18,7 @@ enum class Field : std::uint8_t {
   kAddresses,
   kAer,
   kAts,
+  kBondMembers,
   kBuffers,
   kCableLength,
   kCardKind,  // Board id, model or PCI ids
@@ -97,6 +98,7 @@ enum class Field : std::uint8_t {
   kNetnsMode,
   kNumaNodes,
   kNvlinks,
+  kPathLinks,
   kPeerMemory,
   kPeerModules,
   kProduct,

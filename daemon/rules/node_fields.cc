@@ -68,6 +68,29 @@ bool HasIommuType(const Member& m) {
   return std::any_of(functions.begin(), functions.end(),
                      [](const v1::PciFunction& function) { return function.has_iommu_type(); });
 }
+// A GPU that the host uses, or a bridge below a root port, whose link was not read.
+const v1::PciFunction* FirstWithoutLink(const v1::NodeSnapshot& snapshot) {
+  const auto is_judged = [&](const v1::PciFunction& function) {
+    if (IsBridge(function)) return !function.path().empty();
+    return std::any_of(snapshot.gpus().begin(), snapshot.gpus().end(), [&](const v1::Gpu& gpu) {
+      return gpu.pci_address() == function.address() && IsInUse(gpu);
+    });
+  };
+  for (const v1::PciFunction& function : snapshot.pci_functions())
+    if ((function.link().width() == 0 || function.link_max().width() == 0) && is_judged(function))
+      return &function;
+  return nullptr;
+}
+bool HasDistances(const Member& m) {
+  const auto& paths = m.snapshot().gpu_nic_paths();
+  return !paths.empty() && std::all_of(paths.begin(), paths.end(), [](const auto& path) {
+    return path.distance() != v1::PCI_DISTANCE_UNSPECIFIED;
+  });
+}
+std::string LinkOfFirst(const Member& m) {
+  const v1::PciFunction* const function = FirstWithoutLink(m.snapshot());
+  return PciFile(function == nullptr ? "*" : function->address(), "current_link_width");
+}
 bool HasGpuWindow(const Member& m) {
   const auto& gpus = m.snapshot().gpus();
   return std::all_of(gpus.begin(), gpus.end(),
@@ -119,8 +142,7 @@ constexpr FieldInfo kNodeInfos[] = {
     {"version of the GPU driver", Input::kPeerMemory, Absence::kOptional,
      [](const Member& m) { return m.snapshot().peer_memory().gpu_driver().has_version(); },
      FromNode<kGpuDriverFile>},
-    {"distances of GPUs and NICs", Input::kGpuNicPaths, Absence::kOptional,
-     [](const Member& m) { return !m.snapshot().gpu_nic_paths().empty(); },
+    {"distances of GPUs and NICs", Input::kGpuNicPaths, Absence::kOptional, HasDistances,
      FromNode<kPciDirectory>},
     {"memory window of a GPU", Input::kGpus, Absence::kOptional, HasGpuWindow,
      [](const Member& m) { return PciFile(FirstGpu(m), "resource"); }},
@@ -157,6 +179,8 @@ constexpr FieldInfo kNodeInfos[] = {
     {"number of NUMA nodes", Input::kHostFacts, Absence::kOptional,
      HostHas<&v1::HostFacts::has_numa_nodes>, FromNode<kNumaFile>},
     {"NVLinks", Input::kNvlinks, Absence::kOptional, HasNvlinks, FromNode<kNvmlLibrary>},
+    {"PCIe links of GPUs and switches", Input::kPciFunctions, Absence::kOptional,
+     [](const Member& m) { return FirstWithoutLink(m.snapshot()) == nullptr; }, LinkOfFirst},
     {"registration of peer memory", Input::kPeerMemory, Absence::kOptional,
      [](const Member& m) { return m.snapshot().peer_memory().has_bound_to_ib_core(); },
      FromNode<kPeersFile>},

@@ -325,6 +325,56 @@ std::string_view HypervisorOfDmi(std::string_view vendor, std::string_view produ
   return "";
 }
 
+namespace {
+
+// arch/arm64/include/asm/cputype.h of the kernel; parts of servers.
+struct ArmPart {
+  std::uint32_t implementer;
+  std::uint32_t part;
+  std::string_view name;
+};
+constexpr ArmPart kArmParts[] = {
+    {0x41, 0xd07, "Cortex-A57"},    {0x41, 0xd08, "Cortex-A72"},  {0x41, 0xd0c, "Neoverse-N1"},
+    {0x41, 0xd40, "Neoverse-V1"},   {0x41, 0xd49, "Neoverse-N2"}, {0x41, 0xd4f, "Neoverse-V2"},
+    {0x41, 0xd83, "Neoverse-V3AE"}, {0x41, 0xd84, "Neoverse-V3"}, {0x41, 0xd8e, "Neoverse-N3"},
+    {0x43, 0x0af, "ThunderX2"},     {0x46, 0x001, "A64FX"},       {0x48, 0xd01, "TSV110"},
+    {0x4e, 0x004, "Carmel"},        {0xc0, 0xac3, "Ampere-1"},    {0xc0, 0xac4, "Ampere-1A"},
+    {0xc0, 0xac5, "Ampere-1B"},
+};
+
+// The value of the first line "KEY : value".
+std::string_view CpuinfoValue(std::string_view cpuinfo, std::string_view key) {
+  for (const std::string_view line : Split(cpuinfo, '\n')) {
+    const std::size_t colon = line.find(':');
+    if (colon != std::string_view::npos && Trim(line.substr(0, colon)) == key)
+      return Trim(line.substr(colon + 1));
+  }
+  return {};
+}
+
+std::optional<std::uint32_t> HexNumber(std::string_view text) {
+  if (!text.starts_with("0x")) return {};
+  const auto number = ParseNumber<std::uint32_t>(text.substr(2), 16);
+  return number.ok() ? std::optional(*number) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> CpuModel(std::string_view cpuinfo) {
+  constexpr std::size_t kNameBytesMax = 128;
+  const std::string_view name = CpuinfoValue(cpuinfo, "model name");
+  const bool printable =
+      std::all_of(name.begin(), name.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  if (!name.empty())
+    return printable && name.size() <= kNameBytesMax ? std::optional(std::string(name))
+                                                     : std::nullopt;
+  const auto implementer = HexNumber(CpuinfoValue(cpuinfo, "CPU implementer"));
+  const auto part = HexNumber(CpuinfoValue(cpuinfo, "CPU part"));
+  for (const ArmPart& known : kArmParts)
+    if (implementer == known.implementer && part == known.part) return std::string(known.name);
+  return std::nullopt;
+}
+
 std::optional<bool> HypervisorFlag(std::string_view cpuinfo) {
   for (const std::string_view line : Split(cpuinfo, '\n')) {
     if (!line.starts_with("flags")) continue;

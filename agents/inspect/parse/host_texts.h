@@ -64,6 +64,10 @@ std::optional<std::string> CgroupPath(std::string_view text, std::string_view co
 // hypervisor.
 std::string_view HypervisorOfDmi(std::string_view vendor, std::string_view product);
 
+// Name of the first processor in the start of /proc/cpuinfo: "model name" of x86, or the name of
+// the implementer and part of arm64, "Neoverse-V2". Absent for a part that is not known.
+std::optional<std::string> CpuModel(std::string_view cpuinfo);
+
 // Whether /proc/cpuinfo of an x86 machine has the flag "hypervisor"; absent without flags.
 std::optional<bool> HypervisorFlag(std::string_view cpuinfo);
 

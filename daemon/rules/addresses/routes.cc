@@ -9,6 +9,7 @@
 #include "daemon/rules/facts.h"
 #include "daemon/rules/kind.h"
 #include "daemon/rules/rule.h"
+#include "proto/ports.h"
 
 namespace fabric::rules {
 namespace {
@@ -20,10 +21,13 @@ bool IsJudgedForRoutes(const PortView& port) {
   return port.rail && IsRoce(port) && IsUp(port);
 }
 
-// The IPv4 address and netdev that jobs use on the port; nullptr for IPv6 and without one.
-const v1::Gid* Ipv4Gid(const PortView& port) {
+// The address that jobs use on the port: IPv4 before IPv6. Empty without one.
+std::string_view AddressOf(const v1::Gid& gid) {
+  return gid.ipv4().empty() ? gid.ipv6() : gid.ipv4();
+}
+const v1::Gid* AddressGid(const PortView& port) {
   const v1::Gid* const gid = fleet::UsableGid(*port.device, *port.port);
-  return gid != nullptr && !gid->ipv4().empty() ? gid : nullptr;
+  return gid != nullptr && !AddressOf(*gid).empty() ? gid : nullptr;
 }
 
 const std::string& NetdevOfGid(const PortView& port, const v1::Gid& gid) {
@@ -33,16 +37,49 @@ const std::string& NetdevOfGid(const PortView& port, const v1::Gid& gid) {
 // route_to_rail_peers
 
 constexpr std::size_t kSubnetsMax = 64;  // Of a rail
+constexpr std::uint32_t kIpv6Bits = 64;  // Length of the prefix of a subnet, RFC 4291
+
+// The first 64 bits of an IPv6 address, if its netdev has it with a prefix of 64 bits. Others are
+// not judged.
+std::optional<std::uint64_t> Ipv6Subnet(const PortView& port, const v1::Gid& gid) {
+  const v1::NetInterface* const netdev = FindNetdev(port.node->snapshot, NetdevOfGid(port, gid));
+  const auto own = ParseIpPrefix(gid.ipv6());
+  if (netdev == nullptr || !own) return {};
+  for (const std::string& text : netdev->addresses()) {
+    const std::size_t slash = text.find('/');
+    const auto address = ParseIpPrefix(text.substr(0, slash));
+    if (slash == std::string::npos || !address || address->bytes != own->bytes) continue;
+    if (text.substr(slash + 1) != "64") return {};
+    std::uint64_t network = 0;
+    for (const char byte : address->bytes.substr(0, 8))
+      network = network << 8 | static_cast<unsigned char>(byte);
+    return network;
+  }
+  return {};
+}
+
+// IPv4: the prefix and its length, below 2^38. IPv6: the prefix, which begins with other bits than
+// 0 in all addresses that are assigned.
+bool IsIpv6(std::uint64_t subnet) {
+  return subnet >> 38 != 0;
+}
 
 std::optional<Value> RailSubnet(const Member& member) {
   const PortView& port = *member.port;
-  if (!IsJudgedForRoutes(port) || !port.subnet) return {};
-  return Value{std::uint64_t{port.subnet->bits} << 32 | port.subnet->network};
+  if (!IsJudgedForRoutes(port)) return {};
+  if (port.subnet) return Value{std::uint64_t{port.subnet->bits} << 32 | port.subnet->network};
+  const v1::Gid* const gid = AddressGid(port);
+  if (gid == nullptr || !gid->ipv4().empty()) return {};
+  const auto subnet = Ipv6Subnet(port, *gid);
+  return subnet && IsIpv6(*subnet) ? std::optional(Value{*subnet}) : std::nullopt;
 }
 
-Subnet ToSubnet(std::uint64_t number) {
-  return {.network = static_cast<std::uint32_t>(number),
-          .bits = static_cast<std::uint32_t>(number >> 32)};
+std::string ToSubnetText(std::uint64_t number) {
+  if (!IsIpv6(number))
+    return ToString(Subnet{.network = static_cast<std::uint32_t>(number),
+                           .bits = static_cast<std::uint32_t>(number >> 32)});
+  return Format("{:x}:{:x}:{:x}:{:x}::/{}", number >> 48, number >> 32 & 0xffff,
+                number >> 16 & 0xffff, number & 0xffff, kIpv6Bits);
 }
 
 // Subnets that several nodes have on the rail. A wrong address of one node, which rail_subnet_equal
@@ -61,37 +98,40 @@ GroupSummary SubnetsOfRail(const ValueCounts& counts) {
 std::string Detour(const PortView& port, const v1::Gid& gid, const std::string& subnet) {
   const v1::NodeSnapshot& snapshot = port.node->snapshot;
   const std::string& netdev = NetdevOfGid(port, gid);
-  if (RouteOver(snapshot, netdev, gid.ipv4(), subnet) != nullptr) return {};
-  const v1::IpRoute* const other = RouteFrom(snapshot, gid.ipv4(), subnet);
+  if (RouteOver(snapshot, netdev, AddressOf(gid), subnet) != nullptr) return {};
+  const v1::IpRoute* const other = RouteFrom(snapshot, AddressOf(gid), subnet);
   return other == nullptr ? "no route" : "a route over " + other->netdev() + " only";
 }
 
 std::vector<v1::Remedy> AddRoute(const PortView& port, const v1::Gid& gid,
                                  const std::string& subnet) {
   const std::string& netdev = NetdevOfGid(port, gid);
+  const std::string_view ip = gid.ipv4().empty() ? "ip -6" : "ip";
   return {
-      Query({.command = Format("ip route get {} from {} oif {}; ip rule; ip route show table all "
-                               "dev {}",
-                               subnet.substr(0, subnet.find('/')), gid.ipv4(), netdev, netdev),
+      Query({.command = Format("{0} route get {1} from {2} oif {3}; {0} rule; {0} route show table "
+                               "all dev {3}",
+                               ip, subnet.substr(0, subnet.find('/')), AddressOf(gid), netdev),
              .note = "Shows which route the kernel takes."}),
       Advice(Format("Give {} a routing table with a route to {} over the gateway of its subnet, "
-                    "and a rule for its address: 'ip rule add from {} table TABLE'. Set both in "
+                    "and a rule for its address: '{} rule add from {} table TABLE'. Set both in "
                     "the network configuration.",
-                    netdev, subnet, gid.ipv4()))};
+                    netdev, subnet, ip, AddressOf(gid)))};
 }
 
 void JudgeRoutes(const Member& member, const GroupSummary& summary, Verdicts& out) {
   const PortView& port = *member.port;
-  const v1::Gid* const gid = Ipv4Gid(port);
+  const v1::Gid* const gid = AddressGid(port);
   if (gid == nullptr || !member.snapshot().routing().routes_known() ||
       HasOwnRoutes(member.snapshot(), NetdevOfGid(port, *gid)))
     return;
   const std::uint64_t own = RailSubnet(member)->number;
+  if (IsIpv6(own) != gid->ipv4().empty()) return;
   if (std::find(summary.facts.begin(), summary.facts.end(), own) == summary.facts.end()) return;
   // Without rules, routes of another table are not known: only a route that is there counts.
   const bool rules = member.snapshot().routing().rules_known();
   for (std::size_t i = 0; i < summary.facts.size(); ++i) {
-    const std::string subnet = ToString(ToSubnet(summary.facts[i]));
+    if (IsIpv6(summary.facts[i]) != gid->ipv4().empty()) continue;
+    const std::string subnet = ToSubnetText(summary.facts[i]);
     const std::string detour = Detour(port, *gid, subnet);
     if (detour.empty()) continue;
     if (!rules)
@@ -108,7 +148,7 @@ void JudgeRoutes(const Member& member, const GroupSummary& summary, Verdicts& ou
         port.Subject(),
         Format("route to {} over {}: {}, expected one ({})", subnet, NetdevOfGid(port, *gid),
                detour, basis),
-        {ToEvidence(*port.node, {.what = Format("route from {} to {}", gid->ipv4(), subnet),
+        {ToEvidence(*port.node, {.what = Format("route from {} to {}", AddressOf(*gid), subnet),
                                  .expected = "over " + NetdevOfGid(port, *gid),
                                  .seen = detour,
                                  .source = "netlink routes",
@@ -166,7 +206,7 @@ void JudgeGateways(const fleet::NodeView& node, Verdicts& out) {
 
 bool HasRocePorts(const Member& node) {
   return std::any_of(node.node->ports.begin(), node.node->ports.end(), [](const PortView& port) {
-    return port.carries_roce && port.subnet.has_value();
+    return port.carries_roce && (port.subnet || AddressGid(port) != nullptr);
   });
 }
 

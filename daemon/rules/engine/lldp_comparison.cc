@@ -50,12 +50,34 @@ LldpComparison::LldpComparison(const NodeIndex& nodes, FindingTable& findings)
       tables_.push_back({.rule = rule, .number = NumberOf(*rule)});
 }
 
+std::uint32_t LldpComparison::NumberOfSwitch(const std::string& chassis) {
+  if (const auto known = switches_.find(chassis); known != switches_.end()) return known->second;
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(by_number_.size()));
+    by_number_.emplace_back();
+  }
+  const std::uint32_t number = free_.back();
+  free_.pop_back();
+  by_number_[number].chassis = chassis;
+  switches_.emplace(chassis, number);
+  unused_.push_back(number);
+  return number;
+}
+
 void LldpComparison::FindSwitches(const fleet::NodeView& node) {
   switch_of_port_.clear();
-  for (const fleet::PortView& port : node.ports) {
-    const auto next = static_cast<std::uint32_t>(switches_.size());
-    switch_of_port_.push_back(
-        HasLink(port) ? switches_.try_emplace(port.neighbor->chassis_id(), next).first->second : 0);
+  for (const fleet::PortView& port : node.ports)
+    switch_of_port_.push_back(HasLink(port) ? NumberOfSwitch(port.neighbor->chassis_id()) : 0);
+}
+
+void LldpComparison::ForgetSwitches() {
+  for (const std::uint32_t number : std::exchange(unused_, {})) {
+    const auto known = switches_.find(by_number_[number].chassis);
+    if (by_number_[number].links > 0 || known == switches_.end() || known->second != number)
+      continue;
+    switches_.erase(known);
+    by_number_[number] = {};
+    free_.push_back(number);
   }
 }
 
@@ -80,6 +102,7 @@ void LldpComparison::Add(Table& table, const Row& row) {
   for (const std::uint32_t number : row.switches) {
     if (table.links.size() <= number) table.links.resize(number + 1);
     ++table.links[number];
+    ++by_number_[number].links;
   }
   if (table.agreed.size() < row.agreed.size()) table.agreed.resize(row.agreed.size());
   for (std::size_t rail = 0; rail < row.agreed.size(); ++rail)
@@ -88,7 +111,10 @@ void LldpComparison::Add(Table& table, const Row& row) {
 
 void LldpComparison::Subtract(Table& table, const Row& row) {
   table.passes -= row.passes;
-  for (const std::uint32_t number : row.switches) --table.links[number];
+  for (const std::uint32_t number : row.switches) {
+    --table.links[number];
+    if (--by_number_[number].links == 0) unused_.push_back(number);
+  }
   for (std::size_t rail = 0; rail < row.agreed.size(); ++rail) {
     if (!row.agreed[rail]) continue;
     const auto count = table.agreed[rail].find(*row.agreed[rail]);
@@ -116,6 +142,7 @@ void LldpComparison::Put(std::uint32_t node) {
       table.deviating.erase(node);
     table.changed = true;
   }
+  if (!unused_.empty()) ForgetSwitches();
 }
 
 void LldpComparison::Remove(std::uint32_t node) {
@@ -125,6 +152,7 @@ void LldpComparison::Remove(std::uint32_t node) {
     table.deviating.erase(node);
     table.changed = true;
   }
+  if (!unused_.empty()) ForgetSwitches();
 }
 
 // Another rule reports such a host.

@@ -35,6 +35,8 @@ class LldpComparison {
   void AddPassing(RuleSet& rules) const;
   // Adds the rules that judge the node or its ports.
   void AddJudging(std::uint32_t node, RuleSet& rules) const;
+  // Number of switches that have a number: those with a judged link.
+  std::size_t switches() const { return switches_.size(); }
 
  private:
   // The links of a node.
@@ -57,10 +59,18 @@ class LldpComparison {
     Outcome outcome;
   };
 
+  // Switches by number. The number of a switch without links is reused.
+  struct Switch {
+    std::string chassis;
+    std::uint64_t links = 0;  // Judged links, in all tables
+  };
+
+  std::uint32_t NumberOfSwitch(const std::string& chassis);
   void FindSwitches(const fleet::NodeView& node);
+  void ForgetSwitches();
   Row RowOf(const Table& table, const fleet::NodeView& node) const;
-  static void Add(Table& table, const Row& row);
-  static void Subtract(Table& table, const Row& row);
+  void Add(Table& table, const Row& row);
+  void Subtract(Table& table, const Row& row);
   static bool DeviatesFromRail(const Table& table, const fleet::PortView& port);
   Deviations DeviationsOf(const Table& table) const;
 
@@ -68,7 +78,10 @@ class LldpComparison {
   FindingTable& findings_;
   std::vector<Table> tables_;
   std::unordered_map<std::string, std::uint32_t> switches_;  // Numbers by chassis
-  std::vector<std::uint32_t> switch_of_port_;                // Of the node that is put
+  std::vector<Switch> by_number_;
+  std::vector<std::uint32_t> free_;            // Numbers
+  std::vector<std::uint32_t> unused_;          // Perhaps without links now
+  std::vector<std::uint32_t> switch_of_port_;  // Of the node that is put
 };
 
 }  // namespace fabric::rules

@@ -75,7 +75,11 @@ void UniquenessIndex::Remove(std::uint32_t node) {
     Leave(tables_[key.table], key.hash, {.node = node, .port = key.port});
 }
 
+// Grows the buckets by four instead of two: a large fleet enters a million keys, and each growth
+// moves all of them.
 void UniquenessIndex::Enter(Table& table, Hash hash, const Ref& ref) {
+  if (table.holder.size() >= table.holder.bucket_count())
+    table.holder.rehash(4 * table.holder.bucket_count());
   const auto [known, added] = table.holder.try_emplace(hash, ref);
   if (added) return;
   Refs& holders = table.shared[hash];

@@ -11,11 +11,17 @@ bool IsSameGpuType(const v1::Gpu& a, const v1::Gpu& b) {
   return a.vendor_id() == b.vendor_id() && a.device_id() == b.device_id();
 }
 
+// Drivers of displays, without CUDA, ROCm and peer memory.
+bool CannotCompute(const v1::Gpu& gpu) {
+  return gpu.driver() == "nouveau" || gpu.driver() == "radeon";
+}
+
 // The driver of an equal GPU, for a GPU that needs one. A graphics card (class 0300) may drive a
 // console only: it needs a driver if an equal GPU has one.
 std::optional<std::string> DriverNeeded(const v1::NodeSnapshot& snapshot, const v1::Gpu& gpu) {
   for (const v1::Gpu& other : snapshot.gpus())
-    if (other.has_driver() && IsSameGpuType(gpu, other)) return other.driver();
+    if (other.has_driver() && !CannotCompute(other) && IsSameGpuType(gpu, other))
+      return other.driver();
   const v1::PciFunction* const function = FindFunction(snapshot, gpu.pci_address());
   if (function == nullptr || function->class_code().starts_with("0300")) return {};
   return gpu.vendor_id() == "10de" ? "nvidia" : gpu.vendor_id() == "1002" ? "amdgpu" : "a driver";
@@ -45,7 +51,7 @@ void JudgeGpuDrivers(const fleet::NodeView& node, Verdicts& out) {
   std::vector<v1::Evidence> evidence;
   std::string driver;
   for (const v1::Gpu& gpu : snapshot.gpus()) {
-    if (gpu.has_driver()) {
+    if (gpu.has_driver() && !CannotCompute(gpu)) {
       out.Pass();
       continue;
     }
@@ -62,13 +68,13 @@ void JudgeGpuDrivers(const fleet::NodeView& node, Verdicts& out) {
     if (evidence.size() < kEvidenceMax)
       evidence.push_back(ToEvidence(*node.node, {.what = "driver of GPU " + gpu.pci_address(),
                                                  .expected = driver,
-                                                 .seen = "none",
+                                                 .seen = gpu.has_driver() ? gpu.driver() : "none",
                                                  .source = source,
                                                  .basis = "rule"}));
   }
   if (names.empty()) return;
   out.Fail(SubjectOf(node),
-           Format("{} GPU{} without a driver, expected {}: {}", names.size(),
+           Format("{} GPU{} without a compute driver, expected {}: {}", names.size(),
                   names.size() == 1 ? "" : "s", driver, Listed(names)),
            std::move(evidence),
            {Query({.command = Format("lspci -nnk -s {0}; dmesg -T | grep {0}", names[0]),
@@ -80,11 +86,12 @@ void JudgeGpuDrivers(const fleet::NodeView& node, Verdicts& out) {
 
 extern const Rule gpu_has_driver = {
     .id = "gpu_has_driver",
-    .title = "Every GPU has a driver",
+    .title = "Every GPU has a compute driver",
     .severity = v1::SEVERITY_ERROR,
     .scope = v1::SCOPE_NODE,
     .why =
-        "Jobs do not see a GPU without a driver. They fail for lack of GPUs, or use another GPU "
+        "Jobs do not see a GPU without a driver, or with one for displays (nouveau). They fail for "
+        "lack of GPUs, or use another GPU "
         "and another NIC than planned. A graphics card is judged only if an equal one has a "
         "driver; a guest, if it has a GPU driver or the profile expects GPUs.",
     .source = "kernel Documentation/ABI/testing/sysfs-bus-pci",

@@ -33,11 +33,24 @@ v1::Remedy SetGovernor(std::string_view governor, std::string_view now) {
                  .note = "tuned or power-profiles-daemon may set it again."});
 }
 
+// In these drivers "powersave" chooses the frequency by load. In others it is the lowest one.
+bool ScalesInPowersave(const v1::CpuPower& power) {
+  return power.frequency_driver() == "intel_pstate" || power.frequency_driver() == "amd-pstate-epp";
+}
+
+// A finding of cpu_governor_fast.
+bool IsAtLowestFrequency(const v1::CpuPower& power) {
+  return power.has_frequency_driver() && !ScalesInPowersave(power) &&
+         std::find(power.governors().begin(), power.governors().end(), "powersave") !=
+             power.governors().end();
+}
+
 // Machines with several governors are judged by cpu_governor_fast, and by a profile.
 std::optional<Value> Governor(const Member& member) {
   const auto& governors = PowerOf(member).governors();
   if (member.node->ports.empty() || governors.empty()) return {};
   const auto& expected = member.expectation().values;
+  if (IsAtLowestFrequency(PowerOf(member)) && !expected.has_cpu_governor()) return {};
   if (governors.size() == 1) return Value{.text = governors[0]};
   if (!expected.has_cpu_governor()) return {};
   for (const std::string& governor : governors)
@@ -63,17 +76,11 @@ constexpr EqualityRule kGovernors[] = {
 
 // cpu_governor_fast
 
-// In these drivers "powersave" chooses the frequency by load. In others it is the lowest one.
-bool ScalesInPowersave(const v1::CpuPower& power) {
-  return power.frequency_driver() == "intel_pstate" || power.frequency_driver() == "amd-pstate-epp";
-}
-
 void JudgeGovernor(const fleet::NodeView& node, Verdicts& out) {
   const v1::CpuPower& power = node.node->snapshot.host().cpu_power();
   if (node.ports.empty() || power.governors().empty() || !power.has_frequency_driver()) return;
-  const bool slow = std::find(power.governors().begin(), power.governors().end(), "powersave") !=
-                    power.governors().end();
-  if (!slow || ScalesInPowersave(power)) return out.Pass();
+  // A profile gives the governor: a finding of cpu_governor_equal.
+  if (!IsAtLowestFrequency(power) || node.expected().has_cpu_governor()) return out.Pass();
   out.Fail(SubjectOf(node),
            Format("CPU frequency governor powersave of {}, expected one that scales: all CPUs stay "
                   "at the lowest frequency",

@@ -32,6 +32,10 @@ bool HasAmdGpu(const v1::NodeSnapshot& snapshot) {
 bool IsGrace(const v1::NodeSnapshot& snapshot) {
   if (!IsArm(snapshot)) return false;
   const std::string_view texts[] = {snapshot.host().product(), snapshot.host().cpu_model()};
+  // Only Grace has Neoverse-V2 cores and GPUs of NVIDIA.
+  const bool nvidia = std::any_of(snapshot.gpus().begin(), snapshot.gpus().end(),
+                                  [](const v1::Gpu& gpu) { return gpu.driver() == "nvidia"; });
+  if (nvidia && snapshot.host().cpu_model() == "Neoverse-V2") return true;
   constexpr std::string_view kNames[] = {"Grace", "GH200", "GB200", "GB300"};
   for (const std::string_view text : texts)
     for (const std::string_view name : kNames)

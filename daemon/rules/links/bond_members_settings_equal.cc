@@ -14,12 +14,6 @@ namespace {
 
 using fleet::PortView;
 
-bool SameMap(const v1::DcbConfig& a, const v1::DcbConfig& b) {
-  const auto& x = a.dscp_to_priority();
-  const auto& y = b.dscp_to_priority();
-  return x.empty() || y.empty() || std::equal(x.begin(), x.end(), y.begin(), y.end());
-}
-
 // The first difference between two members, as the finding shows it.
 struct Difference {
   const char* what = nullptr;  // nullptr if they are equal
@@ -27,7 +21,13 @@ struct Difference {
   std::string other;
 };
 
-Difference Between(const v1::DcbConfig& first, const v1::DcbConfig& other) {
+// The first list that both report and that differs.
+template <class List>
+bool Differ(const List& a, const List& b) {
+  return !a.empty() && !b.empty() && !std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+Difference BetweenDcb(const v1::DcbConfig& first, const v1::DcbConfig& other) {
   if (first.has_pfc() && other.has_pfc() &&
       first.pfc().enabled_mask() != other.pfc().enabled_mask())
     return {.what = "PFC enabled priorities",
@@ -37,22 +37,62 @@ Difference Between(const v1::DcbConfig& first, const v1::DcbConfig& other) {
     return {.what = "trust",
             .first = std::string(Name(first.trust())),
             .other = std::string(Name(other.trust()))};
-  if (!SameMap(first, other))
+  if (Differ(first.dscp_to_priority(), other.dscp_to_priority()))
     return {.what = "map of DSCP to priority", .first = "one map", .other = "another map"};
+  if (Differ(first.ets().priority_to_tc(), other.ets().priority_to_tc()) ||
+      Differ(first.ets().tc_algorithm(), other.ets().tc_algorithm()) ||
+      Differ(first.ets().tc_tx_bandwidth_percent(), other.ets().tc_tx_bandwidth_percent()))
+    return {.what = "ETS", .first = "one schedule", .other = "another schedule"};
+  if (Differ(first.max_rate_bps(), other.max_rate_bps()))
+    return {.what = "rate limits", .first = "one list", .other = "another list"};
+  if (first.has_dcbx() && other.has_dcbx() && first.dcbx().host() != other.dcbx().host())
+    return {.what = "owner of DCBX",
+            .first = first.dcbx().host() ? "host" : "firmware",
+            .other = other.dcbx().host() ? "host" : "firmware"};
+  return {};
+}
+
+std::string ShowPause(const v1::GlobalPause& pause) {
+  return Format("rx {}, tx {}", pause.rx() ? "on" : "off", pause.tx() ? "on" : "off");
+}
+
+Difference Between(const v1::NetInterface& first, const v1::NetInterface& other) {
+  const Difference dcb = BetweenDcb(first.dcb(), other.dcb());
+  if (dcb.what != nullptr) return dcb;
+  if (first.has_global_pause() && other.has_global_pause() &&
+      (first.global_pause().rx() != other.global_pause().rx() ||
+       first.global_pause().tx() != other.global_pause().tx()))
+    return {.what = "global pause",
+            .first = ShowPause(first.global_pause()),
+            .other = ShowPause(other.global_pause())};
+  const v1::CongestionControl& a = first.congestion_control();
+  const v1::CongestionControl& b = other.congestion_control();
+  if (Differ(a.notification_point_enabled(), b.notification_point_enabled()) ||
+      Differ(a.reaction_point_enabled(), b.reaction_point_enabled()))
+    return {.what = "ECN", .first = "one set of priorities", .other = "another set"};
+  if (a.has_cnp_dscp() && b.has_cnp_dscp() && a.cnp_dscp() != b.cnp_dscp())
+    return {.what = "DSCP of CNPs",
+            .first = Format("{}", a.cnp_dscp()),
+            .other = Format("{}", b.cnp_dscp())};
   return {};
 }
 
 void Fail(const PortView& port, const v1::NetInterface& first, const v1::NetInterface& other,
           const Difference& difference, Verdicts& out) {
-  FailOn(port,
-         {.what = Format("{} of {}", difference.what, other.name()),
-          .expected = difference.first,
-          .seen = difference.other,
-          .source = "netlink dcb " + other.name(),
-          .basis = Format("as {}, in the same bond {}", first.name(), port.netdev->name())},
-         {Query({.command = Format("dcb pfc show dev {0}; dcb app show dev {0}", other.name()),
-                 .note = Format("Compare with {}, then set the differences.", first.name())})},
-         out);
+  FailOn(
+      port,
+      {.what = Format("{} of {}", difference.what, other.name()),
+       .expected = difference.first,
+       .seen = difference.other,
+       .source = std::string_view(difference.what) == "global pause"
+                     ? "netlink ethtool pause " + other.name()
+                     : "netlink dcb " + other.name(),
+       .basis = Format("as {}, in the same bond {}", first.name(), port.netdev->name())},
+      {Query({.command = Format("dcb pfc show dev {0}; dcb ets show dev {0}; dcb app show dev {0}; "
+                                "ethtool -a {0}",
+                                other.name()),
+              .note = Format("Compare with {}, then set the differences.", first.name())})},
+      out);
 }
 
 void JudgePort(const PortView& port, Verdicts& out) {
@@ -65,7 +105,7 @@ void JudgePort(const PortView& port, Verdicts& out) {
       first = member;
       continue;
     }
-    const Difference difference = Between(first->dcb(), member->dcb());
+    const Difference difference = Between(*first, *member);
     if (difference.what != nullptr) return Fail(port, *first, *member, difference, out);
     compared = true;
   }
@@ -86,7 +126,7 @@ bool IsOnBond(const Member& port) {
 
 extern const Rule bond_members_settings_equal = {
     .id = "bond_members_settings_equal",
-    .title = "The members of a bond that carries RoCE have the same PFC, trust and DSCP map",
+    .title = "The members of a bond that carries RoCE have the same settings of lossless traffic",
     .severity = v1::SEVERITY_ERROR,
     .scope = v1::SCOPE_PORT,
     .why =

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "daemon/rules/facts.h"
+#include "daemon/rules/kind.h"
 #include "daemon/rules/links/links.h"
 #include "daemon/rules/pcie/pci.h"
 #include "daemon/rules/rule.h"
@@ -261,6 +262,7 @@ extern const Rule bond_members_active = {
         "that the other link is down, or that the switch does not aggregate.",
     .source = "kernel Documentation/networking/bonding.rst",
     .needs = {Input::kBondsAndVlans, Input::kRoceLag},
+    .reads = {{.field = Field::kBondMembers, .applies = IsRoceInUse}},
     .fix = "LACP on the switch ports; cable, module",
     .evaluate_node = JudgeMembers,
 };

@@ -76,13 +76,14 @@ bool IsEthernetHardware(const Member& port) {
 
 void JudgeMaximum(const fleet::NodeView& node, Verdicts& out) {
   for (const PortView& port : node.ports) {
-    if (IsInfiniband(port) || port.expected().has_rate_bps() || !LinkRate(port)) continue;
-    if (!port.netdev->has_speed_max_bps()) continue;
+    const auto rate = LinkRate(port);
+    if (IsInfiniband(port) || port.expected().has_rate_bps() || !rate) continue;
+    if (port.netdev == nullptr || !port.netdev->has_speed_max_bps()) continue;
     if (!IsFarBelowMaximum(port)) {
       out.Pass();
       continue;
     }
-    const std::string seen = ShowRate({.number = port.netdev->speed_bps()});
+    const std::string seen = ShowRate({.number = *rate});
     const std::string maximum = ShowRate({.number = port.netdev->speed_max_bps()});
     out.Fail(port.Subject(),
              Format("link rate {}, expected near the maximum of the port, {}", seen, maximum),

@@ -8,6 +8,16 @@
 
 namespace fabric::rules {
 
+namespace {
+
+// Drivers that compute the RDMA port's rate from the speed of the link. Others show a constant.
+bool HasRealRate(const fleet::PortView& port) {
+  const std::string_view driver = port.device->driver();
+  return driver.starts_with("mlx5") || driver.starts_with("bnxt");
+}
+
+}  // namespace
+
 std::optional<std::uint64_t> LinkRate(const fleet::PortView& port) {
   if (!port.rail || !IsUp(port)) return {};
   if (port.device->function().kind() == v1::FUNCTION_KIND_SOFTWARE) return {};
@@ -15,8 +25,9 @@ std::optional<std::uint64_t> LinkRate(const fleet::PortView& port) {
     if (!port.port->has_rate_bps()) return {};
     return port.port->rate_bps();
   }
-  if (port.netdev == nullptr || port.netdev->speed_bps() == 0) return {};
-  return port.netdev->speed_bps();
+  if (port.netdev != nullptr && port.netdev->speed_bps() != 0) return port.netdev->speed_bps();
+  if (!HasRealRate(port) || port.port->rate_bps() == 0) return {};
+  return port.port->rate_bps();
 }
 
 bool IsFarBelowMaximum(const fleet::PortView& port) {
@@ -35,7 +46,9 @@ std::string ShowRate(const Value& value) {
 }
 
 std::string RateSource(const fleet::PortView& port) {
-  return IsInfiniband(port) ? PortFile(port, "rate") : NetdevFile(port, "speed");
+  const bool of_netdev = port.netdev != nullptr && port.netdev->speed_bps() != 0;
+  const bool of_port = IsInfiniband(port) || (!of_netdev && LinkRate(port));
+  return of_port ? PortFile(port, "rate") : NetdevFile(port, "speed");
 }
 
 std::vector<v1::Remedy> RateRemedies(const fleet::PortView& port) {

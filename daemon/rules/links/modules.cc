@@ -8,6 +8,7 @@
 #include "daemon/rules/lossless/lossless.h"
 #include "daemon/rules/pcie/pci.h"
 #include "daemon/rules/rule.h"
+#include "proto/ports.h"
 
 namespace fabric::rules {
 namespace {
@@ -18,8 +19,19 @@ const v1::Module* ModuleOf(const PortView& port) {
   return port.wire != nullptr && port.wire->has_module() ? &port.wire->module() : nullptr;
 }
 
-std::string ModuleSource(const PortView& port) {
-  return "netlink ethtool module " + WireName(port);
+std::string ModuleSource(std::string_view netdev) {
+  return Format("netlink ethtool module {}", netdev);
+}
+
+// The netdevs with modules that the port uses: its own, or all members of its bond.
+std::vector<const v1::NetInterface*> NetdevsWithModules(const PortView& port) {
+  std::vector<const v1::NetInterface*> netdevs;
+  if (port.netdev != nullptr)
+    for (const std::string& name : port.netdev->bond().members())
+      if (const v1::NetInterface* const member = FindNetdev(port.node->snapshot, name))
+        if (member->has_module()) netdevs.push_back(member);
+  if (netdevs.empty() && ModuleOf(port) != nullptr) netdevs.push_back(port.wire);
+  return netdevs;
 }
 
 bool IsModuleJudged(const PortView& port) {
@@ -62,7 +74,8 @@ void CheckReceivers(const v1::Module& module, std::uint32_t link_lanes,
   if (good < std::max<std::uint32_t>(link_lanes, 1)) out.insert(out.end(), bad.begin(), bad.end());
 }
 
-std::vector<OutOfLimits> ValuesOutOfLimits(const PortView& port, const v1::Module& module) {
+std::vector<OutOfLimits> ValuesOutOfLimits(const PortView& port, const v1::NetInterface& netdev) {
+  const v1::Module& module = netdev.module();
   std::vector<OutOfLimits> out;
   if (module.has_temperature_celsius()) {
     v1::SensorLimits limits = module.temperature_limits();
@@ -74,12 +87,14 @@ std::vector<OutOfLimits> ValuesOutOfLimits(const PortView& port, const v1::Modul
   }
   if (module.has_voltage_volts())
     CheckValue(module.voltage_volts(), module.voltage_limits(), "supply voltage", "V", out);
-  CheckReceivers(module, port.wire->lanes(), out);
+  CheckReceivers(module, netdev.lanes(), out);
   return out;
 }
 
-void FailModule(const PortView& port, const v1::Module& module,
+void FailModule(const PortView& port, const v1::NetInterface& netdev,
                 const std::vector<OutOfLimits>& values, Verdicts& out) {
+  const v1::Module& module = netdev.module();
+  const bool member = netdev.has_bond_member();
   std::vector<std::string> seen;
   std::vector<v1::Evidence> evidence;
   for (const OutOfLimits& value : values) {
@@ -92,28 +107,32 @@ void FailModule(const PortView& port, const v1::Module& module,
         {.what = Format("{} of module {} {}", value.what, module.vendor(), module.part_number()),
          .expected = expected,
          .seen = Format("{:.4g} {}", value.seen, value.unit),
-         .source = ModuleSource(port),
+         .source = ModuleSource(netdev.name()),
          .basis =
              port.expected().has_module_temperature_max_celsius() && value.what == "temperature"
                  ? ProfileBasis(*port.expectation)
                  : "limits of the module"}));
   }
-  out.Fail(port.Subject(), "module: " + Listed(seen), std::move(evidence),
-           {Query({.command = Format("ethtool -m {}", WireName(port)),
+  out.Fail(port.Subject(),
+           Format("module{}: {}", member ? Format(" of {}", netdev.name()) : "", Listed(seen)),
+           std::move(evidence),
+           {Query({.command = Format("ethtool -m {}", netdev.name()),
                    .note = "Low receive power: clean and reseat the connector, then check the "
                            "module at the other end and the fibre. Temperature: check fans and "
-                           "airflow. Then replace the module."})});
+                           "airflow. Then replace the module."})},
+           member ? std::string_view(netdev.name()) : std::string_view());
 }
 
 void JudgeModuleLimits(const fleet::NodeView& node, Verdicts& out) {
   for (const PortView& port : node.ports) {
-    const v1::Module* const module = ModuleOf(port);
-    if (!IsModuleJudged(port) || module == nullptr) continue;
-    const std::vector<OutOfLimits> values = ValuesOutOfLimits(port, *module);
-    if (!values.empty())
-      FailModule(port, *module, values, out);
-    else if (module->has_temperature_celsius())
-      out.Pass();
+    if (!IsModuleJudged(port)) continue;
+    for (const v1::NetInterface* const netdev : NetdevsWithModules(port)) {
+      const std::vector<OutOfLimits> values = ValuesOutOfLimits(port, *netdev);
+      if (!values.empty())
+        FailModule(port, *netdev, values, out);
+      else if (netdev->module().has_temperature_celsius())
+        out.Pass();
+    }
   }
 }
 
@@ -133,7 +152,7 @@ constexpr EqualityRule kModuleKinds[] = {
      },
      .kept_when_down = true,
      .show = ShowText,
-     .source = [](const Member& member) { return ModuleSource(*member.port); },
+     .source = [](const Member& member) { return ModuleSource(WireName(*member.port)); },
      .remedies = [](const Member& member, const Value& expected) -> std::vector<v1::Remedy> {
        return {Query({.command = Format("ethtool -m {}", WireName(*member.port)),
                       .note = Format("Expected part {}. Another kind of cable or module may have "

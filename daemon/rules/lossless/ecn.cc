@@ -35,10 +35,16 @@ std::optional<Value> Notifies(const Member& member) {
   return OnDataPriority(*member.port, control->notification_point_enabled());
 }
 
+bool IsOff(const std::optional<Value>& state) {
+  return state && state->number == 0;
+}
+
+// ECN that is off at both points is a finding of ecn_notified_on_data_priority.
 std::optional<Value> Reacts(const Member& member) {
   const v1::CongestionControl* const control = CongestionOf(*member.port);
   if (control == nullptr || EcnOffInProfile(*member.port)) return {};
-  return OnDataPriority(*member.port, control->reaction_point_enabled());
+  const auto state = OnDataPriority(*member.port, control->reaction_point_enabled());
+  return IsOff(state) && IsOff(Notifies(member)) ? std::nullopt : state;
 }
 
 std::optional<Value> PortEnabled(const Member& member) {
@@ -64,7 +70,13 @@ bool HasEcnByPriority(const Member& member) {
 }
 
 std::vector<v1::Remedy> SetNotifies(const Member& member, const Value& expected) {
-  return SetEcn(*member.port, "roce_np", expected.number != 0);
+  std::vector<v1::Remedy> remedies = SetEcn(*member.port, "roce_np", expected.number != 0);
+  const v1::CongestionControl* const control = CongestionOf(*member.port);
+  if (expected.number != 0 && control != nullptr &&
+      IsOff(OnDataPriority(*member.port, control->reaction_point_enabled())))
+    for (v1::Remedy& remedy : SetEcn(*member.port, "roce_rp", true))
+      remedies.push_back(std::move(remedy));
+  return remedies;
 }
 std::vector<v1::Remedy> SetReacts(const Member& member, const Value& expected) {
   return SetEcn(*member.port, "roce_rp", expected.number != 0);

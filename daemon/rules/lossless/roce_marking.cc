@@ -13,10 +13,29 @@ using fleet::PortView;
 
 constexpr std::uint64_t kNotSet = 256;  // More than any ToS byte
 
+// Without a profile the override is wrong only if its DSCP maps to a lossy priority by the factory
+// default, and PFC is on for another priority and equal on all ports of the node. Then neither the
+// map nor PFC can be wrong instead.
+bool IsLossyByPfc(const PortView& port, std::uint32_t dscp) {
+  if (!HasPfc(port) || dscp == kUsualDataDscp) return false;
+  const auto priority = PriorityOfDscp(*DcbOf(port), dscp);
+  return priority && !PfcMask(port)->Has(*priority) && *priority == dscp / 8 &&
+         PfcIsEqualOnNode(port);
+}
+
+// A finding of traffic_class_carries_data_dscp.
+bool IsOverrideWrong(const PortView& port) {
+  if (!port.port->roce_defaults().has_traffic_class() || port.expected().has_traffic_class())
+    return false;
+  const std::uint32_t dscp = port.port->roce_defaults().traffic_class() >> 2;
+  return port.expected().has_data_dscp() ? dscp != port.expected().data_dscp()
+                                         : IsLossyByPfc(port, dscp);
+}
+
 // Absent when neither the override nor another default of RoCE was read: its state is not known.
 std::optional<Value> TrafficClass(const Member& member) {
   const PortView& port = *member.port;
-  if (!CarriesRoce(port) || !port.port->has_roce_defaults()) return {};
+  if (!CarriesRoce(port) || !port.port->has_roce_defaults() || IsOverrideWrong(port)) return {};
   const v1::RoceDefaults& defaults = port.port->roce_defaults();
   return Value{defaults.has_traffic_class() ? defaults.traffic_class() : kNotSet};
 }
@@ -64,16 +83,13 @@ std::vector<v1::Remedy> LosslessClassRemedies(const PortView& port) {
                     TrafficClassFile(port), LosslessDscps(port)))};
 }
 
-// Without a profile the override is wrong only if its DSCP maps to a lossy priority by the factory
-// default, and PFC is on for another priority and equal on all ports of the node. Then neither the
-// map nor PFC can be wrong instead.
 void JudgeByPfc(const PortView& port, std::uint32_t dscp, Verdicts& out) {
   if (!HasPfc(port)) return;
   const PriorityMask mask = *PfcMask(port);
   const auto priority = PriorityOfDscp(*DcbOf(port), dscp);
   if (!priority) return;
   if (mask.Has(*priority)) return out.Pass();
-  if (dscp == kUsualDataDscp || *priority != dscp / 8 || !PfcIsEqualOnNode(port)) return;
+  if (!IsLossyByPfc(port, dscp)) return;
   FailOn(port,
          {.what = "priority of the traffic class override",
           .expected = Format("one with PFC ({})", ToText(mask)),

@@ -108,6 +108,10 @@ bool IsNarrowerThanCapable(const Member& port) {
          function->link().width() < function->link_max().width();
 }
 
+bool HasRdmaPorts(const Member& node) {
+  return !node.node->ports.empty();
+}
+
 constexpr LinkProperty kSpeed = {
     .what = "PCIe link speed",
     .file = "current_link_speed",
@@ -154,6 +158,7 @@ extern const Rule pcie_link_speed_as_capable = {
         "Base Specification, Link Status register",
     .needs = {Input::kPciFunctions},
     .reads = {{.field = Field::kPciLink, .applies = IsOnPciLink},
+              {.field = Field::kPciLinkMax, .applies = IsOnPciLink},
               {.field = Field::kPciSlotMax, .applies = IsSlowerThanCapable}},
     .fix = "reseat the card; set the slot's speed in the BIOS to automatic",
     .evaluate_node = [](const fleet::NodeView& node,
@@ -175,7 +180,9 @@ extern const Rule pcie_link_width_as_capable = {
         "Base Specification, Link Status register",
     .needs = {Input::kPciFunctions},
     .reads = {{.field = Field::kPciLink, .applies = IsOnPciLink},
-              {.field = Field::kPciSlotMax, .applies = IsNarrowerThanCapable}},
+              {.field = Field::kPciLinkMax, .applies = IsOnPciLink},
+              {.field = Field::kPciSlotMax, .applies = IsNarrowerThanCapable},
+              {.field = Field::kPathLinks, .applies = HasRdmaPorts}},
     .fix = "reseat the card; check the slot's bifurcation in the BIOS",
     .evaluate_node = [](const fleet::NodeView& node,
                         Verdicts& out) { JudgeLinks(node, kWidth, out); },

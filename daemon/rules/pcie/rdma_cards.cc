@@ -14,7 +14,9 @@ namespace {
 std::vector<const v1::PciFunction*> RdmaCards(const v1::NodeSnapshot& snapshot) {
   std::vector<const v1::PciFunction*> cards;
   for (const v1::PciFunction& function : snapshot.pci_functions())
-    if (IsNetworkAdapter(function) && !function.has_physical_function()) cards.push_back(&function);
+    if (IsNetworkAdapter(function) && !function.has_physical_function() &&
+        !function.address().empty())
+      cards.push_back(&function);
   return cards;
 }
 

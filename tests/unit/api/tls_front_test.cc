@@ -64,15 +64,14 @@ class TlsFrontTest : public ::testing::Test {
     files_ = *std::move(files);
     tls_ = *GrpcTls::Make(*files_);
     sessions_ = std::make_unique<tls::ServerSessions>(*files_);
-    agents_.SetListener({.admit =
-                             [this](const access::Caller& caller, const std::string* node) {
-                               return gate_.AdmitAgent(caller, node);
-                             },
-                         .on_message =
-                             [this](SessionId, const v1::AgentMessage&) {
-                               return stay_ ? Status() : Status(Code::kFailedPrecondition, "heard");
-                             },
-                         .on_gone = [](SessionId, const std::string&) {}});
+    agents_.SetListener(
+        {.admit = [this](const access::Caller& caller,
+                         const std::string* node) { return gate_.AdmitAgent(caller, node); },
+         .on_message =
+             [this](SessionId, const v1::AgentMessage&) {
+               return stay_ ? Status() : Status(Code::kFailedPrecondition, "heard");
+             },
+         .on_gone = [](SessionId, const std::string&) {}});
     const auto call = [](auto&&...) { return Status(); };
     front_ = *GrpcFront::Listen({"127.0.0.1", 0}, call, bus_, watchers_, agents_, tls_.get());
     rest_ = *RestServer::Listen({"127.0.0.1", 0}, service_, bus_, watchers_, {}, sessions_.get());

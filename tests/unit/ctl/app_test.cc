@@ -25,7 +25,7 @@ struct Mistake {
 TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
   constexpr Mistake kMistakes[] = {
       {"",
-       "expected one of nodes, node, diff, devices, findings, finding, silence, rules, "
+       "expected one of nodes, node, diff, devices, topology, findings, finding, silence, rules, "
        "validate, "
        "check, explain, profile, probe, matrix, certify, mesh, backup, whoami, token, audit, pki, "
        "events, explain-log, "

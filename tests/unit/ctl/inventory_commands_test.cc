@@ -1,6 +1,7 @@
 // The commands nodes, node, devices and version.
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "tests/testing/golden.h"
 #include "tests/unit/ctl/fake_client.h"
 
@@ -131,6 +132,30 @@ TEST(Devices, OfOneNode) {
   EXPECT_EQ(controller.LastRequest<v1::ListDevicesRequest>().node(), "");
   RunWords("devices n1", controller);
   EXPECT_EQ(controller.LastRequest<v1::ListDevicesRequest>().node(), "n1");
+}
+
+TEST(Topology, ShowsTheSourceOfEachRail) {
+  FakeController controller;
+  auto& response = controller.Answer<v1::ListDevicesResponse>();
+  for (int i = 1; i <= 6; ++i) {
+    v1::DeviceSummary& port = *response.add_devices();
+    port.set_node(Format("n{}", i));
+    port.set_rail(0);
+    port.set_device("mlx5_0");
+    port.set_port(1);
+    port.set_state(i == 2 ? v1::PORT_STATE_DOWN : v1::PORT_STATE_ACTIVE);
+    port.set_pci_address(i == 6 ? "0000:86:00.0" : "0000:17:00.0");
+    port.set_rail_source(i == 6 ? "network" : "product");
+  }
+  EXPECT_EQ(RunWords("topology", controller).out,
+            "RAIL  CARD          RAIL BY  PORTS  ACTIVE  NODES\n"
+            "   0  0000:17:00.0  product      5       4  n1, n2, n3, n4 and 1 more\n"
+            "   0  0000:86:00.0  network      1       1  n6\n");
+  EXPECT_EQ(RunWords("topology -o name", controller).out, "0\n");
+  FakeController two = TwoPorts();
+  EXPECT_EQ(RunWords("topology", two).out,
+            "RAIL  CARD          RAIL BY  PORTS  ACTIVE  NODES\n"
+            "   0  0000:17:00.0  product      1       1  n1\n");
 }
 
 TEST(Version, OfBoth) {

@@ -97,8 +97,9 @@ TEST(LoadRules, WhatIsNoFileOfRules) {
   EXPECT_THAT(Problems("rules: x"), ElementsAre("f.yaml:1:8: rules: expected a list, saw a text"));
   EXPECT_THAT(
       Problems("rules: [x]"),
-      ElementsAre("f.yaml:1:9: expected a rule (id, title, severity, scope, nodes, when, check, "
-                  "expect, seen, why, source, fix), saw a text"));
+      ElementsAre(
+          "f.yaml:1:9: expected a rule (id, title, severity, scope, nodes, when, check, for, "
+          "expect, seen, why, source, fix), saw a text"));
   EXPECT_THAT(Problems("rules: []\nrules: []"), ElementsAre("f.yaml:2:1: 'rules' is given twice"));
   EXPECT_THAT(Problems("rules: []"), IsEmpty());
   EXPECT_THAT(Problems("rules:\n - [\n"), ElementsAre(::testing::StartsWith("f.yaml:3:1: ")));

@@ -160,7 +160,7 @@ TEST(CustomRates, AreIncreasesBetweenTwoReports) {
   const auto verdict = [&](std::uint64_t frames) {
     const v1::NodeSnapshot after = WithPauses(30, frames);
     const auto rates = fleet::CounterRates::Between(before, after);
-    const Evaluation evaluation = Evaluate(file.rules[0], after, &rates);
+    const Evaluation evaluation = Evaluate(file.rules[0], after, {.rates = &rates});
     return evaluation.findings.empty() ? std::string() : evaluation.findings[0].title();
   };
   EXPECT_EQ(verdict(1'000'030), "") << "the total does not matter";
@@ -181,6 +181,93 @@ TEST(CustomNodes, LimitARule) {
                          "nodes: [[x]]}]",
                          "f", {})
                    .problems.empty());
+}
+
+constexpr std::string_view kHeldRule = R"(rules:
+  - {id: site.mtu, title: "MTU ${netdev.mtu_bytes}", severity: error, scope: port,
+     check: netdev.mtu_bytes == 9000, for: 2m}
+)";
+
+// Verdicts on mlx5_0/1 of reports at some seconds: the MTU, 0 for one that was not read.
+class HeldRule : public ::testing::Test {
+ protected:
+  HeldRule() : file_(LoadRules(kHeldRule, "site.yaml", {})) {
+    for (const yaml::Problem& problem : file_.problems) ADD_FAILURE() << ToString(problem);
+  }
+
+  v1::Verdict At(std::int64_t seconds, std::uint32_t mtu) {
+    v1::NodeSnapshot node = testing::RoceNode({.rails = 1});
+    node.mutable_taken_at()->set_seconds(1'800'000'000 + seconds);
+    if (mtu != 0)
+      testing::NetdevOf(node, 0).set_mtu_bytes(mtu);
+    else
+      testing::NetdevOf(node, 0).clear_mtu_bytes();
+    const Target target = Targets(v1::SCOPE_PORT, node).at(0);
+    Judgement judgement = Judge(file_.rules.at(0), node, target, {.history = &history_});
+    title_ = judgement.finding ? judgement.finding->title() : "";
+    return judgement.verdict;
+  }
+
+  RuleFile file_;
+  History history_;
+  std::string title_;
+};
+
+TEST_F(HeldRule, IsUnknownBeforeThereIsEnoughHistory) {
+  EXPECT_EQ(At(0, 1500), v1::VERDICT_UNKNOWN);
+  EXPECT_EQ(At(90, 1500), v1::VERDICT_UNKNOWN);
+  EXPECT_EQ(title_, "site.mtu cannot be judged: false for 90s, expected a history of 2m");
+  EXPECT_EQ(At(120, 1500), v1::VERDICT_FAIL);
+  EXPECT_EQ(title_, "MTU 1500");
+}
+
+TEST_F(HeldRule, FailsWhenTheCheckWasFalseForTheWholeTime) {
+  EXPECT_EQ(At(0, 9000), v1::VERDICT_PASS);
+  EXPECT_EQ(At(30, 1500), v1::VERDICT_PASS) << "true 30 seconds ago";
+  EXPECT_EQ(At(149, 1500), v1::VERDICT_PASS);
+  EXPECT_EQ(At(150, 1500), v1::VERDICT_FAIL);
+  EXPECT_EQ(At(150, 1500), v1::VERDICT_FAIL) << "the same report again";
+  EXPECT_EQ(At(160, 9000), v1::VERDICT_PASS);
+  EXPECT_EQ(At(170, 1500), v1::VERDICT_PASS) << "a new period";
+}
+
+TEST_F(HeldRule, StartsAgainAfterAValueThatWasNotReadAHoleAndAClockSetBack) {
+  EXPECT_EQ(At(0, 1500), v1::VERDICT_UNKNOWN);
+  EXPECT_EQ(At(60, 0), v1::VERDICT_UNKNOWN);
+  EXPECT_EQ(At(130, 1500), v1::VERDICT_UNKNOWN);
+  EXPECT_EQ(At(250, 1500), v1::VERDICT_FAIL);
+  EXPECT_EQ(At(600, 1500), v1::VERDICT_UNKNOWN) << "nothing was observed for more than 5 minutes";
+  EXPECT_EQ(At(500, 1500), v1::VERDICT_UNKNOWN);
+  EXPECT_EQ(At(619, 1500), v1::VERDICT_UNKNOWN);
+  EXPECT_EQ(At(620, 1500), v1::VERDICT_FAIL);
+}
+
+TEST_F(HeldRule, IsUnknownWithoutAHistory) {
+  v1::NodeSnapshot node = testing::RoceNode({.rails = 1});
+  EXPECT_EQ(Evaluate(file_.rules.at(0), node).passes, 1U);
+  testing::SetMtu(node, 0, 1500);
+  EXPECT_EQ(Evaluate(file_.rules.at(0), node).findings.at(0).verdict(), v1::VERDICT_UNKNOWN);
+}
+
+TEST(RuleHistory, DropsSubjectsThatAreGone) {
+  History history;
+  WallTime now{};
+  for (int i = 0; i < 10'000; ++i) {
+    now += std::chrono::seconds(1);
+    history.OnTrue(Format("n{} node", i), now, std::chrono::minutes(1));
+  }
+  EXPECT_LE(history.size(), 1000U);
+}
+
+TEST(HeldRules, AreRejectedWithAWrongTime) {
+  for (const char* time : {"0s", "8d", "soon", "-1s", ""}) {
+    const RuleFile file = LoadRules(
+        Format("rules:\n  - {{id: a, title: t, severity: info, scope: node, check: has(node.gpus), "
+               "for: '{}'}}\n",
+               time),
+        "site.yaml", {});
+    EXPECT_EQ(file.problems.size(), *time == '\0' ? 0U : 1U) << time;
+  }
 }
 
 }  // namespace

@@ -156,5 +156,42 @@ TEST(Rails, OfTheProfileComeFirst) {
               ElementsAre("0 mlx5_2 profile", "1 mlx5_0 profile", "2 mlx5_1 order"));
 }
 
+// The first GPU is near the second card.
+std::vector<v1::NodeSnapshot> CrossedGpus() {
+  auto nodes = Nodes(2, RoceNode, {.rails = 3});
+  for (v1::NodeSnapshot& node : nodes) {
+    node.clear_gpus();
+    node.clear_gpu_nic_paths();
+    for (const auto& [gpu, device] :
+         {std::pair("0000:1b:00.0", "mlx5_1"), {"0000:2b:00.0", "mlx5_0"}}) {
+      node.add_gpus()->set_pci_address(gpu);
+      for (const char* each : {"mlx5_0", "mlx5_1", "mlx5_2"}) {
+        v1::GpuNicPath& path = *node.add_gpu_nic_paths();
+        path.set_gpu(gpu);
+        path.set_device(each);
+        path.set_distance(each == std::string_view(device) ? v1::PCI_DISTANCE_PIX
+                                                           : v1::PCI_DISTANCE_SYS);
+      }
+    }
+    node.mutable_gpu_nic_paths()->DeleteSubrange(5, 1);  // mlx5_2 is near no GPU
+    node.mutable_gpu_nic_paths()->DeleteSubrange(2, 1);
+  }
+  return nodes;
+}
+
+TEST(Rails, FollowTheNearestGpuByTheProfile) {
+  v1::Profile by_gpu;
+  by_gpu.set_name("site");
+  by_gpu.mutable_expect()->add_rail_cards("gpu");
+  const auto profile = profile::Profile::Make(by_gpu, {});
+  ASSERT_TRUE(profile.ok());
+  auto nodes = CrossedGpus();
+  EXPECT_THAT(RailsOfNode(RecordsOf(nodes, *profile)[0]),
+              ElementsAre("0 mlx5_1 gpu", "1 mlx5_0 gpu", "2 mlx5_2 order"));
+  testing::RemoveCard(nodes[0], 1);
+  EXPECT_THAT(RailsOfNode(RecordsOf(nodes, *profile)[0]),
+              ElementsAre("1 mlx5_0 gpu", "2 mlx5_2 order"));
+}
+
 }  // namespace
 }  // namespace fabric::fleet

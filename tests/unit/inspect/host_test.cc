@@ -173,6 +173,35 @@ TEST(HostFacts, OfAnEmptyTreeAreGapsByName) {
   EXPECT_FALSE(snapshot.host().has_virtualization());
 }
 
+TEST(CpuModel, IsTheNameOfX86OrThePartOfArm) {
+  struct Case {
+    const char* cpuinfo;
+    const char* model;  // Empty: absent
+  };
+  constexpr Case kCases[] = {
+      {"processor\t: 0\nmodel name\t: AMD EPYC 9654 96-Core Processor\n",
+       "AMD EPYC 9654 96-Core Processor"},
+      {"processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x0\n"
+       "CPU part\t: 0xd4f\nCPU revision\t: 0\n",
+       "Neoverse-V2"},
+      {"CPU implementer\t: 0xc0\nCPU part\t: 0xac3\n", "Ampere-1"},
+      {"CPU implementer\t: 0x41\nCPU part\t: 0xfff\n", ""},
+      {"CPU implementer\t: 65\nCPU part\t: 3407\n", ""},
+      {"CPU implementer\t: 0x41\n", ""},
+      {"model name\t: a\x01b\n", ""},
+      {"", ""},
+  };
+  for (const Case& each : kCases) EXPECT_EQ(CpuModel(each.cpuinfo).value_or(""), each.model);
+}
+
+TEST(HostFacts, HaveTheCpuModel) {
+  SmallNode node;
+  node.File("proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n");
+  EXPECT_EQ(node.Inspected().host().cpu_model(), "Neoverse-V2");
+  node.File("proc/cpuinfo", "processor\t: 0\n");
+  EXPECT_FALSE(node.Inspected().host().has_cpu_model());
+}
+
 TEST(HostFacts, AVirtualMachineIsNamedByItsMaker) {
   SmallNode node;
   node.File("proc/cpuinfo", "flags : fpu hypervisor\n");

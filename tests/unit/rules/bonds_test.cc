@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "tests/testing/node_machine.h"
+#include "tests/unit/rules/complete_nodes.h"
 #include "tests/unit/rules/judged.h"
 
 namespace fabric::rules {
@@ -17,46 +18,16 @@ using testing::NetdevOf;
 using testing::PortOf;
 using Node = v1::NodeSnapshot;
 
-// Both ports of one card in bond0, and one RDMA device over it.
-Node BondedNode(std::uint32_t number = 1) {
-  Node node = testing::RoceNode({.number = number});
-  testing::FunctionOfRail(node, 1).set_address("0000:17:00.1");
-  node.mutable_rdma_devices()->RemoveLast();
-  v1::NetInterface bond = NetdevOf(node, 0);
-  bond.set_name("bond0");
-  bond.clear_pci_address();
-  bond.clear_driver();
-  bond.mutable_bond()->set_mode("802.3ad");
-  bond.mutable_bond()->set_transmit_hash_policy("layer3+4");
-  for (std::uint32_t rail = 0; rail < 2; ++rail) {
-    v1::NetInterface& member = NetdevOf(node, rail);
-    member.set_pci_address(Format("0000:17:00.{}", rail));
-    member.set_master("bond0");
-    member.clear_addresses();
-    member.mutable_bond_member()->set_active(true);
-    member.mutable_bond_member()->set_mii_up(true);
-    bond.mutable_bond()->add_members(member.name());
-  }
-  v1::Port& port = PortOf(node, 0);
-  port.set_netdev("bond0");
-  for (v1::Gid& gid : *port.mutable_gids()) gid.set_netdev("bond0");
-  port.mutable_lag()->set_bond("bond0");
-  port.mutable_lag()->set_formed(true);
-  *bond.mutable_dcb() = NetdevOf(node, 0).dcb();
-  *node.add_net_interfaces() = bond;
-  return node;
-}
-
 v1::NetInterface& BondOf(Node& node) {
   return *node.mutable_net_interfaces(node.net_interfaces_size() - 1);
 }
 
 TEST(Bonds, PassWhenConfiguredCorrectly) {
-  EXPECT_THAT(Failures({BondedNode(1), BondedNode(2)}), IsEmpty());
+  EXPECT_THAT(Failures({BondedNode({.number = 1}), BondedNode({.number = 2})}), IsEmpty());
 }
 
 TEST(RoceLagFormed, FailsWithTheReason) {
-  Node node = BondedNode();
+  Node node = BondedNode({});
   PortOf(node, 0).mutable_lag()->set_formed(false);
   PortOf(node, 0).mutable_lag()->set_reason("the driver's debugfs says 'disabled'");
   const v1::Finding finding = TheFailure({node});
@@ -71,7 +42,7 @@ TEST(RoceLagFormed, FailsWithTheReason) {
 }
 
 TEST(BondMemberSpeeds, AreEqual) {
-  Node node = BondedNode();
+  Node node = BondedNode({});
   NetdevOf(node, 1).set_speed_bps(25'000'000'000);
   EXPECT_EQ(TheFailure({node}).title(),
             "members of bond0 with different speeds: rail0 100 Gb/s, rail1 25 Gb/s, expected one "
@@ -81,7 +52,7 @@ TEST(BondMemberSpeeds, AreEqual) {
 }
 
 TEST(BondWithinOneCard, FailsWithOneFinding) {
-  Node node = BondedNode();
+  Node node = BondedNode({});
   NetdevOf(node, 1).set_pci_address("0000:86:00.0");
   testing::FunctionAt(node, "0000:17:00.1").set_address("0000:86:00.0");
   PortOf(node, 0).mutable_lag()->set_formed(false);
@@ -91,7 +62,7 @@ TEST(BondWithinOneCard, FailsWithOneFinding) {
 }
 
 TEST(BondMembersActive, NamesTheMember) {
-  Node node = BondedNode();
+  Node node = BondedNode({});
   NetdevOf(node, 1).mutable_bond_member()->set_active(false);
   EXPECT_EQ(TheFailure({node}).title(),
             "member rail1 of bond0 is not part of the aggregate, expected active");
@@ -102,7 +73,7 @@ TEST(BondMembersActive, NamesTheMember) {
 }
 
 TEST(BondHashPolicy, FailsForTheDefault) {
-  Node node = BondedNode();
+  Node node = BondedNode({});
   BondOf(node).mutable_bond()->set_transmit_hash_policy("layer2");
   const v1::Finding finding = TheFailure({node});
   EXPECT_EQ(finding.severity(), v1::SEVERITY_INFO);
@@ -111,12 +82,52 @@ TEST(BondHashPolicy, FailsForTheDefault) {
 }
 
 TEST(Bonds, SkipFrontEndBonds) {
-  Node node = BondedNode();
+  Node node = BondedNode({});
   *node.add_rdma_devices() = testing::InfinibandNode({.rails = 3}).rdma_devices(2);
   BondOf(node).mutable_bond()->set_transmit_hash_policy("layer2");
   PortOf(node, 0).mutable_lag()->set_formed(false);
   NetdevOf(node, 1).mutable_bond_member()->set_active(false);
   EXPECT_THAT(Failures({node}), IsEmpty());
+}
+
+TEST(BondMembersSettings, AreComparedBeyondPfc) {
+  const auto fault_of = [](auto change) {
+    Node node = BondedNode({});
+    change(NetdevOf(node, 1));
+    return Failures({node});
+  };
+  const auto is_the_rule = ElementsAre("bond_members_settings_equal n1/mlx5_0/1");
+  EXPECT_THAT(fault_of([](auto& member) { member.mutable_global_pause()->set_rx(true); }),
+              is_the_rule);
+  EXPECT_THAT(fault_of([](auto& member) {
+                member.mutable_congestion_control()->set_notification_point_enabled(3, false);
+              }),
+              is_the_rule);
+  EXPECT_THAT(
+      fault_of([](auto& member) { member.mutable_dcb()->mutable_ets()->set_priority_to_tc(3, 1); }),
+      is_the_rule);
+  EXPECT_THAT(fault_of([](auto& member) { member.mutable_dcb()->mutable_dcbx()->set_host(false); }),
+              is_the_rule);
+}
+
+TEST(BondMemberCountEqual, FailsForABondThatLostAMember) {
+  std::vector<Node> nodes;
+  for (std::uint32_t number = 1; number <= 3; ++number)
+    nodes.push_back(BondedNode({.number = number}));
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  BondOf(nodes[1]).mutable_bond()->mutable_members()->RemoveLast();
+  EXPECT_EQ(TheFailure(nodes).rule(), "bond_member_count_equal");
+}
+
+TEST(ModuleWithinLimits, JudgesAllMembersOfABond) {
+  Node node = BondedNode({});
+  v1::Module& module = *NetdevOf(node, 1).mutable_module();
+  module.set_vendor("NVIDIA");
+  module.set_part_number("MMA1B00");
+  module.set_temperature_celsius(91);
+  module.mutable_temperature_limits()->set_alarm_high(80);
+  EXPECT_EQ(TheFailure({node}).title(),
+            "module of rail1: temperature 91 degrees Celsius, expected at most 80 degrees Celsius");
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ void CompleteHost(v1::HostFacts& host) {
   host.set_bios_version("2.1.5");
   host.set_bios_date("03/14/2024");
   host.set_copy_on_fork(true);
+  host.set_numa_nodes(2);
   for (std::uint32_t id = 0; id < 2; ++id) {
     v1::NumaNode& numa = *host.add_numa_cpus();
     numa.set_id(id);
@@ -45,6 +46,8 @@ void CompleteHardware(v1::NodeSnapshot& node) {
     interrupts.add_numa_nodes(0);
     interrupts.set_remote(0);
   }
+  for (v1::GpuNicPath& path : *node.mutable_gpu_nic_paths())
+    path.set_distance(v1::PCI_DISTANCE_PXB);
   for (v1::Gpu& gpu : *node.mutable_gpus()) {
     gpu.set_nvlinks(18);
     gpu.set_nvlinks_active(18);
@@ -82,6 +85,7 @@ void Complete(v1::NodeSnapshot& node) {
   host.set_rdma_core_version("50");
   for (v1::RdmaDevice& device : *node.mutable_rdma_devices()) {
     device.add_character_devices("uverbs" + device.name().substr(device.name().size() - 1));
+    device.add_character_devices("umad" + device.name().substr(device.name().size() - 1));
     device.set_driver_version("23.10");
     device.set_hca_type("MT4129");
     job.add_rdma_devices(device.name());
@@ -104,7 +108,8 @@ void Complete(v1::NodeSnapshot& node) {
 }
 
 void AddEthernet(v1::NodeSnapshot& node, std::uint32_t number) {
-  for (std::uint32_t rail = 0; rail < 2; ++rail) {
+  const auto rails = static_cast<std::uint32_t>(node.rdma_devices_size());
+  for (std::uint32_t rail = 0; rail < rails; ++rail) {
     testing::AddRoute(node, "10.10.0.0/16", Format("rail{}", rail), Format("10.10.{}.254", rail));
     testing::Hear(node, rail, Format("leaf{}", rail), Format("swp{}", number));
     v1::RoceDefaults& defaults = *testing::PortOf(node, rail).mutable_roce_defaults();
@@ -114,9 +119,10 @@ void AddEthernet(v1::NodeSnapshot& node, std::uint32_t number) {
   }
 }
 
-CompleteFleet FleetOf(v1::NodeSnapshot (*make)(const testing::NodeOptions&), bool ethernet) {
+CompleteFleet FleetOf(v1::NodeSnapshot (*make)(const testing::NodeOptions&), bool ethernet,
+                      std::uint32_t rails = 2) {
   CompleteFleet fleet;
-  fleet.nodes = Nodes(3, make);
+  fleet.nodes = Nodes(3, make, {.rails = rails});
   std::uint32_t number = 0;
   for (v1::NodeSnapshot& node : fleet.nodes) {
     Complete(node);
@@ -174,9 +180,51 @@ v1::Expectations OfInfiniband() {
 
 }  // namespace
 
+v1::NodeSnapshot BondedNode(const testing::NodeOptions& options) {
+  v1::NodeSnapshot node = testing::RoceNode(options);
+  testing::FunctionOfRail(node, 1).set_address("0000:17:00.1");
+  node.mutable_rdma_devices()->RemoveLast();
+  v1::NetInterface bond = testing::NetdevOf(node, 0);
+  bond.set_name("bond0");
+  bond.clear_pci_address();
+  bond.clear_driver();
+  bond.mutable_bond()->set_mode("802.3ad");
+  bond.mutable_bond()->set_transmit_hash_policy("layer3+4");
+  for (std::uint32_t rail = 0; rail < 2; ++rail) {
+    v1::NetInterface& member = testing::NetdevOf(node, rail);
+    member.set_pci_address(Format("0000:17:00.{}", rail));
+    member.set_master("bond0");
+    member.clear_addresses();
+    member.mutable_bond_member()->set_active(true);
+    member.mutable_bond_member()->set_mii_up(true);
+    bond.mutable_bond()->add_members(member.name());
+  }
+  v1::Port& port = testing::PortOf(node, 0);
+  port.set_netdev("bond0");
+  for (v1::Gid& gid : *port.mutable_gids()) gid.set_netdev("bond0");
+  port.mutable_lag()->set_bond("bond0");
+  port.mutable_lag()->set_formed(true);
+  // The members have the settings of the link.
+  bond.clear_dcb();
+  bond.clear_congestion_control();
+  bond.clear_global_pause();
+  bond.clear_pfc_storm_prevention_ms();
+  *node.add_net_interfaces() = bond;
+  return node;
+}
+
+std::vector<v1::NodeSnapshot> CompleteRoce() {
+  return FleetOf(testing::RoceNode, true, 4).nodes;
+}
+
+std::vector<v1::NodeSnapshot> CompleteInfiniband() {
+  return FleetOf(testing::InfinibandNode, false, 4).nodes;
+}
+
 std::vector<CompleteFleet> CompleteFleets() {
   std::vector<CompleteFleet> fleets;
-  fleets.push_back(FleetOf(testing::RoceNode, true));
+  fleets.push_back(FleetOf(testing::RoceNode, true, 4));
+  fleets.push_back(FleetOf(BondedNode, true));
   fleets.push_back(FleetOf(testing::BnxtNode, true));
   fleets.push_back(FleetOf(testing::InfinibandNode, false));
   fleets.push_back(FleetOf(testing::RoceNode, true));

@@ -6,6 +6,7 @@
 
 #include "fabric/v1/inventory.pb.h"
 #include "fabric/v1/profile.pb.h"
+#include "tests/testing/nodes.h"
 
 namespace fabric::rules {
 
@@ -16,6 +17,13 @@ struct CompleteFleet {
 
 // RoCE over mlx5 and bnxt, InfiniBand, and captured machines, with and without a profile.
 std::vector<CompleteFleet> CompleteFleets();
+
+// Three nodes with four rails, healthy, without a profile.
+std::vector<v1::NodeSnapshot> CompleteRoce();
+std::vector<v1::NodeSnapshot> CompleteInfiniband();
+
+// RoCE: both ports of one card in bond0, and one RDMA device over it.
+v1::NodeSnapshot BondedNode(const testing::NodeOptions& options);
 
 // The inspectors that fill a field of NodeSnapshot: "gpus".
 std::vector<std::string> InspectorsOf(const std::string& field);

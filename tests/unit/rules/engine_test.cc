@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "proto/names.h"
 #include "tests/testing/counter_rates.h"
+#include "tests/testing/lossless.h"
 #include "tests/testing/nodes.h"
 #include "tests/unit/rules/judged.h"
 
@@ -164,6 +165,28 @@ TEST(Share, OfLargeFleetsReadsTheSameWhenOneMoreJoins) {
   EXPECT_EQ(Share(16220, 16384), "98 % of 16000+");
   EXPECT_EQ(ShareKey(16220, 16384), ShareKey(16221, 16385));
   EXPECT_NE(ShareKey(15, 16), ShareKey(16, 17));
+}
+
+// A neighbor that changes its chassis id with each frame must not fill the memory.
+TEST(LldpComparison, ForgetsSwitchesWithoutLinks) {
+  NodeIndex nodes;
+  FindingTable findings;
+  LldpComparison comparison(nodes, findings);
+  const profile::Profile profile;
+  fleet::ExpectationTable expectations;
+  fleet::NodeRecord record{.name = "n1", .snapshot = testing::RoceNode({})};
+  testing::Hear(record.snapshot, 0, "leaf0", "swp1");
+  std::vector<fleet::NodeRecord> records = {record};
+  fleet::AssignRails(records);
+  const std::uint32_t number = nodes.Add("n1");
+  for (int i = 0; i < 100; ++i) {
+    records[0].snapshot.mutable_lldp_neighbors(0)->set_chassis_id(Format("chassis {}", i));
+    fleet::Fill(nodes.View(number), records[0], profile, expectations);
+    comparison.Put(number);
+    EXPECT_EQ(comparison.switches(), 1U);
+  }
+  comparison.Remove(number);
+  EXPECT_EQ(comparison.switches(), 0U);
 }
 
 }  // namespace

@@ -80,6 +80,11 @@ TEST(LinkSpeedEqualOnRail, SkipsSoftwareAndUnknownSpeeds) {
   EXPECT_THAT(Failures(nodes), IsEmpty());
   nodes = Nodes(3, testing::RoceNode);
   NetdevOf(nodes[1], 0).clear_speed_bps();
+  EXPECT_THAT(Failures(nodes), IsEmpty()) << "the RDMA port has the rate";
+  EXPECT_THAT(Unknowns(nodes), IsEmpty());
+  PortOf(nodes[1], 0).set_rate_bps(25 * kGigabit);
+  EXPECT_THAT(Failures(nodes), ElementsAre("link_speed_equal_on_rail n2/mlx5_0/1"));
+  PortOf(nodes[1], 0).clear_rate_bps();
   EXPECT_THAT(Failures(nodes), IsEmpty());
   EXPECT_THAT(Unknowns(nodes), ElementsAre("link_speed_equal_on_rail n2/mlx5_0/1",
                                            "link_speed_near_maximum n2/mlx5_0/1"));

@@ -15,13 +15,12 @@ using testing::FunctionOfGpu;
 using testing::FunctionOfRail;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::Link;
 using testing::Nodes;
 using testing::RoceNode;
 
 TEST(PcieLinkWidth, FailsForMissingLanes) {
   auto nodes = Nodes(3, RoceNode);
-  *FunctionOfRail(nodes[1], 1).mutable_link() = Link(32, 8);
+  *FunctionOfRail(nodes[1], 1).mutable_link() = testing::Link(32, 8);
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.rule(), "pcie_link_width_as_capable");
   EXPECT_EQ(finding.title(), "PCIe link of mlx5_1 (0000:18:00.0) has 8 lanes, expected 16");
@@ -33,24 +32,24 @@ TEST(PcieLinkWidth, FailsForMissingLanes) {
 
 TEST(PcieLinkWidth, ReportsAGpuForItsNode) {
   auto nodes = Nodes(1, RoceNode);
-  *FunctionOfGpu(nodes[0]).mutable_link() = Link(32, 4);
+  *FunctionOfGpu(nodes[0]).mutable_link() = testing::Link(32, 4);
   EXPECT_THAT(Failures(nodes), ElementsAre("pcie_link_width_as_capable n1"));
 }
 
 TEST(PcieLinkWidth, PassesWithAllLanesOfTheSlot) {
   auto nodes = Nodes(1, RoceNode);
   v1::PciFunction& function = FunctionOfRail(nodes[0], 0);
-  *function.mutable_link() = Link(32, 8);
-  *function.mutable_slot_max() = Link(32, 8);
+  *function.mutable_link() = testing::Link(32, 8);
+  *function.mutable_slot_max() = testing::Link(32, 8);
   EXPECT_THAT(Failures(nodes), IsEmpty());
-  *function.mutable_slot_max() = Link(32, 16);
+  *function.mutable_slot_max() = testing::Link(32, 16);
   function.clear_slot_max();
   EXPECT_THAT(Failures(nodes), IsEmpty()) << "a slot that is not known";
 }
 
 TEST(PcieLinkWidth, SkipsDownAndUnusedPorts) {
   auto nodes = Nodes(1, RoceNode);
-  *FunctionOfRail(nodes[0], 0).mutable_link() = Link(32, 8);
+  *FunctionOfRail(nodes[0], 0).mutable_link() = testing::Link(32, 8);
   v1::Expectations expect;
   expect.set_unused(true);
   EXPECT_THAT(Failures(nodes, Expecting(expect)), IsEmpty());
@@ -60,7 +59,7 @@ TEST(PcieLinkWidth, SkipsDownAndUnusedPorts) {
 
 TEST(PcieLinkSpeed, NamesBothSpeeds) {
   auto nodes = Nodes(2, RoceNode);
-  *FunctionOfRail(nodes[1], 0).mutable_link() = Link(16, 16);
+  *FunctionOfRail(nodes[1], 0).mutable_link() = testing::Link(16, 16);
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.rule(), "pcie_link_speed_as_capable");
   EXPECT_EQ(finding.title(),
@@ -69,36 +68,36 @@ TEST(PcieLinkSpeed, NamesBothSpeeds) {
 
 TEST(PcieLinkSpeed, SkipsGpus) {
   auto nodes = Nodes(3, RoceNode);
-  for (auto& node : nodes) *FunctionOfGpu(node).mutable_link() = Link(8, 16);
+  for (auto& node : nodes) *FunctionOfGpu(node).mutable_link() = testing::Link(8, 16);
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
 TEST(PcieLinkSpeed, ComparesOtherNicsWithTheirEquals) {
   auto nodes = Nodes(1, RoceNode, {.rails = 4, .gpu = false});
   for (std::uint32_t rail = 0; rail < 4; ++rail) FunctionOfRail(nodes[0], rail).set_driver("cxgb4");
-  *FunctionOfRail(nodes[0], 2).mutable_link() = Link(8, 16);
+  *FunctionOfRail(nodes[0], 2).mutable_link() = testing::Link(8, 16);
   EXPECT_THAT(Failures(nodes), ElementsAre("pcie_link_speed_as_capable n1/mlx5_2"));
   for (std::uint32_t rail = 0; rail < 4; ++rail)
-    *FunctionOfRail(nodes[0], rail).mutable_link() = Link(8, 16);
+    *FunctionOfRail(nodes[0], rail).mutable_link() = testing::Link(8, 16);
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
 TEST(PcieLink, GivesOneFindingForNarrowAndSlow) {
   auto nodes = Nodes(1, RoceNode);
-  *FunctionOfRail(nodes[0], 0).mutable_link() = Link(5, 4);
+  *FunctionOfRail(nodes[0], 0).mutable_link() = testing::Link(5, 4);
   EXPECT_THAT(Failures(nodes), ElementsAre("pcie_link_width_as_capable n1/mlx5_0"));
 }
 
 TEST(PcieBandwidth, FailsForASlotSlowerThanThePort) {
   auto nodes = Nodes(1, RoceNode);
   v1::PciFunction& function = FunctionOfRail(nodes[0], 0);
-  *function.mutable_link() = Link(8, 8);
-  *function.mutable_slot_max() = Link(8, 8);
+  *function.mutable_link() = testing::Link(8, 8);
+  *function.mutable_slot_max() = testing::Link(8, 8);
   const v1::Finding finding = TheFailure(nodes);
   EXPECT_EQ(finding.rule(), "pcie_bandwidth_covers_port");
   EXPECT_EQ(finding.title(), "PCIe slot gives 63 Gb/s (8 GT/s x8), expected the port's 100 Gb/s");
-  *function.mutable_slot_max() = Link(16, 8);
-  *function.mutable_link() = Link(16, 8);
+  *function.mutable_slot_max() = testing::Link(16, 8);
+  *function.mutable_link() = testing::Link(16, 8);
   EXPECT_THAT(Failures(nodes), IsEmpty());
 }
 
@@ -129,7 +128,7 @@ TEST(PcieBandwidth, TakesTheDataRateOfOldInfinibandSpeeds) {
     v1::PciFunction& function = FunctionOfRail(nodes[0], 0);
     for (v1::PciLink* link :
          {function.mutable_link(), function.mutable_link_max(), function.mutable_slot_max()})
-      *link = Link(5, 8);
+      *link = testing::Link(5, 8);
     EXPECT_THAT(Failures(nodes), IsEmpty()) << speed;
     port.set_speed("FDR");
     port.set_rate_bps(56'000'000'000);
@@ -205,9 +204,9 @@ void PutBehindOneSwitch(v1::NodeSnapshot& node, std::uint32_t lanes) {
   bridge.set_class_code("060400");
   bridge.set_vendor_id("1000");
   bridge.add_path("0000:00:17.0");
-  *bridge.mutable_link() = Link(16, lanes);
-  *bridge.mutable_link_max() = Link(16, lanes);
-  *bridge.mutable_slot_max() = Link(16, lanes);
+  *bridge.mutable_link() = testing::Link(16, lanes);
+  *bridge.mutable_link_max() = testing::Link(16, lanes);
+  *bridge.mutable_slot_max() = testing::Link(16, lanes);
   std::sort(node.mutable_pci_functions()->begin(), node.mutable_pci_functions()->end(),
             [](const auto& a, const auto& b) { return a.address() < b.address(); });
 }
@@ -231,7 +230,7 @@ v1::PciFunction& AddPexBridge(v1::NodeSnapshot& node, const std::string& address
   bridge.mutable_path()->Add(path.begin(), path.end());
   for (v1::PciLink* link :
        {bridge.mutable_link(), bridge.mutable_link_max(), bridge.mutable_slot_max()})
-    *link = Link(16, lanes);
+    *link = testing::Link(16, lanes);
   return bridge;
 }
 

@@ -138,7 +138,10 @@ TEST(GpuHasDriver, FailsForTheGpuWithoutOne) {
       std::find_if(judged.findings.begin(), judged.findings.end(),
                    [](const v1::Finding& finding) { return finding.rule() == "gpu_has_driver"; });
   ASSERT_NE(found, judged.findings.end());
-  EXPECT_EQ(found->title(), Format("1 GPU without a driver, expected nvidia: {}", address));
+  EXPECT_EQ(found->title(), Format("1 GPU without a compute driver, expected nvidia: {}", address));
+  nodes[0].mutable_gpus(0)->set_driver("nouveau");
+  EXPECT_THAT(Failures(nodes), Contains("gpu_has_driver n1")) << "a driver for displays";
+  nodes[0].mutable_gpus(0)->clear_driver();
   nodes[0].mutable_host()->set_virtualization("kvm");
   nodes[0].mutable_peer_memory()->clear_gpu_driver();
   EXPECT_THAT(Failures(nodes), ::testing::Not(Contains("gpu_has_driver n1"))) << "a guest";

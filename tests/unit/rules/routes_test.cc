@@ -55,6 +55,43 @@ TEST(RouteToRailPeers, FailsForARouteOverAnotherNetdev) {
   EXPECT_THAT(TheFailure(nodes).title(), HasSubstr("a route over eth0 only"));
 }
 
+// The same with IPv6 addresses, /64 for each leaf and rail.
+Fleet TwoLeavesOfIpv6() {
+  Fleet nodes = Nodes(4, RoceNode);
+  for (std::uint32_t i = 0; i < 4; ++i)
+    for (std::uint32_t rail = 0; rail < 2; ++rail) {
+      const std::string own = Format("fd00:{:x}:{}", 20 + i / 2, rail);
+      const std::string other = Format("fd00:{:x}:{}", 21 - i / 2, rail);
+      const std::string address = Format("{}::{}", own, i + 1);
+      NetdevOf(nodes[i], rail).clear_addresses();
+      NetdevOf(nodes[i], rail).add_addresses(address + "/64");
+      for (v1::Gid& gid : *PortOf(nodes[i], rail).mutable_gids()) {
+        if (gid.link_local()) continue;
+        gid.clear_ipv4();
+        gid.set_ipv6(address);
+        gid.set_gid(
+            Format("fd00:{:04x}:{:04x}:0000:0000:0000:0000:{:04x}", 20 + i / 2, rail, i + 1));
+      }
+      AddRoute(nodes[i], own + "::/64", Format("rail{}", rail));
+      AddRoute(nodes[i], other + "::/64", Format("rail{}", rail), own + "::fe");
+    }
+  return nodes;
+}
+
+TEST(RouteToRailPeers, JudgesIpv6) {
+  Fleet nodes = TwoLeavesOfIpv6();
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+  nodes[1].mutable_ip_routes()->DeleteSubrange(3, 1);  // Rail 1 to the other leaf
+  const v1::Finding finding = TheFailure(nodes);
+  EXPECT_EQ(finding.title(),
+            "route to fd00:15:1:0::/64 over rail1: no route, expected one (2 of 4 nodes on rail 1 "
+            "are there)");
+  EXPECT_THAT(finding.remedies(0).command(),
+              HasSubstr("ip -6 route get fd00:15:1:0:: from fd00:14:1::2"));
+  AddRoute(nodes[1], "::/0", "rail1", "fd00:14:1::fe");
+  EXPECT_THAT(Failures(nodes), IsEmpty());
+}
+
 TEST(RouteToRailPeers, DoesNotJudgeAPortInAVrf) {
   Fleet nodes = TwoLeaves();
   nodes[1].mutable_ip_routes()->DeleteSubrange(3, 1);

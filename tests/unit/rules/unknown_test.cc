@@ -34,11 +34,11 @@ v1::Gap& AddUnread(Node& node, const std::string& inspector, const std::string& 
 TEST(AllRules, DeclareWhatTheyRead) {
   // Each of these reports UNKNOWN itself, or judges the absence of a value.
   const std::set<std::string_view> own = {
-      "bond_hash_policy", "bond_member_speeds_equal", "bond_members_active", "bond_within_one_card",
-      "roce_lag_formed", "drivers_answer", "peermem_loaded", "pfc_covers_roce_dscp",
-      "rdma_port_has_netdev", "software_rdma_with_hardware", "vf_port_up",
-      "pcie_upstream_covers_nics", "fabric_card_present", "gpu_has_driver", "node_connected",
-      "rdma_card_has_device", "rdma_card_has_driver", "rdma_device_present", "roce_vlan_expected",
+      "bond_hash_policy", "bond_member_speeds_equal", "bond_within_one_card", "roce_lag_formed",
+      "drivers_answer", "peermem_loaded", "pfc_covers_roce_dscp", "rdma_port_has_netdev",
+      "software_rdma_with_hardware", "vf_port_up", "pcie_upstream_covers_nics",
+      "fabric_card_present", "gpu_has_driver", "node_connected", "rdma_card_has_device",
+      "rdma_card_has_driver", "rdma_device_present", "roce_vlan_expected",
       // Campaigns and the mesh report it.
       "probe_blame",
       // Judge the session of the agent, which the controller knows.
@@ -106,7 +106,10 @@ struct ExpectedRow {
 
 constexpr ExpectedRow kExpectedRows[] = {
     {"link_rate_expected", [](v1::Expectations& e) { e.set_rate_bps(1); },
-     [](Node& n) { testing::NetdevOf(n, 0).clear_speed_bps(); }},
+     [](Node& n) {
+       testing::NetdevOf(n, 0).clear_speed_bps();
+       testing::PortOf(n, 0).clear_rate_bps();
+     }},
     {"iommu_passes_through", [](v1::Expectations& e) { e.set_iommu_type("identity"); },
      [](Node& n) {
        for (auto& function : *n.mutable_pci_functions()) function.clear_iommu_type();

@@ -1,0 +1,90 @@
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "base/text.h"
+#include "ctl/client.h"
+#include "ctl/command.h"
+#include "ctl/tables/cells.h"
+
+namespace fabric::ctl {
+namespace {
+
+constexpr std::size_t kNodesShown = 4;
+
+// The ports of a rail whose cards are in one place, by one source.
+struct RailCards {
+  std::size_t ports = 0;
+  std::size_t active = 0;
+  std::set<std::string> nodes;
+};
+// By rail, PCI address and source.
+using RailTable = std::map<std::tuple<std::uint32_t, std::string, std::string>, RailCards>;
+
+RailTable RailsOf(const v1::ListDevicesResponse& response) {
+  RailTable rails;
+  for (const v1::DeviceSummary& port : response.devices()) {
+    if (!port.has_rail()) continue;
+    RailCards& cards = rails[{port.rail(), port.pci_address(), port.rail_source()}];
+    ++cards.ports;
+    cards.active += port.state() == v1::PORT_STATE_ACTIVE ? 1 : 0;
+    cards.nodes.insert(port.node());
+  }
+  return rails;
+}
+
+std::string NodesCell(const std::set<std::string>& nodes, bool all) {
+  std::vector<std::string> shown(nodes.begin(), nodes.end());
+  if (!all && shown.size() > kNodesShown) {
+    shown.resize(kNodesShown);
+    return Format("{} and {} more", Join(shown, ", "), nodes.size() - kNodesShown);
+  }
+  return Join(shown, ", ");
+}
+
+constexpr Option kTopologyOptions[] = {kFilterOption};
+
+Result<Output> RunTopology(Client& client, const Arguments& arguments, Stream&) {
+  v1::ListDevicesRequest request;
+  request.set_filter(arguments.Text("filter"));
+  ASSIGN_OR_RETURN(v1::ListDevicesResponse response, client.List<v1::ListDevicesResponse>(request));
+  Output output;
+  Table table{.columns = {{.title = "RAIL", .right_aligned = true},
+                          {.title = "CARD"},
+                          {.title = "RAIL BY"},
+                          {.title = "PORTS", .right_aligned = true},
+                          {.title = "ACTIVE", .right_aligned = true},
+                          {.title = "NODES"},
+                          {.title = "ALL NODES", .wide_only = true}},
+              .empty_note = "No rails."};
+  for (const auto& [key, cards] : RailsOf(response)) {
+    const auto& [rail, address, source] = key;
+    table.rows.push_back({Format("{}", rail), Cell(address), Cell(source),
+                          Format("{}", cards.ports), Format("{}", cards.active),
+                          NodesCell(cards.nodes, false), NodesCell(cards.nodes, true)});
+    output.names.push_back(Format("{}", rail));
+  }
+  output.names.erase(std::unique(output.names.begin(), output.names.end()), output.names.end());
+  output.tables.push_back(std::move(table));
+  output.message = std::make_unique<v1::ListDevicesResponse>(std::move(response));
+  return output;
+}
+
+}  // namespace
+
+extern const Command topology = {
+    .path = "topology",
+    .summary = "Show the rails: the places of their cards, and the source of each rail.",
+    .description =
+        "A row has the ports of one rail whose cards have the same PCI address. RAIL BY is the "
+        "source of the rail: profile, gpu (GPU affinity by the profile), product (the place of the "
+        "card on most nodes of the product), network (subnet or switch), past (the place on this "
+        "node before), or order (of the ports). Several rows of a rail show nodes whose cards are "
+        "in other places.",
+    .example = "fabricctl topology",
+    .options = kTopologyOptions,
+    .run = RunTopology,
+};
+
+}  // namespace fabric::ctl
