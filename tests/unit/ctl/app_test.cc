@@ -28,7 +28,7 @@ TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
        "expected one of nodes, node, diff, devices, findings, finding, silence, rules, "
        "validate, "
        "check, explain, profile, probe, matrix, certify, mesh, backup, events, explain-log, "
-       "version; see "
+       "subnet, version; see "
        "fabricctl --help"},
       {"ndoes", "unknown command 'ndoes'; did you mean 'nodes'?"},
       {"frobnicate", "unknown command 'frobnicate'; see fabricctl --help"},
