@@ -14,6 +14,7 @@ _PURE = ("daemon/expression/", "daemon/custom/", "daemon/profile/", "daemon/flee
 WALLS = (
     ("base/", ("base/",)),
     ("proto/", _SHARED),
+    ("subnet/", _SHARED + ("subnet/",)),
     ("agents/host/", _SHARED + ("agents/host/",)),
     ("agents/inspect/", _SHARED + ("agents/host/", "agents/inspect/")),
     ("agents/counters/", _SHARED + ("agents/host/", "agents/inspect/", "agents/counters/")),
@@ -39,14 +40,15 @@ WALLS = (
                                        "daemon/api/")),
     ("daemon/", _SHARED + ("daemon/",)),
     # fabricctl makes tokens.
-    ("ctl/", _SHARED + _PURE + ("daemon/access/tokens.h", "daemon/access/policy.h", "ctl/")),
+    ("ctl/", _SHARED + _PURE + ("daemon/access/tokens.h", "daemon/access/policy.h", "subnet/",
+                                "ctl/")),
 )
-OWN = ("base/", "proto/", "fabric/v1/", "agents/", "daemon/", "ctl/", "tests/")
+OWN = ("base/", "proto/", "fabric/v1/", "subnet/", "agents/", "daemon/", "ctl/", "tests/")
 GENERATED = re.compile(r"fabric/v1/\w+(\.grpc)?\.pb\.h$|google/api/\w+\.pb\.h$")
 
-QUIET = ("proto/", "agents/host/", "agents/inspect/", "agents/counters/", "agents/nccl/",
+QUIET = ("proto/", "subnet/", "agents/host/", "agents/inspect/", "agents/counters/", "agents/nccl/",
          "daemon/store/", "ctl/") + _PURE
-CLOCKLESS = ("agents/nccl/", "daemon/expression/", "daemon/custom/", "daemon/profile/",
+CLOCKLESS = ("subnet/", "agents/nccl/", "daemon/expression/", "daemon/custom/", "daemon/profile/",
              "daemon/rules/", "daemon/infer/", "daemon/snapshot_diff/", "daemon/plan/",
              "daemon/explain/", "daemon/blame/")
 CLOCKLESS_HEADERS = re.compile(

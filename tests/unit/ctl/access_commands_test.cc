@@ -96,23 +96,5 @@ TEST(TokenCreate, RefusesNamesAndRolesThatTheFileRefuses) {
   EXPECT_THAT(RunWords("token create a", controller).err, HasSubstr("--role"));
 }
 
-TEST(TokenFile, IsSentToAControllerOnThisMachineOnly) {
-  testing::TempTree tree;
-  tree.File("token", "fabric_abc\n").File("empty", "\n").File("two", "a b\n");
-  FakeController controller;
-  const std::string file = " --token-file " + tree.path() + "/";
-  RunWords("whoami" + file + "token", controller);
-  EXPECT_EQ(controller.options.token, "fabric_abc");
-  RunWords("whoami", controller);
-  EXPECT_EQ(controller.options.token, "");
-  EXPECT_THAT(RunWords("whoami --controller 192.0.2.7:9418" + file + "token", controller).err,
-              HasSubstr("expected a controller on this machine"));
-  EXPECT_THAT(RunWords("whoami" + file + "empty", controller).err,
-              HasSubstr("expected one token, saw none"));
-  const std::string two = RunWords("whoami" + file + "two", controller).err;
-  EXPECT_THAT(two, HasSubstr("saw blanks or other characters in it"));
-  EXPECT_THAT(RunWords("whoami" + file + "missing", controller).err, HasSubstr("/missing"));
-}
-
 }  // namespace
 }  // namespace fabric::ctl

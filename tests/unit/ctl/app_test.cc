@@ -28,8 +28,7 @@ TEST(CommandLine, MistakesNameTheWordAndWhatWasExpected) {
        "expected one of nodes, node, diff, devices, topology, findings, finding, silence, rules, "
        "validate, "
        "check, explain, profile, probe, matrix, certify, mesh, backup, whoami, token, audit, pki, "
-       "events, explain-log, "
-       "version; see "
+       "events, explain-log, subnet, version; see "
        "fabricctl --help"},
       {"ndoes", "unknown command 'ndoes'; did you mean 'nodes'?"},
       {"frobnicate", "unknown command 'frobnicate'; see fabricctl --help"},

@@ -102,8 +102,11 @@ TEST_F(GrpcClient, SaysThatAFileOfTlsCannotBeUsed) {
   EXPECT_EQ(error(), "--tls-ca: expected a file, because --tls-cert is set, saw none");
   options_.tls = {};
   options_.token_file = "/nowhere/token";
+  EXPECT_EQ(error(), "/nowhere/token: No such file or directory");
+  options_.controller = "192.0.2.7:9418";
   EXPECT_EQ(error(),
-            "--token-file: expected TLS (--tls-ca), because a token is a secret, saw none");
+            "--token-file: expected TLS (--tls-ca) or a controller on this machine, because a token "
+            "is a secret, saw 192.0.2.7:9418");
 }
 
 TEST_F(GrpcClient, GivesUpAfterTheTimeout) {

@@ -1,0 +1,110 @@
+#include "ctl/subnet_files.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/input.h"
+#include "base/lists.h"
+#include "base/suggest.h"
+#include "base/text.h"
+#include "ctl/render.h"
+#include "subnet/builder.h"
+#include "subnet/files/formats.h"
+#include "subnet/words.h"
+
+namespace fabric::ctl {
+namespace {
+
+constexpr std::size_t kProblemsShown = 10;
+
+// The end of a node that a path starts or ends at: its first connected port with a LID.
+subnet::End EndOfNode(const subnet::Subnet& all, std::uint32_t index) {
+  const subnet::Node& node = all.node(index);
+  if (node.type == subnet::NodeType::kSwitch) return {index, 0};
+  for (std::uint32_t port = 1; port < node.ports.size(); ++port)
+    if (subnet::IsAssigned(node.ports[port].lid)) return {index, port};
+  return {index, 1};
+}
+
+bool IsNamed(const subnet::Node& node, const std::string& name) {
+  return name == subnet::NameOf(node) || name == node.description ||
+         (node.type == subnet::NodeType::kAdapter && name == subnet::HostOf(node)) ||
+         name == subnet::GuidText(node.guid);
+}
+
+std::vector<subnet::End> EndsNamed(const subnet::Subnet& all, const std::string& name) {
+  std::vector<subnet::End> ends;
+  const auto lid = ParseNumber<std::uint16_t>(name);
+  for (std::uint32_t index = 0; index < all.nodes().size(); ++index) {
+    const subnet::Node& node = all.node(index);
+    if (IsNamed(node, name)) ends.push_back(EndOfNode(all, index));
+    for (std::uint32_t port = 0; lid.ok() && port < node.ports.size(); ++port)
+      if (node.ports[port].lid == *lid) ends.push_back({index, port});
+  }
+  return ends;
+}
+
+}  // namespace
+
+Result<subnet::Subnet> ReadSubnet(const std::vector<std::string>& paths) {
+  subnet::Builder builder;
+  for (const std::string& path : paths) {
+    ASSIGN_OR_RETURN(const std::string text, ReadFile(path, subnet::kFileBytesMax));
+    RETURN_IF_ERROR(subnet::AddFile(path, text, builder));
+  }
+  subnet::Subnet made = builder.Finish();
+  if (made.Cables().empty())
+    return Status(
+        Code::kFailedPrecondition,
+        Format("{}: expected at least one cable, saw none: add the output of ibnetdiscover{}",
+               Join(paths, ", "),
+               made.problems().kept().empty()
+                   ? std::string()
+                   : "; " + subnet::ToString(made.problems().kept().front())));
+  return made;
+}
+
+Result<subnet::Plan> ReadPlanFile(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, subnet::kFileBytesMax));
+  return subnet::ReadPlan(path, text);
+}
+
+std::string ProblemLines(const subnet::Problems& problems) {
+  std::string lines;
+  const std::size_t shown = std::min(kProblemsShown, problems.kept().size());
+  for (std::size_t i = 0; i < shown; ++i) lines += subnet::ToString(problems.kept()[i]) + "\n";
+  if (problems.count() > shown)
+    lines += Format("and {} more lines that could not be read\n", problems.count() - shown);
+  return lines;
+}
+
+Result<subnet::End> FindEnd(const subnet::Subnet& all, const std::string& name) {
+  const std::vector<subnet::End> ends = EndsNamed(all, name);
+  if (ends.size() == 1) return ends.front();
+  if (!ends.empty()) {
+    std::vector<std::string> names;
+    for (const subnet::End end : ends)
+      names.push_back(Format("'{}'", subnet::NameOf(all.node(end.node))));
+    return Status(Code::kInvalidArgument, Format("'{}': expected one node, saw {}: {}", name,
+                                                 ends.size(), ListSome(names, 4)));
+  }
+  std::vector<std::string> known;
+  for (const subnet::Node& node : all.nodes()) known.push_back(subnet::NameOf(node));
+  return Status(Code::kNotFound,
+                UnknownName("node", name, Candidates(known.begin(), known.end()),
+                            "; expected a name, a GUID such as 0x0002c9030007aabb, or a LID"));
+}
+
+Status PrintList(const Arguments& arguments, Stream& stream, std::string_view list,
+                 const std::vector<nlohmann::ordered_json>& items) {
+  const OutputFormat format = FormatNamed(arguments.Text("output"));
+  if (format != OutputFormat::kJson && format != OutputFormat::kYaml) return {};
+  ListRenderer renderer(format, list);
+  bool printed = stream.Write(renderer.Begin());
+  for (const nlohmann::ordered_json& item : items)
+    printed = printed && stream.Write(renderer.Item(item));
+  if (printed && stream.Write(renderer.End(nlohmann::ordered_json::object()))) return {};
+  return Status(Code::kInternal, "cannot write to standard output");
+}
+
+}  // namespace fabric::ctl

@@ -1,0 +1,41 @@
+// Files of a subnet as operands of the commands `subnet ...`.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "ctl/command.h"
+#include "subnet/model.h"
+#include "subnet/plan.h"
+
+namespace fabric::ctl {
+
+inline constexpr Option kSubnetFilesOption = {
+    .name = "FILE",
+    .type = OptionType::kPath,
+    .doc =
+        "Output of ibnetdiscover, dump_lfts or sminfo, or a dump of opensm (opensm-subnet.lst, "
+        "opensm-lfts.dump, opensm.fdbs), also from a terminal log. Files of one subnet are "
+        "combined.",
+    .required = true,
+    .repeated = true};
+
+// Reads and combines the files. The error names the file.
+Result<subnet::Subnet> ReadSubnet(const std::vector<std::string>& paths);
+Result<subnet::Plan> ReadPlanFile(const std::string& path);
+
+// "read: ...", one line for each problem, at most 10.
+std::string ProblemLines(const subnet::Problems& problems);
+
+// The node with this name, description, host, GUID, or LID. NOT_FOUND with a suggestion, or
+// INVALID_ARGUMENT with the candidates if there are several.
+Result<subnet::End> FindEnd(const subnet::Subnet& subnet, const std::string& name);
+
+// Prints {"LIST":[item,...]} if the output format is JSON or YAML. INTERNAL if printing failed.
+Status PrintList(const Arguments& arguments, Stream& stream, std::string_view list,
+                 const std::vector<nlohmann::ordered_json>& items);
+
+}  // namespace fabric::ctl

@@ -1,0 +1,111 @@
+#include "subnet/builder.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fabric::subnet {
+
+std::uint32_t Builder::NodeOf(NodeType type, std::uint64_t guid) {
+  if (const auto at = made_.by_guid_.find(guid); at != made_.by_guid_.end()) {
+    Node& known = made_.nodes_[at->second];
+    if (known.type == NodeType::kUnknown) known.type = type;
+    return at->second;
+  }
+  if (made_.nodes_.size() >= kNodesMax) return kNoNode;
+  const auto index = static_cast<std::uint32_t>(made_.nodes_.size());
+  made_.by_guid_.emplace(guid, index);
+  Node node;
+  node.guid = guid;
+  node.type = type;
+  made_.nodes_.push_back(std::move(node));
+  return index;
+}
+
+Port* Builder::PortOf(End end) {
+  if (end.node >= made_.nodes_.size() || end.port > kPortsMax) return nullptr;
+  std::vector<Port>& ports = made_.nodes_[end.node].ports;
+  if (end.port >= ports.size()) {
+    const std::size_t more = end.port + 1 - ports.size();
+    if (ports_ + more > kPortsInAllMax) return nullptr;
+    ports_ += more;
+    ports.resize(end.port + 1);
+  }
+  return &ports[end.port];
+}
+
+void Builder::AddCable(End from, End to) {
+  if (PortOf(to) == nullptr) return;
+  Port* const port = PortOf(from);
+  if (port == nullptr) return;
+  if (port->listed && port->Peer() != to) {
+    made_.contradictions_.push_back({.from = from, .to = to, .instead = port->Peer()});
+    return;
+  }
+  port->listed = true;
+  port->peer = to.node;
+  port->peer_port = static_cast<std::uint8_t>(to.port);
+}
+
+bool Builder::AddRoute(std::uint32_t node, std::uint32_t lid, std::uint8_t port) {
+  std::vector<std::uint8_t>& routes = made_.nodes_[node].routes;
+  if (lid >= routes.size()) {
+    const std::size_t size = (lid / 64 + 1) * 64;
+    if (route_bytes_ + size - routes.size() > kRouteBytesMax) return false;
+    route_bytes_ += size - routes.size();
+    routes.resize(size, kUnknownRoute);
+  }
+  routes[lid] = port;
+  return true;
+}
+
+void Builder::CompleteRoutes(std::uint32_t node) {
+  made_.nodes_[node].routes_complete = true;
+  std::ranges::replace(made_.nodes_[node].routes, kUnknownRoute, kNoRoute);
+}
+
+void Builder::AddManager(const Manager& manager) {
+  for (Manager& known : made_.managers_)
+    if (known.port_guid == manager.port_guid) {
+      known = manager;
+      return;
+    }
+  made_.managers_.push_back(manager);
+}
+
+// Both ends that list a cable must agree.
+void Builder::CompareEnds(End from) {
+  const Port& port = made_.port(from);
+  if (!port.listed) return;
+  const Port& far = made_.port(port.Peer());
+  if (far.listed && far.Peer() != from)
+    made_.contradictions_.push_back({.from = from, .to = port.Peer(), .instead = far.Peer()});
+}
+
+// The far end that no source lists gets its cable from this end.
+void Builder::AdoptEnds(End from) {
+  const Port& port = made_.port(from);
+  if (!port.listed) return;
+  const End to = port.Peer();
+  Port& far = made_.nodes_[to.node].ports[to.port];
+  if (far.listed) return;
+  if (far.peer != kNoNode) {
+    if (far.Peer() != from)
+      made_.contradictions_.push_back({.from = from, .to = to, .instead = far.Peer()});
+    return;
+  }
+  far.peer = from.node;
+  far.peer_port = static_cast<std::uint8_t>(from.port);
+  if (made_.nodes_[to.node].listed) made_.one_sided_.push_back({.from = from, .to = to});
+}
+
+Subnet Builder::Finish() {
+  for (std::uint32_t node = 0; node < made_.nodes_.size(); ++node)
+    for (std::uint32_t port = 1; port < made_.nodes_[node].ports.size(); ++port)
+      CompareEnds({node, port});
+  for (std::uint32_t node = 0; node < made_.nodes_.size(); ++node)
+    for (std::uint32_t port = 1; port < made_.nodes_[node].ports.size(); ++port)
+      AdoptEnds({node, port});
+  return std::move(made_);
+}
+
+}  // namespace fabric::subnet

@@ -1,0 +1,48 @@
+// Builder of a Subnet: collects what the lines of the sources say, and compares both ends of each
+// cable at the end.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "subnet/model.h"
+
+namespace fabric::subnet {
+
+class Builder {
+ public:
+  // Above these bounds a source is not a subnet: the text is refused line by line.
+  static constexpr std::size_t kNodesMax = 65'536;
+  static constexpr std::size_t kPortsInAllMax = 1'000'000;
+  static constexpr std::size_t kRouteBytesMax = std::size_t{512} << 20;
+
+  // The node with this GUID; a new one if it is unknown. kNoNode above the bound.
+  std::uint32_t NodeOf(NodeType type, std::uint64_t guid);
+  Node& node(std::uint32_t index) { return made_.nodes_[index]; }
+  // The port; nullptr above the bounds. The pointer is valid until the next call.
+  Port* PortOf(End end);
+  // `from` reports a cable to `to`. Both nodes exist.
+  void AddCable(End from, End to);
+  // Sets an entry of the forwarding table of a switch. False above the bound.
+  bool AddRoute(std::uint32_t node, std::uint32_t lid, std::uint8_t port);
+  // The table has all its entries: the other LIDs have no route.
+  void CompleteRoutes(std::uint32_t node);
+  void AddManager(const Manager& manager);
+  void AddSource(Source source) { made_.sources_.push_back(std::move(source)); }
+  void AddProblem(Problem problem) { made_.problems_.Add(std::move(problem)); }
+
+  Subnet Finish();
+
+ private:
+  void CompareEnds(End from);
+  void AdoptEnds(End from);
+
+  Subnet made_;
+  std::size_t ports_ = 0;
+  std::size_t route_bytes_ = 0;
+};
+
+}  // namespace fabric::subnet

@@ -1,0 +1,160 @@
+// Readers of forwarding tables: output of dump_lfts, opensm-lfts.dump and opensm.fdbs.
+// Sources: rdma-core, infiniband-diags/dump_fts.c; opensm, opensm/osm_dump.c.
+#include "subnet/files/formats.h"
+#include "subnet/files/scanner.h"
+
+namespace fabric::subnet {
+namespace {
+
+constexpr std::string_view kLftsHead = "Unicast lids [";
+constexpr std::string_view kFdbsHead = "dump_ucast_routes: Switch ";
+
+class TableReader {
+ public:
+  TableReader(const std::string& file, Builder& builder) : file_(file), builder_(builder) {}
+
+  void Line(std::size_t number, std::string_view line) {
+    line_ = number;
+    if (line.empty() || line.starts_with('#')) return;
+    if (line.starts_with(kLftsHead)) return Begin(line, Scanner::After(line, " guid "), true);
+    if (line.starts_with(kFdbsHead)) return Begin(line, Scanner::After(line, "Switch "), false);
+    if (line.starts_with("Multicast mlids [")) {
+      End();
+      in_multicast_ = true;
+      return;
+    }
+    if (in_multicast_ || IsHeading(line)) return;
+    if (line.find(" lids dumped") != std::string_view::npos) return Trailer(line);
+    if (line.starts_with("0x")) return Entry(line);
+    Bad("an entry such as '0x0001 005'", line);
+  }
+
+  void Done() { End(); }
+
+ private:
+  static bool IsHeading(std::string_view line) {
+    return line.starts_with("Lid  Out") || line.starts_with("Port     Info") ||
+           line.starts_with("LID    : Port") ||
+           line.starts_with("*** WARNING ***: this command has been replaced");  // By dump_lfts
+  }
+
+  void Bad(std::string_view expected, std::string_view line) {
+    ++bad_;
+    builder_.AddProblem({file_, line_, Format("expected {}, saw {}", expected, Quoted(line))});
+  }
+
+  // Unicast lids [0x0-0x8] of switch DR path ... guid 0x0000000000100002 (leaf-2):
+  void Begin(std::string_view line, std::optional<Scanner> at, bool counted) {
+    End();
+    in_multicast_ = false;
+    const auto guid = at ? at->Hex() : std::nullopt;
+    if (!guid) return Bad("a switch with its GUID", line);
+    here_ = builder_.NodeOf(NodeType::kSwitch, *guid);
+    if (here_ == kNoNode) return Bad("at most 65536 nodes", line);
+    counted_ = counted;
+    Node& node = builder_.node(here_);
+    if (!node.routes.empty()) {
+      here_ = kNoNode;
+      return Bad("one table for each switch", line);
+    }
+    if (node.description.empty()) node.description = Description(at->rest());
+  }
+
+  // "leaf-2" of " (leaf-2):" or " ('leaf-2'):"
+  static std::string_view Description(std::string_view rest) {
+    const std::size_t open = rest.find('(');
+    const std::size_t close = rest.rfind(')');
+    if (open == std::string_view::npos || close == std::string_view::npos || close < open)
+      return {};
+    std::string_view text = rest.substr(open + 1, close - open - 1);
+    if (text.size() >= 2 && text.starts_with('\'') && text.ends_with('\''))
+      text = text.substr(1, text.size() - 2);
+    return Trim(text);
+  }
+
+  // 0x0001 005 : (...)    0x0001 005 # ...    0x0001 : 005  : 01   : yes    0x0001 : UNREACHABLE
+  void Entry(std::string_view line) {
+    Scanner at(line);
+    const auto lid = at.Hex();
+    at.Blanks();
+    if (at.Eat(":")) at.Blanks();
+    const bool unreachable = at.Eat("UNREACHABLE");
+    const auto port = unreachable ? std::optional<std::uint32_t>(kNoRoute) : at.Decimal();
+    if (!lid || !port || *lid > kUnicastLidMax || *lid == 0 || *port > 255 ||
+        *port == kUnknownRoute)
+      return Bad("an entry such as '0x0001 005'", line);
+    if (here_ == kNoNode) {
+      if (bad_ == 0) Bad("a line with the GUID of the switch before this entry", line);
+      return;
+    }
+    if (!builder_.AddRoute(here_, static_cast<std::uint32_t>(*lid),
+                           static_cast<std::uint8_t>(*port)))
+      return Bad("tables of at most 512 MiB", line);
+    ++entries_;
+  }
+
+  // 8 valid lids dumped
+  void Trailer(std::string_view line) {
+    Scanner at(line);
+    const auto count = at.Decimal();
+    if (here_ != kNoNode && count && *count == entries_)
+      complete_ = true;
+    else if (here_ != kNoNode)
+      Bad(Format("{} entries of the table above; LIDs without an entry are unknown", entries_),
+          line);
+    counted_ = false;
+    End();
+  }
+
+  // Of a complete table, LIDs without an entry have no route. Of others they are unknown.
+  void End() {
+    if (here_ != kNoNode) {
+      if (counted_ && !complete_)
+        builder_.AddProblem({file_, line_,
+                             Format("expected the number of entries after the table of switch "
+                                    "0x{:016x}, saw none; LIDs without an entry are unknown",
+                                    builder_.node(here_).guid)});
+      if (complete_) builder_.CompleteRoutes(here_);
+    }
+    here_ = kNoNode;
+    complete_ = false;
+    entries_ = 0;
+    bad_ = 0;
+  }
+
+  const std::string& file_;
+  Builder& builder_;
+  std::size_t line_ = 0;
+  std::uint32_t here_ = kNoNode;
+  bool counted_ = false;   // The format has the number of entries below each table.
+  bool complete_ = false;  // This number was there and correct.
+  bool in_multicast_ = false;
+  std::uint32_t entries_ = 0;
+  std::uint32_t bad_ = 0;  // Bad lines of this table
+};
+
+void ReadTables(const FileFormat& format, const std::string& file, std::string_view text,
+                Builder& builder) {
+  TableReader reader(file, builder);
+  ForEachLine(text, [&](std::size_t number, std::string_view line) { reader.Line(number, line); });
+  reader.Done();
+  builder.AddSource({file, std::string(format.name), {}});
+}
+
+}  // namespace
+
+const FileFormat kDumpLftsFormat = {
+    .name = "dump_lfts",
+    .made_by = "dump_lfts",
+    .recognises = [](std::string_view line) { return line.starts_with(kLftsHead); },
+    .read = [](const std::string& file, std::string_view text,
+               Builder& builder) { ReadTables(kDumpLftsFormat, file, text, builder); }};
+
+const FileFormat kFdbsFormat = {
+    .name = "opensm.fdbs",
+    .made_by = "opensm -D 0x43",
+    .recognises = [](std::string_view line) { return line.starts_with(kFdbsHead); },
+    .read = [](const std::string& file, std::string_view text,
+               Builder& builder) { ReadTables(kFdbsFormat, file, text, builder); }};
+
+}  // namespace fabric::subnet

@@ -1,0 +1,55 @@
+// Cable plans, and their comparison with a subnet. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "subnet/model.h"
+
+namespace fabric::subnet {
+
+// An end by name: names of plans and of descriptions compare without case.
+struct PlannedEnd {
+  std::string node;  // "leaf-3", "core/L16/U2", "gpu-7 mlx5_2"
+  std::uint32_t port = 0;
+};
+std::string ToString(const PlannedEnd& end);  // "leaf-3" port 17
+
+struct PlannedCable {
+  PlannedEnd from;
+  PlannedEnd to;
+  std::size_t line = 0;  // 0: from another subnet
+};
+
+struct Plan {
+  std::string file;
+  std::vector<PlannedCable> cables;
+  Problems problems;
+};
+
+// Parses an NDT file, a topo file of ibdiagnet, or a file of a subnet that was saved earlier.
+// INVALID_ARGUMENT for an unknown format, or if no cable can be parsed.
+Result<Plan> ReadPlan(const std::string& file, std::string_view text);
+Plan PlanOf(const std::string& file, const Subnet& subnet);
+
+// Readers of the formats, for ReadPlan().
+void ReadNdt(std::string_view text, Plan& plan);
+void ReadTopo(std::string_view text, Plan& plan);
+
+struct Miswired {
+  PlannedCable planned;
+  End end;     // The end whose partner differs
+  End actual;  // Its partner
+};
+struct PlanComparison {
+  std::vector<Miswired> miswired;
+  std::vector<PlannedCable> missing;
+  std::vector<Cable> unplanned;
+  std::size_t matching = 0;
+  std::size_t not_covered = 0;  // Cables of kinds that the plan does not have
+};
+PlanComparison Compare(const Plan& plan, const Subnet& subnet);
+
+}  // namespace fabric::subnet

@@ -1,0 +1,28 @@
+// Names of nodes and cables in sentences. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "subnet/model.h"
+
+namespace fabric::subnet {
+
+// "leaf-3" of "MF0;leaf-3:MQM9700/U1"; "core/L01/U2" of a chassis; any other text unchanged.
+std::string ShortName(std::string_view description);
+
+// Name for tables: the short name of the description, or "S-0002c9020046c588".
+std::string NameOf(const Node& node);
+
+// Host name and device of an adapter: "gpu-7" and "mlx5_2" of "gpu-7 mlx5_2".
+std::string_view HostOf(const Node& node);
+std::string_view DeviceOf(const Node& node);
+
+std::string NodeWords(const Node& node);              // switch "leaf-3", node "gpu-7" mlx5_2
+std::string EndWords(const Subnet& subnet, End end);  // switch "leaf-3" port 17
+// switch "leaf-3" port 17 - node "gpu-7" mlx5_2 port 1
+std::string CableWords(const Subnet& subnet, const Cable& cable);
+
+std::string GuidText(std::uint64_t guid);  // "0x0002c9020046c588"
+
+}  // namespace fabric::subnet

@@ -1,0 +1,204 @@
+// Files of subnets: what is read, and what bad lines do.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "subnet/builder.h"
+#include "subnet/exports/exports.h"
+#include "subnet/files/formats.h"
+#include "subnet/plan.h"
+#include "subnet/words.h"
+#include "tests/unit/subnet/test_subnet.h"
+
+namespace fabric::subnet {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+Subnet ReadText(const std::string& text, const std::string& file = "net.txt") {
+  Builder builder;
+  const Status status = AddFile(file, text, builder);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return builder.Finish();
+}
+
+std::vector<std::string> ProblemTexts(const Problems& problems) {
+  std::vector<std::string> texts;
+  for (const Problem& problem : problems.kept()) texts.push_back(ToString(problem));
+  return texts;
+}
+
+constexpr std::string_view kSwitchA =
+    "Switch\t4 \"S-0000000000000001\"\t\t# \"MF0;leaf-1:MQM8700/U1\" enhanced port 0 lid 1 lmc 0\n";
+
+TEST(Ibnetdiscover, ReadsNodesCablesLidsAndRates) {
+  testing::TestSubnet made = testing::Make(testing::FatTree{.leaves = 2, .spines = 1, .hosts = 1});
+  const Subnet subnet = made.Read();
+  EXPECT_THAT(subnet.problems().kept(), IsEmpty());
+  EXPECT_EQ(subnet.CountNodes(NodeType::kSwitch), 3U);
+  ASSERT_THAT(subnet.Cables(), SizeIs(4));
+  EXPECT_EQ(CableWords(subnet, subnet.Cables()[0]),
+            "switch \"leaf-1\" port 1 - node \"gpu-1\" mlx5_0 port 1");
+  const End host = subnet.port({0, 1}).Peer();
+  EXPECT_EQ(subnet.port(host).lid, 4);
+  EXPECT_EQ(ToString(subnet.port(host).rate), "4xHDR");
+  EXPECT_EQ(subnet.node(0).device_id, 0xd2f2U);
+}
+
+TEST(Ibnetdiscover, ReadsATerminalLogThatLostItsTabs) {
+  const Subnet subnet = ReadText(
+      "=~=~= PuTTY log 2021.06.15 =~=~=\r\n[root@host ~]# ibnetdiscover\r\nvendid=0x2c9\r\n"
+      "Switch4 \"S-0000000000000001\"# \"MF0;leaf-1:MQM8700/U1\" enhanced port 0 lid 1 lmc 0\r\n"
+      "[1]\"H-0000000000000002\"[1](3) # \"n1 ibp11s0f0\" lid 65535 4xFDR10\r\n"
+      "ibwarn: [8] mad_rpc: timeout\r\n"
+      "[2]\"H-0000000000000004\"[1](5) # \"n2 ibp11s0f0\" lid 0 4x???\r\n");
+  EXPECT_THAT(ProblemTexts(subnet.problems()),
+              ElementsAre(HasSubstr("net.txt:1: expected a line of ibnetdiscover output, saw"),
+                          HasSubstr("net.txt:2: expected a cable such as [1]"),
+                          HasSubstr("net.txt:6: expected a line of ibnetdiscover output")));
+  ASSERT_THAT(subnet.Cables(), SizeIs(2));
+  EXPECT_EQ(subnet.node(0).port_count, 4U);
+  EXPECT_EQ(subnet.port(subnet.port({0, 1}).Peer()).lid, 65535);
+  EXPECT_EQ(ToString(subnet.port({0, 1}).rate), "4xFDR10");
+  EXPECT_EQ(ToString(subnet.port({0, 2}).rate), "4x?");
+  EXPECT_FALSE(subnet.port({0, 2}).rate.known());
+}
+
+TEST(Ibnetdiscover, ABadLineOfANodeSkipsItsCablesWithOneProblem) {
+  const Subnet subnet =
+      ReadText(std::string(kSwitchA) +
+               "[1]\t\"S-0000000000000009\"[7]\t# \"leaf-9\" lid 9 4xHDR\n"
+               "Switch\tx \"S-0000000000000009\"\n[7]\t\"S-0000000000000001\"[1]\n"
+               "[8]\t\"S-0000000000000001\"[2]\n");
+  EXPECT_EQ(subnet.problems().count(), 1U);
+  EXPECT_THAT(subnet.Cables(), SizeIs(1));
+}
+
+TEST(Ibnetdiscover, KeepsALimitedNumberOfProblems) {
+  std::string text(kSwitchA);
+  for (int i = 0; i < 1000; ++i) text += "garbage\n";
+  text += "[1]\t\"S-0000000000000009\"[7]\n";
+  const Subnet subnet = ReadText(text);
+  EXPECT_EQ(subnet.problems().count(), 1000U);
+  EXPECT_THAT(subnet.problems().kept(), SizeIs(Problems::kKept));
+}
+
+TEST(SubnetFiles, UnknownFormatsAreRefusedWithTheFile) {
+  Builder builder;
+  const Status status = AddFile("a.txt", "hello\n", builder);
+  EXPECT_THAT(status.message(), HasSubstr("a.txt: expected output of ibnetdiscover, dump_lfts"));
+  EXPECT_THAT(AddFile("p.ndt", "#StartDevice,StartPort\n", builder).message(),
+              HasSubstr("saw a cable plan (NDT plan); use --plan"));
+}
+
+TEST(Tables, FormatsOfDumpLftsAndOpensmGiveTheSameTable) {
+  for (const std::string text :
+       {"Unicast lids [0x0-0x3] of switch DR path slid 0; dlid 0; 0,1 guid 0x0000000000000001 "
+        "(leaf-1):\n  Lid  Out   Destination\n       Port     Info \n0x0001 000 : (Switch)\n0x0003 "
+        "017 : (Channel Adapter)\n2 valid lids dumped \n",
+        "Unicast lids [0-3] of switch Lid 1 guid 0x0000000000000001 ('leaf-1'):\n0x0001 000 # "
+        "Switch\n0x0003 017 # Channel Adapter\n2 lids dumped\n",
+        "dump_ucast_routes: Switch 0x0000000000000001\nLID    : Port : Hops : Optimal\n0x0001 : "
+        "000 "
+        " : 00   : yes\n0x0002 : UNREACHABLE\n0x0003 : 017  : 01   : yes\n"}) {
+    const Subnet subnet = ReadText(text, "lfts.txt");
+    EXPECT_THAT(ProblemTexts(subnet.problems()), IsEmpty());
+    ASSERT_EQ(subnet.FindGuid(1), 0U);
+    EXPECT_EQ(subnet.node(0).RouteTo(1), 0);
+    EXPECT_EQ(subnet.node(0).RouteTo(2), kNoRoute);
+    EXPECT_EQ(subnet.node(0).RouteTo(3), 17);
+  }
+}
+
+TEST(Tables, OfATableThatIsCutOffMissingLidsAreUnknown) {
+  const Subnet subnet =
+      ReadText("Unicast lids [0-3] of switch Lid 1 guid 0x1 ('a'):\n0x0001 000 # x\n", "l.txt");
+  EXPECT_THAT(ProblemTexts(subnet.problems()),
+              ElementsAre(HasSubstr("LIDs without an entry are unknown")));
+  EXPECT_EQ(subnet.node(0).RouteTo(2), kUnknownRoute);
+  const Subnet garbage = ReadText(
+      "Unicast lids [0-3] of switch Lid 1 guid 0x1 ('a'):\n0x0001 000 # x\n0x00zz\n2 lids dumped\n",
+      "l.txt");
+  EXPECT_THAT(ProblemTexts(garbage.problems()),
+              ElementsAre(HasSubstr("l.txt:3: expected an entry"),
+                          HasSubstr("l.txt:4: expected 1 entries of the table above")));
+}
+
+TEST(SubnetList, ReadsBothEndsAndMarksTheManager) {
+  const Subnet subnet = ReadText(
+      "{ SW Ports:08 SystemGUID:1 NodeGUID:0000000000000001 PortGUID:1 VenID:0002C9 DevID:D2F2 "
+      "Rev:000000A1 {leaf {1}} LID:0012 PN:05 } { CA-SM Ports:01 SystemGUID:2 NodeGUID:02 "
+      "PortGUID:3 "
+      "VenID:000002C9 DevID:10210000 Rev:000000A1 {n1 mlx5_0} LID:0001 PN:01 } PHY=4x LOG=ACT "
+      "SPD=50\n",
+      "opensm-subnet.lst");
+  ASSERT_THAT(subnet.Cables(), SizeIs(1));
+  EXPECT_EQ(CableWords(subnet, subnet.Cables()[0]),
+            "switch \"leaf {1}\" port 5 - node \"n1\" mlx5_0 port 1");
+  EXPECT_EQ(subnet.port({0, 0}).lid, 0x12);
+  EXPECT_TRUE(subnet.port({1, 1}).runs_manager);
+  EXPECT_EQ(ToString(subnet.port({0, 5}).rate), "4xHDR");
+}
+
+TEST(Sminfo, ReadsTheState) {
+  const Subnet subnet = ReadText(
+      "sminfo: sm lid 1 sm guid 0x200002, activity count 170 priority 10 state 3 SMINFO_MASTER\n");
+  ASSERT_THAT(subnet.managers(), SizeIs(1));
+  EXPECT_EQ(subnet.managers()[0].state, ManagerState::kMaster);
+  EXPECT_EQ(subnet.managers()[0].priority, 10U);
+}
+
+TEST(Plans, NdtHasSwitchesChassisAndHosts) {
+  const auto plan = ReadPlan(
+      "p.ndt",
+      "#StartDevice,StartPort,EndDevice,EndPort,LinkType\nleaf-1,Port 21,core,Blade 16_Port "
+      "2/20,Data\n"
+      "n1,n1 ibp11s0f0,leaf-1,Port 1, Data\nleaf-1,abra,leaf-2,cadabra,Data\nleaf-1,Port 3\n"
+      "leaf-1,Port 255,leaf-2,Port 1,Data\n");
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  ASSERT_THAT(plan->cables, SizeIs(2));
+  EXPECT_EQ(ToString(plan->cables[0].to), "\"core/L16/U2\" port 20");
+  EXPECT_EQ(ToString(plan->cables[1].from), "\"n1 ibp11s0f0\" port 1");
+  EXPECT_THAT(ProblemTexts(plan->problems),
+              ElementsAre(HasSubstr("p.ndt:4: expected ports such as 'Port 21'"),
+                          HasSubstr("p.ndt:5: expected five columns"), HasSubstr("p.ndt:6: ")));
+  EXPECT_THAT(ReadPlan("g.ndt", "#StartDevice\ngarbage\n").status().message(),
+              HasSubstr("g.ndt:2: expected five columns"));
+}
+
+TEST(Plans, TopoFileHasTheSwitchAboveItsCables) {
+  const auto plan =
+      ReadPlan("t.topo",
+               "MQM8700 leaf-1\n   P2 -4x-50G-> HCA_mlx5_3 gpu-1 mlx5_0/P1\n   P5 -4x-50G-> "
+               "MQM8700 spine-1 P1\n   P6 -> ?\n");
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  ASSERT_THAT(plan->cables, SizeIs(2));
+  EXPECT_EQ(ToString(plan->cables[0].from), "\"leaf-1\" port 2");
+  EXPECT_EQ(ToString(plan->cables[0].to), "\"gpu-1 mlx5_0\" port 1");
+  EXPECT_EQ(ToString(plan->cables[1].to), "\"spine-1\" port 1");
+  EXPECT_THAT(ProblemTexts(plan->problems), ElementsAre(HasSubstr("t.topo:4: expected")));
+}
+
+TEST(Exports, SlurmJoinsTheLeavesOfAHostAndKeepsPartsApart) {
+  const Subnet subnet =
+      testing::Make(testing::FatTree{.leaves = 4, .spines = 1, .hosts = 2, .rails = 2}).Read();
+  EXPECT_EQ(SlurmTopology(subnet),
+            "SwitchName=leaf-1 Nodes=gpu-1,gpu-2\nSwitchName=leaf-3 Nodes=gpu-3,gpu-4\n"
+            "SwitchName=top1 Switches=leaf-1,leaf-3\n");
+  testing::TestSubnet apart = testing::Make(testing::FatTree{.leaves = 2, .spines = 0, .hosts = 1});
+  EXPECT_EQ(SlurmTopology(apart.Read()),
+            "SwitchName=leaf-1 Nodes=gpu-1\nSwitchName=leaf-2 Nodes=gpu-2\n");
+  EXPECT_THAT(Dot(subnet), HasSubstr("[label=\"leaf-1 (2 hosts)\"]"));
+  EXPECT_THAT(Dot(subnet), HasSubstr("n0 -- n1 [label=\"1 4xHDR\"]"));
+}
+
+TEST(Words, OfManagedSwitchesAndChassis) {
+  EXPECT_EQ(ShortName("MF0;leaf-3:MQM9700/U1"), "leaf-3");
+  EXPECT_EQ(ShortName("MF0;core:MCS8500/L16/U2"), "core/L16/U2");
+  EXPECT_EQ(ShortName("Quantum Mellanox Technologies"), "Quantum Mellanox Technologies");
+}
+
+}  // namespace
+}  // namespace fabric::subnet
