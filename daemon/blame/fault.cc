@@ -1,6 +1,8 @@
 #include "daemon/blame/fault.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 
 namespace fabric::blame {
@@ -21,6 +23,22 @@ std::set<std::uint32_t> EndsIn(const ObservationPaths& paths, const Component& c
       if (paths.Holds(component, endpoint) == inside) ends.insert(endpoint);
   }
   return ends;
+}
+
+// The port at an end of most of the bad flows of a switch, if there is one: then the port is as
+// likely as the switch.
+std::optional<std::uint32_t> PortOfMost(const ObservationPaths& paths, const Fault& fault) {
+  if (MayPause(fault.candidates[0].hypothesis.component)) return std::nullopt;
+  constexpr double kMost = 0.6;
+  std::map<std::uint32_t, std::size_t> flows;
+  for (const std::uint32_t i : fault.observations) {
+    const Observation& seen = paths.observations()[i];
+    for (const std::uint32_t endpoint : {seen.from, seen.to}) ++flows[endpoint];
+  }
+  for (const auto& [endpoint, count] : flows)
+    if (static_cast<double>(count) > kMost * static_cast<double>(fault.observations.size()))
+      return endpoint;
+  return std::nullopt;
 }
 
 // Minimum evidence: two rounds; two partners for a port or host; three ports for a shared
@@ -82,13 +100,18 @@ void AddWholeFabric(Fault& fault) {
   fault.candidates.insert(fault.candidates.begin() + 1, all);
 }
 
-// If only one or two ports of a switch were probed, those ports are as likely as the switch.
+// If only one or two ports of a switch were probed, or one port has most of the bad flows, those
+// ports are as likely as the switch.
 void AddPortsOfSwitch(const ObservationPaths& paths, Fault& fault) {
   const Candidate top = fault.candidates[0];
   const ComponentKind kind = top.hypothesis.component.kind;
-  if (kind != ComponentKind::kLeaf && kind != ComponentKind::kUplink) return;
-  const auto ports = EndsIn(paths, top.hypothesis.component, fault.observations, true);
-  if (ports.size() >= kPortsMin) return;
+  if (kind != ComponentKind::kLeaf && kind != ComponentKind::kUplink && !PortOfMost(paths, fault))
+    return;
+  auto ports = EndsIn(paths, top.hypothesis.component, fault.observations, true);
+  if (const auto port = PortOfMost(paths, fault))
+    ports = {*port};
+  else if (ports.size() >= kPortsMin)
+    return;
   std::vector<Candidate> more;
   for (const std::uint32_t port : ports) {
     const Component component{ComponentKind::kPort, port};
@@ -116,7 +139,7 @@ void Decide(const ObservationPaths& paths, const ExplainedLevels& levels, const 
                                  [&](std::uint32_t i) { return levels.Noisy(i); });
   const double needed = noisy ? kDecidedInNoise : kDecided;
   const bool likely = fault.candidates[0].probability >= needed && EnoughEvidence(paths, fault) &&
-                      !WasAPause(fault);
+                      !WasAPause(fault) && !PortOfMost(paths, fault);
   fault.decided = likely && HasHealthyComparison(paths, levels, scorer, fault);
   if (likely && !fault.decided) AddWholeFabric(fault);
   if (!likely) AddPortsOfSwitch(paths, fault);

@@ -25,6 +25,7 @@ struct Fault {
   double first_s = 0;  // Start of the first and of the last observation; 0: not known
   double last_s = 0;
   bool decided = false;
+  bool stalled = false;  // A host that did not run during these probes
 };
 
 // A host can pause (kernel, firmware, hypervisor). During the pause, probes with all its partners

@@ -5,11 +5,14 @@
 #include <map>
 #include <optional>
 
+#include "daemon/blame/transients.h"
+
 namespace fabric::blame {
 namespace {
 
-constexpr double kClearlyBad = 5;   // The same for an observation that must be followed up
-constexpr double kSuspicious = -4;  // Minimum score of a suspicious component
+constexpr double kTransientBad = 2.5;  // Minimum badness of an observation with a transient cause
+constexpr double kClearlyBad = 5;      // The same for an observation that must be followed up
+constexpr double kSuspicious = -4;     // Minimum score of a suspicious component
 // The same for a port with a period of total loss. Noise does not cause that, but a port that is
 // down in one of four rounds does, and it looks healthy in between.
 constexpr double kSuspiciousDead = -7;
@@ -19,6 +22,8 @@ constexpr double kOneOfMany = 0.005;           // Minimum bad fraction of a rail
 constexpr std::size_t kCandidatesMax = 8;
 constexpr std::size_t kTroublesMax = 512;
 constexpr int kReconsiderMax = 4;
+constexpr int kTransientsMax = 4;        // Number of times that the transient rate is learned
+constexpr double kTransientsMore = 1.5;  // Minimum factor to search again
 
 bool Wide(ComponentKind kind) {
   return kind == ComponentKind::kRail || kind == ComponentKind::kSpine ||
@@ -28,17 +33,17 @@ bool Wide(ComponentKind kind) {
 class SearchRun {
  public:
   SearchRun(const ObservationPaths& paths, const ChannelLikelihoods& figures,
-            const CounterEvidence& counters, const std::set<Component>& expected)
+            const CounterEvidence& counters, const KnownFaults& known)
       : paths_(paths), levels_(figures), scorer_(paths, levels_, counters) {
-    for (const Component& component : expected) scorer_.Expect(component);
+    for (const Component& component : known.decided) scorer_.Expect(component);
+    for (const Fault& stalled : known.stalled) Ignore(stalled);
   }
 
   SearchResult Run() {
     for (std::uint32_t i = 0; i < paths_.observations().size(); ++i)
       if (levels_.Has(i) && levels_.Badness(i) > levels_.BadMin(i)) bad_.push_back(i);
     if (bad_.empty()) return {};
-    ChooseGreedily();
-    Reconsider();
+    Choose();
     SearchResult found;
     for (std::size_t i = 0; i < chosen_.size(); ++i)
       if (auto fault = FaultOf(i)) found.faults.push_back(*std::move(fault));
@@ -125,6 +130,46 @@ class SearchRun {
   void InvalidateScores(std::uint32_t observation) {
     paths_.ComponentsOf(observation, changed_);
     for (const Component& component : changed_) known_.erase(component);
+  }
+
+  // Nothing is known about the ports of a host that does not run.
+  void Ignore(const Fault& stalled) {
+    for (const std::uint32_t endpoint :
+         paths_.EndpointsOfNode(stalled.candidates[0].hypothesis.component.first))
+      for (const std::uint32_t i : paths_.ObservationsOf(endpoint)) levels_.Ignore(i);
+  }
+
+  // Bad observations that no persistent fault explains. A port that is bad in some rounds looks
+  // like a host that pauses.
+  std::vector<std::uint32_t> Transients() const {
+    std::set<std::uint32_t> result;
+    for (const std::uint32_t i : bad_)
+      if (levels_.Unexplained(i) > kTransientBad) result.insert(i);
+    for (const Hypothesis& hypothesis : chosen_) {
+      if (hypothesis.fit.share == 0 || !MayPause(hypothesis.component)) continue;
+      for (const std::uint32_t i : paths_.Through(hypothesis.component))
+        if (levels_.Has(i) && levels_.LevelOf(i) > 0 && levels_.Badness(i) > kTransientBad)
+          result.insert(i);
+    }
+    return {result.begin(), result.end()};
+  }
+
+  // Searches, learns the rate of transient causes from what no fault explains, and searches again
+  // if that is more than expected.
+  void Choose() {
+    const double usual = scorer_.transient();
+    for (int turn = 0; turn < kTransientsMax; ++turn) {
+      ChooseGreedily();
+      Reconsider();
+      const double rate = TransientRate(paths_, Transients(), usual);
+      if (rate < kTransientsMore * scorer_.transient()) return;
+      scorer_.SetTransient(rate);
+      chosen_.clear();
+      known_.clear();
+      levels_.Reset();
+    }
+    ChooseGreedily();
+    Reconsider();
   }
 
   // Chooses the component with the best score, then the best for the unexplained rest, and so on.
@@ -314,8 +359,8 @@ std::optional<Fault> SearchRun::FaultOf(std::size_t index) {
 }  // namespace
 
 SearchResult Search(const ObservationPaths& paths, const ChannelLikelihoods& figures,
-                    const CounterEvidence& counters, const std::set<Component>& expected) {
-  return SearchRun(paths, figures, counters, expected).Run();
+                    const CounterEvidence& counters, const KnownFaults& known) {
+  return SearchRun(paths, figures, counters, known).Run();
 }
 
 }  // namespace fabric::blame
