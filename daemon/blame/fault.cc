@@ -28,8 +28,9 @@ std::set<std::uint32_t> EndsIn(const ObservationPaths& paths, const Component& c
 // The port at an end of most of the bad flows of a switch, if there is one: then the port is as
 // likely as the switch.
 std::optional<std::uint32_t> PortOfMost(const ObservationPaths& paths, const Fault& fault) {
-  if (MayPause(fault.candidates[0].hypothesis.component)) return std::nullopt;
-  constexpr double kMost = 0.6;
+  const Hypothesis& hypothesis = fault.candidates[0].hypothesis;
+  if (MayPause(hypothesis.component) || hypothesis.fit.share == 0) return std::nullopt;
+  constexpr double kMost = 0.7;
   std::map<std::uint32_t, std::size_t> flows;
   for (const std::uint32_t i : fault.observations) {
     const Observation& seen = paths.observations()[i];
@@ -131,6 +132,31 @@ void AddPortsOfSwitch(const ObservationPaths& paths, Fault& fault) {
 bool MayPause(const Component& component) {
   return component.kind == ComponentKind::kPort || component.kind == ComponentKind::kHost ||
          component.kind == ComponentKind::kPair;
+}
+
+void SetPeriod(const ObservationPaths& paths, Fault& fault) {
+  std::set<std::uint32_t> rounds;
+  for (const std::uint32_t i : fault.observations) {
+    const Observation& seen = paths.observations()[i];
+    rounds.insert(seen.round);
+    if (fault.last_s == 0 || seen.began_s < fault.first_s) fault.first_s = seen.began_s;
+    fault.last_s = std::max(fault.last_s, seen.began_s);
+  }
+  fault.rounds = rounds.size();
+}
+
+bool IsLargeEnough(const ObservationPaths& paths, const Fault& fault) {
+  constexpr double kLatencyMin = 1.8;
+  constexpr double kSpeedMax = 0.87;
+  if (fault.channel == Channel::kLoss) return true;
+  std::size_t large = 0;
+  for (const std::uint32_t i : fault.observations) {
+    const Observation& seen = paths.observations()[i];
+    const bool one = fault.channel == Channel::kSpeed ? seen.speed.value_or(1) < kSpeedMax
+                                                      : seen.latency.value_or(1) > kLatencyMin;
+    large += one ? 1 : 0;
+  }
+  return 2 * large >= fault.observations.size();
 }
 
 void Decide(const ObservationPaths& paths, const ExplainedLevels& levels, const Scorer& scorer,

@@ -34,6 +34,12 @@ inline constexpr double kPauseMaxS = 2;
 // Ports, hosts and pairs can pause; switches do not.
 bool MayPause(const Component& component);
 
+// The bad observations differ enough from comparable ones to be a fault.
+bool IsLargeEnough(const ObservationPaths& paths, const Fault& fault);
+
+// Sets the rounds and times of the fault from its observations.
+void SetPeriod(const ObservationPaths& paths, Fault& fault);
+
 // Sets Fault::decided. Of an undecided fault, adds the candidates that the evidence cannot exclude.
 void Decide(const ObservationPaths& paths, const ExplainedLevels& levels, const Scorer& scorer,
             Fault& fault);

@@ -70,8 +70,10 @@ Scorer::Scorer(const ObservationPaths& paths, const ExplainedLevels& levels,
 // some rounds only has no fault, unless it also loses packets: then it may flap.
 std::size_t Scorer::SharesOf(const Component& component) const {
   const ComponentTraits traits = TraitsOf(component.kind);
-  const bool load = traits.as_a_whole && levels_.channel() != Channel::kLoss;
-  return load && !expected_.contains(component) ? 1 : traits.shares;
+  if (levels_.channel() == Channel::kLoss || expected_.contains(component)) return traits.shares;
+  // Flows that share a path by their hash are slow with all leaves: that is no spine.
+  if (component.kind == ComponentKind::kSpine && levels_.channel() == Channel::kSpeed) return 0;
+  return traits.as_a_whole ? 1 : traits.shares;
 }
 
 void Scorer::SetTransient(double probability) {

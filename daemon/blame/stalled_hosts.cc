@@ -35,13 +35,8 @@ Fault FaultOfHost(const ObservationPaths& paths, std::uint32_t node, LateHost ho
   const double times = static_cast<double>(host.observations.size());
   Hypothesis hypothesis{.component = {ComponentKind::kHost, node}};
   fault.candidates.push_back({hypothesis, 1 - 0.1 / times, 1});
-  fault.rounds = host.rounds.size();
-  for (const std::uint32_t i : host.observations) {
-    const double began_s = paths.observations()[i].began_s;
-    if (fault.last_s == 0 || began_s < fault.first_s) fault.first_s = began_s;
-    fault.last_s = std::max(fault.last_s, began_s);
-  }
   fault.observations = std::move(host.observations);
+  SetPeriod(paths, fault);
   fault.stalled = true;
   fault.decided = true;
   return fault;

@@ -5,7 +5,8 @@
 #include <map>
 #include <set>
 #include <utility>
-#include <vector>
+
+#include "daemon/blame/fault.h"
 
 namespace fabric::blame {
 namespace {
@@ -24,7 +25,50 @@ struct BadPair {
   friend auto operator<=>(const BadPair&, const BadPair&) = default;
 };
 
+constexpr double kClearlyBad = 5;  // Badness of an observation that must be followed up
+
 }  // namespace
+
+std::vector<std::uint32_t> TransientObservations(const ObservationPaths& paths,
+                                                 const ExplainedLevels& levels,
+                                                 std::span<const std::uint32_t> bad,
+                                                 std::span<const Hypothesis> chosen) {
+  std::set<std::uint32_t> result;
+  for (const std::uint32_t i : bad)
+    if (levels.Unexplained(i) > kTransientBad) result.insert(i);
+  // Low bandwidth of some flows of several leaves: their paths are shared by chance.
+  const bool collisions =
+      levels.channel() == Channel::kSpeed &&
+      std::count_if(chosen.begin(), chosen.end(), [](const Hypothesis& hypothesis) {
+        return hypothesis.fit.share > 0 && !MayPause(hypothesis.component);
+      }) > 1;
+  for (const Hypothesis& hypothesis : chosen) {
+    if (hypothesis.fit.share == 0 || !(MayPause(hypothesis.component) || collisions)) continue;
+    for (const std::uint32_t i : paths.Through(hypothesis.component))
+      if (levels.Has(i) && levels.LevelOf(i) > 0 && levels.Badness(i) > kTransientBad)
+        result.insert(i);
+  }
+  return {result.begin(), result.end()};
+}
+
+std::vector<Component> OddPairs(const ObservationPaths& paths, const ExplainedLevels& levels,
+                                std::span<const std::uint32_t> bad) {
+  std::set<Component> odd;
+  for (const std::uint32_t i : bad) {
+    if (levels.Unexplained(i) < kClearlyBad) continue;
+    const Observation& seen = paths.observations()[i];
+    if (seen.failed_end || seen.from == seen.to) continue;
+    const auto [low, high] = std::minmax(seen.from, seen.to);
+    const Component pair{ComponentKind::kPair, low, high};
+    const std::vector<std::uint32_t> all = paths.Through(pair);
+    const bool good_since = std::any_of(all.begin(), all.end(), [&](std::uint32_t other) {
+      return paths.observations()[other].round > seen.round && levels.Has(other) &&
+             levels.Badness(other) <= levels.BadMin(other);
+    });
+    if (!good_since) odd.insert(pair);
+  }
+  return {odd.begin(), odd.end()};
+}
 
 double TransientRate(const ObservationPaths& paths, std::span<const std::uint32_t> bad,
                      double usual) {
