@@ -9,6 +9,7 @@
 #include "daemon/blame/probe_requests.h"
 #include "daemon/blame/report.h"
 #include "daemon/blame/search.h"
+#include "daemon/blame/stalled_hosts.h"
 
 namespace fabric::blame {
 namespace {
@@ -141,8 +142,9 @@ struct Judgement {
 Judgement JudgeAll(const ObservationPaths& paths, std::span<const ChannelLikelihoods> channels,
                    const CounterEvidence& counters) {
   Judgement judgement;
+  const std::vector<Fault> stalled = StalledHosts(paths);
   for (const ChannelLikelihoods& figures : channels) {
-    SearchResult found = Search(paths, figures, counters, judgement.decided);
+    SearchResult found = Search(paths, figures, counters, {judgement.decided, stalled});
     if (figures.channel() == Channel::kLoss) judgement.unexplained_loss = found.unexplained;
     for (Fault& fault : found.faults) {
       if (fault.decided) judgement.decided.insert(fault.candidates[0].hypothesis.component);
@@ -159,6 +161,7 @@ Judgement JudgeAll(const ObservationPaths& paths, std::span<const ChannelLikelih
                          return judgement.decided.contains(candidate.hypothesis.component);
                        });
   });
+  judgement.faults.insert(judgement.faults.end(), stalled.begin(), stalled.end());
   std::erase_if(judgement.suspicious,
                 [&](const Component& component) { return judgement.decided.contains(component); });
   return judgement;

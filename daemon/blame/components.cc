@@ -41,6 +41,9 @@ std::size_t ObservationPaths::Add(std::span<const Observation> more) {
   through_rail_.assign(through_rail_.size(), 0);
   across_leaves_.assign(across_leaves_.size(), 0);
   through_all_ = 0;
+  late_.clear();
+  rounds_of_node_.assign(rounds_of_node_.size(), 0);
+  node_rounds_ = observed_nodes_ = 0;
   Index(0);
   return 0;
 }
@@ -68,6 +71,8 @@ void ObservationPaths::NumberEndpoints() {
   at_endpoint_.resize(fabric_->endpoints.size());
   observed_.resize(fabric_->endpoints.size(), false);
   endpoints_of_node_.resize(node_of_.empty() ? 0 : node_of_.back() + 1, 0);
+  rounds_of_node_.resize(endpoints_of_node_.size(), 0);
+  newest_round_.resize(endpoints_of_node_.size(), 0);
   at_leaf_.resize(leaf_names_.size());
   endpoints_under_.resize(leaf_names_.size());
 }
@@ -84,8 +89,19 @@ void ObservationPaths::Index(std::size_t from) {
     if (seen.to != seen.from) at_endpoint_[seen.to].push_back(index);
     if (leaf != kUnknown) at_leaf_[leaf].push_back(index);
     if (other != kUnknown && other != leaf) at_leaf_[other].push_back(index);
+    CountRound(seen.from, seen.round);
+    CountRound(seen.to, seen.round);
+    if (seen.late && seen.failed_end) late_.push_back(index);
     if (!seen.failed_end) CountWidths(seen);
   }
+}
+
+void ObservationPaths::CountRound(std::uint32_t endpoint, std::uint32_t round) {
+  const std::uint32_t node = node_of_[endpoint];
+  if (rounds_of_node_[node] > 0 && newest_round_[node] == round) return;
+  newest_round_[node] = round;
+  if (++rounds_of_node_[node] == 1) ++observed_nodes_;
+  ++node_rounds_;
 }
 
 void ObservationPaths::CountWidths(const Observation& seen) {

@@ -60,6 +60,11 @@ class ObservationPaths {
     return fabric_->endpoints[endpoint].rail.value_or(kUnknown);
   }
   const std::string& LeafName(std::uint32_t leaf) const { return leaf_names_[leaf]; }
+  // Observations that timed out because one host was late, ascending.
+  std::span<const std::uint32_t> Late() const { return late_; }
+  std::size_t RoundsOf(std::uint32_t node) const { return rounds_of_node_[node]; }
+  std::size_t NodeRounds() const { return node_rounds_; }  // Sum over all nodes
+  std::size_t ObservedNodes() const { return observed_nodes_; }
   bool Observed(std::uint32_t endpoint) const { return !ObservationsOf(endpoint).empty(); }
   std::span<const std::uint32_t> ObservationsOf(std::uint32_t endpoint) const {
     return at_endpoint_[endpoint];
@@ -84,6 +89,7 @@ class ObservationPaths {
  private:
   void NumberEndpoints();
   void Index(std::size_t from);
+  void CountRound(std::uint32_t endpoint, std::uint32_t round);
   void MarkObserved(std::uint32_t endpoint);
   void CountWidths(const Observation& seen);
   std::size_t RailIndex(std::uint32_t rail) const { return std::min(rail, rails_max_); }
@@ -95,6 +101,11 @@ class ObservationPaths {
   std::vector<std::string> leaf_names_;
   std::vector<std::vector<std::uint32_t>> at_endpoint_;  // Observations
   std::vector<std::vector<std::uint32_t>> at_leaf_;
+  std::vector<std::uint32_t> late_;
+  std::vector<std::size_t> rounds_of_node_;
+  std::vector<std::uint32_t> newest_round_;  // By node
+  std::size_t node_rounds_ = 0;
+  std::size_t observed_nodes_ = 0;
   // Numbers of observations whose ends did not fail
   std::vector<std::size_t> through_rail_;   // By rail; the last one: without a rail
   std::vector<std::size_t> across_leaves_;  // The same

@@ -49,6 +49,7 @@ struct Observation {
   // involved then. With 0 attempts the end is not blamed either: most ends failed like that, or its
   // agent was late.
   std::optional<End> failed_end = {};
+  bool late = false;          // That end's host or agent was late: the probe timed out
   bool agent_silent = false;  // That end's agent stopped answering the controller
   // Relative to comparable probes; 1: equal to them. Speed is that of data from `from` to `to`,
   // latency is the round trip.

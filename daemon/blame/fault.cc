@@ -1,6 +1,8 @@
 #include "daemon/blame/fault.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 
 namespace fabric::blame {
@@ -21,6 +23,23 @@ std::set<std::uint32_t> EndsIn(const ObservationPaths& paths, const Component& c
       if (paths.Holds(component, endpoint) == inside) ends.insert(endpoint);
   }
   return ends;
+}
+
+// The port at an end of most of the bad flows of a switch, if there is one: then the port is as
+// likely as the switch.
+std::optional<std::uint32_t> PortOfMost(const ObservationPaths& paths, const Fault& fault) {
+  const Hypothesis& hypothesis = fault.candidates[0].hypothesis;
+  if (MayPause(hypothesis.component) || hypothesis.fit.share == 0) return std::nullopt;
+  constexpr double kMost = 0.7;
+  std::map<std::uint32_t, std::size_t> flows;
+  for (const std::uint32_t i : fault.observations) {
+    const Observation& seen = paths.observations()[i];
+    for (const std::uint32_t endpoint : {seen.from, seen.to}) ++flows[endpoint];
+  }
+  for (const auto& [endpoint, count] : flows)
+    if (static_cast<double>(count) > kMost * static_cast<double>(fault.observations.size()))
+      return endpoint;
+  return std::nullopt;
 }
 
 // Minimum evidence: two rounds; two partners for a port or host; three ports for a shared
@@ -82,13 +101,18 @@ void AddWholeFabric(Fault& fault) {
   fault.candidates.insert(fault.candidates.begin() + 1, all);
 }
 
-// If only one or two ports of a switch were probed, those ports are as likely as the switch.
+// If only one or two ports of a switch were probed, or one port has most of the bad flows, those
+// ports are as likely as the switch.
 void AddPortsOfSwitch(const ObservationPaths& paths, Fault& fault) {
   const Candidate top = fault.candidates[0];
   const ComponentKind kind = top.hypothesis.component.kind;
-  if (kind != ComponentKind::kLeaf && kind != ComponentKind::kUplink) return;
-  const auto ports = EndsIn(paths, top.hypothesis.component, fault.observations, true);
-  if (ports.size() >= kPortsMin) return;
+  if (kind != ComponentKind::kLeaf && kind != ComponentKind::kUplink && !PortOfMost(paths, fault))
+    return;
+  auto ports = EndsIn(paths, top.hypothesis.component, fault.observations, true);
+  if (const auto port = PortOfMost(paths, fault))
+    ports = {*port};
+  else if (ports.size() >= kPortsMin)
+    return;
   std::vector<Candidate> more;
   for (const std::uint32_t port : ports) {
     const Component component{ComponentKind::kPort, port};
@@ -110,13 +134,38 @@ bool MayPause(const Component& component) {
          component.kind == ComponentKind::kPair;
 }
 
+void SetPeriod(const ObservationPaths& paths, Fault& fault) {
+  std::set<std::uint32_t> rounds;
+  for (const std::uint32_t i : fault.observations) {
+    const Observation& seen = paths.observations()[i];
+    rounds.insert(seen.round);
+    if (fault.last_s == 0 || seen.began_s < fault.first_s) fault.first_s = seen.began_s;
+    fault.last_s = std::max(fault.last_s, seen.began_s);
+  }
+  fault.rounds = rounds.size();
+}
+
+bool IsLargeEnough(const ObservationPaths& paths, const Fault& fault) {
+  constexpr double kLatencyMin = 1.8;
+  constexpr double kSpeedMax = 0.87;
+  if (fault.channel == Channel::kLoss) return true;
+  std::size_t large = 0;
+  for (const std::uint32_t i : fault.observations) {
+    const Observation& seen = paths.observations()[i];
+    const bool one = fault.channel == Channel::kSpeed ? seen.speed.value_or(1) < kSpeedMax
+                                                      : seen.latency.value_or(1) > kLatencyMin;
+    large += one ? 1 : 0;
+  }
+  return 2 * large >= fault.observations.size();
+}
+
 void Decide(const ObservationPaths& paths, const ExplainedLevels& levels, const Scorer& scorer,
             Fault& fault) {
   const bool noisy = std::any_of(fault.observations.begin(), fault.observations.end(),
                                  [&](std::uint32_t i) { return levels.Noisy(i); });
   const double needed = noisy ? kDecidedInNoise : kDecided;
   const bool likely = fault.candidates[0].probability >= needed && EnoughEvidence(paths, fault) &&
-                      !WasAPause(fault);
+                      !WasAPause(fault) && !PortOfMost(paths, fault);
   fault.decided = likely && HasHealthyComparison(paths, levels, scorer, fault);
   if (likely && !fault.decided) AddWholeFabric(fault);
   if (!likely) AddPortsOfSwitch(paths, fault);

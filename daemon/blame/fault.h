@@ -25,6 +25,7 @@ struct Fault {
   double first_s = 0;  // Start of the first and of the last observation; 0: not known
   double last_s = 0;
   bool decided = false;
+  bool stalled = false;  // A host that did not run during these probes
 };
 
 // A host can pause (kernel, firmware, hypervisor). During the pause, probes with all its partners
@@ -32,6 +33,12 @@ struct Fault {
 inline constexpr double kPauseMaxS = 2;
 // Ports, hosts and pairs can pause; switches do not.
 bool MayPause(const Component& component);
+
+// The bad observations differ enough from comparable ones to be a fault.
+bool IsLargeEnough(const ObservationPaths& paths, const Fault& fault);
+
+// Sets the rounds and times of the fault from its observations.
+void SetPeriod(const ObservationPaths& paths, Fault& fault);
 
 // Sets Fault::decided. Of an undecided fault, adds the candidates that the evidence cannot exclude.
 void Decide(const ObservationPaths& paths, const ExplainedLevels& levels, const Scorer& scorer,

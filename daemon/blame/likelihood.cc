@@ -167,6 +167,31 @@ bool IsNoisy(Channel channel, std::uint64_t key) {
   return channel == Channel::kSpeed && NoiseOf(key) >= kSpeedNoiseMin;
 }
 
+// A fault changes a figure by at least this factor (logarithms), and by this many deviations of
+// comparable figures. A loss of any size is a fault.
+struct EffectMin {
+  double log_ratio;
+  double deviations;
+};
+
+EffectMin EffectMinOf(Channel channel, bool some) {
+  switch (channel) {
+    case Channel::kLoss: return {0, 0};
+    case Channel::kSpeed: return some ? EffectMin{0.3, 4} : EffectMin{0.17, 1};
+    case Channel::kLatency: return some ? EffectMin{0.69, 3} : EffectMin{0.69, 2};
+  }
+  return {};
+}
+
+std::uint8_t FaultLevelOf(Channel channel, std::uint64_t key, bool some) {
+  if (channel == Channel::kLoss) return 1;
+  const EffectMin least = EffectMinOf(channel, some);
+  const double needed = std::max(least.log_ratio, least.deviations * NoiseOf(key));
+  std::size_t level = 1;
+  while (level + 1 < kLevels && std::abs(std::log(ValueOf(channel, level))) < needed) ++level;
+  return static_cast<std::uint8_t>(level);
+}
+
 Likelihoods LikelihoodsOf(Channel channel, std::uint64_t key) {
   const auto steps = static_cast<double>(static_cast<std::uint32_t>(key));
   const double noise = NoiseOf(key);
@@ -204,7 +229,10 @@ void ChannelLikelihoods::Take(std::span<const Observation> all, std::size_t from
     if (!fresh) continue;
     const Likelihoods likelihoods = LikelihoodsOf(channel_, figure.key);
     table_.push_back(likelihoods);
-    badness_.push_back(*std::max_element(likelihoods.begin(), likelihoods.end()) - likelihoods[0]);
+    const std::uint8_t level = FaultLevelOf(channel_, figure.key, false);
+    fault_level_.push_back({level, FaultLevelOf(channel_, figure.key, true)});
+    const double worst = *std::max_element(likelihoods.begin() + level, likelihoods.end());
+    badness_.push_back(std::max(0.0, worst - likelihoods[0]));
     noisy_.push_back(IsNoisy(channel_, figure.key));
   }
 }

@@ -292,6 +292,7 @@ void AddFailed(Observation seen, const v1::PairResult& result, bool most_fail,
     const bool either = seen.from != seen.to && result.from().node() == result.to().node();
     // A late agent is no evidence against its port.
     const bool late = said.status() == v1::PROBE_STATUS_TIMED_OUT;
+    seen.late = late;
     if (either || most_fail || late) seen.attempts = seen.failures = 0;
   }
   out.push_back(seen);

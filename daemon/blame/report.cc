@@ -323,6 +323,13 @@ v1::Suspect SuspectOf(const ObservationPaths& paths, const Fault& fault, const C
     suspect.set_direction(hypothesis.direction == Direction::kOut ? v1::DIRECTION_OUT
                                                                   : v1::DIRECTION_IN);
   suspect.set_confidence(candidate.probability);
+  if (fault.stalled) {
+    suspect.set_fault(v1::FAULT_KIND_HOST_STALLED);
+    suspect.add_evidence(Format("its host did not run, or its agent did not answer, in {} probes",
+                                fault.observations.size()));
+    AddPairs(paths, fault, component, suspect);
+    return suspect;
+  }
   const Sums sums = SumsOf(paths, fault, component);
   AddAffected(paths, fault, component, sums, suspect);
   AddPairs(paths, fault, component, suspect);

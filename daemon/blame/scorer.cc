@@ -30,6 +30,7 @@ ComponentTraits TraitsOf(ComponentKind kind) {
   return {};
 }
 
+constexpr std::uint8_t kHalf = 1;      // Index into kShares
 constexpr double kExpectedBad = 0.3;   // Prior of a component that is bad in another channel
 constexpr double kOneDirection = 0.2;  // Fraction of faults that affect only one given direction
 
@@ -65,6 +66,22 @@ Scorer::Scorer(const ObservationPaths& paths, const ExplainedLevels& levels,
       transient_(TransientProbabilityOf(levels.channel())),
       scores_(levels.kinds() * kLevels) {}
 
+// Load of a host makes it slow or late in some rounds. So a host or port that is slow or late in
+// some rounds only has no fault, unless it also loses packets: then it may flap.
+std::size_t Scorer::SharesOf(const Component& component) const {
+  const ComponentTraits traits = TraitsOf(component.kind);
+  if (levels_.channel() == Channel::kLoss || expected_.contains(component)) return traits.shares;
+  // Flows that share a path by their hash are slow with all leaves: that is no spine.
+  if (component.kind == ComponentKind::kSpine && levels_.channel() == Channel::kSpeed) return 0;
+  return traits.as_a_whole ? 1 : traits.shares;
+}
+
+void Scorer::SetTransient(double probability) {
+  transient_ = probability;
+  pairs_.clear();
+  rounds_.clear();
+}
+
 double Scorer::Most(const Sums& sums) {
   double most = 0;
   for (const Gains& gains : sums)
@@ -86,7 +103,7 @@ const Scorer::ObservationScore& Scorer::ScoreOfObservation(std::uint32_t observa
   score.emplace();
   for (std::size_t share = 0; share < kShares.size(); ++share) {
     for (std::size_t worse = 0; worse < kWorse; ++worse) {
-      const double gain = levels_.Gain(observation, worse + 1);
+      const double gain = levels_.Gain(observation, worse + 1, share > 0);
       // With high noise some flows are slow without a cause: only hypotheses about all flows count.
       if (gain > 0 && share > 0 && levels_.Noisy(observation)) continue;
       (gain > 0 ? score->bad : score->good)[share][worse] = LogMixture(kShares[share], gain);
@@ -158,6 +175,19 @@ const Scorer::RoundScore& Scorer::RoundOf(const std::vector<Cluster>& pairs) {
   return sums;
 }
 
+void Scorer::AddHalf(Total& total) {
+  Gains gains{};
+  for (const Cluster& pair : round_pairs_) {
+    const Gains& one = PairOf(pair, KeyOf(pair)).per_flow[kHalf];
+    for (std::size_t worse = 0; worse < kWorse; ++worse) gains[worse] += one[worse];
+  }
+  const double excess = TransientDiscount(*std::max_element(gains.begin(), gains.end()));
+  for (std::size_t worse = 0; worse < kWorse; ++worse) {
+    total.half[worse] += gains[worse];
+    total.half_against_chance[worse] += gains[worse] - excess;
+  }
+}
+
 void Scorer::AddRound(const Component& component, Cluster round, Total& total) {
   const ComponentTraits traits = TraitsOf(component.kind);
   const auto observations = paths_.observations();
@@ -170,7 +200,7 @@ void Scorer::AddRound(const Component& component, Cluster round, Total& total) {
     begin = end;
   }
   const auto add = [&](const Sums& score, const Sums& against_chance) {
-    for (std::size_t n = 0; n < traits.shares; ++n) {
+    for (std::size_t n = 0; n < SharesOf(component); ++n) {
       const std::size_t share = traits.first_share + n;
       for (std::size_t worse = 0; worse < kWorse; ++worse) {
         total.score[share][worse] += score[share][worse];
@@ -178,6 +208,7 @@ void Scorer::AddRound(const Component& component, Cluster round, Total& total) {
       }
     }
   };
+  if (component.kind == ComponentKind::kPort && SharesOf(component) > kHalf) AddHalf(total);
   if (traits.as_a_whole) {
     const RoundScore& sums = RoundOf(round_pairs_);
     return add(sums.score, sums.against_chance);
@@ -252,7 +283,7 @@ Fit Scorer::BestFit(const Component& component, Direction direction, Cluster thr
     begin = end;
   }
   Fit best;
-  for (std::size_t n = 0; n < traits.shares; ++n) {
+  for (std::size_t n = 0; n < SharesOf(component); ++n) {
     const std::size_t share = traits.first_share + n;
     for (std::size_t worse = 0; worse < kWorse; ++worse) {
       if (total.score[share][worse] <= best.score) continue;
@@ -260,6 +291,11 @@ Fit Scorer::BestFit(const Component& component, Direction direction, Cluster thr
               static_cast<std::uint8_t>(worse + 1), static_cast<std::uint8_t>(share)};
     }
   }
+  for (std::size_t worse = 0; worse < kWorse; ++worse)
+    if (component.kind == ComponentKind::kPort && SharesOf(component) > kHalf &&
+        total.half[worse] > best.score)
+      best = {total.half[worse], total.half_against_chance[worse],
+              static_cast<std::uint8_t>(worse + 1), kHalf};
   const double prior = LogPrior(component) + LogPriorOf(direction);
   best.score += prior + counters_.LogOdds(component, levels_.channel());
   best.against_chance += prior;
@@ -277,7 +313,7 @@ double Scorer::LogOddsOfDirection(const Hypothesis& hypothesis) {
         sums[share][worse] += one.good[share][worse] + one.bad[share][worse];
   }
   double best = -1e18;
-  for (std::size_t n = 0; n < traits.shares; ++n)
+  for (std::size_t n = 0; n < SharesOf(hypothesis.component); ++n)
     for (const double gain : sums[traits.first_share + n]) best = std::max(best, gain);
   return best + LogPriorOf(hypothesis.direction);
 }

@@ -50,6 +50,10 @@ class Scorer {
   // The component is bad in another channel, which makes it likely to be bad in this one.
   void Expect(const Component& component) { expected_.insert(component); }
   double LogPrior(const Component& component) const;
+  // Probability that a pair is bad in a round for a transient cause, such as a paused host.
+  double transient() const { return transient_; }
+  // Drops cached scores.
+  void SetTransient(double probability);
   // Upper bound of the score of one pair in one round.
   double EventScoreMax() const { return -std::log(transient_); }
 
@@ -82,6 +86,9 @@ class Scorer {
   struct Total {
     Sums score{};
     Sums against_chance{};
+    // For ports: half of the flows are bad, as with a broken link of an aggregated port
+    Gains half{};
+    Gains half_against_chance{};
   };
 
   // Score of one observation, by share and level. `good` holds terms against the hypothesis, `bad`
@@ -94,9 +101,11 @@ class Scorer {
   std::uint64_t KeyOf(Cluster pair) const;
   const PairScore& PairOf(Cluster pair, std::uint64_t key);
   const RoundScore& RoundOf(const std::vector<Cluster>& pairs);
+  std::size_t SharesOf(const Component& component) const;  // Number of entries of kShares
   static double Most(const Sums& sums);
   template <class Add>
   void AddByHost(const Add& add);
+  void AddHalf(Total& total);  // Of round_pairs_
   void AddRound(const Component& component, Cluster round, Total& total);
   Fit BestFit(const Component& component, Direction direction, Cluster through);
   double TransientDiscount(double most) const;

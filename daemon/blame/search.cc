@@ -5,10 +5,11 @@
 #include <map>
 #include <optional>
 
+#include "daemon/blame/transients.h"
+
 namespace fabric::blame {
 namespace {
 
-constexpr double kClearlyBad = 5;   // The same for an observation that must be followed up
 constexpr double kSuspicious = -4;  // Minimum score of a suspicious component
 // The same for a port with a period of total loss. Noise does not cause that, but a port that is
 // down in one of four rounds does, and it looks healthy in between.
@@ -19,6 +20,10 @@ constexpr double kOneOfMany = 0.005;           // Minimum bad fraction of a rail
 constexpr std::size_t kCandidatesMax = 8;
 constexpr std::size_t kTroublesMax = 512;
 constexpr int kReconsiderMax = 4;
+constexpr double kUplinksRestMax = 0.1;  // Maximum part of its flows that they leave unexplained
+constexpr std::size_t kUplinksMax = 3;   // Maximum number of uplinks that replace a spine
+constexpr int kTransientsMax = 4;        // Number of times that the transient rate is learned
+constexpr double kTransientsMore = 1.5;  // Minimum factor to search again
 
 bool Wide(ComponentKind kind) {
   return kind == ComponentKind::kRail || kind == ComponentKind::kSpine ||
@@ -28,17 +33,17 @@ bool Wide(ComponentKind kind) {
 class SearchRun {
  public:
   SearchRun(const ObservationPaths& paths, const ChannelLikelihoods& figures,
-            const CounterEvidence& counters, const std::set<Component>& expected)
+            const CounterEvidence& counters, const KnownFaults& known)
       : paths_(paths), levels_(figures), scorer_(paths, levels_, counters) {
-    for (const Component& component : expected) scorer_.Expect(component);
+    for (const Component& component : known.decided) scorer_.Expect(component);
+    for (const Fault& stalled : known.stalled) Ignore(stalled);
   }
 
   SearchResult Run() {
     for (std::uint32_t i = 0; i < paths_.observations().size(); ++i)
       if (levels_.Has(i) && levels_.Badness(i) > levels_.BadMin(i)) bad_.push_back(i);
     if (bad_.empty()) return {};
-    ChooseGreedily();
-    Reconsider();
+    Choose();
     SearchResult found;
     for (std::size_t i = 0; i < chosen_.size(); ++i)
       if (auto fault = FaultOf(i)) found.faults.push_back(*std::move(fault));
@@ -49,7 +54,8 @@ class SearchRun {
     for (const auto& [component, hypothesis] : ComponentsOfBad(bad_, kSuspicious))
       if (!IsChosen(component)) found.suspicious.push_back(component);
     AddDeadPorts(found.suspicious);
-    AddOddPairs(found.suspicious);
+    const std::vector<Component> odd = OddPairs(paths_, levels_, bad_);
+    found.suspicious.insert(found.suspicious.end(), odd.begin(), odd.end());
     return found;
   }
 
@@ -125,6 +131,35 @@ class SearchRun {
   void InvalidateScores(std::uint32_t observation) {
     paths_.ComponentsOf(observation, changed_);
     for (const Component& component : changed_) known_.erase(component);
+  }
+
+  // Nothing is known about the ports of a host that does not run.
+  void Ignore(const Fault& stalled) {
+    for (const std::uint32_t endpoint :
+         paths_.EndpointsOfNode(stalled.candidates[0].hypothesis.component.first))
+      for (const std::uint32_t i : paths_.ObservationsOf(endpoint)) levels_.Ignore(i);
+  }
+
+  // Searches, learns the rate of transient causes from what no fault explains, and searches again
+  // if that is more than expected.
+  void Choose() {
+    const double usual = scorer_.transient();
+    for (int turn = 0; turn < kTransientsMax; ++turn) {
+      ChooseGreedily();
+      Reconsider();
+      SplitSpines();
+      const double rate =
+          TransientRate(paths_, TransientObservations(paths_, levels_, bad_, chosen_), usual);
+      if (rate < kTransientsMore * scorer_.transient()) return;
+      scorer_.SetTransient(rate);
+      chosen_.clear();
+      known_.clear();
+      as_uplinks_.clear();
+      levels_.Reset();
+    }
+    ChooseGreedily();
+    Reconsider();
+    SplitSpines();
   }
 
   // Chooses the component with the best score, then the best for the unexplained rest, and so on.
@@ -214,6 +249,61 @@ class SearchRun {
     }
   }
 
+  // Explains the bad flows of a chosen spine by uplinks of single leaves instead, best first.
+  // Returns the sum of their scores.
+  double ScoreAsUplinks(std::size_t index, std::vector<Hypothesis>& uplinks) {
+    std::vector<std::uint32_t> explained;
+    Scores scores = Alternatives(index, explained);
+    double sum = 0;
+    while (uplinks.size() < kUplinksMax) {
+      const std::vector<Hypothesis>* best = nullptr;
+      for (const auto& [component, directions] : scores)
+        if (component.kind == ComponentKind::kUplink && AgainstChance(directions) > 0 &&
+            (best == nullptr || Best(directions).fit.score > Best(*best).fit.score))
+          best = &directions;
+      if (best == nullptr) return sum;
+      uplinks.push_back(LikeliestDirection(*best));
+      sum += Best(*best).fit.score;
+      for (const std::uint32_t i : paths_.Through(uplinks.back().component)) {
+        if (!levels_.Has(i) || !scorer_.Explains(uplinks.back(), i)) continue;
+        levels_.SetLevel(i, uplinks.back().fit.level);
+        InvalidateScores(i);
+      }
+      scores = ComponentsOfBad(explained, 0);
+    }
+    return sum;
+  }
+
+  std::size_t CountUnexplained(const std::vector<std::uint32_t>& observations) const {
+    return static_cast<std::size_t>(std::count_if(
+        observations.begin(), observations.end(),
+        [&](std::uint32_t i) { return levels_.Has(i) && levels_.Unexplained(i) > kTransientBad; }));
+  }
+
+  // A spine is bad with all leaves. If uplinks of a few leaves explain its flows better, they
+  // replace it.
+  void SplitSpines() {
+    for (std::size_t index = 0; index < chosen_.size(); ++index) {
+      const Hypothesis spine = chosen_[index];
+      if (spine.component.kind != ComponentKind::kSpine) continue;
+      const std::vector<std::uint32_t> through = paths_.Through(spine.component);
+      RecomputeLevels(through, index);
+      const double as_spine = Best(ScoreOf(spine.component)).fit.score;
+      const auto bad = static_cast<double>(CountUnexplained(through));
+      std::vector<Hypothesis> uplinks;
+      const double as_uplinks = ScoreAsUplinks(index, uplinks);
+      const auto rest = static_cast<double>(CountUnexplained(through));
+      if (uplinks.size() > 1 && as_uplinks > as_spine && rest <= kUplinksRestMax * bad) {
+        chosen_.erase(chosen_.begin() + static_cast<long>(index));
+        chosen_.insert(chosen_.end(), uplinks.begin(), uplinks.end());
+        --index;
+      } else {
+        as_uplinks_[spine.component] = as_uplinks - as_spine;
+      }
+      RecomputeLevels(through, chosen_.size());
+    }
+  }
+
   bool IsChosen(const Component& component) const {
     return std::any_of(chosen_.begin(), chosen_.end(), [&](const Hypothesis& hypothesis) {
       return hypothesis.component == component;
@@ -236,25 +326,6 @@ class SearchRun {
     }
   }
 
-  // Pairs with a clearly bad, unexplained observation and no good one since.
-  void AddOddPairs(std::vector<Component>& suspicious) const {
-    std::set<Component> odd;
-    for (const std::uint32_t i : bad_) {
-      if (levels_.Unexplained(i) < kClearlyBad) continue;
-      const Observation& seen = paths_.observations()[i];
-      if (seen.failed_end || seen.from == seen.to) continue;
-      const auto [low, high] = std::minmax(seen.from, seen.to);
-      const Component pair{ComponentKind::kPair, low, high};
-      const std::vector<std::uint32_t> all = paths_.Through(pair);
-      const bool good_since = std::any_of(all.begin(), all.end(), [&](std::uint32_t other) {
-        return paths_.observations()[other].round > seen.round && levels_.Has(other) &&
-               levels_.Badness(other) <= levels_.BadMin(other);
-      });
-      if (!good_since) odd.insert(pair);
-    }
-    suspicious.insert(suspicious.end(), odd.begin(), odd.end());
-  }
-
   Candidate CandidateOf(const std::vector<Hypothesis>& directions, double probability);
   std::optional<Fault> FaultOf(std::size_t index);
 
@@ -264,7 +335,8 @@ class SearchRun {
   std::vector<std::uint32_t> bad_;
   std::vector<Hypothesis> chosen_;
   std::map<Component, std::vector<Hypothesis>> known_;
-  std::vector<Component> changed_;  // Scratch memory
+  std::map<Component, double> as_uplinks_;  // Log odds of several uplinks to a spine
+  std::vector<Component> changed_;          // Scratch memory
 };
 
 Candidate SearchRun::CandidateOf(const std::vector<Hypothesis>& directions, double probability) {
@@ -286,6 +358,8 @@ std::optional<Fault> SearchRun::FaultOf(std::size_t index) {
     top = std::max(top, Best(directions).fit.score);
   }
   double sum = std::exp(-against_chance);  // Odds of chance
+  if (const auto split = as_uplinks_.find(chosen_[index].component); split != as_uplinks_.end())
+    sum += std::exp(split->second);
   for (const auto& [component, directions] : scores) {
     double all = 0;
     for (const Hypothesis& direction : directions) all += std::exp(direction.fit.score - top);
@@ -293,20 +367,14 @@ std::optional<Fault> SearchRun::FaultOf(std::size_t index) {
     fault.candidates.push_back(CandidateOf(directions, all));
   }
   RecomputeLevels(paths_.Through(chosen_[index].component), chosen_.size());
+  if (!IsLargeEnough(paths_, fault)) return std::nullopt;
   for (Candidate& candidate : fault.candidates) candidate.probability /= sum;
   std::stable_sort(fault.candidates.begin(), fault.candidates.end(),
                    [](const auto& a, const auto& b) { return a.probability > b.probability; });
   std::erase_if(fault.candidates, [](const Candidate& one) { return one.probability < kShownMin; });
   if (fault.candidates.size() > kCandidatesMax) fault.candidates.resize(kCandidatesMax);
   if (fault.candidates.empty()) return std::nullopt;
-  std::set<std::uint32_t> rounds;
-  for (const std::uint32_t i : fault.observations) {
-    const Observation& seen = paths_.observations()[i];
-    rounds.insert(seen.round);
-    if (fault.last_s == 0 || seen.began_s < fault.first_s) fault.first_s = seen.began_s;
-    fault.last_s = std::max(fault.last_s, seen.began_s);
-  }
-  fault.rounds = rounds.size();
+  SetPeriod(paths_, fault);
   Decide(paths_, levels_, scorer_, fault);
   return fault;
 }
@@ -314,8 +382,8 @@ std::optional<Fault> SearchRun::FaultOf(std::size_t index) {
 }  // namespace
 
 SearchResult Search(const ObservationPaths& paths, const ChannelLikelihoods& figures,
-                    const CounterEvidence& counters, const std::set<Component>& expected) {
-  return SearchRun(paths, figures, counters, expected).Run();
+                    const CounterEvidence& counters, const KnownFaults& known) {
+  return SearchRun(paths, figures, counters, known).Run();
 }
 
 }  // namespace fabric::blame

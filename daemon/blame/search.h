@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "daemon/blame/fault.h"
@@ -18,8 +19,12 @@ struct SearchResult {
   double unexplained = 0;  // Fraction of observations that are bad without an explanation
 };
 
-// `expected`: components that are bad in other channels.
+struct KnownFaults {
+  std::set<Component> decided;     // Components that are bad in other channels
+  std::span<const Fault> stalled;  // Hosts whose observations are ignored
+};
+
 SearchResult Search(const ObservationPaths& paths, const ChannelLikelihoods& figures,
-                    const CounterEvidence& counters, const std::set<Component>& expected);
+                    const CounterEvidence& counters, const KnownFaults& known);
 
 }  // namespace fabric::blame

@@ -238,6 +238,43 @@ void PlantReordering(Clos& clos, Random& random) {
   clos.noise.speed_jitter = random.Between(0.05, 0.15);
 }
 
+void PlantControllerLoad(Clos& clos, Random& random) {
+  clos.noise.controller_late = random.Between(0.05, 0.3);
+}
+
+void PlantPolarisation(Clos& clos, Random& random) {
+  clos.noise.collision = random.Between(0.1, 0.5);
+}
+
+void PlantThreeUnequal(Clos& clos, Random& random) {
+  PlantTwoUplinks(clos, random);
+  PlantPortLossy(clos, random);
+}
+
+// Large packets only: pings are small and pass.
+void PlantSmallMtuOnSpine(Clos& clos, Random& random) {
+  clos.Add({.where = Where::kSpine, .spine = AnySpine(clos, random), .loss = 1, .small_loss = 0});
+}
+
+// Bit errors: a packet of 64 bytes is lost 64 times less often than one of 4,096.
+void PlantLossBySize(Clos& clos, Random& random) {
+  clos.Add({.port = AnyPort(clos, random),
+            .loss = random.LogBetween(1e-3, 0.1),
+            .small_loss = 1.0 / 64});
+}
+
+void PlantCongestion(Clos& clos, Random& random) {
+  const auto period = static_cast<std::uint32_t>(2 + random.Below(3));
+  clos.Add({.where = Where::kUplink,
+            .leaf = AnyLeaf(clos, random),
+            .spine = AnySpine(clos, random),
+            .loss = random.LogBetween(1e-4, 1e-2),
+            .speed = random.Between(0.2, 0.6),
+            .latency = random.LogBetween(4, 16),
+            .period = period,
+            .present = static_cast<std::uint32_t>(1 + random.Below(period - 1))});
+}
+
 constexpr Kind kKinds[] = {
     {"healthy", PlantNothing},
     {"healthy_cables_swapped", SwapCables, false, true},
@@ -263,20 +300,25 @@ constexpr Kind kKinds[] = {
     {"spine_lossy", PlantSpineLossy, false, true},
     {"leaf_pair", PlantLeafPair, false, true},
     {"rail_slow", PlantRailSlow, true},
-    {.name = "healthy_load_on_all", .plant = PlantLoadOnAll, .misleads = true},
-    {.name = "healthy_correlated_pauses", .plant = PlantCorrelatedPauses, .misleads = true},
-    {.name = "healthy_reordering", .plant = PlantReordering, .misleads = true},
+    {.name = "healthy_load_on_all", .plant = PlantLoadOnAll},
+    {.name = "healthy_correlated_pauses", .plant = PlantCorrelatedPauses},
+    {.name = "healthy_reordering", .plant = PlantReordering},
     {"healthy_in_other_class", PlantOtherClass},
-    {.name = "port_dead_under_load", .plant = PlantPortDeadUnderLoad, .misleads = true},
-    {.name = "host_frozen",
-     .plant = PlantHostFrozen,
-     .several_rails = true,
-     .may_stay_open = true,
-     .misleads = true},
-    {.name = "two_unequal_uplinks",
-     .plant = PlantTwoUplinks,
+    {.name = "port_dead_under_load", .plant = PlantPortDeadUnderLoad},
+    {.name = "host_frozen", .plant = PlantHostFrozen, .several_rails = true, .may_stay_open = true},
+    {.name = "two_unequal_uplinks", .plant = PlantTwoUplinks, .needs_leaves = true},
+    {"healthy_controller_loaded", PlantControllerLoad},
+    {.name = "healthy_ecmp_polarised", .plant = PlantPolarisation, .needs_leaves = true},
+    {.name = "three_unequal_faults", .plant = PlantThreeUnequal, .needs_leaves = true},
+    {.name = "spine_small_mtu",
+     .plant = PlantSmallMtuOnSpine,
      .needs_leaves = true,
-     .misleads = true},
+     .may_stay_open = true},
+    {"port_loss_by_size", PlantLossBySize},
+    {.name = "uplink_congested_at_times",
+     .plant = PlantCongestion,
+     .needs_leaves = true,
+     .may_stay_open = true},
     {"port_and_uplink", PlantPortAndUplink, false, true},
     {.name = "uplink_late", .plant = PlantUplinkLate, .needs_leaves = true, .may_stay_open = true},
     {"port_lossy_in_one_class", PlantOneClass},

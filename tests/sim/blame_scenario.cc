@@ -172,28 +172,50 @@ std::span<const std::vector<plan::PairTask>> Stage::rounds(std::uint64_t seed) c
   return rounds_[seed % kPlans];
 }
 
+double Reliability::Bin::Error() const {
+  return all == 0 ? 0 : (confidence - right) / all;
+}
+
 void Reliability::Add(const std::vector<Accusation>& accusations) {
   for (const Accusation& one : accusations) {
-    Bin& bin = bins[one.confidence < 0.9 ? 0 : one.confidence < 0.99 ? 1 : 2];
+    const auto above = std::find_if(bins.begin() + 1, bins.end(),
+                                    [&](const Bin& bin) { return bin.from > one.confidence; });
+    Bin& bin = *(above - 1);
     ++bin.all;
     if (one.right) ++bin.right;
+    bin.confidence += one.confidence;
     const double error = one.confidence - (one.right ? 1 : 0);
     squared_error += error * error;
     if (!one.right) worst = std::max(worst, one.confidence);
   }
 }
 
+Reliability::Bin Reliability::Between(double from, double to) const {
+  Bin sum{from};
+  for (const Bin& bin : bins) {
+    if (bin.from < from || bin.from >= to) continue;
+    sum.all += bin.all;
+    sum.right += bin.right;
+    sum.confidence += bin.confidence;
+  }
+  return sum;
+}
+
 double Reliability::Brier() const {
-  const double all = bins[0].all + bins[1].all + bins[2].all;
+  const double all = Between(0, 2).all;
   return all == 0 ? 0 : squared_error / all;
 }
 
 std::string Reliability::Text() const {
-  return Format(
-      "right by confidence: below 0.9 {} of {}, below 0.99 {} of {}, above {} of {}; Brier score "
-      "{:.4f}; largest confidence of a wrong one {:.6f}\n",
-      bins[0].right, bins[0].all, bins[1].right, bins[1].all, bins[2].right, bins[2].all, Brier(),
-      worst);
+  std::string text = "confidence from  accusations   right    mean confidence  error\n";
+  for (const Bin& bin : bins)
+    text += bin.all == 0
+                ? Format("{:15.3f}  {:11}       -                  -      -\n", bin.from, 0)
+                : Format("{:15.3f}  {:11}  {:.4f}  {:17.4f}  {:+.3f}\n", bin.from, bin.all,
+                         static_cast<double>(bin.right) / bin.all, bin.confidence / bin.all,
+                         bin.Error());
+  return text +
+         Format("Brier score {:.4f}; largest confidence of a wrong one {:.6f}\n", Brier(), worst);
 }
 
 using FloatSeconds = std::chrono::duration<double>;

@@ -2,6 +2,7 @@
 // of it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -40,7 +41,6 @@ struct Kind {
   bool needs_leaves = false;
   bool of_planned_pair = false;  // A pair of the first rounds is dead.
   bool may_stay_open = false;    // Not every fault of the kind can be located.
-  bool misleads = false;         // Known: blame still names healthy parts. Only sim_blame plays it.
 };
 
 std::span<const Kind> Kinds();  // The healthy ones are those that plant no fault.
@@ -66,19 +66,26 @@ struct Outcome {
   std::string text;                     // Faults and report, for people
 };
 
-// How often accusations are right, by confidence: below 0.9, below 0.99, and above.
+// Reliability diagram: how often accusations are right, by confidence.
 struct Reliability {
   struct Bin {
+    double from = 0;  // Confidence
     std::uint32_t all = 0;
     std::uint32_t right = 0;
+    double confidence = 0;  // Sum
+
+    // Mean confidence minus the share that is right: above 0 is overconfident. 0 for an empty bin.
+    double Error() const;
   };
-  Bin bins[3] = {};
+  std::array<Bin, 7> bins = {{{0}, {0.5}, {0.8}, {0.9}, {0.95}, {0.99}, {0.999}}};
   double squared_error = 0;
   double worst = 0;  // The largest confidence of a wrong accusation
 
   void Add(const std::vector<Accusation>& accusations);
   double Brier() const;  // Mean squared error of the confidence; 0 without accusations
-  std::string Text() const;
+  // The accusations with a confidence from `from` to less than `to`.
+  Bin Between(double from, double to) const;
+  std::string Text() const;  // One line for each bin
 };
 
 struct Run {

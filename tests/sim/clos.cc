@@ -92,6 +92,15 @@ bool Clos::Freeze(const Port& from, const Port& to, bool ping, v1::ProbeResult& 
   return false;
 }
 
+bool Clos::Delay(const Port& from, const Port& to, std::uint32_t round, v1::ProbeResult& result) {
+  if (noise.controller_late == 0 || round % 3 != 0) return false;
+  if (!random_.Chance(noise.controller_late)) return false;
+  result.set_status(v1::PROBE_STATUS_TIMED_OUT);
+  const std::uint32_t node = random_.Chance(0.5) ? from.node : to.node;
+  result.set_blamed_node(Format("n{}", node + 1));
+  return true;
+}
+
 // Does traffic of this flow, this way, suffer from the fault?
 bool Clos::Hits(const Fault& fault, const Port& from, const Port& to, std::uint32_t label) const {
   const auto either = [&](bool leaves, bool enters) {
@@ -125,8 +134,8 @@ bool Clos::Hits(const Fault& fault, const Port& from, const Port& to, std::uint3
   return false;
 }
 
-Clos::Way Clos::WayOf(const Port& from, const Port& to, std::uint32_t label,
-                      std::uint32_t round) const {
+Clos::Way Clos::WayOf(const Port& from, const Port& to, const Traffic& traffic) const {
+  const auto& [label, round, large] = traffic;
   Way way{.loss = noise.loss};
   for (const Fault& fault : faults_) {
     if (round % fault.period >= fault.present || !Hits(fault, from, to, label)) continue;
@@ -137,7 +146,8 @@ Clos::Way Clos::WayOf(const Port& from, const Port& to, std::uint32_t label,
       if (static_cast<double>(hash % 1000) >= 1000 * fault.share) continue;
     }
     if (fault.traffic_class.value_or(traffic_class_) != traffic_class_) continue;
-    way.loss = 1 - (1 - way.loss) * (1 - fault.loss);
+    const double loss = large ? fault.loss : fault.loss * fault.small_loss;
+    way.loss = 1 - (1 - way.loss) * (1 - loss);
     way.speed = std::min(way.speed, fault.speed);
     way.latency += fault.latency - 1;
   }
@@ -163,8 +173,8 @@ v1::ProbeResult Clos::Ping(const Port& from, const Port& to, std::uint32_t round
   const double load = LoadOf(from, to, round);
   double sum = 0;
   for (std::uint32_t label = 1; label <= kLabels; ++label) {
-    const Way there = WayOf(from, to, label, round);
-    const Way back = WayOf(to, from, label, round);
+    const Way there = WayOf(from, to, {label, round});
+    const Way back = WayOf(to, from, {label, round});
     v1::FlowSummary& flow = *ping.add_flows();
     flow.set_flow_label(label);
     flow.set_sent(kPingsPerLabel);
@@ -195,8 +205,8 @@ v1::ProbeResult Clos::Ping(const Port& from, const Port& to, std::uint32_t round
 
 v1::FlowSummary Clos::Flow(const v1::ProbePort& from, const v1::ProbePort& to, std::uint32_t label,
                            std::uint32_t count, std::uint32_t round) {
-  const Way there = WayOf(PortOfProbe(from), PortOfProbe(to), label, round);
-  const Way back = WayOf(PortOfProbe(to), PortOfProbe(from), label, round);
+  const Way there = WayOf(PortOfProbe(from), PortOfProbe(to), {label, round});
+  const Way back = WayOf(PortOfProbe(to), PortOfProbe(from), {label, round});
   v1::FlowSummary flow;
   flow.set_flow_label(label);
   flow.set_sent(count);
@@ -211,8 +221,8 @@ v1::FlowSummary Clos::Flow(const v1::ProbePort& from, const v1::ProbePort& to, s
 
 v1::ProbeResult Clos::Bandwidth(const Port& from, const Port& to, std::uint32_t round) {
   const auto label = static_cast<std::uint32_t>(1000 + random_.Below(1U << 20));
-  const Way there = WayOf(from, to, label, round);
-  const Way back = WayOf(to, from, label, round);
+  const Way there = WayOf(from, to, {label, round, true});
+  const Way back = WayOf(to, from, {label, round, true});
   v1::ProbeResult result;
   const bool dead = there.loss > 0.5 || back.loss > 0.5;
   if (dead || random_.Chance(noise.odd_failure)) {
@@ -222,6 +232,8 @@ v1::ProbeResult Clos::Bandwidth(const Port& from, const Port& to, std::uint32_t 
   }
   const bool stalls = Stalls(from.node, round) || Stalls(to.node, round);
   double stall = (stalls ? random_.Between(0.3, 0.95) : 1) / LoadOf(from, to, round);
+  if (noise.collision > 0 && LeafOf(from) != LeafOf(to) && random_.Chance(noise.collision))
+    stall /= static_cast<double>(2 + random_.Below(2));
   if (noise.scatter > 0) stall *= std::exp(noise.scatter * random_.Normal());
   const auto speed = [&](const Way& way) {
     const double jitter = 1 - std::abs(noise.speed_jitter * random_.Normal());
@@ -250,7 +262,8 @@ void Clos::Probe(const v1::ProbePort& from, const v1::ProbePort& to, std::uint32
     if (lost) {
       result.mutable_result()->set_status(v1::PROBE_STATUS_UNREACHABLE);
       result.mutable_result()->set_blamed_node(Format("n{}", *lost + 1));
-    } else if (!Freeze(a, b, ping, *result.mutable_result())) {
+    } else if (!Freeze(a, b, ping, *result.mutable_result()) &&
+               !Delay(a, b, round, *result.mutable_result())) {
       *result.mutable_result() = ping ? Ping(a, b, round) : Bandwidth(a, b, round);
     }
   }

@@ -49,7 +49,8 @@ struct Fault {
   bool agent_lost = false;                          // For a host: its agent is disconnected.
   std::optional<std::uint32_t> traffic_class = {};  // Affects only packets of this class.
   double share = 1;                                 // Of the flows, by a hash
-  double frozen = 0;  // For a host: share of the probes during which it is paused
+  double small_loss = 1;  // Loss of pings relative to that of large packets
+  double frozen = 0;      // For a host: share of the probes during which it is paused
 };
 
 // Disturbances of a healthy fabric.
@@ -64,7 +65,11 @@ struct Noise {
   // Hosts in groups of this size stand still together, in this part of the rounds.
   std::uint32_t pause_group = 0;
   double pause = 0;
-  double scatter = 0;  // Of the logarithm of a pair's speed: machines that share their processors
+  // Share of a round's probes that time out because the controller's machine is loaded, in every
+  // third round.
+  double controller_late = 0;
+  double collision = 0;  // Of a pair across leaves in a round, that it shares its path with others
+  double scatter = 0;    // Of the logarithm of a pair's speed: machines that share their processors
 };
 
 class Clos {
@@ -104,7 +109,14 @@ class Clos {
     double speed = 1;
     double latency = 1;
   };
-  Way WayOf(const Port& from, const Port& to, std::uint32_t label, std::uint32_t round) const;
+  struct Traffic {
+    std::uint32_t label = 0;
+    std::uint32_t round = 0;
+    bool large = false;  // Packets
+  };
+  Way WayOf(const Port& from, const Port& to, const Traffic& traffic) const;
+  // Returns whether the probe timed out because of the controller.
+  bool Delay(const Port& from, const Port& to, std::uint32_t round, v1::ProbeResult& result);
   bool Hits(const Fault& fault, const Port& from, const Port& to, std::uint32_t label) const;
   bool Stalls(std::uint32_t node, std::uint32_t round) const;
   double LoadOf(const Port& from, const Port& to, std::uint32_t round) const;

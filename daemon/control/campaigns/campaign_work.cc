@@ -128,14 +128,19 @@ void CampaignWork::Analyze(v1::PairResult result) {
   analyzer.Add(std::move(result));
 }
 
-// A host that did not run during several of its probes. With most hosts late, the cause is not one
-// of them.
+// Hosts that were late in probes without a result, such as those of the reachability pass, in
+// addition to those that blame names. A host that did not run during several of its probes. With
+// most hosts late, the cause is not one of them.
 void CampaignWork::AddStalledHosts(v1::BlameReport& report) const {
   std::map<std::string, std::uint32_t> nodes;
   for (const plan::Port& port : plan.ports) nodes.emplace(port.port.node(), 0);
   if (2 * late.size() > nodes.size()) return;
   for (const auto& [node, times] : late) {
-    if (times < kLateMax) continue;
+    const bool named = std::any_of(
+        report.suspects().begin(), report.suspects().end(), [&](const v1::Suspect& one) {
+          return one.fault() == v1::FAULT_KIND_HOST_STALLED && one.node() == node;
+        });
+    if (times < kLateMax || named) continue;
     v1::Suspect& suspect = *report.add_suspects();
     suspect.set_kind(v1::SUSPECT_KIND_HOST);
     suspect.set_name(node);

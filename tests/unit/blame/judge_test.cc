@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <optional>
+#include <set>
 
 #include "base/text.h"
 #include "tests/testing/coverage.h"
@@ -268,6 +270,38 @@ TEST(Judge, AccusesNobodyOfBeingLate) {
                 }));
   EXPECT_EQ(report.suspects_size(), 0) << Text(report);
   EXPECT_EQ(report.undecided_size(), 0) << Text(report);
+}
+
+std::vector<Observation> LateAt(const std::set<std::uint32_t>& nodes) {
+  const auto end = [&](const Observation& seen) -> std::optional<End> {
+    if (nodes.contains(NodeOf(seen.from))) return End::kFrom;
+    if (nodes.contains(NodeOf(seen.to))) return End::kTo;
+    return std::nullopt;
+  };
+  // In every second round; in the others the host runs, and its queue pairs break.
+  return With(
+      Healthy(kJudgeLayout), [&](const auto& seen) { return end(seen).has_value(); },
+      [&](Observation& seen) {
+        if (seen.round % 2 == 0) return Dead(seen);
+        seen.failed_end = end(seen);
+        seen.late = true;
+        seen.attempts = seen.failures = 0;
+      });
+}
+
+TEST(Judge, NamesAHostThatDidNotRunAndNotItsPorts) {
+  const auto report = Judge(FabricOf(kJudgeLayout), LateAt({3}));
+  EXPECT_EQ(Text(report), "HOST n13 HOST_STALLED");
+}
+
+// Most hosts are late: the controller's machine is loaded, or there is a common cause.
+TEST(Judge, NamesNoHostIfMostAreLate) {
+  std::set<std::uint32_t> most;
+  for (std::uint32_t node = 0; node < kJudgeLayout.nodes; ++node)
+    if (node % 4 != 0) most.insert(node);
+  const auto report = Judge(FabricOf(kJudgeLayout), LateAt(most));
+  for (const v1::Suspect& suspect : report.suspects())
+    EXPECT_NE(suspect.fault(), v1::FAULT_KIND_HOST_STALLED) << Text(report);
 }
 
 // Six rounds of two seconds: a host stood still. Of half a minute: its port comes and goes.
