@@ -229,6 +229,23 @@ void Notify(std::string_view state) {
   if (!notified.ok()) log::Warning("cannot notify systemd ({}): {}", state, notified.message());
 }
 
+Result<KeyFile> LoadKey(const Settings& settings) {
+  const auto key = LoadSigningKey(settings.Text("signing-key"), settings.Text("state"));
+  if (!key.ok()) return key.status().In("signing-key");
+  log::Info("signing certificates with {}{}, key {}", key->path, key->made ? " (new)" : "",
+            KeyId(key->key.Public()));
+  return *key;
+}
+
+Result<std::unique_ptr<store::Store>> OpenStore(const Settings& settings, WallTime now) {
+  ASSIGN_OR_RETURN(std::unique_ptr<store::Store> store,
+                   store::OpenSqlite(settings.Text("state"), now));
+  if (const store::Damage& damage = store->damage(); !damage.file.empty())
+    log::Error("the state file was damaged: moved to {}, {} rows recovered", damage.file,
+               damage.recovered);
+  return store;
+}
+
 Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   const SystemClock clock;
   ASSIGN_OR_RETURN(const std::unique_ptr<Transport> transport,
@@ -240,14 +257,8 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   const auto rules = ReadRuleFiles(settings.Text("rules"));
   if (!rules.ok()) return rules.status().In("rules");
   ASSIGN_OR_RETURN(const std::unique_ptr<store::Store> store,
-                   store::OpenSqlite(settings.Text("state"), clock.Now().wall));
-  if (const store::Damage& damage = store->damage(); !damage.file.empty())
-    log::Error("the state file was damaged: moved to {}, {} rows recovered", damage.file,
-               damage.recovered);
-  const auto key = LoadSigningKey(settings.Text("signing-key"), settings.Text("state"));
-  if (!key.ok()) return key.status().In("signing-key");
-  log::Info("signing certificates with {}{}, key {}", key->path, key->made ? " (new)" : "",
-            KeyId(key->key.Public()));
+                   OpenStore(settings, clock.Now().wall));
+  ASSIGN_OR_RETURN(const KeyFile key, LoadKey(settings));
   OperatorLog operator_log;
   control::EventBus events(static_cast<std::uint64_t>(clock.Now().wall.time_since_epoch().count()));
   events.Subscribe(operator_log);
@@ -255,7 +266,7 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   control::ControllerOptions options = OptionsOf(settings, *rules);
   options.profile = *std::move(profile);
   options.sites = fleet::Sites(std::move(places));
-  options.certificates.key = key->key;
+  options.certificates.key = key.key;
   options.certificates.on_issued = [&](const v1::Certificate& certificate) {
     operator_log.OnCertificate(certificate);
   };
@@ -282,17 +293,15 @@ Status Serve(const Settings& settings, const sigset_t& ending_signals) {
   ASSIGN_OR_RETURN(const auto grpc, api::GrpcFront::Listen(settings.Address("grpc"), call, events,
                                                            watchers, agents, transport->grpc()));
   ASSIGN_OR_RETURN(const HttpFront rest,
-                   ListenRest(settings, call, AllPages(pages, key->key.Public(), gate), events,
+                   ListenRest(settings, call, AllPages(pages, key.key.Public(), gate), events,
                               watchers, transport->http()));
   ASSIGN_OR_RETURN(const HttpFront status, ListenHealth(HealthAddress(settings), pages, events,
                                                         watchers, transport->http()));
   const std::jthread ticking = StartTicking(controller, health, clock);
-
   RETURN_IF_ERROR(
       ShowAddresses(settings, transport->http_scheme(),
                     {grpc->address(), rest.server->address(), status.server->address()}));
   Notify("READY=1");
-
   const auto check = [&] {
     site->Tick();
     transport->Check(clock.Now().wall, agents);

@@ -64,14 +64,21 @@ class MinimalRoot:
                 self.path, env=dict(os.environ, TMPDIR=str(temporary)))
         for name in ("resolv.conf", "hosts"):
             shutil.copy(f"/etc/{name}", self.path / "etc" / name)
-        self._mount("/sys", "--rbind")
-        self._mount("/dev", "--rbind")
-        command("mount", "-t", "proc", "proc", self.path / "proc")
+        self.mount_devices()
         (CACHE / "archives/partial").mkdir(parents=True, exist_ok=True)
         command("mount", "--bind", CACHE / "archives", self.path / "var/cache/apt/archives")
         for folder in (ROOT, *folders):
             self._mount(folder, "--bind")
             command("mount", "-o", "remount,bind,ro", self.place(folder))
+
+    def mount_devices(self):
+        self._mount("/sys", "--rbind")
+        self._mount("/dev", "--rbind")
+        command("mount", "-t", "proc", "proc", self.path / "proc")
+
+    def unmount_devices(self):
+        for name in ("sys", "dev", "proc"):
+            command("umount", "--recursive", self.path / name)
 
     def place(self, path):
         """The path outside of the root for a path inside."""

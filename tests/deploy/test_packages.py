@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The Debian packages: build, lintian, installation, upgrade, removal, purge, and a boot with systemd.
+"""The Debian packages: build, lintian, installation, upgrade, removal, purge, boot with systemd.
 
-The packages contain the programs of build/release: they are not compiled again. A minimal Debian with
-systemd is made in memory; systemd-nspawn boots it.
+The packages contain the programs of build/release: they are not compiled again. A minimal Debian
+with systemd is made in memory. systemd-nspawn boots it.
 """
 
 import os
@@ -99,6 +99,7 @@ class TestPackages(DeployTest):
         if shutil.which("systemd-nspawn") is None:
             self.skipTest("systemd-nspawn is not installed")
         (root.path / "etc/machine-id").write_text("")
+        root.unmount_devices()  # systemd-nspawn brings its own.
         with open(self.folder() / "console", "w+", encoding="utf-8") as console, subprocess.Popen(
                 ["systemd-nspawn", "-D", root.path, "--private-network", "--register=no",
                  "--keep-unit", "-b", "--console=pipe", "--quiet"], stdin=subprocess.DEVNULL,
@@ -117,6 +118,8 @@ class TestPackages(DeployTest):
                 self.assertEqual(container.wait(BOOT_WITHIN), 0)
             finally:
                 container.kill()
+                container.wait()
+                root.mount_devices()
 
     def leader(self, container, console):
         """The first process of the container."""

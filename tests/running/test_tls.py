@@ -37,7 +37,7 @@ class TlsTest(unittest.TestCase):
         return done
 
     def make_pki(self):
-        self.run_ctl("pki", "init", "--dir", self.pki, "--domain", "example.org")
+        self.run_ctl("pki", "init", "--dir", self.pki)
         self.issue("server", "fabricd", "--dns", "localhost", "--ip", "127.0.0.1")
         self.issue("node", "n1")
         self.issue("admin", "alice")
@@ -139,8 +139,8 @@ class TlsTest(unittest.TestCase):
                    "-H", "content-type: application/grpc", "-H", "te: trailers",
                    "--data-binary", ""]
         url = f"https://{self.bound['grpc']}/fabric.v1.AgentLink/Connect"
-        for owner, status, seen in ((None, "16", "saw none"),
-                                    ("admin/alice", "7", "spiffe://example.org/admin/alice")):
+        for owner, status, seen in ((None, "16", "saw neither"),
+                                    ("admin/alice", "7", "spiffe://fabric/admin/alice")):
             with self.subTest(owner):
                 answer = self.curl(url, *request, *(self.identity(owner) if owner else []))
                 self.assertIn(f"grpc-status: {status}", answer)
@@ -150,8 +150,7 @@ class TlsTest(unittest.TestCase):
         self.make_pki()
         controller = self.start_fabricd()
         agent = self.start_agent("n2")
-        expected = ("agent of node 'n2': expected a certificate that names this node, saw "
-                    "spiffe://example.org/node/n1")
+        expected = "spiffe://fabric/node/n1 cannot report as node 'n2': expected n1"
         self.until_logged(agent, expected)
         self.until_logged(controller, expected)
 
@@ -192,7 +191,7 @@ class TlsTest(unittest.TestCase):
         self.until_logged(controller, "node n1 connected")
         self.run_ctl("pki", "revoke", "node", "n1", "--dir", self.pki)
         self.until_logged(agent, "certificate revoked")
-        self.until_logged(controller, "TLS on gRPC: certificate of spiffe://example.org/node/n1, "
+        self.until_logged(controller, "TLS on gRPC: certificate of spiffe://fabric/node/n1, "
                                       "n1 refused: certificate revoked")
 
     def test_without_certificates_only_loopback(self):

@@ -31,13 +31,6 @@ HttpResponse BadHttp(boost::system::error_code error, const RestLimits& limits) 
   return ErrorResponse(400, {Code::kInvalidArgument, "malformed HTTP: " + error.message()});
 }
 
-// Null: no TLS, or a failure, which Begin() sees.
-tls::Owned<SSL> MakeSession(tls::ServerSessions* sessions) {
-  if (sessions == nullptr) return nullptr;
-  auto session = sessions->Make();
-  return session.ok() ? *std::move(session) : nullptr;
-}
-
 HttpResponse TooLong(std::uint64_t bytes_max) {
   return ErrorResponse(
       413, {Code::kResourceExhausted, Format("expected a body of at most {} bytes", bytes_max)});
@@ -56,7 +49,7 @@ RestConnection::RestConnection(RestShared& shared, ConnectionOwner& owner, Socke
     : shared_(shared),
       owner_(owner),
       id_(id),
-      stream_(std::move(socket), MakeSession(shared.tls)),
+      stream_(std::move(socket), shared.tls),
       timer_(stream_.get_executor()) {
   caller_.address = PeerOf(stream_.socket());
   caller_.encrypted = stream_.encrypted();

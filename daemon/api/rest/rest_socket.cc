@@ -16,9 +16,11 @@ namespace net = boost::asio;
 
 }  // namespace
 
-RestSocket::RestSocket(net::ip::tcp::socket socket, tls::Owned<SSL> session)
+RestSocket::RestSocket(net::ip::tcp::socket socket, tls::ServerSessions* sessions)
     : tcp_(std::move(socket)) {
-  if (session != nullptr) tls_.emplace(tcp_, session.release());
+  if (sessions == nullptr) return;
+  auto session = sessions->Make();
+  if (session.ok()) tls_.emplace(tcp_, session->release());
 }
 
 std::optional<access::ClientCertificate> RestSocket::Certificate() {

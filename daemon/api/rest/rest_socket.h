@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/tls/openssl.h"
+#include "base/tls/contexts.h"
 #include "daemon/access/caller.h"
 
 namespace fabric::api {
@@ -20,8 +20,9 @@ class RestSocket {
   using executor_type = boost::beast::tcp_stream::executor_type;
   using Error = boost::system::error_code;
 
-  // Without a session: no TLS.
-  RestSocket(boost::asio::ip::tcp::socket socket, tls::Owned<SSL> session);
+  // `sessions`: null for a connection without TLS. If they cannot make a session, encrypted() is
+  // false.
+  RestSocket(boost::asio::ip::tcp::socket socket, tls::ServerSessions* sessions);
 
   bool encrypted() const { return tls_.has_value(); }
   // After the handshake; empty if the client presented none.

@@ -171,18 +171,17 @@ TEST_F(TlsFrontTest, AnAgentSpeaksForTheNodeOfItsCertificateOnly) {
   const std::vector<Case> cases = {
       {Client(Spiffe("node", "n1")), "n1", grpc::StatusCode::FAILED_PRECONDITION, "heard"},
       {Client({.common_name = "n1", .dns_names = {"n1"}}), "n1",
-       grpc::StatusCode::FAILED_PRECONDITION, "heard"},
+       grpc::StatusCode::PERMISSION_DENIED, "Connect: expected role agent, n1 has no role"},
       {Client(Spiffe("node", "n1")), "n2", grpc::StatusCode::PERMISSION_DENIED,
-       "agent of node 'n2': expected a certificate that names this node, saw "
-       "spiffe://example.org/node/n1"},
+       "spiffe://example.org/node/n1 cannot report as node 'n2': expected n1"},
       {Client(Spiffe("admin", "n1")), "n1", grpc::StatusCode::PERMISSION_DENIED,
-       "expected a certificate that names a node (spiffe://DOMAIN/node/NAME or a DNS name), saw "
-       "spiffe://example.org/admin/n1"},
+       "expected role agent, spiffe://example.org/admin/n1 has admin"},
       {Client(dns_person), "n1", grpc::StatusCode::PERMISSION_DENIED,
-       "saw spiffe://example.org/viewer/alice, n1"},
-      {Client({.common_name = "n1"}), "n1", grpc::StatusCode::PERMISSION_DENIED, "saw n1"},
+       "expected role agent, spiffe://example.org/viewer/alice has viewer"},
+      {Client({.common_name = "n1"}), "n1", grpc::StatusCode::PERMISSION_DENIED,
+       "expected role agent, CN=n1 has no role"},
       {NoCertificate(), "n1", grpc::StatusCode::UNAUTHENTICATED,
-       "expected a client certificate that names a node, saw none"},
+       "expected a client certificate or a bearer token, saw neither"},
   };
   for (const Case& each : cases) {
     const grpc::Status status = Session(each.client, each.node);

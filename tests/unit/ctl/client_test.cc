@@ -104,9 +104,10 @@ TEST_F(GrpcClient, SaysThatAFileOfTlsCannotBeUsed) {
   options_.token_file = "/nowhere/token";
   EXPECT_EQ(error(), "/nowhere/token: No such file or directory");
   options_.controller = "192.0.2.7:9418";
-  EXPECT_EQ(error(),
-            "--token-file: expected TLS (--tls-ca) or a controller on this machine, because a token "
-            "is a secret, saw 192.0.2.7:9418");
+  EXPECT_EQ(
+      error(),
+      "--token-file: expected TLS (--tls-ca) or a controller on this machine, because a token "
+      "is a secret, saw 192.0.2.7:9418");
 }
 
 TEST_F(GrpcClient, GivesUpAfterTheTimeout) {
