@@ -108,7 +108,9 @@ class TestPackages(DeployTest):
                 leader = self.leader(container, console.name)
                 inside = ("nsenter", "-t", leader, "-a")
                 self.await_output(inside, ("systemctl", "is-system-running"), "running|degraded")
-                minimalroot.command(*inside, "systemctl", "start", "fabricd", "fabric-agent")
+                started = subprocess.run([*inside, "systemctl", "start", "fabricd", "fabric-agent"],
+                                         check=False, timeout=60)
+                self.assertEqual(started.returncode, 0, self.journal(inside))
                 self.await_output(inside, ("fabricctl", "nodes", "-o", "name"), r"\S")
                 minimalroot.command(*inside, "systemctl", "kill", "-s", "KILL", "fabricd")
                 self.await_output(inside, ("systemctl", "show", "-P", "NRestarts", "fabricd"), "1")
@@ -146,9 +148,11 @@ class TestPackages(DeployTest):
             if re.search(pattern, done.stdout):
                 return
             time.sleep(0.2)
-        log = subprocess.run([*inside, "journalctl", "-n", "40", "--no-pager"], capture_output=True,
-                             text=True, check=False).stdout
-        self.fail(f"{' '.join(words)}: expected {pattern!r}, saw {seen!r}\n{log}")
+        self.fail(f"{' '.join(words)}: expected {pattern!r}, saw {seen!r}\n{self.journal(inside)}")
+
+    def journal(self, inside):
+        return subprocess.run([*inside, "journalctl", "-n", "40", "--no-pager"],
+                              capture_output=True, text=True, check=False).stdout
 
 
 if __name__ == "__main__":

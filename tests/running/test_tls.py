@@ -102,7 +102,7 @@ class TlsTest(unittest.TestCase):
         return ["--cert", self.pki / owner / "cert.pem", "--key", self.pki / owner / "key.pem"]
 
     def metric(self, name):
-        text = self.curl(f"https://{self.bound['health']}/metrics")
+        text = self.curl(f"https://{self.bound['health']}/metrics", *self.identity("admin/alice"))
         return float(re.search(rf"^{name} (\S+)", text, re.MULTILINE)[1])
 
     def test_tls_13_only_on_every_listener(self):
