@@ -53,7 +53,7 @@ std::string TextOf(BIO* bio) {
   return size > 0 ? std::string(data, static_cast<std::size_t>(size)) : std::string();
 }
 
-// There is no terminal to ask for a passphrase.
+// Refuses a passphrase: a daemon cannot ask for one.
 int NoPassphrase(char*, int, int, void*) {
   return -1;
 }

@@ -11,7 +11,7 @@
 namespace fabric::tls {
 namespace {
 
-// There is no terminal to ask for a passphrase.
+// Refuses a passphrase: a daemon cannot ask for one.
 int NoPassphrase(char*, int, int, void*) {
   return -1;
 }

@@ -163,7 +163,7 @@ Status AuditLog::FlushLocked() {
   std::deque<v1::AuditEntry> entries = pending_;
   const Status written = Write(entries);
   if (!written.ok()) {
-    // A failed ROLLBACK means that there is no transaction.
+    // ROLLBACK fails if no transaction is open.
     (void)database_.Execute("ROLLBACK;");
     return {Code::kUnavailable, "cannot write to the audit log: " + written.message()};
   }

@@ -22,7 +22,7 @@ Status BadClaim(std::string_view claim, std::string_view message) {
   return {Code::kUnauthenticated, Format("OIDC token: {}: {}", claim, message)};
 }
 
-// Absent: there is no such claim, or it is no time.
+// Absent: the token does not have the claim, or its value is not a time.
 std::optional<WallTime> TimeClaim(const Claims& claims, const char* name) {
   const auto at = claims.find(name);
   if (at == claims.end() || !at->is_number()) return std::nullopt;

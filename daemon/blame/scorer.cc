@@ -71,7 +71,7 @@ Scorer::Scorer(const ObservationPaths& paths, const ExplainedLevels& levels,
 std::size_t Scorer::SharesOf(const Component& component) const {
   const ComponentTraits traits = TraitsOf(component.kind);
   if (levels_.channel() == Channel::kLoss || expected_.contains(component)) return traits.shares;
-  // Flows that share a path by their hash are slow with all leaves: that is no spine.
+  // Flows with one path hash are slow with all leaves. The spine is not the cause then.
   if (component.kind == ComponentKind::kSpine && levels_.channel() == Channel::kSpeed) return 0;
   return traits.as_a_whole ? 1 : traits.shares;
 }

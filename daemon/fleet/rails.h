@@ -65,7 +65,7 @@ class RailLayouts {
  public:
   // Its expectation `rail_cards` has PCI addresses or names of slots by rail: "0000:17:00.0", "3";
   // "0000:17:00.0/2" for the second port of a card. Ports that are not in the list follow. The one
-  // value "gpu" stands for GPU affinity. Borrows it. Call it before the first node.
+  // value "gpu" selects GPU affinity. Borrows it. Call it before the first node.
   void SetProfile(const profile::Profile* profile) { profile_ = profile; }
   // Takes the node's places from its snapshot and sets `record.rails`. Returns the names of other
   // nodes of its product whose rails may change as well: call Assign() for them.

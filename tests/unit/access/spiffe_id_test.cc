@@ -73,7 +73,7 @@ TEST(SpiffeId, WithoutOneTheDnsNameOrTheCommonNameIsTheName) {
   const auto common = NameOf(certificate, "corp");
   ASSERT_TRUE(common.ok());
   EXPECT_EQ(common->name, "CN=spiffe://corp/admin/alice");
-  EXPECT_THAT(common->roles, IsEmpty()) << "a common name is no SPIFFE id";
+  EXPECT_THAT(common->roles, IsEmpty()) << "a common name is not a SPIFFE id";
   EXPECT_THAT(common->nodes, IsEmpty());
   for (const char* name : {"a\nb", "a\x7f", "\xff"}) {
     certificate.common_name = name;

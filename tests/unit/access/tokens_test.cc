@@ -32,7 +32,7 @@ TEST(Tokens, AreFoundByTheirHash) {
   EXPECT_FALSE(token->expires_at.has_value());
   EXPECT_EQ(list->Find("Secret"), nullptr);
   EXPECT_EQ(list->Find(""), nullptr);
-  EXPECT_EQ(list->Find(kSecretHash), nullptr) << "the hash is no token";
+  EXPECT_EQ(list->Find(kSecretHash), nullptr) << "a hash is not a token";
 }
 
 TEST(Tokens, AreLongAndRandom) {

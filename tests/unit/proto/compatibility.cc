@@ -55,7 +55,7 @@ std::string Signature(const FieldDescriptorProto& field, const DescriptorProto& 
                 oneof.empty() ? "" : ", oneof " + oneof);
 }
 
-// Without the role, which is no part of the message format.
+// Without the role: it does not change the message format.
 std::string Signature(const MethodDescriptorProto& method) {
   google::protobuf::MethodOptions options = method.options();
   options.ClearExtension(v1::required_role);
